@@ -1,0 +1,45 @@
+/*
+ * arena.c - a reserved range of addresses, taken from the front.
+ * SPDX-License-Identifier: MIT
+ */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
+#include "arena.h"
+
+#include <sys/mman.h>
+
+enum { ALIGN = 64 };
+
+int hd_arena_open(struct hd_arena *a, size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (p == MAP_FAILED)
+        return -1;
+    a->base = p;
+    a->reserved = bytes;
+    a->used = 0;
+    return 0;
+}
+
+void hd_arena_close(struct hd_arena *a)
+{
+    if (a->base != NULL)
+        munmap(a->base, a->reserved);
+    a->base = NULL;
+    a->reserved = a->used = 0;
+}
+
+void *hd_arena_take(struct hd_arena *a, size_t n, size_t size)
+{
+    size_t bytes = n * size;
+    void *p;
+
+    if (size != 0 && bytes / size != n)
+        return NULL;
+    if (bytes > a->reserved - a->used - ALIGN)
+        return NULL;
+    p = a->base + a->used;
+    a->used += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return p;
+}

@@ -1,0 +1,70 @@
+/*
+ * diag.c - errors as values, and the "did you mean" of every unknown name.
+ * SPDX-License-Identifier: MIT
+ */
+#include "diag.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (err->code != 0)
+        return err->code;
+    err->code = code;
+    va_start(ap, fmt);
+    vsnprintf(err->text, sizeof err->text, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+void hd_err_clear(struct hd_err *err)
+{
+    err->code = 0;
+    err->text[0] = '\0';
+}
+
+enum { LONGEST = 64 };
+
+/* Levenshtein distance of two short names; longer ones are cut. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[LONGEST + 1];
+    size_t la = strnlen(a, LONGEST), lb = strnlen(b, LONGEST);
+
+    for (size_t j = 0; j <= lb; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= la; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= lb; j++) {
+            unsigned above = row[j];
+            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+            if (above + 1 < best)
+                best = above + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+            diagonal = above;
+        }
+    }
+    return row[lb];
+}
+
+const char *hd_nearest(const char *name, const char *const *names, size_t n)
+{
+    const char *best = NULL;
+    unsigned least = (unsigned)strnlen(name, LONGEST) / 2 + 1;
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned d = distance(name, names[i]);
+        if (d < least || (best == NULL && strstr(names[i], name) != NULL)) {
+            least = d < least ? d : least;
+            best = names[i];
+        }
+    }
+    return best;
+}

@@ -1,0 +1,52 @@
+/*
+ * hist.h - histograms of latencies and counts, with percentiles.
+ *
+ * Buckets are exact up to 31 and then 16 to an octave (at most 6 % wide), so
+ * a histogram has a fixed size and lies in the arena.  Mean, minimum and
+ * maximum are exact; percentiles are the upper edge of their bucket.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_HIST_H
+#define HD_HIST_H
+
+#include <stdint.h>
+
+#include "bits.h"
+
+enum { HD_HIST_BUCKETS = 32 + 35 * 16 }; /* up to 2^40 */
+
+struct hd_hist {
+    uint64_t n, sum, min, max;
+    uint32_t bucket[HD_HIST_BUCKETS];
+};
+
+static inline unsigned hd_hist_bucket(uint64_t v)
+{
+    unsigned e, b;
+
+    if (v < 32)
+        return (unsigned)v;
+    e = hd_log2(v); /* 5 and up */
+    b = 32 + (e - 5) * 16 + (unsigned)((v >> (e - 4)) & 15);
+    return b < HD_HIST_BUCKETS ? b : HD_HIST_BUCKETS - 1;
+}
+
+static inline void hd_hist_add(struct hd_hist *h, uint64_t v)
+{
+    if (h->n++ == 0 || v < h->min)
+        h->min = v;
+    if (v > h->max)
+        h->max = v;
+    h->sum += v;
+    h->bucket[hd_hist_bucket(v)]++;
+}
+
+/* Smallest and largest value that falls in bucket b. */
+uint64_t hd_hist_low(unsigned b);
+uint64_t hd_hist_high(unsigned b);
+
+/* The value at or below which p (0..100) percent of the samples lie. */
+uint64_t hd_hist_percentile(const struct hd_hist *h, double p);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * env.h - the small environment that every part of the machine is given.
+ *
+ * A part is wiring (a struct outside the arena: settings, pointers to its
+ * neighbours, policy slots) and state (arrays inside the arena).  At build
+ * time it gets this environment; a test gives it a small one of its own, so a
+ * TLB can be tested with a fake walker.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_ENV_H
+#define HD_ENV_H
+
+#include "../base/arena.h"
+#include "../base/base.h"
+#include "../base/diag.h"
+#include "../base/rng.h"
+#include "event.h"
+#include "stat.h"
+#include "time.h"
+
+struct hd_slots; /* policy/slots.h: who answers each point */
+struct heddle_visitor;
+
+/* Where a part's entry points for people are: looking, waiting, checking. */
+struct hd_part {
+    const char *name;   /* "l2tlb" */
+    uint32_t instances; /* 1, or one for each core, slice, channel */
+    void *self;
+    /* Shows the entries of one instance, in order.  May be NULL. */
+    void (*look)(void *self, uint32_t instance, struct heddle_visitor *v);
+    /* Adds "X waits for Y" lines for whatever is stuck.  May be NULL. */
+    void (*stuck)(void *self, uint32_t instance, struct heddle_visitor *v);
+    /* Checks the part's invariants; records an error.  May be NULL. */
+    void (*check)(void *self, uint32_t instance, struct hd_err *err);
+};
+
+enum { HD_MAX_PARTS = 64 };
+
+struct hd_env {
+    struct hd_arena *arena;
+    struct hd_events *ev;
+    struct hd_stats *stats;
+    struct hd_clocks *clk;
+    struct hd_slots *slots;
+    struct hd_err *err; /* an error recorded during the run stops it */
+    uint64_t seed;
+    uint32_t apps; /* address spaces */
+    bool check;    /* --check: verify invariants while running */
+    uint32_t parts;
+    struct hd_part part[HD_MAX_PARTS];
+};
+
+static inline void hd_env_part(struct hd_env *env, struct hd_part p)
+{
+    hd_assert(env->parts < HD_MAX_PARTS);
+    env->part[env->parts++] = p;
+}
+
+#endif

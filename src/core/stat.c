@@ -1,0 +1,53 @@
+/*
+ * stat.c - registration and reset of counter groups and histograms.
+ * SPDX-License-Identifier: MIT
+ */
+#include "stat.h"
+
+#include <string.h>
+
+void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps)
+{
+    memset(st, 0, sizeof *st);
+    st->arena = arena;
+    st->apps = apps;
+}
+
+struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
+                              const struct hd_stat_desc *desc, uint32_t n,
+                              uint32_t instances)
+{
+    struct hd_stat s = {NULL, n, st->apps + 1, instances};
+
+    s.v = hd_arena_take(st->arena, (size_t)n * s.apps * instances, sizeof *s.v);
+    hd_assert(s.v != NULL && st->groups < HD_MAX_GROUPS);
+    st->group[st->groups].component = component;
+    st->group[st->groups].desc = desc;
+    st->group[st->groups++].stat = s;
+    return s;
+}
+
+struct hd_hist *hd_stats_hist(struct hd_stats *st, const char *component,
+                              const char *name, const char *unit,
+                              const char *meaning)
+{
+    struct hd_hist *h = hd_arena_take(st->arena, st->apps + 1, sizeof *h);
+
+    hd_assert(h != NULL && st->hists < HD_MAX_HISTS);
+    st->hist[st->hists].component = component;
+    st->hist[st->hists].name = name;
+    st->hist[st->hists].unit = unit;
+    st->hist[st->hists].meaning = meaning;
+    st->hist[st->hists++].h = h;
+    return h;
+}
+
+void hd_stats_reset(struct hd_stats *st)
+{
+    for (uint32_t i = 0; i < st->groups; i++) {
+        struct hd_stat *s = &st->group[i].stat;
+        memset(s->v, 0, (size_t)s->n * s->apps * s->instances * sizeof *s->v);
+    }
+    for (uint32_t i = 0; i < st->hists; i++)
+        memset(st->hist[i].h, 0, (st->apps + 1) * sizeof(struct hd_hist));
+}

@@ -1,0 +1,93 @@
+/*
+ * stat.h - counters: plain integers in the arena, declared beside the part
+ * that counts.
+ *
+ * A part declares a const table of descriptors and an enum of indices in the
+ * same order.  At build time it registers a group: `instances` copies of the
+ * table for every application.  Counting is one addition:
+ *
+ *     hd_count(&t->stat, instance, app, HD_TLB_HITS)++;
+ *
+ * Totals, kernels and intervals are differences taken by the reader, so sums
+ * over instances equal totals by construction.  Output lives elsewhere.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_STAT_H
+#define HD_STAT_H
+
+#include "../base/arena.h"
+#include "../base/base.h"
+#include "../base/hist.h"
+
+enum hd_stat_kind {
+    HD_STAT_COUNT, /* only grows; kernels and intervals are differences */
+    HD_STAT_PEAK,  /* a maximum since the last reset */
+};
+
+struct hd_stat_desc {
+    const char *name;    /* "hits" */
+    const char *unit;    /* "look-ups" */
+    const char *meaning; /* one sentence */
+    uint8_t kind;        /* enum hd_stat_kind */
+};
+
+/* A group of counters of one kind of part. */
+struct hd_stat {
+    uint64_t *v;    /* arena: [instance][app][counter] */
+    uint32_t n;     /* counters */
+    uint32_t apps;  /* rows kept: number of applications + 1 (see below) */
+    uint32_t instances;
+};
+
+/* Row of what belongs to no application (refresh, idle time). */
+#define HD_APP_NONE 0xffu
+
+static inline uint64_t *hd_count(const struct hd_stat *s, uint32_t instance,
+                                 uint32_t app, uint32_t counter)
+{
+    uint32_t row = app < s->apps ? app : s->apps - 1;
+
+    return &s->v[((size_t)instance * s->apps + row) * s->n + counter];
+}
+
+/* The row of one instance and application: row[counter]. */
+static inline uint64_t *hd_count_row(const struct hd_stat *s, uint32_t instance,
+                                     uint32_t app)
+{
+    return hd_count(s, instance, app, 0);
+}
+
+enum { HD_MAX_GROUPS = 64, HD_MAX_HISTS = 64 };
+
+struct hd_stats {
+    struct hd_arena *arena;
+    uint32_t apps; /* applications in this simulation */
+    uint32_t groups, hists;
+    struct {
+        const char *component; /* "l2tlb", borrowed */
+        const struct hd_stat_desc *desc;
+        struct hd_stat stat;
+    } group[HD_MAX_GROUPS];
+    struct {
+        const char *component, *name, *unit, *meaning; /* borrowed */
+        struct hd_hist *h; /* arena: [app], apps + 1 of them */
+    } hist[HD_MAX_HISTS];
+};
+
+void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps);
+
+/* Registers a group; `component` and `desc` must outlive the simulation. */
+struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
+                              const struct hd_stat_desc *desc, uint32_t n,
+                              uint32_t instances);
+
+/* Registers a histogram, one for each application (index with app). */
+struct hd_hist *hd_stats_hist(struct hd_stats *st, const char *component,
+                              const char *name, const char *unit,
+                              const char *meaning);
+
+/* Sets every counter and histogram to 0 (end of warm-up). */
+void hd_stats_reset(struct hd_stats *st);
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * heddle.h - the public interface of the simulator.
+ *
+ * Everything hangs from a heddle_sim; there are no globals, and two
+ * simulations in one process give the same results as apart.  A simulation is
+ * built from a configuration (settings, checked and then frozen) and one or
+ * more workloads (heddle_load.h), each of which becomes an application with
+ * an address space of its own.  Policies (policy.h) answer the engine's
+ * questions.
+ *
+ *     heddle_config *c = heddle_config_new();
+ *     heddle_config_set(c, "core.count", "30");
+ *     heddle_sim *s = heddle_new(c, NULL, workloads, 2);
+ *     while (heddle_run(s, 100000) == HEDDLE_OK)
+ *         ;
+ *     heddle_free(s);
+ *
+ * Calls return 0 or a negative HEDDLE_E code, unless they say otherwise; the
+ * text of the last error of an object is heddle_error() or
+ * heddle_config_error().  The library never prints, exits or aborts on input.
+ * Ownership words: a call *borrows* an argument for its duration, *takes* it
+ * for good, or *returns owned* what the caller must free.
+ *
+ * Cycles are core cycles.  A simulation must be used by one thread at a time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HEDDLE_H
+#define HEDDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEDDLE_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define HEDDLE_API __attribute__((visibility("default")))
+#else
+#define HEDDLE_API
+#endif
+
+/* Results.  The command line maps the errors to sysexits (in brackets). */
+enum heddle_status {
+    HEDDLE_OK = 0,
+    HEDDLE_DONE = 1,         /* every application has finished */
+    HEDDLE_STOPPED = 2,      /* a stop condition or heddle_stop() */
+    HEDDLE_ENOMEM = -1,      /* out of memory [71] */
+    HEDDLE_EINVAL = -2,      /* a call's argument is off [64] */
+    HEDDLE_ECONFIG = -3,     /* a setting is unknown or contradictory [78] */
+    HEDDLE_EDATA = -4,       /* bad input data: a trace, a snapshot [65] */
+    HEDDLE_ENOINPUT = -5,    /* an input file cannot be opened [66] */
+    HEDDLE_EIO = -6,         /* reading or writing failed [74] */
+    HEDDLE_EPOLICY = -7,     /* a policy broke a rule [70] */
+    HEDDLE_ESTUCK = -8,      /* no progress; see heddle_stuck() [70] */
+    HEDDLE_ECHECK = -9,      /* an invariant is broken (--check) [70] */
+    HEDDLE_EPROGRAM = -10,   /* a kernel program is wrong [65] */
+    HEDDLE_ECREATE = -11,    /* an output file cannot be created [73] */
+};
+
+/* "HEDDLE_ECONFIG" for -3, and so on; never NULL. */
+HEDDLE_API const char *heddle_status_name(int status);
+HEDDLE_API const char *heddle_version(void);
+
+typedef struct heddle_config heddle_config;
+typedef struct heddle_sim heddle_sim;
+typedef struct heddle_workload heddle_workload; /* heddle_load.h */
+typedef struct heddle_snapshot heddle_snapshot;
+
+/* ---- memory ---------------------------------------------------------- */
+
+/* An allocator in the manner of lua_Alloc, for everything but the arena. */
+struct heddle_alloc {
+    void *(*fn)(void *ud, void *ptr, size_t osize, size_t nsize);
+    void *ud;
+};
+
+/* ---- settings -------------------------------------------------------- */
+
+struct heddle_setting_info {
+    const char *name;    /* "l1tlb.entries" */
+    const char *type;    /* "integer", "boolean", "choice", "mode", "text" */
+    const char *unit;    /* "" when it has none */
+    const char *def;     /* default, as text */
+    const char *choices; /* "a|b|c" or "" */
+    const char *meaning;
+    const char *source;
+    uint64_t min, max; /* of integers */
+};
+
+HEDDLE_API heddle_config *heddle_config_new(void); /* returns owned */
+HEDDLE_API void heddle_config_free(heddle_config *c);
+/* Sets one setting from text.  HEDDLE_ECONFIG names the nearest known one. */
+HEDDLE_API int heddle_config_set(heddle_config *c, const char *name,
+                                 const char *value);
+/* Writes a setting's value as text; HEDDLE_ECONFIG if there is no such one. */
+HEDDLE_API int heddle_config_get(heddle_config *c, const char *name, char *out,
+                                 size_t room);
+/* Checks what one setting alone cannot show. */
+HEDDLE_API int heddle_config_check(heddle_config *c);
+HEDDLE_API const char *heddle_config_error(const heddle_config *c);
+/* The i-th setting of all; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_setting(uint32_t i, struct heddle_setting_info *out);
+
+/* ---- life of a simulation -------------------------------------------- */
+
+/*
+ * Builds a simulation.  Borrows c and alloc (NULL: malloc); borrows the
+ * workloads until heddle_free.  Workload i becomes application i.  NULL on
+ * error: the text is heddle_config_error(c), its code in *status.
+ */
+HEDDLE_API heddle_sim *heddle_new(heddle_config *c,
+                                  const struct heddle_alloc *alloc,
+                                  heddle_workload *const *workloads,
+                                  uint32_t n, int *status);
+HEDDLE_API void heddle_free(heddle_sim *s);
+HEDDLE_API const char *heddle_error(const heddle_sim *s);
+
+/*
+ * Runs at most `cycles` core cycles (UINT64_MAX: to the end).  HEDDLE_OK: the
+ * cycles have passed; HEDDLE_DONE, HEDDLE_STOPPED, or an error.
+ */
+HEDDLE_API int heddle_run(heddle_sim *s, uint64_t cycles);
+/* Makes heddle_run return HEDDLE_STOPPED soon; may be called from a signal
+ * handler or a policy. */
+HEDDLE_API void heddle_stop(heddle_sim *s);
+/* Core cycles passed since the start. */
+HEDDLE_API uint64_t heddle_now(const heddle_sim *s);
+/* Warp instructions issued so far, all applications. */
+HEDDLE_API uint64_t heddle_instructions(const heddle_sim *s);
+/* Events served so far (for benchmarks). */
+HEDDLE_API uint64_t heddle_events(const heddle_sim *s);
+/* Sets all counters to 0; the state of the machine stays. */
+HEDDLE_API void heddle_reset_counters(heddle_sim *s);
+
+/* ---- applications ---------------------------------------------------- */
+
+struct heddle_app_info {
+    const char *name;
+    uint64_t footprint;    /* bytes allocated */
+    uint64_t pages;        /* base pages mapped */
+    uint64_t instructions; /* warp instructions, frozen at completion */
+    uint64_t thread_instructions;
+    uint64_t cycles;       /* core cycles to first completion, or so far */
+    uint64_t completions;  /* times it has finished */
+    uint32_t kernel;       /* launch in progress, 1, 2, ... */
+    uint64_t blocks_done, blocks; /* of that launch */
+    int finished;          /* frozen: finished, or its budget is used */
+    int truncated;         /* the budget ended it */
+    uint64_t hash;         /* of the workload */
+};
+
+struct heddle_kernel_info {
+    const char *name;
+    uint32_t app, id, run;      /* run: 0 first execution, 1 relaunch, ... */
+    uint64_t start, end;        /* core cycles; end 0 while running */
+    uint64_t instructions, thread_instructions, blocks;
+};
+
+HEDDLE_API uint32_t heddle_apps(const heddle_sim *s);
+HEDDLE_API int heddle_app(const heddle_sim *s, uint32_t app,
+                          struct heddle_app_info *out);
+HEDDLE_API uint32_t heddle_kernels(const heddle_sim *s);
+HEDDLE_API int heddle_kernel(const heddle_sim *s, uint32_t i,
+                             struct heddle_kernel_info *out);
+
+/* ---- counters -------------------------------------------------------- */
+
+struct heddle_counter_info {
+    const char *component; /* "l2tlb" */
+    const char *name;      /* "hits" */
+    const char *unit;
+    const char *meaning;
+    uint32_t instances; /* copies of the component */
+    int peak;           /* a maximum, not a sum */
+};
+
+/* The i-th counter of a simulation; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_counter(const heddle_sim *s, uint32_t i,
+                              struct heddle_counter_info *out);
+/* The i-th counter known to the library, without a simulation (instances 0). */
+HEDDLE_API int heddle_counter_known(uint32_t i, struct heddle_counter_info *out);
+/* Its value for one instance and application; app == heddle_apps(s): what
+ * belongs to no application. */
+HEDDLE_API uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
+                                         uint32_t instance, uint32_t app);
+/* Its increase during kernel k of heddle_kernel(), summed over instances. */
+HEDDLE_API uint64_t heddle_counter_kernel(const heddle_sim *s, uint32_t i,
+                                          uint32_t k);
+
+struct heddle_hist_info {
+    const char *component, *name, *unit, *meaning;
+};
+
+HEDDLE_API int heddle_hist(const heddle_sim *s, uint32_t i,
+                           struct heddle_hist_info *out);
+/* n, sum, min, max of a histogram for one application. */
+HEDDLE_API int heddle_hist_values(const heddle_sim *s, uint32_t i, uint32_t app,
+                                  uint64_t out[4]);
+HEDDLE_API uint64_t heddle_hist_percentile(const heddle_sim *s, uint32_t i,
+                                           uint32_t app, double percent);
+/* Bucket b: its range and count; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_hist_bucket(const heddle_sim *s, uint32_t i, uint32_t app,
+                                  uint32_t b, uint64_t out[3]);
+
+/* ---- looking inside -------------------------------------------------- */
+
+/* A row is what one entry, request or waiting part looks like. */
+struct heddle_visitor {
+    void (*row)(void *ud, const char *kind); /* a new row begins */
+    void (*number)(void *ud, const char *field, uint64_t value);
+    void (*text)(void *ud, const char *field, const char *value);
+    void *ud;
+};
+
+struct heddle_object_info {
+    const char *name;   /* "l1tlb", "dram", "pagetable" */
+    uint32_t instances; /* l1tlb: one a core */
+};
+
+HEDDLE_API int heddle_object(const heddle_sim *s, uint32_t i,
+                             struct heddle_object_info *out);
+/* Shows all entries of one instance. */
+HEDDLE_API int heddle_look(heddle_sim *s, const char *object, uint32_t instance,
+                           struct heddle_visitor *v);
+/* Shows what waits for what: the wait-for graph, a row an edge. */
+HEDDLE_API int heddle_stuck(heddle_sim *s, struct heddle_visitor *v);
+/* Verifies every invariant now; HEDDLE_ECHECK names the one that fails. */
+HEDDLE_API int heddle_check(heddle_sim *s);
+/* Translates as the page table does; HEDDLE_EINVAL if nothing is mapped. */
+HEDDLE_API int heddle_translate(heddle_sim *s, uint32_t app, uint64_t va,
+                                uint64_t *pa, uint64_t *page_bytes);
+
+/* ---- snapshots ------------------------------------------------------- */
+
+/* Copies the state.  `reuse` (may be NULL) is overwritten and returned when
+ * it is large enough, else freed.  Returns owned, or NULL (ENOMEM). */
+HEDDLE_API heddle_snapshot *heddle_snapshot_take(heddle_sim *s,
+                                                 heddle_snapshot *reuse);
+/* Puts the state back.  The simulation must have the configuration, the
+ * workloads and the policies of the one that was copied. */
+HEDDLE_API int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k);
+HEDDLE_API void heddle_snapshot_free(heddle_snapshot *k);
+/* Bytes of the arena in use, and of the part outside it (written pages). */
+HEDDLE_API void heddle_memory(const heddle_sim *s, uint64_t *arena,
+                              uint64_t *outside);
+/* xxh3 of all state in the arena. */
+HEDDLE_API uint64_t heddle_state_hash(const heddle_sim *s);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

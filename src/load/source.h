@@ -1,0 +1,128 @@
+/*
+ * source.h - where an application's instructions come from.
+ *
+ * A source is a kernel program (load/program.h, gpu/kernel-vm.h) or a trace
+ * (load/trace.h).  The core sees both through this table of functions: it
+ * asks for launches, starts thread blocks, and takes the instructions of each
+ * warp one at a time, in order.  Whatever changes while a simulation runs
+ * (registers, positions) lies in the simulation's arena; what does not
+ * (bytecode, decoded blocks) lies outside and is found again after a restore.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_SOURCE_H
+#define HD_SOURCE_H
+
+#include "../base/base.h"
+#include "../base/diag.h"
+
+struct hd_env;
+
+enum hd_op_kind {
+    HD_OP_ALU,     /* a run of `count` instructions with no memory access;
+                      shared-memory instructions are counted here too */
+    HD_OP_LOAD,
+    HD_OP_STORE,
+    HD_OP_ATOMIC,
+    HD_OP_BARRIER, /* waits for all live warps of the block */
+    HD_OP_EXIT     /* the warp is done */
+};
+
+enum hd_space { HD_SPACE_GLOBAL, HD_SPACE_LOCAL };
+
+#define HD_NO_SLOT 0xffu
+
+/*
+ * The next instruction of a warp, as far as scheduling needs it.  A load (or
+ * an atomic that returns a value) occupies one of 32 scoreboard slots from
+ * issue until its data has come; an instruction may issue once no slot of its
+ * `wait` set is occupied.  A source that runs out of slots makes the load
+ * wait for the slot that it reuses.  An ALU run waits before its first
+ * instruction; its instructions issue back to back, and whatever follows in
+ * the warp waits for the ALU latency after the last of them.
+ */
+struct hd_op {
+    uint8_t kind;   /* enum hd_op_kind */
+    uint8_t slot;   /* scoreboard slot it fills, or HD_NO_SLOT */
+    uint8_t bytes;  /* a lane: 1, 2, 4, 8 or 16 */
+    uint8_t space;  /* enum hd_space */
+    uint32_t wait;  /* bit set of slots that must be empty */
+    uint32_t count; /* instructions in an ALU run, >= 1; else 1 */
+    uint32_t pc;    /* of the (first) instruction, for traces and tables */
+    uint64_t mask;  /* active lanes; a memory op with none only takes a slot */
+};
+
+/* The lanes' addresses of a memory instruction, filled when it issues. */
+struct hd_access {
+    const hd_va *lane; /* [lanes] where the mask is set, or NULL: affine */
+    hd_va base;        /* affine: address of lane 0 (even if inactive) */
+    int64_t stride;    /* affine: bytes from lane to lane */
+};
+
+/* One kernel launch. */
+struct hd_launch {
+    char name[64];
+    uint32_t id;           /* 1, 2, ... in the order of the application */
+    uint32_t grid[3], block[3];
+    uint64_t blocks;       /* product of grid (a trace may hold fewer) */
+    uint32_t threads;      /* a block */
+    uint32_t warps;        /* a block */
+    uint32_t lanes;        /* a warp: 32 or 64 */
+    uint32_t regs;         /* a thread, for occupancy */
+    uint32_t shared_bytes; /* a block, for occupancy */
+};
+
+/* An allocation of an application, in order. */
+struct hd_alloc {
+    char name[32];
+    hd_va base;
+    uint64_t bytes;
+};
+
+struct hd_source_ops {
+    /* Binds the source to a simulation as application `app`: takes its state
+     * from the arena.  `lanes` is the machine's warp size, `slots` the most
+     * warps that can be resident at once on all cores.  0 or an error. */
+    int (*bind)(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,
+                uint32_t slots);
+    /* The i-th allocation; false past the last. */
+    bool (*alloc)(void *self, uint32_t i, struct hd_alloc *out);
+    /* Starts the application again from its first launch: buffer contents
+     * restored, the same addresses (relaunch). */
+    int (*restart)(void *self);
+    /* Prepares the next launch, called when the one before has retired (or at
+     * the start).  1: filled; 0: the application is finished; < 0: error. */
+    int (*launch)(void *self, struct hd_launch *out);
+    /* Starts block number `block` of the current launch; *ctx names it from
+     * now on.  0 or an error (recorded in env->err). */
+    int (*block_start)(void *self, uint64_t block, uint32_t *ctx);
+    /* The block's last warp has exited. */
+    void (*block_end)(void *self, uint32_t ctx);
+    /* The next instruction of warp `warp` (0 .. warps-1) of a block.  Called
+     * once after the start and once after each instruction has issued. */
+    void (*next)(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
+    /* Issues the memory instruction that next() gave: computes its addresses
+     * and, in a program, reads and writes buffer contents.  What `acc` points
+     * to stays valid until the next call to the source. */
+    void (*access)(void *self, uint32_t ctx, uint32_t warp,
+                   struct hd_access *acc);
+    /* After a snapshot was restored: find outside data again.  0 or error. */
+    int (*restored)(void *self);
+    /* Contents that lie outside the arena, for snapshots: may be NULL. */
+    void *(*save)(void *self);
+    void (*load)(void *self, const void *saved);
+    void (*drop)(void *self, void *saved);
+    /* Unbinds from the simulation; the source itself lives on. */
+    void (*unbind)(void *self);
+};
+
+/* A workload: what the public heddle_workload points to. */
+struct hd_source {
+    const struct hd_source_ops *ops;
+    void *self;
+    uint64_t hash;    /* xxh3 of everything that defines it */
+    char name[64];
+    void (*free)(void *self);
+};
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * machine.h - all settings of a simulation in one struct, frozen before
+ * cycle 0.  Each part declares its own struct and table; this file only puts
+ * them side by side (the list of tables is machine.c).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_MACHINE_H
+#define HD_MACHINE_H
+
+#include "core/config.h"
+#include "gpu/core.h"
+#include "mem/cache.h"
+#include "mem/dramspec.h"
+#include "mem/l2.h"
+#include "vm/mmu.h"
+#include "vm/ptable.h"
+#include "vm/tlb.h"
+
+struct hd_sim_cfg {
+    uint64_t seed;
+    uint64_t core_hz, l2_hz, dram_hz, link_hz;
+    struct hd_mode translation; /* off, ideal (L1 TLB always hits) or full */
+    uint64_t budget;            /* warp instructions an application; 0: all */
+    uint64_t warmup;            /* core cycles before counters are reset */
+    uint64_t stop_cycles;       /* 0: no limit */
+    uint64_t stuck_cycles;      /* no progress for so long is an error */
+    uint32_t relaunch;          /* 1: the first to finish starts again */
+    uint32_t check;             /* 1: verify invariants while running */
+    uint32_t first_kernel, last_kernel; /* launches simulated; 0: all */
+};
+
+struct hd_machine {
+    struct hd_sim_cfg sim;
+    struct hd_core_cfg core;
+    struct hd_tlb_cfg l1tlb;
+    struct hd_cache_cfg l1cache;
+    struct hd_xbar_cfg xbar;
+    struct hd_tlb_cfg l2tlb;
+    struct hd_bypass_cfg bypass;
+    struct hd_walk_cfg walk;
+    struct hd_pwc_cfg pwc;
+    struct hd_cache_cfg l2cache;
+    struct hd_dram_cfg dram;
+    struct hd_vm_cfg vm;
+};
+
+extern const struct hd_setting hd_sim_settings[];
+extern const uint32_t hd_sim_setting_count;
+extern const struct hd_setting hd_clock_settings[];
+extern const uint32_t hd_clock_setting_count;
+
+#endif

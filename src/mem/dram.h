@@ -1,0 +1,39 @@
+/*
+ * dram.h - the DRAM system as its users see it: channels that take requests.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_DRAM_H
+#define HD_DRAM_H
+
+#include "../core/config.h"
+#include "../core/env.h"
+#include "request.h"
+
+/* The settings are in dramspec.h (struct hd_dram_cfg). */
+struct hd_dram_cfg;
+struct hd_dram;
+
+/* `clients` are indexed by req.client and get the answers to reads. */
+struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
+                             struct hd_reqs *reqs, struct hd_client *clients);
+void hd_dram_close(struct hd_dram *d);
+
+uint32_t hd_dram_channels(const struct hd_dram *d);
+uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa);
+
+/* True while the channel's queue can take another request. */
+bool hd_dram_room(const struct hd_dram *d, uint32_t channel);
+
+/*
+ * Puts a request into its channel's queue at `now`; needs hd_dram_room.  The
+ * request's bytes may span several bursts; it is answered when the last datum
+ * has arrived.  Writes are given back to the pool when their data was sent.
+ */
+void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req);
+
+/* Posts event (what, a) to component `who` once the channel has room again. */
+void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t who,
+                  uint32_t what, uint32_t a);
+
+#endif

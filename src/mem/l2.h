@@ -1,0 +1,52 @@
+/*
+ * l2.h - the crossbar and the banked L2 data cache behind it.
+ *
+ * Cores and walkers send requests; each crosses the interconnect (latency, and
+ * the bandwidth of its slice's input port, reserved on arrival), looks up its
+ * slice, and on a miss goes to the slice's DRAM channel through an MSHR.  A
+ * full MSHR or miss queue blocks the head of the slice's input and is woken by
+ * what it waits for.
+ *
+ * Answers are given through the client's reply at the instant at which the
+ * data leaves the slice; the way back (hd_xbar_back) and the bandwidth of the
+ * requester's own port are added by the requester on arrival.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_L2_H
+#define HD_L2_H
+
+#include "cache.h"
+#include "request.h"
+
+struct hd_xbar_cfg {
+    uint32_t latency; /* L2-clock cycles one way */
+    uint32_t bytes;   /* bytes a cycle and port, both ways */
+};
+
+struct hd_l2; /* all slices */
+
+struct hd_dram; /* dram.h */
+
+struct hd_l2_wiring {
+    const struct hd_cache_cfg *cache;
+    const struct hd_xbar_cfg *xbar;
+    struct hd_reqs *reqs;
+    struct hd_dram *dram;      /* NULL: `below` is used instead (tests) */
+    struct hd_below below;
+    struct hd_client *clients; /* [req.client] */
+};
+
+struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w);
+void hd_l2_close(struct hd_l2 *l2);
+
+/* Where cores and walkers send their requests. */
+struct hd_below hd_l2_below(struct hd_l2 *l2);
+
+/* Ticks for an answer to travel back over the interconnect. */
+hd_time hd_l2_back(const struct hd_l2 *l2);
+
+extern const struct hd_setting hd_xbar_settings[];
+extern const uint32_t hd_xbar_setting_count;
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * request.h - one line-sized memory transaction below the L1 caches, and the
+ * contract between the levels that pass it on.
+ *
+ * Requests come from a pool in the arena and are named by index.  A requester
+ * takes one, fills it and sends it to the level below through a struct
+ * hd_below.  The level answers reads and atomics exactly once, by calling the
+ * requester's hd_reply with the instant at which the data leaves that level;
+ * the requester adds the way back.  Writes are not answered; the level that
+ * ends them gives them back to the pool.  Whoever receives the answer gives a
+ * read back to the pool.
+ *
+ * send() is called in the event in which the request leaves the sender; the
+ * level posts its own event for the arrival.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_REQUEST_H
+#define HD_REQUEST_H
+
+#include "../base/arena.h"
+#include "../base/base.h"
+
+enum hd_req_kind {
+    HD_REQ_READ,   /* data demanded by a warp */
+    HD_REQ_WRITE,  /* a store or a write-back: no answer */
+    HD_REQ_ATOMIC, /* read-modify-write at the L2: answered like a read */
+    HD_REQ_WALK,   /* a page-table entry read by a walker */
+    HD_REQ_KINDS
+};
+
+enum {
+    HD_REQ_BYPASS = 1,  /* does not look up or fill the L2 cache */
+    HD_REQ_PARTIAL = 2, /* a write of part of a line */
+};
+
+struct hd_req {
+    hd_pa pa;       /* address of the line (or PTE) */
+    hd_time born;   /* when the requester sent it */
+    hd_time queued; /* when it was accepted by the DRAM queue */
+    uint32_t next;  /* link of whatever list it is in */
+    uint32_t tag;   /* the requester's own word */
+    uint16_t client;  /* index of the requester, for the answer */
+    uint16_t warp;    /* requesting warp in its core, or HD_NO_WARP */
+    uint8_t kind;     /* enum hd_req_kind */
+    uint8_t app;
+    uint8_t level;    /* walks: 1 root .. 4 leaf; else 0 */
+    uint8_t flags;    /* HD_REQ_ flags */
+    uint8_t dram_class; /* answer of dram_class: 0 normal, up more urgent */
+    uint8_t hit;      /* how far it went: 0 L2 hit, 1 merged, 2 DRAM */
+    uint16_t bytes;   /* wanted by the requester, at most a line */
+    uint32_t spare;
+};
+
+#define HD_NO_WARP 0xffffu
+
+struct hd_reqs {
+    struct hd_req *v; /* arena */
+    uint32_t *free;   /* arena: [0] head of the free list, [1] used, [2] live */
+    uint32_t room;
+};
+
+/* A pool of `room` requests; the wiring sizes it so that it cannot run out. */
+int hd_reqs_open(struct hd_reqs *p, struct hd_arena *arena, uint32_t room);
+
+static inline uint32_t hd_req_take(struct hd_reqs *p)
+{
+    uint32_t r = p->free[0];
+
+    if (r != HD_NONE) {
+        p->free[0] = p->v[r].next;
+    } else {
+        r = p->free[1]++;
+        hd_assert(r < p->room);
+    }
+    p->free[2]++;
+    return r;
+}
+
+static inline void hd_req_give(struct hd_reqs *p, uint32_t r)
+{
+    p->v[r].next = p->free[0];
+    p->free[0] = r;
+    p->free[2]--;
+}
+
+/* The level below: takes requests. */
+struct hd_below {
+    void (*send)(void *self, hd_time now, uint32_t req);
+    void *self;
+};
+
+/* A requester: gets answers.  `at` >= now is when the data leaves the level. */
+struct hd_client {
+    void (*reply)(void *self, hd_time at, uint32_t req);
+    void *self;
+};
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * mmu.h - what lies below the L1 TLBs: the shared L2 TLB and the walkers.
+ *
+ * A unit is an optional L2 TLB (with its bypass cache) over a pool of walkers
+ * with an optional page walk cache.  One unit serves all cores, or each core
+ * has its own (Pichai et al.): the same parts, wired differently.  Walkers
+ * send real reads of page-table entries to the L2 data cache.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_MMU_H
+#define HD_MMU_H
+
+#include "../core/config.h"
+#include "../core/env.h"
+#include "../mem/request.h"
+#include "ptable.h"
+#include "tlb.h"
+#include "translate.h"
+
+struct hd_walk_cfg {
+    struct hd_mode mode;  /* full; fixed:N a walk; ideal: no time */
+    uint32_t walkers;     /* walks at once, in each unit */
+    uint32_t queue;       /* walks that may wait; more block the L2 TLB */
+    uint32_t per_core;    /* 1: every core has a unit of its own */
+    uint32_t latency;     /* cycles from L1 TLB miss to the unit, one way */
+};
+
+struct hd_pwc_cfg {
+    struct hd_mode mode;
+    uint32_t style;   /* 0: by physical PTE address, 1: by virtual prefix */
+    uint32_t entries, ways, latency, ports;
+};
+
+struct hd_bypass_cfg {
+    uint32_t entries; /* 0: no bypass cache */
+};
+
+struct hd_mmu; /* all units; vm/mmu.c */
+
+struct hd_mmu_wiring {
+    const struct hd_tlb_cfg *l2tlb;
+    const struct hd_walk_cfg *walk;
+    const struct hd_pwc_cfg *pwc;
+    const struct hd_bypass_cfg *bypass;
+    uint32_t cores;
+    struct hd_ptables *tables;  /* page tables of all applications */
+    struct hd_treqs *treqs;
+    struct hd_reqs *reqs;
+    struct hd_below memory;     /* where PTE reads go: the L2 cache */
+    uint32_t memory_client;     /* first client index of the walkers there */
+    struct hd_tclient *clients; /* answers for treq.client: the cores */
+};
+
+/* Builds the units in the simulation's arena; returns NULL on error. */
+struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w);
+void hd_mmu_close(struct hd_mmu *m);
+
+/* Where core `core` sends its L1 TLB misses. */
+struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core);
+
+/* The answers to PTE reads: the memory calls this for the walkers' clients. */
+struct hd_client hd_mmu_client(struct hd_mmu *m);
+
+/* Invalidates pages of an application in the L2 TLBs and walk caches. */
+void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
+                       uint64_t pages);
+
+extern const struct hd_setting hd_walk_settings[];
+extern const uint32_t hd_walk_setting_count;
+extern const struct hd_setting hd_pwc_settings[];
+extern const uint32_t hd_pwc_setting_count;
+extern const struct hd_setting hd_bypass_settings[];
+extern const uint32_t hd_bypass_setting_count;
+
+#endif

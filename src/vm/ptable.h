@@ -1,0 +1,69 @@
+/*
+ * ptable.h - four-level x86-64 page tables in real frames, and the frames.
+ *
+ * Each application has a root; tables are 4 KB frames of 512 eight-byte
+ * entries, taken from a pool of frames of their own so that they do not break
+ * up the data's contiguity.  A walk reads the physical addresses that this
+ * file gives.  A 64 KB page is 16 aligned leaf entries marked contiguous; a
+ * 2 MB page is a leaf in the third level.
+ *
+ * Level numbers: 1 root, 2, 3, 4 leaf.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_PTABLE_H
+#define HD_PTABLE_H
+
+#include "../core/config.h"
+#include "../core/env.h"
+#include "../policy/slots.h"
+#include "translate.h"
+
+struct hd_vm_cfg {
+    uint64_t memory_bytes; /* DRAM capacity */
+    uint32_t page;         /* default size: 0 4 KB, 1 64 KB, 2 2 MB */
+    uint32_t table_frames; /* frames set aside for page tables */
+};
+
+struct hd_ptables; /* all applications' tables and the frame table */
+
+struct hd_ptables *hd_ptables_open(struct hd_env *env,
+                                   const struct hd_vm_cfg *cfg);
+void hd_ptables_close(struct hd_ptables *t);
+
+/*
+ * Maps an allocation (asks alloc and frame_place).  Pages that an earlier
+ * allocation of the application already mapped are left as they are (small
+ * arrays share border pages).  0, or an error (out of frames) in `err`.
+ */
+int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
+                   hd_va base, uint64_t bytes, struct hd_err *err);
+
+/* Removes the mapping of an allocation (asks free). */
+void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
+                      hd_va base, uint64_t bytes);
+
+/* The translation of a page, as the page table holds it; false: unmapped.
+ * x->pages = x->page_pages = 1, 16 or 512. */
+bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     struct hd_xlate *x);
+
+/* Physical addresses of the entries that a walk of vpn reads, pte[0] the
+ * root's.  Returns how many: 4, or 3 for a 2 MB page; 0: unmapped. */
+uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                         hd_pa pte[4]);
+
+/* The longest run of pages around vpn that is contiguous in virtual and
+ * physical memory inside the aligned group of `group` pages (a line of PTEs
+ * holds 16).  For tlb_merge. */
+void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                    uint32_t group, struct hd_xlate *run);
+
+/* Base pages mapped, and frames used by tables, of an application. */
+uint64_t hd_ptables_pages(const struct hd_ptables *t, uint32_t app);
+uint64_t hd_ptables_table_frames(const struct hd_ptables *t, uint32_t app);
+
+extern const struct hd_setting hd_vm_settings[];
+extern const uint32_t hd_vm_setting_count;
+
+#endif

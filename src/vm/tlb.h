@@ -1,0 +1,73 @@
+/*
+ * tlb.h - one TLB: base and large entries, tagged by application.
+ *
+ * A base array holds translations of 4 KB and 64 KB pages and of merged runs;
+ * an optional large array holds 2 MB pages and is probed first (a hit leaves
+ * the base array untouched).  With no large array, large pages go to the base
+ * array as one entry.  It is a structure without time: the owner (a core, the
+ * L2 TLB) accounts ports, latency and misses.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_TLB_H
+#define HD_TLB_H
+
+#include "../core/config.h"
+#include "../core/env.h"
+#include "../mem/assoc.h"
+#include "translate.h"
+
+struct hd_tlb_cfg {
+    struct hd_mode mode;
+    uint32_t entries, ways;             /* ways 0: fully associative */
+    uint32_t large_entries, large_ways; /* 0 entries: no large array */
+    uint32_t ports;                     /* look-ups a cycle */
+    uint32_t latency;                   /* cycles */
+    uint32_t mshrs;                     /* misses in flight */
+    uint32_t blocking; /* L1: 0 none, 1 hits under miss, 2 full (Pichai) */
+};
+
+struct hd_tlb {
+    struct hd_env *env;
+    struct hd_tlb_cfg cfg;
+    uint32_t level;    /* 1 or 2 */
+    uint32_t instance; /* core, or 0 */
+    struct hd_assoc base, large;
+    struct hd_xlate *base_x, *large_x; /* arena: what each entry holds */
+    struct hd_slot merge;
+    uint64_t *live[3]; /* arena: valid entries by page size 4 KB, 64 KB, more */
+};
+
+/* `at` is "l1tlb", "l2tlb" or "bypass": the name for slots and notes. */
+int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
+                const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
+                uint32_t instance);
+
+/* Looks up and touches.  True on a hit: *x is the entry's translation. */
+bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
+                   uint32_t warp, struct hd_xlate *x);
+
+/* Looks up without touching anything. */
+bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                 struct hd_xlate *x);
+
+/* Enters a translation (replacing one that covers the same page); asks
+ * tlb_merge when `x->pages` exceeds its page.  `cause` as in tlb_merge. */
+void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
+                 hd_vpn wanted, const struct hd_xlate *x, uint32_t cause);
+
+/* Invalidates every entry that covers a page of [vpn, vpn + pages).  Returns
+ * how many. */
+uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                           uint64_t pages);
+void hd_tlb_flush(struct hd_tlb *t);
+
+/* Shows all valid entries (heddle_look). */
+void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v);
+
+extern const struct hd_setting hd_l1tlb_settings[];
+extern const uint32_t hd_l1tlb_setting_count;
+extern const struct hd_setting hd_l2tlb_settings[];
+extern const uint32_t hd_l2tlb_setting_count;
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * translate.h - a translation, the requests for one, and the contract between
+ * the levels that answer them.
+ *
+ * It mirrors mem/request.h.  A core that misses its L1 TLB takes a translation
+ * request from the pool and sends it to the level below (the L2 TLB, or the
+ * walkers where there is none), which answers exactly once by the client's
+ * reply.  A level that has to ask further down takes a request of its own.
+ * Whoever receives the answer gives the request back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_TRANSLATE_H
+#define HD_TRANSLATE_H
+
+#include "../base/arena.h"
+#include "../base/base.h"
+
+/*
+ * A translation and the range for which it holds: `pages` base pages from
+ * vpn lie in frames from pfn on.  For one page of 4 KB, 64 KB or 2 MB, pages
+ * is 1, 16 or 512 and vpn and pfn are aligned to it; a merged entry (CoLT,
+ * MESC) may cover any run.
+ */
+struct hd_xlate {
+    hd_vpn vpn;
+    hd_pfn pfn;
+    uint32_t pages;
+    uint32_t page_pages; /* of the page in the page table: 1, 16 or 512 */
+};
+
+/* The frame of one page inside the range. */
+static inline hd_pfn hd_xlate_frame(const struct hd_xlate *x, hd_vpn vpn)
+{
+    hd_pfn f = {x->pfn.v + (vpn.v - x->vpn.v)};
+    return f;
+}
+
+struct hd_treq {
+    hd_vpn vpn;     /* page wanted */
+    hd_time born;   /* when the requester sent it */
+    hd_time walk;   /* when a walker took it up (0: none did) */
+    struct hd_xlate x; /* the answer */
+    uint32_t next;  /* link of whatever list it is in */
+    uint32_t tag;   /* the requester's own word */
+    uint16_t client;/* index of the requester, for the answer */
+    uint16_t core;  /* core that missed */
+    uint16_t warp;  /* its warp */
+    uint8_t app;
+    uint8_t merged; /* the requester's own count of merged misses, up to 255 */
+    uint16_t references; /* memory references that the walk made */
+    uint8_t hit;    /* 0: L2 TLB, 1: bypass cache, 2: merged, 3: walked */
+    uint8_t spare;
+};
+
+struct hd_treqs {
+    struct hd_treq *v; /* arena */
+    uint32_t *free;    /* arena: [0] head, [1] used, [2] live */
+    uint32_t room;
+};
+
+int hd_treqs_open(struct hd_treqs *p, struct hd_arena *arena, uint32_t room);
+
+static inline uint32_t hd_treq_take(struct hd_treqs *p)
+{
+    uint32_t r = p->free[0];
+
+    if (r != HD_NONE) {
+        p->free[0] = p->v[r].next;
+    } else {
+        r = p->free[1]++;
+        hd_assert(r < p->room);
+    }
+    p->free[2]++;
+    return r;
+}
+
+static inline void hd_treq_give(struct hd_treqs *p, uint32_t r)
+{
+    p->v[r].next = p->free[0];
+    p->free[0] = r;
+    p->free[2]--;
+}
+
+/* The level below a TLB: takes translation requests. */
+struct hd_tbelow {
+    void (*send)(void *self, hd_time now, uint32_t treq);
+    void *self;
+};
+
+/* A requester: gets answers.  `at` >= now is when the answer leaves. */
+struct hd_tclient {
+    void (*reply)(void *self, hd_time at, uint32_t treq);
+    void *self;
+};
+
+#endif
