@@ -1,0 +1,450 @@
+/*
+ * generate.c - seeded graphs, permutations and random data for buffers.
+ *
+ * The inputs that papers used are often lost (MASK's BFS2 graph) or large, so
+ * heddle makes inputs of the same family:
+ *
+ *   uniform   the generator that comes with Rodinia's bfs: every node draws
+ *             lo..hi targets, uniformly; each edge is appended to the lists
+ *             of both ends, in the order of drawing.  (2,4) has mean degree 6
+ *             as Rodinia's graphs, (5,10) mean degree 15 as MASK's.  A node
+ *             may draw itself or the same target twice.
+ *   grid      the 5-point neighbourhood of a width x height grid: what
+ *             matrices such as ecology1 and road networks resemble.
+ *   R-MAT     Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004.  Hubs make one
+ *             lane run alone for thousands of steps; `cap` drops the edges of
+ *             a node that has enough, `permute` breaks up the low numbers.
+ *   Zipf      popularity of keys; ranks by binary search in the running sum.
+ *   starts    HPCC RandomAccess: x -> 2x xor (7 if the top bit was set).
+ *
+ * Every number is a hash of (seed, stream, count), see base/rng.h, so that a
+ * graph can be drawn twice, once to count and once to fill, and memory holds
+ * nothing but the result.  Zipf needs powers; they are computed here with
+ * + - * / alone, since libm's last bit differs between systems.
+ *
+ * Left out: self-loops and double edges are not removed; weights are drawn
+ * apart (hd_generate_ints).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/bits.h"
+#include "../base/rng.h"
+
+/* Streams under one seed; each drawing has its own. */
+enum {
+    STREAM_GRAPH = 0x67726100,
+    STREAM_RMAT,
+    STREAM_SHUFFLE,
+    STREAM_INTS,
+    STREAM_FLOATS,
+    STREAM_ZIPF
+};
+
+/* ---- graphs ---------------------------------------------------------- */
+
+static int no_memory(struct hd_err *err, const char *what)
+{
+    return hd_err_set(err, HEDDLE_ENOMEM, "%s: out of memory", what);
+}
+
+/* Rows of n nodes, all of degree 0. */
+static int graph_open(struct hd_graph *g, uint32_t n, struct hd_err *err)
+{
+    memset(g, 0, sizeof *g);
+    if (n == 0 || n > INT32_MAX - 2)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "graph: %u nodes; expected 1 to 2^31 - 3", n);
+    g->n = n;
+    g->start = calloc((size_t)n + 2, sizeof *g->start);
+    return g->start ? 0 : no_memory(err, "graph");
+}
+
+/*
+ * start[v + 2] holds the degree of v: turns it into rows, and leaves in
+ * start[v + 1] where the next edge of v goes.  When every edge is placed,
+ * start[v + 1] is the end of row v, which is what it must be.
+ */
+static int graph_rows(struct hd_graph *g, struct hd_err *err)
+{
+    uint64_t m = 0;
+    uint32_t v;
+
+    for (v = 0; v < g->n; v++) {
+        uint32_t degree = (uint32_t)g->start[v + 2];
+
+        g->start[v + 1] = (int32_t)m;
+        m += degree;
+        if (m > INT32_MAX) {
+            hd_generate_graph_free(g);
+            return hd_err_set(err, HEDDLE_EINVAL,
+                              "graph: more than 2^31 - 1 edges");
+        }
+    }
+    g->m = m;
+    g->edge = malloc(m ? m * sizeof *g->edge : 1);
+    if (g->edge)
+        return 0;
+    hd_generate_graph_free(g);
+    return no_memory(err, "graph");
+}
+
+static void place(struct hd_graph *g, uint32_t from, uint32_t to)
+{
+    g->edge[g->start[from + 1]++] = (int32_t)to;
+}
+
+/* Draws the edges of the uniform graph: counts them, or places them. */
+static void uniform_draw(struct hd_graph *g, uint32_t lo, uint32_t hi,
+                         uint64_t seed, bool fill)
+{
+    struct hd_rng r = hd_rng_make(seed, STREAM_GRAPH);
+    uint32_t v, i;
+
+    for (v = 0; v < g->n; v++) {
+        uint32_t k = lo + hd_rng_below(&r, hi - lo + 1);
+
+        for (i = 0; i < k; i++) {
+            uint32_t w = hd_rng_below(&r, g->n);
+
+            if (fill) {
+                place(g, v, w);
+                place(g, w, v);
+            } else {
+                g->start[v + 2]++;
+                g->start[w + 2]++;
+            }
+        }
+    }
+}
+
+int hd_generate_uniform(struct hd_graph *g, uint32_t n, uint32_t lo,
+                        uint32_t hi, uint64_t seed, struct hd_err *err)
+{
+    int rc;
+
+    if (lo > hi || hi > 1u << 20)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "graph: degree from %u to %u; expected "
+                          "0 <= from <= to <= 2^20",
+                          lo, hi);
+    if ((rc = graph_open(g, n, err)) < 0)
+        return rc;
+    uniform_draw(g, lo, hi, seed, false);
+    if ((rc = graph_rows(g, err)) < 0)
+        return rc;
+    uniform_draw(g, lo, hi, seed, true);
+    return 0;
+}
+
+int hd_generate_grid(struct hd_graph *g, uint32_t width, uint32_t height,
+                     struct hd_err *err)
+{
+    uint64_t n = (uint64_t)width * height;
+    uint32_t x, y;
+    int rc;
+
+    if (n == 0 || n > 1u << 28)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "grid: %u x %u; expected 1 to 2^28 nodes", width,
+                          height);
+    if ((rc = graph_open(g, (uint32_t)n, err)) < 0)
+        return rc;
+    for (y = 0; y < height; y++)
+        for (x = 0; x < width; x++)
+            g->start[y * width + x + 2] =
+                (y > 0) + (x > 0) + (x + 1 < width) + (y + 1 < height);
+    if ((rc = graph_rows(g, err)) < 0)
+        return rc;
+    for (y = 0; y < height; y++)
+        for (x = 0; x < width; x++) {
+            uint32_t v = y * width + x;
+
+            if (y > 0)
+                place(g, v, v - width);
+            if (x > 0)
+                place(g, v, v - 1);
+            if (x + 1 < width)
+                place(g, v, v + 1);
+            if (y + 1 < height)
+                place(g, v, v + width);
+        }
+    return 0;
+}
+
+/* One R-MAT edge: a quadrant for each bit of the node numbers. */
+static void rmat_edge(struct hd_rng *r, uint32_t scale, const uint64_t cut[3],
+                      uint32_t *from, uint32_t *to)
+{
+    uint32_t i, u = 0, w = 0;
+
+    for (i = 0; i < scale; i++) {
+        uint64_t x = hd_rng_next(r) >> 32;
+        uint32_t q = (x >= cut[0]) + (x >= cut[1]) + (x >= cut[2]);
+
+        u = u << 1 | q >> 1;
+        w = w << 1 | (q & 1);
+    }
+    *from = u;
+    *to = w;
+}
+
+/*
+ * One pass over the edges.  The first counts into start[v + 2] and drops an
+ * edge when an end has `cap` already; the second repeats the same decisions
+ * with `have`, which counts what has been kept so far.
+ */
+static void rmat_draw(struct hd_graph *g, const struct hd_rmat *r,
+                      uint64_t seed, const int32_t *name, uint32_t *have,
+                      bool fill)
+{
+    struct hd_rng draw = hd_rng_make(seed, STREAM_RMAT);
+    const double two32 = 4294967296.0;
+    uint64_t cut[3], i;
+
+    cut[0] = (uint64_t)(r->a * two32);
+    cut[1] = (uint64_t)((r->a + r->b) * two32);
+    cut[2] = (uint64_t)((r->a + r->b + r->c) * two32);
+    memset(have, 0, g->n * sizeof *have);
+    for (i = 0; i < r->edges; i++) {
+        uint32_t u, w;
+
+        rmat_edge(&draw, r->scale, cut, &u, &w);
+        if (name) {
+            u = (uint32_t)name[u];
+            w = (uint32_t)name[w];
+        }
+        if (r->cap && (have[u] >= r->cap || (r->both && have[w] >= r->cap)))
+            continue;
+        have[u]++;
+        if (r->both)
+            have[w]++;
+        if (fill)
+            place(g, u, w);
+        if (fill && r->both)
+            place(g, w, u);
+    }
+    if (!fill)
+        memcpy(g->start + 2, have, g->n * sizeof *have);
+}
+
+static int rmat_check(const struct hd_rmat *r, struct hd_err *err)
+{
+    if (r->scale < 1 || r->scale > 28)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "rmat: scale %u; expected 1 to 28", r->scale);
+    if (r->edges > INT32_MAX)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "rmat: more than 2^31 - 1 edges");
+    if (!(r->a >= 0 && r->b >= 0 && r->c >= 0 && r->a + r->b + r->c <= 1))
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "rmat: a, b, c must be 0 or more, their sum at "
+                          "most 1");
+    return 0;
+}
+
+int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r,
+                     uint64_t seed, struct hd_err *err)
+{
+    int32_t *name = NULL;
+    uint32_t *have;
+    int rc;
+
+    if ((rc = rmat_check(r, err)) < 0)
+        return rc;
+    if ((rc = graph_open(g, 1u << r->scale, err)) < 0)
+        return rc;
+    have = malloc(g->n * sizeof *have);
+    if (r->permute)
+        name = malloc(g->n * sizeof *name);
+    if (!have || (r->permute && !name)) {
+        hd_generate_graph_free(g);
+        rc = no_memory(err, "rmat");
+    } else {
+        if (name)
+            hd_generate_permutation(name, g->n, seed);
+        rmat_draw(g, r, seed, name, have, false);
+        rc = graph_rows(g, err);
+        if (rc == 0)
+            rmat_draw(g, r, seed, name, have, true);
+    }
+    free(have);
+    free(name);
+    return rc;
+}
+
+void hd_generate_graph_free(struct hd_graph *g)
+{
+    free(g->start);
+    free(g->edge);
+    memset(g, 0, sizeof *g);
+}
+
+int hd_generate_levels(const struct hd_graph *g, uint32_t source,
+                       int32_t *level, struct hd_err *err)
+{
+    int32_t *queue = malloc(g->n * sizeof *queue);
+    uint32_t first = 0, last = 0, v;
+
+    if (!queue)
+        return no_memory(err, "levels");
+    for (v = 0; v < g->n; v++)
+        level[v] = -1;
+    level[source] = 0;
+    queue[last++] = (int32_t)source;
+    while (first < last) {
+        int32_t e;
+
+        v = (uint32_t)queue[first++];
+        for (e = g->start[v]; e < g->start[v + 1]; e++) {
+            int32_t w = g->edge[e];
+
+            if (level[w] < 0) {
+                level[w] = level[v] + 1;
+                queue[last++] = w;
+            }
+        }
+    }
+    free(queue);
+    return 0;
+}
+
+/* ---- plain random data ----------------------------------------------- */
+
+void hd_generate_ints(int32_t *out, size_t n, int32_t lo, int32_t hi,
+                      uint64_t seed)
+{
+    struct hd_rng r = hd_rng_make(seed, STREAM_INTS);
+    uint64_t span = (uint64_t)((int64_t)hi - lo) + 1;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        out[i] = (int32_t)(lo + (int64_t)((hd_rng_next(&r) >> 32) * span >>
+                                          32));
+}
+
+void hd_generate_floats(float *out, size_t n, uint64_t seed)
+{
+    struct hd_rng r = hd_rng_make(seed, STREAM_FLOATS);
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        out[i] = (float)(hd_rng_next(&r) >> 40) * (1.0f / 16777216.0f);
+}
+
+void hd_generate_permutation(int32_t *out, uint32_t n, uint64_t seed)
+{
+    struct hd_rng r = hd_rng_make(seed, STREAM_SHUFFLE);
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        uint32_t j = hd_rng_below(&r, i + 1);
+
+        if (j != i)
+            out[i] = out[j];
+        out[j] = (int32_t)i;
+    }
+}
+
+void hd_generate_starts(uint64_t *out, size_t n, uint64_t step)
+{
+    uint64_t x = 1, k;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        out[i] = x;
+        for (k = 0; k < step; k++)
+            x = hd_generate_lfsr(x);
+    }
+}
+
+/* ---- Zipf ------------------------------------------------------------ */
+
+static const double LN2 = 0.693147180559945309417;
+
+/* Natural logarithm of an integer x >= 1, by 2 atanh((m - 1) / (m + 1)). */
+static double ln_of(uint32_t x)
+{
+    uint32_t e = hd_log2(x);
+    double m = (double)x / (double)(1ull << e), z, z2, term, sum = 0;
+    int k;
+
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        e++;
+    }
+    z = (m - 1) / (m + 1);
+    z2 = z * z;
+    term = z;
+    for (k = 1; k <= 25; k += 2) {
+        sum += term / k;
+        term *= z2;
+    }
+    return 2 * sum + e * LN2;
+}
+
+/* e^-y for y >= 0; 0 where that is below 2^-62. */
+static double exp_minus(double y)
+{
+    uint32_t k = y >= 62 * LN2 ? 62 : (uint32_t)(y / LN2);
+    double r = -(y - k * LN2), term = 1, sum = 1;
+    int i;
+
+    if (k >= 62)
+        return 0;
+    for (i = 1; i <= 18; i++) {
+        term *= r / i;
+        sum += term;
+    }
+    return sum / (double)(1ull << k);
+}
+
+/* First rank whose running sum exceeds u. */
+static uint32_t rank_of(const double *sum, uint32_t keys, double u)
+{
+    uint32_t lo = 0, hi = keys - 1;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (sum[mid] > u)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+int hd_generate_zipf(int32_t *out, size_t n, uint32_t keys, double s,
+                     uint64_t seed, struct hd_err *err)
+{
+    struct hd_rng r = hd_rng_make(seed, STREAM_ZIPF);
+    const double unit = 1.0 / 9007199254740992.0; /* 2^-53 */
+    double *sum, total = 0;
+    uint32_t k;
+    size_t i;
+
+    if (keys == 0 || keys > INT32_MAX || !(s >= 0 && s <= 8))
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "zipf: %u keys, exponent %g; expected 1 to "
+                          "2^31 - 1 keys and an exponent from 0 to 8",
+                          keys, s);
+    sum = malloc(keys * sizeof *sum);
+    if (!sum)
+        return no_memory(err, "zipf");
+    for (k = 0; k < keys; k++) {
+        total += exp_minus(s * ln_of(k + 1));
+        sum[k] = total;
+    }
+    for (i = 0; i < n; i++) {
+        double u = (double)(hd_rng_next(&r) >> 11) * unit * total;
+
+        out[i] = (int32_t)rank_of(sum, keys, u);
+    }
+    free(sum);
+    return 0;
+}

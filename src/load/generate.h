@@ -1,0 +1,66 @@
+/*
+ * generate.h - seeded graphs, permutations and random data, inside the engine.
+ *
+ * The public calls (heddle_generate.h) wrap these in heddle_data arrays.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_GENERATE_H
+#define HD_GENERATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/diag.h"
+
+/* A directed graph in compressed rows: the targets of node v are
+ * edge[start[v]] .. edge[start[v + 1] - 1].  Both arrays are malloc'ed. */
+struct hd_graph {
+    uint32_t n;     /* nodes */
+    uint64_t m;     /* directed edges, below 2^31 */
+    int32_t *start; /* [n + 1] */
+    int32_t *edge;  /* [m] */
+};
+
+struct hd_rmat {
+    uint32_t scale;   /* 2^scale nodes */
+    uint64_t edges;   /* drawn, before capping */
+    double a, b, c;   /* chances of three quadrants; the fourth is the rest */
+    bool permute;     /* shuffle the node numbers */
+    bool both;        /* append every edge in both directions */
+    uint32_t cap;     /* most edges a node may have; 0: no cap */
+};
+
+/* Each returns 0 or a negative code with its text in *err. */
+int hd_generate_uniform(struct hd_graph *g, uint32_t n, uint32_t lo,
+                        uint32_t hi, uint64_t seed, struct hd_err *err);
+int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r,
+                     uint64_t seed, struct hd_err *err);
+int hd_generate_grid(struct hd_graph *g, uint32_t width, uint32_t height,
+                     struct hd_err *err);
+void hd_generate_graph_free(struct hd_graph *g);
+
+/* Breadth-first levels from `source`: level[v], or -1 where unreached. */
+int hd_generate_levels(const struct hd_graph *g, uint32_t source,
+                       int32_t *level, struct hd_err *err);
+
+/* out[i] uniform in [lo, hi], lo <= hi. */
+void hd_generate_ints(int32_t *out, size_t n, int32_t lo, int32_t hi,
+                      uint64_t seed);
+/* out[i] uniform in [0, 1), a multiple of 2^-24. */
+void hd_generate_floats(float *out, size_t n, uint64_t seed);
+/* A permutation of 0 .. n-1. */
+void hd_generate_permutation(int32_t *out, uint32_t n, uint64_t seed);
+/* out[i] in [0, keys): rank r with a chance proportional to (r + 1)^-s. */
+int hd_generate_zipf(int32_t *out, size_t n, uint32_t keys, double s,
+                     uint64_t seed, struct hd_err *err);
+/* out[i] = the RandomAccess sequence after i * step steps from 1. */
+void hd_generate_starts(uint64_t *out, size_t n, uint64_t step);
+/* One step of that sequence. */
+static inline uint64_t hd_generate_lfsr(uint64_t x)
+{
+    return x << 1 ^ (x >> 63 ? 7u : 0u);
+}
+
+#endif
