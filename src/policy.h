@@ -9,6 +9,13 @@
  * State lies in the simulation's arena so that snapshots contain it: the
  * engine asks state_bytes() once, provides zeroed memory, and calls init().
  * State must not hold pointers into itself or anything else that changes.
+ * A policy whose state cannot lie there (a script) gives open() instead.
+ *
+ * A policy is bound to a whole machine or to one structure of it (heddle_use).
+ * One that only replaces (answers nothing but repl_ points) gets a state for
+ * each structure; any other policy has one state, whatever it answers.  Where
+ * a point's answer is NONE, the default's bookkeeping goes on beside the
+ * policy, so that a policy may always pass.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -92,14 +99,133 @@ struct heddle_policy {
     void (*epoch)(void *state, heddle_sim *s, uint64_t cycle);
     heddle_answer *answer[HEDDLE_POINT_COUNT];
     void (*watch[HEDDLE_NOTE_COUNT])(void *state, const void *note);
+
+    /*
+     * A policy with its state outside the arena.  open() returns what the
+     * functions above get as their state, or NULL after heddle_policy_fail;
+     * close() gives it back.  save() writes the state's bytes if `room` is
+     * enough and returns their number; load() reads them.  check() looks for
+     * state that save() would miss; it is called at the end of a run and by
+     * heddle_check.
+     */
+    void *ud; /* for open() */
+    void *(*open)(void *ud, heddle_sim *s, const struct heddle_place *p,
+                  const uint64_t *params);
+    void (*close)(void *state);
+    size_t (*save)(void *state, void *out, size_t room);
+    int (*load)(void *state, const void *saved, size_t bytes);
+    void (*check)(void *state);
 };
+
+/* ---- finding policies ------------------------------------------------ */
+
+/* The i-th built-in policy, or NULL past the last. */
+HEDDLE_API const struct heddle_policy *heddle_policy_builtin(uint32_t i);
+/* The built-in of a name, or NULL; then *nearest (may be NULL) is the most
+ * similar name or NULL. */
+HEDDLE_API const struct heddle_policy *
+heddle_policy_find(const char *name, const char **nearest);
+/*
+ * Loads "./x.so", which exports
+ *     const struct heddle_policy *heddle_policy_entry(void);
+ * The library stays loaded.  NULL on error, with a text in out[room].
+ */
+HEDDLE_API const struct heddle_policy *heddle_policy_load(const char *path,
+                                                          char *out,
+                                                          size_t room);
+
+/* ---- binding policies ------------------------------------------------ */
+
+enum { HEDDLE_MAX_PARAMS = 32, HEDDLE_MAX_BOUND = 32 };
+
+enum heddle_use_flags {
+    HEDDLE_USE_REPLACE = 1, /* unbind the policies that stand in the way */
+};
+
+/*
+ * Binds a policy, borrowed until it is unbound: to every structure that has
+ * a point which it answers (at ""), or to one ("l2cache").  Parameters not
+ * named keep their defaults.  A second policy on a point is an error that
+ * names both.  The text of an error is heddle_policy_error(s); the simulation
+ * stays usable.  May be called between runs at any cycle.
+ */
+HEDDLE_API int heddle_use(heddle_sim *s, const struct heddle_policy *p,
+                          const char *at, const char *const *names,
+                          const uint64_t *values, uint32_t n, uint32_t flags);
+/* Unbinds the policies of this name bound at `at`; NULL stands for any.
+ * Returns how many. */
+HEDDLE_API int heddle_unuse(heddle_sim *s, const char *name, const char *at);
+HEDDLE_API const char *heddle_policy_error(const heddle_sim *s);
+
+struct heddle_use_info {
+    const struct heddle_policy *policy;
+    const char *at;         /* as it was bound */
+    const uint64_t *values; /* of its parameters */
+};
+
+/* The i-th bound policy; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_used(const heddle_sim *s, uint32_t i,
+                           struct heddle_use_info *out);
+/* The i-th structure that offers a point ("" for a part that is alone), or
+ * NULL past the last. */
+HEDDLE_API const char *heddle_offered(const heddle_sim *s,
+                                      enum heddle_point p, uint32_t i);
+
+/* For policies: stops the run with HEDDLE_EPOLICY and this text; inside
+ * heddle_use, makes it fail. */
+HEDDLE_API int heddle_policy_fail(heddle_sim *s, const char *text);
 
 /* Steering: sets one cell of a table that the engine's default reads.
  * "l2_bypass" (app, level), "dram_class" (app, level), "tlb_fill" (app, core;
  * value: bit set of warps), "tlb_fill_without" (app, 0), "warp_limit"
- * (0, core).  Unknown tables and cells: HEDDLE_EINVAL. */
+ * (0, core).  Unknown tables and cells: HEDDLE_EINVAL.  What a policy has
+ * steered goes back to the default when it is unbound. */
 HEDDLE_API int heddle_steer(heddle_sim *s, const char *table, uint32_t i,
                             uint32_t j, uint64_t value);
+
+/* ---- what can be asked and told -------------------------------------- */
+
+enum heddle_answer_kind {
+    HEDDLE_NONE,
+    HEDDLE_INDEX,
+    HEDDLE_BOOL,
+    HEDDLE_CHOICE,
+    HEDDLE_VALUE,
+    HEDDLE_SUBSET,
+};
+
+struct heddle_field_info {
+    const char *name;
+    const char *count; /* field that holds the length of an array; NULL: one */
+    const char *meaning;
+    size_t offset; /* in the question: a uint64_t, or a const uint64_t * */
+};
+
+struct heddle_point_info {
+    const char *name;
+    const char *heat;   /* "COLD", "WARM", "HOT" */
+    const char *answer; /* "INDEX" ... */
+    const char *limit;  /* a field, or the words of a choice, or "" */
+    const char *when, *meaning;
+    enum heddle_answer_kind kind;
+    uint32_t fields;
+    const struct heddle_field_info *field;
+};
+
+struct heddle_note_info {
+    const char *name, *when;
+    uint32_t fields;
+    const struct heddle_field_info *field;
+};
+
+struct heddle_table_info {
+    const char *name, *i, *j, *value, *meaning;
+};
+
+/* The i-th point, note or steering table; NULL past the last. */
+HEDDLE_API const struct heddle_point_info *heddle_point_info(uint32_t i);
+HEDDLE_API const struct heddle_note_info *heddle_note_info(uint32_t i);
+HEDDLE_API const struct heddle_table_info *heddle_table_info(uint32_t i);
 
 #ifdef __cplusplus
 }

@@ -50,7 +50,28 @@ struct hd_slots {
     struct hd_steer *steer; /* arena */
     uint32_t watched[HEDDLE_NOTE_COUNT]; /* watchers of each note */
     struct hd_slots_registry *registry;  /* policy/registry.c */
+    hd_time *epoch; /* arena: the next epoch of any policy, or HD_NEVER */
+    /* Called when a cell of warp_limit was steered; may be NULL.  Warps that
+     * the old set held back can only be woken by this. */
+    void (*limit_changed)(void *self, uint32_t core);
+    void *limit_self;
 };
+
+/*
+ * Builds the registry of a simulation, before its parts: takes the steering
+ * tables (all warps may fill and load, nothing bypasses), the counters and
+ * one component of the event queue, and sets env->slots = s.  `machine` is
+ * copied: cores, warps, apps, channels, banks and seed.  0 or HEDDLE_ENOMEM.
+ */
+int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
+                  const struct heddle_place *machine);
+/* Unbinds every policy and frees the registry; the arena is left alone. */
+void hd_slots_close(struct hd_slots *s);
+
+/* Says that copy `instance` of the replacement structure `at` has `sets` sets
+ * of `ways` ways; called before its slots are offered. */
+void hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
+                    uint32_t sets, uint32_t ways);
 
 /*
  * Offers a slot: point `p` of the structure `at` ("l1tlb", "l2cache", "dram";
@@ -62,5 +83,19 @@ void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
 
 /* Tells a note to everybody who watches it; call only if watched[n] != 0. */
 void hd_slots_note(struct hd_slots *s, enum heddle_note n, const void *fields);
+
+/* ---- snapshots ------------------------------------------------------- */
+
+/* "srrip at l2cache (bits=2), mask", or "" where none is bound.  Two
+ * simulations with equal hashes have the same policies, parameters and places
+ * of state, so that a snapshot of one fits the other. */
+size_t hd_slots_describe(const struct hd_slots *s, char *out, size_t room);
+uint64_t hd_slots_hash(const struct hd_slots *s);
+
+/* State of scripts, which lies outside the arena.  Save writes at most `room`
+ * bytes and returns the bytes needed (0: there is none); a failing script
+ * records its error in env->err.  Load puts it back after the arena was. */
+size_t hd_slots_save(const struct hd_slots *s, void *out, size_t room);
+int hd_slots_load(struct hd_slots *s, const void *saved, size_t bytes);
 
 #endif
