@@ -30,6 +30,7 @@ struct hd_pwc_cfg {
     struct hd_mode mode;
     uint32_t style;   /* 0: by physical PTE address, 1: by virtual prefix */
     uint32_t entries, ways, latency, ports;
+    uint32_t line;    /* style 0: bytes of a table that one entry holds */
 };
 
 struct hd_bypass_cfg {
@@ -48,8 +49,11 @@ struct hd_mmu_wiring {
     struct hd_treqs *treqs;
     struct hd_reqs *reqs;
     struct hd_below memory;     /* where PTE reads go: the L2 cache */
+    hd_time memory_back;        /* ticks an answer takes back from there */
     uint32_t memory_client;     /* first client index of the walkers there */
     struct hd_tclient *clients; /* answers for treq.client: the cores */
+    const struct hd_slot *merge; /* tlb_merge of an L1 TLB, or NULL: answers
+                                    then carry the run of a line of entries */
 };
 
 /* Builds the units in the simulation's arena; returns NULL on error. */
@@ -65,6 +69,14 @@ struct hd_client hd_mmu_client(struct hd_mmu *m);
 /* Invalidates pages of an application in the L2 TLBs and walk caches. */
 void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
                        uint64_t pages);
+
+/* What the units count; l2tlb also counts hd_tlb_stats (tlb.h). */
+extern const struct hd_stat_desc hd_mmu_stats[];
+extern const uint32_t hd_mmu_stat_count;
+extern const struct hd_stat_desc hd_walk_stats[];
+extern const uint32_t hd_walk_stat_count;
+extern const struct hd_stat_desc hd_pwc_stats[];
+extern const uint32_t hd_pwc_stat_count;
 
 extern const struct hd_setting hd_walk_settings[];
 extern const uint32_t hd_walk_setting_count;

@@ -23,6 +23,7 @@ struct hd_vm_cfg {
     uint64_t memory_bytes; /* DRAM capacity */
     uint32_t page;         /* default size: 0 4 KB, 1 64 KB, 2 2 MB */
     uint32_t table_frames; /* frames set aside for page tables */
+    uint32_t round;        /* 1: edges of an allocation get a whole page */
 };
 
 struct hd_ptables; /* all applications' tables and the frame table */

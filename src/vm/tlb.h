@@ -25,6 +25,33 @@ struct hd_tlb_cfg {
     uint32_t latency;                   /* cycles */
     uint32_t mshrs;                     /* misses in flight */
     uint32_t blocking; /* L1: 0 none, 1 hits under miss, 2 full (Pichai) */
+    uint32_t serial;   /* L2: the base array is probed after the large one */
+    uint32_t merge_pages; /* aligned group that a merged entry may cover */
+};
+
+/* What one TLB counts, in this order; the owner registers the group. */
+enum hd_tlb_stat {
+    HD_TLB_LOOKUPS,
+    HD_TLB_HITS,
+    HD_TLB_LARGE_HITS, /* of the hits: in the large array */
+    HD_TLB_MERGED_HITS, /* of the hits: beside the entry's own page */
+    HD_TLB_FILLS,
+    HD_TLB_MERGED_FILLS,
+    HD_TLB_EVICTIONS,
+    HD_TLB_INVALIDATIONS,
+    HD_TLB_STATS
+};
+
+extern const struct hd_stat_desc hd_tlb_stats[];
+extern const uint32_t hd_tlb_stat_count;
+
+/* What an entry is, in the top bits of its key. */
+enum hd_tlb_class {
+    HD_TLB_4K,
+    HD_TLB_64K,
+    HD_TLB_2M,     /* in the base array: there is no large one */
+    HD_TLB_MERGED, /* a run inside an aligned group of 4 KB pages */
+    HD_TLB_CLASSES
 };
 
 struct hd_tlb {
@@ -34,8 +61,15 @@ struct hd_tlb {
     uint32_t instance; /* core, or 0 */
     struct hd_assoc base, large;
     struct hd_xlate *base_x, *large_x; /* arena: what each entry holds */
+    uint32_t *filler;  /* arena: [entry] core << 16 | warp that brought it;
+                          the large array's follow the base array's */
     struct hd_slot merge;
-    uint64_t *live[3]; /* arena: valid entries by page size 4 KB, 64 KB, more */
+    uint32_t *live;    /* arena: valid base entries of each class, then valid
+                          large entries, then a bit set of classes present */
+    uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
+    uint32_t group_shift;           /* log2 of merge_pages */
+    struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;
+                            not counted while stat.v is NULL */
 };
 
 /* `at` is "l1tlb", "l2tlb" or "bypass": the name for slots and notes. */
@@ -52,7 +86,9 @@ bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x);
 
 /* Enters a translation (replacing one that covers the same page); asks
- * tlb_merge when `x->pages` exceeds its page.  `cause` as in tlb_merge. */
+ * tlb_merge when `x->pages` exceeds its page.  `cause` as in tlb_merge.  Of a
+ * run, n pages answered are the first n, or the n that end with `wanted` where
+ * those do not reach it; without a policy an entry holds one page. */
 void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
                  hd_vpn wanted, const struct hd_xlate *x, uint32_t cause);
 

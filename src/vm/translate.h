@@ -39,6 +39,8 @@ static inline hd_pfn hd_xlate_frame(const struct hd_xlate *x, hd_vpn vpn)
 struct hd_treq {
     hd_vpn vpn;     /* page wanted */
     hd_time born;   /* when the requester sent it */
+    hd_time arrived; /* when it reached the level below */
+    hd_time looked; /* when that level's look-up of it ended */
     hd_time walk;   /* when a walker took it up (0: none did) */
     struct hd_xlate x; /* the answer */
     uint32_t next;  /* link of whatever list it is in */
