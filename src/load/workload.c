@@ -1,0 +1,68 @@
+/*
+ * workload.c - the public face of workloads of any kind, and blocks of data.
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
+#include "../heddle_load.h"
+#include "workload.h"
+
+void heddle_workload_free(heddle_workload *w)
+{
+    struct hd_source *s = hd_workload_source(w);
+
+    if (s != NULL)
+        s->free(s->self);
+}
+
+const char *heddle_workload_name(const heddle_workload *w)
+{
+    return ((const struct hd_source *)w)->name;
+}
+
+uint64_t heddle_workload_hash(const heddle_workload *w)
+{
+    return ((const struct hd_source *)w)->hash;
+}
+
+uint32_t heddle_type_bytes(enum heddle_type t)
+{
+    static const uint8_t bytes[HEDDLE_TYPES] = {1, 4, 4, 8, 4, 8};
+
+    return (unsigned)t < HEDDLE_TYPES ? bytes[t] : 0;
+}
+
+heddle_data *heddle_data_new(enum heddle_type type, uint64_t count)
+{
+    uint32_t bytes = heddle_type_bytes(type);
+    heddle_data *d;
+
+    if (bytes == 0 || count > (UINT64_C(1) << 40))
+        return NULL;
+    d = malloc(sizeof(*d));
+    if (d == NULL)
+        return NULL;
+    d->type = type;
+    d->refs = 1;
+    d->count = count;
+    d->mem = calloc(count > 0 ? count : 1, bytes);
+    if (d->mem == NULL) {
+        free(d);
+        return NULL;
+    }
+    return d;
+}
+
+heddle_data *heddle_data_ref(heddle_data *d)
+{
+    d->refs++;
+    return d;
+}
+
+void heddle_data_free(heddle_data *d)
+{
+    if (d != NULL && --d->refs == 0) {
+        free(d->mem);
+        free(d);
+    }
+}
