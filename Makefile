@@ -4,10 +4,13 @@
 #   make demo       install what is missing, build, run the main job
 #   make check      install what is missing, build, run all tests
 #   make bench      measure speed and memory (takes minutes)
-#   make install    into $(DESTDIR)$(PREFIX)
+#   make install    into $(DESTDIR)$(PREFIX); make uninstall
+#   make tests      build the tests only; then: prove -v --exec t/run t/700*
+#   make lint       luacheck, shell and man page checks
 #   make clean      remove build/
 #
 # Variables: CC CFLAGS CPPFLAGS LDFLAGS LDLIBS PREFIX DESTDIR V=1
+#   BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR LUACDIR
 #   SANITIZER=address|undefined   a build of its own, in build/<variant>/
 #   VARIANT=debug                 -O0 with assertions
 
@@ -18,16 +21,32 @@ CFLAGS  ?= -O3 -g
 WARN     = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla
 
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
+DATADIR    ?= $(PREFIX)/share/heddle
+LUACDIR    ?= $(LIBDIR)/lua/5.4
+
 # ---- no need to change anything below this line ------------------------
 SANITIZER ?=
 VARIANT ?= $(if $(SANITIZER),$(SANITIZER),release)
 B := build/$(VARIANT)
-PC_PACKAGES = lua5.4 libzstd liblzma libxxhash
-pc = $(shell pkg-config $(1) $(PC_PACKAGES) 2>/dev/null)
+VERSION := $(shell sed -n 's/^.define HEDDLE_VERSION "\(.*\)"/\1/p' src/heddle.h)
+PC_LIB = libzstd liblzma libxxhash
+PC_LUA = lua5.4
+pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
+# Line editing in the REPL; without libedit it reads plain lines.
+EDIT := $(shell pkg-config --exists libedit 2>/dev/null && echo libedit)
 
 ALL_CFLAGS = -std=c11 $(WARN) $(CFLAGS) -fPIC -fvisibility=hidden -ffp-contract=off
-ALL_CPPFLAGS = -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) $(call pc,--cflags)
-ALL_LDLIBS = $(LDLIBS) $(call pc,--libs) -lm
+ALL_CPPFLAGS := -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) \
+                $(call pc,--cflags,$(PC_LIB) $(PC_LUA) $(EDIT)) \
+                $(if $(EDIT),-DHL_LIBEDIT)
+LIB_LIBS   := $(LDLIBS) $(call pc,--libs,$(PC_LIB)) -lm
+LUA_LIBS   := $(call pc,--libs,$(PC_LUA))
+EDIT_LIBS  := $(if $(EDIT),$(call pc,--libs,libedit))
+ALL_LDLIBS  = $(LIB_LIBS) $(LUA_LIBS)
 ifneq ($(SANITIZER),)
 ALL_CFLAGS += -fsanitize=$(SANITIZER) -fno-sanitize-recover=all -O1 -DHD_DEBUG
 LDFLAGS += -fsanitize=$(SANITIZER)
@@ -43,7 +62,7 @@ LUA_SRC := $(sort $(wildcard src/lua/*.c))
 LUA_OBJ := $(LUA_SRC:src/%.c=$(B)/%.o)
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:src/%.c=$(B)/%.o)
-EMBED   := $(sort $(wildcard lua/heddle/*.lua lua/heddle/*/*.lua))
+EMBED   := $(sort $(wildcard lua/heddle/*.lua lua/heddle/*/*.lua policies/*.lua))
 TEST_C  := $(sort $(wildcard t/*.c))
 TEST_BIN:= $(TEST_C:t/%.c=$(B)/t/%)
 BENCH_C := $(sort $(wildcard bench/*.c))
@@ -52,13 +71,56 @@ BENCH_BIN := $(BENCH_C:bench/%.c=$(B)/bench/%)
 Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-all: $(B)/libheddle.a
+BIN    := $(B)/heddle
+STATIC := $(B)/libheddle.a
+SHARED := $(B)/libheddle.so.0
+MODULE := $(B)/heddle.so
+# Until every part of the engine is there the command still links.
+PARTIAL := $(if $(wildcard src/sim.c),,-Wl,--unresolved-symbols=ignore-all)
+WHOLE  = -Wl,--whole-archive $(STATIC) -Wl,--no-whole-archive
 
-$(B)/libheddle.a: $(LIB_OBJ)
+all: $(STATIC) $(SHARED) $(BIN) $(MODULE)
+
+# Objects depend on the options they were built with.
+OPTIONS = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) $(LDLIBS)
+$(B)/options: always
+	@mkdir -p $(@D)
+	@echo '$(OPTIONS)' | cmp -s - $@ || echo '$(OPTIONS)' >$@
+
+$(STATIC): $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
-$(B)/%.o: src/%.c Makefile
+$(SHARED): $(LIB_OBJ) src/libheddle.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libheddle.so.0 $(LDFLAGS) -o $@ \
+	    -Wl,--version-script=src/libheddle.map $(LIB_OBJ) $(LIB_LIBS)
+
+$(BIN): $(CLI_OBJ) $(filter-out %/lmodule.o,$(LUA_OBJ)) $(B)/embed_cli.o $(STATIC)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -Wl,-E $(PARTIAL) -o $@ $(filter %.o,$^) $(WHOLE) \
+	    $(ALL_LDLIBS) $(EDIT_LIBS) -ldl
+
+$(MODULE): $(LUA_OBJ) $(B)/embed.o $(STATIC)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $(filter %.o,$^) $(WHOLE) $(LIB_LIBS)
+
+# The Lua half, as C arrays.  The list of scripts is part of what it holds.
+$(B)/embed.list: always
+	@mkdir -p $(@D)
+	@echo '$(EMBED)' | cmp -s - $@ || echo '$(EMBED)' >$@
+
+$(B)/embed.c: dev/embed $(B)/embed.list $(EMBED) $(LUA_SRC) $(CLI_SRC)
+	$(call say,EMBED,$@)
+	$(Q)dev/embed $@ $(EMBED)
+
+$(B)/embed.o: $(B)/embed.c $(B)/options
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -c -o $@ $<
+
+$(B)/embed_cli.o: $(B)/embed.c $(B)/options
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DHL_CLI -Isrc -c -o $@ $<
+
+$(B)/%.o: src/%.c Makefile $(B)/options
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -78,6 +140,72 @@ $(B)/bench/%: bench/%.c $(B)/libheddle.a
 
 tests: $(TEST_BIN)
 
+# ---- the commands of the README ---------------------------------------
+DEMO = scenarios/tlb-contention.lua
+
+demo:
+	@dev/deps build
+	@$(MAKE) --no-print-directory all
+	@mkdir -p out
+	$(BIN) run $(DEMO)
+
+TESTS_SCRIPT := $(sort $(wildcard t/*.lua t/*.t))
+
+check:
+	@dev/deps check
+	@$(MAKE) --no-print-directory all tests
+	@HEDDLE_BUILD=$(B) prove --exec t/run $(TEST_BIN) $(TESTS_SCRIPT)
+
+bench: all $(BENCH_BIN)
+	@for b in $(BENCH_BIN); do echo "== $$b"; $$b || exit 1; done
+	@for b in $(wildcard bench/*.lua); do \
+	    echo "== $$b"; $(BIN) run $$b || exit 1; done
+
+lint:
+	luacheck -q $(wildcard lua scenarios policies t bench)
+	@if command -v shellcheck >/dev/null; then \
+	    shellcheck dev/deps dev/embed t/run; fi
+	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
+	    mandoc -T lint -W warning $$m || exit 1; done; fi
+	@if command -v clang-format >/dev/null; then \
+	    clang-format --dry-run $(wildcard src/*.[ch] src/*/*.[ch] t/*.c) 2>&1 \
+	    | sed -n 's/:.*//p' | sort | uniq -c; fi
+
+# ---- install ----------------------------------------------------------
+HEADERS = $(wildcard src/heddle*.h) src/policy.h src/points.def src/notes.def
+MANPAGES = $(wildcard man/*.[1-9])
+into = install -d $(DESTDIR)$(1)
+
+install: all
+	$(call into,$(BINDIR)) $(DESTDIR)$(LIBDIR)/pkgconfig
+	$(call into,$(INCLUDEDIR)/heddle) $(DESTDIR)$(LUACDIR)
+	$(call into,$(DATADIR)/scenarios/data) $(DESTDIR)$(DATADIR)/policies
+	install -m 755 $(BIN) $(DESTDIR)$(BINDIR)
+	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)
+	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)
+	ln -sf libheddle.so.0 $(DESTDIR)$(LIBDIR)/libheddle.so
+	install -m 755 $(MODULE) $(DESTDIR)$(LUACDIR)
+	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/heddle
+	for f in $(wildcard scenarios/*.lua); do \
+	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios; done
+	for f in $(wildcard scenarios/data/*); do \
+	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios/data; done
+	for f in $(wildcard policies/*.lua); do \
+	    install -m 644 $$f $(DESTDIR)$(DATADIR)/policies; done
+	for m in $(MANPAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; \
+	    install -d $$d && install -m 644 $$m $$d; done
+	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),' \
+	    -e 's,@INCLUDEDIR@,$(INCLUDEDIR),; s,@VERSION@,$(VERSION),' \
+	    src/heddle.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/heddle.pc
+
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/heddle $(DESTDIR)$(LUACDIR)/heddle.so
+	rm -f $(DESTDIR)$(LIBDIR)/libheddle.a $(DESTDIR)$(LIBDIR)/libheddle.so*
+	rm -f $(DESTDIR)$(LIBDIR)/pkgconfig/heddle.pc
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/heddle $(DESTDIR)$(DATADIR)
+	for m in $(notdir $(MANPAGES)); do \
+	    rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m; done
+
 clean:
 	rm -rf build
 
@@ -86,4 +214,4 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d)
-.PHONY: all tests clean help
+.PHONY: all tests demo check bench lint install uninstall clean help always

@@ -1,0 +1,140 @@
+--- cli.lua - the command line: options, commands, errors and exit status.
+--
+-- A command is a module heddle.cmd.NAME with `summary`, `usage` and
+-- run(args) -> exit status or nil.  Errors are values of heddle.core (with a
+-- code) or Lua strings; both end as `heddle: file:line: message` on standard
+-- error and a status of sysexits.h.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+
+local cli = {}
+
+--- Commands in the order of the help page.
+local COMMANDS = { "run", "list", "explain", "trace", "part", "repl" }
+
+--- sysexits by status code of heddle.h.
+local EXIT = {
+    [-1] = 71, [-2] = 64, [-3] = 78, [-4] = 65, [-5] = 66, [-6] = 74,
+    [-7] = 70, [-8] = 70, [-9] = 70, [-10] = 65, [-11] = 73, [-130] = 130,
+}
+
+--- Raises a usage error (exit 64).
+function cli.usage(format, ...)
+    error({ usage = format:format(...) }, 0)
+end
+
+--- A command's module, or nil.
+local function command(name)
+    local module = "heddle.cmd." .. name
+    if not package.preload[module] and not package.loaded[module] then
+        return nil
+    end
+    return require(module)
+end
+
+cli.command = command
+
+local function help_page()
+    local out = {
+        "usage: heddle COMMAND [ARGUMENTS]",
+        "",
+    }
+    for _, name in ipairs(COMMANDS) do
+        local c = command(name)
+        if c then
+            out[#out + 1] = ("  %-8s %s"):format(name, c.summary or "")
+        end
+    end
+    out[#out + 1] = "  help     show the usage of a command"
+    out[#out + 1] = ""
+    out[#out + 1] = "Options: --help, --version.  More: man heddle"
+    return table.concat(out, "\n") .. "\n"
+end
+
+local function help(args)
+    local name = args[1]
+    if not name then
+        io.write(help_page())
+        return 0
+    end
+    local c = command(name)
+    if not c then
+        cli.usage("no command '%s'; see heddle --help", name)
+    end
+    io.write(c.usage)
+    return 0
+end
+
+local function version()
+    io.write("heddle ", core.version, "\n",
+        "Licence: MIT. ", _VERSION, ".\n")
+    return 0
+end
+
+local function dispatch(args)
+    local first = args[1]
+    if not first then
+        io.stderr:write(help_page())
+        return 64
+    elseif first == "--help" or first == "-h" then
+        return help({})
+    elseif first == "--version" or first == "-V" then
+        return version()
+    elseif first == "help" then
+        return help({ table.unpack(args, 2) })
+    end
+    local c = command(first)
+    if not c then
+        if first:find("%.lua$") then
+            cli.usage("no command '%s'; did you mean 'heddle run %s'?", first,
+                first)
+        end
+        cli.usage("no command '%s'; see heddle --help", first)
+    end
+    local rest = table.pack(table.unpack(args, 2))
+    if rest[1] == "--help" or rest[1] == "-h" then
+        return help({ first })
+    end
+    return c.run(rest) or 0
+end
+
+--- The exit status for an error value, and its text.
+function cli.describe(err)
+    if type(err) == "table" then
+        if err.exit then
+            return err.exit, nil
+        elseif err.usage then
+            return 64, err.usage
+        elseif err.code then
+            return EXIT[err.code] or 70, (err.where or "") .. err.message
+        end
+    end
+    local text = tostring(err)
+    -- An error raised in heddle's own scripts is a fault of heddle's.
+    return text:find("^heddle/") and 70 or 65, text
+end
+
+local function with_trace(err)
+    if os.getenv("HEDDLE_TRACEBACK") then
+        io.stderr:write(debug.traceback(tostring(err), 2), "\n")
+    end
+    return err
+end
+
+--- Runs the command; returns the exit status.
+function cli.main(args)
+    local ok, status = xpcall(dispatch, with_trace, args)
+    if ok then
+        return status
+    end
+    local text
+    status, text = cli.describe(status)
+    io.stdout:flush()
+    if text then
+        io.stderr:write("heddle: ", text, "\n")
+    end
+    return status
+end
+
+return cli

@@ -1,0 +1,32 @@
+--- cmd/explain.lua - heddle explain: meaning, unit, default and source.
+-- SPDX-License-Identifier: MIT
+local cli = require "heddle.cli"
+local index = require "heddle.index"
+
+local explain = {
+    summary = "explain a setting, counter, point, policy, app or machine",
+    usage = [[
+usage: heddle explain NAME...
+
+Prints what NAME means, with unit, default, range and source.  A setting or a
+counter is written group.name, as in `heddle list settings`.
+]],
+}
+
+function explain.run(args)
+    if not args[1] then
+        cli.usage("explain: expected a name; see heddle list")
+    end
+    for i, name in ipairs(args) do
+        local lines = index.explain(name)
+        if not lines then
+            local near = index.nearest(name, index.names())
+            cli.usage("explain: nothing is called '%s'%s", name,
+                near and "; did you mean '" .. near .. "'?" or "")
+        end
+        io.write(i > 1 and "\n" or "", table.concat(lines, "\n"), "\n")
+    end
+    return 0
+end
+
+return explain

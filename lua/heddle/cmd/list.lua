@@ -1,0 +1,53 @@
+--- cmd/list.lua - heddle list: what there is, one line each.
+-- SPDX-License-Identifier: MIT
+local cli = require "heddle.cli"
+local index = require "heddle.index"
+
+local list = {
+    summary = "list points, policies, apps, machines, counters or settings",
+    usage = [[
+usage: heddle list points|notes|policies|apps|machines|counters|settings
+              [WORD]
+
+Prints one line for each.  With WORD, only lines that contain it.
+`heddle explain NAME` tells more about one of them.
+]],
+}
+
+local function cells(rows)
+    local width = {}
+    for _, row in ipairs(rows) do
+        for i = 1, #row - 1 do
+            width[i] = math.max(width[i] or 0, #row[i])
+        end
+    end
+    for _, row in ipairs(rows) do
+        for i = 1, #row - 1 do
+            row[i] = row[i] .. (" "):rep(width[i] - #row[i])
+        end
+        io.write((table.concat(row, "  "):gsub("%s+$", "")), "\n")
+    end
+end
+
+function list.run(args)
+    local kind, word = args[1], args[2]
+    if not kind or args[3] then
+        cli.usage("list: expected one kind: %s",
+            table.concat(index.kinds, ", "))
+    end
+    local rows = index.rows(kind)
+    if not rows then
+        cli.usage("list: no kind '%s'; expected %s", kind,
+            table.concat(index.kinds, ", "))
+    end
+    local out = {}
+    for _, row in ipairs(rows) do
+        if not word or table.concat(row, " "):find(word, 1, true) then
+            out[#out + 1] = row
+        end
+    end
+    cells(out)
+    return 0
+end
+
+return list

@@ -1,0 +1,328 @@
+--- index.lua - everything that has a name: settings, counters, points,
+-- notes, policies, applications, machines; for `list`, `explain` and help(x).
+--
+-- Each kind gives rows for a list, and an explanation (lines of text) of one
+-- name.  What exists is asked from the modules that own it, so nothing here
+-- can be out of date.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+
+local index = {
+    kinds = {
+        "points", "notes", "policies", "apps", "machines", "counters",
+        "settings",
+    },
+}
+
+--- A module that may not be part of this build.
+local function optional(name)
+    if package.preload[name] or package.loaded[name] then
+        return require(name)
+    end
+end
+
+--- "1 to 64", or the choices, of a setting.
+local function range(s)
+    if s.choices ~= "" then
+        return s.choices:gsub("|", ", ")
+    elseif s.type == "integer" then
+        local top = s.max < 0 and "2^64 - 1" or
+            s.max >= 0xffffffff and "no limit" or tostring(s.max)
+        return ("%d to %s"):format(s.min, top)
+    elseif s.type == "mode" then
+        return "off, ideal, fixed:N, full"
+    elseif s.type == "boolean" then
+        return "true, false"
+    end
+    return s.type
+end
+
+-- ---- rows -----------------------------------------------------------------
+
+local rows = {}
+
+function rows.settings()
+    local out = {}
+    for _, s in ipairs(core.settings()) do
+        out[#out + 1] = { s.name, s.default, s.unit, s.meaning }
+    end
+    return out
+end
+
+function rows.counters()
+    local out = {}
+    for _, c in ipairs(core.counters()) do
+        out[#out + 1] = { c.component .. "." .. c.name, c.unit, c.meaning }
+    end
+    return out
+end
+
+function rows.points()
+    local out = {}
+    for _, p in ipairs(core.points()) do
+        out[#out + 1] = {
+            p.name, p.heat:lower(), p.answer:lower(), p.when,
+        }
+    end
+    return out
+end
+
+function rows.notes()
+    local out = {}
+    for _, n in ipairs(core.notes()) do
+        out[#out + 1] = { n.name, n.when }
+    end
+    return out
+end
+
+function rows.policies()
+    local policy = optional "heddle.policy"
+    local out = {}
+    for _, p in ipairs(policy and policy.list and policy.list() or {}) do
+        out[#out + 1] = { p.name, p.kind or "", p.summary or "" }
+    end
+    return out
+end
+
+--- Names of modules heddle.apps.NAME that are compiled in.
+function index.app_names()
+    local names = {}
+    for name in pairs(package.preload) do
+        local app = name:match("^heddle%.apps%.([%w_]+)$")
+        if app and app:find("^%u%w*$") or app and app:find("^%d%u") then
+            names[#names + 1] = app
+        end
+    end
+    table.sort(names)
+    return names
+end
+
+function rows.apps()
+    local out = {}
+    for _, name in ipairs(index.app_names()) do
+        local app = require("heddle.apps." .. name)
+        local summary = type(app) == "table" and
+            (app.summary or app.meaning or app.source) or ""
+        out[#out + 1] = { name, tostring(summary) }
+    end
+    return out
+end
+
+function rows.machines()
+    local machines = optional "heddle.machines"
+    local out = {}
+    for _, name in ipairs(machines and machines.names() or {}) do
+        local m = machines.get(name)
+        out[#out + 1] = { name, m.from or "", m.summary or "" }
+    end
+    return out
+end
+
+--- Rows of a kind, or nil if there is no such kind.
+function index.rows(kind)
+    return rows[kind] and rows[kind]()
+end
+
+-- ---- explanations -----------------------------------------------------------
+
+local explain = {}
+
+function explain.settings(name)
+    for _, s in ipairs(core.settings()) do
+        if s.name == name then
+            local unit = s.unit ~= "" and " " .. s.unit or ""
+            return {
+                ("%s (setting)"):format(s.name),
+                "  " .. s.meaning,
+                "  type     " .. s.type,
+                "  unit     " .. (s.unit ~= "" and s.unit or "none"),
+                "  default  " .. s.default .. unit,
+                "  range    " .. range(s),
+                "  source   " .. s.source,
+            }
+        end
+    end
+end
+
+function explain.counters(name)
+    local out
+    for _, c in ipairs(core.counters()) do
+        if c.component .. "." .. c.name == name or c.name == name then
+            out = out or {}
+            out[#out + 1] = ("%s.%s (counter)"):format(c.component, c.name)
+            out[#out + 1] = "  " .. c.meaning
+            out[#out + 1] = "  unit     " .. c.unit
+            out[#out + 1] = "  kind     " ..
+                (c.peak and "maximum since the last reset" or "sum")
+        end
+    end
+    return out
+end
+
+local ANSWER = {
+    NONE = "nothing", INDEX = "an index below ", BOOL = "a boolean",
+    CHOICE = "one of ", VALUE = "a number up to ",
+    SUBSET = "a bit set of ",
+}
+
+local function fields(out, list)
+    local width = 0
+    for _, f in ipairs(list) do
+        width = math.max(width, #f.name + (f.count and #f.count + 2 or 0))
+    end
+    for _, f in ipairs(list) do
+        local label = f.name .. (f.count and "[" .. f.count .. "]" or "")
+        out[#out + 1] = ("    %-" .. width .. "s  %s"):format(label, f.meaning)
+    end
+end
+
+function explain.points(name)
+    for _, p in ipairs(core.points()) do
+        if p.name == name then
+            local out = {
+                ("%s (point, %s)"):format(p.name, p.heat:lower()),
+                "  asked    " .. p.when,
+                "  decides  " .. p.meaning,
+                "  answer   " .. ANSWER[p.answer] ..
+                    p.limit:gsub("|", ", "),
+                "  question",
+            }
+            fields(out, p.fields)
+            return out
+        end
+    end
+end
+
+function explain.notes(name)
+    for _, n in ipairs(core.notes()) do
+        if n.name == name then
+            local out = {
+                ("%s (note)"):format(n.name), "  when     " .. n.when,
+                "  tells",
+            }
+            fields(out, n.fields)
+            return out
+        end
+    end
+end
+
+function explain.policies(name)
+    local policy = optional "heddle.policy"
+    for _, p in ipairs(policy and policy.list and policy.list() or {}) do
+        if p.name == name then
+            local out = {
+                ("%s (policy%s)"):format(p.name,
+                    p.kind and ", " .. p.kind or ""),
+                "  " .. (p.summary or ""),
+                "  source   " .. (p.source or ""),
+            }
+            if p.points then
+                out[#out + 1] = "  answers  " .. table.concat(p.points, ", ")
+            end
+            for _, q in ipairs(p.params or {}) do
+                out[#out + 1] = ("  %s = %s %s: %s (%s)"):format(q.name,
+                    tostring(q.default), q.unit or "", q.meaning or "",
+                    q.source or "")
+            end
+            return out
+        end
+    end
+end
+
+function explain.apps(name)
+    for _, known in ipairs(index.app_names()) do
+        if known == name then
+            local app = require("heddle.apps." .. name)
+            local out = { ("%s (application)"):format(name) }
+            for _, key in ipairs { "summary", "meaning", "source", "class" } do
+                if type(app) == "table" and type(app[key]) == "string" then
+                    out[#out + 1] = ("  %-8s %s"):format(key, app[key])
+                end
+            end
+            if type(app) == "table" and type(app.sizes) == "table" then
+                for _, size in ipairs { "T", "S", "M", "L" } do
+                    local p = app.sizes[size]
+                    if type(p) == "table" then
+                        local keys, parts = {}, {}
+                        for k in pairs(p) do
+                            keys[#keys + 1] = tostring(k)
+                        end
+                        table.sort(keys)
+                        for _, k in ipairs(keys) do
+                            parts[#parts + 1] = k .. "=" .. tostring(p[k])
+                        end
+                        out[#out + 1] = ("  size %s   %s"):format(size,
+                            table.concat(parts, " "))
+                    end
+                end
+            end
+            return out
+        end
+    end
+end
+
+function explain.machines(name)
+    local machines = optional "heddle.machines"
+    return machines and machines.explain(name)
+end
+
+--- Explains a name: a list of lines, or nil and the nearest names.
+function index.explain(name)
+    local out
+    for _, kind in ipairs(index.kinds) do
+        local lines = explain[kind](name)
+        if lines then
+            out = out or {}
+            if #out > 0 then
+                out[#out + 1] = ""
+            end
+            table.move(lines, 1, #lines, #out + 1, out)
+        end
+    end
+    return out
+end
+
+--- Edit distance, for suggestions.
+local function distance(a, b)
+    local row = {}
+    for j = 0, #b do
+        row[j] = j
+    end
+    for i = 1, #a do
+        local diagonal = row[0]
+        row[0] = i
+        for j = 1, #b do
+            local up = row[j]
+            local cost = a:byte(i) == b:byte(j) and 0 or 1
+            row[j] = math.min(up + 1, row[j - 1] + 1, diagonal + cost)
+            diagonal = up
+        end
+    end
+    return row[#b]
+end
+
+--- The name in `names` nearest to `name`, or nil if none is near.
+function index.nearest(name, names)
+    local best, at = math.max(2, #name // 3) + 1, nil
+    for _, candidate in ipairs(names) do
+        local d = distance(name:lower(), candidate:lower())
+        if d < best then
+            best, at = d, candidate
+        end
+    end
+    return at
+end
+
+--- Every name that explain knows.
+function index.names()
+    local out = {}
+    for _, kind in ipairs(index.kinds) do
+        for _, row in ipairs(rows[kind]()) do
+            out[#out + 1] = row[1]
+        end
+    end
+    return out
+end
+
+return index

@@ -1,0 +1,77 @@
+--- heddle - what a scenario writer uses: machines, applications, simulations,
+-- results.
+--
+--     local H = require "heddle"
+--     local sim = H.sim {
+--         machine = H.machine("maxwell") { ["l2tlb.entries"] = 1024 },
+--         apps = { H.app("ATAX", { size = "S" }), H.app("GUP") },
+--     }
+--     sim:run()
+--     H.report.text(sim:results())
+--
+-- Machines are tables of settings that derive from one another (machines.lua).
+-- Applications are descriptions: each simulation builds its own workload from
+-- one, so a description can be used any number of times (workload.lua).  A
+-- simulation is an object (sim.lua), its results are one table (report.lua).
+-- Many simulations run side by side in processes with H.runner (runner.lua).
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+local script = require "heddle.script"
+
+local H = { version = core.version }
+
+--- Arguments of the script, name = value, once H.args was called.
+H.arg = script.arg
+
+--- Declares the script's arguments with their defaults:
+--     H.args { scale = "quick", cores = 30 }
+-- A number's or boolean's default makes the argument one, too.  An argument
+-- that was given but not declared is an error that lists the declared ones.
+H.args = script.declare
+
+--- For the command: begin(options) before a script, finish(ok, err) after it,
+-- and the error handler between them.
+H.begin, H.finish, H.traceback = script.begin, script.finish, script.traceback
+
+--- Parts of the library, loaded when first used.
+local PARTS = {
+    report = "heddle.report",
+    runner = "heddle.runner",
+    svg = "heddle.svg",
+    json = "heddle.json",
+    machines = "heddle.machines",
+    designs = "heddle.designs",
+    part = "heddle.part",
+    kernel = "heddle.kernel",
+    policy = "heddle.policy",
+    index = "heddle.index",
+}
+
+--- Functions, by the module that has them.
+local FUNCTIONS = {
+    machine = "heddle.machines",
+    config_read = "heddle.config",
+    config_write = "heddle.config",
+    config = "heddle.config",
+    app = "heddle.workload",
+    trace = "heddle.workload",
+    program = "heddle.workload",
+    sim = "heddle.sim",
+    run = "heddle.runner",
+}
+
+local function load(_, key)
+    local value
+    if PARTS[key] then
+        value = require(PARTS[key])
+    elseif FUNCTIONS[key] then
+        value = require(FUNCTIONS[key])[key]
+    else
+        error(("heddle has no '%s'"):format(tostring(key)), 2)
+    end
+    rawset(H, key, value)
+    return value
+end
+
+return setmetatable(H, { __index = load })

@@ -1,0 +1,151 @@
+--- script.lua - the frame around a scenario: its arguments, and what is said
+-- when it ends early.
+--
+-- The command calls begin() with what was on the command line and finish()
+-- with the result of the script.  A script that runs under plain Lua never
+-- calls them: its arguments are name=value words of the global `arg`.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+
+local script = {
+    arg = {},       -- declared arguments and their values
+    options = {},   -- of the command: check
+}
+
+local given         -- name -> text; nil outside the command
+local declared = false
+
+--- The running simulations, for what is printed on Ctrl-C.
+script.live = setmetatable({}, { __mode = "k" })
+
+local function words_of_lua()
+    local out = {}
+    for _, a in ipairs(_G.arg or {}) do
+        local name, value = a:match("^([%a_][%w_.]*)=(.*)$")
+        if name then
+            out[name] = value
+        end
+    end
+    return out
+end
+
+local function names_of(defaults)
+    local names = {}
+    for name in pairs(defaults) do
+        names[#names + 1] = name
+    end
+    table.sort(names)
+    return names
+end
+
+local function convert(name, text, default)
+    if type(default) == "number" then
+        local n = tonumber(text)
+        if not n then
+            error({ usage = ("argument %s=%s: expected a number")
+                :format(name, text) }, 0)
+        end
+        return n
+    elseif type(default) == "boolean" then
+        local words = {
+            ["true"] = true, ["1"] = true, yes = true,
+            ["false"] = false, ["0"] = false, no = false,
+        }
+        if words[text] == nil then
+            error({ usage = ("argument %s=%s: expected true or false")
+                :format(name, text) }, 0)
+        end
+        return words[text]
+    end
+    return text
+end
+
+local function unknown(name, defaults)
+    local names = names_of(defaults)
+    for i, n in ipairs(names) do
+        names[i] = n .. "=" .. tostring(defaults[n])
+    end
+    local near = require("heddle.index").nearest(name, names_of(defaults))
+    local list = #names > 0 and "it takes " .. table.concat(names, " ")
+        or "it takes none"
+    error({ usage = ("the script has no argument '%s'%s; %s"):format(name,
+        near and " (did you mean '" .. near .. "'?)" or "", list) }, 0)
+end
+
+--- H.args{name = default, ...}: returns the table of values.
+function script.declare(defaults)
+    declared = true
+    local words = given or words_of_lua()
+    for name, default in pairs(defaults) do
+        script.arg[name] = words[name] == nil and default
+            or convert(name, words[name], default)
+    end
+    for _, name in ipairs(names_of(words)) do
+        if defaults[name] == nil then
+            unknown(name, defaults)
+        end
+    end
+    return script.arg
+end
+
+--- Called by the command before the script.
+function script.begin(options)
+    given = options.given
+    script.options.check = options.check
+    if not next(given) then
+        return
+    end
+    -- A script that reads an argument without declaring any gets the text.
+    setmetatable(script.arg, {
+        __index = function(_, name)
+            return not declared and given[name] or nil
+        end,
+    })
+end
+
+function script.traceback(err)
+    if os.getenv("HEDDLE_TRACEBACK") then
+        io.stderr:write(debug.traceback(tostring(err), 2), "\n")
+    end
+    return err
+end
+
+--- Prints what is known of the simulations that still run.
+local function partial()
+    local sims = {}
+    for sim in pairs(script.live) do
+        sims[#sims + 1] = sim
+    end
+    table.sort(sims, function(a, b)
+        return a.serial < b.serial
+    end)
+    for _, sim in ipairs(sims) do
+        local ok, results = pcall(sim.results, sim)
+        if ok then
+            require("heddle.report").text(results)
+        end
+    end
+end
+
+--- Called by the command after the script: returns the exit status.
+function script.finish(ok, err)
+    if ok then
+        if given and next(given) and not declared then
+            local names = names_of(given)
+            error({ usage = ("the script declares no arguments, got '%s'")
+                :format(names[1]) }, 0)
+        end
+        return type(err) == "number" and err or 0
+    end
+    if type(err) == "table" and err.code == -130 then
+        if core.interrupted then
+            core.interrupted(true)
+        end
+        io.stderr:write("heddle: interrupted; what is known so far:\n")
+        partial()
+    end
+    error(err, 0)
+end
+
+return script

@@ -1,0 +1,152 @@
+/*
+ * main.c - the command: a Lua state, the embedded scripts, signals, and the
+ * exit status.
+ *
+ * Everything a user sees (options, commands, messages) is lua/heddle/cli.lua;
+ * this file does what Lua cannot.  Ctrl-C stops the simulation that runs at
+ * its next event, or the script at its next instruction; a second one ends
+ * the process at once.  SIGPIPE keeps its default, so that `heddle ... | head`
+ * ends quietly.
+ *
+ * Exit: what cli.lua returns (sysexits), 71 without memory, 74 when standard
+ * output cannot be written.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "../lua/lheddle.h"
+#include "../lua/lparts.h"
+
+enum { EXIT_SOFTWARE = 70, EXIT_OS = 71, EXIT_IO = 74, EXIT_INT = 130 };
+
+/*
+ * A signal handler has no argument, so what it needs is here: the one
+ * mutable variable of the program.  The library has none.
+ */
+static struct {
+    struct hl_interrupt in;
+    lua_State *L;
+} live;
+
+static void raise_interrupt(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    lua_sethook(L, NULL, 0, 0);
+    hl_raise(L, HL_EINTERRUPT, "interrupted");
+}
+
+static void on_interrupt(int sig)
+{
+    int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+
+    (void)sig;
+    if (live.in.hit)
+        _exit(EXIT_INT);
+    live.in.hit = 1;
+    if (live.in.running)
+        heddle_stop(live.in.running);
+    else
+        lua_sethook(live.L, raise_interrupt, mask, 1);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction sa;
+
+    memset(&sa, 0, sizeof sa);
+    sa.sa_handler = on_interrupt;
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGINT, &sa, NULL); /* no SA_RESTART: a read in a REPL ends */
+}
+
+/* core.interrupted([clear]) -> whether Ctrl-C was pressed */
+static int interrupted(lua_State *L)
+{
+    int hit = live.in.hit;
+
+    if (lua_toboolean(L, 1))
+        live.in.hit = 0;
+    lua_pushboolean(L, hit);
+    return 1;
+}
+
+static int traceback(lua_State *L)
+{
+    if (lua_isstring(L, 1))
+        luaL_traceback(L, L, lua_tostring(L, 1), 1);
+    return 1;
+}
+
+/* Protected: loads heddle.cli and calls main(arg). */
+static int start(lua_State *L)
+{
+    int argc = (int)lua_tointeger(L, 1), i;
+    char **argv = lua_touserdata(L, 2);
+
+    luaL_openlibs(L);
+    lua_pushlightuserdata(L, &live.in);
+    lua_setfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
+    hl_embed_preload(L);
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "heddle.core");
+    lua_call(L, 1, 1);
+    lua_pushcfunction(L, interrupted);
+    lua_setfield(L, -2, "interrupted");
+    lua_pop(L, 1);
+    lua_createtable(L, argc, 1); /* arg */
+    for (i = 0; i < argc; i++) {
+        lua_pushstring(L, argv[i]);
+        lua_rawseti(L, -2, i);
+    }
+    lua_pushvalue(L, -1);
+    lua_setglobal(L, "arg");
+    lua_getglobal(L, "require"); /* arg require */
+    lua_pushliteral(L, "heddle.cli");
+    lua_call(L, 1, 1);              /* arg cli */
+    lua_getfield(L, -1, "main");    /* arg cli main */
+    lua_pushvalue(L, -3);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    lua_State *L = luaL_newstate();
+    int status;
+
+    if (!L) {
+        fputs("heddle: out of memory\n", stderr);
+        return EXIT_OS;
+    }
+    live.L = L;
+    catch_signals();
+    lua_pushcfunction(L, traceback);
+    lua_pushcfunction(L, start);
+    lua_pushinteger(L, argc);
+    lua_pushlightuserdata(L, argv);
+    if (lua_pcall(L, 2, 1, 1) == LUA_OK) {
+        status = (int)lua_tointeger(L, -1);
+    } else {
+        const char *text = luaL_tolstring(L, -1, NULL);
+
+        fprintf(stderr, "heddle: %s\n", text);
+        status = live.in.hit ? EXIT_INT : EXIT_SOFTWARE;
+    }
+    lua_close(L);
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {
+        fprintf(stderr, "heddle: standard output: %s\n", strerror(errno));
+        status = EXIT_IO;
+    }
+    return status;
+}

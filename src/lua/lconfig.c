@@ -1,0 +1,110 @@
+/*
+ * lconfig.c - a configuration as a Lua object: set, get, check.
+ *
+ * Values cross as text, in the grammar that the settings table declares, so
+ * that a number in a script, on the command line and in a file is read by one
+ * piece of code.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "lheddle.h"
+#include "lparts.h"
+
+heddle_config *hl_config_check(lua_State *L, int i)
+{
+    heddle_config **c = luaL_checkudata(L, i, HL_CONFIG);
+
+    luaL_argcheck(L, *c != NULL, i, "this configuration was closed");
+    return *c;
+}
+
+static int config_free(lua_State *L)
+{
+    heddle_config **c = luaL_checkudata(L, 1, HL_CONFIG);
+
+    if (*c)
+        heddle_config_free(*c);
+    *c = NULL;
+    return 0;
+}
+
+/* The text of a value: booleans and whole numbers in the engine's grammar. */
+static const char *value_text(lua_State *L, int i)
+{
+    if (lua_isboolean(L, i))
+        return lua_toboolean(L, i) ? "true" : "false";
+    if (lua_type(L, i) == LUA_TNUMBER) {
+        int whole;
+        lua_Integer n = lua_tointegerx(L, i, &whole);
+
+        if (whole)
+            return lua_pushfstring(L, "%I", (LUAI_UACINT)n);
+    }
+    return luaL_checkstring(L, i);
+}
+
+/* config:set(name, value) */
+static int config_set(lua_State *L)
+{
+    heddle_config *c = hl_config_check(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    int rc = heddle_config_set(c, name, value_text(L, 3));
+
+    if (rc != HEDDLE_OK)
+        return hl_raise(L, rc, heddle_config_error(c));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* config:get(name) -> text */
+static int config_get(lua_State *L)
+{
+    heddle_config *c = hl_config_check(L, 1);
+    char out[256];
+    int rc = heddle_config_get(c, luaL_checkstring(L, 2), out, sizeof out);
+
+    if (rc != HEDDLE_OK)
+        return hl_raise(L, rc, heddle_config_error(c));
+    lua_pushstring(L, out);
+    return 1;
+}
+
+/* config:check() */
+static int config_check(lua_State *L)
+{
+    heddle_config *c = hl_config_check(L, 1);
+    int rc = heddle_config_check(c);
+
+    if (rc != HEDDLE_OK)
+        return hl_raise(L, rc, heddle_config_error(c));
+    lua_settop(L, 1);
+    return 1;
+}
+
+int hl_config_new(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"set", config_set},
+        {"get", config_get},
+        {"check", config_check},
+        {NULL, NULL},
+    };
+    static const luaL_Reg meta[] = {
+        {"__gc", config_free},
+        {"__close", config_free},
+        {NULL, NULL},
+    };
+    heddle_config **c = lua_newuserdatauv(L, sizeof *c, 0);
+
+    *c = NULL;
+    if (luaL_newmetatable(L, HL_CONFIG)) {
+        luaL_setfuncs(L, meta, 0);
+        luaL_newlib(L, methods);
+        lua_setfield(L, -2, "__index");
+    }
+    lua_setmetatable(L, -2);
+    *c = heddle_config_new();
+    if (!*c)
+        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+    return 1;
+}

@@ -1,0 +1,248 @@
+/*
+ * lheddle.c - the module "heddle.core": the engine as Lua sees it.
+ *
+ * A thin binding of heddle.h, nothing more: it has no defaults, no units and
+ * no formatting.  What scenario writers use is lua/heddle/init.lua, written on
+ * top of this one.  This file has the errors, the workloads and the lists
+ * (settings, counters, points, notes); lconfig.c and lsim.c have the two
+ * objects.
+ *
+ * The lists of points and notes come from the same points.def and notes.def
+ * as the engine's, so that what `heddle list points` prints cannot differ
+ * from what is asked.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "lheddle.h"
+
+#include <string.h>
+
+#include "../policy.h"
+#include "lparts.h"
+
+/* ---- errors ----------------------------------------------------------- */
+
+#define HL_ERROR "heddle.error"
+
+static int error_tostring(lua_State *L)
+{
+    lua_getfield(L, 1, "where");
+    lua_getfield(L, 1, "message");
+    lua_concat(L, 2);
+    return 1;
+}
+
+/* Pushes "file:line: " of the nearest function that is not heddle's own. */
+static void push_where(lua_State *L)
+{
+    lua_Debug ar;
+    int level;
+
+    for (level = 0; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline > 0 && strncmp(ar.source, "=heddle/", 8) != 0) {
+            lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+            return;
+        }
+    }
+    lua_pushliteral(L, "");
+}
+
+void hl_push_error(lua_State *L, int code, const char *text)
+{
+    const char *name = code == HL_EINTERRUPT ? "interrupted"
+                                             : heddle_status_name(code);
+
+    lua_createtable(L, 0, 4); /* err */
+    lua_pushinteger(L, code);
+    lua_setfield(L, -2, "code");
+    lua_pushstring(L, name);
+    lua_setfield(L, -2, "name");
+    lua_pushstring(L, text && *text ? text : name);
+    lua_setfield(L, -2, "message");
+    push_where(L);
+    lua_setfield(L, -2, "where");
+    if (luaL_newmetatable(L, HL_ERROR)) {
+        lua_pushcfunction(L, error_tostring);
+        lua_setfield(L, -2, "__tostring");
+        lua_pushliteral(L, HL_ERROR);
+        lua_setfield(L, -2, "__name");
+    }
+    lua_setmetatable(L, -2);
+}
+
+int hl_raise(lua_State *L, int code, const char *text)
+{
+    hl_push_error(L, code, text);
+    return lua_error(L);
+}
+
+/* core.error(code, message): makes an error value, for the Lua half. */
+static int make_error(lua_State *L)
+{
+    hl_push_error(L, (int)luaL_checkinteger(L, 1), luaL_checkstring(L, 2));
+    return 1;
+}
+
+/* ---- workloads -------------------------------------------------------- */
+
+static int workload_free(lua_State *L)
+{
+    struct hl_workload *h = luaL_checkudata(L, 1, HL_WORKLOAD);
+
+    if (h->w && h->free)
+        h->free(h->w);
+    h->w = NULL;
+    return 0;
+}
+
+struct hl_workload *hl_workload_push(lua_State *L, heddle_workload *w,
+                                     void (*release)(heddle_workload *w))
+{
+    struct hl_workload *h = lua_newuserdatauv(L, sizeof *h, 1);
+
+    h->w = w;
+    h->free = release;
+    if (luaL_newmetatable(L, HL_WORKLOAD)) {
+        lua_pushcfunction(L, workload_free);
+        lua_setfield(L, -2, "__gc");
+        lua_pushcfunction(L, workload_free);
+        lua_setfield(L, -2, "__close");
+    }
+    lua_setmetatable(L, -2);
+    return h;
+}
+
+heddle_workload *hl_workload_check(lua_State *L, int i)
+{
+    struct hl_workload *h = luaL_checkudata(L, i, HL_WORKLOAD);
+
+    luaL_argcheck(L, h->w != NULL, i, "this workload was closed");
+    return h->w;
+}
+
+/* ---- lists ------------------------------------------------------------ */
+
+static void field(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value ? value : "");
+    lua_setfield(L, -2, name);
+}
+
+/* core.settings(): every setting, in order. */
+static int settings(lua_State *L)
+{
+    struct heddle_setting_info s;
+    uint32_t i;
+
+    lua_newtable(L);
+    for (i = 0; heddle_setting(i, &s) == HEDDLE_OK; i++) {
+        lua_createtable(L, 0, 9);
+        field(L, "name", s.name);
+        field(L, "type", s.type);
+        field(L, "unit", s.unit);
+        field(L, "default", s.def);
+        field(L, "choices", s.choices);
+        field(L, "meaning", s.meaning);
+        field(L, "source", s.source);
+        lua_pushinteger(L, (lua_Integer)s.min);
+        lua_setfield(L, -2, "min");
+        lua_pushinteger(L, (lua_Integer)s.max);
+        lua_setfield(L, -2, "max");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* core.counters(): every counter that the library knows. */
+static int counters(lua_State *L)
+{
+    struct heddle_counter_info c;
+    uint32_t i;
+
+    lua_newtable(L);
+    for (i = 0; heddle_counter_known(i, &c) == HEDDLE_OK; i++) {
+        lua_createtable(L, 0, 5);
+        field(L, "component", c.component);
+        field(L, "name", c.name);
+        field(L, "unit", c.unit);
+        field(L, "meaning", c.meaning);
+        lua_pushboolean(L, c.peak);
+        lua_setfield(L, -2, "peak");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static void add_field(lua_State *L, const char *name, const char *count,
+                      const char *meaning)
+{
+    lua_createtable(L, 0, 3);
+    field(L, "name", name);
+    field(L, "meaning", meaning);
+    if (count)
+        field(L, "count", count);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+#define SCALAR(name, meaning) add_field(L, #name, NULL, meaning);
+#define ARRAY(name, count, meaning) add_field(L, #name, #count, meaning);
+
+/* core.points(): every decision, with its question. */
+static int points(lua_State *L)
+{
+    lua_newtable(L);
+#define HD_POINT(pname, pheat, panswer, plimit, pwhen, pmeaning, pfields)      \
+    lua_createtable(L, 0, 7);                                                  \
+    field(L, "name", #pname);                                                  \
+    field(L, "heat", #pheat);                                                  \
+    field(L, "answer", #panswer);                                              \
+    field(L, "limit", plimit);                                                 \
+    field(L, "when", pwhen);                                                   \
+    field(L, "meaning", pmeaning);                                             \
+    lua_newtable(L);                                                           \
+    pfields(SCALAR, ARRAY) lua_setfield(L, -2, "fields");                      \
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+#include "../points.def"
+#undef HD_POINT
+    return 1;
+}
+
+/* core.notes(): everything a watcher can be told. */
+static int notes(lua_State *L)
+{
+    lua_newtable(L);
+#define HD_NOTE(nname, nwhen, nfields)                                         \
+    lua_createtable(L, 0, 3);                                                  \
+    field(L, "name", #nname);                                                  \
+    field(L, "when", nwhen);                                                   \
+    lua_newtable(L);                                                           \
+    nfields(SCALAR, ARRAY) lua_setfield(L, -2, "fields");                      \
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+#include "../notes.def"
+#undef HD_NOTE
+    return 1;
+}
+
+/* core.status_name(code) */
+static int status_name(lua_State *L)
+{
+    lua_pushstring(L, heddle_status_name((int)luaL_checkinteger(L, 1)));
+    return 1;
+}
+
+int luaopen_heddle_core(lua_State *L)
+{
+    static const luaL_Reg fns[] = {
+        {"error", make_error},        {"settings", settings},
+        {"counters", counters},       {"points", points},
+        {"notes", notes},             {"status_name", status_name},
+        {"config", hl_config_new},    {"sim", hl_sim_new},
+        {NULL, NULL},
+    };
+
+    luaL_newlib(L, fns);
+    lua_pushliteral(L, HEDDLE_VERSION);
+    lua_setfield(L, -2, "version");
+    return 1;
+}

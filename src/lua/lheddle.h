@@ -1,0 +1,99 @@
+/*
+ * lheddle.h - what the files of the Lua binding share: the userdata types and
+ * the error value.
+ *
+ * A workload, a configuration and a simulation are userdata of the types
+ * named here, whichever file made them: a trace reader or a program compiler
+ * makes a workload with hl_workload_push, and the simulation takes any.
+ *
+ * Errors are raised as a table {code=, name=, message=, where=} with a
+ * __tostring, so that the command can map the code to its exit status and a
+ * script can print it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef LHEDDLE_H
+#define LHEDDLE_H
+
+#include <signal.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "../heddle.h"
+
+#define HL_MODULE __attribute__((visibility("default")))
+
+/* ---- errors ----------------------------------------------------------- */
+
+/* Raises a heddle error; `text` may point into anything that lives until the
+ * next call.  The place is that of the nearest script of the user. */
+int hl_raise(lua_State *L, int code, const char *text);
+
+/* Pushes the error value instead of raising it. */
+void hl_push_error(lua_State *L, int code, const char *text);
+
+/* ---- workloads -------------------------------------------------------- */
+
+#define HL_WORKLOAD "heddle.workload"
+
+struct hl_workload {
+    heddle_workload *w;
+    void (*free)(heddle_workload *w); /* called by __gc and __close */
+};
+
+/*
+ * Pushes a new workload userdata that takes `w`.  If it shall keep other Lua
+ * values alive (a host function), the caller sets its user value 1.
+ */
+struct hl_workload *hl_workload_push(lua_State *L, heddle_workload *w,
+                                     void (*release)(heddle_workload *w));
+/* The workload at index i, or an argument error. */
+heddle_workload *hl_workload_check(lua_State *L, int i);
+
+/* ---- configurations --------------------------------------------------- */
+
+#define HL_CONFIG "heddle.config"
+
+heddle_config *hl_config_check(lua_State *L, int i);
+
+/* ---- simulations ------------------------------------------------------ */
+
+#define HL_SIM "heddle.sim"
+
+/*
+ * A simulation's userdata.  User value 1 is a table that keeps what the
+ * simulation borrows: [i] the workloads, config, and `policies`, which the
+ * policy binding may use as it likes.
+ */
+struct hl_sim {
+    heddle_sim *s; /* NULL once closed */
+    heddle_config *config; /* borrowed from the table's config */
+};
+
+heddle_sim *hl_sim_check(lua_State *L, int i);
+
+/* ---- interrupts ------------------------------------------------------- */
+
+/*
+ * The host program (the command, a REPL) may put a light userdata to one of
+ * these into the registry under HL_INTERRUPT.  Its signal handler sets `hit`
+ * and calls heddle_stop on `running` if that is not NULL.  A run that was
+ * stopped so raises an error with code HL_EINTERRUPT.  Whoever catches it
+ * clears `hit`.
+ */
+#define HL_INTERRUPT "heddle.interrupt"
+#define HL_EINTERRUPT (-130)
+
+struct hl_interrupt {
+    volatile sig_atomic_t hit;
+    heddle_sim *volatile running;
+};
+
+/* ---- looking ----------------------------------------------------------- */
+
+/* A visitor that appends each row to the table on top of the stack, as
+ * {kind=, field=value, ...}. */
+void hl_visitor(lua_State *L, struct heddle_visitor *v);
+
+#endif

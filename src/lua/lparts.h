@@ -1,0 +1,20 @@
+/*
+ * lparts.h - functions that the files of the core module share.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef LPARTS_H
+#define LPARTS_H
+
+#include <lua.h>
+
+int luaopen_heddle_core(lua_State *L);
+
+/* core.config() and core.sim(config, workloads) */
+int hl_config_new(lua_State *L);
+int hl_sim_new(lua_State *L);
+
+/* embed.c: fills package.preload with the modules compiled in, both the C
+ * ones and the Lua ones. */
+void hl_embed_preload(lua_State *L);
+
+#endif

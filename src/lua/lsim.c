@@ -1,0 +1,584 @@
+/*
+ * lsim.c - a simulation as a Lua object: run, count, look inside, snapshot.
+ *
+ * The methods are those of heddle.h one by one.  Numbers are Lua integers
+ * (64 bits, two's complement: an address above 2^63 prints negative with %d,
+ * use %x).  Instances and applications count from 0, as in the engine; Lua
+ * arrays of them from 1.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "lheddle.h"
+#include "lparts.h"
+
+#define SNAPSHOT "heddle.snapshot"
+
+static struct hl_sim *handle(lua_State *L)
+{
+    struct hl_sim *h = luaL_checkudata(L, 1, HL_SIM);
+
+    luaL_argcheck(L, h->s != NULL, 1, "this simulation was closed");
+    return h;
+}
+
+static heddle_sim *self(lua_State *L)
+{
+    return handle(L)->s;
+}
+
+heddle_sim *hl_sim_check(lua_State *L, int i)
+{
+    struct hl_sim *h = luaL_checkudata(L, i, HL_SIM);
+
+    luaL_argcheck(L, h->s != NULL, i, "this simulation was closed");
+    return h->s;
+}
+
+static void set_text(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value ? value : "");
+    lua_setfield(L, -2, name);
+}
+
+static void set_number(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}
+
+static void set_bool(lua_State *L, const char *name, int value)
+{
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, name);
+}
+
+/* An optional count: nil and math.huge are "no limit". */
+static uint64_t opt_cycles(lua_State *L, int i)
+{
+    if (lua_isnoneornil(L, i))
+        return UINT64_MAX;
+    if (lua_type(L, i) == LUA_TNUMBER && !lua_isinteger(L, i)
+        && lua_tonumber(L, i) > 9e18)
+        return UINT64_MAX;
+    luaL_argcheck(L, luaL_checkinteger(L, i) >= 0, i, "must not be negative");
+    return (uint64_t)lua_tointeger(L, i);
+}
+
+/* ---- running ---------------------------------------------------------- */
+
+static struct hl_interrupt *interrupt_of(lua_State *L)
+{
+    struct hl_interrupt *in;
+
+    lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
+    in = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return in;
+}
+
+/* sim:run([cycles]) -> "ok", "done" or "stopped" */
+static int sim_run(lua_State *L)
+{
+    static const char *const words[] = {"ok", "done", "stopped"};
+    heddle_sim *s = self(L);
+    uint64_t cycles = opt_cycles(L, 2);
+    struct hl_interrupt *in = interrupt_of(L);
+    heddle_sim *outer = NULL;
+    int rc;
+
+    if (in) {
+        outer = in->running;
+        in->running = s;
+    }
+    rc = in && in->hit ? HEDDLE_STOPPED : heddle_run(s, cycles);
+    if (in) {
+        in->running = outer;
+        if (in->hit)
+            return hl_raise(L, HL_EINTERRUPT, "interrupted");
+    }
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_error(s));
+    lua_pushstring(L, words[rc]);
+    return 1;
+}
+
+static int sim_stop(lua_State *L)
+{
+    heddle_stop(self(L));
+    return 0;
+}
+
+static int sim_now(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)heddle_now(self(L)));
+    return 1;
+}
+
+static int sim_instructions(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)heddle_instructions(self(L)));
+    return 1;
+}
+
+static int sim_events(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)heddle_events(self(L)));
+    return 1;
+}
+
+static int sim_reset(lua_State *L)
+{
+    heddle_reset_counters(self(L));
+    return 0;
+}
+
+/* sim:memory() -> bytes in the arena, bytes outside it */
+static int sim_memory(lua_State *L)
+{
+    uint64_t arena, outside;
+
+    heddle_memory(self(L), &arena, &outside);
+    lua_pushinteger(L, (lua_Integer)arena);
+    lua_pushinteger(L, (lua_Integer)outside);
+    return 2;
+}
+
+static int sim_hash(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)heddle_state_hash(self(L)));
+    return 1;
+}
+
+/* ---- applications and kernels ----------------------------------------- */
+
+static int sim_apps(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    struct heddle_app_info a;
+    uint32_t i;
+
+    lua_newtable(L);
+    for (i = 0; heddle_app(s, i, &a) == HEDDLE_OK; i++) {
+        lua_createtable(L, 0, 12);
+        set_text(L, "name", a.name);
+        set_number(L, "footprint", a.footprint);
+        set_number(L, "pages", a.pages);
+        set_number(L, "instructions", a.instructions);
+        set_number(L, "thread_instructions", a.thread_instructions);
+        set_number(L, "cycles", a.cycles);
+        set_number(L, "completions", a.completions);
+        set_number(L, "kernel", a.kernel);
+        set_number(L, "blocks_done", a.blocks_done);
+        set_number(L, "blocks", a.blocks);
+        set_bool(L, "finished", a.finished);
+        set_bool(L, "truncated", a.truncated);
+        set_number(L, "hash", a.hash);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static int sim_kernels(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    struct heddle_kernel_info k;
+    uint32_t i;
+
+    lua_newtable(L);
+    for (i = 0; heddle_kernel(s, i, &k) == HEDDLE_OK; i++) {
+        lua_createtable(L, 0, 9);
+        set_text(L, "name", k.name);
+        set_number(L, "app", k.app);
+        set_number(L, "id", k.id);
+        set_number(L, "run", k.run);
+        set_number(L, "start", k.start);
+        set_number(L, "end", k.end);
+        set_number(L, "instructions", k.instructions);
+        set_number(L, "thread_instructions", k.thread_instructions);
+        set_number(L, "blocks", k.blocks);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* ---- counters --------------------------------------------------------- */
+
+/* sim:counters() -> {{component=, name=, unit=, meaning=, peak=,
+ * instances=}, ...}, in the engine's order */
+static int sim_counters(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    struct heddle_counter_info c;
+    uint32_t i;
+
+    lua_newtable(L);
+    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
+        lua_createtable(L, 0, 6);
+        set_text(L, "component", c.component);
+        set_text(L, "name", c.name);
+        set_text(L, "unit", c.unit);
+        set_text(L, "meaning", c.meaning);
+        set_number(L, "instances", c.instances);
+        set_bool(L, "peak", c.peak);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* sim:counter_values() -> [counter][application][instance]; the last
+ * application is what belongs to none */
+static int sim_counter_values(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    uint32_t apps = heddle_apps(s), i, a, n;
+    struct heddle_counter_info c;
+
+    lua_newtable(L);
+    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
+        lua_createtable(L, (int)apps + 1, 0);
+        for (a = 0; a <= apps; a++) {
+            lua_createtable(L, (int)c.instances, 0);
+            for (n = 0; n < c.instances; n++) {
+                uint64_t v = heddle_counter_value(s, i, n, a);
+
+                lua_pushinteger(L, (lua_Integer)v);
+                lua_rawseti(L, -2, (lua_Integer)n + 1);
+            }
+            lua_rawseti(L, -2, (lua_Integer)a + 1);
+        }
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* sim:counter_kernel(k) -> [counter] for kernel k (from 1) */
+static int sim_counter_kernel(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    uint32_t k = (uint32_t)(luaL_checkinteger(L, 2) - 1), i;
+    struct heddle_counter_info c;
+
+    luaL_argcheck(L, k < heddle_kernels(s), 2, "no such kernel");
+    lua_newtable(L);
+    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
+        lua_pushinteger(L, (lua_Integer)heddle_counter_kernel(s, i, k));
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static void push_hist(lua_State *L, heddle_sim *s, uint32_t i, uint32_t app)
+{
+    static const struct {
+        const char *name;
+        double percent;
+    } cuts[] = {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}};
+    uint64_t v[4] = {0, 0, 0, 0}, b[3];
+    uint32_t k;
+    lua_Integer at = 0;
+
+    heddle_hist_values(s, i, app, v);
+    lua_createtable(L, 0, 9);
+    set_number(L, "n", v[0]);
+    set_number(L, "sum", v[1]);
+    set_number(L, "min", v[2]);
+    set_number(L, "max", v[3]);
+    for (k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+        uint64_t p = heddle_hist_percentile(s, i, app, cuts[k].percent);
+
+        set_number(L, cuts[k].name, v[0] ? p : 0);
+    }
+    lua_newtable(L);
+    for (k = 0; heddle_hist_bucket(s, i, app, k, b) == HEDDLE_OK; k++) {
+        if (b[2] == 0)
+            continue;
+        lua_createtable(L, 3, 0);
+        lua_pushinteger(L, (lua_Integer)b[0]);
+        lua_rawseti(L, -2, 1);
+        lua_pushinteger(L, (lua_Integer)b[1]);
+        lua_rawseti(L, -2, 2);
+        lua_pushinteger(L, (lua_Integer)b[2]);
+        lua_rawseti(L, -2, 3);
+        lua_rawseti(L, -2, ++at);
+    }
+    lua_setfield(L, -2, "buckets");
+}
+
+/* sim:hists() -> {{component=, name=, unit=, meaning=, apps={...}}, ...}
+ * with one {n=, sum=, min=, max=, p50= .. p99=, buckets=} an application */
+static int sim_hists(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    uint32_t apps = heddle_apps(s), i, a;
+    struct heddle_hist_info h;
+
+    lua_newtable(L);
+    for (i = 0; heddle_hist(s, i, &h) == HEDDLE_OK; i++) {
+        lua_createtable(L, 0, 5);
+        set_text(L, "component", h.component);
+        set_text(L, "name", h.name);
+        set_text(L, "unit", h.unit);
+        set_text(L, "meaning", h.meaning);
+        lua_createtable(L, (int)apps + 1, 0);
+        for (a = 0; a <= apps; a++) {
+            push_hist(L, s, i, a);
+            lua_rawseti(L, -2, (lua_Integer)a + 1);
+        }
+        lua_setfield(L, -2, "apps");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* ---- looking ---------------------------------------------------------- */
+
+/* The table on top of the stack is the list; a row is its last element. */
+static void visit_row(void *ud, const char *kind)
+{
+    lua_State *L = ud;
+
+    lua_newtable(L);
+    set_text(L, "kind", kind);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+static void visit_number(void *ud, const char *name, uint64_t value)
+{
+    lua_State *L = ud;
+
+    lua_rawgeti(L, -1, (lua_Integer)lua_rawlen(L, -1));
+    if (lua_istable(L, -1))
+        set_number(L, name, value);
+    lua_pop(L, 1);
+}
+
+static void visit_text(void *ud, const char *name, const char *value)
+{
+    lua_State *L = ud;
+
+    lua_rawgeti(L, -1, (lua_Integer)lua_rawlen(L, -1));
+    if (lua_istable(L, -1))
+        set_text(L, name, value);
+    lua_pop(L, 1);
+}
+
+void hl_visitor(lua_State *L, struct heddle_visitor *v)
+{
+    v->row = visit_row;
+    v->number = visit_number;
+    v->text = visit_text;
+    v->ud = L;
+}
+
+static int sim_objects(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    struct heddle_object_info o;
+    uint32_t i;
+
+    lua_newtable(L);
+    for (i = 0; heddle_object(s, i, &o) == HEDDLE_OK; i++) {
+        lua_createtable(L, 0, 2);
+        set_text(L, "name", o.name);
+        set_number(L, "instances", o.instances);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* sim:look(object [, instance]) -> rows */
+static int sim_look(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    const char *name = luaL_checkstring(L, 2);
+    uint32_t instance = (uint32_t)luaL_optinteger(L, 3, 0);
+    struct heddle_visitor v;
+    int rc;
+
+    lua_newtable(L);
+    hl_visitor(L, &v);
+    rc = heddle_look(s, name, instance, &v);
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_error(s));
+    return 1;
+}
+
+/* sim:stuck() -> rows of the wait-for graph */
+static int sim_stuck(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    struct heddle_visitor v;
+    int rc;
+
+    lua_newtable(L);
+    hl_visitor(L, &v);
+    rc = heddle_stuck(s, &v);
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_error(s));
+    return 1;
+}
+
+static int sim_check(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    int rc = heddle_check(s);
+
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_error(s));
+    return 0;
+}
+
+/* sim:translate(app, va) -> pa, page bytes; nil when nothing is mapped */
+static int sim_translate(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    uint64_t pa, bytes;
+    uint32_t app = (uint32_t)luaL_checkinteger(L, 2);
+    uint64_t va = (uint64_t)luaL_checkinteger(L, 3);
+
+    if (heddle_translate(s, app, va, &pa, &bytes) != HEDDLE_OK) {
+        lua_pushnil(L);
+        return 1;
+    }
+    lua_pushinteger(L, (lua_Integer)pa);
+    lua_pushinteger(L, (lua_Integer)bytes);
+    return 2;
+}
+
+/* ---- snapshots -------------------------------------------------------- */
+
+static int snapshot_free(lua_State *L)
+{
+    heddle_snapshot **k = luaL_checkudata(L, 1, SNAPSHOT);
+
+    if (*k)
+        heddle_snapshot_free(*k);
+    *k = NULL;
+    return 0;
+}
+
+/* sim:snapshot([old]) -> snapshot; `old` is used up: its memory is reused */
+static int sim_snapshot(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    heddle_snapshot **old = NULL, **k, *reuse = NULL;
+
+    if (!lua_isnoneornil(L, 2))
+        old = luaL_checkudata(L, 2, SNAPSHOT);
+    k = lua_newuserdatauv(L, sizeof *k, 0);
+    *k = NULL;
+    if (luaL_newmetatable(L, SNAPSHOT)) {
+        lua_pushcfunction(L, snapshot_free);
+        lua_setfield(L, -2, "__gc");
+        lua_pushcfunction(L, snapshot_free);
+        lua_setfield(L, -2, "__close");
+    }
+    lua_setmetatable(L, -2);
+    if (old) {
+        reuse = *old;
+        *old = NULL;
+    }
+    *k = heddle_snapshot_take(s, reuse);
+    if (!*k)
+        return hl_raise(L, HEDDLE_ENOMEM, heddle_error(s));
+    return 1;
+}
+
+/* sim:restore(snapshot) */
+static int sim_restore(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    heddle_snapshot **k = luaL_checkudata(L, 2, SNAPSHOT);
+    int rc;
+
+    luaL_argcheck(L, *k != NULL, 2, "this snapshot was used up");
+    rc = heddle_snapshot_restore(s, *k);
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_error(s));
+    return 0;
+}
+
+/* ---- life ------------------------------------------------------------- */
+
+static int sim_free(lua_State *L)
+{
+    struct hl_sim *h = luaL_checkudata(L, 1, HL_SIM);
+    heddle_sim *s = h->s;
+
+    h->s = NULL;
+    if (s)
+        heddle_free(s);
+    return 0;
+}
+
+static const luaL_Reg methods[] = {
+    {"run", sim_run},
+    {"stop", sim_stop},
+    {"now", sim_now},
+    {"instructions", sim_instructions},
+    {"events", sim_events},
+    {"reset_counters", sim_reset},
+    {"memory", sim_memory},
+    {"state_hash", sim_hash},
+    {"apps", sim_apps},
+    {"kernels", sim_kernels},
+    {"counters", sim_counters},
+    {"counter_values", sim_counter_values},
+    {"counter_kernel", sim_counter_kernel},
+    {"hists", sim_hists},
+    {"objects", sim_objects},
+    {"look", sim_look},
+    {"stuck", sim_stuck},
+    {"check", sim_check},
+    {"translate", sim_translate},
+    {"snapshot", sim_snapshot},
+    {"restore", sim_restore},
+    {"close", sim_free},
+    {NULL, NULL},
+};
+
+static void set_meta(lua_State *L)
+{
+    if (luaL_newmetatable(L, HL_SIM)) {
+        lua_pushcfunction(L, sim_free);
+        lua_setfield(L, -2, "__gc");
+        lua_pushcfunction(L, sim_free);
+        lua_setfield(L, -2, "__close");
+        luaL_newlib(L, methods);
+        lua_setfield(L, -2, "__index");
+    }
+    lua_setmetatable(L, -2);
+}
+
+enum { MAX_WORKLOADS = 32 };
+
+/* core.sim(config, {workload, ...}): the table is kept as user value 1 */
+int hl_sim_new(lua_State *L)
+{
+    heddle_config *c = hl_config_check(L, 1);
+    heddle_workload *w[MAX_WORKLOADS];
+    struct hl_sim *h;
+    lua_Integer n, i;
+    int status = HEDDLE_OK;
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    n = (lua_Integer)lua_rawlen(L, 2);
+    luaL_argcheck(L, n <= MAX_WORKLOADS, 2, "too many applications (32)");
+    for (i = 1; i <= n; i++) {
+        lua_rawgeti(L, 2, i);
+        w[i - 1] = hl_workload_check(L, -1);
+        lua_pop(L, 1);
+    }
+    h = lua_newuserdatauv(L, sizeof *h, 1);
+    h->s = NULL;
+    h->config = c;
+    set_meta(L);
+    lua_pushvalue(L, 1);
+    lua_setfield(L, 2, "config");
+    lua_pushvalue(L, 2);
+    lua_setiuservalue(L, -2, 1);
+    h->s = heddle_new(c, NULL, w, (uint32_t)n, &status);
+    if (!h->s)
+        return hl_raise(L, status, heddle_config_error(c));
+    return 1;
+}
