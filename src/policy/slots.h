@@ -17,6 +17,7 @@
 
 #include "../base/base.h"
 #include "../base/diag.h"
+#include "../core/stat.h"
 #include "../policy.h"
 
 struct hd_env;
@@ -83,6 +84,10 @@ void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
 
 /* Tells a note to everybody who watches it; call only if watched[n] != 0. */
 void hd_slots_note(struct hd_slots *s, enum heddle_note n, const void *fields);
+
+/* Counters of component "policy": <point>.asked and <point>.passed. */
+extern const struct hd_stat_desc hd_slots_stats[];
+extern const uint32_t hd_slots_stat_count;
 
 /* ---- snapshots ------------------------------------------------------- */
 

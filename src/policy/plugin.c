@@ -1,0 +1,98 @@
+/*
+ * plugin.c - policies from shared objects.
+ *
+ * A plug-in is a shared object that exports heddle_policy_entry(), which
+ * returns a const struct like those of the built-in policies; nothing else is
+ * needed, and the struct is used as it is.  It is checked with words at load:
+ * the entry, the version of the interface, the names.  A library stays loaded
+ * for good, because a policy or a snapshot may still refer to it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "registry.h"
+
+typedef const struct heddle_policy *entry_fn(void);
+
+/* A data pointer to a function, as POSIX allows for dlsym. */
+static entry_fn *find_entry(void *library)
+{
+    void *symbol = dlsym(library, "heddle_policy_entry");
+    entry_fn *entry = NULL;
+
+    memcpy(&entry, &symbol, sizeof entry);
+    return entry;
+}
+
+static bool answers_anything(const struct heddle_policy *p)
+{
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        if (p->answer[i])
+            return true;
+    for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
+        if (p->watch[i])
+            return true;
+    return p->epoch != NULL;
+}
+
+/* What is wrong with a policy from outside, or NULL. */
+static const char *fault(const struct heddle_policy *p)
+{
+    if (p == NULL)
+        return "heddle_policy_entry() returned NULL";
+    if (p->abi != HEDDLE_POLICY_ABI)
+        return "it was built for another version of policy.h: build it again";
+    if (p->name == NULL || p->name[0] == '\0' || strlen(p->name) > 31)
+        return "its policy needs a name of 1 to 31 bytes";
+    if (strpbrk(p->name, " \t\n,/\"") != NULL)
+        return "the name of its policy holds a blank, a comma, a slash or a "
+               "quote";
+    if (heddle_policy_find(p->name, NULL) != NULL)
+        return "its policy has the name of a built-in one";
+    if (p->epoch != NULL && p->period == NULL)
+        return "its policy has epoch() but no period()";
+    if (!answers_anything(p))
+        return "its policy answers no point, watches no note and has no epoch";
+    return NULL;
+}
+
+const struct heddle_policy *heddle_policy_load(const char *path, char *out,
+                                               size_t room)
+{
+    const struct heddle_policy *p;
+    const char *wrong;
+    entry_fn *entry;
+    void *library;
+
+    if (strchr(path, '/') == NULL) {
+        snprintf(out, room,
+                 "\"%s\" is not a path; write \"./%s\" for a plug-in in this "
+                 "directory",
+                 path, path);
+        return NULL;
+    }
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        snprintf(out, room, "cannot load plug-in %s: %s", path, dlerror());
+        return NULL;
+    }
+    entry = find_entry(library);
+    if (entry == NULL) {
+        dlclose(library);
+        snprintf(out, room,
+                 "%s is not a plug-in: it does not export "
+                 "heddle_policy_entry()",
+                 path);
+        return NULL;
+    }
+    p = entry();
+    wrong = fault(p);
+    if (wrong) {
+        snprintf(out, room, "plug-in %s: %s", path, wrong);
+        return NULL;
+    }
+    return p;
+}

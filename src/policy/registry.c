@@ -1,0 +1,455 @@
+/*
+ * registry.c - slots, notes and epochs of one simulation, and what a snapshot
+ * must know of its policies.
+ *
+ * Parts offer their slots while the machine is built; a slot answers with its
+ * default until bind.c puts a checking wrapper there.  A note goes to its
+ * watchers in the order in which they were bound.  Epochs are events of one
+ * component, posted again after each; an event carries the generation of its
+ * binding, so that one left over from a policy that has been unbound does
+ * nothing.
+ *
+ * A snapshot contains the arena: states, epochs, steering tables, counters.
+ * It fits a simulation whose hd_slots_hash is the same, that is, one with the
+ * same policies, parameters and places of state.  A policy that is unbound
+ * leaves its place behind (a home) and gets the same one when it comes back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "registry.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/bits.h"
+#include "../sim.h"
+
+#define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
+    {#name ".asked", "questions", "questions put to a bound policy: " when,    \
+     HD_STAT_COUNT},                                                           \
+        {#name ".passed", "questions",                                         \
+         "those that the policy left to the default", HD_STAT_COUNT},
+const struct hd_stat_desc hd_slots_stats[] = {
+#include "../points.def"
+};
+#undef HD_POINT
+const uint32_t hd_slots_stat_count = HD_LEN(hd_slots_stats);
+
+/* ---- epochs ----------------------------------------------------------- */
+
+static void find_next(struct hd_slots_registry *r)
+{
+    hd_time least = HD_NEVER;
+
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
+        for (uint32_t c = 0; c < HD_MAX_AT; c++)
+            least = hd_min_u64(least, r->state->epoch[i][c]);
+    r->state->next = least;
+}
+
+void hd_registry_rest(struct hd_slots_registry *r, uint32_t bound,
+                      uint32_t cell, hd_time at)
+{
+    r->state->epoch[bound][cell] = at;
+    find_next(r);
+}
+
+static uint64_t period_of(const struct hd_bound *b, uint32_t cell)
+{
+    return b->policy->period && b->policy->epoch
+               ? b->policy->period(b->cell[cell].state)
+               : 0;
+}
+
+static void post(struct hd_slots_registry *r, const struct hd_bound *b,
+                 uint32_t cell, hd_time now)
+{
+    uint32_t i = (uint32_t)(b - r->bound);
+    uint64_t period = period_of(b, cell);
+    hd_time at;
+
+    if (period == 0) {
+        hd_registry_rest(r, i, cell, HD_NEVER);
+        return;
+    }
+    at = now + hd_ticks(r->env->clk, HD_CLK_CORE, period);
+    hd_registry_rest(r, i, cell, at);
+    hd_post(r->env->ev, r->component, r->component, at, 0,
+            i * HD_MAX_AT + cell, r->state->generation[i]);
+}
+
+void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b)
+{
+    for (uint32_t c = 0; c < b->cells; c++)
+        post(r, b, c, hd_events_now(r->env->ev));
+}
+
+/* Event: an epoch of cell a is over; b is the binding's generation. */
+static void on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
+                     uint64_t generation)
+{
+    struct hd_slots_registry *r = self;
+    struct hd_bound *b = &r->bound[a / HD_MAX_AT];
+    uint32_t cell = a % HD_MAX_AT;
+
+    (void)what;
+    if (b->policy == NULL || cell >= b->cells ||
+        r->state->generation[a / HD_MAX_AT] != generation)
+        return;
+    r->current = b;
+    b->policy->epoch(b->cell[cell].state, r->sim,
+                     hd_cycle(r->env->clk, HD_CLK_CORE, now));
+    r->current = NULL;
+    if (r->env->err->code == 0)
+        post(r, b, cell, now);
+}
+
+/* ---- looking and checking --------------------------------------------- */
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    struct hd_slots_registry *r = self;
+    struct heddle_use_info u;
+
+    (void)instance;
+    for (uint32_t i = 0; heddle_used(r->sim, i, &u) == 0; i++) {
+        v->row(v->ud, "policy");
+        v->text(v->ud, "name", u.policy->name);
+        v->text(v->ud, "at", u.at);
+        for (uint32_t k = 0; u.policy->params && u.policy->params[k].name; k++)
+            v->number(v->ud, u.policy->params[k].name, u.values[k]);
+    }
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    struct hd_slots_registry *r = self;
+
+    (void)instance;
+    r->sink = err;
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
+        struct hd_bound *b = &r->bound[i];
+        for (uint32_t c = 0; b->policy && b->policy->check && c < b->cells; c++)
+            b->policy->check(b->cell[c].state);
+    }
+    r->sink = NULL;
+}
+
+/* ---- life ------------------------------------------------------------- */
+
+int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
+                  const struct heddle_place *machine)
+{
+    struct hd_slots_registry *r = calloc(1, sizeof *r);
+    struct hd_part part = {"policy", 1, r, look, NULL, check};
+
+    memset(s, 0, sizeof *s);
+    s->steer = hd_arena_take(env->arena, 1, sizeof *s->steer);
+    if (r == NULL || s->steer == NULL) {
+        free(r);
+        return HEDDLE_ENOMEM;
+    }
+    r->state = hd_arena_take(env->arena, 1, sizeof *r->state);
+    if (r->state == NULL) {
+        free(r);
+        return HEDDLE_ENOMEM;
+    }
+    s->registry = r;
+    s->epoch = &r->state->next;
+    r->slots = s;
+    r->env = env;
+    r->sim = sim;
+    r->machine = *machine;
+    r->machine.at = "";
+    env->slots = s;
+    memset(r->state->epoch, 0xff, sizeof r->state->epoch);
+    r->state->next = HD_NEVER;
+    r->stat = hd_stats_group(env->stats, "policy", hd_slots_stats,
+                             hd_slots_stat_count, 1);
+    r->component = hd_events_component(env->ev, "policy", on_epoch, r);
+    hd_steer_defaults(r, (uint32_t)hd_ones(HD_STEER_TABLES));
+    hd_env_part(env, part);
+    return 0;
+}
+
+void hd_slots_close(struct hd_slots *s)
+{
+    struct hd_slots_registry *r = s->registry;
+
+    if (r == NULL)
+        return;
+    s->limit_changed = NULL;
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
+        if (r->bound[i].policy)
+            hd_bind_release(r, &r->bound[i]);
+    for (uint32_t i = 0; i < r->offers; i++)
+        free(r->offer[i]);
+    free(r->offer);
+    free(r);
+    s->registry = NULL;
+}
+
+/* ---- offers ----------------------------------------------------------- */
+
+uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name, bool add)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->ats; i++)
+        if (strcmp(r->at[i].name, name) == 0)
+            return i;
+    if (!add || i == HD_MAX_AT)
+        return HD_NONE;
+    snprintf(r->at[i].name, sizeof r->at[i].name, "%s", name);
+    r->ats++;
+    return i;
+}
+
+void hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
+                    uint32_t sets, uint32_t ways)
+{
+    struct hd_slots_registry *r = s->registry;
+    uint32_t i = hd_registry_at(r, at, true);
+
+    hd_assert(i != HD_NONE);
+    if (i == HD_NONE)
+        return;
+    if (instance >= r->at[i].instances)
+        r->at[i].instances = instance + 1;
+    if (sets > r->at[i].sets)
+        r->at[i].sets = sets;
+    if (ways > r->at[i].ways)
+        r->at[i].ways = ways;
+}
+
+static uint32_t offset_of(const struct heddle_point_info *info,
+                          const char *field)
+{
+    for (uint32_t i = 0; i < info->fields; i++)
+        if (info->field[i].count == NULL &&
+            strcmp(info->field[i].name, field) == 0)
+            return (uint32_t)info->field[i].offset;
+    return HD_NONE;
+}
+
+static uint32_t count_words(const char *choices)
+{
+    uint32_t n = 1;
+
+    for (; *choices; choices++)
+        n += *choices == '|';
+    return n;
+}
+
+/* Enters an offer; NULL when out of memory. */
+static struct hd_offer *enter(struct hd_slots_registry *r)
+{
+    struct hd_offer *o = calloc(1, sizeof *o);
+
+    if (o && r->offers == r->offer_room) {
+        uint32_t room = r->offer_room ? 2 * r->offer_room : 64;
+        struct hd_offer **v = realloc(r->offer, room * sizeof(*v));
+        if (v == NULL) {
+            free(o);
+            return NULL;
+        }
+        r->offer = v;
+        r->offer_room = room;
+    }
+    if (o)
+        r->offer[r->offers++] = o;
+    return o;
+}
+
+void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
+                    struct hd_slot *slot, heddle_answer *fn, void *self)
+{
+    struct hd_slots_registry *r = s->registry;
+    struct hd_offer *o;
+    uint32_t place;
+
+    slot->fn = fn;
+    slot->self = self;
+    slot->bound = 0;
+    place = hd_registry_at(r, at, true);
+    o = place == HD_NONE ? NULL : enter(r);
+    if (o == NULL) {
+        hd_err_set(r->env->err, HEDDLE_ENOMEM,
+                   "no room for point %s of structure \"%s\"",
+                   heddle_point_info(p)->name, at);
+        return;
+    }
+    o->slot = slot;
+    o->def = fn;
+    o->def_self = self;
+    o->r = r;
+    o->info = heddle_point_info(p);
+    o->point = p;
+    o->at = place;
+    o->app_offset = offset_of(o->info, "app");
+    o->limit_offset = offset_of(o->info, o->info->limit);
+    o->choices = count_words(o->info->limit);
+}
+
+const char *heddle_offered(const heddle_sim *sim, enum heddle_point p,
+                           uint32_t i)
+{
+    const struct hd_slots_registry *r = hd_sim_env(sim)->slots->registry;
+
+    for (uint32_t at = 0; at < r->ats; at++) {
+        bool has = false;
+        for (uint32_t k = 0; k < r->offers && !has; k++)
+            has = r->offer[k]->point == (uint32_t)p && r->offer[k]->at == at;
+        if (has && i-- == 0)
+            return r->at[at].name;
+    }
+    return NULL;
+}
+
+/* ---- notes ------------------------------------------------------------ */
+
+void hd_slots_note(struct hd_slots *s, enum heddle_note n, const void *fields)
+{
+    struct hd_slots_registry *r = s->registry;
+
+    if (HD_UNLIKELY(r->env->err->code != 0))
+        return;
+    for (uint32_t i = 0; i < s->watched[n]; i++)
+        r->watcher[n][i].fn(r->watcher[n][i].state, fields);
+}
+
+/* ---- snapshots -------------------------------------------------------- */
+
+static size_t append(char *out, size_t room, size_t at, const char *text)
+{
+    for (; *text; text++, at++)
+        if (at + 1 < room)
+            out[at] = *text;
+    if (room > 0)
+        out[at < room ? at : room - 1] = '\0';
+    return at;
+}
+
+size_t hd_slots_describe(const struct hd_slots *s, char *out, size_t room)
+{
+    struct heddle_use_info u;
+    size_t at = append(out, room, 0, "");
+    char number[24];
+
+    for (uint32_t i = 0; heddle_used(s->registry->sim, i, &u) == 0; i++) {
+        at = append(out, room, at, i ? ", " : "");
+        at = append(out, room, at, u.policy->name);
+        if (u.at[0]) {
+            at = append(out, room, at, " at ");
+            at = append(out, room, at, u.at);
+        }
+        for (uint32_t k = 0; u.policy->params && u.policy->params[k].name;
+             k++) {
+            at = append(out, room, at, k ? ", " : " (");
+            at = append(out, room, at, u.policy->params[k].name);
+            snprintf(number, sizeof number, "=%" PRIu64, u.values[k]);
+            at = append(out, room, at, number);
+        }
+        if (u.policy->params && u.policy->params[0].name)
+            at = append(out, room, at, ")");
+    }
+    return at;
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * 0x100000001b3ull;
+    return h;
+}
+
+uint64_t hd_slots_hash(const struct hd_slots *s)
+{
+    const struct hd_slots_registry *r = s->registry;
+    uint64_t h = 0xcbf29ce484222325ull;
+
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
+        const struct hd_bound *b = &r->bound[i];
+        if (b->policy == NULL)
+            continue;
+        h = hash_bytes(h, &i, sizeof i);
+        h = hash_bytes(h, b->policy->name, strlen(b->policy->name) + 1);
+        h = hash_bytes(h, b->at, strlen(b->at) + 1);
+        h = hash_bytes(h, b->values, sizeof b->values);
+        for (uint32_t c = 0; c < b->cells; c++) {
+            uint64_t place = b->cell[c].home == HD_NONE
+                                 ? HD_NONE
+                                 : r->home[b->cell[c].home].offset;
+            h = hash_bytes(h, &place, sizeof place);
+        }
+    }
+    return h;
+}
+
+struct saved_head {
+    uint32_t bound, cell;
+    uint64_t bytes;
+};
+
+size_t hd_slots_save(const struct hd_slots *s, void *out, size_t room)
+{
+    const struct hd_slots_registry *r = s->registry;
+    struct saved_head head;
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
+        const struct hd_bound *b = &r->bound[i];
+        for (uint32_t c = 0; b->policy && b->policy->save && c < b->cells;
+             c++) {
+            size_t left = at + sizeof head < room ? room - at - sizeof head : 0;
+            head = (struct saved_head){i, c, 0};
+            head.bytes = b->policy->save(
+                b->cell[c].state, left ? (char *)out + at + sizeof head : NULL,
+                left);
+            if (at + sizeof head <= room)
+                memcpy((char *)out + at, &head, sizeof head);
+            at += sizeof head + head.bytes;
+        }
+    }
+    return at;
+}
+
+/* Homes that were taken after the snapshot are no more. */
+static void forget_homes(struct hd_slots_registry *r)
+{
+    uint32_t n = 0;
+
+    while (n < r->homes && r->home[n].offset + r->home[n].bytes <=
+                               r->env->arena->used)
+        n++;
+    r->homes = n;
+}
+
+int hd_slots_load(struct hd_slots *s, const void *saved, size_t bytes)
+{
+    struct hd_slots_registry *r = s->registry;
+    const char *p = saved, *end = p + bytes;
+    struct saved_head head;
+
+    forget_homes(r);
+    while (p < end) {
+        struct hd_bound *b;
+        if ((size_t)(end - p) < sizeof head)
+            return HEDDLE_EDATA;
+        memcpy(&head, p, sizeof head);
+        p += sizeof head;
+        if (head.bytes > (size_t)(end - p) || head.bound >= HEDDLE_MAX_BOUND)
+            return HEDDLE_EDATA;
+        b = &r->bound[head.bound];
+        if (b->policy == NULL || b->policy->load == NULL ||
+            head.cell >= b->cells ||
+            b->policy->load(b->cell[head.cell].state, p, head.bytes) != 0)
+            return HEDDLE_EDATA;
+        p += head.bytes;
+    }
+    return 0;
+}

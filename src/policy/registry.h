@@ -1,0 +1,135 @@
+/*
+ * registry.h - who offers which point, and who is bound to it.
+ *
+ * An offer is one slot of one copy of a structure.  A binding is one
+ * heddle_use; it has a cell, that is a state, for each structure (a pure
+ * replacement policy) or one cell in all.  Offers, bindings and cells are
+ * wiring; only the states of cells, the epochs and the steering tables lie in
+ * the arena.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_REGISTRY_H
+#define HD_REGISTRY_H
+
+#include "../core/env.h"
+#include "slots.h"
+
+enum {
+    HD_MAX_AT = 24,    /* structures that offer points */
+    HD_AT_ROOM = 24,   /* bytes of a structure's name */
+    HD_STEER_TABLES = 5
+};
+
+struct hd_bound;
+
+/* One slot of one copy of a structure.  While a policy is bound to it, the
+ * slot's `self` is the offer. */
+struct hd_offer {
+    struct hd_slot *slot;
+    heddle_answer *def; /* the default */
+    void *def_self;
+    heddle_answer *fn; /* the bound policy's */
+    void *state;       /* and its state */
+    struct hd_bound *by;
+    struct hd_slots_registry *r;
+    const struct heddle_point_info *info;
+    uint32_t point, at;  /* at: index of the structure */
+    uint32_t app_offset; /* of the question's field `app`, or HD_NONE */
+    uint32_t limit_offset;
+    uint32_t choices; /* words of a CHOICE */
+};
+
+/* A structure that offers points. */
+struct hd_at {
+    char name[HD_AT_ROOM];
+    uint32_t instances, sets, ways; /* 0 where nothing is replaced */
+};
+
+/* State of one policy at one place. */
+struct hd_cell {
+    uint32_t at;   /* structure it serves, or HD_NONE: all */
+    void *state;   /* what the policy's functions get */
+    uint32_t home; /* index of its place in the arena, or HD_NONE */
+    char where[HD_AT_ROOM]; /* place.at */
+};
+
+struct hd_bound {
+    const struct heddle_policy *policy; /* NULL: free */
+    uint32_t order;                     /* of heddle_use calls */
+    uint32_t steered;                   /* bit set of tables */
+    uint32_t cells;
+    char at[HD_AT_ROOM];
+    uint64_t values[HEDDLE_MAX_PARAMS];
+    struct hd_cell cell[HD_MAX_AT];
+};
+
+/* A place in the arena that a policy's state has or had.  Binding the same
+ * policy there again takes the same place, so that old snapshots fit. */
+struct hd_home {
+    char policy[32], where[HD_AT_ROOM];
+    size_t bytes, offset;
+    uint32_t taken;
+};
+
+/* State in the arena. */
+struct hd_slots_state {
+    hd_time next; /* least of all epochs */
+    uint32_t generation[HEDDLE_MAX_BOUND]; /* counts uses of a binding */
+    hd_time epoch[HEDDLE_MAX_BOUND][HD_MAX_AT];
+};
+
+struct hd_watcher {
+    void (*fn)(void *state, const void *note);
+    void *state;
+    struct hd_bound *by;
+};
+
+enum { HD_MAX_WATCHERS = 16 };
+
+struct hd_slots_registry {
+    struct hd_slots *slots;
+    struct hd_env *env;
+    heddle_sim *sim;
+    struct heddle_place machine;
+    struct hd_slots_state *state; /* arena */
+    struct hd_stat stat;
+    uint32_t component;
+    uint32_t uses; /* heddle_use calls so far, for the order */
+
+    struct hd_offer **offer;
+    uint32_t offers, offer_room;
+    struct hd_at at[HD_MAX_AT];
+    uint32_t ats;
+    struct hd_bound bound[HEDDLE_MAX_BOUND];
+    struct hd_watcher watcher[HEDDLE_NOTE_COUNT][HD_MAX_WATCHERS];
+    struct hd_home home[HEDDLE_MAX_BOUND * 4];
+    uint32_t homes;
+
+    struct hd_bound *current; /* whose init or epoch is running */
+    struct hd_err *sink;      /* where heddle_policy_fail writes; NULL: env */
+    struct hd_err error;      /* of heddle_use and heddle_steer */
+};
+
+/* ask.c: the checking wrapper of a kind of answer. */
+heddle_answer *hd_ask_wrapper(enum heddle_point p);
+
+/* registry.c */
+uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name,
+                        bool add);
+void hd_registry_rest(struct hd_slots_registry *r, uint32_t bound,
+                      uint32_t cell, hd_time at);
+void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b);
+
+/* bind.c */
+void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b);
+
+/* steer.c */
+void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables);
+
+/* repl.c, sched.c, frfcfs.c */
+extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
+    hd_policy_random, hd_policy_srrip, hd_policy_gto, hd_policy_lrr,
+    hd_policy_frfcfs;
+
+#endif
