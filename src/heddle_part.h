@@ -1,0 +1,78 @@
+/*
+ * heddle_part.h - parts of the machine built and driven alone, without a GPU.
+ *
+ * A part takes its settings by the names of its group without the prefix
+ * ("banks", "trrd"), then accesses, then runs, and shows its results.  Calls
+ * return 0 or a negative HEDDLE_E code; the text is heddle_part_*_error.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HEDDLE_PART_H
+#define HEDDLE_PART_H
+
+#include "heddle.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- a DRAM system --------------------------------------------------- */
+
+/*
+ * Requests are one burst each.  Every channel has a FIFO of them in the order
+ * in which they were added.  At each command cycle a channel's head is sent if
+ * its cycle has come, it is a write or fewer than `window` reads are in flight
+ * on the channel, and the controller's queue has room.  The first command for
+ * a request comes one cycle after its acceptance; its latency is counted from
+ * acceptance to its last datum.
+ *
+ * Settings are those of the group "dram" (heddle list settings), and `window`
+ * (default 32).  Here `channels` is 1 and `interleave` is one burst unless
+ * they are set.  Names may be written in capitals (tRRD, CL).
+ */
+typedef struct heddle_part_dram heddle_part_dram;
+
+struct heddle_part_dram_result {
+    uint64_t requests, reads, writes;
+    uint64_t cycles; /* until the last read returned (no reads: until the last
+                        write's data were sent) */
+    double read_latency_mean;   /* cycles; 0 without reads */
+    uint64_t read_latency_p99;  /* cycles, nearest rank */
+    double bandwidth;           /* fraction of the peak of all channels */
+    uint64_t row_hits;          /* requests that found their row open */
+    uint64_t activates, precharges, refreshes;
+};
+
+struct heddle_part_dram_request {
+    uint64_t address;
+    uint64_t cycle;    /* from which on it may be sent */
+    uint64_t accepted; /* cycle at which the controller took it */
+    uint64_t latency;  /* reads: cycles from there to the last datum */
+    int write;
+};
+
+HEDDLE_API heddle_part_dram *heddle_part_dram_new(void); /* returns owned */
+HEDDLE_API void heddle_part_dram_free(heddle_part_dram *d);
+HEDDLE_API const char *heddle_part_dram_error(const heddle_part_dram *d);
+HEDDLE_API int heddle_part_dram_set(heddle_part_dram *d, const char *name,
+                                    const char *value);
+HEDDLE_API int heddle_part_dram_get(heddle_part_dram *d, const char *name,
+                                    char *out, size_t room);
+/* Adds a request to the end of its channel's FIFO. */
+HEDDLE_API int heddle_part_dram_add(heddle_part_dram *d, uint64_t address,
+                                    int write, uint64_t cycle);
+/* Adds the lines of a file, `0xADDR READ|WRITE CYCLE` each ("-": standard
+ * input).  HEDDLE_EDATA names the line that is wrong. */
+HEDDLE_API int heddle_part_dram_load(heddle_part_dram *d, const char *path);
+/* Serves everything that was added, from cycle 0 with all banks closed. */
+HEDDLE_API int heddle_part_dram_run(heddle_part_dram *d,
+                                    struct heddle_part_dram_result *out);
+/* The i-th request after a run; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_part_dram_request(const heddle_part_dram *d, uint64_t i,
+                                        struct heddle_part_dram_request *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * drammap.h - from a physical address to channel, bank, row and column.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_DRAMMAP_H
+#define HD_DRAMMAP_H
+
+#include "dramspec.h"
+
+struct hd_dramaddr {
+    uint64_t row;
+    uint32_t channel;
+    uint32_t bank;   /* in the channel: group * banks of a group + bank */
+    uint32_t group;
+    uint32_t column; /* burst in the row */
+};
+
+enum hd_dramfield {
+    HD_DRAM_ROW,
+    HD_DRAM_BANK,
+    HD_DRAM_GROUP,
+    HD_DRAM_COLUMN,
+    HD_DRAM_CHANNEL,
+    HD_DRAM_FIELDS
+};
+
+/* One field of the map: v mod size, v = v / size. */
+struct hd_dramdigit {
+    uint32_t field; /* enum hd_dramfield */
+    uint32_t size;
+    uint32_t shift; /* log2(size), or 32 if that is not whole */
+};
+
+struct hd_drammap {
+    uint32_t piece_shift, burst_shift; /* piece: 64 if not a power of two */
+    uint32_t piece, burst;
+    uint32_t piece_bursts;   /* bursts of a contiguous piece */
+    uint32_t banks_in_group;
+    struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
+};
+
+/* Reads cfg->map.  0 or HEDDLE_ECONFIG. */
+int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
+                    struct hd_err *err);
+
+struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m, uint64_t pa);
+
+/* The address of a burst: the inverse of hd_drammap_locate. */
+uint64_t hd_drammap_address(const struct hd_drammap *m,
+                            const struct hd_dramaddr *a);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * dramspec.c - the table of DRAM settings, with where each number comes from.
+ *
+ * The timing is that of the GDDR5 part which the papers' simulator uses, in
+ * cycles of a 1674 MHz command clock (0.597 ns): burst length 8 at quad data
+ * rate holds the data bus for 2 cycles.  A write's column command may come
+ * WL + 1 cycles sooner after its activate than a read's, since its data are
+ * needed later.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "dramspec.h"
+
+#include <string.h>
+
+#include "../base/bits.h"
+#include "drammap.h"
+
+#define GDDR5 "GDDR5 timing string of the GPGPU-Sim line that Mosaic and MASK use"
+#define AT(field) (uint32_t)offsetof(struct hd_dram_cfg, field)
+#define NUM(name, unit, def, min, max, meaning, source)                        \
+    {                                                                          \
+        #name, HD_T_U32, AT(name), unit, def, min, max, NULL, meaning, source  \
+    }
+#define TIME(name, def, min, meaning, source)                                  \
+    NUM(name, "CK", def, min, 100000, meaning, source)
+#define WORD(name, def, choices, meaning, source)                              \
+    {                                                                          \
+        #name, HD_T_CHOICE, AT(name), "", def, 0, 0, choices, meaning, source  \
+    }
+
+const struct hd_setting hd_dram_settings[] = {
+    {"mode", HD_T_MODE, AT(mode), "", "full", 0, 0, NULL,
+     "full; ideal: the latency of a row hit and no limit of bandwidth; fixed:N "
+     "the same with N cycles; off: no time at all",
+     "design"},
+    NUM(channels, "channels", "8", 1, HD_DRAM_MAX_CHANNELS,
+        "channels, each with its own queue and buses", "MASK Table 1"),
+    NUM(banks, "banks", "8", 1, HD_DRAM_MAX_BANKS, "banks of a channel",
+        "Mosaic Table 1, MASK Table 1"),
+    NUM(groups, "groups", "4", 1, HD_DRAM_MAX_BANKS,
+        "bank groups of a channel; bursts to one group are tccd_l apart",
+        GDDR5 " (nbkgrp=4)"),
+    NUM(bus_bytes, "bytes", "32", 4, 256,
+        "bytes of one burst: 32 for a 32-bit bus, 64 for a 64-bit bus (4 and 8 "
+        "are taken as the width of the bus in bytes)",
+        "GPGPU-Sim configuration: 32-bit bus, burst length 8"),
+    NUM(row_bytes, "bytes", "4096", 32, 1 << 20, "bytes of a row of one bank",
+        "GPGPU-Sim configuration"),
+    NUM(interleave, "bytes", "256", 0, 1 << 20,
+        "contiguous bytes in one row before the map moves on; 0: one burst",
+        "GPGPU-Sim configuration"),
+    {"map", HD_T_TEXT, AT(map), "", "B", 0, 0, NULL,
+     "address map: A is row:bank:group:column:channel, B is "
+     "row:bank:column:group:channel, or such a list, most significant first",
+     "guess: a stream then rotates over the bank groups"},
+    WORD(scheduler, "hit-first", "hit-first|capped|ready-first",
+         "hit-first: a row is not closed while a queued request hits it; "
+         "capped: unless it has served `cap` requests and an older one waits; "
+         "ready-first: the oldest request whose command is legal",
+         "FR-FCFS of the papers' simulator"),
+    NUM(cap, "requests", "4", 1, 1 << 20,
+        "capped: requests that a row serves before an older conflict wins",
+        "DRAMsim3"),
+    WORD(page, "open", "open|closed",
+         "closed: a row is precharged after its last queued request",
+         "GPGPU-Sim configuration"),
+    {"refresh", HD_T_BOOL, AT(refresh), "", "false", 0, 1, NULL,
+     "whether all banks are refreshed every trefi",
+     "off in the papers' simulator"},
+    NUM(queue, "requests", "192", 1, 4096,
+        "requests waiting in a channel, of all classes",
+        "MASK section 7.4 (normal queue)"),
+    NUM(queue_silver, "requests", "64", 0, 4096,
+        "silver requests among them; more are treated as normal",
+        "MASK section 7.4"),
+    NUM(queue_golden, "requests", "16", 0, 4096,
+        "golden requests among them; more are treated as silver",
+        "MASK section 7.4"),
+    WORD(golden, "fifo", "fifo|banks",
+         "golden requests one after the other, or each bank in its own order",
+         "MASK section 5.4"),
+    TIME(cl, "12", 1, "read command to its first datum", GDDR5 " (CL=12)"),
+    TIME(wl, "4", 1, "write command to its first datum", GDDR5 " (WL=4)"),
+    TIME(bl, "2", 1, "data bus time of a burst", "GDDR5: BL 8, quad data rate"),
+    TIME(tccd_s, "2", 1, "column commands to different groups",
+         GDDR5 " (CCD=2)"),
+    TIME(tccd_l, "3", 1, "column commands to one group", GDDR5 " (CCDL=3)"),
+    TIME(trrd, "6", 1, "activates of different banks", GDDR5 " (RRD=6)"),
+    TIME(tfaw, "0", 0, "window of at most four activates; 0: none",
+         "not binding in the GDDR5 set"),
+    TIME(trcdrd, "12", 1, "activate to read", GDDR5 " (RCD=12)"),
+    TIME(trcdwr, "7", 1, "activate to write", "RCD - (WL + 1)"),
+    TIME(tras, "28", 1, "activate to precharge", GDDR5 " (RAS=28)"),
+    TIME(trp, "12", 1, "precharge to activate", GDDR5 " (RP=12)"),
+    TIME(trc, "40", 1, "activate to activate of one bank", GDDR5 " (RC=40)"),
+    TIME(trtp, "2", 1, "read to precharge", GDDR5 " (RTPL=2)"),
+    TIME(twr, "12", 0, "last datum written to precharge", GDDR5 " (WR=12)"),
+    TIME(twtr, "5", 0, "last datum written to read", GDDR5 " (CDLR=5)"),
+    TIME(trtw, "0", 0, "read to write; 0: cl + bl + 2 - wl",
+         "one turn of the data bus"),
+    TIME(trefi, "6529", 2, "refresh to refresh", "3.9 us at 1674 MHz"),
+    TIME(trfc, "109", 1, "refresh to activate", "65 ns at 1674 MHz"),
+};
+const uint32_t hd_dram_setting_count = HD_LEN(hd_dram_settings);
+
+uint32_t hd_dram_burst(const struct hd_dram_cfg *c)
+{
+    return c->bus_bytes <= 8 ? c->bus_bytes * 8 : c->bus_bytes;
+}
+
+uint32_t hd_dram_piece(const struct hd_dram_cfg *c)
+{
+    return c->interleave != 0 ? c->interleave : hd_dram_burst(c);
+}
+
+uint32_t hd_dram_trtw(const struct hd_dram_cfg *c)
+{
+    if (c->trtw != 0)
+        return c->trtw;
+    return c->cl + c->bl + 2 > c->wl ? c->cl + c->bl + 2 - c->wl : 1;
+}
+
+/* The geometry as the address map needs it. */
+static int check_shape(const struct hd_dram_cfg *c, uint32_t line,
+                       struct hd_err *err)
+{
+    uint32_t burst = hd_dram_burst(c), piece = hd_dram_piece(c);
+    struct hd_drammap map;
+
+    if (!hd_is_pow2(burst) || burst < 16)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "dram.bus_bytes: %u is not a burst of 16, 32, 64, "
+                          "128 or 256 bytes, nor a bus of 4 or 8",
+                          c->bus_bytes);
+    if (c->banks % c->groups != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "dram.groups: %u groups do not divide %u banks",
+                          c->groups, c->banks);
+    if (piece % burst != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "dram.interleave: %u is not a multiple of a burst "
+                          "of %u bytes",
+                          piece, burst);
+    if (c->row_bytes % piece != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "dram.row_bytes: %u is not a multiple of "
+                          "dram.interleave (%u)",
+                          c->row_bytes, piece);
+    if (piece % line != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "dram.interleave: %u is not a multiple of a line "
+                          "of %u bytes, which would span two rows",
+                          piece, line);
+    return hd_drammap_init(&map, c, err);
+}
+
+int hd_dram_cfg_check(const struct hd_dram_cfg *c, uint32_t line,
+                      struct hd_err *err)
+{
+    if (check_shape(c, line, err) != 0)
+        return err->code;
+    if (c->refresh && c->trefi <= c->trfc + c->trc + c->trp)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "dram.trefi: %u leaves no time between refreshes "
+                          "of %u cycles",
+                          c->trefi, c->trfc);
+    return 0;
+}
