@@ -54,11 +54,18 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
 
+/* The entry at a physical address inside a table, as a walk would read it. */
+uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte);
+
 /* The longest run of pages around vpn that is contiguous in virtual and
  * physical memory inside the aligned group of `group` pages (a line of PTEs
  * holds 16).  For tlb_merge. */
 void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                     uint32_t group, struct hd_xlate *run);
+
+/* The page that lies in a data frame; false: the frame is free. */
+bool hd_ptables_owner(const struct hd_ptables *t, hd_pfn pfn, uint32_t *app,
+                      hd_vpn *vpn);
 
 /* Base pages mapped, and frames used by tables, of an application. */
 uint64_t hd_ptables_pages(const struct hd_ptables *t, uint32_t app);

@@ -1,0 +1,138 @@
+/*
+ * frame.c - which frames are free, and who owns the others.
+ *
+ * A bit for each frame says whether it is in use, so that 3 GB cost 96 KB.
+ * Owners are four bytes a frame, in pieces of 64 KB that are taken when the
+ * first frame of a piece is: what a small footprint does not touch is not
+ * there, and a snapshot does not copy it.
+ *
+ * The default order is the lowest free group.  On a fresh memory that is the
+ * next frame in order; holes left by an alignment are filled by smaller pages.
+ *
+ * Invariants: a frame's bit is set exactly when its owner is not 0; below
+ * count[1 + k] there is no free aligned group of SIZE[k] frames.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "frame.h"
+
+#include "../base/bits.h"
+
+enum { PIECE = 16384 }; /* owners in a piece */
+
+static const uint32_t SIZE[3] = {1, 16, 512};
+
+static uint32_t size_index(uint32_t n)
+{
+    return n == 1 ? 0 : n == 16 ? 1 : 2;
+}
+
+int hd_frames_open(struct hd_frames *f, struct hd_arena *arena, uint64_t frames)
+{
+    uint64_t pieces = hd_ceil_div(frames, PIECE);
+
+    f->arena = arena;
+    f->frames = frames;
+    f->used =
+        hd_arena_take(arena, hd_ceil_div(frames, 64) + 8, sizeof *f->used);
+    f->owners = hd_arena_take(arena, pieces, sizeof *f->owners);
+    f->count = hd_arena_take(arena, 4, sizeof *f->count);
+    if (f->used == NULL || f->owners == NULL || f->count == NULL)
+        return -1;
+    for (uint64_t i = 0; i < pieces; i++)
+        f->owners[i] = HD_NONE;
+    return 0;
+}
+
+/* The bits of n frames from the aligned frame `first` on are all clear. */
+static bool clear(const struct hd_frames *f, uint64_t first, uint32_t n)
+{
+    const uint64_t *w = f->used + first / 64;
+
+    if (n < 64)
+        return ((*w >> first % 64) & hd_ones(n)) == 0;
+    for (uint32_t i = 0; i < n / 64; i++)
+        if (w[i] != 0)
+            return false;
+    return true;
+}
+
+uint64_t hd_frames_next(struct hd_frames *f, uint32_t n)
+{
+    uint32_t k = size_index(n);
+    uint64_t at = f->count[1 + k];
+
+    hd_assert(SIZE[k] == n);
+    while (at + n <= f->frames) {
+        if (n == 1 && ~f->used[at / 64] == 0) {
+            at = (at / 64 + 1) * 64;
+            continue;
+        }
+        if (clear(f, at, n)) {
+            f->count[1 + k] = at;
+            return at;
+        }
+        at += n;
+    }
+    f->count[1 + k] = at;
+    return HD_NO_FRAME;
+}
+
+bool hd_frames_free(const struct hd_frames *f, uint64_t first, uint32_t n)
+{
+    if (first > f->frames || n > f->frames - first)
+        return false;
+    for (uint64_t i = first; i < first + n; i++)
+        if (f->used[i / 64] >> (i % 64) & 1)
+            return false;
+    return true;
+}
+
+/* The place of a frame's owner; NULL when its piece is not there. */
+static uint32_t *place(const struct hd_frames *f, uint64_t frame)
+{
+    hd_ref r = f->owners[frame / PIECE];
+
+    return r == HD_NONE ? NULL
+                        : (uint32_t *)hd_arena_at(f->arena, r) + frame % PIECE;
+}
+
+int hd_frames_take(struct hd_frames *f, uint64_t first, uint32_t n,
+                   uint32_t owner)
+{
+    hd_assert(hd_frames_free(f, first, n) && owner != 0);
+    for (uint64_t i = first; i < first + n; i++) {
+        uint32_t *o = place(f, i);
+        if (o == NULL) {
+            void *p = hd_arena_take(f->arena, PIECE, sizeof *o);
+            if (p == NULL)
+                return -1;
+            f->owners[i / PIECE] = hd_arena_ref(f->arena, p);
+            o = place(f, i);
+        }
+        *o = owner + (uint32_t)(i - first);
+        f->used[i / 64] |= 1ull << (i % 64);
+    }
+    f->count[0] += n;
+    return 0;
+}
+
+void hd_frames_give(struct hd_frames *f, uint64_t first, uint32_t n)
+{
+    for (uint64_t i = first; i < first + n; i++) {
+        hd_assert(hd_frames_owner(f, i) != 0);
+        *place(f, i) = 0;
+        f->used[i / 64] &= ~(1ull << (i % 64));
+    }
+    f->count[0] -= n;
+    for (uint32_t k = 0; k < 3; k++)
+        f->count[1 + k] =
+            hd_min_u64(f->count[1 + k], first / SIZE[k] * SIZE[k]);
+}
+
+uint32_t hd_frames_owner(const struct hd_frames *f, uint64_t frame)
+{
+    const uint32_t *o = frame < f->frames ? place(f, frame) : NULL;
+
+    return o == NULL ? 0 : *o;
+}

@@ -1,0 +1,487 @@
+/*
+ * Pinned: what the page tables hold, for 4 KB, 64 KB and 2 MB pages and
+ * several applications.  A naive twin replays the mapping rule page by page
+ * and must agree on every translation; a walk through the entries in memory,
+ * by the addresses that hd_ptables_walk gives, must end at the same frame;
+ * the number of tables is the ceil-tree of the pages mapped; frames are free
+ * or owned once (the part's own check runs after every step).
+ */
+#include "memenv.h"
+
+#include <stdlib.h>
+
+#include "base/bits.h"
+#include "base/rng.h"
+#include "vm/frame.h"
+#include "vm/ptable.h"
+
+__attribute__((weak)) void hd_slots_offer(struct hd_slots *s,
+                                          enum heddle_point p, const char *at,
+                                          struct hd_slot *slot,
+                                          heddle_answer *fn, void *self)
+{
+    (void)p, (void)at, (void)fn, (void)self;
+    ((struct hd_slot **)s->registry)[p] = slot;
+}
+
+enum { MB = 1 << 20 };
+
+/* ---- the twin: a list of pages, and the lowest free frames ------------ */
+
+struct page {
+    uint64_t vpn, pfn;
+    uint32_t app, pages;
+};
+
+struct twin {
+    struct page p[20000];
+    uint32_t n;
+    uint8_t used[1 << 16];
+};
+
+static const struct page *twin_find(const struct twin *w, uint32_t app,
+                                    uint64_t vpn)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (w->p[i].app == app && w->p[i].vpn <= vpn &&
+            vpn < w->p[i].vpn + w->p[i].pages)
+            return &w->p[i];
+    return NULL;
+}
+
+static void twin_page(struct twin *w, uint32_t app, uint64_t vpn, uint32_t n)
+{
+    uint64_t f = 0;
+    uint32_t i;
+
+    for (;; f += n) {
+        for (i = 0; i < n && !w->used[f + i]; i++)
+            ;
+        if (i == n)
+            break;
+    }
+    memset(w->used + f, 1, n);
+    w->p[w->n++] = (struct page){vpn, f, app, n};
+}
+
+static void twin_map(struct twin *w, uint32_t app, uint64_t first, uint64_t end,
+                     uint32_t n)
+{
+    for (uint64_t vpn = first; vpn < end; vpn++) {
+        uint64_t at = vpn / n * n;
+        bool whole = at >= first && at + n <= end;
+
+        if (twin_find(w, app, vpn) != NULL)
+            continue;
+        for (uint64_t i = at; whole && i < at + n; i++)
+            whole = twin_find(w, app, i) == NULL;
+        twin_page(w, app, whole ? at : vpn, whole ? n : 1);
+    }
+}
+
+static void twin_unmap(struct twin *w, uint32_t app, uint64_t first,
+                       uint64_t end)
+{
+    for (uint32_t i = 0; i < w->n;) {
+        struct page *p = &w->p[i];
+        if (p->app == app && p->vpn < end && first < p->vpn + p->pages) {
+            memset(w->used + p->pfn, 0, p->pages);
+            *p = w->p[--w->n];
+        } else {
+            i++;
+        }
+    }
+}
+
+/* ---- comparing -------------------------------------------------------- */
+
+static void run_check(struct memenv *m)
+{
+    m->env.part[0].check(m->env.part[0].self, 0, &m->err);
+    assert_string_equal(m->err.text, "");
+}
+
+static void compare(const struct hd_ptables *t, const struct twin *w,
+                    uint32_t app, uint64_t vpn)
+{
+    const struct page *p = twin_find(w, app, vpn);
+    struct hd_xlate x;
+    hd_pa pte[4];
+    uint32_t levels;
+
+    assert_int_equal(hd_ptables_find(t, app, (hd_vpn){vpn}, &x), p != NULL);
+    levels = hd_ptables_walk(t, app, (hd_vpn){vpn}, pte);
+    if (p == NULL) {
+        assert_int_equal(levels, 0);
+        return;
+    }
+    assert_int_equal(levels, p->pages == 512 ? 3 : 4);
+    assert_int_equal(x.vpn.v, p->vpn);
+    assert_int_equal(x.pfn.v, p->pfn);
+    assert_int_equal(x.pages, p->pages);
+    assert_int_equal(x.page_pages, p->pages);
+    for (uint32_t l = 0; l < levels; l++) {
+        uint64_t e = hd_ptables_entry(t, pte[l]);
+        uint64_t frame = e >> 12 & 0xffffffffff;
+        assert_int_equal(pte[l].v % 4096, (vpn >> (27 - 9 * l) & 511) * 8);
+        assert_true(e & 1);
+        if (l + 1 < levels)
+            assert_int_equal(frame, pte[l + 1].v / 4096);
+        else
+            assert_int_equal(frame, p->pfn + (levels == 4 ? vpn - p->vpn : 0));
+    }
+}
+
+/* Distinct values of vpn >> shift over the twin's pages of an application;
+ * `leaf`: only those that need a leaf table. */
+static uint64_t distinct(const struct twin *w, uint32_t app, uint32_t shift,
+                         bool leaf)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < w->n; i++) {
+        bool first = w->p[i].app == app && !(leaf && w->p[i].pages == 512);
+        for (uint32_t j = 0; first && j < i; j++)
+            first = w->p[j].app != app || (leaf && w->p[j].pages == 512) ||
+                    w->p[j].vpn >> shift != w->p[i].vpn >> shift;
+        n += first;
+    }
+    return n;
+}
+
+static void compare_totals(const struct hd_ptables *t, const struct twin *w,
+                           uint32_t apps)
+{
+    for (uint32_t a = 0; a < apps; a++) {
+        uint64_t pages = 0;
+        for (uint32_t i = 0; i < w->n; i++)
+            if (w->p[i].app == a)
+                pages += w->p[i].pages;
+        assert_int_equal(hd_ptables_pages(t, a), pages);
+        assert_int_equal(hd_ptables_table_frames(t, a),
+                         distinct(w, a, 36, false) + distinct(w, a, 27, false) +
+                             distinct(w, a, 18, false) +
+                             distinct(w, a, 9, true));
+    }
+}
+
+static void drive(uint32_t page, uint64_t seed)
+{
+    static const uint32_t size[3] = {1, 16, 512};
+    struct memenv m;
+    struct hd_vm_cfg cfg = {256ull * MB, page, 64, 0};
+    struct hd_ptables *t;
+    struct twin *w = calloc(1, sizeof *w);
+    struct hd_rng r = hd_rng_make(seed, page);
+    uint64_t next[3] = {0x10000, 0x7f1234567, 0x1ff};
+
+    t = hd_ptables_open(memenv_open(&m, 3), &cfg);
+    assert_non_null(t);
+    for (uint32_t i = 0; i < 24; i++) {
+        uint32_t app = hd_rng_below(&r, 3);
+        uint64_t base = (next[app] << 12) + hd_rng_below(&r, 4096);
+        uint64_t bytes = page == 2 && i % 3 == 0 ? 5 * MB : 1;
+
+        bytes += hd_rng_below(&r, 300000);
+        assert_int_equal(
+            hd_ptables_map(t, app, i, (hd_va){base}, bytes, &m.err), 0);
+        twin_map(w, app, base >> 12, ((base + bytes - 1) >> 12) + 1,
+                 size[page]);
+        /* sometimes the next one shares the border page */
+        next[app] = ((base + bytes) >> 12) + (i % 4 == 0 ? 700 : 0);
+        run_check(&m);
+    }
+    compare_totals(t, w, 3);
+    for (uint32_t i = 0; i < w->n; i++) {
+        compare(t, w, w->p[i].app, w->p[i].vpn);
+        compare(t, w, w->p[i].app, w->p[i].vpn + w->p[i].pages - 1);
+        compare(t, w, w->p[i].app, w->p[i].vpn + w->p[i].pages);
+        compare(t, w, (w->p[i].app + 1) % 3, w->p[i].vpn);
+    }
+    hd_ptables_close(t);
+    memenv_close(&m);
+    free(w);
+}
+
+static void base_pages(void **state)
+{
+    (void)state;
+    for (uint64_t s = 1; s < 4; s++)
+        drive(0, s);
+}
+
+static void medium_pages(void **state)
+{
+    (void)state;
+    for (uint64_t s = 1; s < 4; s++)
+        drive(1, s);
+}
+
+static void large_pages(void **state)
+{
+    (void)state;
+    for (uint64_t s = 1; s < 4; s++)
+        drive(2, s);
+}
+
+/* ---- single facts ------------------------------------------------------ */
+
+/* Two neighbours share a page: it is mapped once, and stays until the second
+ * of them is unmapped. */
+static void border_page(void **state)
+{
+    struct memenv m;
+    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0};
+    struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
+    struct twin *w = calloc(1, sizeof *w);
+    struct hd_xlate x;
+
+    (void)state;
+    hd_ptables_map(t, 0, 0, (hd_va){0x400000}, 5000, &m.err);
+    assert_int_equal(hd_ptables_pages(t, 0), 2);
+    hd_ptables_map(t, 0, 1, (hd_va){0x401400}, 100, &m.err);
+    assert_int_equal(hd_ptables_pages(t, 0), 2);
+    hd_ptables_unmap(t, 0, 0, (hd_va){0x400000}, 5000);
+    assert_int_equal(hd_ptables_pages(t, 0), 1);
+    assert_true(hd_ptables_find(t, 0, (hd_vpn){0x401}, &x));
+    assert_false(hd_ptables_find(t, 0, (hd_vpn){0x400}, &x));
+    hd_ptables_unmap(t, 0, 1, (hd_va){0x401400}, 100);
+    assert_int_equal(hd_ptables_pages(t, 0), 0);
+    run_check(&m);
+    /* the frames come again, lowest first; the tables stayed */
+    hd_ptables_map(t, 0, 2, (hd_va){0x400000}, 3 * 4096, &m.err);
+    twin_map(w, 0, 0x400, 0x403, 1);
+    for (uint64_t v = 0x3ff; v < 0x404; v++)
+        compare(t, w, 0, v);
+    assert_int_equal(hd_ptables_table_frames(t, 0), 4);
+    hd_ptables_close(t);
+    memenv_close(&m);
+    free(w);
+}
+
+/* A 2 MB page takes the place of an empty leaf table, and back. */
+static void reshape(void **state)
+{
+    struct memenv m;
+    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 0};
+    struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
+    struct twin *w = calloc(1, sizeof *w);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        hd_ptables_map(t, 0, 0, (hd_va){2 * MB}, 4096, &m.err);
+        assert_int_equal(hd_ptables_table_frames(t, 0), 4);
+        twin_map(w, 0, 512, 513, 512);
+        compare(t, w, 0, 512);
+        run_check(&m);
+        hd_ptables_unmap(t, 0, 0, (hd_va){2 * MB}, 4096);
+        twin_unmap(w, 0, 512, 513);
+        compare(t, w, 0, 512);
+        hd_ptables_map(t, 0, 1, (hd_va){2 * MB}, 2 * MB, &m.err);
+        assert_int_equal(hd_ptables_table_frames(t, 0), 3);
+        twin_map(w, 0, 512, 1024, 512);
+        compare(t, w, 0, 700);
+        run_check(&m);
+        hd_ptables_unmap(t, 0, 1, (hd_va){2 * MB}, 2 * MB);
+        twin_unmap(w, 0, 512, 1024);
+        compare(t, w, 0, 700);
+        run_check(&m);
+    }
+    hd_ptables_close(t);
+    memenv_close(&m);
+    free(w);
+}
+
+/* round: the edges get whole large pages; a page shared by two such edges is
+ * mapped once. */
+static void rounded(void **state)
+{
+    struct memenv m;
+    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 1};
+    struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
+    struct hd_xlate x;
+
+    (void)state;
+    hd_ptables_map(t, 0, 0, (hd_va){MB}, 4096, &m.err);
+    hd_ptables_map(t, 0, 1, (hd_va){MB + 8192}, 2 * MB, &m.err);
+    assert_int_equal(hd_ptables_pages(t, 0), 1024);
+    assert_true(hd_ptables_find(t, 0, (hd_vpn){0}, &x));
+    assert_int_equal(x.pages, 512);
+    hd_ptables_unmap(t, 0, 0, (hd_va){MB}, 4096);
+    assert_int_equal(hd_ptables_pages(t, 0), 1024);
+    run_check(&m);
+    hd_ptables_close(t);
+    memenv_close(&m);
+}
+
+/* Out of frames, and out of table frames: an error that names who and what. */
+static void exhausted(void **state)
+{
+    struct memenv m;
+    struct hd_vm_cfg cfg = {1 * MB, 0, 16, 0};
+    struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
+
+    (void)state;
+    assert_int_equal(hd_ptables_map(t, 0, 0, (hd_va){0}, 240 * 4096, &m.err),
+                     0);
+    assert_int_equal(hd_ptables_map(t, 1, 7, (hd_va){0}, 4096, &m.err),
+                     HEDDLE_ECONFIG);
+    assert_non_null(strstr(m.err.text, "application 1, allocation 7 (4096 "));
+    assert_non_null(strstr(m.err.text, "240 of 240 data frames"));
+    hd_ptables_close(t);
+    memenv_close(&m);
+
+    cfg.table_frames = 4;
+    t = hd_ptables_open(memenv_open(&m, 2), &cfg);
+    assert_int_equal(hd_ptables_map(t, 0, 0, (hd_va){0}, 4096, &m.err), 0);
+    assert_int_equal(hd_ptables_map(t, 0, 1, (hd_va){2 * MB}, 4096, &m.err),
+                     HEDDLE_ECONFIG);
+    assert_non_null(strstr(m.err.text, "4 of 4 table frames"));
+    hd_ptables_close(t);
+    memenv_close(&m);
+
+    cfg.table_frames = 256;
+    assert_null(hd_ptables_open(memenv_open(&m, 1), &cfg));
+    assert_int_equal(m.err.code, HEDDLE_ECONFIG);
+    memenv_close(&m);
+}
+
+/* The longest contiguous run in the aligned group, against the definition. */
+static void runs(void **state)
+{
+    struct memenv m;
+    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0};
+    struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
+    struct hd_rng r = hd_rng_make(5, 5);
+
+    (void)state;
+    /* two applications interleave, so runs have random lengths */
+    for (uint32_t i = 0, at[2] = {100, 100}; i < 400; i++) {
+        uint32_t app = hd_rng_below(&r, 2), n = 1 + hd_rng_below(&r, 9);
+        hd_ptables_map(t, app, i, (hd_va){(uint64_t)at[app] << 12}, n * 4096,
+                       &m.err);
+        at[app] += n + (hd_rng_below(&r, 8) == 0);
+    }
+    for (uint64_t v = 90; v < 1300; v++) {
+        for (uint32_t g = 4; g <= 16; g *= 2) {
+            struct hd_xlate run, x, y;
+            uint64_t a = v, b = v;
+
+            hd_ptables_run(t, 0, (hd_vpn){v}, g, &run);
+            if (!hd_ptables_find(t, 0, (hd_vpn){v}, &x)) {
+                assert_int_equal(run.pages, 0);
+                continue;
+            }
+            while (a % g != 0 && hd_ptables_find(t, 0, (hd_vpn){a - 1}, &y) &&
+                   y.pfn.v + (v - a + 1) == x.pfn.v)
+                a--;
+            while ((b + 1) % g != 0 &&
+                   hd_ptables_find(t, 0, (hd_vpn){b + 1}, &y) &&
+                   y.pfn.v == x.pfn.v + (b + 1 - v))
+                b++;
+            assert_int_equal(run.vpn.v, a);
+            assert_int_equal(run.pages, b - a + 1);
+            assert_int_equal(run.pfn.v, x.pfn.v - (v - a));
+            assert_int_equal(run.page_pages, 1);
+        }
+    }
+    hd_ptables_close(t);
+    memenv_close(&m);
+}
+
+/* ---- policies ---------------------------------------------------------- */
+
+static int64_t from_the_top(void *self, const void *question)
+{
+    const struct heddle_q_frame_place *q = question;
+    uint64_t *next = self;
+
+    *next -= q->pages;
+    return (int64_t)*next;
+}
+
+static int64_t taken_frame(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return 0;
+}
+
+static int64_t large_for_1(void *self, const void *question)
+{
+    (void)self;
+    return ((const struct heddle_q_alloc *)question)->app == 1 ? 2 : 0;
+}
+
+static void asked(void **state)
+{
+    struct memenv m;
+    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0};
+    struct hd_slot *slot[HEDDLE_POINT_COUNT] = {NULL};
+    struct hd_env *env = memenv_open(&m, 2);
+    uint64_t top = (64ull * MB >> 12) - 64 - 448; /* data frames, aligned */
+    struct hd_ptables *t;
+    struct hd_xlate x;
+    hd_vpn vpn;
+    uint32_t app;
+
+    (void)state;
+    m.slots.registry = (struct hd_slots_registry *)slot;
+    env->slots = &m.slots;
+    t = hd_ptables_open(env, &cfg);
+    *slot[HEDDLE_POINT_alloc] = (struct hd_slot){large_for_1, NULL, 1};
+    *slot[HEDDLE_POINT_frame_place] = (struct hd_slot){from_the_top, &top, 1};
+    assert_int_equal(hd_ptables_map(t, 1, 0, (hd_va){0}, 2 * MB, &m.err), 0);
+    assert_int_equal(hd_ptables_map(t, 0, 0, (hd_va){0}, 4096, &m.err), 0);
+    assert_true(hd_ptables_find(t, 1, (hd_vpn){5}, &x));
+    assert_int_equal(x.pages, 512);
+    assert_int_equal(x.pfn.v, 16384 - 1024);
+    assert_true(hd_ptables_owner(t, (hd_pfn){16384 - 1024 + 5}, &app, &vpn));
+    assert_int_equal(app, 1);
+    assert_int_equal(vpn.v, 5);
+    assert_false(hd_ptables_owner(t, (hd_pfn){0}, &app, &vpn));
+    run_check(&m);
+
+    *slot[HEDDLE_POINT_frame_place] = (struct hd_slot){taken_frame, NULL, 1};
+    assert_int_equal(hd_ptables_map(t, 0, 1, (hd_va){MB}, 4096, &m.err), 0);
+    assert_int_equal(hd_ptables_map(t, 0, 2, (hd_va){2 * MB}, 4096, &m.err),
+                     HEDDLE_EPOLICY);
+    assert_non_null(strstr(m.err.text, "point frame_place: application 0"));
+    hd_ptables_close(t);
+    memenv_close(&m);
+}
+
+/* All of 3 GB in 4 KB pages: the tables' size, and what the arena holds. */
+static void whole_memory(void **state)
+{
+    struct memenv m;
+    struct hd_vm_cfg cfg = {3ull << 30, 0, 4096, 0};
+    struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
+    size_t before;
+    uint64_t pages = (3ull << 18) - 4096;
+
+    (void)state;
+    before = m.arena.used;
+    assert_int_equal(
+        hd_ptables_map(t, 0, 0, (hd_va){1ull << 40}, pages << 12, &m.err), 0);
+    assert_int_equal(hd_ptables_pages(t, 0), pages);
+    assert_int_equal(hd_ptables_table_frames(t, 0),
+                     hd_ceil_div(pages, 512) + 3 + 1 + 1);
+    assert_true(m.arena.used - before < 10 * MB);
+    assert_true(before < 2 * MB);
+    hd_ptables_close(t);
+    memenv_close(&m);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(base_pages),  cmocka_unit_test(medium_pages),
+        cmocka_unit_test(large_pages), cmocka_unit_test(border_page),
+        cmocka_unit_test(reshape),     cmocka_unit_test(rounded),
+        cmocka_unit_test(exhausted),   cmocka_unit_test(runs),
+        cmocka_unit_test(asked),       cmocka_unit_test(whole_memory),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("vm ptable", tests, NULL, NULL);
+}
