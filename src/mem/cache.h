@@ -33,10 +33,23 @@ struct hd_cache_cfg {
     uint32_t stores;    /* L1 only: store queue entries */
 };
 
+/*
+ * How lines fall to the copies of a banked cache: the channel changes every
+ * `granule` lines, each channel has `banks` copies.  What is left of a line
+ * number after taking both out is its index in its copy, and that modulo the
+ * sets is its set.  All 1 for an L1.
+ */
+struct hd_cache_spread {
+    uint64_t granule, channels, banks;
+};
+
 struct hd_cache {
     struct hd_env *env;
     struct hd_cache_cfg cfg;
     uint32_t instance;
+    uint32_t level;      /* 1 or 2, for notes */
+    struct hd_cache_spread spread;
+    bool masked;         /* granule, channels and banks are powers of two */
     struct hd_assoc tags;
     uint8_t *dirty;      /* arena: [entry] */
     uint16_t *filler;    /* arena: [entry] warp that brought the line */
@@ -49,16 +62,25 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
                   const struct hd_cache_cfg *cfg, const char *at,
                   uint32_t instance, uint64_t bytes);
 
-/* Looks up a line (pa >> log2 line, already divided among slices) and touches
- * it.  Writes follow the write policy: HD_WRITE_BACK dirties on a hit. */
+/* Tells a slice how lines are spread (after hd_cache_open, before use). */
+void hd_cache_spread(struct hd_cache *c, struct hd_cache_spread s);
+
+/* The set of a line. */
+uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line);
+
+/* Looks up a line (pa >> log2 line) and touches it.  Writes follow the write
+ * policy: HD_WRITE_BACK dirties on a hit, HD_WRITE_EVICT drops the line.  An
+ * atomic dirties a line of a write-back cache and drops it from another. */
 bool hd_cache_lookup(struct hd_cache *c, uint64_t line, uint32_t kind,
                      struct hd_who who);
 
 /* Looks up without touching anything. */
 bool hd_cache_peek(const struct hd_cache *c, uint64_t line);
 
-/* Fills a line that has arrived (asks cache_insert; it may decline).  Returns
- * true when a dirty line must be written back: its line number and owner. */
+/* Fills a line that has arrived (asks cache_insert; it may decline).  A line
+ * that is present already stays, and becomes dirty if `dirty`.  Returns true
+ * when a dirty line must be written back (the evicted one, or the newcomer
+ * that was declined): its line number and owner. */
 bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
                    uint32_t level, bool dirty, struct hd_who who,
                    uint64_t *victim, uint32_t *victim_app);

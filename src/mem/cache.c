@@ -1,0 +1,305 @@
+/*
+ * cache.c - tags of a data cache: what is present, dirty, and whose it is.
+ *
+ * One struct serves the L1 caches and the slices of the L2.  Nothing here
+ * takes time: the owner reserves ports, counts latency, holds MSHRs and
+ * queues.  Keys are whole line numbers, so a line that leaves needs no
+ * inverse of the address map to be written back.
+ *
+ * Sets may be any number.  Two megabytes in 12 slices of 16 ways is 85.3
+ * sets; the third is dropped, and the set is the index modulo 85.
+ *
+ * Write policies.  `through`: a store updates a line that is present and goes
+ * on.  `evict`: a store goes on and drops the line (Fermi's L1 for global
+ * memory).  `back`: a store makes the line dirty, and allocates one if it is
+ * missing.  A partial write allocates without fetching the rest: real L2
+ * slices keep a bit for each byte or sector and fetch what a later read finds
+ * missing.  These bits are not modelled.  The effect: a read of a line of
+ * which only a part was stored hits where hardware would read DRAM once, and
+ * a partial line is written back whole, up to line / sector times the bytes.
+ *
+ * Source of the defaults: Mosaic (MICRO 2017) Table 1, MASK (ASPLOS 2018)
+ * Table 1; what both leave open is called a guess.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cache.h"
+
+#include <string.h>
+
+#include "../base/bits.h"
+
+/* ---- settings --------------------------------------------------------- */
+
+#define AT(field) offsetof(struct hd_cache_cfg, field)
+
+const struct hd_setting hd_l1cache_settings[] = {
+    {"mode", HD_T_MODE, AT(mode), "", "full", 0, 0, NULL,
+     "off: every access goes to the L2; ideal: every access hits; fixed:N: "
+     "every access takes N cycles; full",
+     "heddle"},
+    {"bytes", HD_T_U64, AT(bytes), "bytes", "16384", 128, 1ull << 26, NULL,
+     "capacity of one core's cache", "Mosaic T1: 16 KB"},
+    {"ways", HD_T_U32, AT(ways), "ways", "4", 1, 4096, NULL,
+     "lines in a set", "Mosaic T1: 4-way"},
+    {"line", HD_T_U32, AT(line), "bytes", "128", 32, 1024, NULL,
+     "bytes of a line, a power of two", "MESC T1, Pichai 5.2: 128 B"},
+    {"latency", HD_T_U32, AT(latency), "core cycles", "1", 0, 10000, NULL,
+     "from look-up to data", "Mosaic T1: 1 cycle"},
+    {"ports", HD_T_U32, AT(ports), "look-ups a cycle", "1", 1, 64, NULL,
+     "lines looked up in one cycle", "guess"},
+    {"mshrs", HD_T_U32, AT(mshrs), "lines", "64", 1, 4096, NULL,
+     "missing lines in flight", "guess"},
+    {"merges", HD_T_U32, AT(merges), "requests", "16", 1, 4096, NULL,
+     "accesses that may wait for one missing line, the first included",
+     "guess"},
+    {"write", HD_T_CHOICE, AT(write), "", "evict", 0, 0, "through|evict|back",
+     "what a store does to a line that is present",
+     "guess (Fermi drops a line of global memory that is stored to)"},
+    {"order", HD_T_CHOICE, AT(order), "", "beside", 0, 0, "beside|after",
+     "look-up beside the TLB (virtually indexed) or after it",
+     "Pichai 5.2: virtually indexed; else a guess"},
+    {"stores", HD_T_U32, AT(stores), "stores", "32", 1, 4096, NULL,
+     "store queue entries of a core", "guess"},
+};
+const uint32_t hd_l1cache_setting_count = HD_LEN(hd_l1cache_settings);
+
+const struct hd_setting hd_l2cache_settings[] = {
+    {"mode", HD_T_MODE, AT(mode), "", "full", 0, 0, NULL,
+     "off: every request goes to DRAM; ideal: every request hits; fixed:N: "
+     "every request takes N cycles; full",
+     "heddle"},
+    {"bytes", HD_T_U64, AT(bytes), "bytes", "2097152", 1024, 1ull << 32, NULL,
+     "capacity of all slices together", "Mosaic T1: 2 MB"},
+    {"ways", HD_T_U32, AT(ways), "ways", "16", 1, 4096, NULL,
+     "lines in a set", "Mosaic T1: 16-way"},
+    {"line", HD_T_U32, AT(line), "bytes", "128", 32, 1024, NULL,
+     "bytes of a line, a power of two, that of the L1",
+     "MESC T1: 128 B; Mosaic and MASK: guess"},
+    {"latency", HD_T_U32, AT(latency), "L2 cycles", "10", 0, 10000, NULL,
+     "from look-up to data, and to the decision that a line is missing",
+     "Mosaic T1: 10 cycles"},
+    {"ports", HD_T_U32, AT(ports), "look-ups a cycle", "2", 1, 64, NULL,
+     "look-ups that a slice starts in one L2 cycle", "MASK T1: 2 ports a bank"},
+    {"mshrs", HD_T_U32, AT(mshrs), "lines", "64", 1, 4096, NULL,
+     "missing lines in flight in a slice", "guess"},
+    {"merges", HD_T_U32, AT(merges), "requests", "32", 1, 4096, NULL,
+     "requests that may wait for one missing line, the first included",
+     "guess"},
+    {"write", HD_T_CHOICE, AT(write), "", "back", 0, 0, "through|evict|back",
+     "what a store does", "guess"},
+    {"slices", HD_T_U32, AT(slices), "slices", "16", 1, 256, NULL,
+     "banks in all, a multiple of the DRAM channels", "MASK T1: 16 banks"},
+    {"queue", HD_T_U32, AT(queue), "requests", "16", 1, 4096, NULL,
+     "requests of a slice that wait to enter the queue of its DRAM channel",
+     "guess"},
+};
+const uint32_t hd_l2cache_setting_count = HD_LEN(hd_l2cache_settings);
+
+/* ---- where a line goes ------------------------------------------------ */
+
+void hd_cache_spread(struct hd_cache *c, struct hd_cache_spread s)
+{
+    c->spread = s;
+    c->masked = hd_is_pow2(s.granule) && hd_is_pow2(s.channels) &&
+                hd_is_pow2(s.banks) && hd_is_pow2(c->tags.sets);
+}
+
+/* The same sum twice: with shifts, and with divisions. */
+uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line)
+{
+    const struct hd_cache_spread *s = &c->spread;
+
+    if (HD_LIKELY(c->masked)) {
+        unsigned g = hd_log2(s->granule), ch = hd_log2(s->channels);
+        uint64_t i = (line >> (g + ch)) << g | (line & (s->granule - 1));
+        return (uint32_t)(i >> hd_log2(s->banks)) & (c->tags.sets - 1);
+    }
+    return (uint32_t)((line / (s->granule * s->channels) * s->granule +
+                       line % s->granule) /
+                      s->banks % c->tags.sets);
+}
+
+/* ---- notes ------------------------------------------------------------ */
+
+static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
+                 uint32_t kind, struct hd_who who, uint32_t filler)
+{
+    struct heddle_n_cache_hit n = {.level = c->level,
+                                   .instance = c->instance,
+                                   .app = who.app,
+                                   .warp = who.warp,
+                                   .kind = kind,
+                                   .line = line,
+                                   .filler = filler};
+
+    hd_slots_note(c->env->slots, note, &n);
+}
+
+static bool watched(const struct hd_cache *c, enum heddle_note note)
+{
+    return c->env->slots != NULL && c->env->slots->watched[note] != 0;
+}
+
+/* ---- look-up ---------------------------------------------------------- */
+
+/* What a store or an atomic does to a line that is present. */
+static void change(struct hd_cache *c, uint32_t entry, uint32_t kind)
+{
+    if (c->cfg.write == HD_WRITE_BACK)
+        c->dirty[entry] = 1;
+    else if (c->cfg.write == HD_WRITE_EVICT || kind == HD_REQ_ATOMIC)
+        hd_assoc_drop(&c->tags, entry);
+}
+
+bool hd_cache_lookup(struct hd_cache *c, uint64_t line, uint32_t kind,
+                     struct hd_who who)
+{
+    uint32_t e = hd_assoc_find(&c->tags, hd_cache_set(c, line), line);
+
+    if (e == HD_NONE) {
+        if (HD_UNLIKELY(watched(c, HEDDLE_NOTE_cache_miss)))
+            tell(c, HEDDLE_NOTE_cache_miss, line, kind, who, 0);
+        return false;
+    }
+    if (HD_UNLIKELY(watched(c, HEDDLE_NOTE_cache_hit)))
+        tell(c, HEDDLE_NOTE_cache_hit, line, kind, who, c->filler[e]);
+    hd_assoc_touch(&c->tags, e, who);
+    if (kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC)
+        change(c, e, kind);
+    return true;
+}
+
+bool hd_cache_peek(const struct hd_cache *c, uint64_t line)
+{
+    return hd_assoc_find(&c->tags, hd_cache_set(c, line), line) != HD_NONE;
+}
+
+/* ---- filling ---------------------------------------------------------- */
+
+enum { NORMAL, SKIP, LAST };
+
+static int64_t insert_default(void *self, const void *q)
+{
+    (void)self;
+    (void)q;
+    return NORMAL;
+}
+
+static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
+                          uint32_t level, struct hd_who who)
+{
+    struct heddle_q_cache_insert q = {.instance = c->instance,
+                                      .app = who.app,
+                                      .warp = who.warp,
+                                      .kind = kind,
+                                      .level = level,
+                                      .line = line};
+
+    return c->insert.bound ? hd_ask_cache_insert(&c->insert, &q) : NORMAL;
+}
+
+bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
+                   uint32_t level, bool dirty, struct hd_who who,
+                   uint64_t *victim, uint32_t *victim_app)
+{
+    uint32_t set = hd_cache_set(c, line), e;
+    uint64_t gone;
+    int64_t how;
+    bool back;
+
+    e = hd_assoc_find(&c->tags, set, line);
+    if (e != HD_NONE) {
+        c->dirty[e] |= dirty;
+        return false;
+    }
+    how = ask_insert(c, line, kind, level, who);
+    if (how == SKIP) {
+        *victim = line;
+        *victim_app = who.app;
+        return dirty;
+    }
+    e = how == LAST ? hd_assoc_place_last(&c->tags, set, line, who, &gone)
+                    : hd_assoc_place(&c->tags, set, line, who, &gone);
+    back = gone != HD_KEY_NONE && c->dirty[e];
+    if (gone != HD_KEY_NONE && watched(c, HEDDLE_NOTE_cache_evict))
+        tell(c, HEDDLE_NOTE_cache_evict, gone, kind, who, c->filler[e]);
+    *victim = gone;
+    *victim_app = c->owner[e];
+    c->dirty[e] = dirty;
+    c->filler[e] = (uint16_t)who.warp;
+    c->owner[e] = (uint8_t)who.app;
+    return back;
+}
+
+void hd_cache_drop(struct hd_cache *c, uint64_t line)
+{
+    uint32_t e = hd_assoc_find(&c->tags, hd_cache_set(c, line), line);
+
+    if (e != HD_NONE)
+        hd_assoc_drop(&c->tags, e);
+}
+
+/* ---- looking and building --------------------------------------------- */
+
+void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v)
+{
+    for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
+        if (c->tags.key[e] == HD_KEY_NONE)
+            continue;
+        v->row(v->ud, "line");
+        v->number(v->ud, "set", e / c->tags.ways);
+        v->number(v->ud, "way", e % c->tags.ways);
+        v->number(v->ud, "line", c->tags.key[e]);
+        v->number(v->ud, "address", c->tags.key[e] * c->cfg.line);
+        v->number(v->ud, "dirty", c->dirty[e]);
+        v->number(v->ud, "app", c->owner[e]);
+        v->number(v->ud, "warp", c->filler[e]);
+        v->number(v->ud, "depth", hd_assoc_depth(&c->tags, e));
+    }
+}
+
+static int take(struct hd_cache *c, const char *at, uint32_t sets,
+                uint32_t ways)
+{
+    size_t n = (size_t)sets * ways;
+
+    c->dirty = hd_arena_take(c->env->arena, n, sizeof *c->dirty);
+    c->filler = hd_arena_take(c->env->arena, n, sizeof *c->filler);
+    c->owner = hd_arena_take(c->env->arena, n, sizeof *c->owner);
+    if (c->dirty == NULL || c->filler == NULL || c->owner == NULL ||
+        hd_assoc_open(&c->tags, c->env, at, c->instance, sets, ways) != 0)
+        return hd_err_set(c->env->err, HEDDLE_ENOMEM,
+                          "%s: out of memory for %u sets of %u ways", at, sets,
+                          ways);
+    return 0;
+}
+
+int hd_cache_open(struct hd_cache *c, struct hd_env *env,
+                  const struct hd_cache_cfg *cfg, const char *at,
+                  uint32_t instance, uint64_t bytes)
+{
+    uint64_t lines = cfg->line != 0 ? bytes / cfg->line : 0;
+    uint32_t ways = cfg->ways;
+    int rc;
+
+    *c = (struct hd_cache){.env = env, .cfg = *cfg, .instance = instance};
+    c->level = strcmp(at, "l1cache") == 0 ? 1 : 2;
+    if (!hd_is_pow2(cfg->line))
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "%s.line: %u is not a power of two", at, cfg->line);
+    if (ways == 0 || lines < ways || lines / ways > UINT32_MAX / ways)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "%s.bytes: %llu bytes hold no whole set of %u ways "
+                          "of %u bytes",
+                          at, (unsigned long long)bytes, ways, cfg->line);
+    rc = take(c, at, (uint32_t)(lines / ways), ways);
+    if (rc != 0)
+        return rc;
+    hd_cache_spread(c, (struct hd_cache_spread){1, 1, 1});
+    c->insert = (struct hd_slot){insert_default, c, 0};
+    if (env->slots != NULL)
+        hd_slots_offer(env->slots, HEDDLE_POINT_cache_insert, at, &c->insert,
+                       insert_default, c);
+    return 0;
+}
