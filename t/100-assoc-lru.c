@@ -11,15 +11,6 @@
 #include "base/rng.h"
 #include "mem/assoc.h"
 
-/* Weak: the real ones come with the policy registry. */
-__attribute__((weak)) void hd_slots_offer(struct hd_slots *s,
-                                          enum heddle_point p, const char *at,
-                                          struct hd_slot *slot,
-                                          heddle_answer *fn, void *self)
-{
-    (void)s, (void)p, (void)at, (void)slot, (void)fn, (void)self;
-}
-
 static const struct hd_who nobody = {0, 0xffff};
 
 struct twin {

@@ -450,6 +450,8 @@ int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
     *a = (struct hd_assoc){.sets = sets, .ways = ways, .instance = instance};
     if (sets == 0 || ways == 0 || take(a, env->arena) != 0)
         return -1;
+    if (env->slots != NULL)
+        hd_slots_shape(env->slots, at, instance, sets, ways);
     offer(a, env, at, HEDDLE_POINT_repl_touch, &a->touch, nothing);
     offer(a, env, at, HEDDLE_POINT_repl_fill, &a->fill, nothing);
     offer(a, env, at, HEDDLE_POINT_repl_victim, &a->victim, victim_default);
