@@ -33,8 +33,8 @@ struct hd_tlb_cfg {
 enum hd_tlb_stat {
     HD_TLB_LOOKUPS,
     HD_TLB_HITS,
-    HD_TLB_LARGE_HITS, /* of the hits: in the large array */
-    HD_TLB_MERGED_HITS, /* of the hits: beside the entry's own page */
+    HD_TLB_LARGE_HITS,  /* of the hits: in the large array */
+    HD_TLB_MERGED_HITS, /* of the hits: in an entry of a merged run */
     HD_TLB_FILLS,
     HD_TLB_MERGED_FILLS,
     HD_TLB_EVICTIONS,
@@ -97,6 +97,11 @@ void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
 uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                            uint64_t pages);
 void hd_tlb_flush(struct hd_tlb *t);
+
+/* Calls fn for each valid entry (checks). */
+void hd_tlb_each(const struct hd_tlb *t,
+                 void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x),
+                 void *ud);
 
 /* Shows all valid entries (heddle_look). */
 void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v);

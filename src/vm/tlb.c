@@ -1,0 +1,542 @@
+/*
+ * tlb.c - one TLB: look-up, fill and invalidation, without time.
+ *
+ * The base array holds entries of four classes side by side: a 4 KB page, a
+ * 64 KB page, a 2 MB page (where there is no large array), and a merged run:
+ * up to merge_pages 4 KB pages, contiguous in virtual and physical memory,
+ * inside one aligned group (CoLT, MICRO 2012; AMD's coalescing; MESC's runs
+ * are wider and have an array of their own).  The class is part of the key
+ * and shifts the set index, so an entry of any class is found by one probe
+ * with the right class.  A look-up probes the large array first, then the
+ * base array once for each class that is present: counts of live entries say
+ * which, so a TLB of 4 KB pages alone is probed once.
+ *
+ * Two runs of one group have the same key: the later takes the place of the
+ * earlier one.  Entries of 4 KB inside a run that is entered leave.
+ *
+ * Invariants: at most one entry answers for a page of an application, save
+ * that base entries may live on below a 2 MB entry that was promoted in place
+ * (same frames, Mosaic); live[class] counts the valid entries of the class;
+ * a bit of live[PRESENT] is set exactly when its count is not 0.
+ *
+ * Left out on purpose: permissions, and way partitions by application.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "tlb.h"
+
+#include <string.h>
+
+#include "../base/bits.h"
+
+enum {
+    LARGE = HD_TLB_CLASSES, /* live[]: entries of the large array */
+    PRESENT,                /* live[]: bit set of the classes above */
+    LIVE,
+    ONLY_4K = 1 << HD_TLB_4K
+};
+
+enum { CLASS_SHIFT = 52, APP_SHIFT = 56, DEFAULT_MERGE = 16 };
+
+/* ---- settings and counters -------------------------------------------- */
+
+#define TLB(field) offsetof(struct hd_tlb_cfg, field)
+
+const struct hd_setting hd_l1tlb_settings[] = {
+    {"mode", HD_T_MODE, TLB(mode), "", "full", 0, 0, NULL,
+     "off: no translation is looked up here; ideal: always hits at its "
+     "latency, without limit of ports; fixed:N: always answers after N cycles",
+     "MASK 4.1 (Ideal)"},
+    {"entries", HD_T_U32, TLB(entries), "entries", "64", 1, 1u << 20, NULL,
+     "base entries (4 KB and 64 KB pages, merged runs)", "MASK table 1"},
+    {"ways", HD_T_U32, TLB(ways), "ways", "0", 0, 1u << 20, NULL,
+     "associativity; 0: fully associative", "MASK table 1"},
+    {"large_entries", HD_T_U32, TLB(large_entries), "entries", "0", 0, 1u << 20,
+     NULL, "entries for 2 MB pages; 0: they go to the base array",
+     "MASK table 1 has none; Mosaic table 1: 16"},
+    {"large_ways", HD_T_U32, TLB(large_ways), "ways", "0", 0, 1u << 20, NULL,
+     "associativity of the large entries; 0: fully associative",
+     "Mosaic table 1"},
+    {"ports", HD_T_U32, TLB(ports), "look-ups", "1", 1, 64, NULL,
+     "look-ups a cycle", "Mosaic table 1"},
+    {"latency", HD_T_U32, TLB(latency), "cycles", "1", 0, 10000, NULL,
+     "core cycles of a look-up", "MASK table 1"},
+    {"mshrs", HD_T_U32, TLB(mshrs), "pages", "32", 1, 4096, NULL,
+     "pages whose misses can be in flight",
+     "Pichai 7.2: 32, one a thread; for MASK and Mosaic a guess"},
+    {"blocking", HD_T_CHOICE, TLB(blocking), "", "none", 0, 2, "none|hits|full",
+     "what waits while a miss is in flight: nothing, the next miss (hits "
+     "pass), "
+     "or every memory instruction of other warps",
+     "Pichai 6.1 to 6.3; MASK: none"},
+    {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
+     "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
+     "CoLT: 4; a 128-byte line of page-table entries: 16"},
+};
+const uint32_t hd_l1tlb_setting_count = HD_LEN(hd_l1tlb_settings);
+
+const struct hd_setting hd_l2tlb_settings[] = {
+    {"mode", HD_T_MODE, TLB(mode), "", "full", 0, 0, NULL,
+     "off: misses of the L1 TLBs go straight to the walkers; ideal: always "
+     "hits at its latency, without limit of ports; fixed:N: always answers "
+     "after N cycles",
+     "MASK 3.1: full is SharedTLB, off is PWCache"},
+    {"entries", HD_T_U32, TLB(entries), "entries", "512", 1, 1u << 24, NULL,
+     "base entries (4 KB and 64 KB pages, merged runs)", "MASK table 1"},
+    {"ways", HD_T_U32, TLB(ways), "ways", "16", 0, 1u << 24, NULL,
+     "associativity; 0: fully associative", "MASK table 1"},
+    {"large_entries", HD_T_U32, TLB(large_entries), "entries", "0", 0, 1u << 20,
+     NULL, "entries for 2 MB pages; 0: they go to the base array",
+     "MASK table 1 has none; Mosaic table 1: 256"},
+    {"large_ways", HD_T_U32, TLB(large_ways), "ways", "0", 0, 1u << 20, NULL,
+     "associativity of the large entries; 0: fully associative",
+     "Mosaic table 1"},
+    {"ports", HD_T_U32, TLB(ports), "look-ups", "2", 1, 64, NULL,
+     "look-ups a cycle", "MASK table 1"},
+    {"latency", HD_T_U32, TLB(latency), "cycles", "10", 0, 10000, NULL,
+     "L2-clock cycles of a look-up of one array", "MASK table 1"},
+    {"mshrs", HD_T_U32, TLB(mshrs), "pages", "256", 1, 65536, NULL,
+     "pages whose misses can be in flight; when all are, the next miss blocks "
+     "the head of the input queue",
+     "guess: no paper states it; not below the walks a MASK core set can have"},
+    {"serial", HD_T_BOOL, TLB(serial), "", "1", 0, 1, NULL,
+     "with large entries: the base array is probed after the large one, each "
+     "at the full latency; 0: both at once",
+     "Mosaic 4.3 counts both probes; that they follow one another: guess"},
+    {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
+     "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
+     "CoLT: 4; a 128-byte line of page-table entries: 16"},
+};
+const uint32_t hd_l2tlb_setting_count = HD_LEN(hd_l2tlb_settings);
+
+const struct hd_stat_desc hd_tlb_stats[] = {
+    {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
+    {"hits", "look-ups", "look-ups that found the page", HD_STAT_COUNT},
+    {"large_hits", "look-ups", "hits in the array of 2 MB pages",
+     HD_STAT_COUNT},
+    {"merged_hits", "look-ups", "hits in an entry that covers a merged run",
+     HD_STAT_COUNT},
+    {"fills", "entries", "translations entered", HD_STAT_COUNT},
+    {"merged_fills", "entries", "of the fills, merged runs", HD_STAT_COUNT},
+    {"evictions", "entries", "entries of this application that were replaced",
+     HD_STAT_COUNT},
+    {"invalidations", "entries", "entries that were invalidated",
+     HD_STAT_COUNT},
+};
+const uint32_t hd_tlb_stat_count = HD_LEN(hd_tlb_stats);
+
+/* ---- keys and sets ---------------------------------------------------- */
+
+static inline uint32_t shift_of(const struct hd_tlb *t, uint32_t klass)
+{
+    static const uint8_t shift[3] = {0, 4, 9};
+
+    return klass < 3 ? shift[klass] : t->group_shift;
+}
+
+static inline uint64_t key_of(uint32_t klass, uint32_t app, uint64_t first)
+{
+    return first | (uint64_t)klass << CLASS_SHIFT | (uint64_t)app << APP_SHIFT;
+}
+
+static inline uint32_t set_of(const struct hd_assoc *a, uint32_t mask,
+                              uint64_t n)
+{
+    return mask != 0 || a->sets == 1 ? (uint32_t)n & mask
+                                     : (uint32_t)(n % a->sets);
+}
+
+/* The entry of a class for a page in the base array, or HD_NONE. */
+static inline uint32_t find_base(const struct hd_tlb *t, uint32_t klass,
+                                 uint32_t app, uint64_t vpn)
+{
+    uint32_t s = shift_of(t, klass), e;
+
+    e = hd_assoc_find(&t->base, set_of(&t->base, t->base_mask, vpn >> s),
+                      key_of(klass, app, vpn >> s << s));
+    if (klass == HD_TLB_MERGED && e != HD_NONE &&
+        vpn - t->base_x[e].vpn.v >= t->base_x[e].pages)
+        return HD_NONE; /* the group's run does not reach this page */
+    return e;
+}
+
+static inline uint32_t find_large(const struct hd_tlb *t, uint32_t app,
+                                  uint64_t vpn)
+{
+    return hd_assoc_find(
+        &t->large, set_of(&t->large, t->large_mask, vpn / HD_LARGE_PAGES),
+        key_of(HD_TLB_2M, app, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1)));
+}
+
+/* The entry that answers for a page: HD_NONE, or its number, entries of the
+ * large array after those of the base array. */
+static uint32_t find(const struct hd_tlb *t, uint32_t app, uint64_t vpn)
+{
+    uint32_t present = t->live[PRESENT], e;
+
+    if (HD_LIKELY(present == ONLY_4K))
+        return find_base(t, HD_TLB_4K, app, vpn);
+    if (present & 1u << LARGE) {
+        e = find_large(t, app, vpn);
+        if (e != HD_NONE)
+            return t->base.sets * t->base.ways + e;
+    }
+    for (uint32_t k = 0; k < HD_TLB_CLASSES; k++) {
+        if (!(present & 1u << k))
+            continue;
+        e = find_base(t, k, app, vpn);
+        if (e != HD_NONE)
+            return e;
+    }
+    return HD_NONE;
+}
+
+static inline bool is_large(const struct hd_tlb *t, uint32_t entry)
+{
+    return entry >= t->base.sets * t->base.ways;
+}
+
+static inline struct hd_xlate *x_of(const struct hd_tlb *t, uint32_t entry)
+{
+    uint32_t n = t->base.sets * t->base.ways;
+
+    return entry < n ? &t->base_x[entry] : &t->large_x[entry - n];
+}
+
+static void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
+{
+    if (t->stat.v != NULL)
+        (*hd_count(&t->stat, t->instance, app, counter))++;
+}
+
+/* ---- notes ------------------------------------------------------------ */
+
+static bool watched(const struct hd_tlb *t, enum heddle_note n)
+{
+    return t->env->slots != NULL && t->env->slots->watched[n] != 0;
+}
+
+static void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
+                 uint32_t core, uint32_t warp, uint64_t vpn, uint32_t entry)
+{
+    struct heddle_n_tlb_hit f = {.level = t->level,
+                                 .core = core,
+                                 .app = app,
+                                 .warp = warp,
+                                 .vpn = vpn,
+                                 .entry = UINT64_MAX};
+
+    if (entry != HD_NONE) {
+        f.entry = entry;
+        f.filler = t->filler[entry];
+        f.depth =
+            is_large(t, entry)
+                ? hd_assoc_depth(&t->large, entry - t->base.sets * t->base.ways)
+                : hd_assoc_depth(&t->base, entry);
+    }
+    hd_slots_note(t->env->slots, n, &f); /* all three have these fields */
+}
+
+/* ---- looking up ------------------------------------------------------- */
+
+bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                 struct hd_xlate *x)
+{
+    uint32_t e = find(t, app, vpn.v);
+
+    if (e == HD_NONE)
+        return false;
+    *x = *x_of(t, e);
+    return true;
+}
+
+bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
+                   uint32_t warp, struct hd_xlate *x)
+{
+    struct hd_who who = {app, warp};
+    uint32_t e = find(t, app, vpn.v);
+
+    count(t, app, HD_TLB_LOOKUPS);
+    if (e == HD_NONE) {
+        if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_miss)))
+            tell(t, HEDDLE_NOTE_tlb_miss, app, core, warp, vpn.v, HD_NONE);
+        return false;
+    }
+    count(t, app, HD_TLB_HITS);
+    if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_hit)))
+        tell(t, HEDDLE_NOTE_tlb_hit, app, core, warp, vpn.v, e);
+    if (HD_UNLIKELY(is_large(t, e))) {
+        count(t, app, HD_TLB_LARGE_HITS);
+        hd_assoc_touch(&t->large, e - t->base.sets * t->base.ways, who);
+    } else {
+        hd_assoc_touch(&t->base, e, who);
+    }
+    *x = *x_of(t, e);
+    if (HD_UNLIKELY(x->pages > x->page_pages))
+        count(t, app, HD_TLB_MERGED_HITS);
+    return true;
+}
+
+/* ---- entering and leaving --------------------------------------------- */
+
+static void more(struct hd_tlb *t, uint32_t klass)
+{
+    t->live[klass]++;
+    t->live[PRESENT] |= 1u << klass;
+}
+
+static void less(struct hd_tlb *t, uint32_t klass)
+{
+    hd_assert(t->live[klass] > 0);
+    if (--t->live[klass] == 0)
+        t->live[PRESENT] &= ~(1u << klass);
+}
+
+static uint32_t class_of_key(uint64_t key)
+{
+    return (uint32_t)(key >> CLASS_SHIFT) & 15;
+}
+
+static void drop_base(struct hd_tlb *t, uint32_t e)
+{
+    less(t, class_of_key(t->base.key[e]));
+    hd_assoc_drop(&t->base, e);
+}
+
+/* The range that an entry for `wanted` shall hold: its page, or what the
+ * policy takes of the run.  Returns the class. */
+static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
+                       uint64_t wanted, const struct hd_xlate *x,
+                       uint32_t cause, struct hd_xlate *out)
+{
+    uint32_t own = x->page_pages, group = 1u << t->group_shift;
+    uint64_t first = wanted & ~(uint64_t)(own - 1), lo, hi, n;
+
+    if (HD_UNLIKELY(t->merge.bound) && x->pages > own && own < group) {
+        lo = hd_max_u64(x->vpn.v, wanted & ~(uint64_t)(group - 1));
+        hi = hd_min_u64(x->vpn.v + x->pages,
+                        (wanted | (uint64_t)(group - 1)) + 1);
+        struct heddle_q_tlb_merge q = {t->level, cause, app, core,
+                                       wanted,   own,   lo,  hi - lo};
+        n = hi - lo > own ? (uint64_t)hd_ask_tlb_merge(&t->merge, &q) : 0;
+        if (n > own) {
+            first = wanted < lo + n ? lo : wanted - n + 1;
+            *out = (struct hd_xlate){
+                {first}, {x->pfn.v + (first - x->vpn.v)}, (uint32_t)n, own};
+            return HD_TLB_MERGED;
+        }
+    }
+    *out =
+        (struct hd_xlate){{first}, {x->pfn.v + (first - x->vpn.v)}, own, own};
+    return own == 1 ? HD_TLB_4K : own == 16 ? HD_TLB_64K : HD_TLB_2M;
+}
+
+/* Enters a key, or finds it again; returns the entry (numbered as find). */
+static uint32_t enter(struct hd_tlb *t, bool large, uint32_t set, uint64_t key,
+                      uint32_t core, struct hd_who who)
+{
+    struct hd_assoc *a = large ? &t->large : &t->base;
+    uint32_t offset = large ? t->base.sets * t->base.ways : 0;
+    uint32_t e = hd_assoc_find(a, set, key);
+    uint64_t gone;
+
+    if (e != HD_NONE) {
+        hd_assoc_touch(a, e, who);
+        return offset + e;
+    }
+    e = hd_assoc_place(a, set, key, who, &gone);
+    if (gone != HD_KEY_NONE) {
+        less(t, large ? LARGE : class_of_key(gone));
+        count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
+        if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_evict)))
+            tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT), core,
+                 who.warp, x_of(t, offset + e)->vpn.v, offset + e);
+    }
+    more(t, large ? LARGE : class_of_key(key));
+    return offset + e;
+}
+
+void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
+                 hd_vpn wanted, const struct hd_xlate *x, uint32_t cause)
+{
+    struct hd_xlate r;
+    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r);
+    uint32_t s = shift_of(t, klass), e;
+    bool large = klass == HD_TLB_2M && t->large.sets != 0;
+
+    if (klass == HD_TLB_MERGED && t->live[HD_TLB_4K] != 0)
+        for (uint64_t v = r.vpn.v; v < r.vpn.v + r.pages; v++)
+            if ((e = find_base(t, HD_TLB_4K, app, v)) != HD_NONE)
+                drop_base(t, e);
+    if (klass == HD_TLB_4K && t->live[HD_TLB_MERGED] != 0 &&
+        (e = find_base(t, HD_TLB_MERGED, app, wanted.v)) != HD_NONE)
+        drop_base(t, e);
+    e = enter(t, large,
+              large ? set_of(&t->large, t->large_mask, r.vpn.v >> s)
+                    : set_of(&t->base, t->base_mask, r.vpn.v >> s),
+              key_of(klass, app, r.vpn.v >> s << s), core,
+              (struct hd_who){app, warp});
+    *x_of(t, e) = r;
+    t->filler[e] = core << 16 | (warp & 0xffff);
+    count(t, app, HD_TLB_FILLS);
+    if (klass == HD_TLB_MERGED)
+        count(t, app, HD_TLB_MERGED_FILLS);
+}
+
+static bool covers(const struct hd_assoc *a, const struct hd_xlate *x,
+                   uint32_t e, uint32_t app, uint64_t vpn, uint64_t pages)
+{
+    return a->key[e] != HD_KEY_NONE && a->key[e] >> APP_SHIFT == app &&
+           x[e].vpn.v < vpn + pages && vpn < x[e].vpn.v + x[e].pages;
+}
+
+uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                           uint64_t pages)
+{
+    uint32_t n = 0;
+
+    for (uint32_t e = 0; e < t->base.sets * t->base.ways; e++) {
+        if (covers(&t->base, t->base_x, e, app, vpn.v, pages)) {
+            drop_base(t, e);
+            n++;
+        }
+    }
+    for (uint32_t e = 0; e < t->large.sets * t->large.ways; e++) {
+        if (covers(&t->large, t->large_x, e, app, vpn.v, pages)) {
+            less(t, LARGE);
+            hd_assoc_drop(&t->large, e);
+            n++;
+        }
+    }
+    if (n != 0 && t->stat.v != NULL)
+        *hd_count(&t->stat, t->instance, app, HD_TLB_INVALIDATIONS) += n;
+    return n;
+}
+
+void hd_tlb_flush(struct hd_tlb *t)
+{
+    for (uint32_t app = 0; app < HD_MAX_APPS; app++)
+        hd_tlb_invalidate(t, app, (hd_vpn){0}, UINT64_MAX >> 8);
+}
+
+/* ---- looking ---------------------------------------------------------- */
+
+static void show(struct hd_tlb *t, struct heddle_visitor *v,
+                 const struct hd_assoc *a, uint32_t e, uint32_t offset)
+{
+    const struct hd_xlate *x = x_of(t, offset + e);
+
+    v->row(v->ud, offset != 0                ? "large"
+                  : x->pages > x->page_pages ? "merged"
+                                             : "entry");
+    v->number(v->ud, "set", e / a->ways);
+    v->number(v->ud, "way", e % a->ways);
+    v->number(v->ud, "app", a->key[e] >> APP_SHIFT);
+    v->number(v->ud, "vpn", x->vpn.v);
+    v->number(v->ud, "pfn", x->pfn.v);
+    v->number(v->ud, "pages", x->pages);
+    v->number(v->ud, "depth", hd_assoc_depth(a, e));
+    v->number(v->ud, "core", t->filler[offset + e] >> 16);
+    v->number(v->ud, "warp", t->filler[offset + e] & 0xffff);
+}
+
+void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
+{
+    uint32_t n = t->base.sets * t->base.ways;
+
+    for (uint32_t e = 0; e < n; e++)
+        if (t->base.key[e] != HD_KEY_NONE)
+            show(t, v, &t->base, e, 0);
+    for (uint32_t e = 0; e < t->large.sets * t->large.ways; e++)
+        if (t->large.key[e] != HD_KEY_NONE)
+            show(t, v, &t->large, e, n);
+}
+
+void hd_tlb_each(const struct hd_tlb *t,
+                 void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x),
+                 void *ud)
+{
+    for (uint32_t e = 0; e < t->base.sets * t->base.ways; e++)
+        if (t->base.key[e] != HD_KEY_NONE)
+            fn(ud, (uint32_t)(t->base.key[e] >> APP_SHIFT), &t->base_x[e]);
+    for (uint32_t e = 0; e < t->large.sets * t->large.ways; e++)
+        if (t->large.key[e] != HD_KEY_NONE)
+            fn(ud, (uint32_t)(t->large.key[e] >> APP_SHIFT), &t->large_x[e]);
+}
+
+/* ---- opening ---------------------------------------------------------- */
+
+static int64_t merge_default(void *self, const void *q)
+{
+    (void)self;
+    (void)q;
+    return 0;
+}
+
+/* Opens one array; `entries` 0: none.  0 or an error. */
+static int open_array(struct hd_tlb *t, struct hd_assoc *a, const char *at,
+                      const char *what, uint32_t entries, uint32_t ways,
+                      uint32_t *mask)
+{
+    uint32_t sets;
+
+    if (entries == 0)
+        return 0;
+    if (ways == 0 || ways > entries)
+        ways = entries;
+    if (entries % ways != 0)
+        return hd_err_set(t->env->err, HEDDLE_ECONFIG,
+                          "%s.%sentries: %u is not a multiple of %s.%sways = "
+                          "%u",
+                          at, what, entries, at, what, ways);
+    sets = entries / ways;
+    *mask = hd_is_pow2(sets) ? sets - 1 : 0;
+    if (*what != '\0')
+        at = t->level == 1 ? "l1tlb.large" : "l2tlb.large";
+    if (hd_assoc_open(a, t->env, at, t->instance, sets, ways) < 0)
+        return hd_err_set(t->env->err, HEDDLE_ENOMEM, "out of memory for %s",
+                          at);
+    return 0;
+}
+
+int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
+                const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
+                uint32_t instance)
+{
+    uint32_t group = cfg->merge_pages == 0 ? DEFAULT_MERGE : cfg->merge_pages;
+    int rc;
+
+    memset(t, 0, sizeof *t);
+    t->env = env;
+    t->cfg = *cfg;
+    t->level = level;
+    t->instance = instance;
+    if (cfg->entries == 0 || !hd_is_pow2(group) || group > DEFAULT_MERGE)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "%s: entries = %u and merge_pages = %u: at least one "
+                          "entry, and a group of 2, 4, 8 or 16 pages",
+                          at, cfg->entries, group);
+    t->group_shift = hd_log2(group);
+    rc =
+        open_array(t, &t->base, at, "", cfg->entries, cfg->ways, &t->base_mask);
+    if (rc == 0)
+        rc = open_array(t, &t->large, at, "large_", cfg->large_entries,
+                        cfg->large_ways, &t->large_mask);
+    if (rc < 0)
+        return rc;
+    t->base_x = hd_arena_take(env->arena, cfg->entries, sizeof *t->base_x);
+    t->large_x =
+        hd_arena_take(env->arena, cfg->large_entries, sizeof *t->large_x);
+    t->filler = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
+                              sizeof *t->filler);
+    t->live = hd_arena_take(env->arena, LIVE, sizeof *t->live);
+    if (t->base_x == NULL || t->large_x == NULL || t->filler == NULL ||
+        t->live == NULL)
+        return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for %s", at);
+    t->merge.fn = merge_default;
+    t->merge.self = t;
+    if (env->slots != NULL)
+        hd_slots_offer(env->slots, HEDDLE_POINT_tlb_merge, at, &t->merge,
+                       merge_default, t);
+    return 0;
+}
