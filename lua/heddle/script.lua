@@ -120,10 +120,16 @@ local function partial()
     table.sort(sims, function(a, b)
         return a.serial < b.serial
     end)
+    local report = require "heddle.report"
     for _, sim in ipairs(sims) do
         local ok, results = pcall(sim.results, sim)
         if ok then
-            require("heddle.report").text(results)
+            report.text(results)
+        end
+    end
+    for _, results in ipairs(script.partial_results or {}) do
+        if type(results) == "table" and results.schema then
+            report.text(results)
         end
     end
 end

@@ -1,0 +1,177 @@
+--- config.lua - settings as tables, as text, and as the engine's object.
+--
+-- A set of settings is a table from "group.name" to { value, source }.
+-- Scenario writers may nest groups and leave the source out:
+--
+--     { ["l1tlb.entries"] = 32, l2tlb = { entries = 1024, ways = 16 } }
+--
+-- As text a configuration is one setting a line, `name = value  # unit;
+-- source`, all of them, in the engine's order: what a simulation used can be
+-- written and read back (config_write, config_read), and two files can be
+-- compared with diff.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+
+local config = {}
+
+--- The engine's settings by name, and in order.
+local function known()
+    if not config.list then
+        config.list, config.by_name = core.settings(), {}
+        for _, s in ipairs(config.list) do
+            config.by_name[s.name] = s
+        end
+    end
+    return config.by_name, config.list
+end
+
+config.known = known
+
+local function sorted_keys(t)
+    local keys = {}
+    for k in pairs(t) do
+        if type(k) ~= "string" then
+            error(core.error(-3, ("expected the name of a setting, got %s")
+                :format(tostring(k))), 0)
+        end
+        keys[#keys + 1] = k
+    end
+    table.sort(keys)
+    return keys
+end
+
+config.sorted_keys = sorted_keys
+
+--- Flattens nested tables of settings into name -> { value, source }.
+function config.flatten(settings, source, prefix, out)
+    out = out or {}
+    for _, key in ipairs(sorted_keys(settings)) do
+        local name = prefix and prefix .. "." .. key or key
+        local v = settings[key]
+        if type(v) == "table" and v[1] ~= nil then
+            out[name] = { v[1], v[2] or source }
+        elseif type(v) == "table" then
+            config.flatten(v, source, name, out)
+        else
+            out[name] = { v, source }
+        end
+    end
+    return out
+end
+
+--- Makes the engine's object from flattened settings; errors name the nearest
+-- setting.  `check` also verifies what one setting alone cannot show.
+function config.build(flat, check)
+    local c = core.config()
+    for _, name in ipairs(sorted_keys(flat)) do
+        c:set(name, flat[name][1])
+    end
+    if check then
+        c:check()
+    end
+    return c
+end
+
+--- All settings resolved: an array of { name=, value=, unit=, source= }.
+function config.resolve(flat, c)
+    local _, list = known()
+    c = c or config.build(flat)
+    local out = {}
+    for i, s in ipairs(list) do
+        local set = flat[s.name]
+        out[i] = {
+            name = s.name,
+            value = c:get(s.name),
+            unit = s.unit,
+            source = set and set[2] or s.source,
+        }
+    end
+    return out
+end
+
+--- The text of a resolved configuration.
+function config.format(resolved, title)
+    local out = { ("# heddle %s configuration%s"):format(core.version,
+        title and ": " .. title or "") }
+    local group
+    for _, s in ipairs(resolved) do
+        local g = s.name:match("^[^.]*")
+        if g ~= group then
+            group = g
+            out[#out + 1] = ""
+        end
+        local note = s.unit ~= "" and s.unit .. "; " .. s.source or s.source
+        out[#out + 1] = ("%-32s # %s"):format(s.name .. " = " .. s.value, note)
+    end
+    return table.concat(out, "\n") .. "\n"
+end
+
+local function fail(code, format, ...)
+    error(core.error(code, format:format(...)), 0)
+end
+
+--- Parses settings text; errors name file and line.  Returns flat settings.
+function config.parse(text, file)
+    local flat, c, n = {}, core.config(), 0
+    for line in (text .. "\n"):gmatch("(.-)\r?\n") do
+        n = n + 1
+        local body, note = line:match("^([^#]*)#?%s*(.-)%s*$")
+        if body:find("%S") then
+            local name, value = body:match("^%s*([%w_.]+)%s*=%s*(.-)%s*$")
+            if not name or value == "" then
+                fail(-3, "%s:%d: expected 'name = value', got '%s'", file, n,
+                    body:match("^%s*(.-)%s*$"))
+            end
+            local ok, err = pcall(c.set, c, name, value)
+            if not ok then
+                fail(-3, "%s:%d: %s", file, n, err.message)
+            end
+            local unit = known()[name].unit
+            if unit ~= "" and note:sub(1, #unit + 2) == unit .. "; " then
+                note = note:sub(#unit + 3)
+            end
+            flat[name] = { value, note ~= "" and note or file }
+        end
+    end
+    return flat
+end
+
+--- H.config_write(path, machine or simulation): writes all settings.
+function config.config_write(path, what)
+    local resolved, title
+    if what.settings then -- a machine
+        resolved, title = config.resolve(what.settings), what.name
+    else
+        resolved, title = what.resolved, what.machine and what.machine.name
+    end
+    local f, err = io.open(path, "w")
+    if not f then
+        fail(-11, "%s", err)
+    end
+    local ok
+    ok, err = f:write(config.format(resolved, title))
+    if ok then
+        ok, err = f:close()
+    end
+    if not ok then
+        fail(-6, "%s: %s", path, err)
+    end
+    return what
+end
+
+--- H.config_read(path): a machine with the settings of a file.
+function config.config_read(path)
+    local f, err = io.open(path, "r")
+    local text = f and f:read("a")
+    if not text then
+        fail(-5, "%s", err or path .. ": cannot be read")
+    end
+    f:close()
+    return require("heddle.machines").from_settings(path,
+        config.parse(text, path))
+end
+
+config.config = config
+
+return config

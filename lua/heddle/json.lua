@@ -1,0 +1,233 @@
+--- json.lua - writes JSON: deterministic (keys sorted), exact for integers.
+--
+-- A table with a positive length is an array, else an object; json.array(t)
+-- marks an empty table as an array.  Integers are printed as such; floats
+-- with 17 digits where 15 are not exact, so that reading gives the same
+-- number; infinities and NaN, which JSON lacks, are null.
+--
+-- SPDX-License-Identifier: MIT
+local json = {}
+
+local Array = {}
+
+--- Marks a table as an array even if it is empty.
+function json.array(t)
+    return setmetatable(t, Array)
+end
+
+local ESCAPE = {
+    ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r",
+    ["\t"] = "\\t",
+}
+
+local function quote(s)
+    return '"' .. s:gsub('[%c"\\\127]', function(c)
+        return ESCAPE[c] or ("\\u%04x"):format(c:byte())
+    end) .. '"'
+end
+
+--- The shortest text of a number that reads back exactly.
+function json.number(v)
+    if math.type(v) == "integer" then
+        return ("%d"):format(v)
+    elseif v ~= v or v == math.huge or v == -math.huge then
+        return "null"
+    end
+    local text = ("%.15g"):format(v)
+    if tonumber(text) ~= v then
+        text = ("%.17g"):format(v)
+    end
+    return text
+end
+
+local function keys_of(t)
+    local keys = {}
+    for k in pairs(t) do
+        if type(k) ~= "string" then
+            error("json: a table with string keys has the key "
+                .. tostring(k), 0)
+        end
+        keys[#keys + 1] = k
+    end
+    table.sort(keys)
+    return keys
+end
+
+local write
+
+--- An array or object whose parts are all scalars goes on one line.
+local function flat(v)
+    for _, x in pairs(v) do
+        if type(x) == "table" then
+            return false
+        end
+    end
+    return true
+end
+
+local function list(out, parts, open, close, indent, short)
+    if #parts == 0 then
+        out[#out + 1] = open .. close
+        return
+    end
+    local pad = short and "" or "\n" .. (" "):rep(indent + 1)
+    out[#out + 1] = open
+    for i, part in ipairs(parts) do
+        out[#out + 1] = (i > 1 and (short and ", " or ",") or "") .. pad
+        part(out)
+    end
+    out[#out + 1] = (short and "" or "\n" .. (" "):rep(indent)) .. close
+end
+
+function write(out, v, indent)
+    local t = type(v)
+    if t == "nil" then
+        out[#out + 1] = "null"
+    elseif t == "boolean" then
+        out[#out + 1] = tostring(v)
+    elseif t == "number" then
+        out[#out + 1] = json.number(v)
+    elseif t == "string" then
+        out[#out + 1] = quote(v)
+    elseif t == "table" and (#v > 0 or getmetatable(v) == Array) then
+        local parts = {}
+        for i = 1, #v do
+            parts[i] = function(o)
+                write(o, v[i], indent + 1)
+            end
+        end
+        list(out, parts, "[", "]", indent, flat(v))
+    elseif t == "table" then
+        local parts, short = {}, flat(v)
+        for i, k in ipairs(keys_of(v)) do
+            parts[i] = function(o)
+                o[#o + 1] = quote(k) .. ": "
+                write(o, v[k], indent + 1)
+            end
+        end
+        list(out, parts, "{", "}", indent, short and #parts <= 8)
+    else
+        error("json: cannot write a " .. t, 0)
+    end
+end
+
+--- The JSON text of a value.
+function json.encode(v)
+    local out = {}
+    write(out, v, 0)
+    return table.concat(out)
+end
+
+-- ---- reading ------------------------------------------------------------
+
+local function fail(text, at, what)
+    local _, line = text:sub(1, at):gsub("\n", "")
+    error(("json: line %d: expected %s"):format(line + 1, what), 0)
+end
+
+local decode
+
+local function skip(text, at)
+    return text:find("[^ \t\r\n]", at) or #text + 1
+end
+
+local UNESCAPE = {
+    ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n",
+    r = "\r", t = "\t",
+}
+
+local function decode_string(text, at)
+    local out, from = {}, at + 1
+    while true do
+        local stop = text:find('["\\]', from)
+        if not stop then
+            fail(text, at, "the end of a string")
+        end
+        out[#out + 1] = text:sub(from, stop - 1)
+        if text:sub(stop, stop) == '"' then
+            return table.concat(out), stop + 1
+        end
+        local c = text:sub(stop + 1, stop + 1)
+        if c == "u" then
+            local hex = text:match("^%x%x%x%x", stop + 2)
+            if not hex then
+                fail(text, stop, "four hexadecimal digits")
+            end
+            out[#out + 1] = utf8.char(tonumber(hex, 16))
+            from = stop + 6
+        else
+            out[#out + 1] = UNESCAPE[c] or fail(text, stop, "an escape")
+            from = stop + 2
+        end
+    end
+end
+
+local function decode_list(text, at, close, item)
+    local out = {}
+    at = skip(text, at + 1)
+    if text:sub(at, at) == close then
+        return out, at + 1
+    end
+    while true do
+        at = item(out, at)
+        at = skip(text, at)
+        local c = text:sub(at, at)
+        if c == close then
+            return out, at + 1
+        elseif c ~= "," then
+            fail(text, at, "',' or '" .. close .. "'")
+        end
+        at = skip(text, at + 1)
+    end
+end
+
+function decode(text, at)
+    at = skip(text, at)
+    local c = text:sub(at, at)
+    if c == "{" then
+        return decode_list(text, at, "}", function(out, i)
+            if text:sub(i, i) ~= '"' then
+                fail(text, i, "a key")
+            end
+            local key
+            key, i = decode_string(text, i)
+            i = skip(text, i)
+            if text:sub(i, i) ~= ":" then
+                fail(text, i, "':'")
+            end
+            out[key], i = decode(text, i + 1)
+            return i
+        end)
+    elseif c == "[" then
+        local n = 0
+        return decode_list(text, at, "]", function(out, i)
+            n = n + 1
+            out[n], i = decode(text, i)
+            return i
+        end)
+    elseif c == '"' then
+        return decode_string(text, at)
+    end
+    local word = text:match("^%a+", at)
+    if word == "true" or word == "false" then
+        return word == "true", at + #word
+    elseif word == "null" then
+        return nil, at + 4
+    end
+    local number = text:match("^-?%d[%d.eE+-]*", at)
+    if not number or not tonumber(number) then
+        fail(text, at, "a value")
+    end
+    return tonumber(number), at + #number
+end
+
+--- The value of a JSON text (null is nil).
+function json.decode(text)
+    local v, at = decode(text, 1)
+    if skip(text, at) <= #text then
+        fail(text, at, "the end")
+    end
+    return v
+end
+
+return json

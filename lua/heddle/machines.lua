@@ -1,0 +1,403 @@
+--- machines.lua - the machines of the papers, as tables that derive from one
+-- another; every value says where it comes from.
+--
+-- A machine states only what differs from the one it derives from; the root
+-- is the engine's defaults.  "guess" marks what no source gives.
+--
+--     local m = H.machine("maxwell") { ["l2tlb.entries"] = 1024 }
+--     local small = H.machine("maxwell") { core = { count = 4 } }
+--
+-- The papers: MASK = Ausavarungnirun et al., ASPLOS 2018; Mosaic = the same,
+-- MICRO 2017; ETC = Li et al., ASPLOS 2019; MESC = Yu, Bai, Wang; Pichai =
+-- Pichai, Hsu, Bhattacharjee, ASPLOS 2014; Power = Power, Hill, Wood, HPCA
+-- 2014.
+--
+-- SPDX-License-Identifier: MIT
+local config = require "heddle.config"
+
+local machines = {}
+
+local PRESETS = {
+    {
+        name = "maxwell",
+        summary = "30 cores with a shared L2 TLB, after a GTX 750 Ti (MASK)",
+        settings = {
+            clock = {
+                core = { 1020000000, "MASK table 1" },
+                l2 = { 1020000000, "guess: the core clock" },
+                dram = { 1674000000, "MASK table 1" },
+            },
+            core = {
+                count = { 30, "MASK table 1" },
+                lanes = { 64, "MASK table 1: 64 threads a warp" },
+                width = { 64, "MASK table 1: 64 execution units" },
+                issue = { 1, "guess: 64 lanes leave no room for more" },
+                alu_latency = { 9, "MASK table 1: a 9-stage pipeline" },
+                scheduler = { "gto", "MASK table 1" },
+                warps = { 64, "MASK table 1" },
+                threads = { 4096, "MASK table 1: 64 warps of 64" },
+                blocks = { 32, "guess: as GM107" },
+                regs = { 131072, "guess: 32 a thread when full" },
+                shared_bytes = { 98304, "guess: as GM204" },
+            },
+            l1tlb = {
+                mode = { "full", "MASK table 1" },
+                entries = { 64, "MASK table 1" },
+                ways = { 0, "MASK table 1: fully associative" },
+                large_entries = { 0, "MASK: one page size" },
+                latency = { 1, "MASK table 1" },
+                ports = { 1, "Mosaic table 1" },
+            },
+            l2tlb = {
+                mode = { "full", "MASK table 1" },
+                entries = { 512, "MASK table 1" },
+                ways = { 16, "MASK table 1" },
+                large_entries = { 0, "MASK: one page size" },
+                latency = { 10, "MASK table 1" },
+                ports = { 2, "MASK table 1" },
+            },
+            bypass = { entries = { 0, "MASK 5.1: only with tokens" } },
+            walk = {
+                mode = { "full", "MASK table 1" },
+                walkers = { 64, "MASK table 1" },
+                per_core = { false, "MASK figure 2: shared by all cores" },
+            },
+            pwc = {
+                mode = { "off", "MASK figure 2b: an L2 TLB instead" },
+                style = { "physical", "Power 4.2" },
+                entries = { 1024, "MASK table 1: 8 KB of 8-byte entries" },
+                ways = { 16, "MASK table 1" },
+                latency = { 10, "MASK table 1" },
+            },
+            l1cache = {
+                bytes = { 16384, "MASK table 1" },
+                ways = { 4, "MASK table 1" },
+                latency = { 1, "MASK table 1" },
+                line = { 128, "guess: as the papers' simulator" },
+            },
+            l2cache = {
+                bytes = { 2097152, "MASK table 1" },
+                ways = { 16, "MASK table 1" },
+                latency = { 10, "MASK table 1" },
+                slices = { 16, "MASK table 1: 16 banks" },
+                ports = { 2, "MASK table 1" },
+                line = { 128, "guess: as the papers' simulator" },
+            },
+            dram = {
+                channels = { 8, "MASK table 1" },
+                banks = { 8, "MASK table 1" },
+                scheduler = { "hit-first",
+                    "MASK table 1: FR-FCFS, as the papers' simulator" },
+            },
+            vm = {
+                page = { "4K", "MASK 6" },
+                memory_bytes = { 3221225472, "Mosaic table 1" },
+            },
+        },
+    },
+    {
+        name = "mosaic",
+        from = "maxwell",
+        summary = "the same cores with large-page TLB entries and 6 channels",
+        settings = {
+            core = {
+                lanes = { 32, "guess: as the papers' simulator" },
+                width = { 32, "guess: as the papers' simulator" },
+                threads = { 2048, "guess: 64 warps of 32" },
+                regs = { 65536, "guess: 32 a thread when full" },
+            },
+            l1tlb = {
+                entries = { 128, "Mosaic table 1" },
+                large_entries = { 16, "Mosaic table 1" },
+                large_ways = { 0, "Mosaic table 1: fully associative" },
+            },
+            l2tlb = {
+                large_entries = { 256, "Mosaic table 1" },
+                large_ways = { 0, "Mosaic table 1: fully associative" },
+            },
+            l2cache = {
+                slices = { 12, "Mosaic table 1: 2 banks a partition" },
+            },
+            dram = { channels = { 6, "Mosaic table 1" } },
+        },
+    },
+    {
+        name = "etc",
+        from = "maxwell",
+        summary = "maxwell with 64 KB pages and a walk cache (ETC)",
+        settings = {
+            pwc = {
+                mode = { "full", "ETC table 1: beside the L2 TLB" },
+                entries = { 1024, "ETC table 1: 8 KB" },
+                ways = { 16, "ETC table 1" },
+                latency = { 10, "ETC table 1" },
+            },
+            l2cache = {
+                slices = { 16, "ETC table 1: 2 banks in 8 partitions" },
+            },
+            dram = { channels = { 8, "ETC table 1" } },
+            vm = { page = { "64K", "ETC table 1" } },
+        },
+    },
+    {
+        name = "mesc",
+        from = "maxwell",
+        summary = "16 compute units behind an IOMMU (MESC)",
+        settings = {
+            clock = {
+                core = { 700000000, "MESC table I" },
+                l2 = { 700000000, "guess: the core clock" },
+                dram = { 1000000000, "MESC table I" },
+            },
+            core = {
+                count = { 16, "MESC table I" },
+                lanes = { 32, "MESC table I" },
+                width = { 32, "MESC table I" },
+                threads = { 2048, "guess: 64 warps of 32" },
+                regs = { 65536, "guess: 32 a thread when full" },
+                shared_bytes = { 65536, "guess: as GCN" },
+            },
+            l1tlb = { entries = { 32, "MESC table I" } },
+            l2tlb = {
+                entries = { 512, "MESC table I" },
+                ways = { 16, "guess: as MASK" },
+            },
+            walk = {
+                walkers = { 16, "MESC table I" },
+                latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
+            },
+            pwc = {
+                mode = { "full", "MESC table I" },
+                style = { "prefix", "MESC: caches the top three levels" },
+                entries = { 1024, "MESC table I: 8 KB" },
+            },
+            l1cache = {
+                bytes = { 32768, "MESC table I" },
+                ways = { 4, "MESC table I" },
+            },
+            l2cache = {
+                bytes = { 2097152, "MESC table I" },
+                ways = { 16, "MESC table I" },
+            },
+            dram = {
+                channels = { 2, "MESC table I" },
+                banks = { 8, "MESC table I" },
+            },
+        },
+    },
+    {
+        name = "pichai",
+        from = "maxwell",
+        summary = "a TLB and a walker in each core (Pichai)",
+        settings = {
+            clock = {
+                core = { 1300000000, "guess: shader clock of the GPU that "
+                    .. "the CCWS simulator models" },
+                l2 = { 650000000, "guess: the CCWS simulator's" },
+                dram = { 800000000, "guess: the CCWS simulator's" },
+            },
+            core = {
+                count = { 30, "Pichai 5.2" },
+                lanes = { 32, "Pichai 5.2" },
+                width = { 8, "Pichai 5.2: 8 lanes" },
+                warps = { 32, "Pichai 5.2: 1024 threads (it also says 48)" },
+                threads = { 1024, "Pichai 5.2" },
+                scheduler = { "lrr", "Pichai 5.2" },
+                shared_bytes = { 16384, "Pichai 5.2" },
+                blocks = { 8, "guess: as GT200" },
+                regs = { 65536, "guess: 64 a thread when full" },
+            },
+            l1tlb = {
+                entries = { 128, "Pichai 7.2" },
+                ways = { 4, "Pichai 7.2" },
+                ports = { 4, "Pichai figure 6: 3 or 4" },
+                mshrs = { 32, "Pichai 7.2: one a thread" },
+                latency = { 0, "Pichai: in the shadow of the L1 cache" },
+                blocking = { 2, "Pichai: the naive TLB blocks" },
+            },
+            l2tlb = { mode = { "off", "Pichai: none" } },
+            walk = {
+                walkers = { 1, "Pichai 5.2" },
+                per_core = { true, "Pichai 5.2" },
+            },
+            l1cache = {
+                bytes = { 32768, "Pichai 5.2" },
+                ways = { 8, "CCWS simulator" },
+            },
+            l2cache = {
+                bytes = { 1048576, "Pichai 5.2: 128 KB a channel" },
+                ways = { 8, "guess" },
+                slices = { 8, "Pichai 5.2: one a channel" },
+            },
+            dram = { channels = { 8, "Pichai 5.2" } },
+        },
+    },
+    {
+        name = "fermi",
+        from = "maxwell",
+        summary = "a GTX 480 with MASK's translation (MASK table 4)",
+        settings = {
+            clock = {
+                core = { 1400000000, "datasheet of the GTX 480" },
+                l2 = { 700000000, "datasheet of the GTX 480" },
+                dram = { 924000000, "datasheet of the GTX 480" },
+            },
+            core = {
+                count = { 15, "datasheet of the GTX 480" },
+                lanes = { 32, "GF100 white paper" },
+                width = { 32, "GF100 white paper" },
+                warps = { 48, "GF100 white paper" },
+                threads = { 1536, "GF100 white paper" },
+                blocks = { 8, "GF100 white paper" },
+                regs = { 32768, "GF100 white paper" },
+                shared_bytes = { 49152, "GF100 white paper" },
+            },
+            l2cache = {
+                bytes = { 786432, "GF100 white paper" },
+                slices = { 6, "GF100 white paper: one a channel" },
+            },
+            dram = { channels = { 6, "GF100 white paper" } },
+            vm = { memory_bytes = { 1610612736, "datasheet of the GTX 480" } },
+        },
+    },
+    {
+        name = "integrated",
+        from = "maxwell",
+        summary = "an integrated GPU with a shared walker (Power)",
+        settings = {
+            clock = {
+                core = { 700000000, "Power 5" },
+                l2 = { 700000000, "guess: the core clock" },
+                dram = { 800000000, "guess: dual-channel DDR3-1600" },
+            },
+            core = {
+                count = { 16, "Power 5" },
+                lanes = { 32, "Power 5" },
+                width = { 32, "Power 5" },
+                warps = { 48, "guess: as Fermi" },
+                threads = { 1536, "guess: 48 warps of 32" },
+                blocks = { 8, "guess: as Fermi" },
+                regs = { 32768, "guess: as Fermi" },
+                shared_bytes = { 49152, "guess: as Fermi" },
+            },
+            l1tlb = { entries = { 64, "Power 4.1" } },
+            walk = {
+                walkers = { 32, "Power 4.2" },
+                latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
+            },
+            dram = { channels = { 2, "guess: dual-channel DDR3" } },
+        },
+    },
+}
+
+local by_name = {}
+for _, preset in ipairs(PRESETS) do
+    by_name[preset.name] = preset
+end
+
+local Machine = {}
+Machine.__index = Machine
+
+local function new(name, from, settings)
+    return setmetatable({ name = name, from = from, settings = settings },
+        Machine)
+end
+
+--- machine{...}: a machine that derives from this one.  `source` says where
+-- the values come from (default: "scenario").
+function Machine:with(changes, source)
+    local flat = config.flatten(changes, source or "scenario")
+    config.build(flat)
+    local all = {}
+    for name, v in pairs(self.settings) do
+        all[name] = v
+    end
+    for name, v in pairs(flat) do
+        all[name] = v
+    end
+    return new(self.name, self.from or self.name, all)
+end
+
+Machine.__call = Machine.with
+
+--- The value of one setting, as text.
+function Machine:get(name)
+    return config.build(self.settings):get(name)
+end
+
+function Machine:__tostring()
+    return "machine " .. self.name
+end
+
+local function preset_settings(preset)
+    local base = preset.from and preset_settings(by_name[preset.from]) or {}
+    for name, v in pairs(config.flatten(preset.settings)) do
+        base[name] = v
+    end
+    return base
+end
+
+--- Names of the presets, in order.
+function machines.names()
+    local out = {}
+    for i, preset in ipairs(PRESETS) do
+        out[i] = preset.name
+    end
+    return out
+end
+
+--- The preset itself: name, from, summary, settings (what it states).
+function machines.get(name)
+    return by_name[name]
+end
+
+--- A machine from flat settings (a file).
+function machines.from_settings(name, flat)
+    return new(name, nil, flat)
+end
+
+--- H.machine(name): a preset; H.machine(): the engine's defaults;
+-- H.machine{...}: the defaults with changes.
+function machines.machine(what)
+    if what == nil then
+        return new("default", nil, {})
+    elseif getmetatable(what) == Machine then
+        return what
+    elseif type(what) == "table" then
+        return new("default", nil, {}):with(what)
+    end
+    local preset = by_name[what]
+    if not preset then
+        local index = require "heddle.index"
+        local near = index.nearest(tostring(what), machines.names())
+        error(require("heddle.core").error(-3,
+            ("there is no machine '%s'%s; known: %s"):format(tostring(what),
+                near and " (did you mean '" .. near .. "'?)" or "",
+                table.concat(machines.names(), ", "))), 0)
+    end
+    return new(what, nil, preset_settings(preset))
+end
+
+--- Lines for `heddle explain`.
+function machines.explain(name)
+    local preset = by_name[name]
+    if not preset then
+        return nil
+    end
+    local out = {
+        ("%s (machine%s)"):format(name,
+            preset.from and ", derives from " .. preset.from or ""),
+        "  " .. preset.summary,
+    }
+    local flat = config.flatten(preset.settings)
+    local known = config.known()
+    for _, key in ipairs(config.sorted_keys(flat)) do
+        local s = known[key]
+        local unit = s and s.unit ~= "" and " " .. s.unit or ""
+        out[#out + 1] = ("  %-40s %s"):format(key .. " = "
+            .. tostring(flat[key][1]) .. unit, flat[key][2])
+    end
+    return out
+end
+
+return machines

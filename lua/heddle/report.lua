@@ -1,0 +1,604 @@
+--- report.lua - results: one table, and its forms as text, JSON and CSV.
+--
+-- The table that sim:results() returns (schema_version 1):
+--
+--   schema, schema_version, version     "heddle-results", 1, heddle's
+--   label, machine, seed, status        status: done, stopped, ok, or an error
+--   config      { ["group.name"] = value }   every setting, resolved
+--   policies    names, in the order in which they were bound
+--   inputs      { app, key, hash } of every application
+--   cycles, instructions                of the whole run
+--   apps        name, label, instructions, thread_instructions, cycles (to
+--               its first completion), ipc, completions, finished, truncated
+--               (its budget ended it), footprint, pages, hash
+--   kernels     name, app, id, run, start, end, instructions, blocks, and the
+--               counters that changed: counters["component.name"]
+--   counters    component, name, unit, peak, total, apps (one number each),
+--               none (belongs to no application), instances (one each)
+--   histograms  component, name, unit, apps: { n, sum, min, max, p50, p90,
+--               p95, p99, buckets = { { low, high, count }, ... } }
+--   metrics     section, name, unit, meaning, apps, total: what metrics.lua
+--               derives; a number that cannot be had is absent
+--   intervals   from, to, and counters["component.name"] by application
+--
+-- Nothing here depends on the wall clock, so equal runs give equal bytes.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+local json = require "heddle.json"
+local metrics = require "heddle.metrics"
+
+local report = {
+    SCHEMA = "heddle-results",
+    SCHEMA_VERSION = 1,
+    weighted_speedup = metrics.weighted_speedup,
+    unfairness = metrics.unfairness,
+    ipc_throughput = metrics.ipc_throughput,
+    ipc = metrics.ipc,
+}
+
+-- ---- collecting -----------------------------------------------------------
+
+local function hex(v)
+    return ("%016x"):format(v)
+end
+
+local function config_of(sim)
+    local out = {}
+    for _, s in ipairs(sim.resolved) do
+        out[s.name] = s.value
+    end
+    return out
+end
+
+local function policies_of(sim)
+    local out = json.array {}
+    for i, p in ipairs(sim.policies) do
+        local name = type(p.policy) == "table" and p.policy.name or p.policy
+        local at = p.options and p.options.at
+        out[i] = tostring(name) .. (at and " at " .. at or "")
+    end
+    return out
+end
+
+local function apps_of(sim)
+    local out, inputs = {}, {}
+    for i, a in ipairs(sim.core:apps()) do
+        out[i] = {
+            name = a.name, label = sim.apps[i].label, app = i - 1,
+            instructions = a.instructions,
+            thread_instructions = a.thread_instructions,
+            cycles = a.cycles, completions = a.completions,
+            ipc = a.cycles > 0 and a.instructions / a.cycles or 0.0,
+            finished = a.finished, truncated = a.truncated,
+            footprint = a.footprint, pages = a.pages, hash = hex(a.hash),
+        }
+        inputs[i] = { app = i - 1, key = sim.apps[i].key, hash = hex(a.hash) }
+    end
+    return out, inputs
+end
+
+local function kernels_of(sim, list)
+    local out = json.array {}
+    for i, k in ipairs(sim.core:kernels()) do
+        local counters, values = {}, sim.core:counter_kernel(i)
+        for n, c in ipairs(list) do
+            if not c.peak and values[n] ~= 0 then
+                counters[c.component .. "." .. c.name] = values[n]
+            end
+        end
+        k.counters = counters
+        out[i] = k
+    end
+    return out
+end
+
+--- Counters with their sums.
+local function counters_of(list, values, apps)
+    local out = json.array {}
+    for n, c in ipairs(list) do
+        local row = {
+            component = c.component, name = c.name, unit = c.unit,
+            peak = c.peak, total = 0, apps = json.array {}, none = 0,
+            instances = json.array {},
+        }
+        local function add(sum, v)
+            return c.peak and math.max(sum, v) or sum + v
+        end
+        for a, instances in ipairs(values[n]) do
+            local sum = 0
+            for i, v in ipairs(instances) do
+                sum = add(sum, v)
+                row.instances[i] = add(row.instances[i] or 0, v)
+            end
+            if a <= apps then
+                row.apps[a] = sum
+            else
+                row.none = sum
+            end
+            row.total = add(row.total, sum)
+        end
+        out[n] = row
+    end
+    return out
+end
+
+local function hists_of(sim)
+    local out = json.array {}
+    for i, h in ipairs(sim.core:hists()) do
+        local apps = json.array {}
+        for a = 1, #sim.apps do
+            apps[a] = h.apps[a]
+            json.array(apps[a].buckets)
+        end
+        out[i] = {
+            component = h.component, name = h.name, unit = h.unit,
+            apps = apps, none = h.apps[#sim.apps + 1],
+        }
+        json.array(out[i].none.buckets)
+    end
+    return out
+end
+
+--- values[component][counter] of one application, or of all (app nil).
+local function nested(counters, app)
+    local out = {}
+    for _, c in ipairs(counters) do
+        local of = out[c.component] or {}
+        out[c.component] = of
+        of[c.name] = app and c.apps[app] or not app and c.total or 0
+    end
+    return out
+end
+
+local function metrics_of(results)
+    local scopes, work = {}, { instructions = 0, thread_instructions = 0 }
+    for i, a in ipairs(results.apps) do
+        scopes[i] = { values = nested(results.counters, i), work = a }
+        work.instructions = work.instructions + a.instructions
+        work.thread_instructions = work.thread_instructions
+            + a.thread_instructions
+    end
+    work.cycles = results.cycles
+    scopes[#scopes + 1] = { values = nested(results.counters), work = work }
+    local out = json.array {}
+    for n, m in ipairs(metrics.compute(scopes, { config = results.config })) do
+        local apps = {}
+        for i, a in ipairs(results.apps) do
+            apps[i] = { app = a.app, value = m.values[i] }
+        end
+        out[n] = {
+            section = m.section, name = m.name, unit = m.unit,
+            meaning = m.meaning, total = m.values[#scopes], apps = apps,
+        }
+    end
+    return out
+end
+
+local function intervals_of(sim, list)
+    local out = json.array {}
+    for n = 2, #sim.samples do
+        local before, now = sim.samples[n - 1], sim.samples[n]
+        local counters = {}
+        for i, c in ipairs(list) do
+            local by_app, any = {}, false
+            for a, v in ipairs(now.values[i]) do
+                local was = before.values[i][a]
+                -- A reset in between: what has been counted since.
+                local d = (c.peak or v < was) and v or v - was
+                by_app[a] = d
+                any = any or d ~= 0
+            end
+            if any then
+                counters[c.component .. "." .. c.name] = by_app
+            end
+        end
+        local instructions = {}
+        for a, v in ipairs(now.instructions) do
+            local was = before.instructions[a]
+            instructions[a] = v < was and v or v - was
+        end
+        out[n - 1] = {
+            from = before.cycle, to = now.cycle, counters = counters,
+            instructions = instructions,
+        }
+    end
+    return out
+end
+
+--- Everything that a simulation has measured so far.
+function report.collect(sim)
+    local list = sim.core:counters()
+    local apps, inputs = apps_of(sim)
+    local config = config_of(sim)
+    local results = {
+        schema = report.SCHEMA, schema_version = report.SCHEMA_VERSION,
+        version = core.version, machine = sim.machine.name,
+        label = sim.label, seed = math.tointeger(config["sim.seed"]) or 0,
+        status = sim.status, config = config, policies = policies_of(sim),
+        inputs = inputs, cycles = sim.core:now(),
+        instructions = sim.core:instructions(), apps = apps,
+        kernels = kernels_of(sim, list),
+        counters = counters_of(list, sim.core:counter_values(), #apps),
+        histograms = hists_of(sim),
+        intervals = intervals_of(sim, list),
+    }
+    results.metrics = metrics_of(results)
+    return results
+end
+
+--- Looks a metric up: of application i (from 1), or of all.
+function report.metric(results, name, i)
+    for _, m in ipairs(results.metrics) do
+        if m.name == name then
+            if i then
+                return m.apps[i] and m.apps[i].value
+            end
+            return m.total
+        end
+    end
+end
+
+--- Looks a counter up: report.counter(r, "l2tlb.hits" [, application]).
+function report.counter(results, name, i)
+    for _, c in ipairs(results.counters) do
+        if c.component .. "." .. c.name == name then
+            if i then
+                return c.apps[i]
+            end
+            return c.total
+        end
+    end
+end
+
+-- ---- text -------------------------------------------------------------------
+
+--- A number for people: 4 digits, or all of an integer.
+function report.number(v)
+    if v == nil then
+        return "-"
+    elseif math.type(v) == "integer" then
+        return ("%d"):format(v)
+    elseif v ~= 0 and math.abs(v) < 0.001 then
+        return ("%.2e"):format(v)
+    elseif math.abs(v) >= 1000 then
+        return ("%.0f"):format(v)
+    end
+    return ("%.3f"):format(v)
+end
+
+function report.percent(v)
+    return v and ("%.1f %%"):format(v * 100) or "-"
+end
+
+--- Width of a text on a terminal: characters, not bytes.
+local function width(s)
+    return utf8.len(s) or #s
+end
+
+--- An aligned table: the first row is the heading, numbers go to the right.
+-- Cells are texts or numbers; a row "-" is a rule.
+function report.table(rows)
+    local widths, right = {}, {}
+    local cells = {}
+    for r, row in ipairs(rows) do
+        if row == "-" then
+            cells[r] = "-"
+        else
+            cells[r] = {}
+            for c = 1, #rows[1] do
+                local v = row[c]
+                if v == nil then
+                    v = ""
+                end
+                local text = type(v) == "number" and report.number(v)
+                    or tostring(v)
+                cells[r][c] = text
+                widths[c] = math.max(widths[c] or 0, width(text))
+                if r > 1 and (type(v) == "number"
+                    or text:find("^[-+]?%d[%d.]*[ %%x]*$")) then
+                    right[c] = true
+                end
+            end
+        end
+    end
+    local out = {}
+    for r, row in ipairs(cells) do
+        local parts = {}
+        for c = 1, #widths do
+            if row == "-" then
+                parts[c] = ("-"):rep(widths[c])
+            else
+                local pad = (" "):rep(widths[c] - width(row[c]))
+                parts[c] = right[c] and pad .. row[c] or row[c] .. pad
+            end
+        end
+        out[r] = (table.concat(parts, "  "):gsub("%s+$", ""))
+    end
+    return table.concat(out, "\n") .. "\n"
+end
+
+local SECTIONS = {
+    { "work", "Work" }, { "translation", "Translation" },
+    { "walks", "Page walks" }, { "data", "Caches" }, { "dram", "DRAM" },
+    { "time", "Warp time" },
+}
+
+local function metric_rows(results, section)
+    local rows = {}
+    for _, m in ipairs(results.metrics) do
+        if m.section == section then
+            local row = { "  " .. m.meaning }
+            for _, a in ipairs(m.apps) do
+                row[#row + 1] = report.number(a.value)
+            end
+            if #m.apps > 1 then
+                row[#row + 1] = report.number(m.total)
+            end
+            rows[#rows + 1] = row
+        end
+    end
+    return rows
+end
+
+local function hist_rows(results)
+    local rows = {}
+    for _, h in ipairs(results.histograms) do
+        for i, a in ipairs(h.apps) do
+            if a.n > 0 then
+                rows[#rows + 1] = {
+                    ("  %s.%s"):format(h.component, h.name),
+                    results.apps[i].label, h.unit, a.n, a.sum / a.n, a.p50,
+                    a.p90, a.p95, a.p99, a.max,
+                }
+            end
+        end
+    end
+    return rows
+end
+
+local function labels(results)
+    local out = {}
+    for i, a in ipairs(results.apps) do
+        out[i] = a.label
+    end
+    return out
+end
+
+--- The text of a result.
+function report.format(results)
+    local out = { ("heddle %s: %s on %s, seed %d: %s at cycle %d\n"):format(
+        results.version, table.concat(labels(results), " + "),
+        results.machine, results.seed, results.status, results.cycles) }
+    if #results.policies > 0 then
+        out[#out + 1] = "policies: " .. table.concat(results.policies, ", ")
+            .. "\n"
+    end
+    for i, a in ipairs(results.apps) do
+        if a.truncated then
+            out[#out + 1] = ("%s was ended by its budget after %d warp "
+                .. "instructions\n"):format(labels(results)[i],
+                a.instructions)
+        end
+    end
+    local rows = { { "", table.unpack(labels(results)) } }
+    if #results.apps > 1 then
+        rows[1][#rows[1] + 1] = "all"
+    end
+    for _, s in ipairs(SECTIONS) do
+        local of = metric_rows(results, s[1])
+        if #of > 0 then
+            rows[#rows + 1] = { s[2] }
+            table.move(of, 1, #of, #rows + 1, rows)
+        end
+    end
+    out[#out + 1] = "\n" .. report.table(rows)
+    local hists = hist_rows(results)
+    if #hists > 0 then
+        table.insert(hists, 1, {
+            "Histograms", "", "unit", "n", "mean", "p50", "p90", "p95", "p99",
+            "max",
+        })
+        out[#out + 1] = "\n" .. report.table(hists)
+    end
+    return table.concat(out)
+end
+
+-- ---- files ------------------------------------------------------------------
+
+--- Writes to a path, "-" or nil (standard output), or an open file.
+local function emit(text, to)
+    if to == nil or to == "-" then
+        io.write(text)
+        return
+    elseif io.type(to) == "file" then
+        to:write(text)
+        return
+    end
+    local f, err = io.open(to, "w")
+    if not f then
+        error(core.error(-11, err), 0)
+    end
+    local ok
+    ok, err = f:write(text)
+    if ok then
+        ok, err = f:close()
+    end
+    if not ok then
+        error(core.error(-6, ("%s: %s"):format(to, err)), 0)
+    end
+end
+
+report.emit = emit
+
+--- report.text(results [, to])
+function report.text(results, to)
+    emit(report.format(results), to)
+end
+
+--- report.json(results [, to]); a list of results is fine, too.
+function report.json(results, to)
+    emit(json.encode(results) .. "\n", to)
+end
+
+local function cell(v)
+    if v == nil then
+        return ""
+    end
+    local text = type(v) == "number" and json.number(v) or tostring(v)
+    if text:find('[",\r\n]') then
+        text = '"' .. text:gsub('"', '""') .. '"'
+    end
+    return text
+end
+
+local function csv_line(out, ...)
+    local cells = table.pack(...)
+    for i = 1, cells.n do
+        cells[i] = cell(cells[i])
+    end
+    out[#out + 1] = table.concat(cells, ",", 1, cells.n)
+end
+
+local LONG = {
+    "run", "interval", "app", "kernel", "component", "instance", "stat",
+    "unit", "value",
+}
+
+local function unit_of(results)
+    local units = {}
+    for _, c in ipairs(results.counters) do
+        units[c.component .. "." .. c.name] = c.unit
+    end
+    return units
+end
+
+local function long_rows(out, run, r)
+    csv_line(out, run, nil, nil, nil, "sim", nil, "cycles", "core cycles",
+        r.cycles)
+    csv_line(out, run, nil, nil, nil, "sim", nil, "instructions",
+        "warp instructions", r.instructions)
+    for _, c in ipairs(r.counters) do
+        for a, v in ipairs(c.apps) do
+            csv_line(out, run, nil, a - 1, nil, c.component, nil, c.name,
+                c.unit, v)
+        end
+        if c.none ~= 0 then
+            csv_line(out, run, nil, "none", nil, c.component, nil, c.name,
+                c.unit, c.none)
+        end
+        for i, v in ipairs(c.instances) do
+            csv_line(out, run, nil, nil, nil, c.component, i - 1, c.name,
+                c.unit, v)
+        end
+    end
+    for _, m in ipairs(r.metrics) do
+        for _, a in ipairs(m.apps) do
+            csv_line(out, run, nil, a.app, nil, "metric", nil, m.name, m.unit,
+                a.value)
+        end
+        csv_line(out, run, nil, nil, nil, "metric", nil, m.name, m.unit,
+            m.total)
+    end
+    for _, h in ipairs(r.histograms) do
+        for a, v in ipairs(h.apps) do
+            for _, stat in ipairs { "n", "sum", "min", "max", "p50", "p90",
+                "p95", "p99" } do
+                csv_line(out, run, nil, a - 1, nil, h.component, nil,
+                    h.name .. "." .. stat, h.unit, v[stat])
+            end
+        end
+    end
+    local units = unit_of(r)
+    local sorted = require("heddle.config").sorted_keys
+    for _, k in ipairs(r.kernels) do
+        local name = ("%d.%d"):format(k.id, k.run)
+        csv_line(out, run, nil, k.app, name, "kernel", nil, "start",
+            "core cycles", k.start)
+        csv_line(out, run, nil, k.app, name, "kernel", nil, "end",
+            "core cycles", k["end"])
+        csv_line(out, run, nil, k.app, name, "kernel", nil, "instructions",
+            "warp instructions", k.instructions)
+        for _, c in ipairs(sorted(k.counters)) do
+            local component, stat = c:match("^([^.]*)%.(.*)$")
+            csv_line(out, run, nil, k.app, name, component, nil, stat,
+                units[c], k.counters[c])
+        end
+    end
+    for n, i in ipairs(r.intervals) do
+        csv_line(out, run, n, nil, nil, "interval", nil, "from",
+            "core cycles", i.from)
+        csv_line(out, run, n, nil, nil, "interval", nil, "to", "core cycles",
+            i.to)
+        for a, v in ipairs(i.instructions) do
+            csv_line(out, run, n, a - 1, nil, "interval", nil,
+                "instructions", "warp instructions", v)
+        end
+        for _, c in ipairs(sorted(i.counters)) do
+            local component, stat = c:match("^([^.]*)%.(.*)$")
+            for a, v in ipairs(i.counters[c]) do
+                csv_line(out, run, n, a <= #r.apps and a - 1 or "none", nil,
+                    component, nil, stat, units[c], v)
+            end
+        end
+    end
+end
+
+--- One result or a list of them, as a list of { run name, result }.
+local function runs_of(results)
+    if results.schema then
+        return { { results.label or "1", results } }
+    end
+    local out = {}
+    for i, r in ipairs(results) do
+        out[i] = { r.label or tostring(i), r }
+    end
+    return out
+end
+
+--- report.csv(results [, to]): the long form, one value a line; an empty app
+-- or instance means all of them.
+function report.csv(results, to)
+    local out = {}
+    csv_line(out, table.unpack(LONG))
+    for _, run in ipairs(runs_of(results)) do
+        long_rows(out, run[1], run[2])
+    end
+    emit(table.concat(out, "\n") .. "\n", to)
+end
+
+--- report.csv_wide(results [, to]): one line an application, one column a
+-- counter or metric; the columns are those of the first result.
+function report.csv_wide(results, to)
+    local out, runs = {}, runs_of(results)
+    local head = { "run", "machine", "seed", "app", "label", "status",
+        "instructions", "cycles", "ipc" }
+    local first = runs[1][2]
+    for _, c in ipairs(first.counters) do
+        head[#head + 1] = c.component .. "." .. c.name
+    end
+    for _, m in ipairs(first.metrics) do
+        head[#head + 1] = "metric." .. m.name
+    end
+    csv_line(out, table.unpack(head))
+    for _, run in ipairs(runs) do
+        local r = run[2]
+        for i, a in ipairs(r.apps) do
+            local row = { run[1], r.machine, r.seed, a.app, a.label, r.status,
+                a.instructions, a.cycles, a.ipc }
+            local n = #row
+            for _, c in ipairs(first.counters) do
+                n = n + 1
+                row[n] = report.counter(r, c.component .. "." .. c.name, i)
+            end
+            for _, m in ipairs(first.metrics) do
+                n = n + 1
+                row[n] = report.metric(r, m.name, i)
+            end
+            csv_line(out, table.unpack(row, 1, n))
+        end
+    end
+    emit(table.concat(out, "\n") .. "\n", to)
+end
+
+return report

@@ -1,0 +1,371 @@
+--- sim.lua - a simulation: build, run, look inside, results.
+--
+--     local sim = H.sim {
+--         machine = "maxwell", apps = { H.app("ATAX") },
+--         policies = { "srrip" }, seed = 1, check = false,
+--         settings = { ["sim.budget"] = 100000 }, interval = 10000,
+--     }
+--     sim:run()              to the end, or sim:run(cycles), sim:step(n)
+--     sim:run_until(function(s) return s.now > 5000 end)
+--     sim:counters().l2tlb.hits
+--     sim:look("l2tlb", 0)   entries, as a list of tables
+--     sim:results()          everything, as one table (report.lua)
+--
+-- Fields: now (core cycle), cycles (the same), status, apps, machine.  Unknown
+-- options and fields raise.  The machine's memory goes with close(), a
+-- to-be-closed variable, or the garbage collector.
+--
+-- SPDX-License-Identifier: MIT
+local config = require "heddle.config"
+local core = require "heddle.core"
+local machines = require "heddle.machines"
+local progress = require "heddle.progress"
+local script = require "heddle.script"
+local workload = require "heddle.workload"
+
+local Sim = {}
+
+--- Options of H.sim and the setting that some of them stand for.
+local OPTIONS = {
+    machine = true, apps = true, policies = true, settings = true,
+    interval = true, label = true, progress = true,
+    seed = "sim.seed", check = "sim.check", budget = "sim.budget",
+    warmup = "sim.warmup", stop_cycles = "sim.stop_cycles",
+    translation = "sim.translation", relaunch = "sim.relaunch",
+}
+
+local function fail(code, format, ...)
+    error(core.error(code, format:format(...)), 0)
+end
+
+local function check_options(o)
+    for k in pairs(o) do
+        if not OPTIONS[k] then
+            local names = config.sorted_keys(OPTIONS)
+            local near = require("heddle.index").nearest(tostring(k), names)
+            fail(-2, "H.sim has no option '%s'%s; it takes %s", tostring(k),
+                near and " (did you mean '" .. near .. "'?)" or "",
+                table.concat(names, ", "))
+        end
+    end
+end
+
+--- The machine with what the options change.
+local function machine_of(o)
+    local m = machines.machine(o.machine)
+    if o.settings then
+        m = m:with(o.settings)
+    end
+    local direct = {}
+    for k, setting in pairs(OPTIONS) do
+        if type(setting) == "string" and o[k] ~= nil then
+            direct[setting] = o[k]
+        end
+    end
+    if script.options.check then
+        direct["sim.check"] = true
+    end
+    return next(direct) and m:with(direct, "scenario") or m
+end
+
+local serial = 0
+
+--- H.sim{...}
+local function new(o)
+    check_options(o)
+    local machine = machine_of(o)
+    local c = config.build(machine.settings, true)
+    local apps, workloads = {}, {}
+    if type(o.apps) ~= "table" or #o.apps == 0 then
+        fail(-2, "H.sim: expected apps = { H.app(...), ... }")
+    end
+    for i, a in ipairs(o.apps) do
+        apps[i] = workload.from(a)
+        workloads[i] = apps[i].make()
+    end
+    serial = serial + 1
+    local self = setmetatable({
+        serial = serial,
+        machine = machine,
+        apps = apps,
+        label = o.label,
+        interval = o.interval,
+        progress = o.progress,
+        core = core.sim(c, workloads),
+        resolved = config.resolve(machine.settings, c),
+        policies = {},
+        samples = {},
+        status = "ready",
+    }, Sim)
+    for _, p in ipairs(o.policies or {}) do
+        if type(p) == "table" and p.use ~= nil then
+            local opts = {}
+            for k, v in pairs(p) do
+                opts[k] = v
+            end
+            opts.use = nil
+            self:use(p.use, opts)
+        else
+            self:use(p)
+        end
+    end
+    script.live[self] = true
+    return self
+end
+
+local methods = {}
+
+--- Binds a policy: sim:use("srrip", { at = "l2cache" }); names and tables as
+-- in the policy module.  Replaces what stands in the way with replace = true.
+function methods:use(policy, options)
+    local used = require("heddle.policy").use(self.core, policy, options)
+    self.policies[#self.policies + 1] = {
+        policy = policy, options = options,
+    }
+    return used
+end
+
+-- ---- running --------------------------------------------------------------
+
+--- The counters' totals by application, for intervals.
+local function sample(self)
+    local values, out = self.core:counter_values(), {}
+    for i, by_app in ipairs(values) do
+        out[i] = {}
+        for a, instances in ipairs(by_app) do
+            local sum = 0
+            for _, v in ipairs(instances) do
+                sum = sum + v
+            end
+            out[i][a] = sum
+        end
+    end
+    local samples = self.samples
+    if #samples == 0 or samples[#samples].cycle < self.core:now() then
+        local instructions = {}
+        for a, app in ipairs(self.core:apps()) do
+            instructions[a] = app.instructions
+        end
+        samples[#samples + 1] = {
+            cycle = self.core:now(), values = out, instructions = instructions,
+        }
+    end
+end
+
+--- Cycles to run at a time: to the next sample and, with progress shown, so
+-- few that the line keeps moving.
+local function slice(self, left)
+    local n = left
+    if self.interval then
+        n = math.min(n, self.interval - self.core:now() % self.interval)
+    end
+    if self.meter then
+        n = math.min(n, self.meter.slice)
+    end
+    return n
+end
+
+local function run(self, cycles)
+    local left = cycles or math.maxinteger
+    local word = "ok"
+    self.meter = progress.open(self)
+    if self.interval and #self.samples == 0 then
+        sample(self)
+    end
+    while left > 0 do
+        local n = slice(self, left)
+        local from = self.core:now()
+        local ok, err = pcall(self.core.run, self.core, n)
+        if self.interval then
+            sample(self)
+        end
+        if not ok then
+            self.status = type(err) == "table" and err.name or "error"
+            progress.close(self)
+            if type(err) == "table" and err.code == -8 then
+                err.message = err.message .. "\n" .. self:wait_graph()
+            end
+            error(err, 0)
+        end
+        word = err
+        left = left - n
+        progress.show(self)
+        if word ~= "ok" or n > 0 and self.core:now() == from then
+            break
+        end
+    end
+    progress.close(self)
+    self.status = word
+    if word ~= "ok" then
+        script.live[self] = nil
+    end
+    return word
+end
+
+--- Runs to the end, or at most so many core cycles.  Returns "done" (every
+-- application has finished), "stopped" (a stop condition) or "ok".
+function methods:run(cycles)
+    return run(self, cycles)
+end
+
+--- Runs n cycles (1).
+function methods:step(n)
+    return run(self, n or 1)
+end
+
+--- Runs until fn(sim) is true; asks every `every` cycles (1000).
+function methods:run_until(fn, every)
+    while not fn(self) do
+        local word = run(self, every or 1000)
+        if word ~= "ok" then
+            return word
+        end
+    end
+    return "ok"
+end
+
+function methods:stop()
+    self.core:stop()
+end
+
+-- ---- looking --------------------------------------------------------------
+
+--- Counters nested by component: counters().l2tlb.hits.  With { app = 0 }
+-- (from 0; "none": what belongs to none) or { instance = 3 }, only those.
+function methods:counters(of)
+    of = of or {}
+    local list, values, out = self.core:counters(),
+        self.core:counter_values(), {}
+    local app = of.app
+    if app == "none" then
+        app = #self.apps
+    end
+    for i, c in ipairs(list) do
+        local sum = 0
+        for a, instances in ipairs(values[i]) do
+            if app == nil or a == app + 1 then
+                for n, v in ipairs(instances) do
+                    if of.instance == nil or n == of.instance + 1 then
+                        sum = c.peak and math.max(sum, v) or sum + v
+                    end
+                end
+            end
+        end
+        out[c.component] = out[c.component] or {}
+        out[c.component][c.name] = sum
+    end
+    return out
+end
+
+--- Everything that was measured, as one table (the schema: report.lua).
+function methods:results()
+    return require("heddle.report").collect(self)
+end
+
+--- The entries of an object: a list of tables; sim:objects() has the names.
+function methods:look(object, instance)
+    return self.core:look(object, instance)
+end
+
+--- Names of what can be looked at, with their numbers of instances.
+function methods:objects()
+    return self.core:objects()
+end
+
+--- What waits for what, a row an edge.
+function methods:stuck()
+    return self.core:stuck()
+end
+
+--- The same as text, a line an edge.
+function methods:wait_graph()
+    local out = {}
+    local ok, rows = pcall(self.core.stuck, self.core)
+    for _, row in ipairs(ok and rows or {}) do
+        local parts = {}
+        for _, k in ipairs(config.sorted_keys(row)) do
+            if k ~= "kind" then
+                parts[#parts + 1] = k .. "=" .. tostring(row[k])
+            end
+        end
+        out[#out + 1] = "  " .. tostring(row.kind) .. ": "
+            .. table.concat(parts, " ")
+    end
+    return table.concat(out, "\n")
+end
+
+--- Verifies every invariant now.
+function methods:check()
+    return self.core:check()
+end
+
+--- Translates as the page table does: physical address, page bytes; or nil.
+function methods:translate(app, va)
+    return self.core:translate(app, va)
+end
+
+--- A copy of the state; give an old one to use its memory again.
+function methods:snapshot(old)
+    return self.core:snapshot(old)
+end
+
+--- Puts a state back.
+function methods:restore(snapshot)
+    self.core:restore(snapshot)
+    self.status = "ok"
+    return self
+end
+
+function methods:state_hash()
+    return self.core:state_hash()
+end
+
+--- Sets all counters to 0; the machine's state stays.
+function methods:reset_counters()
+    self.core:reset_counters()
+    self.samples = {}
+end
+
+function methods:close()
+    script.live[self] = nil
+    self.core:close()
+end
+
+local fields = {}
+
+function fields.now(self)
+    return self.core:now()
+end
+
+fields.cycles = fields.now
+
+function fields.instructions(self)
+    return self.core:instructions()
+end
+
+Sim.__index = function(self, key)
+    if methods[key] then
+        return methods[key]
+    elseif fields[key] then
+        return fields[key](self)
+    elseif key == "label" or key == "interval" or key == "progress"
+        or key == "meter" then
+        return nil
+    end
+    fail(-2, "a simulation has no '%s'", tostring(key))
+end
+
+Sim.__close = function(self)
+    self:close()
+end
+
+Sim.__tostring = function(self)
+    local names = {}
+    for i, a in ipairs(self.apps) do
+        names[i] = a.label
+    end
+    return ("simulation of %s on %s"):format(table.concat(names, " + "),
+        self.machine.name)
+end
+
+return { sim = new, methods = methods, Sim = Sim }

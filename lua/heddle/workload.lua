@@ -1,0 +1,116 @@
+--- workload.lua - descriptions of applications: what to run, not yet built.
+--
+--     H.app("ATAX", { size = "S" })       an application of the library
+--     H.program(A, { n = 4096 })          one that the script defines
+--     H.trace("dir/kernelslist.g")        a trace, or a container of one
+--
+-- Each simulation builds its own workload from a description, so one can be
+-- used in many of them, at once or one after the other.  `key` is a text that
+-- is equal for equal descriptions; the runner keeps alone runs by it.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+
+local workload = {}
+
+local Workload = {}
+Workload.__index = Workload
+
+function Workload:__tostring()
+    return self.key
+end
+
+--- True for what the functions below return.
+function workload.is(v)
+    return getmetatable(v) == Workload
+end
+
+local function describe(options)
+    local keys, parts = {}, {}
+    for k in pairs(options) do
+        keys[#keys + 1] = tostring(k)
+    end
+    table.sort(keys)
+    for _, k in ipairs(keys) do
+        parts[#parts + 1] = k .. "=" .. tostring(options[k])
+    end
+    return table.concat(parts, ",")
+end
+
+local function new(label, kind, name, options, make)
+    local text = describe(options)
+    return setmetatable({
+        label = label,
+        key = kind .. ":" .. name .. (text ~= "" and "(" .. text .. ")" or ""),
+        options = options,
+        make = make,
+    }, Workload)
+end
+
+--- Options of the description itself, not of the application.
+local function split(options)
+    local rest = {}
+    for k, v in pairs(options or {}) do
+        rest[k] = v
+    end
+    local label = rest.label
+    rest.label = nil
+    return rest, label
+end
+
+--- H.app(name [, { size =, label =, parameter = ... }])
+function workload.app(name, options)
+    local index = require "heddle.index"
+    local module = "heddle.apps." .. tostring(name)
+    if not package.preload[module] and not package.loaded[module] then
+        local names = index.app_names()
+        local near = index.nearest(tostring(name), names)
+        error(core.error(-2, ("there is no application '%s'%s; known: %s")
+            :format(tostring(name),
+                near and " (did you mean '" .. near .. "'?)" or "",
+                table.concat(names, ", "))), 0)
+    end
+    local rest, label = split(options)
+    return new(label or name, "app", name, rest, function()
+        return require(module):workload(rest)
+    end)
+end
+
+--- H.program(application [, options]): one made with heddle.kernel's app{}.
+function workload.program(application, options)
+    local rest, label = split(options)
+    local name = tostring(application.name or "program")
+    local d = new(label or name, "program", name, rest, function()
+        return application:workload(rest)
+    end)
+    d.key = d.key .. (" %p"):format(application)
+    return d
+end
+
+--- H.trace(path [, options]): a kernelslist.g, or heddle's own container.
+function workload.trace(path, options)
+    local rest, label = split(options)
+    local base = path:match("([^/]+)/[^/]*%.g$") or path:match("[^/]+$")
+        or path
+    return new(label or base:gsub("%.hdt$", ""), "trace", path, rest,
+        function()
+            return require("heddle.trace").workload(path, rest)
+        end)
+end
+
+--- The description of anything that can be one: a description, the name of an
+-- application, an application made with app{}.
+function workload.from(what)
+    if workload.is(what) then
+        return what
+    elseif type(what) == "string" then
+        return workload.app(what)
+    elseif type(what) == "table" and what.workload then
+        return workload.program(what)
+    end
+    error(core.error(-2,
+        "expected an application: H.app, H.program or H.trace, got a "
+        .. type(what)), 0)
+end
+
+return workload
