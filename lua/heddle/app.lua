@@ -1,0 +1,129 @@
+--[[
+app.lua - the library of applications: names, sizes, descriptions.
+
+    local app = require "heddle.app"
+    app.names()          { "3DS", "ATAX", ... }
+    app.get("ATAX")      the application (kernel.lua), an error names the
+                         nearest known one
+    app.list()           a table of what is there, for people
+    app.explain("ATAX")  lines of text
+
+Each application is a file of its own in lua/heddle/apps/, in lower case, whose
+head says where the program comes from, what its kernels are, what drives their
+addresses, and what is approximated.  Sizes are T (tests), S, M and L; S and L
+span the working sets of the MASK and Mosaic papers (10 to 362 MB), M the
+upper end of ETC's.  The footprint of a size does not depend on where a long
+run is cut off; a cut is said in words by truncated(p).
+
+SPDX-License-Identifier: MIT
+]]
+local M = {}
+
+local NAMES = { "3DS", "ATAX", "BFS2", "BLK", "BP", "CONS", "FWT", "GUP", "HS",
+    "LUD", "MM", "NN", "RED", "TRD" }
+local SIZES = { "T", "S", "M", "L" }
+
+-- Names in alphabetical order; a copy.
+function M.names()
+    return table.move(NAMES, 1, #NAMES, 1, {})
+end
+
+-- Edits that turn a into b (insert, delete, change).
+local function distance(a, b)
+    local row = {}
+    for j = 0, #b do row[j] = j end
+    for i = 1, #a do
+        local corner = row[0]
+        row[0] = i
+        for j = 1, #b do
+            local change = corner + (a:byte(i) == b:byte(j) and 0 or 1)
+            corner = row[j]
+            row[j] = math.min(change, row[j] + 1, row[j - 1] + 1)
+        end
+    end
+    return row[#b]
+end
+
+local function nearest(name)
+    local best, least = nil, 3
+    for _, known in ipairs(NAMES) do
+        local d = distance(name:upper(), known)
+        if d < least then best, least = known, d end
+    end
+    return best
+end
+
+-- The application of that name in any case, or nil and the nearest name.
+function M.find(name)
+    for _, known in ipairs(NAMES) do
+        if known == tostring(name):upper() then
+            return require("heddle.apps." .. known:lower())
+        end
+    end
+    return nil, nearest(tostring(name))
+end
+
+function M.get(name)
+    local a, near = M.find(name)
+    if a then return a end
+    error(string.format("there is no application '%s'%s; known: %s",
+        tostring(name), near and " (did you mean " .. near .. "?)" or "",
+        table.concat(NAMES, " ")), 0)
+end
+
+-- Parameters of one size, defaults included.
+local function params_of(a, size)
+    local p = {}
+    for k, v in pairs(a.params) do p[k] = v end
+    for k, v in pairs(a.sizes[size]) do p[k] = v end
+    return p
+end
+
+-- What a size allocates (bytes, by the formula) and where its run is cut.
+function M.size(a, size)
+    local p = params_of(a, size)
+    return { params = p, footprint = a.footprint(p),
+        truncated = a.truncated and a.truncated(p) or nil }
+end
+
+function M.list()
+    local rows = {}
+    for i, name in ipairs(NAMES) do
+        local a = M.get(name)
+        local sizes = {}
+        for _, size in ipairs(SIZES) do sizes[size] = M.size(a, size) end
+        rows[i] = { name = name, suite = a.suite, source = a.source,
+            summary = a.summary, sizes = sizes }
+    end
+    return rows
+end
+
+local function bytes(n)
+    if n >= 10e6 then return string.format("%.0f MB", n / 1e6) end
+    if n >= 1e6 then return string.format("%.1f MB", n / 1e6) end
+    return string.format("%.1f kB", n / 1e3)
+end
+
+local function settings(p)
+    local names, parts = {}, {}
+    for k in pairs(p) do names[#names + 1] = k end
+    table.sort(names)
+    for i, k in ipairs(names) do parts[i] = k .. "=" .. tostring(p[k]) end
+    return table.concat(parts, " ")
+end
+
+function M.explain(name)
+    local a = M.find(name)
+    if not a then return nil end
+    local out = { string.format("%s (application, %s)", a.name, a.suite),
+        "  " .. a.summary, "  source: " .. a.source }
+    for _, size in ipairs(SIZES) do
+        local s = M.size(a, size)
+        out[#out + 1] = string.format("  size %s: %-8s %s%s", size,
+            bytes(s.footprint), settings(s.params),
+            s.truncated and " (" .. s.truncated .. ")" or "")
+    end
+    return out
+end
+
+return M

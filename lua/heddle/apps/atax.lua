@@ -1,0 +1,73 @@
+--[[
+ATAX - y = A^T (A x), PolyBench-GPU 1.0 (atax.cu).
+
+Arrays, in order: A[nx][ny], x[ny], y[ny], tmp[nx], f32.  Footprint
+4 (nx ny + 2 ny + nx) bytes.
+
+Two kernels, blocks of 256 threads, one thread a row or a column:
+  atax1  i = thread: tmp[i] += A[i][j] x[j] for all j.  Lanes walk rows of
+         their own, 4 ny bytes apart: 32 lines and, for ny >= 1024, 32 pages an
+         instruction.  This is what exhausts a TLB: all resident threads hold a
+         page each, and every page serves 1024 rounds of one lane.
+  atax2  j = thread: y[j] += A[i][j] tmp[i] for all i: one line, one page; x
+         and tmp are broadcasts.
+
+As compiled: the accumulator stays in a register but is stored in every round,
+since pointers may alias; alu = 6 instructions a round (Open64 code of similar
+loops, not unrolled; a newer nvcc has 1.3 to 2.9).
+
+Addresses are driven by thread index and loop counter alone; no contents.
+]]
+local h = require "heddle.kernel"
+local app, kernel, f32 = h.app, h.kernel, h.f32
+
+return app {
+    name = "ATAX", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 ATAX",
+    summary = "matrix transpose times matrix times vector; 32 pages a load",
+    params = { nx = 2048, ny = 2048, alu = 6 },
+    sizes = {
+        T = { nx = 64, ny = 1024 },
+        S = { nx = 2048, ny = 2048 },
+        M = { nx = 4096, ny = 4096 },
+        L = { nx = 8192, ny = 8192 },
+    },
+    footprint = function(p) return 4 * (p.nx * p.ny + 2 * p.ny + p.nx) end,
+
+    buffers = function(p)
+        return { f32("A", p.nx, p.ny), f32("x", p.ny), f32("y", p.ny),
+            f32("tmp", p.nx) }
+    end,
+
+    kernels = function(p, b)
+        return {
+            kernel("atax1", { grid = h.ceil(p.nx, 256), block = 256 },
+                function(t)
+                    local i = t.gid
+                    t:alu(p.alu)
+                    t:when(i:lt(p.nx), function()
+                        t:load(b.tmp, i)
+                        t:loop(p.ny, function(j)
+                            t:load(b.A, i * p.ny + j)
+                            t:load(b.x, j)
+                            t:alu(p.alu)
+                            t:store(b.tmp, i)
+                        end)
+                    end)
+                end),
+            kernel("atax2", { grid = h.ceil(p.ny, 256), block = 256 },
+                function(t)
+                    local j = t.gid
+                    t:alu(p.alu)
+                    t:when(j:lt(p.ny), function()
+                        t:load(b.y, j)
+                        t:loop(p.nx, function(i)
+                            t:load(b.A, i * p.ny + j)
+                            t:load(b.tmp, i)
+                            t:alu(p.alu)
+                            t:store(b.y, j)
+                        end)
+                    end)
+                end),
+        }
+    end,
+}

@@ -1,0 +1,114 @@
+--[[
+BP - back propagation of one hidden layer, Rodinia backprop (also MASK, Mosaic).
+
+Arrays, in order: input[n+1], outhid[17] (never touched), w[(n+1) 17],
+part[n], delta[17], oldw[(n+1) 17], f32.  Footprint 4 (36 n + 69) bytes, 144 n
+and a little.  16 hidden units.
+
+Two launches of n/16 blocks of 16 x 16 threads; a warp is two rows of 16.
+Thread (tx,ty) of block by has the weight 17*16 by + 17 ty + tx + 18.
+  forward  loads the input and its weight into shared memory, multiplies, adds
+           over the 16 rows in four steps, stores the product and one partial
+           sum a row.  32 weights in 132 bytes: two lines.
+  adjust   w += eta delta input + momentum oldw; oldw likewise.  delta, input
+           and oldw are loaded twice, since pointers may alias.  The first row
+           of block 0 does the same for the bias weights.
+
+A stream: every weight is used once in each kernel; a page serves 3.8 blocks.
+Instructions: about 45 + 4 x 20 of arithmetic in forward (powf and remainder),
+40 in adjust, as in the PTX of MAFIA.
+
+Left out: the copy of w to the host and back between the launches.
+]]
+local h = require "heddle.kernel"
+local app, kernel, f32 = h.app, h.kernel, h.f32
+
+local function forward(p, b)
+    local options = { grid = { 1, p.n // 16 }, block = { 16, 16 },
+        shared = 4 * (16 + 256) }
+    return kernel("forward", options, function(t)
+        local idx = 17 * 16 * t.by + 17 * t.ty + t.tx + 18
+        local row = 16 * t.by + t.ty
+        t:alu(14)
+        t:when(t.tx:eq(0), function()
+            t:load(b.input, row + 1)
+            t:shared(1)
+        end)
+        t:sync()
+        t:load(b.w, idx)
+        t:shared(1)
+        t:sync()
+        t:shared(3)
+        t:alu(9)
+        t:sync()
+        for _, step in ipairs { 2, 4, 8, 16 } do
+            t:alu(17)
+            t:when((t.ty % step):eq(0), function() t:shared(3) end)
+            t:sync()
+        end
+        t:shared(1)
+        t:alu(8)
+        t:store(b.w, idx)
+        t:sync()
+        t:alu(8)
+        t:when(t.tx:eq(0), function()
+            t:shared(1)
+            t:store(b.part, row)
+        end)
+    end)
+end
+
+local function adjust(p, b)
+    local options = { grid = { 1, p.n // 16 }, block = { 16, 16 } }
+    return kernel("adjust", options, function(t)
+        local idx = 17 * 16 * t.by + 17 * t.ty + t.tx + 18
+        local row, column = 16 * t.by + t.ty + 1, t.tx + 1
+        t:alu(14)
+        t:load(b.w, idx)
+        t:load(b.delta, column)
+        t:load(b.input, row)
+        t:load(b.oldw, idx)
+        t:alu(12)
+        t:store(b.w, idx)
+        t:load(b.delta, column)
+        t:load(b.input, row)
+        t:load(b.oldw, idx)
+        t:alu(10)
+        t:store(b.oldw, idx)
+        t:sync()
+        t:alu(4)
+        t:when(t.ty:eq(0):band(t.by:eq(0)), function()
+            t:load(b.w, column)
+            t:load(b.delta, column)
+            t:load(b.oldw, column)
+            t:alu(8)
+            t:store(b.w, column)
+            t:load(b.delta, column)
+            t:load(b.oldw, column)
+            t:alu(8)
+            t:store(b.oldw, column)
+        end)
+    end)
+end
+
+return app {
+    name = "BP", suite = "Rodinia", source = "Rodinia 3.1 backprop",
+    summary = "back propagation: two passes over the weights of one layer",
+    params = { n = 65536 },
+    sizes = {
+        T = { n = 256 },
+        S = { n = 65536 },
+        M = { n = 458752 },
+        L = { n = 2097152 },
+    },
+    footprint = function(p) return 4 * (36 * p.n + 69) end,
+
+    buffers = function(p)
+        assert(p.n % 16 == 0, "BP: n must be a multiple of 16")
+        return { f32("input", p.n + 1), f32("outhid", 17),
+            f32("w", (p.n + 1) * 17), f32("part", p.n), f32("delta", 17),
+            f32("oldw", (p.n + 1) * 17) }
+    end,
+
+    kernels = function(p, b) return { forward(p, b), adjust(p, b) } end,
+}

@@ -1,0 +1,106 @@
+--[[
+CONS - separable convolution of an image, CUDA SDK convolutionSeparable with
+the constants of the MAFIA, MASK and Mosaic release (radius 8, 4 results a
+thread).
+
+Arrays, in order: In, Buf, Out, f32 x width height.  Footprint 12 width height
+bytes.  The 17 taps lie in constant memory.
+
+`repeats` times two launches over the same data:
+  rows     blocks of 16 x 4 threads, grid width/64 x height/4: loads four
+           results' pixels and a halo of 16 on each side from In, 17
+           multiply-adds from shared memory for each of four stores to Buf
+  columns  blocks of 16 x 8, grid width/16 x height/32: the same downwards,
+           rows 8 apart, from Buf to Out
+A warp is 16 columns of two rows: two segments of 64 bytes, in two pages where
+a row is a page or more.  A block of columns touches 48 pages for 16 columns,
+each shared with 64 neighbours: strided use of pages without divergence.
+
+Halo loads are switched off for whole blocks at the border.  Addresses are
+driven by indices alone; no contents.
+]]
+local h = require "heddle.kernel"
+local app, kernel, f32 = h.app, h.kernel, h.f32
+
+local STEPS, TAPS = 4, 17
+
+-- Loads step..: the middle four, then one on each side where they exist;
+-- then the four sums.
+local function convolve(t, src, dst, at, step, before, after)
+    local v = {}
+    t:alu(10)
+    for i = 1, STEPS do
+        v[i] = t:load(src, at + i * step)
+        t:alu(3, { uses = {} })
+    end
+    t:shared(STEPS, { uses = v })
+    t:when(before, function()
+        local x = t:load(src, at)
+        t:shared(1, { uses = { x } })
+    end)
+    t:alu(3)
+    t:when(after, function()
+        local x = t:load(src, at + (STEPS + 1) * step)
+        t:shared(1, { uses = { x } })
+    end)
+    t:sync()
+    for i = 1, STEPS do
+        t:shared(TAPS)
+        t:alu(65 - TAPS)
+        t:store(dst, at + i * step)
+    end
+end
+
+local function rows(p, b)
+    local options = { grid = { p.width // 64, p.height // 4 },
+        block = { 16, 4 }, shared = 4 * 4 * 96 }
+    return kernel("rows", options, function(t)
+        local x = 64 * t.bx - 16 + t.tx
+        convolve(t, b.In, b.Buf, t.gy * p.width + x, 16, x:ge(0),
+            (p.width - x):gt(80))
+    end)
+end
+
+local function columns(p, b)
+    local options = { grid = { p.width // 16, p.height // 32 },
+        block = { 16, 8 }, shared = 4 * 16 * 49 }
+    return kernel("columns", options, function(t)
+        local y = 32 * t.by - 8 + t.ty
+        convolve(t, b.Buf, b.Out, y * p.width + t.gx, 8 * p.width, y:ge(0),
+            (p.height - y):gt(40))
+    end)
+end
+
+return app {
+    name = "CONS", suite = "CUDA SDK", source = "CUDA SDK convolutionSeparable",
+    summary = "separable convolution; two pages an instruction, strided",
+    params = { width = 3072, height = 1536, repeats = 10 },
+    sizes = {
+        T = { width = 2048, height = 64, repeats = 1 },
+        S = { width = 3072, height = 1536, repeats = 10 },
+        M = { width = 3072, height = 3072, repeats = 2 },
+        L = { width = 6144, height = 4096, repeats = 2 },
+    },
+    footprint = function(p) return 12 * p.width * p.height end,
+    truncated = function(p)
+        if p.repeats < 10 then
+            return string.format("%d of 10 repeats", p.repeats)
+        end
+    end,
+
+    buffers = function(p)
+        assert(p.width % 64 == 0 and p.height % 32 == 0,
+            "CONS: width is a multiple of 64, height of 32")
+        return { f32("In", p.height, p.width), f32("Buf", p.height, p.width),
+            f32("Out", p.height, p.width) }
+    end,
+
+    kernels = function(p, b)
+        local r, c, launches = rows(p, b), columns(p, b), {}
+        for _ = 1, p.repeats do
+            launches[#launches + 1] = r
+            launches[#launches + 1] = c
+        end
+        return launches
+    end,
+}

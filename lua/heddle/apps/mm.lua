@@ -1,0 +1,79 @@
+--[[
+MM - dense matrix product, Parboil sgemm (what MASK and Mosaic call MM).
+
+Arrays, in order: A (m x k, column by column), B (n x k, transposed), C
+(m x n), f32.  Footprint 4 (m k + n k + m n) bytes.
+
+One launch of m/128 x n/16 blocks of 16 x 8 threads; a thread owns a row and
+16 columns of C in registers.  In each of k/8 rounds a block stages 8 x 16
+elements of B in shared memory (a warp takes two rows of 64 bytes, ldb apart:
+two pages), and each thread loads 8 elements of A down its row, coalesced over
+the warp: one line each, and with m = 1024 each the next page.  Every block of
+a row streams the same k pages of A in the same order.  35 instructions an
+element of A: 16 multiply-adds, 16 shared reads, 3 others.  At the end 16
+columns of C are loaded and stored, one page each.
+
+`rounds` ends the loop over k early (0: never).  Addresses are driven by
+indices alone; no contents.
+]]
+local h = require "heddle.kernel"
+local app, kernel, f32 = h.app, h.kernel, h.f32
+
+local function rounds(p)
+    local all = p.k // 8
+    if p.rounds > 0 and p.rounds < all then return p.rounds, all end
+    return all, all
+end
+
+return app {
+    name = "MM", suite = "Parboil", source = "Parboil sgemm",
+    summary = "matrix product with register tiles; streams a page a round",
+    params = { m = 1024, n = 1056, k = 992, rounds = 0 },
+    sizes = {
+        T = { m = 256, n = 32, k = 16 },
+        S = { m = 1024, n = 1056, k = 992 },
+        M = { m = 2048, n = 2048, k = 2048, rounds = 64 },
+        L = { m = 4096, n = 4096, k = 2048, rounds = 32 },
+    },
+    footprint = function(p) return 4 * (p.m * p.k + p.n * p.k + p.m * p.n) end,
+    truncated = function(p)
+        local run, all = rounds(p)
+        if run < all then
+            return string.format("the first %d of %d rounds over k", run, all)
+        end
+    end,
+
+    buffers = function(p)
+        assert(p.m % 128 == 0 and p.n % 16 == 0 and p.k % 8 == 0,
+            "MM: m is a multiple of 128, n of 16, k of 8")
+        return { f32("A", p.k, p.m), f32("B", p.k, p.n), f32("C", p.n, p.m) }
+    end,
+
+    kernels = function(p, b)
+        local options = { grid = { p.m // 128, p.n // 16 }, block = { 16, 8 },
+            shared = 512 }
+        return { kernel("sgemm", options, function(t)
+            local row = 128 * t.bx + 16 * t.ty + t.tx
+            local column = 16 * t.by + t.tx
+            t:alu(16)
+            t:loop(rounds(p), function(round)
+                local i = 8 * round
+                local x = t:load(b.B, column + (i + t.ty) * p.n)
+                t:shared(1, { uses = { x } })
+                t:sync()
+                for j = 0, 7 do
+                    local a = t:load(b.A, row + (i + j) * p.m)
+                    t:shared(16, { uses = {} })
+                    t:alu(19, { uses = { a } })
+                end
+                t:sync()
+            end)
+            for q = 0, 15 do
+                local at = p.m * (16 * t.by + q) + row
+                t:load(b.C, at)
+                t:alu(2)
+                t:store(b.C, at)
+            end
+        end) }
+    end,
+}

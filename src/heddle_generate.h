@@ -1,0 +1,79 @@
+/*
+ * heddle_generate.h - seeded input data for buffers: graphs, Zipf keys,
+ * permutations, random numbers, RandomAccess starts.
+ *
+ * Every call returns owned data (heddle_load.h), or NULL with words in
+ * `error` (of `room` bytes; may be NULL with room 0).  The same arguments give
+ * the same bits on every machine and compiler.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HEDDLE_GENERATE_H
+#define HEDDLE_GENERATE_H
+
+#include "heddle_load.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which graph; what a kind does not use is ignored. */
+struct heddle_graph_spec {
+    enum heddle_graph_kind {
+        HEDDLE_GRAPH_UNIFORM, /* each node draws lo..hi targets, both ways */
+        HEDDLE_GRAPH_RMAT,
+        HEDDLE_GRAPH_GRID /* width x height, 5-point */
+    } kind;
+    uint64_t seed;
+    uint32_t n, lo, hi;      /* uniform */
+    uint32_t width, height;  /* grid */
+    uint32_t scale;          /* rmat: 2^scale nodes */
+    uint64_t edges;          /* rmat: edges drawn */
+    double a, b, c;          /* rmat: chances of three quadrants */
+    int permute, both;       /* rmat: shuffle nodes; append both directions */
+    uint32_t cap;            /* rmat: most edges of a node, 0: any number */
+};
+
+/* A directed graph in rows: node v's targets are edges[start[v]] up to
+ * edges[start[v + 1] - 1]. */
+struct heddle_graph {
+    uint32_t n;
+    uint64_t m;
+    heddle_data *start; /* i32 [n + 1] */
+    heddle_data *nodes; /* i32 [2 n]: start and degree of each node */
+    heddle_data *edges; /* i32 [m] */
+};
+
+/* 0, HEDDLE_EINVAL or HEDDLE_ENOMEM.  Fills *g with owned data. */
+HEDDLE_API int heddle_generate_graph(const struct heddle_graph_spec *spec,
+                                     struct heddle_graph *g, char *error,
+                                     size_t room);
+HEDDLE_API void heddle_graph_free(struct heddle_graph *g);
+/* Breadth-first level of each node from `source`, -1 where unreached; i32. */
+HEDDLE_API heddle_data *heddle_generate_levels(const struct heddle_graph *g,
+                                               uint32_t source, char *error,
+                                               size_t room);
+
+/* i32 uniform in [lo, hi]. */
+HEDDLE_API heddle_data *heddle_generate_ints(uint64_t n, int32_t lo, int32_t hi,
+                                             uint64_t seed, char *error,
+                                             size_t room);
+/* f32 uniform in [0, 1). */
+HEDDLE_API heddle_data *heddle_generate_floats(uint64_t n, uint64_t seed,
+                                               char *error, size_t room);
+/* i32: a permutation of 0 .. n-1. */
+HEDDLE_API heddle_data *heddle_generate_permutation(uint64_t n, uint64_t seed,
+                                                    char *error, size_t room);
+/* i32 in [0, keys): rank r with a chance proportional to (r + 1)^-s. */
+HEDDLE_API heddle_data *heddle_generate_zipf(uint64_t n, uint64_t keys,
+                                             double s, uint64_t seed,
+                                             char *error, size_t room);
+/* i64: HPCC RandomAccess values after 0, step, 2 step, .. steps from 1. */
+HEDDLE_API heddle_data *heddle_generate_starts(uint64_t n, uint64_t step,
+                                               char *error, size_t room);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

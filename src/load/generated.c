@@ -1,0 +1,221 @@
+/*
+ * generated.c - the generators' public face: arrays that buffers start with.
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../heddle_generate.h"
+#include "generate.h"
+
+/* Most elements a call makes; a typing error should not fill the memory. */
+#define MOST (UINT64_C(1) << 31)
+
+static void say(const struct hd_err *err, char *error, size_t room)
+{
+    if (room > 0)
+        snprintf(error, room, "%s", err->text);
+}
+
+/* n elements, or NULL with words. */
+static heddle_data *array(enum heddle_type type, uint64_t n, const char *what,
+                          char *error, size_t room)
+{
+    struct hd_err err = {0};
+    heddle_data *d = n > 0 && n < MOST ? heddle_data_new(type, n) : NULL;
+
+    if (d)
+        return d;
+    if (n == 0 || n >= MOST)
+        hd_err_set(&err, HEDDLE_EINVAL, "%s: %llu elements; expected 1 to "
+                   "2^31 - 1", what, (unsigned long long)n);
+    else
+        hd_err_set(&err, HEDDLE_ENOMEM, "%s: out of memory", what);
+    say(&err, error, room);
+    return NULL;
+}
+
+static int draw(const struct heddle_graph_spec *spec, struct hd_graph *g,
+                struct hd_err *err)
+{
+    struct hd_rmat r = {.scale = spec->scale, .edges = spec->edges,
+                        .a = spec->a, .b = spec->b, .c = spec->c,
+                        .permute = spec->permute != 0,
+                        .both = spec->both != 0, .cap = spec->cap};
+
+    switch (spec->kind) {
+    case HEDDLE_GRAPH_UNIFORM:
+        return hd_generate_uniform(g, spec->n, spec->lo, spec->hi, spec->seed,
+                                   err);
+    case HEDDLE_GRAPH_RMAT:
+        return hd_generate_rmat(g, &r, spec->seed, err);
+    case HEDDLE_GRAPH_GRID:
+        return hd_generate_grid(g, spec->width, spec->height, err);
+    }
+    return hd_err_set(err, HEDDLE_EINVAL, "graph: no such kind (%d)",
+                      (int)spec->kind);
+}
+
+/* An array over malloc'ed memory, which it takes. */
+static heddle_data *take(void *mem, uint64_t count)
+{
+    heddle_data *d = heddle_data_new(HEDDLE_I32, 0);
+
+    if (!d)
+        return NULL;
+    free(d->mem);
+    d->mem = mem;
+    d->count = count;
+    return d;
+}
+
+static heddle_data *pairs(const struct hd_graph *g)
+{
+    heddle_data *d = heddle_data_new(HEDDLE_I32, (uint64_t)g->n * 2);
+    int32_t *at;
+    uint32_t v;
+
+    if (!d)
+        return NULL;
+    at = d->mem;
+    for (v = 0; v < g->n; v++) {
+        *at++ = g->start[v];
+        *at++ = g->start[v + 1] - g->start[v];
+    }
+    return d;
+}
+
+int heddle_generate_graph(const struct heddle_graph_spec *spec,
+                          struct heddle_graph *out, char *error, size_t room)
+{
+    struct hd_err err = {0};
+    struct hd_graph g;
+
+    memset(out, 0, sizeof *out);
+    if (draw(spec, &g, &err) < 0) {
+        say(&err, error, room);
+        return err.code;
+    }
+    out->n = g.n;
+    out->m = g.m;
+    out->nodes = pairs(&g);
+    out->start = take(g.start, (uint64_t)g.n + 1);
+    if (out->start)
+        g.start = NULL;
+    out->edges = take(g.edge, g.m);
+    if (out->edges)
+        g.edge = NULL;
+    hd_generate_graph_free(&g);
+    if (out->start && out->edges && out->nodes)
+        return 0;
+    heddle_graph_free(out);
+    hd_err_set(&err, HEDDLE_ENOMEM, "graph: out of memory");
+    say(&err, error, room);
+    return err.code;
+}
+
+void heddle_graph_free(struct heddle_graph *g)
+{
+    heddle_data_free(g->start);
+    heddle_data_free(g->nodes);
+    heddle_data_free(g->edges);
+    memset(g, 0, sizeof *g);
+}
+
+heddle_data *heddle_generate_levels(const struct heddle_graph *graph,
+                                    uint32_t source, char *error, size_t room)
+{
+    struct hd_graph g = {graph->n, graph->m, graph->start->mem,
+                         graph->edges->mem};
+    struct hd_err err = {0};
+    heddle_data *d;
+
+    if (source >= g.n) {
+        hd_err_set(&err, HEDDLE_EINVAL, "levels: source %u of %u nodes",
+                   source, g.n);
+        say(&err, error, room);
+        return NULL;
+    }
+    d = array(HEDDLE_I32, g.n, "levels", error, room);
+    if (d && hd_generate_levels(&g, source, d->mem, &err) < 0) {
+        say(&err, error, room);
+        heddle_data_free(d);
+        return NULL;
+    }
+    return d;
+}
+
+heddle_data *heddle_generate_ints(uint64_t n, int32_t lo, int32_t hi,
+                                  uint64_t seed, char *error, size_t room)
+{
+    heddle_data *d;
+
+    if (lo > hi) {
+        struct hd_err err = {0};
+
+        hd_err_set(&err, HEDDLE_EINVAL, "ints: from %d to %d; expected "
+                   "from <= to", (int)lo, (int)hi);
+        say(&err, error, room);
+        return NULL;
+    }
+    d = array(HEDDLE_I32, n, "ints", error, room);
+    if (d)
+        hd_generate_ints(d->mem, n, lo, hi, seed);
+    return d;
+}
+
+heddle_data *heddle_generate_floats(uint64_t n, uint64_t seed, char *error,
+                                    size_t room)
+{
+    heddle_data *d = array(HEDDLE_F32, n, "floats", error, room);
+
+    if (d)
+        hd_generate_floats(d->mem, n, seed);
+    return d;
+}
+
+heddle_data *heddle_generate_permutation(uint64_t n, uint64_t seed,
+                                         char *error, size_t room)
+{
+    heddle_data *d = array(HEDDLE_I32, n, "permutation", error, room);
+
+    if (d)
+        hd_generate_permutation(d->mem, (uint32_t)n, seed);
+    return d;
+}
+
+heddle_data *heddle_generate_zipf(uint64_t n, uint64_t keys, double s,
+                                  uint64_t seed, char *error, size_t room)
+{
+    struct hd_err err = {0};
+    heddle_data *d = array(HEDDLE_I32, n, "zipf", error, room);
+    uint32_t few = keys < MOST ? (uint32_t)keys : 0;
+
+    if (d && hd_generate_zipf(d->mem, n, few, s, seed, &err) < 0) {
+        say(&err, error, room);
+        heddle_data_free(d);
+        return NULL;
+    }
+    return d;
+}
+
+heddle_data *heddle_generate_starts(uint64_t n, uint64_t step, char *error,
+                                    size_t room)
+{
+    heddle_data *d = NULL;
+
+    if (step > (UINT64_C(1) << 34) / (n ? n : 1)) {
+        struct hd_err err = {0};
+
+        hd_err_set(&err, HEDDLE_EINVAL, "starts: %llu x %llu steps; expected "
+                   "2^34 at most", (unsigned long long)n,
+                   (unsigned long long)step);
+        say(&err, error, room);
+        return NULL;
+    }
+    d = array(HEDDLE_I64, n, "starts", error, room);
+    if (d)
+        hd_generate_starts(d->mem, n, step);
+    return d;
+}
