@@ -77,7 +77,7 @@ SHARED := $(B)/libheddle.so.0
 MODULE := $(B)/heddle.so
 # Until every part of the engine is there the command still links.
 PARTIAL := $(if $(wildcard src/sim.c),,-Wl,--unresolved-symbols=ignore-all)
-WHOLE  = -Wl,--whole-archive $(STATIC) -Wl,--no-whole-archive
+WHOLE  = $(if $(PARTIAL),$(STATIC),-Wl,--whole-archive $(STATIC) -Wl,--no-whole-archive)
 
 all: $(STATIC) $(SHARED) $(BIN) $(MODULE)
 

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -191,6 +192,18 @@ static int exit_now(lua_State *L)
     _exit((int)luaL_optinteger(L, 1, 0));
 }
 
+/* process.mkdir(path): one directory; one that exists is fine */
+static int make_dir(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        lua_pushfstring(L, "%s: %s", path, strerror(errno));
+        return hl_raise(L, HEDDLE_ECREATE, lua_tostring(L, -1));
+    }
+    return 0;
+}
+
 int luaopen_heddle_process(lua_State *L)
 {
     static const luaL_Reg fns[] = {
@@ -199,7 +212,7 @@ int luaopen_heddle_process(lua_State *L)
         {"write", write_all},   {"read", read_some},
         {"close", close_fd},    {"poll", poll_fds},
         {"wait", wait_pid},     {"kill", kill_pid},
-        {"exit", exit_now},
+        {"exit", exit_now},     {"mkdir", make_dir},
         {NULL, NULL},
     };
 
