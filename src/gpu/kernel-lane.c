@@ -1,0 +1,644 @@
+/*
+ * kernel-lane.c - arithmetic on the registers of a warp, all lanes at once.
+ *
+ * A register is uniform, affine (base + lane * stride) or a vector, by tag,
+ * while it runs; most indices of real kernels stay affine and never expand.
+ * The rules are exact in 64-bit arithmetic that wraps: sum and difference of
+ * affine values, their product with a uniform one, and minus are affine
+ * whatever overflows.  Comparison, division and minimum look at the first and
+ * last lane, which is right only where nothing wraps, so they do it for
+ * values below 2^47 and expand the others.
+ *
+ * Values of lanes that do not run are never used by lanes that do: results
+ * are computed for all lanes without a mask, except in variables (SET).  They
+ * are still the same on every machine.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../base/bits.h"
+#include "kernel-vm.h"
+
+/* ---- helpers ---------------------------------------------------------- */
+
+static inline double real(int64_t bits)
+{
+    double d;
+
+    memcpy(&d, &bits, 8);
+    return d;
+}
+
+static inline int64_t bits_of(double d)
+{
+    int64_t b;
+
+    memcpy(&b, &d, 8);
+    return b;
+}
+
+static inline int64_t wrap(uint64_t v)
+{
+    return (int64_t)v;
+}
+
+static bool small(int64_t v)
+{
+    return (uint64_t)v + (UINT64_C(1) << 47) < UINT64_C(1) << 48;
+}
+
+/* Lane values cannot wrap: base and 64 strides stay far below 2^63. */
+static bool tame(const struct hd_reg *r)
+{
+    return small(r->base) && small(r->stride);
+}
+
+static int64_t last_of(const struct hd_reg *r, uint32_t lanes)
+{
+    return r->base + r->stride * (int64_t)(lanes - 1);
+}
+
+const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
+                              const struct hd_reg *r, uint32_t n, int64_t *tmp)
+{
+    uint32_t lanes = at->vm->lanes;
+    uint64_t base = (uint64_t)r->base, stride = (uint64_t)r->stride;
+
+    if (r->tag == HD_VECTOR)
+        return hd_kvm_vec(at, n);
+    for (uint32_t l = 0; l < lanes; l++)
+        tmp[l] = wrap(base + stride * l);
+    return tmp;
+}
+
+/* Makes register n a vector and returns its lanes, still to be filled. */
+static int64_t *make_vector(const struct hd_kvm_at *at, uint32_t n)
+{
+    at->reg[n].tag = HD_VECTOR;
+    at->reg[n].stride = 0;
+    return hd_kvm_vec(at, n);
+}
+
+void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    const struct hd_kernel *k = at->k;
+    const struct hd_kvm_warp *w = at->w;
+    struct hd_reg *d = &at->reg[n->d];
+    uint32_t lanes = at->vm->lanes, bx = k->block[0], by = k->block[1];
+    uint32_t first = w->warp * lanes;
+    int64_t *v;
+
+    switch (n->imm) {
+    case HD_S_TID:
+        hd_reg_affine(d, first, 1);
+        return;
+    case HD_S_GID:
+        hd_reg_affine(d, wrap(w->block * k->threads + first), 1);
+        return;
+    case HD_S_TX:
+    case HD_S_TY:
+    case HD_S_TZ:
+        break;
+    case HD_S_BX:
+        hd_reg_uniform(d, w->bx);
+        return;
+    case HD_S_BY:
+        hd_reg_uniform(d, w->by);
+        return;
+    case HD_S_BZ:
+        hd_reg_uniform(d, w->bz);
+        return;
+    case HD_S_BLOCK:
+        hd_reg_uniform(d, wrap(w->block));
+        return;
+    case HD_S_NX:
+    case HD_S_NY:
+    case HD_S_NZ:
+        hd_reg_uniform(d, at->vm->st->grid[n->imm - HD_S_NX]);
+        return;
+    case HD_S_LANE:
+        hd_reg_affine(d, 0, 1);
+        return;
+    case HD_S_WARP:
+        hd_reg_uniform(d, w->warp);
+        return;
+    default:
+        hd_reg_uniform(d, lanes);
+        return;
+    }
+    if ((by == 1 && k->block[2] == 1) || bx % lanes == 0) {
+        if (n->imm == HD_S_TX)
+            hd_reg_affine(d, first % bx, 1);
+        else
+            hd_reg_uniform(d, n->imm == HD_S_TY ? first / bx % by
+                                                : first / bx / by);
+        return;
+    }
+    v = make_vector(at, n->d);
+    for (uint32_t l = 0; l < lanes; l++) {
+        uint32_t t = first + l;
+
+        v[l] = n->imm == HD_S_TX   ? t % bx
+               : n->imm == HD_S_TY ? t / bx % by
+                                   : t / bx / by;
+    }
+}
+
+/* ---- int -------------------------------------------------------------- */
+
+static inline int64_t floor_div(int64_t a, int64_t b)
+{
+    int64_t q;
+
+    if (b == 0)
+        return 0;
+    if (b == -1)
+        return wrap(0 - (uint64_t)a);
+    q = a / b;
+    return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static inline int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r;
+
+    if (b == 0 || b == -1)
+        return 0;
+    r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static inline int64_t shift_right(int64_t a, unsigned n)
+{
+    return a < 0 ? ~wrap((uint64_t)~a >> n) : wrap((uint64_t)a >> n);
+}
+
+#define EACH_INT(X)                                                            \
+    X(ADD, wrap((uint64_t)a + (uint64_t)b))                                    \
+    X(SUB, wrap((uint64_t)a - (uint64_t)b))                                    \
+    X(MUL, wrap((uint64_t)a * (uint64_t)b))                                    \
+    X(DIV, floor_div(a, b))                                                    \
+    X(MOD, floor_mod(a, b))                                                    \
+    X(MIN, a < b ? a : b)                                                      \
+    X(MAX, a > b ? a : b)                                                      \
+    X(AND, a &b)                                                               \
+    X(OR, a | b)                                                               \
+    X(XOR, a ^ b)                                                              \
+    X(SHL, wrap((uint64_t)a << (b & 63)))                                      \
+    X(SHR, shift_right(a, (unsigned)(b & 63)))                                 \
+    X(LSHR, wrap((uint64_t)a >> (b & 63)))
+
+static int64_t int_one(uint8_t op, int64_t a, int64_t b)
+{
+    switch (op) {
+#define X(name, e)                                                             \
+    case HD_I_##name:                                                          \
+        return e;
+        EACH_INT(X)
+#undef X
+    }
+    return 0;
+}
+
+static void int_lanes(uint8_t op, int64_t *d, const int64_t *pa,
+                      const int64_t *pb, uint32_t lanes)
+{
+    switch (op) {
+#define X(name, e)                                                             \
+    case HD_I_##name:                                                          \
+        for (uint32_t l = 0; l < lanes; l++) {                                 \
+            int64_t a = pa[l], b = pb[l];                                      \
+                                                                               \
+            d[l] = e;                                                          \
+        }                                                                      \
+        break;
+        EACH_INT(X)
+#undef X
+    }
+}
+
+/* Quotient, remainder and their powers of two by a uniform positive number,
+ * where the whole warp has one quotient: then they are affine. */
+static bool int_divide(struct hd_reg *d, uint8_t op, struct hd_reg a, int64_t b,
+                       uint32_t lanes)
+{
+    int64_t q;
+    bool mod = op == HD_I_MOD || op == HD_I_AND;
+
+    if (op == HD_I_SHR)
+        b = b >= 0 && b < 48 ? INT64_C(1) << b : 0;
+    else if (op == HD_I_AND)
+        b = b >= 0 && small(b) && hd_is_pow2((uint64_t)b + 1) ? b + 1 : 0;
+    if (b <= 0 || !small(b) || !tame(&a))
+        return false;
+    q = floor_div(a.base, b);
+    if (q != floor_div(last_of(&a, lanes), b))
+        return false;
+    if (mod)
+        hd_reg_affine(d, a.base - q * b, a.stride);
+    else
+        hd_reg_uniform(d, q);
+    return true;
+}
+
+/* Results that are affine although int_one cannot be used. */
+static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
+                       const struct hd_reg *b, uint32_t lanes)
+{
+    int64_t first, last;
+
+    switch (op) {
+    case HD_I_ADD:
+        hd_reg_affine(d, wrap((uint64_t)a->base + (uint64_t)b->base),
+                      wrap((uint64_t)a->stride + (uint64_t)b->stride));
+        return true;
+    case HD_I_SUB:
+        hd_reg_affine(d, wrap((uint64_t)a->base - (uint64_t)b->base),
+                      wrap((uint64_t)a->stride - (uint64_t)b->stride));
+        return true;
+    case HD_I_MUL:
+        if (a->tag == HD_AFFINE && b->tag == HD_AFFINE)
+            return false;
+        if (a->tag == HD_UNIFORM) {
+            const struct hd_reg *swap = a;
+
+            a = b;
+            b = swap;
+        }
+        hd_reg_affine(d, wrap((uint64_t)a->base * (uint64_t)b->base),
+                      wrap((uint64_t)a->stride * (uint64_t)b->base));
+        return true;
+    case HD_I_SHL:
+        if (b->tag != HD_UNIFORM)
+            return false;
+        hd_reg_affine(d, wrap((uint64_t)a->base << (b->base & 63)),
+                      wrap((uint64_t)a->stride << (b->base & 63)));
+        return true;
+    case HD_I_DIV:
+    case HD_I_MOD:
+    case HD_I_AND:
+    case HD_I_SHR:
+        return b->tag == HD_UNIFORM && int_divide(d, op, *a, b->base, lanes);
+    case HD_I_MIN:
+    case HD_I_MAX:
+        if (!tame(a) || !tame(b))
+            return false;
+        first = a->base - b->base;
+        last = last_of(a, lanes) - last_of(b, lanes);
+        if ((first < 0) != (last < 0))
+            return false;
+        *d = ((first < 0) == (op == HD_I_MIN)) ? *a : *b;
+        return true;
+    }
+    return false;
+}
+
+void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    const struct hd_reg *a = &at->reg[n->a], *b = hd_kvm_right(at, n);
+    struct hd_reg *d = &at->reg[n->d];
+    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
+    const int64_t *pa, *pb;
+
+    if ((a->tag | b->tag) == HD_UNIFORM) {
+        hd_reg_uniform(d, int_one(n->op, a->base, b->base));
+        return;
+    }
+    if ((a->tag | b->tag) == HD_AFFINE &&
+        int_affine(d, n->op, a, b, at->vm->lanes))
+        return;
+    pa = hd_lane_expand(at, a, n->a, ta);
+    pb = hd_lane_expand(at, b, n->b, tb);
+    int_lanes(n->op, make_vector(at, n->d), pa, pb, at->vm->lanes);
+}
+
+/* ---- f32 and f64 ------------------------------------------------------ */
+
+#define EACH_FLOAT(X)                                                          \
+    X(FADD, a + b)                                                             \
+    X(FSUB, a - b)                                                             \
+    X(FMUL, a *b)                                                              \
+    X(FDIV, a / b)                                                             \
+    X(FMIN, a < b ? a : b)                                                     \
+    X(FMAX, a > b ? a : b)
+
+static inline double round_to(uint8_t type, double v)
+{
+    return type == HD_R_F32 ? (double)(float)v : v;
+}
+
+static double float_one(uint8_t op, double a, double b)
+{
+    switch (op) {
+#define X(name, e)                                                             \
+    case HD_I_##name:                                                          \
+        return e;
+        EACH_FLOAT(X)
+#undef X
+    }
+    return 0;
+}
+
+static void float_lanes(uint8_t op, int64_t *d, const int64_t *pa,
+                        const int64_t *pb, uint32_t lanes)
+{
+    switch (op) {
+#define X(name, e)                                                             \
+    case HD_I_##name:                                                          \
+        for (uint32_t l = 0; l < lanes; l++) {                                 \
+            double a = real(pa[l]), b = real(pb[l]);                           \
+                                                                               \
+            d[l] = bits_of(e);                                                 \
+        }                                                                      \
+        break;
+        EACH_FLOAT(X)
+#undef X
+    }
+}
+
+void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    const struct hd_reg *a = &at->reg[n->a], *b = hd_kvm_right(at, n);
+    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], *d;
+    const int64_t *pa, *pb;
+    uint32_t lanes = at->vm->lanes;
+
+    if ((a->tag | b->tag) == HD_UNIFORM) {
+        double v = float_one(n->op, real(a->base), real(b->base));
+
+        hd_reg_uniform(&at->reg[n->d], bits_of(round_to(n->rtype, v)));
+        return;
+    }
+    pa = hd_lane_expand(at, a, n->a, ta);
+    pb = hd_lane_expand(at, b, n->b, tb);
+    d = make_vector(at, n->d);
+    float_lanes(n->op, d, pa, pb, lanes);
+    if (n->rtype == HD_R_F32)
+        for (uint32_t l = 0; l < lanes; l++)
+            d[l] = bits_of((double)(float)real(d[l]));
+}
+
+/* ---- one operand ------------------------------------------------------ */
+
+static inline int64_t to_int(double v)
+{
+    return v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v
+                                                                    : 0;
+}
+
+static int64_t unary_one(const struct hd_ins *n, int64_t a)
+{
+    switch (n->op) {
+    case HD_I_NEG:
+        return wrap(0 - (uint64_t)a);
+    case HD_I_NOT:
+        return ~a;
+    case HD_I_FNEG:
+        return bits_of(-real(a));
+    case HD_I_FSQRT:
+        return bits_of(round_to(n->rtype, sqrt(real(a))));
+    case HD_I_ITOF:
+        return bits_of(round_to(n->rtype, (double)a));
+    case HD_I_FTOF:
+        return bits_of(round_to(n->rtype, real(a)));
+    default: /* FTOI */
+        return to_int(real(a));
+    }
+}
+
+static void bool_to_int(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    uint64_t run = at->w->mask, set = (uint64_t)at->reg[n->a].base & run;
+    int64_t *d;
+
+    if (set == 0 || set == run) {
+        hd_reg_uniform(&at->reg[n->d], set != 0);
+        return;
+    }
+    d = make_vector(at, n->d);
+    for (uint32_t l = 0; l < at->vm->lanes; l++)
+        d[l] = (int64_t)(set >> l & 1);
+}
+
+void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    const struct hd_reg *a = &at->reg[n->a];
+    struct hd_reg *d = &at->reg[n->d];
+    int64_t ta[HD_MAX_LANES], *v;
+    const int64_t *pa;
+
+    if (n->op == HD_I_BTOI) {
+        bool_to_int(at, n);
+        return;
+    }
+    if (a->tag == HD_UNIFORM) {
+        hd_reg_uniform(d, unary_one(n, a->base));
+        return;
+    }
+    if (a->tag == HD_AFFINE && (n->op == HD_I_NEG || n->op == HD_I_NOT)) {
+        hd_reg_affine(d, unary_one(n, a->base),
+                      wrap(0 - (uint64_t)a->stride));
+        return;
+    }
+    pa = hd_lane_expand(at, a, n->a, ta);
+    v = make_vector(at, n->d);
+    for (uint32_t l = 0; l < at->vm->lanes; l++)
+        v[l] = unary_one(n, pa[l]);
+}
+
+/* ---- comparisons ------------------------------------------------------ */
+
+/* Lanes where base + lane * stride < 0, nothing wrapping. */
+static uint64_t negative(int64_t base, int64_t stride, uint32_t lanes)
+{
+    int64_t last = base + stride * (int64_t)(lanes - 1);
+
+    if ((base < 0) == (last < 0))
+        return base < 0 ? ~UINT64_C(0) : 0;
+    if (stride > 0) /* base < 0: lanes below ceil(-base / stride) */
+        return hd_ones((unsigned)(stride == 1 ? -base
+                                              : (-base + stride - 1) / stride));
+    return ~hd_ones((unsigned)(base / -stride + 1));
+}
+
+static uint64_t compare_affine(uint8_t op, int64_t base, int64_t stride,
+                               uint32_t lanes)
+{
+    switch (op) {
+    case HD_I_LT:
+        return negative(base, stride, lanes);
+    case HD_I_LE:
+        return negative(base - 1, stride, lanes);
+    case HD_I_GT:
+        return ~negative(base - 1, stride, lanes);
+    case HD_I_GE:
+        return ~negative(base, stride, lanes);
+    case HD_I_EQ:
+        return negative(base - 1, stride, lanes) &
+               ~negative(base, stride, lanes);
+    default: /* NE */
+        return negative(base, stride, lanes) |
+               ~negative(base - 1, stride, lanes);
+    }
+}
+
+static uint64_t compare_int(uint8_t op, const int64_t *a, const int64_t *b,
+                            uint32_t lanes)
+{
+    uint64_t m = 0;
+
+    switch (op) {
+#define X(name, e)                                                             \
+    case HD_I_##name:                                                          \
+        for (uint32_t l = 0; l < lanes; l++)                                   \
+            m |= (uint64_t)(a[l] e b[l]) << l;                                 \
+        break;
+        X(LT, <)
+        X(LE, <=)
+        X(GT, >)
+        X(GE, >=)
+        X(EQ, ==)
+        X(NE, !=)
+#undef X
+    }
+    return m;
+}
+
+static uint64_t compare_float(uint8_t op, const int64_t *a, const int64_t *b,
+                              uint32_t lanes)
+{
+    uint64_t m = 0;
+
+    switch (op) {
+#define X(name, e)                                                             \
+    case HD_I_##name:                                                          \
+        for (uint32_t l = 0; l < lanes; l++)                                   \
+            m |= (uint64_t)(real(a[l]) e real(b[l])) << l;                     \
+        break;
+        X(FLT, <)
+        X(FLE, <=)
+        X(FGT, >)
+        X(FGE, >=)
+        X(FEQ, ==)
+        X(FNE, !=)
+#undef X
+    }
+    return m;
+}
+
+static uint64_t compare(const struct hd_kvm_at *at, uint8_t op,
+                        const struct hd_reg *a, uint32_t na,
+                        const struct hd_reg *b, uint32_t nb)
+{
+    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
+    const int64_t *pa, *pb;
+    uint32_t lanes = at->vm->lanes;
+    bool floats = op >= HD_I_FLT && op <= HD_I_FNE;
+
+    if ((a->tag | b->tag) == HD_UNIFORM)
+        lanes = 1;
+    else if (!floats && (a->tag | b->tag) == HD_AFFINE && tame(a) && tame(b))
+        return compare_affine(op, a->base - b->base, a->stride - b->stride,
+                              lanes);
+    pa = hd_lane_expand(at, a, na, ta);
+    pb = hd_lane_expand(at, b, nb, tb);
+    if (lanes == 1) { /* the one result stands for all lanes */
+        ta[0] = a->base;
+        tb[0] = b->base;
+        return 0 - (floats ? compare_float(op, ta, tb, 1)
+                           : compare_int(op, ta, tb, 1));
+    }
+    return floats ? compare_float(op, pa, pb, lanes)
+                  : compare_int(op, pa, pb, lanes);
+}
+
+uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    return compare(at, n->op, &at->reg[n->a], n->a, hd_kvm_right(at, n), n->b);
+}
+
+uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b)
+{
+    return compare(at, HD_I_LT, &at->reg[a], a, &at->reg[b], b);
+}
+
+/* ---- copies and choices ----------------------------------------------- */
+
+void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a)
+{
+    const struct hd_reg *from = &at->reg[a];
+
+    if (d == a)
+        return;
+    if (from->tag == HD_VECTOR)
+        memcpy(make_vector(at, d), hd_kvm_vec(at, a), at->vm->lanes * 8);
+    else
+        at->reg[d] = *from;
+}
+
+static bool same(const struct hd_reg *a, const struct hd_reg *b)
+{
+    return (a->tag | b->tag) < HD_VECTOR && a->base == b->base &&
+           a->stride == b->stride;
+}
+
+void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    uint64_t run = at->w->mask, set = (uint64_t)at->reg[n->c].base;
+    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], *d;
+    const int64_t *pa, *pb;
+
+    if (n->rtype == HD_R_BOOL) {
+        uint64_t ma = (uint64_t)at->reg[n->a].base;
+        uint64_t mb = (uint64_t)at->reg[n->b].base;
+
+        hd_reg_uniform(&at->reg[n->d], wrap((ma & set) | (mb & ~set)));
+        return;
+    }
+    if ((set & run) == run || same(&at->reg[n->a], &at->reg[n->b])) {
+        hd_lane_copy(at, n->d, n->a);
+        return;
+    }
+    if ((set & run) == 0) {
+        hd_lane_copy(at, n->d, n->b);
+        return;
+    }
+    pa = hd_lane_expand(at, &at->reg[n->a], n->a, ta);
+    pb = hd_lane_expand(at, &at->reg[n->b], n->b, tb);
+    d = make_vector(at, n->d);
+    for (uint32_t l = 0; l < at->vm->lanes; l++)
+        d[l] = set >> l & 1 ? pa[l] : pb[l];
+}
+
+/* Lanes that may still read a variable: those that ran at its declaration. */
+static uint64_t owners(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    return at->w->depth > n->depth ? at->frame[n->depth].saved : at->w->mask;
+}
+
+void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    struct hd_reg *d = &at->reg[n->d], *a = &at->reg[n->a];
+    uint64_t run = at->w->mask;
+    int64_t ta[HD_MAX_LANES], td[HD_MAX_LANES], *v;
+    const int64_t *pa, *pd;
+
+    if (n->rtype == HD_R_BOOL) {
+        hd_reg_uniform(d, wrap(((uint64_t)d->base & ~run) |
+                               ((uint64_t)a->base & run)));
+        return;
+    }
+    if (same(a, d))
+        return;
+    if ((owners(at, n) & ~run) == 0) {
+        hd_lane_copy(at, n->d, n->a);
+        return;
+    }
+    pa = hd_lane_expand(at, a, n->a, ta);
+    pd = hd_lane_expand(at, d, n->d, td);
+    v = make_vector(at, n->d);
+    for (uint32_t l = 0; l < at->vm->lanes; l++)
+        v[l] = run >> l & 1 ? pa[l] : pd[l];
+}

@@ -1,0 +1,778 @@
+/*
+ * kernel-vm.c - kernel programs as a source of instructions: launches, blocks
+ * and SIMT control flow.
+ *
+ * A warp runs ahead of time: next() executes free instructions (arithmetic,
+ * branches) up to the next one that takes an issue slot, and joins runs of
+ * ALU instructions across them, so that the engine pays for memory
+ * instructions and not for arithmetic.  A run ends where the next instruction
+ * must wait for a load that the run has not waited for, or has other lanes.
+ *
+ * Divergence: control flow is structured, so a stack of frames suffices; each
+ * remembers the lanes that go on after the construct and, for an IF, those
+ * that still have the else before them (Fung et al., MICRO 2007, section 2,
+ * with the reconvergence points known from the structure).  Loops with one
+ * trip count for all lanes only count; others compare lane by lane.  Exited
+ * lanes are removed from every frame.
+ *
+ * Slots: load n of a kernel always fills scoreboard slot n modulo 32; a warp
+ * remembers which slots it has filled and not waited for since, so that
+ * nobody waits twice.
+ *
+ * Registers of the threads belong to the block: one array for each vector
+ * register, indexed by thread; a warp is 32 or 64 neighbours of it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/bits.h"
+#include "kernel-vm.h"
+
+enum {
+    RUN_LIMIT = 1 << 20,  /* instructions in one ALU run */
+    SPIN_LIMIT = 1 << 22, /* rounds of loops without any instruction */
+};
+
+/* ---- launches and blocks ---------------------------------------------- */
+
+static size_t warp_bytes_of(const struct hd_kernel *k)
+{
+    return sizeof(struct hd_kvm_warp) + k->depth * sizeof(struct hd_kvm_frame) +
+           k->nreg * sizeof(struct hd_reg);
+}
+
+/* Sets what follows from the current kernel. */
+static void lay_out(struct hd_kvm *vm)
+{
+    const struct hd_kernel *k = &vm->prog->kernel[vm->st->kernel];
+
+    vm->k = k;
+    vm->warps = (k->threads + vm->lanes - 1) / vm->lanes;
+    vm->contexts = vm->slots / vm->warps;
+    vm->warp_bytes = warp_bytes_of(k);
+    vm->reg_at =
+        sizeof(struct hd_kvm_warp) + k->depth * sizeof(struct hd_kvm_frame);
+    vm->vec_at = vm->warps * vm->warp_bytes;
+    vm->vec_bytes = (size_t)vm->warps * vm->lanes * 8;
+    vm->ctx_bytes = vm->vec_at + k->nvec * vm->vec_bytes;
+}
+
+static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
+                    uint32_t lanes, uint32_t slots)
+{
+    struct hd_kvm *vm = self;
+    size_t most = 0;
+
+    (void)app;
+    if (vm->env != NULL)
+        return hd_err_set(env->err, HEDDLE_EINVAL,
+                          "workload %s serves another simulation already",
+                          vm->src.name);
+    for (uint32_t i = 0; i < vm->prog->nkernel; i++) {
+        const struct hd_kernel *k = &vm->prog->kernel[i];
+        size_t bytes = warp_bytes_of(k) + (size_t)k->nvec * lanes * 8;
+
+        most = bytes > most ? bytes : most;
+    }
+    vm->st = hd_arena_take(env->arena, 1, sizeof(*vm->st));
+    vm->free = hd_arena_take(env->arena, slots, sizeof(*vm->free));
+    vm->pool = hd_arena_take(env->arena, slots, most);
+    if (vm->st == NULL || vm->free == NULL || vm->pool == NULL)
+        return hd_err_set(env->err, HEDDLE_ENOMEM,
+                          "program %s: no room for %u warps of %zu bytes",
+                          vm->src.name, slots, most);
+    if (hd_buffers_open(&vm->buf, vm->prog) != 0)
+        return hd_err_set(env->err, HEDDLE_ENOMEM, "program %s: no memory",
+                          vm->src.name);
+    vm->env = env;
+    vm->lanes = lanes;
+    vm->slots = slots;
+    return 0;
+}
+
+static void kvm_unbind(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    if (vm->env == NULL)
+        return;
+    hd_buffers_close(&vm->buf);
+    free(vm->host_state);
+    vm->host_state = NULL;
+    vm->host_bytes = 0;
+    vm->env = NULL;
+    vm->k = NULL;
+}
+
+static bool kvm_alloc(void *self, uint32_t i, struct hd_alloc *out)
+{
+    const struct hd_kvm *vm = self;
+    const struct hd_bufdef *b;
+
+    if (i >= vm->prog->nbuf)
+        return false;
+    b = &vm->prog->buf[i];
+    memcpy(out->name, b->name, sizeof(out->name));
+    out->base = b->va;
+    out->bytes = b->count << b->shift;
+    return true;
+}
+
+static int kvm_restart(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    hd_buffers_restart(&vm->buf);
+    free(vm->host_state);
+    vm->host_state = NULL;
+    vm->host_bytes = 0;
+    memset(vm->st, 0, sizeof(*vm->st));
+    vm->k = NULL;
+    return 0;
+}
+
+/* Asks the host, or walks the list.  1, 0 or an error. */
+static int choose(struct hd_kvm *vm, struct heddle_launch *l)
+{
+    struct heddle_program *p = vm->prog;
+    struct heddle_host h = {vm};
+    int r;
+
+    memset(l, 0, sizeof(*l));
+    if (p->host == NULL) {
+        if (vm->st->launches >= p->nlaunch)
+            return 0;
+        *l = p->launch[vm->st->launches];
+        return 1;
+    }
+    r = p->host(p->host_ud, &h, l);
+    if (r < 0 || vm->env->err->code != 0)
+        return hd_err_set(vm->env->err, r < 0 ? r : HEDDLE_EPROGRAM,
+                          "program %s: its host function failed", p->name);
+    return r > 0;
+}
+
+static int set_launch(struct hd_kvm *vm, const struct heddle_launch *l)
+{
+    struct hd_kvm_state *st = vm->st;
+    struct hd_err *err = vm->env->err;
+    const struct hd_kernel *k;
+
+    if (l->kernel >= vm->prog->nkernel ||
+        l->args > vm->prog->kernel[l->kernel].nargs)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "program %s: launch of kernel %u with %u arguments; "
+                          "there is none like that",
+                          vm->prog->name, l->kernel, l->args);
+    k = &vm->prog->kernel[l->kernel];
+    st->kernel = l->kernel;
+    for (int i = 0; i < 3; i++) {
+        st->grid[i] = l->grid[i] != 0 ? l->grid[i] : k->grid[i];
+        if (st->grid[i] == 0)
+            st->grid[i] = 1;
+    }
+    if ((double)st->grid[0] * st->grid[1] * st->grid[2] > 1e12)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "kernel %s: a grid of %u x %u x %u blocks; expected "
+                          "at most 10^12",
+                          k->name, st->grid[0], st->grid[1], st->grid[2]);
+    for (uint32_t i = 0; i < k->nargs; i++) {
+        st->arg[i] = i < l->args ? l->arg[i] : k->arg[i].def;
+        if (k->arg[i].type == HD_R_F32)
+            st->arg[i].f = (double)(float)st->arg[i].f;
+    }
+    st->free = 0;
+    st->used = 0;
+    st->started = 1;
+    lay_out(vm);
+    if (vm->contexts == 0)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "kernel %s: a block of %u warps; the machine holds "
+                          "%u",
+                          k->name, vm->warps, vm->slots);
+    return 0;
+}
+
+static int kvm_launch(void *self, struct hd_launch *out)
+{
+    struct hd_kvm *vm = self;
+    struct heddle_launch l;
+    const struct hd_kernel *k;
+    int r = choose(vm, &l);
+
+    if (r <= 0)
+        return r;
+    if (set_launch(vm, &l) != 0)
+        return vm->env->err->code;
+    k = vm->k;
+    memset(out, 0, sizeof(*out));
+    memcpy(out->name, k->name, sizeof(out->name));
+    out->id = ++vm->st->launches;
+    memcpy(out->grid, vm->st->grid, sizeof(out->grid));
+    memcpy(out->block, k->block, sizeof(out->block));
+    out->blocks = (uint64_t)out->grid[0] * out->grid[1] * out->grid[2];
+    out->threads = k->threads;
+    out->warps = vm->warps;
+    out->lanes = vm->lanes;
+    out->regs = k->regs;
+    out->shared_bytes = k->shared_bytes;
+    return 1;
+}
+
+static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
+{
+    struct hd_kvm *vm = self;
+    struct hd_kvm_state *st = vm->st;
+    uint64_t rows = block / st->grid[0];
+    uint32_t left = vm->k->threads;
+
+    if (st->free > 0)
+        *ctx = vm->free[--st->free];
+    else if (st->used < vm->contexts)
+        *ctx = st->used++;
+    else
+        return hd_err_set(vm->env->err, HEDDLE_EINVAL,
+                          "kernel %s: more than %u blocks at once",
+                          vm->k->name, vm->contexts);
+    for (uint32_t i = 0; i < vm->warps; i++) {
+        struct hd_kvm_warp *w = hd_kvm_find(vm, *ctx, i).w;
+
+        memset(w, 0, sizeof(*w));
+        w->all = w->mask = hd_ones(left < vm->lanes ? left : vm->lanes);
+        left -= left < vm->lanes ? left : vm->lanes;
+        w->block = block;
+        w->bx = (uint32_t)(block % st->grid[0]);
+        w->by = (uint32_t)(rows % st->grid[1]);
+        w->bz = (uint32_t)(rows / st->grid[1]);
+        w->warp = i;
+    }
+    return 0;
+}
+
+static void kvm_block_end(void *self, uint32_t ctx)
+{
+    struct hd_kvm *vm = self;
+
+    vm->free[vm->st->free++] = ctx;
+}
+
+/* ---- control flow ----------------------------------------------------- */
+
+static inline struct hd_kvm_frame *push(const struct hd_kvm_at *at, uint32_t pc)
+{
+    struct hd_kvm_frame *f = &at->frame[at->w->depth++];
+
+    f->saved = at->w->mask;
+    f->other = 0;
+    f->pc = pc;
+    f->counted = 0;
+    return f;
+}
+
+/* No lane is left here: goes on where the innermost frame has some. */
+static uint32_t unwind(const struct hd_kvm_at *at)
+{
+    struct hd_kvm_warp *w = at->w;
+
+    while (w->depth > 0) {
+        struct hd_kvm_frame *f = &at->frame[w->depth - 1];
+        const struct hd_ins *open = &at->k->ins[f->pc];
+
+        if (open->op == HD_I_IF && f->other != 0) {
+            w->mask = f->other;
+            f->other = 0;
+            return open->other + 1;
+        }
+        w->depth--;
+        if (f->saved != 0) {
+            w->mask = f->saved;
+            return open->end + 1;
+        }
+    }
+    return at->k->nins - 1; /* EXIT */
+}
+
+static uint32_t do_if(const struct hd_kvm_at *at, const struct hd_ins *n,
+                      uint32_t pc)
+{
+    struct hd_kvm_warp *w = at->w;
+    uint64_t m = w->mask & (uint64_t)at->reg[n->a].base;
+    bool has_else = n->other != n->end;
+
+    if (m == 0 && !has_else)
+        return n->end + 1;
+    push(at, pc)->other = has_else ? w->mask & ~m : 0;
+    if (m != 0) {
+        w->mask = m;
+        return pc + 1;
+    }
+    at->frame[w->depth - 1].other = 0;
+    return n->other + 1;
+}
+
+static uint32_t do_else(const struct hd_kvm_at *at, const struct hd_ins *n,
+                        uint32_t pc)
+{
+    struct hd_kvm_frame *f = &at->frame[at->w->depth - 1];
+
+    if (f->other == 0)
+        return n->end;
+    at->w->mask = f->other;
+    f->other = 0;
+    return pc + 1;
+}
+
+static void leave(const struct hd_kvm_at *at)
+{
+    at->w->mask = at->frame[--at->w->depth].saved;
+}
+
+/* The exit of some lanes; returns where the others go on. */
+static uint32_t do_exit_if(const struct hd_kvm_at *at, const struct hd_ins *n,
+                           uint32_t pc)
+{
+    struct hd_kvm_warp *w = at->w;
+    uint64_t gone = w->mask & (uint64_t)at->reg[n->a].base;
+
+    if (gone == 0)
+        return pc + 1;
+    w->mask &= ~gone;
+    for (uint32_t d = 0; d < w->depth; d++) {
+        const struct hd_ins *open = &at->k->ins[at->frame[d].pc];
+
+        at->frame[d].saved &= ~gone;
+        if (open->op == HD_I_IF)
+            at->frame[d].other &= ~gone;
+    }
+    return w->mask != 0 ? pc + 1 : unwind(at);
+}
+
+/* Lanes for which the loop goes on. */
+static uint64_t loop_lanes(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    return at->w->mask & (n->aux ? hd_lane_less(at, n->b, n->d)
+                                 : hd_lane_less(at, n->d, n->b));
+}
+
+/* Rounds of a loop that all lanes make alike, or -1. */
+static int64_t count_rounds(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    const struct hd_reg *from = &at->reg[n->a], *to = &at->reg[n->b];
+    const struct hd_reg *by = n->c != HD_NO_REG ? &at->reg[n->c] : &n->k;
+    const int64_t far = INT64_C(1) << 60;
+    int64_t span, step = by->base;
+
+    if ((from->tag | to->tag) == HD_VECTOR || from->tag == HD_VECTOR ||
+        to->tag == HD_VECTOR || from->stride != to->stride ||
+        by->tag != HD_UNIFORM || step == 0 || (step < 0) != (n->aux != 0) ||
+        from->base > far || from->base < -far || to->base > far ||
+        to->base < -far || from->stride > far / 64 ||
+        from->stride < -far / 64 || step > far || step < -far)
+        return -1;
+    span = n->aux ? from->base - to->base : to->base - from->base;
+    step = n->aux ? -step : step;
+    return span <= 0 ? 0 : (span + step - 1) / step;
+}
+
+static uint32_t do_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
+                        uint32_t pc)
+{
+    int64_t rounds = count_rounds(at, n);
+    struct hd_kvm_frame *f;
+    uint64_t m;
+
+    hd_lane_copy(at, n->d, n->a);
+    if (rounds == 0)
+        return n->end + 1;
+    if (rounds > 0) {
+        f = push(at, pc);
+        f->other = (uint64_t)rounds;
+        f->counted = 1;
+        return pc + 1;
+    }
+    m = loop_lanes(at, n);
+    if (m == 0)
+        return n->end + 1;
+    push(at, pc);
+    at->w->mask = m;
+    return pc + 1;
+}
+
+static void step_counter(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    struct hd_ins add = *n;
+    struct hd_reg *d = &at->reg[n->d];
+
+    if (n->c == HD_NO_REG && d->tag != HD_VECTOR) {
+        d->base = (int64_t)((uint64_t)d->base + (uint64_t)n->imm);
+        return;
+    }
+    add.op = HD_I_ADD;
+    add.a = n->d;
+    add.b = n->c;
+    hd_lane_int(at, &add);
+}
+
+static uint32_t end_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
+                         uint32_t pc)
+{
+    struct hd_kvm_frame *f = &at->frame[at->w->depth - 1];
+    const struct hd_ins *loop = &at->k->ins[n->end];
+    uint64_t m;
+
+    step_counter(at, loop);
+    if (f->counted) {
+        if (--f->other != 0)
+            return n->end + 1;
+    } else {
+        m = loop_lanes(at, loop);
+        if (m != 0) {
+            at->w->mask = m;
+            return n->end + 1;
+        }
+    }
+    leave(at);
+    return pc + 1;
+}
+
+static uint32_t do_test(const struct hd_kvm_at *at, const struct hd_ins *n,
+                        uint32_t pc)
+{
+    uint64_t m = at->w->mask & (uint64_t)at->reg[n->a].base;
+
+    if (m != 0) {
+        at->w->mask = m;
+        return pc + 1;
+    }
+    leave(at);
+    return n->end + 1;
+}
+
+/* ---- the next instruction --------------------------------------------- */
+
+static void load_number(struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    int64_t v = n->imm;
+
+    if (n->op == HD_I_ARG)
+        v = at->vm->st->arg[n->imm].i;
+    else if (n->rtype == HD_R_BOOL || at->k->type[n->d] == HD_R_BOOL)
+        v = v != 0 ? -1 : 0;
+    hd_reg_uniform(&at->reg[n->d], v);
+}
+
+static void add_fast(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    const struct hd_reg *a = &at->reg[n->a], *b = hd_kvm_right(at, n);
+
+    if (HD_LIKELY((a->tag | b->tag) < HD_VECTOR))
+        hd_reg_affine(&at->reg[n->d],
+                      (int64_t)((uint64_t)a->base + (uint64_t)b->base),
+                      (int64_t)((uint64_t)a->stride + (uint64_t)b->stride));
+    else
+        hd_lane_int(at, n);
+}
+
+static void bools(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    uint64_t a = (uint64_t)at->reg[n->a].base, b;
+
+    if (n->op == HD_I_BNOT) {
+        hd_reg_uniform(&at->reg[n->d], (int64_t)~a);
+        return;
+    }
+    b = (uint64_t)at->reg[n->b].base;
+    b = n->op == HD_I_BAND ? a & b : n->op == HD_I_BOR ? a | b : a ^ b;
+    hd_reg_uniform(&at->reg[n->d], (int64_t)b);
+}
+
+/* Arithmetic: everything that only writes a register. */
+static void compute(struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    switch (n->op) {
+    case HD_I_LI:
+    case HD_I_ARG:
+        load_number(at, n);
+        break;
+    case HD_I_SPEC:
+        hd_lane_special(at, n);
+        break;
+    case HD_I_MOV:
+    case HD_I_VAR:
+        hd_lane_copy(at, n->d, n->a);
+        break;
+    case HD_I_SET:
+        hd_lane_set(at, n);
+        break;
+    case HD_I_ADD:
+        add_fast(at, n);
+        break;
+    case HD_I_SEL:
+        hd_lane_select(at, n);
+        break;
+    case HD_I_BAND:
+    case HD_I_BOR:
+    case HD_I_BXOR:
+    case HD_I_BNOT:
+        bools(at, n);
+        break;
+    default:
+        if (n->op <= HD_I_LSHR)
+            hd_lane_int(at, n);
+        else if (n->op >= HD_I_LT && n->op <= HD_I_FNE)
+            hd_reg_uniform(&at->reg[n->d], (int64_t)hd_lane_compare(at, n));
+        else if (n->op >= HD_I_FADD && n->op <= HD_I_FMAX)
+            hd_lane_float(at, n);
+        else
+            hd_lane_unary(at, n);
+    }
+}
+
+static uint32_t branch(struct hd_kvm_at *at, const struct hd_ins *n,
+                       uint32_t pc)
+{
+    at->w->pend |= n->wait & at->w->out;
+    switch (n->op) {
+    case HD_I_IF:
+        return do_if(at, n, pc);
+    case HD_I_ELSE:
+        return do_else(at, n, pc);
+    case HD_I_ENDIF:
+        leave(at);
+        return pc + 1;
+    case HD_I_LOOP:
+        return do_loop(at, n, pc);
+    case HD_I_ENDLOOP:
+        return end_loop(at, n, pc);
+    case HD_I_WHILE:
+        push(at, pc);
+        return pc + 1;
+    case HD_I_TEST:
+        return do_test(at, n, pc);
+    case HD_I_ENDWHILE:
+        return n->end + 1;
+    default: /* EXITIF */
+        return do_exit_if(at, n, pc);
+    }
+}
+
+/* Takes the pending and the given waits, and forgets them. */
+static uint32_t take_waits(struct hd_kvm_warp *w, uint32_t wait)
+{
+    uint32_t need = (wait & w->out) | w->pend;
+
+    w->out &= ~need;
+    w->pend = 0;
+    return need;
+}
+
+static void give_memory(struct hd_kvm_warp *w, const struct hd_ins *n,
+                        struct hd_op *op)
+{
+    uint32_t slot = HD_NO_SLOT;
+
+    op->kind = n->op == HD_I_LOAD    ? HD_OP_LOAD
+               : n->op == HD_I_STORE ? HD_OP_STORE
+                                     : HD_OP_ATOMIC;
+    op->wait = n->wait;
+    if (n->op != HD_I_STORE && !(n->aux & 32)) {
+        slot = n->aux & 31;
+        op->wait |= 1u << slot;
+    }
+    op->wait = take_waits(w, op->wait);
+    if (slot != HD_NO_SLOT)
+        w->out |= 1u << slot;
+    op->slot = (uint8_t)slot;
+    op->bytes = (uint8_t)(n->c << n->shift);
+}
+
+/* Fills *op from the instruction at pc, which takes an issue slot. */
+static void give_one(struct hd_kvm_at *at, const struct hd_ins *n, uint32_t pc,
+                     struct hd_op *op)
+{
+    struct hd_kvm_warp *w = at->w;
+
+    op->slot = HD_NO_SLOT;
+    op->bytes = 0;
+    op->space = HD_SPACE_GLOBAL;
+    op->count = 1;
+    op->pc = pc;
+    op->mask = w->mask;
+    w->pc = pc + 1;
+    if (n->op == HD_I_BAR) {
+        op->kind = HD_OP_BARRIER;
+        op->wait = take_waits(w, 0);
+    } else if (n->op == HD_I_EXIT) {
+        op->kind = HD_OP_EXIT;
+        op->mask = w->all;
+        op->wait = take_waits(w, w->out);
+        w->pc = pc;
+    } else {
+        w->mem = pc;
+        give_memory(w, n, op);
+    }
+}
+
+/* A loop that never issues anything would hang the simulator. */
+static uint32_t spinning(struct hd_kvm_at *at)
+{
+    hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
+               "kernel %s: more than %d rounds without an instruction",
+               at->k->name, SPIN_LIMIT);
+    at->w->depth = 0;
+    return at->k->nins - 1;
+}
+
+static void kvm_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
+{
+    struct hd_kvm_at at = hd_kvm_find(self, ctx, warp);
+    struct hd_kvm_warp *w = at.w;
+    const struct hd_ins *ins = at.k->ins, *n;
+    uint32_t pc = w->pc, count = 0, spins = 0, need;
+
+    for (;;) {
+        n = &ins[pc];
+        if (n->op < HD_I_IF) {
+            compute(&at, n);
+            pc++;
+        } else if (n->op < HD_I_ALU) {
+            if (n->op == HD_I_ENDLOOP || n->op == HD_I_ENDWHILE) {
+                if (count >= RUN_LIMIT || (count > 0 && spins > SPIN_LIMIT))
+                    break;
+                if (++spins > SPIN_LIMIT) {
+                    pc = spinning(&at);
+                    continue;
+                }
+            }
+            pc = branch(&at, n, pc);
+        } else if (n->op <= HD_I_SHARED) {
+            need = (n->wait & w->out) | w->pend;
+            if (count > 0 && (need != 0 || op->mask != w->mask))
+                break;
+            if (n->imm == 0) {
+                w->pend = need;
+            } else if (count == 0) {
+                op->kind = HD_OP_ALU;
+                op->slot = HD_NO_SLOT;
+                op->bytes = 0;
+                op->space = HD_SPACE_GLOBAL;
+                op->pc = pc;
+                op->mask = w->mask;
+                op->wait = take_waits(w, need);
+            }
+            count += (uint32_t)n->imm;
+            pc++;
+            if (count >= RUN_LIMIT)
+                break;
+        } else if (count > 0) {
+            break;
+        } else {
+            give_one(&at, n, pc, op);
+            return;
+        }
+    }
+    op->count = count;
+    w->pc = pc;
+}
+
+/* ---- snapshots and life ----------------------------------------------- */
+
+struct saved {
+    struct hd_buffers_saved *buf;
+    size_t host_bytes;
+    unsigned char host_state[];
+};
+
+static int kvm_restored(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    vm->k = NULL;
+    if (vm->st->started)
+        lay_out(vm);
+    return 0;
+}
+
+static void *kvm_save(void *self)
+{
+    struct hd_kvm *vm = self;
+    struct saved *s = malloc(sizeof(*s) + vm->host_bytes);
+
+    if (s == NULL)
+        return NULL;
+    s->buf = hd_buffers_save(&vm->buf);
+    if (s->buf == NULL) {
+        free(s);
+        return NULL;
+    }
+    s->host_bytes = vm->host_bytes;
+    if (vm->host_bytes > 0)
+        memcpy(s->host_state, vm->host_state, vm->host_bytes);
+    return s;
+}
+
+static void kvm_load(void *self, const void *saved)
+{
+    struct hd_kvm *vm = self;
+    const struct saved *s = saved;
+    struct heddle_host h = {vm};
+
+    if (hd_buffers_load(&vm->buf, s->buf) != 0 ||
+        heddle_host_set_state(&h, s->host_state, s->host_bytes) != 0)
+        hd_err_set(vm->env->err, HEDDLE_ENOMEM,
+                   "program %s: no memory to restore its buffers",
+                   vm->src.name);
+}
+
+static void kvm_drop(void *self, void *saved)
+{
+    struct saved *s = saved;
+
+    (void)self;
+    if (s != NULL)
+        hd_buffers_drop(s->buf);
+    free(s);
+}
+
+static void kvm_free(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    kvm_unbind(vm);
+    heddle_program_free(vm->prog);
+    free(vm);
+}
+
+static const struct hd_source_ops kvm_ops = {
+    .bind = kvm_bind,
+    .alloc = kvm_alloc,
+    .restart = kvm_restart,
+    .launch = kvm_launch,
+    .block_start = kvm_block_start,
+    .block_end = kvm_block_end,
+    .next = kvm_next,
+    .access = hd_kvm_access,
+    .restored = kvm_restored,
+    .save = kvm_save,
+    .load = kvm_load,
+    .drop = kvm_drop,
+    .unbind = kvm_unbind,
+};
+
+struct hd_source *hd_program_source(struct heddle_program *p)
+{
+    struct hd_kvm *vm = calloc(1, sizeof(*vm));
+
+    if (vm == NULL)
+        return NULL;
+    vm->prog = p;
+    p->refs++;
+    vm->src.ops = &kvm_ops;
+    vm->src.self = vm;
+    vm->src.hash = p->hash;
+    vm->src.free = kvm_free;
+    memcpy(vm->src.name, p->name, sizeof(vm->src.name));
+    return &vm->src;
+}

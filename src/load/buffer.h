@@ -1,0 +1,58 @@
+/*
+ * buffer.h - the contents of one application's buffers during a simulation.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_BUFFER_H
+#define HD_BUFFER_H
+
+#include "program.h"
+
+struct hd_bpage; /* a written page, counted by reference */
+
+struct hd_buffer {
+    const struct hd_bufdef *def;
+    const unsigned char *first; /* contents at the start, or NULL: zeros */
+    uint64_t first_bytes;
+    struct hd_bpage **page; /* written pages; NULL before the first */
+};
+
+struct hd_buffers {
+    uint32_t n;
+    uint64_t pages; /* written, in use now */
+    struct hd_buffer *v;
+};
+
+/* What a snapshot keeps of them. */
+struct hd_buffers_saved;
+
+/* Buffers as the program describes them.  0 or HEDDLE_ENOMEM. */
+int hd_buffers_open(struct hd_buffers *b, const struct heddle_program *p);
+void hd_buffers_close(struct hd_buffers *b);
+/* Back to the contents at the start. */
+void hd_buffers_restart(struct hd_buffers *b);
+
+/* An element; index < count, and the buffer has contents. */
+union heddle_value hd_buffer_get(const struct hd_buffer *b, uint64_t index);
+/* Sets an element.  0 or HEDDLE_ENOMEM. */
+int hd_buffer_set(struct hd_buffers *all, struct hd_buffer *b, uint64_t index,
+                  union heddle_value v);
+
+/* Where the bytes at `offset` lie, valid up to the end of their 4 KB page;
+ * *room is how many of them there are to read (0: they are zero). */
+const unsigned char *hd_buffer_read(const struct hd_buffer *b, uint64_t offset,
+                                    uint64_t *room);
+/* The same to be written, or NULL (no memory). */
+unsigned char *hd_buffer_write(struct hd_buffers *all, struct hd_buffer *b,
+                               uint64_t offset);
+
+struct hd_buffers_saved *hd_buffers_save(const struct hd_buffers *b);
+int hd_buffers_load(struct hd_buffers *b, const struct hd_buffers_saved *s);
+void hd_buffers_drop(struct hd_buffers_saved *s);
+/* Bytes of written pages. */
+uint64_t hd_buffers_bytes(const struct hd_buffers *b);
+
+/* One element from or to memory. */
+union heddle_value hd_element_get(uint8_t type, const unsigned char *p);
+void hd_element_set(uint8_t type, unsigned char *p, union heddle_value v);
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * program.h - kernel programs inside the engine: bytecode, buffers, launches.
+ *
+ * A kernel is a list of instructions over typed registers.  Control flow is
+ * structured and carries no addresses: the loader finds the ends by matching,
+ * so that no bytecode can jump anywhere.  The serialised form is little
+ * endian and unaligned:
+ *
+ *   "HDK1", name[60], u32 grid[3], block[3], regs, shared bytes,
+ *   u16 registers, u16 arguments, u32 instructions,
+ *   u8 type of each register,
+ *   arguments: u8 type, name[31], i64 or f64 default,
+ *   instructions of 24 bytes: u8 op, aux, u16 d, a, b, c, buf, u32 wait,
+ *   i64 imm.
+ *
+ * The memory instructions: an index is the sum of register a, register b
+ * (LOAD, STORE) and imm; absent registers count 0.  LOAD and ATOM fill
+ * scoreboard slot aux & 31, or none where aux & 32 (an ATOM whose result is
+ * unused).  c is the number of elements a lane (1, 2, 4) of LOAD and STORE.
+ * For ATOM, imm is offset (low 32 bits, signed), kind (bits 32 to 35) and
+ * compare register of cas (bits 48 to 63); b is the value.
+ *
+ * `wait` is the set of slots whose loads the instruction uses.  Arithmetic
+ * carries none: it is free, and whoever uses its result waits.
+ *
+ * f32 and f64 registers both hold a double; an operation on f32 rounds its
+ * result to single, which for + - * / sqrt is exactly the single operation
+ * (53 >= 2 * 24 + 2 bits: Figueroa, When is double rounding innocuous?, 1995).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_PROGRAM_H
+#define HD_PROGRAM_H
+
+#include <stdio.h>
+
+#include "../base/base.h"
+#include "../base/diag.h"
+#include "../heddle_program.h"
+
+enum hd_opcode {
+#define HD_INS(name, d, a, b, c) HD_I_##name,
+#include "opcode.def"
+#undef HD_INS
+    HD_I_COUNT
+};
+
+enum hd_rtype { HD_R_INT, HD_R_F32, HD_R_F64, HD_R_BOOL, HD_R_TYPES };
+
+enum hd_special {
+    HD_S_TID,   /* thread in the block */
+    HD_S_GID,   /* thread in the grid, linear */
+    HD_S_TX,
+    HD_S_TY,
+    HD_S_TZ,
+    HD_S_BX,
+    HD_S_BY,
+    HD_S_BZ,
+    HD_S_BLOCK, /* block in the grid, linear */
+    HD_S_NX,    /* size of the grid */
+    HD_S_NY,
+    HD_S_NZ,
+    HD_S_LANE,
+    HD_S_WARP,
+    HD_S_LANES,
+    HD_S_COUNT
+};
+
+enum hd_atom {
+    HD_AT_ADD,
+    HD_AT_MIN,
+    HD_AT_MAX,
+    HD_AT_AND,
+    HD_AT_OR,
+    HD_AT_XOR,
+    HD_AT_EXCH,
+    HD_AT_CAS,
+    HD_AT_COUNT
+};
+
+#define HD_NO_REG 0xffffu
+
+enum {
+    HD_MAX_REGS = 1024,
+    HD_MAX_INS = 1 << 20,
+    HD_MAX_DEPTH = 32, /* of nested constructs */
+    HD_MAX_THREADS = 1024,
+    HD_MAX_BUFFERS = 1024,
+    HD_INS_BYTES = 24,
+};
+
+/* What a register holds for the lanes of a warp. */
+enum hd_tag {
+    HD_UNIFORM, /* base */
+    HD_AFFINE,  /* base + lane * stride */
+    HD_VECTOR   /* one value a lane, elsewhere */
+};
+
+struct hd_reg {
+    int64_t base;   /* bool: the mask of lanes; floats: bits of a double */
+    int64_t stride; /* 0 if uniform */
+    uint32_t tag;   /* enum hd_tag */
+    uint32_t spare;
+};
+
+/* An instruction as it is run: 64 bytes. */
+struct hd_ins {
+    uint8_t op, aux;
+    uint8_t rtype; /* of d; of a for comparisons and where there is no d */
+    uint8_t shift; /* memory: log2 of the element's bytes */
+    uint16_t d, a, b, c, buf;
+    uint8_t depth; /* SET: depth at which the variable was declared */
+    uint8_t kind;  /* ATOM */
+    uint32_t wait;
+    uint32_t end;   /* matching END; of ELSE too; of ENDxxx: its opener */
+    uint32_t other; /* IF: its ELSE, or its ENDIF */
+    uint16_t cmp;   /* ATOM: compare register */
+    int64_t imm;
+    struct hd_reg k; /* imm as an operand */
+};
+
+struct hd_karg {
+    char name[32];
+    uint8_t type; /* enum hd_rtype */
+    union heddle_value def;
+};
+
+struct hd_kernel {
+    char name[64];
+    uint32_t grid[3], block[3];
+    uint32_t threads; /* product of block */
+    uint32_t regs, shared_bytes;
+    uint32_t nreg;  /* registers */
+    uint32_t nvec;  /* of them, those that may become vectors */
+    uint32_t nins;
+    uint32_t depth; /* deepest nesting */
+    uint32_t nargs;
+    struct hd_karg arg[HEDDLE_MAX_ARGS];
+    uint8_t *type;   /* [nreg] */
+    uint16_t *vslot; /* [nreg] place of its vector */
+    struct hd_ins *ins;
+};
+
+struct hd_bufdef {
+    char name[32];
+    uint8_t type;  /* enum heddle_type */
+    uint8_t shift; /* log2 of bytes */
+    uint8_t contents;
+    uint64_t count;
+    hd_va va;
+    heddle_data *data; /* or NULL: zeros */
+};
+
+struct heddle_program {
+    char name[64];
+    uint32_t refs;
+    bool frozen;
+    uint64_t align;
+    uint64_t next_va;
+    uint64_t hash;
+    uint32_t nbuf, nkernel, nlaunch, launch_room;
+    struct hd_bufdef *buf;
+    struct hd_kernel *kernel;
+    struct heddle_launch *launch;
+    heddle_host_fn *host;
+    void *host_ud;
+    void (*host_free)(void *ud);
+    void *xxh; /* running hash */
+    struct hd_err err;
+};
+
+/* Register type of a buffer's values. */
+static inline enum hd_rtype hd_program_rtype(uint8_t type)
+{
+    return type == HEDDLE_F32   ? HD_R_F32
+           : type == HEDDLE_F64 ? HD_R_F64
+                                : HD_R_INT;
+}
+
+/* Decodes and verifies serialised bytecode into *k.  HEDDLE_EPROGRAM names
+ * the instruction that is wrong. */
+int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
+                     const struct hd_bufdef *buf, uint32_t nbuf,
+                     struct hd_err *err);
+void hd_verify_free(struct hd_kernel *k);
+
+/* "ADD" and so on; "?" beyond. */
+const char *hd_opcode_name(uint8_t op);
+
+struct hd_source *hd_program_source(struct heddle_program *p);
+
+#endif

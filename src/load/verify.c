@@ -1,0 +1,614 @@
+/*
+ * verify.c - reads serialised bytecode and refuses whatever could go wrong.
+ *
+ * After this the lane engine (gpu/kernel-vm.c) trusts a kernel: operands are
+ * registers of the right type, every register is written before it is read in
+ * the same or an enclosing construct, constructs nest, buffers and arguments
+ * exist.  What remains to be checked while running is what depends on data:
+ * indices against the size of their buffer, and loops without end.
+ *
+ * It also finds which registers can ever need one value for each lane: only
+ * these get memory for vectors.  A register's class is the largest that any
+ * of its writers can produce, by iteration to a fixed point; the engine never
+ * produces a larger one (hd_assert there).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+static const char *const op_name[HD_I_COUNT] = {
+#define HD_INS(name, d, a, b, c) #name,
+#include "opcode.def"
+#undef HD_INS
+};
+
+enum { _ = '_', i = 'i', b = 'b', f = 'f', v = 'v', x = 'x' };
+enum { I = 'I', F = 'F', V = 'V' };
+
+static const uint8_t op_form[HD_I_COUNT][4] = {
+#define HD_INS(name, d, a, b, c) {d, a, b, c},
+#include "opcode.def"
+#undef HD_INS
+};
+
+const char *hd_opcode_name(uint8_t op)
+{
+    return op < HD_I_COUNT ? op_name[op] : "?";
+}
+
+struct reader {
+    const uint8_t *p, *end;
+    bool over;
+};
+
+static uint64_t take(struct reader *r, unsigned bytes)
+{
+    uint64_t n = 0;
+
+    if ((size_t)(r->end - r->p) < bytes) {
+        r->over = true;
+        return 0;
+    }
+    for (unsigned at = 0; at < bytes; at++)
+        n |= (uint64_t)r->p[at] << 8 * at;
+    r->p += bytes;
+    return n;
+}
+
+static void take_name(struct reader *r, char *out, size_t bytes)
+{
+    memset(out, 0, bytes + 1);
+    if ((size_t)(r->end - r->p) < bytes) {
+        r->over = true;
+        return;
+    }
+    memcpy(out, r->p, bytes);
+    r->p += bytes;
+    for (char *c = out; *c != 0; c++)
+        if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
+            *c = '?';
+}
+
+static void read_ins(struct reader *r, struct hd_ins *n)
+{
+    n->op = (uint8_t)take(r, 1);
+    n->aux = (uint8_t)take(r, 1);
+    n->d = (uint16_t)take(r, 2);
+    n->a = (uint16_t)take(r, 2);
+    n->b = (uint16_t)take(r, 2);
+    n->c = (uint16_t)take(r, 2);
+    n->buf = (uint16_t)take(r, 2);
+    n->wait = (uint32_t)take(r, 4);
+    n->imm = (int64_t)take(r, 8);
+    n->k.base = n->imm;
+}
+
+/* ---- header ----------------------------------------------------------- */
+
+static int read_args(struct reader *r, struct hd_kernel *k, struct hd_err *err)
+{
+    for (uint32_t n = 0; n < k->nargs; n++) {
+        char name[32];
+
+        k->arg[n].type = (uint8_t)take(r, 1);
+        take_name(r, name, 31);
+        memcpy(k->arg[n].name, name, sizeof(name));
+        k->arg[n].def.i = (int64_t)take(r, 8);
+        if (k->arg[n].type >= HD_R_BOOL)
+            return hd_err_set(err, HEDDLE_EPROGRAM,
+                              "kernel %s: argument %s must be int, f32 or f64",
+                              k->name, k->arg[n].name);
+    }
+    return 0;
+}
+
+static int read_header(struct reader *r, struct hd_kernel *k,
+                       struct hd_err *err)
+{
+    uint64_t threads = 1;
+    char name[61];
+
+    if (take(r, 4) != 0x314b4448)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "bytecode does not begin with HDK1");
+    take_name(r, name, 60);
+    memcpy(k->name, name, sizeof(name));
+    for (int n = 0; n < 3; n++)
+        k->grid[n] = (uint32_t)take(r, 4);
+    for (int n = 0; n < 3; n++) {
+        k->block[n] = (uint32_t)take(r, 4);
+        threads = k->block[n] > HD_MAX_THREADS ? 0 : threads * k->block[n];
+    }
+    k->regs = (uint32_t)take(r, 4);
+    k->shared_bytes = (uint32_t)take(r, 4);
+    k->nreg = (uint32_t)take(r, 2);
+    k->nargs = (uint32_t)take(r, 2);
+    k->nins = (uint32_t)take(r, 4);
+    if (r->over)
+        return hd_err_set(err, HEDDLE_EPROGRAM, "bytecode ends in its header");
+    if (threads == 0 || threads > HD_MAX_THREADS)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "kernel %s: a block of %u x %u x %u threads; "
+                          "expected 1 to %d",
+                          k->name, k->block[0], k->block[1], k->block[2],
+                          HD_MAX_THREADS);
+    k->threads = (uint32_t)threads;
+    if (k->nreg > HD_MAX_REGS || k->nargs > HEDDLE_MAX_ARGS || k->nins == 0 ||
+        k->nins > HD_MAX_INS)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "kernel %s: %u registers, %u arguments, %u "
+                          "instructions; expected at most %d, %d, 1 to %d",
+                          k->name, k->nreg, k->nargs, k->nins, HD_MAX_REGS,
+                          HEDDLE_MAX_ARGS, HD_MAX_INS);
+    if ((size_t)(r->end - r->p) !=
+        k->nreg + (size_t)k->nargs * 40 + (size_t)k->nins * HD_INS_BYTES)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "kernel %s: the length of the bytecode does not "
+                          "fit its header",
+                          k->name);
+    return 0;
+}
+
+/* ---- one instruction -------------------------------------------------- */
+
+struct scope {
+    uint32_t at;      /* instruction that opened it */
+    uint8_t op;       /* and its opcode; HD_I_ELSE after the else */
+    bool tested;      /* WHILE: TEST seen */
+    uint64_t known[HD_MAX_REGS / 64]; /* registers written when it began */
+};
+
+struct verifier {
+    struct hd_kernel *k;
+    const struct hd_bufdef *buf;
+    uint32_t nbuf, at, depth;
+    uint64_t known[HD_MAX_REGS / 64];
+    uint8_t *var; /* [nreg] depth of declaration + 1; 0: no variable */
+    struct scope *scope;
+    struct hd_err *err;
+};
+
+static int wrong(struct verifier *z, const char *what)
+{
+    const struct hd_ins *n = &z->k->ins[z->at];
+
+    return hd_err_set(z->err, HEDDLE_EPROGRAM,
+                      "kernel %s, instruction %u (%s): %s", z->k->name, z->at,
+                      hd_opcode_name(n->op), what);
+}
+
+static bool known(const struct verifier *z, uint16_t reg)
+{
+    return z->known[reg >> 6] >> (reg & 63) & 1;
+}
+
+static void write_reg(struct verifier *z, uint16_t reg)
+{
+    z->known[reg >> 6] |= UINT64_C(1) << (reg & 63);
+    z->var[reg] = 0;
+}
+
+/* Checks the type of one register field and that it has been written. */
+static int check_field(struct verifier *z, uint8_t form, uint16_t reg,
+                       bool read, int *same)
+{
+    uint8_t t;
+
+    if (form == '_')
+        return 0;
+    if (reg == HD_NO_REG) {
+        if (form >= 'A' && form <= 'Z')
+            return 0;
+        return wrong(z, "a register is missing");
+    }
+    if (reg >= z->k->nreg)
+        return wrong(z, "no such register");
+    t = z->k->type[reg];
+    switch (form | 0x20) {
+    case 'i':
+        if (t != HD_R_INT)
+            return wrong(z, "expected an int register");
+        break;
+    case 'b':
+        if (t != HD_R_BOOL)
+            return wrong(z, "expected a bool register");
+        break;
+    case 'f':
+    case 'x':
+        if (t != HD_R_F32 && t != HD_R_F64)
+            return wrong(z, "expected a register of f32 or f64");
+        /* fall through */
+    default:
+        if ((form | 0x20) != 'x' && *same >= 0 && *same != t)
+            return wrong(z, "registers of different types");
+        if ((form | 0x20) != 'x')
+            *same = t;
+    }
+    if (read && !known(z, reg))
+        return wrong(z, "reads a register that nothing has written here");
+    return 0;
+}
+
+static int check_fields(struct verifier *z, struct hd_ins *n)
+{
+    const uint8_t *form = op_form[n->op];
+    bool reads_d = n->op == HD_I_SET || n->op == HD_I_STORE;
+    int same = -1, e = 0;
+
+    e |= check_field(z, form[0], n->d, reads_d, &same);
+    e |= check_field(z, form[1], n->a, true, &same);
+    e |= check_field(z, form[2], n->b, true, &same);
+    e |= check_field(z, form[3], n->c, true, &same);
+    if (e != 0)
+        return z->err->code;
+    if (form[0] != '_' && form[0] != 'b' && n->d != HD_NO_REG)
+        n->rtype = z->k->type[n->d];
+    else if (form[1] != '_' && n->a != HD_NO_REG)
+        n->rtype = z->k->type[n->a];
+    return 0;
+}
+
+static int check_memory(struct verifier *z, struct hd_ins *n)
+{
+    enum hd_rtype want;
+    int same = -1;
+
+    if (n->buf >= z->nbuf)
+        return wrong(z, "no such buffer");
+    n->shift = z->buf[n->buf].shift;
+    want = hd_program_rtype(z->buf[n->buf].type);
+    if (n->d != HD_NO_REG && z->k->type[n->d] != want)
+        return wrong(z, "the register has not the type of the buffer");
+    if (n->op != HD_I_ATOM) {
+        if (check_field(z, 'I', n->b, true, &same) != 0)
+            return z->err->code;
+        if (n->c != 1 && n->c != 2 && n->c != 4)
+            return wrong(z, "1, 2 or 4 elements a lane");
+        if (((uint32_t)n->c << n->shift) > 16)
+            return wrong(z, "more than 16 bytes a lane");
+        return 0;
+    }
+    n->c = 1;
+    n->kind = (uint8_t)(n->imm >> 32 & 15);
+    n->cmp = (uint16_t)((uint64_t)n->imm >> 48);
+    n->imm = (int32_t)(uint32_t)n->imm;
+    if (n->kind >= HD_AT_COUNT)
+        return wrong(z, "no such atomic operation");
+    if (n->b == HD_NO_REG || z->k->type[n->b] != want)
+        return wrong(z, "the value has not the type of the buffer");
+    if (want != HD_R_INT && n->kind != HD_AT_ADD && n->kind != HD_AT_MIN &&
+        n->kind != HD_AT_MAX && n->kind != HD_AT_EXCH)
+        return wrong(z, "not an operation on f32 and f64");
+    if (n->kind == HD_AT_CAS &&
+        (n->cmp >= z->k->nreg || z->k->type[n->cmp] != want ||
+         !known(z, n->cmp)))
+        return wrong(z, "the compared value is not there");
+    return 0;
+}
+
+/* ---- constructs ------------------------------------------------------- */
+
+/* Forgets what was written since the scope began. */
+static void leave(struct verifier *z, const struct scope *s)
+{
+    memcpy(z->known, s->known, sizeof(s->known));
+    for (uint32_t n = 0; n < z->k->nreg; n++)
+        if (z->var[n] > z->depth + 1)
+            z->var[n] = 0;
+}
+
+static int open_scope(struct verifier *z, uint8_t op)
+{
+    struct scope *s;
+
+    if (z->depth == HD_MAX_DEPTH)
+        return wrong(z, "constructs nest too deeply");
+    s = &z->scope[z->depth++];
+    s->at = z->at;
+    s->op = op;
+    s->tested = false;
+    memcpy(s->known, z->known, sizeof(s->known));
+    if (z->depth > z->k->depth)
+        z->k->depth = z->depth;
+    return 0;
+}
+
+static int close_scope(struct verifier *z, struct hd_ins *n)
+{
+    uint8_t open = n->op == HD_I_ENDLOOP  ? HD_I_LOOP
+                   : n->op == HD_I_ENDIF ? HD_I_IF
+                                         : HD_I_WHILE;
+    struct hd_ins *ins = z->k->ins;
+    struct scope *s;
+
+    if (z->depth == 0)
+        return wrong(z, "nothing is open");
+    s = &z->scope[--z->depth];
+    if (s->op != open && !(s->op == HD_I_ELSE && open == HD_I_IF))
+        return wrong(z, "ends a construct of another kind");
+    if (open == HD_I_WHILE && !s->tested)
+        return wrong(z, "a while without TEST");
+    n->end = s->at;
+    if (s->op == HD_I_ELSE)
+        ins[ins[s->at].other].end = z->at;
+    else
+        ins[s->at].other = z->at;
+    ins[s->at].end = z->at;
+    leave(z, s);
+    return 0;
+}
+
+static int check_else(struct verifier *z)
+{
+    struct scope *s = z->depth > 0 ? &z->scope[z->depth - 1] : NULL;
+
+    if (s == NULL || s->op != HD_I_IF)
+        return wrong(z, "ELSE without IF");
+    s->op = HD_I_ELSE;
+    z->k->ins[s->at].other = z->at;
+    z->depth--;
+    leave(z, s);
+    z->depth++;
+    return 0;
+}
+
+/* A number in the place of an f32 register is one. */
+static void round_number(struct hd_ins *n)
+{
+    double d;
+
+    if (n->rtype != HD_R_F32 || n->b != HD_NO_REG ||
+        (n->op != HD_I_LI && op_form[n->op][2] != 'F'))
+        return;
+    memcpy(&d, &n->imm, 8);
+    d = (double)(float)d;
+    memcpy(&n->imm, &d, 8);
+    n->k.base = n->imm;
+}
+
+static int check_ins(struct verifier *z, struct hd_ins *n)
+{
+    struct scope *top = z->depth > 0 ? &z->scope[z->depth - 1] : NULL;
+
+    switch (n->op) {
+    case HD_I_SPEC:
+        if ((uint64_t)n->imm >= HD_S_COUNT)
+            return wrong(z, "no such special register");
+        break;
+    case HD_I_ARG:
+        if ((uint64_t)n->imm >= z->k->nargs ||
+            z->k->arg[n->imm].type != n->rtype)
+            return wrong(z, "no such argument of this type");
+        break;
+    case HD_I_SET:
+        if (z->var[n->d] == 0)
+            return wrong(z, "sets what is not a variable");
+        n->depth = (uint8_t)(z->var[n->d] - 1);
+        return 0;
+    case HD_I_LOOP:
+        if (n->aux > 1)
+            return wrong(z, "no such direction");
+        if (n->c == HD_NO_REG && (n->aux ? n->imm >= 0 : n->imm <= 0))
+            return wrong(z, "the step goes the wrong way");
+        if (n->d == n->b || n->d == n->c)
+            return wrong(z, "the counter is its own bound or step");
+        if (open_scope(z, n->op) != 0)
+            return z->err->code;
+        write_reg(z, n->d);
+        return 0;
+    case HD_I_IF:
+    case HD_I_WHILE:
+        return open_scope(z, n->op);
+    case HD_I_ELSE:
+        return check_else(z);
+    case HD_I_ENDIF:
+    case HD_I_ENDLOOP:
+    case HD_I_ENDWHILE:
+        return close_scope(z, n);
+    case HD_I_TEST:
+        if (top == NULL || top->op != HD_I_WHILE || top->tested)
+            return wrong(z, "TEST belongs once into a while");
+        top->tested = true;
+        n->end = top->at;
+        return 0;
+    case HD_I_ALU:
+    case HD_I_SHARED:
+        if (n->imm < 0 || n->imm > 1 << 30)
+            return wrong(z, "a count from 0 to 2^30");
+        return 0;
+    case HD_I_LOAD:
+    case HD_I_STORE:
+    case HD_I_ATOM:
+        if (check_memory(z, n) != 0)
+            return z->err->code;
+        if (n->op == HD_I_STORE || n->d == HD_NO_REG)
+            return 0;
+        break;
+    case HD_I_EXIT:
+        if (z->at + 1 != z->k->nins || z->depth != 0)
+            return wrong(z, "only at the very end");
+        return 0;
+    }
+    if (op_form[n->op][0] != '_')
+        write_reg(z, n->d);
+    if (n->op == HD_I_VAR)
+        z->var[n->d] = (uint8_t)(z->depth + 1);
+    return 0;
+}
+
+static int check_all(struct verifier *z)
+{
+    struct hd_kernel *k = z->k;
+
+    for (z->at = 0; z->at < k->nins; z->at++) {
+        struct hd_ins *n = &k->ins[z->at];
+
+        if (n->op >= HD_I_COUNT)
+            return wrong(z, "no such instruction");
+        if (check_fields(z, n) != 0)
+            return z->err->code;
+        round_number(n);
+        if (check_ins(z, n) != 0)
+            return z->err->code;
+    }
+    z->at = k->nins - 1;
+    if (k->ins[z->at].op != HD_I_EXIT)
+        return wrong(z, "the last instruction must be EXIT");
+    for (uint32_t n = 0; n < k->nins; n++) /* TEST: the end of its WHILE */
+        if (k->ins[n].op == HD_I_TEST)
+            k->ins[n].end = k->ins[k->ins[n].end].end;
+    return 0;
+}
+
+/* ---- which registers can be vectors ----------------------------------- */
+
+static uint8_t class_special(const struct hd_kernel *k, int64_t which)
+{
+    bool flat = k->block[1] == 1 && k->block[2] == 1;
+    bool rows = k->block[0] % HD_MAX_LANES == 0;
+
+    switch (which) {
+    case HD_S_TID:
+    case HD_S_GID:
+    case HD_S_LANE:
+        return HD_AFFINE;
+    case HD_S_TX:
+        return flat || rows ? HD_AFFINE : HD_VECTOR;
+    case HD_S_TY:
+    case HD_S_TZ:
+        return flat || rows ? HD_UNIFORM : HD_VECTOR;
+    }
+    return HD_UNIFORM;
+}
+
+static uint8_t class_of(const struct hd_kernel *k, const struct hd_bufdef *buf,
+                        const uint8_t *cls, const struct hd_ins *n)
+{
+    uint8_t ca = n->a < k->nreg ? cls[n->a] : HD_UNIFORM;
+    uint8_t cb = n->b < k->nreg ? cls[n->b] : HD_UNIFORM;
+    uint8_t top = ca > cb ? ca : cb;
+
+    switch (n->op) {
+    case HD_I_LI:
+    case HD_I_ARG:
+        return HD_UNIFORM;
+    case HD_I_SPEC:
+        return class_special(k, n->imm);
+    case HD_I_MOV:
+    case HD_I_VAR:
+    case HD_I_NEG:
+    case HD_I_NOT:
+        return ca;
+    case HD_I_ADD:
+    case HD_I_SUB:
+        return top;
+    case HD_I_MUL:
+        return ca == HD_AFFINE && cb == HD_AFFINE ? HD_VECTOR : top;
+    case HD_I_SHL:
+        return cb == HD_UNIFORM ? ca : HD_VECTOR;
+    case HD_I_LOOP: /* d = a, then d += c; b only bounds it */
+        cb = n->c < k->nreg ? cls[n->c] : HD_UNIFORM;
+        return ca > cb ? ca : cb;
+    case HD_I_LOAD:
+    case HD_I_ATOM:
+        return buf[n->buf].contents ? HD_VECTOR : HD_UNIFORM;
+    case HD_I_SET:
+    case HD_I_SEL:
+    case HD_I_BTOI:
+        return HD_VECTOR;
+    }
+    return top == HD_UNIFORM ? HD_UNIFORM : HD_VECTOR;
+}
+
+static void classify(struct hd_kernel *k, const struct hd_bufdef *buf,
+                     uint8_t *cls)
+{
+    bool more = true;
+
+    memset(cls, HD_UNIFORM, k->nreg);
+    while (more) { /* classes only grow: at most 2 * nreg rounds */
+        more = false;
+        for (uint32_t at = 0; at < k->nins; at++) {
+            const struct hd_ins *n = &k->ins[at];
+            uint8_t form = op_form[n->op][0], c;
+
+            if (form == '_' || n->d == HD_NO_REG || n->op == HD_I_STORE ||
+                k->type[n->d] == HD_R_BOOL)
+                continue;
+            c = class_of(k, buf, cls, n);
+            if (c > cls[n->d]) {
+                cls[n->d] = c;
+                more = true;
+            }
+        }
+    }
+    for (uint32_t reg = 0; reg < k->nreg; reg++)
+        k->vslot[reg] =
+            (uint16_t)(cls[reg] == HD_VECTOR ? k->nvec++ : HD_NO_REG);
+}
+
+/* ---- the whole -------------------------------------------------------- */
+
+static int verify(struct hd_kernel *k, struct reader *r,
+                  const struct hd_bufdef *buf, uint32_t nbuf,
+                  struct verifier *z)
+{
+    for (uint32_t n = 0; n < k->nreg; n++) {
+        k->type[n] = (uint8_t)take(r, 1);
+        if (k->type[n] >= HD_R_TYPES)
+            return hd_err_set(z->err, HEDDLE_EPROGRAM,
+                              "kernel %s: register %u has no known type",
+                              k->name, n);
+    }
+    if (read_args(r, k, z->err) != 0)
+        return z->err->code;
+    for (uint32_t n = 0; n < k->nins; n++)
+        read_ins(r, &k->ins[n]);
+    z->buf = buf;
+    z->nbuf = nbuf;
+    if (check_all(z) != 0)
+        return z->err->code;
+    classify(k, buf, z->var);
+    return 0;
+}
+
+int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
+                     const struct hd_bufdef *buf, uint32_t nbuf,
+                     struct hd_err *err)
+{
+    struct reader r = {code, (const uint8_t *)code + bytes, false};
+    struct verifier z = {.k = k, .err = err};
+    int e;
+
+    memset(k, 0, sizeof(*k));
+    if (read_header(&r, k, err) != 0)
+        return err->code;
+    k->type = calloc(k->nreg + 1, 1);
+    k->vslot = calloc(k->nreg + 1, sizeof(*k->vslot));
+    k->ins = calloc(k->nins, sizeof(*k->ins));
+    z.var = calloc(k->nreg + 1, 1);
+    z.scope = calloc(HD_MAX_DEPTH, sizeof(*z.scope));
+    if (k->type == NULL || k->vslot == NULL || k->ins == NULL ||
+        z.var == NULL || z.scope == NULL)
+        e = hd_err_set(err, HEDDLE_ENOMEM, "no memory for kernel %s", k->name);
+    else
+        e = verify(k, &r, buf, nbuf, &z);
+    free(z.var);
+    free(z.scope);
+    if (e != 0)
+        hd_verify_free(k);
+    return e;
+}
+
+void hd_verify_free(struct hd_kernel *k)
+{
+    free(k->type);
+    free(k->vslot);
+    free(k->ins);
+    k->type = NULL;
+    k->vslot = NULL;
+    k->ins = NULL;
+}
