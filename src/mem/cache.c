@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "../base/bits.h"
+#include "../base/rng.h"
 
 /* ---- settings --------------------------------------------------------- */
 
@@ -110,6 +111,8 @@ uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line)
 {
     const struct hd_cache_spread *s = &c->spread;
 
+    if (s->granule == 0)
+        return (uint32_t)(hd_mix64(line) % c->tags.sets);
     if (HD_LIKELY(c->masked)) {
         unsigned g = hd_log2(s->granule), ch = hd_log2(s->channels);
         uint64_t i = (line >> (g + ch)) << g | (line & (s->granule - 1));
@@ -148,7 +151,8 @@ static void change(struct hd_cache *c, uint32_t entry, uint32_t kind)
 {
     if (c->cfg.write == HD_WRITE_BACK)
         c->dirty[entry] = 1;
-    else if (c->cfg.write == HD_WRITE_EVICT || kind == HD_REQ_ATOMIC)
+    else if (c->cfg.write == HD_WRITE_EVICT ||
+             (kind == HD_REQ_ATOMIC && c->level == 1))
         hd_assoc_drop(&c->tags, entry);
 }
 
@@ -208,6 +212,8 @@ bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
     int64_t how;
     bool back;
 
+    *victim = HD_KEY_NONE;
+    *victim_app = who.app;
     e = hd_assoc_find(&c->tags, set, line);
     if (e != HD_NONE) {
         c->dirty[e] |= dirty;
@@ -215,8 +221,7 @@ bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
     }
     how = ask_insert(c, line, kind, level, who);
     if (how == SKIP) {
-        *victim = line;
-        *victim_app = who.app;
+        *victim = dirty ? line : HD_KEY_NONE;
         return dirty;
     }
     e = how == LAST ? hd_assoc_place_last(&c->tags, set, line, who, &gone)

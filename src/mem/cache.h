@@ -37,7 +37,8 @@ struct hd_cache_cfg {
  * How lines fall to the copies of a banked cache: the channel changes every
  * `granule` lines, each channel has `banks` copies.  What is left of a line
  * number after taking both out is its index in its copy, and that modulo the
- * sets is its set.  All 1 for an L1.
+ * sets is its set.  All 1 for an L1.  Granule 0: no such rule; lines are
+ * hashed to sets.
  */
 struct hd_cache_spread {
     uint64_t granule, channels, banks;
@@ -70,7 +71,8 @@ uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line);
 
 /* Looks up a line (pa >> log2 line) and touches it.  Writes follow the write
  * policy: HD_WRITE_BACK dirties on a hit, HD_WRITE_EVICT drops the line.  An
- * atomic dirties a line of a write-back cache and drops it from another. */
+ * atomic is done at the L2: it dirties a line there and drops it from an L1
+ * that is not write-back. */
 bool hd_cache_lookup(struct hd_cache *c, uint64_t line, uint32_t kind,
                      struct hd_who who);
 
@@ -80,7 +82,8 @@ bool hd_cache_peek(const struct hd_cache *c, uint64_t line);
 /* Fills a line that has arrived (asks cache_insert; it may decline).  A line
  * that is present already stays, and becomes dirty if `dirty`.  Returns true
  * when a dirty line must be written back (the evicted one, or the newcomer
- * that was declined): its line number and owner. */
+ * that was declined): its line number and owner.  Otherwise *victim is a clean
+ * line that left, or HD_KEY_NONE. */
 bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
                    uint32_t level, bool dirty, struct hd_who who,
                    uint64_t *victim, uint32_t *victim_app);

@@ -35,16 +35,34 @@ struct hd_l2_wiring {
     struct hd_dram *dram;      /* NULL: `below` is used instead (tests) */
     struct hd_below below;
     struct hd_client *clients; /* [req.client] */
+    uint32_t dram_client;      /* req.client of what the slices send to DRAM */
+    /* With `below` only: channels (0: one), bytes of one before the next, and
+     * the two halves of back-pressure, as in dram.h; room NULL: never full. */
+    uint32_t channels, interleave;
+    bool (*room)(void *self, uint32_t channel);
+    void (*wait)(void *self, uint32_t channel, uint32_t who, uint32_t what,
+                 uint32_t a);
 };
 
 struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w);
 void hd_l2_close(struct hd_l2 *l2);
+
+/* Who takes the answers of the DRAM: its clients[dram_client].  The slices
+ * hold up to slices * (mshrs + 2 * queue + mshrs) requests of their own, and
+ * one for each bypassed one. */
+struct hd_client hd_l2_client(struct hd_l2 *l2);
+
+/* The slice that holds a line. */
+uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa);
 
 /* Where cores and walkers send their requests. */
 struct hd_below hd_l2_below(struct hd_l2 *l2);
 
 /* Ticks for an answer to travel back over the interconnect. */
 hd_time hd_l2_back(const struct hd_l2 *l2);
+
+extern const struct hd_stat_desc hd_l2_stats[];
+extern const uint32_t hd_l2_stat_count;
 
 extern const struct hd_setting hd_xbar_settings[];
 extern const uint32_t hd_xbar_setting_count;

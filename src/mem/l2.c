@@ -1,0 +1,436 @@
+/*
+ * l2.c - the crossbar and the L2 slices: building, addresses, looking inside.
+ *
+ * Every slice belongs to one DRAM channel and holds lines of that channel
+ * alone, as in the partitions of a GPU: a miss never crosses the chip.  Among
+ * the slices of a channel the lowest bits of the line's index in the channel
+ * decide, so neighbouring lines lie in different slices.  How the channel
+ * depends on the address is found by asking the DRAM once for a range of
+ * addresses: a channel that repeats every `channels` pieces of equal length
+ * gives the index in closed form; under any other map (a hash, channel bits
+ * high up) slice and set are hashed from the line number.
+ *
+ * The crossbar is a latency each way and a port at each end: the requester's
+ * reservation is its own business, a slice's input and output are reserved
+ * here (l2slice.c).  Contention inside the switch is left out: with one flit
+ * a cycle and port, the ports at the ends bind first.  The input buffer of a
+ * slice is unbounded; what the cores may have in flight bounds it.
+ *
+ * A request is posted to its slice under the rank of its client, so the order
+ * in which clients call does not decide between arrivals of one instant.
+ *
+ * Invariants (check): every request that arrived was answered, has ended, or
+ * is in exactly one list; the MSHRs and the tags hold no line twice; stage
+ * times of all finished requests and of those inside sum to the total.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "l2.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "../base/bits.h"
+#include "../base/rng.h"
+#include "l2slice.h"
+
+/* ---- settings and counters -------------------------------------------- */
+
+#define AT(field) offsetof(struct hd_xbar_cfg, field)
+
+const struct hd_setting hd_xbar_settings[] = {
+    {"latency", HD_T_U32, AT(latency), "L2 cycles", "8", 0, 10000, NULL,
+     "from a core or walker to an L2 slice, one way", "guess"},
+    {"bytes", HD_T_U32, AT(bytes), "bytes", "32", 1, 1024, NULL,
+     "bytes that a port takes in one L2 cycle, each way", "guess"},
+};
+const uint32_t hd_xbar_setting_count = HD_LEN(hd_xbar_settings);
+
+#define CLASS(name, what)                                                      \
+    {name "_lookups", "look-ups", "look-ups of " what, HD_STAT_COUNT},         \
+        {name "_hits", "look-ups", what " found in the slice", HD_STAT_COUNT}, \
+        {name "_misses", "look-ups", what " not found, and read from DRAM",    \
+         HD_STAT_COUNT},                                                       \
+    {                                                                          \
+        name "_merged", "look-ups", what " of a line that was in flight",      \
+            HD_STAT_COUNT                                                      \
+    }
+
+const struct hd_stat_desc hd_l2_stats[] = {
+    CLASS("read", "data reads"),
+    CLASS("write", "writes"),
+    CLASS("atomic", "atomics"),
+    CLASS("walk1", "page walk reads of level 1, the root,"),
+    CLASS("walk2", "page walk reads of level 2"),
+    CLASS("walk3", "page walk reads of level 3"),
+    CLASS("walk4", "page walk reads of level 4, the leaf,"),
+    {"bypass_data", "requests", "data requests that skipped the cache",
+     HD_STAT_COUNT},
+    {"bypass_walks", "requests", "page walk reads that skipped the cache",
+     HD_STAT_COUNT},
+    {"fills", "lines", "lines offered to the tags, from DRAM or by a write",
+     HD_STAT_COUNT},
+    {"evictions", "lines", "lines replaced, counted to who replaced them",
+     HD_STAT_COUNT},
+    {"write_backs", "lines", "dirty lines sent to DRAM, counted to their owner",
+     HD_STAT_COUNT},
+    {"dram_reads", "requests", "reads sent to DRAM", HD_STAT_COUNT},
+    {"dram_writes", "requests", "writes sent to DRAM", HD_STAT_COUNT},
+    {"blocked_mshrs", "L2 cycles", "input blocked: no MSHR free",
+     HD_STAT_COUNT},
+    {"blocked_merges", "L2 cycles",
+     "input blocked: too many wait for the same line", HD_STAT_COUNT},
+    {"blocked_queue", "L2 cycles", "input blocked: miss queue full",
+     HD_STAT_COUNT},
+    {"input_wait", "L2 cycles",
+     "sum over requests of the time between input port and look-up",
+     HD_STAT_COUNT},
+    {"input_busy", "L2 cycles", "input port taken", HD_STAT_COUNT},
+    {"output_busy", "L2 cycles", "output port taken", HD_STAT_COUNT},
+    {"peak_input", "requests", "most requests that waited at the input",
+     HD_STAT_PEAK},
+    {"peak_mshrs", "lines", "most lines in flight", HD_STAT_PEAK},
+};
+const uint32_t hd_l2_stat_count = HD_LEN(hd_l2_stats);
+_Static_assert(HD_LEN(hd_l2_stats) == HD_L2_COUNTERS, "one row a counter");
+
+/* ---- addresses -------------------------------------------------------- */
+
+static uint32_t channel_of(const struct hd_l2 *l2, uint64_t line)
+{
+    hd_pa pa = {line << l2->line_shift};
+
+    if (l2->w.dram != NULL)
+        return hd_dram_channel(l2->w.dram, pa);
+    return (uint32_t)(pa.v / l2->w.interleave % l2->channels);
+}
+
+static uint32_t slice_of(const struct hd_l2 *l2, uint64_t line)
+{
+    const struct hd_cache_spread *s = &l2->spread;
+    uint64_t index, channel;
+
+    if (HD_LIKELY(l2->masked)) {
+        unsigned g = hd_log2(s->granule), c = hd_log2(s->channels);
+        channel = (line >> g) & (s->channels - 1);
+        index = (line >> (g + c)) << g | (line & (s->granule - 1));
+        return (uint32_t)(channel * s->banks | (index & (s->banks - 1)));
+    }
+    if (s->granule == 0)
+        return (uint32_t)(channel_of(l2, line) * s->banks +
+                          (hd_mix64(line) >> 32) % s->banks);
+    channel = line / s->granule % s->channels;
+    index = line / (s->granule * s->channels) * s->granule + line % s->granule;
+    return (uint32_t)(channel * s->banks + index % s->banks);
+}
+
+uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
+{
+    return slice_of(l2, pa.v >> l2->line_shift);
+}
+
+/* Finds how the channel depends on the line. */
+static void find_spread(struct hd_l2 *l2)
+{
+    enum { FAR = 1 << 16, SAMPLES = 4096 };
+    struct hd_cache_spread *s = &l2->spread;
+    uint64_t g = 1;
+
+    *s = (struct hd_cache_spread){1, l2->channels, l2->slices / l2->channels};
+    if (l2->channels > 1)
+        while (g < FAR && channel_of(l2, g) == channel_of(l2, 0))
+            g++;
+    s->granule = g < FAR ? g : 0;
+    for (uint64_t i = 0; s->granule != 0 && i < 2 * SAMPLES; i++) {
+        uint64_t line = i < SAMPLES ? i : hd_mix64(i) >> 37;
+        if (channel_of(l2, line) != line / g % l2->channels)
+            s->granule = 0;
+    }
+    l2->masked = s->granule != 0 && hd_is_pow2(s->granule) &&
+                 hd_is_pow2(s->channels) && hd_is_pow2(s->banks);
+}
+
+/* ---- taking requests -------------------------------------------------- */
+
+enum { CLIENT_RANKS = HD_MAX_COMPONENTS / 2 };
+
+static void take(void *self, hd_time now, uint32_t r)
+{
+    struct hd_l2 *l2 = self;
+    const struct hd_req *q = &l2->w.reqs->v[r];
+    uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift);
+    hd_time at = hd_edge(l2->env->clk, HD_CLK_L2, now) +
+                 l2->xbar.latency * l2->cycle;
+
+    hd_post(l2->env->ev, CLIENT_RANKS | q->client % CLIENT_RANKS,
+            l2->slice[i].component, at, HD_L2_ARRIVE, r, 0);
+}
+
+struct hd_below hd_l2_below(struct hd_l2 *l2)
+{
+    struct hd_below b = {take, l2};
+
+    return b;
+}
+
+struct hd_client hd_l2_client(struct hd_l2 *l2)
+{
+    struct hd_client c = {hd_l2slice_answer, l2};
+
+    return c;
+}
+
+hd_time hd_l2_back(const struct hd_l2 *l2)
+{
+    return l2->xbar.latency * l2->cycle;
+}
+
+/* ---- looking and checking --------------------------------------------- */
+
+static const char *const kinds[] = {"read", "write", "atomic", "walk"};
+static const char *const causes[] = {"", "an MSHR", "the merges of a line",
+                                     "the miss queue"};
+
+static void show_request(struct hd_l2 *l2, struct heddle_visitor *v,
+                         const char *where, uint32_t r)
+{
+    const struct hd_req *q = &l2->w.reqs->v[r];
+
+    v->row(v->ud, where);
+    v->text(v->ud, "kind", kinds[q->kind % HD_REQ_KINDS]);
+    v->number(v->ud, "address", q->pa.v);
+    v->number(v->ud, "app", q->app);
+    v->number(v->ud, "warp", q->warp);
+    v->number(v->ud, "level", q->level);
+    v->number(v->ud, "client", q->client);
+}
+
+static void look(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_l2 *l2 = self;
+    struct hd_l2_slice *sl = &l2->slice[i];
+    uint32_t r, k;
+
+    hd_cache_look(&sl->tags, v);
+    for (uint32_t m = 0; m < sl->mshr.room; m++) {
+        const struct hd_mshr_entry *x = &sl->mshr.v[m];
+        if (!x->live)
+            continue;
+        v->row(v->ud, "mshr");
+        v->number(v->ud, "line", x->key);
+        v->number(v->ud, "address", x->key << l2->line_shift);
+        v->number(v->ud, "requests", x->n);
+        v->number(v->ud, "dirty", x->flags & 1);
+    }
+    for (r = sl->s->in.first, k = 0; k < sl->s->in.n;
+         k++, r = l2->w.reqs->v[r].next)
+        show_request(l2, v, "input", r);
+    for (r = sl->s->down.first, k = 0; k < sl->s->down.n;
+         k++, r = l2->w.reqs->v[r].next)
+        show_request(l2, v, "miss queue", r);
+}
+
+static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_l2 *l2 = self;
+    const struct hd_l2_slice *sl = &l2->slice[i];
+    const struct hd_l2_state *s = sl->s;
+
+    if (s->in.n > 0) {
+        v->row(v->ud, "wait");
+        v->text(v->ud, "who", "l2cache input");
+        v->number(v->ud, "instance", i);
+        v->text(v->ud, "for", causes[s->cause]);
+        v->number(v->ud, "requests", s->in.n);
+    }
+    if (s->down.n > 0) {
+        v->row(v->ud, "wait");
+        v->text(v->ud, "who", "l2cache miss queue");
+        v->number(v->ud, "instance", i);
+        v->text(v->ud, "for", "room at dram channel");
+        v->number(v->ud, "channel", sl->channel);
+        v->number(v->ud, "requests", s->down.n);
+    }
+    if (hd_mshr_used(&sl->mshr) + s->passing > 0) {
+        v->row(v->ud, "wait");
+        v->text(v->ud, "who", "l2cache lines");
+        v->number(v->ud, "instance", i);
+        v->text(v->ud, "for", "data from dram channel");
+        v->number(v->ud, "channel", sl->channel);
+        v->number(v->ud, "requests", hd_mshr_used(&sl->mshr) + s->passing);
+    }
+}
+
+/* Requests that wait in MSHRs, and the ticks that they have had so far. */
+static uint64_t waiters(const struct hd_l2_slice *sl, hd_time *ticks,
+                        const char **wrong)
+{
+    uint64_t n = 0;
+
+    for (uint32_t m = 0; m < sl->mshr.room; m++) {
+        const struct hd_mshr_entry *x = &sl->mshr.v[m];
+        uint32_t k = 0;
+
+        if (!x->live)
+            continue;
+        if (hd_cache_peek(&sl->tags, x->key))
+            *wrong = "a line is present and in flight";
+        for (uint32_t r = x->first; r != HD_NONE && k <= x->n; k++) {
+            const struct hd_req *q = &sl->l2->w.reqs->v[r];
+            *ticks += q->queued - q->born;
+            if (q->pa.v >> sl->l2->line_shift != x->key)
+                *wrong = "a request waits for another line";
+            r = q->next;
+        }
+        if (k != x->n || k == 0)
+            *wrong = "an MSHR miscounts its requests";
+        n += k;
+    }
+    return n;
+}
+
+static void check(void *self, uint32_t i, struct hd_err *err)
+{
+    struct hd_l2 *l2 = self;
+    const struct hd_l2_slice *sl = &l2->slice[i];
+    const struct hd_l2_state *s = sl->s;
+    const char *wrong = NULL;
+    hd_time ticks = s->passed;
+    uint64_t inside = waiters(sl, &ticks, &wrong) + s->in.n + s->passing;
+    uint32_t r = s->in.first;
+
+    for (uint32_t k = 0; k < s->in.n; k++) {
+        const struct hd_req *q = &l2->w.reqs->v[r];
+        ticks += q->queued - q->born;
+        r = q->next;
+    }
+    if (!hd_mshr_sane(&sl->mshr))
+        wrong = "the lists of MSHRs are broken";
+    if (s->arrived != s->answered + s->ended + inside)
+        wrong = "a request was lost or answered twice";
+    if (s->travel + s->input + s->look + s->memory + s->output !=
+        s->total + ticks)
+        wrong = "stage times do not sum to the time of the requests";
+    if ((s->in.n > 0) != (s->cause != HD_L2_GO))
+        wrong = "the input waits for nothing";
+    if (wrong != NULL)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "l2cache slice %" PRIu32 ": %s (%" PRIu64 " arrived, %" PRIu64
+                   " answered, %" PRIu64 " ended, %" PRIu64 " inside)",
+                   i, wrong, s->arrived, s->answered, s->ended, inside);
+}
+
+/* ---- building --------------------------------------------------------- */
+
+static int open_slice(struct hd_l2 *l2, uint32_t i)
+{
+    struct hd_env *env = l2->env;
+    struct hd_l2_slice *sl = &l2->slice[i];
+    struct hd_cache_spread spread = l2->spread;
+    int rc;
+
+    sl->l2 = l2;
+    sl->i = i;
+    sl->channel = i / (uint32_t)l2->spread.banks;
+    sl->component = hd_events_component(env->ev, "l2cache", hd_l2slice_event, sl);
+    sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
+    if (sl->s == NULL ||
+        hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
+        return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+    rc = hd_cache_open(&sl->tags, env, &l2->cfg, "l2cache", i,
+                       l2->cfg.bytes / l2->slices);
+    if (rc != 0)
+        return rc;
+    hd_cache_spread(&sl->tags, spread);
+    sl->bypass = (struct hd_slot){hd_l2slice_steered, sl, 0};
+    if (env->slots != NULL)
+        hd_slots_offer(env->slots, HEDDLE_POINT_l2_bypass, "l2cache",
+                       &sl->bypass, hd_l2slice_steered, sl);
+    return 0;
+}
+
+static int settle(struct hd_l2 *l2)
+{
+    struct hd_env *env = l2->env;
+    const struct hd_l2_wiring *w = &l2->w;
+
+    if (!hd_is_pow2(l2->cfg.line))
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.line: %u is not a power of two", l2->cfg.line);
+    l2->line_shift = hd_log2(l2->cfg.line);
+    l2->slices = l2->cfg.slices;
+    l2->channels = w->dram != NULL       ? hd_dram_channels(w->dram)
+                   : w->channels != 0 ? w->channels
+                                      : 1;
+    if (l2->w.interleave == 0)
+        l2->w.interleave = l2->cfg.line;
+    if (l2->slices == 0 || l2->slices % l2->channels != 0)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.slices: %u is no multiple of dram.channels, "
+                          "%u",
+                          l2->slices, l2->channels);
+    l2->cycle = env->clk->ticks[HD_CLK_L2];
+    l2->latency = l2->cfg.latency * l2->cycle;
+    find_spread(l2);
+    return 0;
+}
+
+static int build(struct hd_l2 *l2)
+{
+    struct hd_env *env = l2->env;
+    int rc = settle(l2);
+
+    if (rc != 0)
+        return rc;
+    l2->slice = calloc(l2->slices, sizeof *l2->slice);
+    if (l2->slice == NULL)
+        return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+    l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
+                              hd_l2_stat_count, l2->slices);
+    l2->data = hd_stats_hist(env->stats, "l2cache", "data_latency",
+                             "core cycles",
+                             "data reads and atomics, from the sender to the "
+                             "instant at which the answer leaves the slice");
+    l2->walk = hd_stats_hist(env->stats, "l2cache", "walk_latency",
+                             "core cycles",
+                             "page walk reads, from the sender to the instant "
+                             "at which the answer leaves the slice");
+    if (l2->stat.v == NULL || l2->data == NULL || l2->walk == NULL)
+        return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+    for (uint32_t i = 0; i < l2->slices && rc == 0; i++)
+        rc = open_slice(l2, i);
+    return rc;
+}
+
+struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
+{
+    struct hd_l2 *l2 = calloc(1, sizeof *l2);
+
+    if (l2 == NULL) {
+        hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+        return NULL;
+    }
+    l2->env = env;
+    l2->w = *w;
+    l2->cfg = *w->cache;
+    l2->xbar = *w->xbar;
+    if (build(l2) != 0) {
+        hd_l2_close(l2);
+        return NULL;
+    }
+    hd_env_part(env, (struct hd_part){.name = "l2cache",
+                                      .instances = l2->slices,
+                                      .self = l2,
+                                      .look = look,
+                                      .stuck = stuck,
+                                      .check = check});
+    return l2;
+}
+
+void hd_l2_close(struct hd_l2 *l2)
+{
+    if (l2 == NULL)
+        return;
+    free(l2->slice);
+    free(l2);
+}

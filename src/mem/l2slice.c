@@ -1,0 +1,659 @@
+/*
+ * l2slice.c - the way of a request through one slice of the L2.
+ *
+ *   arrive   The request has crossed the interconnect.  Its flits take the
+ *            slice's input port: one for a read, its bytes for a write or an
+ *            atomic.  l2_bypass is asked (default: the steering table).
+ *   serve    In order of arrival.  A look-up takes one of the cycle's ports.
+ *            Hit: the answer leaves `latency` later.  Miss: an MSHR, and the
+ *            read goes to DRAM `latency` later; later misses of the line join
+ *            it.  If the MSHRs, the merges of a line or the miss queue are
+ *            full, the request waits at the head of the input and all others
+ *            behind it, until a fill or a departure makes room.  A hit passes
+ *            when the MSHRs are full.
+ *   down     The miss queue of the slice: a FIFO that empties into its DRAM
+ *            channel while that has room; it is woken when it has again.
+ *   fill     The line has come from DRAM: it enters the tags, a dirty victim
+ *            joins the miss queue, and all who wait are answered.
+ *
+ * A look-up is made in the event of arrival, even when ports put its cycle
+ * later; a fill in between is found in the MSHR and not in the tags, and the
+ * answer then waits for the later of fill and look-up, so times are the same.
+ *
+ * The queue bounds what the input may add.  Fills may exceed it, by one
+ * write-back for each MSHR: otherwise they could wait for each other.
+ *
+ * The output port is shared by all answers of the slice: an answer takes its
+ * bytes' cycles in order of the events that cause it, and what lies before it
+ * is added to its time.  It carries the bytes wanted, not the whole line.
+ *
+ * Writes (policy `back`) are done when they are looked up: a miss allocates
+ * without reading DRAM (see cache.c), a write to a line in flight dirties its
+ * MSHR.  Atomics are done here too, and dirty their line.
+ *
+ * A bypassed request neither looks up nor fills.  A bypassed page-table read
+ * takes one 32-byte burst of DRAM instead of a line.  Page tables are written
+ * by the driver alone, so a bypassed read ignores what the slice may hold
+ * (MASK leaves it open).  Bypassed reads do not merge.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "l2slice.h"
+
+#include "../base/hist.h"
+
+enum { DIRTY = 1, BURST = 32 };
+
+static struct hd_req *req(const struct hd_l2_slice *sl, uint32_t r)
+{
+    return &sl->l2->w.reqs->v[r];
+}
+
+static uint64_t *counters(const struct hd_l2_slice *sl, uint32_t app)
+{
+    return hd_count_row(&sl->l2->stat, sl->i, app);
+}
+
+static struct hd_who who_of(const struct hd_req *q)
+{
+    struct hd_who w = {q->app, q->warp};
+
+    return w;
+}
+
+static void push(struct hd_l2_slice *sl, struct hd_l2_list *l, uint32_t r)
+{
+    req(sl, r)->next = HD_NONE;
+    if (l->n++ == 0)
+        l->first = r;
+    else
+        req(sl, l->last)->next = r;
+    l->last = r;
+}
+
+static uint32_t pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
+{
+    uint32_t r = l->first;
+
+    l->first = req(sl, r)->next;
+    l->n--;
+    return r;
+}
+
+static void post(struct hd_l2_slice *sl, hd_time at, uint32_t what, uint32_t a)
+{
+    hd_post(sl->l2->env->ev, sl->component, sl->component, at, what, a, 0);
+}
+
+/* Counts a look-up of a request by its class and result. */
+static void count(struct hd_l2_slice *sl, const struct hd_req *q,
+                  uint32_t result)
+{
+    uint32_t class = q->kind;
+    uint64_t *c;
+
+    if (q->kind == HD_REQ_WALK)
+        class = HD_L2_WALK1 + (q->level >= 1 && q->level <= 4 ? q->level - 1u
+                                                             : 3u);
+    c = counters(sl, q->app) + class * HD_L2_RESULTS;
+    c[HD_L2_LOOKUPS]++;
+    c[result]++;
+}
+
+/* ---- answers ---------------------------------------------------------- */
+
+/* Cycles that bytes take on a port. */
+static uint32_t flits(const struct hd_l2 *l2, uint32_t bytes)
+{
+    uint32_t n = (bytes + l2->xbar.bytes - 1) / l2->xbar.bytes;
+
+    return n + (n == 0);
+}
+
+/* Answers a request whose data is there at `at`, looked up at `ready`. */
+static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_l2_state *s = sl->s;
+    struct hd_req *q = req(sl, r);
+    uint32_t n = flits(l2, q->bytes), app = q->app;
+    hd_time wait = s->out_free > now ? s->out_free - now : 0;
+    struct hd_hist *h = q->kind == HD_REQ_WALK ? l2->walk : l2->data;
+    const struct hd_client *c = &l2->w.clients[q->client];
+
+    if (app > l2->env->apps)
+        app = l2->env->apps;
+    s->out_free = now + wait + n * l2->cycle;
+    counters(sl, q->app)[HD_L2_OUTPUT_BUSY] += n;
+    s->answered++;
+    s->memory += at - q->queued;
+    s->output += wait;
+    at += wait;
+    s->total += at - q->born;
+    hd_hist_add(&h[app], (at - q->born) / l2->env->clk->ticks[HD_CLK_CORE]);
+    c->reply(c->self, at, r);
+}
+
+/* A write is done. */
+static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
+{
+    sl->s->ended++;
+    sl->s->total += at - req(sl, r)->born;
+    hd_req_give(sl->l2->w.reqs, r);
+}
+
+/* ---- down to DRAM ----------------------------------------------------- */
+
+static bool room(const struct hd_l2_slice *sl)
+{
+    const struct hd_l2_wiring *w = &sl->l2->w;
+
+    if (w->dram != NULL)
+        return hd_dram_room(w->dram, sl->channel);
+    return w->room == NULL || w->room(w->below.self, sl->channel);
+}
+
+static void wait_room(struct hd_l2_slice *sl)
+{
+    const struct hd_l2_wiring *w = &sl->l2->w;
+
+    sl->s->waiting = 1;
+    if (w->dram != NULL)
+        hd_dram_wait(w->dram, sl->channel, sl->component, HD_L2_ROOM, 0);
+    else
+        w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
+}
+
+/* Sends what the channel takes. */
+static void drain(struct hd_l2_slice *sl, hd_time now)
+{
+    const struct hd_l2_wiring *w = &sl->l2->w;
+
+    while (sl->s->down.n > 0 && !sl->s->waiting) {
+        uint32_t r;
+
+        if (!room(sl)) {
+            wait_room(sl);
+            return;
+        }
+        r = pop(sl, &sl->s->down);
+        if (w->dram != NULL)
+            hd_dram_send(w->dram, now, r);
+        else
+            w->below.send(w->below.self, now, r);
+    }
+}
+
+/* A request of the slice's own. */
+static uint32_t ask_dram(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
+                         uint32_t kind, uint32_t app, uint32_t warp)
+{
+    uint32_t r = hd_req_take(sl->l2->w.reqs);
+
+    *req(sl, r) = (struct hd_req){.pa = {pa},
+                                  .next = HD_NONE,
+                                  .client = (uint16_t)sl->l2->w.dram_client,
+                                  .warp = (uint16_t)warp,
+                                  .kind = (uint8_t)kind,
+                                  .app = (uint8_t)app,
+                                  .bytes = (uint16_t)bytes};
+    counters(sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
+                                           : HD_L2_DRAM_READS]++;
+    return r;
+}
+
+/* Puts a request into the miss queue at `at`; its place is taken now. */
+static void go_down(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r)
+{
+    req(sl, r)->born = at;
+    if (at > now) {
+        sl->s->promised++;
+        post(sl, at, HD_L2_MISS, r);
+    } else {
+        push(sl, &sl->s->down, r);
+        drain(sl, now);
+    }
+}
+
+static bool queue_full(const struct hd_l2_slice *sl)
+{
+    return sl->s->down.n + sl->s->promised >= sl->l2->cfg.queue;
+}
+
+static void write_back(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                       uint64_t line, uint32_t app)
+{
+    counters(sl, app)[HD_L2_WRITE_BACKS]++;
+    go_down(sl, now, at,
+            ask_dram(sl, line << sl->l2->line_shift, sl->l2->cfg.line,
+                     HD_REQ_WRITE, app, HD_NO_WARP));
+}
+
+/* Enters a line into the tags; sends a dirty victim down at `at`. */
+static void enter(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                  uint64_t line, const struct hd_req *q, uint32_t level,
+                  bool dirty)
+{
+    uint64_t victim, *c = counters(sl, q->app);
+    uint32_t owner;
+    bool back = hd_cache_fill(&sl->tags, line, q->kind, level, dirty,
+                              who_of(q), &victim, &owner);
+
+    c[HD_L2_FILLS]++;
+    c[HD_L2_EVICTIONS] += victim != HD_KEY_NONE && victim != line;
+    if (back)
+        write_back(sl, now, at, victim, owner);
+}
+
+/* ---- serving ---------------------------------------------------------- */
+
+/* Reserves a look-up at or after t and gives its cycle. */
+static hd_time look_up_at(struct hd_l2_slice *sl, hd_time t)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (t > s->look_at) {
+        s->look_at = t;
+        s->looks = 1;
+    } else if (s->looks < sl->l2->cfg.ports) {
+        s->looks++;
+    } else {
+        s->look_at += sl->l2->cycle;
+        s->looks = 1;
+    }
+    return s->look_at;
+}
+
+/* Books a request's look-up; returns when its result is known. */
+static hd_time look(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
+{
+    hd_time start = look_up_at(sl, t), ready = start + sl->l2->latency;
+
+    sl->s->input += start - q->queued;
+    sl->s->look += sl->l2->latency;
+    if (start > q->queued)
+        counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
+            (start - q->queued) / sl->l2->cycle;
+    q->queued = ready;
+    return ready;
+}
+
+static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                             hd_time t)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_req *q = req(sl, r);
+    uint32_t d = r, bytes = q->bytes;
+    uint64_t pa = q->pa.v;
+
+    if (queue_full(sl))
+        return HD_L2_QUEUE;
+    if (l2->cfg.mode.kind != HD_OFF)
+        counters(sl, q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
+                                                    : HD_L2_BYPASS_DATA]++;
+    sl->s->input += t - q->queued;
+    if (t > q->queued)
+        counters(sl, q->app)[HD_L2_INPUT_WAIT] += (t - q->queued) / l2->cycle;
+    q->queued = t;
+    if (q->kind == HD_REQ_WRITE) {
+        sl->s->ended++;
+        sl->s->total += t - q->born;
+        counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
+    } else {
+        if (bytes < BURST) {
+            pa = pa / BURST * BURST;
+            bytes = BURST;
+        }
+        d = ask_dram(sl, pa, bytes,
+                     q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ,
+                     q->app, q->warp);
+        q = req(sl, r);
+        q->hit = 2;
+        req(sl, d)->level = q->level;
+        req(sl, d)->flags = HD_REQ_BYPASS;
+        req(sl, d)->tag = sl->i << 16 | HD_L2_PASSED;
+        req(sl, d)->spare = r;
+        sl->s->passing++;
+        sl->s->passed += t - q->born;
+    }
+    go_down(sl, now, t, d);
+    return HD_L2_GO;
+}
+
+/* The line is in flight: join those who wait for it. */
+static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
+                            uint32_t m)
+{
+    struct hd_mshr_entry *x = &sl->mshr.v[m];
+    struct hd_req *q = req(sl, r);
+
+    if (q->kind == HD_REQ_WRITE) {
+        x->flags |= DIRTY;
+        count(sl, q, HD_L2_MERGED);
+        end(sl, r, look(sl, q, t));
+        return HD_L2_GO;
+    }
+    if (x->n >= sl->l2->cfg.merges)
+        return HD_L2_MERGES;
+    if (q->kind == HD_REQ_ATOMIC)
+        x->flags |= DIRTY;
+    count(sl, q, HD_L2_MERGED);
+    look(sl, q, t);
+    q->hit = 1;
+    q->next = HD_NONE;
+    req(sl, x->last)->next = r;
+    x->last = r;
+    x->n++;
+    return HD_L2_GO;
+}
+
+static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                 uint64_t line)
+{
+    uint32_t m = hd_mshr_take(&sl->mshr, line), d;
+    struct hd_mshr_entry *x = &sl->mshr.v[m];
+    struct hd_req *q = req(sl, r);
+    uint64_t *peak = hd_count(&sl->l2->stat, sl->i, HD_APP_NONE,
+                              HD_L2_PEAK_MSHRS);
+
+    q->hit = 2;
+    q->next = HD_NONE;
+    x->first = x->last = r;
+    x->n = 1;
+    x->flags = q->kind == HD_REQ_ATOMIC ? DIRTY : 0;
+    *peak = hd_max_u64(*peak, hd_mshr_used(&sl->mshr));
+    d = ask_dram(sl, line << sl->l2->line_shift, sl->l2->cfg.line,
+                 q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ, q->app,
+                 q->warp);
+    req(sl, d)->level = q->level;
+    req(sl, d)->tag = sl->i << 16 | m;
+    go_down(sl, now, q->queued, d);
+}
+
+static uint32_t serve_read(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                           hd_time t, uint64_t line)
+{
+    struct hd_req *q = req(sl, r);
+    bool through = q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
+    hd_time ready;
+
+    if (HD_UNLIKELY(hd_mshr_full(&sl->mshr)) &&
+        !hd_cache_peek(&sl->tags, line))
+        return HD_L2_MSHRS;
+    if (HD_UNLIKELY(queue_full(sl)) &&
+        (through || !hd_cache_peek(&sl->tags, line)))
+        return HD_L2_QUEUE;
+    ready = look(sl, q, t);
+    if (!hd_cache_lookup(&sl->tags, line, q->kind, who_of(q))) {
+        count(sl, q, HD_L2_MISSES);
+        miss(sl, now, r, line);
+        return HD_L2_GO;
+    }
+    count(sl, q, HD_L2_HITS);
+    q->hit = 0;
+    if (through)
+        go_down(sl, now, ready,
+                ask_dram(sl, q->pa.v, q->bytes, HD_REQ_WRITE, q->app, q->warp));
+    answer(sl, now, r, ready);
+    return HD_L2_GO;
+}
+
+static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                            hd_time t, uint64_t line)
+{
+    struct hd_req *q = req(sl, r);
+    bool back = sl->l2->cfg.write == HD_WRITE_BACK, hit;
+    hd_time ready;
+
+    if (queue_full(sl) && !(back && hd_cache_peek(&sl->tags, line)))
+        return HD_L2_QUEUE;
+    ready = look(sl, q, t);
+    hit = hd_cache_lookup(&sl->tags, line, q->kind, who_of(q));
+    count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
+    if (back) {
+        if (!hit)
+            enter(sl, now, ready, line, q, 0, true);
+        end(sl, r, ready);
+        return HD_L2_GO;
+    }
+    sl->s->ended++;
+    sl->s->total += ready - q->born;
+    counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
+    go_down(sl, now, ready, r);
+    return HD_L2_GO;
+}
+
+/* Serves the request that is first in line; HD_L2_GO, or why it cannot. */
+static uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_req *q = req(sl, r);
+    uint64_t line = q->pa.v >> l2->line_shift;
+    hd_time t = hd_max_u64(q->queued, now);
+    bool write = q->kind == HD_REQ_WRITE;
+    uint32_t m;
+
+    if (q->flags & HD_REQ_BYPASS)
+        return serve_passed(sl, now, r, t);
+    m = hd_mshr_find(&sl->mshr, line);
+    if (m != HD_NONE && !(write && l2->cfg.write != HD_WRITE_BACK))
+        return serve_merge(sl, r, t, m);
+    return write ? serve_write(sl, now, r, t, line)
+                 : serve_read(sl, now, r, t, line);
+}
+
+/* Modes in which nothing is looked up. */
+static void serve_simply(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_req *q = req(sl, r);
+    hd_time took = l2->cfg.mode.kind == HD_FIXED
+                       ? l2->cfg.mode.fixed * l2->cycle
+                       : l2->latency;
+
+    count(sl, q, HD_L2_HITS);
+    sl->s->look += took;
+    q->queued += took;
+    q->hit = 0;
+    if (q->kind == HD_REQ_WRITE)
+        end(sl, r, q->queued);
+    else
+        answer(sl, now, r, q->queued);
+}
+
+/* ---- the input -------------------------------------------------------- */
+
+/* Ends the wait of the head of the input, if it waits. */
+static void unblock(struct hd_l2_slice *sl, hd_time now)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (s->cause == HD_L2_GO)
+        return;
+    counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] +=
+        (now - s->since) / sl->l2->cycle;
+    s->cause = HD_L2_GO;
+}
+
+static void block(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                  uint32_t cause)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (cause == s->cause)
+        return;
+    unblock(sl, now);
+    s->cause = cause;
+    s->since = now;
+    s->held = req(sl, r)->app;
+}
+
+/* Serves the input until its head is blocked.  `now` is an L2 edge. */
+static void resume(struct hd_l2_slice *sl, hd_time now)
+{
+    struct hd_l2_list *in = &sl->s->in;
+
+    while (in->n > 0) {
+        uint32_t r = in->first, next = req(sl, r)->next;
+        uint32_t cause = serve(sl, now, r);
+
+        if (cause != HD_L2_GO) {
+            block(sl, now, r, cause);
+            return;
+        }
+        unblock(sl, now);
+        in->first = next;
+        in->n--;
+    }
+}
+
+int64_t hd_l2slice_steered(void *self, const void *question)
+{
+    const struct heddle_q_l2_bypass *q = question;
+    const struct hd_l2_slice *sl = self;
+    const struct hd_slots *slots = sl->l2->env->slots;
+
+    if (slots == NULL || slots->steer == NULL)
+        return 0;
+    return slots->steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
+}
+
+/* Whether a request skips this cache: asked once, when it arrives. */
+static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
+{
+    const struct hd_slots *slots = sl->l2->env->slots;
+    uint64_t line = q->pa.v >> sl->l2->line_shift;
+    struct heddle_q_l2_bypass ask;
+
+    if (HD_LIKELY(!sl->bypass.bound)) {
+        if (slots == NULL || slots->steer == NULL)
+            return false;
+        return slots->steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8] != 0;
+    }
+    ask = (struct heddle_q_l2_bypass){.app = q->app,
+                                      .kind = q->kind,
+                                      .level = q->level,
+                                      .slice = sl->i,
+                                      .set = hd_cache_set(&sl->tags, line),
+                                      .line = line};
+    return hd_ask_l2_bypass(&sl->bypass, &ask) != 0;
+}
+
+static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_l2_state *s = sl->s;
+    struct hd_req *q = req(sl, r);
+    bool carries = q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC;
+    uint32_t n = carries ? flits(l2, q->bytes) : 1, cause;
+    hd_time in = hd_max_u64(now, s->in_free);
+    uint64_t *peak;
+
+    s->in_free = in + n * l2->cycle;
+    q->queued = in + (n - 1) * l2->cycle;
+    counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
+    s->arrived++;
+    s->travel += q->queued - q->born;
+    if (l2->cfg.mode.kind == HD_IDEAL || l2->cfg.mode.kind == HD_FIXED) {
+        serve_simply(sl, now, r);
+        return;
+    }
+    if (l2->cfg.mode.kind == HD_OFF || bypasses(sl, q))
+        q->flags |= HD_REQ_BYPASS;
+    if (s->in.n == 0) {
+        cause = serve(sl, now, r);
+        if (cause == HD_L2_GO)
+            return;
+        block(sl, now, r, cause);
+    }
+    push(sl, &s->in, r);
+    peak = hd_count(&l2->stat, sl->i, HD_APP_NONE, HD_L2_PEAK_INPUT);
+    *peak = hd_max_u64(*peak, s->in.n);
+}
+
+/* ---- the answer of the DRAM ------------------------------------------- */
+
+static void fill_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    const struct hd_req *q = req(sl, r);
+
+    sl->s->passing--;
+    sl->s->passed -= q->queued - q->born;
+    if (q->kind == HD_REQ_ATOMIC)
+        go_down(sl, now, now,
+                ask_dram(sl, q->pa.v, q->bytes, HD_REQ_WRITE, q->app, q->warp));
+    answer(sl, now, r, now);
+}
+
+static void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
+{
+    uint32_t m = req(sl, d)->tag & 0xffff, r, next;
+    bool back = sl->l2->cfg.write == HD_WRITE_BACK, dirty;
+    const struct hd_req *q;
+    uint64_t line;
+
+    if (m == HD_L2_PASSED) {
+        fill_passed(sl, now, req(sl, d)->spare);
+        hd_req_give(sl->l2->w.reqs, d);
+        return;
+    }
+    line = sl->mshr.v[m].key;
+    dirty = (sl->mshr.v[m].flags & DIRTY) != 0;
+    r = sl->mshr.v[m].first;
+    q = req(sl, r);
+    hd_mshr_give(&sl->mshr, m);
+    enter(sl, now, now, line, q, req(sl, d)->level, back && dirty);
+    if (dirty && !back)
+        go_down(sl, now, now,
+                ask_dram(sl, line << sl->l2->line_shift, BURST, HD_REQ_WRITE,
+                         q->app, q->warp));
+    hd_req_give(sl->l2->w.reqs, d);
+    for (; r != HD_NONE; r = next) {
+        next = req(sl, r)->next;
+        answer(sl, now, r, hd_max_u64(now, req(sl, r)->queued));
+    }
+}
+
+void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
+{
+    struct hd_l2 *l2 = self;
+    struct hd_l2_slice *sl = &l2->slice[l2->w.reqs->v[r].tag >> 16];
+
+    post(sl, hd_edge(l2->env->clk, HD_CLK_L2, at), HD_L2_FILL, r);
+}
+
+void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
+                      uint64_t b)
+{
+    struct hd_l2_slice *sl = self;
+    struct hd_l2_state *s = sl->s;
+
+    (void)b;
+    switch (what) {
+    case HD_L2_ARRIVE:
+        arrive(sl, now, a);
+        break;
+    case HD_L2_MISS:
+        s->promised--;
+        push(sl, &s->down, a);
+        drain(sl, now);
+        if (s->cause == HD_L2_QUEUE)
+            resume(sl, now);
+        break;
+    case HD_L2_FILL:
+        fill(sl, now, a);
+        resume(sl, now);
+        break;
+    case HD_L2_ROOM:
+        s->waiting = 0;
+        drain(sl, now);
+        if (s->cause == HD_L2_QUEUE)
+            post(sl, hd_edge(sl->l2->env->clk, HD_CLK_L2, now), HD_L2_RETRY, 0);
+        break;
+    case HD_L2_RETRY:
+        resume(sl, now);
+        break;
+    default:
+        hd_assert(0);
+    }
+}

@@ -1,0 +1,111 @@
+/*
+ * l2slice.h - inside the L2: what its two files share.
+ *
+ * l2.c builds, maps addresses, shows and checks; l2slice.c is the way of a
+ * request through a slice.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_L2SLICE_H
+#define HD_L2SLICE_H
+
+#include "dram.h"
+#include "l2.h"
+#include "mshr.h"
+
+/* Why the head of a slice's input waits. */
+enum hd_l2_cause { HD_L2_GO, HD_L2_MSHRS, HD_L2_MERGES, HD_L2_QUEUE };
+
+/* A slice's events. */
+enum { HD_L2_ARRIVE, HD_L2_MISS, HD_L2_FILL, HD_L2_ROOM, HD_L2_RETRY };
+
+/* req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
+#define HD_L2_PASSED 0xffffu /* req.spare is the bypassed request */
+
+/* Counters.  The first seven groups of four are by class: what was asked. */
+enum hd_l2_class {
+    HD_L2_READ,
+    HD_L2_WRITE,
+    HD_L2_ATOMIC,
+    HD_L2_WALK1,
+    HD_L2_CLASSES = HD_L2_WALK1 + 4
+};
+enum { HD_L2_LOOKUPS, HD_L2_HITS, HD_L2_MISSES, HD_L2_MERGED, HD_L2_RESULTS };
+
+enum hd_l2_counter {
+    HD_L2_BYPASS_DATA = HD_L2_CLASSES * HD_L2_RESULTS,
+    HD_L2_BYPASS_WALKS,
+    HD_L2_FILLS,
+    HD_L2_EVICTIONS,
+    HD_L2_WRITE_BACKS,
+    HD_L2_DRAM_READS,
+    HD_L2_DRAM_WRITES,
+    HD_L2_BLOCKED_MSHRS,
+    HD_L2_BLOCKED_MERGES,
+    HD_L2_BLOCKED_QUEUE,
+    HD_L2_INPUT_WAIT,
+    HD_L2_INPUT_BUSY,
+    HD_L2_OUTPUT_BUSY,
+    HD_L2_PEAK_INPUT,
+    HD_L2_PEAK_MSHRS,
+    HD_L2_COUNTERS
+};
+
+struct hd_l2_list {
+    uint32_t first, last, n; /* linked by req.next */
+};
+
+/* State of a slice, in the arena. */
+struct hd_l2_state {
+    hd_time in_free;      /* when the input port has taken all that arrived */
+    hd_time look_at;      /* the latest cycle with a look-up */
+    hd_time out_free;     /* when the output port has sent all answers */
+    struct hd_l2_list in; /* arrived, not looked up; the head is blocked */
+    struct hd_l2_list down; /* waiting for room at the DRAM channel */
+    uint32_t promised;    /* places in `down` for what has not got there */
+    uint32_t looks;       /* look-ups in that cycle */
+    uint32_t cause;       /* enum hd_l2_cause: why in.first waits */
+    uint32_t waiting;     /* 1: the DRAM will tell when it has room */
+    uint32_t held;        /* application of the request that waits */
+    uint32_t passing;     /* bypassed reads in DRAM */
+    hd_time since;        /* when it was blocked for this cause */
+    /* for the invariants: requests, and ticks by stage, of all time */
+    uint64_t arrived, answered, ended;
+    hd_time travel, input, look, memory, output, total;
+    hd_time passed; /* part of these that bypassed reads in DRAM have had */
+};
+
+struct hd_l2_slice {
+    struct hd_l2 *l2;
+    struct hd_l2_state *s; /* arena */
+    uint32_t i, channel, component;
+    struct hd_slot bypass;
+    struct hd_cache tags;
+    struct hd_mshr mshr;
+};
+
+struct hd_l2 {
+    struct hd_env *env;
+    struct hd_l2_wiring w;
+    struct hd_cache_cfg cfg;
+    struct hd_xbar_cfg xbar;
+    struct hd_stat stat;
+    struct hd_hist *data, *walk; /* arena: latencies [app] */
+    struct hd_cache_spread spread; /* granule 0: an irregular map */
+    bool masked;                   /* spread is powers of two */
+    uint32_t line_shift, channels, slices;
+    hd_time cycle, latency;        /* ticks: an L2 cycle; of a look-up */
+    struct hd_l2_slice *slice;     /* [slices] */
+};
+
+/* hd_handler of a slice. */
+void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
+                      uint64_t b);
+
+/* The default of l2_bypass: the steering table. */
+int64_t hd_l2slice_steered(void *self, const void *question);
+
+/* hd_client reply of the L2, for what comes from DRAM. */
+void hd_l2slice_answer(void *self, hd_time at, uint32_t req);
+
+#endif
