@@ -33,6 +33,10 @@ struct hd_part {
     void (*stuck)(void *self, uint32_t instance, struct heddle_visitor *v);
     /* Checks the part's invariants; records an error.  May be NULL. */
     void (*check)(void *self, uint32_t instance, struct hd_err *err);
+    /* Brings lazily kept state and counters up to `now`; changes nothing that
+     * happens later.  Called before counters are read or reset, before state
+     * is hashed, and before the three above.  May be NULL. */
+    void (*sync)(void *self, hd_time now);
 };
 
 enum { HD_MAX_PARTS = 64 };
@@ -55,6 +59,16 @@ static inline void hd_env_part(struct hd_env *env, struct hd_part p)
 {
     hd_assert(env->parts < HD_MAX_PARTS);
     env->part[env->parts++] = p;
+}
+
+/* Brings every part up to the instant being served. */
+static inline void hd_env_sync(struct hd_env *env)
+{
+    hd_time now = hd_events_now(env->ev);
+
+    for (uint32_t i = 0; i < env->parts; i++)
+        if (env->part[i].sync != NULL)
+            env->part[i].sync(env->part[i].self, now);
 }
 
 #endif

@@ -36,4 +36,19 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req);
 void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t who,
                   uint32_t what, uint32_t a);
 
+/* A command as it is issued; kinds are enum hd_dramkind (dramchan.h). */
+struct hd_dramcmd {
+    uint64_t cycle;
+    uint64_t row;
+    uint64_t data;  /* columns: cycle of the first datum */
+    uint32_t channel, bank, column;
+    uint32_t kind;
+    uint32_t req;   /* request on whose behalf, or HD_NONE */
+    uint32_t close; /* columns: 1 with automatic precharge */
+};
+
+/* Tells every command, in order within a channel (tests, measurements). */
+typedef void hd_dram_watcher(void *self, const struct hd_dramcmd *cmd);
+void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self);
+
 #endif

@@ -45,7 +45,7 @@ const struct hd_setting hd_dram_settings[] = {
         "bytes of one burst: 32 for a 32-bit bus, 64 for a 64-bit bus (4 and 8 "
         "are taken as the width of the bus in bytes)",
         "GPGPU-Sim configuration: 32-bit bus, burst length 8"),
-    NUM(row_bytes, "bytes", "4096", 32, 1 << 20, "bytes of a row of one bank",
+    NUM(row_bytes, "bytes", "4096", 32, 1 << 19, "bytes of a row of one bank",
         "GPGPU-Sim configuration"),
     NUM(interleave, "bytes", "256", 0, 1 << 20,
         "contiguous bytes in one row before the map moves on; 0: one burst",

@@ -1,0 +1,622 @@
+/*
+ * dram.c - channels of DRAM: arrivals, answers, waiting senders, counters.
+ *
+ * A request is accepted at the command edge at or after its arrival and takes
+ * part in scheduling from the next cycle on.  It is answered when its last
+ * datum has passed.  Its bursts lie in one row, since the map never cuts a
+ * contiguous piece.
+ *
+ * A channel posts one event at a time.  While nobody waits for room it comes
+ * when the first answer could be due: a command that issues in cycle c is not
+ * felt before c + CL + BL, so the event lies that far behind the next command,
+ * and it decides all commands up to its own instant.  When a sender waits for
+ * room, it comes when a slot could become free; when a policy answers
+ * dram_pick, at every command, so that the policy is asked in time.
+ *
+ * Invariants: an event is posted whenever a request waits or an answer is
+ * pending (wake is its instant); every answer is given at or before the
+ * instant at which its data arrive; slots freed by a command of cycle c can
+ * be taken by a request accepted in cycle c.
+ *
+ * Modes other than full have no queues and no limit of bandwidth.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "dram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/bits.h"
+#include "dramcheck.h"
+#include "dramtime.h"
+
+enum { EV_WAKE, EV_DONE };
+enum { WAITERS = 4096 };
+
+static const struct hd_stat_desc stats[ST_COUNT] = {
+    [ST_READS] = {"reads", "requests", "Reads of data answered", 0},
+    [ST_WRITES] = {"writes", "requests", "Writes whose data were sent", 0},
+    [ST_WALKS] = {"walk_reads", "requests",
+                  "Reads of page-table entries answered", 0},
+    [ST_SILVER] = {"silver", "requests", "Requests queued as silver", 0},
+    [ST_GOLDEN] = {"golden", "requests", "Requests queued as golden", 0},
+    [ST_DATA_BURSTS] = {"data_bursts", "bursts",
+                        "Bursts read or written for data", 0},
+    [ST_WALK_BURSTS] = {"walk_bursts", "bursts",
+                        "Bursts read for page-table entries", 0},
+    [ST_BUSY] = {"busy", "DRAM cycles",
+                 "Cycles in which the data bus carried data", 0},
+    [ST_ROW_HITS] = {"row_hits", "requests",
+                     "Requests whose row another one had opened", 0},
+    [ST_ACTIVATES] = {"activates", "commands", "Rows opened", 0},
+    [ST_PRECHARGES] = {"precharges", "banks", "Rows closed", 0},
+    [ST_REFRESHES] = {"refreshes", "commands", "Refreshes of all banks", 0},
+    [ST_QUEUE_FULL] = {"queue_full", "waits",
+                       "Times a sender found the queue full", 0},
+    [ST_CYCLES] = {"cycles", "DRAM cycles", "Cycles that have passed", 0},
+};
+
+/* ---- lists of waiting senders ------------------------------------------- */
+
+static void wait_push(struct hd_dram *d, struct hd_dramchan *ch,
+                      struct hd_dramwait w)
+{
+    uint32_t n = d->wait_free[0];
+
+    if (n != HD_NONE)
+        d->wait_free[0] = d->wait[n].next;
+    else
+        n = d->wait_free[1]++;
+    hd_assert(n < WAITERS);
+    d->wait[n] = w;
+    d->wait[n].next = HD_NONE;
+    if (ch->wait_first == HD_NONE)
+        ch->wait_first = n;
+    else
+        d->wait[ch->wait_last].next = n;
+    ch->wait_last = n;
+}
+
+static struct hd_dramwait wait_pop(struct hd_dram *d, struct hd_dramchan *ch)
+{
+    uint32_t n = ch->wait_first;
+    struct hd_dramwait w = d->wait[n];
+
+    ch->wait_first = w.next;
+    d->wait[n].next = d->wait_free[0];
+    d->wait_free[0] = n;
+    return w;
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+/* Makes sure that the channel is woken at `at` or before. */
+static void wake_by(struct hd_dram *d, uint32_t c, hd_time at)
+{
+    struct hd_dramchan *ch = &d->chan[c];
+
+    if (ch->wake <= at)
+        return;
+    ch->wake = at;
+    hd_post(d->env->ev, d->id, d->id, at, EV_WAKE, c, 0);
+}
+
+/* Posts the next event of a channel whose commands are decided up to now. */
+static void schedule(struct hd_dram *d, uint32_t c, hd_time now)
+{
+    struct hd_dramchan *ch = &d->chan[c];
+    uint64_t at;
+
+    if (ch->waiting == 0)
+        return;
+    hd_dramsched_plan(d, c);
+    if (d->pick.bound != 0)
+        at = ch->plan_at;
+    else if (ch->wait_first != HD_NONE)
+        at = hd_min_u64(hd_dramsched_free_at(d, c), ch->plan_at + d->t.rd_data);
+    else
+        at = ch->plan_at + d->t.rd_data;
+    wake_by(d, c, hd_max_u64(at * d->tick, now));
+}
+
+static void answer(struct hd_dram *d, hd_time at, uint32_t req)
+{
+    const struct hd_req *r = &d->reqs->v[req];
+
+    if (r->kind == HD_REQ_WRITE)
+        hd_req_give(d->reqs, req);
+    else
+        d->clients[r->client].reply(d->clients[r->client].self, at, req);
+}
+
+static void serve(struct hd_dram *d, hd_time now, uint32_t c)
+{
+    struct hd_dramchan *ch = &d->chan[c];
+    struct hd_dramdone *ring = &d->done[c * d->ring];
+
+    if (now != ch->wake)
+        return; /* an earlier event has taken its place */
+    hd_dramsched_advance(d, c, now / d->tick);
+    while (ch->done_first != ch->done_last) {
+        struct hd_dramdone done = ring[ch->done_first];
+        ch->done_first = (ch->done_first + 1) & (d->ring - 1);
+        answer(d, hd_max_u64(done.cycle * d->tick, now), done.req);
+    }
+    ch->wake = HD_NEVER;
+    schedule(d, c, now);
+}
+
+static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
+                   uint64_t b)
+{
+    (void)b;
+    if (what == EV_WAKE)
+        serve(self, now, a);
+    else
+        answer(self, now, a);
+}
+
+/* ---- the end of a request ------------------------------------------------ */
+
+static void count_request(struct hd_dram *d, uint32_t c, uint32_t app,
+                          uint32_t kind, uint32_t bursts, uint64_t latency)
+{
+    uint64_t *row = hd_count_row(&d->stat, c, app);
+    bool walk = kind == HD_REQ_WALK;
+
+    row[walk ? ST_WALK_BURSTS : ST_DATA_BURSTS] += bursts;
+    row[ST_BUSY] += (uint64_t)bursts * d->cfg.bl;
+    if (kind == HD_REQ_WRITE) {
+        row[ST_WRITES]++;
+        return;
+    }
+    row[walk ? ST_WALKS : ST_READS]++;
+    if (app >= d->env->apps)
+        app = d->env->apps;
+    hd_hist_add(walk ? &d->walk_latency[app] : &d->data_latency[app], latency);
+}
+
+static uint32_t bursts_of(const struct hd_dram *d, const struct hd_req *r)
+{
+    uint32_t bytes = r->bytes != 0 ? r->bytes : 1;
+
+    return (bytes + d->map.burst - 1) >> d->map.burst_shift;
+}
+
+void hd_dram_ended(struct hd_dram *d, uint32_t c, uint32_t e, uint64_t cycle)
+{
+    struct hd_dramchan *ch = &d->chan[c];
+    const struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
+    const struct hd_req *r = &d->reqs->v[v->req];
+    uint64_t end = cycle + (v->write ? d->t.wr_data : d->t.rd_data);
+    struct hd_dramdone *done = &d->done[c * d->ring + ch->done_last];
+
+    done->cycle = end;
+    done->req = v->req;
+    ch->done_last = (ch->done_last + 1) & (d->ring - 1);
+    hd_assert(ch->done_last != ch->done_first);
+    count_request(d, c, v->app, r->kind, v->bursts, end - v->accepted);
+    if (ch->wait_first != HD_NONE) {
+        hd_time now = hd_events_now(d->env->ev);
+        struct hd_dramwait w = wait_pop(d, ch);
+        hd_post(d->env->ev, d->id, w.who, hd_max_u64(now, cycle * d->tick),
+                w.what, w.a, 0);
+    }
+}
+
+/* ---- arrivals ------------------------------------------------------------ */
+
+static uint32_t klass_of(struct hd_dram *d, uint32_t c, const struct hd_req *r)
+{
+    struct hd_dramchan *ch = &d->chan[c];
+    uint32_t k = 0;
+
+    if (d->klass.bound != 0) {
+        struct heddle_q_dram_class q = {r->app, r->kind, r->level, c};
+        k = (uint32_t)hd_ask_dram_class(&d->klass, &q);
+    } else if (d->env->slots != NULL) {
+        k = d->env->slots->steer->dram_class[r->app % HD_MAX_APPS][r->level % 8];
+    }
+    if (k == 2 && ch->klass[2] >= d->cfg.queue_golden)
+        k = 1;
+    if (k == 1 && ch->klass[1] >= d->cfg.queue_silver)
+        k = 0;
+    return k;
+}
+
+static int64_t default_class(void *self, const void *question)
+{
+    const struct hd_dram *d = self;
+    const struct heddle_q_dram_class *q = question;
+
+    if (d->env->slots == NULL)
+        return 0;
+    return d->env->slots->steer->dram_class[q->app % HD_MAX_APPS][q->level % 8];
+}
+
+/* Modes without queues: an answer after a constant time. */
+static void send_simple(struct hd_dram *d, uint32_t c, hd_time now,
+                        uint32_t req, struct hd_req *r)
+{
+    uint32_t bursts = bursts_of(d, r), latency = d->latency;
+    hd_time at = now;
+
+    if (d->cfg.mode.kind == HD_IDEAL)
+        latency += (bursts - 1) * d->cfg.bl;
+    if (d->cfg.mode.kind != HD_OFF)
+        at = (hd_ceil_div(now, d->tick) + latency) * d->tick;
+    r->queued = now;
+    count_request(d, c, r->app, r->kind, bursts, latency);
+    hd_post(d->env->ev, d->id, d->id, at, EV_DONE, req, 0);
+}
+
+void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
+{
+    struct hd_req *r = &d->reqs->v[req];
+    struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
+    struct hd_dramchan *ch = &d->chan[a.channel];
+    uint64_t cycle = hd_ceil_div(now, d->tick);
+    struct hd_dramentry *v;
+    uint32_t e;
+
+    if (d->cfg.mode.kind != HD_FULL) {
+        send_simple(d, a.channel, now, req, r);
+        return;
+    }
+    hd_dramsched_advance(d, a.channel, cycle);
+    r->queued = now;
+    r->dram_class = (uint8_t)klass_of(d, a.channel, r);
+    e = ch->free;
+    hd_assert(e != NO_ENTRY);
+    v = &hd_dramentry_of(d, a.channel)[e];
+    ch->free = v->next;
+    v->row = a.row;
+    v->age = ch->age++;
+    v->accepted = cycle;
+    v->req = req;
+    v->column = (uint16_t)a.column;
+    v->bank = (uint8_t)a.bank;
+    v->klass = r->dram_class;
+    v->write = r->kind == HD_REQ_WRITE;
+    v->app = r->app;
+    v->bursts = v->left = (uint16_t)bursts_of(d, r);
+    v->started = 0;
+    ch->waiting++;
+    if (v->klass != 0) {
+        ch->klass[v->klass]++;
+        (*hd_count(&d->stat, a.channel, r->app,
+                   v->klass == 1 ? ST_SILVER : ST_GOLDEN))++;
+    }
+    hd_dramqueue_arrive(d, a.channel, e);
+    if (d->pick.bound != 0)
+        schedule(d, a.channel, now);
+    else
+        wake_by(d, a.channel, (cycle + 1 + d->t.rd_data) * d->tick);
+}
+
+bool hd_dram_room(const struct hd_dram *d, uint32_t channel)
+{
+    const struct hd_dramchan *ch = &d->chan[channel];
+    hd_time now;
+
+    if (ch->waiting < d->cfg.queue)
+        return true;
+    now = hd_events_now(d->env->ev);
+    /* Deciding what is certain anyway changes nothing that can be seen. */
+    hd_dramsched_advance((struct hd_dram *)d, channel,
+                         hd_ceil_div(now, d->tick));
+    return ch->waiting < d->cfg.queue;
+}
+
+void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t who,
+                  uint32_t what, uint32_t a)
+{
+    struct hd_dramwait w = {who, what, a, HD_NONE};
+    hd_time now = hd_events_now(d->env->ev);
+
+    (*hd_count(&d->stat, channel, HD_APP_NONE, ST_QUEUE_FULL))++;
+    if (hd_dram_room(d, channel)) {
+        hd_post(d->env->ev, d->id, who, now, what, a, 0);
+        return;
+    }
+    wait_push(d, &d->chan[channel], w);
+    schedule(d, channel, now);
+}
+
+/* ---- looking, waiting, checking ----------------------------------------- */
+
+static void sync(void *self, hd_time now)
+{
+    struct hd_dram *d = self;
+    uint64_t cycle = now / d->tick;
+
+    for (uint32_t c = 0; c < d->cfg.channels; c++) {
+        struct hd_dramchan *ch = &d->chan[c];
+        if (d->cfg.mode.kind == HD_FULL)
+            hd_dramsched_advance(d, c, cycle);
+        *hd_count(&d->stat, c, HD_APP_NONE, ST_CYCLES) += cycle - ch->counted;
+        ch->counted = cycle;
+    }
+}
+
+static void look_bank(struct hd_dram *d, uint32_t c, uint32_t b,
+                      struct heddle_visitor *v)
+{
+    const struct hd_drambank *k = hd_drambank_at(d, c, b);
+
+    v->row(v->ud, "bank");
+    v->number(v->ud, "bank", b);
+    v->number(v->ud, "group", d->group_of[b]);
+    v->number(v->ud, "open", k->open);
+    if (k->open) {
+        v->number(v->ud, "row", k->row);
+        v->number(v->ud, "served", k->served);
+    }
+}
+
+static void look_list(struct hd_dram *d, uint32_t c, struct hd_dramlist l,
+                      const char *where, struct heddle_visitor *v)
+{
+    static const char *const klass[CLASSES] = {"normal", "silver", "golden"};
+    static const char *const kind[] = {"read", "write", "atomic", "walk"};
+    const struct hd_dramentry *all = hd_dramentry_of(d, c);
+
+    for (uint32_t e = l.head; e != NO_ENTRY; e = all[e].next) {
+        const struct hd_req *r = &d->reqs->v[all[e].req];
+        v->row(v->ud, "request");
+        v->text(v->ud, "state", where);
+        v->number(v->ud, "bank", all[e].bank);
+        v->number(v->ud, "row_wanted", all[e].row);
+        v->number(v->ud, "address", r->pa.v);
+        v->text(v->ud, "kind", kind[r->kind & 3]);
+        v->text(v->ud, "class", klass[all[e].klass]);
+        v->number(v->ud, "app", all[e].app);
+        v->number(v->ud, "accepted", all[e].accepted);
+        v->number(v->ud, "bursts_left", all[e].left);
+    }
+}
+
+static void look(void *self, uint32_t c, struct heddle_visitor *v)
+{
+    struct hd_dram *d = self;
+
+    if (d->cfg.mode.kind != HD_FULL)
+        return;
+    for (uint32_t b = 0; b < d->cfg.banks; b++)
+        look_bank(d, c, b, v);
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        const struct hd_drambank *k = hd_drambank_at(d, c, b);
+        for (uint32_t i = CLASSES; i-- > 0;) {
+            look_list(d, c, k->hits[i], "row open", v);
+            look_list(d, c, k->rest[i], "waiting", v);
+        }
+    }
+    look_list(d, c, d->chan[c].golden, "golden queue", v);
+}
+
+static void stuck(void *self, uint32_t c, struct heddle_visitor *v)
+{
+    struct hd_dram *d = self;
+    const struct hd_dramchan *ch = &d->chan[c];
+
+    if (d->cfg.mode.kind != HD_FULL)
+        return;
+    if (ch->waiting != 0) {
+        v->row(v->ud, "edge");
+        v->text(v->ud, "who", "dram");
+        v->number(v->ud, "instance", c);
+        v->text(v->ud, "waits_for", "its next command");
+        v->number(v->ud, "requests", ch->waiting);
+        v->number(v->ud, "command_cycle", ch->plan_at);
+    }
+    for (uint32_t n = ch->wait_first; n != HD_NONE; n = d->wait[n].next) {
+        v->row(v->ud, "edge");
+        v->text(v->ud, "who", d->env->ev->to[d->wait[n].who].name);
+        v->number(v->ud, "instance", d->wait[n].a);
+        v->text(v->ud, "waits_for", "room in the queue of dram");
+        v->number(v->ud, "channel", c);
+    }
+}
+
+/* Entries of a list; records an error when one does not belong there. */
+static uint32_t check_list(struct hd_dram *d, uint32_t c, uint32_t b,
+                           const struct hd_dramlist *l, bool hits,
+                           struct hd_err *err)
+{
+    const struct hd_drambank *k = hd_drambank_at(d, c, b);
+    const struct hd_dramentry *v = hd_dramentry_of(d, c);
+    uint32_t n = 0, last = NO_ENTRY;
+
+    for (uint32_t e = l->head; e != NO_ENTRY; last = e, e = v[e].next, n++) {
+        bool hit = k->open && k->row == v[e].row;
+        if (v[e].bank != b || hit != hits || n > d->cfg.queue ||
+            (last != NO_ENTRY && v[last].age >= v[e].age)) {
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "dram: channel %u, bank %u: a request is in the wrong "
+                       "list",
+                       c, b);
+            break;
+        }
+    }
+    return n;
+}
+
+static void check(void *self, uint32_t c, struct hd_err *err)
+{
+    struct hd_dram *d = self;
+    struct hd_dramchan *ch = &d->chan[c];
+    uint32_t n = 0;
+
+    if (d->cfg.mode.kind != HD_FULL)
+        return;
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        struct hd_drambank *k = hd_drambank_at(d, c, b);
+        for (uint32_t i = 0; i < CLASSES; i++) {
+            n += check_list(d, c, b, &k->hits[i], true, err);
+            n += check_list(d, c, b, &k->rest[i], false, err);
+        }
+    }
+    for (uint32_t e = ch->golden.head; e != NO_ENTRY;
+         e = hd_dramentry_of(d, c)[e].next)
+        n++;
+    if (n != ch->waiting)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "dram: channel %u: %u requests are in lists, %u wait", c, n,
+                   ch->waiting);
+    if ((ch->waiting != 0 || ch->done_first != ch->done_last) &&
+        ch->wake == HD_NEVER)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "dram: channel %u has work and no event", c);
+}
+
+/* ---- building ------------------------------------------------------------ */
+
+static void empty_lists(struct hd_dram *d, uint32_t c)
+{
+    const struct hd_dramlist none = {NO_ENTRY, NO_ENTRY};
+    struct hd_dramchan *ch = &d->chan[c];
+    struct hd_dramentry *v = hd_dramentry_of(d, c);
+
+    for (uint32_t b = 0; b < d->cfg.banks; b++)
+        for (uint32_t i = 0; i < CLASSES; i++)
+            hd_drambank_at(d, c, b)->hits[i] =
+                hd_drambank_at(d, c, b)->rest[i] = none;
+    for (uint32_t e = 0; e < d->cfg.queue; e++)
+        v[e].next = (uint16_t)(e + 1);
+    v[d->cfg.queue - 1].next = NO_ENTRY;
+    ch->golden = none;
+    ch->wait_first = HD_NONE;
+    ch->wake = HD_NEVER;
+    ch->ref_at = d->cfg.trefi;
+    ch->floor = 1;
+}
+
+static int take_state(struct hd_dram *d)
+{
+    struct hd_arena *a = d->env->arena;
+    uint32_t n = d->cfg.channels;
+
+    d->ring = 8;
+    while (d->ring < d->t.rd_data + d->t.wr_data + 8)
+        d->ring *= 2;
+    d->chan = hd_arena_take(a, n, sizeof *d->chan);
+    d->bank = hd_arena_take(a, (size_t)n * d->cfg.banks, sizeof *d->bank);
+    d->entry = hd_arena_take(a, (size_t)n * d->cfg.queue, sizeof *d->entry);
+    d->done = hd_arena_take(a, (size_t)n * d->ring, sizeof *d->done);
+    d->wait = hd_arena_take(a, WAITERS, sizeof *d->wait);
+    d->wait_free = hd_arena_take(a, 2, sizeof *d->wait_free);
+    if (d->chan == NULL || d->bank == NULL || d->entry == NULL ||
+        d->done == NULL || d->wait == NULL || d->wait_free == NULL)
+        return -1;
+    d->wait_free[0] = HD_NONE;
+    for (uint32_t c = 0; c < n; c++)
+        empty_lists(d, c);
+    return 0;
+}
+
+static void offer(struct hd_dram *d)
+{
+    struct hd_env *env = d->env;
+
+    if (env->slots == NULL) {
+        d->klass = (struct hd_slot){default_class, d, 0};
+        d->pick = (struct hd_slot){hd_dramsched_default, d, 0};
+        return;
+    }
+    hd_slots_offer(env->slots, HEDDLE_POINT_dram_class, "dram", &d->klass,
+                   default_class, d);
+    hd_slots_offer(env->slots, HEDDLE_POINT_dram_pick, "dram", &d->pick,
+                   hd_dramsched_default, d);
+}
+
+static void count(struct hd_dram *d)
+{
+    struct hd_stats *st = d->env->stats;
+
+    d->stat = hd_stats_group(st, "dram", stats, ST_COUNT, d->cfg.channels);
+    d->data_latency =
+        hd_stats_hist(st, "dram", "data_latency", "DRAM cycles",
+                      "From acceptance by a channel to the last datum, reads "
+                      "of data");
+    d->walk_latency =
+        hd_stats_hist(st, "dram", "walk_latency", "DRAM cycles",
+                      "From acceptance by a channel to the last datum, reads "
+                      "of page-table entries");
+}
+
+static void set_up(struct hd_dram *d)
+{
+    uint32_t in_group = d->cfg.banks / d->cfg.groups;
+
+    hd_dramtime_init(&d->t, &d->cfg);
+    for (uint32_t b = 0; b < d->cfg.banks; b++)
+        d->group_of[b] = b / in_group;
+    d->tick = hd_ticks(d->env->clk, HD_CLK_DRAM, 1);
+    if (d->cfg.mode.kind == HD_IDEAL)
+        d->latency = 1 + d->cfg.cl + d->cfg.bl;
+    else if (d->cfg.mode.kind == HD_FIXED)
+        d->latency = d->cfg.mode.fixed;
+}
+
+struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
+                             struct hd_reqs *reqs, struct hd_client *clients)
+{
+    struct hd_dram *d;
+
+    if (hd_dram_cfg_check(cfg, hd_dram_burst(cfg), env->err) != 0)
+        return NULL;
+    d = calloc(1, sizeof *d);
+    if (d == NULL) {
+        hd_err_set(env->err, HEDDLE_ENOMEM, "dram: out of memory");
+        return NULL;
+    }
+    d->env = env;
+    d->cfg = *cfg;
+    d->reqs = reqs;
+    d->clients = clients;
+    set_up(d);
+    hd_drammap_init(&d->map, cfg, env->err);
+    if (take_state(d) != 0 ||
+        (env->check && (d->check = hd_dramcheck_open(
+                            cfg, env->arena)) == NULL)) {
+        hd_err_set(env->err, HEDDLE_ENOMEM, "dram: the arena is exhausted");
+        hd_dram_close(d);
+        return NULL;
+    }
+    d->id = hd_events_component(env->ev, "dram", handle, d);
+    count(d);
+    offer(d);
+    hd_env_part(env, (struct hd_part){.name = "dram",
+                                      .instances = cfg->channels,
+                                      .self = d,
+                                      .look = look,
+                                      .stuck = stuck,
+                                      .check = check,
+                                      .sync = sync});
+    return d;
+}
+
+void hd_dram_close(struct hd_dram *d)
+{
+    if (d == NULL)
+        return;
+    hd_dramcheck_close(d->check);
+    free(d);
+}
+
+uint32_t hd_dram_channels(const struct hd_dram *d)
+{
+    return d->cfg.channels;
+}
+
+uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa)
+{
+    return hd_drammap_locate(&d->map, pa.v).channel;
+}
+
+void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self)
+{
+    d->watch = fn;
+    d->watch_self = self;
+}

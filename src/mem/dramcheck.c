@@ -1,0 +1,279 @@
+/*
+ * dramcheck.c - an independent check of the controller's command stream.
+ *
+ * The controller computes when a command becomes legal; this file knows
+ * nothing of that.  It keeps, for each kind of command, when the last one went
+ * to each bank, each bank group and the channel, and compares every new
+ * command with every earlier one that a row of the table below names.  A least
+ * distance that holds towards the last command of a kind holds towards all
+ * earlier ones, so the whole history is covered.
+ *
+ * Besides distances it checks what the banks must be (open, closed, the right
+ * row), that the data of two bursts never share a cycle of the bus, that there
+ * is one command a cycle, the window of four activates, and that refreshes
+ * come when they are due and nothing else does.
+ *
+ * An automatic precharge takes effect at the first cycle at which a precharge
+ * would be legal.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "dramcheck.h"
+
+#include <stdlib.h>
+
+#include "dramchan.h"
+
+/* Kinds of command as constraints speak of them. */
+enum { ACT = 1, PRE = 2, RD = 4, WR = 8, REF = 16, KINDS = 5 };
+enum scope { BANK, GROUP, CHANNEL };
+
+struct rule {
+    const char *name;
+    uint32_t from, to; /* sets of kinds */
+    enum scope scope;
+    uint64_t distance;
+};
+
+enum { MAX_RULES = 24 };
+
+/* When the last command of each kind was issued, plus 1; 0: never. */
+struct last {
+    uint64_t at[KINDS];
+};
+
+struct history {
+    struct last all;
+    struct last group[HD_DRAM_MAX_BANKS];
+    struct last bank[HD_DRAM_MAX_BANKS];
+    uint64_t row[HD_DRAM_MAX_BANKS];
+    uint8_t open[HD_DRAM_MAX_BANKS];
+    uint64_t activates[4]; /* plus 1 */
+    uint64_t count;        /* activates so far */
+    uint64_t command;      /* last command, plus 1 */
+    uint64_t data_end;     /* first free cycle of the data bus */
+    uint64_t refreshes;
+};
+
+struct hd_dramcheck {
+    struct hd_dram_cfg cfg;
+    struct rule rule[MAX_RULES];
+    uint32_t rules;
+    struct history *h; /* arena: one a channel */
+};
+
+static void add(struct hd_dramcheck *k, const char *name, uint32_t from,
+                uint32_t to, enum scope scope, uint64_t distance)
+{
+    k->rule[k->rules++] = (struct rule){name, from, to, scope, distance};
+}
+
+static void make_rules(struct hd_dramcheck *k)
+{
+    const struct hd_dram_cfg *c = &k->cfg;
+    const uint32_t col = RD | WR;
+
+    add(k, "tCCD_S", col, col, CHANNEL, c->tccd_s);
+    add(k, "tCCD_L", col, col, GROUP, c->tccd_l);
+    add(k, "tRRD", ACT, ACT, CHANNEL, c->trrd);
+    add(k, "tRC", ACT, ACT, BANK, c->trc);
+    add(k, "tRCDRD", ACT, RD, BANK, c->trcdrd);
+    add(k, "tRCDWR", ACT, WR, BANK, c->trcdwr);
+    add(k, "tRAS", ACT, PRE, BANK, c->tras);
+    add(k, "tRP", PRE, ACT, BANK, c->trp);
+    add(k, "tRP", PRE, REF, CHANNEL, c->trp);
+    add(k, "tRTP", RD, PRE, BANK, c->trtp);
+    add(k, "tWR", WR, PRE, BANK, (uint64_t)c->wl + c->bl + c->twr);
+    add(k, "tWTR", WR, RD, CHANNEL, (uint64_t)c->wl + c->bl + c->twtr);
+    add(k, "tRTW", RD, WR, CHANNEL, hd_dram_trtw(c));
+    add(k, "tRFC", REF, ACT | REF, CHANNEL, c->trfc);
+}
+
+struct hd_dramcheck *hd_dramcheck_open(const struct hd_dram_cfg *cfg,
+                                       struct hd_arena *arena)
+{
+    struct hd_dramcheck *k = calloc(1, sizeof *k);
+
+    if (k == NULL)
+        return NULL;
+    k->cfg = *cfg;
+    k->h = hd_arena_take(arena, cfg->channels, sizeof *k->h);
+    if (k->h == NULL) {
+        free(k);
+        return NULL;
+    }
+    make_rules(k);
+    return k;
+}
+
+void hd_dramcheck_close(struct hd_dramcheck *k)
+{
+    free(k);
+}
+
+static const char *name_of(uint32_t kind)
+{
+    static const char *const name[KINDS] = {"ACT", "PRE", "RD", "WR", "REF"};
+
+    for (uint32_t i = 0; i < KINDS; i++)
+        if (kind & 1u << i)
+            return name[i];
+    return "";
+}
+
+static void broken(const struct hd_dramcmd *cmd, uint32_t kind, uint32_t bank,
+                   const char *what, struct hd_err *err)
+{
+    hd_err_set(err, HEDDLE_ECHECK,
+               "dram: channel %u, cycle %llu: %s of bank %u breaks %s",
+               cmd->channel, (unsigned long long)cmd->cycle, name_of(kind),
+               bank, what);
+}
+
+/* Compares a command with all earlier ones. */
+static void check_rules(const struct hd_dramcheck *k, const struct history *h,
+                        const struct hd_dramcmd *cmd, uint32_t kind,
+                        uint32_t bank, uint64_t cycle, struct hd_err *err)
+{
+    uint32_t group = bank / (k->cfg.banks / k->cfg.groups);
+
+    for (uint32_t i = 0; i < k->rules; i++) {
+        const struct rule *r = &k->rule[i];
+        const struct last *l = r->scope == BANK    ? &h->bank[bank]
+                               : r->scope == GROUP ? &h->group[group]
+                                                   : &h->all;
+        if (!(r->to & kind))
+            continue;
+        for (uint32_t f = 0; f < KINDS; f++)
+            if ((r->from & 1u << f) && l->at[f] != 0 &&
+                cycle < l->at[f] - 1 + r->distance)
+                broken(cmd, kind, bank, r->name, err);
+    }
+}
+
+static void remember(struct hd_dramcheck *k, struct history *h, uint32_t kind,
+                     uint32_t bank, uint64_t cycle)
+{
+    uint32_t group = bank / (k->cfg.banks / k->cfg.groups);
+
+    for (uint32_t f = 0; f < KINDS; f++) {
+        if (!(kind & 1u << f))
+            continue;
+        h->all.at[f] = hd_max_u64(h->all.at[f], cycle + 1);
+        h->group[group].at[f] = hd_max_u64(h->group[group].at[f], cycle + 1);
+        h->bank[bank].at[f] = cycle + 1;
+    }
+}
+
+static void activate(struct hd_dramcheck *k, struct history *h,
+                     const struct hd_dramcmd *cmd, struct hd_err *err)
+{
+    uint64_t fourth = h->activates[h->count % 4];
+
+    if (h->open[cmd->bank])
+        broken(cmd, ACT, cmd->bank, "the rule that its row is closed", err);
+    check_rules(k, h, cmd, ACT, cmd->bank, cmd->cycle, err);
+    if (fourth != 0 && cmd->cycle < fourth - 1 + k->cfg.tfaw)
+        broken(cmd, ACT, cmd->bank, "tFAW", err);
+    h->activates[h->count++ % 4] = cmd->cycle + 1;
+    h->open[cmd->bank] = 1;
+    h->row[cmd->bank] = cmd->row;
+    remember(k, h, ACT, cmd->bank, cmd->cycle);
+}
+
+static void precharge(struct hd_dramcheck *k, struct history *h,
+                      const struct hd_dramcmd *cmd, uint32_t bank,
+                      struct hd_err *err)
+{
+    if (!h->open[bank])
+        broken(cmd, PRE, bank, "the rule that a row is open", err);
+    check_rules(k, h, cmd, PRE, bank, cmd->cycle, err);
+    h->open[bank] = 0;
+    remember(k, h, PRE, bank, cmd->cycle);
+}
+
+/* When a precharge of the bank is legal. */
+static uint64_t precharge_from(const struct hd_dramcheck *k,
+                               const struct history *h, uint32_t bank)
+{
+    uint64_t at = 0;
+
+    for (uint32_t i = 0; i < k->rules; i++)
+        for (uint32_t f = 0; f < KINDS; f++)
+            if ((k->rule[i].to & PRE) && (k->rule[i].from & 1u << f) &&
+                h->bank[bank].at[f] != 0)
+                at = hd_max_u64(at, h->bank[bank].at[f] - 1 +
+                                        k->rule[i].distance);
+    return at;
+}
+
+static void column(struct hd_dramcheck *k, struct history *h,
+                   const struct hd_dramcmd *cmd, uint32_t kind,
+                   struct hd_err *err)
+{
+    uint64_t wait = kind == RD ? k->cfg.cl : k->cfg.wl;
+
+    if (!h->open[cmd->bank] || h->row[cmd->bank] != cmd->row)
+        broken(cmd, kind, cmd->bank, "the rule that its row is open", err);
+    check_rules(k, h, cmd, kind, cmd->bank, cmd->cycle, err);
+    if (cmd->data != cmd->cycle + wait)
+        broken(cmd, kind, cmd->bank, kind == RD ? "CL" : "WL", err);
+    if (cmd->data < h->data_end)
+        broken(cmd, kind, cmd->bank, "BL (the data bus is taken)", err);
+    h->data_end = cmd->data + k->cfg.bl;
+    remember(k, h, kind, cmd->bank, cmd->cycle);
+    if (cmd->close) {
+        remember(k, h, PRE, cmd->bank, precharge_from(k, h, cmd->bank));
+        h->open[cmd->bank] = 0;
+    }
+}
+
+static void refresh(struct hd_dramcheck *k, struct history *h,
+                    const struct hd_dramcmd *cmd, struct hd_err *err)
+{
+    uint64_t due = (h->refreshes + 1) * k->cfg.trefi;
+
+    for (uint32_t b = 0; b < k->cfg.banks; b++)
+        if (h->open[b])
+            broken(cmd, REF, b, "the rule that all rows are closed", err);
+    if (cmd->cycle < due)
+        broken(cmd, REF, 0, "tREFI (too early)", err);
+    check_rules(k, h, cmd, REF, 0, cmd->cycle, err);
+    h->refreshes++;
+    remember(k, h, REF, 0, cmd->cycle);
+}
+
+void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
+                          struct hd_err *err)
+{
+    struct history *h = &k->h[cmd->channel];
+    bool late = k->cfg.refresh &&
+                cmd->cycle >= (h->refreshes + 1) * k->cfg.trefi;
+
+    if (h->command != 0 && cmd->cycle < h->command)
+        broken(cmd, 0, cmd->bank, "the rule of one command a cycle", err);
+    h->command = cmd->cycle + 1;
+    if (late && cmd->kind != HD_DRAM_PREA && cmd->kind != HD_DRAM_REF)
+        broken(cmd, 0, cmd->bank, "tREFI (a refresh is due)", err);
+    switch (cmd->kind) {
+    case HD_DRAM_ACT:
+        activate(k, h, cmd, err);
+        break;
+    case HD_DRAM_PRE:
+        precharge(k, h, cmd, cmd->bank, err);
+        break;
+    case HD_DRAM_PREA:
+        for (uint32_t b = 0; b < k->cfg.banks; b++)
+            if (h->open[b])
+                precharge(k, h, cmd, b, err);
+        break;
+    case HD_DRAM_RD:
+        column(k, h, cmd, RD, err);
+        break;
+    case HD_DRAM_WR:
+        column(k, h, cmd, WR, err);
+        break;
+    default:
+        refresh(k, h, cmd, err);
+    }
+}

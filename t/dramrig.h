@@ -1,0 +1,162 @@
+/*
+ * dramrig.h - a DRAM system with a driver, for tests: requests are sent at the
+ * command cycles they ask for, and everything that happens is recorded.
+ */
+#ifndef DRAMRIG_H
+#define DRAMRIG_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem/dram.h"
+#include "mem/dramchan.h"
+#include "mem/dramcheck.h"
+#include "mem/drammap.h"
+#include "mem/dramspec.h"
+
+/* The defaults of the table, read here so that the tests need no machine. */
+static struct hd_dram_cfg default_cfg(void)
+{
+    struct hd_dram_cfg c;
+
+    memset(&c, 0, sizeof c);
+    for (uint32_t i = 0; i < hd_dram_setting_count; i++) {
+        const struct hd_setting *s = &hd_dram_settings[i];
+        if (s->type == HD_T_U32)
+            *(uint32_t *)((char *)&c + s->offset) = (uint32_t)atoi(s->def);
+        else if (s->type == HD_T_TEXT)
+            strcpy((char *)&c + s->offset, s->def);
+        else if (s->type == HD_T_MODE)
+            ((struct hd_mode *)((char *)&c + s->offset))->kind = HD_FULL;
+    }
+    return c;
+}
+
+/* One request of a test. */
+struct item {
+    uint64_t address, cycle; /* wanted */
+    uint32_t kind, app, level, bytes;
+    uint64_t accepted, end; /* end: reads, cycle after the last datum */
+};
+
+struct rig {
+    struct hd_arena arena;
+    struct hd_events ev;
+    struct hd_stats stats;
+    struct hd_clocks clk;
+    struct hd_err err;
+    struct hd_env env;
+    struct hd_reqs reqs;
+    struct hd_client client;
+    struct hd_dram *dram;
+    uint32_t id;
+    struct item *item;
+    uint32_t items;
+    uint32_t waiting; /* blocked requests, each waits for itself */
+    struct hd_dramcmd *log;
+    uint32_t logged, log_room;
+};
+
+static void rig_reply(void *self, hd_time at, uint32_t req)
+{
+    struct rig *g = self;
+
+    g->item[g->reqs.v[req].tag].end = at / g->clk.ticks[HD_CLK_DRAM];
+    hd_req_give(&g->reqs, req);
+}
+
+static void rig_event(void *self, hd_time now, uint32_t what, uint32_t a,
+                      uint64_t b)
+{
+    struct rig *g = self;
+    struct item *i = &g->item[a];
+    hd_pa pa = {i->address};
+    uint32_t c = hd_dram_channel(g->dram, pa), req;
+    struct hd_req *r;
+
+    (void)what;
+    (void)b;
+    if (!hd_dram_room(g->dram, c)) {
+        g->waiting++;
+        hd_dram_wait(g->dram, c, g->id, 0, a);
+        return;
+    }
+    req = hd_req_take(&g->reqs);
+    r = &g->reqs.v[req];
+    memset(r, 0, sizeof *r);
+    r->pa = pa;
+    r->tag = a;
+    r->kind = (uint8_t)i->kind;
+    r->app = (uint8_t)i->app;
+    r->level = (uint8_t)i->level;
+    r->bytes = (uint16_t)i->bytes;
+    i->accepted = now / g->clk.ticks[HD_CLK_DRAM];
+    hd_dram_send(g->dram, now, req);
+}
+
+static inline void rig_watch(void *self, const struct hd_dramcmd *cmd)
+{
+    struct rig *g = self;
+
+    if (g->logged == g->log_room) {
+        g->log_room = g->log_room ? g->log_room * 2 : 1024;
+        g->log = realloc(g->log, g->log_room * sizeof *g->log);
+    }
+    g->log[g->logged++] = *cmd;
+}
+
+/* Base clock of 1 GHz, DRAM at 1/tick of it. */
+static void rig_open(struct rig *g, const struct hd_dram_cfg *cfg, uint64_t tick)
+{
+    memset(g, 0, sizeof *g);
+    hd_arena_open(&g->arena, (size_t)1 << 30);
+    for (int i = 0; i < HD_CLK_COUNT; i++)
+        g->clk.hz[i] = 1000000000u;
+    g->clk.hz[HD_CLK_DRAM] = 1000000000u / tick;
+    hd_clocks_init(&g->clk, &g->err);
+    hd_events_open(&g->ev, &g->arena, 1);
+    hd_stats_open(&g->stats, &g->arena, 2);
+    hd_reqs_open(&g->reqs, &g->arena, 1 << 20);
+    g->env.arena = &g->arena;
+    g->env.ev = &g->ev;
+    g->env.stats = &g->stats;
+    g->env.clk = &g->clk;
+    g->env.err = &g->err;
+    g->env.apps = 2;
+    g->client.reply = rig_reply;
+    g->client.self = g;
+    g->dram = hd_dram_open(&g->env, cfg, &g->reqs, &g->client);
+    g->id = hd_events_component(&g->ev, "driver", rig_event, g);
+}
+
+static void rig_run(struct rig *g, struct item *item, uint32_t n)
+{
+    int stop = 0;
+
+    g->item = item;
+    g->items = n;
+    for (uint32_t i = 0; i < n; i++)
+        hd_post(&g->ev, g->id, g->id,
+                hd_ticks(&g->clk, HD_CLK_DRAM, item[i].cycle), 0, i, 0);
+    hd_events_run(&g->ev, HD_NEVER, &stop);
+}
+
+static void rig_close(struct rig *g)
+{
+    hd_dram_close(g->dram);
+    hd_arena_close(&g->arena);
+    free(g->log);
+}
+
+static inline uint64_t rig_total(struct rig *g, uint32_t counter)
+{
+    uint64_t sum = 0;
+    struct hd_stat *s = &g->dram->stat;
+
+    for (uint32_t c = 0; c < s->instances; c++)
+        for (uint32_t a = 0; a < s->apps; a++)
+            sum += *hd_count(s, c, a, counter);
+    return sum;
+}
+
+#endif
