@@ -1,0 +1,100 @@
+/*
+ * heddle_walk.h - runs a workload without a machine: every instruction of
+ * every warp, with its lanes and addresses, in one fixed order.
+ *
+ * The order is: launches one after the other; the blocks of a launch by
+ * number; in a block each warp up to its next barrier or its end, warps by
+ * number, again until all have ended.  Kernel programs compute real contents
+ * on the way, so that addresses which depend on data are real, in this order.
+ * heddle's naive twin (heddle.twin) walks alike.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HEDDLE_WALK_H
+#define HEDDLE_WALK_H
+
+#include "heddle_load.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum heddle_walk_kind {
+    HEDDLE_WALK_ALU,
+    HEDDLE_WALK_LOAD,
+    HEDDLE_WALK_STORE,
+    HEDDLE_WALK_ATOMIC,
+    HEDDLE_WALK_BARRIER,
+    HEDDLE_WALK_EXIT,
+    HEDDLE_WALK_KINDS
+};
+
+/* "alu", "load", ... */
+HEDDLE_API const char *heddle_walk_kind_name(enum heddle_walk_kind k);
+
+struct heddle_walk_op {
+    const char *kernel;
+    uint32_t launch; /* 1, 2, ... */
+    uint32_t warp;   /* in the block */
+    uint64_t block;
+    enum heddle_walk_kind kind;
+    uint32_t bytes; /* a lane */
+    uint32_t count; /* instructions, 1 but for ALU runs */
+    uint32_t pc;
+    uint32_t lanes; /* of a warp */
+    int local;      /* local memory, not global */
+    uint64_t mask;  /* active lanes; not known (all ones) for alu, barrier */
+    const uint64_t *address; /* [lanes], valid where the mask is set */
+};
+
+struct heddle_walk_options {
+    uint32_t lanes;    /* 32 or 64; 0: 32 */
+    uint32_t launches; /* stop after so many; 0: never */
+    uint32_t every;    /* only blocks 0, every, 2 every, ..; 0: all of them */
+};
+
+/* Called for each instruction; not 0 ends the walk, which returns it. */
+typedef int heddle_walk_fn(void *ud, const struct heddle_walk_op *op);
+
+/*
+ * Walks a workload that no simulation uses.  0, what fn returned, or a
+ * negative code with words in `error`.  `o` may be NULL.
+ */
+HEDDLE_API int heddle_walk(heddle_workload *w,
+                           const struct heddle_walk_options *o,
+                           heddle_walk_fn *fn, void *ud, char *error,
+                           size_t room);
+
+/* One allocation of a workload. */
+struct heddle_walk_alloc {
+    char name[32];
+    uint64_t base, bytes;
+};
+
+/* The i-th allocation; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_walk_alloc(heddle_workload *w, uint32_t i,
+                                 struct heddle_walk_alloc *out);
+
+/* What the memory instructions of one kernel, kind and allocation were. */
+struct heddle_profile_row {
+    char kernel[64];
+    enum heddle_walk_kind kind;
+    uint32_t alloc;        /* index, or UINT32_MAX: in none of them */
+    uint64_t instructions; /* warp instructions; of alu, those of the runs */
+    uint64_t lanes;        /* active lanes, summed (memory only, as below) */
+    uint64_t lines;        /* distinct lines of 128 bytes, summed */
+    uint64_t pages;        /* distinct pages of 4 KB, summed */
+};
+
+/* Walks and counts.  Returns the number of rows, in the order of their first
+ * appearance, with *rows owned (free()), or a negative code with words. */
+HEDDLE_API int heddle_profile(heddle_workload *w,
+                              const struct heddle_walk_options *o,
+                              struct heddle_profile_row **rows, char *error,
+                              size_t room);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,235 @@
+/*
+ * lwalk.c - `require "heddle.walk"`: a workload's instructions without a
+ * machine.
+ *
+ *     local walk = require "heddle.walk"
+ *     walk.each(w, function(e) ... end [, options])
+ *         e = { launch=, kernel=, block=, warp=, kind=, n=, mask=, bytes=,
+ *               pc=, addr={[lane]=address} }; addr of memory instructions.
+ *         One table is used for all; copy what must last.  A return value
+ *         other than nil and false ends the walk.
+ *     walk.profile(w [, options]) -> { { kernel=, kind=, buffer=, count=,
+ *         lanes=, lines=, pages= }, ... }; lanes, lines and pages are means
+ *         an instruction, of memory instructions only
+ *     walk.buffers(w) -> { { name=, base=, bytes= }, ... }
+ *
+ * Options: lanes (32), launches (stop after so many), every (only each
+ * every-th block).  The workload must not be in use.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../heddle_walk.h"
+#include "lheddle.h"
+
+HL_MODULE int luaopen_heddle_walk(lua_State *L);
+
+static uint32_t option(lua_State *L, int at, const char *name)
+{
+    lua_Integer x = 0;
+
+    if (!lua_isnoneornil(L, at)) {
+        luaL_checktype(L, at, LUA_TTABLE);
+        lua_getfield(L, at, name);
+        x = luaL_optinteger(L, -1, 0);
+        lua_pop(L, 1);
+        if (x < 0 || x > UINT32_MAX)
+            luaL_error(L, "option %s: %I is out of range", name,
+                       (LUAI_UACINT)x);
+    }
+    return (uint32_t)x;
+}
+
+static struct heddle_walk_options options(lua_State *L, int at)
+{
+    struct heddle_walk_options o = {option(L, at, "lanes"),
+                                    option(L, at, "launches"),
+                                    option(L, at, "every")};
+    return o;
+}
+
+/* ---- each --------------------------------------------------------------- */
+
+struct each {
+    lua_State *L;
+    int event, addr; /* tables, by their place on the stack */
+    uint64_t mask;   /* lanes set in addr */
+};
+
+static void set(lua_State *L, int at, const char *name, lua_Integer x)
+{
+    lua_pushinteger(L, x);
+    lua_setfield(L, at, name);
+}
+
+static void fill_lanes(struct each *e, const struct heddle_walk_op *op)
+{
+    uint32_t l;
+
+    for (l = 0; l < op->lanes; l++) {
+        if (op->mask >> l & 1)
+            lua_pushinteger(e->L, (lua_Integer)op->address[l]);
+        else if (e->mask >> l & 1)
+            lua_pushnil(e->L);
+        else
+            continue;
+        lua_rawseti(e->L, e->addr, l);
+    }
+    e->mask = op->mask;
+    lua_pushvalue(e->L, e->addr);
+}
+
+/* Calls the function; an error of it comes back as -100, on the stack. */
+static int each_op(void *ud, const struct heddle_walk_op *op)
+{
+    struct each *e = ud;
+    lua_State *L = e->L;
+    bool memory = op->kind == HEDDLE_WALK_LOAD ||
+                  op->kind == HEDDLE_WALK_STORE ||
+                  op->kind == HEDDLE_WALK_ATOMIC;
+    int stop;
+
+    set(L, e->event, "launch", op->launch);
+    set(L, e->event, "block", (lua_Integer)op->block);
+    set(L, e->event, "warp", op->warp);
+    set(L, e->event, "n", op->count);
+    set(L, e->event, "bytes", op->bytes);
+    set(L, e->event, "pc", op->pc);
+    set(L, e->event, "mask", (lua_Integer)op->mask);
+    lua_pushstring(L, op->kernel);
+    lua_setfield(L, e->event, "kernel");
+    lua_pushstring(L, heddle_walk_kind_name(op->kind));
+    lua_setfield(L, e->event, "kind");
+    if (memory)
+        fill_lanes(e, op);
+    else
+        lua_pushnil(L);
+    lua_setfield(L, e->event, "addr");
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, e->event);
+    if (lua_pcall(L, 1, 1, 0) != LUA_OK)
+        return -100;
+    stop = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return stop;
+}
+
+static int walk_each(lua_State *L)
+{
+    heddle_workload *w = hl_workload_check(L, 1);
+    struct heddle_walk_options o = options(L, 3);
+    struct each e = {L, 0, 0, 0};
+    char error[1024] = "";
+    int rc;
+
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_createtable(L, 0, 10);
+    e.event = lua_gettop(L);
+    lua_createtable(L, HEDDLE_WALK_KINDS, 64);
+    e.addr = lua_gettop(L);
+    rc = heddle_walk(w, &o, each_op, &e, error, sizeof error);
+    if (rc == -100)
+        return lua_error(L);
+    if (rc < 0)
+        return hl_raise(L, rc, error);
+    return 0;
+}
+
+/* ---- profile, buffers ---------------------------------------------------- */
+
+static void mean(lua_State *L, const char *name, uint64_t sum, uint64_t n)
+{
+    lua_pushnumber(L, n ? (double)sum / (double)n : 0);
+    lua_setfield(L, -2, name);
+}
+
+static void push_row(lua_State *L, heddle_workload *w,
+                     const struct heddle_profile_row *r)
+{
+    struct heddle_walk_alloc a;
+
+    lua_createtable(L, 0, 7);
+    lua_pushstring(L, r->kernel);
+    lua_setfield(L, -2, "kernel");
+    lua_pushstring(L, heddle_walk_kind_name(r->kind));
+    lua_setfield(L, -2, "kind");
+    set(L, lua_gettop(L), "count", (lua_Integer)r->instructions);
+    if (r->kind != HEDDLE_WALK_LOAD && r->kind != HEDDLE_WALK_STORE &&
+        r->kind != HEDDLE_WALK_ATOMIC)
+        return;
+    if (heddle_walk_alloc(w, r->alloc, &a) == 0) {
+        lua_pushstring(L, a.name);
+        lua_setfield(L, -2, "buffer");
+    }
+    mean(L, "lanes", r->lanes, r->instructions);
+    mean(L, "lines", r->lines, r->instructions);
+    mean(L, "pages", r->pages, r->instructions);
+}
+
+static int free_rows(lua_State *L)
+{
+    struct heddle_profile_row **rows = lua_touserdata(L, 1);
+
+    free(*rows);
+    *rows = NULL;
+    return 0;
+}
+
+static int walk_profile(lua_State *L)
+{
+    heddle_workload *w = hl_workload_check(L, 1);
+    struct heddle_walk_options o = options(L, 2);
+    struct heddle_profile_row **rows;
+    char error[1024] = "";
+    int n, i;
+
+    rows = lua_newuserdatauv(L, sizeof(*rows), 0);
+    *rows = NULL;
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, free_rows);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    n = heddle_profile(w, &o, rows, error, sizeof error);
+    if (n < 0)
+        return hl_raise(L, n, error);
+    lua_createtable(L, n, 0);
+    for (i = 0; i < n; i++) {
+        push_row(L, w, *rows + i);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+static int walk_buffers(lua_State *L)
+{
+    heddle_workload *w = hl_workload_check(L, 1);
+    struct heddle_walk_alloc a;
+    uint32_t i;
+
+    lua_newtable(L);
+    for (i = 0; heddle_walk_alloc(w, i, &a) == 0; i++) {
+        lua_createtable(L, 0, 3);
+        lua_pushstring(L, a.name);
+        lua_setfield(L, -2, "name");
+        set(L, lua_gettop(L), "base", (lua_Integer)a.base);
+        set(L, lua_gettop(L), "bytes", (lua_Integer)a.bytes);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+int luaopen_heddle_walk(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"each", walk_each},
+        {"profile", walk_profile},
+        {"buffers", walk_buffers},
+        {NULL, NULL},
+    };
+
+    luaL_newlib(L, functions);
+    return 1;
+}
