@@ -85,26 +85,35 @@ function rows.policies()
     return out
 end
 
---- Names of modules heddle.apps.NAME that are compiled in.
+--- Names of the applications that are compiled in: modules heddle.apps.NAME.
 function index.app_names()
-    local names = {}
-    for name in pairs(package.preload) do
-        local app = name:match("^heddle%.apps%.([%w_]+)$")
-        if app and app:find("^%u%w*$") or app and app:find("^%d%u") then
-            names[#names + 1] = app
+    local names, seen = {}, {}
+    for _, t in ipairs { package.preload, package.loaded } do
+        for module in pairs(t) do
+            local name = module:match("^heddle%.apps%.(%w+)$")
+            if name and not seen[name] then
+                seen[name] = true
+                names[#names + 1] = name:upper()
+            end
         end
     end
     table.sort(names)
     return names
 end
 
+--- The application of a name (in any case), or nil.
+function index.app(name)
+    local module = "heddle.apps." .. tostring(name):lower()
+    if package.preload[module] or package.loaded[module] then
+        return require(module)
+    end
+end
+
 function rows.apps()
     local out = {}
     for _, name in ipairs(index.app_names()) do
-        local app = require("heddle.apps." .. name)
-        local summary = type(app) == "table" and
-            (app.summary or app.meaning or app.source) or ""
-        out[#out + 1] = { name, tostring(summary) }
+        local app = index.app(name)
+        out[#out + 1] = { name, app.suite or "", app.summary or "" }
     end
     return out
 end
@@ -230,36 +239,48 @@ function explain.policies(name)
     end
 end
 
+--- "n=4 m=5", sorted by name.
+local function pairs_text(t)
+    local keys, parts = {}, {}
+    for k in pairs(t) do
+        keys[#keys + 1] = tostring(k)
+    end
+    table.sort(keys)
+    for _, k in ipairs(keys) do
+        parts[#parts + 1] = k .. "=" .. tostring(t[k])
+    end
+    return table.concat(parts, " ")
+end
+
 function explain.apps(name)
-    for _, known in ipairs(index.app_names()) do
-        if known == name then
-            local app = require("heddle.apps." .. name)
-            local out = { ("%s (application)"):format(name) }
-            for _, key in ipairs { "summary", "meaning", "source", "class" } do
-                if type(app) == "table" and type(app[key]) == "string" then
-                    out[#out + 1] = ("  %-8s %s"):format(key, app[key])
+    local app = index.app(name)
+    if not app then
+        return nil
+    end
+    local out = {
+        ("%s (application)"):format(app.name),
+        "  " .. (app.summary or ""),
+        "  source   " .. (app.source or ""),
+        "  default  " .. pairs_text(app.params or {}),
+    }
+    for _, size in ipairs { "T", "S", "M", "L" } do
+        local given = app.sizes and app.sizes[size]
+        if given then
+            local line = ("  size %s   %s"):format(size, pairs_text(given))
+            if app.footprint then
+                local p = {}
+                for k, v in pairs(app.params) do
+                    p[k] = v
                 end
-            end
-            if type(app) == "table" and type(app.sizes) == "table" then
-                for _, size in ipairs { "T", "S", "M", "L" } do
-                    local p = app.sizes[size]
-                    if type(p) == "table" then
-                        local keys, parts = {}, {}
-                        for k in pairs(p) do
-                            keys[#keys + 1] = tostring(k)
-                        end
-                        table.sort(keys)
-                        for _, k in ipairs(keys) do
-                            parts[#parts + 1] = k .. "=" .. tostring(p[k])
-                        end
-                        out[#out + 1] = ("  size %s   %s"):format(size,
-                            table.concat(parts, " "))
-                    end
+                for k, v in pairs(given) do
+                    p[k] = v
                 end
+                line = ("%s (%.1f MB)"):format(line, app.footprint(p) / 1e6)
             end
-            return out
+            out[#out + 1] = line
         end
     end
+    return out
 end
 
 function explain.machines(name)

@@ -30,6 +30,9 @@ H.arg = script.arg
 -- that was given but not declared is an error that lists the declared ones.
 H.args = script.declare
 
+--- A path beside the script's own.
+H.here = script.here
+
 --- For the command: begin(options) before a script, finish(ok, err) after it,
 -- and the error handler between them.
 H.begin, H.finish, H.traceback = script.begin, script.finish, script.traceback

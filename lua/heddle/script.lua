@@ -89,9 +89,16 @@ function script.declare(defaults)
     return script.arg
 end
 
+--- A path beside the script, wherever the command was called: H.here("data/x").
+function script.here(path)
+    local dir = script.dir or (_G.arg and _G.arg[0] or ""):match("^(.*)/")
+    return dir and dir .. "/" .. path or path
+end
+
 --- Called by the command before the script.
 function script.begin(options)
     given = options.given
+    script.dir = options.file and options.file:match("^(.*)/[^/]*$")
     script.options.check = options.check
     if not next(given) then
         return

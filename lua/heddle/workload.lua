@@ -61,8 +61,8 @@ end
 --- H.app(name [, { size =, label =, parameter = ... }])
 function workload.app(name, options)
     local index = require "heddle.index"
-    local module = "heddle.apps." .. tostring(name)
-    if not package.preload[module] and not package.loaded[module] then
+    local app = index.app(name)
+    if not app then
         local names = index.app_names()
         local near = index.nearest(tostring(name), names)
         error(core.error(-2, ("there is no application '%s'%s; known: %s")
@@ -71,8 +71,8 @@ function workload.app(name, options)
                 table.concat(names, ", "))), 0)
     end
     local rest, label = split(options)
-    return new(label or name, "app", name, rest, function()
-        return require(module):workload(rest)
+    return new(label or app.name, "app", app.name, rest, function()
+        return app:workload(rest)
     end)
 end
 

@@ -1,0 +1,140 @@
+-- 600-config-settings.lua - pins: every setting has a meaning, a source and a
+-- default that its own grammar reads back; a configuration written to a file
+-- and read again is the same; unknown names suggest the nearest one; errors
+-- in a file name its line; every value of every machine has a source and the
+-- machine passes the checks.
+local tap = require "lib.tap"
+local H = require "heddle"
+local core = require "heddle.core"
+local config = require "heddle.config"
+
+local settings = core.settings()
+tap.ok(#settings > 50, "there are settings")
+
+local seen, bad = {}, {}
+local c = core.config()
+for _, s in ipairs(settings) do
+    if seen[s.name] or not s.name:find("^%l%w*%.[%l%d_]+$")
+        or s.meaning == "" or s.source == "" then
+        bad[#bad + 1] = s.name
+    end
+    seen[s.name] = true
+    local ok, err = pcall(function()
+        local before = c:get(s.name)
+        c:set(s.name, s.default)
+        local after = c:get(s.name)
+        assert(before == after, before .. " is not " .. after)
+        c:set(s.name, after)
+        assert(c:get(s.name) == after)
+    end)
+    if not ok then
+        bad[#bad + 1] = s.name .. " (" .. tostring(err) .. ")"
+    end
+end
+tap.is(table.concat(bad, " "), "",
+    "every setting is named once, explained, sourced, and reads its default")
+
+-- Numbers with a unit in their name or meaning say so in `unit`.
+bad = {}
+for _, s in ipairs(settings) do
+    if s.type == "integer" and s.unit == ""
+        and s.name:find("bytes$") then
+        bad[#bad + 1] = s.name
+    end
+end
+tap.is(table.concat(bad, " "), "", "numbers have units")
+
+tap.raises(function()
+    core.config():set("l1tlb.entires", "32")
+end, "l1tlb.entries", "an unknown setting suggests the nearest")
+tap.raises(function()
+    core.config():set("l1tlb.entries", "many")
+end, "l1tlb.entries", "a value that is no number names the setting")
+tap.raises(function()
+    H.machine("maxwell") { ["l1tlb.entires"] = 32 }
+end, "l1tlb.entries", "so does a machine")
+tap.raises(function()
+    H.machine("maxwel")
+end, "maxwell", "an unknown machine suggests the nearest")
+
+-- Machines.
+local machines = require "heddle.machines"
+local names = table.concat(machines.names(), " ")
+tap.is(names, "maxwell mosaic etc mesc pichai fermi integrated",
+    "the machines of the papers are there")
+for _, name in ipairs(machines.names()) do
+    local m = H.machine(name)
+    local missing = {}
+    for setting, v in pairs(m.settings) do
+        if not seen[setting] then
+            missing[#missing + 1] = setting .. " (unknown)"
+        elseif type(v[2]) ~= "string" or v[2] == "" then
+            missing[#missing + 1] = setting
+        end
+    end
+    table.sort(missing)
+    tap.is(table.concat(missing, " "), "", name .. ": values have sources")
+    local ok, err = pcall(config.build, m.settings, true)
+    tap.ok(ok, name .. ": passes the checks", tostring(err))
+end
+tap.is(H.machine("etc"):get("core.count"), "30", "machines derive")
+tap.is(H.machine("mesc"):get("core.count"), "16", "and differ")
+local nested = H.machine("maxwell") { l1tlb = { entries = 32 } }
+tap.is(nested:get("l1tlb.entries"), "32", "settings can be nested")
+tap.is(nested { ["l1tlb.ways"] = 4 }:get("l1tlb.entries"), "32",
+    "a derived machine derives")
+tap.is(H.machine("maxwell"):get("l1tlb.entries"), "64",
+    "what it derives from stays")
+
+-- Designs state what differs.
+tap.is(H.designs.pwcache(H.machine("maxwell")):get("l2tlb.mode"), "off",
+    "PWCache has no L2 TLB")
+tap.is(H.designs.sharedtlb(H.machine("etc")):get("pwc.mode"), "off",
+    "SharedTLB has no walk cache")
+tap.is(H.designs.ideal(H.machine("maxwell")):get("l1tlb.latency"), "1",
+    "Ideal keeps the latency of the L1 TLB")
+
+-- Writing and reading.
+local path = os.tmpname()
+local m = H.machine("mosaic") { ["l2tlb.entries"] = 1024 }
+H.config_write(path, m)
+local back = H.config_read(path)
+local a, b = config.resolve(m.settings), config.resolve(back.settings)
+local differences = {}
+for i = 1, #a do
+    if a[i].value ~= b[i].value or a[i].source ~= b[i].source then
+        differences[#differences + 1] = a[i].name
+    end
+end
+tap.is(table.concat(differences, " "), "",
+    "a configuration written and read back is the same, with its sources")
+local second = os.tmpname()
+H.config_write(second, back)
+local function text(p)
+    local f <close> = assert(io.open(p))
+    return (f:read("a"):gsub("^[^\n]*\n", ""))
+end
+tap.is(text(second), text(path), "and writes the same text")
+
+local function file(content)
+    local f <close> = assert(io.open(path, "w"))
+    f:write(content)
+end
+file("# a comment\n\ncore.count = 4\ncore.cuont = 5\n")
+tap.raises(function()
+    H.config_read(path)
+end, path .. ":4: ", "an unknown setting in a file names its line")
+tap.raises(function()
+    H.config_read(path)
+end, "core.count", "and the nearest one")
+file("core.count 4\n")
+tap.raises(function()
+    H.config_read(path)
+end, path .. ":1: ", "a line without = is named")
+os.remove(path)
+os.remove(second)
+tap.raises(function()
+    H.config_read(path)
+end, path, "a missing file is named")
+
+return tap.done()

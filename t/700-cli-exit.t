@@ -1,0 +1,149 @@
+#!/bin/sh
+# 700-cli-exit.t - pins: the exit status of each kind of failure (sysexits),
+# what goes to standard output and what to standard error, the form of error
+# messages, and that a closed pipe is quiet.
+n=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# expect STATUS NAME COMMAND...: also leaves the output in $dir/out, $dir/err.
+expect() {
+    want=$1 name=$2
+    shift 2
+    n=$((n + 1))
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    got=$?
+    if [ "$got" = "$want" ]; then
+        echo "ok $n - $name"
+    else
+        echo "not ok $n - $name"
+        echo "# exit $got, expected $want"
+        sed 's/^/# /' "$dir/out" "$dir/err"
+    fi
+}
+
+# has FILE TEXT NAME: the file contains the text.
+has() {
+    n=$((n + 1))
+    if grep -qF -e "$2" "$dir/$1"; then
+        echo "ok $n - $3"
+    else
+        echo "not ok $n - $3"
+        echo "# no '$2' in $1:"
+        sed 's/^/# /' "$dir/$1"
+    fi
+}
+
+empty() {
+    n=$((n + 1))
+    if [ -s "$dir/$1" ]; then
+        echo "not ok $n - $2"
+        sed 's/^/# /' "$dir/$1"
+    else
+        echo "ok $n - $2"
+    fi
+}
+
+H=$HEDDLE
+
+expect 0 "--help" "$H" --help
+has out "usage: heddle" "help is on standard output"
+empty err "and nothing on standard error"
+expect 0 "--version" "$H" --version
+has out "heddle 0." "the version is printed"
+expect 0 "help of a command" "$H" help run
+expect 0 "--help of a command" "$H" run --help
+has out "usage: heddle run" "is its usage"
+
+expect 64 "no command" "$H"
+empty out "usage goes to standard error"
+expect 64 "an unknown command" "$H" fly
+has err "heddle: no command 'fly'" "is named"
+expect 64 "an unknown kind of list" "$H" list pets
+has err "settings" "the kinds are listed"
+expect 64 "an unknown option" "$H" run --fast x.lua
+expect 64 "run without a script" "$H" run
+
+expect 0 "list points" "$H" list points
+has out "dram_pick" "has a point"
+expect 0 "list settings" "$H" list settings
+has out "l1tlb.entries" "has a setting"
+expect 0 "list counters" "$H" list counters
+has out "core.instructions" "has a counter"
+expect 0 "list machines" "$H" list machines
+has out "pichai" "has a machine"
+expect 0 "list apps" "$H" list apps
+has out "ATAX" "has an application"
+expect 0 "explain a setting" "$H" explain l1tlb.entries
+has out "source" "says where it comes from"
+expect 0 "explain a point" "$H" explain tlb_fill
+has out "requesters" "shows its question"
+expect 0 "explain a machine" "$H" explain maxwell
+has out "MASK table 1" "shows sources"
+expect 0 "explain an application" "$H" explain ATAX
+has out "PolyBench" "shows its source"
+expect 64 "explain what is not there" "$H" explain l1tlb.entires
+has err "did you mean 'l1tlb.entries'" "suggests a name"
+
+expect 66 "a missing script" "$H" run "$dir/none.lua"
+has err "none.lua" "is named"
+echo 'x = = 1' >"$dir/bad.lua"
+expect 65 "a script that cannot be parsed" "$H" run "$dir/bad.lua"
+has err "heddle: $dir/bad.lua:1: " "names file and line"
+printf 'local x\n\nx.y = 1\n' >"$dir/fail.lua"
+expect 65 "a script that fails" "$H" run "$dir/fail.lua"
+has err "fail.lua:3: " "names file and line"
+echo 'return 3' >"$dir/three.lua"
+expect 3 "a script's number is the exit status" "$H" run "$dir/three.lua"
+echo 'print("from", "stdin")' >"$dir/in.lua"
+expect 0 "a script from standard input" sh -c "$H run - <$dir/in.lua"
+has out "from	stdin" "runs"
+
+cat >"$dir/args.lua" <<'L'
+local H = require "heddle"
+local a = H.args { scale = "quick", cores = 30, deep = false }
+print(a.scale, a.cores, a.deep, H.arg.scale)
+L
+expect 0 "arguments" "$H" run "$dir/args.lua" scale=full cores=4 deep=yes
+has out "full	4	true	full" "arrive, as their default's type"
+expect 64 "an unknown argument" "$H" run "$dir/args.lua" scael=full
+has err "scale=quick" "lists what the script takes"
+has err "did you mean 'scale'" "suggests one"
+expect 64 "an argument of the wrong type" "$H" run "$dir/args.lua" cores=many
+expect 64 "a word that is no argument" "$H" run "$dir/args.lua" full
+
+cat >"$dir/setting.lua" <<'L'
+local H = require "heddle"
+H.machine("maxwell") { ["l2tlb.entires"] = 1 }
+L
+expect 78 "an unknown setting" "$H" run "$dir/setting.lua"
+has err "heddle: $dir/setting.lua:2: " "names the script's line"
+has err "l2tlb.entries" "suggests the nearest"
+
+cat >"$dir/create.lua" <<'L'
+local H = require "heddle"
+H.config_write("/nonexistent/x", H.machine("maxwell"))
+L
+expect 73 "a file that cannot be created" "$H" run "$dir/create.lua"
+cat >"$dir/input.lua" <<'L'
+local H = require "heddle"
+H.config_read("/nonexistent/x")
+L
+expect 66 "a file that cannot be read" "$H" run "$dir/input.lua"
+
+if [ -e /dev/full ]; then
+    expect 74 "a full disk" sh -c "$H list settings >/dev/full"
+fi
+expect 0 "a closed pipe" sh -c "$H list settings | head -1"
+empty err "is quiet"
+
+cat >"$dir/loop.lua" <<'L'
+io.stderr:write("ready\n")
+while true do end
+L
+expect 130 "Ctrl-C in a script" sh -c "
+    $H run $dir/loop.lua 2>$dir/loop & p=\$!
+    while ! grep -q ready $dir/loop; do sleep 0.05; done
+    kill -INT \$p; wait \$p"
+
+echo "1..$n"

@@ -1,0 +1,81 @@
+-- 720-runner.lua - pins: jobs in processes give what they give one by one, in
+-- order; plain data crosses exactly; the first error of a job is raised, or
+-- kept; a job that ends its process is an error, not a hang.
+local tap = require "lib.tap"
+local H = require "heddle"
+local json = require "heddle.json"
+local runner = H.runner
+
+local data = {
+    1, -1, math.maxinteger, math.mininteger, 0.1, -0.0, 1e308, math.huge,
+    "text\0with\nbytes\255", true, false, {}, { a = { b = { c = 1 } } },
+    x = 2.0, ["a key"] = "v",
+}
+tap.same(runner.deserialize(runner.serialize(data)), data,
+    "plain data crosses as it is")
+tap.is(math.type(runner.deserialize(runner.serialize(2.0))), "float",
+    "a float stays a float")
+tap.is(json.encode(runner.deserialize(runner.serialize(json.array {}))), "[]",
+    "an empty array stays an array")
+tap.raises(function()
+    runner.serialize { print }
+end, "plain data", "a function does not cross")
+
+local function work(i)
+    return function()
+        local sum = 0.0
+        for k = 1, 1000 * (8 - i) do
+            sum = sum + k / i
+        end
+        return { i = i, sum = sum, list = { i, i * 2 } }
+    end
+end
+
+local jobs = {}
+for i = 1, 7 do
+    jobs[i] = work(i)
+end
+local one = H.run(jobs, { jobs = 1 })
+local two = H.run(jobs, { jobs = 2 })
+local many = H.run(jobs, { jobs = 7 })
+tap.same(two, one, "two processes give what one gives")
+tap.same(many, one, "so do seven")
+tap.is(one[5].i, 5, "results are in the order of the jobs")
+
+local function big()
+    local parts = {}
+    for i = 1, 20000 do
+        parts[i] = ("%d"):format(i)
+    end
+    return { text = table.concat(parts, ",") }
+end
+two = H.run({ big, big }, { jobs = 2 })
+tap.ok(#two[1].text > 65536 and two[1].text == two[2].text,
+    "more than a pipe holds")
+
+local function fails()
+    error("no good", 0)
+end
+for _, n in ipairs { 1, 2 } do
+    tap.raises(function()
+        H.run({ work(1), fails, work(2) }, { jobs = n })
+    end, "no good", ("jobs = %d: an error is raised"):format(n))
+    local kept = H.run({ work(1), fails, work(2) }, { jobs = n, keep = true })
+    tap.is(kept[2].error, "no good", "or kept")
+    tap.is(kept[3].i, 2, "and the others are there")
+end
+tap.raises(function()
+    H.run({ work(1), function()
+        require("heddle.process").exit(3)
+    end }, { jobs = 2 })
+end, "status 3", "a process that ends early is an error")
+tap.raises(function()
+    H.run({ function() return print end, work(1) }, { jobs = 2 })
+end, "plain data", "a job must return plain data")
+tap.raises(function()
+    H.run({ function()
+        H.machine("maxwell") { ["l2tlb.entires"] = 1 }
+    end, work(1) }, { jobs = 2 })
+end, "l2tlb.entries", "errors of the engine cross with their text")
+
+return tap.done()
