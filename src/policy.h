@@ -183,6 +183,10 @@ HEDDLE_API int heddle_policy_fail(heddle_sim *s, const char *text);
 HEDDLE_API int heddle_steer(heddle_sim *s, const char *table, uint32_t i,
                             uint32_t j, uint64_t value);
 
+/* The name of names[0..n) most similar to `name`, or NULL. */
+HEDDLE_API const char *heddle_nearest(const char *name,
+                                      const char *const *names, size_t n);
+
 /* ---- what can be asked and told -------------------------------------- */
 
 enum heddle_answer_kind {

@@ -82,3 +82,8 @@ const struct heddle_table_info *heddle_table_info(uint32_t i)
     };
     return i < HD_LEN(t) ? &t[i] : NULL;
 }
+
+const char *heddle_nearest(const char *name, const char *const *names, size_t n)
+{
+    return hd_nearest(name, names, n);
+}

@@ -1,0 +1,375 @@
+/*
+ * lclass.c - reads the table that is a Lua policy.
+ *
+ *     {
+ *         name = "tokens", summary = "...", source = "MASK, 5.2",
+ *         params = { warps = { default = 24, min = 0, max = 64,
+ *                              unit = "warps", meaning = "...",
+ *                              source = "guess" } },
+ *         state = { kept = 0 },
+ *         init = function(state, params, place) ... end,
+ *         tlb_fill = function(q, state, params) return "bypass" end,
+ *         watch = { walk_done = function(note, state, params) ... end },
+ *         every = { 100000, function(cycle, state, params) ... end },
+ *     }
+ *
+ * All fields but the name are optional; a field that is none of these is an
+ * error that names the nearest one.  `every` may name a parameter instead of
+ * a number of cycles.  A parameter is an integer; `name = 5` is short for
+ * `name = { default = 5 }`.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "lbridge.h"
+
+enum { MAX_NAMES = 96 };
+
+static const char *const own_fields[] = {"name",  "summary", "source",
+                                         "params", "state",  "init",
+                                         "every", "watch"};
+
+/* The policy's name, for errors, from the table at t. */
+static const char *name_of(lua_State *L, int t)
+{
+    const char *name = "?";
+
+    if (lua_getfield(L, t, "name") == LUA_TSTRING)
+        name = lua_tostring(L, -1);
+    lua_pop(L, 1); /* the table keeps it */
+    return name;
+}
+
+static int point_of(const char *name)
+{
+    for (int i = 0; i < HEDDLE_POINT_COUNT; i++)
+        if (strcmp(heddle_point_info((uint32_t)i)->name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int note_of(const char *name)
+{
+    for (int i = 0; i < HEDDLE_NOTE_COUNT; i++)
+        if (strcmp(heddle_note_info((uint32_t)i)->name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* ---- strings ---------------------------------------------------------- */
+
+/* Keeps the string on top of the stack in the class's user value 2 (at index
+ * `keep`) and pops it. */
+static const char *keep_string(lua_State *L, int keep)
+{
+    const char *s = lua_tostring(L, -1);
+
+    lua_rawseti(L, keep, (lua_Integer)lua_rawlen(L, keep) + 1);
+    return s;
+}
+
+static const char *text_field(lua_State *L, int t, const char *field, int keep,
+                              const char *whose, const char *otherwise)
+{
+    int type = lua_getfield(L, t, field);
+
+    if (type == LUA_TNIL) {
+        lua_pop(L, 1);
+        return otherwise;
+    }
+    if (type != LUA_TSTRING)
+        luaL_error(L, "policy %s: %s must be a string, not a %s", whose, field,
+                   luaL_typename(L, -1));
+    return keep_string(L, keep);
+}
+
+/* ---- parameters -------------------------------------------------------- */
+
+static uint64_t number_field(lua_State *L, int t, const char *field,
+                             const char *whose, const char *param,
+                             uint64_t otherwise)
+{
+    lua_Integer v;
+    int whole;
+
+    if (lua_getfield(L, t, field) == LUA_TNIL) {
+        lua_pop(L, 1);
+        return otherwise;
+    }
+    v = lua_tointegerx(L, -1, &whole);
+    if (!whole || v < 0)
+        luaL_error(L,
+                   "policy %s: params.%s.%s must be an integer of 0 or more",
+                   whose, param, field);
+    lua_pop(L, 1);
+    return (uint64_t)v;
+}
+
+static void check_param_fields(lua_State *L, int t, const char *whose,
+                               const char *param)
+{
+    static const char *const known[] = {"default", "min",     "max",
+                                        "unit",    "meaning", "source"};
+
+    lua_pushnil(L);
+    while (lua_next(L, t)) {
+        const char *key = luaL_tolstring(L, -2, NULL), *near;
+        int ok = 0;
+        for (size_t i = 0; i < 6; i++)
+            ok |= strcmp(known[i], key) == 0;
+        near = heddle_nearest(key, known, 6);
+        if (!ok)
+            luaL_error(L, "policy %s: params.%s has no field '%s'%s%s%s", whose,
+                       param, key, near ? "; did you mean '" : "",
+                       near ? near : "", near ? "'?" : "");
+        lua_pop(L, 2);
+    }
+}
+
+/* The parameter whose declaration is on top of the stack. */
+static void read_param(lua_State *L, struct heddle_param *p, int keep,
+                       const char *whose)
+{
+    int t = lua_gettop(L);
+
+    if (lua_isinteger(L, t)) {
+        lua_createtable(L, 0, 1);
+        lua_insert(L, t);
+        lua_setfield(L, t, "default");
+    }
+    if (!lua_istable(L, t))
+        luaL_error(L, "policy %s: params.%s must be a table or an integer",
+                   whose, p->name);
+    check_param_fields(L, t, whose, p->name);
+    if (lua_getfield(L, t, "default") == LUA_TNIL)
+        luaL_error(L, "policy %s: params.%s needs a default", whose, p->name);
+    lua_pop(L, 1);
+    p->def = number_field(L, t, "default", whose, p->name, 0);
+    p->min = number_field(L, t, "min", whose, p->name, 0);
+    p->max = number_field(L, t, "max", whose, p->name, INT64_MAX);
+    p->unit = text_field(L, t, "unit", keep, whose, "");
+    p->meaning = text_field(L, t, "meaning", keep, whose, "");
+    p->source = text_field(L, t, "source", keep, whose, "guess");
+}
+
+static void read_params(lua_State *L, int t, struct lp_class *c, int keep,
+                        const char *whose)
+{
+    int type = lua_getfield(L, t, "params"), params = lua_gettop(L);
+    lua_Integer n;
+
+    c->policy.params = c->param;
+    if (type == LUA_TNIL) {
+        lua_pop(L, 1);
+        return;
+    }
+    if (type != LUA_TTABLE)
+        luaL_error(L, "policy %s: params must be a table", whose);
+    n = lp_state_keys(L, params); /* params keys */
+    if (n > HEDDLE_MAX_PARAMS)
+        luaL_error(L, "policy %s has more than %d parameters", whose,
+                   HEDDLE_MAX_PARAMS);
+    for (lua_Integer i = 1; i <= n; i++) {
+        struct heddle_param *p = &c->param[i - 1];
+
+        if (lua_rawgeti(L, params + 1, i) != LUA_TSTRING)
+            luaL_error(L, "policy %s: names of parameters are strings", whose);
+        lua_pushvalue(L, -1);
+        p->name = keep_string(L, keep);
+        lua_rawget(L, params); /* params keys declaration */
+        read_param(L, p, keep, whose);
+        lua_settop(L, params + 1);
+    }
+    lua_settop(L, params - 1);
+}
+
+/* ---- fields -------------------------------------------------------------- */
+
+static void check_field(lua_State *L, const char *key, const char *whose)
+{
+    const char *names[MAX_NAMES], *near;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof own_fields / sizeof *own_fields; i++) {
+        if (strcmp(own_fields[i], key) == 0)
+            return;
+        names[n++] = own_fields[i];
+    }
+    if (point_of(key) >= 0) {
+        if (!lua_isfunction(L, -1))
+            luaL_error(L, "policy %s: %s must be a function, not a %s", whose,
+                       key, luaL_typename(L, -1));
+        return;
+    }
+    if (note_of(key) >= 0)
+        luaL_error(L, "policy %s: %s is a note: write watch = { %s = ... }",
+                   whose, key, key);
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT && n < MAX_NAMES; i++)
+        names[n++] = heddle_point_info(i)->name;
+    near = heddle_nearest(key, names, n);
+    luaL_error(L, "policy %s: '%s' is neither a point nor a field of a "
+                  "policy%s%s%s",
+               whose, key, near ? "; did you mean '" : "", near ? near : "",
+               near ? "'?" : "");
+}
+
+static void check_fields(lua_State *L, int t, const char *whose)
+{
+    lua_pushnil(L);
+    while (lua_next(L, t)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            luaL_error(L, "policy %s: its fields have names, not numbers",
+                       whose);
+        check_field(L, lua_tostring(L, -2), whose);
+        lua_pop(L, 1);
+    }
+}
+
+static void check_watch(lua_State *L, int t, const char *whose)
+{
+    const char *names[MAX_NAMES], *near;
+    int type = lua_getfield(L, t, "watch"), watch = lua_gettop(L);
+
+    if (type != LUA_TNIL && type != LUA_TTABLE)
+        luaL_error(L, "policy %s: watch must be a table of functions", whose);
+    for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
+        names[i] = heddle_note_info(i)->name;
+    if (type == LUA_TTABLE) {
+        lua_pushnil(L);
+        while (lua_next(L, watch)) {
+            const char *key = lua_type(L, -2) == LUA_TSTRING
+                                  ? lua_tostring(L, -2)
+                                  : "?";
+            near = heddle_nearest(key, names, HEDDLE_NOTE_COUNT);
+            if (note_of(key) < 0)
+                luaL_error(L, "policy %s: there is no note '%s'%s%s%s", whose,
+                           key, near ? "; did you mean '" : "",
+                           near ? near : "", near ? "'?" : "");
+            if (!lua_isfunction(L, -1))
+                luaL_error(L, "policy %s: watch.%s must be a function", whose,
+                           key);
+            lua_pop(L, 1);
+        }
+    }
+    lua_settop(L, watch - 1);
+}
+
+static void read_every(lua_State *L, int t, struct lp_class *c,
+                       const char *whose)
+{
+    int type = lua_getfield(L, t, "every"), every = lua_gettop(L), whole;
+    lua_Integer cycles;
+
+    c->cycle_param = -1;
+    if (type == LUA_TNIL) {
+        lua_pop(L, 1);
+        return;
+    }
+    if (type != LUA_TTABLE || lua_rawgeti(L, every, 2) != LUA_TFUNCTION)
+        luaL_error(L, "policy %s: every must be { cycles, function }", whose);
+    if (lua_rawgeti(L, every, 1) == LUA_TSTRING) {
+        for (int i = 0; c->param[i].name; i++)
+            if (strcmp(c->param[i].name, lua_tostring(L, -1)) == 0)
+                c->cycle_param = i;
+        if (c->cycle_param < 0)
+            luaL_error(L, "policy %s: every names '%s', which is no parameter",
+                       whose, lua_tostring(L, -1));
+    } else {
+        cycles = lua_tointegerx(L, -1, &whole);
+        if (!whole || cycles < 1)
+            luaL_error(L,
+                       "policy %s: every needs a number of cycles, 1 or more, "
+                       "or the name of a parameter",
+                       whose);
+        c->cycles = (uint64_t)cycles;
+    }
+    lua_settop(L, every - 1);
+}
+
+static void check_name(lua_State *L, int t)
+{
+    size_t n;
+    const char *name;
+
+    if (lua_getfield(L, t, "name") != LUA_TSTRING)
+        luaL_error(L, "a policy needs a name: { name = \"...\", ... }");
+    name = lua_tolstring(L, -1, &n);
+    if (n < 1 || n > 31 || strpbrk(name, " \t\n,/\"") || strlen(name) != n)
+        luaL_error(L,
+                   "policy name '%s': 1 to 31 letters, digits or signs, without "
+                   "blanks, commas, slashes or quotes",
+                   name);
+    lua_pop(L, 1);
+}
+
+static lua_State *main_thread(lua_State *L)
+{
+    lua_State *main;
+
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    main = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    return main;
+}
+
+struct lp_class *lp_class_push(lua_State *L, int t)
+{
+    const char *whose;
+    struct lp_class *c;
+    int keep;
+
+    luaL_checkstack(L, 16, "a policy");
+    t = lua_absindex(L, t);
+    luaL_checktype(L, t, LUA_TTABLE);
+    check_name(L, t);
+    whose = name_of(L, t);
+    check_fields(L, t, whose);
+    check_watch(L, t, whose);
+    c = lua_newuserdatauv(L, sizeof *c, 2); /* class */
+    memset(c, 0, sizeof *c);
+    lua_pushvalue(L, t);
+    lua_setiuservalue(L, -2, 1);
+    lua_newtable(L); /* class keep */
+    keep = lua_gettop(L);
+    c->L = main_thread(L);
+    c->ref = LUA_NOREF;
+    c->instructions = 1000000;
+    c->bytes = (uint64_t)64 << 20;
+    c->policy.abi = HEDDLE_POLICY_ABI;
+    c->policy.name = text_field(L, t, "name", keep, whose, "");
+    c->policy.summary = text_field(L, t, "summary", keep, whose, "");
+    c->policy.source = text_field(L, t, "source", keep, whose, "");
+    read_params(L, t, c, keep, whose);
+    read_every(L, t, c, whose);
+    lp_bridge_fill(L, t, c);
+    lua_setiuservalue(L, -2, 2);
+    return c;
+}
+
+const struct heddle_policy *lp_class_policy(struct lp_class *c)
+{
+    return &c->policy;
+}
+
+void lp_class_budget(struct lp_class *c, uint64_t instructions, uint64_t bytes,
+                     int check)
+{
+    if (instructions)
+        c->instructions = instructions;
+    if (bytes)
+        c->bytes = bytes;
+    c->check = check;
+}
+
+void lp_class_hold(lua_State *L, int i, struct lp_class *c)
+{
+    lua_pushvalue(L, i);
+    c->ref = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+void lp_class_drop(lua_State *L, struct lp_class *c)
+{
+    luaL_unref(L, LUA_REGISTRYINDEX, c->ref);
+    c->ref = LUA_NOREF;
+}

@@ -1,0 +1,390 @@
+/*
+ * lpolicy.c - the module heddle.policy: find, bind and list policies.
+ *
+ *     policy.use(sim, what [, options])
+ *         what: a policy table, the name of a built-in, "file.lua" or
+ *         "./plugin.so".  Options: at = "l2cache", replace = true (unbind who
+ *         stands in the way), instructions and memory (budget of a call of a
+ *         Lua policy: 1000000, 64 MB), check = true (look for changed locals
+ *         after every call); everything else is a parameter.  Returns the
+ *         name.
+ *     policy.unuse(sim [, name [, at]])   returns how many were unbound
+ *     policy.used(sim)                    {{name=, at=, params={...}}, ...}
+ *     policy.offered(sim)                 {point = {"l1tlb", ...}, ...}
+ *     policy.list()                       the built-in policies, described
+ *     policy.tables()                     the steering tables, described
+ *     policy.load("file.lua")             the table that the file returns
+ *     policy.env([extra])                 the globals of policy code, a copy
+ *     policy.enter(f)                     makes f see those globals
+ *     policy.every(cycles, f)             for the field `every`
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "lpolicy.h"
+
+#include <string.h>
+
+#include "lheddle.h"
+
+/* ---- options -------------------------------------------------------------- */
+
+struct options {
+    const char *at;
+    uint32_t flags, n;
+    uint64_t instructions, memory;
+    int check;
+    const char *name[HEDDLE_MAX_PARAMS];
+    uint64_t value[HEDDLE_MAX_PARAMS];
+};
+
+/* The value on top of the stack as a number of 0 or more. */
+static uint64_t take_number(lua_State *L, const char *what)
+{
+    lua_Integer v;
+    int whole;
+
+    if (lua_isboolean(L, -1))
+        return (uint64_t)lua_toboolean(L, -1);
+    v = lua_tointegerx(L, -1, &whole);
+    if (!whole || v < 0)
+        luaL_error(L, "option %s: expected an integer of 0 or more, not %s",
+                   what, luaL_tolstring(L, -1, NULL));
+    return (uint64_t)v;
+}
+
+/* The option whose key and value are on top of the stack. */
+static void take_option(lua_State *L, struct options *o)
+{
+    const char *key;
+
+    if (lua_type(L, -2) != LUA_TSTRING)
+        luaL_error(L, "options have names: { at = \"l2tlb\", ... }");
+    key = lua_tostring(L, -2);
+    if (strcmp(key, "at") == 0) {
+        if (lua_type(L, -1) != LUA_TSTRING)
+            luaL_error(L, "option at: expected the name of a structure");
+        o->at = lua_tostring(L, -1);
+    } else if (strcmp(key, "replace") == 0) {
+        o->flags |= lua_toboolean(L, -1) ? HEDDLE_USE_REPLACE : 0;
+    } else if (strcmp(key, "instructions") == 0) {
+        o->instructions = take_number(L, key);
+    } else if (strcmp(key, "memory") == 0) {
+        o->memory = take_number(L, key);
+    } else if (strcmp(key, "check") == 0) {
+        o->check = lua_toboolean(L, -1);
+    } else {
+        if (o->n == HEDDLE_MAX_PARAMS)
+            luaL_error(L, "too many options");
+        o->name[o->n] = key;
+        o->value[o->n++] = take_number(L, key);
+    }
+}
+
+static void take_options(lua_State *L, int i, struct options *o)
+{
+    lua_Integer n;
+
+    memset(o, 0, sizeof *o);
+    o->at = "";
+    if (lua_isnoneornil(L, i))
+        return;
+    luaL_checktype(L, i, LUA_TTABLE);
+    n = lp_state_keys(L, i); /* in order, so that errors are the same */
+    for (lua_Integer k = 1; k <= n; k++) {
+        lua_rawgeti(L, -1, k);
+        lua_pushvalue(L, -1);
+        lua_rawget(L, i); /* keys key value */
+        take_option(L, o);
+        lua_pop(L, 2);
+    }
+    lua_pop(L, 1);
+}
+
+/* ---- finding ---------------------------------------------------------------- */
+
+static int ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n > m && strcmp(s + n - m, end) == 0;
+}
+
+/* Pushes the table that a policy file returns; its globals are the
+ * sandbox's from its first line on. */
+static void load_file(lua_State *L, const char *path)
+{
+    if (luaL_loadfilex(L, path, "t") != LUA_OK) {
+        hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
+        return;
+    }
+    lp_sandbox_push(L);
+    lua_setupvalue(L, -2, 1);
+    lua_call(L, 0, 1);
+    if (!lua_istable(L, -1)) {
+        lua_pushfstring(L, "%s: a policy file returns a table, this one "
+                           "returned a %s",
+                        path, luaL_typename(L, -1));
+        hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
+    }
+}
+
+static const struct heddle_policy *find_builtin(lua_State *L, const char *name)
+{
+    const char *near = NULL;
+    const struct heddle_policy *p = heddle_policy_find(name, &near);
+
+    if (p)
+        return p;
+    lua_pushfstring(L, "there is no policy '%s'%s%s%s; a file is named "
+                       "\"%s.lua\", a plug-in \"./%s.so\"",
+                    name, near ? "; did you mean '" : "", near ? near : "",
+                    near ? "'?" : "", name, name);
+    hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
+    return NULL;
+}
+
+static const struct heddle_policy *load_plugin(lua_State *L, const char *path)
+{
+    char text[512];
+    const struct heddle_policy *p = heddle_policy_load(path, text, sizeof text);
+
+    if (p == NULL)
+        hl_raise(L, HEDDLE_EPOLICY, text);
+    return p;
+}
+
+/* The policy at index 2; a Lua policy's userdata is left on top (else nil),
+ * and *c is its class. */
+static const struct heddle_policy *find(lua_State *L, struct lp_class **c)
+{
+    const char *name;
+
+    *c = NULL;
+    if (lua_istable(L, 2)) {
+        *c = lp_class_push(L, 2);
+        return lp_class_policy(*c);
+    }
+    name = luaL_checkstring(L, 2);
+    if (ends_with(name, ".lua")) {
+        load_file(L, name);
+        *c = lp_class_push(L, -1);
+        return lp_class_policy(*c);
+    }
+    lua_pushnil(L);
+    return ends_with(name, ".so") ? load_plugin(L, name)
+                                  : find_builtin(L, name);
+}
+
+/* ---- binding ------------------------------------------------------------------ */
+
+static int use(lua_State *L)
+{
+    heddle_sim *s = hl_sim_check(L, 1);
+    const struct heddle_policy *p;
+    struct lp_class *c;
+    struct options o;
+    int rc;
+
+    luaL_checkany(L, 2);
+    lua_settop(L, 3);
+    take_options(L, 3, &o);
+    p = find(L, &c);
+    if (c) {
+        lp_class_budget(c, o.instructions, o.memory, o.check);
+        lp_class_hold(L, -1, c);
+    } else if (o.instructions || o.memory || o.check) {
+        luaL_error(L, "options instructions, memory and check are for Lua "
+                      "policies, %s is not one",
+                   p->name);
+    }
+    rc = heddle_use(s, p, o.at, o.name, o.value, o.n, o.flags);
+    if (c)
+        lp_class_drop(L, c);
+    if (rc != 0)
+        return hl_raise(L, rc, heddle_policy_error(s));
+    lua_pushstring(L, p->name);
+    return 1;
+}
+
+static int unuse(lua_State *L)
+{
+    heddle_sim *s = hl_sim_check(L, 1);
+
+    lua_pushinteger(L, heddle_unuse(s, luaL_optstring(L, 2, NULL),
+                                    luaL_optstring(L, 3, NULL)));
+    return 1;
+}
+
+static void set_text(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value ? value : "");
+    lua_setfield(L, -2, name);
+}
+
+static int used(lua_State *L)
+{
+    heddle_sim *s = hl_sim_check(L, 1);
+    struct heddle_use_info u;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_used(s, i, &u) == 0; i++) {
+        const struct heddle_param *p = u.policy->params;
+
+        lua_newtable(L);
+        set_text(L, "name", u.policy->name);
+        set_text(L, "at", u.at);
+        lua_newtable(L);
+        for (uint32_t k = 0; p && p[k].name; k++) {
+            lua_pushinteger(L, (lua_Integer)u.values[k]);
+            lua_setfield(L, -2, p[k].name);
+        }
+        lua_setfield(L, -2, "params");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static int offered(lua_State *L)
+{
+    heddle_sim *s = hl_sim_check(L, 1);
+    const char *at;
+
+    lua_newtable(L);
+    for (uint32_t p = 0; p < HEDDLE_POINT_COUNT; p++) {
+        lua_newtable(L);
+        for (uint32_t i = 0; (at = heddle_offered(s, (enum heddle_point)p, i));
+             i++) {
+            lua_pushstring(L, at);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        lua_setfield(L, -2, heddle_point_info(p)->name);
+    }
+    return 1;
+}
+
+/* ---- describing ----------------------------------------------------------------- */
+
+static void push_param(lua_State *L, const struct heddle_param *p)
+{
+    lua_createtable(L, 0, 7);
+    set_text(L, "name", p->name);
+    set_text(L, "unit", p->unit);
+    set_text(L, "meaning", p->meaning);
+    set_text(L, "source", p->source);
+    lua_pushinteger(L, (lua_Integer)p->def);
+    lua_setfield(L, -2, "default");
+    lua_pushinteger(L, (lua_Integer)p->min);
+    lua_setfield(L, -2, "min");
+    lua_pushinteger(L, (lua_Integer)p->max);
+    lua_setfield(L, -2, "max");
+}
+
+static void push_policy(lua_State *L, const struct heddle_policy *p)
+{
+    lua_Integer n = 0;
+
+    lua_createtable(L, 0, 6);
+    set_text(L, "name", p->name);
+    set_text(L, "kind", "C");
+    set_text(L, "summary", p->summary);
+    set_text(L, "source", p->source);
+    lua_newtable(L);
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
+        if (p->answer[i] == NULL)
+            continue;
+        lua_pushstring(L, heddle_point_info(i)->name);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_setfield(L, -2, "points");
+    lua_newtable(L);
+    for (uint32_t i = 0; p->params && p->params[i].name; i++) {
+        push_param(L, &p->params[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "params");
+}
+
+static int list(lua_State *L)
+{
+    const struct heddle_policy *p;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; (p = heddle_policy_builtin(i)) != NULL; i++) {
+        push_policy(L, p);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static int tables(lua_State *L)
+{
+    const struct heddle_table_info *t;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; (t = heddle_table_info(i)) != NULL; i++) {
+        lua_createtable(L, 0, 5);
+        set_text(L, "name", t->name);
+        set_text(L, "i", t->i);
+        set_text(L, "j", t->j);
+        set_text(L, "value", t->value);
+        set_text(L, "meaning", t->meaning);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* ---- the sandbox ------------------------------------------------------------------ */
+
+static int load(lua_State *L)
+{
+    load_file(L, luaL_checkstring(L, 1));
+    return 1;
+}
+
+static void copy_into(lua_State *L, int from, int to)
+{
+    lua_pushnil(L);
+    while (lua_next(L, from)) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, to);
+    }
+}
+
+static int env(lua_State *L)
+{
+    lua_settop(L, 1);
+    lp_sandbox_push(L); /* extra sandbox */
+    lua_newtable(L);    /* extra sandbox copy */
+    copy_into(L, 2, 3);
+    if (lua_istable(L, 1))
+        copy_into(L, 1, 3);
+    lua_getmetatable(L, 2);
+    lua_setmetatable(L, 3);
+    return 1;
+}
+
+static int enter(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    lp_sandbox_enter(L, 1, NULL, NULL);
+    return 1;
+}
+
+int luaopen_heddle_policy(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"use", use},       {"unuse", unuse},   {"used", used},
+        {"list", list},     {"tables", tables}, {"offered", offered},
+        {"load", load},     {"env", env},       {"enter", enter},
+        {NULL, NULL},
+    };
+
+    luaL_newlib(L, functions);
+    lp_sandbox_push(L);
+    lua_getfield(L, -1, "every");
+    lua_setfield(L, -3, "every");
+    lua_pop(L, 1);
+    return 1;
+}

@@ -1,0 +1,109 @@
+/*
+ * lpolicy.h - what the files of the policy binding share.
+ *
+ * lview.c: a question as Lua sees it.  lsandbox.c: the globals of policy
+ * code.  lstate.c: plain data to bytes and back.  lbridge.c: a Lua table as a
+ * struct heddle_policy.  lpolicy.c: the module heddle.policy.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef LPOLICY_H
+#define LPOLICY_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "../heddle.h"
+#include "../policy.h"
+
+/* ---- lview.c ---------------------------------------------------------- */
+
+enum { LP_FIELDS = 16 };
+
+/* A borrowed question or note: valid while q is not NULL. */
+struct lp_view {
+    const void *q;
+    const struct heddle_field_info *field;
+    const char *name;           /* of the point or note */
+    uint32_t n;                 /* fields */
+    const char *key[LP_FIELDS]; /* the state's own copy of each name */
+};
+
+/* Pushes a new view of a question or note with these fields. */
+struct lp_view *lp_view_push(lua_State *L, const char *name,
+                             const struct heddle_field_info *field, uint32_t n);
+
+/* ---- lstate.c --------------------------------------------------------- */
+
+struct lp_bytes {
+    unsigned char *v; /* malloc'ed */
+    size_t n, room;
+};
+
+/* Appends the plain data at index i: numbers, strings, booleans and tables of
+ * them.  Anything else raises, with the path that leads to it from `what`. */
+void lp_state_write(lua_State *L, int i, const char *what, struct lp_bytes *b);
+/* Pushes what lp_state_write wrote; raises on bytes that it did not write. */
+void lp_state_read(lua_State *L, const unsigned char *v, size_t n);
+/* Pushes a copy of the plain data at index i. */
+void lp_state_copy(lua_State *L, int i, const char *what);
+/* A fingerprint of any value: contents of plain tables, identity of others. */
+uint64_t lp_state_mark(lua_State *L, int i);
+/* Pushes the keys of the table at i, numbers before strings, each ascending,
+ * as an array; raises on keys of other types.  Returns how many. */
+lua_Integer lp_state_keys(lua_State *L, int i);
+
+/* ---- lsandbox.c ------------------------------------------------------- */
+
+struct lp; /* a bound Lua policy (lbridge.c) */
+
+/* One for each Lua state. */
+struct lp_world {
+    struct lp *running; /* whose function is being called */
+    uint32_t fired;     /* hooks since the call began */
+    uint32_t limit;     /* of hooks */
+    int over;           /* the budget is used up */
+    int denied;         /* memory was refused */
+    size_t grown, room; /* bytes allocated by this call, and the most */
+    lua_Alloc alloc;    /* the state's own */
+    void *alloc_ud;
+};
+
+enum { LP_HOOK = 10000 }; /* instructions between two looks at the budget */
+
+/* The world of a state, made on first use. */
+struct lp_world *lp_world(lua_State *L);
+
+/* Pushes the globals of policy code. */
+void lp_sandbox_push(lua_State *L);
+/*
+ * Makes the function at index i safe: its globals, and those of functions
+ * that it holds in locals, become the sandbox's.  `each` is called for every
+ * local that holds data, with function and value on the stack as the two
+ * topmost; raises where a local holds what policy code may not use.
+ */
+typedef void lp_upvalue_fn(lua_State *L, void *ud, const char *name, int n);
+void lp_sandbox_enter(lua_State *L, int i, lp_upvalue_fn *each, void *ud);
+
+/* Hidden inputs of a policy: its random stream and its counters. */
+uint64_t lp_random(struct lp *p);
+heddle_sim *lp_sim(struct lp *p);
+
+/* ---- lbridge.c -------------------------------------------------------- */
+
+struct lp_class;
+
+/* Makes a policy of the table at index i and pushes the userdata that holds
+ * it; raises if the table is not one. */
+struct lp_class *lp_class_push(lua_State *L, int i);
+const struct heddle_policy *lp_class_policy(struct lp_class *c);
+/* Limits of one call. */
+void lp_class_budget(struct lp_class *c, uint64_t instructions, uint64_t bytes,
+                     int check);
+/* Keeps the userdata at index i alive while the policy is bound. */
+void lp_class_hold(lua_State *L, int i, struct lp_class *c);
+void lp_class_drop(lua_State *L, struct lp_class *c);
+
+int luaopen_heddle_policy(lua_State *L);
+
+#endif
