@@ -1,0 +1,404 @@
+/*
+ * Pinned: what every replacement policy may rely on and must keep to, run
+ * over lru, fifo, random and srrip; each decides as a naive twin written from
+ * its definition; lru equals the default, insertions at the end included;
+ * copies of a structure do not influence each other.
+ */
+#include "memenv.h"
+
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "mem/assoc.h"
+#include "policy/registry.h"
+
+enum { SEED = 99, MOST = 4096 };
+
+/* A policy between an array and a log of what it was asked. */
+struct binding {
+    const struct heddle_policy *p;
+    struct heddle_place place;
+    void *state;
+    struct hd_assoc *a;
+    /* contract */
+    uint64_t present[MOST]; /* key of each way as the questions tell it */
+    uint64_t victims;
+    uint32_t expect_gone; /* way + 1 that was chosen and must go next */
+};
+
+static const struct heddle_policy *const policies[] = {
+    &hd_policy_lru, &hd_policy_fifo, &hd_policy_random, &hd_policy_srrip};
+
+static const struct {
+    uint32_t sets, ways;
+} shapes[] = {{1, 1}, {1, 2}, {1, 16}, {1, 64}, {8, 4}, {7, 16}, {3, 40}};
+
+static int64_t answer(struct binding *b, enum heddle_point point, const void *q)
+{
+    heddle_answer *fn = b->p->answer[point];
+
+    return fn != NULL ? fn(b->state, q) : 0;
+}
+
+static uint64_t *way_of(struct binding *b, const struct heddle_q_repl_touch *q)
+{
+    assert_int_equal(q->ways, b->place.ways);
+    assert_true(q->set < b->place.sets && q->way < q->ways);
+    return &b->present[q->set * q->ways + q->way];
+}
+
+static int64_t on_touch(void *self, const void *question)
+{
+    struct binding *b = self;
+    const struct heddle_q_repl_touch *q = question;
+
+    assert_true(*way_of(b, q) == q->key);
+    return answer(b, HEDDLE_POINT_repl_touch, question);
+}
+
+static int64_t on_fill(void *self, const void *question)
+{
+    struct binding *b = self;
+    const struct heddle_q_repl_touch *q = question;
+
+    assert_true(*way_of(b, q) == HD_KEY_NONE && b->expect_gone == 0);
+    *way_of(b, q) = q->key;
+    return answer(b, HEDDLE_POINT_repl_fill, question);
+}
+
+static int64_t on_gone(void *self, const void *question)
+{
+    struct binding *b = self;
+    const struct heddle_q_repl_touch *q = question;
+
+    assert_true(*way_of(b, q) == q->key && q->key != HD_KEY_NONE);
+    assert_true(b->expect_gone == 0 || b->expect_gone == q->way + 1);
+    b->expect_gone = 0;
+    *way_of(b, q) = HD_KEY_NONE;
+    return answer(b, HEDDLE_POINT_repl_gone, question);
+}
+
+static int64_t on_victim(void *self, const void *question)
+{
+    struct binding *b = self;
+    const struct heddle_q_repl_victim *q = question;
+    int64_t way;
+
+    assert_int_equal(q->way, q->ways);
+    for (uint64_t w = 0; w < q->ways; w++) /* only when the set is full */
+        assert_true(b->present[q->set * q->ways + w] != HD_KEY_NONE);
+    way = answer(b, HEDDLE_POINT_repl_victim, question);
+    assert_true(way >= 0 && (uint64_t)way < q->ways);
+    b->victims++;
+    b->expect_gone = (uint32_t)way + 1;
+    return way;
+}
+
+static void *new_state(const struct heddle_policy *p,
+                       const struct heddle_place *place)
+{
+    uint64_t values[8] = {0};
+    void *state;
+
+    for (uint32_t i = 0; p->params && p->params[i].name; i++)
+        values[i] = p->params[i].def;
+    state = calloc(1, p->state_bytes(place, values));
+    assert_int_equal(p->init(state, place, values), 0);
+    return state;
+}
+
+static void bind_to(struct binding *b, struct hd_assoc *a)
+{
+    b->a = a;
+    a->touch = (struct hd_slot){on_touch, b, 1};
+    a->fill = (struct hd_slot){on_fill, b, 1};
+    a->victim = (struct hd_slot){on_victim, b, 1};
+    a->gone = (struct hd_slot){on_gone, b, 1};
+    for (uint32_t i = 0; i < MOST; i++)
+        b->present[i] = HD_KEY_NONE;
+}
+
+static struct heddle_place place_of(uint32_t instances, uint32_t sets,
+                                    uint32_t ways)
+{
+    struct heddle_place p = {.at = "l2cache",
+                             .instances = instances,
+                             .sets = sets,
+                             .ways = ways,
+                             .seed = SEED};
+    return p;
+}
+
+/* ---- naive twins ------------------------------------------------------ */
+
+struct twin {
+    const char *name;
+    uint32_t sets, ways;
+    uint64_t key[MOST];
+    uint32_t rrpv[MOST];      /* srrip */
+    uint32_t queue[8][64], n[8]; /* lru, fifo: ways, next victim first */
+    uint64_t drawn;           /* random */
+};
+
+static bool is(const struct twin *t, const char *name)
+{
+    return strcmp(t->name, name) == 0;
+}
+
+static void queue_remove(struct twin *t, uint32_t set, uint32_t way)
+{
+    uint32_t *q = t->queue[set], i = 0;
+
+    while (q[i] != way)
+        i++;
+    memmove(q + i, q + i + 1, (t->n[set] - i - 1) * sizeof *q);
+    t->n[set]--;
+}
+
+static uint32_t twin_victim(struct twin *t, uint32_t set)
+{
+    if (is(t, "random")) {
+        uint64_t d = hd_mix64(hd_mix64(SEED) + hd_mix64(t->drawn++));
+        return (uint32_t)((d >> 32) * t->ways >> 32);
+    }
+    if (!is(t, "srrip"))
+        return t->queue[set][0];
+    for (;;) {
+        for (uint32_t w = 0; w < t->ways; w++)
+            if (t->rrpv[set * t->ways + w] == 3)
+                return w;
+        for (uint32_t w = 0; w < t->ways; w++)
+            t->rrpv[set * t->ways + w]++;
+    }
+}
+
+static void twin_enter(struct twin *t, uint32_t set, uint32_t way, uint64_t key,
+                       bool last)
+{
+    uint32_t *q = t->queue[set];
+
+    t->key[set * t->ways + way] = key;
+    t->rrpv[set * t->ways + way] = last ? 3 : 2;
+    if (last) {
+        memmove(q + 1, q, t->n[set] * sizeof *q);
+        q[0] = way;
+    } else {
+        q[t->n[set]] = way;
+    }
+    t->n[set]++;
+}
+
+/* An access; `last` for a newcomer.  Returns the key that left. */
+static uint64_t twin_access(struct twin *t, uint64_t key, bool last)
+{
+    uint32_t set = (uint32_t)(key % t->sets), way = 0;
+    uint64_t *k = &t->key[set * t->ways], gone = HD_KEY_NONE;
+
+    while (way < t->ways && k[way] != key)
+        way++;
+    if (way < t->ways) {
+        t->rrpv[set * t->ways + way] = 0;
+        if (is(t, "lru")) {
+            queue_remove(t, set, way);
+            t->queue[set][t->n[set]++] = way;
+        }
+        return HD_KEY_NONE;
+    }
+    for (way = 0; way < t->ways && k[way] != HD_KEY_NONE;)
+        way++;
+    if (way == t->ways) {
+        way = twin_victim(t, set);
+        gone = k[way];
+        queue_remove(t, set, way);
+    }
+    twin_enter(t, set, way, key, last);
+    return gone;
+}
+
+static void twin_drop(struct twin *t, uint64_t key)
+{
+    uint32_t set = (uint32_t)(key % t->sets);
+
+    for (uint32_t w = 0; w < t->ways; w++) {
+        if (t->key[set * t->ways + w] == key) {
+            t->key[set * t->ways + w] = HD_KEY_NONE;
+            queue_remove(t, set, w);
+        }
+    }
+}
+
+/* ---- tests ------------------------------------------------------------ */
+
+/* One access of an array; returns the key that left. */
+static uint64_t access_key(struct hd_assoc *a, uint64_t key, bool last)
+{
+    struct hd_who who = {1, 2};
+    uint32_t set = (uint32_t)(key % a->sets), e = hd_assoc_find(a, set, key);
+    uint64_t gone = HD_KEY_NONE;
+
+    if (e != HD_NONE)
+        hd_assoc_touch(a, e, who);
+    else if (last)
+        hd_assoc_place_last(a, set, key, who, &gone);
+    else
+        hd_assoc_place(a, set, key, who, &gone);
+    return gone;
+}
+
+static void against_twin(const struct heddle_policy *p, uint32_t sets,
+                         uint32_t ways, uint32_t n)
+{
+    struct memenv m;
+    struct hd_env *env = memenv_open(&m, 1);
+    struct hd_assoc a;
+    struct binding *b = calloc(1, sizeof *b);
+    struct twin *t = calloc(1, sizeof *t);
+    struct hd_rng r = hd_rng_make(sets, ways);
+
+    hd_assoc_open(&a, env, "l2cache", 0, sets, ways);
+    b->p = p;
+    b->place = place_of(1, sets, ways);
+    b->state = new_state(p, &b->place);
+    bind_to(b, &a);
+    t->name = p->name;
+    t->sets = sets;
+    t->ways = ways;
+    for (uint32_t i = 0; i < MOST; i++)
+        t->key[i] = HD_KEY_NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t key = hd_rng_below(&r, sets * ways * 3 / 2 + 2);
+        uint32_t what = hd_rng_below(&r, 100);
+        uint32_t e = hd_assoc_find(&a, (uint32_t)(key % sets), key);
+
+        if (what < 2) {
+            if (e != HD_NONE)
+                hd_assoc_drop(&a, e);
+            twin_drop(t, key);
+            continue;
+        }
+        assert_true(access_key(&a, key, what < 10) ==
+                    twin_access(t, key, what < 10));
+    }
+    for (uint32_t i = 0; i < sets * ways; i++)
+        assert_true(a.key[i] == t->key[i]);
+    assert_true(b->victims > n / 20);
+    free(b->state);
+    free(b);
+    free(t);
+    memenv_close(&m);
+}
+
+static void every_policy_equals_its_twin(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < HD_LEN(policies); p++)
+        for (size_t s = 0; s < HD_LEN(shapes); s++)
+            against_twin(policies[p], shapes[s].sets, shapes[s].ways, 20000);
+}
+
+/* The default, unbound, beside lru as a policy. */
+static void lru_equals_the_default(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < HD_LEN(shapes); s++) {
+        struct memenv m;
+        struct hd_env *env = memenv_open(&m, 1);
+        struct hd_assoc a, d;
+        struct binding *b = calloc(1, sizeof *b);
+        struct hd_rng r = hd_rng_make(5, s);
+
+        hd_assoc_open(&a, env, "l2cache", 0, shapes[s].sets, shapes[s].ways);
+        hd_assoc_open(&d, env, "l2cache", 0, shapes[s].sets, shapes[s].ways);
+        b->p = &hd_policy_lru;
+        b->place = place_of(1, shapes[s].sets, shapes[s].ways);
+        b->state = new_state(b->p, &b->place);
+        bind_to(b, &a);
+        for (uint32_t i = 0; i < 30000; i++) {
+            uint64_t key = hd_rng_below(&r, a.sets * a.ways * 3 / 2 + 2);
+            bool last = hd_rng_below(&r, 10) == 0;
+            assert_true(access_key(&a, key, last) == access_key(&d, key, last));
+        }
+        free(b->state);
+        free(b);
+        memenv_close(&m);
+    }
+}
+
+/* Copy 1 decides the same, whether or not copy 0 is busy. */
+static void copies_are_apart(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < HD_LEN(policies); p++) {
+        uint64_t hash[2] = {0, 0};
+
+        for (int busy = 0; busy < 2; busy++) {
+            struct memenv m;
+            struct hd_env *env = memenv_open(&m, 1);
+            struct hd_assoc a[2];
+            struct binding *b[2];
+            struct hd_rng r = hd_rng_make(1, 1), other = hd_rng_make(2, 2);
+            struct heddle_place place = place_of(2, 4, 8);
+            void *shared = new_state(policies[p], &place);
+
+            for (uint32_t i = 0; i < 2; i++) {
+                hd_assoc_open(&a[i], env, "l2cache", i, 4, 8);
+                b[i] = calloc(1, sizeof *b[i]);
+                b[i]->p = policies[p];
+                b[i]->place = place;
+                b[i]->state = shared;
+                bind_to(b[i], &a[i]);
+            }
+            for (uint32_t i = 0; i < 5000; i++) {
+                hash[busy] = hd_mix64(
+                    hash[busy] ^ access_key(&a[1], hd_rng_below(&r, 50), false));
+                if (busy)
+                    access_key(&a[0], hd_rng_below(&other, 60), false);
+            }
+            assert_true(b[1]->victims > 100);
+            free(shared);
+            free(b[0]);
+            free(b[1]);
+            memenv_close(&m);
+        }
+        assert_true(hash[0] == hash[1]);
+    }
+}
+
+/* What a policy passes on is the default's, which has kept up. */
+static int64_t pass(void *self, const void *q)
+{
+    (void)self, (void)q;
+    return 0;
+}
+
+static void the_default_keeps_up(void **state)
+{
+    struct memenv m;
+    struct hd_env *env = memenv_open(&m, 1);
+    struct hd_assoc a, d;
+    struct hd_rng r = hd_rng_make(3, 3);
+
+    (void)state;
+    hd_assoc_open(&a, env, "l2cache", 0, 4, 8);
+    hd_assoc_open(&d, env, "l2cache", 0, 4, 8);
+    a.touch.fn = a.fill.fn = a.gone.fn = pass;
+    a.touch.bound = a.fill.bound = a.gone.bound = a.victim.bound = 1;
+    for (uint32_t i = 0; i < 20000; i++) {
+        uint64_t key = hd_rng_below(&r, 50);
+        assert_true(access_key(&a, key, i % 9 == 0) ==
+                    access_key(&d, key, i % 9 == 0));
+    }
+    memenv_close(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_policy_equals_its_twin),
+        cmocka_unit_test(lru_equals_the_default),
+        cmocka_unit_test(copies_are_apart),
+        cmocka_unit_test(the_default_keeps_up),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
