@@ -76,7 +76,7 @@ STATIC := $(B)/libheddle.a
 SHARED := $(B)/libheddle.so.0
 MODULE := $(B)/heddle.so
 # Until every part of the engine is there the command still links.
-PARTIAL := $(if $(wildcard src/sim.c),,-Wl,--unresolved-symbols=ignore-all)
+PARTIAL := $(if $(and $(wildcard src/sim.c),$(wildcard src/vm/mmu.c)),,-Wl,--unresolved-symbols=ignore-all)
 WHOLE  = $(if $(PARTIAL),$(STATIC),-Wl,--whole-archive $(STATIC) -Wl,--no-whole-archive)
 
 all: $(STATIC) $(SHARED) $(BIN) $(MODULE)

@@ -125,6 +125,16 @@ function methods:use(policy, options)
     return used
 end
 
+--- Unbinds policies by name and place; returns how many.
+function methods:unuse(name, at)
+    return require("heddle.policy").unuse(self.core, name, at)
+end
+
+--- The bound policies: { { name =, at =, params = }, ... }.
+function methods:used()
+    return require("heddle.policy").used(self.core)
+end
+
 -- ---- running --------------------------------------------------------------
 
 --- The counters' totals by application, for intervals.
