@@ -27,8 +27,9 @@ extern "C" {
  * acceptance to its last datum.
  *
  * Settings are those of the group "dram" (heddle list settings), and `window`
- * (default 32).  Here `channels` is 1 and `interleave` is one burst unless
- * they are set.  Names may be written in capitals (tRRD, CL).
+ * (default 32) and `check` (1: verify every command).  Here `channels` is 1
+ * and `interleave` is one burst unless they are set.  Names may be written in
+ * capitals (tRRD, CL).
  */
 typedef struct heddle_part_dram heddle_part_dram;
 

@@ -1,0 +1,270 @@
+/*
+ * lpart.c - `require "heddle.part"`: parts of the machine without a GPU.
+ *
+ *     local part = require "heddle.part"
+ *     local d = part.dram { banks = 16, window = 32 }
+ *     d:read(0x1000, 0)   d:write(0x2000, 10)   d:load("FILE")
+ *     local r = d:run()   -- r.cycles, r.bandwidth, ...
+ *     for address, accepted, latency in d:reads() do ... end
+ *
+ * Settings are a table {name = value} or a list of pairs {{name, value}}.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "../heddle_part.h"
+#include "lheddle.h"
+
+#define DRAM "heddle.part.dram"
+
+HL_MODULE int luaopen_heddle_part(lua_State *L);
+
+/* ---- settings ---------------------------------------------------------- */
+
+typedef int set_setting(void *part, const char *name, const char *value);
+
+/* One setting whose name is at index k and value at index v. */
+static int set_one(lua_State *L, set_setting *set, void *part, int k, int v)
+{
+    const char *name, *value;
+
+    if (lua_type(L, k) != LUA_TSTRING)
+        return luaL_error(L, "a setting's name is expected, not a %s",
+                          luaL_typename(L, k));
+    name = lua_tostring(L, k);
+    if (lua_isboolean(L, v))
+        value = lua_toboolean(L, v) ? "true" : "false";
+    else
+        value = luaL_tolstring(L, v, NULL); /* text */
+    return set(part, name, value);
+}
+
+/*
+ * Sets everything in the table at index `t`; returns the first error's code.
+ * The text of a value stays on the stack while it is used.
+ */
+static int set_all(lua_State *L, int t, set_setting *set, void *part)
+{
+    int rc = 0, top = lua_gettop(L);
+
+    luaL_checktype(L, t, LUA_TTABLE);
+    for (lua_Integer i = 1; rc == 0 && lua_geti(L, t, i) == LUA_TTABLE; i++) {
+        lua_geti(L, -1, 1); /* pair name */
+        lua_geti(L, -2, 2); /* pair name value */
+        rc = set_one(L, set, part, top + 2, top + 3);
+        lua_settop(L, top);
+    }
+    lua_settop(L, top);
+    lua_pushnil(L);
+    while (rc == 0 && lua_next(L, t) != 0) {
+        if (lua_type(L, top + 1) != LUA_TNUMBER)
+            rc = set_one(L, set, part, top + 1, top + 2);
+        lua_settop(L, top + 1);
+    }
+    lua_settop(L, top);
+    return rc;
+}
+
+/* ---- a DRAM system ------------------------------------------------------ */
+
+static heddle_part_dram *dram_check(lua_State *L)
+{
+    heddle_part_dram **d = luaL_checkudata(L, 1, DRAM);
+
+    luaL_argcheck(L, *d != NULL, 1, "this part was closed");
+    return *d;
+}
+
+static int dram_result(lua_State *L, heddle_part_dram *d, int rc)
+{
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_dram_error(d));
+    lua_settop(L, 1);
+    return 1;
+}
+
+static int dram_set(void *part, const char *name, const char *value)
+{
+    return heddle_part_dram_set(part, name, value);
+}
+
+/* part.dram(settings) */
+static int dram_new(lua_State *L)
+{
+    heddle_part_dram **d;
+    int rc;
+
+    lua_settop(L, 1);
+    if (lua_isnil(L, 1)) {
+        lua_newtable(L);
+        lua_replace(L, 1);
+    }
+    d = lua_newuserdatauv(L, sizeof *d, 0); /* settings part */
+    *d = NULL;
+    luaL_setmetatable(L, DRAM);
+    *d = heddle_part_dram_new();
+    if (*d == NULL)
+        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+    rc = set_all(L, 1, dram_set, *d);
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_dram_error(*d));
+    return 1;
+}
+
+static int dram_gc(lua_State *L)
+{
+    heddle_part_dram **d = luaL_checkudata(L, 1, DRAM);
+
+    heddle_part_dram_free(*d);
+    *d = NULL;
+    return 0;
+}
+
+/* d:set(name, value) */
+static int dram_set_one(lua_State *L)
+{
+    heddle_part_dram *d = dram_check(L);
+
+    lua_settop(L, 3);
+    return dram_result(L, d, set_one(L, dram_set, d, 2, 3));
+}
+
+/* d:get(name) -> text */
+static int dram_get(lua_State *L)
+{
+    heddle_part_dram *d = dram_check(L);
+    char text[128];
+    int rc = heddle_part_dram_get(d, luaL_checkstring(L, 2), text, sizeof text);
+
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_dram_error(d));
+    lua_pushstring(L, text);
+    return 1;
+}
+
+static int dram_add(lua_State *L, int write)
+{
+    heddle_part_dram *d = dram_check(L);
+    lua_Integer address = luaL_checkinteger(L, 2);
+    lua_Integer cycle = luaL_optinteger(L, 3, 0);
+
+    luaL_argcheck(L, cycle >= 0, 3, "a cycle is not negative");
+    return dram_result(L, d,
+                       heddle_part_dram_add(d, (uint64_t)address, write,
+                                            (uint64_t)cycle));
+}
+
+/* d:read(address, cycle) */
+static int dram_read(lua_State *L)
+{
+    return dram_add(L, 0);
+}
+
+/* d:write(address, cycle) */
+static int dram_write(lua_State *L)
+{
+    return dram_add(L, 1);
+}
+
+/* d:load(path) */
+static int dram_load(lua_State *L)
+{
+    heddle_part_dram *d = dram_check(L);
+
+    return dram_result(L, d, heddle_part_dram_load(d, luaL_checkstring(L, 2)));
+}
+
+static void integer(lua_State *L, const char *name, uint64_t v)
+{
+    lua_pushinteger(L, (lua_Integer)v);
+    lua_setfield(L, -2, name);
+}
+
+/* d:run() -> results */
+static int dram_run(lua_State *L)
+{
+    heddle_part_dram *d = dram_check(L);
+    struct heddle_part_dram_result r;
+    int rc = heddle_part_dram_run(d, &r);
+
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_dram_error(d));
+    lua_createtable(L, 0, 11);
+    integer(L, "requests", r.requests);
+    integer(L, "reads", r.reads);
+    integer(L, "writes", r.writes);
+    integer(L, "cycles", r.cycles);
+    integer(L, "read_latency_p99", r.read_latency_p99);
+    integer(L, "row_hits", r.row_hits);
+    integer(L, "activates", r.activates);
+    integer(L, "precharges", r.precharges);
+    integer(L, "refreshes", r.refreshes);
+    lua_pushnumber(L, r.read_latency_mean);
+    lua_setfield(L, -2, "read_latency_mean");
+    lua_pushnumber(L, r.bandwidth);
+    lua_setfield(L, -2, "bandwidth");
+    return 1;
+}
+
+/* The iterator of d:reads(); upvalues: the part, the next request. */
+static int next_read(lua_State *L)
+{
+    struct heddle_part_dram_request r;
+    heddle_part_dram **d = lua_touserdata(L, lua_upvalueindex(1));
+    lua_Integer i = lua_tointeger(L, lua_upvalueindex(2));
+
+    do {
+        if (*d == NULL || heddle_part_dram_request(*d, (uint64_t)i++, &r) < 0)
+            return 0;
+    } while (r.write);
+    lua_pushinteger(L, i);
+    lua_replace(L, lua_upvalueindex(2));
+    lua_pushinteger(L, (lua_Integer)r.address);
+    lua_pushinteger(L, (lua_Integer)r.accepted);
+    lua_pushinteger(L, (lua_Integer)r.latency);
+    return 3;
+}
+
+/* d:reads() -> iterator of address, accepted, latency */
+static int dram_reads(lua_State *L)
+{
+    dram_check(L);
+    lua_settop(L, 1);
+    lua_pushinteger(L, 0);
+    lua_pushcclosure(L, next_read, 2);
+    return 1;
+}
+
+static const luaL_Reg dram_methods[] = {
+    {"set", dram_set_one}, {"get", dram_get},   {"read", dram_read},
+    {"write", dram_write}, {"load", dram_load}, {"run", dram_run},
+    {"reads", dram_reads}, {NULL, NULL},
+};
+
+/* ---- the module --------------------------------------------------------- */
+
+/* Makes the metatable of a part: methods, __gc and __close. */
+static void make_class(lua_State *L, const char *name, const luaL_Reg *methods,
+                       lua_CFunction gc)
+{
+    luaL_newmetatable(L, name); /* meta */
+    lua_newtable(L);            /* meta methods */
+    luaL_setfuncs(L, methods, 0);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, gc);
+    lua_setfield(L, -2, "__gc");
+    lua_pushcfunction(L, gc);
+    lua_setfield(L, -2, "__close");
+    lua_pop(L, 1);
+}
+
+static const luaL_Reg parts[] = {
+    {"dram", dram_new},
+    {NULL, NULL},
+};
+
+int luaopen_heddle_part(lua_State *L)
+{
+    make_class(L, DRAM, dram_methods, dram_gc);
+    luaL_newlib(L, parts);
+    return 1;
+}
