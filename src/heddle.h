@@ -81,7 +81,7 @@ struct heddle_alloc {
 /* ---- settings -------------------------------------------------------- */
 
 struct heddle_setting_info {
-    const char *name;    /* "l1tlb.entries" */
+    char name[64];       /* "l1tlb.entries" */
     const char *type;    /* "integer", "boolean", "choice", "mode", "text" */
     const char *unit;    /* "" when it has none */
     const char *def;     /* default, as text */
@@ -129,6 +129,8 @@ HEDDLE_API int heddle_run(heddle_sim *s, uint64_t cycles);
 HEDDLE_API void heddle_stop(heddle_sim *s);
 /* Core cycles passed since the start. */
 HEDDLE_API uint64_t heddle_now(const heddle_sim *s);
+/* Ticks of a core cycle: the unit of counters of time. */
+HEDDLE_API uint64_t heddle_ticks_per_cycle(const heddle_sim *s);
 /* Warp instructions issued so far, all applications. */
 HEDDLE_API uint64_t heddle_instructions(const heddle_sim *s);
 /* Events served so far (for benchmarks). */
@@ -158,6 +160,9 @@ struct heddle_kernel_info {
     uint32_t app, id, run;      /* run: 0 first execution, 1 relaunch, ... */
     uint64_t start, end;        /* core cycles; end 0 while running */
     uint64_t instructions, thread_instructions, blocks;
+    uint64_t launches; /* 1, or more once the list of launches is full and
+                          later ones are added to the last of their name */
+    uint64_t cycles;   /* in all launches */
 };
 
 HEDDLE_API uint32_t heddle_apps(const heddle_sim *s);

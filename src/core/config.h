@@ -52,8 +52,8 @@ struct hd_setting {
 struct hd_setting_group {
     const char *name; /* "l1tlb" */
     const struct hd_setting *settings;
-    uint32_t n;
-    uint32_t offset; /* of the part's struct in struct hd_machine */
+    const uint32_t *n; /* how many */
+    uint32_t offset;   /* of the part's struct in struct hd_machine */
 };
 
 struct hd_machine; /* machine.h: all settings of a simulation */
@@ -62,12 +62,19 @@ struct hd_machine; /* machine.h: all settings of a simulation */
 extern const struct hd_setting_group hd_setting_groups[];
 extern const uint32_t hd_setting_group_count;
 
+/* Describes the i-th setting of all; HEDDLE_EINVAL past the last. */
+int hd_setting_info(uint32_t i, struct heddle_setting_info *out);
+
 /* Every setting to its default. */
 void hd_machine_defaults(struct hd_machine *m);
 
 /* Sets "group.name" from text.  Unknown names suggest the nearest one. */
 int hd_machine_set(struct hd_machine *m, const char *name, const char *value,
                    struct hd_err *err);
+
+/* Writes the value of "group.name" as text. */
+int hd_machine_get(const struct hd_machine *m, const char *name, char *out,
+                   size_t room, struct hd_err *err);
 
 /* Writes the value of a setting as text that hd_machine_set reads back. */
 void hd_setting_print(const struct hd_setting *s, const void *part, char *out,

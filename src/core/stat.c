@@ -42,6 +42,70 @@ struct hd_hist *hd_stats_hist(struct hd_stats *st, const char *component,
     return h;
 }
 
+void hd_stats_open_time(struct hd_stats *st,
+                        void (*open)(void *self, uint32_t instance,
+                                     uint32_t app, uint64_t *add),
+                        void *self)
+{
+    st->group[st->groups - 1].open = open;
+    st->group[st->groups - 1].self = self;
+}
+
+uint32_t hd_stats_flat(const struct hd_stats *st)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < st->groups; i++)
+        n += st->group[i].stat.n;
+    return n;
+}
+
+uint32_t hd_stats_flat_each(const struct hd_stats *st)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < st->groups; i++)
+        n += st->group[i].stat.n * st->group[i].stat.instances;
+    return n;
+}
+
+/* Adds one instance's counters to out[0..n). */
+static void add(const struct hd_stat_group *g, uint32_t instance, uint32_t app,
+                uint64_t *out)
+{
+    const uint64_t *v = hd_count_row(&g->stat, instance, app);
+
+    for (uint32_t k = 0; k < g->stat.n; k++) {
+        if (g->desc[k].kind == HD_STAT_PEAK)
+            out[k] = hd_max_u64(out[k], v[k]);
+        else
+            out[k] += v[k];
+    }
+    if (g->open != NULL)
+        g->open(g->self, instance, app, out);
+}
+
+void hd_stats_sum(const struct hd_stats *st, uint32_t app, uint64_t *out)
+{
+    memset(out, 0, hd_stats_flat(st) * sizeof *out);
+    for (uint32_t i = 0; i < st->groups; i++) {
+        for (uint32_t k = 0; k < st->group[i].stat.instances; k++)
+            add(&st->group[i], k, app, out);
+        out += st->group[i].stat.n;
+    }
+}
+
+void hd_stats_each(const struct hd_stats *st, uint32_t app, uint64_t *out)
+{
+    memset(out, 0, hd_stats_flat_each(st) * sizeof *out);
+    for (uint32_t i = 0; i < st->groups; i++) {
+        for (uint32_t k = 0; k < st->group[i].stat.instances; k++) {
+            add(&st->group[i], k, app, out);
+            out += st->group[i].stat.n;
+        }
+    }
+}
+
 void hd_stats_reset(struct hd_stats *st)
 {
     for (uint32_t i = 0; i < st->groups; i++) {

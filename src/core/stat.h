@@ -64,10 +64,15 @@ struct hd_stats {
     struct hd_arena *arena;
     uint32_t apps; /* applications in this simulation */
     uint32_t groups, hists;
-    struct {
+    struct hd_stat_group {
         const char *component; /* "l2tlb", borrowed */
         const struct hd_stat_desc *desc;
         struct hd_stat stat;
+        /* What is not yet in the counters of one instance and application
+         * (open intervals of time); may be NULL. */
+        void (*open)(void *self, uint32_t instance, uint32_t app,
+                     uint64_t *add);
+        void *self;
     } group[HD_MAX_GROUPS];
     struct {
         const char *component, *name, *unit, *meaning; /* borrowed */
@@ -86,6 +91,22 @@ struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
 struct hd_hist *hd_stats_hist(struct hd_stats *st, const char *component,
                               const char *name, const char *unit,
                               const char *meaning);
+
+/* Gives the group registered last its function for open intervals. */
+void hd_stats_open_time(struct hd_stats *st,
+                        void (*open)(void *self, uint32_t instance,
+                                     uint32_t app, uint64_t *add),
+                        void *self);
+
+/* Counters of all groups, one after the other. */
+uint32_t hd_stats_flat(const struct hd_stats *st);
+
+/* All counters of one application, open intervals included: summed over
+ * instances into out[flat], or one by one into out[] when `each` (then there
+ * are hd_stats_flat_each of them). */
+void hd_stats_sum(const struct hd_stats *st, uint32_t app, uint64_t *out);
+uint32_t hd_stats_flat_each(const struct hd_stats *st);
+void hd_stats_each(const struct hd_stats *st, uint32_t app, uint64_t *out);
 
 /* Sets every counter and histogram to 0 (end of warm-up). */
 void hd_stats_reset(struct hd_stats *st);

@@ -16,7 +16,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 
 int hd_clocks_init(struct hd_clocks *c, struct hd_err *err)
 {
-    static const char *const name[] = {"core", "l2", "dram", "link"};
+    static const char *const name[] = {"core", "core", "l2", "dram", "link"};
     const uint64_t most = 1ull << 50;
     uint64_t lcm = 1;
 

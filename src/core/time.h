@@ -16,7 +16,8 @@
 #include "../base/diag.h"
 
 enum hd_domain {
-    HD_CLK_CORE, /* cores and L1 */
+    HD_CLK_CORE,  /* cores and L1 */
+    HD_CLK_ISSUE, /* issue slots: core clock times instructions a cycle */
     HD_CLK_L2,   /* interconnect, L2 cache, L2 TLB, walkers */
     HD_CLK_DRAM, /* DRAM command clock */
     HD_CLK_LINK, /* host link */

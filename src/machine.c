@@ -1,0 +1,177 @@
+/*
+ * machine.c - the list of all settings, and the checks across them.
+ * SPDX-License-Identifier: MIT
+ */
+#include "machine.h"
+
+#include "base/bits.h"
+
+#define AT(f) (uint32_t) offsetof(struct hd_sim_cfg, f)
+
+const struct hd_setting hd_sim_settings[] = {
+    {"seed", HD_T_U64, AT(seed), "", "1", 0, UINT64_MAX, "",
+     "seed of every random stream", "heddle"},
+    {"translation", HD_T_MODE, AT(translation), "", "full", 0, 0, "",
+     "off: addresses are translated for free; full: by TLBs and walkers as "
+     "their own modes say",
+     "heddle"},
+    {"budget", HD_T_U64, AT(budget), "warp instructions", "0", 0, UINT64_MAX,
+     "", "instructions after which an application counts as finished; 0: all",
+     "MASK 6 (equal work)"},
+    {"warmup", HD_T_U64, AT(warmup), "core cycles", "0", 0, UINT64_MAX, "",
+     "cycles before counters and budgets start", "heddle"},
+    {"stop_cycles", HD_T_U64, AT(stop_cycles), "core cycles", "0", 0,
+     UINT64_MAX, "", "the run stops after so many cycles; 0: no limit",
+     "heddle"},
+    {"stuck_cycles", HD_T_U64, AT(stuck_cycles), "core cycles", "5000000",
+     1000, UINT64_MAX, "",
+     "no instruction for so long stops the run with the wait-for graph",
+     "guess"},
+    {"relaunch", HD_T_BOOL, AT(relaunch), "", "true", 0, 1, "",
+     "an application that finishes first starts again until all have "
+     "finished once",
+     "MASK 6"},
+    {"check", HD_T_BOOL, AT(check), "", "false", 0, 1, "",
+     "verify invariants while running", "heddle"},
+    {"first_kernel", HD_T_U32, AT(first_kernel), "", "1", 1, UINT32_MAX, "",
+     "first launch that is simulated; earlier ones only run functionally",
+     "heddle"},
+    {"last_kernel", HD_T_U32, AT(last_kernel), "", "0", 0, UINT32_MAX, "",
+     "last launch that is simulated; 0: all", "heddle"},
+};
+const uint32_t hd_sim_setting_count = HD_LEN(hd_sim_settings);
+
+const struct hd_setting hd_clock_settings[] = {
+    {"core", HD_T_U64, AT(core_hz), "Hz", "1020000000", 1000000,
+     100000000000u, "", "clock of cores and L1", "MASK table 1"},
+    {"l2", HD_T_U64, AT(l2_hz), "Hz", "1020000000", 1000000, 100000000000u, "",
+     "clock of interconnect, L2 cache, L2 TLB and walkers",
+     "guess: the core's"},
+    {"dram", HD_T_U64, AT(dram_hz), "Hz", "1674000000", 1000000, 100000000000u,
+     "", "DRAM command clock", "MASK table 1"},
+    {"link", HD_T_U64, AT(link_hz), "Hz", "1020000000", 1000000, 100000000000u,
+     "", "clock of the host link's model", "guess: the core's"},
+};
+const uint32_t hd_clock_setting_count = HD_LEN(hd_clock_settings);
+
+#define GROUP(name, table, member)                                             \
+    {                                                                          \
+        name, hd_##table##_settings, &hd_##table##_setting_count,              \
+            offsetof(struct hd_machine, member)                                \
+    }
+
+const struct hd_setting_group hd_setting_groups[] = {
+    GROUP("sim", sim, sim),          GROUP("clock", clock, sim),
+    GROUP("core", core, core),       GROUP("l1tlb", l1tlb, l1tlb),
+    GROUP("l1cache", l1cache, l1cache), GROUP("xbar", xbar, xbar),
+    GROUP("l2tlb", l2tlb, l2tlb),    GROUP("bypass", bypass, bypass),
+    GROUP("walk", walk, walk),       GROUP("pwc", pwc, pwc),
+    GROUP("l2cache", l2cache, l2cache), GROUP("dram", dram, dram),
+    GROUP("vm", vm, vm),
+};
+const uint32_t hd_setting_group_count = HD_LEN(hd_setting_groups);
+
+/* ---- what one setting alone cannot show -------------------------------- */
+
+static int check_core(const struct hd_machine *m, struct hd_err *err)
+{
+    const struct hd_core_cfg *c = &m->core;
+
+    if (c->lanes != 32 && c->lanes != 64)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.lanes: %u is neither 32 nor 64", c->lanes);
+    if (c->width == 0 || c->lanes % c->width != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.width: %u does not divide core.lanes (%u)",
+                          c->width, c->lanes);
+    if (c->threads < c->lanes)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.threads: %u is less than one warp of %u",
+                          c->threads, c->lanes);
+    return 0;
+}
+
+static int check_cache(const struct hd_cache_cfg *c, const char *name,
+                       uint64_t bytes, struct hd_err *err)
+{
+    if (c->mode.kind != HD_FULL)
+        return 0;
+    if (!hd_is_pow2(c->line) || c->line < 32)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.line: %u is not a power of two of at least 32 "
+                          "bytes",
+                          name, c->line);
+    if (c->ways == 0 || bytes / c->line < c->ways)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.bytes: %llu bytes do not hold one set of %u "
+                          "ways with lines of %u bytes",
+                          name, (unsigned long long)bytes, c->ways, c->line);
+    return 0;
+}
+
+static int check_tlb(const struct hd_tlb_cfg *t, const char *name,
+                     struct hd_err *err)
+{
+    if (t->mode.kind != HD_FULL)
+        return 0;
+    if (t->entries == 0 || (t->ways != 0 && t->entries % t->ways != 0))
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.entries: %u is not a multiple of %s.ways (%u)",
+                          name, t->entries, name, t->ways);
+    if (t->large_ways != 0 && t->large_entries % t->large_ways != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.large_entries: %u is not a multiple of "
+                          "%s.large_ways (%u)",
+                          name, t->large_entries, name, t->large_ways);
+    return 0;
+}
+
+static int check_translation(const struct hd_machine *m, struct hd_err *err)
+{
+    uint32_t k = m->sim.translation.kind;
+
+    if (k != HD_OFF && k != HD_FULL)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "sim.translation: off or full is expected; for an "
+                          "ideal TLB set l1tlb.mode=ideal");
+    if (m->l1tlb.mode.kind == HD_OFF && k == HD_FULL &&
+        m->l2tlb.mode.kind == HD_IDEAL)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l2tlb.mode: ideal without an L1 TLB is the same "
+                          "as l1tlb.mode=fixed:N; say that instead");
+    if (m->walk.mode.kind == HD_OFF)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walk.mode: off leaves misses unanswered; "
+                          "sim.translation=off switches translation off");
+    if (check_tlb(&m->l1tlb, "l1tlb", err) != 0)
+        return err->code;
+    return check_tlb(&m->l2tlb, "l2tlb", err);
+}
+
+int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
+{
+    uint32_t channels = m->dram.channels, slices = m->l2cache.slices;
+
+    if (check_core(m, err) != 0 || check_translation(m, err) != 0)
+        return err->code;
+    if (check_cache(&m->l1cache, "l1cache", m->l1cache.bytes, err) != 0)
+        return err->code;
+    if (slices == 0 || channels == 0 || slices % channels != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l2cache.slices: %u is not a multiple of "
+                          "dram.channels (%u)",
+                          slices, channels);
+    if (check_cache(&m->l2cache, "l2cache", m->l2cache.bytes / slices, err))
+        return err->code;
+    if (m->l1cache.line != m->l2cache.line)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l1cache.line: %u differs from l2cache.line (%u); "
+                          "one line size is expected",
+                          m->l1cache.line, m->l2cache.line);
+    if (m->sim.last_kernel != 0 && m->sim.last_kernel < m->sim.first_kernel)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "sim.last_kernel: %u lies before sim.first_kernel "
+                          "(%u)",
+                          m->sim.last_kernel, m->sim.first_kernel);
+    return 0;
+}
