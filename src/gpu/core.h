@@ -1,5 +1,18 @@
 /*
  * core.h - the cores: resident warps, issue, coalescing, L1 TLB and L1 cache.
+ *
+ * A core is a small simulation of its own with three actors: messages that
+ * reach it (data, translations, thread blocks), its load/store unit, and its
+ * issue port.  One event of the global queue wakes it; then it serves its
+ * actors in order of time, without further events, up to the instant before
+ * which nothing new can reach it: now + the shortest way back of the
+ * interconnect.  So a hit in the L1 costs no event, and a run of ALU
+ * instructions costs one.
+ *
+ * core.c has the loop over the actors, warp.c issues and accounts a warp's
+ * time, pick.c picks warps, lsu.c does memory instructions, dispatch.c deals
+ * launches and blocks to cores.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_CORE_H
@@ -7,24 +20,322 @@
 
 #include "../core/config.h"
 #include "../core/env.h"
+#include "../load/source.h"
+#include "../mem/cache.h"
+#include "../mem/mshr.h"
+#include "../mem/request.h"
+#include "../vm/ptable.h"
+#include "../vm/tlb.h"
+#include "../vm/translate.h"
+#include "coalesce.h"
 
 struct hd_core_cfg {
     uint32_t count;        /* cores */
     uint32_t lanes;        /* threads of a warp, of programs: 32 or 64 */
     uint32_t width;        /* lanes that execute at once: an instruction holds
-                              the issue port lanes / width cycles */
-    uint32_t issue;        /* instructions issued a cycle */
+                              the issue port lanes / width slots */
+    uint32_t issue;        /* issue slots a cycle */
     uint32_t alu_latency;  /* cycles */
-    uint32_t scheduler;    /* 0 gto, 1 lrr */
+    uint32_t scheduler;    /* enum hd_scheduler */
     uint32_t warps;        /* resident at once, at most 64 */
     uint32_t threads;      /* resident at once */
     uint32_t blocks;       /* resident at once */
     uint32_t regs;         /* registers */
     uint32_t shared_bytes; /* shared memory */
-    uint32_t queue;        /* memory instructions waiting at the load/store unit */
+    uint32_t queue;        /* memory instructions at the load/store unit */
+    uint32_t parked;       /* lines that wait for a translation */
+    uint32_t limit_cycles; /* how long an answer of warp_limit holds */
 };
+
+enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
+
+enum { HD_MAX_WARPS = 64, HD_MAX_CORES = 128, HD_SLOTS = 32 };
+
+/* ---- counters ---------------------------------------------------------- */
+
+enum hd_core_counter {
+    HD_CORE_INSTRUCTIONS,
+    HD_CORE_THREAD_INSTRUCTIONS,
+    HD_CORE_MEM_INSTRUCTIONS,
+    HD_CORE_LOADS,
+    HD_CORE_STORES,
+    HD_CORE_ATOMICS,
+    HD_CORE_BARRIERS,
+    HD_CORE_LINES,
+    HD_CORE_LOAD_LINES,
+    HD_CORE_LOAD_LANES,
+    HD_CORE_PAGES,
+    HD_CORE_BLOCKS,
+    HD_CORE_T_ISSUE,
+    HD_CORE_T_READY,
+    HD_CORE_T_ALU,
+    HD_CORE_T_LSU,
+    HD_CORE_T_TLB,
+    HD_CORE_T_WALK,
+    HD_CORE_T_DATA,
+    HD_CORE_T_BARRIER,
+    HD_CORE_T_IDLE,
+    HD_CORE_COUNTERS
+};
+
+enum hd_l1tlb_counter {
+    HD_L1TLB_LOOKUPS,
+    HD_L1TLB_HITS,
+    HD_L1TLB_MISSES,
+    HD_L1TLB_MERGES,
+    HD_L1TLB_FULL,
+    HD_L1TLB_PARKED_FULL,
+    HD_L1TLB_COUNTERS
+};
+
+enum hd_l1_counter {
+    HD_L1_READS,
+    HD_L1_READ_HITS,
+    HD_L1_READ_MISSES,
+    HD_L1_READ_MERGES,
+    HD_L1_WRITES,
+    HD_L1_WRITE_HITS,
+    HD_L1_WRITEBACKS,
+    HD_L1_FULL,
+    HD_L1_STORE_FULL,
+    HD_L1_COUNTERS
+};
+
+/* ---- state of one core, in the arena ----------------------------------- */
+
+enum hd_warp_state {
+    HD_WARP_FREE,    /* no thread block holds it */
+    HD_WARP_READY,   /* may issue once its time has come */
+    HD_WARP_SLOTS,   /* waits for scoreboard slots */
+    HD_WARP_BARRIER, /* waits for the other warps of its block */
+    HD_WARP_DONE     /* has exited; its block has not */
+};
+
+struct hd_warp {
+    struct hd_op op;    /* the next instruction */
+    hd_time ready;      /* earliest issue */
+    hd_time since;      /* its time is accounted up to here */
+    uint64_t age;       /* order of arrival; lower is older */
+    uint32_t pending;   /* occupied scoreboard slots */
+    uint32_t left;      /* instructions left in its ALU run */
+    uint32_t ctx;       /* its block, as the source names it */
+    uint16_t index;     /* its number in the block */
+    uint16_t block;     /* block slot of the core */
+    uint8_t state;      /* enum hd_warp_state */
+};
+
+struct hd_block {
+    uint64_t number;   /* in its launch */
+    uint32_t ctx;
+    uint32_t live;     /* warps that have not exited */
+    uint32_t arrived;  /* at the barrier */
+    uint32_t used;     /* 1: resident */
+    uint64_t warps;    /* bit set of its warps */
+};
+
+/* A memory instruction between issue and its last datum. */
+struct hd_memop {
+    hd_time issued;
+    hd_time translated; /* when its last translation came */
+    hd_time walk;       /* longest time that a walker worked for it */
+    uint32_t left;      /* lines not yet done, plus 1 while in the LSU */
+    uint32_t next;      /* free list */
+    uint16_t warp;
+    uint8_t slot, kind, bytes, spare;
+};
+
+/* A memory instruction at the load/store unit. */
+struct hd_lsu_op {
+    uint32_t memop, at; /* at: next line */
+    struct hd_lines l;
+    uint64_t pfn[HD_MAX_LINES]; /* of each distinct page */
+    uint8_t known[HD_MAX_LINES]; /* 0 not looked up, 1 pfn known, 2 missing */
+    uint16_t mshr[HD_MAX_LINES]; /* missing: the TLB's MSHR */
+};
+
+/* A line that waits for a translation or, translated, for the L1 port. */
+struct hd_parked {
+    uint64_t line; /* virtual line; physical once translated */
+    uint32_t memop, next;
+    uint16_t bytes;
+};
+
+struct hd_message {
+    hd_time at;
+    uint64_t seq; /* order among messages of one instant */
+    uint32_t what, a;
+    uint64_t b;
+};
+
+struct hd_message_heap {
+    uint32_t n, room;
+    hd_ref v;
+};
+
+struct hd_core_state {
+    hd_time wake;      /* the wake-up event that counts; HD_NEVER: none */
+    hd_time local;     /* how far the core has run */
+    hd_time port_free; /* issue port */
+    hd_time lsu_free;  /* L1 port */
+    hd_time tlb_free;  /* L1 TLB port */
+    uint32_t lsu_used; /* look-ups at lsu_free already */
+    uint32_t tlb_used; /* look-ups at tlb_free already */
+    hd_time out_free;  /* request port to the interconnect */
+    hd_time in_free;   /* reply port from the interconnect */
+    uint64_t ready;    /* bit set: HD_WARP_READY and their time has come */
+    uint64_t lsu_full; /* bit set: found the load/store unit full */
+    uint64_t mem_next; /* bit set: the next op is a memory op */
+    uint64_t load_next;/* bit set: the next op is a load */
+    uint64_t limit;    /* warps that may load */
+    hd_time limit_until;
+    uint32_t last;     /* warp that issued last, 64: none */
+    uint32_t later_n;  /* warps whose time has not come, by time: later[] */
+    uint8_t later[HD_MAX_WARPS];
+    uint64_t ages;     /* arrivals so far */
+    uint64_t seq;      /* messages so far */
+    uint32_t app;
+    uint32_t lsu_first, lsu_n;      /* ring of LSU ops */
+    uint32_t memop_free, parked_free;
+    uint32_t memop_used, parked_used;
+    uint32_t replay_first, replay_last; /* translated lines for the L1 port */
+    uint32_t fill_first, fill_n;    /* ring of data crossing the reply port */
+    uint32_t stores;                /* in the store queue */
+    uint32_t blocked;               /* bit set of enum hd_lsu_block */
+    uint32_t miss_op;               /* blocking TLB: memop that missed */
+    struct hd_message_heap inbox;   /* wakes the core */
+    struct hd_message_heap acks;    /* wakes it only if it waits for stores */
+};
+
+enum hd_lsu_block {
+    HD_BLOCK_TLB_MSHR = 1, /* no MSHR of the L1 TLB is free */
+    HD_BLOCK_L1_MSHR = 2,  /* no MSHR of the L1, or no room for a merge */
+    HD_BLOCK_STORES = 4,   /* the store queue is full */
+    HD_BLOCK_PARKED = 8,   /* no room for a line that waits */
+    HD_BLOCK_MISS = 16,    /* blocking TLB: a miss is outstanding */
+};
+
+/* ---- wiring ------------------------------------------------------------ */
+
+struct hd_gpu;
+
+struct hd_core {
+    struct hd_gpu *gpu;
+    uint32_t id;
+    uint32_t component; /* rank in the event queue */
+    uint32_t app;       /* owner, fixed by core_partition */
+    struct hd_core_state *s;   /* arena, as all below */
+    struct hd_warp *warp;      /* [warps] */
+    struct hd_block *block;    /* [blocks] */
+    struct hd_memop *memop;    /* pool */
+    struct hd_lsu_op *lsu;     /* ring of cfg.queue */
+    struct hd_parked *parked;  /* pool: waiting lines and L1 MSHR targets */
+    struct hd_mshr tlb_mshr;   /* lists of parked lines */
+    struct hd_mshr l1_mshr;    /* flags: the first requester's memop; lists of
+                                  parked entries: the other ones' */
+    struct hd_message *fills;  /* ring */
+    uint64_t *count, *tlb_count, *l1_count; /* counters of this core and its
+                                               application */
+    struct hd_tlb l1tlb;
+    struct hd_cache l1;
+    struct hd_tbelow below_tlb;
+    struct hd_slot pick, limit;
+    uint32_t memops, targets, fill_room; /* sizes */
+};
+
+struct hd_machine;
+
+struct hd_gpu {
+    struct hd_env *env;
+    const struct hd_machine *m;
+    struct hd_core *core; /* [cores] */
+    uint32_t cores;
+    uint32_t lanes[HD_MAX_APPS];      /* warp size of each application */
+    hd_time slot[HD_MAX_APPS];        /* ticks that an instruction holds the
+                                         issue port */
+    hd_time cycle;                    /* ticks of a core cycle */
+    hd_time alu;                      /* ticks of the ALU latency */
+    hd_time back;                     /* data: way back from the L2 */
+    hd_time tlb_back;                 /* translations: way back */
+    hd_time ahead;                    /* how far a core may run ahead */
+    uint32_t line_shift;
+    uint32_t translate;               /* 0: translation off */
+    struct hd_ptables *tables;
+    struct hd_reqs *reqs;
+    struct hd_treqs *treqs;
+    struct hd_below memory;
+    struct hd_source *source[HD_MAX_APPS];
+    struct hd_stat stat, tlb_stat, l1_stat;
+    struct hd_hist *load_latency, *page_hist, *line_hist, *xlate_latency;
+    struct hd_dispatch *dispatch;
+    hd_time *measured; /* arena: [0] when the counters were last reset */
+};
+
+/* core.c */
+/* Builds the cores.  0 or -1. */
+int hd_gpu_open(struct hd_gpu *g);
+/* Gives core `core` to an application, before cycle 0. */
+void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
+void hd_gpu_close(struct hd_gpu *g);
+/* inspect.c: offers the cores for looking and checking. */
+void hd_gpu_parts(struct hd_gpu *g);
+/* Where the answers to a core's requests go. */
+struct hd_client hd_core_client(struct hd_core *c);
+struct hd_tclient hd_core_tclient(struct hd_core *c);
+void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
+                     uint64_t b);
+/* Time of the core's warps not yet in its counters, up to `now`. */
+void hd_core_unaccounted(const struct hd_core *c, hd_time now,
+                         uint64_t out[HD_CORE_COUNTERS]);
+
+enum hd_core_message {
+    HD_MSG_DATA,  /* a: request that was answered */
+    HD_MSG_XLATE, /* a: translation request that was answered */
+    HD_MSG_BLOCK, /* a: launch generation, b: block number */
+    HD_MSG_ACK,   /* a store was taken by the L2 */
+    HD_MSG_DONE,  /* a: memory instruction whose last line hit in the L1 */
+    HD_MSG_LIMIT, /* the answer of warp_limit is over */
+};
+
+/* warp.c */
+void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number);
+void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t);
+/* Warps that may issue now (bit set), and the next instant at which one may. */
+uint64_t hd_warp_can(struct hd_core *c);
+hd_time hd_warp_next(struct hd_core *c);
+/* Issues at t: picks a warp and lets it issue; nothing else happens to the
+ * core before `end`. */
+void hd_warp_step(struct hd_core *c, hd_time t, hd_time end);
+void hd_warp_ask_limit(struct hd_core *c, hd_time t);
+
+/* pick.c: the warp that issues, among c->s->ready minus those that may not */
+uint32_t hd_sched_pick(struct hd_core *c, uint64_t can, uint32_t *one);
+/* Loose round robin over ALU runs in closed form: the whole rounds that fit
+ * before `end`.  0 if none does. */
+uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,
+                         hd_time end);
+int64_t hd_sched_default(void *self, const void *question);
+int64_t hd_limit_default(void *self, const void *question);
+
+/* lsu.c */
+bool hd_lsu_room(const struct hd_core *c);
+void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
+                  hd_time t);
+hd_time hd_lsu_next(const struct hd_core *c);
+void hd_lsu_step(struct hd_core *c, hd_time t);
+void hd_lsu_translated(struct hd_core *c, uint32_t treq, hd_time t);
+void hd_lsu_data(struct hd_core *c, uint32_t req, hd_time t);
+void hd_lsu_ack(struct hd_core *c, hd_time t);
+
+/* dispatch.c */
+struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g);
+void hd_dispatch_close(struct hd_dispatch *d);
 
 extern const struct hd_setting hd_core_settings[];
 extern const uint32_t hd_core_setting_count;
+extern const struct hd_stat_desc hd_core_counters[];
+extern const uint32_t hd_core_counter_count, hd_l1tlb_counter_count,
+    hd_l1cache_counter_count;
+extern const struct hd_stat_desc hd_l1tlb_counters[];
+extern const struct hd_stat_desc hd_l1cache_counters[];
 
 #endif

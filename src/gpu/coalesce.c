@@ -1,0 +1,138 @@
+/*
+ * coalesce.c - the coalescer: unique lines of a warp's memory instruction.
+ *
+ * Accesses are merged over the whole warp into lines, as in GPUs since Fermi.
+ * An affine access (base + lane * stride) with all lanes active never looks
+ * at its lanes: a small stride touches a range of consecutive lines, a stride
+ * of a line or more one line a lane.  Everything else goes lane by lane, with
+ * a small hash of the lines already seen; the first lane that touches a line
+ * gives it its place in the order.
+ *
+ * Left out: the split of wide accesses into quarter or half warps.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "coalesce.h"
+
+#include <string.h>
+
+#include "../base/bits.h"
+#include "../base/rng.h"
+
+enum { HASH = 256 };
+
+/* An open hash of what was seen: index plus 1, 0 where free. */
+struct seen {
+    uint8_t place[HASH];
+};
+
+/* The place of `key` in keys[0..*n), entered at the end if it is new. */
+static uint32_t place(struct seen *seen, uint64_t *keys, uint32_t *n,
+                      uint64_t key)
+{
+    uint32_t h = (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 56);
+
+    while (seen->place[h] != 0 && keys[seen->place[h] - 1] != key)
+        h = (h + 1) % HASH;
+    if (seen->place[h] == 0) {
+        keys[*n] = key;
+        seen->place[h] = (uint8_t)++*n;
+    }
+    return seen->place[h] - 1u;
+}
+
+/* The distinct pages of the lines. */
+static void pages(struct hd_lines *out, uint32_t shift)
+{
+    uint32_t page_shift = HD_PAGE_SHIFT - shift;
+    struct seen seen;
+
+    memset(&seen, 0, sizeof seen);
+    for (uint32_t i = 0; i < out->n; i++) {
+        uint64_t vpn = out->line[i] >> page_shift;
+        if (i > 0 && out->vpn[out->page[i - 1]] == vpn)
+            out->page[i] = out->page[i - 1];
+        else
+            out->page[i] =
+                (uint8_t)place(&seen, out->vpn, &out->pages, vpn);
+    }
+}
+
+/* All lanes active, 0 <= stride < line: one range of bytes. */
+static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
+                  uint32_t shift, struct hd_lines *out)
+{
+    uint64_t size = 1ull << shift, stride = (uint64_t)acc->stride;
+    uint64_t from = acc->base.v, to = from + (lanes - 1) * stride + bytes;
+    uint64_t first = from >> shift, last = (to - 1) >> shift;
+
+    out->n = (uint32_t)(last - first + 1);
+    for (uint32_t i = 0; i < out->n; i++) {
+        uint64_t lo = hd_max_u64(from, (first + i) << shift);
+        uint64_t hi = hd_min_u64(to, ((first + i) << shift) + size);
+        uint64_t touched = hi - lo;
+        if (stride > bytes)
+            touched = hd_ceil_div(touched, stride) * bytes;
+        out->line[i] = first + i;
+        out->bytes[i] = (uint16_t)hd_min_u64(touched, size);
+    }
+    for (uint32_t i = 0; i < out->n; i++) { /* consecutive pages */
+        uint64_t vpn = out->line[i] >> (HD_PAGE_SHIFT - shift);
+        if (out->pages == 0 || out->vpn[out->pages - 1] != vpn)
+            out->vpn[out->pages++] = vpn;
+        out->page[i] = (uint8_t)(out->pages - 1);
+    }
+}
+
+static void touch(struct hd_lines *out, struct seen *seen, uint64_t line,
+                  uint32_t bytes, uint32_t shift)
+{
+    uint32_t n = out->n, i;
+
+    if (n > 0 && out->line[n - 1] == line) {
+        i = n - 1;
+    } else {
+        i = place(seen, out->line, &out->n, line);
+        if (out->n != n)
+            out->bytes[i] = 0;
+    }
+    bytes += out->bytes[i];
+    out->bytes[i] = (uint16_t)(bytes >> shift ? 1u << shift : bytes);
+}
+
+static void each_lane(const struct hd_access *acc, uint64_t mask,
+                      uint32_t bytes, uint32_t shift, struct hd_lines *out)
+{
+    struct seen seen;
+
+    memset(&seen, 0, sizeof seen);
+    out->n = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        unsigned lane = hd_bit_first(mask);
+        uint64_t a = acc->lane != NULL
+                         ? acc->lane[lane].v
+                         : acc->base.v + (uint64_t)acc->stride * lane;
+        uint64_t first = a >> shift, last = (a + bytes - 1) >> shift;
+        if (HD_LIKELY(first == last)) {
+            touch(out, &seen, first, bytes, shift);
+        } else {
+            uint32_t low = (uint32_t)((last << shift) - a);
+            touch(out, &seen, first, low, shift);
+            touch(out, &seen, last, bytes - low, shift);
+        }
+    }
+    pages(out, shift);
+}
+
+void hd_coalesce(const struct hd_access *acc, uint64_t mask, uint32_t lanes,
+                 uint32_t bytes, uint32_t shift, struct hd_lines *out)
+{
+    out->n = out->pages = 0;
+    if (mask == 0)
+        return;
+    if (acc->lane == NULL && mask == hd_ones(lanes) && acc->stride >= 0 &&
+        acc->stride <= 1ll << shift)
+        range(acc, lanes, bytes, shift, out);
+    else
+        each_lane(acc, mask, bytes, shift, out);
+}

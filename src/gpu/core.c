@@ -1,0 +1,463 @@
+/*
+ * core.c - the loop of a core over its three actors, and its building.
+ *
+ * A wake-up event at `now` serves messages, load/store unit and issue port in
+ * order of time (messages first, then the unit, then the port, within one
+ * instant) as long as that time lies before now + `ahead`, the shortest way
+ * back of an answer: nothing that is sent from now on can arrive earlier, so
+ * the core may run ahead of the rest of the machine that far.  How a run is
+ * cut into steps plays no part in it.
+ *
+ * Data cross the core's reply port in order of arrival, a flit a cycle, and
+ * take effect when the last flit is in.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../machine.h"
+#include "dispatch.h"
+
+#define AT(f) (uint32_t) offsetof(struct hd_core_cfg, f)
+
+const struct hd_setting hd_core_settings[] = {
+    {"count", HD_T_U32, AT(count), "cores", "30", 1, HD_MAX_CORES, "",
+     "cores (SMs, CUs) of the machine", "MASK table 1"},
+    {"lanes", HD_T_U32, AT(lanes), "threads", "64", 32, 64, "",
+     "threads of a warp in programs; traces always have 32", "MASK table 1"},
+    {"width", HD_T_U32, AT(width), "lanes", "64", 1, 64, "",
+     "lanes that execute at once; an instruction holds the issue port "
+     "lanes / width slots",
+     "MASK table 1 (64 execution units)"},
+    {"issue", HD_T_U32, AT(issue), "slots a cycle", "1", 1, 8, "",
+     "issue slots a cycle", "MASK table 1"},
+    {"alu_latency", HD_T_U32, AT(alu_latency), "cycles", "9", 1, 1000, "",
+     "from an ALU instruction to one that depends on it",
+     "MASK table 1 (9 stages)"},
+    {"scheduler", HD_T_CHOICE, AT(scheduler), "", "gto", 0, 1, "gto|lrr",
+     "greedy then oldest, or loose round robin", "MASK table 1"},
+    {"warps", HD_T_U32, AT(warps), "warps", "64", 1, HD_MAX_WARPS, "",
+     "warps resident on a core", "MASK table 1"},
+    {"threads", HD_T_U32, AT(threads), "threads", "4096", 32, 65536, "",
+     "threads resident on a core", "guess: warps x lanes"},
+    {"blocks", HD_T_U32, AT(blocks), "blocks", "16", 1, 64, "",
+     "thread blocks resident on a core", "guess (Maxwell: 32, Fermi: 8)"},
+    {"regs", HD_T_U32, AT(regs), "registers", "65536", 1, 1u << 24, "",
+     "32-bit registers of a core", "guess (Maxwell)"},
+    {"shared_bytes", HD_T_U32, AT(shared_bytes), "bytes", "98304", 0, 1u << 24,
+     "", "shared memory of a core", "guess (Maxwell)"},
+    {"queue", HD_T_U32, AT(queue), "instructions", "8", 1, 64, "",
+     "memory instructions waiting at the load/store unit", "guess"},
+    {"parked", HD_T_U32, AT(parked), "lines", "2048", 64, 65536, "",
+     "lines of a core that wait for translations or for merged misses",
+     "guess"},
+    {"limit_cycles", HD_T_U32, AT(limit_cycles), "cycles", "1000", 1, 1u << 30,
+     "", "how long an answer of warp_limit holds", "guess"},
+};
+const uint32_t hd_core_setting_count = HD_LEN(hd_core_settings);
+
+const struct hd_stat_desc hd_core_counters[] = {
+    {"instructions", "warp instructions", "instructions issued", 0},
+    {"thread_instructions", "instructions", "times their active lanes", 0},
+    {"mem_instructions", "warp instructions",
+     "loads, stores and atomics to memory", 0},
+    {"loads", "warp instructions", "loads issued", 0},
+    {"stores", "warp instructions", "stores issued", 0},
+    {"atomics", "warp instructions", "atomics issued", 0},
+    {"barriers", "warp instructions", "barriers issued", 0},
+    {"lines", "lines", "lines touched by memory instructions", 0},
+    {"load_lines", "lines", "lines touched by loads", 0},
+    {"load_lanes", "lanes", "lanes active in loads", 0},
+    {"pages", "pages", "base pages touched by memory instructions", 0},
+    {"blocks", "blocks", "thread blocks started", 0},
+    {"time_issue", "ticks", "warps issuing", 0},
+    {"time_ready", "ticks", "warps ready, but another one issued", 0},
+    {"time_alu", "ticks", "warps waiting for the ALU latency", 0},
+    {"time_lsu", "ticks", "warps waiting for room at the load/store unit", 0},
+    {"time_tlb", "ticks", "warps waiting for TLBs and their queues", 0},
+    {"time_walk", "ticks", "warps waiting while a walker works", 0},
+    {"time_data", "ticks", "warps waiting for data, translation done", 0},
+    {"time_barrier", "ticks", "warps waiting at barriers", 0},
+    {"time_idle", "ticks", "warp slots that hold no running warp", 0},
+};
+
+const struct hd_stat_desc hd_l1tlb_counters[] = {
+    {"lookups", "look-ups", "L1 TLB look-ups, one a page", 0},
+    {"hits", "look-ups", "L1 TLB hits", 0},
+    {"misses", "look-ups", "L1 TLB misses, merged ones included", 0},
+    {"merges", "look-ups", "misses merged into one in flight", 0},
+    {"mshr_full", "stalls", "load/store unit stopped by the L1 TLB's MSHRs", 0},
+    {"parked_full", "stalls",
+     "load/store unit stopped by lines that wait for translations", 0},
+};
+
+const struct hd_stat_desc hd_l1cache_counters[] = {
+    {"reads", "lines", "L1 look-ups of loads", 0},
+    {"read_hits", "lines", "L1 hits of loads", 0},
+    {"read_misses", "lines", "L1 misses of loads, merged ones included", 0},
+    {"read_merges", "lines", "misses merged into one in flight", 0},
+    {"writes", "lines", "L1 look-ups of stores", 0},
+    {"write_hits", "lines", "L1 hits of stores", 0},
+    {"writebacks", "lines", "dirty lines sent to the L2", 0},
+    {"mshr_full", "stalls", "load/store unit stopped by the L1's MSHRs", 0},
+    {"store_full", "stalls", "load/store unit stopped by the store queue", 0},
+};
+
+const uint32_t hd_core_counter_count = HD_LEN(hd_core_counters);
+const uint32_t hd_l1tlb_counter_count = HD_LEN(hd_l1tlb_counters);
+const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
+
+/* ---- messages ----------------------------------------------------------- */
+
+static bool before(const struct hd_message *x, const struct hd_message *y)
+{
+    return x->at != y->at ? x->at < y->at : x->seq < y->seq;
+}
+
+static struct hd_message *top(const struct hd_core *c,
+                              const struct hd_message_heap *h)
+{
+    return hd_arena_at(c->gpu->env->arena, h->v);
+}
+
+static void push(struct hd_core *c, struct hd_message_heap *h,
+                 const struct hd_message *m)
+{
+    struct hd_message *v = top(c, h);
+    uint32_t i;
+
+    if (h->n == h->room) {
+        void *p = hd_arena_take(c->gpu->env->arena, h->room * 2, sizeof *v);
+        hd_assert(p != NULL);
+        memcpy(p, v, h->n * sizeof *v);
+        h->v = hd_arena_ref(c->gpu->env->arena, p);
+        h->room *= 2;
+        v = p;
+    }
+    i = h->n++;
+    while (i > 0 && before(m, &v[(i - 1) / 2])) {
+        v[i] = v[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    v[i] = *m;
+}
+
+static struct hd_message pop(struct hd_core *c, struct hd_message_heap *h)
+{
+    struct hd_message *v = top(c, h), first = v[0], m = v[--h->n];
+    uint32_t i = 0;
+
+    for (;;) {
+        uint32_t k = 2 * i + 1;
+        if (k >= h->n)
+            break;
+        if (k + 1 < h->n && before(&v[k + 1], &v[k]))
+            k++;
+        if (!before(&v[k], &m))
+            break;
+        v[i] = v[k];
+        i = k;
+    }
+    v[i] = m;
+    return first;
+}
+
+/* Wakes the core at t unless it wakes earlier anyway. */
+static void wake(struct hd_core *c, hd_time t)
+{
+    if (t >= c->s->wake)
+        return;
+    c->s->wake = t;
+    hd_post(c->gpu->env->ev, c->component, c->component, t, 0, 0, 0);
+}
+
+void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
+                     uint64_t b)
+{
+    struct hd_message m = {at, c->s->seq++, what, a, b};
+
+    if (what == HD_MSG_ACK) {
+        push(c, &c->s->acks, &m);
+        if ((c->s->blocked & HD_BLOCK_STORES) == 0)
+            return;
+    } else {
+        push(c, &c->s->inbox, &m);
+    }
+    wake(c, at);
+}
+
+/* Data at the reply port: flits cross one by one, then the data count. */
+static void cross(struct hd_core *c, const struct hd_message *m)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    const struct hd_req *q = &g->reqs->v[m->a];
+    uint64_t flits = hd_ceil_div(q->bytes, g->m->xbar.bytes);
+    struct hd_message *f = &c->fills[(s->fill_first + s->fill_n) % c->fill_room];
+
+    hd_assert(s->fill_n < c->fill_room);
+    s->fill_n++;
+    *f = *m;
+    f->at = hd_max_u64(m->at, s->in_free) + flits * g->cycle;
+    s->in_free = f->at;
+}
+
+static hd_time next_message(const struct hd_core *c)
+{
+    const struct hd_core_state *s = c->s;
+    hd_time t = HD_NEVER;
+
+    if (s->inbox.n > 0)
+        t = top(c, &s->inbox)->at;
+    if (s->fill_n > 0)
+        t = hd_min_u64(t, c->fills[s->fill_first].at);
+    if ((s->blocked & HD_BLOCK_STORES) != 0 && s->acks.n > 0)
+        t = hd_min_u64(t, hd_max_u64(top(c, &s->acks)->at, s->local));
+    return t;
+}
+
+static void serve_message(struct hd_core *c, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    struct hd_message m;
+
+    while (s->acks.n > 0 && top(c, &s->acks)->at <= t) {
+        pop(c, &s->acks);
+        hd_lsu_ack(c, t);
+    }
+    if (s->fill_n > 0 && c->fills[s->fill_first].at <= t) {
+        m = c->fills[s->fill_first];
+        s->fill_first = (s->fill_first + 1) % c->fill_room;
+        s->fill_n--;
+        hd_lsu_data(c, m.a, t);
+        return;
+    }
+    if (s->inbox.n == 0 || top(c, &s->inbox)->at > t)
+        return;
+    m = pop(c, &s->inbox);
+    switch (m.what) {
+    case HD_MSG_DATA:
+        cross(c, &m);
+        break;
+    case HD_MSG_XLATE:
+        hd_lsu_translated(c, m.a, t);
+        break;
+    case HD_MSG_BLOCK:
+        hd_warp_start_block(c, t, m.b);
+        break;
+    case HD_MSG_DONE:
+        hd_warp_release(c, m.a, t);
+        break;
+    default:
+        if (t >= s->limit_until)
+            hd_warp_ask_limit(c, t);
+    }
+}
+
+/* ---- the loop ----------------------------------------------------------- */
+
+static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
+                    uint64_t b)
+{
+    struct hd_core *c = self;
+    struct hd_core_state *s = c->s;
+    const int *stop = &c->gpu->env->err->code;
+    hd_time end = hd_min_u64(now + c->gpu->ahead, *c->gpu->env->slots->epoch);
+
+    (void)what, (void)a, (void)b;
+    if (s->wake != now)
+        return; /* an earlier wake-up took its place */
+    s->wake = HD_NEVER;
+    s->local = hd_max_u64(s->local, now);
+    while (*stop == 0) {
+        hd_time message = next_message(c), unit = hd_lsu_next(c);
+        hd_time port = hd_warp_next(c);
+        hd_time t = hd_min_u64(message, hd_min_u64(unit, port));
+        if (t >= end) {
+            if (t != HD_NEVER)
+                wake(c, t);
+            return;
+        }
+        s->local = hd_max_u64(s->local, t);
+        if (message == t)
+            serve_message(c, t);
+        else if (unit == t)
+            hd_lsu_step(c, t);
+        else
+            hd_warp_step(c, t, hd_min_u64(end, hd_min_u64(message, unit)));
+    }
+}
+
+void hd_core_unaccounted(const struct hd_core *c, hd_time now,
+                         uint64_t out[HD_CORE_COUNTERS])
+{
+    static const uint8_t counter[] = {
+        [HD_WARP_FREE] = HD_CORE_T_IDLE,   [HD_WARP_READY] = HD_CORE_T_READY,
+        [HD_WARP_SLOTS] = HD_CORE_T_DATA,  [HD_WARP_BARRIER] = HD_CORE_T_BARRIER,
+        [HD_WARP_DONE] = HD_CORE_T_IDLE,
+    };
+
+    /* A warp that has issued ahead of `now` gives the difference back. */
+    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
+        const struct hd_warp *x = &c->warp[w];
+        uint32_t k = x->since > now ? HD_CORE_T_ISSUE : counter[x->state];
+        out[k] += now - x->since;
+    }
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+static void open_time(void *self, uint32_t instance, uint32_t app,
+                      uint64_t *add)
+{
+    struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
+
+    if (c->app == app)
+        hd_core_unaccounted(c, hd_events_now(g->env->ev), add);
+}
+
+static void reply_data(void *self, hd_time at, uint32_t req)
+{
+    struct hd_core *c = self;
+    struct hd_gpu *g = c->gpu;
+    bool ack = g->reqs->v[req].kind == HD_REQ_WRITE;
+
+    at = hd_edge(g->env->clk, HD_CLK_CORE, at + g->back);
+    hd_core_message(c, at, ack ? HD_MSG_ACK : HD_MSG_DATA, req, 0);
+}
+
+static void reply_translation(void *self, hd_time at, uint32_t treq)
+{
+    struct hd_core *c = self;
+    struct hd_gpu *g = c->gpu;
+
+    at = hd_edge(g->env->clk, HD_CLK_CORE, at + g->tlb_back);
+    hd_core_message(c, at, HD_MSG_XLATE, treq, 0);
+}
+
+struct hd_client hd_core_client(struct hd_core *c)
+{
+    struct hd_client k = {reply_data, c};
+    return k;
+}
+
+struct hd_tclient hd_core_tclient(struct hd_core *c)
+{
+    struct hd_tclient k = {reply_translation, c};
+    return k;
+}
+
+static int open_heap(struct hd_core *c, struct hd_message_heap *h)
+{
+    void *p = hd_arena_take(c->gpu->env->arena, 64, sizeof(struct hd_message));
+
+    if (p == NULL)
+        return -1;
+    h->v = hd_arena_ref(c->gpu->env->arena, p);
+    h->room = 64;
+    return 0;
+}
+
+static void *take(struct hd_gpu *g, size_t n, size_t size, int *bad)
+{
+    void *p = hd_arena_take(g->env->arena, n, size);
+
+    *bad |= p == NULL;
+    return p;
+}
+
+void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app)
+{
+    struct hd_core *c = &g->core[core];
+
+    c->app = c->s->app = app;
+    c->count = hd_count_row(&g->stat, core, app);
+    c->tlb_count = hd_count_row(&g->tlb_stat, core, app);
+    c->l1_count = hd_count_row(&g->l1_stat, core, app);
+}
+
+static int open_core(struct hd_gpu *g, uint32_t id)
+{
+    const struct hd_machine *m = g->m;
+    struct hd_core *c = &g->core[id];
+    int bad = 0;
+
+    c->gpu = g;
+    c->id = id;
+    c->memops = m->core.warps * HD_SLOTS + m->core.queue + m->core.parked;
+    c->targets = m->core.parked;
+    c->fill_room = m->l1cache.mshrs + 1;
+    c->s = take(g, 1, sizeof *c->s, &bad);
+    c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);
+    c->block = take(g, m->core.blocks, sizeof *c->block, &bad);
+    c->memop = take(g, c->memops, sizeof *c->memop, &bad);
+    c->lsu = take(g, m->core.queue, sizeof *c->lsu, &bad);
+    c->parked = take(g, c->targets, sizeof *c->parked, &bad);
+    c->fills = take(g, c->fill_room, sizeof *c->fills, &bad);
+    if (bad || open_heap(c, &c->s->inbox) || open_heap(c, &c->s->acks))
+        return -1;
+    if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs) != 0 ||
+        hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs) != 0)
+        return -1;
+    c->s->wake = HD_NEVER;
+    c->s->last = HD_MAX_WARPS;
+    c->s->limit = ~0ull;
+    c->s->memop_free = c->s->parked_free = c->s->replay_first = HD_NONE;
+    hd_core_assign(g, id, 0);
+    c->component = hd_events_component(g->env->ev, "core", on_wake, c);
+    hd_slots_offer(g->env->slots, HEDDLE_POINT_warp_pick, "core", &c->pick,
+                   hd_sched_default, c);
+    hd_slots_offer(g->env->slots, HEDDLE_POINT_warp_limit, "core", &c->limit,
+                   hd_limit_default, c);
+    if (hd_tlb_open(&c->l1tlb, g->env, &m->l1tlb, "l1tlb", 1, id) != 0)
+        return -1;
+    return hd_cache_open(&c->l1, g->env, &m->l1cache, "l1cache", id,
+                         m->l1cache.bytes);
+}
+
+int hd_gpu_open(struct hd_gpu *g)
+{
+    struct hd_stats *st = g->env->stats;
+    const char *name = "core";
+
+    g->cycle = g->env->clk->ticks[HD_CLK_CORE];
+    g->alu = g->m->core.alu_latency * g->cycle;
+    g->line_shift = hd_log2(g->m->l1cache.line);
+    g->translate = g->m->sim.translation.kind != HD_OFF;
+    g->stat = hd_stats_group(st, name, hd_core_counters, HD_CORE_COUNTERS,
+                             g->cores);
+    hd_stats_open_time(st, open_time, g);
+    g->tlb_stat = hd_stats_group(st, "l1tlb", hd_l1tlb_counters,
+                                 HD_L1TLB_COUNTERS, g->cores);
+    g->l1_stat = hd_stats_group(st, "l1cache", hd_l1cache_counters,
+                                HD_L1_COUNTERS, g->cores);
+    g->load_latency =
+        hd_stats_hist(st, name, "load_latency", "core cycles",
+                      "from the issue of a load to its last datum");
+    g->xlate_latency =
+        hd_stats_hist(st, name, "translation_latency", "core cycles",
+                      "from an L1 TLB miss to its answer");
+    g->page_hist = hd_stats_hist(st, name, "pages", "pages",
+                                 "base pages a memory instruction");
+    g->line_hist = hd_stats_hist(st, name, "lines", "lines",
+                                 "lines a memory instruction");
+    g->core = calloc(g->cores, sizeof *g->core);
+    g->measured = hd_arena_take(g->env->arena, 1, sizeof *g->measured);
+    if (g->core == NULL || g->measured == NULL)
+        return -1;
+    for (uint32_t i = 0; i < g->cores; i++)
+        if (open_core(g, i) != 0)
+            return -1;
+    hd_gpu_parts(g);
+    return 0;
+}
+
+void hd_gpu_close(struct hd_gpu *g)
+{
+    free(g->core);
+    g->core = NULL;
+}

@@ -1,0 +1,488 @@
+/*
+ * dispatch.c - applications: launches one after the other, blocks to cores
+ * that have room, budgets, completion and relaunch.
+ *
+ * A launch starts when the one before has retired.  Its blocks go out in
+ * order, each to one of the application's cores with room for it in warps,
+ * threads, blocks, registers and shared memory (block_place; by default the
+ * core with the fewest resident blocks, the lowest number first).  A block
+ * reaches its core after the interconnect's latency.
+ *
+ * An application finishes when its last launch retires, or when it has issued
+ * its budget of warp instructions.  Its counters freeze then.  If others still
+ * run it goes on, or starts again, to keep up the load.
+ *
+ * Launches are recorded one by one up to HD_KERNEL_RECORDS; later launches
+ * are added to the last record of their name, so the memory that a run needs
+ * does not depend on how many kernels it has.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "dispatch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../machine.h"
+#include "functional.h"
+
+enum { EV_LAUNCH, EV_BLOCK_END, EV_FINISH };
+
+/* What is free on a core; in the arena. */
+struct room {
+    uint32_t blocks, warps, threads, regs, shared;
+    uint32_t resident;
+};
+
+struct hd_dispatch {
+    struct hd_gpu *g;
+    uint32_t component;
+    struct hd_slot place;
+    struct hd_app_state *app;        /* arena */
+    struct room *room;               /* arena */
+    struct hd_kernel_record *record; /* arena */
+    uint32_t *records;               /* arena: [0] used */
+    uint64_t *base;    /* arena: [app][flat] at the start of the launch */
+    uint64_t *gain;    /* arena: [record][flat] */
+    uint64_t *frozen;  /* arena: [app][flat_each] */
+    uint64_t *scratch; /* arena: [flat] */
+    uint32_t flat, flat_each;
+};
+
+const struct hd_launch *hd_dispatch_launch(const struct hd_dispatch *d,
+                                           uint32_t app)
+{
+    return &d->app[app].launch;
+}
+
+struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app)
+{
+    return &d->app[app];
+}
+
+/* ---- kernel records ----------------------------------------------------- */
+
+static uint32_t find_record(struct hd_dispatch *d, uint32_t app)
+{
+    const struct hd_app_state *a = &d->app[app];
+    uint32_t n = d->records[0], last = HD_NONE;
+
+    if (n < HD_KERNEL_RECORDS) {
+        struct hd_kernel_record *r = &d->record[d->records[0]++];
+        memcpy(r->name, a->launch.name, sizeof r->name);
+        r->app = app;
+        r->id = a->launch.id;
+        r->run = a->run;
+        r->start = hd_events_now(d->g->env->ev);
+        return n;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (d->record[i].app == app &&
+            strcmp(d->record[i].name, a->launch.name) == 0)
+            last = i;
+    return last;
+}
+
+static void open_record(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_app_state *a = &d->app[app];
+
+    a->record = find_record(d, app);
+    if (a->record == HD_NONE)
+        return;
+    d->record[a->record].launches++;
+    d->record[a->record].busy -= now; /* plus the end: the launch's time */
+    hd_stats_sum(d->g->env->stats, app, d->base + (size_t)app * d->flat);
+}
+
+static void close_record(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_app_state *a = &d->app[app];
+    struct hd_kernel_record *r;
+    uint64_t *gain, *base = d->base + (size_t)app * d->flat;
+
+    if (a->record == HD_NONE)
+        return;
+    r = &d->record[a->record];
+    gain = d->gain + (size_t)a->record * d->flat;
+    hd_stats_sum(d->g->env->stats, app, d->scratch);
+    for (uint32_t i = 0; i < d->flat; i++)
+        gain[i] += d->scratch[i] - base[i];
+    r->busy += now;
+    if (r->end == 0)
+        r->end = now;
+    r->blocks += a->launch.blocks;
+    a->record = HD_NONE;
+}
+
+uint32_t hd_dispatch_kernels(const struct hd_dispatch *d)
+{
+    return d->records[0];
+}
+
+const struct hd_kernel_record *hd_dispatch_kernel(const struct hd_dispatch *d,
+                                                  uint32_t i)
+{
+    return i < d->records[0] ? &d->record[i] : NULL;
+}
+
+uint64_t hd_dispatch_kernel_count(const struct hd_dispatch *d, uint32_t i,
+                                  uint32_t flat)
+{
+    return d->gain[(size_t)i * d->flat + flat];
+}
+
+static void note_kernel(struct hd_dispatch *d, uint32_t app,
+                        enum heddle_note note)
+{
+    struct hd_slots *s = d->g->env->slots;
+    struct heddle_n_kernel_start n = {app, d->app[app].launch.id,
+                                      d->app[app].run};
+
+    if (s->watched[note])
+        hd_slots_note(s, note, &n);
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+static bool fits(const struct room *r, const struct hd_launch *l)
+{
+    return r->blocks >= 1 && r->warps >= l->warps &&
+           r->threads >= l->threads && r->regs >= l->regs * l->threads &&
+           r->shared >= l->shared_bytes;
+}
+
+static void reset_room(const struct hd_gpu *g, struct room *r)
+{
+    const struct hd_core_cfg *c = &g->m->core;
+
+    r->blocks = c->blocks;
+    r->warps = c->warps;
+    r->threads = c->threads;
+    r->regs = c->regs;
+    r->shared = c->shared_bytes;
+    r->resident = 0;
+}
+
+/* The engine's own answer to block_place. */
+static int64_t place_default(void *self, const void *question)
+{
+    const struct heddle_q_block_place *q = question;
+    uint64_t best = 0;
+
+    (void)self;
+    for (uint64_t i = 1; i < q->n; i++)
+        if (q->resident[i] < q->resident[best])
+            best = i;
+    return (int64_t)best;
+}
+
+/* Sends out the blocks of an application that find room. */
+static void place(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_gpu *g = d->g;
+    struct hd_app_state *a = &d->app[app];
+    uint64_t core[HD_MAX_CORES], resident[HD_MAX_CORES];
+    hd_time at = now + hd_max_u64(g->ahead, g->cycle);
+    struct heddle_q_block_place q;
+
+    at = hd_edge(g->env->clk, HD_CLK_CORE, at);
+    while (a->active && a->next_block < a->launch.blocks) {
+        struct room *r;
+        uint64_t c;
+        q.n = 0;
+        for (uint32_t i = 0; i < g->cores; i++) {
+            if (g->core[i].app != app || !fits(&d->room[i], &a->launch))
+                continue;
+            core[q.n] = i;
+            resident[q.n++] = d->room[i].resident;
+        }
+        if (q.n == 0)
+            return;
+        q.app = app;
+        q.block = a->next_block;
+        q.core = core;
+        q.resident = resident;
+        c = core[hd_ask_block_place(&d->place, &q)];
+        r = &d->room[c];
+        r->blocks--;
+        r->warps -= a->launch.warps;
+        r->threads -= a->launch.threads;
+        r->regs -= a->launch.regs * a->launch.threads;
+        r->shared -= a->launch.shared_bytes;
+        r->resident++;
+        hd_core_message(&g->core[c], at, HD_MSG_BLOCK, 0, a->next_block++);
+    }
+}
+
+void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t)
+{
+    struct hd_gpu *g = d->g;
+
+    hd_post(g->env->ev, g->core[core].component, d->component, t, EV_BLOCK_END,
+            core, 0);
+}
+
+/* Warp size and issue time follow from the launch. */
+static void set_lanes(struct hd_dispatch *d, uint32_t app)
+{
+    struct hd_gpu *g = d->g;
+    uint32_t lanes = d->app[app].launch.lanes;
+
+    g->lanes[app] = lanes;
+    g->slot[app] = g->env->clk->ticks[HD_CLK_ISSUE] *
+                   hd_ceil_div(lanes, g->m->core.width);
+}
+
+/* ---- completion --------------------------------------------------------- */
+
+static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
+{
+    struct hd_app_state *a = &d->app[app];
+    uint64_t *f = d->frozen + (size_t)app * d->flat_each;
+
+    if (a->finished)
+        return;
+    a->finished = 1;
+    a->finish = finish;
+    a->finish_issued = a->mark != 0 ? hd_min_u64(a->issued, a->mark)
+                                    : a->issued;
+    hd_stats_each(d->g->env->stats, app, f);
+    if (hd_dispatch_done(d) && d->g->env->err->code == 0)
+        d->g->env->err->code = HEDDLE_DONE; /* stops the run */
+}
+
+void hd_dispatch_restored(struct hd_dispatch *d)
+{
+    struct hd_gpu *g = d->g;
+
+    for (uint32_t i = 0; i < g->env->apps; i++)
+        set_lanes(d, i);
+}
+
+void hd_dispatch_issued(struct hd_dispatch *d, uint32_t app, uint64_t n,
+                        hd_time t)
+{
+    struct hd_app_state *a = &d->app[app];
+    uint64_t before = a->issued;
+
+    a->issued += n;
+    a->last_issue = t;
+    if (HD_LIKELY(a->mark == 0 || before >= a->mark || a->issued < a->mark))
+        return;
+    hd_post(d->g->env->ev, d->component, d->component,
+            t + (a->mark - before) * d->g->slot[app], EV_FINISH, app, 0);
+}
+
+const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app)
+{
+    if (!d->app[app].finished)
+        return NULL;
+    return d->frozen + (size_t)app * d->flat_each;
+}
+
+bool hd_dispatch_done(const struct hd_dispatch *d)
+{
+    for (uint32_t i = 0; i < d->g->env->apps; i++)
+        if (!d->app[i].finished)
+            return false;
+    return true;
+}
+
+void hd_dispatch_reset(struct hd_dispatch *d, hd_time now)
+{
+    for (uint32_t i = 0; i < d->g->env->apps; i++) {
+        struct hd_app_state *a = &d->app[i];
+        a->issued = 0;
+        hd_stats_sum(d->g->env->stats, i, d->base + (size_t)i * d->flat);
+    }
+    d->g->measured[0] = now;
+    for (uint32_t i = 0; i < d->g->cores; i++) {
+        struct hd_core *c = &d->g->core[i];
+        /* A warp that has issued ahead of now keeps what lies after it. */
+        for (uint32_t w = 0; w < d->g->m->core.warps; w++) {
+            struct hd_warp *x = &c->warp[w];
+            if (x->since > now)
+                c->count[HD_CORE_T_ISSUE] += x->since - now;
+            else
+                x->since = now;
+        }
+    }
+}
+
+/* ---- launches ----------------------------------------------------------- */
+
+static int too_large(struct hd_dispatch *d, uint32_t app)
+{
+    const struct hd_launch *l = &d->app[app].launch;
+    const struct hd_core_cfg *c = &d->g->m->core;
+
+    return hd_err_set(d->g->env->err, HEDDLE_ECONFIG,
+                      "kernel %s: a block of %u threads (%u warps), %u "
+                      "registers a thread and %u bytes of shared memory does "
+                      "not fit a core of %u threads, %u warps, %u registers "
+                      "and %u bytes",
+                      l->name, l->threads, l->warps, l->regs, l->shared_bytes,
+                      c->threads, c->warps, c->regs, c->shared_bytes);
+}
+
+/* Gets the next launch that is to be simulated: 1, 0 (none) or < 0. */
+static int next_launch(struct hd_dispatch *d, uint32_t app)
+{
+    const struct hd_sim_cfg *cfg = &d->g->m->sim;
+    struct hd_source *src = d->g->source[app];
+    struct hd_app_state *a = &d->app[app];
+
+    for (;;) {
+        int r = src->ops->launch(src->self, &a->launch);
+        if (r <= 0)
+            return r;
+        if (cfg->last_kernel != 0 && a->launch.id > cfg->last_kernel)
+            return 0;
+        if (a->launch.id >= cfg->first_kernel)
+            return 1;
+        r = hd_functional_launch(src, &a->launch, d->g->env->err);
+        if (r < 0)
+            return r;
+    }
+}
+
+/* The application has run to its end. */
+static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_source *src = d->g->source[app];
+    struct hd_app_state *a = &d->app[app];
+
+    a->completions++;
+    freeze(d, app, now);
+    if (hd_dispatch_done(d) || !d->g->m->sim.relaunch) {
+        a->idle = 1;
+        return 0;
+    }
+    a->run++;
+    if (src->ops->restart(src->self) < 0)
+        return -1;
+    return next_launch(d, app);
+}
+
+static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_gpu *g = d->g;
+    struct hd_app_state *a = &d->app[app];
+    struct room whole;
+    int r = next_launch(d, app);
+
+    if (r == 0)
+        r = ended(d, app, now);
+    if (r < 0)
+        hd_err_set(g->env->err, HEDDLE_EDATA, "application %u: no launch", app);
+    if (r <= 0)
+        return;
+    reset_room(g, &whole);
+    if (!fits(&whole, &a->launch)) {
+        too_large(d, app);
+        return;
+    }
+    set_lanes(d, app);
+    a->next_block = a->blocks_done = 0;
+    a->active = 1;
+    open_record(d, app, now);
+    note_kernel(d, app, HEDDLE_NOTE_kernel_start);
+    if (a->launch.blocks == 0) {
+        a->active = 0;
+        close_record(d, app, now);
+        hd_post(g->env->ev, d->component, d->component, now + g->cycle,
+                EV_LAUNCH, app, 0);
+        return;
+    }
+    place(d, app, now);
+}
+
+static void block_end(struct hd_dispatch *d, uint32_t core, hd_time now)
+{
+    struct hd_gpu *g = d->g;
+    uint32_t app = g->core[core].app;
+    struct hd_app_state *a = &d->app[app];
+    struct room *r = &d->room[core];
+
+    r->blocks++;
+    r->warps += a->launch.warps;
+    r->threads += a->launch.threads;
+    r->regs += a->launch.regs * a->launch.threads;
+    r->shared += a->launch.shared_bytes;
+    r->resident--;
+    if (++a->blocks_done < a->launch.blocks) {
+        place(d, app, now);
+        return;
+    }
+    a->active = 0;
+    note_kernel(d, app, HEDDLE_NOTE_kernel_end);
+    close_record(d, app, now);
+    launch(d, app, now);
+}
+
+static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
+                     uint64_t b)
+{
+    struct hd_dispatch *d = self;
+
+    (void)b;
+    if (what == EV_LAUNCH) {
+        launch(d, a, now);
+    } else if (what == EV_BLOCK_END) {
+        block_end(d, a, now);
+    } else {
+        d->app[a].truncated = 1;
+        freeze(d, a, now);
+    }
+}
+
+int hd_dispatch_start(struct hd_dispatch *d)
+{
+    for (uint32_t i = 0; i < d->g->env->apps; i++) {
+        d->app[i].mark = d->g->m->sim.budget;
+        d->app[i].finish = HD_NEVER;
+        d->app[i].record = HD_NONE;
+        hd_post(d->g->env->ev, d->component, d->component, 0, EV_LAUNCH, i, 0);
+    }
+    return 0;
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
+{
+    struct hd_dispatch *d = calloc(1, sizeof *d);
+    struct hd_arena *a = g->env->arena;
+
+    if (d == NULL)
+        return NULL;
+    d->g = g;
+    d->component = hd_events_component(g->env->ev, "dispatch", on_event, d);
+    hd_slots_offer(g->env->slots, HEDDLE_POINT_block_place, "", &d->place,
+                   place_default, d);
+    d->flat = hd_stats_flat(g->env->stats);
+    d->flat_each = hd_stats_flat_each(g->env->stats);
+    d->app = hd_arena_take(a, g->env->apps, sizeof *d->app);
+    d->room = hd_arena_take(a, g->cores, sizeof *d->room);
+    d->record = hd_arena_take(a, HD_KERNEL_RECORDS, sizeof *d->record);
+    d->records = hd_arena_take(a, 1, sizeof *d->records);
+    d->base = hd_arena_take(a, (size_t)g->env->apps * d->flat, 8);
+    d->gain = hd_arena_take(a, (size_t)HD_KERNEL_RECORDS * d->flat, 8);
+    d->frozen = hd_arena_take(a, (size_t)g->env->apps * d->flat_each, 8);
+    d->scratch = hd_arena_take(a, d->flat, 8);
+    if (d->app == NULL || d->room == NULL || d->record == NULL ||
+        d->records == NULL || d->base == NULL || d->gain == NULL ||
+        d->frozen == NULL || d->scratch == NULL) {
+        free(d);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < g->cores; i++)
+        reset_room(g, &d->room[i]);
+    return d;
+}
+
+void hd_dispatch_close(struct hd_dispatch *d)
+{
+    free(d);
+}

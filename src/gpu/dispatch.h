@@ -1,0 +1,64 @@
+/*
+ * dispatch.h - applications, their launches, and blocks to cores.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_DISPATCH_H
+#define HD_DISPATCH_H
+
+#include "core.h"
+
+/* An application as the dispatcher sees it; in the arena. */
+struct hd_app_state {
+    struct hd_launch launch;
+    uint64_t next_block, blocks_done;
+    uint64_t issued;      /* warp instructions since warm-up or restart */
+    uint64_t mark;        /* budget: reaching it finishes the application */
+    hd_time finish;       /* when it first finished; HD_NEVER before */
+    uint64_t finish_issued, finish_threads;
+    uint64_t completions;
+    uint64_t last_issue;  /* time of the latest issue, for the watchdog */
+    uint32_t run;         /* 0 first execution, 1 relaunch, ... */
+    uint32_t active;      /* a launch is in progress */
+    uint32_t finished, truncated;
+    uint32_t idle;        /* has ended and is not relaunched */
+    uint32_t record;      /* of the launch in progress, HD_NONE: none */
+};
+
+struct hd_kernel_record {
+    char name[64];
+    uint32_t app, id, run, launches;
+    hd_time start, end; /* of the (first) launch; end 0 while it runs */
+    hd_time busy;       /* total time of all its launches */
+    uint64_t instructions, threads, blocks;
+};
+
+/* Launches kept one by one; later ones add to the last of the same name. */
+enum { HD_KERNEL_RECORDS = 96 };
+
+const struct hd_launch *hd_dispatch_launch(const struct hd_dispatch *d,
+                                           uint32_t app);
+/* n instructions of `app` issue from t on. */
+void hd_dispatch_issued(struct hd_dispatch *d, uint32_t app, uint64_t n,
+                        hd_time t);
+/* A block of core `core` ends at t. */
+void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
+
+struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app);
+/* Starts all applications; posts the first events. */
+int hd_dispatch_start(struct hd_dispatch *d);
+/* Every application has finished once. */
+bool hd_dispatch_done(const struct hd_dispatch *d);
+uint32_t hd_dispatch_kernels(const struct hd_dispatch *d);
+const struct hd_kernel_record *hd_dispatch_kernel(const struct hd_dispatch *d,
+                                                  uint32_t i);
+/* Increase of counter `flat` (see hd_stats_flat) during kernel record i. */
+uint64_t hd_dispatch_kernel_count(const struct hd_dispatch *d, uint32_t i,
+                                  uint32_t flat);
+/* Counters of an application, frozen when it finished; NULL before. */
+const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app);
+/* Wiring that follows from the state, after a snapshot was restored. */
+void hd_dispatch_restored(struct hd_dispatch *d);
+/* End of warm-up: budgets and counters start. */
+void hd_dispatch_reset(struct hd_dispatch *d, hd_time now);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * pick.c - warp schedulers: greedy then oldest, and loose round robin.
+ *
+ * GTO stays with the warp that issued last until it stalls, then takes the
+ * ready warp that has been resident longest (Rogers, O'Connor, Aamodt: Cache-
+ * conscious wavefront scheduling, MICRO 2012).  A stalled warp that wakes does
+ * not pre-empt the greedy one.  LRR takes the next ready warp in cyclic order
+ * after each instruction.
+ *
+ * When all ready warps are inside ALU runs, whole rounds of LRR change nothing
+ * but the runs' lengths, so they are taken in one step (hd_sched_rounds); the
+ * issue order is that of one instruction at a time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "core.h"
+
+#include "../machine.h"
+
+static uint32_t oldest(const struct hd_core *c, uint64_t can)
+{
+    uint32_t best = hd_bit_first(can);
+
+    for (can &= can - 1; can != 0; can &= can - 1) {
+        uint32_t w = hd_bit_first(can);
+        if (c->warp[w].age < c->warp[best].age)
+            best = w;
+    }
+    return best;
+}
+
+static uint32_t after(uint64_t can, uint32_t last)
+{
+    uint64_t later = last < 63 ? can & ~hd_ones(last + 1) : 0;
+
+    return hd_bit_first(later != 0 ? later : can);
+}
+
+static uint32_t pick(const struct hd_core *c, uint64_t can, uint32_t *one)
+{
+    uint32_t last = c->s->last;
+
+    if (c->gpu->m->core.scheduler == HD_SCHED_LRR) {
+        *one = 1;
+        return after(can, last);
+    }
+    *one = 0;
+    if (last < HD_MAX_WARPS && can >> last & 1)
+        return last;
+    return oldest(c, can);
+}
+
+/* The engine's own answer to warp_pick. */
+int64_t hd_sched_default(void *self, const void *question)
+{
+    const struct heddle_q_warp_pick *q = question;
+    uint32_t one, w = pick(self, q->ready, &one);
+
+    return one ? (int64_t)w + 64 : (int64_t)w;
+}
+
+uint32_t hd_sched_pick(struct hd_core *c, uint64_t can, uint32_t *one)
+{
+    uint64_t age[HD_MAX_WARPS];
+    struct heddle_q_warp_pick q;
+    int64_t a;
+
+    if (!c->pick.bound)
+        return pick(c, can, one);
+    q.n = c->gpu->m->core.warps;
+    for (uint32_t w = 0; w < q.n; w++)
+        age[w] = c->warp[w].age;
+    q.core = c->id;
+    q.last = c->s->last;
+    q.ready = can;
+    q.oldest = oldest(c, can);
+    q.age = age;
+    a = hd_ask_warp_pick(&c->pick, &q);
+    *one = a >= 64;
+    a &= 63;
+    if (can >> a & 1)
+        return (uint32_t)a;
+    hd_err_set(c->gpu->env->err, HEDDLE_EPOLICY,
+               "warp_pick: core %u, ready set 0x%llx: warp %lld was answered, "
+               "which is not ready",
+               c->id, (unsigned long long)can, (long long)a);
+    return pick(c, can, one);
+}
+
+uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,
+                         hd_time end)
+{
+    struct hd_core_state *s = c->s;
+    hd_time round = hd_bit_count(can) * c->gpu->slot[c->app];
+    uint64_t least = UINT64_MAX, rounds;
+
+    if (c->pick.bound || c->gpu->m->core.scheduler != HD_SCHED_LRR ||
+        (can & s->mem_next) != 0)
+        return 0;
+    for (uint64_t m = can; m != 0; m &= m - 1) {
+        const struct hd_warp *w = &c->warp[hd_bit_first(m)];
+        if (w->op.kind != HD_OP_ALU)
+            return 0;
+        least = hd_min_u64(least, w->left);
+    }
+    if (s->later_n > 0)
+        end = hd_min_u64(end, c->warp[s->later[0]].ready);
+    rounds = end > t ? (end - t) / round : 0;
+    return hd_min_u64(rounds, least - 1);
+}
+
+/* The engine's own answer to warp_limit: the steered set. */
+int64_t hd_limit_default(void *self, const void *question)
+{
+    const struct hd_core *c = self;
+
+    (void)question;
+    return (int64_t)c->gpu->env->slots->steer->warp_limit[c->id];
+}

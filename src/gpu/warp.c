@@ -1,0 +1,388 @@
+/*
+ * warp.c - the life of a warp: blocks start, instructions issue, barriers and
+ * scoreboard slots hold and release, and every tick of its time is accounted.
+ *
+ * A warp's state changes only here.  Invariants: bit w of `ready` is set
+ * exactly when warp w is HD_WARP_READY and its time has come; when its time
+ * lies ahead it is in later[], sorted; `since` never lies behind by more than
+ * the interval that its state explains, so the T_ counters of a core sum to
+ * time x warps (what is open is added by hd_core_unaccounted).
+ *
+ * An ALU run issues back to back, and what follows waits for the ALU latency
+ * after its last instruction.  A load's wait is split when it ends: up to the
+ * last translation of its lines it is TLB time, of which the part that a
+ * walker worked is walk time, and the rest is data time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "core.h"
+
+#include <string.h>
+
+#include "../machine.h"
+#include "dispatch.h"
+
+static void account(struct hd_core *c, uint32_t what, hd_time ticks)
+{
+    c->count[what] += ticks;
+}
+
+/* ---- ready sets -------------------------------------------------------- */
+
+static void make_ready(struct hd_core *c, uint32_t w, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    hd_time at = c->warp[w].ready;
+    uint32_t i;
+
+    c->warp[w].state = HD_WARP_READY;
+    if (at <= t) {
+        s->ready |= 1ull << w;
+        return;
+    }
+    i = s->later_n++;
+    while (i > 0 && c->warp[s->later[i - 1]].ready > at) {
+        s->later[i] = s->later[i - 1];
+        i--;
+    }
+    s->later[i] = (uint8_t)w;
+}
+
+static void promote(struct hd_core *c, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t n = 0;
+
+    while (n < s->later_n && c->warp[s->later[n]].ready <= t)
+        s->ready |= 1ull << s->later[n++];
+    if (n == 0)
+        return;
+    s->later_n -= n;
+    memmove(s->later, s->later + n, s->later_n);
+}
+
+/* Fetches the warp's next instruction and finds out what it waits for. */
+static void fetch(struct hd_core *c, uint32_t w, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    struct hd_warp *x = &c->warp[w];
+    struct hd_source *src = c->gpu->source[c->app];
+    uint64_t bit = 1ull << w;
+    uint32_t wait;
+
+    src->ops->next(src->self, x->ctx, x->index, &x->op);
+    x->left = x->op.count;
+    s->mem_next &= ~bit;
+    s->load_next &= ~bit;
+    if (x->op.kind == HD_OP_LOAD || x->op.kind == HD_OP_STORE ||
+        x->op.kind == HD_OP_ATOMIC)
+        s->mem_next |= bit;
+    if (x->op.kind == HD_OP_LOAD)
+        s->load_next |= bit;
+    wait = x->op.kind == HD_OP_EXIT ? ~0u : x->op.wait;
+    if (x->op.slot != HD_NO_SLOT)
+        wait |= 1u << x->op.slot;
+    x->op.wait = wait;
+    if ((wait & x->pending) != 0)
+        x->state = HD_WARP_SLOTS;
+    else
+        make_ready(c, w, t);
+}
+
+/* ---- blocks ------------------------------------------------------------ */
+
+void hd_warp_ask_limit(struct hd_core *c, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    uint64_t age[HD_MAX_WARPS];
+    struct heddle_q_warp_limit q = {0};
+    uint32_t n = c->gpu->m->core.warps;
+
+    if (!c->limit.bound) {
+        s->limit = c->gpu->env->slots->steer->warp_limit[c->id];
+        s->limit_until = HD_NEVER;
+        return;
+    }
+    for (uint32_t w = 0; w < n; w++) {
+        age[w] = c->warp[w].age;
+        if (c->warp[w].state != HD_WARP_FREE)
+            q.resident |= 1ull << w;
+    }
+    q.core = c->id;
+    q.n = n;
+    q.age = age;
+    s->limit = (uint64_t)hd_ask_warp_limit(&c->limit, &q);
+    s->limit_until = t + c->gpu->m->core.limit_cycles * c->gpu->cycle;
+    hd_core_message(c, s->limit_until, HD_MSG_LIMIT, 0, 0);
+}
+
+void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
+{
+    struct hd_source *src = c->gpu->source[c->app];
+    const struct hd_launch *l = hd_dispatch_launch(c->gpu->dispatch, c->app);
+    uint32_t slot = 0, w = 0;
+    struct hd_block *b;
+
+    while (c->block[slot].used)
+        slot++;
+    b = &c->block[slot];
+    memset(b, 0, sizeof *b);
+    if (src->ops->block_start(src->self, number, &b->ctx) != 0)
+        return; /* the error is recorded and stops the run */
+    b->used = 1;
+    b->number = number;
+    b->live = l->warps;
+    c->count[HD_CORE_BLOCKS]++;
+    for (uint32_t i = 0; i < l->warps; i++, w++) {
+        struct hd_warp *x;
+        while (c->warp[w].state != HD_WARP_FREE)
+            w++;
+        x = &c->warp[w];
+        b->warps |= 1ull << w;
+        account(c, HD_CORE_T_IDLE, t - x->since);
+        x->since = x->ready = t;
+        x->age = c->s->ages++;
+        x->pending = 0;
+        x->ctx = b->ctx;
+        x->index = (uint16_t)i;
+        x->block = (uint16_t)slot;
+        x->state = HD_WARP_READY;
+        fetch(c, w, t);
+    }
+    hd_warp_ask_limit(c, t);
+}
+
+static void end_block(struct hd_core *c, uint32_t slot, hd_time t)
+{
+    struct hd_source *src = c->gpu->source[c->app];
+    struct hd_block *b = &c->block[slot];
+
+    for (uint64_t m = b->warps; m != 0; m &= m - 1) {
+        struct hd_warp *x = &c->warp[hd_bit_first(m)];
+        account(c, HD_CORE_T_IDLE, t - x->since);
+        x->since = t;
+        x->state = HD_WARP_FREE;
+    }
+    src->ops->block_end(src->self, b->ctx);
+    b->used = 0;
+    hd_dispatch_block_end(c->gpu->dispatch, c->id, t);
+    hd_warp_ask_limit(c, t);
+}
+
+/* ---- barriers and slots ------------------------------------------------ */
+
+static void open_barrier(struct hd_core *c, struct hd_block *b, hd_time t)
+{
+    b->arrived = 0;
+    for (uint64_t m = b->warps; m != 0; m &= m - 1) {
+        uint32_t w = hd_bit_first(m);
+        struct hd_warp *x = &c->warp[w];
+        if (x->state != HD_WARP_BARRIER)
+            continue;
+        account(c, HD_CORE_T_BARRIER, t - x->since);
+        x->since = x->ready = t;
+        x->state = HD_WARP_READY;
+        fetch(c, w, t);
+    }
+}
+
+/* The warp's stall on slots ends at t with the arrival of memop m. */
+static void account_load(struct hd_core *c, struct hd_warp *x,
+                         const struct hd_memop *m, hd_time t)
+{
+    hd_time stall, xlate, walk;
+
+    if (t <= x->since)
+        return;
+    stall = t - x->since;
+    xlate = m->translated > x->since ? m->translated - x->since : 0;
+    xlate = hd_min_u64(xlate, stall);
+    walk = hd_min_u64(m->walk, xlate);
+    account(c, HD_CORE_T_WALK, walk);
+    account(c, HD_CORE_T_TLB, xlate - walk);
+    account(c, HD_CORE_T_DATA, stall - xlate);
+    x->since = t;
+}
+
+void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
+{
+    struct hd_memop *m = &c->memop[memop];
+    struct hd_warp *x = &c->warp[m->warp];
+
+    if (m->slot != HD_NO_SLOT) {
+        x->pending &= ~(1u << m->slot);
+        if (x->state == HD_WARP_SLOTS && (x->op.wait & x->pending) == 0) {
+            account_load(c, x, m, t);
+            make_ready(c, m->warp, t);
+        }
+        hd_hist_add(&c->gpu->load_latency[c->app],
+                    (t - m->issued) / c->gpu->cycle);
+    }
+    m->next = c->s->memop_free;
+    c->s->memop_free = memop;
+}
+
+/* ---- issue ------------------------------------------------------------- */
+
+uint64_t hd_warp_can(struct hd_core *c)
+{
+    struct hd_core_state *s = c->s;
+    uint64_t can = s->ready & ~(s->load_next & ~s->limit);
+
+    if ((can & s->mem_next) != 0 && !hd_lsu_room(c)) {
+        s->lsu_full |= can & s->mem_next;
+        can &= ~s->mem_next;
+    }
+    return can;
+}
+
+hd_time hd_warp_next(struct hd_core *c)
+{
+    struct hd_core_state *s = c->s;
+
+    if (hd_warp_can(c) != 0)
+        return hd_max_u64(s->port_free, s->local);
+    if (s->later_n > 0)
+        return hd_max_u64(s->port_free, c->warp[s->later[0]].ready);
+    return HD_NEVER;
+}
+
+/* n instructions of warp w issue from t on: its waits, and its issue time. */
+static void account_issue(struct hd_core *c, uint32_t w, hd_time t, hd_time end)
+{
+    struct hd_warp *x = &c->warp[w];
+    uint64_t bit = 1ull << w;
+
+    if (x->ready > x->since) {
+        hd_time to = hd_min_u64(x->ready, t);
+        account(c, HD_CORE_T_ALU, to - x->since);
+        x->since = to;
+    }
+    account(c, c->s->lsu_full & bit ? HD_CORE_T_LSU : HD_CORE_T_READY,
+            t - x->since);
+    account(c, HD_CORE_T_ISSUE, end - t);
+    c->s->lsu_full &= ~bit;
+    x->since = end;
+}
+
+static void count_issue(struct hd_core *c, const struct hd_warp *x, uint64_t n,
+                        hd_time t)
+{
+    c->count[HD_CORE_INSTRUCTIONS] += n;
+    c->count[HD_CORE_THREAD_INSTRUCTIONS] += n * hd_bit_count(x->op.mask);
+    hd_dispatch_issued(c->gpu->dispatch, c->app, n, t);
+}
+
+static void issue_memory(struct hd_core *c, uint32_t w, hd_time t)
+{
+    struct hd_warp *x = &c->warp[w];
+    struct hd_source *src = c->gpu->source[c->app];
+    struct hd_access acc = {0};
+
+    src->ops->access(src->self, x->ctx, x->index, &acc);
+    if (x->op.slot != HD_NO_SLOT)
+        x->pending |= 1u << x->op.slot;
+    c->count[HD_CORE_MEM_INSTRUCTIONS]++;
+    hd_lsu_enter(c, w, &acc, t);
+}
+
+static void issue_barrier(struct hd_core *c, uint32_t w, hd_time t)
+{
+    struct hd_block *b = &c->block[c->warp[w].block];
+
+    c->count[HD_CORE_BARRIERS]++;
+    c->warp[w].state = HD_WARP_BARRIER;
+    if (++b->arrived == b->live)
+        open_barrier(c, b, t);
+}
+
+static void issue_exit(struct hd_core *c, uint32_t w, hd_time t)
+{
+    uint32_t slot = c->warp[w].block;
+    struct hd_block *b = &c->block[slot];
+
+    c->warp[w].state = HD_WARP_DONE;
+    b->live--;
+    if (b->live == 0)
+        end_block(c, slot, t);
+    else if (b->arrived == b->live)
+        open_barrier(c, b, t);
+}
+
+/* Warp w issues at t: one instruction, or its ALU run. */
+static void issue(struct hd_core *c, uint32_t w, hd_time t, uint64_t most)
+{
+    struct hd_core_state *s = c->s;
+    struct hd_warp *x = &c->warp[w];
+    hd_time slot = c->gpu->slot[c->app];
+    uint64_t n = x->op.kind == HD_OP_ALU ? hd_min_u64(x->left, most) : 1;
+    hd_time end = t + n * slot;
+
+    account_issue(c, w, t, end);
+    count_issue(c, x, n, t);
+    s->last = w;
+    s->port_free = end;
+    if (x->op.kind == HD_OP_ALU && (x->left -= (uint32_t)n) > 0) {
+        x->ready = end;
+        return;
+    }
+    s->ready &= ~(1ull << w);
+    x->ready = end;
+    switch (x->op.kind) {
+    case HD_OP_ALU:
+        x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
+        fetch(c, w, end);
+        break;
+    case HD_OP_BARRIER:
+        issue_barrier(c, w, end);
+        break;
+    case HD_OP_EXIT:
+        issue_exit(c, w, end);
+        break;
+    default:
+        issue_memory(c, w, t);
+        fetch(c, w, end);
+    }
+}
+
+/* All ready warps issue `rounds` instructions each, in turn. */
+static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
+                         uint64_t rounds)
+{
+    struct hd_core_state *s = c->s;
+    hd_time slot = c->gpu->slot[c->app];
+    hd_time round = hd_bit_count(can) * slot;
+    uint32_t one, first = hd_sched_pick(c, can, &one), w = first, n = 0;
+
+    do {
+        struct hd_warp *x = &c->warp[w];
+        account_issue(c, w, t + n * slot, t + (n + 1) * slot);
+        account(c, HD_CORE_T_ISSUE, (rounds - 1) * slot);
+        account(c, HD_CORE_T_READY, (rounds - 1) * (round - slot));
+        count_issue(c, x, rounds, t);
+        x->left -= (uint32_t)rounds;
+        x->since = x->ready = t + (rounds - 1) * round + (n + 1) * slot;
+        s->last = w;
+        w = hd_sched_pick(c, can, &one);
+        n++;
+    } while (w != first);
+    s->port_free = t + rounds * round;
+}
+
+void hd_warp_step(struct hd_core *c, hd_time t, hd_time end)
+{
+    uint64_t can, rounds;
+    uint32_t w, one;
+
+    promote(c, t);
+    can = hd_warp_can(c);
+    if (can == 0)
+        return;
+    rounds = hd_sched_rounds(c, can, t, end);
+    if (rounds > 0) {
+        issue_rounds(c, can, t, rounds);
+        return;
+    }
+    w = hd_sched_pick(c, can, &one);
+    issue(c, w, t, one ? 1 : UINT64_MAX);
+}

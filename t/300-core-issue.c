@@ -1,0 +1,556 @@
+/*
+ * What is pinned: the core issues exactly the instructions that a naive model
+ * stepped cycle by cycle issues, at the same cycles, under GTO and LRR, with
+ * ALU runs, scoreboard waits, barriers, a load/store queue and a reply port.
+ * The naive model knows nothing of events, of running ahead, or of rounds in
+ * closed form.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "gpu/core.h"
+#include "gpu/dispatch.h"
+#include "machine.h"
+#include "policy/slots.h"
+
+enum {
+    WARPS = 6,     /* of a block */
+    BLOCKS = 5,    /* of the launch */
+    OPS = 60,      /* most instructions groups of a warp */
+    LATENCY = 37,  /* of the memory below the core, in cycles */
+    BACK = 8,
+    LOG = 100000
+};
+
+/* ---- random programs ---------------------------------------------------- */
+
+struct program {
+    struct hd_op op[OPS];
+    uint32_t n;
+};
+
+struct log {
+    uint64_t cycle[LOG];
+    uint32_t what[LOG]; /* block << 16 | warp << 8 | op */
+    uint32_t n;
+};
+
+static struct program programs[BLOCKS][WARPS];
+
+static struct hd_op random_op(struct hd_rng *r, uint32_t *loaded)
+{
+    struct hd_op op = {HD_OP_ALU, HD_NO_SLOT, 4, 0, 0, 1, 0, hd_ones(32)};
+
+    switch (hd_rng_below(r, 8)) {
+    case 0:
+    case 1:
+    case 2:
+        op.kind = HD_OP_LOAD;
+        op.slot = (uint8_t)hd_rng_below(r, 4);
+        *loaded |= 1u << op.slot;
+        return op;
+    case 3:
+        op.kind = HD_OP_STORE;
+        break;
+    default:
+        op.count = 1 + hd_rng_below(r, 1 + hd_rng_below(r, 40));
+    }
+    if (hd_rng_below(r, 2))
+        op.wait = *loaded & (uint32_t)hd_rng_next(r);
+    return op;
+}
+
+static void make_programs(uint64_t seed)
+{
+    struct hd_rng r = hd_rng_make(seed, 300);
+
+    for (int b = 0; b < BLOCKS; b++) {
+        uint32_t parts = 1 + hd_rng_below(&r, 4); /* between barriers */
+        for (int w = 0; w < WARPS; w++) {
+            struct program *p = &programs[b][w];
+            uint32_t loaded = 0;
+            p->n = 0;
+            for (uint32_t k = 0; k < parts; k++) {
+                uint32_t n = hd_rng_below(&r, OPS / 4 - 2);
+                for (uint32_t i = 0; i < n; i++)
+                    p->op[p->n++] = random_op(&r, &loaded);
+                if (k + 1 < parts) {
+                    struct hd_op bar = {HD_OP_BARRIER, HD_NO_SLOT, 0, 0, 0, 1,
+                                        0, hd_ones(32)};
+                    p->op[p->n++] = bar;
+                }
+            }
+            p->op[p->n++] = (struct hd_op){HD_OP_EXIT, HD_NO_SLOT, 0, 0,
+                                           0, 1, 0, hd_ones(32)};
+        }
+    }
+}
+
+/* ---- the engine --------------------------------------------------------- */
+
+struct rig {
+    struct hd_arena arena;
+    struct hd_events ev;
+    struct hd_stats stats;
+    struct hd_clocks clk;
+    struct hd_slots slots;
+    struct hd_err err;
+    struct hd_env env;
+    struct hd_machine m;
+    struct hd_reqs reqs;
+    struct hd_treqs treqs;
+    struct hd_gpu g;
+    struct hd_source source;
+    struct hd_client client;
+    uint32_t memory; /* component */
+    uint32_t at[BLOCKS][WARPS];
+    uint32_t launched;
+    struct log log;
+};
+
+static int src_launch(void *self, struct hd_launch *out)
+{
+    struct rig *r = self;
+
+    memset(out, 0, sizeof *out);
+    if (r->launched++)
+        return 0;
+    strcpy(out->name, "k");
+    out->id = 1;
+    out->blocks = BLOCKS;
+    out->threads = WARPS * 32;
+    out->warps = WARPS;
+    out->lanes = 32;
+    return 1;
+}
+
+static int src_start(void *self, uint64_t block, uint32_t *ctx)
+{
+    (void)self;
+    *ctx = (uint32_t)block;
+    return 0;
+}
+
+static void src_end(void *self, uint32_t ctx)
+{
+    (void)self, (void)ctx;
+}
+
+static void src_next(void *self, uint32_t ctx, uint32_t w, struct hd_op *op)
+{
+    struct rig *r = self;
+
+    *op = programs[ctx][w].op[r->at[ctx][w]++];
+}
+
+static void src_access(void *self, uint32_t ctx, uint32_t w,
+                       struct hd_access *acc)
+{
+    struct rig *r = self;
+    uint32_t at = r->at[ctx][w] - 1;
+
+    r->log.cycle[r->log.n] = r->g.core[0].s->local / r->g.cycle;
+    r->log.what[r->log.n++] = ctx << 16 | w << 8 | at;
+    /* A line of its own: nothing merges, nothing hits. */
+    acc->lane = NULL;
+    acc->base.v = ((uint64_t)ctx << 24) + ((uint64_t)w << 16) + at * 128;
+    acc->stride = 4;
+}
+
+static const struct hd_source_ops source_ops = {
+    .launch = src_launch, .block_start = src_start, .block_end = src_end,
+    .next = src_next, .access = src_access};
+
+static void memory_send(void *self, hd_time now, uint32_t req)
+{
+    struct rig *r = self;
+
+    hd_post(&r->ev, r->memory, r->memory, now + LATENCY * r->g.cycle, 0, req,
+            0);
+}
+
+static void memory_event(void *self, hd_time now, uint32_t what, uint32_t req,
+                         uint64_t b)
+{
+    struct rig *r = self;
+
+    (void)what, (void)b;
+    r->client.reply(r->client.self, now, req);
+    if (r->reqs.v[req].kind == HD_REQ_WRITE)
+        hd_req_give(&r->reqs, req);
+}
+
+static void settings(struct rig *r, const char *scheduler, const char *queue,
+                     const char *blocks)
+{
+    static const char *const set[][2] = {
+        {"core.count", "1"},        {"core.lanes", "32"},
+        {"core.width", "32"},       {"core.alu_latency", "9"},
+        {"sim.translation", "off"}, {"l1cache.mode", "off"},
+        {"l1cache.mshrs", "4096"},  {"l1cache.stores", "4096"},
+        {"xbar.bytes", "32"},
+    };
+
+    hd_machine_defaults(&r->m);
+    for (size_t i = 0; i < HD_LEN(set); i++)
+        assert_int_equal(hd_machine_set(&r->m, set[i][0], set[i][1], &r->err),
+                         0);
+    hd_machine_set(&r->m, "core.scheduler", scheduler, &r->err);
+    hd_machine_set(&r->m, "core.queue", queue, &r->err);
+    hd_machine_set(&r->m, "core.blocks", blocks, &r->err);
+    assert_int_equal(r->err.code, 0);
+}
+
+static struct rig *build(const char *scheduler, const char *queue,
+                         const char *blocks)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    struct heddle_place place = {"", 1, 64, 1, 1, 1, 0, 0, 0, 1};
+    struct hd_vm_cfg vm;
+    hd_va base = {0};
+
+    settings(r, scheduler, queue, blocks);
+    vm = r->m.vm;
+    r->clk.hz[HD_CLK_CORE] = r->clk.hz[HD_CLK_ISSUE] = 1000000;
+    r->clk.hz[HD_CLK_L2] = r->clk.hz[HD_CLK_DRAM] = 1000000;
+    r->clk.hz[HD_CLK_LINK] = 1000000;
+    hd_clocks_init(&r->clk, &r->err);
+    hd_arena_open(&r->arena, (size_t)1 << 32);
+    hd_events_open(&r->ev, &r->arena, r->clk.ticks[HD_CLK_CORE]);
+    hd_stats_open(&r->stats, &r->arena, 1);
+    r->env.arena = &r->arena;
+    r->env.ev = &r->ev;
+    r->env.stats = &r->stats;
+    r->env.clk = &r->clk;
+    r->env.err = &r->err;
+    r->env.apps = 1;
+    assert_int_equal(hd_slots_open(&r->slots, &r->env, NULL, &place), 0);
+    hd_reqs_open(&r->reqs, &r->arena, 65536);
+    hd_treqs_open(&r->treqs, &r->arena, 1024);
+    r->g.env = &r->env;
+    r->g.m = &r->m;
+    r->g.cores = 1;
+    r->g.reqs = &r->reqs;
+    r->g.treqs = &r->treqs;
+    r->g.source[0] = &r->source;
+    r->source.ops = &source_ops;
+    r->source.self = r;
+    r->memory = hd_events_component(&r->ev, "memory", memory_event, r);
+    assert_int_equal(hd_gpu_open(&r->g), 0);
+    r->g.tables = hd_ptables_open(&r->env, &vm);
+    assert_int_equal(
+        hd_ptables_map(r->g.tables, 0, 0, base, 8 << 24, &r->err), 0);
+    r->g.back = BACK * r->g.cycle;
+    r->g.tlb_back = r->g.ahead = r->g.back;
+    r->g.memory.send = memory_send;
+    r->g.memory.self = r;
+    r->client = hd_core_client(&r->g.core[0]);
+    r->g.dispatch = hd_dispatch_open(&r->g);
+    return r;
+}
+
+static void destroy(struct rig *r)
+{
+    hd_slots_close(&r->slots);
+    hd_dispatch_close(r->g.dispatch);
+    hd_ptables_close(r->g.tables);
+    hd_gpu_close(&r->g);
+    hd_arena_close(&r->arena);
+    free(r);
+}
+
+/* ---- the naive model ---------------------------------------------------- */
+
+struct twin_warp {
+    uint32_t block, index, at, left, used, waits;
+    uint64_t ready, age;
+    uint32_t pending;
+};
+
+struct twin_load {
+    uint64_t arrives, done; /* done 0: not yet at the port */
+    uint32_t warp, slot;
+};
+
+struct twin {
+    bool lrr;
+    uint32_t queue_room, block_room;
+    struct twin_warp warp[64];
+    struct twin_load load[LOG];
+    uint32_t loads;
+    struct {
+        uint32_t warp, slot, store;
+    } queue[64];
+    uint32_t queued;
+    uint64_t out_free, in_free, port_free, ages;
+    uint32_t last, next_block, resident, live[BLOCKS], arrived[BLOCKS];
+    uint64_t start[BLOCKS]; /* cycle at which a block reaches the core */
+    uint32_t started, ended;
+    uint64_t finish;
+    struct log log;
+};
+
+static const struct hd_op *twin_op(const struct twin *t, uint32_t w)
+{
+    const struct twin_warp *x = &t->warp[w];
+
+    return &programs[x->block][x->index].op[x->at];
+}
+
+static void twin_fetch(struct twin *t, uint32_t w)
+{
+    t->warp[w].left = twin_op(t, w)->count;
+}
+
+static void twin_blocks(struct twin *t, uint64_t cycle)
+{
+    while (t->started < BLOCKS && t->started < t->next_block &&
+           t->start[t->started] <= cycle) {
+        uint32_t b = t->started++, w = 0;
+        for (uint32_t i = 0; i < WARPS; i++, w++) {
+            while (t->warp[w].used)
+                w++;
+            t->warp[w] = (struct twin_warp){b, i, 0, 0, 1, 0, cycle,
+                                            t->ages++, 0};
+            twin_fetch(t, w);
+        }
+        t->live[b] = WARPS;
+    }
+}
+
+static void twin_deliver(struct twin *t, uint64_t cycle)
+{
+    for (uint32_t i = 0; i < t->loads; i++) {
+        struct twin_load *l = &t->load[i];
+        if (l->done != 0 && l->done == cycle)
+            t->warp[l->warp].pending &= ~(1u << l->slot);
+    }
+    for (uint32_t i = 0; i < t->loads; i++) {
+        struct twin_load *l = &t->load[i];
+        if (l->done != 0 || l->arrives != cycle)
+            continue;
+        l->done = (t->in_free > cycle ? t->in_free : cycle) + 4;
+        t->in_free = l->done;
+    }
+}
+
+static void twin_unit(struct twin *t, uint64_t cycle)
+{
+    uint64_t out = t->out_free > cycle ? t->out_free : cycle;
+
+    if (!t->queue[0].store)
+        t->load[t->loads++] = (struct twin_load){
+            out + LATENCY + BACK, 0, t->queue[0].warp, t->queue[0].slot};
+    t->out_free = out + (t->queue[0].store ? 4 : 1);
+    memmove(t->queue, t->queue + 1, --t->queued * sizeof t->queue[0]);
+}
+
+static bool twin_can(const struct twin *t, uint32_t w, uint64_t cycle)
+{
+    const struct twin_warp *x = &t->warp[w];
+    const struct hd_op *op = twin_op(t, w);
+    uint32_t wait = op->wait;
+
+    if (!x->used || x->waits || x->ready > cycle)
+        return false;
+    if (op->kind == HD_OP_EXIT)
+        wait = ~0u;
+    if (op->slot != HD_NO_SLOT)
+        wait |= 1u << op->slot;
+    if ((wait & x->pending) != 0 && x->left == op->count)
+        return false;
+    if ((op->kind == HD_OP_LOAD || op->kind == HD_OP_STORE) &&
+        t->queued >= t->queue_room)
+        return false;
+    return true;
+}
+
+static uint32_t twin_pick(const struct twin *t, uint64_t cycle)
+{
+    uint32_t best = 64;
+
+    if (t->lrr) {
+        for (uint32_t k = 1; k <= 64; k++)
+            if (twin_can(t, (t->last + k) % 64, cycle))
+                return (t->last + k) % 64;
+        return 64;
+    }
+    if (t->last < 64 && twin_can(t, t->last, cycle))
+        return t->last;
+    for (uint32_t w = 0; w < 64; w++)
+        if (twin_can(t, w, cycle) &&
+            (best == 64 || t->warp[w].age < t->warp[best].age))
+            best = w;
+    return best;
+}
+
+/* A block goes out: it reaches the core at the next edge after BACK. */
+static void twin_send_block(struct twin *t, uint64_t cycle)
+{
+    if (t->next_block < BLOCKS && t->resident < t->block_room) {
+        t->resident++;
+        t->start[t->next_block++] = cycle + BACK;
+    }
+}
+
+static void twin_barrier(struct twin *t, uint32_t block, uint64_t cycle)
+{
+    if (t->arrived[block] == 0 || t->arrived[block] < t->live[block])
+        return;
+    t->arrived[block] = 0;
+    for (uint32_t w = 0; w < 64; w++) {
+        struct twin_warp *x = &t->warp[w];
+        if (!x->used || x->block != block || !x->waits)
+            continue;
+        x->waits = 0;
+        x->ready = cycle;
+        x->at++;
+        twin_fetch(t, w);
+    }
+}
+
+static void twin_exit(struct twin *t, uint32_t w, uint64_t cycle)
+{
+    uint32_t b = t->warp[w].block;
+
+    t->warp[w].waits = 2; /* stays until its block has gone */
+    if (--t->live[b] > 0) {
+        twin_barrier(t, b, cycle);
+        return;
+    }
+    for (uint32_t i = 0; i < 64; i++)
+        if (t->warp[i].used && t->warp[i].block == b)
+            t->warp[i].used = 0;
+    t->resident--;
+    t->ended++;
+    t->finish = cycle;
+    twin_send_block(t, cycle);
+}
+
+static void twin_issue(struct twin *t, uint64_t cycle)
+{
+    uint32_t w = twin_pick(t, cycle);
+    struct twin_warp *x = &t->warp[w];
+    const struct hd_op *op;
+
+    if (w == 64)
+        return;
+    op = twin_op(t, w);
+    t->last = w;
+    x->ready = cycle + 1;
+    if (op->kind == HD_OP_ALU) {
+        if (--x->left > 0)
+            return;
+        x->ready = cycle + 9;
+    } else if (op->kind == HD_OP_BARRIER) {
+        x->waits = 1;
+        t->arrived[x->block]++;
+        twin_barrier(t, x->block, cycle + 1);
+        return;
+    } else if (op->kind == HD_OP_EXIT) {
+        twin_exit(t, w, cycle + 1);
+        return;
+    } else {
+        t->log.cycle[t->log.n] = cycle;
+        t->log.what[t->log.n++] = x->block << 16 | x->index << 8 | x->at;
+        t->queue[t->queued].warp = w;
+        t->queue[t->queued].slot = op->slot;
+        t->queue[t->queued++].store = op->kind == HD_OP_STORE;
+        if (op->kind == HD_OP_LOAD)
+            x->pending |= 1u << op->slot;
+    }
+    x->at++;
+    twin_fetch(t, w);
+}
+
+static void twin_run(struct twin *t)
+{
+    for (uint32_t i = 0; i < t->block_room; i++)
+        twin_send_block(t, 0);
+    for (uint64_t cycle = 0; t->ended < BLOCKS; cycle++) {
+        bool used = false;
+        twin_deliver(t, cycle);
+        twin_blocks(t, cycle);
+        if ((used = t->queued > 0))
+            twin_unit(t, cycle);
+        twin_issue(t, cycle);
+        if (!used && t->queued > 0)
+            twin_unit(t, cycle);
+    }
+}
+
+/* ---- the comparison ----------------------------------------------------- */
+
+static void compare(const char *scheduler, uint32_t queue, uint32_t blocks,
+                    uint64_t seed)
+{
+    char q[16], b[16];
+    struct twin *t = calloc(1, sizeof *t);
+    struct rig *r;
+    uint64_t sum = 0;
+
+    snprintf(q, sizeof q, "%u", queue);
+    snprintf(b, sizeof b, "%u", blocks);
+    make_programs(seed);
+    r = build(scheduler, q, b);
+    hd_dispatch_start(r->g.dispatch);
+    hd_events_run(&r->ev, HD_NEVER, &r->err.code);
+    assert_int_equal(r->err.code, HEDDLE_DONE);
+    t->lrr = strcmp(scheduler, "lrr") == 0;
+    t->last = t->lrr ? 63 : 64;
+    t->queue_room = queue;
+    t->block_room = blocks;
+    twin_run(t);
+    for (uint32_t i = 0; i < r->log.n && i < t->log.n; i++) {
+        if (r->log.what[i] == t->log.what[i] &&
+            r->log.cycle[i] == t->log.cycle[i])
+            continue;
+        fail_msg("%s, queue %u, blocks %u, seed %llu: access %u is %x at %llu "
+                 "in the core, %x at %llu in the naive model",
+                 scheduler, queue, blocks, (unsigned long long)seed, i,
+                 r->log.what[i], (unsigned long long)r->log.cycle[i],
+                 t->log.what[i], (unsigned long long)t->log.cycle[i]);
+    }
+    assert_int_equal(r->log.n, t->log.n);
+    assert_int_equal(hd_events_now(&r->ev) / r->g.cycle, t->finish);
+    hd_core_unaccounted(&r->g.core[0], hd_events_now(&r->ev),
+                        r->g.core[0].count);
+    for (int k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++)
+        sum += r->g.core[0].count[k];
+    assert_int_equal(sum, hd_events_now(&r->ev) * r->m.core.warps);
+    destroy(r);
+    free(t);
+}
+
+static void gto_issues_as_cycle_by_cycle(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        compare("gto", (uint32_t)(1 + seed % 8), (uint32_t)(1 + seed % 4), seed);
+}
+
+static void lrr_issues_as_cycle_by_cycle(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        compare("lrr", 1 + seed % 8, 1 + seed % 4, seed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gto_issues_as_cycle_by_cycle),
+        cmocka_unit_test(lrr_issues_as_cycle_by_cycle),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
