@@ -89,7 +89,7 @@ $(B)/options: always
 
 $(STATIC): $(LIB_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcsD $@ $^
+	$(Q)rm -f $@ && ar qcsD $@ $^
 
 $(SHARED): $(LIB_OBJ) src/libheddle.map
 	$(call say,LD,$@)

@@ -112,6 +112,8 @@ struct hd_source_ops {
     void *(*save)(void *self);
     void (*load)(void *self, const void *saved);
     void (*drop)(void *self, void *saved);
+    /* Bytes of contents kept outside the arena; may be NULL. */
+    uint64_t (*memory)(void *self);
     /* Unbinds from the simulation; the source itself lives on. */
     void (*unbind)(void *self);
 };

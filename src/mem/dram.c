@@ -34,7 +34,7 @@
 enum { EV_WAKE, EV_DONE };
 enum { WAITERS = 4096 };
 
-static const struct hd_stat_desc stats[ST_COUNT] = {
+const struct hd_stat_desc hd_dram_stats[ST_COUNT] = {
     [ST_READS] = {"reads", "requests", "Reads of data answered", 0},
     [ST_WRITES] = {"writes", "requests", "Writes whose data were sent", 0},
     [ST_WALKS] = {"walk_reads", "requests",
@@ -56,6 +56,7 @@ static const struct hd_stat_desc stats[ST_COUNT] = {
                        "Times a sender found the queue full", 0},
     [ST_CYCLES] = {"cycles", "DRAM cycles", "Cycles that have passed", 0},
 };
+const uint32_t hd_dram_stat_count = ST_COUNT;
 
 /* ---- lists of waiting senders ------------------------------------------- */
 
@@ -534,7 +535,7 @@ static void count(struct hd_dram *d)
 {
     struct hd_stats *st = d->env->stats;
 
-    d->stat = hd_stats_group(st, "dram", stats, ST_COUNT, d->cfg.channels);
+    d->stat = hd_stats_group(st, "dram", hd_dram_stats, ST_COUNT, d->cfg.channels);
     d->data_latency =
         hd_stats_hist(st, "dram", "data_latency", "DRAM cycles",
                       "From acceptance by a channel to the last datum, reads "

@@ -134,11 +134,22 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
     c->reply(c->self, at, r);
 }
 
+/* Tells the sender of a write, if it wants to know, that the L2 has it. */
+static void acknowledge(struct hd_l2_slice *sl, uint32_t r, hd_time at)
+{
+    const struct hd_req *q = req(sl, r);
+    const struct hd_client *c = &sl->l2->w.clients[q->client];
+
+    if (q->flags & HD_REQ_ACK)
+        c->reply(c->self, at, r);
+}
+
 /* A write is done. */
 static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
     sl->s->ended++;
     sl->s->total += at - req(sl, r)->born;
+    acknowledge(sl, r, at);
     hd_req_give(sl->l2->w.reqs, r);
 }
 
@@ -299,6 +310,7 @@ static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
         sl->s->ended++;
         sl->s->total += t - q->born;
         counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
+        acknowledge(sl, r, t);
     } else {
         if (bytes < BURST) {
             pa = pa / BURST * BURST;
@@ -419,6 +431,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     sl->s->ended++;
     sl->s->total += ready - q->born;
     counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
+    acknowledge(sl, r, ready);
     go_down(sl, now, ready, r);
     return HD_L2_GO;
 }

@@ -32,6 +32,8 @@ enum hd_req_kind {
 enum {
     HD_REQ_BYPASS = 1,  /* does not look up or fill the L2 cache */
     HD_REQ_PARTIAL = 2, /* a write of part of a line */
+    HD_REQ_ACK = 4,     /* a write whose sender wants to know when the L2 has
+                           taken it: reply() is called, and must not keep it */
 };
 
 struct hd_req {

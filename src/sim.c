@@ -1,0 +1,435 @@
+/*
+ * sim.c - the one place that sees every part: build, wire, run, free.
+ *
+ * Parts are built bottom up, each with its own table of settings, and are
+ * joined by the contracts of mem/request.h and vm/translate.h.  The order in
+ * which they register with the event queue is their rank in an instant, so it
+ * is fixed here.
+ *
+ * Before the first cycle the cores are given to applications and all pages
+ * are mapped (policies have been bound by then).  A run serves events in
+ * slices; between slices it looks for a stop request, for the end of warm-up,
+ * for lack of progress, and, with sim.check, for broken invariants.  Slices
+ * end at fixed instants, whatever the pieces in which a run is asked for.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "simulation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLICE = 100000 }; /* core cycles */
+
+static const size_t ARENA_BYTES = (size_t)16 << 30; /* addresses only */
+
+/* ---- building ----------------------------------------------------------- */
+
+static void *default_alloc(void *ud, void *p, size_t osize, size_t nsize)
+{
+    (void)ud, (void)osize;
+    if (nsize != 0)
+        return realloc(p, nsize);
+    free(p);
+    return NULL;
+}
+
+static int no_memory(heddle_sim *s)
+{
+    return hd_err_set(&s->err, HEDDLE_ENOMEM, "out of memory");
+}
+
+static int build_base(heddle_sim *s)
+{
+    const struct hd_machine *m = &s->m;
+    struct heddle_place place = {0};
+    struct hd_env *env = &s->env_;
+
+    s->env = env;
+    if (hd_arena_open(&s->arena, ARENA_BYTES) != 0)
+        return no_memory(s);
+    s->clk.hz[HD_CLK_CORE] = m->sim.core_hz;
+    s->clk.hz[HD_CLK_ISSUE] = m->sim.core_hz * m->core.issue;
+    s->clk.hz[HD_CLK_L2] = m->sim.l2_hz;
+    s->clk.hz[HD_CLK_DRAM] = m->sim.dram_hz;
+    s->clk.hz[HD_CLK_LINK] = m->sim.link_hz;
+    if (hd_clocks_init(&s->clk, &s->err) != 0)
+        return s->err.code;
+    s->run = hd_arena_take(&s->arena, 1, sizeof *s->run);
+    if (s->run == NULL ||
+        hd_events_open(&s->ev, &s->arena, s->clk.ticks[HD_CLK_CORE]) != 0)
+        return no_memory(s);
+    hd_stats_open(&s->stats, &s->arena, s->apps);
+    env->arena = &s->arena;
+    env->ev = &s->ev;
+    env->stats = &s->stats;
+    env->clk = &s->clk;
+    env->err = &s->err;
+    env->seed = m->sim.seed;
+    env->apps = s->apps;
+    env->check = m->sim.check;
+    place.at = "";
+    place.cores = m->core.count;
+    place.warps = m->core.warps;
+    place.apps = s->apps;
+    place.channels = m->dram.channels;
+    place.banks = m->dram.banks;
+    place.seed = m->sim.seed;
+    return hd_slots_open(&s->slots, env, s, &place);
+}
+
+/* Entries of the pools, enough for everything that can be in flight. */
+static uint32_t most_requests(const struct hd_machine *m)
+{
+    uint32_t cores = m->core.count;
+    uint32_t units = m->walk.per_core ? cores : 1;
+
+    return cores * (m->l1cache.mshrs + m->l1cache.stores + 64) +
+           units * (m->walk.walkers + 16) * 2 +
+           m->l2cache.slices * (m->l2cache.mshrs + m->l2cache.queue) * 2 +
+           m->dram.channels * m->dram.queue * 2 + 16384;
+}
+
+static uint32_t most_translations(const struct hd_machine *m)
+{
+    uint32_t cores = m->core.count;
+    uint32_t units = m->walk.per_core ? cores : 1;
+
+    return cores * m->l1tlb.mshrs +
+           units * (m->l2tlb.mshrs + m->walk.walkers + m->walk.queue) + 4096;
+}
+
+static int build_memory(heddle_sim *s)
+{
+    const struct hd_machine *m = &s->m;
+    struct hd_l2_wiring w = {0};
+
+    if (hd_reqs_open(&s->reqs, &s->arena, most_requests(m)) != 0 ||
+        hd_treqs_open(&s->treqs, &s->arena, most_translations(m)) != 0)
+        return no_memory(s);
+    s->dram = hd_dram_open(s->env, &m->dram, &s->reqs, s->client);
+    if (s->dram == NULL)
+        return no_memory(s);
+    w.cache = &m->l2cache;
+    w.xbar = &m->xbar;
+    w.reqs = &s->reqs;
+    w.dram = s->dram;
+    w.clients = s->client;
+    w.dram_client = HD_CLIENT_L2;
+    s->l2 = hd_l2_open(s->env, &w);
+    return s->l2 == NULL ? no_memory(s) : 0;
+}
+
+static int build_translation(heddle_sim *s)
+{
+    const struct hd_machine *m = &s->m;
+    struct hd_mmu_wiring w = {0};
+
+    s->tables = hd_ptables_open(s->env, &m->vm);
+    if (s->tables == NULL)
+        return no_memory(s);
+    w.l2tlb = &m->l2tlb;
+    w.walk = &m->walk;
+    w.pwc = &m->pwc;
+    w.bypass = &m->bypass;
+    w.cores = m->core.count;
+    w.tables = s->tables;
+    w.treqs = &s->treqs;
+    w.reqs = &s->reqs;
+    w.memory = hd_l2_below(s->l2);
+    w.memory_back = hd_l2_back(s->l2);
+    w.memory_client = HD_CLIENT_WALK;
+    w.clients = s->tclient;
+    w.merge = &s->gpu.core[0].l1tlb.merge;
+    s->mmu = hd_mmu_open(s->env, &w);
+    return s->mmu == NULL ? no_memory(s) : 0;
+}
+
+static int build_cores(heddle_sim *s)
+{
+    const struct hd_machine *m = &s->m;
+    struct hd_gpu *g = &s->gpu;
+
+    g->env = s->env;
+    g->m = m;
+    g->cores = m->core.count;
+    g->reqs = &s->reqs;
+    g->treqs = &s->treqs;
+    for (uint32_t i = 0; i < s->apps; i++)
+        g->source[i] = s->source[i];
+    return hd_gpu_open(g) != 0 ? no_memory(s) : 0;
+}
+
+/* Joins cores, memory and translation. */
+static int wire(heddle_sim *s)
+{
+    struct hd_gpu *g = &s->gpu;
+    hd_time tlb_back = hd_ticks(&s->clk, HD_CLK_L2, s->m.walk.latency);
+
+    g->tables = s->tables;
+    g->memory = hd_l2_below(s->l2);
+    g->back = hd_l2_back(s->l2);
+    g->tlb_back = tlb_back;
+    g->ahead = hd_max_u64(hd_min_u64(g->back, tlb_back), 1);
+    for (uint32_t i = 0; i < g->cores; i++) {
+        s->client[i] = hd_core_client(&g->core[i]);
+        s->tclient[i] = hd_core_tclient(&g->core[i]);
+        g->core[i].below_tlb = hd_mmu_below(s->mmu, i);
+    }
+    for (uint32_t i = HD_CLIENT_WALK; i < HD_CLIENT_L2; i++)
+        s->client[i] = hd_mmu_client(s->mmu);
+    s->client[HD_CLIENT_L2] = hd_l2_client(s->l2);
+    g->dispatch = hd_dispatch_open(g);
+    return g->dispatch == NULL ? no_memory(s) : 0;
+}
+
+static int bind_sources(heddle_sim *s)
+{
+    uint32_t slots = s->m.core.count * s->m.core.warps;
+
+    for (uint32_t i = 0; i < s->apps; i++) {
+        struct hd_source *src = s->source[i];
+        if (src->ops->bind(src->self, s->env, i, s->m.core.lanes, slots) < 0) {
+            s->source[i] = NULL; /* nothing to unbind */
+            return hd_err_set(&s->err, HEDDLE_EINVAL,
+                              "application %u (%s): it cannot be simulated "
+                              "(is it in another simulation already?)",
+                              i, src->name);
+        }
+        hd_err_clear(&s->err);
+    }
+    return 0;
+}
+
+static int64_t even_split(void *self, const void *question)
+{
+    const struct heddle_q_core_partition *q = question;
+
+    (void)self;
+    return (int64_t)(q->core * q->apps / q->cores);
+}
+
+static int build(heddle_sim *s)
+{
+    if (build_base(s) != 0 || build_memory(s) != 0 || build_cores(s) != 0 ||
+        build_translation(s) != 0 || wire(s) != 0 || bind_sources(s) != 0)
+        return s->err.code;
+    hd_slots_offer(&s->slots, HEDDLE_POINT_core_partition, "", &s->partition,
+                   even_split, s);
+    return s->err.code;
+}
+
+heddle_sim *heddle_new(heddle_config *c, const struct heddle_alloc *alloc,
+                       heddle_workload *const *workloads, uint32_t n,
+                       int *status)
+{
+    static const struct heddle_alloc std = {default_alloc, NULL};
+    heddle_sim *s;
+
+    hd_err_clear(&c->err);
+    *status = 0;
+    if (n == 0 || n > HD_MAX_APPS)
+        *status = hd_err_set(&c->err, HEDDLE_EINVAL,
+                             "%u applications: 1 to %d are expected", n,
+                             HD_MAX_APPS);
+    else if (n > c->m.core.count)
+        *status = hd_err_set(&c->err, HEDDLE_ECONFIG,
+                             "core.count: %u cores cannot be shared by %u "
+                             "applications",
+                             c->m.core.count, n);
+    else
+        *status = hd_machine_check(&c->m, &c->err);
+    if (*status != 0)
+        return NULL;
+    if (alloc == NULL)
+        alloc = &std;
+    s = alloc->fn(alloc->ud, NULL, 0, sizeof *s);
+    if (s == NULL) {
+        *status = hd_err_set(&c->err, HEDDLE_ENOMEM, "out of memory");
+        return NULL;
+    }
+    memset(s, 0, sizeof *s);
+    s->alloc = *alloc;
+    s->m = c->m;
+    s->apps = n;
+    for (uint32_t i = 0; i < n; i++)
+        s->source[i] = hd_workload_source(workloads[i]);
+    *status = build(s);
+    if (*status == 0)
+        return s;
+    c->err = s->err;
+    heddle_free(s);
+    return NULL;
+}
+
+void heddle_free(heddle_sim *s)
+{
+    struct heddle_alloc alloc;
+
+    if (s == NULL)
+        return;
+    for (uint32_t i = 0; i < s->apps; i++)
+        if (s->source[i] != NULL && s->partition.fn != NULL)
+            s->source[i]->ops->unbind(s->source[i]->self);
+    if (s->slots.registry != NULL)
+        hd_slots_close(&s->slots);
+    if (s->gpu.dispatch != NULL)
+        hd_dispatch_close(s->gpu.dispatch);
+    if (s->mmu != NULL)
+        hd_mmu_close(s->mmu);
+    if (s->tables != NULL)
+        hd_ptables_close(s->tables);
+    if (s->l2 != NULL)
+        hd_l2_close(s->l2);
+    if (s->dram != NULL)
+        hd_dram_close(s->dram);
+    hd_gpu_close(&s->gpu);
+    hd_arena_close(&s->arena);
+    alloc = s->alloc;
+    alloc.fn(alloc.ud, s, sizeof *s, 0);
+}
+
+/* ---- before the first cycle --------------------------------------------- */
+
+static int give_cores(heddle_sim *s)
+{
+    uint32_t owned[HD_MAX_APPS] = {0};
+
+    for (uint32_t i = 0; i < s->gpu.cores; i++) {
+        struct heddle_q_core_partition q = {s->apps, i, s->gpu.cores};
+        uint32_t app = (uint32_t)hd_ask_core_partition(&s->partition, &q);
+        hd_core_assign(&s->gpu, i, app);
+        owned[app]++;
+    }
+    for (uint32_t i = 0; i < s->apps; i++)
+        if (owned[i] == 0)
+            return hd_err_set(&s->err, HEDDLE_EPOLICY,
+                              "core_partition: application %u (%s) was given "
+                              "no core",
+                              i, s->source[i]->name);
+    return s->err.code;
+}
+
+/* Maps all allocations, those of different applications in turn. */
+static int map_pages(heddle_sim *s)
+{
+    uint64_t more = hd_ones(s->apps);
+
+    for (uint32_t i = 0; more != 0; i++) {
+        for (uint64_t m = more; m != 0; m &= m - 1) {
+            uint32_t app = hd_bit_first(m);
+            struct hd_source *src = s->source[app];
+            struct hd_alloc a;
+            if (!src->ops->alloc(src->self, i, &a)) {
+                more &= ~(1ull << app);
+                continue;
+            }
+            s->app[app].footprint += a.bytes;
+            if (hd_ptables_map(s->tables, app, i, a.base, a.bytes, &s->err))
+                return s->err.code;
+        }
+    }
+    return 0;
+}
+
+static int start(heddle_sim *s)
+{
+    s->run->started = 1;
+    if (give_cores(s) != 0 || map_pages(s) != 0)
+        return s->err.code;
+    return hd_dispatch_start(s->gpu.dispatch);
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static hd_time cycles(const heddle_sim *s, uint64_t n)
+{
+    uint64_t most = HD_NEVER / s->gpu.cycle;
+
+    return n >= most ? HD_NEVER : n * s->gpu.cycle;
+}
+
+/* The next instant at which run() has to look around. */
+static hd_time next_look(const heddle_sim *s, hd_time until)
+{
+    hd_time slice = cycles(s, SLICE);
+
+    until = hd_min_u64(until, (s->run->end / slice + 1) * slice);
+    if (!s->run->warm && s->m.sim.warmup != 0)
+        until = hd_min_u64(until, cycles(s, s->m.sim.warmup));
+    if (s->m.sim.stop_cycles != 0)
+        until = hd_min_u64(until, cycles(s, s->m.sim.stop_cycles));
+    return until;
+}
+
+static void watch_progress(heddle_sim *s)
+{
+    uint64_t issued = heddle_instructions(s);
+    struct hd_run_state *r = s->run;
+
+    if (issued != r->progress) {
+        r->progress = issued;
+        r->progress_at = r->end;
+    }
+    if (hd_events_waiting(&s->ev) > 0 &&
+        r->end - r->progress_at < cycles(s, s->m.sim.stuck_cycles))
+        return;
+    hd_err_set(&s->err, HEDDLE_ESTUCK,
+               "no instruction has issued since cycle %llu",
+               (unsigned long long)(r->progress_at / s->gpu.cycle));
+}
+
+static void look_around(heddle_sim *s)
+{
+    struct hd_run_state *r = s->run;
+
+    if (!r->warm && r->end >= cycles(s, s->m.sim.warmup)) {
+        r->warm = 1;
+        if (s->m.sim.warmup != 0)
+            heddle_reset_counters(s);
+    }
+    if (s->env->check && r->end - r->checked >= cycles(s, SLICE)) {
+        r->checked = r->end;
+        heddle_check(s);
+    }
+    watch_progress(s);
+}
+
+int heddle_run(heddle_sim *s, uint64_t n)
+{
+    struct hd_run_state *r = s->run;
+    hd_time until = cycles(s, n);
+
+    if (r->status != 0)
+        return r->status;
+    if (!r->started && start(s) != 0)
+        return r->status = s->err.code;
+    until = until > HD_NEVER - r->end ? HD_NEVER : r->end + until;
+    s->stop = 0;
+    while (s->err.code == 0 && r->end < until && !s->stop) {
+        hd_time to = next_look(s, until);
+        r->events += hd_events_run(&s->ev, to, &s->err.code);
+        r->end = s->err.code == 0 ? to : hd_events_now(&s->ev);
+        if (s->err.code == 0)
+            look_around(s);
+        if (s->m.sim.stop_cycles != 0 &&
+            r->end >= cycles(s, s->m.sim.stop_cycles))
+            break;
+    }
+    if (s->err.code != 0)
+        return r->status = s->err.code;
+    return r->end < until ? HEDDLE_STOPPED : HEDDLE_OK;
+}
+
+void heddle_stop(heddle_sim *s)
+{
+    s->stop = 1;
+}
+
+void heddle_reset_counters(heddle_sim *s)
+{
+    hd_stats_reset(&s->stats);
+    hd_dispatch_reset(s->gpu.dispatch, hd_events_now(&s->ev));
+    s->run->progress = 0;
+}

@@ -1,0 +1,80 @@
+/*
+ * simulation.h - what a heddle_sim is, for the few files that see all of it.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_SIMULATION_H
+#define HD_SIMULATION_H
+
+#include <signal.h>
+
+#include "gpu/core.h"
+#include "gpu/dispatch.h"
+#include "load/workload.h"
+#include "machine.h"
+#include "mem/dram.h"
+#include "mem/l2.h"
+#include "policy/slots.h"
+#include "sim.h"
+#include "vm/mmu.h"
+
+struct heddle_config {
+    struct hd_machine m;
+    struct hd_err err;
+};
+
+/* Clients of memory: the cores, the walkers of each unit, the L2 itself. */
+enum {
+    HD_CLIENT_WALK = HD_MAX_CORES,
+    HD_CLIENT_L2 = 2 * HD_MAX_CORES,
+    HD_CLIENTS
+};
+
+/* What a run has come to; in the arena. */
+struct hd_run_state {
+    hd_time end;        /* how far run() has served events */
+    uint32_t started;   /* pages are mapped, cores given away */
+    uint32_t warm;      /* warm-up is over */
+    int32_t status;     /* HEDDLE_DONE, or an error; 0 while it runs */
+    uint64_t events;
+    uint64_t progress;  /* instructions at the last look of the watchdog */
+    hd_time progress_at;
+    hd_time checked;    /* when invariants were last verified */
+};
+
+struct heddle_sim {
+    struct hd_env *env; /* first: sim.h */
+    struct hd_env env_;
+    struct hd_arena arena;
+    struct hd_events ev;
+    struct hd_stats stats;
+    struct hd_clocks clk;
+    struct hd_slots slots;
+    struct hd_err err;
+    struct hd_machine m;
+    struct hd_reqs reqs;
+    struct hd_treqs treqs;
+    struct hd_dram *dram;
+    struct hd_l2 *l2;
+    struct hd_ptables *tables;
+    struct hd_mmu *mmu;
+    struct hd_gpu gpu;
+    struct hd_client client[HD_CLIENTS];
+    struct hd_tclient tclient[HD_MAX_CORES];
+    struct hd_slot partition;
+    struct hd_run_state *run; /* arena */
+    uint32_t apps;
+    struct hd_source *source[HD_MAX_APPS];
+    struct heddle_alloc alloc;
+    struct { /* per application, found once */
+        uint64_t footprint;
+    } app[HD_MAX_APPS];
+    volatile sig_atomic_t stop;
+};
+
+/* Puts wiring in step with a restored arena. */
+int hd_sim_restored(heddle_sim *s);
+
+/* Waits of every part that is stuck, as text in s->err. */
+void hd_sim_describe_stuck(heddle_sim *s);
+
+#endif
