@@ -41,8 +41,8 @@ local function help_page()
         "",
     }
     for _, name in ipairs(COMMANDS) do
-        local c = command(name)
-        if c then
+        local ok, c = pcall(command, name)
+        if ok and c then
             out[#out + 1] = ("  %-8s %s"):format(name, c.summary or "")
         end
     end

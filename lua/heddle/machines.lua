@@ -86,6 +86,7 @@ local PRESETS = {
             dram = {
                 channels = { 8, "MASK table 1" },
                 banks = { 8, "MASK table 1" },
+                bus_bytes = { 32, "the papers' simulator: 32 bits, BL 8" },
                 scheduler = { "hit-first",
                     "MASK table 1: FR-FCFS, as the papers' simulator" },
             },
@@ -182,6 +183,7 @@ local PRESETS = {
             dram = {
                 channels = { 2, "MESC table I" },
                 banks = { 8, "MESC table I" },
+                bus_bytes = { 64, "guess: 64 bits, 16 GB/s a channel" },
             },
         },
     },
@@ -213,7 +215,7 @@ local PRESETS = {
                 ports = { 4, "Pichai figure 6: 3 or 4" },
                 mshrs = { 32, "Pichai 7.2: one a thread" },
                 latency = { 0, "Pichai: in the shadow of the L1 cache" },
-                blocking = { 2, "Pichai: the naive TLB blocks" },
+                blocking = { "full", "Pichai: the naive TLB blocks" },
             },
             l2tlb = { mode = { "off", "Pichai: none" } },
             walk = {
@@ -256,7 +258,10 @@ local PRESETS = {
                 bytes = { 786432, "GF100 white paper" },
                 slices = { 6, "GF100 white paper: one a channel" },
             },
-            dram = { channels = { 6, "GF100 white paper" } },
+            dram = {
+                channels = { 6, "GF100 white paper" },
+                bus_bytes = { 64, "GF100 white paper: 64 bits a channel" },
+            },
             vm = { memory_bytes = { 1610612736, "datasheet of the GTX 480" } },
         },
     },
@@ -285,7 +290,10 @@ local PRESETS = {
                 walkers = { 32, "Power 4.2" },
                 latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
             },
-            dram = { channels = { 2, "guess: dual-channel DDR3" } },
+            dram = {
+                channels = { 2, "guess: dual-channel DDR3" },
+                bus_bytes = { 64, "guess: 64 bits a channel" },
+            },
         },
     },
 }

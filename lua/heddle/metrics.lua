@@ -60,12 +60,98 @@ local LIST = {
     -- Translation.
     { "translation", "l1tlb_miss_rate", "", "L1 TLB misses a look-up",
         miss("core", "l1tlb_hits", "l1tlb_lookups") },
-    { "translation", "l2tlb_miss_rate", "", "L2 TLB misses a look-up",
-        miss("l2tlb", "hits", "lookups") },
+    { "translation", "l2tlb_miss_rate", "",
+        "L2 TLB misses a look-up, merged ones included (MASK figure 7)",
+        function(r)
+            if r.config["l2tlb.mode"] == "off" then
+                error(ABSENT, 0)
+            end
+            local misses = r.c("mmu", "misses")
+            return ratio(misses, misses + r.c("mmu", "hits"))
+        end },
+    { "translation", "bypass_hit_rate", "",
+        "bypass cache hits, of the L2 TLB's requests",
+        rate("mmu", "bypass_hits", "requests") },
+    -- Page walks.
+    { "walks", "walks", "walks", "page walks",
+        function(r) return r.c("walk", "walks") end },
+    { "walks", "references_per_walk", "reads", "memory reads a walk",
+        rate("walk", "references", "walks") },
+    { "walks", "concurrent_walks", "walks",
+        "walks at once, mean (MASK figure 5)",
+        function(r) return ratio(r.c("walk", "busy_cycles"), r.cycles) end },
+    { "walks", "concurrent_walks_peak", "walks", "walks at once, most",
+        function(r) return r.c("walk", "concurrent_peak") end },
+    { "walks", "warps_per_miss", "warps",
+        "warps stalled by one miss (MASK figure 6)",
+        rate("walk", "warps", "walks") },
+    { "walks", "walk_cycles", "core cycles", "a walk, from start to answer",
+        rate("walk", "busy_cycles", "walks") },
+    { "walks", "walk_wait_cycles", "core cycles", "wait for a walker",
+        rate("walk", "queue_cycles", "walks") },
     -- Data.
     { "data", "l1_hit_rate", "", "L1 cache hits a load line",
         rate("core", "l1_read_hits", "l1_reads") },
+    { "data", "l2_hit_rate", "", "L2 cache hits a data read",
+        rate("l2cache", "read_hits", "read_lookups") },
+    -- DRAM.
+    { "dram", "dram_row_hit_rate", "", "row hits a request",
+        function(r)
+            return ratio(r.c("dram", "row_hits"), r.c("dram", "reads")
+                + r.c("dram", "writes") + r.c("dram", "walk_reads"))
+        end },
+    { "dram", "dram_walk_share", "",
+        "share of page walks in used bandwidth (MASK figure 8)",
+        function(r)
+            local walks = r.c("dram", "walk_bursts")
+            return ratio(walks, walks + r.c("dram", "data_bursts"))
+        end },
 }
+
+for level = 1, 4 do
+    LIST[#LIST + 1] = {
+        "walks", "walk_hit_rate_" .. level, "",
+        ("L2 cache hits of walk reads, level %d%s"):format(level,
+            level == 1 and " (root)" or level == 4 and " (leaf)" or ""),
+        rate("l2cache", ("walk%d_hits"):format(level),
+            ("walk%d_lookups"):format(level)),
+    }
+end
+for level = 1, 4 do
+    LIST[#LIST + 1] = {
+        "walks", "pwc_hit_rate_" .. level, "",
+        ("walk cache hits, level %d"):format(level),
+        function(r)
+            local hits = r.c("pwc", "hits_level" .. level)
+            return ratio(hits, hits + r.c("pwc", "misses_level" .. level))
+        end,
+    }
+end
+
+--- Bandwidth by class: bytes a second, and the share of the peak.
+for _, class in ipairs { { "data", "data" }, { "walk", "page walks" } } do
+    local counter = class[1] .. "_bursts"
+    LIST[#LIST + 1] = {
+        "dram", "dram_peak_share_" .. class[1], "",
+        "share of peak bandwidth: " .. class[2],
+        function(r)
+            return ratio(r.c("dram", counter) * tonumber(r.config["dram.bl"]),
+                r.all("dram", "cycles"))
+        end,
+    }
+    LIST[#LIST + 1] = {
+        "dram", "dram_gbps_" .. class[1], "GB/s", "GB/s: " .. class[2],
+        function(r)
+            -- dram.cycles is a sum over channels, so this is the mean of one
+            -- channel times their number.
+            local seconds = r.all("dram", "cycles")
+                / tonumber(r.config["dram.channels"])
+                / tonumber(r.config["clock.dram"])
+            return ratio(r.c("dram", counter)
+                * tonumber(r.config["dram.bus_bytes"]), seconds) / 1e9
+        end,
+    }
+end
 
 --- Adds a metric: { section, name, unit, meaning, function(reader) }.
 function metrics.add(row)
@@ -100,6 +186,14 @@ function metrics.list()
     return LIST
 end
 
+local function get(values, component, counter)
+    local v = values[component] and values[component][counter]
+    if v == nil then
+        error(ABSENT, 0)
+    end
+    return v
+end
+
 --- A reader over `values`[component][counter]; `work` has instructions,
 -- thread_instructions and cycles.
 local function reader(values, work, all)
@@ -107,18 +201,12 @@ local function reader(values, work, all)
         instructions = work.instructions,
         thread_instructions = work.thread_instructions,
         cycles = work.cycles,
-        clock = all.clock,
         config = all.config,
-        has = function(component, counter)
-            return values[component] ~= nil
-                and values[component][counter] ~= nil
-        end,
         c = function(component, counter)
-            local v = values[component] and values[component][counter]
-            if v == nil then
-                error(ABSENT, 0)
-            end
-            return v
+            return get(values, component, counter)
+        end,
+        all = function(component, counter)
+            return get(all.values, component, counter)
         end,
     }
 end

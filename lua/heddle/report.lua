@@ -53,6 +53,26 @@ end
 
 local function policies_of(sim)
     local out = json.array {}
+    local ok, used = pcall(function()
+        return require("heddle.policy").used(sim.core)
+    end)
+    if ok then
+        for i, p in ipairs(used) do
+            out[i] = p.name .. (p.at and p.at ~= "" and " at " .. p.at or "")
+            local names = {}
+            for k in pairs(p.params or {}) do
+                names[#names + 1] = tostring(k)
+            end
+            table.sort(names)
+            for k, name in ipairs(names) do
+                names[k] = name .. "=" .. tostring(p.params[name])
+            end
+            if #names > 0 then
+                out[i] = out[i] .. " (" .. table.concat(names, ", ") .. ")"
+            end
+        end
+        return out
+    end
     for i, p in ipairs(sim.policies) do
         local name = type(p.policy) == "table" and p.policy.name or p.policy
         local at = p.options and p.options.at
@@ -159,10 +179,16 @@ local function metrics_of(results)
         work.thread_instructions = work.thread_instructions
             + a.thread_instructions
     end
-    work.cycles = results.cycles
-    scopes[#scopes + 1] = { values = nested(results.counters), work = work }
+    -- Counters begin after the warm-up.
+    local warmup = math.tointeger(results.config["sim.warmup"]) or 0
+    work.cycles = results.cycles > warmup and results.cycles - warmup
+        or results.cycles
+    local all = nested(results.counters)
+    scopes[#scopes + 1] = { values = all, work = work }
     local out = json.array {}
-    for n, m in ipairs(metrics.compute(scopes, { config = results.config })) do
+    for n, m in ipairs(metrics.compute(scopes, {
+        config = results.config, values = all,
+    })) do
         local apps = {}
         for i, a in ipairs(results.apps) do
             apps[i] = { app = a.app, value = m.values[i] }

@@ -78,8 +78,11 @@ function script.declare(defaults)
     declared = true
     local words = given or words_of_lua()
     for name, default in pairs(defaults) do
-        script.arg[name] = words[name] == nil and default
-            or convert(name, words[name], default)
+        if words[name] == nil then
+            script.arg[name] = default
+        else
+            script.arg[name] = convert(name, words[name], default)
+        end
     end
     for _, name in ipairs(names_of(words)) do
         if defaults[name] == nil then
