@@ -6,7 +6,7 @@
  * the number of tables is the ceil-tree of the pages mapped; frames are free
  * or owned once (the part's own check runs after every step).
  */
-#include "memenv.h"
+#include "vmslots.h"
 
 #include <stdlib.h>
 
@@ -14,15 +14,6 @@
 #include "base/rng.h"
 #include "vm/frame.h"
 #include "vm/ptable.h"
-
-__attribute__((weak)) void hd_slots_offer(struct hd_slots *s,
-                                          enum heddle_point p, const char *at,
-                                          struct hd_slot *slot,
-                                          heddle_answer *fn, void *self)
-{
-    (void)p, (void)at, (void)fn, (void)self;
-    ((struct hd_slot **)s->registry)[p] = slot;
-}
 
 enum { MB = 1 << 20 };
 
@@ -97,7 +88,8 @@ static void twin_unmap(struct twin *w, uint32_t app, uint64_t first,
 
 static void run_check(struct memenv *m)
 {
-    m->env.part[0].check(m->env.part[0].self, 0, &m->err);
+    for (uint32_t i = 0; i < m->env.parts; i++)
+        m->env.part[i].check(m->env.part[i].self, 0, &m->err);
     assert_string_equal(m->err.text, "");
 }
 
@@ -391,19 +383,33 @@ static void runs(void **state)
 
 /* ---- policies ---------------------------------------------------------- */
 
+/* State: the frame below which the next page goes. */
+static size_t top_bytes(const struct heddle_place *p, const uint64_t *params)
+{
+    (void)p, (void)params;
+    return sizeof(uint64_t);
+}
+
+static int top_init(void *self, const struct heddle_place *p,
+                    const uint64_t *params)
+{
+    (void)p, (void)params;
+    *(uint64_t *)self = (64 * MB >> 12) - 64 - 448; /* aligned to 2 MB */
+    return 0;
+}
+
 static int64_t from_the_top(void *self, const void *question)
 {
-    const struct heddle_q_frame_place *q = question;
     uint64_t *next = self;
 
-    *next -= q->pages;
+    *next -= ((const struct heddle_q_frame_place *)question)->pages;
     return (int64_t)*next;
 }
 
 static int64_t taken_frame(void *self, const void *question)
 {
     (void)self, (void)question;
-    return 0;
+    return 16384 - 1024;
 }
 
 static int64_t large_for_1(void *self, const void *question)
@@ -412,24 +418,38 @@ static int64_t large_for_1(void *self, const void *question)
     return ((const struct heddle_q_alloc *)question)->app == 1 ? 2 : 0;
 }
 
+static const struct heddle_policy top = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "top",
+    .summary = "frames from the top, large pages for application 1",
+    .state_bytes = top_bytes,
+    .init = top_init,
+    .answer = {[HEDDLE_POINT_frame_place] = from_the_top,
+               [HEDDLE_POINT_alloc] = large_for_1},
+};
+
+static const struct heddle_policy bad = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "bad",
+    .summary = "always the same frame",
+    .answer = {[HEDDLE_POINT_frame_place] = taken_frame},
+};
+
 static void asked(void **state)
 {
     struct memenv m;
+    struct vmslots s;
     struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0};
-    struct hd_slot *slot[HEDDLE_POINT_COUNT] = {NULL};
     struct hd_env *env = memenv_open(&m, 2);
-    uint64_t top = (64ull * MB >> 12) - 64 - 448; /* data frames, aligned */
     struct hd_ptables *t;
     struct hd_xlate x;
     hd_vpn vpn;
     uint32_t app;
 
     (void)state;
-    m.slots.registry = (struct hd_slots_registry *)slot;
-    env->slots = &m.slots;
+    vmslots_open(&s, env, 1);
     t = hd_ptables_open(env, &cfg);
-    *slot[HEDDLE_POINT_alloc] = (struct hd_slot){large_for_1, NULL, 1};
-    *slot[HEDDLE_POINT_frame_place] = (struct hd_slot){from_the_top, &top, 1};
+    vmslots_use(&s, &top, "");
     assert_int_equal(hd_ptables_map(t, 1, 0, (hd_va){0}, 2 * MB, &m.err), 0);
     assert_int_equal(hd_ptables_map(t, 0, 0, (hd_va){0}, 4096, &m.err), 0);
     assert_true(hd_ptables_find(t, 1, (hd_vpn){5}, &x));
@@ -441,11 +461,12 @@ static void asked(void **state)
     assert_false(hd_ptables_owner(t, (hd_pfn){0}, &app, &vpn));
     run_check(&m);
 
-    *slot[HEDDLE_POINT_frame_place] = (struct hd_slot){taken_frame, NULL, 1};
-    assert_int_equal(hd_ptables_map(t, 0, 1, (hd_va){MB}, 4096, &m.err), 0);
+    assert_int_equal(heddle_unuse(vmslots_sim(&s), "top", NULL), 1);
+    vmslots_use(&s, &bad, "");
     assert_int_equal(hd_ptables_map(t, 0, 2, (hd_va){2 * MB}, 4096, &m.err),
                      HEDDLE_EPOLICY);
     assert_non_null(strstr(m.err.text, "point frame_place: application 0"));
+    vmslots_close(&s); /* it lets go of the slots, so it goes first */
     hd_ptables_close(t);
     memenv_close(&m);
 }

@@ -11,20 +11,6 @@
 #include "base/rng.h"
 #include "vm/tlb.h"
 
-__attribute__((weak)) void hd_slots_offer(struct hd_slots *s,
-                                          enum heddle_point p, const char *at,
-                                          struct hd_slot *slot,
-                                          heddle_answer *fn, void *self)
-{
-    (void)s, (void)p, (void)at, (void)slot, (void)fn, (void)self;
-}
-
-__attribute__((weak)) void hd_slots_note(struct hd_slots *s, enum heddle_note n,
-                                         const void *fields)
-{
-    (void)s, (void)n, (void)fields;
-}
-
 /* ---- the world: page sizes and frames by address ---------------------- */
 
 enum { MIXED_4K = 0, MIXED_64K = 1 << 14, MIXED_2M = 1 << 15 };

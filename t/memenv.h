@@ -31,7 +31,8 @@ struct memenv {
 static inline struct hd_env *memenv_open(struct memenv *m, uint32_t apps)
 {
     memset(m, 0, sizeof *m);
-    m->clk.hz[HD_CLK_CORE] = m->clk.hz[HD_CLK_DRAM] = 2000000000;
+    m->clk.hz[HD_CLK_CORE] = m->clk.hz[HD_CLK_ISSUE] = 2000000000;
+    m->clk.hz[HD_CLK_DRAM] = 2000000000;
     m->clk.hz[HD_CLK_L2] = m->clk.hz[HD_CLK_LINK] = 1000000000;
     assert_int_equal(hd_clocks_init(&m->clk, &m->err), 0);
     assert_int_equal(hd_arena_open(&m->arena, (size_t)1 << 30), 0);

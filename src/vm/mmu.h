@@ -19,18 +19,18 @@
 #include "translate.h"
 
 struct hd_walk_cfg {
-    struct hd_mode mode;  /* full; fixed:N a walk; ideal: no time */
-    uint32_t walkers;     /* walks at once, in each unit */
-    uint32_t queue;       /* walks that may wait; more block the L2 TLB */
-    uint32_t per_core;    /* 1: every core has a unit of its own */
-    uint32_t latency;     /* cycles from L1 TLB miss to the unit, one way */
+    struct hd_mode mode; /* full; fixed:N a walk; ideal: no time */
+    uint32_t walkers;    /* walks at once, in each unit */
+    uint32_t queue;      /* walks that may wait; more block the L2 TLB */
+    uint32_t per_core;   /* 1: every core has a unit of its own */
+    uint32_t latency;    /* cycles from L1 TLB miss to the unit, one way */
 };
 
 struct hd_pwc_cfg {
     struct hd_mode mode;
-    uint32_t style;   /* 0: by physical PTE address, 1: by virtual prefix */
+    uint32_t style; /* 0: by physical PTE address, 1: by virtual prefix */
     uint32_t entries, ways, latency, ports;
-    uint32_t line;    /* style 0: bytes of a table that one entry holds */
+    uint32_t line; /* style 0: bytes of a table that one entry holds */
 };
 
 struct hd_bypass_cfg {
@@ -45,13 +45,13 @@ struct hd_mmu_wiring {
     const struct hd_pwc_cfg *pwc;
     const struct hd_bypass_cfg *bypass;
     uint32_t cores;
-    struct hd_ptables *tables;  /* page tables of all applications */
+    struct hd_ptables *tables; /* page tables of all applications */
     struct hd_treqs *treqs;
     struct hd_reqs *reqs;
-    struct hd_below memory;     /* where PTE reads go: the L2 cache */
-    hd_time memory_back;        /* ticks an answer takes back from there */
-    uint32_t memory_client;     /* first client index of the walkers there */
-    struct hd_tclient *clients; /* answers for treq.client: the cores */
+    struct hd_below memory;      /* where PTE reads go: the L2 cache */
+    hd_time memory_back;         /* ticks an answer takes back from there */
+    uint32_t memory_client;      /* first client index of the walkers there */
+    struct hd_tclient *clients;  /* answers for treq.client: the cores */
     const struct hd_slot *merge; /* tlb_merge of an L1 TLB, or NULL: answers
                                     then carry the run of a line of entries */
 };

@@ -270,8 +270,11 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     offer(t, HEDDLE_POINT_alloc, &t->alloc, alloc_default);
     offer(t, HEDDLE_POINT_free, &t->free, free_default);
     offer(t, HEDDLE_POINT_frame_place, &t->place, place_default);
-    hd_env_part(env,
-                (struct hd_part){"pagetable", env->apps, t, look, NULL, check});
+    hd_env_part(env, (struct hd_part){.name = "pagetable",
+                                      .instances = env->apps,
+                                      .self = t,
+                                      .look = look,
+                                      .check = check});
     return t;
 }
 

@@ -24,8 +24,8 @@ struct hd_tlb_cfg {
     uint32_t ports;                     /* look-ups a cycle */
     uint32_t latency;                   /* cycles */
     uint32_t mshrs;                     /* misses in flight */
-    uint32_t blocking; /* L1: 0 none, 1 hits under miss, 2 full (Pichai) */
-    uint32_t serial;   /* L2: the base array is probed after the large one */
+    uint32_t blocking;    /* L1: 0 none, 1 hits under miss, 2 full (Pichai) */
+    uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
 };
 
@@ -61,11 +61,11 @@ struct hd_tlb {
     uint32_t instance; /* core, or 0 */
     struct hd_assoc base, large;
     struct hd_xlate *base_x, *large_x; /* arena: what each entry holds */
-    uint32_t *filler;  /* arena: [entry] core << 16 | warp that brought it;
-                          the large array's follow the base array's */
+    uint32_t *filler; /* arena: [entry] core << 16 | warp that brought it;
+                         the large array's follow the base array's */
     struct hd_slot merge;
-    uint32_t *live;    /* arena: valid base entries of each class, then valid
-                          large entries, then a bit set of classes present */
+    uint32_t *live; /* arena: valid base entries of each class, then valid
+                       large entries, then a bit set of classes present */
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
     uint32_t group_shift;           /* log2 of merge_pages */
     struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;

@@ -1,0 +1,420 @@
+/*
+ * l2tlb.c - the front of a unit: the shared L2 TLB, its misses, its answers.
+ *
+ * Times of a request: it is born where its L1 TLB missed, has arrived here
+ * `transit` later, waits for the input (a blocked head, a port), is looked up
+ * for `lookup` (for longer where the large and the base array are probed in
+ * turn), and is answered then if it hits.  A miss joins the MSHR of its page,
+ * waits for a walker, is walked for, and all requests of the MSHR are
+ * answered at one instant (one whose look-up still runs: when it ends).
+ *
+ * Everything of an arrival that does not depend on others happens in the one
+ * event of the arrival: the port is reserved, the arrays are probed, the
+ * answer of a hit is given with its later instant.  A miss that finds no free
+ * MSHR, or no room in the walk queue, stays at the head of the input queue
+ * and holds up all behind it, hits too; what frees an MSHR or a place in the
+ * walk queue looks at the head again.
+ *
+ * MSHRs are kept by page as the page table knows it (4 KB, 64 KB or 2 MB):
+ * two requests for one page make one walk.  A real TLB does not know the size
+ * before the walk; papers that use one size throughout do.
+ *
+ * The bypass cache (MASK 5.2) is probed beside the L2 TLB at no extra time; a
+ * hit there counts as a hit.  A walk's result goes where tlb_fill says.  By
+ * default that is MASK's rule over the steering tables: to the L2 TLB if any
+ * of the requesters' warps may fill, else where `tlb_fill_without` says.
+ *
+ * Without an L2 TLB (MASK's PWCache design) a request is a miss on arrival
+ * and the MSHRs are the walk queue, where misses to one page merge.
+ *
+ * Invariants: the input queue is empty unless its head is blocked; the stages
+ * of a request sum to the time from its birth to its answer.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "unit.h"
+
+#include "../base/bits.h"
+
+enum { HIT_L2 = 0, HIT_BYPASS = 1, HIT_MERGED = 2, HIT_WALKED = 3 };
+enum { FILL_L2, FILL_BYPASS, FILL_NONE };
+
+static struct hd_treq *request(struct hd_unit *u, uint32_t treq)
+{
+    return &u->m->w.treqs->v[treq];
+}
+
+static uint64_t *count(struct hd_unit *u, uint32_t app, enum hd_mmu_stat c)
+{
+    return hd_unit_count(u, app, c);
+}
+
+/* ---- answering -------------------------------------------------------- */
+
+/* --check: a translation used equals the page table's. */
+static void verify(struct hd_unit *u, const struct hd_treq *q)
+{
+    struct hd_xlate x;
+
+    if (!hd_ptables_find(u->m->w.tables, q->app, q->vpn, &x) ||
+        q->vpn.v - q->x.vpn.v >= q->x.pages ||
+        hd_xlate_frame(&x, q->vpn).v != hd_xlate_frame(&q->x, q->vpn).v)
+        hd_err_set(u->env->err, HEDDLE_ECHECK,
+                   "L2 TLB: application %u, page 0x%llx: frame %llu was given, "
+                   "the page table says otherwise",
+                   q->app, (unsigned long long)q->vpn.v,
+                   (unsigned long long)hd_xlate_frame(&q->x, q->vpn).v);
+}
+
+/* How long a request's look-up took: two probes in turn, or one. */
+static hd_time lookup_span(const struct hd_unit *u, const struct hd_treq *q)
+{
+    const struct hd_mmu *m = u->m;
+    bool second = q->hit >= HIT_MERGED || q->x.page_pages != HD_LARGE_PAGES;
+
+    if (m->tlb_cfg.mode.kind != HD_FULL)
+        return m->tlb_cfg.mode.kind == HD_OFF ? 0 : q->looked - q->arrived;
+    return m->tlb_cfg.serial && u->tlb.large.sets != 0 && second ? 2 * m->lookup
+                                                                 : m->lookup;
+}
+
+/* Counts a request's stages.  `entered`: it joined an MSHR; a hit: `at`. */
+static void account(struct hd_unit *u, const struct hd_treq *q, hd_time entered,
+                    hd_time at)
+{
+    const struct hd_mmu *m = u->m;
+    uint64_t *c = hd_count_row(&u->stat, u->instance, q->app);
+    hd_time begin = q->looked - lookup_span(u, q);
+    hd_time walk = q->hit >= HIT_MERGED ? hd_max_u64(q->walk, entered) : at;
+    hd_time queued = q->hit >= HIT_MERGED ? hd_max_u64(entered, q->looked) : at;
+
+    c[HD_MMU_INPUT_CYCLES] += hd_unit_cycles(m, begin - q->arrived);
+    c[HD_MMU_LOOKUP_CYCLES] += hd_unit_cycles(m, q->looked - begin);
+    if (q->hit >= HIT_MERGED) {
+        walk = hd_min_u64(hd_max_u64(walk, queued), at);
+        c[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, queued - q->looked);
+        c[HD_MMU_QUEUE_CYCLES] += hd_unit_cycles(m, walk - queued);
+        c[HD_MMU_WALK_CYCLES] += hd_unit_cycles(m, at - walk);
+    } else {
+        c[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, at - q->looked);
+    }
+    hd_hist_add(&m->latency[q->app], hd_unit_cycles(m, at - q->arrived));
+    if (HD_UNLIKELY(u->env->check) &&
+        (q->arrived < q->born || begin < q->arrived || queued < q->looked ||
+         walk < queued || at < walk))
+        hd_err_set(u->env->err, HEDDLE_ECHECK,
+                   "L2 TLB: application %u, page 0x%llx: the stages of the "
+                   "request do not sum to its time",
+                   q->app, (unsigned long long)q->vpn.v);
+}
+
+static void answer(struct hd_unit *u, hd_time entered, hd_time at,
+                   uint32_t treq)
+{
+    struct hd_treq *q = request(u, treq);
+    struct hd_tclient *c = &u->m->w.clients[q->client];
+
+    account(u, q, entered, at);
+    if (HD_UNLIKELY(u->env->check))
+        verify(u, q);
+    c->reply(c->self, at, treq);
+}
+
+/* The translation from the page table; false and an error: not mapped. */
+static bool translate(struct hd_unit *u, uint32_t app, hd_vpn vpn,
+                      struct hd_xlate *x)
+{
+    const struct hd_mmu *m = u->m;
+    bool runs = u->tlb.merge.bound || (m->w.merge != NULL && m->w.merge->bound);
+
+    if (hd_ptables_find(m->w.tables, app, vpn, x)) {
+        if (HD_UNLIKELY(runs))
+            hd_ptables_run(m->w.tables, app, vpn, 16, x);
+        return true;
+    }
+    hd_err_set(u->env->err, HEDDLE_EDATA,
+               "application %u accesses virtual page 0x%llx, which no "
+               "allocation covers",
+               app, (unsigned long long)vpn.v);
+    return false;
+}
+
+/* ---- arriving --------------------------------------------------------- */
+
+/* A port for a look-up that is here now: the instant at which it begins. */
+static hd_time port(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+
+    if (now >= s->port_at + u->m->tick) {
+        s->port_at = now;
+        s->port_used = 1;
+    } else if (s->port_used < u->m->tlb_cfg.ports) {
+        s->port_used++;
+    } else {
+        s->port_at += u->m->tick;
+        s->port_used = 1;
+    }
+    return hd_max_u64(now, s->port_at);
+}
+
+/* Key of the page that holds vpn, for the MSHRs. */
+static bool page_key(struct hd_unit *u, const struct hd_treq *q, uint64_t *key)
+{
+    struct hd_xlate x;
+
+    if (!hd_ptables_find(u->m->w.tables, q->app, q->vpn, &x)) {
+        translate(u, q->app, q->vpn, &x); /* records the error */
+        return false;
+    }
+    *key = x.vpn.v | (uint64_t)q->app << 52;
+    return true;
+}
+
+static void join(struct hd_unit *u, uint32_t entry, uint32_t treq)
+{
+    struct hd_mshr_entry *e = &u->miss.v[entry];
+    struct hd_treqs *p = u->m->w.treqs;
+
+    p->v[treq].next = HD_NONE;
+    if (e->first == HD_NONE)
+        e->first = treq;
+    else
+        p->v[e->last].next = treq;
+    e->last = treq;
+    e->n++;
+}
+
+/* Enters a request that missed into an MSHR.  False: none, or no room. */
+static bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
+{
+    struct hd_treq *q = request(u, treq);
+    uint64_t key;
+    uint32_t e;
+
+    if (!page_key(u, q, &key))
+        return true; /* the error stops the run */
+    e = hd_mshr_find(&u->miss, key);
+    if (e != HD_NONE) {
+        q->hit = HIT_MERGED;
+        (*count(u, q->app, HD_MMU_MERGES))++;
+    } else {
+        bool full = hd_mshr_full(&u->miss);
+        if (full || !hd_walk_room(u)) {
+            if (!u->s->in_looked)
+                (*count(u, q->app,
+                        full ? HD_MMU_MSHR_BLOCKS : HD_MMU_QUEUE_BLOCKS))++;
+            return false;
+        }
+        e = hd_mshr_take(&u->miss, key);
+        hd_unit_peak(count(u, HD_APP_NONE, HD_MMU_MSHR_PEAK),
+                     hd_mshr_used(&u->miss));
+        q->hit = HIT_WALKED;
+    }
+    q->walk = now; /* until it is answered: when it joined */
+    join(u, e, treq);
+    if (q->hit == HIT_WALKED) {
+        struct hd_walk *w = &u->walk[e];
+        w->vpn = q->vpn;
+        w->app = q->app;
+        w->ready = hd_max_u64(now, q->looked);
+        hd_walk_add(u, now, e);
+    }
+    return true;
+}
+
+/* Looks a request up.  False: it missed and must wait at the head. */
+static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_treq *q = request(u, treq);
+    uint32_t mode = m->tlb_cfg.mode.kind;
+
+    q->looked = now;
+    if (mode == HD_OFF)
+        return miss(u, now, treq);
+    if (HD_UNLIKELY(mode != HD_FULL)) {
+        q->looked = now + (mode == HD_FIXED ? m->fixed : m->lookup);
+        q->hit = HIT_L2;
+        (*count(u, q->app, HD_MMU_HITS))++;
+        if (translate(u, q->app, q->vpn, &q->x))
+            answer(u, q->looked, q->looked, treq);
+        return true;
+    }
+    q->looked = port(u, now) + m->lookup;
+    if (hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &q->x)) {
+        q->hit = HIT_L2;
+        if (m->tlb_cfg.serial && u->tlb.large.sets != 0 &&
+            q->x.page_pages != HD_LARGE_PAGES)
+            q->looked += m->lookup;
+    } else {
+        if (m->tlb_cfg.serial && u->tlb.large.sets != 0)
+            q->looked += m->lookup;
+        if (m->bypass_cfg.entries == 0 ||
+            !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp,
+                           &q->x)) {
+            (*count(u, q->app, HD_MMU_MISSES))++;
+            return miss(u, now, treq);
+        }
+        q->hit = HIT_BYPASS;
+        (*count(u, q->app, HD_MMU_BYPASS_HITS))++;
+    }
+    (*count(u, q->app, HD_MMU_HITS))++;
+    answer(u, q->looked, q->looked, treq);
+    return true;
+}
+
+void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq)
+{
+    struct hd_unit_state *s = u->s;
+    struct hd_treq *q = request(u, treq);
+
+    q->arrived = now;
+    (*count(u, q->app, HD_MMU_REQUESTS))++;
+    if (s->in_count == 0 && admit(u, now, treq))
+        return;
+    q->next = HD_NONE;
+    if (s->in_count++ == 0) {
+        s->in_first = treq;
+        s->in_looked = 1;
+    } else {
+        u->m->w.treqs->v[s->in_last].next = treq;
+    }
+    s->in_last = treq;
+    hd_unit_peak(count(u, HD_APP_NONE, HD_MMU_INPUT_PEAK), s->in_count);
+}
+
+/* Tries a head that missed before: its page may have come in with another. */
+static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
+{
+    struct hd_treq *q = request(u, treq);
+
+    if (u->m->tlb_cfg.mode.kind == HD_FULL &&
+        hd_tlb_peek(&u->tlb, q->app, q->vpn, &q->x)) {
+        q->hit = HIT_L2;
+        answer(u, now, hd_max_u64(now, q->looked), treq);
+        return true;
+    }
+    return miss(u, now, treq);
+}
+
+void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+    bool outer = u->starting;
+
+    u->starting = true; /* no walk may end while its request is the head */
+    while (s->in_count != 0 && u->env->err->code == 0) {
+        uint32_t t = s->in_first, next = request(u, t)->next;
+
+        if (!(s->in_looked ? retry(u, now, t) : admit(u, now, t))) {
+            s->in_looked = 1;
+            break;
+        }
+        s->in_first = next;
+        s->in_looked = 0;
+        s->in_count--;
+    }
+    u->starting = outer;
+}
+
+/* ---- filling ---------------------------------------------------------- */
+
+static const struct hd_steer *steer(const struct hd_unit *u)
+{
+    return u->env->slots == NULL ? NULL : u->env->slots->steer;
+}
+
+static bool may_fill(const struct hd_steer *s, uint32_t app, uint32_t core,
+                     uint32_t warp)
+{
+    return s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
+           s->tlb_fill[app][core] >> warp & 1;
+}
+
+int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
+{
+    const struct hd_mmu *m = mmu;
+    const struct heddle_q_tlb_fill *q = question;
+    const struct hd_steer *s = steer(&m->unit[0]);
+
+    for (uint64_t i = 0; i < q->requesters; i++)
+        if (may_fill(s, (uint32_t)q->app, (uint32_t)(q->who[i] >> 16),
+                     (uint32_t)q->who[i] & 0xffff))
+            return FILL_L2;
+    return s->tlb_fill_without[q->app];
+}
+
+/* The same for a walk's requests, without a question. */
+static uint32_t fill_steered(struct hd_unit *u, uint32_t entry)
+{
+    const struct hd_steer *s = steer(u);
+    uint32_t app = u->walk[entry].app;
+
+    for (uint32_t t = u->miss.v[entry].first; t != HD_NONE;
+         t = request(u, t)->next)
+        if (may_fill(s, app, request(u, t)->core, request(u, t)->warp))
+            return FILL_L2;
+    return s->tlb_fill_without[app];
+}
+
+static uint32_t fill_asked(struct hd_unit *u, uint32_t entry,
+                           const struct hd_xlate *x)
+{
+    const struct hd_mshr_entry *e = &u->miss.v[entry];
+    const struct hd_treq *first = request(u, e->first);
+    struct heddle_q_tlb_fill q = {.app = first->app,
+                                  .core = first->core,
+                                  .warp = first->warp,
+                                  .vpn = first->vpn.v,
+                                  .pages = x->pages,
+                                  .requesters = e->n,
+                                  .who = u->m->who};
+    uint32_t n = 0;
+
+    for (uint32_t t = e->first; t != HD_NONE; t = request(u, t)->next)
+        u->m->who[n++] =
+            (uint64_t)request(u, t)->core << 16 | request(u, t)->warp;
+    return (uint32_t)hd_ask_tlb_fill(&u->m->fill, &q);
+}
+
+static void fill(struct hd_unit *u, uint32_t entry, const struct hd_xlate *x)
+{
+    const struct hd_treq *q = request(u, u->miss.v[entry].first);
+    uint32_t where = HD_UNLIKELY(u->m->fill.bound) ? fill_asked(u, entry, x)
+                                                   : fill_steered(u, entry);
+
+    if (where == FILL_L2) {
+        hd_tlb_fill(&u->tlb, q->app, q->core, q->warp, q->vpn, x, 0);
+        (*count(u, q->app, HD_MMU_FILLS))++;
+    } else if (where == FILL_BYPASS && u->m->bypass_cfg.entries != 0) {
+        hd_tlb_fill(&u->bypass, q->app, q->core, q->warp, q->vpn, x, 0);
+        (*count(u, q->app, HD_MMU_BYPASS_FILLS))++;
+    } else {
+        (*count(u, q->app, HD_MMU_UNFILLED))++;
+    }
+}
+
+void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
+{
+    const struct hd_walk *w = &u->walk[entry];
+    uint32_t t = u->miss.v[entry].first;
+    struct hd_xlate x;
+
+    if (!translate(u, w->app, w->vpn, &x))
+        return;
+    if (u->m->tlb_cfg.mode.kind == HD_FULL)
+        fill(u, entry, &x);
+    while (t != HD_NONE) {
+        struct hd_treq *q = request(u, t);
+        uint32_t next = q->next;
+        hd_time joined = q->walk;
+
+        q->x = x;
+        q->walk = w->began;
+        q->references = w->references;
+        answer(u, joined, hd_max_u64(now, q->looked), t);
+        t = next;
+    }
+    hd_mshr_give(&u->miss, entry);
+}

@@ -1,0 +1,537 @@
+/*
+ * mmu.c - the units below the L1 TLBs: building, wiring, looking, checking.
+ *
+ * One unit serves all cores (Mosaic, MASK, MESC) or each core has its own
+ * (Pichai et al.: walkers in the core, no L2 TLB).  A request of core c is
+ * posted by a sender of its own for each core, so that requests of one
+ * instant arrive in the order of cores, whoever called first; the way from
+ * the L1 TLB takes walk.latency cycles, the way back is the requester's.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "unit.h"
+
+/* ---- settings --------------------------------------------------------- */
+
+#define WALK(field) offsetof(struct hd_walk_cfg, field)
+
+const struct hd_setting hd_walk_settings[] = {
+    {"mode", HD_T_MODE, WALK(mode), "", "full", 0, 0, NULL,
+     "full: entries are read from memory; fixed:N: a walk holds its walker "
+     "for N cycles; ideal: no time, no limit of walkers",
+     "UVMSmart: 100 cycles flat is the usual shortcut"},
+    {"walkers", HD_T_U32, WALK(walkers), "walks", "64", 1, 4096, NULL,
+     "walks at once, in each unit", "MASK table 1, Mosaic table 1: 64"},
+    {"queue", HD_T_U32, WALK(queue), "walks", "256", 0, 65536, NULL,
+     "walks that may wait for a walker; more block the L2 TLB's input",
+     "guess"},
+    {"per_core", HD_T_BOOL, WALK(per_core), "", "0", 0, 1, NULL,
+     "every core has a unit (L2 TLB, walkers, walk cache) of its own",
+     "Pichai 5.2: walkers in the core; MASK and Mosaic: shared"},
+    {"latency", HD_T_U32, WALK(latency), "cycles", "10", 0, 10000, NULL,
+     "L2-clock cycles from an L1 TLB to the unit, one way",
+     "gem5-gpu's setting for Power et al.: 20 cycles there and back"},
+};
+const uint32_t hd_walk_setting_count = HD_LEN(hd_walk_settings);
+
+const struct hd_setting hd_bypass_settings[] = {
+    {"entries", HD_T_U32, offsetof(struct hd_bypass_cfg, entries), "entries",
+     "0", 0, 65536, NULL,
+     "fully associative entries beside the L2 TLB, for warps without a token; "
+     "0: no bypass cache",
+     "MASK 5.2: 32, in MASK only"},
+};
+const uint32_t hd_bypass_setting_count = HD_LEN(hd_bypass_settings);
+
+/* ---- counters --------------------------------------------------------- */
+
+const struct hd_stat_desc hd_mmu_stats[] = {
+    {"requests", "requests", "misses of the L1 TLBs that arrived",
+     HD_STAT_COUNT},
+    {"hits", "requests", "answered by the L2 TLB or the bypass cache",
+     HD_STAT_COUNT},
+    {"bypass_hits", "requests", "of the hits: in the bypass cache",
+     HD_STAT_COUNT},
+    {"misses", "requests", "looked up in vain, merged ones included",
+     HD_STAT_COUNT},
+    {"merges", "requests", "joined a walk that was under way or waiting",
+     HD_STAT_COUNT},
+    {"fills", "entries", "walks whose result went to the L2 TLB",
+     HD_STAT_COUNT},
+    {"bypass_fills", "entries", "walks whose result went to the bypass cache",
+     HD_STAT_COUNT},
+    {"unfilled", "walks", "walks whose result was kept nowhere", HD_STAT_COUNT},
+    {"mshr_blocks", "requests", "misses that found no free MSHR",
+     HD_STAT_COUNT},
+    {"queue_blocks", "requests", "misses that found the walk queue full",
+     HD_STAT_COUNT},
+    {"mshr_peak", "pages", "most pages missing at once", HD_STAT_PEAK},
+    {"input_peak", "requests", "most requests behind a blocked head, with it",
+     HD_STAT_PEAK},
+    {"input_cycles", "core cycles",
+     "requests waited at the input: for a blocked head, for a port",
+     HD_STAT_COUNT},
+    {"lookup_cycles", "core cycles", "requests were looked up", HD_STAT_COUNT},
+    {"full_cycles", "core cycles",
+     "misses waited for an MSHR or for room in the walk queue", HD_STAT_COUNT},
+    {"queue_cycles", "core cycles", "misses waited for a walker",
+     HD_STAT_COUNT},
+    {"walk_cycles", "core cycles", "misses waited for a walk under way",
+     HD_STAT_COUNT},
+};
+const uint32_t hd_mmu_stat_count = HD_LEN(hd_mmu_stats);
+
+const struct hd_stat_desc hd_walk_stats[] = {
+    {"walks", "walks", "page walks that ended", HD_STAT_COUNT},
+    {"references", "reads", "page-table entries read from memory",
+     HD_STAT_COUNT},
+    {"references_level1", "reads", "of them: level 1, the root", HD_STAT_COUNT},
+    {"references_level2", "reads", "of them: level 2", HD_STAT_COUNT},
+    {"references_level3", "reads", "of them: level 3", HD_STAT_COUNT},
+    {"references_level4", "reads", "of them: level 4, the leaf", HD_STAT_COUNT},
+    {"l2_hits_level1", "reads", "reads of level 1 that the L2 cache answered",
+     HD_STAT_COUNT},
+    {"l2_hits_level2", "reads", "the same for level 2", HD_STAT_COUNT},
+    {"l2_hits_level3", "reads", "the same for level 3", HD_STAT_COUNT},
+    {"l2_hits_level4", "reads", "the same for level 4", HD_STAT_COUNT},
+    {"skipped", "reads", "reads that the policy of walk_step did away with",
+     HD_STAT_COUNT},
+    {"requesters", "requests",
+     "requests that walks answered; by walks: stalled requests a miss",
+     HD_STAT_COUNT},
+    {"warps", "misses",
+     "L1 TLB misses that walks answered, with those merged in the cores",
+     HD_STAT_COUNT},
+    {"busy_cycles", "core cycles",
+     "walkers were at work; by the time passed: mean concurrent walks",
+     HD_STAT_COUNT},
+    {"queue_cycles", "core cycles", "walks waited for a walker", HD_STAT_COUNT},
+    {"concurrent_peak", "walks", "most walks at once", HD_STAT_PEAK},
+    {"queue_peak", "walks", "most walks waiting at once", HD_STAT_PEAK},
+};
+const uint32_t hd_walk_stat_count = HD_LEN(hd_walk_stats);
+
+_Static_assert(HD_LEN(hd_mmu_stats) == HD_MMU_STATS, "one row a counter");
+_Static_assert(HD_LEN(hd_walk_stats) == HD_WALK_STATS, "one row a counter");
+
+/* ---- what goes in and out --------------------------------------------- */
+
+static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
+                   uint64_t b)
+{
+    struct hd_unit *u = self;
+
+    (void)b;
+    switch (what) {
+    case HD_UNIT_ARRIVE:
+        hd_l2tlb_arrive(u, now, a);
+        break;
+    case HD_UNIT_START:
+        hd_walk_begin(u, now, a);
+        break;
+    case HD_UNIT_SEND:
+        hd_walk_send(u, now, a);
+        break;
+    case HD_UNIT_ENTRY:
+        hd_walk_entry(u, now, a);
+        break;
+    case HD_UNIT_DONE:
+        hd_walk_done(u, now, a);
+        break;
+    }
+}
+
+/* The senders of requests get no events. */
+static void no_events(void *self, hd_time now, uint32_t what, uint32_t a,
+                      uint64_t b)
+{
+    (void)self, (void)now, (void)what, (void)a, (void)b;
+    hd_assert(!"an event for a sender");
+}
+
+static void send(void *self, hd_time now, uint32_t treq)
+{
+    struct hd_unit *u = self;
+    struct hd_mmu *m = u->m;
+    uint32_t core = m->w.treqs->v[treq].core;
+
+    hd_assert(core < m->w.cores);
+    hd_post(u->env->ev, m->port[core], u->rank, now + m->transit,
+            HD_UNIT_ARRIVE, treq, 0);
+}
+
+static void entry_read(void *self, hd_time at, uint32_t req)
+{
+    struct hd_mmu *m = self;
+    const struct hd_req *q = &m->w.reqs->v[req];
+    struct hd_unit *u = &m->unit[q->tag >> 20];
+
+    if (q->hit == 0)
+        (*hd_unit_walk_count(u, q->app, HD_WALK_L2 + q->level - 1u))++;
+    hd_unit_post(u, at + m->w.memory_back, HD_UNIT_ENTRY, q->tag & 0xfffff);
+    hd_req_give(m->w.reqs, req);
+}
+
+struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
+{
+    return (struct hd_tbelow){send, &m->unit[m->units > 1 ? core : 0]};
+}
+
+struct hd_client hd_mmu_client(struct hd_mmu *m)
+{
+    return (struct hd_client){entry_read, m};
+}
+
+void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
+                       uint64_t pages)
+{
+    for (uint32_t i = 0; i < m->units; i++) {
+        struct hd_unit *u = &m->unit[i];
+        if (m->tlb_cfg.mode.kind == HD_FULL)
+            hd_tlb_invalidate(&u->tlb, app, vpn, pages);
+        if (m->tlb_cfg.mode.kind == HD_FULL && m->bypass_cfg.entries != 0)
+            hd_tlb_invalidate(&u->bypass, app, vpn, pages);
+        hd_walkcache_invalidate(&u->pwc, m->w.tables, app, vpn, pages);
+    }
+}
+
+/* ---- looking ---------------------------------------------------------- */
+
+static void look_tlb(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_mmu *m = self;
+
+    if (m->tlb_cfg.mode.kind == HD_FULL)
+        hd_tlb_look(&m->unit[i].tlb, v);
+}
+
+static void look_bypass(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_mmu *m = self;
+
+    if (m->tlb_cfg.mode.kind == HD_FULL && m->bypass_cfg.entries != 0)
+        hd_tlb_look(&m->unit[i].bypass, v);
+}
+
+static void look_pwc(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_mmu *m = self;
+
+    if (m->pwc_cfg.mode.kind == HD_FULL)
+        hd_walkcache_look(&m->unit[i].pwc, v);
+}
+
+static const char *const STATE[] = {"", "waits", "runs", "reads"};
+
+static void look_walks(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_mmu *m = self;
+    struct hd_unit *u = &m->unit[i];
+
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        const struct hd_walk *w = &u->walk[e];
+        if (!u->miss.v[e].live)
+            continue;
+        v->row(v->ud, "walk");
+        v->text(v->ud, "state", STATE[w->state]);
+        v->number(v->ud, "app", w->app);
+        v->number(v->ud, "vpn", w->vpn.v);
+        v->number(v->ud, "level", w->level);
+        v->number(v->ud, "references", w->references);
+        v->number(v->ud, "requesters", u->miss.v[e].n);
+        v->number(v->ud, "since", hd_unit_cycles(m, w->ready));
+    }
+}
+
+static void edge(struct heddle_visitor *v, const char *who, uint32_t unit,
+                 uint32_t app, uint64_t vpn, const char *what)
+{
+    char text[96];
+
+    snprintf(text, sizeof text, "%s of application %u, page 0x%llx", who, app,
+             (unsigned long long)vpn);
+    v->row(v->ud, "wait");
+    v->text(v->ud, "who", text);
+    v->number(v->ud, "instance", unit);
+    v->text(v->ud, "for", what);
+}
+
+static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_mmu *m = self;
+    struct hd_unit *u = &m->unit[i];
+
+    if (u->s->in_count != 0) {
+        const struct hd_treq *q = &m->w.treqs->v[u->s->in_first];
+        edge(v, "mmu: request at the head of the input", i, q->app, q->vpn.v,
+             hd_mshr_full(&u->miss) ? "a free MSHR" : "room in the walk queue");
+    }
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        const struct hd_walk *w = &u->walk[e];
+        char text[64] = "a free walker";
+        if (!u->miss.v[e].live)
+            continue;
+        if (w->state == HD_WALK_READS)
+            snprintf(text, sizeof text,
+                     "memory: the entry of level %u at 0x%llx", w->level,
+                     (unsigned long long)w->pte[w->level - 1].v);
+        else if (w->state == HD_WALK_RUNS)
+            snprintf(text, sizeof text, "its own next step, at level %u",
+                     w->level);
+        edge(v, "mmu: walk", i, w->app, w->vpn.v, text);
+    }
+}
+
+/* ---- checking --------------------------------------------------------- */
+
+struct verdict {
+    struct hd_mmu *m;
+    struct hd_err *err;
+    const char *name;
+};
+
+/* A translation held equals the page table's, from end to end. */
+static void check_entry(void *ud, uint32_t app, const struct hd_xlate *x)
+{
+    struct verdict *c = ud;
+
+    for (uint32_t i = 0; i < x->pages; i++) {
+        hd_vpn vpn = {x->vpn.v + i};
+        struct hd_xlate y;
+        if (app >= c->m->env->apps ||
+            !hd_ptables_find(c->m->w.tables, app, vpn, &y) ||
+            hd_xlate_frame(&y, vpn).v != hd_xlate_frame(x, vpn).v) {
+            hd_err_set(c->err, HEDDLE_ECHECK,
+                       "%s holds application %u, page 0x%llx in frame %llu: "
+                       "not what the page table says",
+                       c->name, app, (unsigned long long)vpn.v,
+                       (unsigned long long)hd_xlate_frame(x, vpn).v);
+            return;
+        }
+    }
+}
+
+static void check(void *self, uint32_t i, struct hd_err *err)
+{
+    struct hd_mmu *m = self;
+    struct hd_unit *u = &m->unit[i];
+    struct verdict c = {m, err, "l2tlb"};
+    uint32_t waits = 0, busy = 0, queued = 0, input = 0;
+
+    if (m->tlb_cfg.mode.kind == HD_FULL) {
+        hd_tlb_each(&u->tlb, check_entry, &c);
+        c.name = "bypass";
+        if (m->bypass_cfg.entries != 0)
+            hd_tlb_each(&u->bypass, check_entry, &c);
+    }
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        uint32_t n = 0;
+        if (!u->miss.v[e].live)
+            continue;
+        waits += u->walk[e].state == HD_WALK_WAITS;
+        busy += u->walk[e].state == HD_WALK_RUNS ||
+                u->walk[e].state == HD_WALK_READS;
+        for (uint32_t t = u->miss.v[e].first; t != HD_NONE;
+             t = m->w.treqs->v[t].next)
+            n++;
+        if (n != u->miss.v[e].n)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "mmu: MSHR %u counts %u requests, "
+                       "%u wait",
+                       e, u->miss.v[e].n, n);
+    }
+    for (uint32_t w = u->s->queue_first; queued < u->s->waiting;
+         w = u->walk[w].next)
+        queued++;
+    for (uint32_t t = u->s->in_first; input < u->s->in_count;
+         t = m->w.treqs->v[t].next)
+        input++;
+    if (!hd_mshr_sane(&u->miss) || waits != u->s->waiting ||
+        busy != u->s->walkers ||
+        (m->walk_cfg.mode.kind != HD_IDEAL && busy > m->walk_cfg.walkers))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "mmu: %u walks wait and %u run; %u and %u are counted, "
+                   "with %u walkers",
+                   waits, busy, u->s->waiting, u->s->walkers,
+                   m->walk_cfg.walkers);
+    if (busy < m->walk_cfg.walkers && waits > 0)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "mmu: a walker is free and %u walks wait", waits);
+}
+
+/* ---- building --------------------------------------------------------- */
+
+static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
+                     struct hd_stat bypass, struct hd_stat pwc)
+{
+    struct hd_unit *u = &m->unit[i];
+    struct hd_env *env = m->env;
+    const struct hd_walk_cfg *c = &m->walk_cfg;
+    bool full = m->tlb_cfg.mode.kind == HD_FULL;
+    uint32_t misses = c->walkers + c->queue;
+    struct hd_tlb_cfg by = {.mode = {HD_FULL, 0},
+                            .entries = m->bypass_cfg.entries,
+                            .merge_pages = m->tlb_cfg.merge_pages};
+    int rc;
+
+    if (full && (m->tlb_cfg.mshrs < misses || c->mode.kind == HD_IDEAL))
+        misses = m->tlb_cfg.mshrs;
+    u->m = m;
+    u->env = env;
+    u->instance = i;
+    u->rank = hd_events_component(env->ev, "mmu", handle, u);
+    u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
+    u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
+    if (u->s == NULL || u->walk == NULL ||
+        hd_mshr_open(&u->miss, env->arena, misses) < 0)
+        return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for an mmu");
+    rc = full ? hd_tlb_open(&u->tlb, env, &m->tlb_cfg, "l2tlb", 2, i) : 0;
+    u->tlb.stat = tlb;
+    if (rc == 0 && full && by.entries != 0)
+        rc = hd_tlb_open(&u->bypass, env, &by, "bypass", 2, i);
+    u->bypass.stat = bypass;
+    if (rc == 0)
+        rc = hd_walkcache_open(&u->pwc, env, &m->pwc_cfg, i, pwc);
+    return rc;
+}
+
+static void offer(struct hd_mmu *m, enum heddle_point p, struct hd_slot *slot,
+                  heddle_answer *fn)
+{
+    slot->fn = fn;
+    slot->self = m;
+    slot->bound = 0;
+    if (m->env->slots != NULL)
+        hd_slots_offer(m->env->slots, p, "", slot, fn, m);
+}
+
+static void open_hists(struct hd_mmu *m)
+{
+    struct hd_stats *st = m->env->stats;
+
+    m->latency = hd_stats_hist(st, "mmu", "latency", "core cycles",
+                               "from a request's arrival to its answer");
+    m->walk_latency = hd_stats_hist(st, "walk", "latency", "core cycles",
+                                    "from a walker's start to the answer");
+    m->walk_queue = hd_stats_hist(st, "walk", "queue", "core cycles",
+                                  "from the miss to a walker's start");
+    m->walk_requesters =
+        hd_stats_hist(st, "walk", "requesters", "requests",
+                      "requests of the cores that one walk answered");
+    m->walk_warps = hd_stats_hist(
+        st, "walk", "warps", "misses",
+        "L1 TLB misses that one walk answered, with those merged in the cores");
+}
+
+static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
+{
+    if (w->walk->mode.kind == HD_OFF)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walk.mode: off: somebody has to walk; use "
+                          "sim.translation = off, or walk.mode = ideal");
+    if (w->walk->walkers == 0 || w->cores == 0 || w->l2tlb->ports == 0 ||
+        (w->l2tlb->mode.kind == HD_FULL && w->l2tlb->mshrs == 0))
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walk.walkers, l2tlb.ports and l2tlb.mshrs must not "
+                          "be 0");
+    if (w->bypass->entries != 0 && w->l2tlb->mode.kind != HD_FULL)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "bypass.entries = %u, but l2tlb.mode is not full: "
+                          "the bypass cache lies beside the L2 TLB",
+                          w->bypass->entries);
+    return 0;
+}
+
+static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
+{
+    uint32_t n = w->walk->per_core ? w->cores : 1;
+    struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
+    size_t who = hd_max_u64(w->treqs->room, 4ull * w->walk->queue + 4);
+
+    if (m == NULL)
+        return NULL;
+    m->env = env;
+    m->w = *w;
+    m->units = n;
+    m->tlb_cfg = *w->l2tlb;
+    m->walk_cfg = *w->walk;
+    m->pwc_cfg = *w->pwc;
+    m->bypass_cfg = *w->bypass;
+    m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
+    m->core_tick = hd_ticks(env->clk, HD_CLK_CORE, 1);
+    m->transit = m->tick * w->walk->latency;
+    m->lookup = m->tick * w->l2tlb->latency;
+    m->fixed = m->tick * w->l2tlb->mode.fixed;
+    m->walk_fixed = m->tick * w->walk->mode.fixed;
+    m->who = calloc(who, sizeof *m->who);
+    m->port = calloc(w->cores, sizeof *m->port);
+    if (m->who == NULL || m->port == NULL) {
+        hd_mmu_close(m);
+        return NULL;
+    }
+    return m;
+}
+
+struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
+{
+    struct hd_part parts[] = {
+        {.name = "l2tlb", .look = look_tlb, .stuck = stuck, .check = check},
+        {.name = "bypass", .look = look_bypass},
+        {.name = "walks", .look = look_walks},
+        {.name = "pwc", .look = look_pwc},
+    };
+    struct hd_stat tlb, bypass, pwc, own, walk;
+    struct hd_mmu *m;
+    int rc = 0;
+
+    if (check_settings(w, env->err) < 0)
+        return NULL;
+    m = make(env, w);
+    if (m == NULL) {
+        hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for an mmu");
+        return NULL;
+    }
+    tlb = hd_stats_group(env->stats, "l2tlb", hd_tlb_stats, HD_TLB_STATS,
+                         m->units);
+    bypass = hd_stats_group(env->stats, "bypass", hd_tlb_stats, HD_TLB_STATS,
+                            m->units);
+    own =
+        hd_stats_group(env->stats, "mmu", hd_mmu_stats, HD_MMU_STATS, m->units);
+    walk = hd_stats_group(env->stats, "walk", hd_walk_stats, HD_WALK_STATS,
+                          m->units);
+    pwc =
+        hd_stats_group(env->stats, "pwc", hd_pwc_stats, HD_PWC_STATS, m->units);
+    open_hists(m);
+    for (uint32_t c = 0; c < w->cores; c++)
+        m->port[c] = hd_events_component(env->ev, "mmu input", no_events, m);
+    for (uint32_t i = 0; i < m->units && rc == 0; i++) {
+        rc = open_unit(m, i, tlb, bypass, pwc);
+        m->unit[i].stat = own;
+        m->unit[i].walk_stat = walk;
+    }
+    if (rc < 0) {
+        hd_mmu_close(m);
+        return NULL;
+    }
+    offer(m, HEDDLE_POINT_tlb_fill, &m->fill, hd_l2tlb_fill_default);
+    offer(m, HEDDLE_POINT_walk_step, &m->step, hd_walk_step_default);
+    offer(m, HEDDLE_POINT_walk_pick, &m->pick, hd_walk_pick_default);
+    for (uint32_t i = 0; i < HD_LEN(parts); i++) {
+        parts[i].instances = m->units;
+        parts[i].self = m;
+        hd_env_part(env, parts[i]);
+    }
+    return m;
+}
+
+void hd_mmu_close(struct hd_mmu *m)
+{
+    if (m == NULL)
+        return;
+    free(m->who);
+    free(m->port);
+    free(m);
+}

@@ -1,0 +1,169 @@
+/*
+ * unit.h - one unit below the L1 TLBs: L2 TLB, bypass cache, walk queue,
+ * walkers, walk cache.  Shared by l2tlb.c (front), walk.c (back) and mmu.c
+ * (building and looking); nobody else includes it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_UNIT_H
+#define HD_UNIT_H
+
+#include "../mem/mshr.h"
+#include "mmu.h"
+#include "walkcache.h"
+
+enum hd_unit_event {
+    HD_UNIT_ARRIVE, /* a: request */
+    HD_UNIT_START,  /* a: walk; its walker begins */
+    HD_UNIT_SEND,   /* a: walk; its next read leaves */
+    HD_UNIT_ENTRY,  /* a: walk; a page-table entry has come */
+    HD_UNIT_DONE    /* a: walk */
+};
+
+enum hd_mmu_stat {
+    HD_MMU_REQUESTS,
+    HD_MMU_HITS,
+    HD_MMU_BYPASS_HITS,
+    HD_MMU_MISSES,
+    HD_MMU_MERGES,
+    HD_MMU_FILLS,
+    HD_MMU_BYPASS_FILLS,
+    HD_MMU_UNFILLED,
+    HD_MMU_MSHR_BLOCKS,
+    HD_MMU_QUEUE_BLOCKS,
+    HD_MMU_MSHR_PEAK,
+    HD_MMU_INPUT_PEAK,
+    HD_MMU_INPUT_CYCLES, /* the stages of a request; their sum: latency */
+    HD_MMU_LOOKUP_CYCLES,
+    HD_MMU_FULL_CYCLES,
+    HD_MMU_QUEUE_CYCLES,
+    HD_MMU_WALK_CYCLES,
+    HD_MMU_STATS
+};
+
+enum hd_walk_stat {
+    HD_WALK_WALKS,
+    HD_WALK_REFERENCES,
+    HD_WALK_LEVEL,                  /* references by level */
+    HD_WALK_L2 = HD_WALK_LEVEL + 4, /* answered by the L2 cache, by level */
+    HD_WALK_SKIPPED = HD_WALK_L2 + 4,
+    HD_WALK_REQUESTERS,
+    HD_WALK_WARPS,
+    HD_WALK_BUSY_CYCLES,
+    HD_WALK_QUEUE_CYCLES,
+    HD_WALK_PEAK,
+    HD_WALK_QUEUE_PEAK,
+    HD_WALK_STATS
+};
+
+enum hd_walk_state { HD_WALK_FREE, HD_WALK_WAITS, HD_WALK_RUNS, HD_WALK_READS };
+
+/* A page that missed, from the miss to the answer: entry of the MSHRs with the
+ * same index.  Its requests are the MSHR's list. */
+struct hd_walk {
+    hd_vpn vpn;    /* wanted by the first request */
+    hd_time ready; /* the miss was known */
+    hd_time began; /* a walker took it up */
+    hd_time sent;  /* last read */
+    hd_pa pte[4];
+    uint32_t next; /* of the walk queue */
+    uint16_t references;
+    uint8_t app, level, leaf, cached; /* level: being read, or next to be */
+    uint8_t state;
+};
+
+struct hd_unit_state {
+    hd_time port_at;    /* cycle in which look-ups began last */
+    uint32_t port_used; /* how many */
+    uint32_t in_first, in_last, in_count; /* input queue, when blocked */
+    uint32_t in_looked; /* 1: its head has been looked up, and missed */
+    uint32_t queue_first, queue_last, waiting; /* walk queue */
+    uint32_t walkers;                          /* in use */
+    uint32_t running[HD_MAX_APPS + 1]; /* walks begun and not done; last: all */
+};
+
+struct hd_mmu;
+
+struct hd_unit {
+    struct hd_mmu *m;
+    struct hd_env *env;
+    uint32_t instance, rank;
+    struct hd_unit_state *s; /* arena */
+    struct hd_mshr miss;
+    struct hd_walk *walk; /* arena: [miss entry] */
+    struct hd_tlb tlb, bypass;
+    struct hd_walkcache pwc;
+    struct hd_stat stat, walk_stat; /* rows `instance` */
+    bool starting; /* inside hd_walk_begin; false between events */
+};
+
+struct hd_mmu {
+    struct hd_env *env;
+    struct hd_mmu_wiring w;
+    struct hd_tlb_cfg tlb_cfg;
+    struct hd_walk_cfg walk_cfg;
+    struct hd_pwc_cfg pwc_cfg;
+    struct hd_bypass_cfg bypass_cfg;
+    hd_time tick; /* an L2 cycle */
+    hd_time core_tick;
+    hd_time transit, lookup, fixed, walk_fixed; /* settings in ticks */
+    struct hd_slot fill, step, pick;
+    struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
+        *walk_warps;
+    uint32_t *port; /* [core]: sender's rank of its requests */
+    uint64_t *who;  /* scratch for questions: [treqs->room] and more */
+    uint32_t units;
+    struct hd_unit unit[]; /* [units] */
+};
+
+/* ---- small things that both halves use -------------------------------- */
+
+static inline uint64_t *hd_unit_count(struct hd_unit *u, uint32_t app,
+                                      enum hd_mmu_stat c)
+{
+    return hd_count(&u->stat, u->instance, app, c);
+}
+
+static inline uint64_t *hd_unit_walk_count(struct hd_unit *u, uint32_t app,
+                                           uint32_t c)
+{
+    return hd_count(&u->walk_stat, u->instance, app, c);
+}
+
+static inline void hd_unit_peak(uint64_t *peak, uint64_t value)
+{
+    if (value > *peak)
+        *peak = value;
+}
+
+/* Whole core cycles in a span; short ones by the short division. */
+static inline uint64_t hd_unit_cycles(const struct hd_mmu *m, hd_time span)
+{
+    return span <= UINT32_MAX ? (uint32_t)span / (uint32_t)m->core_tick
+                              : span / m->core_tick;
+}
+
+static inline void hd_unit_post(struct hd_unit *u, hd_time at,
+                                enum hd_unit_event what, uint32_t a)
+{
+    hd_post(u->env->ev, u->rank, u->rank, at, what, a, 0);
+}
+
+/* l2tlb.c: a request has arrived; a walk has ended; room came free. */
+void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq);
+void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t walk);
+void hd_l2tlb_unblock(struct hd_unit *u, hd_time now);
+int64_t hd_l2tlb_fill_default(void *mmu, const void *question);
+
+/* walk.c: whether one more walk can begin or wait; takes it (its fields vpn,
+ * app and ready are set); and the events. */
+bool hd_walk_room(const struct hd_unit *u);
+void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk);
+void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk);
+void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk);
+void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk);
+void hd_walk_done(struct hd_unit *u, hd_time now, uint32_t walk);
+int64_t hd_walk_step_default(void *mmu, const void *question);
+int64_t hd_walk_pick_default(void *mmu, const void *question);
+
+#endif

@@ -1,0 +1,332 @@
+/*
+ * walk.c - the back of a unit: the walk queue and the walkers.
+ *
+ * A walk waits in the queue until a walker is free and then goes down the
+ * page table: for each level the walk cache is asked (physical style) or was
+ * asked once at the start (prefix style), and an entry that is not there is
+ * read from memory at its real physical address, 8 bytes, through the L2 data
+ * cache like any other read.  After Power, Hill, Wood (HPCA 2014): a pool of
+ * walkers, each with one walk; MASK and Mosaic have 64, MESC 16, Pichai one a
+ * core.
+ *
+ * References of a walk = levels minus those that the walk cache saved: in the
+ * prefix style the deepest level found and all above it, in the physical
+ * style each level found (a level's address comes out of the one above, so
+ * that one is read even if a deeper level is in the cache).
+ *
+ * Events: one when the walker begins, one when an entry arrives, one where a
+ * look-up in the walk cache comes before a read.  Reads that need no wait are
+ * sent in the event that finds them necessary.
+ *
+ * The busy time of walkers is the integral of concurrent walks over time, so
+ * its quotient by the time passed is the mean number of concurrent walks.
+ *
+ * Left out on purpose: far faults (a page without a mapping is an error), and
+ * reads after the answer (MESC's head entries).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "unit.h"
+
+enum { READ, SKIP, ANSWER }; /* answers of walk_step */
+
+static uint64_t *count(struct hd_unit *u, uint32_t app, uint32_t c)
+{
+    return hd_unit_walk_count(u, app, c);
+}
+
+/* ---- the queue -------------------------------------------------------- */
+
+bool hd_walk_room(const struct hd_unit *u)
+{
+    return u->m->walk_cfg.mode.kind == HD_IDEAL ||
+           u->s->walkers < u->m->walk_cfg.walkers ||
+           u->s->waiting < u->m->walk_cfg.queue;
+}
+
+int64_t hd_walk_pick_default(void *mmu, const void *question)
+{
+    (void)mmu;
+    (void)question;
+    return 0;
+}
+
+/* Asks which of the waiting walks starts; fills the question's arrays. */
+static uint32_t ask_pick(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+    uint64_t *a = u->m->who;
+    uint32_t n = s->waiting, i = 0;
+    struct heddle_q_walk_pick q = {.n = n,
+                                   .app = a,
+                                   .vpn = a + n,
+                                   .requesters = a + 2 * n,
+                                   .age = a + 3 * n};
+
+    for (uint32_t w = s->queue_first; w != HD_NONE; w = u->walk[w].next) {
+        const struct hd_walk *x = &u->walk[w];
+        a[i] = x->app;
+        a[n + i] = x->vpn.v;
+        a[2 * n + i] = u->miss.v[w].n;
+        a[3 * n + i] =
+            now > x->ready ? hd_unit_cycles(u->m, now - x->ready) : 0;
+        i++;
+    }
+    return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
+}
+
+/* Takes the i-th waiting walk out of the queue. */
+static uint32_t unlink_walk(struct hd_unit *u, uint32_t i)
+{
+    struct hd_unit_state *s = u->s;
+    uint32_t before = HD_NONE, w = s->queue_first;
+
+    for (; i > 0; i--) {
+        before = w;
+        w = u->walk[w].next;
+    }
+    if (before == HD_NONE)
+        s->queue_first = u->walk[w].next;
+    else
+        u->walk[before].next = u->walk[w].next;
+    if (s->queue_last == w)
+        s->queue_last = before;
+    s->waiting--;
+    return w;
+}
+
+/* Gives a walk to a walker. */
+static void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    hd_time at = hd_max_u64(now, u->walk[walk].ready);
+
+    u->s->walkers++;
+    u->walk[walk].state = HD_WALK_RUNS;
+    u->walk[walk].began = at;
+    if (at == now && !u->starting)
+        hd_walk_begin(u, now, walk);
+    else
+        hd_unit_post(u, at, HD_UNIT_START, walk);
+}
+
+static void dispatch(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+
+    while (s->waiting > 0 && s->walkers < u->m->walk_cfg.walkers) {
+        uint32_t i = 0;
+        if (HD_UNLIKELY(u->m->pick.bound) && s->waiting > 1)
+            i = ask_pick(u, now);
+        occupy(u, now, unlink_walk(u, i));
+    }
+}
+
+void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_unit_state *s = u->s;
+    struct hd_walk *w = &u->walk[walk];
+
+    w->references = 0;
+    w->level = 1;
+    w->cached = 0;
+    w->leaf = 4;
+    w->next = HD_NONE;
+    if (s->walkers < u->m->walk_cfg.walkers ||
+        u->m->walk_cfg.mode.kind == HD_IDEAL) {
+        occupy(u, now, walk);
+        return;
+    }
+    w->state = HD_WALK_WAITS;
+    if (s->waiting++ == 0)
+        s->queue_first = walk;
+    else
+        u->walk[s->queue_last].next = walk;
+    s->queue_last = walk;
+    hd_unit_peak(count(u, HD_APP_NONE, HD_WALK_QUEUE_PEAK), s->waiting);
+}
+
+/* ---- the walk --------------------------------------------------------- */
+
+int64_t hd_walk_step_default(void *mmu, const void *question)
+{
+    (void)mmu;
+    (void)question;
+    return READ;
+}
+
+static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
+{
+    struct heddle_q_walk_step q = {.app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .level = w->level,
+                                   .leaf = w->leaf,
+                                   .cached = w->cached,
+                                   .pte = w->pte[w->level - 1].v};
+
+    return hd_ask_walk_step(&u->m->step, &q);
+}
+
+/* Goes on from w->level at t, not before now: passes the levels that need no
+ * read, then has the read sent, or the walk done. */
+static void next(struct hd_unit *u, hd_time now, uint32_t walk, hd_time t)
+{
+    struct hd_walk *w = &u->walk[walk];
+    bool physical =
+        hd_walkcache_on(&u->pwc) && u->pwc.cfg.style == HD_WALKCACHE_PHYSICAL;
+
+    for (; w->level <= w->leaf; w->level++) {
+        int64_t what = READ;
+
+        if (physical) {
+            t = hd_walkcache_port(&u->pwc, t);
+            if (hd_walkcache_entry(&u->pwc, w->app, w->level,
+                                   w->pte[w->level - 1])) {
+                w->cached = w->level;
+                continue;
+            }
+        }
+        if (HD_UNLIKELY(u->m->step.bound))
+            what = ask_step(u, w);
+        if (what == READ)
+            break;
+        (*count(u, w->app, HD_WALK_SKIPPED))++;
+        if (what == ANSWER)
+            w->level = w->leaf;
+    }
+    if (w->level > w->leaf) {
+        if (t == now)
+            hd_walk_done(u, now, walk);
+        else
+            hd_unit_post(u, t, HD_UNIT_DONE, walk);
+    } else if (t == now) {
+        hd_walk_send(u, now, walk);
+    } else {
+        hd_unit_post(u, t, HD_UNIT_SEND, walk);
+    }
+}
+
+static void descend(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+    hd_time t = now;
+
+    w->leaf = (uint8_t)hd_ptables_walk(u->m->w.tables, w->app, w->vpn, w->pte);
+    if (w->leaf == 0) {
+        hd_err_set(u->env->err, HEDDLE_EDATA,
+                   "application %u: a walk for virtual page 0x%llx found no "
+                   "mapping",
+                   w->app, (unsigned long long)w->vpn.v);
+        return;
+    }
+    if (hd_walkcache_on(&u->pwc) && u->pwc.cfg.style == HD_WALKCACHE_PREFIX) {
+        t = hd_walkcache_port(&u->pwc, now);
+        w->cached =
+            (uint8_t)hd_walkcache_prefix(&u->pwc, w->app, w->vpn, w->leaf);
+        w->level = (uint8_t)(w->cached + 1);
+    }
+    next(u, now, walk, t);
+}
+
+void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+    uint32_t *running = u->s->running;
+    bool outer = u->starting;
+
+    u->starting = true; /* the walks that follow begin in events of their own */
+    running[w->app]++;
+    running[HD_MAX_APPS]++;
+    hd_unit_peak(count(u, w->app, HD_WALK_PEAK), running[w->app]);
+    hd_unit_peak(count(u, HD_APP_NONE, HD_WALK_PEAK), running[HD_MAX_APPS]);
+    if (u->m->walk_cfg.mode.kind == HD_FULL)
+        descend(u, now, walk);
+    else if (u->m->walk_cfg.mode.kind == HD_IDEAL || u->m->walk_fixed == 0)
+        hd_walk_done(u, now, walk);
+    else
+        hd_unit_post(u, now + u->m->walk_fixed, HD_UNIT_DONE, walk);
+    u->starting = outer;
+}
+
+void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+    struct hd_reqs *p = u->m->w.reqs;
+    uint32_t r = hd_req_take(p);
+
+    p->v[r] = (struct hd_req){
+        .pa = w->pte[w->level - 1],
+        .born = now,
+        .next = HD_NONE,
+        .tag = u->instance << 20 | walk,
+        .client = (uint16_t)u->m->w.memory_client,
+        .warp = HD_NO_WARP,
+        .kind = HD_REQ_WALK,
+        .app = w->app,
+        .level = w->level,
+        .bytes = 8,
+    };
+    w->state = HD_WALK_READS;
+    w->sent = now;
+    w->references++;
+    (*count(u, w->app, HD_WALK_REFERENCES))++;
+    (*count(u, w->app, HD_WALK_LEVEL + w->level - 1u))++;
+    u->m->w.memory.send(u->m->w.memory.self, now, r);
+}
+
+void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+
+    w->state = HD_WALK_RUNS;
+    if (hd_walkcache_on(&u->pwc))
+        hd_walkcache_fill(&u->pwc, w->app, w->vpn, w->level, w->leaf,
+                          w->pte[w->level - 1]);
+    w->level++;
+    next(u, now, walk, now);
+}
+
+static void account(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_mmu *m = u->m;
+    const struct hd_walk *w = &u->walk[walk];
+    const struct hd_mshr_entry *e = &u->miss.v[walk];
+    uint64_t *c = hd_count_row(&u->walk_stat, u->instance, w->app);
+    uint64_t busy = hd_unit_cycles(m, now - w->began), warps = 0;
+    uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
+
+    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
+        warps += 1u + m->w.treqs->v[t].merged;
+    c[HD_WALK_WALKS]++;
+    c[HD_WALK_REQUESTERS] += e->n;
+    c[HD_WALK_WARPS] += warps;
+    c[HD_WALK_BUSY_CYCLES] += busy;
+    c[HD_WALK_QUEUE_CYCLES] += queue;
+    hd_hist_add(&m->walk_latency[w->app], busy);
+    hd_hist_add(&m->walk_queue[w->app], queue);
+    hd_hist_add(&m->walk_requesters[w->app], e->n);
+    hd_hist_add(&m->walk_warps[w->app], warps);
+    if (HD_UNLIKELY(u->env->slots != NULL &&
+                    u->env->slots->watched[HEDDLE_NOTE_walk_done] != 0)) {
+        struct heddle_n_walk_done n = {.app = w->app,
+                                       .vpn = w->vpn.v,
+                                       .cycles =
+                                           hd_unit_cycles(m, now - w->ready),
+                                       .references = w->references,
+                                       .requesters = e->n};
+        hd_slots_note(u->env->slots, HEDDLE_NOTE_walk_done, &n);
+    }
+}
+
+void hd_walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+
+    account(u, now, walk);
+    u->s->running[w->app]--;
+    u->s->running[HD_MAX_APPS]--;
+    u->s->walkers--;
+    w->state = HD_WALK_FREE;
+    hd_l2tlb_complete(u, now, walk);
+    dispatch(u, now);
+    hd_l2tlb_unblock(u, now);
+}

@@ -1,0 +1,280 @@
+/*
+ * walkcache.c - the page walk cache, by physical address or by prefix.
+ *
+ * Physical: an ordinary cache of page-table entries (or lines of them), as in
+ * Power, Hill, Wood (HPCA 2014) and MASK's PWCache.  A walk still goes level
+ * by level and looks every one of them up; a hit saves that level's read, the
+ * leaf's too.  No address space is in the tag: physical addresses differ.
+ *
+ * Prefix: what Intel calls paging-structure caches, in one array.  The tag is
+ * (level, application, the indices down to that level).  One look-up finds
+ * the deepest level present, and the walk continues below it.  The leaf's
+ * entry is not kept: that is what TLBs are for.  MESC's walk cache holds the
+ * top three levels, so a hit in level 3 leaves one reference.
+ *
+ * A port serves one look-up a cycle.  A walk that hits several levels in turn
+ * knows its next look-ups before they happen, so look-ups do not come in the
+ * order of time: the ports keep a count for each of the coming cycles instead
+ * of one instant at which they are free.
+ *
+ * Invariant: an entry was read from memory since it was last invalidated.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "walkcache.h"
+
+#include <string.h>
+
+#include "../base/bits.h"
+
+enum { AHEAD = 256 }; /* cycles whose look-ups are counted */
+
+enum { LEVEL_SHIFT = 60, APP_SHIFT = 52 };
+
+#define PWC(field) offsetof(struct hd_pwc_cfg, field)
+
+const struct hd_setting hd_pwc_settings[] = {
+    {"mode", HD_T_MODE, PWC(mode), "", "off", 0, 0, NULL,
+     "off: walks read every level from memory; ideal: every look-up hits; "
+     "fixed:N: every look-up hits and takes N cycles",
+     "MASK 3.1: SharedTLB has none, PWCache has one"},
+    {"style", HD_T_CHOICE, PWC(style), "", "physical", 0, 1, "physical|prefix",
+     "tagged by the physical address of an entry, or by virtual prefix",
+     "Power et al., MASK: physical; MESC: prefix"},
+    {"entries", HD_T_U32, PWC(entries), "entries", "1024", 1, 1u << 20, NULL,
+     "entries; 8 KB hold 1024 page-table entries of 8 bytes",
+     "MASK table 1: 8 KB"},
+    {"ways", HD_T_U32, PWC(ways), "ways", "16", 0, 1u << 20, NULL,
+     "associativity; 0: fully associative", "MASK table 1"},
+    {"latency", HD_T_U32, PWC(latency), "cycles", "10", 0, 10000, NULL,
+     "L2-clock cycles of a look-up", "MASK table 1"},
+    {"ports", HD_T_U32, PWC(ports), "look-ups", "4", 1, 255, NULL,
+     "look-ups a cycle", "the Mosaic simulator"},
+    {"line", HD_T_U32, PWC(line), "bytes", "8", 8, 128, NULL,
+     "physical style: bytes of a table that one entry holds: 8, 16, .. 128",
+     "guess: one page-table entry each"},
+};
+const uint32_t hd_pwc_setting_count = HD_LEN(hd_pwc_settings);
+
+const struct hd_stat_desc hd_pwc_stats[] = {
+    {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
+    {"hits_level1", "look-ups",
+     "look-ups that found level 1 (prefix style: as the deepest)",
+     HD_STAT_COUNT},
+    {"hits_level2", "look-ups", "the same for level 2", HD_STAT_COUNT},
+    {"hits_level3", "look-ups", "the same for level 3", HD_STAT_COUNT},
+    {"hits_level4", "look-ups", "the same for level 4", HD_STAT_COUNT},
+    {"misses_level1", "look-ups", "look-ups that wanted level 1 in vain",
+     HD_STAT_COUNT},
+    {"misses_level2", "look-ups", "the same for level 2", HD_STAT_COUNT},
+    {"misses_level3", "look-ups", "the same for level 3", HD_STAT_COUNT},
+    {"misses_level4", "look-ups", "the same for level 4", HD_STAT_COUNT},
+    {"fills", "entries", "page-table entries entered", HD_STAT_COUNT},
+    {"evictions", "entries", "entries replaced", HD_STAT_COUNT},
+    {"invalidations", "entries", "entries invalidated", HD_STAT_COUNT},
+};
+const uint32_t hd_pwc_stat_count = HD_LEN(hd_pwc_stats);
+
+/* ---- opening ---------------------------------------------------------- */
+
+int hd_walkcache_open(struct hd_walkcache *c, struct hd_env *env,
+                      const struct hd_pwc_cfg *cfg, uint32_t instance,
+                      struct hd_stat stat)
+{
+    uint32_t ways =
+        cfg->ways == 0 || cfg->ways > cfg->entries ? cfg->entries : cfg->ways;
+    uint32_t line = cfg->line == 0 ? 8 : cfg->line, sets;
+
+    memset(c, 0, sizeof *c);
+    c->env = env;
+    c->cfg = *cfg;
+    c->instance = instance;
+    c->stat = stat;
+    c->cycle = hd_ticks(env->clk, HD_CLK_L2, 1);
+    if (!hd_walkcache_on(c))
+        return 0;
+    if (cfg->entries == 0 || cfg->entries % ways != 0 || line < 8 ||
+        !hd_is_pow2(line))
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "pwc.entries: %u must be a multiple of pwc.ways = "
+                          "%u, and pwc.line = %u a power of two from 8",
+                          cfg->entries, ways, line);
+    c->line_shift = hd_log2(line);
+    sets = cfg->entries / ways;
+    c->mask = hd_is_pow2(sets) ? sets - 1 : 0;
+    c->port = hd_arena_take(env->arena, AHEAD, sizeof *c->port);
+    if (c->port == NULL ||
+        hd_assoc_open(&c->tags, env, "pwc", instance, sets, ways) < 0)
+        return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for pwc");
+    return 0;
+}
+
+/* port[cycle % AHEAD]: cycle << 8 | look-ups begun in it. */
+hd_time hd_walkcache_port(struct hd_walkcache *c, hd_time t)
+{
+    uint64_t n;
+
+    if (c->cfg.mode.kind == HD_FIXED)
+        return t + c->cfg.mode.fixed * c->cycle;
+    if (c->cfg.mode.kind == HD_IDEAL)
+        return t + c->cfg.latency * c->cycle;
+    for (n = t / c->cycle;; n++, t = n * c->cycle) {
+        uint64_t *p = &c->port[n % AHEAD];
+        if (*p >> 8 != n && *p >> 8 < n)
+            *p = n << 8;
+        if (*p >> 8 > n) /* further ahead than is counted */
+            break;
+        if ((*p & 255) < c->cfg.ports) {
+            ++*p;
+            break;
+        }
+    }
+    return t + c->cfg.latency * c->cycle;
+}
+
+/* ---- looking up ------------------------------------------------------- */
+
+static uint32_t set_of(const struct hd_walkcache *c, uint64_t n)
+{
+    return c->mask != 0 || c->tags.sets == 1 ? (uint32_t)n & c->mask
+                                             : (uint32_t)(n % c->tags.sets);
+}
+
+static void count(struct hd_walkcache *c, uint32_t app, uint32_t counter)
+{
+    (*hd_count(&c->stat, c->instance, app, counter))++;
+}
+
+static uint64_t prefix_key(uint32_t app, hd_vpn vpn, uint32_t level)
+{
+    return (uint64_t)level << LEVEL_SHIFT | (uint64_t)app << APP_SHIFT |
+           vpn.v >> (9 * (4 - level));
+}
+
+static uint64_t prefix_number(hd_vpn vpn, uint32_t level)
+{
+    return vpn.v >> (9 * (4 - level));
+}
+
+bool hd_walkcache_entry(struct hd_walkcache *c, uint32_t app, uint32_t level,
+                        hd_pa pte)
+{
+    uint64_t key = pte.v >> c->line_shift;
+    uint32_t e = HD_NONE;
+    bool hit = c->cfg.mode.kind != HD_FULL;
+
+    if (!hit) {
+        e = hd_assoc_find(&c->tags, set_of(c, key), key);
+        hit = e != HD_NONE;
+    }
+    count(c, app, HD_PWC_LOOKUPS);
+    count(c, app, (hit ? HD_PWC_HITS : HD_PWC_MISSES) + level - 1);
+    if (e != HD_NONE)
+        hd_assoc_touch(&c->tags, e, (struct hd_who){app, HD_NO_WARP});
+    return hit;
+}
+
+uint32_t hd_walkcache_prefix(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
+                             uint32_t leaf)
+{
+    count(c, app, HD_PWC_LOOKUPS);
+    for (uint32_t level = leaf - 1; level > 0; level--) {
+        uint32_t e = HD_NONE;
+
+        if (c->cfg.mode.kind == HD_FULL) {
+            e = hd_assoc_find(&c->tags, set_of(c, prefix_number(vpn, level)),
+                              prefix_key(app, vpn, level));
+            if (e == HD_NONE) {
+                count(c, app, HD_PWC_MISSES + level - 1);
+                continue;
+            }
+            hd_assoc_touch(&c->tags, e, (struct hd_who){app, HD_NO_WARP});
+        }
+        count(c, app, HD_PWC_HITS + level - 1);
+        return level;
+    }
+    return 0;
+}
+
+void hd_walkcache_fill(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
+                       uint32_t level, uint32_t leaf, hd_pa pte)
+{
+    bool prefix = c->cfg.style == HD_WALKCACHE_PREFIX;
+    uint64_t key =
+        prefix ? prefix_key(app, vpn, level) : pte.v >> c->line_shift;
+    uint32_t set = set_of(c, prefix ? prefix_number(vpn, level) : key);
+    uint64_t gone;
+
+    if (c->cfg.mode.kind != HD_FULL || (prefix && level == leaf) ||
+        hd_assoc_find(&c->tags, set, key) != HD_NONE)
+        return;
+    hd_assoc_place(&c->tags, set, key, (struct hd_who){app, HD_NO_WARP}, &gone);
+    count(c, app, HD_PWC_FILLS);
+    if (gone != HD_KEY_NONE)
+        count(c, app, HD_PWC_EVICTIONS);
+}
+
+/* ---- forgetting and looking ------------------------------------------- */
+
+static void drop(struct hd_walkcache *c, uint32_t app, uint32_t e)
+{
+    hd_assoc_drop(&c->tags, e);
+    count(c, app, HD_PWC_INVALIDATIONS);
+}
+
+static void invalidate_prefix(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
+                              uint64_t pages)
+{
+    for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
+        uint64_t key = c->tags.key[e], n = key & ((1ull << APP_SHIFT) - 1);
+        uint32_t level = (uint32_t)(key >> LEVEL_SHIFT), s = 9 * (4 - level);
+        if (key != HD_KEY_NONE && (key >> APP_SHIFT & 0xff) == app &&
+            n << s < vpn.v + pages && vpn.v < (n + 1) << s)
+            drop(c, app, e);
+    }
+}
+
+void hd_walkcache_invalidate(struct hd_walkcache *c, struct hd_ptables *tables,
+                             uint32_t app, hd_vpn vpn, uint64_t pages)
+{
+    if (c->cfg.mode.kind != HD_FULL)
+        return;
+    if (c->cfg.style == HD_WALKCACHE_PREFIX) {
+        invalidate_prefix(c, app, vpn, pages);
+        return;
+    }
+    for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
+        hd_pa pte[4];
+        uint32_t n = hd_ptables_walk(tables, app, (hd_vpn){v}, pte), e;
+        if (n == 0) { /* already gone: which entries led there is not known */
+            for (e = 0; e < c->tags.sets * c->tags.ways; e++)
+                if (c->tags.key[e] != HD_KEY_NONE)
+                    drop(c, app, e);
+            return;
+        }
+        e = hd_assoc_find(&c->tags, set_of(c, pte[n - 1].v >> c->line_shift),
+                          pte[n - 1].v >> c->line_shift);
+        if (e != HD_NONE)
+            drop(c, app, e);
+    }
+}
+
+void hd_walkcache_look(struct hd_walkcache *c, struct heddle_visitor *v)
+{
+    for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
+        uint64_t key = c->tags.key[e];
+        if (key == HD_KEY_NONE)
+            continue;
+        v->row(v->ud, "entry");
+        v->number(v->ud, "set", e / c->tags.ways);
+        v->number(v->ud, "way", e % c->tags.ways);
+        if (c->cfg.style == HD_WALKCACHE_PREFIX) {
+            v->number(v->ud, "app", key >> APP_SHIFT & 0xff);
+            v->number(v->ud, "level", key >> LEVEL_SHIFT);
+            v->number(v->ud, "prefix", key & ((1ull << APP_SHIFT) - 1));
+        } else {
+            v->number(v->ud, "pa", key << c->line_shift);
+        }
+        v->number(v->ud, "depth", hd_assoc_depth(&c->tags, e));
+    }
+}

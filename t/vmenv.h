@@ -1,0 +1,230 @@
+/*
+ * vmenv.h - an mmu with fake cores and a fake memory of fixed latency.
+ *
+ * Requests are posted before the run, so that all that happens comes out of
+ * the arena and a restored one goes on alike.  A core cycle is one tick, an
+ * L2 cycle two.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef T_VMENV_H
+#define T_VMENV_H
+
+#include "vmslots.h"
+
+#include <stdlib.h>
+
+#include "vm/unit.h"
+
+enum { VM_CORES = 4, VM_LOG = 1 << 16, VM_MEMORY_CLIENT = 9 };
+
+struct vm_answer {
+    uint64_t vpn, at, now;
+    uint64_t pfn;
+    uint32_t tag, app, hit, references;
+    uint64_t walk;
+};
+
+struct vm_read {
+    uint64_t pa, at;
+    uint32_t level, app;
+};
+
+struct vm {
+    struct memenv m;
+    struct hd_env *env;
+    struct hd_vm_cfg vm_cfg;
+    struct hd_tlb_cfg l2tlb;
+    struct hd_walk_cfg walk;
+    struct hd_pwc_cfg pwc;
+    struct hd_bypass_cfg bypass;
+    struct hd_ptables *pt;
+    struct hd_treqs treqs;
+    struct hd_reqs reqs;
+    struct hd_mmu *mmu;
+    struct hd_tclient client[VM_CORES];
+    struct vmslots policies;
+    uint32_t driver, memory, sent;
+    uint64_t memory_latency, memory_back;
+    struct vm_answer answer[VM_LOG];
+    uint32_t answers;
+    struct vm_read read[VM_LOG];
+    uint32_t reads;
+};
+
+/* A request, in the two words of an event. */
+static void vm_driver(void *self, hd_time now, uint32_t what, uint32_t a,
+                      uint64_t b)
+{
+    struct vm *v = self;
+    uint32_t t = hd_treq_take(&v->treqs), core = what >> 16;
+    struct hd_tbelow below = hd_mmu_below(v->mmu, core);
+
+    v->treqs.v[t] = (struct hd_treq){.vpn = {b & 0xffffffffff},
+                                     .born = now,
+                                     .tag = a,
+                                     .client = (uint16_t)core,
+                                     .core = (uint16_t)core,
+                                     .warp = what & 0xffff,
+                                     .app = (uint8_t)(b >> 56)};
+    below.send(below.self, now, t);
+}
+
+static void vm_reply(void *self, hd_time at, uint32_t treq)
+{
+    struct vm *v = self;
+    const struct hd_treq *q = &v->treqs.v[treq];
+
+    assert_true(v->answers < VM_LOG && at >= hd_events_now(&v->m.ev));
+    v->answer[v->answers++] =
+        (struct vm_answer){q->vpn.v,
+                           at,
+                           hd_events_now(&v->m.ev),
+                           hd_xlate_frame(&q->x, q->vpn).v,
+                           q->tag,
+                           q->app,
+                           q->hit,
+                           q->references,
+                           q->walk};
+    hd_treq_give(&v->treqs, treq);
+}
+
+static void vm_memory_send(void *self, hd_time now, uint32_t req)
+{
+    struct vm *v = self;
+    const struct hd_req *q = &v->reqs.v[req];
+
+    assert_int_equal(q->kind, HD_REQ_WALK);
+    assert_int_equal(q->bytes, 8);
+    assert_int_equal(q->client, VM_MEMORY_CLIENT);
+    if (v->reads < VM_LOG)
+        v->read[v->reads++] = (struct vm_read){q->pa.v, now, q->level, q->app};
+    hd_post(&v->m.ev, v->memory, v->memory, now + v->memory_latency, 0, req, 0);
+}
+
+static void vm_memory(void *self, hd_time now, uint32_t what, uint32_t a,
+                      uint64_t b)
+{
+    struct vm *v = self;
+    struct hd_client c = hd_mmu_client(v->mmu);
+
+    (void)what, (void)b;
+    c.reply(c.self, now, a);
+}
+
+/* The settings of `maxwell`, for the test to change before vm_open. */
+static struct vm *vm_new(void)
+{
+    struct vm *v = calloc(1, sizeof *v);
+
+    v->vm_cfg = (struct hd_vm_cfg){64u << 20, 0, 256, 0};
+    v->l2tlb = (struct hd_tlb_cfg){.mode = {HD_FULL, 0},
+                                   .entries = 512,
+                                   .ways = 16,
+                                   .ports = 2,
+                                   .latency = 10,
+                                   .mshrs = 64,
+                                   .serial = 1};
+    v->walk = (struct hd_walk_cfg){
+        .mode = {HD_FULL, 0}, .walkers = 64, .queue = 64, .latency = 5};
+    v->pwc = (struct hd_pwc_cfg){.mode = {HD_OFF, 0},
+                                 .entries = 1024,
+                                 .ways = 16,
+                                 .latency = 10,
+                                 .ports = 4};
+    v->memory_latency = 100;
+    v->memory_back = 7;
+    return v;
+}
+
+static void vm_open(struct vm *v, uint32_t apps)
+{
+    struct hd_mmu_wiring w = {.l2tlb = &v->l2tlb,
+                              .walk = &v->walk,
+                              .pwc = &v->pwc,
+                              .bypass = &v->bypass,
+                              .cores = VM_CORES,
+                              .treqs = &v->treqs,
+                              .reqs = &v->reqs,
+                              .memory = {vm_memory_send, v},
+                              .memory_back = v->memory_back,
+                              .memory_client = VM_MEMORY_CLIENT,
+                              .clients = v->client};
+
+    v->env = memenv_open(&v->m, apps);
+    vmslots_open(&v->policies, v->env, VM_CORES);
+    v->driver = hd_events_component(&v->m.ev, "driver", vm_driver, v);
+    v->memory = hd_events_component(&v->m.ev, "memory", vm_memory, v);
+    for (uint32_t i = 0; i < VM_CORES; i++)
+        v->client[i] = (struct hd_tclient){vm_reply, v};
+    v->pt = hd_ptables_open(v->env, &v->vm_cfg);
+    assert_int_equal(hd_treqs_open(&v->treqs, &v->m.arena, 8192), 0);
+    assert_int_equal(hd_reqs_open(&v->reqs, &v->m.arena, 8192), 0);
+    w.tables = v->pt;
+    v->mmu = hd_mmu_open(v->env, &w);
+}
+
+static void vm_close(struct vm *v)
+{
+    vmslots_close(&v->policies);
+    hd_mmu_close(v->mmu);
+    hd_ptables_close(v->pt);
+    memenv_close(&v->m);
+    free(v);
+}
+
+static void vm_map(struct vm *v, uint32_t app, uint64_t vpn, uint64_t pages)
+{
+    assert_int_equal(hd_ptables_map(v->pt, app, 0, (hd_va){vpn << 12},
+                                    pages << 12, &v->m.err),
+                     0);
+}
+
+/* Posts a request of a warp of a core; its tag is its number. */
+static void vm_ask(struct vm *v, uint64_t at, uint32_t core, uint32_t warp,
+                   uint32_t app, uint64_t vpn)
+{
+    hd_post(&v->m.ev, v->driver, v->driver, at, core << 16 | warp, v->sent++,
+            vpn | (uint64_t)app << 56);
+}
+
+static void vm_run(struct vm *v, uint64_t until)
+{
+    hd_events_run(&v->m.ev, until, &v->m.err.code);
+    assert_string_equal(v->m.err.text, "");
+}
+
+/* Runs to the end and verifies the parts. */
+static void vm_finish(struct vm *v)
+{
+    vm_run(v, HD_NEVER);
+    for (uint32_t i = 0; i < v->env->parts; i++)
+        for (uint32_t k = 0; k < v->env->part[i].instances; k++)
+            if (v->env->part[i].check != NULL)
+                v->env->part[i].check(v->env->part[i].self, k, &v->m.err);
+    assert_string_equal(v->m.err.text, "");
+    assert_int_equal(v->answers, v->sent);
+    assert_int_equal(v->treqs.free[2], 0);
+    assert_int_equal(v->reqs.free[2], 0);
+}
+
+static inline const struct vm_answer *vm_answer(const struct vm *v,
+                                                uint32_t tag)
+{
+    for (uint32_t i = 0; i < v->answers; i++)
+        if (v->answer[i].tag == tag)
+            return &v->answer[i];
+    return NULL;
+}
+
+static inline uint64_t vm_count(struct vm *v, uint32_t app, uint32_t c)
+{
+    return *hd_count(&v->mmu->unit[0].stat, 0, app, c);
+}
+
+static inline uint64_t vm_walks(struct vm *v, uint32_t app, uint32_t c)
+{
+    return *hd_count(&v->mmu->unit[0].walk_stat, 0, app, c);
+}
+
+#endif
