@@ -126,17 +126,23 @@ $(B)/%.o: src/%.c Makefile $(B)/options
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # One cmocka group a binary: TAP on standard output.
-$(B)/t/%: t/%.c $(B)/libheddle.a
+# The Lua binding is an archive, so that a test takes the files it drives and
+# plays the rest.
+$(B)/libbinding.a: $(LUA_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcsD $@ $^
+
+$(B)/t/%: t/%.c $(B)/libheddle.a $(B)/libbinding.a
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -MMD -MP -o $@ $< $(LDFLAGS) \
-	    $(B)/libheddle.a -lcmocka $(ALL_LDLIBS)
+	    $(B)/libbinding.a $(B)/libheddle.a -lcmocka $(ALL_LDLIBS)
 
-$(B)/bench/%: bench/%.c $(B)/libheddle.a
+$(B)/bench/%: bench/%.c $(B)/libheddle.a $(B)/libbinding.a
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -MMD -MP -o $@ $< $(LDFLAGS) \
-	    $(B)/libheddle.a $(ALL_LDLIBS)
+	    $(B)/libbinding.a $(B)/libheddle.a $(ALL_LDLIBS)
 
 tests: $(TEST_BIN)
 

@@ -76,6 +76,7 @@ struct lp {
     uint64_t param[HEDDLE_MAX_PARAMS];
     uint64_t seed, drawn; /* of the random stream */
     size_t held;          /* bytes that calls have left allocated */
+    size_t collect_at;    /* held above this: garbage is collected */
     struct upvalue *up;
     int ups, up_room;
     struct lp_bytes bytes;
@@ -129,11 +130,17 @@ static void *bounded_alloc(void *ud, void *ptr, size_t osize, size_t nsize)
     return out;
 }
 
-/* Frees what calls have left behind; the policy's own share is what stays. */
+/* Frees what calls have left behind; the policy's own share is what stays.
+ * It is done well before the budget is reached, because buffers of the string
+ * library do not collect when memory is refused. */
 static void collect(struct lp *p)
 {
     struct lp_world *w = p->w;
 
+    if (p->held > SIZE_MAX / 2) { /* more was freed than taken */
+        p->held = 0;
+        return;
+    }
     w->grown = 0;
     w->room = SIZE_MAX / 4;
     w->alloc = lua_getallocf(p->T, &w->alloc_ud);
@@ -143,6 +150,9 @@ static void collect(struct lp *p)
     p->held += w->grown;
     if (p->held > SIZE_MAX / 2)
         p->held = 0;
+    p->collect_at = p->c->bytes / 2;
+    if (p->held > p->collect_at - p->c->bytes / 8)
+        p->collect_at = p->held + p->c->bytes / 8;
 }
 
 /* Calls the function below `nargs` arguments on the coroutine's stack. */
@@ -164,12 +174,8 @@ static inline int call(struct lp *p, int nargs, int nresults)
     lua_setallocf(T, w->alloc, w->alloc_ud);
     w->running = NULL;
     p->held += w->grown;
-    if (p->held > p->c->bytes) {
-        if (p->held > SIZE_MAX / 2)
-            p->held = 0; /* more was freed than taken */
-        else
-            collect(p);
-    }
+    if (p->held > p->collect_at)
+        collect(p);
     if (w->over) {
         w->over = 0;
         lua_sethook(T, on_hook, LUA_MASKCOUNT, LP_HOOK);
@@ -663,9 +669,12 @@ static int fill_stack(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, p->c->ref);
     lua_getiuservalue(L, -1, 1); /* .. class table */
     t = lua_gettop(L);
-    if (lua_getfield(L, t, "state") == LUA_TNIL)
+    if (lua_getfield(L, t, "state") == LUA_TNIL) {
+        lua_pop(L, 1);
         lua_newtable(L);
-    luaL_checktype(L, -1, LUA_TTABLE);
+    }
+    if (!lua_istable(L, -1))
+        luaL_error(L, "state must be a table, not a %s", luaL_typename(L, -1));
     lp_state_copy(L, -1, "state");
     lua_replace(L, AT_STATE);
     lua_pop(L, 1);        /* handler state class table */
@@ -770,6 +779,7 @@ static void *open_policy(void *ud, heddle_sim *s,
     p->sim = s;
     p->place = place;
     p->seed = place->seed;
+    p->collect_at = c->bytes / 2;
     memcpy(p->param, params, sizeof p->param);
     if (!lua_checkstack(L, 4)) {
         free(p);

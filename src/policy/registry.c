@@ -98,10 +98,14 @@ static void on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
     if (b->policy == NULL || cell >= b->cells ||
         r->state->generation[a / HD_MAX_AT] != generation)
         return;
+    hd_err_clear(&r->error);
     r->current = b;
     b->policy->epoch(b->cell[cell].state, r->sim,
                      hd_cycle(r->env->clk, HD_CLK_CORE, now));
     r->current = NULL;
+    if (r->error.code != 0) /* heddle_steer, whose result may be ignored */
+        hd_err_set(r->env->err, HEDDLE_EPOLICY, "policy %s, epoch: %s",
+                   b->policy->name, r->error.text);
     if (r->env->err->code == 0)
         post(r, b, cell, now);
 }

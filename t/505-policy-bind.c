@@ -1,0 +1,232 @@
+/*
+ * Binding: parameters are checked by name and range, a second policy on a
+ * point of one structure is an error that names both, `at` chooses the
+ * structure, replacement policies get a state for each structure, REPLACE
+ * unbinds who stands in the way, a failed use changes nothing, and a policy
+ * that comes back gets its old place in the arena.
+ */
+#include "policy-fake.h"
+
+static int64_t one(void *state, const void *q)
+{
+    (void)q;
+    ++*(uint64_t *)state;
+    return 1;
+}
+
+static const struct heddle_param params[] = {
+    {"bits", "bits", 2, 1, 8, "width", "test"},
+    {"epoch", "cycles", 100, 0, 1000000, "period", "test"},
+    {.name = NULL},
+};
+
+static const struct heddle_policy tokens = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "tokens",
+    .params = params,
+    .answer = {[HEDDLE_POINT_tlb_fill] = one, [HEDDLE_POINT_l2_bypass] = one},
+};
+
+static const struct heddle_policy other = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "other",
+    .answer = {[HEDDLE_POINT_l2_bypass] = one},
+};
+
+static const struct heddle_policy evict = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "evict",
+    .answer = {[HEDDLE_POINT_repl_victim] = one},
+};
+
+static int use(struct fake *f, const struct heddle_policy *p, const char *at,
+               uint32_t flags)
+{
+    return heddle_use(fake_sim(f), p, at, NULL, NULL, 0, flags);
+}
+
+static int has(struct fake *f, const char *text)
+{
+    return strstr(heddle_policy_error(fake_sim(f)), text) != NULL;
+}
+
+static void parameters(void **state)
+{
+    const char *name = "bits", *wrong = "bitz", *far = "quantum";
+    struct fake *f = fake_open();
+    struct heddle_use_info u;
+    uint64_t v = 9;
+
+    (void)state;
+    assert_int_equal(heddle_use(fake_sim(f), &tokens, "", &wrong, &v, 1, 0),
+                     HEDDLE_EPOLICY);
+    assert_true(has(f, "did you mean \"bits\"?"));
+    heddle_use(fake_sim(f), &tokens, "", &far, &v, 1, 0);
+    assert_true(has(f, "no parameter \"quantum\""));
+    assert_int_equal(heddle_use(fake_sim(f), &tokens, "", &name, &v, 1, 0),
+                     HEDDLE_EPOLICY);
+    assert_true(has(f, "bits = 9 is out of range, expected 1 to 8"));
+    assert_int_equal(heddle_used(fake_sim(f), 0, &u), HEDDLE_EINVAL);
+    v = 8;
+    assert_int_equal(heddle_use(fake_sim(f), &tokens, "", &name, &v, 1, 0), 0);
+    assert_int_equal(heddle_used(fake_sim(f), 0, &u), 0);
+    assert_int_equal(u.values[0], 8);
+    assert_int_equal(u.values[1], 100);
+    assert_int_equal(f->err.code, 0); /* the simulation stays usable */
+    fake_close(f);
+}
+
+static void conflicts_name_both(void **state)
+{
+    struct fake *f = fake_open();
+
+    (void)state;
+    assert_int_equal(use(f, &tokens, "", 0), 0);
+    assert_int_equal(use(f, &other, "", 0), HEDDLE_EPOLICY);
+    assert_true(has(f, "policies tokens and other both answer l2_bypass"));
+    assert_int_equal(heddle_unuse(fake_sim(f), "tokens", NULL), 1);
+    assert_int_equal(use(f, &other, "", 0), 0);
+    assert_int_equal(use(f, &tokens, "", HEDDLE_USE_REPLACE), 0);
+    assert_int_equal(heddle_unuse(fake_sim(f), "other", NULL), 0);
+    assert_int_equal(heddle_unuse(fake_sim(f), NULL, NULL), 1);
+    fake_close(f);
+}
+
+static void places(void **state)
+{
+    struct heddle_q_repl_victim q = {.ways = 4, .app = 0};
+    struct fake *f = fake_open();
+
+    (void)state;
+    assert_int_equal(use(f, &evict, "l2cahce", 0), HEDDLE_EPOLICY);
+    assert_true(has(f, "did you mean \"l2cache\"?"));
+    assert_int_equal(use(f, &evict, "dram", 0), HEDDLE_EPOLICY);
+    assert_true(has(f, "\"dram\" never asks"));
+    assert_int_equal(use(f, &evict, "l2cache", 0), 0);
+    assert_int_equal(fake_ask(f, HEDDLE_POINT_repl_victim, &q), 0);
+    assert_int_equal(
+        hd_ask_repl_victim(&f->other[HEDDLE_POINT_repl_victim], &q), 1);
+    /* the other structure is free for another policy, everywhere is not */
+    assert_int_equal(use(f, &evict, "l1tlb", 0), 0);
+    assert_int_equal(use(f, &evict, "", 0), HEDDLE_EPOLICY);
+    assert_int_equal(heddle_unuse(fake_sim(f), "evict", "l1tlb"), 1);
+    fake_close(f);
+}
+
+static void a_state_for_each_structure(void **state)
+{
+    struct heddle_q_repl_victim q = {.ways = 4, .app = 0};
+    struct fake *f = fake_open();
+    const struct hd_slot *a = &f->slot[HEDDLE_POINT_repl_victim];
+    const struct hd_slot *b = &f->other[HEDDLE_POINT_repl_victim];
+    uint64_t hash;
+
+    (void)state;
+    assert_int_equal(use(f, &evict, "", 0), 0);
+    hash = hd_slots_hash(&f->slots);
+    for (int i = 0; i < 3; i++)
+        hd_ask_repl_victim(a, &q);
+    hd_ask_repl_victim(b, &q);
+    /* both calls reached a state of their own: 3 and 1 */
+    assert_int_equal(heddle_unuse(fake_sim(f), NULL, NULL), 1);
+    assert_int_not_equal(hd_slots_hash(&f->slots), hash);
+    assert_int_equal(use(f, &evict, "", 0), 0);
+    assert_int_equal(hd_slots_hash(&f->slots), hash);
+    fake_close(f);
+}
+
+static void a_bad_policy_is_refused(void **state)
+{
+    struct heddle_policy old = other, nameless = other;
+    struct fake *f = fake_open();
+
+    (void)state;
+    old.abi = HEDDLE_POLICY_ABI + 1;
+    nameless.name = NULL;
+    assert_int_equal(use(f, &old, "", 0), HEDDLE_EPOLICY);
+    assert_true(has(f, "build it again"));
+    assert_int_equal(use(f, &nameless, "", 0), HEDDLE_EPOLICY);
+    assert_true(has(f, "needs a name"));
+    fake_close(f);
+}
+
+static int refuse(void *state, const struct heddle_place *p,
+                  const uint64_t *values)
+{
+    (void)state;
+    (void)p;
+    (void)values;
+    return -1;
+}
+
+static void a_failed_use_changes_nothing(void **state)
+{
+    struct heddle_policy bad = other;
+    struct heddle_use_info u;
+    struct fake *f = fake_open();
+
+    (void)state;
+    bad.init = refuse;
+    assert_int_equal(use(f, &bad, "", 0), HEDDLE_EPOLICY);
+    assert_true(has(f, "refuses this machine"));
+    assert_int_equal(heddle_used(fake_sim(f), 0, &u), HEDDLE_EINVAL);
+    assert_int_equal(f->slot[HEDDLE_POINT_l2_bypass].bound, 0);
+    assert_int_equal(use(f, &other, "", 0), 0);
+    fake_close(f);
+}
+
+static void descriptions(void **state)
+{
+    struct fake *f = fake_open();
+    char text[128], small[8];
+
+    (void)state;
+    assert_int_equal(hd_slots_describe(&f->slots, text, sizeof text), 0);
+    assert_string_equal(text, "");
+    use(f, &evict, "l2cache", 0);
+    use(f, &tokens, "", 0);
+    hd_slots_describe(&f->slots, text, sizeof text);
+    assert_string_equal(text, "evict at l2cache, tokens (bits=2, epoch=100)");
+    assert_int_equal(hd_slots_describe(&f->slots, small, sizeof small),
+                     strlen(text));
+    assert_string_equal(small, "evict a");
+    fake_close(f);
+}
+
+static void many_policies(void **state)
+{
+    struct heddle_policy p[HEDDLE_MAX_BOUND + 1];
+    char name[HEDDLE_MAX_BOUND + 1][8];
+    struct fake *f = fake_open();
+
+    (void)state;
+    memset(p, 0, sizeof p);
+    for (int i = 0; i <= HEDDLE_MAX_BOUND; i++) {
+        p[i].abi = HEDDLE_POLICY_ABI;
+        name[i][0] = 'p';
+        name[i][1] = (char)('0' + i / 10);
+        name[i][2] = (char)('0' + i % 10);
+        name[i][3] = '\0';
+        p[i].name = name[i];
+        assert_int_equal(use(f, &p[i], "", 0),
+                         i < HEDDLE_MAX_BOUND ? 0 : HEDDLE_EPOLICY);
+    }
+    assert_true(has(f, "32 policies are bound already"));
+    fake_close(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(conflicts_name_both),
+        cmocka_unit_test(places),
+        cmocka_unit_test(a_state_for_each_structure),
+        cmocka_unit_test(a_bad_policy_is_refused),
+        cmocka_unit_test(a_failed_use_changes_nothing),
+        cmocka_unit_test(descriptions),
+        cmocka_unit_test(many_policies),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

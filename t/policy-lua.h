@@ -1,0 +1,105 @@
+/*
+ * policy-lua.h - the Lua half of the policy mechanism over the machine of
+ * policy-fake.h; what the binding takes from the rest of the library is played
+ * here.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef POLICY_LUA_H
+#define POLICY_LUA_H
+
+#include "policy-fake.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdio.h>
+
+#include "lua/lheddle.h"
+#include "lua/lpolicy.h"
+
+static struct fake *fake; /* the machine of the running test */
+
+heddle_sim *hl_sim_check(lua_State *L, int i)
+{
+    (void)L;
+    (void)i;
+    return fake_sim(fake);
+}
+
+int hl_raise(lua_State *L, int code, const char *text)
+{
+    (void)code;
+    lua_pushstring(L, text);
+    return lua_error(L);
+}
+
+uint64_t heddle_now(const heddle_sim *s)
+{
+    const struct hd_env *e = hd_sim_env(s);
+
+    return hd_cycle(e->clk, HD_CLK_CORE, hd_events_now(e->ev));
+}
+
+uint32_t heddle_apps(const heddle_sim *s)
+{
+    return hd_sim_env(s)->apps;
+}
+
+int heddle_counter(const heddle_sim *s, uint32_t i,
+                   struct heddle_counter_info *out)
+{
+    (void)s;
+    if (i >= hd_slots_stat_count)
+        return HEDDLE_EINVAL;
+    *out = (struct heddle_counter_info){.component = "policy",
+                                        .name = hd_slots_stats[i].name,
+                                        .instances = 1};
+    return 0;
+}
+
+uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
+                              uint32_t instance, uint32_t app)
+{
+    (void)instance;
+    return fake_counter((struct fake *)(uintptr_t)s, (enum heddle_point)(i / 2),
+                        i % 2, app);
+}
+
+static lua_State *lua_machine(void)
+{
+    lua_State *L = luaL_newstate();
+
+    luaL_openlibs(L);
+    fake = fake_open();
+    luaopen_heddle_policy(L);
+    lua_setglobal(L, "policy");
+    return L;
+}
+
+static void lua_end(lua_State *L)
+{
+    fake_close(fake);
+    lua_close(L);
+    fake = NULL;
+}
+
+/* Runs a script; NULL or the error. */
+static const char *lua_do(lua_State *L, const char *script)
+{
+    lua_settop(L, 0);
+    if (luaL_dostring(L, script) == LUA_OK)
+        return NULL;
+    return lua_tostring(L, -1);
+}
+
+/* policy.use(sim, { name = "p", <body> }) */
+static const char *lua_use(lua_State *L, const char *body)
+{
+    char script[4096];
+
+    snprintf(script, sizeof script,
+             "policy.use(nil, { name = 'p', %s })", body);
+    return lua_do(L, script);
+}
+
+#endif
