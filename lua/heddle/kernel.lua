@@ -1,4 +1,4 @@
---[[
+--[==[
 kernel.lua - kernel programs: applications written as Lua expressions.
 
 An application describes its buffers and its kernels.  A kernel function runs
@@ -142,8 +142,346 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
   host must not keep state anywhere else.
 
 SPDX-License-Identifier: MIT
-]]
+]==]
 
 local M = {}
+
+local function fail(text, ...)
+    error(text:format(...), 0)
+end
+
+--- ceil(a, b): a / b rounded up.
+function M.ceil(a, b) return (a + b - 1) // b end
+
+-- ---- buffers --------------------------------------------------------------
+
+local WIDTH = { u8 = 1, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
+local BUFFER_OPTIONS = { contents = true, data = true }
+
+local function buffer(kind, name, ...)
+    local n = select("#", ...)
+    local options, dims, count = {}, {}, 1
+    if type(name) ~= "string" then fail("%s: a buffer needs a name", kind) end
+    if n > 0 and type((select(n, ...))) == "table" then
+        options = select(n, ...)
+        n = n - 1
+    end
+    for i = 1, n do
+        local x = select(i, ...)
+        local whole = type(x) == "number" and math.tointeger(x)
+        if not whole or whole < 1 then
+            fail("buffer %s: size %s; expected a positive integer", name,
+                tostring(x))
+        end
+        dims[i] = whole
+        count = count * whole
+    end
+    if n == 0 then fail("buffer %s: it has no size", name) end
+    for key in next, options do
+        if not BUFFER_OPTIONS[key] then
+            fail("buffer %s: no option '%s'; it has contents, data", name,
+                tostring(key))
+        end
+    end
+    return { name = name, type = kind, width = WIDTH[kind], count = count,
+        dims = dims, data = options.data,
+        contents = options.contents or options.data ~= nil or false }
+end
+
+for kind in next, WIDTH do
+    M[kind] = function(name, ...) return buffer(kind, name, ...) end
+end
+
+-- ---- kernels and launches ---------------------------------------------------
+
+local function triple(x, what)
+    if type(x) == "number" then x = { x } end
+    if type(x) ~= "table" then fail("%s: expected n or {x, y, z}", what) end
+    local r = {}
+    for i = 1, 3 do
+        r[i] = math.tointeger(x[i] or 1)
+        if not r[i] or r[i] < 1 or r[i] > 0x7fffffff then
+            fail("%s: %s; expected positive integers", what, tostring(x[i]))
+        end
+    end
+    return r
+end
+
+local KERNEL_OPTIONS = { grid = true, block = true, regs = true,
+    shared = true, args = true }
+
+--- kernel(name, options, function(t) ... end)
+function M.kernel(name, options, fn)
+    if type(name) ~= "string" or type(options) ~= "table"
+        or type(fn) ~= "function" then
+        fail("kernel(name, { grid =, block = }, function(t) ... end)")
+    end
+    for key in next, options do
+        if not KERNEL_OPTIONS[key] then
+            fail("kernel %s: no option '%s'; it has args, block, grid, regs, "
+                .. "shared", name, tostring(key))
+        end
+    end
+    return { name = name, fn = fn, args = options.args or {},
+        grid = triple(options.grid or 1, "kernel " .. name .. ": grid"),
+        block = triple(options.block, "kernel " .. name .. ": block"),
+        regs = options.regs or 32, shared = options.shared or 0 }
+end
+
+-- The kernel of a list entry or of what a host returned.
+local function kernel_of(inst, entry)
+    local k = entry
+    if type(entry) == "table" and not entry.fn then k = entry[1] end
+    if type(k) ~= "table" then k = inst.kernels[k] end
+    if type(k) ~= "table" or not k.fn then
+        fail("application %s: expected a kernel or a launch, got %s",
+            inst.name, tostring(entry))
+    end
+    return k
+end
+
+local LAUNCH_FIELDS = { [1] = true, grid = true, args = true }
+
+-- The grid and the values of all arguments of a launch.
+local function launch_of(entry, k, declared)
+    local given = {}
+    if entry.fn == nil and type(entry) == "table" then
+        for key in next, entry do
+            if not LAUNCH_FIELDS[key] then
+                fail("launch of %s: no field '%s'; it has grid, args", k.name,
+                    tostring(key))
+            end
+        end
+        given = entry.args or {}
+    end
+    local values, known = {}, {}
+    for i, a in ipairs(declared) do
+        local x = given[a.name]
+        if x == nil then x = k.args[a.name] end
+        if x == nil then
+            fail("launch of %s: no value for argument '%s'", k.name, a.name)
+        end
+        if type(x) ~= "number" then
+            fail("launch of %s: argument '%s' is a %s", k.name, a.name, type(x))
+        end
+        known[a.name] = true
+        values[i] = require("heddle.kernel.build").number_as(a.kind, x)
+    end
+    for name in next, given do
+        if not known[name] and k.args[name] == nil then
+            fail("launch of %s: it has no argument '%s'", k.name,
+                tostring(name))
+        end
+    end
+    local grid = entry.fn == nil and entry.grid or k.grid
+    return triple(grid, "launch of " .. k.name .. ": grid"), values
+end
+
+-- ---- applications -----------------------------------------------------------
+
+local App = {}
+App.__index = App
+
+local APP_FIELDS = {}
+for name in ([[name suite source summary note params sizes buffers align
+kernels host footprint truncated]]):gmatch("%S+") do
+    APP_FIELDS[name] = true
+end
+
+--- app { name =, params =, buffers =, kernels =, ... }
+function M.app(a)
+    for key in next, a do
+        if not APP_FIELDS[key] then
+            fail("app: no field '%s'", tostring(key))
+        end
+    end
+    for _, key in ipairs { "name", "buffers", "kernels" } do
+        if a[key] == nil then fail("app: '%s' is missing", key) end
+    end
+    return setmetatable(a, App)
+end
+
+local function parameters(a, o)
+    local size, p = o.size, {}
+    for name, x in next, a.params or {} do p[name] = x end
+    if size == nil and a.sizes and a.sizes.S then size = "S" end
+    if size ~= nil then
+        if not a.sizes or not a.sizes[size] then
+            fail("application %s: no size '%s'", a.name, tostring(size))
+        end
+        for name, x in next, a.sizes[size] do p[name] = x end
+    end
+    for name, x in next, o do
+        if name ~= "size" then
+            if p[name] == nil then
+                local known = {}
+                for n in next, p do known[#known + 1] = n end
+                table.sort(known)
+                fail("application %s: no parameter '%s'; it has %s", a.name,
+                    tostring(name), table.concat(known, ", "))
+            end
+            p[name] = x
+        end
+    end
+    return p, size
+end
+
+function App:instance(o)
+    if o == nil then o = {} end
+    if type(o) == "string" then o = { size = o } end
+    local p, size = parameters(self, o)
+    local inst = { app = self, name = self.name, size = size, params = p,
+        b = {}, kernels = {}, host = self.host }
+    inst.buffers = self.buffers(p)
+    for i, b in ipairs(inst.buffers) do
+        if inst.b[b.name] then
+            fail("application %s: two buffers named %s", self.name, b.name)
+        end
+        b.index, b.align = i, self.align or 256
+        inst.b[b.name] = b
+    end
+    inst.launches = self.kernels(p, inst.b)
+    for _, entry in ipairs(inst.launches) do
+        local k = kernel_of(inst, entry)
+        local other = inst.kernels[k.name]
+        if other and other ~= k then
+            fail("application %s: two kernels named %s", self.name, k.name)
+        elseif not other then
+            inst.kernels[#inst.kernels + 1] = k
+            inst.kernels[k.name] = k
+        end
+    end
+    return inst
+end
+
+-- ---- the host's state as bytes ------------------------------------------------
+
+local encode_value
+
+local function encode_table(v, depth)
+    local numbers, names = {}, {}
+    for key in next, v do
+        local list = type(key) == "string" and names
+            or math.type(key) == "integer" and numbers
+        if not list then
+            fail("the state of a host has a key of type %s", type(key))
+        end
+        list[#list + 1] = key
+    end
+    table.sort(numbers)
+    table.sort(names)
+    local parts = { "t", string.pack("<I4", #numbers + #names) }
+    for _, list in ipairs { numbers, names } do
+        for _, key in ipairs(list) do
+            parts[#parts + 1] = encode_value(key, depth + 1)
+            parts[#parts + 1] = encode_value(v[key], depth + 1)
+        end
+    end
+    return table.concat(parts)
+end
+
+encode_value = function(v, depth)
+    local kind = math.type(v) or type(v)
+    if depth > 100 then fail("the state of a host is no plain data") end
+    if kind == "integer" then return string.pack("<c1i8", "i", v) end
+    if kind == "float" then return string.pack("<c1d", "d", v) end
+    if kind == "string" then return string.pack("<c1s4", "s", v) end
+    if kind == "boolean" then return v and "T" or "F" end
+    if kind == "table" and not getmetatable(v) then
+        return encode_table(v, depth)
+    end
+    fail("the state of a host has a value of type %s", kind)
+end
+
+local function decode_value(s, at)
+    local kind = s:sub(at, at)
+    at = at + 1
+    if kind == "i" then return string.unpack("<i8", s, at) end
+    if kind == "d" then return string.unpack("<d", s, at) end
+    if kind == "s" then return string.unpack("<s4", s, at) end
+    if kind == "T" then return true, at end
+    if kind == "F" then return false, at end
+    local n, t = nil, {}
+    n, at = string.unpack("<I4", s, at)
+    for _ = 1, n do
+        local key, value
+        key, at = decode_value(s, at)
+        value, at = decode_value(s, at)
+        t[key] = value
+    end
+    return t, at
+end
+
+M.encode = function(v) return encode_value(v, 0) end
+M.decode = function(s) return (decode_value(s, 1)) end
+
+-- ---- workloads ----------------------------------------------------------------
+
+-- What the engine calls between kernels: from the bytes of the host's state
+-- to new bytes and the next launch.
+local function host_of(inst, declared)
+    local h = { b = inst.b, p = inst.params, kernels = inst.kernels }
+    local number = {}
+    for i, k in ipairs(inst.kernels) do number[k] = i - 1 end
+    return function(device, state)
+        local s = state == "" and {} or M.decode(state)
+        h.launched = device:launched()
+        h.read = function(b, i) return device:read(b.index - 1, i) end
+        h.write = function(b, i, x) device:write(b.index - 1, i, x) end
+        h.fill = function(b, x) device:fill(b.index - 1, x) end
+        local entry = inst.host(h, s)
+        state = M.encode(s)
+        if entry == nil then return state end
+        local k = kernel_of(inst, entry)
+        if not number[k] then
+            fail("application %s: its host returned a kernel that is not in "
+                .. "its list", inst.name)
+        end
+        if type(entry) ~= "table" then entry = k end
+        return state, number[k], launch_of(entry, k, declared[k])
+    end
+end
+
+-- The application compiled: a C program object (heddle.program).
+local function compile(inst)
+    local program = require "heddle.program"
+    local build = require "heddle.kernel.build"
+    local thread = require "heddle.kernel.thread"
+    local assemble = require "heddle.kernel.assemble"
+    local p, declared = program.new(inst.name), {}
+    p:align(inst.app.align or 256)
+    for _, b in ipairs(inst.buffers) do
+        p:buffer(b.name, b.type, b.count, b.contents, b.data)
+    end
+    for _, k in ipairs(inst.kernels) do
+        local code
+        code, declared[k] = assemble.assemble(build.run(k, thread.new),
+            inst.buffers)
+        p:kernel(code)
+    end
+    if inst.host then
+        local text = string.dump(inst.host, true)
+        local floats = {}
+        for i, b in ipairs(inst.buffers) do
+            floats[i] = b.type == "f32" or b.type == "f64"
+        end
+        p:host(host_of(inst, declared), text .. M.encode(inst.params), floats)
+        return p
+    end
+    local number = {}
+    for i, k in ipairs(inst.kernels) do number[k] = i - 1 end
+    for _, entry in ipairs(inst.launches) do
+        local k = kernel_of(inst, entry)
+        if type(entry) ~= "table" then entry = k end
+        p:launch(number[k], launch_of(entry, k, declared[k]))
+    end
+    return p
+end
+
+function App:workload(o)
+    return compile(self:instance(o)):workload()
+end
+
+M.compile = compile
 
 return M

@@ -1,0 +1,308 @@
+--[[
+assemble.lua - from the blocks of build.lua to the bytecode of load/program.h.
+
+Three steps.  What nobody needs is left out: a value is needed if an
+instruction with an effect uses it, directly or through others; a variable, if
+something needed reads it.  The rest is laid out in one line, in which a warp
+runs it from top to bottom whatever its lanes do, so that the lifetimes of
+values are intervals; what is used in a loop but made before it lives to the
+loop's end.  Registers are then given out in one pass, one pool a type, which
+keeps the state of a warp small.
+
+Load n fills scoreboard slot n modulo 32; the wait of an instruction is the
+set of slots of all loads it comes from.
+
+SPDX-License-Identifier: MIT
+]]
+local build = require "heddle.kernel.build"
+
+local is_value, fail = build.is_value, build.fail
+
+local M = {}
+
+-- The numbers of load/opcode.def, in its order.
+local OPCODES = {}
+for name in ([[
+LI SPEC ARG MOV VAR SET
+ADD SUB MUL DIV MOD MIN MAX AND OR XOR SHL SHR LSHR NEG NOT
+FADD FSUB FMUL FDIV FMIN FMAX FNEG FSQRT
+LT LE GT GE EQ NE FLT FLE FGT FGE FEQ FNE
+BAND BOR BXOR BNOT ITOF FTOF FTOI BTOI SEL
+IF ELSE ENDIF LOOP ENDLOOP WHILE TEST ENDWHILE EXITIF
+ALU SHARED LOAD STORE ATOM BAR EXIT]]):gmatch("%S+") do
+    OPCODES[#OPCODES + 1] = name
+    OPCODES[name] = #OPCODES - 1
+end
+M.OPCODES = OPCODES
+
+local TYPE = { int = 0, f32 = 1, f64 = 2, bool = 3 }
+local NONE = 0xffff
+
+-- ---- what is needed ---------------------------------------------------------
+
+local function mark(first)
+    local work = { first }
+    while #work > 0 do
+        local v = table.remove(work)
+        if not v.needed then
+            v.needed = true
+            for _, x in ipairs { v.a or false, v.b or false, v.c or false } do
+                if x then work[#work + 1] = x end
+            end
+            for _, source in ipairs(v.sources or {}) do
+                if source.const == nil then work[#work + 1] = source end
+            end
+        end
+    end
+end
+
+local OPERANDS = { "a", "b", "c", "value", "compare" }
+
+local function mark_block(block)
+    for _, item in ipairs(block.items) do
+        if not is_value(item) and not item.free then
+            for _, name in ipairs(OPERANDS) do
+                if item[name] then mark(item[name]) end
+            end
+            if item.body then mark_block(item.body) end
+            if item.other then mark_block(item.other) end
+        end
+    end
+end
+
+-- ---- one line of instructions -----------------------------------------------
+
+-- Adds an instruction: op, registers as values, and what encode() needs.
+local function put(line, ins)
+    line[#line + 1] = ins
+    return #line
+end
+
+local lay
+
+local function lay_loop(line, item)
+    local kind = item.op
+    local at = put(line, item)
+    local loop = { first = at }
+    line.loops[#line.loops + 1] = loop
+    lay(line, item.body)
+    loop.last = put(line, { op = kind == "LOOP" and "ENDLOOP" or "ENDWHILE",
+        keep = { item.b, item.c, item.d } })
+end
+
+lay = function(line, block)
+    for _, item in ipairs(block.items) do
+        if is_value(item) then
+            if item.needed then
+                put(line, { op = item.op, d = item, a = item.a, b = item.b,
+                    c = item.c, imm = item.imm })
+            end
+        elseif item.op == "VAR" or item.op == "SET" then
+            if item.d.needed then put(line, item) end
+        elseif item.op == "IF" then
+            put(line, item)
+            lay(line, item.body)
+            if item.other then
+                put(line, { op = "ELSE" })
+                lay(line, item.other)
+            end
+            put(line, { op = "ENDIF" })
+        elseif item.body then
+            lay_loop(line, item)
+        else
+            put(line, item)
+        end
+    end
+end
+
+-- ---- slots and waits ----------------------------------------------------------
+
+-- Calls fn for each load that a set of dependences leads to.
+local function each_load(deps, seen, fn)
+    if not deps then return end
+    for d in next, deps do
+        if not seen[d] then
+            seen[d] = true
+            if is_value(d) then
+                for _, source in ipairs(d.sources) do
+                    each_load(build.deps_of(source), seen, fn)
+                end
+            else
+                fn(d)
+            end
+        end
+    end
+end
+
+local function number_slots(k, line)
+    for _, ins in ipairs(line) do
+        each_load(ins.deps, {}, function(load) load.used = true end)
+    end
+    local n = 0
+    for _, load in ipairs(k.loads) do
+        if load.op == "LOAD" or load.used or load.d and load.d.needed then
+            load.slot = n % 32
+            n = n + 1
+        end
+    end
+end
+
+local function wait_of(ins)
+    if ins.all then return 0xffffffff end
+    local wait = 0
+    each_load(ins.deps, {}, function(load)
+        if load.slot then wait = wait | 1 << load.slot end
+    end)
+    return wait
+end
+
+-- ---- registers ------------------------------------------------------------------
+
+-- Fills v.first and v.last, the places between which v must be kept.
+local function lifetimes(line)
+    local order = {}
+    local function touch(v, at, writes)
+        if not v or not v.needed then return end
+        if not v.first then
+            if not writes then
+                fail("internal: %s is read before it is made", v.op or "var")
+            end
+            v.first, v.last = at, at
+            order[#order + 1] = v
+        end
+        v.last = math.max(v.last, at)
+    end
+    for at, ins in ipairs(line) do
+        for _, name in ipairs(OPERANDS) do touch(ins[name], at) end
+        for _, v in ipairs(ins.keep or {}) do touch(v, at) end
+        touch(ins.d, at, true)
+    end
+    -- outer loops end last: inner ones first, then the outer extend further
+    for i = #line.loops, 1, -1 do
+        local loop = line.loops[i]
+        for _, v in ipairs(order) do
+            if v.first < loop.first and v.last > loop.first
+                and v.last < loop.last then
+                v.last = loop.last
+            end
+        end
+    end
+    return order
+end
+
+local function give_registers(order)
+    local free = { int = {}, f32 = {}, f64 = {}, bool = {} }
+    local types, live = {}, {}
+    for _, v in ipairs(order) do
+        local still = {}
+        for _, other in ipairs(live) do
+            if other.last <= v.first then
+                table.insert(free[other.kind], other.reg)
+            else
+                still[#still + 1] = other
+            end
+        end
+        live = still
+        v.reg = table.remove(free[v.kind])
+        if not v.reg then
+            v.reg = #types
+            types[#types + 1] = v.kind
+        end
+        live[#live + 1] = v
+    end
+    return types
+end
+
+-- ---- bytes ----------------------------------------------------------------------
+
+local function imm_of(ins)
+    local x = ins.imm
+    if x == nil then return 0 end
+    if type(x) == "boolean" then return x and 1 or 0 end
+    if math.type(x) == "float" then
+        return (string.unpack("<i8", string.pack("<d", x)))
+    end
+    return x
+end
+
+local function reg_of(v)
+    return v and v.needed and v.reg or NONE
+end
+
+local function encode(ins)
+    local op = assert(OPCODES[ins.op], ins.op)
+    local d, a, b, c = reg_of(ins.d), reg_of(ins.a), reg_of(ins.b),
+        reg_of(ins.c)
+    local aux, buffer, imm = 0, 0, imm_of(ins)
+    if ins.op == "LOOP" then
+        aux = ins.down and 1 or 0
+    elseif ins.buffer then
+        buffer, c = ins.buffer.index - 1, ins.vec
+        aux = ins.slot or 32
+        if ins.op == "STORE" then
+            aux, d = 0, reg_of(ins.value)
+        elseif ins.op == "ATOM" then
+            c, b = 0, reg_of(ins.value)
+            imm = imm & 0xffffffff | ins.atomic << 32
+                | reg_of(ins.compare) << 48
+        end
+    end
+    return string.pack("<BBI2I2I2I2I2I4i8", op, aux, d, a, b, c, buffer,
+        wait_of(ins), imm)
+end
+
+-- Checked here because the number of a buffer is not known while it is built.
+local function check_buffers(line, buffers)
+    for _, ins in ipairs(line) do
+        if ins.buffer and buffers[ins.buffer.index] ~= ins.buffer then
+            fail("buffer %s does not belong to this application",
+                ins.buffer.name)
+        end
+    end
+end
+
+local function header(kernel, types, args, n)
+    local parts = { "HDK1", string.pack("<c60", kernel.name:sub(1, 59)),
+        string.pack("<I4I4I4I4I4I4I4I4I2I2I4", kernel.grid[1], kernel.grid[2],
+            kernel.grid[3], kernel.block[1], kernel.block[2], kernel.block[3],
+            kernel.regs, kernel.shared, #types, #args, n) }
+    for _, kind in ipairs(types) do
+        parts[#parts + 1] = string.char(TYPE[kind])
+    end
+    for _, a in ipairs(args) do
+        local x = build.number_as(a.kind, kernel.args[a.name] or 0)
+        parts[#parts + 1] = string.pack(a.kind == "int" and "<Bc31i8"
+            or "<Bc31d", TYPE[a.kind], a.name:sub(1, 30), x)
+    end
+    return parts
+end
+
+--[[
+The bytecode of what build.run() returned, and the list of the kernel's
+arguments { name, kind } in the order in which launches give them.
+]]
+function M.assemble(k, buffers)
+    local kernel, line = k.kernel, { loops = {} }
+    mark_block(k.root)
+    for _, load in ipairs(k.loads) do -- results that nobody needs: no register
+        if load.d and not load.d.needed then load.d = nil end
+    end
+    local function mark_counters(block)
+        for _, item in ipairs(block.items) do
+            if item.op == "LOOP" then item.d.needed = true end
+            if item.body then mark_counters(item.body) end
+            if item.other then mark_counters(item.other) end
+        end
+    end
+    mark_counters(k.root)
+    lay(line, k.root)
+    put(line, { op = "EXIT" })
+    check_buffers(line, buffers)
+    number_slots(k, line)
+    local types = give_registers(lifetimes(line))
+    local parts = header(kernel, types, k.args, #line)
+    for _, ins in ipairs(line) do parts[#parts + 1] = encode(ins) end
+    return table.concat(parts), k.args
+end
+
+return M

@@ -1,0 +1,539 @@
+/*
+ * lprogram.c - `require "heddle.program"`: heddle_program.h for Lua.
+ *
+ *     local program = require "heddle.program"
+ *     local p = program.new(name)
+ *     p:align(bytes)
+ *     p:buffer(name, type, count, contents [, data])
+ *     p:kernel(bytecode)
+ *     p:launch(kernel, grid, args)      kernel from 0, tables of numbers
+ *     p:host(fn, text)                  or a host function
+ *     p:workload()
+ *
+ * heddle.kernel makes the bytecode; nobody else needs this module.  The host
+ * function is called as fn(device, state) and returns the new state and,
+ * unless the application is finished, kernel, grid and args; `device` has
+ * read, write, fill and launched, and is good for the call only.
+ *
+ * Host functions run on a Lua thread of their own, kept in the registry, so
+ * that it does not matter which coroutine runs the simulation.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../heddle_program.h"
+#include "lheddle.h"
+
+#define PROGRAM "heddle.program"
+#define DEVICE "heddle.device"
+#define DATA "heddle.data"
+
+HL_MODULE int luaopen_heddle_program(lua_State *L);
+
+static const char *const type_names[] = {"u8",  "i32", "u32", "i64",
+                                         "f32", "f64", NULL};
+
+static heddle_program *program_check(lua_State *L)
+{
+    heddle_program **p = luaL_checkudata(L, 1, PROGRAM);
+
+    luaL_argcheck(L, *p != NULL, 1, "the program is closed");
+    return *p;
+}
+
+static int check(lua_State *L, heddle_program *p, int result)
+{
+    if (result < 0)
+        return hl_raise(L, result, heddle_program_error(p));
+    return result;
+}
+
+static int program_new(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    heddle_program **p = lua_newuserdatauv(L, sizeof(heddle_program *), 0);
+
+    *p = NULL;
+    luaL_setmetatable(L, PROGRAM);
+    *p = heddle_program_new(name);
+    if (*p == NULL)
+        return hl_raise(L, HEDDLE_ENOMEM, "no memory for a program");
+    return 1;
+}
+
+static int program_gc(lua_State *L)
+{
+    heddle_program **p = luaL_checkudata(L, 1, PROGRAM);
+
+    heddle_program_free(*p);
+    *p = NULL;
+    return 0;
+}
+
+static int program_align(lua_State *L)
+{
+    heddle_program *p = program_check(L);
+
+    check(L, p, heddle_program_align(p, (uint64_t)luaL_checkinteger(L, 2)));
+    return 0;
+}
+
+/* ---- data ------------------------------------------------------------- */
+
+static void put(heddle_data *d, uint64_t i, lua_Integer n, lua_Number f)
+{
+    switch (d->type) {
+    case HEDDLE_U8:
+        ((uint8_t *)d->mem)[i] = (uint8_t)n;
+        break;
+    case HEDDLE_I32:
+    case HEDDLE_U32:
+        ((uint32_t *)d->mem)[i] = (uint32_t)n;
+        break;
+    case HEDDLE_I64:
+        ((int64_t *)d->mem)[i] = n;
+        break;
+    case HEDDLE_F32:
+        ((float *)d->mem)[i] = (float)f;
+        break;
+    default:
+        ((double *)d->mem)[i] = f;
+        break;
+    }
+}
+
+/* A float as an integer: toward zero, 0 where it does not fit. */
+static lua_Integer truncated(lua_Number f)
+{
+    return f >= -9223372036854775808.0 && f < 9223372036854775808.0
+               ? (lua_Integer)f
+               : 0;
+}
+
+/* Sets element i from the number on top of the stack. */
+static void put_top(lua_State *L, heddle_data *d, uint64_t i)
+{
+    if (lua_isinteger(L, -1)) {
+        lua_Integer n = lua_tointeger(L, -1);
+
+        put(d, i, n, (lua_Number)n);
+    } else {
+        lua_Number f = luaL_checknumber(L, -1);
+
+        put(d, i, truncated(f), f);
+    }
+}
+
+static void fill_from_string(lua_State *L, heddle_data *d, int at)
+{
+    size_t bytes;
+    const char *s = lua_tolstring(L, at, &bytes);
+    uint32_t width = heddle_type_bytes(d->type);
+
+    for (uint64_t i = 0; i < d->count && (i + 1) * width <= bytes; i++) {
+        uint64_t v = 0;
+
+        for (uint32_t k = 0; k < width; k++)
+            v |= (uint64_t)(unsigned char)s[i * width + k] << 8 * k;
+        if (width == 8)
+            memcpy((char *)d->mem + i * 8, &v, 8);
+        else if (width == 4)
+            memcpy((char *)d->mem + i * 4, &(uint32_t){(uint32_t)v}, 4);
+        else
+            ((uint8_t *)d->mem)[i] = (uint8_t)v;
+    }
+}
+
+static void fill_data(lua_State *L, heddle_data *d, int at)
+{
+    int kind = lua_type(L, at);
+
+    if (kind == LUA_TSTRING) {
+        fill_from_string(L, d, at);
+        return;
+    }
+    if (kind != LUA_TFUNCTION && kind != LUA_TTABLE && kind != LUA_TNUMBER)
+        luaL_argerror(L, at, "data is a function, a list, a number, a string "
+                             "or from a generator");
+    for (uint64_t i = 0; i < d->count; i++) {
+        if (kind == LUA_TNUMBER) {
+            lua_pushvalue(L, at);
+        } else if (kind == LUA_TFUNCTION) {
+            lua_pushvalue(L, at);
+            lua_pushinteger(L, (lua_Integer)i);
+            lua_call(L, 1, 1);
+        } else if (lua_rawgeti(L, at, (lua_Integer)i + 1) == LUA_TNIL) {
+            lua_pop(L, 1);
+            return;
+        }
+        put_top(L, d, i);
+        lua_pop(L, 1);
+    }
+}
+
+static int data_gc(lua_State *L)
+{
+    heddle_data **d = lua_touserdata(L, 1);
+
+    heddle_data_free(*d);
+    *d = NULL;
+    return 0;
+}
+
+/* The argument at `at` as data; left on the stack while it is needed. */
+static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
+{
+    heddle_data **d;
+
+    if (luaL_testudata(L, at, DATA) != NULL) {
+        d = lua_touserdata(L, at);
+        luaL_argcheck(L, *d != NULL, at, "the data is closed");
+        return *d;
+    }
+    d = lua_newuserdatauv(L, sizeof(heddle_data *), 0);
+    *d = NULL;
+    if (luaL_newmetatable(L, DATA ".own")) {
+        lua_pushcfunction(L, data_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    *d = heddle_data_new((enum heddle_type)type, count);
+    if (*d == NULL)
+        hl_raise(L, HEDDLE_ENOMEM, "no memory for the data of a buffer");
+    fill_data(L, *d, at);
+    return *d;
+}
+
+/* p:buffer(name, type, count, contents [, data]) */
+static int program_buffer(lua_State *L)
+{
+    heddle_program *p = program_check(L);
+    const char *name = luaL_checkstring(L, 2);
+    int type = luaL_checkoption(L, 3, NULL, type_names);
+    lua_Integer count = luaL_checkinteger(L, 4);
+    heddle_data *d = NULL;
+    int index;
+
+    lua_settop(L, 6);
+    if (!lua_isnil(L, 6))
+        d = data_from(L, 6, type, count > 0 ? (uint64_t)count : 0);
+    index = heddle_program_buffer(p, name, (enum heddle_type)type,
+                                  count > 0 ? (uint64_t)count : 0,
+                                  lua_toboolean(L, 5) ? HEDDLE_CONTENTS : 0, d);
+    lua_pushinteger(L, check(L, p, index));
+    return 1;
+}
+
+static int program_kernel(lua_State *L)
+{
+    heddle_program *p = program_check(L);
+    size_t bytes;
+    const char *code = luaL_checklstring(L, 2, &bytes);
+
+    lua_pushinteger(L, check(L, p, heddle_program_kernel(p, code, bytes)));
+    return 1;
+}
+
+/* ---- launches --------------------------------------------------------- */
+
+/* kernel, grid and args from the stack at `at`. */
+static void read_launch(lua_State *L, int at, struct heddle_launch *l)
+{
+    memset(l, 0, sizeof(*l));
+    l->kernel = (uint32_t)luaL_checkinteger(L, at);
+    luaL_checktype(L, at + 1, LUA_TTABLE);
+    luaL_checktype(L, at + 2, LUA_TTABLE);
+    for (int i = 0; i < 3; i++) {
+        lua_rawgeti(L, at + 1, i + 1);
+        l->grid[i] = (uint32_t)luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    l->args = (uint32_t)lua_rawlen(L, at + 2);
+    if (l->args > HEDDLE_MAX_ARGS)
+        luaL_error(L, "a launch with %d arguments; at most %d", (int)l->args,
+                   HEDDLE_MAX_ARGS);
+    for (uint32_t i = 0; i < l->args; i++) {
+        lua_rawgeti(L, at + 2, (lua_Integer)i + 1);
+        if (lua_isinteger(L, -1))
+            l->arg[i].i = lua_tointeger(L, -1);
+        else
+            l->arg[i].f = luaL_checknumber(L, -1);
+        lua_pop(L, 1);
+    }
+}
+
+static int program_launch(lua_State *L)
+{
+    heddle_program *p = program_check(L);
+    struct heddle_launch l;
+
+    read_launch(L, 2, &l);
+    check(L, p, heddle_program_launch(p, &l));
+    return 0;
+}
+
+/* ---- the host --------------------------------------------------------- */
+
+struct host {
+    lua_State *thread; /* of its own; stack: fn, device */
+    lua_State *main;
+    int ref; /* of the thread */
+};
+
+struct device {
+    heddle_host *h; /* NULL outside of a call */
+    uint8_t type[]; /* of each buffer: 0 int, 1 float */
+};
+
+static heddle_host *device_check(lua_State *L, struct device **out)
+{
+    struct device *d = luaL_checkudata(L, 1, DEVICE);
+
+    if (d->h == NULL)
+        luaL_error(L, "h is used after the host function has returned");
+    *out = d;
+    return d->h;
+}
+
+/* After a failed call the error stands in the simulation already. */
+static int stop(lua_State *L)
+{
+    return luaL_error(L, "the host's access to a buffer failed");
+}
+
+static bool is_float(const struct device *d, lua_Integer buffer)
+{
+    return buffer >= 0 && buffer < 1024 && d->type[buffer];
+}
+
+static union heddle_value number(lua_State *L, int at, bool floats)
+{
+    union heddle_value v;
+
+    if (floats)
+        v.f = luaL_checknumber(L, at);
+    else if (lua_isinteger(L, at))
+        v.i = lua_tointeger(L, at);
+    else
+        v.i = truncated(luaL_checknumber(L, at));
+    return v;
+}
+
+static int device_read(lua_State *L)
+{
+    struct device *d;
+    heddle_host *h = device_check(L, &d);
+    lua_Integer buffer = luaL_checkinteger(L, 2);
+    lua_Integer i = luaL_checkinteger(L, 3);
+    union heddle_value v;
+
+    if (heddle_host_read(h, (uint32_t)buffer, (uint64_t)i, &v) != 0)
+        return stop(L);
+    if (is_float(d, buffer))
+        lua_pushnumber(L, v.f);
+    else
+        lua_pushinteger(L, v.i);
+    return 1;
+}
+
+static int device_write(lua_State *L)
+{
+    struct device *d;
+    heddle_host *h = device_check(L, &d);
+    lua_Integer buffer = luaL_checkinteger(L, 2);
+    lua_Integer i = luaL_checkinteger(L, 3);
+    union heddle_value v = number(L, 4, is_float(d, buffer));
+
+    if (heddle_host_write(h, (uint32_t)buffer, (uint64_t)i, v) != 0)
+        return stop(L);
+    return 0;
+}
+
+static int device_fill(lua_State *L)
+{
+    struct device *d;
+    heddle_host *h = device_check(L, &d);
+    lua_Integer buffer = luaL_checkinteger(L, 2);
+    union heddle_value v = number(L, 3, is_float(d, buffer));
+
+    if (heddle_host_fill(h, (uint32_t)buffer, v) != 0)
+        return stop(L);
+    return 0;
+}
+
+static int device_launched(lua_State *L)
+{
+    struct device *d;
+
+    lua_pushinteger(L, heddle_host_launched(device_check(L, &d)));
+    return 1;
+}
+
+/* The protected part: fn(device, state); fills *l.  Arguments: fn, device,
+ * state, light pointers to heddle_host and heddle_launch.  Returns whether
+ * there is a launch. */
+static int host_body(lua_State *L)
+{
+    heddle_host *h = lua_touserdata(L, 4);
+    struct heddle_launch *l = lua_touserdata(L, 5);
+    const char *state;
+    size_t bytes;
+    bool more;
+
+    lua_settop(L, 3);
+    lua_call(L, 2, 4); /* state kernel grid args */
+    state = luaL_checklstring(L, 1, &bytes);
+    if (heddle_host_set_state(h, state, bytes) != 0)
+        return stop(L);
+    more = !lua_isnil(L, 2);
+    if (more)
+        read_launch(L, 2, l);
+    lua_pushboolean(L, more);
+    return 1;
+}
+
+static int trace(lua_State *L)
+{
+    luaL_tolstring(L, 1, NULL);
+    luaL_traceback(L, L, lua_tostring(L, -1), 1);
+    return 1;
+}
+
+static int host_call(void *ud, heddle_host *h, struct heddle_launch *l)
+{
+    struct host *host = ud;
+    lua_State *L = host->thread;
+    struct device *d = lua_touserdata(L, 2);
+    const void *state;
+    size_t bytes;
+    int result;
+
+    state = heddle_host_state(h, &bytes);
+    d->h = h;
+    lua_settop(L, 2);
+    lua_pushcfunction(L, trace);
+    lua_pushcfunction(L, host_body);
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    lua_pushlstring(L, bytes > 0 ? state : "", bytes);
+    lua_pushlightuserdata(L, h);
+    lua_pushlightuserdata(L, l);
+    if (lua_pcall(L, 5, 1, 3) == LUA_OK)
+        result = lua_toboolean(L, -1);
+    else
+        result = heddle_host_fail(h, HEDDLE_EPROGRAM,
+                                  lua_isstring(L, -1) ? lua_tostring(L, -1)
+                                                      : "the host failed");
+    d->h = NULL;
+    lua_settop(L, 2);
+    return result;
+}
+
+static void host_free(void *ud)
+{
+    struct host *host = ud;
+
+    luaL_unref(host->main, LUA_REGISTRYINDEX, host->ref);
+    free(host);
+}
+
+static lua_State *main_thread(lua_State *L)
+{
+    lua_State *m;
+
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    m = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    return m;
+}
+
+/* p:host(fn, text, types): types lists, for each buffer, whether it holds
+ * floats. */
+static int program_host(lua_State *L)
+{
+    heddle_program *p = program_check(L);
+    size_t bytes;
+    const char *text;
+    struct device *d;
+    struct host *host;
+    int result;
+
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    text = luaL_checklstring(L, 3, &bytes);
+    luaL_checktype(L, 4, LUA_TTABLE);
+    host = calloc(1, sizeof(*host));
+    if (host == NULL)
+        return hl_raise(L, HEDDLE_ENOMEM, "no memory for a host");
+    host->main = main_thread(L);
+    host->thread = lua_newthread(L);
+    host->ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushvalue(L, 2);
+    d = lua_newuserdatauv(L, sizeof(*d) + 1024, 0);
+    memset(d, 0, sizeof(*d) + 1024);
+    luaL_setmetatable(L, DEVICE);
+    for (lua_Integer i = 0; i < 1024; i++) {
+        lua_rawgeti(L, 4, i + 1);
+        d->type[i] = (uint8_t)lua_toboolean(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_xmove(L, host->thread, 2); /* fn device */
+    result = heddle_program_host(p, host_call, host, host_free, text, bytes);
+    if (result < 0)
+        host_free(host);
+    check(L, p, result);
+    return 0;
+}
+
+static int program_workload(lua_State *L)
+{
+    heddle_program *p = program_check(L);
+    struct hl_workload *h = hl_workload_push(L, NULL, heddle_workload_free);
+
+    h->w = heddle_program_workload(p);
+    if (h->w == NULL)
+        return hl_raise(L, HEDDLE_EPROGRAM, heddle_program_error(p));
+    return 1;
+}
+
+/* ---- the module ------------------------------------------------------- */
+
+static void make_type(lua_State *L, const char *name, const luaL_Reg *methods,
+                      lua_CFunction gc)
+{
+    if (luaL_newmetatable(L, name)) {
+        luaL_newlib(L, ((luaL_Reg[]){{NULL, NULL}}));
+        luaL_setfuncs(L, methods, 0);
+        lua_setfield(L, -2, "__index");
+        if (gc != NULL) {
+            lua_pushcfunction(L, gc);
+            lua_setfield(L, -2, "__gc");
+        }
+    }
+    lua_pop(L, 1);
+}
+
+int luaopen_heddle_program(lua_State *L)
+{
+    static const luaL_Reg program[] = {
+        {"align", program_align},       {"buffer", program_buffer},
+        {"kernel", program_kernel},     {"launch", program_launch},
+        {"host", program_host},         {"workload", program_workload},
+        {NULL, NULL},
+    };
+    static const luaL_Reg device[] = {
+        {"read", device_read},
+        {"write", device_write},
+        {"fill", device_fill},
+        {"launched", device_launched},
+        {NULL, NULL},
+    };
+    static const luaL_Reg module[] = {{"new", program_new}, {NULL, NULL}};
+
+    make_type(L, PROGRAM, program, program_gc);
+    make_type(L, DEVICE, device, NULL);
+    luaL_newlib(L, module);
+    return 1;
+}
