@@ -127,7 +127,8 @@ static inline void rig_answer(void *self, hd_time at, uint32_t r)
         g->answer[g->answers].hit = g->reqs.v[r].hit;
     }
     g->answers++;
-    hd_req_give(&g->reqs, r);
+    if (g->reqs.v[r].kind != HD_REQ_WRITE) /* else only an acknowledgement */
+        hd_req_give(&g->reqs, r);
 }
 
 static inline void rig_sender(void *self, hd_time now, uint32_t what,

@@ -154,16 +154,33 @@ static void find_spread(struct hd_l2 *l2)
 
 enum { CLIENT_RANKS = HD_MAX_COMPONENTS / 2 };
 
+/* Whether a request may turn out to skip the cache. */
+static bool may_bypass(const struct hd_l2 *l2, const struct hd_req *q)
+{
+    const struct hd_slots *slots = l2->env->slots;
+
+    if (l2->cfg.mode.kind == HD_IDEAL || l2->cfg.mode.kind == HD_FIXED)
+        return false;
+    return (q->flags & HD_REQ_BYPASS) || l2->cfg.mode.kind == HD_OFF ||
+           l2->slice[0].bypass.bound ||
+           (slots != NULL && slots->steer != NULL &&
+            slots->steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8]);
+}
+
 static void take(void *self, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = self;
     const struct hd_req *q = &l2->w.reqs->v[r];
     uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift);
-    hd_time at = hd_edge(l2->env->clk, HD_CLK_L2, now) +
-                 l2->xbar.latency * l2->cycle;
+    hd_time at = hd_edge(l2->env->clk, HD_CLK_L2, now) + l2->travel;
+    uint32_t what = HD_L2_ARRIVE;
 
+    if (HD_LIKELY(!may_bypass(l2, q))) {
+        at += l2->latency;
+        what = HD_L2_LOOK;
+    }
     hd_post(l2->env->ev, CLIENT_RANKS | q->client % CLIENT_RANKS,
-            l2->slice[i].component, at, HD_L2_ARRIVE, r, 0);
+            l2->slice[i].component, at, what, r, 0);
 }
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
@@ -182,7 +199,7 @@ struct hd_client hd_l2_client(struct hd_l2 *l2)
 
 hd_time hd_l2_back(const struct hd_l2 *l2)
 {
-    return l2->xbar.latency * l2->cycle;
+    return l2->travel;
 }
 
 /* ---- looking and checking --------------------------------------------- */
@@ -320,6 +337,15 @@ static void check(void *self, uint32_t i, struct hd_err *err)
                    i, wrong, s->arrived, s->answered, s->ended, inside);
 }
 
+/* Counts what heads of inputs have waited so far. */
+static void sync(void *self, hd_time now)
+{
+    struct hd_l2 *l2 = self;
+
+    for (uint32_t i = 0; i < l2->slices; i++)
+        hd_l2slice_count_blocked(&l2->slice[i], now);
+}
+
 /* ---- building --------------------------------------------------------- */
 
 static int open_slice(struct hd_l2 *l2, uint32_t i)
@@ -370,7 +396,10 @@ static int settle(struct hd_l2 *l2)
                           "%u",
                           l2->slices, l2->channels);
     l2->cycle = env->clk->ticks[HD_CLK_L2];
-    l2->latency = l2->cfg.latency * l2->cycle;
+    l2->latency = (l2->cfg.mode.kind == HD_FIXED ? l2->cfg.mode.fixed
+                                                 : l2->cfg.latency) *
+                  l2->cycle;
+    l2->travel = l2->xbar.latency * l2->cycle;
     find_spread(l2);
     return 0;
 }
@@ -423,7 +452,8 @@ struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
                                       .self = l2,
                                       .look = look,
                                       .stuck = stuck,
-                                      .check = check});
+                                      .check = check,
+                                      .sync = sync});
     return l2;
 }
 

@@ -1,31 +1,36 @@
 /*
  * l2slice.c - the way of a request through one slice of the L2.
  *
- *   arrive   The request has crossed the interconnect.  Its flits take the
- *            slice's input port: one for a read, its bytes for a write or an
- *            atomic.  l2_bypass is asked (default: the steering table).
- *   serve    In order of arrival.  A look-up takes one of the cycle's ports.
- *            Hit: the answer leaves `latency` later.  Miss: an MSHR, and the
- *            read goes to DRAM `latency` later; later misses of the line join
- *            it.  If the MSHRs, the merges of a line or the miss queue are
- *            full, the request waits at the head of the input and all others
- *            behind it, until a fill or a departure makes room.  A hit passes
- *            when the MSHRs are full.
+ *   look     The request has crossed the interconnect and the tags' pipeline;
+ *            one event stands for both.  Its flits take the slice's input
+ *            port: one for a read, its bytes for a write or an atomic.
+ *            `ports` results come out a cycle, in order.  Hit: the answer
+ *            leaves.  Miss: an MSHR, and a read goes down; later misses of
+ *            the line join it.  If the MSHRs, the merges of a line or the
+ *            miss queue are full, the request stays, and all others stay
+ *            behind it, until a fill or a departure makes room; it then goes
+ *            on at once.  A hit passes when the MSHRs are full.
+ *   arrive   Only for a request that may skip the cache (steered, flagged, or
+ *            asked because l2_bypass is bound): at the input, before the tags.
  *   down     The miss queue of the slice: a FIFO that empties into its DRAM
  *            channel while that has room; it is woken when it has again.
  *   fill     The line has come from DRAM: it enters the tags, a dirty victim
  *            joins the miss queue, and all who wait are answered.
  *
- * A look-up is made in the event of arrival, even when ports put its cycle
- * later; a fill in between is found in the MSHR and not in the tags, and the
- * answer then waits for the later of fill and look-up, so times are the same.
+ * Ports are reserved in these events.  The input port's order is therefore
+ * that in which requests leave the tags' pipeline, which all enter with the
+ * same delay; a bypassing request competes with those that entered `latency`
+ * before.  When a port puts a result later than the event, the tags were read
+ * a few cycles early: a fill in between is found in the MSHR instead, and the
+ * answer waits for the later of the two.
  *
  * The queue bounds what the input may add.  Fills may exceed it, by one
  * write-back for each MSHR: otherwise they could wait for each other.
  *
  * The output port is shared by all answers of the slice: an answer takes its
- * bytes' cycles in order of the events that cause it, and what lies before it
- * is added to its time.  It carries the bytes wanted, not the whole line.
+ * bytes' cycles in order of the events that cause it, and leaves when it is
+ * ready and those before it have left.  It carries the bytes wanted, not the
+ * whole line.  Word that a write was taken (HD_REQ_ACK) takes no bandwidth.
  *
  * Writes (policy `back`) are done when they are looked up: a miss allocates
  * without reading DRAM (see cache.c), a write to a line in flight dirties its
@@ -117,13 +122,13 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
     struct hd_l2_state *s = sl->s;
     struct hd_req *q = req(sl, r);
     uint32_t n = flits(l2, q->bytes), app = q->app;
-    hd_time wait = s->out_free > now ? s->out_free - now : 0;
+    hd_time wait = s->out_free > at ? s->out_free - at : 0;
     struct hd_hist *h = q->kind == HD_REQ_WALK ? l2->walk : l2->data;
     const struct hd_client *c = &l2->w.clients[q->client];
 
     if (app > l2->env->apps)
         app = l2->env->apps;
-    s->out_free = now + wait + n * l2->cycle;
+    s->out_free = hd_max_u64(s->out_free, now) + n * l2->cycle;
     counters(sl, q->app)[HD_L2_OUTPUT_BUSY] += n;
     s->answered++;
     s->memory += at - q->queued;
@@ -219,7 +224,7 @@ static void go_down(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r)
     req(sl, r)->born = at;
     if (at > now) {
         sl->s->promised++;
-        post(sl, at, HD_L2_MISS, r);
+        post(sl, at, HD_L2_DOWN, r);
     } else {
         push(sl, &sl->s->down, r);
         drain(sl, now);
@@ -258,8 +263,8 @@ static void enter(struct hd_l2_slice *sl, hd_time now, hd_time at,
 
 /* ---- serving ---------------------------------------------------------- */
 
-/* Reserves a look-up at or after t and gives its cycle. */
-static hd_time look_up_at(struct hd_l2_slice *sl, hd_time t)
+/* Reserves a result at or after t and gives its cycle. */
+static hd_time result_at(struct hd_l2_slice *sl, hd_time t)
 {
     struct hd_l2_state *s = sl->s;
 
@@ -275,16 +280,14 @@ static hd_time look_up_at(struct hd_l2_slice *sl, hd_time t)
     return s->look_at;
 }
 
-/* Books a request's look-up; returns when its result is known. */
+/* Books the result of a request's look-up; returns its instant. */
 static hd_time look(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
 {
-    hd_time start = look_up_at(sl, t), ready = start + sl->l2->latency;
+    hd_time ready = result_at(sl, t), wait = ready - q->queued;
 
-    sl->s->input += start - q->queued;
-    sl->s->look += sl->l2->latency;
-    if (start > q->queued)
-        counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
-            (start - q->queued) / sl->l2->cycle;
+    sl->s->input += wait;
+    if (wait > 0)
+        counters(sl, q->app)[HD_L2_INPUT_WAIT] += wait / sl->l2->cycle;
     q->queued = ready;
     return ready;
 }
@@ -458,15 +461,9 @@ static uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 /* Modes in which nothing is looked up. */
 static void serve_simply(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    struct hd_l2 *l2 = sl->l2;
     struct hd_req *q = req(sl, r);
-    hd_time took = l2->cfg.mode.kind == HD_FIXED
-                       ? l2->cfg.mode.fixed * l2->cycle
-                       : l2->latency;
 
     count(sl, q, HD_L2_HITS);
-    sl->s->look += took;
-    q->queued += took;
     q->hit = 0;
     if (q->kind == HD_REQ_WRITE)
         end(sl, r, q->queued);
@@ -476,16 +473,23 @@ static void serve_simply(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
 /* ---- the input -------------------------------------------------------- */
 
+void hd_l2slice_count_blocked(struct hd_l2_slice *sl, hd_time now)
+{
+    struct hd_l2_state *s = sl->s;
+    uint64_t n;
+
+    if (s->cause == HD_L2_GO || now <= s->since)
+        return;
+    n = (now - s->since) / sl->l2->cycle;
+    counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] += n;
+    s->since += n * sl->l2->cycle;
+}
+
 /* Ends the wait of the head of the input, if it waits. */
 static void unblock(struct hd_l2_slice *sl, hd_time now)
 {
-    struct hd_l2_state *s = sl->s;
-
-    if (s->cause == HD_L2_GO)
-        return;
-    counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] +=
-        (now - s->since) / sl->l2->cycle;
-    s->cause = HD_L2_GO;
+    hd_l2slice_count_blocked(sl, now);
+    sl->s->cause = HD_L2_GO;
 }
 
 static void block(struct hd_l2_slice *sl, hd_time now, uint32_t r,
@@ -552,27 +556,30 @@ static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
     return hd_ask_l2_bypass(&sl->bypass, &ask) != 0;
 }
 
-static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+/* A request takes the input port; `before` is what it has had in the tags. */
+static void enter_port(struct hd_l2_slice *sl, hd_time now, struct hd_req *q,
+                       hd_time before)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
-    struct hd_req *q = req(sl, r);
     bool carries = q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC;
-    uint32_t n = carries ? flits(l2, q->bytes) : 1, cause;
+    uint32_t n = carries ? flits(l2, q->bytes) : 1;
     hd_time in = hd_max_u64(now, s->in_free);
-    uint64_t *peak;
 
     s->in_free = in + n * l2->cycle;
     q->queued = in + (n - 1) * l2->cycle;
     counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
     s->arrived++;
-    s->travel += q->queued - q->born;
-    if (l2->cfg.mode.kind == HD_IDEAL || l2->cfg.mode.kind == HD_FIXED) {
-        serve_simply(sl, now, r);
-        return;
-    }
-    if (l2->cfg.mode.kind == HD_OFF || bypasses(sl, q))
-        q->flags |= HD_REQ_BYPASS;
+    s->travel += q->queued - before - q->born;
+    s->look += before;
+}
+
+static void join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_l2_state *s = sl->s;
+    uint32_t cause;
+    uint64_t *peak;
+
     if (s->in.n == 0) {
         cause = serve(sl, now, r);
         if (cause == HD_L2_GO)
@@ -580,8 +587,33 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
         block(sl, now, r, cause);
     }
     push(sl, &s->in, r);
-    peak = hd_count(&l2->stat, sl->i, HD_APP_NONE, HD_L2_PEAK_INPUT);
+    peak = hd_count(&sl->l2->stat, sl->i, HD_APP_NONE, HD_L2_PEAK_INPUT);
     *peak = hd_max_u64(*peak, s->in.n);
+}
+
+static void look_event(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_l2 *l2 = sl->l2;
+
+    enter_port(sl, now, req(sl, r), l2->latency);
+    if (HD_LIKELY(l2->cfg.mode.kind == HD_FULL))
+        join(sl, now, r);
+    else
+        serve_simply(sl, now, r);
+}
+
+static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_req *q = req(sl, r);
+
+    if (!(q->flags & HD_REQ_BYPASS) && sl->l2->cfg.mode.kind != HD_OFF &&
+        !bypasses(sl, q)) {
+        post(sl, now + sl->l2->latency, HD_L2_LOOK, r);
+        return;
+    }
+    q->flags |= HD_REQ_BYPASS;
+    enter_port(sl, now, q, 0);
+    join(sl, now, r);
 }
 
 /* ---- the answer of the DRAM ------------------------------------------- */
@@ -646,7 +678,10 @@ void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
     case HD_L2_ARRIVE:
         arrive(sl, now, a);
         break;
-    case HD_L2_MISS:
+    case HD_L2_LOOK:
+        look_event(sl, now, a);
+        break;
+    case HD_L2_DOWN:
         s->promised--;
         push(sl, &s->down, a);
         drain(sl, now);

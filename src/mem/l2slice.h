@@ -17,7 +17,14 @@
 enum hd_l2_cause { HD_L2_GO, HD_L2_MSHRS, HD_L2_MERGES, HD_L2_QUEUE };
 
 /* A slice's events. */
-enum { HD_L2_ARRIVE, HD_L2_MISS, HD_L2_FILL, HD_L2_ROOM, HD_L2_RETRY };
+enum {
+    HD_L2_ARRIVE, /* a request that may skip the cache is at the input */
+    HD_L2_LOOK,   /* the result of a request's look-up is known */
+    HD_L2_DOWN,   /* a request of the slice's reaches the miss queue */
+    HD_L2_FILL,   /* DRAM has answered */
+    HD_L2_ROOM,   /* DRAM has room again */
+    HD_L2_RETRY   /* the input may go on */
+};
 
 /* req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
 #define HD_L2_PASSED 0xffffu /* req.spare is the bypassed request */
@@ -58,12 +65,12 @@ struct hd_l2_list {
 /* State of a slice, in the arena. */
 struct hd_l2_state {
     hd_time in_free;      /* when the input port has taken all that arrived */
-    hd_time look_at;      /* the latest cycle with a look-up */
+    hd_time look_at;      /* the latest cycle with a result */
     hd_time out_free;     /* when the output port has sent all answers */
-    struct hd_l2_list in; /* arrived, not looked up; the head is blocked */
+    struct hd_l2_list in; /* arrived, not served; the head is blocked */
     struct hd_l2_list down; /* waiting for room at the DRAM channel */
     uint32_t promised;    /* places in `down` for what has not got there */
-    uint32_t looks;       /* look-ups in that cycle */
+    uint32_t looks;       /* results in that cycle */
     uint32_t cause;       /* enum hd_l2_cause: why in.first waits */
     uint32_t waiting;     /* 1: the DRAM will tell when it has room */
     uint32_t held;        /* application of the request that waits */
@@ -72,7 +79,7 @@ struct hd_l2_state {
     /* for the invariants: requests, and ticks by stage, of all time */
     uint64_t arrived, answered, ended;
     hd_time travel, input, look, memory, output, total;
-    hd_time passed; /* part of these that bypassed reads in DRAM have had */
+    hd_time passed; /* of these, what bypassed reads in DRAM have had so far */
 };
 
 struct hd_l2_slice {
@@ -94,13 +101,17 @@ struct hd_l2 {
     struct hd_cache_spread spread; /* granule 0: an irregular map */
     bool masked;                   /* spread is powers of two */
     uint32_t line_shift, channels, slices;
-    hd_time cycle, latency;        /* ticks: an L2 cycle; of a look-up */
+    /* ticks: an L2 cycle; a look-up; the way over the crossbar */
+    hd_time cycle, latency, travel;
     struct hd_l2_slice *slice;     /* [slices] */
 };
 
 /* hd_handler of a slice. */
 void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
                       uint64_t b);
+
+/* Counts the cycles that the head of the input has waited until now. */
+void hd_l2slice_count_blocked(struct hd_l2_slice *sl, hd_time now);
 
 /* The default of l2_bypass: the steering table. */
 int64_t hd_l2slice_steered(void *self, const void *question);
