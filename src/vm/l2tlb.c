@@ -199,11 +199,11 @@ static bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
         q->hit = HIT_MERGED;
         (*count(u, q->app, HD_MMU_MERGES))++;
     } else {
-        bool full = hd_mshr_full(&u->miss);
-        if (full || !hd_walk_room(u)) {
+        if (hd_mshr_full(&u->miss) || !hd_walk_room(u)) {
             if (!u->s->in_looked)
                 (*count(u, q->app,
-                        full ? HD_MMU_MSHR_BLOCKS : HD_MMU_QUEUE_BLOCKS))++;
+                        hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
+                                              : HD_MMU_QUEUE_BLOCKS))++;
             return false;
         }
         e = hd_mshr_take(&u->miss, key);

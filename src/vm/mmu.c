@@ -267,7 +267,7 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
     if (u->s->in_count != 0) {
         const struct hd_treq *q = &m->w.treqs->v[u->s->in_first];
         edge(v, "mmu: request at the head of the input", i, q->app, q->vpn.v,
-             hd_mshr_full(&u->miss) ? "a free MSHR" : "room in the walk queue");
+             hd_unit_mshrs_full(u) ? "a free MSHR" : "room in the walk queue");
     }
     for (uint32_t e = 0; e < u->miss.room; e++) {
         const struct hd_walk *w = &u->walk[e];

@@ -149,6 +149,14 @@ static inline void hd_unit_post(struct hd_unit *u, hd_time at,
     hd_post(u->env->ev, u->rank, u->rank, at, what, a, 0);
 }
 
+/* The MSHRs are what is short, and not the walk queue.  Of both, no more are
+ * built than can be in use. */
+static inline bool hd_unit_mshrs_full(const struct hd_unit *u)
+{
+    return u->m->tlb_cfg.mode.kind == HD_FULL &&
+           hd_mshr_used(&u->miss) == u->m->tlb_cfg.mshrs;
+}
+
 /* l2tlb.c: a request has arrived; a walk has ended; room came free. */
 void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq);
 void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t walk);
