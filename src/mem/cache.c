@@ -104,6 +104,11 @@ void hd_cache_spread(struct hd_cache *c, struct hd_cache_spread s)
     c->spread = s;
     c->masked = hd_is_pow2(s.granule) && hd_is_pow2(s.channels) &&
                 hd_is_pow2(s.banks) && hd_is_pow2(c->tags.sets);
+    if (c->masked) {
+        c->granule_shift = (uint8_t)hd_log2(s.granule);
+        c->channel_shift = (uint8_t)hd_log2(s.channels);
+        c->bank_shift = (uint8_t)hd_log2(s.banks);
+    }
 }
 
 /* The same sum twice: with shifts, and with divisions. */
@@ -111,13 +116,14 @@ uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line)
 {
     const struct hd_cache_spread *s = &c->spread;
 
+    if (HD_LIKELY(c->masked)) {
+        unsigned g = c->granule_shift;
+        uint64_t i = (line >> (g + c->channel_shift)) << g |
+                     (line & (s->granule - 1));
+        return (uint32_t)(i >> c->bank_shift) & (c->tags.sets - 1);
+    }
     if (s->granule == 0)
         return (uint32_t)(hd_mix64(line) % c->tags.sets);
-    if (HD_LIKELY(c->masked)) {
-        unsigned g = hd_log2(s->granule), ch = hd_log2(s->channels);
-        uint64_t i = (line >> (g + ch)) << g | (line & (s->granule - 1));
-        return (uint32_t)(i >> hd_log2(s->banks)) & (c->tags.sets - 1);
-    }
     return (uint32_t)((line / (s->granule * s->channels) * s->granule +
                        line % s->granule) /
                       s->banks % c->tags.sets);

@@ -50,7 +50,8 @@ struct hd_cache {
     uint32_t instance;
     uint32_t level;      /* 1 or 2, for notes */
     struct hd_cache_spread spread;
-    bool masked;         /* granule, channels and banks are powers of two */
+    bool masked;         /* these and the sets are powers of two: */
+    uint8_t granule_shift, channel_shift, bank_shift;
     struct hd_assoc tags;
     uint8_t *dirty;      /* arena: [entry] */
     uint16_t *filler;    /* arena: [entry] warp that brought the line */

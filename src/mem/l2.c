@@ -111,7 +111,7 @@ static uint32_t slice_of(const struct hd_l2 *l2, uint64_t line)
     uint64_t index, channel;
 
     if (HD_LIKELY(l2->masked)) {
-        unsigned g = hd_log2(s->granule), c = hd_log2(s->channels);
+        unsigned g = l2->granule_shift, c = l2->channel_shift;
         channel = (line >> g) & (s->channels - 1);
         index = (line >> (g + c)) << g | (line & (s->granule - 1));
         return (uint32_t)(channel * s->banks | (index & (s->banks - 1)));
@@ -148,6 +148,10 @@ static void find_spread(struct hd_l2 *l2)
     }
     l2->masked = s->granule != 0 && hd_is_pow2(s->granule) &&
                  hd_is_pow2(s->channels) && hd_is_pow2(s->banks);
+    if (l2->masked) {
+        l2->granule_shift = hd_log2(s->granule);
+        l2->channel_shift = hd_log2(s->channels);
+    }
 }
 
 /* ---- taking requests -------------------------------------------------- */
@@ -172,7 +176,7 @@ static void take(void *self, hd_time now, uint32_t r)
     struct hd_l2 *l2 = self;
     const struct hd_req *q = &l2->w.reqs->v[r];
     uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift);
-    hd_time at = hd_edge(l2->env->clk, HD_CLK_L2, now) + l2->travel;
+    hd_time at = hd_recip_up(l2->per_cycle, now) + l2->travel;
     uint32_t what = HD_L2_ARRIVE;
 
     if (HD_LIKELY(!may_bypass(l2, q))) {
@@ -358,6 +362,8 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->l2 = l2;
     sl->i = i;
     sl->channel = i / (uint32_t)l2->spread.banks;
+    sl->count = hd_count_row(&l2->stat, i, 0);
+    sl->shared = hd_count_row(&l2->stat, i, HD_APP_NONE);
     sl->component = hd_events_component(env->ev, "l2cache", hd_l2slice_event, sl);
     sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
     if (sl->s == NULL ||
@@ -400,6 +406,10 @@ static int settle(struct hd_l2 *l2)
                                                  : l2->cfg.latency) *
                   l2->cycle;
     l2->travel = l2->xbar.latency * l2->cycle;
+    l2->per_cycle = hd_recip_of(l2->cycle);
+    l2->per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
+    l2->flit_shift =
+        hd_is_pow2(l2->xbar.bytes) ? hd_log2(l2->xbar.bytes) : 32;
     find_spread(l2);
     return 0;
 }

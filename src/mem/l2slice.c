@@ -56,7 +56,9 @@ static struct hd_req *req(const struct hd_l2_slice *sl, uint32_t r)
 
 static uint64_t *counters(const struct hd_l2_slice *sl, uint32_t app)
 {
-    return hd_count_row(&sl->l2->stat, sl->i, app);
+    uint32_t last = sl->l2->stat.apps - 1;
+
+    return sl->count + (app < last ? app : last) * HD_L2_COUNTERS;
 }
 
 static struct hd_who who_of(const struct hd_req *q)
@@ -110,7 +112,9 @@ static void count(struct hd_l2_slice *sl, const struct hd_req *q,
 /* Cycles that bytes take on a port. */
 static uint32_t flits(const struct hd_l2 *l2, uint32_t bytes)
 {
-    uint32_t n = (bytes + l2->xbar.bytes - 1) / l2->xbar.bytes;
+    uint32_t more = bytes + l2->xbar.bytes - 1;
+    uint32_t n = l2->flit_shift < 32 ? more >> l2->flit_shift
+                                     : more / l2->xbar.bytes;
 
     return n + (n == 0);
 }
@@ -135,7 +139,7 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
     s->output += wait;
     at += wait;
     s->total += at - q->born;
-    hd_hist_add(&h[app], (at - q->born) / l2->env->clk->ticks[HD_CLK_CORE]);
+    hd_hist_add(&h[app], hd_recip_div(l2->per_core, at - q->born));
     c->reply(c->self, at, r);
 }
 
@@ -287,7 +291,8 @@ static hd_time look(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
 
     sl->s->input += wait;
     if (wait > 0)
-        counters(sl, q->app)[HD_L2_INPUT_WAIT] += wait / sl->l2->cycle;
+        counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
+            hd_recip_div(sl->l2->per_cycle, wait);
     q->queued = ready;
     return ready;
 }
@@ -368,8 +373,7 @@ static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     uint32_t m = hd_mshr_take(&sl->mshr, line), d;
     struct hd_mshr_entry *x = &sl->mshr.v[m];
     struct hd_req *q = req(sl, r);
-    uint64_t *peak = hd_count(&sl->l2->stat, sl->i, HD_APP_NONE,
-                              HD_L2_PEAK_MSHRS);
+    uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
 
     q->hit = 2;
     q->next = HD_NONE;
@@ -587,7 +591,7 @@ static void join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
         block(sl, now, r, cause);
     }
     push(sl, &s->in, r);
-    peak = hd_count(&sl->l2->stat, sl->i, HD_APP_NONE, HD_L2_PEAK_INPUT);
+    peak = &sl->shared[HD_L2_PEAK_INPUT];
     *peak = hd_max_u64(*peak, s->in.n);
 }
 
@@ -664,7 +668,7 @@ void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
     struct hd_l2 *l2 = self;
     struct hd_l2_slice *sl = &l2->slice[l2->w.reqs->v[r].tag >> 16];
 
-    post(sl, hd_edge(l2->env->clk, HD_CLK_L2, at), HD_L2_FILL, r);
+    post(sl, hd_recip_up(l2->per_cycle, at), HD_L2_FILL, r);
 }
 
 void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
@@ -696,7 +700,7 @@ void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
         s->waiting = 0;
         drain(sl, now);
         if (s->cause == HD_L2_QUEUE)
-            post(sl, hd_edge(sl->l2->env->clk, HD_CLK_L2, now), HD_L2_RETRY, 0);
+            post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
         break;
     case HD_L2_RETRY:
         resume(sl, now);

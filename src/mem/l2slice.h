@@ -9,6 +9,7 @@
 #ifndef HD_L2SLICE_H
 #define HD_L2SLICE_H
 
+#include "../base/recip.h"
 #include "dram.h"
 #include "l2.h"
 #include "mshr.h"
@@ -87,6 +88,8 @@ struct hd_l2_slice {
     struct hd_l2_state *s; /* arena */
     uint32_t i, channel, component;
     struct hd_slot bypass;
+    uint64_t *count;  /* arena: the slice's rows of counters */
+    uint64_t *shared; /* arena: the row of no application */
     struct hd_cache tags;
     struct hd_mshr mshr;
 };
@@ -100,9 +103,12 @@ struct hd_l2 {
     struct hd_hist *data, *walk; /* arena: latencies [app] */
     struct hd_cache_spread spread; /* granule 0: an irregular map */
     bool masked;                   /* spread is powers of two */
+    uint32_t granule_shift, channel_shift; /* then */
+    uint32_t flit_shift;           /* 32: the port's width is none */
     uint32_t line_shift, channels, slices;
     /* ticks: an L2 cycle; a look-up; the way over the crossbar */
     hd_time cycle, latency, travel;
+    struct hd_recip per_cycle, per_core; /* of an L2 and a core cycle */
     struct hd_l2_slice *slice;     /* [slices] */
 };
 
