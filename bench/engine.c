@@ -1,0 +1,102 @@
+/*
+ * engine.c - host time of the timing simulation on synthetic patterns.
+ *
+ *     build/release/bench/engine [stream|column|random] [name=value ...]
+ *
+ * Prints warp instructions, lines and events a second, and host time a line.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "synth.h"
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static uint64_t counter(heddle_sim *s, const char *component, const char *name)
+{
+    struct heddle_counter_info c;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; heddle_counter(s, i, &c) == 0; i++)
+        if (strcmp(c.component, component) == 0 && strcmp(c.name, name) == 0)
+            for (uint32_t k = 0; k < c.instances; k++)
+                sum += heddle_counter_value(s, i, k, 0);
+    return sum;
+}
+
+static int run(const char *name, enum synth_kind kind, uint32_t blocks,
+               uint32_t steps, int argc, char **argv)
+{
+    heddle_config *c = heddle_config_new();
+    struct synth synth;
+    heddle_workload *w = synth_make(&synth, kind, blocks, steps);
+    heddle_sim *s;
+    double t;
+    uint64_t arena, outside, n, lines;
+    int status;
+
+    for (int i = 0; i < argc; i++) {
+        char key[64], *eq = strchr(argv[i], '=');
+        if (eq == NULL || eq - argv[i] >= (long)sizeof key)
+            continue;
+        memcpy(key, argv[i], (size_t)(eq - argv[i]));
+        key[eq - argv[i]] = '\0';
+        if (heddle_config_set(c, key, eq + 1) != 0) {
+            fprintf(stderr, "%s\n", heddle_config_error(c));
+            return 1;
+        }
+    }
+    s = heddle_new(c, NULL, &w, 1, &status);
+    if (s == NULL) {
+        fprintf(stderr, "%s\n", heddle_config_error(c));
+        return 1;
+    }
+    t = seconds();
+    status = heddle_run(s, UINT64_MAX);
+    t = seconds() - t;
+    if (status != HEDDLE_DONE)
+        fprintf(stderr, "%s: %s\n", heddle_status_name(status),
+                heddle_error(s));
+    n = heddle_instructions(s);
+    lines = counter(s, "core", "lines");
+    heddle_memory(s, &arena, &outside);
+    printf("%-8s %9.2f M warp instr/s %7.0f ns/line %6.2f events/line %5.1f "
+           "ns/event %10llu cycles  arena %.1f MB  L1TLB miss %.1f %%\n",
+           name, (double)n / t * 1e-6, t * 1e9 / (double)lines,
+           (double)heddle_events(s) / (double)lines,
+           t * 1e9 / (double)heddle_events(s),
+           (unsigned long long)heddle_now(s), (double)arena / 1048576.0,
+           100.0 * (double)counter(s, "l1tlb", "misses") /
+               (double)(counter(s, "l1tlb", "lookups") + 1));
+    heddle_free(s);
+    heddle_config_free(c);
+    return status != HEDDLE_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        enum synth_kind kind;
+        uint32_t blocks, steps;
+    } pattern[] = {{"stream", SYNTH_STREAM, 8960, 1},
+                   {"column", SYNTH_COLUMN, 64, 1024},
+                   {"random", SYNTH_RANDOM, 640, 4}};
+    int bad = 0;
+
+    for (size_t i = 0; i < HD_LEN(pattern); i++)
+        if (argc < 2 || strchr(argv[1], '=') != NULL ||
+            strcmp(argv[1], pattern[i].name) == 0)
+            bad |= run(pattern[i].name, pattern[i].kind, pattern[i].blocks,
+                       pattern[i].steps, argc - 1, argv + 1);
+    return bad;
+}
