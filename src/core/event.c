@@ -2,9 +2,13 @@
  * event.c - a timing wheel with an exact order inside each bucket.
  *
  * Invariants: every event of bucket number n with cursor < n < cursor + SLOTS
- * is in the list of slot n mod SLOTS; every event of the cursor's own bucket
+ * is in the chunks of slot n mod SLOTS; every event of the cursor's own bucket
  * is in the sorted array `due`; all later ones are in the heap.  A slot's bit
- * is set exactly when its list is not empty.
+ * is set exactly when it holds events.
+ *
+ * A slot's events lie in chunks of several, in the order in which they were
+ * posted: nearly sorted already, so that the insertion sort of a bucket that
+ * is about to be served takes little more than a pass.
  *
  * The pool, the heap and the array of due events grow by moving to a larger
  * piece of the arena.  Their places are kept as handles in the state, so a
@@ -18,11 +22,13 @@
 
 #include "../base/bits.h"
 
-enum { SLOTS = 4096, WORDS = SLOTS / 64, FIRST_POOL = 16384, FIRST_LIST = 512 };
+enum { SLOTS = 4096, WORDS = SLOTS / 64, FIRST_POOL = 4096, FIRST_LIST = 512 };
 
-struct node {
-    struct hd_event e;
-    uint32_t next;
+enum { CHUNK = 7 }; /* with its head, 232 bytes */
+
+struct chunk {
+    uint32_t n, next;
+    struct hd_event e[CHUNK];
 };
 
 struct hd_event_state {
@@ -36,11 +42,11 @@ struct hd_event_state {
     /* events beyond the wheel: a binary heap */
     hd_ref heap;
     uint32_t heap_n, heap_room;
-    /* nodes of the slots' lists */
+    /* chunks of the slots' lists */
     hd_ref pool;
     uint32_t pool_free, pool_used, pool_room;
     uint64_t bit[WORDS];
-    uint32_t head[SLOTS];
+    uint32_t head[SLOTS], tail[SLOTS];
 };
 
 static bool before(const struct hd_event *x, const struct hd_event *y)
@@ -52,7 +58,7 @@ int hd_events_open(struct hd_events *q, struct hd_arena *arena,
                    hd_time bucket_ticks)
 {
     struct hd_event_state *s = hd_arena_take(arena, 1, sizeof *s);
-    void *pool = hd_arena_take(arena, FIRST_POOL, sizeof(struct node));
+    void *pool = hd_arena_take(arena, FIRST_POOL, sizeof(struct chunk));
     void *due = hd_arena_take(arena, FIRST_LIST, sizeof(struct hd_event));
     void *heap = hd_arena_take(arena, FIRST_LIST, sizeof(struct hd_event));
 
@@ -138,14 +144,14 @@ static struct hd_event heap_pop(struct hd_events *q)
     return top;
 }
 
-static void slot_push(struct hd_events *q, const struct hd_event *e)
+/* A fresh chunk at the end of a slot's list. */
+static struct chunk *add_chunk(struct hd_events *q, uint32_t slot)
 {
     struct hd_event_state *s = q->s;
-    struct node *pool = hd_arena_at(q->arena, s->pool);
-    uint32_t slot = (uint32_t)(e->at >> s->shift) % SLOTS, n;
+    struct chunk *pool = hd_arena_at(q->arena, s->pool);
+    uint32_t n = s->pool_free;
 
-    if (s->pool_free != HD_NONE) {
-        n = s->pool_free;
+    if (n != HD_NONE) {
         s->pool_free = pool[n].next;
     } else {
         if (s->pool_used == s->pool_room) {
@@ -154,10 +160,32 @@ static void slot_push(struct hd_events *q, const struct hd_event *e)
         }
         n = s->pool_used++;
     }
-    pool[n].e = *e;
-    pool[n].next = s->head[slot];
-    s->head[slot] = n;
-    s->bit[slot / 64] |= 1ull << (slot % 64);
+    pool[n].n = 0;
+    pool[n].next = HD_NONE;
+    if (s->head[slot] == HD_NONE) {
+        s->head[slot] = n;
+        s->bit[slot / 64] |= 1ull << (slot % 64);
+    } else {
+        pool[s->tail[slot]].next = n;
+    }
+    s->tail[slot] = n;
+    return &pool[n];
+}
+
+static void slot_push(struct hd_events *q, const struct hd_event *e)
+{
+    struct hd_event_state *s = q->s;
+    uint32_t slot = (uint32_t)(e->at >> s->shift) % SLOTS;
+    struct chunk *c;
+
+    if (s->head[slot] == HD_NONE) {
+        c = add_chunk(q, slot);
+    } else {
+        c = (struct chunk *)hd_arena_at(q->arena, s->pool) + s->tail[slot];
+        if (c->n == CHUNK)
+            c = add_chunk(q, slot);
+    }
+    c->e[c->n++] = *e;
 }
 
 /* Inserts into the sorted array of the bucket being served. */
@@ -225,22 +253,26 @@ static uint32_t next_slot(const struct hd_event_state *s)
     return SLOTS;
 }
 
-/* Moves a slot's list into the empty array of due events, sorted. */
+/* Moves a slot's events into the array of due events, sorted. */
 static void drain(struct hd_events *q, uint32_t slot)
 {
     struct hd_event_state *s = q->s;
+    struct chunk *pool = hd_arena_at(q->arena, s->pool);
     uint32_t n = s->head[slot];
 
+    if (n == HD_NONE)
+        return;
     s->head[slot] = HD_NONE;
     s->bit[slot / 64] &= ~(1ull << (slot % 64));
-    while (n != HD_NONE) {
-        struct node *x = (struct node *)hd_arena_at(q->arena, s->pool) + n;
-        uint32_t next = x->next;
-        due_push(q, &x->e);
-        x->next = s->pool_free;
+    do {
+        struct chunk *c = &pool[n];
+        uint32_t next = c->next;
+        for (uint32_t i = 0; i < c->n; i++)
+            due_push(q, &c->e[i]);
+        c->next = s->pool_free;
         s->pool_free = n;
         n = next;
-    }
+    } while (n != HD_NONE);
 }
 
 /* Makes due[] hold the next bucket in use.  False when nothing waits. */
@@ -332,7 +364,7 @@ void hd_events_each(const struct hd_events *q,
     const struct hd_event_state *s = q->s;
     const struct hd_event *d = hd_arena_at(q->arena, s->due);
     const struct hd_event *h = hd_arena_at(q->arena, s->heap);
-    const struct node *pool = hd_arena_at(q->arena, s->pool);
+    const struct chunk *pool = hd_arena_at(q->arena, s->pool);
 
     for (uint32_t i = s->due_first; i < s->due_last; i++)
         fn(ud, &d[i]);
@@ -340,5 +372,6 @@ void hd_events_each(const struct hd_events *q,
         fn(ud, &h[i]);
     for (uint32_t i = 0; i < SLOTS; i++)
         for (uint32_t n = s->head[i]; n != HD_NONE; n = pool[n].next)
-            fn(ud, &pool[n].e);
+            for (uint32_t k = 0; k < pool[n].n; k++)
+                fn(ud, &pool[n].e[k]);
 }
