@@ -5,6 +5,13 @@
  * asks the default; asked and passed are counted by application.  Nothing is
  * installed where nobody is bound.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "policy-fake.h"
 
 struct scripted {

@@ -5,6 +5,13 @@
  * unbinds who stands in the way, a failed use changes nothing, and a policy
  * that comes back gets its old place in the arena.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "policy-fake.h"
 
 static int64_t one(void *state, const void *q)

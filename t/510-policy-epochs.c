@@ -6,6 +6,13 @@
  * goes back to the default; a snapshot (a copy of the arena) restores epochs,
  * states and tables.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "policy-fake.h"
 
 struct seen {

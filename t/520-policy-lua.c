@@ -4,6 +4,13 @@
  * epochs, parameters, steering, budgets of instructions and memory, changed
  * locals, and state that goes into a snapshot and comes back.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "policy-lua.h"
 
 static const uint64_t three[] = {10, 11, 12};

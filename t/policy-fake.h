@@ -7,14 +7,10 @@
 #ifndef POLICY_FAKE_H
 #define POLICY_FAKE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "core/env.h"
 #include "policy/slots.h"
@@ -73,6 +69,12 @@ static inline const char *fake_at(uint32_t p)
     }
 }
 
+static inline void fake_need(int rc)
+{
+    if (rc != 0)
+        abort();
+}
+
 static inline struct fake *fake_open(void)
 {
     struct fake *f = calloc(1, sizeof *f);
@@ -84,10 +86,10 @@ static inline struct fake *fake_open(void)
                                    .seed = 42};
 
     f->head.env = &f->env;
-    assert_int_equal(hd_arena_open(&f->arena, (size_t)64 << 20), 0);
+    fake_need(hd_arena_open(&f->arena, (size_t)64 << 20));
     for (int d = 0; d < HD_CLK_COUNT; d++)
         f->clk.hz[d] = d == HD_CLK_CORE ? 500000000 : 1000000000;
-    assert_int_equal(hd_clocks_init(&f->clk, &f->err), 0);
+    fake_need(hd_clocks_init(&f->clk, &f->err));
     hd_events_open(&f->ev, &f->arena, f->clk.ticks[HD_CLK_CORE]);
     hd_stats_open(&f->stats, &f->arena, FAKE_APPS);
     f->env = (struct hd_env){.arena = &f->arena,
@@ -97,8 +99,7 @@ static inline struct fake *fake_open(void)
                              .err = &f->err,
                              .seed = 42,
                              .apps = FAKE_APPS};
-    assert_int_equal(
-        hd_slots_open(&f->slots, &f->env, fake_sim(f), &machine), 0);
+    fake_need(hd_slots_open(&f->slots, &f->env, fake_sim(f), &machine));
     hd_slots_shape(&f->slots, "l1tlb", 0, FAKE_SETS, FAKE_WAYS);
     hd_slots_shape(&f->slots, "l2cache", 0, FAKE_SETS, FAKE_WAYS);
     for (uint32_t p = 0; p < HEDDLE_POINT_COUNT; p++) {

@@ -65,7 +65,7 @@ uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
                         i % 2, app);
 }
 
-static lua_State *lua_machine(void)
+static inline lua_State *lua_machine(void)
 {
     lua_State *L = luaL_newstate();
 
@@ -76,7 +76,7 @@ static lua_State *lua_machine(void)
     return L;
 }
 
-static void lua_end(lua_State *L)
+static inline void lua_end(lua_State *L)
 {
     fake_close(fake);
     lua_close(L);
@@ -84,7 +84,7 @@ static void lua_end(lua_State *L)
 }
 
 /* Runs a script; NULL or the error. */
-static const char *lua_do(lua_State *L, const char *script)
+static inline const char *lua_do(lua_State *L, const char *script)
 {
     lua_settop(L, 0);
     if (luaL_dostring(L, script) == LUA_OK)
@@ -93,7 +93,7 @@ static const char *lua_do(lua_State *L, const char *script)
 }
 
 /* policy.use(sim, { name = "p", <body> }) */
-static const char *lua_use(lua_State *L, const char *body)
+static inline const char *lua_use(lua_State *L, const char *body)
 {
     char script[4096];
 

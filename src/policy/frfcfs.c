@@ -1,40 +1,58 @@
 /*
  * frfcfs.c - the DRAM scheduler as a policy: first ready, first come.
  *
- * Among the candidates of a channel the more urgent class goes first, then
- * those whose row is open, then the one that arrived first (Rixner et al.:
- * Memory access scheduling, ISCA 2000).  The candidates are at most two a
- * bank, so that the choice costs the same for any length of the queue.  It is
- * the controller's own hit-first order, answered through dram_pick.
+ * The command that can issue soonest is taken; among those of one cycle a more
+ * urgent class goes first, then requests whose row is open, then the one that
+ * arrived first (Rixner et al.: Memory access scheduling, ISCA 2000).  A row
+ * that still has hits is not closed: the second candidate of a bank, the
+ * oldest request behind the hit, waits.  This is the controller's own
+ * hit-first scheduler, answered through dram_pick, to the byte.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "registry.h"
 
+struct rank {
+    uint64_t at, klass, row, arrived;
+};
+
+/* Whether a goes before b. */
+static bool before(const struct rank *a, const struct rank *b)
+{
+    if (a->at != b->at)
+        return a->at < b->at;
+    if (a->klass != b->klass)
+        return a->klass > b->klass;
+    if (a->row != b->row)
+        return a->row < b->row;
+    return a->arrived < b->arrived;
+}
+
 static int64_t pick(void *self, const void *question)
 {
     const struct heddle_q_dram_pick *q = question;
-    uint64_t best = 0;
+    struct rank best = {HD_NEVER, 0, 0, 0};
+    int64_t pick = 0;
 
     (void)self;
-    for (uint64_t i = 1; i < q->n; i++) {
-        if (q->klass[i] != q->klass[best]) {
-            if (q->klass[i] > q->klass[best])
-                best = i;
-        } else if (q->hit[i] != q->hit[best]) {
-            if (q->hit[i])
-                best = i;
-        } else if (q->arrived[i] < q->arrived[best]) {
-            best = i;
+    for (uint64_t i = 0; i < q->n; i++) {
+        struct rank r = {hd_max_u64(q->ready[i], q->cycle), q->klass[i],
+                         !q->hit[i], q->arrived[i]};
+        /* candidates of a bank follow one another, the hit first */
+        if (!q->hit[i] && i > 0 && q->bank[i - 1] == q->bank[i])
+            continue;
+        if (before(&r, &best)) {
+            best = r;
+            pick = (int64_t)i;
         }
     }
-    return (int64_t)best;
+    return pick;
 }
 
 const struct heddle_policy hd_policy_frfcfs = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "frfcfs",
-    .summary = "open rows first, then the oldest request",
+    .summary = "the soonest command; open rows first, then the oldest request",
     .source = "Rixner et al., ISCA 2000",
     .answer = {[HEDDLE_POINT_dram_pick] = pick},
 };

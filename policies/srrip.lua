@@ -1,0 +1,60 @@
+-- srrip.lua - static re-reference interval prediction.
+--
+-- Jaleel, Theobald, Steely, Emer: High performance cache replacement using
+-- re-reference interval prediction, ISCA 2010, with hit priority (SRRIP-HP).
+-- Each entry has a small number, how far away its next use is predicted: a
+-- newcomer gets "long" (most - 1), a hit makes it "near" (0), and the victim
+-- is the first "distant" one (most).  If there is none, the whole set ages.
+--
+-- SPDX-License-Identifier: MIT
+
+local function first(s, q)
+    return (q.instance * s.sets + q.set) * s.ways + 1
+end
+
+return {
+    name = "srrip",
+    summary = "replaces an entry predicted to be used in the distant future",
+    source = "Jaleel et al., ISCA 2010 (SRRIP-HP)",
+    params = {
+        bits = { default = 2, min = 1, max = 8, unit = "bits",
+                 meaning = "width of a re-reference prediction value",
+                 source = "Jaleel 2010: 2 bits" },
+    },
+
+    init = function(s, p, place)
+        s.sets, s.ways, s.most = place.sets, place.ways, (1 << p.bits) - 1
+        s.value = {}
+        for i = 1, place.instances * place.sets * place.ways do
+            s.value[i] = 0
+        end
+    end,
+
+    repl_touch = function(q, s)
+        s.value[first(s, q) + q.way] = 0
+    end,
+
+    repl_fill = function(q, s)
+        s.value[first(s, q) + q.way] = s.most - 1 + q.last
+    end,
+
+    repl_gone = function(q, s)
+        s.value[first(s, q) + q.way] = s.most
+    end,
+
+    repl_victim = function(q, s)
+        local v, base, best = s.value, first(s, q), 0
+        for w = 1, q.ways - 1 do
+            if v[base + w] > v[base + best] then
+                best = w
+            end
+        end
+        local lack = s.most - v[base + best]
+        if lack > 0 then
+            for w = 0, q.ways - 1 do
+                v[base + w] = v[base + w] + lack
+            end
+        end
+        return best
+    end,
+}

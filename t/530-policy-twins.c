@@ -1,0 +1,273 @@
+/*
+ * Every policy of policies/ that has a C twin gives the same answers to the
+ * same questions: random streams of replacement events (with `last` now and
+ * then), ready sets, and DRAM candidates, asked of two machines of slots.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "policy-lua.h"
+
+#include "base/bits.h"
+#include "base/rng.h"
+
+enum { EVENTS = 60000, BANKS = 4 };
+
+struct log {
+    uint32_t n, room;
+    int64_t *v;
+};
+
+static void keep(struct log *l, int64_t answer)
+{
+    if (l->n == l->room) {
+        l->room = 2 * l->room + 1024;
+        l->v = realloc(l->v, l->room * sizeof *l->v);
+    }
+    l->v[l->n++] = answer;
+}
+
+typedef void stream(struct log *l);
+
+/* A machine with a policy, driven by a stream. */
+static struct log play(const char *policy, const char *options, stream *drive)
+{
+    struct log l = {0, 0, NULL};
+    lua_State *L = lua_machine();
+    char script[128];
+    const char *e;
+
+    snprintf(script, sizeof script, "policy.use(nil, '%s', %s)", policy,
+             options);
+    e = lua_do(L, script);
+    assert_string_equal(e ? e : "", "");
+    drive(&l);
+    assert_string_equal(fake->err.text, "");
+    lua_end(L);
+    return l;
+}
+
+static void compare(const char *name, const char *options, stream *drive,
+                    uint32_t least)
+{
+    char file[64];
+    struct log c = play(name, options, drive), lua;
+
+    snprintf(file, sizeof file, "policies/%s.lua", name);
+    lua = play(file, options, drive);
+    assert_true(c.n >= least);
+    assert_int_equal(c.n, lua.n);
+    assert_memory_equal(c.v, lua.v, c.n * sizeof *c.v);
+    free(c.v);
+    free(lua.v);
+}
+
+/* ---- replacement ------------------------------------------------------- */
+
+struct cache {
+    uint64_t key[FAKE_SETS][FAKE_WAYS]; /* 0: invalid */
+};
+
+static void tell(enum heddle_point p, uint64_t set, uint64_t way, uint64_t key,
+                 uint64_t last)
+{
+    struct heddle_q_repl_touch q = {.set = set,
+                                    .way = way,
+                                    .ways = FAKE_WAYS,
+                                    .key = key,
+                                    .app = key & 1,
+                                    .warp = 3,
+                                    .last = last};
+
+    fake_ask(fake, p, &q);
+}
+
+static uint64_t find_way(struct cache *c, uint64_t set, struct log *l)
+{
+    struct heddle_q_repl_victim q = {
+        .set = set, .way = FAKE_WAYS, .ways = FAKE_WAYS, .key = 99};
+    uint64_t w;
+
+    for (w = 0; w < FAKE_WAYS; w++)
+        if (c->key[set][w] == 0)
+            return w;
+    w = (uint64_t)fake_ask(fake, HEDDLE_POINT_repl_victim, &q);
+    keep(l, (int64_t)w);
+    tell(HEDDLE_POINT_repl_gone, set, w, c->key[set][w], 0);
+    return w;
+}
+
+static void replacement(struct log *l)
+{
+    struct hd_rng r = hd_rng_make(7, 1);
+    struct cache c;
+
+    memset(&c, 0, sizeof c);
+    for (int i = 0; i < EVENTS; i++) {
+        uint64_t set = hd_rng_below(&r, FAKE_SETS), w;
+        uint64_t key = 1 + hd_rng_below(&r, 9);
+        uint32_t dice = hd_rng_below(&r, 100);
+
+        for (w = 0; w < FAKE_WAYS && c.key[set][w] != key; w++)
+            ;
+        if (w < FAKE_WAYS && dice < 5) {
+            c.key[set][w] = 0;
+            tell(HEDDLE_POINT_repl_gone, set, w, key, 0);
+        } else if (w < FAKE_WAYS) {
+            tell(HEDDLE_POINT_repl_touch, set, w, key, 0);
+        } else {
+            w = find_way(&c, set, l);
+            c.key[set][w] = key;
+            tell(HEDDLE_POINT_repl_fill, set, w, key, dice < 15);
+        }
+    }
+}
+
+static void lru(void **state)
+{
+    (void)state;
+    compare("lru", "{ at = 'l1tlb' }", replacement, 10000);
+}
+
+static void fifo(void **state)
+{
+    (void)state;
+    compare("fifo", "{ at = 'l1tlb' }", replacement, 10000);
+}
+
+static void random_(void **state)
+{
+    (void)state;
+    compare("random", "{ at = 'l1tlb' }", replacement, 10000);
+}
+
+static void srrip(void **state)
+{
+    (void)state;
+    compare("srrip", "{ at = 'l1tlb' }", replacement, 10000);
+    compare("srrip", "{ at = 'l1tlb', bits = 1 }", replacement, 10000);
+    compare("srrip", "{ at = 'l1tlb', bits = 8 }", replacement, 10000);
+    compare("srrip", "{}", replacement, 10000);
+}
+
+/* ---- warps --------------------------------------------------------------- */
+
+static void warps(struct log *l)
+{
+    struct hd_rng r = hd_rng_make(9, 2);
+    uint64_t age[64], last = 64;
+
+    for (int w = 0; w < 64; w++)
+        age[w] = hd_rng_next(&r) & 0xffff;
+    for (int i = 0; i < 20000; i++) {
+        struct heddle_q_warp_pick q = {.core = 1, .last = last, .n = 64,
+                                       .age = age};
+        /* dense, sparse, and single sets */
+        q.ready = hd_rng_next(&r);
+        if (i % 3 == 1)
+            q.ready &= hd_rng_next(&r) & hd_rng_next(&r);
+        if (i % 3 == 2 || q.ready == 0)
+            q.ready = 1ull << hd_rng_below(&r, 64);
+        q.oldest = hd_bit_first(q.ready);
+        for (uint64_t m = q.ready; m; m &= m - 1)
+            if (age[hd_bit_first(m)] < age[q.oldest])
+                q.oldest = hd_bit_first(m);
+        last = (uint64_t)fake_ask(fake, HEDDLE_POINT_warp_pick, &q);
+        keep(l, (int64_t)last);
+        last &= 63;
+        if (i % 50 == 0)
+            last = 64;
+    }
+}
+
+static void gto(void **state)
+{
+    (void)state;
+    compare("gto", "{}", warps, 20000);
+}
+
+static void lrr(void **state)
+{
+    (void)state;
+    compare("lrr", "{}", warps, 20000);
+}
+
+/* ---- DRAM ------------------------------------------------------------------ */
+
+static void candidates(struct log *l)
+{
+    struct hd_rng r = hd_rng_make(11, 3);
+    uint64_t bank[16], row[16], hit[16], ready[16], arrived[16], app[16],
+        klass[16], write[16];
+
+    for (int i = 0; i < 20000; i++) {
+        struct heddle_q_dram_pick q = {.cycle = 100 + (uint64_t)i,
+                                       .bank = bank,
+                                       .row = row,
+                                       .hit = hit,
+                                       .ready = ready,
+                                       .arrived = arrived,
+                                       .app = app,
+                                       .klass = klass,
+                                       .write = write};
+        uint64_t n = 0;
+
+        for (uint64_t b = 0; b < BANKS; b++) {
+            uint32_t kind = hd_rng_below(&r, 4); /* none, hit, other, both */
+            for (uint32_t k = 1; k <= 2; k++) {
+                if (!(kind & k))
+                    continue;
+                bank[n] = b;
+                row[n] = hd_rng_below(&r, 8);
+                hit[n] = k == 1;
+                ready[n] = q.cycle - 3 + hd_rng_below(&r, 6);
+                arrived[n] = hd_rng_below(&r, 1000) * 16 + n;
+                app[n] = 0;
+                klass[n] = i % 2 ? 0 : hd_rng_below(&r, 3);
+                write[n] = hd_rng_below(&r, 2);
+                n++;
+            }
+        }
+        q.n = n;
+        if (n > 1)
+            keep(l, fake_ask(fake, HEDDLE_POINT_dram_pick, &q));
+    }
+}
+
+static void frfcfs(void **state)
+{
+    (void)state;
+    compare("frfcfs", "{}", candidates, 15000);
+}
+
+/* ---- the steered example ---------------------------------------------------- */
+
+static void tokens(void **state)
+{
+    lua_State *L = lua_machine();
+    const char *e = lua_do(L, "policy.use(nil, 'policies/tokens.lua')");
+
+    (void)state;
+    assert_string_equal(e ? e : "", "");
+    /* 80 % of 8 warps have a token at first */
+    assert_int_equal(fake->slots.steer->tlb_fill[1][2], 0x3f);
+    heddle_unuse(fake_sim(fake), "tokens", NULL);
+    assert_true(fake->slots.steer->tlb_fill[1][2] == UINT64_MAX);
+    lua_end(L);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lru),    cmocka_unit_test(fifo),
+        cmocka_unit_test(random_), cmocka_unit_test(srrip),
+        cmocka_unit_test(gto),    cmocka_unit_test(lrr),
+        cmocka_unit_test(frfcfs), cmocka_unit_test(tokens),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
