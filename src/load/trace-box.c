@@ -1,0 +1,571 @@
+/*
+ * trace-box.c - heddle's trace container: packed frames and their index.
+ *
+ * A file is
+ *
+ *     header   64 bytes, below
+ *     frames   one after the other, each a zstd frame (or, where that would
+ *              not be shorter, the plain bytes)
+ *     index    a zstd frame
+ *
+ * header, little endian: magic (8), version u32, zero u32, then u64: byte of
+ * the index, its stored and its plain size, the xxh3 of its plain bytes, the
+ * xxh3 of the contents, the xxh3 of the 56 bytes before.  The index holds
+ * strings (kernel names, opcodes), address spaces with their allocations and
+ * page lists, kernels, and for each frame its sizes, number of blocks and
+ * xxh3; so a block is found by two searches and one frame is read.  The hash
+ * of the contents covers what is stored and not how, hence a text trace has
+ * the hash of its conversion.
+ *
+ * The same container lives in memory while a text trace is replayed: frames
+ * are kept as they are up to a limit, then go, lightly compressed, to a
+ * temporary file that has no name.  A file being written has another name
+ * until it is complete.
+ *
+ * Nothing that is read is trusted: every size is compared with the file's
+ * before memory is taken.  trace-index.c reads and writes the index.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "trace-box.h"
+
+#include "trace-index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include <zstd.h>
+
+enum { HEADER = 64, VERSION = 1, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
+
+static const unsigned char magic[8] = {0x89, 'h', 'd', 't', '\r', '\n',
+                                       0x1a, '\n'};
+
+struct hd_box_io {
+    int fd;
+    bool write;    /* being written */
+    bool file;     /* has a name, or will have */
+    uint64_t keep; /* bytes of frames kept in memory */
+    uint64_t kept;
+    uint64_t end; /* of what was written to the file */
+    ZSTD_CCtx *c;
+    ZSTD_DCtx *d;
+    struct hd_bytes packed, plain;
+    char *path, *temp; /* temp: the name until it is complete */
+};
+
+static int no_memory(struct hd_err *err)
+{
+    return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+}
+
+static int io_error(const struct hd_box *b, int code, const char *what,
+                    struct hd_err *err)
+{
+    return hd_err_set(err, code, "%s: %s: %s",
+                      b->io->path != NULL ? b->io->path : "temporary file",
+                      what, strerror(errno));
+}
+
+/* ---- files ------------------------------------------------------------------ */
+
+static int write_at(struct hd_box *b, const void *p, size_t n, uint64_t at,
+                    struct hd_err *err)
+{
+    const char *s = p;
+
+    while (n != 0) {
+        ssize_t did = pwrite(b->io->fd, s, n, (off_t)at);
+        if (did < 0 && errno == EINTR)
+            continue;
+        if (did <= 0)
+            return io_error(b, HEDDLE_EIO, "cannot write", err);
+        s += did;
+        n -= (size_t)did;
+        at += (size_t)did;
+    }
+    return 0;
+}
+
+static int read_at(struct hd_box *b, void *p, size_t n, uint64_t at,
+                   struct hd_err *err)
+{
+    char *s = p;
+
+    while (n != 0) {
+        ssize_t did = pread(b->io->fd, s, n, (off_t)at);
+        if (did < 0 && errno == EINTR)
+            continue;
+        if (did < 0)
+            return io_error(b, HEDDLE_EIO, "cannot read", err);
+        if (did == 0)
+            return hd_err_set(err, HEDDLE_EDATA, "%s: cut off at byte %llu",
+                              b->io->path != NULL ? b->io->path : "?",
+                              (unsigned long long)at);
+        s += did;
+        n -= (size_t)did;
+        at += (size_t)did;
+    }
+    return 0;
+}
+
+/* Opens the nameless temporary file. */
+static int open_spill(struct hd_box *b, struct hd_err *err)
+{
+    const char *dir = getenv("TMPDIR");
+    char name[512];
+
+    if (dir == NULL || *dir == '\0')
+        dir = "/tmp";
+    int n = snprintf(name, sizeof name, "%s/heddle-XXXXXX", dir);
+    if (n < 0 || (size_t)n >= sizeof name)
+        return hd_err_set(err, HEDDLE_ECREATE, "TMPDIR is too long");
+    b->io->fd = mkstemp(name);
+    if (b->io->fd < 0)
+        return hd_err_set(err, HEDDLE_ECREATE,
+                          "%s: cannot create a temporary file: %s; convert "
+                          "the trace first, or set TMPDIR",
+                          dir, strerror(errno));
+    unlink(name);
+    return 0;
+}
+
+/* ---- making and freeing ----------------------------------------------------- */
+
+static struct hd_box *new_box(const char *path, struct hd_err *err)
+{
+    struct hd_box *b = calloc(1, sizeof *b);
+    struct hd_box_io *io = calloc(1, sizeof *io);
+
+    if (b != NULL && io != NULL) {
+        b->io = io;
+        io->fd = -1;
+        io->d = ZSTD_createDCtx();
+        io->path = path != NULL ? strdup(path) : NULL;
+        if (io->d != NULL && (path == NULL || io->path != NULL))
+            return b;
+        hd_box_free(b);
+    } else {
+        free(b);
+        free(io);
+    }
+    no_memory(err);
+    return NULL;
+}
+
+static int make_writer(struct hd_box *b, int level, struct hd_err *err)
+{
+    b->io->write = true;
+    b->io->c = ZSTD_createCCtx();
+    if (b->io->c == NULL)
+        return no_memory(err);
+    ZSTD_CCtx_setParameter(b->io->c, ZSTD_c_compressionLevel, level);
+    return 0;
+}
+
+struct hd_box *hd_box_memory(uint64_t keep, struct hd_err *err)
+{
+    struct hd_box *b = new_box(NULL, err);
+
+    if (b == NULL)
+        return NULL;
+    b->io->keep = keep;
+    if (make_writer(b, LEVEL_SPILL, err) == 0)
+        return b;
+    hd_box_free(b);
+    return NULL;
+}
+
+struct hd_box *hd_box_create(const char *path, struct hd_err *err)
+{
+    struct hd_box *b = new_box(path, err);
+
+    if (b == NULL)
+        return NULL;
+    size_t n = strlen(path) + 32;
+    b->io->temp = malloc(n);
+    b->io->file = true;
+    b->io->end = HEADER;
+    if (b->io->temp == NULL) {
+        no_memory(err);
+    } else {
+        snprintf(b->io->temp, n, "%s.%ld.part", path, (long)getpid());
+        b->io->fd = open(b->io->temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+                         0666);
+        if (b->io->fd < 0)
+            io_error(b, HEDDLE_ECREATE, "cannot create", err);
+        else if (make_writer(b, LEVEL_FILE, err) == 0)
+            return b;
+    }
+    hd_box_free(b);
+    return NULL;
+}
+
+void hd_box_free(struct hd_box *b)
+{
+    if (b == NULL)
+        return;
+    for (size_t i = 0; i < b->frames; i++)
+        free(b->frame[i].mem);
+    for (size_t i = 0; i < b->contexts; i++) {
+        free(b->context[i].alloc);
+        free(b->context[i].range);
+    }
+    for (size_t i = 0; i < b->strings; i++)
+        free(b->string[i]);
+    free(b->frame);
+    free(b->kernel);
+    free(b->context);
+    free(b->string);
+    struct hd_box_io *io = b->io;
+    if (io->fd >= 0)
+        close(io->fd);
+    if (io->write && io->temp != NULL && io->fd >= 0)
+        unlink(io->temp);
+    ZSTD_freeCCtx(io->c);
+    ZSTD_freeDCtx(io->d);
+    hd_bytes_free(&io->packed);
+    hd_bytes_free(&io->plain);
+    free(io->path);
+    free(io->temp);
+    free(io);
+    free(b);
+}
+
+/* ---- writing ---------------------------------------------------------------- */
+
+uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
+                       struct hd_err *err)
+{
+    for (size_t i = 0; i < b->strings; i++) {
+        if (strncmp(b->string[i], s, n) == 0 && b->string[i][n] == '\0')
+            return (uint32_t)i;
+    }
+    if (b->strings >= 1u << 16) {
+        hd_err_set(err, HEDDLE_EDATA,
+                   "more than 65536 different opcodes and names");
+        return HD_NONE;
+    }
+    char **p = hd_grow(b->string, b->strings, &b->room_strings, sizeof *p);
+    char *copy = malloc(n + 1);
+    if (p != NULL)
+        b->string = p;
+    if (p == NULL || copy == NULL) {
+        free(copy);
+        no_memory(err);
+        return HD_NONE;
+    }
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    p[b->strings] = copy;
+    return (uint32_t)b->strings++;
+}
+
+int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err)
+{
+    uint32_t s = hd_box_string(b, name, strlen(name), err);
+    struct hd_trace_context *c =
+        hd_grow(b->context, b->contexts, &b->room_contexts, sizeof *c);
+
+    if (s == HD_NONE)
+        return err->code;
+    if (c == NULL)
+        return no_memory(err);
+    b->context = c;
+    c[b->contexts++] = (struct hd_trace_context){.name = b->string[s]};
+    return 0;
+}
+
+int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
+                 uint64_t base, uint64_t bytes, struct hd_err *err)
+{
+    struct hd_trace_context *c = &b->context[context];
+    uint32_t s = hd_box_string(b, name, strlen(name), err);
+    struct hd_trace_alloc *a =
+        hd_grow(c->alloc, c->allocs, &c->room_allocs, sizeof *a);
+
+    if (s == HD_NONE)
+        return err->code;
+    if (a == NULL)
+        return no_memory(err);
+    c->alloc = a;
+    a[c->allocs++] = (struct hd_trace_alloc){b->string[s], base, bytes};
+    return 0;
+}
+
+int hd_box_kernel(struct hd_box *b, const struct hd_trace_kernel *k,
+                  struct hd_err *err)
+{
+    struct hd_trace_kernel *p =
+        hd_grow(b->kernel, b->kernels, &b->room_kernels, sizeof *p);
+
+    if (p == NULL)
+        return no_memory(err);
+    b->kernel = p;
+    p[b->kernels] = *k;
+    p[b->kernels].frame0 = (uint32_t)b->frames;
+    p[b->kernels].frames = 0;
+    b->kernels++;
+    return 0;
+}
+
+/* Compresses into io->packed; gives the shorter of the two forms. */
+static const void *shorter(struct hd_box *b, const unsigned char *p, size_t n,
+                           uint32_t *stored, struct hd_err *err)
+{
+    struct hd_bytes *out = &b->io->packed;
+    size_t bound = ZSTD_compressBound(n);
+
+    out->n = 0;
+    if (!hd_bytes_room(out, bound)) {
+        no_memory(err);
+        return NULL;
+    }
+    size_t did = ZSTD_compress2(b->io->c, out->p, bound, p, n);
+    if (ZSTD_isError(did) || did >= n) {
+        *stored = (uint32_t)n;
+        return p;
+    }
+    *stored = (uint32_t)did;
+    return out->p;
+}
+
+int hd_box_put(struct hd_box *b, const unsigned char *p, size_t n,
+               uint32_t blocks, struct hd_err *err)
+{
+    struct hd_box_frame *f =
+        hd_grow(b->frame, b->frames, &b->room_frames, sizeof *f);
+    struct hd_trace_kernel *k = &b->kernel[b->kernels - 1];
+
+    if (f == NULL)
+        return no_memory(err);
+    b->frame = f;
+    if (n >= 1u << 31)
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "kernel %u: a thread block takes more than 2 GB",
+                          k->id);
+    f += b->frames;
+    *f = (struct hd_box_frame){.hash = XXH3_64bits(p, n),
+                               .raw = (uint32_t)n,
+                               .stored = (uint32_t)n,
+                               .blocks = blocks,
+                               .kernel = (uint32_t)b->kernels - 1};
+    if (k->frames != 0)
+        f->first = f[-1].first + f[-1].blocks;
+    if (!b->io->file && b->io->kept + n <= b->io->keep) {
+        f->mem = malloc(n);
+        if (f->mem == NULL)
+            return no_memory(err);
+        memcpy(f->mem, p, n);
+        b->io->kept += n;
+    } else {
+        if (b->io->fd < 0 && open_spill(b, err) != 0)
+            return err->code;
+        const void *q = shorter(b, p, n, &f->stored, err);
+        f->at = b->io->end;
+        if (q == NULL || write_at(b, q, f->stored, f->at, err) != 0)
+            return err->code;
+        b->io->end += f->stored;
+    }
+    k->frames++;
+    b->frames++;
+    return 0;
+}
+
+static int write_index(struct hd_box *b, const struct hd_bytes *index,
+                       struct hd_err *err)
+{
+    unsigned char head[HEADER] = {0};
+    uint32_t stored;
+    struct hd_box_io *io = b->io;
+
+    ZSTD_CCtx_setParameter(io->c, ZSTD_c_compressionLevel, 15);
+    const void *p = shorter(b, index->p, index->n, &stored, err);
+    if (p == NULL || write_at(b, p, stored, io->end, err) != 0)
+        return err->code;
+    memcpy(head, magic, sizeof magic);
+    head[8] = VERSION;
+    hd_store64(head + 16, io->end);
+    hd_store64(head + 24, stored);
+    hd_store64(head + 32, index->n);
+    hd_store64(head + 40, XXH3_64bits(index->p, index->n));
+    hd_store64(head + 48, b->hash);
+    hd_store64(head + 56, XXH3_64bits(head, 56));
+    if (write_at(b, head, HEADER, 0, err) != 0)
+        return err->code;
+    io->end += stored;
+    b->file_bytes = io->end;
+    if (rename(io->temp, io->path) != 0)
+        return io_error(b, HEDDLE_ECREATE, "cannot take its name", err);
+    free(io->temp);
+    io->temp = NULL;
+    return 0;
+}
+
+int hd_box_finish(struct hd_box *b, struct hd_err *err)
+{
+    struct hd_bytes index = {0};
+    size_t logical = hd_index_write(b, &index);
+    int r = 0;
+
+    if (index.oom)
+        r = no_memory(err);
+    else
+        b->hash = XXH3_64bits(index.p, logical);
+    if (r == 0 && b->io->file)
+        r = write_index(b, &index, err);
+    hd_bytes_free(&index);
+    if (r == 0)
+        b->io->write = false;
+    return r;
+}
+
+/* ---- reading ---------------------------------------------------------------- */
+
+int hd_box_is(const char *path, struct hd_err *err)
+{
+    unsigned char head[sizeof magic];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return hd_err_set(err, HEDDLE_ENOINPUT, "%s: cannot open: %s", path,
+                          strerror(errno));
+    ssize_t n = read(fd, head, sizeof head);
+    close(fd);
+    return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof head) == 0;
+}
+
+/* Undoes `shorter`: `stored` bytes at p become exactly `raw` bytes. */
+static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
+                                   size_t stored, size_t raw)
+{
+    struct hd_bytes *out = &b->io->plain;
+
+    if (stored == raw)
+        return p;
+    if (ZSTD_getFrameContentSize(p, stored) != raw)
+        return NULL;
+    out->n = 0;
+    if (!hd_bytes_room(out, raw))
+        return NULL;
+    size_t n = ZSTD_decompressDCtx(b->io->d, out->p, raw, p, stored);
+    return n == raw ? out->p : NULL;
+}
+
+static int bad(const struct hd_box *b, const char *what, struct hd_err *err)
+{
+    return hd_err_set(err, HEDDLE_EDATA, "%s: %s", b->io->path, what);
+}
+
+static int read_index(struct hd_box *b, const unsigned char *head,
+                      uint64_t size, struct hd_err *err)
+{
+    uint64_t at = hd_load64(head + 16), stored = hd_load64(head + 24);
+    uint64_t raw = hd_load64(head + 32);
+
+    if (at < HEADER || at > size || stored > size || at + stored > size)
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "%s: cut off: %llu bytes, but its index ends at %llu",
+                          b->io->path, (unsigned long long)size,
+                          (unsigned long long)(at + stored));
+    if (at + stored != size)
+        return bad(b, "there is something behind its index", err);
+    if (raw > (64 << 10) + stored * 4096 || raw >= 1u << 31)
+        return bad(b, "the size of its index (byte 32) cannot be", err);
+    b->io->packed.n = 0;
+    if (!hd_bytes_room(&b->io->packed, stored + 1))
+        return no_memory(err);
+    if (read_at(b, b->io->packed.p, stored, at, err) != 0)
+        return err->code;
+    const unsigned char *p = expand(b, b->io->packed.p, stored, raw);
+    if (p == NULL || XXH3_64bits(p, raw) != hd_load64(head + 40))
+        return bad(b, "its index is corrupt (the hash differs)", err);
+    b->hash = hd_load64(head + 48);
+    b->file_bytes = size;
+    const char *what = hd_index_read(b, p, raw, HEADER, at);
+    return what == NULL ? 0
+                        : hd_err_set(err, HEDDLE_EDATA,
+                                     "%s: its index is corrupt (%s)",
+                                     b->io->path, what);
+}
+
+static int read_head(struct hd_box *b, struct hd_err *err)
+{
+    unsigned char head[HEADER];
+    struct stat st;
+
+    b->io->fd = open(b->io->path, O_RDONLY | O_CLOEXEC);
+    if (b->io->fd < 0 || fstat(b->io->fd, &st) != 0)
+        return io_error(b, HEDDLE_ENOINPUT, "cannot open", err);
+    if (st.st_size < HEADER)
+        return bad(b, "cut off inside its header", err);
+    if (read_at(b, head, HEADER, 0, err) != 0)
+        return err->code;
+    if (memcmp(head, magic, sizeof magic) != 0)
+        return bad(b, "not a heddle trace", err);
+    if (XXH3_64bits(head, 56) != hd_load64(head + 56))
+        return bad(b, "its header is corrupt (the hash differs)", err);
+    if (head[8] != VERSION || head[9] != 0)
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "%s: version %u; this heddle reads version %d",
+                          b->io->path, head[8] | head[9] << 8, VERSION);
+    return read_index(b, head, (uint64_t)st.st_size, err);
+}
+
+struct hd_box *hd_box_open(const char *path, struct hd_err *err)
+{
+    struct hd_box *b = new_box(path, err);
+
+    if (b == NULL)
+        return NULL;
+    b->io->file = true;
+    if (read_head(b, err) == 0)
+        return b;
+    hd_box_free(b);
+    return NULL;
+}
+
+void hd_box_where(const struct hd_box *b, size_t i, char *out, size_t room)
+{
+    const struct hd_box_frame *f = &b->frame[i];
+
+    snprintf(out, room, "%s: frame %zu (byte %llu, kernel %u)",
+             b->io->path != NULL ? b->io->path : "temporary trace", i,
+             (unsigned long long)f->at, b->kernel[f->kernel].id);
+}
+
+const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
+                                struct hd_err *err)
+{
+    const struct hd_box_frame *f = &b->frame[i];
+    const unsigned char *p = NULL;
+    char where[600];
+
+    if (f->mem != NULL)
+        return f->mem;
+    if (f->raw > limit) {
+        hd_box_where(b, i, where, sizeof where);
+        hd_err_set(err, HEDDLE_EDATA, "%s: %u bytes pass the limit for "
+                   "resident blocks", where, f->raw);
+        return NULL;
+    }
+    b->io->packed.n = 0;
+    if (!hd_bytes_room(&b->io->packed, f->stored)) {
+        no_memory(err);
+        return NULL;
+    }
+    if (read_at(b, b->io->packed.p, f->stored, f->at, err) != 0)
+        return NULL;
+    p = expand(b, b->io->packed.p, f->stored, f->raw);
+    if (p == NULL || XXH3_64bits(p, f->raw) != f->hash) {
+        hd_box_where(b, i, where, sizeof where);
+        hd_err_set(err, HEDDLE_EDATA, "%s: corrupt (the hash differs)", where);
+        return NULL;
+    }
+    return p;
+}

@@ -1,0 +1,97 @@
+/*
+ * trace-box.h - heddle's trace container: packed frames and their index.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_TRACE_BOX_H
+#define HD_TRACE_BOX_H
+
+#include "trace.h"
+
+struct hd_trace_alloc {
+    const char *name; /* string of the container */
+    uint64_t base, bytes;
+};
+
+struct hd_trace_range { /* pages of 4 KB */
+    uint64_t page, n;
+};
+
+/* An address space: what a CUDA context was. */
+struct hd_trace_context {
+    const char *name;
+    struct hd_trace_alloc *alloc;
+    size_t allocs, room_allocs;
+    /* touched pages that no allocation covers, ascending */
+    struct hd_trace_range *range;
+    size_t ranges, room_ranges;
+    uint64_t local_words; /* words of local memory that a thread reaches */
+    uint64_t local_base;  /* where the trace saw the local window */
+};
+
+struct hd_box_frame {
+    unsigned char *mem; /* kept in memory, else NULL */
+    uint64_t at;        /* in the file */
+    uint64_t hash;      /* xxh3 of the frame before compression */
+    uint64_t first;     /* blocks of the kernel before it */
+    uint32_t raw, stored, blocks, kernel;
+};
+
+struct hd_box {
+    struct hd_box_frame *frame;
+    size_t frames, room_frames;
+    struct hd_trace_kernel *kernel;
+    size_t kernels, room_kernels;
+    struct hd_trace_context *context;
+    size_t contexts, room_contexts;
+    char **string;
+    size_t strings, room_strings;
+    struct hd_trace_note_row note[HD_TN_COUNT];
+    uint64_t hash;       /* of the contents, however they are stored */
+    uint64_t file_bytes; /* 0: not a file */
+    struct hd_box_io *io;
+};
+
+/*
+ * A container to be written: in memory up to `keep` bytes and beyond that in
+ * a nameless temporary file.  NULL: out of memory.
+ */
+struct hd_box *hd_box_memory(uint64_t keep, struct hd_err *err);
+/* The same in a file, which takes its name when it is finished. */
+struct hd_box *hd_box_create(const char *path, struct hd_err *err);
+/* Opens a file for reading. */
+struct hd_box *hd_box_open(const char *path, struct hd_err *err);
+/* An unfinished file is removed. */
+void hd_box_free(struct hd_box *b);
+/* Does the file begin as a container does?  < 0: it cannot be opened. */
+int hd_box_is(const char *path, struct hd_err *err);
+
+/* ---- writing ------------------------------------------------------------ */
+
+/* The number of a string; the same string has one number.  HD_NONE: out of
+ * memory, or more than 2^16 strings (err is set). */
+uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
+                       struct hd_err *err);
+int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err);
+int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
+                 uint64_t base, uint64_t bytes, struct hd_err *err);
+/* Begins a kernel (its frames follow); the name must be one of the strings. */
+int hd_box_kernel(struct hd_box *b, const struct hd_trace_kernel *k,
+                  struct hd_err *err);
+/* Adds a frame to the last kernel. */
+int hd_box_put(struct hd_box *b, const unsigned char *p, size_t n,
+               uint32_t blocks, struct hd_err *err);
+/* No more is written: fixes the hash, and completes and names the file. */
+int hd_box_finish(struct hd_box *b, struct hd_err *err);
+
+/* ---- reading ------------------------------------------------------------ */
+
+/*
+ * The bytes of frame i, valid until the next call.  Verifies its hash.
+ * `limit` bounds its size.  NULL on error.
+ */
+const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
+                                struct hd_err *err);
+/* "FILE: frame 3 (byte 512)", for messages about its contents. */
+void hd_box_where(const struct hd_box *b, size_t i, char *out, size_t room);
+
+#endif

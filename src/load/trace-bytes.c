@@ -1,0 +1,84 @@
+/*
+ * trace-bytes.c - growing byte strings and variable-length integers.
+ * SPDX-License-Identifier: MIT
+ */
+#include "trace-bytes.h"
+
+bool hd_bytes_room(struct hd_bytes *b, size_t n)
+{
+    if (b->oom || n > SIZE_MAX / 4 || b->n > SIZE_MAX / 4) {
+        b->oom = true;
+        return false;
+    }
+    if (n <= b->room - b->n)
+        return true;
+
+    size_t room = b->room < 256 ? 256 : b->room * 2;
+    if (room < b->n + n)
+        room = b->n + n;
+    unsigned char *p = realloc(b->p, room);
+    if (p == NULL) {
+        b->oom = true;
+        return false;
+    }
+    b->p = p;
+    b->room = room;
+    return true;
+}
+
+void hd_bytes_free(struct hd_bytes *b)
+{
+    free(b->p);
+    *b = (struct hd_bytes){0};
+}
+
+void hd_bytes_put_slow(struct hd_bytes *b, uint64_t v)
+{
+    if (!hd_bytes_room(b, 10))
+        return;
+    while (v >= 0x80) {
+        b->p[b->n++] = (unsigned char)(v | 0x80);
+        v >>= 7;
+    }
+    b->p[b->n++] = (unsigned char)v;
+}
+
+void hd_bytes_add(struct hd_bytes *b, const void *p, size_t n)
+{
+    if (n == 0 || !hd_bytes_room(b, n))
+        return;
+    memcpy(b->p + b->n, p, n);
+    b->n += n;
+}
+
+uint64_t hd_cursor_get_slow(struct hd_cursor *c)
+{
+    uint64_t v = 0;
+
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (c->p == c->end)
+            break;
+        unsigned byte = *c->p++;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return v;
+    }
+    c->bad = true;
+    return 0;
+}
+
+void *hd_grow(void *p, size_t n, size_t *room, size_t size)
+{
+    if (n < *room)
+        return p;
+
+    size_t want = *room < 16 ? 16 : *room * 2;
+    if (want <= n)
+        want = n + 1;
+    if (want > SIZE_MAX / 2 / size)
+        return NULL;
+    void *q = realloc(p, want * size);
+    if (q != NULL)
+        *room = want;
+    return q;
+}

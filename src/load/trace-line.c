@@ -1,0 +1,673 @@
+/*
+ * trace-line.c - one instruction line of a text trace.
+ *
+ *   [cta x y z, warp] [line] PC MASK ndst {reg} OPCODE nsrc {reg} [commit]
+ *   width [mode addresses] [imm [imm]] [Val ...|NoVal]
+ *
+ * The grammar grew over six tracer versions and only the tail tells them
+ * apart, so the tail is never gated on the version: immediates are read where
+ * they stand, values of registers (version 6) are passed over.
+ *
+ * Speed.  What a line says besides its mask and addresses is the same each
+ * time the instruction executes: the text before the mask and the text after
+ * it up to the width make a static instruction, which is parsed once.  Each
+ * remembers the two that followed it last; a line is first compared with
+ * those as bytes, eight at a time, and parsed word by word only if it is
+ * neither.  A mask is eight digits, converted at once.
+ *
+ * Traps: mode 2 has one delta less than set lanes, each to the lane before;
+ * an empty mask prints `1 0x0 0`; mode 1 counts set lanes, not lanes, which
+ * differs where the set lanes are not one run.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "trace-line.h"
+
+#include "trace-scan.h"
+
+#include <stdio.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+    MAX_STATIC = 1 << 20, /* static instructions of a kernel */
+    MAX_BULK = 1 << 16,   /* addresses of a bulk copy */
+    CHUNK = 256,
+    MAX_HEAD = 4096 /* characters */
+};
+
+struct inst { /* a static instruction */
+    struct hd_tinst i;
+    char *pre, *post; /* padded by 8 */
+    uint32_t pre_len, post_len;
+    bool addressed, bulk;
+    struct inst *next[2]; /* what followed it, latest second */
+    uint64_t hash;
+};
+
+struct chunk {
+    struct chunk *before;
+    struct inst inst[CHUNK];
+};
+
+struct hd_lines {
+    struct hd_box *box;
+    uint32_t version;
+    bool lineinfo, prefix;
+    bool settled; /* the prefix is known */
+    struct inst start, marker, *last;
+    struct chunk *chunk;
+    size_t n; /* static instructions */
+    struct inst **slot;
+    size_t slots;
+    uint64_t *addr;
+    size_t room_addr;
+    struct hd_err err;
+};
+
+/* ---- life -------------------------------------------------------------------- */
+
+struct hd_lines *hd_lines_new(struct hd_box *box)
+{
+    struct hd_lines *c = calloc(1, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    c->box = box;
+    c->room_addr = HD_MAX_LANES;
+    c->addr = malloc(c->room_addr * sizeof *c->addr);
+    if (c->addr != NULL)
+        return c;
+    free(c);
+    return NULL;
+}
+
+static void forget(struct hd_lines *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct inst *s = &c->chunk->inst[(c->n - 1 - i) % CHUNK];
+        free(s->pre);
+        if ((c->n - 1 - i) % CHUNK == 0) {
+            struct chunk *k = c->chunk;
+            c->chunk = k->before;
+            free(k);
+        }
+    }
+    free(c->slot);
+    c->slot = NULL;
+    c->slots = c->n = 0;
+    c->start = (struct inst){0};
+    c->last = &c->start;
+}
+
+void hd_lines_free(struct hd_lines *c)
+{
+    if (c == NULL)
+        return;
+    forget(c);
+    free(c->addr);
+    free(c);
+}
+
+void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo)
+{
+    forget(c);
+    hd_err_clear(&c->err);
+    c->version = version;
+    c->lineinfo = lineinfo;
+    c->prefix = version < 3;
+    c->settled = false;
+}
+
+void hd_lines_warp(struct hd_lines *c)
+{
+    c->last = &c->start;
+}
+
+int hd_lines_error(const struct hd_lines *c, const char **text)
+{
+    *text = c->err.text;
+    return c->err.code;
+}
+
+static const char *expected(struct hd_lines *c, const char *what,
+                            const char *at)
+{
+    size_t n = strcspn(at, " \t\r\n");
+
+    hd_err_set(&c->err, HEDDLE_EDATA, "expected %s, not `%.*s'", what,
+               (int)(n < 40 ? n : 40), at);
+    return NULL;
+}
+
+static const char *no_memory(struct hd_lines *c)
+{
+    hd_err_set(&c->err, HEDDLE_ENOMEM, "out of memory");
+    return NULL;
+}
+
+/* ---- static instructions -------------------------------------------------------- */
+
+/* A register's number, or HD_TREGS when it holds nothing. */
+static const char *scan_reg(const char *p, uint16_t *out)
+{
+    bool uniform = *p == 'U';
+    uint64_t n;
+
+    p += uniform;
+    if (*p != 'R' && *p != 'P')
+        return NULL;
+    bool pred = *p++ == 'P';
+    if (*p == 'Z' || *p == 'T') {
+        n = 255;
+        p++;
+    } else {
+        p = hd_scan_dec(p, &n);
+    }
+    if (p == NULL || n > 255)
+        return NULL;
+    if (pred)
+        *out = (uint16_t)(n >= 7 ? (uint64_t)HD_TREGS
+                                 : (uniform ? HD_TREG_UPRED : HD_TREG_PRED) + n);
+    else
+        *out = (uint16_t)(n == 255  ? (uint64_t)HD_TREGS
+                          : uniform ? HD_TREG_UNIFORM + n
+                                    : n);
+    return p;
+}
+
+/* A count and so many registers. */
+static const char *scan_regs(struct hd_lines *c, const char *p,
+                             struct hd_tinst *i, const char *what)
+{
+    uint64_t n;
+    const char *q = hd_scan_dec(p, &n);
+
+    if (q == NULL || n > HD_TINST_REGS)
+        return expected(c, what, p);
+    for (; n != 0; n--) {
+        uint16_t reg;
+        p = hd_scan_blank(q);
+        q = p != NULL ? scan_reg(p, &reg) : NULL;
+        if (q == NULL)
+            return expected(c, "a register", p != NULL ? p : "\n");
+        if (reg == HD_TREGS)
+            continue;
+        if (i->regs == HD_TINST_REGS)
+            return expected(c, "at most 24 registers", p);
+        i->reg[i->regs++] = reg;
+    }
+    p = hd_scan_blank(q);
+    return p != NULL ? p : expected(c, "a blank after the registers", q);
+}
+
+static void settle_bytes(struct hd_tinst *i, uint64_t width)
+{
+    unsigned bytes = i->op.bytes;
+
+    if (bytes == 0)
+        bytes = width > 32 ? 32 : (unsigned)width;
+    i->bytes = 1;
+    while (i->bytes < bytes)
+        i->bytes *= 2;
+}
+
+static const char *line_end(const char *p)
+{
+    while (*p != '\n')
+        p++;
+    return p;
+}
+
+/* Parses the part after the mask, up to the end of the width. */
+static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
+{
+    const char *from = p, *q;
+    uint64_t width, flag;
+
+    if ((p = hd_scan_blank(p)) == NULL)
+        return expected(c, "a blank after the mask", from);
+    if ((p = scan_regs(c, p, &s->i, "the number of written registers")) == NULL)
+        return NULL;
+    s->i.dsts = s->i.regs;
+    if ((q = hd_scan_word(p)) == NULL)
+        return expected(c, "an opcode", p);
+    hd_opcode_read(p, (size_t)(q - p), &s->i.op);
+    s->i.opcode = hd_box_string(c->box, p, (size_t)(q - p), &c->err);
+    if (s->i.opcode == HD_NONE)
+        return NULL;
+    p = hd_skip_blank(q);
+    if (s->i.op.replay) /* a marker may end here */
+        return line_end(q);
+    if ((p = scan_regs(c, p, &s->i, "the number of read registers")) == NULL)
+        return NULL;
+    if (s->i.op.gmma && c->version >= 6) {
+        q = hd_scan_dec(p, &flag);
+        if (q == NULL || (q = hd_scan_blank(q)) == NULL)
+            return expected(c, "a commit flag", p);
+        p = q;
+    }
+    if ((q = hd_scan_dec(p, &width)) == NULL || hd_scan_word(q) != NULL)
+        return expected(c, "the access width", p);
+    settle_bytes(&s->i, width);
+    s->bulk = s->i.op.where == HD_OW_TMA && c->version >= 6;
+    s->addressed = width != 0 || s->bulk;
+    return q;
+}
+
+/* Parses what stands before the mask. */
+static const char *scan_pre(struct hd_lines *c, const char *p, struct inst *s)
+{
+    uint64_t v;
+    const char *q;
+
+    if (c->lineinfo) {
+        q = hd_scan_dec(p, &v);
+        if (q == NULL || (q = hd_scan_blank(q)) == NULL)
+            return expected(c, "a line number", p);
+        p = q;
+    }
+    q = hd_scan_hex(p, &v);
+    if (q == NULL || (q = hd_scan_blank(q)) == NULL)
+        return expected(c, "a program counter", p);
+    s->i.pc = (uint32_t)v;
+    return q;
+}
+
+static bool grow_slots(struct hd_lines *c)
+{
+    size_t n = c->slots == 0 ? 256 : c->slots * 2;
+    struct inst **slot = calloc(n, sizeof *slot);
+
+    if (slot == NULL)
+        return false;
+    for (size_t i = 0; i < c->slots; i++) {
+        if (c->slot[i] == NULL)
+            continue;
+        size_t at = c->slot[i]->hash & (n - 1);
+        while (slot[at] != NULL)
+            at = (at + 1) & (n - 1);
+        slot[at] = c->slot[i];
+    }
+    free(c->slot);
+    c->slot = slot;
+    c->slots = n;
+    return true;
+}
+
+/* Keeps a copy of *s, whose texts still point into the line. */
+static struct inst *keep(struct hd_lines *c, const struct inst *s)
+{
+    if (c->n >= MAX_STATIC) {
+        hd_err_set(&c->err, HEDDLE_EDATA,
+                   "more than %d different instructions in a kernel",
+                   MAX_STATIC);
+        return NULL;
+    }
+    char *text = malloc(s->pre_len + s->post_len + 16);
+    if (text != NULL && c->n % CHUNK == 0) {
+        struct chunk *k = malloc(sizeof *k);
+        if (k == NULL) {
+            free(text);
+            text = NULL;
+        } else {
+            k->before = c->chunk;
+            c->chunk = k;
+        }
+    }
+    if (text == NULL) {
+        no_memory(c);
+        return NULL;
+    }
+    struct inst *t = &c->chunk->inst[c->n++ % CHUNK];
+    *t = *s;
+    t->pre = text;
+    t->post = text + s->pre_len + 8;
+    memset(text, 0, s->pre_len + s->post_len + 16);
+    memcpy(t->pre, s->pre, s->pre_len);
+    memcpy(t->post, s->post, s->post_len);
+    return t;
+}
+
+/* The static instruction with these texts, new or known. */
+static struct inst *intern(struct hd_lines *c, struct inst *s)
+{
+    if (s->pre_len + s->post_len > MAX_HEAD) {
+        expected(c, "an instruction of at most 4096 characters", s->pre);
+        return NULL;
+    }
+    if (c->n * 2 >= c->slots && !grow_slots(c)) {
+        no_memory(c);
+        return NULL;
+    }
+    s->hash = XXH3_64bits(s->pre, s->pre_len) * 3 +
+              XXH3_64bits(s->post, s->post_len);
+    size_t at = s->hash & (c->slots - 1);
+    for (; c->slot[at] != NULL; at = (at + 1) & (c->slots - 1)) {
+        struct inst *t = c->slot[at];
+        if (t->hash == s->hash && t->pre_len == s->pre_len &&
+            t->post_len == s->post_len &&
+            memcmp(t->pre, s->pre, s->pre_len) == 0 &&
+            memcmp(t->post, s->post, s->post_len) == 0)
+            return t;
+    }
+    return c->slot[at] = keep(c, s);
+}
+
+/* Parses a line word by word up to the width. */
+static const char *scan_slow(struct hd_lines *c, const char *p, uint64_t *mask,
+                             struct inst **out)
+{
+    struct inst s = {0};
+    const char *q, *m;
+
+    if (hd_scan_is(p, "REPLAY_") != NULL) { /* a marker alone on its line */
+        c->marker.i.op.replay = true;
+        *out = &c->marker;
+        *mask = 0;
+        return line_end(p);
+    }
+    if ((m = scan_pre(c, p, &s)) == NULL)
+        return NULL;
+    q = hd_scan_hex(m, mask);
+    if (q == NULL || *mask > UINT32_MAX)
+        return expected(c, "a mask of 32 lanes", m);
+    const char *end = scan_post(c, q, &s);
+    if (end == NULL)
+        return NULL;
+    s.pre = (char *)(uintptr_t)p;
+    s.pre_len = (uint32_t)(m - p);
+    s.post = (char *)(uintptr_t)q;
+    s.post_len = (uint32_t)(end - q);
+    *out = intern(c, &s);
+    return *out != NULL ? end : NULL;
+}
+
+/* The line begins like instruction s. */
+static inline const char *fits(const struct inst *s, const char *p,
+                               uint64_t *mask)
+{
+    if (s == NULL || !hd_scan_same(p, s->pre, s->pre_len))
+        return NULL;
+    p += s->pre_len;
+    if (!hd_scan_hex8(p, mask) || !hd_scan_same(p + 8, s->post, s->post_len))
+        return NULL;
+    p += 8 + s->post_len;
+    return *p == ' ' || *p == '\n' ? p : NULL;
+}
+
+/* ---- addresses ------------------------------------------------------------------ */
+
+static const char *next_hex(const char *p, uint64_t *v)
+{
+    if (HD_LIKELY(p[0] == ' ' && p[1] != ' '))
+        return hd_scan_hex(p + 1, v);
+    p = hd_scan_blank(p);
+    return p != NULL ? hd_scan_hex(p, v) : NULL;
+}
+
+static const char *next_dec(const char *p, int64_t *v)
+{
+    p = hd_scan_blank(p);
+    return p != NULL ? hd_scan_signed(p, v) : NULL;
+}
+
+/* Reads n addresses, listed or as deltas, into c->addr. */
+static const char *scan_list(struct hd_lines *c, const char *p, uint64_t n,
+                             bool deltas)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        const char *q;
+        if (deltas && i != 0) {
+            int64_t d;
+            q = next_dec(p, &d);
+            if (q == NULL)
+                return expected(c, "an address delta", hd_skip_blank(p));
+            c->addr[i] = c->addr[i - 1] + (uint64_t)d;
+        } else {
+            q = next_hex(p, &c->addr[i]);
+            if (q == NULL)
+                return expected(c, "an address", hd_skip_blank(p));
+        }
+        p = q;
+    }
+    return p;
+}
+
+static const char *scan_stride(struct hd_lines *c, const char *p,
+                               struct hd_line *out)
+{
+    const char *q = next_hex(p, &out->first);
+
+    if (q == NULL)
+        return expected(c, "a base address", hd_skip_blank(p));
+    p = next_dec(q, &out->stride);
+    if (p == NULL)
+        return expected(c, "a stride", hd_skip_blank(q));
+    uint64_t run = out->mask == 0 ? 0 : out->mask >> hd_bit_first(out->mask);
+    out->affine = true;
+    if ((run & (run + 1)) == 0)
+        return p;
+    /* the set lanes are not one run: k counts them */
+    out->odd = true;
+    out->affine = false;
+    for (uint64_t i = 0; i < out->n; i++)
+        c->addr[i] = out->first + i * (uint64_t)out->stride;
+    return p;
+}
+
+static const char *scan_bulk(struct hd_lines *c, const char *p,
+                             struct hd_line *out, uint64_t mode)
+{
+    int64_t n = 0;
+    uint64_t base = 0;
+    const char *q = p;
+
+    if (mode == 4 && (q = next_hex(p, &base)) == NULL)
+        return expected(c, "a base address", hd_skip_blank(p));
+    p = next_dec(q, &n);
+    if (p == NULL || n < 0 || n > MAX_BULK)
+        return expected(c, "a count of addresses", hd_skip_blank(q));
+    if ((size_t)n >= c->room_addr) {
+        uint64_t *a = hd_grow(c->addr, (size_t)n, &c->room_addr, sizeof *a);
+        if (a == NULL)
+            return no_memory(c);
+        c->addr = a;
+    }
+    out->n = (uint32_t)n;
+    if (mode == 3)
+        return scan_list(c, p, (uint64_t)n, false);
+    c->addr[0] = base;
+    for (int64_t i = 1; i < n; i++) {
+        int64_t d;
+        q = next_dec(p, &d);
+        if (q == NULL)
+            return expected(c, "an address delta", hd_skip_blank(p));
+        c->addr[i] = c->addr[i - 1] + (uint64_t)d;
+        p = q;
+    }
+    return p;
+}
+
+/* mbar, multicast [CTA mask], bytes, bytes out of bounds. */
+static const char *scan_transfer(struct hd_lines *c, const char *p,
+                                 struct hd_line *out)
+{
+    uint64_t mbar, ctas;
+    int64_t multicast, bytes, outside;
+    const char *from = p;
+
+    p = next_hex(p, &mbar);
+    p = p != NULL ? next_dec(p, &multicast) : NULL;
+    if (p != NULL && multicast != 0)
+        p = next_hex(p, &ctas);
+    p = p != NULL ? next_dec(p, &bytes) : NULL;
+    p = p != NULL ? next_dec(p, &outside) : NULL;
+    if (p == NULL || bytes < 0)
+        return expected(c, "the fields of a bulk copy", hd_skip_blank(from));
+    out->bytes = (uint64_t)bytes;
+    return p;
+}
+
+/* Lists that are affine after all become so; one form for one access. */
+static void find_affine(struct hd_line *out)
+{
+    const uint64_t *a = out->addr;
+    uint64_t m = out->mask;
+
+    if (out->affine || out->n == 0)
+        return;
+    unsigned f = hd_bit_first(m);
+    int64_t stride = 0;
+    m &= m - 1;
+    if (m != 0) {
+        int64_t d = (int64_t)(a[1] - a[0]);
+        int64_t lanes = hd_bit_first(m) - f;
+        if (d % lanes != 0)
+            return;
+        stride = d / lanes;
+    }
+    for (unsigned i = 1; m != 0; m &= m - 1, i++) {
+        if (a[0] + (uint64_t)(hd_bit_first(m) - f) * (uint64_t)stride != a[i])
+            return;
+    }
+    out->affine = true;
+    out->first = a[0];
+    out->stride = stride;
+}
+
+static const char *scan_addresses(struct hd_lines *c, const char *p,
+                                  const struct inst *s, struct hd_line *out)
+{
+    int64_t mode;
+    const char *q;
+
+    out->odd = out->affine = false;
+    out->bulk = s->bulk;
+    if (s->bulk && (p = scan_transfer(c, p, out)) == NULL)
+        return NULL;
+    q = next_dec(p, &mode);
+    if (q == NULL || mode < 0 || mode > 4 || (s->bulk && mode < 3))
+        return expected(c, "an address mode", hd_skip_blank(p));
+    out->n = hd_bit_count(out->mask);
+    switch (mode) {
+    case 0:
+        q = scan_list(c, q, out->n, false);
+        break;
+    case 1:
+        q = scan_stride(c, q, out);
+        break;
+    case 2:
+        /* an empty mask still has its base */
+        q = scan_list(c, q, out->n == 0 ? 1 : out->n, true);
+        break;
+    default:
+        q = scan_bulk(c, q, out, (uint64_t)mode);
+        out->odd = !s->bulk;
+        if (q != NULL && !s->bulk && out->n != hd_bit_count(out->mask))
+            return expected(c, "an address for each lane", hd_skip_blank(p));
+    }
+    out->addr = c->addr;
+    if (q != NULL && !s->bulk)
+        find_affine(out);
+    return q;
+}
+
+/* ---- tail ------------------------------------------------------------------------- */
+
+/* Immediates and register values, of which nothing is kept. */
+static const char *scan_tail(struct hd_lines *c, const char *p)
+{
+    const char *q = p, *from;
+    uint64_t v;
+    unsigned words = 0;
+
+    for (;;) {
+        from = p = hd_skip_blank(q);
+        if (*p == '\n')
+            return p + 1;
+        if ((q = hd_scan_is(p, "NoVal")) != NULL && hd_scan_word(q) == NULL)
+            break;
+        if ((q = hd_scan_is(p, "Val")) != NULL && hd_scan_word(q) == NULL)
+            break;
+        q = hd_scan_hex(p + (*p == '-'), &v);
+        if (q == NULL || hd_scan_word(q) != NULL || words++ == 2)
+            return expected(c, "the end of the line", from);
+    }
+    for (;;) {
+        p = hd_skip_blank(q);
+        if (*p == '\n')
+            return p + 1;
+        q = hd_scan_hex(p, &v);
+        if (q == NULL || hd_scan_word(q) != NULL)
+            return expected(c, "a register value", p);
+    }
+}
+
+/* ---- lines -------------------------------------------------------------------------- */
+
+/* The prefix of tracers before version 3. */
+static const char *skip_prefix(struct hd_lines *c, const char *p)
+{
+    const char *from = p;
+    uint64_t v;
+
+    for (unsigned i = 0; i < 4; i++) {
+        p = hd_scan_dec(p, &v);
+        p = p != NULL ? hd_scan_blank(p) : NULL;
+        if (p == NULL)
+            return expected(c, "block x y z and warp before the instruction",
+                            from);
+    }
+    return p;
+}
+
+static const char *read_line(struct hd_lines *c, const char *p,
+                             struct hd_line *out)
+{
+    struct inst *s, *last = c->last;
+    const char *q;
+
+    if (HD_UNLIKELY(c->prefix) && (p = skip_prefix(c, p)) == NULL)
+        return NULL;
+    if ((q = fits(s = last->next[0], p, &out->mask)) == NULL &&
+        (q = fits(s = last->next[1], p, &out->mask)) == NULL) {
+        if ((q = scan_slow(c, p, &out->mask, &s)) == NULL)
+            return NULL;
+        if (!s->i.op.replay)
+            last->next[last->next[0] != NULL] = s;
+    }
+    out->inst = &s->i;
+    out->addressed = s->addressed;
+    if (s->i.op.replay)
+        return line_end(q) + 1;
+    c->last = s;
+    if (s->addressed && (q = scan_addresses(c, q, s, out)) == NULL)
+        return NULL;
+    if (q[0] == '\n')
+        return q + 1;
+    if (q[0] == ' ' && q[1] == '0' && q[2] == '\n')
+        return q + 3;
+    return scan_tail(c, q);
+}
+
+const char *hd_lines_read(struct hd_lines *c, const char *p,
+                          struct hd_line *out)
+{
+    const char *q = read_line(c, p, out);
+
+    if (HD_LIKELY(c->settled && q != NULL))
+        return q;
+    if (q == NULL && !c->settled && c->err.code == HEDDLE_EDATA) {
+        /* the first instruction: perhaps the version lies */
+        struct hd_err first = c->err;
+        hd_err_clear(&c->err);
+        c->prefix = !c->prefix;
+        q = read_line(c, p, out);
+        if (q == NULL)
+            c->err = first;
+    }
+    c->settled = true;
+    return q;
+}

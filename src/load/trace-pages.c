@@ -1,0 +1,159 @@
+/*
+ * trace-pages.c - the set of 4 KB pages that a trace touches.
+ *
+ * Pages must be mapped before cycle 0, and most traces do not say what was
+ * allocated.  A bit for each page of a 2 MB region, regions found by hashing:
+ * one look-up an address, and none when it falls into the page of the one
+ * before.  The list that comes out is merged and ascends, so it depends on
+ * what was touched and not on the order.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "trace-pages.h"
+
+enum { REGION_SHIFT = HD_LARGE_SHIFT - HD_PAGE_SHIFT };
+
+void hd_pages_init(struct hd_pages *s)
+{
+    *s = (struct hd_pages){.last = UINT64_MAX};
+}
+
+void hd_pages_free(struct hd_pages *s)
+{
+    free(s->region);
+    free(s->slot);
+    hd_pages_init(s);
+}
+
+static size_t home(const struct hd_pages *s, uint64_t number)
+{
+    return (number * 0x9e3779b97f4a7c15ull >> 20) & (s->slots - 1);
+}
+
+static bool grow(struct hd_pages *s)
+{
+    size_t n = s->slots == 0 ? 64 : s->slots * 2;
+    uint32_t *slot = calloc(n, sizeof *slot);
+
+    if (slot == NULL)
+        return false;
+    free(s->slot);
+    s->slot = slot;
+    s->slots = n;
+    for (size_t i = 0; i < s->n; i++) {
+        size_t at = home(s, s->region[i].number);
+        while (slot[at] != 0)
+            at = (at + 1) & (n - 1);
+        slot[at] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+static struct hd_region *find(struct hd_pages *s, uint64_t number)
+{
+    if (s->n * 2 >= s->slots && !grow(s))
+        return NULL;
+    size_t at = home(s, number);
+    for (; s->slot[at] != 0; at = (at + 1) & (s->slots - 1)) {
+        struct hd_region *r = &s->region[s->slot[at] - 1];
+        if (r->number == number)
+            return r;
+    }
+    struct hd_region *r = hd_grow(s->region, s->n, &s->room, sizeof *r);
+    if (r == NULL)
+        return NULL;
+    s->region = r;
+    r += s->n++;
+    *r = (struct hd_region){.number = number};
+    s->slot[at] = (uint32_t)s->n;
+    return r;
+}
+
+void hd_pages_add_slow(struct hd_pages *s, uint64_t page)
+{
+    struct hd_region *r = find(s, page >> REGION_SHIFT);
+
+    if (r == NULL) {
+        s->oom = true;
+        return;
+    }
+    unsigned i = page & ((1u << REGION_SHIFT) - 1);
+    r->page[i / 64] |= 1ull << (i % 64);
+    s->last = page;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = ((const struct hd_region *)a)->number;
+    uint64_t y = ((const struct hd_region *)b)->number;
+
+    return (x > y) - (x < y);
+}
+
+static int by_page(const void *a, const void *b)
+{
+    uint64_t x = ((const struct hd_trace_range *)a)->page;
+    uint64_t y = ((const struct hd_trace_range *)b)->page;
+
+    return (x > y) - (x < y);
+}
+
+/* The context's allocations as page ranges, ascending; NULL: no memory. */
+static struct hd_trace_range *covered(const struct hd_trace_context *x)
+{
+    struct hd_trace_range *r = calloc(x->allocs + 1, sizeof *r);
+
+    if (r == NULL)
+        return NULL;
+    for (size_t i = 0; i < x->allocs; i++) {
+        uint64_t base = x->alloc[i].base, bytes = x->alloc[i].bytes;
+        r[i].page = base >> HD_PAGE_SHIFT;
+        if (bytes != 0)
+            r[i].n = ((base + bytes - 1) >> HD_PAGE_SHIFT) - r[i].page + 1;
+    }
+    if (x->allocs != 0)
+        qsort(r, x->allocs, sizeof *r, by_page);
+    r[x->allocs].page = UINT64_MAX;
+    return r;
+}
+
+static bool add_page(struct hd_trace_context *x, uint64_t page)
+{
+    if (x->ranges != 0) {
+        struct hd_trace_range *last = &x->range[x->ranges - 1];
+        if (last->page + last->n == page) {
+            last->n++;
+            return true;
+        }
+    }
+    struct hd_trace_range *r =
+        hd_grow(x->range, x->ranges, &x->room_ranges, sizeof *r);
+    if (r == NULL)
+        return false;
+    x->range = r;
+    r[x->ranges++] = (struct hd_trace_range){page, 1};
+    return true;
+}
+
+int hd_pages_ranges(struct hd_pages *s, struct hd_trace_context *x)
+{
+    struct hd_trace_range *c = covered(x), *at = c;
+    uint64_t reach = 0; /* pages below it that started earlier are covered */
+    bool ok = c != NULL && !s->oom;
+
+    if (s->n != 0)
+        qsort(s->region, s->n, sizeof *s->region, by_number);
+    for (size_t i = 0; i < s->n && ok; i++) {
+        for (unsigned k = 0; k < 1u << REGION_SHIFT && ok; k++) {
+            uint64_t page = s->region[i].number << REGION_SHIFT | k;
+            if (!(s->region[i].page[k / 64] >> (k % 64) & 1))
+                continue;
+            for (; at->page <= page; at++)
+                reach = hd_max_u64(reach, at->page + at->n);
+            if (page >= reach)
+                ok = add_page(x, page);
+        }
+    }
+    free(c);
+    return ok ? 0 : HEDDLE_ENOMEM;
+}
