@@ -39,7 +39,7 @@ struct heddle_walk_op {
     uint64_t block;
     enum heddle_walk_kind kind;
     uint32_t bytes; /* a lane */
-    uint32_t count; /* instructions, 1 but for ALU runs */
+    uint32_t count; /* instructions: 1 but for ALU runs; 0: none of its own */
     uint32_t pc;
     uint32_t lanes; /* of a warp */
     int local;      /* local memory, not global */

@@ -448,7 +448,7 @@ void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
 
     hd_coalesce(acc, o->mask, g->lanes[c->app], o->bytes, g->line_shift,
                 &op->l);
-    c->count[counter[o->kind - HD_OP_LOAD]]++;
+    c->count[counter[o->kind - HD_OP_LOAD]] += o->count;
     c->count[HD_CORE_LINES] += op->l.n;
     c->count[HD_CORE_PAGES] += op->l.pages;
     if (o->kind == HD_OP_LOAD) {

@@ -282,7 +282,7 @@ static void issue_memory(struct hd_core *c, uint32_t w, hd_time t)
     src->ops->access(src->self, x->ctx, x->index, &acc);
     if (x->op.slot != HD_NO_SLOT)
         x->pending |= 1u << x->op.slot;
-    c->count[HD_CORE_MEM_INSTRUCTIONS]++;
+    c->count[HD_CORE_MEM_INSTRUCTIONS] += x->op.count;
     hd_lsu_enter(c, w, &acc, t);
 }
 
@@ -319,7 +319,7 @@ static void issue(struct hd_core *c, uint32_t w, hd_time t, uint64_t most)
     hd_time end = t + n * slot;
 
     account_issue(c, w, t, end);
-    count_issue(c, x, n, t);
+    count_issue(c, x, x->op.kind == HD_OP_ALU ? n : x->op.count, t);
     s->last = w;
     s->port_free = end;
     if (x->op.kind == HD_OP_ALU && (x->left -= (uint32_t)n) > 0) {

@@ -47,7 +47,9 @@ struct hd_op {
     uint8_t bytes;  /* a lane: 1, 2, 4, 8 or 16 */
     uint8_t space;  /* enum hd_space */
     uint32_t wait;  /* bit set of slots that must be empty */
-    uint32_t count; /* instructions in an ALU run, >= 1; else 1 */
+    uint32_t count; /* instructions in an ALU run, >= 1; else 1, or 0: part
+                       of the instruction before (a bulk copy goes on), or an
+                       exit that a trace does not have; not counted then */
     uint32_t pc;    /* of the (first) instruction, for traces and tables */
     uint64_t mask;  /* active lanes; a memory op with none only takes a slot */
 };

@@ -350,23 +350,25 @@ static int read_list(struct list *l)
  */
 static void name_context(const char *path, bool kernel, char *out, size_t room)
 {
-    char *real = realpath(path, NULL);
-    const char *file = base_name(real != NULL ? real : path);
-    size_t n = strcspn(file, ".");
+    const char *file = base_name(path), *end = file, *dir;
+    char here[512];
 
-    if (kernel || real == NULL) {
-        snprintf(out, room, "%.*s", (int)n, file);
-    } else {
-        char *dir = real;
-        real[file - real - (file > real)] = '\0';
-        const char *rest = strncmp(file, "kernelslist", 11) == 0 ? file + 11
-                                                                  : file;
-        snprintf(out, room, "%s%.*s", base_name(dir),
-                 (int)strcspn(rest, "."), rest);
+    if (kernel) {
+        snprintf(out, room, "%.*s", (int)strcspn(file, "."), file);
+        return;
     }
-    if (out[0] == '\0')
-        snprintf(out, room, "trace");
-    free(real);
+    while (end > path && end[-1] == '/')
+        end--;
+    for (dir = end; dir > path && dir[-1] != '/'; dir--)
+        ;
+    size_t n = (size_t)(end - dir);
+    if (n == 0 || (n == 1 && *dir == '.')) {
+        dir = getcwd(here, sizeof here) != NULL ? base_name(here) : "trace";
+        n = strlen(dir);
+    }
+    const char *rest = strncmp(file, "kernelslist", 11) == 0 ? file + 11 : "";
+    snprintf(out, room, "%.*s%.*s", (int)(n < 40 ? n : 40), dir,
+             (int)strcspn(rest, "."), rest);
 }
 
 /* One address space. */

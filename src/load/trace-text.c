@@ -277,28 +277,30 @@ static int put_bulk(struct hd_trace_text *t, const struct hd_line *l)
     struct hd_line part = {.inst = i};
     struct hd_top o;
     uint64_t addr[32];
-    unsigned n = 0;
+    unsigned n = 0, slot;
 
     if (l->n * lanes > BULK_LANES)
         lanes = hd_max_u64(1, BULK_LANES / l->n);
-    /* the first part is the instruction, the others go on with it */
     hd_twarp_memory(&t->warp, i, l->n != 0 ? l->mask | 1 : 0, i->op.kind,
                     each >= 16 ? 16 : 4, HD_TS_GLOBAL, &o);
     part.addr = addr;
+    slot = o.slot;
     for (uint64_t k = 0; k < l->n * lanes; k++) {
+        bool last = k + 1 == l->n * lanes;
         addr[n++] = l->addr[k / lanes] + k % lanes * BULK_STEP;
-        if (n < 32 && k + 1 < l->n * lanes)
+        if (n < 32 && !last)
             continue;
+        /* the first part is the instruction and waits; the last, which the
+         * load/store unit serves last, fills the slot */
         part.mask = hd_ones(n);
+        o.slot = last ? (uint8_t)slot : HD_NO_SLOT;
         if (put_global(t, &part, &o) != 0)
             return t->err->code;
         o.count = 0;
         o.wait = 0;
         n = 0;
     }
-    if (l->n == 0)
-        put_global(t, &part, &o);
-    return 0;
+    return l->n == 0 ? put_global(t, &part, &o) : 0;
 }
 
 /* An instruction with addresses. */

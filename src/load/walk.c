@@ -83,7 +83,7 @@ static int show(struct walk *w, const struct hd_op *op)
 {
     w->op.kind = kind_of(op);
     w->op.bytes = op->bytes;
-    w->op.count = op->kind == HD_OP_ALU ? op->count : 1;
+    w->op.count = op->count;
     w->op.pc = op->pc;
     w->op.mask = op->mask;
     w->op.local = op->space == HD_SPACE_LOCAL;

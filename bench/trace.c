@@ -1,0 +1,145 @@
+/*
+ * bench/trace - how fast traces are read: text in MB/s, and replay from text
+ * and from the container in warp instructions a second, without a machine.
+ *
+ *     bench/trace [TRACE...]      kernelslist.g, .traceg[.xz] or .hdt
+ *
+ * "text" is decompression, parsing and packing together; "replay" asks the
+ * source for every instruction and every address.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "heddle_trace.h"
+#include "heddle_walk.h"
+#include "load/trace-in.h"
+#include "load/trace-list.h"
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int touch(void *ud, const struct heddle_walk_op *op)
+{
+    uint64_t *sum = ud;
+
+    *sum += op->count;
+    return 0;
+}
+
+/* Seconds of the best of five runs to load the text. */
+static double load_text(const char *path, uint64_t *bytes)
+{
+    double best = 1e9;
+
+    for (int i = 0; i < 5; i++) {
+        struct hd_trace_input in;
+        struct hd_err err = {0};
+        double from = now();
+        struct hd_box *box = hd_box_memory(1ull << 30, &err);
+        if (hd_trace_input_open(path, &in, &err) != 0 ||
+            hd_trace_load(&in, HD_NONE, box, bytes, &err) != 0) {
+            fprintf(stderr, "%s\n", err.text);
+            exit(1);
+        }
+        double took = now() - from;
+        best = took < best ? took : best;
+        hd_trace_input_free(&in);
+        hd_box_free(box);
+    }
+    return best;
+}
+
+/* Seconds to read and decompress alone. */
+static double read_only(const char *path)
+{
+    struct hd_err err = {0};
+    const char *p, *end;
+    double from = now();
+    struct hd_trace_in *in = hd_trace_in_open(path, &err);
+
+    while (hd_trace_in_more(in, &p, &end, &err) > 0)
+        ;
+    hd_trace_in_close(in);
+    return now() - from;
+}
+
+static void replay(const char *what, const char *path)
+{
+    char text[1024];
+    int status;
+    double from = now();
+    heddle_workload *w =
+        heddle_trace_open(path, NULL, &status, text, sizeof text);
+    uint64_t n = 0;
+
+    if (w == NULL || heddle_walk(w, NULL, touch, &n, text, sizeof text) != 0) {
+        fprintf(stderr, "%s\n", text);
+        exit(1);
+    }
+    double took = now() - from;
+    heddle_workload_free(w);
+    printf("  replay %-9s %8.2f M warp instructions/s (%llu in %.1f ms)\n",
+           what, (double)n / took * 1e-6, (unsigned long long)n, took * 1e3);
+}
+
+static void one(const char *path)
+{
+    struct hd_trace_input in;
+    struct hd_err err = {0};
+    char out[64], text[1024];
+    uint64_t bytes = 0;
+
+    if (hd_trace_input_open(path, &in, &err) != 0) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    printf("%s\n", path);
+    if (in.form == HD_TF_BOX) {
+        replay("container", path);
+        hd_trace_input_free(&in);
+        return;
+    }
+    double took = load_text(path, &bytes);
+    double mb = (double)bytes * 1e-6;
+    printf("  text             %8.0f MB/s (%.1f MB in %.1f ms)\n", mb / took,
+           mb, took * 1e3);
+    if (in.form == HD_TF_KERNEL) {
+        double read = read_only(path);
+        printf("  parsing alone    %8.0f MB/s (reading takes %.1f ms)\n",
+               mb / (took - read), read * 1e3);
+    }
+    hd_trace_input_free(&in);
+    replay("text", path);
+    snprintf(out, sizeof out, "/tmp/heddle-bench-%ld.hdt", (long)getpid());
+    double from = now();
+    if (heddle_trace_convert(path, out, text, sizeof text) != 0) {
+        fprintf(stderr, "%s\n", text);
+        exit(1);
+    }
+    FILE *f = fopen(out, "rb");
+    fseek(f, 0, SEEK_END);
+    printf("  container        %8ld bytes, written in %.1f ms\n", ftell(f),
+           (now() - from) * 1e3);
+    fclose(f);
+    replay("container", out);
+    unlink(out);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        printf("usage: %s TRACE...\n", argv[0]);
+    for (int i = 1; i < argc; i++)
+        one(argv[i]);
+    return 0;
+}

@@ -1,0 +1,250 @@
+--- cmd/trace.lua - heddle trace: convert, record, dump, info and check.
+-- SPDX-License-Identifier: MIT
+local cli = require "heddle.cli"
+local core = require "heddle.core"
+local trace = require "heddle.trace"
+
+local M = {
+    summary = "convert, record, print and check traces",
+    usage = [[
+usage: heddle trace convert IN OUT
+       heddle trace record APP OUT [name=value...]
+       heddle trace dump FILE [kernel=N] [block=N]
+       heddle trace info FILE
+       heddle trace check FILE
+
+A trace is an Accel-Sim kernelslist.g, the directory it lies in, one .traceg or
+.traceg.xz, or heddle's own container (.hdt).
+
+  convert   writes a container of all address spaces of IN
+  record    writes what an application does, run without time; APP is one of
+            `heddle list apps`, a trace, or a Lua file that returns one made
+            with app{}; name=value sets its parameters (size=T, lanes=64)
+  dump      prints every memory instruction, one a line: kernel block warp pc
+            mask opcode space bytes addresses (of the active lanes); block is
+            the index in the grid.  FILE may also be what record takes.
+  info      prints what is in a trace
+  check     prints what looks wrong, and the map of what is touched; the exit
+            status is 65 when something is fatal
+
+context=N selects an address space where a trace has several.
+]],
+}
+
+--- Splits "name=value" words from the others.
+local function words(args, from)
+    local plain, named = {}, {}
+    for i = from, #args do
+        local k, v = args[i]:match("^([%a_][%w_]*)=(.*)$")
+        if k then
+            named[k] = math.tointeger(v) or v
+        else
+            plain[#plain + 1] = args[i]
+        end
+    end
+    return plain, named
+end
+
+local function expect(plain, n, usage)
+    if #plain ~= n then
+        cli.usage("usage: heddle trace %s", usage)
+    end
+end
+
+--- Takes a named number out; nil if it is not there.
+local function number(named, name)
+    local v = named[name]
+    named[name] = nil
+    if v ~= nil and math.type(v) ~= "integer" then
+        cli.usage("%s=: a number is expected, not '%s'", name, tostring(v))
+    end
+    return v
+end
+
+local function nothing_left(named)
+    local k = next(named)
+    if k then
+        cli.usage("there is no option '%s='", k)
+    end
+end
+
+local function is_file(path)
+    local f = io.open(path, "rb")
+    if f then
+        f:close()
+    end
+    return f ~= nil
+end
+
+--- A workload of whatever the word names, and whether it is a trace.
+local function workload_of(word, named)
+    if word:find("%.lua$") then
+        local chunk, why = loadfile(word, "t")
+        if not chunk then
+            error(core.error(is_file(word) and -4 or -5, why), 0)
+        end
+        local app = chunk()
+        if type(app) ~= "table" or not app.workload then
+            error(core.error(-4,
+                word .. ": it returns no application made with app{}"), 0)
+        end
+        return app:workload(named)
+    elseif is_file(word) or word:find("[./]") then
+        local context = number(named, "context")
+        nothing_left(named)
+        return trace.open(word, { context = context })
+    end
+    return require("heddle.workload").app(word, named).make()
+end
+
+function M.convert(args)
+    local plain, named = words(args, 2)
+    expect(plain, 2, "convert IN OUT")
+    nothing_left(named)
+    trace.convert(plain[1], plain[2])
+end
+
+function M.record(args)
+    local plain, named = words(args, 2)
+    expect(plain, 2, "record APP OUT [name=value...]")
+    local lanes = number(named, "lanes")
+    trace.record(workload_of(plain[1], named), plain[2], lanes)
+end
+
+function M.dump(args)
+    local plain, named = words(args, 2)
+    expect(plain, 1, "dump FILE [kernel=N] [block=N]")
+    local select = {
+        kernel = number(named, "kernel"),
+        block = number(named, "block"),
+    }
+    local write, out = io.write, {}
+    local stdout = io.stdout
+    stdout:setvbuf("full", 1 << 16)
+    trace.dump(workload_of(plain[1], named), function(op)
+        out[1] = ("%d %d %d 0x%04x %0" .. op.lanes // 4 .. "x %s %s %d")
+            :format(op.kernel, op.block, op.warp, op.pc, op.mask, op.opcode,
+                op.space, op.bytes)
+        for i = 1, #op do
+            out[i + 1] = ("0x%x"):format(op[i])
+        end
+        for i = #op + 2, #out do
+            out[i] = nil
+        end
+        return not write(table.concat(out, " "), "\n")
+    end, select)
+end
+
+local function print_kernels(w)
+    for _, k in ipairs(trace.kernels(w)) do
+        io.write(("kernel %d: %s\n"):format(k.number, k.name))
+        io.write(("  grid %s, block %s, %d registers, %d B shared, sm_%d, "
+                .. "tracer version %d\n"):format(
+            table.concat(k.grid, "x"), table.concat(k.block, "x"),
+            k.registers, k.shared_bytes, k.binary, k.version))
+        io.write(("  %d blocks, %d warps, %d warp instructions, %d of them "
+            .. "memory\n"):format(k.blocks, k.warps, k.instructions,
+            k.memory_instructions))
+    end
+end
+
+local INFO = {
+    { "kernels", "kernels" },
+    { "blocks", "thread blocks" },
+    { "instructions", "warp instructions" },
+    { "thread_instructions", "thread instructions" },
+    { "memory_instructions", "memory instructions (warp)" },
+    { "lane_addresses", "lane addresses" },
+    { "allocations", "allocations listed" },
+    { "pages", "pages of 4 KB touched outside of them" },
+    { "local_words", "words of local memory a thread" },
+    { "frames", "frames" },
+    { "frame_bytes", "bytes of frames" },
+    { "file_bytes", "bytes of the file" },
+}
+
+local function contexts_of(plain, named)
+    local only = number(named, "context")
+    nothing_left(named)
+    local n = trace.contexts(plain[1])
+    return only or 0, only or n - 1, n
+end
+
+function M.info(args)
+    local plain, named = words(args, 2)
+    expect(plain, 1, "info FILE")
+    local from, to, n = contexts_of(plain, named)
+    for i = from, to do
+        local w = trace.open(plain[1], { context = i })
+        local facts = trace.info(w)
+        io.write(n > 1 and ("address space %d: %s\n"):format(i, facts.name)
+            or facts.name .. "\n")
+        for _, row in ipairs(INFO) do
+            if facts[row[1]] ~= 0 or row[1] == "memory_instructions" then
+                io.write(("  %14d %s\n"):format(facts[row[1]], row[2]))
+            end
+        end
+        io.write("  contents ", facts.hash, "\n")
+        print_kernels(w)
+    end
+end
+
+--- Neighbouring ranges of one kind as one line each.
+local function print_map(w)
+    local last
+    local function show()
+        if last then
+            io.write(("  0x%012x 0x%012x %10.1f KB  %s\n"):format(last.base,
+                last.base + last.bytes, last.bytes / 1024, last.name))
+        end
+    end
+    local list = trace.ranges(w)
+    table.sort(list, function(a, b) return a.base < b.base end)
+    for _, r in ipairs(list) do
+        if last and last.name == r.name and last.base + last.bytes == r.base
+        then
+            last.bytes = last.bytes + r.bytes
+        else
+            show()
+            last = r
+        end
+    end
+    show()
+end
+
+function M.check(args)
+    local plain, named = words(args, 2)
+    expect(plain, 1, "check FILE")
+    local from, to = contexts_of(plain, named)
+    local fatal = false
+    for i = from, to do
+        local w = trace.open(plain[1], { context = i })
+        trace.verify(w)
+        local notes = trace.notes(w)
+        for _, n in ipairs(notes) do
+            io.write(("%s %d %s; first: %s\n"):format(
+                n.fatal and "error:" or "note: ", n.count, n.text, n.where))
+            fatal = fatal or n.fatal
+        end
+        if #notes == 0 then
+            io.write(plain[1], ": nothing to remark\n")
+        end
+        io.write("touched:\n")
+        print_map(w)
+    end
+    return fatal and 65 or 0
+end
+
+local VERBS = { "convert", "record", "dump", "info", "check" }
+
+function M.run(args)
+    local verb = args[1]
+    for _, v in ipairs(VERBS) do
+        if v == verb then
+            return M[v](args) or 0
+        end
+    end
+    cli.usage("trace: expected one of %s", table.concat(VERBS, ", "))
+end
+
+return M

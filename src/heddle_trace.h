@@ -1,0 +1,204 @@
+/*
+ * heddle_trace.h - traces: Accel-Sim's text and heddle's own container.
+ *
+ * A trace becomes a workload like a kernel program does.  Text (kernelslist.g
+ * with .traceg or .traceg.xz, of tracer versions 1 to 6) is read once, when it
+ * is opened; what is replayed is the compact form of the container, so a trace
+ * and its conversion give the same results.  A container (.hdt) is opened at
+ * once and read as it is replayed.
+ *
+ *     heddle_workload *w = heddle_trace_open("vecadd/kernelslist.g", NULL,
+ *                                            &status, text, sizeof text);
+ *
+ * Errors: calls return a negative HEDDLE_E code (or set *status) and write
+ * what was wrong, with file and line or byte, to `error` (room bytes).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HEDDLE_TRACE_H
+#define HEDDLE_TRACE_H
+
+#include "heddle_load.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct heddle_trace_options {
+    uint32_t context;  /* which address space, 0, 1, ... */
+    uint64_t keep;     /* bytes of the compact form of a text trace that are
+                          kept in memory; the rest goes to a temporary file in
+                          TMPDIR.  0: 64 MB */
+    uint64_t resident; /* bytes of unpacked blocks; more is an error.  0:
+                          256 MB */
+};
+
+/*
+ * Opens a list of kernels, a directory with lists, a single .traceg[.xz], or a
+ * container, and makes a workload of one of its address spaces.  Returns owned
+ * (heddle_workload_free), or NULL with *status set.  o may be NULL.
+ */
+HEDDLE_API heddle_workload *
+heddle_trace_open(const char *path, const struct heddle_trace_options *o,
+                  int *status, char *error, size_t room);
+
+/* How many address spaces (CUDA contexts) there are; < 0: an error. */
+HEDDLE_API int heddle_trace_contexts(const char *path, char *error,
+                                     size_t room);
+
+/* Writes a container of all address spaces of `in`. */
+HEDDLE_API int heddle_trace_convert(const char *in, const char *out,
+                                    char *error, size_t room);
+
+/*
+ * Writes a container of what a workload does, run without time (in the order
+ * of heddle_walk.h); a program's values are computed on the way.  The workload
+ * must not be in use.  lanes: 32 or 64; 0: 32.
+ */
+HEDDLE_API int heddle_trace_record(heddle_workload *w, const char *out,
+                                   uint32_t lanes, char *error, size_t room);
+
+/* ---- looking into one ------------------------------------------------------ */
+
+struct heddle_trace_info {
+    const char *name;
+    uint32_t kernels;
+    uint64_t blocks, warps;
+    uint64_t instructions;        /* warp instructions */
+    uint64_t thread_instructions; /* times their active lanes */
+    uint64_t memory_instructions; /* warp instructions, global and local */
+    uint64_t lane_addresses;
+    uint64_t frames, frame_bytes;   /* before compression */
+    uint64_t stored_bytes;          /* of the frames as they are stored */
+    uint64_t file_bytes;            /* 0: not a file of heddle's */
+    uint64_t allocations, pages;    /* pages touched outside of them */
+    uint64_t local_words;           /* of local memory that a thread touches */
+    uint64_t hash;                  /* of the contents */
+};
+
+/* Facts about a workload that is a trace; HEDDLE_EINVAL for another. */
+HEDDLE_API int heddle_trace_info(const heddle_workload *w,
+                                 struct heddle_trace_info *out);
+
+struct heddle_trace_kernel {
+    const char *name;
+    uint32_t number; /* in order, 1, 2, ... */
+    uint32_t id;     /* as the trace has it */
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes, registers, binary, version, lanes;
+    uint64_t blocks, warps, instructions, memory_instructions;
+};
+
+/* Kernel i, from 0; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
+                                   struct heddle_trace_kernel *out);
+
+struct heddle_trace_note {
+    const char *name; /* "ZERO_ADDRESS" */
+    const char *text;
+    int fatal;        /* the trace is most likely wrong */
+    uint64_t count;
+    const char *where; /* the first: file:line */
+};
+
+/* What the reader stumbled over, row i, count 0 if it did not; HEDDLE_EINVAL
+ * past the last. */
+HEDDLE_API int heddle_trace_note(const heddle_workload *w, uint32_t i,
+                                 struct heddle_trace_note *out);
+
+/* A memory instruction, decoded. */
+struct heddle_trace_op {
+    uint32_t kernel; /* 1, 2, ... */
+    uint32_t warp;
+    uint64_t block; /* index in the grid */
+    uint32_t pc;
+    uint32_t bytes; /* a lane */
+    uint32_t lanes; /* of a warp */
+    int local;      /* local memory, not global */
+    int more;       /* goes on with the instruction before (bulk copies) */
+    uint64_t mask;
+    const char *opcode;
+    const uint64_t *address; /* [lanes], valid where the mask is set */
+};
+
+struct heddle_trace_select {
+    uint32_t kernel; /* only this one; 0: all */
+    int one_block;   /* only `block` */
+    uint64_t block;
+};
+
+/* Called for each memory instruction; not 0 ends the dump, which returns it. */
+typedef int heddle_trace_dump_fn(void *ud, const struct heddle_trace_op *op);
+
+/*
+ * Shows every memory instruction of a workload: traces block by block as they
+ * are stored, warp by warp; programs as heddle_walk.h runs them.  s may be
+ * NULL: all.
+ */
+HEDDLE_API int heddle_trace_dump(heddle_workload *w,
+                                 const struct heddle_trace_select *s,
+                                 heddle_trace_dump_fn *fn, void *ud,
+                                 char *error, size_t room);
+
+/* Unpacks every frame, so damage anywhere in a container is found. */
+HEDDLE_API int heddle_trace_verify(heddle_workload *w, char *error,
+                                   size_t room);
+
+/* ---- writing one by hand ---------------------------------------------------- */
+
+typedef struct heddle_trace_writer heddle_trace_writer;
+
+/* Begins a container with one address space.  NULL with *status set. */
+HEDDLE_API heddle_trace_writer *
+heddle_trace_writer_new(const char *out, const char *name, int *status,
+                        char *error, size_t room);
+/* An unfinished file is removed. */
+HEDDLE_API void heddle_trace_writer_free(heddle_trace_writer *w);
+HEDDLE_API const char *heddle_trace_writer_error(const heddle_trace_writer *w);
+
+HEDDLE_API int heddle_trace_writer_alloc(heddle_trace_writer *w,
+                                         const char *name, uint64_t base,
+                                         uint64_t bytes);
+/* Begins a kernel: name, grid, block, shared_bytes, registers and lanes of *k
+ * are used. */
+HEDDLE_API int heddle_trace_writer_kernel(heddle_trace_writer *w,
+                                          const struct heddle_trace_kernel *k);
+HEDDLE_API int heddle_trace_writer_block(heddle_trace_writer *w,
+                                         uint64_t number);
+
+enum heddle_trace_kind {
+    HEDDLE_TRACE_ALU,
+    HEDDLE_TRACE_LOAD,
+    HEDDLE_TRACE_STORE,
+    HEDDLE_TRACE_ATOMIC,
+    HEDDLE_TRACE_BARRIER,
+    HEDDLE_TRACE_EXIT
+};
+
+/* The next operation of a warp of the block; warps may take turns. */
+struct heddle_trace_write {
+    enum heddle_trace_kind kind;
+    uint32_t warp;
+    uint32_t count; /* instructions of an ALU run; 0: 1 */
+    uint32_t pc;
+    uint32_t bytes; /* a lane: 1, 2, 4, 8, 16 */
+    uint32_t wait;  /* scoreboard slots that must be empty */
+    int slot;       /* that it fills, 0 .. 31, or -1 */
+    int local;
+    uint64_t mask;
+    const char *opcode;      /* NULL: the kind's name */
+    const uint64_t *address; /* [lanes], read where the mask is set */
+};
+
+HEDDLE_API int heddle_trace_writer_op(heddle_trace_writer *w,
+                                      const struct heddle_trace_write *op);
+/* A warp without an EXIT gets one that counts as no instruction. */
+HEDDLE_API int heddle_trace_writer_block_end(heddle_trace_writer *w);
+/* Completes the file and gives it its name. */
+HEDDLE_API int heddle_trace_writer_finish(heddle_trace_writer *w);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * trace-api.c - the public calls of heddle_trace.h that open and describe.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "../heddle_trace.h"
+
+#include "trace-copy.h"
+#include "trace-list.h"
+#include "trace-source.h"
+#include "workload.h"
+
+#include <stdio.h>
+
+#define KEEP (64ull << 20)
+#define RESIDENT (256ull << 20)
+
+/* Hands an error out; returns its code. */
+static int report(const struct hd_err *err, char *error, size_t room)
+{
+    if (error != NULL && room != 0)
+        snprintf(error, room, "%s", err->text);
+    return err->code;
+}
+
+static int no_context(const char *path, uint32_t context, size_t n,
+                      struct hd_err *err)
+{
+    return hd_err_set(err, HEDDLE_EINVAL,
+                      "%s: it has %zu address spaces, 0 to %zu; there is no %u",
+                      path, n, n - 1, context);
+}
+
+static struct hd_source *open_trace(const char *path,
+                                    const struct heddle_trace_options *o,
+                                    struct hd_err *err)
+{
+    struct hd_trace_input in;
+    struct hd_box *box = NULL;
+    uint32_t context = o->context;
+    uint64_t text = 0;
+
+    if (hd_trace_input_open(path, &in, err) != 0)
+        return NULL;
+    if (in.form == HD_TF_BOX) {
+        box = hd_box_open(path, err);
+        if (box != NULL && context >= box->contexts)
+            no_context(path, context, box->contexts, err);
+    } else if (context >= in.n) {
+        no_context(path, context, in.n, err);
+    } else {
+        box = hd_box_memory(o->keep != 0 ? o->keep : KEEP, err);
+        if (box != NULL)
+            hd_trace_load(&in, context, box, &text, err);
+        context = 0;
+    }
+    hd_trace_input_free(&in);
+    struct hd_source *s = NULL;
+    if (err->code == 0)
+        s = hd_trace_source(box, context,
+                            o->resident != 0 ? o->resident : RESIDENT, err);
+    if (s == NULL)
+        hd_box_free(box);
+    return s;
+}
+
+heddle_workload *heddle_trace_open(const char *path,
+                                   const struct heddle_trace_options *o,
+                                   int *status, char *error, size_t room)
+{
+    static const struct heddle_trace_options plain;
+    struct hd_err err = {0};
+    struct hd_source *s = open_trace(path, o != NULL ? o : &plain, &err);
+
+    *status = err.code;
+    if (s != NULL)
+        return hd_workload(s);
+    report(&err, error, room);
+    return NULL;
+}
+
+int heddle_trace_contexts(const char *path, char *error, size_t room)
+{
+    struct hd_trace_input in;
+    struct hd_err err = {0};
+    int n = 0;
+
+    if (hd_trace_input_open(path, &in, &err) != 0)
+        return report(&err, error, room);
+    n = (int)in.n;
+    if (in.form == HD_TF_BOX) {
+        struct hd_box *box = hd_box_open(path, &err);
+        if (box != NULL)
+            n = (int)box->contexts;
+        hd_box_free(box);
+    }
+    hd_trace_input_free(&in);
+    return err.code != 0 ? report(&err, error, room) : n;
+}
+
+/* Copies a container into a new one. */
+static int copy_file(const char *path, struct hd_box *out, struct hd_err *err)
+{
+    struct hd_box *box = hd_box_open(path, err);
+
+    if (box != NULL)
+        hd_trace_copy(box, HD_NONE, out, RESIDENT, err);
+    hd_box_free(box);
+    return err->code;
+}
+
+int heddle_trace_convert(const char *in, const char *out, char *error,
+                         size_t room)
+{
+    struct hd_trace_input input;
+    struct hd_err err = {0};
+    uint64_t text;
+
+    if (hd_trace_input_open(in, &input, &err) != 0)
+        return report(&err, error, room);
+    struct hd_box *box = hd_box_create(out, &err);
+    if (box != NULL) {
+        if (input.form == HD_TF_BOX)
+            copy_file(in, box, &err);
+        else
+            hd_trace_load(&input, HD_NONE, box, &text, &err);
+    }
+    hd_box_free(box);
+    hd_trace_input_free(&input);
+    return report(&err, error, room);
+}
+
+/* ---- facts -------------------------------------------------------------------- */
+
+static struct hd_box *box_of(const heddle_workload *w, uint32_t *context)
+{
+    return hd_trace_source_box((const struct hd_source *)w, context);
+}
+
+int heddle_trace_info(const heddle_workload *w, struct heddle_trace_info *out)
+{
+    uint32_t context;
+    const struct hd_box *b = box_of(w, &context);
+
+    if (b == NULL)
+        return HEDDLE_EINVAL;
+    const struct hd_trace_context *x = &b->context[context];
+    *out = (struct heddle_trace_info){.name = x->name,
+                                      .file_bytes = b->file_bytes,
+                                      .allocations = x->allocs,
+                                      .local_words = x->local_words,
+                                      .hash = b->hash};
+    for (size_t i = 0; i < x->ranges; i++)
+        out->pages += x->range[i].n;
+    for (size_t i = 0; i < b->kernels; i++) {
+        const struct hd_trace_kernel *k = &b->kernel[i];
+        if (k->context != context)
+            continue;
+        out->kernels++;
+        out->blocks += k->blocks;
+        out->warps += k->warps;
+        out->instructions += k->insts;
+        out->thread_instructions += k->thread_insts;
+        out->memory_instructions += k->mem_insts;
+        out->lane_addresses += k->lane_addrs;
+        out->frames += k->frames;
+        for (uint32_t f = k->frame0; f < k->frame0 + k->frames; f++) {
+            out->frame_bytes += b->frame[f].raw;
+            out->stored_bytes += b->frame[f].stored;
+        }
+    }
+    return 0;
+}
+
+int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
+                        struct heddle_trace_kernel *out)
+{
+    uint32_t context, number = 0;
+    const struct hd_box *b = box_of(w, &context);
+
+    for (size_t k = 0; b != NULL && k < b->kernels; k++) {
+        const struct hd_trace_kernel *p = &b->kernel[k];
+        if (p->context != context || number++ != i)
+            continue;
+        *out = (struct heddle_trace_kernel){.name = p->name,
+                                            .number = number,
+                                            .id = p->id,
+                                            .shared_bytes = p->shared_bytes,
+                                            .registers = p->regs,
+                                            .binary = p->binary,
+                                            .version = p->version,
+                                            .lanes = p->lanes,
+                                            .blocks = p->blocks,
+                                            .warps = p->warps,
+                                            .instructions = p->insts,
+                                            .memory_instructions =
+                                                p->mem_insts};
+        memcpy(out->grid, p->grid, sizeof out->grid);
+        memcpy(out->block, p->block, sizeof out->block);
+        return 0;
+    }
+    return HEDDLE_EINVAL;
+}
+
+int heddle_trace_note(const heddle_workload *w, uint32_t i,
+                      struct heddle_trace_note *out)
+{
+    static const struct heddle_trace_note rows[] = {
+#define X(code, bad, words) {.name = #code, .text = words, .fatal = bad},
+        HD_TRACE_NOTES(X)
+#undef X
+    };
+    uint32_t context;
+    const struct hd_box *b = box_of(w, &context);
+
+    if (b == NULL || i >= HD_TN_COUNT)
+        return HEDDLE_EINVAL;
+    *out = rows[i];
+    out->count = b->note[i].count;
+    out->where = b->note[i].where;
+    return 0;
+}
+
+int heddle_trace_verify(heddle_workload *w, char *error, size_t room)
+{
+    uint32_t context;
+    struct hd_box *b = box_of(w, &context);
+    struct hd_err err = {0};
+
+    for (size_t i = 0; b != NULL && i < b->frames && err.code == 0; i++)
+        hd_frame_free(hd_trace_frame(b, i, RESIDENT, &err));
+    return report(&err, error, room);
+}

@@ -1,0 +1,462 @@
+/*
+ * trace-record.c - writes containers by hand, and of whatever a workload does.
+ *
+ * The writer takes operations of the warps of one block in any order among the
+ * warps, so a program whose warps take turns at barriers is written as it
+ * runs.  Scoreboard slots and waits are stored as given.
+ *
+ * Recording runs a source without time, exactly as heddle_walk() does: blocks
+ * by number, each warp to its next barrier.  Local addresses of a program are
+ * final already and are stored as such.  A workload that is a trace is copied
+ * instead.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "../core/env.h"
+#include "../heddle_trace.h"
+#include "trace-copy.h"
+#include "trace-pages.h"
+#include "trace-source.h"
+#include "workload.h"
+
+#include <stdio.h>
+
+struct heddle_trace_writer {
+    struct hd_box *box;
+    struct hd_pack *pack;
+    struct hd_pages pages;
+    struct hd_bytes frame;
+    struct hd_trace_kernel *k;
+    struct hd_err err;
+    uint32_t warps;
+    uint64_t ended; /* warps of the block that have their EXIT */
+    bool in_block;
+};
+
+static int no_memory(heddle_trace_writer *w)
+{
+    return hd_err_set(&w->err, HEDDLE_ENOMEM, "out of memory");
+}
+
+static int misuse(heddle_trace_writer *w, const char *what)
+{
+    return hd_err_set(&w->err, HEDDLE_EINVAL, "trace writer: %s", what);
+}
+
+void heddle_trace_writer_free(heddle_trace_writer *w)
+{
+    if (w == NULL)
+        return;
+    hd_box_free(w->box);
+    hd_pack_free(w->pack);
+    hd_pages_free(&w->pages);
+    hd_bytes_free(&w->frame);
+    free(w);
+}
+
+const char *heddle_trace_writer_error(const heddle_trace_writer *w)
+{
+    return w->err.text;
+}
+
+heddle_trace_writer *heddle_trace_writer_new(const char *out, const char *name,
+                                             int *status, char *error,
+                                             size_t room)
+{
+    heddle_trace_writer *w = calloc(1, sizeof *w);
+    struct hd_err err = {0};
+
+    if (w != NULL) {
+        hd_pages_init(&w->pages);
+        w->pack = hd_pack_new();
+        w->box = hd_box_create(out, &err);
+        if (w->box != NULL && w->pack != NULL &&
+            hd_box_context(w->box, name, &err) == 0) {
+            *status = 0;
+            return w;
+        }
+        heddle_trace_writer_free(w);
+    }
+    hd_err_set(&err, HEDDLE_ENOMEM, "out of memory");
+    *status = err.code;
+    if (error != NULL && room != 0)
+        snprintf(error, room, "%s", err.text);
+    return NULL;
+}
+
+int heddle_trace_writer_alloc(heddle_trace_writer *w, const char *name,
+                              uint64_t base, uint64_t bytes)
+{
+    if (w->err.code != 0)
+        return w->err.code;
+    if (base >= HD_TRACE_VA_END || bytes > HD_TRACE_VA_END - base)
+        return misuse(w, "an allocation must lie below 2^48");
+    return bytes == 0 ? 0
+                      : hd_box_alloc(w->box, 0, name, base, bytes, &w->err);
+}
+
+static int flush(heddle_trace_writer *w)
+{
+    uint32_t blocks = w->k != NULL ? hd_pack_blocks(w->pack) : 0;
+
+    if (blocks == 0)
+        return 0;
+    if (hd_pack_end(w->pack, &w->frame) != 0)
+        return no_memory(w);
+    if (hd_box_put(w->box, w->frame.p, w->frame.n, blocks, &w->err) != 0)
+        return w->err.code;
+    hd_pack_begin(w->pack, w->k->lanes, w->warps);
+    return 0;
+}
+
+int heddle_trace_writer_kernel(heddle_trace_writer *w,
+                               const struct heddle_trace_kernel *k)
+{
+    struct hd_trace_kernel x = {.id = (uint32_t)w->box->kernels + 1,
+                                .shared_bytes = k->shared_bytes,
+                                .regs = k->registers,
+                                .lanes = k->lanes != 0 ? k->lanes : 32};
+
+    if (w->err.code != 0)
+        return w->err.code;
+    if (w->in_block)
+        return misuse(w, "a kernel begins inside a block");
+    if (flush(w) != 0)
+        return w->err.code;
+    memcpy(x.grid, k->grid, sizeof x.grid);
+    memcpy(x.block, k->block, sizeof x.block);
+    for (unsigned i = 0; i < 3; i++) {
+        if (x.grid[i] == 0 || x.block[i] == 0 || x.block[i] > 2048)
+            return misuse(w, "a kernel's grid or block is empty or too large");
+    }
+    if ((x.lanes != 32 && x.lanes != 64) ||
+        hd_trace_threads(&x) > HD_TRACE_MAX_WARPS * (uint64_t)x.lanes)
+        return misuse(w, "warps have 32 or 64 lanes, a block 64 warps");
+    uint32_t s = hd_box_string(w->box, k->name, strlen(k->name), &w->err);
+    if (s == HD_NONE)
+        return w->err.code;
+    x.name = w->box->string[s];
+    if (hd_box_kernel(w->box, &x, &w->err) != 0)
+        return w->err.code;
+    w->k = &w->box->kernel[w->box->kernels - 1];
+    w->warps = hd_trace_warps(&x);
+    hd_pack_begin(w->pack, x.lanes, w->warps);
+    return 0;
+}
+
+int heddle_trace_writer_block(heddle_trace_writer *w, uint64_t number)
+{
+    if (w->err.code != 0)
+        return w->err.code;
+    if (w->k == NULL || w->in_block)
+        return misuse(w, "a block begins outside a kernel or inside a block");
+    hd_pack_block(w->pack, number);
+    w->in_block = true;
+    w->ended = 0;
+    return 0;
+}
+
+/* Packs a memory operation and counts its pages. */
+static int put_memory(heddle_trace_writer *w, uint32_t warp,
+                      const struct hd_top *o, uint64_t mask,
+                      const uint64_t *address)
+{
+    uint64_t a[HD_MAX_LANES];
+    unsigned n = 0, f = mask != 0 ? hd_bit_first(mask) : 0;
+    bool affine = true;
+    int64_t stride = 0;
+
+    w->k->mem_insts++;
+    w->k->lane_addrs += hd_bit_count(mask);
+    for (uint64_t m = mask; m != 0; m &= m - 1) {
+        unsigned l = hd_bit_first(m);
+        a[n] = address[l];
+        if (a[n] >= HD_TRACE_VA_END)
+            return misuse(w, "an address is not below 2^48");
+        if (n == 1) {
+            int64_t d = (int64_t)(a[1] - a[0]), lanes = l - f;
+            stride = d / lanes;
+            affine = d % lanes == 0;
+        }
+        affine &= a[n] == a[0] + (uint64_t)(l - f) * (uint64_t)stride;
+        hd_pages_add(&w->pages, a[n], o->bytes);
+        n++;
+    }
+    if (affine)
+        hd_pack_affine(w->pack, warp, o, mask, n != 0 ? a[0] : 0, stride);
+    else
+        hd_pack_list(w->pack, warp, o, mask, a);
+    return w->pages.oom ? no_memory(w) : 0;
+}
+
+static int check_op(heddle_trace_writer *w, const struct heddle_trace_write *op)
+{
+    bool memory = op->kind >= HEDDLE_TRACE_LOAD &&
+                  op->kind <= HEDDLE_TRACE_ATOMIC;
+
+    if (w->err.code != 0)
+        return w->err.code;
+    if (!w->in_block || op->warp >= w->warps)
+        return misuse(w, "an operation outside a block, or of no warp of it");
+    if (w->ended >> op->warp & 1)
+        return misuse(w, "an operation after the warp's exit");
+    if (op->kind > HEDDLE_TRACE_EXIT || op->slot < -1 || op->slot > 31 ||
+        (op->slot >= 0 && !memory))
+        return misuse(w, "an operation's kind or slot is off");
+    if (memory && (op->bytes > 16 || !hd_is_pow2(op->bytes)))
+        return misuse(w, "a lane takes 1, 2, 4, 8 or 16 bytes");
+    if (op->mask & ~hd_ones(w->k->lanes))
+        return misuse(w, "a mask has lanes that the warp has not");
+    return 0;
+}
+
+int heddle_trace_writer_op(heddle_trace_writer *w,
+                           const struct heddle_trace_write *op)
+{
+    static const char *const names[] = {"ALU",    "LOAD", "STORE",
+                                        "ATOMIC", "BAR",  "EXIT"};
+
+    if (check_op(w, op) != 0)
+        return w->err.code;
+    const char *name = op->opcode != NULL ? op->opcode : names[op->kind];
+    uint32_t s = hd_box_string(w->box, name, strlen(name), &w->err);
+    if (s == HD_NONE)
+        return w->err.code;
+    struct hd_top o = {.kind = (uint8_t)op->kind,
+                       .slot = op->slot < 0 ? HD_NO_SLOT : (uint8_t)op->slot,
+                       .wait = op->wait,
+                       .count = 1,
+                       .pc = op->pc,
+                       .opcode = s};
+    if (op->kind == HEDDLE_TRACE_ALU && op->count != 0)
+        o.count = op->count;
+    w->k->insts += o.count;
+    w->k->thread_insts += (uint64_t)o.count * hd_bit_count(op->mask);
+    if (op->kind == HEDDLE_TRACE_EXIT)
+        w->ended |= 1ull << op->warp;
+    if (!hd_top_memory(&o)) {
+        hd_pack_op(w->pack, op->warp, &o, op->mask);
+        return 0;
+    }
+    o.bytes = (uint8_t)op->bytes;
+    o.space = op->local ? HD_TS_PLACED : HD_TS_GLOBAL;
+    return put_memory(w, op->warp, &o, op->mask, op->address);
+}
+
+int heddle_trace_writer_block_end(heddle_trace_writer *w)
+{
+    struct hd_top o = {.kind = HD_OP_EXIT, .slot = HD_NO_SLOT};
+
+    if (w->err.code != 0)
+        return w->err.code;
+    if (!w->in_block)
+        return misuse(w, "a block ends outside a block");
+    for (uint32_t i = 0; i < w->warps; i++) {
+        if (!(w->ended >> i & 1))
+            hd_pack_op(w->pack, i, &o, 0);
+    }
+    w->in_block = false;
+    w->k->blocks++;
+    w->k->warps += w->warps;
+    if (hd_pack_block_end(w->pack) != 0)
+        return no_memory(w);
+    return hd_pack_full(w->pack) ? flush(w) : 0;
+}
+
+int heddle_trace_writer_finish(heddle_trace_writer *w)
+{
+    if (w->err.code != 0)
+        return w->err.code;
+    if (w->in_block)
+        return misuse(w, "the trace ends inside a block");
+    if (flush(w) != 0)
+        return w->err.code;
+    if (hd_pages_ranges(&w->pages, &w->box->context[0]) != 0)
+        return no_memory(w);
+    return hd_box_finish(w->box, &w->err);
+}
+
+/* ---- recording ------------------------------------------------------------------ */
+
+struct record {
+    struct hd_source *src;
+    heddle_trace_writer *w;
+    struct hd_err *err;
+    uint32_t lanes, ctx;
+    uint64_t address[HD_MAX_LANES];
+};
+
+/* Address space for a source's state; only what is touched is committed. */
+#define ARENA_BYTES ((size_t)1 << 32)
+
+static void expand(struct record *r, uint32_t warp, uint64_t mask)
+{
+    struct hd_access acc = {0};
+
+    r->src->ops->access(r->src->self, r->ctx, warp, &acc);
+    for (; mask != 0; mask &= mask - 1) {
+        unsigned l = hd_bit_first(mask);
+        r->address[l] = acc.lane != NULL
+                            ? acc.lane[l].v
+                            : acc.base.v + l * (uint64_t)acc.stride;
+    }
+}
+
+/* Records one warp up to its next barrier or its exit. */
+static int record_warp(struct record *r, uint32_t warp, bool *done)
+{
+    struct hd_op op;
+
+    do {
+        op = (struct hd_op){0};
+        r->src->ops->next(r->src->self, r->ctx, warp, &op);
+        if (r->err->code != 0)
+            return r->err->code;
+        bool memory = op.kind == HD_OP_LOAD || op.kind == HD_OP_STORE ||
+                      op.kind == HD_OP_ATOMIC;
+        struct heddle_trace_write out = {
+            .kind = (enum heddle_trace_kind)op.kind,
+            .warp = warp,
+            .count = op.count,
+            .pc = op.pc,
+            .bytes = op.bytes,
+            .wait = op.wait,
+            .slot = op.slot == HD_NO_SLOT || !memory ? -1 : op.slot,
+            .local = op.space == HD_SPACE_LOCAL,
+            .mask = op.mask & hd_ones(r->lanes),
+            .address = r->address};
+        if (memory)
+            expand(r, warp, op.mask);
+        if (r->err->code != 0)
+            return r->err->code;
+        if (heddle_trace_writer_op(r->w, &out) != 0)
+            return r->w->err.code;
+    } while (op.kind != HD_OP_BARRIER && op.kind != HD_OP_EXIT);
+    *done = op.kind == HD_OP_EXIT;
+    return 0;
+}
+
+static int record_block(struct record *r, const struct hd_launch *l,
+                        uint64_t block)
+{
+    uint64_t live = hd_ones(l->warps);
+    int rc = r->src->ops->block_start(r->src->self, block, &r->ctx);
+
+    if (rc == 0)
+        rc = heddle_trace_writer_block(r->w, block);
+    while (live != 0 && rc == 0) {
+        for (uint64_t turn = live; turn != 0 && rc == 0; turn &= turn - 1) {
+            bool done = false;
+            rc = record_warp(r, hd_bit_first(turn), &done);
+            if (done)
+                live &= ~(turn & (0 - turn));
+        }
+    }
+    if (rc != 0)
+        return rc;
+    r->src->ops->block_end(r->src->self, r->ctx);
+    return heddle_trace_writer_block_end(r->w);
+}
+
+static int record_launch(struct record *r, const struct hd_launch *l)
+{
+    struct heddle_trace_kernel k = {.name = l->name,
+                                    .shared_bytes = l->shared_bytes,
+                                    .registers = l->regs,
+                                    .lanes = l->lanes};
+
+    memcpy(k.grid, l->grid, sizeof k.grid);
+    memcpy(k.block, l->block, sizeof k.block);
+    if (heddle_trace_writer_kernel(r->w, &k) != 0)
+        return r->w->err.code;
+    if (l->warps != r->w->warps)
+        return hd_err_set(r->err, HEDDLE_EINVAL,
+                          "kernel %s: %u warps a block are not %u threads",
+                          l->name, l->warps, l->threads);
+    r->lanes = l->lanes;
+    for (uint64_t b = 0; b < l->blocks; b++) {
+        int rc = record_block(r, l, b);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int record_bound(struct record *r)
+{
+    struct hd_source *s = r->src;
+    struct hd_alloc a;
+    struct hd_launch l;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && s->ops->alloc(s->self, i, &a); i++)
+        rc = heddle_trace_writer_alloc(r->w, a.name, a.base.v, a.bytes);
+    while (rc == 0) {
+        l = (struct hd_launch){0};
+        rc = s->ops->launch(s->self, &l);
+        if (rc <= 0)
+            break;
+        rc = record_launch(r, &l);
+    }
+    return rc == 0 ? heddle_trace_writer_finish(r->w) : rc;
+}
+
+static int record_source(struct hd_source *s, const char *out, uint32_t lanes,
+                         struct hd_err *err)
+{
+    struct hd_arena arena;
+    struct hd_stats stats;
+    struct hd_env env = {.arena = &arena,
+                         .stats = &stats,
+                         .err = err,
+                         .seed = 1,
+                         .apps = 1};
+    struct record r = {.src = s, .err = err};
+    int rc;
+
+    r.w = heddle_trace_writer_new(out, s->name, &rc, err->text,
+                                  sizeof err->text);
+    if (r.w == NULL)
+        return err->code = rc;
+    if (hd_arena_open(&arena, ARENA_BYTES) < 0) {
+        heddle_trace_writer_free(r.w);
+        return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+    }
+    hd_stats_open(&stats, &arena, 1);
+    rc = s->ops->bind(s->self, &env, 0, lanes, HD_TRACE_MAX_WARPS);
+    if (rc == 0) {
+        rc = record_bound(&r);
+        s->ops->unbind(s->self);
+    }
+    hd_arena_close(&arena);
+    if (rc < 0)
+        hd_err_set(err, rc, "%s", r.w->err.text);
+    heddle_trace_writer_free(r.w);
+    return rc;
+}
+
+int heddle_trace_record(heddle_workload *workload, const char *out,
+                        uint32_t lanes, char *error, size_t room)
+{
+    struct hd_source *s = hd_workload_source(workload);
+    struct hd_err err = {0};
+    uint32_t context;
+    struct hd_box *box = hd_trace_source_box(s, &context);
+
+    if (lanes == 0)
+        lanes = 32;
+    if (lanes != 32 && lanes != 64) {
+        hd_err_set(&err, HEDDLE_EINVAL, "a warp of %u lanes; expected 32 or 64",
+                   lanes);
+    } else if (box != NULL) {
+        struct hd_box *to = hd_box_create(out, &err);
+        if (to != NULL)
+            hd_trace_copy(box, context, to, SIZE_MAX, &err);
+        hd_box_free(to);
+    } else {
+        record_source(s, out, lanes, &err);
+    }
+    if (error != NULL && room != 0)
+        snprintf(error, room, "%s", err.text);
+    return err.code;
+}
