@@ -87,7 +87,7 @@ local function lay_loop(line, item)
     line.loops[#line.loops + 1] = loop
     lay(line, item.body)
     loop.last = put(line, { op = kind == "LOOP" and "ENDLOOP" or "ENDWHILE",
-        keep = { item.b, item.c, item.d } })
+        keep = { item.d or false, item.b or false, item.c or false } })
 end
 
 lay = function(line, block)

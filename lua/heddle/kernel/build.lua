@@ -459,9 +459,10 @@ Value.__le = Value.__lt
 
 function Builder:var(x)
     local init = self:operand(x, "t:var")
+    local a = self:register(init)
     local v = self:value(init.kind, { var = true, block = self.block,
-        sources = { init } })
-    self:item { op = "VAR", d = v, a = self:register(init), free = true }
+        sources = { init, a } })
+    self:item { op = "VAR", d = v, a = a, free = true }
     return v
 end
 
@@ -474,8 +475,10 @@ function Value:set(x)
         fail(":set: a %s variable, a %s value", self.kind, e.kind)
     end
     e = k:convert(e, self.kind)
+    local a = k:register(e)
     self.sources[#self.sources + 1] = e
-    k:item { op = "SET", d = self, a = k:register(e), free = true }
+    self.sources[#self.sources + 1] = a
+    k:item { op = "SET", d = self, a = a, free = true }
 end
 
 function Value:get()
