@@ -68,7 +68,7 @@ return app {
                 t:sync()
                 for c = 0, 4 do t:load(b.coef, c) end
                 t:shared(16)
-                t:alu(40)
+                t:alu(37)
                 t:store(b.out, o)
             end)
         end) }
