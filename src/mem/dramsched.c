@@ -501,7 +501,8 @@ uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
 {
     struct hd_dramchan *ch = &d->chan[c];
     const struct hd_dramentry *v = hd_dramentry_of(d, c);
-    uint32_t same = d->t.same, rcd = d->cfg.trcdrd;
+    uint32_t same = d->t.same > d->t.other ? d->t.same : d->t.other;
+    uint32_t rcd = d->cfg.trcdrd;
     uint64_t at = HD_NEVER;
 
     if (rcd > d->cfg.trcdwr)

@@ -26,15 +26,15 @@ static inline void hd_dramtime_init(struct hd_dramtime *t,
     uint32_t back = c->wl + c->bl > c->cl ? c->wl + c->bl - c->cl : 1;
 
     t->other = c->tccd_s > c->bl ? c->tccd_s : c->bl;
-    t->same = c->tccd_l > t->other ? c->tccd_l : t->other;
+    t->same = c->tccd_l;
     t->rd_wr = hd_dram_trtw(c) > turn ? hd_dram_trtw(c) : turn;
-    if (t->rd_wr < t->other)
-        t->rd_wr = t->other;
+    if (t->rd_wr < c->tccd_s)
+        t->rd_wr = c->tccd_s;
     t->wr_rd = c->wl + c->bl + c->twtr;
     if (t->wr_rd < back)
         t->wr_rd = back;
-    if (t->wr_rd < t->other)
-        t->wr_rd = t->other;
+    if (t->wr_rd < c->tccd_s)
+        t->wr_rd = c->tccd_s;
     t->rd_data = c->cl + c->bl;
     t->wr_data = c->wl + c->bl;
     t->rd_pre = c->trtp;
