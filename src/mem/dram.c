@@ -479,10 +479,11 @@ static void empty_lists(struct hd_dram *d, uint32_t c)
     struct hd_dramchan *ch = &d->chan[c];
     struct hd_dramentry *v = hd_dramentry_of(d, c);
 
-    for (uint32_t b = 0; b < d->cfg.banks; b++)
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        struct hd_drambank *k = hd_drambank_at(d, c, b);
         for (uint32_t i = 0; i < CLASSES; i++)
-            hd_drambank_at(d, c, b)->hits[i] =
-                hd_drambank_at(d, c, b)->rest[i] = none;
+            k->hits[i] = k->rest[i] = none;
+    }
     for (uint32_t e = 0; e < d->cfg.queue; e++)
         v[e].next = (uint16_t)(e + 1);
     v[d->cfg.queue - 1].next = NO_ENTRY;
@@ -613,7 +614,7 @@ uint32_t hd_dram_channels(const struct hd_dram *d)
 
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa)
 {
-    return hd_drammap_locate(&d->map, pa.v).channel;
+    return hd_drammap_channel(&d->map, pa.v);
 }
 
 void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self)

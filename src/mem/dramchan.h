@@ -105,7 +105,7 @@ struct hd_dramchan {
     uint32_t planned; /* 1: the three above hold */
     /* best row command: holds while best_valid and floor < best_until */
     uint32_t best_valid, best_bank;
-    uint64_t best_at, best_key, best_until;
+    uint64_t best_at, best_key, best_until; /* key: as row_key */
     uint32_t faw_next;
     uint32_t waiting;  /* entries in use */
     uint32_t klass[CLASSES]; /* entries of each class */
@@ -115,15 +115,23 @@ struct hd_dramchan {
     uint32_t done_first, done_last; /* ring of struct hd_dramdone */
     uint32_t wait_first, wait_last; /* nodes of waiting senders */
     uint64_t open;     /* banks with an open row */
-    uint64_t col_mask; /* banks with a column candidate */
+    uint64_t col_mask[2]; /* banks with a column candidate: read, write */
+    uint32_t col_n[2]; /* how many of these */
     uint64_t row_mask; /* banks with a row candidate */
     uint64_t act_mask; /* of these, the activates */
     uint64_t group_ok[HD_DRAM_MAX_BANKS];
+    uint8_t col_order[2][HD_DRAM_MAX_BANKS]; /* these banks, by key */
     /* candidates of each bank */
     uint64_t col_ready[HD_DRAM_MAX_BANKS], col_key[HD_DRAM_MAX_BANKS];
     uint64_t row_ready[HD_DRAM_MAX_BANKS], row_key[HD_DRAM_MAX_BANKS];
-    uint8_t col_write[HD_DRAM_MAX_BANKS];
 };
+
+/*
+ * Candidates are compared by one number: cycles from now on (16 bits), class
+ * and rank (3), order of arrival (39), bank (6).  The key is all but the
+ * first.  The ranges of the settings keep every wait below 2^16 cycles.
+ */
+enum { KEY_BITS = 48, KEY_RANK = 45, KEY_CLASS = 46, KEY_AGE = 6 };
 
 /* A sender that waits for room. */
 struct hd_dramwait {

@@ -66,6 +66,22 @@ static int parse(const struct hd_dram_cfg *cfg, uint32_t *order,
     return 0;
 }
 
+/* Fixed places for the fields, where all sizes are powers of two. */
+static void make_whole(struct hd_drammap *m)
+{
+    uint32_t at = m->piece_shift;
+
+    m->whole = at < 64;
+    for (uint32_t i = 0; i < HD_DRAM_FIELDS; i++) {
+        const struct hd_dramdigit *d = &m->digit[i];
+        if (d->shift == 32)
+            m->whole = 0;
+        m->from[d->field] = at;
+        m->ones[d->field] = d->size - 1;
+        at += d->shift;
+    }
+}
+
 int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
                     struct hd_err *err)
 {
@@ -91,21 +107,18 @@ int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
         d->size = size[d->field];
         d->shift = hd_is_pow2(d->size) ? hd_log2(d->size) : 32;
     }
+    make_whole(m);
     return 0;
 }
 
-struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m, uint64_t pa)
+/* The digits of a piece's number, and what is left for the row. */
+static uint64_t digits(const struct hd_drammap *m, uint64_t v,
+                       uint32_t f[HD_DRAM_FIELDS])
 {
-    uint64_t v = m->piece_shift < 64 ? pa >> m->piece_shift : pa / m->piece;
-    uint32_t low = (uint32_t)(pa - v * m->piece) >> m->burst_shift;
-    uint32_t f[HD_DRAM_FIELDS] = {0};
-    struct hd_dramaddr a;
-
-    /* The last digit is the row: it is what remains. */
     for (uint32_t i = 0; i < HD_DRAM_FIELDS - 1; i++) {
         const struct hd_dramdigit *d = &m->digit[i];
         if (d->shift < 32) {
-            f[d->field] = (uint32_t)(v & (d->size - 1));
+            f[d->field] = (uint32_t)v & (d->size - 1);
             v >>= d->shift;
         } else {
             uint64_t q = v / d->size;
@@ -113,12 +126,49 @@ struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m, uint64_t pa)
             v = q;
         }
     }
-    a.row = v;
-    a.channel = f[HD_DRAM_CHANNEL];
-    a.group = f[HD_DRAM_GROUP];
-    a.bank = a.group * m->banks_in_group + f[HD_DRAM_BANK];
-    a.column = f[HD_DRAM_COLUMN] * m->piece_bursts + low;
+    return v;
+}
+
+static inline uint32_t field_of(const struct hd_drammap *m, uint64_t pa,
+                                uint32_t f)
+{
+    return (uint32_t)(pa >> m->from[f]) & m->ones[f];
+}
+
+struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m, uint64_t pa)
+{
+    uint32_t f[HD_DRAM_FIELDS] = {0}, low;
+    struct hd_dramaddr a;
+
+    if (HD_LIKELY(m->whole)) {
+        a.row = pa >> m->from[HD_DRAM_ROW];
+        a.channel = field_of(m, pa, HD_DRAM_CHANNEL);
+        a.group = field_of(m, pa, HD_DRAM_GROUP);
+        a.bank = a.group * m->banks_in_group + field_of(m, pa, HD_DRAM_BANK);
+        a.column = field_of(m, pa, HD_DRAM_COLUMN);
+        low = (uint32_t)(pa >> m->burst_shift) & (m->piece_bursts - 1);
+    } else {
+        uint64_t v = m->piece_shift < 64 ? pa >> m->piece_shift
+                                         : pa / m->piece;
+        low = (uint32_t)(pa - v * m->piece) >> m->burst_shift;
+        a.row = digits(m, v, f);
+        a.channel = f[HD_DRAM_CHANNEL];
+        a.group = f[HD_DRAM_GROUP];
+        a.bank = a.group * m->banks_in_group + f[HD_DRAM_BANK];
+        a.column = f[HD_DRAM_COLUMN];
+    }
+    a.column = a.column * m->piece_bursts + low;
     return a;
+}
+
+uint32_t hd_drammap_channel(const struct hd_drammap *m, uint64_t pa)
+{
+    uint32_t f[HD_DRAM_FIELDS] = {0};
+
+    if (HD_LIKELY(m->whole))
+        return field_of(m, pa, HD_DRAM_CHANNEL);
+    digits(m, m->piece_shift < 64 ? pa >> m->piece_shift : pa / m->piece, f);
+    return f[HD_DRAM_CHANNEL];
 }
 
 uint64_t hd_drammap_address(const struct hd_drammap *m,

@@ -37,6 +37,9 @@ struct hd_drammap {
     uint32_t piece_bursts;   /* bursts of a contiguous piece */
     uint32_t banks_in_group;
     struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
+    /* when every size is a power of two: field = address >> from & ones */
+    uint32_t whole; /* 1: so it is */
+    uint32_t from[HD_DRAM_FIELDS], ones[HD_DRAM_FIELDS];
 };
 
 /* Reads cfg->map.  0 or HEDDLE_ECONFIG. */
@@ -44,6 +47,7 @@ int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
                     struct hd_err *err);
 
 struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m, uint64_t pa);
+uint32_t hd_drammap_channel(const struct hd_drammap *m, uint64_t pa);
 
 /* The address of a burst: the inverse of hd_drammap_locate. */
 uint64_t hd_drammap_address(const struct hd_drammap *m,

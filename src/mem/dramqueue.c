@@ -85,7 +85,9 @@ static void install(struct hd_dram *d, uint32_t c, uint32_t e)
 
     k->classes |= (uint8_t)(1u << klass);
     append(v, hit ? &k->hits[klass] : &k->rest[klass], e);
-    hd_dramqueue_refresh(d, c, v[e].bank);
+    /* Behind another request it is no candidate and changes none. */
+    if ((hit ? k->hits[klass].head : k->rest[klass].head) == e)
+        hd_dramqueue_refresh(d, c, v[e].bank);
 }
 
 void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e)
@@ -166,46 +168,87 @@ static bool may_close(const struct hd_dram *d, const struct hd_drambank *k,
            (d->cfg.scheduler == HD_DRAM_CAPPED && k->served >= d->cfg.cap);
 }
 
-void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b)
+/* Takes a bank's column candidate, if it has one, out of the order. */
+static void drop_column(struct hd_dramchan *ch, uint32_t b)
 {
-    struct hd_dramchan *ch = &d->chan[c];
-    const struct hd_dramentry *v = hd_dramentry_of(d, c);
-    const struct hd_drambank *k = hd_drambank_at(d, c, b);
-    uint64_t bit = 1ull << b, top, rank;
-    uint32_t klass = hd_dramqueue_top(k), hit, other;
+    uint32_t w = ch->col_mask[1] >> b & 1, i = 0;
+    uint8_t *order = ch->col_order[w];
 
-    if (ch->row_mask & bit)
-        ch->best_valid = 0;
-    ch->planned = 0;
-    ch->hold = 0;
-    ch->col_mask &= ~bit;
-    ch->row_mask &= ~bit;
-    ch->act_mask &= ~bit;
-    if (k->classes == 0)
+    if (!(ch->col_mask[w] >> b & 1))
         return;
-    hit = k->hits[klass].head;
-    other = k->rest[klass].head;
-    top = (uint64_t)(2 - klass) << 62;
-    rank = d->cfg.scheduler == HD_DRAM_READY_FIRST ? 0 : 1ull << 61;
-    if (hit != NO_ENTRY) {
-        bool forced = other != NO_ENTRY && may_close(d, k, &v[hit], &v[other]);
-        if (!forced || klass != 2) {
-            ch->col_mask |= bit;
-            ch->col_write[b] = v[hit].write;
-            ch->col_ready[b] = v[hit].write ? k->wr_ok : k->rd_ok;
-            ch->col_key[b] = top | v[hit].age;
-        }
-        if (!forced)
-            return;
-        rank = 0; /* its turn has come */
+    ch->col_mask[w] &= ~(1ull << b);
+    while (order[i] != b)
+        i++;
+    ch->col_n[w]--;
+    for (; i < ch->col_n[w]; i++)
+        order[i] = order[i + 1];
+}
+
+/* Enters a bank's column candidate into the order of keys. */
+static void offer_column(struct hd_dramchan *ch, uint32_t w, uint32_t b,
+                         uint64_t key)
+{
+    uint8_t *order = ch->col_order[w];
+    uint32_t i = ch->col_n[w]++;
+
+    ch->col_mask[w] |= 1ull << b;
+    ch->col_key[b] = key;
+    while (i > 0 && ch->col_key[order[i - 1]] > key) {
+        order[i] = order[i - 1];
+        i--;
     }
+    order[i] = (uint8_t)b;
+}
+
+/* The bank's row candidate: an activate, or a precharge for `other`. */
+static void offer_row(struct hd_dramchan *ch, const struct hd_drambank *k,
+                      uint32_t b, uint64_t key)
+{
+    uint64_t bit = 1ull << b;
+
     ch->row_mask |= bit;
     ch->best_valid = 0;
-    ch->row_key[b] = top | rank | v[other].age;
+    ch->row_key[b] = key;
     if (k->open) {
         ch->row_ready[b] = k->pre_ok;
     } else {
         ch->row_ready[b] = k->act_ok;
         ch->act_mask |= bit;
     }
+}
+
+void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b)
+{
+    struct hd_dramchan *ch = &d->chan[c];
+    const struct hd_dramentry *v = hd_dramentry_of(d, c);
+    const struct hd_drambank *k = hd_drambank_at(d, c, b);
+    uint64_t bit = 1ull << b, top, rank = 1ull << KEY_RANK;
+    uint32_t klass = hd_dramqueue_top(k), hit, other;
+
+    if (ch->row_mask & bit)
+        ch->best_valid = 0;
+    ch->planned = 0;
+    ch->hold = 0;
+    drop_column(ch, b);
+    ch->row_mask &= ~bit;
+    ch->act_mask &= ~bit;
+    if (k->classes == 0)
+        return;
+    hit = k->hits[klass].head;
+    other = k->rest[klass].head;
+    top = (uint64_t)(2 - klass) << KEY_CLASS | b;
+    if (d->cfg.scheduler == HD_DRAM_READY_FIRST)
+        rank = 0;
+    if (hit != NO_ENTRY) {
+        bool forced = other != NO_ENTRY && may_close(d, k, &v[hit], &v[other]);
+        if (!forced || klass != 2) {
+            ch->col_ready[b] = hd_max_u64(v[hit].write ? k->wr_ok : k->rd_ok,
+                                          ch->group_ok[d->group_of[b]]);
+            offer_column(ch, v[hit].write, b, top | v[hit].age << KEY_AGE);
+        }
+        if (!forced)
+            return;
+        rank = 0; /* its turn has come */
+    }
+    offer_row(ch, k, b, top | rank | v[other].age << KEY_AGE);
 }

@@ -32,21 +32,41 @@
 #include "dramcheck.h"
 #include "dramtime.h"
 
-/* ---- when a candidate is legal ------------------------------------------ */
+/* ---- comparing candidates ------------------------------------------------ */
 
-static inline uint64_t column_at(const struct hd_dram *d,
-                                 const struct hd_dramchan *ch, uint32_t b)
+/* A candidate as one number: see KEY_BITS. */
+static inline uint64_t number_of(uint64_t at, uint64_t floor, uint64_t key)
 {
-    uint64_t t = hd_max_u64(ch->col_ready[b], ch->group_ok[d->group_of[b]]);
-
-    return hd_max_u64(t, ch->col_ok[ch->col_write[b]]);
+    hd_assert(at - floor < 1u << 16);
+    return (at - floor) << KEY_BITS | key;
 }
 
 static inline uint64_t row_at(const struct hd_dramchan *ch, uint32_t b)
 {
-    uint64_t t = ch->row_ready[b];
+    const uint64_t base[2] = {ch->floor, hd_max_u64(ch->act_ok, ch->floor)};
 
-    return ch->act_mask >> b & 1 ? hd_max_u64(t, ch->act_ok) : t;
+    return hd_max_u64(ch->row_ready[b], base[ch->act_mask >> b & 1]);
+}
+
+/*
+ * The first column command of a direction as one number, or HD_NEVER.  The
+ * candidates are in the order of their keys, so the first that is legal as
+ * soon as the buses are is the one; mostly it is among the first two.
+ */
+static inline uint64_t best_column(const struct hd_dramchan *ch, uint32_t w)
+{
+    uint64_t floor = ch->floor, base = hd_max_u64(ch->col_ok[w], floor);
+    uint64_t best = HD_NEVER;
+
+    for (uint32_t i = 0; i < ch->col_n[w]; i++) {
+        uint32_t b = ch->col_order[w][i];
+        uint64_t at = ch->col_ready[b], n;
+        if (at <= base)
+            return number_of(base, floor, ch->col_key[b]);
+        n = number_of(at, floor, ch->col_key[b]);
+        best = n < best ? n : best;
+    }
+    return best;
 }
 
 /*
@@ -55,24 +75,22 @@ static inline uint64_t row_at(const struct hd_dramchan *ch, uint32_t b)
  */
 static void best_row(struct hd_dramchan *ch)
 {
-    uint64_t at = HD_NEVER, key = HD_NEVER, until = HD_NEVER;
+    uint64_t best = HD_NEVER, floor = ch->floor, until = HD_NEVER, at;
 
     for (uint64_t m = ch->row_mask; m != 0; m &= m - 1) {
         uint32_t b = hd_bit_first(m);
-        uint64_t t = hd_max_u64(row_at(ch, b), ch->floor);
-        uint64_t k = ch->row_key[b];
-        if (t < at || (t == at && k < key)) {
-            if (t < at && key < k)
-                until = at;
-            at = t;
-            key = k;
-            ch->best_bank = b;
-        } else if (t > at && k < key) {
-            until = hd_min_u64(until, t);
-        }
+        uint64_t n = number_of(row_at(ch, b), floor, ch->row_key[b]);
+        best = n < best ? n : best;
     }
-    ch->best_at = at;
-    ch->best_key = key;
+    ch->best_bank = best & 63;
+    ch->best_key = best & hd_ones(KEY_BITS);
+    ch->best_at = at = row_at(ch, ch->best_bank);
+    for (uint64_t m = ch->row_mask; m != 0; m &= m - 1) {
+        uint32_t b = hd_bit_first(m);
+        uint64_t t = row_at(ch, b);
+        bool sooner = (t > at) & (ch->row_key[b] < ch->best_key);
+        until = hd_min_u64(until, t | ((uint64_t)sooner - 1));
+    }
     ch->best_until = until;
     ch->best_valid = 1;
 }
@@ -108,33 +126,29 @@ static void plan_row(struct hd_dramchan *ch, uint32_t b, uint64_t at)
 }
 
 /* The engine's own choice. */
-static void plan_best(struct hd_dram *d, struct hd_dramchan *ch)
+static inline void plan_best(struct hd_dramchan *ch)
 {
-    uint64_t at = HD_NEVER, key = HD_NEVER, floor = ch->floor, t;
-    uint32_t bank = 0;
+    uint64_t best = best_column(ch, 0), floor = ch->floor;
 
-    for (uint64_t m = ch->col_mask; m != 0; m &= m - 1) {
-        uint32_t b = hd_bit_first(m);
-        t = hd_max_u64(column_at(d, ch, b), floor);
-        if (t < at || (t == at && ch->col_key[b] < key)) {
-            at = t;
-            key = ch->col_key[b];
-            bank = b;
-        }
-    }
+    if (ch->col_n[1] != 0)
+        best = hd_min_u64(best, best_column(ch, 1));
     if (ch->row_mask != 0) {
+        uint64_t n;
         if (!ch->best_valid || floor >= ch->best_until)
             best_row(ch);
-        t = hd_max_u64(ch->best_at, floor);
-        if (t < at || (t == at && ch->best_key < key)) {
-            plan_row(ch, ch->best_bank, t);
+        n = number_of(hd_max_u64(ch->best_at, floor), floor, ch->best_key);
+        if (n < best) {
+            plan_row(ch, ch->best_bank, hd_max_u64(ch->best_at, floor));
             return;
         }
     }
-    if (at == HD_NEVER)
-        plan(ch, at, HD_DRAM_NONE, 0);
-    else
-        plan(ch, at, ch->col_write[bank] ? HD_DRAM_WR : HD_DRAM_RD, bank);
+    if (best == HD_NEVER) {
+        plan(ch, HD_NEVER, HD_DRAM_NONE, 0);
+    } else {
+        uint32_t b = best & 63;
+        plan(ch, floor + (best >> KEY_BITS),
+             ch->col_mask[1] >> b & 1 ? HD_DRAM_WR : HD_DRAM_RD, b);
+    }
 }
 
 /* ---- asking a policy ---------------------------------------------------- */
@@ -389,6 +403,18 @@ static void end_request(struct hd_dram *d, uint32_t c, uint32_t b, uint32_t e,
     hd_dramqueue_refresh(d, c, b);
 }
 
+/* Candidates of the bank's group wait for tCCD_L. */
+static inline void hold_group(const struct hd_dram *d, struct hd_dramchan *ch,
+                              uint32_t b)
+{
+    uint32_t in_group = d->map.banks_in_group;
+    uint32_t first = d->group_of[b] * in_group;
+    uint64_t at = ch->group_ok[d->group_of[b]];
+
+    for (uint32_t i = first; i < first + in_group; i++)
+        hd_dramtime_raise(&ch->col_ready[i], at);
+}
+
 static void issue_column(struct hd_dram *d, uint32_t c, uint32_t b)
 {
     struct hd_dramchan *ch = &d->chan[c];
@@ -400,12 +426,11 @@ static void issue_column(struct hd_dram *d, uint32_t c, uint32_t b)
 
     if (watched(d))
         tell(d, c, e, close);
-    if (!v->started) {
-        v->started = 1;
-        *hd_count(&d->stat, c, v->app, ST_ROW_HITS) += !k->fresh;
-        k->fresh = 0;
-    }
+    *hd_count(&d->stat, c, v->app, ST_ROW_HITS) += !(v->started | k->fresh);
+    v->started = 1;
+    k->fresh = 0;
     hd_dramtime_column(&d->t, ch, k, d->group_of[b], v->write, ch->plan_at);
+    hold_group(d, ch, b);
     v->column++;
     if (--v->left == 0) {
         end_request(d, c, b, e, close);
@@ -469,7 +494,7 @@ static void issue(struct hd_dram *d, uint32_t c)
     ch->hold = 0;
 }
 
-void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
+static inline void make_plan(struct hd_dram *d, uint32_t c)
 {
     struct hd_dramchan *ch = &d->chan[c];
 
@@ -479,9 +504,14 @@ void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
     if (HD_UNLIKELY(d->pick.bound))
         plan_asked(d, c);
     else
-        plan_best(d, ch);
+        plan_best(ch);
     if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
         plan_refresh(d, c);
+}
+
+void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
+{
+    make_plan(d, c);
 }
 
 void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
@@ -489,7 +519,7 @@ void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
     struct hd_dramchan *ch = &d->chan[c];
 
     for (;;) {
-        hd_dramsched_plan(d, c);
+        make_plan(d, c);
         if (ch->plan_at > cycle || ch->plan_kind == HD_DRAM_NONE)
             break;
         issue(d, c);
@@ -510,11 +540,14 @@ uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
     hd_dramsched_plan(d, c);
     if (ch->plan_kind >= HD_DRAM_PREA)
         return hd_max_u64(ch->plan_at, ch->floor);
-    for (uint64_t m = ch->col_mask; m != 0; m &= m - 1) {
-        uint32_t b = hd_bit_first(m);
-        uint32_t e = hd_dramqueue_column(hd_drambank_at(d, c, b));
-        uint64_t t = hd_max_u64(column_at(d, ch, b), ch->floor);
-        at = hd_min_u64(at, t + (uint64_t)(v[e].left - 1) * same);
+    for (uint32_t w = 0; w < 2; w++) {
+        uint64_t base = hd_max_u64(ch->col_ok[w], ch->floor);
+        for (uint64_t m = ch->col_mask[w]; m != 0; m &= m - 1) {
+            uint32_t b = hd_bit_first(m);
+            uint32_t e = hd_dramqueue_column(hd_drambank_at(d, c, b));
+            at = hd_min_u64(at, hd_max_u64(ch->col_ready[b], base) +
+                                    (uint64_t)(v[e].left - 1) * same);
+        }
     }
     if (ch->row_mask != 0)
         at = hd_min_u64(at, ch->plan_at + rcd);

@@ -23,7 +23,7 @@
         #name, HD_T_U32, AT(name), unit, def, min, max, NULL, meaning, source  \
     }
 #define TIME(name, def, min, meaning, source)                                  \
-    NUM(name, "CK", def, min, 100000, meaning, source)
+    NUM(name, "CK", def, min, 10000, meaning, source)
 #define WORD(name, def, choices, meaning, source)                              \
     {                                                                          \
         #name, HD_T_CHOICE, AT(name), "", def, 0, 0, choices, meaning, source  \
@@ -99,7 +99,8 @@ const struct hd_setting hd_dram_settings[] = {
     TIME(twtr, "5", 0, "last datum written to read", GDDR5 " (CDLR=5)"),
     TIME(trtw, "0", 0, "read to write; 0: cl + bl + 2 - wl",
          "one turn of the data bus"),
-    TIME(trefi, "6529", 2, "refresh to refresh", "3.9 us at 1674 MHz"),
+    NUM(trefi, "CK", "6529", 2, 1000000000, "refresh to refresh",
+        "3.9 us at 1674 MHz"),
     TIME(trfc, "109", 1, "refresh to activate", "65 ns at 1674 MHz"),
 };
 const uint32_t hd_dram_setting_count = HD_LEN(hd_dram_settings);

@@ -43,8 +43,7 @@ static inline void hd_dramtime_init(struct hd_dramtime *t,
 
 static inline void hd_dramtime_raise(uint64_t *at, uint64_t to)
 {
-    if (*at < to)
-        *at = to;
+    *at = *at < to ? to : *at;
 }
 
 static inline void hd_dramtime_activate(const struct hd_dram_cfg *t,

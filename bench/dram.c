@@ -1,0 +1,165 @@
+/*
+ * dram.c - host time per request of the DRAM system, in closed loop.
+ *
+ * usage: bench/dram [requests]
+ *
+ * Each channel keeps `window` requests of 128 bytes (four bursts) in flight:
+ * random lines, a stream, half of them writes, eight channels, and a full
+ * queue with waiting senders.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/rng.h"
+#include "mem/dram.h"
+#include "mem/dramchan.h"
+
+struct bench {
+    struct hd_events ev;
+    struct hd_reqs reqs;
+    struct hd_dram *dram;
+    struct hd_rng rng;
+    uint32_t id;
+    uint64_t left, next, done;
+    uint32_t stream, writes;
+};
+
+static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
+                   uint64_t b)
+{
+    struct bench *k = self;
+    struct hd_req *r;
+    uint32_t req, c;
+    hd_pa pa = {b};
+
+    (void)what;
+    (void)a;
+    c = hd_dram_channel(k->dram, pa);
+    if (!hd_dram_room(k->dram, c)) {
+        /* The sender's own word is 32 bits: the line number. */
+        hd_dram_wait(k->dram, c, k->id, 1, (uint32_t)(b >> 7));
+        return;
+    }
+    req = hd_req_take(&k->reqs);
+    r = &k->reqs.v[req];
+    r->pa = pa;
+    r->bytes = 128;
+    r->kind = HD_REQ_READ;
+    hd_dram_send(k->dram, now, req);
+}
+
+static void event(void *self, hd_time now, uint32_t what, uint32_t a,
+                  uint64_t b)
+{
+    handle(self, now, what, a, what == 1 ? (uint64_t)a << 7 : b);
+}
+
+static void issue(struct bench *k, hd_time at)
+{
+    uint64_t line;
+
+    if (k->left == 0)
+        return;
+    k->left--;
+    line = k->stream ? k->next++ : hd_rng_next(&k->rng) & 0xffffff;
+    hd_post(&k->ev, k->id, k->id, at, 0, 0, line << 7);
+}
+
+static void reply(void *self, hd_time at, uint32_t req)
+{
+    struct bench *k = self;
+
+    k->done++;
+    hd_req_give(&k->reqs, req);
+    issue(k, at);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void set_defaults(struct hd_dram_cfg *c)
+{
+    memset(c, 0, sizeof *c);
+    for (uint32_t i = 0; i < hd_dram_setting_count; i++) {
+        const struct hd_setting *s = &hd_dram_settings[i];
+        if (s->type == HD_T_U32)
+            *(uint32_t *)((char *)c + s->offset) = (uint32_t)atoi(s->def);
+    }
+    strcpy(c->map, "B");
+    c->mode.kind = HD_FULL;
+}
+
+static void measure(const char *name, const struct hd_dram_cfg *cfg,
+                    uint32_t stream, uint64_t n, uint32_t window)
+{
+    struct bench *k = calloc(1, sizeof *k);
+    struct hd_arena arena;
+    struct hd_stats *stats = calloc(1, sizeof *stats);
+    struct hd_clocks clk = {.hz = {1020000000, 1020000000, 1674000000,
+                                   1000000000}};
+    struct hd_err err = {0};
+    struct hd_env *env = calloc(1, sizeof *env);
+    struct hd_client client = {reply, k};
+    double from, spent;
+    uint64_t cycles;
+    int stop = 0;
+
+    hd_arena_open(&arena, (size_t)1 << 30);
+    hd_clocks_init(&clk, &err);
+    hd_events_open(&k->ev, &arena, clk.ticks[HD_CLK_CORE]);
+    hd_stats_open(stats, &arena, 1);
+    hd_reqs_open(&k->reqs, &arena, 1 << 16);
+    *env = (struct hd_env){.arena = &arena, .ev = &k->ev, .stats = stats,
+                           .clk = &clk, .err = &err, .apps = 1};
+    k->dram = hd_dram_open(env, cfg, &k->reqs, &client);
+    k->id = hd_events_component(&k->ev, "bench", event, k);
+    k->rng = hd_rng_make(1, 1);
+    k->left = n;
+    k->stream = stream;
+    for (uint32_t i = 0; i < window * cfg->channels; i++)
+        issue(k, i);
+    from = seconds();
+    uint64_t events = hd_events_run(&k->ev, HD_NEVER, &stop);
+    spent = seconds() - from;
+    cycles = hd_events_now(&k->ev) / clk.ticks[HD_CLK_DRAM];
+    printf("%-28s %6.1f ns a request, %5.2f events, %5.1f %% of peak\n", name,
+           1e9 * spent / (double)n, (double)events / (double)n,
+           100.0 * (double)(n * 4 * cfg->bl) /
+               ((double)cycles * cfg->channels));
+    hd_dram_close(k->dram);
+    hd_arena_close(&arena);
+    free(k);
+    free(stats);
+    free(env);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+    struct hd_dram_cfg c;
+
+    set_defaults(&c);
+    c.channels = 1;
+    measure("random, window 32", &c, 0, n, 32);
+    measure("stream, window 32", &c, 1, n, 32);
+    measure("random, window 150", &c, 0, n, 150);
+    c.banks = 16;
+    measure("random, 16 banks, window 64", &c, 0, n, 64);
+    c.queue = 32;
+    measure("random, queue 32 full", &c, 0, n, 64);
+    set_defaults(&c);
+    measure("random, 8 channels", &c, 0, n, 32);
+    measure("stream, 8 channels", &c, 1, n, 32);
+    measure("random, 8 channels, light", &c, 0, n, 2);
+    c.mode.kind = HD_FIXED;
+    c.mode.fixed = 100;
+    measure("the driver alone (fixed:100)", &c, 0, n, 32);
+    return 0;
+}
