@@ -158,17 +158,11 @@ static hd_time port(struct hd_unit *u, hd_time now)
     return hd_max_u64(now, s->port_at);
 }
 
-/* Key of the page that holds vpn, for the MSHRs. */
-static bool page_key(struct hd_unit *u, const struct hd_treq *q, uint64_t *key)
+/* Key of the page that holds a request's, for the MSHRs. */
+static uint64_t page_key(struct hd_unit *u, const struct hd_treq *q)
 {
-    struct hd_xlate x;
-
-    if (!hd_ptables_find(u->m->w.tables, q->app, q->vpn, &x)) {
-        translate(u, q->app, q->vpn, &x); /* records the error */
-        return false;
-    }
-    *key = x.vpn.v | (uint64_t)q->app << 52;
-    return true;
+    return hd_ptables_first(u->m->w.tables, q->app, q->vpn).v | (uint64_t)q->app
+                                                                    << 52;
 }
 
 static void join(struct hd_unit *u, uint32_t entry, uint32_t treq)
@@ -189,12 +183,9 @@ static void join(struct hd_unit *u, uint32_t entry, uint32_t treq)
 static bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = request(u, treq);
-    uint64_t key;
-    uint32_t e;
+    uint64_t key = page_key(u, q);
+    uint32_t e = hd_mshr_find(&u->miss, key);
 
-    if (!page_key(u, q, &key))
-        return true; /* the error stops the run */
-    e = hd_mshr_find(&u->miss, key);
     if (e != HD_NONE) {
         q->hit = HIT_MERGED;
         (*count(u, q->app, HD_MMU_MERGES))++;

@@ -45,6 +45,9 @@
 
 enum { FIRST_ROOM = 64, HASH_BITS = 7 };
 
+/* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB. */
+enum { LARGE = 1, MEDIUM = 2, REGION_SHIFT = 2 };
+
 /* Sizes of pages in base pages, by the answer of the point alloc. */
 static const uint32_t SIZE[3] = {1, 16, HD_LARGE_PAGES};
 static const char *const SIZE_NAME[3] = {"4 KB", "64 KB", "2 MB"};
@@ -62,9 +65,9 @@ struct region {
 };
 
 struct slot {
-    uint64_t key;          /* number << 4 | application, + 1; 0: empty */
-    hd_ref at;             /* of the leaf table, or of the level-3 entry */
-    uint32_t region_large; /* region << 1 | maps 2 MB */
+    uint64_t key;         /* number << 4 | application, + 1; 0: empty */
+    hd_ref at;            /* of the leaf table, or of the level-3 entry */
+    uint32_t region_bits; /* region << 2 | MEDIUM | LARGE */
 };
 
 struct range { /* an allocation that was mapped */
@@ -375,14 +378,14 @@ static struct slot *region_get(struct hd_ptables *t, uint32_t app, uint64_t vpn)
     h = find_slot(t, key);
     h->key = key;
     h->at = t->table[r->t[3]].at + index_at(vpn, 3);
-    h->region_large = s->regions++ << 1 | 1; /* nothing below it yet */
+    h->region_bits = s->regions++ << REGION_SHIFT | LARGE; /* no table yet */
     return h;
 }
 
 /* Makes the region of a slot ready for a page of `pages` base pages. */
 static int region_shape(struct hd_ptables *t, struct slot *h, uint32_t pages)
 {
-    struct region *r = region_of(t, h->region_large >> 1);
+    struct region *r = region_of(t, h->region_bits >> REGION_SHIFT);
     uint64_t vpn = r->number * HD_LARGE_PAGES;
     uint32_t i = index_at(vpn, 3);
 
@@ -394,7 +397,7 @@ static int region_shape(struct hd_ptables *t, struct slot *h, uint32_t pages)
             t->table[r->t[3]].used--;
         }
         h->at = t->table[r->t[3]].at + i;
-        h->region_large |= 1;
+        h->region_bits |= LARGE;
         return 0;
     }
     if (r->t[4] == HD_NONE) {
@@ -403,7 +406,9 @@ static int region_shape(struct hd_ptables *t, struct slot *h, uint32_t pages)
             return -1;
     }
     h->at = t->table[r->t[4]].at;
-    h->region_large &= ~1u;
+    h->region_bits &= ~(uint32_t)LARGE;
+    if (pages == 16)
+        h->region_bits |= MEDIUM;
     return 0;
 }
 
@@ -417,7 +422,7 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
     if (h->key == 0)
         return false;
-    if (h->region_large & 1) {
+    if (h->region_bits & LARGE) {
         e = *entry_at(t, h->at);
         x->page_pages = HD_LARGE_PAGES;
     } else {
@@ -436,20 +441,39 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4])
 {
+    struct hd_xlate x;
+
+    return hd_ptables_find(t, app, vpn, &x) ? hd_ptables_path(t, app, vpn, pte)
+                                            : 0;
+}
+
+uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                         hd_pa pte[4])
+{
     const struct slot *h = find_slot(t, key_of(app, vpn.v / HD_LARGE_PAGES));
     const struct region *r;
     uint32_t levels;
 
     if (h->key == 0)
         return 0;
-    r = region_of(t, h->region_large >> 1);
-    levels = h->region_large & 1 ? 3 : 4;
-    if (!(entry_at(t, h->at)[levels == 4 ? vpn.v & 511 : 0] & P_BIT))
-        return 0;
+    r = region_of(t, h->region_bits >> REGION_SHIFT);
+    levels = h->region_bits & LARGE ? 3 : 4;
+    __builtin_prefetch(entry_at(t, h->at) + (levels == 4 ? vpn.v & 511 : 0));
     for (uint32_t l = 1; l <= levels; l++)
         pte[l - 1].v = (t->first_table + r->t[l]) * HD_PAGE_BYTES +
                        index_at(vpn.v, l) * 8u;
     return levels;
+}
+
+hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const struct slot *h = find_slot(t, key_of(app, vpn.v / HD_LARGE_PAGES));
+    struct hd_xlate x;
+
+    if (h->key != 0 && h->region_bits & (LARGE | MEDIUM) &&
+        hd_ptables_find(t, app, vpn, &x))
+        return x.vpn;
+    return vpn;
 }
 
 uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte)
@@ -587,18 +611,19 @@ static int map_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
     h = region_get(t, j->app, vpn);
     if (h == NULL || region_shape(t, h, pages) < 0)
         return fail(t, j, "out of frames for page tables", pages);
-    first = (h->region_large >> 1) * HD_LARGE_PAGES + (vpn & 511) + 1;
+    first = (h->region_bits >> REGION_SHIFT) * HD_LARGE_PAGES + (vpn & 511) + 1;
     if (hd_frames_take(&t->frames, f, pages, first) < 0)
         return hd_err_set(j->err, HEDDLE_ENOMEM, "out of memory for frames");
     e = entry_at(t, h->at);
     if (pages == HD_LARGE_PAGES) {
         *e = f * HD_PAGE_BYTES | P_BIT | PS_BIT;
-        t->table[region_of(t, h->region_large >> 1)->t[3]].used++;
+        t->table[region_of(t, h->region_bits >> REGION_SHIFT)->t[3]].used++;
     } else {
         for (uint32_t i = 0; i < pages; i++)
             e[(vpn & 511) + i] = (f + i) * HD_PAGE_BYTES | P_BIT |
                                  (pages == 16 ? CONTIG_BIT : 0);
-        t->table[region_of(t, h->region_large >> 1)->t[4]].used += pages;
+        t->table[region_of(t, h->region_bits >> REGION_SHIFT)->t[4]].used +=
+            pages;
     }
     t->s->pages[j->app] += pages;
     return 0;
@@ -702,7 +727,7 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
     struct slot *h = find_slot(t, key_of(app, x->vpn.v / HD_LARGE_PAGES));
-    struct region *r = region_of(t, h->region_large >> 1);
+    struct region *r = region_of(t, h->region_bits >> REGION_SHIFT);
     uint64_t *e = entry_at(t, h->at);
 
     hd_frames_give(&t->frames, x->pfn.v, x->pages);

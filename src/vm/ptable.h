@@ -54,6 +54,16 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
 
+/* The same without a look at the leaf entry, which is only fetched into the
+ * host's cache: a walker finds out at the end whether the page is mapped.
+ * 0: there are no tables for it. */
+uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                         hd_pa pte[4]);
+
+/* First base page of the page that holds vpn; vpn itself where nothing is
+ * mapped.  Where a region has 4 KB pages only, no entry is read. */
+hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
 /* The entry at a physical address inside a table, as a walk would read it. */
 uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte);
 

@@ -210,12 +210,9 @@ static void descend(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_walk *w = &u->walk[walk];
     hd_time t = now;
 
-    w->leaf = (uint8_t)hd_ptables_walk(u->m->w.tables, w->app, w->vpn, w->pte);
-    if (w->leaf == 0) {
-        hd_err_set(u->env->err, HEDDLE_EDATA,
-                   "application %u: a walk for virtual page 0x%llx found no "
-                   "mapping",
-                   w->app, (unsigned long long)w->vpn.v);
+    w->leaf = (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, w->pte);
+    if (w->leaf == 0) { /* no tables: the answer is an error, in words */
+        hd_l2tlb_complete(u, now, walk);
         return;
     }
     if (hd_walkcache_on(&u->pwc) && u->pwc.cfg.style == HD_WALKCACHE_PREFIX) {

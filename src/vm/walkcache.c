@@ -91,6 +91,7 @@ int hd_walkcache_open(struct hd_walkcache *c, struct hd_env *env,
     c->instance = instance;
     c->stat = stat;
     c->cycle = hd_ticks(env->clk, HD_CLK_L2, 1);
+    c->latency = hd_ticks(env->clk, HD_CLK_L2, cfg->latency);
     if (!hd_walkcache_on(c))
         return 0;
     if (cfg->entries == 0 || cfg->entries % ways != 0 || line < 8 ||
@@ -102,11 +103,24 @@ int hd_walkcache_open(struct hd_walkcache *c, struct hd_env *env,
     c->line_shift = hd_log2(line);
     sets = cfg->entries / ways;
     c->mask = hd_is_pow2(sets) ? sets - 1 : 0;
-    c->port = hd_arena_take(env->arena, AHEAD, sizeof *c->port);
+    c->port = hd_arena_take(env->arena, AHEAD + 1, sizeof *c->port);
     if (c->port == NULL ||
         hd_assoc_open(&c->tags, env, "pwc", instance, sets, ways) < 0)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for pwc");
     return 0;
+}
+
+/* The cycle of an instant, by a short division from port[AHEAD], a cycle of
+ * not long ago. */
+static uint64_t cycle_of(struct hd_walkcache *c, hd_time t)
+{
+    hd_time from = c->port[AHEAD] * c->cycle;
+
+    if (HD_UNLIKELY(t < from || t - from > UINT32_MAX)) {
+        c->port[AHEAD] = t / c->cycle;
+        return c->port[AHEAD];
+    }
+    return c->port[AHEAD] + (uint32_t)(t - from) / (uint32_t)c->cycle;
 }
 
 /* port[cycle % AHEAD]: cycle << 8 | look-ups begun in it. */
@@ -117,10 +131,10 @@ hd_time hd_walkcache_port(struct hd_walkcache *c, hd_time t)
     if (c->cfg.mode.kind == HD_FIXED)
         return t + c->cfg.mode.fixed * c->cycle;
     if (c->cfg.mode.kind == HD_IDEAL)
-        return t + c->cfg.latency * c->cycle;
-    for (n = t / c->cycle;; n++, t = n * c->cycle) {
+        return t + c->latency;
+    for (n = cycle_of(c, t);; n++, t = n * c->cycle) {
         uint64_t *p = &c->port[n % AHEAD];
-        if (*p >> 8 != n && *p >> 8 < n)
+        if (*p >> 8 < n)
             *p = n << 8;
         if (*p >> 8 > n) /* further ahead than is counted */
             break;
@@ -129,7 +143,7 @@ hd_time hd_walkcache_port(struct hd_walkcache *c, hd_time t)
             break;
         }
     }
-    return t + c->cfg.latency * c->cycle;
+    return t + c->latency;
 }
 
 /* ---- looking up ------------------------------------------------------- */

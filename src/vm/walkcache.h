@@ -33,7 +33,7 @@ struct hd_walkcache {
     struct hd_assoc tags;
     struct hd_stat stat;
     uint64_t *port; /* arena: look-ups begun in each of the cycles ahead */
-    hd_time cycle;  /* ticks */
+    hd_time cycle, latency; /* ticks */
 };
 
 /* `stat` is the group of hd_pwc_stats, row `instance`.  0 or an error. */
