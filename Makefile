@@ -87,9 +87,14 @@ $(B)/options: always
 	@mkdir -p $(@D)
 	@echo '$(OPTIONS)' | cmp -s - $@ || echo '$(OPTIONS)' >$@
 
-$(STATIC): $(LIB_OBJ)
+# So does the library: a source that went away must leave it.
+$(B)/lib.list: always
+	@mkdir -p $(@D)
+	@echo '$(LIB_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ)' >$@
+
+$(STATIC): $(LIB_OBJ) $(B)/lib.list
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar qcsD $@ $^
+	$(Q)rm -f $@ && ar qcsD $@ $(LIB_OBJ)
 
 $(SHARED): $(LIB_OBJ) src/libheddle.map
 	$(call say,LD,$@)

@@ -143,7 +143,10 @@ while true do end
 L
 expect 130 "Ctrl-C in a script" sh -c "
     $H run $dir/loop.lua 2>$dir/loop & p=\$!
-    while ! grep -q ready $dir/loop; do sleep 0.05; done
+    i=0
+    while ! grep -q ready $dir/loop && [ \$i -lt 200 ]; do
+        sleep 0.05; i=\$((i + 1))
+    done
     kill -INT \$p; wait \$p"
 
 echo "1..$n"

@@ -120,6 +120,13 @@ static int sim_instructions(lua_State *L)
     return 1;
 }
 
+/* sim:ticks() -> ticks of a core cycle, the unit of counters of time */
+static int sim_ticks(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)heddle_ticks_per_cycle(self(L)));
+    return 1;
+}
+
 static int sim_events(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)heddle_events(self(L)));
@@ -186,7 +193,7 @@ static int sim_kernels(lua_State *L)
 
     lua_newtable(L);
     for (i = 0; heddle_kernel(s, i, &k) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 9);
+        lua_createtable(L, 0, 11);
         set_text(L, "name", k.name);
         set_number(L, "app", k.app);
         set_number(L, "id", k.id);
@@ -196,6 +203,8 @@ static int sim_kernels(lua_State *L)
         set_number(L, "instructions", k.instructions);
         set_number(L, "thread_instructions", k.thread_instructions);
         set_number(L, "blocks", k.blocks);
+        set_number(L, "launches", k.launches);
+        set_number(L, "cycles", k.cycles);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -517,6 +526,7 @@ static const luaL_Reg methods[] = {
     {"now", sim_now},
     {"instructions", sim_instructions},
     {"events", sim_events},
+    {"ticks", sim_ticks},
     {"reset_counters", sim_reset},
     {"memory", sim_memory},
     {"state_hash", sim_hash},
