@@ -72,6 +72,46 @@ HEDDLE_API int heddle_part_dram_run(heddle_part_dram *d,
 HEDDLE_API int heddle_part_dram_request(const heddle_part_dram *d, uint64_t i,
                                         struct heddle_part_dram_request *out);
 
+/* ---- a TLB or a cache ------------------------------------------------- */
+
+/*
+ * Tags without time.  A TLB takes numbers of 4 KB pages, a cache byte
+ * addresses; each access is a hit or a miss, and a miss brings the page or
+ * the line.  The structures are those of the machine (vm/tlb.c, mem/cache.c).
+ *
+ *   TLB    entries (64), ways (0: fully associative)
+ *   cache  bytes (16384), ways (4; 0: fully associative), line (128),
+ *          write: back (default), through or evict
+ *   both   policy: lru (default), fifo, random, srrip or a plug-in "./x.so";
+ *          policy.NAME: a parameter of it; seed (1)
+ *
+ * The first access freezes the settings.
+ */
+typedef struct heddle_part_tags heddle_part_tags;
+
+struct heddle_part_tags_result {
+    uint64_t accesses, hits, misses;
+    uint64_t writes, write_hits; /* caches; part of the above */
+    uint64_t evictions;          /* pages or lines replaced */
+    uint64_t write_backs;        /* of these, dirty lines */
+};
+
+HEDDLE_API heddle_part_tags *heddle_part_tlb_new(void);   /* returns owned */
+HEDDLE_API heddle_part_tags *heddle_part_cache_new(void); /* returns owned */
+HEDDLE_API void heddle_part_tags_free(heddle_part_tags *t);
+HEDDLE_API const char *heddle_part_tags_error(const heddle_part_tags *t);
+HEDDLE_API int heddle_part_tags_set(heddle_part_tags *t, const char *name,
+                                    const char *value);
+/* One access at once: 1 a hit, 0 a miss, or an error. */
+HEDDLE_API int heddle_part_tags_access(heddle_part_tags *t, uint64_t number,
+                                       int write);
+/* Accesses of a file ("-": standard input), a number in decimal or 0x... on
+ * each line; of a cache also R or W behind it.  HEDDLE_EDATA names a wrong
+ * line. */
+HEDDLE_API int heddle_part_tags_load(heddle_part_tags *t, const char *path);
+HEDDLE_API void heddle_part_tags_result(const heddle_part_tags *t,
+                                        struct heddle_part_tags_result *out);
+
 #ifdef __cplusplus
 }
 #endif

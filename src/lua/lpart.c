@@ -7,6 +7,11 @@
  *     local r = d:run()   -- r.cycles, r.bandwidth, ...
  *     for address, accepted, latency in d:reads() do ... end
  *
+ *     local t = part.tlb { entries = 64, ways = 0, policy = "srrip" }
+ *     local c = part.cache { bytes = 16384, ways = 4, line = 128 }
+ *     t:access(page)      c:access(address, write)   -- true: a hit
+ *     c:load("FILE")      c:result().hits
+ *
  * Settings are a table {name = value} or a list of pairs {{name, value}}.
  *
  * SPDX-License-Identifier: MIT
@@ -15,6 +20,7 @@
 #include "lheddle.h"
 
 #define DRAM "heddle.part.dram"
+#define TAGS "heddle.part.tags"
 
 HL_MODULE int luaopen_heddle_part(lua_State *L);
 
@@ -240,6 +246,125 @@ static const luaL_Reg dram_methods[] = {
     {"reads", dram_reads}, {NULL, NULL},
 };
 
+/* ---- a TLB or a cache --------------------------------------------------- */
+
+static heddle_part_tags *tags_check(lua_State *L)
+{
+    heddle_part_tags **t = luaL_checkudata(L, 1, TAGS);
+
+    luaL_argcheck(L, *t != NULL, 1, "this part was closed");
+    return *t;
+}
+
+static int tags_set(void *part, const char *name, const char *value)
+{
+    return heddle_part_tags_set(part, name, value);
+}
+
+static int tags_new(lua_State *L, heddle_part_tags *(*make)(void))
+{
+    heddle_part_tags **t;
+    int rc;
+
+    lua_settop(L, 1);
+    if (lua_isnil(L, 1)) {
+        lua_newtable(L);
+        lua_replace(L, 1);
+    }
+    t = lua_newuserdatauv(L, sizeof *t, 0); /* settings part */
+    *t = NULL;
+    luaL_setmetatable(L, TAGS);
+    *t = make();
+    if (*t == NULL)
+        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+    rc = set_all(L, 1, tags_set, *t);
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_tags_error(*t));
+    return 1;
+}
+
+/* part.tlb(settings) */
+static int tlb_new(lua_State *L)
+{
+    return tags_new(L, heddle_part_tlb_new);
+}
+
+/* part.cache(settings) */
+static int cache_new(lua_State *L)
+{
+    return tags_new(L, heddle_part_cache_new);
+}
+
+static int tags_gc(lua_State *L)
+{
+    heddle_part_tags **t = luaL_checkudata(L, 1, TAGS);
+
+    heddle_part_tags_free(*t);
+    *t = NULL;
+    return 0;
+}
+
+/* t:set(name, value) */
+static int tags_set_one(lua_State *L)
+{
+    heddle_part_tags *t = tags_check(L);
+    int rc;
+
+    lua_settop(L, 3);
+    rc = set_one(L, tags_set, t, 2, 3);
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_tags_error(t));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* t:access(number, write) -> hit */
+static int tags_access(lua_State *L)
+{
+    heddle_part_tags *t = tags_check(L);
+    lua_Integer number = luaL_checkinteger(L, 2);
+    int rc = heddle_part_tags_access(t, (uint64_t)number, lua_toboolean(L, 3));
+
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_tags_error(t));
+    lua_pushboolean(L, rc);
+    return 1;
+}
+
+/* t:load(path) */
+static int tags_load(lua_State *L)
+{
+    heddle_part_tags *t = tags_check(L);
+    int rc = heddle_part_tags_load(t, luaL_checkstring(L, 2));
+
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_tags_error(t));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* t:result() */
+static int tags_result(lua_State *L)
+{
+    struct heddle_part_tags_result r;
+
+    heddle_part_tags_result(tags_check(L), &r);
+    lua_createtable(L, 0, 7);
+    integer(L, "accesses", r.accesses);
+    integer(L, "hits", r.hits);
+    integer(L, "misses", r.misses);
+    integer(L, "writes", r.writes);
+    integer(L, "write_hits", r.write_hits);
+    integer(L, "evictions", r.evictions);
+    integer(L, "write_backs", r.write_backs);
+    return 1;
+}
+
+static const luaL_Reg tags_methods[] = {
+    {"set", tags_set_one}, {"access", tags_access}, {"load", tags_load},
+    {"result", tags_result}, {NULL, NULL},
+};
+
 /* ---- the module --------------------------------------------------------- */
 
 /* Makes the metatable of a part: methods, __gc and __close. */
@@ -259,12 +384,15 @@ static void make_class(lua_State *L, const char *name, const luaL_Reg *methods,
 
 static const luaL_Reg parts[] = {
     {"dram", dram_new},
+    {"tlb", tlb_new},
+    {"cache", cache_new},
     {NULL, NULL},
 };
 
 int luaopen_heddle_part(lua_State *L)
 {
     make_class(L, DRAM, dram_methods, dram_gc);
+    make_class(L, TAGS, tags_methods, tags_gc);
     luaL_newlib(L, parts);
     return 1;
 }

@@ -20,6 +20,19 @@ burst each, and prints one JSON object.
   name=value      any setting of the group dram (heddle list settings dram);
                   channels=1 and interleave=0 (one burst) unless set
   check=1         verify each command against each constraint
+
+usage: heddle part tlb FILE [entries=64] [ways=0] [policy=lru]
+       heddle part cache FILE [bytes=16384] [ways=4] [line=128]
+                              [write=back|through|evict] [policy=lru]
+
+Reads one access a line, decimal or 0x..., and prints hits and misses as one
+JSON object.  A TLB takes page numbers, a cache byte addresses, with R or W
+behind them.
+
+  ways=0          fully associative
+  policy=NAME     lru, fifo, random, srrip, or a plug-in ./x.so
+  policy.NAME=N   a parameter of the policy, for example policy.bits=3
+  seed=N          of its random numbers (1)
 ]],
 }
 
@@ -56,6 +69,28 @@ function PARTS.dram(file, settings, options)
     end
     print_json(DRAM_FIELDS, result)
 end
+
+local TLB_FIELDS = {
+    { "accesses", "%d" }, { "hits", "%d" }, { "misses", "%d" },
+    { "hit_rate", "%.6f" }, { "evictions", "%d" },
+}
+
+local CACHE_FIELDS = {
+    { "accesses", "%d" }, { "hits", "%d" }, { "misses", "%d" },
+    { "hit_rate", "%.6f" }, { "writes", "%d" }, { "write_hits", "%d" },
+    { "evictions", "%d" }, { "write_backs", "%d" },
+}
+
+local function tags(make, fields)
+    return function(file, settings)
+        local r = make(settings):load(file):result()
+        r.hit_rate = r.accesses > 0 and r.hits / r.accesses or 0
+        print_json(fields, r)
+    end
+end
+
+PARTS.tlb = tags(part.tlb, TLB_FIELDS)
+PARTS.cache = tags(part.cache, CACHE_FIELDS)
 
 --- Words of the command line that are no settings.
 local OPTIONS = { per_request = true }
