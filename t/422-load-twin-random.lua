@@ -153,8 +153,11 @@ local INTS = { "bytes", "words", "unsigned", "longs" }
 function Gen:load()
     local name, at = self:pick(INTS), self:index()
     local wait = self.random(3)
+    local vec = self.random(4) == 0 and { vec = 2 } or nil
     return function(t, env)
-        local v = t:load(env.b[name], at(t, env))
+        local i = at(t, env)
+        if vec then i = i - i % 2 end
+        local v = t:load(env.b[name], i, vec)
         if wait == 0 then t:alu(2, { uses = { v } }) end
         env.x:set(v)
     end
@@ -313,7 +316,7 @@ function Gen:program()
         phases[i] = { self:block(3), self.random(2) == 0 }
     end
     return function(t, b)
-        local env = { b = b, x = t:var(t.gid), y = t:var(7),
+        local env = { b = b, x = t:var(t.gid), y = t:var(t:arg("seed")),
             f = t:var(t.tid:f32()) }
         env.int, env.float = { env.x, env.y }, env.f
         for _, phase in ipairs(phases) do
@@ -352,8 +355,9 @@ local function application(number)
         end,
         kernels = function(_, b)
             return {
-                k.kernel("random", { grid = grid, block = block },
-                    function(t) program(t, b) end),
+                { k.kernel("random", { grid = grid, block = block,
+                    args = { seed = 7 } }, function(t) program(t, b) end),
+                    args = { seed = number } },
                 k.kernel("read", { grid = 1, block = 32 }, function(t)
                     t:loop(t.tid, SIZE, 32, function(i)
                         for _, name in ipairs(INTS) do
@@ -373,11 +377,11 @@ end
 
 -- ---- comparing ------------------------------------------------------------------------
 
-local function line(e, alu)
+local function line(e, alu, lanes)
     local parts = { e.kernel, e.block, e.warp, alu, e.kind }
     if e.addr then
         parts[#parts + 1] = ("%x %d"):format(e.mask, e.bytes)
-        for l = 0, 31 do
+        for l = 0, lanes - 1 do
             if e.mask >> l & 1 == 1 then
                 parts[#parts + 1] = ("%x"):format(e.addr[l])
             end
@@ -386,13 +390,13 @@ local function line(e, alu)
     return table.concat(parts, " ")
 end
 
-local function collect(each)
+local function collect(lanes, each)
     local list, alu = {}, 0
     each(function(e)
         if e.kind == "alu" then
             alu = alu + e.n
         else
-            list[#list + 1] = line(e, alu)
+            list[#list + 1] = line(e, alu, lanes)
             alu = 0
         end
     end)
@@ -406,10 +410,13 @@ local function compare(number)
     for i, b in ipairs(walk.buffers(workload)) do
         place[instance.buffers[i]] = b.base
     end
-    local want = collect(function(visit)
-        twin.walk(instance, visit, { place = place })
+    local lanes = number % 3 == 0 and 64 or 32
+    local want = collect(lanes, function(visit)
+        twin.walk(instance, visit, { place = place, lanes = lanes })
     end)
-    local got = collect(function(visit) walk.each(workload, visit) end)
+    local got = collect(lanes, function(visit)
+        walk.each(workload, visit, { lanes = lanes })
+    end)
     for i = 1, math.max(#want, #got) do
         if want[i] ~= got[i] then
             error(("kernel %d, instruction %d:\n  engine %s\n  twin   %s")

@@ -1,0 +1,110 @@
+--[[
+401-load-generate-lua.lua - heddle.generate from Lua.
+
+Pinned: what each call gives (types, lengths, elements counted from 0), that
+the seed decides, that a wrong option or value is an error which names it, and
+that a graph has its parts: rows, pairs of start and degree, levels.
+]]
+local generate = require "heddle.generate"
+
+local tests = {}
+local function test(name, fn) tests[#tests + 1] = { name, fn } end
+
+local function fails(pattern, fn, ...)
+    local ok, err = pcall(fn, ...)
+    assert(not ok, "expected an error with " .. pattern)
+    assert(tostring(err):find(pattern), tostring(err))
+end
+
+local function same(a, b)
+    if #a ~= #b then return false end
+    for i = 0, #a - 1 do
+        if a[i] ~= b[i] then return false end
+    end
+    return true
+end
+
+test("uniform graph: rows, pairs and levels agree", function()
+    local g = generate.uniform_graph { n = 500, lo = 2, hi = 4, seed = 3 }
+    assert(g.n == 500 and #g.start == 501 and #g.nodes == 1000)
+    assert(g.m == #g.edges and g.start[500] == g.m)
+    for v = 0, 499 do
+        assert(g.nodes[2 * v] == g.start[v])
+        assert(g.nodes[2 * v + 1] == g.start[v + 1] - g.start[v])
+    end
+    local level = g:levels(7)
+    assert(level[7] == 0 and #level == 500)
+    for v = 0, 499 do
+        for e = g.start[v], g.start[v + 1] - 1 do
+            local w = g.edges[e]
+            if level[v] >= 0 then
+                assert(level[w] >= 0 and level[w] <= level[v] + 1)
+            end
+        end
+    end
+    assert(g.edges[g.m] == nil and g.edges[-1] == nil, "nil outside")
+end)
+
+test("the seed decides, and nothing else", function()
+    local a = generate.uniform_graph { n = 200, seed = 5 }
+    local b = generate.uniform_graph { n = 200, seed = 5 }
+    local c = generate.uniform_graph { n = 200, seed = 6 }
+    assert(same(a.edges, b.edges) and not same(a.edges, c.edges))
+    assert(same(generate.floats { n = 50 }, generate.floats { n = 50, seed = 1 }))
+    assert(not same(generate.permutation { n = 50, seed = 1 },
+        generate.permutation { n = 50, seed = 2 }))
+end)
+
+test("grid and rmat", function()
+    local g = generate.grid { width = 4, height = 3 }
+    assert(g.n == 12 and g.m == 2 * (3 * 3 + 4 * 2))
+    assert(g.edges[0] == 1 and g.edges[1] == 4)
+    local r = generate.rmat { scale = 8, edges = 1000, cap = 16 }
+    assert(r.n == 256 and r.m <= 2000)
+    for v = 0, 255 do assert(r.nodes[2 * v + 1] <= 16) end
+    local one = generate.rmat { scale = 8, edges = 1000, both = false }
+    assert(one.m == 1000)
+end)
+
+test("arrays: ranges and lengths", function()
+    local x = generate.ints { n = 1000, lo = -2, hi = 2 }
+    local seen = {}
+    for i = 0, 999 do seen[x[i]] = true end
+    for v = -2, 2 do assert(seen[v]) end
+    local f = generate.floats { n = 10 }
+    assert(#f == 10 and math.type(f[0]) == "float" and f[9] >= 0 and f[9] < 1)
+    local z = generate.zipf { n = 1000, keys = 10, s = 1.5 }
+    local first = 0
+    for i = 0, 999 do
+        assert(z[i] >= 0 and z[i] < 10)
+        first = first + (z[i] == 0 and 1 or 0)
+    end
+    assert(first > 400 and first < 600) -- 1 / sum k^-1.5 = 0.50
+    local s = generate.starts { n = 3, step = 63 }
+    assert(s[0] == 1 and s[1] == math.mininteger and s[2] == 7 << 62 ~ 7)
+end)
+
+test("errors name the option and the value", function()
+    fails("no option 'hight'", generate.grid, { width = 3, hight = 3 })
+    fails("it has width height", generate.grid, { widht = 3 })
+    fails("option n: expected an integer, got many", generate.floats,
+        { n = "many" })
+    fails("%-5 is outside", generate.uniform_graph, { n = -5 })
+    fails("degree from 4 to 2", generate.uniform_graph,
+        { n = 10, lo = 4, hi = 2 })
+    fails("from 3 to 1", generate.ints, { n = 1, lo = 3, hi = 1 })
+    fails("0 elements", generate.permutation, {})
+    fails("2%^34 at most", generate.starts, { n = 1 << 20, step = 1 << 20 })
+    fails("exponent", generate.zipf, { n = 1, keys = 4, s = -1 })
+    fails("sum at most 1", generate.rmat, { scale = 3, a = 0.9, b = 0.9 })
+    fails("no such node", function()
+        return generate.grid { width = 2 }:levels(4)
+    end)
+end)
+
+print("1.." .. #tests)
+for i, t in ipairs(tests) do
+    local ok, err = pcall(t[2])
+    print((ok and "ok " or "not ok ") .. i .. " - " .. t[1])
+    if not ok then print("# " .. tostring(err):gsub("\n", "\n# ")) end
+end
