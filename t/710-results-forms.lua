@@ -16,12 +16,16 @@ local list = {
     { component = "l2tlb", name = "lookups", unit = "look-ups",
         instances = 1 },
     { component = "l2tlb", name = "hits", unit = "look-ups", instances = 1 },
+    { component = "mmu", name = "hits", unit = "requests", instances = 1 },
+    { component = "mmu", name = "misses", unit = "requests", instances = 1 },
 }
 local values = { -- [counter][application, none][instance]
     { { 100, 50 }, { 0, 70 }, { 0, 0 } },
     { { 4, 9 }, { 3, 2 }, { 1, 0 } },
     { { 10 }, { 40 }, { 5 } },
     { { 5 }, { 10 }, { 0 } },
+    { { 5 }, { 10 }, { 0 } },
+    { { 5 }, { 30 }, { 0 } },
 }
 for i, part in ipairs(require("heddle.metrics").TIME) do
     list[#list + 1] = { component = "core", name = "time_" .. part[1],
