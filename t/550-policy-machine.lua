@@ -1,0 +1,182 @@
+-- 550-policy-machine.lua - policies on a whole machine.
+--
+-- Every policy that exists in C and in Lua gives byte-identical statistics,
+-- whatever it is bound to; gto, lrr, lru and frfcfs give those of the machine
+-- without a policy; a run with a Lua policy is the same in pieces, after a
+-- snapshot and restore, and after the policy was taken off and put back.
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+
+local n = 0
+local function ok(cond, name, why)
+    n = n + 1
+    print((cond and "ok %d - %s" or "not ok %d - %s"):format(n, name))
+    if not cond and why then
+        print("# " .. why)
+    end
+end
+
+-- Small structures, so that everything is replaced all the time.
+local SMALL = {
+    ["core.count"] = 4, ["l1tlb.entries"] = 8, ["l2tlb.entries"] = 32,
+    ["l2tlb.ways"] = 4, ["l1cache.bytes"] = 4096, ["l2cache.bytes"] = 65536,
+}
+
+local function machine(extra)
+    local settings = {}
+    for k, v in pairs(SMALL) do
+        settings[k] = v
+    end
+    for k, v in pairs(extra or {}) do
+        settings[k] = v
+    end
+    return H.sim {
+        machine = "maxwell", settings = settings,
+        apps = { H.app("GUP", { size = "T" }), H.app("MM", { size = "T" }) },
+    }
+end
+
+--- Every counter and histogram as text, one a line.
+local function statistics(sim, without_policy)
+    local out, core = {}, sim.core
+    local values = core:counter_values()
+    for i, c in ipairs(core:counters()) do
+        for a, instances in ipairs(values[i]) do
+            if not (without_policy and c.component == "policy") then
+                out[#out + 1] = ("%s.%s app %d: %s"):format(c.component,
+                    c.name, a - 1, table.concat(instances, " "))
+            end
+        end
+    end
+    for _, h in ipairs(core:hists()) do
+        for a, v in ipairs(h.apps) do
+            out[#out + 1] = ("%s.%s app %d: n %d sum %d min %d max %d")
+                :format(h.component, h.name, a - 1, v.n, v.sum, v.min, v.max)
+            for _, b in ipairs(v.buckets) do
+                out[#out + 1] = "  " .. table.concat(b, " ")
+            end
+        end
+    end
+    for _, app in ipairs(core:apps()) do
+        out[#out + 1] = ("%s: %d instructions, %d cycles"):format(app.name,
+            app.instructions, app.cycles)
+    end
+    return out
+end
+
+--- The first line in which two lists differ, or nil.
+local function difference(a, b)
+    for i = 1, math.max(#a, #b) do
+        if a[i] ~= b[i] then
+            return tostring(a[i]) .. " | " .. tostring(b[i])
+        end
+    end
+end
+
+local CYCLES = 40000
+
+local function run(policy, options, extra, without_policy)
+    local sim = machine(extra)
+    if policy then
+        sim:use(policy, options)
+    end
+    sim:run(CYCLES)
+    local out = statistics(sim, without_policy)
+    local asked = 0
+    for _, v in pairs(sim:counters().policy) do
+        asked = asked + v
+    end
+    sim:check()
+    sim:close()
+    return out, asked
+end
+
+local TWINS = {
+    { "lru" }, { "fifo" }, { "random" }, { "srrip" },
+    { "srrip", { at = "l2tlb", bits = 3 } }, { "lru", { at = "l1cache" } },
+    { "random", { at = "l2cache" } }, { "fifo", { at = "l1tlb" } },
+    { "gto" }, { "lrr" }, { "frfcfs" },
+}
+
+local base = run(nil, nil, nil, true)
+local changed = 0
+for _, t in ipairs(TWINS) do
+    local name, options = t[1], t[2]
+    local c, asked = run(name, options)
+    local lua = run("policies/" .. name .. ".lua", options)
+    local d = difference(c, lua)
+    local title = name .. (options and " at " .. options.at or "")
+    ok(not d, title .. ": C and Lua alike", d)
+    ok(asked > 1000, title .. ": it was asked", asked .. " questions")
+    local plain = run(name, options, nil, true)
+    changed = changed + (difference(plain, base) and 1 or 0)
+end
+ok(changed >= 6, "the policies differ from one another",
+    changed .. " differ from the default")
+
+for name, extra in pairs {
+    lru = {}, gto = {}, lrr = { ["core.scheduler"] = "lrr" }, frfcfs = {},
+} do
+    local d = difference(run(nil, nil, extra, true),
+        run(name, nil, extra, true))
+    ok(not d, name .. ": the policy is the machine's own choice", d)
+end
+
+-- ---- cuts, snapshots, changes ------------------------------------------------
+
+local function bound()
+    local sim = machine()
+    sim:use("policies/random.lua", { at = "l2tlb" })
+    sim:use("policies/lru.lua", { at = "l1tlb" })
+    sim:use("policies/tokens.lua", { epoch = 1000 })
+    return sim
+end
+
+local straight = bound()
+straight:run(CYCLES)
+local want = statistics(straight)
+
+local pieces = bound()
+for _ = 1, CYCLES, 617 do
+    pieces:run(math.min(617, CYCLES - pieces.core:now()))
+end
+local d = difference(want, statistics(pieces))
+ok(not d, "one run is many runs", d)
+
+local back = bound()
+back:run(CYCLES // 3)
+local snap = back:snapshot()
+back:run(CYCLES // 3)
+back:restore(snap)
+back:run(CYCLES - CYCLES // 3)
+d = difference(want, statistics(back))
+ok(not d, "snapshot, restore and continue is the run straight through", d)
+
+back:restore(snap)
+back:unuse("lru")
+local refused, err = pcall(back.restore, back, snap)
+ok(not refused and tostring(err):find("polic"),
+    "a snapshot refuses other policies", tostring(err))
+back:use("policies/lru.lua", { at = "l1tlb" })
+ok(pcall(back.restore, back, snap), "the policy back, the snapshot fits")
+back:run(CYCLES - CYCLES // 3)
+d = difference(want, statistics(back))
+ok(not d, "and the run is the same", d)
+
+-- ---- errors ---------------------------------------------------------------------
+
+local bad = machine()
+bad:use { name = "bad", tlb_fill = function() return "l3tlb" end }
+local fine, text = pcall(bad.run, bad, CYCLES)
+ok(not fine and tostring(text):find("answered l3tlb, expected l2tlb|bypass")
+    or tostring(text):find("l3tlb", 1, true),
+    "a wrong answer stops the run in words", tostring(text))
+
+local loop = machine()
+loop:use { name = "loop", tlb_fill = function() while true do end end }
+fine, text = pcall(loop.run, loop, CYCLES)
+ok(not fine and tostring(text):find("more than 1000000 instructions", 1, true),
+    "a loop without end stops in words", tostring(text))
+
+print("1.." .. n)
