@@ -391,6 +391,7 @@ static void look_around(heddle_sim *s)
     }
     if (s->env->check && r->end - r->checked >= cycles(s, SLICE)) {
         r->checked = r->end;
+        hd_env_sync(s->env);
         heddle_check(s);
     }
     watch_progress(s);
@@ -417,6 +418,7 @@ int heddle_run(heddle_sim *s, uint64_t n)
             r->end >= cycles(s, s->m.sim.stop_cycles))
             break;
     }
+    hd_env_sync(s->env); /* whoever looks now sees this instant */
     if (s->err.code != 0)
         return r->status = s->err.code;
     return r->end < until ? HEDDLE_STOPPED : HEDDLE_OK;
@@ -429,6 +431,7 @@ void heddle_stop(heddle_sim *s)
 
 void heddle_reset_counters(heddle_sim *s)
 {
+    hd_env_sync(s->env);
     hd_stats_reset(&s->stats);
     hd_dispatch_reset(s->gpu.dispatch, hd_events_now(&s->ev));
     s->run->progress = 0;

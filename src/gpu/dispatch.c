@@ -92,6 +92,7 @@ static void open_record(struct hd_dispatch *d, uint32_t app, hd_time now)
         return;
     d->record[a->record].launches++;
     d->record[a->record].busy -= now; /* plus the end: the launch's time */
+    hd_env_sync(d->g->env);
     hd_stats_sum(d->g->env->stats, app, d->base + (size_t)app * d->flat);
 }
 
@@ -105,6 +106,7 @@ static void close_record(struct hd_dispatch *d, uint32_t app, hd_time now)
         return;
     r = &d->record[a->record];
     gain = d->gain + (size_t)a->record * d->flat;
+    hd_env_sync(d->g->env);
     hd_stats_sum(d->g->env->stats, app, d->scratch);
     for (uint32_t i = 0; i < d->flat; i++)
         gain[i] += d->scratch[i] - base[i];
@@ -247,6 +249,7 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
     a->finish = finish;
     a->finish_issued = a->mark != 0 ? hd_min_u64(a->issued, a->mark)
                                     : a->issued;
+    hd_env_sync(d->g->env);
     hd_stats_each(d->g->env->stats, app, f);
     if (hd_dispatch_done(d) && d->g->env->err->code == 0)
         d->g->env->err->code = HEDDLE_DONE; /* stops the run */

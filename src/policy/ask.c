@@ -106,7 +106,7 @@ static inline int64_t consult(const struct hd_offer *o, const void *q)
     uint64_t *c = counters(o, q);
     int64_t a;
 
-    if (HD_UNLIKELY(o->r->env->err->code != 0))
+    if (HD_UNLIKELY(o->r->env->err->code < 0))
         return HEDDLE_PASS;
     c[0]++;
     a = o->fn(o->state, q);
@@ -120,7 +120,7 @@ static int64_t ask_none(void *self, const void *q)
     const struct hd_offer *o = self;
 
     fall_back(o, q);
-    if (o->r->env->err->code == 0) {
+    if (o->r->env->err->code >= 0) {
         counters(o, q)[0]++;
         o->fn(o->state, q);
     }

@@ -98,6 +98,7 @@ static void on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
     if (b->policy == NULL || cell >= b->cells ||
         r->state->generation[a / HD_MAX_AT] != generation)
         return;
+    hd_env_sync(r->env); /* the policy may read counters */
     hd_err_clear(&r->error);
     r->current = b;
     b->policy->epoch(b->cell[cell].state, r->sim,
@@ -106,7 +107,7 @@ static void on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
     if (r->error.code != 0) /* heddle_steer, whose result may be ignored */
         hd_err_set(r->env->err, HEDDLE_EPOLICY, "policy %s, epoch: %s",
                    b->policy->name, r->error.text);
-    if (r->env->err->code == 0)
+    if (r->env->err->code >= 0)
         post(r, b, cell, now);
 }
 
@@ -318,7 +319,7 @@ void hd_slots_note(struct hd_slots *s, enum heddle_note n, const void *fields)
 {
     struct hd_slots_registry *r = s->registry;
 
-    if (HD_UNLIKELY(r->env->err->code != 0))
+    if (HD_UNLIKELY(r->env->err->code < 0))
         return;
     for (uint32_t i = 0; i < s->watched[n]; i++)
         r->watcher[n][i].fn(r->watcher[n][i].state, fields);
