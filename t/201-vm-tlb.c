@@ -248,6 +248,22 @@ static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
         assert_int_equal(all, n);
         assert_int_equal(found, hits);
         assert_int_equal(gone, w.evictions);
+        gone = found = 0;
+        for (uint32_t a = 0; a < 3; a++) {
+            found += *hd_count(&t.stat, 0, a, HD_TLB_LARGE_HITS);
+            gone += *hd_count(&t.stat, 0, a, HD_TLB_MERGED_HITS);
+        }
+        assert_int_equal(found > 0, mixed && cfg.large_entries != 0);
+        assert_int_equal(gone > 0, most > 1);
+        all = found = gone = 0;
+        for (uint32_t a = 0; a < 3; a++) {
+            all += *hd_count(&t.stat, 0, a, HD_TLB_FILLS);
+            found += *hd_count(&t.stat, 0, a, HD_TLB_MERGED_FILLS);
+            gone += *hd_count(&t.stat, 0, a, HD_TLB_INVALIDATIONS);
+        }
+        assert_int_equal(all, n - hits);
+        assert_int_equal(found > 0, most > 1);
+        assert_true(n < 500000 || gone > 0);
     }
     memenv_close(&m);
     free(w.base.n), free(w.base.e), free(w.large.n), free(w.large.e);

@@ -86,6 +86,11 @@ static void prefix(void **state)
     }
 }
 
+static uint64_t pwc_count(struct vm *v, uint32_t c)
+{
+    return *hd_count(&v->mmu->unit[0].pwc.stat, 0, 0, c);
+}
+
 /* After one walk, the page beside it: one read (prefix, and physical entries),
  * none in the physical style with lines of entries. */
 static void second_walk(uint32_t style, uint32_t line, uint32_t reads)
@@ -113,6 +118,14 @@ static void second_walk(uint32_t style, uint32_t line, uint32_t reads)
     vm_ask(v, 30000, 0, 0, 0, NEAR);
     vm_finish(v);
     assert_int_equal(v->reads, (style == 0 ? 9 : 12) + reads);
+    assert_int_equal(pwc_count(v, HD_PWC_INVALIDATIONS), style == 0 ? 1 : 3);
+    assert_int_equal(pwc_count(v, HD_PWC_FILLS),
+                     style == 0 ? 5 + reads : 3 + 3);
+    assert_int_equal(pwc_count(v, HD_PWC_EVICTIONS), 0);
+    assert_int_equal(pwc_count(v, HD_PWC_LOOKUPS), style == 0 ? 12 : 3);
+    assert_int_equal(pwc_count(v, HD_PWC_HITS), style == 0 ? 2 : 0);
+    assert_int_equal(pwc_count(v, HD_PWC_HITS + 2), style == 0 ? 2 : 1);
+    assert_int_equal(pwc_count(v, HD_PWC_MISSES + 2), style == 0 ? 1 : 2);
     vm_close(v);
 }
 

@@ -4,6 +4,8 @@
  * queue, the modes of every level, units of each core.  Each instant is
  * pinned from both sides: nothing at clk-1, the answer at clk.
  */
+#include <stdio.h>
+
 #include "vmenv.h"
 
 enum {
@@ -60,6 +62,10 @@ static void miss_then_hit(void **state)
     assert_int_equal(v->answer[0].hit, 3);
     assert_int_equal(v->answer[0].references, 4);
     assert_int_equal(v->answer[0].walk, WAY + LOOK);
+    assert_int_equal(v->mmu->latency[0].max, LOOK + WALK);
+    assert_int_equal(v->mmu->walk_latency[0].max, WALK);
+    for (uint32_t l = 0; l < 4; l++) /* the fake memory says: L2 hits */
+        assert_int_equal(vm_walks(v, 0, HD_WALK_L2 + l), 1);
     vm_ask(v, SOON, 0, 0, 0, A);
     due(v, 1, SOON + WAY + LOOK);
     assert_int_equal(v->answer[1].hit, 0);
@@ -69,6 +75,95 @@ static void miss_then_hit(void **state)
     assert_true(v->answer[0].pfn == v->answer[1].pfn);
     assert_true(v->answer[0].pfn != v->answer[2].pfn);
     vm_finish(v);
+    vm_close(v);
+}
+
+/* What a visitor saw: rows, and the sum of the numbers called `field`. */
+struct seen {
+    const char *field;
+    uint32_t rows;
+    uint64_t sum;
+    char last[96];
+};
+
+static void see_row(void *ud, const char *kind)
+{
+    (void)kind;
+    ((struct seen *)ud)->rows++;
+}
+
+static void see_number(void *ud, const char *field, uint64_t value)
+{
+    struct seen *s = ud;
+
+    if (strcmp(field, s->field) == 0)
+        s->sum += value;
+}
+
+static void see_text(void *ud, const char *field, const char *value)
+{
+    struct seen *s = ud;
+
+    (void)field;
+    snprintf(s->last, sizeof s->last, "%s", value);
+}
+
+static struct seen see(struct vm *v, const char *name, const char *field,
+                       bool stuck)
+{
+    struct seen s = {.field = field};
+    struct heddle_visitor visitor = {see_row, see_number, see_text, &s};
+
+    for (uint32_t i = 0; i < v->env->parts; i++) {
+        struct hd_part *p = &v->env->part[i];
+        if (strcmp(p->name, name) == 0)
+            (stuck ? p->stuck : p->look)(p->self, 0, &visitor);
+    }
+    return s;
+}
+
+/* Entries, walks and the wait-for graph as people see them. */
+static void looking(void **state)
+{
+    struct vm *v = vm_new();
+    struct seen s;
+
+    (void)state;
+    v->walk.walkers = 1;
+    v->walk.queue = 1;
+    v->pwc.mode.kind = HD_FULL;
+    v->pwc.style = 1;
+    v->pwc.latency = 0;
+    start(v);
+    warm(v, A);
+    s = see(v, "l2tlb", "vpn", false);
+    assert_int_equal(s.rows, 1);
+    assert_int_equal(s.sum, A);
+    s = see(v, "pwc", "level", false);
+    assert_int_equal(s.rows, 3);
+    assert_int_equal(s.sum, 1 + 2 + 3);
+    s = see(v, "pagetable", "pages", false);
+    assert_int_equal(s.sum, 4 * 64);
+    assert_int_equal(see(v, "walks", "vpn", false).rows, 0);
+    assert_int_equal(see(v, "l2tlb", "", true).rows, 0);
+    vm_ask(v, SOON, 0, 0, 0, B);
+    vm_ask(v, SOON + 1, 0, 0, 0, C);
+    vm_ask(v, SOON + 2, 0, 0, 0, D);
+    vm_run(v, SOON + WAY + LOOK + 20);
+    s = see(v, "walks", "vpn", false);
+    assert_int_equal(s.rows, 2);
+    assert_int_equal(s.sum, B + C);
+    s = see(v, "l2tlb", "", true);
+    assert_int_equal(s.rows,
+                     3); /* the head, a walk that waits, one that reads */
+    assert_string_equal(s.last, "a free walker");
+    vm_finish(v);
+    assert_int_equal(see(v, "l2tlb", "", true).rows, 0);
+    assert_int_equal(see(v, "l2tlb", "", false).rows, 4);
+    hd_mmu_invalidate(v->mmu, 0, (hd_vpn){A}, 64);
+    assert_int_equal(see(v, "l2tlb", "", false).rows, 3);
+    assert_int_equal(
+        *hd_count(&v->mmu->unit[0].tlb.stat, 0, 0, HD_TLB_INVALIDATIONS), 1);
     vm_close(v);
 }
 
@@ -134,6 +229,8 @@ static void merged(void **state)
     assert_int_equal(vm_walks(v, 0, HD_WALK_WALKS), 1);
     assert_int_equal(vm_walks(v, 0, HD_WALK_REQUESTERS), 3);
     assert_int_equal(v->mmu->walk_requesters[0].max, 3);
+    assert_int_equal(v->mmu->walk_warps[0].max, 3);
+    assert_int_equal(vm_walks(v, 0, HD_WALK_WARPS), 3);
     assert_int_equal(vm_count(v, 0, HD_MMU_MERGES), 2);
     vm_close(v);
 }
@@ -210,6 +307,9 @@ static void walker_full(void **state)
     assert_int_equal(v->mmu->walk_queue[0].sum, WALK - 10 + WALK - (LOOK - 5));
     assert_int_equal(vm_walks(v, HD_APP_NONE, HD_WALK_PEAK), 1);
     assert_int_equal(vm_walks(v, 0, HD_WALK_BUSY_CYCLES), 4 * WALK);
+    assert_int_equal(vm_walks(v, 0, HD_WALK_QUEUE_CYCLES),
+                     WALK - 10 + WALK - (LOOK - 5));
+    assert_int_equal(vm_walks(v, HD_APP_NONE, HD_WALK_QUEUE_PEAK), 2);
     vm_close(v);
 }
 
@@ -416,6 +516,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(miss_then_hit),
+        cmocka_unit_test(looking),
         cmocka_unit_test(ports),
         cmocka_unit_test(order_of_cores),
         cmocka_unit_test(merged),
