@@ -159,6 +159,14 @@ test("BFS2: lanes and pages of the (5,10) graph", function()
     near(pages / gathers, 6.2, 10, "pages of cost")
 end)
 
+test("BFS2: the (2,4) graph of a million nodes", function()
+    local r = profile("BFS2", { size = "M" })
+    near(r["bfs1 load mask"].count, 12 * 31250, 0, "twelve rounds")
+    near(r["bfs1 load edge"].lanes, 5.8, 2, "active lanes")
+    near(r["bfs1 load edge"].pages, 1.09, 2, "pages of the lists")
+    near(r["bfs1 load vis"].pages, 5.6, 2, "pages of vis")
+end)
+
 print("1.." .. #tests)
 for i, t in ipairs(tests) do
     local ok, err = pcall(t[2])

@@ -239,48 +239,9 @@ function explain.policies(name)
     end
 end
 
---- "n=4 m=5", sorted by name.
-local function pairs_text(t)
-    local keys, parts = {}, {}
-    for k in pairs(t) do
-        keys[#keys + 1] = tostring(k)
-    end
-    table.sort(keys)
-    for _, k in ipairs(keys) do
-        parts[#parts + 1] = k .. "=" .. tostring(t[k])
-    end
-    return table.concat(parts, " ")
-end
-
 function explain.apps(name)
-    local app = index.app(name)
-    if not app then
-        return nil
-    end
-    local out = {
-        ("%s (application)"):format(app.name),
-        "  " .. (app.summary or ""),
-        "  source   " .. (app.source or ""),
-        "  default  " .. pairs_text(app.params or {}),
-    }
-    for _, size in ipairs { "T", "S", "M", "L" } do
-        local given = app.sizes and app.sizes[size]
-        if given then
-            local line = ("  size %s   %s"):format(size, pairs_text(given))
-            if app.footprint then
-                local p = {}
-                for k, v in pairs(app.params) do
-                    p[k] = v
-                end
-                for k, v in pairs(given) do
-                    p[k] = v
-                end
-                line = ("%s (%.1f MB)"):format(line, app.footprint(p) / 1e6)
-            end
-            out[#out + 1] = line
-        end
-    end
-    return out
+    local library = optional "heddle.app"
+    return library and library.explain(name)
 end
 
 function explain.machines(name)
