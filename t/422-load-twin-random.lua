@@ -16,7 +16,7 @@ local twin = require "heddle.twin"
 local walk = require "heddle.walk"
 local H = require "heddle"
 
-local arg = H.args { first = 1, count = 120 }
+local arg = H.args { first = 1, count = 100 }
 
 -- ---- random numbers of the test's own -----------------------------------------
 

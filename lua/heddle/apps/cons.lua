@@ -76,7 +76,7 @@ return app {
     summary = "separable convolution; two pages an instruction, strided",
     params = { width = 3072, height = 1536, repeats = 10 },
     sizes = {
-        T = { width = 2048, height = 64, repeats = 1 },
+        T = { width = 1024, height = 64, repeats = 1 },
         S = { width = 3072, height = 1536, repeats = 10 },
         M = { width = 3072, height = 3072, repeats = 2 },
         L = { width = 6144, height = 4096, repeats = 2 },
