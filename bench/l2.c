@@ -44,14 +44,14 @@ static void issue(struct bench *b, hd_time now, uint32_t client)
         return;
     b->left--;
     r = hd_req_take(&b->reqs);
-    b->reqs.v[r] = (struct hd_req){
-        .pa = {b->mask ? (hd_mix64(b->next++) & b->mask) * 128
-                       : b->next++ % b->lines * 128},
-        .born = now,
-        .client = (uint16_t)client,
-        .warp = 3,
-        .kind = (uint8_t)b->kind,
-        .bytes = 128};
+    b->reqs.v[r] =
+        (struct hd_req){.pa = {b->mask ? (hd_mix64(b->next++) & b->mask) * 128
+                                       : b->next++ % b->lines * 128},
+                        .born = now,
+                        .client = (uint16_t)client,
+                        .warp = 3,
+                        .kind = (uint8_t)b->kind,
+                        .bytes = 128};
     b->below.send(b->below.self, now, r);
 }
 
@@ -94,14 +94,20 @@ static void memory_done(void *self, hd_time now, uint32_t what, uint32_t r,
 static void run(const char *name, uint64_t lines, uint64_t mask, uint64_t n)
 {
     struct bench *b = calloc(1, sizeof *b);
-    struct hd_cache_cfg cache = {.mode = {HD_FULL, 0}, .bytes = 2 << 20,
-                                 .ways = 16, .line = 128, .latency = 10,
-                                 .ports = 2, .mshrs = 64, .merges = 32,
-                                 .write = HD_WRITE_BACK, .slices = 16,
+    struct hd_cache_cfg cache = {.mode = {HD_FULL, 0},
+                                 .bytes = 2 << 20,
+                                 .ways = 16,
+                                 .line = 128,
+                                 .latency = 10,
+                                 .ports = 2,
+                                 .mshrs = 64,
+                                 .merges = 32,
+                                 .write = HD_WRITE_BACK,
+                                 .slices = 16,
                                  .queue = 16};
     struct hd_xbar_cfg xbar = {8, 32};
-    struct hd_l2_wiring w = {.cache = &cache, .xbar = &xbar, .channels = 8,
-                             .interleave = 256};
+    struct hd_l2_wiring w = {
+        .cache = &cache, .xbar = &xbar, .channels = 8, .interleave = 256};
     int stop = 0;
     double t;
 
@@ -112,9 +118,12 @@ static void run(const char *name, uint64_t lines, uint64_t mask, uint64_t n)
     hd_arena_open(&b->arena, (size_t)1 << 30);
     hd_events_open(&b->ev, &b->arena, b->clk.ticks[0]);
     hd_stats_open(&b->stats, &b->arena, 1);
-    b->env = (struct hd_env){.arena = &b->arena, .ev = &b->ev,
-                             .stats = &b->stats, .clk = &b->clk,
-                             .err = &b->err, .apps = 1};
+    b->env = (struct hd_env){.arena = &b->arena,
+                             .ev = &b->ev,
+                             .stats = &b->stats,
+                             .clk = &b->clk,
+                             .err = &b->err,
+                             .apps = 1};
     hd_reqs_open(&b->reqs, &b->arena, 1 << 16);
     w.reqs = &b->reqs;
     w.clients = b->client;

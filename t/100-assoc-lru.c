@@ -50,7 +50,8 @@ static void twin_remove(struct twin *t, uint32_t set, int at)
 }
 
 /* Returns the key that left. */
-static uint64_t twin_insert(struct twin *t, uint32_t set, uint64_t key, bool last)
+static uint64_t twin_insert(struct twin *t, uint32_t set, uint64_t key,
+                            bool last)
 {
     uint64_t *k = t->key + (size_t)set * t->ways, gone = HD_KEY_NONE;
 
@@ -120,10 +121,10 @@ static uint64_t drive(uint32_t sets, uint32_t ways, uint32_t keys, uint32_t n,
 static const struct {
     uint32_t sets, ways, keys;
 } geometry[] = {
-    {1, 1, 3},      {1, 16, 24},   {1, 32, 48},    {1, 33, 60},
-    {1, 64, 90},    {1, 512, 700}, {1, 4096, 5000},{32, 16, 700},
-    {85, 16, 2000}, {7, 3, 30},    {12, 40, 700},  {128, 4, 700},
-    {1000, 1, 2000},{3, 9, 40},    {5, 64, 500},   {1, 8, 12},
+    {1, 1, 3},       {1, 16, 24},   {1, 32, 48},     {1, 33, 60},
+    {1, 64, 90},     {1, 512, 700}, {1, 4096, 5000}, {32, 16, 700},
+    {85, 16, 2000},  {7, 3, 30},    {12, 40, 700},   {128, 4, 700},
+    {1000, 1, 2000}, {3, 9, 40},    {5, 64, 500},    {1, 8, 12},
 };
 
 static void reads(void **state)
@@ -195,8 +196,10 @@ static void lowest_way_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads),          cmocka_unit_test(a_million),
-        cmocka_unit_test(drops_and_ends), cmocka_unit_test(stamps_wrap),
+        cmocka_unit_test(reads),
+        cmocka_unit_test(a_million),
+        cmocka_unit_test(drops_and_ends),
+        cmocka_unit_test(stamps_wrap),
         cmocka_unit_test(lowest_way_first),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

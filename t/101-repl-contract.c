@@ -135,9 +135,9 @@ struct twin {
     const char *name;
     uint32_t sets, ways;
     uint64_t key[MOST];
-    uint32_t rrpv[MOST];      /* srrip */
+    uint32_t rrpv[MOST];         /* srrip */
     uint32_t queue[8][64], n[8]; /* lru, fifo: ways, next victim first */
-    uint64_t drawn;           /* random */
+    uint64_t drawn;              /* random */
 };
 
 static bool is(const struct twin *t, const char *name)
@@ -349,8 +349,9 @@ static void copies_are_apart(void **state)
                 bind_to(b[i], &a[i]);
             }
             for (uint32_t i = 0; i < 5000; i++) {
-                hash[busy] = hd_mix64(
-                    hash[busy] ^ access_key(&a[1], hd_rng_below(&r, 50), false));
+                hash[busy] =
+                    hd_mix64(hash[busy] ^
+                             access_key(&a[1], hd_rng_below(&r, 50), false));
                 if (busy)
                     access_key(&a[0], hd_rng_below(&other, 60), false);
             }

@@ -18,8 +18,8 @@ static uint32_t owner;
 
 static struct hd_cache_cfg config(uint32_t write)
 {
-    struct hd_cache_cfg k = {.bytes = 1024, .ways = 2, .line = 128,
-                             .write = write};
+    struct hd_cache_cfg k = {
+        .bytes = 1024, .ways = 2, .line = 128, .write = write};
     return k;
 }
 
@@ -144,8 +144,9 @@ static void insertion(void **state)
         c.insert.bound = 0;
         assert_int_equal(hd_cache_peek(&c, 8), insert_as != 1);
         assert_int_equal(fill(12, false, 0), insert_as == 2);
-        assert_true(victim ==
-                    (insert_as == 0 ? 4 : insert_as == 1 ? HD_KEY_NONE : 8));
+        assert_true(victim == (insert_as == 0   ? 4
+                               : insert_as == 1 ? HD_KEY_NONE
+                                                : 8));
         memenv_close(&m);
     }
 }
@@ -238,9 +239,9 @@ static void miss_registers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stores),    cmocka_unit_test(fill_twice),
+        cmocka_unit_test(stores),         cmocka_unit_test(fill_twice),
         cmocka_unit_test(clean_newcomer), cmocka_unit_test(insertion),
-        cmocka_unit_test(refused),   cmocka_unit_test(settings),
+        cmocka_unit_test(refused),        cmocka_unit_test(settings),
         cmocka_unit_test(miss_registers),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -18,9 +18,16 @@ static void same(uint64_t d, uint64_t x)
 
 static void exact(void **state)
 {
-    static const uint64_t some[] = {1, 2, 3, 170, 279, 1ull << 32,
-                                    (1ull << 63) - 1, 1ull << 63,
-                                    UINT64_MAX - 1, UINT64_MAX};
+    static const uint64_t some[] = {1,
+                                    2,
+                                    3,
+                                    170,
+                                    279,
+                                    1ull << 32,
+                                    (1ull << 63) - 1,
+                                    1ull << 63,
+                                    UINT64_MAX - 1,
+                                    UINT64_MAX};
     struct hd_rng r = hd_rng_make(1, 1);
 
     (void)state;

@@ -244,8 +244,8 @@ static void spread(void **state)
 {
     static const struct {
         uint32_t channels, slices, interleave, sets;
-    } c[] = {{6, 12, 256, 85},   {8, 16, 256, 64}, {8, 16, 4096, 64},
-             {1, 3, 128, 7},     {3, 3, 384, 10},  {2, 8, 65536, 16}};
+    } c[] = {{6, 12, 256, 85}, {8, 16, 256, 64}, {8, 16, 4096, 64},
+             {1, 3, 128, 7},   {3, 3, 384, 10},  {2, 8, 65536, 16}};
 
     (void)state;
     for (size_t k = 0; k < HD_LEN(c); k++) {

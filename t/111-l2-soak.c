@@ -68,8 +68,8 @@ static uint64_t soak(uint32_t seed, uint32_t n)
     rig_finish(g);
     assert_int_equal(g->answers, reads);
     for (uint32_t i = 0; i < g->answers; i++)
-        hash = hd_mix64(hash ^ g->answer[i].at ^ (uint64_t)g->answer[i].tag
-                                                      << 40);
+        hash =
+            hd_mix64(hash ^ g->answer[i].at ^ (uint64_t)g->answer[i].tag << 40);
     assert_int_equal(rig_count(g, "dram_reads") + rig_count(g, "dram_writes"),
                      g->sends);
     if (g->cache.write != HD_WRITE_BACK)

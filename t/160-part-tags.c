@@ -85,7 +85,8 @@ static void tlb_equals_stack(void **state)
 static void cache_equals_stack(void **state)
 {
     static const uint64_t shape[][3] = {/* lines, ways, bytes of a line */
-                                        {128, 4, 128}, {1360, 16, 32},
+                                        {128, 4, 128},
+                                        {1360, 16, 32},
                                         {40, 0, 64}};
 
     (void)state;
@@ -100,9 +101,9 @@ static void cache_equals_stack(void **state)
         s->ways = shape[k][1] ? shape[k][1] : shape[k][0];
         s->sets = shape[k][0] / s->ways;
         for (uint64_t i = 0; i < 200000; i++) {
-            uint64_t a = hd_rng_below(&r, (uint32_t)(shape[k][0] * 2)) *
-                             shape[k][2] +
-                         hd_rng_below(&r, (uint32_t)shape[k][2]);
+            uint64_t a =
+                hd_rng_below(&r, (uint32_t)(shape[k][0] * 2)) * shape[k][2] +
+                hd_rng_below(&r, (uint32_t)shape[k][2]);
             assert_int_equal(heddle_part_tags_access(t, a, i % 5 == 0),
                              stack_access(s, a / shape[k][2]));
         }
@@ -253,9 +254,12 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tlb_equals_stack), cmocka_unit_test(cache_equals_stack),
-        cmocka_unit_test(files),            cmocka_unit_test(write_policies),
-        cmocka_unit_test(policies),         cmocka_unit_test(refused),
+        cmocka_unit_test(tlb_equals_stack),
+        cmocka_unit_test(cache_equals_stack),
+        cmocka_unit_test(files),
+        cmocka_unit_test(write_policies),
+        cmocka_unit_test(policies),
+        cmocka_unit_test(refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

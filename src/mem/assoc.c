@@ -33,9 +33,9 @@
 
 enum { NARROW = 32 };
 
-#define LOW 0x0101010101010101ull
+#define LOW   0x0101010101010101ull
 #define SEVEN 0x7f7f7f7f7f7f7f7full
-#define HASH 0x9e3779b97f4a7c15ull
+#define HASH  0x9e3779b97f4a7c15ull
 
 /* Stamps begin here, so that hd_assoc_place_last can go below. */
 #define FIRST_STAMP 0x100000u
@@ -70,8 +70,8 @@ static struct heddle_q_repl_touch question(const struct hd_assoc *a,
 #define ASK(point, slot, ...)                                                  \
     do {                                                                       \
         struct heddle_q_repl_touch t_ = question(__VA_ARGS__);                 \
-        struct heddle_q_##point q_ = {                                         \
-            t_.instance, t_.set, t_.way, t_.ways, t_.key, t_.app, t_.warp, 0}; \
+        struct heddle_q_##point q_ = {t_.instance, t_.set, t_.way,  t_.ways,   \
+                                      t_.key,      t_.app, t_.warp, 0};        \
         hd_ask_##point(slot, &q_);                                             \
     } while (0)
 
@@ -331,8 +331,8 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
     else
         stamp_newest(a, e);
     if (HD_UNLIKELY(a->fill.bound)) {
-        struct heddle_q_repl_fill q = {
-            a->instance, set, way, a->ways, key, who.app, who.warp, last};
+        struct heddle_q_repl_fill q = {a->instance, set,     way,      a->ways,
+                                       key,         who.app, who.warp, last};
         hd_ask_repl_fill(&a->fill, &q);
     }
     return e;
@@ -363,8 +363,8 @@ void hd_assoc_touch(struct hd_assoc *a, uint32_t entry, struct hd_who who)
     }
     if (HD_UNLIKELY(a->touch.bound)) {
         uint32_t set = set_of(a, entry);
-        ASK(repl_touch, &a->touch, a, set, entry - set * a->ways,
-            a->key[entry], who);
+        ASK(repl_touch, &a->touch, a, set, entry - set * a->ways, a->key[entry],
+            who);
     }
 }
 

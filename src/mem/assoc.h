@@ -25,18 +25,18 @@ struct hd_who {
 
 struct hd_assoc {
     uint32_t sets, ways, instance;
-    uint64_t *key;      /* arena: key of each entry, HD_KEY_NONE: invalid */
-    uint32_t *lru;      /* arena: state of the default replacement, LRU */
-    uint32_t *count;    /* arena: [set] valid entries */
+    uint64_t *key;   /* arena: key of each entry, HD_KEY_NONE: invalid */
+    uint32_t *lru;   /* arena: state of the default replacement, LRU */
+    uint32_t *count; /* arena: [set] valid entries */
     /* up to 32 ways: eight bits of each key, to compare a set at once */
-    uint64_t *part;     /* arena: [set][words] */
-    uint32_t words;     /* of 8 ways (part) or 64 (valid), a set */
-    uint32_t *clock;    /* arena: [0] stamp of the latest use */
+    uint64_t *part;  /* arena: [set][words] */
+    uint32_t words;  /* of 8 ways (part) or 64 (valid), a set */
+    uint32_t *clock; /* arena: [0] stamp of the latest use */
     /* more ways: a hash of the keys and bit sets of the valid ways */
-    uint32_t *head;     /* arena: first entry of a bucket + 1; 0: none */
-    uint32_t *chain;    /* arena: next entry of its bucket + 1 */
-    uint64_t *valid;    /* arena: [set][words] */
-    uint32_t shift;     /* of the hash */
+    uint32_t *head;  /* arena: first entry of a bucket + 1; 0: none */
+    uint32_t *chain; /* arena: next entry of its bucket + 1 */
+    uint64_t *valid; /* arena: [set][words] */
+    uint32_t shift;  /* of the hash */
     struct hd_slot touch, fill, victim, gone;
 };
 

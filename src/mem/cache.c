@@ -41,8 +41,8 @@ const struct hd_setting hd_l1cache_settings[] = {
      "heddle"},
     {"bytes", HD_T_U64, AT(bytes), "bytes", "16384", 128, 1ull << 26, NULL,
      "capacity of one core's cache", "Mosaic T1: 16 KB"},
-    {"ways", HD_T_U32, AT(ways), "ways", "4", 1, 4096, NULL,
-     "lines in a set", "Mosaic T1: 4-way"},
+    {"ways", HD_T_U32, AT(ways), "ways", "4", 1, 4096, NULL, "lines in a set",
+     "Mosaic T1: 4-way"},
     {"line", HD_T_U32, AT(line), "bytes", "128", 32, 1024, NULL,
      "bytes of a line, a power of two", "MESC T1, Pichai 5.2: 128 B"},
     {"latency", HD_T_U32, AT(latency), "core cycles", "1", 0, 10000, NULL,
@@ -72,8 +72,8 @@ const struct hd_setting hd_l2cache_settings[] = {
      "heddle"},
     {"bytes", HD_T_U64, AT(bytes), "bytes", "2097152", 1024, 1ull << 32, NULL,
      "capacity of all slices together", "Mosaic T1: 2 MB"},
-    {"ways", HD_T_U32, AT(ways), "ways", "16", 1, 4096, NULL,
-     "lines in a set", "Mosaic T1: 16-way"},
+    {"ways", HD_T_U32, AT(ways), "ways", "16", 1, 4096, NULL, "lines in a set",
+     "Mosaic T1: 16-way"},
     {"line", HD_T_U32, AT(line), "bytes", "128", 32, 1024, NULL,
      "bytes of a line, a power of two, that of the L1",
      "MESC T1: 128 B; Mosaic and MASK: guess"},
@@ -118,8 +118,8 @@ uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line)
 
     if (HD_LIKELY(c->masked)) {
         unsigned g = c->granule_shift;
-        uint64_t i = (line >> (g + c->channel_shift)) << g |
-                     (line & (s->granule - 1));
+        uint64_t i =
+            (line >> (g + c->channel_shift)) << g | (line & (s->granule - 1));
         return (uint32_t)(i >> c->bank_shift) & (c->tags.sets - 1);
     }
     if (s->granule == 0)

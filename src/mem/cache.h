@@ -15,22 +15,22 @@
 #include "request.h"
 
 enum hd_write_policy {
-    HD_WRITE_THROUGH,    /* a store goes on; a hit updates the line */
-    HD_WRITE_EVICT,      /* a store goes on; a hit invalidates the line */
-    HD_WRITE_BACK        /* a store allocates and dirties the line */
+    HD_WRITE_THROUGH, /* a store goes on; a hit updates the line */
+    HD_WRITE_EVICT,   /* a store goes on; a hit invalidates the line */
+    HD_WRITE_BACK     /* a store allocates and dirties the line */
 };
 
 struct hd_cache_cfg {
     struct hd_mode mode;
-    uint64_t bytes;     /* capacity of one cache (L2: of all slices) */
+    uint64_t bytes; /* capacity of one cache (L2: of all slices) */
     uint32_t ways, line, latency, ports;
-    uint32_t mshrs;     /* lines in flight (L2: a slice) */
-    uint32_t merges;    /* requests merged into one MSHR, itself included */
-    uint32_t write;     /* enum hd_write_policy */
-    uint32_t order;     /* L1: 0 beside the TLB (VIPT), 1 after it */
-    uint32_t slices;    /* L2 only: banks in all */
-    uint32_t queue;     /* L2 only: requests waiting at a slice's miss queue */
-    uint32_t stores;    /* L1 only: store queue entries */
+    uint32_t mshrs;  /* lines in flight (L2: a slice) */
+    uint32_t merges; /* requests merged into one MSHR, itself included */
+    uint32_t write;  /* enum hd_write_policy */
+    uint32_t order;  /* L1: 0 beside the TLB (VIPT), 1 after it */
+    uint32_t slices; /* L2 only: banks in all */
+    uint32_t queue;  /* L2 only: requests waiting at a slice's miss queue */
+    uint32_t stores; /* L1 only: store queue entries */
 };
 
 /*
@@ -48,14 +48,14 @@ struct hd_cache {
     struct hd_env *env;
     struct hd_cache_cfg cfg;
     uint32_t instance;
-    uint32_t level;      /* 1 or 2, for notes */
+    uint32_t level; /* 1 or 2, for notes */
     struct hd_cache_spread spread;
-    bool masked;         /* these and the sets are powers of two: */
+    bool masked; /* these and the sets are powers of two: */
     uint8_t granule_shift, channel_shift, bank_shift;
     struct hd_assoc tags;
-    uint8_t *dirty;      /* arena: [entry] */
-    uint16_t *filler;    /* arena: [entry] warp that brought the line */
-    uint8_t *owner;      /* arena: [entry] application */
+    uint8_t *dirty;   /* arena: [entry] */
+    uint16_t *filler; /* arena: [entry] warp that brought the line */
+    uint8_t *owner;   /* arena: [entry] application */
     struct hd_slot insert;
 };
 

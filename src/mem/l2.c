@@ -336,8 +336,9 @@ static void check(void *self, uint32_t i, struct hd_err *err)
         wrong = "the input waits for nothing";
     if (wrong != NULL)
         hd_err_set(err, HEDDLE_ECHECK,
-                   "l2cache slice %" PRIu32 ": %s (%" PRIu64 " arrived, %" PRIu64
-                   " answered, %" PRIu64 " ended, %" PRIu64 " inside)",
+                   "l2cache slice %" PRIu32 ": %s (%" PRIu64
+                   " arrived, %" PRIu64 " answered, %" PRIu64 " ended, %" PRIu64
+                   " inside)",
                    i, wrong, s->arrived, s->answered, s->ended, inside);
 }
 
@@ -364,7 +365,8 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->channel = i / (uint32_t)l2->spread.banks;
     sl->count = hd_count_row(&l2->stat, i, 0);
     sl->shared = hd_count_row(&l2->stat, i, HD_APP_NONE);
-    sl->component = hd_events_component(env->ev, "l2cache", hd_l2slice_event, sl);
+    sl->component =
+        hd_events_component(env->ev, "l2cache", hd_l2slice_event, sl);
     sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
     if (sl->s == NULL ||
         hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
@@ -388,10 +390,11 @@ static int settle(struct hd_l2 *l2)
 
     if (!hd_is_pow2(l2->cfg.line))
         return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "l2cache.line: %u is not a power of two", l2->cfg.line);
+                          "l2cache.line: %u is not a power of two",
+                          l2->cfg.line);
     l2->line_shift = hd_log2(l2->cfg.line);
     l2->slices = l2->cfg.slices;
-    l2->channels = w->dram != NULL       ? hd_dram_channels(w->dram)
+    l2->channels = w->dram != NULL    ? hd_dram_channels(w->dram)
                    : w->channels != 0 ? w->channels
                                       : 1;
     if (l2->w.interleave == 0)
@@ -402,14 +405,13 @@ static int settle(struct hd_l2 *l2)
                           "%u",
                           l2->slices, l2->channels);
     l2->cycle = env->clk->ticks[HD_CLK_L2];
-    l2->latency = (l2->cfg.mode.kind == HD_FIXED ? l2->cfg.mode.fixed
-                                                 : l2->cfg.latency) *
-                  l2->cycle;
+    l2->latency =
+        (l2->cfg.mode.kind == HD_FIXED ? l2->cfg.mode.fixed : l2->cfg.latency) *
+        l2->cycle;
     l2->travel = l2->xbar.latency * l2->cycle;
     l2->per_cycle = hd_recip_of(l2->cycle);
     l2->per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
-    l2->flit_shift =
-        hd_is_pow2(l2->xbar.bytes) ? hd_log2(l2->xbar.bytes) : 32;
+    l2->flit_shift = hd_is_pow2(l2->xbar.bytes) ? hd_log2(l2->xbar.bytes) : 32;
     find_spread(l2);
     return 0;
 }
@@ -426,14 +428,14 @@ static int build(struct hd_l2 *l2)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
     l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
                               hd_l2_stat_count, l2->slices);
-    l2->data = hd_stats_hist(env->stats, "l2cache", "data_latency",
-                             "core cycles",
-                             "data reads and atomics, from the sender to the "
-                             "instant at which the answer leaves the slice");
-    l2->walk = hd_stats_hist(env->stats, "l2cache", "walk_latency",
-                             "core cycles",
-                             "page walk reads, from the sender to the instant "
-                             "at which the answer leaves the slice");
+    l2->data =
+        hd_stats_hist(env->stats, "l2cache", "data_latency", "core cycles",
+                      "data reads and atomics, from the sender to the "
+                      "instant at which the answer leaves the slice");
+    l2->walk =
+        hd_stats_hist(env->stats, "l2cache", "walk_latency", "core cycles",
+                      "page walk reads, from the sender to the instant "
+                      "at which the answer leaves the slice");
     if (l2->stat.v == NULL || l2->data == NULL || l2->walk == NULL)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
     for (uint32_t i = 0; i < l2->slices && rc == 0; i++)

@@ -32,7 +32,7 @@ struct hd_l2_wiring {
     const struct hd_cache_cfg *cache;
     const struct hd_xbar_cfg *xbar;
     struct hd_reqs *reqs;
-    struct hd_dram *dram;      /* NULL: `below` is used instead (tests) */
+    struct hd_dram *dram; /* NULL: `below` is used instead (tests) */
     struct hd_below below;
     struct hd_client *clients; /* [req.client] */
     uint32_t dram_client;      /* req.client of what the slices send to DRAM */
@@ -48,8 +48,9 @@ struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w);
 void hd_l2_close(struct hd_l2 *l2);
 
 /* Who takes the answers of the DRAM: its clients[dram_client].  The slices
- * hold up to slices * (mshrs + 2 * queue + mshrs) requests of their own, and
- * one for each bypassed one. */
+ * take requests of their own from the pool: in each at most mshrs reads, and
+ * mshrs + queue writes that wait; one for each write in a DRAM queue; and one
+ * for each bypassed read of a requester. */
 struct hd_client hd_l2_client(struct hd_l2 *l2);
 
 /* The slice that holds a line. */

@@ -100,8 +100,8 @@ static void count(struct hd_l2_slice *sl, const struct hd_req *q,
     uint64_t *c;
 
     if (q->kind == HD_REQ_WALK)
-        class = HD_L2_WALK1 + (q->level >= 1 && q->level <= 4 ? q->level - 1u
-                                                             : 3u);
+        class =
+            HD_L2_WALK1 + (q->level >= 1 && q->level <= 4 ? q->level - 1u : 3u);
     c = counters(sl, q->app) + class * HD_L2_RESULTS;
     c[HD_L2_LOOKUPS]++;
     c[result]++;
@@ -113,8 +113,8 @@ static void count(struct hd_l2_slice *sl, const struct hd_req *q,
 static uint32_t flits(const struct hd_l2 *l2, uint32_t bytes)
 {
     uint32_t more = bytes + l2->xbar.bytes - 1;
-    uint32_t n = l2->flit_shift < 32 ? more >> l2->flit_shift
-                                     : more / l2->xbar.bytes;
+    uint32_t n =
+        l2->flit_shift < 32 ? more >> l2->flit_shift : more / l2->xbar.bytes;
 
     return n + (n == 0);
 }
@@ -217,8 +217,8 @@ static uint32_t ask_dram(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
                                   .kind = (uint8_t)kind,
                                   .app = (uint8_t)app,
                                   .bytes = (uint16_t)bytes};
-    counters(sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
-                                           : HD_L2_DRAM_READS]++;
+    counters(
+        sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES : HD_L2_DRAM_READS]++;
     return r;
 }
 
@@ -256,8 +256,8 @@ static void enter(struct hd_l2_slice *sl, hd_time now, hd_time at,
 {
     uint64_t victim, *c = counters(sl, q->app);
     uint32_t owner;
-    bool back = hd_cache_fill(&sl->tags, line, q->kind, level, dirty,
-                              who_of(q), &victim, &owner);
+    bool back = hd_cache_fill(&sl->tags, line, q->kind, level, dirty, who_of(q),
+                              &victim, &owner);
 
     c[HD_L2_FILLS]++;
     c[HD_L2_EVICTIONS] += victim != HD_KEY_NONE && victim != line;
@@ -325,8 +325,8 @@ static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
             bytes = BURST;
         }
         d = ask_dram(sl, pa, bytes,
-                     q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ,
-                     q->app, q->warp);
+                     q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ, q->app,
+                     q->warp);
         q = req(sl, r);
         q->hit = 2;
         req(sl, d)->level = q->level;
@@ -367,8 +367,7 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
     return HD_L2_GO;
 }
 
-static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                 uint64_t line)
+static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, uint64_t line)
 {
     uint32_t m = hd_mshr_take(&sl->mshr, line), d;
     struct hd_mshr_entry *x = &sl->mshr.v[m];
@@ -393,11 +392,11 @@ static uint32_t serve_read(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                            hd_time t, uint64_t line)
 {
     struct hd_req *q = req(sl, r);
-    bool through = q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
+    bool through =
+        q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
     hd_time ready;
 
-    if (HD_UNLIKELY(hd_mshr_full(&sl->mshr)) &&
-        !hd_cache_peek(&sl->tags, line))
+    if (HD_UNLIKELY(hd_mshr_full(&sl->mshr)) && !hd_cache_peek(&sl->tags, line))
         return HD_L2_MSHRS;
     if (HD_UNLIKELY(queue_full(sl)) &&
         (through || !hd_cache_peek(&sl->tags, line)))

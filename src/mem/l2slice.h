@@ -65,18 +65,18 @@ struct hd_l2_list {
 
 /* State of a slice, in the arena. */
 struct hd_l2_state {
-    hd_time in_free;      /* when the input port has taken all that arrived */
-    hd_time look_at;      /* the latest cycle with a result */
-    hd_time out_free;     /* when the output port has sent all answers */
-    struct hd_l2_list in; /* arrived, not served; the head is blocked */
+    hd_time in_free;        /* when the input port has taken all that arrived */
+    hd_time look_at;        /* the latest cycle with a result */
+    hd_time out_free;       /* when the output port has sent all answers */
+    struct hd_l2_list in;   /* arrived, not served; the head is blocked */
     struct hd_l2_list down; /* waiting for room at the DRAM channel */
-    uint32_t promised;    /* places in `down` for what has not got there */
-    uint32_t looks;       /* results in that cycle */
-    uint32_t cause;       /* enum hd_l2_cause: why in.first waits */
-    uint32_t waiting;     /* 1: the DRAM will tell when it has room */
-    uint32_t held;        /* application of the request that waits */
-    uint32_t passing;     /* bypassed reads in DRAM */
-    hd_time since;        /* when it was blocked for this cause */
+    uint32_t promised;      /* places in `down` for what has not got there */
+    uint32_t looks;         /* results in that cycle */
+    uint32_t cause;         /* enum hd_l2_cause: why in.first waits */
+    uint32_t waiting;       /* 1: the DRAM will tell when it has room */
+    uint32_t held;          /* application of the request that waits */
+    uint32_t passing;       /* bypassed reads in DRAM */
+    hd_time since;          /* when it was blocked for this cause */
     /* for the invariants: requests, and ticks by stage, of all time */
     uint64_t arrived, answered, ended;
     hd_time travel, input, look, memory, output, total;
@@ -100,16 +100,16 @@ struct hd_l2 {
     struct hd_cache_cfg cfg;
     struct hd_xbar_cfg xbar;
     struct hd_stat stat;
-    struct hd_hist *data, *walk; /* arena: latencies [app] */
-    struct hd_cache_spread spread; /* granule 0: an irregular map */
-    bool masked;                   /* spread is powers of two */
+    struct hd_hist *data, *walk;           /* arena: latencies [app] */
+    struct hd_cache_spread spread;         /* granule 0: an irregular map */
+    bool masked;                           /* spread is powers of two */
     uint32_t granule_shift, channel_shift; /* then */
-    uint32_t flit_shift;           /* 32: the port's width is none */
+    uint32_t flit_shift;                   /* 32: the port's width is none */
     uint32_t line_shift, channels, slices;
     /* ticks: an L2 cycle; a look-up; the way over the crossbar */
     hd_time cycle, latency, travel;
     struct hd_recip per_cycle, per_core; /* of an L2 and a core cycle */
-    struct hd_l2_slice *slice;     /* [slices] */
+    struct hd_l2_slice *slice;           /* [slices] */
 };
 
 /* hd_handler of a slice. */

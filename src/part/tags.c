@@ -124,9 +124,8 @@ static int unknown(heddle_part_tags *t, const char *name)
                       near ? "'?" : "");
 }
 
-static int read_number(heddle_part_tags *t, const char *name,
-                       const char *value, uint64_t min, uint64_t max,
-                       uint64_t *out)
+static int read_number(heddle_part_tags *t, const char *name, const char *value,
+                       uint64_t min, uint64_t max, uint64_t *out)
 {
     char copy[64], *s = copy;
     unsigned long long v = 0;
@@ -264,9 +263,13 @@ static int read_params(heddle_part_tags *t, const struct heddle_policy *p,
 static int bind(heddle_part_tags *t, struct hd_assoc *a)
 {
     const struct heddle_policy *p = find_policy(t);
-    struct heddle_place place = {.at = what(t), .apps = 1, .cores = 1,
-                                 .warps = 1, .instances = 1,
-                                 .sets = a->sets, .ways = a->ways,
+    struct heddle_place place = {.at = what(t),
+                                 .apps = 1,
+                                 .cores = 1,
+                                 .warps = 1,
+                                 .instances = 1,
+                                 .sets = a->sets,
+                                 .ways = a->ways,
                                  .seed = t->number[SEED]};
     uint64_t values[HEDDLE_MAX_PARAMS] = {0};
     size_t bytes;
@@ -306,9 +309,9 @@ static int open_tlb(heddle_part_tags *t)
                           "entries: %u is no multiple of ways, %u", cfg.entries,
                           cfg.ways);
     if (hd_tlb_open(&t->tlb, &t->env, &cfg, "l2tlb", 2, 0) != 0)
-        return t->err.code != 0 ? t->err.code
-                                : hd_err_set(&t->err, HEDDLE_ENOMEM,
-                                             "tlb: out of memory");
+        return t->err.code != 0
+                   ? t->err.code
+                   : hd_err_set(&t->err, HEDDLE_ENOMEM, "tlb: out of memory");
     return bind(t, &t->tlb.base);
 }
 
@@ -367,8 +370,8 @@ static bool access_cache(heddle_part_tags *t, uint64_t address, bool write)
         return true;
     if (write && t->number[WRITE] != HD_WRITE_BACK)
         return false;
-    t->r.write_backs += hd_cache_fill(&t->tags, line, kind, 0, write, who,
-                                      &victim, &owner);
+    t->r.write_backs +=
+        hd_cache_fill(&t->tags, line, kind, 0, write, who, &victim, &owner);
     t->r.evictions += victim != HD_KEY_NONE;
     return false;
 }
