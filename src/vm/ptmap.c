@@ -1,0 +1,408 @@
+/*
+ * ptmap.c - mapping and unmapping allocations.
+ *
+ * An allocation is mapped page by page, in the order of addresses, with pages
+ * of the size that the point alloc answers wherever an aligned one lies
+ * wholly inside it (vm.round: or reaches over its edge) and nothing in it is
+ * mapped yet; the rest gets 4 KB pages.  Each page asks frame_place, whose
+ * default is the lowest free aligned frame.  A page that is mapped already,
+ * because a neighbour shares it, is left alone; it is unmapped with the last
+ * allocation that has a byte in it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ptstate.h"
+
+#include <string.h>
+
+/* Sizes of pages in base pages, by the answer of the point alloc. */
+static const uint32_t SIZE[3] = {1, 16, HD_LARGE_PAGES};
+
+/* A piece twice as large with the old contents; HD_NONE if there is no room. */
+static hd_ref twice(struct hd_ptables *t, hd_ref old, uint32_t *room,
+                    size_t size)
+{
+    void *p = hd_arena_take(t->env->arena, (size_t)*room * 2, size);
+
+    if (p == NULL)
+        return HD_NONE;
+    memcpy(p, hd_arena_at(t->env->arena, old), *room * size);
+    *room *= 2;
+    return hd_arena_ref(t->env->arena, p);
+}
+
+static int grow_hash(struct hd_ptables *t)
+{
+    uint32_t n = 1u << t->s->hash_bits;
+    struct hd_pt_slot *old = hd_arena_at(t->env->arena, t->s->hash);
+    void *p = hd_arena_take(t->env->arena, (size_t)n * 2, sizeof *old);
+
+    if (p == NULL)
+        return -1;
+    t->s->hash = hd_arena_ref(t->env->arena, p);
+    t->s->hash_bits++;
+    for (uint32_t i = 0; i < n; i++)
+        if (old[i].key != 0)
+            *hd_pt_find(t, old[i].key) = old[i];
+    return 0;
+}
+
+/* ---- tables and regions ----------------------------------------------- */
+
+/* A fresh table, or HD_NONE (out of table frames or of memory). */
+static uint32_t table_new(struct hd_ptables *t, uint32_t app, uint32_t level)
+{
+    struct hd_pt_state *s = t->s;
+    uint32_t n = s->free_tables;
+    struct hd_pt_table *x;
+
+    if (n != HD_NONE) {
+        x = &t->table[n];
+        s->free_tables = x->used;
+        memset(hd_pt_entry(t, x->at), 0, HD_PAGE_BYTES);
+    } else {
+        void *p = s->tables < t->cfg.table_frames
+                      ? hd_arena_take(t->env->arena, 1, HD_PAGE_BYTES)
+                      : NULL;
+        if (p == NULL)
+            return HD_NONE;
+        n = s->tables++;
+        x = &t->table[n];
+        x->at = hd_arena_ref(t->env->arena, p);
+    }
+    x->used = 0;
+    x->app = (uint8_t)app;
+    x->level = (uint8_t)level;
+    s->tables_live++;
+    s->table_frames[app]++;
+    return n;
+}
+
+static void table_free(struct hd_ptables *t, uint32_t n)
+{
+    struct hd_pt_table *x = &t->table[n];
+
+    hd_assert(x->used == 0);
+    t->s->tables_live--;
+    t->s->table_frames[x->app]--;
+    x->used = t->s->free_tables;
+    x->level = 0;
+    t->s->free_tables = n;
+}
+
+/* The table below entry `index` of table n, made if there is none. */
+static uint32_t table_below(struct hd_ptables *t, uint32_t n, uint32_t index)
+{
+    uint64_t *e = hd_pt_entry(t, t->table[n].at) + index;
+    uint32_t below;
+
+    if (*e & HD_PT_PRESENT)
+        return (uint32_t)((*e & HD_PT_FRAME) / HD_PAGE_BYTES - t->first_table);
+    below = table_new(t, t->table[n].app, t->table[n].level + 1u);
+    if (below != HD_NONE) {
+        *e = (t->first_table + below) * HD_PAGE_BYTES | HD_PT_PRESENT;
+        t->table[n].used++;
+    }
+    return below;
+}
+
+/* The slot of a region, entered with its tables down to level 3 if it is new;
+ * NULL when there is no room. */
+static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
+                                     uint64_t vpn)
+{
+    struct hd_pt_state *s = t->s;
+    uint64_t key = hd_pt_key(app, vpn / HD_LARGE_PAGES);
+    struct hd_pt_slot *h = hd_pt_find(t, key);
+    struct hd_pt_region *r;
+
+    if (h->key != 0)
+        return h;
+    if (s->regions == s->region_room) {
+        hd_ref p = twice(t, s->region, &s->region_room, sizeof *r);
+        if (p == HD_NONE)
+            return NULL;
+        s->region = p;
+    }
+    if (2 * (s->regions + 1) > 1u << s->hash_bits && grow_hash(t) < 0)
+        return NULL;
+    r = hd_pt_region_of(t, s->regions);
+    r->number = vpn / HD_LARGE_PAGES;
+    r->app = app;
+    r->t[4] = HD_NONE;
+    if (s->root[app] == HD_NONE)
+        s->root[app] = table_new(t, app, 1);
+    r->t[1] = s->root[app];
+    for (uint32_t l = 1; l < 3 && r->t[l] != HD_NONE; l++)
+        r->t[l + 1] = table_below(t, r->t[l], hd_pt_index(vpn, l));
+    if (r->t[1] == HD_NONE || r->t[2] == HD_NONE || r->t[3] == HD_NONE)
+        return NULL;
+    h = hd_pt_find(t, key);
+    h->key = key;
+    h->at = t->table[r->t[3]].at + hd_pt_index(vpn, 3);
+    h->region_bits =
+        s->regions++ << HD_PT_SHIFT | HD_PT_LARGE; /* no table yet */
+    return h;
+}
+
+/* Makes the region of a slot ready for a page of `pages` base pages. */
+static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
+                        uint32_t pages)
+{
+    struct hd_pt_region *r = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT);
+    uint64_t vpn = r->number * HD_LARGE_PAGES;
+    uint32_t i = hd_pt_index(vpn, 3);
+
+    if (pages == HD_LARGE_PAGES) {
+        if (r->t[4] != HD_NONE) {
+            table_free(t, r->t[4]);
+            r->t[4] = HD_NONE;
+            hd_pt_entry(t, t->table[r->t[3]].at)[i] = 0;
+            t->table[r->t[3]].used--;
+        }
+        h->at = t->table[r->t[3]].at + i;
+        h->region_bits |= HD_PT_LARGE;
+        return 0;
+    }
+    if (r->t[4] == HD_NONE) {
+        r->t[4] = table_below(t, r->t[3], i);
+        if (r->t[4] == HD_NONE)
+            return -1;
+    }
+    h->at = t->table[r->t[4]].at;
+    h->region_bits &= ~(uint32_t)HD_PT_LARGE;
+    if (pages == 16)
+        h->region_bits |= HD_PT_MEDIUM;
+    return 0;
+}
+
+/* ---- mapping ---------------------------------------------------------- */
+
+/* One call of hd_ptables_map, for the words of its errors. */
+struct job {
+    uint32_t app, index;
+    hd_va base;
+    uint64_t bytes;
+    struct hd_err *err;
+};
+
+static int fail(const struct hd_ptables *t, const struct job *j,
+                const char *what, uint32_t pages)
+{
+    return hd_err_set(
+        j->err, HEDDLE_ECONFIG,
+        "application %u, allocation %u (%llu bytes at 0x%llx): %s for a page "
+        "of %u KB; %llu of %llu data frames and %u of %u table frames are in "
+        "use: raise vm.memory_bytes or vm.table_frames, or use smaller inputs",
+        j->app, j->index, (unsigned long long)j->bytes,
+        (unsigned long long)j->base.v, what, pages * 4,
+        (unsigned long long)hd_frames_used(&t->frames),
+        (unsigned long long)t->frames.frames, t->s->tables_live,
+        t->cfg.table_frames);
+}
+
+/* The frame that a page gets, or HD_NO_FRAME with an error recorded. */
+static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
+                             uint64_t vpn, uint32_t pages)
+{
+    struct heddle_q_frame_place q = {
+        .app = j->app, .vpn = vpn, .pages = pages, .frames = t->frames.frames};
+    uint64_t f = hd_frames_next(&t->frames, pages);
+
+    if (f == HD_NO_FRAME) {
+        fail(t, j, "out of frames: no free aligned one", pages);
+        return HD_NO_FRAME;
+    }
+    if (HD_LIKELY(!t->place.bound))
+        return f;
+    q.next = f;
+    f = (uint64_t)hd_ask_frame_place(&t->place, &q);
+    if (f % pages == 0 && hd_frames_free(&t->frames, f, pages))
+        return f;
+    hd_err_set(j->err, HEDDLE_EPOLICY,
+               "point frame_place: application %llu, virtual page 0x%llx of "
+               "%llu base pages: the answer %llu is not a free frame aligned "
+               "to %llu among %llu",
+               (unsigned long long)q.app, (unsigned long long)q.vpn,
+               (unsigned long long)q.pages, (unsigned long long)f,
+               (unsigned long long)q.pages, (unsigned long long)q.frames);
+    return HD_NO_FRAME;
+}
+
+static int map_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
+                    uint32_t pages)
+{
+    uint64_t f = choose_frame(t, j, vpn, pages), *e;
+    struct hd_pt_slot *h;
+    uint32_t first;
+
+    if (f == HD_NO_FRAME)
+        return j->err->code;
+    h = region_get(t, j->app, vpn);
+    if (h == NULL || region_shape(t, h, pages) < 0)
+        return fail(t, j, "out of frames for page tables", pages);
+    first = (h->region_bits >> HD_PT_SHIFT) * HD_LARGE_PAGES + (vpn & 511) + 1;
+    if (hd_frames_take(&t->frames, f, pages, first) < 0)
+        return hd_err_set(j->err, HEDDLE_ENOMEM, "out of memory for frames");
+    e = hd_pt_entry(t, h->at);
+    if (pages == HD_LARGE_PAGES) {
+        *e = f * HD_PAGE_BYTES | HD_PT_PRESENT | HD_PT_2M;
+        t->table[hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT)->t[3]]
+            .used++;
+    } else {
+        for (uint32_t i = 0; i < pages; i++)
+            e[(vpn & 511) + i] = (f + i) * HD_PAGE_BYTES | HD_PT_PRESENT |
+                                 (pages == 16 ? HD_PT_64K : 0);
+        t->table[hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT)->t[4]]
+            .used += pages;
+    }
+    t->s->pages[j->app] += pages;
+    return 0;
+}
+
+/* Some page of [vpn, vpn + n) is mapped. */
+static bool any_mapped(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                       uint32_t n)
+{
+    struct hd_xlate x;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (hd_ptables_find(t, app, (hd_vpn){vpn + i}, &x))
+            return true;
+    return false;
+}
+
+/* Remembers the range of an allocation, so that unmapping spares the pages
+ * that it shares with others. */
+static int remember(struct hd_ptables *t, const struct job *j, uint64_t vpn,
+                    uint64_t pages)
+{
+    struct hd_pt_state *s = t->s;
+    struct hd_pt_range *r =
+        s->ranges > 0 ? hd_pt_range_of(t, s->ranges - 1) : NULL;
+
+    if (r != NULL && r->app == j->app && r->index == j->index &&
+        r->vpn + r->pages == vpn) {
+        r->pages += pages;
+        return 0;
+    }
+    if (s->ranges == s->range_room) {
+        hd_ref p = twice(t, s->range, &s->range_room, sizeof *r);
+        if (p == HD_NONE)
+            return hd_err_set(j->err, HEDDLE_ENOMEM,
+                              "out of memory for allocations");
+        s->range = p;
+    }
+    *hd_pt_range_of(t, s->ranges++) =
+        (struct hd_pt_range){vpn, pages, j->app, j->index};
+    return 0;
+}
+
+int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
+                   hd_va base, uint64_t bytes, struct hd_err *err)
+{
+    uint64_t first = base.v >> HD_PAGE_SHIFT;
+    uint64_t end =
+        bytes == 0 ? first : ((base.v + bytes - 1) >> HD_PAGE_SHIFT) + 1;
+    struct job j = {app, index, base, bytes, err};
+    struct heddle_q_alloc q = {.app = app,
+                               .index = index,
+                               .vpn = first,
+                               .pages = end - first,
+                               .free_frames = t->frames.frames -
+                                              hd_frames_used(&t->frames)};
+    uint32_t n;
+
+    if (app >= HD_MAX_APPS || base.v + bytes < base.v || end > 1ull << 36)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "application %u, allocation %u: %llu bytes at "
+                          "0x%llx do not lie in an address space of 48 bits",
+                          app, index, (unsigned long long)bytes,
+                          (unsigned long long)base.v);
+    if (end == first)
+        return 0;
+    n = SIZE[hd_ask_alloc(&t->alloc, &q)];
+    for (uint64_t vpn = first; vpn < end;) {
+        uint64_t at = vpn & ~(uint64_t)(n - 1);
+        bool whole = at >= first && at + n <= end;
+        struct hd_xlate x;
+        int rc = 0;
+
+        if (hd_ptables_find(t, app, (hd_vpn){vpn}, &x)) {
+            vpn = x.vpn.v + x.pages;
+            continue;
+        }
+        if (n > 1 && (whole || t->cfg.round) && !any_mapped(t, app, at, n)) {
+            rc = map_page(t, &j, at, n);
+            vpn = at + n;
+        } else {
+            rc = map_page(t, &j, vpn++, 1);
+        }
+        if (rc < 0)
+            return rc;
+    }
+    return remember(t, &j, first, end - first);
+}
+
+/* Another allocation that is still mapped has a byte in these pages. */
+static bool shared(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                   uint64_t pages)
+{
+    for (uint32_t i = 0; i < t->s->ranges; i++) {
+        const struct hd_pt_range *r = hd_pt_range_of(t, i);
+        if (r->app == app && r->vpn < vpn + pages && vpn < r->vpn + r->pages)
+            return true;
+    }
+    return false;
+}
+
+static void unmap_page(struct hd_ptables *t, uint32_t app,
+                       const struct hd_xlate *x)
+{
+    struct hd_pt_slot *h =
+        hd_pt_find(t, hd_pt_key(app, x->vpn.v / HD_LARGE_PAGES));
+    struct hd_pt_region *r = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT);
+    uint64_t *e = hd_pt_entry(t, h->at);
+
+    hd_frames_give(&t->frames, x->pfn.v, x->pages);
+    t->s->pages[app] -= x->pages;
+    if (x->pages == HD_LARGE_PAGES) {
+        *e = 0;
+        t->table[r->t[3]].used--;
+        return;
+    }
+    memset(e + (x->vpn.v & 511), 0, x->pages * sizeof *e);
+    t->table[r->t[4]].used -= x->pages;
+}
+
+void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
+                      hd_va base, uint64_t bytes)
+{
+    uint64_t first = base.v >> HD_PAGE_SHIFT;
+    uint64_t end =
+        bytes == 0 ? first : ((base.v + bytes - 1) >> HD_PAGE_SHIFT) + 1;
+    struct heddle_q_free q = {app, index, first, end - first};
+    bool overlap;
+
+    hd_ask_free(&t->free, &q);
+    for (uint32_t i = 0; i < t->s->ranges;) {
+        struct hd_pt_range *r = hd_pt_range_of(t, i);
+        if (r->app == app && r->index == index)
+            *r = *hd_pt_range_of(t, --t->s->ranges);
+        else
+            i++;
+    }
+    overlap = shared(t, app, first, end - first);
+    for (uint64_t vpn = first; vpn < end;) {
+        struct hd_xlate x;
+        uint64_t next = vpn + 1;
+
+        if (hd_ptables_find(t, app, (hd_vpn){vpn}, &x)) {
+            bool edge = x.vpn.v <= first || x.vpn.v + x.pages >= end;
+            next = x.vpn.v + x.pages;
+            if (!(edge || overlap) || !shared(t, app, x.vpn.v, x.pages))
+                unmap_page(t, app, &x);
+        }
+        vpn = next;
+    }
+}

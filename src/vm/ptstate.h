@@ -1,0 +1,115 @@
+/*
+ * ptstate.h - how page tables lie in the arena: shared by ptable.c (opening
+ * and looking up), ptmap.c (mapping) and ptlook.c (showing and checking);
+ * nobody else includes it.  The essay is in ptable.c.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_PTSTATE_H
+#define HD_PTSTATE_H
+
+#include "frame.h"
+#include "ptable.h"
+
+#define HD_PT_PRESENT 1ull
+#define HD_PT_2M      (1ull << 7)
+#define HD_PT_64K     (1ull << 9)
+#define HD_PT_FRAME   0x000ffffffffff000ull
+
+/* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB. */
+enum { HD_PT_LARGE = 1, HD_PT_MEDIUM = 2, HD_PT_SHIFT = 2 };
+
+struct hd_pt_table {
+    hd_ref at;     /* its 512 entries */
+    uint32_t used; /* present entries; free tables: the next one */
+    uint8_t app, level;
+};
+
+struct hd_pt_region {
+    uint64_t number; /* virtual page / 512 */
+    uint32_t t[5];   /* tables by level; t[4] HD_NONE if it has none */
+    uint32_t app;
+};
+
+struct hd_pt_slot {
+    uint64_t key;         /* number << 4 | application, + 1; 0: empty */
+    hd_ref at;            /* of the leaf table, or of the level-3 entry */
+    uint32_t region_bits; /* region << 2 | HD_PT_MEDIUM | HD_PT_LARGE */
+};
+
+struct hd_pt_range { /* an allocation that was mapped */
+    uint64_t vpn, pages;
+    uint32_t app, index;
+};
+
+struct hd_pt_state {
+    uint32_t tables, free_tables; /* ever used; head of the free list */
+    uint32_t tables_live;
+    uint32_t regions, region_room;
+    uint32_t ranges, range_room;
+    uint32_t hash_bits;
+    hd_ref region, range, hash;
+    uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
+    uint64_t pages[HD_MAX_APPS];
+    uint64_t table_frames[HD_MAX_APPS];
+};
+
+struct hd_ptables {
+    struct hd_env *env;
+    struct hd_vm_cfg cfg;
+    struct hd_frames frames;
+    struct hd_pt_state *s;     /* arena */
+    struct hd_pt_table *table; /* arena: [cfg.table_frames] */
+    uint64_t first_table;      /* frame of table 0 */
+    struct hd_slot alloc, free, place;
+};
+
+static inline uint64_t *hd_pt_entry(const struct hd_ptables *t, hd_ref at)
+{
+    return hd_arena_at(t->env->arena, at);
+}
+
+static inline struct hd_pt_region *hd_pt_region_of(const struct hd_ptables *t,
+                                                   uint32_t r)
+{
+    return (struct hd_pt_region *)hd_arena_at(t->env->arena, t->s->region) + r;
+}
+
+static inline struct hd_pt_range *hd_pt_range_of(const struct hd_ptables *t,
+                                                 uint32_t i)
+{
+    return (struct hd_pt_range *)hd_arena_at(t->env->arena, t->s->range) + i;
+}
+
+static inline uint32_t hd_pt_index(uint64_t vpn, uint32_t level)
+{
+    return (uint32_t)(vpn >> (9 * (4 - level))) & 511;
+}
+
+static inline uint64_t hd_pt_key(uint32_t app, uint64_t number)
+{
+    return (number << 4 | app) + 1;
+}
+
+static inline uint32_t hd_pt_home(const struct hd_ptables *t, uint64_t key)
+{
+    return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> (64 - t->s->hash_bits));
+}
+
+/* The slot of a region, or the empty one where it belongs. */
+static inline struct hd_pt_slot *hd_pt_find(const struct hd_ptables *t,
+                                            uint64_t key)
+{
+    struct hd_pt_slot *h = hd_arena_at(t->env->arena, t->s->hash);
+    uint32_t mask = (1u << t->s->hash_bits) - 1, i = hd_pt_home(t, key);
+
+    while (h[i].key != key && h[i].key != 0)
+        i = (i + 1) & mask;
+    return &h[i];
+}
+
+/* ptlook.c: for struct hd_part. */
+void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v);
+void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err);
+
+#endif
