@@ -59,7 +59,7 @@ local LIST = {
         rate("core", "pages", "mem_instructions") },
     -- Translation.
     { "translation", "l1tlb_miss_rate", "", "L1 TLB misses a look-up",
-        miss("core", "l1tlb_hits", "l1tlb_lookups") },
+        miss("l1tlb", "hits", "lookups") },
     { "translation", "l2tlb_miss_rate", "",
         "L2 TLB misses a look-up, merged ones included (MASK figure 7)",
         function(r)
@@ -91,7 +91,7 @@ local LIST = {
         rate("walk", "queue_cycles", "walks") },
     -- Data.
     { "data", "l1_hit_rate", "", "L1 cache hits a load line",
-        rate("core", "l1_read_hits", "l1_reads") },
+        rate("l1cache", "read_hits", "reads") },
     { "data", "l2_hit_rate", "", "L2 cache hits a data read",
         rate("l2cache", "read_hits", "read_lookups") },
     -- DRAM.

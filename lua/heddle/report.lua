@@ -10,7 +10,8 @@
 --   cycles, instructions                of the whole run
 --   apps        name, label, instructions, thread_instructions, cycles (to
 --               its first completion), ipc, completions, finished, truncated
---               (its budget ended it), footprint, pages, hash
+--               (its budget ended it), cut (what its size leaves out, in
+--               words), footprint, pages, hash
 --   kernels     name, app, id, run, start, end, instructions, blocks, and the
 --               counters that changed: counters["component.name"]
 --   counters    component, name, unit, peak, total, apps (one number each),
@@ -92,6 +93,7 @@ local function apps_of(sim)
             ipc = a.cycles > 0 and a.instructions / a.cycles or 0.0,
             finished = a.finished, truncated = a.truncated,
             footprint = a.footprint, pages = a.pages, hash = hex(a.hash),
+            cut = sim.apps[i].cut,
         }
         inputs[i] = { app = i - 1, key = sim.apps[i].key, hash = hex(a.hash) }
     end
@@ -350,16 +352,24 @@ local SECTIONS = {
     { "time", "Warp time" },
 }
 
+--- A metric without a unit is a share: printed as a percentage.
+local function metric_text(m, v)
+    if m.unit == "" and v then
+        return ("%.2f %%"):format(v * 100)
+    end
+    return report.number(v)
+end
+
 local function metric_rows(results, section)
     local rows = {}
     for _, m in ipairs(results.metrics) do
         if m.section == section then
             local row = { "  " .. m.meaning }
             for _, a in ipairs(m.apps) do
-                row[#row + 1] = report.number(a.value)
+                row[#row + 1] = metric_text(m, a.value)
             end
             if #m.apps > 1 then
-                row[#row + 1] = report.number(m.total)
+                row[#row + 1] = metric_text(m, m.total)
             end
             rows[#rows + 1] = row
         end
@@ -405,6 +415,10 @@ function report.format(results)
             out[#out + 1] = ("%s was ended by its budget after %d warp "
                 .. "instructions\n"):format(labels(results)[i],
                 a.instructions)
+        end
+        if a.cut then
+            out[#out + 1] = ("%s is cut: %s\n"):format(labels(results)[i],
+                a.cut)
         end
     end
     local rows = { { "", table.unpack(labels(results)) } }

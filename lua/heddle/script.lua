@@ -95,7 +95,10 @@ end
 --- A path beside the script, wherever the command was called: H.here("data/x").
 function script.here(path)
     local dir = script.dir or (_G.arg and _G.arg[0] or ""):match("^(.*)/")
-    return dir and dir .. "/" .. path or path
+    if path:sub(1, 1) == "/" or not dir then
+        return path
+    end
+    return dir .. "/" .. path
 end
 
 --- Called by the command before the script.

@@ -58,6 +58,18 @@ local function split(options)
     return rest, label
 end
 
+--- An application's parameters: defaults, then those of the size, then given.
+local function parameters(app, options)
+    local p = {}
+    local size = app.sizes and app.sizes[options.size or "S"] or {}
+    for _, t in ipairs { app.params or {}, size, options } do
+        for k, v in pairs(t) do
+            p[k] = v
+        end
+    end
+    return p
+end
+
 --- H.app(name [, { size =, label =, parameter = ... }])
 function workload.app(name, options)
     local index = require "heddle.index"
@@ -71,9 +83,11 @@ function workload.app(name, options)
                 table.concat(names, ", "))), 0)
     end
     local rest, label = split(options)
-    return new(label or app.name, "app", app.name, rest, function()
+    local d = new(label or app.name, "app", app.name, rest, function()
         return app:workload(rest)
     end)
+    d.cut = app.truncated and app.truncated(parameters(app, rest))
+    return d
 end
 
 --- H.program(application [, options]): one made with heddle.kernel's app{}.
@@ -94,7 +108,7 @@ function workload.trace(path, options)
         or path
     return new(label or base:gsub("%.hdt$", ""), "trace", path, rest,
         function()
-            return require("heddle.trace").workload(path, rest)
+            return require("heddle.trace").open(path, rest)
         end)
 end
 

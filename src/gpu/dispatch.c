@@ -238,12 +238,16 @@ static void set_lanes(struct hd_dispatch *d, uint32_t app)
 
 /* ---- completion --------------------------------------------------------- */
 
+/* Until the warm-up ends nothing finishes: applications that come to their
+ * end start again, and no budget is used. */
+#define WARMING UINT64_MAX
+
 static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
 {
     struct hd_app_state *a = &d->app[app];
     uint64_t *f = d->frozen + (size_t)app * d->flat_each;
 
-    if (a->finished)
+    if (a->finished || a->mark == WARMING)
         return;
     a->finished = 1;
     a->finish = finish;
@@ -297,6 +301,9 @@ void hd_dispatch_reset(struct hd_dispatch *d, hd_time now)
     for (uint32_t i = 0; i < d->g->env->apps; i++) {
         struct hd_app_state *a = &d->app[i];
         a->issued = 0;
+        a->mark = d->g->m->sim.budget;
+        if (a->idle) /* without relaunch, it ended during the warm-up */
+            freeze(d, i, now);
         hd_stats_sum(d->g->env->stats, i, d->base + (size_t)i * d->flat);
     }
     d->g->measured[0] = now;
@@ -435,7 +442,8 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
     } else if (what == EV_BLOCK_END) {
         block_end(d, a, now);
     } else {
-        d->app[a].truncated = 1;
+        if (!d->app[a].finished)
+            d->app[a].truncated = 1;
         freeze(d, a, now);
     }
 }
@@ -443,7 +451,8 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
 int hd_dispatch_start(struct hd_dispatch *d)
 {
     for (uint32_t i = 0; i < d->g->env->apps; i++) {
-        d->app[i].mark = d->g->m->sim.budget;
+        d->app[i].mark =
+            d->g->m->sim.warmup != 0 ? WARMING : d->g->m->sim.budget;
         d->app[i].finish = HD_NEVER;
         d->app[i].record = HD_NONE;
         hd_post(d->g->env->ev, d->component, d->component, 0, EV_LAUNCH, i, 0);
