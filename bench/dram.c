@@ -102,8 +102,8 @@ static void measure(const char *name, const struct hd_dram_cfg *cfg,
     struct bench *k = calloc(1, sizeof *k);
     struct hd_arena arena;
     struct hd_stats *stats = calloc(1, sizeof *stats);
-    struct hd_clocks clk = {.hz = {1020000000, 1020000000, 1674000000,
-                                   1000000000}};
+    struct hd_clocks clk = {
+        .hz = {1020000000, 1020000000, 1674000000, 1000000000}};
     struct hd_err err = {0};
     struct hd_env *env = calloc(1, sizeof *env);
     struct hd_client client = {reply, k};
@@ -116,8 +116,12 @@ static void measure(const char *name, const struct hd_dram_cfg *cfg,
     hd_events_open(&k->ev, &arena, clk.ticks[HD_CLK_CORE]);
     hd_stats_open(stats, &arena, 1);
     hd_reqs_open(&k->reqs, &arena, 1 << 16);
-    *env = (struct hd_env){.arena = &arena, .ev = &k->ev, .stats = stats,
-                           .clk = &clk, .err = &err, .apps = 1};
+    *env = (struct hd_env){.arena = &arena,
+                           .ev = &k->ev,
+                           .stats = stats,
+                           .clk = &clk,
+                           .err = &err,
+                           .apps = 1};
     k->dram = hd_dram_open(env, cfg, &k->reqs, &client);
     k->id = hd_events_component(&k->ev, "bench", event, k);
     k->rng = hd_rng_make(1, 1);

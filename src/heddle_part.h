@@ -37,10 +37,10 @@ struct heddle_part_dram_result {
     uint64_t requests, reads, writes;
     uint64_t cycles; /* until the last read returned (no reads: until the last
                         write's data were sent) */
-    double read_latency_mean;   /* cycles; 0 without reads */
-    uint64_t read_latency_p99;  /* cycles, nearest rank */
-    double bandwidth;           /* fraction of the peak of all channels */
-    uint64_t row_hits;          /* requests that found their row open */
+    double read_latency_mean;  /* cycles; 0 without reads */
+    uint64_t read_latency_p99; /* cycles, nearest rank */
+    double bandwidth;          /* fraction of the peak of all channels */
+    uint64_t row_hits;         /* requests that found their row open */
     uint64_t activates, precharges, refreshes;
 };
 

@@ -105,14 +105,15 @@ static inline void rig_watch(void *self, const struct hd_dramcmd *cmd)
     g->log[g->logged++] = *cmd;
 }
 
-/* Base clock of 1 GHz, DRAM at 1/tick of it. */
-static void rig_open(struct rig *g, const struct hd_dram_cfg *cfg, uint64_t tick)
+/* Base clock of 840 MHz, DRAM at 1/tick of it (tick divides it). */
+static inline void rig_open(struct rig *g, const struct hd_dram_cfg *cfg,
+                            uint64_t tick)
 {
     memset(g, 0, sizeof *g);
     hd_arena_open(&g->arena, (size_t)1 << 30);
     for (int i = 0; i < HD_CLK_COUNT; i++)
-        g->clk.hz[i] = 1000000000u;
-    g->clk.hz[HD_CLK_DRAM] = 1000000000u / tick;
+        g->clk.hz[i] = 840000000u;
+    g->clk.hz[HD_CLK_DRAM] = 840000000u / tick;
     hd_clocks_init(&g->clk, &g->err);
     hd_events_open(&g->ev, &g->arena, 1);
     hd_stats_open(&g->stats, &g->arena, 2);
@@ -129,7 +130,7 @@ static void rig_open(struct rig *g, const struct hd_dram_cfg *cfg, uint64_t tick
     g->id = hd_events_component(&g->ev, "driver", rig_event, g);
 }
 
-static void rig_run(struct rig *g, struct item *item, uint32_t n)
+static inline void rig_run(struct rig *g, struct item *item, uint32_t n)
 {
     int stop = 0;
 
@@ -141,7 +142,7 @@ static void rig_run(struct rig *g, struct item *item, uint32_t n)
     hd_events_run(&g->ev, HD_NEVER, &stop);
 }
 
-static void rig_close(struct rig *g)
+static inline void rig_close(struct rig *g)
 {
     hd_dram_close(g->dram);
     hd_arena_close(&g->arena);

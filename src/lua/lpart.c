@@ -154,9 +154,9 @@ static int dram_add(lua_State *L, int write)
     lua_Integer cycle = luaL_optinteger(L, 3, 0);
 
     luaL_argcheck(L, cycle >= 0, 3, "a cycle is not negative");
-    return dram_result(L, d,
-                       heddle_part_dram_add(d, (uint64_t)address, write,
-                                            (uint64_t)cycle));
+    return dram_result(
+        L, d,
+        heddle_part_dram_add(d, (uint64_t)address, write, (uint64_t)cycle));
 }
 
 /* d:read(address, cycle) */

@@ -217,7 +217,8 @@ static uint32_t klass_of(struct hd_dram *d, uint32_t c, const struct hd_req *r)
         struct heddle_q_dram_class q = {r->app, r->kind, r->level, c};
         k = (uint32_t)hd_ask_dram_class(&d->klass, &q);
     } else if (d->env->slots != NULL) {
-        k = d->env->slots->steer->dram_class[r->app % HD_MAX_APPS][r->level % 8];
+        k = d->env->slots->steer
+                ->dram_class[r->app % HD_MAX_APPS][r->level % 8];
     }
     if (k == 2 && ch->klass[2] >= d->cfg.queue_golden)
         k = 1;
@@ -290,7 +291,7 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
                    v->klass == 1 ? ST_SILVER : ST_GOLDEN))++;
     }
     hd_dramqueue_arrive(d, a.channel, e);
-    if (d->pick.bound != 0)
+    if (d->pick.bound != 0 || ch->wait_first != HD_NONE)
         schedule(d, a.channel, now);
     else
         wake_by(d, a.channel, (cycle + 1 + d->t.rd_data) * d->tick);
@@ -467,8 +468,8 @@ static void check(void *self, uint32_t c, struct hd_err *err)
                    ch->waiting);
     if ((ch->waiting != 0 || ch->done_first != ch->done_last) &&
         ch->wake == HD_NEVER)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "dram: channel %u has work and no event", c);
+        hd_err_set(err, HEDDLE_ECHECK, "dram: channel %u has work and no event",
+                   c);
 }
 
 /* ---- building ------------------------------------------------------------ */
@@ -536,7 +537,8 @@ static void count(struct hd_dram *d)
 {
     struct hd_stats *st = d->env->stats;
 
-    d->stat = hd_stats_group(st, "dram", hd_dram_stats, ST_COUNT, d->cfg.channels);
+    d->stat =
+        hd_stats_group(st, "dram", hd_dram_stats, ST_COUNT, d->cfg.channels);
     d->data_latency =
         hd_stats_hist(st, "dram", "data_latency", "DRAM cycles",
                       "From acceptance by a channel to the last datum, reads "
@@ -579,9 +581,8 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
     d->clients = clients;
     set_up(d);
     hd_drammap_init(&d->map, cfg, env->err);
-    if (take_state(d) != 0 ||
-        (env->check && (d->check = hd_dramcheck_open(
-                            cfg, env->arena)) == NULL)) {
+    if (take_state(d) != 0 || (env->check && (d->check = hd_dramcheck_open(
+                                                  cfg, env->arena)) == NULL)) {
         hd_err_set(env->err, HEDDLE_ENOMEM, "dram: the arena is exhausted");
         hd_dram_close(d);
         return NULL;

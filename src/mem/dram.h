@@ -40,7 +40,7 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t who,
 struct hd_dramcmd {
     uint64_t cycle;
     uint64_t row;
-    uint64_t data;  /* columns: cycle of the first datum */
+    uint64_t data; /* columns: cycle of the first datum */
     uint32_t channel, bank, column;
     uint32_t kind;
     uint32_t req;   /* request on whose behalf, or HD_NONE */

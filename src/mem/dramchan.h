@@ -63,9 +63,9 @@ struct hd_drambank {
     uint64_t act_ok, rd_ok, wr_ok, pre_ok; /* first legal cycle, bank's own */
     uint64_t row;
     uint8_t open;
-    uint8_t fresh;    /* no column command since its activate */
-    uint8_t classes;  /* bit set of classes that wait here */
-    uint32_t served;  /* requests that the open row has ended */
+    uint8_t fresh;                    /* no column command since its activate */
+    uint8_t classes;                  /* bit set of classes that wait here */
+    uint32_t served;                  /* requests that the open row has ended */
     struct hd_dramlist hits[CLASSES]; /* requests of the open row */
     struct hd_dramlist rest[CLASSES]; /* the others */
 };
@@ -78,8 +78,8 @@ enum hd_dramkind {
     HD_DRAM_WR,
     HD_DRAM_PREA, /* all open banks, before a refresh */
     HD_DRAM_REF,
-    HD_DRAM_ASK,  /* no command: a policy is to be asked */
-    HD_DRAM_NONE  /* no command: there is nothing to do */
+    HD_DRAM_ASK, /* no command: a policy is to be asked */
+    HD_DRAM_NONE /* no command: there is nothing to do */
 };
 
 /* An answer on its way, or a write whose data are being sent. */
@@ -89,15 +89,15 @@ struct hd_dramdone {
 };
 
 struct hd_dramchan {
-    uint64_t decided; /* all commands up to this cycle have been issued */
-    uint64_t floor;   /* no command before this cycle */
-    uint64_t act_ok;  /* tRRD, tFAW */
-    uint64_t col_ok[2];            /* buses and turn-around: read, write */
-    uint64_t faw[4];               /* last activates, a ring */
-    uint64_t ref_at;               /* next refresh */
-    uint64_t age;                  /* requests accepted so far */
-    uint64_t counted;              /* cycles counted so far */
-    hd_time wake;                  /* earliest event posted, or HD_NEVER */
+    uint64_t decided;   /* all commands up to this cycle have been issued */
+    uint64_t floor;     /* no command before this cycle */
+    uint64_t act_ok;    /* tRRD, tFAW */
+    uint64_t col_ok[2]; /* buses and turn-around: read, write */
+    uint64_t faw[4];    /* last activates, a ring */
+    uint64_t ref_at;    /* next refresh */
+    uint64_t age;       /* requests accepted so far */
+    uint64_t counted;   /* cycles counted so far */
+    hd_time wake;       /* earliest event posted, or HD_NEVER */
     /* the command that issues next if nothing arrives */
     uint64_t plan_at;
     uint64_t hold; /* policy: asked again in this cycle */
@@ -107,18 +107,18 @@ struct hd_dramchan {
     uint32_t best_valid, best_bank;
     uint64_t best_at, best_key, best_until; /* key: as row_key */
     uint32_t faw_next;
-    uint32_t waiting;  /* entries in use */
-    uint32_t klass[CLASSES]; /* entries of each class */
-    uint16_t free;     /* free entries */
-    struct hd_dramlist golden; /* golden requests not yet at a bank */
-    uint32_t golden_busy;      /* one golden request is at a bank */
+    uint32_t waiting;               /* entries in use */
+    uint32_t klass[CLASSES];        /* entries of each class */
+    uint16_t free;                  /* free entries */
+    struct hd_dramlist golden;      /* golden requests not yet at a bank */
+    uint32_t golden_busy;           /* one golden request is at a bank */
     uint32_t done_first, done_last; /* ring of struct hd_dramdone */
     uint32_t wait_first, wait_last; /* nodes of waiting senders */
-    uint64_t open;     /* banks with an open row */
+    uint64_t open;                  /* banks with an open row */
     uint64_t col_mask[2]; /* banks with a column candidate: read, write */
-    uint32_t col_n[2]; /* how many of these */
-    uint64_t row_mask; /* banks with a row candidate */
-    uint64_t act_mask; /* of these, the activates */
+    uint32_t col_n[2];    /* how many of these */
+    uint64_t row_mask;    /* banks with a row candidate */
+    uint64_t act_mask;    /* of these, the activates */
     uint64_t group_ok[HD_DRAM_MAX_BANKS];
     uint8_t col_order[2][HD_DRAM_MAX_BANKS]; /* these banks, by key */
     /* candidates of each bank */
@@ -140,8 +140,8 @@ struct hd_dramwait {
 
 /* Timing in cycles, as the controller keeps it. */
 struct hd_dramtime {
-    uint32_t same, other;  /* column to column: same group, other group */
-    uint32_t rd_wr, wr_rd; /* turn-around */
+    uint32_t same, other;      /* column to column: same group, other group */
+    uint32_t rd_wr, wr_rd;     /* turn-around */
     uint32_t rd_data, wr_data; /* command to the end of its data */
     uint32_t rd_pre, wr_pre;
 };

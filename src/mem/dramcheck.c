@@ -202,8 +202,8 @@ static uint64_t precharge_from(const struct hd_dramcheck *k,
         for (uint32_t f = 0; f < KINDS; f++)
             if ((k->rule[i].to & PRE) && (k->rule[i].from & 1u << f) &&
                 h->bank[bank].at[f] != 0)
-                at = hd_max_u64(at, h->bank[bank].at[f] - 1 +
-                                        k->rule[i].distance);
+                at = hd_max_u64(at,
+                                h->bank[bank].at[f] - 1 + k->rule[i].distance);
     return at;
 }
 
@@ -247,8 +247,8 @@ void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
                           struct hd_err *err)
 {
     struct history *h = &k->h[cmd->channel];
-    bool late = k->cfg.refresh &&
-                cmd->cycle >= (h->refreshes + 1) * k->cfg.trefi;
+    bool late =
+        k->cfg.refresh && cmd->cycle >= (h->refreshes + 1) * k->cfg.trefi;
 
     if (h->command != 0 && cmd->cycle < h->command)
         broken(cmd, 0, cmd->bank, "the rule of one command a cycle", err);

@@ -148,8 +148,7 @@ struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m, uint64_t pa)
         a.column = field_of(m, pa, HD_DRAM_COLUMN);
         low = (uint32_t)(pa >> m->burst_shift) & (m->piece_bursts - 1);
     } else {
-        uint64_t v = m->piece_shift < 64 ? pa >> m->piece_shift
-                                         : pa / m->piece;
+        uint64_t v = m->piece_shift < 64 ? pa >> m->piece_shift : pa / m->piece;
         low = (uint32_t)(pa - v * m->piece) >> m->burst_shift;
         a.row = digits(m, v, f);
         a.channel = f[HD_DRAM_CHANNEL];

@@ -10,7 +10,7 @@
 struct hd_dramaddr {
     uint64_t row;
     uint32_t channel;
-    uint32_t bank;   /* in the channel: group * banks of a group + bank */
+    uint32_t bank; /* in the channel: group * banks of a group + bank */
     uint32_t group;
     uint32_t column; /* burst in the row */
 };
@@ -34,7 +34,7 @@ struct hd_dramdigit {
 struct hd_drammap {
     uint32_t piece_shift, burst_shift; /* piece: 64 if not a power of two */
     uint32_t piece, burst;
-    uint32_t piece_bursts;   /* bursts of a contiguous piece */
+    uint32_t piece_bursts; /* bursts of a contiguous piece */
     uint32_t banks_in_group;
     struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
     /* when every size is a power of two: field = address >> from & ones */

@@ -62,8 +62,7 @@ static void merge(struct hd_dramentry *v, struct hd_dramlist *from,
     uint32_t a = from->head, b = to->head;
 
     while (a != NO_ENTRY || b != NO_ENTRY) {
-        bool first = b == NO_ENTRY ||
-                     (a != NO_ENTRY && v[a].age < v[b].age);
+        bool first = b == NO_ENTRY || (a != NO_ENTRY && v[a].age < v[b].age);
         uint32_t e = first ? a : b;
         if (first)
             a = v[e].next;
@@ -138,7 +137,7 @@ void hd_dramqueue_served(struct hd_dram *d, uint32_t c, uint32_t e)
     if (l->head == NO_ENTRY) {
         l->tail = NO_ENTRY;
         if (k->rest[klass].head == NO_ENTRY)
-            k->classes &= (uint8_t)~(1u << klass);
+            k->classes &= (uint8_t) ~(1u << klass);
     }
     ch->klass[klass]--;
     ch->waiting--;

@@ -199,8 +199,7 @@ static uint32_t gather(const struct hd_dram *d, uint32_t c, struct offer *o,
             continue;
         hit = hd_dramqueue_column(k);
         other = hd_dramqueue_row(k);
-        if (hit != NO_ENTRY && other != NO_ENTRY &&
-            v[hit].age < v[other].age)
+        if (hit != NO_ENTRY && other != NO_ENTRY && v[hit].age < v[other].age)
             other = NO_ENTRY; /* the oldest is the hit */
         else if (other != NO_ENTRY && v[other].klass == 2)
             hit = NO_ENTRY; /* golden requests keep their order */

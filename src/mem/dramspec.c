@@ -16,17 +16,18 @@
 #include "../base/bits.h"
 #include "drammap.h"
 
-#define GDDR5 "GDDR5 timing string of the GPGPU-Sim line that Mosaic and MASK use"
-#define AT(field) (uint32_t)offsetof(struct hd_dram_cfg, field)
+#define GDDR5                                                                  \
+    "GDDR5 timing string of the GPGPU-Sim line that Mosaic and MASK use"
+#define AT(field) (uint32_t) offsetof(struct hd_dram_cfg, field)
 #define NUM(name, unit, def, min, max, meaning, source)                        \
     {                                                                          \
-        #name, HD_T_U32, AT(name), unit, def, min, max, NULL, meaning, source  \
+#name, HD_T_U32, AT(name), unit, def, min, max, NULL, meaning, source  \
     }
 #define TIME(name, def, min, meaning, source)                                  \
     NUM(name, "CK", def, min, 10000, meaning, source)
 #define WORD(name, def, choices, meaning, source)                              \
     {                                                                          \
-        #name, HD_T_CHOICE, AT(name), "", def, 0, 0, choices, meaning, source  \
+#name, HD_T_CHOICE, AT(name), "", def, 0, 0, choices, meaning, source  \
     }
 
 const struct hd_setting hd_dram_settings[] = {

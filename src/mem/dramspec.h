@@ -22,20 +22,20 @@ enum { HD_DRAM_MAX_BANKS = 64, HD_DRAM_MAX_CHANNELS = 256 };
 
 struct hd_dram_cfg {
     struct hd_mode mode;
-    uint32_t channels;   /* any number */
-    uint32_t banks;      /* of a channel */
-    uint32_t groups;     /* bank groups of a channel; divides banks */
-    uint32_t bus_bytes;  /* bytes of a burst; 4 and 8: of a beat, BL 8 */
-    uint32_t row_bytes;  /* of one bank */
-    uint32_t interleave; /* contiguous bytes of one row; 0: one burst */
+    uint32_t channels;      /* any number */
+    uint32_t banks;         /* of a channel */
+    uint32_t groups;        /* bank groups of a channel; divides banks */
+    uint32_t bus_bytes;     /* bytes of a burst; 4 and 8: of a beat, BL 8 */
+    uint32_t row_bytes;     /* of one bank */
+    uint32_t interleave;    /* contiguous bytes of one row; 0: one burst */
     char map[HD_TEXT_ROOM]; /* "A", "B", or fields, most significant first */
-    uint32_t scheduler;  /* enum hd_dram_scheduler */
-    uint32_t cap;        /* capped: requests served before a conflict wins */
-    uint32_t page;       /* 0 open, 1 closed */
-    uint32_t refresh;    /* 1: on */
-    uint32_t queue;      /* requests waiting in a channel, all classes */
+    uint32_t scheduler;     /* enum hd_dram_scheduler */
+    uint32_t cap;           /* capped: requests served before a conflict wins */
+    uint32_t page;          /* 0 open, 1 closed */
+    uint32_t refresh;       /* 1: on */
+    uint32_t queue;         /* requests waiting in a channel, all classes */
     uint32_t queue_silver, queue_golden; /* of these, at most so many */
-    uint32_t golden;     /* 0 one after the other, 1 banks in parallel */
+    uint32_t golden; /* 0 one after the other, 1 banks in parallel */
     uint32_t cl, wl, bl;
     uint32_t tccd_s, tccd_l, trrd, tfaw;
     uint32_t trcdrd, trcdwr, tras, trp, trc, trtp;

@@ -61,8 +61,8 @@ struct heddle_part_dram {
     struct hd_dram *dram;
     uint32_t id;
     struct fifo *fifo;
-    uint64_t *end;     /* [channel][read mod window]: ends of reads in flight,
-                          in order, since data return in order */
+    uint64_t *end; /* [channel][read mod window]: ends of reads in flight,
+                      in order, since data return in order */
     uint32_t *order;
     uint64_t last_read, last_write; /* ends of data */
 };
@@ -154,23 +154,20 @@ int heddle_part_dram_add(heddle_part_dram *d, uint64_t address, int write,
                          uint64_t cycle)
 {
     if (cycle > 1ull << 48)
-        return hd_err_set(&d->err, HEDDLE_EINVAL,
-                          "cycle %llu lies beyond 2^48",
+        return hd_err_set(&d->err, HEDDLE_EINVAL, "cycle %llu lies beyond 2^48",
                           (unsigned long long)cycle);
     if (d->n == d->room) {
         size_t room = d->room != 0 ? d->room * 2 : 4096;
-        struct request *v = room < UINT32_MAX / 2
-                                ? realloc(d->v, room * sizeof *v)
-                                : NULL;
+        struct request *v =
+            room < UINT32_MAX / 2 ? realloc(d->v, room * sizeof *v) : NULL;
         if (v == NULL)
             return hd_err_set(&d->err, HEDDLE_ENOMEM,
                               "no memory for more than %zu requests", d->n);
         d->v = v;
         d->room = room;
     }
-    d->v[d->n++] = (struct request){.address = address,
-                                    .cycle = cycle,
-                                    .write = write != 0};
+    d->v[d->n++] = (struct request){
+        .address = address, .cycle = cycle, .write = write != 0};
     return 0;
 }
 
@@ -226,7 +223,8 @@ int heddle_part_dram_load(heddle_part_dram *d, const char *path)
     return hd_tracefile_each(path, load_line, &l, &d->err);
 }
 
-/* ---- the driver ----------------------------------------------------------- */
+/* ---- the driver -----------------------------------------------------------
+ */
 
 static void pump_by(heddle_part_dram *d, uint32_t c, uint64_t at)
 {
@@ -335,7 +333,8 @@ static void watch(void *self, const struct hd_dramcmd *cmd)
         d->last_write = cmd->data + d->machine.dram.bl;
 }
 
-/* ---- running --------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------
+ */
 
 /* Sorts the requests into one FIFO a channel, stably. */
 static int make_fifos(heddle_part_dram *d)

@@ -1,0 +1,98 @@
+--[[
+157-part-dram.lua - the DRAM system driven alone from Lua.
+
+Pinned: heddle.part.dram takes settings as a table or a list of pairs, reads,
+writes and files, gives results and the latency of every read, and raises
+errors with their code.
+]]
+local part = require "heddle.part"
+
+local tests = {}
+local function test(name, fn) tests[#tests + 1] = { name, fn } end
+
+local function equal(got, want, what)
+    if got ~= want then
+        error(("%s: got %s, expected %s"):format(what, tostring(got),
+            tostring(want)), 2)
+    end
+end
+
+local function raises(code, pattern, fn, ...)
+    local ok, err = pcall(fn, ...)
+    equal(ok, false, "an error")
+    equal(type(err), "table", "type of the error")
+    equal(err.code, code, "code")
+    if not tostring(err):find(pattern) then
+        error(("'%s' is not in '%s'"):format(pattern, tostring(err)), 2)
+    end
+end
+
+test("latencies of a closed bank, a hit and a conflict", function()
+    local d = part.dram { map = "A", bus_bytes = 64 }
+    d:read(0, 0):read(64, 200):read(0x8000, 400):write(0, 600)
+    local r = d:run()
+    local got = {}
+    for address, accepted, latency in d:reads() do
+        got[#got + 1] = ("%x %d %d"):format(address, accepted, latency)
+    end
+    equal(table.concat(got, ", "), "0 0 27, 40 200 15, 8000 400 39", "reads")
+    equal(r.requests, 4, "requests")
+    equal(r.reads, 3, "reads")
+    equal(r.writes, 1, "writes")
+    equal(r.cycles, 439, "cycles")
+    equal(r.read_latency_mean, 27.0, "mean")
+    equal(r.read_latency_p99, 39, "p99")
+    equal(r.row_hits, 1, "row hits")
+    equal(r.activates, 3, "activates")
+    equal(r.bandwidth, 4 * 2 / 439, "bandwidth")
+end)
+
+test("settings as pairs, in capitals, and read back", function()
+    local d = part.dram { { "tRRD", "8" }, { "CL", 10 } }
+    equal(d:get("trrd"), "8", "trrd")
+    equal(d:get("CL"), "10", "CL")
+    equal(d:get("channels"), "1", "channels")
+    d:set("refresh", true)
+    equal(d:get("refresh"), "true", "refresh")
+    equal(d:get("window"), "32", "window")
+end)
+
+test("a file", function()
+    local name = os.tmpname()
+    local f = assert(io.open(name, "w"))
+    f:write("0x0 READ 0\n0x20 WRITE 5\n")
+    f:close()
+    local d = part.dram {}
+    d:load(name)
+    equal(d:run().requests, 2, "requests")
+    f = assert(io.open(name, "w"))
+    f:write("0x0 READ 0\n0x20 WRIT 5\n")
+    f:close()
+    raises(-4, ":2: READ or WRITE", d.load, d, name)
+    os.remove(name)
+    raises(-5, "No such file", d.load, d, name)
+end)
+
+test("errors of settings", function()
+    raises(-3, "did you mean dram.banks", part.dram, { bank = 8 })
+    raises(-3, "dram.groups", function()
+        return part.dram({ groups = 3 }):run()
+    end)
+    raises(-3, "dram.map", function()
+        return part.dram({ map = "row:bank" }):run()
+    end)
+end)
+
+print("1.." .. #tests)
+local failed = 0
+for i, t in ipairs(tests) do
+    local ok, err = pcall(t[2])
+    print((ok and "ok " or "not ok ") .. i .. " - " .. t[1])
+    if not ok then
+        print("# " .. tostring(err))
+        failed = failed + 1
+    end
+end
+if failed > 0 then
+    error(failed .. " of " .. #tests .. " failed", 0)
+end
