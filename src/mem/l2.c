@@ -241,7 +241,7 @@ static void look(void *self, uint32_t i, struct heddle_visitor *v)
         v->number(v->ud, "line", x->key);
         v->number(v->ud, "address", x->key << l2->line_shift);
         v->number(v->ud, "requests", x->n);
-        v->number(v->ud, "dirty", x->flags & 1);
+        v->number(v->ud, "dirty", x->flags & HD_L2_DIRTY);
     }
     for (r = sl->s->in.first, k = 0; k < sl->s->in.n;
          k++, r = l2->w.reqs->v[r].next)

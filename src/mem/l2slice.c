@@ -47,50 +47,7 @@
 
 #include "../base/hist.h"
 
-enum { DIRTY = 1, BURST = 32 };
-
-static struct hd_req *req(const struct hd_l2_slice *sl, uint32_t r)
-{
-    return &sl->l2->w.reqs->v[r];
-}
-
-static uint64_t *counters(const struct hd_l2_slice *sl, uint32_t app)
-{
-    uint32_t last = sl->l2->stat.apps - 1;
-
-    return sl->count + (app < last ? app : last) * HD_L2_COUNTERS;
-}
-
-static struct hd_who who_of(const struct hd_req *q)
-{
-    struct hd_who w = {q->app, q->warp};
-
-    return w;
-}
-
-static void push(struct hd_l2_slice *sl, struct hd_l2_list *l, uint32_t r)
-{
-    req(sl, r)->next = HD_NONE;
-    if (l->n++ == 0)
-        l->first = r;
-    else
-        req(sl, l->last)->next = r;
-    l->last = r;
-}
-
-static uint32_t pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
-{
-    uint32_t r = l->first;
-
-    l->first = req(sl, r)->next;
-    l->n--;
-    return r;
-}
-
-static void post(struct hd_l2_slice *sl, hd_time at, uint32_t what, uint32_t a)
-{
-    hd_post(sl->l2->env->ev, sl->component, sl->component, at, what, a, 0);
-}
+enum { BURST = 32 }; /* least bytes that a bypassed read takes */
 
 /* Counts a look-up of a request by its class and result. */
 static void count(struct hd_l2_slice *sl, const struct hd_req *q,
@@ -102,7 +59,7 @@ static void count(struct hd_l2_slice *sl, const struct hd_req *q,
     if (q->kind == HD_REQ_WALK)
         class =
             HD_L2_WALK1 + (q->level >= 1 && q->level <= 4 ? q->level - 1u : 3u);
-    c = counters(sl, q->app) + class * HD_L2_RESULTS;
+    c = hd_l2_counters(sl, q->app) + class * HD_L2_RESULTS;
     c[HD_L2_LOOKUPS]++;
     c[result]++;
 }
@@ -124,7 +81,7 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
-    struct hd_req *q = req(sl, r);
+    struct hd_req *q = hd_l2_req(sl, r);
     uint32_t n = flits(l2, q->bytes), app = q->app;
     hd_time wait = s->out_free > at ? s->out_free - at : 0;
     struct hd_hist *h = q->kind == HD_REQ_WALK ? l2->walk : l2->data;
@@ -133,7 +90,7 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
     if (app > l2->env->apps)
         app = l2->env->apps;
     s->out_free = hd_max_u64(s->out_free, now) + n * l2->cycle;
-    counters(sl, q->app)[HD_L2_OUTPUT_BUSY] += n;
+    hd_l2_counters(sl, q->app)[HD_L2_OUTPUT_BUSY] += n;
     s->answered++;
     s->memory += at - q->queued;
     s->output += wait;
@@ -146,7 +103,7 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
 /* Tells the sender of a write, if it wants to know, that the L2 has it. */
 static void acknowledge(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
-    const struct hd_req *q = req(sl, r);
+    const struct hd_req *q = hd_l2_req(sl, r);
     const struct hd_client *c = &sl->l2->w.clients[q->client];
 
     if (q->flags & HD_REQ_ACK)
@@ -157,112 +114,9 @@ static void acknowledge(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
     sl->s->ended++;
-    sl->s->total += at - req(sl, r)->born;
+    sl->s->total += at - hd_l2_req(sl, r)->born;
     acknowledge(sl, r, at);
     hd_req_give(sl->l2->w.reqs, r);
-}
-
-/* ---- down to DRAM ----------------------------------------------------- */
-
-static bool room(const struct hd_l2_slice *sl)
-{
-    const struct hd_l2_wiring *w = &sl->l2->w;
-
-    if (w->dram != NULL)
-        return hd_dram_room(w->dram, sl->channel);
-    return w->room == NULL || w->room(w->below.self, sl->channel);
-}
-
-static void wait_room(struct hd_l2_slice *sl)
-{
-    const struct hd_l2_wiring *w = &sl->l2->w;
-
-    sl->s->waiting = 1;
-    if (w->dram != NULL)
-        hd_dram_wait(w->dram, sl->channel, sl->component, HD_L2_ROOM, 0);
-    else
-        w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
-}
-
-/* Sends what the channel takes. */
-static void drain(struct hd_l2_slice *sl, hd_time now)
-{
-    const struct hd_l2_wiring *w = &sl->l2->w;
-
-    while (sl->s->down.n > 0 && !sl->s->waiting) {
-        uint32_t r;
-
-        if (!room(sl)) {
-            wait_room(sl);
-            return;
-        }
-        r = pop(sl, &sl->s->down);
-        if (w->dram != NULL)
-            hd_dram_send(w->dram, now, r);
-        else
-            w->below.send(w->below.self, now, r);
-    }
-}
-
-/* A request of the slice's own. */
-static uint32_t ask_dram(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
-                         uint32_t kind, uint32_t app, uint32_t warp)
-{
-    uint32_t r = hd_req_take(sl->l2->w.reqs);
-
-    *req(sl, r) = (struct hd_req){.pa = {pa},
-                                  .next = HD_NONE,
-                                  .client = (uint16_t)sl->l2->w.dram_client,
-                                  .warp = (uint16_t)warp,
-                                  .kind = (uint8_t)kind,
-                                  .app = (uint8_t)app,
-                                  .bytes = (uint16_t)bytes};
-    counters(
-        sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES : HD_L2_DRAM_READS]++;
-    return r;
-}
-
-/* Puts a request into the miss queue at `at`; its place is taken now. */
-static void go_down(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r)
-{
-    req(sl, r)->born = at;
-    if (at > now) {
-        sl->s->promised++;
-        post(sl, at, HD_L2_DOWN, r);
-    } else {
-        push(sl, &sl->s->down, r);
-        drain(sl, now);
-    }
-}
-
-static bool queue_full(const struct hd_l2_slice *sl)
-{
-    return sl->s->down.n + sl->s->promised >= sl->l2->cfg.queue;
-}
-
-static void write_back(struct hd_l2_slice *sl, hd_time now, hd_time at,
-                       uint64_t line, uint32_t app)
-{
-    counters(sl, app)[HD_L2_WRITE_BACKS]++;
-    go_down(sl, now, at,
-            ask_dram(sl, line << sl->l2->line_shift, sl->l2->cfg.line,
-                     HD_REQ_WRITE, app, HD_NO_WARP));
-}
-
-/* Enters a line into the tags; sends a dirty victim down at `at`. */
-static void enter(struct hd_l2_slice *sl, hd_time now, hd_time at,
-                  uint64_t line, const struct hd_req *q, uint32_t level,
-                  bool dirty)
-{
-    uint64_t victim, *c = counters(sl, q->app);
-    uint32_t owner;
-    bool back = hd_cache_fill(&sl->tags, line, q->kind, level, dirty, who_of(q),
-                              &victim, &owner);
-
-    c[HD_L2_FILLS]++;
-    c[HD_L2_EVICTIONS] += victim != HD_KEY_NONE && victim != line;
-    if (back)
-        write_back(sl, now, at, victim, owner);
 }
 
 /* ---- serving ---------------------------------------------------------- */
@@ -291,7 +145,7 @@ static hd_time look(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
 
     sl->s->input += wait;
     if (wait > 0)
-        counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
+        hd_l2_counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
             hd_recip_div(sl->l2->per_cycle, wait);
     q->queued = ready;
     return ready;
@@ -301,42 +155,44 @@ static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                              hd_time t)
 {
     struct hd_l2 *l2 = sl->l2;
-    struct hd_req *q = req(sl, r);
+    struct hd_req *q = hd_l2_req(sl, r);
     uint32_t d = r, bytes = q->bytes;
     uint64_t pa = q->pa.v;
 
-    if (queue_full(sl))
+    if (hd_l2down_full(sl))
         return HD_L2_QUEUE;
     if (l2->cfg.mode.kind != HD_OFF)
-        counters(sl, q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
-                                                    : HD_L2_BYPASS_DATA]++;
+        hd_l2_counters(sl,
+                       q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
+                                                      : HD_L2_BYPASS_DATA]++;
     sl->s->input += t - q->queued;
     if (t > q->queued)
-        counters(sl, q->app)[HD_L2_INPUT_WAIT] += (t - q->queued) / l2->cycle;
+        hd_l2_counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
+            (t - q->queued) / l2->cycle;
     q->queued = t;
     if (q->kind == HD_REQ_WRITE) {
         sl->s->ended++;
         sl->s->total += t - q->born;
-        counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
+        hd_l2_counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
         acknowledge(sl, r, t);
     } else {
         if (bytes < BURST) {
             pa = pa / BURST * BURST;
             bytes = BURST;
         }
-        d = ask_dram(sl, pa, bytes,
-                     q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ, q->app,
-                     q->warp);
-        q = req(sl, r);
+        d = hd_l2down_ask(sl, pa, bytes,
+                          q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ,
+                          q->app, q->warp);
+        q = hd_l2_req(sl, r);
         q->hit = 2;
-        req(sl, d)->level = q->level;
-        req(sl, d)->flags = HD_REQ_BYPASS;
-        req(sl, d)->tag = sl->i << 16 | HD_L2_PASSED;
-        req(sl, d)->spare = r;
+        hd_l2_req(sl, d)->level = q->level;
+        hd_l2_req(sl, d)->flags = HD_REQ_BYPASS;
+        hd_l2_req(sl, d)->tag = sl->i << 16 | HD_L2_PASSED;
+        hd_l2_req(sl, d)->spare = r;
         sl->s->passing++;
         sl->s->passed += t - q->born;
     }
-    go_down(sl, now, t, d);
+    hd_l2down_go(sl, now, t, d);
     return HD_L2_GO;
 }
 
@@ -345,10 +201,10 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
                             uint32_t m)
 {
     struct hd_mshr_entry *x = &sl->mshr.v[m];
-    struct hd_req *q = req(sl, r);
+    struct hd_req *q = hd_l2_req(sl, r);
 
     if (q->kind == HD_REQ_WRITE) {
-        x->flags |= DIRTY;
+        x->flags |= HD_L2_DIRTY;
         count(sl, q, HD_L2_MERGED);
         end(sl, r, look(sl, q, t));
         return HD_L2_GO;
@@ -356,12 +212,12 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
     if (x->n >= sl->l2->cfg.merges)
         return HD_L2_MERGES;
     if (q->kind == HD_REQ_ATOMIC)
-        x->flags |= DIRTY;
+        x->flags |= HD_L2_DIRTY;
     count(sl, q, HD_L2_MERGED);
     look(sl, q, t);
     q->hit = 1;
     q->next = HD_NONE;
-    req(sl, x->last)->next = r;
+    hd_l2_req(sl, x->last)->next = r;
     x->last = r;
     x->n++;
     return HD_L2_GO;
@@ -371,38 +227,38 @@ static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, uint64_t line)
 {
     uint32_t m = hd_mshr_take(&sl->mshr, line), d;
     struct hd_mshr_entry *x = &sl->mshr.v[m];
-    struct hd_req *q = req(sl, r);
+    struct hd_req *q = hd_l2_req(sl, r);
     uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
 
     q->hit = 2;
     q->next = HD_NONE;
     x->first = x->last = r;
     x->n = 1;
-    x->flags = q->kind == HD_REQ_ATOMIC ? DIRTY : 0;
+    x->flags = q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
     *peak = hd_max_u64(*peak, hd_mshr_used(&sl->mshr));
-    d = ask_dram(sl, line << sl->l2->line_shift, sl->l2->cfg.line,
-                 q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ, q->app,
-                 q->warp);
-    req(sl, d)->level = q->level;
-    req(sl, d)->tag = sl->i << 16 | m;
-    go_down(sl, now, q->queued, d);
+    d = hd_l2down_ask(sl, line << sl->l2->line_shift, sl->l2->cfg.line,
+                      q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ,
+                      q->app, q->warp);
+    hd_l2_req(sl, d)->level = q->level;
+    hd_l2_req(sl, d)->tag = sl->i << 16 | m;
+    hd_l2down_go(sl, now, q->queued, d);
 }
 
 static uint32_t serve_read(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                            hd_time t, uint64_t line)
 {
-    struct hd_req *q = req(sl, r);
+    struct hd_req *q = hd_l2_req(sl, r);
     bool through =
         q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
     hd_time ready;
 
     if (HD_UNLIKELY(hd_mshr_full(&sl->mshr)) && !hd_cache_peek(&sl->tags, line))
         return HD_L2_MSHRS;
-    if (HD_UNLIKELY(queue_full(sl)) &&
+    if (HD_UNLIKELY(hd_l2down_full(sl)) &&
         (through || !hd_cache_peek(&sl->tags, line)))
         return HD_L2_QUEUE;
     ready = look(sl, q, t);
-    if (!hd_cache_lookup(&sl->tags, line, q->kind, who_of(q))) {
+    if (!hd_cache_lookup(&sl->tags, line, q->kind, hd_l2_who(q))) {
         count(sl, q, HD_L2_MISSES);
         miss(sl, now, r, line);
         return HD_L2_GO;
@@ -410,8 +266,9 @@ static uint32_t serve_read(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     count(sl, q, HD_L2_HITS);
     q->hit = 0;
     if (through)
-        go_down(sl, now, ready,
-                ask_dram(sl, q->pa.v, q->bytes, HD_REQ_WRITE, q->app, q->warp));
+        hd_l2down_go(sl, now, ready,
+                     hd_l2down_ask(sl, q->pa.v, q->bytes, HD_REQ_WRITE, q->app,
+                                   q->warp));
     answer(sl, now, r, ready);
     return HD_L2_GO;
 }
@@ -419,26 +276,26 @@ static uint32_t serve_read(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                             hd_time t, uint64_t line)
 {
-    struct hd_req *q = req(sl, r);
+    struct hd_req *q = hd_l2_req(sl, r);
     bool back = sl->l2->cfg.write == HD_WRITE_BACK, hit;
     hd_time ready;
 
-    if (queue_full(sl) && !(back && hd_cache_peek(&sl->tags, line)))
+    if (hd_l2down_full(sl) && !(back && hd_cache_peek(&sl->tags, line)))
         return HD_L2_QUEUE;
     ready = look(sl, q, t);
-    hit = hd_cache_lookup(&sl->tags, line, q->kind, who_of(q));
+    hit = hd_cache_lookup(&sl->tags, line, q->kind, hd_l2_who(q));
     count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (back) {
         if (!hit)
-            enter(sl, now, ready, line, q, 0, true);
+            hd_l2down_fill(sl, now, ready, line, q, 0, true);
         end(sl, r, ready);
         return HD_L2_GO;
     }
     sl->s->ended++;
     sl->s->total += ready - q->born;
-    counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
+    hd_l2_counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
     acknowledge(sl, r, ready);
-    go_down(sl, now, ready, r);
+    hd_l2down_go(sl, now, ready, r);
     return HD_L2_GO;
 }
 
@@ -446,7 +303,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 static uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = sl->l2;
-    struct hd_req *q = req(sl, r);
+    struct hd_req *q = hd_l2_req(sl, r);
     uint64_t line = q->pa.v >> l2->line_shift;
     hd_time t = hd_max_u64(q->queued, now);
     bool write = q->kind == HD_REQ_WRITE;
@@ -464,7 +321,7 @@ static uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 /* Modes in which nothing is looked up. */
 static void serve_simply(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    struct hd_req *q = req(sl, r);
+    struct hd_req *q = hd_l2_req(sl, r);
 
     count(sl, q, HD_L2_HITS);
     q->hit = 0;
@@ -484,7 +341,8 @@ void hd_l2slice_count_blocked(struct hd_l2_slice *sl, hd_time now)
     if (s->cause == HD_L2_GO || now <= s->since)
         return;
     n = (now - s->since) / sl->l2->cycle;
-    counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] += n;
+    hd_l2_counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] +=
+        n;
     s->since += n * sl->l2->cycle;
 }
 
@@ -505,7 +363,7 @@ static void block(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     unblock(sl, now);
     s->cause = cause;
     s->since = now;
-    s->held = req(sl, r)->app;
+    s->held = hd_l2_req(sl, r)->app;
 }
 
 /* Serves the input until its head is blocked.  `now` is an L2 edge. */
@@ -514,7 +372,7 @@ static void resume(struct hd_l2_slice *sl, hd_time now)
     struct hd_l2_list *in = &sl->s->in;
 
     while (in->n > 0) {
-        uint32_t r = in->first, next = req(sl, r)->next;
+        uint32_t r = in->first, next = hd_l2_req(sl, r)->next;
         uint32_t cause = serve(sl, now, r);
 
         if (cause != HD_L2_GO) {
@@ -571,7 +429,7 @@ static void enter_port(struct hd_l2_slice *sl, hd_time now, struct hd_req *q,
 
     s->in_free = in + n * l2->cycle;
     q->queued = in + (n - 1) * l2->cycle;
-    counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
+    hd_l2_counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
     s->arrived++;
     s->travel += q->queued - before - q->born;
     s->look += before;
@@ -589,7 +447,7 @@ static void join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
             return;
         block(sl, now, r, cause);
     }
-    push(sl, &s->in, r);
+    hd_l2_push(sl, &s->in, r);
     peak = &sl->shared[HD_L2_PEAK_INPUT];
     *peak = hd_max_u64(*peak, s->in.n);
 }
@@ -598,7 +456,7 @@ static void look_event(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = sl->l2;
 
-    enter_port(sl, now, req(sl, r), l2->latency);
+    enter_port(sl, now, hd_l2_req(sl, r), l2->latency);
     if (HD_LIKELY(l2->cfg.mode.kind == HD_FULL))
         join(sl, now, r);
     else
@@ -607,11 +465,11 @@ static void look_event(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
 static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    struct hd_req *q = req(sl, r);
+    struct hd_req *q = hd_l2_req(sl, r);
 
     if (!(q->flags & HD_REQ_BYPASS) && sl->l2->cfg.mode.kind != HD_OFF &&
         !bypasses(sl, q)) {
-        post(sl, now + sl->l2->latency, HD_L2_LOOK, r);
+        hd_l2_post(sl, now + sl->l2->latency, HD_L2_LOOK, r);
         return;
     }
     q->flags |= HD_REQ_BYPASS;
@@ -623,42 +481,44 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
 static void fill_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    const struct hd_req *q = req(sl, r);
+    const struct hd_req *q = hd_l2_req(sl, r);
 
     sl->s->passing--;
     sl->s->passed -= q->queued - q->born;
     if (q->kind == HD_REQ_ATOMIC)
-        go_down(sl, now, now,
-                ask_dram(sl, q->pa.v, q->bytes, HD_REQ_WRITE, q->app, q->warp));
+        hd_l2down_go(sl, now, now,
+                     hd_l2down_ask(sl, q->pa.v, q->bytes, HD_REQ_WRITE, q->app,
+                                   q->warp));
     answer(sl, now, r, now);
 }
 
 static void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
 {
-    uint32_t m = req(sl, d)->tag & 0xffff, r, next;
+    uint32_t m = hd_l2_req(sl, d)->tag & 0xffff, r, next;
     bool back = sl->l2->cfg.write == HD_WRITE_BACK, dirty;
     const struct hd_req *q;
     uint64_t line;
 
     if (m == HD_L2_PASSED) {
-        fill_passed(sl, now, req(sl, d)->spare);
+        fill_passed(sl, now, hd_l2_req(sl, d)->spare);
         hd_req_give(sl->l2->w.reqs, d);
         return;
     }
     line = sl->mshr.v[m].key;
-    dirty = (sl->mshr.v[m].flags & DIRTY) != 0;
+    dirty = (sl->mshr.v[m].flags & HD_L2_DIRTY) != 0;
     r = sl->mshr.v[m].first;
-    q = req(sl, r);
+    q = hd_l2_req(sl, r);
     hd_mshr_give(&sl->mshr, m);
-    enter(sl, now, now, line, q, req(sl, d)->level, back && dirty);
+    hd_l2down_fill(sl, now, now, line, q, hd_l2_req(sl, d)->level,
+                   back && dirty);
     if (dirty && !back)
-        go_down(sl, now, now,
-                ask_dram(sl, line << sl->l2->line_shift, BURST, HD_REQ_WRITE,
-                         q->app, q->warp));
+        hd_l2down_go(sl, now, now,
+                     hd_l2down_ask(sl, line << sl->l2->line_shift, BURST,
+                                   HD_REQ_WRITE, q->app, q->warp));
     hd_req_give(sl->l2->w.reqs, d);
     for (; r != HD_NONE; r = next) {
-        next = req(sl, r)->next;
-        answer(sl, now, r, hd_max_u64(now, req(sl, r)->queued));
+        next = hd_l2_req(sl, r)->next;
+        answer(sl, now, r, hd_max_u64(now, hd_l2_req(sl, r)->queued));
     }
 }
 
@@ -667,7 +527,7 @@ void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
     struct hd_l2 *l2 = self;
     struct hd_l2_slice *sl = &l2->slice[l2->w.reqs->v[r].tag >> 16];
 
-    post(sl, hd_recip_up(l2->per_cycle, at), HD_L2_FILL, r);
+    hd_l2_post(sl, hd_recip_up(l2->per_cycle, at), HD_L2_FILL, r);
 }
 
 void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
@@ -686,8 +546,8 @@ void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
         break;
     case HD_L2_DOWN:
         s->promised--;
-        push(sl, &s->down, a);
-        drain(sl, now);
+        hd_l2_push(sl, &s->down, a);
+        hd_l2down_drain(sl, now);
         if (s->cause == HD_L2_QUEUE)
             resume(sl, now);
         break;
@@ -697,9 +557,9 @@ void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
         break;
     case HD_L2_ROOM:
         s->waiting = 0;
-        drain(sl, now);
+        hd_l2down_drain(sl, now);
         if (s->cause == HD_L2_QUEUE)
-            post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
+            hd_l2_post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
         break;
     case HD_L2_RETRY:
         resume(sl, now);

@@ -1,8 +1,8 @@
 /*
- * l2slice.h - inside the L2: what its two files share.
+ * l2slice.h - inside the L2: what its files share.
  *
  * l2.c builds, maps addresses, shows and checks; l2slice.c is the way of a
- * request through a slice.
+ * request through a slice, l2down.c what the slice sends to DRAM.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,6 +29,9 @@ enum {
 
 /* req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
 #define HD_L2_PASSED 0xffffu /* req.spare is the bypassed request */
+
+/* Flag of an MSHR: the line will be dirty. */
+enum { HD_L2_DIRTY = 1 };
 
 /* Counters.  The first seven groups of four are by class: what was asked. */
 enum hd_l2_class {
@@ -111,6 +114,75 @@ struct hd_l2 {
     struct hd_recip per_cycle, per_core; /* of an L2 and a core cycle */
     struct hd_l2_slice *slice;           /* [slices] */
 };
+
+static inline struct hd_req *hd_l2_req(const struct hd_l2_slice *sl, uint32_t r)
+{
+    return &sl->l2->w.reqs->v[r];
+}
+
+/* The slice's row of counters for an application. */
+static inline uint64_t *hd_l2_counters(const struct hd_l2_slice *sl,
+                                       uint32_t app)
+{
+    uint32_t last = sl->l2->stat.apps - 1;
+
+    return sl->count + (app < last ? app : last) * HD_L2_COUNTERS;
+}
+
+static inline struct hd_who hd_l2_who(const struct hd_req *q)
+{
+    struct hd_who w = {q->app, q->warp};
+
+    return w;
+}
+
+static inline void hd_l2_push(struct hd_l2_slice *sl, struct hd_l2_list *l,
+                              uint32_t r)
+{
+    hd_l2_req(sl, r)->next = HD_NONE;
+    if (l->n++ == 0)
+        l->first = r;
+    else
+        hd_l2_req(sl, l->last)->next = r;
+    l->last = r;
+}
+
+static inline uint32_t hd_l2_pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
+{
+    uint32_t r = l->first;
+
+    l->first = hd_l2_req(sl, r)->next;
+    l->n--;
+    return r;
+}
+
+/* Posts an event of the slice to itself. */
+static inline void hd_l2_post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
+                              uint32_t a)
+{
+    hd_post(sl->l2->env->ev, sl->component, sl->component, at, what, a, 0);
+}
+
+/* True when the input may not add to the miss queue. */
+static inline bool hd_l2down_full(const struct hd_l2_slice *sl)
+{
+    return sl->s->down.n + sl->s->promised >= sl->l2->cfg.queue;
+}
+
+/* Sends what the DRAM channel takes. */
+void hd_l2down_drain(struct hd_l2_slice *sl, hd_time now);
+
+/* A request of the slice's own. */
+uint32_t hd_l2down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
+                       uint32_t kind, uint32_t app, uint32_t warp);
+
+/* Puts a request into the miss queue at `at`; its place is taken now. */
+void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r);
+
+/* Enters a line into the tags; sends a dirty victim down at `at`. */
+void hd_l2down_fill(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                    uint64_t line, const struct hd_req *q, uint32_t level,
+                    bool dirty);
 
 /* hd_handler of a slice. */
 void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,

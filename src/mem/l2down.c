@@ -1,0 +1,104 @@
+/*
+ * l2down.c - the miss queue of an L2 slice: what goes down to DRAM.
+ *
+ * Reads of missing lines, bypassed requests, stores of a cache that is not
+ * write-back, and dirty victims leave in the order in which they come, one
+ * FIFO a slice, while the DRAM channel has room.  A place is promised when a
+ * request is sure to come, so that the input is blocked in time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "l2slice.h"
+
+static bool room(const struct hd_l2_slice *sl)
+{
+    const struct hd_l2_wiring *w = &sl->l2->w;
+
+    if (w->dram != NULL)
+        return hd_dram_room(w->dram, sl->channel);
+    return w->room == NULL || w->room(w->below.self, sl->channel);
+}
+
+static void wait_room(struct hd_l2_slice *sl)
+{
+    const struct hd_l2_wiring *w = &sl->l2->w;
+
+    sl->s->waiting = 1;
+    if (w->dram != NULL)
+        hd_dram_wait(w->dram, sl->channel, sl->component, HD_L2_ROOM, 0);
+    else
+        w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
+}
+
+void hd_l2down_drain(struct hd_l2_slice *sl, hd_time now)
+{
+    const struct hd_l2_wiring *w = &sl->l2->w;
+
+    while (sl->s->down.n > 0 && !sl->s->waiting) {
+        uint32_t r;
+
+        if (!room(sl)) {
+            wait_room(sl);
+            return;
+        }
+        r = hd_l2_pop(sl, &sl->s->down);
+        if (w->dram != NULL)
+            hd_dram_send(w->dram, now, r);
+        else
+            w->below.send(w->below.self, now, r);
+    }
+}
+
+uint32_t hd_l2down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
+                       uint32_t kind, uint32_t app, uint32_t warp)
+{
+    uint32_t r = hd_req_take(sl->l2->w.reqs);
+
+    *hd_l2_req(sl, r) =
+        (struct hd_req){.pa = {pa},
+                        .next = HD_NONE,
+                        .client = (uint16_t)sl->l2->w.dram_client,
+                        .warp = (uint16_t)warp,
+                        .kind = (uint8_t)kind,
+                        .app = (uint8_t)app,
+                        .bytes = (uint16_t)bytes};
+    hd_l2_counters(
+        sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES : HD_L2_DRAM_READS]++;
+    return r;
+}
+
+void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r)
+{
+    hd_l2_req(sl, r)->born = at;
+    if (at > now) {
+        sl->s->promised++;
+        hd_l2_post(sl, at, HD_L2_DOWN, r);
+    } else {
+        hd_l2_push(sl, &sl->s->down, r);
+        hd_l2down_drain(sl, now);
+    }
+}
+
+static void write_back(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                       uint64_t line, uint32_t app)
+{
+    hd_l2_counters(sl, app)[HD_L2_WRITE_BACKS]++;
+    hd_l2down_go(sl, now, at,
+                 hd_l2down_ask(sl, line << sl->l2->line_shift, sl->l2->cfg.line,
+                               HD_REQ_WRITE, app, HD_NO_WARP));
+}
+
+void hd_l2down_fill(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                    uint64_t line, const struct hd_req *q, uint32_t level,
+                    bool dirty)
+{
+    uint64_t victim, *c = hd_l2_counters(sl, q->app);
+    uint32_t owner;
+    bool back = hd_cache_fill(&sl->tags, line, q->kind, level, dirty,
+                              hd_l2_who(q), &victim, &owner);
+
+    c[HD_L2_FILLS]++;
+    c[HD_L2_EVICTIONS] += victim != HD_KEY_NONE && victim != line;
+    if (back)
+        write_back(sl, now, at, victim, owner);
+}
