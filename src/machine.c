@@ -168,6 +168,8 @@ int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
                           "l1cache.line: %u differs from l2cache.line (%u); "
                           "one line size is expected",
                           m->l1cache.line, m->l2cache.line);
+    if (hd_dram_cfg_check(&m->dram, m->l2cache.line, err) != 0)
+        return err->code;
     if (m->sim.last_kernel != 0 && m->sim.last_kernel < m->sim.first_kernel)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "sim.last_kernel: %u lies before sim.first_kernel "
