@@ -419,11 +419,23 @@ static int open_core(struct hd_gpu *g, uint32_t id)
                          m->l1cache.bytes);
 }
 
+/* A cell of the table warp_limit was set: its core takes it up at once. */
+static void limit_steered(void *self, uint32_t core)
+{
+    struct hd_gpu *g = self;
+    struct hd_core *c = &g->core[core];
+
+    c->s->limit_until = hd_events_now(g->env->ev);
+    hd_core_message(c, c->s->limit_until, HD_MSG_LIMIT, 0, 0);
+}
+
 int hd_gpu_open(struct hd_gpu *g)
 {
     struct hd_stats *st = g->env->stats;
     const char *name = "core";
 
+    g->env->slots->limit_changed = limit_steered;
+    g->env->slots->limit_self = g;
     g->cycle = g->env->clk->ticks[HD_CLK_CORE];
     g->alu = g->m->core.alu_latency * g->cycle;
     g->line_shift = hd_log2(g->m->l1cache.line);

@@ -434,6 +434,20 @@ bool hd_lsu_room(const struct hd_core *c)
     return c->s->lsu_n < c->gpu->m->core.queue;
 }
 
+static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
+                        const struct hd_lines *l)
+{
+    struct heddle_n_access n = {.core = c->id,
+                                .app = c->app,
+                                .warp = w,
+                                .pc = o->pc,
+                                .kind = (uint64_t)o->kind - HD_OP_LOAD,
+                                .lines = l->n,
+                                .pages = l->pages};
+
+    hd_slots_note(c->gpu->env->slots, HEDDLE_NOTE_access, &n);
+}
+
 void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   hd_time t)
 {
@@ -457,6 +471,8 @@ void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
     }
     hd_hist_add(&g->line_hist[c->app], op->l.n);
     hd_hist_add(&g->page_hist[c->app], op->l.pages);
+    if (HD_UNLIKELY(g->env->slots->watched[HEDDLE_NOTE_access] != 0))
+        note_access(c, w, o, &op->l);
     op->memop = take_memop(c);
     op->at = 0;
     for (uint32_t i = 0; i < op->l.pages; i++)

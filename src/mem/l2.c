@@ -156,8 +156,6 @@ static void find_spread(struct hd_l2 *l2)
 
 /* ---- taking requests -------------------------------------------------- */
 
-enum { CLIENT_RANKS = HD_MAX_COMPONENTS / 2 };
-
 /* Whether a request may turn out to skip the cache. */
 static bool may_bypass(const struct hd_l2 *l2, const struct hd_req *q)
 {
@@ -183,8 +181,8 @@ static void take(void *self, hd_time now, uint32_t r)
         at += l2->latency;
         what = HD_L2_LOOK;
     }
-    hd_post(l2->env->ev, CLIENT_RANKS | q->client % CLIENT_RANKS,
-            l2->slice[i].component, at, what, r, 0);
+    hd_post(l2->env->ev, hd_l2_sender(q), l2->slice[i].component, at, what, r,
+            0);
 }
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)

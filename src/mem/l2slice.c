@@ -469,7 +469,10 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
     if (!(q->flags & HD_REQ_BYPASS) && sl->l2->cfg.mode.kind != HD_OFF &&
         !bypasses(sl, q)) {
-        hd_l2_post(sl, now + sl->l2->latency, HD_L2_LOOK, r);
+        /* from the same sender as if nobody had asked, so that the order of
+         * events of one instant is the same too */
+        hd_post(sl->l2->env->ev, hd_l2_sender(q), sl->component,
+                now + sl->l2->latency, HD_L2_LOOK, r, 0);
         return;
     }
     q->flags |= HD_REQ_BYPASS;

@@ -184,6 +184,16 @@ void hd_l2down_fill(struct hd_l2_slice *sl, hd_time now, hd_time at,
                     uint64_t line, const struct hd_req *q, uint32_t level,
                     bool dirty);
 
+
+/* Sender of the events that bring a request to its slice: its client, so that
+ * arrivals of one instant have an order of their own. */
+static inline uint32_t hd_l2_sender(const struct hd_req *q)
+{
+    const uint32_t first = HD_MAX_COMPONENTS / 2;
+
+    return first | q->client % first;
+}
+
 /* hd_handler of a slice. */
 void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
                       uint64_t b);

@@ -1,0 +1,270 @@
+-- 555-policy-points.lua - every point, asked by a whole machine.
+--
+-- Every point of points.def is asked by some run; policies that answer at
+-- random keep every invariant (checked while running) and finish; what can be
+-- steered gives the same statistics asked and steered; every note is told.
+--
+-- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
+local H = require "heddle"
+local core = require "heddle.core"
+
+local SMALL = {
+    ["core.count"] = 4, ["l1tlb.entries"] = 8, ["l2tlb.entries"] = 32,
+    ["l2tlb.ways"] = 4, ["l1cache.bytes"] = 4096, ["l2cache.bytes"] = 65536,
+    ["walk.walkers"] = 1, ["bypass.entries"] = 8,
+}
+
+local function machine(extra, check, apps)
+    local settings = {}
+    for k, v in pairs(SMALL) do
+        settings[k] = v
+    end
+    for k, v in pairs(extra or {}) do
+        settings[k] = v
+    end
+    return H.sim {
+        machine = "maxwell", settings = settings, check = check,
+        apps = apps or
+            { H.app("GUP", { size = "S" }), H.app("MM", { size = "S" }) },
+    }
+end
+
+local function statistics(sim)
+    local out = {}
+    local values = sim.core:counter_values()
+    for i, c in ipairs(sim.core:counters()) do
+        for a, instances in ipairs(values[i]) do
+            if c.component ~= "policy" then
+                out[#out + 1] = ("%s.%s app %d: %s"):format(c.component,
+                    c.name, a - 1, table.concat(instances, " "))
+            end
+        end
+    end
+    return out
+end
+
+--- The first line in which two lists differ, or "".
+local function difference(a, b)
+    for i = 1, math.max(#a, #b) do
+        if a[i] ~= b[i] then
+            return tostring(a[i]) .. " | " .. tostring(b[i])
+        end
+    end
+    return ""
+end
+
+-- ---- every point is asked, and answered at random --------------------------
+
+local words = {}
+for _, p in ipairs(core.points()) do
+    if p.answer == "CHOICE" then
+        local n = 1
+        for _ in p.limit:gmatch "|" do
+            n = n + 1
+        end
+        words[p.name] = n
+    end
+end
+
+--- A policy that answers every point at random, within the rules.
+local function chaos()
+    local policy = { name = "chaos", watch = {}, state = { notes = {} } }
+    for _, p in ipairs(core.points()) do
+        local limit, last = p.limit, (words[p.name] or 1) - 1
+        local by_position = p.name == "walk_pick" or p.name == "dram_pick" or
+            p.name == "block_place"
+        if p.answer == "NONE" then
+            policy[p.name] = function() end
+        elseif p.answer == "BOOL" then
+            policy[p.name] = function() return math.random(2) == 1 end
+        elseif p.answer == "CHOICE" then
+            policy[p.name] = function() return math.random(0, last) end
+        elseif p.name == "frame_place" then
+            policy[p.name] = function(q) return q.next end
+        elseif p.name == "warp_pick" then
+            policy[p.name] = function(q)
+                local w
+                repeat
+                    w = math.random(0, q.n - 1)
+                until q.ready >> w & 1 == 1
+                return w + 64 * math.random(0, 1)
+            end
+        elseif p.name == "warp_limit" then
+            policy[p.name] = function(q)
+                -- at least the oldest resident warp, or nothing would move
+                local best
+                for w = 0, q.n - 1 do
+                    if q.resident >> w & 1 == 1 and
+                        (not best or q.age[w + 1] < q.age[best + 1]) then
+                        best = w
+                    end
+                end
+                return math.random(0, (1 << 30) - 1) | 1 << (best or 0)
+            end
+        elseif p.answer == "VALUE" then
+            policy[p.name] = function(q) return math.random(0, q[limit]) end
+        elseif by_position then
+            policy[p.name] = function(q) return math.random(q[limit]) end
+        elseif p.answer == "INDEX" then
+            policy[p.name] = function(q) return math.random(0, q[limit] - 1) end
+        end
+    end
+    for _, n in ipairs(core.notes()) do
+        local name = n.name
+        policy.watch[name] = function(_, s)
+            s.notes[name] = (s.notes[name] or 0) + 1
+        end
+    end
+    policy.core_partition = function(q) return q.core % q.apps end
+    return policy
+end
+
+local asked = {}
+local function gather(sim)
+    for name, v in pairs(sim:counters().policy) do
+        asked[name] = (asked[name] or 0) + v
+    end
+end
+
+for _, extra in ipairs {
+    {}, { ["vm.page"] = "64K" }, { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0 },
+    { ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 8,
+      ["vm.page"] = "2M", ["core.scheduler"] = "lrr" },
+} do
+    local sim = machine(extra, true)
+    sim:use(chaos())
+    local ok, word = pcall(sim.run, sim, 30000)
+    tap.ok(ok, "answers at random keep every invariant", tostring(word))
+    gather(sim)
+    sim:close()
+end
+
+for _, p in ipairs(core.points()) do
+    -- nothing is unmapped while applications run
+    if p.name ~= "free" then
+        tap.ok((asked[p.name .. ".asked"] or 0) > 0, p.name .. " is asked")
+    end
+end
+
+-- ---- asked and steered -------------------------------------------------------
+
+local function run(policy)
+    local sim = machine()
+    if policy then
+        sim:use(policy)
+    end
+    sim:run(30000)
+    local out = statistics(sim)
+    sim:close()
+    return out
+end
+
+local plain = run()
+local pairs_of = {
+    l2_bypass = {
+        function(q) return q.app == 0 and q.level == 4 end,
+        function() steer("l2_bypass", 0, 4, 1) end, -- luacheck: ignore
+    },
+    dram_class = {
+        function(q) return q.level > 0 and 2 or q.app end,
+        function(_, _, place)
+            for app = 0, place.apps - 1 do
+                steer("dram_class", app, 0, app) -- luacheck: ignore
+                for level = 1, 4 do
+                    steer("dram_class", app, level, 2) -- luacheck: ignore
+                end
+            end
+        end,
+    },
+    tlb_fill = {
+        function(q) return q.warp < 5 and "l2tlb" or "none" end,
+        function(_, _, place)
+            for app = 0, place.apps - 1 do
+                steer("tlb_fill_without", app, 0, 2) -- luacheck: ignore
+                for c = 0, place.cores - 1 do
+                    steer("tlb_fill", app, c, 31) -- luacheck: ignore
+                end
+            end
+        end,
+    },
+    warp_limit = {
+        function() return 15 end,
+        function(_, _, place)
+            for c = 0, place.cores - 1 do
+                steer("warp_limit", 0, c, 15) -- luacheck: ignore
+            end
+        end,
+    },
+}
+
+for _, name in ipairs { "l2_bypass", "dram_class", "tlb_fill", "warp_limit" } do
+    local t = pairs_of[name]
+    local by_asking = run { name = "asked", [name] = t[1] }
+    local by_steering = run { name = "steered", init = t[2] }
+    tap.is(difference(by_steering, by_asking), "", name ..
+        ": steered as asked")
+    tap.ok(difference(by_asking, plain) ~= "", name ..
+        ": it changes something")
+end
+
+-- A limit that is steered in the middle of a run takes effect at once, and
+-- lifting it wakes the warps that it held back.
+local gate = machine(nil, nil, { H.app("MM", { size = "S" }) })
+gate:use {
+    name = "gate",
+    every = { 5000, function(cycle, _, _)
+        for c = 0, 3 do
+            -- luacheck: ignore
+            steer("warp_limit", 0, c, cycle % 10000 == 0 and -1 or 0)
+        end
+    end },
+}
+local moved = {}
+for i = 1, 6 do
+    local before = gate.core:instructions()
+    gate:run(i == 1 and 5001 or 5000)
+    moved[i] = gate.core:instructions() - before
+end
+tap.ok(moved[2] < moved[1] // 4, "no loads, hardly any progress",
+    table.concat(moved, " "))
+tap.ok(moved[3] > 4 * moved[2] and moved[5] > 4 * moved[4],
+    "lifted, the warps go on", table.concat(moved, " "))
+
+-- ---- notes ---------------------------------------------------------------------
+
+local told = {}
+local listener = { name = "listener", watch = {} }
+for _, n in ipairs(core.notes()) do
+    local name = n.name
+    listener.watch[name] = function(_, s) s[name] = (s[name] or 0) + 1 end
+end
+listener.every = { 1000, function(_, s)
+    if not s.kernel_end then
+        return
+    end
+    local out = {}
+    for k, v in pairs(s) do
+        out[#out + 1] = k .. "=" .. v
+    end
+    error("TOLD " .. table.concat(out, " "))
+end }
+local loud = machine(nil, nil,
+    { H.app("BFS2", { size = "T" }), H.app("MM", { size = "S" }) })
+loud:use(listener)
+local _, err = pcall(loud.run, loud, 200000)
+for k in tostring(err):gmatch "([%w_]+)=%d+" do
+    told[k] = true
+end
+for _, n in ipairs(core.notes()) do
+    tap.ok(told[n.name], "note " .. n.name .. " is told")
+end
+local quiet, watched = machine(), machine()
+watched:use { name = "ear", watch = { tlb_hit = function() end,
+    cache_hit = function() end, access = function() end } }
+quiet:run(20000)
+watched:run(20000)
+tap.is(difference(statistics(watched), statistics(quiet)), "",
+    "watching changes nothing")
+
+tap.done()
