@@ -447,6 +447,8 @@ static const char *scan_stride(struct hd_lines *c, const char *p,
         return expected(c, "a stride", hd_skip_blank(q));
     uint64_t run = out->mask == 0 ? 0 : out->mask >> hd_bit_first(out->mask);
     out->affine = true;
+    if (out->n < 2)
+        out->stride = 0; /* what stands there means nothing */
     if ((run & (run + 1)) == 0)
         return p;
     /* the set lanes are not one run: k counts them */
@@ -510,8 +512,7 @@ static const char *scan_transfer(struct hd_lines *c, const char *p,
     return p;
 }
 
-/* Lists that are affine after all become so; one form for one access. */
-static void find_affine(struct hd_line *out)
+void hd_line_affine(struct hd_line *out)
 {
     const uint64_t *a = out->addr;
     uint64_t m = out->mask;
@@ -570,7 +571,7 @@ static const char *scan_addresses(struct hd_lines *c, const char *p,
     }
     out->addr = c->addr;
     if (q != NULL && !s->bulk)
-        find_affine(out);
+        hd_line_affine(out);
     return q;
 }
 

@@ -40,6 +40,8 @@ void hd_lines_warp(struct hd_lines *c);
  */
 const char *hd_lines_read(struct hd_lines *c, const char *p,
                           struct hd_line *out);
+/* A list that is affine after all becomes so: one form for one access. */
+void hd_line_affine(struct hd_line *l);
 int hd_lines_error(const struct hd_lines *c, const char **text);
 
 #endif

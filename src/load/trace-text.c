@@ -293,6 +293,9 @@ static int put_bulk(struct hd_trace_text *t, const struct hd_line *l)
         /* the first part is the instruction and waits; the last, which the
          * load/store unit serves last, fills the slot */
         part.mask = hd_ones(n);
+        part.n = n;
+        part.affine = false;
+        hd_line_affine(&part);
         o.slot = last ? (uint8_t)slot : HD_NO_SLOT;
         if (put_global(t, &part, &o) != 0)
             return t->err->code;
