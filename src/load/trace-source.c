@@ -204,6 +204,7 @@ static void unbind(void *self)
     free(t->warp);
     t->warp = NULL;
     t->env = NULL;
+    t->local_bytes = 0;
 }
 
 static int bind(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,

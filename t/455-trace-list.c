@@ -1,0 +1,240 @@
+/*
+ * 455-trace-list.c - kernelslist.g, directories, contexts and .xz files.
+ *
+ * Pinned: what a list may hold; allocations (copies inside a cudaMalloc or
+ * inside another copy are none of their own) and the pages outside of them;
+ * one address space a list; a kernel listed without its .xz; .xz files of
+ * several blocks and several streams; which text belongs to which mistake.
+ */
+#include "tracekit.h"
+
+#include <lzma.h>
+
+#include "heddle_walk.h"
+
+static struct kit kit;
+
+static char *kernel(uint64_t addr)
+{
+    char body[256];
+
+    snprintf(body, sizeof body,
+             "warp = 0\ninsts = 2\n"
+             "0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x%llx 4096 0\n"
+             "0010 ffffffff 0 EXIT 0 0 0\n",
+             (unsigned long long)addr);
+    return kit_kernel(4, 32, body);
+}
+
+static void write_kernel(const char *name, uint64_t addr)
+{
+    char *text = kernel(addr);
+
+    kit_write(&kit, name, text);
+    free(text);
+}
+
+/* Compressed in blocks of 1 KB, the whole twice if `streams` is 2. */
+static void write_xz(const char *name, uint64_t addr, int streams)
+{
+    char *text = kernel(addr);
+    size_t n = strlen(text), half = n / 2, used = 0;
+    unsigned char out[8192];
+    lzma_mt mt = {.threads = 1, .block_size = 256, .preset = 1,
+                  .check = LZMA_CHECK_CRC64};
+
+    for (int i = 0; i < streams; i++) {
+        lzma_stream z = LZMA_STREAM_INIT;
+        assert_int_equal(lzma_stream_encoder_mt(&z, &mt), LZMA_OK);
+        z.next_in = (unsigned char *)text + (i == 0 ? 0 : half);
+        z.avail_in = streams == 1 ? n : i == 0 ? half : n - half;
+        z.next_out = out + used;
+        z.avail_out = sizeof out - used;
+        assert_int_equal(lzma_code(&z, LZMA_FINISH), LZMA_STREAM_END);
+        used = sizeof out - z.avail_out;
+        lzma_end(&z);
+    }
+    kit_write_n(&kit, name, out, used);
+    free(text);
+}
+
+static void expect_allocs(heddle_workload *w, const char *want)
+{
+    struct heddle_walk_alloc a;
+    char got[1024] = "";
+
+    for (uint32_t i = 0; heddle_walk_alloc(w, i, &a) == 0; i++)
+        sprintf(got + strlen(got), "%s %llx+%llx\n", a.name,
+                (unsigned long long)a.base, (unsigned long long)a.bytes);
+    assert_string_equal(got, want);
+}
+
+static void lists(void **state)
+{
+    struct heddle_trace_info i;
+
+    (void)state;
+    write_kernel("kernel-1.traceg", 0x10000);
+    write_kernel("kernel-2.traceg", 0x28000);
+    kit_write(&kit, "kernelslist.g",
+              "MemcpyHtoD,0x0000000000010000,16384\n"
+              "\n"
+              "MemcpyHtoD,0x0000000000010000,4096\n"
+              "MemcpyDtoH,0x0000000000010000,4096\n"
+              "cudaMalloc,0x20000,40000\n"
+              "MemcpyHtoD,0x0000000000020010,100\n"
+              "kernel-1.traceg\r\n"
+              "cudaMalloc,0x500000,0\n"
+              "kernel-2.traceg  \n"
+              "kernel-1.traceg");
+    heddle_workload *w = kit_trace(&kit, kit.path);
+    /* kernel 1 touches 16..47, kernel 2 40..71; known are 16..19, 32..41 */
+    expect_allocs(w, "copy 10000+4000\nmalloc 20000+9c40\n"
+                     "pages 14000+c000\npages 2a000+1e000\n");
+    assert_int_equal(kit_note(w, "LIST_LINE"), 1);
+    assert_int_equal(heddle_trace_info(w, &i), 0);
+    assert_int_equal(i.kernels, 3);
+    assert_int_equal(i.instructions, 6);
+    assert_string_equal(kit_ops(&kit, w),
+                        "k 1\n0.0 load 0 s0 /4 10000+4096\n0.0 exit 10\n"
+                        "k 2\n0.0 load 0 s0 /4 28000+4096\n0.0 exit 10\n"
+                        "k 3\n0.0 load 0 s0 /4 10000+4096\n0.0 exit 10\n");
+    heddle_workload_free(w);
+}
+
+static void contexts(void **state)
+{
+    struct heddle_trace_options o = {.context = 2};
+    char out[160], list[160];
+    int status;
+
+    (void)state;
+    write_kernel("kernel-1-ctx_0xa.traceg", 0x30000);
+    write_kernel("kernel-1-ctx_0xb.traceg", 0x40000);
+    kit_write(&kit, "kernelslist_ctx_0xb.g", "kernel-1-ctx_0xb.traceg\n");
+    snprintf(list, sizeof list, "%s", kit.path);
+    kit_write(&kit, "kernelslist_ctx_0xa.g", "kernel-1-ctx_0xa.traceg\n");
+    kit_write(&kit, "kernelslist.g", "kernel-1.traceg\n");
+    assert_int_equal(heddle_trace_contexts(kit.path, kit.text, 1024), 1);
+    assert_int_equal(heddle_trace_contexts(kit.dir, kit.text, 1024), 3);
+    heddle_workload *w =
+        heddle_trace_open(kit.dir, &o, &status, kit.text, 1024);
+    assert_non_null(w);
+    expect_allocs(w, "pages 40000+20000\n");
+    assert_non_null(strstr(heddle_workload_name(w), "_ctx_0xb"));
+    heddle_workload_free(w);
+    w = kit_trace(&kit, list);
+    expect_allocs(w, "pages 40000+20000\n");
+    heddle_workload_free(w);
+    /* all of them in one container, and one of those by itself */
+    snprintf(out, sizeof out, "%s/all.hdt", kit.dir);
+    assert_int_equal(heddle_trace_convert(kit.dir, out, kit.text, 1024), 0);
+    assert_int_equal(heddle_trace_contexts(out, kit.text, 1024), 3);
+    o.context = 1;
+    w = heddle_trace_open(out, &o, &status, kit.text, 1024);
+    assert_non_null(w);
+    expect_allocs(w, "pages 30000+20000\n");
+    assert_string_equal(kit_ops(&kit, w),
+                        "k 1\n0.0 load 0 s0 /4 30000+4096\n0.0 exit 10\n");
+    heddle_workload *other = heddle_trace_open(out, NULL, &status, NULL, 0);
+    assert_true(heddle_workload_hash(w) != heddle_workload_hash(other));
+    heddle_workload_free(other);
+    snprintf(out, sizeof out, "%s/one.hdt", kit.dir);
+    assert_int_equal(heddle_trace_record(w, out, 0, kit.text, 1024), 0);
+    heddle_workload_free(w);
+    w = kit_trace(&kit, out);
+    expect_allocs(w, "pages 30000+20000\n");
+    heddle_workload_free(w);
+}
+
+static void compressed(void **state)
+{
+    (void)state;
+    for (int streams = 1; streams <= 2; streams++) {
+        write_xz("kernel-7.traceg.xz", 0x70000, streams);
+        heddle_workload *w = kit_trace(&kit, kit.path);
+        expect_allocs(w, "pages 70000+20000\n");
+        heddle_workload_free(w);
+        kit_write(&kit, "kernelslist.g", "kernel-7.traceg\n");
+        w = kit_trace(&kit, kit.path);
+        expect_allocs(w, "pages 70000+20000\n");
+        heddle_workload_free(w);
+    }
+    /* cut at every byte, and damaged at every eighth */
+    size_t n;
+    unsigned char *p = kit_read(kit_file(&kit, "kernel-7.traceg.xz"), &n);
+    for (size_t i = 6; i < n; i++) {
+        kit_write_n(&kit, "cut.traceg.xz", p, i);
+        assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+        assert_non_null(strstr(kit.text, "cut.traceg.xz"));
+    }
+    for (size_t i = 6; i < n; i += 8) {
+        p[i] ^= 0x20;
+        kit_write_n(&kit, "cut.traceg.xz", p, n);
+        assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+        p[i] ^= 0x20;
+    }
+    free(p);
+}
+
+static void errors(void **state)
+{
+    static const struct {
+        const char *list, *text;
+        int code;
+    } row[] = {
+        {"kernel-1.traceg\nkernel-8.traceg\n", ".g:2: ", HEDDLE_ENOINPUT},
+        {"MemcpyHtoD,12345\nkernel-1.traceg\n", ".g:1: expected an address",
+         HEDDLE_EDATA},
+        {"cudaMalloc,0xfffffffffff0,256\nkernel-1.traceg\n",
+         "not below 2^48", HEDDLE_EDATA},
+        {"\n\n", "no kernel in this list", HEDDLE_EDATA},
+        {"", "no kernel in this list", HEDDLE_EDATA},
+        {"kernelx.tracez\n", ".g:1: ", HEDDLE_ENOINPUT},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        kit_write(&kit, "bad.g", row[i].list);
+        assert_int_equal(kit_fails(&kit, kit.path), row[i].code);
+        if (strstr(kit.text, row[i].text) == NULL)
+            fail_msg("row %zu: %s", i, kit.text);
+    }
+    kit_write(&kit, "kernel-1.tracez", "-kernel\n");
+    assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+    assert_non_null(strstr(kit.text, "--text"));
+    kit_write(&kit, "kernel-1.trace", "-kernel\n");
+    assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+    assert_non_null(strstr(kit.text, "post-process"));
+    char empty[160];
+    snprintf(empty, sizeof empty, "%s/empty", kit.dir);
+    mkdir(empty, 0777);
+    assert_int_equal(kit_fails(&kit, empty), HEDDLE_ENOINPUT);
+    assert_non_null(strstr(kit.text, "no kernelslist.g"));
+}
+
+static int open_kit(void **state)
+{
+    (void)state;
+    kit = kit_open();
+    return 0;
+}
+
+static int close_kit(void **state)
+{
+    (void)state;
+    kit_close(&kit);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists),
+        cmocka_unit_test(contexts),
+        cmocka_unit_test(compressed),
+        cmocka_unit_test(errors),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, open_kit, close_kit);
+}
