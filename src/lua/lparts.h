@@ -16,5 +16,7 @@ int hl_sim_new(lua_State *L);
 /* embed.c: fills package.preload with the modules compiled in, both the C
  * ones and the Lua ones. */
 void hl_embed_preload(lua_State *L);
+/* Pushes the chunk of a script compiled in, not run yet; -1: there is none. */
+int hl_embed_chunk(lua_State *L, const char *module);
 
 #endif

@@ -2,8 +2,8 @@
  * lpolicy.c - the module heddle.policy: find, bind and list policies.
  *
  *     policy.use(sim, what [, options])
- *         what: a policy table, the name of a built-in, "file.lua" or
- *         "./plugin.so".  Options: at = "l2cache", replace = true (unbind who
+ *         what: a policy table, the name of a policy that is compiled in (the
+ *         C form where there are two), "file.lua" or "./plugin.so".  Options: at = "l2cache", replace = true (unbind who
  *         stands in the way), instructions and memory (budget of a call of a
  *         Lua policy: 1000000, 64 MB), check = true (look for changed locals
  *         after every call); everything else is a parameter.  Returns the
@@ -11,7 +11,7 @@
  *     policy.unuse(sim [, name [, at]])   returns how many were unbound
  *     policy.used(sim)                    {{name=, at=, params={...}}, ...}
  *     policy.offered(sim)                 {point = {"l1tlb", ...}, ...}
- *     policy.list()                       the built-in policies, described
+ *     policy.list()                       the policies compiled in, described
  *     policy.tables()                     the steering tables, described
  *     policy.load("file.lua")             the table that the file returns
  *     policy.env([extra])                 the globals of policy code, a copy
@@ -25,6 +25,9 @@
 #include <string.h>
 
 #include "lheddle.h"
+#include "lparts.h"
+
+#define POLICIES "heddle.policies." /* scripts compiled in */
 
 /* ---- options -------------------------------------------------------------- */
 
@@ -109,14 +112,10 @@ static int ends_with(const char *s, const char *end)
     return n > m && strcmp(s + n - m, end) == 0;
 }
 
-/* Pushes the table that a policy file returns; its globals are the
- * sandbox's from its first line on. */
-static void load_file(lua_State *L, const char *path)
+/* Runs the chunk on top of the stack, whose globals are the sandbox's from its
+ * first line on, and leaves the table that it returns. */
+static void run_chunk(lua_State *L, const char *path)
 {
-    if (luaL_loadfilex(L, path, "t") != LUA_OK) {
-        hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
-        return;
-    }
     lp_sandbox_push(L);
     lua_setupvalue(L, -2, 1);
     lua_call(L, 0, 1);
@@ -128,19 +127,37 @@ static void load_file(lua_State *L, const char *path)
     }
 }
 
-static const struct heddle_policy *find_builtin(lua_State *L, const char *name)
+static void load_file(lua_State *L, const char *path)
 {
-    const char *near = NULL;
-    const struct heddle_policy *p = heddle_policy_find(name, &near);
+    if (luaL_loadfilex(L, path, "t") != LUA_OK) {
+        hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
+        return;
+    }
+    run_chunk(L, path);
+}
 
-    if (p)
-        return p;
+/* Pushes the policy table of a script compiled in; 0: there is none. */
+static int load_embedded(lua_State *L, const char *name)
+{
+    const char *module = lua_pushfstring(L, POLICIES "%s", name);
+    int rc = hl_embed_chunk(L, module);
+
+    if (rc > LUA_OK)
+        lua_error(L);
+    if (rc == LUA_OK)
+        run_chunk(L, module);
+    else
+        lua_pop(L, 1);
+    return rc == LUA_OK;
+}
+
+static void no_policy(lua_State *L, const char *name, const char *near)
+{
     lua_pushfstring(L, "there is no policy '%s'%s%s%s; a file is named "
                        "\"%s.lua\", a plug-in \"./%s.so\"",
                     name, near ? "; did you mean '" : "", near ? near : "",
                     near ? "'?" : "", name, name);
     hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
-    return NULL;
 }
 
 static const struct heddle_policy *load_plugin(lua_State *L, const char *path)
@@ -153,11 +170,12 @@ static const struct heddle_policy *load_plugin(lua_State *L, const char *path)
     return p;
 }
 
-/* The policy at index 2; a Lua policy's userdata is left on top (else nil),
- * and *c is its class. */
+/* The policy at index 2; a Lua policy's userdata is left on top, and *c is its
+ * class, else *c is NULL. */
 static const struct heddle_policy *find(lua_State *L, struct lp_class **c)
 {
-    const char *name;
+    const struct heddle_policy *p;
+    const char *name, *near = NULL;
 
     *c = NULL;
     if (lua_istable(L, 2)) {
@@ -170,9 +188,15 @@ static const struct heddle_policy *find(lua_State *L, struct lp_class **c)
         *c = lp_class_push(L, -1);
         return lp_class_policy(*c);
     }
-    lua_pushnil(L);
-    return ends_with(name, ".so") ? load_plugin(L, name)
-                                  : find_builtin(L, name);
+    if (ends_with(name, ".so"))
+        return load_plugin(L, name);
+    p = heddle_policy_find(name, &near);
+    if (p)
+        return p;
+    if (!load_embedded(L, name))
+        no_policy(L, name, near);
+    *c = lp_class_push(L, -1);
+    return lp_class_policy(*c);
 }
 
 /* ---- binding ------------------------------------------------------------------ */
@@ -279,13 +303,14 @@ static void push_param(lua_State *L, const struct heddle_param *p)
     lua_setfield(L, -2, "max");
 }
 
-static void push_policy(lua_State *L, const struct heddle_policy *p)
+static void push_policy(lua_State *L, const struct heddle_policy *p,
+                        const char *kind)
 {
     lua_Integer n = 0;
 
     lua_createtable(L, 0, 6);
     set_text(L, "name", p->name);
-    set_text(L, "kind", "C");
+    set_text(L, "kind", kind);
     set_text(L, "summary", p->summary);
     set_text(L, "source", p->source);
     lua_newtable(L);
@@ -304,15 +329,52 @@ static void push_policy(lua_State *L, const struct heddle_policy *p)
     lua_setfield(L, -2, "params");
 }
 
+static int has_embedded(lua_State *L, const char *name)
+{
+    const char *module = lua_pushfstring(L, POLICIES "%s", name);
+    int rc = hl_embed_chunk(L, module);
+
+    lua_pop(L, rc < 0 ? 1 : 2);
+    return rc == LUA_OK;
+}
+
+/* Appends the policies that are compiled in as Lua alone to the list at 1. */
+static void list_embedded(lua_State *L)
+{
+    lua_Integer n;
+
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    if (!lua_istable(L, -1))
+        return;
+    n = lp_state_keys(L, -1); /* list preload keys */
+    for (lua_Integer i = 1; i <= n; i++) {
+        const char *name;
+
+        lua_settop(L, 3);
+        lua_rawgeti(L, 3, i);
+        name = lua_tostring(L, -1);
+        if (strncmp(name, POLICIES, sizeof POLICIES - 1) != 0)
+            continue;
+        name += sizeof POLICIES - 1;
+        if (heddle_policy_find(name, NULL) || !load_embedded(L, name))
+            continue;
+        push_policy(L, lp_class_policy(lp_class_push(L, -1)), "Lua");
+        lua_rawseti(L, 1, (lua_Integer)lua_rawlen(L, 1) + 1);
+    }
+}
+
 static int list(lua_State *L)
 {
     const struct heddle_policy *p;
 
+    lua_settop(L, 0);
     lua_newtable(L);
     for (uint32_t i = 0; (p = heddle_policy_builtin(i)) != NULL; i++) {
-        push_policy(L, p);
+        push_policy(L, p, has_embedded(L, p->name) ? "C, Lua" : "C");
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
+    list_embedded(L);
+    lua_settop(L, 1);
     return 1;
 }
 
