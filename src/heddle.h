@@ -135,6 +135,13 @@ HEDDLE_API uint64_t heddle_ticks_per_cycle(const heddle_sim *s);
 HEDDLE_API uint64_t heddle_instructions(const heddle_sim *s);
 /* Events served so far (for benchmarks). */
 HEDDLE_API uint64_t heddle_events(const heddle_sim *s);
+/*
+ * Gives an application a budget of its own instead of sim.budget, before the
+ * first run: it finishes after so many warp instructions, and starts again
+ * until it has issued them.  For equal work in runs that are compared.
+ */
+HEDDLE_API int heddle_set_budget(heddle_sim *s, uint32_t app,
+                                 uint64_t instructions);
 /* Sets all counters to 0; the state of the machine stays. */
 HEDDLE_API void heddle_reset_counters(heddle_sim *s);
 

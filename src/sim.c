@@ -429,6 +429,14 @@ void heddle_stop(heddle_sim *s)
     s->stop = 1;
 }
 
+int heddle_set_budget(heddle_sim *s, uint32_t app, uint64_t instructions)
+{
+    if (s->run->started || app >= s->apps)
+        return HEDDLE_EINVAL;
+    hd_dispatch_app(s->gpu.dispatch, app)->work = instructions;
+    return HEDDLE_OK;
+}
+
 void heddle_reset_counters(heddle_sim *s)
 {
     hd_env_sync(s->env);

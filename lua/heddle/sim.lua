@@ -97,6 +97,11 @@ local function new(o)
         samples = {},
         status = "ready",
     }, Sim)
+    for i, a in ipairs(apps) do
+        if a.budget then
+            self.core:set_budget(i - 1, a.budget)
+        end
+    end
     for _, p in ipairs(o.policies or {}) do
         if type(p) == "table" and p.use ~= nil then
             local opts = {}
@@ -274,7 +279,22 @@ end
 
 --- The entries of an object: a list of tables; sim:objects() has the names.
 function methods:look(object, instance)
-    return self.core:look(object, instance)
+    local names = {}
+    for i, o in ipairs(self.core:objects()) do
+        names[i] = o.name
+        if o.name == object then
+            local n = instance or 0
+            if math.type(n) ~= "integer" or n < 0 or n >= o.instances then
+                fail(-2, "%s has instances 0 to %d, not %s", object,
+                    o.instances - 1, tostring(instance))
+            end
+            return self.core:look(object, n)
+        end
+    end
+    local near = require("heddle.index").nearest(tostring(object), names)
+    fail(-2, "there is no object '%s'%s; known: %s", tostring(object),
+        near and " (did you mean '" .. near .. "'?)" or "",
+        table.concat(names, ", "))
 end
 
 --- Names of what can be looked at, with their numbers of instances.

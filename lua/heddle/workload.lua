@@ -4,6 +4,10 @@
 --     H.program(A, { n = 4096 })          one that the script defines
 --     H.trace("dir/kernelslist.g")        a trace, or a container of one
 --
+-- All take `label`, the name in reports, and `budget`: the warp instructions
+-- after which the application counts as finished; it starts again until it has
+-- issued them (H.sim's budget, for all, ends at the first completion).
+--
 -- Each simulation builds its own workload from a description, so one can be
 -- used in many of them, at once or one after the other.  `key` is a text that
 -- is equal for equal descriptions; the runner keeps alone runs by it.
@@ -37,25 +41,29 @@ local function describe(options)
     return table.concat(parts, ",")
 end
 
-local function new(label, kind, name, options, make)
+local function new(own, kind, name, options, make)
     local text = describe(options)
     return setmetatable({
-        label = label,
-        key = kind .. ":" .. name .. (text ~= "" and "(" .. text .. ")" or ""),
+        label = own.label,
+        budget = own.budget,
+        key = kind .. ":" .. name .. (text ~= "" and "(" .. text .. ")" or "")
+            .. (own.budget and " budget " .. own.budget or ""),
         options = options,
         make = make,
     }, Workload)
 end
 
---- Options of the description itself, not of the application.
-local function split(options)
-    local rest = {}
+--- Options of the application, and those of the description itself.
+local function split(options, label)
+    local rest, own = {}, { label = label }
     for k, v in pairs(options or {}) do
-        rest[k] = v
+        if k == "label" or k == "budget" then
+            own[k] = v
+        else
+            rest[k] = v
+        end
     end
-    local label = rest.label
-    rest.label = nil
-    return rest, label
+    return rest, own
 end
 
 --- An application's parameters: defaults, then those of the size, then given.
@@ -82,8 +90,8 @@ function workload.app(name, options)
                 near and " (did you mean '" .. near .. "'?)" or "",
                 table.concat(names, ", "))), 0)
     end
-    local rest, label = split(options)
-    local d = new(label or app.name, "app", app.name, rest, function()
+    local rest, own = split(options, app.name)
+    local d = new(own, "app", app.name, rest, function()
         return app:workload(rest)
     end)
     d.cut = app.truncated and app.truncated(parameters(app, rest))
@@ -92,9 +100,9 @@ end
 
 --- H.program(application [, options]): one made with heddle.kernel's app{}.
 function workload.program(application, options)
-    local rest, label = split(options)
     local name = tostring(application.name or "program")
-    local d = new(label or name, "program", name, rest, function()
+    local rest, own = split(options, name)
+    local d = new(own, "program", name, rest, function()
         return application:workload(rest)
     end)
     d.key = d.key .. (" %p"):format(application)
@@ -103,10 +111,10 @@ end
 
 --- H.trace(path [, options]): a kernelslist.g, or heddle's own container.
 function workload.trace(path, options)
-    local rest, label = split(options)
     local base = path:match("([^/]+)/[^/]*%.g$") or path:match("[^/]+$")
         or path
-    return new(label or base:gsub("%.hdt$", ""), "trace", path, rest,
+    local rest, own = split(options, (base:gsub("%.hdt$", "")))
+    return new(own, "trace", path, rest,
         function()
             return require("heddle.trace").open(path, rest)
         end)

@@ -242,6 +242,14 @@ static void set_lanes(struct hd_dispatch *d, uint32_t app)
  * end start again, and no budget is used. */
 #define WARMING UINT64_MAX
 
+/* The budget of an application: its own, or everybody's. */
+static uint64_t budget(const struct hd_dispatch *d, uint32_t app)
+{
+    const struct hd_app_state *a = &d->app[app];
+
+    return a->work != 0 ? a->work : d->g->m->sim.budget;
+}
+
 static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
 {
     struct hd_app_state *a = &d->app[app];
@@ -301,7 +309,7 @@ void hd_dispatch_reset(struct hd_dispatch *d, hd_time now)
     for (uint32_t i = 0; i < d->g->env->apps; i++) {
         struct hd_app_state *a = &d->app[i];
         a->issued = 0;
-        a->mark = d->g->m->sim.budget;
+        a->mark = budget(d, i);
         if (a->idle) /* without relaunch, it ended during the warm-up */
             freeze(d, i, now);
         hd_stats_sum(d->g->env->stats, i, d->base + (size_t)i * d->flat);
@@ -364,7 +372,8 @@ static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
     struct hd_app_state *a = &d->app[app];
 
     a->completions++;
-    freeze(d, app, now);
+    if (a->work == 0 || !d->g->m->sim.relaunch)
+        freeze(d, app, now);
     if (hd_dispatch_done(d) || !d->g->m->sim.relaunch) {
         a->idle = 1;
         return 0;
@@ -452,7 +461,7 @@ int hd_dispatch_start(struct hd_dispatch *d)
 {
     for (uint32_t i = 0; i < d->g->env->apps; i++) {
         d->app[i].mark =
-            d->g->m->sim.warmup != 0 ? WARMING : d->g->m->sim.budget;
+            d->g->m->sim.warmup != 0 ? WARMING : budget(d, i);
         d->app[i].finish = HD_NEVER;
         d->app[i].record = HD_NONE;
         hd_post(d->g->env->ev, d->component, d->component, 0, EV_LAUNCH, i, 0);

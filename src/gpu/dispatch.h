@@ -13,6 +13,7 @@ struct hd_app_state {
     uint64_t next_block, blocks_done;
     uint64_t issued;      /* warp instructions since warm-up or restart */
     uint64_t mark;        /* budget: reaching it finishes the application */
+    uint64_t work;        /* budget of its own, over completions; 0: none */
     hd_time finish;       /* when it first finished; HD_NEVER before */
     uint64_t finish_issued, finish_threads;
     uint64_t completions;

@@ -133,6 +133,20 @@ static int sim_events(lua_State *L)
     return 1;
 }
 
+/* sim:set_budget(app, warp instructions), before the first run */
+static int sim_set_budget(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    uint32_t app = (uint32_t)luaL_checkinteger(L, 2);
+    lua_Integer n = luaL_checkinteger(L, 3);
+
+    luaL_argcheck(L, n >= 0, 3, "must not be negative");
+    if (heddle_set_budget(s, app, (uint64_t)n) != HEDDLE_OK)
+        return hl_raise(L, HEDDLE_EINVAL,
+                        "a budget is set before the first run");
+    return 0;
+}
+
 static int sim_reset(lua_State *L)
 {
     heddle_reset_counters(self(L));
@@ -527,6 +541,7 @@ static const luaL_Reg methods[] = {
     {"instructions", sim_instructions},
     {"events", sim_events},
     {"ticks", sim_ticks},
+    {"set_budget", sim_set_budget},
     {"reset_counters", sim_reset},
     {"memory", sim_memory},
     {"state_hash", sim_hash},

@@ -1,0 +1,102 @@
+#!/bin/sh
+# 701-cli-run.t - pins: --check reaches every simulation; Ctrl-C during one, or
+# during several in processes, prints what is known and exits 130; a run
+# without progress ends with the wait-for graph and 70; nothing is printed to a
+# standard error that is no terminal.
+n=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+report() { # report STATUS NAME [FILE]
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then echo "ok $n - $2"; else
+        echo "not ok $n - $2"
+        [ -z "${3-}" ] || head -20 "$3" | sed 's/^/# /'
+    fi
+}
+
+# Starts the script, waits until it says "ready", presses Ctrl-C.
+interrupt() {
+    "$HEDDLE" run "$dir/x.lua" >"$dir/out" 2>"$dir/err" &
+    p=$!
+    i=0
+    while ! grep -q ready "$dir/err" && [ $i -lt 400 ]; do
+        sleep 0.05
+        i=$((i + 1))
+    done
+    sleep 0.3
+    kill -INT $p
+    wait $p
+    got=$?
+}
+
+cat >"$dir/x.lua" <<'L'
+local H = require "heddle"
+local sim = H.sim { machine = "maxwell", apps = { H.app("BP", { size = "T" }) } }
+print(sim.machine:get("sim.check"))
+print(sim:run())
+L
+"$HEDDLE" run --check "$dir/x.lua" >"$dir/out" 2>"$dir/err"
+report $? "--check: a run" "$dir/err"
+grep -q true "$dir/out"
+report $? "is a run with checks" "$dir/out"
+[ ! -s "$dir/err" ]
+report $? "that says nothing on standard error" "$dir/err"
+
+cat >"$dir/x.lua" <<'L'
+local H = require "heddle"
+local sim = H.sim { machine = "maxwell", apps = { H.app("MM", { size = "M" }) } }
+io.stderr:write("ready\n")
+sim:run()
+L
+interrupt
+[ $got = 130 ]
+report $? "Ctrl-C in a simulation exits 130, not $got" "$dir/err"
+grep -q "MM on maxwell" "$dir/out" && grep -q "IPC" "$dir/out"
+report $? "and prints what is known" "$dir/out"
+grep -q "interrupted" "$dir/err"
+report $? "and says why" "$dir/err"
+
+cat >"$dir/x.lua" <<'L'
+local H = require "heddle"
+io.stderr:write("ready\n")
+local jobs = {}
+for seed = 1, 3 do
+    jobs[seed] = { machine = "maxwell", seed = seed,
+        apps = { H.app("MM", { size = "M", label = "MM" .. seed }) } }
+end
+H.run(jobs, { jobs = 2 })
+L
+interrupt
+[ $got = 130 ]
+report $? "Ctrl-C in many simulations exits 130, not $got" "$dir/err"
+grep -q "MM1 on maxwell" "$dir/out" && grep -q "MM2 on maxwell" "$dir/out"
+report $? "and prints those that ran" "$dir/out"
+! grep -q "MM3 on maxwell" "$dir/out"
+report $? "and not those that never started" "$dir/out"
+
+cat >"$dir/x.lua" <<'L'
+local H = require "heddle"
+H.sim { machine = "maxwell", apps = { H.app("BP", { size = "T" }) },
+    settings = { ["walk.mode"] = "fixed:1000000",
+        ["sim.stuck_cycles"] = 2000 } }:run()
+L
+"$HEDDLE" run "$dir/x.lua" >"$dir/out" 2>"$dir/err"
+got=$?
+[ $got = 70 ]
+report $? "no progress exits 70, not $got" "$dir/err"
+[ "$(wc -l <"$dir/err")" -gt 1 ]
+report $? "with the wait-for graph" "$dir/err"
+
+cat >"$dir/x.lua" <<'L'
+local H = require "heddle"
+H.sim { machine = "maxwell", apps = { H.trace("/nonexistent/kernelslist.g") } }
+L
+"$HEDDLE" run "$dir/x.lua" >"$dir/out" 2>"$dir/err"
+got=$?
+[ $got = 66 ]
+report $? "a trace that is not there exits 66, not $got" "$dir/err"
+grep -q "heddle: $dir/x.lua:2: .*/nonexistent/kernelslist.g" "$dir/err"
+report $? "and is named, with the line of the script" "$dir/err"
+
+echo "1..$n"

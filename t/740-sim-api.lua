@@ -1,0 +1,200 @@
+-- 740-sim-api.lua - pins the Lua face of a simulation: however a run is cut it
+-- gives the same results; a snapshot goes back; results of a real run are
+-- equal in JSON and CSV and balance; intervals sum to the totals; the runner
+-- gives what single runs give; own budgets; unknown names raise.
+local tap = require "lib.tap"
+local H = require "heddle"
+local json = require "heddle.json"
+
+local function options(more)
+    local o = {
+        machine = H.machine("maxwell") { ["core.count"] = 4 },
+        apps = { H.app("ATAX", { size = "T" }), H.app("GUP", { size = "T" }) },
+        budget = 3000, check = true,
+    }
+    for k, v in pairs(more or {}) do
+        o[k] = v
+    end
+    return o
+end
+
+local function text_of(sim)
+    return json.encode(sim:results())
+end
+
+-- One run, and the same in pieces.
+local a = H.sim(options())
+tap.is(a.status, "ready", "a simulation is ready")
+tap.is(a:run(), "done", "and runs to its end")
+tap.is(a.status, "done", "which it says")
+local whole = text_of(a)
+local b = H.sim(options())
+while b:step(777) == "ok" do end
+tap.is(text_of(b), whole, "steps give what one run gives")
+local c = H.sim(options())
+tap.is(c:run_until(function(s) return s.now >= 500 end, 100), "ok",
+    "run_until stops")
+tap.is(c.now, 500, "where it was told")
+local k = c:snapshot()
+local hash = c:state_hash()
+c:run(400)
+tap.ok(c:state_hash() ~= hash, "the state moves on")
+c:restore(k)
+tap.is(c:state_hash(), hash, "and goes back")
+tap.is(c.now, 500, "with its time")
+c:run()
+tap.is(text_of(c), whole, "a run from a snapshot ends as the straight one")
+k = c:snapshot(k)
+tap.raises(function()
+    local used = c:snapshot()
+    c:snapshot(used)
+    c:restore(used)
+end, "used up", "a snapshot whose memory was reused cannot be restored")
+
+-- Results.
+local r = a:results()
+tap.is(#r.apps, 2, "there are two applications")
+tap.is(r.config["core.count"], "4", "the configuration is part of the result")
+tap.ok(r.inputs[1].hash:find("^%x+$") and #r.inputs[1].hash == 16,
+    "and the hashes of the inputs")
+tap.ok(H.report.counter(r, "core.instructions") > 0, "counters count")
+tap.is(a:counters().core.instructions,
+    H.report.counter(r, "core.instructions"), "counters() says the same")
+local bad = {}
+for _, x in ipairs(r.counters) do
+    local sum = 0
+    for _, v in ipairs(x.instances) do
+        sum = x.peak and math.max(sum, v) or sum + v
+    end
+    if sum ~= x.total then
+        bad[#bad + 1] = x.component .. "." .. x.name
+    end
+end
+tap.is(table.concat(bad, " "), "", "instances sum to totals")
+local share = 0
+for _, part in ipairs(require("heddle.metrics").TIME) do
+    share = share + (H.report.metric(r, "time_" .. part[1]) or 0)
+end
+tap.ok(math.abs(share - 1) < 1e-9, "warp time is accounted for", share)
+
+-- Time x warps, in ticks.
+local d = H.sim(options { apps = { H.app("BP", { size = "T" }) },
+    budget = 0 })
+d:run()
+local time = 0
+for name, v in pairs(d:counters().core) do
+    if name:find("^time_") then
+        time = time + v
+    end
+end
+tap.is(time, d.now * d.core:ticks() * 64 * 4,
+    "the parts of warp time sum to cycles x warps x cores")
+tap.ok((H.report.metric(d:results(), "ipc") or 0) > 0, "IPC is there")
+
+-- Intervals.
+local e = H.sim(options { interval = 250 })
+e:run()
+local er = e:results()
+tap.ok(#er.intervals >= 2, "intervals are kept")
+tap.is(er.intervals[1].to, 250, "of the length asked for")
+local sums = {}
+for _, i in ipairs(er.intervals) do
+    for name, by_app in pairs(i.counters) do
+        for n, v in ipairs(by_app) do
+            sums[name] = sums[name] or {}
+            sums[name][n] = (sums[name][n] or 0) + v
+        end
+    end
+end
+bad = {}
+for _, x in ipairs(er.counters) do
+    if not x.peak then
+        local s = sums[x.component .. "." .. x.name] or {}
+        for n, v in ipairs(x.apps) do
+            -- Counters of a finished application are frozen, samples are not.
+            if (s[n] or 0) < v then
+                bad[#bad + 1] = x.component .. "." .. x.name
+            end
+        end
+    end
+end
+tap.is(table.concat(bad, " "), "", "and hold what the counters hold")
+
+-- The runner.
+local jobs = {}
+for _, seed in ipairs { 1, 2, 3 } do
+    jobs[#jobs + 1] = options { seed = seed }
+end
+local one = H.run(jobs, { jobs = 1, progress = false })
+H.runner.cache = {}
+local two = H.run(jobs, { jobs = 2, progress = false })
+tap.is(json.encode(two), json.encode(one),
+    "simulations side by side give the same bytes as one by one")
+one[1].label = nil
+tap.is(json.encode(one[1]), whole, "and as alone")
+local started = H.runner.cache
+tap.ok(next(started), "results are kept for equal jobs")
+
+-- Own budgets: equal work, over completions.
+local f = H.sim(options {
+    apps = { H.app("ATAX", { size = "T", budget = 700 }),
+        H.app("GUP", { size = "T", budget = 4000 }) }, budget = 0,
+    warmup = 300 })
+f:run()
+local fr = f:results()
+tap.is(fr.apps[1].instructions, 700, "an application's own budget")
+tap.is(fr.apps[2].instructions, 4000, "is met exactly")
+tap.ok(fr.apps[2].completions >= 2, "over completions")
+tap.raises(function()
+    f.core:set_budget(0, 5)
+end, "before the first run", "and fixed once it runs")
+
+-- A warm-up longer than the work finishes nothing.
+local g = H.sim(options { warmup = 20000, budget = 500 })
+tap.is(g:run(), "done", "a long warm-up")
+tap.ok(g:results().apps[1].cycles > 1, "measures what comes after it")
+
+-- Looking inside.
+local names = {}
+for _, o in ipairs(a:objects()) do
+    names[o.name] = o.instances
+end
+tap.is(names.l1tlb, 4, "there is an L1 TLB in each core")
+local rows = b:look("l2tlb", 0)
+tap.ok(#rows > 0 and rows[1].kind, "its entries can be seen")
+tap.raises(function()
+    a:look("l3tlb")
+end, "l2tlb", "an unknown object names the nearest")
+tap.raises(function()
+    a:look("l1tlb", 99)
+end, "l1tlb", "an instance too many is an error")
+tap.is(a:translate(0, 0), nil, "nothing lies at address 0")
+a:check()
+
+-- Names.
+tap.raises(function() H.sim { apps = {} } end, "apps", "no application")
+tap.raises(function() H.sim(options { machin = 1 }) end, "machine",
+    "an unknown option suggests one")
+tap.raises(function() H.app("ATAXX") end, "ATAX",
+    "an unknown application suggests one")
+tap.raises(function() return a.nowhere end, "nowhere", "an unknown field")
+tap.raises(function() return H.nothing end, "nothing",
+    "an unknown part of heddle")
+tap.raises(function()
+    H.sim(options { settings = { ["l2tlb.ways"] = 7 } })
+end, "l2tlb", "contradictory settings are errors")
+
+-- Life.
+do
+    local x <close> = H.sim(options())
+    x:run(10)
+    b = x
+end
+tap.raises(function() return b.now end, "closed", "a closed simulation")
+for _ = 1, 20 do
+    H.sim(options()):run(5)
+end
+collectgarbage()
+tap.ok(collectgarbage("count") < 100000, "simulations are collected")
+
+return tap.done()
