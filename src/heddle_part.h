@@ -28,8 +28,8 @@ extern "C" {
  *
  * Settings are those of the group "dram" (heddle list settings), and `window`
  * (default 32) and `check` (1: verify every command).  Here `channels` is 1
- * and `interleave` is one burst unless they are set.  Names may be written in
- * capitals (tRRD, CL).
+ * and `interleave` is one burst unless they are set.  Capitals and
+ * underlines in names do not matter (tRRD, CL, tCCD_L).
  */
 typedef struct heddle_part_dram heddle_part_dram;
 

@@ -331,13 +331,40 @@ static void nothing(void **state)
     heddle_part_dram_free(d);
 }
 
-static int load_text(heddle_part_dram *d, const char *text)
+/* Long idle times with refresh cost nothing, and every refresh is counted. */
+static void idle_refreshes(void **state)
+{
+    heddle_part_dram *d = PART("refresh", "1", "trefi", "1000");
+    heddle_part_dram *e = PART("refresh", "1", "trefi", "1000", "check", "1");
+    struct heddle_part_dram_result r, s;
+
+    (void)state;
+    heddle_part_dram_add(d, 0, 0, 0);
+    heddle_part_dram_add(d, 0, 0, 1ull << 40);
+    r = run(d);
+    assert_int_equal(r.refreshes, (1ull << 40) / 1000);
+    heddle_part_dram_free(d);
+    /* The checker sees every refresh; the results are those without it. */
+    d = PART("refresh", "1", "trefi", "1000");
+    for (uint64_t i = 0; i < 2000; i++) {
+        uint64_t at = i * 487 + (i % 16 == 0) * 7777;
+        heddle_part_dram_add(d, i * 1056, i % 3 == 0, at);
+        heddle_part_dram_add(e, i * 1056, i % 3 == 0, at);
+    }
+    r = run(d);
+    s = run(e);
+    assert_memory_equal(&r, &s, sizeof r);
+    heddle_part_dram_free(d);
+    heddle_part_dram_free(e);
+}
+
+static int load_text(heddle_part_dram *d, const char *text, size_t n)
 {
     char path[] = "/tmp/heddle-test-XXXXXX";
     int fd = mkstemp(path), rc;
 
     assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    assert_int_equal(write(fd, text, n), (ssize_t)n);
     close(fd);
     rc = heddle_part_dram_load(d, path);
     unlink(path);
@@ -361,23 +388,27 @@ static void files(void **state)
         {"0x0 READ 5x\n", ":1: a cycle"},
         {"0x0 READ 99999999999999999999\n", ":1: a cycle"},
     };
+    static const char good[] = "# a comment\n0x0 READ 0\r\n\n"
+                               "  0xFfE0\tWRITE  7  \n0x40 READ 9";
     heddle_part_dram *d = PART("map", "A");
     struct heddle_part_dram_request q;
 
     (void)state;
-    assert_int_equal(load_text(d, "# a comment\n0x0 READ 0\r\n\n"
-                                  "  0xFfE0\tWRITE  7  \n0x40 READ 9"),
-                     0);
+    assert_int_equal(load_text(d, good, strlen(good)), 0);
     assert_int_equal(heddle_part_dram_request(d, 1, &q), 0);
     assert_int_equal(q.address, 0xffe0);
     assert_int_equal(q.write, 1);
     assert_int_equal(q.cycle, 7);
     assert_int_equal(heddle_part_dram_request(d, 3, &q), HEDDLE_EINVAL);
     for (uint32_t i = 0; i < HD_LEN(bad); i++) {
-        assert_int_equal(load_text(d, bad[i].text), HEDDLE_EDATA);
+        assert_int_equal(load_text(d, bad[i].text, strlen(bad[i].text)),
+                         HEDDLE_EDATA);
         if (strstr(heddle_part_dram_error(d), bad[i].error) == NULL)
             fail_msg("'%s' gave '%s'", bad[i].text, heddle_part_dram_error(d));
     }
+    assert_int_equal(load_text(d, "0x0 READ 0\n0x0 RE\0AD 0\n", 23),
+                     HEDDLE_EDATA);
+    assert_non_null(strstr(heddle_part_dram_error(d), ":2: the line has"));
     assert_int_equal(heddle_part_dram_load(d, "/nonexistent/file"),
                      HEDDLE_ENOINPUT);
     heddle_part_dram_free(d);
@@ -391,6 +422,9 @@ static void settings(void **state)
     (void)state;
     assert_int_equal(heddle_part_dram_get(d, "trrd", text, sizeof text), 0);
     assert_string_equal(text, "7");
+    assert_int_equal(heddle_part_dram_set(d, "tCCDL", "5"), 0);
+    assert_int_equal(heddle_part_dram_get(d, "tccd_l", text, sizeof text), 0);
+    assert_string_equal(text, "5");
     assert_int_equal(heddle_part_dram_set(d, "tRRE", "7"), HEDDLE_ECONFIG);
     assert_non_null(strstr(heddle_part_dram_error(d), "dram.trrd"));
     assert_int_equal(heddle_part_dram_set(d, "window", "0"), HEDDLE_ECONFIG);
@@ -412,6 +446,7 @@ int main(void)
         cmocka_unit_test(nothing),
         cmocka_unit_test(files),
         cmocka_unit_test(settings),
+        cmocka_unit_test(idle_refreshes),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

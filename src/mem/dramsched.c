@@ -22,9 +22,9 @@
  *
  * Where a policy is bound to dram_pick it is asked in the first cycle in which
  * a candidate is legal, if there are two or more.  It may choose one that is
- * not legal yet: then nothing issues until it is, or until a request arrives,
- * and the policy is asked again.  hd_dramsched_default answers the question as
- * the engine decides.
+ * not legal yet: then nothing issues until it is, or until the candidates
+ * change, and the policy is asked again.  hd_dramsched_default answers the
+ * question as the engine decides.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -513,11 +513,28 @@ void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
     make_plan(d, c);
 }
 
+/* An idle channel with closed rows: all refreshes but the last at once. */
+static void skip_refreshes(struct hd_dram *d, uint32_t c, uint64_t cycle)
+{
+    struct hd_dramchan *ch = &d->chan[c];
+    uint64_t n;
+
+    if (ch->waiting != 0 || ch->open != 0 || watched(d) ||
+        cycle < ch->ref_at + 2ull * d->cfg.trefi)
+        return;
+    n = (cycle - ch->ref_at) / d->cfg.trefi;
+    hd_count_row(&d->stat, c, HD_APP_NONE)[ST_REFRESHES] += n;
+    ch->ref_at += n * d->cfg.trefi;
+    ch->planned = 0;
+}
+
 void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
 {
     struct hd_dramchan *ch = &d->chan[c];
 
     for (;;) {
+        if (HD_UNLIKELY(d->cfg.refresh))
+            skip_refreshes(d, c, cycle);
         make_plan(d, c);
         if (ch->plan_at > cycle || ch->plan_kind == HD_DRAM_NONE)
             break;

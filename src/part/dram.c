@@ -95,13 +95,28 @@ const char *heddle_part_dram_error(const heddle_part_dram *d)
     return d->err.text;
 }
 
-/* "tRRD" becomes "dram.trrd". */
+/* Whether two names are alike but for capitals and underlines. */
+static bool alike(const char *a, const char *b)
+{
+    for (;;) {
+        a += strspn(a, "_");
+        b += strspn(b, "_");
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (*a == '\0')
+            return true;
+        a++;
+        b++;
+    }
+}
+
+/* "tRRD" becomes "dram.trrd", "tCCDL" "dram.tccd_l". */
 static void full_name(const char *name, char *out, size_t room)
 {
-    size_t n = (size_t)snprintf(out, room, "dram.%s", name);
-
-    for (size_t i = 0; i < n && i < room; i++)
-        out[i] = (char)tolower((unsigned char)out[i]);
+    for (uint32_t i = 0; i < hd_dram_setting_count; i++)
+        if (alike(name, hd_dram_settings[i].name))
+            name = hd_dram_settings[i].name;
+    snprintf(out, room, "dram.%s", name);
 }
 
 static int set_own(heddle_part_dram *d, const char *name, const char *value,
@@ -365,6 +380,14 @@ static int make_fifos(heddle_part_dram *d)
     return 0;
 }
 
+static bool any_read(const heddle_part_dram *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (!d->v[i].write)
+            return true;
+    return false;
+}
+
 static int build(heddle_part_dram *d)
 {
     const struct hd_dram_cfg *cfg = &d->machine.dram;
@@ -394,7 +417,8 @@ static int build(heddle_part_dram *d)
     d->dram = hd_dram_open(&d->env, cfg, &d->reqs, &d->client);
     if (d->dram == NULL)
         return d->err.code;
-    hd_dram_watch(d->dram, watch, d);
+    if (!any_read(d)) /* only then the writes' end is of interest */
+        hd_dram_watch(d->dram, watch, d);
     d->id = hd_events_component(&d->ev, "driver", handle, d);
     return 0;
 }

@@ -27,9 +27,10 @@ static int each_line(FILE *f, const char *path,
         char *s = text;
 
         number++;
-        if (n + 1 == sizeof text && text[n - 1] != '\n')
+        if ((n == 0 || text[n - 1] != '\n') && !feof(f))
             return hd_err_set(err, HEDDLE_EDATA,
-                              "%s:%lu: the line is longer than %d characters",
+                              "%s:%lu: the line has a zero byte or more than "
+                              "%d characters",
                               path, number, LONGEST - 2);
         while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
             text[--n] = '\0';

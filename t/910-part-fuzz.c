@@ -1,0 +1,93 @@
+/*
+ * 910-part-fuzz - pins that the reader of DRAM request files answers broken
+ * files with an error that names a line, or reads them, and never crashes:
+ * lines with bytes changed, cut, doubled, and noise.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "heddle_part.h"
+
+static size_t write_lines(char *out, struct hd_rng *r)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < 6; i++)
+        n += (size_t)sprintf(out + n, "0x%x %s %u\n", hd_rng_below(r, 1u << 31),
+                             hd_rng_below(r, 2) ? "READ" : "WRITE",
+                             hd_rng_below(r, 500));
+    return n;
+}
+
+static size_t break_it(char *s, size_t n, struct hd_rng *r)
+{
+    static const char often[] = "0x \n\t-#RW9\r\0";
+
+    for (uint32_t k = hd_rng_below(r, 4) + 1; k > 0 && n > 1; k--) {
+        uint32_t at = hd_rng_below(r, (uint32_t)n);
+        switch (hd_rng_below(r, 4)) {
+        case 0:
+            s[at] = (char)hd_rng_below(r, 256);
+            break;
+        case 1:
+            s[at] = often[hd_rng_below(r, sizeof often - 1)];
+            break;
+        case 2:
+            n = at;
+            break;
+        default:
+            memmove(s + at, s + at / 2, n - at);
+        }
+    }
+    return n;
+}
+
+static void broken_files(void **state)
+{
+    struct hd_rng r = hd_rng_make(42, 0);
+    char path[] = "/tmp/heddle-fuzz-XXXXXX", text[1024];
+    int fd = mkstemp(path);
+    uint32_t bad = 0, good = 0;
+
+    (void)state;
+    assert_true(fd >= 0);
+    for (uint32_t i = 0; i < 3000; i++) {
+        heddle_part_dram *d = heddle_part_dram_new();
+        struct heddle_part_dram_result result;
+        size_t n = break_it(text, write_lines(text, &r), &r);
+        int rc;
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, text, n, 0), (ssize_t)n);
+        rc = heddle_part_dram_load(d, path);
+        if (rc == 0) {
+            good++;
+            if (i % 16 == 0)
+                assert_int_equal(heddle_part_dram_run(d, &result), 0);
+        } else {
+            bad++;
+            assert_true(rc == HEDDLE_EDATA || rc == HEDDLE_EINVAL);
+            assert_true(strlen(heddle_part_dram_error(d)) > 10);
+        }
+        heddle_part_dram_free(d);
+    }
+    assert_true(bad > 500 && good > 100);
+    close(fd);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(broken_files)};
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
