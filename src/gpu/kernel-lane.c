@@ -324,6 +324,13 @@ void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n)
     X(FMIN, a < b ? a : b)                                                     \
     X(FMAX, a > b ? a : b)
 
+/* The bits of a result.  There is one NaN: which operand's payload and sign
+ * survive is up to compilers and processors. */
+static inline int64_t settle(double v)
+{
+    return v == v ? bits_of(v) : INT64_C(0x7ff8000000000000);
+}
+
 static inline double round_to(uint8_t type, double v)
 {
     return type == HD_R_F32 ? (double)(float)v : v;
@@ -350,7 +357,7 @@ static void float_lanes(uint8_t op, int64_t *d, const int64_t *pa,
         for (uint32_t l = 0; l < lanes; l++) {                                 \
             double a = real(pa[l]), b = real(pb[l]);                           \
                                                                                \
-            d[l] = bits_of(e);                                                 \
+            d[l] = settle(e);                                                  \
         }                                                                      \
         break;
         EACH_FLOAT(X)
@@ -368,7 +375,7 @@ void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n)
     if ((a->tag | b->tag) == HD_UNIFORM) {
         double v = float_one(n->op, real(a->base), real(b->base));
 
-        hd_reg_uniform(&at->reg[n->d], bits_of(round_to(n->rtype, v)));
+        hd_reg_uniform(&at->reg[n->d], settle(round_to(n->rtype, v)));
         return;
     }
     pa = hd_lane_expand(at, a, n->a, ta);
@@ -398,7 +405,7 @@ static int64_t unary_one(const struct hd_ins *n, int64_t a)
     case HD_I_FNEG:
         return bits_of(-real(a));
     case HD_I_FSQRT:
-        return bits_of(round_to(n->rtype, sqrt(real(a))));
+        return settle(round_to(n->rtype, sqrt(real(a))));
     case HD_I_ITOF:
         return bits_of(round_to(n->rtype, (double)a));
     case HD_I_FTOF:

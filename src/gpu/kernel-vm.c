@@ -339,13 +339,8 @@ static uint32_t do_exit_if(const struct hd_kvm_at *at, const struct hd_ins *n,
     if (gone == 0)
         return pc + 1;
     w->mask &= ~gone;
-    for (uint32_t d = 0; d < w->depth; d++) {
-        const struct hd_ins *open = &at->k->ins[at->frame[d].pc];
-
+    for (uint32_t d = 0; d < w->depth; d++) /* none of them is in an `other` */
         at->frame[d].saved &= ~gone;
-        if (open->op == HD_I_IF)
-            at->frame[d].other &= ~gone;
-    }
     return w->mask != 0 ? pc + 1 : unwind(at);
 }
 

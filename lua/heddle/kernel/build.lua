@@ -51,6 +51,9 @@ local function round32(x)
     return (string.unpack("<f", string.pack("<f", x)))
 end
 
+-- The engine's only NaN; that of 0/0 has another sign here and there.
+local NAN = string.unpack("<d", string.pack("<i8", 0x7ff8 << 48))
+
 local function to_int(x)
     if x == true then return 1 elseif x == false then return 0 end
     if math.type(x) == "integer" then return x end
@@ -64,6 +67,7 @@ local function number_as(kind, x)
     if kind == "int" then return to_int(x) end
     if type(x) == "boolean" then x = to_int(x) end
     x = x + 0.0
+    if x ~= x then return NAN end
     return kind == "f32" and round32(x) or x
 end
 M.number_as = number_as
