@@ -164,15 +164,15 @@ local plain = run()
 local pairs_of = {
     l2_bypass = {
         function(q) return q.app == 0 and q.level == 4 end,
-        function() steer("l2_bypass", 0, 4, 1) end, -- luacheck: ignore
+        function() steer("l2_bypass", 0, 4, 1) end,
     },
     dram_class = {
         function(q) return q.level > 0 and 2 or q.app end,
         function(_, _, place)
             for app = 0, place.apps - 1 do
-                steer("dram_class", app, 0, app) -- luacheck: ignore
+                steer("dram_class", app, 0, app)
                 for level = 1, 4 do
-                    steer("dram_class", app, level, 2) -- luacheck: ignore
+                    steer("dram_class", app, level, 2)
                 end
             end
         end,
@@ -181,9 +181,9 @@ local pairs_of = {
         function(q) return q.warp < 5 and "l2tlb" or "none" end,
         function(_, _, place)
             for app = 0, place.apps - 1 do
-                steer("tlb_fill_without", app, 0, 2) -- luacheck: ignore
+                steer("tlb_fill_without", app, 0, 2)
                 for c = 0, place.cores - 1 do
-                    steer("tlb_fill", app, c, 31) -- luacheck: ignore
+                    steer("tlb_fill", app, c, 31)
                 end
             end
         end,
@@ -192,7 +192,7 @@ local pairs_of = {
         function() return 15 end,
         function(_, _, place)
             for c = 0, place.cores - 1 do
-                steer("warp_limit", 0, c, 15) -- luacheck: ignore
+                steer("warp_limit", 0, c, 15)
             end
         end,
     },
@@ -215,7 +215,6 @@ gate:use {
     name = "gate",
     every = { 5000, function(cycle, _, _)
         for c = 0, 3 do
-            -- luacheck: ignore
             steer("warp_limit", 0, c, cycle % 10000 == 0 and -1 or 0)
         end
     end },

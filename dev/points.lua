@@ -1,0 +1,96 @@
+--- points.lua - writes the lists of heddle_policy(7) from points.def and
+-- notes.def: every point, every note, every steering table.
+--
+--     heddle run dev/points.lua > lists
+--
+-- The page holds the output between its two markers; t/560 compares.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+local policy = require "heddle.policy"
+
+local ANSWERS = {
+    NONE = "nothing",
+    INDEX = "a number below Va %s",
+    BOOL = "true or false",
+    CHOICE = "Li %s",
+    VALUE = "0 to Va %s",
+    SUBSET = "a bit set of Va %s",
+}
+
+local out = {}
+local function add(...)
+    out[#out + 1] = (...):format(select(2, ...))
+end
+
+--- A meaning as mdoc lines of at most 78 bytes; none looks like a macro.
+local function text(s)
+    local line = ""
+    for word in s:gmatch "%S+" do
+        if #line + #word > 77 then
+            add("%s", line)
+            line = ""
+        end
+        line = line == "" and word:gsub("^([.'])", "\\&%1")
+            or line .. " " .. word
+    end
+    add("%s", line)
+end
+
+local function fields(list)
+    add ".Bl -tag -width requesters -compact"
+    for _, f in ipairs(list) do
+        if f.count and f.count ~= "" then
+            add(".It Va %s[%s]", f.name, f.count)
+        else
+            add(".It Va %s", f.name)
+        end
+        text(f.meaning)
+    end
+    add ".El"
+end
+
+add ".Ss Points"
+add ".Bl -tag -width Ds"
+for _, p in ipairs(core.points()) do
+    add(".It Ic %s Pq %s", p.name, p.heat:lower())
+    text("Asked when " .. p.when .. ".")
+    local answer = ANSWERS[p.answer]
+    if p.answer == "INDEX" then
+        for _, f in ipairs(p.fields) do
+            if f.count == p.limit and p.name ~= "warp_pick" then
+                answer = "a position, from 1 to Va %s"
+            end
+        end
+    end
+    if p.answer == "CHOICE" then
+        add "Answer:"
+        add(".Li %s :", (p.limit:gsub("|", " , ")))
+    elseif answer:find "Va" then
+        add("Answer: %s", (answer:gsub(" ?Va %%s", "")))
+        add(".Va %s :", p.limit)
+    else
+        add("Answer: %s:", answer)
+    end
+    text(p.meaning .. ".")
+    fields(p.fields)
+end
+add ".El"
+add ".Ss Notes"
+add ".Bl -tag -width Ds"
+for _, n in ipairs(core.notes()) do
+    add(".It Ic %s", n.name)
+    text("Told when " .. n.when .. ".")
+    fields(n.fields)
+end
+add ".El"
+add ".Ss Steering tables"
+add ".Bl -tag -width Ds"
+for _, t in ipairs(policy.tables()) do
+    add(".It Fn steer \"'%s'\" i j value", t.name)
+    text(("i: %s; j: %s; value: %s."):format(t.i, t.j, t.value))
+    text(t.meaning .. ".")
+end
+add ".El"
+
+print(table.concat(out, "\n"))

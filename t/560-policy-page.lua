@@ -1,0 +1,35 @@
+-- 560-policy-page.lua - the lists of heddle_policy(7) are those of points.def,
+-- notes.def and the steering tables, and its example runs.
+local tap = require "lib.tap"
+local H = require "heddle"
+
+local function read(path)
+    local f = assert(io.open(path))
+    local text = f:read "a"
+    f:close()
+    return text
+end
+
+local page = read "man/heddle_policy.7"
+local held = page:match 'dev/points%.lua\n(.-)\\" end of lists'
+held = held and held:gsub("%.$", "")
+local pipe = assert(io.popen((os.getenv "HEDDLE" or "build/release/heddle") ..
+    " run dev/points.lua"))
+local written = pipe:read "a"
+pipe:close()
+tap.is(held, written, "the lists are up to date (dev/points.lua)")
+
+local example = page:match "%.Bd %-literal\n(return {.-\n})\n%.Ed"
+local policy = H.policy.env()
+local quota = assert(load(example, "=page", "t", policy))()
+local sim = H.sim {
+    machine = "maxwell", settings = { ["core.count"] = 2, ["l1tlb.entries"] = 4,
+        ["l2tlb.entries"] = 16 },
+    apps = { H.app("GUP", { size = "S" }) },
+}
+sim:use(quota, { warps = 2 })
+sim:run(10000)
+local c = sim:counters()
+tap.ok(c.policy["tlb_fill.asked"] > 100, "the example is asked")
+tap.is(c.policy["tlb_fill.passed"], 0, "and always answers")
+tap.done()
