@@ -1,18 +1,22 @@
 /*
- * event.c - a timing wheel with an exact order inside each bucket.
+ * event.c - a timing wheel with an exact order inside each instant.
+ *
+ * An event is posted into the list of its bucket (a slot of the wheel), or
+ * into a heap if it lies beyond the wheel.  When a bucket comes up, its list
+ * becomes `rest`; the events of the earliest instant in it move into one short
+ * list for each receiver, sorted by sender and sequence, and a bit set of
+ * receivers gives them in order of rank.  Nothing is sorted as a whole, and an
+ * event is written once and read once.
  *
  * Invariants: every event of bucket number n with cursor < n < cursor + SLOTS
- * is in the chunks of slot n mod SLOTS; every event of the cursor's own bucket
- * is in the sorted array `due`; all later ones are in the heap.  A slot's bit
- * is set exactly when it holds events.
+ * is in the list of slot n mod SLOTS; those of the cursor's own bucket are in
+ * `rest`, or in the receivers' lists if their instant is `due`; all later ones
+ * are in the heap.  A slot's bit is set exactly when it holds events, and a
+ * receiver's when its list does.
  *
- * A slot's events lie in chunks of several, in the order in which they were
- * posted: nearly sorted already, so that the insertion sort of a bucket that
- * is about to be served takes little more than a pass.
- *
- * The pool, the heap and the array of due events grow by moving to a larger
- * piece of the arena.  Their places are kept as handles in the state, so a
- * restored snapshot finds the pieces that were in use when it was taken.
+ * The pool and the heap grow by moving to a larger piece of the arena.  Their
+ * places are kept as handles in the state, so a restored snapshot finds the
+ * pieces that were in use when it was taken.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,63 +26,55 @@
 
 #include "../base/bits.h"
 
-enum { SLOTS = 4096, WORDS = SLOTS / 64, FIRST_POOL = 4096, FIRST_LIST = 512 };
+enum { SLOTS = 4096, WORDS = SLOTS / 64, FIRST_POOL = 16384, FIRST_HEAP = 512 };
 
-enum { CHUNK = 7 }; /* with its head, 232 bytes */
+enum { RANKS = HD_MAX_COMPONENTS, RANK_WORDS = RANKS / 64 };
 
-struct chunk {
-    uint32_t n, next;
-    struct hd_event e[CHUNK];
+struct node {
+    struct hd_event e;
+    uint32_t next;
 };
 
 struct hd_event_state {
     hd_time now;
+    hd_time due;     /* instant of the events in the receivers' lists */
     uint64_t cursor; /* number of the bucket being served */
     uint64_t waiting;
     uint32_t shift; /* log2 of ticks a bucket */
-    /* sorted events of the cursor's bucket: due[first..last) */
-    hd_ref due;
-    uint32_t due_first, due_last, due_room;
-    /* events beyond the wheel: a binary heap */
-    hd_ref heap;
+    uint32_t rest;  /* events of the bucket at other instants than `due` */
+    hd_ref heap;    /* events beyond the wheel: a binary heap */
     uint32_t heap_n, heap_room;
-    /* chunks of the slots' lists */
-    hd_ref pool;
+    hd_ref pool; /* nodes of all lists */
     uint32_t pool_free, pool_used, pool_room;
+    uint64_t words;            /* words of `rank` that are not 0 */
+    uint64_t rank[RANK_WORDS]; /* receivers with events at `due` */
+    uint32_t first[RANKS];     /* their lists */
     uint64_t bit[WORDS];
     uint32_t head[SLOTS], tail[SLOTS];
 };
-
-static bool before(const struct hd_event *x, const struct hd_event *y)
-{
-    return x->at != y->at ? x->at < y->at : x->key < y->key;
-}
 
 int hd_events_open(struct hd_events *q, struct hd_arena *arena,
                    hd_time bucket_ticks)
 {
     struct hd_event_state *s = hd_arena_take(arena, 1, sizeof *s);
-    void *pool = hd_arena_take(arena, FIRST_POOL, sizeof(struct chunk));
-    void *due = hd_arena_take(arena, FIRST_LIST, sizeof(struct hd_event));
-    void *heap = hd_arena_take(arena, FIRST_LIST, sizeof(struct hd_event));
+    void *pool = hd_arena_take(arena, FIRST_POOL, sizeof(struct node));
+    void *heap = hd_arena_take(arena, FIRST_HEAP, sizeof(struct hd_event));
 
     memset(q, 0, sizeof *q);
     q->arena = arena;
     q->s = s;
     q->seq = hd_arena_take(arena, HD_MAX_COMPONENTS, sizeof *q->seq);
-    if (s == NULL || pool == NULL || due == NULL || heap == NULL ||
-        q->seq == NULL)
+    if (s == NULL || pool == NULL || heap == NULL || q->seq == NULL)
         return -1;
-    s->shift = bucket_ticks > 1 ? hd_log2(bucket_ticks) : 0;
+    /* A quarter of a cycle: most buckets then hold a single instant. */
+    s->shift = bucket_ticks > 4 ? hd_log2(bucket_ticks) - 2 : 0;
     s->pool = hd_arena_ref(arena, pool);
     s->pool_room = FIRST_POOL;
-    s->pool_free = HD_NONE;
-    s->due = hd_arena_ref(arena, due);
-    s->due_room = FIRST_LIST;
+    s->pool_free = s->rest = HD_NONE;
     s->heap = hd_arena_ref(arena, heap);
-    s->heap_room = FIRST_LIST;
-    for (int i = 0; i < SLOTS; i++)
-        s->head[i] = HD_NONE;
+    s->heap_room = FIRST_HEAP;
+    memset(s->head, 0xff, sizeof s->head);
+    memset(s->first, 0xff, sizeof s->first);
     return 0;
 }
 
@@ -94,15 +90,43 @@ uint32_t hd_events_component(struct hd_events *q, const char *name,
     return id;
 }
 
+/* ---- storage ------------------------------------------------------------ */
+
 /* Moves a growing array to a piece twice as large; the old piece is left. */
 static hd_ref grow(struct hd_events *q, hd_ref old, uint32_t *room, size_t size)
 {
     void *p = hd_arena_take(q->arena, (size_t)*room * 2, size);
 
-    hd_assert(p != NULL); /* the reservation holds 2^32 events */
+    hd_assert(p != NULL); /* the reservation holds 2^28 events */
     memcpy(p, hd_arena_at(q->arena, old), *room * size);
     *room *= 2;
     return hd_arena_ref(q->arena, p);
+}
+
+static inline struct node *nodes(const struct hd_events *q)
+{
+    return hd_arena_at(q->arena, q->s->pool);
+}
+
+static inline uint32_t take_node(struct hd_events *q)
+{
+    struct hd_event_state *s = q->s;
+    uint32_t n = s->pool_free;
+
+    if (HD_LIKELY(n != HD_NONE)) {
+        s->pool_free = nodes(q)[n].next;
+        return n;
+    }
+    if (s->pool_used == s->pool_room)
+        s->pool = grow(q, s->pool, &s->pool_room, sizeof(struct node));
+    return s->pool_used++;
+}
+
+/* ---- the heap ----------------------------------------------------------- */
+
+static bool before(const struct hd_event *x, const struct hd_event *y)
+{
+    return x->at != y->at ? x->at < y->at : x->key < y->key;
 }
 
 static void heap_push(struct hd_events *q, const struct hd_event *e)
@@ -144,96 +168,91 @@ static struct hd_event heap_pop(struct hd_events *q)
     return top;
 }
 
-/* A fresh chunk at the end of a slot's list. */
-static struct chunk *add_chunk(struct hd_events *q, uint32_t slot)
-{
-    struct hd_event_state *s = q->s;
-    struct chunk *pool = hd_arena_at(q->arena, s->pool);
-    uint32_t n = s->pool_free;
+/* ---- lists -------------------------------------------------------------- */
 
-    if (n != HD_NONE) {
-        s->pool_free = pool[n].next;
-    } else {
-        if (s->pool_used == s->pool_room) {
-            s->pool = grow(q, s->pool, &s->pool_room, sizeof *pool);
-            pool = hd_arena_at(q->arena, s->pool);
-        }
-        n = s->pool_used++;
-    }
-    pool[n].n = 0;
-    pool[n].next = HD_NONE;
+static void slot_push(struct hd_event_state *s, struct node *v, uint32_t n)
+{
+    uint32_t slot = (uint32_t)(v[n].e.at >> s->shift) % SLOTS;
+
+    v[n].next = HD_NONE;
     if (s->head[slot] == HD_NONE) {
         s->head[slot] = n;
         s->bit[slot / 64] |= 1ull << (slot % 64);
     } else {
-        pool[s->tail[slot]].next = n;
+        v[s->tail[slot]].next = n;
     }
     s->tail[slot] = n;
-    return &pool[n];
 }
 
-static void slot_push(struct hd_events *q, const struct hd_event *e)
+/* Enters an event of the instant `due` into its receiver's list. */
+static void rank_push(struct hd_event_state *s, struct node *v, uint32_t n)
 {
-    struct hd_event_state *s = q->s;
-    uint32_t slot = (uint32_t)(e->at >> s->shift) % SLOTS;
-    struct chunk *c;
+    uint64_t key = v[n].e.key;
+    uint32_t r = (uint32_t)(key >> 52), *at = &s->first[r];
 
-    if (s->head[slot] == HD_NONE) {
-        c = add_chunk(q, slot);
-    } else {
-        c = (struct chunk *)hd_arena_at(q->arena, s->pool) + s->tail[slot];
-        if (c->n == CHUNK)
-            c = add_chunk(q, slot);
-    }
-    c->e[c->n++] = *e;
+    s->rank[r / 64] |= 1ull << (r % 64);
+    s->words |= 1ull << (r / 64);
+    while (*at != HD_NONE && v[*at].e.key < key)
+        at = &v[*at].next;
+    v[n].next = *at;
+    *at = n;
 }
 
-/* Inserts into the sorted array of the bucket being served. */
-static void due_push(struct hd_events *q, const struct hd_event *e)
+static void rest_push(struct hd_event_state *s, struct node *v, uint32_t n)
+{
+    v[n].next = s->rest;
+    s->rest = n;
+}
+
+/* Puts the events of `due` back: an earlier one was posted from outside. */
+static void retreat(struct hd_events *q)
 {
     struct hd_event_state *s = q->s;
-    struct hd_event *d;
-    uint32_t i;
+    struct node *v = nodes(q);
 
-    if (s->due_last == s->due_room) {
-        d = hd_arena_at(q->arena, s->due);
-        if (s->due_first > s->due_room / 2) {
-            memmove(d, d + s->due_first,
-                    (s->due_last - s->due_first) * sizeof *d);
-            s->due_last -= s->due_first;
-            s->due_first = 0;
-        } else {
-            s->due = grow(q, s->due, &s->due_room, sizeof *d);
+    for (uint32_t r = 0; r < q->components; r++) {
+        while (s->first[r] != HD_NONE) {
+            uint32_t n = s->first[r];
+            s->first[r] = v[n].next;
+            rest_push(s, v, n);
         }
     }
-    d = hd_arena_at(q->arena, s->due);
-    i = s->due_last++;
-    while (i > s->due_first && before(e, &d[i - 1])) {
-        d[i] = d[i - 1];
-        i--;
-    }
-    d[i] = *e;
+    s->words = 0;
+    memset(s->rank, 0, sizeof s->rank);
 }
 
 void hd_post(struct hd_events *q, uint32_t src, uint32_t dst, hd_time at,
              uint32_t what, uint32_t a, uint64_t b)
 {
     struct hd_event_state *s = q->s;
-    struct hd_event e = {at,
-                         (uint64_t)dst << 52 | (uint64_t)src << 40 |
-                             (q->seq[src]++ & ((1ull << 40) - 1)),
-                         b, a, what};
     uint64_t bucket = at >> s->shift;
+    uint64_t key = (uint64_t)dst << 52 | (uint64_t)src << 40 |
+                   (q->seq[src]++ & ((1ull << 40) - 1));
+    uint32_t n;
+    struct node *v;
 
     hd_assert(at >= s->now);
     s->waiting++;
-    if (bucket <= s->cursor)
-        due_push(q, &e);
-    else if (bucket < s->cursor + SLOTS)
-        slot_push(q, &e);
-    else
+    if (HD_UNLIKELY(bucket >= s->cursor + SLOTS)) {
+        struct hd_event e = {at, key, b, a, what};
         heap_push(q, &e);
+        return;
+    }
+    n = take_node(q);
+    v = nodes(q);
+    v[n].e = (struct hd_event){at, key, b, a, what};
+    if (HD_LIKELY(bucket > s->cursor)) {
+        slot_push(s, v, n);
+    } else if (at == s->due && s->words != 0) {
+        rank_push(s, v, n);
+    } else {
+        if (at < s->due && s->words != 0)
+            retreat(q);
+        rest_push(s, v, n);
+    }
 }
+
+/* ---- the next instant --------------------------------------------------- */
 
 /* Distance from the slot after the cursor to the next used one, or SLOTS. */
 static uint32_t next_slot(const struct hd_event_state *s)
@@ -253,70 +272,68 @@ static uint32_t next_slot(const struct hd_event_state *s)
     return SLOTS;
 }
 
-/* Moves a slot's events into the array of due events, sorted. */
-static void drain(struct hd_events *q, uint32_t slot)
-{
-    struct hd_event_state *s = q->s;
-    struct chunk *pool = hd_arena_at(q->arena, s->pool);
-    uint32_t n = s->head[slot];
-
-    if (n == HD_NONE)
-        return;
-    s->head[slot] = HD_NONE;
-    s->bit[slot / 64] &= ~(1ull << (slot % 64));
-    do {
-        struct chunk *c = &pool[n];
-        uint32_t next = c->next;
-        for (uint32_t i = 0; i < c->n; i++)
-            due_push(q, &c->e[i]);
-        c->next = s->pool_free;
-        s->pool_free = n;
-        n = next;
-    } while (n != HD_NONE);
-}
-
-/* Makes due[] hold the next bucket in use.  False when nothing waits. */
-static bool advance(struct hd_events *q)
+/* Makes `rest` hold the events of the next bucket in use. */
+static void next_bucket(struct hd_events *q)
 {
     struct hd_event_state *s = q->s;
     uint64_t bucket = HD_NEVER;
-    uint32_t ahead;
+    uint32_t ahead = next_slot(s), slot;
 
-    if (s->waiting == 0)
-        return false;
-    s->due_first = s->due_last = 0;
-    ahead = next_slot(s);
     if (ahead < SLOTS)
         bucket = s->cursor + 1 + ahead;
-    if (s->heap_n > 0) {
+    if (HD_UNLIKELY(s->heap_n > 0)) {
         struct hd_event *h = hd_arena_at(q->arena, s->heap);
         bucket = hd_min_u64(bucket, h->at >> s->shift);
     }
     s->cursor = bucket;
-    while (s->heap_n > 0) {
-        struct hd_event *h = hd_arena_at(q->arena, s->heap), e;
-        uint64_t n = h->at >> s->shift;
-        if (n >= bucket + SLOTS)
+    while (HD_UNLIKELY(s->heap_n > 0)) {
+        const struct hd_event *h = hd_arena_at(q->arena, s->heap);
+        uint32_t n;
+        if (h->at >> s->shift >= bucket + SLOTS)
             break;
-        e = heap_pop(q);
-        if (n == bucket)
-            due_push(q, &e);
-        else
-            slot_push(q, &e);
+        n = take_node(q);
+        nodes(q)[n].e = heap_pop(q);
+        slot_push(s, nodes(q), n);
     }
-    drain(q, (uint32_t)bucket % SLOTS);
+    slot = (uint32_t)bucket % SLOTS;
+    s->rest = s->head[slot];
+    s->head[slot] = HD_NONE;
+    s->bit[slot / 64] &= ~(1ull << (slot % 64));
+}
+
+/* Moves the earliest instant into the receivers' lists; false: none is left. */
+static bool advance(struct hd_events *q)
+{
+    struct hd_event_state *s = q->s;
+    struct node *v;
+    uint32_t n, next;
+    hd_time due = HD_NEVER;
+
+    if (s->waiting == 0)
+        return false;
+    if (s->rest == HD_NONE)
+        next_bucket(q);
+    v = nodes(q);
+    for (n = s->rest; n != HD_NONE; n = v[n].next)
+        due = hd_min_u64(due, v[n].e.at);
+    s->due = due;
+    n = s->rest;
+    s->rest = HD_NONE;
+    for (; n != HD_NONE; n = next) {
+        next = v[n].next;
+        if (v[n].e.at == due)
+            rank_push(s, v, n);
+        else
+            rest_push(s, v, n);
+    }
     return true;
 }
 
 hd_time hd_events_next(struct hd_events *q)
 {
-    struct hd_event_state *s = q->s;
-    struct hd_event *d;
-
-    if (s->due_first == s->due_last && !advance(q))
+    if (q->s->words == 0 && !advance(q))
         return HD_NEVER;
-    d = hd_arena_at(q->arena, s->due);
-    return d[s->due_first].at;
+    return q->s->due;
 }
 
 hd_time hd_events_now(const struct hd_events *q)
@@ -329,25 +346,40 @@ uint64_t hd_events_waiting(const struct hd_events *q)
     return q->s->waiting;
 }
 
+/* Takes the first event of the instant `due`. */
+static struct hd_event pop(struct hd_events *q)
+{
+    struct hd_event_state *s = q->s;
+    struct node *v = nodes(q);
+    unsigned w = hd_bit_first(s->words), b = hd_bit_first(s->rank[w]);
+    uint32_t *first = &s->first[w * 64 + b], n = *first;
+
+    *first = v[n].next;
+    if (*first == HD_NONE) {
+        s->rank[w] &= s->rank[w] - 1;
+        if (s->rank[w] == 0)
+            s->words &= s->words - 1;
+    }
+    v[n].next = s->pool_free;
+    s->pool_free = n;
+    s->waiting--;
+    return v[n].e;
+}
+
 uint64_t hd_events_run(struct hd_events *q, hd_time until, const int *stop)
 {
     struct hd_event_state *s = q->s;
     uint64_t served = 0;
 
     while (*stop == 0) {
-        const struct hd_event *d;
         struct hd_event e;
         uint32_t to;
 
-        if (s->due_first == s->due_last && !advance(q))
+        if (s->words == 0 && !advance(q))
             break;
-        d = (const struct hd_event *)hd_arena_at(q->arena, s->due) +
-            s->due_first;
-        if (d->at > until)
+        if (s->due > until)
             break;
-        e = *d;
-        s->due_first++;
-        s->waiting--;
+        e = pop(q);
         s->now = e.at;
         served++;
         to = hd_event_receiver(&e);
@@ -362,16 +394,17 @@ void hd_events_each(const struct hd_events *q,
                     void (*fn)(void *ud, const struct hd_event *e), void *ud)
 {
     const struct hd_event_state *s = q->s;
-    const struct hd_event *d = hd_arena_at(q->arena, s->due);
     const struct hd_event *h = hd_arena_at(q->arena, s->heap);
-    const struct chunk *pool = hd_arena_at(q->arena, s->pool);
+    const struct node *v = nodes(q);
 
-    for (uint32_t i = s->due_first; i < s->due_last; i++)
-        fn(ud, &d[i]);
+    for (uint32_t r = 0; r < q->components; r++)
+        for (uint32_t n = s->first[r]; n != HD_NONE; n = v[n].next)
+            fn(ud, &v[n].e);
+    for (uint32_t n = s->rest; n != HD_NONE; n = v[n].next)
+        fn(ud, &v[n].e);
     for (uint32_t i = 0; i < s->heap_n; i++)
         fn(ud, &h[i]);
     for (uint32_t i = 0; i < SLOTS; i++)
-        for (uint32_t n = s->head[i]; n != HD_NONE; n = pool[n].next)
-            for (uint32_t k = 0; k < pool[n].n; k++)
-                fn(ud, &pool[n].e[k]);
+        for (uint32_t n = s->head[i]; n != HD_NONE; n = v[n].next)
+            fn(ud, &v[n].e);
 }
