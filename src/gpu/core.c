@@ -257,6 +257,19 @@ static void serve_message(struct hd_core *c, hd_time t)
     }
 }
 
+/* Steps of the load/store unit, as long as nothing else is due before. */
+static void run_unit(struct hd_core *c, hd_time t, hd_time end)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t n = s->lsu_n, messages = s->inbox.n;
+
+    do {
+        s->local = t;
+        hd_lsu_step(c, t);
+        t = hd_lsu_next(c);
+    } while (t < end && s->lsu_n == n && s->inbox.n == messages);
+}
+
 /* ---- the loop ----------------------------------------------------------- */
 
 static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
@@ -285,7 +298,7 @@ static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
         if (message == t)
             serve_message(c, t);
         else if (unit == t)
-            hd_lsu_step(c, t);
+            run_unit(c, t, hd_min_u64(end, hd_min_u64(message, port)));
         else
             hd_warp_step(c, t, hd_min_u64(end, hd_min_u64(message, unit)));
     }
@@ -390,6 +403,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->id = id;
     c->memops = m->core.warps * HD_SLOTS + m->core.queue + m->core.parked;
     c->targets = m->core.parked;
+    c->lsu_room = m->core.queue;
+    c->lanes = m->core.lanes;
     c->fill_room = m->l1cache.mshrs + 1;
     c->s = take(g, 1, sizeof *c->s, &bad);
     c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);

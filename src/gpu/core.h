@@ -229,7 +229,8 @@ struct hd_core {
     struct hd_memop *memop;    /* pool */
     struct hd_lsu_op *lsu;     /* ring of cfg.queue */
     struct hd_parked *parked;  /* pool: waiting lines and L1 MSHR targets */
-    struct hd_mshr tlb_mshr;   /* lists of parked lines */
+    struct hd_mshr tlb_mshr;   /* flags: the last memop that joined and which
+                                  of its pages; lists of parked lines */
     struct hd_mshr l1_mshr;    /* flags: the first requester's memop; lists of
                                   parked entries: the other ones' */
     struct hd_message *fills;  /* ring */
@@ -239,7 +240,8 @@ struct hd_core {
     struct hd_cache l1;
     struct hd_tbelow below_tlb;
     struct hd_slot pick, limit;
-    uint32_t memops, targets, fill_room; /* sizes */
+    uint32_t memops, targets, fill_room, lsu_room; /* sizes */
+    uint32_t lanes;  /* warp size of its application */
 };
 
 struct hd_machine;
@@ -299,9 +301,6 @@ enum hd_core_message {
 /* warp.c */
 void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number);
 void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t);
-/* Warps that may issue now (bit set), and the next instant at which one may. */
-uint64_t hd_warp_can(struct hd_core *c);
-hd_time hd_warp_next(struct hd_core *c);
 /* Issues at t: picks a warp and lets it issue; nothing else happens to the
  * core before `end`. */
 void hd_warp_step(struct hd_core *c, hd_time t, hd_time end);
@@ -317,14 +316,62 @@ int64_t hd_sched_default(void *self, const void *question);
 int64_t hd_limit_default(void *self, const void *question);
 
 /* lsu.c */
-bool hd_lsu_room(const struct hd_core *c);
 void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   hd_time t);
-hd_time hd_lsu_next(const struct hd_core *c);
 void hd_lsu_step(struct hd_core *c, hd_time t);
 void hd_lsu_translated(struct hd_core *c, uint32_t treq, hd_time t);
 void hd_lsu_data(struct hd_core *c, uint32_t req, hd_time t);
 void hd_lsu_ack(struct hd_core *c, hd_time t);
+
+/* ---- the next instant of each actor ------------------------------------ */
+
+/* The load/store unit can take another instruction. */
+static inline bool hd_lsu_room(const struct hd_core *c)
+{
+    return c->s->lsu_n < c->lsu_room;
+}
+
+/* The next step of the load/store unit; never before s->local. */
+static inline hd_time hd_lsu_next(const struct hd_core *c)
+{
+    const struct hd_core_state *s = c->s;
+    const struct hd_lsu_op *op;
+    hd_time t = hd_max_u64(s->lsu_free, s->local);
+
+    if (s->replay_first != HD_NONE)
+        return s->blocked & (HD_BLOCK_L1_MSHR | HD_BLOCK_STORES) ? HD_NEVER : t;
+    if (s->lsu_n == 0 || s->blocked != 0)
+        return HD_NEVER;
+    op = &c->lsu[s->lsu_first];
+    if (op->at < op->l.n && op->known[op->l.page[op->at]] == 0)
+        return hd_max_u64(t, s->tlb_free);
+    return t;
+}
+
+/* Warps that may issue now (bit set). */
+static inline uint64_t hd_warp_can(struct hd_core *c)
+{
+    struct hd_core_state *s = c->s;
+    uint64_t can = s->ready & ~(s->load_next & ~s->limit);
+
+    if ((can & s->mem_next) != 0 && !hd_lsu_room(c)) {
+        s->lsu_full |= can & s->mem_next;
+        can &= ~s->mem_next;
+    }
+    return can;
+}
+
+/* The next instant at which a warp may issue; never before s->local. */
+static inline hd_time hd_warp_next(struct hd_core *c)
+{
+    struct hd_core_state *s = c->s;
+
+    if (s->ready != 0 && hd_warp_can(c) != 0)
+        return hd_max_u64(s->port_free, s->local);
+    if (s->later_n > 0)
+        return hd_max_u64(s->port_free, c->warp[s->later[0]].ready);
+    return HD_NEVER;
+}
 
 /* dispatch.c */
 struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g);

@@ -334,6 +334,7 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     if (e != HD_NONE) {
         c->tlb_count[HD_L1TLB_MERGES]++;
         op->mshr[page] = (uint16_t)e;
+        c->tlb_mshr.v[e].flags = op->memop << 8 | page;
         return true;
     }
     if (cfg->blocking == 1 && hd_mshr_used(&c->tlb_mshr) > 0 &&
@@ -348,6 +349,7 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     if (mapped(c, vpn) == 0 && g->env->err->code != 0)
         return false;
     e = hd_mshr_take(&c->tlb_mshr, vpn);
+    c->tlb_mshr.v[e].flags = op->memop << 8 | page;
     treq = hd_treq_take(g->treqs);
     c->s->miss_op = op->memop;
     q = &g->treqs->v[treq];
@@ -429,11 +431,6 @@ static bool park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i)
 
 /* ---- the unit ----------------------------------------------------------- */
 
-bool hd_lsu_room(const struct hd_core *c)
-{
-    return c->s->lsu_n < c->gpu->m->core.queue;
-}
-
 static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
                         const struct hd_lines *l)
 {
@@ -467,7 +464,8 @@ void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
     c->count[HD_CORE_PAGES] += op->l.pages;
     if (o->kind == HD_OP_LOAD) {
         c->count[HD_CORE_LOAD_LINES] += op->l.n;
-        c->count[HD_CORE_LOAD_LANES] += hd_bit_count(o->mask);
+        c->count[HD_CORE_LOAD_LANES] +=
+            o->mask == hd_ones(c->lanes) ? c->lanes : hd_bit_count(o->mask);
     }
     hd_hist_add(&g->line_hist[c->app], op->l.n);
     hd_hist_add(&g->page_hist[c->app], op->l.pages);
@@ -486,22 +484,6 @@ void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
     m->kind = o->kind;
     m->bytes = o->bytes;
     s->lsu_n++;
-}
-
-hd_time hd_lsu_next(const struct hd_core *c)
-{
-    const struct hd_core_state *s = c->s;
-    const struct hd_lsu_op *op;
-    hd_time t = hd_max_u64(s->lsu_free, s->local);
-
-    if (s->replay_first != HD_NONE)
-        return s->blocked & (HD_BLOCK_L1_MSHR | HD_BLOCK_STORES) ? HD_NEVER : t;
-    if (s->lsu_n == 0 || s->blocked != 0)
-        return HD_NEVER;
-    op = &c->lsu[s->lsu_first];
-    if (op->at < op->l.n && op->known[op->l.page[op->at]] == UNKNOWN)
-        return hd_max_u64(t, s->tlb_free);
-    return t;
 }
 
 /* A line that waited for its translation goes on. */
@@ -584,15 +566,10 @@ void hd_lsu_translated(struct hd_core *c, uint32_t treq, hd_time t)
             c->parked[s->replay_last].next = m->first;
         s->replay_last = m->last;
     }
-    /* A page of the instruction at the head may still be marked missing. */
-    if (s->lsu_n > 0) {
+    if (s->lsu_n > 0 && c->lsu[s->lsu_first].memop == m->flags >> 8) {
         struct hd_lsu_op *op = &c->lsu[s->lsu_first];
-        for (uint32_t p = 0; p < op->l.pages; p++) {
-            if (op->known[p] == MISSING && op->mshr[p] == i) {
-                op->known[p] = KNOWN;
-                op->pfn[p] = pfn;
-            }
-        }
+        op->known[m->flags & 0xff] = KNOWN;
+        op->pfn[m->flags & 0xff] = pfn;
     }
     hd_mshr_give(&c->tlb_mshr, i);
     s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);

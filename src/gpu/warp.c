@@ -132,6 +132,7 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
     b->used = 1;
     b->number = number;
     b->live = l->warps;
+    c->lanes = l->lanes;
     c->count[HD_CORE_BLOCKS]++;
     for (uint32_t i = 0; i < l->warps; i++, w++) {
         struct hd_warp *x;
@@ -224,29 +225,6 @@ void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 
 /* ---- issue ------------------------------------------------------------- */
 
-uint64_t hd_warp_can(struct hd_core *c)
-{
-    struct hd_core_state *s = c->s;
-    uint64_t can = s->ready & ~(s->load_next & ~s->limit);
-
-    if ((can & s->mem_next) != 0 && !hd_lsu_room(c)) {
-        s->lsu_full |= can & s->mem_next;
-        can &= ~s->mem_next;
-    }
-    return can;
-}
-
-hd_time hd_warp_next(struct hd_core *c)
-{
-    struct hd_core_state *s = c->s;
-
-    if (hd_warp_can(c) != 0)
-        return hd_max_u64(s->port_free, s->local);
-    if (s->later_n > 0)
-        return hd_max_u64(s->port_free, c->warp[s->later[0]].ready);
-    return HD_NEVER;
-}
-
 /* n instructions of warp w issue from t on: its waits, and its issue time. */
 static void account_issue(struct hd_core *c, uint32_t w, hd_time t, hd_time end)
 {
@@ -268,8 +246,12 @@ static void account_issue(struct hd_core *c, uint32_t w, hd_time t, hd_time end)
 static void count_issue(struct hd_core *c, const struct hd_warp *x, uint64_t n,
                         hd_time t)
 {
+    uint64_t mask = x->op.mask;
+    uint32_t lanes = HD_LIKELY(mask == hd_ones(c->lanes)) ? c->lanes
+                                                          : hd_bit_count(mask);
+
     c->count[HD_CORE_INSTRUCTIONS] += n;
-    c->count[HD_CORE_THREAD_INSTRUCTIONS] += n * hd_bit_count(x->op.mask);
+    c->count[HD_CORE_THREAD_INSTRUCTIONS] += n * lanes;
     hd_dispatch_issued(c->gpu->dispatch, c->app, n, t);
 }
 
