@@ -1,0 +1,450 @@
+/*
+ * 405-vm-life.c - the life of a program: launches by list and by host, the
+ * arguments and grids of launches, buffers that keep what kernels wrote, the
+ * host's state, snapshots in the middle of a block, relaunch, and programs
+ * that cannot be built.
+ *
+ * A snapshot is what the simulation makes of it: a copy of the arena and what
+ * save() returns.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "kasm.h"
+
+#include "base/rng.h"
+#include "gpu/kernel-vm.h"
+
+static struct kasm a;
+
+enum { N = 4096 };
+
+/* x[tid + o] = x[tid + o] * 3 + k, for launch arguments o and k */
+static void scale_kernel(void)
+{
+    kasm_begin(&a, "scale", 1, 64, 1, 1);
+    for (int i = 0; i < 5; i++)
+        kasm_reg(&a, HD_R_INT);
+    a.nargs = 2;
+    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_S_GID);
+    kasm(&a, HD_I_ARG, 1, NR, NR, 0);
+    kasm(&a, HD_I_ARG, 2, NR, NR, 1);
+    kasm_mem(&a, HD_I_LOAD, 0, 3, 0, 1, 0, 0, 0);
+    kasm(&a, HD_I_MUL, 3, 3, NR, 3);
+    kasm(&a, HD_I_ADD, 3, 3, 2, 0);
+    kasm_mem(&a, HD_I_STORE, 0, 3, 0, 1, 0, 1, 0);
+    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
+}
+
+static heddle_program *program(void)
+{
+    heddle_program *p = heddle_program_new("life");
+    heddle_data *d = heddle_data_new(HEDDLE_I32, N / 2);
+
+    for (int i = 0; i < N / 2; i++)
+        ((int32_t *)d->mem)[i] = i;
+    assert_int_equal(heddle_program_buffer(p, "x", HEDDLE_I32, N, 0, d), 0);
+    assert_int_equal(
+        heddle_program_buffer(p, "f", HEDDLE_F32, 3, HEDDLE_CONTENTS, NULL), 1);
+    assert_int_equal(heddle_program_buffer(p, "no", HEDDLE_U8, 5, 0, NULL), 2);
+    heddle_data_free(d);
+    scale_kernel();
+    assert_int_equal(kasm_add(&a, p), 0);
+    return p;
+}
+
+/* One instruction of a warp; true unless it has ended. */
+static bool step(struct krig *r, uint32_t ctx, uint32_t warp)
+{
+    struct hd_op op;
+    struct hd_access acc;
+
+    r->ops->next(r->self, ctx, warp, &op);
+    if (op.kind >= HD_OP_LOAD && op.kind <= HD_OP_ATOMIC)
+        r->ops->access(r->self, ctx, warp, &acc);
+    assert_int_equal(r->err.code, 0);
+    return op.kind != HD_OP_EXIT;
+}
+
+static void run_block(struct krig *r, const struct hd_launch *l, uint64_t block)
+{
+    uint32_t ctx;
+
+    assert_int_equal(r->ops->block_start(r->self, block, &ctx), 0);
+    for (uint32_t w = 0; w < l->warps; w++)
+        while (step(r, ctx, w))
+            ;
+    r->ops->block_end(r->self, ctx);
+}
+
+static void run_launch(struct krig *r, struct hd_launch *l)
+{
+    for (uint64_t b = 0; b < l->blocks; b++)
+        run_block(r, l, b);
+}
+
+static int64_t x_at(struct krig *r, uint64_t i)
+{
+    heddle_host h = {r->self};
+    union heddle_value v;
+
+    assert_int_equal(heddle_host_read(&h, 0, i, &v), 0);
+    return v.i;
+}
+
+static void test_list(void **state)
+{
+    heddle_program *p = program();
+    struct krig r;
+    struct hd_launch l;
+    struct hd_alloc alloc;
+
+    (void)state;
+    heddle_program_launch(p, &(struct heddle_launch){.args = 1, .arg = {{0}}});
+    heddle_program_launch(p, &(struct heddle_launch){.grid = {2, 3, 1},
+                                                     .args = 2,
+                                                     .arg = {{100}, {5}}});
+    assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
+    heddle_program_free(p);
+    assert_true(r.ops->alloc(r.self, 0, &alloc));
+    assert_string_equal(alloc.name, "x");
+    assert_int_equal(alloc.bytes, 4 * N);
+    assert_true(r.ops->alloc(r.self, 1, &alloc));
+    assert_int_equal(alloc.base.v % 256, 0);
+    assert_true(r.ops->alloc(r.self, 2, &alloc)); /* the next multiple */
+    assert_int_equal(alloc.base.v, 0x7f0000000000 + 4 * N + 256);
+    assert_false(r.ops->alloc(r.self, 3, &alloc));
+
+    assert_int_equal(r.ops->launch(r.self, &l), 1);
+    assert_string_equal(l.name, "scale");
+    assert_int_equal(l.id, 1);
+    assert_int_equal(l.blocks, 1);
+    assert_int_equal(l.threads, 64);
+    run_launch(&r, &l);
+    assert_int_equal(x_at(&r, 63), 189);
+    assert_int_equal(x_at(&r, 64), 64);
+    assert_int_equal(r.ops->launch(r.self, &l), 1);
+    assert_int_equal(l.id, 2);
+    assert_int_equal(l.blocks, 6);
+    run_launch(&r, &l);
+    assert_int_equal(x_at(&r, 99), 99);
+    assert_int_equal(x_at(&r, 100), 305);
+    assert_int_equal(x_at(&r, 100 + 6 * 64 - 1), 3 * (100 + 6 * 64 - 1) + 5);
+    assert_int_equal(x_at(&r, N - 1), 0); /* beyond the data: zero */
+    assert_int_equal(r.ops->launch(r.self, &l), 0);
+
+    assert_int_equal(r.ops->restart(r.self), 0);
+    assert_int_equal(x_at(&r, 100), 100);
+    assert_int_equal(r.ops->launch(r.self, &l), 1);
+    assert_int_equal(l.id, 1);
+    krig_close(&r);
+}
+
+/* Launches kernel 0 while its state, a count, is below 3; fills x first. */
+static int host(void *ud, heddle_host *h, struct heddle_launch *l)
+{
+    size_t bytes;
+    const void *p = heddle_host_state(h, &bytes);
+    union heddle_value v = {.i = 7};
+    int32_t count = 0;
+
+    assert_int_equal(bytes, heddle_host_launched(h) > 0 ? 4 : 0);
+    if (bytes == 4)
+        memcpy(&count, p, 4);
+    else if (heddle_host_fill(h, 0, v) != 0)
+        return -1;
+    assert_int_equal(count, heddle_host_launched(h));
+    ++*(int *)ud;
+    if (count == 3)
+        return 0;
+    count++;
+    heddle_host_set_state(h, &count, 4);
+    l->args = 2;
+    l->arg[1].i = count;
+    return 1;
+}
+
+static void test_host(void **state)
+{
+    heddle_program *p = program();
+    struct krig r;
+    struct hd_launch l;
+    int calls = 0;
+
+    (void)state;
+    heddle_program_host(p, host, &calls, NULL, "host", 4);
+    assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
+    heddle_program_free(p);
+    while (r.ops->launch(r.self, &l) == 1)
+        run_launch(&r, &l);
+    assert_int_equal(calls, 4);
+    assert_int_equal(l.id, 3);
+    assert_int_equal(x_at(&r, 0), ((7 * 3 + 1) * 3 + 2) * 3 + 3);
+    assert_int_equal(x_at(&r, N - 1), 7);
+    r.ops->restart(r.self);
+    assert_int_equal(r.ops->launch(r.self, &l), 1);
+    assert_int_equal(l.id, 1);
+    krig_close(&r);
+}
+
+static int bad_host(void *ud, heddle_host *h, struct heddle_launch *l)
+{
+    union heddle_value v;
+
+    (void)l;
+    return heddle_host_read(h, *(uint32_t *)ud, 10, &v);
+}
+
+static void test_host_errors(void **state)
+{
+    static const char *const words[] = {
+        NULL, "index 10 of buffer f; expected less than 3",
+        "buffer no, which has no contents", "uses buffer 3 of 3"};
+
+    (void)state;
+    for (uint32_t b = 1; b < 4; b++) {
+        heddle_program *p = program();
+        struct krig r;
+        struct hd_launch l;
+
+        heddle_program_host(p, bad_host, &b, NULL, NULL, 0);
+        assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
+        heddle_program_free(p);
+        assert_int_equal(r.ops->launch(r.self, &l), HEDDLE_EPROGRAM);
+        assert_non_null(strstr(r.err.text, words[b]));
+        krig_close(&r);
+    }
+}
+
+/* ---- snapshots -------------------------------------------------------- */
+
+struct snapshot {
+    unsigned char *arena;
+    size_t used;
+    void *outside;
+};
+
+static struct snapshot take(struct krig *r)
+{
+    struct snapshot s = {malloc(r->arena.used), r->arena.used,
+                         r->ops->save(r->self)};
+
+    memcpy(s.arena, r->arena.base, s.used);
+    return s;
+}
+
+static void put_back(struct krig *r, const struct snapshot *s)
+{
+    memset(r->arena.base, 0xa5, r->arena.used);
+    memcpy(r->arena.base, s->arena, s->used);
+    r->ops->load(r->self, s->outside);
+    assert_int_equal(r->ops->restored(r->self), 0);
+}
+
+static void drop(struct krig *r, struct snapshot *s)
+{
+    r->ops->drop(r->self, s->outside);
+    free(s->arena);
+}
+
+/* Steps three resident blocks in a random order for `steps` instructions and
+ * returns a hash of all that was handed out. */
+static uint64_t wander(struct krig *r, const uint32_t *ctx, uint64_t seed,
+                       int steps)
+{
+    struct hd_rng rng = hd_rng_make(seed, 5);
+    uint64_t h = 0;
+
+    for (int i = 0; i < steps; i++) {
+        struct hd_op op;
+        struct hd_access acc = {NULL, {0}, 0};
+        uint32_t c = ctx[hd_rng_below(&rng, 3)], w = hd_rng_below(&rng, 2);
+
+        r->ops->next(r->self, c, w, &op);
+        if (op.kind >= HD_OP_LOAD && op.kind <= HD_OP_ATOMIC)
+            r->ops->access(r->self, c, w, &acc);
+        h = hd_mix64(h ^ op.kind);
+        h = hd_mix64(h ^ op.mask);
+        h = hd_mix64(h ^ op.pc);
+        h = hd_mix64(h ^ (acc.lane != NULL ? acc.lane[3].v : acc.base.v));
+    }
+    return h;
+}
+
+/* x[x[tid] mod N] += tid, in a loop whose trip counts come from x. */
+static void wandering_kernel(void)
+{
+    kasm_begin(&a, "wander", 3, 64, 1, 1);
+    for (int i = 0; i < 8; i++)
+        kasm_reg(&a, HD_R_INT);
+    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_S_GID);
+    kasm(&a, HD_I_LI, 1, NR, NR, 0);
+    kasm_mem(&a, HD_I_LOAD, 0, 2, 0, NR, 0, 0, 0);
+    kasm(&a, HD_I_AND, 3, 2, NR, 15);
+    kasm_full(&a, HD_I_LOOP, 0, 4, 1, 3, NR, 0, 1, 1);
+    kasm(&a, HD_I_MUL, 5, 4, NR, 131);
+    kasm(&a, HD_I_ADD, 5, 5, 2, 0);
+    kasm(&a, HD_I_AND, 5, 5, NR, N - 1);
+    kasm_full(&a, HD_I_ATOM, 1, 6, 5, 0, NR, 0, 1, 0);
+    kasm_alu(&a, 2, ~0u);
+    kasm(&a, HD_I_AND, 6, 6, NR, N - 1);
+    kasm_mem(&a, HD_I_STORE, 0, 5, 6, NR, 0, 2, 0);
+    kasm(&a, HD_I_ENDLOOP, NR, NR, NR, 0);
+    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
+}
+
+static void test_snapshot(void **state)
+{
+    heddle_program *p = program();
+    struct krig r;
+    struct hd_launch l;
+    struct snapshot s, late;
+    uint32_t ctx[3];
+    uint64_t first, again, x[3];
+
+    (void)state;
+    wandering_kernel();
+    assert_int_equal(kasm_add(&a, p), 1);
+    heddle_program_launch(p, &(struct heddle_launch){.kernel = 1});
+    assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
+    heddle_program_free(p);
+    assert_int_equal(r.ops->launch(r.self, &l), 1);
+    for (uint32_t b = 0; b < 3; b++)
+        assert_int_equal(r.ops->block_start(r.self, b, &ctx[b]), 0);
+    wander(&r, ctx, 1, 60);
+    s = take(&r);
+    first = wander(&r, ctx, 2, 100);
+    x[0] = (uint64_t)x_at(&r, 1);
+    late = take(&r);
+    for (int round = 0; round < 3; round++) {
+        put_back(&r, &s);
+        again = wander(&r, ctx, 2, 100);
+        assert_int_equal(first, again);
+        x[1] = (uint64_t)x_at(&r, 1);
+        assert_int_equal(x[0], x[1]);
+    }
+    put_back(&r, &s);
+    assert_int_not_equal(wander(&r, ctx, 3, 100), first);
+    put_back(&r, &late);
+    x[2] = (uint64_t)x_at(&r, 1);
+    assert_int_equal(x[0], x[2]);
+    drop(&r, &s);
+    drop(&r, &late);
+    krig_close(&r);
+}
+
+/* Only pages that were written are kept, and snapshots share them. */
+static void test_pages(void **state)
+{
+    heddle_program *p = program();
+    struct krig r;
+    struct hd_launch l;
+    struct hd_kvm *vm;
+    struct snapshot s;
+
+    (void)state;
+    heddle_program_launch(p, &(struct heddle_launch){.args = 0});
+    assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
+    heddle_program_free(p);
+    vm = r.self;
+    assert_int_equal(hd_buffers_bytes(&vm->buf), 0);
+    r.ops->launch(r.self, &l);
+    run_launch(&r, &l);
+    assert_int_equal(hd_buffers_bytes(&vm->buf), 4096);
+    s = take(&r);
+    assert_int_equal(x_at(&r, 2), 6);
+    hd_buffer_set(&vm->buf, &vm->buf.v[0], 2, (union heddle_value){.i = 1});
+    hd_buffer_set(&vm->buf, &vm->buf.v[0], N - 1, (union heddle_value){.i = 9});
+    assert_int_equal(hd_buffers_bytes(&vm->buf), 8192);
+    put_back(&r, &s);
+    assert_int_equal(hd_buffers_bytes(&vm->buf), 4096);
+    assert_int_equal(x_at(&r, 2), 6);
+    assert_int_equal(x_at(&r, N - 1), 0);
+    drop(&r, &s);
+    krig_close(&r);
+}
+
+static void test_one_simulation_at_a_time(void **state)
+{
+    heddle_program *p = program();
+    heddle_workload *w;
+    struct krig r;
+
+    (void)state;
+    heddle_program_launch(p, &(struct heddle_launch){0});
+    w = heddle_program_workload(p);
+    assert_int_equal(krig_open(&r, w, 32, 64), 0);
+    assert_int_equal(r.ops->bind(r.self, &r.env, 0, 32, 64), HEDDLE_EINVAL);
+    assert_int_equal(heddle_program_buffer(p, "z", HEDDLE_U8, 1, 0, NULL),
+                     HEDDLE_EINVAL); /* it has workloads */
+    krig_close(&r);
+    heddle_program_free(p);
+}
+
+static void test_wrong_programs(void **state)
+{
+    heddle_program *p = heddle_program_new("wrong");
+    heddle_data *d = heddle_data_new(HEDDLE_I32, 8);
+
+    (void)state;
+    assert_null(heddle_program_workload(p));
+    assert_non_null(strstr(heddle_program_error(p), "no kernel"));
+    assert_int_equal(heddle_program_align(p, 24), HEDDLE_EINVAL);
+    assert_int_equal(heddle_program_buffer(p, "z", HEDDLE_U8, 0, 0, NULL),
+                     HEDDLE_EPROGRAM);
+    assert_int_equal(
+        heddle_program_buffer(p, "z", HEDDLE_U8, UINT64_MAX, 0, NULL),
+        HEDDLE_EPROGRAM);
+    assert_int_equal(heddle_program_buffer(p, "z", HEDDLE_F32, 8, 0, d),
+                     HEDDLE_EPROGRAM);
+    assert_int_equal(heddle_program_buffer(p, "z", HEDDLE_I32, 7, 0, d),
+                     HEDDLE_EPROGRAM);
+    assert_int_equal(heddle_program_launch(p, &(struct heddle_launch){0}),
+                     HEDDLE_EPROGRAM);
+    heddle_data_free(d);
+    heddle_program_free(p);
+}
+
+/* Equal programs have equal hashes; anything that matters changes them. */
+static void test_hash(void **state)
+{
+    uint64_t h[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        heddle_program *p = program();
+        heddle_workload *w;
+
+        heddle_program_launch(
+            p, &(struct heddle_launch){.args = 1, .arg = {{i == 2}}});
+        if (i == 3)
+            kasm_add(&a, p);
+        w = heddle_program_workload(p);
+        h[i] = heddle_workload_hash(w);
+        assert_string_equal(heddle_workload_name(w), "life");
+        heddle_workload_free(w);
+        heddle_program_free(p);
+    }
+    assert_int_equal(h[0], h[1]);
+    assert_int_not_equal(h[0], h[2]);
+    assert_int_not_equal(h[0], h[3]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_host_errors),
+        cmocka_unit_test(test_snapshot),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_one_simulation_at_a_time),
+        cmocka_unit_test(test_wrong_programs),
+        cmocka_unit_test(test_hash),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
