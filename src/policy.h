@@ -115,6 +115,9 @@ struct heddle_policy {
     size_t (*save)(void *state, void *out, size_t room);
     int (*load)(void *state, const void *saved, size_t bytes);
     void (*check)(void *state);
+    /* Fingerprint of a script's code: a snapshot tells scripts of one name
+     * apart by it. */
+    uint64_t code;
 };
 
 /* ---- finding policies ------------------------------------------------ */

@@ -425,6 +425,47 @@ static void unbinding_and_replacing(void **state)
     lua_end(L);
 }
 
+/* A snapshot tells policies of one name apart by code, values and place. */
+static void hashes(void **state)
+{
+    static const char *const body[] = {
+        "tlb_fill = function() return 1 end",
+        "tlb_fill = function() return 2 end",
+        "tlb_fill = function() return N end",
+        "l2_bypass = function() end",
+        "tlb_fill = function() return 1 end, watch = { walk_done ="
+        " function() end }",
+        "params = { n = 1 }, tlb_fill = function() return 1 end",
+        "params = { n = 2 }, tlb_fill = function() return 1 end",
+    };
+    uint64_t hash[HD_LEN(body) + 2];
+    lua_State *L = lua_machine();
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; i < HD_LEN(body); i++) {
+        assert_ok(lua_use(L, body[i]));
+        hash[n++] = hd_slots_hash(&fake->slots);
+        heddle_unuse(fake_sim(fake), NULL, NULL);
+    }
+    for (int i = 1; i <= 2; i++) {
+        char script[128];
+        snprintf(script, sizeof script,
+                 "local n = %d policy.use(nil, { name = 'p',"
+                 "tlb_fill = function() return n end })",
+                 i);
+        assert_ok(lua_do(L, script));
+        hash[n++] = hd_slots_hash(&fake->slots);
+        heddle_unuse(fake_sim(fake), NULL, NULL);
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_true(hash[i] != hash[k]);
+    assert_ok(lua_use(L, body[0]));
+    assert_true(hd_slots_hash(&fake->slots) == hash[0]);
+    lua_end(L);
+}
+
 static void names(void **state)
 {
     lua_State *L = lua_machine();
@@ -464,6 +505,7 @@ int main(void)
         cmocka_unit_test(snapshots),
         cmocka_unit_test(state_that_cannot_be_saved),
         cmocka_unit_test(unbinding_and_replacing),
+        cmocka_unit_test(hashes),
         cmocka_unit_test(names),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -287,6 +287,67 @@ static void read_every(lua_State *L, int t, struct lp_class *c,
     lua_settop(L, every - 1);
 }
 
+/* ---- the code's fingerprint ------------------------------------------------ */
+
+static int hash_piece(lua_State *L, const void *v, size_t n, void *ud)
+{
+    const unsigned char *p = v;
+    uint64_t *h = ud;
+
+    (void)L;
+    for (size_t i = 0; i < n; i++)
+        *h = (*h ^ p[i]) * 0x100000001b3ull;
+    return 0;
+}
+
+/* Code of the function on top of the stack and the plain values that it holds
+ * in locals; the functions it holds only by their number. */
+static void hash_function(lua_State *L, uint64_t *h)
+{
+    if (lua_iscfunction(L, -1))
+        return;
+    lua_dump(L, hash_piece, h, 1);
+    for (int n = 1; lua_getupvalue(L, -1, n) != NULL; n++) {
+        int type = lua_type(L, -1);
+        uint64_t mark = type == LUA_TNUMBER || type == LUA_TSTRING ||
+                                type == LUA_TBOOLEAN
+                            ? lp_state_mark(L, -1)
+                            : (uint64_t)type;
+        hash_piece(L, &mark, sizeof mark, h);
+        lua_pop(L, 1);
+    }
+}
+
+/* All functions of the table at t, in order of their names. */
+static void hash_functions(lua_State *L, int t, uint64_t *h)
+{
+    int top = lua_gettop(L);
+    lua_Integer n = lp_state_keys(L, t); /* keys */
+
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_rawgeti(L, top + 1, i);
+        lua_rawget(L, t);
+        if (lua_isfunction(L, -1))
+            hash_function(L, h);
+        lua_settop(L, top + 1);
+    }
+    lua_settop(L, top);
+}
+
+static uint64_t hash_code(lua_State *L, int t)
+{
+    static const char *const inner[] = {"watch", "every"};
+    uint64_t h = 0xcbf29ce484222325ull;
+
+    hash_functions(L, t, &h);
+    for (int i = 0; i < 2; i++) {
+        if (lua_getfield(L, t, inner[i]) == LUA_TTABLE)
+            hash_functions(L, lua_gettop(L), &h);
+        lua_pop(L, 1);
+    }
+    return h;
+}
+
 static void check_name(lua_State *L, int t)
 {
     size_t n;
@@ -343,6 +404,7 @@ struct lp_class *lp_class_push(lua_State *L, int t)
     read_params(L, t, c, keep, whose);
     read_every(L, t, c, whose);
     lp_bridge_fill(L, t, c);
+    c->policy.code = hash_code(L, t);
     lua_setiuservalue(L, -2, 2);
     return c;
 }

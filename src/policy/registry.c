@@ -383,6 +383,7 @@ uint64_t hd_slots_hash(const struct hd_slots *s)
             continue;
         h = hash_bytes(h, &i, sizeof i);
         h = hash_bytes(h, b->policy->name, strlen(b->policy->name) + 1);
+        h = hash_bytes(h, &b->policy->code, sizeof b->policy->code);
         h = hash_bytes(h, b->at, strlen(b->at) + 1);
         h = hash_bytes(h, b->values, sizeof b->values);
         for (uint32_t c = 0; c < b->cells; c++) {
