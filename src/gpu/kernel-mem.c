@@ -73,37 +73,43 @@ static void find_index(struct act *c)
     }
 }
 
+/* Both ends of an affine index inside 0 .. top: so are those between them. */
+static inline bool ends_inside(int64_t base, int64_t stride, uint64_t mask,
+                               uint64_t top)
+{
+    int64_t first = (int64_t)hd_bit_first(mask), last, lo, hi;
+
+    last = 63 - (int64_t)__builtin_clzll(mask);
+    if (HD_UNLIKELY(stride > INT64_C(1) << 48 || stride < -(INT64_C(1) << 48) ||
+                    base > INT64_C(1) << 62 || base < -(INT64_C(1) << 62)))
+        return stride == 0 && (uint64_t)base <= top;
+    lo = base + stride * first;
+    hi = base + stride * last;
+    return (uint64_t)lo <= top && (uint64_t)hi <= top;
+}
+
 /* True if all active lanes stay inside the buffer. */
 static bool inside(const struct act *c)
 {
-    uint64_t top = c->buf->def->count - c->n->c, bad = 0;
+    uint64_t top = c->n->m.top, bad = 0;
 
-    if (c->buf->def->count < c->n->c)
-        return false;
-    if (c->index.tag != HD_VECTOR) {
-        unsigned first = hd_bit_first(c->mask);
-        unsigned last = 63 - (unsigned)__builtin_clzll(c->mask);
-        int64_t lo, hi;
-
-        if (c->index.stride == 0)
-            return (uint64_t)c->index.base <= top;
-        /* below 2^41 at both ends, so no lane between them has wrapped */
-        if (__builtin_mul_overflow(c->index.stride, (int64_t)first, &lo) ||
-            __builtin_mul_overflow(c->index.stride, (int64_t)last, &hi) ||
-            __builtin_add_overflow(c->index.base, lo, &lo) ||
-            __builtin_add_overflow(c->index.base, hi, &hi))
-            return false;
-        return (uint64_t)lo <= top && (uint64_t)hi <= top;
-    }
+    if (c->index.tag != HD_VECTOR)
+        return ends_inside(c->index.base, c->index.stride, c->mask, top);
+    /* all lanes at once: a sign bit appears if one is below 0 or above top */
     for (uint32_t l = 0; l < c->at->vm->lanes; l++)
-        bad |= (uint64_t)((uint64_t)c->lane[l] > top) << l;
-    return (bad & c->mask) == 0;
+        bad |= (uint64_t)c->lane[l] | (top - (uint64_t)c->lane[l]);
+    if (HD_LIKELY(bad >> 63 == 0))
+        return true;
+    for (uint64_t m = c->mask; m != 0; m &= m - 1)
+        if ((uint64_t)c->lane[hd_bit_first(m)] > top)
+            return false;
+    return true;
 }
 
 static void outside(const struct act *c)
 {
     const struct hd_kvm_at *at = c->at;
-    uint64_t top = c->buf->def->count - c->n->c;
+    uint64_t top = c->n->m.top;
     uint32_t l = 0;
 
     while (l < at->vm->lanes && (!(c->mask >> l & 1) ||
@@ -172,10 +178,6 @@ static void load_values(const struct act *c)
     uint32_t lanes = c->at->vm->lanes;
     int64_t *d;
 
-    if (!c->buf->def->contents) {
-        hd_reg_uniform(r, 0);
-        return;
-    }
     if (c->index.tag == HD_UNIFORM) {
         hd_reg_uniform(r, hd_buffer_get(c->buf, (uint64_t)c->index.base).i);
         return;
@@ -197,8 +199,6 @@ static void store_values(const struct act *c)
     int64_t tmp[HD_MAX_LANES];
     const int64_t *v;
 
-    if (!c->buf->def->contents || c->n->d == HD_NO_REG)
-        return;
     v = hd_lane_expand(c->at, &c->at->reg[c->n->d], c->n->d, tmp);
     for (uint64_t m = c->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
@@ -257,11 +257,6 @@ static void atomic_values(const struct act *c)
     int64_t tv[HD_MAX_LANES], tc[HD_MAX_LANES], result[HD_MAX_LANES] = {0};
     const int64_t *v, *cmp;
 
-    if (!c->buf->def->contents) {
-        if (n->d != HD_NO_REG)
-            hd_reg_uniform(&at->reg[n->d], 0);
-        return;
-    }
     v = hd_lane_expand(at, &at->reg[n->b], n->b, tv);
     cmp = n->kind == HD_AT_CAS
               ? hd_lane_expand(at, &at->reg[n->cmp], n->cmp, tc)
@@ -294,7 +289,7 @@ static void find_addresses(const struct act *c, struct hd_access *acc)
 {
     struct hd_kvm *vm = c->at->vm;
     uint8_t shift = c->n->shift;
-    uint64_t va = c->buf->def->va.v;
+    uint64_t va = c->n->m.va;
 
     if (c->index.tag != HD_VECTOR) {
         acc->lane = NULL;
@@ -309,32 +304,65 @@ static void find_addresses(const struct act *c, struct hd_access *acc)
     acc->stride = 0;
 }
 
-void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
-                   struct hd_access *acc)
+static void access_fully(const struct hd_kvm_at *at, const struct hd_ins *n,
+                         struct hd_access *acc)
 {
-    struct hd_kvm *vm = self;
-    struct hd_kvm_at at = hd_kvm_find(vm, ctx, warp);
     struct act c;
 
-    c.at = &at;
-    c.n = &vm->k->ins[at.w->mem];
-    c.buf = &vm->buf.v[c.n->buf];
-    c.mask = at.w->mask;
+    c.at = at;
+    c.n = n;
+    c.buf = &at->vm->buf.v[n->buf];
+    c.mask = at->w->mask;
     find_index(&c);
     if (HD_UNLIKELY(!inside(&c))) {
         outside(&c);
         acc->lane = NULL;
         acc->base = c.buf->def->va;
         acc->stride = 0;
-        if (c.n->op != HD_I_STORE && c.n->d != HD_NO_REG)
-            hd_reg_uniform(&at.reg[c.n->d], 0);
+        if (n->op != HD_I_STORE && n->d != HD_NO_REG)
+            hd_reg_uniform(&at->reg[n->d], 0);
         return;
     }
     find_addresses(&c, acc);
-    if (c.n->op == HD_I_STORE)
+    if (!n->m.real) {
+        if (n->op != HD_I_STORE && n->d != HD_NO_REG)
+            hd_reg_uniform(&at->reg[n->d], 0);
+    } else if (n->op == HD_I_STORE) {
         store_values(&c);
-    else if (c.n->op == HD_I_ATOM)
+    } else if (n->op == HD_I_ATOM) {
         atomic_values(&c);
-    else if (c.n->d != HD_NO_REG)
+    } else {
         load_values(&c);
+    }
+}
+
+void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
+                   struct hd_access *acc)
+{
+    struct hd_kvm_at at = hd_kvm_find(self, ctx, warp);
+    const struct hd_ins *n = &at.k->ins[at.w->mem];
+    uint64_t base = (uint64_t)n->imm, stride = 0;
+    uint32_t tags = 0;
+
+    /* nothing but an affine address: most instructions of most kernels */
+    if (n->a != HD_NO_REG) {
+        base += (uint64_t)at.reg[n->a].base;
+        stride += (uint64_t)at.reg[n->a].stride;
+        tags |= at.reg[n->a].tag;
+    }
+    if (n->b != HD_NO_REG && n->op != HD_I_ATOM) {
+        base += (uint64_t)at.reg[n->b].base;
+        stride += (uint64_t)at.reg[n->b].stride;
+        tags |= at.reg[n->b].tag;
+    }
+    if (HD_LIKELY(!n->m.real && tags < HD_VECTOR &&
+                  (n->d == HD_NO_REG || n->op == HD_I_STORE) &&
+                  ends_inside((int64_t)base, (int64_t)stride, at.w->mask,
+                              n->m.top))) {
+        acc->lane = NULL;
+        acc->base.v = n->m.va + (base << n->shift);
+        acc->stride = (int64_t)(stride << n->shift);
+        return;
+    }
+    access_fully(&at, n, acc);
 }

@@ -116,7 +116,14 @@ struct hd_ins {
     uint32_t other; /* IF: its ELSE, or its ENDIF */
     uint16_t cmp;   /* ATOM: compare register */
     int64_t imm;
-    struct hd_reg k; /* imm as an operand */
+    union {
+        struct hd_reg k; /* imm as an operand */
+        struct {         /* memory: */
+            uint64_t va;  /* of the buffer */
+            uint64_t top; /* largest index */
+            bool real;    /* values move: contents, and somebody wants them */
+        } m;
+    };
 };
 
 struct hd_karg {

@@ -251,6 +251,20 @@ static int check_fields(struct verifier *z, struct hd_ins *n)
     return 0;
 }
 
+/* What the engine would otherwise have to look up in the buffer. */
+static int place_memory(struct verifier *z, struct hd_ins *n)
+{
+    const struct hd_bufdef *def = &z->buf[n->buf];
+
+    if (n->c > def->count)
+        return wrong(z, "the buffer has less elements than a lane reads");
+    n->shift = def->shift;
+    n->m.va = def->va.v;
+    n->m.top = def->count - n->c;
+    n->m.real = def->contents && (n->d != HD_NO_REG || n->op == HD_I_ATOM);
+    return 0;
+}
+
 static int check_memory(struct verifier *z, struct hd_ins *n)
 {
     enum hd_rtype want;
@@ -258,7 +272,6 @@ static int check_memory(struct verifier *z, struct hd_ins *n)
 
     if (n->buf >= z->nbuf)
         return wrong(z, "no such buffer");
-    n->shift = z->buf[n->buf].shift;
     want = hd_program_rtype(z->buf[n->buf].type);
     if (n->d != HD_NO_REG && z->k->type[n->d] != want)
         return wrong(z, "the register has not the type of the buffer");
@@ -267,9 +280,9 @@ static int check_memory(struct verifier *z, struct hd_ins *n)
             return z->err->code;
         if (n->c != 1 && n->c != 2 && n->c != 4)
             return wrong(z, "1, 2 or 4 elements a lane");
-        if (((uint32_t)n->c << n->shift) > 16)
+        if (((uint32_t)n->c << z->buf[n->buf].shift) > 16)
             return wrong(z, "more than 16 bytes a lane");
-        return 0;
+        return place_memory(z, n);
     }
     n->c = 1;
     n->kind = (uint8_t)(n->imm >> 32 & 15);
@@ -286,7 +299,7 @@ static int check_memory(struct verifier *z, struct hd_ins *n)
         (n->cmp >= z->k->nreg || z->k->type[n->cmp] != want ||
          !known(z, n->cmp)))
         return wrong(z, "the compared value is not there");
-    return 0;
+    return place_memory(z, n);
 }
 
 /* ---- constructs ------------------------------------------------------- */
