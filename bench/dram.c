@@ -1,7 +1,7 @@
 /*
  * dram.c - host time per request of the DRAM system, in closed loop.
  *
- * usage: bench/dram [requests]
+ * usage: bench/dram [requests [case]]
  *
  * Each channel keeps `window` requests of 128 bytes (four bursts) in flight:
  * random lines, a stream, half of them writes, eight channels, and a full
@@ -96,14 +96,24 @@ static void set_defaults(struct hd_dram_cfg *c)
     c->mode.kind = HD_FULL;
 }
 
-static void measure(const char *name, const struct hd_dram_cfg *cfg,
-                    uint32_t stream, uint64_t n, uint32_t window)
+/* Counts the cases down; all run when `only` is 0. */
+struct choice {
+    int only, next;
+};
+
+static int wanted(struct choice *o)
+{
+    return ++o->next == o->only || o->only == 0;
+}
+
+static void measure(struct choice *o, const char *name,
+                    const struct hd_dram_cfg *cfg, uint32_t stream, uint64_t n,
+                    uint32_t window)
 {
     struct bench *k = calloc(1, sizeof *k);
     struct hd_arena arena;
     struct hd_stats *stats = calloc(1, sizeof *stats);
-    struct hd_clocks clk = {
-        .hz = {1020000000, 1020000000, 1674000000, 1000000000}};
+    struct hd_clocks clk;
     struct hd_err err = {0};
     struct hd_env *env = calloc(1, sizeof *env);
     struct hd_client client = {reply, k};
@@ -111,7 +121,16 @@ static void measure(const char *name, const struct hd_dram_cfg *cfg,
     uint64_t cycles;
     int stop = 0;
 
+    if (!wanted(o)) {
+        free(k);
+        free(stats);
+        free(env);
+        return;
+    }
     hd_arena_open(&arena, (size_t)1 << 30);
+    for (int i = 0; i < HD_CLK_COUNT; i++)
+        clk.hz[i] = 1020000000;
+    clk.hz[HD_CLK_DRAM] = 1674000000;
     hd_clocks_init(&clk, &err);
     hd_events_open(&k->ev, &arena, clk.ticks[HD_CLK_CORE]);
     hd_stats_open(stats, &arena, 1);
@@ -147,23 +166,24 @@ static void measure(const char *name, const struct hd_dram_cfg *cfg,
 int main(int argc, char **argv)
 {
     uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+    struct choice o = {argc > 2 ? atoi(argv[2]) : 0, 0};
     struct hd_dram_cfg c;
 
     set_defaults(&c);
     c.channels = 1;
-    measure("random, window 32", &c, 0, n, 32);
-    measure("stream, window 32", &c, 1, n, 32);
-    measure("random, window 150", &c, 0, n, 150);
+    measure(&o, "random, window 32", &c, 0, n, 32);
+    measure(&o, "stream, window 32", &c, 1, n, 32);
+    measure(&o, "random, window 150", &c, 0, n, 150);
     c.banks = 16;
-    measure("random, 16 banks, window 64", &c, 0, n, 64);
+    measure(&o, "random, 16 banks, window 64", &c, 0, n, 64);
     c.queue = 32;
-    measure("random, queue 32 full", &c, 0, n, 64);
+    measure(&o, "random, queue 32 full", &c, 0, n, 64);
     set_defaults(&c);
-    measure("random, 8 channels", &c, 0, n, 32);
-    measure("stream, 8 channels", &c, 1, n, 32);
-    measure("random, 8 channels, light", &c, 0, n, 2);
+    measure(&o, "random, 8 channels", &c, 0, n, 32);
+    measure(&o, "stream, 8 channels", &c, 1, n, 32);
+    measure(&o, "random, 8 channels, light", &c, 0, n, 2);
     c.mode.kind = HD_FIXED;
     c.mode.fixed = 100;
-    measure("the driver alone (fixed:100)", &c, 0, n, 32);
+    measure(&o, "the driver alone (fixed:100)", &c, 0, n, 32);
     return 0;
 }

@@ -35,26 +35,26 @@ enum { EV_WAKE, EV_DONE };
 enum { WAITERS = 4096 };
 
 const struct hd_stat_desc hd_dram_stats[ST_COUNT] = {
-    [ST_READS] = {"reads", "requests", "Reads of data answered", 0},
-    [ST_WRITES] = {"writes", "requests", "Writes whose data were sent", 0},
+    [ST_READS] = {"reads", "requests", "reads of data answered", 0},
+    [ST_WRITES] = {"writes", "requests", "writes whose data were sent", 0},
     [ST_WALKS] = {"walk_reads", "requests",
-                  "Reads of page-table entries answered", 0},
-    [ST_SILVER] = {"silver", "requests", "Requests queued as silver", 0},
-    [ST_GOLDEN] = {"golden", "requests", "Requests queued as golden", 0},
+                  "reads of page-table entries answered", 0},
+    [ST_SILVER] = {"silver", "requests", "requests queued as silver", 0},
+    [ST_GOLDEN] = {"golden", "requests", "requests queued as golden", 0},
     [ST_DATA_BURSTS] = {"data_bursts", "bursts",
-                        "Bursts read or written for data", 0},
+                        "bursts read or written for data", 0},
     [ST_WALK_BURSTS] = {"walk_bursts", "bursts",
-                        "Bursts read for page-table entries", 0},
+                        "bursts read for page-table entries", 0},
     [ST_BUSY] = {"busy", "DRAM cycles",
-                 "Cycles in which the data bus carried data", 0},
+                 "cycles in which the data bus carried data", 0},
     [ST_ROW_HITS] = {"row_hits", "requests",
-                     "Requests whose row another one had opened", 0},
-    [ST_ACTIVATES] = {"activates", "commands", "Rows opened", 0},
-    [ST_PRECHARGES] = {"precharges", "banks", "Rows closed", 0},
-    [ST_REFRESHES] = {"refreshes", "commands", "Refreshes of all banks", 0},
+                     "requests whose row another one had opened", 0},
+    [ST_ACTIVATES] = {"activates", "commands", "rows opened", 0},
+    [ST_PRECHARGES] = {"precharges", "banks", "rows closed", 0},
+    [ST_REFRESHES] = {"refreshes", "commands", "refreshes of all banks", 0},
     [ST_QUEUE_FULL] = {"queue_full", "waits",
-                       "Times a sender found the queue full", 0},
-    [ST_CYCLES] = {"cycles", "DRAM cycles", "Cycles that have passed", 0},
+                       "times a sender found the queue full", 0},
+    [ST_CYCLES] = {"cycles", "DRAM cycles", "cycles that have passed", 0},
 };
 const uint32_t hd_dram_stat_count = ST_COUNT;
 
@@ -160,12 +160,15 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
 
 /* ---- the end of a request ------------------------------------------------ */
 
-static void count_request(struct hd_dram *d, uint32_t c, uint32_t app,
-                          uint32_t kind, uint32_t bursts, uint64_t latency)
+static void count_request(struct hd_dram *d, uint32_t c,
+                          const struct hd_dramentry *v, uint32_t kind,
+                          uint64_t latency)
 {
-    uint64_t *row = hd_count_row(&d->stat, c, app);
+    uint64_t *row = hd_count_row(&d->stat, c, v->app);
+    uint32_t app = v->app, bursts = v->bursts;
     bool walk = kind == HD_REQ_WALK;
 
+    row[ST_ROW_HITS] += !v->opened;
     row[walk ? ST_WALK_BURSTS : ST_DATA_BURSTS] += bursts;
     row[ST_BUSY] += (uint64_t)bursts * d->cfg.bl;
     if (kind == HD_REQ_WRITE) {
@@ -197,7 +200,7 @@ void hd_dram_ended(struct hd_dram *d, uint32_t c, uint32_t e, uint64_t cycle)
     done->req = v->req;
     ch->done_last = (ch->done_last + 1) & (d->ring - 1);
     hd_assert(ch->done_last != ch->done_first);
-    count_request(d, c, v->app, r->kind, v->bursts, end - v->accepted);
+    count_request(d, c, v, r->kind, end - v->accepted);
     if (ch->wait_first != HD_NONE) {
         hd_time now = hd_events_now(d->env->ev);
         struct hd_dramwait w = wait_pop(d, ch);
@@ -242,6 +245,7 @@ static void send_simple(struct hd_dram *d, uint32_t c, hd_time now,
                         uint32_t req, struct hd_req *r)
 {
     uint32_t bursts = bursts_of(d, r), latency = d->latency;
+    struct hd_dramentry v = {.opened = 1};
     hd_time at = now;
 
     if (d->cfg.mode.kind == HD_IDEAL)
@@ -249,7 +253,9 @@ static void send_simple(struct hd_dram *d, uint32_t c, hd_time now,
     if (d->cfg.mode.kind != HD_OFF)
         at = (hd_ceil_div(now, d->tick) + latency) * d->tick;
     r->queued = now;
-    count_request(d, c, r->app, r->kind, bursts, latency);
+    v.app = r->app;
+    v.bursts = (uint16_t)bursts;
+    count_request(d, c, &v, r->kind, latency);
     hd_post(d->env->ev, d->id, d->id, at, EV_DONE, req, 0);
 }
 
@@ -283,7 +289,7 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     v->write = r->kind == HD_REQ_WRITE;
     v->app = r->app;
     v->bursts = v->left = (uint16_t)bursts_of(d, r);
-    v->started = 0;
+    v->opened = 0;
     ch->waiting++;
     if (v->klass != 0) {
         ch->klass[v->klass]++;

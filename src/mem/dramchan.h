@@ -51,7 +51,7 @@ struct hd_dramentry {
     uint16_t column;
     uint8_t bank, klass, write, app;
     uint16_t bursts, left; /* in all, and to come */
-    uint8_t started;
+    uint8_t opened;        /* an activate was issued for it */
 };
 
 /* A list of entries by age. */
@@ -63,7 +63,6 @@ struct hd_drambank {
     uint64_t act_ok, rd_ok, wr_ok, pre_ok; /* first legal cycle, bank's own */
     uint64_t row;
     uint8_t open;
-    uint8_t fresh;                    /* no column command since its activate */
     uint8_t classes;                  /* bit set of classes that wait here */
     uint32_t served;                  /* requests that the open row has ended */
     struct hd_dramlist hits[CLASSES]; /* requests of the open row */
@@ -121,6 +120,7 @@ struct hd_dramchan {
     uint64_t act_mask;    /* of these, the activates */
     uint64_t group_ok[HD_DRAM_MAX_BANKS];
     uint8_t col_order[2][HD_DRAM_MAX_BANKS]; /* these banks, by key */
+    uint16_t col_entry[HD_DRAM_MAX_BANKS];   /* request of each */
     /* candidates of each bank */
     uint64_t col_ready[HD_DRAM_MAX_BANKS], col_key[HD_DRAM_MAX_BANKS];
     uint64_t row_ready[HD_DRAM_MAX_BANKS], row_key[HD_DRAM_MAX_BANKS];
@@ -190,6 +190,8 @@ void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e);
 void hd_dramqueue_opened(struct hd_dram *d, uint32_t c, uint32_t b);
 void hd_dramqueue_closed(struct hd_dram *d, uint32_t c, uint32_t b);
 void hd_dramqueue_served(struct hd_dram *d, uint32_t c, uint32_t e);
+/* After a precharge for the bank's row candidate. */
+void hd_dramqueue_shut(struct hd_dram *d, uint32_t c, uint32_t b);
 /* Works out the candidates of a bank anew. */
 void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b);
 /* The bank's most urgent waiting class. */

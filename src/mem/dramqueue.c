@@ -243,6 +243,7 @@ void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b)
         if (!forced || klass != 2) {
             ch->col_ready[b] = hd_max_u64(v[hit].write ? k->wr_ok : k->rd_ok,
                                           ch->group_ok[d->group_of[b]]);
+            ch->col_entry[b] = (uint16_t)hit;
             offer_column(ch, v[hit].write, b, top | v[hit].age << KEY_AGE);
         }
         if (!forced)
@@ -250,4 +251,18 @@ void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b)
         rank = 0; /* its turn has come */
     }
     offer_row(ch, k, b, top | rank | v[other].age << KEY_AGE);
+}
+
+void hd_dramqueue_shut(struct hd_dram *d, uint32_t c, uint32_t b)
+{
+    struct hd_dramchan *ch = &d->chan[c];
+
+    if (((ch->col_mask[0] | ch->col_mask[1]) >> b & 1) != 0) {
+        hd_dramqueue_refresh(d, c, b); /* its requests hit no more */
+        return;
+    }
+    /* The same request, which now wants its row opened. */
+    ch->act_mask |= 1ull << b;
+    ch->row_ready[b] = hd_drambank_at(d, c, b)->act_ok;
+    ch->best_valid = 0;
 }

@@ -71,27 +71,24 @@ static inline uint64_t best_column(const struct hd_dramchan *ch, uint32_t w)
 
 /*
  * The first row command.  Found anew only when a candidate has changed, or
- * when time has reached a later candidate with a smaller key (best_until).
+ * when time reaches another one, which may have a smaller key (best_until).
  */
 static void best_row(struct hd_dramchan *ch)
 {
-    uint64_t best = HD_NEVER, floor = ch->floor, until = HD_NEVER, at;
+    uint64_t best = HD_NEVER, second = HD_NEVER, floor = ch->floor;
 
     for (uint64_t m = ch->row_mask; m != 0; m &= m - 1) {
         uint32_t b = hd_bit_first(m);
         uint64_t n = number_of(row_at(ch, b), floor, ch->row_key[b]);
-        best = n < best ? n : best;
+        second = hd_min_u64(second, hd_max_u64(best, n));
+        best = hd_min_u64(best, n);
     }
     ch->best_bank = best & 63;
     ch->best_key = best & hd_ones(KEY_BITS);
-    ch->best_at = at = row_at(ch, ch->best_bank);
-    for (uint64_t m = ch->row_mask; m != 0; m &= m - 1) {
-        uint32_t b = hd_bit_first(m);
-        uint64_t t = row_at(ch, b);
-        bool sooner = (t > at) & (ch->row_key[b] < ch->best_key);
-        until = hd_min_u64(until, t | ((uint64_t)sooner - 1));
-    }
-    ch->best_until = until;
+    ch->best_at = floor + (best >> KEY_BITS);
+    /* Of those that are as soon as the best, nothing is known of what
+     * follows: look again in the next cycle. */
+    ch->best_until = hd_max_u64(floor + (second >> KEY_BITS), ch->best_at + 1);
     ch->best_valid = 1;
 }
 
@@ -312,7 +309,7 @@ static void tell(struct hd_dram *d, uint32_t c, uint32_t e, uint32_t close)
         const struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
         cmd.row = v->row;
         cmd.req = v->req;
-        cmd.column = v->column;
+        cmd.column = (uint32_t)v->column + v->bursts - v->left;
         if (cmd.kind == HD_DRAM_RD)
             cmd.data = cmd.cycle + d->cfg.cl;
         else if (cmd.kind == HD_DRAM_WR)
@@ -334,17 +331,17 @@ static void issue_activate(struct hd_dram *d, uint32_t c, uint32_t b)
     struct hd_dramchan *ch = &d->chan[c];
     struct hd_drambank *k = hd_drambank_at(d, c, b);
     uint32_t e = hd_dramqueue_row(k);
-    const struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
+    struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
 
     if (watched(d))
         tell(d, c, e, 0);
+    v->opened = 1;
     hd_dramtime_activate(&d->cfg, ch, k, ch->plan_at);
     (*hd_count(&d->stat, c, v->app, ST_ACTIVATES))++;
     ch->open |= 1ull << b;
     ch->best_valid = 0;
     k->open = 1;
     k->row = v->row;
-    k->fresh = 1;
     k->served = 0;
     hd_dramqueue_opened(d, c, b);
     hd_dramqueue_refresh(d, c, b);
@@ -370,7 +367,7 @@ static void issue_precharge(struct hd_dram *d, uint32_t c, uint32_t b)
         tell(d, c, e, 0);
     (*hd_count(&d->stat, c, app, ST_PRECHARGES))++;
     close_row(d, c, b, d->chan[c].plan_at);
-    hd_dramqueue_refresh(d, c, b);
+    hd_dramqueue_shut(d, c, b);
 }
 
 /* Closed page: whether no other request hits the row of a bank. */
@@ -414,23 +411,19 @@ static inline void hold_group(const struct hd_dram *d, struct hd_dramchan *ch,
         hd_dramtime_raise(&ch->col_ready[i], at);
 }
 
-static void issue_column(struct hd_dram *d, uint32_t c, uint32_t b)
+static inline void issue_column(struct hd_dram *d, uint32_t c, uint32_t b)
 {
     struct hd_dramchan *ch = &d->chan[c];
     struct hd_drambank *k = hd_drambank_at(d, c, b);
-    uint32_t e = hd_dramqueue_column(k);
+    uint32_t e = ch->col_entry[b];
     struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
-
     bool close = d->cfg.page == 1 && v->left == 1 && only_hit(k);
 
     if (watched(d))
         tell(d, c, e, close);
-    *hd_count(&d->stat, c, v->app, ST_ROW_HITS) += !(v->started | k->fresh);
-    v->started = 1;
-    k->fresh = 0;
-    hd_dramtime_column(&d->t, ch, k, d->group_of[b], v->write, ch->plan_at);
+    hd_dramtime_column(&d->t, ch, k, d->group_of[b],
+                       ch->plan_kind == HD_DRAM_WR, ch->plan_at);
     hold_group(d, ch, b);
-    v->column++;
     if (--v->left == 0) {
         end_request(d, c, b, e, close);
         return;
@@ -439,7 +432,6 @@ static void issue_column(struct hd_dram *d, uint32_t c, uint32_t b)
         ch->row_ready[b] = k->pre_ok;
         ch->best_valid = 0;
     }
-    ch->planned = 0;
 }
 
 /* Closes all rows, or refreshes all banks. */
@@ -536,7 +528,7 @@ void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
         if (HD_UNLIKELY(d->cfg.refresh))
             skip_refreshes(d, c, cycle);
         make_plan(d, c);
-        if (ch->plan_at > cycle || ch->plan_kind == HD_DRAM_NONE)
+        if (ch->plan_at > cycle) /* HD_NEVER: there is none */
             break;
         issue(d, c);
     }
