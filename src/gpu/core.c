@@ -401,7 +401,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
 
     c->gpu = g;
     c->id = id;
-    c->memops = m->core.warps * HD_SLOTS + m->core.queue + m->core.parked;
+    c->memops = m->core.warps * HD_SLOTS + m->core.queue + m->core.parked +
+                m->l1cache.mshrs;
     c->targets = m->core.parked;
     c->lsu_room = m->core.queue;
     c->lanes = m->core.lanes;
@@ -411,6 +412,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->block = take(g, m->core.blocks, sizeof *c->block, &bad);
     c->memop = take(g, c->memops, sizeof *c->memop, &bad);
     c->lsu = take(g, m->core.queue, sizeof *c->lsu, &bad);
+    c->tlb_treq = take(g, m->l1tlb.mshrs, sizeof *c->tlb_treq, &bad);
     c->parked = take(g, c->targets, sizeof *c->parked, &bad);
     c->fills = take(g, c->fill_room, sizeof *c->fills, &bad);
     if (bad || open_heap(c, &c->s->inbox) || open_heap(c, &c->s->acks))

@@ -231,6 +231,7 @@ struct hd_core {
     struct hd_parked *parked;  /* pool: waiting lines and L1 MSHR targets */
     struct hd_mshr tlb_mshr;   /* flags: the last memop that joined and which
                                   of its pages; lists of parked lines */
+    uint32_t *tlb_treq;        /* the request that each of its MSHRs sent */
     struct hd_mshr l1_mshr;    /* flags: the first requester's memop; lists of
                                   parked entries: the other ones' */
     struct hd_message *fills;  /* ring */

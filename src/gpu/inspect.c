@@ -66,7 +66,7 @@ static void stuck_core(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     const struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[instance];
-    uint64_t n[HD_WARP_DONE + 1] = {0};
+    uint64_t n[HD_WARP_DONE + 1] = {0}, barred;
     char name[24];
 
     snprintf(name, sizeof name, "core %u", instance);
@@ -77,6 +77,12 @@ static void stuck_core(void *self, uint32_t instance, struct heddle_visitor *v)
     if (n[HD_WARP_BARRIER] > 0)
         edge(v, name, "barriers", "warps of their blocks have not arrived",
              n[HD_WARP_BARRIER]);
+    barred = c->s->ready & c->s->load_next & ~c->s->limit;
+    if (barred != 0)
+        edge(v, name, "warp_limit", "warps that may not load",
+             hd_bit_count(barred));
+    if (n[HD_WARP_READY] > 0 && !hd_lsu_room(c))
+        edge(v, name, "load/store unit", "its queue is full", c->s->lsu_n);
     if (hd_mshr_used(&c->tlb_mshr) > 0)
         edge(v, name, "l2tlb", "L1 TLB misses are not answered",
              hd_mshr_used(&c->tlb_mshr));

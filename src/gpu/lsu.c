@@ -332,6 +332,8 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     struct hd_treq *q;
 
     if (e != HD_NONE) {
+        q = &g->treqs->v[c->tlb_treq[e]];
+        q->merged += q->merged < UINT8_MAX;
         c->tlb_count[HD_L1TLB_MERGES]++;
         op->mshr[page] = (uint16_t)e;
         c->tlb_mshr.v[e].flags = op->memop << 8 | page;
@@ -351,6 +353,7 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     e = hd_mshr_take(&c->tlb_mshr, vpn);
     c->tlb_mshr.v[e].flags = op->memop << 8 | page;
     treq = hd_treq_take(g->treqs);
+    c->tlb_treq[e] = treq;
     c->s->miss_op = op->memop;
     q = &g->treqs->v[treq];
     q->vpn.v = vpn;
@@ -365,6 +368,17 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     op->mshr[page] = (uint16_t)e;
     c->below_tlb.send(c->below_tlb.self, q->born, treq);
     return true;
+}
+
+/* With sim.check: what the L1 TLB says is what the page table says. */
+static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
+{
+    if (mapped(c, vpn) != pfn)
+        hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
+                   "core %u: its L1 TLB puts page 0x%llx of application %u "
+                   "into frame 0x%llx, the page table does not",
+                   c->id, (unsigned long long)vpn, c->app,
+                   (unsigned long long)pfn);
 }
 
 /* Looks up a page of the instruction at the head.  False: blocked. */
@@ -392,6 +406,8 @@ static bool look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
                             c->memop[op->memop].warp, &x);
         if (hit)
             op->pfn[page] = hd_xlate_frame(&x, vpn).v;
+        if (hit && HD_UNLIKELY(c->gpu->env->check))
+            confirm(c, vpn.v, op->pfn[page]);
     } else if (cfg->mode.kind != HD_OFF) {
         hit = true;
         op->pfn[page] = mapped(c, vpn.v);
@@ -550,7 +566,7 @@ void hd_lsu_translated(struct hd_core *c, uint32_t treq, hd_time t)
 
     if (g->m->l1tlb.mode.kind == HD_FULL)
         hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
-                    q->hit == 3 ? 0 : 1);
+                    q->hit >= 2 ? 0 : 1);
     hd_hist_add(&g->xlate_latency[c->app], (t - q->born) / g->cycle);
     for (uint32_t p = m->first; p != HD_NONE; p = c->parked[p].next) {
         struct hd_parked *x = &c->parked[p];
