@@ -130,7 +130,7 @@ int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
     memset(out, 0, sizeof *out);
     end = a->finished ? a->finish : s->run->end;
     out->name = s->source[app]->name;
-    out->footprint = s->app[app].footprint;
+    out->footprint = s->run->footprint[app];
     out->pages = hd_ptables_pages(s->tables, app);
     out->instructions = a->finished ? a->finish_issued : a->issued;
     for (uint32_t i = 0; i < core->instances; i++)

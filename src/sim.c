@@ -325,7 +325,7 @@ static int map_pages(heddle_sim *s)
                 more &= ~(1ull << app);
                 continue;
             }
-            s->app[app].footprint += a.bytes;
+            s->run->footprint[app] += a.bytes;
             if (hd_ptables_map(s->tables, app, i, a.base, a.bytes, &s->err))
                 return s->err.code;
         }
@@ -336,6 +336,7 @@ static int map_pages(heddle_sim *s)
 static int start(heddle_sim *s)
 {
     s->run->started = 1;
+    s->run->warm = s->m.sim.warmup == 0;
     if (give_cores(s) != 0 || map_pages(s) != 0)
         return s->err.code;
     return hd_dispatch_start(s->gpu.dispatch);
@@ -356,7 +357,7 @@ static hd_time next_look(const heddle_sim *s, hd_time until)
     hd_time slice = cycles(s, SLICE);
 
     until = hd_min_u64(until, (s->run->end / slice + 1) * slice);
-    if (!s->run->warm && s->m.sim.warmup != 0)
+    if (!s->run->warm)
         until = hd_min_u64(until, cycles(s, s->m.sim.warmup));
     if (s->m.sim.stop_cycles != 0)
         until = hd_min_u64(until, cycles(s, s->m.sim.stop_cycles));
@@ -386,15 +387,26 @@ static void look_around(heddle_sim *s)
 
     if (!r->warm && r->end >= cycles(s, s->m.sim.warmup)) {
         r->warm = 1;
-        if (s->m.sim.warmup != 0)
-            heddle_reset_counters(s);
+        heddle_reset_counters(s);
     }
     if (s->env->check && r->end - r->checked >= cycles(s, SLICE)) {
         r->checked = r->end;
         hd_env_sync(s->env);
         heddle_check(s);
     }
-    watch_progress(s);
+    /* At fixed instants, so that no cut of a run can be seen. */
+    if (r->end % cycles(s, SLICE) == 0)
+        watch_progress(s);
+}
+
+/* With sim.check, invariants hold at the end of a run, too. */
+static void check_end(heddle_sim *s)
+{
+    if (s->env->check && s->err.code == HEDDLE_DONE) {
+        s->err.code = 0;
+        if (heddle_check(s) == HEDDLE_OK)
+            s->err.code = HEDDLE_DONE;
+    }
 }
 
 int heddle_run(heddle_sim *s, uint64_t n)
@@ -419,6 +431,7 @@ int heddle_run(heddle_sim *s, uint64_t n)
             break;
     }
     hd_env_sync(s->env); /* whoever looks now sees this instant */
+    check_end(s);
     if (s->err.code != 0)
         return r->status = s->err.code;
     return r->end < until ? HEDDLE_STOPPED : HEDDLE_OK;

@@ -39,6 +39,7 @@ struct hd_run_state {
     uint64_t progress;  /* instructions at the last look of the watchdog */
     hd_time progress_at;
     hd_time checked;    /* when invariants were last verified */
+    uint64_t footprint[HD_MAX_APPS]; /* bytes allocated */
 };
 
 struct heddle_sim {
@@ -65,9 +66,6 @@ struct heddle_sim {
     uint32_t apps;
     struct hd_source *source[HD_MAX_APPS];
     struct heddle_alloc alloc;
-    struct { /* per application, found once */
-        uint64_t footprint;
-    } app[HD_MAX_APPS];
     volatile sig_atomic_t stop;
 };
 

@@ -144,8 +144,11 @@ int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k)
     size_t before = s->arena.used;
 
     hd_err_clear(&s->err);
-    if (same(s, k) != 0)
-        return s->err.code;
+    if (same(s, k) != 0) {
+        int code = s->err.code;
+        s->err.code = s->run->status; /* it goes on as it was */
+        return code;
+    }
     memcpy(s->arena.base, k->arena, k->used);
     if (before > k->used) /* what is taken next must be zeroed */
         memset(s->arena.base + k->used, 0, before - k->used);
