@@ -1,0 +1,159 @@
+--- whole.lua - what the tests of the whole machine have in common: small
+-- machines, programs, everything that a simulation has measured as a list of
+-- lines, and the first line in which two such lists differ.
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+local kernel = require "heddle.kernel"
+
+local whole = {}
+
+whole.APPS = { "3DS", "ATAX", "BFS2", "BLK", "BP", "CONS", "FWT", "GUP",
+    "HS", "LUD", "MM", "NN", "RED", "TRD" }
+
+whole.PRESETS = { "mosaic", "maxwell", "etc", "mesc", "pichai", "fermi",
+    "integrated" }
+
+--- Few cores and small structures: everything is replaced all the time.
+whole.SMALL = {
+    ["core.count"] = 4, ["l1tlb.entries"] = 8, ["l2tlb.entries"] = 32,
+    ["l2tlb.ways"] = 4, ["l1cache.bytes"] = 4096, ["l2cache.bytes"] = 65536,
+}
+
+--- A table with what the others have, the last one first.
+function whole.join(...)
+    local out = {}
+    for _, t in ipairs { ... } do
+        for k, v in pairs(t) do
+            out[k] = v
+        end
+    end
+    return out
+end
+
+--- A simulation of applications by name at size T, or of descriptions.
+function whole.sim(names, settings, options)
+    local apps = {}
+    for i, a in ipairs(names) do
+        apps[i] = type(a) == "string" and H.app(a, { size = "T" }) or a
+    end
+    return H.sim(whole.join({
+        machine = "maxwell", apps = apps,
+        settings = settings or whole.SMALL,
+    }, options or {}))
+end
+
+--- Everything measured, one line each.  `skip(component, name)` leaves out.
+function whole.statistics(sim, skip)
+    local out, core = {}, sim.core
+    local values = core:counter_values()
+    for i, c in ipairs(core:counters()) do
+        for a, instances in ipairs(values[i]) do
+            if not (skip and skip(c.component, c.name)) then
+                out[#out + 1] = ("%s.%s app %d: %s"):format(c.component,
+                    c.name, a - 1, table.concat(instances, " "))
+            end
+        end
+    end
+    for _, h in ipairs(core:hists()) do
+        for a, v in ipairs(h.apps) do
+            if not (skip and skip(h.component, h.name)) then
+                out[#out + 1] = ("%s.%s app %d: n %d sum %d min %d max %d")
+                    :format(h.component, h.name, a - 1, v.n, v.sum, v.min,
+                        v.max)
+                for _, b in ipairs(v.buckets) do
+                    out[#out + 1] = "  " .. table.concat(b, " ")
+                end
+            end
+        end
+    end
+    for _, a in ipairs(core:apps()) do
+        out[#out + 1] = ("%s: %d instructions, %d cycles, %d times, %d bytes, "
+            .. "%d pages, launch %d, block %d"):format(a.name, a.instructions,
+            a.cycles, a.completions, a.footprint, a.pages, a.kernel,
+            a.blocks_done)
+    end
+    for i, k in ipairs(core:kernels()) do
+        out[#out + 1] = ("kernel %s: %d to %d, %d instructions"):format(k.name,
+            k.start, k["end"], k.instructions)
+        out[#out + 1] = table.concat(core:counter_kernel(i), " ")
+    end
+    return out
+end
+
+--- The first difference of two lists of lines, or nil.
+function whole.difference(a, b)
+    for i = 1, math.max(#a, #b) do
+        if a[i] ~= b[i] then
+            return ("%s\n%s"):format(a[i], b[i])
+        end
+    end
+end
+
+-- ---- programs --------------------------------------------------------------
+
+--- A stream: c[i] = a[i] + b[i], every line new.  Values are not kept.
+function whole.stream(blocks)
+    local n = blocks * 256
+    return H.program(kernel.app {
+        name = "stream", source = "vecadd",
+        buffers = function()
+            return { kernel.f32("a", n), kernel.f32("b", n),
+                kernel.f32("c", n) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("add", { grid = blocks, block = 256 },
+                function(t)
+                    local i = t.gid
+                    t:alu(8)
+                    local x, y = t:load(b.a, i), t:load(b.b, i)
+                    t:alu(2)
+                    t:store(b.c, i, x + y)
+                end) }
+        end,
+    })
+end
+
+--- A column stride: each thread walks along a row of its own, 16 KB long.
+function whole.column(blocks, steps)
+    return H.program(kernel.app {
+        name = "column", source = "ATAX",
+        buffers = function()
+            return { kernel.f32("m", blocks * 64, 4096) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("walk", { grid = blocks, block = 64 },
+                function(t)
+                    t:loop(steps, function(j)
+                        t:load(b.m, t.gid * 4096 + j)
+                        t:alu(1)
+                    end)
+                end) }
+        end,
+    })
+end
+
+--- Random: each thread reads words all over `mb` megabytes; some warps share
+-- pages, all diverge.
+function whole.random(blocks, steps, mb)
+    local n = (mb or 16) << 18
+    return H.program(kernel.app {
+        name = "random", source = "GUP",
+        buffers = function()
+            return { kernel.i32("m", n) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("jump", { grid = blocks, block = 64 },
+                function(t)
+                    local x = t:var(t.gid * 2654435761 + 12345)
+                    t:loop(steps, function()
+                        x:set(x * 6364136223846793005 + 1442695040888963407)
+                        t:load(b.m, x:lshr(33) % n)
+                        t:alu(2)
+                    end)
+                end) }
+        end,
+    })
+end
+
+return whole
