@@ -164,6 +164,31 @@ back:run(CYCLES - CYCLES // 3)
 d = difference(want, statistics(back))
 ok(not d, "and the run is the same", d)
 
+-- ---- two at once -----------------------------------------------------------------
+
+-- One table bound in two simulations that run in turns: a state for each.
+local one, two = bound(), bound()
+local shared = {
+    name = "shared", state = { n = 0 },
+    tlb_fill = function(_, s)
+        s.n = s.n + 1
+        return s.n % 3 == 0 and "none" or math.random(0, 1)
+    end,
+}
+local alone = bound()
+for _, sim in ipairs { alone, one, two } do
+    sim:use(shared)
+end
+alone:run(CYCLES)
+for i = 1, 40 do
+    one:run(CYCLES // 40)
+    two:run(i % 2 == 1 and CYCLES // 20 - 7 or 7)
+end
+d = difference(statistics(alone), statistics(one))
+ok(not d, "two simulations in turns, the first as alone", d)
+d = difference(statistics(alone), statistics(two))
+ok(not d, "and the second", d)
+
 -- ---- errors ---------------------------------------------------------------------
 
 local bad = machine()
