@@ -173,7 +173,7 @@ bench: all $(BENCH_BIN)
 	    echo "== $$b"; $(BIN) run $$b || exit 1; done
 
 lint:
-	luacheck -q $(wildcard lua scenarios policies t bench)
+	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
 	    shellcheck dev/deps dev/embed t/run; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \

@@ -49,6 +49,8 @@ local PARTS = {
     kernel = "heddle.kernel",
     policy = "heddle.policy",
     index = "heddle.index",
+    generate = "heddle.generate",
+    walk = "heddle.walk",
 }
 
 --- Functions, by the module that has them.
