@@ -186,9 +186,9 @@ static void schedulers_and_pages(void **state)
                 c.page = page;
                 c.refresh = refresh;
                 c.trefi = 900;
-                trial(&c, 400, s + 3 * page, 12, PLAIN);
-                trial(&c, 250, 50 + s + 3 * page, 4, PLAIN);
-                trial(&c, 250, 90 + s + 3 * page, 4, PICK_BOUND);
+                trial(&c, 300, s + 3 * page, 12, PLAIN);
+                trial(&c, 200, 50 + s + 3 * page, 4, PLAIN);
+                trial(&c, 200, 90 + s + 3 * page, 4, PICK_BOUND);
             }
 }
 
@@ -202,8 +202,8 @@ static void classes(void **state)
                 c.scheduler = s;
                 c.golden = golden;
                 c.page = page;
-                trial(&c, 300, 7 + s, 8, CLASSES_BOUND);
-                trial(&c, 300, 17 + s, 8, CLASSES_BOUND | PICK_BOUND);
+                trial(&c, 220, 7 + s, 8, CLASSES_BOUND);
+                trial(&c, 220, 17 + s, 8, CLASSES_BOUND | PICK_BOUND);
             }
 }
 
@@ -221,7 +221,7 @@ static void geometries(void **state)
         c.banks = i % 2 ? 16 : 8;
         c.interleave = i % 2 ? 0 : 256;
         c.bus_bytes = i < 2 ? 32 : 64;
-        trial(&c, 500, i, 4, PLAIN);
+        trial(&c, 300, i, 4, PLAIN);
         c.banks = c.groups = 6;
         trial(&c, 300, i, 4, PLAIN);
     }

@@ -332,7 +332,7 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t who,
     schedule(d, channel, now);
 }
 
-/* ---- looking, waiting, checking ----------------------------------------- */
+/* ---- bringing up to date ------------------------------------------------ */
 
 static void sync(void *self, hd_time now)
 {
@@ -346,136 +346,6 @@ static void sync(void *self, hd_time now)
         *hd_count(&d->stat, c, HD_APP_NONE, ST_CYCLES) += cycle - ch->counted;
         ch->counted = cycle;
     }
-}
-
-static void look_bank(struct hd_dram *d, uint32_t c, uint32_t b,
-                      struct heddle_visitor *v)
-{
-    const struct hd_drambank *k = hd_drambank_at(d, c, b);
-
-    v->row(v->ud, "bank");
-    v->number(v->ud, "bank", b);
-    v->number(v->ud, "group", d->group_of[b]);
-    v->number(v->ud, "open", k->open);
-    if (k->open) {
-        v->number(v->ud, "row", k->row);
-        v->number(v->ud, "served", k->served);
-    }
-}
-
-static void look_list(struct hd_dram *d, uint32_t c, struct hd_dramlist l,
-                      const char *where, struct heddle_visitor *v)
-{
-    static const char *const klass[CLASSES] = {"normal", "silver", "golden"};
-    static const char *const kind[] = {"read", "write", "atomic", "walk"};
-    const struct hd_dramentry *all = hd_dramentry_of(d, c);
-
-    for (uint32_t e = l.head; e != NO_ENTRY; e = all[e].next) {
-        const struct hd_req *r = &d->reqs->v[all[e].req];
-        v->row(v->ud, "request");
-        v->text(v->ud, "state", where);
-        v->number(v->ud, "bank", all[e].bank);
-        v->number(v->ud, "row_wanted", all[e].row);
-        v->number(v->ud, "address", r->pa.v);
-        v->text(v->ud, "kind", kind[r->kind & 3]);
-        v->text(v->ud, "class", klass[all[e].klass]);
-        v->number(v->ud, "app", all[e].app);
-        v->number(v->ud, "accepted", all[e].accepted);
-        v->number(v->ud, "bursts_left", all[e].left);
-    }
-}
-
-static void look(void *self, uint32_t c, struct heddle_visitor *v)
-{
-    struct hd_dram *d = self;
-
-    if (d->cfg.mode.kind != HD_FULL)
-        return;
-    for (uint32_t b = 0; b < d->cfg.banks; b++)
-        look_bank(d, c, b, v);
-    for (uint32_t b = 0; b < d->cfg.banks; b++) {
-        const struct hd_drambank *k = hd_drambank_at(d, c, b);
-        for (uint32_t i = CLASSES; i-- > 0;) {
-            look_list(d, c, k->hits[i], "row open", v);
-            look_list(d, c, k->rest[i], "waiting", v);
-        }
-    }
-    look_list(d, c, d->chan[c].golden, "golden queue", v);
-}
-
-static void stuck(void *self, uint32_t c, struct heddle_visitor *v)
-{
-    struct hd_dram *d = self;
-    const struct hd_dramchan *ch = &d->chan[c];
-
-    if (d->cfg.mode.kind != HD_FULL)
-        return;
-    if (ch->waiting != 0) {
-        v->row(v->ud, "edge");
-        v->text(v->ud, "who", "dram");
-        v->number(v->ud, "instance", c);
-        v->text(v->ud, "waits_for", "its next command");
-        v->number(v->ud, "requests", ch->waiting);
-        v->number(v->ud, "command_cycle", ch->plan_at);
-    }
-    for (uint32_t n = ch->wait_first; n != HD_NONE; n = d->wait[n].next) {
-        v->row(v->ud, "edge");
-        v->text(v->ud, "who", d->env->ev->to[d->wait[n].who].name);
-        v->number(v->ud, "instance", d->wait[n].a);
-        v->text(v->ud, "waits_for", "room in the queue of dram");
-        v->number(v->ud, "channel", c);
-    }
-}
-
-/* Entries of a list; records an error when one does not belong there. */
-static uint32_t check_list(struct hd_dram *d, uint32_t c, uint32_t b,
-                           const struct hd_dramlist *l, bool hits,
-                           struct hd_err *err)
-{
-    const struct hd_drambank *k = hd_drambank_at(d, c, b);
-    const struct hd_dramentry *v = hd_dramentry_of(d, c);
-    uint32_t n = 0, last = NO_ENTRY;
-
-    for (uint32_t e = l->head; e != NO_ENTRY; last = e, e = v[e].next, n++) {
-        bool hit = k->open && k->row == v[e].row;
-        if (v[e].bank != b || hit != hits || n > d->cfg.queue ||
-            (last != NO_ENTRY && v[last].age >= v[e].age)) {
-            hd_err_set(err, HEDDLE_ECHECK,
-                       "dram: channel %u, bank %u: a request is in the wrong "
-                       "list",
-                       c, b);
-            break;
-        }
-    }
-    return n;
-}
-
-static void check(void *self, uint32_t c, struct hd_err *err)
-{
-    struct hd_dram *d = self;
-    struct hd_dramchan *ch = &d->chan[c];
-    uint32_t n = 0;
-
-    if (d->cfg.mode.kind != HD_FULL)
-        return;
-    for (uint32_t b = 0; b < d->cfg.banks; b++) {
-        struct hd_drambank *k = hd_drambank_at(d, c, b);
-        for (uint32_t i = 0; i < CLASSES; i++) {
-            n += check_list(d, c, b, &k->hits[i], true, err);
-            n += check_list(d, c, b, &k->rest[i], false, err);
-        }
-    }
-    for (uint32_t e = ch->golden.head; e != NO_ENTRY;
-         e = hd_dramentry_of(d, c)[e].next)
-        n++;
-    if (n != ch->waiting)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "dram: channel %u: %u requests are in lists, %u wait", c, n,
-                   ch->waiting);
-    if ((ch->waiting != 0 || ch->done_first != ch->done_last) &&
-        ch->wake == HD_NEVER)
-        hd_err_set(err, HEDDLE_ECHECK, "dram: channel %u has work and no event",
-                   c);
 }
 
 /* ---- building ------------------------------------------------------------ */
@@ -599,9 +469,9 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
     hd_env_part(env, (struct hd_part){.name = "dram",
                                       .instances = cfg->channels,
                                       .self = d,
-                                      .look = look,
-                                      .stuck = stuck,
-                                      .check = check,
+                                      .look = hd_dramlook_show,
+                                      .stuck = hd_dramlook_stuck,
+                                      .check = hd_dramlook_check,
                                       .sync = sync});
     return d;
 }

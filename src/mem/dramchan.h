@@ -6,6 +6,7 @@
  *   dramqueue.c  the lists of a bank and its candidates
  *   dramsched.c  which command is next, and when
  *   dram.c       arrivals, events, answers, counters
+ *   dramlook.c   showing and checking what is inside
  *
  * A channel's state is a pure function of the requests it was sent and of the
  * cycle up to which its commands have been decided.
@@ -220,5 +221,10 @@ int64_t hd_dramsched_default(void *self, const void *question);
 
 /* dram.c: a request has sent its last burst in `cycle`. */
 void hd_dram_ended(struct hd_dram *d, uint32_t c, uint32_t e, uint64_t cycle);
+
+/* dramlook.c: entry points of struct hd_part. */
+void hd_dramlook_show(void *self, uint32_t c, struct heddle_visitor *v);
+void hd_dramlook_stuck(void *self, uint32_t c, struct heddle_visitor *v);
+void hd_dramlook_check(void *self, uint32_t c, struct hd_err *err);
 
 #endif
