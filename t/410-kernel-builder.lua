@@ -40,9 +40,9 @@ local function code_of(fn)
     local list = {}
     at = at + regs + args * 40
     for i = 1, n do
-        local op, _, _, _, _, _, _, wait, imm
-        op, _, _, _, _, _, _, wait, imm, at =
-            string.unpack("<BBI2I2I2I2I2I4i8", code, at)
+        local op = string.unpack("<B", code, at)
+        local wait, imm, last = string.unpack("<I4i8", code, at + 12)
+        at = last
         list[i] = { op = assemble.OPCODES[op + 1], imm = imm, wait = wait }
     end
     return list, regs

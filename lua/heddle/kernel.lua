@@ -401,8 +401,9 @@ local function decode_value(s, at)
     if kind == "s" then return string.unpack("<s4", s, at) end
     if kind == "T" then return true, at end
     if kind == "F" then return false, at end
-    local n, t = nil, {}
-    n, at = string.unpack("<I4", s, at)
+    local t = {}
+    local n, first = string.unpack("<I4", s, at)
+    at = first
     for _ = 1, n do
         local key, value
         key, at = decode_value(s, at)

@@ -241,7 +241,6 @@ function M.deps_of(v)
     if v.var then return { [v] = true } end
     return v.deps
 end
-local deps_of = M.deps_of
 
 -- ---- operations on values -------------------------------------------------
 

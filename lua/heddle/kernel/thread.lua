@@ -86,10 +86,9 @@ function Thread:select(c, x, y)
     local k = self.k
     c = k:operand(c, "t:select")
     if c.kind ~= "bool" then fail("t:select: the condition is %s", c.kind) end
-    local a, b, kind = k:operand(x, "t:select"), k:operand(y, "t:select"), nil
-    if a.kind == "bool" and b.kind == "bool" then
-        kind = "bool"
-    else
+    local kind = "bool"
+    local a, b = k:operand(x, "t:select"), k:operand(y, "t:select")
+    if a.kind ~= "bool" or b.kind ~= "bool" then
         a, b, kind = k:meet(x, y, "t:select")
     end
     if c.const ~= nil then
