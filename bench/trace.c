@@ -4,6 +4,8 @@
  *
  *     bench/trace [TRACE...]      kernelslist.g, .traceg[.xz] or .hdt
  *
+ * Without one it writes two of its own: a streaming kernel, whose lines are
+ * short and alike, and random gathers of 32 addresses a line.
  * "text" is decompression, parsing and packing together; "replay" asks the
  * source for every instruction and every address.
  *
@@ -15,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "heddle_trace.h"
 #include "heddle_walk.h"
 #include "load/trace-in.h"
@@ -135,11 +138,86 @@ static void one(const char *path)
     unlink(out);
 }
 
+static void header(FILE *f, const char *name, unsigned blocks)
+{
+    fprintf(f, "-kernel name = %s\n-kernel id = 1\n-grid dim = (%u,1,1)\n"
+               "-block dim = (256,1,1)\n-nregs = 16\n"
+               "-shmem base_addr = 0x00007f0000000000\n"
+               "-local mem base_addr = 0x00007f1000000000\n"
+               "-accelsim tracer version = 4\n\n#traces format = x\n\n",
+            name, blocks);
+}
+
+static void alu(FILE *f, unsigned from, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        fprintf(f, "%04x ffffffff 1 R%u IMAD.WIDE 3 R6 R7 R255 0 0\n",
+                from + i * 16, 20 + i);
+}
+
+static void stream(FILE *f, uint64_t warp)
+{
+    alu(f, 0, 8);
+    fprintf(f, "0090 ffffffff 1 R2 LDG.E.SYS 1 R2 4 1 0x%llx 4 0\n"
+               "00a0 ffffffff 1 R5 LDG.E.SYS 1 R4 4 1 0x%llx 4 0\n"
+               "00c0 ffffffff 1 R9 FADD 2 R2 R5 0 0\n"
+               "00d0 ffffffff 0 STG.E.SYS 2 R8 R9 4 1 0x%llx 4 0\n"
+               "00e0 ffffffff 0 EXIT 0 0 0\n\n",
+            0x7f2000000000ull + warp * 128, 0x7f2010000000ull + warp * 128,
+            0x7f2020000000ull + warp * 128);
+}
+
+static void gather(FILE *f, struct hd_rng *r)
+{
+    alu(f, 0, 3);
+    for (unsigned i = 0; i < 4; i++) {
+        fprintf(f, "0090 ffffffff 1 R11 LDG.E.SYS 1 R12 4 0");
+        for (unsigned l = 0; l < 32; l++)
+            fprintf(f, " 0x%llx", 0x7f2000400000 +
+                                      (unsigned long long)
+                                      (hd_rng_next(r) >> 38) * 4);
+        fprintf(f, " 0\n00c0 ffffffff 1 R9 FADD 2 R11 R9 0 0\n");
+    }
+    fprintf(f, "00e0 ffffffff 0 EXIT 0 0 0\n\n");
+}
+
+/* Writes and measures a trace of `blocks` blocks. */
+static void own(const char *name, unsigned blocks, bool random)
+{
+    struct hd_rng r = hd_rng_make(1, 1);
+    char path[64];
+
+    snprintf(path, sizeof path, "/tmp/heddle-%s-%ld.traceg", name,
+             (long)getpid());
+    FILE *f = fopen(path, "w");
+    if (f == NULL) {
+        perror(path);
+        exit(1);
+    }
+    header(f, name, blocks);
+    for (unsigned b = 0; b < blocks; b++) {
+        fprintf(f, "#BEGIN_TB\n\nthread block = %u,0,0\n\n", b);
+        for (unsigned w = 0; w < 8; w++) {
+            fprintf(f, "warp = %u\ninsts = %d\n", w, random ? 12 : 13);
+            if (random)
+                gather(f, &r);
+            else
+                stream(f, b * 8 + w);
+        }
+        fprintf(f, "#END_TB\n\n");
+    }
+    fclose(f);
+    one(path);
+    unlink(path);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        printf("usage: %s TRACE...\n", argv[0]);
     for (int i = 1; i < argc; i++)
         one(argv[i]);
+    if (argc > 1)
+        return 0;
+    own("stream", 8000, false);
+    own("gather", 1000, true);
     return 0;
 }

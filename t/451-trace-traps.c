@@ -281,6 +281,8 @@ static void errors(void **state)
         {"0000 00000003 0 STG 0 4 7 0x10 0x20\n", "an address mode, not `7'",
          1},
         {"0000 00000003 0 STG 0 4 0 0x10\n", "expected an address", 1},
+        {"0000 00000003 0 STG 0 4 0 0x10 0\n", "expected an address, not `0'",
+         1},
         {"0000 00000003 0 STG 0 4 1 0x10\n", "expected a stride", 1},
         {"0000 00000003 0 STG 0 4 2 0x10\n", "expected an address delta", 1},
         {"0000 00000003 0 STG 0 4 3 1 0x10\n", "an address for each lane", 1},
@@ -314,6 +316,24 @@ static void errors(void **state)
             fail_msg("row %zu: %s", i, kit.text);
         free(text);
     }
+}
+
+/* Found by fuzzing: an opcode with a zero byte was compared past the end of
+ * the shorter name it began like. */
+static void zero_byte(void **state)
+{
+    char *text = kit_kernel(4, 32,
+                            "warp = 0\ninsts = 2\n"
+                            "0000 ffffffff 0 BAR 0 0 0\n"
+                            "0010 ffffffff 0 BAR.SYNC.LONG 0 0 0\n");
+    size_t n = strlen(text);
+
+    (void)state;
+    *strstr(text, ".SYNC") = '\0';
+    kit_write_n(&kit, "bad.traceg", text, n);
+    assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+    assert_non_null(strstr(kit.text, "zero byte"));
+    free(text);
 }
 
 static void header_errors(void **state)
@@ -391,6 +411,7 @@ int main(void)
         cmocka_unit_test(no_windows),    cmocka_unit_test(ldgsts),
         cmocka_unit_test(local_memory),  cmocka_unit_test(notes),
         cmocka_unit_test(errors),        cmocka_unit_test(header_errors),
+        cmocka_unit_test(zero_byte),
         cmocka_unit_test(truncation),
     };
 

@@ -57,6 +57,24 @@ static struct hd_rng stream(uint64_t n)
     return hd_rng_make(s != NULL ? strtoull(s, NULL, 10) : 1, n);
 }
 
+/* Local memory may find no place beside addresses up to 2^48: in words. */
+static bool binds(heddle_workload *w)
+{
+    struct hd_source *s = hd_workload_source(w);
+    struct hd_arena arena;
+    struct hd_err err = {0};
+    struct hd_env env = {.arena = &arena, .err = &err, .apps = 1};
+
+    assert_int_equal(hd_arena_open(&arena, 1 << 26), 0);
+    int r = s->ops->bind(s->self, &env, 0, 32, 64);
+    if (r == 0)
+        s->ops->unbind(s->self);
+    else
+        assert_true(r == HEDDLE_EDATA && strstr(err.text, "no place") != NULL);
+    hd_arena_close(&arena);
+    return r == 0;
+}
+
 /* Opens a file and replays what opens. */
 static bool try_file(const char *path)
 {
@@ -69,7 +87,7 @@ static bool try_file(const char *path)
         assert_true(kit.text[0] != '\0');
         return false;
     }
-    if (heddle_trace_verify(w, kit.text, 1024) == 0)
+    if (heddle_trace_verify(w, kit.text, 1024) == 0 && binds(w))
         kit_ops(&kit, w);
     heddle_workload_free(w);
     return true;

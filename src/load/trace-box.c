@@ -242,6 +242,10 @@ void hd_box_free(struct hd_box *b)
 uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
                        struct hd_err *err)
 {
+    if (memchr(s, '\0', n) != NULL) {
+        hd_err_set(err, HEDDLE_EDATA, "an opcode or name has a zero byte");
+        return HD_NONE;
+    }
     for (size_t i = 0; i < b->strings; i++) {
         if (strncmp(b->string[i], s, n) == 0 && b->string[i][n] == '\0')
             return (uint32_t)i;

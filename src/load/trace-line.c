@@ -413,10 +413,13 @@ static const char *next_dec(const char *p, int64_t *v)
     return p != NULL ? hd_scan_signed(p, v) : NULL;
 }
 
-/* Reads n addresses, listed or as deltas, into c->addr. */
+/* Reads n addresses, listed or as deltas, into c->addr.  Either all of a list
+ * begin with 0x or none: an immediate must not pass for the last one. */
 static const char *scan_list(struct hd_lines *c, const char *p, uint64_t n,
                              bool deltas)
 {
+    bool prefix = p[0] == ' ' && p[1] == '0' && p[2] == 'x';
+
     for (uint64_t i = 0; i < n; i++) {
         const char *q;
         if (deltas && i != 0) {
@@ -427,6 +430,8 @@ static const char *scan_list(struct hd_lines *c, const char *p, uint64_t n,
             c->addr[i] = c->addr[i - 1] + (uint64_t)d;
         } else {
             q = next_hex(p, &c->addr[i]);
+            if (prefix && (p[1] != '0' || p[2] != 'x'))
+                q = NULL;
             if (q == NULL)
                 return expected(c, "an address", hd_skip_blank(p));
         }

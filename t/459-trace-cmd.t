@@ -1,0 +1,126 @@
+#!/bin/sh
+# 459-trace-cmd.t - pins: heddle trace convert, record, dump, info and check:
+# what they print, exit status 65 and 66, messages with file and line, and that
+# a trace and its conversion print the same.
+n=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# expect STATUS NAME COMMAND...: also leaves the output in $dir/out, $dir/err.
+expect() {
+    want=$1 name=$2
+    shift 2
+    n=$((n + 1))
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    got=$?
+    if [ "$got" = "$want" ]; then
+        echo "ok $n - $name"
+    else
+        echo "not ok $n - $name"
+        echo "# exit $got, expected $want"
+        sed 's/^/# /' "$dir/out" "$dir/err"
+    fi
+}
+
+# has FILE TEXT NAME: the file contains the text.
+has() {
+    n=$((n + 1))
+    if grep -qF -e "$2" "$dir/$1"; then
+        echo "ok $n - $3"
+    else
+        echo "not ok $n - $3"
+        echo "# no '$2' in $1:"
+        sed 's/^/# /' "$dir/$1"
+    fi
+}
+
+# same FILE FILE NAME: the files are equal.
+same() {
+    n=$((n + 1))
+    if cmp -s "$dir/$1" "$dir/$2"; then
+        echo "ok $n - $3"
+    else
+        echo "not ok $n - $3"
+    fi
+}
+
+H=$HEDDLE
+mkdir "$dir/app"
+cat >"$dir/app/kernelslist.g" <<'TRACE'
+MemcpyHtoD,0x0000000000001000,4096
+kernel-1.traceg
+TRACE
+cat >"$dir/app/kernel-1.traceg" <<'TRACE'
+-kernel name = scale
+-kernel id = 1
+-grid dim = (2,1,1)
+-block dim = (32,1,1)
+-shmem = 0
+-nregs = 16
+-binary version = 70
+-shmem base_addr = 0x00007f0000000000
+-local mem base_addr = 0x00007f1000000000
+-accelsim tracer version = 4
+
+#traces format = [line_num] PC mask dest_num
+
+#BEGIN_TB
+thread block = 0,0,0
+warp = 0
+insts = 3
+0000 0000000f 1 R2 LDG.E.SYS 1 R4 4 1 0x1000 4 0
+0010 0000000f 0 STL 2 R1 R2 4 1 0x7f1000fffd00 0 0
+0020 ffffffff 0 EXIT 0 0 0
+#END_TB
+#BEGIN_TB
+thread block = 1,0,0
+warp = 0
+insts = 2
+0000 80000001 1 R2 LDG.E.64 1 R4 8 0 0x2000 0x1abc8 0
+0020 ffffffff 0 EXIT 0 0 0
+#END_TB
+TRACE
+
+expect 0 "dump of a text trace" "$H" trace dump "$dir/app"
+cat >"$dir/want" <<'DUMP'
+1 0 0 0x0000 0000000f LDG.E.SYS global 4 0x1000 0x1004 0x1008 0x100c
+1 0 0 0x0010 0000000f STL local 4 0x7f1000fffd00 0x7f1000fffd00 0x7f1000fffd00 0x7f1000fffd00
+1 1 0 0x0000 80000001 LDG.E.64 global 8 0x2000 0x1abc8
+DUMP
+same out want "prints one instruction a line"
+expect 0 "convert" "$H" trace convert "$dir/app" "$dir/app.hdt"
+expect 0 "dump of the container" "$H" trace dump "$dir/app.hdt"
+same out want "prints the same"
+expect 0 "one block" "$H" trace dump "$dir/app.hdt" kernel=1 block=1
+sed -n 3p "$dir/want" >"$dir/third"
+same out third "is one block"
+expect 0 "a kernel that is not there" "$H" trace dump "$dir/app.hdt" kernel=7
+expect 0 "info" "$H" trace info "$dir/app.hdt"
+has out "5 warp instructions" "counts instructions"
+has out "3 memory instructions" "counts memory instructions"
+has out "kernel 1: scale" "names the kernel"
+expect 0 "check" "$H" trace check "$dir/app"
+has out "nothing to remark" "finds nothing"
+has out "0x000000001000 0x000000002000        4.0 KB  copy" "maps what is touched"
+expect 0 "record a trace" "$H" trace record "$dir/app" "$dir/again.hdt"
+same app.hdt again.hdt "is a copy"
+
+expect 66 "a file that is not there" "$H" trace info "$dir/none.g"
+has err "none.g: cannot open" "is named"
+expect 66 "a directory without a list" "$H" trace info "$dir"
+sed 's/0x2000 0x1abc8/0x2000/' "$dir/app/kernel-1.traceg" >"$dir/bad.traceg"
+expect 65 "a bad line" "$H" trace dump "$dir/bad.traceg"
+has err "bad.traceg:26: expected an address" "file and line are named"
+head -c 100 "$dir/app.hdt" >"$dir/cut.hdt"
+expect 65 "a container cut off" "$H" trace dump "$dir/cut.hdt"
+has err "cut.hdt: cut off" "is called so"
+sed 's/0x2000 0x1abc8/0x2000 0x0/' "$dir/app/kernel-1.traceg" >"$dir/odd.traceg"
+expect 65 "check of a zero address" "$H" trace check "$dir/odd.traceg"
+has out "odd.traceg:26" "says where"
+expect 73 "a place that cannot be" "$H" trace convert "$dir/app" "$dir/no/a.hdt"
+expect 64 "no verb" "$H" trace
+expect 64 "an unknown option" "$H" trace dump "$dir/app" blok=1
+expect 64 "a number that is none" "$H" trace dump "$dir/app" block=x
+expect 64 "an address space that is not there" "$H" trace dump "$dir/app" context=4
+has err "there is no 4" "is said"
+echo "1..$n"
