@@ -26,17 +26,36 @@ struct seen {
     uint8_t place[HASH];
 };
 
-/* The place of `key` in keys[0..*n), entered at the end if it is new. */
-static uint32_t place(struct seen *seen, uint64_t *keys, uint32_t *n,
-                      uint64_t key)
+static uint32_t hash(uint64_t key)
 {
-    uint32_t h = (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 56);
+    return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 56);
+}
 
-    while (seen->place[h] != 0 && keys[seen->place[h] - 1] != key)
+/* The index of a page, entered at the end if it is new. */
+static uint8_t page_of(struct seen *seen, struct hd_lines *out, uint64_t vpn)
+{
+    uint32_t h = hash(vpn);
+
+    while (seen->place[h] != 0 && out->vpn[seen->place[h] - 1] != vpn)
         h = (h + 1) % HASH;
     if (seen->place[h] == 0) {
-        keys[*n] = key;
-        seen->place[h] = (uint8_t)++*n;
+        out->vpn[out->pages] = vpn;
+        seen->place[h] = (uint8_t)++out->pages;
+    }
+    return (uint8_t)(seen->place[h] - 1u);
+}
+
+/* The index of a line, entered at the end if it is new. */
+static uint32_t line_of(struct seen *seen, struct hd_lines *out, uint64_t line)
+{
+    uint32_t h = hash(line);
+
+    while (seen->place[h] != 0 && out->v[seen->place[h] - 1].line != line)
+        h = (h + 1) % HASH;
+    if (seen->place[h] == 0) {
+        out->v[out->n].line = line;
+        out->v[out->n].bytes = 0;
+        seen->place[h] = (uint8_t)++out->n;
     }
     return seen->place[h] - 1u;
 }
@@ -49,12 +68,11 @@ static void pages(struct hd_lines *out, uint32_t shift)
 
     memset(&seen, 0, sizeof seen);
     for (uint32_t i = 0; i < out->n; i++) {
-        uint64_t vpn = out->line[i] >> page_shift;
-        if (i > 0 && out->vpn[out->page[i - 1]] == vpn)
-            out->page[i] = out->page[i - 1];
+        uint64_t vpn = out->v[i].line >> page_shift;
+        if (i > 0 && out->vpn[out->v[i - 1].page] == vpn)
+            out->v[i].page = out->v[i - 1].page;
         else
-            out->page[i] =
-                (uint8_t)place(&seen, out->vpn, &out->pages, vpn);
+            out->v[i].page = page_of(&seen, out, vpn);
     }
 }
 
@@ -73,14 +91,14 @@ static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
         uint64_t touched = hi - lo;
         if (stride > bytes)
             touched = hd_ceil_div(touched, stride) * bytes;
-        out->line[i] = first + i;
-        out->bytes[i] = (uint16_t)hd_min_u64(touched, size);
+        out->v[i].line = first + i;
+        out->v[i].bytes = (uint16_t)hd_min_u64(touched, size);
     }
     for (uint32_t i = 0; i < out->n; i++) { /* consecutive pages */
-        uint64_t vpn = out->line[i] >> (HD_PAGE_SHIFT - shift);
+        uint64_t vpn = out->v[i].line >> (HD_PAGE_SHIFT - shift);
         if (out->pages == 0 || out->vpn[out->pages - 1] != vpn)
             out->vpn[out->pages++] = vpn;
-        out->page[i] = (uint8_t)(out->pages - 1);
+        out->v[i].page = (uint8_t)(out->pages - 1);
     }
 }
 
@@ -89,15 +107,9 @@ static void touch(struct hd_lines *out, struct seen *seen, uint64_t line,
 {
     uint32_t n = out->n, i;
 
-    if (n > 0 && out->line[n - 1] == line) {
-        i = n - 1;
-    } else {
-        i = place(seen, out->line, &out->n, line);
-        if (out->n != n)
-            out->bytes[i] = 0;
-    }
-    bytes += out->bytes[i];
-    out->bytes[i] = (uint16_t)(bytes >> shift ? 1u << shift : bytes);
+    i = n > 0 && out->v[n - 1].line == line ? n - 1 : line_of(seen, out, line);
+    bytes += out->v[i].bytes;
+    out->v[i].bytes = (uint16_t)(bytes >> shift ? 1u << shift : bytes);
 }
 
 static void each_lane(const struct hd_access *acc, uint64_t mask,

@@ -10,13 +10,16 @@
 /* An unaligned lane may straddle two lines. */
 enum { HD_MAX_LINES = 2 * HD_MAX_LANES };
 
+/* What one instruction touches; the parts that one line needs lie together. */
 struct hd_lines {
-    uint32_t n;
+    uint32_t n;     /* lines */
     uint32_t pages; /* distinct base pages */
-    uint64_t vpn[HD_MAX_LINES];   /* the distinct pages, by first lane */
-    uint8_t page[HD_MAX_LINES];   /* of each line: index into vpn */
-    uint64_t line[HD_MAX_LINES];  /* virtual line numbers, by first lane */
-    uint16_t bytes[HD_MAX_LINES]; /* bytes of each that lanes touch, capped */
+    struct {
+        uint64_t line;  /* virtual line number */
+        uint16_t bytes; /* that lanes touch, capped */
+        uint8_t page;   /* index of its page */
+    } v[HD_MAX_LINES];  /* by first lane */
+    uint64_t vpn[HD_MAX_LINES]; /* the distinct pages, by first lane */
 };
 
 /*

@@ -148,9 +148,11 @@ struct hd_memop {
 struct hd_lsu_op {
     uint32_t memop, at; /* at: next line */
     struct hd_lines l;
-    uint64_t pfn[HD_MAX_LINES]; /* of each distinct page */
-    uint8_t known[HD_MAX_LINES]; /* 0 not looked up, 1 pfn known, 2 missing */
-    uint16_t mshr[HD_MAX_LINES]; /* missing: the TLB's MSHR */
+    struct {
+        uint64_t pfn;
+        uint16_t mshr; /* missing: the TLB's MSHR */
+        uint8_t known; /* 0 not looked up, 1 pfn known, 2 missing */
+    } page[HD_MAX_LINES]; /* of each distinct page */
 };
 
 /* A line that waits for a translation or, translated, for the L1 port. */
@@ -192,6 +194,8 @@ struct hd_core_state {
     uint32_t later_n;  /* warps whose time has not come, by time: later[] */
     uint8_t later[HD_MAX_WARPS];
     uint64_t ages;     /* arrivals so far */
+    uint32_t resident; /* warps that are not HD_WARP_FREE: order[] */
+    uint8_t order[HD_MAX_WARPS]; /* they, oldest first */
     uint64_t seq;      /* messages so far */
     uint32_t app;
     uint32_t lsu_first, lsu_n;      /* ring of LSU ops */
@@ -344,7 +348,7 @@ static inline hd_time hd_lsu_next(const struct hd_core *c)
     if (s->lsu_n == 0 || s->blocked != 0)
         return HD_NEVER;
     op = &c->lsu[s->lsu_first];
-    if (op->at < op->l.n && op->known[op->l.page[op->at]] == 0)
+    if (op->at < op->l.n && op->page[op->l.v[op->at].page].known == 0)
         return hd_max_u64(t, s->tlb_free);
     return t;
 }

@@ -335,7 +335,7 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
         q = &g->treqs->v[c->tlb_treq[e]];
         q->merged += q->merged < UINT8_MAX;
         c->tlb_count[HD_L1TLB_MERGES]++;
-        op->mshr[page] = (uint16_t)e;
+        op->page[page].mshr = (uint16_t)e;
         c->tlb_mshr.v[e].flags = op->memop << 8 | page;
         return true;
     }
@@ -365,7 +365,7 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     q->app = (uint8_t)c->app;
     q->merged = q->hit = 0;
     q->references = 0;
-    op->mshr[page] = (uint16_t)e;
+    op->page[page].mshr = (uint16_t)e;
     c->below_tlb.send(c->below_tlb.self, q->born, treq);
     return true;
 }
@@ -392,8 +392,8 @@ static bool look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     bool hit = false;
 
     if (c->gpu->translate == 0) {
-        op->pfn[page] = mapped(c, vpn.v);
-        op->known[page] = KNOWN;
+        op->page[page].pfn = mapped(c, vpn.v);
+        op->page[page].known = KNOWN;
         return true;
     }
     if (cfg->blocking == 2 && hd_mshr_used(&c->tlb_mshr) > 0 &&
@@ -405,18 +405,18 @@ static bool look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
         hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id,
                             c->memop[op->memop].warp, &x);
         if (hit)
-            op->pfn[page] = hd_xlate_frame(&x, vpn).v;
+            op->page[page].pfn = hd_xlate_frame(&x, vpn).v;
         if (hit && HD_UNLIKELY(c->gpu->env->check))
-            confirm(c, vpn.v, op->pfn[page]);
+            confirm(c, vpn.v, op->page[page].pfn);
     } else if (cfg->mode.kind != HD_OFF) {
         hit = true;
-        op->pfn[page] = mapped(c, vpn.v);
+        op->page[page].pfn = mapped(c, vpn.v);
     }
     if (!hit && !tlb_miss(c, op, page, t))
         return false;
     c->tlb_count[HD_L1TLB_LOOKUPS]++;
     c->tlb_count[hit ? HD_L1TLB_HITS : HD_L1TLB_MISSES]++;
-    op->known[page] = hit ? KNOWN : MISSING;
+    op->page[page].known = hit ? KNOWN : MISSING;
     if (cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF)
         use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t, c->gpu->cycle);
     return true;
@@ -425,16 +425,16 @@ static bool look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
 /* Parks a line until its page's translation comes.  False: blocked. */
 static bool park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i)
 {
-    struct hd_mshr_entry *m = &c->tlb_mshr.v[op->mshr[op->l.page[i]]];
+    struct hd_mshr_entry *m = &c->tlb_mshr.v[op->page[op->l.v[i].page].mshr];
     uint32_t p = take_parked(c);
 
     if (p == HD_NONE) {
         block(c, HD_BLOCK_PARKED, &c->tlb_count[HD_L1TLB_PARKED_FULL]);
         return false;
     }
-    c->parked[p].line = op->l.line[i];
+    c->parked[p].line = op->l.v[i].line;
     c->parked[p].memop = op->memop;
-    c->parked[p].bytes = op->l.bytes[i];
+    c->parked[p].bytes = op->l.v[i].bytes;
     c->parked[p].next = HD_NONE;
     if (m->last == HD_NONE)
         m->first = p;
@@ -490,7 +490,7 @@ void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
     op->memop = take_memop(c);
     op->at = 0;
     for (uint32_t i = 0; i < op->l.pages; i++)
-        op->known[i] = UNKNOWN;
+        op->page[i].known = UNKNOWN;
     m = &c->memop[op->memop];
     m->issued = t;
     m->translated = m->walk = 0;
@@ -528,18 +528,18 @@ void hd_lsu_step(struct hd_core *c, hd_time t)
     }
     i = op->at;
     if (i < op->l.n) {
-        page = op->l.page[i];
-        if (op->known[page] == UNKNOWN && !look_up(c, op, page, t))
+        page = op->l.v[i].page;
+        if (op->page[page].known == UNKNOWN && !look_up(c, op, page, t))
             return;
-        if (op->known[page] == MISSING) {
+        if (op->page[page].known == MISSING) {
             if (!park(c, op, i))
                 return;
             use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
                      g->cycle);
         } else {
-            uint64_t line = op->pfn[page] << shift |
-                            (op->l.line[i] & hd_ones(shift));
-            if (!access_l1(c, op->memop, line, op->l.bytes[i], t,
+            uint64_t line = op->page[page].pfn << shift |
+                            (op->l.v[i].line & hd_ones(shift));
+            if (!access_l1(c, op->memop, line, op->l.v[i].bytes, t,
                            tlb_latency(g)))
                 return;
         }
@@ -584,8 +584,8 @@ void hd_lsu_translated(struct hd_core *c, uint32_t treq, hd_time t)
     }
     if (s->lsu_n > 0 && c->lsu[s->lsu_first].memop == m->flags >> 8) {
         struct hd_lsu_op *op = &c->lsu[s->lsu_first];
-        op->known[m->flags & 0xff] = KNOWN;
-        op->pfn[m->flags & 0xff] = pfn;
+        op->page[m->flags & 0xff].known = KNOWN;
+        op->page[m->flags & 0xff].pfn = pfn;
     }
     hd_mshr_give(&c->tlb_mshr, i);
     s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);

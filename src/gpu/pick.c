@@ -19,14 +19,11 @@
 
 static uint32_t oldest(const struct hd_core *c, uint64_t can)
 {
-    uint32_t best = hd_bit_first(can);
+    const uint8_t *w = c->s->order;
 
-    for (can &= can - 1; can != 0; can &= can - 1) {
-        uint32_t w = hd_bit_first(can);
-        if (c->warp[w].age < c->warp[best].age)
-            best = w;
-    }
-    return best;
+    while ((can >> *w & 1) == 0)
+        w++;
+    return *w;
 }
 
 static uint32_t after(uint64_t can, uint32_t last)

@@ -143,6 +143,7 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
         account(c, HD_CORE_T_IDLE, t - x->since);
         x->since = x->ready = t;
         x->age = c->s->ages++;
+        c->s->order[c->s->resident++] = (uint8_t)w;
         x->pending = 0;
         x->ctx = b->ctx;
         x->index = (uint16_t)i;
@@ -153,11 +154,24 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
     hd_warp_ask_limit(c, t);
 }
 
+/* Takes warps out of the order of ages. */
+static void leave_order(struct hd_core *c, uint64_t warps)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < s->resident; i++)
+        if ((warps >> s->order[i] & 1) == 0)
+            s->order[n++] = s->order[i];
+    s->resident = n;
+}
+
 static void end_block(struct hd_core *c, uint32_t slot, hd_time t)
 {
     struct hd_source *src = c->gpu->source[c->app];
     struct hd_block *b = &c->block[slot];
 
+    leave_order(c, b->warps);
     for (uint64_t m = b->warps; m != 0; m &= m - 1) {
         struct hd_warp *x = &c->warp[hd_bit_first(m)];
         account(c, HD_CORE_T_IDLE, t - x->since);
