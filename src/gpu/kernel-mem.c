@@ -32,7 +32,8 @@ static int64_t index_of(const struct act *c, uint32_t l)
 {
     return c->index.tag == HD_VECTOR
                ? c->lane[l]
-               : c->index.base + c->index.stride * (int64_t)l;
+               : (int64_t)((uint64_t)c->index.base +
+                           (uint64_t)c->index.stride * l);
 }
 
 /* ---- the index -------------------------------------------------------- */

@@ -731,6 +731,13 @@ static void kvm_drop(void *self, void *saved)
     free(s);
 }
 
+static uint64_t kvm_memory(void *self)
+{
+    const struct hd_kvm *vm = self;
+
+    return hd_buffers_bytes(&vm->buf) + vm->host_bytes;
+}
+
 static void kvm_free(void *self)
 {
     struct hd_kvm *vm = self;
@@ -753,6 +760,7 @@ static const struct hd_source_ops kvm_ops = {
     .save = kvm_save,
     .load = kvm_load,
     .drop = kvm_drop,
+    .memory = kvm_memory,
     .unbind = kvm_unbind,
 };
 
