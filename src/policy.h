@@ -174,6 +174,8 @@ HEDDLE_API int heddle_used(const heddle_sim *s, uint32_t i,
 HEDDLE_API const char *heddle_offered(const heddle_sim *s,
                                       enum heddle_point p, uint32_t i);
 
+/* For policies: the core cycle of the event being served. */
+HEDDLE_API uint64_t heddle_policy_now(const heddle_sim *s);
 /* For policies: stops the run with HEDDLE_EPOLICY and this text; inside
  * heddle_use, makes it fail. */
 HEDDLE_API int heddle_policy_fail(heddle_sim *s, const char *text);

@@ -42,9 +42,9 @@ static int init(void *state, const struct heddle_place *p,
     struct scripted *s = state;
 
     (void)p;
-    s->answer = params[1] ? HEDDLE_PASS
-                          : (int64_t)(params[0] == UINT64_MAX ? UINT64_MAX
-                                                              : params[0]);
+    s->answer =
+        params[1] ? HEDDLE_PASS
+                  : (int64_t)(params[0] == UINT64_MAX ? UINT64_MAX : params[0]);
     return 0;
 }
 
@@ -210,8 +210,8 @@ static void warp_pick_must_be_ready(void **state)
     static const struct {
         uint64_t answer;
         int ok;
-    } t[] = {{1, 1}, {3, 1}, {65, 1}, {67, 1}, {0, 0}, {2, 0}, {64, 0},
-             {128 + 1, 0}};
+    } t[] = {{1, 1}, {3, 1}, {65, 1}, {67, 1},
+             {0, 0}, {2, 0}, {64, 0}, {128 + 1, 0}};
 
     (void)state;
     for (size_t i = 0; i < HD_LEN(t); i++) {

@@ -33,8 +33,9 @@ static void build(const char *name, const char *source, const char *flags)
         fputs(source, f);
         fclose(f);
     }
-    snprintf(command, sizeof command, "%s -shared -fPIC -Isrc %s -o %s/%s.so %s",
-             cc && *cc ? cc : "cc", flags, dir, name, file);
+    snprintf(command, sizeof command,
+             "%s -shared -fPIC -Isrc %s -o %s/%s.so %s", cc && *cc ? cc : "cc",
+             flags, dir, name, file);
     assert_int_equal(system(command), 0);
 }
 
@@ -87,8 +88,7 @@ static void what_is_no_plugin(void **state)
         {"old", POLICY ".abi = 99, .name = \"old\"" TAIL, "build it again"},
         {"nameless", POLICY ".abi = 1" TAIL, "needs a name"},
         {"blank", POLICY ".abi = 1, .name = \"a b\"" TAIL, "holds a blank"},
-        {"taken",
-         POLICY ".abi = 1, .name = \"lru\", .answer = {one}" TAIL,
+        {"taken", POLICY ".abi = 1, .name = \"lru\", .answer = {one}" TAIL,
          "the name of a built-in one"},
         {"idle", POLICY ".abi = 1, .name = \"idle\"" TAIL,
          "answers no point, watches no note"},

@@ -68,14 +68,13 @@ static void answers(void **state)
     lua_State *L = lua_machine();
 
     (void)state;
-    assert_ok(lua_use(L,
-                      "tlb_fill = function(q) return 'none' end,"
-                      "l2_bypass = function(q) return true end,"
-                      "walk_pick = function(q) return #q.vpn end,"
-                      "repl_victim = function(q) return q.ways - 1 end,"
-                      "warp_pick = function(q) return 3 + 64 end,"
-                      "repl_touch = function(q) end,"
-                      "warp_limit = function(q) return 5 end"));
+    assert_ok(lua_use(L, "tlb_fill = function(q) return 'none' end,"
+                         "l2_bypass = function(q) return true end,"
+                         "walk_pick = function(q) return #q.vpn end,"
+                         "repl_victim = function(q) return q.ways - 1 end,"
+                         "warp_pick = function(q) return 3 + 64 end,"
+                         "repl_touch = function(q) end,"
+                         "warp_limit = function(q) return 5 end"));
     assert_int_equal(ask_fill(), 2);
     assert_int_equal(fake_ask(fake, HEDDLE_POINT_l2_bypass, &bypass), 1);
     assert_int_equal(fake_ask(fake, HEDDLE_POINT_walk_pick, &walks), 2);
@@ -167,9 +166,8 @@ static void use_after_the_answer(void **state)
     lua_State *L = lua_machine();
 
     (void)state;
-    assert_ok(lua_use(
-        L, "tlb_fill = function(q, s) s.q = q end,"
-           "l2_bypass = function(q, s) return s.q.app == 1 end"));
+    assert_ok(lua_use(L, "tlb_fill = function(q, s) s.q = q end,"
+                         "l2_bypass = function(q, s) return s.q.app == 1 end"));
     ask_fill();
     assert_int_equal(fake->err.code, 0);
     fake_ask(fake, HEDDLE_POINT_l2_bypass, &fill);
@@ -183,8 +181,7 @@ static void tables_that_are_no_policy(void **state)
     expect_refusal("tlb_fil = function() end", "did you mean 'tlb_fill'?");
     expect_refusal("tlb_fill = 5", "tlb_fill must be a function");
     expect_refusal("walk_done = print", "is a note: write watch");
-    expect_refusal("watch = { walk_don = print }",
-                   "did you mean 'walk_done'?");
+    expect_refusal("watch = { walk_don = print }", "did you mean 'walk_done'?");
     expect_refusal("every = 5", "every must be { cycles, function }");
     expect_refusal("every = { 0, function() end }", "1 or more");
     expect_refusal("every = { 'epoch', function() end }",

@@ -134,8 +134,9 @@ static void random_stream(void **state)
 static void the_system_is_out_of_reach(void **state)
 {
     static const char *const names[] = {
-        "os", "io", "debug", "load", "dofile", "loadfile", "require",
-        "package", "coroutine", "collectgarbage", "_G"};
+        "os",       "io",      "debug",   "load",      "dofile",
+        "loadfile", "require", "package", "coroutine", "collectgarbage",
+        "_G"};
 
     (void)state;
     for (size_t i = 0; i < HD_LEN(names); i++) {

@@ -164,8 +164,8 @@ static void warps(struct log *l)
     for (int w = 0; w < 64; w++)
         age[w] = hd_rng_next(&r) & 0xffff;
     for (int i = 0; i < 20000; i++) {
-        struct heddle_q_warp_pick q = {.core = 1, .last = last, .n = 64,
-                                       .age = age};
+        struct heddle_q_warp_pick q = {
+            .core = 1, .last = last, .n = 64, .age = age};
         /* dense, sparse, and single sets */
         q.ready = hd_rng_next(&r);
         if (i % 3 == 1)
@@ -196,7 +196,8 @@ static void lrr(void **state)
     compare("lrr", "{}", warps, 20000);
 }
 
-/* ---- DRAM ------------------------------------------------------------------ */
+/* ---- DRAM ------------------------------------------------------------------
+ */
 
 static void candidates(struct log *l)
 {
@@ -244,7 +245,8 @@ static void frfcfs(void **state)
     compare("frfcfs", "{}", candidates, 15000);
 }
 
-/* ---- the steered example ---------------------------------------------------- */
+/* ---- the steered example ----------------------------------------------------
+ */
 
 static void tokens(void **state)
 {
@@ -263,10 +265,10 @@ static void tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lru),    cmocka_unit_test(fifo),
+        cmocka_unit_test(lru),     cmocka_unit_test(fifo),
         cmocka_unit_test(random_), cmocka_unit_test(srrip),
-        cmocka_unit_test(gto),    cmocka_unit_test(lrr),
-        cmocka_unit_test(frfcfs), cmocka_unit_test(tokens),
+        cmocka_unit_test(gto),     cmocka_unit_test(lrr),
+        cmocka_unit_test(frfcfs),  cmocka_unit_test(tokens),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,8 +105,8 @@ static inline struct fake *fake_open(void)
     for (uint32_t p = 0; p < HEDDLE_POINT_COUNT; p++) {
         f->tag[p].f = f;
         f->tag[p].point = p;
-        hd_slots_offer(&f->slots, (enum heddle_point)p, fake_at(p),
-                       &f->slot[p], fake_default, &f->tag[p]);
+        hd_slots_offer(&f->slots, (enum heddle_point)p, fake_at(p), &f->slot[p],
+                       fake_default, &f->tag[p]);
         if (strcmp(fake_at(p), "l1tlb") == 0)
             hd_slots_offer(&f->slots, (enum heddle_point)p, "l2cache",
                            &f->other[p], fake_default, &f->tag[p]);

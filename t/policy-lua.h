@@ -41,13 +41,6 @@ int hl_embed_chunk(lua_State *L, const char *module)
     return -1;
 }
 
-uint64_t heddle_now(const heddle_sim *s)
-{
-    const struct hd_env *e = hd_sim_env(s);
-
-    return hd_cycle(e->clk, HD_CLK_CORE, hd_events_now(e->ev));
-}
-
 uint32_t heddle_apps(const heddle_sim *s)
 {
     return hd_sim_env(s)->apps;
@@ -59,9 +52,8 @@ int heddle_counter(const heddle_sim *s, uint32_t i,
     (void)s;
     if (i >= hd_slots_stat_count)
         return HEDDLE_EINVAL;
-    *out = (struct heddle_counter_info){.component = "policy",
-                                        .name = hd_slots_stats[i].name,
-                                        .instances = 1};
+    *out = (struct heddle_counter_info){
+        .component = "policy", .name = hd_slots_stats[i].name, .instances = 1};
     return 0;
 }
 
@@ -105,8 +97,8 @@ static inline const char *lua_use(lua_State *L, const char *body)
 {
     char script[4096];
 
-    snprintf(script, sizeof script,
-             "policy.use(nil, { name = 'p', %s })", body);
+    snprintf(script, sizeof script, "policy.use(nil, { name = 'p', %s })",
+             body);
     return lua_do(L, script);
 }
 

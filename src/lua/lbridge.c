@@ -37,52 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fixed places on the coroutine's stack. */
-enum { AT_HANDLER = 1, AT_STATE, AT_PARAMS, AT_CLASS, AT_WORDS, AT_UPS };
-
-enum { MAX_WORDS = 8, ERROR_ROOM = 960 };
-
-struct upvalue {
-    const char *name; /* kept by the function */
-    uint64_t mark;
-    int n;
-};
-
-/* How the answers to one point are read. */
-struct point {
-    int fn, view_at; /* places on the stack; 0: not answered */
-    struct lp_view *view;
-    enum heddle_answer_kind kind;
-    int position; /* INDEX: 1 when it is a position in the arrays */
-    size_t limit; /* offset of the limit's field */
-    int words;
-    const char *word[MAX_WORDS];
-};
-
-struct note {
-    int fn, view_at;
-    struct lp_view *view;
-};
-
-struct lp {
-    lua_State *L, *T; /* main thread; the coroutine */
-    int ref;          /* registry: keeps the coroutine */
-    int top, every;   /* place of the epoch's function */
-    struct lp_class *c;
-    struct lp_world *w;
-    heddle_sim *sim;
-    const uint64_t *values; /* during open only */
-    const struct heddle_place *place;
-    uint64_t param[HEDDLE_MAX_PARAMS];
-    uint64_t seed, drawn; /* of the random stream */
-    size_t held;          /* bytes that calls have left allocated */
-    size_t collect_at;    /* held above this: garbage is collected */
-    struct upvalue *up;
-    int ups, up_room;
-    struct lp_bytes bytes;
-    struct point point[HEDDLE_POINT_COUNT];
-    struct note note[HEDDLE_NOTE_COUNT];
-};
+enum { ERROR_ROOM = 960 };
 
 uint64_t lp_random(struct lp *p)
 {
@@ -98,9 +53,10 @@ heddle_sim *lp_sim(struct lp *p)
     return p->sim;
 }
 
-/* ---- budgets --------------------------------------------------------------- */
+/* ---- budgets ---------------------------------------------------------------
+ */
 
-static void on_hook(lua_State *L, lua_Debug *ar)
+void lp_bridge_hook(lua_State *L, lua_Debug *ar)
 {
     struct lp_world *w = lp_world(L);
 
@@ -108,7 +64,7 @@ static void on_hook(lua_State *L, lua_Debug *ar)
     if (w->running == NULL || ++w->fired <= w->limit)
         return;
     w->over = 1;
-    lua_sethook(L, on_hook, LUA_MASKCOUNT, 1);
+    lua_sethook(L, lp_bridge_hook, LUA_MASKCOUNT, 1);
     luaL_error(L, "more than %d instructions in one call",
                (int)w->running->c->instructions);
 }
@@ -156,7 +112,7 @@ static void collect(struct lp *p)
 }
 
 /* Calls the function below `nargs` arguments on the coroutine's stack. */
-static inline int call(struct lp *p, int nargs, int nresults)
+int lp_bridge_call(struct lp *p, int nargs, int nresults)
 {
     struct lp_world *w = p->w;
     lua_State *T = p->T;
@@ -170,7 +126,7 @@ static inline int call(struct lp *p, int nargs, int nresults)
     w->room = p->c->bytes - (p->held < p->c->bytes ? p->held : p->c->bytes);
     w->alloc = lua_getallocf(T, &w->alloc_ud);
     lua_setallocf(T, bounded_alloc, w);
-    rc = lua_pcall(T, nargs, nresults, AT_HANDLER);
+    rc = lua_pcall(T, nargs, nresults, LP_AT_HANDLER);
     lua_setallocf(T, w->alloc, w->alloc_ud);
     w->running = NULL;
     p->held += w->grown;
@@ -178,14 +134,15 @@ static inline int call(struct lp *p, int nargs, int nresults)
         collect(p);
     if (w->over) {
         w->over = 0;
-        lua_sethook(T, on_hook, LUA_MASKCOUNT, LP_HOOK);
+        lua_sethook(T, lp_bridge_hook, LUA_MASKCOUNT, LP_HOOK);
     }
     return rc;
 }
 
-/* ---- errors ------------------------------------------------------------------ */
+/* ---- errors
+ * ------------------------------------------------------------------ */
 
-static int handler(lua_State *L)
+int lp_bridge_handler(lua_State *L)
 {
     const char *text = lua_tostring(L, 1);
 
@@ -193,8 +150,8 @@ static int handler(lua_State *L)
         if (luaL_callmeta(L, 1, "__tostring"))
             text = lua_tostring(L, -1);
         if (text == NULL)
-            text = lua_pushfstring(L, "(error value: a %s)",
-                                   luaL_typename(L, 1));
+            text =
+                lua_pushfstring(L, "(error value: a %s)", luaL_typename(L, 1));
     }
     luaL_traceback(L, L, text, 1);
     return 1;
@@ -205,12 +162,12 @@ static void fail(struct lp *p, const char *where, const char *text)
     char out[ERROR_ROOM];
 
     snprintf(out, sizeof out, "policy %s, %s at cycle %" PRIu64 ": %s",
-             p->c->policy.name, where, heddle_now(p->sim), text);
+             p->c->policy.name, where, heddle_policy_now(p->sim), text);
     heddle_policy_fail(p->sim, out);
 }
 
 /* The error of a call, on top of the stack; pops everything above `top`. */
-static void fail_call(struct lp *p, const char *where, int rc)
+void lp_bridge_fail(struct lp *p, const char *where, int rc)
 {
     char text[96];
 
@@ -224,7 +181,8 @@ static void fail_call(struct lp *p, const char *where, int rc)
     lua_settop(p->T, p->top);
 }
 
-/* ---- changed locals ------------------------------------------------------------ */
+/* ---- changed locals
+ * ------------------------------------------------------------ */
 
 /* The name of a local whose contents have changed, or NULL.  Protected. */
 static int find_changed(lua_State *L)
@@ -266,8 +224,8 @@ static int verify(struct lp *p, const char *where)
 
     lua_pushcfunction(T, find_changed);
     lua_pushlightuserdata(T, p);
-    lua_pushvalue(T, AT_UPS);
-    lua_pushvalue(T, AT_PARAMS);
+    lua_pushvalue(T, LP_AT_UPS);
+    lua_pushvalue(T, LP_AT_PARAMS);
     rc = lua_pcall(T, 3, 1, 0);
     if (lua_isstring(T, -1)) {
         fail(p, where, lua_tostring(T, -1));
@@ -277,17 +235,18 @@ static int verify(struct lp *p, const char *where)
     return rc;
 }
 
-/* ---- answers --------------------------------------------------------------------- */
+/* ---- answers
+ * --------------------------------------------------------------------- */
 
 static int64_t bad_answer(struct lp *p, enum heddle_point i, const char *want)
 {
     const struct heddle_point_info *info = heddle_point_info(i);
     char text[256];
     lua_State *T = p->T;
-    const char *got = lua_type(T, -1) == LUA_TSTRING ||
-                              lua_type(T, -1) == LUA_TNUMBER
-                          ? lua_tostring(T, -1)
-                          : luaL_typename(T, -1);
+    const char *got =
+        lua_type(T, -1) == LUA_TSTRING || lua_type(T, -1) == LUA_TNUMBER
+            ? lua_tostring(T, -1)
+            : luaL_typename(T, -1);
 
     snprintf(text, sizeof text, "answered %s, expected %s", got, want);
     fail(p, info->name, text);
@@ -297,7 +256,7 @@ static int64_t bad_answer(struct lp *p, enum heddle_point i, const char *want)
 
 static int64_t choice(struct lp *p, enum heddle_point i)
 {
-    const struct point *pt = &p->point[i];
+    const struct lp_point *pt = &p->point[i];
     const char *s, *near;
     char want[128];
 
@@ -313,15 +272,14 @@ static int64_t choice(struct lp *p, enum heddle_point i)
         return bad_answer(p, i, want);
     }
     if (lua_isinteger(p->T, -1))
-        return lua_tointeger(p->T, -1) == HEDDLE_PASS
-                   ? INT64_MAX
-                   : lua_tointeger(p->T, -1);
+        return lua_tointeger(p->T, -1) == HEDDLE_PASS ? INT64_MAX
+                                                      : lua_tointeger(p->T, -1);
     return bad_answer(p, i, heddle_point_info(i)->limit);
 }
 
 static int64_t integer(struct lp *p, enum heddle_point i, const void *q)
 {
-    const struct point *pt = &p->point[i];
+    const struct lp_point *pt = &p->point[i];
     char want[96];
     uint64_t limit;
     int64_t a;
@@ -366,7 +324,7 @@ static inline int64_t read_answer(struct lp *p, enum heddle_point i,
 
 static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
 {
-    struct point *pt = &p->point[i];
+    struct lp_point *pt = &p->point[i];
     lua_State *T = p->T;
     int64_t a;
     int rc;
@@ -374,12 +332,12 @@ static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
     pt->view->q = q;
     lua_pushvalue(T, pt->fn);
     lua_pushvalue(T, pt->view_at);
-    lua_pushvalue(T, AT_STATE);
-    lua_pushvalue(T, AT_PARAMS);
-    rc = call(p, 3, 1);
+    lua_pushvalue(T, LP_AT_STATE);
+    lua_pushvalue(T, LP_AT_PARAMS);
+    rc = lp_bridge_call(p, 3, 1);
     pt->view->q = NULL;
     if (rc != LUA_OK) {
-        fail_call(p, heddle_point_info(i)->name, rc);
+        lp_bridge_fail(p, heddle_point_info(i)->name, rc);
         return HEDDLE_PASS;
     }
     a = read_answer(p, i, q);
@@ -391,19 +349,19 @@ static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
 
 static void tell(struct lp *p, enum heddle_note i, const void *n)
 {
-    struct note *nt = &p->note[i];
+    struct lp_note *nt = &p->note[i];
     lua_State *T = p->T;
     int rc;
 
     nt->view->q = n;
     lua_pushvalue(T, nt->fn);
     lua_pushvalue(T, nt->view_at);
-    lua_pushvalue(T, AT_STATE);
-    lua_pushvalue(T, AT_PARAMS);
-    rc = call(p, 3, 0);
+    lua_pushvalue(T, LP_AT_STATE);
+    lua_pushvalue(T, LP_AT_PARAMS);
+    rc = lp_bridge_call(p, 3, 0);
     nt->view->q = NULL;
     if (rc != LUA_OK)
-        fail_call(p, heddle_note_info(i)->name, rc);
+        lp_bridge_fail(p, heddle_note_info(i)->name, rc);
     if (p->c->check)
         verify(p, heddle_note_info(i)->name);
 }
@@ -424,7 +382,8 @@ static void tell(struct lp *p, enum heddle_note i, const void *n)
 #include "../notes.def"
 #undef HD_NOTE
 
-/* ---- epochs ------------------------------------------------------------------- */
+/* ---- epochs
+ * ------------------------------------------------------------------- */
 
 static uint64_t period(const void *self)
 {
@@ -441,16 +400,17 @@ static void epoch(void *self, heddle_sim *sim, uint64_t cycle)
     (void)sim;
     lua_pushvalue(p->T, p->every);
     lua_pushinteger(p->T, (lua_Integer)cycle);
-    lua_pushvalue(p->T, AT_STATE);
-    lua_pushvalue(p->T, AT_PARAMS);
-    rc = call(p, 3, 0);
+    lua_pushvalue(p->T, LP_AT_STATE);
+    lua_pushvalue(p->T, LP_AT_PARAMS);
+    rc = lp_bridge_call(p, 3, 0);
     if (rc != LUA_OK)
-        fail_call(p, "every", rc);
+        lp_bridge_fail(p, "every", rc);
     else
         verify(p, "every");
 }
 
-/* ---- snapshots ------------------------------------------------------------------ */
+/* ---- snapshots
+ * ------------------------------------------------------------------ */
 
 static int write_protected(lua_State *L)
 {
@@ -471,9 +431,9 @@ static size_t save(void *self, void *out, size_t room)
         return 0;
     lua_pushcfunction(T, write_protected);
     lua_pushlightuserdata(T, p);
-    lua_pushvalue(T, AT_STATE);
+    lua_pushvalue(T, LP_AT_STATE);
     if (lua_pcall(T, 2, 0, 0) != LUA_OK) {
-        fail_call(p, "snapshot", LUA_ERRRUN);
+        lp_bridge_fail(p, "snapshot", LUA_ERRRUN);
         return 0;
     }
     n = sizeof p->drawn + p->bytes.n;
@@ -509,11 +469,11 @@ static int load(void *self, const void *saved, size_t bytes)
     lua_pushcfunction(p->T, read_protected);
     lua_pushlightuserdata(p->T, &b);
     if (lua_pcall(p->T, 1, 1, 0) != LUA_OK) {
-        fail_call(p, "restore", LUA_ERRRUN);
+        lp_bridge_fail(p, "restore", LUA_ERRRUN);
         return HEDDLE_EDATA;
     }
     memcpy(&p->drawn, saved, sizeof p->drawn);
-    lua_replace(p->T, AT_STATE);
+    lua_replace(p->T, LP_AT_STATE);
     return 0;
 }
 
@@ -521,283 +481,6 @@ static int load(void *self, const void *saved, size_t bytes)
 static void check(void *self)
 {
     save(self, NULL, 0);
-}
-
-/* ---- opening ----------------------------------------------------------------------- */
-
-static void note_upvalue(lua_State *L, void *ud, const char *name, int n)
-{
-    struct lp *p = ud;
-
-    if (p->ups == p->up_room) {
-        int room = 2 * p->up_room + 16;
-        struct upvalue *v = realloc(p->up, (size_t)room * sizeof *v);
-        if (v == NULL)
-            luaL_error(L, "not enough memory");
-        p->up = v;
-        p->up_room = room;
-    }
-    p->up[p->ups].name = name;
-    p->up[p->ups].n = n;
-    p->up[p->ups].mark = lp_state_mark(L, -1);
-    p->ups++;
-    lua_pushvalue(L, -2);
-    lua_rawseti(L, AT_UPS, p->ups);
-}
-
-static int param_missing(lua_State *L)
-{
-    const char *key = luaL_tolstring(L, 2, NULL);
-
-    return luaL_error(L, "the policy has no parameter '%s'", key);
-}
-
-static int param_fixed(lua_State *L)
-{
-    return luaL_error(L, "parameters are fixed while a policy is bound");
-}
-
-static void push_params(lua_State *L, const struct lp *p)
-{
-    lua_newtable(L);
-    for (int i = 0; p->c->param[i].name; i++) {
-        lua_pushinteger(L, (lua_Integer)p->param[i]);
-        lua_setfield(L, -2, p->c->param[i].name);
-    }
-    lua_createtable(L, 0, 2);
-    lua_pushcfunction(L, param_missing);
-    lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, param_fixed);
-    lua_setfield(L, -2, "__newindex");
-    lua_setmetatable(L, -2);
-}
-
-/* Splits "a|b|c" into words that the table AT_WORDS keeps. */
-static void read_words(lua_State *L, struct point *pt, const char *s)
-{
-    while (*s && pt->words < MAX_WORDS) {
-        size_t n = strcspn(s, "|");
-        pt->word[pt->words++] = lua_pushlstring(L, s, n);
-        luaL_ref(L, AT_WORDS);
-        s += n + (s[n] == '|');
-    }
-}
-
-static void open_point(lua_State *L, struct lp *p, uint32_t i)
-{
-    const struct heddle_point_info *info = heddle_point_info(i);
-    struct point *pt = &p->point[i];
-
-    lp_sandbox_enter(L, -1, note_upvalue, p);
-    pt->fn = lua_gettop(L);
-    pt->kind = info->kind;
-    pt->view = lp_view_push(L, info->name, info->field, info->fields);
-    pt->view_at = lua_gettop(L);
-    if (info->kind == HEDDLE_CHOICE)
-        read_words(L, pt, info->limit);
-    for (uint32_t k = 0; k < info->fields; k++) {
-        const struct heddle_field_info *f = &info->field[k];
-        if (strcmp(f->name, info->limit) == 0)
-            pt->limit = f->offset;
-        if (info->kind == HEDDLE_INDEX && f->count && i !=
-            HEDDLE_POINT_warp_pick && strcmp(f->count, info->limit) == 0)
-            pt->position = 1;
-    }
-}
-
-static void open_functions(lua_State *L, struct lp *p, int t)
-{
-    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
-        if (lua_getfield(L, t, heddle_point_info(i)->name) == LUA_TNIL)
-            lua_pop(L, 1);
-        else
-            open_point(L, p, i);
-    }
-    if (lua_getfield(L, t, "watch") == LUA_TNIL)
-        lua_newtable(L);
-    for (uint32_t i = 0, w = (uint32_t)lua_gettop(L); i < HEDDLE_NOTE_COUNT;
-         i++) {
-        const struct heddle_note_info *info = heddle_note_info(i);
-        struct note *nt = &p->note[i];
-        if (lua_getfield(L, (int)w, info->name) == LUA_TNIL) {
-            lua_pop(L, 1);
-            continue;
-        }
-        lp_sandbox_enter(L, -1, note_upvalue, p);
-        nt->fn = lua_gettop(L);
-        nt->view = lp_view_push(L, info->name, info->field, info->fields);
-        nt->view_at = lua_gettop(L);
-    }
-    if (lua_getfield(L, t, "every") == LUA_TTABLE) {
-        lua_rawgeti(L, -1, 2);
-        lp_sandbox_enter(L, -1, note_upvalue, p);
-        p->every = lua_gettop(L);
-    }
-}
-
-static void push_place(lua_State *L, const struct heddle_place *place)
-{
-    const struct {
-        const char *name;
-        uint64_t v;
-    } field[] = {
-        {"cores", place->cores},         {"warps", place->warps},
-        {"apps", place->apps},           {"channels", place->channels},
-        {"banks", place->banks},         {"instances", place->instances},
-        {"sets", place->sets},           {"ways", place->ways},
-        {"seed", place->seed},
-    };
-
-    lua_newtable(L);
-    lua_pushstring(L, place->at);
-    lua_setfield(L, -2, "at");
-    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
-        lua_pushinteger(L, (lua_Integer)field[i].v);
-        lua_setfield(L, -2, field[i].name);
-    }
-}
-
-/* Fills the coroutine's stack: [1] handler [2] light userdata of the policy,
- * handed over as the only argument, becomes the state. */
-static int fill_stack(lua_State *L)
-{
-    struct lp *p = lua_touserdata(L, AT_STATE);
-    int t;
-
-    luaL_checkstack(L, 3 * (HEDDLE_POINT_COUNT + HEDDLE_NOTE_COUNT) + 32,
-                    "a policy");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, p->c->ref);
-    lua_getiuservalue(L, -1, 1); /* .. class table */
-    t = lua_gettop(L);
-    if (lua_getfield(L, t, "state") == LUA_TNIL) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-    }
-    if (!lua_istable(L, -1))
-        luaL_error(L, "state must be a table, not a %s", luaL_typename(L, -1));
-    lp_state_copy(L, -1, "state");
-    lua_replace(L, AT_STATE);
-    lua_pop(L, 1);        /* handler state class table */
-    push_params(L, p);    /* handler state class table params */
-    lua_insert(L, AT_PARAMS); /* handler state params class table */
-    lua_newtable(L);
-    lua_insert(L, AT_WORDS);
-    lua_newtable(L);
-    lua_insert(L, AT_UPS); /* .. class words ups table */
-    t = lua_gettop(L);
-    open_functions(L, p, t);
-    if (lua_getfield(L, t, "init") == LUA_TNIL)
-        return 0;
-    lp_sandbox_enter(L, -1, note_upvalue, p);
-    return 0;
-}
-
-static void close_policy(void *self)
-{
-    struct lp *p = self;
-
-    luaL_unref(p->L, LUA_REGISTRYINDEX, p->ref);
-    free(p->up);
-    free(p->bytes.v);
-    free(p);
-}
-
-/* Runs on the main thread: makes the coroutine. */
-static int new_thread(lua_State *L)
-{
-    struct lp *p = lua_touserdata(L, 1);
-
-    p->T = lua_newthread(L);
-    p->ref = luaL_ref(L, LUA_REGISTRYINDEX);
-    p->w = lp_world(L);
-    return 0;
-}
-
-static int run_init(struct lp *p)
-{
-    lua_State *T = p->T;
-    int rc;
-
-    /* fill_stack has left `init`, or nil, on top */
-    if (lua_isnil(T, -1)) {
-        lua_pop(T, 1);
-        p->top = lua_gettop(T);
-        return 0;
-    }
-    p->top = lua_gettop(T) - 1;
-    lua_pushvalue(T, AT_STATE);
-    lua_pushvalue(T, AT_PARAMS);
-    push_place(T, p->place);
-    rc = call(p, 3, 0);
-    if (rc != LUA_OK)
-        fail_call(p, "init", rc);
-    return rc;
-}
-
-/* Fills the coroutine's stack in protected mode, in place: the values that
- * stay are returned as results. */
-static int fill_protected(lua_State *T)
-{
-    fill_stack(T);
-    return lua_gettop(T) - 1;
-}
-
-static int start(struct lp *p)
-{
-    lua_State *T = p->T;
-    int rc;
-
-    /* Inside the call, index 1 is a handler and index 2 the argument, so the
-     * places on the stack are those that remain after it. */
-    lua_pushcfunction(T, handler);
-    lua_pushcfunction(T, fill_protected);
-    lua_pushcfunction(T, handler);
-    lua_pushlightuserdata(T, p);
-    rc = lua_pcall(T, 2, LUA_MULTRET, AT_HANDLER);
-    if (rc != LUA_OK) {
-        p->top = 1;
-        fail_call(p, "binding", rc);
-        return rc;
-    }
-    lua_sethook(T, on_hook, LUA_MASKCOUNT, LP_HOOK);
-    return run_init(p);
-}
-
-static void *open_policy(void *ud, heddle_sim *s,
-                         const struct heddle_place *place,
-                         const uint64_t *params)
-{
-    struct lp_class *c = ud;
-    struct lp *p = calloc(1, sizeof *p);
-    lua_State *L = c->L;
-
-    if (p == NULL)
-        return NULL;
-    p->L = L;
-    p->ref = LUA_NOREF;
-    p->c = c;
-    p->sim = s;
-    p->place = place;
-    p->seed = place->seed;
-    p->collect_at = c->bytes / 2;
-    memcpy(p->param, params, sizeof p->param);
-    if (!lua_checkstack(L, 4)) {
-        free(p);
-        return NULL;
-    }
-    lua_pushcfunction(L, new_thread);
-    lua_pushlightuserdata(L, p);
-    if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
-        lua_pop(L, 1);
-        free(p);
-        return NULL;
-    }
-    if (start(p) != 0) {
-        close_policy(p);
-        return NULL;
-    }
-    p->place = NULL;
-    return p;
 }
 
 void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)
@@ -831,8 +514,8 @@ void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)
         c->policy.epoch = epoch;
     }
     c->policy.ud = c;
-    c->policy.open = open_policy;
-    c->policy.close = close_policy;
+    c->policy.open = lp_open_policy;
+    c->policy.close = lp_open_close;
     c->policy.save = save;
     c->policy.load = load;
     c->policy.check = check;

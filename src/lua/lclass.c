@@ -26,9 +26,8 @@
 
 enum { MAX_NAMES = 96 };
 
-static const char *const own_fields[] = {"name",  "summary", "source",
-                                         "params", "state",  "init",
-                                         "every", "watch"};
+static const char *const own_fields[] = {"name",  "summary", "source", "params",
+                                         "state", "init",    "every",  "watch"};
 
 /* The policy's name, for errors, from the table at t. */
 static const char *name_of(lua_State *L, int t)
@@ -99,8 +98,7 @@ static uint64_t number_field(lua_State *L, int t, const char *field,
     }
     v = lua_tointegerx(L, -1, &whole);
     if (!whole || v < 0)
-        luaL_error(L,
-                   "policy %s: params.%s.%s must be an integer of 0 or more",
+        luaL_error(L, "policy %s: params.%s.%s must be an integer of 0 or more",
                    whose, param, field);
     lua_pop(L, 1);
     return (uint64_t)v;
@@ -208,8 +206,9 @@ static void check_field(lua_State *L, const char *key, const char *whose)
     for (uint32_t i = 0; i < HEDDLE_POINT_COUNT && n < MAX_NAMES; i++)
         names[n++] = heddle_point_info(i)->name;
     near = heddle_nearest(key, names, n);
-    luaL_error(L, "policy %s: '%s' is neither a point nor a field of a "
-                  "policy%s%s%s",
+    luaL_error(L,
+               "policy %s: '%s' is neither a point nor a field of a "
+               "policy%s%s%s",
                whose, key, near ? "; did you mean '" : "", near ? near : "",
                near ? "'?" : "");
 }
@@ -238,9 +237,8 @@ static void check_watch(lua_State *L, int t, const char *whose)
     if (type == LUA_TTABLE) {
         lua_pushnil(L);
         while (lua_next(L, watch)) {
-            const char *key = lua_type(L, -2) == LUA_TSTRING
-                                  ? lua_tostring(L, -2)
-                                  : "?";
+            const char *key =
+                lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
             near = heddle_nearest(key, names, HEDDLE_NOTE_COUNT);
             if (note_of(key) < 0)
                 luaL_error(L, "policy %s: there is no note '%s'%s%s%s", whose,
@@ -287,7 +285,8 @@ static void read_every(lua_State *L, int t, struct lp_class *c,
     lua_settop(L, every - 1);
 }
 
-/* ---- the code's fingerprint ------------------------------------------------ */
+/* ---- the code's fingerprint ------------------------------------------------
+ */
 
 static int hash_piece(lua_State *L, const void *v, size_t n, void *ud)
 {
@@ -309,10 +308,10 @@ static void hash_function(lua_State *L, uint64_t *h)
     lua_dump(L, hash_piece, h, 1);
     for (int n = 1; lua_getupvalue(L, -1, n) != NULL; n++) {
         int type = lua_type(L, -1);
-        uint64_t mark = type == LUA_TNUMBER || type == LUA_TSTRING ||
-                                type == LUA_TBOOLEAN
-                            ? lp_state_mark(L, -1)
-                            : (uint64_t)type;
+        uint64_t mark =
+            type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TBOOLEAN
+                ? lp_state_mark(L, -1)
+                : (uint64_t)type;
         hash_piece(L, &mark, sizeof mark, h);
         lua_pop(L, 1);
     }
@@ -357,10 +356,11 @@ static void check_name(lua_State *L, int t)
         luaL_error(L, "a policy needs a name: { name = \"...\", ... }");
     name = lua_tolstring(L, -1, &n);
     if (n < 1 || n > 31 || strpbrk(name, " \t\n,/\"") || strlen(name) != n)
-        luaL_error(L,
-                   "policy name '%s': 1 to 31 letters, digits or signs, without "
-                   "blanks, commas, slashes or quotes",
-                   name);
+        luaL_error(
+            L,
+            "policy name '%s': 1 to 31 letters, digits or signs, without "
+            "blanks, commas, slashes or quotes",
+            name);
     lua_pop(L, 1);
 }
 

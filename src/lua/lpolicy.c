@@ -3,13 +3,12 @@
  *
  *     policy.use(sim, what [, options])
  *         what: a policy table, the name of a policy that is compiled in (the
- *         C form where there are two), "file.lua" or "./plugin.so".  Options: at = "l2cache", replace = true (unbind who
- *         stands in the way), instructions and memory (budget of a call of a
- *         Lua policy: 1000000, 64 MB), check = true (look for changed locals
- *         after every call); everything else is a parameter.  Returns the
- *         name.
- *     policy.unuse(sim [, name [, at]])   returns how many were unbound
- *     policy.used(sim)                    {{name=, at=, params={...}}, ...}
+ *         C form where there are two), "file.lua" or "./plugin.so".  Options:
+ * at = "l2cache", replace = true (unbind who stands in the way), instructions
+ * and memory (budget of a call of a Lua policy: 1000000, 64 MB), check = true
+ * (look for changed locals after every call); everything else is a parameter.
+ * Returns the name. policy.unuse(sim [, name [, at]])   returns how many were
+ * unbound policy.used(sim)                    {{name=, at=, params={...}}, ...}
  *     policy.offered(sim)                 {point = {"l1tlb", ...}, ...}
  *     policy.list()                       the policies compiled in, described
  *     policy.tables()                     the steering tables, described
@@ -29,7 +28,8 @@
 
 #define POLICIES "heddle.policies." /* scripts compiled in */
 
-/* ---- options -------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------
+ */
 
 struct options {
     const char *at;
@@ -103,7 +103,8 @@ static void take_options(lua_State *L, int i, struct options *o)
     lua_pop(L, 1);
 }
 
-/* ---- finding ---------------------------------------------------------------- */
+/* ---- finding ----------------------------------------------------------------
+ */
 
 static int ends_with(const char *s, const char *end)
 {
@@ -120,8 +121,9 @@ static void run_chunk(lua_State *L, const char *path)
     lua_setupvalue(L, -2, 1);
     lua_call(L, 0, 1);
     if (!lua_istable(L, -1)) {
-        lua_pushfstring(L, "%s: a policy file returns a table, this one "
-                           "returned a %s",
+        lua_pushfstring(L,
+                        "%s: a policy file returns a table, this one "
+                        "returned a %s",
                         path, luaL_typename(L, -1));
         hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
     }
@@ -153,8 +155,9 @@ static int load_embedded(lua_State *L, const char *name)
 
 static void no_policy(lua_State *L, const char *name, const char *near)
 {
-    lua_pushfstring(L, "there is no policy '%s'%s%s%s; a file is named "
-                       "\"%s.lua\", a plug-in \"./%s.so\"",
+    lua_pushfstring(L,
+                    "there is no policy '%s'%s%s%s; a file is named "
+                    "\"%s.lua\", a plug-in \"./%s.so\"",
                     name, near ? "; did you mean '" : "", near ? near : "",
                     near ? "'?" : "", name, name);
     hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
@@ -199,7 +202,8 @@ static const struct heddle_policy *find(lua_State *L, struct lp_class **c)
     return lp_class_policy(*c);
 }
 
-/* ---- binding ------------------------------------------------------------------ */
+/* ---- binding
+ * ------------------------------------------------------------------ */
 
 static int use(lua_State *L)
 {
@@ -217,8 +221,9 @@ static int use(lua_State *L)
         lp_class_budget(c, o.instructions, o.memory, o.check);
         lp_class_hold(L, -1, c);
     } else if (o.instructions || o.memory || o.check) {
-        luaL_error(L, "options instructions, memory and check are for Lua "
-                      "policies, %s is not one",
+        luaL_error(L,
+                   "options instructions, memory and check are for Lua "
+                   "policies, %s is not one",
                    p->name);
     }
     rc = heddle_use(s, p, o.at, o.name, o.value, o.n, o.flags);
@@ -286,7 +291,8 @@ static int offered(lua_State *L)
     return 1;
 }
 
-/* ---- describing ----------------------------------------------------------------- */
+/* ---- describing
+ * ----------------------------------------------------------------- */
 
 static void push_param(lua_State *L, const struct heddle_param *p)
 {
@@ -395,7 +401,8 @@ static int tables(lua_State *L)
     return 1;
 }
 
-/* ---- the sandbox ------------------------------------------------------------------ */
+/* ---- the sandbox
+ * ------------------------------------------------------------------ */
 
 static int load(lua_State *L)
 {
@@ -437,9 +444,9 @@ static int enter(lua_State *L)
 int luaopen_heddle_policy(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"use", use},       {"unuse", unuse},   {"used", used},
-        {"list", list},     {"tables", tables}, {"offered", offered},
-        {"load", load},     {"env", env},       {"enter", enter},
+        {"use", use},   {"unuse", unuse},   {"used", used},
+        {"list", list}, {"tables", tables}, {"offered", offered},
+        {"load", load}, {"env", env},       {"enter", enter},
         {NULL, NULL},
     };
 

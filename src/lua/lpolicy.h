@@ -1,9 +1,10 @@
 /*
  * lpolicy.h - what the files of the policy binding share.
  *
- * lview.c: a question as Lua sees it.  lsandbox.c: the globals of policy
- * code.  lstate.c: plain data to bytes and back.  lbridge.c: a Lua table as a
- * struct heddle_policy.  lpolicy.c: the module heddle.policy.
+ * lview.c: a question as Lua sees it.  llib.c, lsandbox.c: the globals of
+ * policy code.  lstate.c: plain data to bytes and back.  lclass.c: the table
+ * that is a policy.  lopen.c, lbridge.c: the table bound, as a struct
+ * heddle_policy.  lpolicy.c: the module heddle.policy.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -52,6 +53,23 @@ uint64_t lp_state_mark(lua_State *L, int i);
 /* Pushes the keys of the table at i, numbers before strings, each ascending,
  * as an array; raises on keys of other types.  Returns how many. */
 lua_Integer lp_state_keys(lua_State *L, int i);
+
+/* ---- llib.c ----------------------------------------------------------- */
+
+int lp_lib_pairs(lua_State *L);
+int lp_lib_next(lua_State *L);
+int lp_lib_sort(lua_State *L);
+int lp_lib_tostring(lua_State *L);
+int lp_lib_format(lua_State *L);
+int lp_lib_print(lua_State *L);
+int lp_lib_random(lua_State *L);
+int lp_lib_no_seed(lua_State *L);
+int lp_lib_steer(lua_State *L);
+int lp_lib_counter(lua_State *L);
+int lp_lib_now(lua_State *L);
+int lp_lib_every(lua_State *L);
+int lp_lib_getmetatable(lua_State *L);
+int lp_lib_setmetatable(lua_State *L);
 
 /* ---- lsandbox.c ------------------------------------------------------- */
 

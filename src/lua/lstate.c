@@ -106,7 +106,7 @@ lua_Integer lp_state_keys(lua_State *L, int i)
         }
         return n;
     }
-    lua_createtable(L, (int)n, 0);                       /* out found */
+    lua_createtable(L, (int)n, 0);                            /* out found */
     k = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *k, 0); /* .. k */
     lua_pushnil(L);
     while (lua_next(L, i)) { /* out found k key value */
@@ -129,7 +129,7 @@ lua_Integer lp_state_keys(lua_State *L, int i)
 
 struct path {
     const struct path *up;
-    const char *name;  /* NULL: an index */
+    const char *name; /* NULL: an index */
     lua_Integer index;
 };
 
@@ -265,8 +265,8 @@ static void write_value(lua_State *L, int i, struct writer *w,
         break;
     default:
         push_path(L, p);
-        luaL_error(L, "%s is a %s, which is not plain data", lua_tostring(L, -1),
-                   luaL_typename(L, i));
+        luaL_error(L, "%s is a %s, which is not plain data",
+                   lua_tostring(L, -1), luaL_typename(L, i));
     }
 }
 

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#define VIEW "heddle.question"
+#define VIEW  "heddle.question"
 #define ARRAY "heddle.question.array"
 
 struct array {

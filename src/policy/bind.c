@@ -21,8 +21,7 @@ static bool replaces(uint32_t point)
 {
     return point == HEDDLE_POINT_repl_touch ||
            point == HEDDLE_POINT_repl_fill ||
-           point == HEDDLE_POINT_repl_victim ||
-           point == HEDDLE_POINT_repl_gone;
+           point == HEDDLE_POINT_repl_victim || point == HEDDLE_POINT_repl_gone;
 }
 
 /* Whether a policy answers nothing but replacement points. */
@@ -155,11 +154,10 @@ static int check_offers(struct hd_slots_registry *r,
                           "policy %s answers no point, so it cannot be bound "
                           "at \"%s\"",
                           p->name, r->at[at].name);
-    return hd_err_set(err, HEDDLE_EPOLICY,
-                      "policy %s answers %s, which %s%s%s never asks", p->name,
-                      point, at == HD_NONE ? "this machine" : "\"",
-                      at == HD_NONE ? "" : r->at[at].name,
-                      at == HD_NONE ? "" : "\"");
+    return hd_err_set(
+        err, HEDDLE_EPOLICY, "policy %s answers %s, which %s%s%s never asks",
+        p->name, point, at == HD_NONE ? "this machine" : "\"",
+        at == HD_NONE ? "" : r->at[at].name, at == HD_NONE ? "" : "\"");
 }
 
 /* Unbinds whoever stands in the way, or says who does. */
@@ -224,8 +222,7 @@ static void *take_home(struct hd_slots_registry *r,
 
     for (uint32_t i = 0; i < r->homes; i++) {
         h = &r->home[i];
-        if (!h->taken && h->bytes == bytes &&
-            strcmp(h->policy, p->name) == 0 &&
+        if (!h->taken && h->bytes == bytes && strcmp(h->policy, p->name) == 0 &&
             strcmp(h->where, c->where) == 0) {
             h->taken = 1;
             c->home = i;
@@ -353,8 +350,8 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
     }
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++)
         if (p->watch[n])
-            r->watcher[n][r->slots->watched[n]++] = (struct hd_watcher){
-                p->watch[n], b->cell[0].state, b};
+            r->watcher[n][r->slots->watched[n]++] =
+                (struct hd_watcher){p->watch[n], b->cell[0].state, b};
     hd_registry_start_epochs(r, b);
 }
 
@@ -363,10 +360,9 @@ static int check_watchers(const struct hd_slots_registry *r,
 {
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++)
         if (p->watch[n] && r->slots->watched[n] == HD_MAX_WATCHERS)
-            return hd_err_set(err, HEDDLE_EPOLICY,
-                              "policy %s: %d policies watch %s already",
-                              p->name, HD_MAX_WATCHERS,
-                              heddle_note_info(n)->name);
+            return hd_err_set(
+                err, HEDDLE_EPOLICY, "policy %s: %d policies watch %s already",
+                p->name, HD_MAX_WATCHERS, heddle_note_info(n)->name);
     return 0;
 }
 
@@ -432,8 +428,7 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
     for (uint32_t i = 0; i < n; i++)
         if (set_param(p, names[i], values[i], v, err) != 0)
             return err->code;
-    if (check_offers(r, p, place, err) != 0 ||
-        check_watchers(r, p, err) != 0 ||
+    if (check_offers(r, p, place, err) != 0 || check_watchers(r, p, err) != 0 ||
         clear_way(r, p, place, flags, err) != 0)
         return err->code;
     b = free_bound(r);
@@ -499,6 +494,13 @@ int heddle_used(const heddle_sim *s, uint32_t i, struct heddle_use_info *out)
 const char *heddle_policy_error(const heddle_sim *s)
 {
     return registry(s)->error.text;
+}
+
+uint64_t heddle_policy_now(const heddle_sim *s)
+{
+    const struct hd_env *env = hd_sim_env(s);
+
+    return hd_cycle(env->clk, HD_CLK_CORE, hd_events_now(env->ev));
 }
 
 int heddle_policy_fail(heddle_sim *s, const char *text)

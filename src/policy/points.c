@@ -11,7 +11,7 @@
 
 #include "slots.h"
 
-#define FIELD(name, meaning) {#name, NULL, meaning, offsetof(Q, name)},
+#define FIELD(name, meaning)        {#name, NULL, meaning, offsetof(Q, name)},
 #define ARRAY(name, count, meaning) {#name, #count, meaning, offsetof(Q, name)},
 
 #define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
@@ -74,8 +74,7 @@ const struct heddle_table_info *heddle_table_info(uint32_t i)
          "0 normal, 1 silver, 2 golden", "DRAM queue of such requests"},
         {"tlb_fill", "application", "core", "bit set of warps",
          "warps whose walks may fill the L2 TLB; at first all"},
-        {"tlb_fill_without", "application", "0",
-         "0 l2tlb, 1 bypass, 2 none",
+        {"tlb_fill_without", "application", "0", "0 l2tlb, 1 bypass, 2 none",
          "where the walks of the other warps go; at first the bypass cache"},
         {"warp_limit", "0", "core", "bit set of warps",
          "warps that may issue loads; at first all"},

@@ -76,8 +76,8 @@ static void post(struct hd_slots_registry *r, const struct hd_bound *b,
     }
     at = now + hd_ticks(r->env->clk, HD_CLK_CORE, period);
     hd_registry_rest(r, i, cell, at);
-    hd_post(r->env->ev, r->component, r->component, at, 0,
-            i * HD_MAX_AT + cell, r->state->generation[i]);
+    hd_post(r->env->ev, r->component, r->component, at, 0, i * HD_MAX_AT + cell,
+            r->state->generation[i]);
 }
 
 void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b)
@@ -429,8 +429,8 @@ static void forget_homes(struct hd_slots_registry *r)
 {
     uint32_t n = 0;
 
-    while (n < r->homes && r->home[n].offset + r->home[n].bytes <=
-                               r->env->arena->used)
+    while (n < r->homes &&
+           r->home[n].offset + r->home[n].bytes <= r->env->arena->used)
         n++;
     r->homes = n;
 }

@@ -16,8 +16,8 @@
 #include "slots.h"
 
 enum {
-    HD_MAX_AT = 24,    /* structures that offer points */
-    HD_AT_ROOM = 24,   /* bytes of a structure's name */
+    HD_MAX_AT = 24,  /* structures that offer points */
+    HD_AT_ROOM = 24, /* bytes of a structure's name */
     HD_STEER_TABLES = 5
 };
 
@@ -48,9 +48,9 @@ struct hd_at {
 
 /* State of one policy at one place. */
 struct hd_cell {
-    uint32_t at;   /* structure it serves, or HD_NONE: all */
-    void *state;   /* what the policy's functions get */
-    uint32_t home; /* index of its place in the arena, or HD_NONE */
+    uint32_t at;            /* structure it serves, or HD_NONE: all */
+    void *state;            /* what the policy's functions get */
+    uint32_t home;          /* index of its place in the arena, or HD_NONE */
     char where[HD_AT_ROOM]; /* place.at */
 };
 
@@ -74,7 +74,7 @@ struct hd_home {
 
 /* State in the arena. */
 struct hd_slots_state {
-    hd_time next; /* least of all epochs */
+    hd_time next;                          /* least of all epochs */
     uint32_t generation[HEDDLE_MAX_BOUND]; /* counts uses of a binding */
     hd_time epoch[HEDDLE_MAX_BOUND][HD_MAX_AT];
 };

@@ -32,8 +32,8 @@ static int64_t gto(void *self, const void *question)
 static int64_t lrr(void *self, const void *question)
 {
     const struct heddle_q_warp_pick *q = question;
-    uint64_t later = q->last < 63 ? q->ready & ~hd_ones((unsigned)q->last + 1)
-                                  : 0;
+    uint64_t later =
+        q->last < 63 ? q->ready & ~hd_ones((unsigned)q->last + 1) : 0;
 
     (void)self;
     return (int64_t)hd_bit_first(later ? later : q->ready) + ONE_INSTRUCTION;

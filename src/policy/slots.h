@@ -40,15 +40,15 @@ struct hd_slot {
 
 /* The tables that steered policies set and the engine's defaults read. */
 struct hd_steer {
-    uint8_t l2_bypass[HD_MAX_APPS][8];  /* [app][level; 0 data]: 1 bypass */
-    uint8_t dram_class[HD_MAX_APPS][8]; /* [app][level; 0 data]: 0, 1, 2 */
+    uint8_t l2_bypass[HD_MAX_APPS][8];     /* [app][level; 0 data]: 1 bypass */
+    uint8_t dram_class[HD_MAX_APPS][8];    /* [app][level; 0 data]: 0, 1, 2 */
     uint8_t tlb_fill_without[HD_MAX_APPS]; /* answer for warps not in the set */
-    uint64_t tlb_fill[HD_MAX_APPS][128];   /* [app][core]: warps that may fill */
-    uint64_t warp_limit[128];              /* [core]: warps that may load */
+    uint64_t tlb_fill[HD_MAX_APPS][128]; /* [app][core]: warps that may fill */
+    uint64_t warp_limit[128];            /* [core]: warps that may load */
 };
 
 struct hd_slots {
-    struct hd_steer *steer; /* arena */
+    struct hd_steer *steer;              /* arena */
     uint32_t watched[HEDDLE_NOTE_COUNT]; /* watchers of each note */
     struct hd_slots_registry *registry;  /* policy/registry.c */
     hd_time *epoch; /* arena: the next epoch of any policy, or HD_NEVER */

@@ -137,8 +137,8 @@ int heddle_steer(heddle_sim *s, const char *table, uint32_t i, uint32_t j,
     bounds(r, (enum table)t, most);
     if (i >= most[0] || j >= most[1])
         return hd_err_set(&r->error, HEDDLE_EINVAL,
-                          "steering table %s has no cell (%" PRIu32
-                          ", %" PRIu32 "): its rows (%s) are below %" PRIu64
+                          "steering table %s has no cell (%" PRIu32 ", %" PRIu32
+                          "): its rows (%s) are below %" PRIu64
                           ", its columns (%s) below %" PRIu64,
                           table, i, j, info->i, most[0], info->j, most[1]);
     if (value > most[2])
