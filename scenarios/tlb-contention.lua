@@ -135,6 +135,16 @@ local function both(a, b)
         b and ("%.1f"):format(b * 100) or "-")
 end
 
+--- "0.51 + 0.62": IPC shared / IPC alone of both.
+local function each(shared_run, of)
+    local out = {}
+    for i = 1, 2 do
+        out[i] = ("%.2f"):format(H.report.ipc(shared_run, i)
+            / H.report.ipc(of[i]))
+    end
+    return table.concat(out, " + ")
+end
+
 --- L2 cache hit rates of walk reads, root to leaf.
 local function walk_hits(r)
     local out = {}
@@ -146,7 +156,7 @@ local function walk_hits(r)
 end
 
 local rows = { {
-    "pair", "class", "design", "weighted speedup", "loss", "paper",
+    "pair", "class", "design", "each", "weighted speedup", "loss", "paper",
     "L2 TLB miss alone", "shared", "L2 hits of walk reads, root..leaf %",
 } }
 local chart = { groups = {}, series = {} }
@@ -168,7 +178,7 @@ for p, pair in ipairs(PAIRS) do
         rows[#rows + 1] = {
             i == 1 and pair[1] .. " + " .. pair[2] or "",
             i == 1 and pair.class or "",
-            d.name, ("%.3f"):format(ws),
+            d.name, each(r, of), ("%.3f"):format(ws),
             i == 1 and "" or percent(loss), "",
             tlb and both(metric(of[1], "l2tlb_miss_rate", 1),
                 metric(of[2], "l2tlb_miss_rate", 1)) or "",
@@ -189,7 +199,7 @@ for _, d in ipairs(designs) do
             hits[i] = ("%.1f"):format(v * 100)
         end
         rows[#rows + 1] = {
-            "mean", "", d.name, "", percent(loss_sum[d.name] / #PAIRS),
+            "mean", "", d.name, "", "", percent(loss_sum[d.name] / #PAIRS),
             percent(paper), "", "",
             d.name == "SharedTLB" and table.concat(hits, " ") .. " (paper)"
                 or "",

@@ -296,7 +296,10 @@ function report.number(v)
 end
 
 function report.percent(v)
-    return v and ("%.1f %%"):format(v * 100) or "-"
+    if not v then
+        return "-"
+    end
+    return (("%.1f %%"):format(v * 100):gsub("^%-0%.0 ", "0.0 "))
 end
 
 --- Width of a text on a terminal: characters, not bytes.
