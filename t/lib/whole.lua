@@ -76,7 +76,13 @@ function whole.statistics(sim, skip)
     for i, k in ipairs(core:kernels()) do
         out[#out + 1] = ("kernel %s: %d to %d, %d instructions"):format(k.name,
             k.start, k["end"], k.instructions)
-        out[#out + 1] = table.concat(core:counter_kernel(i), " ")
+        local of, line = core:counter_kernel(i), {}
+        for j, c in ipairs(core:counters()) do
+            if not (skip and skip(c.component, c.name)) then
+                line[#line + 1] = of[j]
+            end
+        end
+        out[#out + 1] = table.concat(line, " ")
     end
     return out
 end

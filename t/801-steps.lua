@@ -1,0 +1,126 @@
+-- 801-steps.lua - pins: one run = many steps of one cycle = a run in odd
+-- pieces, byte for byte: at the same cycle the same state, and at the end the
+-- same counters, histograms, kernel records and cycle; also with warm-up,
+-- budgets, a stop condition, refresh, clocks that do not divide one another,
+-- Lua policies with epochs, and under sim.check.
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+
+local function fingerprint(sim)
+    local out = whole.statistics(sim)
+    out[#out + 1] = ("now %d, %d instructions, %d events"):format(sim.now,
+        sim.instructions, sim.core:events())
+    out[#out + 1] = ("state %x"):format(sim:state_hash())
+    return out
+end
+
+--- Runs with pieces(i) cycles at a time and stops at each of the marks.
+local function by(build, marks, pieces)
+    local sim, at, i, out = build(), 0, 0, {}
+    local word = "ok"
+    for m, mark in ipairs(marks) do
+        while word == "ok" and at < mark do
+            i = i + 1
+            local n = math.min(pieces(i), mark - at)
+            word = sim.core:run(n)
+            at = at + n
+        end
+        out[m] = fingerprint(sim)
+    end
+    while word == "ok" do
+        i = i + 1
+        word = sim.core:run(pieces(i))
+    end
+    out[#out + 1] = fingerprint(sim)
+    out.word = word
+    sim:close()
+    return out
+end
+
+local ODD = { 1, 2, 3, 17, 997, 5, 64, 1, 250, 4096, 31 }
+
+local function check(title, build)
+    local straight = build()
+    straight:run()
+    local last = straight.now
+    local total = fingerprint(straight)
+    straight:close()
+    local marks = { 1, last // 7, last // 2, last - 1 }
+    local want = by(build, marks, function() return math.maxinteger end)
+    local bad = whole.difference(total, want[#want])
+    for name, pieces in pairs {
+        ["one by one"] = function() return 1 end,
+        ["odd pieces"] = function(i) return ODD[i % #ODD + 1] end,
+    } do
+        local got = by(build, marks, pieces)
+        for m = 1, #want do
+            local d = whole.difference(want[m], got[m])
+            bad = bad or d and ("%s, at %s: %s"):format(name,
+                marks[m] or "the end", d)
+        end
+        if want.word ~= got.word then
+            bad = bad or ("%s: %s"):format(name, got.word)
+        end
+    end
+    tap.ok(not bad, ("%s (%d cycles)"):format(title, last), bad)
+end
+
+local function of(names, settings, options, policies)
+    return function()
+        local sim = whole.sim(names, whole.join(whole.SMALL, settings or {}),
+            options)
+        for _, p in ipairs(policies or {}) do
+            sim:use(p[1], p[2])
+        end
+        return sim
+    end
+end
+
+check("stream", of { whole.stream(32) })
+check("random", of { whole.random(4, 8) })
+check("BFS2", of { "BFS2" })
+check("GUP", of { "GUP" })
+check("LUD", of { "LUD" })
+check("MM with GUP, warm-up and budget", of({ "MM", "GUP" }, nil,
+    { warmup = 701, budget = 3000 }))
+check("BP, stopped in the middle", of({ "BP" }, nil, { stop_cycles = 2222 }))
+check("TRD, LRR, ready-first, refresh, closed rows", of({ "TRD" }, {
+    ["core.scheduler"] = "lrr", ["dram.scheduler"] = "ready-first",
+    ["dram.refresh"] = true, ["dram.trefi"] = 777, ["dram.page"] = "closed",
+}))
+check("3DS on clocks of 1.3, 0.65 and 0.8 GHz", of({ "3DS" }, {
+    ["clock.core"] = 1300000000, ["clock.l2"] = 650000000,
+    ["clock.dram"] = 800000000, ["core.issue"] = 2, ["core.width"] = 8,
+}))
+check("MM with walkers in each core", of({ "MM" }, {
+    ["walk.per_core"] = true, ["l2tlb.mode"] = "off", ["pwc.mode"] = "full",
+    ["l1tlb.blocking"] = "full",
+}))
+check("RED and HS under sim.check", of({ "RED", "3DS" }, nil,
+    { check = true }))
+check("a Lua policy with epochs and one that is asked", of({ "GUP", "3DS" },
+    nil, nil, {
+        { "policies/tokens.lua", { epoch = 1000 } },
+        { "policies/srrip.lua", { at = "l2tlb" } },
+        { "policies/lrr.lua" },
+    }))
+
+-- The watchdog looks at fixed instants, however a run is cut.
+do
+    local function stuck(pieces)
+        local sim = whole.sim({ "MM" }, whole.join(whole.SMALL,
+            { ["sim.stuck_cycles"] = 250000 }))
+        sim:use { name = "never", warp_limit = function() return 0 end }
+        local ok, err
+        repeat
+            ok, err = pcall(sim.core.run, sim.core, pieces)
+        until not ok
+        return ("%d: %s at %d"):format(err.code, err.message, sim.now)
+    end
+    local want = stuck(math.maxinteger)
+    tap.ok(want:find("^-8: "), "a machine that does not move is stuck", want)
+    tap.is(stuck(777), want, "at the same cycle, in pieces")
+    tap.is(stuck(100000), want, "at the same cycle, in other pieces")
+end
+
+tap.done()
