@@ -85,7 +85,7 @@ static uint32_t most_requests(const struct hd_machine *m)
     uint32_t cores = m->core.count;
     uint32_t units = m->walk.per_core ? cores : 1;
 
-    return cores * (m->l1cache.mshrs + m->l1cache.stores + 64) +
+    return cores * (2 * m->l1cache.mshrs + m->l1cache.stores + 64) +
            units * (m->walk.walkers + 16) * 2 +
            m->l2cache.slices * (m->l2cache.mshrs + m->l2cache.queue) * 2 +
            m->dram.channels * m->dram.queue * 2 + 16384;

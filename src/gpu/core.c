@@ -219,15 +219,22 @@ static hd_time next_message(const struct hd_core *c)
     return t;
 }
 
+void hd_core_acks(struct hd_core *c, hd_time t)
+{
+    struct hd_message_heap *h = &c->s->acks;
+
+    while (h->n > 0 && top(c, h)->at <= t) {
+        pop(c, h);
+        hd_lsu_ack(c, t);
+    }
+}
+
 static void serve_message(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
     struct hd_message m;
 
-    while (s->acks.n > 0 && top(c, &s->acks)->at <= t) {
-        pop(c, &s->acks);
-        hd_lsu_ack(c, t);
-    }
+    hd_core_acks(c, t);
     if (s->fill_n > 0 && c->fills[s->fill_first].at <= t) {
         m = c->fills[s->fill_first];
         s->fill_first = (s->fill_first + 1) % c->fill_room;

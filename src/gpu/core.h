@@ -290,6 +290,8 @@ struct hd_client hd_core_client(struct hd_core *c);
 struct hd_tclient hd_core_tclient(struct hd_core *c);
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
                      uint64_t b);
+/* Takes the acknowledgements of stores that have come by t. */
+void hd_core_acks(struct hd_core *c, hd_time t);
 /* Time of the core's warps not yet in its counters, up to `now`. */
 void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS]);

@@ -133,6 +133,19 @@ static void block(struct hd_core *c, uint32_t why, uint64_t *stalls)
     c->s->blocked |= why;
 }
 
+/* The store queue, which write-backs share, has room; else false: blocked. */
+static bool room_for_write(struct hd_core *c, hd_time t)
+{
+    uint32_t most = c->gpu->m->l1cache.stores;
+
+    if (c->s->stores >= most)
+        hd_core_acks(c, t);
+    if (c->s->stores < most)
+        return true;
+    block(c, HD_BLOCK_STORES, &c->l1_count[HD_L1_STORE_FULL]);
+    return false;
+}
+
 /* Takes an L1 MSHR for its first requester; HD_NONE: none is free. */
 static uint32_t take_l1_mshr(struct hd_core *c, uint64_t key, uint32_t memop)
 {
@@ -154,8 +167,9 @@ static struct hd_who who(const struct hd_core *c, uint32_t memop)
     return w;
 }
 
-/* A load's line misses: merge or ask the L2.  False: blocked. */
-static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time t)
+/* A load's line misses now: merge or ask the L2 at t.  False: blocked. */
+static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
+                 hd_time t)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     uint32_t e = hd_mshr_find(&c->l1_mshr, line), p;
@@ -173,6 +187,8 @@ static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time t)
         c->l1_count[HD_L1_READ_MERGES]++;
         return true;
     }
+    if (cfg->write == HD_WRITE_BACK && !room_for_write(c, now))
+        return false; /* its victim may be dirty */
     e = take_l1_mshr(c, line, memop);
     if (e == HD_NONE)
         return false;
@@ -197,20 +213,22 @@ static bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     bool hit = cfg->mode.kind == HD_IDEAL || cfg->mode.kind == HD_FIXED;
+    hd_time done;
 
     if (cfg->mode.kind == HD_FULL)
         hit = hd_cache_lookup(&c->l1, line, HD_REQ_READ, who(c, memop));
-    t += look_up_time(c, xlate);
-    if (!hit && !miss(c, memop, line, t))
+    done = t + look_up_time(c, xlate);
+    if (!hit && !miss(c, memop, line, t, done))
         return false;
     c->l1_count[HD_L1_READS]++;
     c->l1_count[hit ? HD_L1_READ_HITS : HD_L1_READ_MISSES]++;
     if (hit)
-        line_done(c, memop, t);
+        line_done(c, memop, done);
     return true;
 }
 
-/* Fills the L1; a dirty victim goes to the L2. */
+/* Fills the L1; a dirty victim goes to the L2, by way of the store queue: fills
+ * of loads may lengthen it by as many entries as there are MSHRs. */
 static void fill(struct hd_core *c, uint64_t line, bool dirty,
                  struct hd_who by, hd_time t)
 {
@@ -221,8 +239,9 @@ static void fill(struct hd_core *c, uint64_t line, bool dirty,
                        dirty, by, &victim, &app))
         return;
     c->l1_count[HD_L1_WRITEBACKS]++;
+    c->s->stores++;
     send(c, t, HD_REQ_WRITE, victim, c->gpu->m->l1cache.line, HD_NONE, HD_NONE,
-         0);
+         HD_REQ_ACK);
 }
 
 static bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
@@ -231,10 +250,8 @@ static bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     bool hit = false, back = cfg->write == HD_WRITE_BACK;
 
-    if (c->s->stores >= cfg->stores) {
-        block(c, HD_BLOCK_STORES, &c->l1_count[HD_L1_STORE_FULL]);
+    if (!room_for_write(c, t))
         return false;
-    }
     c->l1_count[HD_L1_WRITES]++;
     if (cfg->mode.kind == HD_FULL)
         hit = hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, who(c, memop));
