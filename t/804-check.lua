@@ -220,4 +220,25 @@ for _, s in ipairs(STRESS) do
     tap.ok(#bad == 0, s[1], table.concat(bad, "\n"))
 end
 
+-- Stores are bounded by the store queue, write-backs too: more than that never
+-- waits at the L2, however slow the memory is.  (Write-backs once went out
+-- without a limit, and a slow DRAM made them overrun the pool of requests.)
+for _, write in ipairs { "evict", "through", "back" } do
+    local cores, stores, mshrs = 8, 4, 4
+    local sim = whole.sim({ whole.column(32, 16, "store", 32) }, {
+        ["core.count"] = cores, ["l1cache.stores"] = stores,
+        ["l1cache.mshrs"] = mshrs, ["l1cache.write"] = write,
+        ["sim.translation"] = "off", ["dram.channels"] = 1,
+        ["dram.banks"] = 1, ["dram.groups"] = 1, ["l2cache.slices"] = 1,
+        ["l2cache.bytes"] = 65536, ["dram.queue"] = 4,
+    }, { check = true })
+    tap.is(sim:run(), "done", "stores into a slow memory, " .. write)
+    local c = sim:counters()
+    tap.ok(c.l2cache.peak_input <= cores * (stores + mshrs)
+        and c.l1cache.store_full > 0, "at most the store queues wait, "
+        .. write, ("%d waited, %d stalls"):format(c.l2cache.peak_input,
+        c.l1cache.store_full))
+    sim:close()
+end
+
 tap.done()

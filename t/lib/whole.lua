@@ -120,8 +120,9 @@ function whole.stream(blocks)
     })
 end
 
---- A column stride: each thread walks along a row of its own, 16 KB long.
-function whole.column(blocks, steps)
+--- A column stride: each thread walks along a row of its own, 16 KB long, and
+-- loads ("load", the default), stores or does atomics.
+function whole.column(blocks, steps, what, stride)
     return H.program(kernel.app {
         name = "column", source = "ATAX",
         buffers = function()
@@ -131,7 +132,14 @@ function whole.column(blocks, steps)
             return { kernel.kernel("walk", { grid = blocks, block = 64 },
                 function(t)
                     t:loop(steps, function(j)
-                        t:load(b.m, t.gid * 4096 + j)
+                        local at = t.gid * 4096 + j * (stride or 1)
+                        if what == "store" then
+                            t:store(b.m, at)
+                        elseif what == "atomic" then
+                            t:atomic("add", b.m, at)
+                        else
+                            t:load(b.m, at)
+                        end
                         t:alu(1)
                     end)
                 end) }
