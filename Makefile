@@ -75,9 +75,8 @@ BIN    := $(B)/heddle
 STATIC := $(B)/libheddle.a
 SHARED := $(B)/libheddle.so.0
 MODULE := $(B)/heddle.so
-# Until every part of the engine is there the command still links.
-PARTIAL := $(if $(and $(wildcard src/sim.c),$(wildcard src/vm/mmu.c)),,-Wl,--unresolved-symbols=ignore-all)
-WHOLE  = $(if $(PARTIAL),$(STATIC),-Wl,--whole-archive $(STATIC) -Wl,--no-whole-archive)
+# All of the engine, for plug-ins to find its functions.
+WHOLE  = -Wl,--whole-archive $(STATIC) -Wl,--no-whole-archive
 
 all: $(STATIC) $(SHARED) $(BIN) $(MODULE)
 
@@ -103,7 +102,7 @@ $(SHARED): $(LIB_OBJ) src/libheddle.map
 
 $(BIN): $(CLI_OBJ) $(filter-out %/lmodule.o,$(LUA_OBJ)) $(B)/embed_cli.o $(STATIC)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) -Wl,-E $(PARTIAL) -o $@ $(filter %.o,$^) $(WHOLE) \
+	$(Q)$(CC) $(LDFLAGS) -Wl,-E -o $@ $(filter %.o,$^) $(WHOLE) \
 	    $(ALL_LDLIBS) $(EDIT_LIBS) -ldl
 
 $(MODULE): $(LUA_OBJ) $(B)/embed.o $(STATIC)
