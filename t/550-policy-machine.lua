@@ -204,4 +204,14 @@ fine, text = pcall(loop.run, loop, CYCLES)
 ok(not fine and tostring(text):find("more than 1000000 instructions", 1, true),
     "a loop without end stops in words", tostring(text))
 
+-- State in a local is found at the end at the latest.
+local count = 0
+local leaky = H.sim { machine = "maxwell", apps = { H.app("MM",
+    { size = "T" }) } }
+leaky:use { name = "leaky", tlb_fill = function() count = count + 1 end }
+fine, text = pcall(leaky.run, leaky)
+ok(not fine and count > 0 and
+    tostring(text):find("the local 'count' has changed", 1, true),
+    "state in a local is an error at the end", tostring(text))
+
 print("1.." .. n)

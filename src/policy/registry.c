@@ -128,11 +128,10 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
     }
 }
 
-static void check(void *self, uint32_t instance, struct hd_err *err)
+int hd_slots_check(struct hd_slots *s, struct hd_err *err)
 {
-    struct hd_slots_registry *r = self;
+    struct hd_slots_registry *r = s->registry;
 
-    (void)instance;
     r->sink = err;
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
         struct hd_bound *b = &r->bound[i];
@@ -140,6 +139,15 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
             b->policy->check(b->cell[c].state);
     }
     r->sink = NULL;
+    return err->code;
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    struct hd_slots_registry *r = self;
+
+    (void)instance;
+    hd_slots_check(r->slots, err);
 }
 
 /* ---- life ------------------------------------------------------------- */

@@ -85,6 +85,10 @@ void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
 /* Tells a note to everybody who watches it; call only if watched[n] != 0. */
 void hd_slots_note(struct hd_slots *s, enum heddle_note n, const void *fields);
 
+/* Asks every script whether it holds state that a snapshot would miss; called
+ * when a run is done.  0 or an error in `err`. */
+int hd_slots_check(struct hd_slots *s, struct hd_err *err);
+
 /* Counters of component "policy": <point>.asked and <point>.passed. */
 extern const struct hd_stat_desc hd_slots_stats[];
 extern const uint32_t hd_slots_stat_count;
