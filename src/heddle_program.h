@@ -39,7 +39,7 @@ union heddle_value {
 struct heddle_launch {
     uint32_t kernel;  /* index */
     uint32_t grid[3]; /* 0: as the kernel says */
-    uint32_t args;    /* how many of arg[] are set; the rest as the kernel says */
+    uint32_t args; /* how many of arg[] are set; the rest as the kernel says */
     union heddle_value arg[HEDDLE_MAX_ARGS];
 };
 

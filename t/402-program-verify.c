@@ -19,9 +19,9 @@ static heddle_program *program(void)
 {
     heddle_program *p = heddle_program_new("test");
 
-    assert_int_equal(heddle_program_buffer(p, "x", HEDDLE_I32, 256,
-                                           HEDDLE_CONTENTS, NULL),
-                     0);
+    assert_int_equal(
+        heddle_program_buffer(p, "x", HEDDLE_I32, 256, HEDDLE_CONTENTS, NULL),
+        0);
     assert_int_equal(heddle_program_buffer(p, "y", HEDDLE_F32, 256, 0, NULL),
                      1);
     return p;
@@ -333,9 +333,8 @@ static void test_random_changes(void **state)
         for (uint32_t c = 0; c < changes; c++) {
             size_t at = 64 + hd_rng_below(&rng, (uint32_t)bytes - 64);
 
-            copy[at] = hd_rng_below(&rng, 2)
-                           ? (uint8_t)hd_rng_next(&rng)
-                           : (uint8_t)hd_rng_below(&rng, 8);
+            copy[at] = hd_rng_below(&rng, 2) ? (uint8_t)hd_rng_next(&rng)
+                                             : (uint8_t)hd_rng_below(&rng, 8);
         }
         if (heddle_program_kernel(p, copy, bytes) == 0) {
             accepted++;
@@ -351,12 +350,9 @@ static void test_random_changes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_nesting),
-        cmocka_unit_test(test_scopes),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_header),
+        cmocka_unit_test(test_accepted),       cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_nesting),        cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_header),
         cmocka_unit_test(test_random_changes),
     };
 

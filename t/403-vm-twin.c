@@ -90,8 +90,8 @@ static int64_t number(struct gen *g)
 static int64_t real_number(struct gen *g)
 {
     static const double odd[] = {0, -0.0, 1, 0.5, -3.25, 1e30, 1e-40};
-    double d = below(g, 2) ? odd[below(g, HD_LEN(odd))]
-                           : (double)below(g, 1000) / 7;
+    double d =
+        below(g, 2) ? odd[below(g, HD_LEN(odd))] : (double)below(g, 1000) / 7;
     int64_t b;
 
     memcpy(&b, &d, 8);
@@ -133,11 +133,11 @@ static void arithmetic(struct gen *g)
     } else if (k < 9) {
         static const struct {
             uint8_t op, d, a;
-        } one[] = {{HD_I_NEG, 0, 0},  {HD_I_NOT, 0, 0},  {HD_I_FNEG, 1, 1},
+        } one[] = {{HD_I_NEG, 0, 0},   {HD_I_NOT, 0, 0},   {HD_I_FNEG, 1, 1},
                    {HD_I_FSQRT, 1, 1}, {HD_I_FSQRT, 2, 2}, {HD_I_ITOF, 1, 0},
-                   {HD_I_ITOF, 2, 0}, {HD_I_FTOF, 1, 2}, {HD_I_FTOF, 2, 1},
-                   {HD_I_FTOI, 0, 1}, {HD_I_FTOI, 0, 2}, {HD_I_BTOI, 0, 3},
-                   {HD_I_BNOT, 3, 3}, {HD_I_MOV, 0, 0},  {HD_I_MOV, 1, 1}};
+                   {HD_I_ITOF, 2, 0},  {HD_I_FTOF, 1, 2},  {HD_I_FTOF, 2, 1},
+                   {HD_I_FTOI, 0, 1},  {HD_I_FTOI, 0, 2},  {HD_I_BTOI, 0, 3},
+                   {HD_I_BNOT, 3, 3},  {HD_I_MOV, 0, 0},   {HD_I_MOV, 1, 1}};
         uint32_t w = below(g, HD_LEN(one));
 
         emit(g, one[w].op, one[w].d, any(g, one[w].a), NR, 0);
@@ -303,8 +303,8 @@ static void body(struct gen *g, int budget)
 
 static void generate(struct kasm *a, uint64_t seed)
 {
-    static const uint32_t shapes[][3] = {
-        {96, 1, 1}, {64, 2, 1}, {16, 8, 1}, {13, 5, 1}, {8, 4, 3}, {1, 1, 1}};
+    static const uint32_t shapes[][3] = {{96, 1, 1}, {64, 2, 1}, {16, 8, 1},
+                                         {13, 5, 1}, {8, 4, 3},  {1, 1, 1}};
     struct gen g = {.a = a, .rng = hd_rng_make(seed, 403)};
     const uint32_t *s = shapes[below(&g, HD_LEN(shapes))];
 
@@ -364,22 +364,21 @@ static int64_t twin_special(struct twin *t, int64_t which, uint32_t lane)
 {
     const uint32_t *b = t->k->block, *g = t->grid;
     int64_t tid = t->warp * t->lanes + lane;
-    int64_t v[HD_S_COUNT] = {
-        tid,
-        (int64_t)t->block * t->k->threads + tid,
-        tid % b[0],
-        tid / b[0] % b[1],
-        tid / (b[0] * b[1]),
-        t->block % g[0],
-        t->block / g[0] % g[1],
-        t->block / (g[0] * g[1]),
-        t->block,
-        g[0],
-        g[1],
-        g[2],
-        lane,
-        t->warp,
-        t->lanes};
+    int64_t v[HD_S_COUNT] = {tid,
+                             (int64_t)t->block * t->k->threads + tid,
+                             tid % b[0],
+                             tid / b[0] % b[1],
+                             tid / (b[0] * b[1]),
+                             t->block % g[0],
+                             t->block / g[0] % g[1],
+                             t->block / (g[0] * g[1]),
+                             t->block,
+                             g[0],
+                             g[1],
+                             g[2],
+                             lane,
+                             t->warp,
+                             t->lanes};
 
     return v[which];
 }
@@ -657,8 +656,7 @@ static uint32_t match(const struct hd_kernel *k, uint32_t pc, bool stop_at_else)
             depth++;
         else if (op == HD_I_ELSE && depth == 0 && stop_at_else)
             return at;
-        else if (op == HD_I_ENDIF || op == HD_I_ENDLOOP ||
-                 op == HD_I_ENDWHILE)
+        else if (op == HD_I_ENDIF || op == HD_I_ENDLOOP || op == HD_I_ENDWHILE)
             if (depth-- == 0)
                 return at;
     }
@@ -844,17 +842,16 @@ static heddle_program *build(struct kasm *a, uint64_t seed)
 
                 if (value_type(b) != HD_R_INT)
                     v.f = (double)(v.i >> 40) / 8;
-                hd_element_set(types[b],
-                               (unsigned char *)d->mem +
-                                   i * heddle_type_bytes(
-                                           (enum heddle_type)types[b]),
-                               v);
+                hd_element_set(
+                    types[b],
+                    (unsigned char *)d->mem +
+                        i * heddle_type_bytes((enum heddle_type)types[b]),
+                    v);
             }
         }
-        assert_int_equal(heddle_program_buffer(p, "b",
-                                               (enum heddle_type)types[b], n,
-                                               0, d),
-                         b);
+        assert_int_equal(
+            heddle_program_buffer(p, "b", (enum heddle_type)types[b], n, 0, d),
+            b);
         heddle_data_free(d);
     }
     generate(a, seed);
@@ -928,8 +925,7 @@ static int one_program(struct kasm *a, struct twin *t, struct log *log,
             t->warp = w;
             engine_warp(&r, ctx, w, log);
             if (r.err.code != 0)
-                fail_msg("seed %llu: %s", (unsigned long long)seed,
-                         r.err.text);
+                fail_msg("seed %llu: %s", (unsigned long long)seed, r.err.text);
             twin_warp(t, hd_ones(left < lanes ? left : lanes));
             compare_logs(log, &t->log, seed, b, w);
             events += log->n;

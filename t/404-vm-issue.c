@@ -35,8 +35,8 @@ static void start(struct rig *g, uint32_t lanes)
     if (kasm_add(&a, p) < 0)
         fail_msg("%s", heddle_program_error(p));
     heddle_program_launch(p, &(struct heddle_launch){0});
-    assert_int_equal(
-        krig_open(&g->r, heddle_program_workload(p), lanes, 64), 0);
+    assert_int_equal(krig_open(&g->r, heddle_program_workload(p), lanes, 64),
+                     0);
     heddle_program_free(p);
     assert_int_equal(g->r.ops->launch(g->r.self, &g->l), 1);
     assert_int_equal(g->r.ops->block_start(g->r.self, 0, &g->ctx), 0);
@@ -123,14 +123,14 @@ static void test_waits(void **state)
     begin(32);
     kasm_mem(&a, HD_I_LOAD, 0, 1, 0, NR, 0, 0, 0);
     kasm_mem(&a, HD_I_LOAD, 5, 2, 0, NR, 0, 0, 0);
-    kasm_alu(&a, 1, 0);     /* waits for nothing */
-    kasm_alu(&a, 2, 1);     /* for slot 0: a run of its own */
-    kasm_alu(&a, 4, 1);     /* not again: joins */
+    kasm_alu(&a, 1, 0); /* waits for nothing */
+    kasm_alu(&a, 2, 1); /* for slot 0: a run of its own */
+    kasm_alu(&a, 4, 1); /* not again: joins */
     kasm(&a, HD_I_GE, 3, 2, NR, 0);
     kasm_full(&a, HD_I_IF, 0, NR, 3, NR, NR, 0, 1 << 5, 0); /* slot 5 */
-    kasm_alu(&a, 8, 0);     /* the branch's wait falls on it */
+    kasm_alu(&a, 8, 0); /* the branch's wait falls on it */
     kasm(&a, HD_I_ENDIF, NR, NR, NR, 0);
-    kasm_alu(&a, 16, ~0u);  /* nothing is outstanding */
+    kasm_alu(&a, 16, ~0u); /* nothing is outstanding */
     kasm_mem(&a, HD_I_LOAD, 0, 1, 0, NR, 0, 0, 0);
     kasm_mem(&a, HD_I_LOAD, 0, 1, 0, NR, 0, 0, 0); /* waits for its slot */
     kasm_mem(&a, HD_I_STORE, 0, 1, 0, NR, 0, 1, 0);

@@ -178,7 +178,7 @@ static inline int64_t shift_right(int64_t a, unsigned n)
 #define EACH_INT(X)                                                            \
     X(ADD, wrap((uint64_t)a + (uint64_t)b))                                    \
     X(SUB, wrap((uint64_t)a - (uint64_t)b))                                    \
-    X(MUL, wrap((uint64_t)a * (uint64_t)b))                                    \
+    X(MUL, wrap((uint64_t)a *(uint64_t)b))                                     \
     X(DIV, floor_div(a, b))                                                    \
     X(MOD, floor_mod(a, b))                                                    \
     X(MIN, a < b ? a : b)                                                      \
@@ -445,8 +445,7 @@ void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n)
         return;
     }
     if (a->tag == HD_AFFINE && (n->op == HD_I_NEG || n->op == HD_I_NOT)) {
-        hd_reg_affine(d, unary_one(n, a->base),
-                      wrap(0 - (uint64_t)a->stride));
+        hd_reg_affine(d, unary_one(n, a->base), wrap(0 - (uint64_t)a->stride));
         return;
     }
     pa = hd_lane_expand(at, a, n->a, ta);
@@ -465,8 +464,8 @@ static uint64_t negative(int64_t base, int64_t stride, uint32_t lanes)
     if ((base < 0) == (last < 0))
         return base < 0 ? ~UINT64_C(0) : 0;
     if (stride > 0) /* base < 0: lanes below ceil(-base / stride) */
-        return hd_ones((unsigned)(stride == 1 ? -base
-                                              : (-base + stride - 1) / stride));
+        return hd_ones(
+            (unsigned)(stride == 1 ? -base : (-base + stride - 1) / stride));
     return ~hd_ones((unsigned)(base / -stride + 1));
 }
 
@@ -633,8 +632,8 @@ void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n)
     const int64_t *pa, *pd;
 
     if (n->rtype == HD_R_BOOL) {
-        hd_reg_uniform(d, wrap(((uint64_t)d->base & ~run) |
-                               ((uint64_t)a->base & run)));
+        hd_reg_uniform(
+            d, wrap(((uint64_t)d->base & ~run) | ((uint64_t)a->base & run)));
         return;
     }
     if (same(a, d))

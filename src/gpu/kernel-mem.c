@@ -23,17 +23,16 @@ struct act {
     const struct hd_ins *n;
     struct hd_buffer *buf;
     uint64_t mask;
-    struct hd_reg index;  /* tag: affine or vector, in elements */
-    const int64_t *lane;  /* vector: the indices */
+    struct hd_reg index; /* tag: affine or vector, in elements */
+    const int64_t *lane; /* vector: the indices */
     int64_t room[HD_MAX_LANES];
 };
 
 static int64_t index_of(const struct act *c, uint32_t l)
 {
-    return c->index.tag == HD_VECTOR
-               ? c->lane[l]
-               : (int64_t)((uint64_t)c->index.base +
-                           (uint64_t)c->index.stride * l);
+    return c->index.tag == HD_VECTOR ? c->lane[l]
+                                     : (int64_t)((uint64_t)c->index.base +
+                                                 (uint64_t)c->index.stride * l);
 }
 
 /* ---- the index -------------------------------------------------------- */
@@ -50,10 +49,10 @@ static void find_index(struct act *c)
     const int64_t *pa;
 
     if ((a->tag | b->tag) < HD_VECTOR) {
-        hd_reg_affine(&c->index,
-                      (int64_t)((uint64_t)a->base + (uint64_t)b->base +
-                                (uint64_t)n->imm),
-                      (int64_t)((uint64_t)a->stride + (uint64_t)b->stride));
+        hd_reg_affine(
+            &c->index,
+            (int64_t)((uint64_t)a->base + (uint64_t)b->base + (uint64_t)n->imm),
+            (int64_t)((uint64_t)a->stride + (uint64_t)b->stride));
         return;
     }
     c->index.tag = HD_VECTOR;
@@ -63,8 +62,8 @@ static void find_index(struct act *c)
         const int64_t *pb = hd_kvm_vec(at, n->b);
 
         for (uint32_t l = 0; l < at->vm->lanes; l++)
-            c->room[l] = (int64_t)((uint64_t)pa[l] + (uint64_t)pb[l] +
-                                   (uint64_t)n->imm);
+            c->room[l] =
+                (int64_t)((uint64_t)pa[l] + (uint64_t)pb[l] + (uint64_t)n->imm);
     } else {
         uint64_t base = (uint64_t)b->base + (uint64_t)n->imm;
         uint64_t stride = (uint64_t)b->stride;
@@ -113,8 +112,8 @@ static void outside(const struct act *c)
     uint64_t top = c->n->m.top;
     uint32_t l = 0;
 
-    while (l < at->vm->lanes && (!(c->mask >> l & 1) ||
-                                 (uint64_t)index_of(c, l) <= top))
+    while (l < at->vm->lanes &&
+           (!(c->mask >> l & 1) || (uint64_t)index_of(c, l) <= top))
         l++;
     hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
                "kernel %s, instruction %u (%s): index %lld of buffer %s; "

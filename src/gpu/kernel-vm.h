@@ -1,8 +1,9 @@
 /*
  * kernel-vm.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
- * Shared by its three files: kernel-vm.c (launches, blocks, control flow),
- * kernel-lane.c (arithmetic on registers) and kernel-mem.c (memory).
+ * Shared by its files: kernel-vm.c (launches, blocks, instructions),
+ * kernel-flow.c (control flow), kernel-lane.c (arithmetic on registers) and
+ * kernel-mem.c (memory).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,9 +17,9 @@
 
 /* One open construct of a warp; the lanes meet again at its end. */
 struct hd_kvm_frame {
-    uint64_t saved; /* lanes that go on after it */
-    uint64_t other; /* IF: lanes still to run the else; LOOP: rounds left */
-    uint32_t pc;    /* instruction that opened it */
+    uint64_t saved;   /* lanes that go on after it */
+    uint64_t other;   /* IF: lanes still to run the else; LOOP: rounds left */
+    uint32_t pc;      /* instruction that opened it */
     uint32_t counted; /* LOOP: every lane makes the same number of rounds */
 };
 
@@ -43,8 +44,8 @@ struct hd_kvm_state {
     uint32_t started;  /* 1: a launch is current */
     uint32_t kernel;   /* of the current launch */
     uint32_t grid[3];
-    uint32_t free;     /* contexts on the free list */
-    uint32_t used;     /* contexts ever used in this launch */
+    uint32_t free; /* contexts on the free list */
+    uint32_t used; /* contexts ever used in this launch */
     union heddle_value arg[HEDDLE_MAX_ARGS];
 };
 
@@ -141,6 +142,12 @@ void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n);
 /* Lanes where a < b, both int. */
 uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b);
+
+/* ---- kernel-flow.c ---------------------------------------------------- */
+
+/* Executes the branch, loop or exit at pc; returns where the warp goes on. */
+uint32_t hd_kvm_branch(const struct hd_kvm_at *at, const struct hd_ins *n,
+                       uint32_t pc);
 
 /* ---- kernel-mem.c ----------------------------------------------------- */
 

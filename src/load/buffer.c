@@ -92,8 +92,9 @@ const unsigned char *hd_buffer_read(const struct hd_buffer *b, uint64_t offset,
         *room = left;
         return b->page[page]->byte + in;
     }
-    *room = offset >= b->first_bytes ? 0
-                                     : hd_min_u64(left, b->first_bytes - offset);
+    *room = offset >= b->first_bytes
+                ? 0
+                : hd_min_u64(left, b->first_bytes - offset);
     return *room > 0 ? b->first + offset : NULL;
 }
 

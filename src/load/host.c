@@ -19,8 +19,8 @@ static struct hd_buffer *find(heddle_host *h, uint32_t buffer, uint64_t i)
 
     if (buffer >= vm->buf.n) {
         hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
-                   "program %s: the host uses buffer %u of %u",
-                   vm->prog->name, buffer, vm->buf.n);
+                   "program %s: the host uses buffer %u of %u", vm->prog->name,
+                   buffer, vm->buf.n);
         return NULL;
     }
     b = &vm->buf.v[buffer];

@@ -48,8 +48,8 @@ enum hd_opcode {
 enum hd_rtype { HD_R_INT, HD_R_F32, HD_R_F64, HD_R_BOOL, HD_R_TYPES };
 
 enum hd_special {
-    HD_S_TID,   /* thread in the block */
-    HD_S_GID,   /* thread in the grid, linear */
+    HD_S_TID, /* thread in the block */
+    HD_S_GID, /* thread in the grid, linear */
     HD_S_TX,
     HD_S_TY,
     HD_S_TZ,
@@ -117,8 +117,8 @@ struct hd_ins {
     uint16_t cmp;   /* ATOM: compare register */
     int64_t imm;
     union {
-        struct hd_reg k; /* imm as an operand */
-        struct {         /* memory: */
+        struct hd_reg k;  /* imm as an operand */
+        struct {          /* memory: */
             uint64_t va;  /* of the buffer */
             uint64_t top; /* largest index */
             bool real;    /* values move: contents, and somebody wants them */
@@ -137,8 +137,8 @@ struct hd_kernel {
     uint32_t grid[3], block[3];
     uint32_t threads; /* product of block */
     uint32_t regs, shared_bytes;
-    uint32_t nreg;  /* registers */
-    uint32_t nvec;  /* of them, those that may become vectors */
+    uint32_t nreg; /* registers */
+    uint32_t nvec; /* of them, those that may become vectors */
     uint32_t nins;
     uint32_t depth; /* deepest nesting */
     uint32_t nargs;

@@ -155,9 +155,9 @@ static int read_header(struct reader *r, struct hd_kernel *k,
 /* ---- one instruction -------------------------------------------------- */
 
 struct scope {
-    uint32_t at;      /* instruction that opened it */
-    uint8_t op;       /* and its opcode; HD_I_ELSE after the else */
-    bool tested;      /* WHILE: TEST seen */
+    uint32_t at; /* instruction that opened it */
+    uint8_t op;  /* and its opcode; HD_I_ELSE after the else */
+    bool tested; /* WHILE: TEST seen */
     uint64_t known[HD_MAX_REGS / 64]; /* registers written when it began */
 };
 
@@ -331,7 +331,7 @@ static int open_scope(struct verifier *z, uint8_t op)
 
 static int close_scope(struct verifier *z, struct hd_ins *n)
 {
-    uint8_t open = n->op == HD_I_ENDLOOP  ? HD_I_LOOP
+    uint8_t open = n->op == HD_I_ENDLOOP ? HD_I_LOOP
                    : n->op == HD_I_ENDIF ? HD_I_IF
                                          : HD_I_WHILE;
     struct hd_ins *ins = z->k->ins;

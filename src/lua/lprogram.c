@@ -28,8 +28,8 @@
 #include "lheddle.h"
 
 #define PROGRAM "heddle.program"
-#define DEVICE "heddle.device"
-#define DATA "heddle.data"
+#define DEVICE  "heddle.device"
+#define DATA    "heddle.data"
 
 HL_MODULE int luaopen_heddle_program(lua_State *L);
 
@@ -156,8 +156,9 @@ static void fill_data(lua_State *L, heddle_data *d, int at)
         return;
     }
     if (kind != LUA_TFUNCTION && kind != LUA_TTABLE && kind != LUA_TNUMBER)
-        luaL_argerror(L, at, "data is a function, a list, a number, a string "
-                             "or from a generator");
+        luaL_argerror(L, at,
+                      "data is a function, a list, a number, a string "
+                      "or from a generator");
     for (uint64_t i = 0; i < d->count; i++) {
         if (kind == LUA_TNUMBER) {
             lua_pushvalue(L, at);
@@ -518,16 +519,17 @@ static void make_type(lua_State *L, const char *name, const luaL_Reg *methods,
 int luaopen_heddle_program(lua_State *L)
 {
     static const luaL_Reg program[] = {
-        {"align", program_align},       {"buffer", program_buffer},
-        {"kernel", program_kernel},     {"launch", program_launch},
-        {"host", program_host},         {"workload", program_workload},
+        {"align", program_align},
+        {"buffer", program_buffer},
+        {"kernel", program_kernel},
+        {"launch", program_launch},
+        {"host", program_host},
+        {"workload", program_workload},
         {NULL, NULL},
     };
     static const luaL_Reg device[] = {
-        {"read", device_read},
-        {"write", device_write},
-        {"fill", device_fill},
-        {"launched", device_launched},
+        {"read", device_read}, {"write", device_write},
+        {"fill", device_fill}, {"launched", device_launched},
         {NULL, NULL},
     };
     static const luaL_Reg module[] = {{"new", program_new}, {NULL, NULL}};
