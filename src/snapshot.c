@@ -125,6 +125,7 @@ static int same(heddle_sim *s, const heddle_snapshot *k)
 
 int hd_sim_restored(heddle_sim *s)
 {
+    hd_events_restored(&s->ev);
     for (uint32_t i = 0; i < s->gpu.cores; i++)
         hd_core_assign(&s->gpu, i, s->gpu.core[i].s->app);
     hd_dispatch_restored(s->gpu.dispatch);

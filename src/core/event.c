@@ -50,7 +50,7 @@ struct hd_event_state {
     uint64_t rank[RANK_WORDS]; /* receivers with events at `due` */
     uint32_t first[RANKS];     /* their lists */
     uint64_t bit[WORDS];
-    uint32_t head[SLOTS], tail[SLOTS];
+    uint32_t head[SLOTS];
 };
 
 int hd_events_open(struct hd_events *q, struct hd_arena *arena,
@@ -75,6 +75,7 @@ int hd_events_open(struct hd_events *q, struct hd_arena *arena,
     s->heap_room = FIRST_HEAP;
     memset(s->head, 0xff, sizeof s->head);
     memset(s->first, 0xff, sizeof s->first);
+    hd_events_restored(q);
     return 0;
 }
 
@@ -103,9 +104,15 @@ static hd_ref grow(struct hd_events *q, hd_ref old, uint32_t *room, size_t size)
     return hd_arena_ref(q->arena, p);
 }
 
+/* The pool; q->pool follows s->pool (hd_events_restored). */
 static inline struct node *nodes(const struct hd_events *q)
 {
-    return hd_arena_at(q->arena, q->s->pool);
+    return q->pool;
+}
+
+void hd_events_restored(struct hd_events *q)
+{
+    q->pool = hd_arena_at(q->arena, q->s->pool);
 }
 
 static inline uint32_t take_node(struct hd_events *q)
@@ -117,8 +124,10 @@ static inline uint32_t take_node(struct hd_events *q)
         s->pool_free = nodes(q)[n].next;
         return n;
     }
-    if (s->pool_used == s->pool_room)
+    if (s->pool_used == s->pool_room) {
         s->pool = grow(q, s->pool, &s->pool_room, sizeof(struct node));
+        hd_events_restored(q);
+    }
     return s->pool_used++;
 }
 
@@ -174,14 +183,10 @@ static void slot_push(struct hd_event_state *s, struct node *v, uint32_t n)
 {
     uint32_t slot = (uint32_t)(v[n].e.at >> s->shift) % SLOTS;
 
-    v[n].next = HD_NONE;
-    if (s->head[slot] == HD_NONE) {
-        s->head[slot] = n;
+    v[n].next = s->head[slot];
+    if (v[n].next == HD_NONE)
         s->bit[slot / 64] |= 1ull << (slot % 64);
-    } else {
-        v[s->tail[slot]].next = n;
-    }
-    s->tail[slot] = n;
+    s->head[slot] = n;
 }
 
 /* Enters an event of the instant `due` into its receiver's list. */
@@ -307,21 +312,25 @@ static bool advance(struct hd_events *q)
     struct hd_event_state *s = q->s;
     struct node *v;
     uint32_t n, next;
-    hd_time due = HD_NEVER;
+    hd_time due, mixed;
 
     if (s->waiting == 0)
         return false;
     if (s->rest == HD_NONE)
         next_bucket(q);
     v = nodes(q);
-    for (n = s->rest; n != HD_NONE; n = v[n].next)
+    due = v[s->rest].e.at;
+    mixed = 0;
+    for (n = v[s->rest].next; n != HD_NONE; n = v[n].next) {
+        mixed |= v[n].e.at ^ due;
         due = hd_min_u64(due, v[n].e.at);
+    }
     s->due = due;
     n = s->rest;
     s->rest = HD_NONE;
     for (; n != HD_NONE; n = next) {
         next = v[n].next;
-        if (v[n].e.at == due)
+        if (HD_LIKELY(mixed == 0) || v[n].e.at == due)
             rank_push(s, v, n);
         else
             rest_push(s, v, n);

@@ -43,6 +43,7 @@ struct hd_events {
     struct hd_arena *arena;
     struct hd_event_state *s; /* arena */
     uint64_t *seq;            /* arena: next sequence number of each sender */
+    void *pool;               /* arena: nodes of the lists */
     uint32_t components;      /* registered so far; wiring */
     struct {
         hd_handler *fn;
@@ -54,6 +55,9 @@ struct hd_events {
 /* Builds an empty queue; bucket_ticks is about one core cycle.  0 or -1. */
 int hd_events_open(struct hd_events *q, struct hd_arena *arena,
                    hd_time bucket_ticks);
+
+/* Wiring that follows from the state, after a snapshot was restored. */
+void hd_events_restored(struct hd_events *q);
 
 /* Registers a component and returns its rank.  Only before the first event. */
 uint32_t hd_events_component(struct hd_events *q, const char *name,
