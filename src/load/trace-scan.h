@@ -20,55 +20,54 @@ static inline unsigned hd_hex_digit(unsigned char c)
     return d < 10 ? d : a < 6 ? a + 10 : 16;
 }
 
-/* Eight hexadecimal digits at once; false if one is none. */
-static inline bool hd_scan_hex8(const char *p, uint64_t *out)
+/*
+ * The hexadecimal digits at p, at most eight, all at once: their number, and
+ * their value in *out.  A byte b below 0x80 is at least c iff b + 0x80 - c has
+ * bit 7; no sum carries into the next byte.
+ */
+static inline unsigned hd_scan_nibbles(const char *p, uint64_t *out)
 {
-    uint64_t v, x;
+    const uint64_t one = 0x0101010101010101ull, top = one * 0x80;
+    uint64_t v = hd_load64(p), b = v & ~top, l = b | one * 0x20;
+    uint64_t digit = (b + one * 0x50) & ~(b + one * 0x46);
+    uint64_t letter = (l + one * 0x1f) & ~(l + one * 0x19) & top;
+    uint64_t none = ~((digit | letter) & ~v) & top;
+    uint64_t x = (v & one * 0x0f) + (letter >> 7) * 9;
+    unsigned n = none != 0 ? (unsigned)__builtin_ctzll(none) / 8 : 8;
 
-    memcpy(&v, p, 8);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    /* letters have bit 6 set; make them lower case, then check the ranges:
-     * every byte is 0x30..0x39 or 0x61..0x66 */
-    const uint64_t ones = 0x0101010101010101ull;
-    uint64_t letter = v >> 6 & ones;
-    x = v | letter << 5;
-    uint64_t low = x - letter * 0x27; /* 'a' - 10 - '0': now 0x30..0x3f */
-    uint64_t digit = low & ones * 0x0f;
-    if (((v | low) & ones * 0x80) != 0 || (low & ones * 0xf0) != ones * 0x30)
-        return false;
-    /* letters must be 10..15, digits 0..9: digit >= 10 iff letter */
-    uint64_t ten = (digit + ones * 6) >> 4 & ones;
-    if (ten != letter)
-        return false;
+    if (n == 0) {
+        *out = 0;
+        return 0;
+    }
     /* the first digit is the highest: gather pairs, then fours */
-    digit = (digit << 4 | digit >> 8) & 0x00ff00ff00ff00ffull;
-    digit = (digit << 8 | digit >> 16) & 0x0000ffff0000ffffull;
-    digit = (digit << 16 | digit >> 32) & 0x00000000ffffffffull;
-    *out = digit;
-    return true;
+    x <<= 64 - 8 * n;
+    x = (x << 4 | x >> 8) & 0x00ff00ff00ff00ffull;
+    x = (x << 8 | x >> 16) & 0x0000ffff0000ffffull;
+    *out = (x << 16 | x >> 32) & 0x00000000ffffffffull;
+    return n;
 }
 
-/* A hexadecimal number, with or without 0x. */
+/* Eight hexadecimal digits; false if one is none. */
+static inline bool hd_scan_hex8(const char *p, uint64_t *out)
+{
+    return hd_scan_nibbles(p, out) == 8;
+}
+
+/* A hexadecimal number of at most 16 digits, with or without 0x. */
 static inline const char *hd_scan_hex(const char *p, uint64_t *out)
 {
-    uint64_t v = 0;
-    unsigned n = 0, d;
+    uint64_t low;
 
     if (p[0] == '0' && p[1] == 'x')
         p += 2;
-    if (hd_scan_hex8(p, &v)) {
-        p += 8;
-        n = 8;
-    }
-    for (; (d = hd_hex_digit((unsigned char)*p)) < 16; p++, n++) {
-        v = v << 4 | d;
-        if (n >= 16)
-            return NULL;
-    }
-    *out = v;
-    return n != 0 ? p : NULL;
+    unsigned n = hd_scan_nibbles(p, out);
+    p += n;
+    if (n != 8)
+        return n != 0 ? p : NULL;
+    n = hd_scan_nibbles(p, &low);
+    *out = *out << 4 * n | low;
+    p += n;
+    return n == 8 && hd_hex_digit((unsigned char)*p) < 16 ? NULL : p;
 }
 
 static inline const char *hd_scan_dec(const char *p, uint64_t *out)
