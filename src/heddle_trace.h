@@ -72,7 +72,8 @@ struct heddle_trace_info {
     uint64_t stored_bytes;          /* of the frames as they are stored */
     uint64_t file_bytes;            /* 0: not a file of heddle's */
     uint64_t allocations, pages;    /* pages touched outside of them */
-    uint64_t local_words;           /* of local memory that a thread touches */
+    uint64_t local_words; /* of local memory, from the first that a thread
+                             touches to the last */
     uint64_t hash;                  /* of the contents */
 };
 

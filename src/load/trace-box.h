@@ -24,7 +24,8 @@ struct hd_trace_context {
     /* touched pages that no allocation covers, ascending */
     struct hd_trace_range *range;
     size_t ranges, room_ranges;
-    uint64_t local_words; /* words of local memory that a thread reaches */
+    /* the words of its local window that threads touch: from, how many */
+    uint64_t local_low, local_words;
     uint64_t local_base;  /* where the trace saw the local window */
 };
 

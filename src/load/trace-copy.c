@@ -31,6 +31,7 @@ static int copy_context(const struct hd_trace_context *x, struct hd_box *out,
             return err->code;
     }
     struct hd_trace_context *y = &out->context[to];
+    y->local_low = x->local_low;
     y->local_words = x->local_words;
     y->local_base = x->local_base;
     y->range = calloc(x->ranges + 1, sizeof *y->range);

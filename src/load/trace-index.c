@@ -4,7 +4,8 @@
  * Integers are of variable length (trace-bytes.h) unless a size is given:
  *
  *   strings    count, then each: length, bytes
- *   contexts   count, then each: name, local words, local base,
+ *   contexts   count, then each: name, first local word, local words, local
+ *              base,
  *              allocations: count, (name, base, bytes)...
  *              pages: count, (gap to the end of the last, pages)...
  *   kernels    count, then each: name, id, context, grid 3, block 3,
@@ -37,6 +38,7 @@ static void put_context(const struct hd_box *b,
     uint64_t next = 0;
 
     hd_bytes_put(o, string_number(b, c->name));
+    hd_bytes_put(o, c->local_low);
     hd_bytes_put(o, c->local_words);
     hd_bytes_put(o, c->local_base);
     hd_bytes_put(o, c->allocs);
@@ -181,7 +183,8 @@ static bool get_context(struct hd_box *b, struct hd_trace_context *x,
                         struct hd_cursor *c)
 {
     x->name = get_string(b, c);
-    x->local_words = hd_cursor_max(c, HD_TRACE_WINDOW / 4);
+    x->local_low = hd_cursor_max(c, HD_TRACE_WINDOW / 4);
+    x->local_words = hd_cursor_max(c, HD_TRACE_WINDOW / 4 - x->local_low);
     x->local_base = hd_cursor_max(c, HD_TRACE_VA_END - 1);
     uint64_t n = hd_cursor_count(c, 3);
     x->alloc = calloc(n + 1, sizeof *x->alloc);
@@ -198,7 +201,7 @@ static bool get_context(struct hd_box *b, struct hd_trace_context *x,
 
 static bool get_contexts(struct hd_box *b, struct hd_cursor *c)
 {
-    uint64_t n = hd_cursor_count(c, 5);
+    uint64_t n = hd_cursor_count(c, 6);
 
     b->context = calloc(n + 1, sizeof *b->context);
     if (b->context == NULL || n == 0)

@@ -13,9 +13,10 @@
  *
  * Local memory.  The trace knows the offset in a thread's window.  As the
  * hardware interleaves threads, word k of the thread in slot s lies at
- * base + 4 * (k * T + s), with T the threads that can be resident on the
- * whole machine; a slot is the context's warp, so it is reused as blocks come
- * and go.  An access wider than a word touches the stripe of its first word
+ * base + 4 * ((k - low) * T + s), with T the threads that can be resident on
+ * the whole machine and low the first word that any thread touches (stacks
+ * grow down from the window's end).  A slot is the context's warp, so it is
+ * reused as blocks come and go.  An access wider than a word touches the stripe of its first word
  * only.
  *
  * SPDX-License-Identifier: MIT
@@ -417,12 +418,16 @@ static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
 static void local_access(struct replayer *t, size_t i, uint64_t mask,
                          const struct hd_faddr *a, struct hd_access *acc)
 {
+    const struct hd_trace_context *x = &t->box->context[t->context];
     uint64_t threads = (uint64_t)t->slots * 32, slot = i * 32;
+    uint64_t low = x->local_low * 4;
+    uint64_t end = x->local_words != 0 ? x->local_words * 4 : 1;
     unsigned f = mask != 0 ? hd_bit_first(mask) : 0;
 
     if (a->affine && a->stride == 0) {
-        uint64_t at = a->first / 4 * threads + slot;
-        acc->base.v = t->local_base + at * 4 + a->first % 4;
+        uint64_t off = hd_min_u64(a->first - low, end - 1);
+        uint64_t at = off / 4 * threads + slot;
+        acc->base.v = t->local_base + at * 4 + off % 4;
         acc->stride = 4;
         return;
     }
@@ -432,8 +437,7 @@ static void local_access(struct replayer *t, size_t i, uint64_t mask,
                            ? a->first + (uint64_t)(l - f) * (uint64_t)a->stride
                            : t->lane[l].v;
         /* a window holds no more words than bind() laid out */
-        off = hd_min_u64(
-            off, t->box->context[t->context].local_words * 4 - 1);
+        off = hd_min_u64(off - low, end - 1);
         t->lane[l].v =
             t->local_base + (off / 4 * threads + slot + l) * 4 + off % 4;
     }

@@ -206,22 +206,36 @@ static int put_global(struct hd_trace_text *t, const struct hd_line *l,
     return 0;
 }
 
+/* The address space's threads touch words [least, most) of their windows. */
+static void widen_local(struct hd_trace_context *x, uint64_t least,
+                        uint64_t most, uint64_t base)
+{
+    if (x->local_words == 0)
+        x->local_base = base < HD_TRACE_VA_END ? base : 0;
+    else
+        most = hd_max_u64(most, x->local_low + x->local_words);
+    if (x->local_words == 0 || least < x->local_low)
+        x->local_low = least;
+    x->local_words = most - x->local_low;
+}
+
 /* Packs a local access as offsets into the window. */
 static int put_local(struct hd_trace_text *t, const struct hd_line *l,
                      const struct hd_top *o)
 {
-    uint64_t base = t->k->local_base, most = 0, off[MAX_HELD];
+    uint64_t base = t->k->local_base, off[MAX_HELD];
+    uint64_t least = HD_TRACE_WINDOW / 4, most = 0;
     const uint64_t *a = as_list(t, l);
     unsigned n = hd_bit_count(l->mask);
 
     for (unsigned i = 0; i < n; i++) {
         off[i] = in_window(a[i], base) ? a[i] - base
                                        : a[i] & (HD_TRACE_WINDOW - 1);
+        least = hd_min_u64(least, off[i] / 4);
         most = hd_max_u64(most, off[i] / 4 + 1);
     }
-    if (n != 0 && t->x->local_words == 0)
-        t->x->local_base = base < HD_TRACE_VA_END ? base : 0;
-    t->x->local_words = hd_max_u64(t->x->local_words, most);
+    if (n != 0)
+        widen_local(t->x, least, most, base);
     if (l->affine && n != 0 && off[0] + (a[n - 1] - a[0]) == off[n - 1])
         hd_pack_affine(t->pack, t->w, o, l->mask, off[0], l->stride);
     else
