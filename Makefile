@@ -114,9 +114,9 @@ $(B)/embed.list: always
 	@mkdir -p $(@D)
 	@echo '$(EMBED)' | cmp -s - $@ || echo '$(EMBED)' >$@
 
-$(B)/embed.c: dev/embed $(B)/embed.list $(EMBED) $(LUA_SRC) $(CLI_SRC)
+$(B)/embed.c: src/dev/embed $(B)/embed.list $(EMBED) $(LUA_SRC) $(CLI_SRC)
 	$(call say,EMBED,$@)
-	$(Q)dev/embed $@ $(EMBED)
+	$(Q)src/dev/embed $@ $(EMBED)
 
 $(B)/embed.o: $(B)/embed.c $(B)/options
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -c -o $@ $<
@@ -154,7 +154,7 @@ tests: $(TEST_BIN)
 DEMO = scenarios/tlb-contention.lua
 
 demo:
-	@dev/deps build
+	@src/dev/deps build
 	@$(MAKE) --no-print-directory all
 	@mkdir -p out
 	$(BIN) run $(DEMO)
@@ -162,7 +162,7 @@ demo:
 TESTS_SCRIPT := $(sort $(wildcard t/*.lua t/*.t))
 
 check:
-	@dev/deps check
+	@src/dev/deps check
 	@$(MAKE) --no-print-directory all tests
 	@HEDDLE_BUILD=$(B) prove --exec t/run $(TEST_BIN) $(TESTS_SCRIPT)
 
@@ -174,7 +174,7 @@ bench: all $(BENCH_BIN)
 lint:
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck dev/deps dev/embed t/run; fi
+	    shellcheck src/dev/deps src/dev/embed t/run; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
 	@if command -v clang-format >/dev/null; then \

@@ -1,7 +1,7 @@
 --- points.lua - writes the lists of heddle_policy(7) from points.def and
 -- notes.def: every point, every note, every steering table.
 --
---     heddle run dev/points.lua > lists
+--     heddle run src/dev/points.lua > lists
 --
 -- The page holds the output between its two markers; t/560 compares.
 --
