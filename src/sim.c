@@ -424,8 +424,7 @@ int heddle_run(heddle_sim *s, uint64_t n)
     if (!r->started && start(s) != 0)
         return r->status = s->err.code;
     until = until > HD_NEVER - r->end ? HD_NEVER : r->end + until;
-    s->stop = 0;
-    while (s->err.code == 0 && r->end < until && !s->stop) {
+    while (s->err.code == 0 && r->end < until) {
         hd_time to = next_look(s, until);
         r->events += hd_events_run(&s->ev, to, &s->err.code);
         r->end = s->err.code == 0 ? to : hd_events_now(&s->ev);
@@ -434,6 +433,10 @@ int heddle_run(heddle_sim *s, uint64_t n)
         if (s->m.sim.stop_cycles != 0 &&
             r->end >= cycles(s, s->m.sim.stop_cycles))
             break;
+    }
+    if (s->err.code == HEDDLE_STOPPED) { /* by request, between two events */
+        s->err.code = 0;
+        until = HD_NEVER;
     }
     hd_env_sync(s->env); /* whoever looks now sees this instant */
     check_end(s);
@@ -444,7 +447,8 @@ int heddle_run(heddle_sim *s, uint64_t n)
 
 void heddle_stop(heddle_sim *s)
 {
-    s->stop = 1;
+    if (s->err.code == 0)
+        s->err.code = HEDDLE_STOPPED; /* the event loop looks at it */
 }
 
 int heddle_set_budget(heddle_sim *s, uint32_t app, uint64_t instructions)

@@ -5,8 +5,6 @@
 #ifndef HD_SIMULATION_H
 #define HD_SIMULATION_H
 
-#include <signal.h>
-
 #include "gpu/core.h"
 #include "gpu/dispatch.h"
 #include "load/workload.h"
@@ -66,7 +64,6 @@ struct heddle_sim {
     uint32_t apps;
     struct hd_source *source[HD_MAX_APPS];
     struct heddle_alloc alloc;
-    volatile sig_atomic_t stop;
 };
 
 /* Puts wiring in step with a restored arena. */

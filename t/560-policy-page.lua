@@ -14,10 +14,10 @@ local page = read "man/heddle_policy.7"
 local held = page:match 'dev/points%.lua\n(.-)\\" end of lists'
 held = held and held:gsub("%.$", "")
 local pipe = assert(io.popen((os.getenv "HEDDLE" or "build/release/heddle") ..
-    " run dev/points.lua"))
+    " run src/dev/points.lua"))
 local written = pipe:read "a"
 pipe:close()
-tap.is(held, written, "the lists are up to date (dev/points.lua)")
+tap.is(held, written, "the lists are up to date (src/dev/points.lua)")
 
 local example = page:match "%.Bd %-literal\n(return {.-\n})\n%.Ed"
 local policy = H.policy.env()

@@ -12,7 +12,7 @@ int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
 {
     va_list ap;
 
-    if (err->code != 0)
+    if (err->code < 0)
         return err->code;
     err->code = code;
     va_start(ap, fmt);

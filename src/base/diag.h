@@ -16,11 +16,12 @@
 #include "../heddle.h"
 
 struct hd_err {
-    int code; /* 0, or a negative HEDDLE_E code */
+    int code; /* 0, a negative HEDDLE_E code, or why a run ends without one */
     char text[1024];
 };
 
-/* Records an error unless one is recorded already; returns err->code. */
+/* Records an error unless one is recorded already (the end of a run is none);
+ * returns err->code. */
 int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
