@@ -314,8 +314,14 @@ int heddle_hist(const heddle_sim *s, uint32_t i, struct heddle_hist_info *out)
 
 static const struct hd_hist *hist(const heddle_sim *s, uint32_t i, uint32_t app)
 {
+    const struct hd_hist *frozen = NULL;
+
     if (i >= s->stats.hists || app > s->apps)
         return NULL;
+    if (app < s->apps)
+        frozen = hd_dispatch_frozen_hist(s->gpu.dispatch, app, i);
+    if (frozen != NULL)
+        return frozen;
     return &s->stats.hist[i].h[app];
 }
 

@@ -45,6 +45,7 @@ struct hd_dispatch {
     uint64_t *base;    /* arena: [app][flat] at the start of the launch */
     uint64_t *gain;    /* arena: [record][flat] */
     uint64_t *frozen;  /* arena: [app][flat_each] */
+    struct hd_hist *frozen_hist; /* arena: [app][hists] */
     uint64_t *scratch; /* arena: [flat] */
     uint32_t flat, flat_each;
 };
@@ -253,6 +254,7 @@ static uint64_t budget(const struct hd_dispatch *d, uint32_t app)
 static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
 {
     struct hd_app_state *a = &d->app[app];
+    const struct hd_stats *st = d->g->env->stats;
     uint64_t *f = d->frozen + (size_t)app * d->flat_each;
 
     if (a->finished || a->mark == WARMING)
@@ -262,7 +264,9 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
     a->finish_issued = a->mark != 0 ? hd_min_u64(a->issued, a->mark)
                                     : a->issued;
     hd_env_sync(d->g->env);
-    hd_stats_each(d->g->env->stats, app, f);
+    hd_stats_each(st, app, f);
+    for (uint32_t i = 0; i < st->hists; i++)
+        d->frozen_hist[app * st->hists + i] = st->hist[i].h[app];
     if (hd_dispatch_done(d) && d->g->env->err->code == 0)
         d->g->env->err->code = HEDDLE_DONE; /* stops the run */
 }
@@ -294,6 +298,14 @@ const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app)
     if (!d->app[app].finished)
         return NULL;
     return d->frozen + (size_t)app * d->flat_each;
+}
+
+const struct hd_hist *hd_dispatch_frozen_hist(const struct hd_dispatch *d,
+                                              uint32_t app, uint32_t hist)
+{
+    if (!d->app[app].finished)
+        return NULL;
+    return &d->frozen_hist[app * d->g->env->stats->hists + hist];
 }
 
 bool hd_dispatch_done(const struct hd_dispatch *d)
@@ -491,10 +503,12 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
     d->base = hd_arena_take(a, (size_t)g->env->apps * d->flat, 8);
     d->gain = hd_arena_take(a, (size_t)HD_KERNEL_RECORDS * d->flat, 8);
     d->frozen = hd_arena_take(a, (size_t)g->env->apps * d->flat_each, 8);
+    d->frozen_hist = hd_arena_take(
+        a, (size_t)g->env->apps * g->env->stats->hists, sizeof(struct hd_hist));
     d->scratch = hd_arena_take(a, d->flat, 8);
     if (d->app == NULL || d->room == NULL || d->record == NULL ||
         d->records == NULL || d->base == NULL || d->gain == NULL ||
-        d->frozen == NULL || d->scratch == NULL) {
+        d->frozen == NULL || d->frozen_hist == NULL || d->scratch == NULL) {
         free(d);
         return NULL;
     }

@@ -59,6 +59,9 @@ uint64_t hd_dispatch_kernel_count(const struct hd_dispatch *d, uint32_t i,
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app);
 /* Wiring that follows from the state, after a snapshot was restored. */
 void hd_dispatch_restored(struct hd_dispatch *d);
+/* Its i-th histogram, frozen likewise. */
+const struct hd_hist *hd_dispatch_frozen_hist(const struct hd_dispatch *d,
+                                              uint32_t app, uint32_t hist);
 /* End of warm-up: budgets and counters start. */
 void hd_dispatch_reset(struct hd_dispatch *d, hd_time now);
 
