@@ -104,7 +104,7 @@ end
 --- Called by the command before the script.
 function script.begin(options)
     given = options.given
-    script.dir = options.file and options.file:match("^(.*)/[^/]*$")
+    script.dir = options.file and (options.file:match("^(.*)/[^/]*$") or ".")
     script.options.check = options.check
     if not next(given) then
         return
