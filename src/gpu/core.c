@@ -225,7 +225,7 @@ void hd_core_acks(struct hd_core *c, hd_time t)
 
     while (h->n > 0 && top(c, h)->at <= t) {
         pop(c, h);
-        hd_lsu_ack(c, t);
+        hd_l1_ack(c, t);
     }
 }
 
@@ -239,7 +239,7 @@ static void serve_message(struct hd_core *c, hd_time t)
         m = c->fills[s->fill_first];
         s->fill_first = (s->fill_first + 1) % c->fill_room;
         s->fill_n--;
-        hd_lsu_data(c, m.a, t);
+        hd_l1_data(c, m.a, t);
         return;
     }
     if (s->inbox.n == 0 || top(c, &s->inbox)->at > t)
@@ -250,7 +250,7 @@ static void serve_message(struct hd_core *c, hd_time t)
         cross(c, &m);
         break;
     case HD_MSG_XLATE:
-        hd_lsu_translated(c, m.a, t);
+        hd_l1tlb_translated(c, m.a, t);
         break;
     case HD_MSG_BLOCK:
         hd_warp_start_block(c, t, m.b);

@@ -10,8 +10,8 @@
  * instructions costs one.
  *
  * core.c has the loop over the actors, warp.c issues and accounts a warp's
- * time, pick.c picks warps, lsu.c does memory instructions, dispatch.c deals
- * launches and blocks to cores.
+ * time, pick.c picks warps, lsu.c, l1tlb.c and l1.c do memory instructions,
+ * dispatch.c deals launches and blocks to cores.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -326,9 +326,11 @@ int64_t hd_limit_default(void *self, const void *question);
 void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   hd_time t);
 void hd_lsu_step(struct hd_core *c, hd_time t);
-void hd_lsu_translated(struct hd_core *c, uint32_t treq, hd_time t);
-void hd_lsu_data(struct hd_core *c, uint32_t req, hd_time t);
-void hd_lsu_ack(struct hd_core *c, hd_time t);
+
+/* l1tlb.c, l1.c: answers */
+void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t);
+void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t);
+void hd_l1_ack(struct hd_core *c, hd_time t);
 
 /* ---- the next instant of each actor ------------------------------------ */
 

@@ -1,0 +1,254 @@
+/*
+ * l1.c - the L1 data cache of a core: look-ups, misses, stores, atomics.
+ *
+ * A load that hits is done after the latency; one that misses becomes a target
+ * of an MSHR and asks the L2.  Stores are buffered: the warp goes on, and the
+ * store queue holds the line until the L2 has taken it; so do write-backs.
+ * Atomics pass the L1, drop their line there, and are done at the L2.
+ *
+ * With order "beside" the L1 is indexed while the TLB looks up, and a hit
+ * costs the longer of the two latencies; with "after" it costs their sum.
+ *
+ * Left out: bank conflicts of the L1 and of shared memory.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "lsu.h"
+
+/* Sends a request at t over the core's port to the interconnect. */
+static void send(struct hd_core *c, hd_time t, uint32_t kind, uint64_t line,
+                 uint32_t bytes, uint32_t memop, uint32_t tag, uint32_t flags)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    uint32_t r = hd_req_take(g->reqs);
+    struct hd_req *q = &g->reqs->v[r];
+    uint64_t flits = kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC
+                         ? hd_ceil_div(bytes, g->m->xbar.bytes)
+                         : 1;
+    hd_time at = hd_max_u64(t, s->out_free);
+
+    s->out_free = at + flits * g->cycle;
+    q->pa.v = line << g->line_shift;
+    q->born = at;
+    q->tag = tag;
+    q->client = (uint16_t)c->id;
+    q->warp = memop == HD_NONE ? HD_NO_WARP : c->memop[memop].warp;
+    q->kind = (uint8_t)kind;
+    q->app = (uint8_t)c->app;
+    q->level = 0;
+    q->flags = (uint8_t)flags;
+    q->dram_class = q->hit = 0;
+    q->bytes = (uint16_t)bytes;
+    g->memory.send(g->memory.self, at, r);
+}
+
+/* ---- the L1 ------------------------------------------------------------- */
+
+/* The store queue, which write-backs share, has room; else false: blocked. */
+static bool room_for_write(struct hd_core *c, hd_time t)
+{
+    uint32_t most = c->gpu->m->l1cache.stores;
+
+    if (c->s->stores >= most)
+        hd_core_acks(c, t);
+    if (c->s->stores < most)
+        return true;
+    hd_lsu_block(c, HD_BLOCK_STORES, &c->l1_count[HD_L1_STORE_FULL]);
+    return false;
+}
+
+/* Takes an L1 MSHR for its first requester; HD_NONE: none is free. */
+static uint32_t take_l1_mshr(struct hd_core *c, uint64_t key, uint32_t memop)
+{
+    uint32_t e;
+
+    if (hd_mshr_full(&c->l1_mshr)) {
+        hd_lsu_block(c, HD_BLOCK_L1_MSHR, &c->l1_count[HD_L1_FULL]);
+        return HD_NONE;
+    }
+    e = hd_mshr_take(&c->l1_mshr, key);
+    c->l1_mshr.v[e].flags = memop;
+    c->l1_mshr.v[e].n = 1;
+    return e;
+}
+
+static struct hd_who who(const struct hd_core *c, uint32_t memop)
+{
+    struct hd_who w = {c->app, c->memop[memop].warp};
+    return w;
+}
+
+/* A load's line misses now: merge or ask the L2 at t.  False: blocked. */
+static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
+                 hd_time t)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    uint32_t e = hd_mshr_find(&c->l1_mshr, line), p;
+
+    if (e != HD_NONE) {
+        struct hd_mshr_entry *m = &c->l1_mshr.v[e];
+        if (m->n >= cfg->merges || (p = hd_lsu_take_parked(c)) == HD_NONE) {
+            hd_lsu_block(c, HD_BLOCK_L1_MSHR, &c->l1_count[HD_L1_FULL]);
+            return false;
+        }
+        c->parked[p].memop = memop;
+        c->parked[p].next = m->first;
+        m->first = p;
+        m->n++;
+        c->l1_count[HD_L1_READ_MERGES]++;
+        return true;
+    }
+    if (cfg->write == HD_WRITE_BACK && !room_for_write(c, now))
+        return false; /* its victim may be dirty */
+    e = take_l1_mshr(c, line, memop);
+    if (e == HD_NONE)
+        return false;
+    send(c, t, HD_REQ_READ, line, cfg->line, memop, e, 0);
+    return true;
+}
+
+/* From the look-up to its result, the translation's latency included. */
+static hd_time look_up_time(const struct hd_core *c, hd_time xlate)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    hd_time lat = (cfg->mode.kind == HD_FIXED ? cfg->mode.fixed : cfg->latency) *
+                  c->gpu->cycle;
+
+    if (cfg->mode.kind == HD_OFF)
+        lat = 0;
+    return cfg->order == 0 ? hd_max_u64(lat, xlate) : lat + xlate;
+}
+
+static bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
+                      hd_time t, hd_time xlate)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    bool hit = cfg->mode.kind == HD_IDEAL || cfg->mode.kind == HD_FIXED;
+    hd_time done;
+
+    if (cfg->mode.kind == HD_FULL)
+        hit = hd_cache_lookup(&c->l1, line, HD_REQ_READ, who(c, memop));
+    done = t + look_up_time(c, xlate);
+    if (!hit && !miss(c, memop, line, t, done))
+        return false;
+    c->l1_count[HD_L1_READS]++;
+    c->l1_count[hit ? HD_L1_READ_HITS : HD_L1_READ_MISSES]++;
+    if (hit)
+        hd_lsu_line_done(c, memop, done);
+    return true;
+}
+
+/* Fills the L1; a dirty victim goes to the L2, by way of the store queue: fills
+ * of loads may lengthen it by as many entries as there are MSHRs. */
+static void fill(struct hd_core *c, uint64_t line, bool dirty,
+                 struct hd_who by, hd_time t)
+{
+    uint64_t victim;
+    uint32_t app;
+
+    if (!hd_cache_fill(&c->l1, line, dirty ? HD_REQ_WRITE : HD_REQ_READ, 0,
+                       dirty, by, &victim, &app))
+        return;
+    c->l1_count[HD_L1_WRITEBACKS]++;
+    c->s->stores++;
+    send(c, t, HD_REQ_WRITE, victim, c->gpu->m->l1cache.line, HD_NONE, HD_NONE,
+         HD_REQ_ACK);
+}
+
+static bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
+                       uint32_t bytes, hd_time t, hd_time xlate)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    bool hit = false, back = cfg->write == HD_WRITE_BACK;
+
+    if (!room_for_write(c, t))
+        return false;
+    c->l1_count[HD_L1_WRITES]++;
+    if (cfg->mode.kind == HD_FULL)
+        hit = hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, who(c, memop));
+    c->l1_count[HD_L1_WRITE_HITS] += hit;
+    if (cfg->mode.kind == HD_FULL && back) {
+        if (!hit)
+            fill(c, line, true, who(c, memop), t);
+    } else {
+        c->s->stores++;
+        send(c, t + look_up_time(c, xlate), HD_REQ_WRITE, line, bytes, memop,
+             HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0));
+    }
+    hd_lsu_line_done(c, memop, t);
+    return true;
+}
+
+static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
+                        uint32_t bytes, hd_time t, hd_time xlate)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    /* A key of its own: atomics are not merged. */
+    uint32_t i = take_l1_mshr(c, 1ull << 63 | (uint64_t)memop << 32 |
+                                     (line & 0xffffffffu),
+                              memop);
+
+    if (i == HD_NONE)
+        return false;
+    if (cfg->mode.kind == HD_FULL)
+        hd_cache_drop(&c->l1, line);
+    send(c, t + look_up_time(c, xlate), HD_REQ_ATOMIC, line, bytes, memop, i,
+         0);
+    return true;
+}
+
+bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
+                      uint32_t bytes, hd_time t, hd_time xlate)
+{
+    struct hd_core_state *s = c->s;
+
+    switch (c->memop[memop].kind) {
+    case HD_OP_LOAD:
+        if (!load_line(c, memop, line, t, xlate))
+            return false;
+        break;
+    case HD_OP_STORE:
+        if (!store_line(c, memop, line, bytes, t, xlate))
+            return false;
+        break;
+    default:
+        if (!atomic_line(c, memop, line, bytes, t, xlate))
+            return false;
+    }
+    hd_lsu_use_port(&s->lsu_free, &s->lsu_used, c->gpu->m->l1cache.ports, t,
+             c->gpu->cycle);
+    return true;
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    struct hd_req *q = &g->reqs->v[req];
+    uint32_t i = q->tag;
+    struct hd_mshr_entry *m = &c->l1_mshr.v[i];
+    uint32_t p = m->first;
+
+    if (q->kind == HD_REQ_READ && g->m->l1cache.mode.kind == HD_FULL)
+        fill(c, m->key, false, who(c, m->flags), t);
+    hd_lsu_line_done(c, m->flags, t);
+    while (p != HD_NONE) {
+        uint32_t next = c->parked[p].next;
+        hd_lsu_line_done(c, c->parked[p].memop, t);
+        hd_lsu_give_parked(c, p);
+        p = next;
+    }
+    hd_mshr_give(&c->l1_mshr, i);
+    s->blocked &= ~(uint32_t)HD_BLOCK_L1_MSHR;
+    hd_req_give(g->reqs, req);
+}
+
+void hd_l1_ack(struct hd_core *c, hd_time t)
+{
+    (void)t;
+    c->s->stores--;
+    c->s->blocked &= ~(uint32_t)HD_BLOCK_STORES;
+}

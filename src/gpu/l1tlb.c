@@ -1,0 +1,200 @@
+/*
+ * l1tlb.c - the L1 TLB of a core: look-ups, misses in flight, answers.
+ *
+ * The first line of each page of an instruction looks it up.  A miss takes an
+ * MSHR and asks the level below; later misses of the page join it.  The lines
+ * park at the MSHR until the translation has come, and then go on to the L1
+ * before newer instructions.  A blocking TLB (Pichai et al.) holds up other
+ * instructions while a miss is outstanding: all of them, or only those that
+ * miss too.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "lsu.h"
+
+/* ---- the L1 TLB --------------------------------------------------------- */
+
+hd_time hd_l1tlb_latency(const struct hd_gpu *g)
+{
+    const struct hd_tlb_cfg *cfg = &g->m->l1tlb;
+
+    if (g->translate == 0 || cfg->mode.kind == HD_OFF)
+        return 0;
+    return (cfg->mode.kind == HD_FIXED ? cfg->mode.fixed : cfg->latency) *
+           g->cycle;
+}
+
+static uint64_t mapped(struct hd_core *c, uint64_t vpn)
+{
+    struct hd_xlate x;
+    hd_vpn v = {vpn};
+
+    if (!hd_ptables_find(c->gpu->tables, c->app, v, &x)) {
+        hd_err_set(c->gpu->env->err, HEDDLE_EDATA,
+                   "application %u: address 0x%llx lies in no allocation",
+                   c->app, (unsigned long long)vpn << HD_PAGE_SHIFT);
+        return 0;
+    }
+    return hd_xlate_frame(&x, v).v;
+}
+
+/* Sends a TLB miss down, or joins one.  False: blocked. */
+static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
+                     hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    const struct hd_tlb_cfg *cfg = &g->m->l1tlb;
+    uint64_t vpn = op->l.vpn[page];
+    uint32_t e = hd_mshr_find(&c->tlb_mshr, vpn), treq;
+    struct hd_treq *q;
+
+    if (e != HD_NONE) {
+        q = &g->treqs->v[c->tlb_treq[e]];
+        q->merged += q->merged < UINT8_MAX;
+        c->tlb_count[HD_L1TLB_MERGES]++;
+        op->page[page].mshr = (uint16_t)e;
+        c->tlb_mshr.v[e].flags = op->memop << 8 | page;
+        return true;
+    }
+    if (cfg->blocking == 1 && hd_mshr_used(&c->tlb_mshr) > 0 &&
+        c->s->miss_op != op->memop) {
+        hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
+        return false;
+    }
+    if (hd_mshr_full(&c->tlb_mshr)) {
+        hd_lsu_block(c, HD_BLOCK_TLB_MSHR, &c->tlb_count[HD_L1TLB_FULL]);
+        return false;
+    }
+    if (mapped(c, vpn) == 0 && g->env->err->code != 0)
+        return false;
+    e = hd_mshr_take(&c->tlb_mshr, vpn);
+    c->tlb_mshr.v[e].flags = op->memop << 8 | page;
+    treq = hd_treq_take(g->treqs);
+    c->tlb_treq[e] = treq;
+    c->s->miss_op = op->memop;
+    q = &g->treqs->v[treq];
+    q->vpn.v = vpn;
+    q->born = t + hd_l1tlb_latency(g);
+    q->walk = 0;
+    q->tag = e;
+    q->client = q->core = (uint16_t)c->id;
+    q->warp = c->memop[op->memop].warp;
+    q->app = (uint8_t)c->app;
+    q->merged = q->hit = 0;
+    q->references = 0;
+    op->page[page].mshr = (uint16_t)e;
+    c->below_tlb.send(c->below_tlb.self, q->born, treq);
+    return true;
+}
+
+/* With sim.check: what the L1 TLB says is what the page table says. */
+static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
+{
+    if (mapped(c, vpn) != pfn)
+        hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
+                   "core %u: its L1 TLB puts page 0x%llx of application %u "
+                   "into frame 0x%llx, the page table does not",
+                   c->id, (unsigned long long)vpn, c->app,
+                   (unsigned long long)pfn);
+}
+
+bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
+                    hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
+    hd_vpn vpn = {op->l.vpn[page]};
+    struct hd_xlate x;
+    bool hit = false;
+
+    if (c->gpu->translate == 0) {
+        op->page[page].pfn = mapped(c, vpn.v);
+        op->page[page].known = KNOWN;
+        return true;
+    }
+    if (cfg->blocking == 2 && hd_mshr_used(&c->tlb_mshr) > 0 &&
+        s->miss_op != op->memop) {
+        hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
+        return false;
+    }
+    if (cfg->mode.kind == HD_FULL) {
+        hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id,
+                            c->memop[op->memop].warp, &x);
+        if (hit)
+            op->page[page].pfn = hd_xlate_frame(&x, vpn).v;
+        if (hit && HD_UNLIKELY(c->gpu->env->check))
+            confirm(c, vpn.v, op->page[page].pfn);
+    } else if (cfg->mode.kind != HD_OFF) {
+        hit = true;
+        op->page[page].pfn = mapped(c, vpn.v);
+    }
+    if (!hit && !tlb_miss(c, op, page, t))
+        return false;
+    c->tlb_count[HD_L1TLB_LOOKUPS]++;
+    c->tlb_count[hit ? HD_L1TLB_HITS : HD_L1TLB_MISSES]++;
+    op->page[page].known = hit ? KNOWN : MISSING;
+    if (cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF)
+        hd_lsu_use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t, c->gpu->cycle);
+    return true;
+}
+
+bool hd_l1tlb_park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i)
+{
+    struct hd_mshr_entry *m = &c->tlb_mshr.v[op->page[op->l.v[i].page].mshr];
+    uint32_t p = hd_lsu_take_parked(c);
+
+    if (p == HD_NONE) {
+        hd_lsu_block(c, HD_BLOCK_PARKED, &c->tlb_count[HD_L1TLB_PARKED_FULL]);
+        return false;
+    }
+    c->parked[p].line = op->l.v[i].line;
+    c->parked[p].memop = op->memop;
+    c->parked[p].bytes = op->l.v[i].bytes;
+    c->parked[p].next = HD_NONE;
+    if (m->last == HD_NONE)
+        m->first = p;
+    else
+        c->parked[m->last].next = p;
+    m->last = p;
+    m->n++;
+    return true;
+}
+
+void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    struct hd_treq *q = &g->treqs->v[treq];
+    uint32_t i = q->tag, shift = HD_PAGE_SHIFT - g->line_shift;
+    struct hd_mshr_entry *m = &c->tlb_mshr.v[i];
+    uint64_t pfn = hd_xlate_frame(&q->x, q->vpn).v;
+    hd_time walk = q->walk != 0 ? q->walk : 0;
+
+    if (g->m->l1tlb.mode.kind == HD_FULL)
+        hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
+                    q->hit >= 2 ? 0 : 1);
+    hd_hist_add(&g->xlate_latency[c->app], (t - q->born) / g->cycle);
+    for (uint32_t p = m->first; p != HD_NONE; p = c->parked[p].next) {
+        struct hd_parked *x = &c->parked[p];
+        struct hd_memop *o = &c->memop[x->memop];
+        o->translated = t;
+        o->walk = hd_max_u64(o->walk, walk != 0 ? t - walk : 0);
+        x->line = pfn << shift | (x->line & hd_ones(shift));
+    }
+    if (m->first != HD_NONE) {
+        if (s->replay_first == HD_NONE)
+            s->replay_first = m->first;
+        else
+            c->parked[s->replay_last].next = m->first;
+        s->replay_last = m->last;
+    }
+    if (s->lsu_n > 0 && c->lsu[s->lsu_first].memop == m->flags >> 8) {
+        struct hd_lsu_op *op = &c->lsu[s->lsu_first];
+        op->page[m->flags & 0xff].known = KNOWN;
+        op->page[m->flags & 0xff].pfn = pfn;
+    }
+    hd_mshr_give(&c->tlb_mshr, i);
+    s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
+    hd_treq_give(g->treqs, treq);
+}
+

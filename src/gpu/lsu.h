@@ -1,0 +1,116 @@
+/*
+ * lsu.h - what the load/store unit, the L1 TLB and the L1 cache of a core
+ * share: pools of memory instructions and of lines that wait, ports, and what
+ * each may ask of the others.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_LSU_H
+#define HD_LSU_H
+
+#include "../machine.h"
+#include "core.h"
+
+/* ---- pools -------------------------------------------------------------- */
+
+static inline uint32_t hd_lsu_take_memop(struct hd_core *c)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t m = s->memop_free;
+
+    if (m != HD_NONE)
+        s->memop_free = c->memop[m].next;
+    else
+        m = s->memop_used++;
+    hd_assert(m < c->memops);
+    return m;
+}
+
+static inline void hd_lsu_give_memop(struct hd_core *c, uint32_t m)
+{
+    c->memop[m].next = c->s->memop_free;
+    c->s->memop_free = m;
+}
+
+static inline uint32_t hd_lsu_take_parked(struct hd_core *c)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t p = s->parked_free;
+
+    if (p != HD_NONE)
+        s->parked_free = c->parked[p].next;
+    else if (s->parked_used < c->targets)
+        p = s->parked_used++;
+    return p;
+}
+
+static inline void hd_lsu_give_parked(struct hd_core *c, uint32_t p)
+{
+    c->s->blocked &= ~(uint32_t)HD_BLOCK_PARKED;
+    c->parked[p].next = c->s->parked_free;
+    c->s->parked_free = p;
+}
+
+/* ---- ports and stalls ---------------------------------------------------- */
+
+/* Uses a port of which `ports` can be used in each cycle. */
+static inline void hd_lsu_use_port(hd_time *free, uint32_t *used, uint32_t ports, hd_time t,
+                     hd_time cycle)
+{
+    if (t > *free) {
+        *free = t;
+        *used = 0;
+    }
+    if (++*used >= ports) {
+        *free += cycle;
+        *used = 0;
+    }
+}
+
+/* The head of the line waits; `stalls` counts it. */
+static inline void hd_lsu_block(struct hd_core *c, uint32_t why, uint64_t *stalls)
+{
+    if ((c->s->blocked & why) == 0)
+        ++*stalls;
+    c->s->blocked |= why;
+}
+
+/* ---- completion --------------------------------------------------------- */
+
+/* One line of a memory instruction is done at t (now or later). */
+static inline void hd_lsu_line_done(struct hd_core *c, uint32_t memop,
+                                    hd_time t)
+{
+    struct hd_memop *m = &c->memop[memop];
+
+    if (--m->left > 0)
+        return;
+    if (m->slot == HD_NO_SLOT)
+        hd_lsu_give_memop(c, memop);
+    else if (t > c->s->local)
+        hd_core_message(c, t, HD_MSG_DONE, memop, 0);
+    else
+        hd_warp_release(c, memop, t);
+}
+
+/* ---- l1.c --------------------------------------------------------------- */
+
+/* A translated line at the L1, its translation taking `xlate` more.  False:
+ * blocked, to be tried again. */
+bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
+                  uint32_t bytes, hd_time t, hd_time xlate);
+
+/* ---- l1tlb.c ------------------------------------------------------------ */
+
+/* What is known of a page of the instruction at the head of the line. */
+enum { UNKNOWN, KNOWN, MISSING };
+
+/* Ticks of a look-up. */
+hd_time hd_l1tlb_latency(const struct hd_gpu *g);
+/* Looks up a page of the instruction at the head.  False: blocked. */
+bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
+                      hd_time t);
+/* Parks a line until its page's translation comes.  False: blocked. */
+bool hd_l1tlb_park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i);
+
+#endif
