@@ -1,0 +1,131 @@
+-- 802-determinism.lua - pins: the same input gives the same bits: two runs in
+-- two processes; simulations interleaved in one process against apart; the
+-- command built with -O0 and assertions against the one under test; and one
+-- built by clang, where it is installed.  Compared are all counters,
+-- histograms, kernel records and cycles of a few runs, and between runs of one
+-- build also all state (the hash covers padding, which two compilers need not
+-- treat alike).
+--
+-- The other builds are made by `make VARIANT=debug` and `make CC=clang
+-- VARIANT=clang`, in build folders of their own that are kept.
+--
+-- With print=true the script prints what it measures, and tests nothing.
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+local H = require "heddle"
+
+local args = H.args { print = false }
+
+local RUNS = {
+    { { "BFS2" } }, { { "GUP", "MM" }, { budget = 3000, warmup = 500 } },
+    { { "BLK" } }, { { "NN" } }, { { "LUD" }, { machine = "fermi" } },
+    { { whole.random(4, 8) }, { machine = "pichai" } },
+    { { "3DS", "TRD" }, { settings = { ["vm.page"] = "64K" } } },
+    { { "GUP" }, nil, { "policies/random.lua", "policies/tokens.lua" } },
+    { { "HS" }, nil, { "srrip", "lrr", "frfcfs" } },
+}
+
+local function build(r)
+    local sim = whole.sim(r[1], nil, r[2])
+    for _, p in ipairs(r[3] or {}) do
+        sim:use(p)
+    end
+    return sim
+end
+
+local function result(i, sim)
+    local lines = whole.statistics(sim)
+    table.insert(lines, 1, ("run %d: %d cycles"):format(i, sim.now))
+    return table.concat(lines, "\n"), ("state %x"):format(sim:state_hash())
+end
+
+local apart, states = {}, {}
+for i, r in ipairs(RUNS) do
+    local sim = build(r)
+    sim:run()
+    apart[i], states[i] = result(i, sim)
+    sim:close()
+end
+local all = table.concat(apart, "\n") .. "\n"
+
+if args.print then
+    io.write(all, table.concat(states, "\n"), "\n")
+    return
+end
+
+-- ---- interleaved ---------------------------------------------------------------
+
+do
+    local sims, live = {}, #RUNS
+    for i, r in ipairs(RUNS) do
+        sims[i] = build(r)
+    end
+    local ended = {}
+    local turn = 0
+    while live > 0 do
+        for i, sim in ipairs(sims) do
+            turn = turn + 1
+            if not ended[i] and sim.core:run(1 + turn * 37 % 613) ~= "ok" then
+                ended[i] = true
+                live = live - 1
+            end
+        end
+    end
+    for i, sim in ipairs(sims) do
+        local got, state = result(i, sim)
+        tap.ok(got == apart[i] and state == states[i],
+            ("run %d, interleaved with the others"):format(i), got)
+        sim:close()
+    end
+end
+
+-- ---- other processes and other builds ----------------------------------------------
+
+local HEDDLE = os.getenv("HEDDLE") or "build/release/heddle"
+
+local function capture(command)
+    local p = assert(io.popen(command .. " 2>&1"))
+    local text = p:read("a")
+    return text, p:close()
+end
+
+local function printed(heddle)
+    return capture(("%s run t/802-determinism.lua print=true"):format(heddle))
+end
+
+--- The first line in which two texts differ.
+local function first(a, b)
+    local theirs = b:gmatch("[^\n]*")
+    for line in a:gmatch("[^\n]*") do
+        local other = theirs()
+        if line ~= other then
+            return line .. "\n" .. tostring(other)
+        end
+    end
+end
+
+local again = printed(HEDDLE)
+tap.ok(again == all .. table.concat(states, "\n") .. "\n",
+    "another process, state and all", first(all, again))
+
+local function other(variant, compiler, name)
+    if compiler and not capture("command -v " .. compiler):find("%S") then
+        tap.skip(name, compiler .. " is not installed")
+        return
+    end
+    local path = ("build/%s/heddle"):format(variant)
+    local text, ok = capture(("env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make "
+        .. "-s VARIANT=%s %s SANITIZER= %s"):format(variant,
+        compiler and "CC=" .. compiler or "", path))
+    if not ok then
+        tap.ok(false, name .. ": it builds", text)
+        return
+    end
+    local got = printed(path)
+    tap.ok(got:sub(1, #all) == all, name, first(all, got))
+end
+
+other("debug", nil, "built with -O0 and assertions")
+other("clang", "clang", "built by clang")
+
+tap.done()
