@@ -49,7 +49,7 @@ const uint32_t hd_xbar_setting_count = HD_LEN(hd_xbar_settings);
 #define CLASS(name, what)                                                      \
     {name "_lookups", "look-ups", "look-ups of " what, HD_STAT_COUNT},         \
         {name "_hits", "look-ups", what " found in the slice", HD_STAT_COUNT}, \
-        {name "_misses", "look-ups", what " not found, and read from DRAM",    \
+        {name "_misses", "look-ups", what " not found and not in flight",       \
          HD_STAT_COUNT},                                                       \
     {                                                                          \
         name "_merged", "look-ups", what " of a line that was in flight",      \

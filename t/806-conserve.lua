@@ -1,0 +1,392 @@
+-- 806-conserve.lua - pins: nothing is lost between the parts.  On runs that
+-- end quietly (everything in flight has come home) each level's look-ups are
+-- hits and misses, what leaves a level is what the next one sees, walks read
+-- as many entries as their levels ask for, DRAM moves the bytes of fills,
+-- walks and write-backs and never more than its peak; a core's warp times sum
+-- to time x warps; applications and kernels sum to the whole.  And every
+-- counter that is registered was touched by a run of this file, but for those
+-- listed at the end with the reason.
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+local kernel = require "heddle.kernel"
+local H = require "heddle"
+
+local touched = {}
+
+--- Notes which counters are not zero.
+local function touch(sim)
+    for component, list in pairs(sim:counters()) do
+        for name, v in pairs(list) do
+            local key = component .. "." .. name
+            touched[key] = touched[key] or v ~= 0
+        end
+    end
+end
+
+-- ---- a program with everything in it, and a quiet end ----------------------------
+
+local function mixed(blocks)
+    local n = blocks * 64
+    local words = 1 << 20
+    return H.program(kernel.app {
+        name = "mixed", source = "all kinds of access",
+        buffers = function()
+            return { kernel.f32("a", n), kernel.f32("b", n),
+                kernel.i32("m", words), kernel.f32("rows", n, 1024) }
+        end,
+        kernels = function(_, b)
+            local size = { grid = blocks, block = 64 }
+            return {
+                kernel.kernel("stream", size, function(t)
+                    t:store(b.b, t.gid, t:load(b.a, t.gid) + 1)
+                end),
+                kernel.kernel("jump", size, function(t)
+                    local x = t:var(t.gid * 2654435761 + 12345)
+                    t:loop(6, function()
+                        x:set(x * 6364136223846793005 + 1442695040888963407)
+                        t:load(b.m, x:lshr(33) % words)
+                        t:alu(1)
+                        t:store(b.m, x:lshr(23) % words)
+                        t:when(x:lshr(40):band(3):eq(0), function()
+                            t:atomic("add", b.m, x:lshr(13) % words)
+                        end)
+                    end)
+                    t:sync()
+                    t:alu(4)
+                end),
+                kernel.kernel("rows", size, function(t)
+                    t:loop(16, function(j)
+                        t:load(b.rows, t.gid * 1024 + j * 8)
+                        t:alu(3)
+                    end)
+                end),
+                kernel.kernel("rest", { grid = 1, block = 64 }, function(t)
+                    t:alu(60000)
+                end),
+            }
+        end,
+    })
+end
+
+-- ---- what must hold ------------------------------------------------------------
+
+local failures
+
+local function same(a, b, what)
+    if a ~= b then
+        failures[#failures + 1] = ("%s: %s and %s"):format(what, a, b)
+    end
+end
+
+local function most(a, b, what)
+    if not (a <= b) then
+        failures[#failures + 1] = ("%s: %s above %s"):format(what, a, b)
+    end
+end
+
+local function front(c)
+    local core, tlb, l1 = c.core, c.l1tlb, c.l1cache
+    same(core.mem_instructions, core.loads + core.stores + core.atomics,
+        "memory instructions")
+    same(tlb.lookups, tlb.hits + tlb.misses, "L1 TLB look-ups")
+    same(tlb.lookups, core.pages, "L1 TLB look-ups of pages")
+    most(tlb.merges, tlb.misses, "L1 TLB merges")
+    same(l1.reads, l1.read_hits + l1.read_misses, "L1 look-ups")
+    same(l1.reads, core.load_lines, "L1 look-ups of loads")
+    most(l1.read_merges, l1.read_misses, "L1 merges")
+    most(l1.write_hits, l1.writes, "L1 write hits")
+end
+
+local function translation(c, m)
+    local tlb, mmu, walk = c.l1tlb, c.mmu, c.walk
+    same(tlb.misses - tlb.merges, mmu.requests, "requests below the L1 TLBs")
+    local misses = mmu.misses
+    if m["l2tlb.mode"] == "off" then -- nothing is looked up: all are walked
+        same(mmu.hits + misses, 0, "look-ups without a TLB")
+        misses = mmu.requests
+    else
+        same(mmu.requests, mmu.hits + misses, "requests")
+        same(walk.walks, mmu.fills + mmu.bypass_fills + mmu.unfilled,
+            "walks and where they went")
+    end
+    same(misses, mmu.merges + walk.walks, "misses")
+    same(walk.requesters, misses, "requesters of walks")
+    most(misses, walk.warps, "warps that waited for walks")
+    most(walk.warps, misses + tlb.merges, "warps that waited for walks")
+    local sum = 0
+    for level = 1, 4 do
+        sum = sum + walk["references_level" .. level]
+        same(walk["l2_hits_level" .. level], c.l2cache["walk" .. level
+            .. "_hits"], "walk reads that hit the L2, level " .. level)
+    end
+    same(walk.references, sum, "references by level")
+    if m["l2tlb.mode"] ~= "off" then
+        same(c.l2tlb.hits, mmu.hits - mmu.bypass_hits, "L2 TLB hits")
+        same(c.l2tlb.fills, mmu.fills, "L2 TLB fills")
+        most(c.l2tlb.evictions, c.l2tlb.fills, "L2 TLB evictions")
+        same(c.bypass.hits, mmu.bypass_hits, "bypass hits")
+        same(c.bypass.fills, mmu.bypass_fills, "bypass fills")
+    end
+end
+
+local function references(c, m)
+    local walk, pwc, leaf = c.walk, c.pwc, m["vm.page"] == "2M" and 3 or 4
+    local hits, misses, deep = 0, 0, 0
+    for level = 1, 4 do
+        hits = hits + pwc["hits_level" .. level]
+        misses = misses + pwc["misses_level" .. level]
+        deep = deep + level * pwc["hits_level" .. level]
+    end
+    if m["pwc.mode"] ~= "full" then
+        same(walk.references, leaf * walk.walks, "references, no walk cache")
+        same(pwc.lookups, 0, "look-ups of no walk cache")
+    elseif m["pwc.style"] == "prefix" then
+        same(walk.references, leaf * walk.walks - deep,
+            "references, by the deepest prefix")
+        same(pwc.lookups, walk.walks, "look-ups, one a walk")
+    else
+        same(walk.references, misses, "references, by address")
+        same(pwc.lookups, leaf * walk.walks, "look-ups, one a level")
+    end
+    if m["pwc.mode"] == "full" then
+        most(hits, pwc.lookups, "walk cache hits")
+        most(pwc.evictions, pwc.fills, "walk cache evictions")
+    end
+end
+
+local function memory(c, m)
+    local l1, l2, dram = c.l1cache, c.l2cache, c.dram
+    local core = c.core
+    local read = 0
+    for _, class in ipairs { "read", "write", "atomic", "walk1", "walk2",
+        "walk3", "walk4" } do
+        same(l2[class .. "_lookups"], l2[class .. "_hits"] + l2[class
+            .. "_misses"] + l2[class .. "_merged"], "L2 look-ups of "
+            .. class)
+        read = read + (class ~= "write" and l2[class .. "_misses"] or 0)
+    end
+    if m["l2cache.mode"] ~= "off" then
+        same(l2.read_lookups, l1.read_misses - l1.read_merges,
+            "reads at the L2")
+        same(l2.write_lookups, m["l1cache.write"] == "back" and l1.writebacks
+            or l1.writes, "writes at the L2")
+        same(l2.atomic_lookups, core.lines - l1.reads - l1.writes,
+            "atomics at the L2")
+        for level = 1, 4 do
+            same(l2["walk" .. level .. "_lookups"],
+                c.walk["references_level" .. level], "walk reads at the L2")
+        end
+        same(l2.dram_reads, read, "reads of DRAM are misses")
+        if m["l2cache.write"] ~= "through" then
+            same(l2.dram_writes, l2.write_backs, "writes of DRAM")
+            same(l2.fills, read + l2.write_misses, "fills")
+            most(l2.write_backs, l2.evictions, "write-backs are evictions")
+        end
+    else
+        same(l2.bypass_data + l2.bypass_walks, 0, "nothing is passed by")
+        same(l2.dram_reads, l1.read_misses - l1.read_merges + core.lines
+            - l1.reads - l1.writes + c.walk.references, "all go to DRAM")
+    end
+    if m["dram.mode"] ~= "full" then
+        return
+    end
+    same(dram.reads + dram.walk_reads, l2.dram_reads, "reads of DRAM")
+    same(dram.writes, l2.dram_writes, "writes of DRAM")
+    local bursts = 128 // tonumber(m["dram.bus_bytes"])
+    if m["l2cache.mode"] ~= "off" and m["l2cache.write"] ~= "through" then
+        same(dram.data_bursts, (dram.reads + dram.writes) * bursts,
+            "bytes of data: fills and write-backs")
+        same(dram.walk_bursts, dram.walk_reads * bursts, "bytes of walks")
+    end
+    same(dram.busy, (dram.data_bursts + dram.walk_bursts)
+        * tonumber(m["dram.bl"]), "cycles of the data buses")
+    most(dram.busy, dram.cycles, "bandwidth used")
+    most(dram.row_hits, dram.reads + dram.writes + dram.walk_reads, "row hits")
+    most(dram.precharges, dram.activates, "rows closed")
+    most(dram.activates - dram.precharges, tonumber(m["dram.channels"])
+        * tonumber(m["dram.banks"]), "rows left open")
+end
+
+local TIME = { "issue", "ready", "alu", "lsu", "tlb", "walk", "data",
+    "barrier", "idle" }
+
+--- Every core's times, and DRAM's, against the clock; kernels against totals.
+local function clock(sim, m)
+    local warps, ticks = tonumber(m["core.warps"]), sim.core:ticks()
+    for i = 0, tonumber(m["core.count"]) - 1 do
+        local c, sum = sim:counters { instance = i }, 0
+        for _, what in ipairs(TIME) do
+            sum = sum + c.core["time_" .. what]
+        end
+        same(sum % warps, 0, "a core's times")
+        same(-(-(sum // warps) // ticks), sim.core:apps()[1].cycles,
+            "time of core " .. i)
+    end
+    same(#sim.core:kernels(), 4, "kernels")
+    local total = {}
+    for k = 1, #sim.core:kernels() do
+        for i, v in ipairs(sim.core:counter_kernel(k)) do
+            total[i] = (total[i] or 0) + v
+        end
+    end
+    local values = sim.core:counter_values()
+    for i, c in ipairs(sim.core:counters()) do
+        local sum = 0
+        for _, v in ipairs(values[i][1]) do
+            sum = sum + v
+        end
+        if not c.peak then
+            same(total[i], sum, "kernels and total of " .. c.component .. "."
+                .. c.name)
+        end
+    end
+end
+
+local function settings_of(sim)
+    local out = {}
+    for _, s in ipairs(sim.resolved) do
+        out[s.name] = s.value
+    end
+    return out
+end
+
+local function check(title, settings, machine, hook)
+    local sim = whole.sim({ mixed(16) }, whole.join(machine and {
+        ["core.count"] = 4 } or whole.SMALL, settings), { check = true,
+        machine = machine })
+    if hook then
+        sim:use(hook)
+    end
+    sim:run()
+    failures = {}
+    local c, m = sim:counters(), settings_of(sim)
+    front(c)
+    if c.mmu.requests > 0 then
+        translation(c, m)
+        if not hook then
+            references(c, m)
+        end
+    end
+    if not hook then
+        memory(c, m)
+    end
+    clock(sim, m)
+    touch(sim)
+    tap.ok(#failures == 0, ("%s (%d cycles)"):format(title, sim.now),
+        table.concat(failures, "\n"))
+    sim:close()
+end
+
+check("small", {})
+for _, preset in ipairs(whole.PRESETS) do
+    check(preset, {}, preset)
+end
+check("no walk cache, 64 KB", { ["vm.page"] = "64K" })
+check("no walk cache, 2 MB", { ["vm.page"] = "2M", ["vm.round"] = true,
+    ["l2tlb.large_entries"] = 2, ["l1tlb.large_entries"] = 1 })
+check("walk cache by address", { ["pwc.mode"] = "full", ["pwc.entries"] = 8,
+    ["pwc.ways"] = 2 })
+check("walk cache by prefix", { ["pwc.mode"] = "full", ["pwc.entries"] = 8,
+    ["pwc.ways"] = 2, ["pwc.style"] = "prefix" })
+check("walk cache by prefix, 2 MB", { ["pwc.mode"] = "full",
+    ["vm.page"] = "2M", ["vm.round"] = true, ["pwc.style"] = "prefix" })
+check("no L2 TLB", { ["l2tlb.mode"] = "off", ["pwc.mode"] = "full" })
+check("no L2", { ["l2cache.mode"] = "off" })
+check("write-back L1", { ["l1cache.write"] = "back" })
+check("write-through L1 and L2", { ["l1cache.write"] = "through",
+    ["l2cache.write"] = "through" })
+check("few of everything", { ["l1tlb.mshrs"] = 2, ["l1cache.mshrs"] = 2,
+    ["l2tlb.mshrs"] = 2, ["l2cache.mshrs"] = 2, ["l2cache.queue"] = 1,
+    ["core.queue"] = 2, ["core.parked"] = 64, ["l1cache.stores"] = 1,
+    ["l2cache.merges"] = 1, ["walk.walkers"] = 2, ["walk.queue"] = 1,
+    ["dram.queue"] = 2, ["dram.channels"] = 1, ["l2cache.slices"] = 2 })
+check("a walk queue of one", { ["walk.walkers"] = 1, ["walk.queue"] = 1 })
+check("refresh and closed rows", { ["dram.refresh"] = true,
+    ["dram.page"] = "closed", ["dram.trefi"] = 2000 })
+check("LRR", { ["core.scheduler"] = "lrr" })
+
+-- ---- the rest of the counters -----------------------------------------------------
+
+-- A policy at every point, which answers here and there, and passes.
+do
+    local all = { name = "everywhere", state = { n = 0 } }
+    for _, p in ipairs(require("heddle.core").points()) do
+        all[p.name] = function() return nil end
+    end
+    all.tlb_fill = function(_, s)
+        s.n = s.n + 1
+        return s.n % 4 == 0 and "bypass" or s.n % 4 == 1 and "none" or nil
+    end
+    all.tlb_merge = function(q)
+        return q.vpn % 3 > 0 and q.run_pages or nil
+    end
+    all.dram_class = function(q)
+        return q.kind == 3 and "golden" or q.channel % 2 == 0 and "silver"
+            or nil
+    end
+    all.l2_bypass = function(q)
+        if q.kind == 3 then
+            return q.level == 4
+        end
+        return q.line % 4 == 0 or nil
+    end
+    all.walk_step = function(q) return q.level == 2 and "skip" or nil end
+    for name, policy in pairs {
+        everywhere = all,
+    } do
+        local sim = whole.sim({ mixed(16), mixed(4) }, whole.join(whole.SMALL,
+            { ["bypass.entries"] = 8, ["core.parked"] = 64,
+                ["l1tlb.entries"] = 1, ["l1tlb.mshrs"] = 64 }))
+        sim:use(policy)
+        tap.is(sim:run(), "done", "a policy " .. name)
+        touch(sim)
+        local sum = {}
+        for a = 0, 1 do
+            for component, list in pairs(sim:counters { app = a }) do
+                for k, v in pairs(list) do
+                    sum[component .. "." .. k] = (sum[component .. "." .. k]
+                        or 0) + v
+                end
+            end
+        end
+        local none, total = sim:counters { app = "none" }, sim:counters()
+        local bad
+        for _, c in ipairs(sim.core:counters()) do
+            local key = c.component .. "." .. c.name
+            if not c.peak and sum[key] + none[c.component][c.name]
+                ~= total[c.component][c.name] then
+                bad = key
+            end
+        end
+        tap.ok(not bad, "applications and the rest sum to the whole", bad)
+        sim:close()
+    end
+end
+
+-- The counters that no run of this file touches.
+local WHY = {
+    ["l2tlb.invalidations"] = "nothing is unmapped yet",
+    ["bypass.invalidations"] = "nothing is unmapped yet",
+    ["pwc.invalidations"] = "nothing is unmapped yet",
+    ["bypass.large_hits"] = "the bypass cache is one array",
+    ["policy.repl_touch.passed"] = "nothing is decided",
+    ["policy.repl_fill.passed"] = "nothing is decided",
+    ["policy.repl_gone.passed"] = "nothing is decided",
+    ["policy.free.asked"] = "nothing is freed yet",
+    ["policy.free.passed"] = "nothing is freed yet",
+}
+local missing, needless = {}, {}
+for key, seen in pairs(touched) do
+    if not seen and not WHY[key] then
+        missing[#missing + 1] = key
+    elseif seen and WHY[key] then
+        needless[#needless + 1] = key
+    end
+end
+table.sort(missing)
+tap.ok(#missing == 0, "every counter was touched", table.concat(missing,
+    "\n"))
+tap.ok(#needless == 0, "what is excused was not touched",
+    table.concat(needless, "\n"))
+
+tap.done()
