@@ -79,7 +79,7 @@ local function same(a, b, what)
 end
 
 local function most(a, b, what)
-    if not (a <= b) then
+    if a > b then
         failures[#failures + 1] = ("%s: %s above %s"):format(what, a, b)
     end
 end
