@@ -141,11 +141,12 @@ static void one(const char *path)
 
 static void header(FILE *f, const char *name, unsigned blocks)
 {
-    fprintf(f, "-kernel name = %s\n-kernel id = 1\n-grid dim = (%u,1,1)\n"
-               "-block dim = (256,1,1)\n-nregs = 16\n"
-               "-shmem base_addr = 0x00007f0000000000\n"
-               "-local mem base_addr = 0x00007f1000000000\n"
-               "-accelsim tracer version = 4\n\n#traces format = x\n\n",
+    fprintf(f,
+            "-kernel name = %s\n-kernel id = 1\n-grid dim = (%u,1,1)\n"
+            "-block dim = (256,1,1)\n-nregs = 16\n"
+            "-shmem base_addr = 0x00007f0000000000\n"
+            "-local mem base_addr = 0x00007f1000000000\n"
+            "-accelsim tracer version = 4\n\n#traces format = x\n\n",
             name, blocks);
 }
 
@@ -159,11 +160,12 @@ static void alu(FILE *f, unsigned from, unsigned n)
 static void stream(FILE *f, uint64_t warp)
 {
     alu(f, 0, 8);
-    fprintf(f, "0090 ffffffff 1 R2 LDG.E.SYS 1 R2 4 1 0x%llx 4 0\n"
-               "00a0 ffffffff 1 R5 LDG.E.SYS 1 R4 4 1 0x%llx 4 0\n"
-               "00c0 ffffffff 1 R9 FADD 2 R2 R5 0 0\n"
-               "00d0 ffffffff 0 STG.E.SYS 2 R8 R9 4 1 0x%llx 4 0\n"
-               "00e0 ffffffff 0 EXIT 0 0 0\n\n",
+    fprintf(f,
+            "0090 ffffffff 1 R2 LDG.E.SYS 1 R2 4 1 0x%llx 4 0\n"
+            "00a0 ffffffff 1 R5 LDG.E.SYS 1 R4 4 1 0x%llx 4 0\n"
+            "00c0 ffffffff 1 R9 FADD 2 R2 R5 0 0\n"
+            "00d0 ffffffff 0 STG.E.SYS 2 R8 R9 4 1 0x%llx 4 0\n"
+            "00e0 ffffffff 0 EXIT 0 0 0\n\n",
             0x7f2000000000ull + warp * 128, 0x7f2010000000ull + warp * 128,
             0x7f2020000000ull + warp * 128);
 }
@@ -174,9 +176,9 @@ static void gather(FILE *f, struct hd_rng *r)
     for (unsigned i = 0; i < 4; i++) {
         fprintf(f, "0090 ffffffff 1 R11 LDG.E.SYS 1 R12 4 0");
         for (unsigned l = 0; l < 32; l++)
-            fprintf(f, " 0x%llx", 0x7f2000400000 +
-                                      (unsigned long long)
-                                      (hd_rng_next(r) >> 38) * 4);
+            fprintf(f, " 0x%llx",
+                    0x7f2000400000 +
+                        (unsigned long long)(hd_rng_next(r) >> 38) * 4);
         fprintf(f, " 0\n00c0 ffffffff 1 R9 FADD 2 R11 R9 0 0\n");
     }
     fprintf(f, "00e0 ffffffff 0 EXIT 0 0 0\n\n");

@@ -58,7 +58,8 @@ HEDDLE_API int heddle_trace_convert(const char *in, const char *out,
 HEDDLE_API int heddle_trace_record(heddle_workload *w, const char *out,
                                    uint32_t lanes, char *error, size_t room);
 
-/* ---- looking into one ------------------------------------------------------ */
+/* ---- looking into one ------------------------------------------------------
+ */
 
 struct heddle_trace_info {
     const char *name;
@@ -68,13 +69,13 @@ struct heddle_trace_info {
     uint64_t thread_instructions; /* times their active lanes */
     uint64_t memory_instructions; /* warp instructions, global and local */
     uint64_t lane_addresses;
-    uint64_t frames, frame_bytes;   /* before compression */
-    uint64_t stored_bytes;          /* of the frames as they are stored */
-    uint64_t file_bytes;            /* 0: not a file of heddle's */
-    uint64_t allocations, pages;    /* pages touched outside of them */
+    uint64_t frames, frame_bytes; /* before compression */
+    uint64_t stored_bytes;        /* of the frames as they are stored */
+    uint64_t file_bytes;          /* 0: not a file of heddle's */
+    uint64_t allocations, pages;  /* pages touched outside of them */
     uint64_t local_words; /* of local memory, from the first that a thread
                              touches to the last */
-    uint64_t hash;                  /* of the contents */
+    uint64_t hash;        /* of the contents */
 };
 
 /* Facts about a workload that is a trace; HEDDLE_EINVAL for another. */
@@ -97,7 +98,7 @@ HEDDLE_API int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
 struct heddle_trace_note {
     const char *name; /* "ZERO_ADDRESS" */
     const char *text;
-    int fatal;        /* the trace is most likely wrong */
+    int fatal; /* the trace is most likely wrong */
     uint64_t count;
     const char *where; /* the first: file:line */
 };
@@ -145,7 +146,8 @@ HEDDLE_API int heddle_trace_dump(heddle_workload *w,
 HEDDLE_API int heddle_trace_verify(heddle_workload *w, char *error,
                                    size_t room);
 
-/* ---- writing one by hand ---------------------------------------------------- */
+/* ---- writing one by hand ----------------------------------------------------
+ */
 
 typedef struct heddle_trace_writer heddle_trace_writer;
 

@@ -32,22 +32,21 @@ static void dependences(void **state)
         "0.0 exit 50\n");
     /* two loads in flight; a write to a pending register waits too; the slot
      * that is free again is taken first */
-    assert_string_equal(
-        WARP(4, 7,
-             "0000 ffffffff 1 R2 LDG.E 1 R10 4 1 0x1000 4 0\n"
-             "0010 ffffffff 1 R3 LDG.E 1 R10 4 1 0x2000 4 0\n"
-             "0020 ffffffff 1 R5 MOV 1 R9 0 0\n"
-             "0030 ffffffff 1 R2 MOV 1 R9 0 0\n"
-             "0040 ffffffff 1 R4 LDG.E 1 R2 4 1 0x3000 4 0\n"
-             "0050 ffffffff 1 R8 IADD3 3 R3 R4 R255 0 0\n"
-             "0060 ffffffff 0 EXIT 0 0 0\n"),
-        "0.0 load 0 s0 /4 1000+4\n"
-        "0.0 load 10 s1 /4 2000+4\n"
-        "0.0 alu 20\n"
-        "0.0 alu 30 w0\n"
-        "0.0 load 40 s0 /4 3000+4\n"
-        "0.0 alu 50 w0 w1\n"
-        "0.0 exit 60\n");
+    assert_string_equal(WARP(4, 7,
+                             "0000 ffffffff 1 R2 LDG.E 1 R10 4 1 0x1000 4 0\n"
+                             "0010 ffffffff 1 R3 LDG.E 1 R10 4 1 0x2000 4 0\n"
+                             "0020 ffffffff 1 R5 MOV 1 R9 0 0\n"
+                             "0030 ffffffff 1 R2 MOV 1 R9 0 0\n"
+                             "0040 ffffffff 1 R4 LDG.E 1 R2 4 1 0x3000 4 0\n"
+                             "0050 ffffffff 1 R8 IADD3 3 R3 R4 R255 0 0\n"
+                             "0060 ffffffff 0 EXIT 0 0 0\n"),
+                        "0.0 load 0 s0 /4 1000+4\n"
+                        "0.0 load 10 s1 /4 2000+4\n"
+                        "0.0 alu 20\n"
+                        "0.0 alu 30 w0\n"
+                        "0.0 load 40 s0 /4 3000+4\n"
+                        "0.0 alu 50 w0 w1\n"
+                        "0.0 exit 60\n");
     /* 16 bytes a lane fill four registers; R255 is never pending */
     assert_string_equal(
         WARP(4, 4,
@@ -82,21 +81,20 @@ static void out_of_slots(void **state)
 static void runs(void **state)
 {
     (void)state;
-    assert_string_equal(
-        WARP(4, 7,
-             "0000 ffffffff 0 NOP 0 0 0\n"
-             "0010 ffffffff 0 NOP 0 0 0\n"
-             "0020 0000ffff 0 NOP 0 0 0\n"
-             "0030 0000ffff 0 EXIT 0 0 0\n"
-             "0040 ffff0000 0 BAR.SYNC.DEFER_BLOCKING 0 0 0\n"
-             "0050 ffff0000 0 BAR.ARV 0 0 0\n"
-             "0060 ffff0000 0 EXIT 0 0 0\n"),
-        "0.0 alu x2 0\n"
-        "0.0 alu 20 mffff\n"
-        "0.0 alu 30 mffff\n"
-        "0.0 barrier 40 mffff0000\n"
-        "0.0 alu 50 mffff0000\n"
-        "0.0 exit 60 mffff0000\n");
+    assert_string_equal(WARP(4, 7,
+                             "0000 ffffffff 0 NOP 0 0 0\n"
+                             "0010 ffffffff 0 NOP 0 0 0\n"
+                             "0020 0000ffff 0 NOP 0 0 0\n"
+                             "0030 0000ffff 0 EXIT 0 0 0\n"
+                             "0040 ffff0000 0 BAR.SYNC.DEFER_BLOCKING 0 0 0\n"
+                             "0050 ffff0000 0 BAR.ARV 0 0 0\n"
+                             "0060 ffff0000 0 EXIT 0 0 0\n"),
+                        "0.0 alu x2 0\n"
+                        "0.0 alu 20 mffff\n"
+                        "0.0 alu 30 mffff\n"
+                        "0.0 barrier 40 mffff0000\n"
+                        "0.0 alu 50 mffff0000\n"
+                        "0.0 exit 60 mffff0000\n");
     /* no EXIT at the end: one that is no instruction */
     assert_string_equal(WARP(4, 1, "0000 ffffffff 0 NOP 0 0 0\n"),
                         "0.0 alu 0\n0.0 exit x0 0 m0\n");
@@ -116,9 +114,8 @@ static void modes(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        assert_string_equal(WARP(4, 1, same[i]),
-                            "0.0 load 0 s0 mf0 /4 ff0+4\n"
-                            "0.0 exit x0 0 m0\n");
+        assert_string_equal(WARP(4, 1, same[i]), "0.0 load 0 s0 mf0 /4 ff0+4\n"
+                                                 "0.0 exit x0 0 m0\n");
     /* deltas are to the lane before, and may be negative */
     assert_string_equal(
         WARP(3, 1, "0000 00000113 1 R2 LDG.E 1 R4 4 2 0x9000 -16 256 -8192\n"),
@@ -196,15 +193,16 @@ static void version_6(void **state)
 {
     (void)state;
     assert_string_equal(
-        WARP(6, 7,
-             "0000 ffffffff 1 R2 IADD3 2 UR4 P0 0 0 0 Val 1 5 1 6 32 0 1 2 3 4 "
-             "5 6 7 8 9 a b c d e f 0 1 2 3 4 5 6 7 8 9 a b c d e f\n"
-             "0010 ffffffff 2 R3 UP1 ISETP 1 R2 0 0 NoVal\n"
-             "0020 ffffffff 1 R24 HGMMA.64x64x16.F32 2 UR4 R24 1 0 0 0 NoVal\n"
-             "0030 ffffffff 1 R6 LDG.E 2 R4 UR8 4 1 0x4000 4 16 0 NoVal\n"
-             "0040 ffffffff 1 R6 LDG.E 2 R4 UR8 4 1 0x5000 4 0 Val 1 0 1 0 1 0\n"
-             "0050 ffffffff 4 R8 R9 R10 R11 MOV 1 URZ 0\n"
-             "0060 ffffffff 0 EXIT 0 0 0 NoVal\n"),
+        WARP(
+            6, 7,
+            "0000 ffffffff 1 R2 IADD3 2 UR4 P0 0 0 0 Val 1 5 1 6 32 0 1 2 3 4 "
+            "5 6 7 8 9 a b c d e f 0 1 2 3 4 5 6 7 8 9 a b c d e f\n"
+            "0010 ffffffff 2 R3 UP1 ISETP 1 R2 0 0 NoVal\n"
+            "0020 ffffffff 1 R24 HGMMA.64x64x16.F32 2 UR4 R24 1 0 0 0 NoVal\n"
+            "0030 ffffffff 1 R6 LDG.E 2 R4 UR8 4 1 0x4000 4 16 0 NoVal\n"
+            "0040 ffffffff 1 R6 LDG.E 2 R4 UR8 4 1 0x5000 4 0 Val 1 0 1 0 1 0\n"
+            "0050 ffffffff 4 R8 R9 R10 R11 MOV 1 URZ 0\n"
+            "0060 ffffffff 0 EXIT 0 0 0 NoVal\n"),
         "0.0 alu x3 0\n"
         "0.0 load 30 s0 /4 4000+4\n"
         "0.0 load 40 w0 s0 /4 5000+4\n"
@@ -235,10 +233,9 @@ static void bulk(void **state)
     /* more than 32 addresses go on in parts that count as nothing */
     char line[128];
     sprintf(line, "0000 00000001 0 UTMALDG.2D 0 0 0x0 0 2048 0 4 0x10000 1\n");
-    assert_string_equal(WARP(6, 1, line),
-                        "0.0 load 0 /16 10000+32\n"
-                        "0.0 load x0 0 s0 /16 10400+32\n"
-                        "0.0 exit x0 0 m0\n");
+    assert_string_equal(WARP(6, 1, line), "0.0 load 0 /16 10000+32\n"
+                                          "0.0 load x0 0 s0 /16 10400+32\n"
+                                          "0.0 exit x0 0 m0\n");
 }
 
 /* Markers may count as instructions or not, and may stand alone. */

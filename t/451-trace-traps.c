@@ -136,9 +136,9 @@ static void windows(void **state)
 /* Bases of 0: global, and a note. */
 static void no_windows(void **state)
 {
-    char *text = kit_kernel(
-        3, 32, "warp = 0\ninsts = 1\n"
-               "0000 00000001 1 R2 LD.E 1 R4 4 1 0x1000 4 0\n");
+    char *text = kit_kernel(3, 32,
+                            "warp = 0\ninsts = 1\n"
+                            "0000 00000001 1 R2 LD.E 1 R4 4 1 0x1000 4 0\n");
     char *p;
 
     (void)state;
@@ -226,14 +226,14 @@ static void local_memory(void **state)
 
 static void notes(void **state)
 {
-    char *text = kit_kernel(
-        4, 64,
-        "# a remark\n"
-        "warp = 0\ninsts = 4\n"
-        "0000 00000003 0 STG.E 2 R1 R4 4 1 0x0 4 0\n"
-        "0010 00000003 0 STG.E 2 R1 R4 4 0 0x100 0x0 0\n"
-        "0020 00000003 0 FROB 2 R1 R4 4 1 0x100 4 0\n"
-        "0030 00000005 0 STG.E.ENL2.256 2 R1 R4 32 1 0x100 4 0");
+    char *text =
+        kit_kernel(4, 64,
+                   "# a remark\n"
+                   "warp = 0\ninsts = 4\n"
+                   "0000 00000003 0 STG.E 2 R1 R4 4 1 0x0 4 0\n"
+                   "0010 00000003 0 STG.E 2 R1 R4 4 0 0x100 0x0 0\n"
+                   "0020 00000003 0 FROB 2 R1 R4 4 1 0x100 4 0\n"
+                   "0030 00000005 0 STG.E.ENL2.256 2 R1 R4 32 1 0x100 4 0");
     char *cut = strstr(text, "\n#END_TB");
     (void)state;
     strcpy(cut, "\n#END_TB");
@@ -354,7 +354,8 @@ static void header_errors(void **state)
          "the file has no thread block"},
         {"-grid dim = (1,1,1)\nhello\n", "expected a header line"},
         {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#BEGIN_TB\n"
-         "thread block = 1,0,0\n", "the grid has no such block"},
+         "thread block = 1,0,0\n",
+         "the grid has no such block"},
         {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#END_TB\n",
          "expected #BEGIN_TB"},
         {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#BEGIN_TB\nwarp = 0\n",
@@ -406,13 +407,12 @@ static int close_kit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opcodes),       cmocka_unit_test(widths),
-        cmocka_unit_test(atomics),       cmocka_unit_test(windows),
-        cmocka_unit_test(no_windows),    cmocka_unit_test(ldgsts),
-        cmocka_unit_test(local_memory),  cmocka_unit_test(notes),
-        cmocka_unit_test(errors),        cmocka_unit_test(header_errors),
-        cmocka_unit_test(zero_byte),
-        cmocka_unit_test(truncation),
+        cmocka_unit_test(opcodes),      cmocka_unit_test(widths),
+        cmocka_unit_test(atomics),      cmocka_unit_test(windows),
+        cmocka_unit_test(no_windows),   cmocka_unit_test(ldgsts),
+        cmocka_unit_test(local_memory), cmocka_unit_test(notes),
+        cmocka_unit_test(errors),       cmocka_unit_test(header_errors),
+        cmocka_unit_test(zero_byte),    cmocka_unit_test(truncation),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

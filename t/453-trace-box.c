@@ -48,16 +48,17 @@ static void write_trace(const char *dir)
                 fprintf(f, "warp = %u\ninsts = %u\n", w, 3 + loops * 3);
                 fprintf(f, "0000 ffffffff 1 R2 S2R 0 0 0\n");
                 for (unsigned i = 0; i < loops; i++) {
-                    fprintf(f,
-                            "0010 ffffffff 1 R4 LDG.E 1 R2 4 1 0x%llx 4 0\n",
+                    fprintf(f, "0010 ffffffff 1 R4 LDG.E 1 R2 4 1 0x%llx 4 0\n",
                             0x7f2000000000ull + (b * 2 + w) * 128 + i * 8192);
                     uint32_t m = (uint32_t)hd_rng_next(&r);
                     fprintf(f, "0020 %08x 1 R6 LDG.E 1 R4 4 0", m);
                     for (; m != 0; m &= m - 1)
                         fprintf(f, " 0x%llx",
                                 0x7f4000000000ull + hd_rng_below(&r, 9999) * 4);
-                    fprintf(f, " 0\n0030 ffffffff 0 STL 2 R1 R6 4 1 "
-                               "0x7f1000fffd%02x 0 0\n", i * 4);
+                    fprintf(f,
+                            " 0\n0030 ffffffff 0 STL 2 R1 R6 4 1 "
+                            "0x7f1000fffd%02x 0 0\n",
+                            i * 4);
                 }
                 fprintf(f, "0040 ffffffff 0 BAR.SYNC 0 0 0\n"
                            "0050 ffffffff 0 EXIT 0 0 0\n\n");

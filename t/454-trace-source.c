@@ -23,8 +23,9 @@ static void write_trace(void)
 
     snprintf(path, sizeof path, "%s/k.traceg", kit.dir);
     FILE *f = fopen(path, "w");
-    fprintf(f, "-kernel name = k\n-grid dim = (%d,1,1)\n"
-               "-block dim = (64,1,1)\n-accelsim tracer version = 4\n#t\n",
+    fprintf(f,
+            "-kernel name = k\n-grid dim = (%d,1,1)\n"
+            "-block dim = (64,1,1)\n-accelsim tracer version = 4\n#t\n",
             BLOCKS);
     for (unsigned b = 0; b < BLOCKS; b++) {
         fprintf(f, "#BEGIN_TB\nthread block = %u,0,0\n", b);
@@ -126,8 +127,8 @@ static void start(struct bound *b, struct running *x, uint64_t block)
 }
 
 /* Runs n steps of whatever is resident; blocks come from *next. */
-static void churn(struct bound *b, struct running run[CONTEXTS],
-                  uint64_t *next, struct hd_rng *r, unsigned n)
+static void churn(struct bound *b, struct running run[CONTEXTS], uint64_t *next,
+                  struct hd_rng *r, unsigned n)
 {
     while (n-- > 0) {
         struct running *x = &run[hd_rng_below(r, CONTEXTS)];
@@ -173,8 +174,9 @@ static void snapshots(void **state)
 
     (void)state;
     snprintf(out, sizeof out, "%s/k.hdt", kit.dir);
-    assert_int_equal(heddle_trace_convert(kit_file(&kit, "k.traceg"), out,
-                                          kit.text, 1024), 0);
+    assert_int_equal(
+        heddle_trace_convert(kit_file(&kit, "k.traceg"), out, kit.text, 1024),
+        0);
     heddle_workload *w = kit_trace(&kit, out);
     bind_to(&b, w);
     for (unsigned i = 0; i < 20; i++) {

@@ -40,7 +40,9 @@ static void write_xz(const char *name, uint64_t addr, int streams)
     char *text = kernel(addr);
     size_t n = strlen(text), half = n / 2, used = 0;
     unsigned char out[8192];
-    lzma_mt mt = {.threads = 1, .block_size = 256, .preset = 1,
+    lzma_mt mt = {.threads = 1,
+                  .block_size = 256,
+                  .preset = 1,
                   .check = LZMA_CHECK_CRC64};
 
     for (int i = 0; i < streams; i++) {
@@ -186,8 +188,8 @@ static void errors(void **state)
         {"kernel-1.traceg\nkernel-8.traceg\n", ".g:2: ", HEDDLE_ENOINPUT},
         {"MemcpyHtoD,12345\nkernel-1.traceg\n", ".g:1: expected an address",
          HEDDLE_EDATA},
-        {"cudaMalloc,0xfffffffffff0,256\nkernel-1.traceg\n",
-         "not below 2^48", HEDDLE_EDATA},
+        {"cudaMalloc,0xfffffffffff0,256\nkernel-1.traceg\n", "not below 2^48",
+         HEDDLE_EDATA},
         {"\n\n", "no kernel in this list", HEDDLE_EDATA},
         {"", "no kernel in this list", HEDDLE_EDATA},
         {"kernelx.tracez\n", ".g:1: ", HEDDLE_ENOINPUT},

@@ -47,10 +47,16 @@ static int fake_launch(void *self, struct hd_launch *out)
 
     if (f->launch == 2)
         return 0;
-    *out = (struct hd_launch){.name = "step", .id = ++f->launch,
-                              .grid = {f->launch, 1, 1}, .block = {100, 1, 1},
-                              .blocks = f->launch, .threads = 100, .warps = 2,
-                              .lanes = 64, .regs = 7, .shared_bytes = 9};
+    *out = (struct hd_launch){.name = "step",
+                              .id = ++f->launch,
+                              .grid = {f->launch, 1, 1},
+                              .block = {100, 1, 1},
+                              .blocks = f->launch,
+                              .threads = 100,
+                              .warps = 2,
+                              .lanes = 64,
+                              .regs = 7,
+                              .shared_bytes = 9};
     return 1;
 }
 
@@ -71,8 +77,7 @@ static void fake_end(void *self, uint32_t ctx)
 }
 
 /* load (slot 3), alu 10 (waits), store by lane, barrier, exit */
-static void fake_next(void *self, uint32_t ctx, uint32_t warp,
-                      struct hd_op *op)
+static void fake_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
 {
     struct fake *f = self;
     static const uint8_t kind[] = {HD_OP_LOAD, HD_OP_ALU, HD_OP_STORE,
@@ -81,8 +86,11 @@ static void fake_next(void *self, uint32_t ctx, uint32_t warp,
 
     (void)ctx;
     f->warp = warp;
-    *op = (struct hd_op){.kind = kind[s], .slot = HD_NO_SLOT, .count = 1,
-                         .pc = s, .mask = warp ? 0xfffffffff : ~0ull};
+    *op = (struct hd_op){.kind = kind[s],
+                         .slot = HD_NO_SLOT,
+                         .count = 1,
+                         .pc = s,
+                         .mask = warp ? 0xfffffffff : ~0ull};
     if (s == 0) {
         op->slot = 3;
         op->bytes = 8;
@@ -103,8 +111,7 @@ static void fake_access(void *self, uint32_t ctx, uint32_t warp,
     struct fake *f = self;
 
     (void)ctx;
-    *acc = (struct hd_access){.base = {0x10000 + f->block * 512},
-                              .stride = 8};
+    *acc = (struct hd_access){.base = {0x10000 + f->block * 512}, .stride = 8};
     if (f->step[warp] != 3)
         return;
     for (unsigned l = 0; l < 64; l++)
@@ -117,18 +124,22 @@ static void fake_unbind(void *self)
     (void)self;
 }
 
-static const struct hd_source_ops fake_ops = {
-    .bind = fake_bind, .alloc = fake_alloc, .launch = fake_launch,
-    .block_start = fake_start, .block_end = fake_end, .next = fake_next,
-    .access = fake_access, .unbind = fake_unbind};
+static const struct hd_source_ops fake_ops = {.bind = fake_bind,
+                                              .alloc = fake_alloc,
+                                              .launch = fake_launch,
+                                              .block_start = fake_start,
+                                              .block_end = fake_end,
+                                              .next = fake_next,
+                                              .access = fake_access,
+                                              .unbind = fake_unbind};
 
 static int add_line(void *ud, const struct heddle_trace_op *op)
 {
     char *s = ud;
 
     s += strlen(s);
-    s += sprintf(s, "%u %u.%u %x %u", op->kernel, (unsigned)op->block,
-                 op->warp, op->pc, op->bytes);
+    s += sprintf(s, "%u %u.%u %x %u", op->kernel, (unsigned)op->block, op->warp,
+                 op->pc, op->bytes);
     for (uint64_t m = op->mask; m != 0; m &= m - 1)
         s += sprintf(s, " %llx",
                      (unsigned long long)op->address[__builtin_ctzll(m)]);
@@ -209,16 +220,20 @@ static heddle_trace_writer *writer(const char *name)
 
 static void by_hand(void **state)
 {
-    struct heddle_trace_kernel k = {.name = "k", .grid = {9, 1, 1},
-                                    .block = {64, 1, 1}};
+    struct heddle_trace_kernel k = {
+        .name = "k", .grid = {9, 1, 1}, .block = {64, 1, 1}};
     uint64_t addr[32] = {[3] = 0x4000, [5] = 0x4040, [6] = 0x4042};
-    struct heddle_trace_write ld = {.kind = HEDDLE_TRACE_LOAD, .warp = 1,
-                                    .bytes = 2, .slot = 0, .mask = 0x68,
-                                    .address = addr, .opcode = "LDG.X"};
-    struct heddle_trace_write alu = {.kind = HEDDLE_TRACE_ALU, .count = 5,
-                                     .slot = -1, .wait = 1, .mask = 1};
-    struct heddle_trace_write ex = {.kind = HEDDLE_TRACE_EXIT, .warp = 1,
-                                    .slot = -1, .mask = 0x68};
+    struct heddle_trace_write ld = {.kind = HEDDLE_TRACE_LOAD,
+                                    .warp = 1,
+                                    .bytes = 2,
+                                    .slot = 0,
+                                    .mask = 0x68,
+                                    .address = addr,
+                                    .opcode = "LDG.X"};
+    struct heddle_trace_write alu = {
+        .kind = HEDDLE_TRACE_ALU, .count = 5, .slot = -1, .wait = 1, .mask = 1};
+    struct heddle_trace_write ex = {
+        .kind = HEDDLE_TRACE_EXIT, .warp = 1, .slot = -1, .mask = 0x68};
 
     (void)state;
     heddle_trace_writer *t = writer("hand.hdt");
@@ -242,8 +257,8 @@ static void by_hand(void **state)
     struct {
         int step;
         const char *text;
-    } row[] = {{0, "outside a kernel"}, {1, "of no warp"}, {2, "after"},
-               {3, "kind or slot"},     {4, "1, 2, 4"},    {5, "mask"},
+    } row[] = {{0, "outside a kernel"}, {1, "of no warp"},    {2, "after"},
+               {3, "kind or slot"},     {4, "1, 2, 4"},       {5, "mask"},
                {6, "below 2^48"},       {7, "inside a block"}};
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         struct heddle_trace_write x = ld;

@@ -29,7 +29,8 @@ static void digits(void **state)
 {
     (void)state;
     for (unsigned c = 0; c < 256; c++)
-        assert_int_equal(hd_hex_digit((unsigned char)c) > 15 ? 16
+        assert_int_equal(hd_hex_digit((unsigned char)c) > 15
+                             ? 16
                              : hd_hex_digit((unsigned char)c),
                          naive_digit((unsigned char)c));
 }

@@ -96,11 +96,29 @@ static bool try_file(const char *path)
 /* A word that is likely to be somewhere else in a trace. */
 static size_t splice(struct hd_rng *r, char *p, size_t n, size_t room)
 {
-    static const char *const words[] = {
-        " ", "\n", "0", "-1", "4294967296", "99999999999999999999", "0x",
-        "ffffffff", "R300", "UR", "1 ", "#END_TB\n", "warp = 63\n",
-        "insts = 1\n", "#BEGIN_TB\n", "LDG.E.", "0xffffffffffff ", "Val",
-        "REPLAY_START", "thread block = 0,0,0\n", "\0", "\r", "UTMAPF"};
+    static const char *const words[] = {" ",
+                                        "\n",
+                                        "0",
+                                        "-1",
+                                        "4294967296",
+                                        "99999999999999999999",
+                                        "0x",
+                                        "ffffffff",
+                                        "R300",
+                                        "UR",
+                                        "1 ",
+                                        "#END_TB\n",
+                                        "warp = 63\n",
+                                        "insts = 1\n",
+                                        "#BEGIN_TB\n",
+                                        "LDG.E.",
+                                        "0xffffffffffff ",
+                                        "Val",
+                                        "REPLAY_START",
+                                        "thread block = 0,0,0\n",
+                                        "\0",
+                                        "\r",
+                                        "UTMAPF"};
     const char *w = words[hd_rng_below(r, sizeof words / sizeof *words)];
     size_t len = *w == '\0' ? 1 : strlen(w), at = hd_rng_below(r, (uint32_t)n);
 
@@ -180,8 +198,7 @@ static void containers(void **state)
         unsigned char *p = malloc(raw);
         memcpy(p, f0, raw);
         for (uint32_t i = 1 + hd_rng_below(&r, 4); i > 0; i--)
-            p[hd_rng_below(&r, (uint32_t)raw)] =
-                (unsigned char)hd_rng_next(&r);
+            p[hd_rng_below(&r, (uint32_t)raw)] = (unsigned char)hd_rng_next(&r);
         struct hd_frame *f = hd_frame_unpack(
             p, raw, 32, 2, (uint32_t)b->strings, 1 << 20, &what);
         assert_true(f != NULL || what != NULL);

@@ -194,8 +194,8 @@ static inline const char *kit_ops(struct kit *k, heddle_workload *w)
     kit_put(k, "%s", "");
     assert_int_equal(hd_arena_open(&arena, 1 << 26), 0);
     assert_int_equal(s->ops->bind(s->self, &env, 0, 32, 64), 0);
-    for (l = (struct hd_launch){0};
-         (r = s->ops->launch(s->self, &l)) == 1; l = (struct hd_launch){0}) {
+    for (l = (struct hd_launch){0}; (r = s->ops->launch(s->self, &l)) == 1;
+         l = (struct hd_launch){0}) {
         kit_put(k, "%s %u\n", l.name, l.id);
         for (uint64_t b = 0; b < l.blocks; b++) {
             assert_int_equal(s->ops->block_start(s->self, b, &ctx), 0);

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#define KEEP (64ull << 20)
+#define KEEP     (64ull << 20)
 #define RESIDENT (256ull << 20)
 
 /* Hands an error out; returns its code. */
@@ -130,7 +130,8 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
     return report(&err, error, room);
 }
 
-/* ---- facts -------------------------------------------------------------------- */
+/* ---- facts
+ * -------------------------------------------------------------------- */
 
 static struct hd_box *box_of(const heddle_workload *w, uint32_t *context)
 {
@@ -182,19 +183,19 @@ int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
         const struct hd_trace_kernel *p = &b->kernel[k];
         if (p->context != context || number++ != i)
             continue;
-        *out = (struct heddle_trace_kernel){.name = p->name,
-                                            .number = number,
-                                            .id = p->id,
-                                            .shared_bytes = p->shared_bytes,
-                                            .registers = p->regs,
-                                            .binary = p->binary,
-                                            .version = p->version,
-                                            .lanes = p->lanes,
-                                            .blocks = p->blocks,
-                                            .warps = p->warps,
-                                            .instructions = p->insts,
-                                            .memory_instructions =
-                                                p->mem_insts};
+        *out =
+            (struct heddle_trace_kernel){.name = p->name,
+                                         .number = number,
+                                         .id = p->id,
+                                         .shared_bytes = p->shared_bytes,
+                                         .registers = p->regs,
+                                         .binary = p->binary,
+                                         .version = p->version,
+                                         .lanes = p->lanes,
+                                         .blocks = p->blocks,
+                                         .warps = p->warps,
+                                         .instructions = p->insts,
+                                         .memory_instructions = p->mem_insts};
         memcpy(out->grid, p->grid, sizeof out->grid);
         memcpy(out->block, p->block, sizeof out->block);
         return 0;

@@ -43,8 +43,8 @@
 
 enum { HEADER = 64, VERSION = 1, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
 
-static const unsigned char magic[8] = {0x89, 'h', 'd', 't', '\r', '\n',
-                                       0x1a, '\n'};
+static const unsigned char magic[8] = {0x89, 'h',  'd',  't',
+                                       '\r', '\n', 0x1a, '\n'};
 
 struct hd_box_io {
     int fd;
@@ -72,7 +72,8 @@ static int io_error(const struct hd_box *b, int code, const char *what,
                       what, strerror(errno));
 }
 
-/* ---- files ------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------
+ */
 
 static int write_at(struct hd_box *b, const void *p, size_t n, uint64_t at,
                     struct hd_err *err)
@@ -135,7 +136,8 @@ static int open_spill(struct hd_box *b, struct hd_err *err)
     return 0;
 }
 
-/* ---- making and freeing ----------------------------------------------------- */
+/* ---- making and freeing -----------------------------------------------------
+ */
 
 static struct hd_box *new_box(const char *path, struct hd_err *err)
 {
@@ -195,8 +197,8 @@ struct hd_box *hd_box_create(const char *path, struct hd_err *err)
         no_memory(err);
     } else {
         snprintf(b->io->temp, n, "%s.%ld.part", path, (long)getpid());
-        b->io->fd = open(b->io->temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
-                         0666);
+        b->io->fd =
+            open(b->io->temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (b->io->fd < 0)
             io_error(b, HEDDLE_ECREATE, "cannot create", err);
         else if (make_writer(b, LEVEL_FILE, err) == 0)
@@ -237,7 +239,8 @@ void hd_box_free(struct hd_box *b)
     free(b);
 }
 
-/* ---- writing ---------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------
+ */
 
 uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
                        struct hd_err *err)
@@ -429,7 +432,8 @@ int hd_box_finish(struct hd_box *b, struct hd_err *err)
     return r;
 }
 
-/* ---- reading ---------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------
+ */
 
 int hd_box_is(const char *path, struct hd_err *err)
 {
@@ -492,10 +496,10 @@ static int read_index(struct hd_box *b, const unsigned char *head,
     b->hash = hd_load64(head + 48);
     b->file_bytes = size;
     const char *what = hd_index_read(b, p, raw, HEADER, at);
-    return what == NULL ? 0
-                        : hd_err_set(err, HEDDLE_EDATA,
-                                     "%s: its index is corrupt (%s)",
-                                     b->io->path, what);
+    return what == NULL
+               ? 0
+               : hd_err_set(err, HEDDLE_EDATA, "%s: its index is corrupt (%s)",
+                            b->io->path, what);
 }
 
 static int read_head(struct hd_box *b, struct hd_err *err)
@@ -554,8 +558,10 @@ const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
         return f->mem;
     if (f->raw > limit) {
         hd_box_where(b, i, where, sizeof where);
-        hd_err_set(err, HEDDLE_EDATA, "%s: %u bytes pass the limit for "
-                   "resident blocks", where, f->raw);
+        hd_err_set(err, HEDDLE_EDATA,
+                   "%s: %u bytes pass the limit for "
+                   "resident blocks",
+                   where, f->raw);
         return NULL;
     }
     b->io->packed.n = 0;

@@ -26,7 +26,7 @@ struct hd_trace_context {
     size_t ranges, room_ranges;
     /* the words of its local window that threads touch: from, how many */
     uint64_t local_low, local_words;
-    uint64_t local_base;  /* where the trace saw the local window */
+    uint64_t local_base; /* where the trace saw the local window */
 };
 
 struct hd_box_frame {

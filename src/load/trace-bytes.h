@@ -48,7 +48,7 @@ static inline void hd_bytes_put(struct hd_bytes *b, uint64_t v)
 
 static inline uint64_t hd_fold(int64_t v)
 {
-    return ((uint64_t)v << 1) ^ (uint64_t)-(int64_t)(v < 0);
+    return ((uint64_t)v << 1) ^ (uint64_t) - (int64_t)(v < 0);
 }
 
 static inline int64_t hd_unfold(uint64_t v)

@@ -93,7 +93,7 @@ struct hd_pack {
     size_t tops, room_tops;
     uint32_t top_slot[4096];    /* hash: row + 1; a late comer overwrites */
     uint32_t stream_slot[4096]; /* the same for memory operations by pc */
-    struct entry *e;         /* of all paths */
+    struct entry *e;            /* of all paths */
     size_t n, room;
     struct path *path;
     size_t paths, room_paths;
@@ -169,9 +169,8 @@ void hd_pack_block(struct hd_pack *k, uint64_t number)
 static bool same_top(const struct hd_top *a, const struct hd_top *b)
 {
     return a->pc == b->pc && a->kind == b->kind && a->slot == b->slot &&
-           a->bytes == b->bytes && a->space == b->space &&
-           a->wait == b->wait && a->count == b->count &&
-           a->opcode == b->opcode;
+           a->bytes == b->bytes && a->space == b->space && a->wait == b->wait &&
+           a->count == b->count && a->opcode == b->opcode;
 }
 
 static bool add_top(struct hd_pack *k, const struct hd_top *o)
@@ -282,8 +281,7 @@ void hd_pack_list(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
 static bool is_path(const struct hd_pack *k, const struct path *p,
                     const struct warp *w)
 {
-    return p->n == w->n &&
-           memcmp(k->e + p->at, w->e, w->n * sizeof *w->e) == 0;
+    return p->n == w->n && memcmp(k->e + p->at, w->e, w->n * sizeof *w->e) == 0;
 }
 
 /* Doubles the hash of paths, which is kept at most half full. */

@@ -65,8 +65,9 @@ struct hd_flist {
     uint8_t shift, width;
 };
 
-#define HD_FPAIR 0xfe /* width: affine after all; min is the first address,
-                         and the next list's min the stride */
+#define HD_FPAIR                                                               \
+    0xfe /* width: affine after all; min is the first address,                 \
+            and the next list's min the stride */
 
 /* A frame as it is replayed.  Address record: low 48 bits and an index of
  * strides above them; HD_FLIST: the low bits number a list. */

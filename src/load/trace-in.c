@@ -43,8 +43,7 @@ struct hd_trace_in {
 static int io_error(struct hd_trace_in *in, const char *what, int code,
                     struct hd_err *err)
 {
-    return hd_err_set(err, code, "%s: %s: %s", in->path, what,
-                      strerror(errno));
+    return hd_err_set(err, code, "%s: %s: %s", in->path, what, strerror(errno));
 }
 
 struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
@@ -97,7 +96,7 @@ static ssize_t read_some(struct hd_trace_in *in, void *p, size_t n)
 
 static int xz_error(struct hd_trace_in *in, lzma_ret r, struct hd_err *err)
 {
-    const char *why = r == LZMA_BUF_ERROR ? "the file is cut off"
+    const char *why = r == LZMA_BUF_ERROR   ? "the file is cut off"
                       : r == LZMA_MEM_ERROR ? "out of memory"
                       : r == LZMA_MEMLIMIT_ERROR
                           ? "it wants more than 512 MB to decompress"
@@ -152,8 +151,7 @@ static int start(struct hd_trace_in *in, struct hd_err *err)
         n += (size_t)got;
     }
     if (n >= sizeof magic && memcmp(in->packed, magic, sizeof magic) == 0) {
-        lzma_ret r =
-            lzma_stream_decoder(&in->z, XZ_MEMORY, LZMA_CONCATENATED);
+        lzma_ret r = lzma_stream_decoder(&in->z, XZ_MEMORY, LZMA_CONCATENATED);
         if (r != LZMA_OK)
             return xz_error(in, r, err);
         in->xz = true;

@@ -66,7 +66,8 @@ struct hd_lines {
     struct hd_err err;
 };
 
-/* ---- life -------------------------------------------------------------------- */
+/* ---- life
+ * -------------------------------------------------------------------- */
 
 struct hd_lines *hd_lines_new(struct hd_box *box)
 {
@@ -147,7 +148,8 @@ static const char *no_memory(struct hd_lines *c)
     return NULL;
 }
 
-/* ---- static instructions -------------------------------------------------------- */
+/* ---- static instructions
+ * -------------------------------------------------------- */
 
 /* A register's number, or HD_TREGS when it holds nothing. */
 static const char *scan_reg(const char *p, uint16_t *out)
@@ -168,8 +170,9 @@ static const char *scan_reg(const char *p, uint16_t *out)
     if (p == NULL || n > 255)
         return NULL;
     if (pred)
-        *out = (uint16_t)(n >= 7 ? (uint64_t)HD_TREGS
-                                 : (uniform ? HD_TREG_UPRED : HD_TREG_PRED) + n);
+        *out =
+            (uint16_t)(n >= 7 ? (uint64_t)HD_TREGS
+                              : (uniform ? HD_TREG_UPRED : HD_TREG_PRED) + n);
     else
         *out = (uint16_t)(n == 255  ? (uint64_t)HD_TREGS
                           : uniform ? HD_TREG_UNIFORM + n
@@ -341,8 +344,8 @@ static struct inst *intern(struct hd_lines *c, struct inst *s)
         no_memory(c);
         return NULL;
     }
-    s->hash = XXH3_64bits(s->pre, s->pre_len) * 3 +
-              XXH3_64bits(s->post, s->post_len);
+    s->hash =
+        XXH3_64bits(s->pre, s->pre_len) * 3 + XXH3_64bits(s->post, s->post_len);
     size_t at = s->hash & (c->slots - 1);
     for (; c->slot[at] != NULL; at = (at + 1) & (c->slots - 1)) {
         struct inst *t = c->slot[at];
@@ -397,7 +400,8 @@ static inline const char *fits(const struct inst *s, const char *p,
     return *p == ' ' || *p == '\n' ? p : NULL;
 }
 
-/* ---- addresses ------------------------------------------------------------------ */
+/* ---- addresses
+ * ------------------------------------------------------------------ */
 
 static const char *next_hex(const char *p, uint64_t *v)
 {
@@ -580,7 +584,8 @@ static const char *scan_addresses(struct hd_lines *c, const char *p,
     return q;
 }
 
-/* ---- tail ------------------------------------------------------------------------- */
+/* ---- tail
+ * ------------------------------------------------------------------------- */
 
 /* Immediates and register values, of which nothing is kept. */
 static const char *scan_tail(struct hd_lines *c, const char *p)
@@ -611,7 +616,8 @@ static const char *scan_tail(struct hd_lines *c, const char *p)
     }
 }
 
-/* ---- lines -------------------------------------------------------------------------- */
+/* ---- lines
+ * -------------------------------------------------------------------------- */
 
 /* The prefix of tracers before version 3. */
 static const char *skip_prefix(struct hd_lines *c, const char *p)

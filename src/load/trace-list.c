@@ -38,7 +38,8 @@ static int no_memory(struct hd_err *err)
     return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
 }
 
-/* ---- paths -------------------------------------------------------------------- */
+/* ---- paths
+ * -------------------------------------------------------------------- */
 
 static bool ends(const char *s, const char *tail)
 {
@@ -140,8 +141,9 @@ static int is_kernel(const char *path, struct hd_err *err)
                           strerror(errno));
     size_t n = fread(head, 1, sizeof head, f);
     fclose(f);
-    return (n >= 6 && memcmp(head, "\xfd"
-                                   "7zXZ",
+    return (n >= 6 && memcmp(head,
+                             "\xfd"
+                             "7zXZ",
                              6) == 0) ||
            (n >= 1 && head[0] == '-');
 }
@@ -165,7 +167,8 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
     if (ends(path, ".tracez"))
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: .tracez is not read; post-process the trace "
-                          "with --text to get .traceg", path);
+                          "with --text to get .traceg",
+                          path);
     if (ends(path, ".trace") || ends(path, ".trace.xz"))
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: a raw trace; post-process it to get .traceg",
@@ -182,7 +185,8 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
     return add_path(in, join(path, strlen(path), "", 0, ""), err);
 }
 
-/* ---- allocations -------------------------------------------------------------- */
+/* ---- allocations
+ * -------------------------------------------------------------- */
 
 struct span {
     uint64_t base, end;
@@ -228,7 +232,8 @@ static int merge_allocs(struct hd_trace_context *x, struct hd_err *err)
     return 0;
 }
 
-/* ---- lists -------------------------------------------------------------------- */
+/* ---- lists
+ * -------------------------------------------------------------------- */
 
 struct list {
     const char *path;
@@ -244,8 +249,8 @@ static int bad_line(struct list *l, const char *p, const char *what)
     size_t n = strcspn(p, "\n");
 
     return hd_err_set(l->err, HEDDLE_EDATA, "%s:%llu: %s: `%.*s'", l->path,
-                      (unsigned long long)l->line, what,
-                      (int)(n < 60 ? n : 60), p);
+                      (unsigned long long)l->line, what, (int)(n < 60 ? n : 60),
+                      p);
 }
 
 /* ",0xADDR,BYTES" */
@@ -376,8 +381,7 @@ static int load_one(const struct hd_trace_input *in, size_t i,
                     struct hd_trace_text *text, struct hd_box *box,
                     struct hd_err *err)
 {
-    struct list l = {
-        .path = in->path[i], .box = box, .text = text, .err = err};
+    struct list l = {.path = in->path[i], .box = box, .text = text, .err = err};
     bool kernel = in->form == HD_TF_KERNEL;
     char name[64];
 

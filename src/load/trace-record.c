@@ -91,8 +91,7 @@ int heddle_trace_writer_alloc(heddle_trace_writer *w, const char *name,
         return w->err.code;
     if (base >= HD_TRACE_VA_END || bytes > HD_TRACE_VA_END - base)
         return misuse(w, "an allocation must lie below 2^48");
-    return bytes == 0 ? 0
-                      : hd_box_alloc(w->box, 0, name, base, bytes, &w->err);
+    return bytes == 0 ? 0 : hd_box_alloc(w->box, 0, name, base, bytes, &w->err);
 }
 
 static int flush(heddle_trace_writer *w)
@@ -191,8 +190,8 @@ static int put_memory(heddle_trace_writer *w, uint32_t warp,
 
 static int check_op(heddle_trace_writer *w, const struct heddle_trace_write *op)
 {
-    bool memory = op->kind >= HEDDLE_TRACE_LOAD &&
-                  op->kind <= HEDDLE_TRACE_ATOMIC;
+    bool memory =
+        op->kind >= HEDDLE_TRACE_LOAD && op->kind <= HEDDLE_TRACE_ATOMIC;
 
     if (w->err.code != 0)
         return w->err.code;
@@ -276,7 +275,8 @@ int heddle_trace_writer_finish(heddle_trace_writer *w)
     return hd_box_finish(w->box, &w->err);
 }
 
-/* ---- recording ------------------------------------------------------------------ */
+/* ---- recording
+ * ------------------------------------------------------------------ */
 
 struct record {
     struct hd_source *src;
@@ -406,16 +406,13 @@ static int record_source(struct hd_source *s, const char *out, uint32_t lanes,
 {
     struct hd_arena arena;
     struct hd_stats stats;
-    struct hd_env env = {.arena = &arena,
-                         .stats = &stats,
-                         .err = err,
-                         .seed = 1,
-                         .apps = 1};
+    struct hd_env env = {
+        .arena = &arena, .stats = &stats, .err = err, .seed = 1, .apps = 1};
     struct record r = {.src = s, .err = err};
     int rc;
 
-    r.w = heddle_trace_writer_new(out, s->name, &rc, err->text,
-                                  sizeof err->text);
+    r.w =
+        heddle_trace_writer_new(out, s->name, &rc, err->text, sizeof err->text);
     if (r.w == NULL)
         return err->code = rc;
     if (hd_arena_open(&arena, ARENA_BYTES) < 0) {

@@ -16,8 +16,8 @@
  * base + 4 * ((k - low) * T + s), with T the threads that can be resident on
  * the whole machine and low the first word that any thread touches (stacks
  * grow down from the window's end).  A slot is the context's warp, so it is
- * reused as blocks come and go.  An access wider than a word touches the stripe of its first word
- * only.
+ * reused as blocks come and go.  An access wider than a word touches the stripe
+ * of its first word only.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,15 +30,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-struct state { /* in the arena */
-    uint32_t launch; /* next kernel to launch, in the order of the source */
-    uint32_t kernel; /* launched: number in the container, or HD_NONE */
-    uint32_t warps;  /* a block of it */
+struct state {         /* in the arena */
+    uint32_t launch;   /* next kernel to launch, in the order of the source */
+    uint32_t kernel;   /* launched: number in the container, or HD_NONE */
+    uint32_t warps;    /* a block of it */
     uint32_t contexts; /* that fit the machine */
     uint32_t frees;
 };
 
-struct context { /* in the arena: a block that executes */
+struct context {    /* in the arena: a block that executes */
     uint32_t frame; /* of the container; HD_NONE: free */
     uint32_t block; /* in the frame */
 };
@@ -66,18 +66,19 @@ struct replayer {
     struct hd_env *env;
     uint32_t slots;
     uint64_t local_base, local_bytes;
-    struct state *s;       /* arena */
-    struct context *c;     /* arena [slots] */
-    uint32_t *pos;         /* arena [slots] */
-    uint32_t *free_ctx;    /* arena [slots] */
-    struct replay *warp;   /* [slots] */
-    struct resident *res;  /* unpacked frames, in use and the last one */
+    struct state *s;      /* arena */
+    struct context *c;    /* arena [slots] */
+    uint32_t *pos;        /* arena [slots] */
+    uint32_t *free_ctx;   /* arena [slots] */
+    struct replay *warp;  /* [slots] */
+    struct resident *res; /* unpacked frames, in use and the last one */
     size_t ress, room_res;
     uint64_t bytes; /* of unpacked frames */
     hd_va lane[HD_MAX_LANES];
 };
 
-/* ---- frames ---------------------------------------------------------------------- */
+/* ---- frames
+ * ---------------------------------------------------------------------- */
 
 struct hd_frame *hd_trace_frame(struct hd_box *box, size_t i, size_t limit,
                                 struct hd_err *err)
@@ -90,9 +91,8 @@ struct hd_frame *hd_trace_frame(struct hd_box *box, size_t i, size_t limit,
 
     if (p == NULL)
         return NULL;
-    struct hd_frame *f =
-        hd_frame_unpack(p, b->raw, k->lanes, hd_trace_warps(k),
-                        (uint32_t)box->strings, limit, &what);
+    struct hd_frame *f = hd_frame_unpack(p, b->raw, k->lanes, hd_trace_warps(k),
+                                         (uint32_t)box->strings, limit, &what);
     if (f != NULL && f->blocks == b->blocks)
         return f;
     if (f != NULL)
@@ -171,7 +171,8 @@ static void drop_all(struct replayer *t)
     drop_unused(t);
 }
 
-/* ---- binding ----------------------------------------------------------------------- */
+/* ---- binding
+ * ----------------------------------------------------------------------- */
 
 /* Where local memory is laid: where the trace saw it, unless that is taken. */
 static void place_local(struct replayer *t)
@@ -225,8 +226,8 @@ static int bind(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,
     t->pos = hd_arena_take(env->arena, slots, sizeof *t->pos);
     t->free_ctx = hd_arena_take(env->arena, slots, sizeof *t->free_ctx);
     t->warp = calloc(slots, sizeof *t->warp);
-    if (t->s == NULL || t->c == NULL || t->pos == NULL ||
-        t->free_ctx == NULL || t->warp == NULL) {
+    if (t->s == NULL || t->c == NULL || t->pos == NULL || t->free_ctx == NULL ||
+        t->warp == NULL) {
         free(t->warp);
         t->warp = NULL;
         return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory");
@@ -240,8 +241,8 @@ static int bind(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,
         unbind(t);
         return hd_err_set(env->err, HEDDLE_EDATA,
                           "trace %s: %llu bytes of local memory find no place "
-                          "below 2^48", t->source.name,
-                          (unsigned long long)t->local_bytes);
+                          "below 2^48",
+                          t->source.name, (unsigned long long)t->local_bytes);
     }
     return 0;
 }
@@ -270,7 +271,8 @@ static bool alloc(void *self, uint32_t i, struct hd_alloc *out)
     return i == x->ranges && t->local_bytes != 0;
 }
 
-/* ---- launches and blocks ------------------------------------------------------------ */
+/* ---- launches and blocks
+ * ------------------------------------------------------------ */
 
 static int restart(void *self)
 {
@@ -389,7 +391,8 @@ static int restored(void *self)
     return 0;
 }
 
-/* ---- instructions ------------------------------------------------------------------- */
+/* ---- instructions
+ * ------------------------------------------------------------------- */
 
 static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
 {
@@ -520,8 +523,7 @@ struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
     return &t->source;
 }
 
-struct hd_box *hd_trace_source_box(const struct hd_source *s,
-                                   uint32_t *context)
+struct hd_box *hd_trace_source_box(const struct hd_source *s, uint32_t *context)
 {
     const struct replayer *t = s->self;
 

@@ -31,8 +31,8 @@
 
 enum {
     MAX_HELD = 32,
-    BULK_STEP = 32,        /* bytes from lane to lane of a bulk copy */
-    BULK_LANES = 8192      /* of one instruction: 256 KB */
+    BULK_STEP = 32,   /* bytes from lane to lane of a bulk copy */
+    BULK_LANES = 8192 /* of one instruction: 256 KB */
 };
 
 /* The two halves of an LDGSTS: the first waits for what follows. */
@@ -133,7 +133,8 @@ static int no_memory(struct hd_trace_text *t)
                       (unsigned long long)t->line);
 }
 
-/* ---- addresses ------------------------------------------------------------------ */
+/* ---- addresses
+ * ------------------------------------------------------------------ */
 
 static bool in_window(uint64_t addr, uint64_t base)
 {
@@ -149,8 +150,7 @@ static int too_far(struct hd_trace_text *t, uint64_t addr)
 }
 
 /* Addresses become a list, one for each set lane. */
-static const uint64_t *as_list(struct hd_trace_text *t,
-                               const struct hd_line *l)
+static const uint64_t *as_list(struct hd_trace_text *t, const struct hd_line *l)
 {
     uint64_t m = l->mask;
 
@@ -177,8 +177,7 @@ static int put_global(struct hd_trace_text *t, const struct hd_line *l,
         uint64_t lo = hd_min_u64(l->first, last);
         uint64_t hi = hd_max_u64(l->first, last);
         /* a product that wraps has a stride as large as the address space */
-        if (hi >= HD_TRACE_VA_END ||
-            l->stride >= (int64_t)HD_TRACE_VA_END ||
+        if (hi >= HD_TRACE_VA_END || l->stride >= (int64_t)HD_TRACE_VA_END ||
             l->stride <= -(int64_t)HD_TRACE_VA_END)
             return too_far(t, hi);
         hd_pack_affine(t->pack, t->w, o, l->mask, l->first, l->stride);
@@ -229,8 +228,8 @@ static int put_local(struct hd_trace_text *t, const struct hd_line *l,
     unsigned n = hd_bit_count(l->mask);
 
     for (unsigned i = 0; i < n; i++) {
-        off[i] = in_window(a[i], base) ? a[i] - base
-                                       : a[i] & (HD_TRACE_WINDOW - 1);
+        off[i] =
+            in_window(a[i], base) ? a[i] - base : a[i] & (HD_TRACE_WINDOW - 1);
         least = hd_min_u64(least, off[i] / 4);
         most = hd_max_u64(most, off[i] / 4 + 1);
     }
@@ -243,7 +242,8 @@ static int put_local(struct hd_trace_text *t, const struct hd_line *l,
     return 0;
 }
 
-/* ---- instructions ----------------------------------------------------------------- */
+/* ---- instructions
+ * ----------------------------------------------------------------- */
 
 enum place { PLACE_GLOBAL, PLACE_SHARED, PLACE_LOCAL };
 
@@ -264,7 +264,7 @@ static enum place classify(struct hd_trace_text *t, struct hd_line *l)
     }
     if (to[0] == l->mask)
         return PLACE_GLOBAL;
-    enum place p = to[0] != 0       ? PLACE_GLOBAL
+    enum place p = to[0] != 0             ? PLACE_GLOBAL
                    : to[PLACE_LOCAL] != 0 ? PLACE_LOCAL
                                           : PLACE_SHARED;
     if (to[p] == l->mask)
@@ -405,7 +405,8 @@ static int put_line(struct hd_trace_text *t, const struct hd_line *l)
     return 0;
 }
 
-/* ---- warps and blocks ---------------------------------------------------------------- */
+/* ---- warps and blocks
+ * ---------------------------------------------------------------- */
 
 static int end_warp(struct hd_trace_text *t)
 {
@@ -543,7 +544,8 @@ static int end_block(struct hd_trace_text *t, const char *line)
     return hd_pack_full(t->pack) ? flush_frame(t) : 0;
 }
 
-/* ---- header ----------------------------------------------------------------------- */
+/* ---- header
+ * ----------------------------------------------------------------------- */
 
 struct header {
     struct hd_trace_kernel k;
@@ -651,8 +653,9 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
     if (dim == 0 || hd_trace_threads(k) > 2048)
         return hd_err_set(t->err, HEDDLE_EDATA,
                           "%s: a grid of %ux%ux%u blocks of %ux%ux%u threads "
-                          "cannot be", t->path, k->grid[0], k->grid[1],
-                          k->grid[2], k->block[0], k->block[1], k->block[2]);
+                          "cannot be",
+                          t->path, k->grid[0], k->grid[1], k->grid[2],
+                          k->block[0], k->block[1], k->block[2]);
     if (k->name == NULL) {
         uint32_t s = hd_box_string(t->box, "kernel", 6, t->err);
         if (s == HD_NONE)
@@ -669,7 +672,8 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
     return 0;
 }
 
-/* ---- the file ------------------------------------------------------------------------ */
+/* ---- the file
+ * ------------------------------------------------------------------------ */
 
 /* A line that is no instruction. */
 static int other_line(struct hd_trace_text *t, const char *p)

@@ -45,7 +45,8 @@ static bool fail(struct unpack *u, const char *what)
     return false;
 }
 
-/* ---- tables --------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------
+ */
 
 static bool good_top(const struct hd_top *t)
 {
@@ -193,7 +194,8 @@ static bool get_streams(struct unpack *u)
     return c->p == c->end || fail(u, "streams");
 }
 
-/* ---- addresses ------------------------------------------------------------ */
+/* ---- addresses ------------------------------------------------------------
+ */
 
 static uint64_t expect(const struct predict *p, uint32_t warp)
 {
@@ -300,8 +302,8 @@ static bool get_affine(struct unpack *u, struct predict *p, bool fresh,
     return true;
 }
 
-static bool get_addr(struct unpack *u, uint32_t warp,
-                     const struct hd_fentry *e, uint64_t *record)
+static bool get_addr(struct unpack *u, uint32_t warp, const struct hd_fentry *e,
+                     uint64_t *record)
 {
     struct hd_cursor *c = &u->part[P_DESC];
     uint32_t id = u->f->top[e->top].stream;
@@ -353,7 +355,8 @@ static bool get_desc(struct unpack *u)
     return true;
 }
 
-/* ---- the whole -------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------
+ */
 
 static size_t round8(size_t n)
 {
@@ -451,8 +454,8 @@ struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
         *what = u.what;
         return NULL;
     }
-    u.f->bytes += u.room_strides * sizeof *u.f->stride +
-                  u.room_lists * sizeof *u.f->list;
+    u.f->bytes +=
+        u.room_strides * sizeof *u.f->stride + u.room_lists * sizeof *u.f->list;
     return u.f;
 }
 

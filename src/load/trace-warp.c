@@ -105,8 +105,7 @@ static void not_last(struct hd_twarp *w)
     w->in_run = true;
 }
 
-void hd_twarp_plain(struct hd_twarp *w, const struct hd_tinst *i,
-                    uint64_t mask)
+void hd_twarp_plain(struct hd_twarp *w, const struct hd_tinst *i, uint64_t mask)
 {
     uint32_t wait = w->busy != 0 ? waits(w, i) : 0;
 

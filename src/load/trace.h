@@ -52,8 +52,8 @@ struct hd_top {
     uint8_t bytes; /* a lane; 0 if not a memory operation */
     uint8_t space; /* enum hd_trace_space */
     uint32_t wait;
-    uint32_t count;  /* instructions; 0: goes on with the one before, or an
-                        exit that the trace does not have */
+    uint32_t count; /* instructions; 0: goes on with the one before, or an
+                       exit that the trace does not have */
     uint32_t pc;
     uint32_t opcode; /* string of the container */
     uint32_t stream; /* first row with the same pc: predicts its addresses */

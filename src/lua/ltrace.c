@@ -96,8 +96,8 @@ static int contexts(lua_State *L)
 static int convert(lua_State *L)
 {
     char text[ROOM];
-    int r = heddle_trace_convert(luaL_checkstring(L, 1),
-                                 luaL_checkstring(L, 2), text, ROOM);
+    int r = heddle_trace_convert(luaL_checkstring(L, 1), luaL_checkstring(L, 2),
+                                 text, ROOM);
 
     return r < 0 ? hl_raise(L, r, text) : 0;
 }
@@ -105,10 +105,9 @@ static int convert(lua_State *L)
 static int record(lua_State *L)
 {
     char text[ROOM];
-    int r = heddle_trace_record(hl_workload_check(L, 1),
-                                luaL_checkstring(L, 2),
-                                (uint32_t)luaL_optinteger(L, 3, 32), text,
-                                ROOM);
+    int r =
+        heddle_trace_record(hl_workload_check(L, 1), luaL_checkstring(L, 2),
+                            (uint32_t)luaL_optinteger(L, 3, 32), text, ROOM);
 
     return r < 0 ? hl_raise(L, r, text) : 0;
 }
@@ -196,7 +195,8 @@ static int dump(lua_State *L)
     return r == 2 ? lua_error(L) : 0;
 }
 
-/* ---- facts ----------------------------------------------------------------- */
+/* ---- facts -----------------------------------------------------------------
+ */
 
 static void field(lua_State *L, const char *name, uint64_t v)
 {
@@ -321,12 +321,10 @@ static int ranges(lua_State *L)
 int luaopen_heddle_trace(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"open", open_trace},   {"workload", open_trace},
-        {"contexts", contexts}, {"convert", convert},
-        {"record", record},     {"dump", dump},
-        {"info", info},         {"kernels", kernels},
-        {"notes", notes},       {"ranges", ranges},
-        {"verify", verify},     {NULL, NULL}};
+        {"open", open_trace}, {"workload", open_trace}, {"contexts", contexts},
+        {"convert", convert}, {"record", record},       {"dump", dump},
+        {"info", info},       {"kernels", kernels},     {"notes", notes},
+        {"ranges", ranges},   {"verify", verify},       {NULL, NULL}};
 
     luaL_newlib(L, functions);
     return 1;
