@@ -136,6 +136,7 @@ struct hd_block {
 /* A memory instruction between issue and its last datum. */
 struct hd_memop {
     hd_time issued;
+    hd_time done;       /* the latest of its lines that are done */
     hd_time translated; /* when its last translation came */
     hd_time walk;       /* longest time that a walker worked for it */
     uint32_t left;      /* lines not yet done, plus 1 while in the LSU */

@@ -59,7 +59,7 @@ void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
         op->page[i].known = UNKNOWN;
     m = &c->memop[op->memop];
     m->issued = t;
-    m->translated = m->walk = 0;
+    m->done = m->translated = m->walk = 0;
     m->left = op->l.n + 1;
     m->warp = (uint16_t)w;
     m->slot = o->slot;

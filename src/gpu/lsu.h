@@ -83,8 +83,10 @@ static inline void hd_lsu_line_done(struct hd_core *c, uint32_t memop,
 {
     struct hd_memop *m = &c->memop[memop];
 
+    m->done = hd_max_u64(m->done, t);
     if (--m->left > 0)
         return;
+    t = m->done;
     if (m->slot == HD_NO_SLOT)
         hd_lsu_give_memop(c, memop);
     else if (t > c->s->local)

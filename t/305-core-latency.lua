@@ -1,0 +1,88 @@
+--[[
+305-core-latency.lua - how long one load takes in an empty machine is the sum of
+its parts: L1, TLBs, crossbar, L2 cache and replies, changed one by one.
+
+A single warp loads with nothing else going on, and its latency is compared with
+the closed form, to the cycle.  An L1 hit once took no time at all: the last line
+of an instruction was done when the load/store unit left it.
+]]
+local tap = require "lib.tap"
+local H = require "heddle"
+local k = require "heddle.kernel"
+
+local L1, XBAR, L2, FLITS, MEMORY = 3, 7, 11, 128 // 32, 50
+local BASE = {
+    ["l1cache.latency"] = L1, ["xbar.latency"] = XBAR,
+    ["l2cache.latency"] = L2, ["dram.mode"] = "off",
+    ["clock.dram"] = 1020000000,
+}
+
+--- Latencies of loads of these elements, one after the other: least and most.
+local function load(settings, list)
+    local app = k.app { name = "loads",
+        buffers = function() return { k.i32("a", 1 << 20) } end,
+        kernels = function(_, b) return {
+            k.kernel("loads", { block = 32 }, function(t)
+                for _, i in ipairs(list) do
+                    t:load(b.a, i)
+                    t:alu(1)
+                end
+            end) } end }
+    local all = {}
+    for _, t in ipairs { BASE, settings } do
+        for name, v in pairs(t) do
+            all[name] = v
+        end
+    end
+    local sim = H.sim { machine = "maxwell", settings = all,
+        apps = { H.program(app) } }
+    sim:run()
+    for _, h in ipairs(sim:results().histograms) do
+        if h.name == "load_latency" then
+            return h.apps[1].min, h.apps[1].max
+        end
+    end
+end
+
+local OFF = { ["sim.translation"] = "off" }
+
+local function off(more)
+    local t = { ["sim.translation"] = "off" }
+    for name, v in pairs(more or {}) do
+        t[name] = v
+    end
+    return t
+end
+
+-- Down and back, the L2's look-up, and the line's flits at the reply port.
+local below = XBAR + L2 + XBAR + FLITS
+
+local least, most = load(OFF, { 0, 0 })
+tap.is(least, L1, "an L1 hit takes the L1's latency")
+tap.is(most, L1 + below, "a miss goes on from there")
+for _, lat in ipairs { 0, 1, 17 } do
+    tap.is(load(off { ["l1cache.latency"] = lat }, { 0, 0 }), lat,
+        "L1 latency " .. lat)
+end
+tap.is(load(off { ["l1cache.mode"] = "fixed:29" }, { 0 }), 29,
+    "an L1 of fixed time")
+tap.is(load(off { ["l1cache.mode"] = "off" }, { 0, 0 }), below,
+    "without an L1")
+tap.is(load(off { ["dram.mode"] = "fixed:" .. MEMORY }, { 0 }),
+    L1 + below + MEMORY, "and the DRAM's time behind the L2's")
+
+-- The TLB beside the L1 or before it.
+for _, case in ipairs {
+    { "beside", 2, 3 }, { "beside", 9, 9 }, { "after", 2, 5 }, { "after", 9, 12 },
+} do
+    tap.is(load({ ["l1cache.order"] = case[1], ["l1tlb.latency"] = case[2],
+        ["walk.mode"] = "fixed:1" }, { 0, 0 }), case[3],
+        ("an L1 TLB of %d cycles %s an L1 of %d"):format(case[2], case[1], L1))
+end
+
+-- A hit in the L2 TLB: there, its look-up, back; then the L1.
+least = load({ ["l1tlb.entries"] = 1, ["l1tlb.latency"] = 2,
+    ["walk.latency"] = 13, ["l2tlb.latency"] = 21 }, { 0, 1024, 0 })
+tap.is(least, 2 + 13 + 21 + 13 + L1, "an L2 TLB hit, and the L1")
+
+return tap.done()
