@@ -105,6 +105,13 @@ has out "0x000000001000 0x000000002000        4.0 KB  copy" "maps what is touche
 expect 0 "record a trace" "$H" trace record "$dir/app" "$dir/again.hdt"
 same app.hdt again.hdt "is a copy"
 
+expect 0 "record an application" "$H" trace record 3DS "$dir/3ds.hdt" size=T
+expect 0 "dump of an application" "$H" trace dump 3DS size=T
+sort "$dir/out" >"$dir/program"
+expect 0 "dump of its recording" "$H" trace dump "$dir/3ds.hdt"
+sort "$dir/out" >"$dir/recorded"
+same recorded program "prints the same, warp by warp"
+
 expect 66 "a file that is not there" "$H" trace info "$dir/none.g"
 has err "none.g: cannot open" "is named"
 expect 66 "a directory without a list" "$H" trace info "$dir"
