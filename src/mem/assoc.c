@@ -3,21 +3,23 @@
  *
  * Two layouts share one interface.
  *
- * Narrow (up to 32 ways): eight hashed bits of each key lie side by side, so
- * one 64-bit word says at once which of eight ways may hold the key; a zero
- * byte is an invalid way.  LRU is a stamp for each entry from one counter of
- * the array: a touch is one store, a victim is the least stamp of the set.
- * When the counter would wrap, stamps are replaced by their ranks.
+ * Narrow (up to 16 ways): eight hashed bits of each key lie side by side, so
+ * two 64-bit words say at once which ways may hold the key; the top bit of
+ * each byte says that the way is valid.  The order of use is one word too:
+ * its lowest four bits name the way used last, the next four the one before.
+ * A touch moves a way to the front by a mask; the victim is the last place.
+ * Finding, touching and replacing read one half line of the host's cache and
+ * the key itself.
  *
  * Wide (more ways, as in fully associative TLBs): a chained hash finds the
  * key, and LRU is a doubly linked list for each set, most recent first, with
  * a sentinel; both cost the same for any number of ways.  The list holds the
  * valid entries only.
  *
- * Invariants: count[set] is the number of valid entries of the set; a key is
- * at most once in a set; the default LRU is kept up to date even when another
- * policy is bound, because that policy may pass, and because hd_assoc_depth
- * is a fact for whoever watches.
+ * Invariants: a key is at most once in a set; `order` holds each way once,
+ * and the valid ones in the order of their use; the default LRU is kept up to
+ * date even when another policy is bound, because that policy may pass, and
+ * because hd_assoc_depth is a fact for whoever watches.
  *
  * The replacement policy, if one is bound, is told in this order: repl_victim
  * (only when the set is full), repl_gone for the entry that leaves, repl_fill
@@ -29,25 +31,9 @@
  */
 #include "assoc.h"
 
-#include "../base/bits.h"
-
-enum { NARROW = 32 };
-
-#define LOW   0x0101010101010101ull
-#define SEVEN 0x7f7f7f7f7f7f7f7full
-#define HASH  0x9e3779b97f4a7c15ull
-
-/* Stamps begin here, so that hd_assoc_place_last can go below. */
-#define FIRST_STAMP 0x100000u
-
 static bool narrow(const struct hd_assoc *a)
 {
-    return a->ways <= NARROW;
-}
-
-static uint32_t set_of(const struct hd_assoc *a, uint32_t entry)
-{
-    return a->sets == 1 ? 0 : entry / a->ways;
+    return a->set != NULL;
 }
 
 /* ---- asking the policy ------------------------------------------------ */
@@ -84,65 +70,16 @@ static int64_t nothing(void *self, const void *q)
 
 /* ---- the two forms of LRU --------------------------------------------- */
 
-static uint32_t stamp_oldest(const struct hd_assoc *a, uint32_t set)
+/* `order` with a way moved to the last place. */
+static uint64_t order_last(const struct hd_assoc *a, uint64_t order,
+                           uint32_t way)
 {
-    const uint32_t *s = a->lru + (size_t)set * a->ways;
-    uint32_t best = 0, least = s[0];
-
-    for (uint32_t w = 1; w < a->ways; w++) {
-        if (s[w] < least) {
-            least = s[w];
-            best = w;
-        }
-    }
-    return best;
+    order = hd_assoc_front(order, way);
+    return (order & ~a->last_mask) | (order & a->last_mask) >> 4 |
+           (uint64_t)way << a->last_shift;
 }
 
-/* Replaces every stamp by its rank in its set; orders stay as they are. */
-static void stamp_ranks(struct hd_assoc *a)
-{
-    for (uint32_t set = 0; set < a->sets; set++) {
-        uint32_t *s = a->lru + (size_t)set * a->ways, rank[NARROW];
-
-        for (uint32_t w = 0; w < a->ways; w++) {
-            rank[w] = 0;
-            for (uint32_t v = 0; v < a->ways; v++)
-                rank[w] += s[v] < s[w];
-        }
-        for (uint32_t w = 0; w < a->ways; w++)
-            s[w] = FIRST_STAMP + rank[w];
-    }
-    a->clock[0] = FIRST_STAMP + NARROW;
-}
-
-static void stamp_newest(struct hd_assoc *a, uint32_t entry)
-{
-    if (HD_UNLIKELY(a->clock[0] == UINT32_MAX))
-        stamp_ranks(a);
-    a->lru[entry] = ++a->clock[0];
-}
-
-static void stamp_last(struct hd_assoc *a, uint32_t set, uint32_t entry)
-{
-    const uint64_t *key = a->key + (size_t)set * a->ways;
-    uint32_t least;
-
-    for (;;) {
-        const uint32_t *s = a->lru + (size_t)set * a->ways;
-
-        least = a->clock[0] + 1;
-        for (uint32_t w = 0; w < a->ways; w++)
-            if (key[w] != HD_KEY_NONE && set * a->ways + w != entry &&
-                s[w] < least)
-                least = s[w];
-        if (least > 0)
-            break;
-        stamp_ranks(a);
-    }
-    a->lru[entry] = least - 1;
-}
-
-/* Lists: lru[2 n] is the more recent, lru[2 n + 1] the less recent neighbour
+/* Lists: list[2 n] is the more recent, list[2 n + 1] the less recent neighbour
  * of node n; node entries + set is the sentinel of a set. */
 
 static uint32_t sentinel(const struct hd_assoc *a, uint32_t set)
@@ -152,28 +89,28 @@ static uint32_t sentinel(const struct hd_assoc *a, uint32_t set)
 
 static void list_take(struct hd_assoc *a, uint32_t entry)
 {
-    uint32_t newer = a->lru[2 * entry], older = a->lru[2 * entry + 1];
+    uint32_t newer = a->list[2 * entry], older = a->list[2 * entry + 1];
 
-    a->lru[2 * newer + 1] = older;
-    a->lru[2 * older] = newer;
+    a->list[2 * newer + 1] = older;
+    a->list[2 * older] = newer;
 }
 
 /* Links an entry behind node `newer`. */
 static void list_put(struct hd_assoc *a, uint32_t newer, uint32_t entry)
 {
-    uint32_t older = a->lru[2 * newer + 1];
+    uint32_t older = a->list[2 * newer + 1];
 
-    a->lru[2 * entry] = newer;
-    a->lru[2 * entry + 1] = older;
-    a->lru[2 * newer + 1] = entry;
-    a->lru[2 * older] = entry;
+    a->list[2 * entry] = newer;
+    a->list[2 * entry + 1] = older;
+    a->list[2 * newer + 1] = entry;
+    a->list[2 * older] = entry;
 }
 
 static uint32_t oldest(const struct hd_assoc *a, uint32_t set)
 {
     if (narrow(a))
-        return stamp_oldest(a, set);
-    return a->lru[2 * sentinel(a, set)] - set * a->ways;
+        return (uint32_t)(a->set[set].order >> a->last_shift) & 15;
+    return a->list[2 * sentinel(a, set)] - set * a->ways;
 }
 
 static int64_t victim_default(void *self, const void *question_)
@@ -183,110 +120,89 @@ static int64_t victim_default(void *self, const void *question_)
     return (int64_t)oldest(self, (uint32_t)q->set);
 }
 
-/* ---- finding ---------------------------------------------------------- */
-
-/* Eight bits of a key, never 0. */
-static uint64_t partial(uint64_t key)
+void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
+                          struct hd_who who)
 {
-    uint64_t t = (key * HASH) >> 56;
+    uint32_t way = entry - set * a->ways, s = sentinel(a, set);
 
-    return t + (t == 0);
-}
-
-/* 0x80 in each byte of x that is 0; exact. */
-static uint64_t zero_bytes(uint64_t x)
-{
-    return ~(((x & SEVEN) + SEVEN) | x | SEVEN);
-}
-
-static uint32_t find_narrow(const struct hd_assoc *a, uint32_t set,
-                            uint64_t key)
-{
-    const uint64_t *p = a->part + (size_t)set * a->words;
-    uint64_t pattern = partial(key) * LOW;
-
-    for (uint32_t i = 0; i < a->words; i++) {
-        uint64_t z = zero_bytes(p[i] ^ pattern);
-
-        while (z != 0) {
-            uint32_t e = set * a->ways + i * 8 + hd_bit_first(z) / 8;
-            if (HD_LIKELY(a->key[e] == key))
-                return e;
-            z &= z - 1;
-        }
+    if (narrow(a)) {
+        a->set[set].order = hd_assoc_front(a->set[set].order, way);
+    } else if (a->list[2 * entry] != s) {
+        list_take(a, entry);
+        list_put(a, s, entry);
     }
-    return HD_NONE;
+    if (HD_UNLIKELY(a->touch.bound))
+        ASK(repl_touch, &a->touch, a, set, way, a->key[entry], who);
 }
 
-static uint32_t find_wide(const struct hd_assoc *a, uint32_t set, uint64_t key)
-{
-    uint32_t e = a->head[(key * HASH) >> a->shift];
+/* ---- entering and leaving --------------------------------------------- */
 
-    while (e != 0) {
-        if (a->key[e - 1] == key && e - 1 - set * a->ways < a->ways)
-            return e - 1;
-        e = a->chain[e - 1];
-    }
-    return HD_NONE;
-}
-
-uint32_t hd_assoc_find(const struct hd_assoc *a, uint32_t set, uint64_t key)
+static bool full(const struct hd_assoc *a, uint32_t set)
 {
-    return narrow(a) ? find_narrow(a, set, key) : find_wide(a, set, key);
+    if (narrow(a))
+        return ((~a->set[set].part[0] & a->all[0]) |
+                (~a->set[set].part[1] & a->all[1])) == 0;
+    return a->count[set] == a->ways;
 }
 
 /* The lowest invalid way of a set that has one. */
 static uint32_t lowest_free(const struct hd_assoc *a, uint32_t set)
 {
     uint32_t i = 0;
+    uint64_t z;
 
     if (narrow(a)) {
-        const uint64_t *p = a->part + (size_t)set * a->words;
-        while (zero_bytes(p[i]) == 0)
-            i++;
-        return i * 8 + hd_bit_first(zero_bytes(p[i])) / 8;
+        z = ~a->set[set].part[0] & a->all[0];
+        if (z != 0)
+            return hd_bit_first(z) / 8;
+        return 8 + hd_bit_first(~a->set[set].part[1] & a->all[1]) / 8;
     }
     while (~a->valid[(size_t)set * a->words + i] == 0)
         i++;
     return i * 64 + hd_bit_first(~a->valid[(size_t)set * a->words + i]);
 }
 
-/* ---- entering and leaving --------------------------------------------- */
-
-static void enter(struct hd_assoc *a, uint32_t set, uint32_t way, uint64_t key)
+static void hash_in(struct hd_assoc *a, uint32_t entry, uint64_t key)
 {
-    uint32_t e = set * a->ways + way;
+    uint32_t *h = &a->head[(key * HD_ASSOC_HASH) >> a->shift];
 
-    a->key[e] = key;
-    a->count[set]++;
-    if (narrow(a)) {
-        a->part[(size_t)set * a->words + way / 8] |= partial(key)
-                                                     << (way % 8 * 8);
-    } else {
-        uint32_t *h = &a->head[(key * HASH) >> a->shift];
-        a->chain[e] = *h;
-        *h = e + 1;
-        a->valid[(size_t)set * a->words + way / 64] |= 1ull << (way % 64);
-    }
+    a->chain[entry] = *h;
+    *h = entry + 1;
 }
 
-static void leave(struct hd_assoc *a, uint32_t set, uint32_t way)
+static void hash_out(struct hd_assoc *a, uint32_t entry)
 {
-    uint32_t e = set * a->ways + way;
+    uint32_t *h = &a->head[(a->key[entry] * HD_ASSOC_HASH) >> a->shift];
+
+    while (*h != entry + 1)
+        h = &a->chain[*h - 1];
+    *h = a->chain[entry];
+}
+
+/* Writes a key, or HD_KEY_NONE, over what a way holds. */
+static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
+                    uint64_t key)
+{
+    uint32_t e = set * a->ways + way, at = way % 8 * 8;
+    uint64_t old = a->key[e], *w;
+    int32_t more = (key != HD_KEY_NONE) - (old != HD_KEY_NONE);
 
     if (narrow(a)) {
-        a->part[(size_t)set * a->words + way / 8] &=
-            ~(0xffull << (way % 8 * 8));
+        w = &a->set[set].part[way / 8];
+        *w &= ~(0xffull << at);
+        if (key != HD_KEY_NONE)
+            *w |= hd_assoc_byte(key) << at;
     } else {
-        uint32_t *h = &a->head[(a->key[e] * HASH) >> a->shift];
-        while (*h != e + 1)
-            h = &a->chain[*h - 1];
-        *h = a->chain[e];
-        a->valid[(size_t)set * a->words + way / 64] &= ~(1ull << (way % 64));
-        list_take(a, e);
+        if (old != HD_KEY_NONE)
+            hash_out(a, e);
+        if (key != HD_KEY_NONE)
+            hash_in(a, e, key);
+        w = &a->valid[(size_t)set * a->words + way / 64];
+        *w = key != HD_KEY_NONE ? *w | 1ull << (way % 64)
+                                : *w & ~(1ull << (way % 64));
+        a->count[set] += (uint32_t)more;
     }
-    a->key[e] = HD_KEY_NONE;
-    a->count[set]--;
+    a->key[e] = key;
 }
 
 static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
@@ -305,42 +221,74 @@ static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
     return (uint32_t)hd_ask_repl_victim(&a->victim, &q);
 }
 
+/* Puts a way whose key was written into the order of use. */
+static void use(struct hd_assoc *a, uint32_t set, uint32_t way, bool last,
+                bool linked)
+{
+    uint32_t e = set * a->ways + way, s = sentinel(a, set);
+    uint64_t *order;
+
+    if (narrow(a)) {
+        order = &a->set[set].order;
+        *order =
+            last ? order_last(a, *order, way) : hd_assoc_front(*order, way);
+        return;
+    }
+    if (linked)
+        list_take(a, e);
+    list_put(a, last ? a->list[2 * s] : s, e);
+}
+
 static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
                       struct hd_who who, uint64_t *evicted, bool last)
 {
-    uint32_t way, e;
+    bool replace = full(a, set);
+    uint32_t way;
 
     hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
     *evicted = HD_KEY_NONE;
-    if (a->count[set] < a->ways) {
-        way = lowest_free(a, set);
-    } else {
+    if (replace) {
         way = choose(a, set, key, who);
         hd_assert(way < a->ways);
         *evicted = a->key[set * a->ways + way];
         if (HD_UNLIKELY(a->gone.bound))
             ASK(repl_gone, &a->gone, a, set, way, *evicted, who);
-        leave(a, set, way);
+    } else {
+        way = lowest_free(a, set);
     }
-    e = set * a->ways + way;
-    enter(a, set, way, key);
-    if (!narrow(a))
-        list_put(a, last ? a->lru[2 * sentinel(a, set)] : sentinel(a, set), e);
-    else if (last)
-        stamp_last(a, set, e);
-    else
-        stamp_newest(a, e);
+    set_key(a, set, way, key);
+    use(a, set, way, last, replace);
     if (HD_UNLIKELY(a->fill.bound)) {
         struct heddle_q_repl_fill q = {a->instance, set,     way,      a->ways,
                                        key,         who.app, who.warp, last};
         hd_ask_repl_fill(&a->fill, &q);
     }
+    return set * a->ways + way;
+}
+
+/* The same where the set is full, narrow and of nobody else's concern. */
+static uint32_t replace_oldest(struct hd_assoc *a, uint32_t set, uint64_t key,
+                               uint64_t *evicted)
+{
+    struct hd_assoc_set *s = &a->set[set];
+    uint32_t way = (uint32_t)(s->order >> a->last_shift) & 15;
+    uint32_t e = set * a->ways + way, at = way % 8 * 8;
+    uint64_t *w = &s->part[way / 8];
+
+    hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
+    s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;
+    *w = (*w & ~(0xffull << at)) | hd_assoc_byte(key) << at;
+    *evicted = a->key[e];
+    a->key[e] = key;
     return e;
 }
 
 uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                         struct hd_who who, uint64_t *evicted)
 {
+    if (HD_LIKELY(a->set != NULL && full(a, set) &&
+                  (a->gone.bound | a->fill.bound | a->victim.bound) == 0))
+        return replace_oldest(a, set, key, evicted);
     return place(a, set, key, who, evicted, false);
 }
 
@@ -350,49 +298,43 @@ uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
     return place(a, set, key, who, evicted, true);
 }
 
-void hd_assoc_touch(struct hd_assoc *a, uint32_t entry, struct hd_who who)
-{
-    if (narrow(a)) {
-        stamp_newest(a, entry);
-    } else {
-        uint32_t s = sentinel(a, set_of(a, entry));
-        if (a->lru[2 * entry] != s) {
-            list_take(a, entry);
-            list_put(a, s, entry);
-        }
-    }
-    if (HD_UNLIKELY(a->touch.bound)) {
-        uint32_t set = set_of(a, entry);
-        ASK(repl_touch, &a->touch, a, set, entry - set * a->ways, a->key[entry],
-            who);
-    }
-}
-
 void hd_assoc_drop(struct hd_assoc *a, uint32_t entry)
 {
-    uint32_t set = set_of(a, entry);
+    uint32_t set = hd_assoc_set_of(a, entry), way = entry - set * a->ways;
     struct hd_who nobody = {HD_APP_NONE, 0xffff};
 
     if (a->key[entry] == HD_KEY_NONE)
         return;
     if (HD_UNLIKELY(a->gone.bound))
-        ASK(repl_gone, &a->gone, a, set, entry - set * a->ways, a->key[entry],
-            nobody);
-    leave(a, set, entry - set * a->ways);
+        ASK(repl_gone, &a->gone, a, set, way, a->key[entry], nobody);
+    set_key(a, set, way, HD_KEY_NONE);
+    if (!narrow(a))
+        list_take(a, entry);
 }
+
+/* ---- facts ------------------------------------------------------------ */
 
 uint32_t hd_assoc_depth(const struct hd_assoc *a, uint32_t entry)
 {
-    uint32_t set = set_of(a, entry), first = set * a->ways, n = 0;
+    uint32_t set = hd_assoc_set_of(a, entry), first = set * a->ways, n = 0;
+    uint64_t order;
 
     if (!narrow(a)) {
-        while ((entry = a->lru[2 * entry]) != sentinel(a, set))
+        while ((entry = a->list[2 * entry]) != sentinel(a, set))
             n++;
         return n;
     }
-    for (uint32_t e = first; e < first + a->ways; e++)
-        n += a->key[e] != HD_KEY_NONE && a->lru[e] > a->lru[entry];
+    for (order = a->set[set].order; first + (order & 15) != entry; order >>= 4)
+        n += a->key[first + (order & 15)] != HD_KEY_NONE;
     return n;
+}
+
+uint32_t hd_assoc_valid(const struct hd_assoc *a, uint32_t set)
+{
+    if (!narrow(a))
+        return a->count[set];
+    return hd_bit_count(a->set[set].part[0] & HD_ASSOC_HIGH) +
+           hd_bit_count(a->set[set].part[1] & HD_ASSOC_HIGH);
 }
 
 /* ---- building --------------------------------------------------------- */
@@ -408,40 +350,54 @@ static void offer(struct hd_assoc *a, struct hd_env *env, const char *at,
 }
 
 /* Takes and fills what the layout needs.  0 or -1. */
+static int take_narrow(struct hd_assoc *a, struct hd_arena *arena)
+{
+    a->set = hd_arena_take(arena, a->sets, sizeof *a->set);
+    if (a->set == NULL)
+        return -1;
+    for (uint32_t s = 0; s < a->sets; s++)
+        a->set[s].order = 0xfedcba9876543210ull;
+    for (uint32_t w = 0; w < a->ways; w++)
+        a->all[w / 8] |= 0x80ull << (w % 8 * 8);
+    a->last_shift = 4 * (a->ways - 1);
+    a->last_mask = hd_ones(4 * a->ways);
+    return 0;
+}
+
+static int take_wide(struct hd_assoc *a, struct hd_arena *arena)
+{
+    size_t n = (size_t)a->sets * a->ways;
+
+    a->words = (a->ways + 63) / 64;
+    a->shift = 63 - hd_log2(n);
+    a->list = hd_arena_take(arena, n + a->sets, 2 * sizeof *a->list);
+    a->head = hd_arena_take(arena, 2ull << hd_log2(n), sizeof *a->head);
+    a->chain = hd_arena_take(arena, n, sizeof *a->chain);
+    a->valid = hd_arena_take(arena, (size_t)a->sets * a->words, 8);
+    a->count = hd_arena_take(arena, a->sets, sizeof *a->count);
+    if (a->list == NULL || a->head == NULL || a->chain == NULL ||
+        a->valid == NULL || a->count == NULL)
+        return -1;
+    for (uint32_t s = 0; s < a->sets; s++) {
+        uint32_t node = sentinel(a, s);
+        a->list[2 * node] = a->list[2 * node + 1] = node;
+    }
+    return 0;
+}
+
+/* Takes and fills what the layout needs.  0 or -1. */
 static int take(struct hd_assoc *a, struct hd_arena *arena)
 {
     size_t n = (size_t)a->sets * a->ways;
 
+    a->way_shift = hd_is_pow2(a->ways) ? hd_log2(a->ways) : 32;
     a->key = hd_arena_take(arena, n, sizeof *a->key);
-    a->count = hd_arena_take(arena, a->sets, sizeof *a->count);
-    if (a->key == NULL || a->count == NULL)
+    if (a->key == NULL)
         return -1;
     for (size_t i = 0; i < n; i++)
         a->key[i] = HD_KEY_NONE;
-    if (narrow(a)) {
-        a->words = (a->ways + 7) / 8;
-        a->lru = hd_arena_take(arena, n, sizeof *a->lru);
-        a->part = hd_arena_take(arena, (size_t)a->sets * a->words, 8);
-        a->clock = hd_arena_take(arena, 1, sizeof *a->clock);
-        if (a->lru == NULL || a->part == NULL || a->clock == NULL)
-            return -1;
-        a->clock[0] = FIRST_STAMP;
-        return 0;
-    }
-    a->words = (a->ways + 63) / 64;
-    a->shift = 63 - hd_log2(n);
-    a->lru = hd_arena_take(arena, n + a->sets, 2 * sizeof *a->lru);
-    a->head = hd_arena_take(arena, 2ull << hd_log2(n), sizeof *a->head);
-    a->chain = hd_arena_take(arena, n, sizeof *a->chain);
-    a->valid = hd_arena_take(arena, (size_t)a->sets * a->words, 8);
-    if (a->lru == NULL || a->head == NULL || a->chain == NULL ||
-        a->valid == NULL)
-        return -1;
-    for (uint32_t s = 0; s < a->sets; s++) {
-        uint32_t node = sentinel(a, s);
-        a->lru[2 * node] = a->lru[2 * node + 1] = node;
-    }
-    return 0;
+    return a->ways <= HD_ASSOC_NARROW ? take_narrow(a, arena)
+                                      : take_wide(a, arena);
 }
 
 int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,

@@ -7,11 +7,15 @@
  * ways; the look-up is then by hash, and LRU costs the same for any size.
  * Sets need not be a power of two.
  *
+ * Finding and touching are in every access of every level, so they are inline;
+ * how the two layouts work is told in assoc.c.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_ASSOC_H
 #define HD_ASSOC_H
 
+#include "../base/bits.h"
 #include "../core/env.h"
 #include "../policy/slots.h"
 
@@ -23,20 +27,33 @@ struct hd_who {
     uint32_t warp; /* HD_NO_WARP if unknown */
 };
 
+enum { HD_ASSOC_NARROW = 16 }; /* most ways of the narrow layout */
+
+/* A set of the narrow layout; half a line of the host's cache. */
+struct hd_assoc_set {
+    uint64_t part[2]; /* a byte a way: 0x80 | 7 bits of its key; 0: invalid */
+    uint64_t order;   /* four bits a place: the way, most recent lowest */
+    uint64_t spare;
+};
+
 struct hd_assoc {
     uint32_t sets, ways, instance;
-    uint64_t *key;   /* arena: key of each entry, HD_KEY_NONE: invalid */
-    uint32_t *lru;   /* arena: state of the default replacement, LRU */
-    uint32_t *count; /* arena: [set] valid entries */
-    /* up to 32 ways: eight bits of each key, to compare a set at once */
-    uint64_t *part;  /* arena: [set][words] */
-    uint32_t words;  /* of 8 ways (part) or 64 (valid), a set */
-    uint32_t *clock; /* arena: [0] stamp of the latest use */
-    /* more ways: a hash of the keys and bit sets of the valid ways */
+    uint32_t way_shift; /* log2 of ways, or 32: no power of two */
+    uint64_t *key;      /* arena: key of each entry, HD_KEY_NONE: invalid */
+    /* up to HD_ASSOC_NARROW ways, else NULL */
+    struct hd_assoc_set *set; /* arena */
+    uint64_t all[2];          /* 0x80 in the byte of every way that exists */
+    uint64_t last_mask;       /* the places of `order` in use */
+    uint32_t last_shift;      /* of the last of them */
+    /* more ways: a hash of the keys, lists in order of use, and bit sets of
+     * the valid ways */
+    uint32_t shift;  /* of the hash */
     uint32_t *head;  /* arena: first entry of a bucket + 1; 0: none */
     uint32_t *chain; /* arena: next entry of its bucket + 1 */
+    uint32_t *list;  /* arena: two neighbours of each entry and sentinel */
     uint64_t *valid; /* arena: [set][words] */
-    uint32_t shift;  /* of the hash */
+    uint32_t *count; /* arena: [set] valid entries */
+    uint32_t words;  /* of 64 ways, a set */
     struct hd_slot touch, fill, victim, gone;
 };
 
@@ -46,12 +63,6 @@ struct hd_assoc {
  */
 int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
                   uint32_t instance, uint32_t sets, uint32_t ways);
-
-/* The entry of a key, or HD_NONE.  Changes nothing. */
-uint32_t hd_assoc_find(const struct hd_assoc *a, uint32_t set, uint64_t key);
-
-/* Tells the replacement policy that an entry was hit. */
-void hd_assoc_touch(struct hd_assoc *a, uint32_t entry, struct hd_who who);
 
 /*
  * Makes room for a key that is not present and enters it: an invalid way if
@@ -70,5 +81,117 @@ void hd_assoc_drop(struct hd_assoc *a, uint32_t entry);
 
 /* How many valid entries of its set were used more recently (LRU depth). */
 uint32_t hd_assoc_depth(const struct hd_assoc *a, uint32_t entry);
+
+/* Valid entries of a set. */
+uint32_t hd_assoc_valid(const struct hd_assoc *a, uint32_t set);
+
+/* ---- finding ---------------------------------------------------------- */
+
+#define HD_ASSOC_LOW  0x0101010101010101ull
+#define HD_ASSOC_HIGH 0x8080808080808080ull
+#define HD_ASSOC_HASH 0x9e3779b97f4a7c15ull
+
+/* The byte of a key: never 0, and no two of which one is invalid differ in
+ * the low seven bits alone. */
+static inline uint64_t hd_assoc_byte(uint64_t key)
+{
+    return (key * HD_ASSOC_HASH) >> 57 | 0x80;
+}
+
+/* 0x80 in each byte of x that is 0.  A byte of 0x01 above such a byte may be
+ * taken for one too. */
+static inline uint64_t hd_assoc_zero(uint64_t x)
+{
+    return (x - HD_ASSOC_LOW) & ~x & HD_ASSOC_HIGH;
+}
+
+/* The first entry among eight candidates that has the key, or HD_NONE. */
+static inline uint32_t hd_assoc_among(const struct hd_assoc *a, uint32_t first,
+                                      uint64_t z, uint64_t key)
+{
+    for (; z != 0; z &= z - 1) {
+        uint32_t e = first + hd_bit_first(z) / 8;
+        if (HD_LIKELY(a->key[e] == key))
+            return e;
+    }
+    return HD_NONE;
+}
+
+static inline uint32_t hd_assoc_find_narrow(const struct hd_assoc *a,
+                                            uint32_t set, uint64_t key)
+{
+    const struct hd_assoc_set *s = &a->set[set];
+    uint64_t pattern = hd_assoc_byte(key) * HD_ASSOC_LOW;
+    uint64_t z0 = hd_assoc_zero(s->part[0] ^ pattern);
+    uint64_t z1 = hd_assoc_zero(s->part[1] ^ pattern);
+    uint32_t e;
+
+    if ((z0 | z1) == 0)
+        return HD_NONE;
+    e = hd_assoc_among(a, set * a->ways, z0, key);
+    return e != HD_NONE ? e : hd_assoc_among(a, set * a->ways + 8, z1, key);
+}
+
+static inline uint32_t hd_assoc_find_wide(const struct hd_assoc *a,
+                                          uint32_t set, uint64_t key)
+{
+    uint32_t e = a->head[(key * HD_ASSOC_HASH) >> a->shift];
+
+    for (; e != 0; e = a->chain[e - 1])
+        if (a->key[e - 1] == key && e - 1 - set * a->ways < a->ways)
+            break;
+    return e - 1;
+}
+
+/* The entry of a key, or HD_NONE.  Changes nothing. */
+static inline uint32_t hd_assoc_find(const struct hd_assoc *a, uint32_t set,
+                                     uint64_t key)
+{
+    return a->set != NULL ? hd_assoc_find_narrow(a, set, key)
+                          : hd_assoc_find_wide(a, set, key);
+}
+
+/* ---- touching --------------------------------------------------------- */
+
+/* `order` with a way moved to the front. */
+static inline uint64_t hd_assoc_front(uint64_t order, uint32_t way)
+{
+    const uint64_t ones = HD_ASSOC_LOW | HD_ASSOC_LOW << 4;
+    uint64_t x = order ^ way * ones, upto;
+
+    /* the lowest zero of four bits, exact: from there down all move up */
+    x = (x - ones) & ~x & ones << 3;
+    upto = x ^ (x - 1);
+    return order ^ ((order ^ (order << 4 | way)) & upto);
+}
+
+static inline uint32_t hd_assoc_set_of(const struct hd_assoc *a, uint32_t entry)
+{
+    return a->way_shift < 32 ? entry >> a->way_shift : entry / a->ways;
+}
+
+/* What hd_assoc_touch does where the layout is wide or a policy is bound. */
+void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
+                          struct hd_who who);
+
+/* Tells the replacement policy that an entry of a set was hit. */
+static inline void hd_assoc_touch_in(struct hd_assoc *a, uint32_t set,
+                                     uint32_t entry, struct hd_who who)
+{
+    uint64_t *order;
+
+    if (HD_UNLIKELY(a->set == NULL || a->touch.bound)) {
+        hd_assoc_touch_other(a, set, entry, who);
+        return;
+    }
+    order = &a->set[set].order;
+    *order = hd_assoc_front(*order, entry - set * a->ways);
+}
+
+static inline void hd_assoc_touch(struct hd_assoc *a, uint32_t entry,
+                                  struct hd_who who)
+{
+    hd_assoc_touch_in(a, hd_assoc_set_of(a, entry), entry, who);
+}
 
 #endif

@@ -106,22 +106,18 @@ void hd_cache_spread(struct hd_cache *c, struct hd_cache_spread s)
                 hd_is_pow2(s.banks) && hd_is_pow2(c->tags.sets);
     if (c->masked) {
         c->granule_shift = (uint8_t)hd_log2(s.granule);
-        c->channel_shift = (uint8_t)hd_log2(s.channels);
+        c->high_shift = (uint8_t)hd_log2(s.granule * s.channels);
         c->bank_shift = (uint8_t)hd_log2(s.banks);
+        c->low_mask = s.granule - 1;
+        c->set_mask = c->tags.sets - 1;
     }
 }
 
-/* The same sum twice: with shifts, and with divisions. */
-uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line)
+/* The sum that hd_cache_set does with shifts, with divisions. */
+uint32_t hd_cache_set_other(const struct hd_cache *c, uint64_t line)
 {
     const struct hd_cache_spread *s = &c->spread;
 
-    if (HD_LIKELY(c->masked)) {
-        unsigned g = c->granule_shift;
-        uint64_t i =
-            (line >> (g + c->channel_shift)) << g | (line & (s->granule - 1));
-        return (uint32_t)(i >> c->bank_shift) & (c->tags.sets - 1);
-    }
     if (s->granule == 0)
         return (uint32_t)(hd_mix64(line) % c->tags.sets);
     return (uint32_t)((line / (s->granule * s->channels) * s->granule +
@@ -145,44 +141,32 @@ static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
     hd_slots_note(c->env->slots, note, &n);
 }
 
-static bool watched(const struct hd_cache *c, enum heddle_note note)
-{
-    return c->env->slots != NULL && c->env->slots->watched[note] != 0;
-}
-
 /* ---- look-up ---------------------------------------------------------- */
 
 /* What a store or an atomic does to a line that is present. */
 static void change(struct hd_cache *c, uint32_t entry, uint32_t kind)
 {
     if (c->cfg.write == HD_WRITE_BACK)
-        c->dirty[entry] = 1;
+        c->line[entry].dirty = 1;
     else if (c->cfg.write == HD_WRITE_EVICT ||
              (kind == HD_REQ_ATOMIC && c->level == 1))
         hd_assoc_drop(&c->tags, entry);
 }
 
-bool hd_cache_lookup(struct hd_cache *c, uint64_t line, uint32_t kind,
-                     struct hd_who who)
+bool hd_cache_lookup_other(struct hd_cache *c, uint64_t line, uint32_t entry,
+                           uint32_t kind, struct hd_who who)
 {
-    uint32_t e = hd_assoc_find(&c->tags, hd_cache_set(c, line), line);
-
-    if (e == HD_NONE) {
-        if (HD_UNLIKELY(watched(c, HEDDLE_NOTE_cache_miss)))
+    if (entry == HD_NONE) {
+        if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_miss] != 0))
             tell(c, HEDDLE_NOTE_cache_miss, line, kind, who, 0);
         return false;
     }
-    if (HD_UNLIKELY(watched(c, HEDDLE_NOTE_cache_hit)))
-        tell(c, HEDDLE_NOTE_cache_hit, line, kind, who, c->filler[e]);
-    hd_assoc_touch(&c->tags, e, who);
+    if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_hit] != 0))
+        tell(c, HEDDLE_NOTE_cache_hit, line, kind, who, c->line[entry].filler);
+    hd_assoc_touch(&c->tags, entry, who);
     if (kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC)
-        change(c, e, kind);
+        change(c, entry, kind);
     return true;
-}
-
-bool hd_cache_peek(const struct hd_cache *c, uint64_t line)
-{
-    return hd_assoc_find(&c->tags, hd_cache_set(c, line), line) != HD_NONE;
 }
 
 /* ---- filling ---------------------------------------------------------- */
@@ -206,46 +190,58 @@ static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
                                       .level = level,
                                       .line = line};
 
-    return c->insert.bound ? hd_ask_cache_insert(&c->insert, &q) : NORMAL;
+    return hd_ask_cache_insert(&c->insert, &q);
+}
+
+bool hd_cache_enter(struct hd_cache *c, uint64_t line, uint32_t kind,
+                    uint32_t level, bool dirty, struct hd_who who,
+                    uint64_t *victim, uint32_t *victim_app)
+{
+    uint32_t set = hd_cache_set(c, line), e;
+    struct hd_cache_line *x;
+    int64_t how = NORMAL;
+    uint64_t gone;
+    bool back;
+
+    if (HD_UNLIKELY(c->insert.bound))
+        how = ask_insert(c, line, kind, level, who);
+    if (HD_UNLIKELY(how == SKIP)) {
+        *victim = dirty ? line : HD_KEY_NONE;
+        *victim_app = who.app;
+        return dirty;
+    }
+    e = HD_UNLIKELY(how == LAST)
+            ? hd_assoc_place_last(&c->tags, set, line, who, &gone)
+            : hd_assoc_place(&c->tags, set, line, who, &gone);
+    x = &c->line[e];
+    back = gone != HD_KEY_NONE && x->dirty;
+    if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_evict] != 0) &&
+        gone != HD_KEY_NONE)
+        tell(c, HEDDLE_NOTE_cache_evict, gone, kind, who, x->filler);
+    *victim = gone;
+    *victim_app = x->owner;
+    *x = (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
+    return back;
 }
 
 bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
                    uint32_t level, bool dirty, struct hd_who who,
                    uint64_t *victim, uint32_t *victim_app)
 {
-    uint32_t set = hd_cache_set(c, line), e;
-    uint64_t gone;
-    int64_t how;
-    bool back;
+    uint32_t e = hd_cache_find(c, line);
 
-    *victim = HD_KEY_NONE;
-    *victim_app = who.app;
-    e = hd_assoc_find(&c->tags, set, line);
-    if (e != HD_NONE) {
-        c->dirty[e] |= dirty;
+    if (HD_UNLIKELY(e != HD_NONE)) {
+        *victim = HD_KEY_NONE;
+        *victim_app = who.app;
+        c->line[e].dirty |= dirty;
         return false;
     }
-    how = ask_insert(c, line, kind, level, who);
-    if (how == SKIP) {
-        *victim = dirty ? line : HD_KEY_NONE;
-        return dirty;
-    }
-    e = how == LAST ? hd_assoc_place_last(&c->tags, set, line, who, &gone)
-                    : hd_assoc_place(&c->tags, set, line, who, &gone);
-    back = gone != HD_KEY_NONE && c->dirty[e];
-    if (gone != HD_KEY_NONE && watched(c, HEDDLE_NOTE_cache_evict))
-        tell(c, HEDDLE_NOTE_cache_evict, gone, kind, who, c->filler[e]);
-    *victim = gone;
-    *victim_app = c->owner[e];
-    c->dirty[e] = dirty;
-    c->filler[e] = (uint16_t)who.warp;
-    c->owner[e] = (uint8_t)who.app;
-    return back;
+    return hd_cache_enter(c, line, kind, level, dirty, who, victim, victim_app);
 }
 
 void hd_cache_drop(struct hd_cache *c, uint64_t line)
 {
-    uint32_t e = hd_assoc_find(&c->tags, hd_cache_set(c, line), line);
+    uint32_t e = hd_cache_find(c, line);
 
     if (e != HD_NONE)
         hd_assoc_drop(&c->tags, e);
@@ -263,9 +259,9 @@ void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v)
         v->number(v->ud, "way", e % c->tags.ways);
         v->number(v->ud, "line", c->tags.key[e]);
         v->number(v->ud, "address", c->tags.key[e] * c->cfg.line);
-        v->number(v->ud, "dirty", c->dirty[e]);
-        v->number(v->ud, "app", c->owner[e]);
-        v->number(v->ud, "warp", c->filler[e]);
+        v->number(v->ud, "dirty", c->line[e].dirty);
+        v->number(v->ud, "app", c->line[e].owner);
+        v->number(v->ud, "warp", c->line[e].filler);
         v->number(v->ud, "depth", hd_assoc_depth(&c->tags, e));
     }
 }
@@ -275,10 +271,8 @@ static int take(struct hd_cache *c, const char *at, uint32_t sets,
 {
     size_t n = (size_t)sets * ways;
 
-    c->dirty = hd_arena_take(c->env->arena, n, sizeof *c->dirty);
-    c->filler = hd_arena_take(c->env->arena, n, sizeof *c->filler);
-    c->owner = hd_arena_take(c->env->arena, n, sizeof *c->owner);
-    if (c->dirty == NULL || c->filler == NULL || c->owner == NULL ||
+    c->line = hd_arena_take(c->env->arena, n, sizeof *c->line);
+    if (c->line == NULL ||
         hd_assoc_open(&c->tags, c->env, at, c->instance, sets, ways) != 0)
         return hd_err_set(c->env->err, HEDDLE_ENOMEM,
                           "%s: out of memory for %u sets of %u ways", at, sets,
@@ -290,11 +284,13 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
                   const struct hd_cache_cfg *cfg, const char *at,
                   uint32_t instance, uint64_t bytes)
 {
+    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
     uint64_t lines = cfg->line != 0 ? bytes / cfg->line : 0;
     uint32_t ways = cfg->ways;
     int rc;
 
     *c = (struct hd_cache){.env = env, .cfg = *cfg, .instance = instance};
+    c->watched = env->slots != NULL ? env->slots->watched : nobody;
     c->level = strcmp(at, "l1cache") == 0 ? 1 : 2;
     if (!hd_is_pow2(cfg->line))
         return hd_err_set(env->err, HEDDLE_ECONFIG,

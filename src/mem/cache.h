@@ -44,19 +44,27 @@ struct hd_cache_spread {
     uint64_t granule, channels, banks;
 };
 
+/* What is kept of a line that is present. */
+struct hd_cache_line {
+    uint16_t filler; /* warp that brought it */
+    uint8_t owner;   /* application */
+    uint8_t dirty;
+};
+
 struct hd_cache {
+    const uint32_t *watched;    /* [note] watchers */
+    struct hd_cache_line *line; /* arena: [entry] */
+    bool masked;                /* these and the sets are powers of two: */
+    uint8_t granule_shift, high_shift, bank_shift;
+    uint32_t set_mask;
+    uint64_t low_mask;
+    struct hd_assoc tags;
+    struct hd_cache_spread spread;
+    struct hd_slot insert;
     struct hd_env *env;
     struct hd_cache_cfg cfg;
     uint32_t instance;
     uint32_t level; /* 1 or 2, for notes */
-    struct hd_cache_spread spread;
-    bool masked; /* these and the sets are powers of two: */
-    uint8_t granule_shift, channel_shift, bank_shift;
-    struct hd_assoc tags;
-    uint8_t *dirty;   /* arena: [entry] */
-    uint16_t *filler; /* arena: [entry] warp that brought the line */
-    uint8_t *owner;   /* arena: [entry] application */
-    struct hd_slot insert;
 };
 
 /* `at` is "l1cache" or "l2cache"; bytes is the capacity of this one. */
@@ -67,18 +75,55 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
 /* Tells a slice how lines are spread (after hd_cache_open, before use). */
 void hd_cache_spread(struct hd_cache *c, struct hd_cache_spread s);
 
+/* The set of a line, where masks do not give it. */
+uint32_t hd_cache_set_other(const struct hd_cache *c, uint64_t line);
+
 /* The set of a line. */
-uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line);
+static inline uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line)
+{
+    uint64_t i;
+
+    if (HD_UNLIKELY(!c->masked))
+        return hd_cache_set_other(c, line);
+    i = (line >> c->high_shift) << c->granule_shift | (line & c->low_mask);
+    return (uint32_t)(i >> c->bank_shift) & c->set_mask;
+}
+
+/* The entry of a line, or HD_NONE; touches nothing. */
+static inline uint32_t hd_cache_find(const struct hd_cache *c, uint64_t line)
+{
+    return hd_assoc_find(&c->tags, hd_cache_set(c, line), line);
+}
+
+/* Somebody watches hits or misses, or the line is stored to. */
+bool hd_cache_lookup_other(struct hd_cache *c, uint64_t line, uint32_t entry,
+                           uint32_t kind, struct hd_who who);
 
 /* Looks up a line (pa >> log2 line) and touches it.  Writes follow the write
  * policy: HD_WRITE_BACK dirties on a hit, HD_WRITE_EVICT drops the line.  An
  * atomic is done at the L2: it dirties a line there and drops it from an L1
  * that is not write-back. */
-bool hd_cache_lookup(struct hd_cache *c, uint64_t line, uint32_t kind,
-                     struct hd_who who);
+static inline bool hd_cache_lookup(struct hd_cache *c, uint64_t line,
+                                   uint32_t kind, struct hd_who who)
+{
+    uint32_t set = hd_cache_set(c, line);
+    uint32_t e = hd_assoc_find(&c->tags, set, line);
+
+    if (HD_UNLIKELY((c->watched[HEDDLE_NOTE_cache_miss] |
+                     c->watched[HEDDLE_NOTE_cache_hit]) != 0 ||
+                    kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC))
+        return hd_cache_lookup_other(c, line, e, kind, who);
+    if (e == HD_NONE)
+        return false;
+    hd_assoc_touch_in(&c->tags, set, e, who);
+    return true;
+}
 
 /* Looks up without touching anything. */
-bool hd_cache_peek(const struct hd_cache *c, uint64_t line);
+static inline bool hd_cache_peek(const struct hd_cache *c, uint64_t line)
+{
+    return hd_cache_find(c, line) != HD_NONE;
+}
 
 /* Fills a line that has arrived (asks cache_insert; it may decline).  A line
  * that is present already stays, and becomes dirty if `dirty`.  Returns true
@@ -88,6 +133,11 @@ bool hd_cache_peek(const struct hd_cache *c, uint64_t line);
 bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
                    uint32_t level, bool dirty, struct hd_who who,
                    uint64_t *victim, uint32_t *victim_app);
+
+/* The same for a line that is known to be missing. */
+bool hd_cache_enter(struct hd_cache *c, uint64_t line, uint32_t kind,
+                    uint32_t level, bool dirty, struct hd_who who,
+                    uint64_t *victim, uint32_t *victim_app);
 
 void hd_cache_drop(struct hd_cache *c, uint64_t line);
 void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v);
