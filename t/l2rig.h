@@ -10,7 +10,7 @@
 
 #include "memenv.h"
 
-#include "mem/l2.h"
+#include "mem/l2slice.h"
 
 enum { RIG_ROOM = 1 << 16, RIG_LOG = 1 << 16 };
 
@@ -166,7 +166,6 @@ static inline void rig_open(struct rig *g)
 {
     struct hd_env *env = memenv_open(&g->m, 4);
 
-    g->m.slots.steer = &g->m.steer;
     hd_reqs_open(&g->reqs, &g->m.arena, RIG_ROOM);
     g->w.cache = &g->cache;
     g->w.xbar = &g->xbar;
@@ -179,7 +178,7 @@ static inline void rig_open(struct rig *g)
         g->client[i] = (struct hd_client){rig_answer, g};
     g->l2 = hd_l2_open(env, &g->w);
     assert_non_null(g->l2);
-    env->slots = &g->m.slots; /* steering, without a registry */
+    g->l2->steer = &g->m.steer; /* without a registry */
     g->below = hd_l2_below(g->l2);
     g->sender = hd_events_component(&g->m.ev, "sender", rig_sender, g);
     g->memory = hd_events_component(&g->m.ev, "memory", rig_done, g);

@@ -153,20 +153,19 @@ static void change(struct hd_cache *c, uint32_t entry, uint32_t kind)
         hd_assoc_drop(&c->tags, entry);
 }
 
-bool hd_cache_lookup_other(struct hd_cache *c, uint64_t line, uint32_t entry,
-                           uint32_t kind, struct hd_who who)
+void hd_cache_used_other(struct hd_cache *c, uint64_t line, uint32_t entry,
+                         uint32_t kind, struct hd_who who)
 {
     if (entry == HD_NONE) {
         if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_miss] != 0))
             tell(c, HEDDLE_NOTE_cache_miss, line, kind, who, 0);
-        return false;
+        return;
     }
     if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_hit] != 0))
         tell(c, HEDDLE_NOTE_cache_hit, line, kind, who, c->line[entry].filler);
     hd_assoc_touch(&c->tags, entry, who);
     if (kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC)
         change(c, entry, kind);
-    return true;
 }
 
 /* ---- filling ---------------------------------------------------------- */

@@ -159,20 +159,17 @@ static void find_spread(struct hd_l2 *l2)
 /* Whether a request may turn out to skip the cache. */
 static bool may_bypass(const struct hd_l2 *l2, const struct hd_req *q)
 {
-    const struct hd_slots *slots = l2->env->slots;
-
-    if (l2->cfg.mode.kind == HD_IDEAL || l2->cfg.mode.kind == HD_FIXED)
-        return false;
-    return (q->flags & HD_REQ_BYPASS) || l2->cfg.mode.kind == HD_OFF ||
-           l2->slice[0].bypass.bound ||
-           (slots != NULL && slots->steer != NULL &&
-            slots->steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8]);
+    if (HD_UNLIKELY(l2->cfg.mode.kind != HD_FULL))
+        return l2->cfg.mode.kind == HD_OFF;
+    return (q->flags & HD_REQ_BYPASS) || l2->slice[0].bypass.bound ||
+           (l2->steer != NULL &&
+            l2->steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8]);
 }
 
 static void take(void *self, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = self;
-    const struct hd_req *q = &l2->w.reqs->v[r];
+    const struct hd_req *q = &l2->req[r];
     uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift);
     hd_time at = hd_recip_up(l2->per_cycle, now) + l2->travel;
     uint32_t what = HD_L2_ARRIVE;
@@ -327,8 +324,8 @@ static void check(void *self, uint32_t i, struct hd_err *err)
         wrong = "the lists of MSHRs are broken";
     if (s->arrived != s->answered + s->ended + inside)
         wrong = "a request was lost or answered twice";
-    if (s->travel + s->input + s->look + s->memory + s->output !=
-        s->total + ticks)
+    if (l2->check && s->travel + s->input + s->look + s->memory + s->output !=
+                         s->total + ticks)
         wrong = "stage times do not sum to the time of the requests";
     if ((s->in.n > 0) != (s->cause != HD_L2_GO))
         wrong = "the input waits for nothing";
@@ -361,6 +358,8 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->l2 = l2;
     sl->i = i;
     sl->channel = i / (uint32_t)l2->spread.banks;
+    sl->req = l2->req;
+    sl->apps = l2->stat.apps - 1;
     sl->count = hd_count_row(&l2->stat, i, 0);
     sl->shared = hd_count_row(&l2->stat, i, HD_APP_NONE);
     sl->component =
@@ -402,6 +401,9 @@ static int settle(struct hd_l2 *l2)
                           "l2cache.slices: %u is no multiple of dram.channels, "
                           "%u",
                           l2->slices, l2->channels);
+    l2->req = w->reqs->v;
+    l2->check = env->check;
+    l2->steer = env->slots != NULL ? env->slots->steer : NULL;
     l2->cycle = env->clk->ticks[HD_CLK_L2];
     l2->latency =
         (l2->cfg.mode.kind == HD_FIXED ? l2->cfg.mode.fixed : l2->cfg.latency) *

@@ -30,22 +30,24 @@ static void wait_room(struct hd_l2_slice *sl)
         w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
 }
 
-void hd_l2down_drain(struct hd_l2_slice *sl, hd_time now)
+static void pass(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     const struct hd_l2_wiring *w = &sl->l2->w;
 
-    while (sl->s->down.n > 0 && !sl->s->waiting) {
-        uint32_t r;
+    if (HD_LIKELY(w->dram != NULL))
+        hd_dram_send(w->dram, now, r);
+    else
+        w->below.send(w->below.self, now, r);
+}
 
+void hd_l2down_drain(struct hd_l2_slice *sl, hd_time now)
+{
+    while (sl->s->down.n > 0 && !sl->s->waiting) {
         if (!room(sl)) {
             wait_room(sl);
             return;
         }
-        r = hd_l2_pop(sl, &sl->s->down);
-        if (w->dram != NULL)
-            hd_dram_send(w->dram, now, r);
-        else
-            w->below.send(w->below.self, now, r);
+        pass(sl, now, hd_l2_pop(sl, &sl->s->down));
     }
 }
 
@@ -67,6 +69,16 @@ uint32_t hd_l2down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
     return r;
 }
 
+void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    if (sl->s->down.n == 0 && room(sl)) {
+        pass(sl, now, r);
+        return;
+    }
+    hd_l2_push(sl, &sl->s->down, r);
+    hd_l2down_drain(sl, now);
+}
+
 void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r)
 {
     hd_l2_req(sl, r)->born = at;
@@ -74,8 +86,7 @@ void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r)
         sl->s->promised++;
         hd_l2_post(sl, at, HD_L2_DOWN, r);
     } else {
-        hd_l2_push(sl, &sl->s->down, r);
-        hd_l2down_drain(sl, now);
+        hd_l2down_join(sl, now, r);
     }
 }
 

@@ -50,15 +50,14 @@
 enum { BURST = 32 }; /* least bytes that a bypassed read takes */
 
 /* Counts a look-up of a request by its class and result. */
-static void count(struct hd_l2_slice *sl, const struct hd_req *q,
-                  uint32_t result)
+static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
+                         uint32_t result)
 {
     uint32_t class = q->kind;
     uint64_t *c;
 
-    if (q->kind == HD_REQ_WALK)
-        class =
-            HD_L2_WALK1 + (q->level >= 1 && q->level <= 4 ? q->level - 1u : 3u);
+    if (class == HD_REQ_WALK)
+        class = HD_L2_WALK1 + (q->level - 1u < 4 ? q->level - 1u : 3u);
     c = hd_l2_counters(sl, q->app) + class * HD_L2_RESULTS;
     c[HD_L2_LOOKUPS]++;
     c[result]++;
@@ -67,37 +66,37 @@ static void count(struct hd_l2_slice *sl, const struct hd_req *q,
 /* ---- answers ---------------------------------------------------------- */
 
 /* Cycles that bytes take on a port. */
-static uint32_t flits(const struct hd_l2 *l2, uint32_t bytes)
+static inline uint32_t flits(const struct hd_l2 *l2, uint32_t bytes)
 {
     uint32_t more = bytes + l2->xbar.bytes - 1;
-    uint32_t n =
-        l2->flit_shift < 32 ? more >> l2->flit_shift : more / l2->xbar.bytes;
+    uint32_t n = HD_LIKELY(l2->flit_shift < 32) ? more >> l2->flit_shift
+                                                : more / l2->xbar.bytes;
 
     return n + (n == 0);
 }
 
 /* Answers a request whose data is there at `at`, looked up at `ready`. */
-static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
+static inline void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                          hd_time at)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
-    struct hd_req *q = hd_l2_req(sl, r);
-    uint32_t n = flits(l2, q->bytes), app = q->app;
-    hd_time wait = s->out_free > at ? s->out_free - at : 0;
+    const struct hd_req *q = hd_l2_req(sl, r);
+    uint32_t n = flits(l2, q->bytes), row = hd_l2_row(sl, q->app);
+    hd_time free = s->out_free, leaves = hd_max_u64(free, at);
     struct hd_hist *h = q->kind == HD_REQ_WALK ? l2->walk : l2->data;
     const struct hd_client *c = &l2->w.clients[q->client];
 
-    if (app > l2->env->apps)
-        app = l2->env->apps;
-    s->out_free = hd_max_u64(s->out_free, now) + n * l2->cycle;
-    hd_l2_counters(sl, q->app)[HD_L2_OUTPUT_BUSY] += n;
+    s->out_free = hd_max_u64(free, now) + n * l2->cycle;
+    sl->count[row * HD_L2_COUNTERS + HD_L2_OUTPUT_BUSY] += n;
     s->answered++;
-    s->memory += at - q->queued;
-    s->output += wait;
-    at += wait;
-    s->total += at - q->born;
-    hd_hist_add(&h[app], hd_recip_div(l2->per_core, at - q->born));
-    c->reply(c->self, at, r);
+    if (HD_UNLIKELY(l2->check)) {
+        s->memory += at - q->queued;
+        s->output += leaves - at;
+        s->total += leaves - q->born;
+    }
+    hd_hist_add(&h[row], hd_recip_div(l2->per_core, leaves - q->born));
+    c->reply(c->self, leaves, r);
 }
 
 /* Tells the sender of a write, if it wants to know, that the L2 has it. */
@@ -114,7 +113,8 @@ static void acknowledge(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
     sl->s->ended++;
-    sl->s->total += at - hd_l2_req(sl, r)->born;
+    if (HD_UNLIKELY(sl->l2->check))
+        sl->s->total += at - hd_l2_req(sl, r)->born;
     acknowledge(sl, r, at);
     hd_req_give(sl->l2->w.reqs, r);
 }
@@ -122,7 +122,7 @@ static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 /* ---- serving ---------------------------------------------------------- */
 
 /* Reserves a result at or after t and gives its cycle. */
-static hd_time result_at(struct hd_l2_slice *sl, hd_time t)
+static inline hd_time result_at(struct hd_l2_slice *sl, hd_time t)
 {
     struct hd_l2_state *s = sl->s;
 
@@ -139,15 +139,16 @@ static hd_time result_at(struct hd_l2_slice *sl, hd_time t)
 }
 
 /* Books the result of a request's look-up; returns its instant. */
-static hd_time look(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
+static inline hd_time look(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
 {
     hd_time ready = result_at(sl, t), wait = ready - q->queued;
 
-    sl->s->input += wait;
-    if (wait > 0)
+    if (wait > 0) {
+        sl->s->input += wait;
         hd_l2_counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
             hd_recip_div(sl->l2->per_cycle, wait);
-    q->queued = ready;
+        q->queued = ready;
+    }
     return ready;
 }
 
@@ -172,7 +173,8 @@ static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     q->queued = t;
     if (q->kind == HD_REQ_WRITE) {
         sl->s->ended++;
-        sl->s->total += t - q->born;
+        if (HD_UNLIKELY(l2->check))
+            sl->s->total += t - q->born;
         hd_l2_counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
         acknowledge(sl, r, t);
     } else {
@@ -244,28 +246,30 @@ static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, uint64_t line)
     hd_l2down_go(sl, now, q->queued, d);
 }
 
-static uint32_t serve_read(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                           hd_time t, uint64_t line)
+/* A read or an atomic whose line is in the tags (entry), or in no place. */
+static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
+                                  uint32_t r, hd_time t, uint64_t line,
+                                  uint32_t entry)
 {
     struct hd_req *q = hd_l2_req(sl, r);
     bool through =
         q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
     hd_time ready;
 
-    if (HD_UNLIKELY(hd_mshr_full(&sl->mshr)) && !hd_cache_peek(&sl->tags, line))
+    if (entry == HD_NONE && HD_UNLIKELY(hd_mshr_full(&sl->mshr)))
         return HD_L2_MSHRS;
-    if (HD_UNLIKELY(hd_l2down_full(sl)) &&
-        (through || !hd_cache_peek(&sl->tags, line)))
+    if ((entry == HD_NONE || HD_UNLIKELY(through)) && hd_l2down_full(sl))
         return HD_L2_QUEUE;
     ready = look(sl, q, t);
-    if (!hd_cache_lookup(&sl->tags, line, q->kind, hd_l2_who(q))) {
+    hd_cache_used(&sl->tags, line, entry, q->kind, hd_l2_who(q));
+    if (entry == HD_NONE) {
         count(sl, q, HD_L2_MISSES);
         miss(sl, now, r, line);
         return HD_L2_GO;
     }
     count(sl, q, HD_L2_HITS);
     q->hit = 0;
-    if (through)
+    if (HD_UNLIKELY(through))
         hd_l2down_go(sl, now, ready,
                      hd_l2down_ask(sl, q->pa.v, q->bytes, HD_REQ_WRITE, q->app,
                                    q->warp));
@@ -274,16 +278,16 @@ static uint32_t serve_read(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 }
 
 static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                            hd_time t, uint64_t line)
+                            hd_time t, uint64_t line, uint32_t entry)
 {
     struct hd_req *q = hd_l2_req(sl, r);
-    bool back = sl->l2->cfg.write == HD_WRITE_BACK, hit;
+    bool back = sl->l2->cfg.write == HD_WRITE_BACK, hit = entry != HD_NONE;
     hd_time ready;
 
-    if (hd_l2down_full(sl) && !(back && hd_cache_peek(&sl->tags, line)))
+    if (hd_l2down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
     ready = look(sl, q, t);
-    hit = hd_cache_lookup(&sl->tags, line, q->kind, hd_l2_who(q));
+    hd_cache_used(&sl->tags, line, entry, q->kind, hd_l2_who(q));
     count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (back) {
         if (!hit)
@@ -292,30 +296,35 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
         return HD_L2_GO;
     }
     sl->s->ended++;
-    sl->s->total += ready - q->born;
+    if (HD_UNLIKELY(sl->l2->check))
+        sl->s->total += ready - q->born;
     hd_l2_counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
     acknowledge(sl, r, ready);
     hd_l2down_go(sl, now, ready, r);
     return HD_L2_GO;
 }
 
-/* Serves the request that is first in line; HD_L2_GO, or why it cannot. */
-static uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+/* Serves the request that is first in line; HD_L2_GO, or why it cannot.  A
+ * line is in the tags or in flight, never both. */
+static inline uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_req *q = hd_l2_req(sl, r);
     uint64_t line = q->pa.v >> l2->line_shift;
     hd_time t = hd_max_u64(q->queued, now);
     bool write = q->kind == HD_REQ_WRITE;
-    uint32_t m;
+    uint32_t e, m;
 
-    if (q->flags & HD_REQ_BYPASS)
+    if (HD_UNLIKELY(q->flags & HD_REQ_BYPASS))
         return serve_passed(sl, now, r, t);
-    m = hd_mshr_find(&sl->mshr, line);
-    if (m != HD_NONE && !(write && l2->cfg.write != HD_WRITE_BACK))
-        return serve_merge(sl, r, t, m);
-    return write ? serve_write(sl, now, r, t, line)
-                 : serve_read(sl, now, r, t, line);
+    e = hd_cache_find(&sl->tags, line);
+    if (e == HD_NONE) {
+        m = hd_mshr_find(&sl->mshr, line);
+        if (m != HD_NONE && !(write && l2->cfg.write != HD_WRITE_BACK))
+            return serve_merge(sl, r, t, m);
+    }
+    return write ? serve_write(sl, now, r, t, line, e)
+                 : serve_read(sl, now, r, t, line, e);
 }
 
 /* Modes in which nothing is looked up. */
@@ -388,26 +397,22 @@ static void resume(struct hd_l2_slice *sl, hd_time now)
 int64_t hd_l2slice_steered(void *self, const void *question)
 {
     const struct heddle_q_l2_bypass *q = question;
-    const struct hd_l2_slice *sl = self;
-    const struct hd_slots *slots = sl->l2->env->slots;
+    const struct hd_steer *steer = ((struct hd_l2_slice *)self)->l2->steer;
 
-    if (slots == NULL || slots->steer == NULL)
-        return 0;
-    return slots->steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
+    return steer != NULL &&
+           steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
 }
 
 /* Whether a request skips this cache: asked once, when it arrives. */
 static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
 {
-    const struct hd_slots *slots = sl->l2->env->slots;
+    const struct hd_steer *steer = sl->l2->steer;
     uint64_t line = q->pa.v >> sl->l2->line_shift;
     struct heddle_q_l2_bypass ask;
 
-    if (HD_LIKELY(!sl->bypass.bound)) {
-        if (slots == NULL || slots->steer == NULL)
-            return false;
-        return slots->steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8] != 0;
-    }
+    if (HD_LIKELY(!sl->bypass.bound))
+        return steer != NULL &&
+               steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
     ask = (struct heddle_q_l2_bypass){.app = q->app,
                                       .kind = q->kind,
                                       .level = q->level,
@@ -418,8 +423,8 @@ static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
 }
 
 /* A request takes the input port; `before` is what it has had in the tags. */
-static void enter_port(struct hd_l2_slice *sl, hd_time now, struct hd_req *q,
-                       hd_time before)
+static inline void enter_port(struct hd_l2_slice *sl, hd_time now,
+                              struct hd_req *q, hd_time before)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
@@ -428,22 +433,24 @@ static void enter_port(struct hd_l2_slice *sl, hd_time now, struct hd_req *q,
     hd_time in = hd_max_u64(now, s->in_free);
 
     s->in_free = in + n * l2->cycle;
-    q->queued = in + (n - 1) * l2->cycle;
+    q->queued = s->in_free - l2->cycle;
     hd_l2_counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
     s->arrived++;
-    s->travel += q->queued - before - q->born;
-    s->look += before;
+    if (HD_UNLIKELY(l2->check)) {
+        s->travel += q->queued - before - q->born;
+        s->look += before;
+    }
 }
 
-static void join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+static inline void join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_l2_state *s = sl->s;
     uint32_t cause;
     uint64_t *peak;
 
-    if (s->in.n == 0) {
+    if (HD_LIKELY(s->in.n == 0)) {
         cause = serve(sl, now, r);
-        if (cause == HD_L2_GO)
+        if (HD_LIKELY(cause == HD_L2_GO))
             return;
         block(sl, now, r, cause);
     }
@@ -528,7 +535,7 @@ static void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
 void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
 {
     struct hd_l2 *l2 = self;
-    struct hd_l2_slice *sl = &l2->slice[l2->w.reqs->v[r].tag >> 16];
+    struct hd_l2_slice *sl = &l2->slice[l2->req[r].tag >> 16];
 
     hd_l2_post(sl, hd_recip_up(l2->per_cycle, at), HD_L2_FILL, r);
 }
@@ -549,14 +556,14 @@ void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
         break;
     case HD_L2_DOWN:
         s->promised--;
-        hd_l2_push(sl, &s->down, a);
-        hd_l2down_drain(sl, now);
+        hd_l2down_join(sl, now, a);
         if (s->cause == HD_L2_QUEUE)
             resume(sl, now);
         break;
     case HD_L2_FILL:
         fill(sl, now, a);
-        resume(sl, now);
+        if (s->in.n > 0)
+            resume(sl, now);
         break;
     case HD_L2_ROOM:
         s->waiting = 0;

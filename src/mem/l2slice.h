@@ -80,7 +80,7 @@ struct hd_l2_state {
     uint32_t held;          /* application of the request that waits */
     uint32_t passing;       /* bypassed reads in DRAM */
     hd_time since;          /* when it was blocked for this cause */
-    /* for the invariants: requests, and ticks by stage, of all time */
+    /* for the invariants: requests, and, with --check, ticks by stage */
     uint64_t arrived, answered, ended;
     hd_time travel, input, look, memory, output, total;
     hd_time passed; /* of these, what bypassed reads in DRAM have had so far */
@@ -89,44 +89,53 @@ struct hd_l2_state {
 struct hd_l2_slice {
     struct hd_l2 *l2;
     struct hd_l2_state *s; /* arena */
+    struct hd_req *req;    /* arena: the pool */
+    uint64_t *count;       /* arena: the slice's rows of counters */
+    uint64_t *shared;      /* arena: the row of no application */
     uint32_t i, channel, component;
+    uint32_t apps; /* rows of applications */
     struct hd_slot bypass;
-    uint64_t *count;  /* arena: the slice's rows of counters */
-    uint64_t *shared; /* arena: the row of no application */
-    struct hd_cache tags;
     struct hd_mshr mshr;
+    struct hd_cache tags;
 };
 
 struct hd_l2 {
     struct hd_env *env;
+    struct hd_l2_slice *slice; /* [slices] */
+    struct hd_req *req;        /* arena: the pool */
+    /* ticks: an L2 cycle; a look-up; the way over the crossbar */
+    hd_time cycle, latency, travel;
+    struct hd_recip per_cycle, per_core;   /* of an L2 and a core cycle */
+    const struct hd_steer *steer;          /* NULL: nobody can steer */
+    struct hd_hist *data, *walk;           /* arena: latencies [app] */
+    struct hd_cache_spread spread;         /* granule 0: an irregular map */
+    bool masked;                           /* spread is powers of two */
+    bool check;                            /* --check: keep ticks by stage */
+    uint32_t granule_shift, channel_shift; /* if masked */
+    uint32_t flit_shift;                   /* 32: the port's width is none */
+    uint32_t line_shift, channels, slices;
     struct hd_l2_wiring w;
     struct hd_cache_cfg cfg;
     struct hd_xbar_cfg xbar;
     struct hd_stat stat;
-    struct hd_hist *data, *walk;           /* arena: latencies [app] */
-    struct hd_cache_spread spread;         /* granule 0: an irregular map */
-    bool masked;                           /* spread is powers of two */
-    uint32_t granule_shift, channel_shift; /* then */
-    uint32_t flit_shift;                   /* 32: the port's width is none */
-    uint32_t line_shift, channels, slices;
-    /* ticks: an L2 cycle; a look-up; the way over the crossbar */
-    hd_time cycle, latency, travel;
-    struct hd_recip per_cycle, per_core; /* of an L2 and a core cycle */
-    struct hd_l2_slice *slice;           /* [slices] */
 };
 
 static inline struct hd_req *hd_l2_req(const struct hd_l2_slice *sl, uint32_t r)
 {
-    return &sl->l2->w.reqs->v[r];
+    return &sl->req[r];
+}
+
+/* An application's row, among counters and histograms. */
+static inline uint32_t hd_l2_row(const struct hd_l2_slice *sl, uint32_t app)
+{
+    return app < sl->apps ? app : sl->apps;
 }
 
 /* The slice's row of counters for an application. */
 static inline uint64_t *hd_l2_counters(const struct hd_l2_slice *sl,
                                        uint32_t app)
 {
-    uint32_t last = sl->l2->stat.apps - 1;
-
-    return sl->count + (app < last ? app : last) * HD_L2_COUNTERS;
+    return sl->count + hd_l2_row(sl, app) * HD_L2_COUNTERS;
 }
 
 static inline struct hd_who hd_l2_who(const struct hd_req *q)
@@ -172,6 +181,9 @@ static inline bool hd_l2down_full(const struct hd_l2_slice *sl)
 /* Sends what the DRAM channel takes. */
 void hd_l2down_drain(struct hd_l2_slice *sl, hd_time now);
 
+/* A request enters the miss queue. */
+void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+
 /* A request of the slice's own. */
 uint32_t hd_l2down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
                        uint32_t kind, uint32_t app, uint32_t warp);
@@ -183,7 +195,6 @@ void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r);
 void hd_l2down_fill(struct hd_l2_slice *sl, hd_time now, hd_time at,
                     uint64_t line, const struct hd_req *q, uint32_t level,
                     bool dirty);
-
 
 /* Sender of the events that bring a request to its slice: its client, so that
  * arrivals of one instant have an order of their own. */

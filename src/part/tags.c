@@ -458,5 +458,5 @@ void heddle_part_tags_result(const heddle_part_tags *t,
     /* every miss of a TLB fills; what is not there any more was replaced */
     out->evictions = t->r.misses;
     for (uint32_t s = 0; s < t->tlb.base.sets; s++)
-        out->evictions -= t->tlb.base.count[s];
+        out->evictions -= hd_assoc_valid(&t->tlb.base, s);
 }
