@@ -79,4 +79,15 @@ local function load(_, key)
     return value
 end
 
-return setmetatable(H, { __index = load })
+--- The names that load answers, for completion.
+local function names()
+    local out = {}
+    for _, list in ipairs { PARTS, FUNCTIONS } do
+        for name in pairs(list) do
+            out[#out + 1] = name
+        end
+    end
+    return out
+end
+
+return setmetatable(H, { __index = load, __names = names })

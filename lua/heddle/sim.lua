@@ -385,6 +385,15 @@ Sim.__index = function(self, key)
     fail(-2, "a simulation has no '%s'", tostring(key))
 end
 
+--- The names that can be used on a simulation, for completion.
+Sim.__names = function()
+    local out = config.sorted_keys(methods)
+    for _, name in ipairs(config.sorted_keys(fields)) do
+        out[#out + 1] = name
+    end
+    return out
+end
+
 Sim.__close = function(self)
     self:close()
 end

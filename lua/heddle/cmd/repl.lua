@@ -1,23 +1,33 @@
---- cmd/repl.lua - heddle repl: an interactive session (heddle/repl.lua).
+--- cmd/repl.lua - heddle repl: an interactive session.
 -- SPDX-License-Identifier: MIT
-local cli = require "heddle.cli"
-
 local repl = {
-    summary = "read and run Lua, step by step",
+    summary = "read Lua by the line, run and look into simulations",
     usage = [[
-usage: heddle repl [FILE.lua]
+usage: heddle repl [--check] [FILE.lua] [name=value...]
 
-Reads Lua from a terminal or a pipe and prints what it gives.  FILE.lua is run
-first; its globals stay.  H is the module heddle; help(x) explains a setting, a
-counter, a point, or a value.
+Runs FILE.lua first; its globals stay.  Then reads Lua from the terminal, with
+editing, history and completion, or from a pipe.  help() tells more; Ctrl-C
+ends a command, Ctrl-D leaves.  Exit status through a pipe: 1 if a command
+failed.
+
+  --check   verify invariants while every simulation runs
 ]],
 }
 
-function repl.run(args)
-    if #args > 1 or args[1] and args[1]:find("^%-.") then
-        cli.usage("repl: expected at most one script")
+--- name=value in the place of the file: there is none.
+local function without_file(o)
+    local name, value = (o.file or ""):match("^([%a_][%w_.]*)=(.*)$")
+    if name then
+        o.given[name], o.file = value, nil
     end
-    return require("heddle.repl").run(args)
+end
+
+function repl.run(args)
+    local run = require "heddle.cmd.run"
+    local o = run.parse(args, "repl")
+    without_file(o)
+    local chunk = o.file and run.load(o.file)
+    return require("heddle.repl").run(chunk, o)
 end
 
 return repl

@@ -15,8 +15,9 @@ them, with defaults, by H.args{...}.  FILE may be - for standard input.
 ]],
 }
 
---- Splits the arguments: options, the file, name=value pairs.
-local function parse(args)
+--- Splits the arguments: options, the file, name=value pairs.  `command` is
+-- the name for messages; other commands that take a script use this, too.
+function run.parse(args, command)
     local o = { given = {}, order = {} }
     local options = true
     for _, a in ipairs(args) do
@@ -25,25 +26,23 @@ local function parse(args)
         elseif options and not o.file and a == "--check" then
             o.check = true
         elseif options and not o.file and a:find("^%-.") then
-            cli.usage("run: unknown option '%s'", a)
+            cli.usage("%s: unknown option '%s'", command, a)
         elseif not o.file then
             o.file = a
         else
             local name, value = a:match("^([%a_][%w_.]*)=(.*)$")
             if not name then
-                cli.usage("run: expected name=value, got '%s'", a)
+                cli.usage("%s: expected name=value, got '%s'", command, a)
             end
             o.given[name] = value
             o.order[#o.order + 1] = name
         end
     end
-    if not o.file then
-        cli.usage("run: expected a script")
-    end
     return o
 end
 
-local function load_script(file)
+--- The chunk of a script; a script's own modules are found beside it.
+function run.load(file)
     if file == "-" then
         local chunk, err = load(io.read("a"), "=stdin", "t")
         if not chunk then
@@ -62,14 +61,17 @@ local function load_script(file)
     if not chunk then
         error(err, 0)
     end
+    local dir = file:match("^(.*)/[^/]*$") or "."
+    package.path = dir .. "/?.lua;" .. dir .. "/?/init.lua;" .. package.path
     return chunk
 end
 
 function run.run(args)
-    local o = parse(args)
-    local chunk = load_script(o.file)
-    local dir = o.file:match("^(.*)/[^/]*$") or "."
-    package.path = dir .. "/?.lua;" .. dir .. "/?/init.lua;" .. package.path
+    local o = run.parse(args, "run")
+    if not o.file then
+        cli.usage("run: expected a script")
+    end
+    local chunk = run.load(o.file)
     local H = require "heddle"
     H.begin(o)
     local status = H.finish(xpcall(chunk, H.traceback, o.file))

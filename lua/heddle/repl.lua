@@ -1,0 +1,449 @@
+--- repl.lua - heddle repl: Lua by the line, with a machine to look into.
+--
+--     heddle repl [--check] [FILE.lua] [name=value...]
+--
+-- Runs FILE first, if there is one; its globals are there afterwards, and
+-- name=value words are its arguments (H.args).  Then lines are read:
+--
+--   - An expression shows its value, without `=` or `return`; `_` is the last
+--     one shown.  Strings are shown as they are, tables with sorted keys, a
+--     list of rows as an aligned table (pretty.lua).  show(x, options) shows
+--     a value in full: rows, items, depth, inside.
+--   - A chunk that is not complete goes on in the next line, after `>> `.  It
+--     is not complete while Lua's parser wants more at its end.
+--   - Locals end with their chunk, as in lua5.4; leave `local` away.
+--   - An error is printed with the user's part of the traceback and ends the
+--     command.  So does Ctrl-C: it stops a run at its next event, which can
+--     go on from there, and a script at its next instruction (a coroutine or
+--     a pcall in a loop keeps going; a second Ctrl-C then ends the process).
+--     At the prompt it clears the line.  Ctrl-D leaves.
+--
+-- Globals: H = require "heddle"; help, show; sim, the last simulation made,
+-- until the user assigns another; step(n), run(n), run_until(fn, every) and
+-- look(name, instance), which act on it.  step, run and run_until return the
+-- status word and the cycle; look() lists what can be looked at.  All else is
+-- a method: sim:use, sim:snapshot, sim:restore, sim:translate, sim:stuck.
+--
+-- On a terminal: editing with the keys of Emacs or of ~/.editrc, Ctrl-R
+-- searches, Tab completes (complete.lua), and lines are kept in
+-- $XDG_STATE_HOME/heddle/history (~/.local/state/heddle/history).  NO_COLOR
+-- turns colours off.  The exit status is 0.
+--
+-- Not on a terminal: no prompt, no editing, no colour, and errors name the
+-- line of the input.  An error or an interrupted command does not end the
+-- session; the exit status is then 1 at its end.  Ctrl-C while nothing runs
+-- ends it with 130.  That FILE cannot be read or parsed, or was called with
+-- arguments that it does not have, ends the command as in heddle run.
+--
+-- SPDX-License-Identifier: MIT
+local cli = require "heddle.cli"
+local complete = require "heddle.complete"
+local core = require "heddle.core"
+local help = require "heddle.help"
+local pretty = require "heddle.pretty"
+local process = require "heddle.process"
+
+local repl = {}
+
+local FRAMES = 8        -- of a traceback
+local KEEP = 1000       -- lines of the history file
+local INTERRUPTED = -130
+
+-- ---- the globals -----------------------------------------------------------
+
+--- Defines the globals of a session.  Returns the scope of completion.
+local function globals(session)
+    local H = require "heddle"
+    local make = require("heddle.sim").sim
+    local last
+    local scope = setmetatable({ env = _G }, { __index = function(_, key)
+        if key == "sim" then
+            return _G.sim
+        end
+    end })
+
+    local function it()
+        local sim = _G.sim
+        if not sim then
+            error("there is no simulation yet: sim = H.sim { machine = "
+                .. "\"maxwell\", apps = { H.app(\"GUP\", { size = \"T\" }) } }",
+                0)
+        end
+        return sim
+    end
+
+    local function with_cycle(sim, word)
+        return word, sim.now
+    end
+
+    --- A simulation: H.sim { machine = "maxwell", apps = { H.app("ATAX") } }.
+    -- Options: machine, apps, policies, settings, seed, check, budget, warmup,
+    -- stop_cycles, translation, relaunch, interval, label, progress.  The last
+    -- one made is `sim`.  More: help(sim).
+    rawset(H, "sim", function(options)
+        last = make(options)
+        return last
+    end)
+
+    --- Runs `sim` n core cycles (1).  Returns "ok", "done" or "stopped", and
+    -- the cycle.
+    function _G.step(n)
+        return with_cycle(it(), it():step(n))
+    end
+
+    --- Runs `sim` to its end, or n core cycles.
+    function _G.run(n)
+        return with_cycle(it(), it():run(n))
+    end
+
+    --- Runs `sim` until fn(sim) is true, which is asked each `every` core
+    -- cycles (1000).
+    function _G.run_until(fn, every)
+        return with_cycle(it(), it():run_until(fn, every))
+    end
+
+    --- What is in an object of `sim` now, a row an entry: look("l1tlb", 3).
+    -- Instances count from 0.  Without a name: the objects.
+    function _G.look(name, instance)
+        if name == nil then
+            return it():objects()
+        end
+        return it():look(name, instance)
+    end
+
+    --- Prints a value in full.  Options: rows (50), items (100) and depth (4)
+    -- are limits; inside = true looks into what prints itself.
+    function _G.show(x, options)
+        local o = { color = session.color, width = session.width() }
+        for k, v in pairs(options or {}) do
+            o[k] = v
+        end
+        print(pretty.text(x, o))
+    end
+
+    --- help(x): what x is: a function, a simulation, a module, or the name of
+    -- a setting, counter, point, note, policy, application, machine, object.
+    function _G.help(...)
+        local lines = select("#", ...) == 0 and help.overview()
+            or help.lines((...), scope)
+        print(table.concat(lines, "\n"))
+    end
+
+    _G.H = H
+    setmetatable(_G, { __index = function(_, name)
+        if name == "sim" then
+            return last
+        end
+    end })
+    return scope
+end
+
+-- ---- errors ------------------------------------------------------------------
+
+local function is_interrupt(err)
+    return type(err) == "table" and err.code == INTERRUPTED
+end
+
+--- The frames of the user's functions, the innermost first.
+local function frames()
+    local out = {}
+    for line in debug.traceback("", 3):gmatch("\n\t([^\n]+)") do
+        if line:find("^heddle/repl%.lua") and #out > 0 then
+            break
+        elseif os.getenv("HEDDLE_TRACEBACK") or not (line:find("^heddle/")
+            or line:find("^%[C%]") or line:find("^%(%.%.%.tail")) then
+            out[#out + 1] = line
+        end
+    end
+    return out
+end
+
+--- The handler of xpcall: an error and where it happened.
+local function with_frames(err)
+    if is_interrupt(err) then
+        return { err = err }
+    end
+    return { err = err, frames = frames() }
+end
+
+local function report(session, failure)
+    local err = failure.err
+    io.stdout:flush()
+    session.failed = true
+    local say = session.color_errors and "\27[31m%s\27[0m\n" or "%s\n"
+    if is_interrupt(err) then
+        if core.interrupted then
+            core.interrupted(true)
+        end
+        local ok, now = pcall(function()
+            return _G.sim.now
+        end)
+        io.stderr:write(say:format("interrupted"
+            .. (ok and "; sim is at cycle " .. tostring(now) or "")))
+        return
+    end
+    local _, text = cli.describe(err)
+    io.stderr:write(say:format(text or "exit"))
+    local list = failure.frames or {}
+    for i = 1, #list > 1 and math.min(#list, FRAMES) or 0 do
+        io.stderr:write("    ", list[i], "\n")
+    end
+    if #list > FRAMES then
+        io.stderr:write(("    ... %d more\n"):format(#list - FRAMES))
+    end
+end
+
+-- ---- chunks ------------------------------------------------------------------
+
+--- Compiles a text: the chunk; or nil, the error, and whether more lines
+-- could make it right.  An expression is compiled as one.  `line` is the
+-- number of its first line.
+function repl.compile(text, line)
+    local pad = ("\n"):rep((line or 1) - 1)
+    local body = text:gsub("^%s*=", "")
+    local chunk, why = load(pad .. "return " .. body, "=stdin", "t")
+    if chunk then
+        return chunk
+    end
+    local as_expression = why
+    chunk, why = load(pad .. text, "=stdin", "t")
+    if chunk then
+        return chunk
+    end
+    if as_expression:find("<eof>$") then
+        why = as_expression
+    end
+    return nil, why, why:find("<eof>$") ~= nil
+end
+
+--- Shows the results of a chunk.
+local function echo(session, n, values)
+    local options = { color = session.color, width = session.width() }
+    local texts, tables = {}, false
+    for i = 1, n do
+        tables = tables or type(values[i]) == "table"
+    end
+    for i = 1, n do
+        texts[i] = type(values[i]) == "string" and values[i]
+            or pretty.text(values[i], options)
+    end
+    io.write(table.concat(texts, tables and "\n" or "\t"), "\n")
+end
+
+local function call_and_echo(session, chunk)
+    local values = table.pack(chunk())
+    if values.n > 0 then
+        _G._ = values[1]
+        echo(session, values.n, values)
+    end
+    io.stdout:flush()
+end
+
+local function evaluate(session, chunk)
+    local ok, failure = xpcall(call_and_echo, with_frames, session, chunk)
+    if not ok then
+        report(session, failure)
+    end
+end
+
+-- ---- lines -------------------------------------------------------------------
+
+--- The history file; its directories are made.
+local function history_path()
+    local base = os.getenv("XDG_STATE_HOME") or ""
+    if base:sub(1, 1) ~= "/" then
+        local home = os.getenv("HOME") or ""
+        if home:sub(1, 1) ~= "/" then
+            return nil
+        end
+        base = home .. "/.local/state"
+    end
+    base = base .. "/heddle"
+    for at in base:gmatch("()/") do
+        if at > 1 then
+            process.mkdir(base:sub(1, at - 1))
+        end
+    end
+    process.mkdir(base)
+    return base .. "/history"
+end
+
+--- Reads the history into the editor; returns the file to add to.
+local function open_history(edit)
+    local path = history_path()
+    local lines = {}
+    local f = path and io.open(path, "r")
+    if f then
+        for line in f:lines() do
+            lines[#lines + 1] = line
+        end
+        f:close()
+    end
+    local first = math.max(1, #lines - KEEP + 1)
+    if #lines > 2 * KEEP then
+        f = assert(io.open(path, "w"))
+        f:write(table.concat(lines, "\n", first), "\n")
+        f:close()
+    end
+    for i = first, #lines do
+        edit:remember(lines[i])
+    end
+    return path and assert(io.open(path, "a"))
+end
+
+local function with_editor(session, scope)
+    local ok, editor = pcall(require, "heddle.edit")
+    local edit = ok and editor.open(function(text)
+        scope.continued = session.text ~= nil
+        return complete.tab(text, scope, session.width())
+    end)
+    if not edit then
+        return false
+    end
+    session.width = function()
+        return edit:columns() - 2
+    end
+    local fine, history = pcall(open_history, edit)
+    if not fine then
+        io.stderr:write("heddle: the history is not kept: ",
+            tostring(history), "\n")
+        history = nil
+    end
+    session.read = function(prompt)
+        local line = edit:read(prompt)
+        if line and line:find("%S") then
+            edit:remember(line)
+            if history then
+                history:write(line, "\n")
+                history:flush()
+            end
+        end
+        return line
+    end
+    session.close = function()
+        edit:close()
+    end
+    return true
+end
+
+--- Decides how lines are read, by what standard input and output are.
+local function open_lines(session, scope)
+    session.width = function()
+        return 78
+    end
+    session.close = function() end
+    session.read = function(prompt)
+        if session.terminal then
+            io.write(prompt)
+            io.stdout:flush()
+        end
+        return (io.read("l"))
+    end
+    local color = (os.getenv("NO_COLOR") or "") == ""
+        and os.getenv("TERM") ~= "dumb"
+    local input, output = process.isatty(0), process.isatty(1)
+    session.input = input
+    session.terminal = input and output
+    session.color = color and session.terminal
+    session.color_errors = color and input and process.isatty(2)
+    if session.terminal then
+        io.write(("heddle %s, %s.  help() tells more, Ctrl-D leaves.\n")
+            :format(core.version, _VERSION))
+        with_editor(session, scope)
+    end
+end
+
+--- Reads a line and does what it asks.  Returns false at the end.
+local function turn(session)
+    session.busy = false
+    local line = session.read(session.text and ">> " or "> ")
+    if line == false then -- Ctrl-C
+        session.text = nil
+        return true
+    elseif line == nil and not session.text then
+        if session.terminal then
+            io.write("\n")
+        end
+        return false
+    end
+    session.line = session.line + 1
+    if not session.text then
+        session.first = session.input and 1 or session.line
+    end
+    local text = line and (session.text and session.text .. "\n" .. line
+        or line) or session.text
+    local chunk, why, more = repl.compile(text, session.first)
+    if more and line then
+        session.text = text
+        return true
+    end
+    session.text = nil
+    session.busy = true
+    if chunk then
+        evaluate(session, chunk)
+    else
+        report(session, { err = why })
+    end
+    return line ~= nil
+end
+
+--- Reads until the end; returns the exit status.
+local function loop(session)
+    while true do
+        local ok, go_on = pcall(turn, session)
+        if not ok and is_interrupt(go_on) then
+            -- Between commands, or at the moment when one ended.
+            if not session.input and not session.busy then
+                return 130
+            end
+            session.text = nil
+            core.interrupted(true)
+            io.stdout:write("\n")
+        elseif not ok then
+            error(go_on, 0)
+        elseif not go_on then
+            return not session.input and session.failed and 1 or 0
+        end
+    end
+end
+
+-- ---- the command -----------------------------------------------------------------
+
+--- Runs the script; only wrong arguments end the command.
+local function run_script(session, chunk, options)
+    local H = require "heddle"
+    H.begin(options)
+    if not chunk then
+        return
+    end
+    local ok, failure = xpcall(chunk, with_frames, options.file)
+    if ok then
+        H.finish(true)
+    elseif type(failure.err) == "table"
+        and (failure.err.usage or failure.err.exit) then
+        error(failure.err, 0)
+    else
+        report(session, failure)
+    end
+end
+
+--- A session: `chunk` is the script to run first, or nil.
+function repl.run(chunk, options)
+    local session = { failed = false, line = 0 }
+    local scope = globals(session)
+    open_lines(session, scope)
+    run_script(session, chunk, options)
+    local status = loop(session)
+    session.close()
+    return status
+end
+
+--- For tests: a scope with the globals of a session that reads nothing.
+function repl.scope()
+    local session = { width = function()
+        return 78
+    end }
+    return globals(session)
+end
+
+return repl

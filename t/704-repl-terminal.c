@@ -1,0 +1,312 @@
+/*
+ * 704-repl-terminal.c - pins what the REPL does on a terminal: prompts,
+ * editing, history in the state directory, completion by Tab, Ctrl-C at the
+ * prompt, in a script and in a run, and Ctrl-D.
+ *
+ * A pseudo-terminal plays the user: each step types something and waits until
+ * a text appears, so nothing depends on how fast the machine is.
+ */
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_S = 20, ROOM = 1 << 18 };
+
+struct terminal {
+    int fd;
+    pid_t child;
+    size_t n, seen; /* bytes so far; those before `seen` were waited for */
+    char text[ROOM];
+};
+
+static char state_dir[] = "/tmp/heddle-704-XXXXXX";
+
+static const char *command(void)
+{
+    const char *path = getenv("HEDDLE");
+
+    return path ? path : "build/release/heddle";
+}
+
+static void begin_child(const char *slave)
+{
+    int fd;
+
+    setsid();
+    fd = open(slave, O_RDWR); /* becomes the controlling terminal */
+    if (fd < 0)
+        _exit(99);
+#ifdef TIOCSCTTY
+    ioctl(fd, TIOCSCTTY, 0);
+#endif
+    dup2(fd, 0);
+    dup2(fd, 1);
+    dup2(fd, 2);
+    if (fd > 2)
+        close(fd);
+    setenv("TERM", "xterm", 1);
+    setenv("XDG_STATE_HOME", state_dir, 1);
+    setenv("HOME", state_dir, 1);
+    setenv("NO_COLOR", "1", 1);
+    execl(command(), "heddle", "repl", (char *)NULL);
+    _exit(98);
+}
+
+static struct terminal *open_terminal(void)
+{
+    struct terminal *t = calloc(1, sizeof *t);
+
+    assert_non_null(t);
+    t->fd = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(t->fd >= 0);
+    assert_int_equal(grantpt(t->fd), 0);
+    assert_int_equal(unlockpt(t->fd), 0);
+    fflush(NULL);
+    t->child = fork();
+    assert_true(t->child >= 0);
+    if (t->child == 0)
+        begin_child(ptsname(t->fd));
+    return t;
+}
+
+static int more(struct terminal *t, int wait_ms)
+{
+    struct pollfd p = {.fd = t->fd, .events = POLLIN};
+    ssize_t n;
+
+    if (poll(&p, 1, wait_ms) <= 0)
+        return 0;
+    assert_true(t->n + 1 < ROOM);
+    n = read(t->fd, t->text + t->n, ROOM - 1 - t->n);
+    if (n <= 0)
+        return -1; /* EIO: the other side is closed */
+    for (ssize_t i = 0; i < n; i++)
+        if (t->text[t->n + (size_t)i] == '\0')
+            t->text[t->n + (size_t)i] = ' ';
+    t->n += (size_t)n;
+    return 1;
+}
+
+/* Waits until `what` appears behind what was waited for before. */
+static void await(struct terminal *t, const char *what)
+{
+    time_t end = time(NULL) + PATIENCE_S;
+
+    for (;;) {
+        char *at = strstr(t->text + t->seen, what);
+
+        if (at) {
+            t->seen = (size_t)(at - t->text) + strlen(what);
+            return;
+        }
+        if (more(t, 1000) < 0 || time(NULL) > end)
+            break;
+    }
+    kill(t->child, SIGKILL);
+    print_error("waited for '%s', after:\n%s\n", what, t->text + t->seen);
+    fail();
+}
+
+static void type(struct terminal *t, const char *keys)
+{
+    size_t n = strlen(keys);
+
+    assert_int_equal(write(t->fd, keys, n), (ssize_t)n);
+}
+
+/* Types a line and waits for what it prints. */
+static void ask(struct terminal *t, const char *line, const char *answer)
+{
+    type(t, line);
+    type(t, "\r");
+    await(t, "\n");
+    await(t, answer);
+    await(t, "> ");
+}
+
+/* Ctrl-C at the prompt. */
+static void clear_line(struct terminal *t)
+{
+    type(t, "\003");
+    await(t, "^C\r\n");
+    await(t, "> ");
+}
+
+/* Waits for the end: the exit status. */
+static int close_terminal(struct terminal *t)
+{
+    int status;
+
+    while (more(t, PATIENCE_S * 1000) > 0)
+        ;
+    assert_int_equal(waitpid(t->child, &status, 0), t->child);
+    close(t->fd);
+    free(t);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* ---- tests -------------------------------------------------------------- */
+
+static void lines_and_chunks(void **state)
+{
+    struct terminal *t = open_terminal();
+
+    (void)state;
+    await(t, "Ctrl-D leaves");
+    await(t, "> ");
+    ask(t, "6 * 7", "42");
+    type(t, "function twice(x)\r");
+    await(t, ">> ");
+    type(t, "return 2 * x\r");
+    await(t, ">> ");
+    type(t, "end\r");
+    await(t, "> ");
+    ask(t, "twice(21.5)", "43.0");
+    ask(t, "nothing.at.all", "stdin:1: attempt to index a nil value");
+    ask(t, "_", "43.0");
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+}
+
+static void editing(void **state)
+{
+    struct terminal *t = open_terminal();
+
+    (void)state;
+    await(t, "> ");
+    /* to the front, insert, to the end */
+    ask(t, "+ 1\001" "1000 \005" "7", "1017");
+    ask(t, "\020", "1017"); /* the line before, again */
+    ask(t, "string.revers\t('bat')", "tab");
+    type(t, "string.re\t");
+    await(t, "rep      reverse");
+    clear_line(t);
+    ask(t, "#H.app('AT\t', { size = 'T' }).label", "4");
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+}
+
+static void interrupts(void **state)
+{
+    struct terminal *t = open_terminal();
+
+    (void)state;
+    await(t, "> ");
+    type(t, "this is no Lua");
+    await(t, "no Lua");
+    clear_line(t);
+    ask(t, "1 + 1", "2");
+    type(t, "x = {\r"); /* and out of a chunk */
+    await(t, ">> ");
+    clear_line(t);
+    ask(t, "2 + 2", "4");
+    type(t, "print 'loops' while true do end\r");
+    await(t, "\nloops");
+    type(t, "\003");
+    await(t, "interrupted");
+    await(t, "> ");
+    ask(t, "3 + 3", "6");
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+}
+
+static void interrupted_run(void **state)
+{
+    struct terminal *t = open_terminal();
+
+    (void)state;
+    await(t, "> ");
+    ask(t, "H.sim { machine = 'maxwell', apps = { H.app('GUP') },"
+           " progress = false }",
+        "simulation of GUP");
+    /* past the first instant: a run that is stopped is one that ran */
+    type(t, "run_until(function(s) if s.now > 0 and not said then"
+            " said = print 'runs' or true end end)\r");
+    await(t, "\nruns");
+    type(t, "\003");
+    await(t, "interrupted; sim is at cycle ");
+    await(t, "> ");
+    ask(t, "c = sim.now", "");
+    ask(t, "step(100) == 'ok' and sim.now == c + 100", "true");
+    ask(t, "sim:check()", "");
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+}
+
+static void history_file(void **state)
+{
+    struct terminal *t = open_terminal();
+    char path[256], text[65536];
+    FILE *f;
+    size_t n;
+
+    (void)state;
+    await(t, "> ");
+    ask(t, "'to be ' .. 'remembered'", "to be remembered");
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+    snprintf(path, sizeof path, "%s/heddle/history", state_dir);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    n = fread(text, 1, sizeof text - 1, f);
+    text[n] = '\0';
+    fclose(f);
+    assert_non_null(strstr(text, "'to be ' .. 'remembered'\n"));
+    assert_null(strstr(text, "this is no Lua"));
+
+    t = open_terminal(); /* the next session finds it */
+    await(t, "> ");
+    ask(t, "\020", "to be remembered");
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+}
+
+static int make_state_dir(void **state)
+{
+    (void)state;
+    return mkdtemp(state_dir) ? 0 : -1;
+}
+
+static int remove_state_dir(void **state)
+{
+    char path[256];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/heddle/history", state_dir);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/heddle", state_dir);
+    rmdir(path);
+    return rmdir(state_dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_and_chunks),
+        cmocka_unit_test(editing),
+        cmocka_unit_test(interrupts),
+        cmocka_unit_test(interrupted_run),
+        cmocka_unit_test(history_file),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, make_state_dir, remove_state_dir);
+}
