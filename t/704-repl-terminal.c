@@ -156,6 +156,7 @@ static int close_terminal(struct terminal *t)
 
     while (more(t, PATIENCE_S * 1000) > 0)
         ;
+    kill(t->child, SIGKILL); /* nothing, if it has left */
     assert_int_equal(waitpid(t->child, &status, 0), t->child);
     close(t->fd);
     free(t);
@@ -201,6 +202,21 @@ static void editing(void **state)
     clear_line(t);
     ask(t, "#H.app('AT\t', { size = 'T' }).label", "4");
     type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+}
+
+/* Typed while a command runs, and so before the editor reads the terminal. */
+static void typed_ahead(void **state)
+{
+    struct terminal *t = open_terminal();
+
+    (void)state;
+    await(t, "> ");
+    type(t, "print 'busy' for _ = 1, 5e7 do end\r");
+    await(t, "\nbusy");
+    type(t, "1 + 1\r\004");
+    await(t, "> ");
+    await(t, "2");
     assert_int_equal(close_terminal(t), 0);
 }
 
@@ -302,6 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_chunks),
         cmocka_unit_test(editing),
+        cmocka_unit_test(typed_ahead),
         cmocka_unit_test(interrupts),
         cmocka_unit_test(interrupted_run),
         cmocka_unit_test(history_file),

@@ -138,7 +138,16 @@ static int get_byte(EditLine *el, char *c)
     }
 }
 
-/* One character of the locale.  A byte that is none stands for itself. */
+static int is_empty(EditLine *el)
+{
+    const LineInfo *line = el_line(el);
+
+    return line->lastchar == line->buffer;
+}
+
+/* One character of the locale.  A byte that is none stands for itself.  A NUL
+ * on an empty line is what the terminal made of a Ctrl-D that was typed ahead,
+ * before the editor had it. */
 static int get_char(EditLine *el, wchar_t *out)
 {
     mbstate_t state;
@@ -157,7 +166,7 @@ static int get_char(EditLine *el, wchar_t *out)
         if (used == (size_t)-1)
             *out = (unsigned char)c;
         else if (used == 0)
-            *out = L'\0';
+            *out = is_empty(el) ? L'\004' : L'\0';
         return 1;
     }
 }
@@ -245,6 +254,7 @@ static int edit_read(lua_State *L)
     fflush(stdout);
     catch_wakers(old);
     el_resize(e->el);
+    el_set(e->el, EL_PREP_TERM, 1); /* before the prompt is there */
     errno = 0;
     line = el_gets(e->el, &n);
     release_wakers(old);
