@@ -1,0 +1,143 @@
+-- 850-settings.lua - pins: whatever the settings, a run comes to its end under
+-- sim.check, the same when it is cut by a snapshot, restored and run on in
+-- pieces.  Settings and workloads are drawn from a seed; those that contradict
+-- one another are refused before cycle 0, in words.  With seed= and n= it
+-- looks further: heddle run t/850-settings.lua seed=7 n=500
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+local H = require "heddle"
+
+local args = H.args { seed = 1, n = 60 }
+
+local x = args.seed * 7919 + 1
+
+local function random(n)
+    x = x * 6364136223846793005 + 1442695040888963407
+    return (x >> 33) % n
+end
+
+local function pick(list)
+    return list[random(#list) + 1]
+end
+
+local DRAWN = {
+    { "clock.core", 1020000000, 1300000000 },
+    { "clock.l2", 1020000000, 650000000 },
+    { "sim.translation", "full", "full", "full", "full", "off" },
+    { "core.count", 2, 3, 7 }, { "core.lanes", 32, 64 },
+    { "core.width", 1, 8, 32 }, { "core.issue", 1, 2, 4 },
+    { "core.alu_latency", 1, 9, 30 }, { "core.scheduler", "gto", "lrr" },
+    { "core.warps", 16, 17, 64 }, { "core.blocks", 1, 2, 16 },
+    { "core.queue", 1, 2, 8, 64 }, { "core.parked", 64, 65, 2048 },
+    { "l1tlb.mode", "full", "full", "full", "off", "ideal", "fixed:7" },
+    { "l1tlb.entries", 1, 2, 16, 64 }, { "l1tlb.ports", 1, 2, 4 },
+    { "l1tlb.latency", 0, 1, 5 }, { "l1tlb.mshrs", 1, 2, 32 },
+    { "l1tlb.blocking", "none", "hits", "full" },
+    { "l1tlb.large_entries", 0, 1, 4 },
+    { "l1cache.mode", "full", "full", "full", "off", "ideal", "fixed:3" },
+    { "l1cache.bytes", 512, 4096, 16384 }, { "l1cache.ways", 1, 2, 4 },
+    { "l1cache.latency", 0, 1, 20 }, { "l1cache.ports", 1, 2 },
+    { "l1cache.mshrs", 1, 2, 64 }, { "l1cache.merges", 1, 2, 16 },
+    { "l1cache.write", "evict", "through", "back" },
+    { "l1cache.order", "beside", "after" }, { "l1cache.stores", 1, 2, 32 },
+    { "xbar.latency", 0, 1, 8, 50 }, { "xbar.bytes", 1, 8, 32, 256 },
+    { "l2tlb.mode", "full", "full", "full", "off", "ideal", "fixed:7" },
+    { "l2tlb.entries", 16, 32, 512 }, { "l2tlb.ways", 0, 1, 16 },
+    { "l2tlb.ports", 1, 2 }, { "l2tlb.latency", 0, 1, 10 },
+    { "l2tlb.mshrs", 1, 2, 256 }, { "l2tlb.large_entries", 0, 2, 16 },
+    { "l2tlb.serial", true, false }, { "bypass.entries", 0, 1, 32 },
+    { "walk.mode", "full", "full", "fixed:9", "ideal" },
+    { "walk.walkers", 1, 2, 64 }, { "walk.queue", 1, 3, 256 },
+    { "walk.per_core", false, false, true }, { "walk.latency", 0, 1, 10 },
+    { "pwc.mode", "off", "full", "full", "ideal", "fixed:3" },
+    { "pwc.style", "physical", "prefix" }, { "pwc.entries", 2, 16, 1024 },
+    { "pwc.ways", 0, 1, 2 }, { "pwc.latency", 0, 1, 10 },
+    { "pwc.ports", 1, 4 }, { "pwc.line", 8, 64, 128 },
+    { "l2cache.mode", "full", "full", "full", "off", "ideal", "fixed:30" },
+    { "l2cache.bytes", 65536, 2097152 }, { "l2cache.ways", 1, 4, 16 },
+    { "l2cache.latency", 0, 1, 10 }, { "l2cache.ports", 1, 2 },
+    { "l2cache.mshrs", 1, 2, 64 }, { "l2cache.merges", 1, 2, 32 },
+    { "l2cache.write", "back", "through", "evict" },
+    { "l2cache.slices", 6, 12, 24 }, { "l2cache.queue", 1, 2, 16 },
+    { "dram.mode", "full", "full", "full", "ideal", "fixed:20", "off" },
+    { "dram.channels", 1, 2, 3, 6 }, { "dram.banks", 4, 8, 16 },
+    { "dram.groups", 1, 2, 4 }, { "dram.map", "A", "B" },
+    { "dram.scheduler", "hit-first", "capped", "ready-first" },
+    { "dram.page", "open", "closed" }, { "dram.refresh", true, false },
+    { "dram.trefi", 500, 6529 }, { "dram.queue", 1, 2, 192 },
+    { "dram.tfaw", 0, 30 }, { "vm.page", "4K", "64K", "2M" },
+    { "vm.round", true, false },
+}
+
+local LOADS = {
+    { "GUP" }, { "BFS2" }, { "HS" }, { "MM" }, { "3DS", "GUP" }, { "TRD" },
+    { "LUD" }, { "FWT" }, { "RED", "BP" },
+    { whole.column(4, 8, "store", 32) }, { whole.column(4, 8, "atomic", 32) },
+    { whole.random(4, 4), "MM" },
+}
+
+local function draw(i)
+    local out = { ["sim.stuck_cycles"] = 500000, ["sim.stop_cycles"] = 3000000,
+        ["sim.seed"] = i }
+    for _, d in ipairs(DRAWN) do
+        local value = d[random(#d - 1) + 2]
+        if random(3) > 0 then
+            out[d[1]] = value
+        end
+    end
+    return out
+end
+
+local function result(sim)
+    local lines = whole.statistics(sim)
+    lines[#lines + 1] = ("cycle %d, state %x"):format(sim.now,
+        sim:state_hash())
+    return lines
+end
+
+--- Runs it in one go after a snapshot, and again from there in pieces.
+local function try(names, settings, cut)
+    local sim <close> = whole.sim(names, settings, { check = true })
+    local word, snap = sim:run(cut), nil
+    if word == "ok" then
+        snap = sim:snapshot()
+        sim:run()
+    end
+    sim:check()
+    local want = result(sim)
+    if snap then
+        sim:restore(snap)
+        repeat
+            word = sim:run(777)
+        until word ~= "ok"
+        local d = whole.difference(want, result(sim))
+        assert(not d, "another end after the restore:\n" .. tostring(d))
+    end
+end
+
+local ran, refused, bad = 0, 0, {}
+for i = 1, args.n do
+    local settings, names = draw(i), pick(LOADS)
+    local ok, err = pcall(try, names, settings, random(3000) + 1)
+    if ok then
+        ran = ran + 1
+    elseif type(err) == "table" and err.code == -3 then
+        refused = refused + 1
+    else
+        local text = {}
+        for _, d in ipairs(DRAWN) do
+            if settings[d[1]] ~= nil then
+                text[#text + 1] = ("%s=%s"):format(d[1],
+                    tostring(settings[d[1]]))
+            end
+        end
+        bad[#bad + 1] = ("run %d of seed %d: %s\n%s\n%s"):format(i, args.seed,
+            tostring(type(err) == "table" and err.message or err),
+            table.concat(text, " "), tostring(names[1]))
+    end
+end
+tap.ok(#bad == 0, ("%d machines ran, %d were refused"):format(ran, refused),
+    table.concat(bad, "\n"))
+tap.ok(ran > args.n // 3, "enough of them ran", ran)
+
+tap.done()
