@@ -97,7 +97,7 @@ static void fill_twice(void **state)
     fill(8, false, 0);
     assert_true(fill(12, false, 0));
     assert_true(victim == 4);
-    hd_cache_drop(&c, 8);
+    assert_false(hd_cache_drop(&c, 8)); /* clean */
     assert_false(hd_cache_peek(&c, 8));
     assert_false(fill(16, false, 0));
     assert_true(victim == HD_KEY_NONE);
@@ -110,7 +110,8 @@ static void clean_newcomer(void **state)
     (void)state;
     open_as("l2cache", HD_WRITE_BACK);
     fill(4, true, 0);
-    hd_cache_drop(&c, 4);
+    assert_true(hd_cache_drop(&c, 4)); /* its data must go somewhere */
+    assert_false(hd_cache_drop(&c, 4));
     fill(8, false, 0);
     fill(12, false, 0);
     assert_false(fill(16, false, 0));

@@ -305,6 +305,29 @@ check("refresh and closed rows", { ["dram.refresh"] = true,
     ["dram.page"] = "closed", ["dram.trefi"] = 2000 })
 check("LRR", { ["core.scheduler"] = "lrr" })
 
+-- An atomic finds its line dirty in a write-back L1: it is written back first.
+do
+    local n = 64 * 32
+    local sim = whole.sim({ H.program(kernel.app {
+        name = "dirty", source = "store, then atomic",
+        buffers = function() return { kernel.i32("m", n) } end,
+        kernels = function(_, b)
+            return { kernel.kernel("k", { grid = n // 64, block = 64 },
+                function(t)
+                    t:store(b.m, t.gid)
+                    t:atomic("add", b.m, t.gid)
+                    t:alu(9000)
+                end) }
+        end,
+    }) }, { ["l1cache.write"] = "back" }, { check = true })
+    sim:run()
+    local c = sim:counters()
+    tap.is(c.l1cache.writebacks, n // 32, "every dirty line is written back "
+        .. "before its atomic")
+    tap.is(c.l2cache.write_lookups, c.l1cache.writebacks, "and arrives")
+    sim:close()
+end
+
 -- ---- the rest of the counters -----------------------------------------------------
 
 -- A policy at every point, which answers here and there, and passes.

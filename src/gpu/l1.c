@@ -139,21 +139,26 @@ static bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
     return true;
 }
 
-/* Fills the L1; a dirty victim goes to the L2, by way of the store queue: fills
- * of loads may lengthen it by as many entries as there are MSHRs. */
+/* Sends a dirty line to the L2, by way of the store queue. */
+static void write_back(struct hd_core *c, uint64_t line, hd_time t)
+{
+    c->l1_count[HD_L1_WRITEBACKS]++;
+    c->s->stores++;
+    send(c, t, HD_REQ_WRITE, line, c->gpu->m->l1cache.line, HD_NONE, HD_NONE,
+         HD_REQ_ACK);
+}
+
+/* Fills the L1; its victim may be dirty.  Fills of loads may lengthen the store
+ * queue by as many entries as there are MSHRs. */
 static void fill(struct hd_core *c, uint64_t line, bool dirty,
                  struct hd_who by, hd_time t)
 {
     uint64_t victim;
     uint32_t app;
 
-    if (!hd_cache_fill(&c->l1, line, dirty ? HD_REQ_WRITE : HD_REQ_READ, 0,
-                       dirty, by, &victim, &app))
-        return;
-    c->l1_count[HD_L1_WRITEBACKS]++;
-    c->s->stores++;
-    send(c, t, HD_REQ_WRITE, victim, c->gpu->m->l1cache.line, HD_NONE, HD_NONE,
-         HD_REQ_ACK);
+    if (hd_cache_fill(&c->l1, line, dirty ? HD_REQ_WRITE : HD_REQ_READ, 0,
+                      dirty, by, &victim, &app))
+        write_back(c, victim, t);
 }
 
 static bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
@@ -184,15 +189,18 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
                         uint32_t bytes, hd_time t, hd_time xlate)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
-    /* A key of its own: atomics are not merged. */
-    uint32_t i = take_l1_mshr(c, 1ull << 63 | (uint64_t)memop << 32 |
-                                     (line & 0xffffffffu),
-                              memop);
+    uint32_t i;
 
+    if (cfg->write == HD_WRITE_BACK && !room_for_write(c, t))
+        return false;
+    /* A key of its own: atomics are not merged. */
+    i = take_l1_mshr(c, 1ull << 63 | (uint64_t)memop << 32 |
+                            (line & 0xffffffffu),
+                     memop);
     if (i == HD_NONE)
         return false;
-    if (cfg->mode.kind == HD_FULL)
-        hd_cache_drop(&c->l1, line);
+    if (cfg->mode.kind == HD_FULL && hd_cache_drop(&c->l1, line))
+        write_back(c, line, t);
     send(c, t + look_up_time(c, xlate), HD_REQ_ATOMIC, line, bytes, memop, i,
          0);
     return true;

@@ -238,12 +238,14 @@ bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
     return hd_cache_enter(c, line, kind, level, dirty, who, victim, victim_app);
 }
 
-void hd_cache_drop(struct hd_cache *c, uint64_t line)
+bool hd_cache_drop(struct hd_cache *c, uint64_t line)
 {
     uint32_t e = hd_cache_find(c, line);
 
-    if (e != HD_NONE)
-        hd_assoc_drop(&c->tags, e);
+    if (e == HD_NONE)
+        return false;
+    hd_assoc_drop(&c->tags, e);
+    return c->line[e].dirty;
 }
 
 /* ---- looking and building --------------------------------------------- */

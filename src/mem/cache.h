@@ -145,7 +145,8 @@ bool hd_cache_enter(struct hd_cache *c, uint64_t line, uint32_t kind,
                     uint32_t level, bool dirty, struct hd_who who,
                     uint64_t *victim, uint32_t *victim_app);
 
-void hd_cache_drop(struct hd_cache *c, uint64_t line);
+/* Invalidates a line that may be there; true: it was dirty. */
+bool hd_cache_drop(struct hd_cache *c, uint64_t line);
 void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v);
 
 extern const struct hd_setting hd_l1cache_settings[];
