@@ -346,7 +346,7 @@ static void reply_data(void *self, hd_time at, uint32_t req)
     struct hd_gpu *g = c->gpu;
     bool ack = g->reqs->v[req].kind == HD_REQ_WRITE;
 
-    at = hd_edge(g->env->clk, HD_CLK_CORE, at + g->back);
+    at = hd_recip_up(g->per_cycle, at + g->back);
     hd_core_message(c, at, ack ? HD_MSG_ACK : HD_MSG_DATA, req, 0);
 }
 
@@ -355,7 +355,7 @@ static void reply_translation(void *self, hd_time at, uint32_t treq)
     struct hd_core *c = self;
     struct hd_gpu *g = c->gpu;
 
-    at = hd_edge(g->env->clk, HD_CLK_CORE, at + g->tlb_back);
+    at = hd_recip_up(g->per_cycle, at + g->tlb_back);
     hd_core_message(c, at, HD_MSG_XLATE, treq, 0);
 }
 
@@ -461,6 +461,7 @@ int hd_gpu_open(struct hd_gpu *g)
     g->env->slots->limit_changed = limit_steered;
     g->env->slots->limit_self = g;
     g->cycle = g->env->clk->ticks[HD_CLK_CORE];
+    g->per_cycle = hd_recip_of(g->cycle);
     g->alu = g->m->core.alu_latency * g->cycle;
     g->line_shift = hd_log2(g->m->l1cache.line);
     g->translate = g->m->sim.translation.kind != HD_OFF;

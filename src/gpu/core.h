@@ -18,6 +18,7 @@
 #ifndef HD_CORE_H
 #define HD_CORE_H
 
+#include "../base/recip.h"
 #include "../core/config.h"
 #include "../core/env.h"
 #include "../load/source.h"
@@ -261,6 +262,7 @@ struct hd_gpu {
     hd_time slot[HD_MAX_APPS];        /* ticks that an instruction holds the
                                          issue port */
     hd_time cycle;                    /* ticks of a core cycle */
+    struct hd_recip per_cycle;        /* divides by it */
     hd_time alu;                      /* ticks of the ALU latency */
     hd_time back;                     /* data: way back from the L2 */
     hd_time tlb_back;                 /* translations: way back */

@@ -173,7 +173,7 @@ void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
     if (g->m->l1tlb.mode.kind == HD_FULL)
         hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
                     q->hit >= 2 ? 0 : 1);
-    hd_hist_add(&g->xlate_latency[c->app], (t - q->born) / g->cycle);
+    hd_hist_add(&g->xlate_latency[c->app], hd_recip_div(g->per_cycle, t - q->born));
     for (uint32_t p = m->first; p != HD_NONE; p = c->parked[p].next) {
         struct hd_parked *x = &c->parked[p];
         struct hd_memop *o = &c->memop[x->memop];

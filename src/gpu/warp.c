@@ -231,7 +231,7 @@ void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
             make_ready(c, m->warp, t);
         }
         hd_hist_add(&c->gpu->load_latency[c->app],
-                    (t - m->issued) / c->gpu->cycle);
+                    hd_recip_div(c->gpu->per_cycle, t - m->issued));
     }
     m->next = c->s->memop_free;
     c->s->memop_free = memop;
