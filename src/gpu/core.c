@@ -195,7 +195,7 @@ static void cross(struct hd_core *c, const struct hd_message *m)
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
     const struct hd_req *q = &g->reqs->v[m->a];
-    uint64_t flits = hd_ceil_div(q->bytes, g->m->xbar.bytes);
+    uint64_t flits = hd_recip_div(g->per_flit, q->bytes + g->m->xbar.bytes - 1u);
     struct hd_message *f = &c->fills[(s->fill_first + s->fill_n) % c->fill_room];
 
     hd_assert(s->fill_n < c->fill_room);
@@ -462,6 +462,7 @@ int hd_gpu_open(struct hd_gpu *g)
     g->env->slots->limit_self = g;
     g->cycle = g->env->clk->ticks[HD_CLK_CORE];
     g->per_cycle = hd_recip_of(g->cycle);
+    g->per_flit = hd_recip_of(g->m->xbar.bytes);
     g->alu = g->m->core.alu_latency * g->cycle;
     g->line_shift = hd_log2(g->m->l1cache.line);
     g->translate = g->m->sim.translation.kind != HD_OFF;

@@ -263,6 +263,7 @@ struct hd_gpu {
                                          issue port */
     hd_time cycle;                    /* ticks of a core cycle */
     struct hd_recip per_cycle;        /* divides by it */
+    struct hd_recip per_flit;         /* divides by the bytes of a flit */
     hd_time alu;                      /* ticks of the ALU latency */
     hd_time back;                     /* data: way back from the L2 */
     hd_time tlb_back;                 /* translations: way back */

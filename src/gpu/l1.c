@@ -24,7 +24,7 @@ static void send(struct hd_core *c, hd_time t, uint32_t kind, uint64_t line,
     uint32_t r = hd_req_take(g->reqs);
     struct hd_req *q = &g->reqs->v[r];
     uint64_t flits = kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC
-                         ? hd_ceil_div(bytes, g->m->xbar.bytes)
+                         ? hd_recip_div(g->per_flit, bytes + g->m->xbar.bytes - 1)
                          : 1;
     hd_time at = hd_max_u64(t, s->out_free);
 
