@@ -89,8 +89,9 @@ local LOADS = {
 local SETTINGS = {
     whole.SMALL,
     whole.join(whole.SMALL, { ["bypass.entries"] = 4, ["pwc.mode"] = "full",
-        ["pwc.style"] = "prefix", ["pwc.entries"] = 8, ["pwc.ways"] = 2 }),
-    whole.join(whole.SMALL, { ["walk.walkers"] = 2, ["dram.queue"] = 4,
+        ["pwc.style"] = "prefix", ["pwc.entries"] = 8, ["pwc.ways"] = 2,
+        ["walk.walkers"] = 1 }),
+    whole.join(whole.SMALL, { ["walk.walkers"] = 1, ["dram.queue"] = 4,
         ["l1cache.write"] = "back", ["pwc.mode"] = "full" }),
     whole.join(whole.SMALL, { ["walk.per_core"] = true,
         ["l1tlb.blocking"] = "full", ["dram.page"] = "closed" }),
