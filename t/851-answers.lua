@@ -17,11 +17,11 @@ end
 
 --- A random member of a bit set.
 local function member(s, set)
-    local n, k = 0, 0
+    local n = 0
     for b = 0, 63 do
         n = n + (set >> b & 1)
     end
-    k = draw(s, n)
+    local k = draw(s, n)
     for b = 0, 63 do
         if set >> b & 1 == 1 then
             if k == 0 then
