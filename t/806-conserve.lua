@@ -71,6 +71,7 @@ end
 -- ---- what must hold ------------------------------------------------------------
 
 local failures
+local joined = 0 -- misses that joined one in flight in their core
 
 local function same(a, b, what)
     if a ~= b then
@@ -113,6 +114,7 @@ local function translation(c, m)
     same(walk.requesters, misses, "requesters of walks")
     most(misses, walk.warps, "warps that waited for walks")
     most(walk.warps, misses + tlb.merges, "warps that waited for walks")
+    joined = joined + walk.warps - misses
     local sum = 0
     for level = 1, 4 do
         sum = sum + walk["references_level" .. level]
@@ -304,6 +306,9 @@ check("a walk queue of one", { ["walk.walkers"] = 1, ["walk.queue"] = 1 })
 check("refresh and closed rows", { ["dram.refresh"] = true,
     ["dram.page"] = "closed", ["dram.trefi"] = 2000 })
 check("LRR", { ["core.scheduler"] = "lrr" })
+
+tap.ok(joined > 100, "walks know of the misses that joined in the cores",
+    joined)
 
 -- An atomic finds its line dirty in a write-back L1: it is written back first.
 do
