@@ -35,10 +35,7 @@ pretty.keywords = KEYWORDS
 
 --- A string as Lua would read it, in one line.
 local function quote(s)
-    s = ("%q"):format(s):gsub("\\\n", "\\n"):gsub("\r", "\\r")
-    return (s:gsub("[\0-\31\127]", function(c)
-        return ("\\x%02x"):format(c:byte())
-    end))
+    return (("%q"):format(s):gsub("\\\n", "\\n"))
 end
 
 local function paint(o, code, text)
@@ -97,7 +94,7 @@ local function is_row(v)
     end
     for k, x in next, v do
         if type(k) ~= "string" or not scalar(x)
-            or type(x) == "string" and (#x > 60 or x:find("\n")) then
+            or type(x) == "string" and (#x > 100 or x:find("\n")) then
             return false
         end
     end

@@ -152,7 +152,7 @@ local function frames()
             break
         elseif os.getenv("HEDDLE_TRACEBACK") or not (line:find("^heddle/")
             or line:find("^%[C%]") or line:find("^%(%.%.%.tail")) then
-            out[#out + 1] = line
+            out[#out + 1] = line:gsub("in local 'chunk'$", "in main chunk")
         end
     end
     return out

@@ -296,8 +296,10 @@ static int edit_columns(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-    {"read", edit_read},       {"remember", edit_remember},
-    {"columns", edit_columns}, {"close", edit_close},
+    {"read", edit_read},
+    {"remember", edit_remember},
+    {"columns", edit_columns},
+    {"close", edit_close},
     {NULL, NULL},
 };
 

@@ -13,6 +13,21 @@ static const char *const state_name[] = {"free", "ready", "load", "barrier",
 static const char *const op_name[] = {"alu",    "load",    "store",
                                       "atomic", "barrier", "exit"};
 
+/* The memory instructions at the load/store unit, the oldest first. */
+static void look_queue(const struct hd_core *c, struct heddle_visitor *v)
+{
+    for (uint32_t i = 0; i < c->s->lsu_n; i++) {
+        const struct hd_lsu_op *o =
+            &c->lsu[(c->s->lsu_first + i) % c->gpu->m->core.queue];
+        v->row(v->ud, "queued");
+        v->text(v->ud, "access", op_name[c->memop[o->memop].kind]);
+        v->number(v->ud, "warp", c->memop[o->memop].warp);
+        v->number(v->ud, "lines", o->l.n);
+        v->number(v->ud, "lines_done", o->at);
+        v->number(v->ud, "pages", o->l.pages);
+    }
+}
+
 static void look_warps(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     const struct hd_gpu *g = self;
@@ -36,20 +51,47 @@ static void look_warps(void *self, uint32_t instance, struct heddle_visitor *v)
         v->number(v->ud, "ready", x->ready / g->cycle);
         v->number(v->ud, "age", x->age);
     }
+    look_queue(c, v);
 }
 
 static void look_tlb(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
 
     hd_tlb_look(&g->core[instance].l1tlb, v);
+    for (uint32_t i = 0; i < c->tlb_mshr.room; i++) {
+        const struct hd_mshr_entry *x = &c->tlb_mshr.v[i];
+        if (!x->live)
+            continue;
+        v->row(v->ud, "miss");
+        v->number(v->ud, "app", c->app);
+        v->number(v->ud, "vpn", x->key);
+        v->number(v->ud, "warp", g->treqs->v[c->tlb_treq[i]].warp);
+        v->number(v->ud, "lines", x->n);
+        v->number(v->ud, "since", g->treqs->v[c->tlb_treq[i]].born / g->cycle);
+    }
 }
 
 static void look_cache(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
 
     hd_cache_look(&g->core[instance].l1, v);
+    for (uint32_t i = 0; i < c->l1_mshr.room; i++) {
+        const struct hd_mshr_entry *x = &c->l1_mshr.v[i];
+        if (!x->live)
+            continue;
+        v->row(v->ud, "miss");
+        v->text(v->ud, "access", op_name[c->memop[x->flags].kind]);
+        v->number(v->ud, "warp", c->memop[x->flags].warp);
+        v->number(v->ud, "requesters", x->n);
+        if (x->key >> 63 == 0) { /* atomics have keys of their own */
+            v->number(v->ud, "line", x->key);
+            v->number(v->ud, "address", x->key << g->line_shift);
+        }
+    }
 }
 
 static void edge(struct heddle_visitor *v, const char *from, const char *to,
@@ -117,12 +159,12 @@ static void check_core(void *self, uint32_t instance, struct hd_err *err)
     for (int k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++)
         sum += c->count[k] + times[k];
     if (sum != (now - g->measured[0]) * g->m->core.warps)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "core %u: its warps' times sum to %llu ticks, time x warps "
-                   "is %llu",
-                   instance, (unsigned long long)sum,
-                   (unsigned long long)((now - g->measured[0]) *
-                                        g->m->core.warps));
+        hd_err_set(
+            err, HEDDLE_ECHECK,
+            "core %u: its warps' times sum to %llu ticks, time x warps "
+            "is %llu",
+            instance, (unsigned long long)sum,
+            (unsigned long long)((now - g->measured[0]) * g->m->core.warps));
     if (!hd_mshr_sane(&c->tlb_mshr) || !hd_mshr_sane(&c->l1_mshr))
         hd_err_set(err, HEDDLE_ECHECK, "core %u: its MSHRs are inconsistent",
                    instance);
@@ -136,10 +178,8 @@ void hd_gpu_parts(struct hd_gpu *g)
                            .look = look_warps,
                            .stuck = stuck_core,
                            .check = check_core};
-    struct hd_part tlb = {.name = "l1tlb",
-                          .instances = g->cores,
-                          .self = g,
-                          .look = look_tlb};
+    struct hd_part tlb = {
+        .name = "l1tlb", .instances = g->cores, .self = g, .look = look_tlb};
     struct hd_part cache = {.name = "l1cache",
                             .instances = g->cores,
                             .self = g,

@@ -30,7 +30,7 @@ static void look_list(struct hd_dram *d, uint32_t c, struct hd_dramlist l,
                       const char *where, struct heddle_visitor *v)
 {
     static const char *const klass[CLASSES] = {"normal", "silver", "golden"};
-    static const char *const kind[] = {"read", "write", "atomic", "walk"};
+    static const char *const access[] = {"read", "write", "atomic", "walk"};
     const struct hd_dramentry *all = hd_dramentry_of(d, c);
 
     for (uint32_t e = l.head; e != NO_ENTRY; e = all[e].next) {
@@ -40,7 +40,7 @@ static void look_list(struct hd_dram *d, uint32_t c, struct hd_dramlist l,
         v->number(v->ud, "bank", all[e].bank);
         v->number(v->ud, "row_wanted", all[e].row);
         v->number(v->ud, "address", r->pa.v);
-        v->text(v->ud, "kind", kind[r->kind & 3]);
+        v->text(v->ud, "access", access[r->kind & 3]);
         v->text(v->ud, "class", klass[all[e].klass]);
         v->number(v->ud, "app", all[e].app);
         v->number(v->ud, "accepted", all[e].accepted);

@@ -213,7 +213,7 @@ static void show_request(struct hd_l2 *l2, struct heddle_visitor *v,
     const struct hd_req *q = &l2->w.reqs->v[r];
 
     v->row(v->ud, where);
-    v->text(v->ud, "kind", kinds[q->kind % HD_REQ_KINDS]);
+    v->text(v->ud, "access", kinds[q->kind % HD_REQ_KINDS]);
     v->number(v->ud, "address", q->pa.v);
     v->number(v->ud, "app", q->app);
     v->number(v->ud, "warp", q->warp);

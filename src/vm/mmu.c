@@ -203,9 +203,20 @@ void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
 static void look_tlb(void *self, uint32_t i, struct heddle_visitor *v)
 {
     struct hd_mmu *m = self;
+    const struct hd_unit_state *s = m->unit[i].s;
 
     if (m->tlb_cfg.mode.kind == HD_FULL)
         hd_tlb_look(&m->unit[i].tlb, v);
+    for (uint32_t k = 0, t = s->in_first; k < s->in_count; k++) {
+        const struct hd_treq *q = &m->w.treqs->v[t];
+        v->row(v->ud, "input");
+        v->number(v->ud, "app", q->app);
+        v->number(v->ud, "vpn", q->vpn.v);
+        v->number(v->ud, "core", q->core);
+        v->number(v->ud, "warp", q->warp);
+        v->number(v->ud, "since", hd_unit_cycles(m, q->arrived));
+        t = q->next;
+    }
 }
 
 static void look_bypass(void *self, uint32_t i, struct heddle_visitor *v)

@@ -1,5 +1,5 @@
 /*
- * 704-repl-terminal.c - pins what the REPL does on a terminal: prompts,
+ * 773-repl-terminal.c - pins what the REPL does on a terminal: prompts,
  * editing, history in the state directory, completion by Tab, Ctrl-C at the
  * prompt, in a script and in a run, and Ctrl-D.
  *
@@ -36,7 +36,7 @@ struct terminal {
     char text[ROOM];
 };
 
-static char state_dir[] = "/tmp/heddle-704-XXXXXX";
+static char state_dir[] = "/tmp/heddle-773-XXXXXX";
 
 static const char *command(void)
 {
