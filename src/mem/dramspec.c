@@ -34,7 +34,7 @@ const struct hd_setting hd_dram_settings[] = {
     {"mode", HD_T_MODE, AT(mode), "", "full", 0, 0, NULL,
      "full; ideal: the latency of a row hit and no limit of bandwidth; fixed:N "
      "the same with N cycles; off: no time at all",
-     "design"},
+     "heddle"},
     NUM(channels, "channels", "8", 1, HD_DRAM_MAX_CHANNELS,
         "channels, each with its own queue and buses", "MASK Table 1"),
     NUM(banks, "banks", "8", 1, HD_DRAM_MAX_BANKS, "banks of a channel",

@@ -1,0 +1,186 @@
+--[[
+761-docs-lists.lua - what the manual lists is what there is.
+
+Pinned: the metrics of heddle_results(5) are those of metrics.lua; everything
+that has a name (setting, counter, point, note, policy, application, machine) is
+explained with unit, meaning and source as its kind has them; every command,
+every option of H.sim, every verb of heddle trace, every field of the results
+and every public C function is on its page; every page is named by another.
+]]
+local tap = require "lib.tap"
+local core = require "heddle.core"
+local index = require "heddle.index"
+
+local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+
+local function read(path)
+    local f = assert(io.open(path))
+    local text = f:read "a"
+    f:close()
+    return text
+end
+
+local function output(command)
+    local f = assert(io.popen(command))
+    local text = f:read "a"
+    f:close()
+    return text
+end
+
+--- A list of names as one test: those for which fn is false.
+local function all(what, names, fn)
+    local bad = {}
+    for _, name in ipairs(names) do
+        if not fn(name) then
+            bad[#bad + 1] = tostring(name)
+        end
+    end
+    tap.ok(#names > 0 and #bad == 0, what, #names > 0
+        and "not so: " .. table.concat(bad, ", ") or "there are none")
+end
+
+-- ---- lists that are written by scripts ---------------------------------------
+
+local held = read("man/heddle_results.5"):match(
+    'src/dev/metrics%.lua\n(.-)%.\\" end of list')
+tap.is(held, output(HEDDLE .. " run src/dev/metrics.lua"),
+    "the metrics are up to date (src/dev/metrics.lua)")
+
+-- ---- explanations -------------------------------------------------------------
+
+local function explained(name)
+    return table.concat(index.explain(name) or {}, "\n")
+end
+
+local function names_of(kind)
+    local out = {}
+    for i, row in ipairs(index.rows(kind)) do
+        out[i] = row[1]
+    end
+    return out
+end
+
+for _, kind in ipairs(index.kinds) do
+    all("each of the " .. kind .. " is explained", names_of(kind),
+        function(name)
+            return #explained(name) > #name + 20
+        end)
+end
+
+local settings, counters = core.settings(), core.counters()
+all("settings have a meaning and a source", settings, function(s)
+    return s.meaning:find "%a%a" and s.source:find "%a%a"
+        and explained(s.name):find(s.source, 1, true)
+end)
+all("integers have a unit, or are plain numbers", settings, function(s)
+    local plain = { ["sim.seed"] = true, ["sim.first_kernel"] = true,
+        ["sim.last_kernel"] = true }
+    return s.type ~= "integer" or s.unit ~= "" or plain[s.name]
+end)
+all("counters have a unit and a meaning", counters, function(c)
+    return c.unit:find "%a" and c.meaning:find "%a%a"
+end)
+for _, kind in ipairs { "policies", "apps" } do
+    all("each of the " .. kind .. " names its source", names_of(kind),
+        function(name)
+            return explained(name):find "source:? +%a"
+        end)
+end
+for _, name in ipairs(names_of "machines") do
+    local machine = require("heddle.machines").get(name)
+    all("each value of " .. name .. " names its source",
+        require("heddle.config").sorted_keys(
+            require("heddle.config").flatten(machine.settings)),
+        function(key)
+            local v = require("heddle.config").flatten(machine.settings)[key]
+            return v[2] and v[2]:find "%a%a"
+        end)
+end
+
+-- ---- pages ---------------------------------------------------------------------
+
+local function on_page(path)
+    local text = read(path)
+    return function(name)
+        return text:find("%f[%w_.]" .. name:gsub("%p", "%%%0")
+            .. "%f[^%w_]") ~= nil
+    end
+end
+
+local commands = {}
+for name in output(HEDDLE .. " --help"):gmatch "\n  (%l+) " do
+    commands[#commands + 1] = name
+end
+all("commands are in heddle(1)", commands, on_page "man/heddle.1")
+local verbs = {}
+for name in output(HEDDLE .. " help trace"):gmatch "heddle trace (%l+)" do
+    verbs[#verbs + 1] = name
+end
+all("verbs of heddle trace, too", verbs, on_page "man/heddle.1")
+
+local options = {}
+local ok, err = pcall(require("heddle").sim, { none = 1 })
+for name in (ok and "" or tostring(err)):match("it takes (.*)")
+    :gmatch "[%w_]+" do
+    options[#options + 1] = name
+end
+all("options of H.sim are in heddle_lua(3)", options,
+    on_page "man/heddle_lua.3")
+local methods = {}
+for name in pairs(require("heddle.sim").methods) do
+    methods[#methods + 1] = "sim:" .. name
+end
+table.sort(methods)
+all("methods of a simulation, too", methods, on_page "man/heddle_lua.3")
+
+local H = require "heddle"
+local sim = H.sim { machine = "maxwell", interval = 1000, label = "x",
+    apps = { H.app("NN", { size = "T" }) } }
+sim:run()
+local fields = {}
+local function collect(t)
+    for k, v in pairs(t) do
+        if type(k) == "string" and not k:find "%." then
+            fields[k] = true
+        end
+        if type(v) == "table" then
+            collect(v)
+        end
+    end
+end
+collect(sim:results())
+all("fields of results are in heddle_results(5)",
+    require("heddle.config").sorted_keys(fields),
+    on_page "man/heddle_results.5")
+
+local functions = {}
+for path in output("ls src/heddle*.h src/policy.h"):gmatch "[^\n]+" do
+    for declaration in read(path):gmatch "\nHEDDLE_API(.-);" do
+        functions[#functions + 1] = declaration:match "(heddle_[%w_]+)%("
+    end
+end
+all("public functions are in heddle(3)", functions, on_page "man/heddle.3")
+
+local pages, named = {}, {}
+for path in output("ls man/*.[1-9]"):gmatch "[^\n]+" do
+    pages[#pages + 1] = path
+    for name, section in read(path):gmatch "%.Xr ([%w_-]+) (%d)" do
+        local other = ("man/%s.%s"):format(name, section)
+        named[other] = named[other] or path ~= other
+    end
+end
+all("pages are named by other pages", pages, function(p) return named[p] end)
+local wanted = {}
+for other in pairs(named) do
+    wanted[#wanted + 1] = other
+end
+table.sort(wanted)
+all("pages that are named exist, or are others'", wanted, function(p)
+    return not p:find "heddle" or io.open(p) ~= nil
+end)
+all("pages keep the rules of mdoc", pages, function(p)
+    return os.execute("command -v mandoc >/dev/null") == nil
+        or output("mandoc -T lint -W warning " .. p) == ""
+end)
+
+return tap.done()
