@@ -45,7 +45,7 @@ static const char *command(void)
     return path ? path : "build/release/heddle";
 }
 
-static void begin_child(const char *slave)
+static void begin_child(const char *slave, int colours)
 {
     int fd;
 
@@ -64,26 +64,35 @@ static void begin_child(const char *slave)
     setenv("TERM", "xterm", 1);
     setenv("XDG_STATE_HOME", state_dir, 1);
     setenv("HOME", state_dir, 1);
-    setenv("NO_COLOR", "1", 1);
+    if (colours)
+        unsetenv("NO_COLOR");
+    else
+        setenv("NO_COLOR", "1", 1);
     execl(command(), "heddle", "repl", (char *)NULL);
     _exit(98);
 }
 
-static struct terminal *open_terminal(void)
+static struct terminal *open_with(int colours)
 {
     struct terminal *t = calloc(1, sizeof *t);
 
     assert_non_null(t);
     t->fd = posix_openpt(O_RDWR | O_NOCTTY);
     assert_true(t->fd >= 0);
+    fcntl(t->fd, F_SETFD, FD_CLOEXEC); /* or the child never sees its end */
     assert_int_equal(grantpt(t->fd), 0);
     assert_int_equal(unlockpt(t->fd), 0);
     fflush(NULL);
     t->child = fork();
     assert_true(t->child >= 0);
     if (t->child == 0)
-        begin_child(ptsname(t->fd));
+        begin_child(ptsname(t->fd), colours);
     return t;
+}
+
+static struct terminal *open_terminal(void)
+{
+    return open_with(0);
 }
 
 static int more(struct terminal *t, int wait_ms)
@@ -194,7 +203,11 @@ static void editing(void **state)
     (void)state;
     await(t, "> ");
     /* to the front, insert, to the end */
-    ask(t, "+ 1\001" "1000 \005" "7", "1017");
+    ask(t,
+        "+ 1\001"
+        "1000 \005"
+        "7",
+        "1017");
     ask(t, "\020", "1017"); /* the line before, again */
     ask(t, "string.revers\t('bat')", "tab");
     type(t, "string.re\t");
@@ -203,6 +216,22 @@ static void editing(void **state)
     ask(t, "#H.app('AT\t', { size = 'T' }).label", "4");
     type(t, "\004");
     assert_int_equal(close_terminal(t), 0);
+}
+
+static void colours(void **state)
+{
+    (void)state;
+    for (int on = 0; on < 2; on++) {
+        struct terminal *t = open_with(on);
+
+        await(t, "> ");
+        ask(t, "{ 'green' }", "green");
+        ask(t, "error 'red'", "red");
+        assert_int_equal(strstr(t->text, "\033[32m") != NULL, on);
+        assert_int_equal(strstr(t->text, "\033[31m") != NULL, on);
+        type(t, "\004");
+        assert_int_equal(close_terminal(t), 0);
+    }
 }
 
 /* Typed while a command runs, and so before the editor reads the terminal. */
@@ -250,8 +279,9 @@ static void interrupted_run(void **state)
 
     (void)state;
     await(t, "> ");
-    ask(t, "H.sim { machine = 'maxwell', apps = { H.app('GUP') },"
-           " progress = false }",
+    ask(t,
+        "H.sim { machine = 'maxwell', apps = { H.app('GUP') },"
+        " progress = false }",
         "simulation of GUP");
     /* past the first instant: a run that is stopped is one that ran */
     type(t, "run_until(function(s) if s.now > 0 and not said then"
@@ -295,6 +325,19 @@ static void history_file(void **state)
     assert_int_equal(close_terminal(t), 0);
 }
 
+/* The window is closed. */
+static void hangup(void **state)
+{
+    struct terminal *t = open_terminal();
+    int status;
+
+    (void)state;
+    await(t, "> ");
+    close(t->fd);
+    assert_int_equal(waitpid(t->child, &status, 0), t->child);
+    free(t);
+}
+
 static int make_state_dir(void **state)
 {
     (void)state;
@@ -316,12 +359,10 @@ static int remove_state_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_and_chunks),
-        cmocka_unit_test(editing),
-        cmocka_unit_test(typed_ahead),
-        cmocka_unit_test(interrupts),
-        cmocka_unit_test(interrupted_run),
-        cmocka_unit_test(history_file),
+        cmocka_unit_test(lines_and_chunks), cmocka_unit_test(editing),
+        cmocka_unit_test(colours),          cmocka_unit_test(typed_ahead),
+        cmocka_unit_test(interrupts),       cmocka_unit_test(interrupted_run),
+        cmocka_unit_test(history_file),     cmocka_unit_test(hangup),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -339,7 +339,8 @@ static int edit_open(lua_State *L)
     el_set(e->el, EL_PROMPT, prompt_of);
     el_set(e->el, EL_GETCFN, get_char);
     el_set(e->el, EL_EDITOR, "emacs");
-    el_set(e->el, EL_ADDFN, "heddle-complete", "complete a name", complete);
+    /* wide, because el_set would leak its copies of the texts */
+    el_wset(e->el, EL_ADDFN, L"heddle-complete", L"complete a name", complete);
     el_set(e->el, EL_BIND, "^I", "heddle-complete", NULL);
     el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
     begin_history(e);
