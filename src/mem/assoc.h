@@ -179,13 +179,16 @@ static inline void hd_assoc_touch_in(struct hd_assoc *a, uint32_t set,
                                      uint32_t entry, struct hd_who who)
 {
     uint64_t *order;
+    uint32_t way;
 
     if (HD_UNLIKELY(a->set == NULL || a->touch.bound)) {
         hd_assoc_touch_other(a, set, entry, who);
         return;
     }
     order = &a->set[set].order;
-    *order = hd_assoc_front(*order, entry - set * a->ways);
+    way = entry - set * a->ways;
+    if ((*order & 15) != way)
+        *order = hd_assoc_front(*order, way);
 }
 
 static inline void hd_assoc_touch(struct hd_assoc *a, uint32_t entry,

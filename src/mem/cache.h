@@ -99,12 +99,12 @@ static inline uint32_t hd_cache_find(const struct hd_cache *c, uint64_t line)
 void hd_cache_used_other(struct hd_cache *c, uint64_t line, uint32_t entry,
                          uint32_t kind, struct hd_who who);
 
-/* A line that was looked for is used, or was missed (entry HD_NONE).  Writes
- * follow the write policy: HD_WRITE_BACK dirties on a hit, HD_WRITE_EVICT
- * drops the line.  An atomic is done at the L2: it dirties a line there and
- * drops it from an L1 that is not write-back. */
-static inline void hd_cache_used(struct hd_cache *c, uint64_t line,
-                                 uint32_t entry, uint32_t kind,
+/* A line that was looked for in its set is used, or was missed (HD_NONE).
+ * Writes follow the write policy: HD_WRITE_BACK dirties on a hit,
+ * HD_WRITE_EVICT drops the line.  An atomic is done at the L2: it dirties a
+ * line there and drops it from an L1 that is not write-back. */
+static inline void hd_cache_used(struct hd_cache *c, uint32_t set,
+                                 uint64_t line, uint32_t entry, uint32_t kind,
                                  struct hd_who who)
 {
     if (HD_UNLIKELY((c->watched[HEDDLE_NOTE_cache_miss] |
@@ -112,16 +112,17 @@ static inline void hd_cache_used(struct hd_cache *c, uint64_t line,
                     kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC))
         hd_cache_used_other(c, line, entry, kind, who);
     else if (entry != HD_NONE)
-        hd_assoc_touch(&c->tags, entry, who);
+        hd_assoc_touch_in(&c->tags, set, entry, who);
 }
 
 /* Looks up a line (pa >> log2 line) and uses it. */
 static inline bool hd_cache_lookup(struct hd_cache *c, uint64_t line,
                                    uint32_t kind, struct hd_who who)
 {
-    uint32_t e = hd_cache_find(c, line);
+    uint32_t set = hd_cache_set(c, line);
+    uint32_t e = hd_assoc_find(&c->tags, set, line);
 
-    hd_cache_used(c, line, e, kind, who);
+    hd_cache_used(c, set, line, e, kind, who);
     return e != HD_NONE;
 }
 

@@ -49,7 +49,7 @@ const uint32_t hd_xbar_setting_count = HD_LEN(hd_xbar_settings);
 #define CLASS(name, what)                                                      \
     {name "_lookups", "look-ups", "look-ups of " what, HD_STAT_COUNT},         \
         {name "_hits", "look-ups", what " found in the slice", HD_STAT_COUNT}, \
-        {name "_misses", "look-ups", what " not found and not in flight",       \
+        {name "_misses", "look-ups", what " not found and not in flight",      \
          HD_STAT_COUNT},                                                       \
     {                                                                          \
         name "_merged", "look-ups", what " of a line that was in flight",      \
@@ -105,28 +105,38 @@ static uint32_t channel_of(const struct hd_l2 *l2, uint64_t line)
     return (uint32_t)(pa.v / l2->w.interleave % l2->channels);
 }
 
-static uint32_t slice_of(const struct hd_l2 *l2, uint64_t line)
+/* The slice of a line, and its set there. */
+static uint32_t slice_of(const struct hd_l2 *l2, uint64_t line, uint32_t *set)
 {
     const struct hd_cache_spread *s = &l2->spread;
     uint64_t index, channel;
+    uint32_t slice;
 
     if (HD_LIKELY(l2->masked)) {
-        unsigned g = l2->granule_shift, c = l2->channel_shift;
-        channel = (line >> g) & (s->channels - 1);
-        index = (line >> (g + c)) << g | (line & (s->granule - 1));
-        return (uint32_t)(channel * s->banks | (index & (s->banks - 1)));
+        channel = (line >> l2->granule_shift) & l2->channel_mask;
+        index = (line >> l2->high_shift) << l2->granule_shift |
+                (line & l2->low_mask);
+        *set = (uint32_t)(index >> l2->bank_shift) & l2->set_mask;
+        return (uint32_t)(channel << l2->bank_shift | (index & l2->bank_mask));
     }
-    if (s->granule == 0)
-        return (uint32_t)(channel_of(l2, line) * s->banks +
-                          (hd_mix64(line) >> 32) % s->banks);
-    channel = line / s->granule % s->channels;
-    index = line / (s->granule * s->channels) * s->granule + line % s->granule;
-    return (uint32_t)(channel * s->banks + index % s->banks);
+    if (s->granule == 0) {
+        slice = (uint32_t)(channel_of(l2, line) * s->banks +
+                           (hd_mix64(line) >> 32) % s->banks);
+    } else {
+        channel = line / s->granule % s->channels;
+        index =
+            line / (s->granule * s->channels) * s->granule + line % s->granule;
+        slice = (uint32_t)(channel * s->banks + index % s->banks);
+    }
+    *set = hd_cache_set(&l2->slice[slice].tags, line);
+    return slice;
 }
 
 uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
 {
-    return slice_of(l2, pa.v >> l2->line_shift);
+    uint32_t set;
+
+    return slice_of(l2, pa.v >> l2->line_shift, &set);
 }
 
 /* Finds how the channel depends on the line. */
@@ -146,12 +156,26 @@ static void find_spread(struct hd_l2 *l2)
         if (channel_of(l2, line) != line / g % l2->channels)
             s->granule = 0;
     }
+}
+
+/* The same in shifts and masks, once the slices are there. */
+static void find_masks(struct hd_l2 *l2)
+{
+    const struct hd_cache_spread *s = &l2->spread;
+    uint32_t sets = l2->slice[0].tags.tags.sets;
+
     l2->masked = s->granule != 0 && hd_is_pow2(s->granule) &&
-                 hd_is_pow2(s->channels) && hd_is_pow2(s->banks);
-    if (l2->masked) {
-        l2->granule_shift = hd_log2(s->granule);
-        l2->channel_shift = hd_log2(s->channels);
-    }
+                 hd_is_pow2(s->channels) && hd_is_pow2(s->banks) &&
+                 hd_is_pow2(sets);
+    if (!l2->masked)
+        return;
+    l2->granule_shift = (uint8_t)hd_log2(s->granule);
+    l2->high_shift = (uint8_t)hd_log2(s->granule * s->channels);
+    l2->bank_shift = (uint8_t)hd_log2(s->banks);
+    l2->low_mask = s->granule - 1;
+    l2->channel_mask = (uint32_t)s->channels - 1;
+    l2->bank_mask = (uint32_t)s->banks - 1;
+    l2->set_mask = sets - 1;
 }
 
 /* ---- taking requests -------------------------------------------------- */
@@ -169,8 +193,8 @@ static bool may_bypass(const struct hd_l2 *l2, const struct hd_req *q)
 static void take(void *self, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = self;
-    const struct hd_req *q = &l2->req[r];
-    uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift);
+    struct hd_req *q = &l2->req[r];
+    uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift, &q->spare);
     hd_time at = hd_recip_up(l2->per_cycle, now) + l2->travel;
     uint32_t what = HD_L2_ARRIVE;
 
@@ -178,8 +202,7 @@ static void take(void *self, hd_time now, uint32_t r)
         at += l2->latency;
         what = HD_L2_LOOK;
     }
-    hd_post(l2->env->ev, hd_l2_sender(q), l2->slice[i].component, at, what, r,
-            0);
+    hd_post(l2->env->ev, hd_l2_sender(q), l2->component + i, at, what, r, 0);
 }
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
@@ -364,6 +387,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->shared = hd_count_row(&l2->stat, i, HD_APP_NONE);
     sl->component =
         hd_events_component(env->ev, "l2cache", hd_l2slice_event, sl);
+    hd_assert(sl->component == l2->slice[0].component + i);
     sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
     if (sl->s == NULL ||
         hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
@@ -403,6 +427,7 @@ static int settle(struct hd_l2 *l2)
                           l2->slices, l2->channels);
     l2->req = w->reqs->v;
     l2->check = env->check;
+    l2->plain = l2->cfg.mode.kind == HD_FULL && !env->check;
     l2->steer = env->slots != NULL ? env->slots->steer : NULL;
     l2->cycle = env->clk->ticks[HD_CLK_L2];
     l2->latency =
@@ -440,6 +465,9 @@ static int build(struct hd_l2 *l2)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
     for (uint32_t i = 0; i < l2->slices && rc == 0; i++)
         rc = open_slice(l2, i);
+    l2->component = l2->slice[0].component;
+    if (rc == 0)
+        find_masks(l2);
     return rc;
 }
 

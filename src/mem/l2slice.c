@@ -49,16 +49,20 @@
 
 enum { BURST = 32 }; /* least bytes that a bypassed read takes */
 
+static inline uint32_t class_of(const struct hd_req *q)
+{
+    uint32_t level = q->level - 1u;
+
+    return q->kind != HD_REQ_WALK ? q->kind
+                                  : HD_L2_WALK1 + (level < 4 ? level : 3);
+}
+
 /* Counts a look-up of a request by its class and result. */
 static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
                          uint32_t result)
 {
-    uint32_t class = q->kind;
-    uint64_t *c;
+    uint64_t *c = hd_l2_counters(sl, q->app) + class_of(q) * HD_L2_RESULTS;
 
-    if (class == HD_REQ_WALK)
-        class = HD_L2_WALK1 + (q->level - 1u < 4 ? q->level - 1u : 3u);
-    c = hd_l2_counters(sl, q->app) + class * HD_L2_RESULTS;
     c[HD_L2_LOOKUPS]++;
     c[result]++;
 }
@@ -76,8 +80,7 @@ static inline uint32_t flits(const struct hd_l2 *l2, uint32_t bytes)
 }
 
 /* Answers a request whose data is there at `at`, looked up at `ready`. */
-static inline void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                          hd_time at)
+static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
@@ -261,7 +264,7 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
     if ((entry == HD_NONE || HD_UNLIKELY(through)) && hd_l2down_full(sl))
         return HD_L2_QUEUE;
     ready = look(sl, q, t);
-    hd_cache_used(&sl->tags, line, entry, q->kind, hd_l2_who(q));
+    hd_cache_used(&sl->tags, q->spare, line, entry, q->kind, hd_l2_who(q));
     if (entry == HD_NONE) {
         count(sl, q, HD_L2_MISSES);
         miss(sl, now, r, line);
@@ -287,7 +290,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     if (hd_l2down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
     ready = look(sl, q, t);
-    hd_cache_used(&sl->tags, line, entry, q->kind, hd_l2_who(q));
+    hd_cache_used(&sl->tags, q->spare, line, entry, q->kind, hd_l2_who(q));
     count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (back) {
         if (!hit)
@@ -306,7 +309,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 
 /* Serves the request that is first in line; HD_L2_GO, or why it cannot.  A
  * line is in the tags or in flight, never both. */
-static inline uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+static uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_req *q = hd_l2_req(sl, r);
@@ -317,7 +320,7 @@ static inline uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
     if (HD_UNLIKELY(q->flags & HD_REQ_BYPASS))
         return serve_passed(sl, now, r, t);
-    e = hd_cache_find(&sl->tags, line);
+    e = hd_assoc_find(&sl->tags.tags, q->spare, line);
     if (e == HD_NONE) {
         m = hd_mshr_find(&sl->mshr, line);
         if (m != HD_NONE && !(write && l2->cfg.write != HD_WRITE_BACK))
@@ -459,15 +462,58 @@ static inline void join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     *peak = hd_max_u64(*peak, s->in.n);
 }
 
-static void look_event(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+static void look_other(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    struct hd_l2 *l2 = sl->l2;
-
-    enter_port(sl, now, hd_l2_req(sl, r), l2->latency);
-    if (HD_LIKELY(l2->cfg.mode.kind == HD_FULL))
+    enter_port(sl, now, hd_l2_req(sl, r), sl->l2->latency);
+    if (HD_LIKELY(sl->l2->cfg.mode.kind == HD_FULL))
         join(sl, now, r);
     else
         serve_simply(sl, now, r);
+}
+
+/* The result of a look-up.  A read that finds nobody before it and hits, as
+ * most reads of page tables do, passes here alone: enter_port, serve_read and
+ * answer in one piece. */
+static inline void look_event(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    const struct hd_l2 *l2 = sl->l2;
+    struct hd_l2_state *s = sl->s;
+    struct hd_req *q = hd_l2_req(sl, r);
+    hd_time cycle = l2->cycle, in, ready, free;
+    const struct hd_client *client;
+    uint32_t e, n, row;
+    uint64_t *c;
+
+    e = hd_assoc_find(&sl->tags.tags, q->spare, q->pa.v >> l2->line_shift);
+    if (e == HD_NONE || !l2->plain || s->in.n != 0 ||
+        !(q->kind == HD_REQ_WALK || q->kind == HD_REQ_READ)) {
+        look_other(sl, now, r);
+        return;
+    }
+    in = hd_max_u64(now, s->in_free);
+    s->in_free = in + cycle;
+    s->arrived++;
+    s->answered++;
+    q->queued = in;
+    q->hit = 0;
+    ready = look(sl, q, in);
+    hd_cache_used(&sl->tags, q->spare, q->pa.v >> l2->line_shift, e, q->kind,
+                  hd_l2_who(q));
+    n = flits(l2, q->bytes);
+    free = s->out_free;
+    s->out_free = hd_max_u64(free, now) + n * cycle;
+    free = hd_max_u64(free, ready);
+    row = hd_l2_row(sl, q->app);
+    c = sl->count + row * HD_L2_COUNTERS;
+    c[HD_L2_INPUT_BUSY]++;
+    c[HD_L2_OUTPUT_BUSY] += n;
+    c += class_of(q) * HD_L2_RESULTS;
+    c[HD_L2_LOOKUPS]++;
+    c[HD_L2_HITS]++;
+    hd_hist_add(&(q->kind == HD_REQ_WALK ? l2->walk : l2->data)[row],
+                hd_recip_div(l2->per_core, free - q->born));
+    client = &l2->w.clients[q->client];
+    client->reply(client->self, free, r);
 }
 
 static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
@@ -547,12 +593,13 @@ void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
     struct hd_l2_state *s = sl->s;
 
     (void)b;
+    if (HD_LIKELY(what == HD_L2_LOOK)) {
+        look_event(sl, now, a);
+        return;
+    }
     switch (what) {
     case HD_L2_ARRIVE:
         arrive(sl, now, a);
-        break;
-    case HD_L2_LOOK:
-        look_event(sl, now, a);
         break;
     case HD_L2_DOWN:
         s->promised--;

@@ -27,7 +27,8 @@ enum {
     HD_L2_RETRY   /* the input may go on */
 };
 
-/* req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
+/* req.spare of what comes to a slice: the set of its line.
+ * req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
 #define HD_L2_PASSED 0xffffu /* req.spare is the bypassed request */
 
 /* Flag of an MSHR: the line will be dirty. */
@@ -105,14 +106,18 @@ struct hd_l2 {
     struct hd_req *req;        /* arena: the pool */
     /* ticks: an L2 cycle; a look-up; the way over the crossbar */
     hd_time cycle, latency, travel;
-    struct hd_recip per_cycle, per_core;   /* of an L2 and a core cycle */
-    const struct hd_steer *steer;          /* NULL: nobody can steer */
-    struct hd_hist *data, *walk;           /* arena: latencies [app] */
-    struct hd_cache_spread spread;         /* granule 0: an irregular map */
-    bool masked;                           /* spread is powers of two */
-    bool check;                            /* --check: keep ticks by stage */
-    uint32_t granule_shift, channel_shift; /* if masked */
-    uint32_t flit_shift;                   /* 32: the port's width is none */
+    struct hd_recip per_cycle, per_core; /* of an L2 and a core cycle */
+    const struct hd_steer *steer;        /* NULL: nobody can steer */
+    struct hd_hist *data, *walk;         /* arena: latencies [app] */
+    struct hd_cache_spread spread;       /* granule 0: an irregular map */
+    bool check;                          /* --check: keep ticks by stage */
+    bool plain;  /* the mode is full, and nothing is checked */
+    bool masked; /* spread and sets are powers of two; then: */
+    uint8_t granule_shift, high_shift, bank_shift;
+    uint32_t bank_mask, channel_mask, set_mask;
+    uint64_t low_mask;
+    uint32_t component;  /* of slice 0; the others' follow */
+    uint32_t flit_shift; /* 32: the port's width is none */
     uint32_t line_shift, channels, slices;
     struct hd_l2_wiring w;
     struct hd_cache_cfg cfg;

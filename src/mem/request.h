@@ -51,7 +51,7 @@ struct hd_req {
     uint8_t dram_class; /* answer of dram_class: 0 normal, up more urgent */
     uint8_t hit;      /* how far it went: 0 L2 hit, 1 merged, 2 DRAM */
     uint16_t bytes;   /* wanted by the requester, at most a line */
-    uint32_t spare;
+    uint32_t spare;   /* the word of the level that has it */
 };
 
 #define HD_NO_WARP 0xffffu
