@@ -266,8 +266,8 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
     return set * a->ways + way;
 }
 
-/* The same where the set is full, narrow and of nobody else's concern. */
-static uint32_t replace_oldest(struct hd_assoc *a, uint32_t set, uint64_t key,
+/* The same where the set is full and nobody else is concerned. */
+static uint32_t replace_narrow(struct hd_assoc *a, uint32_t set, uint64_t key,
                                uint64_t *evicted)
 {
     struct hd_assoc_set *s = &a->set[set];
@@ -275,9 +275,22 @@ static uint32_t replace_oldest(struct hd_assoc *a, uint32_t set, uint64_t key,
     uint32_t e = set * a->ways + way, at = way % 8 * 8;
     uint64_t *w = &s->part[way / 8];
 
-    hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
     s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;
     *w = (*w & ~(0xffull << at)) | hd_assoc_byte(key) << at;
+    *evicted = a->key[e];
+    a->key[e] = key;
+    return e;
+}
+
+static uint32_t replace_wide(struct hd_assoc *a, uint32_t set, uint64_t key,
+                             uint64_t *evicted)
+{
+    uint32_t s = sentinel(a, set), e = a->list[2 * s];
+
+    hash_out(a, e);
+    hash_in(a, e, key);
+    list_take(a, e);
+    list_put(a, s, e);
     *evicted = a->key[e];
     a->key[e] = key;
     return e;
@@ -286,10 +299,12 @@ static uint32_t replace_oldest(struct hd_assoc *a, uint32_t set, uint64_t key,
 uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                         struct hd_who who, uint64_t *evicted)
 {
-    if (HD_LIKELY(a->set != NULL && full(a, set) &&
-                  (a->gone.bound | a->fill.bound | a->victim.bound) == 0))
-        return replace_oldest(a, set, key, evicted);
-    return place(a, set, key, who, evicted, false);
+    if (HD_UNLIKELY(!full(a, set) ||
+                    (a->gone.bound | a->fill.bound | a->victim.bound) != 0))
+        return place(a, set, key, who, evicted, false);
+    hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
+    return narrow(a) ? replace_narrow(a, set, key, evicted)
+                     : replace_wide(a, set, key, evicted);
 }
 
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,

@@ -30,13 +30,16 @@
 #include "../base/bits.h"
 
 enum {
-    LARGE = HD_TLB_CLASSES, /* live[]: entries of the large array */
-    PRESENT,                /* live[]: bit set of the classes above */
-    LIVE,
+    LARGE = HD_TLB_LARGE,
+    PRESENT = HD_TLB_PRESENT,
     ONLY_4K = 1 << HD_TLB_4K
 };
 
-enum { CLASS_SHIFT = 52, APP_SHIFT = 56, DEFAULT_MERGE = 16 };
+enum {
+    CLASS_SHIFT = HD_TLB_CLASS_SHIFT,
+    APP_SHIFT = HD_TLB_APP_SHIFT,
+    DEFAULT_MERGE = 16
+};
 
 /* ---- settings and counters -------------------------------------------- */
 
@@ -134,26 +137,14 @@ static inline uint32_t shift_of(const struct hd_tlb *t, uint32_t klass)
     return klass < 3 ? shift[klass] : t->group_shift;
 }
 
-static inline uint64_t key_of(uint32_t klass, uint32_t app, uint64_t first)
-{
-    return first | (uint64_t)klass << CLASS_SHIFT | (uint64_t)app << APP_SHIFT;
-}
-
-static inline uint32_t set_of(const struct hd_assoc *a, uint32_t mask,
-                              uint64_t n)
-{
-    return mask != 0 || a->sets == 1 ? (uint32_t)n & mask
-                                     : (uint32_t)(n % a->sets);
-}
-
 /* The entry of a class for a page in the base array, or HD_NONE. */
 static inline uint32_t find_base(const struct hd_tlb *t, uint32_t klass,
                                  uint32_t app, uint64_t vpn)
 {
     uint32_t s = shift_of(t, klass), e;
 
-    e = hd_assoc_find(&t->base, set_of(&t->base, t->base_mask, vpn >> s),
-                      key_of(klass, app, vpn >> s << s));
+    e = hd_assoc_find(&t->base, hd_tlb_set(&t->base, t->base_mask, vpn >> s),
+                      hd_tlb_key(klass, app, vpn >> s << s));
     if (klass == HD_TLB_MERGED && e != HD_NONE &&
         vpn - t->base_x[e].vpn.v >= t->base_x[e].pages)
         return HD_NONE; /* the group's run does not reach this page */
@@ -164,8 +155,8 @@ static inline uint32_t find_large(const struct hd_tlb *t, uint32_t app,
                                   uint64_t vpn)
 {
     return hd_assoc_find(
-        &t->large, set_of(&t->large, t->large_mask, vpn / HD_LARGE_PAGES),
-        key_of(HD_TLB_2M, app, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1)));
+        &t->large, hd_tlb_set(&t->large, t->large_mask, vpn / HD_LARGE_PAGES),
+        hd_tlb_key(HD_TLB_2M, app, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1)));
 }
 
 /* The entry that answers for a page: HD_NONE, or its number, entries of the
@@ -213,7 +204,7 @@ static void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
 
 static bool watched(const struct hd_tlb *t, enum heddle_note n)
 {
-    return t->env->slots != NULL && t->env->slots->watched[n] != 0;
+    return t->watched[n] != 0;
 }
 
 static void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
@@ -250,8 +241,8 @@ bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     return true;
 }
 
-bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
-                   uint32_t warp, struct hd_xlate *x)
+bool hd_tlb_lookup_other(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                         uint32_t core, uint32_t warp, struct hd_xlate *x)
 {
     struct hd_who who = {app, warp};
     uint32_t e = find(t, app, vpn.v);
@@ -332,8 +323,8 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
 }
 
 /* Enters a key, or finds it again; returns the entry (numbered as find). */
-static uint32_t enter(struct hd_tlb *t, bool large, uint32_t set, uint64_t key,
-                      uint32_t core, struct hd_who who)
+static inline uint32_t enter(struct hd_tlb *t, bool large, uint32_t set,
+                             uint64_t key, uint32_t core, struct hd_who who)
 {
     struct hd_assoc *a = large ? &t->large : &t->base;
     uint32_t offset = large ? t->base.sets * t->base.ways : 0;
@@ -346,24 +337,46 @@ static uint32_t enter(struct hd_tlb *t, bool large, uint32_t set, uint64_t key,
     }
     e = hd_assoc_place(a, set, key, who, &gone);
     if (gone != HD_KEY_NONE) {
-        less(t, large ? LARGE : class_of_key(gone));
         count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
         if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_evict)))
             tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT), core,
                  who.warp, x_of(t, offset + e)->vpn.v, offset + e);
+        if (large || class_of_key(gone) == class_of_key(key))
+            return offset + e;
+        less(t, class_of_key(gone));
     }
     more(t, large ? LARGE : class_of_key(key));
     return offset + e;
+}
+
+/* hd_tlb_fill of a page of 4 KB where all are, and nobody merges. */
+static void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
+                    uint32_t warp, hd_vpn wanted, const struct hd_xlate *x)
+{
+    uint32_t e = enter(t, false, hd_tlb_set(&t->base, t->base_mask, wanted.v),
+                       hd_tlb_key(HD_TLB_4K, app, wanted.v), core,
+                       (struct hd_who){app, warp});
+
+    t->base_x[e] = (struct hd_xlate){wanted, hd_xlate_frame(x, wanted), 1, 1};
+    t->filler[e] = core << 16 | (warp & 0xffff);
+    count(t, app, HD_TLB_FILLS);
 }
 
 void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
                  hd_vpn wanted, const struct hd_xlate *x, uint32_t cause)
 {
     struct hd_xlate r;
-    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r);
-    uint32_t s = shift_of(t, klass), e;
-    bool large = klass == HD_TLB_2M && t->large.sets != 0;
+    uint32_t klass, s, e;
+    bool large;
 
+    if (HD_LIKELY(x->page_pages == 1 && !t->merge.bound &&
+                  (t->live[PRESENT] & ~(uint32_t)ONLY_4K) == 0)) {
+        fill_4k(t, app, core, warp, wanted, x);
+        return;
+    }
+    klass = choose(t, app, core, wanted.v, x, cause, &r);
+    s = shift_of(t, klass);
+    large = klass == HD_TLB_2M && t->large.sets != 0;
     if (klass == HD_TLB_MERGED && t->live[HD_TLB_4K] != 0)
         for (uint64_t v = r.vpn.v; v < r.vpn.v + r.pages; v++)
             if ((e = find_base(t, HD_TLB_4K, app, v)) != HD_NONE)
@@ -372,9 +385,9 @@ void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
         (e = find_base(t, HD_TLB_MERGED, app, wanted.v)) != HD_NONE)
         drop_base(t, e);
     e = enter(t, large,
-              large ? set_of(&t->large, t->large_mask, r.vpn.v >> s)
-                    : set_of(&t->base, t->base_mask, r.vpn.v >> s),
-              key_of(klass, app, r.vpn.v >> s << s), core,
+              large ? hd_tlb_set(&t->large, t->large_mask, r.vpn.v >> s)
+                    : hd_tlb_set(&t->base, t->base_mask, r.vpn.v >> s),
+              hd_tlb_key(klass, app, r.vpn.v >> s << s), core,
               (struct hd_who){app, warp});
     *x_of(t, e) = r;
     t->filler[e] = core << 16 | (warp & 0xffff);
@@ -503,12 +516,14 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance)
 {
+    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
     uint32_t group = cfg->merge_pages == 0 ? DEFAULT_MERGE : cfg->merge_pages;
     int rc;
 
     memset(t, 0, sizeof *t);
     t->env = env;
     t->cfg = *cfg;
+    t->watched = env->slots != NULL ? env->slots->watched : nobody;
     t->level = level;
     t->instance = instance;
     if (cfg->entries == 0 || !hd_is_pow2(group) || group > DEFAULT_MERGE)
@@ -529,7 +544,7 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
         hd_arena_take(env->arena, cfg->large_entries, sizeof *t->large_x);
     t->filler = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
                               sizeof *t->filler);
-    t->live = hd_arena_take(env->arena, LIVE, sizeof *t->live);
+    t->live = hd_arena_take(env->arena, HD_TLB_LIVE, sizeof *t->live);
     if (t->base_x == NULL || t->large_x == NULL || t->filler == NULL ||
         t->live == NULL)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for %s", at);

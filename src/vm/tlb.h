@@ -54,32 +54,81 @@ enum hd_tlb_class {
     HD_TLB_CLASSES
 };
 
+/* Where live[] of a TLB has what besides the counts of base entries. */
+enum {
+    HD_TLB_LARGE = HD_TLB_CLASSES, /* valid entries of the large array */
+    HD_TLB_PRESENT,                /* bit set of the classes above */
+    HD_TLB_LIVE
+};
+
 struct hd_tlb {
-    struct hd_env *env;
-    struct hd_tlb_cfg cfg;
-    uint32_t level;    /* 1 or 2 */
-    uint32_t instance; /* core, or 0 */
-    struct hd_assoc base, large;
+    const uint32_t *watched; /* [note] watchers */
+    uint32_t *live; /* arena: valid base entries of each class, then valid
+                       large entries, then a bit set of classes present */
     struct hd_xlate *base_x, *large_x; /* arena: what each entry holds */
+    uint32_t base_mask, large_mask;    /* sets - 1 if a power of two, else 0 */
+    struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;
+                            not counted while stat.v is NULL */
+    uint32_t level;      /* 1 or 2 */
+    uint32_t instance;   /* core, or 0 */
+    struct hd_assoc base, large;
     uint32_t *filler; /* arena: [entry] core << 16 | warp that brought it;
                          the large array's follow the base array's */
     struct hd_slot merge;
-    uint32_t *live; /* arena: valid base entries of each class, then valid
-                       large entries, then a bit set of classes present */
-    uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
-    uint32_t group_shift;           /* log2 of merge_pages */
-    struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;
-                            not counted while stat.v is NULL */
+    uint32_t group_shift; /* log2 of merge_pages */
+    struct hd_env *env;
+    struct hd_tlb_cfg cfg;
 };
+
+enum { HD_TLB_CLASS_SHIFT = 52, HD_TLB_APP_SHIFT = 56 }; /* in keys */
+
+static inline uint64_t hd_tlb_key(uint32_t klass, uint32_t app, uint64_t first)
+{
+    return first | (uint64_t)klass << HD_TLB_CLASS_SHIFT |
+           (uint64_t)app << HD_TLB_APP_SHIFT;
+}
+
+/* The set of the n-th page of a class; `mask` is that of the array. */
+static inline uint32_t hd_tlb_set(const struct hd_assoc *a, uint32_t mask,
+                                  uint64_t n)
+{
+    return HD_LIKELY(mask != 0 || a->sets == 1) ? (uint32_t)n & mask
+                                                : (uint32_t)(n % a->sets);
+}
 
 /* `at` is "l1tlb", "l2tlb" or "bypass": the name for slots and notes. */
 int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance);
 
+/* hd_tlb_lookup where pages of several sizes are present, or watchers. */
+bool hd_tlb_lookup_other(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                         uint32_t core, uint32_t warp, struct hd_xlate *x);
+
 /* Looks up and touches.  True on a hit: *x is the entry's translation. */
-bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
-                   uint32_t warp, struct hd_xlate *x);
+static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                                 uint32_t core, uint32_t warp,
+                                 struct hd_xlate *x)
+{
+    uint32_t set, e;
+
+    if (HD_UNLIKELY(t->live[HD_TLB_PRESENT] != 1u << HD_TLB_4K ||
+                    (t->watched[HEDDLE_NOTE_tlb_hit] |
+                     t->watched[HEDDLE_NOTE_tlb_miss]) != 0))
+        return hd_tlb_lookup_other(t, app, vpn, core, warp, x);
+    set = hd_tlb_set(&t->base, t->base_mask, vpn.v);
+    e = hd_assoc_find(&t->base, set, hd_tlb_key(HD_TLB_4K, app, vpn.v));
+    if (t->stat.v != NULL) {
+        uint64_t *c = hd_count_row(&t->stat, t->instance, app);
+        c[HD_TLB_LOOKUPS]++;
+        c[HD_TLB_HITS] += e != HD_NONE;
+    }
+    if (e == HD_NONE)
+        return false;
+    hd_assoc_touch_in(&t->base, set, e, (struct hd_who){app, warp});
+    *x = t->base_x[e];
+    return true;
+}
 
 /* Looks up without touching anything. */
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
