@@ -96,7 +96,7 @@ static void vm_memory_send(void *self, hd_time now, uint32_t req)
 
     assert_int_equal(q->kind, HD_REQ_WALK);
     assert_int_equal(q->bytes, 8);
-    assert_int_equal(q->client, VM_MEMORY_CLIENT);
+    assert_in_range(q->client, VM_MEMORY_CLIENT, VM_MEMORY_CLIENT + 1);
     if (v->reads < VM_LOG)
         v->read[v->reads++] = (struct vm_read){q->pa.v, now, q->level, q->app};
     hd_post(&v->m.ev, v->memory, v->memory, now + v->memory_latency, 0, req, 0);

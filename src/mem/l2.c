@@ -196,13 +196,16 @@ static void take(void *self, hd_time now, uint32_t r)
     struct hd_req *q = &l2->req[r];
     uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift, &q->spare);
     hd_time at = hd_recip_up(l2->per_cycle, now) + l2->travel;
-    uint32_t what = HD_L2_ARRIVE;
+    uint32_t what = HD_L2_ARRIVE, sender;
 
     if (HD_LIKELY(!may_bypass(l2, q))) {
         at += l2->latency;
         what = HD_L2_LOOK;
     }
-    hd_post(l2->env->ev, hd_l2_sender(q), l2->component + i, at, what, r, 0);
+    sender = hd_l2_sender(q);
+    if (q->flags & HD_REQ_SEQ)
+        l2->env->ev->seq[sender] = q->queued;
+    hd_post(l2->env->ev, sender, l2->component + i, at, what, r, 0);
 }
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)

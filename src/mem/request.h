@@ -10,8 +10,10 @@
  * ends them gives them back to the pool.  Whoever receives the answer gives a
  * read back to the pool.
  *
- * send() is called in the event in which the request leaves the sender; the
- * level posts its own event for the arrival.
+ * send() is called in the event in which the request leaves the sender, or in
+ * an earlier one, if what is sent in between by the same client has HD_REQ_SEQ
+ * too: the level posts its own event for the arrival, and arrivals of one
+ * instant and client are in the order of their numbers, or else of the calls.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,12 +36,14 @@ enum {
     HD_REQ_PARTIAL = 2, /* a write of part of a line */
     HD_REQ_ACK = 4,     /* a write whose sender wants to know when the L2 has
                            taken it: reply() is called, and must not keep it */
+    HD_REQ_SEQ = 8,     /* `queued` is the request's number among those of its
+                           client, in the order in which they are sent */
 };
 
 struct hd_req {
     hd_pa pa;       /* address of the line (or PTE) */
     hd_time born;   /* when the requester sent it */
-    hd_time queued; /* when it was accepted by the DRAM queue */
+    hd_time queued; /* HD_REQ_SEQ: number; then: accepted, or looked up */
     uint32_t next;  /* link of whatever list it is in */
     uint32_t tag;   /* the requester's own word */
     uint16_t client;  /* index of the requester, for the answer */

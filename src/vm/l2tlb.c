@@ -44,11 +44,6 @@ static struct hd_treq *request(struct hd_unit *u, uint32_t treq)
     return &u->m->w.treqs->v[treq];
 }
 
-static uint64_t *count(struct hd_unit *u, uint32_t app, enum hd_mmu_stat c)
-{
-    return hd_unit_count(u, app, c);
-}
-
 /* ---- answering -------------------------------------------------------- */
 
 /* --check: a translation used equals the page table's. */
@@ -67,40 +62,37 @@ static void verify(struct hd_unit *u, const struct hd_treq *q)
 }
 
 /* How long a request's look-up took: two probes in turn, or one. */
-static hd_time lookup_span(const struct hd_unit *u, const struct hd_treq *q)
+static inline hd_time lookup_span(const struct hd_mmu *m,
+                                  const struct hd_treq *q)
 {
-    const struct hd_mmu *m = u->m;
     bool second = q->hit >= HIT_MERGED || q->x.page_pages != HD_LARGE_PAGES;
 
-    if (m->tlb_cfg.mode.kind != HD_FULL)
+    if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
         return m->tlb_cfg.mode.kind == HD_OFF ? 0 : q->looked - q->arrived;
-    return m->tlb_cfg.serial && u->tlb.large.sets != 0 && second ? 2 * m->lookup
-                                                                 : m->lookup;
+    return m->serial && second ? 2 * m->lookup : m->lookup;
 }
 
 /* Counts a request's stages.  `entered`: it joined an MSHR; a hit: `at`. */
-static void account(struct hd_unit *u, const struct hd_treq *q, hd_time entered,
-                    hd_time at)
+static inline void account(struct hd_unit *u, const struct hd_treq *q,
+                           hd_time entered, hd_time at)
 {
     const struct hd_mmu *m = u->m;
-    uint64_t *c = hd_count_row(&u->stat, u->instance, q->app);
-    hd_time begin = q->looked - lookup_span(u, q);
-    hd_time walk = q->hit >= HIT_MERGED ? hd_max_u64(q->walk, entered) : at;
-    hd_time queued = q->hit >= HIT_MERGED ? hd_max_u64(entered, q->looked) : at;
+    uint64_t *c = hd_unit_row(u, q->app);
+    hd_time looked = q->looked, begin = looked - lookup_span(m, q);
+    hd_time walk = at, queued = at;
 
     c[HD_MMU_INPUT_CYCLES] += hd_unit_cycles(m, begin - q->arrived);
-    c[HD_MMU_LOOKUP_CYCLES] += hd_unit_cycles(m, q->looked - begin);
+    c[HD_MMU_LOOKUP_CYCLES] += hd_unit_cycles(m, looked - begin);
     if (q->hit >= HIT_MERGED) {
-        walk = hd_min_u64(hd_max_u64(walk, queued), at);
-        c[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, queued - q->looked);
+        queued = hd_max_u64(entered, looked);
+        walk = hd_min_u64(hd_max_u64(q->walk, queued), at);
         c[HD_MMU_QUEUE_CYCLES] += hd_unit_cycles(m, walk - queued);
         c[HD_MMU_WALK_CYCLES] += hd_unit_cycles(m, at - walk);
-    } else {
-        c[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, at - q->looked);
     }
+    c[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, queued - looked);
     hd_hist_add(&m->latency[q->app], hd_unit_cycles(m, at - q->arrived));
     if (HD_UNLIKELY(u->env->check) &&
-        (q->arrived < q->born || begin < q->arrived || queued < q->looked ||
+        (q->arrived < q->born || begin < q->arrived || queued < looked ||
          walk < queued || at < walk))
         hd_err_set(u->env->err, HEDDLE_ECHECK,
                    "L2 TLB: application %u, page 0x%llx: the stages of the "
@@ -120,14 +112,19 @@ static void answer(struct hd_unit *u, hd_time entered, hd_time at,
     c->reply(c->self, at, treq);
 }
 
-/* The translation from the page table; false and an error: not mapped. */
-static bool translate(struct hd_unit *u, uint32_t app, hd_vpn vpn,
-                      struct hd_xlate *x)
+/* The translation from the page table, at the end of a walk if there was one;
+ * false and an error: not mapped. */
+static bool translate(struct hd_unit *u, const struct hd_walk *w, uint32_t app,
+                      hd_vpn vpn, struct hd_xlate *x)
 {
     const struct hd_mmu *m = u->m;
     bool runs = u->tlb.merge.bound || (m->w.merge != NULL && m->w.merge->bound);
+    bool found = w != NULL && w->references != 0
+                     ? hd_ptables_leaf(m->w.tables, app, vpn,
+                                       w->pte[w->leaf - 1], w->leaf, x)
+                     : hd_ptables_find(m->w.tables, app, vpn, x);
 
-    if (hd_ptables_find(m->w.tables, app, vpn, x)) {
+    if (HD_LIKELY(found)) {
         if (HD_UNLIKELY(runs))
             hd_ptables_run(m->w.tables, app, vpn, 16, x);
         return true;
@@ -188,18 +185,17 @@ static bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
 
     if (e != HD_NONE) {
         q->hit = HIT_MERGED;
-        (*count(u, q->app, HD_MMU_MERGES))++;
+        hd_unit_row(u, q->app)[HD_MMU_MERGES]++;
     } else {
         if (hd_mshr_full(&u->miss) || !hd_walk_room(u)) {
             if (!u->s->in_looked)
-                (*count(u, q->app,
-                        hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
-                                              : HD_MMU_QUEUE_BLOCKS))++;
+                hd_unit_row(
+                    u, q->app)[hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
+                                                     : HD_MMU_QUEUE_BLOCKS]++;
             return false;
         }
         e = hd_mshr_take(&u->miss, key);
-        hd_unit_peak(count(u, HD_APP_NONE, HD_MMU_MSHR_PEAK),
-                     hd_mshr_used(&u->miss));
+        hd_unit_peak(&u->shared[HD_MMU_MSHR_PEAK], hd_mshr_used(&u->miss));
         q->hit = HIT_WALKED;
     }
     q->walk = now; /* until it is answered: when it joined */
@@ -227,30 +223,29 @@ static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
     if (HD_UNLIKELY(mode != HD_FULL)) {
         q->looked = now + (mode == HD_FIXED ? m->fixed : m->lookup);
         q->hit = HIT_L2;
-        (*count(u, q->app, HD_MMU_HITS))++;
-        if (translate(u, q->app, q->vpn, &q->x))
+        hd_unit_row(u, q->app)[HD_MMU_HITS]++;
+        if (translate(u, NULL, q->app, q->vpn, &q->x))
             answer(u, q->looked, q->looked, treq);
         return true;
     }
     q->looked = port(u, now) + m->lookup;
     if (hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &q->x)) {
         q->hit = HIT_L2;
-        if (m->tlb_cfg.serial && u->tlb.large.sets != 0 &&
-            q->x.page_pages != HD_LARGE_PAGES)
+        if (m->serial && q->x.page_pages != HD_LARGE_PAGES)
             q->looked += m->lookup;
     } else {
-        if (m->tlb_cfg.serial && u->tlb.large.sets != 0)
+        if (m->serial)
             q->looked += m->lookup;
         if (m->bypass_cfg.entries == 0 ||
             !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp,
                            &q->x)) {
-            (*count(u, q->app, HD_MMU_MISSES))++;
+            hd_unit_row(u, q->app)[HD_MMU_MISSES]++;
             return miss(u, now, treq);
         }
         q->hit = HIT_BYPASS;
-        (*count(u, q->app, HD_MMU_BYPASS_HITS))++;
+        hd_unit_row(u, q->app)[HD_MMU_BYPASS_HITS]++;
     }
-    (*count(u, q->app, HD_MMU_HITS))++;
+    hd_unit_row(u, q->app)[HD_MMU_HITS]++;
     answer(u, q->looked, q->looked, treq);
     return true;
 }
@@ -261,7 +256,7 @@ void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq)
     struct hd_treq *q = request(u, treq);
 
     q->arrived = now;
-    (*count(u, q->app, HD_MMU_REQUESTS))++;
+    hd_unit_row(u, q->app)[HD_MMU_REQUESTS]++;
     if (s->in_count == 0 && admit(u, now, treq))
         return;
     q->next = HD_NONE;
@@ -272,7 +267,7 @@ void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq)
         u->m->w.treqs->v[s->in_last].next = treq;
     }
     s->in_last = treq;
-    hd_unit_peak(count(u, HD_APP_NONE, HD_MMU_INPUT_PEAK), s->in_count);
+    hd_unit_peak(&u->shared[HD_MMU_INPUT_PEAK], s->in_count);
 }
 
 /* Tries a head that missed before: its page may have come in with another. */
@@ -377,12 +372,12 @@ static void fill(struct hd_unit *u, uint32_t entry, const struct hd_xlate *x)
 
     if (where == FILL_L2) {
         hd_tlb_fill(&u->tlb, q->app, q->core, q->warp, q->vpn, x, 0);
-        (*count(u, q->app, HD_MMU_FILLS))++;
+        hd_unit_row(u, q->app)[HD_MMU_FILLS]++;
     } else if (where == FILL_BYPASS && u->m->bypass_cfg.entries != 0) {
         hd_tlb_fill(&u->bypass, q->app, q->core, q->warp, q->vpn, x, 0);
-        (*count(u, q->app, HD_MMU_BYPASS_FILLS))++;
+        hd_unit_row(u, q->app)[HD_MMU_BYPASS_FILLS]++;
     } else {
-        (*count(u, q->app, HD_MMU_UNFILLED))++;
+        hd_unit_row(u, q->app)[HD_MMU_UNFILLED]++;
     }
 }
 
@@ -392,7 +387,7 @@ void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
     uint32_t t = u->miss.v[entry].first;
     struct hd_xlate x;
 
-    if (!translate(u, w->app, w->vpn, &x))
+    if (!translate(u, w, w->app, w->vpn, &x))
         return;
     if (u->m->tlb_cfg.mode.kind == HD_FULL)
         fill(u, entry, &x);

@@ -124,7 +124,7 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
 {
     struct hd_unit *u = self;
 
-    (void)b;
+    u->ticket = what == HD_UNIT_ARRIVE ? HD_UNIT_FOREIGN : b;
     switch (what) {
     case HD_UNIT_ARRIVE:
         hd_l2tlb_arrive(u, now, a);
@@ -168,10 +168,22 @@ static void entry_read(void *self, hd_time at, uint32_t req)
     struct hd_mmu *m = self;
     const struct hd_req *q = &m->w.reqs->v[req];
     struct hd_unit *u = &m->unit[q->tag >> 20];
+    uint32_t walk = q->tag & 0xfffff;
+    struct hd_walk *w = &u->walk[walk];
 
+    if (w->sent != 0) {
+        hd_unit_reference(u, w);
+        w->sent = 0;
+    }
     if (q->hit == 0)
-        (*hd_unit_walk_count(u, q->app, HD_WALK_L2 + q->level - 1u))++;
-    hd_unit_post(u, at + m->w.memory_back, HD_UNIT_ENTRY, q->tag & 0xfffff);
+        hd_unit_walk_row(u, q->app)[HD_WALK_L2 + q->level - 1u]++;
+    at += m->w.memory_back;
+    if (HD_LIKELY(m->chained && !m->step.bound && q->level < w->leaf &&
+                  at < *m->epoch)) {
+        hd_walk_chain(u, at, walk, req);
+        return;
+    }
+    hd_unit_post(u, at, HD_UNIT_ENTRY, walk);
     hd_req_give(m->w.reqs, req);
 }
 
@@ -373,6 +385,24 @@ static void check(void *self, uint32_t i, struct hd_err *err)
                    "mmu: a walker is free and %u walks wait", waits);
 }
 
+/* Counts the reads that were sent ahead of their time and have left since. */
+static void sync(void *self, hd_time now)
+{
+    struct hd_mmu *m = self;
+
+    for (uint32_t i = 0; i < m->units; i++) {
+        struct hd_unit *u = &m->unit[i];
+
+        for (uint32_t e = 0; e < u->miss.room; e++) {
+            struct hd_walk *w = &u->walk[e];
+            if (!u->miss.v[e].live || w->sent == 0 || w->sent > now)
+                continue;
+            hd_unit_reference(u, w);
+            w->sent = 0;
+        }
+    }
+}
+
 /* ---- building --------------------------------------------------------- */
 
 static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
@@ -472,10 +502,20 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->pwc_cfg = *w->pwc;
     m->bypass_cfg = *w->bypass;
     m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
-    m->core_tick = hd_ticks(env->clk, HD_CLK_CORE, 1);
+    m->per_tick = hd_recip_of(m->tick);
+    m->per_core = hd_recip_of(hd_ticks(env->clk, HD_CLK_CORE, 1));
+    m->ordered = n == 1 && w->memory_back > 0;
+    m->chained = m->ordered && w->walk->mode.kind == HD_FULL &&
+                 w->pwc->mode.kind == HD_OFF &&
+                 hd_recip_up(m->per_tick, w->memory_back) == w->memory_back;
+    m->never = HD_NEVER;
+    m->epoch = env->slots != NULL && env->slots->epoch != NULL
+                   ? env->slots->epoch
+                   : &m->never;
     m->transit = m->tick * w->walk->latency;
     m->lookup = m->tick * w->l2tlb->latency;
     m->fixed = m->tick * w->l2tlb->mode.fixed;
+    m->serial = w->l2tlb->serial && w->l2tlb->large_entries != 0;
     m->walk_fixed = m->tick * w->walk->mode.fixed;
     m->who = calloc(who, sizeof *m->who);
     m->port = calloc(w->cores, sizeof *m->port);
@@ -489,7 +529,11 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
 struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
 {
     struct hd_part parts[] = {
-        {.name = "l2tlb", .look = look_tlb, .stuck = stuck, .check = check},
+        {.name = "l2tlb",
+         .look = look_tlb,
+         .stuck = stuck,
+         .check = check,
+         .sync = sync},
         {.name = "bypass", .look = look_bypass},
         {.name = "walks", .look = look_walks},
         {.name = "pwc", .look = look_pwc},
@@ -522,6 +566,10 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         rc = open_unit(m, i, tlb, bypass, pwc);
         m->unit[i].stat = own;
         m->unit[i].walk_stat = walk;
+        m->unit[i].count_row = hd_count_row(&own, i, 0);
+        m->unit[i].walk_row = hd_count_row(&walk, i, 0);
+        m->unit[i].shared = hd_count_row(&own, i, HD_APP_NONE);
+        m->unit[i].walk_shared = hd_count_row(&walk, i, HD_APP_NONE);
     }
     if (rc < 0) {
         hd_mmu_close(m);

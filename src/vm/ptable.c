@@ -128,6 +128,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
         hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for page tables");
         return NULL;
     }
+    t->base = env->arena->base;
     t->env = env;
     t->cfg = *cfg;
     t->first_table = frames - cfg->table_frames;
@@ -154,29 +155,42 @@ void hd_ptables_close(struct hd_ptables *t)
 
 /* ---- looking up ------------------------------------------------------- */
 
+/* What an entry says of a page; false: not present. */
+static inline bool decode(uint64_t e, bool large, hd_vpn vpn,
+                          struct hd_xlate *x)
+{
+    uint32_t n = large ? HD_LARGE_PAGES : e & HD_PT_64K ? 16 : 1;
+    uint64_t mask = ~(uint64_t)(n - 1);
+
+    if (!(e & HD_PT_PRESENT))
+        return false;
+    x->page_pages = x->pages = n;
+    x->vpn.v = vpn.v & mask;
+    x->pfn.v = ((e & HD_PT_FRAME) / HD_PAGE_BYTES) & mask;
+    return true;
+}
+
 bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x)
 {
     const struct hd_pt_slot *h =
         hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
-    uint64_t e;
+    bool large = h->region_bits & HD_PT_LARGE;
 
     if (h->key == 0)
         return false;
-    if (h->region_bits & HD_PT_LARGE) {
-        e = *hd_pt_entry(t, h->at);
-        x->page_pages = HD_LARGE_PAGES;
-    } else {
-        uint32_t i = (uint32_t)vpn.v & 511;
-        e = hd_pt_entry(t, h->at)[i];
-        x->page_pages = e & HD_PT_64K ? 16 : 1;
-    }
-    if (!(e & HD_PT_PRESENT))
-        return false;
-    x->pages = x->page_pages;
-    x->vpn.v = vpn.v & ~(uint64_t)(x->pages - 1);
-    x->pfn.v = ((e & HD_PT_FRAME) / HD_PAGE_BYTES) & ~(uint64_t)(x->pages - 1);
-    return true;
+    return decode(hd_pt_entry(t, h->at)[large ? 0 : vpn.v & 511], large, vpn,
+                  x);
+}
+
+bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     hd_pa pte, uint32_t level, struct hd_xlate *x)
+{
+    uint64_t e = hd_ptables_entry(t, pte);
+
+    if (HD_UNLIKELY(level == 3 && !(e & HD_PT_2M)))
+        return hd_ptables_find(t, app, vpn, x);
+    return decode(e, level == 3, vpn, x) || hd_ptables_find(t, app, vpn, x);
 }
 
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,

@@ -60,6 +60,11 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
 
+/* hd_ptables_find by the entry that a walk of vpn has come to: `pte`, of the
+ * given level.  If that one is not present any more, the page is looked for. */
+bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     hd_pa pte, uint32_t level, struct hd_xlate *x);
+
 /* First base page of the page that holds vpn; vpn itself where nothing is
  * mapped.  Where a region has 4 KB pages only, no entry is read. */
 hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);

@@ -55,30 +55,31 @@ struct hd_pt_state {
 };
 
 struct hd_ptables {
-    struct hd_env *env;
-    struct hd_vm_cfg cfg;
-    struct hd_frames frames;
+    unsigned char *base;       /* of the arena */
     struct hd_pt_state *s;     /* arena */
     struct hd_pt_table *table; /* arena: [cfg.table_frames] */
     uint64_t first_table;      /* frame of table 0 */
+    struct hd_env *env;
+    struct hd_vm_cfg cfg;
+    struct hd_frames frames;
     struct hd_slot alloc, free, place;
 };
 
 static inline uint64_t *hd_pt_entry(const struct hd_ptables *t, hd_ref at)
 {
-    return hd_arena_at(t->env->arena, at);
+    return (uint64_t *)(void *)(t->base + (size_t)at * 8);
 }
 
 static inline struct hd_pt_region *hd_pt_region_of(const struct hd_ptables *t,
                                                    uint32_t r)
 {
-    return (struct hd_pt_region *)hd_arena_at(t->env->arena, t->s->region) + r;
+    return (struct hd_pt_region *)(void *)hd_pt_entry(t, t->s->region) + r;
 }
 
 static inline struct hd_pt_range *hd_pt_range_of(const struct hd_ptables *t,
                                                  uint32_t i)
 {
-    return (struct hd_pt_range *)hd_arena_at(t->env->arena, t->s->range) + i;
+    return (struct hd_pt_range *)(void *)hd_pt_entry(t, t->s->range) + i;
 }
 
 static inline uint32_t hd_pt_index(uint64_t vpn, uint32_t level)
@@ -100,9 +101,12 @@ static inline uint32_t hd_pt_home(const struct hd_ptables *t, uint64_t key)
 static inline struct hd_pt_slot *hd_pt_find(const struct hd_ptables *t,
                                             uint64_t key)
 {
-    struct hd_pt_slot *h = hd_arena_at(t->env->arena, t->s->hash);
-    uint32_t mask = (1u << t->s->hash_bits) - 1, i = hd_pt_home(t, key);
+    struct hd_pt_slot *h = (void *)hd_pt_entry(t, t->s->hash);
+    uint32_t mask, i = hd_pt_home(t, key);
 
+    if (HD_LIKELY(h[i].key == key))
+        return &h[i];
+    mask = (1u << t->s->hash_bits) - 1;
     while (h[i].key != key && h[i].key != 0)
         i = (i + 1) & mask;
     return &h[i];

@@ -8,6 +8,7 @@
 #ifndef HD_UNIT_H
 #define HD_UNIT_H
 
+#include "../base/recip.h"
 #include "../mem/mshr.h"
 #include "mmu.h"
 #include "walkcache.h"
@@ -64,7 +65,7 @@ struct hd_walk {
     hd_vpn vpn;    /* wanted by the first request */
     hd_time ready; /* the miss was known */
     hd_time began; /* a walker took it up */
-    hd_time sent;  /* last read */
+    hd_time sent;  /* a read that is not counted yet leaves then; 0: none */
     hd_pa pte[4];
     uint32_t next; /* of the walk queue */
     uint16_t references;
@@ -94,8 +95,14 @@ struct hd_unit {
     struct hd_tlb tlb, bypass;
     struct hd_walkcache pwc;
     struct hd_stat stat, walk_stat; /* rows `instance` */
-    bool starting; /* inside hd_walk_begin; false between events */
+    uint64_t *count_row, *walk_row; /* arena: of application 0 */
+    uint64_t *shared, *walk_shared; /* arena: of no application */
+    /* these two mean something only within an event: */
+    bool starting;   /* inside hd_walk_begin or hd_l2tlb_unblock */
+    uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
 };
+
+#define HD_UNIT_FOREIGN UINT64_MAX /* an event that a core has sent */
 
 struct hd_mmu {
     struct hd_env *env;
@@ -104,8 +111,13 @@ struct hd_mmu {
     struct hd_walk_cfg walk_cfg;
     struct hd_pwc_cfg pwc_cfg;
     struct hd_bypass_cfg bypass_cfg;
-    hd_time tick; /* an L2 cycle */
-    hd_time core_tick;
+    hd_time tick;                       /* an L2 cycle */
+    struct hd_recip per_tick, per_core; /* of an L2 and a core cycle */
+    bool ordered; /* reads are numbered: one unit, and they take time */
+    bool chained; /* and the next is sent as soon as its time is known */
+    bool serial;  /* the base array is looked up after a large one */
+    hd_time never;
+    const hd_time *epoch; /* arena, or `never`: the next epoch of a policy */
     hd_time transit, lookup, fixed, walk_fixed; /* settings in ticks */
     struct hd_slot fill, step, pick;
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
@@ -118,16 +130,17 @@ struct hd_mmu {
 
 /* ---- small things that both halves use -------------------------------- */
 
-static inline uint64_t *hd_unit_count(struct hd_unit *u, uint32_t app,
-                                      enum hd_mmu_stat c)
+/* Rows of counters of an application of this simulation. */
+static inline uint64_t *hd_unit_row(const struct hd_unit *u, uint32_t app)
 {
-    return hd_count(&u->stat, u->instance, app, c);
+    hd_assert(app + 1 < u->stat.apps);
+    return u->count_row + app * HD_MMU_STATS;
 }
 
-static inline uint64_t *hd_unit_walk_count(struct hd_unit *u, uint32_t app,
-                                           uint32_t c)
+static inline uint64_t *hd_unit_walk_row(const struct hd_unit *u, uint32_t app)
 {
-    return hd_count(&u->walk_stat, u->instance, app, c);
+    hd_assert(app + 1 < u->stat.apps);
+    return u->walk_row + app * HD_WALK_STATS;
 }
 
 static inline void hd_unit_peak(uint64_t *peak, uint64_t value)
@@ -136,17 +149,19 @@ static inline void hd_unit_peak(uint64_t *peak, uint64_t value)
         *peak = value;
 }
 
-/* Whole core cycles in a span; short ones by the short division. */
+/* Whole core cycles in a span. */
 static inline uint64_t hd_unit_cycles(const struct hd_mmu *m, hd_time span)
 {
-    return span <= UINT32_MAX ? (uint32_t)span / (uint32_t)m->core_tick
-                              : span / m->core_tick;
+    return hd_recip_div(m->per_core, span);
 }
 
+/* Posts an event of the unit to itself; its number comes with it. */
 static inline void hd_unit_post(struct hd_unit *u, hd_time at,
                                 enum hd_unit_event what, uint32_t a)
 {
-    hd_post(u->env->ev, u->rank, u->rank, at, what, a, 0);
+    struct hd_events *ev = u->env->ev;
+
+    hd_post(ev, u->rank, u->rank, at, what, a, ev->seq[u->rank]);
 }
 
 /* The MSHRs are what is short, and not the walk queue.  Of both, no more are
@@ -155,6 +170,16 @@ static inline bool hd_unit_mshrs_full(const struct hd_unit *u)
 {
     return u->m->tlb_cfg.mode.kind == HD_FULL &&
            hd_mshr_used(&u->miss) == u->m->tlb_cfg.mshrs;
+}
+
+/* Counts the read of w->level. */
+static inline void hd_unit_reference(const struct hd_unit *u,
+                                     const struct hd_walk *w)
+{
+    uint64_t *c = hd_unit_walk_row(u, w->app);
+
+    c[HD_WALK_REFERENCES]++;
+    c[HD_WALK_LEVEL + w->level - 1u]++;
 }
 
 /* l2tlb.c: a request has arrived; a walk has ended; room came free. */
@@ -169,6 +194,7 @@ bool hd_walk_room(const struct hd_unit *u);
 void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk);
+void hd_walk_chain(struct hd_unit *u, hd_time at, uint32_t walk, uint32_t req);
 void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_done(struct hd_unit *u, hd_time now, uint32_t walk);
 int64_t hd_walk_step_default(void *mmu, const void *question);

@@ -18,6 +18,13 @@
  * look-up in the walk cache comes before a read.  Reads that need no wait are
  * sent in the event that finds them necessary.
  *
+ * Without a walk cache, and with nobody asked at each step, an entry above the
+ * leaf does nothing but send the next read.  That read is then sent when the
+ * answer is known to be under way (hd_walk_chain), at the later instant and in
+ * the place among the reads of that instant that its event would have had:
+ * reads are numbered like the events that send them.  Those that leave between
+ * two L2 edges, or with the arrival of a request, go before those of the edge.
+ *
  * The busy time of walkers is the integral of concurrent walks over time, so
  * its quotient by the time passed is the mean number of concurrent walks.
  *
@@ -29,11 +36,6 @@
 #include "unit.h"
 
 enum { READ, SKIP, ANSWER }; /* answers of walk_step */
-
-static uint64_t *count(struct hd_unit *u, uint32_t app, uint32_t c)
-{
-    return hd_unit_walk_count(u, app, c);
-}
 
 /* ---- the queue -------------------------------------------------------- */
 
@@ -126,6 +128,7 @@ void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_unit_state *s = u->s;
     struct hd_walk *w = &u->walk[walk];
 
+    w->sent = 0;
     w->references = 0;
     w->level = 1;
     w->cached = 0;
@@ -142,7 +145,7 @@ void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk)
     else
         u->walk[s->queue_last].next = walk;
     s->queue_last = walk;
-    hd_unit_peak(count(u, HD_APP_NONE, HD_WALK_QUEUE_PEAK), s->waiting);
+    hd_unit_peak(&u->walk_shared[HD_WALK_QUEUE_PEAK], s->waiting);
 }
 
 /* ---- the walk --------------------------------------------------------- */
@@ -189,7 +192,7 @@ static void next(struct hd_unit *u, hd_time now, uint32_t walk, hd_time t)
             what = ask_step(u, w);
         if (what == READ)
             break;
-        (*count(u, w->app, HD_WALK_SKIPPED))++;
+        hd_unit_walk_row(u, w->app)[HD_WALK_SKIPPED]++;
         if (what == ANSWER)
             w->level = w->leaf;
     }
@@ -233,8 +236,8 @@ void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     u->starting = true; /* the walks that follow begin in events of their own */
     running[w->app]++;
     running[HD_MAX_APPS]++;
-    hd_unit_peak(count(u, w->app, HD_WALK_PEAK), running[w->app]);
-    hd_unit_peak(count(u, HD_APP_NONE, HD_WALK_PEAK), running[HD_MAX_APPS]);
+    hd_unit_peak(&hd_unit_walk_row(u, w->app)[HD_WALK_PEAK], running[w->app]);
+    hd_unit_peak(&u->walk_shared[HD_WALK_PEAK], running[HD_MAX_APPS]);
     if (u->m->walk_cfg.mode.kind == HD_FULL)
         descend(u, now, walk);
     else if (u->m->walk_cfg.mode.kind == HD_IDEAL || u->m->walk_fixed == 0)
@@ -244,30 +247,54 @@ void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     u->starting = outer;
 }
 
+/* Sends the read of w->level in request r. */
+static inline void issue(struct hd_unit *u, hd_time at, struct hd_walk *w,
+                         uint32_t r, bool numbered, uint64_t number)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_req *q = &m->w.reqs->v[r];
+
+    q->pa = w->pte[w->level - 1];
+    q->born = at;
+    q->queued = number;
+    q->client = (uint16_t)(m->w.memory_client + numbered);
+    q->level = w->level;
+    q->flags = numbered ? HD_REQ_SEQ : 0;
+    q->hit = 0;
+    w->state = HD_WALK_READS;
+    w->references++;
+    m->w.memory.send(m->w.memory.self, at, r);
+}
+
 void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
 {
+    const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
-    struct hd_reqs *p = u->m->w.reqs;
-    uint32_t r = hd_req_take(p);
+    uint32_t r = hd_req_take(m->w.reqs);
+    struct hd_req *q = &m->w.reqs->v[r];
 
-    p->v[r] = (struct hd_req){
-        .pa = w->pte[w->level - 1],
-        .born = now,
-        .next = HD_NONE,
-        .tag = u->instance << 20 | walk,
-        .client = (uint16_t)u->m->w.memory_client,
-        .warp = HD_NO_WARP,
-        .kind = HD_REQ_WALK,
-        .app = w->app,
-        .level = w->level,
-        .bytes = 8,
-    };
-    w->state = HD_WALK_READS;
-    w->sent = now;
-    w->references++;
-    (*count(u, w->app, HD_WALK_REFERENCES))++;
-    (*count(u, w->app, HD_WALK_LEVEL + w->level - 1u))++;
-    u->m->w.memory.send(u->m->w.memory.self, now, r);
+    q->next = HD_NONE;
+    q->tag = u->instance << 20 | walk;
+    q->warp = HD_NO_WARP;
+    q->kind = HD_REQ_WALK;
+    q->app = w->app;
+    q->dram_class = 0;
+    q->bytes = 8;
+    hd_unit_reference(u, w);
+    issue(u, now, w, r,
+          m->ordered && u->ticket != HD_UNIT_FOREIGN &&
+              hd_recip_up(m->per_tick, now) == now,
+          u->ticket);
+}
+
+/* An entry above the leaf comes at `at`: the request goes on to the next. */
+void hd_walk_chain(struct hd_unit *u, hd_time at, uint32_t walk, uint32_t r)
+{
+    struct hd_walk *w = &u->walk[walk];
+
+    w->level++;
+    w->sent = at; /* it is counted when that time has come */
+    issue(u, at, w, r, true, u->env->ev->seq[u->rank]++);
 }
 
 void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -287,7 +314,7 @@ static void account(struct hd_unit *u, hd_time now, uint32_t walk)
     const struct hd_mmu *m = u->m;
     const struct hd_walk *w = &u->walk[walk];
     const struct hd_mshr_entry *e = &u->miss.v[walk];
-    uint64_t *c = hd_count_row(&u->walk_stat, u->instance, w->app);
+    uint64_t *c = hd_unit_walk_row(u, w->app);
     uint64_t busy = hd_unit_cycles(m, now - w->began), warps = 0;
     uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
