@@ -361,8 +361,12 @@ static bool twin_can(const struct twin *t, uint32_t w, uint64_t cycle)
 
     if (!x->used || x->waits || x->ready > cycle)
         return false;
-    if (op->kind == HD_OP_EXIT)
+    if (op->kind == HD_OP_EXIT) {
         wait = ~0u;
+        for (uint32_t i = 0; i < t->queued; i++)
+            if (t->queue[i].warp == w)
+                return false;
+    }
     if (op->slot != HD_NO_SLOT)
         wait |= 1u << op->slot;
     if ((wait & x->pending) != 0 && x->left == op->count)

@@ -10,6 +10,17 @@ local whole = require "lib.whole"
 
 -- ---- who sees what ------------------------------------------------------------
 
+--- The entries among the rows of a TLB (misses in flight are rows too).
+local function entries(sim, name, i)
+    local list = {}
+    for _, row in ipairs(entries(sim, name, i)) do
+        if row.kind == "entry" then
+            list[#list + 1] = row
+        end
+    end
+    return list
+end
+
 --- Rows of the TLBs against the page tables; returns a complaint or nil, and
 -- counts the entries of each application.
 local function compare(sim, seen)
@@ -19,7 +30,7 @@ local function compare(sim, seen)
     end
     for _, name in ipairs { "l1tlb", "l2tlb", "bypass" } do
         for i = 0, (where[name] or 0) - 1 do
-            for _, row in ipairs(sim:look(name, i)) do
+            for _, row in ipairs(entries(sim, name, i)) do
                 local pa, bytes = sim:translate(row.app, row.vpn << 12)
                 if not pa then
                     return ("%s %d: app %d, page %x is not mapped"):format(

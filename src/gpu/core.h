@@ -107,7 +107,7 @@ enum hd_l1_counter {
 enum hd_warp_state {
     HD_WARP_FREE,    /* no thread block holds it */
     HD_WARP_READY,   /* may issue once its time has come */
-    HD_WARP_SLOTS,   /* waits for scoreboard slots */
+    HD_WARP_SLOTS,   /* waits for scoreboard slots, or to exit for its stores */
     HD_WARP_BARRIER, /* waits for the other warps of its block */
     HD_WARP_DONE     /* has exited; its block has not */
 };
@@ -123,6 +123,7 @@ struct hd_warp {
     uint16_t index;     /* its number in the block */
     uint16_t block;     /* block slot of the core */
     uint8_t state;      /* enum hd_warp_state */
+    uint32_t flight;    /* its memory instructions that fill no slot */
 };
 
 struct hd_block {

@@ -26,12 +26,6 @@ static inline uint32_t hd_lsu_take_memop(struct hd_core *c)
     return m;
 }
 
-static inline void hd_lsu_give_memop(struct hd_core *c, uint32_t m)
-{
-    c->memop[m].next = c->s->memop_free;
-    c->s->memop_free = m;
-}
-
 static inline uint32_t hd_lsu_take_parked(struct hd_core *c)
 {
     struct hd_core_state *s = c->s;
@@ -87,9 +81,7 @@ static inline void hd_lsu_line_done(struct hd_core *c, uint32_t memop,
     if (--m->left > 0)
         return;
     t = m->done;
-    if (m->slot == HD_NO_SLOT)
-        hd_lsu_give_memop(c, memop);
-    else if (t > c->s->local)
+    if (t > c->s->local)
         hd_core_message(c, t, HD_MSG_DONE, memop, 0);
     else
         hd_warp_release(c, memop, t);

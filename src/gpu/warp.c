@@ -61,6 +61,14 @@ static void promote(struct hd_core *c, hd_time t)
     memmove(s->later, s->later + n, s->later_n);
 }
 
+/* What the next instruction waits for: slots, and at the exit everything that
+ * the warp still has at the load/store unit. */
+static bool must_wait(const struct hd_warp *x)
+{
+    return (x->op.wait & x->pending) != 0 ||
+           (x->op.kind == HD_OP_EXIT && x->flight > 0);
+}
+
 /* Fetches the warp's next instruction and finds out what it waits for. */
 static void fetch(struct hd_core *c, uint32_t w, hd_time t)
 {
@@ -83,7 +91,7 @@ static void fetch(struct hd_core *c, uint32_t w, hd_time t)
     if (x->op.slot != HD_NO_SLOT)
         wait |= 1u << x->op.slot;
     x->op.wait = wait;
-    if ((wait & x->pending) != 0)
+    if (must_wait(x))
         x->state = HD_WARP_SLOTS;
     else
         make_ready(c, w, t);
@@ -226,12 +234,14 @@ void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 
     if (m->slot != HD_NO_SLOT) {
         x->pending &= ~(1u << m->slot);
-        if (x->state == HD_WARP_SLOTS && (x->op.wait & x->pending) == 0) {
-            account_load(c, x, m, t);
-            make_ready(c, m->warp, t);
-        }
         hd_hist_add(&c->gpu->load_latency[c->app],
                     hd_recip_div(c->gpu->per_cycle, t - m->issued));
+    } else {
+        x->flight--;
+    }
+    if (x->state == HD_WARP_SLOTS && !must_wait(x)) {
+        account_load(c, x, m, t);
+        make_ready(c, m->warp, t);
     }
     m->next = c->s->memop_free;
     c->s->memop_free = memop;
@@ -278,6 +288,8 @@ static void issue_memory(struct hd_core *c, uint32_t w, hd_time t)
     src->ops->access(src->self, x->ctx, x->index, &acc);
     if (x->op.slot != HD_NO_SLOT)
         x->pending |= 1u << x->op.slot;
+    else
+        x->flight++;
     c->count[HD_CORE_MEM_INSTRUCTIONS] += x->op.count;
     hd_lsu_enter(c, w, &acc, t);
 }
