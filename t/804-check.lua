@@ -13,7 +13,7 @@ local whole = require "lib.whole"
 --- The entries among the rows of a TLB (misses in flight are rows too).
 local function entries(sim, name, i)
     local list = {}
-    for _, row in ipairs(entries(sim, name, i)) do
+    for _, row in ipairs(sim:look(name, i)) do
         if row.kind == "entry" then
             list[#list + 1] = row
         end
