@@ -10,7 +10,7 @@
 #   make clean      remove build/
 #
 # Variables: CC CFLAGS CPPFLAGS LDFLAGS LDLIBS PREFIX DESTDIR V=1
-#   BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR LUACDIR
+#   BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR LUACDIR BASHDIR ZSHDIR FISHDIR
 #   SANITIZER=address|undefined   a build of its own, in build/<variant>/
 #   VARIANT=debug                 -O0 with assertions
 
@@ -27,6 +27,9 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 DATADIR    ?= $(PREFIX)/share/heddle
 LUACDIR    ?= $(LIBDIR)/lua/5.4
+BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 
 # ---- no need to change anything below this line ------------------------
 SANITIZER ?=
@@ -174,7 +177,7 @@ bench: all $(BENCH_BIN)
 lint:
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck src/dev/deps src/dev/embed t/run; fi
+	    shellcheck src/dev/deps src/dev/embed t/run src/cli/completion/*.bash; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
 	@if command -v clang-format >/dev/null; then \
@@ -184,6 +187,7 @@ lint:
 # ---- install ----------------------------------------------------------
 HEADERS = $(wildcard src/heddle*.h) src/policy.h src/points.def src/notes.def
 MANPAGES = $(wildcard man/*.[1-9])
+COMPLETE = src/cli/completion
 into = install -d $(DESTDIR)$(1)
 
 install: all
@@ -200,8 +204,12 @@ install: all
 	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios; done
 	for f in $(wildcard scenarios/data/*); do \
 	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios/data; done
-	for f in $(wildcard policies/*.lua); do \
+	for f in $(wildcard policies/*.lua policies/*.c); do \
 	    install -m 644 $$f $(DESTDIR)$(DATADIR)/policies; done
+	$(call into,$(BASHDIR)) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
+	install -m 644 $(COMPLETE)/heddle.bash $(DESTDIR)$(BASHDIR)/heddle
+	install -m 644 $(COMPLETE)/_heddle $(DESTDIR)$(ZSHDIR)
+	install -m 644 $(COMPLETE)/heddle.fish $(DESTDIR)$(FISHDIR)
 	for m in $(MANPAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; \
 	    install -d $$d && install -m 644 $$m $$d; done
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),' \
@@ -213,6 +221,8 @@ uninstall:
 	rm -f $(DESTDIR)$(LIBDIR)/libheddle.a $(DESTDIR)$(LIBDIR)/libheddle.so*
 	rm -f $(DESTDIR)$(LIBDIR)/pkgconfig/heddle.pc
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/heddle $(DESTDIR)$(DATADIR)
+	rm -f $(DESTDIR)$(BASHDIR)/heddle $(DESTDIR)$(ZSHDIR)/_heddle
+	rm -f $(DESTDIR)$(FISHDIR)/heddle.fish
 	for m in $(notdir $(MANPAGES)); do \
 	    rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m; done
 
