@@ -143,6 +143,7 @@ static void push(struct hd_core *c, struct hd_message_heap *h,
         i = (i - 1) / 2;
     }
     v[i] = *m;
+    h->at = v[0].at;
 }
 
 static struct hd_message pop(struct hd_core *c, struct hd_message_heap *h)
@@ -162,6 +163,7 @@ static struct hd_message pop(struct hd_core *c, struct hd_message_heap *h)
         i = k;
     }
     v[i] = m;
+    h->at = h->n > 0 ? v[0].at : HD_NEVER;
     return first;
 }
 
@@ -199,23 +201,20 @@ static void cross(struct hd_core *c, const struct hd_message *m)
     struct hd_message *f = &c->fills[(s->fill_first + s->fill_n) % c->fill_room];
 
     hd_assert(s->fill_n < c->fill_room);
-    s->fill_n++;
     *f = *m;
     f->at = hd_max_u64(m->at, s->in_free) + flits * g->cycle;
     s->in_free = f->at;
+    if (s->fill_n++ == 0)
+        s->fill_at = f->at;
 }
 
 static hd_time next_message(const struct hd_core *c)
 {
     const struct hd_core_state *s = c->s;
-    hd_time t = HD_NEVER;
+    hd_time t = hd_min_u64(s->inbox.at, s->fill_at);
 
-    if (s->inbox.n > 0)
-        t = top(c, &s->inbox)->at;
-    if (s->fill_n > 0)
-        t = hd_min_u64(t, c->fills[s->fill_first].at);
-    if ((s->blocked & HD_BLOCK_STORES) != 0 && s->acks.n > 0)
-        t = hd_min_u64(t, hd_max_u64(top(c, &s->acks)->at, s->local));
+    if (HD_UNLIKELY((s->blocked & HD_BLOCK_STORES) != 0 && s->acks.n > 0))
+        t = hd_min_u64(t, hd_max_u64(s->acks.at, s->local));
     return t;
 }
 
@@ -223,7 +222,7 @@ void hd_core_acks(struct hd_core *c, hd_time t)
 {
     struct hd_message_heap *h = &c->s->acks;
 
-    while (h->n > 0 && top(c, h)->at <= t) {
+    while (h->at <= t) {
         pop(c, h);
         hd_l1_ack(c, t);
     }
@@ -235,14 +234,15 @@ static void serve_message(struct hd_core *c, hd_time t)
     struct hd_message m;
 
     hd_core_acks(c, t);
-    if (s->fill_n > 0 && c->fills[s->fill_first].at <= t) {
+    if (s->fill_at <= t) {
         m = c->fills[s->fill_first];
-        s->fill_first = (s->fill_first + 1) % c->fill_room;
-        s->fill_n--;
+        if (++s->fill_first == c->fill_room)
+            s->fill_first = 0;
+        s->fill_at = --s->fill_n > 0 ? c->fills[s->fill_first].at : HD_NEVER;
         hd_l1_data(c, m.a, t);
         return;
     }
-    if (s->inbox.n == 0 || top(c, &s->inbox)->at > t)
+    if (s->inbox.at > t)
         return;
     m = pop(c, &s->inbox);
     switch (m.what) {
@@ -378,6 +378,7 @@ static int open_heap(struct hd_core *c, struct hd_message_heap *h)
     if (p == NULL)
         return -1;
     h->v = hd_arena_ref(c->gpu->env->arena, p);
+    h->at = HD_NEVER;
     h->room = 64;
     return 0;
 }
@@ -427,7 +428,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs) != 0 ||
         hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs) != 0)
         return -1;
-    c->s->wake = HD_NEVER;
+    c->s->wake = c->s->fill_at = HD_NEVER;
     c->s->last = HD_MAX_WARPS;
     c->s->limit = ~0ull;
     c->s->memop_free = c->s->parked_free = c->s->replay_first = HD_NONE;

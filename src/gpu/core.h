@@ -174,6 +174,7 @@ struct hd_message {
 
 struct hd_message_heap {
     uint32_t n, room;
+    hd_time at; /* of the first; HD_NEVER: empty */
     hd_ref v;
 };
 
@@ -199,6 +200,7 @@ struct hd_core_state {
     uint64_t ages;     /* arrivals so far */
     uint32_t resident; /* warps that are not HD_WARP_FREE: order[] */
     uint8_t order[HD_MAX_WARPS]; /* they, oldest first */
+    uint8_t rank[HD_MAX_WARPS];  /* of each warp: its place there */
     uint64_t seq;      /* messages so far */
     uint32_t app;
     uint32_t lsu_first, lsu_n;      /* ring of LSU ops */
@@ -206,6 +208,7 @@ struct hd_core_state {
     uint32_t memop_used, parked_used;
     uint32_t replay_first, replay_last; /* translated lines for the L1 port */
     uint32_t fill_first, fill_n;    /* ring of data crossing the reply port */
+    hd_time fill_at;                /* when the first is in; HD_NEVER: none */
     uint32_t stores;                /* in the store queue */
     uint32_t blocked;               /* bit set of enum hd_lsu_block */
     uint32_t miss_op;               /* blocking TLB: memop that missed */

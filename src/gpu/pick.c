@@ -19,11 +19,15 @@
 
 static uint32_t oldest(const struct hd_core *c, uint64_t can)
 {
-    const uint8_t *w = c->s->order;
+    const uint8_t *rank = c->s->rank;
+    uint32_t best = hd_bit_first(can);
 
-    while ((can >> *w & 1) == 0)
-        w++;
-    return *w;
+    for (can &= can - 1; can != 0; can &= can - 1) {
+        uint32_t w = hd_bit_first(can);
+        if (rank[w] < rank[best])
+            best = w;
+    }
+    return best;
 }
 
 static uint32_t after(uint64_t can, uint32_t last)

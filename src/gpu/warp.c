@@ -151,6 +151,7 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
         account(c, HD_CORE_T_IDLE, t - x->since);
         x->since = x->ready = t;
         x->age = c->s->ages++;
+        c->s->rank[w] = (uint8_t)c->s->resident;
         c->s->order[c->s->resident++] = (uint8_t)w;
         x->pending = 0;
         x->ctx = b->ctx;
@@ -168,9 +169,13 @@ static void leave_order(struct hd_core *c, uint64_t warps)
     struct hd_core_state *s = c->s;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < s->resident; i++)
-        if ((warps >> s->order[i] & 1) == 0)
-            s->order[n++] = s->order[i];
+    for (uint32_t i = 0; i < s->resident; i++) {
+        uint8_t w = s->order[i];
+        if ((warps >> w & 1) != 0)
+            continue;
+        s->rank[w] = (uint8_t)n;
+        s->order[n++] = w;
+    }
     s->resident = n;
 }
 
