@@ -391,10 +391,12 @@ void hd_warp_step(struct hd_core *c, hd_time t, hd_time end)
     can = hd_warp_can(c);
     if (can == 0)
         return;
-    rounds = hd_sched_rounds(c, can, t, end);
-    if (rounds > 0) {
-        issue_rounds(c, can, t, rounds);
-        return;
+    if (c->gpu->m->core.scheduler == HD_SCHED_LRR) {
+        rounds = hd_sched_rounds(c, can, t, end);
+        if (rounds > 0) {
+            issue_rounds(c, can, t, rounds);
+            return;
+        }
     }
     w = hd_sched_pick(c, can, &one);
     issue(c, w, t, one ? 1 : UINT64_MAX);
