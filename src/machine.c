@@ -11,7 +11,7 @@
 const struct hd_setting hd_sim_settings[] = {
     {"seed", HD_T_U64, AT(seed), "", "1", 0, UINT64_MAX, "",
      "seed of every random stream", "heddle"},
-    {"translation", HD_T_MODE, AT(translation), "", "full", 0, 0, "",
+    {"translation", HD_T_MODE, AT(translation), "", "full", 0, 0, "off|full",
      "off: addresses are translated for free; full: by TLBs and walkers as "
      "their own modes say",
      "heddle"},

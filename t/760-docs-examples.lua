@@ -14,11 +14,12 @@ Every code block carries a mark in a comment line before it (`<!-- run -->`,
 
 All blocks of a page share a directory, in which scenarios/ and policies/ are
 those of the source.  Words must be equal; numbers may be off by a tenth, so
-that a change of the model's detail breaks no page before the page is wrong.
+that a change of the model's detail breaks no page before the page is wrong.  With
+DOCS_EXACT in the environment they must be equal, too.
 ]]
 local tap = require "lib.tap"
 
-local TOLERANCE = 0.1
+local TOLERANCE = os.getenv "DOCS_EXACT" and 0 or 0.1
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
 local BUILD = os.getenv "HEDDLE_BUILD" or "build/release"
 

@@ -19,7 +19,7 @@
 #define WALK(field) offsetof(struct hd_walk_cfg, field)
 
 const struct hd_setting hd_walk_settings[] = {
-    {"mode", HD_T_MODE, WALK(mode), "", "full", 0, 0, NULL,
+    {"mode", HD_T_MODE, WALK(mode), "", "full", 0, 0, "ideal|fixed:N|full",
      "full: entries are read from memory; fixed:N: a walk holds its walker "
      "for N cycles; ideal: no time, no limit of walkers",
      "UVMSmart: 100 cycles flat is the usual shortcut"},
@@ -28,7 +28,7 @@ const struct hd_setting hd_walk_settings[] = {
     {"queue", HD_T_U32, WALK(queue), "walks", "256", 0, 65536, NULL,
      "walks that may wait for a walker; more block the L2 TLB's input",
      "guess"},
-    {"per_core", HD_T_BOOL, WALK(per_core), "", "0", 0, 1, NULL,
+    {"per_core", HD_T_BOOL, WALK(per_core), "", "false", 0, 1, NULL,
      "every core has a unit (L2 TLB, walkers, walk cache) of its own",
      "Pichai 5.2: walkers in the core; MASK and Mosaic: shared"},
     {"latency", HD_T_U32, WALK(latency), "cycles", "10", 0, 10000, NULL,

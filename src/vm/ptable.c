@@ -49,7 +49,7 @@ const struct hd_setting hd_vm_settings[] = {
      "frames", "4096", 4, 1u << 22, NULL,
      "frames at the top of memory that only page tables use",
      "Mosaic simulator: a pool of their own; size: guess, enough for 7 GB"},
-    {"round", HD_T_BOOL, offsetof(struct hd_vm_cfg, round), "", "0", 0, 1, NULL,
+    {"round", HD_T_BOOL, offsetof(struct hd_vm_cfg, round), "", "false", 0, 1, NULL,
      "whole large pages at the edges of an allocation too (memory bloat)",
      "Mosaic 3.2 describes the bloat; off by default: guess"},
 };

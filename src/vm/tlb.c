@@ -102,7 +102,7 @@ const struct hd_setting hd_l2tlb_settings[] = {
      "pages whose misses can be in flight; when all are, the next miss blocks "
      "the head of the input queue",
      "guess: no paper states it; not below the walks a MASK core set can have"},
-    {"serial", HD_T_BOOL, TLB(serial), "", "1", 0, 1, NULL,
+    {"serial", HD_T_BOOL, TLB(serial), "", "true", 0, 1, NULL,
      "with large entries: the base array is probed after the large one, each "
      "at the full latency; 0: both at once",
      "Mosaic 4.3 counts both probes; that they follow one another: guess"},
