@@ -186,6 +186,20 @@ local function fields(out, list)
     end
 end
 
+--- What a point wants to hear.  Candidates that a question lists in arrays
+-- are counted as the language counts arrays; all else by its number.
+local function answer_of(p)
+    if p.answer == "INDEX" and p.name ~= "warp_pick" then
+        for _, f in ipairs(p.fields) do
+            if f.count == p.limit then
+                return ("a position among %s: from 1 in Lua, from 0 in C")
+                    :format(p.limit)
+            end
+        end
+    end
+    return ANSWER[p.answer] .. p.limit:gsub("|", ", ")
+end
+
 function explain.points(name)
     for _, p in ipairs(core.points()) do
         if p.name == name then
@@ -193,8 +207,7 @@ function explain.points(name)
                 ("%s (point, %s)"):format(p.name, p.heat:lower()),
                 "  asked    " .. p.when,
                 "  decides  " .. p.meaning,
-                "  answer   " .. ANSWER[p.answer] ..
-                    p.limit:gsub("|", ", "),
+                "  answer   " .. answer_of(p),
                 "  question",
             }
             fields(out, p.fields)
