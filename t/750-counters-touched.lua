@@ -4,6 +4,7 @@
 local tap = require "lib.tap"
 local H = require "heddle"
 local core = require "heddle.core"
+local kernel = require "heddle.kernel"
 
 local function tiny(app, more)
     local o = { size = "T" }
@@ -66,7 +67,26 @@ local aside = {
     tlb_fill = function() return 1 end,
 }
 
+--- Writes each line while its read is still on the way.
+local function in_place()
+    return H.program(kernel.app {
+        name = "in place", source = "this test",
+        buffers = function()
+            return { kernel.f32("m", 65536) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("touch", { grid = 256, block = 256 },
+                function(t)
+                    t:load(b.m, t.gid)
+                    t:store(b.m, t.gid)
+                end) }
+        end,
+    })
+end
+
 local runs = {
+    { machine = H.machine("maxwell") { ["core.count"] = 4,
+        ["l1cache.write"] = "through" }, apps = { in_place() } },
     { machine = H.machine("maxwell"):with(NARROW),
         apps = { tiny "ATAX", tiny "GUP" } },
     { machine = H.machine("maxwell"):with(NARROW):with {

@@ -4,13 +4,14 @@
 # session, its exit status, a script run first, help, a simulation stepped,
 # looked into, snapshot and restored, and a policy changed on the way; Ctrl-C
 # in a run and in a loop.
-n=0
 dir=$(mktemp -d)
+echo 0 >"$dir/n" # checks so far; a file, as some run behind a pipe
 trap 'rm -rf "$dir"' EXIT
 H=$HEDDLE
 
 ok() { # ok STATUS NAME
-    n=$((n + 1))
+    n=$(($(cat "$dir/n") + 1))
+    echo $n >"$dir/n"
     if [ "$1" = 0 ]; then
         echo "ok $n - $2"
     else
@@ -296,4 +297,4 @@ wait $pid
 ok $? "Ctrl-C while nothing runs: 130"
 exec 3>&-
 
-echo "1..$n"
+echo "1..$(cat "$dir/n")"
