@@ -188,7 +188,8 @@ void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
     } else {
         push(c, &c->s->inbox, &m);
     }
-    wake(c, at);
+    if (!c->awake)
+        wake(c, at);
 }
 
 /* Data at the reply port: flits cross one by one, then the data count. */
@@ -292,11 +293,13 @@ static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
         return; /* an earlier wake-up took its place */
     s->wake = HD_NEVER;
     s->local = hd_max_u64(s->local, now);
-    while (*stop == 0) {
+    c->awake = true;
+    for (;;) {
         hd_time message = next_message(c), unit = hd_lsu_next(c);
         hd_time port = hd_warp_next(c);
         hd_time t = hd_min_u64(message, hd_min_u64(unit, port));
-        if (t >= end) {
+        if (t >= end || *stop != 0) {
+            c->awake = false;
             if (t != HD_NEVER)
                 wake(c, t);
             return;

@@ -250,6 +250,7 @@ struct hd_core {
     struct hd_tlb l1tlb;
     struct hd_cache l1;
     struct hd_tbelow below_tlb;
+    bool awake; /* inside its own loop, which sees every message */
     struct hd_slot pick, limit;
     uint32_t memops, targets, fill_room, lsu_room; /* sizes */
     uint32_t lanes;  /* warp size of its application */
