@@ -22,7 +22,7 @@ static inline unsigned hd_bit_count(uint64_t x)
 /* Floor of log2; x must not be 0. */
 static inline unsigned hd_log2(uint64_t x)
 {
-    return 63u - (unsigned)__builtin_clzll(x);
+    return 63u ^ (unsigned)__builtin_clzll(x); /* one instruction on x86 */
 }
 
 static inline bool hd_is_pow2(uint64_t x)

@@ -23,12 +23,12 @@ struct hd_hist {
 
 static inline unsigned hd_hist_bucket(uint64_t v)
 {
-    unsigned e, b;
+    unsigned s, b;
 
     if (v < 32)
         return (unsigned)v;
-    e = hd_log2(v); /* 5 and up */
-    b = 32 + (e - 5) * 16 + (unsigned)((v >> (e - 4)) & 15);
+    s = hd_log2(v) - 4;
+    b = s * 16 + (unsigned)(v >> s); /* which is 16 to 31 */
     return b < HD_HIST_BUCKETS ? b : HD_HIST_BUCKETS - 1;
 }
 
