@@ -132,6 +132,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     t->env = env;
     t->cfg = *cfg;
     t->first_table = frames - cfg->table_frames;
+    t->first_pa = t->first_table * HD_PAGE_BYTES;
     if (take_state(t) < 0) {
         hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for page tables");
         free(t);
@@ -188,7 +189,11 @@ bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 {
     uint64_t e = hd_ptables_entry(t, pte);
 
-    if (HD_UNLIKELY(level == 3 && !(e & HD_PT_2M)))
+    if (HD_LIKELY(level == 4 && (e & HD_PT_PRESENT) && !(e & HD_PT_64K))) {
+        *x = (struct hd_xlate){vpn, {(e & HD_PT_FRAME) / HD_PAGE_BYTES}, 1, 1};
+        return true;
+    }
+    if (level == 3 && !(e & HD_PT_2M))
         return hd_ptables_find(t, app, vpn, x);
     return decode(e, level == 3, vpn, x) || hd_ptables_find(t, app, vpn, x);
 }
@@ -202,23 +207,39 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                                             : 0;
 }
 
+/* Where the entry of vpn in table n, of the given level, is in memory. */
+static inline uint64_t pte_of(const struct hd_ptables *t, uint32_t n,
+                              hd_vpn vpn, uint32_t level)
+{
+    return t->first_pa + (uint64_t)n * HD_PAGE_BYTES +
+           hd_pt_index(vpn.v, level) * 8u;
+}
+
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4])
 {
     const struct hd_pt_slot *h =
         hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
     const struct hd_pt_region *r;
-    uint32_t levels;
 
     if (h->key == 0)
         return 0;
     r = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT);
-    levels = h->region_bits & HD_PT_LARGE ? 3 : 4;
-    __builtin_prefetch(hd_pt_entry(t, h->at) + (levels == 4 ? vpn.v & 511 : 0));
-    for (uint32_t l = 1; l <= levels; l++)
-        pte[l - 1].v = (t->first_table + r->t[l]) * HD_PAGE_BYTES +
-                       hd_pt_index(vpn.v, l) * 8u;
-    return levels;
+    pte[0].v = pte_of(t, r->t[1], vpn, 1);
+    pte[1].v = pte_of(t, r->t[2], vpn, 2);
+    pte[2].v = pte_of(t, r->t[3], vpn, 3);
+    if (HD_UNLIKELY(h->region_bits & HD_PT_LARGE)) {
+        __builtin_prefetch(hd_pt_entry(t, h->at));
+        return 3;
+    }
+    __builtin_prefetch(hd_pt_entry(t, h->at) + (vpn.v & 511));
+    pte[3].v = pte_of(t, r->t[4], vpn, 4);
+    return 4;
+}
+
+const uint32_t *hd_ptables_sized(const struct hd_ptables *t)
+{
+    return &t->s->sized;
 }
 
 hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
@@ -235,9 +256,9 @@ hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 
 uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte)
 {
-    uint64_t n = pte.v / HD_PAGE_BYTES - t->first_table;
+    uint64_t n = pte.v / HD_PAGE_BYTES - t->first_table; /* or wraps around */
 
-    if (pte.v / HD_PAGE_BYTES < t->first_table || n >= t->s->tables)
+    if (n >= t->s->tables)
         return 0;
     return hd_pt_entry(t, t->table[n].at)[pte.v % HD_PAGE_BYTES / 8];
 }

@@ -65,6 +65,9 @@ uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      hd_pa pte, uint32_t level, struct hd_xlate *x);
 
+/* In the arena: not 0 once a page larger than 4 KB has been mapped. */
+const uint32_t *hd_ptables_sized(const struct hd_ptables *t);
+
 /* First base page of the page that holds vpn; vpn itself where nothing is
  * mapped.  Where a region has 4 KB pages only, no entry is read. */
 hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);

@@ -153,6 +153,7 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
     uint64_t vpn = r->number * HD_LARGE_PAGES;
     uint32_t i = hd_pt_index(vpn, 3);
 
+    t->s->sized |= pages > 1;
     if (pages == HD_LARGE_PAGES) {
         if (r->t[4] != HD_NONE) {
             table_free(t, r->t[4]);

@@ -48,6 +48,7 @@ struct hd_pt_state {
     uint32_t regions, region_room;
     uint32_t ranges, range_room;
     uint32_t hash_bits;
+    uint32_t sized; /* 1: pages larger than 4 KB have been mapped */
     hd_ref region, range, hash;
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
     uint64_t pages[HD_MAX_APPS];
@@ -59,6 +60,7 @@ struct hd_ptables {
     struct hd_pt_state *s;     /* arena */
     struct hd_pt_table *table; /* arena: [cfg.table_frames] */
     uint64_t first_table;      /* frame of table 0 */
+    uint64_t first_pa;         /* its address */
     struct hd_env *env;
     struct hd_vm_cfg cfg;
     struct hd_frames frames;
