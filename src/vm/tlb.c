@@ -350,13 +350,28 @@ static inline uint32_t enter(struct hd_tlb *t, bool large, uint32_t set,
 }
 
 /* hd_tlb_fill of a page of 4 KB where all are, and nobody merges. */
-static void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
-                    uint32_t warp, hd_vpn wanted, const struct hd_xlate *x)
+static inline void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
+                           uint32_t warp, hd_vpn wanted,
+                           const struct hd_xlate *x)
 {
-    uint32_t e = enter(t, false, hd_tlb_set(&t->base, t->base_mask, wanted.v),
-                       hd_tlb_key(HD_TLB_4K, app, wanted.v), core,
-                       (struct hd_who){app, warp});
+    struct hd_who who = {app, warp};
+    uint32_t set = hd_tlb_set(&t->base, t->base_mask, wanted.v);
+    uint64_t key = hd_tlb_key(HD_TLB_4K, app, wanted.v), gone;
+    uint32_t e = hd_assoc_find(&t->base, set, key);
 
+    if (HD_UNLIKELY(e != HD_NONE)) {
+        hd_assoc_touch_in(&t->base, set, e, who);
+    } else {
+        e = hd_assoc_place(&t->base, set, key, who, &gone);
+        if (HD_LIKELY(gone != HD_KEY_NONE)) {
+            count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
+            if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_evict)))
+                tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT),
+                     core, warp, t->base_x[e].vpn.v, e);
+        } else {
+            more(t, HD_TLB_4K);
+        }
+    }
     t->base_x[e] = (struct hd_xlate){wanted, hd_xlate_frame(x, wanted), 1, 1};
     t->filler[e] = core << 16 | (warp & 0xffff);
     count(t, app, HD_TLB_FILLS);

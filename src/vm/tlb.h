@@ -130,6 +130,12 @@ static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     return true;
 }
 
+/* No entry is of anything but one page of 4 KB. */
+static inline bool hd_tlb_plain(const struct hd_tlb *t)
+{
+    return (t->live[HD_TLB_PRESENT] & ~(1u << HD_TLB_4K)) == 0;
+}
+
 /* Looks up without touching anything. */
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x);
