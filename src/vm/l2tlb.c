@@ -39,9 +39,9 @@
 enum { HIT_L2 = 0, HIT_BYPASS = 1, HIT_MERGED = 2, HIT_WALKED = 3 };
 enum { FILL_L2, FILL_BYPASS, FILL_NONE };
 
-static struct hd_treq *request(struct hd_unit *u, uint32_t treq)
+static inline struct hd_treq *request(const struct hd_unit *u, uint32_t treq)
 {
-    return &u->m->w.treqs->v[treq];
+    return &u->treq[treq];
 }
 
 /* ---- answering -------------------------------------------------------- */
@@ -156,24 +156,60 @@ static hd_time port(struct hd_unit *u, hd_time now)
 }
 
 /* Key of the page that holds a request's, for the MSHRs. */
-static uint64_t page_key(struct hd_unit *u, const struct hd_treq *q)
+static inline uint64_t page_key(const struct hd_unit *u,
+                                const struct hd_treq *q)
 {
-    return hd_ptables_first(u->m->w.tables, q->app, q->vpn).v | (uint64_t)q->app
-                                                                    << 52;
+    hd_vpn first = q->vpn;
+
+    if (HD_UNLIKELY(*u->m->sized))
+        first = hd_ptables_first(u->m->w.tables, q->app, first);
+    return first.v | (uint64_t)q->app << 52;
 }
 
-static void join(struct hd_unit *u, uint32_t entry, uint32_t treq)
+/* Enters a request into the MSHR of its page, under which a walk is. */
+static void join(struct hd_unit *u, hd_time now, uint32_t entry, uint32_t treq)
 {
     struct hd_mshr_entry *e = &u->miss.v[entry];
-    struct hd_treqs *p = u->m->w.treqs;
+    struct hd_treq *q = request(u, treq);
 
-    p->v[treq].next = HD_NONE;
-    if (e->first == HD_NONE)
-        e->first = treq;
-    else
-        p->v[e->last].next = treq;
+    q->hit = HIT_MERGED;
+    q->walk = now; /* until it is answered: when it joined */
+    q->next = HD_NONE;
+    request(u, e->last)->next = treq;
     e->last = treq;
     e->n++;
+    hd_unit_row(u, q->app)[HD_MMU_MERGES]++;
+}
+
+/* Has a page walked for; its request takes an MSHR.  False: no room. */
+static inline bool start(struct hd_unit *u, hd_time now, uint32_t treq,
+                         struct hd_treq *q, uint64_t key)
+{
+    struct hd_mshr_entry *e;
+    struct hd_walk *w;
+    uint32_t i;
+
+    if (hd_mshr_full(&u->miss) || !hd_unit_walk_room(u)) {
+        if (!u->s->in_looked)
+            hd_unit_row(u,
+                        q->app)[hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
+                                                      : HD_MMU_QUEUE_BLOCKS]++;
+        return false;
+    }
+    i = hd_mshr_take(&u->miss, key);
+    hd_unit_peak(&u->shared[HD_MMU_MSHR_PEAK], hd_mshr_used(&u->miss));
+    e = &u->miss.v[i];
+    e->first = e->last = treq;
+    e->n = 1;
+    q->hit = HIT_WALKED;
+    q->walk = now;
+    q->next = HD_NONE;
+    w = &u->walk[i];
+    w->vpn = q->vpn;
+    w->app = q->app;
+    w->ready = hd_max_u64(now, q->looked);
+    hd_walk_add(u, now, i);
+    return true;
 }
 
 /* Enters a request that missed into an MSHR.  False: none, or no room. */
@@ -183,30 +219,9 @@ static bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
     uint64_t key = page_key(u, q);
     uint32_t e = hd_mshr_find(&u->miss, key);
 
-    if (e != HD_NONE) {
-        q->hit = HIT_MERGED;
-        hd_unit_row(u, q->app)[HD_MMU_MERGES]++;
-    } else {
-        if (hd_mshr_full(&u->miss) || !hd_walk_room(u)) {
-            if (!u->s->in_looked)
-                hd_unit_row(
-                    u, q->app)[hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
-                                                     : HD_MMU_QUEUE_BLOCKS]++;
-            return false;
-        }
-        e = hd_mshr_take(&u->miss, key);
-        hd_unit_peak(&u->shared[HD_MMU_MSHR_PEAK], hd_mshr_used(&u->miss));
-        q->hit = HIT_WALKED;
-    }
-    q->walk = now; /* until it is answered: when it joined */
-    join(u, e, treq);
-    if (q->hit == HIT_WALKED) {
-        struct hd_walk *w = &u->walk[e];
-        w->vpn = q->vpn;
-        w->app = q->app;
-        w->ready = hd_max_u64(now, q->looked);
-        hd_walk_add(u, now, e);
-    }
+    if (e == HD_NONE)
+        return start(u, now, treq, q, key);
+    join(u, now, e, treq);
     return true;
 }
 
@@ -270,13 +285,17 @@ void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq)
     hd_unit_peak(&u->shared[HD_MMU_INPUT_PEAK], s->in_count);
 }
 
-/* Tries a head that missed before: its page may have come in with another. */
+/* Tries a head that missed before: its page may have come in with another.
+ * Where all pages are of 4 KB and none are merged, it has not, and since all
+ * others wait behind the head, it is not walked for either. */
 static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = request(u, treq);
+    bool full = u->m->tlb_cfg.mode.kind == HD_FULL;
 
-    if (u->m->tlb_cfg.mode.kind == HD_FULL &&
-        hd_tlb_peek(&u->tlb, q->app, q->vpn, &q->x)) {
+    if (HD_LIKELY(*u->m->sized == 0 && (!full || hd_tlb_plain(&u->tlb))))
+        return start(u, now, treq, q, page_key(u, q));
+    if (full && hd_tlb_peek(&u->tlb, q->app, q->vpn, &q->x)) {
         q->hit = HIT_L2;
         answer(u, now, hd_max_u64(now, q->looked), treq);
         return true;
@@ -306,13 +325,8 @@ void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
 
 /* ---- filling ---------------------------------------------------------- */
 
-static const struct hd_steer *steer(const struct hd_unit *u)
-{
-    return u->env->slots == NULL ? NULL : u->env->slots->steer;
-}
-
-static bool may_fill(const struct hd_steer *s, uint32_t app, uint32_t core,
-                     uint32_t warp)
+static inline bool may_fill(const struct hd_steer *s, uint32_t app,
+                            uint32_t core, uint32_t warp)
 {
     return s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
            s->tlb_fill[app][core] >> warp & 1;
@@ -322,7 +336,7 @@ int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
 {
     const struct hd_mmu *m = mmu;
     const struct heddle_q_tlb_fill *q = question;
-    const struct hd_steer *s = steer(&m->unit[0]);
+    const struct hd_steer *s = m->steer;
 
     for (uint64_t i = 0; i < q->requesters; i++)
         if (may_fill(s, (uint32_t)q->app, (uint32_t)(q->who[i] >> 16),
@@ -334,7 +348,7 @@ int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
 /* The same for a walk's requests, without a question. */
 static uint32_t fill_steered(struct hd_unit *u, uint32_t entry)
 {
-    const struct hd_steer *s = steer(u);
+    const struct hd_steer *s = u->m->steer;
     uint32_t app = u->walk[entry].app;
 
     for (uint32_t t = u->miss.v[entry].first; t != HD_NONE;

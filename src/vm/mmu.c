@@ -155,8 +155,8 @@ static void no_events(void *self, hd_time now, uint32_t what, uint32_t a,
 static void send(void *self, hd_time now, uint32_t treq)
 {
     struct hd_unit *u = self;
-    struct hd_mmu *m = u->m;
-    uint32_t core = m->w.treqs->v[treq].core;
+    const struct hd_mmu *m = u->m;
+    uint32_t core = u->treq[treq].core;
 
     hd_assert(core < m->w.cores);
     hd_post(u->env->ev, m->port[core], u->rank, now + m->transit,
@@ -166,25 +166,16 @@ static void send(void *self, hd_time now, uint32_t treq)
 static void entry_read(void *self, hd_time at, uint32_t req)
 {
     struct hd_mmu *m = self;
-    const struct hd_req *q = &m->w.reqs->v[req];
-    struct hd_unit *u = &m->unit[q->tag >> 20];
-    uint32_t walk = q->tag & 0xfffff;
-    struct hd_walk *w = &u->walk[walk];
 
-    if (w->sent != 0) {
-        hd_unit_reference(u, w);
-        w->sent = 0;
-    }
-    if (q->hit == 0)
-        hd_unit_walk_row(u, q->app)[HD_WALK_L2 + q->level - 1u]++;
-    at += m->w.memory_back;
-    if (HD_LIKELY(m->chained && !m->step.bound && q->level < w->leaf &&
-                  at < *m->epoch)) {
-        hd_walk_chain(u, at, walk, req);
-        return;
-    }
-    hd_unit_post(u, at, HD_UNIT_ENTRY, walk);
-    hd_req_give(m->w.reqs, req);
+    hd_walk_read(&m->unit[HD_UNIT_OF(m->w.reqs->v[req].tag)], at, req);
+}
+
+/* The same where there is one unit. */
+static void entry_read_one(void *self, hd_time at, uint32_t req)
+{
+    struct hd_mmu *m = self;
+
+    hd_walk_read(m->unit, at, req);
 }
 
 struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
@@ -194,7 +185,7 @@ struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
 
 struct hd_client hd_mmu_client(struct hd_mmu *m)
 {
-    return (struct hd_client){entry_read, m};
+    return (struct hd_client){m->units > 1 ? entry_read : entry_read_one, m};
 }
 
 void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
@@ -395,10 +386,8 @@ static void sync(void *self, hd_time now)
 
         for (uint32_t e = 0; e < u->miss.room; e++) {
             struct hd_walk *w = &u->walk[e];
-            if (!u->miss.v[e].live || w->sent == 0 || w->sent > now)
-                continue;
-            hd_unit_reference(u, w);
-            w->sent = 0;
+            if (u->miss.v[e].live)
+                hd_unit_settle(u, w, w->sent > now);
         }
     }
 }
@@ -424,6 +413,9 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->env = env;
     u->instance = i;
     u->rank = hd_events_component(env->ev, "mmu", handle, u);
+    u->number = &env->ev->seq[u->rank];
+    u->treq = m->w.treqs->v;
+    u->req = m->w.reqs->v;
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
     if (u->s == NULL || u->walk == NULL ||
@@ -488,6 +480,7 @@ static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
 
 static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
 {
+    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
     uint32_t n = w->walk->per_core ? w->cores : 1;
     struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
     size_t who = hd_max_u64(w->treqs->room, 4ull * w->walk->queue + 4);
@@ -512,6 +505,9 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->epoch = env->slots != NULL && env->slots->epoch != NULL
                    ? env->slots->epoch
                    : &m->never;
+    m->sized = hd_ptables_sized(w->tables);
+    m->watched = env->slots != NULL ? env->slots->watched : nobody;
+    m->steer = env->slots != NULL ? env->slots->steer : NULL;
     m->transit = m->tick * w->walk->latency;
     m->lookup = m->tick * w->l2tlb->latency;
     m->fixed = m->tick * w->l2tlb->mode.fixed;

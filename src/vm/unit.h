@@ -65,12 +65,13 @@ struct hd_walk {
     hd_vpn vpn;    /* wanted by the first request */
     hd_time ready; /* the miss was known */
     hd_time began; /* a walker took it up */
-    hd_time sent;  /* a read that is not counted yet leaves then; 0: none */
+    hd_time sent;  /* the last of `owed` leaves then */
     hd_pa pte[4];
     uint32_t next; /* of the walk queue */
     uint16_t references;
     uint8_t app, level, leaf, cached; /* level: being read, or next to be */
     uint8_t state;
+    uint8_t owed; /* reads, up to that of `level`, that are not counted yet */
 };
 
 struct hd_unit_state {
@@ -88,8 +89,11 @@ struct hd_mmu;
 struct hd_unit {
     struct hd_mmu *m;
     struct hd_env *env;
-    uint32_t instance, rank;
     struct hd_unit_state *s; /* arena */
+    struct hd_treq *treq;    /* arena: the pool */
+    struct hd_req *req;      /* arena: the pool */
+    uint64_t *number;        /* arena: of the unit's next event */
+    uint32_t instance, rank;
     struct hd_mshr miss;
     struct hd_walk *walk; /* arena: [miss entry] */
     struct hd_tlb tlb, bypass;
@@ -113,6 +117,9 @@ struct hd_mmu {
     struct hd_bypass_cfg bypass_cfg;
     hd_time tick;                       /* an L2 cycle */
     struct hd_recip per_tick, per_core; /* of an L2 and a core cycle */
+    const uint32_t *sized;        /* arena: there are pages larger than 4 KB */
+    const uint32_t *watched;      /* [note] watchers */
+    const struct hd_steer *steer; /* arena; NULL: nobody can steer */
     bool ordered; /* reads are numbered: one unit, and they take time */
     bool chained; /* and the next is sent as soon as its time is known */
     bool serial;  /* the base array is looked up after a large one */
@@ -129,6 +136,11 @@ struct hd_mmu {
 };
 
 /* ---- small things that both halves use -------------------------------- */
+
+/* The tag of a walk's requests, and what it says. */
+#define HD_UNIT_TAG(unit, walk) ((unit) << 20 | (walk))
+#define HD_UNIT_OF(tag)         ((tag) >> 20)
+#define HD_UNIT_WALK(tag)       ((tag)&0xfffff)
 
 /* Rows of counters of an application of this simulation. */
 static inline uint64_t *hd_unit_row(const struct hd_unit *u, uint32_t app)
@@ -159,9 +171,7 @@ static inline uint64_t hd_unit_cycles(const struct hd_mmu *m, hd_time span)
 static inline void hd_unit_post(struct hd_unit *u, hd_time at,
                                 enum hd_unit_event what, uint32_t a)
 {
-    struct hd_events *ev = u->env->ev;
-
-    hd_post(ev, u->rank, u->rank, at, what, a, ev->seq[u->rank]);
+    hd_post(u->env->ev, u->rank, u->rank, at, what, a, *u->number);
 }
 
 /* The MSHRs are what is short, and not the walk queue.  Of both, no more are
@@ -172,14 +182,25 @@ static inline bool hd_unit_mshrs_full(const struct hd_unit *u)
            hd_mshr_used(&u->miss) == u->m->tlb_cfg.mshrs;
 }
 
-/* Counts the read of w->level. */
-static inline void hd_unit_reference(const struct hd_unit *u,
-                                     const struct hd_walk *w)
+/* Counts the reads that a walk owes, but for the last `but` of them. */
+static inline void hd_unit_settle(const struct hd_unit *u, struct hd_walk *w,
+                                  uint32_t but)
 {
-    uint64_t *c = hd_unit_walk_row(u, w->app);
+    uint64_t *c = hd_unit_walk_row(u, w->app) + HD_WALK_REFERENCES;
 
-    c[HD_WALK_REFERENCES]++;
-    c[HD_WALK_LEVEL + w->level - 1u]++;
+    for (; w->owed > but; w->owed--) {
+        c[0]++;
+        c[1 + w->level - w->owed]++;
+    }
+}
+
+/* Whether one more walk can begin or wait. */
+static inline bool hd_unit_walk_room(const struct hd_unit *u)
+{
+    const struct hd_walk_cfg *c = &u->m->walk_cfg;
+
+    return u->s->walkers < c->walkers || u->s->waiting < c->queue ||
+           c->mode.kind == HD_IDEAL;
 }
 
 /* l2tlb.c: a request has arrived; a walk has ended; room came free. */
@@ -188,13 +209,12 @@ void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_l2tlb_unblock(struct hd_unit *u, hd_time now);
 int64_t hd_l2tlb_fill_default(void *mmu, const void *question);
 
-/* walk.c: whether one more walk can begin or wait; takes it (its fields vpn,
- * app and ready are set); and the events. */
-bool hd_walk_room(const struct hd_unit *u);
+/* walk.c: takes a walk (its fields vpn, app and ready are set); the events; a
+ * request is answered by memory, where the answer leaves at `at`. */
 void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk);
-void hd_walk_chain(struct hd_unit *u, hd_time at, uint32_t walk, uint32_t req);
+void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t req);
 void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_done(struct hd_unit *u, hd_time now, uint32_t walk);
 int64_t hd_walk_step_default(void *mmu, const void *question);

@@ -20,7 +20,7 @@
  *
  * Without a walk cache, and with nobody asked at each step, an entry above the
  * leaf does nothing but send the next read.  That read is then sent when the
- * answer is known to be under way (hd_walk_chain), at the later instant and in
+ * answer is known to be under way (hd_walk_read), at the later instant and in
  * the place among the reads of that instant that its event would have had:
  * reads are numbered like the events that send them.  Those that leave between
  * two L2 edges, or with the arrival of a request, go before those of the edge.
@@ -38,13 +38,6 @@
 enum { READ, SKIP, ANSWER }; /* answers of walk_step */
 
 /* ---- the queue -------------------------------------------------------- */
-
-bool hd_walk_room(const struct hd_unit *u)
-{
-    return u->m->walk_cfg.mode.kind == HD_IDEAL ||
-           u->s->walkers < u->m->walk_cfg.walkers ||
-           u->s->waiting < u->m->walk_cfg.queue;
-}
 
 int64_t hd_walk_pick_default(void *mmu, const void *question)
 {
@@ -128,8 +121,8 @@ void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_unit_state *s = u->s;
     struct hd_walk *w = &u->walk[walk];
 
-    w->sent = 0;
     w->references = 0;
+    w->owed = 0;
     w->level = 1;
     w->cached = 0;
     w->leaf = 4;
@@ -218,6 +211,10 @@ static void descend(struct hd_unit *u, hd_time now, uint32_t walk)
         hd_l2tlb_complete(u, now, walk);
         return;
     }
+    if (HD_LIKELY(!hd_walkcache_on(&u->pwc) && !u->m->step.bound)) {
+        hd_walk_send(u, now, walk);
+        return;
+    }
     if (hd_walkcache_on(&u->pwc) && u->pwc.cfg.style == HD_WALKCACHE_PREFIX) {
         t = hd_walkcache_port(&u->pwc, now);
         w->cached =
@@ -247,22 +244,21 @@ void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     u->starting = outer;
 }
 
-/* Sends the read of w->level in request r. */
-static inline void issue(struct hd_unit *u, hd_time at, struct hd_walk *w,
-                         uint32_t r, bool numbered, uint64_t number)
+/* Sends the read of a level in request r. */
+static inline void issue(const struct hd_mmu *m, hd_time at, struct hd_walk *w,
+                         uint32_t level, uint32_t r, struct hd_req *q,
+                         bool numbered, uint64_t number)
 {
-    const struct hd_mmu *m = u->m;
-    struct hd_req *q = &m->w.reqs->v[r];
-
-    q->pa = w->pte[w->level - 1];
-    q->born = at;
+    q->pa = w->pte[level - 1];
+    q->born = w->sent = at;
     q->queued = number;
     q->client = (uint16_t)(m->w.memory_client + numbered);
-    q->level = w->level;
+    q->level = w->level = (uint8_t)level;
     q->flags = numbered ? HD_REQ_SEQ : 0;
     q->hit = 0;
     w->state = HD_WALK_READS;
     w->references++;
+    w->owed++;
     m->w.memory.send(m->w.memory.self, at, r);
 }
 
@@ -271,42 +267,54 @@ void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
     uint32_t r = hd_req_take(m->w.reqs);
-    struct hd_req *q = &m->w.reqs->v[r];
+    struct hd_req *q = &u->req[r];
 
     q->next = HD_NONE;
-    q->tag = u->instance << 20 | walk;
+    q->tag = HD_UNIT_TAG(u->instance, walk);
     q->warp = HD_NO_WARP;
     q->kind = HD_REQ_WALK;
     q->app = w->app;
     q->dram_class = 0;
     q->bytes = 8;
-    hd_unit_reference(u, w);
-    issue(u, now, w, r,
+    issue(m, now, w, w->level, r, q,
           m->ordered && u->ticket != HD_UNIT_FOREIGN &&
               hd_recip_up(m->per_tick, now) == now,
           u->ticket);
 }
 
-/* An entry above the leaf comes at `at`: the request goes on to the next. */
-void hd_walk_chain(struct hd_unit *u, hd_time at, uint32_t walk, uint32_t r)
+/* An entry above the leaf sends the next read, or has an event do so. */
+void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
 {
+    const struct hd_mmu *m = u->m;
+    struct hd_req *q = &u->req[r];
+    uint32_t walk = HD_UNIT_WALK(q->tag);
     struct hd_walk *w = &u->walk[walk];
 
-    w->level++;
-    w->sent = at; /* it is counted when that time has come */
-    issue(u, at, w, r, true, u->env->ev->seq[u->rank]++);
+    if (q->hit == 0)
+        hd_unit_walk_row(u, w->app)[HD_WALK_L2 + w->level - 1u]++;
+    at += m->w.memory_back;
+    if (HD_LIKELY(w->level < w->leaf && m->chained && !m->step.bound &&
+                  at < *m->epoch)) {
+        issue(m, at, w, w->level + 1u, r, q, true, (*u->number)++);
+        return;
+    }
+    hd_unit_post(u, at, HD_UNIT_ENTRY, walk);
+    hd_req_give(m->w.reqs, r);
 }
 
 void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
 
+    hd_unit_settle(u, w, 0);
     w->state = HD_WALK_RUNS;
     if (hd_walkcache_on(&u->pwc))
         hd_walkcache_fill(&u->pwc, w->app, w->vpn, w->level, w->leaf,
                           w->pte[w->level - 1]);
-    w->level++;
-    next(u, now, walk, now);
+    if (w->level++ == w->leaf)
+        hd_walk_done(u, now, walk);
+    else
+        next(u, now, walk, now);
 }
 
 static void account(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -318,8 +326,8 @@ static void account(struct hd_unit *u, hd_time now, uint32_t walk)
     uint64_t busy = hd_unit_cycles(m, now - w->began), warps = 0;
     uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
-    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
-        warps += 1u + m->w.treqs->v[t].merged;
+    for (uint32_t t = e->first; t != HD_NONE; t = u->treq[t].next)
+        warps += 1u + u->treq[t].merged;
     c[HD_WALK_WALKS]++;
     c[HD_WALK_REQUESTERS] += e->n;
     c[HD_WALK_WARPS] += warps;
@@ -329,8 +337,7 @@ static void account(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_hist_add(&m->walk_queue[w->app], queue);
     hd_hist_add(&m->walk_requesters[w->app], e->n);
     hd_hist_add(&m->walk_warps[w->app], warps);
-    if (HD_UNLIKELY(u->env->slots != NULL &&
-                    u->env->slots->watched[HEDDLE_NOTE_walk_done] != 0)) {
+    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_done] != 0)) {
         struct heddle_n_walk_done n = {.app = w->app,
                                        .vpn = w->vpn.v,
                                        .cycles =
