@@ -1,16 +1,23 @@
 --- policy.lua - what a Lua policy costs a whole run.
 --
+--     heddle run bench/policy.lua [turns=3] [only=gather|demo] [cycles=60000]
+--
 -- The same simulation with nobody bound, with a Lua policy asked on every
 -- return of a walk to the L2 TLB (it reads four fields and answers as the
 -- default does, so the machine does the same work), with the steered form, and
--- with a policy on a cold point.  Host time, the least of several runs.
+-- with a policy on cold points and an epoch.  The time of the run over that of
+-- the run with nobody bound; mapping pages is not timed.
 --
---     heddle run bench/policy.lua [rounds=3]
+--   gather.*   the trace, whole
+--   demo.*     the demo's three pairs, the first `cycles` cycles of each; the
+--              mean of their ratios, weighed by their times
+--   cold       all four of these runs
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
+local least = require "least"
 
-local arg = H.args { rounds = 3, cycles = 200000 }
+local arg = H.args { turns = 3, cycles = 60000, only = "" }
 
 local ASKED = {
     name = "asked",
@@ -31,50 +38,85 @@ local COLD = {
 }
 
 local FORMS = {
-    { "nobody" }, { "Lua tlb_fill, asked", ASKED },
-    { "tokens, steered", "tokens" }, { "cold points", COLD },
+    { "none" }, { "asked", ASKED }, { "steered", "tokens" }, { "cold", COLD },
 }
 
-local WORK = {
-    gather = function()
-        return { machine = "maxwell",
-                 apps = { H.trace "scenarios/data/gather.hdt" } }, math.maxinteger
-    end,
-    ["3DS + BP"] = function()
-        return { machine = "maxwell",
-                 apps = { H.app("3DS", { size = "M" }),
-                          H.app("BP", { size = "M" }) } }, arg.cycles
-    end,
-}
-
-local function seconds(make, policy)
-    local least, asked = math.huge, 0
-    for _ = 1, arg.rounds do
-        local options, cycles = make()
-        local sim = H.sim(options)
-        if policy then
-            sim:use(policy)
-        end
-        local t = os.clock()
-        sim.core:run(cycles)
-        least = math.min(least, os.clock() - t)
-        asked = 0
-        for name, v in pairs(sim:counters().policy) do
-            asked = asked + (name:find "%.asked$" and v or 0)
-        end
-        sim:close()
+--- A variant of a run for each form of policy.
+local function variants(apps, slice, cycles)
+    local out = {}
+    for i, form in ipairs(FORMS) do
+        out[i] = {
+            slice = slice, cycles = cycles,
+            make = function()
+                local sim = H.sim {
+                    machine = H.designs.sharedtlb(H.machine "maxwell"),
+                    apps = apps(),
+                }
+                if form[2] then
+                    sim:use(form[2])
+                end
+                return sim
+            end,
+            done = function(sim)
+                local asked = 0
+                for name, v in pairs(sim:counters().policy) do
+                    asked = asked + (name:find "%.asked$" and v or 0)
+                end
+                return asked
+            end,
+        }
     end
-    return least, asked
+    return out
 end
 
-print(("%-10s  %-20s %8s %10s %7s"):format("run", "policy", "seconds",
-    "questions", "ratio"))
-for _, name in ipairs { "gather", "3DS + BP" } do
-    local base
-    for _, form in ipairs(FORMS) do
-        local t, asked = seconds(WORK[name], form[2])
-        base = base or t
-        print(("%-10s  %-20s %8.3f %10d %7.3f"):format(name, form[1], t,
-            asked, t / base))
+local function add(sum, seconds, ratios, asked)
+    for i = 1, #FORMS do
+        local t = sum[i] or { base = 0, scaled = 0, seconds = 0, asked = 0 }
+        t.base = t.base + seconds[1]
+        t.scaled = t.scaled + ratios[i] * seconds[1]
+        t.seconds = t.seconds + seconds[i]
+        t.asked = t.asked + asked[i]
+        sum[i] = t
     end
 end
+
+local function row(name, t)
+    least.row(name, t.scaled / t.base, "times", ("%d questions in %.0f ms")
+        :format(t.asked, t.seconds * 1e3))
+end
+
+local all = {}
+
+local function rows(name, sum)
+    for i, t in ipairs(sum) do
+        if FORMS[i][1] == "asked" or FORMS[i][1] == "steered" then
+            row(name .. "." .. FORMS[i][1], t)
+        end
+    end
+end
+
+if arg.only ~= "demo" then
+    local sum = {}
+    local t, r, n = least.runs(variants(function()
+        return { H.trace "scenarios/data/gather.hdt" }
+    end, 10000), arg.turns)
+    add(sum, t, r, n)
+    add(all, t, r, n)
+    rows("gather", sum)
+end
+
+if arg.only ~= "gather" then
+    local sum = {}
+    for _, pair in ipairs { { "BFS2", "M", "GUP", "S" },
+        { "3DS", "M", "BP", "M" }, { "MM", "M", "CONS", "M" } } do
+        local t, r, n = least.runs(variants(function()
+            return { H.app(pair[1], { size = pair[2] }),
+                H.app(pair[3], { size = pair[4] }) }
+        end, 2000, arg.cycles), arg.turns)
+        add(sum, t, r, n)
+        add(all, t, r, n)
+    end
+    rows("demo", sum)
+end
+
+row("cold", all[#FORMS])
