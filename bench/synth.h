@@ -4,7 +4,9 @@
  *
  *   stream   vecadd: 14 instructions a warp, two loads and a store, every
  *            line new
- *   column   32 lanes one row of 16 KB apart, walking along their rows
+ *   column   32 lanes one row apart, walking along their rows; rows of 16 KB
+ *            and 128 bytes, so that neighbouring rows lie in different sets of
+ *            the L1 (at a power of two, all lie in one set and nothing stays)
  *   random   a coalesced index load, then 32 independent lines of 256 MB
  *
  * SPDX-License-Identifier: MIT
@@ -21,12 +23,14 @@
 
 enum synth_kind { SYNTH_STREAM, SYNTH_COLUMN, SYNTH_RANDOM };
 
-enum { SYNTH_WARPS = 8, SYNTH_MOST = 64 * 128 };
+enum { SYNTH_WARPS = 8, SYNTH_MOST = 64 * 128, SYNTH_PITCH = 16384 + 128 };
 
 struct synth {
     struct hd_source source;
     enum synth_kind kind;
     uint32_t blocks, steps; /* steps: iterations of a warp */
+    uint32_t warps;         /* of a block, at most SYNTH_WARPS */
+    uint64_t pitch;         /* bytes from row to row of the column */
     uint32_t launched;
     uint32_t *at;     /* arena: [context][warp] next op */
     uint32_t *number; /* arena: [context] block; 0xffffffff: free */
@@ -53,7 +57,7 @@ static const uint64_t SYNTH_BASE = 0x7f2000000000u;
 static bool synth_alloc(void *self, uint32_t i, struct hd_alloc *out)
 {
     struct synth *s = self;
-    uint64_t threads = (uint64_t)s->blocks * SYNTH_WARPS * 32;
+    uint64_t threads = (uint64_t)s->blocks * s->warps * 32;
 
     memset(out, 0, sizeof *out);
     if (i > 0)
@@ -62,7 +66,7 @@ static bool synth_alloc(void *self, uint32_t i, struct hd_alloc *out)
     if (s->kind == SYNTH_STREAM)
         out->bytes = 3 * threads * 4;
     else if (s->kind == SYNTH_COLUMN)
-        out->bytes = threads * 16384;
+        out->bytes = threads * s->pitch;
     else
         out->bytes = (256u << 20) + threads * 4 * s->steps;
     return true;
@@ -87,9 +91,9 @@ static int synth_launch(void *self, struct hd_launch *out)
     out->id = 1;
     out->grid[0] = s->blocks;
     out->grid[1] = out->grid[2] = out->block[1] = out->block[2] = 1;
-    out->block[0] = out->threads = SYNTH_WARPS * 32;
+    out->block[0] = out->threads = s->warps * 32;
     out->blocks = s->blocks;
-    out->warps = SYNTH_WARPS;
+    out->warps = s->warps;
     out->lanes = 32;
     return 1;
 }
@@ -167,8 +171,8 @@ static void synth_access(void *self, uint32_t ctx, uint32_t warp,
                          struct hd_access *acc)
 {
     struct synth *s = self;
-    uint64_t w = (uint64_t)s->number[ctx] * SYNTH_WARPS + warp;
-    uint64_t warps = (uint64_t)s->blocks * SYNTH_WARPS;
+    uint64_t w = (uint64_t)s->number[ctx] * s->warps + warp;
+    uint64_t warps = (uint64_t)s->blocks * s->warps;
     uint32_t at = s->at[ctx * SYNTH_WARPS + warp] - 1;
 
     acc->lane = NULL;
@@ -177,8 +181,8 @@ static void synth_access(void *self, uint32_t ctx, uint32_t warp,
         uint32_t array = at == 5 ? 2 : at - 1;
         acc->base.v = SYNTH_BASE + (array * warps + w) * 128;
     } else if (s->kind == SYNTH_COLUMN) {
-        acc->base.v = SYNTH_BASE + w * 32 * 16384 + (at - 1) / 2 * 4;
-        acc->stride = 16384;
+        acc->base.v = SYNTH_BASE + w * 32 * s->pitch + (at - 1) / 2 * 4;
+        acc->stride = (int64_t)s->pitch;
     } else if ((at - 1) % 4 == 0) {
         acc->base.v = SYNTH_BASE + (256u << 20) +
                       ((at - 1) / 4 * warps + w) * 128;
@@ -188,6 +192,13 @@ static void synth_access(void *self, uint32_t ctx, uint32_t warp,
                                          ((256u << 20) - 4));
         acc->lane = s->lane;
     }
+}
+
+/* Is the memory instruction that was given last a store? */
+static inline bool synth_stores(const struct synth *s, uint32_t ctx,
+                                uint32_t warp)
+{
+    return s->kind == SYNTH_STREAM && s->at[ctx * SYNTH_WARPS + warp] == 6;
 }
 
 static void synth_unbind(void *self)
@@ -214,6 +225,8 @@ static inline heddle_workload *synth_make(struct synth *s, enum synth_kind kind,
     s->kind = kind;
     s->blocks = blocks;
     s->steps = steps;
+    s->warps = SYNTH_WARPS;
+    s->pitch = SYNTH_PITCH;
     s->source.ops = &synth_ops;
     s->source.self = s;
     strcpy(s->source.name, "synth");
