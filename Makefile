@@ -3,7 +3,7 @@
 #   make            build the command, the libraries and the Lua module
 #   make demo       install what is missing, build, run the main job
 #   make check      install what is missing, build, run all tests
-#   make bench      measure speed and memory (takes minutes)
+#   make bench      measure speed and memory, beside the goals (minutes)
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall
 #   make tests      build the tests only; then: prove -v --exec t/run t/700*
 #   make lint       luacheck, shell and man page checks
@@ -70,6 +70,7 @@ TEST_C  := $(sort $(wildcard t/*.c))
 TEST_BIN:= $(TEST_C:t/%.c=$(B)/t/%)
 BENCH_C := $(sort $(wildcard bench/*.c))
 BENCH_BIN := $(BENCH_C:bench/%.c=$(B)/bench/%)
+BENCH_PARTS = assoc dram l2 vm lanes trace engine
 
 Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
@@ -169,10 +170,16 @@ check:
 	@$(MAKE) --no-print-directory all tests
 	@HEDDLE_BUILD=$(B) prove --exec t/run $(TEST_BIN) $(TESTS_SCRIPT)
 
+# What is promised about speed and memory, measured: a table, and
+# out/bench.json.  What the rows mean is said in bench/summary.lua.
 bench: all $(BENCH_BIN)
-	@for b in $(BENCH_BIN); do echo "== $$b"; $$b || exit 1; done
-	@for b in $(wildcard bench/*.lua); do \
-	    echo "== $$b"; $(BIN) run $$b || exit 1; done
+	@mkdir -p out
+	@$(BIN) run bench/summary.lua build=$(B)
+
+# The parts alone, in more detail.
+bench-parts: $(BENCH_BIN)
+	@for b in $(BENCH_PARTS:%=$(B)/bench/%); do \
+	    echo "== $$b"; $$b || exit 1; done
 
 lint:
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
@@ -234,4 +241,4 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d)
-.PHONY: all tests demo check bench lint install uninstall clean help always
+.PHONY: all tests demo check bench bench-parts lint install uninstall clean help always

@@ -1,0 +1,172 @@
+--[[
+summary.lua - `make bench`: everything that is promised about speed and memory,
+measured, beside what was promised.
+
+    heddle run bench/summary.lua [only=NAME] [json=out/bench.json]
+
+Each row names the command that prints it alone.  Ratios count: both sides are
+measured in the same run, in slices that take turns.  Absolute numbers are for
+orientation; they are of processor time on one core of whatever machine this is,
+the least of several turns.  What the rows mean:
+
+  floor.*       host time of the timing simulation over that of a replay of the
+                same accesses through the look-ups alone (floor.c)
+  vecadd.*      million warp instructions a second of the two Accel-Sim traces on
+  gather.*      maxwell, opening and reading the file included: .xz the text
+                under xz, .box heddle's container (traces.lua)
+  parse.*       MB of trace text parsed and packed in a second (trace.c)
+  program       vecadd as a kernel program on the same machine (vecadd.lua)
+  arena         all mutable state of the default machine (memory.lua)
+  growth.*      peak resident memory of a run four times as long over the
+                shorter one's; 1 is no growth (memory.lua)
+  ask.lua       one question to a Lua policy that reads four fields, with the
+                budget hook on (ask.c)
+  *.asked       a run with a Lua tlb_fill asked on each miss of the L2 TLB, over
+                the run without; cold: with a policy on cold points (policy.lua)
+  snapshot      into the memory of an old snapshot, and back (snapshot.lua)
+  restore
+
+SPDX-License-Identifier: MIT
+]]
+local H = require "heddle"
+
+local arg = H.args {
+    only = "", json = "out/bench.json", build = "build/release",
+}
+
+--- Commands, their rows, and the goals: a comparison and a number.
+local COMMANDS = {
+    { "%/bench/floor stream", { "floor.stream", "<=", 8 } },
+    { "%/bench/floor column", { "floor.column", "<=", 4 } },
+    { "%/bench/floor random", { "floor.random", "<=", 8 } },
+    { "%/bench/floor column16k", { "floor.column16k" } },
+    { "%/heddle run bench/traces.lua only=vecadd",
+        { "vecadd.xz", ">=", 3 }, { "vecadd.box" } },
+    { "%/heddle run bench/traces.lua only=gather",
+        { "gather.xz", ">=", 0.25 }, { "gather.box", ">=", 0.4 } },
+    { "%/bench/trace build/bench/vecadd/kernel-1.traceg.xz",
+        { "parse.vecadd", ">=", 500 } },
+    { "%/bench/trace build/bench/gather/kernel-1.traceg.xz",
+        { "parse.gather", ">=", 500 } },
+    { "%/heddle run bench/vecadd.lua",
+        { "program", ">=", 10 }, { "program.64" } },
+    { "%/heddle run bench/memory.lua only=arena", { "arena", "<", 32 } },
+    { "%/heddle run bench/memory.lua only=growth",
+        { "growth.text.blocks", "<=", 1.05 },
+        { "growth.text.kernels", "<=", 1.05 },
+        { "growth.box.blocks", "<=", 1.05 },
+        { "growth.box.kernels", "<=", 1.05 },
+        { "growth.program.blocks", "<=", 1.05 },
+        { "growth.program.kernels", "<=", 1.05 } },
+    { "%/bench/ask", { "ask.default" }, { "ask.c" },
+        { "ask.lua", "<=", 250 } },
+    { "%/heddle run bench/policy.lua",
+        { "gather.asked", "<=", 1.4 }, { "demo.asked", "<=", 1.1 },
+        { "cold", "<=", 1.02 } },
+    { "%/heddle run bench/snapshot.lua",
+        { "snapshot", "<", 20 }, { "restore", "<", 20 } },
+}
+
+local COMPARE = {
+    ["<"] = function(a, b) return a < b end,
+    ["<="] = function(a, b) return a <= b end,
+    [">="] = function(a, b) return a >= b end,
+}
+
+local function load_average()
+    local f = io.open("/proc/loadavg", "r")
+    local text = f and f:read "a" or ""
+    if f then
+        f:close()
+    end
+    return tonumber(text:match "^[%d.]+") or 0
+end
+
+--- What a command prints, as { [row] = { value =, unit =, remark = } }.
+local function rows_of(command)
+    local pipe = assert(io.popen(command, "r"))
+    local out = {}
+    for line in pipe:lines() do
+        local name, value, rest = line:match "^(%S+)%s+(%-?[%d.]+)  (.*)$"
+        if name then
+            local unit, remark = rest:match "^(.-)%s%s+(.*)$"
+            out[name] = {
+                value = tonumber(value), unit = unit or rest,
+                remark = remark or "",
+            }
+        end
+    end
+    if not pipe:close() then
+        error("failed: " .. command, 0)
+    end
+    return out
+end
+
+local function wanted(c)
+    for i = 2, #c do
+        if arg.only == "" or c[i][1] == arg.only then
+            return true
+        end
+    end
+    return false
+end
+
+local function show(v)
+    return (v >= 100 and "%.0f" or v >= 10 and "%.1f" or "%.3f"):format(v)
+end
+
+local busy = load_average()
+local t0 = os.time()
+local list = {}
+-- The text of the traces, once, before anything is timed.
+assert(os.execute(arg.build .. "/heddle run bench/text.lua >/dev/null"))
+for _, c in ipairs(COMMANDS) do
+    if wanted(c) then
+        local command = c[1]:gsub("^%%", arg.build)
+        io.stderr:write("  ", command, "\n")
+        local rows = rows_of(command)
+        busy = math.max(busy, load_average())
+        for i = 2, #c do
+            local name, compare, goal = table.unpack(c[i])
+            local r = rows[name]
+            if not r then
+                error(("%s: no row '%s'"):format(command, name), 0)
+            end
+            if arg.only == "" or arg.only == name then
+                list[#list + 1] = {
+                    name = name, value = r.value, unit = r.unit,
+                    remark = r.remark, command = command, compare = compare,
+                    goal = goal,
+                    met = compare and COMPARE[compare](r.value, goal),
+                }
+            end
+        end
+    end
+end
+
+local out = { { "what", "measured", "unit", "goal", "", "command" } }
+local goals, missed = 0, 0
+for i, r in ipairs(list) do
+    local same = list[i - 1] and list[i - 1].command == r.command
+    goals = goals + (r.goal and 1 or 0)
+    missed = missed + (r.met == false and 1 or 0)
+    out[#out + 1] = {
+        r.name, show(r.value), r.unit,
+        r.goal and r.compare .. " " .. r.goal or "",
+        r.met == nil and "" or r.met and "met" or "MISSED",
+        same and "" or r.command,
+    }
+end
+io.write(H.report.table(out))
+io.write(("\n%d of %d goals met; %d s\n"):format(goals - missed, goals,
+    os.time() - t0))
+if busy > 1.5 then
+    io.write(("The machine was busy (load average %.1f): absolute numbers "
+        .. "are too low.\n"):format(busy))
+end
+if arg.json ~= "" then
+    H.report.json({
+        heddle = H.version, load_average = busy, rows = list,
+    }, arg.json)
+    io.write("written: ", arg.json, "\n")
+end
