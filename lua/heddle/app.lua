@@ -19,8 +19,22 @@ SPDX-License-Identifier: MIT
 ]]
 local M = {}
 
-local NAMES = { "3DS", "ATAX", "BFS2", "BLK", "BP", "CONS", "FWT", "GUP", "HS",
-    "LUD", "MM", "NN", "RED", "TRD" }
+local NAMES = {
+    "3DS",
+    "ATAX",
+    "BFS2",
+    "BLK",
+    "BP",
+    "CONS",
+    "FWT",
+    "GUP",
+    "HS",
+    "LUD",
+    "MM",
+    "NN",
+    "RED",
+    "TRD",
+}
 local SIZES = { "T", "S", "M", "L" }
 
 -- Names in alphabetical order; a copy.

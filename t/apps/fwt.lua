@@ -1,0 +1,28 @@
+-- What FWT at size T accesses, in closed form, and its published footprints.
+--
+-- SPDX-License-Identifier: MIT
+local equal = require "t.apps.kit".equal
+
+local function counts(p)
+    local n = 1 << p.n
+    local passes, warps = (p.n - 11) // 2, n // 128
+    local want = { ["modulate load D"] = n // 32, ["modulate load K"] = n // 32,
+        ["modulate store D"] = n // 32 }
+    for name, times in pairs { D = 2, K = 1 } do
+        for _, kind in ipairs { "load", "store" } do
+            want["pass_" .. name .. " " .. kind .. " " .. name] =
+                4 * warps * passes * times
+            want["shared_" .. name .. " " .. kind .. " " .. name] =
+                4 * warps * times
+        end
+    end
+    return want, function(total, barriers)
+        equal(total.pass_K, warps * passes * (58 + 1), "instructions")
+        equal(barriers.shared_K, 7 * warps, "barriers")
+    end
+end
+
+return {
+    counts = counts,
+    published = { 67.1, 67.1, 268 }, -- MB of S, M and L
+}

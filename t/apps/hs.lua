@@ -1,0 +1,44 @@
+-- What HS at size T accesses, in closed form, and its published footprints.
+-- Warps and stores by rows and columns: both must meet the chip.
+--
+-- SPDX-License-Identifier: MIT
+local equal = require "t.apps.kit".equal
+
+local function counts(p)
+    local tiles = (p.n + 11) // 12
+    local function one_way(small, from, to, width)
+        local hits = 0
+        for b = 0, tiles - 1 do
+            for first = 0, 15, width do
+                local some = false
+                for i = math.max(first, from),
+                    math.min(first + width - 1, to) do
+                    local x = small * b - 2 + i
+                    some = some or x >= 0 and x < p.n
+                end
+                hits = hits + (some and 1 or 0)
+            end
+        end
+        return hits
+    end
+    local function both(small, from, to)
+        return one_way(small, from, to, 16) * one_way(small, from, to, 2)
+    end
+    local a, b = "hotspot_temp0_2 ", "hotspot_temp1_1 "
+    return {
+        [a .. "load temp0"] = both(12, 0, 15),
+        [a .. "load power"] = both(12, 0, 15),
+        [a .. "store temp1"] = both(12, 2, 13),
+        [b .. "load temp1"] = both(14, 0, 15),
+        [b .. "load power"] = both(14, 0, 15),
+        [b .. "store temp0"] = both(14, 1, 14),
+    }, function(_, barriers)
+        equal(barriers.hotspot_temp0_2, tiles * tiles * 8 * 5, "barriers")
+        equal(barriers.hotspot_temp1_1, tiles * tiles * 8 * 3, "barriers")
+    end
+end
+
+return {
+    counts = counts,
+    published = { 12.6, 64, 201 }, -- MB of S, M and L
+}
