@@ -22,7 +22,20 @@ local function counts(p)
     end
 end
 
+-- 58 instructions a thread and butterfly of radix 4 (MAFIA's run of it).
+local function figures()
+    local instance = require("heddle.app").get("FWT"):instance("T")
+    local n = 0
+    require("heddle.twin").walk(instance, function(e)
+        if e.kernel == "pass_K" then n = n + e.n end
+    end)
+    local warps = (1 << instance.params.n) // 128
+    local passes = (instance.params.n - 11) // 2
+    return { { "instructions a radix-4 butterfly", n / warps / passes, 58 } }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 67.1, 67.1, 268 }, -- MB of S, M and L
 }

@@ -7,6 +7,8 @@ A file t/apps/NAME.lua returns
                                (total, barriers, memory), each by kernel
     published                  { S, M, L } in MB, as the papers' tables have
                                them; footprints must agree within 2 %
+    figures()                  { { what, measured, published }, ... }: reference
+                               figures, checked within 5 %
     share                      how far a footprint at T may be from the sum of
                                its buffers, where a formula holds a mean (0)
 
