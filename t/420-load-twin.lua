@@ -1,7 +1,7 @@
 --[[
 420-load-twin.lua - the lane engine against the naive twin.
 
-Pinned: for all fourteen applications at size T, with warps of 32 and of 64
+Pinned: for all applications at size T, with warps of 32 and of 64
 lanes, both give the same instructions in the same order: launch, kernel,
 block, warp, kind, mask, bytes and the address of every active lane; and the
 same number of ALU instructions between them.

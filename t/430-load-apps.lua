@@ -92,8 +92,11 @@ end)
 
 test("names: any case, the nearest one, a description", function()
     equal(app.get("atax").name, "ATAX", "case")
-    equal(select(2, pcall(app.get, "GUPS")):match("did you mean (%w+)"), "GUP",
+    equal(select(2, pcall(app.get, "GUPP")):match("did you mean (%w+)"), "GUP",
         "nearest")
+    equal(app.get("gups").name, "GUP", "an alias")
+    equal(app.explain("GUPS")[4], "  also called GUPS (HPCC, Mosaic)",
+        "an alias, explained")
     local lines = app.explain("3ds")
     equal(lines[1], "3DS (application, CUDA)", "first line")
     equal(#lines, 7, "lines")

@@ -12,7 +12,8 @@ Each application is a file of its own in lua/heddle/apps/, in lower case, whose
 head says where the program comes from, what its kernels are, what drives their
 addresses, and what is approximated.  Sizes are T (tests), S, M and L; S and L
 span the working sets of the MASK and Mosaic papers (10 to 362 MB), M the
-upper end of ETC's.  The footprint of a size does not depend on where a long
+upper end of ETC's.  Papers call some programs by other names; these aliases
+are found, too, and explain shows them.  The footprint of a size does not depend on where a long
 run is cut off; a cut is said in words by truncated(p).
 
 SPDX-License-Identifier: MIT
@@ -22,18 +23,27 @@ local M = {}
 local NAMES = {
     "3DS",
     "ATAX",
+    "BICG",
     "BFS2",
     "BLK",
     "BP",
     "CONS",
     "FWT",
+    "GESUMMV",
     "GUP",
     "HS",
     "LUD",
     "MM",
+    "MVT",
     "NN",
     "RED",
     "TRD",
+}
+
+-- What else a program is called, and where.
+local ALIASES = {
+    { "GMV", "GESUMMV", "MESC" },
+    { "GUPS", "GUP", "HPCC, Mosaic" },
 }
 local SIZES = { "T", "S", "M", "L" }
 
@@ -60,21 +70,36 @@ end
 
 local function nearest(name)
     local best, least = nil, 3
-    for _, known in ipairs(NAMES) do
+    local function try(known)
         local d = distance(name:upper(), known)
         if d < least then best, least = known, d end
     end
+    for _, known in ipairs(NAMES) do try(known) end
+    for _, alias in ipairs(ALIASES) do try(alias[1]) end
     return best
 end
 
--- The application of that name in any case, or nil and the nearest name.
+-- The application of that name or alias in any case, or nil and the nearest.
 function M.find(name)
+    local wanted = tostring(name):upper()
+    for _, alias in ipairs(ALIASES) do
+        if alias[1] == wanted then wanted = alias[2] end
+    end
     for _, known in ipairs(NAMES) do
-        if known == tostring(name):upper() then
+        if known == wanted then
             return require("heddle.apps." .. known:lower())
         end
     end
     return nil, nearest(tostring(name))
+end
+
+-- What else an application is called: { { alias, who calls it so }, ... }.
+function M.aliases(name)
+    local out = {}
+    for _, alias in ipairs(ALIASES) do
+        if alias[2] == name then out[#out + 1] = { alias[1], alias[3] } end
+    end
+    return out
 end
 
 function M.get(name)
@@ -131,6 +156,9 @@ function M.explain(name)
     if not a then return nil end
     local out = { string.format("%s (application, %s)", a.name, a.suite),
         "  " .. a.summary, "  source: " .. a.source }
+    for _, alias in ipairs(M.aliases(a.name)) do
+        out[#out + 1] = ("  also called %s (%s)"):format(alias[1], alias[2])
+    end
     for _, size in ipairs(SIZES) do
         local s = M.size(a, size)
         out[#out + 1] = string.format("  size %s: %-8s %s%s", size,

@@ -85,28 +85,16 @@ function rows.policies()
     return out
 end
 
---- Names of the applications that are compiled in: modules heddle.apps.NAME.
+--- Names of the applications of the library.
 function index.app_names()
-    local names, seen = {}, {}
-    for _, t in ipairs { package.preload, package.loaded } do
-        for module in pairs(t) do
-            local name = module:match("^heddle%.apps%.(%w+)$")
-            if name and not seen[name] then
-                seen[name] = true
-                names[#names + 1] = name:upper()
-            end
-        end
-    end
-    table.sort(names)
-    return names
+    local library = optional "heddle.app"
+    return library and library.names() or {}
 end
 
---- The application of a name (in any case), or nil.
+--- The application of a name or an alias (in any case), or nil.
 function index.app(name)
-    local module = "heddle.apps." .. tostring(name):lower()
-    if package.preload[module] or package.loaded[module] then
-        return require(module)
-    end
+    local library = optional "heddle.app"
+    return library and (library.find(name)) or nil
 end
 
 function rows.apps()

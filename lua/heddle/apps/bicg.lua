@@ -1,0 +1,82 @@
+--[[
+BICG - s = A^T r and q = A p, the two products of the biconjugate gradient
+method, PolyBench-GPU 1.0 (bicg.cu).  ETC, MESC.
+
+Arrays, in order: A[nx][ny], r[nx], s[ny], p[ny], q[nx], f32.  Footprint
+4 (nx ny + 2 nx + 2 ny) bytes.
+
+Two kernels, blocks of 256 threads, one thread a column or a row:
+  bicg1  j = thread: s[j] += A[i][j] r[i] for all i: one line, one page; r is a
+         broadcast.  All warps sweep the rows together.
+  bicg2  i = thread: q[i] += A[i][j] p[j] for all j: lanes walk rows of their
+         own, 4 ny bytes apart: 32 lines and, for ny >= 1024, 32 pages an
+         instruction; p is a broadcast.
+It is ATAX with the good kernel first.  A is shared by both kernels.
+
+As compiled: the accumulator is set to 0 in memory, then stays in a register
+but is stored in every round, since pointers may alias; alu = 6 instructions a
+round (Open64 code of similar loops, not unrolled; a newer nvcc has 1.3 to
+2.9).
+
+Addresses are driven by thread index and loop counter alone; no contents.
+
+SPDX-License-Identifier: MIT
+]]
+local h = require "heddle.kernel"
+local app, kernel, f32 = h.app, h.kernel, h.f32
+
+local function bicg1(p, b)
+    local options = { grid = h.ceil(p.ny, 256), block = 256 }
+    return kernel("bicg1", options, function(t)
+        local j = t.gid
+        t:alu(p.alu)
+        t:when(j:lt(p.ny), function()
+            t:store(b.s, j)
+            t:loop(p.nx, function(i)
+                t:load(b.A, i * p.ny + j)
+                t:load(b.r, i)
+                t:alu(p.alu)
+                t:store(b.s, j)
+            end)
+        end)
+    end)
+end
+
+local function bicg2(p, b)
+    local options = { grid = h.ceil(p.nx, 256), block = 256 }
+    return kernel("bicg2", options, function(t)
+        local i = t.gid
+        t:alu(p.alu)
+        t:when(i:lt(p.nx), function()
+            t:store(b.q, i)
+            t:loop(p.ny, function(j)
+                t:load(b.A, i * p.ny + j)
+                t:load(b.p, j)
+                t:alu(p.alu)
+                t:store(b.q, i)
+            end)
+        end)
+    end)
+end
+
+return app {
+    name = "BICG", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 BICG",
+    summary = "a matrix and its transpose times a vector; 32 pages a load",
+    params = { nx = 2048, ny = 2048, alu = 6 },
+    sizes = {
+        T = { nx = 64, ny = 256 },
+        S = { nx = 2048, ny = 2048 },
+        M = { nx = 4096, ny = 4096 },
+        L = { nx = 8192, ny = 8192 },
+    },
+    footprint = function(p)
+        return 4 * (p.nx * p.ny + 2 * p.nx + 2 * p.ny)
+    end,
+
+    buffers = function(p)
+        return { f32("A", p.nx, p.ny), f32("r", p.nx), f32("s", p.ny),
+            f32("p", p.ny), f32("q", p.nx) }
+    end,
+
+    kernels = function(p, b) return { bicg1(p, b), bicg2(p, b) } end,
+}

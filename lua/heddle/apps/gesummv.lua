@@ -1,0 +1,69 @@
+--[[
+GESUMMV - y = alpha A x + beta B x, PolyBench-GPU 1.0 (gesummv.cu).  ETC; MESC
+calls it GMV.
+
+Arrays, in order: A[n][n], B[n][n], x[n], y[n], tmp[n], f32.  Footprint
+4 (2 n^2 + 3 n) bytes.
+
+One kernel, blocks of 256 threads, i = thread: for all j
+    tmp[i] += A[i][j] x[j];  y[i] += B[i][j] x[j]
+and y[i] = alpha tmp[i] + beta y[i] at the end.  Lanes walk rows of A and of B
+of their own, 4 n bytes apart: 32 lines and, for n >= 1024, 32 pages for each
+of the two loads.  Every thread holds two pages at a time: the worst of the
+suite for the reach of a TLB.  A and B are read once; x is a broadcast.
+
+As compiled: tmp and y may alias each other, so both accumulators are loaded
+and stored in every round, six loads and two stores; alu = 10 instructions a
+round (Open64 code of similar loops, not unrolled; a newer nvcc has 2.6), half
+of them for each sum.
+
+Addresses are driven by thread index and loop counter alone; no contents.
+
+SPDX-License-Identifier: MIT
+]]
+local h = require "heddle.kernel"
+local app, kernel, f32 = h.app, h.kernel, h.f32
+
+return app {
+    name = "GESUMMV", suite = "PolyBench-GPU",
+    source = "PolyBench-GPU 1.0 GESUMMV",
+    summary = "sum of two matrix-vector products; twice 32 pages a round",
+    params = { n = 2048, alu = 10 },
+    sizes = {
+        T = { n = 128 },
+        S = { n = 2048 },
+        M = { n = 2880 },
+        L = { n = 4096 },
+    },
+    footprint = function(p) return 4 * (2 * p.n * p.n + 3 * p.n) end,
+
+    buffers = function(p)
+        return { f32("A", p.n, p.n), f32("B", p.n, p.n), f32("x", p.n),
+            f32("y", p.n), f32("tmp", p.n) }
+    end,
+
+    kernels = function(p, b)
+        local first = p.alu // 2
+        local options = { grid = h.ceil(p.n, 256), block = 256 }
+        local function add(t, sum, matrix, i, j, alu)
+            t:load(sum, i)
+            t:load(matrix, i * p.n + j)
+            t:load(b.x, j)
+            t:alu(alu)
+            t:store(sum, i)
+        end
+        return { kernel("gesummv", options, function(t)
+            local i = t.gid
+            t:alu(6)
+            t:when(i:lt(p.n), function()
+                t:loop(p.n, function(j)
+                    add(t, b.tmp, b.A, i, j, first)
+                    add(t, b.y, b.B, i, j, p.alu - first)
+                end)
+                t:load(b.tmp, i)
+                t:alu(2)
+                t:store(b.y, i)
+            end)
+        end) }
+    end,
+}

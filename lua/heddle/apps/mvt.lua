@@ -1,0 +1,71 @@
+--[[
+MVT - x1 = x1 + A y1 and x2 = x2 + A^T y2, PolyBench-GPU 1.0 (mvt.cu).  ETC,
+MESC.
+
+Arrays, in order: a[n][n], x1[n], x2[n], y1[n], y2[n], f32.  Footprint
+4 (n^2 + 4 n) bytes.
+
+Two kernels, blocks of 256 threads (in this version; a later one has 32 x 8
+threads with the same index, which run redundantly):
+  mvt1   i = thread: x1[i] += a[i][j] y1[j] for all j: lanes walk rows of their
+         own, 4 n bytes apart: 32 lines and, for n >= 1024, 32 pages an
+         instruction; y1 is a broadcast.
+  mvt2   i = thread: x2[i] += a[j][i] y2[j] for all j: one line, one page.
+The host does not wait in between, but the stream runs them in order.  a is
+shared by both kernels.
+
+As compiled: the accumulator is loaded once, then stays in a register but is
+stored in every round, since pointers may alias; alu = 6 instructions a round
+(Open64 code of similar loops, not unrolled; a newer nvcc has 1.3 to 2.9).
+
+Addresses are driven by thread index and loop counter alone; no contents.
+
+SPDX-License-Identifier: MIT
+]]
+local h = require "heddle.kernel"
+local app, kernel, f32 = h.app, h.kernel, h.f32
+
+-- x[i] += a[index(i, j)] y[j], i = thread.
+local function product(p, name, x, a, y, index)
+    local options = { grid = h.ceil(p.n, 256), block = 256 }
+    return kernel(name, options, function(t)
+        local i = t.gid
+        t:alu(p.alu)
+        t:when(i:lt(p.n), function()
+            t:load(x, i)
+            t:loop(p.n, function(j)
+                t:load(a, index(i, j))
+                t:load(y, j)
+                t:alu(p.alu)
+                t:store(x, i)
+            end)
+        end)
+    end)
+end
+
+return app {
+    name = "MVT", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 MVT",
+    summary = "a matrix and its transpose times vectors; 32 pages a load",
+    params = { n = 2048, alu = 6 },
+    sizes = {
+        T = { n = 128 },
+        S = { n = 2048 },
+        M = { n = 4096 },
+        L = { n = 8192 },
+    },
+    footprint = function(p) return 4 * (p.n * p.n + 4 * p.n) end,
+
+    buffers = function(p)
+        return { f32("a", p.n, p.n), f32("x1", p.n), f32("x2", p.n),
+            f32("y1", p.n), f32("y2", p.n) }
+    end,
+
+    kernels = function(p, b)
+        return {
+            product(p, "mvt1", b.x1, b.a, b.y1,
+                function(i, j) return i * p.n + j end),
+            product(p, "mvt2", b.x2, b.a, b.y2,
+                function(i, j) return j * p.n + i end),
+        }
+    end,
+}
