@@ -6,7 +6,7 @@ kernel and buffer is counted, and the counts are those of the closed forms of
 the benchmark (warps x loop rounds x accesses), which stand in t/apps/; nothing
 else is accessed.  Instructions for a unit of work match the measured totals.
 Footprints of all sizes equal the sum of the buffers (T) and the published ones
-(S, M, L).
+(S, M, L, and XL where an application has it).
 ]]
 local app = require "heddle.app"
 local twin = require "heddle.twin"
@@ -70,15 +70,17 @@ test("footprints at T equal the buffers", function()
     end
 end)
 
-test("footprints at S, M and L are the published ones", function()
+test("footprints at S, M, L and XL are the published ones", function()
     for _, name in ipairs(app.names()) do
-        local mb = form(name).published
-        for i, size in ipairs { "S", "M", "L" } do
-            local s = app.size(app.get(name), size)
-            local ratio = s.footprint / (mb[i] * 1e6)
+        local a, mb = app.get(name), form(name).published
+        equal(a.sizes.XL ~= nil, mb.XL ~= nil, name .. " has XL")
+        local published = { S = mb[1], M = mb[2], L = mb[3], XL = mb.XL }
+        for size, want in pairs(published) do
+            local s = app.size(a, size)
+            local ratio = s.footprint / (want * 1e6)
             assert(ratio > 0.98 and ratio < 1.02,
                 ("%s %s: %.1f MB, published %.1f"):format(name, size,
-                    s.footprint / 1e6, mb[i]))
+                    s.footprint / 1e6, want))
         end
     end
 end)

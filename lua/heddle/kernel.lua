@@ -30,8 +30,9 @@ which the C engine then runs for all lanes of a warp at once.
 APPLICATION    app { ... } returns an application.  Fields:
   name, source, note    texts
   params                table of defaults; unknown parameters are errors
-  sizes                 { T = {...}, S = {...}, M = {...}, L = {...} }:
-                        parameters that differ; the default size is "S"
+  sizes                 { T = {...}, S = {...}, M = {...}, L = {...} },
+                        perhaps XL: parameters that differ; the default size
+                        is "S"
   buffers(p)            an ORDERED list of buffers, allocated in this order,
                         each at a multiple of `align` bytes
   align                 default 256
@@ -307,7 +308,12 @@ local function parameters(a, o)
     if size == nil and a.sizes and a.sizes.S then size = "S" end
     if size ~= nil then
         if not a.sizes or not a.sizes[size] then
-            fail("application %s: no size '%s'", a.name, tostring(size))
+            local known = {}
+            for n in next, a.sizes or {} do known[#known + 1] = tostring(n) end
+            table.sort(known)
+            fail("application %s: no size '%s'; it has %s", a.name,
+                tostring(size), known[1] and table.concat(known, ", ")
+                or "none")
         end
         for name, x in next, a.sizes[size] do p[name] = x end
     end
