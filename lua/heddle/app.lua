@@ -24,6 +24,8 @@ SPDX-License-Identifier: MIT
 local M = {}
 
 local NAMES = {
+    "2DCONV",
+    "3DCONV",
     "3DS",
     "ATAX",
     "BFS2",
@@ -31,6 +33,7 @@ local NAMES = {
     "BLK",
     "BP",
     "CONS",
+    "FDTD",
     "FWT",
     "GESUMMV",
     "GUP",
@@ -47,6 +50,7 @@ local NAMES = {
 
 -- What else a program is called, and where.
 local ALIASES = {
+    { "FDTD-2D", "FDTD", "PolyBench-GPU" },
     { "GMV", "GESUMMV", "MESC" },
     { "GUPS", "GUP", "HPCC, Mosaic" },
 }

@@ -12,8 +12,15 @@ A file t/apps/NAME.lua returns
     share                      how far a footprint at T may be from the sum of
                                its buffers, where a formula holds a mean (0)
 
+For figures:
+    measure(instance, options)  means of what the naive twin does, by "kernel
+                               kind buffer" and by kernel; options are those
+                               of twin.walk
+
 SPDX-License-Identifier: MIT
 ]]
+local twin = require "heddle.twin"
+
 local M = {}
 
 function M.equal(got, want, what)
@@ -21,6 +28,48 @@ function M.equal(got, want, what)
         error(("%s: got %s, expected %s"):format(what, tostring(got),
             tostring(want)), 2)
     end
+end
+
+-- Different values of addr >> shift among the lanes.
+local function distinct(addr, shift)
+    local seen, n = {}, 0
+    for _, at in pairs(addr) do
+        local x = at >> shift
+        if not seen[x] then seen[x], n = true, n + 1 end
+    end
+    return n
+end
+
+-- { ["kernel kind buffer"] = { count =, lanes =, lines =, pages = } }, the last
+-- three a mean over its instructions, with lines of 128 bytes and pages of
+-- 4 KB; and [kernel] = { warps =, instructions =, memory = }, of all its warps.
+function M.measure(instance, options)
+    local rows = {}
+    local function row(key, fields)
+        rows[key] = rows[key] or fields
+        return rows[key]
+    end
+    twin.walk(instance, function(e)
+        local k = row(e.kernel, { warps = 0, instructions = 0, memory = 0 })
+        k.instructions = k.instructions + e.n
+        if e.kind == "exit" then k.warps = k.warps + 1 end
+        if not e.addr then return end
+        k.memory = k.memory + 1
+        local r = row(e.kernel .. " " .. e.kind .. " " .. e.buffer.name,
+            { count = 0, lanes = 0, lines = 0, pages = 0 })
+        r.count = r.count + 1
+        for _ in pairs(e.addr) do r.lanes = r.lanes + 1 end
+        r.lines = r.lines + distinct(e.addr, 7)
+        r.pages = r.pages + distinct(e.addr, 12)
+    end, options)
+    for _, r in pairs(rows) do
+        if r.count then
+            for _, what in ipairs { "lanes", "lines", "pages" } do
+                r[what] = r[what] / r.count
+            end
+        end
+    end
+    return rows
 end
 
 return M
