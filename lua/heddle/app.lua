@@ -34,9 +34,11 @@ local NAMES = {
     "BP",
     "CONS",
     "FDTD",
+    "FFT",
     "FWT",
     "GESUMMV",
     "GUP",
+    "HISTO",
     "HS",
     "KMEANS",
     "LUD",
@@ -45,6 +47,7 @@ local NAMES = {
     "NN",
     "PATHFINDER",
     "RED",
+    "SCP",
     "TRD",
 }
 

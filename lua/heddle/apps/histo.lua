@@ -1,0 +1,124 @@
+--[[
+HISTO - histogram of bytes in 256 bins, CUDA SDK histogram256 (what MAFIA and
+MASK call HISTO; Parboil's histo is another program).
+
+Arrays, in order: Data[words] u32, Part[grid][256] u32, Hist[256] u32.
+Footprint 4 words + 1024 grid + 1024 bytes.
+
+`repeats` times two launches:
+  histogram   `grid` = 240 blocks of 192 threads: a sub-histogram a warp in
+              shared memory; words gid, gid + 46,080, .. of Data, one line and
+              one page each, 45 pages from one to the next; then the block's
+              256 sums to its row of Part
+  merge       256 blocks of 256: thread i < grid reads bin bx of row i: lanes
+              lie 1 KB apart, 32 lines and 8 pages a warp, and every block
+              sweeps all of Part; a tree in shared memory, one store
+
+Instructions between accesses are those of MAFIA's PTX, block by block: 55 a
+word (MAFIA's measured total is 53).
+
+Approximated: the second try of a lane that meets another in its warp's bin
+(0.06 a byte) is left out; it is in shared memory and moves no address.  Bytes
+of Data do not matter otherwise; no contents.
+]]
+local h = require "heddle.kernel"
+local app, kernel, u32 = h.app, h.kernel, h.u32
+
+local BINS, B = 256, 192
+local RUNS = 16 -- of the SDK's program
+
+-- ALU instructions that pick each of the four bytes of a word.
+local PICK = { 4, 5, 5, 4 }
+
+local function histogram(p, b)
+    local options = { grid = p.grid, block = B, shared = 6 * 4 * BINS }
+    return kernel("histogram", options, function(t)
+        t:alu(12)
+        t:shared(8)
+        t:sync()
+        t:alu(22)
+        t:loop(t.gid, p.words, B * p.grid, function(i)
+            local word = t:load(b.Data, i)
+            for byte = 1, 4 do
+                t:alu(PICK[byte], { uses = { word } })
+                t:shared(3)
+                t:alu(5)
+            end
+            t:alu(4)
+        end)
+        t:sync()
+        t:alu(19)
+        t:loop(t.tid, BINS, B, function(bin)
+            t:shared(6)
+            t:alu(14)
+            t:store(b.Part, BINS * t.bx + bin)
+            t:alu(6)
+        end)
+    end)
+end
+
+local function merge(p, b)
+    local options = { grid = BINS, block = 256, shared = 4 * 256 }
+    return kernel("merge", options, function(t)
+        t:alu(4)
+        t:when(t.tid:lt(p.grid), function()
+            t:alu(15)
+            t:loop(t.tid, p.grid, 256, function(i)
+                t:alu(3)
+                local n = t:load(b.Part, t.bx + BINS * i)
+                t:alu(5, { uses = { n } })
+            end)
+        end)
+        t:alu(6)
+        t:shared(1)
+        for level = 7, 0, -1 do
+            t:sync()
+            t:alu(2)
+            t:when(t.tid:lt(1 << level), function()
+                t:shared(3)
+                t:alu(5)
+            end)
+            t:alu(4)
+        end
+        t:alu(3)
+        t:when(t.tid:eq(0), function()
+            t:shared(1)
+            t:alu(5)
+            t:store(b.Hist, t.bx)
+        end)
+    end)
+end
+
+return app {
+    name = "HISTO", suite = "CUDA SDK", source = "CUDA SDK histogram256",
+    summary = "byte histogram: one cold stream, then a strided merge",
+    params = { words = 2073600, grid = 240, repeats = 4 },
+    sizes = {
+        T = { words = 10240, grid = 40, repeats = 1 },
+        S = { words = 2073600 },
+        M = { words = 1 << 24, repeats = 2 },
+        L = { words = 1 << 26, repeats = 2 },
+    },
+    footprint = function(p)
+        return 4 * p.words + 4 * BINS * (p.grid + 1)
+    end,
+    truncated = function(p)
+        if p.repeats < RUNS then
+            return string.format("%d of %d runs", p.repeats, RUNS)
+        end
+    end,
+
+    buffers = function(p)
+        return { u32("Data", p.words), u32("Part", p.grid, BINS),
+            u32("Hist", BINS) }
+    end,
+
+    kernels = function(p, b)
+        local k, m, launches = histogram(p, b), merge(p, b), {}
+        for _ = 1, p.repeats do
+            launches[#launches + 1] = k
+            launches[#launches + 1] = m
+        end
+        return launches
+    end,
+}
