@@ -1,6 +1,7 @@
 /*
  * heddle_generate.h - seeded input data for buffers: graphs, Zipf keys,
- * permutations, random numbers, RandomAccess starts.
+ * permutations, random numbers, RandomAccess starts, clusters of points, a hash
+ * table.
  *
  * Every call returns owned data (heddle_load.h), or NULL with words in
  * `error` (of `room` bytes; may be NULL with room 0).  The same arguments give
@@ -71,6 +72,33 @@ HEDDLE_API heddle_data *heddle_generate_zipf(uint64_t n, uint64_t keys,
 /* i64: HPCC RandomAccess values after 0, step, 2 step, .. steps from 1. */
 HEDDLE_API heddle_data *heddle_generate_starts(uint64_t n, uint64_t step,
                                                char *error, size_t room);
+
+/* Points uniform in the unit cube, k of them centres, each point with its
+ * nearest centre (of equals the first). */
+struct heddle_clusters {
+    heddle_data *coords;  /* f32 [dim][n] */
+    heddle_data *centre;  /* i32 [k]: different points */
+    heddle_data *nearest; /* i32 [n]: 0 .. k-1 */
+    heddle_data *cost;    /* f32 [n]: squared distance to it, summed in f32 in
+                             the order of the dimensions */
+};
+
+/* 0, HEDDLE_EINVAL or HEDDLE_ENOMEM.  n * dim below 2^31, 1 <= k <= n, k at
+ * most 4096.  Fills *c with owned data. */
+HEDDLE_API int heddle_generate_clusters(uint32_t n, uint32_t dim, uint32_t k,
+                                        uint64_t seed,
+                                        struct heddle_clusters *c, char *error,
+                                        size_t room);
+HEDDLE_API void heddle_clusters_free(struct heddle_clusters *c);
+
+/* u32 [2^h][42]: the table of MemcachedGPU, 2^h entries of 168 bytes in sets
+ * of 16 (4 <= h <= 25), with the keys 0 .. keys-1 in random order, but those
+ * whose set is full.  With m = SplitMix64's mix of the key, the set is m mod
+ * 2^(h-4) and the 8-bit hash m >> 56; words of an entry: 3 valid, 4 hash, 5
+ * length of the key, 6 of the packet, 7 the key. */
+HEDDLE_API heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys,
+                                                  uint64_t seed, char *error,
+                                                  size_t room);
 
 #ifdef __cplusplus
 }

@@ -55,6 +55,77 @@ test("the seed decides, and nothing else", function()
         generate.permutation { n = 50, seed = 2 }))
 end)
 
+-- A number as single precision holds it.
+local function single(x) return (string.unpack("f", string.pack("f", x))) end
+
+test("clusters: centres are points, each point has the nearest", function()
+    local n, dim, k = 700, 5, 6
+    local c = generate.clusters { n = n, dim = dim, centres = k, seed = 4 }
+    local seen = {}
+    assert(#c.coords == n * dim and #c.centre == k and #c.nearest == n)
+    for j = 0, k - 1 do
+        local v = c.centre[j]
+        assert(v >= 0 and v < n and not seen[v], "different points")
+        seen[v] = true
+        assert(c.nearest[v] == j and c.cost[v] == 0, "of themselves")
+    end
+    for i = 0, n - 1 do
+        local best, least
+        for j = 0, k - 1 do
+            local sum = 0
+            for d = 0, dim - 1 do
+                local diff = single(c.coords[d * n + i]
+                    - c.coords[d * n + c.centre[j]])
+                sum = single(sum + single(diff * diff))
+            end
+            if not least or sum < least then best, least = j, sum end
+        end
+        assert(c.nearest[i] == best and c.cost[i] == least, i)
+    end
+    local other = generate.clusters { n = n, dim = dim, centres = k, seed = 5 }
+    assert(not same(c.centre, other.centre), "the seed decides")
+    fails("centres", generate.clusters, { n = 10, dim = 2, centres = 11 })
+    fails("coordinates", generate.clusters, { n = 10, dim = 0, centres = 1 })
+end)
+
+-- SplitMix64's mix, as heddle_generate.h promises it.
+local function mix(x)
+    x = x + 0x9e3779b97f4a7c15
+    x = (x ~ (x >> 30)) * 0xbf58476d1ce4e5b9
+    x = (x ~ (x >> 27)) * 0x94d049bb133111eb
+    return x ~ (x >> 31)
+end
+
+test("memcached: keys in their sets, ways filled from the first", function()
+    local h, keys = 9, 500
+    local t = generate.memcached { h = h, keys = keys, seed = 2 }
+    assert(#t == 42 << h)
+    local want, have, stored, sorted = {}, {}, 0, true
+    for key = 0, keys - 1 do
+        local set = mix(key) & ((1 << h - 4) - 1)
+        want[set] = (want[set] or 0) + 1
+    end
+    for e = 0, (1 << h) - 1 do
+        local set, way = e // 16, e % 16
+        if t[42 * e + 3] == 1 then
+            local key = t[42 * e + 7]
+            assert(way == (have[set] or 0), "no gap")
+            assert(mix(key) & ((1 << h - 4) - 1) == set, "its set")
+            assert(t[42 * e + 4] == mix(key) >> 56, "its hash")
+            have[set] = way + 1
+            stored = stored + 1
+            sorted = sorted and (way == 0 or t[42 * (e - 1) + 7] < key)
+        else
+            assert(t[42 * e + 3] == 0 and t[42 * e + 7] == 0)
+        end
+    end
+    for set, n in pairs(want) do assert(have[set] == math.min(n, 16)) end
+    assert(stored < keys and stored > 400, stored)
+    assert(not sorted, "the order of arrival is random")
+    fails("entries", generate.memcached, { h = 3, keys = 1 })
+    fails("no option 'n'", generate.memcached, { h = 4, n = 1 })
+end)
+
 test("grid and rmat", function()
     local g = generate.grid { width = 4, height = 3 }
     assert(g.n == 12 and g.m == 2 * (3 * 3 + 4 * 2))

@@ -48,6 +48,7 @@ local NAMES = {
     "PATHFINDER",
     "RED",
     "SCP",
+    "STREAMCLUSTER",
     "TRD",
 }
 

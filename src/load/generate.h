@@ -1,5 +1,6 @@
 /*
- * generate.h - seeded graphs, permutations and random data, inside the engine.
+ * generate.h - seeded graphs, permutations, clusters and random data, inside
+ * the engine.
  *
  * The public calls (heddle_generate.h) wrap these in heddle_data arrays.
  *
@@ -62,5 +63,25 @@ static inline uint64_t hd_generate_lfsr(uint64_t x)
 {
     return x << 1 ^ (x >> 63 ? 7u : 0u);
 }
+
+/* Points and their nearest centres (generate-points.c).  Arrays are the
+ * caller's; 1 <= k <= n. */
+struct hd_clusters {
+    uint32_t n, dim, k;
+    float *coord;     /* [dim][n], filled */
+    int32_t *centre;  /* [k]: points, filled */
+    int32_t *nearest; /* [n]: 0 .. k-1, filled */
+    float *cost;      /* [n]: squared distance, filled */
+};
+
+int hd_generate_clusters(struct hd_clusters *c, uint64_t seed,
+                         struct hd_err *err);
+
+/* The table of a memcached of 2^h entries, h >= 4, zeroed by the caller: ways
+ * of a set, words of an entry. */
+enum { HD_MEMC_WAYS = 16, HD_MEMC_WORDS = 42 };
+
+int hd_generate_memcached(uint32_t *table, uint32_t h, uint32_t keys,
+                          uint64_t seed, struct hd_err *err);
 
 #endif

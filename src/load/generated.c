@@ -219,3 +219,79 @@ heddle_data *heddle_generate_starts(uint64_t n, uint64_t step, char *error,
         hd_generate_starts(d->mem, n, step);
     return d;
 }
+
+/* ---- points and tables --------------------------------------------------- */
+
+static int fill_clusters(struct hd_clusters *h, uint64_t seed,
+                         struct heddle_clusters *c, struct hd_err *err)
+{
+    c->coords = heddle_data_new(HEDDLE_F32, (uint64_t)h->n * h->dim);
+    c->centre = heddle_data_new(HEDDLE_I32, h->k);
+    c->nearest = heddle_data_new(HEDDLE_I32, h->n);
+    c->cost = heddle_data_new(HEDDLE_F32, h->n);
+    if (!c->coords || !c->centre || !c->nearest || !c->cost)
+        return hd_err_set(err, HEDDLE_ENOMEM, "clusters: out of memory");
+    h->coord = c->coords->mem;
+    h->centre = c->centre->mem;
+    h->nearest = c->nearest->mem;
+    h->cost = c->cost->mem;
+    return hd_generate_clusters(h, seed, err);
+}
+
+int heddle_generate_clusters(uint32_t n, uint32_t dim, uint32_t k,
+                             uint64_t seed, struct heddle_clusters *c,
+                             char *error, size_t room)
+{
+    struct hd_clusters h = {.n = n, .dim = dim, .k = k};
+    struct hd_err err = {0};
+    int rc;
+
+    memset(c, 0, sizeof *c);
+    if (n == 0 || dim == 0 || (uint64_t)n * dim >= MOST || k == 0 || k > n ||
+        k > 4096)
+        rc = hd_err_set(&err, HEDDLE_EINVAL,
+                        "clusters: %u points of %u dimensions, %u centres; "
+                        "expected 1 to 2^31 - 1 coordinates and 1 to 4096 "
+                        "centres, no more than points",
+                        n, dim, k);
+    else
+        rc = fill_clusters(&h, seed, c, &err);
+    if (rc < 0) {
+        heddle_clusters_free(c);
+        say(&err, error, room);
+    }
+    return rc;
+}
+
+void heddle_clusters_free(struct heddle_clusters *c)
+{
+    heddle_data_free(c->coords);
+    heddle_data_free(c->centre);
+    heddle_data_free(c->nearest);
+    heddle_data_free(c->cost);
+    memset(c, 0, sizeof *c);
+}
+
+heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys,
+                                       uint64_t seed, char *error, size_t room)
+{
+    struct hd_err err = {0};
+    heddle_data *d = NULL;
+
+    if (h < 4 || h > 25 || keys >= MOST) {
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "memcached: 2^%u entries, %llu keys; expected 2^4 to 2^25 "
+                   "entries and at most 2^31 - 1 keys",
+                   h, (unsigned long long)keys);
+        say(&err, error, room);
+        return NULL;
+    }
+    d = array(HEDDLE_U32, (uint64_t)HD_MEMC_WORDS << h, "memcached", error,
+              room);
+    if (d && hd_generate_memcached(d->mem, h, (uint32_t)keys, seed, &err) < 0) {
+        say(&err, error, room);
+        heddle_data_free(d);
+        return NULL;
+    }
+    return d;
+}

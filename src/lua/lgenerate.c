@@ -10,6 +10,9 @@
  *     generate.ints { n = 1000, lo = 0, hi = 255, seed = 1 }
  *     generate.floats { n =, seed = }   generate.permutation { n =, seed = }
  *     generate.starts { n =, step = }
+ *     local c = generate.clusters { n = 1000, dim = 16, centres = 8, seed = 1 }
+ *     c.coords, c.centre, c.nearest, c.cost       (heddle_generate.h)
+ *     generate.memcached { h = 16, keys = 50000, seed = 1 }
  *
  * Each gives data, a buffer's `data = ` option: d[i] counts from 0, #d is its
  * length.  An option that a call does not know is an error.  The graph is a
@@ -405,6 +408,54 @@ static int starts(lua_State *L)
                      error);
 }
 
+/* ---- points and tables ---------------------------------------------------- */
+
+static int clusters(lua_State *L)
+{
+    static const char *const names[] = {"n", "dim", "centres", "seed"};
+    static const char *const parts[] = {"coords", "centre", "nearest", "cost"};
+    struct heddle_clusters c;
+    heddle_data **d[4];
+    char error[256];
+    uint32_t n, dim, k;
+
+    options_check(L, "clusters", names, 4);
+    n = option_u32(L, "n", 0);
+    dim = option_u32(L, "dim", 0);
+    k = option_u32(L, "centres", 0);
+    lua_createtable(L, 0, 4);
+    for (int i = 0; i < 4; i++) {
+        d[i] = data_push(L);
+        lua_setfield(L, -2, parts[i]);
+    }
+    if (heddle_generate_clusters(n, dim, k, option_seed(L), &c, error,
+                                 sizeof error) < 0)
+        return hl_raise(L, HEDDLE_EINVAL, error);
+    *d[0] = c.coords;
+    *d[1] = c.centre;
+    *d[2] = c.nearest;
+    *d[3] = c.cost;
+    return 1;
+}
+
+static int memcached(lua_State *L)
+{
+    static const char *const names[] = {"h", "keys", "seed"};
+    char error[256];
+    uint64_t keys;
+    uint32_t h;
+    heddle_data **d;
+
+    options_check(L, "memcached", names, 3);
+    h = option_u32(L, "h", 0);
+    keys = option_u64(L, "keys", 0);
+    d = data_push(L);
+    return data_done(L, d,
+                     heddle_generate_memcached(h, keys, option_seed(L), error,
+                                               sizeof error),
+                     error);
+}
+
 int luaopen_heddle_generate(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -416,6 +467,8 @@ int luaopen_heddle_generate(lua_State *L)
         {"permutation", permutation},
         {"zipf", zipf},
         {"starts", starts},
+        {"clusters", clusters},
+        {"memcached", memcached},
         {NULL, NULL},
     };
 
