@@ -33,10 +33,13 @@ local NAMES = {
     "BLK",
     "BP",
     "CONS",
+    "CORR",
+    "COVAR",
     "FDTD",
     "FFT",
     "FWT",
     "GESUMMV",
+    "GRM",
     "GUP",
     "HISTO",
     "HS",
@@ -56,6 +59,7 @@ local NAMES = {
 local ALIASES = {
     { "FDTD-2D", "FDTD", "PolyBench-GPU" },
     { "GMV", "GESUMMV", "MESC" },
+    { "GRAMSCHM", "GRM", "PolyBench-GPU" },
     { "GUPS", "GUP", "HPCC, Mosaic" },
 }
 local SIZES = { "T", "S", "M", "L", "XL" } -- XL: some have it
