@@ -112,59 +112,56 @@ const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
 
 /* ---- messages ----------------------------------------------------------- */
 
-static bool before(const struct hd_message *x, const struct hd_message *y)
-{
-    return x->at != y->at ? x->at < y->at : x->seq < y->seq;
-}
-
-static struct hd_message *top(const struct hd_core *c,
-                              const struct hd_message_heap *h)
+static struct hd_message *messages(const struct hd_core *c,
+                                   const struct hd_message_line *h)
 {
     return hd_arena_at(c->gpu->env->arena, h->v);
 }
 
-static void push(struct hd_core *c, struct hd_message_heap *h,
-                 const struct hd_message *m)
+/* Room at the end of the line: by moving to the front, or to a larger piece. */
+static void make_room(struct hd_core *c, struct hd_message_line *h)
 {
-    struct hd_message *v = top(c, h);
-    uint32_t i;
+    struct hd_message *v = messages(c, h), *to = v;
 
-    if (h->n == h->room) {
-        void *p = hd_arena_take(c->gpu->env->arena, h->room * 2, sizeof *v);
-        hd_assert(p != NULL);
-        memcpy(p, v, h->n * sizeof *v);
-        h->v = hd_arena_ref(c->gpu->env->arena, p);
+    if (h->n > h->room / 2) {
+        to = hd_arena_take(c->gpu->env->arena, h->room * 2, sizeof *v);
+        hd_assert(to != NULL);
+        h->v = hd_arena_ref(c->gpu->env->arena, to);
         h->room *= 2;
-        v = p;
     }
-    i = h->n++;
-    while (i > 0 && before(m, &v[(i - 1) / 2])) {
-        v[i] = v[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    v[i] = *m;
-    h->at = v[0].at;
+    memmove(to, v + h->first, h->n * sizeof *v);
+    h->first = 0;
 }
 
-static struct hd_message pop(struct hd_core *c, struct hd_message_heap *h)
+/* Enters a message behind all that are not later; mostly that is the end. */
+static void push(struct hd_core *c, struct hd_message_line *h, hd_time at,
+                 uint32_t what, uint32_t a, uint64_t b)
 {
-    struct hd_message *v = top(c, h), first = v[0], m = v[--h->n];
-    uint32_t i = 0;
+    struct hd_message *first, *m;
 
-    for (;;) {
-        uint32_t k = 2 * i + 1;
-        if (k >= h->n)
-            break;
-        if (k + 1 < h->n && before(&v[k + 1], &v[k]))
-            k++;
-        if (!before(&v[k], &m))
-            break;
-        v[i] = v[k];
-        i = k;
+    if (HD_UNLIKELY(h->first + h->n == h->room))
+        make_room(c, h);
+    first = messages(c, h) + h->first;
+    for (m = first + h->n++; m > first && m[-1].at > at; m--)
+        *m = m[-1];
+    *m = (struct hd_message){at, what, a, b};
+    h->at = first->at;
+}
+
+/* Takes the first message out; it stays valid until the next push. */
+static const struct hd_message *pop(struct hd_core *c,
+                                    struct hd_message_line *h)
+{
+    const struct hd_message *m = messages(c, h) + h->first;
+
+    if (--h->n == 0) {
+        h->first = 0;
+        h->at = HD_NEVER;
+    } else {
+        h->first++;
+        h->at = m[1].at;
     }
-    v[i] = m;
-    h->at = h->n > 0 ? v[0].at : HD_NEVER;
-    return first;
+    return m;
 }
 
 /* Wakes the core at t unless it wakes earlier anyway. */
@@ -179,14 +176,12 @@ static void wake(struct hd_core *c, hd_time t)
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
                      uint64_t b)
 {
-    struct hd_message m = {at, c->s->seq++, what, a, b};
-
     if (what == HD_MSG_ACK) {
-        push(c, &c->s->acks, &m);
+        push(c, &c->s->acks, at, what, a, b);
         if ((c->s->blocked & HD_BLOCK_STORES) == 0)
             return;
     } else {
-        push(c, &c->s->inbox, &m);
+        push(c, &c->s->inbox, at, what, a, b);
     }
     if (!c->awake)
         wake(c, at);
@@ -221,7 +216,7 @@ static hd_time next_message(const struct hd_core *c)
 
 void hd_core_acks(struct hd_core *c, hd_time t)
 {
-    struct hd_message_heap *h = &c->s->acks;
+    struct hd_message_line *h = &c->s->acks;
 
     while (h->at <= t) {
         pop(c, h);
@@ -232,32 +227,32 @@ void hd_core_acks(struct hd_core *c, hd_time t)
 static void serve_message(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
-    struct hd_message m;
+    const struct hd_message *m;
 
     hd_core_acks(c, t);
     if (s->fill_at <= t) {
-        m = c->fills[s->fill_first];
+        m = &c->fills[s->fill_first];
         if (++s->fill_first == c->fill_room)
             s->fill_first = 0;
         s->fill_at = --s->fill_n > 0 ? c->fills[s->fill_first].at : HD_NEVER;
-        hd_l1_data(c, m.a, t);
+        hd_l1_data(c, m->a, t);
         return;
     }
     if (s->inbox.at > t)
         return;
     m = pop(c, &s->inbox);
-    switch (m.what) {
+    switch (m->what) {
     case HD_MSG_DATA:
-        cross(c, &m);
+        cross(c, m);
         break;
     case HD_MSG_XLATE:
-        hd_l1tlb_translated(c, m.a, t);
+        hd_l1tlb_translated(c, m->a, t);
         break;
     case HD_MSG_BLOCK:
-        hd_warp_start_block(c, t, m.b);
+        hd_warp_start_block(c, t, m->b);
         break;
     case HD_MSG_DONE:
-        hd_warp_release(c, m.a, t);
+        hd_warp_release(c, m->a, t);
         break;
     default:
         if (t >= s->limit_until)
@@ -278,6 +273,22 @@ static void run_unit(struct hd_core *c, hd_time t, hd_time end)
     } while (t < end && s->lsu_n == n && s->inbox.n == messages);
 }
 
+/* Issues until `end`, as long as that concerns nothing else; the next instant
+ * of the port, or 0 if the others' must be found anew. */
+static hd_time run_port(struct hd_core *c, hd_time end, const int *stop)
+{
+    struct hd_core_state *s = c->s;
+    hd_time t = hd_warp_next(c);
+
+    while (t < end && *stop == 0) {
+        s->local = hd_max_u64(s->local, t);
+        if (!hd_warp_step(c, t, end))
+            return 0;
+        t = hd_warp_next(c);
+    }
+    return t;
+}
+
 /* ---- the loop ----------------------------------------------------------- */
 
 static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
@@ -296,8 +307,11 @@ static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     c->awake = true;
     for (;;) {
         hd_time message = next_message(c), unit = hd_lsu_next(c);
-        hd_time port = hd_warp_next(c);
-        hd_time t = hd_min_u64(message, hd_min_u64(unit, port));
+        hd_time other = hd_min_u64(message, unit), port, t;
+        port = run_port(c, hd_min_u64(end, other), stop);
+        if (port == 0)
+            continue;
+        t = hd_min_u64(other, port);
         if (t >= end || *stop != 0) {
             c->awake = false;
             if (t != HD_NEVER)
@@ -307,10 +321,8 @@ static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
         s->local = hd_max_u64(s->local, t);
         if (message == t)
             serve_message(c, t);
-        else if (unit == t)
-            run_unit(c, t, hd_min_u64(end, hd_min_u64(message, port)));
         else
-            hd_warp_step(c, t, hd_min_u64(end, hd_min_u64(message, unit)));
+            run_unit(c, t, hd_min_u64(end, hd_min_u64(message, port)));
     }
 }
 
@@ -374,7 +386,7 @@ struct hd_tclient hd_core_tclient(struct hd_core *c)
     return k;
 }
 
-static int open_heap(struct hd_core *c, struct hd_message_heap *h)
+static int open_line(struct hd_core *c, struct hd_message_line *h)
 {
     void *p = hd_arena_take(c->gpu->env->arena, 64, sizeof(struct hd_message));
 
@@ -426,7 +438,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->tlb_treq = take(g, m->l1tlb.mshrs, sizeof *c->tlb_treq, &bad);
     c->parked = take(g, c->targets, sizeof *c->parked, &bad);
     c->fills = take(g, c->fill_room, sizeof *c->fills, &bad);
-    if (bad || open_heap(c, &c->s->inbox) || open_heap(c, &c->s->acks))
+    if (bad || open_line(c, &c->s->inbox) || open_line(c, &c->s->acks))
         return -1;
     if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs) != 0 ||
         hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs) != 0)

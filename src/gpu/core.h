@@ -167,14 +167,14 @@ struct hd_parked {
 
 struct hd_message {
     hd_time at;
-    uint64_t seq; /* order among messages of one instant */
     uint32_t what, a;
     uint64_t b;
 };
 
-struct hd_message_heap {
-    uint32_t n, room;
-    hd_time at; /* of the first; HD_NEVER: empty */
+/* Messages in order of time; those of one instant in order of arrival. */
+struct hd_message_line {
+    uint32_t first, n, room; /* v[first] to v[first + n - 1], of v[room] */
+    hd_time at;              /* of the first; HD_NEVER: empty */
     hd_ref v;
 };
 
@@ -198,10 +198,9 @@ struct hd_core_state {
     uint32_t later_n;  /* warps whose time has not come, by time: later[] */
     uint8_t later[HD_MAX_WARPS];
     uint64_t ages;     /* arrivals so far */
-    uint32_t resident; /* warps that are not HD_WARP_FREE: order[] */
-    uint8_t order[HD_MAX_WARPS]; /* they, oldest first */
-    uint8_t rank[HD_MAX_WARPS];  /* of each warp: its place there */
-    uint64_t seq;      /* messages so far */
+    uint32_t families; /* resident blocks: family[] */
+    uint64_t family[HD_MAX_WARPS]; /* their warps, the oldest block's first;
+                                      in a block, a lower bit is older */
     uint32_t app;
     uint32_t lsu_first, lsu_n;      /* ring of LSU ops */
     uint32_t memop_free, parked_free;
@@ -212,8 +211,8 @@ struct hd_core_state {
     uint32_t stores;                /* in the store queue */
     uint32_t blocked;               /* bit set of enum hd_lsu_block */
     uint32_t miss_op;               /* blocking TLB: memop that missed */
-    struct hd_message_heap inbox;   /* wakes the core */
-    struct hd_message_heap acks;    /* wakes it only if it waits for stores */
+    struct hd_message_line inbox;   /* wakes the core */
+    struct hd_message_line acks;    /* wakes it only if it waits for stores */
 };
 
 enum hd_lsu_block {
@@ -318,8 +317,9 @@ enum hd_core_message {
 void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number);
 void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t);
 /* Issues at t: picks a warp and lets it issue; nothing else happens to the
- * core before `end`. */
-void hd_warp_step(struct hd_core *c, hd_time t, hd_time end);
+ * core before `end`.  True if that concerned the issue port alone: the load/
+ * store unit and the messages are as before. */
+bool hd_warp_step(struct hd_core *c, hd_time t, hd_time end);
 void hd_warp_ask_limit(struct hd_core *c, hd_time t);
 
 /* pick.c: the warp that issues, among c->s->ready minus those that may not */

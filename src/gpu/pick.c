@@ -19,15 +19,11 @@
 
 static uint32_t oldest(const struct hd_core *c, uint64_t can)
 {
-    const uint8_t *rank = c->s->rank;
-    uint32_t best = hd_bit_first(can);
+    const uint64_t *family = c->s->family;
 
-    for (can &= can - 1; can != 0; can &= can - 1) {
-        uint32_t w = hd_bit_first(can);
-        if (rank[w] < rank[best])
-            best = w;
-    }
-    return best;
+    while ((*family & can) == 0)
+        family++;
+    return hd_bit_first(*family & can);
 }
 
 static uint32_t after(uint64_t can, uint32_t last)

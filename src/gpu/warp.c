@@ -130,6 +130,7 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
     const struct hd_launch *l = hd_dispatch_launch(c->gpu->dispatch, c->app);
     uint32_t slot = 0, w = 0;
     struct hd_block *b;
+    uint64_t *family;
 
     while (c->block[slot].used)
         slot++;
@@ -142,17 +143,18 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
     b->live = l->warps;
     c->lanes = l->lanes;
     c->count[HD_CORE_BLOCKS]++;
+    family = &c->s->family[c->s->families++];
+    *family = 0;
     for (uint32_t i = 0; i < l->warps; i++, w++) {
         struct hd_warp *x;
         while (c->warp[w].state != HD_WARP_FREE)
             w++;
         x = &c->warp[w];
         b->warps |= 1ull << w;
+        *family = b->warps;
         account(c, HD_CORE_T_IDLE, t - x->since);
         x->since = x->ready = t;
         x->age = c->s->ages++;
-        c->s->rank[w] = (uint8_t)c->s->resident;
-        c->s->order[c->s->resident++] = (uint8_t)w;
         x->pending = 0;
         x->ctx = b->ctx;
         x->index = (uint16_t)i;
@@ -163,20 +165,16 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
     hd_warp_ask_limit(c, t);
 }
 
-/* Takes warps out of the order of ages. */
+/* Takes a block's warps out of the order of ages. */
 static void leave_order(struct hd_core *c, uint64_t warps)
 {
     struct hd_core_state *s = c->s;
-    uint32_t n = 0;
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; i < s->resident; i++) {
-        uint8_t w = s->order[i];
-        if ((warps >> w & 1) != 0)
-            continue;
-        s->rank[w] = (uint8_t)n;
-        s->order[n++] = w;
-    }
-    s->resident = n;
+    while (s->family[i] != warps)
+        i++;
+    for (s->families--; i < s->families; i++)
+        s->family[i] = s->family[i + 1];
 }
 
 static void end_block(struct hd_core *c, uint32_t slot, hd_time t)
@@ -322,8 +320,8 @@ static void issue_exit(struct hd_core *c, uint32_t w, hd_time t)
         open_barrier(c, b, t);
 }
 
-/* Warp w issues at t: one instruction, or its ALU run. */
-static void issue(struct hd_core *c, uint32_t w, hd_time t, uint64_t most)
+/* Warp w issues at t: one instruction, or its ALU run.  True for these. */
+static bool issue(struct hd_core *c, uint32_t w, hd_time t, uint64_t most)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
@@ -337,7 +335,7 @@ static void issue(struct hd_core *c, uint32_t w, hd_time t, uint64_t most)
     s->port_free = end;
     if (x->op.kind == HD_OP_ALU && (x->left -= (uint32_t)n) > 0) {
         x->ready = end;
-        return;
+        return true;
     }
     s->ready &= ~(1ull << w);
     x->ready = end;
@@ -345,7 +343,7 @@ static void issue(struct hd_core *c, uint32_t w, hd_time t, uint64_t most)
     case HD_OP_ALU:
         x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
         fetch(c, w, end);
-        break;
+        return true;
     case HD_OP_BARRIER:
         issue_barrier(c, w, end);
         break;
@@ -356,6 +354,7 @@ static void issue(struct hd_core *c, uint32_t w, hd_time t, uint64_t most)
         issue_memory(c, w, t);
         fetch(c, w, end);
     }
+    return false;
 }
 
 /* All ready warps issue `rounds` instructions each, in turn. */
@@ -382,7 +381,7 @@ static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
     s->port_free = t + rounds * round;
 }
 
-void hd_warp_step(struct hd_core *c, hd_time t, hd_time end)
+bool hd_warp_step(struct hd_core *c, hd_time t, hd_time end)
 {
     uint64_t can, rounds;
     uint32_t w, one;
@@ -390,14 +389,14 @@ void hd_warp_step(struct hd_core *c, hd_time t, hd_time end)
     promote(c, t);
     can = hd_warp_can(c);
     if (can == 0)
-        return;
+        return true;
     if (c->gpu->m->core.scheduler == HD_SCHED_LRR) {
         rounds = hd_sched_rounds(c, can, t, end);
         if (rounds > 0) {
             issue_rounds(c, can, t, rounds);
-            return;
+            return true;
         }
     }
     w = hd_sched_pick(c, can, &one);
-    issue(c, w, t, one ? 1 : UINT64_MAX);
+    return issue(c, w, t, one ? 1 : UINT64_MAX);
 }
