@@ -429,6 +429,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->targets = m->core.parked;
     c->lsu_room = m->core.queue;
     c->lanes = m->core.lanes;
+    c->full = hd_ones(c->lanes);
+    c->lrr = m->core.scheduler == HD_SCHED_LRR;
     c->fill_room = m->l1cache.mshrs + 1;
     c->s = take(g, 1, sizeof *c->s, &bad);
     c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);

@@ -253,6 +253,8 @@ struct hd_core {
     struct hd_slot pick, limit;
     uint32_t memops, targets, fill_room, lsu_room; /* sizes */
     uint32_t lanes;  /* warp size of its application */
+    uint32_t lrr;    /* 1: the scheduler is loose round robin */
+    uint64_t full;   /* mask of all lanes of a warp */
 };
 
 struct hd_machine;
@@ -322,8 +324,8 @@ void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t);
 bool hd_warp_step(struct hd_core *c, hd_time t, hd_time end);
 void hd_warp_ask_limit(struct hd_core *c, hd_time t);
 
-/* pick.c: the warp that issues, among c->s->ready minus those that may not */
-uint32_t hd_sched_pick(struct hd_core *c, uint64_t can, uint32_t *one);
+/* pick.c: the answer of a policy to warp_pick, see hd_sched_pick */
+uint32_t hd_sched_ask(struct hd_core *c, uint64_t can, uint32_t *one);
 /* Loose round robin over ALU runs in closed form: the whole rounds that fit
  * before `end`.  0 if none does. */
 uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,
@@ -389,6 +391,41 @@ static inline hd_time hd_warp_next(struct hd_core *c)
     if (s->later_n > 0)
         return hd_max_u64(s->port_free, c->warp[s->later[0]].ready);
     return HD_NEVER;
+}
+
+/* The ready warp that has been resident longest. */
+static inline uint32_t hd_sched_oldest(const struct hd_core *c, uint64_t can)
+{
+    const uint64_t *family = c->s->family;
+
+    while ((*family & can) == 0)
+        family++;
+    return hd_bit_first(*family & can);
+}
+
+/* The engine's own choice: see pick.c. */
+static inline uint32_t hd_sched_own(const struct hd_core *c, uint64_t can,
+                                    uint32_t *one)
+{
+    uint32_t last = c->s->last;
+
+    *one = c->lrr;
+    if (c->lrr) {
+        uint64_t later = last < 63 ? can & ~hd_ones(last + 1) : 0;
+        return hd_bit_first(later != 0 ? later : can);
+    }
+    if (last < HD_MAX_WARPS && can >> last & 1)
+        return last;
+    return hd_sched_oldest(c, can);
+}
+
+/* The warp that issues, of a set that is not empty.  *one: it issues a single
+ * instruction, not its whole ALU run. */
+static inline uint32_t hd_sched_pick(struct hd_core *c, uint64_t can,
+                                     uint32_t *one)
+{
+    return HD_UNLIKELY(c->pick.bound) ? hd_sched_ask(c, can, one)
+                                      : hd_sched_own(c, can, one);
 }
 
 /* dispatch.c */

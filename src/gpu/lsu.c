@@ -47,7 +47,7 @@ void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
     if (o->kind == HD_OP_LOAD) {
         c->count[HD_CORE_LOAD_LINES] += op->l.n;
         c->count[HD_CORE_LOAD_LANES] +=
-            o->mask == hd_ones(c->lanes) ? c->lanes : hd_bit_count(o->mask);
+            o->mask == c->full ? c->lanes : hd_bit_count(o->mask);
     }
     hd_hist_add(&g->line_hist[c->app], op->l.n);
     hd_hist_add(&g->page_hist[c->app], op->l.pages);

@@ -17,60 +17,28 @@
 
 #include "../machine.h"
 
-static uint32_t oldest(const struct hd_core *c, uint64_t can)
-{
-    const uint64_t *family = c->s->family;
-
-    while ((*family & can) == 0)
-        family++;
-    return hd_bit_first(*family & can);
-}
-
-static uint32_t after(uint64_t can, uint32_t last)
-{
-    uint64_t later = last < 63 ? can & ~hd_ones(last + 1) : 0;
-
-    return hd_bit_first(later != 0 ? later : can);
-}
-
-static uint32_t pick(const struct hd_core *c, uint64_t can, uint32_t *one)
-{
-    uint32_t last = c->s->last;
-
-    if (c->gpu->m->core.scheduler == HD_SCHED_LRR) {
-        *one = 1;
-        return after(can, last);
-    }
-    *one = 0;
-    if (last < HD_MAX_WARPS && can >> last & 1)
-        return last;
-    return oldest(c, can);
-}
-
 /* The engine's own answer to warp_pick. */
 int64_t hd_sched_default(void *self, const void *question)
 {
     const struct heddle_q_warp_pick *q = question;
-    uint32_t one, w = pick(self, q->ready, &one);
+    uint32_t one, w = hd_sched_own(self, q->ready, &one);
 
     return one ? (int64_t)w + 64 : (int64_t)w;
 }
 
-uint32_t hd_sched_pick(struct hd_core *c, uint64_t can, uint32_t *one)
+uint32_t hd_sched_ask(struct hd_core *c, uint64_t can, uint32_t *one)
 {
     uint64_t age[HD_MAX_WARPS];
     struct heddle_q_warp_pick q;
     int64_t a;
 
-    if (!c->pick.bound)
-        return pick(c, can, one);
     q.n = c->gpu->m->core.warps;
     for (uint32_t w = 0; w < q.n; w++)
         age[w] = c->warp[w].age;
     q.core = c->id;
     q.last = c->s->last;
     q.ready = can;
-    q.oldest = oldest(c, can);
+    q.oldest = hd_sched_oldest(c, can);
     q.age = age;
     a = hd_ask_warp_pick(&c->pick, &q);
     *one = a >= 64;
@@ -81,7 +49,7 @@ uint32_t hd_sched_pick(struct hd_core *c, uint64_t can, uint32_t *one)
                "warp_pick: core %u, ready set 0x%llx: warp %lld was answered, "
                "which is not ready",
                c->id, (unsigned long long)can, (long long)a);
-    return pick(c, can, one);
+    return hd_sched_own(c, can, one);
 }
 
 uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,

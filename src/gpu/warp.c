@@ -142,6 +142,7 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
     b->number = number;
     b->live = l->warps;
     c->lanes = l->lanes;
+    c->full = hd_ones(l->lanes);
     c->count[HD_CORE_BLOCKS]++;
     family = &c->s->family[c->s->families++];
     *family = 0;
@@ -274,8 +275,7 @@ static void count_issue(struct hd_core *c, const struct hd_warp *x, uint64_t n,
                         hd_time t)
 {
     uint64_t mask = x->op.mask;
-    uint32_t lanes = HD_LIKELY(mask == hd_ones(c->lanes)) ? c->lanes
-                                                          : hd_bit_count(mask);
+    uint32_t lanes = HD_LIKELY(mask == c->full) ? c->lanes : hd_bit_count(mask);
 
     c->count[HD_CORE_INSTRUCTIONS] += n;
     c->count[HD_CORE_THREAD_INSTRUCTIONS] += n * lanes;
@@ -390,7 +390,7 @@ bool hd_warp_step(struct hd_core *c, hd_time t, hd_time end)
     can = hd_warp_can(c);
     if (can == 0)
         return true;
-    if (c->gpu->m->core.scheduler == HD_SCHED_LRR) {
+    if (c->lrr) {
         rounds = hd_sched_rounds(c, can, t, end);
         if (rounds > 0) {
             issue_rounds(c, can, t, rounds);
