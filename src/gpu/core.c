@@ -13,7 +13,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "core.h"
+#include "lsu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -479,11 +479,13 @@ int hd_gpu_open(struct hd_gpu *g)
     g->env->slots->limit_changed = limit_steered;
     g->env->slots->limit_self = g;
     g->cycle = g->env->clk->ticks[HD_CLK_CORE];
+    g->translate = g->m->sim.translation.kind != HD_OFF;
     g->per_cycle = hd_recip_of(g->cycle);
     g->per_flit = hd_recip_of(g->m->xbar.bytes);
+    g->tlb_ticks = hd_l1tlb_latency(g);
+    g->l1_ticks = hd_l1_latency(g);
     g->alu = g->m->core.alu_latency * g->cycle;
     g->line_shift = hd_log2(g->m->l1cache.line);
-    g->translate = g->m->sim.translation.kind != HD_OFF;
     g->stat = hd_stats_group(st, name, hd_core_counters, HD_CORE_COUNTERS,
                              g->cores);
     hd_stats_open_time(st, open_time, g);

@@ -147,6 +147,14 @@ struct hd_memop {
     uint8_t slot, kind, bytes, spare;
 };
 
+/* What is known of a page of a memory instruction. */
+enum hd_page_known {
+    HD_PAGE_UNKNOWN,
+    HD_PAGE_NOWHERE, /* not in the TLB nor in flight; no MSHR was free */
+    HD_PAGE_KNOWN,   /* its frame */
+    HD_PAGE_MISSING  /* in flight */
+};
+
 /* A memory instruction at the load/store unit. */
 struct hd_lsu_op {
     uint32_t memop, at; /* at: next line */
@@ -154,7 +162,7 @@ struct hd_lsu_op {
     struct {
         uint64_t pfn;
         uint16_t mshr; /* missing: the TLB's MSHR */
-        uint8_t known; /* 0 not looked up, 1 pfn known, 2 missing */
+        uint8_t known; /* enum hd_page_known */
     } page[HD_MAX_LINES]; /* of each distinct page */
 };
 
@@ -273,6 +281,7 @@ struct hd_gpu {
     hd_time alu;                      /* ticks of the ALU latency */
     hd_time back;                     /* data: way back from the L2 */
     hd_time tlb_back;                 /* translations: way back */
+    hd_time tlb_ticks, l1_ticks;      /* look-ups in the L1 TLB, in the L1 */
     hd_time ahead;                    /* how far a core may run ahead */
     uint32_t line_shift;
     uint32_t translate;               /* 0: translation off */
@@ -363,7 +372,8 @@ static inline hd_time hd_lsu_next(const struct hd_core *c)
     if (s->lsu_n == 0 || s->blocked != 0)
         return HD_NEVER;
     op = &c->lsu[s->lsu_first];
-    if (op->at < op->l.n && op->page[op->l.v[op->at].page].known == 0)
+    if (op->at < op->l.n &&
+        op->page[op->l.v[op->at].page].known < HD_PAGE_KNOWN)
         return hd_max_u64(t, s->tlb_free);
     return t;
 }

@@ -15,6 +15,16 @@
  */
 #include "lsu.h"
 
+hd_time hd_l1_latency(const struct hd_gpu *g)
+{
+    const struct hd_cache_cfg *cfg = &g->m->l1cache;
+
+    if (cfg->mode.kind == HD_OFF)
+        return 0;
+    return (cfg->mode.kind == HD_FIXED ? cfg->mode.fixed : cfg->latency) *
+           g->cycle;
+}
+
 /* Sends a request at t over the core's port to the interconnect. */
 static void send(struct hd_core *c, hd_time t, uint32_t kind, uint64_t line,
                  uint32_t bytes, uint32_t memop, uint32_t tag, uint32_t flags)
@@ -111,13 +121,9 @@ static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
 /* From the look-up to its result, the translation's latency included. */
 static hd_time look_up_time(const struct hd_core *c, hd_time xlate)
 {
-    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
-    hd_time lat = (cfg->mode.kind == HD_FIXED ? cfg->mode.fixed : cfg->latency) *
-                  c->gpu->cycle;
+    hd_time lat = c->gpu->l1_ticks;
 
-    if (cfg->mode.kind == HD_OFF)
-        lat = 0;
-    return cfg->order == 0 ? hd_max_u64(lat, xlate) : lat + xlate;
+    return c->gpu->m->l1cache.order == 0 ? hd_max_u64(lat, xlate) : lat + xlate;
 }
 
 static bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,

@@ -38,43 +38,33 @@ static uint64_t mapped(struct hd_core *c, uint64_t vpn)
     return hd_xlate_frame(&x, v).v;
 }
 
-/* Sends a TLB miss down, or joins one.  False: blocked. */
-static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
-                     hd_time t)
+/* Joins a miss in flight. */
+static void join(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
+                 uint32_t e)
+{
+    struct hd_treq *q = &c->gpu->treqs->v[c->tlb_treq[e]];
+
+    q->merged += q->merged < UINT8_MAX;
+    c->tlb_count[HD_L1TLB_MERGES]++;
+    op->page[page].mshr = (uint16_t)e;
+    c->tlb_mshr.v[e].flags = op->memop << 8 | page;
+}
+
+/* Sends a miss down: an MSHR is free. */
+static void send(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
+                 hd_time t)
 {
     struct hd_gpu *g = c->gpu;
-    const struct hd_tlb_cfg *cfg = &g->m->l1tlb;
     uint64_t vpn = op->l.vpn[page];
-    uint32_t e = hd_mshr_find(&c->tlb_mshr, vpn), treq;
-    struct hd_treq *q;
+    uint32_t e = hd_mshr_take(&c->tlb_mshr, vpn);
+    uint32_t treq = hd_treq_take(g->treqs);
+    struct hd_treq *q = &g->treqs->v[treq];
 
-    if (e != HD_NONE) {
-        q = &g->treqs->v[c->tlb_treq[e]];
-        q->merged += q->merged < UINT8_MAX;
-        c->tlb_count[HD_L1TLB_MERGES]++;
-        op->page[page].mshr = (uint16_t)e;
-        c->tlb_mshr.v[e].flags = op->memop << 8 | page;
-        return true;
-    }
-    if (cfg->blocking == 1 && hd_mshr_used(&c->tlb_mshr) > 0 &&
-        c->s->miss_op != op->memop) {
-        hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
-        return false;
-    }
-    if (hd_mshr_full(&c->tlb_mshr)) {
-        hd_lsu_block(c, HD_BLOCK_TLB_MSHR, &c->tlb_count[HD_L1TLB_FULL]);
-        return false;
-    }
-    if (mapped(c, vpn) == 0 && g->env->err->code != 0)
-        return false;
-    e = hd_mshr_take(&c->tlb_mshr, vpn);
     c->tlb_mshr.v[e].flags = op->memop << 8 | page;
-    treq = hd_treq_take(g->treqs);
     c->tlb_treq[e] = treq;
     c->s->miss_op = op->memop;
-    q = &g->treqs->v[treq];
     q->vpn.v = vpn;
-    q->born = t + hd_l1tlb_latency(g);
+    q->born = t + g->tlb_ticks;
     q->walk = 0;
     q->tag = e;
     q->client = q->core = (uint16_t)c->id;
@@ -84,6 +74,35 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     q->references = 0;
     op->page[page].mshr = (uint16_t)e;
     c->below_tlb.send(c->below_tlb.self, q->born, treq);
+}
+
+/* Sends a TLB miss down, or joins one.  False: blocked.  What is known to be
+ * nowhere is not looked for again: only the fill of another page can have
+ * come since (hd_l1tlb_translated). */
+static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
+                     hd_time t)
+{
+    const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
+
+    if (op->page[page].known == HD_PAGE_UNKNOWN) {
+        uint32_t e = hd_mshr_find(&c->tlb_mshr, op->l.vpn[page]);
+        if (e != HD_NONE) {
+            join(c, op, page, e);
+            return true;
+        }
+    }
+    if (cfg->blocking == 1 && hd_mshr_used(&c->tlb_mshr) > 0 &&
+        c->s->miss_op != op->memop) {
+        hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
+        return false;
+    }
+    if (hd_mshr_full(&c->tlb_mshr)) {
+        hd_lsu_block(c, HD_BLOCK_TLB_MSHR, &c->tlb_count[HD_L1TLB_FULL]);
+        if (cfg->mode.kind == HD_FULL && hd_tlb_silent(&c->l1tlb))
+            op->page[page].known = HD_PAGE_NOWHERE;
+        return false;
+    }
+    send(c, op, page, t);
     return true;
 }
 
@@ -109,7 +128,7 @@ bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
 
     if (c->gpu->translate == 0) {
         op->page[page].pfn = mapped(c, vpn.v);
-        op->page[page].known = KNOWN;
+        op->page[page].known = HD_PAGE_KNOWN;
         return true;
     }
     if (cfg->blocking == 2 && hd_mshr_used(&c->tlb_mshr) > 0 &&
@@ -117,7 +136,9 @@ bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
         hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
         return false;
     }
-    if (cfg->mode.kind == HD_FULL) {
+    if (op->page[page].known == HD_PAGE_NOWHERE) {
+        /* still */
+    } else if (cfg->mode.kind == HD_FULL) {
         hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id,
                             c->memop[op->memop].warp, &x);
         if (hit)
@@ -132,7 +153,7 @@ bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
         return false;
     c->tlb_count[HD_L1TLB_LOOKUPS]++;
     c->tlb_count[hit ? HD_L1TLB_HITS : HD_L1TLB_MISSES]++;
-    op->page[page].known = hit ? KNOWN : MISSING;
+    op->page[page].known = hit ? HD_PAGE_KNOWN : HD_PAGE_MISSING;
     if (cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF)
         hd_lsu_use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t, c->gpu->cycle);
     return true;
@@ -160,6 +181,16 @@ bool hd_l1tlb_park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i)
     return true;
 }
 
+/* The pages of the head of the line must be looked up anew. */
+static void forget(struct hd_core *c)
+{
+    struct hd_lsu_op *op = &c->lsu[c->s->lsu_first];
+
+    for (uint32_t i = 0; c->s->lsu_n > 0 && i < op->l.pages; i++)
+        if (op->page[i].known == HD_PAGE_NOWHERE)
+            op->page[i].known = HD_PAGE_UNKNOWN;
+}
+
 void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
@@ -173,6 +204,8 @@ void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
     if (g->m->l1tlb.mode.kind == HD_FULL)
         hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
                     q->hit >= 2 ? 0 : 1);
+    if (HD_UNLIKELY(q->x.pages > 1))
+        forget(c); /* it may hold the page that is waited for */
     hd_hist_add(&g->xlate_latency[c->app], hd_recip_div(g->per_cycle, t - q->born));
     for (uint32_t p = m->first; p != HD_NONE; p = c->parked[p].next) {
         struct hd_parked *x = &c->parked[p];
@@ -190,7 +223,7 @@ void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
     }
     if (s->lsu_n > 0 && c->lsu[s->lsu_first].memop == m->flags >> 8) {
         struct hd_lsu_op *op = &c->lsu[s->lsu_first];
-        op->page[m->flags & 0xff].known = KNOWN;
+        op->page[m->flags & 0xff].known = HD_PAGE_KNOWN;
         op->page[m->flags & 0xff].pfn = pfn;
     }
     hd_mshr_give(&c->tlb_mshr, i);

@@ -56,7 +56,7 @@ void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
     op->memop = hd_lsu_take_memop(c);
     op->at = 0;
     for (uint32_t i = 0; i < op->l.pages; i++)
-        op->page[i].known = UNKNOWN;
+        op->page[i].known = HD_PAGE_UNKNOWN;
     m = &c->memop[op->memop];
     m->issued = t;
     m->done = m->translated = m->walk = 0;
@@ -95,9 +95,10 @@ void hd_lsu_step(struct hd_core *c, hd_time t)
     i = op->at;
     if (i < op->l.n) {
         page = op->l.v[i].page;
-        if (op->page[page].known == UNKNOWN && !hd_l1tlb_look_up(c, op, page, t))
+        if (op->page[page].known < HD_PAGE_KNOWN &&
+            !hd_l1tlb_look_up(c, op, page, t))
             return;
-        if (op->page[page].known == MISSING) {
+        if (op->page[page].known == HD_PAGE_MISSING) {
             if (!hd_l1tlb_park(c, op, i))
                 return;
             hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
@@ -106,7 +107,7 @@ void hd_lsu_step(struct hd_core *c, hd_time t)
             uint64_t line = op->page[page].pfn << shift |
                             (op->l.v[i].line & hd_ones(shift));
             if (!hd_l1_access(c, op->memop, line, op->l.v[i].bytes, t,
-                           hd_l1tlb_latency(g)))
+                              g->tlb_ticks))
                 return;
         }
         op->at++;

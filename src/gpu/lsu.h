@@ -89,15 +89,14 @@ static inline void hd_lsu_line_done(struct hd_core *c, uint32_t memop,
 
 /* ---- l1.c --------------------------------------------------------------- */
 
+/* Ticks of a look-up. */
+hd_time hd_l1_latency(const struct hd_gpu *g);
 /* A translated line at the L1, its translation taking `xlate` more.  False:
  * blocked, to be tried again. */
 bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
                   uint32_t bytes, hd_time t, hd_time xlate);
 
 /* ---- l1tlb.c ------------------------------------------------------------ */
-
-/* What is known of a page of the instruction at the head of the line. */
-enum { UNKNOWN, KNOWN, MISSING };
 
 /* Ticks of a look-up. */
 hd_time hd_l1tlb_latency(const struct hd_gpu *g);

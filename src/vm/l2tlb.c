@@ -130,9 +130,8 @@ static bool translate(struct hd_unit *u, const struct hd_walk *w, uint32_t app,
         return true;
     }
     hd_err_set(u->env->err, HEDDLE_EDATA,
-               "application %u accesses virtual page 0x%llx, which no "
-               "allocation covers",
-               app, (unsigned long long)vpn.v);
+               "application %u: address 0x%llx lies in no allocation", app,
+               (unsigned long long)vpn.v << HD_PAGE_SHIFT);
     return false;
 }
 

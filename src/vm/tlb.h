@@ -130,6 +130,12 @@ static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     return true;
 }
 
+/* Nobody counts or watches look-ups that miss. */
+static inline bool hd_tlb_silent(const struct hd_tlb *t)
+{
+    return t->stat.v == NULL && t->watched[HEDDLE_NOTE_tlb_miss] == 0;
+}
+
 /* No entry is of anything but one page of 4 KB. */
 static inline bool hd_tlb_plain(const struct hd_tlb *t)
 {
