@@ -51,7 +51,11 @@ HEDDLE_API const char *heddle_program_error(const heddle_program *p);
 /* Alignment of the buffers that follow: a power of two, 256 at the start. */
 HEDDLE_API int heddle_program_align(heddle_program *p, uint64_t bytes);
 
-enum { HEDDLE_CONTENTS = 1 }; /* real values are kept */
+enum {
+    HEDDLE_CONTENTS = 1, /* real values are kept */
+    HEDDLE_SCRATCH = 2,  /* values only, without addresses; such buffers are
+                          * added after all others */
+};
 
 /* Adds a buffer; returns its index, or an error.  `data` (may be NULL) is what
  * it starts with; takes a reference of its own.  It must have the type of the

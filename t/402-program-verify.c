@@ -24,6 +24,11 @@ static heddle_program *program(void)
         0);
     assert_int_equal(heddle_program_buffer(p, "y", HEDDLE_F32, 256, 0, NULL),
                      1);
+    assert_int_equal(
+        heddle_program_buffer(p, "z", HEDDLE_I32, 8, HEDDLE_SCRATCH, NULL), 2);
+    assert_int_equal(heddle_program_buffer(p, "w", HEDDLE_I32, 8, 0, NULL),
+                     HEDDLE_EPROGRAM);
+    assert_non_null(strstr(heddle_program_error(p), "come after all others"));
     return p;
 }
 
@@ -190,13 +195,25 @@ static void test_memory(void **state)
 {
     (void)state;
     begin();
-    kasm_mem(&a, HD_I_LOAD, 0, 3, 0, NR, 2, 0, 0);
+    kasm_mem(&a, HD_I_LOAD, 0, 3, 0, NR, 3, 0, 0);
     end();
     refused("no such buffer");
     begin();
     kasm_mem(&a, HD_I_LOAD, 0, 3, 0, NR, 1, 0, 0);
     end();
     refused("has not the type of the buffer");
+    begin();
+    kasm_mem(&a, HD_I_LOAD, 0, 3, 0, NR, 2, 0, 0);
+    end();
+    refused("a scratch buffer has no address");
+    begin();
+    kasm_mem(&a, HD_I_PEEK, 0, 1, 0, NR, 1, 0, 0);
+    end();
+    refused("one element of a buffer with contents");
+    begin();
+    kasm_mem(&a, HD_I_POKE, 0, 3, 0, NR, 2, 0, 0);
+    end();
+    refused("a register that nothing has written");
     begin();
     kasm_full(&a, HD_I_LOAD, 0, NR, 0, NR, 3, 0, 0, 0);
     end();

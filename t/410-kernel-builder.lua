@@ -20,7 +20,8 @@ local function one(fn, more)
     local a = { name = "one", params = { n = 10 },
         buffers = function()
             return { k.i32("x", 1 << 20), k.f32("f", 1 << 20),
-                k.i32("r", 1024, { data = function(i) return i end }) }
+                k.i32("r", 1024, { data = function(i) return i end }),
+                k.i32("s", 64, { scratch = true }) }
         end,
         kernels = function(_, b)
             return { kernel("k", { grid = 2, block = 64 }, function(t)
@@ -154,6 +155,25 @@ do
         "slots go round; an atomic nobody waits for has none")
 end
 
+do
+    local list = code_of(function(t, b)
+        local v = t:load(b.r, t.gid)
+        local w = t:peek(b.r, t.gid + 1, { uses = { v } })
+        t:peek(b.r, t.gid + 2)
+        t:alu(1, { uses = { w } })
+        t:store(b.x, w % 16)
+        t:store(b.x, t:peek(b.r, 3))
+    end)
+    local names = {}
+    for i, ins in ipairs(list) do names[i] = ins.op end
+    tap.is(table.concat(names, " "),
+        "SPEC LOAD PEEK ALU MOD STORE PEEK STORE EXIT",
+        "what is peeked at and not needed is left out")
+    tap.is(list[3].wait, 0, "a peek does not wait")
+    tap.is(list[4].wait, 1, "whoever uses its value does")
+    tap.is(list[8].wait, 0, "unless it comes from no load")
+end
+
 -- ---- registers -------------------------------------------------------------------
 
 do
@@ -181,6 +201,12 @@ end
 refuses(function(t) t:alu(1.5) end, "410-kernel-builder.lua:",
     "an error names the line of the kernel function")
 refuses(function(t) local _ = t.foo end, "t has no 'foo'", "unknown field")
+refuses(function(t, b) t:peek(b.x, 0) end, "buffer x has no contents",
+    "a peek at a buffer without contents")
+refuses(function(t, b) t:poke(b.f, 0, 1) end, "buffer f has no contents",
+    "a poke into a buffer without contents")
+refuses(function(t, b) t:load(b.s, 0) end, "use t:peek and t:poke",
+    "a load from a scratch buffer")
 refuses(function(t) t.x = 1 end, "t.x cannot be set", "t is not a table")
 refuses(function(t, b)
     local v

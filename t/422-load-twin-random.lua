@@ -201,6 +201,18 @@ function Gen:atomic()
     end
 end
 
+-- Contents without an access, of a buffer and of the scratch buffer.
+function Gen:touch()
+    local name, at = self:pick { "words", "floats", "longs", "notes" },
+        self:index()
+    local value = self.random(2) == 0 and self:int(2)
+    return function(t, env)
+        local i = at(t, env)
+        if value then t:poke(env.b.notes, i, value(t, env)) end
+        env.x:set(t:peek(env.b[name], i):int())
+    end
+end
+
 function Gen:set()
     local which, e, f = self.random(3), self:int(3), self:float(3)
     return function(t, env)
@@ -283,7 +295,7 @@ function Gen:exit_if()
 end
 
 function Gen:statement(depth)
-    local r = self.random(depth > 0 and 26 or 16)
+    local r = self.random(depth > 0 and 28 or 18)
     if r <= 3 then return self:load() end
     if r == 4 then return self:load_float() end
     if r <= 7 then return self:store() end
@@ -296,8 +308,9 @@ function Gen:statement(depth)
     if r == 15 then
         return self.random(4) == 0 and self:exit_if() or self:set()
     end
-    if r <= 20 then return self:when(depth) end
-    if r <= 24 then return self:loop(depth) end
+    if r <= 17 then return self:touch() end
+    if r <= 22 then return self:when(depth) end
+    if r <= 26 then return self:loop(depth) end
     return self:while_(depth)
 end
 
@@ -351,6 +364,7 @@ local function application(number)
                     return data(i) / 64 end }),
                 k.f64("doubles", SIZE, { data = function(i)
                     return data(i) / 1000 end }),
+                k.i64("notes", SIZE, { scratch = true }),
             }
         end,
         kernels = function(_, b)
@@ -368,6 +382,7 @@ local function application(number)
                             local v = t:load(b[name], i) * 16
                             t:load(b.bytes, v:int() % SIZE)
                         end
+                        t:load(b.bytes, t:peek(b.notes, i) % SIZE)
                     end)
                 end),
             }

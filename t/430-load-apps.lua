@@ -57,7 +57,9 @@ end
 
 local function bytes_of(instance)
     local sum = 0
-    for _, b in ipairs(instance.buffers) do sum = sum + b.count * b.width end
+    for _, b in ipairs(instance.buffers) do
+        if not b.scratch then sum = sum + b.count * b.width end
+    end
     return sum
 end
 

@@ -58,6 +58,9 @@ BUFFERS    u8 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
                     (i from 0), a list, a number (fill), a string of raw
                     little-endian elements, or data from a generator.
                     What it does not cover is 0.
+  scratch = true    values without addresses, for what blocks hold in shared
+                    memory: only t:peek, t:poke and the host reach it.  It is
+                    no part of the device's memory; scratch buffers come last.
 
 KERNELS    kernel(name, options, function(t) ... end).  Options: grid and
            block (a number or {x, y, z}), regs (a thread, default 32), shared
@@ -109,6 +112,13 @@ INSTRUCTIONS   only these cost issue slots; arithmetic, comparisons and control
                 old one equals compare); default value 1; for cas both are
                 needed.  f32 and f64 buffers: add, min, max, exch.  Lanes act
                 in ascending order.
+  t:peek(buf, index [, {uses = {v, ...}}])       0; an element of a buffer with
+                contents that the thread has without an access: in shared or
+                constant memory, or by a wider load.  It is waited for as the
+                values in uses are.
+  t:poke(buf, index, value)                      0; sets such an element.
+                Other warps of the block see it behind the next t:sync; the
+                price of both is what t:shared says.
   t:alu(n [, {uses = {v, ...}}])                 n; waits for all outstanding
                 loads of the warp, or only for those that the values in uses
                 come from (uses = {}: for none)
@@ -157,7 +167,7 @@ function M.ceil(a, b) return (a + b - 1) // b end
 -- ---- buffers --------------------------------------------------------------
 
 local WIDTH = { u8 = 1, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
-local BUFFER_OPTIONS = { contents = true, data = true }
+local BUFFER_OPTIONS = { contents = true, data = true, scratch = true }
 
 local function buffer(kind, name, ...)
     local n = select("#", ...)
@@ -180,13 +190,15 @@ local function buffer(kind, name, ...)
     if n == 0 then fail("buffer %s: it has no size", name) end
     for key in next, options do
         if not BUFFER_OPTIONS[key] then
-            fail("buffer %s: no option '%s'; it has contents, data", name,
-                tostring(key))
+            fail("buffer %s: no option '%s'; it has contents, data, scratch",
+                name, tostring(key))
         end
     end
     return { name = name, type = kind, width = WIDTH[kind], count = count,
         dims = dims, data = options.data,
-        contents = options.contents or options.data ~= nil or false }
+        scratch = options.scratch or nil,
+        contents = options.contents or options.scratch or options.data ~= nil
+            or false }
 end
 
 for kind in next, WIDTH do
@@ -458,7 +470,8 @@ local function compile(inst)
     local p, declared = program.new(inst.name), {}
     p:align(inst.app.align or 256)
     for _, b in ipairs(inst.buffers) do
-        p:buffer(b.name, b.type, b.count, b.contents, b.data)
+        p:buffer(b.name, b.type, b.count, b.scratch and "scratch" or b.contents,
+            b.data)
     end
     for _, k in ipairs(inst.kernels) do
         local code

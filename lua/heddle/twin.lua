@@ -221,7 +221,7 @@ local Memory = {}
 Memory.__index = Memory
 
 local function new_memory(b)
-    local keeps = b.contents or b.data ~= nil
+    local keeps = b.contents or b.scratch or b.data ~= nil
     return setmetatable({ buffer = b, kind = b.type, keeps = keeps,
         written = {}, initial = b.data }, Memory)
 end
@@ -336,6 +336,34 @@ function Warp:store(b, index, value, options)
     for l = 0, self.width - 1 do
         if self.active[l] then
             mem:set(to_int(lane_of(index, l)), lane_of(value, l))
+        end
+    end
+end
+
+local function element(warp, b, index, l)
+    local i = to_int(lane_of(index, l))
+    if i < 0 or i >= b.count then
+        error(string.format("%s: block %d, warp %d, lane %d: index %d of "
+            .. "%s[%d]", warp.name, warp.id, warp.index, l, i, b.name,
+            b.count))
+    end
+    return i
+end
+
+-- Values without an access.
+function Warp:peek(b, index)
+    local mem, r = self.memory[b], blank(self, LOADED[b.type])
+    for l = 0, self.width - 1 do
+        if self.active[l] then r[l] = mem:get(element(self, b, index, l)) end
+    end
+    return r
+end
+
+function Warp:poke(b, index, value)
+    for l = 0, self.width - 1 do
+        if self.active[l] then
+            self.memory[b]:set(element(self, b, index, l),
+                lane_of(value, l))
         end
     end
 end
@@ -586,10 +614,12 @@ end
 function M.place(buffers, base, align)
     local at, place = base, {}
     for _, b in ipairs(buffers) do
-        local a = b.align or align
-        at = (at + a - 1) // a * a
-        place[b] = at
-        at = at + b.count * WIDTH[b.type]
+        if not b.scratch then
+            local a = b.align or align
+            at = (at + a - 1) // a * a
+            place[b] = at
+            at = at + b.count * WIDTH[b.type]
+        end
     end
     return place
 end

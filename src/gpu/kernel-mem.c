@@ -5,7 +5,9 @@
  * Values are read and written in the instant in which the instruction issues,
  * so the engine's issue order decides races between warps; the naive twin
  * replays that order.  Lanes act in ascending order.  A buffer without
- * contents only has addresses: its loads give 0.
+ * contents only has addresses: its loads give 0.  PEEK and POKE move values in
+ * the instant in which the warp's next instruction is looked for, that is when
+ * the one before has issued; behind a barrier, when all have come.
  *
  * An index outside its buffer stops the run with the name of the kernel, the
  * buffer and the lane: the address would belong to another array or to none.
@@ -118,7 +120,8 @@ static void outside(const struct act *c)
     hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
                "kernel %s, instruction %u (%s): index %lld of buffer %s; "
                "expected 0 to %llu (block %u,%u,%u, thread %u)",
-               at->k->name, at->w->mem, hd_opcode_name(c->n->op),
+               at->k->name, (unsigned)(c->n - at->k->ins),
+               hd_opcode_name(c->n->op),
                (long long)index_of(c, l), c->buf->def->name,
                (unsigned long long)top, at->w->bx, at->w->by, at->w->bz,
                at->w->warp * at->vm->lanes + l);
@@ -302,6 +305,26 @@ static void find_addresses(const struct act *c, struct hd_access *acc)
     acc->lane = vm->lane;
     acc->base = vm->lane[0];
     acc->stride = 0;
+}
+
+void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    struct act c;
+
+    c.at = at;
+    c.n = n;
+    c.buf = &at->vm->buf.v[n->buf];
+    c.mask = at->w->mask;
+    find_index(&c);
+    if (HD_UNLIKELY(!inside(&c))) {
+        outside(&c);
+        if (n->op == HD_I_PEEK)
+            hd_reg_uniform(&at->reg[n->d], 0);
+    } else if (n->op == HD_I_PEEK) {
+        load_values(&c);
+    } else {
+        store_values(&c);
+    }
 }
 
 static void access_fully(const struct hd_kvm_at *at, const struct hd_ins *n,

@@ -104,8 +104,8 @@ static bool kvm_alloc(void *self, uint32_t i, struct hd_alloc *out)
     const struct hd_kvm *vm = self;
     const struct hd_bufdef *b;
 
-    if (i >= vm->prog->nbuf)
-        return false;
+    if (i >= vm->prog->nbuf || vm->prog->buf[i].scratch)
+        return false; /* scratch buffers are the last ones */
     b = &vm->prog->buf[i];
     memcpy(out->name, b->name, sizeof(out->name));
     out->base = b->va;
@@ -318,6 +318,10 @@ static void compute(struct hd_kvm_at *at, const struct hd_ins *n)
     case HD_I_BXOR:
     case HD_I_BNOT:
         bools(at, n);
+        break;
+    case HD_I_PEEK:
+    case HD_I_POKE:
+        hd_kvm_touch(at, n);
         break;
     default:
         if (n->op <= HD_I_LSHR)

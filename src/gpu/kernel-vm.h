@@ -151,6 +151,8 @@ uint32_t hd_kvm_branch(const struct hd_kvm_at *at, const struct hd_ins *n,
 
 /* ---- kernel-mem.c ----------------------------------------------------- */
 
+/* PEEK and POKE. */
+void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
                    struct hd_access *acc);
 

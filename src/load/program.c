@@ -129,6 +129,11 @@ int heddle_program_buffer(heddle_program *p, const char *name,
                           "program %s, buffer %s: %llu elements; expected at "
                           "least 1 and less than 512 GB in all",
                           p->name, name, (unsigned long long)count);
+    if (p->nbuf > 0 && p->buf[p->nbuf - 1].scratch && !(flags & HEDDLE_SCRATCH))
+        return hd_err_set(&p->err, HEDDLE_EPROGRAM,
+                          "program %s, buffer %s: scratch buffers come after "
+                          "all others",
+                          p->name, name);
     if (data != NULL && (data->type != type || data->count > count))
         return hd_err_set(&p->err, HEDDLE_EPROGRAM,
                           "program %s, buffer %s: its data has another type "
@@ -141,15 +146,17 @@ int heddle_program_buffer(heddle_program *p, const char *name,
     snprintf(b->name, sizeof(b->name), "%s", name);
     b->type = (uint8_t)type;
     b->shift = (uint8_t)hd_log2(width);
-    b->contents = data != NULL || (flags & HEDDLE_CONTENTS);
+    b->scratch = (flags & HEDDLE_SCRATCH) != 0;
+    b->contents = data != NULL || b->scratch || (flags & HEDDLE_CONTENTS);
     b->count = count;
-    b->va.v = va;
+    b->va.v = b->scratch ? 0 : va;
     mix(p, b, offsetof(struct hd_bufdef, data));
     if (data != NULL) {
         b->data = heddle_data_ref(data);
         mix(p, data->mem, data->count * width);
     }
-    p->next_va = va + count * width;
+    if (!b->scratch)
+        p->next_va = va + count * width;
     return (int)p->nbuf++;
 }
 

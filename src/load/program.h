@@ -14,11 +14,15 @@
  *   i64 imm.
  *
  * The memory instructions: an index is the sum of register a, register b
- * (LOAD, STORE) and imm; absent registers count 0.  LOAD and ATOM fill
+ * (LOAD, STORE, PEEK, POKE) and imm; absent registers count 0.  LOAD and ATOM fill
  * scoreboard slot aux & 31, or none where aux & 32 (an ATOM whose result is
  * unused).  c is the number of elements a lane (1, 2, 4) of LOAD and STORE.
  * For ATOM, imm is offset (low 32 bits, signed), kind (bits 32 to 35) and
  * compare register of cas (bits 48 to 63); b is the value.
+ *
+ * PEEK and POKE move the same values for nothing: what blocks hold in shared
+ * memory and registers.  Their buffer has contents; a scratch buffer, which has
+ * no address, knows no others.
  *
  * `wait` is the set of slots whose loads the instruction uses.  Arithmetic
  * carries none: it is free, and whoever uses its result waits.
@@ -153,6 +157,7 @@ struct hd_bufdef {
     uint8_t type;  /* enum heddle_type */
     uint8_t shift; /* log2 of bytes */
     uint8_t contents;
+    uint8_t scratch; /* no address: only PEEK and POKE, and the host */
     uint64_t count;
     hd_va va;
     heddle_data *data; /* or NULL: zeros */

@@ -235,7 +235,8 @@ static int check_field(struct verifier *z, uint8_t form, uint16_t reg,
 static int check_fields(struct verifier *z, struct hd_ins *n)
 {
     const uint8_t *form = op_form[n->op];
-    bool reads_d = n->op == HD_I_SET || n->op == HD_I_STORE;
+    bool reads_d =
+        n->op == HD_I_SET || n->op == HD_I_STORE || n->op == HD_I_POKE;
     int same = -1, e = 0;
 
     e |= check_field(z, form[0], n->d, reads_d, &same);
@@ -275,6 +276,11 @@ static int check_memory(struct verifier *z, struct hd_ins *n)
     want = hd_program_rtype(z->buf[n->buf].type);
     if (n->d != HD_NO_REG && z->k->type[n->d] != want)
         return wrong(z, "the register has not the type of the buffer");
+    if ((n->op == HD_I_PEEK || n->op == HD_I_POKE) &&
+        (!z->buf[n->buf].contents || n->c != 1))
+        return wrong(z, "one element of a buffer with contents");
+    if (z->buf[n->buf].scratch && n->op != HD_I_PEEK && n->op != HD_I_POKE)
+        return wrong(z, "a scratch buffer has no address");
     if (n->op != HD_I_ATOM) {
         if (check_field(z, 'I', n->b, true, &same) != 0)
             return z->err->code;
@@ -432,12 +438,14 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
         if (n->imm < 0 || n->imm > 1 << 30)
             return wrong(z, "a count from 0 to 2^30");
         return 0;
+    case HD_I_PEEK:
+    case HD_I_POKE:
     case HD_I_LOAD:
     case HD_I_STORE:
     case HD_I_ATOM:
         if (check_memory(z, n) != 0)
             return z->err->code;
-        if (n->op == HD_I_STORE || n->d == HD_NO_REG)
+        if (n->op == HD_I_STORE || n->op == HD_I_POKE || n->d == HD_NO_REG)
             return 0;
         break;
     case HD_I_EXIT:
@@ -531,6 +539,7 @@ static uint8_t class_of(const struct hd_kernel *k, const struct hd_bufdef *buf,
     case HD_I_SET:
     case HD_I_SEL:
     case HD_I_BTOI:
+    case HD_I_PEEK:
         return HD_VECTOR;
     }
     return top == HD_UNIFORM ? HD_UNIFORM : HD_VECTOR;
@@ -549,6 +558,7 @@ static void classify(struct hd_kernel *k, const struct hd_bufdef *buf,
             uint8_t form = op_form[n->op][0], c;
 
             if (form == '_' || n->d == HD_NO_REG || n->op == HD_I_STORE ||
+                n->op == HD_I_POKE ||
                 k->type[n->d] == HD_R_BOOL)
                 continue;
             c = class_of(k, buf, cls, n);

@@ -208,6 +208,17 @@ static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
     return *d;
 }
 
+/* What `contents` of a buffer says: true, false or "scratch". */
+static uint32_t buffer_flags(lua_State *L, int at)
+{
+    if (lua_type(L, at) == LUA_TSTRING) {
+        luaL_argcheck(L, strcmp(lua_tostring(L, at), "scratch") == 0, at,
+                      "contents is true, false or \"scratch\"");
+        return HEDDLE_SCRATCH;
+    }
+    return lua_toboolean(L, at) ? HEDDLE_CONTENTS : 0;
+}
+
 /* p:buffer(name, type, count, contents [, data]) */
 static int program_buffer(lua_State *L)
 {
@@ -223,7 +234,7 @@ static int program_buffer(lua_State *L)
         d = data_from(L, 6, type, count > 0 ? (uint64_t)count : 0);
     index = heddle_program_buffer(p, name, (enum heddle_type)type,
                                   count > 0 ? (uint64_t)count : 0,
-                                  lua_toboolean(L, 5) ? HEDDLE_CONTENTS : 0, d);
+                                  buffer_flags(L, 5), d);
     lua_pushinteger(L, check(L, p, index));
     return 1;
 }

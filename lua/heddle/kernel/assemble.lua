@@ -27,7 +27,7 @@ LI SPEC ARG MOV VAR SET
 ADD SUB MUL DIV MOD MIN MAX AND OR XOR SHL SHR LSHR NEG NOT
 FADD FSUB FMUL FDIV FMIN FMAX FNEG FSQRT
 LT LE GT GE EQ NE FLT FLE FGT FGE FEQ FNE
-BAND BOR BXOR BNOT ITOF FTOF FTOI BTOI SEL
+BAND BOR BXOR BNOT ITOF FTOF FTOI BTOI SEL PEEK POKE
 IF ELSE ENDIF LOOP ENDLOOP WHILE TEST ENDWHILE EXITIF
 ALU SHARED LOAD STORE ATOM BAR EXIT]]):gmatch("%S+") do
     OPCODES[#OPCODES + 1] = name
@@ -98,6 +98,8 @@ lay = function(line, block)
                     c = item.c, imm = item.imm })
             end
         elseif item.op == "VAR" or item.op == "SET" then
+            if item.d.needed then put(line, item) end
+        elseif item.op == "PEEK" then
             if item.d.needed then put(line, item) end
         elseif item.op == "IF" then
             put(line, item)
@@ -239,7 +241,9 @@ local function encode(ins)
     elseif ins.buffer then
         buffer, c = ins.buffer.index - 1, ins.vec
         aux = ins.slot or 32
-        if ins.op == "STORE" then
+        if ins.op == "PEEK" then
+            aux = 0
+        elseif ins.op == "STORE" or ins.op == "POKE" then
             aux, d = 0, reg_of(ins.value)
         elseif ins.op == "ATOM" then
             c, b = 0, reg_of(ins.value)

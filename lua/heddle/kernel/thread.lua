@@ -111,7 +111,14 @@ local function check_buffer(b, what)
     if type(b) ~= "table" or not WIDTH[b.type] then
         fail("%s: expected a buffer, got %s", what, type(b))
     end
-    return b
+end
+
+-- A buffer that instructions can reach.
+local function check_memory(b, what)
+    check_buffer(b, what)
+    if b.scratch then
+        fail("%s: buffer %s is scratch; use t:peek and t:poke", what, b.name)
+    end
 end
 
 local function check_vec(b, options, what)
@@ -173,7 +180,7 @@ end
 
 function Thread:load(b, at, options)
     local k = self.k
-    check_buffer(b, "t:load")
+    check_memory(b, "t:load")
     local item = { op = "LOAD", buffer = b,
         vec = check_vec(b, options, "t:load") }
     address(k, at, item, "t:load(" .. b.name .. ")", true)
@@ -183,7 +190,7 @@ end
 
 function Thread:store(b, at, x, options)
     local k = self.k
-    check_buffer(b, "t:store")
+    check_memory(b, "t:store")
     if type(x) == "table" and not is_value(x) then x, options = nil, x end
     local item = { op = "STORE", buffer = b,
         vec = check_vec(b, options, "t:store") }
@@ -198,13 +205,47 @@ function Thread:store(b, at, x, options)
     k:item(item)
 end
 
+local function check_values(b, what)
+    check_buffer(b, what)
+    if not b.contents then
+        fail("%s: buffer %s has no contents", what, b.name)
+    end
+end
+
+-- An element without an access; it waits for what `uses` comes from.
+function Thread:peek(b, at, options)
+    local k = self.k
+    check_values(b, "t:peek")
+    local item = { op = "PEEK", buffer = b, vec = 1, free = true }
+    address(k, at, item, "t:peek(" .. b.name .. ")", true)
+    for _, x in ipairs(options and options.uses or {}) do
+        item.deps = union(item.deps, deps_of(k:operand(x, "t:peek")))
+    end
+    local v = k:value(LOADED[b.type], { op = "RESULT", block = k.block,
+        a = item.a, b = item.b, deps = item.deps })
+    item.d, item.deps = v, nil
+    k:item(item)
+    return v
+end
+
+-- Sets an element without an access.
+function Thread:poke(b, at, x)
+    local k = self.k
+    check_values(b, "t:poke")
+    local item = { op = "POKE", buffer = b, vec = 1 }
+    address(k, at, item, "t:poke(" .. b.name .. ")", true)
+    local v = k:operand(x, "t:poke")
+    item.value, item.deps = k:register(k:convert(v, LOADED[b.type])), nil
+    k:item(item)
+end
+
 local ATOMIC = { add = 0, min = 1, max = 2, ["and"] = 3, ["or"] = 4, xor = 5,
     exch = 6, cas = 7 }
 local FLOAT_ATOMIC = { add = true, min = true, max = true, exch = true }
 
 function Thread:atomic(op, b, at, x, compare)
     local k = self.k
-    check_buffer(b, "t:atomic")
+    check_memory(b, "t:atomic")
     local kind = LOADED[b.type]
     if not ATOMIC[op] or kind ~= "int" and not FLOAT_ATOMIC[op] then
         fail("t:atomic: no operation '%s' on %s", tostring(op), b.type)
