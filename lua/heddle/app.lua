@@ -52,6 +52,7 @@ local NAMES = {
     "NW",
     "PATHFINDER",
     "RED",
+    "SC",
     "SCAN",
     "SCP",
     "STREAMCLUSTER",
