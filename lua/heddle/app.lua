@@ -52,6 +52,7 @@ local NAMES = {
     "NW",
     "PATHFINDER",
     "RED",
+    "SAD",
     "SC",
     "SCAN",
     "SCP",

@@ -121,10 +121,9 @@ static void outside(const struct act *c)
                "kernel %s, instruction %u (%s): index %lld of buffer %s; "
                "expected 0 to %llu (block %u,%u,%u, thread %u)",
                at->k->name, (unsigned)(c->n - at->k->ins),
-               hd_opcode_name(c->n->op),
-               (long long)index_of(c, l), c->buf->def->name,
-               (unsigned long long)top, at->w->bx, at->w->by, at->w->bz,
-               at->w->warp * at->vm->lanes + l);
+               hd_opcode_name(c->n->op), (long long)index_of(c, l),
+               c->buf->def->name, (unsigned long long)top, at->w->bx, at->w->by,
+               at->w->bz, at->w->warp * at->vm->lanes + l);
 }
 
 /* ---- values ----------------------------------------------------------- */

@@ -14,7 +14,7 @@
  *   i64 imm.
  *
  * The memory instructions: an index is the sum of register a, register b
- * (LOAD, STORE, PEEK, POKE) and imm; absent registers count 0.  LOAD and ATOM fill
+ * (not of ATOM) and imm; absent registers count 0.  LOAD and ATOM fill
  * scoreboard slot aux & 31, or none where aux & 32 (an ATOM whose result is
  * unused).  c is the number of elements a lane (1, 2, 4) of LOAD and STORE.
  * For ATOM, imm is offset (low 32 bits, signed), kind (bits 32 to 35) and

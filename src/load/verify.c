@@ -558,8 +558,7 @@ static void classify(struct hd_kernel *k, const struct hd_bufdef *buf,
             uint8_t form = op_form[n->op][0], c;
 
             if (form == '_' || n->d == HD_NO_REG || n->op == HD_I_STORE ||
-                n->op == HD_I_POKE ||
-                k->type[n->d] == HD_R_BOOL)
+                n->op == HD_I_POKE || k->type[n->d] == HD_R_BOOL)
                 continue;
             c = class_of(k, buf, cls, n);
             if (c > cls[n->d]) {
