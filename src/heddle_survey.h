@@ -1,0 +1,124 @@
+/*
+ * heddle_survey.h - what a workload asks of a memory system, measured without
+ * time: what its instructions touch, what it touches again, and in what order.
+ *
+ * The workload runs to its end with as many blocks resident as a machine has
+ * room for, each warp advancing to its next memory instruction in turn; real
+ * contents are computed on the way.  Latencies and schedulers play no part,
+ * so what a TLB of a machine misses is a simulation's to say.
+ *
+ * A page is 4 KB, a line 128 bytes.  One *access* is one page that one warp
+ * instruction touches.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HEDDLE_SURVEY_H
+#define HEDDLE_SURVEY_H
+
+#include "heddle_load.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a machine holds: so many cores, and the limits of each. */
+struct heddle_survey_room {
+    uint32_t cores;        /* 0: one block at a time */
+    uint32_t blocks;       /* a core */
+    uint32_t warps;        /* a core */
+    uint32_t threads;      /* a core */
+    uint64_t regs;         /* a core */
+    uint64_t shared_bytes; /* a core */
+};
+
+struct heddle_survey_options {
+    uint32_t lanes;         /* of a warp: 32 or 64; 0: 32 */
+    uint32_t columns, rows; /* of the picture, at most; 0: no picture */
+    uint64_t limit;         /* warp instructions after which it is cut; 0: none */
+    struct heddle_survey_room room;
+    int (*stop)(void *ud);  /* asked now and then, may be NULL; not 0 ends it */
+    void *ud;
+};
+
+/* Most lines or pages of one instruction, plus one for none. */
+#define HEDDLE_SURVEY_MOST 129
+
+/* What the launches of one kernel did, summed over them. */
+struct heddle_survey_kernel {
+    char name[64];
+    uint64_t launches, blocks;
+    uint64_t instructions;        /* warp instructions */
+    uint64_t thread_instructions; /* times their active lanes */
+    uint64_t divergent;           /* of the warp instructions: some threads of
+                                     the warp had left or stood aside */
+    uint64_t loads, stores, atomics, barriers;
+    uint64_t lanes;      /* active in memory instructions */
+    uint64_t lines;      /* touched, an instruction at a time */
+    uint64_t pages;      /* the same: accesses */
+    uint64_t load_lanes; /* of loads alone */
+    uint64_t load_lines;
+    uint64_t line_hist[HEDDLE_SURVEY_MOST]; /* instructions by lines */
+    uint64_t page_hist[HEDDLE_SURVEY_MOST]; /* and by pages */
+    /* touched by a launch, summed over launches: */
+    uint64_t pages_touched;
+    uint64_t pages_before; /* of them: by an earlier launch, too */
+    uint64_t pages_other;  /* of them: by another kernel before */
+    uint64_t lines_touched;
+    uint64_t lines_before;
+};
+
+/* Classes of reuse: an access whose page was touched before, with so many
+ * distinct pages since (itself included) as the class allows. */
+enum { HEDDLE_SURVEY_REUSE = 7 };
+
+struct heddle_survey_result {
+    uint32_t kernels; /* distinct, in the order of their first launch */
+    uint32_t launches;
+    int cut;          /* the limit ended it */
+    uint64_t allocated;       /* bytes of all allocations */
+    uint64_t allocated_pages; /* pages that they lie in */
+    uint64_t pages, lines;    /* distinct, touched */
+    uint64_t once;            /* pages with a single access */
+    uint64_t first_pages, first_lines; /* touched by the first launch */
+    /* accesses by class: the bound of class i is in reuse_bound[i]; the last
+     * class but one has no bound, the last is the first touch of a page */
+    uint64_t reuse[HEDDLE_SURVEY_REUSE];
+    uint64_t reuse_bound[HEDDLE_SURVEY_REUSE];
+    /* the picture: accesses by time and page */
+    uint32_t columns, rows;  /* of them used */
+    uint64_t column_accesses; /* memory instructions a column stands for */
+    uint64_t row_pages;      /* pages a row stands for */
+    uint64_t base;           /* address at which the first row begins */
+};
+
+typedef struct heddle_survey heddle_survey;
+
+/*
+ * Surveys a workload that no simulation uses.  0 with *out owned by the caller
+ * (heddle_survey_free), or a negative code with words in `error`, or what
+ * stop() returned.
+ */
+HEDDLE_API int heddle_survey_run(heddle_workload *w,
+                                 const struct heddle_survey_options *o,
+                                 heddle_survey **out, char *error, size_t room);
+HEDDLE_API void heddle_survey_free(heddle_survey *s);
+
+/* Borrowed until the survey is freed. */
+HEDDLE_API const struct heddle_survey_result *
+heddle_survey_result(const heddle_survey *s);
+/* i < kernels, else NULL. */
+HEDDLE_API const struct heddle_survey_kernel *
+heddle_survey_kernel(const heddle_survey *s, uint32_t i);
+/* Accesses of one cell; row 0 holds the lowest addresses. */
+HEDDLE_API uint64_t heddle_survey_cell(const heddle_survey *s, uint32_t column,
+                                       uint32_t row);
+/* The kernel (index) that launch i (from 0) ran, and the memory instructions
+ * before it; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_survey_launch(const heddle_survey *s, uint32_t i,
+                                    uint32_t *kernel, uint64_t *start);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

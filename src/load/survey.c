@@ -1,0 +1,411 @@
+/*
+ * survey.c - what a workload asks of a memory system, measured without time.
+ *
+ * turns.c runs the workload with a machine's crowd of warps; here each
+ * instruction is counted: by kernel, how many lanes, lines and pages it has
+ * (the coalescer is the cores' own), which pages and lines a launch touches
+ * and whether an earlier launch or another kernel had touched them, how far
+ * apart two accesses to a page lie (survey-pages.c), and where in the address
+ * space the accesses of a stretch of time fall.
+ *
+ * The picture has so many columns at most: when they are used up, each two
+ * become one and a column stands for twice the memory instructions, so that
+ * any length fits and between half and all of the columns are used.
+ *
+ * Kernels beyond the 64th count as one where "another kernel" is asked.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/bits.h"
+#include "../gpu/coalesce.h"
+#include "survey-pages.h"
+#include "turns.h"
+#include "workload.h"
+
+enum {
+    LINE_SHIFT = 7,
+    CUT = 1,          /* what count() returns at the limit */
+    STOP_EVERY = 1 << 16 /* instructions between two calls of stop() */
+};
+
+struct launch {
+    uint32_t kernel;
+    uint64_t start; /* memory instructions before it */
+};
+
+struct heddle_survey {
+    struct heddle_survey_options o;
+    struct heddle_survey_result r;
+    struct heddle_survey_kernel *kernel;
+    struct launch *launch;
+    struct hd_seen seen;
+    uint32_t *cell;        /* [column][row] */
+    uint64_t end;          /* address after the last allocation */
+    uint64_t instructions; /* warp instructions so far */
+    uint64_t memory;       /* of them: memory */
+    uint64_t asked;        /* instructions when stop() was asked last */
+    uint32_t current;      /* launch, 1, 2, ..; 0: none yet */
+};
+
+/* ---- launches ------------------------------------------------------------- */
+
+/* Room for one more; doubles at powers of two. */
+static void *one_more(void *list, uint32_t n, size_t size)
+{
+    if (n != 0 && !hd_is_pow2(n))
+        return list;
+    return realloc(list, (n != 0 ? 2 * (size_t)n : 1) * size);
+}
+
+static uint32_t find_kernel(struct heddle_survey *s, const char *name)
+{
+    struct heddle_survey_kernel *k;
+    uint32_t i;
+
+    for (i = 0; i < s->r.kernels; i++)
+        if (strcmp(s->kernel[i].name, name) == 0)
+            return i;
+    k = one_more(s->kernel, s->r.kernels, sizeof *k);
+    if (k == NULL)
+        return UINT32_MAX;
+    s->kernel = k;
+    memset(&k[i], 0, sizeof k[i]);
+    snprintf(k[i].name, sizeof k[i].name, "%s", name);
+    return s->r.kernels++;
+}
+
+static int begin_launch(struct heddle_survey *s, const struct hd_launch *l)
+{
+    uint32_t kernel = find_kernel(s, l->name);
+    struct launch *list = one_more(s->launch, s->r.launches, sizeof *list);
+
+    if (list != NULL)
+        s->launch = list;
+    if (list == NULL || kernel == UINT32_MAX)
+        return HEDDLE_ENOMEM;
+    list[s->r.launches].kernel = kernel;
+    list[s->r.launches].start = s->memory;
+    s->r.launches++;
+    s->kernel[kernel].launches++;
+    s->kernel[kernel].blocks += l->blocks;
+    s->current = l->id;
+    return 0;
+}
+
+/* ---- the picture ------------------------------------------------------------ */
+
+/* Each two columns become one. */
+static void fold(struct heddle_survey *s)
+{
+    uint32_t rows = s->o.rows, half = s->o.columns / 2;
+
+    for (uint32_t c = 0; c < half; c++)
+        for (uint32_t r = 0; r < rows; r++)
+            s->cell[(size_t)c * rows + r] =
+                s->cell[(size_t)2 * c * rows + r] +
+                s->cell[((size_t)2 * c + 1) * rows + r];
+    memset(s->cell + (size_t)half * rows, 0,
+           (size_t)(s->o.columns - half) * rows * sizeof *s->cell);
+    s->r.column_accesses *= 2;
+}
+
+static void draw(struct heddle_survey *s, uint64_t vpn)
+{
+    uint64_t column = s->memory / s->r.column_accesses;
+    uint64_t row = (vpn - (s->r.base >> HD_PAGE_SHIFT)) / s->r.row_pages;
+
+    if (column >= s->o.columns) {
+        fold(s);
+        column = s->memory / s->r.column_accesses;
+    }
+    if (row < s->r.rows)
+        s->cell[column * s->o.rows + row]++;
+}
+
+/* ---- counting ----------------------------------------------------------------- */
+
+/* A page that this launch touches for the first time. */
+static void touch(struct heddle_survey *s, struct heddle_survey_kernel *k,
+                  struct hd_seen_page *p)
+{
+    uint32_t index = (uint32_t)(k - s->kernel);
+    uint64_t own = 1ull << (index < 64 ? index : 63);
+
+    k->pages_touched++;
+    if (s->r.launches == 1)
+        s->r.first_pages++;
+    if (p->launch != 0)
+        k->pages_before++;
+    if (p->kernels & ~own)
+        k->pages_other++;
+    p->kernels |= own;
+    p->launch = s->current;
+}
+
+static int count_pages(struct heddle_survey *s, struct heddle_survey_kernel *k,
+                       const struct hd_lines *l)
+{
+    uint32_t page[HD_MAX_LINES];
+
+    for (uint32_t i = 0; i < l->pages; i++) {
+        struct hd_seen_page *p;
+
+        page[i] = hd_seen_find(&s->seen, l->vpn[i]);
+        if (page[i] == UINT32_MAX)
+            return HEDDLE_ENOMEM;
+        s->r.reuse[hd_seen_access(&s->seen, page[i])]++;
+        p = &s->seen.page[page[i]];
+        if (p->launch != s->current)
+            touch(s, k, p);
+        if (s->cell != NULL)
+            draw(s, l->vpn[i]);
+    }
+    for (uint32_t i = 0; i < l->n; i++) {
+        uint32_t *last = &s->seen.page[page[l->v[i].page]]
+                              .line[l->v[i].line % HD_PAGE_LINES];
+
+        if (*last == s->current)
+            continue;
+        k->lines_touched++;
+        if (s->r.launches == 1)
+            s->r.first_lines++;
+        if (*last != 0)
+            k->lines_before++;
+        else
+            s->r.lines++;
+        *last = s->current;
+    }
+    return 0;
+}
+
+static int count_memory(struct heddle_survey *s, struct heddle_survey_kernel *k,
+                        const struct hd_turn *t)
+{
+    const struct hd_op *op = t->op;
+    uint64_t lanes = hd_bit_count(op->mask);
+    struct hd_lines l;
+    int rc;
+
+    hd_coalesce(t->acc, op->mask, t->launch->lanes, op->bytes, LINE_SHIFT, &l);
+    k->lanes += lanes;
+    k->lines += l.n;
+    k->pages += l.pages;
+    k->line_hist[l.n]++;
+    k->page_hist[l.pages]++;
+    if (op->kind == HD_OP_LOAD) {
+        k->loads += op->count;
+        k->load_lanes += lanes;
+        k->load_lines += l.n;
+    } else if (op->kind == HD_OP_STORE) {
+        k->stores += op->count;
+    } else {
+        k->atomics += op->count;
+    }
+    rc = count_pages(s, k, &l);
+    s->memory++;
+    return rc;
+}
+
+static int count(void *ud, const struct hd_turn *t)
+{
+    struct heddle_survey *s = ud;
+    const struct hd_op *op = t->op;
+    struct heddle_survey_kernel *k;
+    int rc = 0;
+
+    if (s->o.limit != 0 && s->instructions >= s->o.limit)
+        return CUT;
+    if (t->launch->id != s->current && (rc = begin_launch(s, t->launch)) != 0)
+        return rc;
+    k = &s->kernel[s->launch[s->r.launches - 1].kernel];
+    k->instructions += op->count;
+    k->thread_instructions += op->count * (uint64_t)hd_bit_count(op->mask);
+    if (op->mask != t->exist && op->kind != HD_OP_EXIT)
+        k->divergent += op->count;
+    s->instructions += op->count;
+    if (op->kind == HD_OP_BARRIER)
+        k->barriers += op->count;
+    else if (op->kind != HD_OP_ALU && op->kind != HD_OP_EXIT)
+        rc = count_memory(s, k, t);
+    if (rc == 0 && s->o.stop != NULL &&
+        s->instructions - s->asked >= STOP_EVERY) {
+        s->asked = s->instructions;
+        rc = s->o.stop(s->o.ud);
+    }
+    return rc;
+}
+
+/* ---- the workload's memory ------------------------------------------------------ */
+
+struct span {
+    uint64_t from, to; /* pages */
+};
+
+static int by_from(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Bytes and pages of all allocations, and where they begin and end. */
+static int find_memory(struct heddle_survey *s, struct hd_source *src)
+{
+    struct span *list = NULL;
+    struct hd_alloc a;
+    uint64_t after = 0;
+    uint32_t n = 0;
+
+    s->r.base = UINT64_MAX;
+    for (; memset(&a, 0, sizeof a), src->ops->alloc(src->self, n, &a); n++) {
+        struct span *more = one_more(list, n, sizeof *more);
+
+        if (more == NULL) {
+            free(list);
+            return HEDDLE_ENOMEM;
+        }
+        list = more;
+        list[n].from = a.base.v >> HD_PAGE_SHIFT;
+        list[n].to = (a.base.v + a.bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+        s->r.allocated += a.bytes;
+        s->r.base = hd_min_u64(s->r.base, a.base.v);
+        s->end = hd_max_u64(s->end, a.base.v + a.bytes);
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_from);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t from = hd_max_u64(list[i].from, after);
+
+        s->r.allocated_pages += list[i].to > from ? list[i].to - from : 0;
+        after = hd_max_u64(after, list[i].to);
+    }
+    free(list);
+    return 0;
+}
+
+static int open_picture(struct heddle_survey *s)
+{
+    uint64_t first = s->r.base >> HD_PAGE_SHIFT, pages;
+
+    if (s->o.columns < 2 || s->o.rows < 1 || s->end <= s->r.base)
+        return 0;
+    s->o.columns &= ~1u;
+    pages = ((s->end - 1) >> HD_PAGE_SHIFT) - first + 1;
+    s->r.row_pages = hd_ceil_div(pages, s->o.rows);
+    s->r.rows = (uint32_t)hd_ceil_div(pages, s->r.row_pages);
+    s->r.base = first << HD_PAGE_SHIFT;
+    s->r.column_accesses = 1;
+    s->cell = calloc((size_t)s->o.columns * s->o.rows, sizeof *s->cell);
+    return s->cell != NULL ? 0 : HEDDLE_ENOMEM;
+}
+
+/* What follows from the counts. */
+static void conclude(struct heddle_survey *s)
+{
+    s->r.pages = s->seen.n;
+    for (uint32_t i = 0; i < s->seen.n; i++)
+        s->r.once += s->seen.page[i].accesses == 1;
+    for (int i = 0; i < HEDDLE_SURVEY_REUSE; i++)
+        s->r.reuse_bound[i] =
+            i < HD_REUSE_BOUNDS ? hd_reuse_bound[i] : UINT64_MAX;
+    if (s->cell != NULL)
+        s->r.columns =
+            (uint32_t)hd_ceil_div(s->memory, s->r.column_accesses);
+}
+
+/* ---- the interface ---------------------------------------------------------------- */
+
+void heddle_survey_free(heddle_survey *s)
+{
+    if (s == NULL)
+        return;
+    hd_seen_close(&s->seen);
+    free(s->kernel);
+    free(s->launch);
+    free(s->cell);
+    free(s);
+}
+
+static int survey(struct heddle_survey *s, struct hd_source *src,
+                  struct hd_err *err)
+{
+    struct hd_turns turns = {src, s->o.room, s->o.lanes, count, s};
+    int rc = hd_seen_open(&s->seen);
+
+    if (rc == 0)
+        rc = find_memory(s, src);
+    if (rc == 0)
+        rc = open_picture(s);
+    if (rc < 0)
+        return hd_err_set(err, rc, "survey: out of memory");
+    rc = hd_turns_run(&turns, err);
+    if (rc == CUT) {
+        s->r.cut = 1;
+        rc = 0;
+    }
+    return rc;
+}
+
+int heddle_survey_run(heddle_workload *w, const struct heddle_survey_options *o,
+                      heddle_survey **out, char *error, size_t room)
+{
+    static const struct heddle_survey_options none;
+    struct heddle_survey *s = calloc(1, sizeof *s);
+    struct hd_err err = {0};
+    int rc;
+
+    *out = NULL;
+    if (s == NULL) {
+        rc = hd_err_set(&err, HEDDLE_ENOMEM, "survey: out of memory");
+    } else {
+        s->o = o != NULL ? *o : none;
+        s->o.lanes = s->o.lanes != 0 ? s->o.lanes : 32;
+        if (s->o.lanes != 32 && s->o.lanes != 64)
+            rc = hd_err_set(&err, HEDDLE_EINVAL, "a warp of %u lanes; expected "
+                            "32 or 64", s->o.lanes);
+        else
+            rc = survey(s, hd_workload_source(w), &err);
+    }
+    if (rc == 0) {
+        conclude(s);
+        *out = s;
+        return 0;
+    }
+    heddle_survey_free(s);
+    if (rc < 0 && room > 0)
+        snprintf(error, room, "%s", err.text);
+    return rc;
+}
+
+const struct heddle_survey_result *heddle_survey_result(const heddle_survey *s)
+{
+    return &s->r;
+}
+
+const struct heddle_survey_kernel *heddle_survey_kernel(const heddle_survey *s,
+                                                        uint32_t i)
+{
+    return i < s->r.kernels ? &s->kernel[i] : NULL;
+}
+
+uint64_t heddle_survey_cell(const heddle_survey *s, uint32_t column,
+                            uint32_t row)
+{
+    if (column >= s->r.columns || row >= s->r.rows)
+        return 0;
+    return s->cell[(size_t)column * s->o.rows + row];
+}
+
+int heddle_survey_launch(const heddle_survey *s, uint32_t i, uint32_t *kernel,
+                         uint64_t *start)
+{
+    if (i >= s->r.launches)
+        return HEDDLE_EINVAL;
+    *kernel = s->launch[i].kernel;
+    *start = s->launch[i].start;
+    return 0;
+}

@@ -1,0 +1,242 @@
+/*
+ * lsurvey.c - `require "heddle.survey"`: what a workload asks of a memory
+ * system, measured without time.
+ *
+ *     local survey = require "heddle.survey"
+ *     local s = survey.run(workload [, options])
+ *
+ * Options: lanes (32), limit (warp instructions; 0: none), columns and rows of
+ * the picture (0: none), room = { cores=, blocks=, warps=, threads=, regs=,
+ * shared_bytes= }: what is resident at once (none: one block at a time).
+ *
+ * The answer is plain data: the fields of struct heddle_survey_result, and
+ *     kernels   { { name=, launches=, ..., line_hist={ [lines]=n },
+ *               page_hist={ [pages]=n } }, ... }
+ *     reuse     { { bound=, accesses= }, ... }; bound absent: no bound,
+ *               first = true: the first touch of a page
+ *     launches  { { kernel=, start= }, ... }: which kernel (from 1) ran, and
+ *               the memory instructions before it
+ *     picture   { columns=, rows=, column_accesses=, row_pages=, base=,
+ *               cells={ column, ... } }; a column is a string of rows numbers
+ *               of 4 bytes, little-endian ("<I4"), lowest address first
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "../heddle_survey.h"
+#include "lheddle.h"
+
+HL_MODULE int luaopen_heddle_survey(lua_State *L);
+
+/* ---- options -------------------------------------------------------------- */
+
+static uint64_t option(lua_State *L, int at, const char *name, uint64_t most)
+{
+    lua_Integer x;
+
+    if (!lua_istable(L, at))
+        return 0;
+    lua_getfield(L, at, name);
+    x = luaL_optinteger(L, -1, 0);
+    lua_pop(L, 1);
+    if (x < 0 || (uint64_t)x > most)
+        luaL_error(L, "option %s: %I is out of range", name, (LUAI_UACINT)x);
+    return (uint64_t)x;
+}
+
+static int interrupted(void *ud)
+{
+    const struct hl_interrupt *in = ud;
+
+    return in != NULL && in->hit ? HL_EINTERRUPT : 0;
+}
+
+static struct heddle_survey_options options(lua_State *L, int at)
+{
+    struct heddle_survey_options o = {
+        .lanes = (uint32_t)option(L, at, "lanes", 64),
+        .columns = (uint32_t)option(L, at, "columns", 4096),
+        .rows = (uint32_t)option(L, at, "rows", 4096),
+        .limit = option(L, at, "limit", INT64_MAX),
+        .stop = interrupted,
+    };
+
+    lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
+    o.ud = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    if (lua_istable(L, at)) {
+        lua_getfield(L, at, "room");
+        at = lua_gettop(L);
+        o.room.cores = (uint32_t)option(L, at, "cores", 1 << 10);
+        o.room.blocks = (uint32_t)option(L, at, "blocks", 1 << 10);
+        o.room.warps = (uint32_t)option(L, at, "warps", 1 << 10);
+        o.room.threads = (uint32_t)option(L, at, "threads", 1 << 20);
+        o.room.regs = option(L, at, "regs", INT64_MAX);
+        o.room.shared_bytes = option(L, at, "shared_bytes", INT64_MAX);
+        lua_pop(L, 1);
+    }
+    return o;
+}
+
+/* ---- the answer -------------------------------------------------------------- */
+
+static void set(lua_State *L, const char *name, uint64_t x)
+{
+    lua_pushinteger(L, (lua_Integer)x);
+    lua_setfield(L, -2, name);
+}
+
+static void push_hist(lua_State *L, const char *name, const uint64_t *h)
+{
+    lua_newtable(L);
+    for (int i = 0; i < HEDDLE_SURVEY_MOST; i++) {
+        if (h[i] == 0)
+            continue;
+        lua_pushinteger(L, (lua_Integer)h[i]);
+        lua_rawseti(L, -2, i);
+    }
+    lua_setfield(L, -2, name);
+}
+
+static void push_kernel(lua_State *L, const struct heddle_survey_kernel *k)
+{
+    lua_createtable(L, 0, 24);
+    lua_pushstring(L, k->name);
+    lua_setfield(L, -2, "name");
+    set(L, "launches", k->launches);
+    set(L, "blocks", k->blocks);
+    set(L, "instructions", k->instructions);
+    set(L, "thread_instructions", k->thread_instructions);
+    set(L, "divergent", k->divergent);
+    set(L, "loads", k->loads);
+    set(L, "stores", k->stores);
+    set(L, "atomics", k->atomics);
+    set(L, "barriers", k->barriers);
+    set(L, "lanes", k->lanes);
+    set(L, "lines", k->lines);
+    set(L, "pages", k->pages);
+    set(L, "load_lanes", k->load_lanes);
+    set(L, "load_lines", k->load_lines);
+    push_hist(L, "line_hist", k->line_hist);
+    push_hist(L, "page_hist", k->page_hist);
+    set(L, "pages_touched", k->pages_touched);
+    set(L, "pages_before", k->pages_before);
+    set(L, "pages_other", k->pages_other);
+    set(L, "lines_touched", k->lines_touched);
+    set(L, "lines_before", k->lines_before);
+}
+
+static void push_lists(lua_State *L, const heddle_survey *s)
+{
+    const struct heddle_survey_result *r = heddle_survey_result(s);
+    uint64_t start;
+    uint32_t kernel, i;
+
+    lua_createtable(L, (int)r->kernels, 0);
+    for (i = 0; i < r->kernels; i++) {
+        push_kernel(L, heddle_survey_kernel(s, i));
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "kernels");
+    lua_createtable(L, HEDDLE_SURVEY_REUSE, 0);
+    for (i = 0; i < HEDDLE_SURVEY_REUSE; i++) {
+        lua_createtable(L, 0, 2);
+        set(L, "accesses", r->reuse[i]);
+        if (r->reuse_bound[i] != UINT64_MAX)
+            set(L, "bound", r->reuse_bound[i]);
+        if (i == HEDDLE_SURVEY_REUSE - 1) {
+            lua_pushboolean(L, 1);
+            lua_setfield(L, -2, "first");
+        }
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "reuse");
+    lua_createtable(L, (int)r->launches, 0);
+    for (i = 0; heddle_survey_launch(s, i, &kernel, &start) == 0; i++) {
+        lua_createtable(L, 0, 2);
+        set(L, "kernel", (uint64_t)kernel + 1);
+        set(L, "start", start);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "launches");
+}
+
+static void push_picture(lua_State *L, const heddle_survey *s)
+{
+    const struct heddle_survey_result *r = heddle_survey_result(s);
+
+    lua_createtable(L, 0, 6);
+    set(L, "columns", r->columns);
+    set(L, "rows", r->rows);
+    set(L, "column_accesses", r->column_accesses);
+    set(L, "row_pages", r->row_pages);
+    set(L, "base", r->base);
+    lua_createtable(L, (int)r->columns, 0);
+    for (uint32_t c = 0; c < r->columns; c++) {
+        luaL_Buffer b;
+        char *p = luaL_buffinitsize(L, &b, (size_t)r->rows * 4);
+
+        for (uint32_t i = 0; i < r->rows; i++) {
+            uint64_t v = heddle_survey_cell(s, c, i);
+
+            for (int k = 0; k < 4; k++)
+                *p++ = (char)(v >> 8 * k);
+        }
+        luaL_pushresultsize(&b, (size_t)r->rows * 4);
+        lua_rawseti(L, -2, (lua_Integer)c + 1);
+    }
+    lua_setfield(L, -2, "cells");
+    lua_setfield(L, -2, "picture");
+}
+
+static int free_survey(lua_State *L)
+{
+    heddle_survey **s = lua_touserdata(L, 1);
+
+    heddle_survey_free(*s);
+    *s = NULL;
+    return 0;
+}
+
+static int survey_run(lua_State *L)
+{
+    heddle_workload *w = hl_workload_check(L, 1);
+    struct heddle_survey_options o = options(L, 2);
+    const struct heddle_survey_result *r;
+    heddle_survey **s = lua_newuserdatauv(L, sizeof(*s), 0);
+    char error[1024] = "";
+    int rc;
+
+    *s = NULL;
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, free_survey);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    rc = heddle_survey_run(w, &o, s, error, sizeof error);
+    if (rc < 0)
+        return hl_raise(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
+    r = heddle_survey_result(*s);
+    lua_createtable(L, 0, 12);
+    lua_pushboolean(L, r->cut);
+    lua_setfield(L, -2, "cut");
+    set(L, "allocated", r->allocated);
+    set(L, "allocated_pages", r->allocated_pages);
+    set(L, "pages", r->pages);
+    set(L, "lines", r->lines);
+    set(L, "once", r->once);
+    set(L, "first_pages", r->first_pages);
+    set(L, "first_lines", r->first_lines);
+    push_lists(L, *s);
+    if (r->columns > 0)
+        push_picture(L, *s);
+    return 1;
+}
+
+int luaopen_heddle_survey(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"run", survey_run}, {NULL, NULL}};
+
+    luaL_newlib(L, functions);
+    return 1;
+}
