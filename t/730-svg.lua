@@ -81,4 +81,20 @@ f:close()
 os.remove(path)
 os.remove(dir)
 
+-- A map: runs of equal cells of a column are one stroke.
+local grid = { { 1, 1, 0, 100 }, { 0, 0, 0, 0 }, { 100, 100, 100, 100 } }
+local drawn = {
+    title = "<map>", columns = 3, rows = 4, width = 3, height = 8,
+    cell = function(x, y) return grid[x][y] end, xlabel = "t", ylabel = "p",
+    names = { { 0, "a & b" }, { 0.1, "hidden" }, { 4, "c" } },
+    marks = { 0, 1.5 }, note = "n",
+}
+local map = H.svg.map(drawn)
+tap.ok(parse(map) > 10, "a map is XML")
+tap.ok(map:find("d='M0 0v2'", 1, true), "few: a stroke of two cells")
+tap.ok(map:find("d='M0 3v1M2 0v4'", 1, true), "many: two strokes")
+tap.ok(map:find("a &amp; b", 1, true) and map:find(">c<")
+    and not map:find("hidden"), "names that have room")
+tap.is(select(2, map:gsub("#d55e00", "")), 2, "marks")
+tap.is(H.svg.map(drawn), map, "equal input, equal bytes")
 return tap.done()

@@ -45,6 +45,10 @@ local held = read("man/heddle_results.5"):match(
     'src/dev/metrics%.lua\n(.-)%.\\" end of list')
 tap.is(held, output(HEDDLE .. " run src/dev/metrics.lua"),
     "the metrics are up to date (src/dev/metrics.lua)")
+held = read("man/heddle_results.5"):match(
+    'src/dev/metrics%.lua of=apps\n(.-)%.\\" end of list')
+tap.is(held, output(HEDDLE .. " run src/dev/metrics.lua of=apps"),
+    "those of applications, too")
 
 -- ---- explanations -------------------------------------------------------------
 

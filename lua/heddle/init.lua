@@ -51,6 +51,8 @@ local PARTS = {
     index = "heddle.index",
     generate = "heddle.generate",
     walk = "heddle.walk",
+    survey = "heddle.survey",
+    characterise = "heddle.characterise",
 }
 
 --- Functions, by the module that has them.

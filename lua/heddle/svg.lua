@@ -1,4 +1,4 @@
---- svg.lua - small charts as SVG: grouped bars and lines.
+--- svg.lua - small charts as SVG: grouped bars, lines, maps.
 --
 --     local svg = H.svg.bars {
 --         title = "...", unit = "weighted speedup",
@@ -220,6 +220,119 @@ function svg.lines(o)
         c:add("<polyline points='%s' fill='none' stroke='%s' "
             .. "stroke-width='2'/>", table.concat(points, " "),
             COLOURS[(i - 1) % #COLOURS + 1])
+    end
+    return finish(c)
+end
+
+-- ---- maps ---------------------------------------------------------------------
+
+--- From few to many.
+local SHADES = { "#c6dbef", "#6baed6", "#2171b5", "#08306b" }
+
+--- The shade of a value, 1 to 4, in equal steps of its logarithm; 0: none.
+local function shade_of(v, top)
+    if v <= 0 then
+        return 0
+    elseif top <= 1 then
+        return #SHADES
+    end
+    return math.min(#SHADES,
+        1 + math.floor(math.log(v) / math.log(top) * #SHADES))
+end
+
+--- Cells of one shade as one path: runs of cells of a column are one stroke.
+local function shade_paths(c, o, top)
+    local paths = {}
+    for i = 1, #SHADES do
+        paths[i] = {}
+    end
+    for x = 1, o.columns do
+        local from, shade = 1, 0
+        for y = 1, o.rows + 1 do
+            local now = y <= o.rows and shade_of(o.cell(x, y), top) or 0
+            if now ~= shade then
+                if shade > 0 then
+                    local p = paths[shade]
+                    p[#p + 1] = ("M%d %dv%d"):format(x - 1, from - 1, y - from)
+                end
+                from, shade = y, now
+            end
+        end
+    end
+    for i, p in ipairs(paths) do
+        if #p > 0 then
+            c:add("<path d='%s' stroke='%s'/>", table.concat(p), SHADES[i])
+        end
+    end
+end
+
+--- Labels of an axis at round numbers from 0 to `range`.
+local function ticks(range, count, draw)
+    local step = step_of(range, count)
+    local v = 0
+    while v <= range + step / 1000 do
+        draw(v, label_of(v, step))
+        v = v + step
+    end
+end
+
+--- Names beside the plot, at least a line apart; each { at, name }.
+local function side_names(c, names, x, y)
+    local last = math.huge
+    for _, name in ipairs(names or {}) do
+        local at = y(name[1])
+        if last - at >= 11 then
+            c:text(x, at + 4, name[2], { size = 10, fill = "#666" })
+            last = at
+        end
+    end
+end
+
+--- A map: how many in each cell of a grid.  columns, rows, cell(column, row)
+-- (from 1, row 1 at the bottom); width and height of the grid in the units of
+-- the axes; xlabel, ylabel; names = { { y, text }, ... } from the bottom up,
+-- at the right; marks = { x, ... }, ticks at the top; title, note.
+function svg.map(o)
+    local W, H = o.pixels or 760, o.tall or 420
+    local c = canvas(W, H)
+    local left, right, head, base = 70, W - 90, 44, H - 62
+    local top = 0
+    for x = 1, o.columns do
+        for y = 1, o.rows do
+            top = math.max(top, o.cell(x, y))
+        end
+    end
+    c:text(left, 24, o.title, { size = 15, bold = true, fill = "#111" })
+    local sx, sy = (right - left) / o.columns, (base - head) / o.rows
+    c:add("<g transform='translate(%s %d) scale(%.5f %.5f)' fill='none' "
+        .. "stroke-width='1.05'>", n(left + sx / 2), base, sx, -sy)
+    shade_paths(c, o, top)
+    c:add("</g>")
+    c:add("<rect x='%d' y='%d' width='%d' height='%d' fill='none' "
+        .. "stroke='#333'/>", left, head, right - left, base - head)
+    local function x_of(v)
+        return left + v / o.width * (right - left)
+    end
+    local function y_of(v)
+        return base - v / o.height * (base - head)
+    end
+    ticks(o.width, 8, function(v, label)
+        c:text(x_of(v), base + 16, label, { anchor = "middle", size = 11 })
+    end)
+    ticks(o.height, 6, function(v, label)
+        c:text(left - 6, y_of(v) + 4, label, { anchor = "end", size = 11 })
+    end)
+    for _, x in ipairs(o.marks or {}) do
+        c:add("<line x1='%s' y1='%d' x2='%s' y2='%d' stroke='#d55e00'/>",
+            n(x_of(x)), head - 6, n(x_of(x)), head)
+    end
+    side_names(c, o.names, right + 6, y_of)
+    c:text((left + right) / 2, base + 34, o.xlabel or "",
+        { anchor = "middle" })
+    c:text(16, (head + base) / 2, o.ylabel or "",
+        { anchor = "middle", turn = true })
+    if o.note then
+        c:text(left, H - 10, o.note, { size = 11, fill = "#666" })
     end
     return finish(c)
 end

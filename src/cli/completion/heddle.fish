@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-set -l commands run list explain trace part repl help
+set -l commands run list explain apps trace part repl help
 set -l kinds points notes policies apps machines counters settings
 
 function __heddle_names
@@ -26,6 +26,9 @@ complete -c heddle -n '__heddle_is run; or __heddle_is repl' -l check -F
 complete -c heddle -n '__heddle_is help' -a "$commands"
 complete -c heddle -n '__heddle_is list' -a "$kinds"
 complete -c heddle -n '__heddle_is explain' -a "(__heddle_names $kinds)"
+complete -c heddle -n '__heddle_is apps' -a '(__heddle_names apps)
+    size= machine= suite= jobs= budget= limit= sample= timed= survey= kernels=
+    format= json= pictures= seed='
 complete -c heddle -n '__heddle_is trace' -F -a 'convert record dump info check'
 complete -c heddle -n '__heddle_is trace record' -a '(__heddle_names apps)'
 complete -c heddle -n '__heddle_is part' -F -a 'dram tlb cache'

@@ -1,0 +1,92 @@
+#!/bin/sh
+# 726-apps.t - pins heddle apps as a command: tables, JSON, pictures, what was
+# cut, and what is said about words that it does not know.
+n=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# expect STATUS NAME COMMAND...: also leaves the output in $dir/out, $dir/err.
+expect() {
+    want=$1 name=$2
+    shift 2
+    n=$((n + 1))
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    got=$?
+    if [ "$got" = "$want" ]; then echo "ok $n - $name"; else
+        echo "not ok $n - $name"
+        echo "# exit $got, expected $want"
+        sed 's/^/# /' "$dir/out" "$dir/err"
+    fi
+}
+
+# has FILE TEXT NAME: the file contains the text.
+has() {
+    n=$((n + 1))
+    if grep -qF -e "$2" "$dir/$1"; then echo "ok $n - $3"; else
+        echo "not ok $n - $3"
+        echo "# no '$2' in $1:"
+        sed 's/^/# /' "$dir/$1"
+    fi
+}
+
+hasnot() {
+    n=$((n + 1))
+    if grep -qF -e "$2" "$dir/$1"; then
+        echo "not ok $n - $3"
+        sed 's/^/# /' "$dir/$1"
+    else echo "ok $n - $3"; fi
+}
+
+H=$HEDDLE
+
+expect 0 "one application" "$H" apps atax size=T
+has out "1 application, size T, on maxwell" "is named with size and machine"
+has out "atax2" "by kernel"
+has out "irregular" "and class"
+has out "pages of a memory instruction: 1: 83" "with a histogram"
+expect 0 "two" "$H" apps BLK CONS size=T kernels=0 jobs=2
+hasnot out "by kernel" "have no kernels unless asked"
+has out "CONS is cut: 1 of 10 repeats" "what a size leaves out is said"
+expect 0 "without a timed run" "$H" apps BLK size=T timed=0
+hasnot out "L1 TLB miss" "there is no table of TLBs"
+expect 0 "without a survey" "$H" apps BLK size=T survey=0
+hasnot out "allocated" "there is no table of footprints"
+expect 0 "limits" "$H" apps MM size=T budget=500 limit=600
+has out "timed run was cut by its budget of 500" "of the timed run are told"
+has out "survey was cut by its limit of 600" "and of the survey"
+expect 0 "a budget of 0" "$H" apps MM size=T budget=0
+hasnot out "cut by" "cuts nothing"
+expect 0 "another machine" "$H" apps MM size=T machine=pichai l1tlb.entries=8
+has out "on pichai" "is named"
+
+expect 0 "JSON" "$H" apps BLK MM size=T format=json json="$dir/j" \
+    pictures="$dir/p"
+has out '"heddle-apps"' "names its schema"
+hasnot out "pictures" "and is alone"
+n=$((n + 1))
+if cmp -s "$dir/out" "$dir/j"; then echo "ok $n - json=FILE is the same"
+else echo "not ok $n - json=FILE is the same"; fi
+n=$((n + 1))
+if [ -s "$dir/p/BLK.svg" ] && [ -s "$dir/p/MM.svg" ]; then
+    echo "ok $n - pictures"; else echo "not ok $n - pictures"; fi
+expect 0 "pictures are told" "$H" apps BLK size=T pictures="$dir/p/"
+has out "1 picture" "by their number"
+
+expect 64 "an unknown application" "$H" apps ATAKS size=T
+has err "ATAX" "the nearest is named"
+expect 64 "an unknown size" "$H" apps ATAX size=XXL
+has err "T, S, M, L" "those it has are named"
+expect 64 "an unknown option" "$H" apps ATAX bugdet=3
+has err "did you mean 'budget'" "the nearest is named"
+expect 64 "not a number" "$H" apps ATAX jobs=many
+has err "jobs: a whole number" "is said"
+expect 64 "no jobs" "$H" apps ATAX jobs=0
+expect 64 "not a switch" "$H" apps ATAX timed=maybe
+expect 64 "an unknown format" "$H" apps ATAX format=xml
+expect 64 "an unknown flag" "$H" apps --all
+expect 78 "an unknown setting" "$H" apps BLK size=T l1tlb.entires=8
+has err "l1tlb.entries" "the nearest is named"
+expect 78 "an unknown machine" "$H" apps BLK size=T machine=maxwel
+expect 73 "a file that cannot be created" "$H" apps BLK size=T \
+    json=/nonexistent/x
+echo "1..$n"
