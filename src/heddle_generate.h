@@ -92,8 +92,8 @@ HEDDLE_API int heddle_generate_clusters(uint32_t n, uint32_t dim, uint32_t k,
 HEDDLE_API void heddle_clusters_free(struct heddle_clusters *c);
 
 /* u32 [2^h][42]: the table of MemcachedGPU, 2^h entries of 168 bytes in sets
- * of 16 (4 <= h <= 25), with the keys 0 .. keys-1 in random order, but those
- * whose set is full.  With m = SplitMix64's mix of the key, the set is m mod
+ * of 16 (4 <= h <= 25), with the keys 0 .. keys-1 in random order; of more than
+ * 16 keys of a set only the lowest 16 are there.  With m = SplitMix64's mix of the key, the set is m mod
  * 2^(h-4) and the 8-bit hash m >> 56; words of an entry: 3 valid, 4 hash, 5
  * length of the key, 6 of the packet, 7 the key. */
 HEDDLE_API heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys,

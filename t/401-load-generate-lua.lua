@@ -100,26 +100,28 @@ test("memcached: keys in their sets, ways filled from the first", function()
     local h, keys = 9, 500
     local t = generate.memcached { h = h, keys = keys, seed = 2 }
     assert(#t == 42 << h)
-    local want, have, stored, sorted = {}, {}, 0, true
+    local want, room, have, stored, sorted = {}, {}, {}, 0, true
     for key = 0, keys - 1 do
         local set = mix(key) & ((1 << h - 4) - 1)
-        want[set] = (want[set] or 0) + 1
+        room[set] = (room[set] or 0) + 1
+        want[key] = room[set] <= 16 -- the lowest of its set
     end
     for e = 0, (1 << h) - 1 do
         local set, way = e // 16, e % 16
+        local key = t[42 * e + 7]
         if t[42 * e + 3] == 1 then
-            local key = t[42 * e + 7]
             assert(way == (have[set] or 0), "no gap")
             assert(mix(key) & ((1 << h - 4) - 1) == set, "its set")
             assert(t[42 * e + 4] == mix(key) >> 56, "its hash")
-            have[set] = way + 1
+            assert(want[key], "no other key, none twice")
+            want[key], have[set] = false, way + 1
             stored = stored + 1
             sorted = sorted and (way == 0 or t[42 * (e - 1) + 7] < key)
         else
-            assert(t[42 * e + 3] == 0 and t[42 * e + 7] == 0)
+            assert(t[42 * e + 3] == 0 and key == 0)
         end
     end
-    for set, n in pairs(want) do assert(have[set] == math.min(n, 16)) end
+    for key = 0, keys - 1 do assert(not want[key], "all are there") end
     assert(stored < keys and stored > 400, stored)
     assert(not sorted, "the order of arrival is random")
     fails("entries", generate.memcached, { h = 3, keys = 1 })

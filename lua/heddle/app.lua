@@ -46,6 +46,7 @@ local NAMES = {
     "KMEANS",
     "LPS",
     "LUD",
+    "MEMC",
     "MM",
     "MVT",
     "NN",

@@ -53,9 +53,11 @@ typedef uint64_t hd_time;
 #if defined(__GNUC__)
 #define HD_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HD_PREFETCH(p) __builtin_prefetch(p)
 #else
 #define HD_LIKELY(x) (x)
 #define HD_UNLIKELY(x) (x)
+#define HD_PREFETCH(p) ((void)(p))
 #endif
 
 /*

@@ -11,17 +11,17 @@
  *               what a kernel computes from the same coordinates is the same
  *               to the bit.
  *   memcached   the table of MemcachedGPU (Hetherington, O'Connor, Aamodt,
- *               SoCC 2015): 2^h entries of 168 bytes in sets of 16.  Keys 0 ..
- *               keys-1 arrive in random order; each takes the next way of its
- *               set, and one whose set is full is left out, so that the
- *               popularity of a key says nothing about its way.
+ *               SoCC 2015): 2^h entries of 168 bytes in sets of 16.  Keys are
+ *               numbered by popularity; where a set would have more than 16,
+ *               the 16 most popular are there, as LRU would have it.  They
+ *               came in random order, each into the next way of its set, so
+ *               that the popularity of a key says nothing about its way.
  *
  * The words of an entry that are set: 3 valid (1), 4 the key's 8-bit hash, 5
  * its length (16), 6 the length of the packet (56), 7 its number, which stands
  * for the first word of the key.  The rest is 0.
  *
- * Memory: the result, k floats a point of a block of 256 points, and 4 bytes a
- * key for the order of arrival.
+ * Memory: the result, the coordinates of the centres, and 5 bytes a key.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -104,34 +104,56 @@ int hd_generate_clusters(struct hd_clusters *c, uint64_t seed,
 
 enum { WAYS = HD_MEMC_WAYS, WORDS = HD_MEMC_WORDS };
 
+static uint32_t set_of(uint32_t key, uint32_t sets)
+{
+    return (uint32_t)hd_mix64(key) & (sets - 1);
+}
+
+/* Marks the keys that a set has room for: its 16 lowest. */
+static void keep(uint8_t *kept, uint8_t *fill, uint32_t keys, uint32_t sets)
+{
+    uint32_t key;
+
+    for (key = 0; key < keys; key++) {
+        uint32_t set = set_of(key, sets);
+
+        kept[key] = fill[set] < WAYS;
+        fill[set] += kept[key];
+    }
+    memset(fill, 0, sets);
+}
+
+/* Gives a key the next way of its set. */
+static void insert(uint32_t *table, uint8_t *fill, uint32_t key, uint32_t sets)
+{
+    uint32_t set = set_of(key, sets);
+    uint32_t *entry = table + ((size_t)set * WAYS + fill[set]++) * WORDS;
+
+    entry[3] = 1;
+    entry[4] = (uint32_t)(hd_mix64(key) >> 56);
+    entry[5] = 16;
+    entry[6] = 56;
+    entry[7] = key;
+}
+
 int hd_generate_memcached(uint32_t *table, uint32_t h, uint32_t keys,
                           uint64_t seed, struct hd_err *err)
 {
     uint32_t sets = (1u << h) / WAYS, i;
     int32_t *order = malloc(sizeof *order * (keys ? keys : 1));
-    uint8_t *fill = calloc(sets, 1);
+    uint8_t *fill = calloc(sets, 1), *kept = malloc(keys ? keys : 1);
+    int rc = 0;
 
-    if (order == NULL || fill == NULL) {
-        free(order);
-        free(fill);
-        return hd_err_set(err, HEDDLE_ENOMEM, "memcached: out of memory");
-    }
-    hd_generate_permutation(order, keys, seed);
-    for (i = 0; i < keys; i++) {
-        uint64_t hv = hd_mix64((uint64_t)order[i]);
-        uint32_t set = (uint32_t)hv & (sets - 1);
-        uint32_t *entry;
-
-        if (fill[set] == WAYS)
-            continue;
-        entry = table + ((size_t)set * WAYS + fill[set]++) * WORDS;
-        entry[3] = 1;
-        entry[4] = (uint32_t)(hv >> 56);
-        entry[5] = 16;
-        entry[6] = 56;
-        entry[7] = (uint32_t)order[i];
-    }
+    if (order != NULL && fill != NULL && kept != NULL) {
+        keep(kept, fill, keys, sets);
+        hd_generate_permutation(order, keys, seed);
+        for (i = 0; i < keys; i++)
+            if (kept[order[i]])
+                insert(table, fill, (uint32_t)order[i], sets);
+    } else
+        rc = hd_err_set(err, HEDDLE_ENOMEM, "memcached: out of memory");
     free(order);
     free(fill);
-    return 0;
+    free(kept);
+    return rc;
 }

@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/base.h"
 #include "../base/bits.h"
 #include "../base/rng.h"
 
@@ -98,28 +99,65 @@ static void place(struct hd_graph *g, uint32_t from, uint32_t to)
     g->edge[g->start[from + 1]++] = (int32_t)to;
 }
 
+/*
+ * Edges drawn and not yet counted or placed.  Targets are random, so nearly
+ * every one misses the caches of this machine; an edge waits in a ring while
+ * its row is fetched, and half way on its place in the list, which makes graphs
+ * of gigabytes more than twice as fast.  Edges leave in the order they came in.
+ */
+enum { AHEAD = 64 };
+
+struct ring {
+    uint32_t from[AHEAD], to[AHEAD];
+    uint32_t in, out;
+};
+
+static void ring_take(struct hd_graph *g, struct ring *r, bool fill)
+{
+    uint32_t v = r->from[r->out % AHEAD], w = r->to[r->out % AHEAD];
+
+    r->out++;
+    if (fill) {
+        place(g, v, w);
+        place(g, w, v);
+    } else {
+        g->start[v + 2]++;
+        g->start[w + 2]++;
+    }
+}
+
+static void ring_add(struct hd_graph *g, struct ring *r, uint32_t v,
+                     uint32_t w, bool fill)
+{
+    if (r->in - r->out == AHEAD)
+        ring_take(g, r, fill);
+    r->from[r->in % AHEAD] = v;
+    r->to[r->in % AHEAD] = w;
+    r->in++;
+    HD_PREFETCH(&g->start[w + (fill ? 1 : 2)]);
+    if (fill && r->in - r->out > AHEAD / 2) {
+        uint32_t next = r->to[(r->in - AHEAD / 2) % AHEAD];
+
+        HD_PREFETCH(&g->edge[g->start[next + 1]]);
+    }
+}
+
 /* Draws the edges of the uniform graph: counts them, or places them. */
 static void uniform_draw(struct hd_graph *g, uint32_t lo, uint32_t hi,
                          uint64_t seed, bool fill)
 {
     struct hd_rng r = hd_rng_make(seed, STREAM_GRAPH);
+    struct ring ring = {.in = 0};
     uint32_t v, i;
 
     for (v = 0; v < g->n; v++) {
         uint32_t k = lo + hd_rng_below(&r, hi - lo + 1);
 
-        for (i = 0; i < k; i++) {
-            uint32_t w = hd_rng_below(&r, g->n);
-
-            if (fill) {
-                place(g, v, w);
-                place(g, w, v);
-            } else {
-                g->start[v + 2]++;
-                g->start[w + 2]++;
-            }
-        }
+        for (i = 0; i < k; i++)
+            ring_add(g, &ring, v, hd_rng_below(&r, g->n), fill);
     }
+    while (ring.out != ring.in)
+        ring_take(g, &ring, fill);
 }
 
 int hd_generate_uniform(struct hd_graph *g, uint32_t n, uint32_t lo,
