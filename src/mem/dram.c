@@ -95,7 +95,7 @@ static struct hd_dramwait wait_pop(struct hd_dram *d, struct hd_dramchan *ch)
 /* Makes sure that the channel is woken at `at` or before. */
 static void wake_by(struct hd_dram *d, uint32_t c, hd_time at)
 {
-    struct hd_dramchan *ch = &d->chan[c];
+    struct hd_dramchan *ch = d->lane[c].ch;
 
     if (ch->wake <= at)
         return;
@@ -106,18 +106,19 @@ static void wake_by(struct hd_dram *d, uint32_t c, hd_time at)
 /* Posts the next event of a channel whose commands are decided up to now. */
 static void schedule(struct hd_dram *d, uint32_t c, hd_time now)
 {
-    struct hd_dramchan *ch = &d->chan[c];
+    struct hd_dramchan *ch = d->lane[c].ch;
     uint64_t at;
 
     if (ch->waiting == 0)
         return;
-    hd_dramsched_plan(d, c);
+    if (!ch->planned)
+        hd_dramsched_plan(d, c);
     if (d->pick.bound != 0)
         at = ch->plan_at;
     else if (ch->wait_first != HD_NONE)
-        at = hd_min_u64(hd_dramsched_free_at(d, c), ch->plan_at + d->t.rd_data);
+        at = hd_min_u64(hd_dramsched_free_at(d, c), ch->plan_at + d->t.data[0]);
     else
-        at = ch->plan_at + d->t.rd_data;
+        at = ch->plan_at + d->t.data[0];
     wake_by(d, c, hd_max_u64(at * d->tick, now));
 }
 
@@ -133,14 +134,13 @@ static void answer(struct hd_dram *d, hd_time at, uint32_t req)
 
 static void serve(struct hd_dram *d, hd_time now, uint32_t c)
 {
-    struct hd_dramchan *ch = &d->chan[c];
-    struct hd_dramdone *ring = &d->done[c * d->ring];
+    struct hd_dramchan *ch = d->lane[c].ch;
 
     if (now != ch->wake)
         return; /* an earlier event has taken its place */
-    hd_dramsched_advance(d, c, now / d->tick);
+    hd_dramsched_advance(d, c, hd_recip_div(d->per_tick, now));
     while (ch->done_first != ch->done_last) {
-        struct hd_dramdone done = ring[ch->done_first];
+        struct hd_dramdone done = d->lane[c].done[ch->done_first];
         ch->done_first = (ch->done_first + 1) & (d->ring - 1);
         answer(d, hd_max_u64(done.cycle * d->tick, now), done.req);
     }
@@ -160,47 +160,58 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
 
 /* ---- the end of a request ------------------------------------------------ */
 
-static void count_request(struct hd_dram *d, uint32_t c,
-                          const struct hd_dramentry *v, uint32_t kind,
-                          uint64_t latency)
+/* A request of application app in row counts of the counters has ended. */
+static inline void count_request(struct hd_dram *d,
+                                 const struct hd_dramentry *v, uint64_t latency)
 {
-    uint64_t *row = hd_count_row(&d->stat, c, v->app);
-    uint32_t app = v->app, bursts = v->bursts;
-    bool walk = kind == HD_REQ_WALK;
+    uint64_t *row = &d->stat.v[v->counts];
+    uint32_t app = v->app;
+    struct hd_hist *h;
 
     row[ST_ROW_HITS] += !v->opened;
-    row[walk ? ST_WALK_BURSTS : ST_DATA_BURSTS] += bursts;
-    row[ST_BUSY] += (uint64_t)bursts * d->cfg.bl;
-    if (kind == HD_REQ_WRITE) {
-        row[ST_WRITES]++;
-        return;
+    row[ST_BUSY] += (uint64_t)v->bursts * d->cfg.bl;
+    if (v->walk) {
+        row[ST_WALK_BURSTS] += v->bursts;
+        row[ST_WALKS]++;
+        h = d->walk_latency;
+    } else {
+        row[ST_DATA_BURSTS] += v->bursts;
+        if (v->write) {
+            row[ST_WRITES]++;
+            return;
+        }
+        row[ST_READS]++;
+        h = d->data_latency;
     }
-    row[walk ? ST_WALKS : ST_READS]++;
-    if (app >= d->env->apps)
-        app = d->env->apps;
-    hd_hist_add(walk ? &d->walk_latency[app] : &d->data_latency[app], latency);
+    hd_hist_add(&h[app < d->env->apps ? app : d->env->apps], latency);
 }
 
-static uint32_t bursts_of(const struct hd_dram *d, const struct hd_req *r)
+/* What an entry takes from its request. */
+static inline void describe(const struct hd_dram *d, uint32_t c,
+                            const struct hd_req *r, struct hd_dramentry *v)
 {
     uint32_t bytes = r->bytes != 0 ? r->bytes : 1;
 
-    return (bytes + d->map.burst - 1) >> d->map.burst_shift;
+    v->counts = (uint32_t)(hd_count_row(&d->stat, c, r->app) - d->stat.v);
+    v->bursts = v->left =
+        (uint16_t)((bytes + d->map.burst - 1) >> d->map.burst_shift);
+    v->write = r->kind == HD_REQ_WRITE;
+    v->walk = r->kind == HD_REQ_WALK;
+    v->app = r->app;
 }
 
 void hd_dram_ended(struct hd_dram *d, uint32_t c, uint32_t e, uint64_t cycle)
 {
-    struct hd_dramchan *ch = &d->chan[c];
+    struct hd_dramchan *ch = d->lane[c].ch;
     const struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
-    const struct hd_req *r = &d->reqs->v[v->req];
-    uint64_t end = cycle + (v->write ? d->t.wr_data : d->t.rd_data);
-    struct hd_dramdone *done = &d->done[c * d->ring + ch->done_last];
+    uint64_t end = cycle + d->t.data[v->write];
+    struct hd_dramdone *done = &d->lane[c].done[ch->done_last];
 
     done->cycle = end;
     done->req = v->req;
     ch->done_last = (ch->done_last + 1) & (d->ring - 1);
     hd_assert(ch->done_last != ch->done_first);
-    count_request(d, c, v, r->kind, end - v->accepted);
+    count_request(d, v, end - v->accepted);
     if (ch->wait_first != HD_NONE) {
         hd_time now = hd_events_now(d->env->ev);
         struct hd_dramwait w = wait_pop(d, ch);
@@ -213,7 +224,7 @@ void hd_dram_ended(struct hd_dram *d, uint32_t c, uint32_t e, uint64_t cycle)
 
 static uint32_t klass_of(struct hd_dram *d, uint32_t c, const struct hd_req *r)
 {
-    struct hd_dramchan *ch = &d->chan[c];
+    struct hd_dramchan *ch = d->lane[c].ch;
     uint32_t k = 0;
 
     if (d->klass.bound != 0) {
@@ -244,34 +255,42 @@ static int64_t default_class(void *self, const void *question)
 static void send_simple(struct hd_dram *d, uint32_t c, hd_time now,
                         uint32_t req, struct hd_req *r)
 {
-    uint32_t bursts = bursts_of(d, r), latency = d->latency;
     struct hd_dramentry v = {.opened = 1};
+    uint32_t latency = d->latency;
     hd_time at = now;
 
+    describe(d, c, r, &v);
     if (d->cfg.mode.kind == HD_IDEAL)
-        latency += (bursts - 1) * d->cfg.bl;
+        latency += (v.bursts - 1u) * d->cfg.bl;
     if (d->cfg.mode.kind != HD_OFF)
         at = (hd_ceil_div(now, d->tick) + latency) * d->tick;
     r->queued = now;
-    v.app = r->app;
-    v.bursts = (uint16_t)bursts;
-    count_request(d, c, &v, r->kind, latency);
+    count_request(d, &v, latency);
     hd_post(d->env->ev, d->id, d->id, at, EV_DONE, req, 0);
+}
+
+/* The command edge at or after an instant. */
+static inline uint64_t edge_at(const struct hd_dram *d, hd_time now)
+{
+    uint64_t down = hd_recip_div(d->per_tick, now);
+
+    return down + (down * d->tick != now);
 }
 
 void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
     struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
-    struct hd_dramchan *ch = &d->chan[a.channel];
-    uint64_t cycle = hd_ceil_div(now, d->tick);
+    struct hd_dramchan *ch = d->lane[a.channel].ch;
     struct hd_dramentry *v;
+    uint64_t cycle;
     uint32_t e;
 
-    if (d->cfg.mode.kind != HD_FULL) {
+    if (HD_UNLIKELY(d->cfg.mode.kind != HD_FULL)) {
         send_simple(d, a.channel, now, req, r);
         return;
     }
+    cycle = edge_at(d, now);
     hd_dramsched_advance(d, a.channel, cycle);
     r->queued = now;
     r->dram_class = (uint8_t)klass_of(d, a.channel, r);
@@ -279,6 +298,7 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     hd_assert(e != NO_ENTRY);
     v = &hd_dramentry_of(d, a.channel)[e];
     ch->free = v->next;
+    describe(d, a.channel, r, v);
     v->row = a.row;
     v->age = ch->age++;
     v->accepted = cycle;
@@ -286,34 +306,29 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     v->column = (uint16_t)a.column;
     v->bank = (uint8_t)a.bank;
     v->klass = r->dram_class;
-    v->write = r->kind == HD_REQ_WRITE;
-    v->app = r->app;
-    v->bursts = v->left = (uint16_t)bursts_of(d, r);
     v->opened = 0;
     ch->waiting++;
-    if (v->klass != 0) {
+    if (HD_UNLIKELY(v->klass != 0)) {
         ch->klass[v->klass]++;
-        (*hd_count(&d->stat, a.channel, r->app,
-                   v->klass == 1 ? ST_SILVER : ST_GOLDEN))++;
+        d->stat.v[v->counts + (v->klass == 1 ? ST_SILVER : ST_GOLDEN)]++;
     }
     hd_dramqueue_arrive(d, a.channel, e);
-    if (d->pick.bound != 0 || ch->wait_first != HD_NONE)
+    if (HD_UNLIKELY(d->pick.bound != 0 || ch->wait_first != HD_NONE))
         schedule(d, a.channel, now);
     else
-        wake_by(d, a.channel, (cycle + 1 + d->t.rd_data) * d->tick);
+        wake_by(d, a.channel, (cycle + 1 + d->t.data[0]) * d->tick);
 }
 
 bool hd_dram_room(const struct hd_dram *d, uint32_t channel)
 {
-    const struct hd_dramchan *ch = &d->chan[channel];
+    const struct hd_dramchan *ch = d->lane[channel].ch;
     hd_time now;
 
     if (ch->waiting < d->cfg.queue)
         return true;
     now = hd_events_now(d->env->ev);
     /* Deciding what is certain anyway changes nothing that can be seen. */
-    hd_dramsched_advance((struct hd_dram *)d, channel,
-                         hd_ceil_div(now, d->tick));
+    hd_dramsched_advance((struct hd_dram *)d, channel, edge_at(d, now));
     return ch->waiting < d->cfg.queue;
 }
 
@@ -328,7 +343,7 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t who,
         hd_post(d->env->ev, d->id, who, now, what, a, 0);
         return;
     }
-    wait_push(d, &d->chan[channel], w);
+    wait_push(d, d->lane[channel].ch, w);
     schedule(d, channel, now);
 }
 
@@ -340,9 +355,11 @@ static void sync(void *self, hd_time now)
     uint64_t cycle = now / d->tick;
 
     for (uint32_t c = 0; c < d->cfg.channels; c++) {
-        struct hd_dramchan *ch = &d->chan[c];
-        if (d->cfg.mode.kind == HD_FULL)
+        struct hd_dramchan *ch = d->lane[c].ch;
+        if (d->cfg.mode.kind == HD_FULL) {
             hd_dramsched_advance(d, c, cycle);
+            hd_dramsched_settle(d, c);
+        }
         *hd_count(&d->stat, c, HD_APP_NONE, ST_CYCLES) += cycle - ch->counted;
         ch->counted = cycle;
     }
@@ -353,7 +370,7 @@ static void sync(void *self, hd_time now)
 static void empty_lists(struct hd_dram *d, uint32_t c)
 {
     const struct hd_dramlist none = {NO_ENTRY, NO_ENTRY};
-    struct hd_dramchan *ch = &d->chan[c];
+    struct hd_dramchan *ch = d->lane[c].ch;
     struct hd_dramentry *v = hd_dramentry_of(d, c);
 
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
@@ -374,23 +391,26 @@ static void empty_lists(struct hd_dram *d, uint32_t c)
 static int take_state(struct hd_dram *d)
 {
     struct hd_arena *a = d->env->arena;
-    uint32_t n = d->cfg.channels;
 
     d->ring = 8;
-    while (d->ring < d->t.rd_data + d->t.wr_data + 8)
+    while (d->ring < d->t.data[0] + d->t.data[1] + 8)
         d->ring *= 2;
-    d->chan = hd_arena_take(a, n, sizeof *d->chan);
-    d->bank = hd_arena_take(a, (size_t)n * d->cfg.banks, sizeof *d->bank);
-    d->entry = hd_arena_take(a, (size_t)n * d->cfg.queue, sizeof *d->entry);
-    d->done = hd_arena_take(a, (size_t)n * d->ring, sizeof *d->done);
     d->wait = hd_arena_take(a, WAITERS, sizeof *d->wait);
     d->wait_free = hd_arena_take(a, 2, sizeof *d->wait_free);
-    if (d->chan == NULL || d->bank == NULL || d->entry == NULL ||
-        d->done == NULL || d->wait == NULL || d->wait_free == NULL)
+    if (d->wait == NULL || d->wait_free == NULL)
         return -1;
     d->wait_free[0] = HD_NONE;
-    for (uint32_t c = 0; c < n; c++)
+    for (uint32_t c = 0; c < d->cfg.channels; c++) {
+        struct hd_dramlane *l = &d->lane[c];
+        l->ch = hd_arena_take(a, 1, sizeof *l->ch);
+        l->bank = hd_arena_take(a, d->cfg.banks, sizeof *l->bank);
+        l->entry = hd_arena_take(a, d->cfg.queue, sizeof *l->entry);
+        l->done = hd_arena_take(a, d->ring, sizeof *l->done);
+        if (l->ch == NULL || l->bank == NULL || l->entry == NULL ||
+            l->done == NULL)
+            return -1;
         empty_lists(d, c);
+    }
     return 0;
 }
 
@@ -400,13 +420,13 @@ static void offer(struct hd_dram *d)
 
     if (env->slots == NULL) {
         d->klass = (struct hd_slot){default_class, d, 0};
-        d->pick = (struct hd_slot){hd_dramsched_default, d, 0};
+        d->pick = (struct hd_slot){hd_dramask_default, d, 0};
         return;
     }
     hd_slots_offer(env->slots, HEDDLE_POINT_dram_class, "dram", &d->klass,
                    default_class, d);
     hd_slots_offer(env->slots, HEDDLE_POINT_dram_pick, "dram", &d->pick,
-                   hd_dramsched_default, d);
+                   hd_dramask_default, d);
 }
 
 static void count(struct hd_dram *d)
@@ -431,8 +451,12 @@ static void set_up(struct hd_dram *d)
 
     hd_dramtime_init(&d->t, &d->cfg);
     for (uint32_t b = 0; b < d->cfg.banks; b++)
-        d->group_of[b] = b / in_group;
+        d->group_of[b] = (uint8_t)(b / in_group);
+    d->row_rank =
+        d->cfg.scheduler == HD_DRAM_READY_FIRST ? 0 : 1ull << KEY_RANK;
+    d->special = d->cfg.refresh || d->cfg.page == 1;
     d->tick = hd_ticks(d->env->clk, HD_CLK_DRAM, 1);
+    d->per_tick = hd_recip_of(d->tick);
     if (d->cfg.mode.kind == HD_IDEAL)
         d->latency = 1 + d->cfg.cl + d->cfg.bl;
     else if (d->cfg.mode.kind == HD_FIXED)

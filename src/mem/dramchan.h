@@ -3,8 +3,10 @@
  * queued request are, and which file works on them.
  *
  *   dramtime.h   when a command is legal and what it forbids afterwards
- *   dramqueue.c  the lists of a bank and its candidates
+ *   dramqueue.c  the lists of a bank, and what it offers
+ *   dramoffer.h  the candidates of all banks
  *   dramsched.c  which command is next, and when
+ *   dramask.c    the same by a policy's choice
  *   dram.c       arrivals, events, answers, counters
  *   dramlook.c   showing and checking what is inside
  *
@@ -16,6 +18,7 @@
 #ifndef HD_DRAMCHAN_H
 #define HD_DRAMCHAN_H
 
+#include "../base/recip.h"
 #include "../policy/slots.h"
 #include "dram.h"
 #include "drammap.h"
@@ -48,11 +51,13 @@ struct hd_dramentry {
     uint64_t age;      /* order of arrival in the channel */
     uint64_t accepted; /* command cycle */
     uint32_t req;
-    uint16_t next; /* in its list */
+    uint32_t counts; /* index of its counters in stat.v */
+    uint16_t next;   /* in its list */
     uint16_t column;
-    uint8_t bank, klass, write, app;
     uint16_t bursts, left; /* in all, and to come */
-    uint8_t opened;        /* an activate was issued for it */
+    uint8_t bank, klass, write, app;
+    uint8_t walk;
+    uint8_t opened; /* an activate was issued for it */
 };
 
 /* A list of entries by age. */
@@ -60,8 +65,10 @@ struct hd_dramlist {
     uint16_t head, tail;
 };
 
+/* One cache line. */
 struct hd_drambank {
-    uint64_t act_ok, rd_ok, wr_ok, pre_ok; /* first legal cycle, bank's own */
+    uint64_t act_ok, pre_ok; /* first legal cycle, bank's own */
+    uint64_t act_at;         /* last activate; columns are legal tRCD later */
     uint64_t row;
     uint8_t open;
     uint8_t classes;                  /* bit set of classes that wait here */
@@ -89,40 +96,40 @@ struct hd_dramdone {
 };
 
 struct hd_dramchan {
-    uint64_t decided;   /* all commands up to this cycle have been issued */
     uint64_t floor;     /* no command before this cycle */
     uint64_t act_ok;    /* tRRD, tFAW */
     uint64_t col_ok[2]; /* buses and turn-around: read, write */
-    uint64_t faw[4];    /* last activates, a ring */
-    uint64_t ref_at;    /* next refresh */
-    uint64_t age;       /* requests accepted so far */
-    uint64_t counted;   /* cycles counted so far */
-    hd_time wake;       /* earliest event posted, or HD_NEVER */
     /* the command that issues next if nothing arrives */
     uint64_t plan_at;
-    uint64_t hold; /* policy: asked again in this cycle */
     uint32_t plan_kind, plan_bank;
-    uint32_t planned; /* 1: the three above hold */
+    uint32_t planned;  /* 1: the three above hold */
+    uint32_t col_n[2]; /* banks with a column candidate: read, write */
     /* best row command: holds while best_valid and floor < best_until */
-    uint32_t best_valid, best_bank;
+    uint32_t best_valid;
     uint64_t best_at, best_key, best_until; /* key: as row_key */
-    uint32_t faw_next;
+    uint64_t row_mask;                      /* banks with a row candidate */
+    uint64_t act_mask;                      /* of these, the activates */
+    uint64_t open;                          /* banks with an open row */
+    hd_time wake;                   /* earliest event posted, or HD_NEVER */
+    uint64_t age;                   /* requests accepted so far */
     uint32_t waiting;               /* entries in use */
-    uint32_t klass[CLASSES];        /* entries of each class */
     uint16_t free;                  /* free entries */
     struct hd_dramlist golden;      /* golden requests not yet at a bank */
     uint32_t golden_busy;           /* one golden request is at a bank */
     uint32_t done_first, done_last; /* ring of struct hd_dramdone */
     uint32_t wait_first, wait_last; /* nodes of waiting senders */
-    uint64_t open;                  /* banks with an open row */
-    uint64_t col_mask[2]; /* banks with a column candidate: read, write */
-    uint32_t col_n[2];    /* how many of these */
-    uint64_t row_mask;    /* banks with a row candidate */
-    uint64_t act_mask;    /* of these, the activates */
-    uint64_t group_ok[HD_DRAM_MAX_BANKS];
-    uint8_t col_order[2][HD_DRAM_MAX_BANKS]; /* these banks, by key */
-    uint16_t col_entry[HD_DRAM_MAX_BANKS];   /* request of each */
+    uint32_t klass[CLASSES];        /* entries of each class but the first */
+    uint32_t faw_next;
+    uint64_t hold;    /* policy: asked again in this cycle */
+    uint64_t faw[4];  /* last activates, a ring */
+    uint64_t ref_at;  /* next refresh */
+    uint64_t counted; /* cycles counted so far */
     /* candidates of each bank */
+    uint8_t col_order[2][HD_DRAM_MAX_BANKS]; /* banks of columns, by key */
+    uint8_t col_way[HD_DRAM_MAX_BANKS];    /* 0: no column, 1: read, 2: write */
+    uint16_t col_entry[HD_DRAM_MAX_BANKS]; /* request of each */
+    uint16_t row_entry[HD_DRAM_MAX_BANKS];
+    uint64_t group_ok[HD_DRAM_MAX_BANKS]; /* tCCD_L, by group */
     uint64_t col_ready[HD_DRAM_MAX_BANKS], col_key[HD_DRAM_MAX_BANKS];
     uint64_t row_ready[HD_DRAM_MAX_BANKS], row_key[HD_DRAM_MAX_BANKS];
 };
@@ -139,12 +146,22 @@ struct hd_dramwait {
     uint32_t who, what, a, next;
 };
 
-/* Timing in cycles, as the controller keeps it. */
+/* Timing in cycles, as the controller keeps it; [2]: read, write. */
 struct hd_dramtime {
-    uint32_t same, other;      /* column to column: same group, other group */
-    uint32_t rd_wr, wr_rd;     /* turn-around */
-    uint32_t rd_data, wr_data; /* command to the end of its data */
-    uint32_t rd_pre, wr_pre;
+    uint32_t same, other; /* column to column: same group, other group */
+    uint32_t again;       /* the larger: the next burst of a request */
+    uint32_t turn[2];     /* to a column of the other direction */
+    uint32_t data[2];     /* command to the end of its data */
+    uint32_t pre[2];      /* to a precharge of the bank */
+    uint32_t rcd[2];      /* activate to column */
+};
+
+/* Where the state of one channel lies in the arena. */
+struct hd_dramlane {
+    struct hd_dramchan *ch;
+    struct hd_drambank *bank;   /* [bank] */
+    struct hd_dramentry *entry; /* [queue] */
+    struct hd_dramdone *done;   /* [ring] */
 };
 
 struct hd_dram {
@@ -156,45 +173,57 @@ struct hd_dram {
     struct hd_client *clients;
     uint32_t id; /* component */
     hd_time tick;
-    uint32_t latency; /* modes without queues */
-    uint32_t group_of[HD_DRAM_MAX_BANKS];
-    uint32_t ring; /* entries of a done ring, a power of two */
-    /* arena */
-    struct hd_dramchan *chan;
-    struct hd_drambank *bank;   /* [channel][bank] */
-    struct hd_dramentry *entry; /* [channel][queue] */
-    struct hd_dramdone *done;   /* [channel][ring] */
-    struct hd_dramwait *wait;   /* [0]: head of the free list is wait_free */
-    uint32_t *wait_free;        /* [0] free list, [1] used */
-    struct hd_stat stat;
-    struct hd_hist *data_latency, *walk_latency;
+    struct hd_recip per_tick; /* divides by tick */
+    uint32_t latency;         /* modes without queues */
+    uint32_t ring;            /* entries of a done ring, a power of two */
+    uint32_t special;         /* 1: settings that dramsched's short way lacks */
+    uint64_t row_rank;        /* of row candidates: see KEY_RANK */
     struct hd_slot klass, pick;
     hd_dram_watcher *watch;
     void *watch_self;
     struct hd_dramcheck *check; /* --check: verifies every command */
+    struct hd_stat stat;
+    struct hd_hist *data_latency, *walk_latency;
+    struct hd_dramwait *wait; /* arena; [0]: head of the free list is
+                                 wait_free */
+    uint32_t *wait_free;      /* arena: [0] free list, [1] used */
+    uint8_t group_of[HD_DRAM_MAX_BANKS];
+    struct hd_dramlane lane[HD_DRAM_MAX_CHANNELS];
 };
 
 static inline struct hd_drambank *hd_drambank_at(const struct hd_dram *d,
                                                  uint32_t c, uint32_t b)
 {
-    return &d->bank[c * d->cfg.banks + b];
+    return &d->lane[c].bank[b];
 }
 
 static inline struct hd_dramentry *hd_dramentry_of(const struct hd_dram *d,
                                                    uint32_t c)
 {
-    return &d->entry[c * d->cfg.queue];
+    return d->lane[c].entry;
+}
+
+static inline void hd_dramchan_plan(struct hd_dramchan *ch, uint64_t at,
+                                    uint32_t kind, uint32_t bank)
+{
+    ch->plan_at = at;
+    ch->plan_kind = kind;
+    ch->plan_bank = bank;
 }
 
 /* dramqueue.c */
+/* Entry e has arrived. */
 void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e);
+/* The bank's row was opened. */
 void hd_dramqueue_opened(struct hd_dram *d, uint32_t c, uint32_t b);
+/* It was closed, and requests had hit it; candidates are as before. */
 void hd_dramqueue_closed(struct hd_dram *d, uint32_t c, uint32_t b);
+/* Entry e, a column candidate, has sent its last burst and leaves. */
 void hd_dramqueue_served(struct hd_dram *d, uint32_t c, uint32_t e);
-/* After a precharge for the bank's row candidate. */
-void hd_dramqueue_shut(struct hd_dram *d, uint32_t c, uint32_t b);
 /* Works out the candidates of a bank anew. */
 void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b);
+/* Whether they are what that would find. */
+bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b);
 /* The bank's most urgent waiting class. */
 static inline uint32_t hd_dramqueue_top(const struct hd_drambank *k)
 {
@@ -217,7 +246,16 @@ void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle);
 void hd_dramsched_plan(struct hd_dram *d, uint32_t c);
 /* No slot of the queue can become free before this cycle. */
 uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c);
-int64_t hd_dramsched_default(void *self, const void *question);
+/* Forgets what depends on when commands were decided; plans anew. */
+void hd_dramsched_settle(struct hd_dram *d, uint32_t c);
+
+/* dramask.c */
+/* Plans the next question, or nothing. */
+void hd_dramask_plan(struct hd_dram *d, uint32_t c);
+/* The planned question's cycle has come: its answer is the new plan. */
+void hd_dramask(struct hd_dram *d, uint32_t c);
+/* Answers struct heddle_q_dram_pick as the engine decides. */
+int64_t hd_dramask_default(void *self, const void *question);
 
 /* dram.c: a request has sent its last burst in `cycle`. */
 void hd_dram_ended(struct hd_dram *d, uint32_t c, uint32_t e, uint64_t cycle);

@@ -4,8 +4,8 @@
  *
  * Nothing here changes state.  The invariants checked are those of
  * dramqueue.c: each waiting request is in one list, that of its bank and
- * class, among the hits if and only if its row is open, by age; and a channel
- * with work has an event posted.
+ * class, among the hits if and only if its row is open, by age; what each bank
+ * offers is what its lists say; and a channel with work has an event posted.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -63,13 +63,13 @@ void hd_dramlook_show(void *self, uint32_t c, struct heddle_visitor *v)
             look_list(d, c, k->rest[i], "waiting", v);
         }
     }
-    look_list(d, c, d->chan[c].golden, "golden queue", v);
+    look_list(d, c, d->lane[c].ch->golden, "golden queue", v);
 }
 
 void hd_dramlook_stuck(void *self, uint32_t c, struct heddle_visitor *v)
 {
     struct hd_dram *d = self;
-    const struct hd_dramchan *ch = &d->chan[c];
+    const struct hd_dramchan *ch = d->lane[c].ch;
 
     if (d->cfg.mode.kind != HD_FULL)
         return;
@@ -116,7 +116,7 @@ static uint32_t check_list(struct hd_dram *d, uint32_t c, uint32_t b,
 void hd_dramlook_check(void *self, uint32_t c, struct hd_err *err)
 {
     struct hd_dram *d = self;
-    struct hd_dramchan *ch = &d->chan[c];
+    struct hd_dramchan *ch = d->lane[c].ch;
     uint32_t n = 0;
 
     if (d->cfg.mode.kind != HD_FULL)
@@ -127,6 +127,10 @@ void hd_dramlook_check(void *self, uint32_t c, struct hd_err *err)
             n += check_list(d, c, b, &k->hits[i], true, err);
             n += check_list(d, c, b, &k->rest[i], false, err);
         }
+        if (!hd_dramqueue_right(d, c, b))
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "dram: channel %u, bank %u: its candidates are stale", c,
+                       b);
     }
     for (uint32_t e = ch->golden.head; e != NO_ENTRY;
          e = hd_dramentry_of(d, c)[e].next)

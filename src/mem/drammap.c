@@ -129,34 +129,18 @@ static uint64_t digits(const struct hd_drammap *m, uint64_t v,
     return v;
 }
 
-static inline uint32_t field_of(const struct hd_drammap *m, uint64_t pa,
-                                uint32_t f)
+struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa)
 {
-    return (uint32_t)(pa >> m->from[f]) & m->ones[f];
-}
-
-struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m, uint64_t pa)
-{
-    uint32_t f[HD_DRAM_FIELDS] = {0}, low;
+    uint64_t v = m->piece_shift < 64 ? pa >> m->piece_shift : pa / m->piece;
+    uint32_t f[HD_DRAM_FIELDS] = {0};
     struct hd_dramaddr a;
 
-    if (HD_LIKELY(m->whole)) {
-        a.row = pa >> m->from[HD_DRAM_ROW];
-        a.channel = field_of(m, pa, HD_DRAM_CHANNEL);
-        a.group = field_of(m, pa, HD_DRAM_GROUP);
-        a.bank = a.group * m->banks_in_group + field_of(m, pa, HD_DRAM_BANK);
-        a.column = field_of(m, pa, HD_DRAM_COLUMN);
-        low = (uint32_t)(pa >> m->burst_shift) & (m->piece_bursts - 1);
-    } else {
-        uint64_t v = m->piece_shift < 64 ? pa >> m->piece_shift : pa / m->piece;
-        low = (uint32_t)(pa - v * m->piece) >> m->burst_shift;
-        a.row = digits(m, v, f);
-        a.channel = f[HD_DRAM_CHANNEL];
-        a.group = f[HD_DRAM_GROUP];
-        a.bank = a.group * m->banks_in_group + f[HD_DRAM_BANK];
-        a.column = f[HD_DRAM_COLUMN];
-    }
-    a.column = a.column * m->piece_bursts + low;
+    a.row = digits(m, v, f);
+    a.channel = f[HD_DRAM_CHANNEL];
+    a.group = f[HD_DRAM_GROUP];
+    a.bank = a.group * m->banks_in_group + f[HD_DRAM_BANK];
+    a.column = f[HD_DRAM_COLUMN] * m->piece_bursts +
+               ((uint32_t)(pa - v * m->piece) >> m->burst_shift);
     return a;
 }
 
@@ -165,7 +149,7 @@ uint32_t hd_drammap_channel(const struct hd_drammap *m, uint64_t pa)
     uint32_t f[HD_DRAM_FIELDS] = {0};
 
     if (HD_LIKELY(m->whole))
-        return field_of(m, pa, HD_DRAM_CHANNEL);
+        return hd_drammap_field(m, pa, HD_DRAM_CHANNEL);
     digits(m, m->piece_shift < 64 ? pa >> m->piece_shift : pa / m->piece, f);
     return f[HD_DRAM_CHANNEL];
 }

@@ -5,6 +5,7 @@
 #ifndef HD_DRAMMAP_H
 #define HD_DRAMMAP_H
 
+#include "../base/base.h"
 #include "dramspec.h"
 
 struct hd_dramaddr {
@@ -46,7 +47,32 @@ struct hd_drammap {
 int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
                     struct hd_err *err);
 
-struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m, uint64_t pa);
+/* The general way, for sizes that are not powers of two. */
+struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa);
+
+static inline uint32_t hd_drammap_field(const struct hd_drammap *m, uint64_t pa,
+                                        uint32_t f)
+{
+    return (uint32_t)(pa >> m->from[f]) & m->ones[f];
+}
+
+static inline struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m,
+                                                   uint64_t pa)
+{
+    struct hd_dramaddr a;
+
+    if (HD_UNLIKELY(!m->whole))
+        return hd_drammap_divide(m, pa);
+    a.row = pa >> m->from[HD_DRAM_ROW];
+    a.channel = hd_drammap_field(m, pa, HD_DRAM_CHANNEL);
+    a.group = hd_drammap_field(m, pa, HD_DRAM_GROUP);
+    a.bank =
+        a.group * m->banks_in_group + hd_drammap_field(m, pa, HD_DRAM_BANK);
+    a.column = hd_drammap_field(m, pa, HD_DRAM_COLUMN) * m->piece_bursts +
+               ((uint32_t)(pa >> m->burst_shift) & (m->piece_bursts - 1));
+    return a;
+}
+
 uint32_t hd_drammap_channel(const struct hd_drammap *m, uint64_t pa);
 
 /* The address of a burst: the inverse of hd_drammap_locate. */

@@ -20,7 +20,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "dramchan.h"
+#include "dramoffer.h"
 
 static void append(struct hd_dramentry *v, struct hd_dramlist *l, uint32_t e)
 {
@@ -74,85 +74,6 @@ static void merge(struct hd_dramentry *v, struct hd_dramlist *from,
     from->head = from->tail = NO_ENTRY;
 }
 
-/* Puts an entry into the lists of its bank. */
-static void install(struct hd_dram *d, uint32_t c, uint32_t e)
-{
-    struct hd_dramentry *v = hd_dramentry_of(d, c);
-    struct hd_drambank *k = hd_drambank_at(d, c, v[e].bank);
-    uint32_t klass = v[e].klass;
-    bool hit = k->open && k->row == v[e].row;
-
-    k->classes |= (uint8_t)(1u << klass);
-    append(v, hit ? &k->hits[klass] : &k->rest[klass], e);
-    /* Behind another request it is no candidate and changes none. */
-    if ((hit ? k->hits[klass].head : k->rest[klass].head) == e)
-        hd_dramqueue_refresh(d, c, v[e].bank);
-}
-
-void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e)
-{
-    struct hd_dramchan *ch = &d->chan[c];
-    struct hd_dramentry *v = hd_dramentry_of(d, c);
-
-    if (v[e].klass == 2 && d->cfg.golden == 0) {
-        if (ch->golden_busy) {
-            append(v, &ch->golden, e);
-            return;
-        }
-        ch->golden_busy = 1;
-    }
-    install(d, c, e);
-}
-
-void hd_dramqueue_opened(struct hd_dram *d, uint32_t c, uint32_t b)
-{
-    struct hd_dramentry *v = hd_dramentry_of(d, c);
-    struct hd_drambank *k = hd_drambank_at(d, c, b);
-
-    for (uint32_t i = 0; i < CLASSES; i++)
-        if (k->classes & 1u << i)
-            move_row(v, k, &k->rest[i], &k->hits[i]);
-}
-
-void hd_dramqueue_closed(struct hd_dram *d, uint32_t c, uint32_t b)
-{
-    struct hd_dramentry *v = hd_dramentry_of(d, c);
-    struct hd_drambank *k = hd_drambank_at(d, c, b);
-
-    for (uint32_t i = 0; i < CLASSES; i++)
-        if (k->hits[i].head != NO_ENTRY)
-            merge(v, &k->hits[i], &k->rest[i]);
-}
-
-void hd_dramqueue_served(struct hd_dram *d, uint32_t c, uint32_t e)
-{
-    struct hd_dramchan *ch = &d->chan[c];
-    struct hd_dramentry *v = hd_dramentry_of(d, c);
-    struct hd_drambank *k = hd_drambank_at(d, c, v[e].bank);
-    uint32_t klass = v[e].klass;
-    struct hd_dramlist *l = &k->hits[klass];
-
-    hd_assert(l->head == e);
-    l->head = v[e].next;
-    if (l->head == NO_ENTRY) {
-        l->tail = NO_ENTRY;
-        if (k->rest[klass].head == NO_ENTRY)
-            k->classes &= (uint8_t) ~(1u << klass);
-    }
-    ch->klass[klass]--;
-    ch->waiting--;
-    v[e].next = ch->free;
-    ch->free = (uint16_t)e;
-    if (klass == 2 && d->cfg.golden == 0) {
-        uint32_t next = ch->golden.head;
-        ch->golden_busy = next != NO_ENTRY;
-        if (next != NO_ENTRY) {
-            ch->golden.head = v[next].next;
-            install(d, c, next);
-        }
-    }
-}
-
 /* Whether the open row may be closed for the bank's oldest other request,
  * although a request hits it. */
 static bool may_close(const struct hd_dram *d, const struct hd_drambank *k,
@@ -167,102 +88,204 @@ static bool may_close(const struct hd_dram *d, const struct hd_drambank *k,
            (d->cfg.scheduler == HD_DRAM_CAPPED && k->served >= d->cfg.cap);
 }
 
-/* Takes a bank's column candidate, if it has one, out of the order. */
-static void drop_column(struct hd_dramchan *ch, uint32_t b)
+/* Works out what a bank offers: the requests, or NO_ENTRY, of its column and
+ * its row candidate, and the row's rank. */
+static void work_out(const struct hd_dram *d, uint32_t c, uint32_t b,
+                     uint32_t *hit, uint32_t *other, uint64_t *rank)
 {
-    uint32_t w = ch->col_mask[1] >> b & 1, i = 0;
-    uint8_t *order = ch->col_order[w];
+    const struct hd_dramentry *v = hd_dramentry_of(d, c);
+    const struct hd_drambank *k = hd_drambank_at(d, c, b);
+    uint32_t klass = hd_dramqueue_top(k);
 
-    if (!(ch->col_mask[w] >> b & 1))
+    *hit = k->hits[klass].head;
+    *other = k->rest[klass].head;
+    *rank = d->row_rank;
+    if (*hit == NO_ENTRY || *other == NO_ENTRY)
         return;
-    ch->col_mask[w] &= ~(1ull << b);
-    while (order[i] != b)
-        i++;
-    ch->col_n[w]--;
-    for (; i < ch->col_n[w]; i++)
-        order[i] = order[i + 1];
-}
-
-/* Enters a bank's column candidate into the order of keys. */
-static void offer_column(struct hd_dramchan *ch, uint32_t w, uint32_t b,
-                         uint64_t key)
-{
-    uint8_t *order = ch->col_order[w];
-    uint32_t i = ch->col_n[w]++;
-
-    ch->col_mask[w] |= 1ull << b;
-    ch->col_key[b] = key;
-    while (i > 0 && ch->col_key[order[i - 1]] > key) {
-        order[i] = order[i - 1];
-        i--;
+    if (!may_close(d, k, &v[*hit], &v[*other])) {
+        *other = NO_ENTRY;
+        return;
     }
-    order[i] = (uint8_t)b;
-}
-
-/* The bank's row candidate: an activate, or a precharge for `other`. */
-static void offer_row(struct hd_dramchan *ch, const struct hd_drambank *k,
-                      uint32_t b, uint64_t key)
-{
-    uint64_t bit = 1ull << b;
-
-    ch->row_mask |= bit;
-    ch->best_valid = 0;
-    ch->row_key[b] = key;
-    if (k->open) {
-        ch->row_ready[b] = k->pre_ok;
-    } else {
-        ch->row_ready[b] = k->act_ok;
-        ch->act_mask |= bit;
-    }
+    *rank = 0; /* its turn has come */
+    if (klass == 2)
+        *hit = NO_ENTRY;
 }
 
 void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b)
 {
-    struct hd_dramchan *ch = &d->chan[c];
+    struct hd_dramchan *ch = d->lane[c].ch;
     const struct hd_dramentry *v = hd_dramentry_of(d, c);
     const struct hd_drambank *k = hd_drambank_at(d, c, b);
-    uint64_t bit = 1ull << b, top, rank = 1ull << KEY_RANK;
-    uint32_t klass = hd_dramqueue_top(k), hit, other;
+    uint32_t hit, other;
+    uint64_t rank;
 
-    if (ch->row_mask & bit)
-        ch->best_valid = 0;
     ch->planned = 0;
     ch->hold = 0;
-    drop_column(ch, b);
-    ch->row_mask &= ~bit;
-    ch->act_mask &= ~bit;
-    if (k->classes == 0)
-        return;
-    hit = k->hits[klass].head;
-    other = k->rest[klass].head;
-    top = (uint64_t)(2 - klass) << KEY_CLASS | b;
-    if (d->cfg.scheduler == HD_DRAM_READY_FIRST)
-        rank = 0;
-    if (hit != NO_ENTRY) {
-        bool forced = other != NO_ENTRY && may_close(d, k, &v[hit], &v[other]);
-        if (!forced || klass != 2) {
-            ch->col_ready[b] = hd_max_u64(v[hit].write ? k->wr_ok : k->rd_ok,
-                                          ch->group_ok[d->group_of[b]]);
-            ch->col_entry[b] = (uint16_t)hit;
-            offer_column(ch, v[hit].write, b, top | v[hit].age << KEY_AGE);
-        }
-        if (!forced)
-            return;
-        rank = 0; /* its turn has come */
-    }
-    offer_row(ch, k, b, top | rank | v[other].age << KEY_AGE);
+    hd_dramoffer_drop(ch, b);
+    hd_dramoffer_drop_row(ch, b);
+    work_out(d, c, b, &hit, &other, &rank);
+    if (hit != NO_ENTRY)
+        hd_dramoffer_column(d, ch, k, b, v, hit);
+    if (other != NO_ENTRY)
+        hd_dramoffer_row(ch, k, b, v, other, rank);
 }
 
-void hd_dramqueue_shut(struct hd_dram *d, uint32_t c, uint32_t b)
+bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b)
 {
-    struct hd_dramchan *ch = &d->chan[c];
+    const struct hd_dramchan *ch = d->lane[c].ch;
+    const struct hd_dramentry *v = hd_dramentry_of(d, c);
+    const struct hd_drambank *k = hd_drambank_at(d, c, b);
+    uint32_t hit, other, way = 0;
+    uint64_t rank;
 
-    if (((ch->col_mask[0] | ch->col_mask[1]) >> b & 1) != 0) {
-        hd_dramqueue_refresh(d, c, b); /* its requests hit no more */
+    work_out(d, c, b, &hit, &other, &rank);
+    if (hit != NO_ENTRY) {
+        way = 1u + v[hit].write;
+        if (ch->col_entry[b] != hit ||
+            ch->col_key[b] != hd_dramoffer_key(&v[hit], b) ||
+            ch->col_ready[b] != k->act_at + d->t.rcd[way - 1])
+            return false;
+    }
+    if (other != NO_ENTRY &&
+        (ch->row_entry[b] != other ||
+         ch->row_key[b] != (hd_dramoffer_key(&v[other], b) | rank) ||
+         ch->row_ready[b] != (k->open ? k->pre_ok : k->act_ok) ||
+         (ch->act_mask >> b & 1) == k->open))
+        return false;
+    return ch->col_way[b] == way &&
+           (ch->row_mask >> b & 1) == (other != NO_ENTRY);
+}
+
+/* ---- what happens to a bank ---------------------------------------------- */
+
+/* Puts an entry into the lists of its bank. */
+static void install(struct hd_dram *d, uint32_t c, uint32_t e)
+{
+    struct hd_dramchan *ch = d->lane[c].ch;
+    struct hd_dramentry *v = hd_dramentry_of(d, c);
+    uint32_t klass = v[e].klass, b = v[e].bank;
+    struct hd_drambank *k = hd_drambank_at(d, c, b);
+    bool hit = k->open && k->row == v[e].row;
+    struct hd_dramlist *l = hit ? &k->hits[klass] : &k->rest[klass];
+
+    if (l->head != NO_ENTRY) { /* it is no candidate and changes none */
+        append(v, l, e);
         return;
     }
-    /* The same request, which now wants its row opened. */
-    ch->act_mask |= 1ull << b;
-    ch->row_ready[b] = hd_drambank_at(d, c, b)->act_ok;
-    ch->best_valid = 0;
+    v[e].next = NO_ENTRY;
+    l->head = l->tail = (uint16_t)e;
+    if (HD_UNLIKELY(k->classes != 0)) {
+        k->classes |= (uint8_t)(1u << klass);
+        hd_dramqueue_refresh(d, c, b);
+        return;
+    }
+    k->classes = (uint8_t)(1u << klass);
+    ch->planned = 0;
+    ch->hold = 0;
+    if (hit)
+        hd_dramoffer_column(d, ch, k, b, v, e);
+    else
+        hd_dramoffer_row(ch, k, b, v, e, d->row_rank);
+}
+
+void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e)
+{
+    struct hd_dramchan *ch = d->lane[c].ch;
+    struct hd_dramentry *v = hd_dramentry_of(d, c);
+
+    if (HD_UNLIKELY(v[e].klass == 2) && d->cfg.golden == 0) {
+        if (ch->golden_busy) {
+            append(v, &ch->golden, e);
+            return;
+        }
+        ch->golden_busy = 1;
+    }
+    install(d, c, e);
+}
+
+void hd_dramqueue_opened(struct hd_dram *d, uint32_t c, uint32_t b)
+{
+    struct hd_dramchan *ch = d->lane[c].ch;
+    struct hd_dramentry *v = hd_dramentry_of(d, c);
+    struct hd_drambank *k = hd_drambank_at(d, c, b);
+
+    if (HD_UNLIKELY(k->classes != 1)) {
+        for (uint32_t i = 0; i < CLASSES; i++)
+            move_row(v, k, &k->rest[i], &k->hits[i]);
+        hd_dramqueue_refresh(d, c, b);
+        return;
+    }
+    if (k->rest[0].head == k->rest[0].tail) {
+        k->hits[0] = k->rest[0];
+        k->rest[0].head = k->rest[0].tail = NO_ENTRY;
+    } else {
+        move_row(v, k, &k->rest[0], &k->hits[0]);
+    }
+    /* The request that had it opened is older than all that are left. */
+    hd_dramoffer_drop_row(ch, b);
+    hd_dramoffer_column(d, ch, k, b, v, k->hits[0].head);
+}
+
+void hd_dramqueue_closed(struct hd_dram *d, uint32_t c, uint32_t b)
+{
+    struct hd_dramentry *v = hd_dramentry_of(d, c);
+    struct hd_drambank *k = hd_drambank_at(d, c, b);
+
+    for (uint32_t i = 0; i < CLASSES; i++)
+        if (k->hits[i].head != NO_ENTRY)
+            merge(v, &k->hits[i], &k->rest[i]);
+}
+
+/* A silver or golden request has left. */
+static void served_urgent(struct hd_dram *d, uint32_t c, uint32_t klass)
+{
+    struct hd_dramchan *ch = d->lane[c].ch;
+    uint32_t next = ch->golden.head;
+
+    ch->klass[klass]--;
+    if (klass != 2 || d->cfg.golden != 0)
+        return;
+    ch->golden_busy = next != NO_ENTRY;
+    if (next != NO_ENTRY) {
+        ch->golden.head = hd_dramentry_of(d, c)[next].next;
+        install(d, c, next);
+    }
+}
+
+void hd_dramqueue_served(struct hd_dram *d, uint32_t c, uint32_t e)
+{
+    struct hd_dramchan *ch = d->lane[c].ch;
+    struct hd_dramentry *v = hd_dramentry_of(d, c);
+    uint32_t b = v[e].bank, klass = v[e].klass, next = v[e].next, other;
+    struct hd_drambank *k = hd_drambank_at(d, c, b);
+    uint32_t classes = k->classes;
+
+    hd_assert(k->hits[klass].head == e);
+    k->hits[klass].head = (uint16_t)next;
+    other = k->rest[klass].head;
+    if (next == NO_ENTRY) {
+        k->hits[klass].tail = NO_ENTRY;
+        if (other == NO_ENTRY)
+            k->classes &= (uint8_t) ~(1u << klass);
+    }
+    ch->waiting--;
+    v[e].next = ch->free;
+    ch->free = (uint16_t)e;
+    if (HD_UNLIKELY(classes != 1)) {
+        hd_dramoffer_drop(ch, b);
+        if (klass != 0)
+            served_urgent(d, c, klass);
+        hd_dramqueue_refresh(d, c, b);
+        return;
+    }
+    if (next != NO_ENTRY && other != NO_ENTRY &&
+        d->cfg.scheduler != HD_DRAM_HIT_FIRST) {
+        hd_dramqueue_refresh(d, c, b);
+        return;
+    }
+    hd_dramoffer_drop(ch, b);
+    if (next != NO_ENTRY)
+        hd_dramoffer_column(d, ch, k, b, v, next);
+    else if (other != NO_ENTRY)
+        hd_dramoffer_row(ch, k, b, v, other, d->row_rank);
 }

@@ -27,18 +27,21 @@ static inline void hd_dramtime_init(struct hd_dramtime *t,
 
     t->other = c->tccd_s > c->bl ? c->tccd_s : c->bl;
     t->same = c->tccd_l;
-    t->rd_wr = hd_dram_trtw(c) > turn ? hd_dram_trtw(c) : turn;
-    if (t->rd_wr < c->tccd_s)
-        t->rd_wr = c->tccd_s;
-    t->wr_rd = c->wl + c->bl + c->twtr;
-    if (t->wr_rd < back)
-        t->wr_rd = back;
-    if (t->wr_rd < c->tccd_s)
-        t->wr_rd = c->tccd_s;
-    t->rd_data = c->cl + c->bl;
-    t->wr_data = c->wl + c->bl;
-    t->rd_pre = c->trtp;
-    t->wr_pre = c->wl + c->bl + c->twr;
+    t->again = t->same > t->other ? t->same : t->other;
+    t->turn[0] = hd_dram_trtw(c) > turn ? hd_dram_trtw(c) : turn;
+    if (t->turn[0] < c->tccd_s)
+        t->turn[0] = c->tccd_s;
+    t->turn[1] = c->wl + c->bl + c->twtr;
+    if (t->turn[1] < back)
+        t->turn[1] = back;
+    if (t->turn[1] < c->tccd_s)
+        t->turn[1] = c->tccd_s;
+    t->data[0] = c->cl + c->bl;
+    t->data[1] = c->wl + c->bl;
+    t->pre[0] = c->trtp;
+    t->pre[1] = c->wl + c->bl + c->twr;
+    t->rcd[0] = c->trcdrd;
+    t->rcd[1] = c->trcdwr;
 }
 
 static inline void hd_dramtime_raise(uint64_t *at, uint64_t to)
@@ -50,8 +53,7 @@ static inline void hd_dramtime_activate(const struct hd_dram_cfg *t,
                                         struct hd_dramchan *ch,
                                         struct hd_drambank *k, uint64_t cycle)
 {
-    k->rd_ok = cycle + t->trcdrd;
-    k->wr_ok = cycle + t->trcdwr;
+    k->act_at = cycle;
     k->pre_ok = cycle + t->tras;
     k->act_ok = cycle + t->trc;
     ch->act_ok = cycle + t->trrd;
@@ -68,21 +70,20 @@ static inline void hd_dramtime_precharge(const struct hd_dram_cfg *t,
     hd_dramtime_raise(&k->act_ok, cycle + t->trp);
 }
 
+/*
+ * A column command, or the last of several of one request.  A legal one lies
+ * behind all that the ones before it asked for, and there and back the bus
+ * turns no faster than a burst, so what it asks for is later than that.
+ */
 static inline void hd_dramtime_column(const struct hd_dramtime *t,
                                       struct hd_dramchan *ch,
                                       struct hd_drambank *k, uint32_t group,
-                                      bool write, uint64_t cycle)
+                                      uint32_t write, uint64_t cycle)
 {
     ch->group_ok[group] = cycle + t->same;
-    if (write) {
-        hd_dramtime_raise(&ch->col_ok[0], cycle + t->wr_rd);
-        hd_dramtime_raise(&ch->col_ok[1], cycle + t->other);
-        hd_dramtime_raise(&k->pre_ok, cycle + t->wr_pre);
-    } else {
-        hd_dramtime_raise(&ch->col_ok[0], cycle + t->other);
-        hd_dramtime_raise(&ch->col_ok[1], cycle + t->rd_wr);
-        hd_dramtime_raise(&k->pre_ok, cycle + t->rd_pre);
-    }
+    ch->col_ok[write] = cycle + t->other;
+    ch->col_ok[1 - write] = cycle + t->turn[write];
+    hd_dramtime_raise(&k->pre_ok, cycle + t->pre[write]);
 }
 
 #endif

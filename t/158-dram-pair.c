@@ -1,0 +1,191 @@
+/*
+ * 158-dram-pair - pins that the short way through a batch of commands, taken
+ * when nothing out of the ordinary is set, does what the general one does: two
+ * systems get the same random requests, one of them with a watcher, which
+ * takes the general way (151 holds its commands against a naive controller).
+ * At every cut the state of all channels is the same byte for byte, at the end
+ * so are all counters and histograms, and the end of each read.  Queues are
+ * long and short, loads light and heavy, with classes and without.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "dramrig.h"
+
+/* A load of requests: streams of rows, jumps, writes, walks, pauses. */
+static void make_load(struct item *v, uint32_t n, struct hd_rng *r,
+                      uint32_t gap, const struct hd_dram_cfg *c)
+{
+    uint32_t piece = hd_dram_piece(c), burst = hd_dram_burst(c);
+    uint32_t jumps = hd_rng_below(r, 9), writes = hd_rng_below(r, 3);
+    uint64_t at = 0, stream = 0;
+
+    memset(v, 0, n * sizeof *v);
+    for (uint32_t i = 0; i < n; i++) {
+        if (hd_rng_below(r, 24) == 0)
+            stream = (uint64_t)hd_rng_below(r, 256) * c->row_bytes;
+        if (hd_rng_below(r, 8) >= jumps)
+            v[i].address = stream += piece;
+        else
+            v[i].address = (uint64_t)hd_rng_below(r, 1 << 16) * piece;
+        v[i].kind = hd_rng_below(r, 4) < writes ? HD_REQ_WRITE
+                    : hd_rng_below(r, 6) == 0   ? HD_REQ_WALK
+                                                : HD_REQ_READ;
+        v[i].level = v[i].kind == HD_REQ_WALK ? 1 + hd_rng_below(r, 4) : 0;
+        v[i].app = hd_rng_below(r, 2);
+        v[i].bytes = burst * (1 + hd_rng_below(r, piece / burst));
+        if (hd_rng_below(r, 300) == 0)
+            at += 1500;
+        v[i].cycle = at += hd_rng_below(r, gap);
+    }
+}
+
+static int64_t some_class(void *self, const void *question)
+{
+    const struct heddle_q_dram_class *q = question;
+
+    (void)self;
+    return q->kind == HD_REQ_WALK ? 2 : q->app == 1 ? 1 : 0;
+}
+
+static void ignore(void *self, const struct hd_dramcmd *cmd)
+{
+    ++*(uint32_t *)self;
+    (void)cmd;
+}
+
+static void open_one(struct rig *g, const struct hd_dram_cfg *c, bool classes,
+                     struct item *v, uint32_t n)
+{
+    rig_open(g, c, 1);
+    assert_int_equal(g->err.code, 0);
+    if (classes)
+        g->dram->klass = (struct hd_slot){some_class, NULL, 1};
+    g->item = v;
+    g->items = n;
+    for (uint32_t i = 0; i < n; i++)
+        hd_post(&g->ev, g->id, g->id, v[i].cycle, 0, i, 0);
+}
+
+static void same_state(const struct rig *a, const struct rig *b, uint64_t now)
+{
+    const struct hd_dram *x = a->dram, *y = b->dram;
+
+    for (uint32_t c = 0; c < x->cfg.channels; c++) {
+        const struct hd_dramlane *p = &x->lane[c], *q = &y->lane[c];
+        if (memcmp(p->ch, q->ch, sizeof *p->ch) != 0 ||
+            memcmp(p->bank, q->bank, x->cfg.banks * sizeof *p->bank) != 0 ||
+            memcmp(p->entry, q->entry, x->cfg.queue * sizeof *p->entry) != 0 ||
+            memcmp(p->done, q->done, x->ring * sizeof *p->done) != 0)
+            fail_msg("channel %u differs at cycle %llu", c,
+                     (unsigned long long)now);
+    }
+}
+
+/* One load through both; cut: cycles between looks, 0 for none. */
+static void trial(const struct hd_dram_cfg *c, uint32_t n, struct hd_rng *r,
+                  uint32_t gap, uint32_t cut, bool classes)
+{
+    struct item *v = calloc(n, sizeof *v), *w = calloc(n, sizeof *w);
+    uint32_t commands = 0;
+    uint64_t until;
+    struct rig a, b;
+    int stop = 0;
+
+    make_load(v, n, r, gap, c);
+    memcpy(w, v, n * sizeof *v);
+    open_one(&a, c, classes, v, n);
+    open_one(&b, c, classes, w, n);
+    hd_dram_watch(b.dram, ignore, &commands);
+    until = v[n - 1].cycle + 200ull * n;
+    for (uint64_t t = cut; cut != 0 && t < until; t += cut) {
+        hd_events_run(&a.ev, t, &stop);
+        hd_events_run(&b.ev, t, &stop);
+        hd_env_sync(&a.env);
+        hd_env_sync(&b.env);
+        same_state(&a, &b, t);
+        hd_dramlook_check(a.dram, 0, &a.err);
+        assert_string_equal(a.err.text, "");
+    }
+    hd_events_run(&a.ev, until, &stop);
+    hd_events_run(&b.ev, until, &stop);
+    hd_env_sync(&a.env);
+    hd_env_sync(&b.env);
+    same_state(&a, &b, until);
+    assert_int_equal(a.reqs.free[2], 0);
+    assert_true(commands > n);
+    assert_memory_equal(v, w, n * sizeof *v);
+    assert_int_equal(a.arena.used, b.arena.used);
+    for (uint32_t s = 0; s < ST_COUNT; s++)
+        assert_int_equal(rig_total(&a, s), rig_total(&b, s));
+    assert_memory_equal(a.dram->data_latency, b.dram->data_latency,
+                        3 * sizeof *a.dram->data_latency);
+    assert_memory_equal(a.dram->walk_latency, b.dram->walk_latency,
+                        3 * sizeof *a.dram->walk_latency);
+    rig_close(&a);
+    rig_close(&b);
+    free(v);
+    free(w);
+}
+
+static void schedulers(void **state)
+{
+    struct hd_rng r = hd_rng_make(158, 1);
+
+    (void)state;
+    for (uint32_t i = 0; i < 36; i++) {
+        struct hd_dram_cfg c = default_cfg();
+        c.scheduler = i % 3;
+        c.channels = 1 + i % 4;
+        c.banks = i % 5 == 0 ? 16 : 8;
+        c.queue = i % 2 ? 12 : 192;
+        trial(&c, 1500, &r, 3u << i % 4, i % 3 * 29, i % 6 > 3);
+    }
+}
+
+static void odd_timing(void **state)
+{
+    struct hd_rng r = hd_rng_make(158, 2);
+
+    (void)state;
+    for (uint32_t i = 0; i < 36; i++) {
+        struct hd_dram_cfg c = default_cfg();
+        c.channels = 1;
+        c.banks = c.groups = i % 3 == 0 ? 6 : 8;
+        c.cl = 1 + hd_rng_below(&r, 20);
+        c.wl = 1 + hd_rng_below(&r, 20);
+        c.bl = 1 + hd_rng_below(&r, 5);
+        c.tccd_s = 1 + hd_rng_below(&r, 5);
+        c.tccd_l = 1 + hd_rng_below(&r, 8);
+        c.trrd = 1 + hd_rng_below(&r, 9);
+        c.tfaw = hd_rng_below(&r, 60);
+        c.trcdrd = 1 + hd_rng_below(&r, 20);
+        c.trcdwr = 1 + hd_rng_below(&r, 20);
+        c.tras = 1 + hd_rng_below(&r, 40);
+        c.trp = 1 + hd_rng_below(&r, 20);
+        c.trc = 1 + hd_rng_below(&r, 60);
+        c.trtp = 1 + hd_rng_below(&r, 20);
+        c.twr = hd_rng_below(&r, 20);
+        c.twtr = hd_rng_below(&r, 9);
+        c.trtw = hd_rng_below(&r, 20);
+        c.scheduler = i % 3;
+        c.queue = i % 2 ? 12 : 192;
+        trial(&c, 1000, &r, 2u << i % 5, i % 2 * 31, i % 5 == 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schedulers),
+        cmocka_unit_test(odd_timing),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
