@@ -3,7 +3,8 @@
  *
  * Pinned: CSR rows are consistent and symmetric; the uniform graph has the
  * degrees and the breadth-first frontiers of its family (workload tables:
- * (5,10) on 32,768 nodes, (2,4) on 65,536 nodes); R-MAT respects the cap and
+ * (5,10) on 32,768 nodes, (2,4) on 65,536 nodes); the random graph has
+ * Poisson's degrees and sorted rows; R-MAT respects the cap and
  * is skewed; the grid is the 5-point one; Zipf frequencies follow the law;
  * RandomAccess starts follow the recurrence; the same seed gives the same
  * bits, and those bits are pinned by a hash so that compilers cannot differ.
@@ -139,6 +140,39 @@ static void same_seed_same_bits(void **state)
     assert_true(hash_of(g.edge, g.m * 4) == 0x7b432b7d2de7fc07ull);
     hd_generate_graph_free(&g);
     hd_generate_graph_free(&h);
+}
+
+/* Poisson's degrees: variance and mean are equal. */
+static void random_is_poisson(void **state)
+{
+    struct hd_graph g;
+    struct hd_err err = {0};
+    double mean = 6.5, squares = 0;
+    uint32_t v;
+    int32_t e;
+
+    (void)state;
+    assert_int_equal(hd_generate_random(&g, 50000, 162500, 1, &err), 0);
+    assert_int_equal(g.m, 325000);
+    assert_symmetric(&g);
+    for (v = 0; v < g.n; v++) {
+        double d = degree(&g, v) - mean;
+
+        squares += d * d;
+        for (e = g.start[v]; e < g.start[v + 1]; e++) {
+            assert_true(g.edge[e] != (int32_t)v);
+            assert_true(e == g.start[v] || g.edge[e - 1] <= g.edge[e]);
+        }
+    }
+    assert_true(squares / g.n > 6.4 && squares / g.n < 6.6);
+    assert_true(hash_of(g.edge, g.m * 4) == 0xb5eedcfdbbd570c5ull);
+    hd_generate_graph_free(&g);
+    /* long rows are sorted, too */
+    assert_int_equal(hd_generate_random(&g, 3, 1000, 1, &err), 0);
+    assert_symmetric(&g);
+    for (e = 1; e < g.start[1]; e++)
+        assert_true(g.edge[e - 1] <= g.edge[e]);
+    hd_generate_graph_free(&g);
 }
 
 static void grid_is_five_point(void **state)
@@ -334,6 +368,12 @@ static void wrong_input_is_named(void **state)
     assert_int_equal(hd_generate_uniform(&g, 0, 1, 2, 1, &err),
                      HEDDLE_EINVAL);
     hd_err_clear(&err);
+    assert_int_equal(hd_generate_random(&g, 1, 1, 1, &err), HEDDLE_EINVAL);
+    assert_non_null(strstr(err.text, "2 or more"));
+    hd_err_clear(&err);
+    assert_int_equal(hd_generate_random(&g, 9, 1u << 30, 1, &err),
+                     HEDDLE_EINVAL);
+    hd_err_clear(&err);
     assert_int_equal(hd_generate_rmat(&g, &r, 1, &err), HEDDLE_EINVAL);
     hd_err_clear(&err);
     assert_int_equal(hd_generate_grid(&g, 0, 5, &err), HEDDLE_EINVAL);
@@ -347,6 +387,7 @@ int main(void)
         cmocka_unit_test(uniform_like_mafia),
         cmocka_unit_test(uniform_like_rodinia),
         cmocka_unit_test(same_seed_same_bits),
+        cmocka_unit_test(random_is_poisson),
         cmocka_unit_test(grid_is_five_point),
         cmocka_unit_test(rmat_is_skewed_and_capped),
         cmocka_unit_test(rmat_quadrants),

@@ -128,10 +128,17 @@ test("memcached: keys in their sets, ways filled from the first", function()
     fails("no option 'n'", generate.memcached, { h = 4, n = 1 })
 end)
 
-test("grid and rmat", function()
+test("grid, random graph and rmat", function()
     local g = generate.grid { width = 4, height = 3 }
     assert(g.n == 12 and g.m == 2 * (3 * 3 + 4 * 2))
     assert(g.edges[0] == 1 and g.edges[1] == 4)
+    local random = generate.random_graph { n = 100, edges = 300, seed = 4 }
+    assert(random.n == 100 and random.m == 600)
+    for v = 0, 99 do
+        for e = random.start[v] + 1, random.start[v + 1] - 1 do
+            assert(random.edges[e - 1] <= random.edges[e], "a sorted row")
+        end
+    end
     local r = generate.rmat { scale = 8, edges = 1000, cap = 16 }
     assert(r.n == 256 and r.m <= 2000)
     for v = 0, 255 do assert(r.nodes[2 * v + 1] <= 16) end
@@ -165,6 +172,8 @@ test("errors name the option and the value", function()
     fails("%-5 is outside", generate.uniform_graph, { n = -5 })
     fails("degree from 4 to 2", generate.uniform_graph,
         { n = 10, lo = 4, hi = 2 })
+    fails("edges between 1 nodes", generate.random_graph, { n = 1, edges = 1 })
+    fails("no option 'm'", generate.random_graph, { n = 2, m = 1 })
     fails("from 3 to 1", generate.ints, { n = 1, lo = 3, hi = 1 })
     fails("0 elements", generate.permutation, {})
     fails("2%^34 at most", generate.starts, { n = 1 << 20, step = 1 << 20 })

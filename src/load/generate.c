@@ -9,6 +9,9 @@
  *             of both ends, in the order of drawing.  (2,4) has mean degree 6
  *             as Rodinia's graphs, (5,10) mean degree 15 as MASK's.  A node
  *             may draw itself or the same target twice.
+ *   random    Erdos and Renyi's, with a given number of edges: degrees are
+ *             Poisson's, rows are sorted.  What social and co-author graphs
+ *             resemble when their hubs are left out.
  *   grid      the 5-point neighbourhood of a width x height grid: what
  *             matrices such as ecology1 and road networks resemble.
  *   R-MAT     Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004.  Hubs make one
@@ -22,8 +25,8 @@
  * nothing but the result.  Zipf needs powers; they are computed here with
  * + - * / alone, since libm's last bit differs between systems.
  *
- * Left out: self-loops and double edges are not removed; weights are drawn
- * apart (hd_generate_ints).
+ * Left out: self-loops (but in the random graph) and double edges are not
+ * removed; weights are drawn apart (hd_generate_ints).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,7 +46,8 @@ enum {
     STREAM_SHUFFLE,
     STREAM_INTS,
     STREAM_FLOATS,
-    STREAM_ZIPF
+    STREAM_ZIPF,
+    STREAM_PAIRS
 };
 
 /* ---- graphs ---------------------------------------------------------- */
@@ -176,6 +180,78 @@ int hd_generate_uniform(struct hd_graph *g, uint32_t n, uint32_t lo,
     if ((rc = graph_rows(g, err)) < 0)
         return rc;
     uniform_draw(g, lo, hi, seed, true);
+    return 0;
+}
+
+/* Draws the edges of the random graph: counts them, or places them. */
+static void random_draw(struct hd_graph *g, uint64_t pairs, uint64_t seed,
+                        bool fill)
+{
+    struct hd_rng r = hd_rng_make(seed, STREAM_PAIRS);
+    uint64_t i;
+
+    for (i = 0; i < pairs; i++) {
+        uint32_t v = hd_rng_below(&r, g->n);
+        uint32_t w = hd_rng_below(&r, g->n - 1);
+
+        w += w >= v;
+        if (fill) {
+            place(g, v, w);
+            place(g, w, v);
+        } else {
+            g->start[v + 2]++;
+            g->start[w + 2]++;
+        }
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sorts a row: by insertion where it is short, as most are. */
+static void sort_row(int32_t *row, size_t count)
+{
+    size_t i, k;
+
+    if (count > 32) {
+        qsort(row, count, sizeof *row, by_number);
+        return;
+    }
+    for (i = 1; i < count; i++) {
+        int32_t x = row[i];
+
+        for (k = i; k > 0 && row[k - 1] > x; k--)
+            row[k] = row[k - 1];
+        row[k] = x;
+    }
+}
+
+int hd_generate_random(struct hd_graph *g, uint32_t n, uint64_t pairs,
+                       uint64_t seed, struct hd_err *err)
+{
+    uint32_t v;
+    int rc;
+
+    if (pairs > INT32_MAX / 2)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "graph: more than 2^31 - 1 edges");
+    if (n < 2 && pairs > 0)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "graph: edges between %u nodes; expected 2 or more",
+                          n);
+    if ((rc = graph_open(g, n, err)) < 0)
+        return rc;
+    random_draw(g, pairs, seed, false);
+    if ((rc = graph_rows(g, err)) < 0)
+        return rc;
+    random_draw(g, pairs, seed, true);
+    for (v = 0; v < n; v++)
+        sort_row(g->edge + g->start[v],
+                 (size_t)(g->start[v + 1] - g->start[v]));
     return 0;
 }
 

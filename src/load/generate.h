@@ -36,6 +36,10 @@ struct hd_rmat {
 /* Each returns 0 or a negative code with its text in *err. */
 int hd_generate_uniform(struct hd_graph *g, uint32_t n, uint32_t lo,
                         uint32_t hi, uint64_t seed, struct hd_err *err);
+/* `pairs` edges between different nodes, drawn uniformly, in both rows; rows
+ * are sorted.  m is 2 pairs. */
+int hd_generate_random(struct hd_graph *g, uint32_t n, uint64_t pairs,
+                       uint64_t seed, struct hd_err *err);
 int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r,
                      uint64_t seed, struct hd_err *err);
 int hd_generate_grid(struct hd_graph *g, uint32_t width, uint32_t height,

@@ -48,6 +48,8 @@ static int draw(const struct heddle_graph_spec *spec, struct hd_graph *g,
     case HEDDLE_GRAPH_UNIFORM:
         return hd_generate_uniform(g, spec->n, spec->lo, spec->hi, spec->seed,
                                    err);
+    case HEDDLE_GRAPH_RANDOM:
+        return hd_generate_random(g, spec->n, spec->edges, spec->seed, err);
     case HEDDLE_GRAPH_RMAT:
         return hd_generate_rmat(g, &r, spec->seed, err);
     case HEDDLE_GRAPH_GRID:

@@ -4,6 +4,7 @@
  *     local generate = require "heddle.generate"
  *     local g = generate.uniform_graph { n = 32768, lo = 5, hi = 10, seed = 1 }
  *     g.n, g.m, g.start, g.nodes, g.edges, g:levels(0)
+ *     generate.random_graph { n = 1000, edges = 3000, seed = 1 }
  *     generate.rmat { scale = 16, edges = 1 << 20, cap = 64, seed = 1 }
  *     generate.grid { width = 1000, height = 1000 }
  *     generate.zipf { n = 1000, keys = 100, s = 0.99, seed = 1 }
@@ -290,6 +291,18 @@ static int uniform_graph(lua_State *L)
     return graph_push(L, &s);
 }
 
+static int random_graph(lua_State *L)
+{
+    static const char *const names[] = {"n", "edges", "seed"};
+    struct heddle_graph_spec s = {.kind = HEDDLE_GRAPH_RANDOM};
+
+    options_check(L, "random_graph", names, 3);
+    s.n = option_u32(L, "n", 0);
+    s.edges = option_u64(L, "edges", 0);
+    s.seed = option_seed(L);
+    return graph_push(L, &s);
+}
+
 static int rmat(lua_State *L)
 {
     static const char *const names[] = {"scale", "edges",   "a",    "b",   "c",
@@ -460,6 +473,7 @@ int luaopen_heddle_generate(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"uniform_graph", uniform_graph},
+        {"random_graph", random_graph},
         {"rmat", rmat},
         {"grid", grid},
         {"ints", ints},
