@@ -1,0 +1,41 @@
+-- What the closed forms of Pannotia's programs have in common.
+--
+-- SPDX-License-Identifier: MIT
+local M = {}
+
+-- fn(first, last) for each warp of 32 of n nodes.
+function M.warps(n, fn)
+    for first = 0, n - 1, 32 do fn(first, math.min(first + 31, n - 1)) end
+end
+
+-- The longest list among the nodes first .. last for which `of` holds, and
+-- whether there is one.
+function M.longest(g, first, last, of)
+    local longest, some = 0, false
+    for v = first, last do
+        if of(v) then
+            some = true
+            longest = math.max(longest, g.start[v + 1] - g.start[v])
+        end
+    end
+    return longest, some
+end
+
+-- Lanes and pages of the gathers by `kernel` from the buffer `what`, of which
+-- each warp loads its own 32 elements once, too, as it loads row[] twice; and
+-- pages of its accesses to the lists.
+function M.gathers(workload, options, kernel, what)
+    local rows = {}
+    for _, r in ipairs(require("heddle.walk").profile(workload, options)) do
+        if r.kernel == kernel and r.kind == "load" then rows[r.buffer] = r end
+    end
+    local all, own = rows[what], rows.row.count / 2
+    local gathers = all.count - own
+    return {
+        lanes = (all.count * all.lanes - own * rows.row.lanes) / gathers,
+        pages = (all.count * all.pages - own) / gathers,
+        list = rows.col.pages,
+    }
+end
+
+return M
