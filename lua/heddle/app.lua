@@ -60,6 +60,7 @@ local NAMES = {
     "SCAN",
     "SCP",
     "SSSP",
+    "SRAD",
     "STREAMCLUSTER",
     "TRD",
 }
