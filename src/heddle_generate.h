@@ -101,6 +101,23 @@ HEDDLE_API heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys,
                                                   uint64_t seed, char *error,
                                                   size_t room);
 
+/* What heddle_generate_mesh makes. */
+struct heddle_mesh_spec {
+    uint32_t nx, ny, nz; /* cubes, each cut into six tetrahedra */
+    uint32_t window;     /* element numbers are shuffled inside runs of that
+                            many; 1: cube by cube */
+    uint32_t multiple;   /* elements are padded to a multiple of this by copies
+                            of the last */
+    uint64_t seed;
+};
+
+/* i32 [4][padded]: the neighbour across each face of each element, -2 where
+ * there is none.  Sizes, window and multiple are at least 1, and there are
+ * fewer than 2^29 elements. */
+HEDDLE_API heddle_data *
+heddle_generate_mesh(const struct heddle_mesh_spec *spec, char *error,
+                     size_t room);
+
 #ifdef __cplusplus
 }
 #endif

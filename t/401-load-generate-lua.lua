@@ -88,6 +88,73 @@ test("clusters: centres are points, each point has the nearest", function()
     fails("coordinates", generate.clusters, { n = 10, dim = 0, centres = 1 })
 end)
 
+-- The neighbours of element e by the rule of generate-mesh.c, over size cubes.
+local function kuhn(size, e)
+    local orders = { { 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 }, { 2, 3, 1 },
+        { 3, 1, 2 }, { 3, 2, 1 } }
+    local cube, a, b, d = e // 6, table.unpack(orders[e % 6 + 1])
+    local c = { cube % size[1], cube // size[1] % size[2],
+        cube // size[1] // size[2] }
+    local function element(axis, step, x, y, z)
+        local at = { table.unpack(c) }
+        at[axis] = at[axis] + step
+        if at[axis] < 0 or at[axis] >= size[axis] then return -2 end
+        for k, o in ipairs(orders) do
+            if o[1] == x and o[2] == y and o[3] == z then
+                return 6 * (at[1] + size[1] * (at[2] + size[2] * at[3]))
+                    + k - 1
+            end
+        end
+    end
+    return { [0] = element(1, 0, b, a, d), element(1, 0, a, d, b),
+        element(a, 1, b, d, a), element(d, -1, d, a, b) }
+end
+
+test("mesh: neighbours by the rule, mutual, shuffled inside windows", function()
+    local size, n, padded = { 5, 4, 3 }, 360, 384
+    local function make(window, seed)
+        return generate.mesh { nx = 5, ny = 4, nz = 3, window = window,
+            multiple = 192, seed = seed }
+    end
+    local plain = make(1)
+    assert(#plain == 4 * padded)
+    for e = 0, n - 1 do
+        local want = kuhn(size, e)
+        for face = 0, 3 do
+            assert(plain[face * padded + e] == want[face], e)
+        end
+    end
+    local back = { [0] = 0, 1, 3, 2 }
+    for _, window in ipairs { 1, 6, 100, 1000 } do
+        local m, outside, moved = make(window), 0, 0
+        for face = 0, 3 do
+            for e = 0, n - 1 do
+                local to = m[face * padded + e]
+                if to == -2 then
+                    outside = outside + 1
+                else
+                    assert(to >= 0 and to < n, "an element")
+                    assert(m[back[face] * padded + to] == e, "mutual")
+                end
+                if window == 6 and face < 2 then
+                    assert(to // 6 == e // 6, "in the window")
+                end
+                moved = moved + (to ~= plain[face * padded + e] and 1 or 0)
+            end
+            for e = n, padded - 1 do
+                assert(m[face * padded + e] == m[face * padded + n - 1],
+                    "padding copies the last")
+            end
+        end
+        assert(outside == 2 * 2 * (5 * 4 + 4 * 3 + 5 * 3), "the boundary")
+        assert((moved > 0) == (window > 1), "shuffled")
+    end
+    assert(not same(make(100, 1), make(100, 2)), "the seed decides")
+    fails("0 x 4 x 3 cubes", generate.mesh, { nx = 0, ny = 4, nz = 3 })
+    fails("window 0", generate.mesh, { nx = 2, window = 0 })
+    fails("2%^29", generate.mesh, { nx = 1024, ny = 1024, nz = 128 })
+end)
+
 -- SplitMix64's mix, as heddle_generate.h promises it.
 local function mix(x)
     x = x + 0x9e3779b97f4a7c15

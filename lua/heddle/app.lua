@@ -33,6 +33,7 @@ local NAMES = {
     "BICG",
     "BLK",
     "BP",
+    "CFD",
     "COLOR",
     "CONS",
     "CORR",
@@ -59,8 +60,8 @@ local NAMES = {
     "SC",
     "SCAN",
     "SCP",
-    "SSSP",
     "SRAD",
+    "SSSP",
     "STREAMCLUSTER",
     "TRD",
 }

@@ -1,5 +1,5 @@
 /*
- * generate.h - seeded graphs, permutations, clusters and random data, inside
+ * generate.h - seeded graphs, meshes, permutations, clusters and data, inside
  * the engine.
  *
  * The public calls (heddle_generate.h) wrap these in heddle_data arrays.
@@ -87,5 +87,20 @@ enum { HD_MEMC_WAYS = 16, HD_MEMC_WORDS = 42 };
 
 int hd_generate_memcached(uint32_t *table, uint32_t h, uint32_t keys,
                           uint64_t seed, struct hd_err *err);
+
+/* A mesh of tetrahedra (generate-mesh.c): elements of a cube, faces of an
+ * element. */
+enum { HD_MESH_TETS = 6, HD_MESH_FACES = 4 };
+
+struct hd_mesh {
+    uint32_t size[3]; /* cubes in x, y, z */
+    uint32_t n;       /* elements: six a cube */
+    uint32_t padded;  /* elements with padding, >= n */
+    uint32_t window;  /* numbers are shuffled in runs of that many, >= 1 */
+};
+
+/* out[HD_MESH_FACES][padded], the caller's: neighbours, -2 at the boundary. */
+int hd_generate_mesh(int32_t *out, const struct hd_mesh *m, uint64_t seed,
+                     struct hd_err *err);
 
 #endif

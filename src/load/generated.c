@@ -297,3 +297,52 @@ heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys,
     }
     return d;
 }
+
+/* Elements and padding of a mesh; 0 where the spec is no mesh. */
+static uint64_t mesh_of(const struct heddle_mesh_spec *spec,
+                        struct hd_mesh *m)
+{
+    const uint64_t most = MOST / HD_MESH_FACES;
+    const uint32_t size[3] = {spec->nx, spec->ny, spec->nz};
+    uint64_t n = HD_MESH_TETS;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        if (size[i] == 0 || size[i] >= most || n * size[i] >= most)
+            return 0;
+        n *= size[i];
+        m->size[i] = size[i];
+    }
+    if (spec->window == 0 || spec->multiple == 0)
+        return 0;
+    m->n = (uint32_t)n;
+    m->window = spec->window;
+    n = (n + spec->multiple - 1) / spec->multiple * spec->multiple;
+    m->padded = (uint32_t)n;
+    return n < most ? n : 0;
+}
+
+heddle_data *heddle_generate_mesh(const struct heddle_mesh_spec *spec,
+                                  char *error, size_t room)
+{
+    struct hd_err err = {0};
+    struct hd_mesh m = {0};
+    uint64_t n = mesh_of(spec, &m);
+    heddle_data *d = NULL;
+
+    if (n == 0) {
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "mesh: %u x %u x %u cubes, window %u, multiple %u; expected "
+                   "at least 1 of each and fewer than 2^29 elements",
+                   spec->nx, spec->ny, spec->nz, spec->window, spec->multiple);
+        say(&err, error, room);
+        return NULL;
+    }
+    d = array(HEDDLE_I32, HD_MESH_FACES * n, "mesh", error, room);
+    if (d && hd_generate_mesh(d->mem, &m, spec->seed, &err) < 0) {
+        say(&err, error, room);
+        heddle_data_free(d);
+        return NULL;
+    }
+    return d;
+}

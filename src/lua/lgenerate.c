@@ -14,6 +14,8 @@
  *     local c = generate.clusters { n = 1000, dim = 16, centres = 8, seed = 1 }
  *     c.coords, c.centre, c.nearest, c.cost       (heddle_generate.h)
  *     generate.memcached { h = 16, keys = 50000, seed = 1 }
+ *     generate.mesh { nx = 32, ny = 32, nz = 32, window = 2048,
+ *         multiple = 192, seed = 1 }
  *
  * Each gives data, a buffer's `data = ` option: d[i] counts from 0, #d is its
  * length.  An option that a call does not know is an error.  The graph is a
@@ -469,6 +471,26 @@ static int memcached(lua_State *L)
                      error);
 }
 
+static int mesh(lua_State *L)
+{
+    static const char *const names[] = {"nx",     "ny",       "nz",
+                                        "window", "multiple", "seed"};
+    struct heddle_mesh_spec s = {0};
+    char error[256];
+    heddle_data **d;
+
+    options_check(L, "mesh", names, 6);
+    s.nx = option_u32(L, "nx", 0);
+    s.ny = option_u32(L, "ny", s.nx);
+    s.nz = option_u32(L, "nz", s.nx);
+    s.window = option_u32(L, "window", 1);
+    s.multiple = option_u32(L, "multiple", 1);
+    s.seed = option_seed(L);
+    d = data_push(L);
+    return data_done(L, d, heddle_generate_mesh(&s, error, sizeof error),
+                     error);
+}
+
 int luaopen_heddle_generate(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -483,6 +505,7 @@ int luaopen_heddle_generate(lua_State *L)
         {"starts", starts},
         {"clusters", clusters},
         {"memcached", memcached},
+        {"mesh", mesh},
         {NULL, NULL},
     };
 
