@@ -37,10 +37,7 @@ local arg = H.args {
 }
 
 --- MASK table 2: L1 / L2 TLB miss rate high (above 20 %) or low.
-local CLASS = {
-    ["3DS"] = "High/High", BFS2 = "Low/High", BP = "High/Low",
-    CONS = "High/High", GUP = "High/Low", MM = "High/High",
-}
+local CLASS = H.suites.get("mask").class
 
 --- GUP keeps the size at which MASK's class holds: a table of 4 MB.
 local PAIRS = {

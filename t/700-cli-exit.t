@@ -74,6 +74,8 @@ expect 0 "list machines" "$H" list machines
 has out "pichai" "has a machine"
 expect 0 "list apps" "$H" list apps
 has out "ATAX" "has an application"
+expect 0 "list suites" "$H" list suites
+has out "mask-pairs" "has MASK's pairs"
 expect 0 "explain a setting" "$H" explain l1tlb.entries
 has out "source" "says where it comes from"
 expect 0 "explain a point" "$H" explain tlb_fill

@@ -72,6 +72,7 @@ local ALIASES = {
     { "GMV", "GESUMMV", "MESC" },
     { "GRAMSCHM", "GRM", "PolyBench-GPU" },
     { "GUPS", "GUP", "HPCC, Mosaic" },
+    { "MEMCACHED", "MEMC", "Pichai" },
 }
 local SIZES = { "T", "S", "M", "L", "XL" } -- XL: some have it
 

@@ -1,5 +1,5 @@
 --- index.lua - everything that has a name: settings, counters, points,
--- notes, policies, applications, machines; for `list`, `explain` and help(x).
+-- notes, policies, applications, suites, machines; for `list`, `explain` and help(x).
 --
 -- Each kind gives rows for a list, and an explanation (lines of text) of one
 -- name.  What exists is asked from the modules that own it, so nothing here
@@ -10,8 +10,8 @@ local core = require "heddle.core"
 
 local index = {
     kinds = {
-        "points", "notes", "policies", "apps", "machines", "counters",
-        "settings",
+        "points", "notes", "policies", "apps", "suites", "machines",
+        "counters", "settings",
     },
 }
 
@@ -104,6 +104,11 @@ function rows.apps()
         out[#out + 1] = { name, app.suite or "", app.summary or "" }
     end
     return out
+end
+
+function rows.suites()
+    local suites = optional "heddle.suites"
+    return suites and suites.rows() or {}
 end
 
 function rows.machines()
@@ -243,6 +248,11 @@ end
 function explain.apps(name)
     local library = optional "heddle.app"
     return library and library.explain(name)
+end
+
+function explain.suites(name)
+    local suites = optional "heddle.suites"
+    return suites and suites.explain(name)
 end
 
 function explain.machines(name)

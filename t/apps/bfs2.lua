@@ -64,6 +64,6 @@ end
 
 return {
     counts = counts,
-    published = { 2.5, 39, 156, XL = 1250 }, -- MB of S, M, L and XL
+    published = { 2.5, 39, 156 }, -- MB of S, M and L
     share = 0.02, -- the formula has the mean number of edges
 }

@@ -17,8 +17,7 @@ was added, depth + 1 times:
 Everything is real: the graph, the frontier, the loop lengths.  The graph is
 drawn with a seed as Rodinia's generator does (every node lo..hi targets, both
 directions, rows in node order); (5,10) on 32,768 nodes stands for MASK's lost
-graph32k500kedges, (2,4) is Rodinia's family with mean degree 6.  Size XL takes
-six seconds and 1.2 GB to build.
+graph32k500kedges, (2,4) is Rodinia's family with mean degree 6.
 
 Approximated: alu counts, after MAFIA's PTX (18 to 26 % of the instructions
 access memory).
@@ -87,7 +86,6 @@ return app {
         S = { n = 32768, lo = 5, hi = 10 },
         M = { n = 1000000, lo = 2, hi = 4 },
         L = { n = 4000000, lo = 2, hi = 4 },
-        XL = { n = 32000000, lo = 2, hi = 4 },
     },
     -- by the mean degree lo + hi of a drawn graph
     footprint = function(p)

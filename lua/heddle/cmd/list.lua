@@ -4,9 +4,9 @@ local cli = require "heddle.cli"
 local index = require "heddle.index"
 
 local list = {
-    summary = "list points, policies, apps, machines, counters or settings",
+    summary = "list points, policies, apps, suites, machines, counters ...",
     usage = [[
-usage: heddle list points|notes|policies|apps|machines|counters|settings
+usage: heddle list points|notes|policies|apps|suites|machines|counters|settings
               [WORD]
 
 Prints one line for each.  With WORD, only lines that contain it.
