@@ -67,6 +67,15 @@ static uint64_t twin_insert(struct twin *t, uint32_t set, uint64_t key,
     return gone;
 }
 
+/* The key that a narrow set keeps beside its order is that of the way used
+ * last, or none where that is invalid. */
+static void check_recent(const struct hd_assoc *a, uint32_t set)
+{
+    if (a->set != NULL)
+        assert_true(a->set[set].recent ==
+                    a->key[set * a->ways + (a->set[set].order & 15)]);
+}
+
 /* Random accesses, drops and insertions at the end; returns the hits. */
 static uint64_t drive(uint32_t sets, uint32_t ways, uint32_t keys, uint32_t n,
                       bool mixed)
@@ -86,6 +95,7 @@ static uint64_t drive(uint32_t sets, uint32_t ways, uint32_t keys, uint32_t n,
         uint32_t e = hd_assoc_find(&a, set, key);
         int at = twin_find(&t, set, key);
 
+        check_recent(&a, set);
         assert_int_equal(e != HD_NONE, at >= 0);
         if (at >= 0) {
             assert_int_equal(a.key[e], key);

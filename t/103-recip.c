@@ -1,6 +1,7 @@
 /*
  * Pinned: division by a prepared divisor is exact for every number, as the
- * plain division says; random numbers and those beside multiples.
+ * plain division says; random numbers and those beside multiples.  The
+ * shorter form is exact for every number below 2^62.
  */
 #include "memenv.h"
 
@@ -14,6 +15,10 @@ static void same(uint64_t d, uint64_t x)
     assert_true(hd_recip_div(r, x) == x / d);
     if (x < UINT64_MAX - d)
         assert_true(hd_recip_up(r, x) == hd_ceil_div(x, d) * d);
+    if (x >> 62 == 0 && d >> 63 == 0)
+        assert_true(hd_recip_near(&r, x) == x / d);
+    if (x < 1ull << 61 && d < 1ull << 61)
+        assert_true(hd_recip_near_up(&r, x) == hd_ceil_div(x, d) * d);
 }
 
 static void exact(void **state)
@@ -42,6 +47,8 @@ static void exact(void **state)
         same(d, x / d * d - 1);
         same(d, x / d * d + 1);
         same(d, UINT64_MAX - x % 3);
+        same(d, (1ull << 62) / d * d - 1 - (d == 1));
+        same(d, (1ull << 62) - 1 - x % 3);
     }
 }
 

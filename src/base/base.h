@@ -54,10 +54,14 @@ typedef uint64_t hd_time;
 #define HD_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HD_PREFETCH(p) __builtin_prefetch(p)
+/* A function that is not inlined: whoever calls it last of all, and seldom,
+ * then needs no frame where it does not. */
+#define HD_APART __attribute__((noinline))
 #else
 #define HD_LIKELY(x) (x)
 #define HD_UNLIKELY(x) (x)
 #define HD_PREFETCH(p) ((void)(p))
+#define HD_APART
 #endif
 
 /*

@@ -23,21 +23,22 @@ struct hd_hist {
 
 static inline unsigned hd_hist_bucket(uint64_t v)
 {
-    unsigned s, b;
+    unsigned s = hd_log2(v | 16) - 4;         /* 0 below 32 */
+    unsigned b = s * 16 + (unsigned)(v >> s); /* from 32 up, 16 to 31 of s */
 
-    if (v < 32)
-        return (unsigned)v;
-    s = hd_log2(v) - 4;
-    b = s * 16 + (unsigned)(v >> s); /* which is 16 to 31 */
     return b < HD_HIST_BUCKETS ? b : HD_HIST_BUCKETS - 1;
 }
 
 static inline void hd_hist_add(struct hd_hist *h, uint64_t v)
 {
-    if (h->n++ == 0 || v < h->min)
-        h->min = v;
-    if (v > h->max)
-        h->max = v;
+    /* not between min and max; both are 0 while there is no sample */
+    if (__builtin_expect(v - h->min > h->max - h->min, 0)) {
+        if (v < h->min || (h->max == 0 && h->bucket[0] == 0))
+            h->min = v;
+        if (v > h->max)
+            h->max = v;
+    }
+    h->n++;
     h->sum += v;
     h->bucket[hd_hist_bucket(v)]++;
 }

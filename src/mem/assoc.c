@@ -4,12 +4,13 @@
  * Two layouts share one interface.
  *
  * Narrow (up to 16 ways): eight hashed bits of each key lie side by side, so
- * two 64-bit words say at once which ways may hold the key; the top bit of
- * each byte says that the way is valid.  The order of use is one word too:
- * its lowest four bits name the way used last, the next four the one before.
- * A touch moves a way to the front by a mask; the victim is the last place.
+ * one comparison of 16 bytes says which ways may hold the key; the top bit of
+ * each byte says that the way is valid.  The order of use is one word: its
+ * lowest four bits name the way used last, the next four the one before.  A
+ * touch moves a way to the front by a mask; the victim is the last place.
  * Finding, touching and replacing read one half line of the host's cache and
- * the key itself.
+ * the key itself; the key used last is in the half line too, because most
+ * hits are on it, and they change nothing.
  *
  * Wide (more ways, as in fully associative TLBs): a chained hash finds the
  * key, and LRU is a doubly linked list for each set, most recent first, with
@@ -126,7 +127,7 @@ void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
     uint32_t way = entry - set * a->ways, s = sentinel(a, set);
 
     if (narrow(a)) {
-        a->set[set].order = hd_assoc_front(a->set[set].order, way);
+        hd_assoc_to_front(a, set, entry);
     } else if (a->list[2 * entry] != s) {
         list_take(a, entry);
         list_put(a, s, entry);
@@ -140,8 +141,7 @@ void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
 static bool full(const struct hd_assoc *a, uint32_t set)
 {
     if (narrow(a))
-        return ((~a->set[set].part[0] & a->all[0]) |
-                (~a->set[set].part[1] & a->all[1])) == 0;
+        return hd_assoc_full_narrow(a, set);
     return a->count[set] == a->ways;
 }
 
@@ -149,14 +149,9 @@ static bool full(const struct hd_assoc *a, uint32_t set)
 static uint32_t lowest_free(const struct hd_assoc *a, uint32_t set)
 {
     uint32_t i = 0;
-    uint64_t z;
 
-    if (narrow(a)) {
-        z = ~a->set[set].part[0] & a->all[0];
-        if (z != 0)
-            return hd_bit_first(z) / 8;
-        return 8 + hd_bit_first(~a->set[set].part[1] & a->all[1]) / 8;
-    }
+    if (narrow(a))
+        return hd_bit_first(~hd_bytes_high(a->set[set].tag) & a->all);
     while (~a->valid[(size_t)set * a->words + i] == 0)
         i++;
     return i * 64 + hd_bit_first(~a->valid[(size_t)set * a->words + i]);
@@ -183,15 +178,14 @@ static void hash_out(struct hd_assoc *a, uint32_t entry)
 static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
                     uint64_t key)
 {
-    uint32_t e = set * a->ways + way, at = way % 8 * 8;
+    uint32_t e = set * a->ways + way;
     uint64_t old = a->key[e], *w;
     int32_t more = (key != HD_KEY_NONE) - (old != HD_KEY_NONE);
 
     if (narrow(a)) {
-        w = &a->set[set].part[way / 8];
-        *w &= ~(0xffull << at);
-        if (key != HD_KEY_NONE)
-            *w |= hd_assoc_byte(key) << at;
+        a->set[set].tag[way] = key != HD_KEY_NONE ? hd_assoc_byte(key) : 0;
+        if (a->set[set].recent == old)
+            a->set[set].recent = HD_KEY_NONE;
     } else {
         if (old != HD_KEY_NONE)
             hash_out(a, e);
@@ -226,12 +220,13 @@ static void use(struct hd_assoc *a, uint32_t set, uint32_t way, bool last,
                 bool linked)
 {
     uint32_t e = set * a->ways + way, s = sentinel(a, set);
-    uint64_t *order;
+    struct hd_assoc_set *x;
 
     if (narrow(a)) {
-        order = &a->set[set].order;
-        *order =
-            last ? order_last(a, *order, way) : hd_assoc_front(*order, way);
+        x = &a->set[set];
+        x->order =
+            last ? order_last(a, x->order, way) : hd_assoc_front(x->order, way);
+        x->recent = a->key[set * a->ways + (x->order & 15)];
         return;
     }
     if (linked)
@@ -267,21 +262,6 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
 }
 
 /* The same where the set is full and nobody else is concerned. */
-static uint32_t replace_narrow(struct hd_assoc *a, uint32_t set, uint64_t key,
-                               uint64_t *evicted)
-{
-    struct hd_assoc_set *s = &a->set[set];
-    uint32_t way = (uint32_t)(s->order >> a->last_shift) & 15;
-    uint32_t e = set * a->ways + way, at = way % 8 * 8;
-    uint64_t *w = &s->part[way / 8];
-
-    s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;
-    *w = (*w & ~(0xffull << at)) | hd_assoc_byte(key) << at;
-    *evicted = a->key[e];
-    a->key[e] = key;
-    return e;
-}
-
 static uint32_t replace_wide(struct hd_assoc *a, uint32_t set, uint64_t key,
                              uint64_t *evicted)
 {
@@ -299,11 +279,10 @@ static uint32_t replace_wide(struct hd_assoc *a, uint32_t set, uint64_t key,
 uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                         struct hd_who who, uint64_t *evicted)
 {
-    if (HD_UNLIKELY(!full(a, set) ||
-                    (a->gone.bound | a->fill.bound | a->victim.bound) != 0))
+    if (HD_UNLIKELY(!full(a, set) || hd_assoc_asks(a)))
         return place(a, set, key, who, evicted, false);
     hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
-    return narrow(a) ? replace_narrow(a, set, key, evicted)
+    return narrow(a) ? hd_assoc_replace(a, set, key, evicted)
                      : replace_wide(a, set, key, evicted);
 }
 
@@ -348,8 +327,7 @@ uint32_t hd_assoc_valid(const struct hd_assoc *a, uint32_t set)
 {
     if (!narrow(a))
         return a->count[set];
-    return hd_bit_count(a->set[set].part[0] & HD_ASSOC_HIGH) +
-           hd_bit_count(a->set[set].part[1] & HD_ASSOC_HIGH);
+    return hd_bit_count(hd_bytes_high(a->set[set].tag));
 }
 
 /* ---- building --------------------------------------------------------- */
@@ -370,10 +348,11 @@ static int take_narrow(struct hd_assoc *a, struct hd_arena *arena)
     a->set = hd_arena_take(arena, a->sets, sizeof *a->set);
     if (a->set == NULL)
         return -1;
-    for (uint32_t s = 0; s < a->sets; s++)
+    for (uint32_t s = 0; s < a->sets; s++) {
         a->set[s].order = 0xfedcba9876543210ull;
-    for (uint32_t w = 0; w < a->ways; w++)
-        a->all[w / 8] |= 0x80ull << (w % 8 * 8);
+        a->set[s].recent = HD_KEY_NONE;
+    }
+    a->all = (uint32_t)hd_ones(a->ways);
     a->last_shift = 4 * (a->ways - 1);
     a->last_mask = hd_ones(4 * a->ways);
     return 0;

@@ -16,6 +16,7 @@
 #define HD_ASSOC_H
 
 #include "../base/bits.h"
+#include "../base/bytes.h"
 #include "../core/env.h"
 #include "../policy/slots.h"
 
@@ -31,9 +32,9 @@ enum { HD_ASSOC_NARROW = 16 }; /* most ways of the narrow layout */
 
 /* A set of the narrow layout; half a line of the host's cache. */
 struct hd_assoc_set {
-    uint64_t part[2]; /* a byte a way: 0x80 | 7 bits of its key; 0: invalid */
-    uint64_t order;   /* four bits a place: the way, most recent lowest */
-    uint64_t spare;
+    uint8_t tag[16]; /* of each way: 0x80 | 7 bits of its key; 0: invalid */
+    uint64_t order;  /* four bits a place: the way, most recent lowest */
+    uint64_t recent; /* the key of the first of them, or HD_KEY_NONE */
 };
 
 struct hd_assoc {
@@ -42,9 +43,9 @@ struct hd_assoc {
     uint64_t *key;      /* arena: key of each entry, HD_KEY_NONE: invalid */
     /* up to HD_ASSOC_NARROW ways, else NULL */
     struct hd_assoc_set *set; /* arena */
-    uint64_t all[2];          /* 0x80 in the byte of every way that exists */
     uint64_t last_mask;       /* the places of `order` in use */
     uint32_t last_shift;      /* of the last of them */
+    uint32_t all;             /* a bit for each way */
     /* more ways: a hash of the keys, lists in order of use, and bit sets of
      * the valid ways */
     uint32_t shift;  /* of the hash */
@@ -87,49 +88,25 @@ uint32_t hd_assoc_valid(const struct hd_assoc *a, uint32_t set);
 
 /* ---- finding ---------------------------------------------------------- */
 
-#define HD_ASSOC_LOW  0x0101010101010101ull
-#define HD_ASSOC_HIGH 0x8080808080808080ull
 #define HD_ASSOC_HASH 0x9e3779b97f4a7c15ull
 
-/* The byte of a key: never 0, and no two of which one is invalid differ in
- * the low seven bits alone. */
-static inline uint64_t hd_assoc_byte(uint64_t key)
+/* The tag of a key: never 0, which is that of an invalid way. */
+static inline uint8_t hd_assoc_byte(uint64_t key)
 {
-    return (key * HD_ASSOC_HASH) >> 57 | 0x80;
-}
-
-/* 0x80 in each byte of x that is 0.  A byte of 0x01 above such a byte may be
- * taken for one too. */
-static inline uint64_t hd_assoc_zero(uint64_t x)
-{
-    return (x - HD_ASSOC_LOW) & ~x & HD_ASSOC_HIGH;
-}
-
-/* The first entry among eight candidates that has the key, or HD_NONE. */
-static inline uint32_t hd_assoc_among(const struct hd_assoc *a, uint32_t first,
-                                      uint64_t z, uint64_t key)
-{
-    for (; z != 0; z &= z - 1) {
-        uint32_t e = first + hd_bit_first(z) / 8;
-        if (HD_LIKELY(a->key[e] == key))
-            return e;
-    }
-    return HD_NONE;
+    return (uint8_t)((key * HD_ASSOC_HASH) >> 57 | 0x80);
 }
 
 static inline uint32_t hd_assoc_find_narrow(const struct hd_assoc *a,
                                             uint32_t set, uint64_t key)
 {
-    const struct hd_assoc_set *s = &a->set[set];
-    uint64_t pattern = hd_assoc_byte(key) * HD_ASSOC_LOW;
-    uint64_t z0 = hd_assoc_zero(s->part[0] ^ pattern);
-    uint64_t z1 = hd_assoc_zero(s->part[1] ^ pattern);
-    uint32_t e;
+    uint32_t z = hd_bytes_alike(a->set[set].tag, hd_assoc_byte(key)), e;
 
-    if ((z0 | z1) == 0)
-        return HD_NONE;
-    e = hd_assoc_among(a, set * a->ways, z0, key);
-    return e != HD_NONE ? e : hd_assoc_among(a, set * a->ways + 8, z1, key);
+    for (; z != 0; z &= z - 1) {
+        e = set * a->ways + hd_bit_first(z);
+        if (HD_LIKELY(a->key[e] == key))
+            return e;
+    }
+    return HD_NONE;
 }
 
 static inline uint32_t hd_assoc_find_wide(const struct hd_assoc *a,
@@ -156,7 +133,7 @@ static inline uint32_t hd_assoc_find(const struct hd_assoc *a, uint32_t set,
 /* `order` with a way moved to the front. */
 static inline uint64_t hd_assoc_front(uint64_t order, uint32_t way)
 {
-    const uint64_t ones = HD_ASSOC_LOW | HD_ASSOC_LOW << 4;
+    const uint64_t ones = 0x1111111111111111ull;
     uint64_t x = order ^ way * ones, upto;
 
     /* the lowest zero of four bits, exact: from there down all move up */
@@ -165,9 +142,52 @@ static inline uint64_t hd_assoc_front(uint64_t order, uint32_t way)
     return order ^ ((order ^ (order << 4 | way)) & upto);
 }
 
+/* Moves an entry of a narrow set to the front of its order of use. */
+static inline void hd_assoc_to_front(struct hd_assoc *a, uint32_t set,
+                                     uint32_t entry)
+{
+    struct hd_assoc_set *s = &a->set[set];
+    uint32_t way = entry - set * a->ways;
+
+    if ((s->order & 15) != way) {
+        s->order = hd_assoc_front(s->order, way);
+        s->recent = a->key[entry];
+    }
+}
+
 static inline uint32_t hd_assoc_set_of(const struct hd_assoc *a, uint32_t entry)
 {
     return a->way_shift < 32 ? entry >> a->way_shift : entry / a->ways;
+}
+
+/* True when every way of a narrow set is valid. */
+static inline bool hd_assoc_full_narrow(const struct hd_assoc *a, uint32_t set)
+{
+    return hd_bytes_high(a->set[set].tag) == a->all;
+}
+
+/* Puts a key that is not present over the one used least recently, in a narrow
+ * set that is full.  For who knows that no policy is bound.  Returns the
+ * entry; *evicted is the key that left. */
+static inline uint32_t hd_assoc_replace(struct hd_assoc *a, uint32_t set,
+                                        uint64_t key, uint64_t *evicted)
+{
+    struct hd_assoc_set *s = &a->set[set];
+    uint32_t way = (uint32_t)(s->order >> a->last_shift) & 15;
+    uint32_t e = set * a->ways + way;
+
+    s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;
+    s->recent = key;
+    s->tag[way] = hd_assoc_byte(key);
+    *evicted = a->key[e];
+    a->key[e] = key;
+    return e;
+}
+
+/* True when somebody must hear of what enters and leaves, or chooses it. */
+static inline bool hd_assoc_asks(const struct hd_assoc *a)
+{
+    return (a->gone.bound | a->fill.bound | a->victim.bound) != 0;
 }
 
 /* What hd_assoc_touch does where the layout is wide or a policy is bound. */
@@ -178,17 +198,11 @@ void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
 static inline void hd_assoc_touch_in(struct hd_assoc *a, uint32_t set,
                                      uint32_t entry, struct hd_who who)
 {
-    uint64_t *order;
-    uint32_t way;
-
     if (HD_UNLIKELY(a->set == NULL || a->touch.bound)) {
         hd_assoc_touch_other(a, set, entry, who);
         return;
     }
-    order = &a->set[set].order;
-    way = entry - set * a->ways;
-    if ((*order & 15) != way)
-        *order = hd_assoc_front(*order, way);
+    hd_assoc_to_front(a, set, entry);
 }
 
 static inline void hd_assoc_touch(struct hd_assoc *a, uint32_t entry,

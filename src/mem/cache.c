@@ -192,30 +192,30 @@ static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
     return hd_ask_cache_insert(&c->insert, &q);
 }
 
-bool hd_cache_enter(struct hd_cache *c, uint64_t line, uint32_t kind,
-                    uint32_t level, bool dirty, struct hd_who who,
-                    uint64_t *victim, uint32_t *victim_app)
+/* A line enters a set, somebody may have a say in how. */
+static HD_APART bool enter_asking(struct hd_cache *c, uint32_t set,
+                                  uint64_t line, uint32_t kind, uint32_t level,
+                                  bool dirty, struct hd_who who,
+                                  uint64_t *victim, uint32_t *victim_app)
 {
-    uint32_t set = hd_cache_set(c, line), e;
     struct hd_cache_line *x;
     int64_t how = NORMAL;
     uint64_t gone;
+    uint32_t e;
     bool back;
 
-    if (HD_UNLIKELY(c->insert.bound))
+    if (c->insert.bound)
         how = ask_insert(c, line, kind, level, who);
-    if (HD_UNLIKELY(how == SKIP)) {
+    if (how == SKIP) {
         *victim = dirty ? line : HD_KEY_NONE;
         *victim_app = who.app;
         return dirty;
     }
-    e = HD_UNLIKELY(how == LAST)
-            ? hd_assoc_place_last(&c->tags, set, line, who, &gone)
-            : hd_assoc_place(&c->tags, set, line, who, &gone);
+    e = how == LAST ? hd_assoc_place_last(&c->tags, set, line, who, &gone)
+                    : hd_assoc_place(&c->tags, set, line, who, &gone);
     x = &c->line[e];
     back = gone != HD_KEY_NONE && x->dirty;
-    if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_evict] != 0) &&
-        gone != HD_KEY_NONE)
+    if (c->watched[HEDDLE_NOTE_cache_evict] != 0 && gone != HD_KEY_NONE)
         tell(c, HEDDLE_NOTE_cache_evict, gone, kind, who, x->filler);
     *victim = gone;
     *victim_app = x->owner;
@@ -223,19 +223,46 @@ bool hd_cache_enter(struct hd_cache *c, uint64_t line, uint32_t kind,
     return back;
 }
 
+static inline bool enter(struct hd_cache *c, uint32_t set, uint64_t line,
+                         uint32_t kind, uint32_t level, bool dirty,
+                         struct hd_who who, uint64_t *victim,
+                         uint32_t *victim_app)
+{
+    struct hd_cache_line *x;
+    bool back;
+
+    if (HD_UNLIKELY(hd_cache_asks(c) || c->tags.set == NULL ||
+                    !hd_assoc_full_narrow(&c->tags, set)))
+        return enter_asking(c, set, line, kind, level, dirty, who, victim,
+                            victim_app);
+    x = &c->line[hd_assoc_replace(&c->tags, set, line, victim)];
+    back = x->dirty;
+    *victim_app = x->owner;
+    *x = (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
+    return back;
+}
+
+bool hd_cache_enter(struct hd_cache *c, uint64_t line, uint32_t kind,
+                    uint32_t level, bool dirty, struct hd_who who,
+                    uint64_t *victim, uint32_t *victim_app)
+{
+    return enter(c, hd_cache_set(c, line), line, kind, level, dirty, who,
+                 victim, victim_app);
+}
+
 bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
                    uint32_t level, bool dirty, struct hd_who who,
                    uint64_t *victim, uint32_t *victim_app)
 {
-    uint32_t e = hd_cache_find(c, line);
+    uint32_t set = hd_cache_set(c, line);
+    uint32_t e = hd_assoc_find(&c->tags, set, line);
 
-    if (HD_UNLIKELY(e != HD_NONE)) {
-        *victim = HD_KEY_NONE;
-        *victim_app = who.app;
-        c->line[e].dirty |= dirty;
-        return false;
-    }
-    return hd_cache_enter(c, line, kind, level, dirty, who, victim, victim_app);
+    if (HD_LIKELY(e == HD_NONE))
+        return enter(c, set, line, kind, level, dirty, who, victim, victim_app);
+    *victim = HD_KEY_NONE;
+    *victim_app = who.app;
+    c->line[e].dirty |= dirty;
+    return false;
 }
 
 bool hd_cache_drop(struct hd_cache *c, uint64_t line)

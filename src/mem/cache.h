@@ -132,6 +132,13 @@ static inline bool hd_cache_peek(const struct hd_cache *c, uint64_t line)
     return hd_cache_find(c, line) != HD_NONE;
 }
 
+/* True when somebody must hear of a line that enters, or has a say in it. */
+static inline bool hd_cache_asks(const struct hd_cache *c)
+{
+    return (c->insert.bound | c->watched[HEDDLE_NOTE_cache_evict]) != 0 ||
+           hd_assoc_asks(&c->tags);
+}
+
 /* Fills a line that has arrived (asks cache_insert; it may decline).  A line
  * that is present already stays, and becomes dirty if `dirty`.  Returns true
  * when a dirty line must be written back (the evicted one, or the newcomer

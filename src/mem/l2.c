@@ -105,20 +105,13 @@ static uint32_t channel_of(const struct hd_l2 *l2, uint64_t line)
     return (uint32_t)(pa.v / l2->w.interleave % l2->channels);
 }
 
-/* The slice of a line, and its set there. */
+/* The slice of a line under any map, and its set there. */
 static uint32_t slice_of(const struct hd_l2 *l2, uint64_t line, uint32_t *set)
 {
     const struct hd_cache_spread *s = &l2->spread;
     uint64_t index, channel;
     uint32_t slice;
 
-    if (HD_LIKELY(l2->masked)) {
-        channel = (line >> l2->granule_shift) & l2->channel_mask;
-        index = (line >> l2->high_shift) << l2->granule_shift |
-                (line & l2->low_mask);
-        *set = (uint32_t)(index >> l2->bank_shift) & l2->set_mask;
-        return (uint32_t)(channel << l2->bank_shift | (index & l2->bank_mask));
-    }
     if (s->granule == 0) {
         slice = (uint32_t)(channel_of(l2, line) * s->banks +
                            (hd_mix64(line) >> 32) % s->banks);
@@ -158,54 +151,90 @@ static void find_spread(struct hd_l2 *l2)
     }
 }
 
-/* The same in shifts and masks, once the slices are there. */
-static void find_masks(struct hd_l2 *l2)
+/*
+ * The same in a table and one shift, once the slices are there.  With powers
+ * of two, a line number is, from the top: the rest of its index in its
+ * channel, the channel, the place in the granule.  The low bits that hold the
+ * channel and all of the bank give the slice; the set is what is left of the
+ * index above the bank, of which a part lies in the granule where that has
+ * more lines than the channel has banks.
+ */
+static int find_places(struct hd_l2 *l2)
 {
     const struct hd_cache_spread *s = &l2->spread;
-    uint32_t sets = l2->slice[0].tags.tags.sets;
+    uint32_t sets = l2->slice[0].tags.tags.sets, granule, bank, n, set;
 
-    l2->masked = s->granule != 0 && hd_is_pow2(s->granule) &&
-                 hd_is_pow2(s->channels) && hd_is_pow2(s->banks) &&
-                 hd_is_pow2(sets);
-    if (!l2->masked)
-        return;
-    l2->granule_shift = (uint8_t)hd_log2(s->granule);
-    l2->high_shift = (uint8_t)hd_log2(s->granule * s->channels);
-    l2->bank_shift = (uint8_t)hd_log2(s->banks);
-    l2->low_mask = s->granule - 1;
-    l2->channel_mask = (uint32_t)s->channels - 1;
-    l2->bank_mask = (uint32_t)s->banks - 1;
-    l2->set_mask = sets - 1;
+    if (!l2->full || s->granule == 0 || !hd_is_pow2(s->granule) ||
+        !hd_is_pow2(s->channels) || !hd_is_pow2(s->banks) || !hd_is_pow2(sets))
+        return 0;
+    granule = hd_log2(s->granule);
+    bank = hd_log2(s->banks);
+    l2->high_shift = hd_log2(s->channels) + bank;
+    n = granule > bank ? granule - bank : 0; /* bits of set in the granule */
+    if (l2->high_shift + n > hd_log2(HD_L2_PLACES))
+        return 0;
+    l2->place_mask = (1u << (l2->high_shift + n)) - 1;
+    l2->high_mask = (sets - 1) & ~((1u << n) - 1);
+    l2->place = calloc((size_t)l2->place_mask + 1, sizeof *l2->place);
+    if (l2->place == NULL)
+        return hd_err_set(l2->env->err, HEDDLE_ENOMEM,
+                          "l2cache: out of memory");
+    for (uint32_t i = 0; i <= l2->place_mask; i++) {
+        l2->place[i].component =
+            (uint16_t)(l2->component + slice_of(l2, i, &set));
+        l2->place[i].set = (uint16_t)(set & ~l2->high_mask);
+    }
+    return 0;
 }
 
 /* ---- taking requests -------------------------------------------------- */
 
-/* Whether a request may turn out to skip the cache. */
-static bool may_bypass(const struct hd_l2 *l2, const struct hd_req *q)
+/* Whether a request may turn out to skip the cache, in the mode HD_FULL. */
+static inline bool may_bypass(const struct hd_l2 *l2, const struct hd_req *q)
 {
-    if (HD_UNLIKELY(l2->cfg.mode.kind != HD_FULL))
-        return l2->cfg.mode.kind == HD_OFF;
-    return (q->flags & HD_REQ_BYPASS) || l2->slice[0].bypass.bound ||
-           (l2->steer != NULL &&
-            l2->steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8]);
+    hd_assert(q->app < HD_MAX_APPS && q->level < 8);
+    return ((q->flags & HD_REQ_BYPASS) | l2->slice[0].bypass.bound |
+            l2->steer->l2_bypass[q->app][q->level]) != 0;
+}
+
+/* Posts the arrival of a request at a slice. */
+static inline void post(struct hd_l2 *l2, hd_time at, uint32_t to,
+                        uint32_t what, uint32_t r)
+{
+    const struct hd_req *q = &l2->req[r];
+    uint32_t sender = hd_l2_sender(q);
+
+    if (q->flags & HD_REQ_SEQ)
+        l2->ev->seq[sender] = q->queued;
+    hd_post(l2->ev, sender, to, at, what, r, 0);
+}
+
+static HD_APART void take_other(struct hd_l2 *l2, hd_time now, uint32_t r)
+{
+    struct hd_req *q = &l2->req[r];
+    hd_time at = hd_recip_near_up(&l2->per_cycle, now) + l2->travel;
+    uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift, &q->spare);
+
+    if (l2->full ? may_bypass(l2, q) : l2->cfg.mode.kind == HD_OFF)
+        post(l2, at, l2->component + i, HD_L2_ARRIVE, r);
+    else
+        post(l2, at + l2->latency, l2->component + i, HD_L2_LOOK, r);
 }
 
 static void take(void *self, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = self;
     struct hd_req *q = &l2->req[r];
-    uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift, &q->spare);
-    hd_time at = hd_recip_up(l2->per_cycle, now) + l2->travel;
-    uint32_t what = HD_L2_ARRIVE, sender;
+    uint64_t line = q->pa.v >> l2->line_shift;
+    const struct hd_l2_place *p = &l2->place[line & l2->place_mask];
 
-    if (HD_LIKELY(!may_bypass(l2, q))) {
-        at += l2->latency;
-        what = HD_L2_LOOK;
+    if (HD_UNLIKELY(l2->place == NULL || may_bypass(l2, q))) {
+        take_other(l2, now, r);
+        return;
     }
-    sender = hd_l2_sender(q);
-    if (q->flags & HD_REQ_SEQ)
-        l2->env->ev->seq[sender] = q->queued;
-    hd_post(l2->env->ev, sender, l2->component + i, at, what, r, 0);
+    q->spare = p->set | ((uint32_t)(line >> l2->high_shift) & l2->high_mask);
+    post(l2, hd_recip_near_up(&l2->per_cycle, now) + l2->travel + l2->latency,
+         p->component, HD_L2_LOOK, r);
 }
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
@@ -407,6 +436,21 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     return 0;
 }
 
+static const struct hd_steer unsteered; /* where nobody can steer */
+
+/* Where the results of look-ups are counted, by kind and level. */
+static void find_classes(struct hd_l2 *l2)
+{
+    for (uint32_t kind = 0; kind < HD_REQ_KINDS; kind++) {
+        for (uint32_t level = 0; level < 8; level++) {
+            uint32_t class = kind;
+            if (kind == HD_REQ_WALK)
+                class = HD_L2_WALK1 + (level - 1 < 4 ? level - 1 : 3);
+            l2->results_of[kind][level] = (uint8_t)(class * HD_L2_RESULTS);
+        }
+    }
+}
+
 static int settle(struct hd_l2 *l2)
 {
     struct hd_env *env = l2->env;
@@ -429,9 +473,14 @@ static int settle(struct hd_l2 *l2)
                           "%u",
                           l2->slices, l2->channels);
     l2->req = w->reqs->v;
+    l2->reqs = w->reqs;
+    l2->clients = w->clients;
+    l2->dram_client = (uint16_t)w->dram_client;
+    l2->line_bytes = (uint16_t)l2->cfg.line;
+    l2->ev = env->ev;
     l2->check = env->check;
-    l2->plain = l2->cfg.mode.kind == HD_FULL && !env->check;
-    l2->steer = env->slots != NULL ? env->slots->steer : NULL;
+    l2->full = l2->cfg.mode.kind == HD_FULL;
+    l2->steer = env->slots != NULL ? env->slots->steer : &unsteered;
     l2->cycle = env->clk->ticks[HD_CLK_L2];
     l2->latency =
         (l2->cfg.mode.kind == HD_FIXED ? l2->cfg.mode.fixed : l2->cfg.latency) *
@@ -439,7 +488,9 @@ static int settle(struct hd_l2 *l2)
     l2->travel = l2->xbar.latency * l2->cycle;
     l2->per_cycle = hd_recip_of(l2->cycle);
     l2->per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
+    l2->flit_more = l2->xbar.bytes - 1;
     l2->flit_shift = hd_is_pow2(l2->xbar.bytes) ? hd_log2(l2->xbar.bytes) : 32;
+    find_classes(l2);
     find_spread(l2);
     return 0;
 }
@@ -468,10 +519,13 @@ static int build(struct hd_l2 *l2)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
     for (uint32_t i = 0; i < l2->slices && rc == 0; i++)
         rc = open_slice(l2, i);
+    if (rc != 0)
+        return rc;
     l2->component = l2->slice[0].component;
-    if (rc == 0)
-        find_masks(l2);
-    return rc;
+    l2->watched = l2->slice[0].tags.watched;
+    l2->odd = !l2->full || env->check || l2->flit_shift == 32 ||
+              l2->slice[0].tags.tags.set == NULL;
+    return find_places(l2);
 }
 
 struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
@@ -504,6 +558,7 @@ void hd_l2_close(struct hd_l2 *l2)
 {
     if (l2 == NULL)
         return;
+    free(l2->place);
     free(l2->slice);
     free(l2);
 }

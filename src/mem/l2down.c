@@ -54,25 +54,49 @@ void hd_l2down_drain(struct hd_l2_slice *sl, hd_time now)
 uint32_t hd_l2down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
                        uint32_t kind, uint32_t app, uint32_t warp)
 {
-    uint32_t r = hd_req_take(sl->l2->w.reqs);
+    uint32_t r = hd_req_take(sl->l2->reqs);
 
-    *hd_l2_req(sl, r) =
-        (struct hd_req){.pa = {pa},
-                        .next = HD_NONE,
-                        .client = (uint16_t)sl->l2->w.dram_client,
-                        .warp = (uint16_t)warp,
-                        .kind = (uint8_t)kind,
-                        .app = (uint8_t)app,
-                        .bytes = (uint16_t)bytes};
+    *hd_l2_req(sl, r) = (struct hd_req){.pa = {pa},
+                                        .next = HD_NONE,
+                                        .client = sl->l2->dram_client,
+                                        .warp = (uint16_t)warp,
+                                        .kind = (uint8_t)kind,
+                                        .app = (uint8_t)app,
+                                        .bytes = (uint16_t)bytes};
     hd_l2_counters(
         sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES : HD_L2_DRAM_READS]++;
     return r;
 }
 
+uint32_t hd_l2down_fetch(struct hd_l2_slice *sl, uint32_t m, uint64_t line,
+                         uint32_t r)
+{
+    const struct hd_l2 *l2 = sl->l2;
+    uint32_t n = hd_req_take(l2->reqs);
+    struct hd_req *d = hd_l2_req(sl, n);
+
+    *d = *hd_l2_req(sl, r); /* its kind, application, warp and level */
+    d->pa.v = line << l2->line_shift;
+    d->queued = 0;
+    d->next = HD_NONE;
+    d->tag = sl->i << 16 | m;
+    d->client = l2->dram_client;
+    if (d->kind != HD_REQ_WALK)
+        d->kind = HD_REQ_READ;
+    d->flags = d->dram_class = d->hit = 0;
+    d->bytes = l2->line_bytes;
+    d->spare = 0;
+    hd_l2_counters(sl, d->app)[HD_L2_DRAM_READS]++;
+    return n;
+}
+
 void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    if (sl->s->down.n == 0 && room(sl)) {
-        pass(sl, now, r);
+    struct hd_dram *dram = sl->l2->w.dram;
+
+    if (HD_LIKELY(sl->s->down.n == 0 && dram != NULL &&
+                  hd_dram_room(dram, sl->channel))) {
+        hd_dram_send(dram, now, r);
         return;
     }
     hd_l2_push(sl, &sl->s->down, r);
@@ -82,7 +106,7 @@ void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r)
 {
     hd_l2_req(sl, r)->born = at;
-    if (at > now) {
+    if (HD_UNLIKELY(at > now)) {
         sl->s->promised++;
         hd_l2_post(sl, at, HD_L2_DOWN, r);
     } else {
@@ -90,8 +114,8 @@ void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r)
     }
 }
 
-static void write_back(struct hd_l2_slice *sl, hd_time now, hd_time at,
-                       uint64_t line, uint32_t app)
+void hd_l2down_write_back(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                          uint64_t line, uint32_t app)
 {
     hd_l2_counters(sl, app)[HD_L2_WRITE_BACKS]++;
     hd_l2down_go(sl, now, at,
@@ -111,5 +135,5 @@ void hd_l2down_fill(struct hd_l2_slice *sl, hd_time now, hd_time at,
     c[HD_L2_FILLS]++;
     c[HD_L2_EVICTIONS] += victim != HD_KEY_NONE && victim != line;
     if (back)
-        write_back(sl, now, at, victim, owner);
+        hd_l2down_write_back(sl, now, at, victim, owner);
 }

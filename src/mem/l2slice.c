@@ -45,23 +45,13 @@
  */
 #include "l2slice.h"
 
-#include "../base/hist.h"
-
 enum { BURST = 32 }; /* least bytes that a bypassed read takes */
-
-static inline uint32_t class_of(const struct hd_req *q)
-{
-    uint32_t level = q->level - 1u;
-
-    return q->kind != HD_REQ_WALK ? q->kind
-                                  : HD_L2_WALK1 + (level < 4 ? level : 3);
-}
 
 /* Counts a look-up of a request by its class and result. */
 static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
                          uint32_t result)
 {
-    uint64_t *c = hd_l2_counters(sl, q->app) + class_of(q) * HD_L2_RESULTS;
+    uint64_t *c = hd_l2_results(sl->l2, hd_l2_counters(sl, q->app), q);
 
     c[HD_L2_LOOKUPS]++;
     c[result]++;
@@ -69,26 +59,16 @@ static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
 
 /* ---- answers ---------------------------------------------------------- */
 
-/* Cycles that bytes take on a port. */
-static inline uint32_t flits(const struct hd_l2 *l2, uint32_t bytes)
-{
-    uint32_t more = bytes + l2->xbar.bytes - 1;
-    uint32_t n = HD_LIKELY(l2->flit_shift < 32) ? more >> l2->flit_shift
-                                                : more / l2->xbar.bytes;
-
-    return n + (n == 0);
-}
-
 /* Answers a request whose data is there at `at`, looked up at `ready`. */
 static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
     const struct hd_req *q = hd_l2_req(sl, r);
-    uint32_t n = flits(l2, q->bytes), row = hd_l2_row(sl, q->app);
+    uint32_t n = hd_l2_flits(l2, q->bytes), row = hd_l2_row(sl, q->app);
     hd_time free = s->out_free, leaves = hd_max_u64(free, at);
     struct hd_hist *h = q->kind == HD_REQ_WALK ? l2->walk : l2->data;
-    const struct hd_client *c = &l2->w.clients[q->client];
+    const struct hd_client *c = &l2->clients[q->client];
 
     s->out_free = hd_max_u64(free, now) + n * l2->cycle;
     sl->count[row * HD_L2_COUNTERS + HD_L2_OUTPUT_BUSY] += n;
@@ -98,7 +78,7 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
         s->output += leaves - at;
         s->total += leaves - q->born;
     }
-    hd_hist_add(&h[row], hd_recip_div(l2->per_core, leaves - q->born));
+    hd_hist_add(&h[row], hd_recip_near(&l2->per_core, leaves - q->born));
     c->reply(c->self, leaves, r);
 }
 
@@ -106,7 +86,7 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
 static void acknowledge(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
     const struct hd_req *q = hd_l2_req(sl, r);
-    const struct hd_client *c = &sl->l2->w.clients[q->client];
+    const struct hd_client *c = &sl->l2->clients[q->client];
 
     if (q->flags & HD_REQ_ACK)
         c->reply(c->self, at, r);
@@ -119,41 +99,10 @@ static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
     if (HD_UNLIKELY(sl->l2->check))
         sl->s->total += at - hd_l2_req(sl, r)->born;
     acknowledge(sl, r, at);
-    hd_req_give(sl->l2->w.reqs, r);
+    hd_req_give(sl->l2->reqs, r);
 }
 
 /* ---- serving ---------------------------------------------------------- */
-
-/* Reserves a result at or after t and gives its cycle. */
-static inline hd_time result_at(struct hd_l2_slice *sl, hd_time t)
-{
-    struct hd_l2_state *s = sl->s;
-
-    if (t > s->look_at) {
-        s->look_at = t;
-        s->looks = 1;
-    } else if (s->looks < sl->l2->cfg.ports) {
-        s->looks++;
-    } else {
-        s->look_at += sl->l2->cycle;
-        s->looks = 1;
-    }
-    return s->look_at;
-}
-
-/* Books the result of a request's look-up; returns its instant. */
-static inline hd_time look(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
-{
-    hd_time ready = result_at(sl, t), wait = ready - q->queued;
-
-    if (wait > 0) {
-        sl->s->input += wait;
-        hd_l2_counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
-            hd_recip_div(sl->l2->per_cycle, wait);
-        q->queued = ready;
-    }
-    return ready;
-}
 
 static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                              hd_time t)
@@ -211,7 +160,7 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
     if (q->kind == HD_REQ_WRITE) {
         x->flags |= HD_L2_DIRTY;
         count(sl, q, HD_L2_MERGED);
-        end(sl, r, look(sl, q, t));
+        end(sl, r, hd_l2_look(sl, q, t));
         return HD_L2_GO;
     }
     if (x->n >= sl->l2->cfg.merges)
@@ -219,7 +168,7 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
     if (q->kind == HD_REQ_ATOMIC)
         x->flags |= HD_L2_DIRTY;
     count(sl, q, HD_L2_MERGED);
-    look(sl, q, t);
+    hd_l2_look(sl, q, t);
     q->hit = 1;
     q->next = HD_NONE;
     hd_l2_req(sl, x->last)->next = r;
@@ -230,7 +179,7 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
 
 static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, uint64_t line)
 {
-    uint32_t m = hd_mshr_take(&sl->mshr, line), d;
+    uint32_t m = hd_mshr_take(&sl->mshr, line);
     struct hd_mshr_entry *x = &sl->mshr.v[m];
     struct hd_req *q = hd_l2_req(sl, r);
     uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
@@ -241,12 +190,7 @@ static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, uint64_t line)
     x->n = 1;
     x->flags = q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
     *peak = hd_max_u64(*peak, hd_mshr_used(&sl->mshr));
-    d = hd_l2down_ask(sl, line << sl->l2->line_shift, sl->l2->cfg.line,
-                      q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ,
-                      q->app, q->warp);
-    hd_l2_req(sl, d)->level = q->level;
-    hd_l2_req(sl, d)->tag = sl->i << 16 | m;
-    hd_l2down_go(sl, now, q->queued, d);
+    hd_l2down_go(sl, now, q->queued, hd_l2down_fetch(sl, m, line, r));
 }
 
 /* A read or an atomic whose line is in the tags (entry), or in no place. */
@@ -263,7 +207,7 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
         return HD_L2_MSHRS;
     if ((entry == HD_NONE || HD_UNLIKELY(through)) && hd_l2down_full(sl))
         return HD_L2_QUEUE;
-    ready = look(sl, q, t);
+    ready = hd_l2_look(sl, q, t);
     hd_cache_used(&sl->tags, q->spare, line, entry, q->kind, hd_l2_who(q));
     if (entry == HD_NONE) {
         count(sl, q, HD_L2_MISSES);
@@ -289,7 +233,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 
     if (hd_l2down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
-    ready = look(sl, q, t);
+    ready = hd_l2_look(sl, q, t);
     hd_cache_used(&sl->tags, q->spare, line, entry, q->kind, hd_l2_who(q));
     count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (back) {
@@ -378,8 +322,7 @@ static void block(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     s->held = hd_l2_req(sl, r)->app;
 }
 
-/* Serves the input until its head is blocked.  `now` is an L2 edge. */
-static void resume(struct hd_l2_slice *sl, hd_time now)
+void hd_l2slice_resume(struct hd_l2_slice *sl, hd_time now)
 {
     struct hd_l2_list *in = &sl->s->in;
 
@@ -402,8 +345,7 @@ int64_t hd_l2slice_steered(void *self, const void *question)
     const struct heddle_q_l2_bypass *q = question;
     const struct hd_steer *steer = ((struct hd_l2_slice *)self)->l2->steer;
 
-    return steer != NULL &&
-           steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
+    return steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
 }
 
 /* Whether a request skips this cache: asked once, when it arrives. */
@@ -414,8 +356,7 @@ static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
     struct heddle_q_l2_bypass ask;
 
     if (HD_LIKELY(!sl->bypass.bound))
-        return steer != NULL &&
-               steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
+        return steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
     ask = (struct heddle_q_l2_bypass){.app = q->app,
                                       .kind = q->kind,
                                       .level = q->level,
@@ -432,7 +373,7 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now,
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
     bool carries = q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC;
-    uint32_t n = carries ? flits(l2, q->bytes) : 1;
+    uint32_t n = carries ? hd_l2_flits(l2, q->bytes) : 1;
     hd_time in = hd_max_u64(now, s->in_free);
 
     s->in_free = in + n * l2->cycle;
@@ -462,58 +403,13 @@ static inline void join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     *peak = hd_max_u64(*peak, s->in.n);
 }
 
-static void look_other(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+void hd_l2slice_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     enter_port(sl, now, hd_l2_req(sl, r), sl->l2->latency);
-    if (HD_LIKELY(sl->l2->cfg.mode.kind == HD_FULL))
+    if (HD_LIKELY(sl->l2->full))
         join(sl, now, r);
     else
         serve_simply(sl, now, r);
-}
-
-/* The result of a look-up.  A read that finds nobody before it and hits, as
- * most reads of page tables do, passes here alone: enter_port, serve_read and
- * answer in one piece. */
-static inline void look_event(struct hd_l2_slice *sl, hd_time now, uint32_t r)
-{
-    const struct hd_l2 *l2 = sl->l2;
-    struct hd_l2_state *s = sl->s;
-    struct hd_req *q = hd_l2_req(sl, r);
-    hd_time cycle = l2->cycle, in, ready, free;
-    const struct hd_client *client;
-    uint32_t e, n, row;
-    uint64_t *c;
-
-    e = hd_assoc_find(&sl->tags.tags, q->spare, q->pa.v >> l2->line_shift);
-    if (e == HD_NONE || !l2->plain || s->in.n != 0 ||
-        !(q->kind == HD_REQ_WALK || q->kind == HD_REQ_READ)) {
-        look_other(sl, now, r);
-        return;
-    }
-    in = hd_max_u64(now, s->in_free);
-    s->in_free = in + cycle;
-    s->arrived++;
-    s->answered++;
-    q->queued = in;
-    q->hit = 0;
-    ready = look(sl, q, in);
-    hd_cache_used(&sl->tags, q->spare, q->pa.v >> l2->line_shift, e, q->kind,
-                  hd_l2_who(q));
-    n = flits(l2, q->bytes);
-    free = s->out_free;
-    s->out_free = hd_max_u64(free, now) + n * cycle;
-    free = hd_max_u64(free, ready);
-    row = hd_l2_row(sl, q->app);
-    c = sl->count + row * HD_L2_COUNTERS;
-    c[HD_L2_INPUT_BUSY]++;
-    c[HD_L2_OUTPUT_BUSY] += n;
-    c += class_of(q) * HD_L2_RESULTS;
-    c[HD_L2_LOOKUPS]++;
-    c[HD_L2_HITS]++;
-    hd_hist_add(&(q->kind == HD_REQ_WALK ? l2->walk : l2->data)[row],
-                hd_recip_div(l2->per_core, free - q->born));
-    client = &l2->w.clients[q->client];
-    client->reply(client->self, free, r);
 }
 
 static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
@@ -524,7 +420,7 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
         !bypasses(sl, q)) {
         /* from the same sender as if nobody had asked, so that the order of
          * events of one instant is the same too */
-        hd_post(sl->l2->env->ev, hd_l2_sender(q), sl->component,
+        hd_post(sl->l2->ev, hd_l2_sender(q), sl->component,
                 now + sl->l2->latency, HD_L2_LOOK, r, 0);
         return;
     }
@@ -548,7 +444,7 @@ static void fill_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     answer(sl, now, r, now);
 }
 
-static void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
+void hd_l2slice_fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
 {
     uint32_t m = hd_l2_req(sl, d)->tag & 0xffff, r, next;
     bool back = sl->l2->cfg.write == HD_WRITE_BACK, dirty;
@@ -557,7 +453,9 @@ static void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
 
     if (m == HD_L2_PASSED) {
         fill_passed(sl, now, hd_l2_req(sl, d)->spare);
-        hd_req_give(sl->l2->w.reqs, d);
+        hd_req_give(sl->l2->reqs, d);
+        if (sl->s->in.n > 0)
+            hd_l2slice_resume(sl, now);
         return;
     }
     line = sl->mshr.v[m].key;
@@ -571,11 +469,13 @@ static void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
         hd_l2down_go(sl, now, now,
                      hd_l2down_ask(sl, line << sl->l2->line_shift, BURST,
                                    HD_REQ_WRITE, q->app, q->warp));
-    hd_req_give(sl->l2->w.reqs, d);
+    hd_req_give(sl->l2->reqs, d);
     for (; r != HD_NONE; r = next) {
         next = hd_l2_req(sl, r)->next;
         answer(sl, now, r, hd_max_u64(now, hd_l2_req(sl, r)->queued));
     }
+    if (sl->s->in.n > 0)
+        hd_l2slice_resume(sl, now);
 }
 
 void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
@@ -583,20 +483,14 @@ void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
     struct hd_l2 *l2 = self;
     struct hd_l2_slice *sl = &l2->slice[l2->req[r].tag >> 16];
 
-    hd_l2_post(sl, hd_recip_up(l2->per_cycle, at), HD_L2_FILL, r);
+    hd_l2_post(sl, hd_recip_near_up(&l2->per_cycle, at), HD_L2_FILL, r);
 }
 
-void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
-                      uint64_t b)
+void hd_l2slice_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
+                      uint32_t a)
 {
-    struct hd_l2_slice *sl = self;
     struct hd_l2_state *s = sl->s;
 
-    (void)b;
-    if (HD_LIKELY(what == HD_L2_LOOK)) {
-        look_event(sl, now, a);
-        return;
-    }
     switch (what) {
     case HD_L2_ARRIVE:
         arrive(sl, now, a);
@@ -605,21 +499,17 @@ void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
         s->promised--;
         hd_l2down_join(sl, now, a);
         if (s->cause == HD_L2_QUEUE)
-            resume(sl, now);
-        break;
-    case HD_L2_FILL:
-        fill(sl, now, a);
-        if (s->in.n > 0)
-            resume(sl, now);
+            hd_l2slice_resume(sl, now);
         break;
     case HD_L2_ROOM:
         s->waiting = 0;
         hd_l2down_drain(sl, now);
         if (s->cause == HD_L2_QUEUE)
-            hd_l2_post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
+            hd_l2_post(sl, hd_recip_near_up(&sl->l2->per_cycle, now),
+                       HD_L2_RETRY, 0);
         break;
     case HD_L2_RETRY:
-        resume(sl, now);
+        hd_l2slice_resume(sl, now);
         break;
     default:
         hd_assert(0);

@@ -2,13 +2,15 @@
  * l2slice.h - inside the L2: what its files share.
  *
  * l2.c builds, maps addresses, shows and checks; l2slice.c is the way of a
- * request through a slice, l2down.c what the slice sends to DRAM.
+ * request through a slice, l2plain.c the same for what needs no thought,
+ * l2down.c what the slice sends to DRAM.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_L2SLICE_H
 #define HD_L2SLICE_H
 
+#include "../base/hist.h"
 #include "../base/recip.h"
 #include "dram.h"
 #include "l2.h"
@@ -100,25 +102,44 @@ struct hd_l2_slice {
     struct hd_cache tags;
 };
 
+/* Where lines go whose low bits are the index of this: the slice, as a
+ * component, and the lowest bits of the set. */
+struct hd_l2_place {
+    uint16_t component, set;
+};
+
+enum { HD_L2_PLACES = 1024 }; /* most of them */
+
 struct hd_l2 {
-    struct hd_env *env;
+    /* read for every request */
+    struct hd_req *req;          /* arena: the pool */
+    hd_time cycle;               /* ticks: an L2 cycle */
+    struct hd_hist *data, *walk; /* arena: latencies [app] */
+    struct hd_reqs *reqs;        /* the same; of the wiring, like these: */
+    struct hd_client *clients;
+    struct hd_events *ev;
+    const uint32_t *watched;         /* [note] watchers */
+    struct hd_recip per_cycle;       /* of an L2 cycle */
+    struct hd_recip per_core;        /* of a core cycle */
+    uint32_t line_shift, flit_shift; /* flit_shift 32: no power of two */
+    uint32_t flit_more;              /* a flit's bytes - 1 */
+    uint32_t odd; /* not 0: nothing is plain here (see l2plain.c) */
+    /* [kind][level]: HD_L2_RESULTS times the class of a request */
+    uint8_t results_of[HD_REQ_KINDS][8];
+    uint32_t place_mask, high_shift, high_mask; /* see find_places */
+    struct hd_l2_place *place;                  /* NULL: irregular */
+    const struct hd_steer *steer;
+    hd_time latency, travel;   /* ticks: a look-up; the way over the crossbar */
     struct hd_l2_slice *slice; /* [slices] */
-    struct hd_req *req;        /* arena: the pool */
-    /* ticks: an L2 cycle; a look-up; the way over the crossbar */
-    hd_time cycle, latency, travel;
-    struct hd_recip per_cycle, per_core; /* of an L2 and a core cycle */
-    const struct hd_steer *steer;        /* NULL: nobody can steer */
-    struct hd_hist *data, *walk;         /* arena: latencies [app] */
-    struct hd_cache_spread spread;       /* granule 0: an irregular map */
-    bool check;                          /* --check: keep ticks by stage */
-    bool plain;  /* the mode is full, and nothing is checked */
-    bool masked; /* spread and sets are powers of two; then: */
-    uint8_t granule_shift, high_shift, bank_shift;
-    uint32_t bank_mask, channel_mask, set_mask;
-    uint64_t low_mask;
-    uint32_t component;  /* of slice 0; the others' follow */
-    uint32_t flit_shift; /* 32: the port's width is none */
-    uint32_t line_shift, channels, slices;
+    uint32_t component;        /* of slice 0; the others' follow */
+    uint16_t dram_client;      /* of the wiring */
+    uint16_t line_bytes;
+    bool full;  /* the mode is HD_FULL */
+    bool check; /* --check: keep ticks by stage */
+    /* the rest */
+    struct hd_env *env;
+    struct hd_cache_spread spread; /* granule 0: an irregular map */
+    uint32_t channels, slices;
     struct hd_l2_wiring w;
     struct hd_cache_cfg cfg;
     struct hd_xbar_cfg xbar;
@@ -141,6 +162,56 @@ static inline uint64_t *hd_l2_counters(const struct hd_l2_slice *sl,
                                        uint32_t app)
 {
     return sl->count + hd_l2_row(sl, app) * HD_L2_COUNTERS;
+}
+
+/* Cycles that bytes take on a port. */
+static inline uint32_t hd_l2_flits(const struct hd_l2 *l2, uint32_t bytes)
+{
+    uint32_t more = bytes + l2->flit_more;
+    uint32_t n = HD_LIKELY(l2->flit_shift < 32) ? more >> l2->flit_shift
+                                                : more / l2->xbar.bytes;
+
+    return n + (n == 0);
+}
+
+/* Reserves a result at or after t and gives its cycle. */
+static inline hd_time hd_l2_result_at(struct hd_l2_slice *sl, hd_time t)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (HD_LIKELY(t > s->look_at)) {
+        s->look_at = t;
+        s->looks = 1;
+    } else if (s->looks < sl->l2->cfg.ports) {
+        s->looks++;
+    } else {
+        s->look_at += sl->l2->cycle;
+        s->looks = 1;
+    }
+    return s->look_at;
+}
+
+/* Books the result of a request's look-up; returns its instant. */
+static inline hd_time hd_l2_look(struct hd_l2_slice *sl, struct hd_req *q,
+                                 hd_time t)
+{
+    hd_time ready = hd_l2_result_at(sl, t), wait = ready - q->queued;
+
+    if (wait > 0) {
+        sl->s->input += wait;
+        hd_l2_counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
+            hd_recip_near(&sl->l2->per_cycle, wait);
+        q->queued = ready;
+    }
+    return ready;
+}
+
+/* Counters of the look-ups of a request's class, in an application's row. */
+static inline uint64_t *hd_l2_results(const struct hd_l2 *l2, uint64_t *row,
+                                      const struct hd_req *q)
+{
+    hd_assert(q->kind < HD_REQ_KINDS && q->level < 8);
+    return row + l2->results_of[q->kind][q->level];
 }
 
 static inline struct hd_who hd_l2_who(const struct hd_req *q)
@@ -174,7 +245,7 @@ static inline uint32_t hd_l2_pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
 static inline void hd_l2_post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
                               uint32_t a)
 {
-    hd_post(sl->l2->env->ev, sl->component, sl->component, at, what, a, 0);
+    hd_post(sl->l2->ev, sl->component, sl->component, at, what, a, 0);
 }
 
 /* True when the input may not add to the miss queue. */
@@ -193,8 +264,16 @@ void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 uint32_t hd_l2down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
                        uint32_t kind, uint32_t app, uint32_t warp);
 
+/* Asks for the line of MSHR m, which request r needs; returns the request. */
+uint32_t hd_l2down_fetch(struct hd_l2_slice *sl, uint32_t m, uint64_t line,
+                         uint32_t r);
+
 /* Puts a request into the miss queue at `at`; its place is taken now. */
 void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r);
+
+/* Sends a dirty line of an application down at `at`. */
+void hd_l2down_write_back(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                          uint64_t line, uint32_t app);
 
 /* Enters a line into the tags; sends a dirty victim down at `at`. */
 void hd_l2down_fill(struct hd_l2_slice *sl, hd_time now, hd_time at,
@@ -213,6 +292,16 @@ static inline uint32_t hd_l2_sender(const struct hd_req *q)
 /* hd_handler of a slice. */
 void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
                       uint64_t b);
+
+/* What the events mean in general: a result of a look-up, an answer of the
+ * DRAM (which may free what the input waits for), any other. */
+void hd_l2slice_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+void hd_l2slice_fill(struct hd_l2_slice *sl, hd_time now, uint32_t d);
+void hd_l2slice_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
+                      uint32_t a);
+
+/* Serves the input until its head is blocked.  `now` is an L2 edge. */
+void hd_l2slice_resume(struct hd_l2_slice *sl, hd_time now);
 
 /* Counts the cycles that the head of the input has waited until now. */
 void hd_l2slice_count_blocked(struct hd_l2_slice *sl, hd_time now);

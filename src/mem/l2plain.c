@@ -1,0 +1,219 @@
+/*
+ * l2plain.c - the plain way through a slice of the L2, in one piece.
+ *
+ * Nearly all that a slice does is one of three things: a read finds its line,
+ * a read misses a line that nobody has asked for and there is room for it, or
+ * a line comes from DRAM and takes the place of the one used least recently.
+ * When nothing unusual is in play they need none of the decisions of
+ * l2slice.c, so they are written out here: the same steps in the same order,
+ * without what is known to be so.  Whatever else comes is handed to l2slice.c
+ * before anything is changed; that file alone says what the model is, and
+ * t/113-l2-plain.c holds the two against each other.
+ *
+ * Unusual is: a mode other than HD_FULL, --check, a
+ * wide array of tags (hd_l2.odd); requests that wait at the input; a policy
+ * bound to what is about to happen, or a watcher of it; a store or an atomic.
+ *
+ * Requests that hit here are counted neither as arrived nor as answered: the
+ * invariant is about those that stay.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "l2slice.h"
+
+/* The row of a request's application, of which it has one. */
+static inline uint64_t *row(const struct hd_l2_slice *sl,
+                            const struct hd_req *q)
+{
+    hd_assert(q->app < sl->apps);
+    return sl->count + (size_t)q->app * HD_L2_COUNTERS;
+}
+
+/* True when a look-up of a read may concern somebody else. */
+static inline bool unusual(const struct hd_l2_slice *sl, const struct hd_req *q)
+{
+    const struct hd_l2 *l2 = sl->l2;
+
+    _Static_assert(HD_REQ_READ == 0 && HD_REQ_WRITE == 1 &&
+                       HD_REQ_ATOMIC == 2 && HD_REQ_WALK == 3,
+                   "one bit of kind + 1 tells what writes from what reads");
+    return (l2->odd | sl->s->in.n | sl->tags.tags.touch.bound |
+            l2->watched[HEDDLE_NOTE_cache_hit] |
+            l2->watched[HEDDLE_NOTE_cache_miss] | ((q->kind + 1u) & 2)) != 0;
+}
+
+/* Takes the input port from `now`; returns when it has the request. */
+static inline hd_time enter(struct hd_l2_slice *sl, hd_time now)
+{
+    hd_time in = hd_max_u64(now, sl->s->in_free);
+
+    sl->s->in_free = in + sl->l2->cycle;
+    return in;
+}
+
+/* Sends the answer, which is there at `at`. */
+static inline void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                          const struct hd_req *q, hd_time at)
+{
+    const struct hd_l2 *l2 = sl->l2;
+    struct hd_l2_state *s = sl->s;
+    uint32_t n = (q->bytes + l2->flit_more) >> l2->flit_shift;
+    hd_time free = s->out_free, leaves = hd_max_u64(free, at);
+    struct hd_hist *h = q->kind == HD_REQ_WALK ? l2->walk : l2->data;
+    const struct hd_client *to = &l2->clients[q->client];
+
+    hd_assert(n > 0);
+    s->out_free = hd_max_u64(free, now) + n * l2->cycle;
+    row(sl, q)[HD_L2_OUTPUT_BUSY] += n;
+    hd_hist_add(&h[q->app], hd_recip_near(&l2->per_core, leaves - q->born));
+    to->reply(to->self, leaves, r);
+}
+
+/* Counts a look-up and its result; the input was busy for a cycle. */
+static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
+                         uint32_t result)
+{
+    uint64_t *c = row(sl, q), *results = hd_l2_results(sl->l2, c, q);
+
+    c[HD_L2_INPUT_BUSY]++;
+    results[HD_L2_LOOKUPS]++;
+    results[result]++;
+}
+
+/* A hit whose result may have to wait for a port. */
+static HD_APART void hit_late(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                              hd_time in)
+{
+    struct hd_req *q = hd_l2_req(sl, r);
+
+    q->queued = in;
+    answer(sl, now, r, q, hd_l2_look(sl, q, in));
+}
+
+static HD_APART void hit(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                         struct hd_req *q)
+{
+    struct hd_l2_state *s = sl->s;
+    hd_time in = enter(sl, now);
+
+    count(sl, q, HD_L2_HITS);
+    q->hit = 0;
+    if (HD_UNLIKELY(in <= s->look_at)) {
+        hit_late(sl, now, r, in);
+        return;
+    }
+    s->look_at = in;
+    s->looks = 1;
+    answer(sl, now, r, q, in);
+}
+
+/* A read of a line that is neither in the tags nor in flight. */
+static inline void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                        struct hd_req *q, uint64_t line)
+{
+    uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
+    uint32_t m = hd_mshr_take(&sl->mshr, line);
+    struct hd_mshr_entry *x = &sl->mshr.v[m];
+
+    sl->s->arrived++;
+    count(sl, q, HD_L2_MISSES);
+    q->queued = enter(sl, now);
+    hd_l2_look(sl, q, q->queued);
+    q->hit = 2;
+    q->next = HD_NONE;
+    x->first = x->last = r;
+    x->n = 1;
+    *peak = hd_max_u64(*peak, hd_mshr_used(&sl->mshr));
+    hd_l2down_go(sl, now, q->queued, hd_l2down_fetch(sl, m, line, r));
+}
+
+/* A look-up of a line that is not the one used last in its set. */
+static HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
+                                  uint32_t r)
+{
+    struct hd_req *q = hd_l2_req(sl, r);
+    uint64_t line = q->pa.v >> sl->l2->line_shift;
+    uint32_t e = hd_assoc_find_narrow(&sl->tags.tags, q->spare, line);
+
+    if (e != HD_NONE) {
+        hd_assoc_to_front(&sl->tags.tags, q->spare, e);
+        hit(sl, now, r, q);
+    } else if (hd_mshr_find(&sl->mshr, line) == HD_NONE &&
+               !hd_mshr_full(&sl->mshr) && !hd_l2down_full(sl)) {
+        miss(sl, now, r, q, line);
+    } else {
+        hd_l2slice_look(sl, now, r);
+    }
+}
+
+static inline void look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_req *q = hd_l2_req(sl, r);
+
+    if (HD_UNLIKELY(unusual(sl, q)))
+        hd_l2slice_look(sl, now, r);
+    else if (sl->tags.tags.set[q->spare].recent ==
+             q->pa.v >> sl->l2->line_shift)
+        hit(sl, now, r, q);
+    else
+        look_further(sl, now, r);
+}
+
+/* A line that is not dirty enters the tags. */
+static inline void enter_tags(struct hd_l2_slice *sl, hd_time now,
+                              const struct hd_req *q, uint64_t line)
+{
+    struct hd_assoc *tags = &sl->tags.tags;
+    uint64_t gone, *c = row(sl, q);
+    uint32_t e =
+        HD_LIKELY(hd_assoc_full_narrow(tags, q->spare))
+            ? hd_assoc_replace(tags, q->spare, line, &gone)
+            : hd_assoc_place(tags, q->spare, line, hd_l2_who(q), &gone);
+    struct hd_cache_line *x = &sl->tags.line[e], old = *x;
+
+    *x = (struct hd_cache_line){q->warp, q->app, 0};
+    c[HD_L2_FILLS]++;
+    if (HD_UNLIKELY(gone == HD_KEY_NONE))
+        return;
+    c[HD_L2_EVICTIONS]++;
+    if (old.dirty)
+        hd_l2down_write_back(sl, now, now, gone, old.owner);
+}
+
+/* DRAM has answered d. */
+static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
+{
+    uint32_t m = hd_l2_req(sl, d)->tag & 0xffff, r, next;
+    struct hd_mshr_entry *x = &sl->mshr.v[m];
+    struct hd_req *q;
+
+    if (HD_UNLIKELY(m == HD_L2_PASSED || sl->l2->odd ||
+                    hd_cache_asks(&sl->tags) || x->flags != 0)) {
+        hd_l2slice_fill(sl, now, d);
+        return;
+    }
+    r = x->first;
+    hd_mshr_give(&sl->mshr, m);
+    enter_tags(sl, now, hd_l2_req(sl, r), x->key);
+    hd_req_give(sl->l2->reqs, d);
+    for (; r != HD_NONE; r = next) {
+        q = hd_l2_req(sl, r);
+        next = q->next;
+        sl->s->answered++;
+        answer(sl, now, r, q, hd_max_u64(now, q->queued));
+    }
+    if (sl->s->in.n > 0)
+        hd_l2slice_resume(sl, now);
+}
+
+void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
+                      uint64_t b)
+{
+    (void)b;
+    if (HD_LIKELY(what == HD_L2_LOOK))
+        look(self, now, a);
+    else if (what == HD_L2_FILL)
+        fill(self, now, a);
+    else
+        hd_l2slice_other(self, now, what, a);
+}

@@ -1,0 +1,173 @@
+/*
+ * Pinned: the plain way through a slice of the L2 is the general one.  The
+ * same random traffic goes through the same small random machine twice, the
+ * second time with every request made to go the general way; all answers, all
+ * that is sent to memory, all counters and histograms must be the same, in
+ * the same order.
+ */
+#include "l2rig.h"
+
+#include "base/hist.h"
+#include "base/rng.h"
+
+static uint32_t pick(struct hd_rng *r, uint32_t least, uint32_t most)
+{
+    return least + hd_rng_below(r, most - least + 1);
+}
+
+static void configure(struct rig *g, struct hd_rng *r)
+{
+    g->w.channels = 1u << pick(r, 0, 2);
+    g->w.interleave = 128u << pick(r, 0, 2);
+    g->cache.slices = g->w.channels << pick(r, 0, 2);
+    g->cache.ways = pick(r, 1, 16);
+    g->cache.bytes = (uint64_t)g->cache.slices * g->cache.ways * 128
+                     << pick(r, 0, 3);
+    g->cache.mshrs = pick(r, 2, 16);
+    g->cache.merges = pick(r, 1, 4);
+    g->cache.queue = pick(r, 1, 8);
+    g->cache.ports = pick(r, 1, 3);
+    g->cache.latency = pick(r, 0, 9);
+    g->cache.write = hd_rng_below(r, 3);
+    g->xbar.latency = pick(r, 0, 9);
+    g->xbar.bytes = 8u << pick(r, 0, 3);
+    g->limit = pick(r, 1, 20);
+    g->took = pick(r, 0, 99);
+}
+
+/* Half of all requests are walk reads, most of them of few lines. */
+static void send(struct rig *g, struct hd_rng *r, uint32_t n)
+{
+    uint32_t lines = pick(r, 4, 400), gap = pick(r, 1, 30);
+    uint32_t writes = pick(r, 0, 3);
+    hd_time at = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t kind = hd_rng_below(r, 2) ? HD_REQ_WALK : HD_REQ_READ, x;
+        uint32_t line = hd_rng_below(r, hd_rng_below(r, 3) ? 8 : lines);
+
+        if (hd_rng_below(r, 8) < writes)
+            kind = hd_rng_below(r, 4) ? HD_REQ_WRITE : HD_REQ_ATOMIC;
+        at += hd_rng_below(r, gap);
+        x = rig_at(g, at, kind, (uint64_t)line * 128,
+                   kind == HD_REQ_WALK ? 8 : 32u << hd_rng_below(r, 3), i);
+        g->reqs.v[x].app = (uint8_t)hd_rng_below(r, 4);
+        if (kind == HD_REQ_WALK)
+            g->reqs.v[x].level = (uint8_t)pick(r, 1, 4);
+        if (hd_rng_below(r, 50) == 0)
+            g->reqs.v[x].flags = HD_REQ_BYPASS;
+    }
+}
+
+/* Requests that the general way has seen; it alone counts all of them. */
+static uint64_t seen(const struct rig *g)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < g->cache.slices; i++)
+        n += g->l2->slice[i].s->arrived;
+    return n;
+}
+
+static struct rig *run(uint32_t seed, uint32_t n, bool plain)
+{
+    struct rig *g = malloc(sizeof *g);
+    struct hd_rng r = hd_rng_make(13, seed);
+
+    rig_init(g);
+    configure(g, &r);
+    rig_open(g);
+    g->l2->check = false; /* which the plain way leaves out */
+    g->l2->odd = !plain;
+    send(g, &r, n);
+    rig_finish(g);
+    return g;
+}
+
+static void same(const struct rig *a, const struct rig *b)
+{
+    const struct hd_stat *x = &a->m.stats.group[0].stat;
+    const struct hd_stat *y = &b->m.stats.group[0].stat;
+
+    assert_int_equal(a->answers, b->answers);
+    for (uint32_t i = 0; i < a->answers; i++) {
+        assert_int_equal(a->answer[i].at, b->answer[i].at);
+        assert_int_equal(a->answer[i].tag, b->answer[i].tag);
+        assert_int_equal(a->answer[i].hit, b->answer[i].hit);
+    }
+    assert_int_equal(a->sends, b->sends);
+    for (uint32_t i = 0; i < a->sends; i++) {
+        assert_int_equal(a->sent[i].at, b->sent[i].at);
+        assert_int_equal(a->sent[i].pa, b->sent[i].pa);
+        assert_int_equal(a->sent[i].kind, b->sent[i].kind);
+        assert_int_equal(a->sent[i].bytes, b->sent[i].bytes);
+        assert_int_equal(a->sent[i].app, b->sent[i].app);
+    }
+    assert_memory_equal(x->v, y->v,
+                        sizeof *x->v * x->n * x->apps * x->instances);
+    assert_memory_equal(a->l2->data, b->l2->data,
+                        x->apps * sizeof *a->l2->data);
+    assert_memory_equal(a->l2->walk, b->l2->walk,
+                        x->apps * sizeof *a->l2->walk);
+}
+
+static void plain_is_general(void **state)
+{
+    uint64_t plainly = 0;
+
+    (void)state;
+    for (uint32_t seed = 0; seed < 150; seed++) {
+        struct rig *a = run(seed, 1500, true), *b = run(seed, 1500, false);
+
+        same(a, b);
+        assert_int_equal(seen(b), 1500);
+        plainly += 1500 - seen(a);
+        rig_close(a);
+        rig_close(b);
+        free(a);
+        free(b);
+    }
+    assert_true(plainly > 150 * 300); /* or nothing was compared */
+}
+
+/* The table that the plain way finds slices by, and the arithmetic. */
+static void places(void **state)
+{
+    struct hd_rng r = hd_rng_make(13, 13);
+
+    (void)state;
+    for (uint32_t seed = 0; seed < 60; seed++) {
+        struct rig *g = malloc(sizeof *g);
+        uint32_t used[64] = {0};
+
+        rig_init(g);
+        configure(g, &r);
+        rig_open(g);
+        assert_non_null(g->l2->place);
+        for (uint32_t i = 0; i < 200; i++) {
+            hd_pa pa = {(hd_rng_next(&r) >> 24) & ~127ull};
+            uint32_t x = rig_at(g, 0, HD_REQ_READ, pa.v, 32, i);
+            uint32_t slice = hd_l2_slice(g->l2, pa);
+            const struct hd_cache *c = &g->l2->slice[slice].tags;
+
+            g->below.send(g->below.self, 0, x);
+            assert_int_equal(g->reqs.v[x].spare, hd_cache_set(c, pa.v >> 7));
+            used[slice]++;
+        }
+        for (uint32_t i = 0; i < g->cache.slices; i++)
+            assert_true(used[i] > 0);
+        rig_close(g);
+        free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_is_general),
+        cmocka_unit_test(places),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
