@@ -55,6 +55,7 @@ local NAMES = {
     "NN",
     "NW",
     "PATHFINDER",
+    "QTC",
     "RED",
     "SAD",
     "SC",
