@@ -6,24 +6,17 @@ Pinned, through the lane engine at sizes where the figures are published
 (a sample of the blocks where a whole run is long): 32 pages for ATAX's rows,
 30.5 for GUP at m = 19, two lines for BP, 2.9 lines for HS, two pages for CONS
 and for LUD's and MM's two-row accesses, the frontier statistics of BFS2's
-(5,10) graph.  Also that any application of size M is built in two seconds and
-200 MB beside its buffers.
+(5,10) graph, the rounds of COLOR.  Also that any application of size M is
+built in two seconds and 200 MB beside its buffers.
 ]]
 local app = require "heddle.app"
 local walk = require "heddle.walk"
 
+package.path = "./?.lua;" .. package.path
+local profile = require("t.apps.kit").profile
+
 local tests = {}
 local function test(name, fn) tests[#tests + 1] = { name, fn } end
-
--- Rows of a profile by "kernel kind buffer".
-local function profile(name, params, options)
-    local rows = {}
-    for _, r in ipairs(walk.profile(app.get(name):workload(params), options)) do
-        local key = r.kernel .. " " .. r.kind
-        rows[r.buffer and key .. " " .. r.buffer or key] = r
-    end
-    return rows
-end
 
 local function near(got, want, percent, what)
     if math.abs(got - want) > want * percent / 100 then
@@ -170,6 +163,32 @@ test("BFS2: the (2,4) graph of a million nodes", function()
     near(r["bfs1 load edge"].lanes, 5.8, 2, "active lanes")
     near(r["bfs1 load edge"].pages, 1.09, 2, "pages of the lists")
     near(r["bfs1 load vis"].pages, 5.6, 2, "pages of vis")
+end)
+
+-- Round 3 is the sixth launch: what it adds to a walk.
+test("COLOR: the third round of the random graph", function()
+    local before = profile("COLOR", { size = "S" }, { launches = 4 })
+    local after = profile("COLOR", { size = "S" }, { launches = 6 })
+    local function added(key, what)
+        local a, b = after["color1 " .. key], before["color1 " .. key]
+        if what == nil then return a.count - b.count end
+        return a.count * a[what] - b.count * b[what]
+    end
+    local n = 299067
+    near(added("store max", "lanes") / n, .48, 5, "nodes without a colour")
+    -- the lists are loaded for color[], and once more for value[]; color[] is
+    -- loaded by a node for itself and for its neighbours
+    local gathers = added "load col" - added "load value"
+    local own = added "load color" - gathers
+    near((added("load color", "lanes") - n) / gathers, 9.4, 5, "lanes")
+    near((added("load color", "pages") - own) / gathers, 9.0, 5, "pages")
+end)
+
+test("COLOR: eight rounds on the grid of ecology1", function()
+    local r = profile("COLOR", { size = "S", n = 1000000, width = 1000 })
+    near(r["color1 exit"].count, 8 * 31256, 0, "warps of color1")
+    near(r["color1 store max"].count * r["color1 store max"].lanes / 1e6,
+        1 + .60 + .23 + .05 + .006, 5, "nodes without a colour, all rounds")
 end)
 
 print("1.." .. #tests)

@@ -2,20 +2,15 @@
 -- the pages of a gather.
 --
 -- SPDX-License-Identifier: MIT
+local kit = require "t.apps.kit"
 local bfs2 = require "t.apps.bfs2"
 
 -- Pages of vis[], for every neighbour of the frontier.
 local function figures()
-    local app = require("heddle.app").get "BFS"
-    local rows = require("heddle.walk").profile(app:workload {
-        size = "S", n = 65536 })
-    local out = {}
-    for _, r in ipairs(rows) do
-        if r.kernel == "bfs1" and r.kind == "load" and r.buffer == "vis" then
-            out[1] = { "pages of a gather, 65,536 nodes", r.pages, 4.2 }
-        end
-    end
-    return out
+    local rows = kit.profile("BFS", { size = "S", n = 65536 })
+    return {
+        { "pages of a gather, 65,536 nodes", rows["bfs1 load vis"].pages, 4.2 },
+    }
 end
 
 return {

@@ -1,7 +1,8 @@
--- What BICG at size T accesses, in closed form, and its published footprints.
+-- What BICG at size T accesses, in closed form, its published footprints,
+-- and the lines and pages of its rows.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
 
 local function counts(p)
     local rows, columns = p.nx // 32, p.ny // 32
@@ -14,12 +15,22 @@ local function counts(p)
         ["bicg2 store q"] = rows * (p.ny + 1),
     }, function(total)
         local warps = 256 // 32 * ((p.nx + 255) // 256)
-        equal(total.bicg2, rows * (1 + p.ny * (3 + p.alu))
+        kit.equal(total.bicg2, rows * (1 + p.ny * (3 + p.alu))
             + warps * (p.alu + 1), "instructions")
     end
+end
+
+local function figures()
+    local rows = kit.profile("BICG", { size = "T", ny = 1024 })
+    return {
+        { "pages of a column load", rows["bicg1 load A"].pages, 1 },
+        { "lines of a row load", rows["bicg2 load A"].lines, 32 },
+        { "pages of a row load", rows["bicg2 load A"].pages, 32 },
+    }
 end
 
 return {
     counts = counts,
     published = { 16.8, 67, 268 }, -- MB of S, M and L
+    figures = figures,
 }

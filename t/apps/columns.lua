@@ -25,7 +25,8 @@ function M.figures(name, launch)
     local a = require("heddle.app").get(name:upper())
     local rows = kit.measure(a:instance { size = "T", m = 2048, n = 6,
         cap = 1 }, { keep = function(l) return l == launch end })
-    local store, load = rows[name .. " store symmat"], rows[name .. " load data"]
+    local store = rows[name .. " store symmat"]
+    local load = rows[name .. " load data"]
     return {
         { "lines of a store", store.lines, 32 },
         { "pages of a store", store.pages, 32 },

@@ -1,8 +1,8 @@
--- What GESUMMV at size T accesses, in closed form, and its published
--- footprints.
+-- What GESUMMV at size T accesses, in closed form, its published
+-- footprints, and the lines and pages of its rows.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
 
 local function counts(p)
     local warps = p.n // 32
@@ -16,12 +16,22 @@ local function counts(p)
         ["gesummv store y"] = warps * (p.n + 1),
     }, function(total)
         local all = 256 // 32 * ((p.n + 255) // 256)
-        equal(total.gesummv, warps * (p.n * (8 + p.alu) + 4) + all * (6 + 1),
-            "instructions")
+        kit.equal(total.gesummv, warps * (p.n * (8 + p.alu) + 4)
+            + all * (6 + 1), "instructions")
     end
+end
+
+local function figures()
+    local rows = kit.profile("GESUMMV", { size = "T", n = 1024 })
+    return {
+        { "lines of a load of A", rows["gesummv load A"].lines, 32 },
+        { "pages of a load of A", rows["gesummv load A"].pages, 32 },
+        { "pages of a load of B", rows["gesummv load B"].pages, 32 },
+    }
 end
 
 return {
     counts = counts,
     published = { 33.6, 66, 134 }, -- MB of S, M and L
+    figures = figures,
 }

@@ -16,6 +16,9 @@ For figures:
     measure(instance, options)  means of what the naive twin does, by "kernel
                                kind buffer" and by kernel; options are those
                                of twin.walk
+    profile(name, params, options)  the same from the lane engine, for sizes at
+                               which the twin is too slow; options are those
+                               of walk.profile
 
 SPDX-License-Identifier: MIT
 ]]
@@ -68,6 +71,18 @@ function M.measure(instance, options)
                 r[what] = r[what] / r.count
             end
         end
+    end
+    return rows
+end
+
+-- Rows of a profile of the application `name` by "kernel kind buffer", and by
+-- "kernel kind" where there is no buffer.
+function M.profile(name, params, options)
+    local app, walk = require "heddle.app", require "heddle.walk"
+    local rows = {}
+    for _, r in ipairs(walk.profile(app.get(name):workload(params), options)) do
+        local key = r.kernel .. " " .. r.kind
+        rows[r.buffer and key .. " " .. r.buffer or key] = r
     end
     return rows
 end

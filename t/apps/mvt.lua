@@ -1,7 +1,8 @@
--- What MVT at size T accesses, in closed form, and its published footprints.
+-- What MVT at size T accesses, in closed form, its published footprints,
+-- and the lines and pages of its rows.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
 
 local function counts(p)
     local warps = p.n // 32
@@ -16,13 +17,23 @@ local function counts(p)
         ["mvt2 store x2"] = warps * p.n,
     }, function(total)
         local all = 256 // 32 * ((p.n + 255) // 256)
-        equal(total.mvt1, warps * (1 + p.n * (3 + p.alu))
+        kit.equal(total.mvt1, warps * (1 + p.n * (3 + p.alu))
             + all * (p.alu + 1), "instructions")
-        equal(total.mvt2, total.mvt1, "instructions of both")
+        kit.equal(total.mvt2, total.mvt1, "instructions of both")
     end
+end
+
+local function figures()
+    local rows = kit.profile("MVT", { size = "T", n = 1024 })
+    return {
+        { "lines of a row load", rows["mvt1 load a"].lines, 32 },
+        { "pages of a row load", rows["mvt1 load a"].pages, 32 },
+        { "pages of a column load", rows["mvt2 load a"].pages, 1 },
+    }
 end
 
 return {
     counts = counts,
     published = { 16.8, 67, 268 }, -- MB of S, M and L
+    figures = figures,
 }

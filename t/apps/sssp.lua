@@ -67,10 +67,8 @@ local function gathers(options)
         { launches = 3, every = 13 }, "spmv", "x")
 end
 
---[[
-Measured besides: 20 iterations on the random graph of size S until nothing
-changes (heddle: 21, by the seed), 1017 on a grid of 500 x 500.
-]]
+-- Measured besides, and too long for here: about 20 iterations until nothing
+-- changes on the random graph of size S, 1017 on the grid of 500 x 500.
 local function figures()
     local random = gathers { size = "S" }
     local grid = gathers { size = "S", n = 250000, width = 500 }
