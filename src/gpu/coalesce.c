@@ -3,8 +3,9 @@
  *
  * Accesses are merged over the whole warp into lines, as in GPUs since Fermi.
  * An affine access (base + lane * stride) with all lanes active never looks
- * at its lanes: a small stride touches a range of consecutive lines, a stride
- * of a line or more one line a lane.  Everything else goes lane by lane, with
+ * at its lanes: a small stride touches a range of consecutive lines.  An
+ * aligned one with a stride of a line or more touches a line a lane, and no
+ * line or page comes back.  Everything else goes lane by lane, with
  * a small hash of the lines already seen; the first lane that touches a line
  * gives it its place in the order.
  *
@@ -76,7 +77,20 @@ static void pages(struct hd_lines *out, uint32_t shift)
     }
 }
 
-/* All lanes active, 0 <= stride < line: one range of bytes. */
+/* Whether an access of all lanes is a range of lines of which each holds the
+ * same pattern: side by side, overlapping, or a stride that divides a line and
+ * in which the access has an even place. */
+static bool is_range(const struct hd_access *acc, uint32_t bytes, int64_t size)
+{
+    uint64_t stride = (uint64_t)acc->stride;
+
+    if (acc->lane != NULL || acc->stride < 0 || acc->stride > size)
+        return false;
+    return stride <= bytes || (hd_is_pow2(stride) &&
+                               (acc->base.v & (stride - 1)) + bytes <= stride);
+}
+
+/* All lanes active: one range of lines. */
 static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
                   uint32_t shift, struct hd_lines *out)
 {
@@ -100,6 +114,28 @@ static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
             out->vpn[out->pages++] = vpn;
         out->v[i].page = (uint8_t)(out->pages - 1);
     }
+}
+
+/* Strides of a line or more, no access across the end of a line: each lane
+ * touches a line of its own, and pages follow each other up or down. */
+static void spread(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
+                   uint32_t shift, struct hd_lines *out)
+{
+    uint32_t page_shift = HD_PAGE_SHIFT - shift, n = 0, pages = 0;
+    uint64_t last = UINT64_MAX;
+
+    for (; mask != 0; mask &= mask - 1) {
+        uint64_t lane = hd_bit_first(mask);
+        uint64_t line = (acc->base.v + (uint64_t)acc->stride * lane) >> shift;
+        uint64_t vpn = line >> page_shift;
+        if (vpn != last)
+            out->vpn[pages++] = last = vpn;
+        out->v[n].line = line;
+        out->v[n].bytes = (uint16_t)bytes;
+        out->v[n++].page = (uint8_t)(pages - 1);
+    }
+    out->n = n;
+    out->pages = pages;
 }
 
 static void touch(struct hd_lines *out, struct seen *seen, uint64_t line,
@@ -139,12 +175,17 @@ static void each_lane(const struct hd_access *acc, uint64_t mask,
 void hd_coalesce(const struct hd_access *acc, uint64_t mask, uint32_t lanes,
                  uint32_t bytes, uint32_t shift, struct hd_lines *out)
 {
+    int64_t size = 1ll << shift;
+
     out->n = out->pages = 0;
     if (mask == 0)
         return;
-    if (acc->lane == NULL && mask == hd_ones(lanes) && acc->stride >= 0 &&
-        acc->stride <= 1ll << shift)
+    if (mask == hd_ones(lanes) && is_range(acc, bytes, size))
         range(acc, lanes, bytes, shift, out);
+    else if (acc->lane == NULL && (acc->stride >= size || acc->stride <= -size) &&
+             hd_is_pow2(bytes) && bytes <= size &&
+             ((acc->base.v | (uint64_t)acc->stride) & (bytes - 1)) == 0)
+        spread(acc, mask, bytes, shift, out);
     else
         each_lane(acc, mask, bytes, shift, out);
 }

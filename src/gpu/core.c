@@ -266,6 +266,12 @@ static void run_unit(struct hd_core *c, hd_time t, hd_time end)
     struct hd_core_state *s = c->s;
     uint32_t n = s->lsu_n, messages = s->inbox.n;
 
+    if (c->streaks && t < end && s->replay_first == HD_NONE &&
+        c->memop[c->lsu[s->lsu_first].memop].kind == HD_OP_LOAD) {
+        t = hd_lsu_streak(c, t, end);
+        if (t >= end)
+            return;
+    }
     do {
         s->local = t;
         hd_lsu_step(c, t);
@@ -430,6 +436,9 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->lsu_room = m->core.queue;
     c->lanes = m->core.lanes;
     c->full = hd_ones(c->lanes);
+    c->streaks = g->translate && m->l1tlb.mode.kind == HD_FULL &&
+                 m->l1tlb.blocking == 0 && m->l1cache.mode.kind == HD_FULL &&
+                 !g->env->check;
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
     c->fill_room = m->l1cache.mshrs + 1;
     c->s = take(g, 1, sizeof *c->s, &bad);

@@ -150,6 +150,7 @@ struct hd_memop {
 /* What is known of a page of a memory instruction. */
 enum hd_page_known {
     HD_PAGE_UNKNOWN,
+    HD_PAGE_ABSENT,  /* at this instant not in the TLB */
     HD_PAGE_NOWHERE, /* not in the TLB nor in flight; no MSHR was free */
     HD_PAGE_KNOWN,   /* its frame */
     HD_PAGE_MISSING  /* in flight */
@@ -258,6 +259,7 @@ struct hd_core {
     struct hd_cache l1;
     struct hd_tbelow below_tlb;
     bool awake; /* inside its own loop, which sees every message */
+    bool streaks; /* lines that hit may be served in a row (lsu.c) */
     struct hd_slot pick, limit;
     uint32_t memops, targets, fill_room, lsu_room; /* sizes */
     uint32_t lanes;  /* warp size of its application */
@@ -346,6 +348,9 @@ int64_t hd_limit_default(void *self, const void *question);
 void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   hd_time t);
 void hd_lsu_step(struct hd_core *c, hd_time t);
+/* Serves lines that hit, from t on and before `end`: what as many steps would
+ * do.  Returns the next instant of the unit, if that is before `end`. */
+hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end);
 
 /* l1tlb.c, l1.c: answers */
 void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t);

@@ -118,14 +118,6 @@ static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
     return true;
 }
 
-/* From the look-up to its result, the translation's latency included. */
-static hd_time look_up_time(const struct hd_core *c, hd_time xlate)
-{
-    hd_time lat = c->gpu->l1_ticks;
-
-    return c->gpu->m->l1cache.order == 0 ? hd_max_u64(lat, xlate) : lat + xlate;
-}
-
 static bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
                       hd_time t, hd_time xlate)
 {
@@ -135,7 +127,7 @@ static bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
 
     if (cfg->mode.kind == HD_FULL)
         hit = hd_cache_lookup(&c->l1, line, HD_REQ_READ, who(c, memop));
-    done = t + look_up_time(c, xlate);
+    done = t + hd_l1_result(c->gpu, xlate);
     if (!hit && !miss(c, memop, line, t, done))
         return false;
     c->l1_count[HD_L1_READS]++;
@@ -184,7 +176,7 @@ static bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
             fill(c, line, true, who(c, memop), t);
     } else {
         c->s->stores++;
-        send(c, t + look_up_time(c, xlate), HD_REQ_WRITE, line, bytes, memop,
+        send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_WRITE, line, bytes, memop,
              HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0));
     }
     hd_lsu_line_done(c, memop, t);
@@ -207,7 +199,7 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
         return false;
     if (cfg->mode.kind == HD_FULL && hd_cache_drop(&c->l1, line))
         write_back(c, line, t);
-    send(c, t + look_up_time(c, xlate), HD_REQ_ATOMIC, line, bytes, memop, i,
+    send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_ATOMIC, line, bytes, memop, i,
          0);
     return true;
 }

@@ -84,13 +84,14 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
 {
     const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
 
-    if (op->page[page].known == HD_PAGE_UNKNOWN) {
+    if (op->page[page].known != HD_PAGE_NOWHERE) {
         uint32_t e = hd_mshr_find(&c->tlb_mshr, op->l.vpn[page]);
         if (e != HD_NONE) {
             join(c, op, page, e);
             return true;
         }
     }
+    op->page[page].known = HD_PAGE_UNKNOWN;
     if (cfg->blocking == 1 && hd_mshr_used(&c->tlb_mshr) > 0 &&
         c->s->miss_op != op->memop) {
         hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
@@ -136,8 +137,8 @@ bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
         hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
         return false;
     }
-    if (op->page[page].known == HD_PAGE_NOWHERE) {
-        /* still */
+    if (op->page[page].known != HD_PAGE_UNKNOWN) {
+        /* it is known to miss */
     } else if (cfg->mode.kind == HD_FULL) {
         hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id,
                             c->memop[op->memop].warp, &x);

@@ -9,6 +9,12 @@
  * (l1tlb.c, l1.c).  An MSHR, store queue or parking place that is full blocks
  * the head of the line, and the unit sleeps until what it waits for is freed.
  *
+ * A load whose lanes walk along columns has a line for each lane, and in its
+ * better times they all hit.  Such lines are served in a row (hd_lsu_streak):
+ * a hit concerns nothing but the two ports, the order of the arrays and the
+ * load itself.  The last line of an instruction always takes the long way,
+ * which ends it.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "lsu.h"
@@ -79,6 +85,66 @@ static void replay(struct hd_core *c, hd_time t)
         return;
     s->replay_first = x->next;
     hd_lsu_give_parked(c, p);
+}
+
+/* The frame of a page that is looked up at t is in the TLB: it is known now. */
+static inline bool find_page(struct hd_core *c, struct hd_lsu_op *op,
+                             uint32_t page, uint32_t warp)
+{
+    hd_vpn vpn = {op->l.vpn[page]};
+    struct hd_xlate x;
+
+    if (!hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, warp, &x)) {
+        op->page[page].known = HD_PAGE_ABSENT;
+        return false;
+    }
+    op->page[page].pfn = hd_xlate_frame(&x, vpn).v;
+    op->page[page].known = HD_PAGE_KNOWN;
+    c->tlb_count[HD_L1TLB_LOOKUPS]++;
+    c->tlb_count[HD_L1TLB_HITS]++;
+    return true;
+}
+
+hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
+{
+    const struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    struct hd_lsu_op *op = &c->lsu[s->lsu_first];
+    struct hd_memop *m = &c->memop[op->memop];
+    uint32_t shift = HD_PAGE_SHIFT - g->line_shift, from = op->at, i = from;
+    hd_time took = hd_l1_result(g, g->tlb_ticks), last = 0;
+
+    for (; i + 1 < op->l.n && t < end; i++) {
+        uint32_t page = op->l.v[i].page;
+        uint64_t line;
+        if (op->page[page].known != HD_PAGE_KNOWN) {
+            if (op->page[page].known != HD_PAGE_UNKNOWN)
+                break;
+            t = hd_max_u64(t, s->tlb_free);
+            if (t >= end)
+                break;
+            s->local = t;
+            if (!find_page(c, op, page, m->warp))
+                break;
+            hd_lsu_use_port(&s->tlb_free, &s->tlb_used, g->m->l1tlb.ports, t,
+                            g->cycle);
+        }
+        line = op->page[page].pfn << shift | (op->l.v[i].line & hd_ones(shift));
+        if (!hd_cache_reuse(&c->l1, line, (struct hd_who){c->app, m->warp}))
+            break;
+        hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
+                        g->cycle);
+        s->local = last = t;
+        t = hd_max_u64(t, s->lsu_free);
+    }
+    if (i > from) {
+        op->at = i;
+        m->left -= i - from;
+        m->done = hd_max_u64(m->done, last + took);
+        c->l1_count[HD_L1_READS] += i - from;
+        c->l1_count[HD_L1_READ_HITS] += i - from;
+    }
+    return hd_lsu_next(c);
 }
 
 void hd_lsu_step(struct hd_core *c, hd_time t)

@@ -91,6 +91,13 @@ static inline void hd_lsu_line_done(struct hd_core *c, uint32_t memop,
 
 /* Ticks of a look-up. */
 hd_time hd_l1_latency(const struct hd_gpu *g);
+/* From a look-up to its result, the translation's `xlate` ticks included. */
+static inline hd_time hd_l1_result(const struct hd_gpu *g, hd_time xlate)
+{
+    hd_time lat = g->l1_ticks;
+
+    return g->m->l1cache.order == 0 ? hd_max_u64(lat, xlate) : lat + xlate;
+}
 /* A translated line at the L1, its translation taking `xlate` more.  False:
  * blocked, to be tried again. */
 bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,

@@ -126,6 +126,20 @@ static inline bool hd_cache_lookup(struct hd_cache *c, uint64_t line,
     return e != HD_NONE;
 }
 
+/* A read that hits while nobody watches uses the line; otherwise nothing is
+ * changed, and the answer is false. */
+static inline bool hd_cache_reuse(struct hd_cache *c, uint64_t line,
+                                  struct hd_who who)
+{
+    uint32_t set = hd_cache_set(c, line);
+    uint32_t e = hd_assoc_find(&c->tags, set, line);
+
+    if (e == HD_NONE || HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_hit] != 0))
+        return false;
+    hd_assoc_touch_in(&c->tags, set, e, who);
+    return true;
+}
+
 /* Looks up without touching anything. */
 static inline bool hd_cache_peek(const struct hd_cache *c, uint64_t line)
 {
