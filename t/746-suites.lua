@@ -156,6 +156,7 @@ tap.is(lines[1], "mask-pairs (35 sets): MASK's pairs", "explained")
 tap.is(#lines, 37, "a line each")
 tap.is(lines[3], "    3DS_BP                        1-HMR", "with its class")
 lines = joined(H.index.explain "etc")
-tap.ok(lines:find "SCAN +regular, sharing", "the classes of a suite")
+tap.ok(lines:find "SCAN +[%d.]+ MB +regular, sharing",
+    "the classes of a suite, and what its programs allocate")
 
 return tap.done()

@@ -176,7 +176,8 @@ function M.list()
     return rows
 end
 
-local function bytes(n)
+--- A number of bytes for people: "1.10 GB".
+function M.bytes(n)
     if n >= 1e9 then return string.format("%.2f GB", n / 1e9) end
     if n >= 10e6 then return string.format("%.0f MB", n / 1e6) end
     if n >= 1e6 then return string.format("%.1f MB", n / 1e6) end
@@ -203,7 +204,7 @@ function M.explain(name)
     for _, size in ipairs(sizes) do
         local s = M.size(a, size)
         out[#out + 1] = string.format("  size %s:%s %-8s %s%s", size,
-            (" "):rep(#sizes[#sizes] - #size), bytes(s.footprint),
+            (" "):rep(#sizes[#sizes] - #size), M.bytes(s.footprint),
             settings(s.params),
             s.truncated and " (" .. s.truncated .. ")" or "")
     end

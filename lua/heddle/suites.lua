@@ -265,12 +265,21 @@ function M.rows()
     return out
 end
 
+-- What a program allocates at a size, or nothing where it lacks it.
+local function footprint(name, size)
+    local library = require "heddle.app"
+    local app = library.find(name)
+    if not app or not app.sizes[size] then return "" end
+    return library.bytes(library.size(app, size).footprint)
+end
+
 local function explain_suite(s)
     local out = { ("%s (suite, %d programs)"):format(s.name, #s.apps),
         "  source   " .. s.paper, "  size     " .. s.size,
         "  note     " .. s.note }
     for _, name in ipairs(s.apps) do
-        local line = ("    %-13s  %s"):format(name, s.class[name] or "")
+        local line = ("    %-13s  %-8s  %s"):format(name,
+            footprint(name, s.size), s.class[name] or "")
         out[#out + 1] = (line:gsub("%s+$", ""))
     end
     return out
