@@ -141,7 +141,7 @@ void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
 static bool full(const struct hd_assoc *a, uint32_t set)
 {
     if (narrow(a))
-        return hd_assoc_full_narrow(a, set);
+        return hd_bytes_high(a->set[set].tag) == a->all;
     return a->count[set] == a->ways;
 }
 
@@ -261,12 +261,15 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
     return set * a->ways + way;
 }
 
-/* The same where the set is full and nobody else is concerned. */
-static uint32_t replace_wide(struct hd_assoc *a, uint32_t set, uint64_t key,
-                             uint64_t *evicted)
+/* The same in a wide set where nobody else is concerned. */
+static HD_APART uint32_t place_wide(struct hd_assoc *a, uint32_t set,
+                                    uint64_t key, struct hd_who who,
+                                    uint64_t *evicted)
 {
     uint32_t s = sentinel(a, set), e = a->list[2 * s];
 
+    if (HD_UNLIKELY(a->count[set] != a->ways))
+        return place(a, set, key, who, evicted, false);
     hash_out(a, e);
     hash_in(a, e, key);
     list_take(a, e);
@@ -279,11 +282,11 @@ static uint32_t replace_wide(struct hd_assoc *a, uint32_t set, uint64_t key,
 uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                         struct hd_who who, uint64_t *evicted)
 {
-    if (HD_UNLIKELY(!full(a, set) || hd_assoc_asks(a)))
+    if (HD_UNLIKELY(hd_assoc_asks(a)))
         return place(a, set, key, who, evicted, false);
     hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
-    return narrow(a) ? hd_assoc_replace(a, set, key, evicted)
-                     : replace_wide(a, set, key, evicted);
+    return narrow(a) ? hd_assoc_enter(a, set, key, evicted)
+                     : place_wide(a, set, key, who, evicted);
 }
 
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,

@@ -160,23 +160,21 @@ static inline uint32_t hd_assoc_set_of(const struct hd_assoc *a, uint32_t entry)
     return a->way_shift < 32 ? entry >> a->way_shift : entry / a->ways;
 }
 
-/* True when every way of a narrow set is valid. */
-static inline bool hd_assoc_full_narrow(const struct hd_assoc *a, uint32_t set)
-{
-    return hd_bytes_high(a->set[set].tag) == a->all;
-}
-
-/* Puts a key that is not present over the one used least recently, in a narrow
- * set that is full.  For who knows that no policy is bound.  Returns the
- * entry; *evicted is the key that left. */
-static inline uint32_t hd_assoc_replace(struct hd_assoc *a, uint32_t set,
-                                        uint64_t key, uint64_t *evicted)
+/* hd_assoc_place in a narrow set, for who knows that nobody asks (below). */
+static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
+                                      uint64_t key, uint64_t *evicted)
 {
     struct hd_assoc_set *s = &a->set[set];
-    uint32_t way = (uint32_t)(s->order >> a->last_shift) & 15;
-    uint32_t e = set * a->ways + way;
+    uint32_t free = ~hd_bytes_high(s->tag) & a->all, way, e;
 
-    s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;
+    if (HD_LIKELY(free == 0)) {
+        way = (uint32_t)(s->order >> a->last_shift) & 15;
+        s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;
+    } else {
+        way = hd_bit_first(free);
+        s->order = hd_assoc_front(s->order, way);
+    }
+    e = set * a->ways + way;
     s->recent = key;
     s->tag[way] = hd_assoc_byte(key);
     *evicted = a->key[e];

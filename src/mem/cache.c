@@ -231,12 +231,11 @@ static inline bool enter(struct hd_cache *c, uint32_t set, uint64_t line,
     struct hd_cache_line *x;
     bool back;
 
-    if (HD_UNLIKELY(hd_cache_asks(c) || c->tags.set == NULL ||
-                    !hd_assoc_full_narrow(&c->tags, set)))
+    if (HD_UNLIKELY(hd_cache_asks(c) || c->tags.set == NULL))
         return enter_asking(c, set, line, kind, level, dirty, who, victim,
                             victim_app);
-    x = &c->line[hd_assoc_replace(&c->tags, set, line, victim)];
-    back = x->dirty;
+    x = &c->line[hd_assoc_enter(&c->tags, set, line, victim)];
+    back = x->dirty && *victim != HD_KEY_NONE;
     *victim_app = x->owner;
     *x = (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
     return back;

@@ -1,21 +1,21 @@
 /*
  * l2plain.c - the plain way through a slice of the L2, in one piece.
  *
- * Nearly all that a slice does is one of three things: a read finds its line,
- * a read misses a line that nobody has asked for and there is room for it, or
- * a line comes from DRAM and takes the place of the one used least recently.
- * When nothing unusual is in play they need none of the decisions of
- * l2slice.c, so they are written out here: the same steps in the same order,
- * without what is known to be so.  Whatever else comes is handed to l2slice.c
- * before anything is changed; that file alone says what the model is, and
- * t/113-l2-plain.c holds the two against each other.
+ * Nearly all that a slice does is one of four things: a read finds its line;
+ * a read misses a line that nobody has asked for, and there is room for it; a
+ * line comes from DRAM and enters the tags; a store to a cache that writes
+ * back is done.  When nothing unusual is in play they need none of the
+ * decisions of l2slice.c, so they are written out here: the same steps in the
+ * same order, without what is known to be so.  Whatever else comes is handed
+ * to l2slice.c before anything is changed; that file alone says what the model
+ * is, and t/113-l2-plain.c holds the two against each other.
  *
- * Unusual is: a mode other than HD_FULL, --check, a
- * wide array of tags (hd_l2.odd); requests that wait at the input; a policy
- * bound to what is about to happen, or a watcher of it; a store or an atomic.
+ * Unusual is: a mode other than HD_FULL, --check, a wide array of tags
+ * (hd_l2.odd); requests that wait at the input; a policy bound to what is
+ * about to happen, or a watcher of it; atomics and bypassed requests.
  *
- * Requests that hit here are counted neither as arrived nor as answered: the
- * invariant is about those that stay.
+ * Requests that are done at once here are counted neither as arrived nor as
+ * answered: the invariant is about those that stay.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,17 +29,23 @@ static inline uint64_t *row(const struct hd_l2_slice *sl,
     return sl->count + (size_t)q->app * HD_L2_COUNTERS;
 }
 
-/* True when a look-up of a read may concern somebody else. */
-static inline bool unusual(const struct hd_l2_slice *sl, const struct hd_req *q)
+/* True when a look-up may concern somebody else. */
+static inline bool unusual(const struct hd_l2_slice *sl)
 {
     const struct hd_l2 *l2 = sl->l2;
 
-    _Static_assert(HD_REQ_READ == 0 && HD_REQ_WRITE == 1 &&
-                       HD_REQ_ATOMIC == 2 && HD_REQ_WALK == 3,
-                   "one bit of kind + 1 tells what writes from what reads");
     return (l2->odd | sl->s->in.n | sl->tags.tags.touch.bound |
             l2->watched[HEDDLE_NOTE_cache_hit] |
-            l2->watched[HEDDLE_NOTE_cache_miss] | ((q->kind + 1u) & 2)) != 0;
+            l2->watched[HEDDLE_NOTE_cache_miss]) != 0;
+}
+
+/* True when a request writes; one bit of kind + 1 tells. */
+static inline bool writes(const struct hd_req *q)
+{
+    _Static_assert(HD_REQ_READ == 0 && HD_REQ_WRITE == 1 &&
+                       HD_REQ_ATOMIC == 2 && HD_REQ_WALK == 3,
+                   "as it is used here");
+    return ((q->kind + 1u) & 2) != 0;
 }
 
 /* Takes the input port from `now`; returns when it has the request. */
@@ -107,20 +113,28 @@ static HD_APART void hit(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     answer(sl, now, r, q, in);
 }
 
-/* A read of a line that is neither in the tags nor in flight. */
-static inline void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                        struct hd_req *q, uint64_t line)
+/* A read of a line that is not in the tags; it may be in flight. */
+static HD_APART void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                          uint64_t line)
 {
+    struct hd_req *q = hd_l2_req(sl, r);
     uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
-    uint32_t m = hd_mshr_take(&sl->mshr, line);
-    struct hd_mshr_entry *x = &sl->mshr.v[m];
+    struct hd_mshr_entry *x;
+    uint32_t m;
 
+    if (HD_UNLIKELY(hd_mshr_find(&sl->mshr, line) != HD_NONE ||
+                    hd_mshr_full(&sl->mshr) || hd_l2down_full(sl))) {
+        hd_l2slice_look(sl, now, r);
+        return;
+    }
     sl->s->arrived++;
     count(sl, q, HD_L2_MISSES);
     q->queued = enter(sl, now);
     hd_l2_look(sl, q, q->queued);
     q->hit = 2;
     q->next = HD_NONE;
+    m = hd_mshr_take(&sl->mshr, line);
+    x = &sl->mshr.v[m];
     x->first = x->last = r;
     x->n = 1;
     *peak = hd_max_u64(*peak, hd_mshr_used(&sl->mshr));
@@ -129,55 +143,93 @@ static inline void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 
 /* A look-up of a line that is not the one used last in its set. */
 static HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
-                                  uint32_t r)
-{
-    struct hd_req *q = hd_l2_req(sl, r);
-    uint64_t line = q->pa.v >> sl->l2->line_shift;
-    uint32_t e = hd_assoc_find_narrow(&sl->tags.tags, q->spare, line);
-
-    if (e != HD_NONE) {
-        hd_assoc_to_front(&sl->tags.tags, q->spare, e);
-        hit(sl, now, r, q);
-    } else if (hd_mshr_find(&sl->mshr, line) == HD_NONE &&
-               !hd_mshr_full(&sl->mshr) && !hd_l2down_full(sl)) {
-        miss(sl, now, r, q, line);
-    } else {
-        hd_l2slice_look(sl, now, r);
-    }
-}
-
-static inline void look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
-{
-    struct hd_req *q = hd_l2_req(sl, r);
-
-    if (HD_UNLIKELY(unusual(sl, q)))
-        hd_l2slice_look(sl, now, r);
-    else if (sl->tags.tags.set[q->spare].recent ==
-             q->pa.v >> sl->l2->line_shift)
-        hit(sl, now, r, q);
-    else
-        look_further(sl, now, r);
-}
-
-/* A line that is not dirty enters the tags. */
-static inline void enter_tags(struct hd_l2_slice *sl, hd_time now,
-                              const struct hd_req *q, uint64_t line)
+                                  uint32_t r, uint64_t line)
 {
     struct hd_assoc *tags = &sl->tags.tags;
+    struct hd_req *q = hd_l2_req(sl, r);
+    struct hd_assoc_set *set = &tags->set[q->spare];
+    uint32_t e = hd_assoc_find_narrow(tags, q->spare, line);
+
+    if (e == HD_NONE) {
+        miss(sl, now, r, line);
+        return;
+    }
+    set->order = hd_assoc_front(set->order, e - q->spare * tags->ways);
+    set->recent = line;
+    hit(sl, now, r, q);
+}
+
+/* A line enters the tags; a dirty one that leaves goes down at `at`. */
+static inline void enter_tags(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                              const struct hd_req *q, uint64_t line, bool dirty)
+{
     uint64_t gone, *c = row(sl, q);
-    uint32_t e =
-        HD_LIKELY(hd_assoc_full_narrow(tags, q->spare))
-            ? hd_assoc_replace(tags, q->spare, line, &gone)
-            : hd_assoc_place(tags, q->spare, line, hd_l2_who(q), &gone);
+    uint32_t e = hd_assoc_enter(&sl->tags.tags, q->spare, line, &gone);
     struct hd_cache_line *x = &sl->tags.line[e], old = *x;
 
-    *x = (struct hd_cache_line){q->warp, q->app, 0};
+    *x = (struct hd_cache_line){q->warp, q->app, dirty};
     c[HD_L2_FILLS]++;
     if (HD_UNLIKELY(gone == HD_KEY_NONE))
         return;
     c[HD_L2_EVICTIONS]++;
     if (old.dirty)
-        hd_l2down_write_back(sl, now, now, gone, old.owner);
+        hd_l2down_write_back(sl, now, at, gone, old.owner);
+}
+
+/* A store to a line that is in the tags, or to one that is in no place and has
+ * nobody who asks about it.  One of a line in flight is left to l2slice.c. */
+static void store(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_req *q = hd_l2_req(sl, r);
+    uint64_t line = q->pa.v >> l2->line_shift;
+    uint32_t e = hd_assoc_find_narrow(&sl->tags.tags, q->spare, line), n;
+    const struct hd_client *c = &l2->clients[q->client];
+    hd_time ready;
+
+    if (e == HD_NONE && (hd_mshr_find(&sl->mshr, line) != HD_NONE ||
+                         hd_l2down_full(sl) || hd_cache_asks(&sl->tags))) {
+        hd_l2slice_look(sl, now, r);
+        return;
+    }
+    n = (q->bytes + l2->flit_more) >> l2->flit_shift;
+    count(sl, q, e != HD_NONE ? HD_L2_HITS : HD_L2_MISSES);
+    row(sl, q)[HD_L2_INPUT_BUSY] += n - 1;
+    q->queued = enter(sl, now) + (n - 1) * l2->cycle;
+    sl->s->in_free = q->queued + l2->cycle;
+    ready = hd_l2_look(sl, q, q->queued);
+    if (e != HD_NONE) {
+        hd_assoc_to_front(&sl->tags.tags, q->spare, e);
+        sl->tags.line[e].dirty = 1;
+    } else {
+        enter_tags(sl, now, ready, q, line, true);
+    }
+    if (q->flags & HD_REQ_ACK)
+        c->reply(c->self, ready, r);
+    hd_req_give(l2->reqs, r);
+}
+
+static HD_APART void look_other(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    if (hd_l2_req(sl, r)->kind == HD_REQ_WRITE && !unusual(sl) &&
+        sl->l2->cfg.write == HD_WRITE_BACK)
+        store(sl, now, r);
+    else
+        hd_l2slice_look(sl, now, r);
+}
+
+static inline void look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    const struct hd_l2 *l2 = sl->l2;
+    struct hd_req *q = hd_l2_req(sl, r);
+    uint64_t line = q->pa.v >> l2->line_shift;
+
+    if (HD_UNLIKELY(unusual(sl) || writes(q)))
+        look_other(sl, now, r);
+    else if (sl->tags.tags.set[q->spare].recent == line)
+        hit(sl, now, r, q);
+    else
+        look_further(sl, now, r, line);
 }
 
 /* DRAM has answered d. */
@@ -194,7 +246,7 @@ static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
     }
     r = x->first;
     hd_mshr_give(&sl->mshr, m);
-    enter_tags(sl, now, hd_l2_req(sl, r), x->key);
+    enter_tags(sl, now, now, hd_l2_req(sl, r), x->key, false);
     hd_req_give(sl->l2->reqs, d);
     for (; r != HD_NONE; r = next) {
         q = hd_l2_req(sl, r);
