@@ -99,6 +99,7 @@ test("names: any case, the nearest one, a description", function()
     equal(select(2, pcall(app.get, "GUPP")):match("did you mean (%w+)"), "GUP",
         "nearest")
     equal(app.get("gups").name, "GUP", "an alias")
+    equal(require("heddle").app("gmv").label, "GESUMMV", "an alias of H.app")
     equal(app.explain("GUPS")[4], "  also called GUPS (HPCC, Mosaic)",
         "an alias, explained")
     local lines = app.explain("3ds")
