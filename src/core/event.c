@@ -1,22 +1,38 @@
 /*
  * event.c - a timing wheel with an exact order inside each instant.
  *
- * An event is posted into the list of its bucket (a slot of the wheel), or
- * into a heap if it lies beyond the wheel.  When a bucket comes up, its list
- * becomes `rest`; the events of the earliest instant in it move into one short
- * list for each receiver, sorted by sender and sequence, and a bit set of
- * receivers gives them in order of rank.  Nothing is sorted as a whole, and an
- * event is written once and read once.
+ * An event is posted into the list of its bucket, which is a slot of the
+ * wheel.  When the bucket comes up, its list is sorted by the events' keys
+ * (instant, receiver, sender) and becomes `ready`; the events are served from
+ * its front, and its nodes are free again, all at once, when it is through.
  *
- * Invariants: every event of bucket number n with cursor < n < cursor + SLOTS
- * is in the list of slot n mod SLOTS; those of the cursor's own bucket are in
- * `rest`, or in the receivers' lists if their instant is `due`; all later ones
- * are in the heap.  A slot's bit is set exactly when it holds events, and a
- * receiver's when its list does.
+ * A bucket holds one to a dozen events, mostly of one instant.  Those of one
+ * sender come in the order of posting, and much of the rest does too, because
+ * those who post are served in the order of their ranks.  So the list is
+ * sorted by insertion, the latest event first: half of the events find their
+ * place at the front.  Where that takes many steps, the list is merged
+ * instead, so n events of one instant cost n log n.
  *
- * The pool and the heap grow by moving to a larger piece of the arena.  Their
- * places are kept as handles in the state, so a restored snapshot finds the
- * pieces that were in use when it was taken.
+ * What does not fit into the wheel goes to a heap: events beyond its end, and
+ * those of the bucket being served or of one before it.  (That bucket may lie
+ * ahead of `now`: it is taken up to see whether its events are within the
+ * run.)  They are served from the heap, so its first event is compared with
+ * the first one that is ready.  `limit` makes that rare: what is ready and
+ * before the heap's first instant, and before the end of the run, is served
+ * without another look.
+ *
+ * Invariants: an event of bucket n is in the list of slot n mod SLOTS only if
+ * wheel <= n < wheel + SLOTS - 1, and `used` of a slot is 1 exactly while its
+ * list is not empty; those in `ready` are of bucket wheel - 1, which is never
+ * later than that of the heap's first event, unless that was late.  In a list
+ * of the wheel, later posts come first.  An event in the heap was posted
+ * before those with the same key in the wheel if it lay beyond the wheel, and
+ * after them if it was late; `turn` says which, and in what order.
+ *
+ * Node 0 ends every list: its key is beyond all others.  The pool and the heap
+ * grow by moving to a larger piece of the arena.  Their places are kept as
+ * handles in the state, so a restored snapshot finds the pieces that were in
+ * use when it was taken.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,55 +42,48 @@
 
 #include "../base/bits.h"
 
-enum { SLOTS = 4096, WORDS = SLOTS / 64, FIRST_POOL = 16384, FIRST_HEAP = 512 };
+enum { SLOTS = HD_EVENT_SLOTS, FIRST_POOL = 16384, FIRST_HEAP = 512 };
 
-enum { RANKS = HD_MAX_COMPONENTS, RANK_WORDS = RANKS / 64 };
-
-struct node {
-    struct hd_event e;
-    uint32_t next;
+enum {
+    AT_BITS = 40,         /* of an instant, in a key */
+    RANK_BITS = 24,       /* of the two ranks */
+    MOST_SHIFT = AT_BITS, /* so that the instants of a bucket differ in a key */
+    MOST_STEPS = 256      /* of an insertion sort */
 };
 
-struct hd_event_state {
-    hd_time now;
-    hd_time due;     /* instant of the events in the receivers' lists */
-    uint64_t cursor; /* number of the bucket being served */
-    uint64_t waiting;
-    uint32_t shift; /* log2 of ticks a bucket */
-    uint32_t rest;  /* events of the bucket at other instants than `due` */
-    hd_ref heap;    /* events beyond the wheel: a binary heap */
-    uint32_t heap_n, heap_room;
-    hd_ref pool; /* nodes of all lists */
-    uint32_t pool_free, pool_used, pool_room;
-    uint64_t words;            /* words of `rank` that are not 0 */
-    uint64_t rank[RANK_WORDS]; /* receivers with events at `due` */
-    uint32_t first[RANKS];     /* their lists */
-    uint64_t bit[WORDS];
-    uint32_t head[SLOTS];
+/* An event in the heap. */
+struct aside {
+    hd_time at;
+    uint64_t turn; /* order of posting << 1 | it was late for the wheel */
+    uint64_t b;
+    uint32_t ranks, number;
+    uint32_t what, a;
 };
 
 int hd_events_open(struct hd_events *q, struct hd_arena *arena,
                    hd_time bucket_ticks)
 {
     struct hd_event_state *s = hd_arena_take(arena, 1, sizeof *s);
-    void *pool = hd_arena_take(arena, FIRST_POOL, sizeof(struct node));
-    void *heap = hd_arena_take(arena, FIRST_HEAP, sizeof(struct hd_event));
+    struct hd_event *pool = hd_arena_take(arena, FIRST_POOL, sizeof *pool);
+    void *heap = hd_arena_take(arena, FIRST_HEAP, sizeof(struct aside));
 
     memset(q, 0, sizeof *q);
     q->arena = arena;
     q->s = s;
-    q->seq = hd_arena_take(arena, HD_MAX_COMPONENTS, sizeof *q->seq);
-    if (s == NULL || pool == NULL || heap == NULL || q->seq == NULL)
+    if (s == NULL || pool == NULL || heap == NULL)
         return -1;
     /* A quarter of a cycle: most buckets then hold a single instant. */
     s->shift = bucket_ticks > 4 ? hd_log2(bucket_ticks) - 2 : 0;
+    if (s->shift > MOST_SHIFT)
+        s->shift = MOST_SHIFT;
+    s->wheel = 1; /* bucket 0 is being served */
+    s->heap_at = HD_NEVER;
     s->pool = hd_arena_ref(arena, pool);
     s->pool_room = FIRST_POOL;
-    s->pool_free = s->rest = HD_NONE;
+    s->pool_used = 1;
+    pool->key = UINT64_MAX;
     s->heap = hd_arena_ref(arena, heap);
     s->heap_room = FIRST_HEAP;
-    memset(s->head, 0xff, sizeof s->head);
-    memset(s->first, 0xff, sizeof s->first);
     hd_events_restored(q);
     return 0;
 }
@@ -87,61 +96,49 @@ uint32_t hd_events_component(struct hd_events *q, const char *name,
     hd_assert(id < HD_MAX_COMPONENTS);
     q->to[id].fn = fn;
     q->to[id].self = self;
-    q->to[id].name = name;
+    q->name[id] = name;
     return id;
 }
 
-/* ---- storage ------------------------------------------------------------ */
+/* The pool; q->pool follows s->pool. */
+void hd_events_restored(struct hd_events *q)
+{
+    q->pool = hd_arena_at(q->arena, q->s->pool);
+}
 
 /* Moves a growing array to a piece twice as large; the old piece is left. */
 static hd_ref grow(struct hd_events *q, hd_ref old, uint32_t *room, size_t size)
 {
     void *p = hd_arena_take(q->arena, (size_t)*room * 2, size);
 
-    hd_assert(p != NULL); /* the reservation holds 2^28 events */
+    hd_assert(p != NULL); /* 2^27 events are in reach of a link */
     memcpy(p, hd_arena_at(q->arena, old), *room * size);
     *room *= 2;
     return hd_arena_ref(q->arena, p);
 }
 
-/* The pool; q->pool follows s->pool (hd_events_restored). */
-static inline struct node *nodes(const struct hd_events *q)
-{
-    return q->pool;
-}
-
-void hd_events_restored(struct hd_events *q)
-{
-    q->pool = hd_arena_at(q->arena, q->s->pool);
-}
-
-static inline uint32_t take_node(struct hd_events *q)
-{
-    struct hd_event_state *s = q->s;
-    uint32_t n = s->pool_free;
-
-    if (HD_LIKELY(n != HD_NONE)) {
-        s->pool_free = nodes(q)[n].next;
-        return n;
-    }
-    if (s->pool_used == s->pool_room) {
-        s->pool = grow(q, s->pool, &s->pool_room, sizeof(struct node));
-        hd_events_restored(q);
-    }
-    return s->pool_used++;
-}
-
 /* ---- the heap ----------------------------------------------------------- */
 
-static bool before(const struct hd_event *x, const struct hd_event *y)
+/* Order of numbers, which may wrap around. */
+static inline bool earlier(uint32_t x, uint32_t y)
 {
-    return x->at != y->at ? x->at < y->at : x->key < y->key;
+    return (int32_t)(x - y) < 0;
 }
 
-static void heap_push(struct hd_events *q, const struct hd_event *e)
+static bool before(const struct aside *x, const struct aside *y)
+{
+    if (x->at != y->at)
+        return x->at < y->at;
+    if (x->ranks != y->ranks)
+        return x->ranks < y->ranks;
+    return x->number != y->number ? earlier(x->number, y->number)
+                                  : x->turn < y->turn;
+}
+
+static void heap_push(struct hd_events *q, const struct aside *e)
 {
     struct hd_event_state *s = q->s;
-    struct hd_event *h;
+    struct aside *h;
     uint32_t i;
 
     if (s->heap_n == s->heap_room)
@@ -153,13 +150,15 @@ static void heap_push(struct hd_events *q, const struct hd_event *e)
         i = (i - 1) / 2;
     }
     h[i] = *e;
+    s->heap_at = h->at;
+    q->limit = hd_min_u64(q->limit, h->at);
 }
 
-static struct hd_event heap_pop(struct hd_events *q)
+static struct aside heap_pop(struct hd_events *q)
 {
     struct hd_event_state *s = q->s;
-    struct hd_event *h = hd_arena_at(q->arena, s->heap);
-    struct hd_event top = h[0], e = h[--s->heap_n];
+    struct aside *h = hd_arena_at(q->arena, s->heap);
+    struct aside top = h[0], e = h[--s->heap_n];
     uint32_t i = 0, n = s->heap_n;
 
     for (;;) {
@@ -174,246 +173,319 @@ static struct hd_event heap_pop(struct hd_events *q)
         i = c;
     }
     h[i] = e;
+    s->heap_at = n > 0 ? h->at : HD_NEVER;
+    q->limit = hd_min_u64(q->end, s->heap_at);
     return top;
 }
 
-/* ---- lists -------------------------------------------------------------- */
-
-static void slot_push(struct hd_event_state *s, struct node *v, uint32_t n)
-{
-    uint32_t slot = (uint32_t)(v[n].e.at >> s->shift) % SLOTS;
-
-    v[n].next = s->head[slot];
-    if (v[n].next == HD_NONE)
-        s->bit[slot / 64] |= 1ull << (slot % 64);
-    s->head[slot] = n;
-}
-
-/* Enters an event of the instant `due` into its receiver's list. */
-static void rank_push(struct hd_event_state *s, struct node *v, uint32_t n)
-{
-    uint64_t key = v[n].e.key;
-    uint32_t r = (uint32_t)(key >> 52), *at = &s->first[r];
-
-    s->rank[r / 64] |= 1ull << (r % 64);
-    s->words |= 1ull << (r / 64);
-    while (*at != HD_NONE && v[*at].e.key < key)
-        at = &v[*at].next;
-    v[n].next = *at;
-    *at = n;
-}
-
-static void rest_push(struct hd_event_state *s, struct node *v, uint32_t n)
-{
-    v[n].next = s->rest;
-    s->rest = n;
-}
-
-/* Puts the events of `due` back: an earlier one was posted from outside. */
-static void retreat(struct hd_events *q)
-{
-    struct hd_event_state *s = q->s;
-    struct node *v = nodes(q);
-
-    for (uint32_t r = 0; r < q->components; r++) {
-        while (s->first[r] != HD_NONE) {
-            uint32_t n = s->first[r];
-            s->first[r] = v[n].next;
-            rest_push(s, v, n);
-        }
-    }
-    s->words = 0;
-    memset(s->rank, 0, sizeof s->rank);
-}
-
-void hd_post(struct hd_events *q, uint32_t src, uint32_t dst, hd_time at,
-             uint32_t what, uint32_t a, uint64_t b)
+void hd_post_aside(struct hd_events *q, uint32_t ranks, uint32_t number,
+                   hd_time at, uint32_t what, uint32_t a, uint64_t b)
 {
     struct hd_event_state *s = q->s;
     uint64_t bucket = at >> s->shift;
-    uint64_t key = (uint64_t)dst << 52 | (uint64_t)src << 40 |
-                   (q->seq[src]++ & ((1ull << 40) - 1));
-    uint32_t n;
-    struct node *v;
+    bool late = bucket < s->wheel;
 
-    hd_assert(at >= s->now);
-    s->waiting++;
-    if (HD_UNLIKELY(bucket >= s->cursor + SLOTS)) {
-        struct hd_event e = {at, key, b, a, what};
+    if (late || bucket - s->wheel >= SLOTS - 1) {
+        struct aside e = {at, s->turn++ << 1 | late, b, ranks, number, what, a};
         heap_push(q, &e);
         return;
     }
-    n = take_node(q);
-    v = nodes(q);
-    v[n].e = (struct hd_event){at, key, b, a, what};
-    if (HD_LIKELY(bucket > s->cursor)) {
-        slot_push(s, v, n);
-    } else if (at == s->due && s->words != 0) {
-        rank_push(s, v, n);
-    } else {
-        if (at < s->due && s->words != 0)
-            retreat(q);
-        rest_push(s, v, n);
+    if (s->pool_used == s->pool_room) {
+        s->pool = grow(q, s->pool, &s->pool_room, sizeof(struct hd_event));
+        hd_events_restored(q);
     }
+    s->free = s->pool_used++ * (hd_node)sizeof(struct hd_event);
+    hd_post_numbered(q, ranks & (HD_MAX_COMPONENTS - 1), ranks >> 12, number,
+                     at, what, a, b);
 }
 
-/* ---- the next instant --------------------------------------------------- */
+/* ---- sorting a bucket --------------------------------------------------- */
 
-/* Distance from the slot after the cursor to the next used one, or SLOTS. */
-static uint32_t next_slot(const struct hd_event_state *s)
+/* Whether x goes before y, of which it was posted earlier. */
+static inline bool ordered(const struct hd_event *x, const struct hd_event *y)
 {
-    uint32_t from = (uint32_t)(s->cursor + 1) % SLOTS;
-    uint32_t w = from / 64;
-    uint64_t x = s->bit[w] & ~hd_ones(from % 64);
+    return x->key != y->key ? x->key < y->key : !earlier(y->number, x->number);
+}
 
-    for (int i = 0; i <= WORDS; i++) {
-        if (x != 0) {
-            uint32_t slot = w * 64 + hd_bit_first(x);
-            return (slot - from + SLOTS) % SLOTS;
+/* Merges two sorted lists; those of x were posted before those of y. */
+static hd_node merge(const struct hd_events *q, hd_node x, hd_node y)
+{
+    hd_node first = 0, *to = &first;
+
+    while (x != 0 && y != 0) {
+        hd_node *from = ordered(hd_event_at(q, x), hd_event_at(q, y)) ? &x : &y;
+        *to = *from;
+        to = &hd_event_at(q, *from)->next;
+        *from = *to;
+    }
+    *to = x != 0 ? x : y;
+    return first;
+}
+
+/* Sorts a list in the order of posting: run[i] is a sorted list of 2^i of its
+ * events, or empty, and those of a longer run were posted earlier. */
+static hd_node merge_sort(const struct hd_events *q, hd_node list)
+{
+    hd_node run[32] = {0}, all = 0, next;
+
+    for (hd_node n = list; n != 0; n = next) {
+        uint32_t i = 0;
+        next = hd_event_at(q, n)->next;
+        hd_event_at(q, n)->next = 0;
+        for (; run[i] != 0; i++) {
+            n = merge(q, run[i], n);
+            run[i] = 0;
         }
-        w = (w + 1) % WORDS;
-        x = s->bit[w];
+        run[i] = n;
     }
-    return SLOTS;
+    for (uint32_t i = 0; i < HD_LEN(run); i++)
+        all = merge(q, run[i], all);
+    return all;
 }
 
-/* Makes `rest` hold the events of the next bucket in use. */
-static void next_bucket(struct hd_events *q)
+/* The same, where the first one of the list is sorted already and the rest,
+ * the latest event first, was posted before. */
+HD_APART static hd_node sort_long(const struct hd_events *q, hd_node first,
+                                  hd_node rest)
 {
-    struct hd_event_state *s = q->s;
-    uint64_t bucket = HD_NEVER;
-    uint32_t ahead = next_slot(s), slot;
-
-    if (ahead < SLOTS)
-        bucket = s->cursor + 1 + ahead;
-    if (HD_UNLIKELY(s->heap_n > 0)) {
-        struct hd_event *h = hd_arena_at(q->arena, s->heap);
-        bucket = hd_min_u64(bucket, h->at >> s->shift);
+    while (rest != 0) {
+        hd_node next = hd_event_at(q, rest)->next;
+        hd_event_at(q, rest)->next = first;
+        first = rest;
+        rest = next;
     }
-    s->cursor = bucket;
-    while (HD_UNLIKELY(s->heap_n > 0)) {
-        const struct hd_event *h = hd_arena_at(q->arena, s->heap);
-        uint32_t n;
-        if (h->at >> s->shift >= bucket + SLOTS)
-            break;
-        n = take_node(q);
-        nodes(q)[n].e = heap_pop(q);
-        slot_push(s, nodes(q), n);
-    }
-    slot = (uint32_t)bucket % SLOTS;
-    s->rest = s->head[slot];
-    s->head[slot] = HD_NONE;
-    s->bit[slot / 64] &= ~(1ull << (slot % 64));
+    return merge_sort(q, first);
 }
 
-/* Moves the earliest instant into the receivers' lists; false: none is left. */
-static bool advance(struct hd_events *q)
+/* Sorts a list, the latest event first. */
+static hd_node sort(const struct hd_events *q, hd_node list)
+{
+    hd_node first = list, next = hd_event_at(q, list)->next;
+    uint64_t least = hd_event_at(q, list)->key;
+    uint32_t steps = 0;
+
+    hd_event_at(q, list)->next = 0;
+    for (hd_node n = next; n != 0; n = next) {
+        struct hd_event *e = hd_event_at(q, n), *p, *x;
+        uint64_t key = e->key;
+
+        next = e->next;
+        p = hd_event_at(q, first);
+        if (key < least || (key == least && ordered(e, p))) {
+            e->next = first;
+            first = n;
+            least = key;
+            continue;
+        }
+        for (; x = hd_event_at(q, p->next), x->key < key; p = x)
+            steps++;
+        for (; HD_UNLIKELY(x->key == key) && !ordered(e, x); steps++) {
+            p = x;
+            x = hd_event_at(q, p->next);
+        }
+        e->next = p->next;
+        p->next = n;
+        if (HD_UNLIKELY(steps > MOST_STEPS))
+            return sort_long(q, first, next);
+    }
+    return first;
+}
+
+/* ---- the next bucket ---------------------------------------------------- */
+
+/* Eight marks of slots, the first one in the lowest byte. */
+static inline uint64_t marks(const uint8_t *used)
+{
+    uint64_t x;
+
+    memcpy(&x, used, sizeof x);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
+/* The next bucket of the wheel that has a list, or HD_NEVER. */
+HD_APART static uint64_t next_far(const struct hd_event_state *s)
+{
+    uint32_t from = (uint32_t)s->wheel % SLOTS, at = from & ~7u;
+    uint64_t x = marks(s->used + at) & UINT64_MAX << from % 8 * 8;
+
+    for (uint32_t i = 0; i <= SLOTS; i += 8) {
+        if (x != 0)
+            return s->wheel + (at + hd_bit_first(x) / 8 - from) % SLOTS;
+        at = (at + 8) % SLOTS;
+        x = marks(s->used + at);
+    }
+    return HD_NEVER;
+}
+
+/* The same; it is mostly one of the next eight. */
+static inline uint64_t next_used(const struct hd_event_state *s)
+{
+    uint64_t x = marks(s->used + s->wheel % SLOTS);
+
+    return HD_LIKELY(x != 0) ? s->wheel + hd_bit_first(x) / 8 : next_far(s);
+}
+
+/* What the keys of a bucket leave out of its instants. */
+static inline hd_time base(const struct hd_event_state *s, uint64_t bucket)
+{
+    return bucket << s->shift >> AT_BITS << AT_BITS;
+}
+
+/* Takes up the next bucket that has events; false: there are none. */
+static inline bool advance(struct hd_events *q)
 {
     struct hd_event_state *s = q->s;
-    struct node *v;
-    uint32_t n, next;
-    hd_time due, mixed;
+    uint64_t bucket = next_used(s);
+    uint32_t slot;
+    hd_node list;
 
-    if (s->waiting == 0)
+    if (HD_UNLIKELY(bucket == HD_NEVER) && s->heap_n == 0)
         return false;
-    if (s->rest == HD_NONE)
-        next_bucket(q);
-    v = nodes(q);
-    due = v[s->rest].e.at;
-    mixed = 0;
-    for (n = v[s->rest].next; n != HD_NONE; n = v[n].next) {
-        mixed |= v[n].e.at ^ due;
-        due = hd_min_u64(due, v[n].e.at);
-    }
-    s->due = due;
-    n = s->rest;
-    s->rest = HD_NONE;
-    for (; n != HD_NONE; n = next) {
-        next = v[n].next;
-        if (HD_LIKELY(mixed == 0) || v[n].e.at == due)
-            rank_push(s, v, n);
-        else
-            rest_push(s, v, n);
-    }
+    bucket = hd_min_u64(bucket, s->heap_at >> s->shift);
+    slot = (uint32_t)bucket % SLOTS;
+    s->wheel = bucket + 1;
+    q->base = base(s, bucket);
+    list = s->head[slot];
+    s->head[slot] = 0;
+    s->used[slot] = 0;
+    if (hd_event_at(q, list)->next != 0)
+        list = sort(q, list);
+    s->taken = s->ready = list;
     return true;
 }
 
-hd_time hd_events_next(struct hd_events *q)
+/* ---- serving ------------------------------------------------------------ */
+
+static inline void call(const struct hd_events *q, uint32_t to, hd_time at,
+                        uint32_t what, uint32_t a, uint64_t b)
 {
-    if (q->s->words == 0 && !advance(q))
-        return HD_NEVER;
-    return q->s->due;
+    q->to[to].fn(q->to[to].self, at, what, a, b);
 }
 
-hd_time hd_events_now(const struct hd_events *q)
+static inline uint32_t receiver(uint64_t key)
 {
-    return q->s->now;
+    return (uint32_t)(key >> 12) % HD_MAX_COMPONENTS;
 }
 
-uint64_t hd_events_waiting(const struct hd_events *q)
-{
-    return q->s->waiting;
-}
-
-/* Takes the first event of the instant `due`. */
-static struct hd_event pop(struct hd_events *q)
+/* Events up to `last` were served, and n is next.  Nodes are freed by whole
+ * buckets, so that no cut of a run can be seen in the order of free ones. */
+static inline void through(struct hd_events *q, hd_node last, hd_node n)
 {
     struct hd_event_state *s = q->s;
-    struct node *v = nodes(q);
-    unsigned w = hd_bit_first(s->words), b = hd_bit_first(s->rank[w]);
-    uint32_t *first = &s->first[w * 64 + b], n = *first;
 
-    *first = v[n].next;
-    if (*first == HD_NONE) {
-        s->rank[w] &= s->rank[w] - 1;
-        if (s->rank[w] == 0)
-            s->words &= s->words - 1;
+    s->ready = n;
+    if (HD_LIKELY(n == 0)) {
+        hd_event_at(q, last)->next = s->free;
+        s->free = s->taken;
     }
-    v[n].next = s->pool_free;
-    s->pool_free = n;
-    s->waiting--;
-    return v[n].e;
+}
+
+/* Serves what is ready and before the limit; returns how many. */
+static uint64_t serve(struct hd_events *q, const int *stop)
+{
+    struct hd_event_state *s = q->s;
+    hd_node n = s->ready, last = 0;
+    uint64_t served = 0;
+
+    if (HD_UNLIKELY(n == 0))
+        return 0;
+    do {
+        const struct hd_event *e = hd_event_at(q, n);
+        hd_time at = q->base | e->key >> RANK_BITS;
+
+        if (HD_UNLIKELY(at >= q->limit))
+            break;
+        s->now = at;
+        last = n;
+        n = e->next;
+        served++;
+        call(q, receiver(e->key), at, e->what, e->a, e->b);
+    } while (n != 0 && *stop == 0);
+    if (HD_LIKELY(last != 0))
+        through(q, last, n);
+    return served;
+}
+
+/* Whether the heap's first event goes before what is ready; there is one. */
+static bool aside_first(const struct hd_events *q)
+{
+    const struct hd_event_state *s = q->s;
+    const struct aside *h = hd_arena_at(q->arena, s->heap);
+    const struct hd_event *e = hd_event_at(q, s->ready);
+    uint32_t ranks = (uint32_t)e->key & ((1u << RANK_BITS) - 1);
+    hd_time at = q->base | e->key >> RANK_BITS;
+
+    if (s->ready == 0)
+        return true; /* it is of this bucket, or late */
+    if (h->at != at)
+        return h->at < at;
+    if (h->ranks != ranks)
+        return h->ranks < ranks;
+    return h->number != e->number ? earlier(h->number, e->number)
+                                  : (h->turn & 1) == 0;
+}
+
+/* Serves the first event, where the heap has a say; returns how many. */
+HD_APART static uint64_t serve_aside(struct hd_events *q)
+{
+    struct hd_event_state *s = q->s;
+
+    if (s->heap_n != 0 && aside_first(q)) {
+        struct aside e;
+
+        if (s->heap_at >= q->end)
+            return 0;
+        e = heap_pop(q);
+        s->now = e.at;
+        call(q, e.ranks >> 12, e.at, e.what, e.a, e.b);
+    } else {
+        hd_node n = s->ready;
+        struct hd_event e = *hd_event_at(q, n);
+        hd_time at = q->base | e.key >> RANK_BITS;
+
+        if (n == 0 || at >= q->end)
+            return 0;
+        s->now = at;
+        call(q, receiver(e.key), at, e.what, e.a, e.b);
+        through(q, n, e.next);
+    }
+    return 1;
 }
 
 uint64_t hd_events_run(struct hd_events *q, hd_time until, const int *stop)
 {
     struct hd_event_state *s = q->s;
-    uint64_t served = 0;
+    uint64_t served = 0, n;
 
+    q->end = until == HD_NEVER ? HD_NEVER : until + 1;
+    q->limit = hd_min_u64(q->end, s->heap_at);
+    q->base = base(s, s->wheel - 1);
     while (*stop == 0) {
-        struct hd_event e;
-        uint32_t to;
-
-        if (s->words == 0 && !advance(q))
+        if (s->ready == 0 && s->heap_at >> s->shift >= s->wheel && !advance(q))
             break;
-        if (s->due > until)
+        n = serve(q, stop);
+        if (HD_UNLIKELY(n == 0) && (*stop != 0 || (n = serve_aside(q)) == 0))
             break;
-        e = pop(q);
-        s->now = e.at;
-        served++;
-        to = hd_event_receiver(&e);
-        q->to[to].fn(q->to[to].self, e.at, e.what, e.a, e.b);
+        served += n;
     }
+    q->limit = 0;
     if (*stop == 0 && s->now < until && until != HD_NEVER)
         s->now = until;
     return served;
 }
 
-void hd_events_each(const struct hd_events *q,
-                    void (*fn)(void *ud, const struct hd_event *e), void *ud)
+uint64_t hd_events_waiting(const struct hd_events *q)
 {
     const struct hd_event_state *s = q->s;
-    const struct hd_event *h = hd_arena_at(q->arena, s->heap);
-    const struct node *v = nodes(q);
+    uint64_t waiting = s->heap_n;
 
-    for (uint32_t r = 0; r < q->components; r++)
-        for (uint32_t n = s->first[r]; n != HD_NONE; n = v[n].next)
-            fn(ud, &v[n].e);
-    for (uint32_t n = s->rest; n != HD_NONE; n = v[n].next)
-        fn(ud, &v[n].e);
-    for (uint32_t i = 0; i < s->heap_n; i++)
-        fn(ud, &h[i]);
+    for (hd_node n = s->ready; n != 0; n = hd_event_at(q, n)->next)
+        waiting++;
     for (uint32_t i = 0; i < SLOTS; i++)
-        for (uint32_t n = s->head[i]; n != HD_NONE; n = v[n].next)
-            fn(ud, &v[n].e);
+        for (hd_node n = s->head[i]; n != 0; n = hd_event_at(q, n)->next)
+            waiting++;
+    return waiting;
 }

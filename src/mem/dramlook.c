@@ -83,7 +83,7 @@ void hd_dramlook_stuck(void *self, uint32_t c, struct heddle_visitor *v)
     }
     for (uint32_t n = ch->wait_first; n != HD_NONE; n = d->wait[n].next) {
         v->row(v->ud, "edge");
-        v->text(v->ud, "who", d->env->ev->to[d->wait[n].who].name);
+        v->text(v->ud, "who", d->env->ev->name[d->wait[n].who]);
         v->number(v->ud, "instance", d->wait[n].a);
         v->text(v->ud, "waits_for", "room in the queue of dram");
         v->number(v->ud, "channel", c);

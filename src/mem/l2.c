@@ -202,11 +202,9 @@ static inline void post(struct hd_l2 *l2, hd_time at, uint32_t to,
                         uint32_t what, uint32_t r)
 {
     const struct hd_req *q = &l2->req[r];
-    uint32_t sender = hd_l2_sender(q);
 
-    if (q->flags & HD_REQ_SEQ)
-        l2->ev->seq[sender] = q->queued;
-    hd_post(l2->ev, sender, to, at, what, r, 0);
+    hd_post_numbered(l2->ev, hd_l2_sender(q), to, hd_l2_number(q), at, what, r,
+                     0);
 }
 
 static HD_APART void take_other(struct hd_l2 *l2, hd_time now, uint32_t r)

@@ -420,8 +420,9 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
         !bypasses(sl, q)) {
         /* from the same sender as if nobody had asked, so that the order of
          * events of one instant is the same too */
-        hd_post(sl->l2->ev, hd_l2_sender(q), sl->component,
-                now + sl->l2->latency, HD_L2_LOOK, r, 0);
+        hd_post_numbered(sl->l2->ev, hd_l2_sender(q), sl->component,
+                         hd_l2_number(q), now + sl->l2->latency, HD_L2_LOOK, r,
+                         0);
         return;
     }
     q->flags |= HD_REQ_BYPASS;

@@ -289,6 +289,12 @@ static inline uint32_t hd_l2_sender(const struct hd_req *q)
     return first | q->client % first;
 }
 
+/* Its number among the sender's events; 0 for all if they have none. */
+static inline uint32_t hd_l2_number(const struct hd_req *q)
+{
+    return q->flags & HD_REQ_SEQ ? (uint32_t)q->queued : 0;
+}
+
 /* hd_handler of a slice. */
 void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
                       uint64_t b);

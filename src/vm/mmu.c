@@ -413,7 +413,6 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->env = env;
     u->instance = i;
     u->rank = hd_events_component(env->ev, "mmu", handle, u);
-    u->number = &env->ev->seq[u->rank];
     u->treq = m->w.treqs->v;
     u->req = m->w.reqs->v;
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);

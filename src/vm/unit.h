@@ -81,6 +81,7 @@ struct hd_unit_state {
     uint32_t in_looked; /* 1: its head has been looked up, and missed */
     uint32_t queue_first, queue_last, waiting; /* walk queue */
     uint32_t walkers;                          /* in use */
+    uint64_t number; /* of the unit's next event or numbered read */
     uint32_t running[HD_MAX_APPS + 1]; /* walks begun and not done; last: all */
 };
 
@@ -92,7 +93,6 @@ struct hd_unit {
     struct hd_unit_state *s; /* arena */
     struct hd_treq *treq;    /* arena: the pool */
     struct hd_req *req;      /* arena: the pool */
-    uint64_t *number;        /* arena: of the unit's next event */
     uint32_t instance, rank;
     struct hd_mshr miss;
     struct hd_walk *walk; /* arena: [miss entry] */
@@ -171,7 +171,7 @@ static inline uint64_t hd_unit_cycles(const struct hd_mmu *m, hd_time span)
 static inline void hd_unit_post(struct hd_unit *u, hd_time at,
                                 enum hd_unit_event what, uint32_t a)
 {
-    hd_post(u->env->ev, u->rank, u->rank, at, what, a, *u->number);
+    hd_post(u->env->ev, u->rank, u->rank, at, what, a, u->s->number++);
 }
 
 /* The MSHRs are what is short, and not the walk queue.  Of both, no more are

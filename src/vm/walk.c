@@ -295,7 +295,7 @@ void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
     at += m->w.memory_back;
     if (HD_LIKELY(w->level < w->leaf && m->chained && !m->step.bound &&
                   at < *m->epoch)) {
-        issue(m, at, w, w->level + 1u, r, q, true, (*u->number)++);
+        issue(m, at, w, w->level + 1u, r, q, true, u->s->number++);
         return;
     }
     hd_unit_post(u, at, HD_UNIT_ENTRY, walk);
