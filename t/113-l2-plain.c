@@ -105,10 +105,9 @@ static void same(const struct rig *a, const struct rig *b)
     }
     assert_memory_equal(x->v, y->v,
                         sizeof *x->v * x->n * x->apps * x->instances);
-    assert_memory_equal(a->l2->data, b->l2->data,
-                        x->apps * sizeof *a->l2->data);
-    assert_memory_equal(a->l2->walk, b->l2->walk,
-                        x->apps * sizeof *a->l2->walk);
+    for (int k = 0; k < HD_REQ_KINDS; k++)
+        assert_memory_equal(a->l2->hist[k], b->l2->hist[k],
+                            x->apps * sizeof *a->l2->hist[k]);
 }
 
 static void plain_is_general(void **state)

@@ -80,8 +80,8 @@ static uint64_t order_last(const struct hd_assoc *a, uint64_t order,
            (uint64_t)way << a->last_shift;
 }
 
-/* Lists: list[2 n] is the more recent, list[2 n + 1] the less recent neighbour
- * of node n; node entries + set is the sentinel of a set. */
+/* Lists are circles; node entries + set is the sentinel of a set, whose older
+ * neighbour is the most recent entry, and the newer one the oldest. */
 
 static uint32_t sentinel(const struct hd_assoc *a, uint32_t set)
 {
@@ -90,28 +90,42 @@ static uint32_t sentinel(const struct hd_assoc *a, uint32_t set)
 
 static void list_take(struct hd_assoc *a, uint32_t entry)
 {
-    uint32_t newer = a->list[2 * entry], older = a->list[2 * entry + 1];
+    struct hd_assoc_node n = a->list[entry];
 
-    a->list[2 * newer + 1] = older;
-    a->list[2 * older] = newer;
+    a->list[n.newer].older = n.older;
+    a->list[n.older].newer = n.newer;
 }
 
 /* Links an entry behind node `newer`. */
 static void list_put(struct hd_assoc *a, uint32_t newer, uint32_t entry)
 {
-    uint32_t older = a->list[2 * newer + 1];
+    uint32_t older = a->list[newer].older;
 
-    a->list[2 * entry] = newer;
-    a->list[2 * entry + 1] = older;
-    a->list[2 * newer + 1] = entry;
-    a->list[2 * older] = entry;
+    a->list[entry] = (struct hd_assoc_node){newer, older};
+    a->list[newer].older = entry;
+    a->list[older].newer = entry;
+}
+
+/* Makes the oldest of two or more entries of a set the most recent: it and
+ * the sentinel change places.  Returns it. */
+static inline uint32_t list_turn(struct hd_assoc *a, uint32_t set)
+{
+    struct hd_assoc_node *list = a->list;
+    uint32_t s = sentinel(a, set), e = list[s].newer, first = list[s].older;
+    uint32_t last = list[e].newer;
+
+    list[last].older = s;
+    list[s] = (struct hd_assoc_node){last, e};
+    list[e] = (struct hd_assoc_node){s, first};
+    list[first].newer = e;
+    return e;
 }
 
 static uint32_t oldest(const struct hd_assoc *a, uint32_t set)
 {
     if (narrow(a))
         return (uint32_t)(a->set[set].order >> a->last_shift) & 15;
-    return a->list[2 * sentinel(a, set)] - set * a->ways;
+    return a->list[sentinel(a, set)].newer - set * a->ways;
 }
 
 static int64_t victim_default(void *self, const void *question_)
@@ -128,7 +142,7 @@ void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
 
     if (narrow(a)) {
         hd_assoc_to_front(a, set, entry);
-    } else if (a->list[2 * entry] != s) {
+    } else if (a->list[entry].newer != s) {
         list_take(a, entry);
         list_put(a, s, entry);
     }
@@ -231,7 +245,7 @@ static void use(struct hd_assoc *a, uint32_t set, uint32_t way, bool last,
     }
     if (linked)
         list_take(a, e);
-    list_put(a, last ? a->list[2 * s] : s, e);
+    list_put(a, last ? a->list[s].newer : s, e);
 }
 
 static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
@@ -266,14 +280,13 @@ static HD_APART uint32_t place_wide(struct hd_assoc *a, uint32_t set,
                                     uint64_t key, struct hd_who who,
                                     uint64_t *evicted)
 {
-    uint32_t s = sentinel(a, set), e = a->list[2 * s];
+    uint32_t e;
 
     if (HD_UNLIKELY(a->count[set] != a->ways))
         return place(a, set, key, who, evicted, false);
+    e = list_turn(a, set);
     hash_out(a, e);
     hash_in(a, e, key);
-    list_take(a, e);
-    list_put(a, s, e);
     *evicted = a->key[e];
     a->key[e] = key;
     return e;
@@ -317,7 +330,7 @@ uint32_t hd_assoc_depth(const struct hd_assoc *a, uint32_t entry)
     uint64_t order;
 
     if (!narrow(a)) {
-        while ((entry = a->list[2 * entry]) != sentinel(a, set))
+        while ((entry = a->list[entry].newer) != sentinel(a, set))
             n++;
         return n;
     }
@@ -367,7 +380,7 @@ static int take_wide(struct hd_assoc *a, struct hd_arena *arena)
 
     a->words = (a->ways + 63) / 64;
     a->shift = 63 - hd_log2(n);
-    a->list = hd_arena_take(arena, n + a->sets, 2 * sizeof *a->list);
+    a->list = hd_arena_take(arena, n + a->sets, sizeof *a->list);
     a->head = hd_arena_take(arena, 2ull << hd_log2(n), sizeof *a->head);
     a->chain = hd_arena_take(arena, n, sizeof *a->chain);
     a->valid = hd_arena_take(arena, (size_t)a->sets * a->words, 8);
@@ -377,7 +390,7 @@ static int take_wide(struct hd_assoc *a, struct hd_arena *arena)
         return -1;
     for (uint32_t s = 0; s < a->sets; s++) {
         uint32_t node = sentinel(a, s);
-        a->list[2 * node] = a->list[2 * node + 1] = node;
+        a->list[node] = (struct hd_assoc_node){node, node};
     }
     return 0;
 }

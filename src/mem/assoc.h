@@ -37,6 +37,11 @@ struct hd_assoc_set {
     uint64_t recent; /* the key of the first of them, or HD_KEY_NONE */
 };
 
+/* An entry's neighbours in the order of use of a wide set. */
+struct hd_assoc_node {
+    uint32_t newer, older;
+};
+
 struct hd_assoc {
     uint32_t sets, ways, instance;
     uint32_t way_shift; /* log2 of ways, or 32: no power of two */
@@ -51,10 +56,10 @@ struct hd_assoc {
     uint32_t shift;  /* of the hash */
     uint32_t *head;  /* arena: first entry of a bucket + 1; 0: none */
     uint32_t *chain; /* arena: next entry of its bucket + 1 */
-    uint32_t *list;  /* arena: two neighbours of each entry and sentinel */
-    uint64_t *valid; /* arena: [set][words] */
-    uint32_t *count; /* arena: [set] valid entries */
-    uint32_t words;  /* of 64 ways, a set */
+    struct hd_assoc_node *list; /* arena: of each entry and sentinel */
+    uint64_t *valid;            /* arena: [set][words] */
+    uint32_t *count;            /* arena: [set] valid entries */
+    uint32_t words;             /* of 64 ways, a set */
     struct hd_slot touch, fill, victim, gone;
 };
 

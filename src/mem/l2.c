@@ -496,6 +496,7 @@ static int settle(struct hd_l2 *l2)
 static int build(struct hd_l2 *l2)
 {
     struct hd_env *env = l2->env;
+    struct hd_hist *data, *walk;
     int rc = settle(l2);
 
     if (rc != 0)
@@ -505,16 +506,16 @@ static int build(struct hd_l2 *l2)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
     l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
                               hd_l2_stat_count, l2->slices);
-    l2->data =
-        hd_stats_hist(env->stats, "l2cache", "data_latency", "core cycles",
-                      "data reads and atomics, from the sender to the "
-                      "instant at which the answer leaves the slice");
-    l2->walk =
-        hd_stats_hist(env->stats, "l2cache", "walk_latency", "core cycles",
-                      "page walk reads, from the sender to the instant "
-                      "at which the answer leaves the slice");
-    if (l2->stat.v == NULL || l2->data == NULL || l2->walk == NULL)
+    data = hd_stats_hist(env->stats, "l2cache", "data_latency", "core cycles",
+                         "data reads and atomics, from the sender to the "
+                         "instant at which the answer leaves the slice");
+    walk = hd_stats_hist(env->stats, "l2cache", "walk_latency", "core cycles",
+                         "page walk reads, from the sender to the instant "
+                         "at which the answer leaves the slice");
+    if (l2->stat.v == NULL || data == NULL || walk == NULL)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+    for (uint32_t k = 0; k < HD_REQ_KINDS; k++)
+        l2->hist[k] = k == HD_REQ_WALK ? walk : data;
     for (uint32_t i = 0; i < l2->slices && rc == 0; i++)
         rc = open_slice(l2, i);
     if (rc != 0)

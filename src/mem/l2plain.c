@@ -65,7 +65,7 @@ static inline void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     struct hd_l2_state *s = sl->s;
     uint32_t n = (q->bytes + l2->flit_more) >> l2->flit_shift;
     hd_time free = s->out_free, leaves = hd_max_u64(free, at);
-    struct hd_hist *h = q->kind == HD_REQ_WALK ? l2->walk : l2->data;
+    struct hd_hist *h = l2->hist[q->kind];
     const struct hd_client *to = &l2->clients[q->client];
 
     hd_assert(n > 0);
@@ -96,8 +96,8 @@ static HD_APART void hit_late(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     answer(sl, now, r, q, hd_l2_look(sl, q, in));
 }
 
-static HD_APART void hit(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                         struct hd_req *q)
+static HD_APART void hit(struct hd_l2_slice *sl, hd_time now, struct hd_req *q,
+                         uint32_t r)
 {
     struct hd_l2_state *s = sl->s;
     hd_time in = enter(sl, now);
@@ -114,8 +114,8 @@ static HD_APART void hit(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 }
 
 /* A read of a line that is not in the tags; it may be in flight. */
-static HD_APART void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                          uint64_t line)
+static HD_APART void miss(struct hd_l2_slice *sl, hd_time now, uint64_t line,
+                          uint32_t r)
 {
     struct hd_req *q = hd_l2_req(sl, r);
     uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
@@ -143,7 +143,7 @@ static HD_APART void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 
 /* A look-up of a line that is not the one used last in its set. */
 static HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
-                                  uint32_t r, uint64_t line)
+                                  uint64_t line, uint32_t r)
 {
     struct hd_assoc *tags = &sl->tags.tags;
     struct hd_req *q = hd_l2_req(sl, r);
@@ -151,12 +151,12 @@ static HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
     uint32_t e = hd_assoc_find_narrow(tags, q->spare, line);
 
     if (e == HD_NONE) {
-        miss(sl, now, r, line);
+        miss(sl, now, line, r);
         return;
     }
     set->order = hd_assoc_front(set->order, e - q->spare * tags->ways);
     set->recent = line;
-    hit(sl, now, r, q);
+    hit(sl, now, q, r);
 }
 
 /* A line enters the tags; a dirty one that leaves goes down at `at`. */
@@ -227,9 +227,9 @@ static inline void look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     if (HD_UNLIKELY(unusual(sl) || writes(q)))
         look_other(sl, now, r);
     else if (sl->tags.tags.set[q->spare].recent == line)
-        hit(sl, now, r, q);
+        hit(sl, now, q, r);
     else
-        look_further(sl, now, r, line);
+        look_further(sl, now, line, r);
 }
 
 /* DRAM has answered d. */
@@ -237,7 +237,6 @@ static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
 {
     uint32_t m = hd_l2_req(sl, d)->tag & 0xffff, r, next;
     struct hd_mshr_entry *x = &sl->mshr.v[m];
-    struct hd_req *q;
 
     if (HD_UNLIKELY(m == HD_L2_PASSED || sl->l2->odd ||
                     hd_cache_asks(&sl->tags) || x->flags != 0)) {
@@ -249,7 +248,7 @@ static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
     enter_tags(sl, now, now, hd_l2_req(sl, r), x->key, false);
     hd_req_give(sl->l2->reqs, d);
     for (; r != HD_NONE; r = next) {
-        q = hd_l2_req(sl, r);
+        struct hd_req *q = hd_l2_req(sl, r);
         next = q->next;
         sl->s->answered++;
         answer(sl, now, r, q, hd_max_u64(now, q->queued));

@@ -67,7 +67,7 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
     const struct hd_req *q = hd_l2_req(sl, r);
     uint32_t n = hd_l2_flits(l2, q->bytes), row = hd_l2_row(sl, q->app);
     hd_time free = s->out_free, leaves = hd_max_u64(free, at);
-    struct hd_hist *h = q->kind == HD_REQ_WALK ? l2->walk : l2->data;
+    struct hd_hist *h = l2->hist[q->kind];
     const struct hd_client *c = &l2->clients[q->client];
 
     s->out_free = hd_max_u64(free, now) + n * l2->cycle;

@@ -112,10 +112,10 @@ enum { HD_L2_PLACES = 1024 }; /* most of them */
 
 struct hd_l2 {
     /* read for every request */
-    struct hd_req *req;          /* arena: the pool */
-    hd_time cycle;               /* ticks: an L2 cycle */
-    struct hd_hist *data, *walk; /* arena: latencies [app] */
-    struct hd_reqs *reqs;        /* the same; of the wiring, like these: */
+    struct hd_req *req;                 /* arena: the pool */
+    hd_time cycle;                      /* ticks: an L2 cycle */
+    struct hd_hist *hist[HD_REQ_KINDS]; /* arena: [app] */
+    struct hd_reqs *reqs; /* the same; of the wiring, like these: */
     struct hd_client *clients;
     struct hd_events *ev;
     const uint32_t *watched;         /* [note] watchers */
