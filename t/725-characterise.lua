@@ -31,6 +31,10 @@ local function counted(name, machine)
     return sim:counters().core
 end
 
+-- Warps of these fight for locks: how often each comes away empty depends on
+-- the order in which they run, so counts are near, not equal.
+local RACES = { MEMC = 0.15 }
+
 for _, name in ipairs(library.names()) do
     for _, machine in ipairs { "maxwell", "pichai" } do
         local row = characterise.measure(name, { size = "T", timed = false,
@@ -38,7 +42,7 @@ for _, name in ipairs(library.names()) do
         local core, bad = counted(name, machine), {}
         for _, c in ipairs(COUNTS) do
             local a, b = row.survey.sum[c[1]], core[c[2]]
-            if a ~= b then
+            if math.abs(a - b) > (RACES[name] or 0) * b then
                 bad[#bad + 1] = ("%s %d, run %d"):format(c[1], a, b)
             end
         end
