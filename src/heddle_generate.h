@@ -1,7 +1,7 @@
 /*
  * heddle_generate.h - seeded input data for buffers: graphs, Zipf keys,
  * permutations, random numbers, RandomAccess starts, clusters of points, a hash
- * table.
+ * table, suffix trees.
  *
  * Every call returns owned data (heddle_load.h), or NULL with words in
  * `error` (of `room` bytes; may be NULL with room 0).  The same arguments give
@@ -117,6 +117,35 @@ struct heddle_mesh_spec {
 HEDDLE_API heddle_data *
 heddle_generate_mesh(const struct heddle_mesh_spec *spec, char *error,
                      size_t room);
+
+/* A genome of random bases, of which the first are a reference. */
+struct heddle_genome_spec {
+    uint32_t bases;  /* of the reference, 1 to 2^27 */
+    uint32_t genome; /* of the whole; 0: as many; reads are pieces of it */
+    uint32_t reads, length; /* at least 1; length at most 4096 */
+    double gc;              /* share of C and G, 0 to 1 */
+    uint64_t seed;
+};
+
+/* The suffix tree of the reference in MUMmerGPU's textures, and the reads.
+ * Links are texels, 4096 y + x; 0 is none; the root is texel 4096. */
+struct heddle_suffix_tree {
+    uint32_t nodes, height;
+    heddle_data *node;      /* i32 [height][4096][4]: first and last place of
+                               the edge, child by the end mark, suffix link */
+    heddle_data *child;     /* i32 [height][4096][4]: by A, C, G, T */
+    heddle_data *reference; /* u8 [rows][65536]: place r at
+                               x = (r mod 2^18) / 4, y = 4 (r / 2^18) +
+                               r mod 4 */
+    heddle_data *reads;     /* u8 [reads][length + 2]: 'q', bases, 0 */
+};
+
+/* 0, HEDDLE_EINVAL or HEDDLE_ENOMEM.  Fills *t with owned data.  Takes about
+ * 43 bytes a base beside them. */
+HEDDLE_API int heddle_generate_suffix_tree(const struct heddle_genome_spec *g,
+                                           struct heddle_suffix_tree *t,
+                                           char *error, size_t room);
+HEDDLE_API void heddle_suffix_tree_free(struct heddle_suffix_tree *t);
 
 #ifdef __cplusplus
 }

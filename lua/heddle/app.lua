@@ -51,6 +51,7 @@ local NAMES = {
     "LUD",
     "MEMC",
     "MM",
+    "MUM",
     "MVT",
     "NN",
     "NW",

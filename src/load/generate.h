@@ -103,4 +103,23 @@ struct hd_mesh {
 int hd_generate_mesh(int32_t *out, const struct hd_mesh *m, uint64_t seed,
                      struct hd_err *err);
 
+/* A random genome whose first bases are a reference, and reads of it. */
+struct hd_genome {
+    uint32_t bases;  /* of the reference, 1 to 2^27 */
+    uint32_t genome; /* of the whole, at least bases and length */
+    uint32_t reads, length;
+    uint32_t gc; /* chance of C or G, of 65536 */
+    uint64_t seed;
+};
+/* The suffix tree of the reference, owned, or NULL (no memory). */
+struct hd_tree *hd_generate_tree(const struct hd_genome *g);
+/* Its nodes, leaves and root included; they have numbers from 1. */
+uint32_t hd_tree_nodes(const struct hd_tree *t);
+/* Fills zeroed textures (generate-tree.c describes them); once. */
+void hd_tree_textures(struct hd_tree *t, int32_t *node, int32_t *child,
+                      uint8_t *reference, size_t reference_bytes);
+void hd_tree_free(struct hd_tree *t);
+/* reads times 'q', length bases, 0. */
+void hd_generate_reads(const struct hd_genome *g, uint8_t *out);
+
 #endif

@@ -346,3 +346,81 @@ heddle_data *heddle_generate_mesh(const struct heddle_mesh_spec *spec,
     }
     return d;
 }
+
+/* ---- the suffix tree ---------------------------------------------------- */
+
+enum { NO_GC = 1 << 17 };
+
+/* Rows of the reference: the bases, 's' and '$', a 0, and four to spare. */
+static uint64_t reference_rows(uint32_t bases)
+{
+    return ((uint64_t)bases + 3 + 65535) / 65536 + 4;
+}
+
+static int fill_tree(const struct hd_genome *g, struct heddle_suffix_tree *t)
+{
+    uint64_t texels, rows = reference_rows(g->bases);
+    struct hd_tree *tree = hd_generate_tree(g);
+
+    if (!tree)
+        return HEDDLE_ENOMEM;
+    t->nodes = hd_tree_nodes(tree);
+    t->height = (t->nodes + 1 + 4095) / 4096 + 32;
+    texels = (uint64_t)t->height * 4096;
+    t->node = heddle_data_new(HEDDLE_I32, 4 * texels);
+    t->child = heddle_data_new(HEDDLE_I32, 4 * texels);
+    t->reference = heddle_data_new(HEDDLE_U8, rows * 65536);
+    t->reads = heddle_data_new(HEDDLE_U8, (uint64_t)g->reads * (g->length + 2));
+    if (t->node && t->child && t->reference && t->reads) {
+        hd_tree_textures(tree, t->node->mem, t->child->mem, t->reference->mem,
+                         rows * 65536);
+        hd_generate_reads(g, t->reads->mem);
+    }
+    hd_tree_free(tree);
+    return t->node && t->child && t->reference && t->reads ? 0 : HEDDLE_ENOMEM;
+}
+
+int heddle_generate_suffix_tree(const struct heddle_genome_spec *spec,
+                                struct heddle_suffix_tree *t, char *error,
+                                size_t room)
+{
+    struct hd_genome g = {.bases = spec->bases,
+                          .genome = spec->genome,
+                          .reads = spec->reads,
+                          .length = spec->length,
+                          .seed = spec->seed};
+    struct hd_err err = {0};
+    int rc = 0;
+
+    memset(t, 0, sizeof *t);
+    if (g.genome == 0)
+        g.genome = g.bases;
+    g.gc =
+        spec->gc >= 0 && spec->gc <= 1 ? (uint32_t)(spec->gc * 65536) : NO_GC;
+    if (g.gc == NO_GC || g.bases == 0 || g.bases > UINT32_C(1) << 27 ||
+        g.genome < g.bases || g.length == 0 || g.length > 4096 ||
+        g.length > g.genome || g.reads == 0 ||
+        (uint64_t)g.reads * (g.length + 2) >= MOST)
+        rc = hd_err_set(&err, HEDDLE_EINVAL,
+                        "suffix_tree: %u of %u bases, %u reads of %u, gc %g; "
+                        "expected 1 to 2^27 bases, no more than the genome "
+                        "has, reads of 1 to 4096 bases that fit into it, and "
+                        "gc from 0 to 1",
+                        g.bases, g.genome, g.reads, g.length, spec->gc);
+    else if (fill_tree(&g, t) < 0)
+        rc = hd_err_set(&err, HEDDLE_ENOMEM, "suffix_tree: out of memory");
+    if (rc < 0) {
+        heddle_suffix_tree_free(t);
+        say(&err, error, room);
+    }
+    return rc;
+}
+
+void heddle_suffix_tree_free(struct heddle_suffix_tree *t)
+{
+    heddle_data_free(t->node);
+    heddle_data_free(t->child);
+    heddle_data_free(t->reference);
+    heddle_data_free(t->reads);
+    memset(t, 0, sizeof *t);
+}

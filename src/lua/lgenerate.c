@@ -16,6 +16,9 @@
  *     generate.memcached { h = 16, keys = 50000, seed = 1 }
  *     generate.mesh { nx = 32, ny = 32, nz = 32, window = 2048,
  *         multiple = 192, seed = 1 }
+ *     local t = generate.suffix_tree { bases = 1000, genome = 5000, reads =
+ * 100, length = 25, gc = .5, seed = 1 } t.nodes, t.height, t.node, t.child,
+ * t.reference, t.reads
  *
  * Each gives data, a buffer's `data = ` option: d[i] counts from 0, #d is its
  * length.  An option that a call does not know is an error.  The graph is a
@@ -491,6 +494,42 @@ static int mesh(lua_State *L)
                      error);
 }
 
+/* { nodes =, height =, node =, child =, reference =, reads = } */
+static int suffix_tree(lua_State *L)
+{
+    static const char *const names[] = {"bases",  "genome", "reads",
+                                        "length", "gc",     "seed"};
+    static const char *const parts[] = {"node", "child", "reference", "reads"};
+    struct heddle_genome_spec s = {0};
+    struct heddle_suffix_tree t;
+    heddle_data **d[4];
+    char error[256];
+
+    options_check(L, "suffix_tree", names, 6);
+    s.bases = option_u32(L, "bases", 0);
+    s.genome = option_u32(L, "genome", 0);
+    s.reads = option_u32(L, "reads", 1);
+    s.length = option_u32(L, "length", 1);
+    s.gc = option_number(L, "gc", .5);
+    s.seed = option_seed(L);
+    lua_createtable(L, 0, 6);
+    for (int i = 0; i < 4; i++) {
+        d[i] = data_push(L);
+        lua_setfield(L, -2, parts[i]);
+    }
+    if (heddle_generate_suffix_tree(&s, &t, error, sizeof error) < 0)
+        return hl_raise(L, HEDDLE_EINVAL, error);
+    *d[0] = t.node;
+    *d[1] = t.child;
+    *d[2] = t.reference;
+    *d[3] = t.reads;
+    lua_pushinteger(L, t.nodes);
+    lua_setfield(L, -2, "nodes");
+    lua_pushinteger(L, t.height);
+    lua_setfield(L, -2, "height");
+    return 1;
+}
+
 int luaopen_heddle_generate(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -506,6 +545,7 @@ int luaopen_heddle_generate(lua_State *L)
         {"clusters", clusters},
         {"memcached", memcached},
         {"mesh", mesh},
+        {"suffix_tree", suffix_tree},
         {NULL, NULL},
     };
 
