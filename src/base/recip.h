@@ -1,42 +1,37 @@
 /*
- * recip.h - exact division of 64-bit numbers by a divisor known at set-up.
+ * recip.h - exact division of instants and spans by a divisor known at set-up.
  *
- * x / d is the high word of x times ceil(2^64 / d), or one less: the rounding
- * adds less than x / 2^64 < 1 to the quotient.  One multiplication and one
- * comparison instead of a division, on the way of every request.
- *
- * Below 2^62, where all instants and spans of a simulation lie, the quotient
- * is exact without the comparison (hd_recip_near): with s = floor(log2 d) and
- * m = ceil(2^(63 + s) / d) = (2^(63 + s) + e) / d, which fits in 64 bits,
- * x m / 2^(63 + s) is x / d and x e / 2^(63 + s) / d more, less than 1 / d,
- * because e < d < 2^(s + 1).
+ * With s = floor(log2 d) and m = ceil(2^(63 + s) / d) = (2^(63 + s) + e) / d,
+ * which fits in 64 bits, x m / 2^(63 + s) is x / d and x e / 2^(63 + s) / d
+ * more.  That is less than 1 / d while x < 2^62, because e < d < 2^(s + 1), so
+ * its whole part is the quotient: one multiplication and two shifts instead of
+ * a division, on the way of every request.  All times of a simulation are
+ * below 2^62 ticks, which is an hour at the finest time base.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_RECIP_H
 #define HD_RECIP_H
 
+#include "base.h"
 #include "bits.h"
 
 struct hd_recip {
-    uint64_t d, inverse; /* inverse 0: d is 1 */
-    uint64_t near;       /* 0: d is 2^63 or more */
-    uint32_t shift;      /* of near: floor(log2 d) */
+    uint64_t d, m;
+    uint32_t s;
 };
 
-/* d > 0. */
+/* 0 < d < 2^62. */
 static inline struct hd_recip hd_recip_of(uint64_t d)
 {
-    struct hd_recip r = {d, d == 1 ? 0 : UINT64_MAX / d + 1, 0, hd_log2(d)};
-    uint64_t rest = 1ull << r.shift;
+    struct hd_recip r = {d, 0, hd_log2(d)};
+    uint64_t rest = 1ull << r.s;
 
-    if (d >> 63 != 0)
-        return r;
-    for (int i = 0; i < 64; i++) { /* 2^(63 + shift) / d, bit by bit */
-        r.near = r.near << 1 | (rest >= d);
+    for (int i = 0; i < 64; i++) { /* 2^(63 + s) / d, bit by bit */
+        r.m = r.m << 1 | (rest >= d);
         rest = (rest - (rest >= d ? d : 0)) << 1;
     }
-    r.near += rest != 0;
+    r.m += rest != 0;
     return r;
 }
 
@@ -53,34 +48,17 @@ static inline uint64_t hd_recip_high(uint64_t x, uint64_t y)
 #endif
 }
 
+/* x / d, for x < 2^62. */
 static inline uint64_t hd_recip_div(struct hd_recip r, uint64_t x)
 {
-    uint64_t q;
-
-    if (r.inverse == 0)
-        return x;
-    q = hd_recip_high(x, r.inverse);
-    return q - (q * r.d > x);
+    hd_assert(x >> 62 == 0);
+    return hd_recip_high(x << 1, r.m) >> r.s;
 }
 
-/* The same for x < 2^62 and d < 2^63. */
-static inline uint64_t hd_recip_near(const struct hd_recip *r, uint64_t x)
-{
-    return hd_recip_high(x << 1, r->near) >> r->shift;
-}
-
-/* The least multiple of d that is x or more, for x + d < 2^62. */
-static inline uint64_t hd_recip_near_up(const struct hd_recip *r, uint64_t x)
-{
-    return hd_recip_near(r, x + r->d - 1) * r->d;
-}
-
-/* The least multiple of d that is x or more; x is not within d of 2^64. */
+/* The least multiple of d that is x or more, for x + d <= 2^62. */
 static inline uint64_t hd_recip_up(struct hd_recip r, uint64_t x)
 {
-    uint64_t down = hd_recip_div(r, x) * r.d;
-
-    return down == x ? x : down + r.d;
+    return hd_recip_div(r, x + r.d - 1) * r.d;
 }
 
 #endif

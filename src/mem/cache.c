@@ -192,11 +192,10 @@ static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
     return hd_ask_cache_insert(&c->insert, &q);
 }
 
-/* A line enters a set, somebody may have a say in how. */
-static HD_APART bool enter_asking(struct hd_cache *c, uint32_t set,
-                                  uint64_t line, uint32_t kind, uint32_t level,
-                                  bool dirty, struct hd_who who,
-                                  uint64_t *victim, uint32_t *victim_app)
+bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
+                          uint32_t kind, uint32_t level, bool dirty,
+                          struct hd_who who, uint64_t *victim,
+                          uint32_t *victim_app)
 {
     struct hd_cache_line *x;
     int64_t how = NORMAL;
@@ -221,47 +220,6 @@ static HD_APART bool enter_asking(struct hd_cache *c, uint32_t set,
     *victim_app = x->owner;
     *x = (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
     return back;
-}
-
-static inline bool enter(struct hd_cache *c, uint32_t set, uint64_t line,
-                         uint32_t kind, uint32_t level, bool dirty,
-                         struct hd_who who, uint64_t *victim,
-                         uint32_t *victim_app)
-{
-    struct hd_cache_line *x;
-    bool back;
-
-    if (HD_UNLIKELY(hd_cache_asks(c) || c->tags.set == NULL))
-        return enter_asking(c, set, line, kind, level, dirty, who, victim,
-                            victim_app);
-    x = &c->line[hd_assoc_enter(&c->tags, set, line, victim)];
-    back = x->dirty && *victim != HD_KEY_NONE;
-    *victim_app = x->owner;
-    *x = (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
-    return back;
-}
-
-bool hd_cache_enter(struct hd_cache *c, uint64_t line, uint32_t kind,
-                    uint32_t level, bool dirty, struct hd_who who,
-                    uint64_t *victim, uint32_t *victim_app)
-{
-    return enter(c, hd_cache_set(c, line), line, kind, level, dirty, who,
-                 victim, victim_app);
-}
-
-bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
-                   uint32_t level, bool dirty, struct hd_who who,
-                   uint64_t *victim, uint32_t *victim_app)
-{
-    uint32_t set = hd_cache_set(c, line);
-    uint32_t e = hd_assoc_find(&c->tags, set, line);
-
-    if (HD_LIKELY(e == HD_NONE))
-        return enter(c, set, line, kind, level, dirty, who, victim, victim_app);
-    *victim = HD_KEY_NONE;
-    *victim_app = who.app;
-    c->line[e].dirty |= dirty;
-    return false;
 }
 
 bool hd_cache_drop(struct hd_cache *c, uint64_t line)

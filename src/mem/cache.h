@@ -153,19 +153,52 @@ static inline bool hd_cache_asks(const struct hd_cache *c)
            hd_assoc_asks(&c->tags);
 }
 
-/* Fills a line that has arrived (asks cache_insert; it may decline).  A line
- * that is present already stays, and becomes dirty if `dirty`.  Returns true
- * when a dirty line must be written back (the evicted one, or the newcomer
- * that was declined): its line number and owner.  Otherwise *victim is a clean
- * line that left, or HD_KEY_NONE. */
-bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
-                   uint32_t level, bool dirty, struct hd_who who,
-                   uint64_t *victim, uint32_t *victim_app);
+/* hd_cache_enter where somebody is asked, or the array is wide. */
+bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
+                          uint32_t kind, uint32_t level, bool dirty,
+                          struct hd_who who, uint64_t *victim,
+                          uint32_t *victim_app);
 
-/* The same for a line that is known to be missing. */
-bool hd_cache_enter(struct hd_cache *c, uint64_t line, uint32_t kind,
-                    uint32_t level, bool dirty, struct hd_who who,
-                    uint64_t *victim, uint32_t *victim_app);
+/* Enters a line that is known to be missing into its set (asks cache_insert;
+ * it may decline).  Returns true when a dirty line must be written back (the
+ * evicted one, or the newcomer that was declined): its line number and owner.
+ * Otherwise *victim is a clean line that left, or HD_KEY_NONE. */
+static inline bool hd_cache_enter(struct hd_cache *c, uint32_t set,
+                                  uint64_t line, uint32_t kind, uint32_t level,
+                                  bool dirty, struct hd_who who,
+                                  uint64_t *victim, uint32_t *victim_app)
+{
+    struct hd_cache_line *x;
+    bool back;
+
+    if (HD_UNLIKELY(hd_cache_asks(c) || c->tags.set == NULL))
+        return hd_cache_enter_other(c, set, line, kind, level, dirty, who,
+                                    victim, victim_app);
+    x = &c->line[hd_assoc_enter(&c->tags, set, line, victim)];
+    back = x->dirty && *victim != HD_KEY_NONE;
+    *victim_app = x->owner;
+    *x = (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
+    return back;
+}
+
+/* Fills a line that has arrived.  One that is present already stays, and
+ * becomes dirty if `dirty`; else hd_cache_enter. */
+static inline bool hd_cache_fill(struct hd_cache *c, uint64_t line,
+                                 uint32_t kind, uint32_t level, bool dirty,
+                                 struct hd_who who, uint64_t *victim,
+                                 uint32_t *victim_app)
+{
+    uint32_t set = hd_cache_set(c, line);
+    uint32_t e = hd_assoc_find(&c->tags, set, line);
+
+    if (HD_LIKELY(e == HD_NONE))
+        return hd_cache_enter(c, set, line, kind, level, dirty, who, victim,
+                              victim_app);
+    *victim = HD_KEY_NONE;
+    *victim_app = who.app;
+    c->line[e].dirty |= dirty;
+    return false;
+}
 
 /* Invalidates a line that may be there; true: it was dirty. */
 bool hd_cache_drop(struct hd_cache *c, uint64_t line);

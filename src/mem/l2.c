@@ -210,7 +210,7 @@ static inline void post(struct hd_l2 *l2, hd_time at, uint32_t to,
 static HD_APART void take_other(struct hd_l2 *l2, hd_time now, uint32_t r)
 {
     struct hd_req *q = &l2->req[r];
-    hd_time at = hd_recip_near_up(&l2->per_cycle, now) + l2->travel;
+    hd_time at = hd_recip_up(l2->per_cycle, now) + l2->travel;
     uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift, &q->spare);
 
     if (l2->full ? may_bypass(l2, q) : l2->cfg.mode.kind == HD_OFF)
@@ -231,7 +231,7 @@ static void take(void *self, hd_time now, uint32_t r)
         return;
     }
     q->spare = p->set | ((uint32_t)(line >> l2->high_shift) & l2->high_mask);
-    post(l2, hd_recip_near_up(&l2->per_cycle, now) + l2->travel + l2->latency,
+    post(l2, hd_recip_up(l2->per_cycle, now) + l2->travel + l2->latency,
          p->component, HD_L2_LOOK, r);
 }
 

@@ -129,7 +129,7 @@ void hd_l2down_fill(struct hd_l2_slice *sl, hd_time now, hd_time at,
 {
     uint64_t victim, *c = hd_l2_counters(sl, q->app);
     uint32_t owner;
-    bool back = hd_cache_enter(&sl->tags, line, q->kind, level, dirty,
+    bool back = hd_cache_enter(&sl->tags, q->spare, line, q->kind, level, dirty,
                                hd_l2_who(q), &victim, &owner);
 
     c[HD_L2_FILLS]++;

@@ -71,7 +71,7 @@ static inline void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     hd_assert(n > 0);
     s->out_free = hd_max_u64(free, now) + n * l2->cycle;
     row(sl, q)[HD_L2_OUTPUT_BUSY] += n;
-    hd_hist_add(&h[q->app], hd_recip_near(&l2->per_core, leaves - q->born));
+    hd_hist_add(&h[q->app], hd_recip_div(l2->per_core, leaves - q->born));
     to->reply(to->self, leaves, r);
 }
 

@@ -78,7 +78,7 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
         s->output += leaves - at;
         s->total += leaves - q->born;
     }
-    hd_hist_add(&h[row], hd_recip_near(&l2->per_core, leaves - q->born));
+    hd_hist_add(&h[row], hd_recip_div(l2->per_core, leaves - q->born));
     c->reply(c->self, leaves, r);
 }
 
@@ -484,7 +484,7 @@ void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
     struct hd_l2 *l2 = self;
     struct hd_l2_slice *sl = &l2->slice[l2->req[r].tag >> 16];
 
-    hd_l2_post(sl, hd_recip_near_up(&l2->per_cycle, at), HD_L2_FILL, r);
+    hd_l2_post(sl, hd_recip_up(l2->per_cycle, at), HD_L2_FILL, r);
 }
 
 void hd_l2slice_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
@@ -506,8 +506,7 @@ void hd_l2slice_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
         s->waiting = 0;
         hd_l2down_drain(sl, now);
         if (s->cause == HD_L2_QUEUE)
-            hd_l2_post(sl, hd_recip_near_up(&sl->l2->per_cycle, now),
-                       HD_L2_RETRY, 0);
+            hd_l2_post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
         break;
     case HD_L2_RETRY:
         hd_l2slice_resume(sl, now);

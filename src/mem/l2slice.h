@@ -200,7 +200,7 @@ static inline hd_time hd_l2_look(struct hd_l2_slice *sl, struct hd_req *q,
     if (wait > 0) {
         sl->s->input += wait;
         hd_l2_counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
-            hd_recip_near(&sl->l2->per_cycle, wait);
+            hd_recip_div(sl->l2->per_cycle, wait);
         q->queued = ready;
     }
     return ready;
