@@ -32,7 +32,7 @@ static inline unsigned hd_hist_bucket(uint64_t v)
 static inline void hd_hist_add(struct hd_hist *h, uint64_t v)
 {
     /* not between min and max; both are 0 while there is no sample */
-    if (__builtin_expect(v - h->min > h->max - h->min, 0)) {
+    if (__builtin_expect(v < h->min || v > h->max, 0)) {
         if (v < h->min || (h->max == 0 && h->bucket[0] == 0))
             h->min = v;
         if (v > h->max)

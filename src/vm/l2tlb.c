@@ -46,21 +46,6 @@ static inline struct hd_treq *request(const struct hd_unit *u, uint32_t treq)
 
 /* ---- answering -------------------------------------------------------- */
 
-/* --check: a translation used equals the page table's. */
-static void verify(struct hd_unit *u, const struct hd_treq *q)
-{
-    struct hd_xlate x;
-
-    if (!hd_ptables_find(u->m->w.tables, q->app, q->vpn, &x) ||
-        q->vpn.v - q->x.vpn.v >= q->x.pages ||
-        hd_xlate_frame(&x, q->vpn).v != hd_xlate_frame(&q->x, q->vpn).v)
-        hd_err_set(u->env->err, HEDDLE_ECHECK,
-                   "L2 TLB: application %u, page 0x%llx: frame %llu was given, "
-                   "the page table says otherwise",
-                   q->app, (unsigned long long)q->vpn.v,
-                   (unsigned long long)hd_xlate_frame(&q->x, q->vpn).v);
-}
-
 /* How long a request's look-up took: two probes in turn, or one. */
 static inline hd_time lookup_span(const struct hd_mmu *m,
                                   const struct hd_treq *q)
@@ -72,44 +57,71 @@ static inline hd_time lookup_span(const struct hd_mmu *m,
     return m->serial && second ? 2 * m->lookup : m->lookup;
 }
 
-/* Counts a request's stages.  `entered`: it joined an MSHR; a hit: `at`. */
-static inline void account(struct hd_unit *u, const struct hd_treq *q,
-                           hd_time entered, hd_time at)
+/* --check: the stages of a request, from each of these instants to the next,
+ * are none below 0, and the translation equals the page table's. */
+static HD_APART void verify(struct hd_unit *u, const struct hd_treq *q,
+                            const hd_time *from, uint32_t n)
+{
+    struct hd_xlate x;
+
+    for (uint32_t i = 1; i < n; i++)
+        if (from[i] < from[i - 1])
+            hd_err_set(u->env->err, HEDDLE_ECHECK,
+                       "L2 TLB: application %u, page 0x%llx: the stages of the "
+                       "request do not sum to its time",
+                       q->app, (unsigned long long)q->vpn.v);
+    if (!hd_ptables_find(u->m->w.tables, q->app, q->vpn, &x) ||
+        q->vpn.v - q->x.vpn.v >= q->x.pages ||
+        hd_xlate_frame(&x, q->vpn).v != hd_xlate_frame(&q->x, q->vpn).v)
+        hd_err_set(u->env->err, HEDDLE_ECHECK,
+                   "L2 TLB: application %u, page 0x%llx: frame %llu was given, "
+                   "the page table says otherwise",
+                   q->app, (unsigned long long)q->vpn.v,
+                   (unsigned long long)hd_xlate_frame(&q->x, q->vpn).v);
+}
+
+/* Counts a request's stages, and answers it.  `entered`: it joined an MSHR; a
+ * hit: `at`. */
+static inline void answer_as(struct hd_unit *u, hd_time entered, hd_time at,
+                             uint32_t treq, bool check)
 {
     const struct hd_mmu *m = u->m;
-    uint64_t *c = hd_unit_row(u, q->app);
+    struct hd_treq *q = request(u, treq);
+    const struct hd_tclient *c = &m->w.clients[q->client];
+    uint64_t *n = hd_unit_row(u, q->app);
     hd_time looked = q->looked, begin = looked - lookup_span(m, q);
     hd_time walk = at, queued = at;
 
-    c[HD_MMU_INPUT_CYCLES] += hd_unit_cycles(m, begin - q->arrived);
-    c[HD_MMU_LOOKUP_CYCLES] += hd_unit_cycles(m, looked - begin);
+    n[HD_MMU_INPUT_CYCLES] += hd_unit_cycles(m, begin - q->arrived);
+    n[HD_MMU_LOOKUP_CYCLES] += hd_unit_cycles(m, looked - begin);
     if (q->hit >= HIT_MERGED) {
         queued = hd_max_u64(entered, looked);
         walk = hd_min_u64(hd_max_u64(q->walk, queued), at);
-        c[HD_MMU_QUEUE_CYCLES] += hd_unit_cycles(m, walk - queued);
-        c[HD_MMU_WALK_CYCLES] += hd_unit_cycles(m, at - walk);
+        n[HD_MMU_QUEUE_CYCLES] += hd_unit_cycles(m, walk - queued);
+        n[HD_MMU_WALK_CYCLES] += hd_unit_cycles(m, at - walk);
     }
-    c[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, queued - looked);
+    n[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, queued - looked);
     hd_hist_add(&m->latency[q->app], hd_unit_cycles(m, at - q->arrived));
-    if (HD_UNLIKELY(u->env->check) &&
-        (q->arrived < q->born || begin < q->arrived || queued < looked ||
-         walk < queued || at < walk))
-        hd_err_set(u->env->err, HEDDLE_ECHECK,
-                   "L2 TLB: application %u, page 0x%llx: the stages of the "
-                   "request do not sum to its time",
-                   q->app, (unsigned long long)q->vpn.v);
+    if (check) {
+        hd_time from[] = {q->born, q->arrived, begin, looked, queued, walk, at};
+        verify(u, q, from, HD_LEN(from));
+    }
+    c->reply(c->self, at, treq);
+}
+
+static HD_APART void answer_checked(struct hd_unit *u, hd_time entered,
+                                    hd_time at, uint32_t treq)
+{
+    answer_as(u, entered, at, treq, true);
 }
 
 static void answer(struct hd_unit *u, hd_time entered, hd_time at,
                    uint32_t treq)
 {
-    struct hd_treq *q = request(u, treq);
-    struct hd_tclient *c = &u->m->w.clients[q->client];
-
-    account(u, q, entered, at);
     if (HD_UNLIKELY(u->env->check))
-        verify(u, q);
-    c->reply(c->self, at, treq);
+        answer_checked(u, entered, at, treq);
+    else
+        answer_as(u, entered, at, treq, false);
 }
 
 /* The translation from the page table, at the end of a walk if there was one;

@@ -194,10 +194,13 @@ static inline struct hd_xlate *x_of(const struct hd_tlb *t, uint32_t entry)
     return entry < n ? &t->base_x[entry] : &t->large_x[entry - n];
 }
 
-static void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
+static inline void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
 {
+    size_t row = (size_t)t->instance * t->stat.apps + app;
+
+    hd_assert(t->stat.v == NULL || app < t->stat.apps);
     if (t->stat.v != NULL)
-        (*hd_count(&t->stat, t->instance, app, counter))++;
+        t->stat.v[row * HD_TLB_STATS + counter]++;
 }
 
 /* ---- notes ------------------------------------------------------------ */
@@ -349,10 +352,27 @@ static inline uint32_t enter(struct hd_tlb *t, bool large, uint32_t set,
     return offset + e;
 }
 
-/* hd_tlb_fill of a page of 4 KB where all are, and nobody merges. */
-static inline void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
+/* Tells whoever watches that a page of 4 KB left the base array. */
+static HD_APART void tell_evict(struct hd_tlb *t, uint64_t gone, uint32_t core,
+                                uint32_t warp, uint32_t entry)
+{
+    tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT), core, warp,
+         t->base_x[entry].vpn.v, entry);
+}
+
+/* What base entry e holds from now on: a page of 4 KB. */
+static inline void hold_4k(struct hd_tlb *t, uint32_t e, uint32_t core,
                            uint32_t warp, hd_vpn wanted,
                            const struct hd_xlate *x)
+{
+    t->base_x[e] = (struct hd_xlate){wanted, hd_xlate_frame(x, wanted), 1, 1};
+    t->filler[e] = core << 16 | (warp & 0xffff);
+}
+
+/* hd_tlb_fill of a page of 4 KB where all are, and nobody merges. */
+static HD_APART void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
+                             uint32_t warp, hd_vpn wanted,
+                             const struct hd_xlate *x)
 {
     struct hd_who who = {app, warp};
     uint32_t set = hd_tlb_set(&t->base, t->base_mask, wanted.v);
@@ -366,32 +386,47 @@ static inline void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
         if (HD_LIKELY(gone != HD_KEY_NONE)) {
             count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
             if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_evict)))
-                tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT),
-                     core, warp, t->base_x[e].vpn.v, e);
+                tell_evict(t, gone, core, warp, e);
         } else {
             more(t, HD_TLB_4K);
         }
     }
-    t->base_x[e] = (struct hd_xlate){wanted, hd_xlate_frame(x, wanted), 1, 1};
-    t->filler[e] = core << 16 | (warp & 0xffff);
+    hold_4k(t, e, core, warp, wanted, x);
     count(t, app, HD_TLB_FILLS);
 }
 
-void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
-                 hd_vpn wanted, const struct hd_xlate *x, uint32_t cause)
+/* The same in a narrow set, for a page that is not there, where nobody chooses
+ * or watches; no call comes before the end, so none of it needs a frame. */
+static inline void fill_narrow(struct hd_tlb *t, uint32_t app, uint32_t core,
+                               uint32_t warp, hd_vpn wanted,
+                               const struct hd_xlate *x)
 {
-    struct hd_xlate r;
-    uint32_t klass, s, e;
-    bool large;
+    uint32_t set = hd_tlb_set(&t->base, t->base_mask, wanted.v), e;
+    uint64_t key = hd_tlb_key(HD_TLB_4K, app, wanted.v), gone;
 
-    if (HD_LIKELY(x->page_pages == 1 && !t->merge.bound &&
-                  (t->live[PRESENT] & ~(uint32_t)ONLY_4K) == 0)) {
+    if (HD_UNLIKELY(hd_assoc_find_narrow(&t->base, set, key) != HD_NONE)) {
         fill_4k(t, app, core, warp, wanted, x);
         return;
     }
-    klass = choose(t, app, core, wanted.v, x, cause, &r);
-    s = shift_of(t, klass);
-    large = klass == HD_TLB_2M && t->large.sets != 0;
+    e = hd_assoc_enter(&t->base, set, key, &gone);
+    hold_4k(t, e, core, warp, wanted, x);
+    if (HD_UNLIKELY(gone == HD_KEY_NONE))
+        more(t, HD_TLB_4K);
+    else
+        count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
+    count(t, app, HD_TLB_FILLS);
+}
+
+/* hd_tlb_fill of any page. */
+static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
+                                uint32_t warp, hd_vpn wanted,
+                                const struct hd_xlate *x, uint32_t cause)
+{
+    struct hd_xlate r;
+    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r), e;
+    uint32_t s = shift_of(t, klass);
+    bool large = klass == HD_TLB_2M && t->large.sets != 0;
+
     if (klass == HD_TLB_MERGED && t->live[HD_TLB_4K] != 0)
         for (uint64_t v = r.vpn.v; v < r.vpn.v + r.pages; v++)
             if ((e = find_base(t, HD_TLB_4K, app, v)) != HD_NONE)
@@ -409,6 +444,18 @@ void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
     count(t, app, HD_TLB_FILLS);
     if (klass == HD_TLB_MERGED)
         count(t, app, HD_TLB_MERGED_FILLS);
+}
+
+void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
+                 hd_vpn wanted, const struct hd_xlate *x, uint32_t cause)
+{
+    if (HD_UNLIKELY(x->page_pages != 1 || t->merge.bound || !hd_tlb_plain(t)))
+        fill_other(t, app, core, warp, wanted, x, cause);
+    else if (t->base.set != NULL && !hd_assoc_asks(&t->base) &&
+             !watched(t, HEDDLE_NOTE_tlb_evict))
+        fill_narrow(t, app, core, warp, wanted, x);
+    else
+        fill_4k(t, app, core, warp, wanted, x);
 }
 
 static bool covers(const struct hd_assoc *a, const struct hd_xlate *x,

@@ -187,11 +187,20 @@ static inline void hd_unit_settle(const struct hd_unit *u, struct hd_walk *w,
                                   uint32_t but)
 {
     uint64_t *c = hd_unit_walk_row(u, w->app) + HD_WALK_REFERENCES;
+    uint64_t *level = c + 1 + w->level - w->owed; /* of the first one owed */
+    uint32_t n = w->owed - but;
 
-    for (; w->owed > but; w->owed--) {
-        c[0]++;
-        c[1 + w->level - w->owed]++;
-    }
+    if (w->owed <= but)
+        return;
+    c[0] += n;
+    level[0]++;
+    if (n > 1)
+        level[1]++;
+    if (n > 2)
+        level[2]++;
+    if (n > 3)
+        level[3]++;
+    w->owed = (uint8_t)but;
 }
 
 /* Whether one more walk can begin or wait. */

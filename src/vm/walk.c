@@ -282,24 +282,28 @@ void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
           u->ticket);
 }
 
+/* Has an event take up an entry. */
+static HD_APART void await(struct hd_unit *u, hd_time at, uint32_t r)
+{
+    hd_unit_post(u, at, HD_UNIT_ENTRY, HD_UNIT_WALK(u->req[r].tag));
+    hd_req_give(u->m->w.reqs, r);
+}
+
 /* An entry above the leaf sends the next read, or has an event do so. */
 void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
 {
     const struct hd_mmu *m = u->m;
     struct hd_req *q = &u->req[r];
-    uint32_t walk = HD_UNIT_WALK(q->tag);
-    struct hd_walk *w = &u->walk[walk];
+    struct hd_walk *w = &u->walk[HD_UNIT_WALK(q->tag)];
 
     if (q->hit == 0)
         hd_unit_walk_row(u, w->app)[HD_WALK_L2 + w->level - 1u]++;
     at += m->w.memory_back;
     if (HD_LIKELY(w->level < w->leaf && m->chained && !m->step.bound &&
-                  at < *m->epoch)) {
+                  at < *m->epoch))
         issue(m, at, w, w->level + 1u, r, q, true, u->s->number++);
-        return;
-    }
-    hd_unit_post(u, at, HD_UNIT_ENTRY, walk);
-    hd_req_give(m->w.reqs, r);
+    else
+        await(u, at, r);
 }
 
 void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -315,6 +319,19 @@ void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
         hd_walk_done(u, now, walk);
     else
         next(u, now, walk, now);
+}
+
+static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_walk *w = &u->walk[walk];
+    struct heddle_n_walk_done n = {.app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .cycles =
+                                       hd_unit_cycles(u->m, now - w->ready),
+                                   .references = w->references,
+                                   .requesters = u->miss.v[walk].n};
+
+    hd_slots_note(u->env->slots, HEDDLE_NOTE_walk_done, &n);
 }
 
 static void account(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -337,15 +354,8 @@ static void account(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_hist_add(&m->walk_queue[w->app], queue);
     hd_hist_add(&m->walk_requesters[w->app], e->n);
     hd_hist_add(&m->walk_warps[w->app], warps);
-    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_done] != 0)) {
-        struct heddle_n_walk_done n = {.app = w->app,
-                                       .vpn = w->vpn.v,
-                                       .cycles =
-                                           hd_unit_cycles(m, now - w->ready),
-                                       .references = w->references,
-                                       .requesters = e->n};
-        hd_slots_note(u->env->slots, HEDDLE_NOTE_walk_done, &n);
-    }
+    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_done] != 0))
+        tell_done(u, now, walk);
 }
 
 void hd_walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
