@@ -81,7 +81,7 @@ static void same_state(const struct rig *a, const struct rig *b, uint64_t now)
         if (memcmp(p->ch, q->ch, sizeof *p->ch) != 0 ||
             memcmp(p->bank, q->bank, x->cfg.banks * sizeof *p->bank) != 0 ||
             memcmp(p->entry, q->entry, x->cfg.queue * sizeof *p->entry) != 0 ||
-            memcmp(p->done, q->done, x->ring * sizeof *p->done) != 0)
+            memcmp(p->done, q->done, (x->ring + 1) * sizeof *p->done) != 0)
             fail_msg("channel %u differs at cycle %llu", c,
                      (unsigned long long)now);
     }

@@ -57,11 +57,14 @@ typedef uint64_t hd_time;
 /* A function that is not inlined: whoever calls it last of all, and seldom,
  * then needs no frame where it does not. */
 #define HD_APART __attribute__((noinline))
+/* A static function that is inlined wherever it is called. */
+#define HD_INLINE inline __attribute__((always_inline))
 #else
 #define HD_LIKELY(x) (x)
 #define HD_UNLIKELY(x) (x)
 #define HD_PREFETCH(p) ((void)(p))
 #define HD_APART
+#define HD_INLINE inline
 #endif
 
 /*

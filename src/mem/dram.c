@@ -27,8 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/bits.h"
+#include "drambank.h"
 #include "dramcheck.h"
+#include "dramcount.h"
 #include "dramtime.h"
 
 enum { EV_WAKE, EV_DONE };
@@ -93,7 +94,7 @@ static struct hd_dramwait wait_pop(struct hd_dram *d, struct hd_dramchan *ch)
 /* ---- events -------------------------------------------------------------- */
 
 /* Makes sure that the channel is woken at `at` or before. */
-static void wake_by(struct hd_dram *d, uint32_t c, hd_time at)
+static HD_INLINE void wake_by(struct hd_dram *d, uint32_t c, hd_time at)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
 
@@ -104,7 +105,7 @@ static void wake_by(struct hd_dram *d, uint32_t c, hd_time at)
 }
 
 /* Posts the next event of a channel whose commands are decided up to now. */
-static void schedule(struct hd_dram *d, uint32_t c, hd_time now)
+static HD_INLINE void schedule(struct hd_dram *d, uint32_t c, hd_time now)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
     uint64_t at;
@@ -122,7 +123,7 @@ static void schedule(struct hd_dram *d, uint32_t c, hd_time now)
     wake_by(d, c, hd_max_u64(at * d->tick, now));
 }
 
-static void answer(struct hd_dram *d, hd_time at, uint32_t req)
+static inline void answer(struct hd_dram *d, hd_time at, uint32_t req)
 {
     const struct hd_req *r = &d->reqs->v[req];
 
@@ -141,7 +142,7 @@ static void serve(struct hd_dram *d, hd_time now, uint32_t c)
     hd_dramsched_advance(d, c, hd_recip_div(d->per_tick, now));
     while (ch->done_first != ch->done_last) {
         struct hd_dramdone done = d->lane[c].done[ch->done_first];
-        ch->done_first = (ch->done_first + 1) & (d->ring - 1);
+        ch->done_first = (ch->done_first + 1) & d->ring;
         answer(d, hd_max_u64(done.cycle * d->tick, now), done.req);
     }
     ch->wake = HD_NEVER;
@@ -158,66 +159,13 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
         answer(self, now, a);
 }
 
-/* ---- the end of a request ------------------------------------------------ */
-
-/* A request of application app in row counts of the counters has ended. */
-static inline void count_request(struct hd_dram *d,
-                                 const struct hd_dramentry *v, uint64_t latency)
+void hd_dram_freed(struct hd_dram *d, uint32_t c, uint64_t cycle)
 {
-    uint64_t *row = &d->stat.v[v->counts];
-    uint32_t app = v->app;
-    struct hd_hist *h;
+    hd_time now = hd_events_now(d->env->ev);
+    struct hd_dramwait w = wait_pop(d, d->lane[c].ch);
 
-    row[ST_ROW_HITS] += !v->opened;
-    row[ST_BUSY] += (uint64_t)v->bursts * d->cfg.bl;
-    if (v->walk) {
-        row[ST_WALK_BURSTS] += v->bursts;
-        row[ST_WALKS]++;
-        h = d->walk_latency;
-    } else {
-        row[ST_DATA_BURSTS] += v->bursts;
-        if (v->write) {
-            row[ST_WRITES]++;
-            return;
-        }
-        row[ST_READS]++;
-        h = d->data_latency;
-    }
-    hd_hist_add(&h[app < d->env->apps ? app : d->env->apps], latency);
-}
-
-/* What an entry takes from its request. */
-static inline void describe(const struct hd_dram *d, uint32_t c,
-                            const struct hd_req *r, struct hd_dramentry *v)
-{
-    uint32_t bytes = r->bytes != 0 ? r->bytes : 1;
-
-    v->counts = (uint32_t)(hd_count_row(&d->stat, c, r->app) - d->stat.v);
-    v->bursts = v->left =
-        (uint16_t)((bytes + d->map.burst - 1) >> d->map.burst_shift);
-    v->write = r->kind == HD_REQ_WRITE;
-    v->walk = r->kind == HD_REQ_WALK;
-    v->app = r->app;
-}
-
-void hd_dram_ended(struct hd_dram *d, uint32_t c, uint32_t e, uint64_t cycle)
-{
-    struct hd_dramchan *ch = d->lane[c].ch;
-    const struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
-    uint64_t end = cycle + d->t.data[v->write];
-    struct hd_dramdone *done = &d->lane[c].done[ch->done_last];
-
-    done->cycle = end;
-    done->req = v->req;
-    ch->done_last = (ch->done_last + 1) & (d->ring - 1);
-    hd_assert(ch->done_last != ch->done_first);
-    count_request(d, v, end - v->accepted);
-    if (ch->wait_first != HD_NONE) {
-        hd_time now = hd_events_now(d->env->ev);
-        struct hd_dramwait w = wait_pop(d, ch);
-        hd_post(d->env->ev, d->id, w.who, hd_max_u64(now, cycle * d->tick),
-                w.what, w.a, 0);
-    }
+    hd_post(d->env->ev, d->id, w.who, hd_max_u64(now, cycle * d->tick), w.what,
+            w.a, 0);
 }
 
 /* ---- arrivals ------------------------------------------------------------ */
@@ -259,13 +207,13 @@ static void send_simple(struct hd_dram *d, uint32_t c, hd_time now,
     uint32_t latency = d->latency;
     hd_time at = now;
 
-    describe(d, c, r, &v);
+    hd_dramcount_describe(d, c, r, &v);
     if (d->cfg.mode.kind == HD_IDEAL)
         latency += (v.bursts - 1u) * d->cfg.bl;
     if (d->cfg.mode.kind != HD_OFF)
         at = (hd_ceil_div(now, d->tick) + latency) * d->tick;
     r->queued = now;
-    count_request(d, &v, latency);
+    hd_dramcount_ended(d, &v, latency);
     hd_post(d->env->ev, d->id, d->id, at, EV_DONE, req, 0);
 }
 
@@ -298,7 +246,7 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     hd_assert(e != NO_ENTRY);
     v = &hd_dramentry_of(d, a.channel)[e];
     ch->free = v->next;
-    describe(d, a.channel, r, v);
+    hd_dramcount_describe(d, a.channel, r, v);
     v->row = a.row;
     v->age = ch->age++;
     v->accepted = cycle;
@@ -312,7 +260,7 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
         ch->klass[v->klass]++;
         d->stat.v[v->counts + (v->klass == 1 ? ST_SILVER : ST_GOLDEN)]++;
     }
-    hd_dramqueue_arrive(d, a.channel, e);
+    hd_drambank_arrive(d, &d->lane[a.channel], e);
     if (HD_UNLIKELY(d->pick.bound != 0 || ch->wait_first != HD_NONE))
         schedule(d, a.channel, now);
     else
@@ -356,10 +304,8 @@ static void sync(void *self, hd_time now)
 
     for (uint32_t c = 0; c < d->cfg.channels; c++) {
         struct hd_dramchan *ch = d->lane[c].ch;
-        if (d->cfg.mode.kind == HD_FULL) {
+        if (d->cfg.mode.kind == HD_FULL)
             hd_dramsched_advance(d, c, cycle);
-            hd_dramsched_settle(d, c);
-        }
         *hd_count(&d->stat, c, HD_APP_NONE, ST_CYCLES) += cycle - ch->counted;
         ch->counted = cycle;
     }
@@ -392,9 +338,9 @@ static int take_state(struct hd_dram *d)
 {
     struct hd_arena *a = d->env->arena;
 
-    d->ring = 8;
-    while (d->ring < d->t.data[0] + d->t.data[1] + 8)
-        d->ring *= 2;
+    d->ring = 7;
+    while (d->ring < d->t.data[0] + d->t.data[1] + 7)
+        d->ring = 2 * d->ring + 1;
     d->wait = hd_arena_take(a, WAITERS, sizeof *d->wait);
     d->wait_free = hd_arena_take(a, 2, sizeof *d->wait_free);
     if (d->wait == NULL || d->wait_free == NULL)
@@ -402,10 +348,11 @@ static int take_state(struct hd_dram *d)
     d->wait_free[0] = HD_NONE;
     for (uint32_t c = 0; c < d->cfg.channels; c++) {
         struct hd_dramlane *l = &d->lane[c];
+        l->c = c;
         l->ch = hd_arena_take(a, 1, sizeof *l->ch);
         l->bank = hd_arena_take(a, d->cfg.banks, sizeof *l->bank);
         l->entry = hd_arena_take(a, d->cfg.queue, sizeof *l->entry);
-        l->done = hd_arena_take(a, d->ring, sizeof *l->done);
+        l->done = hd_arena_take(a, d->ring + 1u, sizeof *l->done);
         if (l->ch == NULL || l->bank == NULL || l->entry == NULL ||
             l->done == NULL)
             return -1;

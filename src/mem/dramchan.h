@@ -4,10 +4,12 @@
  *
  *   dramtime.h   when a command is legal and what it forbids afterwards
  *   dramqueue.c  the lists of a bank, and what it offers
+ *   drambank.h   the same for banks where only normal requests wait
  *   dramoffer.h  the candidates of all banks
  *   dramsched.c  which command is next, and when
  *   dramask.c    the same by a policy's choice
- *   dram.c       arrivals, events, answers, counters
+ *   dramcount.h  what is counted of a request
+ *   dram.c       arrivals, events, answers
  *   dramlook.c   showing and checking what is inside
  *
  * A channel's state is a pure function of the requests it was sent and of the
@@ -88,6 +90,7 @@ enum hd_dramkind {
     HD_DRAM_ASK, /* no command: a policy is to be asked */
     HD_DRAM_NONE /* no command: there is nothing to do */
 };
+enum { OFFERS = HD_DRAM_WR + 1 }; /* that are for a request */
 
 /* An answer on its way, or a write whose data are being sent. */
 struct hd_dramdone {
@@ -102,18 +105,14 @@ struct hd_dramchan {
     /* the command that issues next if nothing arrives */
     uint64_t plan_at;
     uint32_t plan_kind, plan_bank;
-    uint32_t planned;  /* 1: the three above hold */
-    uint32_t col_n[2]; /* banks with a column candidate: read, write */
-    /* best row command: holds while best_valid and floor < best_until */
-    uint32_t best_valid;
-    uint64_t best_at, best_key, best_until; /* key: as row_key */
-    uint64_t row_mask;                      /* banks with a row candidate */
-    uint64_t act_mask;                      /* of these, the activates */
-    uint64_t open;                          /* banks with an open row */
-    hd_time wake;                   /* earliest event posted, or HD_NEVER */
-    uint64_t age;                   /* requests accepted so far */
-    uint32_t waiting;               /* entries in use */
-    uint16_t free;                  /* free entries */
+    uint32_t planned;     /* 1: the three above hold */
+    uint64_t column, row; /* first of each, packed as dramsched.c does it; 0:
+                             to be found anew */
+    uint32_t n[OFFERS];   /* banks with a candidate of this kind */
+    hd_time wake;         /* earliest event posted, or HD_NEVER */
+    uint64_t age;         /* requests accepted so far */
+    uint32_t waiting;     /* entries in use */
+    uint16_t free;        /* free entries */
     struct hd_dramlist golden;      /* golden requests not yet at a bank */
     uint32_t golden_busy;           /* one golden request is at a bank */
     uint32_t done_first, done_last; /* ring of struct hd_dramdone */
@@ -124,22 +123,20 @@ struct hd_dramchan {
     uint64_t faw[4];  /* last activates, a ring */
     uint64_t ref_at;  /* next refresh */
     uint64_t counted; /* cycles counted so far */
-    /* candidates of each bank */
-    uint8_t col_order[2][HD_DRAM_MAX_BANKS]; /* banks of columns, by key */
-    uint8_t col_way[HD_DRAM_MAX_BANKS];    /* 0: no column, 1: read, 2: write */
-    uint16_t col_entry[HD_DRAM_MAX_BANKS]; /* request of each */
-    uint16_t row_entry[HD_DRAM_MAX_BANKS];
+    uint8_t order[OFFERS][HD_DRAM_MAX_BANKS]; /* these banks, by key */
+    /* candidates of each bank; kinds: 0 for none, or 1 + enum hd_dramkind */
+    uint8_t col_kind[HD_DRAM_MAX_BANKS], row_kind[HD_DRAM_MAX_BANKS];
+    uint16_t col_entry[HD_DRAM_MAX_BANKS], row_entry[HD_DRAM_MAX_BANKS];
     uint64_t group_ok[HD_DRAM_MAX_BANKS]; /* tCCD_L, by group */
     uint64_t col_ready[HD_DRAM_MAX_BANKS], col_key[HD_DRAM_MAX_BANKS];
     uint64_t row_ready[HD_DRAM_MAX_BANKS], row_key[HD_DRAM_MAX_BANKS];
 };
 
 /*
- * Candidates are compared by one number: cycles from now on (16 bits), class
- * and rank (3), order of arrival (39), bank (6).  The key is all but the
- * first.  The ranges of the settings keep every wait below 2^16 cycles.
+ * Of candidates that are legal in the same cycle the one with the smallest key
+ * goes first: class and rank (3 bits), order of arrival (39), bank (6).
  */
-enum { KEY_BITS = 48, KEY_RANK = 45, KEY_CLASS = 46, KEY_AGE = 6 };
+enum { KEY_RANK = 45, KEY_CLASS = 46, KEY_AGE = 6 };
 
 /* A sender that waits for room. */
 struct hd_dramwait {
@@ -154,6 +151,7 @@ struct hd_dramtime {
     uint32_t data[2];     /* command to the end of its data */
     uint32_t pre[2];      /* to a precharge of the bank */
     uint32_t rcd[2];      /* activate to column */
+    uint32_t rcd_least;   /* the smaller */
 };
 
 /* Where the state of one channel lies in the arena. */
@@ -161,7 +159,8 @@ struct hd_dramlane {
     struct hd_dramchan *ch;
     struct hd_drambank *bank;   /* [bank] */
     struct hd_dramentry *entry; /* [queue] */
-    struct hd_dramdone *done;   /* [ring] */
+    struct hd_dramdone *done;   /* [ring + 1] */
+    uint32_t c;                 /* its number */
 };
 
 struct hd_dram {
@@ -175,9 +174,9 @@ struct hd_dram {
     hd_time tick;
     struct hd_recip per_tick; /* divides by tick */
     uint32_t latency;         /* modes without queues */
-    uint32_t ring;            /* entries of a done ring, a power of two */
-    uint32_t special;         /* 1: settings that dramsched's short way lacks */
-    uint64_t row_rank;        /* of row candidates: see KEY_RANK */
+    uint32_t ring;     /* entries of a done ring, a power of two, less 1 */
+    uint32_t special;  /* 1: settings that dramsched's short way lacks */
+    uint64_t row_rank; /* of row candidates: see KEY_RANK */
     struct hd_slot klass, pick;
     hd_dram_watcher *watch;
     void *watch_self;
@@ -211,12 +210,13 @@ static inline void hd_dramchan_plan(struct hd_dramchan *ch, uint64_t at,
     ch->plan_bank = bank;
 }
 
-/* dramqueue.c */
+/* dramqueue.c: these work out the candidates anew, but for opened and closed,
+ * which only move requests between the lists. */
 /* Entry e has arrived. */
 void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e);
 /* The bank's row was opened. */
 void hd_dramqueue_opened(struct hd_dram *d, uint32_t c, uint32_t b);
-/* It was closed, and requests had hit it; candidates are as before. */
+/* It was closed. */
 void hd_dramqueue_closed(struct hd_dram *d, uint32_t c, uint32_t b);
 /* Entry e, a column candidate, has sent its last burst and leaves. */
 void hd_dramqueue_served(struct hd_dram *d, uint32_t c, uint32_t e);
@@ -246,9 +246,6 @@ void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle);
 void hd_dramsched_plan(struct hd_dram *d, uint32_t c);
 /* No slot of the queue can become free before this cycle. */
 uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c);
-/* Forgets what depends on when commands were decided; plans anew. */
-void hd_dramsched_settle(struct hd_dram *d, uint32_t c);
-
 /* dramask.c */
 /* Plans the next question, or nothing. */
 void hd_dramask_plan(struct hd_dram *d, uint32_t c);
@@ -257,8 +254,8 @@ void hd_dramask(struct hd_dram *d, uint32_t c);
 /* Answers struct heddle_q_dram_pick as the engine decides. */
 int64_t hd_dramask_default(void *self, const void *question);
 
-/* dram.c: a request has sent its last burst in `cycle`. */
-void hd_dram_ended(struct hd_dram *d, uint32_t c, uint32_t e, uint64_t cycle);
+/* dram.c: a slot has become free in `cycle`, for which a sender waits. */
+void hd_dram_freed(struct hd_dram *d, uint32_t c, uint64_t cycle);
 
 /* dramlook.c: entry points of struct hd_part. */
 void hd_dramlook_show(void *self, uint32_t c, struct heddle_visitor *v);

@@ -18,6 +18,9 @@
  * ready-first: for any older request.  Golden requests are never overtaken by
  * golden ones of the same bank.
  *
+ * Here the candidates of a bank are worked out anew from its lists, whatever
+ * has happened; drambank.h does what is common with less.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "dramoffer.h"
@@ -120,14 +123,15 @@ void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b)
     uint64_t rank;
 
     ch->planned = 0;
+    ch->column = ch->row = 0;
     ch->hold = 0;
     hd_dramoffer_drop(ch, b);
     hd_dramoffer_drop_row(ch, b);
     work_out(d, c, b, &hit, &other, &rank);
     if (hit != NO_ENTRY)
-        hd_dramoffer_column(d, ch, k, b, v, hit);
+        hd_dramoffer_column(d, ch, k, b, &v[hit], hit);
     if (other != NO_ENTRY)
-        hd_dramoffer_row(ch, k, b, v, other, rank);
+        hd_dramoffer_row(ch, k, b, &v[other], other, rank);
 }
 
 bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b)
@@ -135,25 +139,25 @@ bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b)
     const struct hd_dramchan *ch = d->lane[c].ch;
     const struct hd_dramentry *v = hd_dramentry_of(d, c);
     const struct hd_drambank *k = hd_drambank_at(d, c, b);
-    uint32_t hit, other, way = 0;
+    uint32_t hit, other, kind = 0;
     uint64_t rank;
 
     work_out(d, c, b, &hit, &other, &rank);
     if (hit != NO_ENTRY) {
-        way = 1u + v[hit].write;
+        kind = 1u + HD_DRAM_RD + v[hit].write;
         if (ch->col_entry[b] != hit ||
             ch->col_key[b] != hd_dramoffer_key(&v[hit], b) ||
-            ch->col_ready[b] != k->act_at + d->t.rcd[way - 1])
+            ch->col_ready[b] != k->act_at + d->t.rcd[v[hit].write])
             return false;
     }
     if (other != NO_ENTRY &&
         (ch->row_entry[b] != other ||
          ch->row_key[b] != (hd_dramoffer_key(&v[other], b) | rank) ||
          ch->row_ready[b] != (k->open ? k->pre_ok : k->act_ok) ||
-         (ch->act_mask >> b & 1) == k->open))
+         ch->row_kind[b] != 1 + (k->open ? HD_DRAM_PRE : HD_DRAM_ACT)))
         return false;
-    return ch->col_way[b] == way &&
-           (ch->row_mask >> b & 1) == (other != NO_ENTRY);
+    return ch->col_kind[b] == kind &&
+           (ch->row_kind[b] != 0) == (other != NO_ENTRY);
 }
 
 /* ---- what happens to a bank ---------------------------------------------- */
@@ -161,31 +165,17 @@ bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b)
 /* Puts an entry into the lists of its bank. */
 static void install(struct hd_dram *d, uint32_t c, uint32_t e)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
     struct hd_dramentry *v = hd_dramentry_of(d, c);
     uint32_t klass = v[e].klass, b = v[e].bank;
     struct hd_drambank *k = hd_drambank_at(d, c, b);
     bool hit = k->open && k->row == v[e].row;
     struct hd_dramlist *l = hit ? &k->hits[klass] : &k->rest[klass];
+    bool first = l->head == NO_ENTRY;
 
-    if (l->head != NO_ENTRY) { /* it is no candidate and changes none */
-        append(v, l, e);
-        return;
-    }
-    v[e].next = NO_ENTRY;
-    l->head = l->tail = (uint16_t)e;
-    if (HD_UNLIKELY(k->classes != 0)) {
-        k->classes |= (uint8_t)(1u << klass);
+    append(v, l, e);
+    k->classes |= (uint8_t)(1u << klass);
+    if (first) /* or else it is no candidate and changes none */
         hd_dramqueue_refresh(d, c, b);
-        return;
-    }
-    k->classes = (uint8_t)(1u << klass);
-    ch->planned = 0;
-    ch->hold = 0;
-    if (hit)
-        hd_dramoffer_column(d, ch, k, b, v, e);
-    else
-        hd_dramoffer_row(ch, k, b, v, e, d->row_rank);
 }
 
 void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e)
@@ -193,7 +183,7 @@ void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e)
     struct hd_dramchan *ch = d->lane[c].ch;
     struct hd_dramentry *v = hd_dramentry_of(d, c);
 
-    if (HD_UNLIKELY(v[e].klass == 2) && d->cfg.golden == 0) {
+    if (v[e].klass == 2 && d->cfg.golden == 0) {
         if (ch->golden_busy) {
             append(v, &ch->golden, e);
             return;
@@ -205,25 +195,11 @@ void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e)
 
 void hd_dramqueue_opened(struct hd_dram *d, uint32_t c, uint32_t b)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
     struct hd_dramentry *v = hd_dramentry_of(d, c);
     struct hd_drambank *k = hd_drambank_at(d, c, b);
 
-    if (HD_UNLIKELY(k->classes != 1)) {
-        for (uint32_t i = 0; i < CLASSES; i++)
-            move_row(v, k, &k->rest[i], &k->hits[i]);
-        hd_dramqueue_refresh(d, c, b);
-        return;
-    }
-    if (k->rest[0].head == k->rest[0].tail) {
-        k->hits[0] = k->rest[0];
-        k->rest[0].head = k->rest[0].tail = NO_ENTRY;
-    } else {
-        move_row(v, k, &k->rest[0], &k->hits[0]);
-    }
-    /* The request that had it opened is older than all that are left. */
-    hd_dramoffer_drop_row(ch, b);
-    hd_dramoffer_column(d, ch, k, b, v, k->hits[0].head);
+    for (uint32_t i = 0; i < CLASSES; i++)
+        move_row(v, k, &k->rest[i], &k->hits[i]);
 }
 
 void hd_dramqueue_closed(struct hd_dram *d, uint32_t c, uint32_t b)
@@ -256,36 +232,21 @@ void hd_dramqueue_served(struct hd_dram *d, uint32_t c, uint32_t e)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
     struct hd_dramentry *v = hd_dramentry_of(d, c);
-    uint32_t b = v[e].bank, klass = v[e].klass, next = v[e].next, other;
+    uint32_t b = v[e].bank, klass = v[e].klass;
     struct hd_drambank *k = hd_drambank_at(d, c, b);
-    uint32_t classes = k->classes;
+    struct hd_dramlist *l = &k->hits[klass];
 
-    hd_assert(k->hits[klass].head == e);
-    k->hits[klass].head = (uint16_t)next;
-    other = k->rest[klass].head;
-    if (next == NO_ENTRY) {
-        k->hits[klass].tail = NO_ENTRY;
-        if (other == NO_ENTRY)
+    hd_assert(l->head == e);
+    l->head = v[e].next;
+    if (l->head == NO_ENTRY) {
+        l->tail = NO_ENTRY;
+        if (k->rest[klass].head == NO_ENTRY)
             k->classes &= (uint8_t) ~(1u << klass);
     }
     ch->waiting--;
     v[e].next = ch->free;
     ch->free = (uint16_t)e;
-    if (HD_UNLIKELY(classes != 1)) {
-        hd_dramoffer_drop(ch, b);
-        if (klass != 0)
-            served_urgent(d, c, klass);
-        hd_dramqueue_refresh(d, c, b);
-        return;
-    }
-    if (next != NO_ENTRY && other != NO_ENTRY &&
-        d->cfg.scheduler != HD_DRAM_HIT_FIRST) {
-        hd_dramqueue_refresh(d, c, b);
-        return;
-    }
-    hd_dramoffer_drop(ch, b);
-    if (next != NO_ENTRY)
-        hd_dramoffer_column(d, ch, k, b, v, next);
-    else if (other != NO_ENTRY)
-        hd_dramoffer_row(ch, k, b, v, other, d->row_rank);
+    if (klass != 0)
+        served_urgent(d, c, klass);
+    hd_dramqueue_refresh(d, c, b);
 }

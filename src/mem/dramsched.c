@@ -20,129 +20,159 @@
  * the papers' simulator: a write waits for a gap of tRTW without a legal read,
  * then writes go on while one is legal.
  *
- * There are two ways through a batch.  The short one is for the plain case:
- * open pages, no refresh, no policy and nobody who watches; it keeps the plan
- * in registers and sends the bursts of a request one after the other for as
+ * There are two ways through a batch.  The short one is for open pages without
+ * refresh, with no policy and nobody who watches: it keeps the first column and
+ * the first row command in registers, looks again only for what a command can
+ * have changed, and sends the bursts of a request one after the other for as
  * long as nothing else can come first.  The general one goes command by
- * command.  Both use the same choice and the same effects of a command.
+ * command.  Both make the same choice, and a command has the same effects.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "../base/bits.h"
+#include "drambank.h"
 #include "dramcheck.h"
-#include "dramoffer.h"
+#include "dramcount.h"
 #include "dramtime.h"
 
-/* ---- comparing candidates ------------------------------------------------ */
+/* ---- choosing --------------------------------------------------------------
+ */
 
-/* A candidate as one number: see KEY_BITS. */
-static inline uint64_t number_of(uint64_t at, uint64_t floor, uint64_t key)
+/*
+ * A command that may come next as one number: cycle, kind (columns below
+ * rows), bank.  HD_NEVER: none.
+ */
+enum { AT = 8, IS_ROW = 0x80, BANK = 63 };
+
+static HD_INLINE uint64_t pack(uint64_t at, uint32_t kind, uint32_t bank)
 {
-    hd_assert(at - floor < 1u << 16);
-    return (at - floor) << KEY_BITS | key;
+    return at << AT | (kind ^ 2) << 6 | bank;
+}
+
+static HD_INLINE uint32_t kind_of(uint64_t p)
+{
+    return ((uint32_t)p >> 6 & 3) ^ 2;
+}
+
+static inline uint64_t key_of(const struct hd_dramchan *ch, uint64_t p)
+{
+    return p & IS_ROW ? ch->row_key[p & BANK] : ch->col_key[p & BANK];
+}
+
+/* Which of two goes first: by cycle, then by key.  When only normal requests
+ * wait and no row is closed early, the key of a column is below a row's. */
+static HD_INLINE uint64_t first_of(const struct hd_dramchan *ch, uint64_t p,
+                                   uint64_t q, bool exact)
+{
+    if (exact && p >> AT == q >> AT && q != HD_NEVER)
+        return key_of(ch, p) < key_of(ch, q) ? p : q;
+    return hd_min_u64(p, q);
 }
 
 /*
- * The first column command of a direction as one number, or HD_NEVER.  The
- * candidates are in the order of their keys, so the first that is legal as
- * soon as the buses are is the one; mostly it is among the first two.
+ * The first command of a kind, which the channel allows from cycle `base` on.
+ * The candidates are in the order of their keys, so the first that is legal by
+ * then is the one; mostly it is among the first two.
  */
-static inline uint64_t best_column(const struct hd_dram *d,
-                                   const struct hd_dramchan *ch, uint32_t w,
-                                   uint64_t floor)
+static HD_INLINE uint64_t first_column(const struct hd_dram *d,
+                                       const struct hd_dramchan *ch,
+                                       uint32_t kind, uint64_t base)
 {
-    uint64_t base = hd_max_u64(ch->col_ok[w], floor), best = HD_NEVER;
+    uint64_t best = HD_NEVER;
+    uint32_t bank = 0;
 
-    for (uint32_t i = 0; i < ch->col_n[w]; i++) {
-        uint32_t b = ch->col_order[w][i];
+    for (uint32_t i = 0, n = ch->n[kind]; i < n; i++) {
+        uint32_t b = ch->order[kind][i];
         uint64_t at =
             hd_max_u64(ch->col_ready[b], ch->group_ok[d->group_of[b]]);
         if (at <= base)
-            return number_of(base, floor, ch->col_key[b]);
-        best = hd_min_u64(best, number_of(at, floor, ch->col_key[b]));
+            return pack(base, kind, b);
+        bank = at < best ? b : bank;
+        best = hd_min_u64(at, best);
     }
-    return best;
+    return pack(best, kind, bank);
 }
 
-/*
- * The first row command.  Found anew only when a candidate has changed, or
- * when time reaches another one, which may have a smaller key (best_until).
- */
-static void best_row(struct hd_dramchan *ch, uint64_t floor)
+static HD_INLINE uint64_t first_row(const struct hd_dramchan *ch, uint32_t kind,
+                                    uint64_t base)
 {
-    const uint64_t base[2] = {floor, hd_max_u64(ch->act_ok, floor)};
-    uint64_t best = HD_NEVER, second = HD_NEVER, act = ch->act_mask;
+    uint64_t best = HD_NEVER;
+    uint32_t bank = 0;
 
-    for (uint64_t m = ch->row_mask; m != 0; m &= m - 1) {
-        uint32_t b = hd_bit_first(m);
-        uint64_t at = hd_max_u64(ch->row_ready[b], base[act >> b & 1]);
-        uint64_t n = number_of(at, floor, ch->row_key[b]);
-        second = hd_min_u64(second, hd_max_u64(best, n));
-        best = hd_min_u64(best, n);
+    for (uint32_t i = 0, n = ch->n[kind]; i < n; i++) {
+        uint32_t b = ch->order[kind][i];
+        uint64_t at = ch->row_ready[b];
+        if (at <= base)
+            return pack(base, kind, b);
+        bank = at < best ? b : bank;
+        best = hd_min_u64(at, best);
     }
-    ch->best_key = best & hd_ones(KEY_BITS);
-    ch->best_at = floor + (best >> KEY_BITS);
-    /* Of those that are as soon as the best, nothing is known of what
-     * follows: look again in the next cycle. */
-    ch->best_until = hd_max_u64(floor + (second >> KEY_BITS), ch->best_at + 1);
-    ch->best_valid = 1;
+    return pack(best, kind, bank);
+}
+
+/* The engine's own choice among columns, from cycle `floor` on. */
+static HD_INLINE uint64_t choose_column(const struct hd_dram *d,
+                                        const struct hd_dramchan *ch,
+                                        uint64_t floor)
+{
+    uint64_t p = HD_NEVER;
+
+    if (ch->n[HD_DRAM_RD] != 0)
+        p = first_column(d, ch, HD_DRAM_RD, hd_max_u64(ch->col_ok[0], floor));
+    if (ch->n[HD_DRAM_WR] != 0)
+        p = first_of(
+            ch, p,
+            first_column(d, ch, HD_DRAM_WR, hd_max_u64(ch->col_ok[1], floor)),
+            true);
+    return p;
+}
+
+/* And among rows. */
+static HD_INLINE uint64_t choose_row(const struct hd_dramchan *ch,
+                                     uint64_t floor)
+{
+    uint64_t p = HD_NEVER;
+
+    if (ch->n[HD_DRAM_PRE] != 0)
+        p = first_row(ch, HD_DRAM_PRE, floor);
+    if (ch->n[HD_DRAM_ACT] != 0)
+        p = first_of(ch, p,
+                     first_row(ch, HD_DRAM_ACT, hd_max_u64(ch->act_ok, floor)),
+                     true);
+    return p;
 }
 
 /* ---- the plan ---------------------------------------------------------- */
 
-struct plan {
-    uint64_t at;
-    uint32_t kind, bank;
-};
-
-/* The engine's own choice among what may issue from `floor` on. */
-static inline struct plan choose(const struct hd_dram *d,
-                                 struct hd_dramchan *ch, uint64_t floor)
+/* Both are found: what is planned follows. */
+static HD_INLINE void set_plan(struct hd_dramchan *ch, uint64_t column,
+                               uint64_t row, uint64_t p)
 {
-    uint64_t best = HD_NEVER, n;
-    struct plan p = {HD_NEVER, HD_DRAM_NONE, 0};
-
-    if (ch->col_n[0] != 0) {
-        p.kind = HD_DRAM_RD;
-        best = best_column(d, ch, 0, floor);
-    }
-    if (ch->col_n[1] != 0) {
-        n = best_column(d, ch, 1, floor);
-        if (n < best) {
-            p.kind = HD_DRAM_WR;
-            best = n;
-        }
-    }
-    if (ch->row_mask != 0) {
-        if (!ch->best_valid || floor >= ch->best_until)
-            best_row(ch, floor);
-        n = number_of(hd_max_u64(ch->best_at, floor), floor, ch->best_key);
-        if (n < best) {
-            best = n;
-            p.kind = ch->act_mask >> (n & 63) & 1 ? HD_DRAM_ACT : HD_DRAM_PRE;
-        }
-    }
-    if (best != HD_NEVER) {
-        p.at = floor + (best >> KEY_BITS);
-        p.bank = best & 63;
-    }
-    return p;
+    ch->planned = 1;
+    ch->column = column;
+    ch->row = row;
+    if (p == HD_NEVER)
+        hd_dramchan_plan(ch, HD_NEVER, HD_DRAM_NONE, 0);
+    else
+        hd_dramchan_plan(ch, p >> AT, kind_of(p), p & BANK);
 }
 
 static void plan_refresh(struct hd_dram *d, uint32_t c)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
-    uint64_t at = hd_max_u64(ch->floor, ch->ref_at);
+    uint64_t shut = hd_max_u64(ch->floor, ch->ref_at), all = shut;
+    bool open = false;
 
-    if (ch->open != 0) {
-        for (uint64_t m = ch->open; m != 0; m &= m - 1)
-            at = hd_max_u64(at, hd_drambank_at(d, c, hd_bit_first(m))->pre_ok);
-        hd_dramchan_plan(ch, at, HD_DRAM_PREA, 0);
-        return;
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        const struct hd_drambank *k = hd_drambank_at(d, c, b);
+        open |= k->open;
+        all = hd_max_u64(all, k->act_ok);
+        if (k->open)
+            shut = hd_max_u64(shut, k->pre_ok);
     }
-    for (uint32_t b = 0; b < d->cfg.banks; b++)
-        at = hd_max_u64(at, hd_drambank_at(d, c, b)->act_ok);
-    hd_dramchan_plan(ch, at, HD_DRAM_REF, 0);
+    if (open)
+        hd_dramchan_plan(ch, shut, HD_DRAM_PREA, 0);
+    else
+        hd_dramchan_plan(ch, all, HD_DRAM_REF, 0);
 }
 
 void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
@@ -155,8 +185,9 @@ void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
     if (HD_UNLIKELY(d->pick.bound)) {
         hd_dramask_plan(d, c);
     } else {
-        struct plan p = choose(d, ch, ch->floor);
-        hd_dramchan_plan(ch, p.at, p.kind, p.bank);
+        uint64_t column = choose_column(d, ch, ch->floor);
+        uint64_t row = choose_row(ch, ch->floor);
+        set_plan(ch, column, row, first_of(ch, column, row, true));
     }
     if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
         plan_refresh(d, c);
@@ -195,52 +226,50 @@ static inline bool watched(const struct hd_dram *d)
     return HD_UNLIKELY(d->watch != NULL || d->check != NULL);
 }
 
-static inline void issue_activate(struct hd_dram *d, uint32_t c, uint32_t b,
-                                  uint64_t at)
+static HD_INLINE void issue_activate(struct hd_dram *d,
+                                     const struct hd_dramlane *l, uint32_t b,
+                                     uint64_t at, bool exact)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
-    struct hd_drambank *k = hd_drambank_at(d, c, b);
-    struct hd_dramentry *v = &hd_dramentry_of(d, c)[ch->row_entry[b]];
+    struct hd_dramchan *ch = l->ch;
+    struct hd_drambank *k = &l->bank[b];
+    struct hd_dramentry *v = &l->entry[ch->row_entry[b]];
 
     v->opened = 1;
     hd_dramtime_activate(&d->cfg, ch, k, at);
     d->stat.v[v->counts + ST_ACTIVATES]++;
-    ch->open |= 1ull << b;
     k->open = 1;
     k->row = v->row;
     k->served = 0;
-    hd_dramqueue_opened(d, c, b);
+    hd_drambank_opened(d, l, b, exact);
 }
 
 /* Closes an open row; the precharge is at `cycle`. */
-static inline void close_row(struct hd_dram *d, uint32_t c, uint32_t b,
-                             uint64_t cycle)
+static HD_INLINE void close_row(struct hd_dram *d, const struct hd_dramlane *l,
+                                uint32_t b, uint64_t cycle, bool exact)
 {
-    struct hd_drambank *k = hd_drambank_at(d, c, b);
+    struct hd_drambank *k = &l->bank[b];
 
     hd_dramtime_precharge(&d->cfg, k, cycle);
-    d->lane[c].ch->open &= ~(1ull << b);
     k->open = 0;
-    if ((k->hits[0].head & k->hits[1].head & k->hits[2].head) != NO_ENTRY)
-        hd_dramqueue_closed(d, c, b);
+    if (exact &&
+        (k->hits[0].head & k->hits[1].head & k->hits[2].head) != NO_ENTRY)
+        hd_dramqueue_closed(d, l->c, b);
 }
 
-/* For request e, which waits for another row. */
-static inline void issue_precharge(struct hd_dram *d, uint32_t c, uint32_t b,
-                                   uint32_t e, uint64_t at)
+/* For request e, which waits for another row.  Whether column candidates have
+ * changed. */
+static HD_INLINE bool issue_precharge(struct hd_dram *d,
+                                      const struct hd_dramlane *l, uint32_t b,
+                                      uint32_t e, uint64_t at, bool exact)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
-
-    d->stat.v[hd_dramentry_of(d, c)[e].counts + ST_PRECHARGES]++;
-    close_row(d, c, b, at);
-    if (ch->col_way[b] != 0) {
-        hd_dramqueue_refresh(d, c, b); /* its requests hit no more */
-        return;
+    d->stat.v[l->entry[e].counts + ST_PRECHARGES]++;
+    close_row(d, l, b, at, exact);
+    if (exact && l->ch->col_kind[b] != 0) {
+        hd_dramqueue_refresh(d, l->c, b); /* its requests hit no more */
+        return true;
     }
-    /* The same request, which now wants its row opened. */
-    ch->act_mask |= 1ull << b;
-    ch->row_ready[b] = hd_drambank_at(d, c, b)->act_ok;
-    ch->best_valid = 0;
+    hd_dramoffer_shut(l->ch, &l->bank[b], b);
+    return false;
 }
 
 /* Closed page: whether no other request hits the row of a bank. */
@@ -254,32 +283,56 @@ static bool only_hit(const struct hd_drambank *k)
     return n == 1;
 }
 
-/*
- * Columns of the bank's candidate: one at `at`, and the next ones of the same
- * request up to and including `until`.  Returns the cycle of the last.
- */
-static inline uint64_t issue_columns(struct hd_dram *d, uint32_t c, uint32_t b,
-                                     uint32_t write, uint64_t at,
-                                     uint64_t until)
+/* A request has sent its last burst in `cycle`. */
+static HD_INLINE void end_request(struct hd_dram *d,
+                                  const struct hd_dramlane *l, uint32_t e,
+                                  uint64_t cycle, bool exact)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
-    struct hd_drambank *k = hd_drambank_at(d, c, b);
-    uint32_t e = ch->col_entry[b], left;
-    struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
+    struct hd_dramchan *ch = l->ch;
+    const struct hd_dramentry *v = &l->entry[e];
+    uint64_t end = cycle + d->t.data[v->write];
+    struct hd_dramdone *done = &l->done[ch->done_last];
 
-    for (left = v->left - 1u; left > 0 && at + d->t.again <= until; left--)
-        at += d->t.again;
+    done->cycle = end;
+    done->req = v->req;
+    ch->done_last = (ch->done_last + 1) & d->ring;
+    hd_assert(ch->done_last != ch->done_first);
+    hd_dramcount_ended(d, v, end - v->accepted);
+    hd_drambank_served(d, l, e, exact);
+    if (HD_UNLIKELY(ch->wait_first != HD_NONE))
+        hd_dram_freed(d, l->c, cycle);
+}
+
+/*
+ * Columns of the bank's candidate: one at *at, and the next ones of the same
+ * request before `until`.  *at becomes the cycle of the last.  Returns whether
+ * row candidates have changed.
+ */
+static HD_INLINE bool issue_columns(struct hd_dram *d,
+                                    const struct hd_dramlane *l, uint32_t b,
+                                    uint32_t write, uint64_t *at,
+                                    uint64_t until, bool exact)
+{
+    struct hd_dramchan *ch = l->ch;
+    struct hd_drambank *k = &l->bank[b];
+    uint32_t e = ch->col_entry[b], left;
+    struct hd_dramentry *v = &l->entry[e];
+    uint64_t last = *at;
+
+    for (left = v->left - 1u; left > 0 && last + d->t.again < until; left--)
+        last += d->t.again;
+    *at = last;
     v->left = (uint16_t)left;
-    hd_dramtime_column(&d->t, ch, k, d->group_of[b], write, at);
+    hd_dramtime_column(&d->t, ch, k, d->group_of[b], write, last);
     if (left == 0) {
         k->served++;
-        hd_dramqueue_served(d, c, e);
-        hd_dram_ended(d, c, e, at);
-    } else if (HD_UNLIKELY(ch->row_mask >> b & 1)) {
-        ch->row_ready[b] = k->pre_ok;
-        ch->best_valid = 0;
+        end_request(d, l, e, last, exact);
+        return true;
     }
-    return at;
+    if (!exact || ch->row_kind[b] == 0)
+        return false;
+    ch->row_ready[b] = k->pre_ok;
+    return true;
 }
 
 /* Closes all rows, or refreshes all banks. */
@@ -287,12 +340,13 @@ static void issue_refresh(struct hd_dram *d, uint32_t c)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
     uint64_t *count = hd_count_row(&d->stat, c, HD_APP_NONE);
-    uint64_t open = ch->open;
 
     if (ch->plan_kind == HD_DRAM_PREA) {
-        count[ST_PRECHARGES] += hd_bit_count(open);
-        for (uint64_t m = open; m != 0; m &= m - 1)
-            close_row(d, c, hd_bit_first(m), ch->plan_at);
+        for (uint32_t b = 0; b < d->cfg.banks; b++) {
+            count[ST_PRECHARGES] += hd_drambank_at(d, c, b)->open;
+            if (hd_drambank_at(d, c, b)->open)
+                close_row(d, &d->lane[c], b, ch->plan_at, true);
+        }
     } else {
         count[ST_REFRESHES]++;
         ch->ref_at += d->cfg.trefi;
@@ -311,13 +365,14 @@ static void issue_column(struct hd_dram *d, uint32_t c, uint32_t b)
     uint32_t e = ch->col_entry[b];
     const struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
     bool close = d->cfg.page == 1 && v->left == 1 && only_hit(k);
+    uint64_t at = ch->plan_at;
 
     if (watched(d))
         tell(d, c, e, close);
-    issue_columns(d, c, b, v->write, ch->plan_at, ch->plan_at);
+    issue_columns(d, &d->lane[c], b, v->write, &at, at, true);
     if (close) {
         d->stat.v[v->counts + ST_PRECHARGES]++;
-        close_row(d, c, b, k->pre_ok);
+        close_row(d, &d->lane[c], b, k->pre_ok, true);
         hd_dramqueue_refresh(d, c, b);
     }
 }
@@ -339,9 +394,9 @@ static void issue(struct hd_dram *d, uint32_t c)
         if (watched(d))
             tell(d, c, e, 0);
         if (ch->plan_kind == HD_DRAM_ACT)
-            issue_activate(d, c, b, ch->plan_at);
+            issue_activate(d, &d->lane[c], b, ch->plan_at, true);
         else
-            issue_precharge(d, c, b, e, ch->plan_at);
+            issue_precharge(d, &d->lane[c], b, e, ch->plan_at, true);
         break;
     case HD_DRAM_PREA:
     case HD_DRAM_REF:
@@ -355,6 +410,7 @@ static void issue(struct hd_dram *d, uint32_t c)
     }
     ch->floor = ch->plan_at + 1;
     ch->planned = 0;
+    ch->column = ch->row = 0;
     ch->hold = 0;
 }
 
@@ -364,9 +420,12 @@ static void skip_refreshes(struct hd_dram *d, uint32_t c, uint64_t cycle)
     struct hd_dramchan *ch = d->lane[c].ch;
     uint64_t n;
 
-    if (ch->waiting != 0 || ch->open != 0 || watched(d) ||
+    if (ch->waiting != 0 || watched(d) ||
         cycle < ch->ref_at + 2ull * d->cfg.trefi)
         return;
+    for (uint32_t b = 0; b < d->cfg.banks; b++)
+        if (hd_drambank_at(d, c, b)->open)
+            return;
     n = (cycle - ch->ref_at) / d->cfg.trefi;
     hd_count_row(&d->stat, c, HD_APP_NONE)[ST_REFRESHES] += n;
     ch->ref_at += n * d->cfg.trefi;
@@ -374,7 +433,7 @@ static void skip_refreshes(struct hd_dram *d, uint32_t c, uint64_t cycle)
 }
 
 /* The general way through a batch. */
-static void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
+static HD_APART void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
 
@@ -386,77 +445,79 @@ static void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
             break;
         issue(d, c);
     }
+    ch->floor = hd_max_u64(ch->floor, cycle + 1);
 }
 
 /*
- * Until when the bursts of the only column candidate may follow one another:
- * no row command is legal before.
+ * The short way.  The first column is still that after a row command if none
+ * has become a candidate that could be legal as soon; so is the first row
+ * after a column that does not end its request.
  */
-static inline uint64_t alone_until(const struct hd_dramchan *ch, uint64_t at,
-                                   uint64_t cycle)
+static HD_INLINE void batch(struct hd_dram *d, uint32_t c, uint64_t cycle,
+                            bool exact)
 {
-    if (ch->col_n[0] + ch->col_n[1] != 1)
-        return at;
-    if (ch->row_mask == 0)
-        return cycle;
-    return hd_min_u64(cycle, hd_max_u64(ch->best_at, at + 1) - 1);
+    const struct hd_dramlane *l = &d->lane[c];
+    struct hd_dramchan *ch = l->ch;
+    uint64_t floor = ch->floor, column = ch->column, row = ch->row, p;
+
+    column = column != 0 ? column : choose_column(d, ch, floor);
+    row = row != 0 ? row : choose_row(ch, floor);
+    while ((p = first_of(ch, column, row, exact)) < (cycle + 1) << AT) {
+        bool columns = true, rows = true; /* have changed */
+        uint64_t at = p >> AT;
+        uint32_t b = p & BANK;
+        if (!(p & IS_ROW)) {
+            uint64_t until = at;
+            if (ch->n[HD_DRAM_RD] + ch->n[HD_DRAM_WR] == 1)
+                until = hd_min_u64(cycle + 1, row >> AT);
+            rows = issue_columns(d, l, b, p >> 6 & 1, &at, until, exact);
+        } else if (kind_of(p) == HD_DRAM_ACT) {
+            issue_activate(d, l, b, at, exact);
+            columns = column >> AT >= at + d->t.rcd_least;
+        } else {
+            columns = issue_precharge(d, l, b, ch->row_entry[b], at, exact);
+        }
+        floor = at + 1;
+        if (columns || column < floor << AT)
+            column = choose_column(d, ch, floor);
+        if (rows || row < floor << AT)
+            row = choose_row(ch, floor);
+    }
+    set_plan(ch, column, row, p);
+    ch->floor = hd_max_u64(floor, cycle + 1);
 }
 
-/* The short way, for the plain case. */
-static void advance_plain(struct hd_dram *d, uint32_t c, uint64_t cycle)
+static HD_APART void advance_plain(struct hd_dram *d, uint32_t c,
+                                   uint64_t cycle)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
-    struct plan p = {ch->plan_at, ch->plan_kind, ch->plan_bank};
-    bool planned = ch->planned && ch->plan_kind < HD_DRAM_PREA;
-    uint64_t floor = ch->floor;
+    batch(d, c, cycle, false);
+}
 
-    for (;; planned = false) {
-        if (!planned)
-            p = choose(d, ch, floor);
-        if (p.at > cycle)
-            break;
-        if (p.kind >= HD_DRAM_RD)
-            p.at = issue_columns(d, c, p.bank, p.kind - HD_DRAM_RD, p.at,
-                                 alone_until(ch, p.at, cycle));
-        else if (p.kind == HD_DRAM_ACT)
-            issue_activate(d, c, p.bank, p.at);
-        else
-            issue_precharge(d, c, p.bank, ch->row_entry[p.bank], p.at);
-        floor = p.at + 1;
-    }
-    hd_dramchan_plan(ch, p.at, p.kind, p.bank);
-    ch->planned = 1;
-    ch->floor = floor;
+static HD_APART void advance_exact(struct hd_dram *d, uint32_t c,
+                                   uint64_t cycle)
+{
+    batch(d, c, cycle, true);
 }
 
 void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
 
-    if (!ch->planned || ch->plan_at <= cycle) {
-        if (d->special || d->pick.bound || watched(d))
-            advance(d, c, cycle);
-        else
-            advance_plain(d, c, cycle);
-    }
-    ch->floor = hd_max_u64(ch->floor, cycle + 1);
-}
-
-void hd_dramsched_settle(struct hd_dram *d, uint32_t c)
-{
-    struct hd_dramchan *ch = d->lane[c].ch;
-
-    ch->best_valid = 0;
-    ch->best_at = ch->best_key = ch->best_until = 0;
-    ch->planned = 0;
-    hd_dramsched_plan(d, c);
+    if (ch->planned && ch->plan_at > cycle)
+        ch->floor = hd_max_u64(ch->floor, cycle + 1);
+    else if (d->special || d->pick.bound || watched(d))
+        advance(d, c, cycle);
+    else if (d->cfg.scheduler != HD_DRAM_HIT_FIRST ||
+             ch->klass[1] + ch->klass[2] != 0)
+        advance_exact(d, c, cycle);
+    else
+        advance_plain(d, c, cycle);
 }
 
 uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
     const struct hd_dramentry *v = hd_dramentry_of(d, c);
-    uint32_t rcd = d->t.rcd[d->t.rcd[0] > d->t.rcd[1]];
     uint64_t at = HD_NEVER;
 
     hd_dramsched_plan(d, c);
@@ -464,8 +525,8 @@ uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
         return hd_max_u64(ch->plan_at, ch->floor);
     for (uint32_t w = 0; w < 2; w++) {
         uint64_t base = hd_max_u64(ch->col_ok[w], ch->floor);
-        for (uint32_t i = 0; i < ch->col_n[w]; i++) {
-            uint32_t b = ch->col_order[w][i];
+        for (uint32_t i = 0; i < ch->n[HD_DRAM_RD + w]; i++) {
+            uint32_t b = ch->order[HD_DRAM_RD + w][i];
             uint64_t first =
                 hd_max_u64(ch->col_ready[b], ch->group_ok[d->group_of[b]]);
             first = hd_max_u64(first, base);
@@ -474,7 +535,7 @@ uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
                                         d->t.again);
         }
     }
-    if (ch->row_mask != 0)
-        at = hd_min_u64(at, ch->plan_at + rcd);
+    if (ch->n[HD_DRAM_ACT] + ch->n[HD_DRAM_PRE] != 0)
+        at = hd_min_u64(at, ch->plan_at + d->t.rcd_least);
     return at;
 }

@@ -42,6 +42,7 @@ static inline void hd_dramtime_init(struct hd_dramtime *t,
     t->pre[1] = c->wl + c->bl + c->twr;
     t->rcd[0] = c->trcdrd;
     t->rcd[1] = c->trcdwr;
+    t->rcd_least = c->trcdrd < c->trcdwr ? c->trcdrd : c->trcdwr;
 }
 
 static inline void hd_dramtime_raise(uint64_t *at, uint64_t to)
