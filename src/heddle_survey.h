@@ -67,6 +67,14 @@ struct heddle_survey_kernel {
     uint64_t lines_before;
 };
 
+/* What the memory instructions of a kernel did to one allocation; an
+ * instruction belongs to that of its first active lane. */
+struct heddle_survey_use {
+    uint64_t instructions; /* with an active lane */
+    uint64_t lanes, lines, pages;
+};
+enum { HEDDLE_SURVEY_KINDS = 3 }; /* loads, stores, atomics */
+
 /* Classes of reuse: an access whose page was touched before, with so many
  * distinct pages since (itself included) as the class allows. */
 enum { HEDDLE_SURVEY_REUSE = 7 };
@@ -74,6 +82,7 @@ enum { HEDDLE_SURVEY_REUSE = 7 };
 struct heddle_survey_result {
     uint32_t kernels; /* distinct, in the order of their first launch */
     uint32_t launches;
+    uint32_t allocs; /* allocations, in the order of heddle_walk_alloc() */
     int cut;          /* the limit ended it */
     uint64_t allocated;       /* bytes of all allocations */
     uint64_t allocated_pages; /* pages that they lie in */
@@ -109,6 +118,11 @@ heddle_survey_result(const heddle_survey *s);
 /* i < kernels, else NULL. */
 HEDDLE_API const struct heddle_survey_kernel *
 heddle_survey_kernel(const heddle_survey *s, uint32_t i);
+/* kind: 0 loads, 1 stores, 2 atomics; NULL past the last kernel, allocation
+ * or kind, and for workloads of more than 1024 allocations. */
+HEDDLE_API const struct heddle_survey_use *
+heddle_survey_use(const heddle_survey *s, uint32_t kernel, uint32_t alloc,
+                  uint32_t kind);
 /* Accesses of one cell; row 0 holds the lowest addresses. */
 HEDDLE_API uint64_t heddle_survey_cell(const heddle_survey *s, uint32_t column,
                                        uint32_t row);

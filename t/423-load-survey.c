@@ -247,6 +247,7 @@ static void kernels_are_counted(void **state)
     heddle_survey *s = run(&f, (struct heddle_survey_options){0});
     const struct heddle_survey_kernel *a = heddle_survey_kernel(s, 0);
     const struct heddle_survey_kernel *b = heddle_survey_kernel(s, 1);
+    const struct heddle_survey_use *u;
 
     (void)state;
     assert_null(heddle_survey_kernel(s, 2));
@@ -263,6 +264,16 @@ static void kernels_are_counted(void **state)
     assert_true(b->line_hist[1] == 8 && b->line_hist[16] == 4 &&
                 b->line_hist[8] == 4);
     assert_memory_equal(b->page_hist, b->line_hist, sizeof b->page_hist);
+    /* the stores are to the first allocation, the loads of a to the others */
+    u = heddle_survey_use(s, 1, 0, 1);
+    assert_true(u->instructions == 8 && u->lanes == 4 * (16 + 8) &&
+                u->lines == 4 * (16 + 8) && u->pages == u->lines);
+    assert_int_equal(heddle_survey_use(s, 1, 1, 0)->instructions, 0);
+    assert_int_equal(heddle_survey_use(s, 0, 1, 0)->instructions, 4);
+    assert_int_equal(heddle_survey_use(s, 0, 2, 0)->instructions, 2);
+    assert_null(heddle_survey_use(s, 2, 0, 0));
+    assert_null(heddle_survey_use(s, 0, 3, 0));
+    assert_null(heddle_survey_use(s, 0, 0, 3));
     heddle_survey_free(s);
 }
 

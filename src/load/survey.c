@@ -28,6 +28,7 @@
 
 enum {
     LINE_SHIFT = 7,
+    MOST_ALLOCS = 1024,
     CUT = 1,          /* what count() returns at the limit */
     STOP_EVERY = 1 << 16 /* instructions between two calls of stop() */
 };
@@ -37,11 +38,19 @@ struct launch {
     uint64_t start; /* memory instructions before it */
 };
 
+/* An allocation: addresses, or pages. */
+struct span {
+    uint64_t from, to;
+};
+
 struct heddle_survey {
     struct heddle_survey_options o;
     struct heddle_survey_result r;
     struct heddle_survey_kernel *kernel;
     struct launch *launch;
+    struct span *alloc;            /* [allocs] */
+    struct heddle_survey_use *use; /* [kernel][alloc][kind] */
+    uint32_t hint;                 /* allocation found last */
     struct hd_seen seen;
     uint32_t *cell;        /* [column][row] */
     uint64_t end;          /* address after the last allocation */
@@ -61,6 +70,24 @@ static void *one_more(void *list, uint32_t n, size_t size)
     return realloc(list, (n != 0 ? 2 * (size_t)n : 1) * size);
 }
 
+static size_t uses_of(const struct heddle_survey *s, uint32_t kernels)
+{
+    return (size_t)kernels * s->r.allocs * HEDDLE_SURVEY_KINDS;
+}
+
+/* Room for the uses of one more kernel. */
+static bool more_uses(struct heddle_survey *s)
+{
+    size_t now = uses_of(s, s->r.kernels), n = uses_of(s, s->r.kernels + 1);
+    struct heddle_survey_use *use = realloc(s->use, n * sizeof *use);
+
+    if (use == NULL)
+        return false;
+    memset(use + now, 0, (n - now) * sizeof *use);
+    s->use = use;
+    return true;
+}
+
 static uint32_t find_kernel(struct heddle_survey *s, const char *name)
 {
     struct heddle_survey_kernel *k;
@@ -74,6 +101,8 @@ static uint32_t find_kernel(struct heddle_survey *s, const char *name)
         return UINT32_MAX;
     s->kernel = k;
     memset(&k[i], 0, sizeof k[i]);
+    if (s->alloc != NULL && !more_uses(s))
+        return UINT32_MAX;
     snprintf(k[i].name, sizeof k[i].name, "%s", name);
     return s->r.kernels++;
 }
@@ -182,6 +211,31 @@ static int count_pages(struct heddle_survey *s, struct heddle_survey_kernel *k,
     return 0;
 }
 
+static void count_use(struct heddle_survey *s,
+                      const struct heddle_survey_kernel *k,
+                      const struct hd_turn *t, uint64_t lanes,
+                      const struct hd_lines *l)
+{
+    unsigned first = hd_bit_first(t->op->mask);
+    uint64_t at = t->acc->lane != NULL
+                      ? t->acc->lane[first].v
+                      : t->acc->base.v + (uint64_t)t->acc->stride * first;
+    uint32_t kind = t->op->kind - HD_OP_LOAD, n = s->r.allocs;
+    struct heddle_survey_use *u;
+
+    for (uint32_t i = 0; i < n; i++, s->hint = (s->hint + 1) % n) {
+        if (at < s->alloc[s->hint].from || at >= s->alloc[s->hint].to)
+            continue;
+        u = &s->use[uses_of(s, (uint32_t)(k - s->kernel)) +
+                    s->hint * HEDDLE_SURVEY_KINDS + kind];
+        u->instructions++;
+        u->lanes += lanes;
+        u->lines += l->n;
+        u->pages += l->pages;
+        return;
+    }
+}
+
 static int count_memory(struct heddle_survey *s, struct heddle_survey_kernel *k,
                         const struct hd_turn *t)
 {
@@ -205,6 +259,8 @@ static int count_memory(struct heddle_survey *s, struct heddle_survey_kernel *k,
     } else {
         k->atomics += op->count;
     }
+    if (s->alloc != NULL && lanes > 0)
+        count_use(s, k, t, lanes, &l);
     rc = count_pages(s, k, &l);
     s->memory++;
     return rc;
@@ -241,10 +297,6 @@ static int count(void *ud, const struct hd_turn *t)
 
 /* ---- the workload's memory ------------------------------------------------------ */
 
-struct span {
-    uint64_t from, to; /* pages */
-};
-
 static int by_from(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
@@ -252,31 +304,43 @@ static int by_from(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Bytes and pages of all allocations, and where they begin and end. */
-static int find_memory(struct heddle_survey *s, struct hd_source *src)
+/* The addresses of all allocations. */
+static int list_allocs(struct heddle_survey *s, struct hd_source *src)
 {
-    struct span *list = NULL;
     struct hd_alloc a;
-    uint64_t after = 0;
     uint32_t n = 0;
 
-    s->r.base = UINT64_MAX;
     for (; memset(&a, 0, sizeof a), src->ops->alloc(src->self, n, &a); n++) {
-        struct span *more = one_more(list, n, sizeof *more);
+        struct span *more = one_more(s->alloc, n, sizeof *more);
 
-        if (more == NULL) {
-            free(list);
+        if (more == NULL)
             return HEDDLE_ENOMEM;
-        }
-        list = more;
-        list[n].from = a.base.v >> HD_PAGE_SHIFT;
-        list[n].to = (a.base.v + a.bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
-        s->r.allocated += a.bytes;
-        s->r.base = hd_min_u64(s->r.base, a.base.v);
-        s->end = hd_max_u64(s->end, a.base.v + a.bytes);
+        s->alloc = more;
+        more[n].from = a.base.v;
+        more[n].to = a.base.v + a.bytes;
     }
-    if (n > 0)
-        qsort(list, n, sizeof *list, by_from);
+    s->r.allocs = n;
+    return 0;
+}
+
+/* Bytes and pages of all allocations, and where they begin and end. */
+static int find_memory(struct heddle_survey *s)
+{
+    uint32_t n = s->r.allocs;
+    struct span *list = calloc(n + 1u, sizeof *list);
+    uint64_t after = 0;
+
+    if (list == NULL)
+        return HEDDLE_ENOMEM;
+    s->r.base = UINT64_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        list[i].from = s->alloc[i].from >> HD_PAGE_SHIFT;
+        list[i].to = (s->alloc[i].to + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+        s->r.allocated += s->alloc[i].to - s->alloc[i].from;
+        s->r.base = hd_min_u64(s->r.base, s->alloc[i].from);
+        s->end = hd_max_u64(s->end, s->alloc[i].to);
+    }
+    qsort(list, n, sizeof *list, by_from);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t from = hd_max_u64(list[i].from, after);
 
@@ -284,6 +348,10 @@ static int find_memory(struct heddle_survey *s, struct hd_source *src)
         after = hd_max_u64(after, list[i].to);
     }
     free(list);
+    if (n > MOST_ALLOCS) {
+        free(s->alloc);
+        s->alloc = NULL;
+    }
     return 0;
 }
 
@@ -326,6 +394,8 @@ void heddle_survey_free(heddle_survey *s)
     hd_seen_close(&s->seen);
     free(s->kernel);
     free(s->launch);
+    free(s->alloc);
+    free(s->use);
     free(s->cell);
     free(s);
 }
@@ -337,7 +407,9 @@ static int survey(struct heddle_survey *s, struct hd_source *src,
     int rc = hd_seen_open(&s->seen);
 
     if (rc == 0)
-        rc = find_memory(s, src);
+        rc = list_allocs(s, src);
+    if (rc == 0)
+        rc = find_memory(s);
     if (rc == 0)
         rc = open_picture(s);
     if (rc < 0)
@@ -390,6 +462,16 @@ const struct heddle_survey_kernel *heddle_survey_kernel(const heddle_survey *s,
                                                         uint32_t i)
 {
     return i < s->r.kernels ? &s->kernel[i] : NULL;
+}
+
+const struct heddle_survey_use *heddle_survey_use(const heddle_survey *s,
+                                                  uint32_t kernel,
+                                                  uint32_t alloc, uint32_t kind)
+{
+    if (s->use == NULL || kernel >= s->r.kernels || alloc >= s->r.allocs ||
+        kind >= HEDDLE_SURVEY_KINDS)
+        return NULL;
+    return &s->use[uses_of(s, kernel) + alloc * HEDDLE_SURVEY_KINDS + kind];
 }
 
 uint64_t heddle_survey_cell(const heddle_survey *s, uint32_t column,

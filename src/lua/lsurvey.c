@@ -11,7 +11,9 @@
  *
  * The answer is plain data: the fields of struct heddle_survey_result, and
  *     kernels   { { name=, launches=, ..., line_hist={ [lines]=n },
- *               page_hist={ [pages]=n } }, ... }
+ *               page_hist={ [pages]=n }, uses={ { buffer=, kind="load",
+ *               instructions=, lanes=, lines=, pages= }, ... } }, ... }; buffer
+ *               counts from 1, as walk.buffers() does
  *     reuse     { { bound=, accesses= }, ... }; bound absent: no bound,
  *               first = true: the first touch of a page
  *     launches  { { kernel=, start= }, ... }: which kernel (from 1) ran, and
@@ -99,9 +101,37 @@ static void push_hist(lua_State *L, const char *name, const uint64_t *h)
     lua_setfield(L, -2, name);
 }
 
-static void push_kernel(lua_State *L, const struct heddle_survey_kernel *k)
+/* What a kernel did to each buffer that it used. */
+static void push_uses(lua_State *L, const heddle_survey *s, uint32_t kernel)
 {
-    lua_createtable(L, 0, 24);
+    static const char *const kinds[] = {"load", "store", "atomic"};
+    const struct heddle_survey_use *u;
+    lua_Integer n = 0;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_survey_use(s, kernel, i, 0) != NULL; i++)
+        for (uint32_t kind = 0; kind < HEDDLE_SURVEY_KINDS; kind++) {
+            u = heddle_survey_use(s, kernel, i, kind);
+            if (u->instructions == 0)
+                continue;
+            lua_createtable(L, 0, 6);
+            set(L, "buffer", (uint64_t)i + 1);
+            lua_pushstring(L, kinds[kind]);
+            lua_setfield(L, -2, "kind");
+            set(L, "instructions", u->instructions);
+            set(L, "lanes", u->lanes);
+            set(L, "lines", u->lines);
+            set(L, "pages", u->pages);
+            lua_rawseti(L, -2, ++n);
+        }
+    lua_setfield(L, -2, "uses");
+}
+
+static void push_kernel(lua_State *L, const heddle_survey *s, uint32_t i)
+{
+    const struct heddle_survey_kernel *k = heddle_survey_kernel(s, i);
+
+    lua_createtable(L, 0, 25);
     lua_pushstring(L, k->name);
     lua_setfield(L, -2, "name");
     set(L, "launches", k->launches);
@@ -125,6 +155,7 @@ static void push_kernel(lua_State *L, const struct heddle_survey_kernel *k)
     set(L, "pages_other", k->pages_other);
     set(L, "lines_touched", k->lines_touched);
     set(L, "lines_before", k->lines_before);
+    push_uses(L, s, i);
 }
 
 static void push_lists(lua_State *L, const heddle_survey *s)
@@ -135,7 +166,7 @@ static void push_lists(lua_State *L, const heddle_survey *s)
 
     lua_createtable(L, (int)r->kernels, 0);
     for (i = 0; i < r->kernels; i++) {
-        push_kernel(L, heddle_survey_kernel(s, i));
+        push_kernel(L, s, i);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "kernels");
