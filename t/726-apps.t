@@ -56,6 +56,10 @@ has out "timed run was cut by its budget of 500" "of the timed run are told"
 has out "survey was cut by its limit of 600" "and of the survey"
 expect 0 "a budget of 0" "$H" apps MM size=T budget=0
 hasnot out "cut by" "cuts nothing"
+expect 0 "a limit of time" "$H" apps ATAX size=T cycles=2000 sample=500
+has out "timed run was cut by its limit of 2000 core cycles" "is told"
+expect 0 "from the busiest launch on" "$H" apps BFS2 size=T from=busiest
+has out "timed run began at launch" "is told"
 expect 0 "another machine" "$H" apps MM size=T machine=pichai l1tlb.entries=8
 has out "on pichai" "is named"
 
@@ -83,6 +87,7 @@ has err "jobs: a whole number" "is said"
 expect 64 "no jobs" "$H" apps ATAX jobs=0
 expect 64 "not a switch" "$H" apps ATAX timed=maybe
 expect 64 "an unknown format" "$H" apps ATAX format=xml
+expect 64 "an unknown beginning" "$H" apps ATAX from=here
 expect 64 "an unknown flag" "$H" apps --all
 expect 78 "an unknown setting" "$H" apps BLK size=T l1tlb.entires=8
 has err "l1tlb.entries" "the nearest is named"

@@ -83,7 +83,8 @@ ok "make install" make -s install PREFIX="$prefix"
 ok "what heddle(1) lists" is_there bin/heddle lib/libheddle.a \
     lib/libheddle.so lib/lua/5.4/heddle.so lib/pkgconfig/heddle.pc \
     share/heddle/scenarios/tlb-contention.lua \
-    share/heddle/scenarios/data/gather.hdt share/heddle/policies/lru.lua
+    share/heddle/scenarios/data/gather.hdt \
+    share/heddle/scenarios/characterise/etc.lua share/heddle/policies/lru.lua
 # shellcheck disable=SC2046 # no spaces in names of pages
 ok "every page of the manual" is_there $(for m in man/*.[1-9]; do
     echo "share/man/man${m##*.}/${m#man/}"; done)
@@ -94,6 +95,8 @@ ok "the command" "$prefix/bin/heddle" explain l2tlb.entries
 ok "a scenario where it lies" "$prefix/bin/heddle" run \
     "$prefix/share/heddle/scenarios/tlb-contention.lua" size=T cycles=1000 \
     warmup=0 svg="$dir/chart.svg" trace=data/vecadd.hdt
+ok "one that has a module beside it" "$prefix/bin/heddle" run \
+    "$prefix/share/heddle/scenarios/characterise/figures.lua" size=T
 ok "headers, each alone" headers
 ok "a C program" program
 ok "a plug-in" plugin

@@ -268,11 +268,26 @@ local function add_sample(samples, c)
     end
 end
 
-local function timed(describe, o)
+--- The launch with the most memory instructions, and that number.
+local function busiest(s)
+    local best, at = -1, 1
+    for i, l in ipairs(s.launches) do
+        local after = s.launches[i + 1]
+        local n = (after and after.start or s.sum.memory) - l.start
+        if n > best then
+            best, at = n, i
+        end
+    end
+    return at
+end
+
+local function timed(describe, o, first)
     local report = require "heddle.report"
     local sim <close> = require("heddle.sim").sim {
         machine = o.machine, apps = { describe }, budget = o.budget,
         seed = o.seed, policies = o.policies, progress = o.progress,
+        settings = { ["sim.first_kernel"] = first },
+        stop_cycles = o.cycles ~= 0 and o.cycles or nil,
     }
     local samples = new_samples(o.sample)
     local word
@@ -281,26 +296,52 @@ local function timed(describe, o)
         add_sample(samples, sim:counters().core)
     until word ~= "ok"
     local r = sim:results()
+    local cut = r.apps[1].truncated and "budget"
+        or not r.apps[1].finished and "cycles" or nil
     return {
-        budget = o.budget, cut = r.apps[1].truncated, samples = samples,
+        budget = o.budget, stop_cycles = o.cycles ~= 0 and o.cycles or nil,
+        first_launch = first, cut = cut, samples = samples,
         instructions = r.instructions, cycles = r.apps[1].cycles,
         l1tlb_miss_rate = report.metric(r, "l1tlb_miss_rate"),
         l2tlb_miss_rate = report.metric(r, "l2tlb_miss_rate"),
+        l1tlb = { lookups = report.counter(r, "l1tlb.lookups"),
+            misses = report.counter(r, "l1tlb.misses"),
+            merges = report.counter(r, "l1tlb.merges") },
+        l2tlb = { hits = report.counter(r, "mmu.hits"),
+            misses = report.counter(r, "mmu.misses"),
+            merges = report.counter(r, "mmu.merges") },
+        lines = report.counter(r, "core.lines"),
         memory_share = report.metric(r, "memory_share"),
         walks = report.metric(r, "walks"), status = r.status,
     }
 end
 
+--- Miss rates of L1 and L2 TLB by other ways of counting.  A look-up that
+-- joins a miss under way is a hit:
+function characterise.first_misses(t)
+    local l1, l2 = t.l1tlb, t.l2tlb
+    return ratio(l1.misses - l1.merges, l1.lookups),
+        ratio(l2.misses - l2.merges, l2.hits + l2.misses)
+end
+
+--- Every line looks up the L1 TLB, not every page of an instruction:
+function characterise.line_misses(t)
+    return ratio(t.l1tlb.misses, t.lines), t.l2tlb_miss_rate
+end
+
 local DEFAULTS = {
-    size = "S", budget = characterise.BUDGET, limit = 0,
+    size = "S", budget = characterise.BUDGET, limit = 0, cycles = 0,
     sample = characterise.SAMPLE, survey = true, timed = true,
     picture = false,
 }
 
 --- The row of an application.  Options: size ("S"), machine (one of
 -- H.machine, or a name; "maxwell"), budget of the timed run and limit of the
--- survey in warp instructions (50 million; 0: none), sample (core cycles),
--- survey and timed (true), picture (false: keep no cells), seed, policies.
+-- survey in warp instructions (50 million; 0: none), cycles after which the
+-- timed run ends, too (0: none), from = "busiest": it begins at the launch with
+-- the most memory instructions, those before it run without time; sample (core
+-- cycles), survey and timed (true), picture (false: keep no cells), seed,
+-- policies, params (of the application, besides its size).
 function characterise.measure(name, options)
     local o = {}
     for k, v in pairs(DEFAULTS) do
@@ -312,14 +353,20 @@ function characterise.measure(name, options)
     o.machine = machines.machine(o.machine or "maxwell")
     o.budget = o.budget ~= 0 and o.budget or nil
     local app = require("heddle.app").get(name)
-    local describe = workload.app(app.name, { size = o.size })
+    local given = { size = o.size }
+    for k, v in pairs(o.params or {}) do
+        given[k] = v
+    end
+    local describe = workload.app(app.name, given)
     local row = {
         name = app.name, suite = app.suite, source = app.source,
         size = o.size, cut = describe.cut, machine = o.machine.name,
         lanes = math.tointeger(tonumber(o.machine:get("core.lanes"))),
         survey = o.survey and survey(describe, o) or nil,
-        timed = o.timed and timed(describe, o) or nil,
     }
+    row.timed = o.timed and timed(describe, o,
+        o.from == "busiest" and row.survey and busiest(row.survey) or nil)
+        or nil
     derive(row)
     return row
 end

@@ -25,6 +25,9 @@ sharing between kernels, TLB miss rates, the classes of MASK and ETC.
   suite=NAME      only the applications of a paper: mask, etc, mesc, pichai
   jobs=N          at once (the number of processors)
   budget=N        warp instructions of the timed run (50000000; 0: to the end)
+  cycles=N        core cycles of the timed run (0: no limit)
+  from=busiest    the timed run begins at the launch with the most memory
+                  instructions; those before it run without time
   limit=N         warp instructions of the survey (0: to the end)
   sample=N        core cycles of a sample of ETC's classifier (50000)
   timed=0         no timed run; survey=0: no survey
@@ -40,7 +43,8 @@ What was cut by a limit is said below the tables.
 
 local OPTIONS = {
     size = "word", machine = "word", suite = "word", jobs = "number",
-    budget = "number", limit = "number", sample = "number", timed = "switch",
+    budget = "number", cycles = "number", from = "word", limit = "number",
+    sample = "number", timed = "switch",
     survey = "switch", kernels = "switch", format = "word", json = "word",
     pictures = "word", seed = "number",
 }
@@ -88,6 +92,9 @@ local function parse(args)
                 table.concat(known, ", "))
         end
     end
+    if o.from and o.from ~= "busiest" and o.from ~= "start" then
+        cli.usage("apps: from: start or busiest is expected, not '%s'", o.from)
+    end
     if o.format and o.format ~= "json" and o.format ~= "table" then
         cli.usage("apps: format: json or table is expected, not '%s'",
             o.format)
@@ -97,11 +104,13 @@ end
 
 --- The applications of a suite.
 local function suite_of(name)
-    local there, suites = pcall(require, "heddle.suites")
-    if not there then
-        cli.usage("apps: suite: this build has no suites")
+    local suites = require "heddle.suites"
+    local suite = suites.get(name)
+    if not suite then
+        cli.usage("apps: no suite '%s'; there are %s", name,
+            table.concat(suites.names(), ", "))
     end
-    return suites.get(name)
+    return suite.apps
 end
 
 --- The applications that are meant, in alphabetical order, each once.
@@ -259,6 +268,21 @@ local function spread(hist, all)
     return table.concat(out, ", ")
 end
 
+--- Loads, stores and atomics of each kernel by buffer.
+local function use_table(row)
+    local out = { { "Access", "buffer", "instr", "lanes", "lines", "pages" } }
+    for _, k in ipairs(row.survey.kernels) do
+        for _, u in ipairs(k.uses) do
+            out[#out + 1] = { k.name .. " " .. u.kind,
+                row.survey.buffers[u.buffer].name, count(u.instructions),
+                fixed(u.lanes / u.instructions),
+                fixed(u.lines / u.instructions),
+                fixed(u.pages / u.instructions) }
+        end
+    end
+    return report.table(out)
+end
+
 local function kernel_table(row)
     local out = { { row.name .. ", by kernel", "launches", "blocks",
         "warp instr", "memory", "lanes", "lines", "pages", "lanes a line",
@@ -279,7 +303,7 @@ local function kernel_table(row)
             touched > 0 and percent(k.pages_other / touched) or "-" }
     end
     local sum = row.survey.sum
-    return report.table(out) .. ("\n%s: lines of a memory instruction: %s\n"
+    return report.table(out) .. "\n" .. use_table(row) .. ("\n%s: lines of a memory instruction: %s\n"
         .. "%s: pages of a memory instruction: %s\n\n"):format(row.name,
         spread(sum.line_hist, sum.memory), row.name,
         spread(sum.page_hist, sum.memory))
@@ -308,8 +332,14 @@ local function notes(rows)
             local share = s and not s.cut
                 and (", %s of the program"):format(percent(t.instructions
                     / s.sum.instructions)) or ""
-            say("%s: the timed run was cut by its budget of %d warp "
-                .. "instructions%s", row.name, t.budget, share)
+            say("%s: the timed run was cut by its %s%s", row.name,
+                t.cut == "cycles"
+                and ("limit of %d core cycles"):format(t.stop_cycles)
+                or ("budget of %d warp instructions"):format(t.budget), share)
+        end
+        if t and t.first_launch and t.first_launch > 1 then
+            say("%s: the timed run began at launch %d of %s", row.name,
+                t.first_launch, s and #s.launches or "?")
         end
     end
     return #out > 0 and table.concat(out, "\n") .. "\n" or ""
@@ -353,8 +383,8 @@ function M.run(args)
     end
     local rows = characterise.all(names, {
         size = o.size, machine = machine, budget = o.budget, limit = o.limit,
-        sample = o.sample, timed = o.timed, survey = o.survey, seed = o.seed,
-        picture = o.pictures ~= nil,
+        sample = o.sample, cycles = o.cycles, from = o.from, timed = o.timed,
+        survey = o.survey, seed = o.seed, picture = o.pictures ~= nil,
     }, o.jobs)
     if o.json then
         report.emit(characterise.json(rows), o.json)

@@ -22,7 +22,7 @@ _heddle_words() { # what may stand after the words so far
         _heddle_names $kinds ;;
     apps:*)
         _heddle_names apps
-        echo size= machine= suite= jobs= budget= limit= sample= timed= \
+        echo size= machine= suite= jobs= budget= cycles= from= limit= sample= timed= \
             survey= kernels= format= json= pictures= seed= ;;
     trace:) echo convert record dump info check ;;
     trace:record) _heddle_names apps ;;

@@ -27,7 +27,7 @@ complete -c heddle -n '__heddle_is help' -a "$commands"
 complete -c heddle -n '__heddle_is list' -a "$kinds"
 complete -c heddle -n '__heddle_is explain' -a "(__heddle_names $kinds)"
 complete -c heddle -n '__heddle_is apps' -a '(__heddle_names apps)
-    size= machine= suite= jobs= budget= limit= sample= timed= survey= kernels=
+    size= machine= suite= jobs= budget= cycles= from= limit= sample= timed= survey= kernels=
     format= json= pictures= seed='
 complete -c heddle -n '__heddle_is trace' -F -a 'convert record dump info check'
 complete -c heddle -n '__heddle_is trace record' -a '(__heddle_names apps)'

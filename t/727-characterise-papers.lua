@@ -1,0 +1,93 @@
+--[[
+727-characterise-papers.lua - the checks of scenarios/characterise at size T.
+
+Pinned: each of them runs and counts what it checks; what holds at T, too:
+ETC's classes for a threshold of 5, Pichai's share of memory instructions, no
+loss by 2 MB pages, figures of an access that do not depend on the size.  What
+needs full sizes (miss rates, page divergence, groups by speedup) is printed by
+the scenarios and not asserted here.  And what the table of agreement counts.
+]]
+local tap = require "lib.tap"
+local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+
+local function run(name, words)
+    local f = assert(io.popen(("%s run scenarios/characterise/%s.lua jobs=2 %s "
+        .. "2>&1"):format(HEDDLE, name, words)))
+    local text = f:read "a"
+    tap.ok(f:close(), name .. " runs", text)
+    return text
+end
+
+--- "N of M agree", as two numbers; how many tables have such a line.
+local function count(text)
+    local good, all, n = 0, 0, 0
+    for a, b in text:gmatch "(%d+) of (%d+) agree" do
+        good, all, n = good + a, all + b, n + 1
+    end
+    return good, all, n
+end
+
+-- ---- ETC -------------------------------------------------------------------------
+
+local text = run("etc", "size=T")
+local low, high = text:match "above ([%d.]+) and up to ([%d.]+) separate"
+tap.ok(tonumber(low) < 5 and tonumber(high) >= 5,
+    "a threshold of 5 separates ETC's classes at T", text)
+local _, all = count(text)
+tap.is(all, 15, "of all 15 programs")
+tap.ok(text:find("\nSAD: ") or text:find("SAD: not so"),
+    "a class that differs is told")
+
+-- ---- MASK --------------------------------------------------------------------------
+
+text = run("mask", "sizes=T")
+local n
+_, all, n = count(text)
+tap.ok(n == 3 and all % 3 == 0 and all >= 3 * 20,
+    "three ways to count, for every program there is", text)
+
+-- ---- Pichai --------------------------------------------------------------------------
+
+text = run("pichai", "size=T")
+for _, name in ipairs { "BFS", "KMEANS", "STREAMCLUSTER", "PATHFINDER" } do
+    tap.ok(text:find(name .. ": memory instructions%s+< 25 %%%s+[%d.]+ %%"
+        .. "%s+yes"), name .. " has less than 25 % memory instructions", text)
+end
+
+-- ---- MESC ----------------------------------------------------------------------------
+
+text = run("mesc", "size=T")
+local slow, seen = {}, 0
+for name, speedup in text:gmatch "\n(%w+)%s+(%d+%.%d%d)%s+%l*sensitive" do
+    seen = seen + 1
+    if tonumber(speedup) < 0.95 then
+        slow[#slow + 1] = name
+    end
+end
+tap.is(seen, 15, "MESC's 15 programs")
+tap.is(table.concat(slow, " "), "", "2 MB pages cost none of them much")
+
+-- ---- figures ---------------------------------------------------------------------------
+
+text = run("figures", "size=T")
+local good
+good, all = count(text)
+tap.ok(all >= 10 and good == all, "figures that hold at every size", text)
+
+-- ---- the table of agreement ------------------------------------------------------------
+
+package.path = "scenarios/characterise/?.lua;" .. package.path
+local agree = require "agree"
+local checks = agree.new()
+checks:add("a", "1", "1", true)
+checks:add("b", "1", "2", false, "because")
+checks:add("c", "1", "2", nil)
+checks:within("d", 100, 104.9, 0.05)
+checks:within("e", 100, 105.1, 0.05)
+checks:within("f", 100, nil, 0.05)
+tap.is(checks.good, 2, "what agrees is counted")
+tap.is(checks.all, 4, "and what was checked")
+tap.is(table.concat(checks.why, "; "),
+    "b: because; e: the cause was not found", "and why not is told")
+
+return tap.done()
