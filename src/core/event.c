@@ -370,15 +370,15 @@ static inline uint32_t receiver(uint64_t key)
     return (uint32_t)(key >> 12) % HD_MAX_COMPONENTS;
 }
 
-/* Events up to `last` were served, and n is next.  Nodes are freed by whole
+/* Event n was served, and `next` is the next one.  Nodes are freed by whole
  * buckets, so that no cut of a run can be seen in the order of free ones. */
-static inline void through(struct hd_events *q, hd_node last, hd_node n)
+static inline void through(struct hd_events *q, hd_node n, hd_node next)
 {
     struct hd_event_state *s = q->s;
 
-    s->ready = n;
-    if (HD_LIKELY(n == 0)) {
-        hd_event_at(q, last)->next = s->free;
+    s->ready = next;
+    if (next == 0) {
+        hd_event_at(q, n)->next = s->free;
         s->free = s->taken;
     }
 }
@@ -387,26 +387,28 @@ static inline void through(struct hd_events *q, hd_node last, hd_node n)
 static uint64_t serve(struct hd_events *q, const int *stop)
 {
     struct hd_event_state *s = q->s;
-    hd_node n = s->ready, last = 0;
+    hd_node n = s->ready, next;
     uint64_t served = 0;
 
     if (HD_UNLIKELY(n == 0))
         return 0;
-    do {
+    for (;; n = next) {
         const struct hd_event *e = hd_event_at(q, n);
         hd_time at = q->base | e->key >> RANK_BITS;
 
-        if (HD_UNLIKELY(at >= q->limit))
-            break;
+        if (HD_UNLIKELY(at >= q->limit)) {
+            s->ready = n;
+            return served;
+        }
         s->now = at;
-        last = n;
-        n = e->next;
+        next = e->next;
         served++;
         call(q, receiver(e->key), at, e->what, e->a, e->b);
-    } while (n != 0 && *stop == 0);
-    if (HD_LIKELY(last != 0))
-        through(q, last, n);
-    return served;
+        if (next == 0 || *stop != 0) {
+            through(q, n, next);
+            return served;
+        }
+    }
 }
 
 /* Whether the heap's first event goes before what is ready; there is one. */
