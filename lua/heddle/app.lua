@@ -57,6 +57,7 @@ local NAMES = {
     "NW",
     "PATHFINDER",
     "QTC",
+    "RAY",
     "RED",
     "SAD",
     "SC",
