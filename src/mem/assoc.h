@@ -43,24 +43,26 @@ struct hd_assoc_node {
 };
 
 struct hd_assoc {
-    uint32_t sets, ways, instance;
-    uint32_t way_shift; /* log2 of ways, or 32: no power of two */
-    uint64_t *key;      /* arena: key of each entry, HD_KEY_NONE: invalid */
-    /* up to HD_ASSOC_NARROW ways, else NULL */
-    struct hd_assoc_set *set; /* arena */
+    /* what a look-up reads, one line of the host's cache */
+    struct hd_slot touch;
+    struct hd_assoc_set *set; /* arena; NULL: the layout is wide */
+    uint64_t *key;            /* arena: of each entry; HD_KEY_NONE: invalid */
     uint64_t last_mask;       /* the places of `order` in use */
     uint32_t last_shift;      /* of the last of them */
     uint32_t all;             /* a bit for each way */
-    /* more ways: a hash of the keys, lists in order of use, and bit sets of
-     * the valid ways */
-    uint32_t shift;  /* of the hash */
+    uint32_t ways;
+    uint32_t way_shift; /* log2 of ways, or 32: no power of two */
+    /* more than HD_ASSOC_NARROW ways: a hash of the keys, lists in order of
+     * use, and bit sets of the valid ways */
     uint32_t *head;  /* arena: first entry of a bucket + 1; 0: none */
     uint32_t *chain; /* arena: next entry of its bucket + 1 */
     struct hd_assoc_node *list; /* arena: of each entry and sentinel */
     uint64_t *valid;            /* arena: [set][words] */
     uint32_t *count;            /* arena: [set] valid entries */
+    uint32_t shift;             /* of the hash */
     uint32_t words;             /* of 64 ways, a set */
-    struct hd_slot touch, fill, victim, gone;
+    uint32_t sets, instance;
+    struct hd_slot fill, victim, gone;
 };
 
 /*

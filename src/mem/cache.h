@@ -52,15 +52,15 @@ struct hd_cache_line {
 };
 
 struct hd_cache {
+    struct hd_assoc tags;
     const uint32_t *watched;    /* [note] watchers */
     struct hd_cache_line *line; /* arena: [entry] */
-    bool masked;                /* these and the sets are powers of two: */
+    struct hd_slot insert;
+    bool masked; /* these and the sets are powers of two: */
     uint8_t granule_shift, high_shift, bank_shift;
     uint32_t set_mask;
     uint64_t low_mask;
-    struct hd_assoc tags;
     struct hd_cache_spread spread;
-    struct hd_slot insert;
     struct hd_env *env;
     struct hd_cache_cfg cfg;
     uint32_t instance;

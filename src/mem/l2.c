@@ -29,6 +29,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/bits.h"
 #include "../base/rng.h"
@@ -211,7 +212,10 @@ static HD_APART void take_other(struct hd_l2 *l2, hd_time now, uint32_t r)
 {
     struct hd_req *q = &l2->req[r];
     hd_time at = hd_recip_up(l2->per_cycle, now) + l2->travel;
-    uint32_t i = slice_of(l2, q->pa.v >> l2->line_shift, &q->spare);
+    uint32_t i;
+
+    q->line = q->pa.v >> l2->line_shift;
+    i = slice_of(l2, q->line, &q->spare);
 
     if (l2->full ? may_bypass(l2, q) : l2->cfg.mode.kind == HD_OFF)
         post(l2, at, l2->component + i, HD_L2_ARRIVE, r);
@@ -230,6 +234,7 @@ static void take(void *self, hd_time now, uint32_t r)
         take_other(l2, now, r);
         return;
     }
+    q->line = line;
     q->spare = p->set | ((uint32_t)(line >> l2->high_shift) & l2->high_mask);
     post(l2, hd_recip_up(l2->per_cycle, now) + l2->travel + l2->latency,
          p->component, HD_L2_LOOK, r);
@@ -501,9 +506,10 @@ static int build(struct hd_l2 *l2)
 
     if (rc != 0)
         return rc;
-    l2->slice = calloc(l2->slices, sizeof *l2->slice);
+    l2->slice = aligned_alloc(HD_L2_ALIGN, l2->slices * sizeof *l2->slice);
     if (l2->slice == NULL)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+    memset(l2->slice, 0, l2->slices * sizeof *l2->slice);
     l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
                               hd_l2_stat_count, l2->slices);
     data = hd_stats_hist(env->stats, "l2cache", "data_latency", "core cycles",

@@ -182,7 +182,7 @@ static void store(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_req *q = hd_l2_req(sl, r);
-    uint64_t line = q->pa.v >> l2->line_shift;
+    uint64_t line = q->line;
     uint32_t e = hd_assoc_find_narrow(&sl->tags.tags, q->spare, line), n;
     const struct hd_client *c = &l2->clients[q->client];
     hd_time ready;
@@ -220,9 +220,8 @@ static HD_APART void look_other(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
 static inline void look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    const struct hd_l2 *l2 = sl->l2;
     struct hd_req *q = hd_l2_req(sl, r);
-    uint64_t line = q->pa.v >> l2->line_shift;
+    uint64_t line = q->line;
 
     if (HD_UNLIKELY(unusual(sl) || writes(q)))
         look_other(sl, now, r);

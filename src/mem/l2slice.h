@@ -89,6 +89,8 @@ struct hd_l2_state {
     hd_time passed; /* of these, what bypassed reads in DRAM have had so far */
 };
 
+enum { HD_L2_ALIGN = 64 }; /* a line of the host's cache */
+
 struct hd_l2_slice {
     struct hd_l2 *l2;
     struct hd_l2_state *s; /* arena */
@@ -97,9 +99,9 @@ struct hd_l2_slice {
     uint64_t *shared;      /* arena: the row of no application */
     uint32_t i, channel, component;
     uint32_t apps; /* rows of applications */
-    struct hd_slot bypass;
+    _Alignas(HD_L2_ALIGN) struct hd_cache tags;
     struct hd_mshr mshr;
-    struct hd_cache tags;
+    struct hd_slot bypass;
 };
 
 /* Where lines go whose low bits are the index of this: the slice, as a

@@ -41,21 +41,23 @@ enum {
 };
 
 struct hd_req {
-    hd_pa pa;       /* address of the line (or PTE) */
-    hd_time born;   /* when the requester sent it */
-    hd_time queued; /* HD_REQ_SEQ: number; then: accepted, or looked up */
-    uint32_t next;  /* link of whatever list it is in */
-    uint32_t tag;   /* the requester's own word */
-    uint16_t client;  /* index of the requester, for the answer */
-    uint16_t warp;    /* requesting warp in its core, or HD_NO_WARP */
-    uint8_t kind;     /* enum hd_req_kind */
+    hd_pa pa;        /* address of the line (or PTE) */
+    hd_time born;    /* when the requester sent it */
+    hd_time queued;  /* HD_REQ_SEQ: number; then: accepted, or looked up */
+    uint32_t next;   /* link of whatever list it is in */
+    uint32_t tag;    /* the requester's own word */
+    uint16_t client; /* index of the requester, for the answer */
+    uint16_t warp;   /* requesting warp in its core, or HD_NO_WARP */
+    uint8_t kind;    /* enum hd_req_kind */
     uint8_t app;
-    uint8_t level;    /* walks: 1 root .. 4 leaf; else 0 */
-    uint8_t flags;    /* HD_REQ_ flags */
+    uint8_t level;      /* walks: 1 root .. 4 leaf; else 0 */
+    uint8_t flags;      /* HD_REQ_ flags */
     uint8_t dram_class; /* answer of dram_class: 0 normal, up more urgent */
-    uint8_t hit;      /* how far it went: 0 L2 hit, 1 merged, 2 DRAM */
-    uint16_t bytes;   /* wanted by the requester, at most a line */
-    uint32_t spare;   /* the word of the level that has it */
+    uint8_t hit;        /* how far it went: 0 L2 hit, 1 merged, 2 DRAM */
+    uint16_t bytes;     /* wanted by the requester, at most a line */
+    uint32_t spare;     /* the word of the level that has it */
+    uint64_t line;      /* L2: pa >> log2 line, while it is there */
+    uint64_t unused;    /* a line of the host's cache in all */
 };
 
 #define HD_NO_WARP 0xffffu
