@@ -174,6 +174,35 @@ HEDDLE_API int heddle_used(const heddle_sim *s, uint32_t i,
 HEDDLE_API const char *heddle_offered(const heddle_sim *s,
                                       enum heddle_point p, uint32_t i);
 
+/* ---- listening to decisions ------------------------------------------ */
+
+/* A question and the answer that counts, checked, of a policy or the default.
+ * What `question` points to is gone after the listener has returned. */
+struct heddle_decision {
+    uint32_t point;     /* enum heddle_point */
+    const char *at;     /* the structure that asked, "" where it is alone */
+    uint32_t instance;  /* which copy of it */
+    uint64_t cycle;     /* core cycle */
+    const void *question;
+    int64_t answer;
+};
+
+typedef void heddle_listener(void *ud, const struct heddle_decision *d);
+
+/*
+ * Tells fn(ud, d) every decision at the points p with points[p] != 0, also
+ * where nobody is bound, until heddle_unlisten or the end of the simulation.
+ * `points` has HEDDLE_POINT_COUNT elements.  One listener a simulation; bind
+ * policies before (heddle_unuse ends the listening).  Changes nothing in what
+ * is simulated.  The number of slots heard, or a negative error, whose text
+ * is heddle_policy_error(s).
+ */
+HEDDLE_API int heddle_listen(heddle_sim *s, const uint8_t *points,
+                             heddle_listener *fn, void *ud);
+HEDDLE_API void heddle_unlisten(heddle_sim *s);
+/* 1 if a policy is bound to a slot of the point. */
+HEDDLE_API int heddle_answered(const heddle_sim *s, enum heddle_point p);
+
 /* For policies: the core cycle of the event being served. */
 HEDDLE_API uint64_t heddle_policy_now(const heddle_sim *s);
 /* For policies: stops the run with HEDDLE_EPOLICY and this text; inside

@@ -11,7 +11,8 @@ local core = require "heddle.core"
 local cli = {}
 
 --- Commands in the order of the help page.
-local COMMANDS = { "run", "list", "explain", "apps", "trace", "part", "repl" }
+local COMMANDS = { "run", "list", "explain", "apps", "diff", "trace", "part",
+    "repl" }
 
 --- sysexits by status code of heddle.h.
 local EXIT = {

@@ -421,6 +421,10 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
     uint32_t place;
 
     hd_err_clear(err);
+    if (r->listening != NULL)
+        return hd_err_set(err, HEDDLE_EPOLICY,
+                          "policy %s: bind it before somebody listens",
+                          p->name);
     if (check_policy(p, err) != 0 || find_at(r, p, at, &place, err) != 0)
         return err->code;
     for (uint32_t i = 0; i < param_count(p); i++)
@@ -454,6 +458,7 @@ int heddle_unuse(heddle_sim *s, const char *name, const char *at)
     struct hd_slots_registry *r = registry(s);
     int n = 0;
 
+    hd_listen_end(r);
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
         struct hd_bound *b = &r->bound[i];
         if (b->policy == NULL || (name && strcmp(name, b->policy->name) != 0) ||

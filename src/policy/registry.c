@@ -194,6 +194,7 @@ void hd_slots_close(struct hd_slots *s)
     if (r == NULL)
         return;
     s->limit_changed = NULL;
+    hd_listen_end(r);
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
         if (r->bound[i].policy)
             hd_bind_release(r, &r->bound[i]);

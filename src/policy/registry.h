@@ -106,6 +106,7 @@ struct hd_slots_registry {
     struct hd_home home[HEDDLE_MAX_BOUND * 4];
     uint32_t homes;
 
+    struct hd_listening *listening; /* listen.c; NULL: nobody listens */
     struct hd_bound *current; /* whose init or epoch is running */
     struct hd_err *sink;      /* where heddle_policy_fail writes; NULL: env */
     struct hd_err error;      /* of heddle_use and heddle_steer */
@@ -123,6 +124,9 @@ void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b);
 
 /* bind.c */
 void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b);
+
+/* listen.c: puts the slots back. */
+void hd_listen_end(struct hd_slots_registry *r);
 
 /* steer.c */
 void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables);

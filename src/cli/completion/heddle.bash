@@ -14,9 +14,9 @@ _heddle_names() { # _heddle_names KIND...: the first words of heddle list
 _heddle_words() { # what may stand after the words so far
     local kinds='points notes policies apps machines counters settings'
     case $1:$2 in
-    :) echo run list explain apps trace part repl help --help --version ;;
+    :) echo run list explain apps diff trace part repl help --help --version ;;
     run: | repl:) echo --check ;;
-    help:) echo run list explain apps trace part repl ;;
+    help:) echo run list explain apps diff trace part repl ;;
     list:) echo "$kinds" ;;
     explain:*) # shellcheck disable=SC2086
         _heddle_names $kinds ;;
@@ -24,6 +24,9 @@ _heddle_words() { # what may stand after the words so far
         _heddle_names apps
         echo size= machine= suite= jobs= budget= cycles= from= limit= sample= timed= \
             survey= kernels= format= json= pictures= seed= ;;
+    diff:*)
+        _heddle_names policies
+        echo apps= size= machine= trace= cycles= chunk= points= seed= ;;
     trace:) echo convert record dump info check ;;
     trace:record) _heddle_names apps ;;
     part:) echo dram tlb cache ;;

@@ -1,0 +1,148 @@
+-- 570-policy-diff.lua - pins: listening to every decision changes nothing; two
+-- policies in lockstep part exactly where they are made to part, with the
+-- question and both answers; a policy and its port do not; what differs
+-- without a decision is found, too; the command is silent, and says so by its
+-- status.
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+local H = require "heddle"
+local core = require "heddle.core"
+local decisions = require "heddle.decisions"
+local diff = require "heddle.diff"
+
+local SMALL = whole.join(whole.SMALL, { ["core.count"] = 4 })
+
+local function make(policies, settings, apps)
+    return whole.sim(apps or { "GUP", "BFS2" }, whole.join(SMALL, settings),
+        { policies = policies })
+end
+
+local function compare(a, b, options, settings)
+    local x <close> = make(a, settings)
+    local y <close> = make(b, settings)
+    return diff.run(x, y, options)
+end
+
+-- ---- listening -------------------------------------------------------------------
+
+local every, one = {}, {}
+for _, p in ipairs(core.points()) do
+    every[#every + 1] = p.name
+    one[#one + 1] = { p.name }
+end
+
+local function measured(points)
+    local sim <close> = make({})
+    local log = points and decisions.listen(sim.core, points)
+    sim:run(30000)
+    local heard = log and #log
+    if log then
+        log:close()
+    end
+    return table.concat(whole.statistics(sim), "\n"), heard
+end
+
+local plain = measured(nil)
+local all, heard = measured(every)
+tap.ok(all == plain, "listening to every point changes nothing")
+tap.ok(heard > 10000, "and much is heard", heard)
+for _, points in ipairs(one) do
+    local got, n = measured(points)
+    tap.ok(got == plain, ("listening to %s changes nothing (%d)"):format(
+        points[1], n))
+end
+
+local sim = make({})
+local log = decisions.listen(sim.core, { "repl_victim" })
+tap.raises(function() decisions.listen(sim.core, { "alloc" }) end,
+    "listens to this simulation already", "one listener a simulation")
+tap.raises(function() sim:use("lru") end, "before somebody listens",
+    "policies are bound before")
+tap.raises(function() decisions.listen(sim.core, { "repl_victims" }) end,
+    "did you mean 'repl_victim'", "an unknown point")
+sim:close()
+log:close()
+tap.raises(function() return #log end, "closed", "a log that was closed")
+
+-- ---- equal policies ----------------------------------------------------------------
+
+for _, name in ipairs { "lru", "fifo", "random", "srrip", "gto", "lrr",
+    "frfcfs" } do
+    local where, n = compare({ name }, { "policies/" .. name .. ".lua" })
+    tap.ok(where == nil and n > 100, name .. " in C and in Lua",
+        where and table.concat(diff.describe(where, "C", "Lua"), "\n") or n)
+end
+
+-- ---- a planted difference -------------------------------------------------------------
+
+--- LRU by the book, which gives a wrong way at its n-th victim.
+local function wrong(n)
+    return {
+        name = "wrong",
+        init = function(s) s.n = 0 end,
+        repl_victim = function(q, s)
+            s.n = s.n + 1
+            if s.n == n then
+                return (q.last + 1) % q.ways
+            end
+        end,
+    }
+end
+
+local found = compare({ { use = wrong(40), at = "l2cache" } },
+    { { use = wrong(0), at = "l2cache" } }, { chunk = 700 })
+tap.ok(found and found.kind == "decision", "a wrong answer is found")
+tap.is(found.a.point, "repl_victim", "its point")
+tap.is(found.a.at, "l2cache", "its structure")
+tap.ok(found.a.cycle == found.b.cycle and diff.same_question(found),
+    "both were asked the same in the same cycle")
+tap.ok(found.a.answer ~= found.b.answer, "the answers differ")
+-- the point is heard at every structure, so 40 or more came before
+tap.ok(found.index >= 40 and found.a.answer == 1, "it is the planted one")
+tap.is(found.a.question[1].name, "instance", "the question is there")
+
+local again = compare({ { use = wrong(40), at = "l2cache" } },
+    { { use = wrong(0), at = "l2cache" } }, { chunk = 1000000 })
+tap.ok(tap.differ(found, again) == nil, "chunks do not matter",
+    tap.differ(found, again))
+local text = diff.describe(found, "A", "B")
+tap.ok(text[1]:find("decision %d+, cycle %d+: repl_victim of l2cache %d+")
+    and text[2]:find("A: %d+$") and text[3]:find("B: %d+$"), "in words",
+    table.concat(text, "\n"))
+tap.is(compare({ { use = wrong(40), at = "l2cache" } },
+    { { use = wrong(0), at = "l2cache" } }, { cycles = found.a.cycle - 1,
+    chunk = 100 }), nil, "nothing before")
+
+-- A policy against none: the default's answers are heard.
+found = compare({ { use = wrong(7), at = "l1tlb" } }, {})
+tap.ok(found and found.b ~= nil and found.a.at == "l1tlb",
+    "a policy against the default")
+
+-- What is steered is not asked: the results differ.
+local steered = {
+    name = "steered",
+    init = function()
+        steer("l2_bypass", 0, 4, 1)
+    end,
+    repl_victim = function() end,
+}
+found = compare({ { use = steered } }, { "lru" }, { chunk = 2000 })
+tap.ok(found ~= nil, "a steered table is found by what it does")
+
+-- ---- the command ---------------------------------------------------------------------
+
+local function command(args)
+    local out = io.popen(("%s diff %s 2>&1; echo status $?"):format(
+        os.getenv "HEDDLE" or "build/release/heddle", args)):read("a")
+    return out
+end
+
+tap.is(command "srrip policies/srrip.lua l2cache.bytes=65536", "status 0\n",
+    "equal: silent")
+tap.ok(command("srrip:bits=3@l2cache srrip@l2cache l2cache.bytes=65536"):find(
+    "repl_victim of l2cache %d+\n  srrip:bits=3@l2cache: %d+\n.*status 1\n$"),
+    "different: in words, status 1")
+tap.ok(command("lru"):find("expected two policies.*status 64"), "usage")
+tap.ok(command("lru nope"):find("no policy 'nope'.*status 70"), "no policy")
+
+tap.done()
