@@ -50,6 +50,7 @@ local NAMES = {
     "LPS",
     "LUD",
     "MEMC",
+    "LUH",
     "MM",
     "MUM",
     "MVT",
