@@ -312,6 +312,7 @@ local function timed(describe, o, first)
             merges = report.counter(r, "mmu.merges") },
         lines = report.counter(r, "core.lines"),
         memory_share = report.metric(r, "memory_share"),
+        dram_share = report.metric(r, "dram_peak_share_data"),
         walks = report.metric(r, "walks"), status = r.status,
     }
 end
@@ -338,9 +339,9 @@ local DEFAULTS = {
 --- The row of an application.  Options: size ("S"), machine (one of
 -- H.machine, or a name; "maxwell"), budget of the timed run and limit of the
 -- survey in warp instructions (50 million; 0: none), cycles after which the
--- timed run ends, too (0: none), from = "busiest": it begins at the launch with
--- the most memory instructions, those before it run without time; sample (core
--- cycles), survey and timed (true), picture (false: keep no cells), seed,
+-- timed run ends, too (0: none), from: the launch at which it begins, a number
+-- or "busiest", that with the most memory instructions; those before it run
+-- without time; sample (core cycles), survey and timed (true), picture (false: keep no cells), seed,
 -- policies, params (of the application, besides its size).
 function characterise.measure(name, options)
     local o = {}
@@ -364,8 +365,8 @@ function characterise.measure(name, options)
         lanes = math.tointeger(tonumber(o.machine:get("core.lanes"))),
         survey = o.survey and survey(describe, o) or nil,
     }
-    row.timed = o.timed and timed(describe, o,
-        o.from == "busiest" and row.survey and busiest(row.survey) or nil)
+    row.timed = o.timed and timed(describe, o, o.from == "busiest"
+        and row.survey and busiest(row.survey) or math.tointeger(o.from))
         or nil
     derive(row)
     return row

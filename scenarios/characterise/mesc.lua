@@ -9,8 +9,14 @@
 --
 -- Here THP is pages of 2 MB alone, those at the edges of buffers included, as
 -- in a heap that is one mapping, on the same machine; both runs execute the
--- same instructions, to the end or to the budget, and the speedup is the ratio
--- of their cycles.
+-- same instructions from the launch with the most accesses on, to the end or to
+-- the budget, and the speedup is the ratio of their cycles.
+--
+-- MESC gives no inputs.  At M the threads of ATAX, BICG, MVT, GESUMMV, CORR and
+-- COVAR hold a page each, thousands, where the IOMMU's TLB has 512 entries: it
+-- hits a few in a hundred, not 55.4 %, so these gain more from 2 MB pages than
+-- MESC's, and the means differ.  What is insensitive here and gathers (COLOR,
+-- SSSP) waits for DRAM, whose used bandwidth is in the last column.
 --
 --     heddle run scenarios/characterise/mesc.lua [size=M] [jobs=2]
 --
@@ -30,41 +36,53 @@ local NAMED = { BICG = true, GESUMMV = true } -- MESC figure 10
 local suite = require("heddle.suites").get "mesc"
 local names = agree.present(suite.apps, arg.size)
 local machine = H.machine "mesc"
-local rows = {}
-for _, page in ipairs { "4K", "2M" } do
-    rows[page] = H.characterise.all(names, {
-        size = arg.size, machine = machine {
-            ["vm.page"] = page, ["vm.round"] = page == "2M",
-        },
-        survey = false, budget = arg.budget,
-    }, arg.jobs)
+
+--- Rows of all programs; from the launches at which others began, if any.
+local function measure(page, others)
+    local list = {}
+    for i, name in ipairs(names) do
+        local from = others and others[i].timed
+            and others[i].timed.first_launch or "busiest"
+        list[i] = function()
+            return H.characterise.measure(name, {
+                size = arg.size, machine = machine {
+                    ["vm.page"] = page, ["vm.round"] = page == "2M",
+                },
+                survey = not others, budget = arg.budget, from = from,
+            })
+        end
+    end
+    return H.run(list, { jobs = arg.jobs })
 end
 
+local rows = {}
+rows["4K"] = measure "4K"
+rows["2M"] = measure("2M", rows["4K"])
+
 local list = { { "Program", "THP speedup", "group", "per-CU hits",
-    "IOMMU hits", "IPC at 4 KB" } }
+    "IOMMU hits", "IPC at 4 KB", "DRAM used at 2 MB" } }
 local groups = { sensitive = { n = 0 }, insensitive = { n = 0 } }
 local top, named, there = 0, 0, 0
 
 for i, name in ipairs(names) do
     local base, thp = rows["4K"][i], rows["2M"][i]
-    if not base.error and not thp.error then
-        local speedup = thp.metrics.ipc / base.metrics.ipc
-        local group = speedup > LINE and "sensitive" or "insensitive"
-        local g = groups[group]
-        local l1 = 1 - (base.metrics.l1tlb_miss_rate or 0)
-        local l2 = 1 - (base.metrics.l2tlb_miss_rate or 0)
-        g.n = g.n + 1
-        g.speedup = (g.speedup or 0) + speedup
-        g.l1, g.l2 = (g.l1 or 0) + l1, (g.l2 or 0) + l2
-        top = math.max(top, speedup)
-        if NAMED[name] then
-            there = there + 1
-            named = named + (group == "sensitive" and 1 or 0)
-        end
-        list[#list + 1] = { name, ("%.2f"):format(speedup), group,
-            agree.percent(l1), agree.percent(l2),
-            ("%.3f"):format(base.metrics.ipc) }
+    local speedup = thp.metrics.ipc / base.metrics.ipc
+    local group = speedup > LINE and "sensitive" or "insensitive"
+    local g = groups[group]
+    local l1 = 1 - (base.metrics.l1tlb_miss_rate or 0)
+    local l2 = 1 - (base.metrics.l2tlb_miss_rate or 0)
+    g.n = g.n + 1
+    g.speedup = (g.speedup or 0) + speedup
+    g.l1, g.l2 = (g.l1 or 0) + l1, (g.l2 or 0) + l2
+    top = math.max(top, speedup)
+    if NAMED[name] then
+        there = there + 1
+        named = named + (group == "sensitive" and 1 or 0)
     end
+    list[#list + 1] = { name, ("%.2f"):format(speedup), group,
+        agree.percent(l1), agree.percent(l2),
+        ("%.3f"):format(base.metrics.ipc),
+        agree.percent(thp.timed.dram_share) }
 end
 io.write(("Size %s on mesc, 4 KB pages against 2 MB pages\n\n")
     :format(arg.size), H.report.table(list), "\n")
@@ -79,7 +97,8 @@ local function ratio(v)
 end
 local s, n = "sensitive", "insensitive"
 checks:add("BICG, GESUMMV sensitive", "both", ("%d of %d"):format(named,
-    there), named == there)
+    there), named == there, arg.size == "T"
+    and "the TLBs hold what they touch at T" or nil)
 checks:add("there are sensitive and insensitive programs", "yes",
     ("%d, %d"):format(groups[s].n, groups[n].n),
     groups[s].n > 0 and groups[n].n > 0)
