@@ -118,6 +118,20 @@ uint32_t heddle_apps(const heddle_sim *s)
     return s->apps;
 }
 
+/* Where the counters of the first core are among those of all instances. */
+static uint32_t core_each(const heddle_sim *s)
+{
+    uint32_t each = 0;
+
+    for (uint32_t i = 0; i < s->stats.groups; i++) {
+        const struct hd_stat *g = &s->stats.group[i].stat;
+        if (g->v == s->gpu.stat.v)
+            break;
+        each += g->n * g->instances;
+    }
+    return each;
+}
+
 int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
 {
     const struct hd_app_state *a;
@@ -137,7 +151,8 @@ int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
         out->thread_instructions +=
             *hd_count(core, i, app, HD_CORE_THREAD_INSTRUCTIONS);
     if (a->finished) {
-        const uint64_t *f = hd_dispatch_frozen(s->gpu.dispatch, app);
+        const uint64_t *f =
+            hd_dispatch_frozen(s->gpu.dispatch, app) + core_each(s);
         out->thread_instructions = 0;
         for (uint32_t i = 0; i < core->instances; i++)
             out->thread_instructions +=

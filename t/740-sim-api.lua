@@ -186,6 +186,16 @@ tap.raises(function()
     H.sim(options { settings = { ["l2tlb.ways"] = 7 } })
 end, "l2tlb", "contradictory settings are errors")
 
+-- What an application has done by its end is what its cores counted.
+do
+    local x <close> = H.sim { machine = H.machine("maxwell") {
+        ["core.count"] = 2 }, apps = { H.app("MM", { size = "T" }) } }
+    x:run()
+    tap.is(x.core:apps()[1].thread_instructions,
+        x:counters({ app = 0 }).core.thread_instructions,
+        "the lanes of a finished application")
+end
+
 -- Life.
 do
     local x <close> = H.sim(options())
