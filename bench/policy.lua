@@ -38,7 +38,7 @@ local COLD = {
 }
 
 local FORMS = {
-    { "none" }, { "asked", ASKED }, { "steered", "tokens" }, { "cold", COLD },
+    { "none" }, { "asked", ASKED }, { "steered", "policies/mask.lua" }, { "cold", COLD },
 }
 
 --- A variant of a run for each form of policy.

@@ -94,6 +94,9 @@ struct heddle_policy {
     size_t (*state_bytes)(const struct heddle_place *p, const uint64_t *params);
     int (*init)(void *state, const struct heddle_place *p,
                 const uint64_t *params);
+    /* Called once after init(), when the policy is being bound; it may steer.
+     * heddle_policy_fail makes heddle_use fail. */
+    void (*start)(void *state, heddle_sim *s);
     /* Called every `period` core cycles if period() gives one above 0. */
     uint64_t (*period)(const void *state);
     void (*epoch)(void *state, heddle_sim *s, uint64_t cycle);
@@ -217,6 +220,24 @@ HEDDLE_API int heddle_policy_fail(heddle_sim *s, const char *text);
 HEDDLE_API int heddle_steer(heddle_sim *s, const char *table, uint32_t i,
                             uint32_t j, uint64_t value);
 
+/*
+ * For policies: a counter's live value, "mmu.misses", summed over all copies
+ * of the part: of one application, or of all and none with UINT32_MAX.  It
+ * goes on when an application has finished once, and begins again at 0 when
+ * warm-up ends.  HEDDLE_EINVAL: there is no such counter.
+ */
+HEDDLE_API int heddle_policy_counter(const heddle_sim *s, const char *name,
+                                     uint32_t app, uint64_t *out);
+/*
+ * For policies, in epoch(): what happened since the policy's last epoch (see
+ * heddle_fact_info).  A fact belongs to the policy that asked for it first,
+ * since it begins anew when that policy's epoch() has returned; a second one
+ * is an error, and so is an unknown fact: HEDDLE_EINVAL or HEDDLE_EPOLICY
+ * with a text in heddle_policy_error(s).
+ */
+HEDDLE_API int heddle_recent(heddle_sim *s, const char *fact, uint32_t i,
+                             uint64_t *out);
+
 /* The name of names[0..n) most similar to `name`, or NULL. */
 HEDDLE_API const char *heddle_nearest(const char *name,
                                       const char *const *names, size_t n);
@@ -260,10 +281,15 @@ struct heddle_table_info {
     const char *name, *i, *j, *value, *meaning;
 };
 
-/* The i-th point, note or steering table; NULL past the last. */
+struct heddle_fact_info {
+    const char *name, *i, *value, *meaning;
+};
+
+/* The i-th point, note, steering table or fact; NULL past the last. */
 HEDDLE_API const struct heddle_point_info *heddle_point_info(uint32_t i);
 HEDDLE_API const struct heddle_note_info *heddle_note_info(uint32_t i);
 HEDDLE_API const struct heddle_table_info *heddle_table_info(uint32_t i);
+HEDDLE_API const struct heddle_fact_info *heddle_fact_info(uint32_t i);
 
 #ifdef __cplusplus
 }

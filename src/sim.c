@@ -215,6 +215,7 @@ static int build(heddle_sim *s)
     if (build_base(s) != 0 || build_memory(s) != 0 || build_cores(s) != 0 ||
         build_translation(s) != 0 || wire(s) != 0 || bind_sources(s) != 0)
         return s->err.code;
+    hd_sim_facts(s);
     hd_slots_offer(&s->slots, HEDDLE_POINT_core_partition, "", &s->partition,
                    even_split, s);
     return s->err.code;

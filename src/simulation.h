@@ -66,6 +66,9 @@ struct heddle_sim {
     struct heddle_alloc alloc;
 };
 
+/* facts.c: offers what parts keep for policies. */
+void hd_sim_facts(heddle_sim *s);
+
 /* Puts wiring in step with a restored arena. */
 int hd_sim_restored(heddle_sim *s);
 

@@ -54,13 +54,27 @@ static const struct heddle_param params[] = {
     {.name = NULL},
 };
 
+/* A point that is asked at epochs wants some. */
+static uint64_t period(const void *state)
+{
+    (void)state;
+    return 1000;
+}
+
+static void epoch(void *state, heddle_sim *s, uint64_t cycle)
+{
+    (void)state, (void)s, (void)cycle;
+}
+
 static struct heddle_policy policy_for(uint32_t point)
 {
     struct heddle_policy p = {.abi = HEDDLE_POLICY_ABI,
                               .name = "scripted",
                               .params = params,
                               .state_bytes = bytes,
-                              .init = init};
+                              .init = init,
+                              .period = period,
+                              .epoch = epoch};
 
     p.answer[point] = say;
     return p;

@@ -129,7 +129,7 @@ local function bound()
     local sim = machine()
     sim:use("policies/random.lua", { at = "l2tlb" })
     sim:use("policies/lru.lua", { at = "l1tlb" })
-    sim:use("tokens", { epoch = 1000 })
+    sim:use("policies/mask.lua", { epoch = 1000 })
     return sim
 end
 

@@ -117,6 +117,7 @@ local function chaos()
         end
     end
     policy.core_partition = function(q) return q.core % q.apps end
+    policy.every = { 5000, function() end } -- tokens is asked at epochs
     return policy
 end
 

@@ -31,6 +31,7 @@ local everything = {
     name = "everything", summary = "touches every point", source = "this test",
     params = {},
     state = { n = 0 },
+    every = { 1000, function() end },
 }
 for _, p in ipairs(core.points()) do
     everything[p.name] = function(_, s)

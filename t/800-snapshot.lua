@@ -104,7 +104,7 @@ check("Lua policies with state", of({ "GUP", "MM" }, nil, nil, {
     { "policies/random.lua", { at = "l2tlb" } },
     { "policies/srrip.lua", { at = "l2cache" } },
     { "policies/lrr.lua" },
-    { "policies/tokens.lua", { epoch = 1000 } },
+    { "policies/mask.lua", { epoch = 1000 } },
 }), { 300 })
 check("C policies with state", of({ "GUP", "MM" }, nil, nil, {
     { "random", { at = "l2tlb" } }, { "srrip", { at = "l2cache" } },

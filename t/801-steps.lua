@@ -100,7 +100,7 @@ check("RED and HS under sim.check", of({ "RED", "3DS" }, nil,
     { check = true }))
 check("a Lua policy with epochs and one that is asked", of({ "GUP", "3DS" },
     nil, nil, {
-        { "policies/tokens.lua", { epoch = 1000 } },
+        { "policies/mask.lua", { epoch = 1000 } },
         { "policies/srrip.lua", { at = "l2tlb" } },
         { "policies/lrr.lua" },
     }))

@@ -21,7 +21,7 @@ local RUNS = {
     { { "BLK" } }, { { "NN" } }, { { "LUD" }, { machine = "fermi" } },
     { { whole.random(4, 8) }, { machine = "pichai" } },
     { { "3DS", "TRD" }, { settings = { ["vm.page"] = "64K" } } },
-    { { "GUP" }, nil, { "policies/random.lua", "policies/tokens.lua" } },
+    { { "GUP" }, nil, { "policies/random.lua", "policies/mask.lua" } },
     { { "HS" }, nil, { "srrip", "lrr", "frfcfs" } },
 }
 

@@ -47,7 +47,8 @@ local SPECIAL = {
 }
 
 local function policy(seed, skip)
-    local out = { name = "dice", state = { x = seed } }
+    local out = { name = "dice", state = { x = seed },
+        every = { 700, function() end } } -- tokens is asked at epochs
     for _, p in ipairs(require("heddle.core").points()) do
         local kind, limit, words = p.answer, p.limit, {}
         local first = 0 -- positions in an array of the question count from 1

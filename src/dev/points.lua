@@ -1,5 +1,5 @@
 --- points.lua - writes the lists of heddle_policy(7) from points.def and
--- notes.def: every point, every note, every steering table.
+-- notes.def: every point, every note, every steering table, every fact.
 --
 --     heddle run src/dev/points.lua > lists
 --
@@ -90,6 +90,13 @@ for _, t in ipairs(policy.tables()) do
     add(".It Fn steer \"'%s'\" i j value", t.name)
     text(("i: %s; j: %s; value: %s."):format(t.i, t.j, t.value))
     text(t.meaning .. ".")
+end
+add ".El"
+add ".Ss Facts"
+add ".Bl -tag -width Ds"
+for _, f in ipairs(policy.facts()) do
+    add(".It Fn recent \"'%s'\" %s", f.name, f.i)
+    text(("%s: %s."):format(f.value, f.meaning))
 end
 add ".El"
 

@@ -514,7 +514,9 @@ int hd_gpu_open(struct hd_gpu *g)
                                  "lines a memory instruction");
     g->core = calloc(g->cores, sizeof *g->core);
     g->measured = hd_arena_take(g->env->arena, 1, sizeof *g->measured);
-    if (g->core == NULL || g->measured == NULL)
+    g->stalled =
+        hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);
+    if (g->core == NULL || g->measured == NULL || g->stalled == NULL)
         return -1;
     for (uint32_t i = 0; i < g->cores; i++)
         if (open_core(g, i) != 0)

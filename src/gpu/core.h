@@ -203,6 +203,7 @@ struct hd_core_state {
     uint64_t load_next;/* bit set: the next op is a load */
     uint64_t limit;    /* warps that may load */
     hd_time limit_until;
+    uint64_t ran;      /* warps that issued since a policy's epoch */
     uint32_t last;     /* warp that issued last, 64: none */
     uint32_t later_n;  /* warps whose time has not come, by time: later[] */
     uint8_t later[HD_MAX_WARPS];
@@ -296,6 +297,8 @@ struct hd_gpu {
     struct hd_hist *load_latency, *page_hist, *line_hist, *xlate_latency;
     struct hd_dispatch *dispatch;
     hd_time *measured; /* arena: [0] when the counters were last reset */
+    uint32_t *stalled; /* arena: [app] most misses that one translation ended,
+                          since a policy's epoch */
 };
 
 /* core.c */

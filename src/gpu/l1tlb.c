@@ -207,6 +207,8 @@ void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
                     q->hit >= 2 ? 0 : 1);
     if (HD_UNLIKELY(q->x.pages > 1))
         forget(c); /* it may hold the page that is waited for */
+    if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))
+        g->stalled[c->app] = q->merged + 1u;
     hd_hist_add(&g->xlate_latency[c->app], hd_recip_div(g->per_cycle, t - q->born));
     for (uint32_t p = m->first; p != HD_NONE; p = c->parked[p].next) {
         struct hd_parked *x = &c->parked[p];

@@ -332,6 +332,7 @@ static bool issue(struct hd_core *c, uint32_t w, hd_time t, uint64_t most)
     account_issue(c, w, t, end);
     count_issue(c, x, x->op.kind == HD_OP_ALU ? n : x->op.count, t);
     s->last = w;
+    s->ran |= 1ull << w;
     s->port_free = end;
     if (x->op.kind == HD_OP_ALU && (x->left -= (uint32_t)n) > 0) {
         x->ready = end;
@@ -375,6 +376,7 @@ static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
         x->left -= (uint32_t)rounds;
         x->since = x->ready = t + (rounds - 1) * round + (n + 1) * slot;
         s->last = w;
+        s->ran |= 1ull << w;
         w = hd_sched_pick(c, can, &one);
         n++;
     } while (w != first);

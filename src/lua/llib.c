@@ -269,33 +269,45 @@ int lp_lib_steer(lua_State *L)
     return 0;
 }
 
-/* counter("l2tlb.misses" [, app]): the sum over all copies of the part, and
- * over all applications if none is given. */
+/* An application's number, or what stands for all of them. */
+static uint32_t app_at(lua_State *L, int i)
+{
+    lua_Integer app = luaL_optinteger(L, i, UINT32_MAX);
+
+    return app < 0 || app > UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)app;
+}
+
+/* counter("mmu.misses" [, app]): the sum over all copies of the part, and over
+ * all applications if none is given. */
 int lp_lib_counter(lua_State *L)
 {
     heddle_sim *s = lp_sim(running(L, "counter"));
     const char *name = luaL_checkstring(L, 1);
-    uint32_t apps = heddle_apps(s), first = 0, last = apps;
-    struct heddle_counter_info c;
-    uint64_t sum = 0;
+    uint64_t sum;
 
-    if (!lua_isnoneornil(L, 2))
-        first = last = (uint32_t)luaL_checkinteger(L, 2);
-    for (uint32_t i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
-        size_t n = strlen(c.component);
-        if (strncmp(c.component, name, n) != 0 || name[n] != '.' ||
-            strcmp(c.name, name + n + 1) != 0)
-            continue;
-        for (uint32_t k = 0; k < c.instances; k++)
-            for (uint32_t app = first; app <= last; app++)
-                sum += heddle_counter_value(s, i, k, app);
-        lua_pushinteger(L, (lua_Integer)sum);
-        return 1;
-    }
-    return luaL_error(L,
-                      "there is no counter '%s' (see: heddle list "
-                      "counters)",
-                      name);
+    if (heddle_policy_counter(s, name, app_at(L, 2), &sum) != 0)
+        return luaL_error(L,
+                          "there is no counter '%s' (see: heddle list "
+                          "counters)",
+                          name);
+    lua_pushinteger(L, (lua_Integer)sum);
+    return 1;
+}
+
+/* recent("walks", app): what happened since the policy's last epoch */
+int lp_lib_recent(lua_State *L)
+{
+    heddle_sim *s = lp_sim(running(L, "recent"));
+    const char *fact = luaL_checkstring(L, 1);
+    lua_Integer i = luaL_checkinteger(L, 2);
+    uint64_t value;
+
+    if (i < 0 || i > INT32_MAX)
+        i = INT32_MAX;
+    if (heddle_recent(s, fact, (uint32_t)i, &value) != 0)
+        return luaL_error(L, "%s", heddle_policy_error(s));
+    lua_pushinteger(L, (lua_Integer)value);
+    return 1;
 }
 
 /* now(): the core cycle */

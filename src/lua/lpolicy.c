@@ -12,6 +12,7 @@
  *     policy.offered(sim)                 {point = {"l1tlb", ...}, ...}
  *     policy.list()                       the policies compiled in, described
  *     policy.tables()                     the steering tables, described
+ *     policy.facts()                      the facts, described
  *     policy.load("file.lua")             the table that the file returns
  *     policy.env([extra])                 the globals of policy code, a copy
  *     policy.enter(f)                     makes f see those globals
@@ -401,6 +402,22 @@ static int tables(lua_State *L)
     return 1;
 }
 
+static int facts(lua_State *L)
+{
+    const struct heddle_fact_info *f;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; (f = heddle_fact_info(i)) != NULL; i++) {
+        lua_createtable(L, 0, 4);
+        set_text(L, "name", f->name);
+        set_text(L, "i", f->i);
+        set_text(L, "value", f->value);
+        set_text(L, "meaning", f->meaning);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
 /* ---- the sandbox
  * ------------------------------------------------------------------ */
 
@@ -445,7 +462,7 @@ int luaopen_heddle_policy(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"use", use},   {"unuse", unuse},   {"used", used},
-        {"list", list}, {"tables", tables}, {"offered", offered},
+        {"list", list}, {"tables", tables}, {"facts", facts}, {"offered", offered},
         {"load", load}, {"env", env},       {"enter", enter},
         {NULL, NULL},
     };

@@ -66,6 +66,7 @@ int lp_lib_random(lua_State *L);
 int lp_lib_no_seed(lua_State *L);
 int lp_lib_steer(lua_State *L);
 int lp_lib_counter(lua_State *L);
+int lp_lib_recent(lua_State *L);
 int lp_lib_now(lua_State *L);
 int lp_lib_every(lua_State *L);
 int lp_lib_getmetatable(lua_State *L);

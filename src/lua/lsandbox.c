@@ -157,6 +157,7 @@ static void add_base(lua_State *L)
                                    {"setmetatable", lp_lib_setmetatable},
                                    {"steer", lp_lib_steer},
                                    {"counter", lp_lib_counter},
+                                   {"recent", lp_lib_recent},
                                    {"now", lp_lib_now},
                                    {"every", lp_lib_every},
                                    {NULL, NULL}};

@@ -98,6 +98,11 @@ static int check_policy(const struct heddle_policy *p, struct hd_err *err)
                           "policy %s was built for interface %" PRIu32
                           ", this is interface %d: build it again",
                           p->name, p->abi, HEDDLE_POLICY_ABI);
+    if (p->answer[HEDDLE_POINT_tokens] && !(p->period && p->epoch))
+        return hd_err_set(err, HEDDLE_EPOLICY,
+                          "policy %s answers tokens, which is asked at the end "
+                          "of its epochs, but it has none (every)",
+                          p->name);
     if (param_count(p) > HEDDLE_MAX_PARAMS)
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "policy %s has more than %d parameters", p->name,
@@ -279,8 +284,11 @@ static int open_cell(struct hd_slots_registry *r, const struct hd_bound *b,
                           p->name, bytes);
     memset(c->state, 0, bytes);
     if (p->init && p->init(c->state, &place, b->values) != 0)
-        hd_err_set(err, HEDDLE_EPOLICY,
-                   "policy %s refuses this machine or its parameters", p->name);
+        return hd_err_set(err, HEDDLE_EPOLICY,
+                          "policy %s refuses this machine or its parameters",
+                          p->name);
+    if (p->start)
+        p->start(c->state, r->sim);
     return err->code;
 }
 
@@ -352,6 +360,8 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
         if (p->watch[n])
             r->watcher[n][r->slots->watched[n]++] =
                 (struct hd_watcher){p->watch[n], b->cell[0].state, b};
+    if (p->answer[HEDDLE_POINT_tokens])
+        hd_tokens_begin(r);
     hd_registry_start_epochs(r, b);
 }
 

@@ -1,5 +1,5 @@
 /*
- * points.c - points.def, notes.def and the steering tables as data.
+ * points.c - points.def, notes.def, the steering tables and the facts as data.
  *
  * Whoever prints, documents, checks or marshals questions reads these tables,
  * so nothing can differ from what the engine asks.  Each point has a function
@@ -80,6 +80,19 @@ const struct heddle_table_info *heddle_table_info(uint32_t i)
          "warps that may issue loads; at first all"},
     };
     return i < HD_LEN(t) ? &t[i] : NULL;
+}
+
+/* The order is that of enum hd_fact_name. */
+const struct heddle_fact_info *heddle_fact_info(uint32_t i)
+{
+    static const struct heddle_fact_info f[] = {
+        {"owner", "core", "application", "whose the core is"},
+        {"warps", "core", "bit set of warps", "warps that issued"},
+        {"walks", "application", "walks", "most page walks at once"},
+        {"stalled", "application", "memory instructions",
+         "most that one miss of a TLB held up"},
+    };
+    return i < HD_LEN(f) ? &f[i] : NULL;
 }
 
 const char *heddle_nearest(const char *name, const char *const *names, size_t n)

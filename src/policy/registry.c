@@ -103,6 +103,9 @@ static void on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
     r->current = b;
     b->policy->epoch(b->cell[cell].state, r->sim,
                      hd_cycle(r->env->clk, HD_CLK_CORE, now));
+    if (b->policy->answer[HEDDLE_POINT_tokens])
+        hd_tokens_epoch(r);
+    hd_recent_restart(r, b);
     r->current = NULL;
     if (r->error.code != 0) /* heddle_steer, whose result may be ignored */
         hd_err_set(r->env->err, HEDDLE_EPOLICY, "policy %s, epoch: %s",
@@ -147,6 +150,7 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
     struct hd_slots_registry *r = self;
 
     (void)instance;
+    hd_tokens_check(r, err);
     hd_slots_check(r->slots, err);
 }
 
@@ -184,7 +188,7 @@ int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
     r->component = hd_events_component(env->ev, "policy", on_epoch, r);
     hd_steer_defaults(r, (uint32_t)hd_ones(HD_STEER_TABLES));
     hd_env_part(env, part);
-    return 0;
+    return hd_tokens_open(r) == 0 ? 0 : HEDDLE_ENOMEM;
 }
 
 void hd_slots_close(struct hd_slots *s)

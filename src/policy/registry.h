@@ -58,6 +58,7 @@ struct hd_bound {
     const struct heddle_policy *policy; /* NULL: free */
     uint32_t order;                     /* of heddle_use calls */
     uint32_t steered;                   /* bit set of tables */
+    uint32_t facts;                     /* bit set of facts that it owns */
     uint32_t cells;
     char at[HD_AT_ROOM];
     uint64_t values[HEDDLE_MAX_PARAMS];
@@ -107,6 +108,9 @@ struct hd_slots_registry {
     uint32_t homes;
 
     struct hd_listening *listening; /* listen.c; NULL: nobody listens */
+    struct hd_fact fact[HD_FACTS];
+    struct hd_tokens *tokens;     /* arena: tokens.c */
+    struct hd_slot tokens_slot;
     struct hd_bound *current; /* whose init or epoch is running */
     struct hd_err *sink;      /* where heddle_policy_fail writes; NULL: env */
     struct hd_err error;      /* of heddle_use and heddle_steer */
@@ -131,9 +135,19 @@ void hd_listen_end(struct hd_slots_registry *r);
 /* steer.c */
 void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables);
 
-/* repl.c, sched.c, frfcfs.c */
+/* recent.c: the facts that b owns begin anew. */
+void hd_recent_restart(struct hd_slots_registry *r, const struct hd_bound *b);
+
+/* tokens.c: builds its state and offers the point (0 or -1); a policy that
+ * answers it is bound; its epoch has ended; invariants. */
+int hd_tokens_open(struct hd_slots_registry *r);
+void hd_tokens_begin(struct hd_slots_registry *r);
+void hd_tokens_epoch(struct hd_slots_registry *r);
+void hd_tokens_check(const struct hd_slots_registry *r, struct hd_err *err);
+
+/* repl.c, sched.c, frfcfs.c, mask.c */
 extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
     hd_policy_random, hd_policy_srrip, hd_policy_gto, hd_policy_lrr,
-    hd_policy_frfcfs;
+    hd_policy_frfcfs, hd_policy_mask;
 
 #endif

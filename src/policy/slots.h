@@ -47,6 +47,23 @@ struct hd_steer {
     uint64_t warp_limit[128];            /* [core]: warps that may load */
 };
 
+/* Facts that parts keep for policies: what happened since a policy's last
+ * epoch (heddle_fact_info has their meaning, in this order). */
+enum hd_fact_name {
+    HD_FACT_OWNER,
+    HD_FACT_WARPS,
+    HD_FACT_WALKS,
+    HD_FACT_STALLED,
+    HD_FACTS
+};
+
+struct hd_fact {
+    uint64_t (*get)(void *self, uint32_t i); /* NULL: this machine has none */
+    void (*restart)(void *self); /* begins anew; NULL: it never does */
+    void *self;
+    uint32_t n; /* i is below this */
+};
+
 struct hd_slots {
     struct hd_steer *steer;              /* arena */
     uint32_t watched[HEDDLE_NOTE_COUNT]; /* watchers of each note */
@@ -81,6 +98,10 @@ void hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
  */
 void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
                     struct hd_slot *slot, heddle_answer *fn, void *self);
+
+/* Offers a fact. */
+void hd_slots_fact(struct hd_slots *s, enum hd_fact_name name,
+                   struct hd_fact fact);
 
 /* Tells a note to everybody who watches it; call only if watched[n] != 0. */
 void hd_slots_note(struct hd_slots *s, enum heddle_note n, const void *fields);

@@ -188,6 +188,28 @@ struct hd_client hd_mmu_client(struct hd_mmu *m)
     return (struct hd_client){m->units > 1 ? entry_read : entry_read_one, m};
 }
 
+uint32_t hd_mmu_walks(const struct hd_mmu *m, uint32_t app)
+{
+    return m->recent[app].peak;
+}
+
+uint32_t hd_mmu_stalled(const struct hd_mmu *m, uint32_t app)
+{
+    return m->recent[app].stalled;
+}
+
+void hd_mmu_restart_walks(struct hd_mmu *m)
+{
+    for (uint32_t a = 0; a < m->env->apps; a++)
+        m->recent[a].peak = m->recent[a].walks;
+}
+
+void hd_mmu_restart_stalled(struct hd_mmu *m)
+{
+    for (uint32_t a = 0; a < m->env->apps; a++)
+        m->recent[a].stalled = 0;
+}
+
 void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
                        uint64_t pages)
 {
@@ -512,9 +534,10 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->fixed = m->tick * w->l2tlb->mode.fixed;
     m->serial = w->l2tlb->serial && w->l2tlb->large_entries != 0;
     m->walk_fixed = m->tick * w->walk->mode.fixed;
+    m->recent = hd_arena_take(env->arena, HD_MAX_APPS, sizeof *m->recent);
     m->who = calloc(who, sizeof *m->who);
     m->port = calloc(w->cores, sizeof *m->port);
-    if (m->who == NULL || m->port == NULL) {
+    if (m->who == NULL || m->port == NULL || m->recent == NULL) {
         hd_mmu_close(m);
         return NULL;
     }

@@ -66,6 +66,13 @@ struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core);
 /* The answers to PTE reads: the memory calls this for the walkers' clients. */
 struct hd_client hd_mmu_client(struct hd_mmu *m);
 
+/* Since the last restart: the most walks at once for an application, and the
+ * most L1 TLB misses that one walk answered. */
+uint32_t hd_mmu_walks(const struct hd_mmu *m, uint32_t app);
+uint32_t hd_mmu_stalled(const struct hd_mmu *m, uint32_t app);
+void hd_mmu_restart_walks(struct hd_mmu *m);
+void hd_mmu_restart_stalled(struct hd_mmu *m);
+
 /* Invalidates pages of an application in the L2 TLBs and walk caches. */
 void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
                        uint64_t pages);

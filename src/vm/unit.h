@@ -85,6 +85,14 @@ struct hd_unit_state {
     uint32_t running[HD_MAX_APPS + 1]; /* walks begun and not done; last: all */
 };
 
+/* What all units did for an application since a policy's epoch; in the
+ * arena. */
+struct hd_mmu_recent {
+    uint32_t walks;   /* begun and not done */
+    uint32_t peak;    /* most of them */
+    uint32_t stalled; /* most L1 TLB misses that one walk answered */
+};
+
 struct hd_mmu;
 
 struct hd_unit {
@@ -126,6 +134,7 @@ struct hd_mmu {
     hd_time never;
     const hd_time *epoch; /* arena, or `never`: the next epoch of a policy */
     hd_time transit, lookup, fixed, walk_fixed; /* settings in ticks */
+    struct hd_mmu_recent *recent; /* arena: [app] */
     struct hd_slot fill, step, pick;
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
         *walk_warps;

@@ -227,6 +227,7 @@ static void descend(struct hd_unit *u, hd_time now, uint32_t walk)
 void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
+    struct hd_mmu_recent *recent = &u->m->recent[w->app];
     uint32_t *running = u->s->running;
     bool outer = u->starting;
 
@@ -234,6 +235,9 @@ void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     running[w->app]++;
     running[HD_MAX_APPS]++;
     hd_unit_peak(&hd_unit_walk_row(u, w->app)[HD_WALK_PEAK], running[w->app]);
+    recent->walks++;
+    if (recent->walks > recent->peak)
+        recent->peak = recent->walks;
     hd_unit_peak(&u->walk_shared[HD_WALK_PEAK], running[HD_MAX_APPS]);
     if (u->m->walk_cfg.mode.kind == HD_FULL)
         descend(u, now, walk);
@@ -354,6 +358,9 @@ static void account(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_hist_add(&m->walk_queue[w->app], queue);
     hd_hist_add(&m->walk_requesters[w->app], e->n);
     hd_hist_add(&m->walk_warps[w->app], warps);
+    m->recent[w->app].walks--;
+    if (warps > m->recent[w->app].stalled)
+        m->recent[w->app].stalled = (uint32_t)warps;
     if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_done] != 0))
         tell_done(u, now, walk);
 }

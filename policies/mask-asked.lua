@@ -1,0 +1,80 @@
+-- mask-asked.lua - MASK as answers to the points, the form to start from.
+--
+-- Ausavarungnirun et al.: MASK, ASPLOS 2018; mask.lua tells the mechanisms and
+-- has the same parameters.  Here the engine measures, asks, and hands out; the
+-- policy only decides.  That is shorter, and slower where a point is hot: for
+-- long runs use mask.lua, which steers, or the built-in "mask".
+--
+-- SPDX-License-Identifier: MIT
+
+local MILLION = 1000000 -- rates are in parts of it
+
+--- -1, 0 or 1: which way the tokens of an application go.
+local function direction(a, q, p)
+    local rate, last = q.misses * MILLION // q.lookups, a.rate
+    local band = p.band * MILLION // 100
+    a.rate = rate
+    local rose = last and rate > last + band
+    local fell = last and rate + band < last
+    if not rose and not fell then
+        return 0
+    end
+    if p.token_rule == 0 then
+        a.up = fell
+    else
+        a.up = a.up ~= rose
+    end
+    return a.up and 1 or -1
+end
+
+return {
+    name = "mask-asked",
+    summary = "fill tokens for the shared L2 TLB",
+    source = "MASK, ASPLOS 2018",
+    params = {
+        tokens = { default = 1, max = 1, meaning = "1: TLB-Fill Tokens",
+                   source = "MASK 5.2" },
+        epoch = { default = 100000, min = 1000, max = 10000000,
+                  unit = "cycles", meaning = "time between two decisions",
+                  source = "MASK 5.2" },
+        initial = { default = 80, min = 1, max = 100, unit = "percent",
+                    meaning = "of the warps that have a token after the "
+                        .. "first epoch", source = "MASK 6" },
+        step = { default = 10, min = 1, max = 100, unit = "percent",
+                 meaning = "of the warps that get or lose a token at once",
+                 source = "the released code" },
+        band = { default = 2, max = 100, unit = "percentage points",
+                 meaning = "change of the miss rate that is ignored",
+                 source = "MASK 5.2" },
+        token_rule = { default = 0, max = 1,
+                       meaning = "0: fewer when the miss rate rose, more "
+                           .. "when it fell; 1: a hill climb, which turns "
+                           .. "when it rose",
+                       source = "MASK 5.2; 7.4 for 1" },
+    },
+
+    init = function(s, _, place)
+        s.app = {}
+        for i = 1, place.apps do
+            s.app[i] = { up = false }
+        end
+    end,
+
+    tokens = function(q, s, p)
+        if p.tokens == 0 then
+            return nil
+        end
+        local step = math.max(1, q.warps * p.step // 100)
+        local way = q.lookups > 0 and direction(s.app[q.app + 1], q, p) or 0
+        if q.epoch == 1 then
+            return math.max(1, q.warps * p.initial // 100)
+        elseif way > 0 then
+            return math.min(q.tokens + step, q.warps)
+        elseif way < 0 then
+            return q.tokens > step and q.tokens - step or 1
+        end
+        return q.tokens
+    end,
+
+    every = every("epoch", function() end),
+}

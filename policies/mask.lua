@@ -1,0 +1,171 @@
+-- mask.lua - MASK: sharing a GPU without fighting over translation.
+--
+-- Ausavarungnirun et al.: MASK, ASPLOS 2018.  Each mechanism can be switched
+-- off:
+--
+--   tokens   TLB-Fill Tokens (section 5.2).  In the first epoch every warp
+--            fills the L2 TLB; then an application has tokens for `initial`
+--            percent of its warps (the lowest numbers of each core), and the
+--            walks of the others fill the bypass cache.  When the L2 TLB miss
+--            rate has changed by more than `band` percentage points from one
+--            epoch to the next, the tokens move by `step` percent of the
+--            warps: down when it rose, up when it fell.  With token_rule = 1
+--            the last move goes on while the rate falls, and turns when it
+--            rises.
+--
+-- This is the steered form: at each epoch the policy sets the tables that the
+-- engine's defaults read, so nothing is asked and a request costs what it
+-- costs without a policy.  mask-asked.lua answers the points instead, and the
+-- built-in "mask" is the same in C; all three give the same statistics.
+--
+-- SPDX-License-Identifier: MIT
+
+local MILLION = 1000000 -- rates are in parts of it
+
+--- What a counter has grown by; counters are reset when warm-up ends.
+local function grown(last, key, now)
+    local before = last[key] or 0
+    last[key] = now
+    return now >= before and now - before or now
+end
+
+local function bits(set)
+    local n = 0
+    while set ~= 0 do
+        set = set & (set - 1)
+        n = n + 1
+    end
+    return n
+end
+
+-- ---- tokens ----------------------------------------------------------------
+
+local function lookups(app)
+    return counter("mmu.hits", app) + counter("mmu.misses", app)
+end
+
+--- The n lowest members of a set; of an empty one, the n lowest numbers.
+local function lowest(set, n)
+    if set == 0 then
+        return n >= 64 and -1 or (1 << n) - 1
+    end
+    local out = 0
+    while set ~= 0 and n > 0 do
+        out = out | set & -set
+        set = set & (set - 1)
+        n = n - 1
+    end
+    return out
+end
+
+--- -1, 0 or 1: which way the tokens of an application go.
+local function direction(a, p, looked, missed)
+    local rate, last = missed * MILLION // looked, a.rate
+    local band = p.band * MILLION // 100
+    a.rate = rate
+    local rose = last and rate > last + band
+    local fell = last and rate + band < last
+    if not rose and not fell then
+        return 0
+    end
+    if p.token_rule == 0 then
+        a.up = fell
+    else
+        a.up = a.up ~= rose
+    end
+    return a.up and 1 or -1
+end
+
+--- How many tokens an application of so many warps gets.
+local function tokens(s, a, p, warps, looked, missed)
+    local step = math.max(1, warps * p.step // 100)
+    local has = math.min(a.tokens or warps, warps)
+    local way = looked > 0 and direction(a, p, looked, missed) or 0
+    if s.epoch == 1 then
+        return math.max(1, warps * p.initial // 100)
+    elseif way > 0 then
+        return math.min(has + step, warps)
+    elseif way < 0 then
+        return has > step and has - step or 1
+    end
+    return has
+end
+
+local function hand_out(s, p, app, mine)
+    local a, warps, cores = s.app[app + 1], 0, 0
+    local looked = grown(a, "lookups", lookups(app))
+    local missed = grown(a, "misses", counter("mmu.misses", app))
+    for _, ran in pairs(mine) do
+        warps = warps + bits(ran)
+        cores = cores + (ran ~= 0 and 1 or 0)
+    end
+    if cores == 0 then
+        return -- it did not run
+    end
+    local n = tokens(s, a, p, warps, looked, missed)
+    if not a.tokens and n == warps then
+        return
+    end
+    a.tokens = n
+    local each = (n + cores - 1) // cores
+    for core, ran in pairs(mine) do
+        steer("tlb_fill", app, core, n >= warps and -1 or lowest(ran, each))
+    end
+end
+
+local function deal(s, p)
+    local mine = {}
+    for core = 0, s.cores - 1 do
+        local app = recent("owner", core)
+        mine[app] = mine[app] or {}
+        mine[app][core] = recent("warps", core)
+    end
+    for app = 0, s.apps - 1 do
+        hand_out(s, p, app, mine[app] or {})
+    end
+end
+
+-- ---- the policy ----------------------------------------------------------------
+
+return {
+    name = "mask",
+    summary = "fill tokens for the shared L2 TLB",
+    source = "MASK, ASPLOS 2018",
+    params = {
+        tokens = { default = 1, max = 1, meaning = "1: TLB-Fill Tokens",
+                   source = "MASK 5.2" },
+        epoch = { default = 100000, min = 1000, max = 10000000,
+                  unit = "cycles", meaning = "time between two decisions",
+                  source = "MASK 5.2" },
+        initial = { default = 80, min = 1, max = 100, unit = "percent",
+                    meaning = "of the warps that have a token after the "
+                        .. "first epoch", source = "MASK 6" },
+        step = { default = 10, min = 1, max = 100, unit = "percent",
+                 meaning = "of the warps that get or lose a token at once",
+                 source = "the released code" },
+        band = { default = 2, max = 100, unit = "percentage points",
+                 meaning = "change of the miss rate that is ignored",
+                 source = "MASK 5.2" },
+        token_rule = { default = 0, max = 1,
+                       meaning = "0: fewer when the miss rate rose, more "
+                           .. "when it fell; 1: a hill climb, which turns "
+                           .. "when it rose",
+                       source = "MASK 5.2; 7.4 for 1" },
+    },
+
+    init = function(s, _, place)
+        s.cores, s.apps, s.epoch = math.min(place.cores, 128), place.apps, 0
+        s.app = {}
+        for i = 1, place.apps do
+            s.app[i] = { up = false, lookups = lookups(i - 1),
+                         misses = counter("mmu.misses", i - 1) }
+        end
+    end,
+
+    every = every("epoch", function(_, s, p)
+        s.epoch = s.epoch + 1
+        if p.tokens == 1 then
+            deal(s, p)
+        end
+    end),
+}

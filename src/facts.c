@@ -1,0 +1,74 @@
+/*
+ * facts.c - what parts keep for policies from one epoch to the next.
+ *
+ * A policy that shares the machine between applications wants to know, besides
+ * counters, which warps ran and how hard translation pressed: the most page
+ * walks at once, and the most memory instructions that one miss of a TLB held
+ * up (MASK, ASPLOS 2018, sections 5.2 and 5.4).  Each is a few words in the
+ * state of the part that sees it; policy/recent.c says who may ask, and when
+ * they begin anew.
+ *
+ * An instruction that joins a miss in flight counts, whatever its warp: the
+ * hardware that MASK describes counts the hits in its MSHRs, too.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "simulation.h"
+
+static uint64_t owner(void *self, uint32_t core)
+{
+    return ((heddle_sim *)self)->gpu.core[core].app;
+}
+
+static uint64_t warps(void *self, uint32_t core)
+{
+    return ((heddle_sim *)self)->gpu.core[core].s->ran;
+}
+
+static void restart_warps(void *self)
+{
+    heddle_sim *s = self;
+
+    for (uint32_t c = 0; c < s->gpu.cores; c++)
+        s->gpu.core[c].s->ran = 0;
+}
+
+static uint64_t walks(void *self, uint32_t app)
+{
+    return hd_mmu_walks(((heddle_sim *)self)->mmu, app);
+}
+
+static void restart_walks(void *self)
+{
+    hd_mmu_restart_walks(((heddle_sim *)self)->mmu);
+}
+
+static uint64_t stalled(void *self, uint32_t app)
+{
+    const heddle_sim *s = self;
+
+    return hd_max_u64(s->gpu.stalled[app], hd_mmu_stalled(s->mmu, app));
+}
+
+static void restart_stalled(void *self)
+{
+    heddle_sim *s = self;
+
+    hd_mmu_restart_stalled(s->mmu);
+    for (uint32_t a = 0; a < s->apps; a++)
+        s->gpu.stalled[a] = 0;
+}
+
+void hd_sim_facts(heddle_sim *s)
+{
+    struct hd_slots *l = &s->slots;
+    uint32_t cores = s->gpu.cores;
+
+    hd_slots_fact(l, HD_FACT_OWNER, (struct hd_fact){owner, NULL, s, cores});
+    hd_slots_fact(l, HD_FACT_WARPS,
+                  (struct hd_fact){warps, restart_warps, s, cores});
+    hd_slots_fact(l, HD_FACT_WALKS,
+                  (struct hd_fact){walks, restart_walks, s, s->apps});
+    hd_slots_fact(l, HD_FACT_STALLED,
+                  (struct hd_fact){stalled, restart_stalled, s, s->apps});
+}

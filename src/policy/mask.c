@@ -1,0 +1,134 @@
+/*
+ * mask.c - MASK: sharing a GPU without fighting over translation.
+ *
+ * Ausavarungnirun et al.: MASK, ASPLOS 2018.  Three mechanisms, each of which
+ * can be switched off:
+ *
+ *   tokens   TLB-Fill Tokens (section 5.2).  In the first epoch every warp
+ *            fills the L2 TLB; then an application has tokens for `initial`
+ *            percent of its warps, and the walks of the others fill the bypass
+ *            cache.  At the end of each epoch the L2 TLB miss rate is compared
+ *            with that of the epoch before: a change of more than `band`
+ *            percentage points moves the tokens by `step` percent of the
+ *            warps, down when the rate rose, up when it fell.
+ *
+ * The paper's text decides by the sign of the change alone, but it lists a
+ * register for the direction of the last move; token_rule 1 takes it at that:
+ * a hill climb that goes on while the rate falls and turns when it rises.
+ *
+ * The machine needs the bypass cache (bypass.entries, 32).  Epochs without
+ * look-ups change nothing.  policies/mask.lua and policies/mask-asked.lua
+ * decide the same, the one by steering, the other by answering.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "registry.h"
+
+enum param { TOKENS, EPOCH, INITIAL, STEP, BAND, TOKEN_RULE };
+enum { TEXT, HILLCLIMB };
+enum { MILLION = 1000000 }; /* rates are in parts of it */
+
+static const struct heddle_param params[] = {
+    {"tokens", "", 1, 0, 1, "1: TLB-Fill Tokens", "MASK 5.2"},
+    {"epoch", "cycles", 100000, 1000, 10000000, "time between two decisions",
+     "MASK 5.2"},
+    {"initial", "percent", 80, 1, 100,
+     "of the warps that have a token after the first epoch", "MASK 6"},
+    {"step", "percent", 10, 1, 100,
+     "of the warps that get or lose a token at once", "the released code"},
+    {"band", "percentage points", 2, 0, 100,
+     "change of the miss rate that is ignored", "MASK 5.2"},
+    {"token_rule", "", TEXT, TEXT, HILLCLIMB,
+     "0: fewer when the miss rate rose, more when it fell; 1: a hill climb, "
+     "which turns when it rose",
+     "MASK 5.2; 7.4 for 1"},
+    {0},
+};
+
+struct mask {
+    uint64_t param[HD_LEN(params)];
+    uint64_t rate[HD_MAX_APPS]; /* L2 TLB miss rate of the last epoch */
+    uint8_t known[HD_MAX_APPS]; /* there is one */
+    uint8_t up[HD_MAX_APPS];    /* the last move gave tokens */
+};
+
+static size_t state_bytes(const struct heddle_place *p, const uint64_t *v)
+{
+    (void)p, (void)v;
+    return sizeof(struct mask);
+}
+
+static int init(void *self, const struct heddle_place *p, const uint64_t *v)
+{
+    struct mask *m = self;
+
+    (void)p;
+    for (uint32_t i = 0; params[i].name; i++)
+        m->param[i] = v[i];
+    return 0;
+}
+
+/* ---- tokens ----------------------------------------------------------- */
+
+/* -1, 0 or 1: which way the tokens go. */
+static int direction(struct mask *m, const struct heddle_q_tokens *q)
+{
+    uint64_t rate = q->misses * MILLION / q->lookups, last = m->rate[q->app];
+    uint64_t band = m->param[BAND] * MILLION / 100;
+    bool known = m->known[q->app], rose, fell;
+
+    m->rate[q->app] = rate;
+    m->known[q->app] = 1;
+    rose = known && rate > last + band;
+    fell = known && rate + band < last;
+    if (!rose && !fell)
+        return 0;
+    if (m->param[TOKEN_RULE] == TEXT)
+        m->up[q->app] = fell;
+    else
+        m->up[q->app] ^= rose;
+    return m->up[q->app] ? 1 : -1;
+}
+
+static int64_t tokens(void *self, const void *question)
+{
+    const struct heddle_q_tokens *q = question;
+    struct mask *m = self;
+    uint64_t step = hd_max_u64(1, q->warps * m->param[STEP] / 100);
+    int way = m->param[TOKENS] && q->lookups > 0 ? direction(m, q) : 0;
+
+    if (!m->param[TOKENS])
+        return HEDDLE_PASS;
+    if (q->epoch == 1)
+        return (int64_t)hd_max_u64(1, q->warps * m->param[INITIAL] / 100);
+    if (way > 0)
+        return (int64_t)hd_min_u64(q->tokens + step, q->warps);
+    if (way < 0)
+        return (int64_t)(q->tokens > step ? q->tokens - step : 1);
+    return (int64_t)q->tokens;
+}
+
+/* ---- epochs ----------------------------------------------------------- */
+
+static uint64_t period(const void *self)
+{
+    return ((const struct mask *)self)->param[EPOCH];
+}
+
+static void epoch(void *self, heddle_sim *s, uint64_t cycle)
+{
+    (void)self, (void)s, (void)cycle;
+}
+
+const struct heddle_policy hd_policy_mask = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "mask",
+    .summary = "fill tokens for the shared L2 TLB",
+    .source = "MASK, ASPLOS 2018",
+    .params = params,
+    .state_bytes = state_bytes,
+    .init = init,
+    .period = period,
+    .epoch = epoch,
+    .answer = {[HEDDLE_POINT_tokens] = tokens},
+};

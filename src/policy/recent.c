@@ -1,0 +1,146 @@
+/*
+ * recent.c - what a policy learns at its epochs: counters and facts.
+ *
+ * A counter only grows; a policy that wants what was counted in an epoch takes
+ * the difference.  The values here are live: they go on when an application
+ * has finished once and runs again only as load for the others, unlike those
+ * of results.
+ *
+ * A fact is what no difference of counters gives: a maximum, or a set.  The
+ * part that knows it keeps it from one restart to the next.  A policy owns the
+ * facts that it asked for first, and they begin anew when its epoch is over,
+ * so it may read one as often as it likes in between.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../sim.h"
+#include "registry.h"
+
+/* ---- counters --------------------------------------------------------- */
+
+/* A counter of one application in all copies of its part, with what lies in
+ * open intervals of time. */
+static uint64_t live(const struct hd_stat_group *g, uint32_t k, uint32_t app)
+{
+    uint64_t out = 0, open[256];
+
+    for (uint32_t i = 0; i < g->stat.instances; i++) {
+        uint64_t v = *hd_count(&g->stat, i, app, k);
+        if (g->open != NULL && g->stat.n <= HD_LEN(open)) {
+            memset(open, 0, g->stat.n * sizeof *open);
+            g->open(g->self, i, app, open);
+            v += open[k];
+        }
+        out = g->desc[k].kind == HD_STAT_PEAK ? hd_max_u64(out, v) : out + v;
+    }
+    return out;
+}
+
+static uint64_t live_all(const struct hd_stat_group *g, uint32_t k)
+{
+    uint64_t out = 0;
+
+    for (uint32_t app = 0; app < g->stat.apps; app++) {
+        uint64_t v = live(g, k, app);
+        out = g->desc[k].kind == HD_STAT_PEAK ? hd_max_u64(out, v) : out + v;
+    }
+    return out;
+}
+
+int heddle_policy_counter(const heddle_sim *s, const char *name, uint32_t app,
+                          uint64_t *out)
+{
+    const struct hd_stats *st = hd_sim_env(s)->stats;
+
+    for (uint32_t i = 0; i < st->groups; i++) {
+        const struct hd_stat_group *g = &st->group[i];
+        size_t n = strlen(g->component);
+
+        if (strncmp(g->component, name, n) != 0 || name[n] != '.')
+            continue;
+        for (uint32_t k = 0; k < g->stat.n; k++) {
+            if (strcmp(g->desc[k].name, name + n + 1) != 0)
+                continue;
+            *out = app == UINT32_MAX    ? live_all(g, k)
+                   : app < g->stat.apps ? live(g, k, app)
+                                        : 0;
+            return 0;
+        }
+    }
+    *out = 0;
+    return HEDDLE_EINVAL;
+}
+
+/* ---- facts ------------------------------------------------------------ */
+
+void hd_slots_fact(struct hd_slots *s, enum hd_fact_name name,
+                   struct hd_fact fact)
+{
+    s->registry->fact[name] = fact;
+}
+
+static int no_fact(struct hd_slots_registry *r, const char *name)
+{
+    const char *names[HD_FACTS], *near;
+
+    for (uint32_t i = 0; i < HD_FACTS; i++)
+        names[i] = heddle_fact_info(i)->name;
+    near = hd_nearest(name, names, HD_FACTS);
+    return hd_err_set(&r->error, HEDDLE_EINVAL, "there is no fact \"%s\"%s%s%s",
+                      name, near ? "; did you mean \"" : "", near ? near : "",
+                      near ? "\"?" : "");
+}
+
+/* The policy that runs owns fact f from now on, if nobody else does. */
+static int own(struct hd_slots_registry *r, uint32_t f)
+{
+    if (r->current == NULL)
+        return hd_err_set(&r->error, HEDDLE_EPOLICY,
+                          "the fact %s is for epochs (every)",
+                          heddle_fact_info(f)->name);
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
+        const struct hd_bound *b = &r->bound[i];
+        if (b->policy && b != r->current && (b->facts >> f & 1))
+            return hd_err_set(&r->error, HEDDLE_EPOLICY,
+                              "policies %s and %s both ask for the fact %s",
+                              b->policy->name, r->current->policy->name,
+                              heddle_fact_info(f)->name);
+    }
+    r->current->facts |= 1u << f;
+    return 0;
+}
+
+int heddle_recent(heddle_sim *s, const char *name, uint32_t i, uint64_t *out)
+{
+    struct hd_slots_registry *r = hd_sim_env(s)->slots->registry;
+    const struct hd_fact *fact;
+    uint32_t f = 0;
+
+    *out = 0;
+    if (r->sink != &r->error)
+        hd_err_clear(&r->error);
+    while (f < HD_FACTS && strcmp(heddle_fact_info(f)->name, name) != 0)
+        f++;
+    if (f == HD_FACTS)
+        return no_fact(r, name);
+    fact = &r->fact[f];
+    if (fact->get == NULL || i >= fact->n)
+        return hd_err_set(
+            &r->error, HEDDLE_EINVAL,
+            "the fact %s has no %s %" PRIu32 ": they are below %" PRIu32, name,
+            heddle_fact_info(f)->i, i, fact->get ? fact->n : 0);
+    if (fact->restart != NULL && own(r, f) != 0)
+        return r->error.code;
+    *out = fact->get(fact->self, i);
+    return 0;
+}
+
+void hd_recent_restart(struct hd_slots_registry *r, const struct hd_bound *b)
+{
+    for (uint32_t f = 0; f < HD_FACTS; f++)
+        if (b->facts >> f & 1)
+            r->fact[f].restart(r->fact[f].self);
+}

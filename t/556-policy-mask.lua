@@ -1,0 +1,168 @@
+-- 556-policy-mask.lua - MASK on a whole machine.
+--
+-- Pinned: the C policy, the Lua one that steers and the Lua one that answers
+-- give the same statistics, on several machines, sets of applications and
+-- parameters, all mechanisms together and each alone; each mechanism does
+-- what it is for, and what it does is gone when it is switched off; the run is
+-- the same in pieces and after a snapshot, with the end of warm-up in it.
+--
+-- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+local H = require "heddle"
+
+local SMALL = whole.join(whole.SMALL, { ["bypass.entries"] = 32 })
+
+local FORMS = { "mask", "policies/mask.lua", "policies/mask-asked.lua" }
+
+local function machine(scene, check)
+    local apps = {}
+    for i, a in ipairs(scene.apps) do
+        apps[i] = type(a) == "string" and H.app(a, { size = "S" }) or a()
+    end
+    return H.sim {
+        machine = scene.machine or "maxwell", apps = apps, check = check,
+        settings = whole.join(SMALL, scene.settings or {}),
+    }
+end
+
+local function no_policy(component)
+    return component == "policy"
+end
+
+local function run(scene, form, options)
+    local sim <close> = machine(scene, form ~= nil)
+    if form then
+        sim:use(form, options)
+    end
+    sim:run(scene.cycles or 24000)
+    sim:check()
+    return whole.statistics(sim, no_policy), sim:counters()
+end
+
+-- ---- twins -------------------------------------------------------------------
+
+local SCENES = {
+    { name = "GUP + MM", apps = { "GUP", "MM" } },
+    { name = "three, one alone on a core", apps = { "GUP", "CONS", "BFS2" },
+      settings = { ["core.count"] = 3 } },
+    { name = "one application", apps = { "GUP" } },
+    { name = "warm-up ends, applications finish and start again",
+      apps = { function() return H.app("TRD", { size = "T" }) end,
+               function() return whole.random(40, 64, 16) end },
+      settings = { ["sim.warmup"] = 7300 }, cycles = 40000 },
+    { name = "mosaic, no L2 TLB", machine = "mosaic", apps = { "GUP", "3DS" },
+      settings = { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0,
+                   ["pwc.mode"] = "full" } },
+    { name = "units in the cores, LRR", apps = { "GUP", "MM" },
+      settings = { ["walk.per_core"] = true, ["core.scheduler"] = "lrr" } },
+}
+
+local OPTIONS = {
+    { "all", { epoch = 2000 } },
+    { "none", { epoch = 2000, tokens = 0 } },
+    { "a hill climb without a band", { epoch = 1500, token_rule = 1, band = 0,
+                                       step = 25, initial = 50 } },
+    { "the text's rule without a band", { epoch = 1500, band = 0, step = 3 } },
+}
+
+for i, scene in ipairs(SCENES) do
+    for k, o in ipairs(OPTIONS) do
+        if i == 1 or k == 1 then
+            local c = run(scene, FORMS[1], o[2])
+            for f = 2, #FORMS do
+                local d = whole.difference(c, (run(scene, FORMS[f], o[2])))
+                tap.ok(not d, ("%s, %s: %s as in C"):format(scene.name, o[1],
+                    FORMS[f]), d)
+            end
+        end
+    end
+end
+
+-- ---- what each mechanism does ------------------------------------------------
+
+local PAIR = SCENES[1]
+-- The base has the same epochs, since cores do not run ahead of them.
+local IDLE = { name = "idle", every = { 2000, function() end } }
+local base, plain = run(PAIR, IDLE)
+
+local _, on = run(PAIR, "mask", { epoch = 2000 })
+tap.ok(on.mmu.bypass_fills > 0 and on.mmu.bypass_hits > 0
+    and plain.mmu.bypass_fills == 0,
+    "tokens: walks of warps without one fill the bypass cache",
+    ("%d fills, %d hits"):format(on.mmu.bypass_fills, on.mmu.bypass_hits))
+tap.is(on.policy["tokens.asked"], 2 * 24000 // 2000,
+    "tokens: asked for each application at each epoch")
+tap.ok(on.mmu.fills > 0 and on.mmu.fills < plain.mmu.fills,
+    "tokens: the others fill the L2 TLB")
+
+local off = run(PAIR, "mask", { epoch = 2000, tokens = 0 })
+tap.ok(not whole.difference(base, off), "switched off, nothing changes",
+    whole.difference(base, off))
+
+-- The first epoch: everyone fills.
+local first = whole.join(PAIR, { cycles = 1999 })
+local _, early = run(first, "mask", { epoch = 2000 })
+tap.is(early.mmu.bypass_fills, 0, "tokens: in the first epoch all fill")
+
+-- ---- who has a token -----------------------------------------------------------
+
+--- Runs GUP alone under a policy whose tokens are `n`; the warps of a core
+-- that filled the L2 TLB after the first epoch.
+local function fillers(n)
+    local sim <close> = machine({ apps = { "GUP" },
+        settings = { ["core.count"] = 2 } }, true)
+    sim:use { name = "fixed",
+        tokens = function(q) return math.min(n, q.warps) end,
+        every = { 1000, function() end } }
+    sim:run(1001)
+    local from = sim:counters().mmu.fills
+    sim:run(9000)
+    return sim:counters().mmu.fills - from
+end
+
+local none = fillers(0)
+local some = fillers(2)
+tap.is(none, 0, "no tokens, no fills")
+local all = fillers(64)
+tap.ok(some > 0 and some < all, "two tokens, some fills", some .. " of " .. all)
+
+local fine, why = pcall(function()
+    local sim <close> = machine(PAIR)
+    sim:use { name = "timeless", tokens = function() return 1 end }
+end)
+tap.ok(not fine and tostring(why):find("epochs", 1, true),
+    "a policy that answers tokens needs epochs", tostring(why))
+
+local two <close> = machine(PAIR)
+two:use("mask", { epoch = 1000 })
+two:use { name = "curious", every = { 900, function()
+    recent("warps", 0)
+end } }
+fine, why = pcall(two.run, two, 5000)
+tap.ok(not fine and tostring(why):find(
+    "both ask for the fact warps", 1, true),
+    "a fact belongs to one policy", tostring(why))
+
+-- ---- cuts ----------------------------------------------------------------------
+
+for _, form in ipairs(FORMS) do
+    local scene = whole.join(PAIR, { settings = { ["sim.warmup"] = 5100 } })
+    local straight <close> = machine(scene)
+    straight:use(form, { epoch = 1300 })
+    straight:run(20000)
+    local want = whole.statistics(straight)
+    local back <close> = machine(scene)
+    back:use(form, { epoch = 1300 })
+    back:run(7000)
+    local snap = back:snapshot()
+    back:run(3000)
+    back:restore(snap)
+    for _ = 1, 13 do
+        back:run(1000)
+    end
+    local d = whole.difference(want, whole.statistics(back))
+    tap.ok(not d, form .. ": the same in pieces and after a snapshot", d)
+end
+
+tap.done()
