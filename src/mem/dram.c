@@ -207,7 +207,7 @@ static void send_simple(struct hd_dram *d, uint32_t c, hd_time now,
     uint32_t latency = d->latency;
     hd_time at = now;
 
-    hd_dramcount_describe(d, c, r, &v);
+    hd_dramcount_describe(d, &d->lane[c], r, &v);
     if (d->cfg.mode.kind == HD_IDEAL)
         latency += (v.bursts - 1u) * d->cfg.bl;
     if (d->cfg.mode.kind != HD_OFF)
@@ -229,7 +229,8 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
     struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
-    struct hd_dramchan *ch = d->lane[a.channel].ch;
+    const struct hd_dramlane *l = &d->lane[a.channel];
+    struct hd_dramchan *ch = l->ch;
     struct hd_dramentry *v;
     uint64_t cycle;
     uint32_t e;
@@ -244,9 +245,9 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     r->dram_class = (uint8_t)klass_of(d, a.channel, r);
     e = ch->free;
     hd_assert(e != NO_ENTRY);
-    v = &hd_dramentry_of(d, a.channel)[e];
+    v = &l->entry[e];
     ch->free = v->next;
-    hd_dramcount_describe(d, a.channel, r, v);
+    hd_dramcount_describe(d, l, r, v);
     v->row = a.row;
     v->age = ch->age++;
     v->accepted = cycle;
@@ -260,7 +261,7 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
         ch->klass[v->klass]++;
         d->stat.v[v->counts + (v->klass == 1 ? ST_SILVER : ST_GOLDEN)]++;
     }
-    hd_drambank_arrive(d, &d->lane[a.channel], e);
+    hd_drambank_arrive(d, l, e);
     if (HD_UNLIKELY(d->pick.bound != 0 || ch->wait_first != HD_NONE))
         schedule(d, a.channel, now);
     else
@@ -382,6 +383,9 @@ static void count(struct hd_dram *d)
 
     d->stat =
         hd_stats_group(st, "dram", hd_dram_stats, ST_COUNT, d->cfg.channels);
+    for (uint32_t c = 0; c < d->cfg.channels; c++)
+        d->lane[c].counts =
+            (uint32_t)(hd_count_row(&d->stat, c, 0) - d->stat.v);
     d->data_latency =
         hd_stats_hist(st, "dram", "data_latency", "DRAM cycles",
                       "From acceptance by a channel to the last datum, reads "
@@ -402,6 +406,7 @@ static void set_up(struct hd_dram *d)
     d->row_rank =
         d->cfg.scheduler == HD_DRAM_READY_FIRST ? 0 : 1ull << KEY_RANK;
     d->special = d->cfg.refresh || d->cfg.page == 1;
+    d->plain = !d->special && d->cfg.scheduler == HD_DRAM_HIT_FIRST;
     d->tick = hd_ticks(d->env->clk, HD_CLK_DRAM, 1);
     d->per_tick = hd_recip_of(d->tick);
     if (d->cfg.mode.kind == HD_IDEAL)

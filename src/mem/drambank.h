@@ -14,6 +14,24 @@
 
 #include "dramoffer.h"
 
+/*
+ * The bank has a new candidate of this kind, legal from cycle `at` on, for the
+ * youngest request, so that of two that are legal in one cycle the other one
+ * goes first; unless that is for a row and this one for a column.
+ */
+static HD_INLINE void hd_drambank_offered(struct hd_dramchan *ch,
+                                          uint64_t *first, uint64_t at,
+                                          uint32_t kind, uint32_t b)
+{
+    at = hd_max_u64(at, ch->floor);
+    if (at < *first >> PLAN_AT)
+        *first = hd_dramchan_pack(at, kind, b);
+    if (at < ch->plan_at)
+        hd_dramchan_plan(ch, at, kind, b);
+    else if (at == ch->plan_at && kind >= HD_DRAM_RD)
+        ch->planned = 0;
+}
+
 /* Entry e, filled in, has arrived. */
 static HD_INLINE void
 hd_drambank_arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
@@ -38,20 +56,26 @@ hd_drambank_arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
         return;
     }
     list->head = list->tail = (uint16_t)e;
-    ch->planned = 0;
-    ch->hold = 0;
-    if (k->classes != 0) {
+    if (k->classes != 0 || d->special || d->pick.bound) {
         k->classes |= 1;
         hd_dramqueue_refresh(d, l->c, b);
         return;
     }
     k->classes = 1;
     if (hit) {
-        ch->column = 0;
         hd_dramoffer_column(d, ch, k, b, v, e);
+        hd_drambank_offered(ch, &ch->column,
+                            hd_max_u64(hd_max_u64(ch->col_ready[b],
+                                                  ch->group_ok[d->group_of[b]]),
+                                       ch->col_ok[v->write]),
+                            HD_DRAM_RD + v->write, b);
     } else {
-        ch->row = 0;
         hd_dramoffer_row(ch, k, b, v, e, d->row_rank);
+        if (k->open)
+            hd_drambank_offered(ch, &ch->row, k->pre_ok, HD_DRAM_PRE, b);
+        else
+            hd_drambank_offered(ch, &ch->row, hd_max_u64(k->act_ok, ch->act_ok),
+                                HD_DRAM_ACT, b);
     }
 }
 
@@ -80,8 +104,9 @@ static HD_INLINE void hd_drambank_opened(struct hd_dram *d,
     hd_dramoffer_column(d, l->ch, k, b, &l->entry[e], e);
 }
 
-/* Entry e, a column candidate, has sent its last burst and leaves. */
-static HD_INLINE void hd_drambank_served(struct hd_dram *d,
+/* Entry e, a column candidate, has sent its last burst and leaves.  Whether row
+ * candidates have changed. */
+static HD_INLINE bool hd_drambank_served(struct hd_dram *d,
                                          const struct hd_dramlane *l,
                                          uint32_t e, bool exact)
 {
@@ -94,7 +119,7 @@ static HD_INLINE void hd_drambank_served(struct hd_dram *d,
     if (exact && (k->classes != 1 || (d->cfg.scheduler != HD_DRAM_HIT_FIRST &&
                                       other != NO_ENTRY))) {
         hd_dramqueue_served(d, l->c, e);
-        return;
+        return true;
     }
     hd_assert(k->hits[0].head == e);
     ch->waiting--;
@@ -103,14 +128,16 @@ static HD_INLINE void hd_drambank_served(struct hd_dram *d,
     k->hits[0].head = (uint16_t)next;
     if (next != NO_ENTRY) {
         hd_dramoffer_next(d, ch, k, b, &l->entry[next], next);
-        return;
+        return false;
     }
     k->hits[0].tail = NO_ENTRY;
     hd_dramoffer_drop(ch, b);
-    if (other != NO_ENTRY)
-        hd_dramoffer_row(ch, k, b, &l->entry[other], other, d->row_rank);
-    else
+    if (other == NO_ENTRY) {
         k->classes = 0;
+        return false;
+    }
+    hd_dramoffer_row(ch, k, b, &l->entry[other], other, d->row_rank);
+    return true;
 }
 
 #endif

@@ -90,7 +90,6 @@ enum hd_dramkind {
     HD_DRAM_ASK, /* no command: a policy is to be asked */
     HD_DRAM_NONE /* no command: there is nothing to do */
 };
-enum { OFFERS = HD_DRAM_WR + 1 }; /* that are for a request */
 
 /* An answer on its way, or a write whose data are being sent. */
 struct hd_dramdone {
@@ -105,27 +104,28 @@ struct hd_dramchan {
     /* the command that issues next if nothing arrives */
     uint64_t plan_at;
     uint32_t plan_kind, plan_bank;
-    uint32_t planned;     /* 1: the three above hold */
-    uint64_t column, row; /* first of each, packed as dramsched.c does it; 0:
-                             to be found anew */
-    uint32_t n[OFFERS];   /* banks with a candidate of this kind */
-    hd_time wake;         /* earliest event posted, or HD_NEVER */
-    uint64_t age;         /* requests accepted so far */
-    uint32_t waiting;     /* entries in use */
-    uint16_t free;        /* free entries */
+    uint32_t planned;      /* 1: the three above hold */
+    uint64_t column, row;  /* first of each, packed; 0:
+                              to be found anew */
+    uint32_t n[2];         /* banks with a column candidate: read, write */
+    uint64_t rows, closed; /* banks with a row candidate; activates of these */
+    hd_time wake;          /* earliest event posted, or HD_NEVER */
+    uint64_t age;          /* requests accepted so far */
+    uint32_t waiting;      /* entries in use */
+    uint16_t free;         /* free entries */
     struct hd_dramlist golden;      /* golden requests not yet at a bank */
     uint32_t golden_busy;           /* one golden request is at a bank */
     uint32_t done_first, done_last; /* ring of struct hd_dramdone */
     uint32_t wait_first, wait_last; /* nodes of waiting senders */
     uint32_t klass[CLASSES];        /* entries of each class but the first */
     uint32_t faw_next;
-    uint64_t hold;    /* policy: asked again in this cycle */
-    uint64_t faw[4];  /* last activates, a ring */
-    uint64_t ref_at;  /* next refresh */
-    uint64_t counted; /* cycles counted so far */
-    uint8_t order[OFFERS][HD_DRAM_MAX_BANKS]; /* these banks, by key */
-    /* candidates of each bank; kinds: 0 for none, or 1 + enum hd_dramkind */
-    uint8_t col_kind[HD_DRAM_MAX_BANKS], row_kind[HD_DRAM_MAX_BANKS];
+    uint64_t hold;                       /* policy: asked again in this cycle */
+    uint64_t faw[4];                     /* last activates, a ring */
+    uint64_t ref_at;                     /* next refresh */
+    uint64_t counted;                    /* cycles counted so far */
+    uint8_t order[2][HD_DRAM_MAX_BANKS]; /* banks with a column, by key */
+    /* candidates of each bank */
+    uint8_t col_way[HD_DRAM_MAX_BANKS]; /* 0: no column, 1: read, 2: write */
     uint16_t col_entry[HD_DRAM_MAX_BANKS], row_entry[HD_DRAM_MAX_BANKS];
     uint64_t group_ok[HD_DRAM_MAX_BANKS]; /* tCCD_L, by group */
     uint64_t col_ready[HD_DRAM_MAX_BANKS], col_key[HD_DRAM_MAX_BANKS];
@@ -134,9 +134,11 @@ struct hd_dramchan {
 
 /*
  * Of candidates that are legal in the same cycle the one with the smallest key
- * goes first: class and rank (3 bits), order of arrival (39), bank (6).
+ * goes first: class and rank (3 bits), order of arrival (39), bank (6).  With
+ * the cycles from now on (16 bits) before it, a key is one number that orders
+ * candidates; the ranges of the settings keep every wait below 2^16 cycles.
  */
-enum { KEY_RANK = 45, KEY_CLASS = 46, KEY_AGE = 6 };
+enum { KEY_BITS = 48, KEY_RANK = 45, KEY_CLASS = 46, KEY_AGE = 6 };
 
 /* A sender that waits for room. */
 struct hd_dramwait {
@@ -161,6 +163,7 @@ struct hd_dramlane {
     struct hd_dramentry *entry; /* [queue] */
     struct hd_dramdone *done;   /* [ring + 1] */
     uint32_t c;                 /* its number */
+    uint32_t counts;            /* its counters: index of the first in stat.v */
 };
 
 struct hd_dram {
@@ -176,6 +179,7 @@ struct hd_dram {
     uint32_t latency;         /* modes without queues */
     uint32_t ring;     /* entries of a done ring, a power of two, less 1 */
     uint32_t special;  /* 1: settings that dramsched's short way lacks */
+    uint32_t plain;    /* 1: none, and rows are never closed early */
     uint64_t row_rank; /* of row candidates: see KEY_RANK */
     struct hd_slot klass, pick;
     hd_dram_watcher *watch;
@@ -200,6 +204,23 @@ static inline struct hd_dramentry *hd_dramentry_of(const struct hd_dram *d,
                                                    uint32_t c)
 {
     return d->lane[c].entry;
+}
+
+/*
+ * A command that may come next as one number: cycle, kind (columns below
+ * rows), bank.  HD_NEVER: none.
+ */
+enum { PLAN_AT = 8, PLAN_ROW = 0x80, PLAN_BANK = 63 };
+
+static inline uint64_t hd_dramchan_pack(uint64_t at, uint32_t kind,
+                                        uint32_t bank)
+{
+    return at << PLAN_AT | (kind ^ 2) << 6 | bank;
+}
+
+static inline uint32_t hd_dramchan_kind(uint64_t p)
+{
+    return ((uint32_t)p >> 6 & 3) ^ 2;
 }
 
 static inline void hd_dramchan_plan(struct hd_dramchan *ch, uint64_t at,

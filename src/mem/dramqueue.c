@@ -139,12 +139,12 @@ bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b)
     const struct hd_dramchan *ch = d->lane[c].ch;
     const struct hd_dramentry *v = hd_dramentry_of(d, c);
     const struct hd_drambank *k = hd_drambank_at(d, c, b);
-    uint32_t hit, other, kind = 0;
+    uint32_t hit, other, way = 0;
     uint64_t rank;
 
     work_out(d, c, b, &hit, &other, &rank);
     if (hit != NO_ENTRY) {
-        kind = 1u + HD_DRAM_RD + v[hit].write;
+        way = 1u + v[hit].write;
         if (ch->col_entry[b] != hit ||
             ch->col_key[b] != hd_dramoffer_key(&v[hit], b) ||
             ch->col_ready[b] != k->act_at + d->t.rcd[v[hit].write])
@@ -154,10 +154,9 @@ bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b)
         (ch->row_entry[b] != other ||
          ch->row_key[b] != (hd_dramoffer_key(&v[other], b) | rank) ||
          ch->row_ready[b] != (k->open ? k->pre_ok : k->act_ok) ||
-         ch->row_kind[b] != 1 + (k->open ? HD_DRAM_PRE : HD_DRAM_ACT)))
+         (ch->closed >> b & 1) == k->open))
         return false;
-    return ch->col_kind[b] == kind &&
-           (ch->row_kind[b] != 0) == (other != NO_ENTRY);
+    return ch->col_way[b] == way && (ch->rows >> b & 1) == (other != NO_ENTRY);
 }
 
 /* ---- what happens to a bank ---------------------------------------------- */

@@ -22,13 +22,13 @@
  *
  * There are two ways through a batch.  The short one is for open pages without
  * refresh, with no policy and nobody who watches: it keeps the first column and
- * the first row command in registers, looks again only for what a command can
- * have changed, and sends the bursts of a request one after the other for as
- * long as nothing else can come first.  The general one goes command by
- * command.  Both make the same choice, and a command has the same effects.
+ * the first row command in registers and looks again only for what a command
+ * can have changed.  The general one goes command by command.  Both make the
+ * same choice, and a command has the same effects.
  *
  * SPDX-License-Identifier: MIT
  */
+#include "../base/bits.h"
 #include "drambank.h"
 #include "dramcheck.h"
 #include "dramcount.h"
@@ -37,25 +37,10 @@
 /* ---- choosing --------------------------------------------------------------
  */
 
-/*
- * A command that may come next as one number: cycle, kind (columns below
- * rows), bank.  HD_NEVER: none.
- */
-enum { AT = 8, IS_ROW = 0x80, BANK = 63 };
-
-static HD_INLINE uint64_t pack(uint64_t at, uint32_t kind, uint32_t bank)
-{
-    return at << AT | (kind ^ 2) << 6 | bank;
-}
-
-static HD_INLINE uint32_t kind_of(uint64_t p)
-{
-    return ((uint32_t)p >> 6 & 3) ^ 2;
-}
-
 static inline uint64_t key_of(const struct hd_dramchan *ch, uint64_t p)
 {
-    return p & IS_ROW ? ch->row_key[p & BANK] : ch->col_key[p & BANK];
+    return p & PLAN_ROW ? ch->row_key[p & PLAN_BANK]
+                        : ch->col_key[p & PLAN_BANK];
 }
 
 /* Which of two goes first: by cycle, then by key.  When only normal requests
@@ -63,66 +48,46 @@ static inline uint64_t key_of(const struct hd_dramchan *ch, uint64_t p)
 static HD_INLINE uint64_t first_of(const struct hd_dramchan *ch, uint64_t p,
                                    uint64_t q, bool exact)
 {
-    if (exact && p >> AT == q >> AT && q != HD_NEVER)
+    if (exact && p >> PLAN_AT == q >> PLAN_AT && q != HD_NEVER)
         return key_of(ch, p) < key_of(ch, q) ? p : q;
     return hd_min_u64(p, q);
 }
 
 /*
- * The first command of a kind, which the channel allows from cycle `base` on.
- * The candidates are in the order of their keys, so the first that is legal by
- * then is the one; mostly it is among the first two.
+ * The first column of a direction, from cycle `floor` on.  The candidates are
+ * in the order of their keys, so the first that is legal as soon as the buses
+ * are is the one; mostly it is among the first two.
  */
 static HD_INLINE uint64_t first_column(const struct hd_dram *d,
-                                       const struct hd_dramchan *ch,
-                                       uint32_t kind, uint64_t base)
+                                       const struct hd_dramchan *ch, uint32_t w,
+                                       uint64_t floor)
 {
-    uint64_t best = HD_NEVER;
+    uint64_t base = hd_max_u64(ch->col_ok[w], floor), best = HD_NEVER;
     uint32_t bank = 0;
 
-    for (uint32_t i = 0, n = ch->n[kind]; i < n; i++) {
-        uint32_t b = ch->order[kind][i];
+    for (uint32_t i = 0, n = ch->n[w]; i < n; i++) {
+        uint32_t b = ch->order[w][i];
         uint64_t at =
             hd_max_u64(ch->col_ready[b], ch->group_ok[d->group_of[b]]);
         if (at <= base)
-            return pack(base, kind, b);
+            return hd_dramchan_pack(base, HD_DRAM_RD + w, b);
         bank = at < best ? b : bank;
         best = hd_min_u64(at, best);
     }
-    return pack(best, kind, bank);
+    return hd_dramchan_pack(best, HD_DRAM_RD + w, bank);
 }
 
-static HD_INLINE uint64_t first_row(const struct hd_dramchan *ch, uint32_t kind,
-                                    uint64_t base)
-{
-    uint64_t best = HD_NEVER;
-    uint32_t bank = 0;
-
-    for (uint32_t i = 0, n = ch->n[kind]; i < n; i++) {
-        uint32_t b = ch->order[kind][i];
-        uint64_t at = ch->row_ready[b];
-        if (at <= base)
-            return pack(base, kind, b);
-        bank = at < best ? b : bank;
-        best = hd_min_u64(at, best);
-    }
-    return pack(best, kind, bank);
-}
-
-/* The engine's own choice among columns, from cycle `floor` on. */
+/* The engine's own choice among columns. */
 static HD_INLINE uint64_t choose_column(const struct hd_dram *d,
                                         const struct hd_dramchan *ch,
                                         uint64_t floor)
 {
     uint64_t p = HD_NEVER;
 
-    if (ch->n[HD_DRAM_RD] != 0)
-        p = first_column(d, ch, HD_DRAM_RD, hd_max_u64(ch->col_ok[0], floor));
-    if (ch->n[HD_DRAM_WR] != 0)
-        p = first_of(
-            ch, p,
-            first_column(d, ch, HD_DRAM_WR, hd_max_u64(ch->col_ok[1], floor)),
-            true);
+    if (ch->n[0] != 0)
+        p = first_column(d, ch, 0, floor);
+    if (HD_UNLIKELY(ch->n[1] != 0))
+        p = first_of(ch, p, first_column(d, ch, 1, floor), true);
     return p;
 }
 
@@ -130,15 +95,21 @@ static HD_INLINE uint64_t choose_column(const struct hd_dram *d,
 static HD_INLINE uint64_t choose_row(const struct hd_dramchan *ch,
                                      uint64_t floor)
 {
-    uint64_t p = HD_NEVER;
+    uint64_t base = hd_max_u64(ch->act_ok, floor), best = HD_NEVER;
+    uint64_t closed = ch->closed;
 
-    if (ch->n[HD_DRAM_PRE] != 0)
-        p = first_row(ch, HD_DRAM_PRE, floor);
-    if (ch->n[HD_DRAM_ACT] != 0)
-        p = first_of(ch, p,
-                     first_row(ch, HD_DRAM_ACT, hd_max_u64(ch->act_ok, floor)),
-                     true);
-    return p;
+    for (uint64_t m = ch->rows; m != 0; m &= m - 1) {
+        uint32_t b = hd_bit_first(m);
+        uint64_t at =
+            hd_max_u64(ch->row_ready[b], closed >> b & 1 ? base : floor);
+        hd_assert(at - floor < 1u << 16);
+        best = hd_min_u64(best, (at - floor) << KEY_BITS | ch->row_key[b]);
+    }
+    if (best == HD_NEVER)
+        return best;
+    return hd_dramchan_pack(floor + (best >> KEY_BITS), HD_DRAM_PRE,
+                            best & PLAN_BANK) ^
+           (closed >> (best & PLAN_BANK) & 1) << 6;
 }
 
 /* ---- the plan ---------------------------------------------------------- */
@@ -153,7 +124,7 @@ static HD_INLINE void set_plan(struct hd_dramchan *ch, uint64_t column,
     if (p == HD_NEVER)
         hd_dramchan_plan(ch, HD_NEVER, HD_DRAM_NONE, 0);
     else
-        hd_dramchan_plan(ch, p >> AT, kind_of(p), p & BANK);
+        hd_dramchan_plan(ch, p >> PLAN_AT, hd_dramchan_kind(p), p & PLAN_BANK);
 }
 
 static void plan_refresh(struct hd_dram *d, uint32_t c)
@@ -264,7 +235,7 @@ static HD_INLINE bool issue_precharge(struct hd_dram *d,
 {
     d->stat.v[l->entry[e].counts + ST_PRECHARGES]++;
     close_row(d, l, b, at, exact);
-    if (exact && l->ch->col_kind[b] != 0) {
+    if (exact && l->ch->col_way[b] != 0) {
         hd_dramqueue_refresh(d, l->c, b); /* its requests hit no more */
         return true;
     }
@@ -283,14 +254,16 @@ static bool only_hit(const struct hd_drambank *k)
     return n == 1;
 }
 
-/* A request has sent its last burst in `cycle`. */
-static HD_INLINE void end_request(struct hd_dram *d,
+/* A request has sent its last burst in `cycle`.  Whether row candidates have
+ * changed. */
+static HD_INLINE bool end_request(struct hd_dram *d,
                                   const struct hd_dramlane *l, uint32_t e,
                                   uint64_t cycle, bool exact)
 {
     struct hd_dramchan *ch = l->ch;
     const struct hd_dramentry *v = &l->entry[e];
     uint64_t end = cycle + d->t.data[v->write];
+    bool rows;
     struct hd_dramdone *done = &l->done[ch->done_last];
 
     done->cycle = end;
@@ -298,41 +271,39 @@ static HD_INLINE void end_request(struct hd_dram *d,
     ch->done_last = (ch->done_last + 1) & d->ring;
     hd_assert(ch->done_last != ch->done_first);
     hd_dramcount_ended(d, v, end - v->accepted);
-    hd_drambank_served(d, l, e, exact);
+    rows = hd_drambank_served(d, l, e, exact);
     if (HD_UNLIKELY(ch->wait_first != HD_NONE))
         hd_dram_freed(d, l->c, cycle);
+    return rows;
 }
 
 /*
- * Columns of the bank's candidate: one at *at, and the next ones of the same
- * request before `until`.  *at becomes the cycle of the last.  Returns whether
- * row candidates have changed.
+ * A column of the bank's candidate, as command p.  *rows: whether row
+ * candidates have changed.  Returns the next column, if that is of the same
+ * request since there is no other, or else 0: it is to be found.
  */
-static HD_INLINE bool issue_columns(struct hd_dram *d,
-                                    const struct hd_dramlane *l, uint32_t b,
-                                    uint32_t write, uint64_t *at,
-                                    uint64_t until, bool exact)
+static HD_INLINE uint64_t issue_column(struct hd_dram *d,
+                                       const struct hd_dramlane *l, uint64_t p,
+                                       bool *rows, bool exact)
 {
     struct hd_dramchan *ch = l->ch;
+    uint32_t b = p & PLAN_BANK, e = ch->col_entry[b];
     struct hd_drambank *k = &l->bank[b];
-    uint32_t e = ch->col_entry[b], left;
     struct hd_dramentry *v = &l->entry[e];
-    uint64_t last = *at;
 
-    for (left = v->left - 1u; left > 0 && last + d->t.again < until; left--)
-        last += d->t.again;
-    *at = last;
-    v->left = (uint16_t)left;
-    hd_dramtime_column(&d->t, ch, k, d->group_of[b], write, last);
-    if (left == 0) {
+    hd_dramtime_column(&d->t, ch, k, d->group_of[b], p >> 6 & 1, p >> PLAN_AT);
+    if (--v->left == 0) {
         k->served++;
-        end_request(d, l, e, last, exact);
-        return true;
+        *rows = end_request(d, l, e, p >> PLAN_AT, exact);
+        return 0;
     }
-    if (!exact || ch->row_kind[b] == 0)
-        return false;
-    ch->row_ready[b] = k->pre_ok;
-    return true;
+    if (exact && (ch->rows >> b & 1) != 0)
+        ch->row_ready[b] = k->pre_ok;
+    else
+        *rows = false;
+    if (ch->n[0] + ch->n[1] == 1)
+        return p + ((uint64_t)d->t.again << PLAN_AT);
+    return 0;
 }
 
 /* Closes all rows, or refreshes all banks. */
@@ -358,18 +329,18 @@ static void issue_refresh(struct hd_dram *d, uint32_t c)
 }
 
 /* One planned column, with the precharge that a closed page makes of it. */
-static void issue_column(struct hd_dram *d, uint32_t c, uint32_t b)
+static void issue_planned_column(struct hd_dram *d, uint32_t c, uint32_t b)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
     struct hd_drambank *k = hd_drambank_at(d, c, b);
     uint32_t e = ch->col_entry[b];
     const struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
-    bool close = d->cfg.page == 1 && v->left == 1 && only_hit(k);
-    uint64_t at = ch->plan_at;
+    bool close = d->cfg.page == 1 && v->left == 1 && only_hit(k), rows;
 
     if (watched(d))
         tell(d, c, e, close);
-    issue_columns(d, &d->lane[c], b, v->write, &at, at, true);
+    issue_column(d, &d->lane[c],
+                 hd_dramchan_pack(ch->plan_at, ch->plan_kind, b), &rows, true);
     if (close) {
         d->stat.v[v->counts + ST_PRECHARGES]++;
         close_row(d, &d->lane[c], b, k->pre_ok, true);
@@ -386,7 +357,7 @@ static void issue(struct hd_dram *d, uint32_t c)
     switch (ch->plan_kind) {
     case HD_DRAM_RD:
     case HD_DRAM_WR:
-        issue_column(d, c, b);
+        issue_planned_column(d, c, b);
         break;
     case HD_DRAM_ACT:
     case HD_DRAM_PRE:
@@ -449,9 +420,9 @@ static HD_APART void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
 }
 
 /*
- * The short way.  The first column is still that after a row command if none
- * has become a candidate that could be legal as soon; so is the first row
- * after a column that does not end its request.
+ * The short way.  After a row command the first column is still that, if none
+ * has become a candidate that could be legal as soon; after a column so is the
+ * first row.  `exact`: something out of the ordinary may be there.
  */
 static HD_INLINE void batch(struct hd_dram *d, uint32_t c, uint64_t cycle,
                             bool exact)
@@ -462,25 +433,23 @@ static HD_INLINE void batch(struct hd_dram *d, uint32_t c, uint64_t cycle,
 
     column = column != 0 ? column : choose_column(d, ch, floor);
     row = row != 0 ? row : choose_row(ch, floor);
-    while ((p = first_of(ch, column, row, exact)) < (cycle + 1) << AT) {
-        bool columns = true, rows = true; /* have changed */
-        uint64_t at = p >> AT;
-        uint32_t b = p & BANK;
-        if (!(p & IS_ROW)) {
-            uint64_t until = at;
-            if (ch->n[HD_DRAM_RD] + ch->n[HD_DRAM_WR] == 1)
-                until = hd_min_u64(cycle + 1, row >> AT);
-            rows = issue_columns(d, l, b, p >> 6 & 1, &at, until, exact);
-        } else if (kind_of(p) == HD_DRAM_ACT) {
+    while ((p = first_of(ch, column, row, exact)) < (cycle + 1) << PLAN_AT) {
+        uint64_t at = p >> PLAN_AT;
+        uint32_t b = p & PLAN_BANK;
+        bool rows = true; /* have changed */
+        if (!(p & PLAN_ROW)) {
+            column = issue_column(d, l, p, &rows, exact);
+        } else if (hd_dramchan_kind(p) == HD_DRAM_ACT) {
             issue_activate(d, l, b, at, exact);
-            columns = column >> AT >= at + d->t.rcd_least;
-        } else {
-            columns = issue_precharge(d, l, b, ch->row_entry[b], at, exact);
+            if (column >> PLAN_AT >= at + d->t.rcd_least)
+                column = 0;
+        } else if (issue_precharge(d, l, b, ch->row_entry[b], at, exact)) {
+            column = 0;
         }
         floor = at + 1;
-        if (columns || column < floor << AT)
+        if (column < floor << PLAN_AT)
             column = choose_column(d, ch, floor);
-        if (rows || row < floor << AT)
+        if (rows || row < floor << PLAN_AT)
             row = choose_row(ch, floor);
     }
     set_plan(ch, column, row, p);
@@ -507,11 +476,10 @@ void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
         ch->floor = hd_max_u64(ch->floor, cycle + 1);
     else if (d->special || d->pick.bound || watched(d))
         advance(d, c, cycle);
-    else if (d->cfg.scheduler != HD_DRAM_HIT_FIRST ||
-             ch->klass[1] + ch->klass[2] != 0)
-        advance_exact(d, c, cycle);
-    else
+    else if (d->plain && ch->klass[1] + ch->klass[2] == 0)
         advance_plain(d, c, cycle);
+    else
+        advance_exact(d, c, cycle);
 }
 
 uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
@@ -525,8 +493,8 @@ uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
         return hd_max_u64(ch->plan_at, ch->floor);
     for (uint32_t w = 0; w < 2; w++) {
         uint64_t base = hd_max_u64(ch->col_ok[w], ch->floor);
-        for (uint32_t i = 0; i < ch->n[HD_DRAM_RD + w]; i++) {
-            uint32_t b = ch->order[HD_DRAM_RD + w][i];
+        for (uint32_t i = 0; i < ch->n[w]; i++) {
+            uint32_t b = ch->order[w][i];
             uint64_t first =
                 hd_max_u64(ch->col_ready[b], ch->group_ok[d->group_of[b]]);
             first = hd_max_u64(first, base);
@@ -535,7 +503,7 @@ uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
                                         d->t.again);
         }
     }
-    if (ch->n[HD_DRAM_ACT] + ch->n[HD_DRAM_PRE] != 0)
+    if (ch->rows != 0)
         at = hd_min_u64(at, ch->plan_at + d->t.rcd_least);
     return at;
 }
