@@ -91,6 +91,20 @@ local function lanes_of_loads(row)
     return row.survey.sum.load_lanes
 end
 
+--- Elements that threads load from a buffer.
+local function lanes_of(row, buffer)
+    local sum = 0
+    for _, k in ipairs(row.survey.kernels) do
+        for _, u in ipairs(k.uses) do
+            if u.kind == "load"
+                and row.survey.buffers[u.buffer].name == buffer then
+                sum = sum + u.lanes
+            end
+        end
+    end
+    return sum
+end
+
 -- ---- the figures: application, sizes, what, published, function ------------------
 
 local IRREGULAR = "lanes a line of all loads"
@@ -169,6 +183,23 @@ local FIGURES = {
         use("bottom_scan", "load", "in", "lines") },
     { "SCAN", "TSML", "its pages", 1,
         use("bottom_scan", "load", "in", "pages") },
+    { "QTC", "S", "lanes of a load of dist", 19,
+        use("main", "load", "dist", "lanes") },
+    { "QTC", "S", "its pages", 19, use("main", "load", "dist", "pages") },
+    { "LUH", "SML", "lines of a gather by node", 3.0,
+        use("integrateStress", "load", "x", "lines") },
+    { "LUH", "SM", "its pages", 1.06,
+        use("integrateStress", "load", "x", "pages") },
+    { "LUH", "SM", "lines of a gather by corner", 3.5,
+        use("addForces", "load", "fxe", "lines") },
+    { "LUH", "SM", "its pages", 1.67,
+        use("addForces", "load", "fxe", "pages") },
+    { "MUM", "S", "child fetches a read", 20.5, function(row, p)
+        return lanes_of(row, "child") / p.reads
+    end },
+    { "MUM", "S", "node fetches a read", 24.9, function(row, p)
+        return lanes_of(row, "node") / p.reads
+    end },
     { "LPS", "S", "reads an element", 1.57, function(row, p)
         return lanes_of_loads(row) / (p.nx * p.ny * p.nz)
     end },
@@ -219,6 +250,8 @@ local FIGURES = {
 
 --- Why a figure is not met, where the cause is known.
 local WHY = {
+    ["SAD: pages of a texture fetch"] = "the published addresses give 2.27: "
+        .. "lanes begin 16 rows of 352 bytes apart",
     ["BFS2: pages of a scatter to cost"] = "the published mean is of the "
         .. "addresses of all lanes in the edge loop; the store is made by "
         .. "those whose neighbour is new, half of them",
