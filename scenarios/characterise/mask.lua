@@ -48,6 +48,9 @@ local WHY = { -- at S, as released, and M
         .. "times by one half-filled warp: a third of the look-ups and more "
         .. "are first ones, however they are counted; what MASK ran is not "
         .. "known",
+    QTC = "a block reads the same 50 to 150 rows of dist, a page each, again "
+        .. "and again; eight blocks a core have hundreds for 64 entries",
+    RAY = BY_LINE,
     RED = "the released input has 1 MB, which its launches touch again and "
         .. "again; that of M has 34 MB",
     SCAN = "the released input has 2 MB, which its launches touch again and "
