@@ -1,0 +1,71 @@
+/*
+ * link.h - the link to the host's memory: one FIFO for each direction.
+ *
+ * A transfer enters a direction's queue, occupies the link for its bytes, and
+ * its client is told when the last of them is over.  What comes before a
+ * transfer (the host's work on a fault, setting up a copy) takes
+ * hd_link_latency and is the client's to wait for: it overlaps with other
+ * transfers, the occupation of the link does not.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_LINK_H
+#define HD_LINK_H
+
+#include "../core/config.h"
+#include "../core/env.h"
+
+enum hd_link_dir { HD_LINK_IN, HD_LINK_OUT, HD_LINK_DIRS }; /* in: to the GPU */
+
+enum { HD_LINK_CLIENTS = 4, HD_LINK_MOST = 1 << 26 /* bytes of a transfer */ };
+
+struct hd_link_cfg {
+    uint64_t latency;       /* ns */
+    uint64_t bandwidth;     /* bytes a second, to the GPU */
+    uint64_t out_bandwidth; /* to the host; 0: the same */
+};
+
+enum hd_link_stat {
+    HD_LINK_TRANSFERS,
+    HD_LINK_BYTES,
+    HD_LINK_BUSY_CYCLES,
+    HD_LINK_WAIT_CYCLES,
+    HD_LINK_PEAK,
+    HD_LINK_STATS
+};
+
+struct hd_link;
+
+/* Told that its transfer is over; word: as it was sent. */
+typedef void hd_link_done(void *self, hd_time now, uint32_t word);
+
+/* Builds the link with room for `room` transfers at once in the simulation's
+ * arena; NULL on error. */
+struct hd_link *hd_link_open(struct hd_env *env, const struct hd_link_cfg *cfg,
+                             uint32_t room);
+void hd_link_close(struct hd_link *l);
+
+/* Makes fn(self, ...) a client, before the first event; returns its number. */
+uint32_t hd_link_client(struct hd_link *l, hd_link_done *fn, void *self);
+
+/* Has `bytes` (1 to HD_LINK_MOST) of an application cross in the order of the
+ * calls.  Returns when the last of them will be over. */
+hd_time hd_link_send(struct hd_link *l, hd_time now, enum hd_link_dir dir,
+                     uint32_t app, uint64_t bytes, uint32_t client,
+                     uint32_t word);
+
+/* Ticks from a fault, or from the order to copy, to the transfer's start on
+ * an idle link; ticks that a transfer occupies the link. */
+hd_time hd_link_latency(const struct hd_link *l);
+hd_time hd_link_span(const struct hd_link *l, enum hd_link_dir dir,
+                     uint64_t bytes);
+
+/* Transfers that are over, in both directions, since the beginning. */
+uint64_t hd_link_over(const struct hd_link *l);
+
+extern const struct hd_setting hd_link_settings[];
+extern const uint32_t hd_link_setting_count;
+extern const struct hd_stat_desc hd_link_stats[];
+extern const uint32_t hd_link_stat_count;
+
+#endif
