@@ -427,7 +427,7 @@ static HD_APART void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
 static HD_INLINE void batch(struct hd_dram *d, uint32_t c, uint64_t cycle,
                             bool exact)
 {
-    const struct hd_dramlane *l = &d->lane[c];
+    const struct hd_dramlane lane = d->lane[c], *l = &lane;
     struct hd_dramchan *ch = l->ch;
     uint64_t floor = ch->floor, column = ch->column, row = ch->row, p;
 
