@@ -27,13 +27,48 @@ local function direction(a, q, p)
     return a.up and 1 or -1
 end
 
+--- Look-ups of the L2 cache, and those that hit: page walks of a level, or
+-- data (0).
+local function l2_use(level)
+    local hits, lookups = 0, 0
+    for _, what in ipairs(level == 0 and { "read", "write", "atomic" }
+        or { "walk" .. level }) do
+        hits = hits + counter("l2cache." .. what .. "_hits")
+        lookups = lookups + counter("l2cache." .. what .. "_lookups")
+    end
+    return { hits = hits, lookups = lookups }
+end
+
+--- What they have grown by since they were last looked at.
+local function l2_grown(use, level)
+    local last, now = use[level + 1], l2_use(level)
+    use[level + 1] = now
+    if now.lookups < last.lookups or now.hits < last.hits then
+        return now.hits, now.lookups -- warm-up has ended
+    end
+    return now.hits - last.hits, now.lookups - last.lookups
+end
+
+--- Whether page walks of each level hit less often than data did.
+local function rare_levels(use)
+    local rare, data_hits, data = {}, l2_grown(use, 0)
+    for level = 1, 4 do
+        local hits, lookups = l2_grown(use, level)
+        rare[level] = hits * data < data_hits * lookups
+    end
+    return rare
+end
+
 return {
     name = "mask-asked",
-    summary = "fill tokens for the shared L2 TLB",
+    summary = "fill tokens, and walks past the L2 cache",
     source = "MASK, ASPLOS 2018",
     params = {
         tokens = { default = 1, max = 1, meaning = "1: TLB-Fill Tokens",
                    source = "MASK 5.2" },
+        bypass = { default = 1, max = 1,
+                   meaning = "1: Address-Translation-Aware L2 Bypass",
+                   source = "MASK 5.3" },
         epoch = { default = 100000, min = 1000, max = 10000000,
                   unit = "cycles", meaning = "time between two decisions",
                   source = "MASK 5.2" },
@@ -51,12 +86,19 @@ return {
                            .. "when it fell; 1: a hill climb, which turns "
                            .. "when it rose",
                        source = "MASK 5.2; 7.4 for 1" },
+        sample = { default = 32, max = 255, unit = "sets",
+                   meaning = "one of so many is not bypassed; 0: all are",
+                   source = "guess" },
     },
 
-    init = function(s, _, place)
+    init = function(s, p, place)
         s.app = {}
         for i = 1, place.apps do
             s.app[i] = { up = false }
+        end
+        s.use, s.rare = {}, { false, false, false, false }
+        for level = 0, p.bypass == 1 and 4 or -1 do
+            s.use[level + 1] = l2_use(level)
         end
     end,
 
@@ -76,5 +118,17 @@ return {
         return q.tokens
     end,
 
-    every = every("epoch", function() end),
+    l2_bypass = function(q, s, p)
+        local level = q.level
+        if level == 0 or not s.rare[level] then
+            return nil
+        end
+        return p.sample <= 1 or q.set % p.sample ~= 0
+    end,
+
+    every = every("epoch", function(_, s, p)
+        if p.bypass == 1 then
+            s.rare = rare_levels(s.use)
+        end
+    end),
 }

@@ -13,6 +13,13 @@
 --            the last move goes on while the rate falls, and turns when it
 --            rises.
 --
+--   bypass   Address-Translation-Aware L2 Bypass (section 5.3).  At the end of
+--            an epoch the page walk reads of each level that hit less often in
+--            the L2 cache than data did go past it in the next.  One set of
+--            `sample` is left alone, so that a level that is bypassed still
+--            shows how often it would hit; one that had no look-up there is
+--            tried again.
+--
 -- This is the steered form: at each epoch the policy sets the tables that the
 -- engine's defaults read, so nothing is asked and a request costs what it
 -- costs without a policy.  mask-asked.lua answers the points instead, and the
@@ -40,7 +47,7 @@ end
 
 -- ---- tokens ----------------------------------------------------------------
 
-local function lookups(app)
+local function tlb_lookups(app)
     return counter("mmu.hits", app) + counter("mmu.misses", app)
 end
 
@@ -93,7 +100,7 @@ end
 
 local function hand_out(s, p, app, mine)
     local a, warps, cores = s.app[app + 1], 0, 0
-    local looked = grown(a, "lookups", lookups(app))
+    local looked = grown(a, "lookups", tlb_lookups(app))
     local missed = grown(a, "misses", counter("mmu.misses", app))
     for _, ran in pairs(mine) do
         warps = warps + bits(ran)
@@ -125,15 +132,61 @@ local function deal(s, p)
     end
 end
 
+-- ---- L2 bypass ---------------------------------------------------------------
+
+--- Look-ups of the L2 cache, and those that hit: page walks of a level, or
+-- data (0).
+local function l2_use(level)
+    local hits, lookups = 0, 0
+    for _, what in ipairs(level == 0 and { "read", "write", "atomic" }
+        or { "walk" .. level }) do
+        hits = hits + counter("l2cache." .. what .. "_hits")
+        lookups = lookups + counter("l2cache." .. what .. "_lookups")
+    end
+    return { hits = hits, lookups = lookups }
+end
+
+--- What they have grown by since they were last looked at.
+local function l2_grown(use, level)
+    local last, now = use[level + 1], l2_use(level)
+    use[level + 1] = now
+    if now.lookups < last.lookups or now.hits < last.hits then
+        return now.hits, now.lookups -- warm-up has ended
+    end
+    return now.hits - last.hits, now.lookups - last.lookups
+end
+
+--- Whether page walks of each level hit less often than data did.
+local function rare_levels(use)
+    local rare, data_hits, data = {}, l2_grown(use, 0)
+    for level = 1, 4 do
+        local hits, lookups = l2_grown(use, level)
+        rare[level] = hits * data < data_hits * lookups
+    end
+    return rare
+end
+
+--- Says which levels go past the L2 cache, for all applications.
+local function skip(s, p, levels)
+    for level, yes in ipairs(levels) do
+        for app = 0, s.apps - 1 do
+            steer("l2_bypass", app, level, yes and math.max(1, p.sample) or 0)
+        end
+    end
+end
+
 -- ---- the policy ----------------------------------------------------------------
 
 return {
     name = "mask",
-    summary = "fill tokens for the shared L2 TLB",
+    summary = "fill tokens, and walks past the L2 cache",
     source = "MASK, ASPLOS 2018",
     params = {
         tokens = { default = 1, max = 1, meaning = "1: TLB-Fill Tokens",
                    source = "MASK 5.2" },
+        bypass = { default = 1, max = 1,
+                   meaning = "1: Address-Translation-Aware L2 Bypass",
+                   source = "MASK 5.3" },
         epoch = { default = 100000, min = 1000, max = 10000000,
                   unit = "cycles", meaning = "time between two decisions",
                   source = "MASK 5.2" },
@@ -151,14 +204,24 @@ return {
                            .. "when it fell; 1: a hill climb, which turns "
                            .. "when it rose",
                        source = "MASK 5.2; 7.4 for 1" },
+        sample = { default = 32, max = 255, unit = "sets",
+                   meaning = "one of so many is not bypassed; 0: all are",
+                   source = "guess" },
     },
 
-    init = function(s, _, place)
+    init = function(s, p, place)
         s.cores, s.apps, s.epoch = math.min(place.cores, 128), place.apps, 0
         s.app = {}
         for i = 1, place.apps do
-            s.app[i] = { up = false, lookups = lookups(i - 1),
+            s.app[i] = { up = false, lookups = tlb_lookups(i - 1),
                          misses = counter("mmu.misses", i - 1) }
+        end
+        s.use = {}
+        if p.bypass == 1 then
+            for level = 0, 4 do
+                s.use[level + 1] = l2_use(level)
+            end
+            skip(s, p, { false, false, false, false })
         end
     end,
 
@@ -166,6 +229,9 @@ return {
         s.epoch = s.epoch + 1
         if p.tokens == 1 then
             deal(s, p)
+        end
+        if p.bypass == 1 then
+            skip(s, p, rare_levels(s.use))
         end
     end),
 }

@@ -158,7 +158,7 @@ static void steering(void **state)
     assert_int_equal(heddle_steer(s, "l2_bypass", FAKE_APPS, 0, 1),
                      HEDDLE_EINVAL);
     assert_int_equal(heddle_steer(s, "l2_bypass", 0, 5, 1), HEDDLE_EINVAL);
-    assert_int_equal(heddle_steer(s, "l2_bypass", 0, 4, 2), HEDDLE_EINVAL);
+    assert_int_equal(heddle_steer(s, "l2_bypass", 0, 4, 256), HEDDLE_EINVAL);
     assert_int_equal(heddle_steer(s, "dram_class", 0, 0, 3), HEDDLE_EINVAL);
     assert_int_equal(cores, 0);
     assert_int_equal(f->slots.steer->tlb_fill_without[0], 1);

@@ -277,12 +277,14 @@ static void epochs(struct log *l)
 static void mask(void **state)
 {
     (void)state;
-    compare_as("mask", "policies/mask-asked.lua", "{}", epochs, 20000);
-    compare_as("mask", "policies/mask-asked.lua",
-               "{ token_rule = 1, band = 7, step = 3, initial = 33 }", epochs,
+    compare_as("mask", "policies/mask-asked.lua", "{ bypass = 0 }", epochs,
                20000);
-    compare_as("mask", "policies/mask-asked.lua", "{ tokens = 0 }", epochs,
-               20000);
+    compare_as(
+        "mask", "policies/mask-asked.lua",
+        "{ bypass = 0, token_rule = 1, band = 7, step = 3, initial = 33 }",
+        epochs, 20000);
+    compare_as("mask", "policies/mask-asked.lua", "{ bypass = 0, tokens = 0 }",
+               epochs, 20000);
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"
+local kernel = require "heddle.kernel"
 
 local SMALL = whole.join(whole.SMALL, { ["bypass.entries"] = 32 })
 
@@ -42,8 +43,32 @@ end
 
 -- ---- twins -------------------------------------------------------------------
 
+--- Reads the same 32 KB over and over.
+local function resident()
+    return H.program(kernel.app {
+        name = "resident", source = "this test",
+        buffers = function() return { kernel.i32("m", 8192) } end,
+        kernels = function(_, b)
+            return { kernel.kernel("spin", { grid = 128, block = 64 },
+                function(t)
+                    t:loop(4000, function(j)
+                        t:load(b.m, (t.gid + j * 64) % 8192)
+                        t:alu(1)
+                    end)
+                end) }
+        end,
+    })
+end
+
+-- The data of one hit in the L2 cache, and the leaves of the other do not.
+local BIG = {
+    name = "resident + random",
+    apps = { resident, function() return whole.random(32, 200, 256) end },
+    settings = { ["l2cache.bytes"] = 1 << 17, ["l1cache.mode"] = "off" },
+}
 local SCENES = {
     { name = "GUP + MM", apps = { "GUP", "MM" } },
+    BIG,
     { name = "three, one alone on a core", apps = { "GUP", "CONS", "BFS2" },
       settings = { ["core.count"] = 3 } },
     { name = "one application", apps = { "GUP" } },
@@ -60,7 +85,9 @@ local SCENES = {
 
 local OPTIONS = {
     { "all", { epoch = 2000 } },
-    { "none", { epoch = 2000, tokens = 0 } },
+    { "none", { epoch = 2000, tokens = 0, bypass = 0 } },
+    { "bypass alone", { epoch = 1100, tokens = 0 } },
+    { "bypass without samples", { epoch = 1000, tokens = 0, sample = 0 } },
     { "a hill climb without a band", { epoch = 1500, token_rule = 1, band = 0,
                                        step = 25, initial = 50 } },
     { "the text's rule without a band", { epoch = 1500, band = 0, step = 3 } },
@@ -68,7 +95,7 @@ local OPTIONS = {
 
 for i, scene in ipairs(SCENES) do
     for k, o in ipairs(OPTIONS) do
-        if i == 1 or k == 1 then
+        if i <= 2 or k == 1 then
             local c = run(scene, FORMS[1], o[2])
             for f = 2, #FORMS do
                 local d = whole.difference(c, (run(scene, FORMS[f], o[2])))
@@ -96,7 +123,7 @@ tap.is(on.policy["tokens.asked"], 2 * 24000 // 2000,
 tap.ok(on.mmu.fills > 0 and on.mmu.fills < plain.mmu.fills,
     "tokens: the others fill the L2 TLB")
 
-local off = run(PAIR, "mask", { epoch = 2000, tokens = 0 })
+local off = run(PAIR, "mask", { epoch = 2000, tokens = 0, bypass = 0 })
 tap.ok(not whole.difference(base, off), "switched off, nothing changes",
     whole.difference(base, off))
 
@@ -104,6 +131,20 @@ tap.ok(not whole.difference(base, off), "switched off, nothing changes",
 local first = whole.join(PAIR, { cycles = 1999 })
 local _, early = run(first, "mask", { epoch = 2000 })
 tap.is(early.mmu.bypass_fills, 0, "tokens: in the first epoch all fill")
+
+local _, alone = run(BIG, "mask", { epoch = 2000, tokens = 0 })
+local _, skipless = run(BIG, IDLE)
+tap.ok(alone.l2cache.bypass_walks > 1000 and alone.l2cache.bypass_data == 0
+    and skipless.l2cache.bypass_walks == 0,
+    "bypass: page walks go past the L2 cache, data do not",
+    alone.l2cache.bypass_walks)
+tap.ok(alone.l2cache.walk4_lookups > 0, "bypass: samples are still looked up")
+tap.ok(alone.l2cache.walk4_lookups < skipless.l2cache.walk4_lookups // 2,
+    "bypass: but most leaves are not", alone.l2cache.walk4_lookups)
+tap.is(alone.mmu.bypass_fills, 0, "bypass alone: no tokens")
+local _, blind = run(BIG, "mask", { epoch = 2000, tokens = 0, sample = 0 })
+tap.ok(blind.l2cache.bypass_walks ~= alone.l2cache.bypass_walks,
+    "bypass: without samples it is another")
 
 -- ---- who has a token -----------------------------------------------------------
 

@@ -195,7 +195,7 @@ static inline bool may_bypass(const struct hd_l2 *l2, const struct hd_req *q)
 {
     hd_assert(q->app < HD_MAX_APPS && q->level < 8);
     return ((q->flags & HD_REQ_BYPASS) | l2->slice[0].bypass.bound |
-            l2->steer->l2_bypass[q->app][q->level]) != 0;
+            l2->steer->l2_steered[q->app][q->level]) != 0;
 }
 
 /* Posts the arrival of a request at a slice. */

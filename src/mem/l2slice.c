@@ -345,7 +345,8 @@ int64_t hd_l2slice_steered(void *self, const void *question)
     const struct heddle_q_l2_bypass *q = question;
     const struct hd_steer *steer = ((struct hd_l2_slice *)self)->l2->steer;
 
-    return steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
+    return hd_steer_bypasses(
+        steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8], q->set);
 }
 
 /* Whether a request skips this cache: asked once, when it arrives. */
@@ -356,7 +357,8 @@ static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
     struct heddle_q_l2_bypass ask;
 
     if (HD_LIKELY(!sl->bypass.bound))
-        return steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8];
+        return hd_steer_bypasses(
+            steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8], q->spare);
     ask = (struct heddle_q_l2_bypass){.app = q->app,
                                       .kind = q->kind,
                                       .level = q->level,

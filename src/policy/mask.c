@@ -12,6 +12,13 @@
  *            percentage points moves the tokens by `step` percent of the
  *            warps, down when the rate rose, up when it fell.
  *
+ *   bypass   Address-Translation-Aware L2 Bypass (section 5.3).  At the end of
+ *            an epoch the page walk reads of each level that hit less often in
+ *            the L2 cache than data did go past it in the next.  One set of
+ *            `sample` is left alone, so that a level that is bypassed still
+ *            shows how often it would hit; one that had no look-up there is
+ *            tried again.
+ *
  * The paper's text decides by the sign of the change alone, but it lists a
  * register for the direction of the last move; token_rule 1 takes it at that:
  * a hill climb that goes on while the rate falls and turns when it rises.
@@ -22,14 +29,19 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
+
 #include "registry.h"
 
-enum param { TOKENS, EPOCH, INITIAL, STEP, BAND, TOKEN_RULE };
+enum param { TOKENS, BYPASS, EPOCH, INITIAL, STEP, BAND, TOKEN_RULE, SAMPLE };
 enum { TEXT, HILLCLIMB };
 enum { MILLION = 1000000 }; /* rates are in parts of it */
+enum { LEVELS = 5 };        /* of page tables, and 0 for data */
 
 static const struct heddle_param params[] = {
     {"tokens", "", 1, 0, 1, "1: TLB-Fill Tokens", "MASK 5.2"},
+    {"bypass", "", 1, 0, 1, "1: Address-Translation-Aware L2 Bypass",
+     "MASK 5.3"},
     {"epoch", "cycles", 100000, 1000, 10000000, "time between two decisions",
      "MASK 5.2"},
     {"initial", "percent", 80, 1, 100,
@@ -42,6 +54,8 @@ static const struct heddle_param params[] = {
      "0: fewer when the miss rate rose, more when it fell; 1: a hill climb, "
      "which turns when it rose",
      "MASK 5.2; 7.4 for 1"},
+    {"sample", "sets", 32, 0, 255, "one of so many is not bypassed; 0: all are",
+     "guess"},
     {0},
 };
 
@@ -50,6 +64,10 @@ struct mask {
     uint64_t rate[HD_MAX_APPS]; /* L2 TLB miss rate of the last epoch */
     uint8_t known[HD_MAX_APPS]; /* there is one */
     uint8_t up[HD_MAX_APPS];    /* the last move gave tokens */
+    uint32_t apps;
+    struct l2_use {
+        uint64_t hits, lookups;
+    } use[LEVELS]; /* of the L2 cache, when last looked at; 0: data */
 };
 
 static size_t state_bytes(const struct heddle_place *p, const uint64_t *v)
@@ -62,9 +80,9 @@ static int init(void *self, const struct heddle_place *p, const uint64_t *v)
 {
     struct mask *m = self;
 
-    (void)p;
     for (uint32_t i = 0; params[i].name; i++)
         m->param[i] = v[i];
+    m->apps = p->apps;
     return 0;
 }
 
@@ -108,6 +126,75 @@ static int64_t tokens(void *self, const void *question)
     return (int64_t)q->tokens;
 }
 
+/* ---- L2 bypass -------------------------------------------------------- */
+
+static uint64_t count(const heddle_sim *s, const char *what, const char *result)
+{
+    char name[48];
+    uint64_t v;
+
+    snprintf(name, sizeof name, "l2cache.%s_%s", what, result);
+    heddle_policy_counter(s, name, UINT32_MAX, &v);
+    return v;
+}
+
+static struct l2_use use_of(const heddle_sim *s, uint32_t level)
+{
+    static const char *const walk[] = {"walk1", "walk2", "walk3", "walk4"};
+    static const char *const data[] = {"read", "write", "atomic"};
+    const char *const *what = level == 0 ? data : &walk[level - 1];
+    struct l2_use u = {0, 0};
+
+    for (uint32_t i = 0; i < (level == 0 ? HD_LEN(data) : 1); i++) {
+        u.hits += count(s, what[i], "hits");
+        u.lookups += count(s, what[i], "lookups");
+    }
+    return u;
+}
+
+/* What the uses have grown by; counters are reset when warm-up ends. */
+static struct l2_use grown(struct l2_use *last, struct l2_use now)
+{
+    struct l2_use d = now;
+
+    if (now.lookups >= last->lookups && now.hits >= last->hits) {
+        d.hits -= last->hits;
+        d.lookups -= last->lookups;
+    }
+    *last = now;
+    return d;
+}
+
+/* Says whether a level goes past the L2 cache, for all applications. */
+static void skip(const struct mask *m, heddle_sim *s, uint32_t level, bool yes)
+{
+    uint64_t cell = yes ? hd_max_u64(1, m->param[SAMPLE]) : 0;
+
+    for (uint32_t app = 0; app < m->apps; app++)
+        heddle_steer(s, "l2_bypass", app, level, cell);
+}
+
+static void choose_levels(struct mask *m, heddle_sim *s)
+{
+    struct l2_use data = grown(&m->use[0], use_of(s, 0));
+
+    for (uint32_t level = 1; level < LEVELS; level++) {
+        struct l2_use walk = grown(&m->use[level], use_of(s, level));
+        skip(m, s, level, walk.hits * data.lookups < data.hits * walk.lookups);
+    }
+}
+
+static void start(void *self, heddle_sim *s)
+{
+    struct mask *m = self;
+
+    for (uint32_t level = 0; level < LEVELS && m->param[BYPASS]; level++) {
+        m->use[level] = use_of(s, level);
+        if (level > 0)
+            skip(m, s, level, false);
+    }
+}
+
 /* ---- epochs ----------------------------------------------------------- */
 
 static uint64_t period(const void *self)
@@ -117,17 +204,22 @@ static uint64_t period(const void *self)
 
 static void epoch(void *self, heddle_sim *s, uint64_t cycle)
 {
-    (void)self, (void)s, (void)cycle;
+    struct mask *m = self;
+
+    (void)cycle;
+    if (m->param[BYPASS])
+        choose_levels(m, s);
 }
 
 const struct heddle_policy hd_policy_mask = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "mask",
-    .summary = "fill tokens for the shared L2 TLB",
+    .summary = "fill tokens, and walks past the L2 cache",
     .source = "MASK, ASPLOS 2018",
     .params = params,
     .state_bytes = state_bytes,
     .init = init,
+    .start = start,
     .period = period,
     .epoch = epoch,
     .answer = {[HEDDLE_POINT_tokens] = tokens},

@@ -68,8 +68,10 @@ const struct heddle_note_info *heddle_note_info(uint32_t i)
 const struct heddle_table_info *heddle_table_info(uint32_t i)
 {
     static const struct heddle_table_info t[] = {
-        {"l2_bypass", "application", "level: 0 data, 1 root .. 4 leaf", "0, 1",
-         "1: such requests go straight to DRAM"},
+        {"l2_bypass", "application", "level: 0 data, 1 root .. 4 leaf",
+         "0 to 255",
+         "1: such requests go straight to DRAM; n above 1: but for one set of "
+         "n"},
         {"dram_class", "application", "level: 0 data, 1 root .. 4 leaf",
          "0 normal, 1 silver, 2 golden", "DRAM queue of such requests"},
         {"tlb_fill", "application", "core", "bit set of warps",

@@ -40,12 +40,22 @@ struct hd_slot {
 
 /* The tables that steered policies set and the engine's defaults read. */
 struct hd_steer {
-    uint8_t l2_bypass[HD_MAX_APPS][8];     /* [app][level; 0 data]: 1 bypass */
+    uint8_t l2_bypass[HD_MAX_APPS][8];     /* [app][level; 0 data]: see
+                                              hd_steer_bypasses */
+    uint8_t l2_steered[HD_MAX_APPS][8];    /* 1: somebody has set that cell,
+                                              which is read at the L2 */
     uint8_t dram_class[HD_MAX_APPS][8];    /* [app][level; 0 data]: 0, 1, 2 */
     uint8_t tlb_fill_without[HD_MAX_APPS]; /* answer for warps not in the set */
     uint64_t tlb_fill[HD_MAX_APPS][128]; /* [app][core]: warps that may fill */
     uint64_t warp_limit[128];            /* [core]: warps that may load */
 };
+
+/* What a cell of l2_bypass says of a set: 0 no, 1 yes, n yes but for one set
+ * of n, where look-ups go on and show what hits. */
+static inline bool hd_steer_bypasses(uint32_t cell, uint64_t set)
+{
+    return cell == 1 || (cell > 1 && set % cell != 0);
+}
 
 /* Facts that parts keep for policies: what happened since a policy's last
  * epoch (heddle_fact_info has their meaning, in this order). */

@@ -34,8 +34,10 @@ void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
 {
     struct hd_steer *t = r->slots->steer;
 
-    if (tables >> L2_BYPASS & 1)
+    if (tables >> L2_BYPASS & 1) {
         memset(t->l2_bypass, 0, sizeof t->l2_bypass);
+        memset(t->l2_steered, 0, sizeof t->l2_steered);
+    }
     if (tables >> DRAM_CLASS & 1)
         memset(t->dram_class, 0, sizeof t->dram_class);
     if (tables >> TLB_FILL & 1)
@@ -67,7 +69,7 @@ static void bounds(const struct hd_slots_registry *r, enum table t,
 {
     uint64_t apps = r->machine.apps, cores = hd_min_u64(r->machine.cores, 128);
     const uint64_t b[HD_STEER_TABLES][3] = {
-        [L2_BYPASS] = {apps, LEVELS, 1},
+        [L2_BYPASS] = {apps, LEVELS, UINT8_MAX},
         [DRAM_CLASS] = {apps, LEVELS, 2},
         [TLB_FILL] = {apps, cores, UINT64_MAX},
         [TLB_FILL_WITHOUT] = {apps, 1, 2},
@@ -101,6 +103,7 @@ static void set_cell(struct hd_slots_registry *r, enum table t, uint32_t i,
     switch (t) {
     case L2_BYPASS:
         s->l2_bypass[i][j] = (uint8_t)value;
+        s->l2_steered[i][j] = 1;
         break;
     case DRAM_CLASS:
         s->dram_class[i][j] = (uint8_t)value;
