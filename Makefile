@@ -38,18 +38,20 @@ B := build/$(VARIANT)
 VERSION := $(shell sed -n 's/^.define HEDDLE_VERSION "\(.*\)"/\1/p' src/heddle.h)
 PC_LIB = libzstd liblzma libxxhash
 PC_LUA = lua5.4
+PC_SQL = sqlite3
 pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 # Line editing in the REPL; without libedit it reads plain lines.
 EDIT := $(shell pkg-config --exists libedit 2>/dev/null && echo libedit)
 
 ALL_CFLAGS = -std=c11 $(WARN) $(CFLAGS) -fPIC -fvisibility=hidden -ffp-contract=off
 ALL_CPPFLAGS := -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) \
-                $(call pc,--cflags,$(PC_LIB) $(PC_LUA) $(EDIT)) \
+                $(call pc,--cflags,$(PC_LIB) $(PC_LUA) $(PC_SQL) $(EDIT)) \
                 $(if $(EDIT),-DHL_LIBEDIT)
 LIB_LIBS   := $(LDLIBS) $(call pc,--libs,$(PC_LIB)) -lm
 LUA_LIBS   := $(call pc,--libs,$(PC_LUA))
+SQL_LIBS   := $(call pc,--libs,$(PC_SQL))
 EDIT_LIBS  := $(if $(EDIT),$(call pc,--libs,libedit))
-ALL_LDLIBS  = $(LIB_LIBS) $(LUA_LIBS)
+ALL_LDLIBS  = $(LIB_LIBS) $(LUA_LIBS) $(SQL_LIBS)
 ifneq ($(SANITIZER),)
 ALL_CFLAGS += -fsanitize=$(SANITIZER) -fno-sanitize-recover=all -O1 -DHD_DEBUG
 LDFLAGS += -fsanitize=$(SANITIZER)
@@ -111,7 +113,8 @@ $(BIN): $(CLI_OBJ) $(filter-out %/lmodule.o,$(LUA_OBJ)) $(B)/embed_cli.o $(STATI
 
 $(MODULE): $(LUA_OBJ) $(B)/embed.o $(STATIC)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $(filter %.o,$^) $(WHOLE) $(LIB_LIBS)
+	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $(filter %.o,$^) $(WHOLE) $(LIB_LIBS) \
+	    $(SQL_LIBS)
 
 # The Lua half, as C arrays.  The list of scripts is part of what it holds.
 $(B)/embed.list: always

@@ -458,7 +458,11 @@ local function emit(text, to)
         to:write(text)
         return
     end
-    local f, err = io.open(to, "w")
+    -- Under another name first, so that nothing is ever half-written; a
+    -- device or a pipe is written as it is.
+    local direct = to:find "^/dev/" or to:find "^/proc/"
+    local path = direct and to or to .. ".part"
+    local f, err = io.open(path, "w")
     if not f then
         error(core.error(-11, err), 0)
     end
@@ -467,7 +471,11 @@ local function emit(text, to)
     if ok then
         ok, err = f:close()
     end
+    if ok and not direct then
+        ok, err = os.rename(path, to)
+    end
     if not ok then
+        os.remove(path)
         error(core.error(-6, ("%s: %s"):format(to, err)), 0)
     end
 end

@@ -91,6 +91,29 @@ end
 
 -- ---- jobs ---------------------------------------------------------------------
 
+--- A policy as text: a name, or a name with numbers and words beside; a table
+-- of functions has none, and a file's name stands for its contents.
+local function plain_of(p)
+    if type(p) == "string" then
+        p = { use = p }
+    elseif type(p) ~= "table" or type(p.use) ~= "string" then
+        return nil
+    end
+    local parts = {}
+    for _, k in ipairs(require("heddle.config").sorted_keys(p)) do
+        if type(p[k]) == "table" or type(p[k]) == "function" then
+            return nil
+        end
+        parts[#parts + 1] = tostring(k) .. "=" .. tostring(p[k])
+    end
+    local f = p.use:find("%.lua$") and io.open(p.use)
+    if f then
+        parts[#parts + 1] = f:read "a"
+        f:close()
+    end
+    return table.concat(parts, " ")
+end
+
 --- A text that is equal for jobs that give equal results, or nil.
 local function key_of(job)
     if type(job) ~= "table" then
@@ -115,10 +138,11 @@ local function key_of(job)
             end
         elseif type(v) == "table" then
             for _, p in ipairs(v) do
-                if type(p) ~= "string" then
+                local text = plain_of(p)
+                if not text then
                     return nil
                 end
-                parts[#parts + 1] = k .. " " .. p
+                parts[#parts + 1] = k .. " " .. text
             end
         else
             parts[#parts + 1] = k .. "=" .. tostring(v)
@@ -126,6 +150,8 @@ local function key_of(job)
     end
     return table.concat(parts, "\n")
 end
+
+runner.key = key_of
 
 --- Runs a job here: returns true and its result, or false, an error value as
 -- plain data, and what is known.

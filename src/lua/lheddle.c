@@ -15,7 +15,10 @@
  */
 #include "lheddle.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include <xxhash.h>
 
 #include "../policy.h"
 #include "lparts.h"
@@ -231,6 +234,19 @@ static int status_name(lua_State *L)
     return 1;
 }
 
+/* core.fingerprint(text): 16 hexadecimal digits */
+static int fingerprint(lua_State *L)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 1, &n);
+    char out[17];
+
+    snprintf(out, sizeof out, "%016llx",
+             (unsigned long long)XXH3_64bits(text, n));
+    lua_pushstring(L, out);
+    return 1;
+}
+
 int luaopen_heddle_core(lua_State *L)
 {
     static const luaL_Reg fns[] = {
@@ -238,7 +254,7 @@ int luaopen_heddle_core(lua_State *L)
         {"counters", counters},       {"points", points},
         {"notes", notes},             {"status_name", status_name},
         {"config", hl_config_new},    {"sim", hl_sim_new},
-        {NULL, NULL},
+        {"fingerprint", fingerprint}, {NULL, NULL},
     };
 
     luaL_newlib(L, fns);

@@ -192,27 +192,40 @@ static int exit_now(lua_State *L)
     _exit((int)luaL_optinteger(L, 1, 0));
 }
 
-/* process.mkdir(path): one directory; one that exists is fine */
+/* process.mkdir(path): a directory and those above it; one that exists is fine
+ */
 static int make_dir(lua_State *L)
 {
-    const char *path = luaL_checkstring(L, 1);
+    char path[4096];
+    size_t n;
+    const char *given = luaL_checklstring(L, 1, &n);
 
-    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-        lua_pushfstring(L, "%s: %s", path, strerror(errno));
-        return hl_raise(L, HEDDLE_ECREATE, lua_tostring(L, -1));
+    if (n == 0 || n >= sizeof path)
+        return luaL_error(L, "%s: a path of 1 to 4095 bytes is expected",
+                          given);
+    memcpy(path, given, n + 1);
+    for (char *at = path + 1;; at++) {
+        char c = *at;
+        if (c != '/' && c != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            lua_pushfstring(L, "%s: %s", path, strerror(errno));
+            return hl_raise(L, HEDDLE_ECREATE, lua_tostring(L, -1));
+        }
+        *at = c;
+        if (c == '\0')
+            return 0;
     }
-    return 0;
 }
 
 int luaopen_heddle_process(lua_State *L)
 {
     static const luaL_Reg fns[] = {
-        {"isatty", is_tty},     {"time", now},
-        {"cpus", cpus},         {"fork", fork_pipe},
-        {"write", write_all},   {"read", read_some},
-        {"close", close_fd},    {"poll", poll_fds},
-        {"wait", wait_pid},     {"kill", kill_pid},
-        {"exit", exit_now},     {"mkdir", make_dir},
+        {"isatty", is_tty},  {"time", now},        {"cpus", cpus},
+        {"fork", fork_pipe}, {"write", write_all}, {"read", read_some},
+        {"close", close_fd}, {"poll", poll_fds},   {"wait", wait_pid},
+        {"kill", kill_pid},  {"exit", exit_now},   {"mkdir", make_dir},
         {NULL, NULL},
     };
 

@@ -1,0 +1,128 @@
+--- store.lua - results of simulations on disk, so that nothing runs twice.
+--
+--     local store = require "heddle.store"
+--     local results = store.run(jobs, { jobs = 2, dir = "out/cache" })
+--
+-- Like H.run, but every job leaves its results in a file of its own as soon as
+-- it ends: a series that was interrupted goes on where it was, and experiments
+-- that need the same run (alone, on the reference design) share it.  The name
+-- of the file is a fingerprint of all that decides the results: the job, seed
+-- and settings included, and the very program that runs it.  Old files are
+-- never read by a new build; delete the folder when it grows.
+--
+-- What is kept is what tables need: applications, metrics, counters by
+-- application and in all, histograms without their buckets.
+--
+-- A job that has no text (a policy given as a table of functions) is run and
+-- not kept.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+local process = require "heddle.process"
+local report = require "heddle.report"
+local runner = require "heddle.runner"
+
+local store = {}
+
+--- A fingerprint of the program: of the command, or of what lua5.4 loaded.
+local program
+local function build()
+    if not program then
+        local text = { core.version }
+        for _, path in ipairs { "/proc/self/exe",
+            package.searchpath("heddle", package.cpath) or "" } do
+            local f = io.open(path, "rb")
+            text[#text + 1] = f and f:read "a" or ""
+            if f then
+                f:close()
+            end
+        end
+        program = core.fingerprint(table.concat(text))
+    end
+    return program
+end
+
+local function slim(r)
+    local counters, histograms = {}, {}
+    for i, c in ipairs(r.counters or {}) do
+        counters[i] = { component = c.component, name = c.name, apps = c.apps,
+            total = c.total, none = c.none }
+    end
+    for i, h in ipairs(r.histograms or {}) do
+        local apps = {}
+        for k, a in ipairs(h.apps) do
+            apps[k] = { n = a.n, sum = a.sum, min = a.min, max = a.max,
+                p50 = a.p50, p90 = a.p90, p99 = a.p99 }
+        end
+        histograms[i] = { component = h.component, name = h.name, apps = apps }
+    end
+    return { status = r.status, cycles = r.cycles, seed = r.seed,
+        instructions = r.instructions, apps = r.apps, metrics = r.metrics,
+        machine = r.machine, counters = counters, histograms = histograms }
+end
+
+local function path_of(dir, key)
+    return ("%s/%s.run"):format(dir, core.fingerprint(build() .. "\n" .. key))
+end
+
+local function load(path, key)
+    local f = io.open(path, "rb")
+    if not f then
+        return nil
+    end
+    local ok, kept = pcall(runner.deserialize, f:read "a")
+    f:close()
+    return ok and type(kept) == "table" and kept.key == key and kept.result
+        or nil
+end
+
+local function save(path, key, result)
+    report.emit(runner.serialize { key = key, result = result }, path)
+end
+
+--- Runs one job in this process, unless its results are there.
+local function perform(job, path, key)
+    local options = {}
+    for k, v in pairs(job) do
+        options[k] = v
+    end
+    options.progress = false
+    local sim <close> = require("heddle.sim").sim(options)
+    sim:run()
+    local result = slim(sim:results())
+    if key then
+        save(path, key, result)
+    end
+    return result
+end
+
+--- Results of the jobs, in order.  options: jobs (at once), dir, quiet.
+function store.run(jobs, options)
+    local o = options or {}
+    local dir = o.dir or "out/cache"
+    process.mkdir(dir)
+    local out, list, index, same = {}, {}, {}, {}
+    for i, job in ipairs(jobs) do
+        local key = runner.key(job)
+        local path = key and path_of(dir, key)
+        out[i] = path and load(path, key) or nil
+        if not out[i] then
+            local at = key and same[key]
+            if not at then
+                list[#list + 1] = function() return perform(job, path, key) end
+                at = #list
+                if key then
+                    same[key] = at
+                end
+            end
+            index[i] = at
+        end
+    end
+    local got = runner.run(list, { jobs = o.jobs, progress = not o.quiet })
+    for i, at in pairs(index) do
+        out[i] = got[at]
+    end
+    return out, #list
+end
+
+return store

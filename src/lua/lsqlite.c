@@ -1,0 +1,146 @@
+/*
+ * lsqlite.c - `require "heddle.sqlite"`: results in a database.
+ *
+ *     local db <close> = sqlite.open("out/results.sqlite")
+ *     db:exec("create table if not exists t (name text, value real)")
+ *     db:exec("insert into t values (?, ?)", "walks", 12.5)
+ *     for _, row in ipairs(db:exec("select * from t where value > ?", 3)) do
+ *         print(row.name, row.value)
+ *     end
+ *
+ * One call runs one statement with its values bound and returns its rows, an
+ * empty table where there are none.  NULL is nil.  A database that another
+ * process writes is waited for, ten seconds at most.  Errors are raised with
+ * SQLite's words.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <sqlite3.h>
+
+#include "lheddle.h"
+
+#define DATABASE "heddle.sqlite"
+
+enum { BUSY_MS = 10000 };
+
+HL_MODULE int luaopen_heddle_sqlite(lua_State *L);
+
+static sqlite3 **handle(lua_State *L)
+{
+    return luaL_checkudata(L, 1, DATABASE);
+}
+
+static int fail(lua_State *L, sqlite3 *db, const char *what)
+{
+    return hl_raise(L, HEDDLE_EIO,
+                    lua_pushfstring(L, "%s: %s", what, sqlite3_errmsg(db)));
+}
+
+static int db_close(lua_State *L)
+{
+    sqlite3 **db = handle(L);
+
+    sqlite3_close_v2(*db);
+    *db = NULL;
+    return 0;
+}
+
+static void bind(lua_State *L, sqlite3_stmt *s, int at, int i)
+{
+    size_t n;
+    const char *text;
+
+    switch (lua_type(L, i)) {
+    case LUA_TNIL:
+        sqlite3_bind_null(s, at);
+        break;
+    case LUA_TBOOLEAN:
+        sqlite3_bind_int(s, at, lua_toboolean(L, i));
+        break;
+    case LUA_TNUMBER:
+        if (lua_isinteger(L, i))
+            sqlite3_bind_int64(s, at, lua_tointeger(L, i));
+        else
+            sqlite3_bind_double(s, at, lua_tonumber(L, i));
+        break;
+    default:
+        text = luaL_checklstring(L, i, &n);
+        sqlite3_bind_text(s, at, text, (int)n, SQLITE_TRANSIENT);
+    }
+}
+
+static void push_column(lua_State *L, sqlite3_stmt *s, int i)
+{
+    switch (sqlite3_column_type(s, i)) {
+    case SQLITE_INTEGER:
+        lua_pushinteger(L, sqlite3_column_int64(s, i));
+        break;
+    case SQLITE_FLOAT:
+        lua_pushnumber(L, sqlite3_column_double(s, i));
+        break;
+    case SQLITE_NULL:
+        lua_pushnil(L);
+        break;
+    default:
+        lua_pushlstring(L, sqlite3_column_blob(s, i),
+                        (size_t)sqlite3_column_bytes(s, i));
+    }
+}
+
+/* db:exec(sql, value...): the rows, each a table by column */
+static int db_exec(lua_State *L)
+{
+    sqlite3 *db = *handle(L);
+    const char *sql = luaL_checkstring(L, 2);
+    int top = lua_gettop(L), rc;
+    lua_Integer n = 0;
+    sqlite3_stmt *s = NULL;
+
+    luaL_argcheck(L, db != NULL, 1, "this database was closed");
+    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+        return fail(L, db, sql);
+    for (int i = 3; i <= top; i++)
+        bind(L, s, i - 2, i);
+    lua_newtable(L);
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        lua_newtable(L);
+        for (int i = 0; i < sqlite3_column_count(s); i++) {
+            push_column(L, s, i);
+            lua_setfield(L, -2, sqlite3_column_name(s, i));
+        }
+        lua_rawseti(L, -2, ++n);
+    }
+    sqlite3_finalize(s);
+    return rc == SQLITE_DONE ? 1 : fail(L, db, sql);
+}
+
+static int db_open(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"exec", db_exec}, {"close", db_close}, {NULL, NULL}};
+    const char *path = luaL_checkstring(L, 1);
+    sqlite3 **db = lua_newuserdatauv(L, sizeof *db, 0);
+
+    *db = NULL;
+    if (luaL_newmetatable(L, DATABASE)) {
+        lua_pushcfunction(L, db_close);
+        lua_setfield(L, -2, "__gc");
+        lua_pushcfunction(L, db_close);
+        lua_setfield(L, -2, "__close");
+        luaL_newlib(L, methods);
+        lua_setfield(L, -2, "__index");
+    }
+    lua_setmetatable(L, -2);
+    if (sqlite3_open(path, db) != SQLITE_OK)
+        return fail(L, *db, path);
+    sqlite3_busy_timeout(*db, BUSY_MS);
+    return 1;
+}
+
+int luaopen_heddle_sqlite(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"open", db_open}, {NULL, NULL}};
+
+    luaL_newlib(L, functions);
+    return 1;
+}

@@ -1,0 +1,214 @@
+-- 732-experiment.lua - pins: a database keeps what it is given; results on
+-- disk are those of a run, and nothing runs twice; an experiment counts what
+-- agrees, says why not, and leaves a table, JSON, charts and rows of a
+-- database; fixed partitions of cores; sharing measures equal work against
+-- alone runs, and a search finds the best split of its grid.
+local tap = require "lib.tap"
+local H = require "heddle"
+local experiment = require "heddle.experiment"
+local json = require "heddle.json"
+local process = require "heddle.process"
+local sharing = require "heddle.sharing"
+local sqlite = require "heddle.sqlite"
+local store = require "heddle.store"
+
+local DIR = os.tmpname()
+os.remove(DIR)
+
+local function shell(command)
+    local f = io.popen(command)
+    local text = f:read "a"
+    f:close()
+    return text
+end
+
+-- ---- the database -------------------------------------------------------------------
+
+process.mkdir(DIR .. "/a/b")
+do
+    local path = DIR .. "/a/b/x.sqlite"
+    local db <close> = sqlite.open(path)
+    db:exec "create table t (name text, i integer, v real)"
+    db:exec("insert into t values (?, ?, ?)", "it's", 1 << 60, 0.5)
+    db:exec("insert into t values (?, ?, ?)", nil, -1, true)
+    local rows = db:exec "select * from t order by i desc"
+    tap.ok(#rows == 2 and rows[1].name == "it's" and rows[1].i == 1 << 60
+        and rows[1].v == 0.5 and rows[2].name == nil, "rows come back")
+    tap.is(#db:exec("select * from t where i > ?", 1 << 61), 0, "or none")
+    tap.raises(function() db:exec "selekt" end, "syntax error", "bad SQL")
+    db:close()
+    tap.raises(function() db:exec "select 1" end, "closed", "after its end")
+    tap.raises(function() sqlite.open(DIR .. "/no/where.sqlite") end,
+        "unable to open", "a folder that is not there")
+end
+
+-- ---- the store ---------------------------------------------------------------------
+
+local function job(more)
+    local j = { machine = "maxwell", apps = { H.app("TRD", { size = "T" }) },
+        settings = { ["core.count"] = 2 } }
+    for k, v in pairs(more or {}) do
+        j[k] = v
+    end
+    return j
+end
+
+local options = { dir = DIR .. "/cache", jobs = 2, quiet = true }
+local jobs = { job(), job { seed = 2 }, job(),
+    job { policies = { { use = "srrip", at = "l2cache", bits = 3 } } } }
+local first, ran = store.run(jobs, options)
+tap.is(ran, 3, "equal jobs run once")
+local again, more = store.run(jobs, options)
+tap.is(more, 0, "and never again")
+tap.ok(tap.differ(first, again) == nil, "the results are the same",
+    tap.differ(first, again))
+local whole = H.run({ job() }, { jobs = 1 })[1]
+tap.ok(first[1].cycles == whole.cycles
+    and first[1].instructions == whole.instructions
+    and tap.differ(first[1].metrics, whole.metrics) == nil,
+    "those of a run without a store")
+for path in shell("ls " .. options.dir):gmatch "%S+" do
+    local f = io.open(options.dir .. "/" .. path, "w")
+    f:write "rubbish"
+    f:close()
+end
+again, more = store.run(jobs, options)
+tap.ok(more == 3 and tap.differ(first, again) == nil,
+    "spoiled files are not believed")
+local own = { name = "own", warp_limit = function() end }
+more = select(2, store.run({ job { policies = { own } } }, options))
+ran = select(2, store.run({ job { policies = { own } } }, options))
+tap.ok(more == 1 and ran == 1, "what has no text is run each time")
+tap.is(shell("ls " .. options.dir .. " | grep -c part$"), "0\n",
+    "nothing is left half-written")
+
+-- ---- partitions ---------------------------------------------------------------------
+
+local function owners(cores, params)
+    local use = { use = "cores" }
+    for k, v in pairs(params) do
+        use[k] = v
+    end
+    local sim <close> = H.sim { machine = "maxwell",
+        settings = { ["core.count"] = cores }, policies = { use },
+        apps = { H.app("TRD", { size = "T" }), H.app("RED", { size = "T" }),
+            H.app("BLK", { size = "T" }) } }
+    sim:run(1000)
+    local n, values = { 0, 0, 0 }, sim.core:counter_values()
+    for i, c in ipairs(sim.core:counters()) do
+        if c.component == "core" and c.name:find "^time_" then
+            for app = 1, 3 do
+                for core, ticks in ipairs(values[i][app]) do
+                    local seen = n[app .. " " .. core]
+                    n[app] = n[app] + (ticks > 0 and not seen and 1 or 0)
+                    n[app .. " " .. core] = seen or ticks > 0
+                end
+            end
+        end
+    end
+    return table.concat(n, " ")
+end
+
+tap.is(owners(10, { app0 = 5, app1 = 3, app2 = 2 }), "5 3 2", "as it says")
+tap.is(owners(10, { app1 = 4 }), "3 4 3", "the others share what is left")
+tap.is(owners(10, {}), "3 3 4", "evenly")
+tap.is(owners(10, { app0 = 1, app1 = 1, app2 = 1 }), "1 1 8",
+    "the last gets the rest")
+tap.raises(function() owners(10, { app0 = 8, app1 = 8 }) end, "cores",
+    "more cores than there are")
+
+-- ---- sharing ---------------------------------------------------------------------------
+
+local arg = experiment.args { out = DIR, cache = DIR .. "/cache", jobs = 2 }
+local x = experiment.open { name = "paper/fig1", source = "A paper, figure 1",
+    title = "a test", arg = arg }
+local machine = H.machine("maxwell"):with { ["core.count"] = 6 }
+local designs = { { name = "SharedTLB", apply = H.designs.sharedtlb },
+    { name = "Ideal", apply = H.designs.ideal } }
+local o = { machine = machine, designs = designs, reference = designs[1],
+    sets = { { "GUP", "TRD" } }, size = "T", warmup = 500, cycles = 4000 }
+local r = sharing.measure(x, o)[1]
+tap.is(table.concat(r.Ideal.split, " "), "3 3", "an even split")
+for i = 1, 2 do
+    local a, s = r.Ideal.alone[i].apps[1], r.Ideal.run.apps[i]
+    tap.ok(s.instructions == a.instructions and a.instructions > 0,
+        "application " .. i .. " does the work that it did alone")
+end
+tap.ok(math.abs(r.Ideal.ws - r.Ideal.each[1] - r.Ideal.each[2]) < 1e-12
+    and math.abs(r.SharedTLB.unfairness - 1 / math.min(r.SharedTLB.each[1],
+    r.SharedTLB.each[2])) < 1e-9, "weighted speedup and unfairness")
+tap.is(r.Ideal.alone[1].cycles, r.SharedTLB.alone[1].cycles,
+    "one alone run serves both designs")
+o.partition, o.grid = "oracle", 1
+local best = sharing.measure(x, o)[1]
+local highest, where = 0, nil
+for n = 1, 5 do
+    o.partition = "even"
+    local one = sharing.measure(x, setmetatable({ designs = { {
+        name = "SharedTLB", apply = H.designs.sharedtlb } } },
+        { __index = o }))[1]
+    local split = H.run({ { machine = designs[1].apply(machine),
+        warmup = 500, policies = { { use = "cores", app0 = n, app1 = 6 - n } },
+        apps = { H.app("GUP", { size = "T" }), H.app("TRD", { size = "T" }) },
+        stop_cycles = 2000 } }, { jobs = 1 })[1]
+    tap.ok(one ~= nil and split ~= nil, "split " .. n .. " runs")
+    where = where or n
+    highest = math.max(highest, one.SharedTLB.ws)
+end
+tap.ok(best.SharedTLB.ws >= r.SharedTLB.ws - 1e-12
+    and best.SharedTLB.split[1] + best.SharedTLB.split[2] == 6,
+    "a search is no worse than the even split, which it tries")
+
+-- ---- an experiment -----------------------------------------------------------------------
+
+x:say("said %d", 7)
+x:quantity { "near", unit = "%", paper = 50.0, heddle = 55.0 }
+x:quantity { "far", unit = "cycles", paper = 10.0, heddle = 20.0,
+    why = "because" }
+x:quantity { "extra", heddle = 3 }
+x:order { "holds", paper = { "A", "B" }, heddle = { A = 2.0, B = 1.0 } }
+x:order { "within half a percent", paper = { "A", "B" },
+    heddle = { A = 1.0, B = 1.004 } }
+x:order { "broken", paper = { "A", "B", "C" },
+    heddle = { A = 1.0, B = 2.0, C = 0.5 } }
+x:table("details", { { "a", "b" }, { 1, 2 } })
+x:bars { title = "t", unit = "u", groups = { "g" },
+    series = { { name = "s", values = { 1 } } } }
+x:bars { title = "t2", unit = "u", groups = { "g" },
+    series = { { name = "s", values = { 1 } } } }
+local printed = {}
+local write = io.write
+io.write = function(...) -- luacheck: ignore 122
+    for _, s in ipairs { ... } do
+        printed[#printed + 1] = tostring(s)
+    end
+end
+local doc = x:close()
+io.write = write -- luacheck: ignore 122
+printed = table.concat(printed)
+tap.is(doc.agree, 3, "three agree")
+tap.is(doc.counted, 5, "of five that can")
+tap.is(table.concat(doc.differences, "; "), "far: because; order of broken "
+    .. "(B above A): the cause was not found", "what differs, and why")
+tap.ok(printed:find "said 7.*near +50.0 %% +55.0 %% +1.10 +yes"
+    and printed:find "3 of 5 agree" and printed:find "details", "in print",
+    printed)
+local f = assert(io.open(DIR .. "/paper/fig1.json"))
+local back = json.decode and json.decode(f:read "a")
+f:close()
+tap.ok(not back or back.agree == 3, "as JSON")
+for _, name in ipairs { "fig1.svg", "fig1-2.svg" } do
+    f = io.open(DIR .. "/paper/" .. name)
+    tap.ok(f and f:read "a":find "<svg", name)
+end
+local db <close> = sqlite.open(DIR .. "/results.sqlite")
+local rows = db:exec("select * from quantity where experiment = ? order by "
+    .. "quantity", "paper/fig1")
+tap.is(#rows, 6, "six rows in the database")
+tap.ok(rows[3].quantity == "near" and rows[3].ratio == 1.1
+    and rows[3].agrees == 1 and rows[3].scale == "quick", "with their values")
+tap.raises(function() experiment.open { arg = { scale = "huge" } } end,
+    "quick or full", "an unknown scale")
+
+shell("rm -r " .. DIR)
+tap.done()
