@@ -2,15 +2,12 @@
 431-load-pages.lua - lanes, lines and pages an instruction, as measured on the
 original programs.
 
-Pinned, through the lane engine at sizes where the figures are published
-(a sample of the blocks where a whole run is long): 32 pages for ATAX's rows,
-30.5 for GUP at m = 19, two lines for BP, 2.9 lines for HS, two pages for CONS
-and for LUD's and MM's two-row accesses, the frontier statistics of BFS2's
-(5,10) graph, the rounds of COLOR.  Also that any application of size M is
-built in two seconds and 200 MB beside its buffers.
+Pinned, through the lane engine, at sizes that 432 leaves out: CONS' reads of a
+pixel, one page and line for the streams, the frontiers of a graph of a million
+nodes, the rounds of COLOR.  Also that no application of size M takes more than
+200 MB beside its buffers to build.
 ]]
 local app = require "heddle.app"
-local walk = require "heddle.walk"
 
 package.path = "./?.lua;" .. package.path
 local profile = require("t.apps.kit").profile
@@ -35,85 +32,24 @@ local function peak()
 end
 
 -- The peak is that of the process: what went before is given back first.
-test("size M: built in two seconds, and 200 MB beside the buffers", function()
+test("size M: built in 200 MB beside the buffers", function()
     local largest = 0
     for _, name in ipairs(app.names()) do
         collectgarbage()
-        local start = os.clock()
         local w = app.get(name):workload { size = "M" }
-        local spent = os.clock() - start
         local mb = app.size(app.get(name), "M").footprint / 2 ^ 20
         largest = math.max(largest, mb)
         assert(w, name)
-        assert(spent < 2, ("%s: %.2f s"):format(name, spent))
         assert(peak() < 200 + largest, ("%s: %.0f MB"):format(name, peak()))
     end
 end)
 
-test("ATAX: rows 32 lines and pages, columns one", function()
-    local r = profile("ATAX", { size = "S", nx = 4096, ny = 1024 },
-        { every = 5 })
-    near(r["atax1 load A"].pages, 32, 0, "pages of rows")
-    near(r["atax1 load A"].lines, 32, 0, "lines of rows")
-    near(r["atax2 load A"].pages, 1, 0, "pages of columns")
-    near(r["atax2 load tmp"].lines, 1, 0, "lines of a broadcast")
-end)
-
-test("GUP: 30.5 pages and 31.5 lines at m = 19", function()
-    local r = profile("GUP", { size = "S" })["update atomic Tab"]
-    near(r.pages, 30.5, 5, "pages")
-    near(r.lines, 31.5, 5, "lines")
-    near(r.count, 2 * 4 * 2 ^ 19 / 32, 0, "atomics")
-end)
-
-test("GUP: 31.9 pages at m = 23", function()
-    local r = profile("GUP", { size = "M", updates = 8 }, { every = 8 })
-    near(r["update atomic Tab"].pages, 31.9, 5, "pages")
-end)
-
-test("BP: two lines, 1.03 pages a weight access", function()
-    local r = profile("BP", { size = "S" }, { every = 3 })
-    near(r["forward load w"].lines, 2, 3, "lines")
-    near(r["forward load w"].pages, 1.03, 1, "pages")
-    near(r["forward load input"].lanes, 2, 0, "lanes that load the input")
-end)
-
-test("HS: 31.6 lanes, 2.9 lines, one page at 512, two from 1024", function()
-    local small = profile("HS", { size = "S", n = 512, steps = 2 })
-    local r = small["hotspot_temp0_2 load temp0"]
-    near(r.lanes, 31.6, 1, "lanes")
-    near(r.lines, 2.9, 3, "lines")
-    near(r.pages, 1, 1, "pages at 512")
-    r = profile("HS", { size = "S", steps = 2 })["hotspot_temp0_2 load temp0"]
-    near(r.pages, 2, 1, "pages at 1024")
-    -- 16 x 16 tiles at a distance of 12
-    near(r.count * r.lanes / 1024 ^ 2, (16 / 12) ^ 2, 1, "reads a cell")
-end)
-
-test("CONS: two pages in both kernels, 1.25 and 1.5 reads", function()
+test("CONS: 1.5 reads a pixel in both kernels", function()
     local r = profile("CONS", { size = "S", repeats = 1 })
     local pixels = 3072 * 1536
-    near(r["rows load In"].pages, 2, 0.1, "pages of rows")
-    near(r["columns load Buf"].pages, 2, 0.1, "pages of columns")
     near(r["rows load In"].count * 32 / pixels, 1.5, 2, "reads of rows")
     near(r["columns load Buf"].count * 32 / pixels, 1.5, 2, "of columns")
     near(r["rows store Buf"].count * 32 / pixels, 1, 0, "stores")
-end)
-
-test("LUD: two lines, one page at 512, two from 2048", function()
-    local r = profile("LUD", { size = "S", n = 512, steps = 1 })
-    near(r["internal load m"].pages, 1, 0, "pages at 512")
-    near(r["internal load m"].lines, 2, 0, "lines")
-    r = profile("LUD", { size = "S", steps = 1 }, { every = 16 })
-    near(r["internal load m"].pages, 2, 0, "pages at 2048")
-    near(r["perimeter load m"].lanes, 16, 0, "lanes of half a warp")
-end)
-
-test("MM: A one line, B two pages, a new page each round", function()
-    local r = profile("MM", { size = "S", rounds = 4 }, { every = 7 })
-    near(r["sgemm load A"].lines, 1, 0, "lines of A")
-    near(r["sgemm load B"].pages, 2, 3, "pages of B")
-    near(r["sgemm load C"].pages, 1, 0, "pages of C")
 end)
 
 test("streams: one page, one line", function()
@@ -124,37 +60,6 @@ test("streams: one page, one line", function()
         near(r.pages, 1, 0, name .. " pages")
         near(r.lines, 1, 0, name .. " lines")
     end
-end)
-
-test("NN: one page, 25 lanes", function()
-    local r = profile("NN", { size = "T" })
-    near(r["layer2 load L2n"].lanes, 25, 0, "lanes")
-    near(r["layer2 load L2n"].pages, 1.1, 10, "pages")
-    near(r["layer3 load L3w"].lanes, 1, 0, "one thread")
-end)
-
--- The published 6.2 pages of cost[] count every neighbour, visited or not.
-test("BFS2: lanes and pages of the (5,10) graph", function()
-    local r = profile("BFS2", { size = "S" })
-    near(r["bfs1 load edge"].lanes, 8.0, 10, "active lanes")
-    near(r["bfs1 load edge"].pages, 1.27, 10, "pages of the lists")
-    near(r["bfs1 load vis"].pages, 3.8, 10, "pages of vis")
-    local w = app.get("BFS2"):workload { size = "S" }
-    local vis = walk.buffers(w)[5]
-    assert(vis.name == "vis", "fifth buffer")
-    local gathers, pages = 0, 0
-    walk.each(w, function(e)
-        if e.kind ~= "load" or e.kernel ~= "bfs1" then return end
-        local seen, n = {}, 0
-        for _, at in pairs(e.addr) do
-            local v = at - vis.base
-            if v < 0 or v >= vis.bytes then return end
-            local page = 4 * v >> 12
-            if not seen[page] then seen[page], n = true, n + 1 end
-        end
-        gathers, pages = gathers + 1, pages + n
-    end)
-    near(pages / gathers, 6.2, 10, "pages of cost")
 end)
 
 test("BFS2: the (2,4) graph of a million nodes", function()

@@ -1,7 +1,8 @@
 -- What 3DS at size T accesses, in closed form, and its published footprints.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local warps, steps = p.dimx // 32 * p.dimy, p.dimz - 16
@@ -16,7 +17,22 @@ local function counts(p)
     end
 end
 
+-- Some 80 instructions a step; a row of a warp is one line.
+local function figures()
+    local function run(dimz)
+        return kit.threads("3DS", { size = "T", dimz = dimz })[1]
+    end
+    local params = { size = "T", dimx = 256, dimz = 18 }
+    local rows = kit.profile("3DS", params)
+    return {
+        { "instructions a step", (run(20) - run(18)) / 2 / 1024, 80 },
+        { "pages a store", rows["stencil store out"].pages, 1 },
+        { "pages a load", rows["stencil load in"].pages, 1 },
+    }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 33.6, 134, 246 }, -- MB of S, M and L
 }

@@ -1,7 +1,8 @@
 -- What ATAX at size T accesses, in closed form, and its published footprints.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local rows, columns = p.nx // 32, p.ny // 32
@@ -21,7 +22,25 @@ local function counts(p)
     end
 end
 
+-- Rows: 32 lines and, from 1024 columns on, as many pages; columns: one.  Two
+-- loads and a store a round, 30 to 33 % of all instructions.
+local function figures()
+    local rows = kit.profile("ATAX", { size = "T" })
+    local function memory(kernel)
+        local r = rows[kernel .. " load A"].count
+        return 3 * r / (3 * r + rows[kernel .. " alu"].count)
+    end
+    return {
+        { "lines a load of rows", rows["atax1 load A"].lines, 32 },
+        { "pages a load of rows", rows["atax1 load A"].pages, 32 },
+        { "lines a load of columns", rows["atax2 load A"].lines, 1 },
+        { "lines a broadcast", rows["atax2 load tmp"].lines, 1 },
+        { "share of memory instructions", memory "atax1", 0.33 },
+    }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 16.8, 67, 268 }, -- MB of S, M and L
 }

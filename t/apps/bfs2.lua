@@ -3,6 +3,8 @@
 -- as its longest; a step is taken where a neighbour is on a later level.
 --
 -- SPDX-License-Identifier: MIT
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local generate = require "heddle.generate"
@@ -59,11 +61,62 @@ local function counts(p)
         ["bfs2 store vis"] = c.added,
         ["bfs2 store over"] = c.added,
         ["bfs2 store upd"] = c.added,
+    }, function(total)
+        -- 2 of 11 instructions for an edge are memory's, 7 of 27 where it
+        -- leads to a new node; bfs2 has 28
+        equal(total.bfs1, all * 9 + c.front * 13 + c.rounds * 11
+            + c.taken * 16, "instructions of bfs1")
+        equal(total.bfs2, all * 11 + c.added * 17, "instructions of bfs2")
+    end
+end
+
+-- Pages of cost[] for every neighbour, as the published mean counts them,
+-- visited or not: those of addresses four times as far apart as in vis[].
+local function cost_pages(params)
+    local walk = require "heddle.walk"
+    local w = require("heddle.app").get("BFS2"):workload(params)
+    local vis = walk.buffers(w)[5]
+    assert(vis.name == "vis", "fifth buffer")
+    local gathers, pages = 0, 0
+    walk.each(w, function(e)
+        if e.kind ~= "load" or e.kernel ~= "bfs1" then return end
+        local seen, n = {}, 0
+        for _, at in pairs(e.addr) do
+            local v = at - vis.base
+            if v < 0 or v >= vis.bytes then return end
+            local page = 4 * v >> 12
+            if not seen[page] then seen[page], n = true, n + 1 end
+        end
+        gathers, pages = gathers + 1, pages + n
+    end)
+    return pages / gathers
+end
+
+local function edges(params)
+    return require("heddle.app").get("BFS2"):instance(params).b.edge.count
+end
+
+-- The (5,10) graph of MASK's size and the (1,5) graph that stands for ISPASS'
+-- graph65536.  MAFIA's run of the lost graph32k500kedges has 408 instructions
+-- a node, which depends on how many rounds its search takes; here 373.
+local function figures()
+    local other = { size = "S", n = 65536, lo = 1, hi = 5 }
+    local rows = kit.profile("BFS2", { size = "S" })
+    return {
+        { "directed edges, (5,10)", edges { size = "S" }, 490768 },
+        { "lanes of an edge, (5,10)", rows["bfs1 load edge"].lanes, 8.0 },
+        { "pages of the lists", rows["bfs1 load edge"].pages, 1.27 },
+        { "pages of vis", rows["bfs1 load vis"].pages, 3.8 },
+        { "pages of cost", cost_pages { size = "S" }, 6.2 },
+        { "directed edges, (1,5)", edges(other), 393216 },
+        { "lanes of an edge, (1,5)",
+            kit.profile("BFS2", other)["bfs1 load edge"].lanes, 5.5 },
     }
 end
 
 return {
     counts = counts,
+    figures = figures,
     published = { 2.5, 39, 156 }, -- MB of S, M and L
     share = 0.02, -- the formula has the mean number of edges
 }

@@ -1,7 +1,8 @@
 -- What BP at size T accesses, in closed form, and its published footprints.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local warps = p.n // 2
@@ -18,7 +19,18 @@ local function counts(p)
     end
 end
 
+-- 32 weights lie in 132 bytes.  The 99 instructions of the PTX of forward are
+-- no figure: in it the four steps of the sum are one loop.
+local function figures()
+    local r = kit.profile("BP", { size = "T", n = 4096 })["forward load w"]
+    return {
+        { "lines of weights", r.lines, 2 },
+        { "pages of weights", r.pages, 1.03 },
+    }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 9.4, 66, 302 }, -- MB of S, M and L
 }

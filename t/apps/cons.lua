@@ -1,7 +1,8 @@
 -- What CONS at size T accesses, in closed form, and its published footprints.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local across, down = p.width // 64, p.height // 32
@@ -18,7 +19,19 @@ local function counts(p)
     end
 end
 
+-- About 70 instructions a result; two rows a warp.
+local function figures()
+    local params = { size = "T", height = 128 }
+    local rows, all = kit.profile("CONS", params), kit.threads("CONS", params)
+    return {
+        { "instructions a result", all[1] / (2 * 1024 * 128), 70 },
+        { "pages of rows", rows["rows load In"].pages, 2 },
+        { "pages of columns", rows["columns load Buf"].pages, 2 },
+    }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 56.6, 113, 302 }, -- MB of S, M and L
 }

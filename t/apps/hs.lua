@@ -2,7 +2,8 @@
 -- Warps and stores by rows and columns: both must meet the chip.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local tiles = (p.n + 11) // 12
@@ -38,7 +39,35 @@ local function counts(p)
     end
 end
 
+-- A warp is two rows of a tile.  All 237 instructions of the PTX, two steps
+-- being one loop in it, are those of a launch of one step.
+local function figures()
+    local function warm(n, steps)
+        return kit.profile("HS", { size = "S", n = n, steps = steps })
+    end
+    local small, large = warm(512, 2), warm(1024, 2)
+    local load = small["hotspot_temp0_2 load temp0"]
+    -- a warp in the middle of a tile in the middle of the chip
+    local program = require("heddle.app").get("HS")
+        :workload { size = "T", n = 64, steps = 1 }
+    local n = 0
+    require("heddle.walk").each(program, function(e)
+        if e.block == 7 and e.warp == 3 then n = n + e.n end
+    end)
+    return {
+        { "lanes a load", load.lanes, 31.6 },
+        { "lines a load", load.lines, 2.9 },
+        { "pages a load, n = 512", load.pages, 1 },
+        { "pages a load, n = 1024",
+            large["hotspot_temp0_2 load temp0"].pages, 2 },
+        { "reads of a cell", load.count * load.lanes / 512 ^ 2,
+            (16 / 12) ^ 2 },
+        { "instructions a thread", n, 237 },
+    }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 12.6, 64, 201 }, -- MB of S, M and L
 }

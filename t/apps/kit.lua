@@ -19,6 +19,9 @@ For figures:
     profile(name, params, options)  the same from the lane engine, for sizes at
                                which the twin is too slow; options are those
                                of walk.profile
+    threads(name, params, options)  { [kernel] = instructions of all its
+                               threads }, from the lane engine; [1]: all
+                               kernels; options are those of walk.each
 
 SPDX-License-Identifier: MIT
 ]]
@@ -85,6 +88,19 @@ function M.profile(name, params, options)
         rows[r.buffer and key .. " " .. r.buffer or key] = r
     end
     return rows
+end
+
+-- Instructions that the threads of each kernel execute, and of all in [1].
+function M.threads(name, params, options)
+    local app, walk = require "heddle.app", require "heddle.walk"
+    local sums = { 0 }
+    walk.each(app.get(name):workload(params), function(e)
+        local n, mask = 0, e.mask
+        while mask ~= 0 do n, mask = n + 1, mask & (mask - 1) end
+        sums[e.kernel] = (sums[e.kernel] or 0) + n * e.n
+        sums[1] = sums[1] + n * e.n
+    end, options)
+    return sums
 end
 
 return M

@@ -1,7 +1,8 @@
 -- What LUD at size T accesses, in closed form, and its published footprints.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local b = p.n // 16
@@ -20,7 +21,25 @@ local function counts(p)
     end
 end
 
+-- Two rows a warp: in one page or in two.  Internal has 102 instructions.
+local function figures()
+    local function first(n)
+        return kit.profile("LUD", { size = "S", n = n, steps = 1 },
+            { every = n // 128 })
+    end
+    local small, large = first(512), first(2048)
+    local threads = kit.threads("LUD", { size = "T", n = 32 })
+    return {
+        { "lines a load", small["internal load m"].lines, 2 },
+        { "pages a load, n = 512", small["internal load m"].pages, 1 },
+        { "pages a load, n = 2048", large["internal load m"].pages, 2 },
+        { "lanes of a strip", small["perimeter load m"].lanes, 16 },
+        { "instructions of internal", threads.internal / 256, 102 },
+    }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 16.8, 67, 268 }, -- MB of S, M and L
 }

@@ -1,7 +1,8 @@
 -- What MM at size T accesses, in closed form, and its published footprints.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local warps, rounds = p.m // 128 * (p.n // 16) * 4, p.k // 8
@@ -17,7 +18,24 @@ local function counts(p)
     end
 end
 
+-- Two rows of B lie in two pages; a column of A is one line a warp.  Some 35
+-- instructions for an element of A, without its load.
+local function figures()
+    local function run(k)
+        return kit.threads("MM", { size = "T", m = 128, n = 16, k = k })[1]
+    end
+    local rows = kit.profile("MM", { size = "S", m = 128, k = 16 })
+    return {
+        { "instructions an element of A", (run(16) - run(8)) / 8 / 128 - 1,
+            35 },
+        { "lines of A", rows["sgemm load A"].lines, 1 },
+        { "pages of B", rows["sgemm load B"].pages, 2 },
+        { "pages of C", rows["sgemm load C"].pages, 1 },
+    }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 12.6, 50, 134 }, -- MB of S, M and L
 }

@@ -1,6 +1,7 @@
 -- What NN at size T accesses, in closed form, and its published footprints.
 --
 -- SPDX-License-Identifier: MIT
+local kit = require "t.apps.kit"
 
 local function counts(p)
     local i, o = p.images, p.outputs
@@ -20,7 +21,21 @@ local function counts(p)
     }
 end
 
+-- 8.3 instructions a product, over all four layers (MAFIA's run).
+local function figures()
+    local products = 6 * 169 * 25 + 50 * 25 * 150 + 100 * 1250 + 10 * 100
+    local params = { size = "S", images = 1 }
+    local rows = kit.profile("NN", params)
+    return {
+        { "instructions a product", kit.threads("NN", params)[1] / products,
+            8.3 },
+        { "pages of the first layer", rows["layer1 load L1n"].pages, 1 },
+        { "lanes of the second layer", rows["layer2 load L2n"].lanes, 25 },
+    }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 0.9, 27, 209 }, -- MB of S, M and L
 }

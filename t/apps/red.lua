@@ -1,7 +1,8 @@
 -- What RED at size T accesses, in closed form, and its published footprints.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local warps = p.grid * 8
@@ -14,7 +15,17 @@ local function counts(p)
     end
 end
 
+-- 22.7 instructions a round (MAFIA's run).
+local function figures()
+    local function run(rounds)
+        return kit.threads("RED", { size = "T", n = 512 * rounds, grid = 1,
+            launches = 1 })[1]
+    end
+    return { { "instructions a round", (run(16) - run(8)) / 8 / 256, 22.7 } }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 1.05, 34, 67 }, -- MB of S, M and L
 }

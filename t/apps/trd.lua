@@ -1,7 +1,8 @@
 -- What TRD at size T accesses, in closed form, and its published footprints.
 --
 -- SPDX-License-Identifier: MIT
-local equal = require "t.apps.kit".equal
+local kit = require "t.apps.kit"
+local equal = kit.equal
 
 local function counts(p)
     local want = {}
@@ -16,7 +17,15 @@ local function counts(p)
     end
 end
 
+-- About ten instructions an element.
+local function figures()
+    local elements = 3 * 4096 -- chunks of all three sizes
+    return { { "instructions an element",
+        kit.threads("TRD", { size = "T" })[1] / elements, 10 } }
+end
+
 return {
     counts = counts,
+    figures = figures,
     published = { 100.7, 101, 201 }, -- MB of S, M and L
 }

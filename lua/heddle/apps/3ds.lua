@@ -7,11 +7,15 @@ Arrays, in order: in[dimz][dimy][dimx], out likewise, coef[10], f32.  Footprint
 
 One launch of (dimx/32) x (dimy/8) blocks of 32 x 8 threads.  A block marches
 through the planes with eight of them in registers and one in shared memory.
-Each step loads one element of a new plane, 8 rows above and below, and for 8
-lanes 8 columns to the left and 32 to the right; five broadcasts of coef; one
-store.  A warp is one row of 128 bytes: one line, one page.  The next step is a
-plane further (32 pages at 256 x 128), so pages turn over without divergence.
-About 80 instructions a step, two barriers.
+Each step loads one element of the plane four ahead, the rows 8 above and 8
+below its own, and for 8 lanes the columns 8 to the left and 32 to the right;
+five broadcasts of coef; one store.  A warp is one row of 128 bytes: one line,
+one page.  The next step is a plane further (32 pages at 256 x 128), so pages
+turn over without divergence.  80 instructions a step, of them 17 reads of
+shared memory and some 30 of arithmetic, and two barriers.
+
+What is loaded ahead is waited for where the sum takes it, behind the second
+barrier; what goes to shared memory, before that.
 
 Addresses are driven by indices alone; no contents.  Halo reads may wrap into
 the neighbouring row or plane, as in the source; all lie inside the array.
@@ -49,7 +53,10 @@ return app {
             local at = t.gy * p.dimx + t.gx
             local halo = t.tx:lt(2 * R)
             t:alu(12)
-            for q = 0, 2 * R - 1 do t:load(b["in"], at + q * plane) end
+            local column = {}
+            for q = 0, 2 * R - 1 do
+                column[q + 1] = t:load(b["in"], at + q * plane)
+            end
             t:loop(p.dimz - 4 * R, function(q)
                 local front = at + (q + 2 * R) * plane
                 local o = at + (q + R) * plane
@@ -64,11 +71,11 @@ return app {
                     local right = t:load(b["in"], o + X)
                     t:shared(2, { uses = { left, right } })
                 end)
-                t:shared(1)
+                t:shared(1, { uses = column })
                 t:sync()
                 for c = 0, 4 do t:load(b.coef, c) end
-                t:shared(16)
-                t:alu(37)
+                t:shared(17, { uses = {} })
+                t:alu(36)
                 t:store(b.out, o)
             end)
         end) }

@@ -15,8 +15,8 @@ Thread (tx,ty) of block by has the weight 17*16 by + 17 ty + tx + 18.
            of block 0 does the same for the bias weights.
 
 A stream: every weight is used once in each kernel; a page serves 3.8 blocks.
-Instructions: about 45 + 4 x 20 of arithmetic in forward (powf and remainder),
-40 in adjust, as in the PTX of MAFIA.
+Arithmetic: 45 + 4 x 20 instructions in forward (powf and remainder), 40 in
+adjust, as in the PTX of MAFIA.
 
 Left out: the copy of w to the host and back between the launches.
 ]]
@@ -29,7 +29,7 @@ local function forward(p, b)
     return kernel("forward", options, function(t)
         local idx = 17 * 16 * t.by + 17 * t.ty + t.tx + 18
         local row = 16 * t.by + t.ty
-        t:alu(14)
+        t:alu(18)
         t:when(t.tx:eq(0), function()
             t:load(b.input, row + 1)
             t:shared(1)
@@ -39,10 +39,10 @@ local function forward(p, b)
         t:shared(1)
         t:sync()
         t:shared(3)
-        t:alu(9)
+        t:alu(11)
         t:sync()
         for _, step in ipairs { 2, 4, 8, 16 } do
-            t:alu(17)
+            t:alu(20)
             t:when((t.ty % step):eq(0), function() t:shared(3) end)
             t:sync()
         end

@@ -10,7 +10,10 @@ over whole arrays.  A transform:
            coalesced, one page an instruction, four pages a thread, 8 MB to
            8 KB apart.  58 instructions a thread (MAFIA's measured total).
   shared   2^n / 2048 blocks of 512 threads finish 2048 elements each in
-           shared memory: five radix-4 stages and one radix-2, 7 barriers
+           shared memory: five radix-4 stages of some 30 instructions and
+           one radix-2, 7 barriers.  The loops that fill and empty shared
+           memory have bounds that the compiler does not know, so that each
+           load is waited for before the next.
 and `modulate`, 128 blocks of 256 that stride over both arrays.
 
 Each launch sweeps an array of 8192 pages (n = 23) in place, so that a page
@@ -43,8 +46,11 @@ local function finish(p, x)
     return kernel("shared_" .. x.name, options, function(t)
         local at = (1 << SHARED) * t.bx + t.tx
         t:alu(8)
-        for j = 0, 3 do t:load(x, at + 512 * j) end
-        t:shared(4)
+        for j = 0, 3 do
+            t:load(x, at + 512 * j)
+            t:shared(1)
+            t:alu(3)
+        end
         for _ = 1, 5 do
             t:sync()
             t:shared(8)
@@ -54,8 +60,11 @@ local function finish(p, x)
         t:shared(8)
         t:alu(12)
         t:sync()
-        t:shared(4)
-        for j = 0, 3 do t:store(x, at + 512 * j) end
+        for j = 0, 3 do
+            t:shared(1)
+            t:store(x, at + 512 * j)
+            t:alu(3)
+        end
     end)
 end
 
@@ -66,9 +75,9 @@ local function modulate(p, b)
         t:alu(5)
         t:loop(t.gid, all, blocks * 256, function(i)
             local d, k = t:load(b.D, i), t:load(b.K, i)
-            t:alu(3, { uses = { d, k } })
+            t:alu(2, { uses = { d, k } })
             t:store(b.D, i)
-            t:alu(3)
+            t:alu(1)
         end)
     end)
 end

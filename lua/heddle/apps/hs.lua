@@ -13,8 +13,10 @@ from launch to launch.
 A thread inside the chip loads its temperature and power into shared memory;
 each step updates a square that shrinks by one on each side; the threads of the
 last square store.  A warp is two rows of 16: 2.9 lines; one page for n <= 512,
-two from 1024 on.  About 30 arithmetic and 7 shared-memory instructions and
-two barriers a step (237 instructions in the PTX of MAFIA).
+two from 1024 on.  A step has about 30 arithmetic and 7 shared-memory
+instructions and two barriers; the rest of the 237 instructions in the PTX of
+MAFIA runs once, before the loads: indices, the borders of the tile, the
+coefficients.
 
 Addresses are driven by indices alone; no contents.
 ]]
@@ -34,7 +36,7 @@ local function tile(p, its, src, dst, power)
         local y = small * t.by - p.pyramid + t.ty
         local inside = x:ge(0):band(x:lt(p.n)):band(y:ge(0)):band(y:lt(p.n))
         local index = y * p.n + x
-        t:alu(40)
+        t:alu(176)
         t:when(inside, function()
             local a = t:load(src, index)
             local c = t:load(power, index)

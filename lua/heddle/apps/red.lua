@@ -44,9 +44,10 @@ return app {
             t:alu(8)
             t:shared(1)
             t:loop(2 * B * t.bx + t.tid, p.n, 2 * B * p.grid, function(i)
+                t:alu(9)
                 local x, y = t:load(b["in"], i), t:load(b["in"], i + B)
-                t:alu(17, { uses = {} })
                 t:shared(4, { uses = { x, y } })
+                t:alu(8)
             end)
             t:sync()
             for _, s in ipairs { 128, 64 } do

@@ -21,9 +21,9 @@ local B = 128
 local function triad(p, b, set)
     local x, y, z = b["A" .. set], b["B" .. set], b["C" .. set]
     return kernel("triad" .. set, { grid = p.n // B, block = B }, function(t)
-        t:alu(5)
+        t:alu(4)
         local u, v = t:load(x, t.gid), t:load(y, t.gid)
-        t:alu(1, { uses = { u, v } })
+        t:alu(2, { uses = { u, v } })
         t:store(z, t.gid)
     end)
 end
