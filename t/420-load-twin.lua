@@ -19,7 +19,7 @@ local function text(e, alu, lanes)
         parts[#parts + 1] = e.bytes
         for l = 0, lanes - 1 do
             if e.mask >> l & 1 == 1 then
-                parts[#parts + 1] = ("%x"):format(e.addr[l])
+                parts[#parts + 1] = e.addr[l]
             end
         end
     end

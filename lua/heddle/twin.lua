@@ -109,11 +109,15 @@ end
 
 -- fn over the lanes that are active now.
 local function each(warp, kind, fn, a, b, c)
-    local r = blank(warp, kind)
-    for l = 0, warp.width - 1 do
-        if warp.active[l] then
-            r[l] = fn(lane_of(a, l), lane_of(b, l), lane_of(c, l))
-        end
+    local r, active = blank(warp, kind), warp.active
+    local list_a, list_b, list_c = is_value(a), is_value(b), is_value(c)
+    for k = 1, #active do
+        local l = active[k]
+        local x, y, z = a, b, c
+        if list_a then x = a[l] end
+        if list_b then y = b[l] end
+        if list_c then z = c[l] end
+        r[l] = fn(x, y, z)
     end
     return r
 end
@@ -122,21 +126,27 @@ local function warp_of(a, b)
     return is_value(a) and a.warp or b.warp
 end
 
+-- An operand in the type in which the operation is done.
+local function operand(x, kind)
+    if not is_value(x) then return as(kind, x) end
+    if x.type == kind then return x end
+    return each(x.warp, kind, function(y) return as(kind, y) end, x)
+end
+
 local function arithmetic(fn)
+    local function rounded(x, y) return f32(fn(x, y)) end
     return function(a, b)
         local kind = meet(a, b)
-        return each(warp_of(a, b), kind, function(x, y)
-            return as(kind, fn(as(kind, x), as(kind, y)))
-        end, a, b)
+        return each(warp_of(a, b), kind, kind == "f32" and rounded or fn,
+            operand(a, kind), operand(b, kind))
     end
 end
 
 local function comparison(fn)
     return function(a, b)
         local kind = meet(a, b)
-        return each(warp_of(a, b), "bool", function(x, y)
-            return fn(as(kind, x), as(kind, y))
-        end, a, b)
+        return each(warp_of(a, b), "bool", fn, operand(a, kind),
+            operand(b, kind))
     end
 end
 
@@ -206,9 +216,7 @@ end
 
 -- A variable is a value that changes in place, in the active lanes only.
 function Value.set(v, e)
-    for l = 0, v.warp.width - 1 do
-        if v.warp.active[l] then v[l] = as(v.type, lane_of(e, l)) end
-    end
+    for _, l in ipairs(v.warp.active) do v[l] = as(v.type, lane_of(e, l)) end
 end
 
 function Value.get(v)
@@ -260,37 +268,32 @@ function Memory:clear(x)
 end
 
 -- ---- the warp: what kernel functions call `t` ------------------------------
+--
+-- warp.active lists the lanes that are active now, in rising order; such a
+-- list is never changed, another takes its place.
 
 local Warp = {}
 Warp.__index = Warp
 
-local function any(warp, active)
-    for l = 0, warp.width - 1 do
-        if active[l] then return true end
-    end
-    return false
-end
-
 local function mask_of(warp)
     local m = 0
-    for l = 0, warp.width - 1 do
-        if warp.active[l] then m = m | 1 << l end
-    end
+    for _, l in ipairs(warp.active) do m = m | 1 << l end
     return m
 end
 
-local function copy(warp, active)
+-- Those of the lanes for which keep(l) holds.
+local function filter(lanes, keep)
     local r = {}
-    for l = 0, warp.width - 1 do r[l] = active[l] end
+    for _, l in ipairs(lanes) do
+        if keep(l) then r[#r + 1] = l end
+    end
     return r
 end
 
--- The lanes of `outer` again, less those that have exited meanwhile.
-local function rejoin(warp, outer)
-    for l = 0, warp.width - 1 do
-        outer[l] = outer[l] and not warp.gone[l]
-    end
-    warp.active = outer
+-- The lanes, less those that have exited meanwhile.
+local function remaining(warp, lanes)
+    if not next(warp.gone) then return lanes end
+    return filter(lanes, function(l) return not warp.gone[l] end)
 end
 
 local function emit(warp, kind, more)
@@ -307,16 +310,14 @@ end
 local function access(warp, kind, b, index, vec)
     local width = WIDTH[b.type]
     local e = { buffer = b, bytes = width * (vec or 1), addr = {} }
-    for l = 0, warp.width - 1 do
-        if warp.active[l] then
-            local i = to_int(lane_of(index, l))
-            if i < 0 or i + (vec or 1) > b.count then
-                error(string.format("%s: block %d, warp %d, lane %d: index %d "
-                    .. "of %s[%d]", warp.name, warp.id, warp.index, l, i,
-                    b.name, b.count))
-            end
-            e.addr[l] = warp.base[b] + i * width
+    for _, l in ipairs(warp.active) do
+        local i = to_int(lane_of(index, l))
+        if i < 0 or i + (vec or 1) > b.count then
+            error(string.format("%s: block %d, warp %d, lane %d: index %d of "
+                .. "%s[%d]", warp.name, warp.id, warp.index, l, i, b.name,
+                b.count))
         end
+        e.addr[l] = warp.base[b] + i * width
     end
     emit(warp, kind, e)
     return warp.memory[b], LOADED[b.type]
@@ -333,10 +334,8 @@ function Warp:store(b, index, value, options)
     end
     local mem = access(self, "store", b, index, options and options.vec)
     if value == nil then return end
-    for l = 0, self.width - 1 do
-        if self.active[l] then
-            mem:set(to_int(lane_of(index, l)), lane_of(value, l))
-        end
+    for _, l in ipairs(self.active) do
+        mem:set(to_int(lane_of(index, l)), lane_of(value, l))
     end
 end
 
@@ -353,18 +352,15 @@ end
 -- Values without an access.
 function Warp:peek(b, index)
     local mem, r = self.memory[b], blank(self, LOADED[b.type])
-    for l = 0, self.width - 1 do
-        if self.active[l] then r[l] = mem:get(element(self, b, index, l)) end
+    for _, l in ipairs(self.active) do
+        r[l] = mem:get(element(self, b, index, l))
     end
     return r
 end
 
 function Warp:poke(b, index, value)
-    for l = 0, self.width - 1 do
-        if self.active[l] then
-            self.memory[b]:set(element(self, b, index, l),
-                lane_of(value, l))
-        end
+    for _, l in ipairs(self.active) do
+        self.memory[b]:set(element(self, b, index, l), lane_of(value, l))
     end
 end
 
@@ -384,13 +380,11 @@ function Warp:atomic(op, b, index, value, compare)
     local old = blank(self, kind)
     local fn = assert(ATOMIC[op], "atomic operation " .. tostring(op))
     if value == nil then value = 1 end
-    for l = 0, self.width - 1 do
-        if self.active[l] then
-            local i = to_int(lane_of(index, l))
-            old[l] = mem:get(i)
-            mem:set(i, fn(old[l], as(kind, lane_of(value, l)),
-                compare and lane_of(compare, l)))
-        end
+    for _, l in ipairs(self.active) do
+        local i = to_int(lane_of(index, l))
+        old[l] = mem:get(i)
+        mem:set(i, fn(old[l], as(kind, lane_of(value, l)),
+            compare and lane_of(compare, l)))
     end
     return old
 end
@@ -435,21 +429,19 @@ function Warp:arg(name, kind)
 end
 
 function Warp:exit_if(c)
-    for l = 0, self.width - 1 do
-        if self.active[l] and lane_of(c, l) then
-            self.gone[l], self.active[l] = true, false
-        end
+    for _, l in ipairs(self.active) do
+        if lane_of(c, l) then self.gone[l] = true end
     end
+    self.active = remaining(self, self.active)
 end
 
 -- ---- control flow ----------------------------------------------------------
 
 local function narrowed(warp, keep, fn)
-    local outer, inner = warp.active, {}
-    for l = 0, warp.width - 1 do inner[l] = outer[l] and keep(l) end
-    warp.active = inner
-    if any(warp, inner) then fn() end
-    rejoin(warp, outer)
+    local outer = warp.active
+    warp.active = filter(outer, keep)
+    if #warp.active > 0 then fn() end
+    warp.active = remaining(warp, outer)
 end
 
 function Warp:when(c, yes, no)
@@ -463,20 +455,17 @@ end
 -- loop does not come back.  `ask` runs before each round, `done` after it.
 local function rounds(warp, ask, stay, body)
     local outer = warp.active
-    local live = copy(warp, outer)
     while true do
-        for l = 0, warp.width - 1 do live[l] = live[l] and not warp.gone[l] end
-        warp.active = copy(warp, live)
-        if not any(warp, live) then break end
+        warp.active = remaining(warp, warp.active)
+        if #warp.active == 0 then break end
         local answer = ask()
-        for l = 0, warp.width - 1 do
-            live[l] = live[l] and stay(l, answer)
-        end
-        warp.active = copy(warp, live)
-        if not any(warp, live) then break end
+        local live = filter(warp.active, function(l) return stay(l, answer) end)
+        if #live == 0 then break end
+        warp.active = live
         body(live)
+        warp.active = live
     end
-    rejoin(warp, outer)
+    warp.active = remaining(warp, outer)
 end
 
 function Warp:loop(from, to, step, body)
@@ -494,9 +483,7 @@ function Warp:loop(from, to, step, body)
         return at[l] < limit[l]
     end, function(live)
         body(each(self, "int", function(x) return x end, at))
-        for l = 0, self.width - 1 do
-            if live[l] then at[l] = at[l] + by[l] end
-        end
+        for _, l in ipairs(live) do at[l] = at[l] + by[l] end
     end)
 end
 
@@ -518,7 +505,7 @@ local function number_lanes(w, run, block)
     for l = 0, run.width - 1 do
         local tid = w.index * run.width + l
         local tx, ty, tz = tid % sx, tid // sx % sy, tid // (sx * sy)
-        w.active[l] = tid < run.threads
+        if tid < run.threads then w.active[#w.active + 1] = l end
         w.tid[l], w.lane[l], w.warp[l] = tid, l, w.index
         w.tx[l], w.ty[l], w.tz[l] = tx, ty, tz
         w.bx[l], w.by[l], w.bz[l] = bx, by, bz
@@ -545,7 +532,7 @@ local function run_block(run, block)
     for i = 0, (run.threads + run.width - 1) // run.width - 1 do
         threads[i + 1] = coroutine.create(function()
             local w = new_warp(run, block, i)
-            local all = copy(w, w.active)
+            local all = w.active
             run.kernel.fn(w)
             w.active = all
             emit(w, "exit")
