@@ -336,13 +336,13 @@ local DEFAULTS = {
     picture = false,
 }
 
---- The row of an application.  Options: size ("S"), machine (one of
--- H.machine, or a name; "maxwell"), budget of the timed run and limit of the
--- survey in warp instructions (50 million; 0: none), cycles after which the
--- timed run ends, too (0: none), from: the launch at which it begins, a number
--- or "busiest", that with the most memory instructions; those before it run
--- without time; sample (core cycles), survey and timed (true), picture (false: keep no cells), seed,
--- policies, params (of the application, besides its size).
+--- The row of an application.  Options: size ("S"), params (of the application,
+-- besides its size), machine (one of H.machine, or a name; "maxwell"), budget
+-- of the timed run and limit of the survey in warp instructions (50 million; 0:
+-- none), cycles after which the timed run ends, too (0: none), from: the launch
+-- at which it begins, a number or "busiest", that with the most memory
+-- instructions; those before it run without time; sample (core cycles), survey
+-- and timed (true), picture (false: keep no cells), seed, policies.
 function characterise.measure(name, options)
     local o = {}
     for k, v in pairs(DEFAULTS) do

@@ -11,6 +11,10 @@
 -- instructions that the survey saw (the widest frontier of bfs, not its first
 -- levels of a few nodes), and what comes before runs without time.
 --
+-- Pages are counted in two ways, since the figure does not say of what its mean
+-- is: over all memory instructions, and over the accesses of the array that is
+-- spread most (of those that are a hundredth of the memory instructions).
+--
 --     heddle run scenarios/characterise/pichai.lua [size=XL] [jobs=2]
 --
 -- SPDX-License-Identifier: MIT
@@ -30,6 +34,42 @@ local rows = H.characterise.all(agree.present(suite.apps, arg.size), {
     budget = arg.budget, from = "busiest",
 }, arg.jobs)
 
+--- The accesses with the most pages on average: that mean, and what they are.
+local function widest(row)
+    local best, what = 0, "-"
+    for _, k in ipairs(row.survey.kernels) do
+        for _, u in ipairs(k.uses) do
+            local mean = u.pages / u.instructions
+            if u.instructions * 100 >= row.survey.sum.memory and mean > best then
+                best, what = mean, ("%s of %s"):format(u.kind,
+                    row.survey.buffers[u.buffer].name)
+            end
+        end
+    end
+    return best, what
+end
+
+--- Why a figure differs, where the cause is known (XL).
+local MISSES = {
+    BFS = "the run is at the widest level, where nearly every look-up is that "
+        .. "of a gather over 32 million nodes; other levels only read masks",
+    KMEANS = "the threads of a core share the 34 pages of a pass over the "
+        .. "features, and 128 entries hold them",
+    STREAMCLUSTER = "a dimension is a page or two for all 32 warps of a core: "
+        .. "one look-up of many is the first",
+    MUM = "the tree has 1.1 GB and each lane goes its own way: few gathers find "
+        .. "a page again",
+    PATHFINDER = "a row of wall is a page for the eight warps of a block: one "
+        .. "look-up in seven is the first",
+    MEMC = "just below: half of the look-ups are of locks and requests",
+}
+local OTHER = {
+    ["BFS: pages a memory instruction"] = "its gathers have more, and most of "
+        .. "its instructions read masks, lists and nodes: see the next row",
+    ["MEMC: memory instructions"] = "MemcachedGPU, a later program, stands in "
+        .. "for the one that Pichai measured",
+}
+
 local checks = agree.new()
 local DIVERGENCE = { BFS = 4, MUM = 8 } -- figure 3: more than that
 local most = 0
@@ -38,16 +78,26 @@ for _, row in ipairs(rows) do
     local m = row.metrics
     if not row.error then
         checks:add(row.name .. ": memory instructions", "< 25 %",
-            agree.percent(m.memory_share), m.memory_share < 0.25)
+            agree.percent(m.memory_share), m.memory_share < 0.25,
+            OTHER[row.name .. ": memory instructions"])
         checks:add(row.name .. ": TLB misses a look-up", "22 to 70 %",
             agree.percent(m.l1tlb_miss_rate),
-            m.l1tlb_miss_rate >= 0.22 and m.l1tlb_miss_rate <= 0.70)
-        local least, ok = DIVERGENCE[row.name], nil
-        if least then
-            ok = m.pages_mean > least
+            m.l1tlb_miss_rate >= 0.22 and m.l1tlb_miss_rate <= 0.70,
+            arg.size == "XL" and MISSES[row.name]
+            or "it takes the footprint of XL")
+        local least = DIVERGENCE[row.name]
+        local best, what = widest(row)
+        local function pages(name, v)
+            local ok
+            if least then
+                ok = v > least
+            end
+            checks:add(name, least and "> " .. least or "",
+                ("%.2f"):format(v), ok, OTHER[name]
+                or arg.size ~= "XL" and "it takes the footprint of XL" or nil)
         end
-        checks:add(row.name .. ": pages a memory instruction",
-            least and "> " .. least or "", ("%.2f"):format(m.pages_mean), ok)
+        pages(row.name .. ": pages a memory instruction", m.pages_mean)
+        pages(("%s: pages a %s"):format(row.name, what), best)
         most = math.max(most, m.pages_max)
     end
 end

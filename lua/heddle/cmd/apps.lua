@@ -303,7 +303,8 @@ local function kernel_table(row)
             touched > 0 and percent(k.pages_other / touched) or "-" }
     end
     local sum = row.survey.sum
-    return report.table(out) .. "\n" .. use_table(row) .. ("\n%s: lines of a memory instruction: %s\n"
+    return report.table(out) .. "\n" .. use_table(row)
+        .. ("\n%s: lines of a memory instruction: %s\n"
         .. "%s: pages of a memory instruction: %s\n\n"):format(row.name,
         spread(sum.line_hist, sum.memory), row.name,
         spread(sum.page_hist, sum.memory))
