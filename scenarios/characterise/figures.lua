@@ -168,16 +168,8 @@ local FIGURES = {
     { "KMEANS", "SML", "lines of a load of the inversion", 32,
         use("invert", "load", "F", "lines") },
     { "KMEANS", "SML", "its pages", 2, use("invert", "load", "F", "pages") },
-    { "LUH", "SM", "lines of a gather by node", 3.0,
-        use("integrateStress", "load", "x", "lines") },
-    { "LUH", "SM", "its pages", 1.06,
-        use("integrateStress", "load", "x", "pages") },
     { "LUH", "SM", "lanes of a gather by corner", 31,
         use("addForces", "load", "fxe", "lanes") },
-    { "LUH", "SM", "its lines", 3.5,
-        use("addForces", "load", "fxe", "lines") },
-    { "LUH", "SM", "its pages", 1.67,
-        use("addForces", "load", "fxe", "pages") },
     { "LUD", "TSML", "lines of an access of internal", 2,
         use("internal", "load", "m", "lines") },
     { "LUD", "SML", "its pages", 2, use("internal", "load", "m", "pages") },
@@ -185,9 +177,6 @@ local FIGURES = {
         use("sgemm", "load", "B", "pages") },
     { "NW", "SML", "lines of a load of ref", 1.5,
         use("needle_.", "load", "ref", "lines") },
-    { "QTC", "S", "lanes of a load of dist", 19,
-        use("main", "load", "dist", "lanes") },
-    { "QTC", "S", "its pages", 19, use("main", "load", "dist", "pages") },
     { "SAD", "S", "pages of a texture fetch", 2,
         use("blocks", "load", "ref", "pages") },
     { "SC", "TSML", "lines of a load of pt", 8,
@@ -272,9 +261,6 @@ local WHY = {
         .. "counts, too; the loop alone has 53 (t/432)",
     ["RED: instructions a round of two loads"] = "what follows the loop counts, "
         .. "too, and at this size the loop has 8 rounds",
-    ["SAD: pages of a texture fetch"] = "the lanes of a warp span 17 rows of "
-        .. "352 bytes, one and a half pages: 2.46 where nothing is clamped at "
-        .. "the border; how 2.0 was measured is not said",
 }
 
 -- ---- the check -------------------------------------------------------------------
