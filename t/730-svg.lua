@@ -1,5 +1,6 @@
 -- 730-svg.lua - pins: charts are well-formed XML with every value and label in
--- them, escape what they are given, and are equal for equal input.
+-- them, escape what they are given, and are equal for equal input; labels,
+-- legends and titles have room; values below zero, logarithmic axes.
 local tap = require "lib.tap"
 local H = require "heddle"
 
@@ -71,6 +72,97 @@ for _, values in ipairs { { 0 }, { 1e-6 }, { 1e9, 3 } } do
     tap.ok(ok and not text:find("nan"), "values as small or large as "
         .. values[1], n)
 end
+
+-- Places of the texts of a chart, by text: x, y, and the angle.
+local function texts(chart)
+    local out = {}
+    for x, y, rest, text in chart:gmatch
+        "<text x='([^']*)' y='([^']*)'([^>]*)>([^<]*)<" do
+        local list = out[text] or {}
+        out[text], list[#list + 1] = list, { x = tonumber(x), y = tonumber(y),
+            turn = rest:match "rotate%(%-(%d+)" }
+    end
+    return out
+end
+
+local function groups_of(count, name)
+    local groups, values = {}, {}
+    for i = 1, count do
+        groups[i], values[i] = name .. i, i
+    end
+    return { title = "t", groups = groups, series = { { name = "s",
+        values = values } } }
+end
+
+-- Labels of groups lie level where they fit, else they are turned; the chart
+-- grows where even that is too narrow.
+tap.is(texts(H.svg.bars(groups_of(4, "A")))["A4"][1].turn, nil, "level")
+local two = texts(H.svg.bars(groups_of(5, "rather a long label ")))
+tap.ok(two["rather a long"] and two["label 5"]
+    and two["label 5"][1].x == two["rather a long"][5].x, "in two lines")
+tap.is(texts(H.svg.bars(groups_of(20, "HISTO+GUP")))["HISTO+GUP7"][1].turn,
+    "45", "slanted")
+local many = H.svg.bars(groups_of(35, "HISTO+GUP"))
+tap.is(texts(many)["HISTO+GUP7"][1].turn, "90", "upright")
+local high = tonumber(many:match "height='(%d+)'")
+local foot = texts(many)["HISTO+GUP35"][1].y
+tap.ok(high - foot > 60, "with the room that they take", high - foot)
+tap.is(tonumber(many:match "width='(%d+)'"), 720, "as wide as ever")
+local wide = H.svg.bars(groups_of(100, "HISTO+GUP"))
+tap.ok(tonumber(wide:match "width='(%d+)'") >= 64 + 20 + 1400, "or wider")
+
+-- Titles, legends and notes are broken into lines, and the plot moves down.
+local long = ("words and more "):rep(14)
+local function y_of(o, label)
+    return texts(H.svg.bars(o))[label][1].y
+end
+local short = groups_of(2, "A")
+local y0 = y_of(short, "2.0")
+short.title = long
+tap.ok(y_of(short, "2.0") >= y0 + 20, "a long title moves the plot")
+local names = { title = "t", groups = { "g" }, series = {} }
+for i = 1, 9 do
+    names.series[i] = { name = "a series of its own " .. i, values = { i } }
+end
+local at = texts(H.svg.bars(names))
+tap.ok(at["a series of its own 9"][1].y > at["a series of its own 1"][1].y
+    and at["a series of its own 9"][1].x < 720 - 20 - 100,
+    "a legend in several rows")
+local broken, widest = 0, 0
+for text in pairs(texts(H.svg.bars { title = long, note = long, groups = {},
+    series = {} })) do
+    if text:find "more" then
+        broken, widest = broken + 1, math.max(widest, #text)
+    end
+end
+tap.ok(broken >= 2 and widest < 110, "titles and notes in lines that fit",
+    widest)
+
+-- Below zero: bars hang from the line of zero.
+local below = H.svg.bars { groups = { "a", "b" }, series = { { name = "s",
+    values = { -10, 20 } } } }
+local y1, h1 = below:match "y='([%d.]+)' width='[%d.]+' height='([%d.]+)'[^\n]*a, s: %-10<"
+local y2, h2 = below:match "y='([%d.]+)' width='[%d.]+' height='([%d.]+)'[^\n]*b, s: 20<"
+local zero = tonumber(below:match "class='axis' x1='%d+' y1='([%d.]+)'")
+tap.ok(tonumber(y1) == zero and math.abs(y2 + h2 - zero) < 0.02
+    and math.abs(2 * h1 - h2) < 0.02, "a negative bar")
+tap.ok(texts(below)["-10"] and texts(below)["20"], "with its labels")
+local odd = H.svg.bars { groups = { "a", "b", "c" }, series = { { name = "s",
+    values = { 0 / 0, 1 / 0, 1 } } } }
+tap.ok(parse(odd) and select(2, odd:gsub("<title>", "")) == 1
+    and not odd:find "nan" and not odd:find "inf", "no bar for what is none")
+
+-- Lines: a logarithmic axis has equal steps for equal factors, and whole
+-- numbers have no fractions between them.
+local sweep = texts(H.svg.lines { log = true, series = { { name = "a",
+    x = { 64, 128, 8192 }, values = { 1, 2, 3 } } } })
+tap.ok(math.abs((sweep["8192"][1].x - sweep["64"][1].x)
+    / (sweep["128"][1].x - sweep["64"][1].x) - 7) < 0.01, "a factor is a step")
+local counts = texts(H.svg.lines { series = { { name = "a",
+    values = { 1, 2, 3 } } } })
+tap.ok(counts["2"] and not counts["1.5"] and not counts["2.0"], "1, 2, 3")
+tap.ok(parse(H.svg.lines { series = {} }) and parse(H.svg.lines { series = {
+    { name = "a", values = { 5 } } } }), "a line of one point, or none")
 
 local dir = os.tmpname()
 os.remove(dir)

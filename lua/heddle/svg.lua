@@ -9,8 +9,13 @@
 --     H.svg.write("out/chart.svg", svg)
 --
 -- One file, no dependencies, readable on light and dark pages: the background
--- is part of the picture.  Colours are from the set of Okabe and Ito, which
--- can be told apart by everybody.  Equal input gives equal bytes.
+-- is part of the picture.  What a page may colour by its own style has a class:
+-- bg, axis, grid, mark.  Colours are from the set of Okabe and Ito, which can
+-- be told apart by everybody.  Equal input gives equal bytes.
+--
+-- Nothing overlaps: widths of texts are estimated (no font is at hand), titles,
+-- legends and notes are broken into lines, labels of groups are turned where
+-- they are wider than their place, and the picture grows by what that takes.
 --
 -- SPDX-License-Identifier: MIT
 local svg = {}
@@ -20,6 +25,11 @@ local COLOURS = {
     "#f0e442", "#666666",
 }
 local FONT = "font-family='DejaVu Sans, Verdana, sans-serif'"
+
+--- Rows of text: height of a line of a title, of a legend, of a note.
+local TITLE, LEGEND, NOTE = 20, 19, 15
+--- Narrowest bar and narrowest place of a group, in pixels.
+local BAR, SLOT = 4, 14
 
 local function escape(s)
     return (tostring(s):gsub("[&<>'\"]", {
@@ -31,6 +41,38 @@ end
 --- A number with at most 2 decimals, for coordinates.
 local function n(v)
     return (("%.2f"):format(v):gsub("%.?0+$", ""))
+end
+
+--- A value that can be drawn: absent ones are nil or, from JSON, null.
+local function drawable(v)
+    return type(v) == "number" and v == v and math.abs(v) < math.huge
+end
+
+-- ---- texts ----------------------------------------------------------------------
+
+--- Estimated width of a text, in pixels; wide rather than narrow.
+local function width_of(text, size, bold)
+    local sum = 0
+    for c in tostring(text):gmatch(utf8.charpattern) do
+        sum = sum + (c:find "[MWmw@%%]" and 0.95 or c:find "[%u%d_+=<>]"
+            and 0.7 or c:find "[ilj.,:;'|!()%[%]/ ]" and 0.38 or 0.62)
+    end
+    return sum * size * (bold and 1.1 or 1)
+end
+
+--- A text in lines no wider than `room`, broken at spaces.
+local function wrap(text, room, size, bold)
+    local lines, line = {}, nil
+    for word in tostring(text or ""):gmatch "%S+" do
+        local longer = line and line .. " " .. word or word
+        if line and width_of(longer, size, bold) > room then
+            lines[#lines + 1], line = line, word
+        else
+            line = longer
+        end
+    end
+    lines[#lines + 1] = line
+    return lines
 end
 
 --- A round step so that about `count` of them cover `range`.
@@ -70,53 +112,31 @@ function Canvas:text(x, y, text, o)
         n(x), n(y), o.size or 12, o.fill or "#333",
         o.anchor and " text-anchor='" .. o.anchor .. "'" or "",
         o.bold and " font-weight='bold'" or "",
-        o.turn and (" transform='rotate(-90 %s %s)'"):format(n(x), n(y))
-            or "", escape(text))
+        o.turn and (" transform='rotate(-%d %s %s)'"):format(o.turn, n(x),
+            n(y)) or "", escape(text))
+end
+
+--- Lines of text, one below the other.
+function Canvas:lines(x, y, lines, height, o)
+    for i, line in ipairs(lines) do
+        self:text(x, y + (i - 1) * height, line, o)
+    end
+end
+
+--- The short dashed line of a value that somebody else found.
+function Canvas:mark(x1, x2, y)
+    self:add("<line class='mark' x1='%s' y1='%s' x2='%s' y2='%s' "
+        .. "stroke='#000' stroke-width='2' stroke-dasharray='4 2'/>", n(x1),
+        n(y), n(x2), n(y))
 end
 
 local function canvas(width, height)
     local c = setmetatable({}, Canvas)
     c:add("<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
         .. "viewBox='0 0 %d %d' %s>", width, height, width, height, FONT)
-    c:add("<rect width='%d' height='%d' fill='white'/>", width, height)
+    c:add("<rect class='bg' width='%d' height='%d' fill='white'/>", width,
+        height)
     return c
-end
-
---- Draws title, y axis with grid, legend and note; returns the plot area.
-local function frame(c, o, width, height, top, low)
-    local left, right, head = 64, width - 20, o.title and 64 or 40
-    local base = height - (o.note and 62 or 44)
-    if o.title then
-        c:text(left, 24, o.title, { size = 15, bold = true, fill = "#111" })
-    end
-    local step = step_of(top - low, 5)
-    local last = math.ceil(top / step - 1e-9) * step
-    local function y(v)
-        return base - (v - low) / (last - low) * (base - head)
-    end
-    local k = 0
-    while low + k * step <= last + step / 1000 do
-        local v = low + k * step
-        c:add("<line x1='%d' y1='%s' x2='%d' y2='%s' stroke='%s'/>", left,
-            n(y(v)), right, n(y(v)), k == 0 and "#333" or "#ddd")
-        c:text(left - 8, y(v) + 4, label_of(v, step), { anchor = "end" })
-        k = k + 1
-    end
-    if o.unit then
-        c:text(18, (head + base) / 2, o.unit,
-            { anchor = "middle", turn = true })
-    end
-    local x = left
-    for i, s in ipairs(o.series) do
-        c:add("<rect x='%s' y='%d' width='12' height='12' fill='%s'/>", n(x),
-            head - 26, COLOURS[(i - 1) % #COLOURS + 1])
-        c:text(x + 17, head - 16, s.name)
-        x = x + 30 + 7.4 * (utf8.len(s.name) or #s.name)
-    end
-    if o.note then
-        c:text(left, height - 12, o.note, { size = 11, fill = "#666" })
-    end
-    return { left = left, right = right, base = base, y = y, last = last }
 end
 
 local function finish(c)
@@ -124,102 +144,286 @@ local function finish(c)
     return table.concat(c, "\n") .. "\n"
 end
 
-local function top_of(series)
-    local top = 0
+-- ---- the frame of bars and lines ---------------------------------------------------
+
+--- Lowest and highest value of the series and their marks, with 0 among them.
+local function range_of(series)
+    local low, top = 0, 0
     for _, s in ipairs(series) do
-        for _, v in pairs(s.values) do
-            top = math.max(top, v)
-        end
-        for _, v in pairs(s.marks or {}) do
-            top = math.max(top, v)
+        for _, list in ipairs { s.values, s.marks or {} } do
+            for _, v in pairs(list) do
+                if drawable(v) then
+                    low, top = math.min(low, v), math.max(top, v)
+                end
+            end
         end
     end
-    return top > 0 and top or 1
+    return low, top > low and top or low + 1
+end
+
+--- The scale of the y axis: { low, last, step, labels' width }.
+local function scale_of(o)
+    local low, top = range_of(o.series)
+    top = o.top or top
+    local step = step_of(top - low, 5)
+    local s = { step = step, low = math.floor(low / step + 1e-9) * step,
+        last = math.ceil(top / step - 1e-9) * step, wide = 0 }
+    for k = 0, math.floor((s.last - s.low) / step + 0.5) do
+        s.wide = math.max(s.wide, width_of(label_of(s.low + k * step, step),
+            12))
+    end
+    return s
+end
+
+--- Entries of the legend in rows: { { x, text, colour or nil for a mark } }.
+local function legend_of(o, room)
+    local rows, x = { {} }, 0
+    local function put(text, colour)
+        local wide = 17 + width_of(text, 12) + 16
+        if x > 0 and x + wide - 16 > room then
+            rows[#rows + 1], x = {}, 0
+        end
+        local row = rows[#rows]
+        row[#row + 1] = { x = x, text = text, colour = colour }
+        x = x + wide
+    end
+    for i, s in ipairs(o.series) do
+        put(s.name, COLOURS[(i - 1) % #COLOURS + 1])
+    end
+    for _, s in ipairs(o.mark and o.series or {}) do
+        if s.marks and next(s.marks) then
+            put(o.mark)
+            break
+        end
+    end
+    return rows
+end
+
+local function draw_legend(c, rows, left, y)
+    for r, row in ipairs(rows) do
+        for _, e in ipairs(row) do
+            local x, top = left + e.x, y + (r - 1) * LEGEND
+            if e.colour then
+                c:add("<rect x='%s' y='%s' width='12' height='12' "
+                    .. "fill='%s'/>", n(x), n(top), e.colour)
+            else
+                c:mark(x - 3, x + 13, top + 6)
+            end
+            c:text(x + 17, top + 10, e.text)
+        end
+    end
+end
+
+--- Draws title, legend, y axis with its grid, and note; returns the canvas and
+-- the plot area.  below: pixels under the axis for its labels.
+local function frame(o, width, left, below)
+    local s, right = scale_of(o), width - 20
+    local title = wrap(o.title, right - left, 15, true)
+    local rows = legend_of(o, right - left)
+    local note = wrap(o.note, right - left, 11)
+    local head = 16 + #title * TITLE + #rows * LEGEND + 8
+    local foot = below + (#note > 0 and #note * NOTE + 8 or 6)
+    local height = math.max(o.height or 360, head + foot + 180)
+    local base = height - foot
+    local c = canvas(width, height)
+    c:lines(left, 24, title, TITLE, { size = 15, bold = true, fill = "#111" })
+    draw_legend(c, rows, left, 12 + #title * TITLE)
+    local function y(v)
+        return base - (v - s.low) / (s.last - s.low) * (base - head)
+    end
+    for k = 0, math.floor((s.last - s.low) / s.step + 0.5) do
+        local v = s.low + k * s.step
+        local zero = math.abs(v) < s.step / 1000
+        c:add("<line class='%s' x1='%d' y1='%s' x2='%d' y2='%s' "
+            .. "stroke='%s'/>", zero and "axis" or "grid", left, n(y(v)),
+            right, n(y(v)), zero and "#333" or "#ddd")
+        c:text(left - 8, y(v) + 4, label_of(zero and 0 or v, s.step),
+            { anchor = "end" })
+    end
+    if o.unit then
+        c:text(18, (head + base) / 2, o.unit,
+            { anchor = "middle", turn = 90 })
+    end
+    c:lines(left, base + below + NOTE - 2, note, NOTE,
+        { size = 11, fill = "#666" })
+    return c, { left = left, right = right, base = base, y = y }
+end
+
+--- Where the plot begins: right of the labels of the y axis.
+local function left_of(o)
+    return math.max(64, math.ceil(40 + scale_of(o).wide))
+end
+
+-- ---- bars -----------------------------------------------------------------------------
+
+local function short(v)
+    local a = math.abs(v)
+    return (a >= 100 and "%.0f" or a >= 10 and "%.1f" or "%.2f"):format(v)
+end
+
+--- One bar with its value, where that fits, and its mark.
+local function draw_bar(c, f, bar, x, what, colour, v, mark)
+    if drawable(v) then
+        local y0, y1 = f.y(0), f.y(v)
+        c:add("<rect x='%s' y='%s' width='%s' height='%s' fill='%s'>"
+            .. "<title>%s: %s</title></rect>", n(x + bar * 0.05),
+            n(math.min(y0, y1)), n(bar * 0.9), n(math.abs(y0 - y1)), colour,
+            escape(what), n(v))
+        if width_of(short(v), 10) <= bar then
+            local at = v < 0 and y1 + 12 or y1 - 4
+            local m = drawable(mark) and f.y(mark)
+            if m and math.abs(m - (at - 4)) < 9 then
+                at = v < 0 and m + 12 or m - 4
+            end
+            c:text(x + bar / 2, at, short(v), { anchor = "middle", size = 10 })
+        end
+    end
+    if drawable(mark) then
+        c:mark(x - 2, x + bar + 2, f.y(mark))
+    end
+end
+
+--- Widest line and most lines of the labels of groups broken to `room`.
+local function broken(o, room)
+    local wide, high = 0, 0
+    for _, group in ipairs(o.groups) do
+        local lines = wrap(group, room, 12)
+        high = math.max(high, #lines)
+        for _, line in ipairs(lines) do
+            wide = math.max(wide, width_of(line, 12))
+        end
+    end
+    return wide, high
+end
+
+--- How group labels stand: the angle (nil: level, in lines), and the pixels
+-- that they take below and to the left of the middle of the first group.
+local function stand(o, slot)
+    local wide, high = broken(o, slot - 6)
+    if wide <= slot - 6 and high <= 3 then
+        return nil, 12 + 14 * high, 0
+    end
+    wide = broken(o, math.huge)
+    if slot >= 20 then
+        local reach = wide * math.sqrt(0.5)
+        return 45, math.ceil(reach + 24), math.ceil(reach - slot / 2)
+    end
+    return 90, math.ceil(wide + 18), 0
 end
 
 --- Grouped bars.  A series may have `marks`: values drawn as a short line
--- across its bar (what a paper says), by group; groups may lack values.
+-- across its bar (what a paper says; `mark` names it in the legend), by group;
+-- groups may lack values.  Bars of negative values hang from zero.  A chart
+-- with many groups is as wide as they need, unless `width` is given.
 function svg.bars(o)
-    local width, height = o.width or 720, o.height or 360
-    local c = canvas(width, height)
-    local f = frame(c, o, width, height, o.top or top_of(o.series), 0)
-    local slot = (f.right - f.left) / #o.groups
+    local left, count = left_of(o), math.max(#o.groups, 1)
+    local width = o.width or math.ceil(math.max(720, left + 20
+        + count * math.max(SLOT, #o.series * BAR / 0.8)))
+    local turn, below, reach = stand(o, (width - left - 20) / count)
+    left = math.max(left, reach + 4)
+    local c, f = frame(o, width, left, below)
+    local slot = (f.right - f.left) / count
     local bar = math.min(44, slot * 0.8 / #o.series)
-    local marked = false
     for g, group in ipairs(o.groups) do
         local middle = f.left + (g - 0.5) * slot
         for i, s in ipairs(o.series) do
-            local v = s.values[g]
-            local x = middle + (i - 1 - #o.series / 2) * bar
-            if v then
-                c:add("<rect x='%s' y='%s' width='%s' height='%s' "
-                    .. "fill='%s'><title>%s, %s: %s</title></rect>",
-                    n(x + 1), n(f.y(v)), n(bar - 2), n(f.base - f.y(v)),
-                    COLOURS[(i - 1) % #COLOURS + 1], escape(group),
-                    escape(s.name), n(v))
-                if bar >= 26 then
-                    c:text(x + bar / 2, f.y(v) - 4, ("%.2f"):format(v),
-                        { anchor = "middle", size = 10 })
-                end
-            end
-            local mark = s.marks and s.marks[g]
-            if mark then
-                marked = true
-                c:add("<line x1='%s' y1='%s' x2='%s' y2='%s' stroke='#000' "
-                    .. "stroke-width='2' stroke-dasharray='4 2'/>", n(x - 2),
-                    n(f.y(mark)), n(x + bar + 2), n(f.y(mark)))
-            end
+            draw_bar(c, f, bar, middle + (i - 1 - #o.series / 2) * bar,
+                ("%s, %s"):format(group, s.name),
+                COLOURS[(i - 1) % #COLOURS + 1], s.values[g],
+                s.marks and s.marks[g])
         end
-        c:text(middle, f.base + 18, group, { anchor = "middle" })
-    end
-    if marked and o.mark then
-        c:add("<line x1='%d' y1='%d' x2='%d' y2='%d' stroke='#000' "
-            .. "stroke-width='2' stroke-dasharray='4 2'/>", width - 150, 42,
-            width - 130, 42)
-        c:text(width - 124, 46, o.mark)
+        if turn then
+            c:text(middle + 4, f.base + 12, group, { anchor = "end",
+                turn = turn })
+        else
+            c:lines(middle, f.base + 18, wrap(group, slot - 6, 12), 14,
+                { anchor = "middle" })
+        end
     end
     return finish(c)
 end
 
---- Lines: series = { { name =, values = { y, ... }, x = { x, ... } } }; without
--- x the values are at 1, 2, ...
-function svg.lines(o)
-    local width, height = o.width or 720, o.height or 360
-    local c = canvas(width, height)
-    local f = frame(c, o, width, height, o.top or top_of(o.series), 0)
-    local low, high = math.huge, -math.huge
+-- ---- lines ----------------------------------------------------------------------------
+
+--- All x of the series in order, once each.
+local function abscissae(o)
+    local xs, seen = {}, {}
     for _, s in ipairs(o.series) do
-        for i in ipairs(s.values) do
+        for i = 1, math.max(#s.values, s.x and #s.x or 0) do
             local x = s.x and s.x[i] or i
-            low, high = math.min(low, x), math.max(high, x)
+            if not seen[x] then
+                seen[x] = true
+                xs[#xs + 1] = x
+            end
         end
     end
-    if high <= low then
-        high = low + 1
+    table.sort(xs)
+    return xs
+end
+
+--- Ticks of the x axis, labels where they have room.
+local function x_axis(c, f, o, xs, at)
+    local ticks, step = xs, 1
+    if not o.log then
+        ticks, step = {}, step_of(math.max(xs[#xs] - xs[1], 1e-9), 8)
+        local whole = true
+        for _, x in ipairs(xs) do
+            whole = whole and x == math.floor(x)
+        end
+        step = whole and math.max(step, 1) or step
+        local k = math.ceil(xs[1] / step - 1e-9)
+        while k * step <= xs[#xs] + step / 1000 do
+            ticks[#ticks + 1] = k * step
+            k = k + 1
+        end
     end
-    local function at(x)
-        return f.left + (x - low) / (high - low) * (f.right - f.left)
-    end
-    local step = step_of(high - low, 8)
-    local v = math.ceil(low / step) * step
-    while v <= high + step / 1000 do
-        c:add("<line x1='%s' y1='%d' x2='%s' y2='%d' stroke='#333'/>",
-            n(at(v)), f.base, n(at(v)), f.base + 4)
-        c:text(at(v), f.base + 18, label_of(v, step), { anchor = "middle" })
-        v = v + step
+    local free = -math.huge
+    for _, v in ipairs(ticks) do
+        local text = o.log and ("%.6g"):format(v) or label_of(v, step)
+        local half = width_of(text, 12) / 2
+        c:add("<line class='axis' x1='%s' y1='%d' x2='%s' y2='%d' "
+            .. "stroke='#333'/>", n(at(v)), f.base, n(at(v)), f.base + 4)
+        if at(v) - half > free then
+            c:text(at(v), f.base + 18, text, { anchor = "middle" })
+            free = at(v) + half + 4
+        end
     end
     if o.xlabel then
-        c:text((f.left + f.right) / 2, f.base + 34, o.xlabel,
+        c:text((f.left + f.right) / 2, f.base + 36, o.xlabel,
             { anchor = "middle" })
     end
+end
+
+--- Lines: series = { { name =, values = { y, ... }, x = { x, ... } } }; without
+-- x the values are at 1, 2, ...; dashed = true for what somebody else found.
+-- log = true: the x axis is logarithmic and has a tick at each x.
+function svg.lines(o)
+    local c, f = frame(o, o.width or 720, left_of(o), o.xlabel and 42 or 24)
+    local xs = abscissae(o)
+    xs[1] = xs[1] or 0
+    local position = o.log and math.log or function(x) return x end
+    local low, high = position(xs[1]), position(xs[#xs])
+    local function at(x)
+        return high > low and f.left + 10 + (position(x) - low)
+            / (high - low) * (f.right - f.left - 20) or (f.left + f.right) / 2
+    end
+    x_axis(c, f, o, xs, at)
     for i, s in ipairs(o.series) do
-        local points = {}
-        for k, y in ipairs(s.values) do
-            points[k] = n(at(s.x and s.x[k] or k)) .. "," .. n(f.y(y))
+        local points, colour = {}, COLOURS[(i - 1) % #COLOURS + 1]
+        local dots = {}
+        for k = 1, math.max(#s.values, s.x and #s.x or 0) do
+            local v, x = s.values[k], s.x and s.x[k] or k
+            if drawable(v) then
+                points[#points + 1] = n(at(x)) .. "," .. n(f.y(v))
+                dots[#dots + 1] = ("<circle cx='%s' cy='%s' r='3' fill='%s'>"
+                    .. "<title>%s, %.6g: %s</title></circle>"):format(n(at(x)),
+                    n(f.y(v)), colour, escape(s.name), x, n(v))
+            end
         end
         c:add("<polyline points='%s' fill='none' stroke='%s' "
-            .. "stroke-width='2'/>", table.concat(points, " "),
-            COLOURS[(i - 1) % #COLOURS + 1])
+            .. "stroke-width='2'%s/>", table.concat(points, " "), colour,
+            s.dashed and " stroke-dasharray='6 4'" or "")
+        c:add("%s", table.concat(dots))
     end
     return finish(c)
 end
@@ -295,21 +499,30 @@ end
 function svg.map(o)
     local W, H = o.pixels or 760, o.tall or 420
     local c = canvas(W, H)
-    local left, right, head, base = 70, W - 90, 44, H - 62
+    local left, head = 70, 44
+    local margin = 20
+    for _, name in ipairs(o.names or {}) do
+        margin = math.min(math.max(margin, 12 + width_of(name[2], 10)), W / 3)
+    end
+    local title = wrap(o.title, W - left - 20, 15, true)
+    local note = wrap(o.note, W - left - 20, 11)
+    head = head + math.max(0, #title - 1) * TITLE
+    local right, base = W - margin, H - 46 - #note * NOTE
     local top = 0
     for x = 1, o.columns do
         for y = 1, o.rows do
             top = math.max(top, o.cell(x, y))
         end
     end
-    c:text(left, 24, o.title, { size = 15, bold = true, fill = "#111" })
+    c:lines(left, 24, title, TITLE, { size = 15, bold = true, fill = "#111" })
     local sx, sy = (right - left) / o.columns, (base - head) / o.rows
     c:add("<g transform='translate(%s %d) scale(%.5f %.5f)' fill='none' "
         .. "stroke-width='1.05'>", n(left + sx / 2), base, sx, -sy)
     shade_paths(c, o, top)
     c:add("</g>")
-    c:add("<rect x='%d' y='%d' width='%d' height='%d' fill='none' "
-        .. "stroke='#333'/>", left, head, right - left, base - head)
+    c:add("<rect class='axis' x='%d' y='%d' width='%s' height='%d' "
+        .. "fill='none' stroke='#333'/>", left, head, n(right - left),
+        base - head)
     local function x_of(v)
         return left + v / o.width * (right - left)
     end
@@ -330,10 +543,8 @@ function svg.map(o)
     c:text((left + right) / 2, base + 34, o.xlabel or "",
         { anchor = "middle" })
     c:text(16, (head + base) / 2, o.ylabel or "",
-        { anchor = "middle", turn = true })
-    if o.note then
-        c:text(left, H - 10, o.note, { size = 11, fill = "#666" })
-    end
+        { anchor = "middle", turn = 90 })
+    c:lines(left, base + 52, note, NOTE, { size = 11, fill = "#666" })
     return finish(c)
 end
 
