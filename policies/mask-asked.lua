@@ -59,9 +59,25 @@ local function rare_levels(use)
     return rare
 end
 
+--- How many silver requests a turn of each application lasts, by how hard
+-- translation pressed on it in the epoch.
+local function turns(apps, p)
+    local pressure, sum, out = {}, 0, {}
+    for app = 0, apps - 1 do
+        pressure[app] = math.min(recent("walks", app), 63)
+            * math.min(recent("stalled", app), 63)
+        sum = sum + pressure[app]
+    end
+    for app = 0, apps - 1 do
+        out[app] = sum > 0 and p.thresh * pressure[app] // sum
+            or math.max(1, p.thresh // apps)
+    end
+    return out
+end
+
 return {
     name = "mask-asked",
-    summary = "fill tokens, and walks past the L2 cache",
+    summary = "fill tokens, walks past the L2 cache, DRAM queues by urgency",
     source = "MASK, ASPLOS 2018",
     params = {
         tokens = { default = 1, max = 1, meaning = "1: TLB-Fill Tokens",
@@ -69,6 +85,9 @@ return {
         bypass = { default = 1, max = 1,
                    meaning = "1: Address-Translation-Aware L2 Bypass",
                    source = "MASK 5.3" },
+        dram = { default = 1, max = 1,
+                 meaning = "1: Address-Space-Aware DRAM Scheduler",
+                 source = "MASK 5.4" },
         epoch = { default = 100000, min = 1000, max = 10000000,
                   unit = "cycles", meaning = "time between two decisions",
                   source = "MASK 5.2" },
@@ -89,10 +108,16 @@ return {
         sample = { default = 32, max = 255, unit = "sets",
                    meaning = "one of so many is not bypassed; 0: all are",
                    source = "guess" },
+        thresh = { default = 500, min = 1, max = 65535, unit = "requests",
+                   meaning = "silver requests of a round of turns in a "
+                       .. "channel", source = "MASK 6" },
     },
 
     init = function(s, p, place)
-        s.app = {}
+        s.app, s.apps, s.turn = {}, place.apps, {}
+        for app = 0, place.apps - 1 do
+            s.turn[app] = math.max(1, p.thresh // place.apps)
+        end
         for i = 1, place.apps do
             s.app[i] = { up = false }
         end
@@ -126,9 +151,24 @@ return {
         return p.sample <= 1 or q.set % p.sample ~= 0
     end,
 
+    dram_class = function(q, _, p)
+        if p.dram == 1 then
+            return q.level > 0 and "golden" or "silver"
+        end
+    end,
+
+    dram_turn = function(q, s, p)
+        if p.dram == 1 then
+            return s.turn[q.app]
+        end
+    end,
+
     every = every("epoch", function(_, s, p)
         if p.bypass == 1 then
             s.rare = rare_levels(s.use)
+        end
+        if p.dram == 1 then
+            s.turn = turns(s.apps, p)
         end
     end),
 }

@@ -20,6 +20,13 @@
 --            shows how often it would hit; one that had no look-up there is
 --            tried again.
 --
+--   dram     Address-Space-Aware DRAM Scheduler (section 5.4).  Page walk reads
+--            are golden.  Data of the application whose turn it is are silver,
+--            all others normal.  A turn lasts `thresh` requests times the
+--            application's share of walks at once times instructions that one
+--            miss held up, both the most of the epoch before; equal shares
+--            where nobody walked.
+--
 -- This is the steered form: at each epoch the policy sets the tables that the
 -- engine's defaults read, so nothing is asked and a request costs what it
 -- costs without a policy.  mask-asked.lua answers the points instead, and the
@@ -175,11 +182,39 @@ local function skip(s, p, levels)
     end
 end
 
+-- ---- DRAM --------------------------------------------------------------------
+
+--- How many silver requests a turn of each application lasts, by how hard
+-- translation pressed on it in the epoch.
+local function turns(apps, p)
+    local pressure, sum, out = {}, 0, {}
+    for app = 0, apps - 1 do
+        pressure[app] = math.min(recent("walks", app), 63)
+            * math.min(recent("stalled", app), 63)
+        sum = sum + pressure[app]
+    end
+    for app = 0, apps - 1 do
+        out[app] = sum > 0 and p.thresh * pressure[app] // sum
+            or math.max(1, p.thresh // apps)
+    end
+    return out
+end
+
+local function sort_requests(s, p)
+    for app = 0, s.apps - 1 do
+        steer("dram_class", app, 0, 1)
+        for level = 1, 4 do
+            steer("dram_class", app, level, 2)
+        end
+        steer("dram_turn", app, 0, math.max(1, p.thresh // s.apps))
+    end
+end
+
 -- ---- the policy ----------------------------------------------------------------
 
 return {
     name = "mask",
-    summary = "fill tokens, and walks past the L2 cache",
+    summary = "fill tokens, walks past the L2 cache, DRAM queues by urgency",
     source = "MASK, ASPLOS 2018",
     params = {
         tokens = { default = 1, max = 1, meaning = "1: TLB-Fill Tokens",
@@ -187,6 +222,9 @@ return {
         bypass = { default = 1, max = 1,
                    meaning = "1: Address-Translation-Aware L2 Bypass",
                    source = "MASK 5.3" },
+        dram = { default = 1, max = 1,
+                 meaning = "1: Address-Space-Aware DRAM Scheduler",
+                 source = "MASK 5.4" },
         epoch = { default = 100000, min = 1000, max = 10000000,
                   unit = "cycles", meaning = "time between two decisions",
                   source = "MASK 5.2" },
@@ -207,6 +245,9 @@ return {
         sample = { default = 32, max = 255, unit = "sets",
                    meaning = "one of so many is not bypassed; 0: all are",
                    source = "guess" },
+        thresh = { default = 500, min = 1, max = 65535, unit = "requests",
+                   meaning = "silver requests of a round of turns in a "
+                       .. "channel", source = "MASK 6" },
     },
 
     init = function(s, p, place)
@@ -223,6 +264,9 @@ return {
             end
             skip(s, p, { false, false, false, false })
         end
+        if p.dram == 1 then
+            sort_requests(s, p)
+        end
     end,
 
     every = every("epoch", function(_, s, p)
@@ -232,6 +276,11 @@ return {
         end
         if p.bypass == 1 then
             skip(s, p, rare_levels(s.use))
+        end
+        if p.dram == 1 then
+            for app, n in pairs(turns(s.apps, p)) do
+                steer("dram_turn", app, 0, n)
+            end
         end
     end),
 }

@@ -48,8 +48,11 @@ static uint64_t soak(uint32_t seed, uint32_t n)
     rig_open(g);
     lines = pick(&r, 4, 200);
     gap = pick(&r, 1, 30);
-    for (int a = 0; a < 4; a++)
-        g->m.steer.l2_bypass[a][pick(&r, 0, 4)] = (uint8_t)hd_rng_below(&r, 2);
+    for (int a = 0; a < 4; a++) {
+        uint32_t level = pick(&r, 0, 4);
+        g->m.steer.l2_steered[a][level] = 1;
+        g->m.steer.l2_bypass[a][level] = (uint8_t)hd_rng_below(&r, 4);
+    }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t kind = hd_rng_below(&r, HD_REQ_KINDS), x;
 

@@ -474,7 +474,8 @@ static void names(void **state)
                         " bits = 3 }) == 'srrip')"
                         "assert(policy.used()[1].params.bits == 3)"
                         "assert(#policy.list() >= 7)"
-                        "assert(#policy.tables() == 5)"
+                        "assert(#policy.tables() == 6)"
+                        "assert(#policy.facts() == 4)"
                         "assert(policy.offered().repl_victim[2] == "
                         "'l2cache')"));
     assert_text(lua_do(L, "policy.use(nil, './nothing.so')"),

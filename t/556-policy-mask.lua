@@ -12,7 +12,8 @@ local whole = require "lib.whole"
 local H = require "heddle"
 local kernel = require "heddle.kernel"
 
-local SMALL = whole.join(whole.SMALL, { ["bypass.entries"] = 32 })
+local SMALL = whole.join(whole.SMALL, { ["bypass.entries"] = 32,
+    ["dram.queues"] = "apart", ["dram.turn_idle"] = 3000 })
 
 local FORMS = { "mask", "policies/mask.lua", "policies/mask-asked.lua" }
 
@@ -81,13 +82,28 @@ local SCENES = {
                    ["pwc.mode"] = "full" } },
     { name = "units in the cores, LRR", apps = { "GUP", "MM" },
       settings = { ["walk.per_core"] = true, ["core.scheduler"] = "lrr" } },
+    { name = "queues of one, one channel", apps = { "GUP", "CONS" },
+      settings = { ["dram.queue"] = 1, ["dram.queue_silver"] = 1,
+                   ["dram.queue_golden"] = 1, ["dram.channels"] = 1,
+                   ["l2cache.slices"] = 4 } },
+    { name = "shared queues, closed rows, refresh", apps = { "GUP", "CONS" },
+      settings = { ["dram.queues"] = "shared", ["dram.page"] = "closed",
+                   ["dram.refresh"] = true, ["dram.queue_silver"] = 3,
+                   ["dram.queue_golden"] = 2 } },
+    { name = "golden requests of banks beside each other",
+      apps = { "GUP", "MM" }, settings = { ["dram.golden"] = "banks",
+                                           ["dram.scheduler"] = "capped" } },
 }
 
 local OPTIONS = {
     { "all", { epoch = 2000 } },
-    { "none", { epoch = 2000, tokens = 0, bypass = 0 } },
-    { "bypass alone", { epoch = 1100, tokens = 0 } },
-    { "bypass without samples", { epoch = 1000, tokens = 0, sample = 0 } },
+    { "none", { epoch = 2000, tokens = 0, bypass = 0, dram = 0 } },
+    { "bypass alone", { epoch = 1100, tokens = 0, dram = 0 } },
+    { "bypass without samples", { epoch = 1000, tokens = 0, sample = 0,
+                                dram = 0 } },
+    { "tokens alone", { epoch = 1100, bypass = 0, dram = 0 } },
+    { "DRAM alone", { epoch = 1100, bypass = 0, tokens = 0 } },
+    { "short turns", { epoch = 1100, bypass = 0, tokens = 0, thresh = 3 } },
     { "a hill climb without a band", { epoch = 1500, token_rule = 1, band = 0,
                                        step = 25, initial = 50 } },
     { "the text's rule without a band", { epoch = 1500, band = 0, step = 3 } },
@@ -113,7 +129,8 @@ local PAIR = SCENES[1]
 local IDLE = { name = "idle", every = { 2000, function() end } }
 local base, plain = run(PAIR, IDLE)
 
-local _, on = run(PAIR, "mask", { epoch = 2000 })
+local _, on = run(PAIR, "mask",
+    { epoch = 2000, bypass = 0, dram = 0 })
 tap.ok(on.mmu.bypass_fills > 0 and on.mmu.bypass_hits > 0
     and plain.mmu.bypass_fills == 0,
     "tokens: walks of warps without one fill the bypass cache",
@@ -123,7 +140,7 @@ tap.is(on.policy["tokens.asked"], 2 * 24000 // 2000,
 tap.ok(on.mmu.fills > 0 and on.mmu.fills < plain.mmu.fills,
     "tokens: the others fill the L2 TLB")
 
-local off = run(PAIR, "mask", { epoch = 2000, tokens = 0, bypass = 0 })
+local off = run(PAIR, "mask", { epoch = 2000, tokens = 0, bypass = 0, dram = 0 })
 tap.ok(not whole.difference(base, off), "switched off, nothing changes",
     whole.difference(base, off))
 
@@ -132,7 +149,8 @@ local first = whole.join(PAIR, { cycles = 1999 })
 local _, early = run(first, "mask", { epoch = 2000 })
 tap.is(early.mmu.bypass_fills, 0, "tokens: in the first epoch all fill")
 
-local _, alone = run(BIG, "mask", { epoch = 2000, tokens = 0 })
+local _, alone = run(BIG, "mask",
+    { epoch = 2000, tokens = 0, dram = 0 })
 local _, skipless = run(BIG, IDLE)
 tap.ok(alone.l2cache.bypass_walks > 1000 and alone.l2cache.bypass_data == 0
     and skipless.l2cache.bypass_walks == 0,
@@ -142,9 +160,41 @@ tap.ok(alone.l2cache.walk4_lookups > 0, "bypass: samples are still looked up")
 tap.ok(alone.l2cache.walk4_lookups < skipless.l2cache.walk4_lookups // 2,
     "bypass: but most leaves are not", alone.l2cache.walk4_lookups)
 tap.is(alone.mmu.bypass_fills, 0, "bypass alone: no tokens")
-local _, blind = run(BIG, "mask", { epoch = 2000, tokens = 0, sample = 0 })
+local _, blind = run(BIG, "mask",
+    { epoch = 2000, tokens = 0, sample = 0, dram = 0 })
 tap.ok(blind.l2cache.bypass_walks ~= alone.l2cache.bypass_walks,
     "bypass: without samples it is another")
+
+-- DRAM.
+local _, urgent = run(PAIR, "mask", { epoch = 2000, tokens = 0, bypass = 0 })
+local _, calm = run(PAIR, IDLE)
+tap.is(urgent.dram.golden >= urgent.dram.walk_reads
+    and urgent.dram.walk_reads > 0, true, "DRAM: every page walk is golden")
+tap.ok(urgent.dram.silver > 0 and urgent.dram.turns > 8
+    and calm.dram.silver == 0 and calm.dram.golden == 0,
+    "DRAM: there are silver turns")
+
+--- Cycles from acceptance to the last datum, of page walk reads.
+local function walk_latency(options)
+    local sim <close> = machine(whole.join(BIG, { settings = {
+        ["l2cache.bytes"] = 1 << 16, ["dram.channels"] = 1,
+        ["l1cache.mode"] = "off", ["l2cache.slices"] = 4 } }))
+    sim:use("mask", whole.join({ epoch = 2000, tokens = 0, bypass = 0 },
+        options))
+    sim:run(24000)
+    local n, sum = 0, 0
+    for _, h in ipairs(sim.core:hists()) do
+        if h.component == "dram" and h.name == "walk_latency" then
+            for _, v in ipairs(h.apps) do
+                n, sum = n + v.n, sum + v.sum
+            end
+        end
+    end
+    return sum / n
+end
+local slow, quick = walk_latency { dram = 0 }, walk_latency { dram = 1 }
+tap.ok(quick < 0.9 * slow, "DRAM: walks wait less", ("%.1f against %.1f")
+    :format(quick, slow))
 
 -- ---- who has a token -----------------------------------------------------------
 

@@ -37,6 +37,8 @@ struct item {
     uint64_t address, cycle; /* wanted */
     uint32_t kind, app, level, bytes;
     uint64_t accepted, end; /* end: reads, cycle after the last datum */
+    uint32_t req, held;     /* apart queues: its request waits for a place */
+    uint32_t klass;         /* as it was sent */
 };
 
 struct rig {
@@ -76,22 +78,32 @@ static void rig_event(void *self, hd_time now, uint32_t what, uint32_t a,
 
     (void)what;
     (void)b;
-    if (!hd_dram_room(g->dram, c)) {
+    if (!hd_dram_apart(g->dram) && !hd_dram_room(g->dram, c)) {
         g->waiting++;
-        hd_dram_wait(g->dram, c, g->id, 0, a);
+        hd_dram_wait(g->dram, c, HD_NONE, g->id, 0, a);
         return;
     }
-    req = hd_req_take(&g->reqs);
+    req = i->held ? i->req : hd_req_take(&g->reqs);
     r = &g->reqs.v[req];
-    memset(r, 0, sizeof *r);
-    r->pa = pa;
-    r->tag = a;
-    r->kind = (uint8_t)i->kind;
-    r->app = (uint8_t)i->app;
-    r->level = (uint8_t)i->level;
-    r->bytes = (uint16_t)i->bytes;
+    if (!i->held) {
+        memset(r, 0, sizeof *r);
+        r->pa = pa;
+        r->tag = a;
+        r->kind = (uint8_t)i->kind;
+        r->app = (uint8_t)i->app;
+        r->level = (uint8_t)i->level;
+        r->bytes = (uint16_t)i->bytes;
+    }
+    i->req = req;
+    i->held = hd_dram_apart(g->dram) && !hd_dram_takes(g->dram, c, req);
+    if (i->held) {
+        g->waiting++;
+        hd_dram_wait(g->dram, c, req, g->id, 0, a);
+        return;
+    }
     i->accepted = now / g->clk.ticks[HD_CLK_DRAM];
     hd_dram_send(g->dram, now, req);
+    i->klass = r->dram_class;
 }
 
 static inline void rig_watch(void *self, const struct hd_dramcmd *cmd)

@@ -55,13 +55,15 @@ const struct hd_stat_desc hd_dram_stats[ST_COUNT] = {
     [ST_REFRESHES] = {"refreshes", "commands", "refreshes of all banks", 0},
     [ST_QUEUE_FULL] = {"queue_full", "waits",
                        "times a sender found the queue full", 0},
+    [ST_TURNS] = {"turns", "turns",
+                  "silver turns begun, counted to who got them", 0},
     [ST_CYCLES] = {"cycles", "DRAM cycles", "cycles that have passed", 0},
 };
 const uint32_t hd_dram_stat_count = ST_COUNT;
 
 /* ---- lists of waiting senders ------------------------------------------- */
 
-static void wait_push(struct hd_dram *d, struct hd_dramchan *ch,
+static void wait_push(struct hd_dram *d, struct hd_dramchan *ch, uint32_t k,
                       struct hd_dramwait w)
 {
     uint32_t n = d->wait_free[0];
@@ -73,21 +75,24 @@ static void wait_push(struct hd_dram *d, struct hd_dramchan *ch,
     hd_assert(n < WAITERS);
     d->wait[n] = w;
     d->wait[n].next = HD_NONE;
-    if (ch->wait_first == HD_NONE)
-        ch->wait_first = n;
+    if (ch->wait_first[k] == HD_NONE)
+        ch->wait_first[k] = n;
     else
-        d->wait[ch->wait_last].next = n;
-    ch->wait_last = n;
+        d->wait[ch->wait_last[k]].next = n;
+    ch->wait_last[k] = n;
+    ch->waiters++;
 }
 
-static struct hd_dramwait wait_pop(struct hd_dram *d, struct hd_dramchan *ch)
+static struct hd_dramwait wait_pop(struct hd_dram *d, struct hd_dramchan *ch,
+                                   uint32_t k)
 {
-    uint32_t n = ch->wait_first;
+    uint32_t n = ch->wait_first[k];
     struct hd_dramwait w = d->wait[n];
 
-    ch->wait_first = w.next;
+    ch->wait_first[k] = w.next;
     d->wait[n].next = d->wait_free[0];
     d->wait_free[0] = n;
+    ch->waiters--;
     return w;
 }
 
@@ -116,7 +121,7 @@ static HD_INLINE void schedule(struct hd_dram *d, uint32_t c, hd_time now)
         hd_dramsched_plan(d, c);
     if (d->pick.bound != 0)
         at = ch->plan_at;
-    else if (ch->wait_first != HD_NONE)
+    else if (ch->waiters != 0)
         at = hd_min_u64(hd_dramsched_free_at(d, c), ch->plan_at + d->t.data[0]);
     else
         at = ch->plan_at + d->t.data[0];
@@ -159,45 +164,22 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
         answer(self, now, a);
 }
 
-void hd_dram_freed(struct hd_dram *d, uint32_t c, uint64_t cycle)
+void hd_dram_freed(struct hd_dram *d, uint32_t c, uint32_t klass,
+                   uint64_t cycle)
 {
+    struct hd_dramchan *ch = d->lane[c].ch;
+    uint32_t k = d->cfg.queues ? klass : 0;
     hd_time now = hd_events_now(d->env->ev);
-    struct hd_dramwait w = wait_pop(d, d->lane[c].ch);
+    struct hd_dramwait w;
 
+    if (ch->wait_first[k] == HD_NONE)
+        return;
+    w = wait_pop(d, ch, k);
     hd_post(d->env->ev, d->id, w.who, hd_max_u64(now, cycle * d->tick), w.what,
             w.a, 0);
 }
 
 /* ---- arrivals ------------------------------------------------------------ */
-
-static uint32_t klass_of(struct hd_dram *d, uint32_t c, const struct hd_req *r)
-{
-    struct hd_dramchan *ch = d->lane[c].ch;
-    uint32_t k = 0;
-
-    if (d->klass.bound != 0) {
-        struct heddle_q_dram_class q = {r->app, r->kind, r->level, c};
-        k = (uint32_t)hd_ask_dram_class(&d->klass, &q);
-    } else if (d->env->slots != NULL) {
-        k = d->env->slots->steer
-                ->dram_class[r->app % HD_MAX_APPS][r->level % 8];
-    }
-    if (k == 2 && ch->klass[2] >= d->cfg.queue_golden)
-        k = 1;
-    if (k == 1 && ch->klass[1] >= d->cfg.queue_silver)
-        k = 0;
-    return k;
-}
-
-static int64_t default_class(void *self, const void *question)
-{
-    const struct hd_dram *d = self;
-    const struct heddle_q_dram_class *q = question;
-
-    if (d->env->slots == NULL)
-        return 0;
-    return d->env->slots->steer->dram_class[q->app % HD_MAX_APPS][q->level % 8];
-}
 
 /* Modes without queues: an answer after a constant time. */
 static void send_simple(struct hd_dram *d, uint32_t c, hd_time now,
@@ -225,6 +207,20 @@ static inline uint64_t edge_at(const struct hd_dram *d, hd_time now)
     return down + (down * d->tick != now);
 }
 
+/* A sender that was woken may have another class by now, because turns change:
+ * then the place that came free is for the next one that waits. */
+static void pass_on(struct hd_dram *d, uint32_t c)
+{
+    struct hd_dramchan *ch = d->lane[c].ch;
+
+    for (uint32_t k = 0; k < CLASSES; k++)
+        if (ch->wait_first[k] != HD_NONE && hd_dramclass_places(d, c, k) > 0) {
+            struct hd_dramwait w = wait_pop(d, ch, k);
+            hd_post(d->env->ev, d->id, w.who, hd_events_now(d->env->ev), w.what,
+                    w.a, 0);
+        }
+}
+
 void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
@@ -242,7 +238,7 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     cycle = edge_at(d, now);
     hd_dramsched_advance(d, a.channel, cycle);
     r->queued = now;
-    r->dram_class = (uint8_t)klass_of(d, a.channel, r);
+    r->dram_class = (uint8_t)hd_dramclass_of(d, a.channel, r);
     e = ch->free;
     hd_assert(e != NO_ENTRY);
     v = &l->entry[e];
@@ -260,12 +256,25 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     if (HD_UNLIKELY(v->klass != 0)) {
         ch->klass[v->klass]++;
         d->stat.v[v->counts + (v->klass == 1 ? ST_SILVER : ST_GOLDEN)]++;
+        if (v->klass == 1)
+            hd_dramclass_silver(d, a.channel);
     }
     hd_drambank_arrive(d, l, e);
-    if (HD_UNLIKELY(d->pick.bound != 0 || ch->wait_first != HD_NONE))
+    if (HD_UNLIKELY(d->cfg.queues != 0 && ch->waiters != 0))
+        pass_on(d, a.channel);
+    if (HD_UNLIKELY(d->pick.bound != 0 || ch->waiters != 0))
         schedule(d, a.channel, now);
     else
         wake_by(d, a.channel, (cycle + 1 + d->t.data[0]) * d->tick);
+}
+
+/* Whether a class has a place; `apart` queues. */
+static bool place_of(struct hd_dram *d, uint32_t c, uint32_t klass)
+{
+    if (hd_dramclass_places(d, c, klass) > 0)
+        return true;
+    hd_dramsched_advance(d, c, edge_at(d, hd_events_now(d->env->ev)));
+    return hd_dramclass_places(d, c, klass) > 0;
 }
 
 bool hd_dram_room(const struct hd_dram *d, uint32_t channel)
@@ -273,6 +282,8 @@ bool hd_dram_room(const struct hd_dram *d, uint32_t channel)
     const struct hd_dramchan *ch = d->lane[channel].ch;
     hd_time now;
 
+    if (HD_UNLIKELY(d->cfg.queues))
+        return place_of((struct hd_dram *)d, channel, 0);
     if (ch->waiting < d->cfg.queue)
         return true;
     now = hd_events_now(d->env->ev);
@@ -281,18 +292,34 @@ bool hd_dram_room(const struct hd_dram *d, uint32_t channel)
     return ch->waiting < d->cfg.queue;
 }
 
-void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t who,
-                  uint32_t what, uint32_t a)
+bool hd_dram_apart(const struct hd_dram *d)
+{
+    return d->cfg.queues && d->cfg.mode.kind == HD_FULL;
+}
+
+bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req)
+{
+    return place_of(d, channel,
+                    hd_dramclass_of(d, channel, &d->reqs->v[req]));
+}
+
+void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
+                  uint32_t who, uint32_t what, uint32_t a)
 {
     struct hd_dramwait w = {who, what, a, HD_NONE};
     hd_time now = hd_events_now(d->env->ev);
+    uint32_t k = 0;
 
     (*hd_count(&d->stat, channel, HD_APP_NONE, ST_QUEUE_FULL))++;
-    if (hd_dram_room(d, channel)) {
+    if (d->cfg.queues && req != HD_NONE)
+        k = hd_dramclass_of(d, channel, &d->reqs->v[req]);
+    if (d->cfg.queues ? place_of(d, channel, k) : hd_dram_room(d, channel)) {
         hd_post(d->env->ev, d->id, who, now, what, a, 0);
         return;
     }
-    wait_push(d, d->lane[channel].ch, w);
+    wait_push(d, d->lane[channel].ch, k, w);
+    if (d->cfg.queues)
+        pass_on(d, channel);
     schedule(d, channel, now);
 }
 
@@ -325,11 +352,12 @@ static void empty_lists(struct hd_dram *d, uint32_t c)
         for (uint32_t i = 0; i < CLASSES; i++)
             k->hits[i] = k->rest[i] = none;
     }
-    for (uint32_t e = 0; e < d->cfg.queue; e++)
+    for (uint32_t e = 0; e < d->places; e++)
         v[e].next = (uint16_t)(e + 1);
-    v[d->cfg.queue - 1].next = NO_ENTRY;
+    v[d->places - 1].next = NO_ENTRY;
     ch->golden = none;
-    ch->wait_first = HD_NONE;
+    for (uint32_t i = 0; i < CLASSES; i++)
+        ch->wait_first[i] = HD_NONE;
     ch->wake = HD_NEVER;
     ch->ref_at = d->cfg.trefi;
     ch->floor = 1;
@@ -352,7 +380,7 @@ static int take_state(struct hd_dram *d)
         l->c = c;
         l->ch = hd_arena_take(a, 1, sizeof *l->ch);
         l->bank = hd_arena_take(a, d->cfg.banks, sizeof *l->bank);
-        l->entry = hd_arena_take(a, d->cfg.queue, sizeof *l->entry);
+        l->entry = hd_arena_take(a, d->places, sizeof *l->entry);
         l->done = hd_arena_take(a, d->ring + 1u, sizeof *l->done);
         if (l->ch == NULL || l->bank == NULL || l->entry == NULL ||
             l->done == NULL)
@@ -367,12 +395,15 @@ static void offer(struct hd_dram *d)
     struct hd_env *env = d->env;
 
     if (env->slots == NULL) {
-        d->klass = (struct hd_slot){default_class, d, 0};
+        d->klass = (struct hd_slot){hd_dramclass_default, d, 0};
+        d->turn = (struct hd_slot){hd_dramclass_turn_default, d, 0};
         d->pick = (struct hd_slot){hd_dramask_default, d, 0};
         return;
     }
     hd_slots_offer(env->slots, HEDDLE_POINT_dram_class, "dram", &d->klass,
-                   default_class, d);
+                   hd_dramclass_default, d);
+    hd_slots_offer(env->slots, HEDDLE_POINT_dram_turn, "dram", &d->turn,
+                   hd_dramclass_turn_default, d);
     hd_slots_offer(env->slots, HEDDLE_POINT_dram_pick, "dram", &d->pick,
                    hd_dramask_default, d);
 }
@@ -408,6 +439,10 @@ static void set_up(struct hd_dram *d)
     d->special = d->cfg.refresh || d->cfg.page == 1;
     d->plain = !d->special && d->cfg.scheduler == HD_DRAM_HIT_FIRST;
     d->tick = hd_ticks(d->env->clk, HD_CLK_DRAM, 1);
+    d->idle = hd_ticks(d->env->clk, HD_CLK_CORE, d->cfg.turn_idle);
+    d->places = d->cfg.queue;
+    if (d->cfg.queues)
+        d->places += d->cfg.queue_silver + d->cfg.queue_golden;
     d->per_tick = hd_recip_of(d->tick);
     if (d->cfg.mode.kind == HD_IDEAL)
         d->latency = 1 + d->cfg.cl + d->cfg.bl;

@@ -22,8 +22,13 @@ void hd_dram_close(struct hd_dram *d);
 uint32_t hd_dram_channels(const struct hd_dram *d);
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa);
 
-/* True while the channel's queue can take another request. */
+/* True while the channel's queue can take another (normal) request. */
 bool hd_dram_room(const struct hd_dram *d, uint32_t channel);
+
+/* The same for one request, where each class has a queue of its own
+ * (hd_dram_apart): its class is asked the first time. */
+bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req);
+bool hd_dram_apart(const struct hd_dram *d);
 
 /*
  * Puts a request into its channel's queue at `now`; needs hd_dram_room.  The
@@ -32,9 +37,10 @@ bool hd_dram_room(const struct hd_dram *d, uint32_t channel);
  */
 void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req);
 
-/* Posts event (what, a) to component `who` once the channel has room again. */
-void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t who,
-                  uint32_t what, uint32_t a);
+/* Posts event (what, a) to component `who` once the channel has room again:
+ * for a request that it does not take, or for any (HD_NONE). */
+void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
+                  uint32_t who, uint32_t what, uint32_t a);
 
 /* A command as it is issued; kinds are enum hd_dramkind (dramchan.h). */
 struct hd_dramcmd {
@@ -45,6 +51,10 @@ struct hd_dramcmd {
     uint32_t kind;
     uint32_t req;   /* request on whose behalf, or HD_NONE */
     uint32_t close; /* columns: 1 with automatic precharge */
+    uint32_t klass; /* of the request: 0 normal, 1 silver, 2 golden */
+    /* the oldest golden request at its bank, if `golden` */
+    uint64_t golden_row;
+    uint32_t golden, golden_bank, golden_write;
 };
 
 /* Tells every command, in order within a channel (tests, measurements). */

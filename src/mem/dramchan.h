@@ -8,6 +8,7 @@
  *   dramoffer.h  the candidates of all banks
  *   dramsched.c  which command is next, and when
  *   dramask.c    the same by a policy's choice
+ *   dramclass.c  the class of a request; whose silver turn it is
  *   dramcount.h  what is counted of a request
  *   dram.c       arrivals, events, answers
  *   dramlook.c   showing and checking what is inside
@@ -43,6 +44,7 @@ enum hd_dram_stat {
     ST_PRECHARGES,
     ST_REFRESHES,
     ST_QUEUE_FULL,
+    ST_TURNS,
     ST_CYCLES,
     ST_COUNT
 };
@@ -97,6 +99,14 @@ struct hd_dramdone {
     uint32_t req;
 };
 
+/* Whose silver turn it is. */
+struct hd_dramturn {
+    hd_time since;   /* it began, or a silver request came, whichever is later */
+    uint32_t left;   /* silver requests that it lasts; 0: it has ended */
+    uint16_t number; /* applications + 1; 0: there was none yet */
+    uint8_t nobody;  /* 1: no application wanted the next one */
+};
+
 struct hd_dramchan {
     uint64_t floor;     /* no command before this cycle */
     uint64_t act_ok;    /* tRRD, tFAW */
@@ -116,8 +126,11 @@ struct hd_dramchan {
     struct hd_dramlist golden;      /* golden requests not yet at a bank */
     uint32_t golden_busy;           /* one golden request is at a bank */
     uint32_t done_first, done_last; /* ring of struct hd_dramdone */
-    uint32_t wait_first, wait_last; /* nodes of waiting senders */
+    uint32_t waiters;               /* senders that wait for a place */
+    /* nodes of them; where queues are apart, for each class */
+    uint32_t wait_first[CLASSES], wait_last[CLASSES];
     uint32_t klass[CLASSES];        /* entries of each class but the first */
+    struct hd_dramturn turn;
     uint32_t faw_next;
     uint64_t hold;                       /* policy: asked again in this cycle */
     uint64_t faw[4];                     /* last activates, a ring */
@@ -181,7 +194,9 @@ struct hd_dram {
     uint32_t special;  /* 1: settings that dramsched's short way lacks */
     uint32_t plain;    /* 1: none, and rows are never closed early */
     uint64_t row_rank; /* of row candidates: see KEY_RANK */
-    struct hd_slot klass, pick;
+    uint32_t places;  /* entries of a channel */
+    hd_time idle;     /* cfg.turn_idle in ticks */
+    struct hd_slot klass, turn, pick;
     hd_dram_watcher *watch;
     void *watch_self;
     struct hd_dramcheck *check; /* --check: verifies every command */
@@ -275,8 +290,23 @@ void hd_dramask(struct hd_dram *d, uint32_t c);
 /* Answers struct heddle_q_dram_pick as the engine decides. */
 int64_t hd_dramask_default(void *self, const void *question);
 
-/* dram.c: a slot has become free in `cycle`, for which a sender waits. */
-void hd_dram_freed(struct hd_dram *d, uint32_t c, uint64_t cycle);
+/* dram.c: a place of a class has become free in `cycle`, and a sender waits,
+ * maybe for another class. */
+void hd_dram_freed(struct hd_dram *d, uint32_t c, uint32_t klass,
+                   uint64_t cycle);
+
+/* dramclass.c */
+/* The class of a request: asked once, and silver only in its turn.  In `apart`
+ * queues the request must wait if that class has no place. */
+uint32_t hd_dramclass_of(struct hd_dram *d, uint32_t c, struct hd_req *r);
+/* A silver request of the application whose turn it is has been taken. */
+void hd_dramclass_silver(struct hd_dram *d, uint32_t c);
+/* Places that a class has left; `apart` queues. */
+uint32_t hd_dramclass_places(const struct hd_dram *d, uint32_t c,
+                             uint32_t klass);
+/* Answers to the points dram_class and dram_turn when nobody is bound. */
+int64_t hd_dramclass_default(void *dram, const void *question);
+int64_t hd_dramclass_turn_default(void *dram, const void *question);
 
 /* dramlook.c: entry points of struct hd_part. */
 void hd_dramlook_show(void *self, uint32_t c, struct heddle_visitor *v);

@@ -8,6 +8,9 @@
  * distance that holds towards the last command of a kind holds towards all
  * earlier ones, so the whole history is covered.
  *
+ * Golden requests go before all others: that is checked too, against the same
+ * distances.
+ *
  * Besides distances it checks what the banks must be (open, closed, the right
  * row), that the data of two bursts never share a cycle of the bus, that there
  * is one command a cycle, the window of four activates, and that refreshes
@@ -243,6 +246,49 @@ static void refresh(struct hd_dramcheck *k, struct history *h,
     remember(k, h, REF, 0, cmd->cycle);
 }
 
+/* Whether a command would be legal in a cycle. */
+static bool legal(const struct hd_dramcheck *k, const struct history *h,
+                  uint32_t kind, uint32_t bank, uint64_t cycle)
+{
+    uint32_t group = bank / (k->cfg.banks / k->cfg.groups);
+    uint64_t fourth = h->activates[h->count % 4];
+
+    for (uint32_t i = 0; i < k->rules; i++) {
+        const struct rule *r = &k->rule[i];
+        const struct last *l = r->scope == BANK    ? &h->bank[bank]
+                               : r->scope == GROUP ? &h->group[group]
+                                                   : &h->all;
+        for (uint32_t f = 0; f < KINDS && (r->to & kind); f++)
+            if ((r->from & 1u << f) && l->at[f] != 0 &&
+                cycle < l->at[f] - 1 + r->distance)
+                return false;
+    }
+    if (kind == ACT)
+        return fourth == 0 || cycle >= fourth - 1 + k->cfg.tfaw;
+    return kind == PRE ||
+           cycle + (kind == RD ? k->cfg.cl : k->cfg.wl) >= h->data_end;
+}
+
+/* No silver or normal command goes to the bank of the oldest golden request,
+ * nor in a cycle in which that one's next command is legal. */
+static void golden_first(const struct hd_dramcheck *k, const struct history *h,
+                         const struct hd_dramcmd *cmd, struct hd_err *err)
+{
+    uint32_t b = cmd->golden_bank, next = ACT;
+
+    if (!cmd->golden || cmd->klass == 2)
+        return;
+    if (h->open[b])
+        next = h->row[b] != cmd->golden_row ? PRE
+               : cmd->golden_write          ? WR
+                                            : RD;
+    if (cmd->bank == b)
+        broken(cmd, 0, b, "the rule that a golden request has its bank", err);
+    else if (legal(k, h, next, b, cmd->cycle))
+        broken(cmd, 0, cmd->bank, "the rule that a golden request goes first",
+               err);
+}
+
 void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
                           struct hd_err *err)
 {
@@ -253,6 +299,7 @@ void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
     if (h->command != 0 && cmd->cycle < h->command)
         broken(cmd, 0, cmd->bank, "the rule of one command a cycle", err);
     h->command = cmd->cycle + 1;
+    golden_first(k, h, cmd, err);
     if (late && cmd->kind != HD_DRAM_PREA && cmd->kind != HD_DRAM_REF)
         broken(cmd, 0, cmd->bank, "tREFI (a refresh is due)", err);
     switch (cmd->kind) {

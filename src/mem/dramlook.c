@@ -66,6 +66,18 @@ void hd_dramlook_show(void *self, uint32_t c, struct heddle_visitor *v)
     look_list(d, c, d->lane[c].ch->golden, "golden queue", v);
 }
 
+static void look_waiters(struct hd_dram *d, uint32_t c, uint32_t n,
+                         struct heddle_visitor *v)
+{
+    for (; n != HD_NONE; n = d->wait[n].next) {
+        v->row(v->ud, "edge");
+        v->text(v->ud, "who", d->env->ev->name[d->wait[n].who]);
+        v->number(v->ud, "instance", d->wait[n].a);
+        v->text(v->ud, "waits_for", "room in the queue of dram");
+        v->number(v->ud, "channel", c);
+    }
+}
+
 void hd_dramlook_stuck(void *self, uint32_t c, struct heddle_visitor *v)
 {
     struct hd_dram *d = self;
@@ -81,13 +93,8 @@ void hd_dramlook_stuck(void *self, uint32_t c, struct heddle_visitor *v)
         v->number(v->ud, "requests", ch->waiting);
         v->number(v->ud, "command_cycle", ch->plan_at);
     }
-    for (uint32_t n = ch->wait_first; n != HD_NONE; n = d->wait[n].next) {
-        v->row(v->ud, "edge");
-        v->text(v->ud, "who", d->env->ev->name[d->wait[n].who]);
-        v->number(v->ud, "instance", d->wait[n].a);
-        v->text(v->ud, "waits_for", "room in the queue of dram");
-        v->number(v->ud, "channel", c);
-    }
+    for (uint32_t k = 0; k < CLASSES; k++)
+        look_waiters(d, c, ch->wait_first[k], v);
 }
 
 /* Entries of a list; records an error when one does not belong there. */
@@ -101,7 +108,7 @@ static uint32_t check_list(struct hd_dram *d, uint32_t c, uint32_t b,
 
     for (uint32_t e = l->head; e != NO_ENTRY; last = e, e = v[e].next, n++) {
         bool hit = k->open && k->row == v[e].row;
-        if (v[e].bank != b || hit != hits || n > d->cfg.queue ||
+        if (v[e].bank != b || hit != hits || n > d->places ||
             (last != NO_ENTRY && v[last].age >= v[e].age)) {
             hd_err_set(err, HEDDLE_ECHECK,
                        "dram: channel %u, bank %u: a request is in the wrong "
@@ -135,6 +142,14 @@ void hd_dramlook_check(void *self, uint32_t c, struct hd_err *err)
     for (uint32_t e = ch->golden.head; e != NO_ENTRY;
          e = hd_dramentry_of(d, c)[e].next)
         n++;
+    if (d->cfg.queues &&
+        (ch->klass[1] > d->cfg.queue_silver ||
+         ch->klass[2] > d->cfg.queue_golden ||
+         ch->waiting - ch->klass[1] - ch->klass[2] > d->cfg.queue))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "dram: channel %u: more requests of a class wait than its "
+                   "queue has places",
+                   c);
     if (n != ch->waiting)
         hd_err_set(err, HEDDLE_ECHECK,
                    "dram: channel %u: %u requests are in lists, %u wait", c, n,

@@ -166,6 +166,28 @@ void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
 
 /* ---- issuing ------------------------------------------------------------ */
 
+/* Says which request is the oldest golden one that has got to its bank. */
+static void tell_golden(const struct hd_dram *d, uint32_t c,
+                        struct hd_dramcmd *cmd)
+{
+    const struct hd_dramentry *v = hd_dramentry_of(d, c);
+    uint64_t age = HD_NEVER;
+
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        const struct hd_drambank *k = hd_drambank_at(d, c, b);
+        uint32_t head[2] = {k->hits[2].head, k->rest[2].head};
+        for (uint32_t i = 0; i < 2; i++) {
+            if (head[i] == NO_ENTRY || v[head[i]].age > age)
+                continue;
+            age = v[head[i]].age;
+            cmd->golden = 1;
+            cmd->golden_bank = b;
+            cmd->golden_row = v[head[i]].row;
+            cmd->golden_write = v[head[i]].write;
+        }
+    }
+}
+
 static void tell(struct hd_dram *d, uint32_t c, uint32_t e, uint32_t close)
 {
     const struct hd_dramchan *ch = d->lane[c].ch;
@@ -180,6 +202,9 @@ static void tell(struct hd_dram *d, uint32_t c, uint32_t e, uint32_t close)
         const struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
         cmd.row = v->row;
         cmd.req = v->req;
+        cmd.klass = v->klass;
+        if (ch->klass[2] != 0 && !d->pick.bound)
+            tell_golden(d, c, &cmd);
         cmd.column = (uint32_t)v->column + v->bursts - v->left;
         if (cmd.kind == HD_DRAM_RD)
             cmd.data = cmd.cycle + d->cfg.cl;
@@ -263,6 +288,7 @@ static HD_INLINE bool end_request(struct hd_dram *d,
     struct hd_dramchan *ch = l->ch;
     const struct hd_dramentry *v = &l->entry[e];
     uint64_t end = cycle + d->t.data[v->write];
+    uint32_t klass = v->klass;
     bool rows;
     struct hd_dramdone *done = &l->done[ch->done_last];
 
@@ -272,8 +298,8 @@ static HD_INLINE bool end_request(struct hd_dram *d,
     hd_assert(ch->done_last != ch->done_first);
     hd_dramcount_ended(d, v, end - v->accepted);
     rows = hd_drambank_served(d, l, e, exact);
-    if (HD_UNLIKELY(ch->wait_first != HD_NONE))
-        hd_dram_freed(d, l->c, cycle);
+    if (HD_UNLIKELY(ch->waiters != 0))
+        hd_dram_freed(d, l->c, klass, cycle);
     return rows;
 }
 

@@ -482,6 +482,7 @@ static int settle(struct hd_l2 *l2)
     l2->line_bytes = (uint16_t)l2->cfg.line;
     l2->ev = env->ev;
     l2->check = env->check;
+    l2->apart = w->dram != NULL && hd_dram_apart(w->dram);
     l2->full = l2->cfg.mode.kind == HD_FULL;
     l2->steer = env->slots != NULL ? env->slots->steer : &unsteered;
     l2->cycle = env->clk->ticks[HD_CLK_L2];

@@ -10,10 +10,13 @@
  */
 #include "l2slice.h"
 
-static bool room(const struct hd_l2_slice *sl)
+/* Whether the channel takes request r. */
+static bool room(const struct hd_l2_slice *sl, uint32_t r)
 {
     const struct hd_l2_wiring *w = &sl->l2->w;
 
+    if (HD_UNLIKELY(sl->l2->apart))
+        return hd_dram_takes(w->dram, sl->channel, r);
     if (w->dram != NULL)
         return hd_dram_room(w->dram, sl->channel);
     return w->room == NULL || w->room(w->below.self, sl->channel);
@@ -25,7 +28,8 @@ static void wait_room(struct hd_l2_slice *sl)
 
     sl->s->waiting = 1;
     if (w->dram != NULL)
-        hd_dram_wait(w->dram, sl->channel, sl->component, HD_L2_ROOM, 0);
+        hd_dram_wait(w->dram, sl->channel, sl->s->down.first, sl->component,
+                     HD_L2_ROOM, 0);
     else
         w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
 }
@@ -43,7 +47,7 @@ static void pass(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 void hd_l2down_drain(struct hd_l2_slice *sl, hd_time now)
 {
     while (sl->s->down.n > 0 && !sl->s->waiting) {
-        if (!room(sl)) {
+        if (!room(sl, sl->s->down.first)) {
             wait_room(sl);
             return;
         }
@@ -94,7 +98,7 @@ void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_dram *dram = sl->l2->w.dram;
 
-    if (HD_LIKELY(sl->s->down.n == 0 && dram != NULL &&
+    if (HD_LIKELY(sl->s->down.n == 0 && dram != NULL && !sl->l2->apart &&
                   hd_dram_room(dram, sl->channel))) {
         hd_dram_send(dram, now, r);
         return;

@@ -137,6 +137,7 @@ struct hd_l2 {
     uint16_t dram_client;      /* of the wiring */
     uint16_t line_bytes;
     bool full;  /* the mode is HD_FULL */
+    bool apart; /* DRAM has a queue for each class */
     bool check; /* --check: keep ticks by stage */
     /* the rest */
     struct hd_env *env;

@@ -302,7 +302,7 @@ static void pump(heddle_part_dram *d, uint32_t c, uint64_t now)
         return;
     if (!hd_dram_room(d->dram, c)) {
         f->blocked = 1;
-        hd_dram_wait(d->dram, c, d->id, EV_ROOM, c);
+        hd_dram_wait(d->dram, c, HD_NONE, d->id, EV_ROOM, c);
         return;
     }
     send(d, f, now);

@@ -19,13 +19,21 @@
  *            shows how often it would hit; one that had no look-up there is
  *            tried again.
  *
+ *   dram     Address-Space-Aware DRAM Scheduler (section 5.4).  Page walk reads
+ *            are golden.  Data of the application whose turn it is are silver,
+ *            all others normal.  A turn lasts `thresh` requests times the
+ *            application's share of walks at once times instructions that one
+ *            miss held up, both the most of the epoch before; equal shares
+ *            where nobody walked.
+ *
  * The paper's text decides by the sign of the change alone, but it lists a
  * register for the direction of the last move; token_rule 1 takes it at that:
  * a hill climb that goes on while the rate falls and turns when it rises.
  *
- * The machine needs the bypass cache (bypass.entries, 32).  Epochs without
- * look-ups change nothing.  policies/mask.lua and policies/mask-asked.lua
- * decide the same, the one by steering, the other by answering.
+ * The machine needs the bypass cache (bypass.entries, 32), and separate DRAM
+ * queues (dram.queues, apart).  Epochs without look-ups change nothing.
+ * policies/mask.lua and policies/mask-asked.lua decide the same, the one by
+ * steering, the other by answering.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,7 +41,18 @@
 
 #include "registry.h"
 
-enum param { TOKENS, BYPASS, EPOCH, INITIAL, STEP, BAND, TOKEN_RULE, SAMPLE };
+enum param {
+    TOKENS,
+    BYPASS,
+    DRAM,
+    EPOCH,
+    INITIAL,
+    STEP,
+    BAND,
+    TOKEN_RULE,
+    SAMPLE,
+    THRESH
+};
 enum { TEXT, HILLCLIMB };
 enum { MILLION = 1000000 }; /* rates are in parts of it */
 enum { LEVELS = 5 };        /* of page tables, and 0 for data */
@@ -42,6 +61,7 @@ static const struct heddle_param params[] = {
     {"tokens", "", 1, 0, 1, "1: TLB-Fill Tokens", "MASK 5.2"},
     {"bypass", "", 1, 0, 1, "1: Address-Translation-Aware L2 Bypass",
      "MASK 5.3"},
+    {"dram", "", 1, 0, 1, "1: Address-Space-Aware DRAM Scheduler", "MASK 5.4"},
     {"epoch", "cycles", 100000, 1000, 10000000, "time between two decisions",
      "MASK 5.2"},
     {"initial", "percent", 80, 1, 100,
@@ -56,6 +76,8 @@ static const struct heddle_param params[] = {
      "MASK 5.2; 7.4 for 1"},
     {"sample", "sets", 32, 0, 255, "one of so many is not bypassed; 0: all are",
      "guess"},
+    {"thresh", "requests", 500, 1, 65535,
+     "silver requests of a round of turns in a channel", "MASK 6"},
     {0},
 };
 
@@ -184,6 +206,45 @@ static void choose_levels(struct mask *m, heddle_sim *s)
     }
 }
 
+/* ---- DRAM ------------------------------------------------------------- */
+
+enum { SILVER = 1, GOLDEN = 2, SIX_BITS = 63 };
+
+/* How hard translation pressed on an application in the epoch. */
+static uint64_t pressure(heddle_sim *s, uint32_t app)
+{
+    uint64_t walks, stalled;
+
+    heddle_recent(s, "walks", app, &walks);
+    heddle_recent(s, "stalled", app, &stalled);
+    return hd_min_u64(walks, SIX_BITS) * hd_min_u64(stalled, SIX_BITS);
+}
+
+static void share_turns(const struct mask *m, heddle_sim *s)
+{
+    uint64_t p[HD_MAX_APPS], sum = 0;
+
+    for (uint32_t app = 0; app < m->apps; app++)
+        sum += p[app] = pressure(s, app);
+    for (uint32_t app = 0; app < m->apps; app++)
+        heddle_steer(s, "dram_turn", app, 0,
+                     sum > 0 ? m->param[THRESH] * p[app] / sum
+                             : hd_max_u64(1, m->param[THRESH] / m->apps));
+}
+
+static void sort_requests(const struct mask *m, heddle_sim *s)
+{
+    for (uint32_t app = 0; app < m->apps; app++) {
+        for (uint32_t level = 0; level < LEVELS; level++)
+            heddle_steer(s, "dram_class", app, level,
+                         level == 0 ? SILVER : GOLDEN);
+        heddle_steer(s, "dram_turn", app, 0,
+                     hd_max_u64(1, m->param[THRESH] / m->apps));
+    }
+}
+
+/* ---- epochs ----------------------------------------------------------- */
+
 static void start(void *self, heddle_sim *s)
 {
     struct mask *m = self;
@@ -193,9 +254,9 @@ static void start(void *self, heddle_sim *s)
         if (level > 0)
             skip(m, s, level, false);
     }
+    if (m->param[DRAM])
+        sort_requests(m, s);
 }
-
-/* ---- epochs ----------------------------------------------------------- */
 
 static uint64_t period(const void *self)
 {
@@ -209,12 +270,14 @@ static void epoch(void *self, heddle_sim *s, uint64_t cycle)
     (void)cycle;
     if (m->param[BYPASS])
         choose_levels(m, s);
+    if (m->param[DRAM])
+        share_turns(m, s);
 }
 
 const struct heddle_policy hd_policy_mask = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "mask",
-    .summary = "fill tokens, and walks past the L2 cache",
+    .summary = "fill tokens, walks past the L2 cache, DRAM queues by urgency",
     .source = "MASK, ASPLOS 2018",
     .params = params,
     .state_bytes = state_bytes,

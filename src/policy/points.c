@@ -74,6 +74,9 @@ const struct heddle_table_info *heddle_table_info(uint32_t i)
          "n"},
         {"dram_class", "application", "level: 0 data, 1 root .. 4 leaf",
          "0 normal, 1 silver, 2 golden", "DRAM queue of such requests"},
+        {"dram_turn", "application", "0", "0 to 65535",
+         "silver requests that a turn of the application lasts; 0: skipped; "
+         "before anything is set there are no turns"},
         {"tlb_fill", "application", "core", "bit set of warps",
          "warps whose walks may fill the L2 TLB; at first all"},
         {"tlb_fill_without", "application", "0", "0 l2tlb, 1 bypass, 2 none",

@@ -18,7 +18,7 @@
 enum {
     HD_MAX_AT = 24,  /* structures that offer points */
     HD_AT_ROOM = 24, /* bytes of a structure's name */
-    HD_STEER_TABLES = 5
+    HD_STEER_TABLES = 6
 };
 
 struct hd_bound;

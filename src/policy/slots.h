@@ -45,6 +45,8 @@ struct hd_steer {
     uint8_t l2_steered[HD_MAX_APPS][8];    /* 1: somebody has set that cell,
                                               which is read at the L2 */
     uint8_t dram_class[HD_MAX_APPS][8];    /* [app][level; 0 data]: 0, 1, 2 */
+    uint8_t turns;                         /* 1: dram_turn has been set */
+    uint16_t dram_turn[HD_MAX_APPS];       /* silver requests of a turn */
     uint8_t tlb_fill_without[HD_MAX_APPS]; /* answer for warps not in the set */
     uint64_t tlb_fill[HD_MAX_APPS][128]; /* [app][core]: warps that may fill */
     uint64_t warp_limit[128];            /* [core]: warps that may load */

@@ -18,7 +18,14 @@
 #include "../sim.h"
 #include "registry.h"
 
-enum table { L2_BYPASS, DRAM_CLASS, TLB_FILL, TLB_FILL_WITHOUT, WARP_LIMIT };
+enum table {
+    L2_BYPASS,
+    DRAM_CLASS,
+    DRAM_TURN,
+    TLB_FILL,
+    TLB_FILL_WITHOUT,
+    WARP_LIMIT
+};
 
 enum { LEVELS = 5, BYPASS = 1 };
 
@@ -40,6 +47,10 @@ void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
     }
     if (tables >> DRAM_CLASS & 1)
         memset(t->dram_class, 0, sizeof t->dram_class);
+    if (tables >> DRAM_TURN & 1) {
+        memset(t->dram_turn, 0, sizeof t->dram_turn);
+        t->turns = 0;
+    }
     if (tables >> TLB_FILL & 1)
         memset(t->tlb_fill, 0xff, sizeof t->tlb_fill);
     if (tables >> TLB_FILL_WITHOUT & 1)
@@ -71,6 +82,7 @@ static void bounds(const struct hd_slots_registry *r, enum table t,
     const uint64_t b[HD_STEER_TABLES][3] = {
         [L2_BYPASS] = {apps, LEVELS, UINT8_MAX},
         [DRAM_CLASS] = {apps, LEVELS, 2},
+        [DRAM_TURN] = {apps, 1, UINT16_MAX},
         [TLB_FILL] = {apps, cores, UINT64_MAX},
         [TLB_FILL_WITHOUT] = {apps, 1, 2},
         [WARP_LIMIT] = {1, cores, UINT64_MAX},
@@ -107,6 +119,10 @@ static void set_cell(struct hd_slots_registry *r, enum table t, uint32_t i,
         break;
     case DRAM_CLASS:
         s->dram_class[i][j] = (uint8_t)value;
+        break;
+    case DRAM_TURN:
+        s->dram_turn[i] = (uint16_t)value;
+        s->turns = 1;
         break;
     case TLB_FILL:
         s->tlb_fill[i][j] = value;
