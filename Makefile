@@ -204,7 +204,8 @@ install: all
 	$(call into,$(BINDIR)) $(DESTDIR)$(LIBDIR)/pkgconfig
 	$(call into,$(INCLUDEDIR)/heddle) $(DESTDIR)$(LUACDIR)
 	$(call into,$(DATADIR)/scenarios/data) $(DESTDIR)$(DATADIR)/policies \
-	    $(DESTDIR)$(DATADIR)/scenarios/characterise
+	    $(DESTDIR)$(DATADIR)/scenarios/characterise \
+	    $(DESTDIR)$(DATADIR)/scenarios/mask
 	install -m 755 $(BIN) $(DESTDIR)$(BINDIR)
 	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)
 	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)
@@ -215,6 +216,8 @@ install: all
 	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios; done
 	for f in $(wildcard scenarios/characterise/*.lua); do \
 	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios/characterise; done
+	for f in $(wildcard scenarios/mask/*.lua); do \
+	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios/mask; done
 	for f in $(wildcard scenarios/data/*); do \
 	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios/data; done
 	for f in $(wildcard policies/*.lua policies/*.c); do \

@@ -45,4 +45,19 @@ designs.list = {
     { name = "PWCache", apply = designs.pwcache },
 }
 
+--- The design of that name, as { name =, apply =, policies = }.
+function designs.get(name)
+    for _, d in ipairs(designs.list) do
+        if d.name == name then
+            return d
+        end
+    end
+    local known = {}
+    for i, d in ipairs(designs.list) do
+        known[i] = d.name
+    end
+    error(("there is no design '%s'; known: %s"):format(name,
+        table.concat(known, ", ")), 2)
+end
+
 return designs

@@ -4,62 +4,167 @@
 -- quick: three pairs (the first of each class, n-HMR has n applications whose
 -- L1 and L2 TLB miss rates are both high), size S, short runs; for tests and a
 -- first look.  full: the 35 pairs, size M, an epoch of warm-up and a million
--- cycles of work.  Work is what an application does alone on SharedTLB, on as
--- many cores as it has in the pair.
+-- cycles of work, two where tokens are studied: 20 epochs.  Work is what an
+-- application does alone on SharedTLB, on as many cores as it has in the pair.
+-- Epochs of MASK are 100,000 cycles, at quick 2,000, so that there are 20, too.
 --
 -- lanes=32 is the second column of mechanisms: warps of 32 threads and two
 -- issue slots a cycle, which keeps lanes a cycle equal and is what the released
--- code ran.
+-- code ran.  partition=oracle searches the split of the cores.
+--
+-- pairs=3DS_BP,MM_CONS runs those; size=, cycles= and warmup= override the
+-- scale's.
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
+local experiment = require "heddle.experiment"
 local report = require "heddle.report"
+local sharing = require "heddle.sharing"
 
 local common = {}
 
---- Why numbers differ from the paper's, where experiments have shown it.
+--- Why numbers differ from the paper's, where experiments have shown it; the
+-- experiments are those of causes.lua at scale=quick.
 common.why = {
-    loss = "sixteen leaf entries share a line, and neighbouring blocks walk "
-        .. "together: leaf reads hit the L2 cache far more often than the 1 % "
-        .. "of MASK's section 4.3, so walks are short",
+    loss = "pairs wait for DRAM here under Ideal, too: data take most of its "
+        .. "peak bandwidth, in MASK 15 %; without a limit of bandwidth losses "
+        .. "are 18 and 15 %, with an L1 TLB that blocks at a miss 33 and 25 %, "
+        .. "with 8 walks at once 16 and 18 % (causes.lua)",
+    pwcache = "where DRAM is the limit, a design that holds an application "
+        .. "back can be the better one: under Ideal GUP needs 23 % more DRAM "
+        .. "bursts for the same updates than under PWCache, as more lines in "
+        .. "flight push each other out of the L2 cache; with DRAM of 100 "
+        .. "cycles and no limit of bandwidth Ideal is first (causes.lua)",
+    level3 = "a line of the third level holds 16 entries of 2 MB each, so a "
+        .. "handful of lines serves an application and never leaves the L2",
+    level4 = "a line holds 16 leaf entries, those of neighbouring pages, which "
+        .. "are walked soon after; where each read of a leaf goes to DRAM "
+        .. "losses hardly change (causes.lua: leaf)",
+    walks_bandwidth = "most walk reads hit the L2 cache (sec43), and data take "
+        .. "most of the bandwidth",
+    data_bandwidth = "the programs issue two to three times as many "
+        .. "instructions a cycle as MAFIA printed for the same ones "
+        .. "(causes.lua), so they ask for as much more data",
 }
 
---- The pairs of a scale: all 35, or the first of each class.
-function common.pairs(full)
-    local list, seen = {}, {}
+-- ---- pairs, sizes, designs ---------------------------------------------------------
+
+--- Arguments, and the experiment: name (fig03), where in the paper, title.
+function common.open(name, where, title, more)
+    local arg = { partition = "even", lanes = 64, pairs = "", size = "",
+        cycles = 0, warmup = 0 }
+    for k, v in pairs(more or {}) do
+        arg[k] = v
+    end
+    return experiment.open {
+        name = "mask/" .. name, source = "MASK (ASPLOS 2018), " .. where,
+        title = title, arg = H.args(experiment.args(arg)),
+    }
+end
+
+local function by_class(a, b)
+    return a.hmr ~= b.hmr and a.hmr < b.hmr or a.hmr == b.hmr
+        and a.name < b.name
+end
+
+--- Pairs by name.
+function common.named(names)
+    local list, known = {}, {}
     for _, set in ipairs(H.suites.pairs()) do
-        if full or not seen[set.hmr] then
+        known[set.name] = set
+    end
+    for _, name in ipairs(names) do
+        list[#list + 1] = known[name]
+            or error(("MASK has no pair '%s'"):format(name), 0)
+    end
+    return list
+end
+
+--- The pairs of a run: those asked for, all 35, or the first of each class.
+function common.pairs(x)
+    local list, seen = {}, {}
+    if x.arg.pairs ~= "" then
+        local names = {}
+        for name in x.arg.pairs:gmatch "[^,]+" do
+            names[#names + 1] = name
+        end
+        return common.named(names)
+    end
+    for _, set in ipairs(H.suites.pairs()) do
+        if x.full or not seen[set.hmr] then
             seen[set.hmr] = true
             list[#list + 1] = set
         end
     end
-    table.sort(list, function(a, b)
-        return a.hmr ~= b.hmr and a.hmr < b.hmr
-            or a.hmr == b.hmr and a.name < b.name
-    end)
+    table.sort(list, by_class)
     return list
 end
 
---- Options of sharing.measure; `more` overrides.
-function common.options(x, more)
+--- maxwell, with warps of `lanes` threads.
+function common.machine(lanes)
     local machine = H.machine "maxwell"
-    if x.arg.lanes == 32 then
+    if lanes == 32 then
         machine = machine:with { ["core.lanes"] = 32, ["core.width"] = 32,
             ["core.issue"] = 2 }
     end
-    local o = {
-        machine = machine, reference = { name = "SharedTLB",
-            apply = H.designs.sharedtlb },
-        size = x.full and "M" or "S", partition = x.arg.partition,
-        warmup = x.full and 100000 or 20000,
-        cycles = x.full and 1000000 or 40000,
-        pairs = common.pairs(x.full),
-        --- GUP keeps the size at which MASK's class holds: a table of 4 MB.
-        sizes = { GUP = "S" },
-    }
+    return machine
+end
+
+--- A design with more settings or parameters of its policy; `name` is new.
+function common.variant(d, name, settings, params)
+    local policies = {}
+    for i, p in ipairs(d.policies or {}) do
+        policies[i] = {}
+        for k, v in pairs(p) do
+            policies[i][k] = v
+        end
+        for k, v in pairs(p.use == "mask" and params or {}) do
+            policies[i][k] = v
+        end
+    end
+    return { name = name, policies = policies, apply = function(machine)
+        return d.apply(machine):with(settings or {})
+    end }
+end
+
+--- The designs of those names; at quick, epochs of MASK are short.
+function common.designs(x, names)
+    local list = {}
+    for i, name in ipairs(names) do
+        local d = H.designs.get(name)
+        list[i] = x.full and d or common.variant(d, name, nil,
+            { epoch = 2000 })
+    end
+    return list
+end
+
+-- ---- runs ------------------------------------------------------------------------------
+
+--- Options of sharing.measure; `more` overrides.  more.names: the designs;
+-- more.settings: of the machine.
+function common.options(x, more)
+    local arg, o = x.arg, {}
     for k, v in pairs(more or {}) do
         o[k] = v
     end
+    o.designs = o.designs or common.designs(x, o.names or { "Ideal",
+        "SharedTLB", "PWCache" })
+    local epochs = false
+    for _, d in ipairs(o.designs) do
+        epochs = epochs or d.policies and #d.policies > 0
+    end
+    o.machine = (o.machine or common.machine(o.lanes or arg.lanes)):with(
+        o.settings or {})
+    o.reference = H.designs.get "SharedTLB"
+    o.partition = o.partition or arg.partition
+    o.grid = x.full and 3 or 5
+    o.size = arg.size ~= "" and arg.size or x.full and "M" or "S"
+    o.warmup = arg.warmup > 0 and arg.warmup or x.full and 100000 or 20000
+    o.cycles = arg.cycles > 0 and arg.cycles
+        or x.full and (epochs and 2000000 or 1000000) or 40000
+    --- GUP keeps the size at which MASK's class holds: a table of 4 MB.
+    o.sizes = { GUP = "S" }
+    o.pairs = o.pairs or common.pairs(x)
     o.sets = {}
     for i, set in ipairs(o.pairs) do
         o.sets[i] = set.apps
@@ -69,14 +174,116 @@ end
 
 --- The heading: machine, reference, sizes, budgets.
 function common.say(x, o)
-    x:say("%d pairs on maxwell, %d threads a warp, size %s, partition %s; work "
+    x:say("%d sets on %s, %s threads a warp, size %s, partition %s; work "
         .. "of %d cycles alone on %s after %d cycles of warm-up", #o.sets,
-        x.arg.lanes or 64, o.size, o.partition or "even", o.cycles,
-        o.reference.name, o.warmup)
+        o.machine.name, o.machine:get "core.lanes", o.size,
+        o.partition, o.cycles, o.reference.name, o.warmup)
     if not x.full then
         x:say("scale=quick: one pair of each class in short runs; the paper's "
             .. "numbers are means of 35 pairs")
     end
+end
+
+--- Measures and says what; returns results and options.
+function common.measure(x, more)
+    local o = common.options(x, more)
+    local results = sharing.measure(x, o)
+    common.say(x, o)
+    return results, o
+end
+
+-- ---- numbers ---------------------------------------------------------------------------
+
+--- Mean of a list; nil where it has nothing.
+function common.mean(list)
+    local sum, n = 0.0, 0
+    for _, v in pairs(list) do
+        sum, n = sum + v, n + 1
+    end
+    return n > 0 and sum / n or nil
+end
+
+--- f(result of a set, set) of each set, as a list (with holes), and its mean.
+function common.map(results, o, f)
+    local out = {}
+    for i, r in ipairs(results) do
+        out[i] = f(r, o.pairs[i])
+    end
+    return out, common.mean(out)
+end
+
+--- A metric of a run: of application i, or of all.
+function common.metric(run, name, i)
+    return report.metric(run, name, i)
+end
+
+--- Mean of a histogram, over the applications of a run.
+function common.histogram(run, component, name)
+    for _, h in ipairs(run.histograms) do
+        if h.component == component and h.name == name then
+            local n, sum = 0, 0
+            for _, a in ipairs(h.apps) do
+                n, sum = n + a.n, sum + a.sum
+            end
+            return n > 0 and sum / n or nil
+        end
+    end
+end
+
+--- Each application of the sets alone, as measured in the first set that has
+-- it: { { name =, run = }, ... } by name.
+function common.alone(results, o, design)
+    local list, seen = {}, {}
+    for i, r in ipairs(results) do
+        for a, name in ipairs(o.pairs[i].apps) do
+            if not seen[name] then
+                seen[name] = true
+                list[#list + 1] = { name = name,
+                    run = r[design or "SharedTLB"].alone[a] }
+            end
+        end
+    end
+    table.sort(list, function(a, b) return a.name < b.name end)
+    return list
+end
+
+-- ---- tables and charts -----------------------------------------------------------------
+
+local function text(v, format)
+    return v and (format or "%.3f"):format(v) or "-"
+end
+
+--- One table and one chart: groups by name, a series a column.  o: title,
+-- unit, format, scale (of the numbers), marks (by series).
+function common.grouped(x, o, groups, series)
+    local rows = { { o.head or "" } }
+    for _, s in ipairs(series) do
+        rows[1][#rows[1] + 1] = s.name
+    end
+    for g, name in ipairs(groups) do
+        local row = { name }
+        for i, s in ipairs(series) do
+            row[i + 1] = text(s.values[g], o.format)
+        end
+        rows[g + 1] = row
+    end
+    x:table(o.title .. (o.unit and " (" .. o.unit .. ")" or ""), rows)
+    local names = {}
+    for g, name in ipairs(groups) do
+        names[g] = (name:gsub("_", "+"))
+    end
+    x:bars { title = o.title, unit = o.unit, groups = names, series = series,
+        mark = o.mark, width = math.max(720, 60 + #groups
+            * math.max(70, 12 * #series)) }
+end
+
+--- Names of the sets.
+function common.names(o)
+    local out = {}
+    for i, set in ipairs(o.pairs) do
+        out[i] = set.name
+    end
+    return out
 end
 
 --- A row a pair: weighted speedups, losses against the first design.
@@ -88,26 +295,29 @@ function common.pairs_table(x, o, results)
     for i = 2, #o.designs do
         head[#head + 1] = o.designs[i].name .. " loss"
     end
-    local rows, chart = { head }, { title = x.title, unit = "weighted speedup",
-        groups = {}, series = {} }
+    local rows, series = { head }, {}
     for i, d in ipairs(o.designs) do
-        chart.series[i] = { name = d.name, values = {} }
+        series[i] = { name = d.name, values = {} }
     end
     for p, r in ipairs(results) do
         local row = { o.pairs[p].name, o.pairs[p].hmr }
         local first = r[o.designs[1].name].ws
         for i, d in ipairs(o.designs) do
-            row[#row + 1] = ("%.3f"):format(r[d.name].ws)
-            chart.series[i].values[p] = r[d.name].ws
+            row[#row + 1] = text(r[d.name].ws)
+            series[i].values[p] = r[d.name].ws
         end
         for i = 2, #o.designs do
             row[#row + 1] = report.percent(1 - r[o.designs[i].name].ws / first)
         end
         rows[#rows + 1] = row
-        chart.groups[p] = (o.pairs[p].name:gsub("_", "+"))
     end
     x:table("Weighted speedup of each pair", rows)
-    x:bars(chart)
+    local groups = common.names(o)
+    for i, name in ipairs(groups) do
+        groups[i] = name:gsub("_", "+")
+    end
+    x:bars { title = x.title, unit = "weighted speedup", groups = groups,
+        series = series, width = math.max(720, 60 + 70 * #groups) }
 end
 
 return common

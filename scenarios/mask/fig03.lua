@@ -2,35 +2,40 @@
 --
 -- MASK (ASPLOS 2018), figure 3: 35 pairs of applications share the GPU; the
 -- weighted speedup with a page walk cache and with a shared L2 TLB is set
--- against that of an ideal TLB.
+-- against that of an ideal TLB.  Columns: 64 threads a warp with cores split
+-- evenly (the table of pairs), the same with the best split, and 32 threads.
 --
---     heddle run scenarios/mask/fig03.lua [scale=full] [partition=oracle]
+--     heddle run scenarios/mask/fig03.lua [scale=full]
 --
 -- SPDX-License-Identifier: MIT
-local H = require "heddle"
-local experiment = require "heddle.experiment"
 local sharing = require "heddle.sharing"
 local suite = require "common"
 
-local arg = H.args(experiment.args { partition = "even", lanes = 64 })
-local x = experiment.open {
-    name = "mask/fig03", source = "MASK (ASPLOS 2018), figure 3",
-    title = "two designs against an ideal TLB", arg = arg,
-}
-local o = suite.options(x, { designs = H.designs.list })
-local results = sharing.measure(x, o)
+local PAPER = { PWCache = 45.0, SharedTLB = 40.6 }
 
-suite.say(x, o)
-for _, q in ipairs { { "PWCache", 45.0 }, { "SharedTLB", 40.6 } } do
-    local ratio, of_means = sharing.gain(results, q[1], "Ideal")
-    x:quantity { q[1] .. ": loss against Ideal, mean of ratios", unit = "%",
-        paper = q[2], heddle = 100 * (1 - ratio), why = suite.why.loss }
-    x:quantity { q[1] .. ": loss against Ideal, ratio of means", unit = "%",
-        heddle = 100 * (1 - of_means) }
+local x = suite.open("fig03", "figure 3", "two designs against an ideal TLB")
+local results, o = suite.measure(x)
+
+local function column(name, r)
+    for _, design in ipairs { "PWCache", "SharedTLB" } do
+        local ratio, of_means = sharing.gain(r, design, "Ideal")
+        x:quantity { ("%s: loss against Ideal%s"):format(design, name),
+            unit = "%", paper = PAPER[design], heddle = 100 * (1 - ratio),
+            why = suite.why.loss }
+        x:quantity { ("%s: ratio of means%s"):format(design, name),
+            unit = "%", heddle = 100 * (1 - of_means) }
+    end
+    local means = {}
+    for _, d in ipairs(o.designs) do
+        means[d.name] = sharing.mean(r, d.name)
+    end
+    x:order { "weighted speedup" .. name, paper = { "Ideal", "SharedTLB",
+        "PWCache" }, heddle = means, why = suite.why.pwcache }
 end
-x:order { "weighted speedup", paper = { "Ideal", "SharedTLB", "PWCache" },
-    heddle = { Ideal = sharing.mean(results, "Ideal"),
-        SharedTLB = sharing.mean(results, "SharedTLB"),
-        PWCache = sharing.mean(results, "PWCache") } }
+
+column("", results)
+column(", best split", sharing.measure(x, suite.options(x,
+    { partition = "oracle" })))
+column(", 32 threads", sharing.measure(x, suite.options(x, { lanes = 32 })))
 suite.pairs_table(x, o, results)
 x:close()

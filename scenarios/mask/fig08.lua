@@ -1,0 +1,34 @@
+--- mask/fig08.lua - DRAM bandwidth of page walks and of data.
+--
+-- MASK (ASPLOS 2018), figure 8: page walks take 13.8 % of the bandwidth that
+-- is used, and 2.4 % of the peak, so data take 15.0 % of it.
+--
+--     heddle run scenarios/mask/fig08.lua [scale=full]
+--
+-- SPDX-License-Identifier: MIT
+local suite = require "common"
+
+local x = suite.open("fig08", "figure 8", "DRAM bandwidth of page walks")
+local results, o = suite.measure(x, { names = { "SharedTLB" } })
+local function share(name)
+    return suite.map(results, o, function(r)
+        return 100 * (suite.metric(r.SharedTLB.run, name) or 0)
+    end)
+end
+local used, mean_used = share "dram_walk_share"
+local walks, mean_walks = share "dram_peak_share_walk"
+local data, mean_data = share "dram_peak_share_data"
+x:quantity { "page walks, of used bandwidth", unit = "%", paper = 13.8,
+    heddle = mean_used, why = suite.why.walks_bandwidth }
+x:quantity { "page walks, of the peak", unit = "%", paper = 2.4,
+    heddle = mean_walks, why = suite.why.walks_bandwidth }
+x:quantity { "data, of the peak", unit = "%", paper = 2.4 / 0.138 - 2.4,
+    heddle = mean_data, why = suite.why.data_bandwidth }
+suite.grouped(x, { title = "DRAM bandwidth, of the peak", unit = "%",
+    head = "pair", format = "%.2f" }, suite.names(o),
+    { { name = "page walks", values = walks }, { name = "data",
+        values = data } })
+suite.grouped(x, { title = "Page walks, of used DRAM bandwidth", unit = "%",
+    head = "pair", format = "%.2f" }, suite.names(o),
+    { { name = "page walks", values = used } })
+x:close()
