@@ -92,6 +92,8 @@ HEDDLE_API int heddle_host_write(heddle_host *h, uint32_t buffer, uint64_t i,
                                  union heddle_value v);
 HEDDLE_API int heddle_host_fill(heddle_host *h, uint32_t buffer,
                                 union heddle_value v);
+/* Gives a buffer's memory back: no later kernel of this run may access it. */
+HEDDLE_API int heddle_host_release(heddle_host *h, uint32_t buffer);
 /* Launches so far. */
 HEDDLE_API uint32_t heddle_host_launched(const heddle_host *h);
 /* The state: borrowed until the next heddle_host_set_state. */

@@ -67,7 +67,7 @@ const struct hd_setting_group hd_setting_groups[] = {
     GROUP("l2tlb", l2tlb, l2tlb),    GROUP("bypass", bypass, bypass),
     GROUP("walk", walk, walk),       GROUP("pwc", pwc, pwc),
     GROUP("l2cache", l2cache, l2cache), GROUP("dram", dram, dram),
-    GROUP("vm", vm, vm),
+    GROUP("vm", vm, vm),             GROUP("memory", manage, memory),
 };
 const uint32_t hd_setting_group_count = HD_LEN(hd_setting_groups);
 

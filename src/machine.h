@@ -13,6 +13,7 @@
 #include "mem/cache.h"
 #include "mem/dramspec.h"
 #include "mem/l2.h"
+#include "vm/manage.h"
 #include "vm/mmu.h"
 #include "vm/ptable.h"
 #include "vm/tlb.h"
@@ -43,6 +44,7 @@ struct hd_machine {
     struct hd_cache_cfg l2cache;
     struct hd_dram_cfg dram;
     struct hd_vm_cfg vm;
+    struct hd_manage_cfg memory;
 };
 
 extern const struct hd_setting hd_sim_settings[];

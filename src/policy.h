@@ -82,6 +82,7 @@ struct heddle_place {
     const char *at; /* structure it was bound to, "" for all */
     uint32_t cores, warps, apps;
     uint32_t channels, banks;
+    uint64_t frames; /* base frames of memory for data */
     /* for replacement: copies, sets and ways of the structure `at` */
     uint32_t instances, sets, ways;
     uint64_t seed; /* of this policy's own random stream */

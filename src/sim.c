@@ -75,6 +75,7 @@ static int build_base(heddle_sim *s)
     place.apps = s->apps;
     place.channels = m->dram.channels;
     place.banks = m->dram.banks;
+    place.frames = m->vm.memory_bytes / HD_PAGE_BYTES - m->vm.table_frames;
     place.seed = m->sim.seed;
     return hd_slots_open(&s->slots, env, s, &place);
 }
@@ -121,6 +122,24 @@ static int build_memory(heddle_sim *s)
     return s->l2 == NULL ? no_memory(s) : 0;
 }
 
+/* Before the cores: what it changes at an instant, they find changed. */
+static int build_manager(heddle_sim *s)
+{
+    struct hd_mover_wiring w = {.dram = s->dram,
+                                .reqs = &s->reqs,
+                                .client = HD_CLIENT_MOVER,
+                                .line = s->m.l2cache.line};
+
+    s->memory = hd_manage_open(s->env, &s->m.memory, &w);
+    if (s->memory == NULL)
+        return no_memory(s);
+    s->client[HD_CLIENT_MOVER] =
+        hd_mover_client(hd_manage_mover(s->memory));
+    s->gpu.manager = s->memory;
+    s->gpu.barrier = hd_manage_barrier(s->memory);
+    return 0;
+}
+
 static int build_translation(heddle_sim *s)
 {
     const struct hd_machine *m = &s->m;
@@ -165,9 +184,12 @@ static int build_cores(heddle_sim *s)
 static int wire(heddle_sim *s)
 {
     struct hd_gpu *g = &s->gpu;
+    struct hd_manage_cores cores = {
+        .self = g, .invalidate = hd_gpu_shoot, .halt = hd_gpu_halt};
     hd_time tlb_back = hd_ticks(&s->clk, HD_CLK_L2, s->m.walk.latency);
 
     g->tables = s->tables;
+    g->changes = hd_ptables_changes(s->tables);
     g->memory = hd_l2_below(s->l2);
     g->back = hd_l2_back(s->l2);
     g->tlb_back = tlb_back;
@@ -180,8 +202,12 @@ static int wire(heddle_sim *s)
     for (uint32_t i = HD_CLIENT_WALK; i < HD_CLIENT_L2; i++)
         s->client[i] = hd_mmu_client(s->mmu);
     s->client[HD_CLIENT_L2] = hd_l2_client(s->l2);
+    cores.ahead = g->ahead;
     g->dispatch = hd_dispatch_open(g);
-    return g->dispatch == NULL ? no_memory(s) : 0;
+    if (g->dispatch == NULL ||
+        hd_manage_wire(s->memory, s->tables, s->mmu, &cores) < 0)
+        return no_memory(s);
+    return 0;
 }
 
 static int bind_sources(heddle_sim *s)
@@ -212,8 +238,8 @@ static int64_t even_split(void *self, const void *question)
 
 static int build(heddle_sim *s)
 {
-    if (build_base(s) != 0 || build_memory(s) != 0 || build_cores(s) != 0 ||
-        build_translation(s) != 0 || wire(s) != 0 || bind_sources(s) != 0)
+    if (build_base(s) != 0 || build_memory(s) != 0 || build_manager(s) != 0 ||
+        build_cores(s) != 0 || build_translation(s) != 0 || wire(s) != 0 || bind_sources(s) != 0)
         return s->err.code;
     hd_sim_facts(s);
     hd_slots_offer(&s->slots, HEDDLE_POINT_core_partition, "", &s->partition,
@@ -277,6 +303,8 @@ void heddle_free(heddle_sim *s)
         hd_slots_close(&s->slots);
     if (s->gpu.dispatch != NULL)
         hd_dispatch_close(s->gpu.dispatch);
+    if (s->memory != NULL)
+        hd_manage_close(s->memory);
     if (s->mmu != NULL)
         hd_mmu_close(s->mmu);
     if (s->tables != NULL)
@@ -327,7 +355,7 @@ static int map_pages(heddle_sim *s)
                 continue;
             }
             s->run->footprint[app] += a.bytes;
-            if (hd_ptables_map(s->tables, app, i, a.base, a.bytes, &s->err))
+            if (hd_manage_map(s->memory, app, i, a.base, a.bytes) != 0)
                 return s->err.code;
         }
     }
@@ -338,8 +366,10 @@ static int start(heddle_sim *s)
 {
     s->run->started = 1;
     s->run->warm = s->m.sim.warmup == 0;
-    if (give_cores(s) != 0 || map_pages(s) != 0)
+    if (give_cores(s) != 0 ||
+        hd_manage_fragment(s->memory, s->m.sim.seed) != 0 || map_pages(s) != 0)
         return s->err.code;
+    hd_manage_start(s->memory, 0);
     return hd_dispatch_start(s->gpu.dispatch);
 }
 

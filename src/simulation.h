@@ -13,6 +13,7 @@
 #include "mem/l2.h"
 #include "policy/slots.h"
 #include "sim.h"
+#include "vm/manage.h"
 #include "vm/mmu.h"
 
 struct heddle_config {
@@ -20,10 +21,12 @@ struct heddle_config {
     struct hd_err err;
 };
 
-/* Clients of memory: the cores, the walkers of each unit, the L2 itself. */
+/* Clients of memory: the cores, the walkers of each unit, the L2 itself, and
+ * who moves pages. */
 enum {
     HD_CLIENT_WALK = HD_MAX_CORES,
     HD_CLIENT_L2 = 2 * HD_MAX_CORES,
+    HD_CLIENT_MOVER,
     HD_CLIENTS
 };
 
@@ -56,6 +59,7 @@ struct heddle_sim {
     struct hd_l2 *l2;
     struct hd_ptables *tables;
     struct hd_mmu *mmu;
+    struct hd_manage *memory;
     struct hd_gpu gpu;
     struct hd_client client[HD_CLIENTS];
     struct hd_tclient tclient[HD_MAX_CORES];

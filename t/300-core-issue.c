@@ -213,7 +213,13 @@ static struct rig *build(const char *scheduler, const char *queue,
                          const char *blocks)
 {
     struct rig *r = calloc(1, sizeof *r);
-    struct heddle_place place = {"", 1, 64, 1, 1, 1, 0, 0, 0, 1};
+    struct heddle_place place = {.at = "",
+                                 .cores = 1,
+                                 .warps = 64,
+                                 .apps = 1,
+                                 .channels = 1,
+                                 .banks = 1,
+                                 .seed = 1};
     struct hd_vm_cfg vm;
     hd_va base = {0};
 

@@ -6,6 +6,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local whole = require "lib.whole"
 local H = require "heddle"
 local core = require "heddle.core"
 
@@ -21,7 +22,7 @@ local function machine(extra, check, apps)
         settings[k] = v
     end
     for k, v in pairs(extra or {}) do
-        settings[k] = v
+        settings[k] = k ~= "apps" and v or nil
     end
     return H.sim {
         machine = "maxwell", settings = settings, check = check,
@@ -121,6 +122,11 @@ local function chaos()
     return policy
 end
 
+--- Frames in the order of virtual pages, for each application.
+local function in_order(q)
+    return q.app * 65536 + q.vpn % 65536
+end
+
 local asked = {}
 local function gather(sim)
     for name, v in pairs(sim:counters().policy) do
@@ -132,20 +138,28 @@ for _, extra in ipairs {
     {}, { ["vm.page"] = "64K" }, { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0 },
     { ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 8,
       ["vm.page"] = "2M", ["core.scheduler"] = "lrr" },
+    { apps = function()
+        return { whole.freer(700, 12), whole.freer(2048, 5, "more") }
+    end, ["sim.relaunch"] = false },
 } do
-    local sim = machine(extra, true)
-    sim:use(chaos())
-    local ok, word = pcall(sim.run, sim, 30000)
+    local sim = machine(extra, true, extra.apps and extra.apps())
+    local dice = chaos()
+    if extra.apps then -- whole regions of 4 KB pages, or nothing coalesces
+        dice.alloc, dice.frame_place = nil, in_order
+        dice.compact = function(q) -- and some stay so until they lose pages
+            local k = math.random(0, q.n)
+            return k > 0 and q.joined[k] == 0 and k or 0
+        end
+    end
+    sim:use(dice)
+    local ok, word = pcall(sim.run, sim, extra.apps and 200000 or 30000)
     tap.ok(ok, "answers at random keep every invariant", tostring(word))
     gather(sim)
     sim:close()
 end
 
 for _, p in ipairs(core.points()) do
-    -- nothing is unmapped while applications run
-    if p.name ~= "free" then
-        tap.ok((asked[p.name .. ".asked"] or 0) > 0, p.name .. " is asked")
-    end
+    tap.ok((asked[p.name .. ".asked"] or 0) > 0, p.name .. " is asked")
 end
 
 -- ---- asked and steered -------------------------------------------------------
@@ -256,6 +270,38 @@ local _, err = pcall(loud.run, loud, 200000)
 for k in tostring(err):gmatch "([%w_]+)=%d+" do
     told[k] = true
 end
+-- Of memory that comes and goes: pages move; a coalesced region loses pages
+-- and gets them back.
+local function listen(policy, settings)
+    policy.name = "listener"
+    policy.watch = listener.watch
+    policy.every = listener.every
+    local sim = machine(settings, true,
+        { whole.freer(700, 12), whole.freer(700, 24, "longer") })
+    sim:use(policy)
+    local _, text = pcall(sim.run, sim)
+    for k in tostring(text):gmatch "([%w_]+)=%d+" do
+        told[k] = true
+    end
+end
+listener.every = { 1000, function(_, s)
+    if s.page_moved and s.page_freed and s.frames_taken then
+        error("TOLD page_moved=1 page_freed=1 frames_taken=1")
+    end
+end }
+listen({
+    compact = function(q) return q.asked < 2 and q.n > 1 and 1 or 0 end,
+    receive = function(q) return q.n end,
+}, { ["memory.fragment_index"] = 1 })
+listener.every = { 1000, function(_, s)
+    if s.page_back then
+        error("TOLD page_back=1")
+    end
+end }
+listen({
+    frame_place = in_order, coalesce = function() return true end,
+    splinter = function(q) return q.left < 100 end,
+})
 for _, n in ipairs(core.notes()) do
     tap.ok(told[n.name], "note " .. n.name .. " is told")
 end

@@ -37,7 +37,8 @@ APPLICATION    app { ... } returns an application.  Fields:
                         each at a multiple of `align` bytes
   align                 default 256
   kernels(p, b)         a list of kernels, or of launches
-                        { kernel, grid = , args = { name = value } };
+                        { kernel, grid = , args = { name = value },
+                          free = { buffers given back when it has ended } };
                         b.NAME is the buffer NAME
   host(h, s)            optional: see HOST.  Without it the list is launched
                         once from front to back.
@@ -149,6 +150,7 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
                 empty at the start; part of snapshots
   h.read(buf, i)  h.write(buf, i, v)  h.fill(buf, v)   buffers with contents
   h.b h.kernels h.p     buffers; kernels by number and by name; parameters
+  h.free(buf)   gives a buffer's memory back; no later kernel may use it
   h.launched    number of launches so far
   host must not keep state anywhere else.
 
@@ -253,7 +255,7 @@ local function kernel_of(inst, entry)
     return k
 end
 
-local LAUNCH_FIELDS = { [1] = true, grid = true, args = true }
+local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
 
 -- The grid and the values of all arguments of a launch.
 local function launch_of(entry, k, declared)
@@ -261,8 +263,8 @@ local function launch_of(entry, k, declared)
     if entry.fn == nil and type(entry) == "table" then
         for key in next, entry do
             if not LAUNCH_FIELDS[key] then
-                fail("launch of %s: no field '%s'; it has grid, args", k.name,
-                    tostring(key))
+                fail("launch of %s: no field '%s'; it has grid, args, free",
+                    k.name, tostring(key))
             end
         end
         given = entry.args or {}
@@ -448,6 +450,7 @@ local function host_of(inst, declared)
         h.read = function(b, i) return device:read(b.index - 1, i) end
         h.write = function(b, i, x) device:write(b.index - 1, i, x) end
         h.fill = function(b, x) device:fill(b.index - 1, x) end
+        h.free = function(b) device:free(b.index - 1) end
         local entry = inst.host(h, s)
         state = M.encode(s)
         if entry == nil then return state end
@@ -459,6 +462,29 @@ local function host_of(inst, declared)
         if type(entry) ~= "table" then entry = k end
         return state, number[k], launch_of(entry, k, declared[k])
     end
+end
+
+-- The host of a list in which launches free buffers, and these as text; nil if
+-- none does.
+local function freeing(inst)
+    local text = {}
+    for i, entry in ipairs(inst.launches) do
+        for _, b in ipairs(not entry.fn and entry.free or {}) do
+            if type(b) ~= "table" or inst.b[b.name] ~= b then
+                fail("application %s: launch %d frees what is no buffer",
+                    inst.name, i)
+            end
+            text[#text + 1] = i .. b.name
+        end
+    end
+    if #text == 0 then return nil end
+    return function(h)
+        local done = inst.launches[h.launched]
+        for _, b in ipairs(done and not done.fn and done.free or {}) do
+            h.free(b)
+        end
+        return inst.launches[h.launched + 1]
+    end, table.concat(text, " ")
 end
 
 -- The application compiled: a C program object (heddle.program).
@@ -479,8 +505,13 @@ local function compile(inst)
             inst.buffers)
         p:kernel(code)
     end
+    local listed, frees
+    if not inst.host then
+        listed, frees = freeing(inst)
+        inst.host = listed
+    end
     if inst.host then
-        local text = string.dump(inst.host, true)
+        local text = frees or string.dump(inst.host, true)
         local floats = {}
         for i, b in ipairs(inst.buffers) do
             floats[i] = b.type == "f32" or b.type == "f64"

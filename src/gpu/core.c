@@ -303,7 +303,9 @@ static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     struct hd_core *c = self;
     struct hd_core_state *s = c->s;
     const int *stop = &c->gpu->env->err->code;
-    hd_time end = hd_min_u64(now + c->gpu->ahead, *c->gpu->env->slots->epoch);
+    hd_time end = hd_min_u64(now + c->gpu->ahead,
+                             hd_min_u64(*c->gpu->env->slots->epoch,
+                                        *c->gpu->barrier));
 
     (void)what, (void)a, (void)b;
     if (s->wake != now)
@@ -480,11 +482,32 @@ static void limit_steered(void *self, uint32_t core)
     hd_core_message(c, c->s->limit_until, HD_MSG_LIMIT, 0, 0);
 }
 
+void hd_gpu_halt(void *self, bool on, hd_time now)
+{
+    struct hd_gpu *g = self;
+
+    for (uint32_t i = 0; i < g->cores; i++) {
+        struct hd_core *c = &g->core[i];
+        if (on) {
+            c->s->held = c->s->port_free;
+            c->s->port_free = HD_NEVER;
+        } else {
+            c->s->port_free = hd_max_u64(c->s->held, now);
+            wake(c, hd_recip_up(g->per_cycle, now));
+        }
+    }
+}
+
 int hd_gpu_open(struct hd_gpu *g)
 {
+    static const hd_time never = HD_NEVER;
+    static const uint32_t none;
     struct hd_stats *st = g->env->stats;
     const char *name = "core";
 
+    if (g->barrier == NULL)
+        g->barrier = &never;
+    g->changes = &none;
     g->env->slots->limit_changed = limit_steered;
     g->env->slots->limit_self = g;
     g->cycle = g->env->clk->ticks[HD_CLK_CORE];

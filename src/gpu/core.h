@@ -197,6 +197,7 @@ struct hd_core_state {
     uint32_t tlb_used; /* look-ups at tlb_free already */
     hd_time out_free;  /* request port to the interconnect */
     hd_time in_free;   /* reply port from the interconnect */
+    hd_time held;      /* port_free when the core was halted */
     uint64_t ready;    /* bit set: HD_WARP_READY and their time has come */
     uint64_t lsu_full; /* bit set: found the load/store unit full */
     uint64_t mem_next; /* bit set: the next op is a memory op */
@@ -269,6 +270,7 @@ struct hd_core {
 };
 
 struct hd_machine;
+struct hd_manage;
 
 struct hd_gpu {
     struct hd_env *env;
@@ -296,6 +298,10 @@ struct hd_gpu {
     struct hd_stat stat, tlb_stat, l1_stat;
     struct hd_hist *load_latency, *page_hist, *line_hist, *xlate_latency;
     struct hd_dispatch *dispatch;
+    struct hd_manage *manager;
+    const hd_time *barrier; /* arena: no core runs on before this instant
+                               (vm/manage.c), or HD_NEVER */
+    const uint32_t *changes; /* arena: mappings changed so far */
     hd_time *measured; /* arena: [0] when the counters were last reset */
     uint32_t *stalled; /* arena: [app] most misses that one translation ended,
                           since a policy's epoch */
@@ -307,6 +313,12 @@ int hd_gpu_open(struct hd_gpu *g);
 /* Gives core `core` to an application, before cycle 0. */
 void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
 void hd_gpu_close(struct hd_gpu *g);
+/* No core issues from now on, or they do again. */
+void hd_gpu_halt(void *g, bool on, hd_time now);
+/* A shootdown (hd_tlb_shoot) in the L1 TLBs of an application's cores, or of
+ * all (HD_APP_NONE), which take no look-up before `until`. */
+void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
+                  hd_time until);
 /* inspect.c: offers the cores for looking and checking. */
 void hd_gpu_parts(struct hd_gpu *g);
 /* Where the answers to a core's requests go. */

@@ -386,6 +386,8 @@ static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
     a->completions++;
     if (a->work == 0 || !d->g->m->sim.relaunch)
         freeze(d, app, now);
+    if (d->g->m->memory.free_at_end)
+        hd_allocs_give(d->g, app, a, now, true);
     if (hd_dispatch_done(d) || !d->g->m->sim.relaunch) {
         a->idle = 1;
         return 0;
@@ -393,6 +395,7 @@ static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
     a->run++;
     if (src->ops->restart(src->self) < 0)
         return -1;
+    hd_allocs_take(d->g, app, a, now);
     return next_launch(d, app);
 }
 
@@ -403,6 +406,8 @@ static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
     struct room whole;
     int r = next_launch(d, app);
 
+    if (r >= 0)
+        hd_allocs_give(g, app, a, now, false);
     if (r == 0)
         r = ended(d, app, now);
     if (r < 0)

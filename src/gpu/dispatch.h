@@ -23,6 +23,8 @@ struct hd_app_state {
     uint32_t finished, truncated;
     uint32_t idle;        /* has ended and is not relaunched */
     uint32_t record;      /* of the launch in progress, HD_NONE: none */
+    uint32_t all_gone;    /* its allocations went when it ended */
+    uint64_t gone[16];    /* bit set of allocations that its host gave back */
 };
 
 struct hd_kernel_record {
@@ -47,6 +49,12 @@ void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
 struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app);
 /* Starts all applications; posts the first events. */
 int hd_dispatch_start(struct hd_dispatch *d);
+/* allocs.c: memory that an application's host gave back since the last call
+ * goes, or `all`; what went comes back. */
+void hd_allocs_give(struct hd_gpu *g, uint32_t app, struct hd_app_state *a,
+                    hd_time now, bool all);
+void hd_allocs_take(struct hd_gpu *g, uint32_t app, struct hd_app_state *a,
+                    hd_time now);
 /* Every application has finished once. */
 bool hd_dispatch_done(const struct hd_dispatch *d);
 uint32_t hd_dispatch_kernels(const struct hd_dispatch *d);

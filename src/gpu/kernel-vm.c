@@ -113,6 +113,13 @@ static bool kvm_alloc(void *self, uint32_t i, struct hd_alloc *out)
     return true;
 }
 
+static bool kvm_gone(void *self, uint32_t i)
+{
+    const struct hd_kvm *vm = self;
+
+    return vm->st->gone[i] != 0;
+}
+
 static int kvm_restart(void *self)
 {
     struct hd_kvm *vm = self;
@@ -532,6 +539,7 @@ static void kvm_free(void *self)
 static const struct hd_source_ops kvm_ops = {
     .bind = kvm_bind,
     .alloc = kvm_alloc,
+    .gone = kvm_gone,
     .restart = kvm_restart,
     .launch = kvm_launch,
     .block_start = kvm_block_start,

@@ -47,6 +47,7 @@ struct hd_kvm_state {
     uint32_t free; /* contexts on the free list */
     uint32_t used; /* contexts ever used in this launch */
     union heddle_value arg[HEDDLE_MAX_ARGS];
+    uint8_t gone[HD_MAX_BUFFERS]; /* 1: the host has given it back */
 };
 
 struct hd_kvm {

@@ -192,6 +192,39 @@ static void forget(struct hd_core *c)
             op->page[i].known = HD_PAGE_UNKNOWN;
 }
 
+/* An answer that left before a mapping changed and comes after it is what the
+ * page table says now. */
+static void refresh(const struct hd_core *c, struct hd_treq *q)
+{
+    for (uint32_t i = 0; i < q->x.pages; i += q->x.page_pages) {
+        hd_vpn v = {q->x.vpn.v + i};
+        struct hd_xlate x;
+        if (hd_ptables_find(c->gpu->tables, c->app, v, &x) &&
+            x.page_pages >= q->x.page_pages &&
+            hd_xlate_frame(&x, v).v == hd_xlate_frame(&q->x, v).v)
+            continue;
+        if (hd_ptables_find(c->gpu->tables, c->app, q->vpn, &x))
+            q->x = x;
+        return;
+    }
+}
+
+void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
+                  hd_time until)
+{
+    struct hd_gpu *g = self;
+
+    for (uint32_t i = 0; i < g->cores; i++) {
+        struct hd_core *c = &g->core[i];
+        if (g->translate == 0 || (app != HD_APP_NONE && c->app != app))
+            continue;
+        if (g->m->l1tlb.mode.kind == HD_FULL)
+            hd_tlb_shoot(&c->l1tlb, app, vpn, pages);
+        c->s->tlb_free = hd_max_u64(c->s->tlb_free, until);
+        c->s->tlb_used = 0;
+    }
+}
+
 void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
@@ -199,8 +232,12 @@ void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
     struct hd_treq *q = &g->treqs->v[treq];
     uint32_t i = q->tag, shift = HD_PAGE_SHIFT - g->line_shift;
     struct hd_mshr_entry *m = &c->tlb_mshr.v[i];
-    uint64_t pfn = hd_xlate_frame(&q->x, q->vpn).v;
     hd_time walk = q->walk != 0 ? q->walk : 0;
+    uint64_t pfn;
+
+    if (HD_UNLIKELY(*g->changes != 0))
+        refresh(c, q);
+    pfn = hd_xlate_frame(&q->x, q->vpn).v;
 
     if (g->m->l1tlb.mode.kind == HD_FULL)
         hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,

@@ -77,6 +77,23 @@ int heddle_host_fill(heddle_host *h, uint32_t buffer, union heddle_value v)
     return e;
 }
 
+int heddle_host_release(heddle_host *h, uint32_t buffer)
+{
+    struct hd_kvm *vm = h->vm;
+
+    if (buffer >= vm->buf.n || vm->buf.v[buffer].def->scratch)
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: the host frees buffer %u, which is not "
+                          "in the memory of the device",
+                          vm->prog->name, buffer);
+    if (vm->st->gone[buffer])
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: the host frees buffer %s twice",
+                          vm->prog->name, vm->buf.v[buffer].def->name);
+    vm->st->gone[buffer] = 1;
+    return 0;
+}
+
 uint32_t heddle_host_launched(const heddle_host *h)
 {
     return h->vm->st->launches;

@@ -89,6 +89,9 @@ struct hd_source_ops {
                 uint32_t slots);
     /* The i-th allocation; false past the last. */
     bool (*alloc)(void *self, uint32_t i, struct hd_alloc *out);
+    /* Whether the application has given the i-th allocation back since it
+     * started; NULL: it never does. */
+    bool (*gone)(void *self, uint32_t i);
     /* Starts the application again from its first launch: buffer contents
      * restored, the same addresses (relaunch). */
     int (*restart)(void *self);

@@ -376,6 +376,16 @@ static int device_fill(lua_State *L)
     return 0;
 }
 
+static int device_free(lua_State *L)
+{
+    struct device *d;
+    heddle_host *h = device_check(L, &d);
+
+    if (heddle_host_release(h, (uint32_t)luaL_checkinteger(L, 2)) != 0)
+        return stop(L);
+    return 0;
+}
+
 static int device_launched(lua_State *L)
 {
     struct device *d;
@@ -540,7 +550,7 @@ int luaopen_heddle_program(lua_State *L)
     };
     static const luaL_Reg device[] = {
         {"read", device_read}, {"write", device_write},
-        {"fill", device_fill}, {"launched", device_launched},
+        {"fill", device_fill}, {"free", device_free}, {"launched", device_launched},
         {NULL, NULL},
     };
     static const luaL_Reg module[] = {{"new", program_new}, {NULL, NULL}};

@@ -42,6 +42,20 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req);
 void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
                   uint32_t who, uint32_t what, uint32_t a);
 
+/* dramblock.c: the banks that hold [pa, pa + bytes) take no command before
+ * `until`, which lies less than 2^15 command cycles ahead. */
+void hd_dram_block(struct hd_dram *d, hd_time now, hd_pa pa, uint32_t bytes,
+                   hd_time until);
+/* Banks are numbered through all channels; this one holds an address. */
+uint32_t hd_dram_bank(const struct hd_dram *d, hd_pa pa);
+uint32_t hd_dram_banks(const struct hd_dram *d);
+/* Contiguous bytes of one bank. */
+uint32_t hd_dram_piece_bytes(const struct hd_dram *d);
+/* Whether two ranges of equal length lie in the same channels, piece by piece
+ * of the interleave. */
+bool hd_dram_same_channels(const struct hd_dram *d, hd_pa one, hd_pa other,
+                           uint32_t bytes);
+
 /* A command as it is issued; kinds are enum hd_dramkind (dramchan.h). */
 struct hd_dramcmd {
     uint64_t cycle;

@@ -114,6 +114,8 @@ static uint32_t eligible(struct hd_dram *d, uint32_t c, struct hd_req *r)
 
     if (r->flags & HD_REQ_CLASSED)
         return r->dram_class;
+    if (HD_UNLIKELY(r->app == HD_APP_NONE))
+        return NORMAL; /* foreign pages that move: nobody's to decide */
     r->flags |= HD_REQ_CLASSED;
     r->dram_class =
         (uint8_t)(HD_UNLIKELY(d->klass.bound) ? hd_ask_dram_class(&d->klass, &q)

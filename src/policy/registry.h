@@ -145,9 +145,9 @@ void hd_tokens_begin(struct hd_slots_registry *r);
 void hd_tokens_epoch(struct hd_slots_registry *r);
 void hd_tokens_check(const struct hd_slots_registry *r, struct hd_err *err);
 
-/* repl.c, sched.c, frfcfs.c, mask.c, cores.c */
+/* repl.c, sched.c, frfcfs.c, mask.c, cores.c, mosaic.c */
 extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
     hd_policy_random, hd_policy_srrip, hd_policy_gto, hd_policy_lrr,
-    hd_policy_frfcfs, hd_policy_mask, hd_policy_cores;
+    hd_policy_frfcfs, hd_policy_mask, hd_policy_cores, hd_policy_mosaic;
 
 #endif

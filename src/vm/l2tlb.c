@@ -422,6 +422,9 @@ void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
         hd_time joined = q->walk;
 
         q->x = x;
+        if (HD_UNLIKELY(q->vpn.v - x.vpn.v >= x.pages) &&
+            !translate(u, NULL, q->app, q->vpn, &q->x))
+            return; /* the page was split under the walk */
         q->walk = w->began;
         q->references = w->references;
         answer(u, joined, hd_max_u64(now, q->looked), t);

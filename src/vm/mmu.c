@@ -223,6 +223,26 @@ void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
     }
 }
 
+void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
+                  hd_time until)
+{
+    for (uint32_t i = 0; i < m->units; i++) {
+        struct hd_unit *u = &m->unit[i];
+        if (m->tlb_cfg.mode.kind == HD_FULL) {
+            hd_tlb_shoot(&u->tlb, app, vpn, pages);
+            if (m->bypass_cfg.entries != 0)
+                hd_tlb_shoot(&u->bypass, app, vpn, pages);
+        }
+        if (pages != 0) /* a split leaves the tables where they are */
+            hd_walkcache_invalidate(&u->pwc, m->w.tables, app, vpn,
+                                    app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
+        if (u->s->port_at < until) {
+            u->s->port_at = until - hd_min_u64(until, m->tick);
+            u->s->port_used = m->tlb_cfg.ports;
+        }
+    }
+}
+
 /* ---- looking ---------------------------------------------------------- */
 
 static void look_tlb(void *self, uint32_t i, struct heddle_visitor *v)
@@ -329,7 +349,8 @@ struct verdict {
     const char *name;
 };
 
-/* A translation held equals the page table's, from end to end. */
+/* A translation held equals the page table's, from end to end; a large one may
+ * hold pages that a coalesced region has lost. */
 static void check_entry(void *ud, uint32_t app, const struct hd_xlate *x)
 {
     struct verdict *c = ud;
@@ -337,6 +358,10 @@ static void check_entry(void *ud, uint32_t app, const struct hd_xlate *x)
     for (uint32_t i = 0; i < x->pages; i++) {
         hd_vpn vpn = {x->vpn.v + i};
         struct hd_xlate y;
+        if (x->page_pages == HD_LARGE_PAGES && app < c->m->env->apps &&
+            hd_ptables_joined(c->m->w.tables, app, vpn) &&
+            hd_ptables_joined_frame(c->m->w.tables, app, vpn).v == x->pfn.v)
+            return;
         if (app >= c->m->env->apps ||
             !hd_ptables_find(c->m->w.tables, app, vpn, &y) ||
             hd_xlate_frame(&y, vpn).v != hd_xlate_frame(x, vpn).v) {

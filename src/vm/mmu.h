@@ -77,6 +77,11 @@ void hd_mmu_restart_stalled(struct hd_mmu *m);
 void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
                        uint64_t pages);
 
+/* The same for a shootdown (hd_tlb_shoot); the L2 TLBs take no look-up before
+ * `until`. */
+void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
+                  hd_time until);
+
 /* What the units count; l2tlb also counts hd_tlb_stats (tlb.h). */
 extern const struct hd_stat_desc hd_mmu_stats[];
 extern const uint32_t hd_mmu_stat_count;

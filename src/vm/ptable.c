@@ -11,7 +11,9 @@
  *    0      present
  *    7      in level 3: the entry maps 2 MB
  *    9      in level 4: one of 16 aligned entries that make up a 64 KB page
- *   10, 11  kept for Mosaic's large-page and disabled bits
+ *   10     in level 3: the 512 entries below lie in one frame of 2 MB, in
+ *          order, and are used as one page (Mosaic's large-page bit)
+ *   11     in level 4: and so this one is disabled (ptjoin.c)
  *   51:12   frame
  *   60:52   kept for MESC's contiguity bits C0..C7 and AC
  *
@@ -49,8 +51,8 @@ const struct hd_setting hd_vm_settings[] = {
      "frames", "4096", 4, 1u << 22, NULL,
      "frames at the top of memory that only page tables use",
      "Mosaic simulator: a pool of their own; size: guess, enough for 7 GB"},
-    {"round", HD_T_BOOL, offsetof(struct hd_vm_cfg, round), "", "false", 0, 1, NULL,
-     "whole large pages at the edges of an allocation too (memory bloat)",
+    {"round", HD_T_BOOL, offsetof(struct hd_vm_cfg, round), "", "false", 0, 1,
+     NULL, "whole large pages at the edges of an allocation too (memory bloat)",
      "Mosaic 3.2 describes the bloat; off by default: guess"},
 };
 const uint32_t hd_vm_setting_count = HD_LEN(hd_vm_settings);
@@ -97,7 +99,8 @@ static int take_state(struct hd_ptables *t)
     t->table = hd_arena_take(a, t->cfg.table_frames, sizeof *t->table);
     t->s = s;
     if (s == NULL || region == NULL || range == NULL || hash == NULL ||
-        t->table == NULL || hd_frames_open(&t->frames, a, t->first_table) < 0)
+        t->table == NULL || hd_frames_open(&t->frames, a, t->first_table) < 0 ||
+        hd_bigframes_open(&t->big, a, t->first_table) < 0)
         return -1;
     s->free_tables = HD_NONE;
     s->region = hd_arena_ref(a, region);
@@ -156,32 +159,25 @@ void hd_ptables_close(struct hd_ptables *t)
 
 /* ---- looking up ------------------------------------------------------- */
 
-/* What an entry says of a page; false: not present. */
-static inline bool decode(uint64_t e, bool large, hd_vpn vpn,
-                          struct hd_xlate *x)
-{
-    uint32_t n = large ? HD_LARGE_PAGES : e & HD_PT_64K ? 16 : 1;
-    uint64_t mask = ~(uint64_t)(n - 1);
-
-    if (!(e & HD_PT_PRESENT))
-        return false;
-    x->page_pages = x->pages = n;
-    x->vpn.v = vpn.v & mask;
-    x->pfn.v = ((e & HD_PT_FRAME) / HD_PAGE_BYTES) & mask;
-    return true;
-}
-
 bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x)
 {
     const struct hd_pt_slot *h =
         hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
-    bool large = h->region_bits & HD_PT_LARGE;
+    uint32_t bits = h->region_bits & (HD_PT_LARGE | HD_PT_JOINED);
 
     if (h->key == 0)
         return false;
-    return decode(hd_pt_entry(t, h->at)[large ? 0 : vpn.v & 511], large, vpn,
-                  x);
+    if (HD_LIKELY(bits == 0))
+        return hd_pt_decode(hd_pt_entry(t, h->at)[vpn.v & 511], false, vpn, x);
+    if (bits & HD_PT_LARGE)
+        return hd_pt_decode(*hd_pt_entry(t, h->at), true, vpn, x);
+    if (!hd_pt_decode(hd_pt_entry(t, h->at)[vpn.v & 511], false, vpn, x))
+        return false;
+    x->pages = x->page_pages = HD_LARGE_PAGES;
+    x->vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1);
+    x->pfn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1);
+    return true;
 }
 
 bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
@@ -189,13 +185,19 @@ bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 {
     uint64_t e = hd_ptables_entry(t, pte);
 
-    if (HD_LIKELY(level == 4 && (e & HD_PT_PRESENT) && !(e & HD_PT_64K))) {
+    /* A walk that began while the page was (not) part of a coalesced one may
+     * have read another page's entry, or one that is disabled by now. */
+    if (HD_LIKELY(level == 4 &&
+                  (e & (HD_PT_PRESENT | HD_PT_64K | HD_PT_DISABLED)) ==
+                      HD_PT_PRESENT &&
+                  ((pte.v / 8 ^ vpn.v) & 511) == 0)) {
         *x = (struct hd_xlate){vpn, {(e & HD_PT_FRAME) / HD_PAGE_BYTES}, 1, 1};
         return true;
     }
-    if (level == 3 && !(e & HD_PT_2M))
+    if (level == 3 ? !(e & HD_PT_2M) : !(e & HD_PT_64K))
         return hd_ptables_find(t, app, vpn, x);
-    return decode(e, level == 3, vpn, x) || hd_ptables_find(t, app, vpn, x);
+    return hd_pt_decode(e, level == 3, vpn, x) ||
+           hd_ptables_find(t, app, vpn, x);
 }
 
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
@@ -232,6 +234,8 @@ uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
         __builtin_prefetch(hd_pt_entry(t, h->at));
         return 3;
     }
+    if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED))
+        vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
     __builtin_prefetch(hd_pt_entry(t, h->at) + (vpn.v & 511));
     pte[3].v = pte_of(t, r->t[4], vpn, 4);
     return 4;
@@ -242,13 +246,19 @@ const uint32_t *hd_ptables_sized(const struct hd_ptables *t)
     return &t->s->sized;
 }
 
+const uint32_t *hd_ptables_changes(const struct hd_ptables *t)
+{
+    return &t->s->changes;
+}
+
 hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     const struct hd_pt_slot *h =
         hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
     struct hd_xlate x;
 
-    if (h->key != 0 && h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM) &&
+    if (h->key != 0 &&
+        h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM | HD_PT_JOINED) &&
         hd_ptables_find(t, app, vpn, &x))
         return x.vpn;
     return vpn;
@@ -316,7 +326,7 @@ bool hd_ptables_owner(const struct hd_ptables *t, hd_pfn pfn, uint32_t *app,
     uint32_t o = hd_frames_owner(&t->frames, pfn.v);
     const struct hd_pt_region *r;
 
-    if (o == 0)
+    if (o == 0 || o == HD_PT_FOREIGN)
         return false;
     r = hd_pt_region_of(t, (o - 1) / HD_LARGE_PAGES);
     *app = r->app;

@@ -65,12 +65,50 @@ uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      hd_pa pte, uint32_t level, struct hd_xlate *x);
 
+/* In the arena: mappings that were taken away or changed so far. */
+const uint32_t *hd_ptables_changes(const struct hd_ptables *t);
+
 /* In the arena: not 0 once a page larger than 4 KB has been mapped. */
 const uint32_t *hd_ptables_sized(const struct hd_ptables *t);
 
 /* First base page of the page that holds vpn; vpn itself where nothing is
  * mapped.  Where a region has 4 KB pages only, no entry is read. */
 hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* ---- ptjoin.c: regions that are used as one page of 2 MB --------------- */
+
+/* Present 4 KB pages of the region that holds vpn; 0 where it has others. */
+uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn);
+
+/* The region's 512 pages are of 4 KB, all present, and lie in order in one
+ * frame of 2 MB, whose first base frame is *frame; not yet coalesced. */
+bool hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      hd_pfn *frame);
+
+bool hd_ptables_joined(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* The first base frame of a coalesced region. */
+hd_pfn hd_ptables_joined_frame(const struct hd_ptables *t, uint32_t app,
+                               hd_vpn vpn);
+
+/* Coalesces a whole region; undoes it.  No page moves. */
+void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Address of the entry of vpn in its table of a level, which must exist. */
+hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       uint32_t level);
+
+/* Moves the 4 KB page in data frame `from`, of a region that is not
+ * coalesced, to the free frame `to`; a foreign page too. */
+void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to);
+
+/* Takes frames before anything is mapped: `index` percent of the frames of
+ * 2 MB, chosen at random, get pages of nobody's, `occupancy` percent of their
+ * places, at random.  0 or -1 (out of memory). */
+int hd_ptables_fragment(struct hd_ptables *t, uint32_t index,
+                        uint32_t occupancy, uint64_t seed);
 
 /* The entry at a physical address inside a table, as a walk would read it. */
 uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte);

@@ -8,6 +8,8 @@
  */
 #include "ptstate.h"
 
+#include <string.h>
+
 static void show_run(struct heddle_visitor *v, const struct hd_xlate *run)
 {
     if (run->pages == 0)
@@ -17,7 +19,8 @@ static void show_run(struct heddle_visitor *v, const struct hd_xlate *run)
     v->number(v->ud, "pfn", run->pfn.v);
     v->number(v->ud, "pages", run->pages);
     v->text(v->ud, "size",
-            run->page_pages == 1    ? "4 KB"
+            run->page_pages == 0    ? "4 KB, coalesced"
+            : run->page_pages == 1  ? "4 KB"
             : run->page_pages == 16 ? "64 KB"
                                     : "2 MB");
 }
@@ -26,13 +29,15 @@ static void show_run(struct heddle_visitor *v, const struct hd_xlate *run)
 static void extend(struct heddle_visitor *v, struct hd_xlate *run, uint64_t vpn,
                    uint64_t pfn, uint32_t pages)
 {
+    uint32_t n = pages == 0 ? 1 : pages; /* 0: of 4 KB, coalesced */
+
     if (run->pages != 0 && run->page_pages == pages &&
         run->vpn.v + run->pages == vpn && run->pfn.v + run->pages == pfn) {
-        run->pages += pages;
+        run->pages += n;
         return;
     }
     show_run(v, run);
-    *run = (struct hd_xlate){{vpn}, {pfn}, pages, pages};
+    *run = (struct hd_xlate){{vpn}, {pfn}, n, pages};
 }
 
 /* Shows what lies below table n, in the order of addresses. */
@@ -51,7 +56,10 @@ static void look_table(const struct hd_ptables *t, struct heddle_visitor *v,
             extend(v, run, at, f, 16);
             i += 15;
         } else if (level == 4 || e[i] & HD_PT_2M) {
-            extend(v, run, at, f, level == 4 ? 1 : HD_LARGE_PAGES);
+            extend(v, run, at, f,
+                   level == 3              ? HD_LARGE_PAGES
+                   : e[i] & HD_PT_DISABLED ? 0
+                                           : 1);
         } else {
             look_table(t, v, (uint32_t)(f - t->first_table), at, run);
         }
@@ -66,6 +74,72 @@ void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v)
     if (t->s->root[app] != HD_NONE)
         look_table(t, v, t->s->root[app], 0, &run);
     show_run(v, &run);
+}
+
+/* A coalesced region's pages of 4 KB lie in one frame of 2 MB, each in its
+ * place, all disabled; nobody else's entry is. */
+static void check_joined(const struct hd_ptables *t, struct hd_err *err,
+                         uint32_t app, uint64_t vpn, const uint64_t *e,
+                         uint32_t level)
+{
+    const struct hd_pt_slot *h =
+        hd_pt_find(t, hd_pt_key(app, vpn / HD_LARGE_PAGES));
+    uint64_t f = (*e & HD_PT_FRAME) / HD_PAGE_BYTES;
+    bool joined = h->key != 0 && h->region_bits & HD_PT_JOINED;
+    const struct hd_bigframe *b;
+
+    if (level < 3 || (level == 3 && *e & HD_PT_2M))
+        return;
+    if (level == 3 && joined == !!(*e & HD_PT_WHOLE))
+        return;
+    if (level == 4 && joined == !!(*e & HD_PT_DISABLED)) {
+        struct hd_xlate x;
+        if (!joined)
+            return;
+        b = hd_bigframe_of(&t->big, f);
+        if ((f & 511) == (vpn & 511) && b->joined && b->owners == 1 &&
+            hd_ptables_find(t, app, (hd_vpn){vpn}, &x) &&
+            x.pages == HD_LARGE_PAGES && x.pfn.v + (vpn & 511) == f)
+            return;
+    }
+    hd_err_set(err, HEDDLE_ECHECK,
+               "page table: application %u, page 0x%llx: its region is%s "
+               "coalesced, which its entry of level %u (0x%llx) does not fit",
+               app, (unsigned long long)vpn, joined ? "" : " not", level,
+               (unsigned long long)*e);
+}
+
+/* Counts by frame of 2 MB are those that the owners of its frames give. */
+static void check_big(const struct hd_ptables *t, struct hd_err *err)
+{
+    uint64_t held[HD_MAX_APPS + 1] = {0};
+
+    for (uint64_t b = 0; b < t->big.n; b++) {
+        const struct hd_bigframe *f = &t->big.v[b];
+        struct hd_bigframe g = {.used = 0};
+        for (uint64_t i = b * HD_LARGE_PAGES;
+             i < (b + 1) * HD_LARGE_PAGES && i < t->frames.frames; i++) {
+            uint32_t o = hd_frames_owner(&t->frames, i), app = HD_OWNER_FOREIGN;
+            struct hd_xlate x;
+            hd_vpn vpn;
+            if (o == 0 || (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
+                           !hd_pt_page(t, app, vpn.v, &x)))
+                continue; /* free, or kept */
+            g.owners += g.of[app]++ == 0;
+            g.used++;
+        }
+        for (uint32_t o = 0; o <= HD_OWNER_FOREIGN; o++)
+            held[o] += g.owners == 1 && g.of[o] != 0 ? HD_LARGE_PAGES : g.of[o];
+        if (f->used != g.used || f->owners != g.owners ||
+            memcmp(f->of, g.of, sizeof g.of) != 0)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "frames: of 2 MB frame %llu, %u pages are in use and %u "
+                       "counted",
+                       (unsigned long long)b, g.used, f->used);
+    }
+    if (memcmp(held, t->big.held, sizeof held) != 0)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: what applications hold is not what is counted");
 }
 
 /* Counts the present leaf pages below a table from the root down; checks each
@@ -87,12 +161,13 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
         if (!(e[i] & HD_PT_PRESENT))
             continue;
         present++;
+        check_joined(t, err, x->app, at, &e[i], x->level);
         if (x->level < 4 && !(e[i] & HD_PT_2M)) {
             pages += check_table(t, err, (uint32_t)(f - t->first_table), at);
             continue;
         }
         pages += x->level == 4 ? 1 : HD_LARGE_PAGES;
-        if (!hd_ptables_find(t, x->app, (hd_vpn){at}, &found) ||
+        if (!hd_pt_page(t, x->app, at, &found) ||
             hd_xlate_frame(&found, (hd_vpn){at}).v != f ||
             !hd_ptables_owner(t, (hd_pfn){f}, &app, &owner) || app != x->app ||
             owner.v != at)
@@ -112,7 +187,7 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
 void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_ptables *t = self;
-    uint64_t all = 0, owned = 0, pages;
+    uint64_t all = 0, owned = 0, foreign = 0, pages;
 
     if (instance != 0) /* all applications are checked at once */
         return;
@@ -128,11 +203,18 @@ void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
                        app, (unsigned long long)pages,
                        (unsigned long long)t->s->pages[app]);
     }
-    for (uint64_t f = 0; f < t->frames.frames; f++)
-        owned += hd_frames_owner(&t->frames, f) != 0;
-    if (owned != all || owned != hd_frames_used(&t->frames))
+    for (uint64_t f = 0; f < t->frames.frames; f++) {
+        uint32_t o = hd_frames_owner(&t->frames, f);
+        owned += o != 0;
+        foreign += o == HD_PT_FOREIGN;
+    }
+    all += foreign + t->s->kept;
+    check_big(t, err);
+    if (owned != all || foreign != t->s->foreign ||
+        owned != hd_frames_used(&t->frames))
         hd_err_set(err, HEDDLE_ECHECK,
-                   "frames: %llu owned, %llu pages mapped, %llu counted",
+                   "frames: %llu owned; %llu pages mapped, foreign or kept for "
+                   "coalesced regions; %llu counted",
                    (unsigned long long)owned, (unsigned long long)all,
                    (unsigned long long)hd_frames_used(&t->frames));
 }

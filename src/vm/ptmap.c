@@ -202,22 +202,55 @@ static int fail(const struct hd_ptables *t, const struct job *j,
         t->cfg.table_frames);
 }
 
+/* Whether the aligned 2 MB around a page lie wholly in its allocation. */
+static bool whole(const struct job *j, uint64_t vpn)
+{
+    uint64_t first = j->base.v >> HD_PAGE_SHIFT;
+    uint64_t end = ((j->base.v + j->bytes - 1) >> HD_PAGE_SHIFT) + 1;
+    uint64_t at = vpn & ~(uint64_t)(HD_LARGE_PAGES - 1);
+
+    return at >= first && at + HD_LARGE_PAGES <= end;
+}
+
+/* The answer of frame_place; where that is that there is none, memory is
+ * compacted and it is asked once more. */
+static uint64_t ask_frame(struct hd_ptables *t, const struct job *j,
+                          uint64_t vpn, uint32_t pages)
+{
+    struct heddle_q_frame_place q = {.app = j->app,
+                                     .vpn = vpn,
+                                     .pages = pages,
+                                     .frames = t->frames.frames,
+                                     .whole = whole(j, vpn)};
+    uint64_t f;
+
+    for (;; q.again = 1) {
+        q.next =
+            hd_min_u64(hd_frames_next(&t->frames, pages), t->frames.frames);
+        f = (uint64_t)hd_ask_frame_place(&t->place, &q);
+        if (f != q.frames || q.again)
+            return f;
+        if (t->compact != NULL)
+            t->compact(t->compact_self, j->app);
+    }
+}
+
 /* The frame that a page gets, or HD_NO_FRAME with an error recorded. */
 static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
                              uint64_t vpn, uint32_t pages)
 {
     struct heddle_q_frame_place q = {
         .app = j->app, .vpn = vpn, .pages = pages, .frames = t->frames.frames};
-    uint64_t f = hd_frames_next(&t->frames, pages);
+    uint64_t f = HD_UNLIKELY(t->place.bound)
+                     ? ask_frame(t, j, vpn, pages)
+                     : hd_min_u64(hd_frames_next(&t->frames, pages), q.frames);
 
-    if (f == HD_NO_FRAME) {
+    if (f == q.frames) {
         fail(t, j, "out of frames: no free aligned one", pages);
         return HD_NO_FRAME;
     }
     if (HD_LIKELY(!t->place.bound))
         return f;
-    q.next = f;
-    f = (uint64_t)hd_ask_frame_place(&t->place, &q);
     if (f % pages == 0 && hd_frames_free(&t->frames, f, pages))
         return f;
     hd_err_set(j->err, HEDDLE_EPOLICY,
@@ -230,13 +263,45 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
     return HD_NO_FRAME;
 }
 
+static void tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
+                 uint64_t vpn, uint64_t frame)
+{
+    struct heddle_n_page_freed n = {app, vpn, frame, frame};
+
+    if (t->env->slots != NULL && t->env->slots->watched[note] != 0)
+        hd_slots_note(t->env->slots, note, &n);
+}
+
+/* A page comes back to its region, which is coalesced and kept its place. */
+static void map_again(struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                      const struct hd_pt_slot *h)
+{
+    const struct hd_pt_region *r =
+        hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT);
+    uint64_t f = r->frame + (vpn & 511);
+
+    hd_pt_entry(t, h->at)[vpn & 511] =
+        f * HD_PAGE_BYTES | HD_PT_PRESENT | HD_PT_DISABLED;
+    hd_bigframes_add(&t->big, f, app, 1);
+    t->table[r->t[4]].used++;
+    t->s->kept--;
+    t->s->pages[app]++;
+    tell(t, HEDDLE_NOTE_page_back, app, vpn, f);
+}
+
 static int map_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
                     uint32_t pages)
 {
-    uint64_t f = choose_frame(t, j, vpn, pages), *e;
-    struct hd_pt_slot *h;
+    struct hd_pt_slot *h =
+        hd_pt_find(t, hd_pt_key(j->app, vpn / HD_LARGE_PAGES));
+    uint64_t f, *e;
     uint32_t first;
 
+    if (HD_UNLIKELY(h->key != 0 && h->region_bits & HD_PT_JOINED)) {
+        map_again(t, j->app, vpn, h);
+        return 0;
+    }
+    f = choose_frame(t, j, vpn, pages);
     if (f == HD_NO_FRAME)
         return j->err->code;
     h = region_get(t, j->app, vpn);
@@ -245,6 +310,9 @@ static int map_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
     first = (h->region_bits >> HD_PT_SHIFT) * HD_LARGE_PAGES + (vpn & 511) + 1;
     if (hd_frames_take(&t->frames, f, pages, first) < 0)
         return hd_err_set(j->err, HEDDLE_ENOMEM, "out of memory for frames");
+    hd_bigframes_add(&t->big, f, j->app, pages);
+    if (hd_bigframe_of(&t->big, f)->owners > 1)
+        t->s->mixed[j->app] += pages;
     e = hd_pt_entry(t, h->at);
     if (pages == HD_LARGE_PAGES) {
         *e = f * HD_PAGE_BYTES | HD_PT_PRESENT | HD_PT_2M;
@@ -268,9 +336,18 @@ static bool any_mapped(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
     struct hd_xlate x;
 
     for (uint32_t i = 0; i < n; i++)
-        if (hd_ptables_find(t, app, (hd_vpn){vpn + i}, &x))
+        if (hd_pt_page(t, app, vpn + i, &x))
             return true;
     return false;
+}
+
+/* A coalesced region keeps the places of the pages that it has lost. */
+static bool joined(const struct hd_ptables *t, uint32_t app, uint64_t vpn)
+{
+    const struct hd_pt_slot *h =
+        hd_pt_find(t, hd_pt_key(app, vpn / HD_LARGE_PAGES));
+
+    return h->key != 0 && h->region_bits & HD_PT_JOINED;
 }
 
 /* Remembers the range of an allocation, so that unmapping spares the pages
@@ -325,15 +402,16 @@ int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
     n = SIZE[hd_ask_alloc(&t->alloc, &q)];
     for (uint64_t vpn = first; vpn < end;) {
         uint64_t at = vpn & ~(uint64_t)(n - 1);
-        bool whole = at >= first && at + n <= end;
+        bool inside = at >= first && at + n <= end;
         struct hd_xlate x;
         int rc = 0;
 
-        if (hd_ptables_find(t, app, (hd_vpn){vpn}, &x)) {
+        if (hd_pt_page(t, app, vpn, &x)) {
             vpn = x.vpn.v + x.pages;
             continue;
         }
-        if (n > 1 && (whole || t->cfg.round) && !any_mapped(t, app, at, n)) {
+        if (n > 1 && (inside || t->cfg.round) && !joined(t, app, at) &&
+            !any_mapped(t, app, at, n)) {
             rc = map_page(t, &j, at, n);
             vpn = at + n;
         } else {
@@ -365,8 +443,15 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     struct hd_pt_region *r = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT);
     uint64_t *e = hd_pt_entry(t, h->at);
 
-    hd_frames_give(&t->frames, x->pfn.v, x->pages);
+    if (h->region_bits & HD_PT_JOINED)
+        t->s->kept++;
+    else
+        hd_frames_give(&t->frames, x->pfn.v, x->pages);
+    hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
+    t->s->changes++;
     t->s->pages[app] -= x->pages;
+    if (x->pages == 1)
+        tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
     if (x->pages == HD_LARGE_PAGES) {
         *e = 0;
         t->table[r->t[3]].used--;
@@ -398,7 +483,7 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
         struct hd_xlate x;
         uint64_t next = vpn + 1;
 
-        if (hd_ptables_find(t, app, (hd_vpn){vpn}, &x)) {
+        if (hd_pt_page(t, app, vpn, &x)) {
             bool edge = x.vpn.v <= first || x.vpn.v + x.pages >= end;
             next = x.vpn.v + x.pages;
             if (!(edge || overlap) || !shared(t, app, x.vpn.v, x.pages))

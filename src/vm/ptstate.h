@@ -8,16 +8,25 @@
 #ifndef HD_PTSTATE_H
 #define HD_PTSTATE_H
 
+#include "bigframe.h"
 #include "frame.h"
 #include "ptable.h"
 
-#define HD_PT_PRESENT 1ull
-#define HD_PT_2M      (1ull << 7)
-#define HD_PT_64K     (1ull << 9)
-#define HD_PT_FRAME   0x000ffffffffff000ull
+#define HD_PT_PRESENT  1ull
+#define HD_PT_2M       (1ull << 7)
+#define HD_PT_64K      (1ull << 9)
+#define HD_PT_WHOLE    (1ull << 10) /* level 3: its 512 pages are one of 2 MB */
+#define HD_PT_DISABLED (1ull << 11) /* level 4: the entry above stands for it */
+#define HD_PT_FRAME    0x000ffffffffff000ull
 
-/* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB. */
-enum { HD_PT_LARGE = 1, HD_PT_MEDIUM = 2, HD_PT_SHIFT = 2 };
+/* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB; its pages
+ * of 4 KB are coalesced. */
+enum {
+    HD_PT_LARGE = 1,
+    HD_PT_MEDIUM = 2,
+    HD_PT_JOINED = 4,
+    HD_PT_SHIFT = 3
+};
 
 struct hd_pt_table {
     hd_ref at;     /* its 512 entries */
@@ -27,6 +36,7 @@ struct hd_pt_table {
 
 struct hd_pt_region {
     uint64_t number; /* virtual page / 512 */
+    uint64_t frame;  /* coalesced: its frame of 2 MB, by the first base frame */
     uint32_t t[5];   /* tables by level; t[4] HD_NONE if it has none */
     uint32_t app;
 };
@@ -34,7 +44,7 @@ struct hd_pt_region {
 struct hd_pt_slot {
     uint64_t key;         /* number << 4 | application, + 1; 0: empty */
     hd_ref at;            /* of the leaf table, or of the level-3 entry */
-    uint32_t region_bits; /* region << 2 | HD_PT_MEDIUM | HD_PT_LARGE */
+    uint32_t region_bits; /* region << HD_PT_SHIFT | the bits above */
 };
 
 struct hd_pt_range { /* an allocation that was mapped */
@@ -48,11 +58,15 @@ struct hd_pt_state {
     uint32_t regions, region_room;
     uint32_t ranges, range_room;
     uint32_t hash_bits;
-    uint32_t sized; /* 1: pages larger than 4 KB have been mapped */
+    uint32_t sized;   /* 1: pages larger than 4 KB have been mapped */
+    uint32_t changes; /* mappings that were taken away or changed */
+    uint64_t kept;    /* frames of pages that a coalesced region has lost */
+    uint64_t foreign; /* frames that were in use before */
     hd_ref region, range, hash;
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
     uint64_t pages[HD_MAX_APPS];
     uint64_t table_frames[HD_MAX_APPS];
+    uint64_t mixed[HD_MAX_APPS]; /* pages put beside others' (bigframe.h) */
 };
 
 struct hd_ptables {
@@ -64,8 +78,14 @@ struct hd_ptables {
     struct hd_env *env;
     struct hd_vm_cfg cfg;
     struct hd_frames frames;
+    struct hd_bigframes big;
     struct hd_slot alloc, free, place;
+    bool (*compact)(void *self, uint32_t app); /* makes room; NULL: nobody */
+    void *compact_self;
 };
+
+/* Owner, in the frame table, of a page that no application has. */
+#define HD_PT_FOREIGN UINT32_MAX
 
 static inline uint64_t *hd_pt_entry(const struct hd_ptables *t, hd_ref at)
 {
@@ -112,6 +132,34 @@ static inline struct hd_pt_slot *hd_pt_find(const struct hd_ptables *t,
     while (h[i].key != key && h[i].key != 0)
         i = (i + 1) & mask;
     return &h[i];
+}
+
+/* What an entry says of a page; false: not present. */
+static inline bool hd_pt_decode(uint64_t e, bool large, hd_vpn vpn,
+                                struct hd_xlate *x)
+{
+    uint32_t n = large ? HD_LARGE_PAGES : e & HD_PT_64K ? 16 : 1;
+    uint64_t mask = ~(uint64_t)(n - 1);
+
+    if (!(e & HD_PT_PRESENT))
+        return false;
+    x->page_pages = x->pages = n;
+    x->vpn.v = vpn.v & mask;
+    x->pfn.v = ((e & HD_PT_FRAME) / HD_PAGE_BYTES) & mask;
+    return true;
+}
+
+/* The page as it was mapped, coalesced or not. */
+static inline bool hd_pt_page(const struct hd_ptables *t, uint32_t app,
+                              uint64_t vpn, struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h =
+        hd_pt_find(t, hd_pt_key(app, vpn / HD_LARGE_PAGES));
+    bool large = h->region_bits & HD_PT_LARGE;
+
+    return h->key != 0 &&
+           hd_pt_decode(hd_pt_entry(t, h->at)[large ? 0 : vpn & 511], large,
+                        (hd_vpn){vpn}, x);
 }
 
 /* ptlook.c: for struct hd_part. */

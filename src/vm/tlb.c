@@ -491,7 +491,34 @@ uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 void hd_tlb_flush(struct hd_tlb *t)
 {
     for (uint32_t app = 0; app < HD_MAX_APPS; app++)
-        hd_tlb_invalidate(t, app, (hd_vpn){0}, UINT64_MAX >> 8);
+        hd_tlb_invalidate(t, app, (hd_vpn){0}, HD_EVERY_PAGE);
+}
+
+/* Drops the entry of 2 MB that holds a page, wherever it is. */
+static void drop_large(struct hd_tlb *t, uint32_t app, uint64_t vpn)
+{
+    uint32_t e = t->large.sets != 0 ? find_large(t, app, vpn)
+                                    : find_base(t, HD_TLB_2M, app, vpn);
+
+    if (e == HD_NONE)
+        return;
+    if (t->large.sets != 0) {
+        less(t, LARGE);
+        hd_assoc_drop(&t->large, e);
+    } else {
+        drop_base(t, e);
+    }
+    count(t, app, HD_TLB_INVALIDATIONS);
+}
+
+void hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
+{
+    if (app == HD_APP_NONE)
+        hd_tlb_flush(t);
+    else if (pages == 0)
+        drop_large(t, app, vpn.v);
+    else
+        hd_tlb_invalidate(t, app, vpn, pages);
 }
 
 /* ---- looking ---------------------------------------------------------- */

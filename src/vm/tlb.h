@@ -159,6 +159,13 @@ uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                            uint64_t pages);
 void hd_tlb_flush(struct hd_tlb *t);
 
+/* A number of pages that means all of an application's. */
+#define HD_EVERY_PAGE (UINT64_MAX >> 8)
+
+/* hd_tlb_invalidate for what a shootdown says: `pages` 0: only the large entry
+ * that holds vpn; app HD_APP_NONE: everything. */
+void hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages);
+
 /* Calls fn for each valid entry (checks). */
 void hd_tlb_each(const struct hd_tlb *t,
                  void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x),

@@ -253,6 +253,12 @@ void hd_walkcache_invalidate(struct hd_walkcache *c, struct hd_ptables *tables,
 {
     if (c->cfg.mode.kind != HD_FULL)
         return;
+    if (pages == HD_EVERY_PAGE) {
+        for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++)
+            if (c->tags.key[e] != HD_KEY_NONE)
+                drop(c, app, e);
+        return;
+    }
     if (c->cfg.style == HD_WALKCACHE_PREFIX) {
         invalidate_prefix(c, app, vpn, pages);
         return;

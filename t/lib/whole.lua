@@ -147,6 +147,32 @@ function whole.column(blocks, steps, what, stride)
     })
 end
 
+--- Buffers of `kb` KB, each read all over by a launch of its own; after two
+-- of three launches the buffer is given back.
+function whole.freer(kb, n, name)
+    return H.program(kernel.app {
+        name = name or "freer", source = "this test",
+        buffers = function()
+            local list = {}
+            for i = 1, n do
+                list[i] = kernel.f32("b" .. i, kb * 256)
+            end
+            return list
+        end,
+        kernels = function(_, b)
+            local list = {}
+            for i = 1, n do
+                local x = b["b" .. i]
+                list[i] = { kernel.kernel("k" .. i, { grid = 4, block = 256 },
+                    function(t)
+                        t:load(x, t.gid * 197 % x.count)
+                    end), free = i % 3 ~= 0 and { x } or nil }
+            end
+            return list
+        end,
+    })
+end
+
 --- Random: each thread reads words all over `mb` megabytes; some warps share
 -- pages, all diverge.
 function whole.random(blocks, steps, mb)

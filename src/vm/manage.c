@@ -1,0 +1,480 @@
+/*
+ * manage.c - the memory manager: what a driver does to page tables, and when.
+ *
+ * Before cycle 0 it takes the frames that are in use by nobody (fragmentation)
+ * and maps the applications' allocations.  While the machine runs, allocations
+ * go when their application says so and come back when it starts again.  All
+ * that changes a mapping happens in one event, at an instant that lies beyond
+ * what any core has run ahead to and before which no core may run on (the
+ * barrier), so that the page tables and all TLBs change at once for everybody.
+ *
+ * Whenever the last page of an aligned 2 MB has come, and the 512 lie in one
+ * frame of 2 MB in order, the point coalesce is asked: large-page bit and
+ * disabled bits are set in place, no page moves, nothing is flushed.  When a
+ * coalesced region loses pages, splinter is asked; then compact (compact.c).
+ *
+ * Costs.  Coalescing and splitting write the entry of level 3 and the leaf
+ * table: 1 + 32 lines of 128 bytes, by the mover, off the critical path.
+ * What became wrong leaves the TLBs at once (shootdown); the L2 TLB takes no
+ * look-up for shootdown_l2 cycles, the L1 TLBs concerned none for
+ * shootdown_l1.  Several shootdowns of one instant cost as one.  The L4
+ * entries that an unmapping clears are not charged: all designs have them.
+ *
+ * Left out on purpose: the time of the driver itself on the host.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "managestate.h"
+
+#include <stdlib.h>
+
+enum { EV_APPLY };
+enum { FIRST_ROOM = 64 };
+
+#define AT(field) offsetof(struct hd_manage_cfg, field)
+
+const struct hd_setting hd_manage_settings[] = {
+    {"fragment_index", HD_T_U32, AT(fragment_index), "percent", "0", 0, 100,
+     NULL,
+     "frames of 2 MB, chosen at random, that hold pages of nobody's before "
+     "anything is mapped",
+     "Mosaic 6.4: swept; 0: off"},
+    {"fragment_occupancy", HD_T_U32, AT(fragment_occupancy), "percent", "50", 0,
+     100, NULL, "pages of such a frame that are in use, at random places",
+     "Mosaic 6.4: 50 %, and swept"},
+    {"shootdown_l1", HD_T_U32, AT(shootdown_l1), "cycles", "15", 0, 100000,
+     NULL,
+     "core cycles for which an L1 TLB takes no look-up when entries are "
+     "invalidated",
+     "Mosaic's released simulator"},
+    {"shootdown_l2", HD_T_U32, AT(shootdown_l2), "cycles", "200", 0, 100000,
+     NULL, "the same for the L2 TLB, in L2-clock cycles",
+     "Mosaic's released simulator"},
+    {"move_window", HD_T_U32, AT(move_window), "lines", "64", 1, 1024, NULL,
+     "lines of moving pages in flight at most", "guess"},
+    {"bulk_ns", HD_T_U32, AT(bulk_ns), "ns", "80", 0, 10000, NULL,
+     "time of a 4 KB page copied inside DRAM; its banks are blocked",
+     "Mosaic 6.4: 80 ns; Seshadri et al., MICRO 2013"},
+    {"free_at_end", HD_T_BOOL, AT(free_at_end), "", "false", 0, 1, NULL,
+     "an application's allocations go when it ends and come back when it "
+     "starts again",
+     "Mosaic 4.4 compacts on deallocation; when programs free: guess"},
+};
+const uint32_t hd_manage_setting_count = HD_LEN(hd_manage_settings);
+
+const struct hd_stat_desc hd_manage_stats[] = {
+    {"mapped", "pages", "base pages mapped", HD_STAT_COUNT},
+    {"freed", "pages", "base pages unmapped", HD_STAT_COUNT},
+    {"mapped_peak", "pages", "most base pages mapped at once", HD_STAT_PEAK},
+    {"held_peak", "frames",
+     "most base frames that nobody else could use without sharing a frame of "
+     "2 MB; by mapped_peak, less 1: memory bloat",
+     HD_STAT_PEAK},
+    {"mixed", "pages",
+     "pages put into a frame of 2 MB in which others had pages: against "
+     "Mosaic's soft guarantee",
+     HD_STAT_COUNT},
+    {"coalesced", "regions", "regions of 2 MB that became one page",
+     HD_STAT_COUNT},
+    {"splintered", "regions", "regions that became single pages again",
+     HD_STAT_COUNT},
+    {"compactions", "times", "memory was compacted", HD_STAT_COUNT},
+    {"emptied", "frames", "frames of 2 MB that compaction emptied",
+     HD_STAT_COUNT},
+    {"moved", "pages", "pages that compaction moved", HD_STAT_COUNT},
+    {"shootdowns", "times", "translations were taken out of TLBs",
+     HD_STAT_COUNT},
+    {"stall_cycles", "core cycles", "no core issued, because pages were copied",
+     HD_STAT_COUNT},
+};
+const uint32_t hd_manage_stat_count = HD_LEN(hd_manage_stats);
+
+_Static_assert(HD_LEN(hd_manage_stats) == HD_MANAGE_STATS, "one row a counter");
+
+void hd_manage_no_memory(struct hd_manage *g)
+{
+    hd_err_set(g->env->err, HEDDLE_ENOMEM,
+               "out of memory for the memory manager");
+}
+
+/* ---- counting ----------------------------------------------------------- */
+
+static void raise(uint64_t *peak, uint64_t value)
+{
+    if (value > *peak)
+        *peak = value;
+}
+
+static void peaks(struct hd_manage *g, uint32_t app)
+{
+    raise(hd_manage_count(g, app, HD_MANAGE_MAPPED_PEAK), g->t->s->pages[app]);
+    raise(hd_manage_count(g, app, HD_MANAGE_HELD_PEAK), g->t->big.held[app]);
+}
+
+static void sync(void *self, hd_time now)
+{
+    struct hd_manage *g = self;
+    hd_time cycle = hd_ticks(g->env->clk, HD_CLK_CORE, 1);
+
+    for (uint32_t app = 0; app < g->env->apps; app++)
+        peaks(g, app);
+    if (g->s->halt) {
+        *hd_manage_count(g, HD_APP_NONE, HD_MANAGE_STALL_CYCLES) +=
+            (now - g->s->halted) / cycle;
+        g->s->halted = now - (now - g->s->halted) % cycle;
+    }
+}
+
+/* ---- TLBs ---------------------------------------------------------------- */
+
+void hd_manage_shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
+                     uint64_t vpn, uint64_t pages)
+{
+    struct heddle_q_shootdown q = {app, cause, vpn, pages};
+    hd_time now, l1, l2;
+    int64_t what;
+
+    if (!g->s->running)
+        return;
+    what = hd_ask_shootdown(&g->shootdown, &q);
+    now = hd_events_now(g->env->ev);
+    l1 = now + hd_ticks(g->env->clk, HD_CLK_CORE, g->cfg.shootdown_l1);
+    l2 = now + hd_ticks(g->env->clk, HD_CLK_L2, g->cfg.shootdown_l2);
+    (*hd_manage_count(g, app, HD_MANAGE_SHOOTDOWNS))++;
+    if (what == HD_SHOOT_PAGES && cause == HD_CAUSE_SPLIT)
+        pages = 0; /* only the large entry */
+    if (what != HD_SHOOT_PAGES) {
+        vpn = 0;
+        pages = HD_EVERY_PAGE;
+    }
+    if (what == HD_SHOOT_ALL)
+        app = HD_APP_NONE;
+    hd_mmu_shoot(g->mmu, app, (hd_vpn){vpn}, pages, l2);
+    g->cores.invalidate(g->cores.self, app, (hd_vpn){vpn}, pages, l1);
+}
+
+/* ---- coalescing and splitting -------------------------------------------- */
+
+/* The entry of level 3 and the leaf table are written. */
+static void write_region(struct hd_manage *g, uint32_t app, uint64_t vpn)
+{
+    hd_vpn first = {vpn & ~(uint64_t)(HD_LARGE_PAGES - 1)};
+
+    if (hd_mover_write(g->mover, app, hd_ptables_table(g->t, app, first, 3),
+                       1) < 0 ||
+        hd_mover_write(g->mover, app, hd_ptables_table(g->t, app, first, 4),
+                       g->table_lines) < 0)
+        hd_manage_no_memory(g);
+}
+
+void hd_manage_split(struct hd_manage *g, uint32_t app, uint64_t vpn)
+{
+    hd_ptables_split(g->t, app, (hd_vpn){vpn});
+    write_region(g, app, vpn);
+    (*hd_manage_count(g, app, HD_MANAGE_SPLINTERED))++;
+    hd_manage_shoot(g, app, HD_CAUSE_SPLIT,
+                    vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), HD_LARGE_PAGES);
+}
+
+void hd_manage_arrived(struct hd_manage *g, uint32_t app, hd_vpn vpn,
+                       uint64_t pages)
+{
+    uint64_t end = vpn.v + pages, v = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+
+    if (HD_LIKELY(!g->coalesce.bound))
+        return; /* nobody coalesces */
+    for (; v < end; v += HD_LARGE_PAGES) {
+        struct heddle_q_coalesce q = {.app = app, .vpn = v};
+        hd_pfn f;
+        if (!hd_ptables_whole(g->t, app, (hd_vpn){v}, &f))
+            continue;
+        q.frame = f.v;
+        if (!hd_ask_coalesce(&g->coalesce, &q))
+            continue;
+        hd_ptables_join(g->t, app, (hd_vpn){v});
+        write_region(g, app, v);
+        (*hd_manage_count(g, app, HD_MANAGE_COALESCED))++;
+    }
+}
+
+/* Coalesced regions of the range that are not whole any more. */
+static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
+                       uint64_t end)
+{
+    uint64_t v = vpn & ~(uint64_t)(HD_LARGE_PAGES - 1);
+
+    for (; v < end; v += HD_LARGE_PAGES) {
+        struct heddle_q_splinter q = {.app = app, .vpn = v};
+        if (!hd_ptables_joined(g->t, app, (hd_vpn){v}))
+            continue;
+        q.left = hd_ptables_present(g->t, app, (hd_vpn){v});
+        q.frame = hd_ptables_joined_frame(g->t, app, (hd_vpn){v}).v;
+        if (q.left != HD_LARGE_PAGES &&
+            (hd_ask_splinter(&g->splinter, &q) || q.left == 0))
+            hd_manage_split(g, app, v);
+    }
+}
+
+/* ---- coming and going -----------------------------------------------------
+ */
+
+int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
+                  uint64_t bytes)
+{
+    uint64_t first = base.v >> HD_PAGE_SHIFT, before, mixed;
+    uint64_t end = (base.v + bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+
+    if (app >= HD_MAX_APPS || bytes == 0)
+        return 0;
+    before = g->t->s->pages[app];
+    mixed = g->t->s->mixed[app];
+    if (hd_ptables_map(g->t, app, index, base, bytes, g->env->err) != 0)
+        return g->env->err->code;
+    *hd_manage_count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
+    *hd_manage_count(g, app, HD_MANAGE_MIXED) += g->t->s->mixed[app] - mixed;
+    peaks(g, app);
+    hd_manage_arrived(g, app, (hd_vpn){first}, end - first);
+    return g->env->err->code;
+}
+
+static void go(struct hd_manage *g, const struct hd_manage_job *j)
+{
+    uint64_t first = j->base >> HD_PAGE_SHIFT, before = g->t->s->pages[j->app];
+    uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+
+    if (j->bytes == 0)
+        return;
+    hd_ptables_unmap(g->t, j->app, j->index, (hd_va){j->base}, j->bytes);
+    *hd_manage_count(g, j->app, HD_MANAGE_FREED) +=
+        before - g->t->s->pages[j->app];
+    split_some(g, j->app, first, end);
+    hd_manage_shoot(g, j->app, HD_CAUSE_FREED, first, end - first);
+}
+
+/* ---- while the machine runs ------------------------------------------------
+ */
+
+static struct hd_manage_job *job_at(const struct hd_manage *g, uint32_t i)
+{
+    struct hd_manage_job *v = hd_arena_at(g->env->arena, g->s->jobs);
+
+    return &v[(g->s->first + i) % g->s->room];
+}
+
+void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
+                   uint32_t index, hd_va base, uint64_t bytes, bool map)
+{
+    struct hd_manage_state *s = g->s;
+    hd_time at =
+        now + hd_max_u64(g->cores.ahead, hd_ticks(g->env->clk, HD_CLK_CORE, 1));
+
+    at = hd_edge(g->env->clk, HD_CLK_CORE, at);
+    if (s->n == s->room) {
+        struct hd_manage_job *v =
+            hd_arena_take(g->env->arena, s->room * 2u, sizeof *v);
+        if (v == NULL) {
+            hd_manage_no_memory(g);
+            return;
+        }
+        for (uint32_t i = 0; i < s->n; i++)
+            v[i] = *job_at(g, i);
+        s->jobs = hd_arena_ref(g->env->arena, v);
+        s->first = 0;
+        s->room *= 2;
+    }
+    *job_at(g, s->n++) =
+        (struct hd_manage_job){at, base.v, bytes, app, index, map};
+    if (at < s->barrier) {
+        s->barrier = at;
+        hd_post(g->env->ev, g->id, g->id, at, EV_APPLY, 0, 0);
+    }
+}
+
+/* Does all jobs of this instant; what goes together is compacted once. */
+static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
+                  uint64_t b)
+{
+    struct hd_manage *g = self;
+    struct hd_manage_state *s = g->s;
+
+    (void)what, (void)a, (void)b;
+    while (s->n > 0 && job_at(g, 0)->at <= now && g->env->err->code == 0) {
+        struct hd_manage_job j = *job_at(g, 0);
+        bool last;
+
+        s->first = (s->first + 1) % s->room;
+        s->n--;
+        last = s->n == 0 || job_at(g, 0)->at > now || job_at(g, 0)->map ||
+               job_at(g, 0)->app != j.app;
+        if (j.map) {
+            hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
+            continue;
+        }
+        go(g, &j);
+        if (last)
+            hd_manage_compact(g, HD_COMPACT_FREED, j.app);
+    }
+    s->barrier = s->n > 0 ? job_at(g, 0)->at : HD_NEVER;
+    if (s->n > 0)
+        hd_post(g->env->ev, g->id, g->id, s->barrier, EV_APPLY, 0, 0);
+    hd_mover_start(g->mover, now);
+}
+
+/* The mover has done all it was asked for. */
+static void idle(void *self, hd_time now)
+{
+    struct hd_manage *g = self;
+
+    if (!g->s->halt)
+        return;
+    sync(g, now);
+    g->s->halt = 0;
+    g->cores.halt(g->cores.self, false, now);
+}
+
+/* ---- points ----------------------------------------------------------------
+ */
+
+static int64_t no(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return 0;
+}
+
+static int64_t yes(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return 1;
+}
+
+static void offer(struct hd_manage *g, enum heddle_point p,
+                  struct hd_slot *slot, heddle_answer *fn)
+{
+    slot->fn = fn;
+    slot->self = g;
+    slot->bound = 0;
+    if (g->env->slots != NULL)
+        hd_slots_offer(g->env->slots, p, "", slot, fn, g);
+}
+
+/* A page found no frame. */
+static bool make_room(void *self, uint32_t app)
+{
+    return hd_manage_compact(self, HD_COMPACT_FULL, app);
+}
+
+/* ---- building ---------------------------------------------------------------
+ */
+
+struct hd_manage *hd_manage_open(struct hd_env *env,
+                                 const struct hd_manage_cfg *cfg,
+                                 const struct hd_mover_wiring *w)
+{
+    struct hd_manage *g = calloc(1, sizeof *g);
+    struct hd_mover_wiring mw = *w;
+    void *jobs =
+        hd_arena_take(env->arena, FIRST_ROOM, sizeof(struct hd_manage_job));
+
+    if (g == NULL)
+        return NULL;
+    g->env = env;
+    g->cfg = *cfg;
+    g->dram = w->dram;
+    g->table_lines = HD_PAGE_BYTES / w->line;
+    g->s = hd_arena_take(env->arena, 1, sizeof *g->s);
+    g->id = hd_events_component(env->ev, "memory", apply, g);
+    mw.window = cfg->move_window;
+    mw.bulk = hd_ticks_ns(env->clk, cfg->bulk_ns);
+    mw.idle = idle;
+    mw.self = g;
+    g->mover = hd_mover_open(env, &mw);
+    if (jobs == NULL || g->s == NULL || g->mover == NULL) {
+        hd_manage_close(g);
+        return NULL;
+    }
+    g->s->jobs = hd_arena_ref(env->arena, jobs);
+    g->s->room = FIRST_ROOM;
+    g->s->barrier = HD_NEVER;
+    g->stat = hd_stats_group(env->stats, "memory", hd_manage_stats,
+                             HD_MANAGE_STATS, 1);
+    return g;
+}
+
+int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
+                   struct hd_mmu *mmu, const struct hd_manage_cores *cores)
+{
+    uint64_t n = tables->big.n;
+
+    g->t = tables;
+    g->mmu = mmu;
+    g->cores = *cores;
+    g->scratch = calloc(4 * n, sizeof *g->scratch);
+    g->tried = calloc(n, 1);
+    if (g->scratch == NULL || g->tried == NULL)
+        return -1;
+    tables->compact = make_room;
+    tables->compact_self = g;
+    offer(g, HEDDLE_POINT_coalesce, &g->coalesce, no);
+    offer(g, HEDDLE_POINT_splinter, &g->splinter, yes);
+    offer(g, HEDDLE_POINT_compact, &g->compact, no);
+    offer(g, HEDDLE_POINT_receive, &g->receive, no);
+    offer(g, HEDDLE_POINT_copy, &g->copy, no);
+    offer(g, HEDDLE_POINT_stall, &g->stall, no);
+    offer(g, HEDDLE_POINT_shootdown, &g->shootdown, no);
+    hd_env_part(g->env,
+                (struct hd_part){
+                    .name = "memory", .instances = 1, .self = g, .sync = sync});
+    return 0;
+}
+
+void hd_manage_close(struct hd_manage *g)
+{
+    if (g == NULL)
+        return;
+    hd_mover_close(g->mover);
+    free(g->scratch);
+    free(g->tried);
+    free(g);
+}
+
+struct hd_mover *hd_manage_mover(struct hd_manage *g)
+{
+    return g->mover;
+}
+
+const hd_time *hd_manage_barrier(const struct hd_manage *g)
+{
+    return &g->s->barrier;
+}
+
+int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
+{
+    struct hd_slots *sl = g->env->slots;
+
+    if (g->cfg.fragment_index == 0)
+        return 0;
+    if (hd_ptables_fragment(g->t, g->cfg.fragment_index,
+                            g->cfg.fragment_occupancy, seed) < 0) {
+        hd_manage_no_memory(g);
+        return -1;
+    }
+    for (uint64_t f = 0; f < g->t->frames.frames &&
+                         sl->watched[HEDDLE_NOTE_frames_taken] != 0;) {
+        struct heddle_n_frames_taken n = {f, 0};
+        while (f < g->t->frames.frames &&
+               hd_frames_owner(&g->t->frames, f) == HD_PT_FOREIGN)
+            f++;
+        n.frames = f - n.frame;
+        if (n.frames != 0)
+            hd_slots_note(sl, HEDDLE_NOTE_frames_taken, &n);
+        else
+            f++;
+    }
+    return 0;
+}
+
+void hd_manage_start(struct hd_manage *g, hd_time now)
+{
+    g->s->running = 1;
+    hd_mover_start(g->mover, now);
+}

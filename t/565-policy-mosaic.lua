@@ -1,0 +1,158 @@
+-- 565-policy-mosaic.lua - Mosaic: what each part does, and both forms alike.
+--
+-- The policy in C and in Lua gives byte-identical statistics under paging
+-- before cycle 0, deallocation, relaunch, fragmentation and lack of memory,
+-- checked while running.  Switched off one by one, each mechanism is missed:
+-- CoCoA (no frame has two applications' pages), the coalescer (large hits,
+-- 4 references a walk), splitting by the threshold, CAC's moves and their
+-- traffic, copies inside DRAM, and the stall.
+--
+-- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+local H = require "heddle"
+
+local FEW = { ["core.count"] = 4 }
+
+--- Runs applications under a policy to the end; its counters, and itself.
+local function run(apps, policy, options, settings, cycles)
+    local sim <close> = H.sim {
+        machine = "mosaic", check = true, apps = apps(),
+        settings = whole.join(FEW, settings),
+    }
+    if policy then
+        sim:use(policy, options)
+    end
+    sim:run(cycles)
+    sim:check()
+    return sim:counters(), whole.statistics(sim), sim.now
+end
+
+--- Two applications whose buffers of odd sizes come in turns and go.
+local function odd()
+    return { whole.freer(700, 12, "x"), whole.freer(1500, 8, "y") }
+end
+
+--- Two that are mapped in whole and broken pieces of 2 MB, and stay.
+local function steady()
+    return { H.app("GUP", { size = "S" }), H.app("CONS", { size = "S" }) }
+end
+
+-- ---- C and Lua ----------------------------------------------------------------
+
+local SMALL_MEMORY = { ["vm.memory_bytes"] = 96 << 20,
+    ["vm.table_frames"] = 2048 }
+local CASES = {
+    { steady, {}, {}, 30000 },
+    { odd, {}, {} },
+    { odd, { threshold = 0, cac = 2 }, { ["memory.free_at_end"] = true } },
+    { odd, { threshold = 100, cac = 2, stall = 0 },
+        { ["memory.fragment_index"] = 40 } },
+    { odd, { cac = 3 }, { ["memory.free_at_end"] = true,
+        ["memory.fragment_index"] = 100,
+        ["memory.fragment_occupancy"] = 75 } },
+    { steady, { cac = 1 }, whole.join(SMALL_MEMORY,
+        { ["memory.fragment_index"] = 100,
+            ["memory.fragment_occupancy"] = 25 }), 20000 },
+    { steady, { cac = 0, coalesce = 0 }, whole.join(SMALL_MEMORY,
+        { ["memory.fragment_index"] = 60,
+            ["memory.fragment_occupancy"] = 5 }), 10000 },
+}
+for i, case in ipairs(CASES) do
+    local apps, options, settings, cycles = table.unpack(case, 1, 4)
+    local c, left = run(apps, "mosaic", options, settings, cycles)
+    local _, right = run(apps, "policies/mosaic.lua", options, settings,
+        cycles)
+    tap.ok(not whole.difference(left, right), "case " .. i ..
+        ": C and Lua alike", whole.difference(left, right))
+    tap.ok(c.policy["frame_place.asked"] > 5000, "case " .. i ..
+        ": it was asked", c.policy["frame_place.asked"])
+end
+
+-- ---- CoCoA and the coalescer ---------------------------------------------------
+
+local one = { ["l1tlb.large_entries"] = 1 } -- so that the L2 TLB is asked
+local plain = run(steady, nil, nil, one, 30000)
+local cocoa = run(steady, "mosaic", { coalesce = 0 }, one, 30000)
+local mosaic = run(steady, "mosaic", nil, one, 30000)
+tap.ok(plain.memory.mixed > 0, "by default applications share frames of 2 MB",
+    plain.memory.mixed)
+tap.is(mosaic.memory.mixed, 0, "under CoCoA they do not")
+tap.is(cocoa.memory.coalesced, 0, "without the coalescer nothing coalesces")
+-- GUP: 2.25 whole frames, CONS 3 buffers of 9 MB: 4 whole ones each, and what
+-- its base pages fill in order
+tap.ok(mosaic.memory.coalesced >= 14, "whole frames are coalesced",
+    mosaic.memory.coalesced)
+tap.is(mosaic.mover.table_writes, 33 * mosaic.memory.coalesced,
+    "each at the price of 33 lines")
+tap.ok(mosaic.l2tlb.large_hits > 0 and cocoa.l2tlb.large_hits == 0,
+    "a coalesced page hits in the large array")
+tap.ok(mosaic.walk.walks * 10 < cocoa.walk.walks, "and hardly walks",
+    mosaic.walk.walks .. " " .. cocoa.walk.walks)
+tap.ok(mosaic.walk.references > 3 * mosaic.walk.walks and
+    mosaic.walk.references_level4 >= mosaic.walk.walks,
+    "its walk reads the leaf table, too")
+
+-- ---- splitting, and CAC ----------------------------------------------------------
+
+local keep = run(odd, "mosaic", { threshold = 0 })
+local half = run(odd, "mosaic")
+tap.ok(half.memory.splintered > keep.memory.splintered,
+    "the threshold splits what has lost pages",
+    half.memory.splintered .. " " .. keep.memory.splintered)
+tap.ok(half.memory.moved > 0 and half.memory.emptied > 0, "CAC moves pages")
+tap.is(half.mover.copy_reads, 32 * half.memory.moved, "of 32 lines")
+tap.ok(half.memory.stall_cycles > 0, "and stalls the cores")
+local off = run(odd, "mosaic", { cac = 0 })
+tap.is(off.memory.moved, 0, "no CAC, no moves")
+tap.is(off.memory.stall_cycles, 0, "and no stall")
+local go = run(odd, "mosaic", { stall = 0 })
+tap.is(go.memory.stall_cycles, 0, "the stall is a switch")
+local bulk = run(odd, "mosaic", { cac = 2 })
+local ideal = run(odd, "mosaic", { cac = 3 })
+tap.is(bulk.mover.bulk_copies, bulk.memory.moved, "CAC-BC copies inside DRAM")
+tap.is(bulk.mover.copy_reads, 0, "not over the channel")
+-- 80 ns are 82 core cycles; with a fine interleave the pages of a frame meet in
+-- the same banks, with one page a channel they are copied side by side
+tap.ok(math.abs(bulk.memory.stall_cycles / bulk.memory.moved - 82) < 25,
+    "80 ns a page", bulk.memory.stall_cycles / bulk.memory.moved)
+local coarse = { ["dram.interleave"] = 4096 }
+bulk = run(odd, "mosaic", { cac = 2 }, coarse)
+local slow = run(odd, "mosaic", { cac = 1 }, coarse)
+tap.ok(bulk.memory.stall_cycles * 4 < slow.memory.stall_cycles,
+    "a page a channel: copies inside DRAM go on side by side",
+    bulk.memory.stall_cycles .. " " .. slow.memory.stall_cycles)
+tap.is(ideal.mover.copy_reads + ideal.mover.bulk_copies, 0,
+    "ideal CAC costs nothing")
+tap.ok(ideal.memory.moved > 0, "but moves")
+-- As many frames are needed; what is not compacted stays held.
+tap.ok(off.memory.emptied == 0 and half.memory.shootdowns >
+    off.memory.shootdowns, "a page that moves leaves the TLBs")
+
+-- ---- fragmentation ----------------------------------------------------------------
+
+-- 40 frames of 2 MB, all in use to a quarter: nothing is free, so frames are
+-- emptied until the applications' 27 MB fit; without CAC they mix.
+local tight = whole.join(SMALL_MEMORY, { ["memory.fragment_index"] = 100,
+    ["memory.fragment_occupancy"] = 25 })
+local cac = run(steady, "mosaic", { cac = 3 }, tight, 5000)
+local none = run(steady, "mosaic", { cac = 0 }, tight, 5000)
+tap.ok(cac.memory.emptied >= 25 and cac.memory.mixed == 0,
+    "CAC makes free frames", cac.memory.emptied)
+tap.is(cac.memory.moved, 128 * cac.memory.emptied, "of a quarter full each")
+tap.ok(none.memory.coalesced == 0 and none.memory.mixed > 0,
+    "without it pages are put beside others'", none.memory.mixed)
+tap.ok(cac.memory.coalesced > 10, "and nothing coalesces",
+    cac.memory.coalesced)
+
+-- ---- memory bloat ---------------------------------------------------------------------
+
+-- Pages of 2 MB: 700 KB take 2 MB each.
+local function bloat(c)
+    return c.memory.held_peak / c.memory.mapped_peak - 1
+end
+local small = run(odd, nil, nil)
+tap.ok(bloat(half) < 0.25 and bloat(half) >= 0 and bloat(small) >= 0,
+    "bloat of Mosaic is what its last frames leave empty", bloat(half))
+
+tap.done()
