@@ -5,7 +5,6 @@
 -- status.
 local tap = require "lib.tap"
 local whole = require "lib.whole"
-local H = require "heddle"
 local core = require "heddle.core"
 local decisions = require "heddle.decisions"
 local diff = require "heddle.diff"

@@ -17,7 +17,7 @@ local function counts(p)
         end
     end
     return want, function(total, barriers)
-        equal(total.pass_K, warps * passes * (58 + 1), "instructions")
+        equal(total.pass_K, warps * passes * 58, "instructions")
         equal(barriers.shared_K, 7 * warps, "barriers")
     end
 end

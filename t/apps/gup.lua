@@ -10,7 +10,7 @@ local function counts(p)
         ["update load start"] = warps,
         ["update atomic Tab"] = 2 * warps * p.updates,
     }, function(total)
-        equal(total.update, warps * (21 * p.updates + 8), "instructions")
+        equal(total.update, warps * (20 * p.updates + 23), "instructions")
     end
 end
 

@@ -11,11 +11,12 @@ Each step loads one element of the plane four ahead, the rows 8 above and 8
 below its own, and for 8 lanes the columns 8 to the left and 32 to the right;
 five broadcasts of coef; one store.  A warp is one row of 128 bytes: one line,
 one page.  The next step is a plane further (32 pages at 256 x 128), so pages
-turn over without divergence.  80 instructions a step, of them 17 reads of
-shared memory and some 30 of arithmetic, and two barriers.
+turn over without divergence.  Two barriers a step.
 
-What is loaded ahead is waited for where the sum takes it, behind the second
-barrier; what goes to shared memory, before that.
+Instructions between accesses are those of MAFIA's PTX, block by block and in
+its order: 99 a step.  A halo element is waited for before the next is loaded,
+a coefficient where the sum takes it, what is loaded ahead where the last
+coefficient does.
 
 Addresses are driven by indices alone; no contents.  Halo reads may wrap into
 the neighbouring row or plane, as in the source; all lie inside the array.
@@ -25,6 +26,11 @@ local app, kernel, f32 = h.app, h.kernel, h.f32
 
 local R = 4 -- radius
 local X, Y = 32, 8
+
+-- A load and the store of its value to shared memory.
+local function stage(t, buffer, at)
+    t:shared(1, { uses = { t:load(buffer, at) } })
+end
 
 return app {
     name = "3DS", suite = "CUDA", source = "MAFIA 3DS (NVIDIA 3DFD)",
@@ -52,31 +58,40 @@ return app {
         return { kernel("stencil", options, function(t)
             local at = t.gy * p.dimx + t.gx
             local halo = t.tx:lt(2 * R)
-            t:alu(12)
+            t:alu(13)
             local column = {}
             for q = 0, 2 * R - 1 do
+                t:alu(4, { uses = {} })
                 column[q + 1] = t:load(b["in"], at + q * plane)
             end
+            t:alu(44, { uses = {} })
             t:loop(p.dimz - 4 * R, function(q)
                 local front = at + (q + 2 * R) * plane
                 local o = at + (q + R) * plane
-                t:alu(9, { uses = {} })
-                t:load(b["in"], front)
+                t:alu(12, { uses = column })
+                local ahead = t:load(b["in"], front)
                 t:sync()
-                local up = t:load(b["in"], o - 2 * R * p.dimx)
-                local down = t:load(b["in"], o + Y * p.dimx)
-                t:shared(2, { uses = { up, down } })
+                t:alu(11, { uses = {} })
+                stage(t, b["in"], o - 2 * R * p.dimx)
+                t:alu(4, { uses = {} })
+                stage(t, b["in"], o + Y * p.dimx)
+                t:alu(1, { uses = {} })
                 t:when(halo, function()
-                    local left = t:load(b["in"], o - 2 * R)
-                    local right = t:load(b["in"], o + X)
-                    t:shared(2, { uses = { left, right } })
+                    t:alu(5, { uses = {} })
+                    stage(t, b["in"], o - 2 * R)
+                    stage(t, b["in"], o + X)
                 end)
-                t:shared(1, { uses = column })
+                t:shared(1, { uses = {} })
                 t:sync()
-                for c = 0, 4 do t:load(b.coef, c) end
-                t:shared(17, { uses = {} })
-                t:alu(36)
+                t:alu(1, { uses = { t:load(b.coef, 0) } })
+                for c = 1, 4 do
+                    local factor = t:load(b.coef, c)
+                    t:shared(4, { uses = {} })
+                    t:alu(5, { uses = c == 4 and { ahead } or {} })
+                    t:alu(c == 4 and 2 or 1, { uses = { factor } })
+                end
                 t:store(b.out, o)
+                t:alu(6)
             end)
         end) }
     end,

@@ -5,12 +5,14 @@ Arrays, in order: S, X, T (read), C, P (written), f32 x n.  Footprint 20 n
 bytes.
 
 One launch of `grid` = 480 blocks of 128 threads, a grid-stride loop: option
-gid + 61440 k in round k.  Three independent loads, some 50 instructions of
-arithmetic, two stores, all of one line and one page.  The next round lies 60
+gid + 61440 k in round k.  Three independent loads, the arithmetic, two stores,
+all of one line and one page.  The next round lies 60
 pages further in each of five arrays: five streams, each byte touched once,
-every page shared by eight blocks.  58.6 instructions an option (MAFIA's
-measured total), here 59.  About nine of them are square roots, exponentials,
-logarithms and divisions; an issue slot is all that they cost here.
+every page shared by eight blocks.  59 instructions an option, after 58.6 that
+follow from MAFIA's run if its reads of the L2 cache are the three loads; the
+PTX that MAFIA has beside it counts 97 (alu = 89), which would agree with that
+run if the two stores were counted, too.  About nine of them are square roots,
+exponentials, logarithms and divisions; an issue slot is all that they cost.
 
 Addresses are driven by indices alone; no contents.  One pass; the SDK repeats
 it 512 times over the same data.

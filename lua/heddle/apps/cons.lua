@@ -17,35 +17,44 @@ a row is a page or more.  A block of columns touches 48 pages for 16 columns,
 each shared with 64 neighbours: strided use of pages without divergence.
 
 Halo loads are switched off for whole blocks at the border; what they would
-have brought is a zero in shared memory.  About three instructions between two
-loads (one puts the value into shared memory), 65 before a store, of them 17
-reads of shared memory: 73 a result (MAFIA's run has about 70).  Addresses are
-driven by indices alone; no contents.
+have brought is a zero in shared memory.  Instructions between accesses are
+those of MAFIA's PTX, block by block and in its order, where each load is
+followed by the store to shared memory that waits for it: 66 and 71 a result
+(MAFIA's run has about 70).  Addresses are driven by indices alone; no contents.
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32
 
 local STEPS, TAPS = 4, 17
 
--- Loads step..: the middle four, then one on each side where they exist;
--- then the four sums.
-local function convolve(t, src, dst, at, step, before, after)
-    local v = {}
-    t:alu(6)
-    for i = 1, STEPS do
-        v[i] = t:load(src, at + i * step)
-        t:alu(2, { uses = {} })
-    end
-    t:shared(STEPS, { uses = v })
-    t:when(before, function() t:load(src, at) end)
+-- A load and the store of its value to shared memory, `alu` before it.
+local function stage(t, src, at, alu)
+    t:alu(alu)
+    t:load(src, at)
     t:shared(1)
+end
+
+-- Loads step..: the middle four, then one on each side where they exist;
+-- then the four sums.  c: instructions in between, as compiled.
+local function convolve(t, src, dst, at, step, before, after, c)
+    for i = 1, STEPS do
+        stage(t, src, at + i * step, i == 1 and c.start or c.between)
+    end
+    t:alu(c.first)
+    t:when(before, function() t:load(src, at) end)
     t:alu(1)
-    t:when(after, function() t:load(src, at + (STEPS + 1) * step) end)
+    t:shared(1)
+    t:alu(6)
+    t:when(after, function()
+        t:alu(c.last)
+        t:load(src, at + (STEPS + 1) * step)
+    end)
+    t:alu(1)
     t:shared(1)
     t:sync()
     for i = 1, STEPS do
         t:shared(TAPS)
-        t:alu(65 - TAPS)
+        t:alu(2 * TAPS + c.store + (i == 1 and 2 or 0))
         t:store(dst, at + i * step)
     end
 end
@@ -56,7 +65,8 @@ local function rows(p, b)
     return kernel("rows", options, function(t)
         local x = 64 * t.bx - 16 + t.tx
         convolve(t, b.In, b.Buf, t.gy * p.width + x, 16, x:ge(0),
-            (p.width - x):gt(80))
+            (p.width - x):gt(80),
+            { start = 22, between = 0, first = 4, last = 0, store = 1 })
     end)
 end
 
@@ -66,7 +76,8 @@ local function columns(p, b)
     return kernel("columns", options, function(t)
         local y = 32 * t.by - 8 + t.ty
         convolve(t, b.Buf, b.Out, y * p.width + t.gx, 8 * p.width, y:ge(0),
-            (p.height - y):gt(40))
+            (p.height - y):gt(40),
+            { start = 27, between = 4, first = 3, last = 4, store = 2 })
     end)
 end
 

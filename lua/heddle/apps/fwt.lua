@@ -8,13 +8,13 @@ over whole arrays.  A transform:
   pass     (n-11)/2 launches of 2^n / 1024 blocks of 256: a radix-4 butterfly
            of four elements s apart, s = 2^(n-2), 2^(n-4), .. 2^11.  All
            coalesced, one page an instruction, four pages a thread, 8 MB to
-           8 KB apart.  58 instructions a thread (MAFIA's measured total).
+           8 KB apart.  58 instructions a thread.
   shared   2^n / 2048 blocks of 512 threads finish 2048 elements each in
-           shared memory: five radix-4 stages of some 30 instructions and
-           one radix-2, 7 barriers.  The loops that fill and empty shared
-           memory have bounds that the compiler does not know, so that each
-           load is waited for before the next.
-and `modulate`, 128 blocks of 256 that stride over both arrays.
+           shared memory: five radix-4 stages of 41 instructions and one
+           radix-2, 7 barriers.  The loops that fill and empty shared memory
+           are not unrolled: each load is waited for before the next.
+and `modulate`, 128 blocks of 256 that stride over both arrays.  Instructions
+between accesses are those of MAFIA's PTX, block by block.
 
 Each launch sweeps an array of 8192 pages (n = 23) in place, so that a page
 comes back only a whole sweep later.  Addresses are driven by indices and the
@@ -33,10 +33,14 @@ local function pass(p, x)
         local low = t.gid % s
         local i = 4 * (t.gid - low) + low
         local v = {}
-        t:alu(24)
-        for k = 0, 3 do v[k + 1] = t:load(x, i + k * s) end
-        t:alu(26, { uses = v })
-        for k = 0, 3 do t:store(x, i + k * s) end
+        for k = 0, 3 do
+            t:alu(k == 0 and 23 or 4, { uses = {} })
+            v[k + 1] = t:load(x, i + k * s)
+        end
+        for k = 0, 3 do
+            t:alu(k == 0 and 8 or 2, { uses = v })
+            t:store(x, i + k * s)
+        end
     end)
 end
 
@@ -45,25 +49,31 @@ local function finish(p, x)
         shared = 4 << SHARED }
     return kernel("shared_" .. x.name, options, function(t)
         local at = (1 << SHARED) * t.bx + t.tx
-        t:alu(8)
+        t:alu(20)
         for j = 0, 3 do
             t:load(x, at + 512 * j)
             t:shared(1)
-            t:alu(3)
+            t:alu(5)
         end
+        t:alu(6)
         for _ = 1, 5 do
             t:sync()
             t:shared(8)
-            t:alu(22)
+            t:alu(32)
+        end
+        t:alu(4)
+        t:sync()
+        t:alu(9)
+        for _ = 1, 2 do
+            t:shared(4)
+            t:alu(9)
         end
         t:sync()
-        t:shared(8)
-        t:alu(12)
-        t:sync()
+        t:alu(15)
         for j = 0, 3 do
             t:shared(1)
             t:store(x, at + 512 * j)
-            t:alu(3)
+            t:alu(5)
         end
     end)
 end
@@ -72,12 +82,12 @@ local function modulate(p, b)
     local all = 1 << p.n
     local blocks = math.min(128, all // 256)
     return kernel("modulate", { grid = blocks, block = 256 }, function(t)
-        t:alu(5)
+        t:alu(21)
         t:loop(t.gid, all, blocks * 256, function(i)
             local d, k = t:load(b.D, i), t:load(b.K, i)
             t:alu(2, { uses = { d, k } })
             t:store(b.D, i)
-            t:alu(1)
+            t:alu(5)
         end)
     end)
 end

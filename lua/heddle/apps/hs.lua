@@ -13,10 +13,12 @@ from launch to launch.
 A thread inside the chip loads its temperature and power into shared memory;
 each step updates a square that shrinks by one on each side; the threads of the
 last square store.  A warp is two rows of 16: 2.9 lines; one page for n <= 512,
-two from 1024 on.  A step has about 30 arithmetic and 7 shared-memory
-instructions and two barriers; the rest of the 237 instructions in the PTX of
-MAFIA runs once, before the loads: indices, the borders of the tile, the
-coefficients.
+two from 1024 on.  Instructions between accesses are those of MAFIA's PTX (237
+in all), block by block: each load is waited for by its store to shared memory;
+a step has 75 instructions in the square and two barriers, the last one barrier.
+
+Approximated: lanes outside the chip or the square run all tests of their
+coordinates, where some would leave after the first.
 
 Addresses are driven by indices alone; no contents.
 ]]
@@ -36,30 +38,43 @@ local function tile(p, its, src, dst, power)
         local y = small * t.by - p.pyramid + t.ty
         local inside = x:ge(0):band(x:lt(p.n)):band(y:ge(0)):band(y:lt(p.n))
         local index = y * p.n + x
-        t:alu(176)
+        t:alu(30)
         t:when(inside, function()
-            local a = t:load(src, index)
-            local c = t:load(power, index)
-            t:shared(2, { uses = { a, c } })
+            t:alu(13)
+            t:shared(1, { uses = { t:load(src, index) } })
+            t:alu(3)
+            t:shared(1, { uses = { t:load(power, index) } })
+            t:alu(1)
         end)
+        t:alu(2)
         t:sync()
+        t:alu(56)
         for i = 0, its - 1 do
             local in_square = t.tx:gt(i):band(t.tx:lt(B - 1 - i))
                 :band(t.ty:gt(i)):band(t.ty:lt(B - 1 - i)):band(inside)
-            t:alu(8)
+            t:alu(20)
             t:when(in_square, function()
                 t:shared(6)
-                t:alu(30)
+                t:alu(48)
                 t:shared(1)
             end)
             t:sync()
-            t:when(in_square, function() t:shared(2) end)
-            t:sync()
+            t:alu(2)
+            if i < its - 1 then
+                t:alu(5)
+                t:when(in_square, function()
+                    t:alu(7)
+                    t:shared(2)
+                end)
+                t:sync()
+                t:alu(3)
+            end
         end
         local last = t.tx:ge(its):band(t.tx:lt(B - its))
             :band(t.ty:ge(its)):band(t.ty:lt(B - its)):band(inside)
-        t:alu(4)
+        t:alu(3)
         t:when(last, function()
+            t:alu(19)
             t:shared(1)
             t:store(dst, index)
         end)

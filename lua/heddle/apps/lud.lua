@@ -13,11 +13,11 @@ Blocked by 16.  For o = 0, 16, .. n-32:
              the trailing matrix; two lines, one page (n <= 512) or two
 and a last diagonal: 3 (n/16 - 1) + 1 launches, on a shrinking matrix.
 
-Shared memory dominates: the triangular loops are counted as runs of 17
-arithmetic and 12 shared-memory instructions for four inner rounds; internal
-has 102 instructions, as in the PTX of MAFIA.  `steps` ends the run after that
-many values of o (0: none); the whole of n = 2048 is 22 million memory
-instructions.
+Shared memory dominates.  Instructions between accesses are those of MAFIA's
+PTX, block by block and in its order, where each load is followed by the store
+to shared memory that waits for it: 102 in internal, 10 a round of the inner
+loops of the others.  `steps` ends the run after that many values of o (0:
+none); the whole of n = 2048 is 22 million memory instructions.
 
 Addresses are driven by indices and the launch's o; no contents.
 ]]
@@ -26,10 +26,24 @@ local app, kernel, f32 = h.app, h.kernel, h.f32
 
 local B = 16
 
--- n rounds of an inner loop in shared memory.
-local function inner(t, n)
-    t:alu(n * 17 // 4 + 2)
-    if n > 0 then t:shared(3 * n) end
+-- n rounds of an inner loop in shared memory, `start` instructions before.
+local function inner(t, start, n)
+    t:alu(start + 7 * n)
+    t:shared(1 + 3 * n)
+end
+
+-- A load, `alu` instructions before it, and the store of its value to shared
+-- memory.
+local function stage(t, alu, m, at)
+    t:alu(alu)
+    t:shared(1, { uses = { t:load(m, at) } })
+end
+
+-- The reverse.
+local function unstage(t, alu, m, at)
+    t:shared(1)
+    t:alu(alu)
+    t:store(m, at)
 end
 
 local function diagonal(p, b)
@@ -38,31 +52,42 @@ local function diagonal(p, b)
     return kernel("diagonal", options, function(t)
         local o = t:arg("o")
         local at = o * p.n + o + t.tx
-        t:alu(6)
-        local row = {}
-        for r = 0, B - 1 do row[r + 1] = t:load(b.m, at + r * p.n) end
-        t:shared(B, { uses = row })
+        for r = 0, B - 1 do
+            stage(t, r == 0 and 14 or 5, b.m, at + r * p.n)
+        end
         t:sync()
+        t:alu(1)
         for i = 0, B - 2 do
-            t:when(t.tx:gt(i), function() inner(t, i) end)
+            t:alu(2)
+            t:when(t.tx:gt(i), function()
+                inner(t, i > 0 and 16 or 8, i)
+                t:alu(3)
+                t:shared(2)
+            end)
             t:sync()
-            t:when(t.tx:gt(i), function() inner(t, i + 1) end)
+            t:alu(1)
+            t:when(t.tx:gt(i), function() inner(t, 15, i + 1) end)
             t:sync()
+            t:alu(5)
         end
-        for r = 1, B - 1 do
-            t:shared(1)
-            t:store(b.m, at + r * p.n)
-        end
+        t:alu(2)
+        for r = 1, B - 1 do unstage(t, 5, b.m, at + r * p.n) end
     end)
 end
 
--- Loads rows first..first+count-1 of a 16-wide strip; returns the values.
-local function strip(t, m, at, pitch, first, count)
-    local v = {}
-    for r = first, first + count - 1 do
-        v[#v + 1] = t:load(m, at + r * pitch)
-    end
-    return v
+-- Both halves of the block solve their triangle in shared memory.
+local function solve(t, low)
+    t:when(low, function()
+        t:alu(2)
+        for i = 1, B - 1 do inner(t, 21, i) end
+    end, function()
+        t:alu(6)
+        for i = 0, B - 1 do
+            inner(t, i > 0 and 15 or 7, i)
+            t:shared(2)
+            t:alu(7)
+        end
+    end)
 end
 
 local function perimeter(p, b)
@@ -75,34 +100,29 @@ local function perimeter(p, b)
         local diag = o * n + o + l
         local right = o * n + o + B * (t.bx + 1) + l
         local below = (o + B * (t.bx + 1)) * n + o + l
-        t:alu(10)
-        t:when(low, function()
-            t:shared(8, { uses = strip(t, b.m, diag, n, 0, 8) })
-            t:shared(B, { uses = strip(t, b.m, right, n, 0, B) })
-        end, function()
-            t:shared(8, { uses = strip(t, b.m, diag, n, 8, 8) })
-            t:shared(B, { uses = strip(t, b.m, below, n, 0, B) })
-        end)
-        t:sync()
-        t:when(low, function()
-            for i = 1, B - 1 do inner(t, i) end
-        end, function()
-            for i = 0, B - 1 do
-                inner(t, i)
-                t:alu(4)
+        -- half of the tile on the diagonal, then a strip
+        local function load(first, strip, half, between)
+            for r = first, first + 7 do
+                stage(t, r == first and 12 or 5, b.m, diag + r * n)
             end
-        end)
-        t:sync()
-        t:when(low, function()
-            for r = 1, B - 1 do
-                t:shared(1)
-                t:store(b.m, right + r * n)
-            end
-        end, function()
             for r = 0, B - 1 do
-                t:shared(1)
-                t:store(b.m, below + r * n)
+                stage(t, r == 0 and half or r < 8 and 5 or between, b.m,
+                    strip + r * n)
             end
+            t:alu(1)
+        end
+        t:alu(9)
+        t:when(low, function() load(0, right, 6, 6) end,
+            function() load(8, below, 9, 5) end)
+        t:sync()
+        t:alu(1)
+        solve(t, low)
+        t:sync()
+        t:alu(7)
+        t:when(low, function()
+            for r = 1, B - 1 do unstage(t, 6, b.m, right + r * n) end
+        end, function()
+            for r = 0, B - 1 do unstage(t, 5, b.m, below + r * n) end
         end)
     end)
 end
@@ -114,13 +134,11 @@ local function internal(p, b)
         local o, n = t:arg("o"), p.n
         local row, column = o + B * (t.by + 1), o + B * (t.bx + 1)
         local at = (row + t.ty) * n + column + t.tx
-        t:alu(24)
-        local u = t:load(b.m, (o + t.ty) * n + column + t.tx)
-        local v = t:load(b.m, (row + t.ty) * n + o + t.tx)
-        t:shared(2, { uses = { u, v } })
+        stage(t, 22, b.m, (o + t.ty) * n + column + t.tx)
+        stage(t, 13, b.m, (row + t.ty) * n + o + t.tx)
         t:sync()
         t:shared(2 * B)
-        t:alu(B + 21)
+        t:alu(5 + B + 5)
         t:load(b.m, at)
         t:alu(1)
         t:store(b.m, at)
