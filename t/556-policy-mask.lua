@@ -10,7 +10,6 @@
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"
-local kernel = require "heddle.kernel"
 
 local SMALL = whole.join(whole.SMALL, { ["bypass.entries"] = 32,
     ["dram.queues"] = "apart", ["dram.turn_idle"] = 3000 })
@@ -44,27 +43,10 @@ end
 
 -- ---- twins -------------------------------------------------------------------
 
---- Reads the same 32 KB over and over.
-local function resident()
-    return H.program(kernel.app {
-        name = "resident", source = "this test",
-        buffers = function() return { kernel.i32("m", 8192) } end,
-        kernels = function(_, b)
-            return { kernel.kernel("spin", { grid = 128, block = 64 },
-                function(t)
-                    t:loop(4000, function(j)
-                        t:load(b.m, (t.gid + j * 64) % 8192)
-                        t:alu(1)
-                    end)
-                end) }
-        end,
-    })
-end
-
 -- The data of one hit in the L2 cache, and the leaves of the other do not.
 local BIG = {
     name = "resident + random",
-    apps = { resident, function() return whole.random(32, 200, 256) end },
+    apps = { whole.resident, function() return whole.random(32, 200, 256) end },
     settings = { ["l2cache.bytes"] = 1 << 17, ["l1cache.mode"] = "off" },
 }
 local SCENES = {

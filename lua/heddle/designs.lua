@@ -1,8 +1,15 @@
 --- designs.lua - the translation designs that the papers compare, each as the
--- settings in which it differs from a machine with a shared L2 TLB.
+-- settings in which it differs from a machine with a shared L2 TLB, and the
+-- policies that it needs.
 --
 --     local m = H.designs.pwcache(H.machine("maxwell"))
 --     for _, d in ipairs(H.designs.list) do ... d.name, d.apply(m) ... end
+--     local d = H.designs.get("MASK-TLB")
+--     H.sim { machine = d.apply(H.machine "maxwell"), policies = d.policies,
+--             ... }
+--     H.designs.mask { tokens = 1, dram = 0, epoch = 50000 }      a design, too
+--
+-- A design is { name =, apply = function(machine) -> machine, policies = {} }.
 --
 -- SPDX-License-Identifier: MIT
 local designs = {}
@@ -31,11 +38,53 @@ function designs.pwcache(machine)
     }, "design PWCache: MASK figure 2a")
 end
 
+--- SharedTLB with equal shares of the DRAM channels, and with them of the L2
+-- cache, whose slices belong to channels: splitting its ways as well would
+-- leave an application less than its share.  The L2 TLB stays shared (MASK 7.2:
+-- its hit rate is SharedTLB's).
+function designs.static(machine)
+    return designs.sharedtlb(machine):with({
+        ["dram.partition"] = true,
+    }, "design Static: MASK section 6")
+end
+
 --- No translation at all.
 function designs.off(machine)
     return machine:with({
         ["sim.translation"] = "off",
     }, "design Off")
+end
+
+--- MASK, or some of its mechanisms: SharedTLB with what they need of the
+-- machine, and the policy.  Options are the parameters of the policy "mask"
+-- (tokens, bypass and dram are on unless 0), and
+--     name      of the design ("MASK")
+--     policy    another form of it: "policies/mask.lua"
+function designs.mask(options)
+    local use, settings = { use = "mask" }, {}
+    for k, v in pairs(options or {}) do
+        if k == "policy" then
+            use.use = v
+        elseif k ~= "name" then
+            use[k] = v
+        end
+    end
+    if use.tokens ~= 0 then
+        settings["bypass.entries"] = { 32, "MASK 5.2" }
+    end
+    if use.dram ~= 0 then
+        settings["dram.queues"] = { "apart", "MASK 5.4" }
+        settings["dram.turn_idle"] = { use.epoch or 100000,
+            "MASK 5.4: one epoch" }
+    end
+    local name = options and options.name or "MASK"
+    return {
+        name = name,
+        apply = function(machine)
+            return designs.sharedtlb(machine):with(settings, "design " .. name)
+        end,
+        policies = { use },
+    }
 end
 
 --- The designs of MASK figure 3, in its order, with the names that are shown.
@@ -45,19 +94,32 @@ designs.list = {
     { name = "PWCache", apply = designs.pwcache },
 }
 
---- The design of that name, as { name =, apply =, policies = }.
+--- Those of MASK section 7: figures 11 to 13 and the mechanisms alone (7.2).
+designs.sharing = {
+    { name = "Static", apply = designs.static },
+    { name = "PWCache", apply = designs.pwcache },
+    { name = "SharedTLB", apply = designs.sharedtlb },
+    designs.mask { name = "MASK-TLB", bypass = 0, dram = 0 },
+    designs.mask { name = "MASK-Cache", tokens = 0, dram = 0 },
+    designs.mask { name = "MASK-DRAM", tokens = 0, bypass = 0 },
+    designs.mask(),
+    { name = "Ideal", apply = designs.ideal },
+}
+
+--- One of these by its name.
 function designs.get(name)
-    for _, d in ipairs(designs.list) do
+    local names = {}
+    for i, d in ipairs(designs.sharing) do
+        names[i] = d.name
         if d.name == name then
             return d
         end
     end
-    local known = {}
-    for i, d in ipairs(designs.list) do
-        known[i] = d.name
-    end
-    error(("there is no design '%s'; known: %s"):format(name,
-        table.concat(known, ", ")), 2)
+    local near = require("heddle.index").nearest(tostring(name), names)
+    error(require("heddle.core").error(-2,
+        ("there is no design '%s'%s; known: %s"):format(tostring(name),
+            near and " (did you mean '" .. near .. "'?)" or "",
+            table.concat(names, ", "))), 0)
 end
 
 return designs

@@ -26,7 +26,8 @@
  * (only when the set is full), repl_gone for the entry that leaves, repl_fill
  * for the newcomer.  It is never asked while the set has an invalid way.
  *
- * Left out on purpose: way masks for each application (static partitions).
+ * Ways may be shared out among applications (static partitions): what one
+ * brings in then replaces only what lies in its own ways.  Narrow layout only.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -128,9 +129,25 @@ static uint32_t oldest(const struct hd_assoc *a, uint32_t set)
     return a->list[sentinel(a, set)].newer - set * a->ways;
 }
 
+/* The same among the ways of an application; narrow layout. */
+static uint32_t oldest_own(const struct hd_assoc *a, uint32_t set, uint32_t app)
+{
+    uint32_t shift = a->last_shift, way;
+
+    do {
+        way = (uint32_t)(a->set[set].order >> shift) & 15;
+        shift -= 4;
+    } while (!hd_assoc_owns(a, way, app));
+    return way;
+}
+
 static int64_t victim_default(void *self, const void *question_)
 {
     const struct heddle_q_repl_victim *q = question_;
+    const struct hd_assoc *a = self;
+
+    if (a->parted)
+        return (int64_t)oldest_own(a, (uint32_t)q->set, (uint32_t)q->app);
 
     return (int64_t)oldest(self, (uint32_t)q->set);
 }
@@ -152,20 +169,28 @@ void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
 
 /* ---- entering and leaving --------------------------------------------- */
 
-static bool full(const struct hd_assoc *a, uint32_t set)
+/* Bit set of the invalid ways that an application may use; narrow layout. */
+static uint32_t free_ways(const struct hd_assoc *a, uint32_t set, uint32_t app)
+{
+    return ~hd_bytes_high(a->set[set].tag) &
+           (a->parted ? a->share[app % HD_MAX_APPS] : a->all);
+}
+
+static bool full(const struct hd_assoc *a, uint32_t set, uint32_t app)
 {
     if (narrow(a))
-        return hd_bytes_high(a->set[set].tag) == a->all;
+        return free_ways(a, set, app) == 0;
     return a->count[set] == a->ways;
 }
 
 /* The lowest invalid way of a set that has one. */
-static uint32_t lowest_free(const struct hd_assoc *a, uint32_t set)
+static uint32_t lowest_free(const struct hd_assoc *a, uint32_t set,
+                            uint32_t app)
 {
     uint32_t i = 0;
 
     if (narrow(a))
-        return hd_bit_first(~hd_bytes_high(a->set[set].tag) & a->all);
+        return hd_bit_first(free_ways(a, set, app));
     while (~a->valid[(size_t)set * a->words + i] == 0)
         i++;
     return i * 64 + hd_bit_first(~a->valid[(size_t)set * a->words + i]);
@@ -224,9 +249,18 @@ static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
                                      .app = who.app,
                                      .warp = who.warp};
 
+    uint32_t way;
+
     if (HD_LIKELY(!a->victim.bound))
-        return oldest(a, set);
-    return (uint32_t)hd_ask_repl_victim(&a->victim, &q);
+        return a->parted ? oldest_own(a, set, who.app) : oldest(a, set);
+    way = (uint32_t)hd_ask_repl_victim(&a->victim, &q);
+    if (hd_assoc_owns(a, way, who.app))
+        return way;
+    hd_err_set(a->env->err, HEDDLE_EPOLICY,
+               "point repl_victim: way %u was answered, which is not one of "
+               "application %u where the ways are shared out",
+               way, who.app);
+    return oldest_own(a, set, who.app);
 }
 
 /* Puts a way whose key was written into the order of use. */
@@ -251,7 +285,7 @@ static void use(struct hd_assoc *a, uint32_t set, uint32_t way, bool last,
 static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
                       struct hd_who who, uint64_t *evicted, bool last)
 {
-    bool replace = full(a, set);
+    bool replace = full(a, set, who.app);
     uint32_t way;
 
     hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
@@ -263,7 +297,7 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
         if (HD_UNLIKELY(a->gone.bound))
             ASK(repl_gone, &a->gone, a, set, way, *evicted, who);
     } else {
-        way = lowest_free(a, set);
+        way = lowest_free(a, set, who.app);
     }
     set_key(a, set, way, key);
     use(a, set, way, last, replace);
@@ -410,10 +444,22 @@ static int take(struct hd_assoc *a, struct hd_arena *arena)
                                       : take_wide(a, arena);
 }
 
+int hd_assoc_share(struct hd_assoc *a, uint32_t apps)
+{
+    if (a->set == NULL || apps > a->ways)
+        return -1;
+    for (uint32_t i = 0; i < apps; i++)
+        a->share[i] = (uint16_t)(hd_ones((i + 1) * a->ways / apps) &
+                                 ~hd_ones(i * a->ways / apps));
+    a->parted = true;
+    return 0;
+}
+
 int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
                   uint32_t instance, uint32_t sets, uint32_t ways)
 {
-    *a = (struct hd_assoc){.sets = sets, .ways = ways, .instance = instance};
+    *a = (struct hd_assoc){
+        .sets = sets, .ways = ways, .instance = instance, .env = env};
     if (sets == 0 || ways == 0 || take(a, env->arena) != 0)
         return -1;
     if (env->slots != NULL)

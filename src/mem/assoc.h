@@ -63,6 +63,9 @@ struct hd_assoc {
     uint32_t words;             /* of 64 ways, a set */
     uint32_t sets, instance;
     struct hd_slot fill, victim, gone;
+    struct hd_env *env;
+    bool parted;                 /* ways are shared out: */
+    uint16_t share[HD_MAX_APPS]; /* those of each application */
 };
 
 /*
@@ -83,6 +86,18 @@ uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
 /* As hd_assoc_place, but the newcomer is the next victim (LRU position). */
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
                              struct hd_who who, uint64_t *evicted);
+
+/* Gives each of `apps` applications an equal share of the ways (narrow layout):
+ * what it brings lies there; it finds what lies anywhere.  0, or -1: there are
+ * more applications than ways, or too many ways. */
+int hd_assoc_share(struct hd_assoc *a, uint32_t apps);
+
+/* Whether an entry lies in an application's ways. */
+static inline bool hd_assoc_owns(const struct hd_assoc *a, uint32_t entry,
+                                 uint32_t app)
+{
+    return !a->parted || (a->share[app % HD_MAX_APPS] >> entry % a->ways & 1);
+}
 
 /* Invalidates an entry. */
 void hd_assoc_drop(struct hd_assoc *a, uint32_t entry);
@@ -192,7 +207,7 @@ static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
 /* True when somebody must hear of what enters and leaves, or chooses it. */
 static inline bool hd_assoc_asks(const struct hd_assoc *a)
 {
-    return (a->gone.bound | a->fill.bound | a->victim.bound) != 0;
+    return (a->gone.bound | a->fill.bound | a->victim.bound | a->parted) != 0;
 }
 
 /* What hd_assoc_touch does where the layout is wide or a policy is bound. */

@@ -225,12 +225,16 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
     struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
-    const struct hd_dramlane *l = &d->lane[a.channel];
-    struct hd_dramchan *ch = l->ch;
+    const struct hd_dramlane *l;
+    struct hd_dramchan *ch;
     struct hd_dramentry *v;
     uint64_t cycle;
     uint32_t e;
 
+    if (HD_UNLIKELY(d->cfg.partition))
+        a.channel += r->app * d->own;
+    l = &d->lane[a.channel];
+    ch = l->ch;
     if (HD_UNLIKELY(d->cfg.mode.kind != HD_FULL)) {
         send_simple(d, a.channel, now, req, r);
         return;
@@ -299,8 +303,7 @@ bool hd_dram_apart(const struct hd_dram *d)
 
 bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req)
 {
-    return place_of(d, channel,
-                    hd_dramclass_of(d, channel, &d->reqs->v[req]));
+    return place_of(d, channel, hd_dramclass_of(d, channel, &d->reqs->v[req]));
 }
 
 void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
@@ -450,9 +453,24 @@ static void set_up(struct hd_dram *d)
         d->latency = d->cfg.mode.fixed;
 }
 
+/* Splits the channels; application a has those from a * own on. */
+static int share_channels(struct hd_dram *d)
+{
+    uint32_t apps = d->env->apps, channels = d->cfg.channels;
+
+    if (channels % apps != 0)
+        return hd_err_set(d->env->err, HEDDLE_ECONFIG,
+                          "dram.partition: %u channels cannot be shared "
+                          "equally by %u applications",
+                          channels, apps);
+    d->own = channels / apps;
+    return 0;
+}
+
 struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
                              struct hd_reqs *reqs, struct hd_client *clients)
 {
+    struct hd_dram_cfg spread;
     struct hd_dram *d;
 
     if (hd_dram_cfg_check(cfg, hd_dram_burst(cfg), env->err) != 0)
@@ -467,7 +485,14 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
     d->reqs = reqs;
     d->clients = clients;
     set_up(d);
-    hd_drammap_init(&d->map, cfg, env->err);
+    d->own = cfg->channels;
+    if (cfg->partition && share_channels(d) != 0) {
+        hd_dram_close(d);
+        return NULL;
+    }
+    spread = *cfg;
+    spread.channels = d->own;
+    hd_drammap_init(&d->map, &spread, env->err);
     if (take_state(d) != 0 || (env->check && (d->check = hd_dramcheck_open(
                                                   cfg, env->arena)) == NULL)) {
         hd_err_set(env->err, HEDDLE_ENOMEM, "dram: the arena is exhausted");
@@ -498,6 +523,11 @@ void hd_dram_close(struct hd_dram *d)
 uint32_t hd_dram_channels(const struct hd_dram *d)
 {
     return d->cfg.channels;
+}
+
+uint32_t hd_dram_own(const struct hd_dram *d)
+{
+    return d->own;
 }
 
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa)

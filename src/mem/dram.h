@@ -20,7 +20,10 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
 void hd_dram_close(struct hd_dram *d);
 
 uint32_t hd_dram_channels(const struct hd_dram *d);
+/* The channel of an address among those over which it is spread: hd_dram_own
+ * of them, all unless they are shared out (dram.partition). */
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa);
+uint32_t hd_dram_own(const struct hd_dram *d);
 
 /* True while the channel's queue can take another (normal) request. */
 bool hd_dram_room(const struct hd_dram *d, uint32_t channel);

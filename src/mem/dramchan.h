@@ -195,6 +195,7 @@ struct hd_dram {
     uint32_t plain;    /* 1: none, and rows are never closed early */
     uint64_t row_rank; /* of row candidates: see KEY_RANK */
     uint32_t places;  /* entries of a channel */
+    uint32_t own;     /* channels over which an address is spread */
     hd_time idle;     /* cfg.turn_idle in ticks */
     struct hd_slot klass, turn, pick;
     hd_dram_watcher *watch;

@@ -279,9 +279,7 @@ static void golden_first(const struct hd_dramcheck *k, const struct history *h,
     if (!cmd->golden || cmd->klass == 2)
         return;
     if (h->open[b])
-        next = h->row[b] != cmd->golden_row ? PRE
-               : cmd->golden_write          ? WR
-                                            : RD;
+        next = h->row[b] != cmd->golden_row ? PRE : cmd->golden_write ? WR : RD;
     if (cmd->bank == b)
         broken(cmd, 0, b, "the rule that a golden request has its bank", err);
     else if (legal(k, h, next, b, cmd->cycle))

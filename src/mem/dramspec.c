@@ -55,6 +55,10 @@ const struct hd_setting hd_dram_settings[] = {
      "address map: A is row:bank:group:column:channel, B is "
      "row:bank:column:group:channel, or such a list, most significant first",
      "guess: a stream then rotates over the bank groups"},
+    {"partition", HD_T_BOOL, AT(partition), "", "false", 0, 1, NULL,
+     "each application has an equal share of the channels, with the L2 slices "
+     "of those, and its addresses are spread over them alone",
+     "MASK section 6: in Static only"},
     WORD(scheduler, "hit-first", "hit-first|capped|ready-first",
          "hit-first: a row is not closed while a queued request hits it; "
          "capped: unless it has served `cap` requests and an older one waits; "

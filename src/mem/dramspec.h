@@ -29,6 +29,7 @@ struct hd_dram_cfg {
     uint32_t row_bytes;     /* of one bank */
     uint32_t interleave;    /* contiguous bytes of one row; 0: one burst */
     char map[HD_TEXT_ROOM]; /* "A", "B", or fields, most significant first */
+    uint32_t partition;     /* 1: each application has channels of its own */
     uint32_t scheduler;     /* enum hd_dram_scheduler */
     uint32_t cap;           /* capped: requests served before a conflict wins */
     uint32_t page;          /* 0 open, 1 closed */

@@ -140,14 +140,14 @@ static void find_spread(struct hd_l2 *l2)
     struct hd_cache_spread *s = &l2->spread;
     uint64_t g = 1;
 
-    *s = (struct hd_cache_spread){1, l2->channels, l2->slices / l2->channels};
-    if (l2->channels > 1)
+    *s = (struct hd_cache_spread){1, l2->own, l2->slices / l2->channels};
+    if (l2->own > 1)
         while (g < FAR && channel_of(l2, g) == channel_of(l2, 0))
             g++;
     s->granule = g < FAR ? g : 0;
     for (uint64_t i = 0; s->granule != 0 && i < 2 * SAMPLES; i++) {
         uint64_t line = i < SAMPLES ? i : hd_mix64(i) >> 37;
-        if (channel_of(l2, line) != line / g % l2->channels)
+        if (channel_of(l2, line) != line / g % l2->own)
             s->granule = 0;
     }
 }
@@ -165,8 +165,9 @@ static int find_places(struct hd_l2 *l2)
     const struct hd_cache_spread *s = &l2->spread;
     uint32_t sets = l2->slice[0].tags.tags.sets, granule, bank, n, set;
 
-    if (!l2->full || s->granule == 0 || !hd_is_pow2(s->granule) ||
-        !hd_is_pow2(s->channels) || !hd_is_pow2(s->banks) || !hd_is_pow2(sets))
+    if (!l2->full || l2->own != l2->channels || s->granule == 0 ||
+        !hd_is_pow2(s->granule) || !hd_is_pow2(s->channels) ||
+        !hd_is_pow2(s->banks) || !hd_is_pow2(sets))
         return 0;
     granule = hd_log2(s->granule);
     bank = hd_log2(s->banks);
@@ -216,6 +217,8 @@ static HD_APART void take_other(struct hd_l2 *l2, hd_time now, uint32_t r)
 
     q->line = q->pa.v >> l2->line_shift;
     i = slice_of(l2, q->line, &q->spare);
+    if (l2->own != l2->channels) /* those of its application */
+        i += q->app * l2->own * (uint32_t)l2->spread.banks;
 
     if (l2->full ? may_bypass(l2, q) : l2->cfg.mode.kind == HD_OFF)
         post(l2, at, l2->component + i, HD_L2_ARRIVE, r);
@@ -363,6 +366,18 @@ static uint64_t waiters(const struct hd_l2_slice *sl, hd_time *ticks,
     return n;
 }
 
+/* Where ways are shared out, each line lies in those of its owner. */
+static bool in_share(const struct hd_l2_slice *sl)
+{
+    const struct hd_assoc *a = &sl->tags.tags;
+
+    for (uint32_t e = 0; a->parted && e < a->sets * a->ways; e++)
+        if (a->key[e] != HD_KEY_NONE &&
+            !hd_assoc_owns(a, e, sl->tags.line[e].owner))
+            return false;
+    return true;
+}
+
 static void check(void *self, uint32_t i, struct hd_err *err)
 {
     struct hd_l2 *l2 = self;
@@ -378,6 +393,8 @@ static void check(void *self, uint32_t i, struct hd_err *err)
         ticks += q->queued - q->born;
         r = q->next;
     }
+    if (!in_share(sl))
+        wrong = "a line lies in the ways of another application";
     if (!hd_mshr_sane(&sl->mshr))
         wrong = "the lists of MSHRs are broken";
     if (s->arrived != s->answered + s->ended + inside)
@@ -432,6 +449,11 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     if (rc != 0)
         return rc;
     hd_cache_spread(&sl->tags, spread);
+    if (l2->cfg.partition && hd_assoc_share(&sl->tags.tags, env->apps) != 0)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.partition: %u ways cannot be shared by %u "
+                          "applications, or are more than %d",
+                          l2->cfg.ways, env->apps, HD_ASSOC_NARROW);
     sl->bypass = (struct hd_slot){hd_l2slice_steered, sl, 0};
     if (env->slots != NULL)
         hd_slots_offer(env->slots, HEDDLE_POINT_l2_bypass, "l2cache",
@@ -468,6 +490,7 @@ static int settle(struct hd_l2 *l2)
     l2->channels = w->dram != NULL    ? hd_dram_channels(w->dram)
                    : w->channels != 0 ? w->channels
                                       : 1;
+    l2->own = w->dram != NULL ? hd_dram_own(w->dram) : l2->channels;
     if (l2->w.interleave == 0)
         l2->w.interleave = l2->cfg.line;
     if (l2->slices == 0 || l2->slices % l2->channels != 0)

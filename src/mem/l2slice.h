@@ -143,6 +143,7 @@ struct hd_l2 {
     struct hd_env *env;
     struct hd_cache_spread spread; /* granule 0: an irregular map */
     uint32_t channels, slices;
+    uint32_t own; /* channels over which an application's lines are spread */
     struct hd_l2_wiring w;
     struct hd_cache_cfg cfg;
     struct hd_xbar_cfg xbar;

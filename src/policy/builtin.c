@@ -12,8 +12,8 @@
 #include "registry.h"
 
 static const struct heddle_policy *const builtin[] = {
-    &hd_policy_lru, &hd_policy_fifo, &hd_policy_random, &hd_policy_srrip,
-    &hd_policy_gto, &hd_policy_lrr,  &hd_policy_frfcfs, &hd_policy_mask,
+    &hd_policy_lru,   &hd_policy_fifo,   &hd_policy_random, &hd_policy_srrip,
+    &hd_policy_gto,   &hd_policy_lrr,    &hd_policy_frfcfs, &hd_policy_mask,
     &hd_policy_cores, &hd_policy_mosaic,
 };
 

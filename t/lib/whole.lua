@@ -196,4 +196,23 @@ function whole.random(blocks, steps, mb)
     })
 end
 
+--- Reads the same 32 KB over and over: what misses the L1 hits in the L2.
+function whole.resident()
+    return H.program(kernel.app {
+        name = "resident", source = "vecadd",
+        buffers = function()
+            return { kernel.i32("m", 8192) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("spin", { grid = 128, block = 64 },
+                function(t)
+                    t:loop(4000, function(j)
+                        t:load(b.m, (t.gid + j * 64) % 8192)
+                        t:alu(1)
+                    end)
+                end) }
+        end,
+    })
+end
+
 return whole
