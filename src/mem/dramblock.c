@@ -10,7 +10,8 @@
  */
 #include "dramchan.h"
 
-/* The earliest commands of a bank move to `until`. */
+/* The earliest commands of a bank move to `until`; of an open row, reads by the
+ * difference of their tRCD and that of writes beyond. */
 static void block(struct hd_dram *d, uint32_t c, uint32_t b, uint64_t until)
 {
     struct hd_drambank *k = hd_drambank_at(d, c, b);

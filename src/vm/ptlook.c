@@ -109,25 +109,35 @@ static void check_joined(const struct hd_ptables *t, struct hd_err *err,
                (unsigned long long)*e);
 }
 
-/* Counts by frame of 2 MB are those that the owners of its frames give. */
+/* What a frame of 2 MB holds, by the owners of its base frames. */
+static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
+{
+    struct hd_bigframe g = {.used = 0};
+    uint64_t i = big * HD_LARGE_PAGES, end = i + HD_LARGE_PAGES;
+
+    for (; i < end && i < t->frames.frames; i++) {
+        uint32_t o = hd_frames_owner(&t->frames, i), app = HD_OWNER_FOREIGN;
+        struct hd_xlate x;
+        hd_vpn vpn;
+        if (o == 0 || (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
+                       !hd_pt_page(t, app, vpn.v, &x)))
+            continue; /* free, or kept */
+        g.owners += g.of[app]++ == 0;
+        g.used++;
+    }
+    return g;
+}
+
+/* Counts by frame of 2 MB are those that the owners of its frames give; no
+ * frame has pages of several without one that was put beside others'. */
 static void check_big(const struct hd_ptables *t, struct hd_err *err)
 {
-    uint64_t held[HD_MAX_APPS + 1] = {0};
+    uint64_t held[HD_MAX_APPS + 1] = {0}, several = 0, mixed = 0;
 
     for (uint64_t b = 0; b < t->big.n; b++) {
         const struct hd_bigframe *f = &t->big.v[b];
-        struct hd_bigframe g = {.used = 0};
-        for (uint64_t i = b * HD_LARGE_PAGES;
-             i < (b + 1) * HD_LARGE_PAGES && i < t->frames.frames; i++) {
-            uint32_t o = hd_frames_owner(&t->frames, i), app = HD_OWNER_FOREIGN;
-            struct hd_xlate x;
-            hd_vpn vpn;
-            if (o == 0 || (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
-                           !hd_pt_page(t, app, vpn.v, &x)))
-                continue; /* free, or kept */
-            g.owners += g.of[app]++ == 0;
-            g.used++;
-        }
+        struct hd_bigframe g = recount(t, b);
+        several += g.owners > 1;
         for (uint32_t o = 0; o <= HD_OWNER_FOREIGN; o++)
             held[o] += g.owners == 1 && g.of[o] != 0 ? HD_LARGE_PAGES : g.of[o];
         if (f->used != g.used || f->owners != g.owners ||
@@ -137,6 +147,13 @@ static void check_big(const struct hd_ptables *t, struct hd_err *err)
                        "counted",
                        (unsigned long long)b, g.used, f->used);
     }
+    for (uint32_t app = 0; app < HD_MAX_APPS; app++)
+        mixed += t->s->mixed[app];
+    if (several > mixed)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu of 2 MB have pages of several applications, "
+                   "and %llu pages were put beside others'",
+                   (unsigned long long)several, (unsigned long long)mixed);
     if (memcmp(held, t->big.held, sizeof held) != 0)
         hd_err_set(err, HEDDLE_ECHECK,
                    "frames: what applications hold is not what is counted");
