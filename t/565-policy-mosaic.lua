@@ -93,6 +93,16 @@ tap.ok(mosaic.walk.references > 3 * mosaic.walk.walks and
     mosaic.walk.references_level4 >= mosaic.walk.walks,
     "its walk reads the leaf table, too")
 
+local early = run(steady, "mosaic", nil, whole.join(one,
+    { ["memory.setup_traffic"] = false }), 30000)
+tap.is(early.mover.table_writes, 0, "what came before the start is free")
+tap.is(early.memory.coalesced, mosaic.memory.coalesced, "but done")
+local late = run(steady, "mosaic", nil, one, 2000)
+early = run(steady, "mosaic", nil, whole.join(one,
+    { ["memory.setup_traffic"] = false }), 2000)
+tap.ok(early.dram.writes == 0 and late.dram.writes > 0,
+    "and the first cycles lose nothing by it", late.dram.writes)
+
 -- ---- splitting, and CAC ----------------------------------------------------------
 
 local keep = run(odd, "mosaic", { threshold = 0 })

@@ -46,6 +46,23 @@ for _, d in ipairs(H.designs.sharing) do
 end
 tap.ok(#same == 0, "no two designs are alike", table.concat(same, ", "))
 
+local large = {}
+for i, d in ipairs(H.designs.pages) do
+    local s <close> = H.sim { machine = d.apply(H.machine("mosaic") {
+        ["core.count"] = 4 }), policies = d.policies, check = true,
+        apps = { whole.freer(700, 12, "x"), whole.freer(1500, 8, "y") } }
+    s:run()
+    local c = s:counters()
+    large[i] = ("%s %d %d %d %d"):format(c.memory.coalesced > 0,
+        c.memory.mapped_peak // 512, c.memory.moved > 0 and 1 or 0,
+        c.mover.copy_reads > 0 and 1 or 0, c.mover.bulk_copies > 0 and 1 or 0)
+end
+-- coalesced; regions mapped, of 3000 pages, with 2 MB the last one, too; moved, by copies over the channel, or inside DRAM
+tap.is(table.concat(large, ", "), "false 5 0 0 0, false 6 0 0 0, "
+    .. "true 5 0 0 0, true 5 1 1 0, true 5 1 0 1, "
+    .. "true 5 1 0 0",
+    "the designs of Mosaic")
+
 local mask = H.designs.get("MASK")
 local m = mask.apply(H.machine "maxwell")
 tap.is(m:get("bypass.entries") .. m:get("dram.queues"), "32apart",

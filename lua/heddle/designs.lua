@@ -87,6 +87,38 @@ function designs.mask(options)
     }
 end
 
+--- Mosaic's baseline with pages of 2 MB alone: buffers are rounded up to them
+-- (3.2).  With pages of 4 KB, the baseline is the machine as it is: frames come
+-- page by page from one list for all applications.
+function designs.gpummu_large(machine)
+    return machine:with({
+        ["vm.page"] = "2M",
+        ["vm.round"] = true,
+    }, "design GPU-MMU 2 MB: Mosaic 3.2")
+end
+
+--- Mosaic, or some of its mechanisms: the policy "mosaic" on the machine as it
+-- is.  Options are the policy's parameters (coalesce, threshold, cac, stall),
+-- and name and policy as above.
+function designs.mosaic(options)
+    local use = { use = "mosaic" }
+    for k, v in pairs(options or {}) do
+        if k == "policy" then
+            use.use = v
+        elseif k ~= "name" then
+            use[k] = v
+        end
+    end
+    local name = options and options.name or "Mosaic"
+    return {
+        name = name,
+        apply = function(machine)
+            return machine:with({}, "design " .. name)
+        end,
+        policies = { use },
+    }
+end
+
 --- The designs of MASK figure 3, in its order, with the names that are shown.
 designs.list = {
     { name = "Ideal", apply = designs.ideal },
@@ -106,13 +138,27 @@ designs.sharing = {
     { name = "Ideal", apply = designs.ideal },
 }
 
+--- Those of Mosaic sections 3 and 6, and the variants of CAC of 6.4.
+designs.pages = {
+    { name = "GPU-MMU", apply = function(machine)
+        return machine:with({}, "design GPU-MMU: Mosaic 5")
+    end },
+    { name = "GPU-MMU 2 MB", apply = designs.gpummu_large },
+    designs.mosaic { name = "Mosaic-NoCAC", cac = 0 },
+    designs.mosaic(),
+    designs.mosaic { name = "Mosaic-BC", cac = 2 },
+    designs.mosaic { name = "Mosaic-IdealCAC", cac = 3 },
+}
+
 --- One of these by its name.
 function designs.get(name)
     local names = {}
-    for i, d in ipairs(designs.sharing) do
-        names[i] = d.name
-        if d.name == name then
-            return d
+    for _, list in ipairs { designs.sharing, designs.pages } do
+        for _, d in ipairs(list) do
+            names[#names + 1] = d.name
+            if d.name == name then
+                return d
+            end
         end
     end
     local near = require("heddle.index").nearest(tostring(name), names)

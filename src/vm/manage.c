@@ -55,6 +55,10 @@ const struct hd_setting hd_manage_settings[] = {
     {"bulk_ns", HD_T_U32, AT(bulk_ns), "ns", "80", 0, 10000, NULL,
      "time of a 4 KB page copied inside DRAM; its banks are blocked",
      "Mosaic 6.4: 80 ns; Seshadri et al., MICRO 2013"},
+    {"setup_traffic", HD_T_BOOL, AT(setup_traffic), "", "true", 0, 1, NULL,
+     "writes and copies for what is mapped before cycle 0 begin with cycle 0; "
+     "false: they were made while the data came, and are not counted",
+     "guess: Mosaic coalesces when a transfer is complete"},
     {"free_at_end", HD_T_BOOL, AT(free_at_end), "", "false", 0, 1, NULL,
      "an application's allocations go when it ends and come back when it "
      "starts again",
@@ -476,5 +480,7 @@ int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
 void hd_manage_start(struct hd_manage *g, hd_time now)
 {
     g->s->running = 1;
+    if (!g->cfg.setup_traffic)
+        hd_mover_forget(g->mover, now);
     hd_mover_start(g->mover, now);
 }

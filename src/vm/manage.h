@@ -19,6 +19,7 @@ struct hd_manage_cfg {
     uint32_t shootdown_l2;       /* L2 cycles that it blocks the L2 TLB */
     uint32_t move_window;        /* lines in flight */
     uint32_t bulk_ns;            /* a page copied inside DRAM */
+    uint32_t setup_traffic;      /* 1: what is done before cycle 0 costs, too */
     uint32_t free_at_end;        /* 1: allocations go with their application */
 };
 

@@ -324,6 +324,13 @@ struct hd_client hd_mover_client(struct hd_mover *mv)
     return (struct hd_client){reply, mv};
 }
 
+void hd_mover_forget(struct hd_mover *mv, hd_time now)
+{
+    mv->s->lines.n = mv->s->bulk.n = 0;
+    mv->s->line = 0;
+    pump(mv, now);
+}
+
 void hd_mover_start(struct hd_mover *mv, hd_time now)
 {
     pump(mv, now);

@@ -48,6 +48,8 @@ struct hd_client hd_mover_client(struct hd_mover *mv);
 int hd_mover_write(struct hd_mover *mv, uint32_t app, hd_pa pa, uint32_t lines);
 int hd_mover_copy(struct hd_mover *mv, uint32_t app, hd_pfn from, hd_pfn to,
                   enum hd_mover_how how);
+/* Drops all that was not begun. */
+void hd_mover_forget(struct hd_mover *mv, hd_time now);
 /* Begins with them, inside an event or before the first. */
 void hd_mover_start(struct hd_mover *mv, hd_time now);
 bool hd_mover_busy(const struct hd_mover *mv);
