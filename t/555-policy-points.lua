@@ -225,7 +225,7 @@ end
 
 -- A limit that is steered in the middle of a run takes effect at once, and
 -- lifting it wakes the warps that it held back.
-local gate = machine(nil, nil, { H.app("MM", { size = "S" }) })
+local gate = machine(nil, nil, { H.app("BICG", { size = "S" }) })
 gate:use {
     name = "gate",
     every = { 5000, function(cycle, _, _)

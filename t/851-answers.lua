@@ -7,7 +7,7 @@ local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"
 
-local args = H.args { seed = 1, n = 8 }
+local args = H.args { seed = 2, n = 8 }
 
 --- The next number below n of a policy's own stream.
 local function draw(s, n)
