@@ -197,29 +197,23 @@ lint:
 # ---- install ----------------------------------------------------------
 HEADERS = $(wildcard src/heddle*.h) src/policy.h src/points.def src/notes.def
 MANPAGES = $(wildcard man/*.[1-9])
+SCENARIO_DIRS = scenarios $(sort $(patsubst %/,%,$(dir \
+                $(wildcard scenarios/*/*))))
 COMPLETE = src/cli/completion
 into = install -d $(DESTDIR)$(1)
 
 install: all
 	$(call into,$(BINDIR)) $(DESTDIR)$(LIBDIR)/pkgconfig
 	$(call into,$(INCLUDEDIR)/heddle) $(DESTDIR)$(LUACDIR)
-	$(call into,$(DATADIR)/scenarios/data) $(DESTDIR)$(DATADIR)/policies \
-	    $(DESTDIR)$(DATADIR)/scenarios/characterise \
-	    $(DESTDIR)$(DATADIR)/scenarios/mask
+	$(call into,$(DATADIR)/policies) $(SCENARIO_DIRS:%=$(DESTDIR)$(DATADIR)/%)
 	install -m 755 $(BIN) $(DESTDIR)$(BINDIR)
 	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)
 	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)
 	ln -sf libheddle.so.0 $(DESTDIR)$(LIBDIR)/libheddle.so
 	install -m 755 $(MODULE) $(DESTDIR)$(LUACDIR)
 	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/heddle
-	for f in $(wildcard scenarios/*.lua); do \
-	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios; done
-	for f in $(wildcard scenarios/characterise/*.lua); do \
-	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios/characterise; done
-	for f in $(wildcard scenarios/mask/*.lua); do \
-	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios/mask; done
-	for f in $(wildcard scenarios/data/*); do \
-	    install -m 644 $$f $(DESTDIR)$(DATADIR)/scenarios/data; done
+	for f in $(wildcard scenarios/*.lua scenarios/*/*); do \
+	    install -m 644 $$f $(DESTDIR)$(DATADIR)/$$f; done
 	for f in $(wildcard policies/*.lua policies/*.c); do \
 	    install -m 644 $$f $(DESTDIR)$(DATADIR)/policies; done
 	$(call into,$(BASHDIR)) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)

@@ -84,8 +84,10 @@ ok "what heddle(1) lists" is_there bin/heddle lib/libheddle.a \
     lib/libheddle.so lib/lua/5.4/heddle.so lib/pkgconfig/heddle.pc \
     share/heddle/scenarios/tlb-contention.lua \
     share/heddle/scenarios/data/gather.hdt \
-    share/heddle/scenarios/characterise/etc.lua \
-    share/heddle/scenarios/mask/fig03.lua share/heddle/policies/lru.lua
+    share/heddle/scenarios/reproduce.lua \
+    share/heddle/scenarios/mask/fig03.lua \
+    share/heddle/scenarios/mask/common.lua \
+    share/heddle/scenarios/characterise/etc.lua share/heddle/policies/lru.lua
 # shellcheck disable=SC2046 # no spaces in names of pages
 ok "every page of the manual" is_there $(for m in man/*.[1-9]; do
     echo "share/man/man${m##*.}/${m#man/}"; done)

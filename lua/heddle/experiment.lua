@@ -23,6 +23,11 @@
 -- `why`, or the summary says that the cause was not found.  A quantity without
 -- a paper's value is shown and not counted.
 --
+-- An experiment is named as its script, folder and file: scenarios/mask/fig11.lua
+-- opens "mask/fig11", and only that.  So scenarios/reproduce.lua finds it, and
+-- knows by the identity in its JSON (the program, the script and the modules
+-- beside it, arguments, scale, seed) whether what is on disk is still true.
+--
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 local json = require "heddle.json"
@@ -32,7 +37,9 @@ local svg = require "heddle.svg"
 local Experiment = {}
 Experiment.__index = Experiment
 
-local experiment = {}
+local experiment = {
+    closed = {}, -- names of those that this process has closed
+}
 
 local NEAR = 0.2
 
@@ -53,6 +60,11 @@ function experiment.open(o)
     if o.arg.scale ~= "quick" and o.arg.scale ~= "full" then
         error(("scale is quick or full, not '%s'"):format(o.arg.scale), 2)
     end
+    for _, name in ipairs { "name", "source", "title" } do
+        if type(o[name]) ~= "string" then
+            error("experiment.open: " .. name .. " is a text", 2)
+        end
+    end
     return setmetatable({
         name = o.name, source = o.source, title = o.title, arg = o.arg,
         full = o.arg.scale == "full", said = {}, quantities = {}, orders = {},
@@ -60,6 +72,75 @@ function experiment.open(o)
         start = require("heddle.process").time(),
     }, Experiment)
 end
+
+-- ---- what decides its results -------------------------------------------------------
+
+--- Arguments that say where and how fast, not what; scale and seed are named.
+local PLAIN = { jobs = true, out = true, cache = true, scale = true,
+    seed = true }
+
+local function text_of(path)
+    local f = io.open(path, "rb")
+    local text = f and f:read "a" or ""
+    if f then
+        f:close()
+    end
+    return text
+end
+
+--- Whether a file of a paper's folder, of that text, is an experiment: it calls
+-- experiment.open, or a function of its common.lua named open with its name as
+-- the first text ("mask/fig03" or "fig03").
+function experiment.is(file, text)
+    local whole, base = file:match "([^/]*/([^/]*))%.lua$"
+    if not whole or base == "common" then
+        return false
+    end
+    for word in text:gmatch '%f[%w]open%f[%W][^"]*"([^"]*)"' do
+        if word == whole or word == base then
+            return true
+        end
+    end
+    return text:find "experiment%.open%f[%W]" ~= nil
+end
+
+--- The script, and the modules beside it: files of its folder that are no
+-- experiments themselves.
+local function sources_of(file)
+    local dir, out = file:match "^(.*)/[^/]*$" or ".", { text_of(file) }
+    local names = require("heddle.process").list(dir) or {}
+    table.sort(names)
+    for _, name in ipairs(names) do
+        local text = name:find "%.lua$" and text_of(dir .. "/" .. name)
+        if text and not experiment.is(dir .. "/" .. name, text) then
+            out[#out + 1] = text
+        end
+    end
+    return out
+end
+
+--- A fingerprint of what decides the results of a script with arguments
+-- (words: name -> text) at a scale and with a seed.
+function experiment.identity(file, words, scale, seed)
+    local out = sources_of(file)
+    for _, name in ipairs(require("heddle.config").sorted_keys(words)) do
+        if not PLAIN[name] then
+            out[#out + 1] = name .. "=" .. words[name]
+        end
+    end
+    out[#out + 1] = ("%s %s %d"):format(require("heddle.store").build(), scale,
+        seed)
+    return core.fingerprint(table.concat(out, "\0"))
+end
+
+--- The machine that ran it: processors and their kind.
+local function host()
+    local kind = text_of("/proc/cpuinfo"):match "model name%s*:%s*([^\n]+)"
+    return ("%d x %s"):format(require("heddle.process").cpus(),
+        kind or "processor")
+end
+
+-- ---- what is found ------------------------------------------------------------------
 
 --- Results of jobs (store.lua), counted.
 function Experiment:run(jobs)
@@ -147,16 +228,18 @@ end
 -- ---- the end ---------------------------------------------------------------------
 
 local function value(v, unit)
-    if v == nil then
+    if v == nil or v ~= v then
         return "-"
     end
-    local text = math.type(v) == "integer" and tostring(v)
+    local text = unit ~= "%" and v == math.floor(v) and ("%.0f"):format(v)
         or math.abs(v) >= 100 and ("%.0f"):format(v)
         or math.abs(v) >= 1 and ("%.1f"):format(v) or ("%.3f"):format(v)
     return unit ~= "" and text .. " " .. unit or text
 end
 
-local function summary(self)
+--- The summary of an experiment, or of what its JSON holds: a table whose first
+-- row is the heading.
+function experiment.summary(self)
     local rows = { { "quantity", "paper", "heddle", "ratio", "agrees" } }
     for _, q in ipairs(self.quantities) do
         rows[#rows + 1] = { q.what, q.said or value(q.paper, q.unit),
@@ -190,20 +273,25 @@ local function differences(self)
     return out
 end
 
-function Experiment:count()
+--- How many of a list of quantities or orders agree, and of how many.
+function experiment.count(list)
     local good, all = 0, 0
-    for _, list in ipairs { self.quantities, self.orders } do
-        for _, q in ipairs(list) do
-            local ok = q.agrees
-            if q.holds ~= nil then
-                ok = q.holds
-            end
-            if ok ~= nil then
-                good, all = good + (ok and 1 or 0), all + 1
-            end
+    for _, q in ipairs(list) do
+        local ok = q.agrees
+        if q.holds ~= nil then
+            ok = q.holds
+        end
+        if ok ~= nil then
+            good, all = good + (ok and 1 or 0), all + 1
         end
     end
     return good, all
+end
+
+function Experiment:count()
+    local good, all = experiment.count(self.quantities)
+    local held, orders = experiment.count(self.orders)
+    return good + held, all + orders
 end
 
 local function database(self)
@@ -230,27 +318,97 @@ local function database(self)
     return path
 end
 
+--- A chart as JSON can hold it: holes in its values are null.
+local function plain(chart, file)
+    local spec = {}
+    for k, v in pairs(chart.o) do
+        spec[k] = v
+    end
+    spec.series = json.array {}
+    for i, s in ipairs(chart.o.series) do
+        local copy = {}
+        for k, v in pairs(s) do
+            copy[k] = v
+        end
+        for _, k in ipairs { "values", "marks" } do
+            local last = 0
+            for at in pairs(s[k] or {}) do
+                last = math.max(last, at)
+            end
+            local list = s[k] and json.array {}
+            for at = 1, last do
+                list[at] = s[k][at] or json.null
+            end
+            copy[k] = list
+        end
+        spec.series[i] = copy
+    end
+    return { kind = chart.kind, file = file, spec = spec }
+end
+
+--- Tables as JSON can hold them: every row has as many cells as the heading.
+local function tables_of(self)
+    local out = json.array {}
+    for i, t in ipairs(self.tables) do
+        local rows = json.array {}
+        for r, row in ipairs(t.rows) do
+            rows[r] = row
+            if row ~= "-" then
+                rows[r] = json.array {}
+                for c = 1, #t.rows[1] do
+                    rows[r][c] = row[c] == nil and "" or row[c]
+                end
+            end
+        end
+        out[i] = { title = t.title, rows = rows }
+    end
+    return out
+end
+
+--- Writes the charts; returns them for the JSON, and their paths.
 local function draw(self)
-    local paths = {}
+    local charts, paths = json.array {}, {}
     for i, chart in ipairs(self.charts) do
         chart.o.note = chart.o.note or ("%s; heddle %s, scale=%s"):format(
             self.source, core.version, self.arg.scale)
         local path = ("%s/%s%s.svg"):format(self.arg.out, self.name,
             i > 1 and "-" .. i or "")
         paths[i] = svg.write(path, svg[chart.kind](chart.o))
+        charts[i] = plain(chart, path:match "[^/]*$")
     end
-    return paths
+    return charts, paths
+end
+
+--- What the JSON holds, and the paths of the charts.
+local function document(self, why, spent)
+    local good, all = self:count()
+    local charts, paths = draw(self)
+    local script = require "heddle.script"
+    return {
+        schema = "heddle-experiment", schema_version = 2, name = self.name,
+        source = self.source, title = self.title,
+        said = json.array(self.said), scale = self.arg.scale,
+        seed = self.arg.seed, version = core.version, agree = good,
+        counted = all, quantities = json.array(self.quantities),
+        orders = json.array(self.orders), differences = json.array(why),
+        notes = json.array(self.notes), tables = tables_of(self),
+        charts = charts, seconds = spent, simulations = self.runs,
+        measured = os.date("!%Y-%m-%d %H:%M UTC"), host = host(),
+        identity = script.file and experiment.identity(script.file,
+            script.words(), self.arg.scale, self.arg.seed) or nil,
+    }, paths
 end
 
 --- Prints and writes everything; returns what the JSON has.
 function Experiment:close()
-    local good, all = self:count()
     local spent = require("heddle.process").time() - self.start
-    local rows, why = summary(self), differences(self)
+    local why = differences(self)
+    local doc, paths = document(self, why, spent)
     io.write(("%s - %s\n%s\n"):format(self.source, self.title,
-        table.concat(self.said, "\n")), "\n", report.table(rows),
-        ("%d of %d agree (quantities within %.0f %%)\n"):format(good, all,
-            NEAR * 100))
+        table.concat(self.said, "\n")), "\n",
+        report.table(experiment.summary(self)),
+        ("%d of %d agree (quantities within %.0f %%)\n"):format(doc.agree,
+            doc.counted, NEAR * 100))
     for _, list in ipairs { why, self.notes } do
         for _, line in ipairs(list) do
             io.write("  ", line, "\n")
@@ -259,21 +417,15 @@ function Experiment:close()
     for _, t in ipairs(self.tables) do
         io.write("\n", t.title, "\n", report.table(t.rows))
     end
-    local doc = {
-        schema = "heddle-experiment", schema_version = 1, name = self.name,
-        source = self.source, title = self.title, said = self.said,
-        scale = self.arg.scale, seed = self.arg.seed, version = core.version,
-        agree = good, counted = all, quantities = self.quantities,
-        orders = self.orders, differences = why, notes = self.notes,
-        tables = self.tables, charts = draw(self), seconds = spent,
-        simulations = self.runs,
-    }
     local path = ("%s/%s.json"):format(self.arg.out, self.name)
+    local dir = path:match "^(.*)/[^/]*$"
+    require("heddle.process").mkdir(dir)
     report.emit(json.encode(doc) .. "\n", path)
     database(self)
-    io.write(("\n%d simulations run, %.0f s.  Written: %s%s\n"):format(
-        self.runs, spent, path, #doc.charts > 0
-        and ", " .. table.concat(doc.charts, ", ") or ""))
+    experiment.closed[#experiment.closed + 1] = self.name
+    table.insert(paths, 1, path)
+    io.write(("\n%d simulations run, %.0f s.  Written: %s\n"):format(
+        self.runs, spent, table.concat(paths, ", ")))
     return doc
 end
 

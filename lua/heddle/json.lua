@@ -3,12 +3,15 @@
 -- A table with a positive length is an array, else an object; json.array(t)
 -- marks an empty table as an array.  Integers are printed as such; floats
 -- with 17 digits where 15 are not exact, so that reading gives the same
--- number; infinities and NaN, which JSON lacks, are null.
+-- number; infinities and NaN, which JSON lacks, are null.  json.null is null,
+-- too, for a hole in an array; reading makes null nil.
 --
 -- SPDX-License-Identifier: MIT
 local json = {}
 
 local Array = {}
+
+json.null = setmetatable({}, { __name = "json.null" })
 
 --- Marks a table as an array even if it is empty.
 function json.array(t)
@@ -58,7 +61,7 @@ local write
 --- An array or object whose parts are all scalars goes on one line.
 local function flat(v)
     for _, x in pairs(v) do
-        if type(x) == "table" then
+        if type(x) == "table" and x ~= json.null then
             return false
         end
     end
@@ -81,7 +84,7 @@ end
 
 function write(out, v, indent)
     local t = type(v)
-    if t == "nil" then
+    if t == "nil" or v == json.null then
         out[#out + 1] = "null"
     elseif t == "boolean" then
         out[#out + 1] = tostring(v)

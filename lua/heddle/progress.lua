@@ -36,10 +36,17 @@ end
 
 local function clock(seconds)
     seconds = math.floor(seconds)
+    if seconds >= 3600 then
+        return ("%d:%02d:%02d"):format(seconds // 3600, seconds // 60 % 60,
+            seconds % 60)
+    end
     return ("%d:%02d"):format(seconds // 60, seconds % 60)
 end
 
 progress.clock = clock
+
+--- Set by what runs several series: a function whose text comes before theirs.
+progress.before = nil
 
 --- Begins: returns a meter, or nil where nothing shall be shown.
 function progress.open(sim)

@@ -235,8 +235,9 @@ local function show(state)
     local eta = state.done > 0
         and progress.clock(spent / state.done * (state.total - state.done))
         or "?"
-    io.stderr:write(("\r\27[K%d of %d simulations, %s, ETA %s"):format(
-        state.done, state.total, progress.clock(spent), eta))
+    io.stderr:write(("\r\27[K%s%d of %d simulations, %s, ETA %s"):format(
+        progress.before and progress.before() or "", state.done, state.total,
+        progress.clock(spent), eta))
 end
 
 local function finish(child, out)
@@ -345,13 +346,15 @@ function runner.run(jobs, options)
                 and result.code == -130
             if stopped then
                 break
+            elseif #order > 1 then
+                show(state)
             end
         end
     else
         got, stopped = in_processes(jobs, order, n, state)
-        if state.tty then
-            io.stderr:write("\r\27[K")
-        end
+    end
+    if state.tty and #order > 1 then
+        io.stderr:write("\r\27[K")
     end
     local out, failed = {}, nil
     for i in ipairs(jobs) do

@@ -101,9 +101,31 @@ function script.here(path)
     return dir .. "/" .. path
 end
 
---- Called by the command before the script.
+--- The chunk of a script file; a script's own modules are found beside it.
+function script.load(file)
+    local f, err = io.open(file, "r")
+    local first = f and f:read(0)
+    if not f or (not first and f:seek("end") ~= 0) then
+        error({ code = -5, message = err or file .. ": cannot be read" }, 0)
+    end
+    f:close()
+    local chunk
+    chunk, err = loadfile(file, "t")
+    if not chunk then
+        error(err, 0)
+    end
+    local dir = file:match("^(.*)/[^/]*$") or "."
+    package.path = dir .. "/?.lua;" .. dir .. "/?/init.lua;" .. package.path
+    return chunk
+end
+
+--- Called before the script, by the command or by what runs several.
 function script.begin(options)
-    given = options.given
+    given, declared = options.given, false
+    script.file = options.file
+    for name in pairs(script.arg) do
+        script.arg[name] = nil
+    end
     script.dir = options.file and (options.file:match("^(.*)/[^/]*$") or ".")
     script.options.check = options.check
     if not next(given) then
@@ -145,6 +167,11 @@ local function partial()
             report.text(results)
         end
     end
+end
+
+--- The words name=value that the script was given.
+function script.words()
+    return given or words_of_lua()
 end
 
 --- Called by the command after the script: returns the exit status.

@@ -26,7 +26,7 @@ local store = {}
 
 --- A fingerprint of the program: of the command, or of what lua5.4 loaded.
 local program
-local function build()
+function store.build()
     if not program then
         local text = { core.version }
         for _, path in ipairs { "/proc/self/exe",
@@ -62,7 +62,7 @@ local function slim(r)
 end
 
 local function path_of(dir, key)
-    return ("%s/%s.run"):format(dir, core.fingerprint(build() .. "\n" .. key))
+    return ("%s/%s.run"):format(dir, core.fingerprint(store.build() .. "\n" .. key))
 end
 
 local function load(path, key)

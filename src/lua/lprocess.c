@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -219,6 +220,39 @@ static int make_dir(lua_State *L)
     }
 }
 
+/* process.list(path) -> the names in a directory, in no order, without those
+ * that begin with a dot; nil where it is none */
+static int list_dir(lua_State *L)
+{
+    DIR *dir = opendir(luaL_checkstring(L, 1));
+    struct dirent *e;
+    lua_Integer n = 0;
+
+    if (!dir)
+        return 0;
+    lua_newtable(L);
+    while ((e = readdir(dir)) != NULL) {
+        if (e->d_name[0] == '.')
+            continue;
+        lua_pushstring(L, e->d_name);
+        lua_rawseti(L, -2, ++n);
+    }
+    closedir(dir);
+    return 1;
+}
+
+/* process.output(path): standard output goes to a file from here on */
+static int output_to(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+
+    if (!freopen(path, "w", stdout)) {
+        lua_pushfstring(L, "%s: %s", path, strerror(errno));
+        return hl_raise(L, HEDDLE_ECREATE, lua_tostring(L, -1));
+    }
+    return 0;
+}
+
 int luaopen_heddle_process(lua_State *L)
 {
     static const luaL_Reg fns[] = {
@@ -226,7 +260,7 @@ int luaopen_heddle_process(lua_State *L)
         {"fork", fork_pipe}, {"write", write_all}, {"read", read_some},
         {"close", close_fd}, {"poll", poll_fds},   {"wait", wait_pid},
         {"kill", kill_pid},  {"exit", exit_now},   {"mkdir", make_dir},
-        {NULL, NULL},
+        {"list", list_dir},  {"output", output_to}, {NULL, NULL},
     };
 
     luaL_newlib(L, fns);

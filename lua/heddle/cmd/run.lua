@@ -50,20 +50,7 @@ function run.load(file)
         end
         return chunk
     end
-    local f, err = io.open(file, "r")
-    local first = f and f:read(0)
-    if not f or (not first and f:seek("end") ~= 0) then
-        error({ code = -5, message = err or file .. ": cannot be read" }, 0)
-    end
-    f:close()
-    local chunk
-    chunk, err = loadfile(file, "t")
-    if not chunk then
-        error(err, 0)
-    end
-    local dir = file:match("^(.*)/[^/]*$") or "."
-    package.path = dir .. "/?.lua;" .. dir .. "/?/init.lua;" .. package.path
-    return chunk
+    return require("heddle.script").load(file)
 end
 
 function run.run(args)

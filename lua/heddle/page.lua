@@ -1,0 +1,337 @@
+--- page.lua - experiments as one HTML page.
+--
+--     local html = page.build({ doc, doc, ... }, { missing = {
+--         { name = "mask/fig11", why = "failed: ..." } } })
+--
+-- A doc is what the JSON of an experiment holds (experiment.lua).  The page is
+-- one file that needs no other: its style is in it, charts are SVG drawn from
+-- the values in the JSON.  It follows the reader's choice of light or dark, and
+-- fits a telephone: what is wide (tables, charts) scrolls inside itself.
+--
+-- First the heading (version, scale, seed, machine, time), then how much agrees
+-- by paper, then every experiment: the paper's numbers beside heddle's, charts,
+-- what differs and why, details folded away.  Nothing is on it that is not in a
+-- doc, so equal docs give equal bytes.
+--
+-- SPDX-License-Identifier: MIT
+local experiment = require "heddle.experiment"
+local progress = require "heddle.progress"
+local report = require "heddle.report"
+local svg = require "heddle.svg"
+
+local page = {}
+
+local STYLE = [[
+:root{color-scheme:light dark;--ink:#1b1f24;--soft:#59636e;--bg:#fff;
+--card:#f6f8fa;--rule:#d1d9e0;--link:#0059a8;--yes:#116329;--no:#a40e26;
+--part:#0072b2}
+@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9aa5b1;
+--bg:#0d1117;--card:#161b22;--rule:#343c46;--link:#6cb6ff;--yes:#57c46b;
+--no:#ff8b82;--part:#56b4e9}}
+*{box-sizing:border-box}
+body{margin:0 auto;padding:1rem;max-width:62rem;background:var(--bg);
+color:var(--ink);font:16px/1.5 system-ui,"DejaVu Sans",sans-serif;
+overflow-wrap:anywhere}
+h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0}
+h2{font-size:1.35rem;margin:2.5rem 0 .5rem;border-bottom:1px solid var(--rule)}
+h3{font-size:1.1rem;margin:0 0 .3rem}
+h4{font-size:1rem;margin:1rem 0 .3rem}
+p,ul{margin:.4rem 0}
+ul{padding-left:1.3rem}
+a{color:var(--link)}
+code{font:.88em/1.4 ui-monospace,"DejaVu Sans Mono",monospace}
+.soft{color:var(--soft)}
+.yes{color:var(--yes)}
+.no{color:var(--no);font-weight:600}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:.8rem 0}
+dt{color:var(--soft)}
+dd{margin:0}
+section.x{margin:1rem 0;padding:1rem;background:var(--card);
+border:1px solid var(--rule);border-radius:8px}
+.scroll{overflow-x:auto;margin:.6rem 0}
+table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums;
+overflow-wrap:normal}
+th,td{padding:.25rem .7rem .25rem 0;text-align:left;vertical-align:top;
+border-bottom:1px solid var(--rule)}
+th{color:var(--soft);font-weight:600;white-space:nowrap}
+td.r,th.r{text-align:right;white-space:nowrap}
+td.w{min-width:14rem;max-width:34rem}
+td.o{min-width:9rem}
+figure{margin:.8rem 0;overflow-x:auto}
+figure svg{display:block;width:100%;min-width:30rem;max-width:56rem;height:auto}
+figure svg text{fill:var(--ink)}
+figure svg .bg{fill:none}
+figure svg .grid{stroke:var(--rule)}
+figure svg .axis{stroke:var(--soft)}
+figure svg .mark{stroke:var(--ink)}
+.meter{display:inline-block;width:6rem;height:.7rem;border-radius:3px;
+background:var(--rule);overflow:hidden;vertical-align:-.02rem}
+.meter i{display:block;height:100%;background:var(--part)}
+details{margin:.6rem 0}
+summary{cursor:pointer;color:var(--link)}
+@media (max-width:40rem){body{padding:.7rem}section.x{padding:.7rem}
+dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}
+td.w{min-width:11rem}}
+@media print{section.x{break-inside:avoid}}
+]]
+
+--- Text as HTML: what is no valid UTF-8, or a control character, is replaced.
+local function escape(s)
+    s = tostring(s)
+    local at = 1
+    while true do
+        local _, bad = utf8.len(s, at)
+        if not bad then
+            break
+        end
+        s = s:sub(1, bad - 1) .. "\u{FFFD}" .. s:sub(bad + 1)
+        at = bad
+    end
+    return (s:gsub("[&<>'\"%c\127]", { ["&"] = "&amp;", ["<"] = "&lt;",
+        [">"] = "&gt;", ["'"] = "&#39;", ['"'] = "&quot;", ["\n"] = "\n",
+        ["\t"] = "\t" }):gsub("[\0-\8\11-\31\127]", "\u{FFFD}"))
+end
+
+page.escape = escape
+
+local Html = {}
+Html.__index = Html
+
+--- Adds a line: %s is escaped, %r is HTML already.
+function Html:add(format, ...)
+    local args, i = { ... }, 0
+    self[#self + 1] = format:gsub("%%([sr])", function(kind)
+        i = i + 1
+        return kind == "s" and escape(args[i]) or tostring(args[i])
+    end)
+end
+
+-- ---- tables -----------------------------------------------------------------------
+
+--- A cell as text, and whether it is a number or a percentage.
+local function cell(v)
+    local text = type(v) == "number" and report.number(v) or tostring(v)
+    return text, text:find "^[-+]?%d[%d.]*[ %%x]*$" ~= nil or text == "-"
+end
+
+--- A table of rows whose first is the heading; a column is set to the right
+-- where a cell of it is a number.  class(row, column) gives a class.
+local function put_table(h, rows, class)
+    local right = {}
+    for r = 2, #rows do
+        for c = 1, rows[r] ~= "-" and #rows[1] or 0 do
+            local text, number = cell(rows[r][c])
+            right[c] = right[c] or number and text ~= "-"
+        end
+    end
+    h:add "<div class=\"scroll\" tabindex=\"0\"><table>"
+    for r, row in ipairs(rows) do
+        local out = {}
+        for c = 1, row ~= "-" and #rows[1] or 0 do
+            local name = class and class(r, c) or right[c] and "r"
+            local tag = r == 1 and "th" or "td"
+            out[c] = ("<%s%s>%s</%s>"):format(tag,
+                name and " class=\"" .. name .. "\"" or "",
+                escape((cell(row[c]))), tag)
+        end
+        h:add(r == 1 and "<thead><tr>%r</tr></thead><tbody>"
+            or #out > 0 and "<tr>%r</tr>" or "", table.concat(out))
+    end
+    h:add "</tbody></table></div>"
+end
+
+-- ---- the heading ---------------------------------------------------------------------
+
+--- The values of a field of the docs, once each, in order of appearance.
+local function distinct(docs, field)
+    local out, seen = {}, {}
+    for _, d in ipairs(docs) do
+        local v = d[field]
+        if v ~= nil and not seen[v] then
+            seen[v] = true
+            out[#out + 1] = tostring(v)
+        end
+    end
+    return out
+end
+
+--- Sums of a list of docs.
+local function sums(docs)
+    local s = { seconds = 0, simulations = 0, agree = 0, counted = 0,
+        quantities = { 0, 0 }, orders = { 0, 0 } }
+    for _, d in ipairs(docs) do
+        s.seconds, s.simulations = s.seconds + d.seconds,
+            s.simulations + d.simulations
+        for _, key in ipairs { "quantities", "orders" } do
+            local good, all = experiment.count(d[key])
+            s[key] = { s[key][1] + good, s[key][2] + all }
+            s.agree, s.counted = s.agree + good, s.counted + all
+        end
+    end
+    return s
+end
+
+page.sums = sums
+
+--- Docs by paper (the folder of their scripts), in order of appearance.
+local function papers_of(docs)
+    local out, by = {}, {}
+    for _, d in ipairs(docs) do
+        local key = d.name:match "^(.*)/" or d.name
+        if not by[key] then
+            by[key] = { key = key, title = d.source:match "^[^,]*", docs = {} }
+            out[#out + 1] = by[key]
+        end
+        table.insert(by[key].docs, d)
+    end
+    return out
+end
+
+local function put_head(h, docs)
+    local s = sums(docs)
+    h:add("<h1>heddle beside the papers</h1>")
+    h:add("<p>%s experiment%s: %s of %s quantities and %s of %s orders agree. "
+        .. "A quantity agrees within 20 % of the paper&#39;s value, an order "
+        .. "where no later design is better than an earlier one.</p>", #docs,
+        #docs == 1 and "" or "s", s.quantities[1], s.quantities[2],
+        s.orders[1], s.orders[2])
+    local times = distinct(docs, "measured")
+    table.sort(times)
+    h:add "<dl>"
+    local function fact(name, text)
+        h:add("<dt>%s</dt><dd>%s</dd>", name, text)
+    end
+    fact("Version", "heddle " .. table.concat(distinct(docs, "version"), ", "))
+    fact("Scale", table.concat(distinct(docs, "scale"), ", "))
+    fact("Seed", table.concat(distinct(docs, "seed"), ", "))
+    fact("Machine", table.concat(distinct(docs, "host"), "; "))
+    fact("Measured", #times > 1 and times[1] .. " to " .. times[#times]
+        or times[1] or "-")
+    fact("Time", ("%s for %d simulations"):format(progress.clock(s.seconds),
+        s.simulations))
+    h:add "</dl>"
+end
+
+local function anchor(name)
+    return (name:gsub("[^%w]", "-"))
+end
+
+local function of(pair)
+    return ("%d of %d"):format(pair[1], pair[2])
+end
+
+local function put_summary(h, papers, missing)
+    h:add("<h2>Summary</h2><div class=\"scroll\" tabindex=\"0\"><table><thead>"
+        .. "<tr><th>paper</th><th class=\"r\">experiments</th><th class=\"r\">"
+        .. "quantities agree</th><th class=\"r\">orders agree</th><th>agree"
+        .. "</th></tr></thead><tbody>")
+    for _, p in ipairs(papers) do
+        local s = sums(p.docs)
+        local share = s.counted > 0 and 100 * s.agree // s.counted or 0
+        h:add("<tr><td><a href=\"#%r\">%s</a></td><td class=\"r\">%s</td>"
+            .. "<td class=\"r\">%s</td><td class=\"r\">%s</td><td><span class="
+            .. "\"meter\"><i style=\"width:%s%\"></i></span> %s&nbsp;%</td></tr>",
+            anchor(p.key), p.title, #p.docs, of(s.quantities), of(s.orders),
+            share, share)
+    end
+    h:add "</tbody></table></div>"
+    h:add "<ul>"
+    for _, p in ipairs(papers) do
+        for _, d in ipairs(p.docs) do
+            h:add("<li><a href=\"#%r\">%s</a>: %s, <span class=\"soft\">%s of "
+                .. "%s agree</span></li>", anchor(d.name), d.name, d.title,
+                d.agree, d.counted)
+        end
+    end
+    h:add "</ul>"
+    if #missing > 0 then
+        h:add "<p>Without results:</p><ul>"
+        for _, m in ipairs(missing) do
+            h:add("<li class=\"no\">%s: %s</li>", m.name, m.why)
+        end
+        h:add "</ul>"
+    end
+end
+
+-- ---- an experiment -------------------------------------------------------------------
+
+local function put_list(h, title, list)
+    if #list > 0 then
+        h:add("<h4>%s</h4><ul>", title)
+        for _, line in ipairs(list) do
+            h:add("<li>%s</li>", line)
+        end
+        h:add "</ul>"
+    end
+end
+
+--- The summary as two tables: quantities, whose columns are numbers, and
+-- orders, whose columns are words.
+local function put_results(h, d)
+    local rows = experiment.summary(d)
+    local verdict = { yes = "yes", no = "no" }
+    local quantities = table.move(rows, 1, 1 + #d.quantities, 1, {})
+    if #quantities > 1 then
+        put_table(h, quantities, function(r, c)
+            return c == 5 and verdict[quantities[r][5]]
+                or c == 1 and r > 1 and "w" or c > 1 and c < 5 and "r"
+        end)
+    end
+    local orders = { { "order", "paper", "heddle", "agrees" } }
+    for r = 2 + #d.quantities, #rows do
+        orders[#orders + 1] = { (rows[r][1]:gsub("^order: ", "")), rows[r][2],
+            rows[r][3], rows[r][5] }
+    end
+    if #orders > 1 then
+        put_table(h, orders, function(r, c)
+            return c == 4 and verdict[orders[r][4]] or r > 1 and "o"
+        end)
+    end
+end
+
+local function put_experiment(h, d)
+    h:add("<section class=\"x\" id=\"%r\"><h3>%s: %s</h3>", anchor(d.name),
+        d.source:match "^[^,]*,%s*(.*)" or d.source, d.title)
+    h:add("<p>%s of %s agree.</p>", d.agree, d.counted)
+    for _, line in ipairs(d.said) do
+        h:add("<p class=\"soft\">%s</p>", line)
+    end
+    put_results(h, d)
+    for _, chart in ipairs(d.charts) do
+        h:add("<figure>%r</figure>", svg[chart.kind](chart.spec))
+    end
+    put_list(h, "What differs, and why", d.differences)
+    put_list(h, "Notes", d.notes)
+    for _, t in ipairs(d.tables) do
+        h:add("<details><summary>%s</summary>", t.title)
+        put_table(h, t.rows)
+        h:add "</details>"
+    end
+    h:add("<p class=\"soft\"><code>heddle run scenarios/%s.lua scale=%s "
+        .. "seed=%s</code>; %s; %s simulations run, %s</p></section>", d.name,
+        d.scale, d.seed, d.measured, d.simulations, progress.clock(d.seconds))
+end
+
+--- The page: a text.  options.missing: { name, why } of those without results.
+function page.build(docs, options)
+    local papers = papers_of(docs)
+    local h = setmetatable({}, Html)
+    h:add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")
+    h:add("<meta name=\"viewport\" content=\"width=device-width, "
+        .. "initial-scale=1\">")
+    h:add("<title>heddle beside the papers</title>\n<style>\n%r</style>", STYLE)
+    h:add "</head>\n<body>\n<header>"
+    put_head(h, docs)
+    h:add "</header>\n<main>"
+    put_summary(h, papers, options and options.missing or {})
+    for _, p in ipairs(papers) do
+        h:add("<h2 id=\"%r\">%s</h2>", anchor(p.key), p.title)
+        for _, d in ipairs(p.docs) do
+            put_experiment(h, d)
+        end
+    end
+    h:add "</main>\n</body>\n</html>"
+    return table.concat(h, "\n") .. "\n"
+end
+
+return page

@@ -1,0 +1,307 @@
+--- reproduce.lua - all experiments of the papers, one after another.
+--
+--     local status, docs, missing = reproduce.run {
+--         scenarios = "scenarios", only = "mask,mosaic/fig08",
+--         scale = "quick", jobs = 8, seed = 1, out = "out",
+--         cache = "out/cache", force = false,
+--     }
+--
+-- An experiment is a script of a folder of `scenarios` that opens one
+-- (experiment.lua); its name is PAPER/FILE.  Each runs in a process of its own,
+-- so that modules of one paper do not meet those of another, and uses all of
+-- `jobs` itself: experiments of a paper share simulations (the alone runs), and
+-- two at once would both run what the first leaves for the second in the store.
+-- What it prints goes to OUT/PAPER/FILE.txt.
+--
+-- Those whose JSON has the identity of this very program, script, scale and
+-- seed are not run again, unless `force`.  One that fails is told and left; the
+-- others go on.  After each, OUT/reproduce.html (page.lua) is written anew: it
+-- has every experiment of `scenarios` whose results are at hand.  Ctrl-C stops
+-- what runs and leaves the page with what is known.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+local experiment = require "heddle.experiment"
+local json = require "heddle.json"
+local page = require "heddle.page"
+local process = require "heddle.process"
+local progress = require "heddle.progress"
+local report = require "heddle.report"
+local runner = require "heddle.runner"
+local script = require "heddle.script"
+
+local reproduce = {}
+
+local function read(path)
+    local f = io.open(path, "rb")
+    local text = f and f:read "a"
+    if f then
+        f:close()
+    end
+    return text
+end
+
+-- ---- which -------------------------------------------------------------------------
+
+local function sorted(dir)
+    local names = process.list(dir) or {}
+    table.sort(names)
+    return names
+end
+
+--- All experiments below a folder, by name: { name, paper, file }.
+function reproduce.find(dir)
+    local list = {}
+    for _, paper in ipairs(sorted(dir)) do
+        for _, name in ipairs(sorted(dir .. "/" .. paper)) do
+            local file = ("%s/%s/%s"):format(dir, paper, name)
+            local text = name:find "%.lua$" and read(file)
+            if text and experiment.is(file, text) then
+                list[#list + 1] = { paper = paper, file = file,
+                    name = paper .. "/" .. name:sub(1, -5) }
+            end
+        end
+    end
+    return list
+end
+
+--- Marks those that `only` names (papers and experiments, with commas between;
+-- empty: all); a name that is none of them is an error.
+function reproduce.select(list, only)
+    local wanted, known = {}, {}
+    for _, e in ipairs(list) do
+        known[e.name], known[e.paper] = true, true
+    end
+    for word in only:gmatch "[^,%s]+" do
+        word = word:gsub("%.lua$", "")
+        if not known[word] then
+            local names = {}
+            for name in pairs(known) do
+                names[#names + 1] = name
+            end
+            table.sort(names)
+            local near = require("heddle.index").nearest(word, names)
+            error({ usage = ("only=%s: no paper or experiment '%s'%s; there "
+                .. "are %s"):format(only, word, near and " (did you mean '"
+                .. near .. "'?)" or "", table.concat(names, " ")) }, 0)
+        end
+        wanted[word] = true
+    end
+    local out = {}
+    for _, e in ipairs(list) do
+        if not next(wanted) or wanted[e.name] or wanted[e.paper] then
+            e.wanted = true
+            out[#out + 1] = e
+        end
+    end
+    return out
+end
+
+--- What is on disk of an experiment: its doc if it is still true, and else nil
+-- and the seconds that it took last time at this scale, if that is known.
+local function load(e, o)
+    local text = read(("%s/%s.json"):format(o.out, e.name))
+    local ok, doc = pcall(json.decode, text or "")
+    if not ok or type(doc) ~= "table" or doc.scale ~= o.scale then
+        return nil
+    elseif doc.name ~= e.name or doc.identity
+        ~= experiment.identity(e.file, {}, o.scale, o.seed) then
+        return nil, tonumber(doc.seconds)
+    end
+    return doc
+end
+
+-- ---- one ---------------------------------------------------------------------------
+
+local function message_of(err)
+    if type(err) == "table" then
+        return err.usage or (err.where or "") .. tostring(err.message or err)
+    end
+    return tostring(err)
+end
+
+--- In the child: runs the script; true, or false and why not.
+local function perform(e, o)
+    local ok, err = pcall(function()
+        process.output(("%s/%s.txt"):format(o.out, e.name))
+        script.begin { file = e.file, given = { scale = o.scale, out = o.out,
+            cache = o.cache, jobs = tostring(o.jobs),
+            seed = tostring(o.seed) } }
+        experiment.closed = {}
+        script.load(e.file)(e.file)
+    end)
+    if not ok then
+        return false, message_of(err)
+    end
+    local names = table.concat(experiment.closed, ", ")
+    if names ~= e.name then
+        return false, ("it closed %s; a script closes one experiment of its "
+            .. "own name, %s"):format(names ~= "" and names or "none", e.name)
+    end
+    return true
+end
+
+--- Runs an experiment in a child; true, or false and why not.
+local function run_one(e, o)
+    process.mkdir(("%s/%s"):format(o.out, e.paper))
+    local pid, fd = process.fork()
+    if pid == 0 then
+        local ok, why = perform(e, o)
+        pcall(process.write, fd, runner.serialize { ok = ok, why = why })
+        process.exit(0)
+    end
+    local parts = {}
+    local guard <close> = setmetatable({}, { __close = function()
+        if pid then
+            pcall(process.kill, pid)
+            process.close(fd)
+            pcall(process.wait, pid)
+        end
+    end })
+    while true do
+        local some = #process.poll({ fd }, 0.5) > 0
+        local text = some and process.read(fd)
+        if some and not text then
+            break
+        end
+        parts[#parts + 1] = text or nil
+    end
+    process.close(fd)
+    local status = process.wait(pid)
+    pid = nil
+    local ok, answer = pcall(runner.deserialize, table.concat(parts))
+    if not ok or type(answer) ~= "table" then
+        return false, ("its process ended early (status %d)"):format(status)
+    end
+    return answer.ok, answer.why, guard
+end
+
+-- ---- all ---------------------------------------------------------------------------
+
+--- Seconds until all are done, or nil: those that ran before take what they
+-- took, the others what the known ones take on average.
+local function left_of(list, now)
+    local known, sum, rest, unknown = 0, 0, 0, 0
+    for _, e in ipairs(list) do
+        local t = e.took or e.guess
+        if t then
+            known, sum = known + 1, sum + t
+        end
+        if not e.done then
+            rest = rest + (t or 0)
+            unknown = unknown + (t and 0 or 1)
+        end
+        if e.start then
+            rest = rest - math.min(t or 0, now - e.start)
+        end
+    end
+    if unknown > 0 and known == 0 then
+        return nil
+    end
+    return rest + (unknown > 0 and unknown * sum / known or 0)
+end
+
+--- The text before the progress of an experiment's own simulations.
+local function before(list, at)
+    return function()
+        local left = left_of(list, process.time())
+        return ("[%d/%d, ETA %s] %s: "):format(at, #list,
+            left and progress.clock(left) or "?", list[at].name)
+    end
+end
+
+local function tell(o, format, ...)
+    if not o.quiet then
+        io.write(format:format(...))
+        io.stdout:flush()
+    end
+end
+
+--- The page of all that is known; returns the docs and those without.
+local function write_page(all, o)
+    local docs, missing = {}, {}
+    for _, e in ipairs(all) do
+        local doc = e.doc or not e.failed and load(e, o) or nil
+        if doc then
+            docs[#docs + 1] = doc
+        elseif e.failed then
+            missing[#missing + 1] = { name = e.name, why = e.failed }
+        elseif e.wanted then
+            missing[#missing + 1] = { name = e.name, why = "not run yet" }
+        end
+    end
+    process.mkdir(o.out)
+    report.emit(page.build(docs, { missing = missing }), o.page)
+    return docs, missing
+end
+
+--- Runs one of the list unless it is known, and tells how that went.
+local function step(list, at, o)
+    local e, tty = list[at], process.isatty(2) and not o.quiet
+    local kept = e.doc ~= nil
+    if not kept then
+        e.start = process.time()
+        progress.before = before(list, at)
+        if tty then
+            io.stderr:write("\r\27[K", progress.before())
+        end
+        local ok, why = run_one(e, o)
+        if tty then
+            io.stderr:write "\r\27[K"
+        end
+        e.took, e.start = process.time() - e.start, nil
+        e.doc = ok and load(e, o) or nil
+        e.failed = not e.doc and "failed: " .. (why
+            or "its JSON is not of this run") or nil
+    end
+    e.done = true
+    if e.doc then
+        tell(o, "%-24s %2d of %2d agree  %s\n", e.name, e.doc.agree,
+            e.doc.counted, kept and "kept" or progress.clock(e.took))
+    else
+        tell(o, "%-24s %s\n", e.name, e.failed)
+    end
+end
+
+local function total(docs, missing)
+    local s = page.sums(docs)
+    return ("%d experiments: %d of %d quantities, %d of %d orders agree; %d "
+        .. "without results\n"):format(#docs, s.quantities[1],
+        s.quantities[2], s.orders[1], s.orders[2], #missing)
+end
+
+--- See the head.  Returns the exit status (1: one of them failed), the docs on
+-- the page, and those without results.
+function reproduce.run(options)
+    local o = setmetatable({}, { __index = options })
+    o.page = options.out .. "/reproduce.html"
+    local all = reproduce.find(o.scenarios)
+    local list = reproduce.select(all, o.only or "")
+    for _, e in ipairs(list) do
+        e.doc, e.guess = load(e, o)
+        if o.force and e.doc then
+            e.doc, e.guess = nil, e.doc.seconds
+        end
+        e.done = e.doc ~= nil
+    end
+    local failed = false
+    local ok, err = pcall(function()
+        for at = 1, #list do
+            step(list, at, o)
+            failed = failed or list[at].failed ~= nil
+            write_page(all, o)
+            if core.interrupted and core.interrupted() then
+                error(core.error(-130, "interrupted"), 0)
+            end
+        end
+    end)
+    progress.before = nil
+    local docs, missing = write_page(all, o)
+    tell(o, "%sWritten: %s\n", total(docs, missing), o.page)
+    if not ok then
+        error(err, 0)
+    end
+    return failed and 1 or 0, docs, missing
+end
+
+return reproduce

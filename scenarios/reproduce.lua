@@ -1,0 +1,25 @@
+--- reproduce.lua - all experiments of the papers, and a page of what came out.
+--
+--     heddle run scenarios/reproduce.lua                      a first look
+--     heddle run scenarios/reproduce.lua scale=full jobs=64   the papers' counts
+--     heddle run scenarios/reproduce.lua only=mask,mosaic/fig08
+--
+-- Writes out/reproduce.html, and of each experiment out/PAPER/NAME.json, .txt
+-- and .svg.  What was measured by the same program at the same scale is kept,
+-- unless force=1; an interrupted run goes on where it was.  The exit status is
+-- 1 if an experiment failed.
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+local experiment = require "heddle.experiment"
+
+local arg = H.args(experiment.args {
+    only = "",            -- papers and experiments, with commas between
+    force = false,        -- run again what is known
+    scenarios = H.here ".", -- where the papers' folders are
+})
+return (require("heddle.reproduce").run {
+    scenarios = arg.scenarios, only = arg.only, scale = arg.scale,
+    jobs = arg.jobs, seed = arg.seed, out = arg.out, cache = arg.cache,
+    force = arg.force,
+})

@@ -1,0 +1,283 @@
+-- 735-reproduce.lua - pins: all experiments of a folder run, those whose results
+-- are known do not, one that fails is told and the others go on; scale, seed,
+-- script and modules beside it decide what is known; Ctrl-C leaves a page; the
+-- page is well-formed HTML with every table, chart and count, escapes what it
+-- is given, and is the same for the same JSON.
+local tap = require "lib.tap"
+local experiment = require "heddle.experiment"
+local json = require "heddle.json"
+local page = require "heddle.page"
+local process = require "heddle.process"
+local reproduce = require "heddle.reproduce"
+
+local DIR = os.tmpname()
+os.remove(DIR)
+local OUT = DIR .. "/out"
+
+local function write(path, text)
+    process.mkdir(path:match "^(.*)/")
+    local f = assert(io.open(path, "w"))
+    f:write(text)
+    f:close()
+end
+
+local function read(path)
+    local f = io.open(path)
+    local text = f and f:read "a"
+    if f then
+        f:close()
+    end
+    return text
+end
+
+--- A script of an experiment: it leaves a line in DIR/log when it runs.
+local function scenario(name, body)
+    write(("%s/s/%s.lua"):format(DIR, name), ([[
+local H = require "heddle"
+local experiment = require "heddle.experiment"
+local common = require "common"
+local arg = H.args(experiment.args { lanes = 64 })
+local f = io.open("%s/log", "a")
+f:write("%s ", arg.scale, " ", arg.seed, "\n")
+f:close()
+local x = experiment.open { name = "%s", source = common.paper .. ", figure 1",
+    title = "of %s", arg = arg }
+print "said on standard output"
+%s
+x:close()
+]]):format(DIR, name, name, name, body))
+end
+
+local function ran()
+    local text = read(DIR .. "/log") or ""
+    os.remove(DIR .. "/log")
+    return (text:gsub("\n", ";"))
+end
+
+local function run(more)
+    local o = { scenarios = DIR .. "/s", scale = "quick", jobs = 1, seed = 1,
+        out = OUT, cache = DIR .. "/cache", quiet = true }
+    for k, v in pairs(more or {}) do
+        o[k] = v
+    end
+    return reproduce.run(o)
+end
+
+write(DIR .. "/s/one/common.lua", [[return { paper = "ONE & <only> (2020)" }]])
+write(DIR .. "/s/two/common.lua", [[return { paper = "TWO (2021)" }]])
+write(DIR .. "/s/two/helper.lua", "return 1")
+write(DIR .. "/s/readme.txt", "not a folder")
+scenario("one/fig1", [[
+x:say "<said>"
+x:quantity { "near & dear", unit = "%", paper = 50.0, heddle = 55.0 }
+x:quantity { "far", unit = "x", paper = 10.0, heddle = 20.0, why = "<because>" }
+x:quantity { "extra", heddle = 3 }
+x:order { "designs", paper = { "A", "B" }, heddle = { A = 2.0, B = 1.0 } }
+x:table("<details>", { { "a", "b", "c" }, { 1, nil, "</td>" }, "-",
+    { "x", 2.5, "last" } })
+x:bars { title = "bars", unit = "u", groups = { "g1", "g2", "g3" },
+    series = { { name = "s", values = { 1, nil, 3 }, marks = { nil, 2 } } } }
+x:lines { title = "lines", unit = "u", series = { { name = "s",
+    values = { 1, 0 / 0, 2 } } } }
+x:note "noted"]])
+scenario("one/fig2", [[error "cannot <go> on"]])
+scenario("two/fig1", [[
+x:order { "designs", paper = { "A", "B" }, heddle = { A = 1.0, B = 2.0 } }
+x:table("details of two", { { "a" }, { 1 } })]])
+
+-- ---- what there is ---------------------------------------------------------------------
+
+local list = reproduce.find(DIR .. "/s")
+local names = {}
+for i, e in ipairs(list) do
+    names[i] = e.name
+end
+tap.is(table.concat(names, " "), "one/fig1 one/fig2 two/fig1",
+    "experiments, and no modules")
+tap.is(#reproduce.select(list, "two, one/fig1"), 2, "some of them")
+tap.is(#reproduce.select(list, ""), 3, "or all")
+tap.raises(function() reproduce.select(list, "one/fig3") end,
+    "did you mean 'one/fig", "one that there is not")
+for _, t in ipairs {
+    { 'experiment.open { name = x }', true },
+    { 'local x = suite.open("fig7", "figure 7", {})', true },
+    { 'return suite.open { name = "two/fig7" }', true },
+    { 'io.open("out"); H.suites.get "fig7"', false },
+} do
+    tap.is(experiment.is("s/two/fig7.lua", t[1]), t[2], "declared: " .. t[1])
+end
+tap.is(experiment.is("s/two/common.lua", "experiment.open {}"), false,
+    "what a paper's experiments share is none")
+tap.is(#reproduce.find(DIR .. "/nowhere"), 0, "none in a folder that is not")
+tap.ok(#reproduce.find "scenarios" > 0, "there are some in scenarios/")
+
+-- ---- running --------------------------------------------------------------------------
+
+local status, docs, missing = run()
+tap.is(ran(), "one/fig1 quick 1;one/fig2 quick 1;two/fig1 quick 1;",
+    "all run, each with the modules of its paper")
+tap.is(status, 1, "one failed")
+tap.ok(#docs == 2 and docs[1].name == "one/fig1" and docs[2].name
+    == "two/fig1", "the others are done")
+tap.ok(#missing == 1 and missing[1].why:find "failed: .*cannot <go> on",
+    "and it is told why", missing[1] and missing[1].why)
+tap.ok(read(OUT .. "/one/fig1.txt"):find "said on standard output.*near",
+    "what an experiment prints is in a file")
+local html = read(OUT .. "/reproduce.html")
+local again
+status, again = run()
+tap.is(ran(), "one/fig2 quick 1;", "what is known does not run again")
+tap.ok(status == 1 and tap.differ(docs, again) == nil, "and is the same")
+tap.is(read(OUT .. "/reproduce.html"), html, "so is the page, to the byte")
+run { only = "two" }
+tap.is(ran(), "", "only a paper")
+tap.ok(read(OUT .. "/reproduce.html"):find "of one/fig1",
+    "the page keeps what is known of the others")
+status = run { only = "two", force = true }
+tap.ok(status == 0 and ran() == "two/fig1 quick 1;", "unless force")
+run { only = "two", seed = 7 }
+tap.is(ran(), "two/fig1 quick 7;", "another seed is another run")
+docs = select(2, run { only = "two", scale = "full" })
+tap.is(ran(), "two/fig1 full 1;", "so is another scale")
+tap.is(#docs, 1, "scales are not mixed on a page")
+run()
+ran()
+write(DIR .. "/s/two/common.lua", [[return { paper = "TWO (2022)" }]])
+docs = select(2, run())
+tap.is(ran(), "one/fig2 quick 1;two/fig1 quick 1;",
+    "a module that changed makes its paper's old results void")
+tap.is(docs[2].source, "TWO (2022), figure 1", "and the new ones are read")
+write(OUT .. "/two/fig1.json", "{ rubbish")
+run { only = "two" }
+tap.is(ran(), "two/fig1 quick 1;", "a spoiled file is not believed")
+tap.is(experiment.identity(list[1].file, { jobs = "3", out = "x" }, "quick", 1),
+    experiment.identity(list[1].file, {}, "quick", 1),
+    "where and how fast decide nothing")
+tap.ok(experiment.identity(list[1].file, { lanes = "32" }, "quick", 1)
+    ~= experiment.identity(list[1].file, {}, "quick", 1),
+    "other arguments are another experiment")
+
+-- One alone, by the command, is the same experiment.
+local command = ("'%s' run '%s/s/two/fig1.lua' out='%s' jobs=1 cache='%s/c' "
+    .. "%s >'%s/printed' 2>&1")
+local function alone(more)
+    return os.execute(command:format(os.getenv "HEDDLE", DIR, OUT, DIR, more,
+        DIR))
+end
+alone ""
+ran()
+run { only = "two" }
+tap.is(ran(), "", "the command's own run counts")
+alone "lanes=32"
+ran()
+run { only = "two" }
+tap.is(ran(), "two/fig1 quick 1;", "but not one with other arguments")
+
+-- ---- names, deaths, interrupts ----------------------------------------------------------
+
+scenario("two/fig2", "x.name = 'two/other'")
+scenario("two/fig3", "require('heddle.process').exit(3)")
+status, docs, missing = run { only = "two" }
+tap.ok(status == 1 and #docs == 2 and #missing == 2 and missing[1].why
+    :find "two/other.*two/fig2" and missing[2].why:find "status 3",
+    "a wrong name, and a process that dies")
+os.remove(DIR .. "/s/two/fig3.lua")
+scenario("two/fig2", [[
+local stat = io.open("/proc/self/stat"):read "a"
+-- Not os.execute, which ignores SIGINT as long as it waits.
+io.popen("kill -INT " .. stat:match "%) %a (%d+)"):close()
+while true do end]])
+os.remove(OUT .. "/two/fig1.json")
+os.remove(OUT .. "/reproduce.html")
+local _, how, code = os.execute(("'%s' run scenarios/reproduce.lua "
+    .. "scenarios='%s/s' out='%s' cache='%s/c' only=two >'%s/printed' 2>&1")
+    :format(os.getenv "HEDDLE", DIR, OUT, DIR, DIR))
+tap.ok(how == "exit" and code == 130, "Ctrl-C ends with 130", code)
+local left = read(OUT .. "/reproduce.html") or ""
+tap.ok(left:find "of two/fig1" and left:find "two/fig2: not run",
+    "and leaves a page of what is known", left:match "<body>.*")
+tap.ok(read(DIR .. "/printed"):find "two/fig1 +0 of +1 agree +0:%d%d\n",
+    "after what was told", read(DIR .. "/printed"))
+_, how, code = os.execute(("'%s' run scenarios/reproduce.lua scenarios='%s/s' "
+    .. "out='%s' cache='%s/c' only=one jobs=1 >'%s/printed' 2>&1")
+    :format(os.getenv "HEDDLE", DIR, OUT, DIR, DIR))
+local printed = read(DIR .. "/printed")
+tap.ok(how == "exit" and code == 1 and printed:find "one/fig1 .*kept"
+    and printed:find "one/fig2 +failed:", "a failure ends with 1", printed)
+
+-- ---- the page ---------------------------------------------------------------------------
+
+--- Tags that match, attributes that are quoted; how many of each there are.
+local function parse(text)
+    local stack, count, at = {}, {}, 1
+    text = text:gsub("<style>.-</style>", ""):gsub("^<!DOCTYPE html>", "")
+    while true do
+        local from, to, close, name, rest = text:find("<(/?)(%w+)(.-)>", at)
+        local between = text:sub(at, (from or #text + 1) - 1)
+        assert(not between:find "[<>]", "stray bracket in " .. between)
+        for entity in between:gmatch "&([^;%s]*;?)" do
+            assert(entity:find "^#?%w+;$", "bad entity &" .. entity)
+        end
+        if not from then
+            break
+        end
+        at = to + 1
+        if close == "/" then
+            local open = table.remove(stack)
+            assert(open == name, ("</%s> ends <%s>"):format(name, open))
+        else
+            count[name] = (count[name] or 0) + 1
+            local more = rest:gsub("%s+[%w:-]+=(['\"])[^'\"<]*%1", "")
+            assert(more == "" or more == "/", "attributes: " .. rest)
+            if more ~= "/" and name ~= "meta" then
+                stack[#stack + 1] = name
+            end
+        end
+    end
+    assert(#stack == 0, "unclosed " .. tostring(stack[#stack]))
+    return count
+end
+
+tap.is(json.encode { 1, json.null, 3 }, "[1, null, 3]", "a hole is null")
+local one = json.decode(read(OUT .. "/one/fig1.json"))
+local two = { name = "two/x", source = "TWO, \1 figure \xff2", title = "<b>",
+    scale = "quick", seed = 1, version = "0", agree = 0, counted = 1,
+    seconds = 61.0, simulations = 4, measured = "then", host = "'host'",
+    quantities = {}, said = {}, notes = {}, differences = { "a < b" },
+    orders = { { what = "o", paper = { "A", "B" }, here = { "B", "A" },
+        holds = false } },
+    tables = {}, charts = {} }
+html = page.build({ one, two }, { missing = { { name = "two/<y>",
+    why = "failed: <why>" } } })
+local ok, count = pcall(parse, html)
+tap.ok(ok, "the page is well-formed", count)
+count = ok and count or {}
+tap.is(count.svg, 2, "every chart is on it")
+tap.is(count.table, 1 + 2 + 1 + 1,
+    "the summary, quantities, orders, and every table")
+tap.is(count.details, 1, "details are folded away")
+tap.ok(not html:find "<b>" and html:find "&lt;b&gt;"
+    and html:find "&lt;because&gt;" and html:find "&lt;/td&gt;"
+    and html:find "failed: &lt;why&gt;", "texts are escaped")
+tap.ok(utf8.len(html) and not html:find "\1", "and are valid characters")
+tap.ok(not html:find "src=" and not html:find "<link"
+    and not html:find "<script" and not html:find "url%(",
+    "nothing is loaded from elsewhere")
+local first = html:sub(1, html:find "<dl>")
+tap.ok(first:find("2 experiments: 1 of 2 quantities and 1 of 2 orders", 1,
+    true), "the counts come first", first:match "<p>.*")
+tap.ok(html:find ">near &amp; dear</td><td class=\"r\">50.0 %%</td>"
+    and html:find ">far</td>.->10 x</td>.->20 x</td>.->2.00</td>.->no<",
+    "the paper's number, heddle's, the ratio, the verdict")
+tap.ok(html:find "A &gt; B</td><td class=\"o\">B &gt; A</td>.->no<",
+    "orders, too")
+tap.ok(html:find "<dt>Time</dt><dd>1:01 for 4" and html:find "&#39;host&#39;",
+    "the heading")
+tap.ok(html:find "g1, s: 1<" and html:find "g3, s: 3<"
+    and not html:find "g2, s", "charts have the values that there are")
+tap.is(page.build({ one, two }, { missing = { { name = "two/<y>",
+    why = "failed: <why>" } } }), html, "the same JSON, the same bytes")
+tap.ok(pcall(parse, page.build({}, {})), "a page of nothing")
+
+os.execute("rm -r " .. DIR)
+return tap.done()
