@@ -1,0 +1,45 @@
+--- mask/table4.lua - other machines: Fermi and an integrated GPU.
+--
+-- MASK (ASPLOS 2018), table 4: PWCache, SharedTLB and MASK, in percent of Ideal,
+-- on a GTX 480 and on the integrated GPU of Power et al.; machines `fermi` and
+-- `integrated`, which say what in them is a guess.  Warps have 32 threads.
+--
+--     heddle run scenarios/mask/table4.lua [scale=full]
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+local sharing = require "heddle.sharing"
+local suite = require "common"
+
+local PAPER = {
+    fermi = { PWCache = 53.1, SharedTLB = 60.4, MASK = 78.0 },
+    integrated = { PWCache = 52.1, SharedTLB = 38.2, MASK = 64.5 },
+}
+
+local x = suite.open("table4", "table 4", "Fermi and an integrated GPU")
+local groups, series = {}, {}
+for i, name in ipairs { "PWCache", "SharedTLB", "MASK" } do
+    series[i] = { name = name, values = {}, marks = {} }
+end
+for m, machine in ipairs { "fermi", "integrated" } do
+    local r, o = suite.measure(x, { names = { "Ideal", "PWCache", "SharedTLB",
+        "MASK" }, machine = H.machine(machine) })
+    groups[m] = machine
+    local means, order = {}, {}
+    for _, s in ipairs(series) do
+        local paper = PAPER[machine][s.name]
+        s.values[m], s.marks[m] = 100 * sharing.gain(r, s.name, "Ideal"), paper
+        means[s.name], order[#order + 1] = s.values[m], s.name
+        x:quantity { ("%s on %s"):format(s.name, machine), unit = "%",
+            paper = paper, heddle = s.values[m], why = suite.why.loss }
+    end
+    table.sort(order, function(a, b)
+        return PAPER[machine][a] > PAPER[machine][b]
+    end)
+    x:order { machine, paper = order, heddle = means,
+        why = suite.why.pwcache }
+    suite.pairs_table(x, o, r)
+end
+suite.grouped(x, { title = "Other machines", unit = "% of Ideal",
+    head = "machine", format = "%.1f", mark = "MASK's paper" }, groups, series)
+x:close()
