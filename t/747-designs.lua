@@ -57,7 +57,8 @@ for i, d in ipairs(H.designs.pages) do
         c.memory.mapped_peak // 512, c.memory.moved > 0 and 1 or 0,
         c.mover.copy_reads > 0 and 1 or 0, c.mover.bulk_copies > 0 and 1 or 0)
 end
--- coalesced; regions mapped, of 3000 pages, with 2 MB the last one, too; moved, by copies over the channel, or inside DRAM
+-- coalesced; regions mapped, of 3000 pages, with 2 MB the last one, too; moved,
+-- by copies over the channel, or inside DRAM
 tap.is(table.concat(large, ", "), "false 5 0 0 0, false 6 0 0 0, "
     .. "true 5 0 0 0, true 5 1 1 0, true 5 1 0 1, "
     .. "true 5 1 0 0",
