@@ -36,6 +36,8 @@ end
 local SPECIAL = {
     frame_place = function() return nil end,
     core_partition = function(q) return q.core % q.apps end,
+    -- Mostly, so that there is something to split.
+    coalesce = function(_, s) return draw(s, 4) > 0 end,
     warp_pick = function(q, s)
         return member(s, q.ready) + 64 * draw(s, 2)
     end,
@@ -84,7 +86,7 @@ end
 
 local LOADS = {
     { "GUP", "MM" }, { "BFS2" }, { "HS" }, { whole.random(4, 4, 4), "TRD" },
-    { whole.column(4, 8, "store", 32) }, { whole.freer(700, 12) },
+    { whole.column(4, 8, "store", 32) }, { whole.freer(700, 24) },
 }
 
 local SETTINGS = {
