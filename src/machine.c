@@ -68,6 +68,7 @@ const struct hd_setting_group hd_setting_groups[] = {
     GROUP("walk", walk, walk),       GROUP("pwc", pwc, pwc),
     GROUP("l2cache", l2cache, l2cache), GROUP("dram", dram, dram),
     GROUP("vm", vm, vm),             GROUP("memory", manage, memory),
+    GROUP("fault", fault, fault),    GROUP("link", link, link),
 };
 const uint32_t hd_setting_group_count = HD_LEN(hd_setting_groups);
 
@@ -143,6 +144,11 @@ static int check_translation(const struct hd_machine *m, struct hd_err *err)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "walk.mode: off leaves misses unanswered; "
                           "sim.translation=off switches translation off");
+    if (m->vm.paging == HD_PAGING_FAULT && k == HD_OFF)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "vm.paging: faults are found by translation, which "
+                          "sim.translation=off leaves out; for an ideal TLB "
+                          "set l1tlb.mode=ideal");
     if (check_tlb(&m->l1tlb, "l1tlb", err) != 0)
         return err->code;
     return check_tlb(&m->l2tlb, "l2tlb", err);

@@ -14,6 +14,8 @@
 #include "mem/dramspec.h"
 #include "mem/l2.h"
 #include "vm/manage.h"
+#include "vm/fault.h"
+#include "vm/link.h"
 #include "vm/mmu.h"
 #include "vm/ptable.h"
 #include "vm/tlb.h"
@@ -45,6 +47,8 @@ struct hd_machine {
     struct hd_dram_cfg dram;
     struct hd_vm_cfg vm;
     struct hd_manage_cfg memory;
+    struct hd_fault_cfg fault;
+    struct hd_link_cfg link;
 };
 
 extern const struct hd_setting hd_sim_settings[];

@@ -274,6 +274,8 @@ int heddle_counter_known(uint32_t i, struct heddle_counter_info *out)
         {"pwc", hd_pwc_stats, &hd_pwc_stat_count},
         {"l2cache", hd_l2_stats, &hd_l2_stat_count},
         {"dram", hd_dram_stats, &hd_dram_stat_count},
+        {"fault", hd_fault_stats, &hd_fault_stat_count},
+        {"link", hd_link_stats, &hd_link_stat_count},
         {"policy", hd_slots_stats, &hd_slots_stat_count},
     };
 

@@ -92,12 +92,20 @@ static uint32_t most_requests(const struct hd_machine *m)
            m->dram.channels * m->dram.queue * 2 + 16384;
 }
 
+/* Requests that can wait for far faults at once: a line each, and the next. */
+static uint32_t most_faults(const struct hd_machine *m)
+{
+    return m->vm.paging == HD_PAGING_FAULT
+               ? m->core.count * (m->core.parked + m->l1tlb.mshrs + 1)
+               : 0;
+}
+
 static uint32_t most_translations(const struct hd_machine *m)
 {
     uint32_t cores = m->core.count;
     uint32_t units = m->walk.per_core ? cores : 1;
 
-    return cores * m->l1tlb.mshrs +
+    return cores * m->l1tlb.mshrs + most_faults(m) +
            units * (m->l2tlb.mshrs + m->walk.walkers + m->walk.queue) + 4096;
 }
 
@@ -140,6 +148,32 @@ static int build_manager(heddle_sim *s)
     return 0;
 }
 
+/* The link and the far-fault unit, as far as pages come over it. */
+static int build_paging(heddle_sim *s)
+{
+    const struct hd_machine *m = &s->m;
+    struct hd_fault_wiring w = {.cfg = &m->fault,
+                                .tables = s->tables,
+                                .treqs = &s->treqs,
+                                .room = most_faults(m),
+                                .cores = s->fclient,
+                                .replay_client = HD_MAX_CORES,
+                                .came = hd_manage_came,
+                                .manager = s->memory};
+
+    if (m->vm.paging == HD_PAGING_NONE)
+        return 0;
+    s->link = hd_link_open(s->env, &m->link, w.room + s->apps);
+    s->gpu.link = w.link = s->link;
+    if (s->link == NULL)
+        return no_memory(s);
+    if (m->vm.paging == HD_PAGING_LAUNCH)
+        return 0;
+    s->faults = hd_faults_open(s->env, &w);
+    s->gpu.faults = s->faults;
+    return s->faults == NULL ? no_memory(s) : 0;
+}
+
 static int build_translation(heddle_sim *s)
 {
     const struct hd_machine *m = &s->m;
@@ -148,12 +182,15 @@ static int build_translation(heddle_sim *s)
     s->tables = hd_ptables_open(s->env, &m->vm);
     if (s->tables == NULL)
         return no_memory(s);
+    if (build_paging(s) != 0)
+        return s->err.code;
     w.l2tlb = &m->l2tlb;
     w.walk = &m->walk;
     w.pwc = &m->pwc;
     w.bypass = &m->bypass;
     w.cores = m->core.count;
     w.tables = s->tables;
+    w.faults = s->faults;
     w.treqs = &s->treqs;
     w.reqs = &s->reqs;
     w.memory = hd_l2_below(s->l2);
@@ -197,6 +234,8 @@ static int wire(heddle_sim *s)
     for (uint32_t i = 0; i < g->cores; i++) {
         s->client[i] = hd_core_client(&g->core[i]);
         s->tclient[i] = hd_core_tclient(&g->core[i]);
+        s->tclient[HD_MAX_CORES + i] = hd_core_rclient(&g->core[i]);
+        s->fclient[i] = hd_core_fclient(&g->core[i]);
         g->core[i].below_tlb = hd_mmu_below(s->mmu, i);
     }
     for (uint32_t i = HD_CLIENT_WALK; i < HD_CLIENT_L2; i++)
@@ -307,6 +346,10 @@ void heddle_free(heddle_sim *s)
         hd_manage_close(s->memory);
     if (s->mmu != NULL)
         hd_mmu_close(s->mmu);
+    if (s->faults != NULL)
+        hd_faults_close(s->faults);
+    if (s->link != NULL)
+        hd_link_close(s->link);
     if (s->tables != NULL)
         hd_ptables_close(s->tables);
     if (s->l2 != NULL)
@@ -397,11 +440,13 @@ static hd_time next_look(const heddle_sim *s, hd_time until)
 
 static void watch_progress(heddle_sim *s)
 {
-    uint64_t issued = heddle_instructions(s);
+    uint64_t moved = heddle_instructions(s);
     struct hd_run_state *r = s->run;
 
-    if (issued != r->progress) {
-        r->progress = issued;
+    if (s->link != NULL) /* a page that has come is a step, too */
+        moved += hd_link_over(s->link);
+    if (moved != r->progress) {
+        r->progress = moved;
         r->progress_at = r->end;
     }
     if (hd_events_waiting(&s->ev) > 0 &&

@@ -58,11 +58,14 @@ struct heddle_sim {
     struct hd_dram *dram;
     struct hd_l2 *l2;
     struct hd_ptables *tables;
+    struct hd_link *link;
+    struct hd_faults *faults;
     struct hd_mmu *mmu;
     struct hd_manage *memory;
     struct hd_gpu gpu;
     struct hd_client client[HD_CLIENTS];
-    struct hd_tclient tclient[HD_MAX_CORES];
+    struct hd_tclient tclient[2 * HD_MAX_CORES]; /* then: of replayed ones */
+    struct hd_tclient fclient[HD_MAX_CORES];
     struct hd_slot partition;
     struct hd_run_state *run; /* arena */
     uint32_t apps;

@@ -83,6 +83,10 @@ local function chaos()
             policy[p.name] = function() return math.random(0, last) end
         elseif p.name == "frame_place" then
             policy[p.name] = function(q) return q.next end
+        elseif p.name == "fault_batch" then
+            policy[p.name] = function(q)
+                return math.random(q.serving == 0 and 1 or 0, q.n)
+            end
         elseif p.name == "warp_pick" then
             policy[p.name] = function(q)
                 local w
@@ -138,6 +142,7 @@ for _, extra in ipairs {
     {}, { ["vm.page"] = "64K" }, { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0 },
     { ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 8,
       ["vm.page"] = "2M", ["core.scheduler"] = "lrr" },
+    { ["vm.paging"] = "fault", ["link.latency"] = 2000 },
     { apps = function()
         return { whole.freer(700, 12), whole.freer(2048, 5, "more") }
     end, ["sim.relaunch"] = false },
@@ -225,7 +230,7 @@ end
 
 -- A limit that is steered in the middle of a run takes effect at once, and
 -- lifting it wakes the warps that it held back.
-local gate = machine(nil, nil, { H.app("BICG", { size = "S" }) })
+local gate = machine(nil, nil, { H.app("MM", { size = "S" }) })
 gate:use {
     name = "gate",
     every = { 5000, function(cycle, _, _)
@@ -293,6 +298,13 @@ listen({
     compact = function(q) return q.asked < 2 and q.n > 1 and 1 or 0 end,
     receive = function(q) return q.n end,
 }, { ["memory.fragment_index"] = 1 })
+listener.every = { 1000, function(_, s)
+    if s.page_arrived then
+        error(("TOLD page_fault=%d page_arrived=%d"):format(s.page_fault,
+            s.page_arrived))
+    end
+end }
+listen({}, { ["vm.paging"] = "fault" })
 listener.every = { 1000, function(_, s)
     if s.page_back then
         error("TOLD page_back=1")

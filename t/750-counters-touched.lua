@@ -132,6 +132,10 @@ local runs = {
     { machine = H.machine("maxwell") { ["l1cache.write"] = "through",
         ["l2cache.bytes"] = 65536 },
         apps = { tiny "ATAX", tiny "FWT" } },
+    { machine = H.machine("maxwell"):with(NARROW):with {
+        ["vm.paging"] = "fault", ["fault.serial"] = true,
+        ["fault.batch"] = 4, ["link.latency"] = 100 },
+        apps = { tiny "GUP", tiny "BP" }, policies = { everything } },
 }
 
 -- Memory that comes and goes, compacted by copies and inside DRAM.

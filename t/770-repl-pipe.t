@@ -172,8 +172,8 @@ made = H.sim { machine = H.machine "maxwell" { ["core.count"] = 4, ["l2tlb.mshrs
                apps = { H.app("GUP", { size = "S" }), H.app("MM", { size = "T" }) } }
 print("made", sim == made)
 step()
-step(1699)
-run_until(function(s) return s.now >= 1800 end, 10)
+step(1499)
+run_until(function(s) return s.now >= 1600 end, 10)
 names = {} for _, o in ipairs(look()) do names[o.name] = o.instances end
 names.l1tlb, names.pagetable, names.l2tlb
 kinds = function(name, i) local t = {} for _, r in ipairs(look(name, i)) do t[r.kind] = true end return t end
@@ -214,8 +214,8 @@ L
 grep -q "^false	there is no simulation yet: sim = H.sim" "$dir/out"
 ok $? "step() before there is one"
 line "ok	1" "step() is one cycle"
-line "ok	1700" "step(n)"
-line "ok	1800" "run_until"
+line "ok	1500" "step(n)"
+line "ok	1600" "run_until"
 line "4	2	1" "look() lists the objects"
 grep -q "^{ entry = true, miss = true }" "$dir/out"
 ok $? "an L1 TLB: entries and misses"
@@ -233,7 +233,7 @@ line "made	true" "sim is the last simulation made"
 line "line	true	true" "the L2 cache and the banks of the DRAM"
 line "stuck	true" "what waits for what"
 line "mapped	true	4096" "translate agrees with the page table"
-line 1800 "restore goes back"
+line 1600 "restore goes back"
 line "again	true" "the run after it is the same"
 line "with srrip	false" "with another policy it is another"
 line "nothing filled	true" "a policy written in the session decides"

@@ -108,8 +108,9 @@ do
             options)
     end
     -- A load's open wait counts as data until it ends and is split, so only
-    -- the sum of the three is that of the two parts.
-    local WAIT = { time_tlb = true, time_walk = true, time_data = true }
+    -- the sum of the parts is that of the two parts.
+    local WAIT = { time_tlb = true, time_walk = true, time_fault = true,
+        time_data = true }
     local function snapshot(sim)
         local out, peaks = {}, {}
         for _, c in ipairs(sim.core:counters()) do

@@ -7,7 +7,7 @@ local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"
 
-local args = H.args { seed = 2, n = 8 }
+local args = H.args { seed = 1, n = 8 }
 
 --- The next number below n of a policy's own stream.
 local function draw(s, n)
@@ -40,6 +40,9 @@ local SPECIAL = {
     coalesce = function(_, s) return draw(s, 4) > 0 end,
     warp_pick = function(q, s)
         return member(s, q.ready) + 64 * draw(s, 2)
+    end,
+    fault_batch = function(q, s)
+        return q.serving == 0 and 1 + draw(s, q.n) or draw(s, q.n + 1)
     end,
     -- Never all at once for long: an answer holds for a while.
     warp_limit = function(_, s)
@@ -99,6 +102,8 @@ local SETTINGS = {
         ["l1cache.write"] = "back", ["pwc.mode"] = "full" }),
     whole.join(whole.SMALL, { ["walk.per_core"] = true,
         ["l1tlb.blocking"] = "full", ["dram.page"] = "closed" }),
+    whole.join(whole.SMALL, { ["vm.paging"] = "fault",
+        ["link.latency"] = 1500, ["vm.page"] = "64K" }),
 }
 
 local function result(sim)

@@ -3,7 +3,7 @@
  *
  * Requests are posted before the run, so that all that happens comes out of
  * the arena and a restored one goes on alike.  A core cycle is one tick, an
- * L2 cycle two.
+ * L2 cycle two; with v->mhz, all clocks are that fast and a cycle is a tick.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,11 +38,17 @@ struct vm {
     struct hd_walk_cfg walk;
     struct hd_pwc_cfg pwc;
     struct hd_bypass_cfg bypass;
+    struct hd_link_cfg link_cfg; /* with vm_cfg.paging = HD_PAGING_FAULT: */
+    struct hd_fault_cfg fault_cfg;
+    struct hd_link *link;
+    struct hd_faults *faults;
+    uint32_t told; /* requests said to wait for a fault */
+    uint64_t mhz;
     struct hd_ptables *pt;
     struct hd_treqs treqs;
     struct hd_reqs reqs;
     struct hd_mmu *mmu;
-    struct hd_tclient client[VM_CORES];
+    struct hd_tclient client[2 * VM_CORES], told_of[VM_CORES];
     struct vmslots policies;
     uint32_t driver, memory, sent;
     uint64_t memory_latency, memory_back;
@@ -89,6 +95,15 @@ static void vm_reply(void *self, hd_time at, uint32_t treq)
     hd_treq_give(&v->treqs, treq);
 }
 
+static void vm_faulted(void *self, hd_time at, uint32_t treq)
+{
+    struct vm *v = self;
+
+    (void)treq;
+    assert_true(at >= hd_events_now(&v->m.ev));
+    v->told++;
+}
+
 static void vm_memory_send(void *self, hd_time now, uint32_t req)
 {
     struct vm *v = self;
@@ -117,7 +132,7 @@ static struct vm *vm_new(void)
 {
     struct vm *v = calloc(1, sizeof *v);
 
-    v->vm_cfg = (struct hd_vm_cfg){64u << 20, 0, 256, 0};
+    v->vm_cfg = (struct hd_vm_cfg){64u << 20, 0, 256, 0, 0};
     v->l2tlb = (struct hd_tlb_cfg){.mode = {HD_FULL, 0},
                                    .entries = 512,
                                    .ways = 16,
@@ -134,7 +149,24 @@ static struct vm *vm_new(void)
                                  .ports = 4};
     v->memory_latency = 100;
     v->memory_back = 7;
+    v->link_cfg = (struct hd_link_cfg){54485, 7958387833, 0};
+    v->fault_cfg = (struct hd_fault_cfg){1, 0};
     return v;
+}
+
+static void vm_open_faults(struct vm *v)
+{
+    struct hd_fault_wiring f = {.cfg = &v->fault_cfg,
+                                .tables = v->pt,
+                                .treqs = &v->treqs,
+                                .room = 8192,
+                                .cores = v->told_of,
+                                .replay_client = VM_CORES};
+
+    v->link = f.link = hd_link_open(v->env, &v->link_cfg, 8192);
+    for (uint32_t i = 0; i < VM_CORES; i++)
+        v->told_of[i] = (struct hd_tclient){vm_faulted, v};
+    v->faults = hd_faults_open(v->env, &f);
 }
 
 static void vm_open(struct vm *v, uint32_t apps)
@@ -152,15 +184,23 @@ static void vm_open(struct vm *v, uint32_t apps)
                               .clients = v->client};
 
     v->env = memenv_open(&v->m, apps);
+    if (v->mhz != 0) {
+        for (int d = 0; d < HD_CLK_COUNT; d++)
+            v->m.clk.hz[d] = v->mhz * 1000000;
+        assert_int_equal(hd_clocks_init(&v->m.clk, &v->m.err), 0);
+    }
     vmslots_open(&v->policies, v->env, VM_CORES);
     v->driver = hd_events_component(&v->m.ev, "driver", vm_driver, v);
     v->memory = hd_events_component(&v->m.ev, "memory", vm_memory, v);
-    for (uint32_t i = 0; i < VM_CORES; i++)
+    for (uint32_t i = 0; i < 2 * VM_CORES; i++)
         v->client[i] = (struct hd_tclient){vm_reply, v};
     v->pt = hd_ptables_open(v->env, &v->vm_cfg);
     assert_int_equal(hd_treqs_open(&v->treqs, &v->m.arena, 8192), 0);
     assert_int_equal(hd_reqs_open(&v->reqs, &v->m.arena, 8192), 0);
     w.tables = v->pt;
+    if (v->vm_cfg.paging == HD_PAGING_FAULT)
+        vm_open_faults(v);
+    w.faults = v->faults;
     v->mmu = hd_mmu_open(v->env, &w);
 }
 
@@ -168,6 +208,10 @@ static void vm_close(struct vm *v)
 {
     vmslots_close(&v->policies);
     hd_mmu_close(v->mmu);
+    if (v->faults != NULL) {
+        hd_faults_close(v->faults);
+        hd_link_close(v->link);
+    }
     hd_ptables_close(v->pt);
     memenv_close(&v->m);
     free(v);
@@ -175,8 +219,9 @@ static void vm_close(struct vm *v)
 
 static void vm_map(struct vm *v, uint32_t app, uint64_t vpn, uint64_t pages)
 {
-    assert_int_equal(hd_ptables_map(v->pt, app, 0, (hd_va){vpn << 12},
-                                    pages << 12, &v->m.err),
+    assert_int_equal((v->faults != NULL ? hd_ptables_reserve : hd_ptables_map)(
+                         v->pt, app, 0, (hd_va){vpn << 12}, pages << 12,
+                         &v->m.err),
                      0);
 }
 

@@ -164,6 +164,7 @@ metrics.TIME = {
     { "alu", "waiting for the ALU" },
     { "lsu", "waiting for the load/store unit" },
     { "tlb", "waiting for a TLB" }, { "walk", "waiting for a page walk" },
+    { "fault", "waiting for pages from the host" },
     { "data", "waiting for data" }, { "barrier", "at a barrier" },
     { "idle", "no warp" },
 }

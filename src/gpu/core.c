@@ -79,6 +79,7 @@ const struct hd_stat_desc hd_core_counters[] = {
     {"time_lsu", "ticks", "warps waiting for room at the load/store unit", 0},
     {"time_tlb", "ticks", "warps waiting for TLBs and their queues", 0},
     {"time_walk", "ticks", "warps waiting while a walker works", 0},
+    {"time_fault", "ticks", "warps waiting for pages from the host", 0},
     {"time_data", "ticks", "warps waiting for data, translation done", 0},
     {"time_barrier", "ticks", "warps waiting at barriers", 0},
     {"time_idle", "ticks", "warp slots that hold no running warp", 0},
@@ -248,6 +249,12 @@ static void serve_message(struct hd_core *c, hd_time t)
     case HD_MSG_XLATE:
         hd_l1tlb_translated(c, m->a, t);
         break;
+    case HD_MSG_FAULT:
+        hd_l1tlb_faulted(c);
+        break;
+    case HD_MSG_REPLAY:
+        hd_l1tlb_replayed(c, m->a, t);
+        break;
     case HD_MSG_BLOCK:
         hd_warp_start_block(c, t, m->b);
         break;
@@ -382,6 +389,24 @@ static void reply_translation(void *self, hd_time at, uint32_t treq)
     hd_core_message(c, at, HD_MSG_XLATE, treq, 0);
 }
 
+static void reply_replayed(void *self, hd_time at, uint32_t treq)
+{
+    struct hd_core *c = self;
+    struct hd_gpu *g = c->gpu;
+
+    at = hd_recip_up(g->per_cycle, at + g->tlb_back);
+    hd_core_message(c, at, HD_MSG_REPLAY, treq, 0);
+}
+
+static void reply_faulted(void *self, hd_time at, uint32_t treq)
+{
+    struct hd_core *c = self;
+    struct hd_gpu *g = c->gpu;
+
+    at = hd_recip_up(g->per_cycle, at + g->tlb_back);
+    hd_core_message(c, at, HD_MSG_FAULT, treq, 0);
+}
+
 struct hd_client hd_core_client(struct hd_core *c)
 {
     struct hd_client k = {reply_data, c};
@@ -392,6 +417,16 @@ struct hd_tclient hd_core_tclient(struct hd_core *c)
 {
     struct hd_tclient k = {reply_translation, c};
     return k;
+}
+
+struct hd_tclient hd_core_rclient(struct hd_core *c)
+{
+    return (struct hd_tclient){reply_replayed, c};
+}
+
+struct hd_tclient hd_core_fclient(struct hd_core *c)
+{
+    return (struct hd_tclient){reply_faulted, c};
 }
 
 static int open_line(struct hd_core *c, struct hd_message_line *h)
@@ -428,6 +463,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
 {
     const struct hd_machine *m = g->m;
     struct hd_core *c = &g->core[id];
+    uint32_t lent = 0;
     int bad = 0;
 
     c->gpu = g;
@@ -448,12 +484,17 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->block = take(g, m->core.blocks, sizeof *c->block, &bad);
     c->memop = take(g, c->memops, sizeof *c->memop, &bad);
     c->lsu = take(g, m->core.queue, sizeof *c->lsu, &bad);
-    c->tlb_treq = take(g, m->l1tlb.mshrs, sizeof *c->tlb_treq, &bad);
+    if (m->vm.paging == HD_PAGING_FAULT) {
+        lent = c->targets + 1; /* each has a line, but for one that is next */
+        c->fault = take(g, c->memops, sizeof *c->fault, &bad);
+    }
+    c->tlb_treq = take(g, m->l1tlb.mshrs + lent, sizeof *c->tlb_treq, &bad);
     c->parked = take(g, c->targets, sizeof *c->parked, &bad);
     c->fills = take(g, c->fill_room, sizeof *c->fills, &bad);
     if (bad || open_line(c, &c->s->inbox) || open_line(c, &c->s->acks))
         return -1;
-    if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs) != 0 ||
+    if (hd_mshr_open_more(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, lent) !=
+            0 ||
         hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs) != 0)
         return -1;
     c->s->wake = c->s->fill_at = HD_NEVER;

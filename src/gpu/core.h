@@ -25,6 +25,7 @@
 #include "../mem/cache.h"
 #include "../mem/mshr.h"
 #include "../mem/request.h"
+#include "../vm/fault.h"
 #include "../vm/ptable.h"
 #include "../vm/tlb.h"
 #include "../vm/translate.h"
@@ -73,6 +74,7 @@ enum hd_core_counter {
     HD_CORE_T_LSU,
     HD_CORE_T_TLB,
     HD_CORE_T_WALK,
+    HD_CORE_T_FAULT,
     HD_CORE_T_DATA,
     HD_CORE_T_BARRIER,
     HD_CORE_T_IDLE,
@@ -247,10 +249,13 @@ struct hd_core {
     struct hd_warp *warp;      /* [warps] */
     struct hd_block *block;    /* [blocks] */
     struct hd_memop *memop;    /* pool */
+    hd_time *fault;            /* of each of them, the longest time that it
+                                  waited for far faults; NULL: there are none */
     struct hd_lsu_op *lsu;     /* ring of cfg.queue */
     struct hd_parked *parked;  /* pool: waiting lines and L1 MSHR targets */
     struct hd_mshr tlb_mshr;   /* flags: the last memop that joined and which
-                                  of its pages; lists of parked lines */
+                                  of its pages; lists of parked lines; lent:
+                                  the pages wait for far faults */
     uint32_t *tlb_treq;        /* the request that each of its MSHRs sent */
     struct hd_mshr l1_mshr;    /* flags: the first requester's memop; lists of
                                   parked entries: the other ones' */
@@ -302,6 +307,8 @@ struct hd_gpu {
     const hd_time *barrier; /* arena: no core runs on before this instant
                                (vm/manage.c), or HD_NEVER */
     const uint32_t *changes; /* arena: mappings changed so far */
+    struct hd_link *link; /* to the host; NULL: nothing comes from there */
+    struct hd_faults *faults; /* NULL: every page is mapped */
     hd_time *measured; /* arena: [0] when the counters were last reset */
     uint32_t *stalled; /* arena: [app] most misses that one translation ended,
                           since a policy's epoch */
@@ -324,6 +331,10 @@ void hd_gpu_parts(struct hd_gpu *g);
 /* Where the answers to a core's requests go. */
 struct hd_client hd_core_client(struct hd_core *c);
 struct hd_tclient hd_core_tclient(struct hd_core *c);
+/* The same for requests that have waited for a far fault; who is told that
+ * they begin to. */
+struct hd_tclient hd_core_rclient(struct hd_core *c);
+struct hd_tclient hd_core_fclient(struct hd_core *c);
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
                      uint64_t b);
 /* Takes the acknowledgements of stores that have come by t. */
@@ -339,6 +350,8 @@ enum hd_core_message {
     HD_MSG_ACK,   /* a store was taken by the L2 */
     HD_MSG_DONE,  /* a: memory instruction whose last line hit in the L1 */
     HD_MSG_LIMIT, /* the answer of warp_limit is over */
+    HD_MSG_FAULT, /* a: translation request that waits for a far fault */
+    HD_MSG_REPLAY /* a: one that has, and was answered */
 };
 
 /* warp.c */
@@ -369,6 +382,8 @@ hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end);
 
 /* l1tlb.c, l1.c: answers */
 void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t);
+void hd_l1tlb_faulted(struct hd_core *c);
+void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t);
 void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t);
 void hd_l1_ack(struct hd_core *c, hd_time t);
 

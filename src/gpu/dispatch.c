@@ -12,6 +12,11 @@
  * its budget of warp instructions.  Its counters freeze then.  If others still
  * run it goes on, or starts again, to keep up the load.
  *
+ * With vm.paging=launch an application's first launch waits until its
+ * allocations have been copied to the GPU: the link's latency once, and then
+ * all their bytes, in pieces of at most 2 MB so that applications share the
+ * link.  A relaunch finds them there.
+ *
  * Launches are recorded one by one up to HD_KERNEL_RECORDS; later launches
  * are added to the last record of their name, so the memory that a run needs
  * does not depend on how many kernels it has.
@@ -24,9 +29,12 @@
 #include <string.h>
 
 #include "../machine.h"
+#include "../vm/link.h"
 #include "functional.h"
 
-enum { EV_LAUNCH, EV_BLOCK_END, EV_FINISH };
+enum { EV_LAUNCH, EV_BLOCK_END, EV_FINISH, EV_COPY };
+
+enum { COPY_BYTES = 2 << 20 }; /* of a piece */
 
 /* What is free on a core; in the arena. */
 struct room {
@@ -37,6 +45,7 @@ struct room {
 struct hd_dispatch {
     struct hd_gpu *g;
     uint32_t component;
+    uint32_t link_client;
     struct hd_slot place;
     struct hd_app_state *app;        /* arena */
     struct room *room;               /* arena */
@@ -399,6 +408,55 @@ static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
     return next_launch(d, app);
 }
 
+/* The launch of an application starts. */
+static void go(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_gpu *g = d->g;
+    struct hd_app_state *a = &d->app[app];
+
+    set_lanes(d, app);
+    a->next_block = a->blocks_done = 0;
+    a->active = 1;
+    open_record(d, app, now);
+    note_kernel(d, app, HEDDLE_NOTE_kernel_start);
+    if (a->launch.blocks == 0) {
+        a->active = 0;
+        close_record(d, app, now);
+        hd_post(g->env->ev, d->component, d->component, now + g->cycle,
+                EV_LAUNCH, app, 0);
+        return;
+    }
+    place(d, app, now);
+}
+
+/* The next piece of an application's allocations crosses the link; after the
+ * last one the launch starts. */
+static void copy(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_gpu *g = d->g;
+    struct hd_source *src = g->source[app];
+    struct hd_app_state *a = &d->app[app];
+    struct hd_alloc x;
+    uint64_t n;
+
+    while (src->ops->alloc(src->self, a->copying - 1, &x)) {
+        if (a->copied < x.bytes) {
+            n = hd_min_u64(x.bytes - a->copied, COPY_BYTES);
+            a->copied += n;
+            hd_link_send(g->link, now, HD_LINK_IN, app, n, d->link_client, app);
+            return;
+        }
+        a->copied = 0;
+        a->copying++;
+    }
+    go(d, app, now);
+}
+
+static void copied(void *self, hd_time now, uint32_t app)
+{
+    copy(self, app, now);
+}
+
 static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_gpu *g = d->g;
@@ -419,19 +477,13 @@ static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
         too_large(d, app);
         return;
     }
-    set_lanes(d, app);
-    a->next_block = a->blocks_done = 0;
-    a->active = 1;
-    open_record(d, app, now);
-    note_kernel(d, app, HEDDLE_NOTE_kernel_start);
-    if (a->launch.blocks == 0) {
-        a->active = 0;
-        close_record(d, app, now);
-        hd_post(g->env->ev, d->component, d->component, now + g->cycle,
-                EV_LAUNCH, app, 0);
+    if (g->m->vm.paging != HD_PAGING_LAUNCH || a->copying != 0) {
+        go(d, app, now);
         return;
     }
-    place(d, app, now);
+    a->copying = 1;
+    hd_post(g->env->ev, d->component, d->component,
+            now + hd_link_latency(g->link), EV_COPY, app, 0);
 }
 
 static void block_end(struct hd_dispatch *d, uint32_t core, hd_time now)
@@ -467,6 +519,8 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
         launch(d, a, now);
     } else if (what == EV_BLOCK_END) {
         block_end(d, a, now);
+    } else if (what == EV_COPY) {
+        copy(d, a, now);
     } else {
         if (!d->app[a].finished)
             d->app[a].truncated = 1;
@@ -497,6 +551,8 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
         return NULL;
     d->g = g;
     d->component = hd_events_component(g->env->ev, "dispatch", on_event, d);
+    if (g->link != NULL)
+        d->link_client = hd_link_client(g->link, copied, d);
     hd_slots_offer(g->env->slots, HEDDLE_POINT_block_place, "", &d->place,
                    place_default, d);
     d->flat = hd_stats_flat(g->env->stats);

@@ -25,6 +25,9 @@ struct hd_app_state {
     uint32_t record;      /* of the launch in progress, HD_NONE: none */
     uint32_t all_gone;    /* its allocations went when it ended */
     uint64_t gone[16];    /* bit set of allocations that its host gave back */
+    /* vm.paging=launch: what the copy before the first launch has come to */
+    uint32_t copying;     /* 0: not begun; else allocation + 1 */
+    uint64_t copied;      /* bytes of that allocation */
 };
 
 struct hd_kernel_record {

@@ -128,6 +128,9 @@ static void stuck_core(void *self, uint32_t instance, struct heddle_visitor *v)
     if (hd_mshr_used(&c->tlb_mshr) > 0)
         edge(v, name, "l2tlb", "L1 TLB misses are not answered",
              hd_mshr_used(&c->tlb_mshr));
+    if (hd_mshr_lent(&c->tlb_mshr) > 0)
+        edge(v, name, "fault", "pages have to come from the host",
+             hd_mshr_lent(&c->tlb_mshr));
     if (hd_mshr_used(&c->l1_mshr) > 0)
         edge(v, name, "l2cache", "L1 misses are not answered",
              hd_mshr_used(&c->l1_mshr));

@@ -8,6 +8,11 @@
  * instructions while a miss is outstanding: all of them, or only those that
  * miss too.
  *
+ * A page that has to come from the host (vm.paging=fault) takes far too long to
+ * hold an MSHR: when the unit below says that the request waits there, the
+ * entry is lent (mem/mshr.h).  Its lines stay with it, and later misses of the
+ * page join as ever.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "lsu.h"
@@ -22,6 +27,15 @@ hd_time hd_l1tlb_latency(const struct hd_gpu *g)
         return 0;
     return (cfg->mode.kind == HD_FIXED ? cfg->mode.fixed : cfg->latency) *
            g->cycle;
+}
+
+/* A page that has to come from the host first. */
+static bool absent(const struct hd_core *c, uint64_t vpn)
+{
+    struct hd_xlate x;
+
+    return c->gpu->m->vm.paging == HD_PAGING_FAULT &&
+           hd_ptables_absent(c->gpu->tables, c->app, (hd_vpn){vpn}, &x);
 }
 
 static uint64_t mapped(struct hd_core *c, uint64_t vpn)
@@ -146,7 +160,7 @@ bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
             op->page[page].pfn = hd_xlate_frame(&x, vpn).v;
         if (hit && HD_UNLIKELY(c->gpu->env->check))
             confirm(c, vpn.v, op->page[page].pfn);
-    } else if (cfg->mode.kind != HD_OFF) {
+    } else if (cfg->mode.kind != HD_OFF && !absent(c, vpn.v)) {
         hit = true;
         op->page[page].pfn = mapped(c, vpn.v);
     }
@@ -271,3 +285,25 @@ void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
     hd_treq_give(g->treqs, treq);
 }
 
+/* ---- far faults --------------------------------------------------------- */
+
+void hd_l1tlb_faulted(struct hd_core *c)
+{
+    hd_mshr_lend(&c->tlb_mshr);
+    c->s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
+}
+
+void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t)
+{
+    hd_time waited = hd_faults_waited(c->gpu->faults, treq);
+    uint32_t e = c->gpu->treqs->v[treq].tag;
+
+    for (uint32_t p = c->tlb_mshr.v[e].first; p != HD_NONE;
+         p = c->parked[p].next) {
+        hd_time *o = &c->fault[c->parked[p].memop];
+        *o = hd_max_u64(*o, waited);
+    }
+    hd_mshr_recall(&c->tlb_mshr);
+    hd_l1tlb_translated(c, treq, t);
+    hd_mshr_recalled(&c->tlb_mshr);
+}

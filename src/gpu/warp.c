@@ -10,8 +10,9 @@
  *
  * An ALU run issues back to back, and what follows waits for the ALU latency
  * after its last instruction.  A load's wait is split when it ends: up to the
- * last translation of its lines it is TLB time, of which the part that a
- * walker worked is walk time, and the rest is data time.
+ * last translation of its lines it is TLB time, of which the part that it
+ * waited for pages from the host is fault time and the part that a walker
+ * worked is walk time, and the rest is data time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -231,6 +232,21 @@ static void account_load(struct hd_core *c, struct hd_warp *x,
     x->since = t;
 }
 
+/* The part of that stall in which pages came from the host; what follows is
+ * for the rest of it. */
+static HD_APART void account_fault(struct hd_core *c, struct hd_warp *x,
+                                   uint32_t memop, hd_time t)
+{
+    hd_time to = hd_min_u64(c->memop[memop].translated, t), span;
+
+    if (x->state == HD_WARP_SLOTS && !must_wait(x) && to > x->since) {
+        span = hd_min_u64(c->fault[memop], to - x->since);
+        account(c, HD_CORE_T_FAULT, span);
+        x->since += span;
+    }
+    c->fault[memop] = 0;
+}
+
 void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 {
     struct hd_memop *m = &c->memop[memop];
@@ -243,6 +259,8 @@ void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
     } else {
         x->flight--;
     }
+    if (HD_UNLIKELY(c->fault != NULL))
+        account_fault(c, x, memop, t);
     if (x->state == HD_WARP_SLOTS && !must_wait(x)) {
         account_load(c, x, m, t);
         make_ready(c, m->warp, t);

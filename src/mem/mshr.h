@@ -6,6 +6,10 @@
  * in order of arrival.  The list is of indices into the caller's pool, linked
  * by a field of the caller's; this file keeps its two ends and its length.
  *
+ * An entry may leave the registers before it is answered (a far fault takes
+ * too long to hold one): it is lent, keeps its key and its list, and another
+ * takes its place.  `more` such entries have room.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_MSHR_H
@@ -26,12 +30,16 @@ struct hd_mshr_entry {
 struct hd_mshr {
     struct hd_mshr_entry *v; /* arena */
     uint32_t *head;          /* arena: buckets; first entry + 1 */
-    uint32_t *state;         /* arena: [0] free list, + 1; [1] in use */
+    uint32_t *state;         /* arena: [0] free list, + 1; [1] in use; [2]
+                                entries for lending, + 1; [3] lent */
     uint32_t room, shift;
 };
 
 /* 0, or -1 when the arena is full. */
 int hd_mshr_open(struct hd_mshr *m, struct hd_arena *arena, uint32_t entries);
+/* The same, where `more` entries may be lent at once. */
+int hd_mshr_open_more(struct hd_mshr *m, struct hd_arena *arena,
+                      uint32_t entries, uint32_t more);
 
 /* The lists are consistent: every entry is free, or in the bucket of its key
  * and nowhere else. */
@@ -88,6 +96,41 @@ static inline void hd_mshr_give(struct hd_mshr *m, uint32_t entry)
     x->next = m->state[0];
     m->state[0] = entry + 1;
     m->state[1]--;
+}
+
+/* Entries that wait outside the registers. */
+static inline uint32_t hd_mshr_lent(const struct hd_mshr *m)
+{
+    return m->state[3];
+}
+
+/* An entry in use leaves the registers, where one is free now. */
+static inline void hd_mshr_lend(struct hd_mshr *m)
+{
+    uint32_t e = m->state[2];
+
+    hd_assert(e != 0 && m->state[1] > 0);
+    m->state[2] = m->v[e - 1].next;
+    m->v[e - 1].next = m->state[0];
+    m->state[0] = e;
+    m->state[1]--;
+    m->state[3]++;
+}
+
+/* hd_mshr_give of an entry that was lent comes between these two. */
+static inline void hd_mshr_recall(struct hd_mshr *m)
+{
+    m->state[1]++;
+    m->state[3]--;
+}
+
+static inline void hd_mshr_recalled(struct hd_mshr *m)
+{
+    uint32_t e = m->state[0];
+
+    m->state[0] = m->v[e - 1].next;
+    m->v[e - 1].next = m->state[2];
+    m->state[2] = e;
 }
 
 #endif

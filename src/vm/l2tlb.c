@@ -80,10 +80,10 @@ static HD_APART void verify(struct hd_unit *u, const struct hd_treq *q,
                    (unsigned long long)hd_xlate_frame(&q->x, q->vpn).v);
 }
 
-/* Counts a request's stages, and answers it.  `entered`: it joined an MSHR; a
- * hit: `at`. */
+/* Counts a request's stages, and answers it, unless it faults.  `entered`: it
+ * joined an MSHR; a hit: `at`. */
 static inline void answer_as(struct hd_unit *u, hd_time entered, hd_time at,
-                             uint32_t treq, bool check)
+                             uint32_t treq, bool check, bool reply)
 {
     const struct hd_mmu *m = u->m;
     struct hd_treq *q = request(u, treq);
@@ -102,6 +102,8 @@ static inline void answer_as(struct hd_unit *u, hd_time entered, hd_time at,
     }
     n[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, queued - looked);
     hd_hist_add(&m->latency[q->app], hd_unit_cycles(m, at - q->arrived));
+    if (!reply)
+        return;
     if (check) {
         hd_time from[] = {q->born, q->arrived, begin, looked, queued, walk, at};
         verify(u, q, from, HD_LEN(from));
@@ -112,7 +114,7 @@ static inline void answer_as(struct hd_unit *u, hd_time entered, hd_time at,
 static HD_APART void answer_checked(struct hd_unit *u, hd_time entered,
                                     hd_time at, uint32_t treq)
 {
-    answer_as(u, entered, at, treq, true);
+    answer_as(u, entered, at, treq, true, true);
 }
 
 static void answer(struct hd_unit *u, hd_time entered, hd_time at,
@@ -121,12 +123,12 @@ static void answer(struct hd_unit *u, hd_time entered, hd_time at,
     if (HD_UNLIKELY(u->env->check))
         answer_checked(u, entered, at, treq);
     else
-        answer_as(u, entered, at, treq, false);
+        answer_as(u, entered, at, treq, false, true);
 }
 
 /* The translation from the page table, at the end of a walk if there was one;
- * false and an error: not mapped. */
-static bool translate(struct hd_unit *u, const struct hd_walk *w, uint32_t app,
+ * false: not mapped. */
+static inline bool translate(struct hd_unit *u, const struct hd_walk *w, uint32_t app,
                       hd_vpn vpn, struct hd_xlate *x)
 {
     const struct hd_mmu *m = u->m;
@@ -136,15 +138,33 @@ static bool translate(struct hd_unit *u, const struct hd_walk *w, uint32_t app,
                                        w->pte[w->leaf - 1], w->leaf, x)
                      : hd_ptables_find(m->w.tables, app, vpn, x);
 
-    if (HD_LIKELY(found)) {
-        if (HD_UNLIKELY(runs))
-            hd_ptables_run(m->w.tables, app, vpn, 16, x);
-        return true;
+    if (HD_LIKELY(found) && HD_UNLIKELY(runs))
+        hd_ptables_run(m->w.tables, app, vpn, 16, x);
+    return found;
+}
+
+/* Requests of a list found their page not mapped: it is absent, and they wait
+ * for it elsewhere, or it is none. */
+static HD_APART void far_fault(struct hd_unit *u, hd_time now, uint32_t first,
+                               uint32_t n, hd_time began)
+{
+    const struct hd_treq *one = request(u, first);
+
+    if (u->m->w.faults == NULL ||
+        !hd_faults_absent(u->m->w.faults, one->app, one->vpn)) {
+        hd_err_set(u->env->err, HEDDLE_EDATA,
+                   "application %u: address 0x%llx lies in no allocation",
+                   one->app, (unsigned long long)one->vpn.v << HD_PAGE_SHIFT);
+        return;
     }
-    hd_err_set(u->env->err, HEDDLE_EDATA,
-               "application %u: address 0x%llx lies in no allocation", app,
-               (unsigned long long)vpn.v << HD_PAGE_SHIFT);
-    return false;
+    for (uint32_t i = 0, t = first; i < n; i++, t = request(u, t)->next) {
+        struct hd_treq *q = request(u, t);
+        hd_time joined = q->walk;
+
+        q->walk = began;
+        answer_as(u, joined, hd_max_u64(now, q->looked), t, false, false);
+    }
+    hd_faults_enter(u->m->w.faults, now, first, n);
 }
 
 /* ---- arriving --------------------------------------------------------- */
@@ -249,9 +269,12 @@ static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
     if (HD_UNLIKELY(mode != HD_FULL)) {
         q->looked = now + (mode == HD_FIXED ? m->fixed : m->lookup);
         q->hit = HIT_L2;
+        if (!translate(u, NULL, q->app, q->vpn, &q->x)) {
+            far_fault(u, q->looked, treq, 1, q->looked);
+            return true;
+        }
         hd_unit_row(u, q->app)[HD_MMU_HITS]++;
-        if (translate(u, NULL, q->app, q->vpn, &q->x))
-            answer(u, q->looked, q->looked, treq);
+        answer(u, q->looked, q->looked, treq);
         return true;
     }
     q->looked = port(u, now) + m->lookup;
@@ -412,8 +435,13 @@ void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
     uint32_t t = u->miss.v[entry].first;
     struct hd_xlate x;
 
-    if (!translate(u, w, w->app, w->vpn, &x))
+    if (!translate(u, w, w->app, w->vpn, &x)) {
+        uint32_t n = u->miss.v[entry].n;
+
+        hd_mshr_give(&u->miss, entry);
+        far_fault(u, now, t, n, w->began);
         return;
+    }
     if (u->m->tlb_cfg.mode.kind == HD_FULL)
         fill(u, entry, &x);
     while (t != HD_NONE) {

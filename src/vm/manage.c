@@ -8,6 +8,11 @@
  * what any core has run ahead to and before which no core may run on (the
  * barrier), so that the page tables and all TLBs change at once for everybody.
  *
+ * With vm.paging=fault an allocation is reserved, and its pages come one by one
+ * (fault.c) and make no translation wrong, so they need no barrier; memory is
+ * not compacted for them, and a coalesced region that loses pages is split
+ * whatever splinter answers, as no page could come back to its place.
+ *
  * Whenever the last page of an aligned 2 MB has come, and the 512 lie in one
  * frame of 2 MB in order, the point coalesce is asked: large-page bit and
  * disabled bits are set in place, no page moves, nothing is flushed.  When a
@@ -214,7 +219,8 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
         q.left = hd_ptables_present(g->t, app, (hd_vpn){v});
         q.frame = hd_ptables_joined_frame(g->t, app, (hd_vpn){v}).v;
         if (q.left != HD_LARGE_PAGES &&
-            (hd_ask_splinter(&g->splinter, &q) || q.left == 0))
+            (hd_ask_splinter(&g->splinter, &q) || q.left == 0 ||
+             g->t->cfg.paging == HD_PAGING_FAULT))
             hd_manage_split(g, app, v);
     }
 }
@@ -230,6 +236,8 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
 
     if (app >= HD_MAX_APPS || bytes == 0)
         return 0;
+    if (g->t->cfg.paging == HD_PAGING_FAULT)
+        return hd_ptables_reserve(g->t, app, index, base, bytes, g->env->err);
     before = g->t->s->pages[app];
     mixed = g->t->s->mixed[app];
     if (hd_ptables_map(g->t, app, index, base, bytes, g->env->err) != 0)
@@ -239,6 +247,22 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
     peaks(g, app);
     hd_manage_arrived(g, app, (hd_vpn){first}, end - first);
     return g->env->err->code;
+}
+
+void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages)
+{
+    struct hd_manage *g = manage;
+
+    if (!hd_ptables_resident(g->t, app, vpn))
+        return; /* its allocation has gone meanwhile */
+    *hd_manage_count(g, app, HD_MANAGE_MAPPED) += pages;
+    *hd_manage_count(g, app, HD_MANAGE_MIXED) +=
+        g->t->s->mixed[app] - g->s->mixed[app];
+    g->s->mixed[app] = g->t->s->mixed[app];
+    peaks(g, app);
+    hd_manage_arrived(g, app, vpn, pages);
+    hd_mover_start(g->mover, now);
 }
 
 static void go(struct hd_manage *g, const struct hd_manage_job *j)

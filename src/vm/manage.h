@@ -83,6 +83,10 @@ void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
 void hd_manage_arrived(struct hd_manage *g, uint32_t app, hd_vpn vpn,
                        uint64_t pages);
 
+/* A page has come from the host (fault.h). */
+void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages);
+
 extern const struct hd_setting hd_manage_settings[];
 extern const uint32_t hd_manage_setting_count;
 extern const struct hd_stat_desc hd_manage_stats[];

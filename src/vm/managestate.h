@@ -25,6 +25,7 @@ struct hd_manage_job {
 };
 
 struct hd_manage_state {
+    uint64_t mixed[HD_MAX_APPS]; /* pages from the host that were counted */
     hd_time barrier;         /* instant of the first job, or HD_NEVER */
     hd_time halted;          /* since when no core issues */
     uint32_t first, n, room; /* ring of jobs */

@@ -210,6 +210,27 @@ void hd_mmu_restart_stalled(struct hd_mmu *m)
         m->recent[a].stalled = 0;
 }
 
+/* A request that waited for a far fault is looked up anew. */
+static void resume(void *self, hd_time now, uint32_t src, uint32_t treq)
+{
+    struct hd_mmu *m = self;
+    uint32_t core = m->w.treqs->v[treq].core;
+
+    hd_post(m->env->ev, src, m->unit[m->units > 1 ? core : 0].rank, now,
+            HD_UNIT_ARRIVE, treq, 0);
+}
+
+/* What walk caches hold of a page's entries is no longer so. */
+static void mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
+{
+    struct hd_mmu *m = self;
+
+    for (uint32_t i = 0; i < m->units; i++)
+        if (m->pwc_cfg.style == HD_WALKCACHE_PHYSICAL)
+            hd_walkcache_invalidate(&m->unit[i].pwc, m->w.tables, app, vpn,
+                                    pages == HD_LARGE_PAGES ? 1 : pages);
+}
+
 void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
                        uint64_t pages)
 {
@@ -621,6 +642,9 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
     offer(m, HEDDLE_POINT_tlb_fill, &m->fill, hd_l2tlb_fill_default);
     offer(m, HEDDLE_POINT_walk_step, &m->step, hd_walk_step_default);
     offer(m, HEDDLE_POINT_walk_pick, &m->pick, hd_walk_pick_default);
+    if (w->faults != NULL)
+        hd_faults_client(w->faults,
+                         (struct hd_fault_client){resume, mapped, m});
     for (uint32_t i = 0; i < HD_LEN(parts); i++) {
         parts[i].instances = m->units;
         parts[i].self = m;

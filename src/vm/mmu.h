@@ -14,6 +14,7 @@
 #include "../core/config.h"
 #include "../core/env.h"
 #include "../mem/request.h"
+#include "fault.h"
 #include "ptable.h"
 #include "tlb.h"
 #include "translate.h"
@@ -46,6 +47,7 @@ struct hd_mmu_wiring {
     const struct hd_bypass_cfg *bypass;
     uint32_t cores;
     struct hd_ptables *tables; /* page tables of all applications */
+    struct hd_faults *faults;  /* NULL: every page is mapped */
     struct hd_treqs *treqs;
     struct hd_reqs *reqs;
     struct hd_below memory;      /* where PTE reads go: the L2 cache */

@@ -10,6 +10,7 @@
  *
  *    0      present
  *    7      in level 3: the entry maps 2 MB
+ *    6, 8   not present: its page is on its way, or on the host (ptabsent.c)
  *    9      in level 4: one of 16 aligned entries that make up a 64 KB page
  *   10     in level 3: the 512 entries below lie in one frame of 2 MB, in
  *          order, and are used as one page (Mosaic's large-page bit)
@@ -54,6 +55,12 @@ const struct hd_setting hd_vm_settings[] = {
     {"round", HD_T_BOOL, offsetof(struct hd_vm_cfg, round), "", "false", 0, 1,
      NULL, "whole large pages at the edges of an allocation too (memory bloat)",
      "Mosaic 3.2 describes the bloat; off by default: guess"},
+    {"paging", HD_T_CHOICE, offsetof(struct hd_vm_cfg, paging), "", "none", 0,
+     2, "none|launch|fault",
+     "none: pages are there before cycle 0; launch: they are copied over the "
+     "link before an application's first launch; fault: each comes when it is "
+     "touched",
+     "Mosaic 6: figures 3, 8 and 4"},
 };
 const uint32_t hd_vm_setting_count = HD_LEN(hd_vm_settings);
 

@@ -24,7 +24,12 @@ struct hd_vm_cfg {
     uint32_t page;         /* default size: 0 4 KB, 1 64 KB, 2 2 MB */
     uint32_t table_frames; /* frames set aside for page tables */
     uint32_t round;        /* 1: edges of an allocation get a whole page */
+    uint32_t paging;       /* enum hd_paging */
 };
+
+/* When pages come from the host: they are there before cycle 0; they are
+ * copied before an application's first launch; each is when it is touched. */
+enum hd_paging { HD_PAGING_NONE, HD_PAGING_LAUNCH, HD_PAGING_FAULT };
 
 struct hd_ptables; /* all applications' tables and the frame table */
 
@@ -39,6 +44,29 @@ void hd_ptables_close(struct hd_ptables *t);
  */
 int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
                    hd_va base, uint64_t bytes, struct hd_err *err);
+
+/* The same where pages are still on the host: asks alloc, and remembers which
+ * pages there are and their sizes.  A walk finds the way to their entries. */
+int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
+                       hd_va base, uint64_t bytes, struct hd_err *err);
+
+/* Whether vpn is of a reserved page that is not mapped yet; x: which pages it
+ * spans (x->vpn, x->pages). */
+bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       struct hd_xlate *x);
+
+/* An absent page gets its frame (asks frame_place); 0, or an error in `err`.
+ * Its data have come: it is mapped.  vpn is its first. */
+int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     struct hd_err *err);
+void hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Whether the data of a base page have come from the host (vm.paging=fault).
+ * An entry for 2 MB may be made before all of its pages have. */
+bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Base pages of an application that have come from the host so far. */
+uint64_t hd_ptables_arrived(const struct hd_ptables *t, uint32_t app);
 
 /* Removes the mapping of an allocation (asks free). */
 void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,

@@ -120,7 +120,8 @@ static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
         struct hd_xlate x;
         hd_vpn vpn;
         if (o == 0 || (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
-                       !hd_pt_page(t, app, vpn.v, &x)))
+                       !hd_pt_page(t, app, vpn.v, &x) &&
+                       !hd_pt_absent(t, app, vpn.v, &x)))
             continue; /* free, or kept */
         g.owners += g.of[app]++ == 0;
         g.used++;
@@ -225,13 +226,14 @@ void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
         owned += o != 0;
         foreign += o == HD_PT_FOREIGN;
     }
-    all += foreign + t->s->kept;
+    all += foreign + t->s->kept + t->s->coming;
     check_big(t, err);
+    hd_pt_check_absent(t, err);
     if (owned != all || foreign != t->s->foreign ||
         owned != hd_frames_used(&t->frames))
         hd_err_set(err, HEDDLE_ECHECK,
-                   "frames: %llu owned; %llu pages mapped, foreign or kept for "
-                   "coalesced regions; %llu counted",
+                   "frames: %llu owned; %llu pages mapped, coming, foreign or "
+                   "kept for coalesced regions; %llu counted",
                    (unsigned long long)owned, (unsigned long long)all,
                    (unsigned long long)hd_frames_used(&t->frames));
 }

@@ -7,7 +7,8 @@
  * mapped yet; the rest gets 4 KB pages.  Each page asks frame_place, whose
  * default is the lowest free aligned frame.  A page that is mapped already,
  * because a neighbour shares it, is left alone; it is unmapped with the last
- * allocation that has a byte in it.
+ * allocation that has a byte in it.  Reserving goes the same way and leaves
+ * entries that are not present (ptabsent.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -185,6 +186,7 @@ struct job {
     hd_va base;
     uint64_t bytes;
     struct hd_err *err;
+    bool absent; /* pages are reserved only */
 };
 
 static int fail(const struct hd_ptables *t, const struct job *j,
@@ -213,7 +215,8 @@ static bool whole(const struct job *j, uint64_t vpn)
 }
 
 /* The answer of frame_place; where that is that there is none, memory is
- * compacted and it is asked once more. */
+ * compacted and it is asked once more.  Not so for a page that faults: mappings
+ * cannot change in the middle of a run's event (manage.c). */
 static uint64_t ask_frame(struct hd_ptables *t, const struct job *j,
                           uint64_t vpn, uint32_t pages)
 {
@@ -221,7 +224,8 @@ static uint64_t ask_frame(struct hd_ptables *t, const struct job *j,
                                      .vpn = vpn,
                                      .pages = pages,
                                      .frames = t->frames.frames,
-                                     .whole = whole(j, vpn)};
+                                     .whole = whole(j, vpn),
+                                     .again = j->absent};
     uint64_t f;
 
     for (;; q.again = 1) {
@@ -329,14 +333,47 @@ static int map_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
     return 0;
 }
 
-/* Some page of [vpn, vpn + n) is mapped. */
+/* A page of an allocation on the host: its entries are made. */
+static int reserve_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
+                        uint32_t pages)
+{
+    struct hd_pt_slot *h = region_get(t, j->app, vpn);
+    uint64_t *e;
+
+    if (h == NULL || region_shape(t, h, pages) < 0)
+        return fail(t, j, "out of frames for page tables", pages);
+    e = hd_pt_entry(t, h->at);
+    if (pages == HD_LARGE_PAGES)
+        *e = HD_PT_ABSENT | HD_PT_2M;
+    else
+        for (uint32_t i = 0; i < pages; i++)
+            e[(vpn & 511) + i] = HD_PT_ABSENT | (pages == 16 ? HD_PT_64K : 0);
+    return 0;
+}
+
+static int enter_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
+                      uint32_t pages)
+{
+    return j->absent ? reserve_page(t, j, vpn, pages)
+                     : map_page(t, j, vpn, pages);
+}
+
+/* The page that holds vpn, mapped or reserved. */
+static bool taken(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                  struct hd_xlate *x)
+{
+    return hd_pt_page(t, app, vpn, x) ||
+           (t->cfg.paging == HD_PAGING_FAULT && hd_pt_absent(t, app, vpn, x));
+}
+
+/* Some page of [vpn, vpn + n) is mapped or reserved. */
 static bool any_mapped(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
                        uint32_t n)
 {
     struct hd_xlate x;
 
     for (uint32_t i = 0; i < n; i++)
-        if (hd_pt_page(t, app, vpn + i, &x))
+        if (taken(t, app, vpn + i, &x))
             return true;
     return false;
 }
@@ -376,13 +413,15 @@ static int remember(struct hd_ptables *t, const struct job *j, uint64_t vpn,
     return 0;
 }
 
-int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
-                   hd_va base, uint64_t bytes, struct hd_err *err)
+/* Maps or reserves the pages of an allocation. */
+static int map(struct hd_ptables *t, struct job *j)
 {
+    uint32_t app = j->app, index = j->index;
+    hd_va base = j->base;
+    uint64_t bytes = j->bytes;
     uint64_t first = base.v >> HD_PAGE_SHIFT;
     uint64_t end =
         bytes == 0 ? first : ((base.v + bytes - 1) >> HD_PAGE_SHIFT) + 1;
-    struct job j = {app, index, base, bytes, err};
     struct heddle_q_alloc q = {.app = app,
                                .index = index,
                                .vpn = first,
@@ -392,7 +431,7 @@ int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
     uint32_t n;
 
     if (app >= HD_MAX_APPS || base.v + bytes < base.v || end > 1ull << 36)
-        return hd_err_set(err, HEDDLE_EINVAL,
+        return hd_err_set(j->err, HEDDLE_EINVAL,
                           "application %u, allocation %u: %llu bytes at "
                           "0x%llx do not lie in an address space of 48 bits",
                           app, index, (unsigned long long)bytes,
@@ -406,21 +445,55 @@ int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
         struct hd_xlate x;
         int rc = 0;
 
-        if (hd_pt_page(t, app, vpn, &x)) {
+        if (taken(t, app, vpn, &x)) {
             vpn = x.vpn.v + x.pages;
             continue;
         }
         if (n > 1 && (inside || t->cfg.round) && !joined(t, app, at) &&
             !any_mapped(t, app, at, n)) {
-            rc = map_page(t, &j, at, n);
+            rc = enter_page(t, j, at, n);
             vpn = at + n;
         } else {
-            rc = map_page(t, &j, vpn++, 1);
+            rc = enter_page(t, j, vpn++, 1);
         }
         if (rc < 0)
             return rc;
     }
-    return remember(t, &j, first, end - first);
+    return remember(t, j, first, end - first);
+}
+
+int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
+                   hd_va base, uint64_t bytes, struct hd_err *err)
+{
+    struct job j = {app, index, base, bytes, err, false};
+
+    return map(t, &j);
+}
+
+int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
+                       hd_va base, uint64_t bytes, struct hd_err *err)
+{
+    struct job j = {app, index, base, bytes, err, true};
+
+    return map(t, &j);
+}
+
+uint64_t hd_pt_choose_frame(struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                            uint32_t pages, struct hd_err *err)
+{
+    struct job j = {app, 0, {vpn << HD_PAGE_SHIFT}, pages * HD_PAGE_BYTES, err,
+                    true};
+
+    for (uint32_t i = 0; i < t->s->ranges; i++) {
+        const struct hd_pt_range *r = hd_pt_range_of(t, i);
+        if (r->app != app || vpn - r->vpn >= r->pages)
+            continue;
+        j.index = r->index;
+        j.base.v = r->vpn << HD_PAGE_SHIFT;
+        j.bytes = r->pages << HD_PAGE_SHIFT;
+        break;
+    }
+    return choose_frame(t, &j, vpn, pages);
 }
 
 /* Another allocation that is still mapped has a byte in these pages. */
@@ -452,6 +525,8 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     t->s->pages[app] -= x->pages;
     if (x->pages == 1)
         tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+    if (t->cfg.paging == HD_PAGING_FAULT)
+        hd_pt_leave(t, app, x);
     if (x->pages == HD_LARGE_PAGES) {
         *e = 0;
         t->table[r->t[3]].used--;
@@ -488,6 +563,10 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
             next = x.vpn.v + x.pages;
             if (!(edge || overlap) || !shared(t, app, x.vpn.v, x.pages))
                 unmap_page(t, app, &x);
+        } else if (hd_pt_absent(t, app, vpn, &x)) {
+            next = x.vpn.v + x.pages;
+            if (!shared(t, app, x.vpn.v, x.pages))
+                hd_pt_forget(t, app, &x);
         }
         vpn = next;
     }

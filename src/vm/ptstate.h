@@ -19,6 +19,12 @@
 #define HD_PT_DISABLED (1ull << 11) /* level 4: the entry above stands for it */
 #define HD_PT_FRAME    0x000ffffffffff000ull
 
+/* Of an entry that is not present: its page is of an allocation, but on the
+ * host; it has its frame, and its data are on their way.  The bits of the size
+ * are as in a present one. */
+#define HD_PT_ABSENT (1ull << 8)
+#define HD_PT_COMING (1ull << 6)
+
 /* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB; its pages
  * of 4 KB are coalesced. */
 enum {
@@ -39,6 +45,8 @@ struct hd_pt_region {
     uint64_t frame;  /* coalesced: its frame of 2 MB, by the first base frame */
     uint32_t t[5];   /* tables by level; t[4] HD_NONE if it has none */
     uint32_t app;
+    hd_ref resident; /* 8 words, a bit for each page that has come from the
+                        host; 0: none has */
 };
 
 struct hd_pt_slot {
@@ -65,6 +73,9 @@ struct hd_pt_state {
     hd_ref region, range, hash;
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
     uint64_t pages[HD_MAX_APPS];
+    uint64_t coming;               /* pages with a frame and without data */
+    uint64_t arrived[HD_MAX_APPS]; /* pages that have come from the host */
+    uint64_t left[HD_MAX_APPS];    /* of those: unmapped since */
     uint64_t table_frames[HD_MAX_APPS];
     uint64_t mixed[HD_MAX_APPS]; /* pages put beside others' (bigframe.h) */
 };
@@ -161,6 +172,19 @@ static inline bool hd_pt_page(const struct hd_ptables *t, uint32_t app,
            hd_pt_decode(hd_pt_entry(t, h->at)[large ? 0 : vpn & 511], large,
                         (hd_vpn){vpn}, x);
 }
+
+/* ptmap.c: the frame that a page of a mapped or reserved allocation gets, or
+ * HD_NO_FRAME with an error recorded. */
+uint64_t hd_pt_choose_frame(struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                            uint32_t pages, struct hd_err *err);
+
+/* ptabsent.c: the page that holds vpn, if it is absent; an absent page goes
+ * with its allocation; what entries and bits say of residency agrees. */
+bool hd_pt_absent(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                  struct hd_xlate *x);
+void hd_pt_forget(struct hd_ptables *t, uint32_t app, const struct hd_xlate *x);
+void hd_pt_leave(struct hd_ptables *t, uint32_t app, const struct hd_xlate *x);
+void hd_pt_check_absent(const struct hd_ptables *t, struct hd_err *err);
 
 /* ptlook.c: for struct hd_part. */
 void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v);

@@ -1,0 +1,90 @@
+/*
+ * fault.h - far faults: pages that are brought from the host when touched.
+ *
+ * A walk that ends at an absent page hands its requests over; they wait here,
+ * outside any MSHR, until the page is mapped, and are issued again.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_FAULT_H
+#define HD_FAULT_H
+
+#include "../core/config.h"
+#include "../core/env.h"
+#include "link.h"
+#include "ptable.h"
+#include "translate.h"
+
+struct hd_fault_cfg {
+    uint32_t batch;  /* most faults that are served together */
+    uint32_t serial; /* 1: one batch at a time */
+};
+
+enum hd_fault_stat {
+    HD_FAULT_WALKS,
+    HD_FAULT_REQUESTS,
+    HD_FAULT_FAULTS,
+    HD_FAULT_MERGES,
+    HD_FAULT_BATCHES,
+    HD_FAULT_PAGES,
+    HD_FAULT_WAIT_CYCLES, /* the stages of a fault; their sum: latency */
+    HD_FAULT_HOST_CYCLES,
+    HD_FAULT_LINK_CYCLES,
+    HD_FAULT_BATCH_CYCLES,
+    HD_FAULT_PEAK,
+    HD_FAULT_STATS
+};
+
+struct hd_faults;
+
+struct hd_fault_wiring {
+    const struct hd_fault_cfg *cfg;
+    struct hd_ptables *tables;
+    struct hd_treqs *treqs;
+    struct hd_link *link;
+    uint32_t room; /* requests that may wait at once */
+    /* Cores, by treq.core: told that a request of theirs waits for a fault.
+     * From then on its treq.client is `replay_client` higher. */
+    struct hd_tclient *cores;
+    uint32_t replay_client;
+    /* Told that a page has come and can be used, and where; may be NULL. */
+    void (*came)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
+                 uint32_t pages);
+    void *manager; /* its self */
+};
+
+/* Whom requests go back to. */
+struct hd_fault_client {
+    /* A request is issued again at `now`; src is the sender's rank. */
+    void (*resume)(void *self, hd_time now, uint32_t src, uint32_t treq);
+    /* A page has been mapped. */
+    void (*mapped)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
+    void *self;
+};
+
+/* Builds the far-fault unit in the simulation's arena; NULL on error. */
+struct hd_faults *hd_faults_open(struct hd_env *env,
+                                 const struct hd_fault_wiring *w);
+void hd_faults_close(struct hd_faults *f);
+
+/* Says who hands requests over; before the first event. */
+void hd_faults_client(struct hd_faults *f, struct hd_fault_client c);
+
+/* Takes the `n` requests of the list from `first` on; the page of the first
+ * is absent, and the others are for pages inside it.  Each waits from `now`, or
+ * from the end of its look-up. */
+void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
+                     uint32_t n);
+
+/* How long a request that was issued again has waited for faults, in all. */
+hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq);
+
+/* Whether the page of a request is absent, and not unknown. */
+bool hd_faults_absent(const struct hd_faults *f, uint32_t app, hd_vpn vpn);
+
+extern const struct hd_setting hd_fault_settings[];
+extern const uint32_t hd_fault_setting_count;
+extern const struct hd_stat_desc hd_fault_stats[];
+extern const uint32_t hd_fault_stat_count;
+
+#endif

@@ -1,0 +1,328 @@
+-- 810-paging.lua - pins demand paging in the whole machine: a copy at launch
+-- shifts a run by the time that its bytes take on the link, and by nothing
+-- else; with faults each page that is touched comes once, the results of the
+-- programs stay, warps' waits are counted as time_fault, and one lone fault
+-- costs what the link says; everything ends, checked, also where each thing
+-- that could hold up a fault is as small as can be; a run with snapshots, in
+-- steps, or twice is the run straight through; what waits is seen.
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+local H = require "heddle"
+local kernel = require "heddle.kernel"
+
+local function total(sim, component, name)
+    for _, c in ipairs(sim:results().counters) do
+        if c.component == component and c.name == name then
+            return c.total
+        end
+    end
+end
+
+local function run(names, settings, options)
+    local sim = whole.sim(names, whole.join(whole.SMALL, settings),
+        whole.join({ check = true }, options or {}))
+    sim:run()
+    return sim
+end
+
+-- ---- a copy at launch -----------------------------------------------------------
+
+--- 1 GB/s and 1 us at 1 GHz: 1000 cycles and a cycle a byte.
+local ROUND = { ["clock.core"] = 1000000000, ["clock.l2"] = 1000000000,
+    ["clock.dram"] = 1000000000, ["clock.link"] = 1000000000,
+    ["link.latency"] = 1000, ["link.bandwidth"] = 1000000000 }
+
+local function copied(names, options)
+    local none = run(names, ROUND, options)
+    local launch = run(names, whole.join(ROUND, { ["vm.paging"] = "launch" }),
+        options)
+    return none, launch
+end
+
+--- Everything measured that does not depend on when a run began.
+local function timeless(sim)
+    local out = {}
+    for _, line in ipairs(whole.statistics(sim, function(component, name)
+        return component == "link" or component == "dram"
+            or name == "time_idle"
+    end)) do
+        out[#out + 1] = line:gsub("%d+ cycles", ""):gsub(": %d+ to %d+,", ",")
+    end
+    return out
+end
+
+for _, name in ipairs { "MM", "BFS2", "GUP" } do
+    local none, launch = copied { name }
+    local bytes = none:results().apps[1].footprint
+    tap.is(launch.now - none.now, 1000 + bytes,
+        name .. ": a copy takes the latency once, and its bytes")
+    tap.is(total(launch, "link", "bytes"), bytes,
+        name .. ": which are its footprint")
+    tap.is(total(launch, "core", "time_fault"), 0, name .. ": nothing faults")
+    tap.is(whole.difference(timeless(none), timeless(launch)), nil,
+        name .. ": everything else is as without")
+    none:close()
+    launch:close()
+end
+
+do
+    local _, launch = copied { "MM", "MM" }
+    local r = launch:results()
+    local bytes = r.apps[1].footprint + r.apps[2].footprint
+    tap.is(total(launch, "link", "bytes"), bytes,
+        "two applications copy both footprints")
+    local start = 0
+    for _, k in ipairs(launch.core:kernels()) do
+        if k.id == 1 and k.run == 0 then
+            start = math.max(start, k.start)
+        end
+    end
+    tap.is(start, 1000 + bytes, "and share the link")
+    launch:close()
+end
+
+-- ---- faults ---------------------------------------------------------------------
+
+local FAULT = { ["vm.paging"] = "fault" }
+
+--- A kernel that reads one word of each of n pages, one after the other.
+local function chase(n)
+    return H.program(kernel.app {
+        name = "chase", source = "this test",
+        buffers = function()
+            return { kernel.i64("m", n * 512) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("chase", { grid = 1, block = 1 },
+                function(t)
+                    t:loop(n, function(j)
+                        local x = t:load(b.m, j * 512)
+                        t:alu(1, { uses = { x } })
+                    end)
+                end) }
+        end,
+    })
+end
+
+do
+    local sims = {}
+    for n = 1, 3 do -- with all clocks alike, a tick is a cycle
+        sims[n] = run({ chase(n) }, whole.join(FAULT,
+            { ["clock.dram"] = 1020000000 }))
+    end
+    local none = run({ chase(3) }, {})
+    for n = 2, 3 do
+        local more = sims[n].now - sims[n - 1].now
+        tap.ok(more >= 56100 and more < 56100 + 1500,
+            ("page %d costs a far fault and its walks: %d cycles"):format(n,
+                more))
+    end
+    tap.is(total(sims[3], "fault", "faults"), 3, "three pages, three faults")
+    tap.is(total(sims[3], "fault", "pages"), 3, "three pages came")
+    tap.is(total(sims[3], "link", "bytes"), 3 * 4096, "with their bytes")
+    tap.is(total(sims[3], "core", "time_fault"), 3 * 56100,
+        "which its warp waited for them, to the cycle")
+    tap.ok(sims[3].now - none.now >= 3 * 56100, "more than if they were there")
+    for _, h in ipairs(sims[3]:results().histograms) do
+        if h.component == "fault" and h.name == "latency" then
+            tap.same({ h.apps[1].n, h.apps[1].min, h.apps[1].max },
+                { 3, 56100, 56100 }, "each for L + S/B, to the cycle")
+        end
+    end
+    none:close()
+    for n = 1, 3 do
+        sims[n]:close()
+    end
+end
+
+--- Pages of an application that were touched: those of a run that maps them.
+for _, page in ipairs { "4K", "64K", "2M" } do
+    local sim = run({ "MM", "BFS2" },
+        whole.join(FAULT, { ["vm.page"] = page }))
+    local r, pages = sim:results(), 0
+    for _, a in ipairs(r.apps) do
+        pages = pages + a.pages
+    end
+    tap.is(total(sim, "fault", "pages"), pages,
+        page .. ": what is mapped at the end came over the link")
+    tap.is(total(sim, "link", "bytes"), pages * 4096, page .. ": once")
+    tap.is(total(sim, "fault", "requests"), total(sim, "fault", "faults")
+        + total(sim, "fault", "merges"), page .. ": requests fault or merge")
+    tap.ok(r.apps[1].finished and r.apps[2].finished, page .. ": both finish")
+    sim:close()
+end
+
+do
+    local values = {}
+    for i, s in ipairs { {}, FAULT } do
+        local sim = whole.sim({ "GUP" }, s)
+        sim:run()
+        values[i] = sim.instructions
+        sim:close()
+    end
+    tap.is(values[1], values[2], "as many instructions with faults as without")
+end
+
+-- ---- whatever is small ------------------------------------------------------------
+
+local STRESS = {
+    { "one entry, one MSHR, one walker", { ["l1tlb.entries"] = 1,
+        ["l1tlb.mshrs"] = 1, ["l2tlb.entries"] = 1, ["l2tlb.ways"] = 1,
+        ["l2tlb.mshrs"] = 1, ["walk.walkers"] = 1, ["walk.queue"] = 0 } },
+    { "a parking place of 64 lines", { ["core.parked"] = 64,
+        ["l1tlb.entries"] = 1, ["l1tlb.mshrs"] = 2 } },
+    { "one fault at a time", { ["fault.serial"] = true,
+        ["link.latency"] = 5000 } },
+    { "batches of 256", { ["fault.serial"] = true, ["fault.batch"] = 256 } },
+    { "no time at all", { ["link.latency"] = 0,
+        ["link.bandwidth"] = 1000000000000 } },
+    { "an ideal L1 TLB", { ["l1tlb.mode"] = "ideal" } },
+    { "an L1 TLB of fixed time", { ["l1tlb.mode"] = "fixed:3" } },
+    { "no L1 TLB", { ["l1tlb.mode"] = "off" } },
+    { "an ideal L2 TLB", { ["l2tlb.mode"] = "ideal" } },
+    { "no L2 TLB, a walk cache", { ["l2tlb.mode"] = "off",
+        ["pwc.mode"] = "full" } },
+    { "walkers in each core", { ["walk.per_core"] = true,
+        ["l2tlb.mode"] = "off", ["walk.walkers"] = 1 } },
+    { "a TLB that blocks", { ["l1tlb.blocking"] = "full" } },
+    { "a TLB whose hits pass one miss", { ["l1tlb.blocking"] = "hits" } },
+    { "whole pages of 2 MB", { ["vm.page"] = "2M", ["vm.round"] = true } },
+    { "a slow clock of the link", { ["clock.link"] = 100000000 } },
+}
+
+for _, s in ipairs(STRESS) do
+    local why
+    for _, names in ipairs { { "BFS2", "GUP" }, { "LUD" }, { "3DS", "FWT" } } do
+        local ok, err = pcall(function()
+            local sim = run(names, whole.join(FAULT, { ["link.latency"] =
+                10000 }, s[2]))
+            sim:check()
+            if sim.core:run(1) ~= "done" then
+                why = "it does not end"
+            end
+            if total(sim, "fault", "pages") == 0 then
+                why = "nothing came"
+            end
+            sim:close()
+        end)
+        why = why or not ok and tostring(type(err) == "table" and err.message
+            or err)
+    end
+    tap.ok(not why, s[1] .. ": everything ends, checked", why)
+end
+
+tap.raises(function()
+    whole.sim({ "MM" }, whole.join(FAULT, { ["sim.translation"] = "off" }))
+end, "vm.paging", "faults need translation")
+tap.raises(function()
+    whole.sim({ "MM" }, { ["vm.paging"] = "always" })
+end, "none|launch|fault", "modes have names")
+do
+    local sim = whole.sim({ H.app("GUP", { size = "S" }) }, whole.join(FAULT,
+        { ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 1900 }))
+    tap.raises(function() sim:run() end, "out of frames",
+        "memory that is too small is an error")
+    sim:close()
+end
+
+-- ---- one run, however it is cut ---------------------------------------------------
+
+local function fingerprint(sim)
+    local out = whole.statistics(sim)
+    out[#out + 1] = ("now %d, state %x"):format(sim.now, sim:state_hash())
+    return out
+end
+
+local CASES = {
+    { "faults of two applications", { "BFS2", "MM" }, { ["vm.paging"] =
+        "fault", ["link.latency"] = 3000 } },
+    { "batches", { "GUP" }, { ["vm.paging"] = "fault", ["fault.serial"] = true,
+        ["fault.batch"] = 8, ["link.latency"] = 700, ["vm.page"] = "64K" } },
+    { "copies at launch", { "MM", "TRD" }, { ["vm.paging"] = "launch",
+        ["link.latency"] = 500 } },
+}
+
+for _, c in ipairs(CASES) do
+    local function build()
+        return whole.sim(c[2], whole.join(whole.SMALL, c[3]))
+    end
+    local straight = build()
+    straight:run()
+    local want, last = fingerprint(straight), straight.now
+    straight:close()
+    local sim = build()
+    local pieces, i = { 1, 2, 3, 17, 997, 5, 64, 1, 250, 4096, 31 }, 0
+    repeat
+        i = i + 1
+        local word = sim.core:run(pieces[i % #pieces + 1])
+    until word ~= "ok"
+    local bad = whole.difference(want, fingerprint(sim))
+    tap.ok(not bad, ("%s: in odd pieces (%d cycles)"):format(c[1], last), bad)
+    sim:close()
+
+    sim, bad = build(), nil
+    for k = 1, 9 do
+        sim:run(last // 10)
+        local snap, here = sim:snapshot(), fingerprint(sim)
+        sim:run(last // 7)
+        sim:restore(snap)
+        bad = bad or whole.difference(here, fingerprint(sim))
+        if k == 5 then -- into another simulation
+            local other = build()
+            other:restore(snap)
+            other:run()
+            bad = bad or whole.difference(want, fingerprint(other))
+            other:close()
+        end
+    end
+    sim:run()
+    bad = bad or whole.difference(want, fingerprint(sim))
+    tap.ok(not bad, c[1] .. ": with snapshots in the middle", bad)
+    sim:close()
+end
+
+-- ---- looking ----------------------------------------------------------------------
+
+do
+    local sim = whole.sim({ chase(2) }, whole.join(whole.SMALL, FAULT))
+    sim:run(20000)
+    local rows = sim:look("fault", 0)
+    tap.is(#rows, 1, "a fault is seen")
+    tap.is(rows[1].state, "host", "with its state")
+    tap.is(rows[1].pages, 1, "and its pages")
+    local text = ""
+    for _, row in ipairs(sim:stuck()) do
+        for _, v in pairs(row) do
+            text = text .. " " .. tostring(v)
+        end
+    end
+    tap.ok(text:find "pages have to come from the host"
+        and text:find "the host's latency", "what waits for it is in the graph",
+        text)
+    tap.is(sim:translate(0, rows[1].vpn << 12), nil, "its page is nowhere yet")
+    sim:run(40000)
+    tap.ok(sim:translate(0, rows[1].vpn << 12), "and then it is")
+    sim:close()
+end
+
+-- ---- a policy ---------------------------------------------------------------------
+
+do
+    local sim = whole.sim({ "BFS2" }, whole.join(whole.SMALL, FAULT))
+    sim:use {
+        name = "pairs", state = { arrived = 0 },
+        fault_batch = function(q)
+            return q.serving == 0 and math.min(q.n, 2) or 0
+        end,
+        watch = { page_arrived = function(_, s)
+            s.arrived = s.arrived + 1
+        end },
+    }
+    sim:run()
+    tap.ok(total(sim, "policy", "fault_batch.asked") > 0
+        and total(sim, "fault", "batches") < total(sim, "fault", "faults"),
+        "a policy serves faults in pairs")
+    sim:close()
+end
+
+tap.done()
