@@ -46,19 +46,19 @@ extern "C" {
 /* Results.  The command line maps the errors to sysexits (in brackets). */
 enum heddle_status {
     HEDDLE_OK = 0,
-    HEDDLE_DONE = 1,         /* every application has finished */
-    HEDDLE_STOPPED = 2,      /* a stop condition or heddle_stop() */
-    HEDDLE_ENOMEM = -1,      /* out of memory [71] */
-    HEDDLE_EINVAL = -2,      /* a call's argument is off [64] */
-    HEDDLE_ECONFIG = -3,     /* a setting is unknown or contradictory [78] */
-    HEDDLE_EDATA = -4,       /* bad input data: a trace, a snapshot [65] */
-    HEDDLE_ENOINPUT = -5,    /* an input file cannot be opened [66] */
-    HEDDLE_EIO = -6,         /* reading or writing failed [74] */
-    HEDDLE_EPOLICY = -7,     /* a policy broke a rule [70] */
-    HEDDLE_ESTUCK = -8,      /* no progress; see heddle_stuck() [70] */
-    HEDDLE_ECHECK = -9,      /* an invariant is broken (--check) [70] */
-    HEDDLE_EPROGRAM = -10,   /* a kernel program is wrong [65] */
-    HEDDLE_ECREATE = -11,    /* an output file cannot be created [73] */
+    HEDDLE_DONE = 1,       /* every application has finished */
+    HEDDLE_STOPPED = 2,    /* a stop condition or heddle_stop() */
+    HEDDLE_ENOMEM = -1,    /* out of memory [71] */
+    HEDDLE_EINVAL = -2,    /* a call's argument is off [64] */
+    HEDDLE_ECONFIG = -3,   /* a setting is unknown or contradictory [78] */
+    HEDDLE_EDATA = -4,     /* bad input data: a trace, a snapshot [65] */
+    HEDDLE_ENOINPUT = -5,  /* an input file cannot be opened [66] */
+    HEDDLE_EIO = -6,       /* reading or writing failed [74] */
+    HEDDLE_EPOLICY = -7,   /* a policy broke a rule [70] */
+    HEDDLE_ESTUCK = -8,    /* no progress; see heddle_stuck() [70] */
+    HEDDLE_ECHECK = -9,    /* an invariant is broken (--check) [70] */
+    HEDDLE_EPROGRAM = -10, /* a kernel program is wrong [65] */
+    HEDDLE_ECREATE = -11,  /* an output file cannot be created [73] */
 };
 
 /* "HEDDLE_ECONFIG" for -3, and so on; never NULL. */
@@ -114,8 +114,8 @@ HEDDLE_API int heddle_setting(uint32_t i, struct heddle_setting_info *out);
  */
 HEDDLE_API heddle_sim *heddle_new(heddle_config *c,
                                   const struct heddle_alloc *alloc,
-                                  heddle_workload *const *workloads,
-                                  uint32_t n, int *status);
+                                  heddle_workload *const *workloads, uint32_t n,
+                                  int *status);
 HEDDLE_API void heddle_free(heddle_sim *s);
 HEDDLE_API const char *heddle_error(const heddle_sim *s);
 
@@ -153,19 +153,19 @@ struct heddle_app_info {
     uint64_t pages;        /* base pages mapped */
     uint64_t instructions; /* warp instructions, frozen at completion */
     uint64_t thread_instructions;
-    uint64_t cycles;       /* core cycles to first completion, or so far */
-    uint64_t completions;  /* times it has finished */
-    uint32_t kernel;       /* launch in progress, 1, 2, ... */
+    uint64_t cycles;      /* core cycles to first completion, or so far */
+    uint64_t completions; /* times it has finished */
+    uint32_t kernel;      /* launch in progress, 1, 2, ... */
     uint64_t blocks_done, blocks; /* of that launch */
-    int finished;          /* frozen: finished, or its budget is used */
-    int truncated;         /* the budget ended it */
-    uint64_t hash;         /* of the workload */
+    int finished;                 /* frozen: finished, or its budget is used */
+    int truncated;                /* the budget ended it */
+    uint64_t hash;                /* of the workload */
 };
 
 struct heddle_kernel_info {
     const char *name;
-    uint32_t app, id, run;      /* run: 0 first execution, 1 relaunch, ... */
-    uint64_t start, end;        /* core cycles; end 0 while running */
+    uint32_t app, id, run; /* run: 0 first execution, 1 relaunch, ... */
+    uint64_t start, end;   /* core cycles; end 0 while running */
     uint64_t instructions, thread_instructions, blocks;
     uint64_t launches; /* 1, or more once the list of launches is full and
                           later ones are added to the last of their name */
@@ -194,7 +194,8 @@ struct heddle_counter_info {
 HEDDLE_API int heddle_counter(const heddle_sim *s, uint32_t i,
                               struct heddle_counter_info *out);
 /* The i-th counter known to the library, without a simulation (instances 0). */
-HEDDLE_API int heddle_counter_known(uint32_t i, struct heddle_counter_info *out);
+HEDDLE_API int heddle_counter_known(uint32_t i,
+                                    struct heddle_counter_info *out);
 /* Its value for one instance and application; app == heddle_apps(s): what
  * belongs to no application. */
 HEDDLE_API uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,

@@ -27,13 +27,13 @@ struct heddle_graph_spec {
         HEDDLE_GRAPH_RANDOM /* edges between nodes drawn uniformly, sorted */
     } kind;
     uint64_t seed;
-    uint32_t n, lo, hi;      /* uniform, random: nodes; uniform: degrees */
-    uint32_t width, height;  /* grid */
-    uint32_t scale;          /* rmat: 2^scale nodes */
-    uint64_t edges;          /* rmat, random: edges drawn */
-    double a, b, c;          /* rmat: chances of three quadrants */
-    int permute, both;       /* rmat: shuffle nodes; append both directions */
-    uint32_t cap;            /* rmat: most edges of a node, 0: any number */
+    uint32_t n, lo, hi;     /* uniform, random: nodes; uniform: degrees */
+    uint32_t width, height; /* grid */
+    uint32_t scale;         /* rmat: 2^scale nodes */
+    uint64_t edges;         /* rmat, random: edges drawn */
+    double a, b, c;         /* rmat: chances of three quadrants */
+    int permute, both;      /* rmat: shuffle nodes; append both directions */
+    uint32_t cap;           /* rmat: most edges of a node, 0: any number */
 };
 
 /* A directed graph in rows: node v's targets are edges[start[v]] up to
@@ -94,9 +94,9 @@ HEDDLE_API void heddle_clusters_free(struct heddle_clusters *c);
 
 /* u32 [2^h][42]: the table of MemcachedGPU, 2^h entries of 168 bytes in sets
  * of 16 (4 <= h <= 25), with the keys 0 .. keys-1 in random order; of more than
- * 16 keys of a set only the lowest 16 are there.  With m = SplitMix64's mix of the key, the set is m mod
- * 2^(h-4) and the 8-bit hash m >> 56; words of an entry: 3 valid, 4 hash, 5
- * length of the key, 6 of the packet, 7 the key. */
+ * 16 keys of a set only the lowest 16 are there.  With m = SplitMix64's mix of
+ * the key, the set is m mod 2^(h-4) and the 8-bit hash m >> 56; words of an
+ * entry: 3 valid, 4 hash, 5 length of the key, 6 of the packet, 7 the key. */
 HEDDLE_API heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys,
                                                   uint64_t seed, char *error,
                                                   size_t room);

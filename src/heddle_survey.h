@@ -34,9 +34,9 @@ struct heddle_survey_room {
 struct heddle_survey_options {
     uint32_t lanes;         /* of a warp: 32 or 64; 0: 32 */
     uint32_t columns, rows; /* of the picture, at most; 0: no picture */
-    uint64_t limit;         /* warp instructions after which it is cut; 0: none */
+    uint64_t limit; /* warp instructions after which it is cut; 0: none */
     struct heddle_survey_room room;
-    int (*stop)(void *ud);  /* asked now and then, may be NULL; not 0 ends it */
+    int (*stop)(void *ud); /* asked now and then, may be NULL; not 0 ends it */
     void *ud;
 };
 
@@ -82,22 +82,22 @@ enum { HEDDLE_SURVEY_REUSE = 7 };
 struct heddle_survey_result {
     uint32_t kernels; /* distinct, in the order of their first launch */
     uint32_t launches;
-    uint32_t allocs; /* allocations, in the order of heddle_walk_alloc() */
-    int cut;          /* the limit ended it */
-    uint64_t allocated;       /* bytes of all allocations */
-    uint64_t allocated_pages; /* pages that they lie in */
-    uint64_t pages, lines;    /* distinct, touched */
-    uint64_t once;            /* pages with a single access */
+    uint32_t allocs;    /* allocations, in the order of heddle_walk_alloc() */
+    int cut;            /* the limit ended it */
+    uint64_t allocated; /* bytes of all allocations */
+    uint64_t allocated_pages;          /* pages that they lie in */
+    uint64_t pages, lines;             /* distinct, touched */
+    uint64_t once;                     /* pages with a single access */
     uint64_t first_pages, first_lines; /* touched by the first launch */
     /* accesses by class: the bound of class i is in reuse_bound[i]; the last
      * class but one has no bound, the last is the first touch of a page */
     uint64_t reuse[HEDDLE_SURVEY_REUSE];
     uint64_t reuse_bound[HEDDLE_SURVEY_REUSE];
     /* the picture: accesses by time and page */
-    uint32_t columns, rows;  /* of them used */
+    uint32_t columns, rows;   /* of them used */
     uint64_t column_accesses; /* memory instructions a column stands for */
-    uint64_t row_pages;      /* pages a row stands for */
-    uint64_t base;           /* address at which the first row begins */
+    uint64_t row_pages;       /* pages a row stands for */
+    uint64_t base;            /* address at which the first row begins */
 };
 
 typedef struct heddle_survey heddle_survey;

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 #define HEDDLE_POLICY_ABI 1
-#define HEDDLE_PASS INT64_MIN
+#define HEDDLE_PASS       INT64_MIN
 
 typedef int64_t heddle_answer(void *self, const void *question);
 
@@ -43,7 +43,7 @@ enum heddle_point {
     HEDDLE_POINT_COUNT
 };
 
-#define HD_FIELD(name, meaning) uint64_t name;
+#define HD_FIELD(name, meaning)        uint64_t name;
 #define HD_ARRAY(name, count, meaning) const uint64_t *name;
 #define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
     struct heddle_q_##name {                                                   \
@@ -130,16 +130,15 @@ struct heddle_policy {
 HEDDLE_API const struct heddle_policy *heddle_policy_builtin(uint32_t i);
 /* The built-in of a name, or NULL; then *nearest (may be NULL) is the most
  * similar name or NULL. */
-HEDDLE_API const struct heddle_policy *
-heddle_policy_find(const char *name, const char **nearest);
+HEDDLE_API const struct heddle_policy *heddle_policy_find(const char *name,
+                                                          const char **nearest);
 /*
  * Loads "./x.so", which exports
  *     const struct heddle_policy *heddle_policy_entry(void);
  * The library stays loaded.  NULL on error, with a text in out[room].
  */
-HEDDLE_API const struct heddle_policy *heddle_policy_load(const char *path,
-                                                          char *out,
-                                                          size_t room);
+HEDDLE_API const struct heddle_policy *
+heddle_policy_load(const char *path, char *out, size_t room);
 
 /* ---- binding policies ------------------------------------------------ */
 
@@ -175,18 +174,18 @@ HEDDLE_API int heddle_used(const heddle_sim *s, uint32_t i,
                            struct heddle_use_info *out);
 /* The i-th structure that offers a point ("" for a part that is alone), or
  * NULL past the last. */
-HEDDLE_API const char *heddle_offered(const heddle_sim *s,
-                                      enum heddle_point p, uint32_t i);
+HEDDLE_API const char *heddle_offered(const heddle_sim *s, enum heddle_point p,
+                                      uint32_t i);
 
 /* ---- listening to decisions ------------------------------------------ */
 
 /* A question and the answer that counts, checked, of a policy or the default.
  * What `question` points to is gone after the listener has returned. */
 struct heddle_decision {
-    uint32_t point;     /* enum heddle_point */
-    const char *at;     /* the structure that asked, "" where it is alone */
-    uint32_t instance;  /* which copy of it */
-    uint64_t cycle;     /* core cycle */
+    uint32_t point;    /* enum heddle_point */
+    const char *at;    /* the structure that asked, "" where it is alone */
+    uint32_t instance; /* which copy of it */
+    uint64_t cycle;    /* core cycle */
     const void *question;
     int64_t answer;
 };

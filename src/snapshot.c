@@ -131,8 +131,7 @@ int hd_sim_restored(heddle_sim *s)
     hd_dispatch_restored(s->gpu.dispatch);
     for (uint32_t i = 0; i < s->apps; i++) {
         struct hd_source *src = s->source[i];
-        if (src->ops->restored != NULL &&
-            src->ops->restored(src->self) != 0)
+        if (src->ops->restored != NULL && src->ops->restored(src->self) != 0)
             return hd_err_set(&s->err, HEDDLE_EDATA,
                               "application %u: its data cannot be found again",
                               i);

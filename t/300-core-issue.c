@@ -22,10 +22,10 @@
 #include "policy/slots.h"
 
 enum {
-    WARPS = 6,     /* of a block */
-    BLOCKS = 5,    /* of the launch */
-    OPS = 60,      /* most instructions groups of a warp */
-    LATENCY = 37,  /* of the memory below the core, in cycles */
+    WARPS = 6,    /* of a block */
+    BLOCKS = 5,   /* of the launch */
+    OPS = 60,     /* most instructions groups of a warp */
+    LATENCY = 37, /* of the memory below the core, in cycles */
     BACK = 8,
     LOG = 100000
 };
@@ -83,13 +83,13 @@ static void make_programs(uint64_t seed)
                 for (uint32_t i = 0; i < n; i++)
                     p->op[p->n++] = random_op(&r, &loaded);
                 if (k + 1 < parts) {
-                    struct hd_op bar = {HD_OP_BARRIER, HD_NO_SLOT, 0, 0, 0, 1,
-                                        0, hd_ones(32)};
+                    struct hd_op bar = {
+                        HD_OP_BARRIER, HD_NO_SLOT, 0, 0, 0, 1, 0, hd_ones(32)};
                     p->op[p->n++] = bar;
                 }
             }
-            p->op[p->n++] = (struct hd_op){HD_OP_EXIT, HD_NO_SLOT, 0, 0,
-                                           0, 1, 0, hd_ones(32)};
+            p->op[p->n++] = (struct hd_op){HD_OP_EXIT, HD_NO_SLOT, 0, 0, 0, 1,
+                                           0,          hd_ones(32)};
         }
     }
 }
@@ -165,9 +165,11 @@ static void src_access(void *self, uint32_t ctx, uint32_t w,
     acc->stride = 4;
 }
 
-static const struct hd_source_ops source_ops = {
-    .launch = src_launch, .block_start = src_start, .block_end = src_end,
-    .next = src_next, .access = src_access};
+static const struct hd_source_ops source_ops = {.launch = src_launch,
+                                                .block_start = src_start,
+                                                .block_end = src_end,
+                                                .next = src_next,
+                                                .access = src_access};
 
 static void memory_send(void *self, hd_time now, uint32_t req)
 {
@@ -252,8 +254,8 @@ static struct rig *build(const char *scheduler, const char *queue,
     r->memory = hd_events_component(&r->ev, "memory", memory_event, r);
     assert_int_equal(hd_gpu_open(&r->g), 0);
     r->g.tables = hd_ptables_open(&r->env, &vm);
-    assert_int_equal(
-        hd_ptables_map(r->g.tables, 0, 0, base, 8 << 24, &r->err), 0);
+    assert_int_equal(hd_ptables_map(r->g.tables, 0, 0, base, 8 << 24, &r->err),
+                     0);
     r->g.back = BACK * r->g.cycle;
     r->g.tlb_back = r->g.ahead = r->g.back;
     r->g.memory.send = memory_send;
@@ -324,8 +326,8 @@ static void twin_blocks(struct twin *t, uint64_t cycle)
         for (uint32_t i = 0; i < WARPS; i++, w++) {
             while (t->warp[w].used)
                 w++;
-            t->warp[w] = (struct twin_warp){b, i, 0, 0, 1, 0, cycle,
-                                            t->ages++, 0};
+            t->warp[w] =
+                (struct twin_warp){b, i, 0, 0, 1, 0, cycle, t->ages++, 0};
             twin_fetch(t, w);
         }
         t->live[b] = WARPS;
@@ -544,7 +546,8 @@ static void gto_issues_as_cycle_by_cycle(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++)
-        compare("gto", (uint32_t)(1 + seed % 8), (uint32_t)(1 + seed % 4), seed);
+        compare("gto", (uint32_t)(1 + seed % 8), (uint32_t)(1 + seed % 4),
+                seed);
 }
 
 static void lrr_issues_as_cycle_by_cycle(void **state)

@@ -67,9 +67,10 @@ static void naive_coalesce(struct naive *x, const struct hd_access *acc,
 
 static int64_t random_stride(struct hd_rng *r, uint32_t bytes)
 {
-    static const int64_t some[] = {0, 1, 2, 4, 8, 12, 16, 24, 32, 36, 64, 100,
-                                   128, 129, 132, 192, 256, 260, 512, 1024,
-                                   4096, 4100, 8192, 16384, 16512, 65536};
+    static const int64_t some[] = {0,    1,    2,     4,     8,    12,   16,
+                                   24,   32,   36,    64,    100,  128,  129,
+                                   132,  192,  256,   260,   512,  1024, 4096,
+                                   4100, 8192, 16384, 16512, 65536};
     int64_t s = some[hd_rng_below(r, HD_LEN(some))];
 
     if (hd_rng_below(r, 3) == 0)

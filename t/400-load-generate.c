@@ -212,8 +212,8 @@ static void rmat_is_skewed_and_capped(void **state)
         lone += degree(&g, v) == 0;
         low += v < g.n / 8 ? degree(&g, v) : 0;
     }
-    assert_true(most > 20 * g.m / g.n);  /* hubs */
-    assert_true(lone > g.n / 20);        /* and many without an edge */
+    assert_true(most > 20 * g.m / g.n); /* hubs */
+    assert_true(lone > g.n / 20);       /* and many without an edge */
     /* permuted: an eighth of the nodes has about an eighth of the edges,
      * as far as the hubs let it */
     assert_in_range(low, g.m / 16, g.m / 4);
@@ -361,12 +361,10 @@ static void wrong_input_is_named(void **state)
     int32_t x;
 
     (void)state;
-    assert_int_equal(hd_generate_uniform(&g, 10, 4, 2, 1, &err),
-                     HEDDLE_EINVAL);
+    assert_int_equal(hd_generate_uniform(&g, 10, 4, 2, 1, &err), HEDDLE_EINVAL);
     assert_non_null(strstr(err.text, "4 to 2"));
     hd_err_clear(&err);
-    assert_int_equal(hd_generate_uniform(&g, 0, 1, 2, 1, &err),
-                     HEDDLE_EINVAL);
+    assert_int_equal(hd_generate_uniform(&g, 0, 1, 2, 1, &err), HEDDLE_EINVAL);
     hd_err_clear(&err);
     assert_int_equal(hd_generate_random(&g, 1, 1, 1, &err), HEDDLE_EINVAL);
     assert_non_null(strstr(err.text, "2 or more"));

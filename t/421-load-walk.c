@@ -20,7 +20,8 @@
 #include "load/workload.h"
 
 /* Two launches; launch n has n + 1 blocks of two warps.  A warp does: load
- * (affine, 4 bytes), barrier, store (lane l at 4096 l, odd lanes only), exit. */
+ * (affine, 4 bytes), barrier, store (lane l at 4096 l, odd lanes only), exit.
+ */
 struct fake {
     struct hd_source src;
     struct hd_env *env;
@@ -220,13 +221,13 @@ static void errors_have_words(void **state)
     (void)state;
     fake_make(&f);
     f.fail_at_store = 1;
-    assert_int_equal(heddle_walk(hd_workload(&f.src), NULL, note, &log, error,
-                                 sizeof error),
-                     HEDDLE_EPROGRAM);
+    assert_int_equal(
+        heddle_walk(hd_workload(&f.src), NULL, note, &log, error, sizeof error),
+        HEDDLE_EPROGRAM);
     assert_string_equal(error, "the store is wrong");
-    assert_int_equal(heddle_walk(hd_workload(&f.src), &o, note, &log, error,
-                                 sizeof error),
-                     HEDDLE_EINVAL);
+    assert_int_equal(
+        heddle_walk(hd_workload(&f.src), &o, note, &log, error, sizeof error),
+        HEDDLE_EINVAL);
     assert_non_null(strstr(error, "48 lanes"));
 }
 

@@ -131,17 +131,25 @@ static void through(void **state)
 
 static void one_of_each(void **state)
 {
-    static const struct pair set[] = {
-        {"l1tlb.entries", "1"},  {"l1tlb.mshrs", "1"},
-        {"l1cache.mshrs", "1"},  {"l1cache.merges", "1"},
-        {"l1cache.stores", "1"}, {"core.queue", "1"},
-        {"core.parked", "64"},   {"l2tlb.entries", "1"},
-        {"l2tlb.ways", "1"},     {"l2tlb.mshrs", "1"},
-        {"walk.walkers", "1"},   {"walk.queue", "1"},
-        {"l2cache.mshrs", "1"},  {"l2cache.merges", "1"},
-        {"l2cache.queue", "1"},  {"dram.queue", "1"},
-        {"dram.queue_silver", "1"}, {"dram.queue_golden", "1"},
-        {NULL, NULL}};
+    static const struct pair set[] = {{"l1tlb.entries", "1"},
+                                      {"l1tlb.mshrs", "1"},
+                                      {"l1cache.mshrs", "1"},
+                                      {"l1cache.merges", "1"},
+                                      {"l1cache.stores", "1"},
+                                      {"core.queue", "1"},
+                                      {"core.parked", "64"},
+                                      {"l2tlb.entries", "1"},
+                                      {"l2tlb.ways", "1"},
+                                      {"l2tlb.mshrs", "1"},
+                                      {"walk.walkers", "1"},
+                                      {"walk.queue", "1"},
+                                      {"l2cache.mshrs", "1"},
+                                      {"l2cache.merges", "1"},
+                                      {"l2cache.queue", "1"},
+                                      {"dram.queue", "1"},
+                                      {"dram.queue_silver", "1"},
+                                      {"dram.queue_golden", "1"},
+                                      {NULL, NULL}};
 
     (void)state;
     all(set);
@@ -174,9 +182,12 @@ static void no_l1_tlb(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain),       cmocka_unit_test(write_back),
-        cmocka_unit_test(through),     cmocka_unit_test(one_of_each),
-        cmocka_unit_test(walkers_in_cores), cmocka_unit_test(no_l1_tlb),
+        cmocka_unit_test(plain),
+        cmocka_unit_test(write_back),
+        cmocka_unit_test(through),
+        cmocka_unit_test(one_of_each),
+        cmocka_unit_test(walkers_in_cores),
+        cmocka_unit_test(no_l1_tlb),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -210,7 +210,7 @@ local FIGURES = {
         each("price", launched("price", function(p) return p.n end)) },
     { "SCP", "SML", "instructions a pair of elements", 23.3,
         each("scalar_product", function(_, p) return p.v * p.l end) },
-    { "RED", "SML", "instructions a round of two loads", 22.7,
+    { "RED", "ML", "instructions a round of two loads", 22.7,
         each("reduce", function(row) return lanes_of_loads(row) / 2 end) },
     { "FWT", "SML", "instructions a butterfly of four", 58,
         each("pass_D", function(row)

@@ -41,17 +41,17 @@ typedef uint64_t hd_time;
 /* A 32-bit index or arena offset that means "none". */
 #define HD_NONE UINT32_MAX
 
-#define HD_PAGE_SHIFT 12 /* base page: 4 KB */
-#define HD_PAGE_BYTES 4096u
+#define HD_PAGE_SHIFT  12 /* base page: 4 KB */
+#define HD_PAGE_BYTES  4096u
 #define HD_LARGE_SHIFT 21 /* large page: 2 MB */
 #define HD_LARGE_PAGES 512u
-#define HD_MAX_APPS 16 /* address spaces in one simulation */
-#define HD_MAX_LANES 64
+#define HD_MAX_APPS    16 /* address spaces in one simulation */
+#define HD_MAX_LANES   64
 
 #define HD_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 #if defined(__GNUC__)
-#define HD_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HD_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HD_PREFETCH(p) __builtin_prefetch(p)
 /* A function that is not inlined: whoever calls it last of all, and seldom,
@@ -60,7 +60,7 @@ typedef uint64_t hd_time;
 /* A static function that is inlined wherever it is called. */
 #define HD_INLINE inline __attribute__((always_inline))
 #else
-#define HD_LIKELY(x) (x)
+#define HD_LIKELY(x)   (x)
 #define HD_UNLIKELY(x) (x)
 #define HD_PREFETCH(p) ((void)(p))
 #define HD_APART

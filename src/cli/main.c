@@ -112,8 +112,8 @@ static int start(lua_State *L)
     lua_setglobal(L, "arg");
     lua_getglobal(L, "require"); /* arg require */
     lua_pushliteral(L, "heddle.cli");
-    lua_call(L, 1, 1);              /* arg cli */
-    lua_getfield(L, -1, "main");    /* arg cli main */
+    lua_call(L, 1, 1);           /* arg cli */
+    lua_getfield(L, -1, "main"); /* arg cli main */
     lua_pushvalue(L, -3);
     lua_call(L, 1, 1);
     return 1;

@@ -141,9 +141,8 @@ static int set_value(const char *full, const struct hd_setting *s, void *p,
     case HD_T_CHOICE:
         k = read_choice(s->choices, value);
         if (k < 0)
-            return hd_err_set(err, HEDDLE_ECONFIG,
-                              "%s: '%s' is none of %s", full, value,
-                              s->choices);
+            return hd_err_set(err, HEDDLE_ECONFIG, "%s: '%s' is none of %s",
+                              full, value, s->choices);
         *(uint32_t *)p = (uint32_t)k;
         return 0;
     case HD_T_MODE:

@@ -34,9 +34,9 @@ struct hd_stat_desc {
 
 /* A group of counters of one kind of part. */
 struct hd_stat {
-    uint64_t *v;    /* arena: [instance][app][counter] */
-    uint32_t n;     /* counters */
-    uint32_t apps;  /* rows kept: number of applications + 1 (see below) */
+    uint64_t *v;   /* arena: [instance][app][counter] */
+    uint32_t n;    /* counters */
+    uint32_t apps; /* rows kept: number of applications + 1 (see below) */
     uint32_t instances;
 };
 

@@ -18,16 +18,16 @@
 enum hd_domain {
     HD_CLK_CORE,  /* cores and L1 */
     HD_CLK_ISSUE, /* issue slots: core clock times instructions a cycle */
-    HD_CLK_L2,   /* interconnect, L2 cache, L2 TLB, walkers */
-    HD_CLK_DRAM, /* DRAM command clock */
-    HD_CLK_LINK, /* host link */
+    HD_CLK_L2,    /* interconnect, L2 cache, L2 TLB, walkers */
+    HD_CLK_DRAM,  /* DRAM command clock */
+    HD_CLK_LINK,  /* host link */
     HD_CLK_COUNT
 };
 
 struct hd_clocks {
     uint64_t hz[HD_CLK_COUNT];
-    uint64_t base_hz;              /* least common multiple, <= 2^50 */
-    uint64_t ticks[HD_CLK_COUNT];  /* ticks a cycle */
+    uint64_t base_hz;             /* least common multiple, <= 2^50 */
+    uint64_t ticks[HD_CLK_COUNT]; /* ticks a cycle */
 };
 
 /* Computes base and ticks from hz[].  0, or HEDDLE_ECONFIG when the common

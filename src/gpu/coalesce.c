@@ -182,7 +182,8 @@ void hd_coalesce(const struct hd_access *acc, uint64_t mask, uint32_t lanes,
         return;
     if (mask == hd_ones(lanes) && is_range(acc, bytes, size))
         range(acc, lanes, bytes, shift, out);
-    else if (acc->lane == NULL && (acc->stride >= size || acc->stride <= -size) &&
+    else if (acc->lane == NULL &&
+             (acc->stride >= size || acc->stride <= -size) &&
              hd_is_pow2(bytes) && bytes <= size &&
              ((acc->base.v | (uint64_t)acc->stride) & (bytes - 1)) == 0)
         spread(acc, mask, bytes, shift, out);

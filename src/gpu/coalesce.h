@@ -15,10 +15,10 @@ struct hd_lines {
     uint32_t n;     /* lines */
     uint32_t pages; /* distinct base pages */
     struct {
-        uint64_t line;  /* virtual line number */
-        uint16_t bytes; /* that lanes touch, capped */
-        uint8_t page;   /* index of its page */
-    } v[HD_MAX_LINES];  /* by first lane */
+        uint64_t line;          /* virtual line number */
+        uint16_t bytes;         /* that lanes touch, capped */
+        uint8_t page;           /* index of its page */
+    } v[HD_MAX_LINES];          /* by first lane */
     uint64_t vpn[HD_MAX_LINES]; /* the distinct pages, by first lane */
 };
 

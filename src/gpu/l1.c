@@ -33,9 +33,10 @@ static void send(struct hd_core *c, hd_time t, uint32_t kind, uint64_t line,
     struct hd_core_state *s = c->s;
     uint32_t r = hd_req_take(g->reqs);
     struct hd_req *q = &g->reqs->v[r];
-    uint64_t flits = kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC
-                         ? hd_recip_div(g->per_flit, bytes + g->m->xbar.bytes - 1)
-                         : 1;
+    uint64_t flits =
+        kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC
+            ? hd_recip_div(g->per_flit, bytes + g->m->xbar.bytes - 1)
+            : 1;
     hd_time at = hd_max_u64(t, s->out_free);
 
     s->out_free = at + flits * g->cycle;
@@ -148,8 +149,8 @@ static void write_back(struct hd_core *c, uint64_t line, hd_time t)
 
 /* Fills the L1; its victim may be dirty.  Fills of loads may lengthen the store
  * queue by as many entries as there are MSHRs. */
-static void fill(struct hd_core *c, uint64_t line, bool dirty,
-                 struct hd_who by, hd_time t)
+static void fill(struct hd_core *c, uint64_t line, bool dirty, struct hd_who by,
+                 hd_time t)
 {
     uint64_t victim;
     uint32_t app;
@@ -176,8 +177,9 @@ static bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
             fill(c, line, true, who(c, memop), t);
     } else {
         c->s->stores++;
-        send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_WRITE, line, bytes, memop,
-             HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0));
+        send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_WRITE, line, bytes,
+             memop, HD_NONE,
+             HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0));
     }
     hd_lsu_line_done(c, memop, t);
     return true;
@@ -192,20 +194,19 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
     if (cfg->write == HD_WRITE_BACK && !room_for_write(c, t))
         return false;
     /* A key of its own: atomics are not merged. */
-    i = take_l1_mshr(c, 1ull << 63 | (uint64_t)memop << 32 |
-                            (line & 0xffffffffu),
-                     memop);
+    i = take_l1_mshr(
+        c, 1ull << 63 | (uint64_t)memop << 32 | (line & 0xffffffffu), memop);
     if (i == HD_NONE)
         return false;
     if (cfg->mode.kind == HD_FULL && hd_cache_drop(&c->l1, line))
         write_back(c, line, t);
-    send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_ATOMIC, line, bytes, memop, i,
-         0);
+    send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_ATOMIC, line, bytes, memop,
+         i, 0);
     return true;
 }
 
 bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
-                      uint32_t bytes, hd_time t, hd_time xlate)
+                  uint32_t bytes, hd_time t, hd_time xlate)
 {
     struct hd_core_state *s = c->s;
 
@@ -223,7 +224,7 @@ bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
             return false;
     }
     hd_lsu_use_port(&s->lsu_free, &s->lsu_used, c->gpu->m->l1cache.ports, t,
-             c->gpu->cycle);
+                    c->gpu->cycle);
     return true;
 }
 

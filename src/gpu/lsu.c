@@ -168,7 +168,7 @@ void hd_lsu_step(struct hd_core *c, hd_time t)
             if (!hd_l1tlb_park(c, op, i))
                 return;
             hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
-                     g->cycle);
+                            g->cycle);
         } else {
             uint64_t line = op->page[page].pfn << shift |
                             (op->l.v[i].line & hd_ones(shift));

@@ -48,8 +48,8 @@ static inline void hd_lsu_give_parked(struct hd_core *c, uint32_t p)
 /* ---- ports and stalls ---------------------------------------------------- */
 
 /* Uses a port of which `ports` can be used in each cycle. */
-static inline void hd_lsu_use_port(hd_time *free, uint32_t *used, uint32_t ports, hd_time t,
-                     hd_time cycle)
+static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
+                                   uint32_t ports, hd_time t, hd_time cycle)
 {
     if (t > *free) {
         *free = t;
@@ -62,7 +62,8 @@ static inline void hd_lsu_use_port(hd_time *free, uint32_t *used, uint32_t ports
 }
 
 /* The head of the line waits; `stalls` counts it. */
-static inline void hd_lsu_block(struct hd_core *c, uint32_t why, uint64_t *stalls)
+static inline void hd_lsu_block(struct hd_core *c, uint32_t why,
+                                uint64_t *stalls)
 {
     if ((c->s->blocked & why) == 0)
         ++*stalls;

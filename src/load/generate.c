@@ -130,8 +130,8 @@ static void ring_take(struct hd_graph *g, struct ring *r, bool fill)
     }
 }
 
-static void ring_add(struct hd_graph *g, struct ring *r, uint32_t v,
-                     uint32_t w, bool fill)
+static void ring_add(struct hd_graph *g, struct ring *r, uint32_t v, uint32_t w,
+                     bool fill)
 {
     if (r->in - r->out == AHEAD)
         ring_take(g, r, fill);
@@ -352,8 +352,7 @@ static int rmat_check(const struct hd_rmat *r, struct hd_err *err)
         return hd_err_set(err, HEDDLE_EINVAL,
                           "rmat: scale %u; expected 1 to 28", r->scale);
     if (r->edges > INT32_MAX)
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "rmat: more than 2^31 - 1 edges");
+        return hd_err_set(err, HEDDLE_EINVAL, "rmat: more than 2^31 - 1 edges");
     if (!(r->a >= 0 && r->b >= 0 && r->c >= 0 && r->a + r->b + r->c <= 1))
         return hd_err_set(err, HEDDLE_EINVAL,
                           "rmat: a, b, c must be 0 or more, their sum at "
@@ -361,8 +360,8 @@ static int rmat_check(const struct hd_rmat *r, struct hd_err *err)
     return 0;
 }
 
-int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r,
-                     uint64_t seed, struct hd_err *err)
+int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r, uint64_t seed,
+                     struct hd_err *err)
 {
     int32_t *name = NULL;
     uint32_t *have;
@@ -437,8 +436,8 @@ void hd_generate_ints(int32_t *out, size_t n, int32_t lo, int32_t hi,
     size_t i;
 
     for (i = 0; i < n; i++)
-        out[i] = (int32_t)(lo + (int64_t)((hd_rng_next(&r) >> 32) * span >>
-                                          32));
+        out[i] =
+            (int32_t)(lo + (int64_t)((hd_rng_next(&r) >> 32) * span >> 32));
 }
 
 void hd_generate_floats(float *out, size_t n, uint64_t seed)

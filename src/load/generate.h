@@ -25,12 +25,12 @@ struct hd_graph {
 };
 
 struct hd_rmat {
-    uint32_t scale;   /* 2^scale nodes */
-    uint64_t edges;   /* drawn, before capping */
-    double a, b, c;   /* chances of three quadrants; the fourth is the rest */
-    bool permute;     /* shuffle the node numbers */
-    bool both;        /* append every edge in both directions */
-    uint32_t cap;     /* most edges a node may have; 0: no cap */
+    uint32_t scale; /* 2^scale nodes */
+    uint64_t edges; /* drawn, before capping */
+    double a, b, c; /* chances of three quadrants; the fourth is the rest */
+    bool permute;   /* shuffle the node numbers */
+    bool both;      /* append every edge in both directions */
+    uint32_t cap;   /* most edges a node may have; 0: no cap */
 };
 
 /* Each returns 0 or a negative code with its text in *err. */
@@ -40,8 +40,8 @@ int hd_generate_uniform(struct hd_graph *g, uint32_t n, uint32_t lo,
  * are sorted.  m is 2 pairs. */
 int hd_generate_random(struct hd_graph *g, uint32_t n, uint64_t pairs,
                        uint64_t seed, struct hd_err *err);
-int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r,
-                     uint64_t seed, struct hd_err *err);
+int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r, uint64_t seed,
+                     struct hd_err *err);
 int hd_generate_grid(struct hd_graph *g, uint32_t width, uint32_t height,
                      struct hd_err *err);
 void hd_generate_graph_free(struct hd_graph *g);

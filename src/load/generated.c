@@ -28,8 +28,10 @@ static heddle_data *array(enum heddle_type type, uint64_t n, const char *what,
     if (d)
         return d;
     if (n == 0 || n >= MOST)
-        hd_err_set(&err, HEDDLE_EINVAL, "%s: %llu elements; expected 1 to "
-                   "2^31 - 1", what, (unsigned long long)n);
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "%s: %llu elements; expected 1 to "
+                   "2^31 - 1",
+                   what, (unsigned long long)n);
     else
         hd_err_set(&err, HEDDLE_ENOMEM, "%s: out of memory", what);
     say(&err, error, room);
@@ -39,10 +41,14 @@ static heddle_data *array(enum heddle_type type, uint64_t n, const char *what,
 static int draw(const struct heddle_graph_spec *spec, struct hd_graph *g,
                 struct hd_err *err)
 {
-    struct hd_rmat r = {.scale = spec->scale, .edges = spec->edges,
-                        .a = spec->a, .b = spec->b, .c = spec->c,
+    struct hd_rmat r = {.scale = spec->scale,
+                        .edges = spec->edges,
+                        .a = spec->a,
+                        .b = spec->b,
+                        .c = spec->c,
                         .permute = spec->permute != 0,
-                        .both = spec->both != 0, .cap = spec->cap};
+                        .both = spec->both != 0,
+                        .cap = spec->cap};
 
     switch (spec->kind) {
     case HEDDLE_GRAPH_UNIFORM:
@@ -134,8 +140,8 @@ heddle_data *heddle_generate_levels(const struct heddle_graph *graph,
     heddle_data *d;
 
     if (source >= g.n) {
-        hd_err_set(&err, HEDDLE_EINVAL, "levels: source %u of %u nodes",
-                   source, g.n);
+        hd_err_set(&err, HEDDLE_EINVAL, "levels: source %u of %u nodes", source,
+                   g.n);
         say(&err, error, room);
         return NULL;
     }
@@ -156,8 +162,10 @@ heddle_data *heddle_generate_ints(uint64_t n, int32_t lo, int32_t hi,
     if (lo > hi) {
         struct hd_err err = {0};
 
-        hd_err_set(&err, HEDDLE_EINVAL, "ints: from %d to %d; expected "
-                   "from <= to", (int)lo, (int)hi);
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "ints: from %d to %d; expected "
+                   "from <= to",
+                   (int)lo, (int)hi);
         say(&err, error, room);
         return NULL;
     }
@@ -177,8 +185,8 @@ heddle_data *heddle_generate_floats(uint64_t n, uint64_t seed, char *error,
     return d;
 }
 
-heddle_data *heddle_generate_permutation(uint64_t n, uint64_t seed,
-                                         char *error, size_t room)
+heddle_data *heddle_generate_permutation(uint64_t n, uint64_t seed, char *error,
+                                         size_t room)
 {
     heddle_data *d = array(HEDDLE_I32, n, "permutation", error, room);
 
@@ -210,9 +218,10 @@ heddle_data *heddle_generate_starts(uint64_t n, uint64_t step, char *error,
     if (step > (UINT64_C(1) << 34) / (n ? n : 1)) {
         struct hd_err err = {0};
 
-        hd_err_set(&err, HEDDLE_EINVAL, "starts: %llu x %llu steps; expected "
-                   "2^34 at most", (unsigned long long)n,
-                   (unsigned long long)step);
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "starts: %llu x %llu steps; expected "
+                   "2^34 at most",
+                   (unsigned long long)n, (unsigned long long)step);
         say(&err, error, room);
         return NULL;
     }
@@ -274,8 +283,8 @@ void heddle_clusters_free(struct heddle_clusters *c)
     memset(c, 0, sizeof *c);
 }
 
-heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys,
-                                       uint64_t seed, char *error, size_t room)
+heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys, uint64_t seed,
+                                       char *error, size_t room)
 {
     struct hd_err err = {0};
     heddle_data *d = NULL;
@@ -299,8 +308,7 @@ heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys,
 }
 
 /* Elements and padding of a mesh; 0 where the spec is no mesh. */
-static uint64_t mesh_of(const struct heddle_mesh_spec *spec,
-                        struct hd_mesh *m)
+static uint64_t mesh_of(const struct heddle_mesh_spec *spec, struct hd_mesh *m)
 {
     const uint64_t most = MOST / HD_MESH_FACES;
     const uint32_t size[3] = {spec->nx, spec->ny, spec->nz};

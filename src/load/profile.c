@@ -43,9 +43,8 @@ static bool is_row(const struct heddle_profile_row *r,
 }
 
 /* The row of an instruction, made when missing; NULL: no memory. */
-static struct heddle_profile_row *find_row(struct profile *p,
-                                           const struct heddle_walk_op *op,
-                                           uint32_t alloc)
+static struct heddle_profile_row *
+find_row(struct profile *p, const struct heddle_walk_op *op, uint32_t alloc)
 {
     struct heddle_profile_row *r;
     uint32_t i;

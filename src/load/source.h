@@ -19,8 +19,8 @@
 struct hd_env;
 
 enum hd_op_kind {
-    HD_OP_ALU,     /* a run of `count` instructions with no memory access;
-                      shared-memory instructions are counted here too */
+    HD_OP_ALU, /* a run of `count` instructions with no memory access;
+                  shared-memory instructions are counted here too */
     HD_OP_LOAD,
     HD_OP_STORE,
     HD_OP_ATOMIC,
@@ -64,7 +64,7 @@ struct hd_access {
 /* One kernel launch. */
 struct hd_launch {
     char name[64];
-    uint32_t id;           /* 1, 2, ... in the order of the application */
+    uint32_t id; /* 1, 2, ... in the order of the application */
     uint32_t grid[3], block[3];
     uint64_t blocks;       /* product of grid (a trace may hold fewer) */
     uint32_t threads;      /* a block */
@@ -127,7 +127,7 @@ struct hd_source_ops {
 struct hd_source {
     const struct hd_source_ops *ops;
     void *self;
-    uint64_t hash;    /* xxh3 of everything that defines it */
+    uint64_t hash; /* xxh3 of everything that defines it */
     char name[64];
     void (*free)(void *self);
 };

@@ -10,9 +10,9 @@
 #include "../heddle_survey.h"
 
 enum {
-    HD_PAGE_LINES = 32,                         /* of 128 bytes */
-    HD_REUSE_BOUNDS = HEDDLE_SURVEY_REUSE - 2,  /* classes with a bound */
-    HD_REUSE_FIRST = HEDDLE_SURVEY_REUSE - 1    /* class of a first touch */
+    HD_PAGE_LINES = 32,                        /* of 128 bytes */
+    HD_REUSE_BOUNDS = HEDDLE_SURVEY_REUSE - 2, /* classes with a bound */
+    HD_REUSE_FIRST = HEDDLE_SURVEY_REUSE - 1   /* class of a first touch */
 };
 
 struct hd_seen_page {

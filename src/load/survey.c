@@ -29,7 +29,7 @@
 enum {
     LINE_SHIFT = 7,
     MOST_ALLOCS = 1024,
-    CUT = 1,          /* what count() returns at the limit */
+    CUT = 1,             /* what count() returns at the limit */
     STOP_EVERY = 1 << 16 /* instructions between two calls of stop() */
 };
 
@@ -60,7 +60,8 @@ struct heddle_survey {
     uint32_t current;      /* launch, 1, 2, ..; 0: none yet */
 };
 
-/* ---- launches ------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------
+ */
 
 /* Room for one more; doubles at powers of two. */
 static void *one_more(void *list, uint32_t n, size_t size)
@@ -125,7 +126,8 @@ static int begin_launch(struct heddle_survey *s, const struct hd_launch *l)
     return 0;
 }
 
-/* ---- the picture ------------------------------------------------------------ */
+/* ---- the picture ------------------------------------------------------------
+ */
 
 /* Each two columns become one. */
 static void fold(struct heddle_survey *s)
@@ -155,7 +157,8 @@ static void draw(struct heddle_survey *s, uint64_t vpn)
         s->cell[column * s->o.rows + row]++;
 }
 
-/* ---- counting ----------------------------------------------------------------- */
+/* ---- counting
+ * ----------------------------------------------------------------- */
 
 /* A page that this launch touches for the first time. */
 static void touch(struct heddle_survey *s, struct heddle_survey_kernel *k,
@@ -295,7 +298,8 @@ static int count(void *ud, const struct hd_turn *t)
     return rc;
 }
 
-/* ---- the workload's memory ------------------------------------------------------ */
+/* ---- the workload's memory
+ * ------------------------------------------------------ */
 
 static int by_from(const void *a, const void *b)
 {
@@ -381,11 +385,11 @@ static void conclude(struct heddle_survey *s)
         s->r.reuse_bound[i] =
             i < HD_REUSE_BOUNDS ? hd_reuse_bound[i] : UINT64_MAX;
     if (s->cell != NULL)
-        s->r.columns =
-            (uint32_t)hd_ceil_div(s->memory, s->r.column_accesses);
+        s->r.columns = (uint32_t)hd_ceil_div(s->memory, s->r.column_accesses);
 }
 
-/* ---- the interface ---------------------------------------------------------------- */
+/* ---- the interface
+ * ---------------------------------------------------------------- */
 
 void heddle_survey_free(heddle_survey *s)
 {
@@ -437,8 +441,10 @@ int heddle_survey_run(heddle_workload *w, const struct heddle_survey_options *o,
         s->o = o != NULL ? *o : none;
         s->o.lanes = s->o.lanes != 0 ? s->o.lanes : 32;
         if (s->o.lanes != 32 && s->o.lanes != 64)
-            rc = hd_err_set(&err, HEDDLE_EINVAL, "a warp of %u lanes; expected "
-                            "32 or 64", s->o.lanes);
+            rc = hd_err_set(&err, HEDDLE_EINVAL,
+                            "a warp of %u lanes; expected "
+                            "32 or 64",
+                            s->o.lanes);
         else
             rc = survey(s, hd_workload_source(w), &err);
     }

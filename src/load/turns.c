@@ -36,8 +36,8 @@ enum { MOST_WARPS = 64 };
 
 /* A resident block. */
 struct place {
-    uint64_t live;    /* warps that have not ended */
-    uint64_t barred;  /* of them: at the barrier */
+    uint64_t live;   /* warps that have not ended */
+    uint64_t barred; /* of them: at the barrier */
     uint32_t ctx;
 };
 
@@ -47,7 +47,7 @@ struct run {
     struct hd_launch launch;
     struct place *place; /* [most]: resident blocks, in no order */
     uint32_t n, most;
-    uint64_t next;       /* block of the launch that starts next */
+    uint64_t next; /* block of the launch that starts next */
 };
 
 /* Blocks of a launch that one core holds. */
@@ -71,11 +71,10 @@ static int start_block(struct run *r)
     struct place *p = &r->place[r->n];
 
     if (s->ops->block_start(s->self, r->next, &p->ctx) < 0)
-        return r->err->code < 0 ? r->err->code
-                                : hd_err_set(r->err, HEDDLE_EDATA,
-                                             "kernel %s: block %llu",
-                                             r->launch.name,
-                                             (unsigned long long)r->next);
+        return r->err->code < 0
+                   ? r->err->code
+                   : hd_err_set(r->err, HEDDLE_EDATA, "kernel %s: block %llu",
+                                r->launch.name, (unsigned long long)r->next);
     p->live = hd_ones(r->launch.warps);
     p->barred = 0;
     r->next++;
@@ -200,8 +199,8 @@ int hd_turns_run(const struct hd_turns *o, struct hd_err *err)
     struct run r = {.o = o, .err = err};
     struct hd_arena arena;
     struct hd_stats stats;
-    struct hd_env env = {.arena = &arena, .stats = &stats, .err = err,
-                         .seed = 1, .apps = 1};
+    struct hd_env env = {
+        .arena = &arena, .stats = &stats, .err = err, .seed = 1, .apps = 1};
     int rc;
 
     slots = slots < MOST_WARPS ? MOST_WARPS : slots;

@@ -73,8 +73,8 @@ static void expand(struct walk *w, uint64_t mask)
     for (; mask; mask &= mask - 1) {
         unsigned l = hd_bit_first(mask);
 
-        w->address[l] = acc.lane ? acc.lane[l].v
-                                 : acc.base.v + (uint64_t)acc.stride * l;
+        w->address[l] =
+            acc.lane ? acc.lane[l].v : acc.base.v + (uint64_t)acc.stride * l;
     }
 }
 
@@ -171,21 +171,25 @@ int heddle_walk(heddle_workload *workload, const struct heddle_walk_options *o,
                 heddle_walk_fn *fn, void *ud, char *error, size_t room)
 {
     static const struct heddle_walk_options none;
-    struct walk w = {.src = hd_workload_source(workload), .o = o ? o : &none,
-                     .fn = fn, .ud = ud};
+    struct walk w = {.src = hd_workload_source(workload),
+                     .o = o ? o : &none,
+                     .fn = fn,
+                     .ud = ud};
     struct hd_arena arena;
     struct hd_stats stats;
     struct hd_err err = {0};
-    struct hd_env env = {.arena = &arena, .stats = &stats, .err = &err,
-                         .seed = 1, .apps = 1};
+    struct hd_env env = {
+        .arena = &arena, .stats = &stats, .err = &err, .seed = 1, .apps = 1};
     uint32_t lanes = w.o->lanes ? w.o->lanes : 32;
     int rc;
 
     w.err = &err;
     w.op.address = w.address;
     if (lanes != 32 && lanes != 64)
-        rc = hd_err_set(&err, HEDDLE_EINVAL, "a warp of %u lanes; expected "
-                        "32 or 64", lanes);
+        rc = hd_err_set(&err, HEDDLE_EINVAL,
+                        "a warp of %u lanes; expected "
+                        "32 or 64",
+                        lanes);
     else if (hd_arena_open(&arena, ARENA_BYTES) < 0)
         rc = hd_err_set(&err, HEDDLE_ENOMEM, "walk: out of memory");
     else {

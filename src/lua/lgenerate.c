@@ -140,9 +140,8 @@ static void options_check(lua_State *L, const char *call,
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING
-                              ? lua_tostring(L, -2)
-                              : "(not a name)";
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
+                                                         : "(not a name)";
         size_t i;
 
         for (i = 0; i < n && strcmp(names[i], key) != 0; i++)
@@ -164,9 +163,8 @@ static void options_check(lua_State *L, const char *call,
     }
 }
 
-static lua_Integer option_range(lua_State *L, const char *name,
-                                lua_Integer def, lua_Integer min,
-                                lua_Integer max)
+static lua_Integer option_range(lua_State *L, const char *name, lua_Integer def,
+                                lua_Integer min, lua_Integer max)
 {
     lua_Integer x;
     int ok;
@@ -177,8 +175,10 @@ static lua_Integer option_range(lua_State *L, const char *name,
         x = lua_tointegerx(L, -1, &ok);
         if (!ok)
             hl_raise(L, HEDDLE_EINVAL,
-                     lua_pushfstring(L, "option %s: expected an integer, got "
-                                     "%s", name, luaL_tolstring(L, -1, NULL)));
+                     lua_pushfstring(L,
+                                     "option %s: expected an integer, got "
+                                     "%s",
+                                     name, luaL_tolstring(L, -1, NULL)));
     }
     lua_pop(L, 1);
     if (x < min || x > max)
@@ -201,8 +201,7 @@ static uint64_t option_u64(lua_State *L, const char *name, lua_Integer def)
 
 static uint64_t option_seed(lua_State *L)
 {
-    return (uint64_t)option_range(L, "seed", 1, LUA_MININTEGER,
-                                  LUA_MAXINTEGER);
+    return (uint64_t)option_range(L, "seed", 1, LUA_MININTEGER, LUA_MAXINTEGER);
 }
 
 static double option_number(lua_State *L, const char *name, double def)
@@ -249,10 +248,9 @@ static int graph_levels(lua_State *L)
     luaL_argcheck(L, source >= 0 && source < (lua_Integer)g.n, 2,
                   "no such node");
     d = data_push(L);
-    return data_done(L, d,
-                     heddle_generate_levels(&g, (uint32_t)source, error,
-                                            sizeof error),
-                     error);
+    return data_done(
+        L, d, heddle_generate_levels(&g, (uint32_t)source, error, sizeof error),
+        error);
 }
 
 /* The graph of a spec, as a table of its parts. */
@@ -310,7 +308,7 @@ static int random_graph(lua_State *L)
 
 static int rmat(lua_State *L)
 {
-    static const char *const names[] = {"scale", "edges",   "a",    "b",   "c",
+    static const char *const names[] = {"scale", "edges",   "a",    "b",  "c",
                                         "seed",  "permute", "both", "cap"};
     struct heddle_graph_spec s = {.kind = HEDDLE_GRAPH_RMAT};
 
@@ -353,10 +351,10 @@ static int ints(lua_State *L)
     lo = (int32_t)option_range(L, "lo", 0, INT32_MIN, INT32_MAX);
     hi = (int32_t)option_range(L, "hi", INT32_MAX, INT32_MIN, INT32_MAX);
     d = data_push(L);
-    return data_done(L, d,
-                     heddle_generate_ints(n, lo, hi, option_seed(L), error,
-                                          sizeof error),
-                     error);
+    return data_done(
+        L, d,
+        heddle_generate_ints(n, lo, hi, option_seed(L), error, sizeof error),
+        error);
 }
 
 static int floats(lua_State *L)
@@ -369,10 +367,9 @@ static int floats(lua_State *L)
     options_check(L, "floats", names, 2);
     n = option_u64(L, "n", 0);
     d = data_push(L);
-    return data_done(L, d,
-                     heddle_generate_floats(n, option_seed(L), error,
-                                            sizeof error),
-                     error);
+    return data_done(
+        L, d, heddle_generate_floats(n, option_seed(L), error, sizeof error),
+        error);
 }
 
 static int permutation(lua_State *L)
@@ -385,10 +382,10 @@ static int permutation(lua_State *L)
     options_check(L, "permutation", names, 2);
     n = option_u64(L, "n", 0);
     d = data_push(L);
-    return data_done(L, d,
-                     heddle_generate_permutation(n, option_seed(L), error,
-                                                 sizeof error),
-                     error);
+    return data_done(
+        L, d,
+        heddle_generate_permutation(n, option_seed(L), error, sizeof error),
+        error);
 }
 
 static int zipf(lua_State *L)
@@ -404,10 +401,10 @@ static int zipf(lua_State *L)
     keys = option_u64(L, "keys", 0);
     s = option_number(L, "s", .99);
     d = data_push(L);
-    return data_done(L, d,
-                     heddle_generate_zipf(n, keys, s, option_seed(L), error,
-                                          sizeof error),
-                     error);
+    return data_done(
+        L, d,
+        heddle_generate_zipf(n, keys, s, option_seed(L), error, sizeof error),
+        error);
 }
 
 static int starts(lua_State *L)
@@ -421,12 +418,12 @@ static int starts(lua_State *L)
     n = option_u64(L, "n", 0);
     step = option_u64(L, "step", 1);
     d = data_push(L);
-    return data_done(L, d,
-                     heddle_generate_starts(n, step, error, sizeof error),
+    return data_done(L, d, heddle_generate_starts(n, step, error, sizeof error),
                      error);
 }
 
-/* ---- points and tables ---------------------------------------------------- */
+/* ---- points and tables ----------------------------------------------------
+ */
 
 static int clusters(lua_State *L)
 {
@@ -468,10 +465,10 @@ static int memcached(lua_State *L)
     h = option_u32(L, "h", 0);
     keys = option_u64(L, "keys", 0);
     d = data_push(L);
-    return data_done(L, d,
-                     heddle_generate_memcached(h, keys, option_seed(L), error,
-                                               sizeof error),
-                     error);
+    return data_done(
+        L, d,
+        heddle_generate_memcached(h, keys, option_seed(L), error, sizeof error),
+        error);
 }
 
 static int mesh(lua_State *L)

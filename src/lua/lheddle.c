@@ -53,8 +53,8 @@ static void push_where(lua_State *L)
 
 void hl_push_error(lua_State *L, int code, const char *text)
 {
-    const char *name = code == HL_EINTERRUPT ? "interrupted"
-                                             : heddle_status_name(code);
+    const char *name =
+        code == HL_EINTERRUPT ? "interrupted" : heddle_status_name(code);
 
     lua_createtable(L, 0, 4); /* err */
     lua_pushinteger(L, code);
@@ -188,7 +188,7 @@ static void add_field(lua_State *L, const char *name, const char *count,
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
 
-#define SCALAR(name, meaning) add_field(L, #name, NULL, meaning);
+#define SCALAR(name, meaning)       add_field(L, #name, NULL, meaning);
 #define ARRAY(name, count, meaning) add_field(L, #name, #count, meaning);
 
 /* core.points(): every decision, with its question. */
@@ -250,11 +250,16 @@ static int fingerprint(lua_State *L)
 int luaopen_heddle_core(lua_State *L)
 {
     static const luaL_Reg fns[] = {
-        {"error", make_error},        {"settings", settings},
-        {"counters", counters},       {"points", points},
-        {"notes", notes},             {"status_name", status_name},
-        {"config", hl_config_new},    {"sim", hl_sim_new},
-        {"fingerprint", fingerprint}, {NULL, NULL},
+        {"error", make_error},
+        {"settings", settings},
+        {"counters", counters},
+        {"points", points},
+        {"notes", notes},
+        {"status_name", status_name},
+        {"config", hl_config_new},
+        {"sim", hl_sim_new},
+        {"fingerprint", fingerprint},
+        {NULL, NULL},
     };
 
     luaL_newlib(L, fns);

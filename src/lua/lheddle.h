@@ -67,7 +67,7 @@ heddle_config *hl_config_check(lua_State *L, int i);
  * policy binding may use as it likes.
  */
 struct hl_sim {
-    heddle_sim *s; /* NULL once closed */
+    heddle_sim *s;         /* NULL once closed */
     heddle_config *config; /* borrowed from the table's config */
 };
 
@@ -82,7 +82,7 @@ heddle_sim *hl_sim_check(lua_State *L, int i);
  * stopped so raises an error with code HL_EINTERRUPT.  Whoever catches it
  * clears `hit`.
  */
-#define HL_INTERRUPT "heddle.interrupt"
+#define HL_INTERRUPT  "heddle.interrupt"
 #define HL_EINTERRUPT (-130)
 
 struct hl_interrupt {

@@ -135,7 +135,7 @@ static void push_place(lua_State *L, const struct heddle_place *place)
         {"apps", place->apps},   {"channels", place->channels},
         {"banks", place->banks}, {"instances", place->instances},
         {"sets", place->sets},   {"ways", place->ways},
-        {"seed", place->seed},           {"frames", place->frames},
+        {"seed", place->seed},   {"frames", place->frames},
     };
 
     lua_newtable(L);

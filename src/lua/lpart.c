@@ -361,8 +361,9 @@ static int tags_result(lua_State *L)
 }
 
 static const luaL_Reg tags_methods[] = {
-    {"set", tags_set_one}, {"access", tags_access}, {"load", tags_load},
-    {"result", tags_result}, {NULL, NULL},
+    {"set", tags_set_one}, {"access", tags_access},
+    {"load", tags_load},   {"result", tags_result},
+    {NULL, NULL},
 };
 
 /* ---- the module --------------------------------------------------------- */

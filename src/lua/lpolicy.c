@@ -461,10 +461,10 @@ static int enter(lua_State *L)
 int luaopen_heddle_policy(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"use", use},   {"unuse", unuse},   {"used", used},
-        {"list", list}, {"tables", tables}, {"facts", facts}, {"offered", offered},
-        {"load", load}, {"env", env},       {"enter", enter},
-        {NULL, NULL},
+        {"use", use},         {"unuse", unuse},   {"used", used},
+        {"list", list},       {"tables", tables}, {"facts", facts},
+        {"offered", offered}, {"load", load},     {"env", env},
+        {"enter", enter},     {NULL, NULL},
     };
 
     luaL_newlib(L, functions);

@@ -549,9 +549,9 @@ int luaopen_heddle_program(lua_State *L)
         {NULL, NULL},
     };
     static const luaL_Reg device[] = {
-        {"read", device_read}, {"write", device_write},
-        {"fill", device_fill}, {"free", device_free}, {"launched", device_launched},
-        {NULL, NULL},
+        {"read", device_read},         {"write", device_write},
+        {"fill", device_fill},         {"free", device_free},
+        {"launched", device_launched}, {NULL, NULL},
     };
     static const luaL_Reg module[] = {{"new", program_new}, {NULL, NULL}};
 

@@ -57,8 +57,8 @@ static uint64_t opt_cycles(lua_State *L, int i)
 {
     if (lua_isnoneornil(L, i))
         return UINT64_MAX;
-    if (lua_type(L, i) == LUA_TNUMBER && !lua_isinteger(L, i)
-        && lua_tonumber(L, i) > 9e18)
+    if (lua_type(L, i) == LUA_TNUMBER && !lua_isinteger(L, i) &&
+        lua_tonumber(L, i) > 9e18)
         return UINT64_MAX;
     luaL_argcheck(L, luaL_checkinteger(L, i) >= 0, i, "must not be negative");
     return (uint64_t)lua_tointeger(L, i);

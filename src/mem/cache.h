@@ -24,14 +24,14 @@ struct hd_cache_cfg {
     struct hd_mode mode;
     uint64_t bytes; /* capacity of one cache (L2: of all slices) */
     uint32_t ways, line, latency, ports;
-    uint32_t mshrs;  /* lines in flight (L2: a slice) */
-    uint32_t merges; /* requests merged into one MSHR, itself included */
-    uint32_t write;  /* enum hd_write_policy */
-    uint32_t order;  /* L1: 0 beside the TLB (VIPT), 1 after it */
-    uint32_t slices; /* L2 only: banks in all */
+    uint32_t mshrs;     /* lines in flight (L2: a slice) */
+    uint32_t merges;    /* requests merged into one MSHR, itself included */
+    uint32_t write;     /* enum hd_write_policy */
+    uint32_t order;     /* L1: 0 beside the TLB (VIPT), 1 after it */
+    uint32_t slices;    /* L2 only: banks in all */
     uint32_t partition; /* L2 only: 1: applications have ways of their own */
-    uint32_t queue;  /* L2 only: requests waiting at a slice's miss queue */
-    uint32_t stores; /* L1 only: store queue entries */
+    uint32_t queue;     /* L2 only: requests waiting at a slice's miss queue */
+    uint32_t stores;    /* L1 only: store queue entries */
 };
 
 /*

@@ -101,8 +101,8 @@ struct hd_dramdone {
 
 /* Whose silver turn it is. */
 struct hd_dramturn {
-    hd_time since;   /* it began, or a silver request came, whichever is later */
-    uint32_t left;   /* silver requests that it lasts; 0: it has ended */
+    hd_time since; /* it began, or a silver request came, whichever is later */
+    uint32_t left; /* silver requests that it lasts; 0: it has ended */
     uint16_t number; /* applications + 1; 0: there was none yet */
     uint8_t nobody;  /* 1: no application wanted the next one */
 };
@@ -129,7 +129,7 @@ struct hd_dramchan {
     uint32_t waiters;               /* senders that wait for a place */
     /* nodes of them; where queues are apart, for each class */
     uint32_t wait_first[CLASSES], wait_last[CLASSES];
-    uint32_t klass[CLASSES];        /* entries of each class but the first */
+    uint32_t klass[CLASSES]; /* entries of each class but the first */
     struct hd_dramturn turn;
     uint32_t faw_next;
     uint64_t hold;                       /* policy: asked again in this cycle */
@@ -194,9 +194,9 @@ struct hd_dram {
     uint32_t special;  /* 1: settings that dramsched's short way lacks */
     uint32_t plain;    /* 1: none, and rows are never closed early */
     uint64_t row_rank; /* of row candidates: see KEY_RANK */
-    uint32_t places;  /* entries of a channel */
-    uint32_t own;     /* channels over which an address is spread */
-    hd_time idle;     /* cfg.turn_idle in ticks */
+    uint32_t places;   /* entries of a channel */
+    uint32_t own;      /* channels over which an address is spread */
+    hd_time idle;      /* cfg.turn_idle in ticks */
     struct hd_slot klass, turn, pick;
     hd_dram_watcher *watch;
     void *watch_self;

@@ -36,8 +36,8 @@ struct hd_dram_cfg {
     uint32_t refresh;       /* 1: on */
     uint32_t queue;         /* requests waiting in a channel, all classes */
     uint32_t queue_silver, queue_golden; /* of these, at most so many */
-    uint32_t queues;    /* 0 shared, 1 apart */
-    uint32_t turn_idle; /* core cycles */
+    uint32_t queues;                     /* 0 shared, 1 apart */
+    uint32_t turn_idle;                  /* core cycles */
     uint32_t golden; /* 0 one after the other, 1 banks in parallel */
     uint32_t cl, wl, bl;
     uint32_t tccd_s, tccd_l, trrd, tfaw;

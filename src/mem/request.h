@@ -32,12 +32,12 @@ enum hd_req_kind {
 };
 
 enum {
-    HD_REQ_BYPASS = 1,  /* does not look up or fill the L2 cache */
-    HD_REQ_PARTIAL = 2, /* a write of part of a line */
-    HD_REQ_ACK = 4,     /* a write whose sender wants to know when the L2 has
-                           taken it: reply() is called, and must not keep it */
-    HD_REQ_SEQ = 8,     /* `queued` is the request's number among those of its
-                           client, in the order in which they are sent */
+    HD_REQ_BYPASS = 1,   /* does not look up or fill the L2 cache */
+    HD_REQ_PARTIAL = 2,  /* a write of part of a line */
+    HD_REQ_ACK = 4,      /* a write whose sender wants to know when the L2 has
+                            taken it: reply() is called, and must not keep it */
+    HD_REQ_SEQ = 8,      /* `queued` is the request's number among those of its
+                            client, in the order in which they are sent */
     HD_REQ_CLASSED = 16, /* dram_class was asked: see there */
 };
 

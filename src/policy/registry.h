@@ -109,7 +109,7 @@ struct hd_slots_registry {
 
     struct hd_listening *listening; /* listen.c; NULL: nobody listens */
     struct hd_fact fact[HD_FACTS];
-    struct hd_tokens *tokens;     /* arena: tokens.c */
+    struct hd_tokens *tokens; /* arena: tokens.c */
     struct hd_slot tokens_slot;
     struct hd_bound *current; /* whose init or epoch is running */
     struct hd_err *sink;      /* where heddle_policy_fail writes; NULL: env */

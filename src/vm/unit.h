@@ -134,7 +134,7 @@ struct hd_mmu {
     hd_time never;
     const hd_time *epoch; /* arena, or `never`: the next epoch of a policy */
     hd_time transit, lookup, fixed, walk_fixed; /* settings in ticks */
-    struct hd_mmu_recent *recent; /* arena: [app] */
+    struct hd_mmu_recent *recent;               /* arena: [app] */
     struct hd_slot fill, step, pick;
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
         *walk_warps;
