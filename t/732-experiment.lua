@@ -165,6 +165,8 @@ x:say("said %d", 7)
 x:quantity { "near", unit = "%", paper = 50.0, heddle = 55.0 }
 x:quantity { "far", unit = "cycles", paper = 10.0, heddle = 20.0,
     why = "because" }
+x:quantity { "far, too", unit = "%", paper = 10.0, heddle = 0.25,
+    why = "because" }
 x:quantity { "extra", heddle = 3 }
 x:order { "holds", paper = { "A", "B" }, heddle = { A = 2.0, B = 1.0 } }
 x:order { "within half a percent", paper = { "A", "B" },
@@ -187,11 +189,12 @@ local doc = x:close()
 io.write = write -- luacheck: ignore 122
 printed = table.concat(printed)
 tap.is(doc.agree, 3, "three agree")
-tap.is(doc.counted, 5, "of five that can")
-tap.is(table.concat(doc.differences, "; "), "far: because; order of broken "
+tap.is(doc.counted, 6, "of six that can")
+tap.is(table.concat(doc.differences, "; "), "far; far, too: because; order of broken "
     .. "(B above A): the cause was not found", "what differs, and why")
 tap.ok(printed:find "said 7.*near +50.0 %% +55.0 %% +1.10 +yes"
-    and printed:find "3 of 5 agree" and printed:find "details", "in print",
+    and printed:find "3 of 6 agree" and printed:find "10.0 %% +0.2 %% +0.03 +no"
+     and printed:find "details", "in print",
     printed)
 local f = assert(io.open(DIR .. "/paper/fig1.json"))
 local back = json.decode and json.decode(f:read "a")
@@ -204,9 +207,9 @@ end
 local db <close> = sqlite.open(DIR .. "/results.sqlite")
 local rows = db:exec("select * from quantity where experiment = ? order by "
     .. "quantity", "paper/fig1")
-tap.is(#rows, 6, "six rows in the database")
-tap.ok(rows[3].quantity == "near" and rows[3].ratio == 1.1
-    and rows[3].agrees == 1 and rows[3].scale == "quick", "with their values")
+tap.is(#rows, 7, "seven rows in the database")
+tap.ok(rows[4].quantity == "near" and rows[4].ratio == 1.1
+    and rows[4].agrees == 1 and rows[4].scale == "quick", "with their values")
 tap.raises(function() experiment.open { arg = { scale = "huge" } } end,
     "quick or full", "an unknown scale")
 

@@ -233,7 +233,7 @@ local function value(v, unit)
     end
     local text = unit ~= "%" and v == math.floor(v) and ("%.0f"):format(v)
         or math.abs(v) >= 100 and ("%.0f"):format(v)
-        or math.abs(v) >= 1 and ("%.1f"):format(v) or ("%.3f"):format(v)
+        or (unit == "%" or math.abs(v) >= 1) and ("%.1f"):format(v) or ("%.3f"):format(v)
     return unit ~= "" and text .. " " .. unit or text
 end
 
@@ -254,21 +254,30 @@ function experiment.summary(self)
     return rows
 end
 
---- What differs, and why as far as it is known.
+--- What differs, and why as far as it is known; a line for each cause.
 local function differences(self)
-    local out = {}
+    local out, by = {}, {}
+    local function add(what, why)
+        why = why or "the cause was not found"
+        if not by[why] then
+            by[why] = {}
+            out[#out + 1] = why
+        end
+        table.insert(by[why], what)
+    end
     for _, q in ipairs(self.quantities) do
         if q.agrees == false then
-            out[#out + 1] = q.what .. ": " .. (q.why
-                or "the cause was not found")
+            add(q.what, q.why)
         end
     end
     for _, o in ipairs(self.orders) do
         if not o.holds then
-            out[#out + 1] = ("order of %s (%s): %s"):format(o.what,
-                table.concat(o.broken, ", "), o.why
-                or "the cause was not found")
+            add(("order of %s (%s)"):format(o.what,
+                table.concat(o.broken, ", ")), o.why)
         end
+    end
+    for i, why in ipairs(out) do
+        out[i] = table.concat(by[why], "; ") .. ": " .. why
     end
     return out
 end

@@ -11,7 +11,9 @@
 -- so that modules of one paper do not meet those of another, and uses all of
 -- `jobs` itself: experiments of a paper share simulations (the alone runs), and
 -- two at once would both run what the first leaves for the second in the store.
--- What it prints goes to OUT/PAPER/FILE.txt.
+-- Of the 82 simulations of MASK's figures 3 to 9 and section 4.3 at scale=quick,
+-- the first experiment runs 72 (only=mask with an empty cache; the page says
+-- how many each ran).  What an experiment prints goes to OUT/PAPER/FILE.txt.
 --
 -- Those whose JSON has the identity of this very program, script, scale and
 -- seed are not run again, unless `force`.  One that fails is told and left; the
