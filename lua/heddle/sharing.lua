@@ -21,8 +21,9 @@
 -- (3), found once for a set and used for all designs.
 --
 -- A design is { name =, apply = function(machine) -> machine, policies = {} }
--- (designs.lua).  An application is a name, or { name, size =, ... }; params by
--- name of application in `params`.
+-- (designs.lua), with `warmup` if it warms up for longer than the others.  An
+-- application is a name, or { name, size =, ... }; params by name of application
+-- in `params`.
 --
 -- SPDX-License-Identifier: MIT
 local metrics = require "heddle.metrics"
@@ -63,7 +64,8 @@ end
 local function job(o, design, cores, apps, more)
     local j = {
         machine = design.apply(o.machine):with { ["core.count"] = cores },
-        apps = apps, warmup = o.warmup, seed = o.seed, label = design.name,
+        apps = apps, warmup = design.warmup or o.warmup, seed = o.seed,
+        label = design.name,
         policies = policies(design, more and more.split),
     }
     for k, v in pairs(more or {}) do
@@ -77,7 +79,8 @@ end
 --- Each application of each set alone, on its cores; by design if they differ.
 local function alone_job(o, design, app, cores)
     return job(o, design, cores, { describe(o, app) }, {
-        stop_cycles = o.warmup + o.cycles, budget = math.maxinteger,
+        stop_cycles = (design.warmup or o.warmup) + o.cycles,
+        budget = math.maxinteger,
     })
 end
 
@@ -114,6 +117,17 @@ local function value_of(result, alone)
     return v
 end
 
+--- Work that is none cannot be done again.
+local function check_work(o, alone)
+    for _, r in ipairs(alone) do
+        if r.apps[1].instructions == 0 then
+            error(("sharing: %s issues nothing alone in %d cycles after a "
+                .. "warm-up of %d"):format(r.apps[1].name, o.cycles,
+                o.warmup), 0)
+        end
+    end
+end
+
 --- Runs a list of { set, split, design }: alone first, then shared.
 local function perform(x, o, list)
     local jobs, at = {}, {}
@@ -126,6 +140,7 @@ local function perform(x, o, list)
         end
     end
     local alone = x:run(jobs)
+    check_work(o, alone)
     jobs = {}
     for i, task in ipairs(list) do
         local apps, of = {}, {}

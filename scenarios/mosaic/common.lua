@@ -1,0 +1,320 @@
+--- common.lua - what the experiments of Mosaic have in common: sets of
+-- applications, sizes, budgets, designs, and what is known of the differences.
+--
+-- quick: three programs that feel their TLBs at once (GUP, NW, 3DS) and the two
+-- sets that Mosaic's figure 10 names; size S, short runs; for tests and a first
+-- look.  full: 27 programs, 1 to 5 copies, and 25 sets each of 2 to 5 programs;
+-- size M, an epoch of warm-up and a million cycles of work.  What lies between:
+-- scale=full cycles=100000 sets=9.
+--
+-- Work is what an application does alone on GPU-MMU with pages of 4 KB, on as
+-- many cores as it has in the set.
+--
+-- Pages are there before cycle 0: Mosaic's figures 8 to 16 copy buffers when a
+-- kernel starts, which takes the same time in all designs and is left out of
+-- what is compared.  Figures that have demand paging say so.
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+local generate = require "heddle.generate"
+local library = require "heddle.app"
+local report = require "heddle.report"
+local sharing = require "heddle.sharing"
+
+local common = {}
+
+-- ---- designs ------------------------------------------------------------------
+
+local function keep(machine)
+    return machine
+end
+
+common.gpummu = { name = "GPU-MMU", apply = keep }
+common.ideal = { name = "Ideal", apply = H.designs.ideal }
+
+--- Large pages alone; the edges of buffers get whole ones, too.
+common.large = {
+    name = "GPU-MMU 2 MB",
+    apply = function(machine)
+        return machine:with({ ["vm.page"] = "2M", ["vm.round"] = true },
+            "design GPU-MMU 2 MB: Mosaic 3.2")
+    end,
+}
+
+--- Frames of 2 MB for one application each, coalesced in place, compacted.
+common.mosaic = { name = "Mosaic", apply = keep, policies = { "mosaic" } }
+
+--- A design with other settings: another name, no other policies.
+function common.variant(design, name, settings)
+    return {
+        name = name, policies = design.policies,
+        apply = function(machine)
+            return design.apply(machine):with(settings, name)
+        end,
+    }
+end
+
+-- ---- arguments and sets ---------------------------------------------------------
+
+--- Arguments of all experiments of Mosaic; 0 and "" stand for what the scale
+-- says.  with=l1tlb.mshrs=1,walk.mode=fixed:500 changes the machine for all
+-- designs, the reference included: one parameter at a time, to find out why.
+function common.args(more)
+    local t = { cycles = 0, warmup = 0, size = "", sets = 0, with = "" }
+    for k, v in pairs(more or {}) do
+        t[k] = v
+    end
+    return H.args(require("heddle.experiment").args(t))
+end
+
+--- How many of a long list are measured: sets=N takes a seeded choice.
+local function some(x, list, least)
+    local n = x.arg.sets > 0 and x.arg.sets or least
+    if not n or n >= #list then
+        return list
+    end
+    local order, at, out = generate.permutation { n = #list,
+        seed = x.arg.seed }, {}, {}
+    for i = 0, n - 1 do
+        at[i + 1] = order[i] + 1
+    end
+    table.sort(at)
+    for i, k in ipairs(at) do
+        out[i] = list[k]
+    end
+    return out
+end
+
+local QUICK = { "GUP", "NW", "3DS" }
+
+local function quick_sets(kind, n)
+    local lists = {}
+    if kind == "homogeneous" then
+        for i, name in ipairs(QUICK) do
+            lists[i] = {}
+            for k = 1, n do
+                lists[i][k] = name
+            end
+        end
+    elseif n == 2 then
+        lists = { { "HS", "CONS" }, { "NW", "HISTO" } }
+    else
+        lists = { { table.unpack({ "HS", "CONS", "NW", "HISTO", "3DS" },
+            1, n) } }
+    end
+    for i, apps in ipairs(lists) do
+        lists[i] = { name = table.concat(apps, "-"), apps = apps }
+    end
+    return lists
+end
+
+--- Sets of n applications.  kind: homogeneous or heterogeneous; `subset`: how
+-- many of them a sensitivity study takes.
+function common.sets(x, kind, n, subset)
+    if not x.full then
+        return quick_sets(kind, n)
+    end
+    return some(x, H.suites[kind](n), subset)
+end
+
+--- Numbers of applications that are measured.
+function common.counts(x, kind)
+    if kind == "homogeneous" then
+        return x.full and { 1, 2, 3, 4, 5 } or { 1, 2 }
+    end
+    return x.full and { 2, 3, 4, 5 } or { 2, 5 }
+end
+
+--- A set's name for charts: 3DS x 5, HS-CONS.
+function common.label(set)
+    for _, name in ipairs(set.apps) do
+        if name ~= set.apps[1] then
+            return set.name
+        end
+    end
+    return #set.apps == 1 and set.apps[1]
+        or ("%s x %d"):format(set.apps[1], #set.apps)
+end
+
+-- ---- measuring ------------------------------------------------------------------
+
+local function pick(given, otherwise)
+    return given ~= 0 and given ~= "" and given or otherwise
+end
+
+--- The machine, with what `with` changes.
+function common.machine(x, settings)
+    local machine = H.machine "mosaic"
+    if settings then
+        machine = machine:with(settings)
+    end
+    for name, value in x.arg.with:gmatch "([^=,]+)=([^,]+)" do
+        machine = machine:with({ [name] = tonumber(value) or value },
+            "argument with")
+    end
+    return machine
+end
+
+--- Options of sharing.measure; `more` overrides.
+function common.options(x, sets, designs, more)
+    local o = {
+        machine = common.machine(x), reference = common.gpummu,
+        designs = designs, sets = {},
+        size = pick(x.arg.size, x.full and "M" or "S"),
+        warmup = pick(x.arg.warmup, x.full and 100000 or 15000),
+        cycles = pick(x.arg.cycles, x.full and 1000000 or 15000),
+    }
+    for i, set in ipairs(sets) do
+        o.sets[i] = set.apps
+    end
+    for k, v in pairs(more or {}) do
+        o[k] = v
+    end
+    return o
+end
+
+--- [set][design name], as sharing.measure has it.
+function common.measure(x, sets, designs, more)
+    local o = common.options(x, sets, designs, more)
+    x.options = o
+    return sharing.measure(x, o)
+end
+
+--- The bytes of a set's buffers.
+function common.footprint(set, size)
+    local bytes = 0
+    for _, name in ipairs(set.apps) do
+        bytes = bytes + library.size(library.get(name), size).footprint
+    end
+    return bytes
+end
+
+--- Memory shrinks with what is in it: Mosaic has 3 GB for sets of 217 MB on
+-- average.  Whole frames of 2 MB.
+function common.memory(set, size)
+    local bytes = common.footprint(set, size) * 3221225472.0 / 217e6
+    return math.ceil(bytes / 2097152) * 2097152
+end
+
+--- Why numbers differ from the paper's, as far as experiments have shown it:
+-- those of causes.lua, and others that are named.
+common.why = {
+    loss = "a TLB miss delays only the warps that wait for it here, and its "
+        .. "walk mostly hits the L2 cache; with one miss in flight in an L1 "
+        .. "TLB nine programs lose 16 %, with walks of 1000 cycles 12 %, with "
+        .. "both 67 %, as they are nothing; without a limit of DRAM bandwidth "
+        .. "13 % (causes.lua)",
+    large = "none found: the paper's bound holds at size M in runs of 40,000 "
+        .. "cycles and more; shorter ones are all first touches",
+    walkcache = "walks are not what programs wait for (causes.lua); the walk "
+        .. "cache keeps 1,024 entries of all levels, leaves too, so that it "
+        .. "reaches as far as 512 L2 TLB entries and saves reads besides; "
+        .. "with one L1 TLB miss at a time (with=l1tlb.mshrs=1) its lead grows",
+    gain = "there is little to gain: GPU-MMU is near Ideal (causes.lua)",
+    near = "little is lost in the first place: see the gain",
+    order = "where DRAM is the limit, a design that holds applications back can "
+        .. "be the better one: data that arrive together push each other out "
+        .. "of the L2 cache",
+    each = "there is little to gain: GPU-MMU is near Ideal (causes.lua)",
+    named = "HS and CONS keep their issue slots full under any design",
+    hits = "a look-up that joins a walk in flight has missed here; counted as "
+        .. "hits, the rates are those of the next row",
+    calm = "misses of the L2 TLB are few, but so are the look-ups that reach "
+        .. "it: what L1 TLBs miss is mostly first touches",
+    entries = "a miss costs little (causes.lua), so entries matter little",
+    large_entries = "a core's blocks touch few pages of 2 MB at a time, and a "
+        .. "miss costs little (causes.lua)",
+    bloat = "sizes decide: 81.5 MB a program and 40 % are 16 pages of 2 MB "
+        .. "wasted, more than most programs have buffers; at size S the 27 "
+        .. "waste 21 % (buffers side by side) or 141 % (apart), at most 134 or "
+        .. "2004 %, at M 2 or 10 %; the paper lies between the first two",
+    apart = "as above",
+    cac = "what compaction brings is what large pages bring (causes.lua); what "
+        .. "it costs is a stall before the first instruction, so it depends "
+        .. "on how long programs run (run=)",
+    bulk = "with 256 bytes to a channel a page lies in all channels, and copies "
+        .. "inside DRAM block them all, one after the other; with a page to a "
+        .. "channel they take less than a tenth of the time (last column)",
+    held = "CAC empties a frame before an application's pages enter it, so "
+        .. "occupancy does not matter here: what is held and not used is the "
+        .. "rest of frames with base pages, one or two a program, a smaller "
+        .. "share of larger programs",
+}
+
+-- ---- sums -------------------------------------------------------------------------
+
+--- Mean of f(item) over a list, nil left out; nil of nothing.
+function common.mean(list, f)
+    local sum, n = 0.0, 0
+    for i, v in ipairs(list) do
+        local y = f(v, i)
+        if y then
+            sum, n = sum + y, n + 1
+        end
+    end
+    return n > 0 and sum / n or nil
+end
+
+--- Hits of all look-ups of a TLB, or nil: level is "l1tlb" or "l2tlb".  Of the
+-- L2 TLB as a metric has it: what was merged with a miss in flight has missed.
+function common.hit_rate(result, level)
+    local miss = report.metric(result, level .. "_miss_rate")
+    return miss and 1 - miss
+end
+
+-- ---- printing ----------------------------------------------------------------------
+
+--- The heading.
+function common.say(x, what, o)
+    o = o or x.options
+    x:say("%s; machine mosaic, size %s, cores split evenly; work of %d cycles "
+        .. "alone on GPU-MMU (4 KB) after %d cycles of warm-up", what, o.size,
+        o.cycles, o.warmup)
+    if x.arg.with ~= "" then
+        x:say("machine changed: %s", x.arg.with)
+    end
+    if not x.full then
+        x:say("scale=quick: few sets in short runs; the paper's numbers are "
+            .. "means of many")
+    elseif x.arg.sets > 0 then
+        x:say("sets=%d: a choice by seed %d of the paper's sets",
+            x.arg.sets, x.arg.seed)
+    end
+end
+
+--- A row a set: weighted speedups and what each design has of the last one.
+function common.sets_table(x, title, sets, designs, results)
+    local rows = { { "set" } }
+    local last = designs[#designs].name
+    for _, d in ipairs(designs) do
+        table.insert(rows[1], d.name)
+    end
+    for i = 1, #designs - 1 do
+        table.insert(rows[1], designs[i].name .. " of " .. last)
+    end
+    for s, r in ipairs(results) do
+        local row = { common.label(sets[s]) }
+        for _, d in ipairs(designs) do
+            row[#row + 1] = ("%.3f"):format(r[d.name].ws)
+        end
+        for i = 1, #designs - 1 do
+            row[#row + 1] = report.percent(r[designs[i].name].ws / r[last].ws)
+        end
+        rows[s + 1] = row
+    end
+    x:table(title, rows)
+end
+
+--- Bars: a group a set (or what `groups` names), a series a design, value(r).
+function common.chart(x, title, unit, groups, designs, value)
+    local chart = { title = title, unit = unit, groups = groups, series = {} }
+    for d, design in ipairs(designs) do
+        chart.series[d] = { name = design.name, values = {} }
+        for g = 1, #groups do
+            chart.series[d].values[g] = value(g, design.name)
+        end
+    end
+    x:bars(chart)
+end
+
+return common

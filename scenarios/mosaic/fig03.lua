@@ -1,0 +1,48 @@
+--- mosaic/fig03.lua - what translation costs with pages of 4 KB and of 2 MB.
+--
+-- Mosaic (MICRO 2017), figure 3: each program alone on the GPU, its pages there
+-- before it starts, against a TLB that always hits.
+--
+--     heddle run scenarios/mosaic/fig03.lua [scale=full] [sets=N]
+--
+-- SPDX-License-Identifier: MIT
+local experiment = require "heddle.experiment"
+local sharing = require "heddle.sharing"
+local suite = require "common"
+
+local arg = suite.args()
+local x = experiment.open {
+    name = "mosaic/fig03", source = "Mosaic (MICRO 2017), figure 3",
+    title = "pages of 4 KB and of 2 MB against an ideal TLB", arg = arg,
+}
+local designs = { suite.gpummu, suite.large, suite.ideal }
+local sets = suite.sets(x, "homogeneous", 1)
+local results = suite.measure(x, sets, designs)
+
+suite.say(x, ("%d programs, each alone"):format(#sets))
+for _, q in ipairs { { "GPU-MMU", "4 KB", 48.1 },
+    { "GPU-MMU 2 MB", "2 MB", 2.0 } } do
+    local ratio, of_means = sharing.gain(results, q[1], "Ideal")
+    local loss = 100 * (1 - ratio)
+    x:quantity { q[2] .. ": loss against Ideal", unit = "%", paper = q[3],
+        said = q[2] == "2 MB" and "< 2 %" or nil, heddle = loss,
+        agrees = q[2] == "2 MB" and loss < 2 or nil,
+        why = q[2] == "4 KB" and suite.why.loss or suite.why.large }
+    x:quantity { q[2] .. ": loss against Ideal, ratio of means", unit = "%",
+        heddle = 100 * (1 - of_means) }
+end
+x:order { "performance", paper = { "Ideal", "GPU-MMU 2 MB", "GPU-MMU" },
+    slack = 0.02, heddle = { Ideal = sharing.mean(results, "Ideal"),
+        ["GPU-MMU"] = sharing.mean(results, "GPU-MMU"),
+        ["GPU-MMU 2 MB"] = sharing.mean(results, "GPU-MMU 2 MB") } }
+suite.sets_table(x, "IPC over GPU-MMU's, and of Ideal's", sets, designs,
+    results)
+local groups = {}
+for i, set in ipairs(sets) do
+    groups[i] = set.name
+end
+suite.chart(x, x.title, "share of Ideal", groups, { suite.gpummu,
+    suite.large }, function(g, name)
+    return results[g][name].ws / results[g].Ideal.ws
+end)
+x:close()

@@ -1,0 +1,22 @@
+--- mosaic/fig08.lua - Mosaic over GPU-MMU, copies of one program.
+--
+-- Mosaic (MICRO 2017), figure 8: weighted speedup of 27 programs, each run 1 to
+-- 5 times at once, under GPU-MMU with 4 KB pages, Mosaic, and a TLB that always
+-- hits.
+--
+--     heddle run scenarios/mosaic/fig08.lua [scale=full] [sets=N]
+--
+-- SPDX-License-Identifier: MIT
+local experiment = require "heddle.experiment"
+local speedup = require "speedup"
+local suite = require "common"
+
+local arg = suite.args()
+local x = experiment.open {
+    name = "mosaic/fig08", source = "Mosaic (MICRO 2017), figure 8",
+    title = "copies of one program share the GPU", arg = arg,
+}
+local by, all = speedup.measure(x, "homogeneous")
+suite.say(x, ("%d sets of copies of one program"):format(#all))
+speedup.report(x, by, all, { gain = 55.5, ideal = 6.8 })
+x:close()

@@ -1,0 +1,22 @@
+--- mosaic/fig09.lua - Mosaic over GPU-MMU, different programs.
+--
+-- Mosaic (MICRO 2017), figure 9: weighted speedup of 25 sets each of 2 to 5
+-- different programs, under GPU-MMU with 4 KB pages, Mosaic, and a TLB that
+-- always hits.
+--
+--     heddle run scenarios/mosaic/fig09.lua [scale=full] [sets=N]
+--
+-- SPDX-License-Identifier: MIT
+local experiment = require "heddle.experiment"
+local speedup = require "speedup"
+local suite = require "common"
+
+local arg = suite.args()
+local x = experiment.open {
+    name = "mosaic/fig09", source = "Mosaic (MICRO 2017), figure 9",
+    title = "different programs share the GPU", arg = arg,
+}
+local by, all = speedup.measure(x, "heterogeneous")
+suite.say(x, ("%d sets of different programs"):format(#all))
+speedup.report(x, by, all, { gain = 29.7, ideal = 15.4 })
+x:close()

@@ -1,0 +1,40 @@
+--- mosaic/fig15.lua - how many TLB entries for large pages.
+--
+-- Mosaic (MICRO 2017), figure 15: GPU-MMU and Mosaic with 4 to 64 large entries
+-- in the L1 TLBs and with 32 to 512 in the L2 TLB.  GPU-MMU does not use them;
+-- Mosaic needs them.
+--
+-- Flat and sensitive are as in fig14.lua, with 1 % for GPU-MMU, whose pages
+-- never enter the large arrays.
+--
+--     heddle run scenarios/mosaic/fig15.lua [scale=full] [sets=N]
+--
+-- SPDX-License-Identifier: MIT
+local experiment = require "heddle.experiment"
+local suite = require "common"
+local sweep = require "sweep"
+
+local arg = suite.args()
+local x = experiment.open {
+    name = "mosaic/fig15", source = "Mosaic (MICRO 2017), figure 15",
+    title = "TLB entries for large pages", arg = arg,
+}
+local L1 = { "l1tlb.large_entries", { 4, 8, 16, 32, 64 }, { 4, 64 },
+    title = "Large entries of an L1 TLB" }
+local L2 = { "l2tlb.large_entries", { 32, 64, 128, 256, 512 }, { 32, 512 },
+    title = "Large entries of the L2 TLB" }
+local found = sweep.measure(x, { L1, L2 })
+
+for _, s in ipairs { L1, L2 } do
+    local flat = sweep.range(s, found[s[1]]["GPU-MMU"])
+    x:quantity { s.title .. ", GPU-MMU: loss of the fewest entries",
+        unit = "%", said = "flat", heddle = flat, agrees = math.abs(flat) < 1,
+        why = suite.why.entries }
+    local loss = sweep.range(s, found[s[1]].Mosaic)
+    x:quantity { s.title .. ", Mosaic: loss of the fewest entries",
+        unit = "%", said = "sensitive", heddle = loss, agrees = loss >= 1,
+        why = suite.why.large_entries }
+end
+sweep.show(x, L1, found)
+sweep.show(x, L2, found)
+x:close()
