@@ -6,7 +6,7 @@
 -- what the pairs did under Ideal and SharedTLB (IPC, share of DRAM's peak
 -- bandwidth), leaf reads that hit the L2 cache, walks and the warps they answer.
 --
--- What it shows (scale=quick):
+-- What it shows (scale=quick: three pairs):
 --   * DRAM is the limit of the pairs under Ideal, too: data take three quarters
 --     of the peak on SharedTLB, 15 % in MASK (figure 8).  With four times the
 --     bandwidth SharedTLB loses 20 % and PWCache 14 % (`dram-4x`; `dram` and
@@ -28,6 +28,10 @@
 --     against 258 thousand with warmup=1 pairs=HISTO_GUP, where PWCache is 9 %
 --     above Ideal; in the same run without a limit of bandwidth it is 19 % below).
 --   * MASK regains little where SharedTLB loses much (the column `MASK gain`).
+--   * Three pairs are not all.  Of eight (seeded=8) data take 33 % of the peak;
+--     SharedTLB loses 6 %, with `dram` 13, with `blocking` 15, with `walkers` 4,
+--     and MASK regains at most 1.  So DRAM and blocking explain a part of it,
+--     few walkers nearly nothing, and the rest of MASK's 40.6 % is open.
 --   * Most programs issue 1.5 to 3 times as many instructions a cycle as MAFIA
 --     printed for them (the third table).
 --

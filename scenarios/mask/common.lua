@@ -31,18 +31,18 @@ local common = {}
 --- Why numbers differ from the paper's, where experiments have shown it; the
 -- experiments are those of causes.lua at scale=quick.
 common.why = {
-    loss = "pairs wait for DRAM here under Ideal, too: data take three "
-        .. "quarters of its peak bandwidth, in MASK 15 %; with four times the "
-        .. "bandwidth SharedTLB and PWCache lose 20 and 14 %, with an L1 TLB "
-        .. "that blocks at a miss 33 and 28 %, with 8 walks at once 29 and "
-        .. "26 % (causes.lua)",
+    loss = "partly known: in the three pairs of quick, data take three "
+        .. "quarters of DRAM's peak bandwidth under Ideal, too, in MASK 15 %; "
+        .. "without a limit of bandwidth SharedTLB loses 21 %, with an L1 TLB "
+        .. "that blocks at a miss 33 %, with 8 walks at once 29 %; of eight "
+        .. "pairs drawn at random 13, 15 and 4 % (causes.lua)",
     pwcache = "PWCache serves random accesses better: 64 walkers are busy "
         .. "under SharedTLB (fig05), and its walks are shorter; where DRAM is "
         .. "the limit a design can pass Ideal by phase: GUP needs up to a "
         .. "third more DRAM bursts for the same work under Ideal, and without "
         .. "a limit of bandwidth Ideal is first by far (causes.lua)",
     gain = "SharedTLB has little to regain (fig03); where causes.lua lets it "
-        .. "lose 20 to 30 %, MASK regains 1 or 2: tokens do not raise the "
+        .. "lose 20 to 30 %, MASK regains 2 at most: tokens do not raise the "
         .. "L2 TLB's hit rate, page walk reads hit the L2 cache and are not "
         .. "sent past it, and few of them reach DRAM, where they do get "
         .. "answered sooner (sec72)",
