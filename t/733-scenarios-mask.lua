@@ -60,7 +60,8 @@ for _, name in ipairs(names) do
         and doc.agree == tonumber(good) and doc.counted == tonumber(all)
         and #doc.quantities > 0, name .. ": JSON says what is printed", text)
     local missing = {}
-    for _, path in ipairs(doc.charts or {}) do
+    for _, chart in ipairs(doc.charts or {}) do
+        local path = ("%s/mask/%s"):format(DIR, chart.file)
         if not (read(path) or ""):find "</svg>" then
             missing[#missing + 1] = path
         end
