@@ -169,7 +169,7 @@ line "12 (integer)" "any value"
 session "a simulation" 0 <<'L'
 pcall(step)
 made = H.sim { machine = H.machine "maxwell" { ["core.count"] = 4, ["l2tlb.mshrs"] = 4 },
-               apps = { H.app("GUP", { size = "S" }), H.app("MM", { size = "T" }) } }
+               apps = { H.app("GUP", { size = "S" }), H.app("BLK", { size = "T" }) } }
 print("made", sim == made)
 step()
 step(1499)
@@ -178,7 +178,8 @@ names = {} for _, o in ipairs(look()) do names[o.name] = o.instances end
 names.l1tlb, names.pagetable, names.l2tlb
 kinds = function(name, i) local t = {} for _, r in ipairs(look(name, i)) do t[r.kind] = true end return t end
 kinds("l1tlb", 1)
-kinds("l1cache", 0)
+l1 = {} for i = 0, 3 do for k in pairs(kinds("l1cache", i)) do l1[k] = true end end
+l1
 kinds("l2tlb")
 kinds "walks"
 print("line", kinds("l2cache", 0).line, kinds("dram", 0).bank)
