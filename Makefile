@@ -191,8 +191,7 @@ lint:
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
 	@if command -v clang-format >/dev/null; then \
-	    clang-format --dry-run $(wildcard src/*.[ch] src/*/*.[ch] t/*.c) 2>&1 \
-	    | sed -n 's/:.*//p' | sort | uniq -c; fi
+	XX sort | uniq -c; fi
 
 # ---- install ----------------------------------------------------------
 HEADERS = $(wildcard src/heddle*.h) src/policy.h src/points.def src/notes.def

@@ -58,8 +58,7 @@ HEDDLE_API int heddle_trace_convert(const char *in, const char *out,
 HEDDLE_API int heddle_trace_record(heddle_workload *w, const char *out,
                                    uint32_t lanes, char *error, size_t room);
 
-/* ---- looking into one ------------------------------------------------------
- */
+/* ---- looking into one ---------------------------------------------------- */
 
 struct heddle_trace_info {
     const char *name;
@@ -146,8 +145,7 @@ HEDDLE_API int heddle_trace_dump(heddle_workload *w,
 HEDDLE_API int heddle_trace_verify(heddle_workload *w, char *error,
                                    size_t room);
 
-/* ---- writing one by hand ----------------------------------------------------
- */
+/* ---- writing one by hand ------------------------------------------------- */
 
 typedef struct heddle_trace_writer heddle_trace_writer;
 

@@ -16,8 +16,7 @@
 #include "base/rng.h"
 #include "dramtwin.h"
 
-/* ---- comparing --------------------------------------------------------------
- */
+/* ---- comparing ----------------------------------------------------------- */
 
 static const char *const kinds[] = {"ACT", "PRE", "RD", "WR", "PREA", "REF"};
 
@@ -162,8 +161,7 @@ static void trial(const struct hd_dram_cfg *c, uint32_t n, uint64_t seed,
     free(klass);
 }
 
-/* ---- the tests --------------------------------------------------------------
- */
+/* ---- the tests ----------------------------------------------------------- */
 
 static struct hd_dram_cfg base(void)
 {

@@ -212,8 +212,7 @@ static void refresh_when_due(void **state)
     rig_close(&g);
 }
 
-/* ---- the checker by hand
- * ----------------------------------------------------- */
+/* ---- the checker by hand ------------------------------------------------- */
 
 static const char *verdict(const struct hd_dram_cfg *c,
                            const struct hd_dramcmd *cmd, uint32_t n,

@@ -120,8 +120,7 @@ static void all_are_served(void **state)
     free(v);
 }
 
-/* ---- classes --------------------------------------------------------------
- */
+/* ---- classes ------------------------------------------------------------- */
 
 static int64_t by_level(void *self, const void *question)
 {
@@ -206,8 +205,7 @@ static void full_classes(void **state)
     rig_close(&g);
 }
 
-/* ---- putting the arena back -------------------------------------------------
- */
+/* ---- putting the arena back ---------------------------------------------- */
 
 static void snapshot(void **state)
 {
@@ -255,8 +253,7 @@ static void snapshot(void **state)
     rig_close(&g);
 }
 
-/* ---- looking ---------------------------------------------------------------
- */
+/* ---- looking ------------------------------------------------------------- */
 
 struct seen {
     uint32_t rows, requests, edges;

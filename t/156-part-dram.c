@@ -215,8 +215,7 @@ static void random_reads(void **state)
     }
 }
 
-/* ---- schedulers -----------------------------------------------------------
- */
+/* ---- schedulers ---------------------------------------------------------- */
 
 /*
  * A bank with a stream of hits and one older conflict: hit-first serves all
@@ -275,8 +274,7 @@ static void mixed_load(void **state)
     assert_true(r[1].activates < r[2].activates);
 }
 
-/* ---- results, files -------------------------------------------------------
- */
+/* ---- results, files ------------------------------------------------------ */
 
 static void results(void **state)
 {

@@ -169,8 +169,7 @@ static void under_a_walk(void **state)
     close_rig(&r);
 }
 
-/* ---- pages that are lost ---------------------------------------------------
- */
+/* ---- pages that are lost ------------------------------------------------- */
 
 static void kept(void **state)
 {
@@ -231,8 +230,7 @@ static void emptied(void **state)
     close_rig(&r);
 }
 
-/* ---- pages that move, frames in use before ---------------------------------
- */
+/* ---- pages that move, frames in use before ------------------------------- */
 
 static void moved(void **state)
 {
@@ -287,8 +285,7 @@ static void fragmented(void **state)
     close_rig(&r);
 }
 
-/* ---- what is wrong is found
- * -------------------------------------------------- */
+/* ---- what is wrong is found ---------------------------------------------- */
 
 static void found(void **state)
 {

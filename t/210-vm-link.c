@@ -106,8 +106,7 @@ static uint64_t count(struct rig *g, enum hd_link_dir dir, uint32_t app,
     return *hd_count(&x->stat, dir, app, c);
 }
 
-/* ---- the papers' numbers --------------------------------------------------
- */
+/* ---- the papers' numbers ------------------------------------------------- */
 
 static void lone(uint64_t latency, uint64_t bandwidth, uint64_t bytes,
                  uint64_t cycles)
@@ -147,8 +146,7 @@ static void defaults(void **state)
     }
 }
 
-/* ---- the queue ------------------------------------------------------------
- */
+/* ---- the queue ----------------------------------------------------------- */
 
 /* 1 GB/s and 1 GHz: a byte a cycle; a core cycle is one tick. */
 static struct rig *byte_a_cycle(void)
@@ -240,8 +238,7 @@ static void edges(void **state)
     rig_close(g);
 }
 
-/* ---- a naive twin ---------------------------------------------------------
- */
+/* ---- a naive twin -------------------------------------------------------- */
 
 struct sent {
     hd_time at;
@@ -353,8 +350,7 @@ static void snapshot(void **state)
     }
 }
 
-/* ---- looking --------------------------------------------------------------
- */
+/* ---- looking ------------------------------------------------------------- */
 
 struct seen {
     uint32_t rows;

@@ -83,8 +83,7 @@ static const struct hd_hist *latency(struct vm *v, uint32_t app)
     return NULL;
 }
 
-/* ---- one fault ------------------------------------------------------------
- */
+/* ---- one fault ----------------------------------------------------------- */
 
 static void lone(void **state)
 {
@@ -232,8 +231,7 @@ static void walk_cache(void **state)
     vm_close(v);
 }
 
-/* ---- batches --------------------------------------------------------------
- */
+/* ---- batches ------------------------------------------------------------- */
 
 static void ask_three(struct vm *v)
 {
@@ -327,8 +325,7 @@ static void policy(void **state)
     vm_close(v);
 }
 
-/* ---- errors ---------------------------------------------------------------
- */
+/* ---- errors -------------------------------------------------------------- */
 
 static void too_small(void **state)
 {
@@ -381,8 +378,7 @@ static void freed(void **state)
     vm_close(v);
 }
 
-/* ---- looking --------------------------------------------------------------
- */
+/* ---- looking ------------------------------------------------------------- */
 
 struct seen {
     uint32_t rows;
@@ -452,8 +448,7 @@ static void looking(void **state)
     vm_close(v);
 }
 
-/* ---- random load ----------------------------------------------------------
- */
+/* ---- random load --------------------------------------------------------- */
 
 enum { REQUESTS = 1500, PAGES = 200, MOST = 2 * PAGES };
 

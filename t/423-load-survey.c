@@ -155,8 +155,7 @@ static void fake_make(struct fake *f)
     f->src.self = f;
 }
 
-/* ---- turns ----------------------------------------------------------------
- */
+/* ---- turns --------------------------------------------------------------- */
 
 struct log {
     char text[2048];
@@ -228,8 +227,7 @@ static void room_is_what_a_core_has(void **state)
     }
 }
 
-/* ---- counts ---------------------------------------------------------------
- */
+/* ---- counts -------------------------------------------------------------- */
 
 static heddle_survey *run(struct fake *f, struct heddle_survey_options o)
 {
@@ -368,8 +366,7 @@ static void ends_early(void **state)
     heddle_survey_free(s);
 }
 
-/* ---- reuse ----------------------------------------------------------------
- */
+/* ---- reuse --------------------------------------------------------------- */
 
 static uint32_t touch(struct hd_seen *s, uint64_t vpn)
 {

@@ -203,8 +203,7 @@ static void lrr(void **state)
     compare("lrr", "{}", warps, 20000);
 }
 
-/* ---- DRAM ------------------------------------------------------------------
- */
+/* ---- DRAM ---------------------------------------------------------------- */
 
 static void candidates(struct log *l)
 {
@@ -252,8 +251,7 @@ static void frfcfs(void **state)
     compare("frfcfs", "{}", candidates, 15000);
 }
 
-/* ---- shares of the machine ---------------------------------------------
- */
+/* ---- shares of the machine ----------------------------------------------- */
 
 static void epochs(struct log *l)
 {

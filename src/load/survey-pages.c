@@ -105,8 +105,7 @@ uint32_t hd_seen_find(struct hd_seen *s, uint64_t vpn)
     return s->n - 1;
 }
 
-/* ---- the LRU stack --------------------------------------------------------
- */
+/* ---- the LRU stack ------------------------------------------------------- */
 
 static void unlink_page(struct hd_seen *s, const struct hd_seen_page *p)
 {

@@ -60,8 +60,7 @@ struct heddle_survey {
     uint32_t current;      /* launch, 1, 2, ..; 0: none yet */
 };
 
-/* ---- launches -------------------------------------------------------------
- */
+/* ---- launches ------------------------------------------------------------ */
 
 /* Room for one more; doubles at powers of two. */
 static void *one_more(void *list, uint32_t n, size_t size)
@@ -126,8 +125,7 @@ static int begin_launch(struct heddle_survey *s, const struct hd_launch *l)
     return 0;
 }
 
-/* ---- the picture ------------------------------------------------------------
- */
+/* ---- the picture --------------------------------------------------------- */
 
 /* Each two columns become one. */
 static void fold(struct heddle_survey *s)
@@ -157,8 +155,7 @@ static void draw(struct heddle_survey *s, uint64_t vpn)
         s->cell[column * s->o.rows + row]++;
 }
 
-/* ---- counting
- * ----------------------------------------------------------------- */
+/* ---- counting ------------------------------------------------------------ */
 
 /* A page that this launch touches for the first time. */
 static void touch(struct heddle_survey *s, struct heddle_survey_kernel *k,
@@ -298,8 +295,7 @@ static int count(void *ud, const struct hd_turn *t)
     return rc;
 }
 
-/* ---- the workload's memory
- * ------------------------------------------------------ */
+/* ---- the workload's memory ----------------------------------------------- */
 
 static int by_from(const void *a, const void *b)
 {
@@ -388,8 +384,7 @@ static void conclude(struct heddle_survey *s)
         s->r.columns = (uint32_t)hd_ceil_div(s->memory, s->r.column_accesses);
 }
 
-/* ---- the interface
- * ---------------------------------------------------------------- */
+/* ---- the interface ------------------------------------------------------- */
 
 void heddle_survey_free(heddle_survey *s)
 {

@@ -130,8 +130,7 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
     return report(&err, error, room);
 }
 
-/* ---- facts
- * -------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------- */
 
 static struct hd_box *box_of(const heddle_workload *w, uint32_t *context)
 {

@@ -72,8 +72,7 @@ static int io_error(const struct hd_box *b, int code, const char *what,
                       what, strerror(errno));
 }
 
-/* ---- files ------------------------------------------------------------------
- */
+/* ---- files --------------------------------------------------------------- */
 
 static int write_at(struct hd_box *b, const void *p, size_t n, uint64_t at,
                     struct hd_err *err)
@@ -136,8 +135,7 @@ static int open_spill(struct hd_box *b, struct hd_err *err)
     return 0;
 }
 
-/* ---- making and freeing -----------------------------------------------------
- */
+/* ---- making and freeing -------------------------------------------------- */
 
 static struct hd_box *new_box(const char *path, struct hd_err *err)
 {
@@ -239,8 +237,7 @@ void hd_box_free(struct hd_box *b)
     free(b);
 }
 
-/* ---- writing ----------------------------------------------------------------
- */
+/* ---- writing ------------------------------------------------------------- */
 
 uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
                        struct hd_err *err)
@@ -432,8 +429,7 @@ int hd_box_finish(struct hd_box *b, struct hd_err *err)
     return r;
 }
 
-/* ---- reading ----------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------- */
 
 int hd_box_is(const char *path, struct hd_err *err)
 {

@@ -21,8 +21,7 @@
  */
 #include "trace-index.h"
 
-/* ---- writing --------------------------------------------------------------
- */
+/* ---- writing ------------------------------------------------------------- */
 
 static uint64_t string_number(const struct hd_box *b, const char *s)
 {
@@ -128,8 +127,7 @@ size_t hd_index_write(const struct hd_box *b, struct hd_bytes *o)
     return logical;
 }
 
-/* ---- reading --------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------- */
 
 static const char *get_string(const struct hd_box *b, struct hd_cursor *c)
 {

@@ -66,8 +66,7 @@ struct hd_lines {
     struct hd_err err;
 };
 
-/* ---- life
- * -------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 struct hd_lines *hd_lines_new(struct hd_box *box)
 {
@@ -148,8 +147,7 @@ static const char *no_memory(struct hd_lines *c)
     return NULL;
 }
 
-/* ---- static instructions
- * -------------------------------------------------------- */
+/* ---- static instructions ------------------------------------------------- */
 
 /* A register's number, or HD_TREGS when it holds nothing. */
 static const char *scan_reg(const char *p, uint16_t *out)
@@ -400,8 +398,7 @@ static inline const char *fits(const struct inst *s, const char *p,
     return *p == ' ' || *p == '\n' ? p : NULL;
 }
 
-/* ---- addresses
- * ------------------------------------------------------------------ */
+/* ---- addresses ----------------------------------------------------------- */
 
 static const char *next_hex(const char *p, uint64_t *v)
 {
@@ -584,8 +581,7 @@ static const char *scan_addresses(struct hd_lines *c, const char *p,
     return q;
 }
 
-/* ---- tail
- * ------------------------------------------------------------------------- */
+/* ---- tail ---------------------------------------------------------------- */
 
 /* Immediates and register values, of which nothing is kept. */
 static const char *scan_tail(struct hd_lines *c, const char *p)
@@ -616,8 +612,7 @@ static const char *scan_tail(struct hd_lines *c, const char *p)
     }
 }
 
-/* ---- lines
- * -------------------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------- */
 
 /* The prefix of tracers before version 3. */
 static const char *skip_prefix(struct hd_lines *c, const char *p)

@@ -38,8 +38,7 @@ static int no_memory(struct hd_err *err)
     return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
 }
 
-/* ---- paths
- * -------------------------------------------------------------------- */
+/* ---- paths --------------------------------------------------------------- */
 
 static bool ends(const char *s, const char *tail)
 {
@@ -185,8 +184,7 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
     return add_path(in, join(path, strlen(path), "", 0, ""), err);
 }
 
-/* ---- allocations
- * -------------------------------------------------------------- */
+/* ---- allocations --------------------------------------------------------- */
 
 struct span {
     uint64_t base, end;
@@ -232,8 +230,7 @@ static int merge_allocs(struct hd_trace_context *x, struct hd_err *err)
     return 0;
 }
 
-/* ---- lists
- * -------------------------------------------------------------------- */
+/* ---- lists --------------------------------------------------------------- */
 
 struct list {
     const char *path;

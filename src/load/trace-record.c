@@ -275,8 +275,7 @@ int heddle_trace_writer_finish(heddle_trace_writer *w)
     return hd_box_finish(w->box, &w->err);
 }
 
-/* ---- recording
- * ------------------------------------------------------------------ */
+/* ---- recording ----------------------------------------------------------- */
 
 struct record {
     struct hd_source *src;

@@ -77,8 +77,7 @@ struct replayer {
     hd_va lane[HD_MAX_LANES];
 };
 
-/* ---- frames
- * ---------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
 struct hd_frame *hd_trace_frame(struct hd_box *box, size_t i, size_t limit,
                                 struct hd_err *err)
@@ -171,8 +170,7 @@ static void drop_all(struct replayer *t)
     drop_unused(t);
 }
 
-/* ---- binding
- * ----------------------------------------------------------------------- */
+/* ---- binding ------------------------------------------------------------- */
 
 /* Where local memory is laid: where the trace saw it, unless that is taken. */
 static void place_local(struct replayer *t)
@@ -271,8 +269,7 @@ static bool alloc(void *self, uint32_t i, struct hd_alloc *out)
     return i == x->ranges && t->local_bytes != 0;
 }
 
-/* ---- launches and blocks
- * ------------------------------------------------------------ */
+/* ---- launches and blocks ------------------------------------------------- */
 
 static int restart(void *self)
 {
@@ -391,8 +388,7 @@ static int restored(void *self)
     return 0;
 }
 
-/* ---- instructions
- * ------------------------------------------------------------------- */
+/* ---- instructions -------------------------------------------------------- */
 
 static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
 {

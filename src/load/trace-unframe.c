@@ -45,8 +45,7 @@ static bool fail(struct unpack *u, const char *what)
     return false;
 }
 
-/* ---- tables ---------------------------------------------------------------
- */
+/* ---- tables -------------------------------------------------------------- */
 
 static bool good_top(const struct hd_top *t)
 {
@@ -194,8 +193,7 @@ static bool get_streams(struct unpack *u)
     return c->p == c->end || fail(u, "streams");
 }
 
-/* ---- addresses ------------------------------------------------------------
- */
+/* ---- addresses ----------------------------------------------------------- */
 
 static uint64_t expect(const struct predict *p, uint32_t warp)
 {
@@ -355,8 +353,7 @@ static bool get_desc(struct unpack *u)
     return true;
 }
 
-/* ---- the whole --------------------------------------------------------------
- */
+/* ---- the whole ----------------------------------------------------------- */
 
 static size_t round8(size_t n)
 {

@@ -53,8 +53,7 @@ heddle_sim *lp_sim(struct lp *p)
     return p->sim;
 }
 
-/* ---- budgets ---------------------------------------------------------------
- */
+/* ---- budgets ------------------------------------------------------------- */
 
 void lp_bridge_hook(lua_State *L, lua_Debug *ar)
 {
@@ -139,8 +138,7 @@ int lp_bridge_call(struct lp *p, int nargs, int nresults)
     return rc;
 }
 
-/* ---- errors
- * ------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
 
 int lp_bridge_handler(lua_State *L)
 {
@@ -181,8 +179,7 @@ void lp_bridge_fail(struct lp *p, const char *where, int rc)
     lua_settop(p->T, p->top);
 }
 
-/* ---- changed locals
- * ------------------------------------------------------------ */
+/* ---- changed locals ------------------------------------------------------ */
 
 /* The name of a local whose contents have changed, or NULL.  Protected. */
 static int find_changed(lua_State *L)
@@ -235,8 +232,7 @@ static int verify(struct lp *p, const char *where)
     return rc;
 }
 
-/* ---- answers
- * --------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------- */
 
 static int64_t bad_answer(struct lp *p, enum heddle_point i, const char *want)
 {
@@ -382,8 +378,7 @@ static void tell(struct lp *p, enum heddle_note i, const void *n)
 #include "../notes.def"
 #undef HD_NOTE
 
-/* ---- epochs
- * ------------------------------------------------------------------- */
+/* ---- epochs -------------------------------------------------------------- */
 
 static uint64_t period(const void *self)
 {
@@ -409,8 +404,7 @@ static void epoch(void *self, heddle_sim *sim, uint64_t cycle)
         verify(p, "every");
 }
 
-/* ---- snapshots
- * ------------------------------------------------------------------ */
+/* ---- snapshots ----------------------------------------------------------- */
 
 static int write_protected(lua_State *L)
 {

@@ -285,8 +285,7 @@ static void read_every(lua_State *L, int t, struct lp_class *c,
     lua_settop(L, every - 1);
 }
 
-/* ---- the code's fingerprint ------------------------------------------------
- */
+/* ---- the code's fingerprint ---------------------------------------------- */
 
 static int hash_piece(lua_State *L, const void *v, size_t n, void *ud)
 {

@@ -282,8 +282,7 @@ static const luaL_Reg methods[] = {
     {NULL, NULL},
 };
 
-/* ---- the module -----------------------------------------------------------
- */
+/* ---- the module ---------------------------------------------------------- */
 
 static int point_of(lua_State *L, const char *name)
 {

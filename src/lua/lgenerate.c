@@ -422,8 +422,7 @@ static int starts(lua_State *L)
                      error);
 }
 
-/* ---- points and tables ----------------------------------------------------
- */
+/* ---- points and tables --------------------------------------------------- */
 
 static int clusters(lua_State *L)
 {

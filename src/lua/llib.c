@@ -331,8 +331,7 @@ int lp_lib_every(lua_State *L)
     return 1;
 }
 
-/* ---- metatables -----------------------------------------------------------
- */
+/* ---- metatables ---------------------------------------------------------- */
 
 int lp_lib_getmetatable(lua_State *L)
 {

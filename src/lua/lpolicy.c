@@ -29,8 +29,7 @@
 
 #define POLICIES "heddle.policies." /* scripts compiled in */
 
-/* ---- options --------------------------------------------------------------
- */
+/* ---- options ------------------------------------------------------------- */
 
 struct options {
     const char *at;
@@ -104,8 +103,7 @@ static void take_options(lua_State *L, int i, struct options *o)
     lua_pop(L, 1);
 }
 
-/* ---- finding ----------------------------------------------------------------
- */
+/* ---- finding ------------------------------------------------------------- */
 
 static int ends_with(const char *s, const char *end)
 {
@@ -203,8 +201,7 @@ static const struct heddle_policy *find(lua_State *L, struct lp_class **c)
     return lp_class_policy(*c);
 }
 
-/* ---- binding
- * ------------------------------------------------------------------ */
+/* ---- binding ------------------------------------------------------------- */
 
 static int use(lua_State *L)
 {
@@ -292,8 +289,7 @@ static int offered(lua_State *L)
     return 1;
 }
 
-/* ---- describing
- * ----------------------------------------------------------------- */
+/* ---- describing ---------------------------------------------------------- */
 
 static void push_param(lua_State *L, const struct heddle_param *p)
 {
@@ -418,8 +414,7 @@ static int facts(lua_State *L)
     return 1;
 }
 
-/* ---- the sandbox
- * ------------------------------------------------------------------ */
+/* ---- the sandbox --------------------------------------------------------- */
 
 static int load(lua_State *L)
 {

@@ -49,8 +49,7 @@ struct lp_world *lp_world(lua_State *L)
     return w;
 }
 
-/* ---- building the globals --------------------------------------------------
- */
+/* ---- building the globals ------------------------------------------------ */
 
 static const char *const banned[] = {
     "os",     "io",      "debug",   "load",      "loadstring",     "loadfile",
@@ -255,8 +254,7 @@ void lp_sandbox_push(lua_State *L)
     lua_getfield(L, LUA_REGISTRYINDEX, SANDBOX);
 }
 
-/* ---- entering ---------------------------------------------------------------
- */
+/* ---- entering ------------------------------------------------------------ */
 
 struct visit {
     int seen, loader, safe; /* stack indices */

@@ -31,8 +31,7 @@
 
 HL_MODULE int luaopen_heddle_survey(lua_State *L);
 
-/* ---- options --------------------------------------------------------------
- */
+/* ---- options ------------------------------------------------------------- */
 
 static uint64_t option(lua_State *L, int at, const char *name, uint64_t most)
 {
@@ -82,8 +81,7 @@ static struct heddle_survey_options options(lua_State *L, int at)
     return o;
 }
 
-/* ---- the answer
- * -------------------------------------------------------------- */
+/* ---- the answer ---------------------------------------------------------- */
 
 static void set(lua_State *L, const char *name, uint64_t x)
 {

@@ -195,8 +195,7 @@ static int dump(lua_State *L)
     return r == 2 ? lua_error(L) : 0;
 }
 
-/* ---- facts -----------------------------------------------------------------
- */
+/* ---- facts --------------------------------------------------------------- */
 
 static void field(lua_State *L, const char *name, uint64_t v)
 {

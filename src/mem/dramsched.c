@@ -34,8 +34,7 @@
 #include "dramcount.h"
 #include "dramtime.h"
 
-/* ---- choosing --------------------------------------------------------------
- */
+/* ---- choosing ------------------------------------------------------------ */
 
 static inline uint64_t key_of(const struct hd_dramchan *ch, uint64_t p)
 {

@@ -238,8 +238,7 @@ int heddle_part_dram_load(heddle_part_dram *d, const char *path)
     return hd_tracefile_each(path, load_line, &l, &d->err);
 }
 
-/* ---- the driver -----------------------------------------------------------
- */
+/* ---- the driver ---------------------------------------------------------- */
 
 static void pump_by(heddle_part_dram *d, uint32_t c, uint64_t at)
 {
@@ -348,8 +347,7 @@ static void watch(void *self, const struct hd_dramcmd *cmd)
         d->last_write = cmd->data + d->machine.dram.bl;
 }
 
-/* ---- running ---------------------------------------------------------------
- */
+/* ---- running ------------------------------------------------------------- */
 
 /* Sorts the requests into one FIFO a channel, stably. */
 static int make_fifos(heddle_part_dram *d)

@@ -151,8 +151,7 @@ static uint32_t lowest(const struct frame *f)
     return w * 64 + hd_bit_first(~f->map[w]);
 }
 
-/* ---- CoCoA ----------------------------------------------------------------
- */
+/* ---- CoCoA --------------------------------------------------------------- */
 
 /* The frame reserved for an aligned 2 MB, or NONE. */
 static uint32_t reserved(struct mosaic *s, uint32_t app, uint64_t chunk)
@@ -241,8 +240,7 @@ static int64_t alloc(void *self, const void *question)
     return 0; /* base pages; coalescing makes them large */
 }
 
-/* ---- the In-Place Coalescer, and splitting ---------------------------------
- */
+/* ---- the In-Place Coalescer, and splitting ------------------------------- */
 
 static int64_t coalesce(void *self, const void *question)
 {
@@ -279,8 +277,7 @@ static int64_t splinter(void *self, const void *question)
     return 1;
 }
 
-/* ---- CAC --------------------------------------------------------------------
- */
+/* ---- CAC ----------------------------------------------------------------- */
 
 /* Whether the other uncoalesced frames of a frame's owner can take it in. */
 static bool fits(const struct mosaic *s, uint32_t f)
@@ -392,8 +389,7 @@ static int64_t stall(void *self, const void *question)
     return s->stall;
 }
 
-/* ---- what happens to frames
- * -------------------------------------------------- */
+/* ---- what happens to frames ---------------------------------------------- */
 
 /* A frame has lost a page, but is not coalesced: it has a free base page. */
 static void loosen(struct mosaic *s, uint32_t f)
@@ -447,8 +443,7 @@ static void frames_taken(void *self, const void *note)
     }
 }
 
-/* ---- the policy
- * ---------------------------------------------------------------- */
+/* ---- the policy ---------------------------------------------------------- */
 
 static size_t bytes(const struct heddle_place *p, const uint64_t *params)
 {

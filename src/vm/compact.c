@@ -28,8 +28,7 @@ struct event {
     uint64_t asked, moved;
 };
 
-/* ---- where a page goes ----------------------------------------------------
- */
+/* ---- where a page goes --------------------------------------------------- */
 
 /* The lowest free place in a frame of 2 MB that has a page's channels. */
 static uint64_t place_in(const struct hd_manage *g, uint64_t big, uint64_t page)
@@ -79,8 +78,7 @@ static int64_t ask_copy(struct hd_manage *g, uint64_t from, uint64_t to,
     return hd_ask_copy(&g->copy, &q);
 }
 
-/* ---- moving ----------------------------------------------------------------
- */
+/* ---- moving -------------------------------------------------------------- */
 
 /* Moves the page in frame `from`; vpn counts where an application has it. */
 static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
@@ -167,8 +165,7 @@ static void take_frame(struct hd_manage *g, struct event *e, uint64_t big)
                           HD_MANAGE_EMPTIED))++;
 }
 
-/* ---- asking
- * ------------------------------------------------------------------ */
+/* ---- asking -------------------------------------------------------------- */
 
 /* The frame of 2 MB that is emptied next, or NO_FRAME. */
 static uint64_t ask_compact(struct hd_manage *g, const struct event *e)

@@ -225,8 +225,7 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
     }
 }
 
-/* ---- coming and going -----------------------------------------------------
- */
+/* ---- coming and going ---------------------------------------------------- */
 
 int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
                   uint64_t bytes)
@@ -279,8 +278,7 @@ static void go(struct hd_manage *g, const struct hd_manage_job *j)
     hd_manage_shoot(g, j->app, HD_CAUSE_FREED, first, end - first);
 }
 
-/* ---- while the machine runs ------------------------------------------------
- */
+/* ---- while the machine runs ---------------------------------------------- */
 
 static struct hd_manage_job *job_at(const struct hd_manage *g, uint32_t i)
 {
@@ -360,8 +358,7 @@ static void idle(void *self, hd_time now)
     g->cores.halt(g->cores.self, false, now);
 }
 
-/* ---- points ----------------------------------------------------------------
- */
+/* ---- points -------------------------------------------------------------- */
 
 static int64_t no(void *self, const void *question)
 {
@@ -391,8 +388,7 @@ static bool make_room(void *self, uint32_t app)
     return hd_manage_compact(self, HD_COMPACT_FULL, app);
 }
 
-/* ---- building ---------------------------------------------------------------
- */
+/* ---- building ------------------------------------------------------------ */
 
 struct hd_manage *hd_manage_open(struct hd_env *env,
                                  const struct hd_manage_cfg *cfg,
