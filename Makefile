@@ -191,7 +191,9 @@ lint:
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
 	@if command -v clang-format >/dev/null; then \
-	XX sort | uniq -c; fi
+	    clang-format --dry-run $(wildcard src/*.[ch] src/*/*.[ch] t/*.[ch] \
+	    bench/*.[ch]) 2>&1 | sed -n 's/:[0-9]*:[0-9]*: .*//p' \
+	    | sort | uniq -c; fi
 
 # ---- install ----------------------------------------------------------
 HEADERS = $(wildcard src/heddle*.h) src/policy.h src/points.def src/notes.def
