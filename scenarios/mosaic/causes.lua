@@ -22,7 +22,6 @@
 -- No figure uses any of it: a row asks what a difference comes from.
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local report = require "heddle.report"
 local sharing = require "heddle.sharing"
 local suite = require "common"
@@ -54,11 +53,8 @@ local CHANGES = {
         { ["dram.mode"] = "ideal" } },
 }
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/causes", source = "Mosaic (MICRO 2017), figure 3",
-    title = "what decides the cost of translation", arg = arg,
-}
+local x = suite.open("causes", "figure 3",
+    "what decides the cost of translation")
 local changes = x.full and CHANGES or { CHANGES[1], CHANGES[7] }
 local designs = {}
 for _, c in ipairs(changes) do

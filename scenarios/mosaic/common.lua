@@ -16,6 +16,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
+local experiment = require "heddle.experiment"
 local generate = require "heddle.generate"
 local library = require "heddle.app"
 local report = require "heddle.report"
@@ -56,15 +57,19 @@ end
 
 -- ---- arguments and sets ---------------------------------------------------------
 
---- Arguments of all experiments of Mosaic; 0 and "" stand for what the scale
--- says.  with=l1tlb.mshrs=1,walk.mode=fixed:500 changes the machine for all
--- designs, the reference included: one parameter at a time, to find out why.
-function common.args(more)
-    local t = { cycles = 0, warmup = 0, size = "", sets = 0, with = "" }
+--- An experiment of the suite, open; `where`: figure, table or section.  The
+-- arguments of all, and `more`; 0 and "" stand for what the scale says.
+-- with=l1tlb.mshrs=1,walk.mode=fixed:500 changes the machine for all designs, the
+-- reference included: one parameter at a time, to find out why.
+function common.open(name, where, title, more)
+    local arg = { cycles = 0, warmup = 0, size = "", sets = 0, with = "" }
     for k, v in pairs(more or {}) do
-        t[k] = v
+        arg[k] = v
     end
-    return H.args(require("heddle.experiment").args(t))
+    return experiment.open {
+        name = "mosaic/" .. name, source = "Mosaic (MICRO 2017), " .. where,
+        title = title, arg = H.args(experiment.args(arg)),
+    }
 end
 
 --- How many of a long list are measured: sets=N takes a seeded choice.
@@ -305,7 +310,7 @@ function common.sets_table(x, title, sets, designs, results)
     x:table(title, rows)
 end
 
---- Bars: a group a set (or what `groups` names), a series a design, value(r).
+--- Bars: a group each of `groups`, a series a design, value(g, design's name).
 function common.chart(x, title, unit, groups, designs, value)
     local chart = { title = title, unit = unit, groups = groups, series = {} }
     for d, design in ipairs(designs) do
@@ -315,6 +320,17 @@ function common.chart(x, title, unit, groups, designs, value)
         end
     end
     x:bars(chart)
+end
+
+--- Bars: a group a set; `of`: values are shares of that design's.
+function common.sets_chart(x, unit, sets, designs, results, of)
+    local groups = {}
+    for i, set in ipairs(sets) do
+        groups[i] = set.name
+    end
+    common.chart(x, x.title, unit, groups, designs, function(g, name)
+        return results[g][name].ws / (of and results[g][of].ws or 1)
+    end)
 end
 
 return common

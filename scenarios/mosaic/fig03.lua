@@ -6,15 +6,11 @@
 --     heddle run scenarios/mosaic/fig03.lua [scale=full] [sets=N]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local sharing = require "heddle.sharing"
 local suite = require "common"
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/fig03", source = "Mosaic (MICRO 2017), figure 3",
-    title = "pages of 4 KB and of 2 MB against an ideal TLB", arg = arg,
-}
+local x = suite.open("fig03", "figure 3",
+    "pages of 4 KB and of 2 MB against an ideal TLB")
 local designs = { suite.gpummu, suite.large, suite.ideal }
 local sets = suite.sets(x, "homogeneous", 1)
 local results = suite.measure(x, sets, designs)
@@ -37,12 +33,6 @@ x:order { "performance", paper = { "Ideal", "GPU-MMU 2 MB", "GPU-MMU" },
         ["GPU-MMU 2 MB"] = sharing.mean(results, "GPU-MMU 2 MB") } }
 suite.sets_table(x, "IPC over GPU-MMU's, and of Ideal's", sets, designs,
     results)
-local groups = {}
-for i, set in ipairs(sets) do
-    groups[i] = set.name
-end
-suite.chart(x, x.title, "share of Ideal", groups, { suite.gpummu,
-    suite.large }, function(g, name)
-    return results[g][name].ws / results[g].Ideal.ws
-end)
+suite.sets_chart(x, "share of Ideal", sets, { suite.gpummu, suite.large },
+    results, "Ideal")
 x:close()

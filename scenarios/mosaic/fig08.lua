@@ -7,15 +7,10 @@
 --     heddle run scenarios/mosaic/fig08.lua [scale=full] [sets=N]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local speedup = require "speedup"
 local suite = require "common"
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/fig08", source = "Mosaic (MICRO 2017), figure 8",
-    title = "copies of one program share the GPU", arg = arg,
-}
+local x = suite.open("fig08", "figure 8", "copies of one program share the GPU")
 local by, all = speedup.measure(x, "homogeneous")
 suite.say(x, ("%d sets of copies of one program"):format(#all))
 speedup.report(x, by, all, { gain = 55.5, ideal = 6.8 })

@@ -7,15 +7,10 @@
 --     heddle run scenarios/mosaic/fig09.lua [scale=full] [sets=N]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local speedup = require "speedup"
 local suite = require "common"
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/fig09", source = "Mosaic (MICRO 2017), figure 9",
-    title = "different programs share the GPU", arg = arg,
-}
+local x = suite.open("fig09", "figure 9", "different programs share the GPU")
 local by, all = speedup.measure(x, "heterogeneous")
 suite.say(x, ("%d sets of different programs"):format(#all))
 speedup.report(x, by, all, { gain = 29.7, ideal = 15.4 })

@@ -12,18 +12,13 @@
 --     heddle run scenarios/mosaic/fig10.lua [scale=full] [sets=N]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local suite = require "common"
 
 local FRIENDLY = 0.95
 local LIST = { "HS-CONS", "NW-HISTO" }
 local NAMED = { ["HS-CONS"] = true, ["NW-HISTO"] = true }
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/fig10", source = "Mosaic (MICRO 2017), figure 10",
-    title = "two programs share the GPU", arg = arg,
-}
+local x = suite.open("fig10", "figure 10", "two programs share the GPU")
 local designs = { suite.gpummu, suite.mosaic, suite.ideal }
 local sets = suite.sets(x, "heterogeneous", 2)
 local results = suite.measure(x, sets, designs)
@@ -60,10 +55,5 @@ for _, name in ipairs(LIST) do
     end
 end
 suite.sets_table(x, "Weighted speedup", sets, designs, results)
-local groups = {}
-for i, set in ipairs(sets) do
-    groups[i] = set.name
-end
-suite.chart(x, x.title, "weighted speedup", groups, designs,
-    function(g, name) return results[g][name].ws end)
+suite.sets_chart(x, "weighted speedup", sets, designs, results)
 x:close()

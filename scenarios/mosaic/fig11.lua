@@ -7,15 +7,11 @@
 --     heddle run scenarios/mosaic/fig11.lua [scale=full] [sets=N]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local speedup = require "speedup"
 local suite = require "common"
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/fig11", source = "Mosaic (MICRO 2017), figure 11",
-    title = "IPC of each application over GPU-MMU", arg = arg,
-}
+local x = suite.open("fig11", "figure 11",
+    "IPC of each application over GPU-MMU")
 local by, all = speedup.measure(x, "heterogeneous")
 
 -- each: IPC of an application over its alone run, by design.

@@ -9,15 +9,11 @@
 --     heddle run scenarios/mosaic/fig13.lua [scale=full] [sets=N]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local report = require "heddle.report"
 local suite = require "common"
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/fig13", source = "Mosaic (MICRO 2017), figure 13",
-    title = "TLB hit rates of GPU-MMU and Mosaic", arg = arg,
-}
+local x = suite.open("fig13", "figure 13",
+    "TLB hit rates of GPU-MMU and Mosaic")
 local designs = { suite.gpummu, suite.mosaic, suite.ideal }
 local LEVELS = { { "l1tlb", "L1" }, { "l2tlb", "L2" } }
 

@@ -11,15 +11,10 @@
 --     heddle run scenarios/mosaic/fig14.lua [scale=full] [sets=N]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local suite = require "common"
 local sweep = require "sweep"
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/fig14", source = "Mosaic (MICRO 2017), figure 14",
-    title = "TLB entries for base pages", arg = arg,
-}
+local x = suite.open("fig14", "figure 14", "TLB entries for base pages")
 local L1 = { "l1tlb.entries", { 8, 16, 32, 64, 128, 256 }, { 8, 128 },
     title = "Base entries of an L1 TLB" }
 local L2 = { "l2tlb.entries", { 64, 128, 256, 512, 1024, 4096 }, { 64, 4096 },

@@ -10,15 +10,10 @@
 --     heddle run scenarios/mosaic/fig15.lua [scale=full] [sets=N]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local suite = require "common"
 local sweep = require "sweep"
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/fig15", source = "Mosaic (MICRO 2017), figure 15",
-    title = "TLB entries for large pages", arg = arg,
-}
+local x = suite.open("fig15", "figure 15", "TLB entries for large pages")
 local L1 = { "l1tlb.large_entries", { 4, 8, 16, 32, 64 }, { 4, 64 },
     title = "Large entries of an L1 TLB" }
 local L2 = { "l2tlb.large_entries", { 32, 64, 128, 256, 512 }, { 32, 512 },

@@ -20,16 +20,12 @@
 --     heddle run scenarios/mosaic/fig16.lua [scale=full] [sets=N] [run=CYCLES]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local fragment = require "fragment"
 local report = require "heddle.report"
 local suite = require "common"
 
-local arg = suite.args { run = 20000000 }
-local x = experiment.open {
-    name = "mosaic/fig16", source = "Mosaic (MICRO 2017), figure 16",
-    title = "compaction under fragmentation", arg = arg,
-}
+local x = suite.open("fig16", "figure 16",
+    "compaction under fragmentation", { run = 20000000 })
 local INDEX = x.full and { 0, 50, 80, 90, 95, 97, 100 } or { 50, 100 }
 local OCCUPANCY = x.full and { 1, 10, 25, 35, 50, 75 } or { 10, 75 }
 local PAGE = { ["dram.interleave"] = 4096 }
@@ -87,7 +83,7 @@ for i, set in ipairs(sets) do
 end
 suite.say(x, ("%d sets of two applications"):format(#sets))
 x:say("memory of 3 GB for 217 MB of footprint; curves for programs of %d "
-    .. "cycles", arg.run)
+    .. "cycles", x.arg.run)
 
 -- ---- what they say -----------------------------------------------------------------
 
@@ -110,7 +106,7 @@ end
 
 local function overall(variant, index, occupancy)
     return mean(variant, index, occupancy, function(v, r)
-        return v.ws / r.base * arg.run / (arg.run + v.stall)
+        return v.ws / r.base * x.arg.run / (x.arg.run + v.stall)
     end)
 end
 

@@ -8,15 +8,11 @@
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
-local experiment = require "heddle.experiment"
 local sharing = require "heddle.sharing"
 local suite = require "common"
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/sec31", source = "Mosaic (MICRO 2017), section 3.1",
-    title = "a shared L2 TLB instead of a page walk cache", arg = arg,
-}
+local x = suite.open("sec31", "section 3.1",
+    "a shared L2 TLB instead of a page walk cache")
 local pwcache = { name = "PWCache", apply = H.designs.pwcache }
 local both = suite.variant(suite.gpummu, "both", { ["pwc.mode"] = "full",
     ["pwc.style"] = "physical" })
@@ -38,10 +34,5 @@ x:order { "performance", paper = { "Ideal", "GPU-MMU", "PWCache" },
         PWCache = sharing.mean(results, "PWCache") } }
 suite.sets_table(x, "IPC over GPU-MMU's, and of Ideal's", sets, designs,
     results)
-local groups = {}
-for i, set in ipairs(sets) do
-    groups[i] = set.name
-end
-suite.chart(x, x.title, "IPC over GPU-MMU's", groups, designs,
-    function(g, name) return results[g][name].ws end)
+suite.sets_chart(x, "IPC over GPU-MMU's", sets, designs, results)
 x:close()

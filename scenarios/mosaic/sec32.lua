@@ -13,18 +13,13 @@
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
-local experiment = require "heddle.experiment"
 local report = require "heddle.report"
 local suite = require "common"
 local library = require "heddle.app"
 
 local PAGE = 2 << 20
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/sec32", source = "Mosaic (MICRO 2017), section 3.2",
-    title = "memory bloat of pages of 2 MB", arg = arg,
-}
+local x = suite.open("sec32", "section 3.2", "memory bloat of pages of 2 MB")
 local size = suite.options(x, {}, {}).size
 local sets = x.full and H.suites.homogeneous(1)
     or suite.sets(x, "homogeneous", 1)
@@ -32,7 +27,7 @@ local sets = x.full and H.suites.homogeneous(1)
 --- A machine with an application on it, stopped as soon as its pages are there.
 local function job(name, design)
     return { machine = design.apply(suite.machine(x)), stop_cycles = 1,
-        apps = { H.app(name, { size = size }) }, seed = arg.seed }
+        apps = { H.app(name, { size = size }) }, seed = x.arg.seed }
 end
 
 local jobs = {}

@@ -11,7 +11,6 @@
 --     heddle run scenarios/mosaic/table2.lua [scale=full] [sets=N]
 --
 -- SPDX-License-Identifier: MIT
-local experiment = require "heddle.experiment"
 local fragment = require "fragment"
 local report = require "heddle.report"
 local suite = require "common"
@@ -20,11 +19,7 @@ local PAPER = { { 1, 10.66 }, { 10, 7.56 }, { 25, 7.20 }, { 35, 5.22 },
     { 50, 3.37 }, { 75, 2.22 } }
 local CAC = fragment.variants[2]
 
-local arg = suite.args()
-local x = experiment.open {
-    name = "mosaic/table2", source = "Mosaic (MICRO 2017), table 2",
-    title = "memory bloat under fragmentation", arg = arg,
-}
+local x = suite.open("table2", "table 2", "memory bloat under fragmentation")
 local sets, designs = fragment.sets(x), {}
 for _, p in ipairs(PAPER) do
     designs[#designs + 1] = fragment.design(CAC, 100, p[1])
