@@ -19,7 +19,6 @@
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
 local k = require "heddle.kernel"
-local process = require "heddle.process"
 local trace = require "heddle.trace"
 local least = require "least"
 local text = require "text"
@@ -56,27 +55,6 @@ local program = k.app {
     end,
 }
 
---- What fn returns, and the most bytes resident, in a process of its own.
-local function apart(fn)
-    local pid, fd = process.fork()
-    if pid == 0 then
-        local ok, v = pcall(fn)
-        local status = io.open("/proc/self/status"):read "a"
-        local kb = status:match "VmHWM:%s*(%d+)"
-        process.write(fd, ok and ("%d %d"):format(v, kb) or tostring(v))
-        process.exit(0)
-    end
-    local said = {}
-    for part in function() return process.read(fd) end do
-        said[#said + 1] = part
-    end
-    process.close(fd)
-    process.wait(pid)
-    local v, kb = table.concat(said):match "^(%d+) (%d+)$"
-    assert(v, table.concat(said))
-    return tonumber(v), tonumber(kb) * 1024
-end
-
 --- Runs applications to the end; returns the bytes of the arena.
 local function run(apps, more)
     local o = { machine = "maxwell", apps = apps }
@@ -95,15 +73,12 @@ end
 if wanted "arena" then
     local most, where = 0, ""
     local function try(name, apps, more)
-        local arena = apart(function() return run(apps, more) end)
+        local _, arena = least.apart(function() return run(apps, more) end)
         if arena > most then
             most, where = arena, name
         end
     end
-    apart(function()
-        text.make(arg.out)
-        return 0
-    end)
+    least.apart(function() text.make(arg.out) end)
     for _, name in ipairs { "vecadd", "gather" } do
         try(name, { H.trace(arg.out .. "/" .. name .. "/kernelslist.g") })
     end
@@ -121,19 +96,13 @@ end
 
 --- Writing the files takes memory, too; none of it may be seen here.
 local function long(blocks, kernels)
-    apart(function()
-        text.long(arg.out, blocks, kernels)
-        return 0
-    end)
+    least.apart(function() text.long(arg.out, blocks, kernels) end)
     return ("%s/long-%d/kernelslist.g"):format(arg.out, blocks)
 end
 
 local function box(path)
     local to = path:gsub("kernelslist%.g$", "run.hdt")
-    apart(function()
-        trace.convert(path, to)
-        return 0
-    end)
+    least.apart(function() trace.convert(path, to) end)
     return to
 end
 
@@ -171,8 +140,8 @@ local GROWTH = {
 for _, g in ipairs(GROWTH) do
     local name = "growth." .. g[1]
     if wanted(name) then
-        local _, one = apart(g[2](false))
-        local _, more = apart(g[2](true))
+        local one = least.apart(g[2](false))
+        local more = least.apart(g[2](true))
         least.row(name, more / one, "times",
             ("%.1f MB, then %.1f MB resident"):format(one / 2^20,
                 more / 2^20))

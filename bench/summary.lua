@@ -19,6 +19,8 @@ the least of several turns.  What the rows mean:
   arena         all mutable state of the default machine (memory.lua)
   growth.*      peak resident memory of a run four times as long over the
                 shorter one's; 1 is no growth (memory.lua)
+  build.*       the application of size M that takes most time, and the one that
+                takes most memory beside its buffers, to build (build.lua)
   ask.lua       one question to a Lua policy that reads four fields, with the
                 budget hook on (ask.c)
   *.asked       a run with a Lua tlb_fill asked on each miss of the L2 TLB, over
@@ -58,6 +60,8 @@ local COMMANDS = {
         { "growth.box.kernels", "<=", 1.05 },
         { "growth.program.blocks", "<=", 1.05 },
         { "growth.program.kernels", "<=", 1.05 } },
+    { "%/heddle run bench/build.lua",
+        { "build.time", "<", 2 }, { "build.memory", "<", 200 } },
     { "%/bench/ask", { "ask.default" }, { "ask.c" },
         { "ask.lua", "<=", 250 } },
     { "%/heddle run bench/policy.lua",
