@@ -142,6 +142,15 @@ HEDDLE_API uint64_t heddle_events(const heddle_sim *s);
  */
 HEDDLE_API int heddle_set_budget(heddle_sim *s, uint32_t app,
                                  uint64_t instructions);
+/*
+ * Has an application's instructions, cycles and budget count from its
+ * instruction of that number on (0: from the end of the warm-up), before the
+ * first run.  Counters begin with the end of the warm-up all the same.  A
+ * warm-up of so many cycles leaves faster machines further in the program; this
+ * lets runs be compared over the same instructions.
+ */
+HEDDLE_API int heddle_set_start(heddle_sim *s, uint32_t app,
+                                uint64_t instructions);
 /* Sets all counters to 0; the state of the machine stays. */
 HEDDLE_API void heddle_reset_counters(heddle_sim *s);
 
@@ -152,6 +161,7 @@ struct heddle_app_info {
     uint64_t footprint;    /* bytes allocated */
     uint64_t pages;        /* base pages mapped */
     uint64_t instructions; /* warp instructions, frozen at completion */
+    uint64_t before;       /* those before it, in the warm-up */
     uint64_t thread_instructions;
     uint64_t cycles;      /* core cycles to first completion, or so far */
     uint64_t completions; /* times it has finished */

@@ -21,10 +21,10 @@ const char *heddle_version(void)
 const char *heddle_status_name(int status)
 {
     static const char *const name[] = {
-        "HEDDLE_OK",       "HEDDLE_ENOMEM",  "HEDDLE_EINVAL",
-        "HEDDLE_ECONFIG",  "HEDDLE_EDATA",   "HEDDLE_ENOINPUT",
-        "HEDDLE_EIO",      "HEDDLE_EPOLICY", "HEDDLE_ESTUCK",
-        "HEDDLE_ECHECK",   "HEDDLE_EPROGRAM", "HEDDLE_ECREATE"};
+        "HEDDLE_OK",      "HEDDLE_ENOMEM",   "HEDDLE_EINVAL",
+        "HEDDLE_ECONFIG", "HEDDLE_EDATA",    "HEDDLE_ENOINPUT",
+        "HEDDLE_EIO",     "HEDDLE_EPOLICY",  "HEDDLE_ESTUCK",
+        "HEDDLE_ECHECK",  "HEDDLE_EPROGRAM", "HEDDLE_ECREATE"};
 
     if (status == HEDDLE_DONE)
         return "HEDDLE_DONE";
@@ -102,7 +102,8 @@ uint64_t heddle_instructions(const heddle_sim *s)
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < s->apps; i++)
-        n += hd_dispatch_app(s->gpu.dispatch, i)->issued;
+        n += hd_dispatch_app(s->gpu.dispatch, i)->before +
+             hd_dispatch_app(s->gpu.dispatch, i)->issued;
     return n;
 }
 
@@ -118,24 +119,9 @@ uint32_t heddle_apps(const heddle_sim *s)
     return s->apps;
 }
 
-/* Where the counters of the first core are among those of all instances. */
-static uint32_t core_each(const heddle_sim *s)
-{
-    uint32_t each = 0;
-
-    for (uint32_t i = 0; i < s->stats.groups; i++) {
-        const struct hd_stat *g = &s->stats.group[i].stat;
-        if (g->v == s->gpu.stat.v)
-            break;
-        each += g->n * g->instances;
-    }
-    return each;
-}
-
 int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
 {
     const struct hd_app_state *a;
-    const struct hd_stat *core = &s->gpu.stat;
     hd_time end;
 
     if (app >= s->apps)
@@ -146,21 +132,13 @@ int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
     out->name = s->source[app]->name;
     out->footprint = s->run->footprint[app];
     out->pages = hd_ptables_pages(s->tables, app);
-    out->instructions = a->finished ? a->finish_issued : a->issued;
-    for (uint32_t i = 0; i < core->instances; i++)
-        out->thread_instructions +=
-            *hd_count(core, i, app, HD_CORE_THREAD_INSTRUCTIONS);
-    if (a->finished) {
-        const uint64_t *f =
-            hd_dispatch_frozen(s->gpu.dispatch, app) + core_each(s);
-        out->thread_instructions = 0;
-        for (uint32_t i = 0; i < core->instances; i++)
-            out->thread_instructions +=
-                f[i * core->n + HD_CORE_THREAD_INSTRUCTIONS];
-    }
-    out->cycles = end > s->gpu.measured[0]
-                      ? hd_ceil_div(end - s->gpu.measured[0], s->gpu.cycle)
-                      : 0;
+    out->instructions = a->finished                  ? a->finish_issued
+                        : a->counts || a->start == 0 ? a->issued
+                                                     : 0;
+    out->before = a->counts ? a->before : 0;
+    out->thread_instructions = hd_dispatch_threads(s->gpu.dispatch, app);
+    out->cycles =
+        end > a->begin ? hd_ceil_div(end - a->begin, s->gpu.cycle) : 0;
     out->completions = a->completions;
     out->kernel = a->launch.id;
     out->blocks_done = a->blocks_done;
@@ -207,8 +185,8 @@ int heddle_kernel(const heddle_sim *s, uint32_t i,
     out->launches = r->launches;
     out->cycles = r->end != 0 ? hd_ceil_div(r->busy, s->gpu.cycle) : 0;
     out->blocks = r->blocks;
-    out->instructions = hd_dispatch_kernel_count(
-        d, i, core_counter(s, HD_CORE_INSTRUCTIONS));
+    out->instructions =
+        hd_dispatch_kernel_count(d, i, core_counter(s, HD_CORE_INSTRUCTIONS));
     out->thread_instructions = hd_dispatch_kernel_count(
         d, i, core_counter(s, HD_CORE_THREAD_INSTRUCTIONS));
     return HEDDLE_OK;
@@ -431,8 +409,8 @@ int heddle_translate(heddle_sim *s, uint32_t app, uint64_t va, uint64_t *pa,
 
     if (app >= s->apps || !hd_ptables_find(s->tables, app, vpn, &x))
         return HEDDLE_EINVAL;
-    *pa = hd_xlate_frame(&x, vpn).v << HD_PAGE_SHIFT |
-          (va & (HD_PAGE_BYTES - 1));
+    *pa =
+        hd_xlate_frame(&x, vpn).v << HD_PAGE_SHIFT | (va & (HD_PAGE_BYTES - 1));
     *page_bytes = (uint64_t)x.page_pages << HD_PAGE_SHIFT;
     return HEDDLE_OK;
 }

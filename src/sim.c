@@ -141,8 +141,7 @@ static int build_manager(heddle_sim *s)
     s->memory = hd_manage_open(s->env, &s->m.memory, &w);
     if (s->memory == NULL)
         return no_memory(s);
-    s->client[HD_CLIENT_MOVER] =
-        hd_mover_client(hd_manage_mover(s->memory));
+    s->client[HD_CLIENT_MOVER] = hd_mover_client(hd_manage_mover(s->memory));
     s->gpu.manager = s->memory;
     s->gpu.barrier = hd_manage_barrier(s->memory);
     return 0;
@@ -278,7 +277,8 @@ static int64_t even_split(void *self, const void *question)
 static int build(heddle_sim *s)
 {
     if (build_base(s) != 0 || build_memory(s) != 0 || build_manager(s) != 0 ||
-        build_cores(s) != 0 || build_translation(s) != 0 || wire(s) != 0 || bind_sources(s) != 0)
+        build_cores(s) != 0 || build_translation(s) != 0 || wire(s) != 0 ||
+        bind_sources(s) != 0)
         return s->err.code;
     hd_sim_facts(s);
     hd_slots_offer(&s->slots, HEDDLE_POINT_core_partition, "", &s->partition,
@@ -296,9 +296,9 @@ heddle_sim *heddle_new(heddle_config *c, const struct heddle_alloc *alloc,
     hd_err_clear(&c->err);
     *status = 0;
     if (n == 0 || n > HD_MAX_APPS)
-        *status = hd_err_set(&c->err, HEDDLE_EINVAL,
-                             "%u applications: 1 to %d are expected", n,
-                             HD_MAX_APPS);
+        *status =
+            hd_err_set(&c->err, HEDDLE_EINVAL,
+                       "%u applications: 1 to %d are expected", n, HD_MAX_APPS);
     else if (n > c->m.core.count)
         *status = hd_err_set(&c->err, HEDDLE_ECONFIG,
                              "core.count: %u cores cannot be shared by %u "
@@ -535,10 +535,17 @@ int heddle_set_budget(heddle_sim *s, uint32_t app, uint64_t instructions)
     return HEDDLE_OK;
 }
 
+int heddle_set_start(heddle_sim *s, uint32_t app, uint64_t instructions)
+{
+    if (s->run->started || app >= s->apps)
+        return HEDDLE_EINVAL;
+    hd_dispatch_app(s->gpu.dispatch, app)->start = instructions;
+    return HEDDLE_OK;
+}
+
 void heddle_reset_counters(heddle_sim *s)
 {
     hd_env_sync(s->env);
-    hd_stats_reset(&s->stats);
     hd_dispatch_reset(s->gpu.dispatch, hd_events_now(&s->ev));
     s->run->progress = 0;
 }

@@ -150,6 +150,9 @@ tap.ok(fr.apps[2].completions >= 2, "over completions")
 tap.raises(function()
     f.core:set_budget(0, 5)
 end, "before the first run", "and fixed once it runs")
+tap.raises(function()
+    f.core:set_start(0, 5)
+end, "before the first run", "a start, too")
 
 -- A warm-up longer than the work finishes nothing.
 local g = H.sim(options { warmup = 20000, budget = 500 })

@@ -1,12 +1,13 @@
 -- 807-control.lua - pins: what decides when a run counts, starts again and
 -- ends.  The first application to finish starts again, at the same addresses
 -- and with its first contents, and its counters stay as they were; a budget
--- counts exactly; counters after the warm-up, or after a reset, are the
+-- counts exactly, and from the instruction that is its start; counters after the warm-up, or after a reset, are the
 -- difference; the kernels that are selected do what they do in a whole run;
 -- stop_cycles stops; a machine that cannot move says what waits for what; and
 -- the modes of every level give the run times that they must.
 local tap = require "lib.tap"
 local whole = require "lib.whole"
+local H = require "heddle"
 
 -- ---- relaunch --------------------------------------------------------------------
 
@@ -183,6 +184,48 @@ do
     apps = sim.core:apps()
     tap.ok(sim.now > 20000 and apps[1].finished and apps[1].completions > 2,
         "what ends in the warm-up starts again", sim.now)
+end
+
+-- ---- a start of its own -----------------------------------------------------------------
+
+do
+    local function run(own, options)
+        local names = { H.app("MM", whole.join({ size = "T" }, own)),
+            H.app("GUP", { size = "T", budget = 9000 }) }
+        local sim <close> = whole.sim(names, nil, options)
+        sim:run()
+        return sim.core:apps()[1], sim:results()
+    end
+    local head, all = run { budget = 1000 }, run { budget = 3000 }
+    local part = run { start = 1000, budget = 2000 }
+    tap.ok(part.instructions == 2000 and part.before == 1000
+        and part.finished, "an application counts from an instruction on")
+    tap.is(part.cycles, all.cycles - head.cycles,
+        "over the time from there to its budget")
+    for _, warmup in ipairs { 300, head.cycles, 5000, 30000 } do
+        local one = run({ start = 1000, budget = 2000 }, { warmup = warmup })
+        for _, what in ipairs { "instructions", "thread_instructions",
+            "before", "cycles" } do
+            tap.is(one[what], part[what], ("%s, whatever the warm-up: %d")
+                :format(what, warmup))
+        end
+    end
+    local warm = run({ budget = 2000 }, { warmup = 1500 })
+    tap.ok(warm.before > 0 and warm.instructions == 2000,
+        "what the warm-up issued is known", warm.before)
+    tap.is(run({ start = warm.before, budget = 2000 }).instructions, 2000,
+        "and can be a start")
+    local early, r = run({ start = 1 << 40, budget = 5 }, { stop_cycles = 2000 })
+    tap.ok(early.cycles == 0 and early.instructions == 0
+        and early.before == 0 and not early.finished and r.instructions > 500,
+        "before its start it counts nothing", r.instructions)
+    local never = run({ start = 1 << 40 }, { relaunch = false })
+    tap.ok(never.finished and never.instructions == 0 and never.before > 0,
+        "one that ends before its start has done nothing")
+    local through = run { start = 1000 }
+    tap.ok(through.finished and through.completions >= 1
+        and through.instructions > 0,
+        "without a budget it counts to its end", through.instructions)
 end
 
 -- ---- kernels --------------------------------------------------------------------------

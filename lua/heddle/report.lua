@@ -87,7 +87,7 @@ local function apps_of(sim)
     for i, a in ipairs(sim.core:apps()) do
         out[i] = {
             name = a.name, label = sim.apps[i].label, app = i - 1,
-            instructions = a.instructions,
+            instructions = a.instructions, before = a.before,
             thread_instructions = a.thread_instructions,
             cycles = a.cycles, completions = a.completions,
             ipc = a.cycles > 0 and a.instructions / a.cycles or 0.0,

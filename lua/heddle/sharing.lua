@@ -12,9 +12,10 @@
 -- idle, on one reference design; it runs `cycles` core cycles after the
 -- warm-up, and the warp instructions that it issues in them are its work.
 -- Shared: all run, starting again when they end, until each has done its work;
--- its IPC is over exactly that.  So every design does the same work and is
--- measured against the same alone run (alone = "same": each design against
--- itself).
+-- its IPC is over exactly that, from the instruction on at which the alone run
+-- ended its warm-up.  So every design does the same work, however far its own
+-- warm-up took it, and is measured against the same alone run (alone = "same":
+-- each design against itself).  Counters begin with the end of the warm-up.
 --
 -- Cores are split evenly, or by search (partition = "oracle"): the split with
 -- the best weighted speedup on the reference design, on a grid of `grid` cores
@@ -31,10 +32,10 @@ local workload = require "heddle.workload"
 
 local sharing = {}
 
-local function describe(o, app, budget)
+local function describe(o, app, budget, start)
     local name = type(app) == "table" and app[1] or app
     local options = { size = o.sizes and o.sizes[name] or o.size,
-        budget = budget }
+        budget = budget, start = start }
     for _, more in ipairs { o.params and o.params[name] or {},
         type(app) == "table" and app or {} } do
         for k, v in pairs(more) do
@@ -128,6 +129,11 @@ local function check_work(o, alone)
     end
 end
 
+--- Where the work of an alone run began.
+local function start_of(o, app)
+    return o.warmup > 0 and math.max(1, app.before) or nil
+end
+
 --- Runs a list of { set, split, design }: alone first, then shared.
 local function perform(x, o, list)
     local jobs, at = {}, {}
@@ -146,7 +152,8 @@ local function perform(x, o, list)
         local apps, of = {}, {}
         for a, app in ipairs(task.set) do
             of[a] = alone[at[i][a]]
-            apps[a] = describe(o, app, of[a].apps[1].instructions)
+            apps[a] = describe(o, app, of[a].apps[1].instructions,
+                start_of(o, of[a].apps[1]))
         end
         at[i] = of
         jobs[i] = job(o, task.design, o.cores, apps, { split = task.split })

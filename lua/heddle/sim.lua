@@ -101,6 +101,9 @@ local function new(o)
         if a.budget then
             self.core:set_budget(i - 1, a.budget)
         end
+        if a.start then
+            self.core:set_start(i - 1, a.start)
+        end
     end
     for _, p in ipairs(o.policies or {}) do
         if type(p) == "table" and p.use ~= nil then

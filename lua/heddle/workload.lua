@@ -6,7 +6,9 @@
 --
 -- All take `label`, the name in reports, and `budget`: the warp instructions
 -- after which the application counts as finished; it starts again until it has
--- issued them (H.sim's budget, for all, ends at the first completion).
+-- issued them (H.sim's budget, for all, ends at the first completion).  And
+-- `start`: the number of the warp instruction from which on its instructions,
+-- cycles and budget count, instead of from the end of the warm-up.
 --
 -- Each simulation builds its own workload from a description, so one can be
 -- used in many of them, at once or one after the other.  `key` is a text that
@@ -46,8 +48,10 @@ local function new(own, kind, name, options, make)
     return setmetatable({
         label = own.label,
         budget = own.budget,
+        start = own.start,
         key = kind .. ":" .. name .. (text ~= "" and "(" .. text .. ")" or "")
-            .. (own.budget and " budget " .. own.budget or ""),
+            .. (own.budget and " budget " .. own.budget or "")
+            .. (own.start and " start " .. own.start or ""),
         options = options,
         make = make,
     }, Workload)
@@ -57,7 +61,7 @@ end
 local function split(options, label)
     local rest, own = {}, { label = label }
     for k, v in pairs(options or {}) do
-        if k == "label" or k == "budget" then
+        if k == "label" or k == "budget" or k == "start" then
             own[k] = v
         else
             rest[k] = v

@@ -12,6 +12,11 @@
  * its budget of warp instructions.  Its counters freeze then.  If others still
  * run it goes on, or starts again, to keep up the load.
  *
+ * Its instructions, cycles and budget count from the end of the warm-up, or
+ * from the instruction that heddle_set_start names: runs that a warm-up of so
+ * many cycles would leave at different instructions are compared over the same
+ * ones.  Counters always begin with the end of the warm-up.
+ *
  * With vm.paging=launch an application's first launch waits until its
  * allocations have been copied to the GPU: the link's latency once, and then
  * all their bytes, in pieces of at most 2 MB so that applications share the
@@ -32,7 +37,7 @@
 #include "../vm/link.h"
 #include "functional.h"
 
-enum { EV_LAUNCH, EV_BLOCK_END, EV_FINISH, EV_COPY };
+enum { EV_LAUNCH, EV_BLOCK_END, EV_FINISH, EV_COPY, EV_BEGIN };
 
 enum { COPY_BYTES = 2 << 20 }; /* of a piece */
 
@@ -51,11 +56,11 @@ struct hd_dispatch {
     struct room *room;               /* arena */
     struct hd_kernel_record *record; /* arena */
     uint32_t *records;               /* arena: [0] used */
-    uint64_t *base;    /* arena: [app][flat] at the start of the launch */
-    uint64_t *gain;    /* arena: [record][flat] */
-    uint64_t *frozen;  /* arena: [app][flat_each] */
+    uint64_t *base;   /* arena: [app][flat] at the start of the launch */
+    uint64_t *gain;   /* arena: [record][flat] */
+    uint64_t *frozen; /* arena: [app][flat_each] */
     struct hd_hist *frozen_hist; /* arena: [app][hists] */
-    uint64_t *scratch; /* arena: [flat] */
+    uint64_t *scratch;           /* arena: [flat] */
     uint32_t flat, flat_each;
 };
 
@@ -159,9 +164,8 @@ static void note_kernel(struct hd_dispatch *d, uint32_t app,
 
 static bool fits(const struct room *r, const struct hd_launch *l)
 {
-    return r->blocks >= 1 && r->warps >= l->warps &&
-           r->threads >= l->threads && r->regs >= l->regs * l->threads &&
-           r->shared >= l->shared_bytes;
+    return r->blocks >= 1 && r->warps >= l->warps && r->threads >= l->threads &&
+           r->regs >= l->regs * l->threads && r->shared >= l->shared_bytes;
 }
 
 static void reset_room(const struct hd_gpu *g, struct room *r)
@@ -242,15 +246,14 @@ static void set_lanes(struct hd_dispatch *d, uint32_t app)
     uint32_t lanes = d->app[app].launch.lanes;
 
     g->lanes[app] = lanes;
-    g->slot[app] = g->env->clk->ticks[HD_CLK_ISSUE] *
-                   hd_ceil_div(lanes, g->m->core.width);
+    g->slot[app] =
+        g->env->clk->ticks[HD_CLK_ISSUE] * hd_ceil_div(lanes, g->m->core.width);
 }
 
 /* ---- completion --------------------------------------------------------- */
 
-/* Until the warm-up ends nothing finishes: applications that come to their
- * end start again, and no budget is used. */
-#define WARMING UINT64_MAX
+/* Until an application counts it does not finish: if it comes to its end it
+ * starts again, and no budget is used. */
 
 /* The budget of an application: its own, or everybody's. */
 static uint64_t budget(const struct hd_dispatch *d, uint32_t app)
@@ -260,19 +263,48 @@ static uint64_t budget(const struct hd_dispatch *d, uint32_t app)
     return a->work != 0 ? a->work : d->g->m->sim.budget;
 }
 
+/* Thread instructions that the counters have, the warm-up's too if they do. */
+static uint64_t counted(const struct hd_dispatch *d, uint32_t app)
+{
+    const struct hd_stat *core = &d->g->stat;
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < core->instances; i++)
+        n += *hd_count(core, i, app, HD_CORE_THREAD_INSTRUCTIONS);
+    return n;
+}
+
+uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app)
+{
+    const struct hd_app_state *a = &d->app[app];
+
+    if (a->finished)
+        return a->finish_threads;
+    return a->begin == HD_NEVER ? 0 : counted(d, app) - a->threads;
+}
+
+/* The count of an application begins, at its own start. */
+static void begin(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    d->app[app].begin = now;
+    d->app[app].threads = counted(d, app);
+}
+
 static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
 {
     struct hd_app_state *a = &d->app[app];
     const struct hd_stats *st = d->g->env->stats;
     uint64_t *f = d->frozen + (size_t)app * d->flat_each;
 
-    if (a->finished || a->mark == WARMING)
+    if (a->finished || !a->counts)
         return;
     a->finished = 1;
     a->finish = finish;
-    a->finish_issued = a->mark != 0 ? hd_min_u64(a->issued, a->mark)
-                                    : a->issued;
+    a->begin = hd_min_u64(a->begin, finish);
+    a->finish_issued =
+        a->mark != 0 ? hd_min_u64(a->issued, a->mark) : a->issued;
     hd_env_sync(d->g->env);
+    a->finish_threads = counted(d, app) - a->threads;
     hd_stats_each(st, app, f);
     for (uint32_t i = 0; i < st->hists; i++)
         d->frozen_hist[app * st->hists + i] = st->hist[i].h[app];
@@ -288,6 +320,29 @@ void hd_dispatch_restored(struct hd_dispatch *d)
         set_lanes(d, i);
 }
 
+/* Of what is issued from t on, as number `before` and the next ones, one is at
+ * the mark: the count begins with it, or the budget is used.  Instructions that
+ * were issued before the count began are not counted. */
+static HD_APART void reached(struct hd_dispatch *d, uint32_t app,
+                             uint64_t before, hd_time t)
+{
+    struct hd_app_state *a = &d->app[app];
+    bool first = !a->counts;
+    uint64_t n = a->mark - before;
+
+    t += n * d->g->slot[app];
+    hd_post(d->g->env->ev, d->component, d->component, t,
+            first ? EV_BEGIN : EV_FINISH, app, 0);
+    if (!first)
+        return;
+    a->counts = 1;
+    a->before = a->start;
+    a->issued -= a->start;
+    a->mark = budget(d, app);
+    if (a->mark != 0 && a->issued >= a->mark)
+        reached(d, app, 0, t);
+}
+
 void hd_dispatch_issued(struct hd_dispatch *d, uint32_t app, uint64_t n,
                         hd_time t)
 {
@@ -298,8 +353,7 @@ void hd_dispatch_issued(struct hd_dispatch *d, uint32_t app, uint64_t n,
     a->last_issue = t;
     if (HD_LIKELY(a->mark == 0 || before >= a->mark || a->issued < a->mark))
         return;
-    hd_post(d->g->env->ev, d->component, d->component,
-            t + (a->mark - before) * d->g->slot[app], EV_FINISH, app, 0);
+    reached(d, app, before, t);
 }
 
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app)
@@ -325,12 +379,29 @@ bool hd_dispatch_done(const struct hd_dispatch *d)
     return true;
 }
 
+/* What an application's own count is made of, when counters are reset. */
+static void reset_app(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_app_state *a = &d->app[app];
+
+    if (a->start != 0) {
+        a->threads -= counted(d, app); /* may pass 0 */
+        return;
+    }
+    a->before += a->issued;
+    a->issued = 0;
+    a->mark = budget(d, app);
+    a->counts = 1;
+    a->begin = now;
+}
+
 void hd_dispatch_reset(struct hd_dispatch *d, hd_time now)
 {
+    for (uint32_t i = 0; i < d->g->env->apps; i++)
+        reset_app(d, i, now);
+    hd_stats_reset(d->g->env->stats);
     for (uint32_t i = 0; i < d->g->env->apps; i++) {
         struct hd_app_state *a = &d->app[i];
-        a->issued = 0;
-        a->mark = budget(d, i);
         if (a->idle) /* without relaunch, it ended during the warm-up */
             freeze(d, i, now);
         hd_stats_sum(d->g->env->stats, i, d->base + (size_t)i * d->flat);
@@ -393,6 +464,12 @@ static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
     struct hd_app_state *a = &d->app[app];
 
     a->completions++;
+    if (!a->counts && a->start != 0 && !d->g->m->sim.relaunch) {
+        a->counts = 1; /* it ended before its start: there is nothing */
+        a->before += a->issued;
+        a->issued = 0;
+        begin(d, app, now);
+    }
     if (a->work == 0 || !d->g->m->sim.relaunch)
         freeze(d, app, now);
     if (d->g->m->memory.free_at_end)
@@ -521,6 +598,8 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
         block_end(d, a, now);
     } else if (what == EV_COPY) {
         copy(d, a, now);
+    } else if (what == EV_BEGIN) {
+        begin(d, a, now);
     } else {
         if (!d->app[a].finished)
             d->app[a].truncated = 1;
@@ -531,10 +610,12 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
 int hd_dispatch_start(struct hd_dispatch *d)
 {
     for (uint32_t i = 0; i < d->g->env->apps; i++) {
-        d->app[i].mark =
-            d->g->m->sim.warmup != 0 ? WARMING : budget(d, i);
-        d->app[i].finish = HD_NEVER;
-        d->app[i].record = HD_NONE;
+        struct hd_app_state *a = &d->app[i];
+        a->counts = a->start == 0 && d->g->m->sim.warmup == 0;
+        a->mark = a->counts ? budget(d, i) : a->start;
+        a->begin = a->start != 0 ? HD_NEVER : 0;
+        a->finish = HD_NEVER;
+        a->record = HD_NONE;
         hd_post(d->g->env->ev, d->component, d->component, 0, EV_LAUNCH, i, 0);
     }
     return 0;

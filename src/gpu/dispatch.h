@@ -11,15 +11,21 @@
 struct hd_app_state {
     struct hd_launch launch;
     uint64_t next_block, blocks_done;
-    uint64_t issued;      /* warp instructions since warm-up or restart */
-    uint64_t mark;        /* budget: reaching it finishes the application */
+    uint64_t issued;      /* warp instructions since it counts (warm-up) */
+    uint64_t before;      /* warp instructions in the warm-up */
+    uint64_t mark;        /* reaching it begins its count, or finishes it */
     uint64_t work;        /* budget of its own, over completions; 0: none */
+    uint64_t start;       /* instructions at which its count begins; 0: with
+                             the end of the warm-up */
+    hd_time begin;        /* when it began, HD_NEVER before */
+    uint64_t threads;     /* thread instructions counted by its start */
     hd_time finish;       /* when it first finished; HD_NEVER before */
     uint64_t finish_issued, finish_threads;
     uint64_t completions;
     uint64_t last_issue;  /* time of the latest issue, for the watchdog */
     uint32_t run;         /* 0 first execution, 1 relaunch, ... */
     uint32_t active;      /* a launch is in progress */
+    uint32_t counts;      /* its budget, instructions and cycles do */
     uint32_t finished, truncated;
     uint32_t idle;        /* has ended and is not relaunched */
     uint32_t record;      /* of the launch in progress, HD_NONE: none */
@@ -58,6 +64,8 @@ void hd_allocs_give(struct hd_gpu *g, uint32_t app, struct hd_app_state *a,
                     hd_time now, bool all);
 void hd_allocs_take(struct hd_gpu *g, uint32_t app, struct hd_app_state *a,
                     hd_time now);
+/* Its thread instructions since it counts. */
+uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app);
 /* Every application has finished once. */
 bool hd_dispatch_done(const struct hd_dispatch *d);
 uint32_t hd_dispatch_kernels(const struct hd_dispatch *d);
@@ -73,7 +81,7 @@ void hd_dispatch_restored(struct hd_dispatch *d);
 /* Its i-th histogram, frozen likewise. */
 const struct hd_hist *hd_dispatch_frozen_hist(const struct hd_dispatch *d,
                                               uint32_t app, uint32_t hist);
-/* End of warm-up: budgets and counters start. */
+/* End of warm-up: counters start, and budgets but those of own starts. */
 void hd_dispatch_reset(struct hd_dispatch *d, hd_time now);
 
 #endif

@@ -147,6 +147,20 @@ static int sim_set_budget(lua_State *L)
     return 0;
 }
 
+/* sim:set_start(app, warp instructions), before the first run */
+static int sim_set_start(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    uint32_t app = (uint32_t)luaL_checkinteger(L, 2);
+    lua_Integer n = luaL_checkinteger(L, 3);
+
+    luaL_argcheck(L, n >= 0, 3, "must not be negative");
+    if (heddle_set_start(s, app, (uint64_t)n) != HEDDLE_OK)
+        return hl_raise(L, HEDDLE_EINVAL,
+                        "a start is set before the first run");
+    return 0;
+}
+
 static int sim_reset(lua_State *L)
 {
     heddle_reset_counters(self(L));
@@ -180,11 +194,12 @@ static int sim_apps(lua_State *L)
 
     lua_newtable(L);
     for (i = 0; heddle_app(s, i, &a) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 12);
+        lua_createtable(L, 0, 13);
         set_text(L, "name", a.name);
         set_number(L, "footprint", a.footprint);
         set_number(L, "pages", a.pages);
         set_number(L, "instructions", a.instructions);
+        set_number(L, "before", a.before);
         set_number(L, "thread_instructions", a.thread_instructions);
         set_number(L, "cycles", a.cycles);
         set_number(L, "completions", a.completions);
@@ -542,6 +557,7 @@ static const luaL_Reg methods[] = {
     {"events", sim_events},
     {"ticks", sim_ticks},
     {"set_budget", sim_set_budget},
+    {"set_start", sim_set_start},
     {"reset_counters", sim_reset},
     {"memory", sim_memory},
     {"state_hash", sim_hash},
