@@ -59,11 +59,6 @@ function Checks:print(title)
     io.write("\n")
 end
 
---- "12.3 %"
-function agree.percent(v)
-    return report.percent(v)
-end
-
 --- Applications of a list that there are at a size; the others are told.
 function agree.present(names, size)
     local library = require "heddle.app"

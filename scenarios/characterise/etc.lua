@@ -21,6 +21,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
+local report = require "heddle.report"
 local agree = require "agree"
 
 local arg = H.args {
@@ -94,12 +95,12 @@ for _, row in ipairs(rows) do
             WHY[row.name] and "; " .. WHY[row.name](row) or ""))
         sharing[#sharing + 1] = {
             row.name, paper:find "sharing" and "shared" or "",
-            agree.percent(m.shared_pages),
-            agree.percent(m.shared_pages_kernels),
-            agree.percent(m.shared_lines),
+            report.percent(m.shared_pages),
+            report.percent(m.shared_pages_kernels),
+            report.percent(m.shared_lines),
             m.etc_sample and ("%.2f"):format(m.etc_sample) or "-",
             row.classes.etc_sample or "-",
-            agree.percent(m.etc_samples_regular),
+            report.percent(m.etc_samples_regular),
         }
     end
 end

@@ -105,97 +105,67 @@ local function lanes_of(row, buffer)
     return sum
 end
 
--- ---- the figures: application, sizes, what, published, function ------------------
+-- ---- the figures ----------------------------------------------------------------
+
+--- Of a memory instruction: application, sizes, published mean, kernel (a
+-- pattern), what it does, with which buffer, what is counted, its name.
+local USES = [[
+ATAX    TSML 32   atax1           load   A      lines a load of A by rows
+ATAX    TSML 32   atax1           load   A      pages a load of A by rows
+ATAX    TSML 1    atax2           load   A      pages a load of A by columns
+BICG    SML  32   bicg2           load   A      pages a load of A by rows
+MVT     SML  32   mvt1            load   a      pages a load of a by rows
+GESUMMV SML  32   gesummv         load   A      pages a load of A
+GESUMMV SML  32   gesummv         load   B      pages a load of B
+CORR    SML  32   corr            store  symmat pages a store of symmat
+COVAR   SML  32   covar           store  symmat pages a store of symmat
+GRM     SML  32   scale           load   A      pages a load of A by columns
+GRM     SML  32   scale           store  Q      pages a store of Q
+BFS2    M    5.8  bfs1            load   edge   lanes the edge loop
+BFS2    M    1.09 bfs1            load   edge   pages a load of edge
+BFS2    M    5.6  bfs1            load   vis    pages a gather of vis
+BFS2    M    5.7  bfs1            store  cost   pages a scatter to cost
+BP      SML  2    forward         load   w      lines a load of w
+BP      SML  1.03 forward         load   w      pages a load of w
+CONS    TSML 2    rows            load   In     pages a load of rows
+CONS    TSML 2    columns         load   Buf    pages a load of columns
+FFT     TSML 2    fft_X           load   X      lines a load
+FFT     TSML 1    fft_X           store  Y      pages a store
+GUP     S    31.5 update          atomic Tab    lines an update
+GUP     S    30.5 update          atomic Tab    pages an update
+GUP     M    31.9 update          atomic Tab    pages an update
+HISTO   SML  30   merge           load   Part   lines a load of the merge
+HISTO   SML  7.5  merge           load   Part   pages a load of the merge
+HS      SML  31.6 hotspot.*       load   power  lanes a load
+HS      SML  2.9  hotspot.*       load   power  lines a load
+HS      SML  2    hotspot.*       load   power  pages a load
+KMEANS  SML  32   invert          load   F      lines a load of the inversion
+KMEANS  SML  2    invert          load   F      pages a load of the inversion
+LUH     SM   31   addForces       load   fxe    lanes a gather by corner
+LUH     SML  3.0  integrateStress load   x      lines a gather by node
+LUH     SM   1.06 integrateStress load   x      pages a gather by node
+LUH     SM   3.5  addForces       load   fxe    lines a gather by corner
+LUH     SM   1.67 addForces       load   fxe    pages a gather by corner
+LUD     TSML 2    internal        load   m      lines an access of internal
+LUD     SML  2    internal        load   m      pages an access of internal
+MM      SML  2    sgemm           load   B      pages a load of B
+NW      SML  1.5  needle_.        load   ref    lines a load of ref
+SAD     S    2    blocks          load   ref    pages a texture fetch
+SC      TSML 8    pgain           load   pt     lines a load of pt
+SCAN    TSML 4    bottom_scan     load   in     lines a load of the bottom scan
+SCAN    TSML 1    bottom_scan     load   in     pages a load of the bottom scan
+QTC     S    19   main            load   dist   lanes a load of dist
+QTC     S    19   main            load   dist   pages a load of dist
+]]
 
 local IRREGULAR = "lanes a line of all loads"
+--- Others: application, sizes, what, published, function of a row and parameters.
 local FIGURES = {
-    { "ATAX", "TSML", "lines of a load of A by rows", 32,
-        use("atax1", "load", "A", "lines") },
-    { "ATAX", "TSML", "its pages", 32, use("atax1", "load", "A", "pages") },
-    { "ATAX", "TSML", "pages of a load of A by columns", 1,
-        use("atax2", "load", "A", "pages") },
     { "ATAX", "TSML", "lanes a line, first kernel", 1.9, factor "atax1" },
     { "ATAX", "TSML", IRREGULAR, 3.7, metric "etc_factor" },
-    { "BICG", "SML", "pages of a load of A by rows", 32,
-        use("bicg2", "load", "A", "pages") },
-    { "MVT", "SML", "pages of a load of a by rows", 32,
-        use("mvt1", "load", "a", "pages") },
-    { "GESUMMV", "SML", "pages of a load of A", 32,
-        use("gesummv", "load", "A", "pages") },
-    { "GESUMMV", "SML", "pages of a load of B", 32,
-        use("gesummv", "load", "B", "pages") },
     { "GESUMMV", "SML", IRREGULAR, 2.8, metric "etc_factor" },
-    { "CORR", "SML", "pages of a store of symmat", 32,
-        use("corr", "store", "symmat", "pages") },
     { "CORR", "SML", IRREGULAR, 16, metric "etc_factor" },
-    { "COVAR", "SML", "pages of a store of symmat", 32,
-        use("covar", "store", "symmat", "pages") },
     { "COVAR", "SML", IRREGULAR, 16, metric "etc_factor" },
-    { "GRM", "SML", "pages of a load of A by columns", 32,
-        use("scale", "load", "A", "pages") },
-    { "GRM", "SML", "pages of a store of Q", 32,
-        use("scale", "store", "Q", "pages") },
-    { "BFS2", "M", "lanes of the edge loop", 5.8,
-        use("bfs1", "load", "edge", "lanes") },
-    { "BFS2", "M", "pages of a load of edge", 1.09,
-        use("bfs1", "load", "edge", "pages") },
-    { "BFS2", "M", "pages of a gather of vis", 5.6,
-        use("bfs1", "load", "vis", "pages") },
-    { "BFS2", "M", "pages of a scatter to cost", 5.7,
-        use("bfs1", "store", "cost", "pages") },
-    { "BP", "SML", "lines of a load of w", 2,
-        use("forward", "load", "w", "lines") },
-    { "BP", "SML", "its pages", 1.03, use("forward", "load", "w", "pages") },
-    { "CONS", "TSML", "pages of a load of rows", 2,
-        use("rows", "load", "In", "pages") },
-    { "CONS", "TSML", "pages of a load of columns", 2,
-        use("columns", "load", "Buf", "pages") },
-    { "FFT", "TSML", "lines of a load", 2, use("fft_X", "load", "X", "lines") },
-    { "FFT", "TSML", "pages of a store", 1, use("fft_X", "store", "Y", "pages") },
-    { "GUP", "S", "lines of an update", 31.5,
-        use("update", "atomic", "Tab", "lines") },
-    { "GUP", "S", "its pages", 30.5, use("update", "atomic", "Tab", "pages") },
-    { "GUP", "M", "pages of an update", 31.9,
-        use("update", "atomic", "Tab", "pages") },
-    { "HISTO", "SML", "lines of a load of the merge", 30,
-        use("merge", "load", "Part", "lines") },
-    { "HISTO", "SML", "its pages", 7.5, use("merge", "load", "Part", "pages") },
-    { "HS", "SML", "lanes of a load", 31.6,
-        use("hotspot.*", "load", "power", "lanes") },
-    { "HS", "SML", "its lines", 2.9,
-        use("hotspot.*", "load", "power", "lines") },
-    { "HS", "SML", "its pages", 2, use("hotspot.*", "load", "power", "pages") },
-    { "KMEANS", "SML", "lines of a load of the inversion", 32,
-        use("invert", "load", "F", "lines") },
-    { "KMEANS", "SML", "its pages", 2, use("invert", "load", "F", "pages") },
-    { "LUH", "SM", "lanes of a gather by corner", 31,
-        use("addForces", "load", "fxe", "lanes") },
-    { "LUD", "TSML", "lines of an access of internal", 2,
-        use("internal", "load", "m", "lines") },
-    { "LUD", "SML", "its pages", 2, use("internal", "load", "m", "pages") },
-    { "MM", "SML", "pages of a load of B", 2,
-        use("sgemm", "load", "B", "pages") },
-    { "NW", "SML", "lines of a load of ref", 1.5,
-        use("needle_.", "load", "ref", "lines") },
-    { "SAD", "S", "pages of a texture fetch", 2,
-        use("blocks", "load", "ref", "pages") },
-    { "SC", "TSML", "lines of a load of pt", 8,
-        use("pgain", "load", "pt", "lines") },
-    { "SCAN", "TSML", "lines of a load of the bottom scan", 4,
-        use("bottom_scan", "load", "in", "lines") },
-    { "SCAN", "TSML", "its pages", 1,
-        use("bottom_scan", "load", "in", "pages") },
-    { "QTC", "S", "lanes of a load of dist", 19,
-        use("main", "load", "dist", "lanes") },
-    { "QTC", "S", "its pages", 19, use("main", "load", "dist", "pages") },
-    { "LUH", "SML", "lines of a gather by node", 3.0,
-        use("integrateStress", "load", "x", "lines") },
-    { "LUH", "SM", "its pages", 1.06,
-        use("integrateStress", "load", "x", "pages") },
-    { "LUH", "SM", "lines of a gather by corner", 3.5,
-        use("addForces", "load", "fxe", "lines") },
-    { "LUH", "SM", "its pages", 1.67,
-        use("addForces", "load", "fxe", "pages") },
     { "MUM", "S", "child fetches a read", 20.5, function(row, p)
         return lanes_of(row, "child") / p.reads
     end },
@@ -249,6 +219,12 @@ local FIGURES = {
     { "RAY", "S", "instructions a pixel", 956,
         each(".*", function(_, p) return p.width * p.height end) },
 }
+
+for line in USES:gmatch "[^\n]+" do
+    local f = { line:match(("(%S+)%s+"):rep(7) .. "(.*)") }
+    FIGURES[#FIGURES + 1] = { f[1], f[2], f[7] .. " of " .. f[8],
+        tonumber(f[3]), use(f[4], f[5], f[6], f[7]) }
+end
 
 --- Why a figure is not met, where the cause is known.
 local WHY = {

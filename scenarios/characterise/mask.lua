@@ -17,6 +17,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
+local report = require "heddle.report"
 local agree = require "agree"
 
 local arg = H.args {
@@ -76,7 +77,7 @@ end
 
 local function rates(l1, l2)
     return ("%s (%s, %s)"):format(H.characterise.mask_class(l1, l2) or "-",
-        agree.percent(l1), agree.percent(l2))
+        report.percent(l1), agree.percent(l2))
 end
 
 local suite = require("heddle.suites").get "mask"

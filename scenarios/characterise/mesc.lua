@@ -22,6 +22,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
+local report = require "heddle.report"
 local agree = require "agree"
 
 local arg = H.args {
@@ -80,9 +81,9 @@ for i, name in ipairs(names) do
         named = named + (group == "sensitive" and 1 or 0)
     end
     list[#list + 1] = { name, ("%.2f"):format(speedup), group,
-        agree.percent(l1), agree.percent(l2),
+        report.percent(l1), agree.percent(l2),
         ("%.3f"):format(base.metrics.ipc),
-        agree.percent(thp.timed.dram_share) }
+        report.percent(thp.timed.dram_share) }
 end
 io.write(("Size %s on mesc, 4 KB pages against 2 MB pages\n\n")
     :format(arg.size), H.report.table(list), "\n")
@@ -104,10 +105,10 @@ checks:add("there are sensitive and insensitive programs", "yes",
     groups[s].n > 0 and groups[n].n > 0)
 checks:add("mean speedup of the sensitive", "1.96", ratio(mean(s, "speedup")))
 checks:add("most", "4.40", ratio(top))
-checks:add("per-CU hits, sensitive", "39.9 %", agree.percent(mean(s, "l1")))
-checks:add("per-CU hits, insensitive", "53.8 %", agree.percent(mean(n, "l1")))
-checks:add("IOMMU hits, sensitive", "55.4 %", agree.percent(mean(s, "l2")))
-checks:add("IOMMU hits, insensitive", "98.6 %", agree.percent(mean(n, "l2")))
+checks:add("per-CU hits, sensitive", "39.9 %", report.percent(mean(s, "l1")))
+checks:add("per-CU hits, insensitive", "53.8 %", report.percent(mean(n, "l1")))
+checks:add("IOMMU hits, sensitive", "55.4 %", report.percent(mean(s, "l2")))
+checks:add("IOMMU hits, insensitive", "98.6 %", report.percent(mean(n, "l2")))
 if mean(s, "l2") and mean(n, "l2") then
     checks:add("sensitive hit the IOMMU TLB less", "yes",
         mean(s, "l2") < mean(n, "l2") and "yes" or "no",

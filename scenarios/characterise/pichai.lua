@@ -19,6 +19,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
+local report = require "heddle.report"
 local agree = require "agree"
 
 local arg = H.args {
@@ -78,10 +79,10 @@ for _, row in ipairs(rows) do
     local m = row.metrics
     if not row.error then
         checks:add(row.name .. ": memory instructions", "< 25 %",
-            agree.percent(m.memory_share), m.memory_share < 0.25,
+            report.percent(m.memory_share), m.memory_share < 0.25,
             OTHER[row.name .. ": memory instructions"])
         checks:add(row.name .. ": TLB misses a look-up", "22 to 70 %",
-            agree.percent(m.l1tlb_miss_rate),
+            report.percent(m.l1tlb_miss_rate),
             m.l1tlb_miss_rate >= 0.22 and m.l1tlb_miss_rate <= 0.70,
             arg.size == "XL" and MISSES[row.name]
             or "it takes the footprint of XL")
