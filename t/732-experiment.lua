@@ -56,10 +56,16 @@ end
 local options = { dir = DIR .. "/cache", jobs = 2, quiet = true }
 local jobs = { job(), job { seed = 2 }, job(),
     job { policies = { { use = "srrip", at = "l2cache", bits = 3 } } } }
-local first, ran = store.run(jobs, options)
+local first, ran, costs = store.run(jobs, options)
 tap.is(ran, 3, "equal jobs run once")
-local again, more = store.run(jobs, options)
+local again, more, kept = store.run(jobs, options)
 tap.is(more, 0, "and never again")
+local different, spent = 0, 0
+for _, cpu in pairs(kept) do
+    different, spent = different + 1, spent + (cpu > 0 and 1 or 0)
+end
+tap.ok(different == 3 and spent == 3 and tap.differ(costs, kept) == nil,
+    "what they cost then is known", tap.differ(costs, kept))
 tap.ok(tap.differ(first, again) == nil, "the results are the same",
     tap.differ(first, again))
 local whole = H.run({ job() }, { jobs = 1 })[1]

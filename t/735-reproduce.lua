@@ -243,10 +243,12 @@ local one = json.decode(read(OUT .. "/one/fig1.json"))
 local two = { name = "two/x", source = "TWO, \1 figure \xff2", title = "<b>",
     scale = "quick", seed = 1, version = "0", agree = 0, counted = 1,
     seconds = 61.0, simulations = 4, measured = "then", host = "'host'",
+    costs = { a = 65.0, b = 1.5 },
     quantities = {}, said = {}, notes = {}, differences = { "a < b" },
     orders = { { what = "o", paper = { "A", "B" }, here = { "B", "A" },
         holds = false } },
     tables = {}, charts = {} }
+one.costs = { a = 65.0 }
 html = page.build({ one, two }, { missing = { { name = "two/<y>",
     why = "failed: <why>" } } })
 local ok, count = pcall(parse, html)
@@ -271,7 +273,10 @@ tap.ok(html:find ">near &amp; dear</td><td class=\"r\">50.0 %%</td>"
     "the paper's number, heddle's, the ratio, the verdict")
 tap.ok(html:find "A &gt; B</td><td class=\"o\">B &gt; A</td>.->no<",
     "orders, too")
-tap.ok(html:find "<dt>Time</dt><dd>1:01 for 4" and html:find "&#39;host&#39;",
+tap.ok(html:find "<dt>Time</dt><dd>1:01 for 4 simulations; the 2 different "
+    and html:find "took 1:06 of one core<", "a simulation that two use is "
+    .. "counted once", html:match "<dt>Time.-</dd>")
+tap.ok(html:find "&#39;host&#39;",
     "the heading")
 tap.ok(html:find "g1, s: 1<" and html:find "g3, s: 3<"
     and not html:find "g2, s", "charts have the values that there are")

@@ -69,6 +69,7 @@ function experiment.open(o)
         name = o.name, source = o.source, title = o.title, arg = o.arg,
         full = o.arg.scale == "full", said = {}, quantities = {}, orders = {},
         tables = {}, charts = {}, notes = {}, runs = 0,
+        costs = {}, -- CPU seconds of simulations, by fingerprint
         start = require("heddle.process").time(),
     }, Experiment)
 end
@@ -144,10 +145,13 @@ end
 
 --- Results of jobs (store.lua), counted.
 function Experiment:run(jobs)
-    local results, ran = require("heddle.store").run(jobs, {
+    local results, ran, costs = require("heddle.store").run(jobs, {
         jobs = self.arg.jobs, dir = self.arg.cache,
     })
     self.runs = self.runs + ran
+    for id, cpu in pairs(costs) do
+        self.costs[id] = cpu
+    end
     return results
 end
 
@@ -402,6 +406,7 @@ local function document(self, why, spent)
         orders = json.array(self.orders), differences = json.array(why),
         notes = json.array(self.notes), tables = tables_of(self),
         charts = charts, seconds = spent, simulations = self.runs,
+        costs = self.costs,
         measured = os.date("!%Y-%m-%d %H:%M UTC"), host = host(),
         identity = script.file and experiment.identity(script.file,
             script.words(), self.arg.scale, self.arg.seed) or nil,

@@ -158,8 +158,15 @@ end
 --- Sums of a list of docs.
 local function sums(docs)
     local s = { seconds = 0, simulations = 0, agree = 0, counted = 0,
-        quantities = { 0, 0 }, orders = { 0, 0 } }
+        cpu = 0, different = 0, quantities = { 0, 0 }, orders = { 0, 0 } }
+    local seen = {}
     for _, d in ipairs(docs) do
+        for id, cpu in pairs(d.costs) do
+            if not seen[id] then
+                seen[id] = true
+                s.cpu, s.different = s.cpu + cpu, s.different + 1
+            end
+        end
         s.seconds, s.simulations = s.seconds + d.seconds,
             s.simulations + d.simulations
         for _, key in ipairs { "quantities", "orders" } do
@@ -207,8 +214,9 @@ local function put_head(h, docs)
     fact("Machine", table.concat(distinct(docs, "host"), "; "))
     fact("Measured", #times > 1 and times[1] .. " to " .. times[#times]
         or times[1] or "-")
-    fact("Time", ("%s for %d simulations"):format(progress.clock(s.seconds),
-        s.simulations))
+    fact("Time", ("%s for %d simulations; the %d different ones behind these "
+        .. "results took %s of one core"):format(progress.clock(s.seconds),
+        s.simulations, s.different, progress.clock(s.cpu)))
     h:add "</dl>"
 end
 

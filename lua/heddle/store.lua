@@ -65,6 +65,7 @@ local function path_of(dir, key)
     return ("%s/%s.run"):format(dir, core.fingerprint(store.build() .. "\n" .. key))
 end
 
+--- What is kept of a job: { key, result, cpu }, or nil.
 local function load(path, key)
     local f = io.open(path, "rb")
     if not f then
@@ -73,35 +74,34 @@ local function load(path, key)
     local ok, kept = pcall(runner.deserialize, f:read "a")
     f:close()
     return ok and type(kept) == "table" and kept.key == key and kept.result
-        or nil
+        and kept or nil
 end
 
-local function save(path, key, result)
-    report.emit(runner.serialize { key = key, result = result }, path)
-end
-
---- Runs one job in this process, unless its results are there.
+--- Runs one job in this process; { key, result, cpu }.
 local function perform(job, path, key)
-    local options = {}
+    local options, before = {}, os.clock()
     for k, v in pairs(job) do
         options[k] = v
     end
     options.progress = false
     local sim <close> = require("heddle.sim").sim(options)
     sim:run()
-    local result = slim(sim:results())
+    local kept = { key = key, result = slim(sim:results()) }
+    kept.cpu = os.clock() - before
     if key then
-        save(path, key, result)
+        report.emit(runner.serialize(kept), path)
     end
-    return result
+    return kept
 end
 
---- Results of the jobs, in order.  options: jobs (at once), dir, quiet.
+--- Results of the jobs, in order; how many were run; and what each different
+-- one that is kept has cost when it was run: CPU seconds by fingerprint.
+-- options: jobs (at once), dir, quiet.
 function store.run(jobs, options)
     local o = options or {}
     local dir = o.dir or "out/cache"
     process.mkdir(dir)
-    local out, list, index, same = {}, {}, {}, {}
+    local out, list, index, same, costs = {}, {}, {}, {}, {}
     for i, job in ipairs(jobs) do
         local key = runner.key(job)
         local path = key and path_of(dir, key)
@@ -122,7 +122,13 @@ function store.run(jobs, options)
     for i, at in pairs(index) do
         out[i] = got[at]
     end
-    return out, #list
+    for i, kept in ipairs(out) do
+        if kept.key then
+            costs[core.fingerprint(kept.key)] = kept.cpu
+        end
+        out[i] = kept.result
+    end
+    return out, #list, costs
 end
 
 return store
