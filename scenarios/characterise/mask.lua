@@ -77,7 +77,7 @@ end
 
 local function rates(l1, l2)
     return ("%s (%s, %s)"):format(H.characterise.mask_class(l1, l2) or "-",
-        report.percent(l1), agree.percent(l2))
+        report.percent(l1), report.percent(l2))
 end
 
 local suite = require("heddle.suites").get "mask"

@@ -81,7 +81,7 @@ for i, name in ipairs(names) do
         named = named + (group == "sensitive" and 1 or 0)
     end
     list[#list + 1] = { name, ("%.2f"):format(speedup), group,
-        report.percent(l1), agree.percent(l2),
+        report.percent(l1), report.percent(l2),
         ("%.3f"):format(base.metrics.ipc),
         report.percent(thp.timed.dram_share) }
 end
