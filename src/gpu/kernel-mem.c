@@ -174,6 +174,22 @@ static bool load_run(const struct act *c, int64_t *d, uint32_t lanes)
     }
 }
 
+/* Elements of one type, lane by lane, of the lanes that run; 0 for others. */
+static inline void load_each(const struct act *c, int64_t *d, uint32_t lanes,
+                             uint8_t type)
+{
+    const struct hd_buffer *b = c->buf;
+    uint8_t shift = b->def->shift;
+
+    for (uint32_t l = 0; l < lanes; l++) {
+        const unsigned char *p = NULL;
+
+        if (c->mask >> l & 1)
+            p = hd_buffer_at(b, (uint64_t)index_of(c, l) << shift);
+        d[l] = p != NULL ? hd_element_get(type, p).i : 0;
+    }
+}
+
 static void load_values(const struct act *c)
 {
     struct hd_reg *r = &c->at->reg[c->n->d];
@@ -189,10 +205,19 @@ static void load_values(const struct act *c)
     r->stride = 0;
     if (load_run(c, d, lanes))
         return;
-    for (uint32_t l = 0; l < lanes; l++)
-        d[l] = c->mask >> l & 1
-                   ? hd_buffer_get(c->buf, (uint64_t)index_of(c, l)).i
-                   : 0;
+    switch (c->buf->def->type) {
+    case HEDDLE_I32:
+        load_each(c, d, lanes, HEDDLE_I32);
+        return;
+    case HEDDLE_F32:
+        load_each(c, d, lanes, HEDDLE_F32);
+        return;
+    case HEDDLE_U8:
+        load_each(c, d, lanes, HEDDLE_U8);
+        return;
+    default:
+        load_each(c, d, lanes, c->buf->def->type);
+    }
 }
 
 static void store_values(const struct act *c)

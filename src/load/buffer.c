@@ -16,12 +16,6 @@
 
 #include "buffer.h"
 
-struct hd_bpage {
-    uint32_t refs;
-    uint32_t spare;
-    unsigned char byte[HD_PAGE_BYTES];
-};
-
 struct hd_buffers_saved {
     uint64_t n;
     struct {
@@ -142,53 +136,12 @@ unsigned char *hd_buffer_write(struct hd_buffers *all, struct hd_buffer *b,
     return p != NULL ? p->byte + offset % HD_PAGE_BYTES : NULL;
 }
 
-union heddle_value hd_element_get(uint8_t type, const unsigned char *p)
-{
-    union heddle_value v = {0};
-
-    if (type == HEDDLE_U8) {
-        v.i = *p;
-    } else if (type == HEDDLE_I64 || type == HEDDLE_F64) {
-        memcpy(&v, p, 8);
-    } else if (type == HEDDLE_F32) {
-        float f;
-
-        memcpy(&f, p, 4);
-        v.f = (double)f;
-    } else {
-        uint32_t u;
-
-        memcpy(&u, p, 4);
-        v.i = type == HEDDLE_U32 ? (int64_t)u : (int64_t)(int32_t)u;
-    }
-    return v;
-}
-
-void hd_element_set(uint8_t type, unsigned char *p, union heddle_value v)
-{
-    if (type == HEDDLE_U8) {
-        *p = (unsigned char)v.i;
-    } else if (type == HEDDLE_I64 || type == HEDDLE_F64) {
-        memcpy(p, &v, 8);
-    } else if (type == HEDDLE_F32) {
-        float f = (float)v.f;
-
-        memcpy(p, &f, 4);
-    } else {
-        uint32_t u = (uint32_t)v.i;
-
-        memcpy(p, &u, 4);
-    }
-}
-
 union heddle_value hd_buffer_get(const struct hd_buffer *b, uint64_t index)
 {
-    uint64_t room;
-    const unsigned char *p = hd_buffer_read(b, index << b->def->shift, &room);
+    const unsigned char *p = hd_buffer_at(b, index << b->def->shift);
 
-    if (room == 0)
-        return (union heddle_value){0};
-    return hd_element_get(b->def->type, p);
+    return p != NULL ? hd_element_get(b->def->type, p)
+                     : (union heddle_value){0};
 }
 
 int hd_buffer_set(struct hd_buffers *all, struct hd_buffer *b, uint64_t index,

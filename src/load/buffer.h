@@ -5,9 +5,16 @@
 #ifndef HD_BUFFER_H
 #define HD_BUFFER_H
 
+#include <string.h>
+
 #include "program.h"
 
-struct hd_bpage; /* a written page, counted by reference */
+/* A written page, counted by reference. */
+struct hd_bpage {
+    uint32_t refs;
+    uint32_t spare;
+    unsigned char byte[HD_PAGE_BYTES];
+};
 
 struct hd_buffer {
     const struct hd_bufdef *def;
@@ -51,8 +58,60 @@ void hd_buffers_drop(struct hd_buffers_saved *s);
 /* Bytes of written pages. */
 uint64_t hd_buffers_bytes(const struct hd_buffers *b);
 
+/* ---- elements ----------------------------------------------------------- */
+
+/* Where the element at `offset` lies, or NULL: it is zero. */
+static inline const unsigned char *hd_buffer_at(const struct hd_buffer *b,
+                                                uint64_t offset)
+{
+    if (b->page != NULL) {
+        const struct hd_bpage *p = b->page[offset / HD_PAGE_BYTES];
+        if (p != NULL)
+            return p->byte + offset % HD_PAGE_BYTES;
+    }
+    return offset < b->first_bytes ? b->first + offset : NULL;
+}
+
 /* One element from or to memory. */
-union heddle_value hd_element_get(uint8_t type, const unsigned char *p);
-void hd_element_set(uint8_t type, unsigned char *p, union heddle_value v);
+static inline union heddle_value hd_element_get(uint8_t type,
+                                                const unsigned char *p)
+{
+    union heddle_value v = {0};
+
+    if (type == HEDDLE_U8) {
+        v.i = *p;
+    } else if (type == HEDDLE_I64 || type == HEDDLE_F64) {
+        memcpy(&v, p, 8);
+    } else if (type == HEDDLE_F32) {
+        float f;
+
+        memcpy(&f, p, 4);
+        v.f = (double)f;
+    } else {
+        uint32_t u;
+
+        memcpy(&u, p, 4);
+        v.i = type == HEDDLE_U32 ? (int64_t)u : (int64_t)(int32_t)u;
+    }
+    return v;
+}
+
+static inline void hd_element_set(uint8_t type, unsigned char *p,
+                                  union heddle_value v)
+{
+    if (type == HEDDLE_U8) {
+        *p = (unsigned char)v.i;
+    } else if (type == HEDDLE_I64 || type == HEDDLE_F64) {
+        memcpy(p, &v, 8);
+    } else if (type == HEDDLE_F32) {
+        float f = (float)v.f;
+
+        memcpy(p, &f, 4);
+    } else {
+        uint32_t u = (uint32_t)v.i;
+
+        memcpy(p, &u, 4);
+    }
+}
 
 #endif
