@@ -19,7 +19,7 @@ local function direction(a, q, p)
     if not rose and not fell then
         return 0
     end
-    if p.token_rule == 0 then
+    if p.token_rule == "text" then
         a.up = fell
     else
         a.up = a.up ~= rose
@@ -100,11 +100,11 @@ return {
         band = { default = 2, max = 100, unit = "percentage points",
                  meaning = "change of the miss rate that is ignored",
                  source = "MASK 5.2" },
-        token_rule = { default = 0, max = 1,
-                       meaning = "0: fewer when the miss rate rose, more "
-                           .. "when it fell; 1: a hill climb, which turns "
-                           .. "when it rose",
-                       source = "MASK 5.2; 7.4 for 1" },
+        token_rule = { default = "text", choices = { "text", "hillclimb" },
+                       meaning = "text: fewer when the miss rate rose, more "
+                           .. "when it fell; hillclimb: goes on while it "
+                           .. "falls, turns when it rose",
+                       source = "MASK 5.2; 7.4 for hillclimb" },
         sample = { default = 32, max = 255, unit = "sets",
                    meaning = "one of so many is not bypassed; 0: all are",
                    source = "guess" },

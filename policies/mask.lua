@@ -9,7 +9,7 @@
 --            walks of the others fill the bypass cache.  When the L2 TLB miss
 --            rate has changed by more than `band` percentage points from one
 --            epoch to the next, the tokens move by `step` percent of the
---            warps: down when it rose, up when it fell.  With token_rule = 1
+--            warps: down when it rose, up when it fell.  With token_rule = hillclimb
 --            the last move goes on while the rate falls, and turns when it
 --            rises.
 --
@@ -82,7 +82,7 @@ local function direction(a, p, looked, missed)
     if not rose and not fell then
         return 0
     end
-    if p.token_rule == 0 then
+    if p.token_rule == "text" then
         a.up = fell
     else
         a.up = a.up ~= rose
@@ -237,11 +237,11 @@ return {
         band = { default = 2, max = 100, unit = "percentage points",
                  meaning = "change of the miss rate that is ignored",
                  source = "MASK 5.2" },
-        token_rule = { default = 0, max = 1,
-                       meaning = "0: fewer when the miss rate rose, more "
-                           .. "when it fell; 1: a hill climb, which turns "
-                           .. "when it rose",
-                       source = "MASK 5.2; 7.4 for 1" },
+        token_rule = { default = "text", choices = { "text", "hillclimb" },
+                       meaning = "text: fewer when the miss rate rose, more "
+                           .. "when it fell; hillclimb: goes on while it "
+                           .. "falls, turns when it rose",
+                       source = "MASK 5.2; 7.4 for hillclimb" },
         sample = { default = 32, max = 255, unit = "sets",
                    meaning = "one of so many is not bypassed; 0: all are",
                    source = "guess" },

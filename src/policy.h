@@ -70,7 +70,9 @@ enum heddle_note {
 
 /* ---- a policy -------------------------------------------------------- */
 
-/* A parameter; its value is a uint64_t in the order of the table. */
+/* A parameter; its value is a uint64_t in the order of the table.  One that is
+ * a choice has the names of its values for a unit, the first of which is 0:
+ * "text|hillclimb"; its least value is 0 and its most the last name's. */
 struct heddle_param {
     const char *name, *unit;
     uint64_t def, min, max;
@@ -237,6 +239,14 @@ HEDDLE_API int heddle_policy_counter(const heddle_sim *s, const char *name,
  */
 HEDDLE_API int heddle_recent(heddle_sim *s, const char *fact, uint32_t i,
                              uint64_t *out);
+
+/* The value of a name of a choice; HEDDLE_EINVAL where it has none of it, or is
+ * no choice. */
+HEDDLE_API int heddle_param_value(const struct heddle_param *p,
+                                  const char *name, uint64_t *value);
+/* The name of a choice's value; HEDDLE_EINVAL where it is no choice. */
+HEDDLE_API int heddle_param_name(const struct heddle_param *p, uint64_t value,
+                                 char *out, size_t room);
 
 /* The name of names[0..n) most similar to `name`, or NULL. */
 HEDDLE_API const char *heddle_nearest(const char *name,

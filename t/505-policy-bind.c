@@ -57,6 +57,43 @@ static int has(struct fake *f, const char *text)
     return strstr(heddle_policy_error(fake_sim(f)), text) != NULL;
 }
 
+/* The values of a choice are 0 to that of its last name. */
+static void choices(void **state)
+{
+    static const struct heddle_param good[] = {
+        {"rule", "a|b|c", 1, 0, 2, "a choice", "test"},
+        {"bits", "bits", 2, 1, 8, "none", "test"},
+        {.name = NULL},
+    };
+    static const struct heddle_param bad[] = {
+        {"rule", "a|b|c", 1, 0, 3, "a choice", "test"},
+        {.name = NULL},
+    };
+    struct heddle_policy p = {.abi = HEDDLE_POLICY_ABI,
+                              .name = "choosy",
+                              .params = bad,
+                              .answer = {[HEDDLE_POINT_tlb_fill] = one}};
+    struct fake *f = fake_open();
+    uint64_t v = 9;
+    char name[8];
+
+    (void)state;
+    assert_int_equal(use(f, &p, NULL, 0), HEDDLE_EPOLICY);
+    assert_true(has(f, "rule is a choice of a|b|c, so its values are 0 to 2"));
+    p.params = good;
+    assert_int_equal(use(f, &p, NULL, 0), HEDDLE_OK);
+    assert_int_equal(heddle_param_value(&good[0], "c", &v), HEDDLE_OK);
+    assert_int_equal(v, 2);
+    assert_int_equal(heddle_param_value(&good[0], "d", &v), HEDDLE_EINVAL);
+    assert_int_equal(heddle_param_value(&good[1], "a", &v), HEDDLE_EINVAL);
+    assert_int_equal(heddle_param_name(&good[0], 1, name, sizeof name),
+                     HEDDLE_OK);
+    assert_string_equal(name, "b");
+    assert_int_equal(heddle_param_name(&good[1], 1, name, sizeof name),
+                     HEDDLE_EINVAL);
+    fake_close(f);
+}
+
 static void parameters(void **state)
 {
     const char *name = "bits", *wrong = "bitz", *far = "quantum";
@@ -226,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters),
+        cmocka_unit_test(choices),
         cmocka_unit_test(conflicts_name_both),
         cmocka_unit_test(places),
         cmocka_unit_test(a_state_for_each_structure),

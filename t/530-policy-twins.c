@@ -279,7 +279,7 @@ static void mask(void **state)
                20000);
     compare_as(
         "mask", "policies/mask-asked.lua",
-        "{ bypass = 0, token_rule = 1, band = 7, step = 3, initial = 33 }",
+        "{ bypass = 0, token_rule = 'hillclimb', band = 7, step = 3, initial = 33 }",
         epochs, 20000);
     compare_as("mask", "policies/mask-asked.lua", "{ bypass = 0, tokens = 0 }",
                epochs, 20000);

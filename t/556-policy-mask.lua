@@ -86,7 +86,7 @@ local OPTIONS = {
     { "tokens alone", { epoch = 1100, bypass = 0, dram = 0 } },
     { "DRAM alone", { epoch = 1100, bypass = 0, tokens = 0 } },
     { "short turns", { epoch = 1100, bypass = 0, tokens = 0, thresh = 3 } },
-    { "a hill climb without a band", { epoch = 1500, token_rule = 1, band = 0,
+    { "a hill climb without a band", { epoch = 1500, token_rule = "hillclimb", band = 0,
                                        step = 25, initial = 50 } },
     { "the text's rule without a band", { epoch = 1500, band = 0, step = 3 } },
 }
@@ -207,6 +207,34 @@ local fine, why = pcall(function()
 end)
 tap.ok(not fine and tostring(why):find("epochs", 1, true),
     "a policy that answers tokens needs epochs", tostring(why))
+
+-- ---- a parameter that is a choice --------------------------------------------------
+
+for _, form in ipairs(FORMS) do
+    local sim <close> = machine(PAIR)
+    for _, bad in ipairs { { "climb", "not 'climb'" }, { 1, "not a number" } } do
+        tap.raises(function() sim:use(form, { token_rule = bad[1] }) end,
+            "token_rule is one of text|hillclimb, " .. bad[2],
+            form .. ": " .. bad[2])
+    end
+    tap.raises(function() sim:use(form, { step = "large" }) end,
+        "option step: expected an integer", form .. ": no name for a number")
+    sim:use(form, { token_rule = "hillclimb" })
+    tap.is(sim:used()[1].params.token_rule, "hillclimb",
+        form .. ": a choice has a name")
+end
+for _, bad in ipairs {
+    { { default = "c", choices = { "a", "b" } }, "one of a|b" },
+    { { default = "a", choices = { "a" } }, "two names" },
+    { { default = "a", choices = { "a", 2 } }, "are names" },
+    { { default = 0, choices = { "a", "b" } }, "one of a|b" },
+} do
+    local sim <close> = machine(PAIR)
+    tap.raises(function()
+        sim:use { name = "odd", params = { x = bad[1] },
+            every = { 1000, function() end } }
+    end, bad[2], "a choice declared badly: " .. bad[2])
+end
 
 local two <close> = machine(PAIR)
 two:use("mask", { epoch = 1000 })

@@ -236,9 +236,11 @@ function explain.policies(name)
                 out[#out + 1] = "  answers  " .. table.concat(p.points, ", ")
             end
             for _, q in ipairs(p.params or {}) do
-                out[#out + 1] = ("  %s = %s %s: %s (%s)"):format(q.name,
-                    tostring(q.default), q.unit or "", q.meaning or "",
-                    q.source or "")
+                local unit = q.unit or ""
+                out[#out + 1] = ("  %s = %s%s: %s (%s)"):format(q.name,
+                    tostring(q.default), unit ~= "" and (unit:find "|"
+                        and " (" .. unit .. ")" or " " .. unit) or "",
+                    q.meaning or "", q.source or "")
             end
             return out
         end

@@ -50,8 +50,7 @@ static int read_number(const char *text, uint64_t *out)
     return *end == '\0' ? 0 : -1;
 }
 
-/* Index of a word in "a|b|c", or -1. */
-static int read_choice(const char *choices, const char *text)
+int hd_choice_read(const char *choices, const char *text)
 {
     size_t n = strlen(text);
     int i = 0;
@@ -139,7 +138,7 @@ static int set_value(const char *full, const struct hd_setting *s, void *p,
         *(uint32_t *)p = (uint32_t)k;
         return 0;
     case HD_T_CHOICE:
-        k = read_choice(s->choices, value);
+        k = hd_choice_read(s->choices, value);
         if (k < 0)
             return hd_err_set(err, HEDDLE_ECONFIG, "%s: '%s' is none of %s",
                               full, value, s->choices);
@@ -273,8 +272,7 @@ void hd_machine_defaults(struct hd_machine *m)
 
 /* ---- writing ----------------------------------------------------------- */
 
-static void print_choice(const char *choices, uint32_t i, char *out,
-                         size_t room)
+void hd_choice_print(const char *choices, uint64_t i, char *out, size_t room)
 {
     const char *c = choices;
 
@@ -304,7 +302,7 @@ void hd_setting_print(const struct hd_setting *s, const void *part, char *out,
         snprintf(out, room, "%s", *(const uint32_t *)p ? "true" : "false");
         break;
     case HD_T_CHOICE:
-        print_choice(s->choices, *(const uint32_t *)p, out, room);
+        hd_choice_print(s->choices, *(const uint32_t *)p, out, room);
         break;
     case HD_T_MODE:
         if (m->kind == HD_FIXED)

@@ -68,6 +68,10 @@ int hd_setting_info(uint32_t i, struct heddle_setting_info *out);
 /* Every setting to its default. */
 void hd_machine_defaults(struct hd_machine *m);
 
+/* Index of a word in "a|b|c", or -1; and the word of an index, or "?". */
+int hd_choice_read(const char *choices, const char *text);
+void hd_choice_print(const char *choices, uint64_t i, char *out, size_t room);
+
 /* Sets "group.name" from text.  Unknown names suggest the nearest one. */
 int hd_machine_set(struct hd_machine *m, const char *name, const char *value,
                    struct hd_err *err);

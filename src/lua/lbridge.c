@@ -203,13 +203,13 @@ static int find_changed(lua_State *L)
     for (int i = 0; p->c->param[i].name; i++) {
         lua_pushstring(L, p->c->param[i].name);
         lua_rawget(L, 3);
-        if (!lua_isinteger(L, -1) ||
-            (uint64_t)lua_tointeger(L, -1) != p->param[i]) {
+        lp_push_value(L, &p->c->param[i], p->param[i]);
+        if (!lua_rawequal(L, -1, -2)) {
             lua_pushfstring(L, "the parameter '%s' was changed by the policy",
                             p->c->param[i].name);
             return 1;
         }
-        lua_pop(L, 1);
+        lua_pop(L, 2);
     }
     return 0;
 }

@@ -107,22 +107,59 @@ static uint64_t number_field(lua_State *L, int t, const char *field,
 static void check_param_fields(lua_State *L, int t, const char *whose,
                                const char *param)
 {
-    static const char *const known[] = {"default", "min",     "max",
-                                        "unit",    "meaning", "source"};
+    static const char *const known[] = {"default", "min",    "max",    "unit",
+                                        "meaning", "source", "choices"};
+    const size_t n = sizeof known / sizeof known[0];
 
     lua_pushnil(L);
     while (lua_next(L, t)) {
         const char *key = luaL_tolstring(L, -2, NULL), *near;
         int ok = 0;
-        for (size_t i = 0; i < 6; i++)
+        for (size_t i = 0; i < n; i++)
             ok |= strcmp(known[i], key) == 0;
-        near = heddle_nearest(key, known, 6);
+        near = heddle_nearest(key, known, n);
         if (!ok)
             luaL_error(L, "policy %s: params.%s has no field '%s'%s%s%s", whose,
                        param, key, near ? "; did you mean '" : "",
                        near ? near : "", near ? "'?" : "");
         lua_pop(L, 2);
     }
+}
+
+/* A parameter that is a choice: the list of its names is on top of the stack,
+ * its declaration at t. */
+static void read_choices(lua_State *L, int t, struct heddle_param *p, int keep,
+                         const char *whose)
+{
+    lua_Integer n = luaL_len(L, -1);
+    luaL_Buffer b;
+
+    for (lua_Integer i = 1; i <= n; i++) {
+        if (lua_rawgeti(L, -1, i) != LUA_TSTRING ||
+            strpbrk(lua_tostring(L, -1), "|") != NULL)
+            luaL_error(L, "policy %s: params.%s.choices are names", whose,
+                       p->name);
+        lua_pop(L, 1);
+    }
+    if (n < 2)
+        luaL_error(L, "policy %s: params.%s.choices: two names at least", whose,
+                   p->name);
+    luaL_buffinit(L, &b);
+    for (lua_Integer i = 1; i <= n; i++) {
+        if (i > 1)
+            luaL_addchar(&b, '|');
+        lua_rawgeti(L, t + 1, i);
+        luaL_addvalue(&b);
+    }
+    luaL_pushresult(&b);
+    p->unit = keep_string(L, keep);
+    p->min = 0;
+    p->max = (uint64_t)n - 1;
+    if (lua_getfield(L, t, "default") != LUA_TSTRING ||
+        heddle_param_value(p, lua_tostring(L, -1), &p->def) != 0)
+        luaL_error(L, "policy %s: params.%s.default is one of %s", whose,
+                   p->name, p->unit);
+    lua_pop(L, 1);
 }
 
 /* The parameter whose declaration is on top of the stack. */
@@ -143,10 +180,15 @@ static void read_param(lua_State *L, struct heddle_param *p, int keep,
     if (lua_getfield(L, t, "default") == LUA_TNIL)
         luaL_error(L, "policy %s: params.%s needs a default", whose, p->name);
     lua_pop(L, 1);
-    p->def = number_field(L, t, "default", whose, p->name, 0);
-    p->min = number_field(L, t, "min", whose, p->name, 0);
-    p->max = number_field(L, t, "max", whose, p->name, INT64_MAX);
-    p->unit = text_field(L, t, "unit", keep, whose, "");
+    if (lua_getfield(L, t, "choices") == LUA_TTABLE) {
+        read_choices(L, t, p, keep, whose);
+    } else {
+        p->def = number_field(L, t, "default", whose, p->name, 0);
+        p->min = number_field(L, t, "min", whose, p->name, 0);
+        p->max = number_field(L, t, "max", whose, p->name, INT64_MAX);
+        p->unit = text_field(L, t, "unit", keep, whose, "");
+    }
+    lua_pop(L, 1);
     p->meaning = text_field(L, t, "meaning", keep, whose, "");
     p->source = text_field(L, t, "source", keep, whose, "guess");
 }

@@ -51,7 +51,7 @@ static void push_params(lua_State *L, const struct lp *p)
 {
     lua_newtable(L);
     for (int i = 0; p->c->param[i].name; i++) {
-        lua_pushinteger(L, (lua_Integer)p->param[i]);
+        lp_push_value(L, &p->c->param[i], p->param[i]);
         lua_setfield(L, -2, p->c->param[i].name);
     }
     lua_createtable(L, 0, 2);

@@ -38,6 +38,7 @@ struct options {
     int check;
     const char *name[HEDDLE_MAX_PARAMS];
     uint64_t value[HEDDLE_MAX_PARAMS];
+    const char *text[HEDDLE_MAX_PARAMS]; /* a choice's name, or NULL */
 };
 
 /* The value on top of the stack as a number of 0 or more. */
@@ -79,7 +80,11 @@ static void take_option(lua_State *L, struct options *o)
         if (o->n == HEDDLE_MAX_PARAMS)
             luaL_error(L, "too many options");
         o->name[o->n] = key;
-        o->value[o->n++] = take_number(L, key);
+        if (lua_type(L, -1) == LUA_TSTRING)
+            o->text[o->n] = lua_tostring(L, -1);
+        else
+            o->value[o->n] = take_number(L, key);
+        o->n++;
     }
 }
 
@@ -101,6 +106,33 @@ static void take_options(lua_State *L, int i, struct options *o)
         lua_pop(L, 2);
     }
     lua_pop(L, 1);
+}
+
+/* Values of the options that are names, and no number where a name belongs. */
+static void read_choices(lua_State *L, const struct heddle_policy *p,
+                         struct options *o)
+{
+    for (uint32_t i = 0; i < o->n; i++) {
+        const struct heddle_param *q = p->params;
+        char name[2];
+
+        while (q && q->name && strcmp(q->name, o->name[i]) != 0)
+            q++;
+        if (q == NULL || q->name == NULL)
+            continue; /* heddle_use says so */
+        if (o->text[i] == NULL &&
+            heddle_param_name(q, 0, name, sizeof name) == 0)
+            luaL_error(L, "policy %s: %s is one of %s, not a number", p->name,
+                       q->name, q->unit);
+        if (o->text[i] == NULL ||
+            heddle_param_value(q, o->text[i], &o->value[i]) == 0)
+            continue;
+        if (heddle_param_name(q, 0, name, sizeof name) == 0)
+            luaL_error(L, "policy %s: %s is one of %s, not '%s'", p->name,
+                       q->name, q->unit, o->text[i]);
+        luaL_error(L, "option %s: expected an integer of 0 or more, not %s",
+                   q->name, o->text[i]);
+    }
 }
 
 /* ---- finding ------------------------------------------------------------- */
@@ -224,6 +256,7 @@ static int use(lua_State *L)
                    "policies, %s is not one",
                    p->name);
     }
+    read_choices(L, p, &o);
     rc = heddle_use(s, p, o.at, o.name, o.value, o.n, o.flags);
     if (c)
         lp_class_drop(L, c);
@@ -248,6 +281,16 @@ static void set_text(lua_State *L, const char *name, const char *value)
     lua_setfield(L, -2, name);
 }
 
+void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value)
+{
+    char name[64];
+
+    if (heddle_param_name(p, value, name, sizeof name) == 0)
+        lua_pushstring(L, name);
+    else
+        lua_pushinteger(L, (lua_Integer)value);
+}
+
 static int used(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
@@ -262,7 +305,7 @@ static int used(lua_State *L)
         set_text(L, "at", u.at);
         lua_newtable(L);
         for (uint32_t k = 0; p && p[k].name; k++) {
-            lua_pushinteger(L, (lua_Integer)u.values[k]);
+            lp_push_value(L, &p[k], u.values[k]);
             lua_setfield(L, -2, p[k].name);
         }
         lua_setfield(L, -2, "params");
@@ -298,7 +341,7 @@ static void push_param(lua_State *L, const struct heddle_param *p)
     set_text(L, "unit", p->unit);
     set_text(L, "meaning", p->meaning);
     set_text(L, "source", p->source);
-    lua_pushinteger(L, (lua_Integer)p->def);
+    lp_push_value(L, p, p->def);
     lua_setfield(L, -2, "default");
     lua_pushinteger(L, (lua_Integer)p->min);
     lua_setfield(L, -2, "min");

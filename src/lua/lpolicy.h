@@ -117,6 +117,8 @@ struct lp_class;
 struct lp_class *lp_class_push(lua_State *L, int i);
 const struct heddle_policy *lp_class_policy(struct lp_class *c);
 /* Limits of one call. */
+/* Pushes a parameter's value: a number, or the name of a choice's. */
+void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value);
 void lp_class_budget(struct lp_class *c, uint64_t instructions, uint64_t bytes,
                      int check);
 /* Keeps the userdata at index i alive while the policy is bound. */

@@ -57,6 +57,16 @@ static uint32_t param_count(const struct heddle_policy *p)
     return n;
 }
 
+/* Names that a parameter's values have, 1 where it has none. */
+static uint32_t choices(const struct heddle_param *q)
+{
+    uint32_t n = 1;
+
+    for (const char *c = q->unit; c != NULL && *c != '\0'; c++)
+        n += *c == '|';
+    return n;
+}
+
 static int set_param(const struct heddle_policy *p, const char *name,
                      uint64_t value, uint64_t *values, struct hd_err *err)
 {
@@ -107,13 +117,19 @@ static int check_policy(const struct heddle_policy *p, struct hd_err *err)
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "policy %s has more than %d parameters", p->name,
                           HEDDLE_MAX_PARAMS);
-    for (uint32_t i = 0; i < param_count(p); i++)
-        if (p->params[i].def < p->params[i].min ||
-            p->params[i].def > p->params[i].max)
+    for (uint32_t i = 0; i < param_count(p); i++) {
+        const struct heddle_param *q = &p->params[i];
+        if (q->def < q->min || q->def > q->max)
             return hd_err_set(err, HEDDLE_EPOLICY,
                               "policy %s: the default of %s is out of its "
                               "range",
-                              p->name, p->params[i].name);
+                              p->name, q->name);
+        if (choices(q) > 1 && (q->min != 0 || q->max != choices(q) - 1))
+            return hd_err_set(err, HEDDLE_EPOLICY,
+                              "policy %s: %s is a choice of %s, so its values "
+                              "are 0 to %" PRIu32,
+                              p->name, q->name, q->unit, choices(q) - 1);
+    }
     return 0;
 }
 

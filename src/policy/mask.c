@@ -27,8 +27,9 @@
  *            where nobody walked.
  *
  * The paper's text decides by the sign of the change alone, but it lists a
- * register for the direction of the last move; token_rule 1 takes it at that:
- * a hill climb that goes on while the rate falls and turns when it rises.
+ * register for the direction of the last move; token_rule = hillclimb takes
+ * it at that: a climb that goes on while the rate falls and turns when it
+ * rises.
  *
  * The machine needs the bypass cache (bypass.entries, 32), and separate DRAM
  * queues (dram.queues, apart).  Epochs without look-ups change nothing.
@@ -70,10 +71,10 @@ static const struct heddle_param params[] = {
      "of the warps that get or lose a token at once", "the released code"},
     {"band", "percentage points", 2, 0, 100,
      "change of the miss rate that is ignored", "MASK 5.2"},
-    {"token_rule", "", TEXT, TEXT, HILLCLIMB,
-     "0: fewer when the miss rate rose, more when it fell; 1: a hill climb, "
-     "which turns when it rose",
-     "MASK 5.2; 7.4 for 1"},
+    {"token_rule", "text|hillclimb", TEXT, TEXT, HILLCLIMB,
+     "text: fewer when the miss rate rose, more when it fell; hillclimb: goes "
+     "on while it falls, turns when it rose",
+     "MASK 5.2; 7.4 for hillclimb"},
     {"sample", "sets", 32, 0, 255, "one of so many is not bypassed; 0: all are",
      "guess"},
     {"thresh", "requests", 500, 1, 65535,

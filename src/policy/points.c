@@ -5,10 +5,15 @@
  * so nothing can differ from what the engine asks.  Each point has a function
  * of its own only because offsetof() needs the type of its question.
  *
+ * Here are also the names of parameters that are choices.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <stddef.h>
 
+#include <string.h>
+
+#include "../core/config.h"
 #include "slots.h"
 
 #define FIELD(name, meaning)        {#name, NULL, meaning, offsetof(Q, name)},
@@ -103,4 +108,27 @@ const struct heddle_fact_info *heddle_fact_info(uint32_t i)
 const char *heddle_nearest(const char *name, const char *const *names, size_t n)
 {
     return hd_nearest(name, names, n);
+}
+
+/* ---- parameters that are choices --------------------------------------- */
+
+int heddle_param_value(const struct heddle_param *p, const char *name,
+                       uint64_t *value)
+{
+    bool choice = p->unit != NULL && strchr(p->unit, '|') != NULL;
+    int i = choice ? hd_choice_read(p->unit, name) : -1;
+
+    if (i < 0)
+        return HEDDLE_EINVAL;
+    *value = (uint64_t)i;
+    return HEDDLE_OK;
+}
+
+int heddle_param_name(const struct heddle_param *p, uint64_t value, char *out,
+                      size_t room)
+{
+    if (p->unit == NULL || strchr(p->unit, '|') == NULL)
+        return HEDDLE_EINVAL;
+    hd_choice_print(p->unit, value, out, room);
+    return HEDDLE_OK;
 }
