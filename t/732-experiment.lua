@@ -175,8 +175,10 @@ x:quantity { "far, too", unit = "%", paper = 10.0, heddle = 0.25,
     why = "because" }
 x:quantity { "extra", heddle = 3 }
 x:order { "holds", paper = { "A", "B" }, heddle = { A = 2.0, B = 1.0 } }
-x:order { "within half a percent", paper = { "A", "B" },
-    heddle = { A = 1.0, B = 1.004 } }
+x:order { "within half a percent", paper = { "A", "B", "C" },
+    heddle = { A = 1.0, B = 1.004, C = 0.9 } }
+x:order { "equal ones, and one that is broken", paper = { "A", "B", "C" },
+    heddle = { A = 1.0, B = 1.0, C = 1.2 }, why = "because" }
 x:order { "broken", paper = { "A", "B", "C" },
     heddle = { A = 1.0, B = 2.0, C = 0.5 } }
 x:table("details", { { "a", "b" }, { 1, 2 } })
@@ -194,18 +196,24 @@ end
 local doc = x:close()
 io.write = write -- luacheck: ignore 122
 printed = table.concat(printed)
-tap.is(doc.agree, 3, "three agree")
-tap.is(doc.counted, 6, "of six that can")
-tap.is(table.concat(doc.differences, "; "), "far; far, too: because; order of broken "
+tap.is(doc.agree, 2, "two agree")
+tap.is(doc.counted, 6, "of six that can; an order of equal ones is not one")
+tap.ok(doc.orders[2].holds == nil and doc.orders[2].equal[1] == "B = A"
+    and printed:find "half a percent +A > B > C +B = A > C +equal here",
+    "equal ones are shown as equal", printed)
+tap.ok(doc.orders[3].holds == false and printed:find "C > A = B +no",
+    "a later one that is better breaks the order all the same", printed)
+tap.is(table.concat(doc.differences, "; "), "far; far, too; order of equal ones, "
+    .. "and one that is broken (C above A, C above B): because; order of broken "
     .. "(B above A): the cause was not found", "what differs, and why")
 tap.ok(printed:find "said 7.*near +50.0 %% +55.0 %% +1.10 +yes"
-    and printed:find "3 of 6 agree" and printed:find "10.0 %% +0.2 %% +0.03 +no"
+    and printed:find "2 of 6 agree" and printed:find "10.0 %% +0.2 %% +0.03 +no"
      and printed:find "details", "in print",
     printed)
 local f = assert(io.open(DIR .. "/paper/fig1.json"))
 local back = json.decode and json.decode(f:read "a")
 f:close()
-tap.ok(not back or back.agree == 3, "as JSON")
+tap.ok(not back or back.agree == 2, "as JSON")
 for _, name in ipairs { "fig1.svg", "fig1-2.svg" } do
     f = io.open(DIR .. "/paper/" .. name)
     tap.ok(f and f:read "a":find "<svg", name)
@@ -213,7 +221,7 @@ end
 local db <close> = sqlite.open(DIR .. "/results.sqlite")
 local rows = db:exec("select * from quantity where experiment = ? order by "
     .. "quantity", "paper/fig1")
-tap.is(#rows, 7, "seven rows in the database")
+tap.is(#rows, 8, "eight rows in the database")
 tap.ok(rows[4].quantity == "near" and rows[4].ratio == 1.1
     and rows[4].agrees == 1 and rows[4].scale == "quick", "with their values")
 tap.raises(function() experiment.open { arg = { scale = "huge" } } end,

@@ -21,7 +21,9 @@
 --
 -- A quantity agrees within 20 % of the paper's value; one that is off needs a
 -- `why`, or the summary says that the cause was not found.  A quantity without
--- a paper's value is shown and not counted.
+-- a paper's value is shown and not counted.  An order holds where no later
+-- design is better than an earlier one, by more than 0.5 %; where none is, but
+-- some that the paper tells apart are equal here, it says so and is not counted.
 --
 -- An experiment is named as its script, folder and file: scenarios/mask/fig11.lua
 -- opens "mask/fig11", and only that.  So scenarios/reproduce.lua finds it, and
@@ -183,7 +185,7 @@ function Experiment:quantity(q)
     }
 end
 
---- Names by descending value; those of equal value (1 in 1000) by name.
+--- Names by descending value; those of equal value by name.
 local function sorted(values)
     local names = {}
     for name in pairs(values) do
@@ -196,23 +198,40 @@ local function sorted(values)
     return names
 end
 
---- The designs in the paper's order, best first; it holds where no later one
--- is better than an earlier one by more than `slack` (0.5 %).
+--- Names by descending value, with = between those that are equal within
+-- `slack` of the greater one.
+local function ranked(values, slack)
+    local names, out = sorted(values), {}
+    for i, name in ipairs(names) do
+        out[i] = (i == 1 and "" or values[names[i - 1]] > values[name]
+            * (1 + slack) and " > " or " = ") .. name
+    end
+    return table.concat(out)
+end
+
+--- The designs in the paper's order, best first (see the head); `slack` (0.005)
+-- is what two may differ by and be equal.
 function Experiment:order(o)
-    local slack, broken = o.slack or 0.005, {}
+    local slack, broken, equal = o.slack or 0.005, {}, {}
     for i = 1, #o.paper - 1 do
         for j = i + 1, #o.paper do
             local a, b = o.paper[i], o.paper[j]
             local va, vb = o.heddle[a], o.heddle[b]
             if va and vb and vb > va * (1 + slack) then
                 broken[#broken + 1] = b .. " above " .. a
+            elseif va and vb and va <= vb * (1 + slack) then
+                equal[#equal + 1] = b .. " = " .. a
             end
         end
     end
+    local holds
+    if #broken > 0 or #equal == 0 then
+        holds = #broken == 0
+    end
     self.orders[#self.orders + 1] = {
         what = o[1], paper = o.paper, heddle = o.heddle,
-        here = sorted(o.heddle), holds = #broken == 0, broken = broken,
-        why = o.why,
+        here = sorted(o.heddle), ranked = ranked(o.heddle, slack),
+        holds = holds, broken = broken, equal = equal, why = o.why,
     }
 end
 
@@ -253,7 +272,8 @@ function experiment.summary(self)
     end
     for _, o in ipairs(self.orders) do
         rows[#rows + 1] = { "order: " .. o.what, table.concat(o.paper, " > "),
-            table.concat(o.here, " > "), "", o.holds and "yes" or "no" }
+            o.ranked or table.concat(o.here, " > "), "",
+            o.holds == nil and "equal here" or o.holds and "yes" or "no" }
     end
     return rows
 end
@@ -275,7 +295,7 @@ local function differences(self)
         end
     end
     for _, o in ipairs(self.orders) do
-        if not o.holds then
+        if o.holds == false then
             add(("order of %s (%s)"):format(o.what,
                 table.concat(o.broken, ", ")), o.why)
         end

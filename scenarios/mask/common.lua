@@ -3,9 +3,10 @@
 --
 -- quick: three pairs (the first of each class, n-HMR has n applications whose
 -- L1 and L2 TLB miss rates are both high; none with GUP, whose loop takes longer
--- than a short run), size S, short runs; for tests and a first look.  full: the 35 pairs, size M, an epoch of warm-up and a million
--- cycles of work, two where tokens are studied: 20 epochs.  Work is what an
--- application does alone on SharedTLB, on as many cores as it has in the pair.
+-- than a short run), size S, short runs; for tests and a first look.  full: the
+-- 35 pairs, size M, an epoch of warm-up and a million cycles of work, two where
+-- tokens are studied: 20 epochs.  Work is what an application does alone on
+-- SharedTLB, on as many cores as it has in the pair.
 -- Epochs of MASK are 100,000 cycles, at quick 2,000, so that there are 20, too,
 -- after one of warm-up.  Every design is measured over the same instructions of
 -- each application, from where the alone run's warm-up ended, so losses do not
@@ -15,6 +16,9 @@
 -- lanes=32 is the second column of mechanisms: warps of 32 threads and two
 -- issue slots a cycle, which keeps lanes a cycle equal and is what the released
 -- code ran.  partition=oracle searches the split of the cores.
+--
+-- Figures 1, 2, 4 and 10 are not here: no quantity of theirs is known.  The list
+-- of pairs is recalled from the paper's figures.
 --
 -- pairs=3DS_BP,MM_CONS runs those; size=, cycles= and warmup= override the
 -- scale's.
@@ -359,9 +363,11 @@ function common.pairs_table(x, o, results)
         series = series, width = common.width(#groups, #series) }
 end
 
---- Figures 12 to 14: the pairs of one class under all designs.
+--- Figures 12 to 14, whose numbers are recalled: the pairs of one class under
+-- all designs.
 function common.class_figure(name, where, hmr, paper)
     local x = common.open(name, where, ("pairs of %d-HMR"):format(hmr))
+    x:say "The paper's number is the class's mean, of figure 11"
     local results, o = common.measure(x, { names = common.all })
     results, o = common.some(results, o, function(set)
         return set.hmr == hmr

@@ -1,9 +1,10 @@
 --- mask/fig07.lua - what the other application does to L2 TLB misses.
 --
 -- MASK (ASPLOS 2018), figure 7: the L2 TLB miss rate of each application of
--- some pairs, alone and when both run.  3DS_HISTO, CONS_LPS, MUM_HISTO and
--- RED_RAY are recalled as the figure's; scale=full adds all others.  A look-up
--- that joins a walk under way is a miss.
+-- some pairs, alone and when both run: it rises.  Which pairs, and by how much,
+-- is not known; 3DS_HISTO, CONS_LPS, MUM_HISTO and RED_RAY are recalled, and
+-- scale=full has all 35.  Only the order is compared.  A look-up that joins a
+-- walk under way is a miss.
 --
 --     heddle run scenarios/mask/fig07.lua [scale=full]
 --
@@ -14,6 +15,7 @@ local x = suite.open("fig07", "figure 7", "L2 TLB miss rate, alone and shared")
 local results, o = suite.measure(x, { names = { "SharedTLB" },
     pairs = not x.full and suite.named { "3DS_HISTO", "CONS_LPS", "MUM_HISTO",
         "RED_RAY" } or nil })
+x:say "The pairs are recalled, and only the order is compared"
 local groups, alone, shared, rises = {}, {}, {}, 0
 for i, r in ipairs(results) do
     for a, name in ipairs(o.pairs[i].apps) do
@@ -32,8 +34,7 @@ x:order { "mean miss rate", paper = { "shared", "alone" },
     heddle = { alone = suite.mean(alone), shared = suite.mean(shared) },
     why = suite.why.tlb }
 x:quantity { "applications whose rate does not fall (by 0.5 points)",
-    unit = "%", said = "all", heddle = 100 * rises / #groups,
-    agrees = rises == #groups, why = suite.why.tlb }
+    unit = "%", heddle = 100 * rises / #groups }
 suite.grouped(x, { title = "L2 TLB miss rate", unit = "%",
     head = "application", format = "%.1f" }, groups,
     { { name = "alone", values = alone },

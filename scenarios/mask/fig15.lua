@@ -1,8 +1,9 @@
 --- mask/fig15.lua - unfairness, by class of pair.
 --
--- MASK (ASPLOS 2018), figure 15 (the number is recalled): the largest slowdown
--- of an application of a pair, mean of the pairs of 0-, 1- and 2-HMR, under all
--- designs; lower is better.  MASK's is 22.4 % below SharedTLB's (section 7.1).
+-- MASK (ASPLOS 2018), recalled as figure 15: the largest slowdown of an
+-- application of a pair, mean of the pairs of 0-, 1- and 2-HMR, under all
+-- designs; lower is better.  MASK's is 22.4 % below SharedTLB's (section 7.1);
+-- those of the classes are not known.
 --
 --     heddle run scenarios/mask/fig15.lua [scale=full]
 --
@@ -10,9 +11,9 @@
 local sharing = require "heddle.sharing"
 local suite = require "common"
 
-local x = suite.open("fig15", "figure 15", "unfairness")
+local x = suite.open("fig15", "recalled as figure 15", "unfairness")
 local results, o = suite.measure(x, { names = suite.all })
-x:quantity { "MASK's unfairness against SharedTLB's", unit = "%",
+x:quantity { "MASK's unfairness against SharedTLB's (section 7.1)", unit = "%",
     paper = -22.4, heddle = 100 * (sharing.gain(results, "MASK", "SharedTLB",
         "unfairness") - 1), why = suite.why.unfair }
 local fair = {}
