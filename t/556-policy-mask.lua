@@ -2,7 +2,8 @@
 --
 -- Pinned: the C policy, the Lua one that steers and the Lua one that answers
 -- give the same statistics, on several machines, sets of applications and
--- parameters, all mechanisms together and each alone; each mechanism does
+-- parameters, all mechanisms together and each alone, and beside Mosaic in one
+-- machine; each mechanism does
 -- what it is for, and what it does is gone when it is switched off; the run is
 -- the same in pieces and after a snapshot, with the end of warm-up in it.
 --
@@ -101,6 +102,35 @@ for i, scene in ipairs(SCENES) do
                     FORMS[f]), d)
             end
         end
+    end
+end
+
+-- ---- with Mosaic in one machine ----------------------------------------------
+
+do
+    local function both(mask, mosaic)
+        local sim <close> = H.sim { machine = "mosaic", check = true,
+            apps = { H.app("3DS", { size = "S" }), H.app("GUP",
+                { size = "S" }) },
+            settings = whole.join(SMALL, { ["l1tlb.large_entries"] = 1,
+                ["l2tlb.large_entries"] = 2, ["memory.free_at_end"] = true }) }
+        sim:use(mask, { epoch = 2000 })
+        sim:use(mosaic)
+        sim:run(24000)
+        sim:check()
+        return whole.statistics(sim, no_policy), sim:counters()
+    end
+    local c, n = both("mask", "mosaic")
+    tap.ok(n.memory.coalesced > 0 and n.memory.mixed == 0
+        and n.mmu.bypass_fills > 0 and n.dram.golden > 0,
+        "MASK and Mosaic in one machine: both do their work",
+        ("%d regions, %d fills of the bypass cache, %d golden requests")
+        :format(n.memory.coalesced, n.mmu.bypass_fills, n.dram.golden))
+    for _, twin in ipairs { { "policies/mask.lua", "policies/mosaic.lua" },
+        { "policies/mask-asked.lua", "mosaic" },
+        { "mask", "policies/mosaic.lua" } } do
+        local d = whole.difference(c, (both(twin[1], twin[2])))
+        tap.ok(not d, ("%s with %s: as in C"):format(twin[1], twin[2]), d)
     end
 end
 

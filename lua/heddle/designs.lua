@@ -8,6 +8,7 @@
 --     H.sim { machine = d.apply(H.machine "maxwell"), policies = d.policies,
 --             ... }
 --     H.designs.mask { tokens = 1, dram = 0, epoch = 50000 }      a design, too
+--     H.designs.both(H.designs.mask(), H.designs.mosaic())        in one machine
 --
 -- A design is { name =, apply = function(machine) -> machine, policies = {} }.
 --
@@ -119,6 +120,21 @@ function designs.mosaic(options)
     }
 end
 
+--- Two designs in one machine: the settings and the policies of both; where
+-- they set one thing, the second decides.
+function designs.both(a, b)
+    local policies = {}
+    for _, d in ipairs { a, b } do
+        table.move(d.policies or {}, 1, #(d.policies or {}), #policies + 1,
+            policies)
+    end
+    return {
+        name = a.name .. " + " .. b.name,
+        apply = function(machine) return b.apply(a.apply(machine)) end,
+        policies = policies,
+    }
+end
+
 --- The designs of MASK figure 3, in its order, with the names that are shown.
 designs.list = {
     { name = "Ideal", apply = designs.ideal },
@@ -150,10 +166,14 @@ designs.pages = {
     designs.mosaic { name = "Mosaic-IdealCAC", cac = 3 },
 }
 
+--- MASK and Mosaic in one: MASK says that they combine, and measures nothing.
+designs.together = { designs.both(designs.mask(), designs.mosaic()) }
+
 --- One of these by its name.
 function designs.get(name)
     local names = {}
-    for _, list in ipairs { designs.sharing, designs.pages } do
+    for _, list in ipairs { designs.sharing, designs.pages,
+        designs.together } do
         for _, d in ipairs(list) do
             names[#names + 1] = d.name
             if d.name == name then
