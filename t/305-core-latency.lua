@@ -85,4 +85,27 @@ least = load({ ["l1tlb.entries"] = 1, ["l1tlb.latency"] = 2,
     ["walk.latency"] = 13, ["l2tlb.latency"] = 21 }, { 0, 1024, 0 })
 tap.is(least, 2 + 13 + 21 + 13 + L1, "an L2 TLB hit, and the L1")
 
+--- Cycles in which warps are ready and do not issue.  Two warps store into one
+-- page and exit: the first into one line, the second into `lines`.  They wait
+-- for the translation, and the first exits when its line has gone, whatever
+-- the load/store unit still has to do for the second.
+local function held(lines)
+    local app = k.app { name = "stores",
+        buffers = function() return { k.i32("a", 1 << 20) } end,
+        kernels = function(_, b) return {
+            k.kernel("stores", { block = 64 }, function(t)
+                local lane, warp = t.gid % 32, t.gid // 32
+                t:store(b.a, lane * (1 + warp * (lines - 1)), lane)
+            end) } end }
+    local sim = H.sim { machine = "maxwell", apps = { H.program(app) },
+        settings = { ["core.lanes"] = 32, ["core.width"] = 32,
+            ["walk.mode"] = "fixed:50", ["dram.mode"] = "off" } }
+    sim:run()
+    local n = sim:counters().core
+    tap.is(n.lines, 1 + lines, "lines of two stores")
+    return n.time_ready
+end
+
+tap.is(held(32), held(1), "a store that is done holds up no exit")
+
 return tap.done()

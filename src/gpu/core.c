@@ -267,11 +267,13 @@ static void serve_message(struct hd_core *c, hd_time t)
     }
 }
 
-/* Steps of the load/store unit, as long as nothing else is due before. */
+/* Steps of the load/store unit, as long as nothing else is due before: no room
+ * for another instruction, no message, no warp that may issue again. */
 static void run_unit(struct hd_core *c, hd_time t, hd_time end)
 {
     struct hd_core_state *s = c->s;
-    uint32_t n = s->lsu_n, messages = s->inbox.n;
+    uint32_t n = s->lsu_n, messages = s->inbox.n, later = s->later_n;
+    uint64_t ready = s->ready;
 
     if (c->streaks && t < end && s->replay_first == HD_NONE &&
         c->memop[c->lsu[s->lsu_first].memop].kind == HD_OP_LOAD) {
@@ -283,7 +285,8 @@ static void run_unit(struct hd_core *c, hd_time t, hd_time end)
         s->local = t;
         hd_lsu_step(c, t);
         t = hd_lsu_next(c);
-    } while (t < end && s->lsu_n == n && s->inbox.n == messages);
+    } while (t < end && s->lsu_n == n && s->inbox.n == messages &&
+             s->ready == ready && s->later_n == later);
 }
 
 /* Issues until `end`, as long as that concerns nothing else; the next instant
