@@ -62,7 +62,7 @@ static void empty(struct hd_core *c, hd_time now)
     hd_core_acks(c, now);
     assert_int_equal(c->s->lsu_n, 0);
     assert_int_equal(c->s->stores, 0);
-    assert_int_equal(c->s->fill_n, 0);
+    assert_int_equal(c->s->data.n, 0);
     assert_int_equal(c->s->inbox.n, 0);
     assert_int_equal(c->s->acks.n, 0);
     assert_int_equal(c->s->replay_first, HD_NONE);

@@ -9,7 +9,9 @@
  * cut into steps plays no part in it.
  *
  * Data cross the core's reply port in order of arrival, a flit a cycle, and
- * take effect when the last flit is in.
+ * take effect when the last flit is in.  Nothing else happens before, so that
+ * is when they wake the core, and only the first of those that wait at the port
+ * has an instant.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -174,10 +176,35 @@ static void wake(struct hd_core *c, hd_time t)
     hd_post(c->gpu->env->ev, c->component, c->component, t, 0, 0, 0);
 }
 
+/* When the first of the data at the reply port is in. */
+static void await_data(struct hd_core *c)
+{
+    struct hd_core_state *s = c->s;
+
+    s->fill_at = s->data.n == 0 ? HD_NEVER
+                                : hd_max_u64(s->data.at, s->in_free) +
+                                      messages(c, &s->data)[s->data.first].b;
+}
+
+/* Data arrive at the reply port, which they cross in so many flits. */
+static void push_data(struct hd_core *c, hd_time at, uint32_t req)
+{
+    struct hd_gpu *g = c->gpu;
+    uint32_t bytes = g->reqs->v[req].bytes + g->m->xbar.bytes - 1u;
+
+    push(c, &c->s->data, at, HD_MSG_DATA, req,
+         hd_recip_div(g->per_flit, bytes) * g->cycle);
+    if (at == c->s->data.at)
+        await_data(c);
+}
+
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
                      uint64_t b)
 {
-    if (what == HD_MSG_ACK) {
+    if (what == HD_MSG_DATA) {
+        push_data(c, at, a);
+
+    } else if (what == HD_MSG_ACK) {
         push(c, &c->s->acks, at, what, a, b);
         if ((c->s->blocked & HD_BLOCK_STORES) == 0)
             return;
@@ -186,23 +213,6 @@ void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
     }
     if (!c->awake)
         wake(c, at);
-}
-
-/* Data at the reply port: flits cross one by one, then the data count. */
-static void cross(struct hd_core *c, const struct hd_message *m)
-{
-    struct hd_gpu *g = c->gpu;
-    struct hd_core_state *s = c->s;
-    const struct hd_req *q = &g->reqs->v[m->a];
-    uint64_t flits = hd_recip_div(g->per_flit, q->bytes + g->m->xbar.bytes - 1u);
-    struct hd_message *f = &c->fills[(s->fill_first + s->fill_n) % c->fill_room];
-
-    hd_assert(s->fill_n < c->fill_room);
-    *f = *m;
-    f->at = hd_max_u64(m->at, s->in_free) + flits * g->cycle;
-    s->in_free = f->at;
-    if (s->fill_n++ == 0)
-        s->fill_at = f->at;
 }
 
 static hd_time next_message(const struct hd_core *c)
@@ -230,12 +240,12 @@ static void serve_message(struct hd_core *c, hd_time t)
     struct hd_core_state *s = c->s;
     const struct hd_message *m;
 
-    hd_core_acks(c, t);
+    if (HD_UNLIKELY((s->blocked & HD_BLOCK_STORES) != 0))
+        hd_core_acks(c, t);
     if (s->fill_at <= t) {
-        m = &c->fills[s->fill_first];
-        if (++s->fill_first == c->fill_room)
-            s->fill_first = 0;
-        s->fill_at = --s->fill_n > 0 ? c->fills[s->fill_first].at : HD_NEVER;
+        s->in_free = s->fill_at;
+        m = pop(c, &s->data);
+        await_data(c);
         hd_l1_data(c, m->a, t);
         return;
     }
@@ -243,9 +253,6 @@ static void serve_message(struct hd_core *c, hd_time t)
         return;
     m = pop(c, &s->inbox);
     switch (m->what) {
-    case HD_MSG_DATA:
-        cross(c, m);
-        break;
     case HD_MSG_XLATE:
         hd_l1tlb_translated(c, m->a, t);
         break;
@@ -312,10 +319,10 @@ static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
 {
     struct hd_core *c = self;
     struct hd_core_state *s = c->s;
-    const int *stop = &c->gpu->env->err->code;
-    hd_time end = hd_min_u64(now + c->gpu->ahead,
-                             hd_min_u64(*c->gpu->env->slots->epoch,
-                                        *c->gpu->barrier));
+    const int *stop = c->gpu->stop;
+    hd_time end =
+        hd_min_u64(now + c->gpu->ahead,
+                   hd_min_u64(*c->gpu->env->slots->epoch, *c->gpu->barrier));
 
     (void)what, (void)a, (void)b;
     if (s->wake != now)
@@ -323,6 +330,7 @@ static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     s->wake = HD_NEVER;
     s->local = hd_max_u64(s->local, now);
     c->awake = true;
+    hd_core_acks(c, now);
     for (;;) {
         hd_time message = next_message(c), unit = hd_lsu_next(c);
         hd_time other = hd_min_u64(message, unit), port, t;
@@ -348,8 +356,8 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS])
 {
     static const uint8_t counter[] = {
-        [HD_WARP_FREE] = HD_CORE_T_IDLE,   [HD_WARP_READY] = HD_CORE_T_READY,
-        [HD_WARP_SLOTS] = HD_CORE_T_DATA,  [HD_WARP_BARRIER] = HD_CORE_T_BARRIER,
+        [HD_WARP_FREE] = HD_CORE_T_IDLE,  [HD_WARP_READY] = HD_CORE_T_READY,
+        [HD_WARP_SLOTS] = HD_CORE_T_DATA, [HD_WARP_BARRIER] = HD_CORE_T_BARRIER,
         [HD_WARP_DONE] = HD_CORE_T_IDLE,
     };
 
@@ -481,7 +489,6 @@ static int open_core(struct hd_gpu *g, uint32_t id)
                  m->l1tlb.blocking == 0 && m->l1cache.mode.kind == HD_FULL &&
                  !g->env->check;
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
-    c->fill_room = m->l1cache.mshrs + 1;
     c->s = take(g, 1, sizeof *c->s, &bad);
     c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);
     c->block = take(g, m->core.blocks, sizeof *c->block, &bad);
@@ -493,8 +500,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     }
     c->tlb_treq = take(g, m->l1tlb.mshrs + lent, sizeof *c->tlb_treq, &bad);
     c->parked = take(g, c->targets, sizeof *c->parked, &bad);
-    c->fills = take(g, c->fill_room, sizeof *c->fills, &bad);
-    if (bad || open_line(c, &c->s->inbox) || open_line(c, &c->s->acks))
+    if (bad || open_line(c, &c->s->inbox) || open_line(c, &c->s->data) ||
+        open_line(c, &c->s->acks))
         return -1;
     if (hd_mshr_open_more(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, lent) !=
             0 ||
@@ -562,8 +569,8 @@ int hd_gpu_open(struct hd_gpu *g)
     g->l1_ticks = hd_l1_latency(g);
     g->alu = g->m->core.alu_latency * g->cycle;
     g->line_shift = hd_log2(g->m->l1cache.line);
-    g->stat = hd_stats_group(st, name, hd_core_counters, HD_CORE_COUNTERS,
-                             g->cores);
+    g->stat =
+        hd_stats_group(st, name, hd_core_counters, HD_CORE_COUNTERS, g->cores);
     hd_stats_open_time(st, open_time, g);
     g->tlb_stat = hd_stats_group(st, "l1tlb", hd_l1tlb_counters,
                                  HD_L1TLB_COUNTERS, g->cores);
@@ -577,12 +584,12 @@ int hd_gpu_open(struct hd_gpu *g)
                       "from an L1 TLB miss to its answer");
     g->page_hist = hd_stats_hist(st, name, "pages", "pages",
                                  "base pages a memory instruction");
-    g->line_hist = hd_stats_hist(st, name, "lines", "lines",
-                                 "lines a memory instruction");
+    g->line_hist =
+        hd_stats_hist(st, name, "lines", "lines", "lines a memory instruction");
+    g->stop = &g->env->err->code;
     g->core = calloc(g->cores, sizeof *g->core);
     g->measured = hd_arena_take(g->env->arena, 1, sizeof *g->measured);
-    g->stalled =
-        hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);
+    g->stalled = hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);
     if (g->core == NULL || g->measured == NULL || g->stalled == NULL)
         return -1;
     for (uint32_t i = 0; i < g->cores; i++)

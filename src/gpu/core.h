@@ -115,26 +115,26 @@ enum hd_warp_state {
 };
 
 struct hd_warp {
-    struct hd_op op;    /* the next instruction */
-    hd_time ready;      /* earliest issue */
-    hd_time since;      /* its time is accounted up to here */
-    uint64_t age;       /* order of arrival; lower is older */
-    uint32_t pending;   /* occupied scoreboard slots */
-    uint32_t left;      /* instructions left in its ALU run */
-    uint32_t ctx;       /* its block, as the source names it */
-    uint16_t index;     /* its number in the block */
-    uint16_t block;     /* block slot of the core */
-    uint8_t state;      /* enum hd_warp_state */
-    uint32_t flight;    /* its memory instructions that fill no slot */
+    struct hd_op op;  /* the next instruction */
+    hd_time ready;    /* earliest issue */
+    hd_time since;    /* its time is accounted up to here */
+    uint64_t age;     /* order of arrival; lower is older */
+    uint32_t pending; /* occupied scoreboard slots */
+    uint32_t left;    /* instructions left in its ALU run */
+    uint32_t ctx;     /* its block, as the source names it */
+    uint16_t index;   /* its number in the block */
+    uint16_t block;   /* block slot of the core */
+    uint8_t state;    /* enum hd_warp_state */
+    uint32_t flight;  /* its memory instructions that fill no slot */
 };
 
 struct hd_block {
-    uint64_t number;   /* in its launch */
+    uint64_t number; /* in its launch */
     uint32_t ctx;
-    uint32_t live;     /* warps that have not exited */
-    uint32_t arrived;  /* at the barrier */
-    uint32_t used;     /* 1: resident */
-    uint64_t warps;    /* bit set of its warps */
+    uint32_t live;    /* warps that have not exited */
+    uint32_t arrived; /* at the barrier */
+    uint32_t used;    /* 1: resident */
+    uint64_t warps;   /* bit set of its warps */
 };
 
 /* A memory instruction between issue and its last datum. */
@@ -164,8 +164,8 @@ struct hd_lsu_op {
     struct hd_lines l;
     struct {
         uint64_t pfn;
-        uint16_t mshr; /* missing: the TLB's MSHR */
-        uint8_t known; /* enum hd_page_known */
+        uint16_t mshr;    /* missing: the TLB's MSHR */
+        uint8_t known;    /* enum hd_page_known */
     } page[HD_MAX_LINES]; /* of each distinct page */
 };
 
@@ -184,48 +184,55 @@ struct hd_message {
 
 /* Messages in order of time; those of one instant in order of arrival. */
 struct hd_message_line {
-    uint32_t first, n, room; /* v[first] to v[first + n - 1], of v[room] */
     hd_time at;              /* of the first; HD_NEVER: empty */
+    uint32_t first, n, room; /* v[first] to v[first + n - 1], of v[room] */
     hd_ref v;
 };
 
+/* What most steps look at comes first, by lines of the host's cache. */
 struct hd_core_state {
     hd_time wake;      /* the wake-up event that counts; HD_NEVER: none */
     hd_time local;     /* how far the core has run */
     hd_time port_free; /* issue port */
     hd_time lsu_free;  /* L1 port */
-    hd_time tlb_free;  /* L1 TLB port */
+    hd_time fill_at;   /* when the first of `data` is in; HD_NEVER: none */
+    struct hd_message_line inbox; /* wakes the core */
+
+    uint64_t ready;     /* bit set: HD_WARP_READY and their time has come */
+    uint64_t mem_next;  /* bit set: the next op is a memory op */
+    uint64_t load_next; /* bit set: the next op is a load */
+    uint64_t limit;     /* warps that may load */
+    hd_time tlb_free;   /* L1 TLB port */
+    uint32_t later_n;   /* warps whose time has not come, by time: later[] */
+    uint32_t last;      /* warp that issued last, 64: none */
+    uint32_t lsu_first, lsu_n; /* ring of LSU ops */
+    uint32_t replay_first;     /* translated lines for the L1 port */
+    uint32_t blocked;          /* bit set of enum hd_lsu_block */
+
+    struct hd_message_line data; /* at the reply port; wakes the core once the
+                                    first is in */
+    struct hd_message_line acks; /* wakes it only if it waits for stores */
+    hd_time in_free;             /* reply port from the interconnect */
+    hd_time out_free;            /* request port to the interconnect */
+
+    uint32_t replay_last;
+    uint32_t parked_free, parked_used;
+    uint32_t memop_free, memop_used;
     uint32_t lsu_used; /* look-ups at lsu_free already */
     uint32_t tlb_used; /* look-ups at tlb_free already */
-    hd_time out_free;  /* request port to the interconnect */
-    hd_time in_free;   /* reply port from the interconnect */
-    hd_time held;      /* port_free when the core was halted */
-    uint64_t ready;    /* bit set: HD_WARP_READY and their time has come */
+    uint32_t stores;   /* in the store queue */
+    uint32_t miss_op;  /* blocking TLB: memop that missed */
+    uint32_t app;
     uint64_t lsu_full; /* bit set: found the load/store unit full */
-    uint64_t mem_next; /* bit set: the next op is a memory op */
-    uint64_t load_next;/* bit set: the next op is a load */
-    uint64_t limit;    /* warps that may load */
-    hd_time limit_until;
     uint64_t ran;      /* warps that issued since a policy's epoch */
-    uint32_t last;     /* warp that issued last, 64: none */
-    uint32_t later_n;  /* warps whose time has not come, by time: later[] */
+    hd_time limit_until;
+
     uint8_t later[HD_MAX_WARPS];
-    uint64_t ages;     /* arrivals so far */
-    uint32_t families; /* resident blocks: family[] */
+    uint64_t ages;                 /* arrivals so far */
+    hd_time held;                  /* port_free when the core was halted */
+    uint32_t families;             /* resident blocks: family[] */
     uint64_t family[HD_MAX_WARPS]; /* their warps, the oldest block's first;
                                       in a block, a lower bit is older */
-    uint32_t app;
-    uint32_t lsu_first, lsu_n;      /* ring of LSU ops */
-    uint32_t memop_free, parked_free;
-    uint32_t memop_used, parked_used;
-    uint32_t replay_first, replay_last; /* translated lines for the L1 port */
-    uint32_t fill_first, fill_n;    /* ring of data crossing the reply port */
-    hd_time fill_at;                /* when the first is in; HD_NEVER: none */
-    uint32_t stores;                /* in the store queue */
-    uint32_t blocked;               /* bit set of enum hd_lsu_block */
-    uint32_t miss_op;               /* blocking TLB: memop that missed */
-    struct hd_message_line inbox;   /* wakes the core */
-    struct hd_message_line acks;    /* wakes it only if it waits for stores */
 };
 
 enum hd_lsu_block {
@@ -241,37 +248,39 @@ enum hd_lsu_block {
 struct hd_gpu;
 
 struct hd_core {
+    struct hd_core_state *s; /* arena, as all below */
     struct hd_gpu *gpu;
-    uint32_t id;
-    uint32_t component; /* rank in the event queue */
-    uint32_t app;       /* owner, fixed by core_partition */
-    struct hd_core_state *s;   /* arena, as all below */
-    struct hd_warp *warp;      /* [warps] */
-    struct hd_block *block;    /* [blocks] */
-    struct hd_memop *memop;    /* pool */
-    hd_time *fault;            /* of each of them, the longest time that it
-                                  waited for far faults; NULL: there are none */
-    struct hd_lsu_op *lsu;     /* ring of cfg.queue */
-    struct hd_parked *parked;  /* pool: waiting lines and L1 MSHR targets */
-    struct hd_mshr tlb_mshr;   /* flags: the last memop that joined and which
-                                  of its pages; lists of parked lines; lent:
-                                  the pages wait for far faults */
-    uint32_t *tlb_treq;        /* the request that each of its MSHRs sent */
-    struct hd_mshr l1_mshr;    /* flags: the first requester's memop; lists of
-                                  parked entries: the other ones' */
-    struct hd_message *fills;  /* ring */
+    struct hd_lsu_op *lsu;    /* ring of cfg.queue */
+    struct hd_memop *memop;   /* pool */
+    struct hd_warp *warp;     /* [warps] */
+    struct hd_parked *parked; /* pool: waiting lines and L1 MSHR targets */
+    uint32_t component;       /* rank in the event queue */
+    uint32_t app;             /* owner, fixed by core_partition */
+    uint32_t lsu_room;        /* of its ring */
+    bool awake;   /* inside its own loop, which sees every message */
+    bool streaks; /* lines that hit may be served in a row (lsu.c) */
+    bool lrr;     /* the scheduler is loose round robin */
+
+    struct hd_mshr tlb_mshr; /* flags: the last memop that joined and which
+                                of its pages; lists of parked lines; lent:
+                                the pages wait for far faults */
+    struct hd_mshr l1_mshr;  /* flags: the first requester's memop; lists of
+                                parked entries: the other ones' */
     uint64_t *count, *tlb_count, *l1_count; /* counters of this core and its
                                                application */
+    uint32_t *tlb_treq; /* the request that each TLB MSHR sent */
+    hd_time *fault;     /* of each memop, the longest time that it
+                           waited for far faults; NULL: there are none */
+    struct hd_tbelow below_tlb;
+    uint32_t id;
+    uint32_t lanes; /* warp size of its application */
+
     struct hd_tlb l1tlb;
     struct hd_cache l1;
-    struct hd_tbelow below_tlb;
-    bool awake; /* inside its own loop, which sees every message */
-    bool streaks; /* lines that hit may be served in a row (lsu.c) */
+    uint64_t full;          /* mask of all lanes of a warp */
+    struct hd_block *block; /* [blocks] */
     struct hd_slot pick, limit;
-    uint32_t memops, targets, fill_room, lsu_room; /* sizes */
-    uint32_t lanes;  /* warp size of its application */
-    uint32_t lrr;    /* 1: the scheduler is loose round robin */
-    uint64_t full;   /* mask of all lanes of a warp */
+    uint32_t memops, targets; /* sizes */
 };
 
 struct hd_machine;
@@ -282,19 +291,20 @@ struct hd_gpu {
     const struct hd_machine *m;
     struct hd_core *core; /* [cores] */
     uint32_t cores;
-    uint32_t lanes[HD_MAX_APPS];      /* warp size of each application */
-    hd_time slot[HD_MAX_APPS];        /* ticks that an instruction holds the
-                                         issue port */
-    hd_time cycle;                    /* ticks of a core cycle */
-    struct hd_recip per_cycle;        /* divides by it */
-    struct hd_recip per_flit;         /* divides by the bytes of a flit */
-    hd_time alu;                      /* ticks of the ALU latency */
-    hd_time back;                     /* data: way back from the L2 */
-    hd_time tlb_back;                 /* translations: way back */
-    hd_time tlb_ticks, l1_ticks;      /* look-ups in the L1 TLB, in the L1 */
-    hd_time ahead;                    /* how far a core may run ahead */
+    uint32_t lanes[HD_MAX_APPS]; /* warp size of each application */
+    hd_time slot[HD_MAX_APPS];   /* ticks that an instruction holds the
+                                    issue port */
+    hd_time cycle;               /* ticks of a core cycle */
+    struct hd_recip per_cycle;   /* divides by it */
+    struct hd_recip per_flit;    /* divides by the bytes of a flit */
+    hd_time alu;                 /* ticks of the ALU latency */
+    hd_time back;                /* data: way back from the L2 */
+    hd_time tlb_back;            /* translations: way back */
+    hd_time tlb_ticks, l1_ticks; /* look-ups in the L1 TLB, in the L1 */
+    hd_time ahead;               /* how far a core may run ahead */
+    const int *stop;             /* not 0: an error stops the run */
     uint32_t line_shift;
-    uint32_t translate;               /* 0: translation off */
+    uint32_t translate; /* 0: translation off */
     struct hd_ptables *tables;
     struct hd_reqs *reqs;
     struct hd_treqs *treqs;
@@ -304,12 +314,12 @@ struct hd_gpu {
     struct hd_hist *load_latency, *page_hist, *line_hist, *xlate_latency;
     struct hd_dispatch *dispatch;
     struct hd_manage *manager;
-    const hd_time *barrier; /* arena: no core runs on before this instant
-                               (vm/manage.c), or HD_NEVER */
-    const uint32_t *changes; /* arena: mappings changed so far */
-    struct hd_link *link; /* to the host; NULL: nothing comes from there */
+    const hd_time *barrier;   /* arena: no core runs on before this instant
+                                 (vm/manage.c), or HD_NEVER */
+    const uint32_t *changes;  /* arena: mappings changed so far */
+    struct hd_link *link;     /* to the host; NULL: nothing comes from there */
     struct hd_faults *faults; /* NULL: every page is mapped */
-    hd_time *measured; /* arena: [0] when the counters were last reset */
+    hd_time *measured;        /* arena: [0] when the counters were last reset */
     uint32_t *stalled; /* arena: [app] most misses that one translation ended,
                           since a policy's epoch */
 };
