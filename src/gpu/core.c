@@ -385,8 +385,13 @@ static void reply_data(void *self, hd_time at, uint32_t req)
 {
     struct hd_core *c = self;
     struct hd_gpu *g = c->gpu;
-    bool ack = g->reqs->v[req].kind == HD_REQ_WRITE;
+    const struct hd_req *q = &g->reqs->v[req];
+    bool ack = q->kind == HD_REQ_WRITE;
 
+    if (q->kind == HD_REQ_READ && g->m->l1cache.mode.kind == HD_FULL) {
+        hd_cache_ahead(&c->l1, hd_cache_set(&c->l1, q->pa.v >> g->line_shift));
+        __builtin_prefetch(&c->l1_mshr.v[q->tag]);
+    }
     at = hd_recip_up(g->per_cycle, at + g->back);
     hd_core_message(c, at, ack ? HD_MSG_ACK : HD_MSG_DATA, req, 0);
 }

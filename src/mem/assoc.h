@@ -204,6 +204,19 @@ static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
     return e;
 }
 
+/* Has what a look-up in a set, or a new key, will touch fetched: between an
+ * access and its result a host cache may have lost it. */
+static inline void hd_assoc_ahead(const struct hd_assoc *a, uint32_t set)
+{
+    const uint64_t *key = &a->key[set * a->ways];
+
+    if (HD_UNLIKELY(a->set == NULL))
+        return;
+    __builtin_prefetch(&a->set[set], 1);
+    __builtin_prefetch(key, 1);
+    __builtin_prefetch(key + 8, 1);
+}
+
 /* True when somebody must hear of what enters and leaves, or chooses it. */
 static inline bool hd_assoc_asks(const struct hd_assoc *a)
 {

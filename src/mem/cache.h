@@ -160,6 +160,13 @@ bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
                           struct hd_who who, uint64_t *victim,
                           uint32_t *victim_app);
 
+/* Has what a fill of a set will touch fetched. */
+static inline void hd_cache_ahead(const struct hd_cache *c, uint32_t set)
+{
+    hd_assoc_ahead(&c->tags, set);
+    __builtin_prefetch(&c->line[set * c->tags.ways], 1);
+}
+
 /* Enters a line that is known to be missing into its set (asks cache_insert;
  * it may decline).  Returns true when a dirty line must be written back (the
  * evicted one, or the newcomer that was declined): its line number and owner.

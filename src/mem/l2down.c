@@ -89,7 +89,6 @@ uint32_t hd_l2down_fetch(struct hd_l2_slice *sl, uint32_t m, uint64_t line,
         d->kind = HD_REQ_READ;
     d->flags = d->dram_class = d->hit = 0;
     d->bytes = l2->line_bytes;
-    d->spare = 0;
     hd_l2_counters(sl, d->app)[HD_L2_DRAM_READS]++;
     return n;
 }

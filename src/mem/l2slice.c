@@ -485,7 +485,12 @@ void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
 {
     struct hd_l2 *l2 = self;
     struct hd_l2_slice *sl = &l2->slice[l2->req[r].tag >> 16];
+    uint32_t m = l2->req[r].tag & 0xffff;
 
+    if (m != HD_L2_PASSED) {
+        hd_cache_ahead(&sl->tags, l2->req[r].spare);
+        __builtin_prefetch(&sl->mshr.v[m], 1);
+    }
     hd_l2_post(sl, hd_recip_up(l2->per_cycle, at), HD_L2_FILL, r);
 }
 

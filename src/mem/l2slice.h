@@ -29,7 +29,8 @@ enum {
     HD_L2_RETRY   /* the input may go on */
 };
 
-/* req.spare of what comes to a slice: the set of its line.
+/* req.spare of what comes to a slice, and of the read that it sends down for
+ * it: the set of its line.
  * req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
 #define HD_L2_PASSED 0xffffu /* req.spare is the bypassed request */
 
