@@ -220,6 +220,16 @@ end
 
 -- ---- for people -----------------------------------------------------------------
 
+-- Sets of `least` to 5 programs, in one list.
+local function all_of(sets_of, least)
+    local out = {}
+    for n = least, 5 do
+        local sets = sets_of(n)
+        table.move(sets, 1, #sets, #out + 1, out)
+    end
+    return out
+end
+
 local COLLECTIONS = {
     {
         name = "mask-pairs", summary = "MASK's pairs",
@@ -229,26 +239,12 @@ local COLLECTIONS = {
     {
         name = "mosaic-homogeneous", summary = "1 to 5 copies of a program",
         source = "Mosaic 5",
-        sets = function()
-            local out = {}
-            for n = 1, 5 do
-                local sets = M.homogeneous(n)
-                table.move(sets, 1, #sets, #out + 1, out)
-            end
-            return out
-        end,
+        sets = function() return all_of(M.homogeneous, 1) end,
     },
     {
         name = "mosaic-heterogeneous", summary = "2 to 5 different programs",
         source = "pairs: list of the Mosaic release; 3 to 5: drawn, seed 1",
-        sets = function()
-            local out = {}
-            for n = 2, 5 do
-                local sets = M.heterogeneous(n)
-                table.move(sets, 1, #sets, #out + 1, out)
-            end
-            return out
-        end,
+        sets = function() return all_of(M.heterogeneous, 2) end,
     },
 }
 

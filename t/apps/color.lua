@@ -51,8 +51,7 @@ end
 
 local function counts(p)
     local generate = require "heddle.generate"
-    local g = generate.random_graph { n = p.n, seed = p.seed,
-        edges = math.tointeger(p.n * p.d // 2) }
+    local g = csr.graph(p)
     local value = generate.ints { n = p.n, lo = 0, hi = 2047, seed = p.seed }
     local color, now = {}, 1
     for v = 0, p.n - 1 do color[v] = -1 end
@@ -78,18 +77,11 @@ local function counts(p)
     }
 end
 
--- Round 1, which depends on no other block, from a sample of the blocks
--- (not every 16th: these begin pages).
-local function round1(options)
-    return csr.gathers(require("heddle.app").get("COLOR"):workload(options),
-        { launches = 2, every = 13 }, "color1", "color")
-end
-
--- Later rounds need all blocks: t/431-load-pages.lua has them.  The random
--- graph is measured to take 14 rounds; the number depends on the seed.
+-- Round 1, which depends on no other block.  Later rounds need all blocks:
+-- t/431-load-pages.lua has them.  The random graph is measured to take 14
+-- rounds; the number depends on the seed.
 local function figures()
-    local random = round1 { size = "S" }
-    local grid = round1 { size = "S", n = 1000000, width = 1000 }
+    local random, grid = csr.both("COLOR", 1000, 2, "color1", "color")
     return {
         { "lanes of a gather, random graph", random.lanes, 16.9 },
         { "pages of a gather, random graph", random.pages, 15.7 },

@@ -3,6 +3,12 @@
 -- SPDX-License-Identifier: MIT
 local M = {}
 
+-- The random graph of parameters p.
+function M.graph(p)
+    return require("heddle.generate").random_graph { n = p.n, seed = p.seed,
+        edges = math.tointeger(p.n * p.d // 2) }
+end
+
 -- fn(first, last) for each warp of 32 of n nodes.
 function M.warps(n, fn)
     for first = 0, n - 1, 32 do fn(first, math.min(first + 31, n - 1)) end
@@ -36,6 +42,18 @@ function M.gathers(workload, options, kernel, what)
         pages = (all.count * all.pages - own) / gathers,
         list = rows.col.pages,
     }
+end
+
+-- The gathers of an application of Pannotia's on the random graph of size S, and
+-- on a square grid of the given width; from a sample of the blocks of `launches`
+-- launches (not every 16th block: these begin pages).
+function M.both(name, width, launches, kernel, what)
+    local function gathers(params)
+        return M.gathers(require("heddle.app").get(name):workload(params),
+            { launches = launches, every = 13 }, kernel, what)
+    end
+    return gathers { size = "S" },
+        gathers { size = "S", n = width * width, width = width }
 end
 
 return M

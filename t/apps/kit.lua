@@ -26,6 +26,7 @@ For figures:
 SPDX-License-Identifier: MIT
 ]]
 local twin = require "heddle.twin"
+local measure = require "t.apps.measure"
 
 local M = {}
 
@@ -34,16 +35,6 @@ function M.equal(got, want, what)
         error(("%s: got %s, expected %s"):format(what, tostring(got),
             tostring(want)), 2)
     end
-end
-
--- Different values of addr >> shift among the lanes.
-local function distinct(addr, shift)
-    local seen, n = {}, 0
-    for _, at in pairs(addr) do
-        local x = at >> shift
-        if not seen[x] then seen[x], n = true, n + 1 end
-    end
-    return n
 end
 
 -- { ["kernel kind buffer"] = { count =, lanes =, lines =, pages = } }, the last
@@ -64,9 +55,9 @@ function M.measure(instance, options)
         local r = row(e.kernel .. " " .. e.kind .. " " .. e.buffer.name,
             { count = 0, lanes = 0, lines = 0, pages = 0 })
         r.count = r.count + 1
-        for _ in pairs(e.addr) do r.lanes = r.lanes + 1 end
-        r.lines = r.lines + distinct(e.addr, 7)
-        r.pages = r.pages + distinct(e.addr, 12)
+        r.lanes = r.lanes + measure.bits(e.mask)
+        r.lines = r.lines + measure.touched(e, 128)
+        r.pages = r.pages + measure.touched(e, 4096)
     end, options)
     for _, r in pairs(rows) do
         if r.count then
@@ -95,8 +86,7 @@ function M.threads(name, params, options)
     local app, walk = require "heddle.app", require "heddle.walk"
     local sums = { 0 }
     walk.each(app.get(name):workload(params), function(e)
-        local n, mask = 0, e.mask
-        while mask ~= 0 do n, mask = n + 1, mask & (mask - 1) end
+        local n = measure.bits(e.mask)
         sums[e.kernel] = (sums[e.kernel] or 0) + n * e.n
         sums[1] = sums[1] + n * e.n
     end, options)

@@ -9,6 +9,8 @@ measure.lua - figures of an application, from what the naive twin sees.
                                  { mask = , bytes = , addr = , launch = }
     measure.spread(list, 4096)   mean number of different pages (128: lines)
                                  that one of them touches
+    measure.touched(e, 4096)     pages that one of them touches
+    measure.bits(mask)           lanes of a mask
     measure.full(list)           those of them that all 32 lanes take part in
 
 SPDX-License-Identifier: MIT
@@ -17,7 +19,7 @@ local twin = require "heddle.twin"
 
 local M = {}
 
-local function bits(mask)
+function M.bits(mask)
     local n = 0
     while mask ~= 0 do
         mask = mask & (mask - 1)
@@ -26,11 +28,22 @@ local function bits(mask)
     return n
 end
 
+-- e: an event of the twin, or of a list.
+function M.touched(e, unit)
+    local met, n = {}, 0
+    for _, at in pairs(e.addr) do
+        for u = at // unit, (at + e.bytes - 1) // unit do
+            if not met[u] then n, met[u] = n + 1, true end
+        end
+    end
+    return n
+end
+
 -- options as for twin.walk
 function M.walk(instance, options)
     local seen = { lanes = {}, reads = {}, accesses = {} }
     twin.walk(instance, function(e)
-        local n = bits(e.mask)
+        local n = M.bits(e.mask)
         seen.lanes[e.kernel] = (seen.lanes[e.kernel] or 0) + e.n * n
         if not e.addr then return end
         local b = e.buffer.name
@@ -54,14 +67,7 @@ end
 
 function M.spread(list, unit)
     local sum = 0
-    for _, e in ipairs(list) do
-        local met = {}
-        for _, at in pairs(e.addr) do
-            for u = at // unit, (at + e.bytes - 1) // unit do
-                if not met[u] then sum, met[u] = sum + 1, true end
-            end
-        end
-    end
+    for _, e in ipairs(list) do sum = sum + M.touched(e, unit) end
     return sum / #list
 end
 

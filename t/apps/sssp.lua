@@ -29,8 +29,7 @@ end
 
 local function counts(p)
     local generate = require "heddle.generate"
-    local g = generate.random_graph { n = p.n, seed = p.seed,
-        edges = math.tointeger(p.n * p.d // 2) }
+    local g = csr.graph(p)
     local length = generate.ints { n = g.m, lo = 1, hi = 10, seed = p.seed }
     local iterations, changed = relax(p, g, length)
     local warps, rounds = 0, 0
@@ -60,18 +59,11 @@ local function counts(p)
     end
 end
 
--- Every iteration is alike: the first, from a sample of the blocks
--- (not every 16th: these begin pages).
-local function gathers(options)
-    return csr.gathers(require("heddle.app").get("SSSP"):workload(options),
-        { launches = 3, every = 13 }, "spmv", "x")
-end
-
--- Measured besides, and too long for here: about 20 iterations until nothing
--- changes on the random graph of size S, 1017 on the grid of 500 x 500.
+-- Every iteration is alike: the first.  Measured besides, and too long for
+-- here: about 20 iterations until nothing changes on the random graph of size
+-- S, 1017 on the grid of 500 x 500.
 local function figures()
-    local random = gathers { size = "S" }
-    local grid = gathers { size = "S", n = 250000, width = 500 }
+    local random, grid = csr.both("SSSP", 500, 3, "spmv", "x")
     return {
         { "lanes of a gather, random graph", random.lanes, 16.9 },
         { "pages of a gather, random graph", random.pages, 15.7 },

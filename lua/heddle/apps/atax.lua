@@ -17,9 +17,12 @@ since pointers may alias; alu = 6 instructions a round (Open64 code of similar
 loops, not unrolled; a newer nvcc has 1.3 to 2.9).
 
 Addresses are driven by thread index and loop counter alone; no contents.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
-local app, kernel, f32 = h.app, h.kernel, h.f32
+local product = require "heddle.apps.product"
+local app, f32 = h.app, h.f32
 
 return app {
     name = "ATAX", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 ATAX",
@@ -40,34 +43,10 @@ return app {
 
     kernels = function(p, b)
         return {
-            kernel("atax1", { grid = h.ceil(p.nx, 256), block = 256 },
-                function(t)
-                    local i = t.gid
-                    t:alu(p.alu)
-                    t:when(i:lt(p.nx), function()
-                        t:load(b.tmp, i)
-                        t:loop(p.ny, function(j)
-                            t:load(b.A, i * p.ny + j)
-                            t:load(b.x, j)
-                            t:alu(p.alu)
-                            t:store(b.tmp, i)
-                        end)
-                    end)
-                end),
-            kernel("atax2", { grid = h.ceil(p.ny, 256), block = 256 },
-                function(t)
-                    local j = t.gid
-                    t:alu(p.alu)
-                    t:when(j:lt(p.ny), function()
-                        t:load(b.y, j)
-                        t:loop(p.nx, function(i)
-                            t:load(b.A, i * p.ny + j)
-                            t:load(b.tmp, i)
-                            t:alu(p.alu)
-                            t:store(b.y, j)
-                        end)
-                    end)
-                end),
+            product(p, { name = "atax1", matrix = b.A, m = p.nx, n = p.ny,
+                rows = true, vector = b.x, sum = b.tmp, begin = "load" }),
+            product(p, { name = "atax2", matrix = b.A, m = p.nx, n = p.ny,
+                vector = b.tmp, sum = b.y, begin = "load" }),
         }
     end,
 }

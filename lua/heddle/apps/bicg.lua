@@ -23,41 +23,8 @@ Addresses are driven by thread index and loop counter alone; no contents.
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
-local app, kernel, f32 = h.app, h.kernel, h.f32
-
-local function bicg1(p, b)
-    local options = { grid = h.ceil(p.ny, 256), block = 256 }
-    return kernel("bicg1", options, function(t)
-        local j = t.gid
-        t:alu(p.alu)
-        t:when(j:lt(p.ny), function()
-            t:store(b.s, j)
-            t:loop(p.nx, function(i)
-                t:load(b.A, i * p.ny + j)
-                t:load(b.r, i)
-                t:alu(p.alu)
-                t:store(b.s, j)
-            end)
-        end)
-    end)
-end
-
-local function bicg2(p, b)
-    local options = { grid = h.ceil(p.nx, 256), block = 256 }
-    return kernel("bicg2", options, function(t)
-        local i = t.gid
-        t:alu(p.alu)
-        t:when(i:lt(p.nx), function()
-            t:store(b.q, i)
-            t:loop(p.ny, function(j)
-                t:load(b.A, i * p.ny + j)
-                t:load(b.p, j)
-                t:alu(p.alu)
-                t:store(b.q, i)
-            end)
-        end)
-    end)
-end
+local product = require "heddle.apps.product"
+local app, f32 = h.app, h.f32
 
 return app {
     name = "BICG", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 BICG",
@@ -78,5 +45,12 @@ return app {
             f32("p", p.ny), f32("q", p.nx) }
     end,
 
-    kernels = function(p, b) return { bicg1(p, b), bicg2(p, b) } end,
+    kernels = function(p, b)
+        return {
+            product(p, { name = "bicg1", matrix = b.A, m = p.nx, n = p.ny,
+                vector = b.r, sum = b.s, begin = "store" }),
+            product(p, { name = "bicg2", matrix = b.A, m = p.nx, n = p.ny,
+                rows = true, vector = b.p, sum = b.q, begin = "store" }),
+        }
+    end,
 }

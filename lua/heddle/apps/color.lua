@@ -28,22 +28,12 @@ SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local csr = require "heddle.apps.csr"
-local app, kernel, i32 = h.app, h.kernel, h.i32
+local app, i32 = h.app, h.i32
 
 local BLOCK, LARGE = 256, 0x7fffffff
 
--- A kernel with a thread a node; body(t, v).
-local function each(p, name, args, body)
-    local options = { grid = h.ceil(p.n, BLOCK), block = BLOCK, args = args }
-    return kernel(name, options, function(t)
-        local v = t.gid
-        t:alu(7)
-        t:when(v:lt(p.n), function() body(t, v) end)
-    end)
-end
-
 local function init(p, b)
-    return each(p, "init", {}, function(t, v)
+    return csr.each(p, "init", BLOCK, nil, function(t, v)
         t:store(b.max, v, -1)
         t:store(b.min, v, LARGE)
     end)
@@ -57,7 +47,7 @@ local function list_end(t, p, b, v)
 end
 
 local function color1(p, b)
-    return each(p, "color1", {}, function(t, v)
+    return csr.each(p, "color1", BLOCK, nil, function(t, v)
         t:when(t:load(b.color, v):eq(-1), function()
             local first = t:load(b.row, v)
             local last = list_end(t, p, b, v)
@@ -81,7 +71,7 @@ local function color1(p, b)
 end
 
 local function color2(p, b)
-    return each(p, "color2", { colour = 1 }, function(t, v)
+    return csr.each(p, "color2", BLOCK, { colour = 1 }, function(t, v)
         local colour = t:arg("colour")
         t:when(t:load(b.color, v):eq(-1), function()
             local value, most = t:load(b.value, v), t:load(b.max, v)

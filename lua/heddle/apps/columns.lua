@@ -51,6 +51,18 @@ function M.tiles(p, name, rows, body)
     end)
 end
 
+-- Takes the mean of its column from each element of the first `rows` rows, and
+-- does `more`, if given: (t, j, index in data).
+function M.reduce(p, b, rows, more)
+    return M.tiles(p, "reduce", rows, function(t, j, at)
+        t:load(b.data, at)
+        t:load(b.mean, j)
+        t:alu(1)
+        t:store(b.data, at)
+        if more then more(t, j, at) end
+    end)
+end
+
 -- The products of column j1 = thread + 1 with all from j1 + first on, or with
 -- the first `cap` of them.
 function M.products(p, b, name, first)

@@ -49,11 +49,7 @@ local function std(p, b)
 end
 
 local function reduce(p, b)
-    return columns.tiles(p, "reduce", p.n, function(t, j, at)
-        t:load(b.data, at)
-        t:load(b.mean, j)
-        t:alu(1)
-        t:store(b.data, at)
+    return columns.reduce(p, b, p.n, function(t, j, at)
         t:load(b.std, j)
         t:alu(DIVISION + 1)
         t:store(b.data, at)

@@ -25,15 +25,6 @@ local h = require "heddle.kernel"
 local columns = require "heddle.apps.columns"
 local app, f32 = h.app, h.f32
 
-local function reduce(p, b)
-    return columns.tiles(p, "reduce", h.ceil(p.n, 32) * 8, function(t, j, at)
-        t:load(b.data, at)
-        t:load(b.mean, j)
-        t:alu(1)
-        t:store(b.data, at)
-    end)
-end
-
 return app {
     name = "COVAR", suite = "PolyBench-GPU",
     source = "PolyBench-GPU 1.0 COVAR",
@@ -56,7 +47,8 @@ return app {
     end,
 
     kernels = function(p, b)
-        return { columns.mean(p, b), reduce(p, b),
+        return { columns.mean(p, b),
+            columns.reduce(p, b, h.ceil(p.n, 32) * 8),
             columns.products(p, b, "covar", 0) }
     end,
 }

@@ -1,6 +1,6 @@
 --[[
 csr.lua - the graphs of Pannotia's programs: compressed rows of one of two
-families.
+families; and kernels with a thread a node.
 
 The matrices and road networks that come with Pannotia are not here; two
 families stand for them, and which of them decides whether a program is
@@ -16,6 +16,8 @@ of rounds.
 
 SPDX-License-Identifier: MIT
 ]]
+local h = require "heddle.kernel"
+
 local M = {}
 
 -- Directed edges of the graph of parameters n, d, width (0: random).
@@ -36,6 +38,16 @@ function M.graph(p, name)
             :format(name, p.n, p.width), 0)
     end
     return generate.grid { width = p.width, height = p.n // p.width }
+end
+
+-- A kernel in blocks of `block` with a thread a node; body(t, v).
+function M.each(p, name, block, args, body)
+    local options = { grid = h.ceil(p.n, block), block = block, args = args }
+    return h.kernel(name, options, function(t)
+        local v = t.gid
+        t:alu(7)
+        t:when(v:lt(p.n), function() body(t, v) end)
+    end)
 end
 
 return M

@@ -30,11 +30,18 @@ local app, kernel, f32 = h.app, h.kernel, h.f32
 
 local DIVISION = 10
 
-local function norm(p, b)
-    local options = { grid = 1, block = 256, args = { k = 0 } }
-    return kernel("norm", options, function(t)
+-- A kernel of a launch for each column k: body(t, k).
+local function column(p, name, grid, body)
+    local options = { grid = grid, block = 256, args = { k = 0 } }
+    return kernel(name, options, function(t)
         local k = t:arg("k")
         t:alu(p.alu)
+        body(t, k)
+    end)
+end
+
+local function norm(p, b)
+    return column(p, "norm", 1, function(t, k)
         t:when(t.tid:eq(0), function()
             t:loop(p.n, function(i)
                 t:load(b.A, i * p.n + k)
@@ -47,10 +54,8 @@ local function norm(p, b)
 end
 
 local function scale(p, b)
-    local options = { grid = h.ceil(p.n, 256), block = 256, args = { k = 0 } }
-    return kernel("scale", options, function(t)
-        local k, i = t:arg("k"), t.gid
-        t:alu(p.alu)
+    return column(p, "scale", h.ceil(p.n, 256), function(t, k)
+        local i = t.gid
         t:when(i:lt(p.n), function()
             t:load(b.A, i * p.n + k)
             t:load(b.R, k * p.n + k)
@@ -61,10 +66,8 @@ local function scale(p, b)
 end
 
 local function project(p, b)
-    local options = { grid = h.ceil(p.n, 256), block = 256, args = { k = 0 } }
-    return kernel("project", options, function(t)
-        local k, j = t:arg("k"), t.gid
-        t:alu(p.alu)
+    return column(p, "project", h.ceil(p.n, 256), function(t, k)
+        local j = t.gid
         t:when(j:gt(k):band(j:lt(p.n)), function()
             t:store(b.R, k * p.n + j)
             t:loop(p.n, function(i)

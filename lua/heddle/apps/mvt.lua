@@ -23,25 +23,8 @@ Addresses are driven by thread index and loop counter alone; no contents.
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
-local app, kernel, f32 = h.app, h.kernel, h.f32
-
--- x[i] += a[index(i, j)] y[j], i = thread.
-local function product(p, name, x, a, y, index)
-    local options = { grid = h.ceil(p.n, 256), block = 256 }
-    return kernel(name, options, function(t)
-        local i = t.gid
-        t:alu(p.alu)
-        t:when(i:lt(p.n), function()
-            t:load(x, i)
-            t:loop(p.n, function(j)
-                t:load(a, index(i, j))
-                t:load(y, j)
-                t:alu(p.alu)
-                t:store(x, i)
-            end)
-        end)
-    end)
-end
+local product = require "heddle.apps.product"
+local app, f32 = h.app, h.f32
 
 return app {
     name = "MVT", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 MVT",
@@ -62,10 +45,10 @@ return app {
 
     kernels = function(p, b)
         return {
-            product(p, "mvt1", b.x1, b.a, b.y1,
-                function(i, j) return i * p.n + j end),
-            product(p, "mvt2", b.x2, b.a, b.y2,
-                function(i, j) return j * p.n + i end),
+            product(p, { name = "mvt1", matrix = b.a, m = p.n, n = p.n,
+                rows = true, vector = b.y1, sum = b.x1, begin = "load" }),
+            product(p, { name = "mvt2", matrix = b.a, m = p.n, n = p.n,
+                vector = b.y2, sum = b.x2, begin = "load" }),
         }
     end,
 }

@@ -27,22 +27,12 @@ SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local csr = require "heddle.apps.csr"
-local app, kernel, i32 = h.app, h.kernel, h.i32
+local app, i32 = h.app, h.i32
 
 local BLOCK, FAR = 64, 99999999
 
--- A kernel with a thread a node; body(t, v).
-local function each(p, name, body)
-    local options = { grid = h.ceil(p.n, BLOCK), block = BLOCK }
-    return kernel(name, options, function(t)
-        local v = t.gid
-        t:alu(7)
-        t:when(v:lt(p.n), function() body(t, v) end)
-    end)
-end
-
 local function init(p, b)
-    return each(p, "init", function(t, v)
+    return csr.each(p, "init", BLOCK, nil, function(t, v)
         local distance = t:select(v:eq(0), 0, FAR)
         t:store(b.x, v, distance)
         t:store(b.y, v, distance)
@@ -50,13 +40,13 @@ local function init(p, b)
 end
 
 local function assign(p, b)
-    return each(p, "assign", function(t, v)
+    return csr.each(p, "assign", BLOCK, nil, function(t, v)
         t:store(b.x, v, t:load(b.y, v))
     end)
 end
 
 local function spmv(p, b)
-    return each(p, "spmv", function(t, v)
+    return csr.each(p, "spmv", BLOCK, nil, function(t, v)
         local first, last = t:load(b.row, v), t:load(b.row, v + 1)
         local least = t:var(t:load(b.x, v))
         t:loop(first, last, function(e)
@@ -70,7 +60,7 @@ local function spmv(p, b)
 end
 
 local function diff(p, b)
-    return each(p, "diff", function(t, v)
+    return csr.each(p, "diff", BLOCK, nil, function(t, v)
         local new, old = t:load(b.y, v), t:load(b.x, v)
         t:alu(2)
         t:when(new:ne(old), function() t:store(b.stop, 0, 1) end)

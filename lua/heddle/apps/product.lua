@@ -1,0 +1,39 @@
+--[[
+product.lua - what ATAX, BICG and MVT have in common: the product of a matrix
+with a vector, or of its transpose.
+
+A thread has a row (rows = true) or a column of matrix[m][n] and a sum of its
+own, which it begins by a load or a store:
+
+    sum[i] += matrix[i][j] vector[j]    for all j, rows: a line and, from 1024
+                                        columns on, a page a lane
+    sum[j] += matrix[i][j] vector[i]    for all i, columns: one line, one page
+
+The sum stays in a register but is stored in every round, since pointers may
+alias; the vector is a broadcast.  p.alu is the number of other instructions a
+round, and before the first.
+
+SPDX-License-Identifier: MIT
+]]
+local h = require "heddle.kernel"
+
+-- o: name, matrix, m, n, vector, sum, rows, begin ("load" or "store").
+return function(p, o)
+    local threads, rounds = o.rows and o.m or o.n, o.rows and o.n or o.m
+    local options = { grid = h.ceil(threads, 256), block = 256 }
+    return h.kernel(o.name, options, function(t)
+        local own = t.gid
+        t:alu(p.alu)
+        t:when(own:lt(threads), function()
+            t[o.begin](t, o.sum, own)
+            t:loop(rounds, function(round)
+                local i, j = round, own
+                if o.rows then i, j = own, round end
+                t:load(o.matrix, i * o.n + j)
+                t:load(o.vector, round)
+                t:alu(p.alu)
+                t:store(o.sum, own)
+            end)
+        end)
+    end)
+end
