@@ -63,6 +63,18 @@ local function bytes_of(instance)
     return sum
 end
 
+test("each file says what it has and what is approximated", function()
+    for _, name in ipairs(app.names()) do
+        local path = "lua/heddle/apps/" .. name:lower() .. ".lua"
+        local f <close> = assert(io.open(path))
+        local head = f:read("a"):match("^%-%-%[%[(.-)%]%]") or ""
+        for _, word in ipairs { "[Aa]rray", "pproximated", "[Bb]lock",
+            "[Ff]ootprint", "SPDX" } do
+            assert(head:find(word), path .. ": nothing of " .. word)
+        end
+    end
+end)
+
 test("footprints at T equal the buffers", function()
     for _, name in ipairs(app.names()) do
         local instance = app.get(name):instance("T")

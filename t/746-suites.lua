@@ -80,6 +80,11 @@ tap.is(joined { mask.class.LUD, mask.class.GUP, mask.class.BFS2,
     mask.class.MUM }, "Low/Low High/Low Low/High High/High", "one of each")
 tap.is(tally(etc.apps, function(a) return etc.class[a] end),
     "irregular:4 regular:7 regular, sharing:4", "ETC's classes")
+local mesc = suites.get "mesc"
+tap.is(tally(mesc.apps, function(a) return mesc.class[a] end),
+    "insensitive:6 sensitive:9", "MESC's groups")
+tap.is(joined { mesc.class.NW, mesc.class["2DCONV"] },
+    "sensitive insensitive", "one of each")
 tap.is(joined { etc.class.SAD, etc.class.SCAN, etc.class.ATAX },
     "regular regular, sharing irregular", "one of each")
 

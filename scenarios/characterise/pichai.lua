@@ -11,6 +11,11 @@
 -- instructions that the survey saw (the widest frontier of bfs, not its first
 -- levels of a few nodes), and what comes before runs without time.
 --
+-- Misses are those of the machine's TLB, at which all other warps wait for a
+-- miss.  The paper does not say what its characterisation had, so other TLBs
+-- stand in a second table: hits pass a miss, or nothing waits; there look-ups of
+-- a page that is being walked happen, too, and count as misses or as hits.
+--
 -- Pages are counted in two ways, since the figure does not say of what its mean
 -- is: over all memory instructions, and over the accesses of the array that is
 -- spread most (of those that are a hundredth of the memory instructions).
@@ -26,6 +31,7 @@ local arg = H.args {
     size = "XL", jobs = 2,
     limit = 0,          -- warp instructions of a survey; 0: to the end
     budget = 3000000,   -- of a timed run
+    others = 1,         -- 0: no other TLBs
     json = "",
 }
 
@@ -34,6 +40,52 @@ local rows = H.characterise.all(agree.present(suite.apps, arg.size), {
     size = arg.size, machine = "pichai", limit = arg.limit,
     budget = arg.budget, from = "busiest",
 }, arg.jobs)
+
+local LEAST, MOST = 0.22, 0.70 -- of misses a look-up
+
+--- The rows once more, from the same launches, with another TLB.
+local function blocking(what)
+    local list = {}
+    for i, row in ipairs(rows) do
+        list[i] = function()
+            return H.characterise.measure(row.name, {
+                size = arg.size, budget = arg.budget, survey = false,
+                machine = H.machine "pichai" { ["l1tlb.blocking"] = what },
+                from = row.timed.first_launch,
+            })
+        end
+    end
+    return H.run(list, { jobs = arg.jobs })
+end
+
+--- Misses a look-up by TLB and by what counts as a miss.
+local function other_tlbs()
+    local columns = { { "others wait", rows, "l1tlb_miss_rate" } }
+    for _, tlb in ipairs { { "hits pass", "hits" },
+        { "nothing waits", "none" } } do
+        local measured = blocking(tlb[2])
+        columns[#columns + 1] = { tlb[1], measured, "l1tlb_miss_rate" }
+        columns[#columns + 1] = { "merged as hits", measured }
+    end
+    local out = { { "TLB misses a look-up" } }
+    local inside = { ("of %d in range"):format(#rows) }
+    for i, row in ipairs(rows) do
+        out[i + 1] = { row.name }
+    end
+    for c, column in ipairs(columns) do
+        local n = 0
+        out[1][c + 1] = column[1]
+        for i, row in ipairs(column[2]) do
+            local v = column[3] and row.metrics[column[3]]
+                or H.characterise.first_misses(row.timed)
+            out[i + 1][c + 1] = H.report.percent(v)
+            n = n + (v and v >= LEAST and v <= MOST and 1 or 0)
+        end
+        inside[c + 1] = tostring(n)
+    end
+    out[#out + 1] = inside
+    return H.report.table(out)
+end
 
 --- The accesses with the most pages on average: that mean, and what they are.
 local function widest(row)
@@ -83,7 +135,7 @@ for _, row in ipairs(rows) do
             OTHER[row.name .. ": memory instructions"])
         checks:add(row.name .. ": TLB misses a look-up", "22 to 70 %",
             report.percent(m.l1tlb_miss_rate),
-            m.l1tlb_miss_rate >= 0.22 and m.l1tlb_miss_rate <= 0.70,
+            m.l1tlb_miss_rate >= LEAST and m.l1tlb_miss_rate <= MOST,
             arg.size == "XL" and MISSES[row.name]
             or "it takes the footprint of XL")
         local least = DIVERGENCE[row.name]
@@ -105,6 +157,9 @@ end
 checks:add("most pages of an instruction", "up to 32", ("%d"):format(most),
     most <= 32 and most > 24)
 checks:print(("Pichai figure 3, size %s, machine pichai"):format(arg.size))
+if arg.others == 1 then
+    io.write(other_tlbs(), "\n")
+end
 agree.cuts(rows)
 if arg.json ~= "" then
     H.report.emit(H.characterise.json(rows), arg.json)

@@ -16,6 +16,10 @@ border is known, 19 between the loads and after them.
 
 Addresses are driven by indices alone; no contents.
 
+Approximated: values are not computed, since no address and no branch depends on
+them; instruction counts are a newer compiler's, since the code that the papers
+ran is not public.
+
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"

@@ -16,6 +16,10 @@ before the border is known.
 
 Addresses are driven by indices and the launch's i; no contents.
 
+Approximated: values are not computed, since no address and no branch depends on
+them; instruction counts are a newer compiler's, since the code that the papers
+ran is not public.
+
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"

@@ -20,6 +20,11 @@ coefficient does.
 
 Addresses are driven by indices alone; no contents.  Halo reads may wrap into
 the neighbouring row or plane, as in the source; all lie inside the array.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; whatever an instruction computes, it costs an issue slot.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

@@ -4,7 +4,7 @@ of Rodinia's family.
 
 Pichai's bfs is this program; MESC's BFS is taken to be it, too (Pannotia, its
 other suite, has no stand-alone search; MESC gives no input).  Arrays, kernels,
-footprint and what is approximated: see bfs2.lua.  BFS2 has the sizes of MASK
+blocks, footprint and what is approximated: see bfs2.lua.  BFS2 has the sizes of MASK
 and Mosaic, 2.5 MB first of all; here every node draws 2 to 4 targets, mean
 degree 6, at the sizes of Rodinia's graphs and larger: S is 10 MB, XL the 1.2 GB
 at which Pichai et al. see their TLB miss rates; it takes six seconds and 1.2 GB

@@ -23,6 +23,10 @@ Instructions between accesses are those of MAFIA's PTX, block by block and in
 its order: 11 for an edge, 15 more where its end is new, so that 18 to 27 %
 access memory.  The start and the degree of a list are loaded again only behind
 the stores that may have changed them.
+
+Approximated: the graph, since MASK's is lost; the host reads `over` in no time.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, u8, i32 = h.app, h.kernel, h.u8, h.i32

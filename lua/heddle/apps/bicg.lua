@@ -20,6 +20,10 @@ round (Open64 code of similar loops, not unrolled; a newer nvcc has 1.3 to
 
 Addresses are driven by thread index and loop counter alone; no contents.
 
+Approximated: values are not computed, since no address and no branch depends on
+them; alu is that of similar loops, since the code that the papers ran is not
+public.
+
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"

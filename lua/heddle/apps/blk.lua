@@ -16,6 +16,11 @@ exponentials, logarithms and divisions; an issue slot is all that they cost.
 
 Addresses are driven by indices alone; no contents.  One pass; the SDK repeats
 it 512 times over the same data.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; alu follows from a run, not from code, which differ as said.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

@@ -20,6 +20,11 @@ its order: 99 in forward with one of the four steps, 94 in adjust.  Each load
 is waited for before the next.
 
 Left out: the copy of w to the host and back between the launches.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; whatever an instruction computes, it costs an issue slot.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

@@ -31,6 +31,8 @@ flux inside the mesh, 7 % of them loads and stores.  (The kernel's text has
 Approximated: the values are not computed, since no address depends on them;
 boundary faces are all far field, as the program's reader makes them; constant
 memory counts as arithmetic.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32, i32 = h.app, h.kernel, h.f32, h.i32

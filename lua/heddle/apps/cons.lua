@@ -21,6 +21,11 @@ have brought is a zero in shared memory.  Instructions between accesses are
 those of MAFIA's PTX, block by block and in its order, where each load is
 followed by the store to shared memory that waits for it: 66 and 71 a result
 (MAFIA's run has about 70).  Addresses are driven by indices alone; no contents.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; whatever an instruction computes, it costs an issue slot.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

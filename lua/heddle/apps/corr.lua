@@ -26,6 +26,10 @@ of j2 (0: none), which cuts the imbalance, too.  Sums stay in a register and
 are stored in every round, since pointers may alias; alu = 6 instructions a
 round (Open64 code of similar loops), 10 for a division are an estimate.
 
+Approximated: values are not computed, since no address and no branch depends on
+them; alu, as said, since the code that the papers ran is not public; what `cap`
+cuts, since the whole is hundreds of millions of accesses.
+
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"

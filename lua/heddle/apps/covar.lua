@@ -19,6 +19,10 @@ Three kernels, all without contents:
 stay in a register and are stored in every round; alu = 6 instructions a round
 (Open64 code of similar loops).
 
+Approximated: values are not computed, since no address and no branch depends on
+them; alu, as said, since the code that the papers ran is not public; what `cap`
+cuts, since the whole is hundreds of millions of accesses.
+
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"

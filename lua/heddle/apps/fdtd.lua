@@ -21,6 +21,10 @@ ends the run after that many of the tmax time steps (0: none).
 
 Addresses are driven by indices and the launch's t; no contents.
 
+Approximated: values are not computed, since no address and no branch depends on
+them; instruction counts are a newer compiler's, since the code that the papers
+ran is not public.
+
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"

@@ -20,6 +20,8 @@ Approximated: the pair of complex numbers that the program keeps in local
 memory is taken to be in registers; lanes that take different branches of the
 sine's series are counted as one of them.  Addresses are driven by indices and
 the launch's Ns; no contents.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

@@ -19,6 +19,11 @@ between accesses are those of MAFIA's PTX, block by block.
 Each launch sweeps an array of 8192 pages (n = 23) in place, so that a page
 comes back only a whole sweep later.  Addresses are driven by indices and the
 launch's s; no contents.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; whatever an instruction computes, it costs an issue slot.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

@@ -23,6 +23,10 @@ pointers may alias; alu = 6 instructions a round (Open64 code of similar loops);
 that are left).  Addresses are driven by indices and the launch's k; no
 contents.
 
+Approximated: values are not computed, since no address and no branch depends on
+them; alu, as said, since the code that the papers ran is not public; what
+`steps` cuts, since the whole is a billion accesses.
+
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"

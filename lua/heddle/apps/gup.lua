@@ -15,6 +15,11 @@ The addresses are the real ones: start[i] is the sequence after i times
 from sparse values and touch fewer.  The table's own contents never matter.
 
 `updates` cuts the rounds of a thread (0: all of them).
+
+Approximated: the table's contents, since nothing depends on them; the rounds
+that `updates` cuts, since all are alike.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, u32, i64 = h.app, h.kernel, h.u32, h.i64

@@ -21,6 +21,8 @@ word (MAFIA's measured total is 53).
 Approximated: the second try of a lane that meets another in its warp's bin
 (0.06 a byte) is left out; it is in shared memory and moves no address.  Bytes
 of Data do not matter otherwise; no contents.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, u32 = h.app, h.kernel, h.u32

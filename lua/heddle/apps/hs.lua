@@ -21,6 +21,8 @@ Approximated: lanes outside the chip or the square run all tests of their
 coordinates, where some would leave after the first.
 
 Addresses are driven by indices alone; no contents.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

@@ -24,6 +24,8 @@ Approximated: alu counts.  `alu` a feature of assign makes one access in seven
 instructions, `alu_invert` is the count of the papers' compiler.  The host's
 part (new centres between iterations) takes no time; Rodinia iterates until no
 point changes its cluster, up to 501 times, here `iterations`.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32, i32 = h.app, h.kernel, h.f32, h.i32

@@ -22,6 +22,11 @@ Instructions between accesses are those of MAFIA's PTX, block by block: 87 a
 plane with halo and inside, 66 without halo.
 
 Addresses are driven by indices alone; no contents.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; whatever an instruction computes, it costs an issue slot.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

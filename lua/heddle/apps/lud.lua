@@ -20,6 +20,11 @@ loops of the others.  `steps` ends the run after that many values of o (0:
 none); the whole of n = 2048 is 22 million memory instructions.
 
 Addresses are driven by indices and the launch's o; no contents.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; whatever an instruction computes, it costs an issue slot.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

@@ -31,6 +31,8 @@ thousands.
 
 Approximated: alu counts, as the sources have operations (450 and 650 in the
 large kernels, divisions and roots some 20).
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, i32, f64 = h.app, h.kernel, h.i32, h.f64

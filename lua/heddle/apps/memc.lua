@@ -26,11 +26,15 @@ each half of a block 128 threads look up a request each, 128 only help:
 Everything is real: the table is filled (0.8 2^h keys, numbered by popularity),
 requests draw their keys from Zipf's law with exponent 0.99, one in twenty asks
 for a key that was never set, sets, ways, wrong matches and contended locks
-follow.  Eight bytes of a request's key decide: its even bytes hold its number.
+follow.  How often a warp tries for a lock depends on the order of the warps: a
+survey at M has twice the instructions of a run.  Eight bytes of a request's
+key decide: its even bytes hold its number.
 
 Approximated: alu counts and the offsets of the three header fields.  The host
 puts new requests in place between `waves` launches, in no time; the value that
 the pointer leads to lies in the host's memory and is not read here.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel = h.app, h.kernel

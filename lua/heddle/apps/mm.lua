@@ -18,6 +18,11 @@ compiler needs about 35.
 
 `rounds` ends the loop over k early (0: never).  Addresses are driven by
 indices alone; no contents.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; whatever an instruction computes, it costs an issue slot.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

@@ -5,8 +5,8 @@ memory).
 
 Arrays, in order: node and child, 16 bytes a texel, 4096 texels a row (the
 tree), ref u8[rows][65536] (the reference), qry u8[reads][length + 2], qaddr and
-qlen i32[reads], res 8 bytes for each start position of each read.  About 55
-bytes a base: 84 MB for 1.4 million bases and 50,000 reads of 25 bases.
+qlen i32[reads], res 8 bytes for each start position of each read.  Footprint
+about 55 bytes a base: 84 MB for 1.4 million bases and 50,000 reads of 25 bases.
 
 One launch, blocks of 256, a thread a read.  For each start position (length -
 min + 1 of them) it walks down the tree: child[cur] gives the next node by base,
@@ -27,6 +27,8 @@ Approximated: textures are plain memory in rows; alu counts, 19 an access, are
 MAFIA's measured total (1,713 a read) spread evenly; the genome has no repeats
 (1.63 nodes a base, 1.65 in the original).  Size XL is one page of a size that
 the program would cut into several.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, u8, i32 = h.app, h.kernel, h.u8, h.i32

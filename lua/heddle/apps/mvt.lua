@@ -20,6 +20,10 @@ stored in every round, since pointers may alias; alu = 6 instructions a round
 
 Addresses are driven by thread index and loop counter alone; no contents.
 
+Approximated: values are not computed, since no address and no branch depends on
+them; alu is that of similar loops, since the code that the papers ran is not
+public.
+
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"

@@ -21,6 +21,11 @@ for it: 1180 a tile.
 The older program of the Mosaic release passes a third array that it never
 touches; it is left out.  Addresses are driven by indices and the launch's i;
 no contents.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; whatever an instruction computes, it costs an issue slot.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, i32 = h.app, h.kernel, h.i32

@@ -19,6 +19,8 @@ Addresses are driven by indices alone; no contents.  Divergence: the halo.
 
 Approximated: alu counts (14 a step and the loop's own; 4 to 5 % of the
 instructions access memory).
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, i32 = h.app, h.kernel, h.i32

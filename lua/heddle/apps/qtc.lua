@@ -38,6 +38,8 @@ Approximated: alu counts (12 a candidate and step, 6 an entry of the
 reduction).  Two races of the program are decided: a warp that clears Ai leaves
 the mark of the seed alone, and what trim reads from ung is what was there
 before it.  `clusters` ends the run after so many of some 385 clusters.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, u8, i32, f32 = h.app, h.kernel, h.u8, h.i32, h.f32

@@ -23,6 +23,8 @@ Approximated: alu counts.  Shading has the operations of the source (a power of
 50 is 150), the tests of objects share what is left of the measured total, 956 a
 pixel: 47 each, where their formulas need some 40.  Blocks take the slots of
 local memory in turn, where the machine's would depend on which cores are free.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, u32, f32 = h.app, h.kernel, h.u32, h.f32

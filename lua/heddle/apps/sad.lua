@@ -24,6 +24,8 @@ One line, one page an access but for the texture.  The first kernel computes
 
 Addresses are driven by indices alone; no contents.  Approximated: texture
 fetches are plain loads, the texture lies row by row.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, u8, i32 = h.app, h.kernel, h.u8, h.i32

@@ -30,6 +30,8 @@ random points open and every point assigned to the nearest; the price of a
 centre (`price` a point) is given, where the program searches for the one that
 keeps K between kmin and kmax.  alu counts are the PTX's, 6 a dimension.
 `launches` candidates are tried, of hundreds.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, u8, i32, f32 = h.app, h.kernel, h.u8, h.i32, h.f32

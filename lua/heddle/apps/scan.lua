@@ -21,6 +21,11 @@ window, 95 more for the raking warp.
 
 SHOC runs 2560 triples over floats and as many over doubles.  Addresses are
 driven by indices alone; no contents.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; whatever an instruction computes, it costs an issue slot.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32

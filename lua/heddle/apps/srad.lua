@@ -26,6 +26,8 @@ its order: each neighbour is used before the next is loaded.
 
 Approximated: the value that diverges in srad (c outside 0..1) is taken to be
 inside; lanes of prepare and the like use no contents.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32, i32 = h.app, h.kernel, h.f32, h.i32

@@ -30,6 +30,8 @@ host clears sw and work, which takes no time.
 
 `launches` of the hundreds (179 a round of local search with kmax = 20).  Size
 XL takes two seconds and 1.1 GB to build.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32, i32, u8 = h.app, h.kernel, h.f32, h.i32, h.u8

@@ -12,6 +12,11 @@ Small chunks would stay in a few pages; only the three largest sizes (a
 quarter, a half, the whole) are run, once, as the papers' High/High class asks
 for.  Left out: copies from and to the host.  Addresses are driven by indices
 alone; no contents.
+
+Approximated: values are not computed, since no address and no branch depends on
+them; small chunks, copies and repeats are left out, as said.
+
+SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32
