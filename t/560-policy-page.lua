@@ -1,14 +1,8 @@
 -- 560-policy-page.lua - the lists of heddle_policy(7) are those of points.def,
 -- notes.def and the steering tables, and its example runs.
 local tap = require "lib.tap"
+local read = require("lib.files").read
 local H = require "heddle"
-
-local function read(path)
-    local f = assert(io.open(path))
-    local text = f:read "a"
-    f:close()
-    return text
-end
 
 local page = read "man/heddle_policy.7"
 local held = page:match 'dev/points%.lua\n(.-)\\" end of lists'

@@ -4,6 +4,7 @@
 -- page is well-formed HTML with every table, chart and count, escapes what it
 -- is given, and is the same for the same JSON.
 local tap = require "lib.tap"
+local read = require("lib.files").read
 local experiment = require "heddle.experiment"
 local json = require "heddle.json"
 local page = require "heddle.page"
@@ -19,15 +20,6 @@ local function write(path, text)
     local f = assert(io.open(path, "w"))
     f:write(text)
     f:close()
-end
-
-local function read(path)
-    local f = io.open(path)
-    local text = f and f:read "a"
-    if f then
-        f:close()
-    end
-    return text
 end
 
 --- A script of an experiment: it leaves a line in DIR/log when it runs.

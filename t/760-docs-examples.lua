@@ -18,17 +18,11 @@ that a change of the model's detail breaks no page before the page is wrong.  Wi
 DOCS_EXACT in the environment they must be equal, too.
 ]]
 local tap = require "lib.tap"
+local read = require("lib.files").read
 
 local TOLERANCE = os.getenv "DOCS_EXACT" and 0 or 0.1
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
 local BUILD = os.getenv "HEDDLE_BUILD" or "build/release"
-
-local function read(path)
-    local f = assert(io.open(path))
-    local text = f:read "a"
-    f:close()
-    return text
-end
 
 local function write(path, text)
     local f = assert(io.open(path, "w"))

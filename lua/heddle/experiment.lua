@@ -58,15 +58,28 @@ function experiment.args(more)
     return t
 end
 
+--- Says before hours of work that their results cannot be written.
+local function writable(path)
+    require("heddle.process").mkdir(path:match "^(.*)/")
+    local f, err = io.open(path, "w")
+    if not f then
+        error(core.error(-11, err))
+    end
+    f:close()
+    os.remove(path)
+end
+
 function experiment.open(o)
     if o.arg.scale ~= "quick" and o.arg.scale ~= "full" then
-        error(("scale is quick or full, not '%s'"):format(o.arg.scale), 2)
+        error(core.error(-2, ("argument scale=%s: expected quick or full")
+            :format(o.arg.scale)))
     end
     for _, name in ipairs { "name", "source", "title" } do
         if type(o[name]) ~= "string" then
             error("experiment.open: " .. name .. " is a text", 2)
         end
     end
+    writable(("%s/%s.part"):format(o.arg.out, o.name))
     return setmetatable({
         name = o.name, source = o.source, title = o.title, arg = o.arg,
         full = o.arg.scale == "full", said = {}, quantities = {}, orders = {},
@@ -82,13 +95,21 @@ end
 local PLAIN = { jobs = true, out = true, cache = true, scale = true,
     seed = true }
 
-local function text_of(path)
+--- The text of a file, or nil.
+function experiment.read(path)
     local f = io.open(path, "rb")
-    local text = f and f:read "a" or ""
+    local text = f and f:read "a"
     if f then
         f:close()
     end
     return text
+end
+
+--- Names in a folder, in order; none where there is no folder.
+function experiment.list(dir)
+    local names = require("heddle.process").list(dir) or {}
+    table.sort(names)
+    return names
 end
 
 --- Whether a file of a paper's folder, of that text, is an experiment: it calls
@@ -110,11 +131,11 @@ end
 --- The script, and the modules beside it: files of its folder that are no
 -- experiments themselves.
 local function sources_of(file)
-    local dir, out = file:match "^(.*)/[^/]*$" or ".", { text_of(file) }
-    local names = require("heddle.process").list(dir) or {}
-    table.sort(names)
-    for _, name in ipairs(names) do
-        local text = name:find "%.lua$" and text_of(dir .. "/" .. name)
+    local dir = file:match "^(.*)/[^/]*$" or "."
+    local out = { experiment.read(file) }
+    for _, name in ipairs(experiment.list(dir)) do
+        local text = name:find "%.lua$"
+            and experiment.read(dir .. "/" .. name)
         if text and not experiment.is(dir .. "/" .. name, text) then
             out[#out + 1] = text
         end
@@ -138,7 +159,8 @@ end
 
 --- The machine that ran it: processors and their kind.
 local function host()
-    local kind = text_of("/proc/cpuinfo"):match "model name%s*:%s*([^\n]+)"
+    local kind = (experiment.read "/proc/cpuinfo" or "")
+        :match "model name%s*:%s*([^\n]+)"
     return ("%d x %s"):format(require("heddle.process").cpus(),
         kind or "processor")
 end
@@ -452,8 +474,6 @@ function Experiment:close()
         io.write("\n", t.title, "\n", report.table(t.rows))
     end
     local path = ("%s/%s.json"):format(self.arg.out, self.name)
-    local dir = path:match "^(.*)/[^/]*$"
-    require("heddle.process").mkdir(dir)
     report.emit(json.encode(doc) .. "\n", path)
     database(self)
     experiment.closed[#experiment.closed + 1] = self.name

@@ -34,30 +34,15 @@ local script = require "heddle.script"
 
 local reproduce = {}
 
-local function read(path)
-    local f = io.open(path, "rb")
-    local text = f and f:read "a"
-    if f then
-        f:close()
-    end
-    return text
-end
-
 -- ---- which -------------------------------------------------------------------------
-
-local function sorted(dir)
-    local names = process.list(dir) or {}
-    table.sort(names)
-    return names
-end
 
 --- All experiments below a folder, by name: { name, paper, file }.
 function reproduce.find(dir)
     local list = {}
-    for _, paper in ipairs(sorted(dir)) do
-        for _, name in ipairs(sorted(dir .. "/" .. paper)) do
+    for _, paper in ipairs(experiment.list(dir)) do
+        for _, name in ipairs(experiment.list(dir .. "/" .. paper)) do
             local file = ("%s/%s/%s"):format(dir, paper, name)
-            local text = name:find "%.lua$" and read(file)
+            local text = name:find "%.lua$" and experiment.read(file)
             if text and experiment.is(file, text) then
                 list[#list + 1] = { paper = paper, file = file,
                     name = paper .. "/" .. name:sub(1, -5) }
@@ -102,7 +87,7 @@ end
 --- What is on disk of an experiment: its doc if it is still true, and else nil
 -- and the seconds that it took last time at this scale, if that is known.
 local function load(e, o)
-    local text = read(("%s/%s.json"):format(o.out, e.name))
+    local text = experiment.read(("%s/%s.json"):format(o.out, e.name))
     local ok, doc = pcall(json.decode, text or "")
     if not ok or type(doc) ~= "table" or doc.scale ~= o.scale then
         return nil
