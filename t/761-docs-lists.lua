@@ -4,21 +4,15 @@
 Pinned: the metrics of heddle_results(5) are those of metrics.lua; everything
 that has a name (setting, counter, point, note, policy, application, machine) is
 explained with unit, meaning and source as its kind has them; every command,
-every option of H.sim, every verb of heddle trace, every field of the results
-and every public C function is on its page; every page is named by another.
+every option of H.sim, every function of heddle.generate, every verb of heddle
+trace, every field of the results and every public C function is on its page; every page is named by another.
 ]]
 local tap = require "lib.tap"
+local read = require("lib.files").read
 local core = require "heddle.core"
 local index = require "heddle.index"
 
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
-
-local function read(path)
-    local f = assert(io.open(path))
-    local text = f:read "a"
-    f:close()
-    return text
-end
 
 local function output(command)
     local f = assert(io.popen(command))
@@ -135,6 +129,13 @@ for name in pairs(require("heddle.sim").methods) do
     methods[#methods + 1] = "sim:" .. name
 end
 table.sort(methods)
+local generators = {}
+for name in pairs(require "heddle.generate") do
+    generators[#generators + 1] = name
+end
+table.sort(generators)
+all("functions of heddle.generate, too", generators,
+    on_page "man/heddle_lua.3")
 all("methods of a simulation, too", methods, on_page "man/heddle_lua.3")
 
 local H = require "heddle"
