@@ -133,6 +133,53 @@ H.config_read("/nonexistent/x")
 L
 expect 66 "a file that cannot be read" "$H" run "$dir/input.lua"
 
+cat >"$dir/policy.lua" <<'L'
+local H = require "heddle"
+local arg = H.args { use = "" }
+local sim = H.sim { machine = "maxwell", settings = { ["core.count"] = 2 },
+    apps = { H.app("TRD", { size = "T" }) }, policies = { arg.use } }
+sim:run()
+L
+# policy STATUS NAME TEXT BODY: a policy with these hooks, and what is said.
+policy() {
+    echo "return { name = \"p\", summary = \"s\", source = \"t\", $4 }" \
+        >"$dir/p.lua"
+    expect "$1" "$2" "$H" run "$dir/policy.lua" use="$dir/p.lua"
+    has err "heddle: $dir/policy.lua:" "names the script's line"
+    has err "$3" "says what is wrong"
+}
+policy 70 "a policy that answers nonsense" \
+    "policy p answered 99 to repl_victim of l1cache at cycle" \
+    'repl_victim = function() return 99 end'
+policy 70 "a policy that answers a text" "expected an integer" \
+    'repl_victim = function() return "x" end'
+policy 70 "a policy that fails" "p.lua:1: attempt to index a nil value" \
+    'repl_victim = function() local x; return x.y end'
+policy 70 "a policy that never ends" "instructions in one call" \
+    'repl_victim = function() while true do end end'
+policy 70 "a policy with a misspelt point" "did you mean 'repl_victim'?" \
+    'repl_victm = function() return 0 end'
+policy 70 "a policy that cannot be parsed" "p.lua:1: " 'x = = 1'
+expect 66 "a policy that is not there" "$H" run "$dir/policy.lua" \
+    use="$dir/none.lua"
+has err "none.lua" "is named"
+
+cat >"$dir/experiment.lua" <<'L'
+local H = require "heddle"
+local experiment = require "heddle.experiment"
+experiment.open { name = "a/b", source = "s", title = "t",
+    arg = H.args(experiment.args {}) }
+print "opened"
+L
+echo >"$dir/plain"
+expect 73 "results that cannot be written" "$H" run "$dir/experiment.lua" \
+    out="$dir/plain/out"
+has err "$dir/plain" "are told"
+empty out "before anything runs"
+expect 64 "an unknown scale" "$H" run "$dir/experiment.lua" \
+    out="$dir/out" scale=huge
+has err "scale=huge: expected quick or full" "is named"
+
 if [ -e /dev/full ]; then
     expect 74 "a full disk" sh -c "$H list settings >/dev/full"
 fi

@@ -40,6 +40,12 @@ do
     tap.raises(function() db:exec "select 1" end, "closed", "after its end")
     tap.raises(function() sqlite.open(DIR .. "/no/where.sqlite") end,
         "unable to open", "a folder that is not there")
+    local f = assert(io.open(path, "r+b"))
+    f:write "rubbish and more rubbish"
+    f:close()
+    local spoiled <close> = sqlite.open(path)
+    tap.raises(function() spoiled:exec "create table u (v real)" end,
+        path .. ": file is not a database", "one that is spoiled")
 end
 
 -- ---- the store ---------------------------------------------------------------------
@@ -81,6 +87,17 @@ end
 again, more = store.run(jobs, options)
 tap.ok(more == 3 and tap.differ(first, again) == nil,
     "spoiled files are not believed")
+for path in shell("ls " .. options.dir):gmatch "%S+" do
+    local f = assert(io.open(options.dir .. "/" .. path, "r+b"))
+    f:seek("set", f:seek "end" // 2)
+    local byte = f:read(1):byte()
+    f:seek("cur", -1)
+    f:write(string.char(byte ~ 1))
+    f:close()
+end
+again, more = store.run(jobs, options)
+tap.ok(more == 3 and tap.differ(first, again) == nil,
+    "nor are those with a bit of another value")
 local own = { name = "own", warp_limit = function() end }
 more = select(2, store.run({ job { policies = { own } } }, options))
 ran = select(2, store.run({ job { policies = { own } } }, options))

@@ -365,6 +365,13 @@ int main(void)
         cmocka_unit_test(history_file),     cmocka_unit_test(hangup),
     };
 
+    int fd = posix_openpt(O_RDWR | O_NOCTTY);
+
+    if (fd < 0) { /* a bare chroot has no /dev/pts */
+        printf("1..0 # SKIP no pseudo terminal: %s\n", strerror(errno));
+        return 0;
+    }
+    close(fd);
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, make_state_dir, remove_state_dir);
 }

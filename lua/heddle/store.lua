@@ -8,7 +8,8 @@
 -- that need the same run (alone, on the reference design) share it.  The name
 -- of the file is a fingerprint of all that decides the results: the job, seed
 -- and settings included, and the very program that runs it.  Old files are
--- never read by a new build; delete the folder when it grows.
+-- never read by a new build; delete the folder when it grows.  A file begins
+-- with a fingerprint of its own, and one that is damaged is not believed.
 --
 -- What is kept is what tables need: applications, metrics, counters by
 -- application and in all, histograms without their buckets.
@@ -71,8 +72,12 @@ local function load(path, key)
     if not f then
         return nil
     end
-    local ok, kept = pcall(runner.deserialize, f:read "a")
+    local sum, text = f:read "l", f:read "a"
     f:close()
+    if sum ~= core.fingerprint(text) then
+        return nil
+    end
+    local ok, kept = pcall(runner.deserialize, text)
     return ok and type(kept) == "table" and kept.key == key and kept.result
         and kept or nil
 end
@@ -89,7 +94,8 @@ local function perform(job, path, key)
     local kept = { key = key, result = slim(sim:results()) }
     kept.cpu = os.clock() - before
     if key then
-        report.emit(runner.serialize(kept), path)
+        local text = runner.serialize(kept)
+        report.emit(core.fingerprint(text) .. "\n" .. text, path)
     end
     return kept
 end

@@ -153,7 +153,12 @@ function common.machine(x, settings)
     if settings then
         machine = machine:with(settings)
     end
-    for name, value in x.arg.with:gmatch "([^=,]+)=([^,]+)" do
+    for word in x.arg.with:gmatch "[^,]+" do
+        local name, value = word:match "^([^=]+)=(.+)$"
+        if not name then
+            error(("argument with=%s: expected setting=value, with commas "
+                .. "between"):format(x.arg.with), 0)
+        end
         machine = machine:with({ [name] = tonumber(value) or value },
             "argument with")
     end

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "lbridge.h"
+#include "lheddle.h"
 
 enum { MAX_NAMES = 96 };
 
@@ -78,8 +79,8 @@ static const char *text_field(lua_State *L, int t, const char *field, int keep,
         return otherwise;
     }
     if (type != LUA_TSTRING)
-        luaL_error(L, "policy %s: %s must be a string, not a %s", whose, field,
-                   luaL_typename(L, -1));
+        hl_raisef(L, HEDDLE_EPOLICY, "policy %s: %s must be a string, not a %s",
+                  whose, field, luaL_typename(L, -1));
     return keep_string(L, keep);
 }
 
@@ -98,8 +99,9 @@ static uint64_t number_field(lua_State *L, int t, const char *field,
     }
     v = lua_tointegerx(L, -1, &whole);
     if (!whole || v < 0)
-        luaL_error(L, "policy %s: params.%s.%s must be an integer of 0 or more",
-                   whose, param, field);
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy %s: params.%s.%s must be an integer of 0 or more",
+                  whose, param, field);
     lua_pop(L, 1);
     return (uint64_t)v;
 }
@@ -119,9 +121,10 @@ static void check_param_fields(lua_State *L, int t, const char *whose,
             ok |= strcmp(known[i], key) == 0;
         near = heddle_nearest(key, known, n);
         if (!ok)
-            luaL_error(L, "policy %s: params.%s has no field '%s'%s%s%s", whose,
-                       param, key, near ? "; did you mean '" : "",
-                       near ? near : "", near ? "'?" : "");
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "policy %s: params.%s has no field '%s'%s%s%s", whose,
+                      param, key, near ? "; did you mean '" : "",
+                      near ? near : "", near ? "'?" : "");
         lua_pop(L, 2);
     }
 }
@@ -137,13 +140,14 @@ static void read_choices(lua_State *L, int t, struct heddle_param *p, int keep,
     for (lua_Integer i = 1; i <= n; i++) {
         if (lua_rawgeti(L, -1, i) != LUA_TSTRING ||
             strpbrk(lua_tostring(L, -1), "|") != NULL)
-            luaL_error(L, "policy %s: params.%s.choices are names", whose,
-                       p->name);
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "policy %s: params.%s.choices are names", whose, p->name);
         lua_pop(L, 1);
     }
     if (n < 2)
-        luaL_error(L, "policy %s: params.%s.choices: two names at least", whose,
-                   p->name);
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy %s: params.%s.choices: two names at least", whose,
+                  p->name);
     luaL_buffinit(L, &b);
     for (lua_Integer i = 1; i <= n; i++) {
         if (i > 1)
@@ -157,8 +161,9 @@ static void read_choices(lua_State *L, int t, struct heddle_param *p, int keep,
     p->max = (uint64_t)n - 1;
     if (lua_getfield(L, t, "default") != LUA_TSTRING ||
         heddle_param_value(p, lua_tostring(L, -1), &p->def) != 0)
-        luaL_error(L, "policy %s: params.%s.default is one of %s", whose,
-                   p->name, p->unit);
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy %s: params.%s.default is one of %s", whose, p->name,
+                  p->unit);
     lua_pop(L, 1);
 }
 
@@ -174,11 +179,13 @@ static void read_param(lua_State *L, struct heddle_param *p, int keep,
         lua_setfield(L, t, "default");
     }
     if (!lua_istable(L, t))
-        luaL_error(L, "policy %s: params.%s must be a table or an integer",
-                   whose, p->name);
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy %s: params.%s must be a table or an integer", whose,
+                  p->name);
     check_param_fields(L, t, whose, p->name);
     if (lua_getfield(L, t, "default") == LUA_TNIL)
-        luaL_error(L, "policy %s: params.%s needs a default", whose, p->name);
+        hl_raisef(L, HEDDLE_EPOLICY, "policy %s: params.%s needs a default",
+                  whose, p->name);
     lua_pop(L, 1);
     if (lua_getfield(L, t, "choices") == LUA_TTABLE) {
         read_choices(L, t, p, keep, whose);
@@ -205,16 +212,18 @@ static void read_params(lua_State *L, int t, struct lp_class *c, int keep,
         return;
     }
     if (type != LUA_TTABLE)
-        luaL_error(L, "policy %s: params must be a table", whose);
+        hl_raisef(L, HEDDLE_EPOLICY, "policy %s: params must be a table",
+                  whose);
     n = lp_state_keys(L, params); /* params keys */
     if (n > HEDDLE_MAX_PARAMS)
-        luaL_error(L, "policy %s has more than %d parameters", whose,
-                   HEDDLE_MAX_PARAMS);
+        hl_raisef(L, HEDDLE_EPOLICY, "policy %s has more than %d parameters",
+                  whose, HEDDLE_MAX_PARAMS);
     for (lua_Integer i = 1; i <= n; i++) {
         struct heddle_param *p = &c->param[i - 1];
 
         if (lua_rawgeti(L, params + 1, i) != LUA_TSTRING)
-            luaL_error(L, "policy %s: names of parameters are strings", whose);
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "policy %s: names of parameters are strings", whose);
         lua_pushvalue(L, -1);
         p->name = keep_string(L, keep);
         lua_rawget(L, params); /* params keys declaration */
@@ -238,21 +247,23 @@ static void check_field(lua_State *L, const char *key, const char *whose)
     }
     if (point_of(key) >= 0) {
         if (!lua_isfunction(L, -1))
-            luaL_error(L, "policy %s: %s must be a function, not a %s", whose,
-                       key, luaL_typename(L, -1));
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "policy %s: %s must be a function, not a %s", whose, key,
+                      luaL_typename(L, -1));
         return;
     }
     if (note_of(key) >= 0)
-        luaL_error(L, "policy %s: %s is a note: write watch = { %s = ... }",
-                   whose, key, key);
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy %s: %s is a note: write watch = { %s = ... }", whose,
+                  key, key);
     for (uint32_t i = 0; i < HEDDLE_POINT_COUNT && n < MAX_NAMES; i++)
         names[n++] = heddle_point_info(i)->name;
     near = heddle_nearest(key, names, n);
-    luaL_error(L,
-               "policy %s: '%s' is neither a point nor a field of a "
-               "policy%s%s%s",
-               whose, key, near ? "; did you mean '" : "", near ? near : "",
-               near ? "'?" : "");
+    hl_raisef(L, HEDDLE_EPOLICY,
+              "policy %s: '%s' is neither a point nor a field of a "
+              "policy%s%s%s",
+              whose, key, near ? "; did you mean '" : "", near ? near : "",
+              near ? "'?" : "");
 }
 
 static void check_fields(lua_State *L, int t, const char *whose)
@@ -260,8 +271,8 @@ static void check_fields(lua_State *L, int t, const char *whose)
     lua_pushnil(L);
     while (lua_next(L, t)) {
         if (lua_type(L, -2) != LUA_TSTRING)
-            luaL_error(L, "policy %s: its fields have names, not numbers",
-                       whose);
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "policy %s: its fields have names, not numbers", whose);
         check_field(L, lua_tostring(L, -2), whose);
         lua_pop(L, 1);
     }
@@ -273,7 +284,8 @@ static void check_watch(lua_State *L, int t, const char *whose)
     int type = lua_getfield(L, t, "watch"), watch = lua_gettop(L);
 
     if (type != LUA_TNIL && type != LUA_TTABLE)
-        luaL_error(L, "policy %s: watch must be a table of functions", whose);
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy %s: watch must be a table of functions", whose);
     for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
         names[i] = heddle_note_info(i)->name;
     if (type == LUA_TTABLE) {
@@ -283,12 +295,13 @@ static void check_watch(lua_State *L, int t, const char *whose)
                 lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
             near = heddle_nearest(key, names, HEDDLE_NOTE_COUNT);
             if (note_of(key) < 0)
-                luaL_error(L, "policy %s: there is no note '%s'%s%s%s", whose,
-                           key, near ? "; did you mean '" : "",
-                           near ? near : "", near ? "'?" : "");
+                hl_raisef(L, HEDDLE_EPOLICY,
+                          "policy %s: there is no note '%s'%s%s%s", whose, key,
+                          near ? "; did you mean '" : "", near ? near : "",
+                          near ? "'?" : "");
             if (!lua_isfunction(L, -1))
-                luaL_error(L, "policy %s: watch.%s must be a function", whose,
-                           key);
+                hl_raisef(L, HEDDLE_EPOLICY,
+                          "policy %s: watch.%s must be a function", whose, key);
             lua_pop(L, 1);
         }
     }
@@ -307,21 +320,23 @@ static void read_every(lua_State *L, int t, struct lp_class *c,
         return;
     }
     if (type != LUA_TTABLE || lua_rawgeti(L, every, 2) != LUA_TFUNCTION)
-        luaL_error(L, "policy %s: every must be { cycles, function }", whose);
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy %s: every must be { cycles, function }", whose);
     if (lua_rawgeti(L, every, 1) == LUA_TSTRING) {
         for (int i = 0; c->param[i].name; i++)
             if (strcmp(c->param[i].name, lua_tostring(L, -1)) == 0)
                 c->cycle_param = i;
         if (c->cycle_param < 0)
-            luaL_error(L, "policy %s: every names '%s', which is no parameter",
-                       whose, lua_tostring(L, -1));
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "policy %s: every names '%s', which is no parameter",
+                      whose, lua_tostring(L, -1));
     } else {
         cycles = lua_tointegerx(L, -1, &whole);
         if (!whole || cycles < 1)
-            luaL_error(L,
-                       "policy %s: every needs a number of cycles, 1 or more, "
-                       "or the name of a parameter",
-                       whose);
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "policy %s: every needs a number of cycles, 1 or more, "
+                      "or the name of a parameter",
+                      whose);
         c->cycles = (uint64_t)cycles;
     }
     lua_settop(L, every - 1);
@@ -394,14 +409,14 @@ static void check_name(lua_State *L, int t)
     const char *name;
 
     if (lua_getfield(L, t, "name") != LUA_TSTRING)
-        luaL_error(L, "a policy needs a name: { name = \"...\", ... }");
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "a policy needs a name: { name = \"...\", ... }");
     name = lua_tolstring(L, -1, &n);
     if (n < 1 || n > 31 || strpbrk(name, " \t\n,/\"") || strlen(name) != n)
-        luaL_error(
-            L,
-            "policy name '%s': 1 to 31 letters, digits or signs, without "
-            "blanks, commas, slashes or quotes",
-            name);
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy name '%s': 1 to 31 letters, digits or signs, without "
+                  "blanks, commas, slashes or quotes",
+                  name);
     lua_pop(L, 1);
 }
 

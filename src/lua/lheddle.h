@@ -16,6 +16,7 @@
 #define LHEDDLE_H
 
 #include <signal.h>
+#include <stdarg.h>
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -29,6 +30,17 @@
 /* Raises a heddle error; `text` may point into anything that lives until the
  * next call.  The place is that of the nearest script of the user. */
 int hl_raise(lua_State *L, int code, const char *text);
+
+/* The same of a format, as lua_pushfstring takes it. */
+static inline int hl_raisef(lua_State *L, int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    lua_pushvfstring(L, format, args);
+    va_end(args);
+    return hl_raise(L, code, lua_tostring(L, -1));
+}
 
 /* Pushes the error value instead of raising it. */
 void hl_push_error(lua_State *L, int code, const char *text);

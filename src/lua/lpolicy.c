@@ -51,8 +51,9 @@ static uint64_t take_number(lua_State *L, const char *what)
         return (uint64_t)lua_toboolean(L, -1);
     v = lua_tointegerx(L, -1, &whole);
     if (!whole || v < 0)
-        luaL_error(L, "option %s: expected an integer of 0 or more, not %s",
-                   what, luaL_tolstring(L, -1, NULL));
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "option %s: expected an integer of 0 or more, not %s", what,
+                  luaL_tolstring(L, -1, NULL));
     return (uint64_t)v;
 }
 
@@ -62,11 +63,13 @@ static void take_option(lua_State *L, struct options *o)
     const char *key;
 
     if (lua_type(L, -2) != LUA_TSTRING)
-        luaL_error(L, "options have names: { at = \"l2tlb\", ... }");
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "options have names: { at = \"l2tlb\", ... }");
     key = lua_tostring(L, -2);
     if (strcmp(key, "at") == 0) {
         if (lua_type(L, -1) != LUA_TSTRING)
-            luaL_error(L, "option at: expected the name of a structure");
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "option at: expected the name of a structure");
         o->at = lua_tostring(L, -1);
     } else if (strcmp(key, "replace") == 0) {
         o->flags |= lua_toboolean(L, -1) ? HEDDLE_USE_REPLACE : 0;
@@ -78,7 +81,7 @@ static void take_option(lua_State *L, struct options *o)
         o->check = lua_toboolean(L, -1);
     } else {
         if (o->n == HEDDLE_MAX_PARAMS)
-            luaL_error(L, "too many options");
+            hl_raisef(L, HEDDLE_EPOLICY, "too many options");
         o->name[o->n] = key;
         if (lua_type(L, -1) == LUA_TSTRING)
             o->text[o->n] = lua_tostring(L, -1);
@@ -122,16 +125,18 @@ static void read_choices(lua_State *L, const struct heddle_policy *p,
             continue; /* heddle_use says so */
         if (o->text[i] == NULL &&
             heddle_param_name(q, 0, name, sizeof name) == 0)
-            luaL_error(L, "policy %s: %s is one of %s, not a number", p->name,
-                       q->name, q->unit);
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "policy %s: %s is one of %s, not a number", p->name,
+                      q->name, q->unit);
         if (o->text[i] == NULL ||
             heddle_param_value(q, o->text[i], &o->value[i]) == 0)
             continue;
         if (heddle_param_name(q, 0, name, sizeof name) == 0)
-            luaL_error(L, "policy %s: %s is one of %s, not '%s'", p->name,
-                       q->name, q->unit, o->text[i]);
-        luaL_error(L, "option %s: expected an integer of 0 or more, not %s",
-                   q->name, o->text[i]);
+            hl_raisef(L, HEDDLE_EPOLICY, "policy %s: %s is one of %s, not '%s'",
+                      p->name, q->name, q->unit, o->text[i]);
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "option %s: expected an integer of 0 or more, not %s",
+                  q->name, o->text[i]);
     }
 }
 
@@ -152,20 +157,19 @@ static void run_chunk(lua_State *L, const char *path)
     lua_setupvalue(L, -2, 1);
     lua_call(L, 0, 1);
     if (!lua_istable(L, -1)) {
-        lua_pushfstring(L,
-                        "%s: a policy file returns a table, this one "
-                        "returned a %s",
-                        path, luaL_typename(L, -1));
-        hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "%s: a policy file returns a table, this one returned a %s",
+                  path, luaL_typename(L, -1));
     }
 }
 
 static void load_file(lua_State *L, const char *path)
 {
-    if (luaL_loadfilex(L, path, "t") != LUA_OK) {
-        hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
-        return;
-    }
+    int rc = luaL_loadfilex(L, path, "t");
+
+    if (rc != LUA_OK)
+        hl_raise(L, rc == LUA_ERRFILE ? HEDDLE_ENOINPUT : HEDDLE_EPOLICY,
+                 lua_tostring(L, -1));
     run_chunk(L, path);
 }
 

@@ -11,7 +11,7 @@
  * One call runs one statement with its values bound and returns its rows, an
  * empty table where there are none.  NULL is nil.  A database that another
  * process writes is waited for, ten seconds at most.  Errors are raised with
- * SQLite's words.
+ * the file and SQLite's words.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,10 +30,14 @@ static sqlite3 **handle(lua_State *L)
     return luaL_checkudata(L, 1, DATABASE);
 }
 
-static int fail(lua_State *L, sqlite3 *db, const char *what)
+/* Raises SQLite's words on a database; a statement that is wrong itself is
+ * told, too. */
+static int fail(lua_State *L, sqlite3 *db, const char *path, const char *sql)
 {
-    return hl_raise(L, HEDDLE_EIO,
-                    lua_pushfstring(L, "%s: %s", what, sqlite3_errmsg(db)));
+    if (sqlite3_errcode(db) != SQLITE_ERROR)
+        sql = NULL;
+    return hl_raisef(L, HEDDLE_EIO, sql ? "%s: %s: %s" : "%s: %s", path,
+                     sqlite3_errmsg(db), sql);
 }
 
 static int db_close(lua_State *L)
@@ -98,7 +102,7 @@ static int db_exec(lua_State *L)
 
     luaL_argcheck(L, db != NULL, 1, "this database was closed");
     if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
-        return fail(L, db, sql);
+        return fail(L, db, sqlite3_db_filename(db, "main"), sql);
     for (int i = 3; i <= top; i++)
         bind(L, s, i - 2, i);
     lua_newtable(L);
@@ -111,7 +115,9 @@ static int db_exec(lua_State *L)
         lua_rawseti(L, -2, ++n);
     }
     sqlite3_finalize(s);
-    return rc == SQLITE_DONE ? 1 : fail(L, db, sql);
+    if (rc == SQLITE_DONE)
+        return 1;
+    return fail(L, db, sqlite3_db_filename(db, "main"), sql);
 }
 
 static int db_open(lua_State *L)
@@ -132,7 +138,7 @@ static int db_open(lua_State *L)
     }
     lua_setmetatable(L, -2);
     if (sqlite3_open(path, db) != SQLITE_OK)
-        return fail(L, *db, path);
+        return fail(L, *db, path, NULL);
     sqlite3_busy_timeout(*db, BUSY_MS);
     return 1;
 }
