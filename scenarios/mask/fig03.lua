@@ -3,7 +3,8 @@
 -- MASK (ASPLOS 2018), figure 3: 35 pairs of applications share the GPU; the
 -- weighted speedup with a page walk cache and with a shared L2 TLB is set
 -- against that of an ideal TLB.  Columns: 64 threads a warp with cores split
--- evenly (the table of pairs), the same with the best split, and 32 threads.
+-- evenly (the table of pairs), the same with the best split, 32 threads, and with
+-- L1 TLBs that block, as those of the released simulator do (causes.lua).
 --
 --     heddle run scenarios/mask/fig03.lua [scale=full]
 --
@@ -37,5 +38,7 @@ column("", results)
 column(", best split", sharing.measure(x, suite.options(x,
     { partition = "oracle" })))
 column(", 32 threads", sharing.measure(x, suite.options(x, { lanes = 32 })))
+column(", L1 TLBs block", sharing.measure(x, suite.options(x,
+    { settings = suite.blocking })))
 suite.pairs_table(x, o, results)
 x:close()

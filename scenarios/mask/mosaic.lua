@@ -91,7 +91,7 @@ local function details(name, r, o)
 end
 
 local r, o = column("", nil)
-local blocked, bo = column(", L1 TLBs block", { ["l1tlb.blocking"] = "full" })
+local blocked, bo = column(", L1 TLBs block", suite.blocking)
 suite.say(x, o)
 suite.pairs_table(x, o, r)
 details("", r, o)
