@@ -263,6 +263,10 @@ return {
         coalesce = { default = 1, max = 1,
             meaning = "1: whole regions become one page",
             source = "Mosaic 4.3; 0: CoCoA alone" },
+        early = { default = 0, max = 1,
+            meaning = "1: a region is coalesced when its first page has come " ..
+                "from the host; 0: when all have",
+            source = "Mosaic 4.1: when the transfer is complete" },
         threshold = { default = 50, max = 100, unit = "percent",
             meaning = "a coalesced region with fewer pages left is split; a " ..
                 "frame with fewer is emptied",
@@ -299,7 +303,8 @@ return {
 
     coalesce = function(q, s, p)
         local f = q.frame // PAGES
-        if p.coalesce == 0 or f >= s.n or s.owner[f] ~= q.app then
+        if p.coalesce == 0 or f >= s.n or s.owner[f] ~= q.app or
+            q.present < PAGES and p.early == 0 then
             return false
         end
         unlist(s, f)

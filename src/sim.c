@@ -170,7 +170,10 @@ static int build_paging(heddle_sim *s)
         return 0;
     s->faults = hd_faults_open(s->env, &w);
     s->gpu.faults = s->faults;
-    return s->faults == NULL ? no_memory(s) : 0;
+    if (s->faults == NULL)
+        return no_memory(s);
+    s->gpu.arrival = hd_faults_next(s->faults);
+    return 0;
 }
 
 static int build_translation(heddle_sim *s)

@@ -42,8 +42,14 @@ end
 
 local SMALL_MEMORY = { ["vm.memory_bytes"] = 96 << 20,
     ["vm.table_frames"] = 2048 }
+local FROM_HOST = { ["vm.paging"] = "fault", ["link.latency"] = 3000,
+    ["link.bandwidth"] = 200000000000 }
 local CASES = {
     { steady, {}, {}, 30000 },
+    { steady, {}, FROM_HOST, 30000 },
+    { steady, { early = 1 }, FROM_HOST, 30000 },
+    { odd, { early = 1, cac = 2 }, whole.join(FROM_HOST, {
+        ["fault.transfer"] = "2M", ["memory.free_at_end"] = true }) },
     { odd, {}, {} },
     { odd, { threshold = 0, cac = 2 }, { ["memory.free_at_end"] = true } },
     { odd, { threshold = 100, cac = 2, stall = 0 },
@@ -65,7 +71,7 @@ for i, case in ipairs(CASES) do
         cycles)
     tap.ok(not whole.difference(left, right), "case " .. i ..
         ": C and Lua alike", whole.difference(left, right))
-    tap.ok(c.policy["frame_place.asked"] > 5000, "case " .. i ..
+    tap.ok(c.policy["frame_place.asked"] > 20, "case " .. i ..
         ": it was asked", c.policy["frame_place.asked"])
 end
 
@@ -102,6 +108,35 @@ early = run(steady, "mosaic", nil, whole.join(one,
     { ["memory.setup_traffic"] = false }), 2000)
 tap.ok(early.dram.writes == 0 and late.dram.writes > 0,
     "and the first cycles lose nothing by it", late.dram.writes)
+
+-- ---- pages from the host -------------------------------------------------------
+
+-- Whole 2 MB cross at once, so a region is coalesced when the last page comes,
+-- or with the first; the others fault or wait then, whatever the TLBs hold.
+local host = whole.join(one, FROM_HOST)
+local when_all = run(steady, "mosaic", nil, host, 30000)
+local at_once = run(steady, "mosaic", { early = 1 }, host, 30000)
+tap.is(when_all.l1tlb.absent + when_all.mmu.absent, 0,
+    "coalesced when all have come, a region has no page on the host")
+tap.is(when_all.memory.coalesced, 0, "no program touches 512 pages so soon")
+tap.ok(at_once.memory.coalesced >= 4, "with the first it is coalesced before",
+    at_once.memory.coalesced)
+tap.is(at_once.mover.table_writes, 33 * at_once.memory.coalesced,
+    "at the same price")
+tap.ok(at_once.l1tlb.absent > 0 and at_once.mmu.absent > 0,
+    "entries of 2 MB are hit for pages on the host",
+    at_once.l1tlb.absent .. " " .. at_once.mmu.absent)
+tap.ok(at_once.fault.pages > 512 and
+    at_once.fault.pages < 512 * at_once.memory.coalesced,
+    "which come one by one", at_once.fault.pages)
+tap.ok(at_once.walk.walks * 4 < when_all.walk.walks,
+    "and need no walk of their own",
+    at_once.walk.walks .. " " .. when_all.walk.walks)
+tap.is(at_once.memory.mixed, 0, "no frame has two applications' pages")
+local by_two = run(steady, "mosaic", nil, whole.join(host,
+    { ["fault.transfer"] = "2M" }), 30000)
+tap.ok(by_two.memory.coalesced >= 2, "a transfer of 2 MB makes a region whole",
+    by_two.memory.coalesced)
 
 -- ---- splitting, and CAC ----------------------------------------------------------
 

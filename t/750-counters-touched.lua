@@ -138,6 +138,13 @@ local runs = {
         apps = { tiny "GUP", tiny "BP" }, policies = { everything } },
 }
 
+-- Regions that are coalesced before their pages have come.
+runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,
+    ["vm.paging"] = "fault", ["link.latency"] = 100,
+    ["l1tlb.large_entries"] = 1 },
+    apps = { H.app("GUP", { size = "S" }), H.app("CONS", { size = "S" }) },
+    policies = { { use = "mosaic", early = 1 } } }
+
 -- Memory that comes and goes, compacted by copies and inside DRAM.
 for cac = 1, 2 do
     runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,

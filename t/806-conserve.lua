@@ -109,7 +109,7 @@ local function translation(c, m)
         same(mmu.hits + misses, 0, "look-ups without a TLB")
         misses = mmu.requests
     else
-        same(mmu.requests, mmu.hits + misses, "requests")
+        same(mmu.requests, mmu.hits + mmu.absent + misses, "requests")
         same(walk.walks, mmu.fills + mmu.bypass_fills + mmu.unfilled
             + fault.walks, "walks and where they went")
     end
@@ -452,6 +452,29 @@ do
         end,
     }
     tap.is(sim:run(), "done", "policies that pass")
+    touch(sim)
+    sim:close()
+end
+
+-- Regions of 2 MB that are coalesced before their pages have come: requests that
+-- an entry covers, and whose page is on the host, fault.
+do
+    local sim = whole.sim({ H.app("GUP", { size = "S", budget = 20000 }) },
+        { ["core.count"] = 4, ["vm.paging"] = "fault",
+            ["link.latency"] = 1000, ["link.bandwidth"] = 200000000000 },
+        { check = true, machine = "mosaic" })
+    sim:use("mosaic", { early = 1 })
+    sim:run()
+    local c = sim:counters()
+    tap.ok(c.mmu.absent > 0 and c.mmu.absent <= c.fault.requests,
+        "pages on the host under entries of 2 MB", c.mmu.absent)
+    tap.is(c.mmu.requests, c.mmu.hits + c.mmu.absent + c.mmu.misses,
+        "requests")
+    tap.is(c.l2tlb.hits + c.bypass.hits, c.mmu.hits + c.mmu.absent,
+        "hits that are none")
+    tap.is(c.fault.requests, c.fault.faults + c.fault.merges, "faults")
+    tap.ok(c.l1tlb.absent > 0 and c.l1tlb.absent < c.l1tlb.misses,
+        "of the L1 TLBs, too", c.l1tlb.absent)
     touch(sim)
     sim:close()
 end

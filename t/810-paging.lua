@@ -186,6 +186,11 @@ local STRESS = {
         ["l2tlb.mode"] = "off", ["walk.walkers"] = 1 } },
     { "a TLB that blocks", { ["l1tlb.blocking"] = "full" } },
     { "a TLB whose hits pass one miss", { ["l1tlb.blocking"] = "hits" } },
+    { "2 MB at a time", { ["fault.transfer"] = "2M" } },
+    { "2 MB at a time, page by page", { ["fault.transfer"] = "2M",
+        ["fault.replay"] = "page", ["vm.page"] = "64K" } },
+    { "batches of 16, page by page", { ["fault.batch"] = 16,
+        ["fault.serial"] = true, ["fault.replay"] = "page" } },
     { "whole pages of 2 MB", { ["vm.page"] = "2M", ["vm.round"] = true } },
     { "a slow clock of the link", { ["clock.link"] = 100000000 } },
 }
@@ -238,13 +243,29 @@ local CASES = {
         "fault", ["link.latency"] = 3000 } },
     { "batches", { "GUP" }, { ["vm.paging"] = "fault", ["fault.serial"] = true,
         ["fault.batch"] = 8, ["link.latency"] = 700, ["vm.page"] = "64K" } },
+    { "2 MB at a time", { "GUP", "MM" }, { ["vm.paging"] = "fault",
+        ["fault.transfer"] = "2M", ["link.latency"] = 3000 } },
+    { "an ideal L1 TLB, page by page", { "GUP" }, { ["vm.paging"] = "fault",
+        ["fault.transfer"] = "2M", ["fault.replay"] = "page",
+        ["l1tlb.mode"] = "ideal", ["link.latency"] = 300 } },
+    { "coalesced early", { H.app("GUP", { size = "S", budget = 12000 }) }, {
+        ["vm.paging"] = "fault", ["link.latency"] = 1000,
+        ["link.bandwidth"] = 200000000000 },
+        { "mosaic", { early = 1 } } },
     { "copies at launch", { "MM", "TRD" }, { ["vm.paging"] = "launch",
         ["link.latency"] = 500 } },
 }
 
 for _, c in ipairs(CASES) do
-    local function build()
-        return whole.sim(c[2], whole.join(whole.SMALL, c[3]))
+    local function build(more)
+        local sim = whole.sim(c[2], whole.join(whole.SMALL, c[3]))
+        if c[4] then
+            sim:use(table.unpack(c[4]))
+        end
+        if more then
+            sim:use(more)
+        end
+        return sim
     end
     local straight = build()
     straight:run()
@@ -258,6 +279,22 @@ for _, c in ipairs(CASES) do
     until word ~= "ok"
     local bad = whole.difference(want, fingerprint(sim))
     tap.ok(not bad, ("%s: in odd pieces (%d cycles)"):format(c[1], last), bad)
+    sim:close()
+
+    -- No core runs past an epoch: what it has seen before must be the same.
+    local function unlike(component, name)
+        return component ~= "fault" and component ~= "link"
+            and not (component == "core" and name == "instructions")
+    end
+    straight = build()
+    straight:run()
+    local whole_run = whole.statistics(straight, unlike)
+    straight:close()
+    sim = build { name = "pauses", state = {}, every = { 3, function() end } }
+    sim:run()
+    bad = whole.difference(whole_run, whole.statistics(sim, unlike))
+    tap.ok(c[3]["vm.paging"] ~= "fault" or not bad,
+        c[1] .. ": with an epoch every 3 cycles", bad)
     sim:close()
 
     sim, bad = build(), nil

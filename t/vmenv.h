@@ -150,7 +150,7 @@ static struct vm *vm_new(void)
     v->memory_latency = 100;
     v->memory_back = 7;
     v->link_cfg = (struct hd_link_cfg){54485, 7958387833, 0};
-    v->fault_cfg = (struct hd_fault_cfg){1, 0};
+    v->fault_cfg = (struct hd_fault_cfg){.batch = 1};
     return v;
 }
 

@@ -91,6 +91,9 @@ const struct hd_stat_desc hd_l1tlb_counters[] = {
     {"lookups", "look-ups", "L1 TLB look-ups, one a page", 0},
     {"hits", "look-ups", "L1 TLB hits", 0},
     {"misses", "look-ups", "L1 TLB misses, merged ones included", 0},
+    {"absent", "look-ups",
+     "misses whose page is on the host, under an entry of its coalesced region",
+     0},
     {"merges", "look-ups", "misses merged into one in flight", 0},
     {"mshr_full", "stalls", "load/store unit stopped by the L1 TLB's MSHRs", 0},
     {"parked_full", "stalls",
@@ -320,9 +323,10 @@ static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     struct hd_core *c = self;
     struct hd_core_state *s = c->s;
     const int *stop = c->gpu->stop;
-    hd_time end =
-        hd_min_u64(now + c->gpu->ahead,
-                   hd_min_u64(*c->gpu->env->slots->epoch, *c->gpu->barrier));
+    hd_time end = hd_min_u64(now + c->gpu->ahead,
+                             hd_min_u64(*c->gpu->env->slots->epoch,
+                                        hd_min_u64(*c->gpu->barrier,
+                                                   *c->gpu->arrival)));
 
     (void)what, (void)a, (void)b;
     if (s->wake != now)
@@ -563,6 +567,8 @@ int hd_gpu_open(struct hd_gpu *g)
 
     if (g->barrier == NULL)
         g->barrier = &never;
+    if (g->arrival == NULL)
+        g->arrival = &never;
     g->changes = &none;
     g->env->slots->limit_changed = limit_steered;
     g->env->slots->limit_self = g;

@@ -85,6 +85,7 @@ enum hd_l1tlb_counter {
     HD_L1TLB_LOOKUPS,
     HD_L1TLB_HITS,
     HD_L1TLB_MISSES,
+    HD_L1TLB_ABSENT,
     HD_L1TLB_MERGES,
     HD_L1TLB_FULL,
     HD_L1TLB_PARKED_FULL,
@@ -316,6 +317,8 @@ struct hd_gpu {
     struct hd_manage *manager;
     const hd_time *barrier;   /* arena: no core runs on before this instant
                                  (vm/manage.c), or HD_NEVER */
+    const hd_time *arrival;   /* arena: the same of the next page that comes
+                                 from the host (vm/fault.c) */
     const uint32_t *changes;  /* arena: mappings changed so far */
     struct hd_link *link;     /* to the host; NULL: nothing comes from there */
     struct hd_faults *faults; /* NULL: every page is mapped */

@@ -11,7 +11,8 @@
  * A page that has to come from the host (vm.paging=fault) takes far too long to
  * hold an MSHR: when the unit below says that the request waits there, the
  * entry is lent (mem/mshr.h).  Its lines stay with it, and later misses of the
- * page join as ever.
+ * page join as ever.  So it is where an entry of a coalesced region hits, and the
+ * page is still on the host (hd_l1tlb_here).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -121,10 +122,17 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     return true;
 }
 
-/* With sim.check: what the L1 TLB says is what the page table says. */
+/* With sim.check: what the L1 TLB says is what the page table says, of a page
+ * that is there. */
 static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
 {
-    if (mapped(c, vpn) != pfn)
+    if (absent(c, vpn))
+        hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
+                   "core %u: its L1 TLB gave frame 0x%llx for page 0x%llx of "
+                   "application %u, which is on the host",
+                   c->id, (unsigned long long)pfn, (unsigned long long)vpn,
+                   c->app);
+    else if (mapped(c, vpn) != pfn)
         hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
                    "core %u: its L1 TLB puts page 0x%llx of application %u "
                    "into frame 0x%llx, the page table does not",
@@ -155,7 +163,8 @@ bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
         /* it is known to miss */
     } else if (cfg->mode.kind == HD_FULL) {
         hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id,
-                            c->memop[op->memop].warp, &x);
+                            c->memop[op->memop].warp, &x) &&
+              hd_l1tlb_here(c, vpn, &x);
         if (hit)
             op->page[page].pfn = hd_xlate_frame(&x, vpn).v;
         if (hit && HD_UNLIKELY(c->gpu->env->check))

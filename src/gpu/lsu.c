@@ -94,7 +94,8 @@ static inline bool find_page(struct hd_core *c, struct hd_lsu_op *op,
     hd_vpn vpn = {op->l.vpn[page]};
     struct hd_xlate x;
 
-    if (!hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, warp, &x)) {
+    if (!hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, warp, &x) ||
+        !hd_l1tlb_here(c, vpn, &x)) {
         op->page[page].known = HD_PAGE_ABSENT;
         return false;
     }

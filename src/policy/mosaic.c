@@ -12,6 +12,9 @@
  * application reserves, or to anybody's (the engine counts those as mixed).
  *
  * The In-Place Coalescer answers yes whenever the engine finds a region whole.
+ * Where pages come from the host one by one that is when the last of them has
+ * come (4.1, steps 3 to 6), or, with `early`, the first: the frame is the
+ * region's from then on.
  *
  * CAC compacts.  A coalesced region that has lost pages is split when less
  * than `threshold` percent of it are left, else it goes to the emergency
@@ -38,7 +41,7 @@
 #include "registry.h"
 
 enum { PAGES = 512, WORDS = PAGES / 64 };
-enum { COALESCE, THRESHOLD, CAC, STALL };
+enum { COALESCE, EARLY, THRESHOLD, CAC, STALL };
 enum { CAC_OFF, CAC_COPY, CAC_BULK, CAC_FREE };
 
 #define NONE UINT32_MAX
@@ -56,7 +59,7 @@ struct frame {           /* of 2 MB */
 
 struct mosaic {
     uint32_t n, apps; /* frames of 2 MB */
-    uint32_t coalesce, threshold, cac, stall;
+    uint32_t coalesce, early, threshold, cac, stall;
     uint32_t top;   /* of the free frame list */
     uint32_t wants; /* what found no frame: 0 a base page, 1 a whole frame */
     uint32_t head[HD_MAX_APPS]; /* free base pages */
@@ -248,7 +251,8 @@ static int64_t coalesce(void *self, const void *question)
     struct mosaic *s = self;
     uint32_t f = (uint32_t)(q->frame / PAGES);
 
-    if (!s->coalesce || f >= s->n || s->f[f].owner != q->app + 1)
+    if (!s->coalesce || f >= s->n || s->f[f].owner != q->app + 1 ||
+        (q->present < PAGES && !s->early))
         return 0;
     unlist(s, f);
     s->f[f].joined = 1;
@@ -462,6 +466,7 @@ static int init(void *state, const struct heddle_place *p,
     s->n = (uint32_t)(p->frames / PAGES);
     s->apps = p->apps;
     s->coalesce = (uint32_t)params[COALESCE];
+    s->early = (uint32_t)params[EARLY];
     s->threshold = (uint32_t)params[THRESHOLD];
     s->cac = (uint32_t)params[CAC];
     s->stall = (uint32_t)params[STALL];
@@ -477,6 +482,10 @@ static int init(void *state, const struct heddle_place *p,
 static const struct heddle_param params[] = {
     {"coalesce", "", 1, 0, 1, "1: whole regions become one page",
      "Mosaic 4.3; 0: CoCoA alone"},
+    {"early", "", 0, 0, 1,
+     "1: a region is coalesced when its first page has come from the host; 0: "
+     "when all have",
+     "Mosaic 4.1: when the transfer is complete"},
     {"threshold", "percent", 50, 0, 100,
      "a coalesced region with fewer pages left is split; a frame with fewer is "
      "emptied",

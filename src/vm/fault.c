@@ -15,15 +15,25 @@
  *
  * A batch takes the link's latency once, then its pages cross in their order.
  * Each is mapped when its data are there; requests are tried again when the
- * whole batch has come (the driver's policy "batch").  By default every fault
- * is a batch of its own as soon as it comes, so latencies overlap and the link
- * is what faults share (Mosaic: 55 us load to use); fault.serial makes the host
- * serve one batch after the other, transfers included (the released simulator
- * of Mosaic), and fault.batch = 256 with it is the driver's way.
+ * whole batch has come (the driver's policy "batch"), or each with its page
+ * (fault.replay=page).  What crosses for a fault is its page, of whatever size;
+ * with fault.transfer=2M all pages of the aligned 2 MB around it that are on
+ * the host, in the order of their addresses, in one transfer: they share one
+ * entry, which is what their requests wait for, and are mapped one by one as
+ * their data come.  By default every fault is a batch of its own as soon as it
+ * comes, so latencies overlap and the link is what faults share (Mosaic: 55 us
+ * load to use); fault.serial makes the host serve one batch after the other,
+ * transfers included (the released simulator of Mosaic), and fault.batch = 256
+ * with it is the driver's way.
+ *
+ * A core may run ahead of this file's events, but not past the mapping of a
+ * page, which it could see: the instant of the next one is always known
+ * (hd_faults_next), since the link is a FIFO.  Of that instant cores come
+ * first, so they see the page one tick later.
  *
  * Invariants: while faults wait some batch is under way (nothing that only a
  * fault frees is needed to serve one: frames, the link and the host are not
- * held by requests); a page that faulted has one entry, whatever the number of
+ * held by requests); what a fault brings has one entry, whatever the number of
  * its requests; the stages of a fault sum to its time.
  *
  * Where later things go: a prefetcher adds entries without requests to a batch
@@ -35,13 +45,9 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "fault.h"
+#include "faultstate.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-#include "../mem/mshr.h"
-#include "../policy/slots.h"
 
 #define FAULT(field) offsetof(struct hd_fault_cfg, field)
 
@@ -52,16 +58,26 @@ const struct hd_setting hd_fault_settings[] = {
     {"serial", HD_T_BOOL, FAULT(serial), "", "false", 0, 1, NULL,
      "the host serves one batch at a time, transfers included",
      "Mosaic's released simulator: one fault after the other"},
+    {"transfer", HD_T_CHOICE, FAULT(transfer), "", "page", 0, 1, "page|2M",
+     "what comes for a fault: its page, or with it all pages on the host of "
+     "the "
+     "aligned 2 MB around it",
+     "Mosaic 2.2: 4 KB or 2 MB at a time; no prefetch"},
+    {"replay", HD_T_CHOICE, FAULT(replay), "", "batch", 0, 1, "batch|page",
+     "requests are tried again when all of their batch has come, or as soon as "
+     "their page is there",
+     "NVIDIA's UVM driver: batch is its default"},
 };
 const uint32_t hd_fault_setting_count = HD_LEN(hd_fault_settings);
 
 const struct hd_stat_desc hd_fault_stats[] = {
     {"walks", "walks",
-     "walks, or look-ups in an ideal L2 TLB, that found their page absent",
+     "walks, or look-ups that need none, that found a page absent",
      HD_STAT_COUNT},
     {"requests", "requests", "translations that found their page absent",
      HD_STAT_COUNT},
-    {"faults", "faults", "pages that faulted", HD_STAT_COUNT},
+    {"faults", "faults", "pages, or transfers of 2 MB, that were asked for",
+     HD_STAT_COUNT},
     {"merges", "requests", "joined a fault that was there", HD_STAT_COUNT},
     {"batches", "batches", "batches whose oldest fault is the application's",
      HD_STAT_COUNT},
@@ -80,55 +96,7 @@ const uint32_t hd_fault_stat_count = HD_LEN(hd_fault_stats);
 
 _Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
-enum state { WAITS, HOST, LINK, HERE };
-
-static const char *const STATE[] = {"waits", "host", "link", "here"};
-
-/* A page that faulted: entry of the MSHRs with the same index, whose list
- * holds its requests. */
-struct fault {
-    hd_vpn vpn; /* first of its page */
-    hd_time born, began, sent, here;
-    uint32_t pages;
-    uint32_t next; /* of the buffer, or of its batch */
-    uint32_t head; /* first fault of its batch */
-    uint32_t left; /* of a batch's first: pages that have not come */
-    uint8_t app, state;
-};
-
-/* What a request has waited for faults; by its number in the pool. */
-struct wait {
-    hd_time since; /* the beginning of the last wait */
-    hd_time total; /* the waits that are over */
-};
-
-struct fault_state {
-    uint32_t first, last, waiting; /* the buffer */
-    uint32_t serving;              /* batches under way */
-    uint64_t pages[HD_MAX_APPS];   /* base pages that came */
-};
-
-struct hd_faults {
-    struct hd_env *env;
-    struct hd_fault_wiring w;
-    struct hd_fault_cfg cfg;
-    struct hd_fault_client user;
-    struct fault_state *s; /* arena */
-    struct hd_mshr open;   /* by page */
-    struct fault *v;       /* arena: [entry] */
-    struct wait *wait;     /* arena: [treqs->room] */
-    struct hd_slot batch;
-    struct hd_stat stat;
-    struct hd_hist *latency, *requesters;
-    uint64_t *ask; /* scratch for questions */
-    hd_time cycle;
-    uint32_t rank, client;
-};
-
-static uint64_t cycles(const struct hd_faults *f, hd_time span)
-{
-    return span / f->cycle;
-}
+enum { EV_DRIVE, EV_PAGE };
 
 static uint64_t *row(const struct hd_faults *f, uint32_t app)
 {
@@ -142,12 +110,29 @@ bool hd_faults_absent(const struct hd_faults *f, uint32_t app, hd_vpn vpn)
     return hd_ptables_absent(f->w.tables, app, vpn, &x);
 }
 
-static void tell(struct hd_faults *f, enum heddle_note note, uint32_t entry,
-                 hd_time now)
+bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
+                        hd_vpn b)
 {
-    const struct fault *x = &f->v[entry];
-    struct heddle_n_page_fault n = {x->app, x->vpn.v, x->pages,
-                                    cycles(f, now - x->born)};
+    struct hd_xlate x;
+
+    if (f->cfg.transfer == HD_TRANSFER_2M)
+        return a.v / HD_LARGE_PAGES == b.v / HD_LARGE_PAGES;
+    return hd_ptables_absent(f->w.tables, app, a, &x) &&
+           b.v - x.vpn.v < x.pages;
+}
+
+const hd_time *hd_faults_next(const struct hd_faults *f)
+{
+    return &f->s->next;
+}
+
+/* vpn, pages: those that faulted, or have come. */
+static void tell(struct hd_faults *f, enum heddle_note note, uint32_t entry,
+                 hd_vpn vpn, uint32_t pages, hd_time now)
+{
+    const struct hd_fault *x = &f->v[entry];
+    struct heddle_n_page_fault n = {x->app, vpn.v, pages,
+                                    hd_fault_cycles(f, now - x->born)};
 
     if (f->env->slots != NULL && f->env->slots->watched[note] != 0)
         hd_slots_note(f->env->slots, note, &n);
@@ -183,7 +168,7 @@ static uint32_t ask(struct hd_faults *f, hd_time now)
         a[i] = f->v[e].app;
         a[n + i] = f->v[e].vpn.v;
         a[2 * n + i] = f->v[e].pages;
-        a[3 * n + i] = cycles(f, now - f->v[e].born);
+        a[3 * n + i] = hd_fault_cycles(f, now - f->v[e].born);
     }
     return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
 }
@@ -196,7 +181,7 @@ static void begin(struct hd_faults *f, hd_time now, uint32_t n)
     for (uint32_t i = 0; i < n; i++, e = f->v[e].next) {
         f->v[e].head = head;
         f->v[e].began = now;
-        f->v[e].state = HOST;
+        f->v[e].state = HD_FAULT_HOST;
         last = e;
     }
     f->s->first = e;
@@ -205,8 +190,8 @@ static void begin(struct hd_faults *f, hd_time now, uint32_t n)
     f->v[head].left = n;
     f->s->serving++;
     row(f, f->v[head].app)[HD_FAULT_BATCHES]++;
-    hd_post(f->env->ev, f->rank, f->rank, now + hd_link_latency(f->w.link), 0,
-            head, 0);
+    hd_post(f->env->ev, f->rank, f->rank, now + hd_link_latency(f->w.link),
+            EV_DRIVE, head, 0);
 }
 
 /* Has as many faults served as may be now. */
@@ -222,73 +207,193 @@ static void serve(struct hd_faults *f, hd_time now)
             hd_err_set(f->env->err, HEDDLE_EPOLICY,
                        "point fault_batch: 0 of %u faults at cycle %llu, and "
                        "no batch is under way: nothing would ever be served",
-                       f->s->waiting, (unsigned long long)cycles(f, now));
+                       f->s->waiting,
+                       (unsigned long long)hd_fault_cycles(f, now));
         return;
     }
 }
 
-/* The host's latency for a batch is over: frames, and transfers. */
-static void drive(void *self, hd_time now, uint32_t what, uint32_t head,
-                  uint64_t b)
-{
-    struct hd_faults *f = self;
+/* ---- transfers ------------------------------------------------------------
+ */
 
-    (void)what, (void)b;
-    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next) {
-        struct fault *x = &f->v[e];
-        if (hd_ptables_place(f->w.tables, x->app, x->vpn, f->env->err) < 0)
-            return;
-        x->sent = now;
-        x->state = LINK;
-        hd_link_send(f->w.link, now, HD_LINK_IN, x->app,
-                     x->pages * HD_PAGE_BYTES, f->client, e);
+/* The first page of a fault, from its page `at` on, whose data are on their
+ * way; false: there is none. */
+static bool next_coming(const struct hd_faults *f, struct hd_fault *x,
+                        struct hd_xlate *page)
+{
+    for (; x->at < x->pages; x->at++) {
+        hd_vpn vpn = {x->vpn.v + x->at};
+        if (hd_ptables_coming(f->w.tables, x->app, vpn))
+            return hd_ptables_absent(f->w.tables, x->app, vpn, page);
     }
+    return false;
+}
+
+/* Has the next page of a transfer mapped when it has crossed; the last one is
+ * when the transfer is over. */
+static void expect(struct hd_faults *f, uint32_t e)
+{
+    struct hd_fault *x = &f->v[e];
+    struct hd_xlate page;
+    uint64_t n = x->mapped;
+
+    x->due = x->ends;
+    if (!next_coming(f, x, &page))
+        return; /* its allocation has gone meanwhile */
+    n += page.pages;
+    if (n >= x->total)
+        return;
+    x->due =
+        x->crosses + hd_link_span(f->w.link, HD_LINK_IN, n * HD_PAGE_BYTES);
+    hd_post(f->env->ev, f->rank, f->rank, x->due, EV_PAGE, e, 0);
+}
+
+/* Keeps what hd_faults_next says. */
+static void look_ahead(struct hd_faults *f)
+{
+    uint32_t e;
+
+    f->s->next =
+        hd_link_first(f->w.link, HD_LINK_IN, &e) ? f->v[e].due + 1 : HD_NEVER;
+}
+
+/* The absent pages of a fault get their frames.  Base pages; 0 on error. */
+static uint32_t place(struct hd_faults *f, const struct hd_fault *x)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < x->pages;) {
+        struct hd_xlate page;
+        hd_vpn vpn = {x->vpn.v + i};
+        if (f->cfg.transfer == HD_TRANSFER_2M &&
+            !hd_ptables_absent(f->w.tables, x->app, vpn, &page)) {
+            i++;
+            continue;
+        }
+        if (f->cfg.transfer == HD_TRANSFER_PAGE)
+            page = (struct hd_xlate){x->vpn, {0}, x->pages, x->pages};
+        if (hd_ptables_place(f->w.tables, x->app, page.vpn, f->env->err) < 0)
+            return 0;
+        n += page.pages;
+        i += page.pages;
+    }
+    if (n == 0)
+        hd_err_set(f->env->err, HEDDLE_ECHECK,
+                   "fault of page 0x%llx: nothing around it is absent",
+                   (unsigned long long)x->vpn.v);
+    return n;
+}
+
+/* The host's latency for a batch is over: frames, and transfers. */
+static void drive(struct hd_faults *f, hd_time now, uint32_t head)
+{
+    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next) {
+        struct hd_fault *x = &f->v[e];
+        uint64_t bytes;
+        x->total = place(f, x);
+        if (x->total == 0)
+            return;
+        bytes = (uint64_t)x->total * HD_PAGE_BYTES;
+        x->sent = now;
+        x->state = HD_FAULT_LINK;
+        x->ends = hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes,
+                               f->client, e);
+        x->crosses = x->ends - hd_link_span(f->w.link, HD_LINK_IN, bytes);
+        expect(f, e);
+    }
+    look_ahead(f);
 }
 
 /* ---- replay ------------------------------------------------------------- */
 
-/* The requests of a fault are issued again, and it is over. */
-static void replay(struct hd_faults *f, hd_time now, uint32_t e)
+/* The requests of a fault for some pages are issued again. */
+static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
+                   uint32_t pages)
 {
-    struct fault *x = &f->v[e];
-    uint64_t *c = row(f, x->app);
-    uint32_t t = f->open.v[e].first;
+    struct hd_mshr_entry *m = &f->open.v[e];
+    uint32_t t = m->first;
 
-    c[HD_FAULT_WAIT_CYCLES] += cycles(f, x->began - x->born);
-    c[HD_FAULT_HOST_CYCLES] += cycles(f, x->sent - x->began);
-    c[HD_FAULT_LINK_CYCLES] += cycles(f, x->here - x->sent);
-    c[HD_FAULT_BATCH_CYCLES] += cycles(f, now - x->here);
-    hd_hist_add(&f->latency[x->app], cycles(f, now - x->born));
-    hd_hist_add(&f->requesters[x->app], f->open.v[e].n);
+    m->first = m->last = HD_NONE;
     while (t != HD_NONE) {
         struct hd_treq *q = &f->w.treqs->v[t];
         uint32_t next = q->next;
-        f->wait[t].total += now - hd_min_u64(f->wait[t].since, now);
-        q->hit = 0;
-        q->references = 0;
-        q->walk = 0;
-        f->user.resume(f->user.self, now, f->rank, t);
+        if (q->vpn.v - vpn.v >= pages) { /* it waits on */
+            q->next = HD_NONE;
+            if (m->first == HD_NONE)
+                m->first = t;
+            else
+                f->w.treqs->v[m->last].next = t;
+            m->last = t;
+        } else {
+            f->wait[t].total += now - hd_min_u64(f->wait[t].since, now);
+            q->hit = 0;
+            q->references = 0;
+            q->walk = 0;
+            m->n--;
+            f->v[e].requesters++;
+            f->user.resume(f->user.self, now, f->rank, t);
+        }
         t = next;
     }
+}
+
+/* The requests of a fault that still wait are issued again, and it is over. */
+static void replay(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    struct hd_fault *x = &f->v[e];
+    uint64_t *c = row(f, x->app);
+
+    c[HD_FAULT_WAIT_CYCLES] += hd_fault_cycles(f, x->began - x->born);
+    c[HD_FAULT_HOST_CYCLES] += hd_fault_cycles(f, x->sent - x->began);
+    c[HD_FAULT_LINK_CYCLES] += hd_fault_cycles(f, x->here - x->sent);
+    c[HD_FAULT_BATCH_CYCLES] += hd_fault_cycles(f, now - x->here);
+    resume(f, now, e, x->vpn, x->pages);
+    hd_hist_add(&f->latency[x->app], hd_fault_cycles(f, now - x->born));
+    hd_hist_add(&f->requesters[x->app], x->requesters);
     hd_mshr_give(&f->open, e);
 }
 
-/* A page has come over the link. */
+/* The next page of a fault has crossed the link. */
+static void map(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    struct hd_fault *x = &f->v[e];
+    struct hd_xlate page;
+
+    if (!next_coming(f, x, &page))
+        return; /* its allocation has gone meanwhile */
+    x->at += page.pages;
+    x->mapped += page.pages;
+    if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn))
+        return;
+    f->user.mapped(f->user.self, x->app, page.vpn, page.pages);
+    if (f->w.came != NULL)
+        f->w.came(f->w.manager, now, x->app, page.vpn, page.pages);
+    f->s->pages[x->app] += page.pages;
+    row(f, x->app)[HD_FAULT_PAGES] += page.pages;
+    tell(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
+    if (f->cfg.replay == HD_REPLAY_PAGE)
+        resume(f, now, e, page.vpn, page.pages);
+}
+
+/* A page, not the last of its transfer, has crossed. */
+static void one(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    map(f, now, e);
+    expect(f, e);
+    look_ahead(f);
+}
+
+/* A transfer is over: the last page has come over the link. */
 static void arrived(void *self, hd_time now, uint32_t e)
 {
     struct hd_faults *f = self;
-    struct fault *x = &f->v[e];
+    struct hd_fault *x = &f->v[e];
     uint32_t head = x->head;
 
-    hd_ptables_arrive(f->w.tables, x->app, x->vpn);
-    f->user.mapped(f->user.self, x->app, x->vpn, x->pages);
-    if (f->w.came != NULL)
-        f->w.came(f->w.manager, now, x->app, x->vpn, x->pages);
+    map(f, now, e);
+    look_ahead(f);
     x->here = now;
-    x->state = HERE;
-    f->s->pages[x->app] += x->pages;
-    row(f, x->app)[HD_FAULT_PAGES] += x->pages;
-    tell(f, HEDDLE_NOTE_page_arrived, e, now);
+    x->state = HD_FAULT_HERE;
     if (--f->v[head].left > 0)
         return;
     for (uint32_t next; head != HD_NONE; head = next) {
@@ -299,25 +404,38 @@ static void arrived(void *self, hd_time now, uint32_t e)
     serve(f, now);
 }
 
+static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
+                   uint64_t b)
+{
+    (void)b;
+    if (what == EV_DRIVE)
+        drive(self, now, e);
+    else
+        one(self, now, e);
+}
+
 /* ---- faults ------------------------------------------------------------- */
 
 /* The entry of an absent page, made and put into the buffer if it is new. */
 static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
                       const struct hd_xlate *page)
 {
-    uint64_t key = page->vpn.v | (uint64_t)app << 52, *peak;
+    bool large = f->cfg.transfer == HD_TRANSFER_2M;
+    hd_vpn first = {large ? page->vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1)
+                          : page->vpn.v};
+    uint64_t key = first.v | (uint64_t)app << 52, *peak;
     uint32_t e = hd_mshr_find(&f->open, key);
 
     if (e != HD_NONE)
         return e;
     e = hd_mshr_take(&f->open, key);
-    f->v[e] = (struct fault){.vpn = page->vpn,
-                             .born = now,
-                             .pages = page->pages,
-                             .next = HD_NONE,
-                             .head = e,
-                             .app = (uint8_t)app,
-                             .state = WAITS};
+    f->v[e] = (struct hd_fault){.vpn = first,
+                                .born = now,
+                                .pages = large ? HD_LARGE_PAGES : page->pages,
+                                .next = HD_NONE,
+                                .head = e,
+                                .app = (uint8_t)app,
+                                .state = HD_FAULT_WAITS};
     if (f->s->waiting++ == 0)
         f->s->first = e;
     else
@@ -326,7 +444,7 @@ static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
     row(f, app)[HD_FAULT_FAULTS]++;
     peak = &row(f, HD_APP_NONE)[HD_FAULT_PEAK];
     *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
-    tell(f, HEDDLE_NOTE_page_fault, e, now);
+    tell(f, HEDDLE_NOTE_page_fault, e, f->v[e].vpn, f->v[e].pages, now);
     return e;
 }
 
@@ -359,7 +477,7 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     m = &f->open.v[e];
     c[HD_FAULT_WALKS]++;
     c[HD_FAULT_REQUESTS] += n;
-    c[HD_FAULT_MERGES] += m->n == 0 ? n - 1 : n;
+    c[HD_FAULT_MERGES] += m->n + f->v[e].requesters == 0 ? n - 1 : n;
     m->n += n;
     if (m->first == HD_NONE)
         m->first = first;
@@ -378,104 +496,6 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq)
 {
     return f->wait[treq].total;
-}
-
-/* ---- looking and checking ----------------------------------------------- */
-
-static void look(void *self, uint32_t instance, struct heddle_visitor *v)
-{
-    const struct hd_faults *f = self;
-
-    (void)instance;
-    for (uint32_t e = 0; e < f->open.room; e++) {
-        const struct fault *x = &f->v[e];
-        if (!f->open.v[e].live)
-            continue;
-        v->row(v->ud, "fault");
-        v->text(v->ud, "state", STATE[x->state]);
-        v->number(v->ud, "app", x->app);
-        v->number(v->ud, "vpn", x->vpn.v);
-        v->number(v->ud, "pages", x->pages);
-        v->number(v->ud, "requesters", f->open.v[e].n);
-        v->number(v->ud, "since", cycles(f, x->born));
-    }
-}
-
-static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
-{
-    static const char *const what[] = {
-        "the host to take it up", "the host's latency",
-        "its transfer over the link", "the other pages of its batch"};
-    const struct hd_faults *f = self;
-    char text[96];
-
-    for (uint32_t e = 0; e < f->open.room; e++) {
-        const struct fault *x = &f->v[e];
-        if (!f->open.v[e].live)
-            continue;
-        snprintf(text, sizeof text, "fault of application %u, page 0x%llx",
-                 x->app, (unsigned long long)x->vpn.v);
-        v->row(v->ud, "wait");
-        v->text(v->ud, "who", text);
-        v->number(v->ud, "instance", instance);
-        v->text(v->ud, "for", what[x->state]);
-    }
-}
-
-/* The requests of an entry are as many as it says, and wait for its page. */
-static void check_entry(const struct hd_faults *f, uint32_t e,
-                        struct hd_err *err)
-{
-    const struct fault *x = &f->v[e];
-    uint32_t n = 0;
-
-    for (uint32_t t = f->open.v[e].first; t != HD_NONE;
-         t = f->w.treqs->v[t].next, n++) {
-        const struct hd_treq *q = &f->w.treqs->v[t];
-        if (q->app != x->app || q->vpn.v - x->vpn.v >= x->pages)
-            hd_err_set(err, HEDDLE_ECHECK,
-                       "fault of page 0x%llx: a request of another page, "
-                       "0x%llx, waits for it",
-                       (unsigned long long)x->vpn.v,
-                       (unsigned long long)q->vpn.v);
-    }
-    if (n != f->open.v[e].n)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "fault of page 0x%llx: %u requests wait, %u are counted",
-                   (unsigned long long)x->vpn.v, n, f->open.v[e].n);
-    if (x->state != HERE && hd_ptables_resident(f->w.tables, x->app, x->vpn))
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "fault of page 0x%llx: it is mapped, and was not copied",
-                   (unsigned long long)x->vpn.v);
-}
-
-static void check(void *self, uint32_t instance, struct hd_err *err)
-{
-    const struct hd_faults *f = self;
-    uint32_t waits = 0, batches = 0;
-
-    (void)instance;
-    for (uint32_t e = 0; e < f->open.room; e++) {
-        if (!f->open.v[e].live)
-            continue;
-        waits += f->v[e].state == WAITS;
-        batches += f->v[e].state != WAITS && f->v[e].head == e;
-        check_entry(f, e, err);
-    }
-    if (!hd_mshr_sane(&f->open) || waits != f->s->waiting ||
-        batches != f->s->serving || (waits > 0 && batches == 0))
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "faults: %u wait and %u batches are under way; %u and %u "
-                   "are counted",
-                   waits, batches, f->s->waiting, f->s->serving);
-    for (uint32_t app = 0; app < f->env->apps; app++)
-        if (f->s->pages[app] != hd_ptables_arrived(f->w.tables, app))
-            hd_err_set(
-                err, HEDDLE_ECHECK,
-                "faults: %llu pages of application %u were copied, "
-                "%llu have become resident",
-                (unsigned long long)f->s->pages[app], app,
-                (unsigned long long)hd_ptables_arrived(f->w.tables, app));
 }
 
 /* ---- building ----------------------------------------------------------- */
@@ -513,8 +533,9 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->latency = hd_stats_hist(env->stats, "fault", "latency", "core cycles",
                                "from a fault to the replay of its requests");
     f->requesters = hd_stats_hist(env->stats, "fault", "requesters", "requests",
-                                  "requests that waited for one page");
-    f->rank = hd_events_component(env->ev, "fault", drive, f);
+                                  "requests that waited for one fault");
+    f->s->next = HD_NEVER;
+    f->rank = hd_events_component(env->ev, "fault", handle, f);
     f->client = hd_link_client(w->link, arrived, f);
     f->batch = (struct hd_slot){batch_default, f, 0};
     if (env->slots != NULL)
@@ -523,9 +544,9 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     hd_env_part(env, (struct hd_part){.name = "fault",
                                       .instances = 1,
                                       .self = f,
-                                      .look = look,
-                                      .stuck = stuck,
-                                      .check = check});
+                                      .look = hd_faults_look,
+                                      .stuck = hd_faults_stuck,
+                                      .check = hd_faults_check});
     return f;
 }
 

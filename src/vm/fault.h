@@ -16,9 +16,18 @@
 #include "translate.h"
 
 struct hd_fault_cfg {
-    uint32_t batch;  /* most faults that are served together */
-    uint32_t serial; /* 1: one batch at a time */
+    uint32_t batch;    /* most faults that are served together */
+    uint32_t serial;   /* 1: one batch at a time */
+    uint32_t transfer; /* enum hd_fault_transfer */
+    uint32_t replay;   /* enum hd_fault_replay */
 };
+
+/* What comes over the link for a fault: its page; all absent pages of the
+ * aligned 2 MB around it. */
+enum hd_fault_transfer { HD_TRANSFER_PAGE, HD_TRANSFER_2M };
+
+/* When requests are issued again: with their batch, or with their page. */
+enum hd_fault_replay { HD_REPLAY_BATCH, HD_REPLAY_PAGE };
 
 enum hd_fault_stat {
     HD_FAULT_WALKS,
@@ -70,14 +79,22 @@ void hd_faults_close(struct hd_faults *f);
 /* Says who hands requests over; before the first event. */
 void hd_faults_client(struct hd_faults *f, struct hd_fault_client c);
 
+/* Whether two absent pages of an application wait together. */
+bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
+                        hd_vpn b);
+
 /* Takes the `n` requests of the list from `first` on; the page of the first
- * is absent, and the others are for pages inside it.  Each waits from `now`, or
+ * is absent, and the others wait together with it.  Each waits from `now`, or
  * from the end of its look-up. */
 void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
                      uint32_t n);
 
 /* How long a request that was issued again has waited for faults, in all. */
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq);
+
+/* In the arena: the instant at which cores will see the next page that comes,
+ * or HD_NEVER; known before any core can have run on to it. */
+const hd_time *hd_faults_next(const struct hd_faults *f);
 
 /* Whether the page of a request is absent, and not unknown. */
 bool hd_faults_absent(const struct hd_faults *f, uint32_t app, hd_vpn vpn);

@@ -24,6 +24,12 @@
  * default that is MASK's rule over the steering tables: to the L2 TLB if any
  * of the requesters' warps may fill, else where `tlb_fill_without` says.
  *
+ * An entry of a coalesced region may be there before all of its pages are
+ * (ptjoin.c).  A request for one that is still on the host is no hit, whatever
+ * entry covers it, and needs no walk: it faults when the look-up ends.  A walk
+ * for any page of a coalesced region answers for all; those of its requests
+ * whose pages are not there fault then.
+ *
  * Without an L2 TLB (MASK's PWCache design) a request is a miss on arrival
  * and the MSHRs are the walk queue, where misses to one page merge.
  *
@@ -126,10 +132,20 @@ static void answer(struct hd_unit *u, hd_time entered, hd_time at,
         answer_as(u, entered, at, treq, false, true);
 }
 
+/* Whether the page of a request is there, as far as a translation that covers
+ * it does not say so: one of a coalesced region does not. */
+static inline bool here(const struct hd_unit *u, const struct hd_treq *q,
+                        const struct hd_xlate *x)
+{
+    return HD_LIKELY(u->m->w.faults == NULL) ||
+           x->page_pages != HD_LARGE_PAGES ||
+           hd_ptables_resident(u->m->w.tables, q->app, q->vpn);
+}
+
 /* The translation from the page table, at the end of a walk if there was one;
  * false: not mapped. */
-static inline bool translate(struct hd_unit *u, const struct hd_walk *w, uint32_t app,
-                      hd_vpn vpn, struct hd_xlate *x)
+static inline bool translate(struct hd_unit *u, const struct hd_walk *w,
+                             uint32_t app, hd_vpn vpn, struct hd_xlate *x)
 {
     const struct hd_mmu *m = u->m;
     bool runs = u->tlb.merge.bound || (m->w.merge != NULL && m->w.merge->bound);
@@ -143,28 +159,73 @@ static inline bool translate(struct hd_unit *u, const struct hd_walk *w, uint32_
     return found;
 }
 
-/* Requests of a list found their page not mapped: it is absent, and they wait
- * for it elsewhere, or it is none. */
-static HD_APART void far_fault(struct hd_unit *u, hd_time now, uint32_t first,
-                               uint32_t n, hd_time began)
+/* Takes the requests for the page of the first out of a list and makes a list
+ * of them; *n: how many.  Returns what is left, or HD_NONE. */
+static uint32_t same_page(struct hd_unit *u, uint32_t first, uint32_t *n)
 {
     const struct hd_treq *one = request(u, first);
+    uint32_t page = first, left = HD_NONE, end = HD_NONE, t = one->next;
 
-    if (u->m->w.faults == NULL ||
-        !hd_faults_absent(u->m->w.faults, one->app, one->vpn)) {
-        hd_err_set(u->env->err, HEDDLE_EDATA,
-                   "application %u: address 0x%llx lies in no allocation",
-                   one->app, (unsigned long long)one->vpn.v << HD_PAGE_SHIFT);
-        return;
+    *n = 1;
+    for (uint32_t next; t != HD_NONE; t = next) {
+        next = request(u, t)->next;
+        if (hd_faults_together(u->m->w.faults, one->app, one->vpn,
+                               request(u, t)->vpn)) {
+            request(u, page)->next = t;
+            page = t;
+            ++*n;
+        } else {
+            if (end == HD_NONE)
+                left = t;
+            else
+                request(u, end)->next = t;
+            end = t;
+        }
     }
-    for (uint32_t i = 0, t = first; i < n; i++, t = request(u, t)->next) {
-        struct hd_treq *q = request(u, t);
-        hd_time joined = q->walk;
+    request(u, page)->next = HD_NONE;
+    if (end != HD_NONE)
+        request(u, end)->next = HD_NONE;
+    return left;
+}
 
-        q->walk = began;
-        answer_as(u, joined, hd_max_u64(now, q->looked), t, false, false);
+/* Requests of a list found their pages not mapped: they are absent, and the
+ * requests wait for them elsewhere, or they are none. */
+static HD_APART void far_fault(struct hd_unit *u, hd_time now, uint32_t first,
+                               hd_time began)
+{
+    for (uint32_t n, left; first != HD_NONE; first = left) {
+        const struct hd_treq *one = request(u, first);
+        uint32_t t = first;
+
+        if (u->m->w.faults == NULL ||
+            !hd_faults_absent(u->m->w.faults, one->app, one->vpn)) {
+            hd_err_set(u->env->err, HEDDLE_EDATA,
+                       "application %u: address 0x%llx lies in no allocation",
+                       one->app,
+                       (unsigned long long)one->vpn.v << HD_PAGE_SHIFT);
+            return;
+        }
+        left = same_page(u, first, &n);
+        for (uint32_t i = 0; i < n; i++, t = request(u, t)->next) {
+            struct hd_treq *q = request(u, t);
+            hd_time joined = q->walk;
+
+            q->walk = began;
+            answer_as(u, joined, hd_max_u64(now, q->looked), t, false, false);
+        }
+        hd_faults_enter(u->m->w.faults, now, first, n);
     }
-    hd_faults_enter(u->m->w.faults, now, first, n);
+}
+
+/* A look-up has found an entry that covers a page on the host. */
+static HD_APART void absent(struct hd_unit *u, uint32_t treq)
+{
+    struct hd_treq *q = request(u, treq);
+
+    hd_unit_row(u, q->app)[HD_MMU_ABSENT]++;
+    q->hit = HIT_L2;
+    q->next = HD_NONE;
+    far_fault(u, q->looked, treq, q->looked);
 }
 
 /* ---- arriving --------------------------------------------------------- */
@@ -270,7 +331,8 @@ static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
         q->looked = now + (mode == HD_FIXED ? m->fixed : m->lookup);
         q->hit = HIT_L2;
         if (!translate(u, NULL, q->app, q->vpn, &q->x)) {
-            far_fault(u, q->looked, treq, 1, q->looked);
+            q->next = HD_NONE;
+            far_fault(u, q->looked, treq, q->looked);
             return true;
         }
         hd_unit_row(u, q->app)[HD_MMU_HITS]++;
@@ -282,6 +344,10 @@ static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
         q->hit = HIT_L2;
         if (m->serial && q->x.page_pages != HD_LARGE_PAGES)
             q->looked += m->lookup;
+        if (HD_UNLIKELY(!here(u, q, &q->x))) {
+            absent(u, treq);
+            return true;
+        }
     } else {
         if (m->serial)
             q->looked += m->lookup;
@@ -290,6 +356,10 @@ static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
                            &q->x)) {
             hd_unit_row(u, q->app)[HD_MMU_MISSES]++;
             return miss(u, now, treq);
+        }
+        if (HD_UNLIKELY(!here(u, q, &q->x))) {
+            absent(u, treq);
+            return true;
         }
         q->hit = HIT_BYPASS;
         hd_unit_row(u, q->app)[HD_MMU_BYPASS_HITS]++;
@@ -330,6 +400,10 @@ static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
     if (HD_LIKELY(*u->m->sized == 0 && (!full || hd_tlb_plain(&u->tlb))))
         return start(u, now, treq, q, page_key(u, q));
     if (full && hd_tlb_peek(&u->tlb, q->app, q->vpn, &q->x)) {
+        if (HD_UNLIKELY(!here(u, q, &q->x))) {
+            absent(u, treq);
+            return true;
+        }
         q->hit = HIT_L2;
         answer(u, now, hd_max_u64(now, q->looked), treq);
         return true;
@@ -432,31 +506,35 @@ static void fill(struct hd_unit *u, uint32_t entry, const struct hd_xlate *x)
 void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
 {
     const struct hd_walk *w = &u->walk[entry];
-    uint32_t t = u->miss.v[entry].first;
-    struct hd_xlate x;
+    uint32_t t = u->miss.v[entry].first, first = HD_NONE, last = HD_NONE;
+    struct hd_xlate x = {{0}, {0}, 0, 0};
+    bool found = translate(u, w, w->app, w->vpn, &x) ||
+                 hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 
-    if (!translate(u, w, w->app, w->vpn, &x)) {
-        uint32_t n = u->miss.v[entry].n;
-
-        hd_mshr_give(&u->miss, entry);
-        far_fault(u, now, t, n, w->began);
-        return;
-    }
-    if (u->m->tlb_cfg.mode.kind == HD_FULL)
+    if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
         fill(u, entry, &x);
     while (t != HD_NONE) {
         struct hd_treq *q = request(u, t);
         uint32_t next = q->next;
         hd_time joined = q->walk;
 
-        q->x = x;
-        if (HD_UNLIKELY(q->vpn.v - x.vpn.v >= x.pages) &&
-            !translate(u, NULL, q->app, q->vpn, &q->x))
-            return; /* the page was split under the walk */
-        q->walk = w->began;
-        q->references = w->references;
-        answer(u, joined, hd_max_u64(now, q->looked), t);
+        q->x = x; /* unless the page was split under the walk */
+        if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages && here(u, q, &x)) ||
+            translate(u, NULL, q->app, q->vpn, &q->x)) {
+            q->walk = w->began;
+            q->references = w->references;
+            answer(u, joined, hd_max_u64(now, q->looked), t);
+        } else {
+            q->next = HD_NONE;
+            if (first == HD_NONE)
+                first = t;
+            else
+                request(u, last)->next = t;
+            last = t;
+        }
         t = next;
     }
     hd_mshr_give(&u->miss, entry);
+    if (HD_UNLIKELY(first != HD_NONE))
+        far_fault(u, now, first, w->began);
 }

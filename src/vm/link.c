@@ -164,6 +164,15 @@ hd_time hd_link_send(struct hd_link *l, hd_time now, enum hd_link_dir dir,
     return x->end;
 }
 
+bool hd_link_first(const struct hd_link *l, enum hd_link_dir dir,
+                   uint32_t *word)
+{
+    if (l->q[dir].n == 0)
+        return false;
+    *word = at(l, dir, 0)->word;
+    return true;
+}
+
 /* The first transfer of a direction is over. */
 static void over(void *self, hd_time now, uint32_t dir, uint32_t a, uint64_t b)
 {

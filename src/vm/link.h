@@ -54,6 +54,11 @@ hd_time hd_link_send(struct hd_link *l, hd_time now, enum hd_link_dir dir,
                      uint32_t app, uint64_t bytes, uint32_t client,
                      uint32_t word);
 
+/* The word of the transfer of a direction that will be over first; false: there
+ * is none. */
+bool hd_link_first(const struct hd_link *l, enum hd_link_dir dir,
+                   uint32_t *word);
+
 /* Ticks from a fault, or from the order to copy, to the transfer's start on
  * an idle link; ticks that a transfer occupies the link. */
 hd_time hd_link_latency(const struct hd_link *l);

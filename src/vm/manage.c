@@ -10,12 +10,13 @@
  *
  * With vm.paging=fault an allocation is reserved, and its pages come one by one
  * (fault.c) and make no translation wrong, so they need no barrier; memory is
- * not compacted for them, and a coalesced region that loses pages is split
- * whatever splinter answers, as no page could come back to its place.
+ * not compacted for them.
  *
  * Whenever the last page of an aligned 2 MB has come, and the 512 lie in one
  * frame of 2 MB in order, the point coalesce is asked: large-page bit and
- * disabled bits are set in place, no page moves, nothing is flushed.  When a
+ * disabled bits are set in place, no page moves, nothing is flushed.  Pages
+ * from the host need not all be there: it is asked whenever one comes and the
+ * others can lie beside it (ptjoin.c keeps their places then).  When a
  * coalesced region loses pages, splinter is asked; then compact (compact.c).
  *
  * Costs.  Coalescing and splitting write the entry of level 3 and the leaf
@@ -195,7 +196,8 @@ void hd_manage_arrived(struct hd_manage *g, uint32_t app, hd_vpn vpn,
     for (; v < end; v += HD_LARGE_PAGES) {
         struct heddle_q_coalesce q = {.app = app, .vpn = v};
         hd_pfn f;
-        if (!hd_ptables_whole(g->t, app, (hd_vpn){v}, &f))
+        q.present = hd_ptables_whole(g->t, app, (hd_vpn){v}, &f);
+        if (q.present == 0)
             continue;
         q.frame = f.v;
         if (!hd_ask_coalesce(&g->coalesce, &q))
@@ -216,11 +218,10 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
         struct heddle_q_splinter q = {.app = app, .vpn = v};
         if (!hd_ptables_joined(g->t, app, (hd_vpn){v}))
             continue;
-        q.left = hd_ptables_present(g->t, app, (hd_vpn){v});
+        q.left = hd_ptables_left(g->t, app, (hd_vpn){v});
         q.frame = hd_ptables_joined_frame(g->t, app, (hd_vpn){v}).v;
         if (q.left != HD_LARGE_PAGES &&
-            (hd_ask_splinter(&g->splinter, &q) || q.left == 0 ||
-             g->t->cfg.paging == HD_PAGING_FAULT))
+            (hd_ask_splinter(&g->splinter, &q) || q.left == 0))
             hd_manage_split(g, app, v);
     }
 }

@@ -264,11 +264,12 @@ hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
     struct hd_xlate x;
 
-    if (h->key != 0 &&
-        h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM | HD_PT_JOINED) &&
-        hd_ptables_find(t, app, vpn, &x))
-        return x.vpn;
-    return vpn;
+    if (h->key == 0 ||
+        (h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM | HD_PT_JOINED)) == 0)
+        return vpn;
+    if (h->region_bits & HD_PT_JOINED)
+        return (hd_vpn){vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1)};
+    return hd_ptables_find(t, app, vpn, &x) ? x.vpn : vpn;
 }
 
 uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte)

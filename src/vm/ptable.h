@@ -56,10 +56,15 @@ bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        struct hd_xlate *x);
 
 /* An absent page gets its frame (asks frame_place); 0, or an error in `err`.
- * Its data have come: it is mapped.  vpn is its first. */
+ * Its data have come: it is mapped; false: its allocation has gone meanwhile.
+ * vpn is its first. */
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_err *err);
-void hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Whether vpn is of an absent page that has its frame: its data are on their
+ * way. */
+bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
 /* Whether the data of a base page have come from the host (vm.paging=fault).
  * An entry for 2 MB may be made before all of its pages have. */
@@ -99,8 +104,9 @@ const uint32_t *hd_ptables_changes(const struct hd_ptables *t);
 /* In the arena: not 0 once a page larger than 4 KB has been mapped. */
 const uint32_t *hd_ptables_sized(const struct hd_ptables *t);
 
-/* First base page of the page that holds vpn; vpn itself where nothing is
- * mapped.  Where a region has 4 KB pages only, no entry is read. */
+/* First base page of the page that holds vpn, or of its coalesced region; vpn
+ * itself where nothing is mapped.  Where a region has 4 KB pages only, no entry
+ * is read. */
 hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
 /* ---- ptjoin.c: regions that are used as one page of 2 MB --------------- */
@@ -109,10 +115,12 @@ hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn);
 
-/* The region's 512 pages are of 4 KB, all present, and lie in order in one
- * frame of 2 MB, whose first base frame is *frame; not yet coalesced. */
-bool hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                      hd_pfn *frame);
+/* The region's 512 pages are of 4 KB and lie in order in one frame of 2 MB,
+ * whose first base frame is *frame; not yet coalesced.  Returns how many of
+ * them are present, 0 where that is not so.  With vm.paging=fault others may be
+ * on the host, if at least one has its frame and their places are free. */
+uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                          hd_pfn *frame);
 
 bool hd_ptables_joined(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
@@ -120,7 +128,16 @@ bool hd_ptables_joined(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 hd_pfn hd_ptables_joined_frame(const struct hd_ptables *t, uint32_t app,
                                hd_vpn vpn);
 
-/* Coalesces a whole region; undoes it.  No page moves. */
+/* The translation of a coalesced region, whether the page that is asked for has
+ * come or not; false: it is not coalesced. */
+bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      struct hd_xlate *x);
+
+/* Pages of a coalesced region that its application has, come or not. */
+uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Coalesces a whole region, and keeps the places of pages that are on the
+ * host; undoes it.  No page moves. */
 void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 

@@ -12,7 +12,9 @@
  * Beside the entries each region of 2 MB keeps a bit for each base page whose
  * data have come.  For a page that is mapped as one the bits say nothing new.
  * They are for entries that cover more than what was brought: 2 MB coalesced
- * before all of its 512 pages are there (Mosaic).
+ * before all of its 512 pages are there (Mosaic).  Wherever such an entry hits,
+ * the bit of the page wanted is looked at, and where it is not set that page
+ * faults alone.  A page that comes to a coalesced region has its place there.
  *
  * Invariants: a base page has its bit exactly while it is mapped; pages that
  * have come and not been unmapped since = pages mapped; a page that is coming
@@ -64,6 +66,15 @@ bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     return hd_pt_absent(t, app, vpn.v, x);
 }
 
+bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate x;
+    uint32_t n;
+
+    return hd_pt_absent(t, app, vpn.v, &x) &&
+           (*entries(t, app, &x, &n) & HD_PT_COMING) != 0;
+}
+
 /* ---- residency ---------------------------------------------------------- */
 
 static struct hd_pt_region *region(const struct hd_ptables *t, uint32_t app,
@@ -108,6 +119,23 @@ void hd_pt_leave(struct hd_ptables *t, uint32_t app, const struct hd_xlate *x)
 
 /* ---- the way of a page -------------------------------------------------- */
 
+/* The frame that an absent page gets: of a coalesced region, the one that is
+ * kept for it. */
+static uint64_t frame_for(struct hd_ptables *t, uint32_t app,
+                          const struct hd_xlate *x, const struct hd_pt_slot *h,
+                          struct hd_err *err)
+{
+    uint64_t f;
+
+    if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED)))
+        return hd_pt_choose_frame(t, app, x->vpn.v, x->pages, err);
+    f = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT)->frame +
+        (x->vpn.v & 511);
+    t->s->kept--;
+    hd_pt_tell(t, HEDDLE_NOTE_page_back, app, x->vpn.v, f);
+    return f;
+}
+
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_err *err)
 {
@@ -122,7 +150,7 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           "application %u, page 0x%llx is to get a frame, and "
                           "is not absent",
                           app, (unsigned long long)vpn.v);
-    f = hd_pt_choose_frame(t, app, x.vpn.v, x.pages, err);
+    f = frame_for(t, app, &x, h, err);
     if (f == HD_NO_FRAME)
         return err->code;
     if (hd_pt_region_of(t, i)->resident == 0) {
@@ -131,7 +159,8 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
             return hd_err_set(err, HEDDLE_ENOMEM, "out of memory for pages");
         hd_pt_region_of(t, i)->resident = hd_arena_ref(t->env->arena, p);
     }
-    if (hd_frames_take(&t->frames, f, x.pages,
+    if (!(h->region_bits & HD_PT_JOINED) &&
+        hd_frames_take(&t->frames, f, x.pages,
                        i * HD_LARGE_PAGES + (uint32_t)(vpn.v & 511) + 1) < 0)
         return hd_err_set(err, HEDDLE_ENOMEM, "out of memory for frames");
     hd_bigframes_add(&t->big, f, app, x.pages);
@@ -144,17 +173,17 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     return 0;
 }
 
-void hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x = {{0}, {0}, 0, 0};
     uint32_t n;
     uint64_t *e;
 
     if (!hd_pt_absent(t, app, vpn.v, &x))
-        return; /* its allocation has gone meanwhile */
+        return false; /* its allocation has gone meanwhile */
     e = entries(t, app, &x, &n);
     if (x.vpn.v != vpn.v || (e[0] & HD_PT_COMING) == 0)
-        return; /* and another has come */
+        return false; /* and another has come */
     for (uint32_t k = 0; k < n; k++)
         e[k] ^= HD_PT_ABSENT | HD_PT_COMING | HD_PT_PRESENT;
     t->table[region(t, app, vpn.v)->t[x.pages == HD_LARGE_PAGES ? 3 : 4]]
@@ -163,6 +192,7 @@ void hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     t->s->coming -= x.pages;
     t->s->pages[app] += x.pages;
     t->s->arrived[app] += x.pages;
+    return true;
 }
 
 void hd_pt_forget(struct hd_ptables *t, uint32_t app, const struct hd_xlate *x)
@@ -171,9 +201,14 @@ void hd_pt_forget(struct hd_ptables *t, uint32_t app, const struct hd_xlate *x)
     uint64_t *e = entries(t, app, x, &n);
 
     if (e[0] & HD_PT_COMING) {
-        hd_frames_give(&t->frames, x->pfn.v, x->pages);
+        if (e[0] & HD_PT_DISABLED)
+            t->s->kept++; /* its coalesced region keeps its place */
+        else
+            hd_frames_give(&t->frames, x->pfn.v, x->pages);
         hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
         t->s->coming -= x->pages;
+        if (x->pages == 1)
+            hd_pt_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
     }
     memset(e, 0, n * sizeof *e);
 }

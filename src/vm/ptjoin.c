@@ -10,7 +10,10 @@
  * the first entry of the leaf table, for whichever of the pages it is.
  *
  * A coalesced region may lose pages; the others stay in their places, and a
- * page that comes back comes to its own.
+ * page that comes back comes to its own.  With vm.paging=fault a region may be
+ * coalesced before all of its pages have come from the host: the places of the
+ * others are kept for them, and an entry for the region says nothing of whether
+ * a page is there (ptabsent.c does).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -45,25 +48,49 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
     return x == NULL ? 0 : x->used;
 }
 
-bool hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                      hd_pfn *frame)
+/* The frame of 2 MB in which the pages of a leaf table lie in order, as far as
+ * they have frames; HD_NO_FRAME: there is none. */
+static uint64_t in_order(const uint64_t *e)
+{
+    uint64_t f = HD_NO_FRAME;
+
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
+        uint64_t at = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)))
+            return HD_NO_FRAME;
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)))
+            continue;
+        if (f == HD_NO_FRAME && (at < i || (at - i) % HD_LARGE_PAGES != 0))
+            return HD_NO_FRAME;
+        if (f == HD_NO_FRAME)
+            f = at - i;
+        if (at != f + i)
+            return HD_NO_FRAME;
+    }
+    return f;
+}
+
+uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                          hd_pfn *frame)
 {
     const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
     const struct hd_pt_table *x = leaf_table(t, h);
     const uint64_t *e;
     uint64_t f;
 
-    if (x == NULL || x->used != HD_LARGE_PAGES || h->region_bits & HD_PT_JOINED)
-        return false;
+    if (x == NULL || h->region_bits & HD_PT_JOINED ||
+        (x->used != HD_LARGE_PAGES && t->cfg.paging != HD_PAGING_FAULT))
+        return 0;
     e = hd_pt_entry(t, x->at);
-    f = (e[0] & HD_PT_FRAME) / HD_PAGE_BYTES;
-    if (f % HD_LARGE_PAGES != 0)
-        return false;
-    for (uint32_t i = 1; i < HD_LARGE_PAGES; i++)
-        if ((e[i] & HD_PT_FRAME) / HD_PAGE_BYTES != f + i)
-            return false;
+    f = in_order(e);
+    if (f == HD_NO_FRAME || f + HD_LARGE_PAGES > t->frames.frames)
+        return 0;
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)) &&
+            hd_frames_owner(&t->frames, f + i) != 0)
+            return 0;
     frame->v = f;
-    return true;
+    return x->used;
 }
 
 bool hd_ptables_joined(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
@@ -81,6 +108,29 @@ hd_pfn hd_ptables_joined_frame(const struct hd_ptables *t, uint32_t app,
     return (hd_pfn){hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT)->frame};
 }
 
+bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+
+    if (h->key == 0 || !(h->region_bits & HD_PT_JOINED))
+        return false;
+    x->vpn.v = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+    x->pfn.v = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT)->frame;
+    x->pages = x->page_pages = HD_LARGE_PAGES;
+    return true;
+}
+
+uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const uint64_t *e = hd_pt_entry(t, slot_of(t, app, vpn.v)->at);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
+        n += (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) != 0;
+    return n;
+}
+
 /* Sets or clears the bits of a region's entries. */
 static void mark(struct hd_ptables *t, struct hd_pt_slot *h, bool joined)
 {
@@ -91,7 +141,7 @@ static void mark(struct hd_ptables *t, struct hd_pt_slot *h, bool joined)
                    hd_pt_index(r->number * HD_LARGE_PAGES, 3);
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (e[i] & HD_PT_PRESENT)
+        if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
             e[i] = joined ? e[i] | HD_PT_DISABLED
                           : e[i] & ~(uint64_t)HD_PT_DISABLED;
     *up = joined ? *up | HD_PT_WHOLE : *up & ~(uint64_t)HD_PT_WHOLE;
@@ -100,13 +150,24 @@ static void mark(struct hd_ptables *t, struct hd_pt_slot *h, bool joined)
 void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint32_t region = h->region_bits >> HD_PT_SHIFT;
+    const uint64_t *e = hd_pt_entry(t, h->at);
     hd_pfn f = {0};
-    bool whole = hd_ptables_whole(t, app, vpn, &f);
+    uint32_t present = hd_ptables_whole(t, app, vpn, &f);
 
-    hd_assert(whole);
-    (void)whole;
+    hd_assert(present != 0);
+    for (uint32_t i = 0; present != HD_LARGE_PAGES && i < HD_LARGE_PAGES; i++) {
+        if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
+            continue;
+        if (hd_frames_take(&t->frames, f.v + i, 1,
+                           region * HD_LARGE_PAGES + i + 1) < 0) {
+            hd_err_set(t->env->err, HEDDLE_ENOMEM, "out of memory for frames");
+            return;
+        }
+        t->s->kept++;
+    }
     h->region_bits |= HD_PT_JOINED;
-    hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT)->frame = f.v;
+    hd_pt_region_of(t, region)->frame = f.v;
     t->s->sized = 1;
     hd_bigframe_of(&t->big, f.v)->joined = 1;
     mark(t, h, true);
@@ -121,7 +182,7 @@ void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     hd_assert(h->key != 0 && h->region_bits & HD_PT_JOINED);
     mark(t, h, false);
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
-        if (e[i] & HD_PT_PRESENT)
+        if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
             continue;
         hd_frames_give(&t->frames, f + i, 1);
         t->s->kept--;

@@ -76,8 +76,24 @@ void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v)
     show_run(v, &run);
 }
 
+/* All of the frame of 2 MB of a coalesced region is the region's, whether its
+ * pages are there or not. */
+static bool owns_frame(const struct hd_ptables *t, uint32_t region)
+{
+    uint64_t f = hd_pt_region_of(t, region)->frame;
+
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (f % HD_LARGE_PAGES != 0 || f + i >= t->frames.frames ||
+            hd_frames_owner(&t->frames, f + i) !=
+                region * HD_LARGE_PAGES + i + 1)
+            return false;
+    return true;
+}
+
 /* A coalesced region's pages of 4 KB lie in one frame of 2 MB, each in its
- * place, all disabled; nobody else's entry is. */
+ * place, all disabled, and no other page does; nobody else's entry is.  So what
+ * a large entry covers is 512 pages of one application, in order and aligned.
+ */
 static void check_joined(const struct hd_ptables *t, struct hd_err *err,
                          uint32_t app, uint64_t vpn, const uint64_t *e,
                          uint32_t level)
@@ -90,16 +106,17 @@ static void check_joined(const struct hd_ptables *t, struct hd_err *err,
 
     if (level < 3 || (level == 3 && *e & HD_PT_2M))
         return;
-    if (level == 3 && joined == !!(*e & HD_PT_WHOLE))
+    if (level == 3 && joined == !!(*e & HD_PT_WHOLE) &&
+        (!joined || owns_frame(t, h->region_bits >> HD_PT_SHIFT)))
         return;
     if (level == 4 && joined == !!(*e & HD_PT_DISABLED)) {
         struct hd_xlate x;
-        if (!joined)
+        if (!joined || !(*e & (HD_PT_PRESENT | HD_PT_COMING)))
             return;
         b = hd_bigframe_of(&t->big, f);
         if ((f & 511) == (vpn & 511) && b->joined && b->owners == 1 &&
-            hd_ptables_find(t, app, (hd_vpn){vpn}, &x) &&
-            x.pages == HD_LARGE_PAGES && x.pfn.v + (vpn & 511) == f)
+            hd_ptables_large(t, app, (hd_vpn){vpn}, &x) &&
+            x.pfn.v + (vpn & 511) == f)
             return;
     }
     hd_err_set(err, HEDDLE_ECHECK,
@@ -119,9 +136,9 @@ static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
         uint32_t o = hd_frames_owner(&t->frames, i), app = HD_OWNER_FOREIGN;
         struct hd_xlate x;
         hd_vpn vpn;
-        if (o == 0 || (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
-                       !hd_pt_page(t, app, vpn.v, &x) &&
-                       !hd_pt_absent(t, app, vpn.v, &x)))
+        if (o == 0 ||
+            (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
+             !hd_pt_page(t, app, vpn.v, &x) && !hd_ptables_coming(t, app, vpn)))
             continue; /* free, or kept */
         g.owners += g.of[app]++ == 0;
         g.used++;
@@ -176,10 +193,11 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
         struct hd_xlate found;
         hd_vpn owner;
 
+        if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
+            check_joined(t, err, x->app, at, &e[i], x->level);
         if (!(e[i] & HD_PT_PRESENT))
             continue;
         present++;
-        check_joined(t, err, x->app, at, &e[i], x->level);
         if (x->level < 4 && !(e[i] & HD_PT_2M)) {
             pages += check_table(t, err, (uint32_t)(f - t->first_table), at);
             continue;

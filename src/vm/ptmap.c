@@ -267,8 +267,8 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
     return HD_NO_FRAME;
 }
 
-static void tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
-                 uint64_t vpn, uint64_t frame)
+void hd_pt_tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
+                uint64_t vpn, uint64_t frame)
 {
     struct heddle_n_page_freed n = {app, vpn, frame, frame};
 
@@ -290,7 +290,7 @@ static void map_again(struct hd_ptables *t, uint32_t app, uint64_t vpn,
     t->table[r->t[4]].used++;
     t->s->kept--;
     t->s->pages[app]++;
-    tell(t, HEDDLE_NOTE_page_back, app, vpn, f);
+    hd_pt_tell(t, HEDDLE_NOTE_page_back, app, vpn, f);
 }
 
 static int map_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
@@ -338,16 +338,18 @@ static int reserve_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
                         uint32_t pages)
 {
     struct hd_pt_slot *h = region_get(t, j->app, vpn);
-    uint64_t *e;
+    uint64_t *e, bits = pages == 16 ? HD_PT_ABSENT | HD_PT_64K : HD_PT_ABSENT;
 
     if (h == NULL || region_shape(t, h, pages) < 0)
         return fail(t, j, "out of frames for page tables", pages);
     e = hd_pt_entry(t, h->at);
+    if (h->region_bits & HD_PT_JOINED)
+        bits |= HD_PT_DISABLED;
     if (pages == HD_LARGE_PAGES)
         *e = HD_PT_ABSENT | HD_PT_2M;
     else
         for (uint32_t i = 0; i < pages; i++)
-            e[(vpn & 511) + i] = HD_PT_ABSENT | (pages == 16 ? HD_PT_64K : 0);
+            e[(vpn & 511) + i] = bits;
     return 0;
 }
 
@@ -524,7 +526,7 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     t->s->changes++;
     t->s->pages[app] -= x->pages;
     if (x->pages == 1)
-        tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+        hd_pt_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
     if (t->cfg.paging == HD_PAGING_FAULT)
         hd_pt_leave(t, app, x);
     if (x->pages == HD_LARGE_PAGES) {

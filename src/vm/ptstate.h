@@ -178,6 +178,10 @@ static inline bool hd_pt_page(const struct hd_ptables *t, uint32_t app,
 uint64_t hd_pt_choose_frame(struct hd_ptables *t, uint32_t app, uint64_t vpn,
                             uint32_t pages, struct hd_err *err);
 
+/* ptmap.c: tells who watches page_freed or page_back of a 4 KB page. */
+void hd_pt_tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
+                uint64_t vpn, uint64_t frame);
+
 /* ptabsent.c: the page that holds vpn, if it is absent; an absent page goes
  * with its allocation; what entries and bits say of residency agrees. */
 bool hd_pt_absent(const struct hd_ptables *t, uint32_t app, uint64_t vpn,

@@ -26,6 +26,7 @@ enum hd_mmu_stat {
     HD_MMU_HITS,
     HD_MMU_BYPASS_HITS,
     HD_MMU_MISSES,
+    HD_MMU_ABSENT,
     HD_MMU_MERGES,
     HD_MMU_FILLS,
     HD_MMU_BYPASS_FILLS,

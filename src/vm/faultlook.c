@@ -1,0 +1,113 @@
+/*
+ * faultlook.c - far faults as people see them, and the check of their
+ * invariants (fault.c has the essay).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "faultstate.h"
+
+#include <stdio.h>
+
+static const char *const STATE[] = {"waits", "host", "link", "here"};
+
+void hd_faults_look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    const struct hd_faults *f = self;
+
+    (void)instance;
+    for (uint32_t e = 0; e < f->open.room; e++) {
+        const struct hd_fault *x = &f->v[e];
+        if (!f->open.v[e].live)
+            continue;
+        v->row(v->ud, "fault");
+        v->text(v->ud, "state", STATE[x->state]);
+        v->number(v->ud, "app", x->app);
+        v->number(v->ud, "vpn", x->vpn.v);
+        v->number(v->ud, "pages", x->pages);
+        v->number(v->ud, "requesters", f->open.v[e].n);
+        v->number(v->ud, "since", hd_fault_cycles(f, x->born));
+    }
+}
+
+void hd_faults_stuck(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    static const char *const what[] = {
+        "the host to take it up", "the host's latency",
+        "its transfer over the link", "the other pages of its batch"};
+    const struct hd_faults *f = self;
+    char text[96];
+
+    for (uint32_t e = 0; e < f->open.room; e++) {
+        const struct hd_fault *x = &f->v[e];
+        if (!f->open.v[e].live)
+            continue;
+        snprintf(text, sizeof text, "fault of application %u, page 0x%llx",
+                 x->app, (unsigned long long)x->vpn.v);
+        v->row(v->ud, "wait");
+        v->text(v->ud, "who", text);
+        v->number(v->ud, "instance", instance);
+        v->text(v->ud, "for", what[x->state]);
+    }
+}
+
+/* The requests of an entry are as many as it says, and wait for its pages;
+ * where they do not wait for others', those have not come. */
+static void check_entry(const struct hd_faults *f, uint32_t e,
+                        struct hd_err *err)
+{
+    const struct hd_fault *x = &f->v[e];
+    bool alone =
+        f->cfg.replay == HD_REPLAY_PAGE ||
+        (f->cfg.transfer == HD_TRANSFER_PAGE && x->state != HD_FAULT_HERE);
+    uint32_t n = 0;
+
+    for (uint32_t t = f->open.v[e].first; t != HD_NONE;
+         t = f->w.treqs->v[t].next, n++) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        if (q->app != x->app || q->vpn.v - x->vpn.v >= x->pages)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "fault of page 0x%llx: a request of another page, "
+                       "0x%llx, waits for it",
+                       (unsigned long long)x->vpn.v,
+                       (unsigned long long)q->vpn.v);
+        if (alone && hd_ptables_resident(f->w.tables, x->app, q->vpn))
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "fault of page 0x%llx: a request waits for page 0x%llx, "
+                       "which is mapped",
+                       (unsigned long long)x->vpn.v,
+                       (unsigned long long)q->vpn.v);
+    }
+    if (n != f->open.v[e].n)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "fault of page 0x%llx: %u requests wait, %u are counted",
+                   (unsigned long long)x->vpn.v, n, f->open.v[e].n);
+}
+
+void hd_faults_check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_faults *f = self;
+    uint32_t waits = 0, batches = 0;
+
+    (void)instance;
+    for (uint32_t e = 0; e < f->open.room; e++) {
+        if (!f->open.v[e].live)
+            continue;
+        waits += f->v[e].state == HD_FAULT_WAITS;
+        batches += f->v[e].state != HD_FAULT_WAITS && f->v[e].head == e;
+        check_entry(f, e, err);
+    }
+    if (!hd_mshr_sane(&f->open) || waits != f->s->waiting ||
+        batches != f->s->serving || (waits > 0 && batches == 0))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "faults: %u wait and %u batches are under way; %u and %u "
+                   "are counted",
+                   waits, batches, f->s->waiting, f->s->serving);
+    for (uint32_t app = 0; app < f->env->apps; app++)
+        if (f->s->pages[app] != hd_ptables_arrived(f->w.tables, app))
+            hd_err_set(
+                err, HEDDLE_ECHECK,
+                "faults: %llu pages of application %u were copied, "
+                "%llu have become resident",
+                (unsigned long long)f->s->pages[app], app,
+                (unsigned long long)hd_ptables_arrived(f->w.tables, app));
+}
