@@ -224,7 +224,8 @@ static int wire(heddle_sim *s)
 {
     struct hd_gpu *g = &s->gpu;
     struct hd_manage_cores cores = {
-        .self = g, .invalidate = hd_gpu_shoot, .halt = hd_gpu_halt};
+        .self = g, .invalidate = hd_gpu_shoot, .drop = hd_gpu_drop,
+        .halt = hd_gpu_halt};
     hd_time tlb_back = hd_ticks(&s->clk, HD_CLK_L2, s->m.walk.latency);
 
     g->tables = s->tables;
@@ -246,7 +247,7 @@ static int wire(heddle_sim *s)
     cores.ahead = g->ahead;
     g->dispatch = hd_dispatch_open(g);
     if (g->dispatch == NULL ||
-        hd_manage_wire(s->memory, s->tables, s->mmu, &cores) < 0)
+        hd_manage_wire(s->memory, s->tables, s->mmu, s->l2, &cores) < 0)
         return no_memory(s);
     return 0;
 }

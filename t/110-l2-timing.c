@@ -438,6 +438,31 @@ static void modes(void **state)
     }
 }
 
+/* A line that is taken out misses again, and is not written back by the L2. */
+static void dropped(void **state)
+{
+    struct rig *g = start();
+
+    (void)state;
+    rig_open(g);
+    rig_at(g, 0, HD_REQ_READ, 0, 128, 1);
+    rig_at(g, 200, HD_REQ_WRITE, LINE, 128, 2);
+    hd_events_run(&g->m.ev, 400, &g->m.err.code);
+    assert_int_equal(hd_l2_drop(g->l2, 0, (hd_pa){2 * LINE}), HD_L2_NOT_THERE);
+    assert_int_equal(hd_l2_drop(g->l2, 0, (hd_pa){64}), HD_L2_WAS_CLEAN);
+    assert_int_equal(hd_l2_drop(g->l2, 0, (hd_pa){0}), HD_L2_NOT_THERE);
+    assert_int_equal(hd_l2_drop(g->l2, 0, (hd_pa){LINE}), HD_L2_WAS_DIRTY);
+    assert_int_equal(hd_l2_drop(g->l2, 0, (hd_pa){LINE}), HD_L2_NOT_THERE);
+    assert_int_equal(g->sends, 1);
+    rig_at(g, 500, HD_REQ_READ, 0, 128, 3);
+    rig_at(g, 700, HD_REQ_READ, 0, 128, 4);
+    rig_finish(g);
+    assert_int_equal(g->sends, 2);
+    assert_int_equal(rig_when(g, 3) - 500, rig_when(g, 1));
+    assert_true(rig_when(g, 4) - 700 < rig_when(g, 1));
+    stop(g);
+}
+
 /* The order of calls at one instant does not matter, that of clients does. */
 static void order_of_clients(void **state)
 {
@@ -479,6 +504,7 @@ int main(void)
         cmocka_unit_test(write_through),
         cmocka_unit_test(acknowledged),
         cmocka_unit_test(modes),
+        cmocka_unit_test(dropped),
         cmocka_unit_test(order_of_clients),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -11,6 +11,7 @@
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"
+local kernel = require "heddle.kernel"
 
 local FEW = { ["core.count"] = 4 }
 
@@ -174,13 +175,118 @@ tap.ok(ideal.memory.moved > 0, "but moves")
 tap.ok(off.memory.emptied == 0 and half.memory.shootdowns >
     off.memory.shootdowns, "a page that moves leaves the TLBs")
 
+-- ---- caches of pages that move ----------------------------------------------------
+
+--- As whole.freer, but it writes all of the buffers that stay, so that their
+-- lines are dirty when their pages move.
+local function writer(kb, n)
+    return H.program(kernel.app {
+        name = "writer", source = "this test",
+        buffers = function()
+            local list = {}
+            for i = 1, n do
+                list[i] = kernel.f32("b" .. i, kb * 256)
+            end
+            return list
+        end,
+        kernels = function(_, b)
+            local list = {}
+            for i = 1, n do
+                local x = b["b" .. i]
+                list[i] = { kernel.kernel("k" .. i, { grid = 16, block = 256 },
+                    function(t)
+                        t:load(x, t.gid * 31 % x.count)
+                        t:store(x, t.gid * 17 % x.count, 1.0)
+                    end), free = i % 3 ~= 0 and { x } or nil }
+            end
+            return list
+        end,
+    })
+end
+local function writers()
+    return { writer(700, 12) }
+end
+for _, how in ipairs { "through", "back" } do
+    local set = { ["l1cache.write"] = how }
+    local c = run(writers, "mosaic", { cac = 1 }, set)
+    tap.ok(c.memory.flushed > c.mover.flush_writes and
+        c.mover.flush_writes > 0, "L1 " .. how ..
+        ": lines of pages that move leave the caches, and dirty ones are " ..
+        "written back", c.memory.flushed .. " " .. c.mover.flush_writes)
+    tap.is(c.dram.writes, c.l2cache.dram_writes + c.mover.flush_writes +
+        c.mover.table_writes + c.mover.copy_writes, "L1 " .. how ..
+        ": DRAM sees each of them")
+end
+local cac = run(writers, "mosaic", { cac = 3 })
+tap.ok(cac.memory.flushed > 0 and cac.mover.flush_writes == 0,
+    "ideal CAC loses lines, but nothing is written", cac.memory.flushed)
+cac = run(writers, "mosaic", { cac = 2 })
+tap.ok(cac.mover.flush_writes > 0, "CAC-BC writes them back, too",
+    cac.mover.flush_writes)
+cac = run(writers, "mosaic", { cac = 0 })
+tap.is(cac.memory.flushed, 0, "nothing moves, nothing leaves")
+
+-- An application whose pages move while it runs: its L1 caches lose the lines of
+-- theirs.  Its frames of 2 MB are half full; another's buffers come and go.
+local function reader()
+    return H.program(kernel.app {
+        name = "reader", source = "this test",
+        buffers = function() return { kernel.f32("x", 4 << 18) } end,
+        kernels = function(_, b)
+            return { kernel.kernel("k", { grid = 2, block = 256 }, function(t)
+                t:loop(400, function(j)
+                    t:load(b.x, t.gid * 2 % 512 * 32)
+                    t:alu(4)
+                    t:store(b.x, (t.gid + j) % 64 * 32, 1.0)
+                end)
+            end) }
+        end,
+    })
+end
+local function shuffled(how, mode)
+    local sim <close> = H.sim { machine = "mosaic", check = true,
+        apps = { reader(), whole.freer(64, 30) },
+        settings = whole.join(FEW, { ["l1cache.write"] = how,
+            ["l1cache.mode"] = mode }) }
+    sim:use {
+        name = "shuffle", state = { x = 0, y = 20 * 512 },
+        frame_place = function(q, s)
+            if q.app == 1 then
+                s.y = s.y + 1
+                return s.y
+            end
+            s.x = s.x + 1
+            return (s.x - 1) // 256 * 512 + (s.x - 1) % 256
+        end,
+        compact = function(q)
+            for i = 1, q.asked == 0 and q.n or 0 do
+                if q.owner[i] == 0 then
+                    return i
+                end
+            end
+            return 0
+        end,
+        receive = function() return 1 end,
+    }
+    sim:run()
+    sim:check()
+    return sim:counters()
+end
+for _, how in ipairs { "through", "back" } do
+    local with, without = shuffled(how, "full"), shuffled(how, "off")
+    tap.ok(with.memory.flushed > without.memory.flushed + 100 and
+        without.memory.flushed > 0, "L1 " .. how ..
+        ": lines leave the L1 caches of its cores, and the L2 cache",
+        with.memory.flushed .. " " .. without.memory.flushed)
+end
+
 -- ---- fragmentation ----------------------------------------------------------------
 
 -- 40 frames of 2 MB, all in use to a quarter: nothing is free, so frames are
 -- emptied until the applications' 27 MB fit; without CAC they mix.
 local tight = whole.join(SMALL_MEMORY, { ["memory.fragment_index"] = 100,
     ["memory.fragment_occupancy"] = 25 })
-local cac = run(steady, "mosaic", { cac = 3 }, tight, 5000)
+cac = run(steady, "mosaic", { cac = 3 }, tight, 5000)
 local none = run(steady, "mosaic", { cac = 0 }, tight, 5000)
 tap.ok(cac.memory.emptied >= 25 and cac.memory.mixed == 0,
     "CAC makes free frames", cac.memory.emptied)

@@ -335,6 +335,11 @@ void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
 void hd_gpu_close(struct hd_gpu *g);
 /* No core issues from now on, or they do again. */
 void hd_gpu_halt(void *g, bool on, hd_time now);
+/* Takes `bytes` from `pa` on out of the L1 caches of an application's cores;
+ * returns how many lines there were, and sets *dirty if one was. */
+uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,
+                     bool *dirty);
+
 /* A shootdown (hd_tlb_shoot) in the L1 TLBs of an application's cores, or of
  * all (HD_APP_NONE), which take no look-up before `until`. */
 void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,

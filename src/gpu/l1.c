@@ -228,6 +228,30 @@ bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
     return true;
 }
 
+/* ---- pages that move ------------------------------------------------------ */
+
+uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
+                     bool *dirty)
+{
+    struct hd_gpu *g = self;
+    uint64_t first = pa.v >> g->line_shift;
+    uint64_t end = (pa.v + bytes - 1) >> g->line_shift;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < g->cores; i++) {
+        struct hd_core *c = &g->core[i];
+        if (c->app != app || g->m->l1cache.mode.kind != HD_FULL)
+            continue;
+        for (uint64_t line = first; line <= end; line++) {
+            if (!hd_cache_peek(&c->l1, line))
+                continue;
+            *dirty |= hd_cache_drop(&c->l1, line);
+            n++;
+        }
+    }
+    return n;
+}
+
 /* ---- answers ------------------------------------------------------------ */
 
 void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t)

@@ -133,6 +133,23 @@ uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
     return slice_of(l2, pa.v >> l2->line_shift, &set);
 }
 
+enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
+{
+    uint64_t line = pa.v >> l2->line_shift;
+    uint32_t set, i;
+    struct hd_cache *tags;
+
+    if (!l2->full)
+        return HD_L2_NOT_THERE;
+    i = slice_of(l2, line, &set);
+    if (l2->own != l2->channels)
+        i += app * l2->own * (uint32_t)l2->spread.banks;
+    tags = &l2->slice[i].tags;
+    if (!hd_cache_peek(tags, line))
+        return HD_L2_NOT_THERE;
+    return hd_cache_drop(tags, line) ? HD_L2_WAS_DIRTY : HD_L2_WAS_CLEAN;
+}
+
 /* Finds how the channel depends on the line. */
 static void find_spread(struct hd_l2 *l2)
 {

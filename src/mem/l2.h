@@ -53,6 +53,11 @@ void hd_l2_close(struct hd_l2 *l2);
  * for each bypassed read of a requester. */
 struct hd_client hd_l2_client(struct hd_l2 *l2);
 
+/* Takes an application's line out of the tags at once, outside of any request.
+ * It writes nothing back: the caller does.  A line in flight comes in later. */
+enum hd_l2_dropped { HD_L2_NOT_THERE, HD_L2_WAS_CLEAN, HD_L2_WAS_DIRTY };
+enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa);
+
 /* The slice that holds a line. */
 uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa);
 

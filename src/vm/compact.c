@@ -12,6 +12,13 @@
  * leaf table, too, and its translation leaves the TLBs.  Then stall says
  * whether the cores wait for the copies.
  *
+ * Caches are physical, so lines of a page that moves leave them: the L2's, and
+ * the L1s' of the cores of its owner.  Dirty ones are written back to the old
+ * place before the page is copied; where the copy costs nothing, so does that.
+ * What caches hold of the new place is of a page that is gone, and is dropped.
+ * Left out: lines that are in flight come in under the old address, and age
+ * away.
+ *
  * A coalesced frame that is to be emptied is split first.  Pages of 64 KB and
  * 2 MB do not move; the frame keeps them and what follows them.
  *
@@ -80,6 +87,29 @@ static int64_t ask_copy(struct hd_manage *g, uint64_t from, uint64_t to,
 
 /* ---- moving -------------------------------------------------------------- */
 
+/* Takes the lines of a frame out of the caches; dirty ones are written back
+ * first, where that is asked for.  0 or -1 (out of memory). */
+static int flush(struct hd_manage *g, uint32_t app, uint64_t frame, bool back)
+{
+    uint64_t *n = hd_manage_count(g, app, HD_MANAGE_FLUSHED);
+    int rc = 0;
+
+    if (!g->s->running)
+        return 0;
+    for (uint32_t at = 0; at < HD_PAGE_BYTES; at += g->line) {
+        hd_pa pa = {frame * HD_PAGE_BYTES + at};
+        bool dirty = false;
+        enum hd_l2_dropped l2;
+
+        *n += g->cores.drop(g->cores.self, app, pa, g->line, &dirty);
+        l2 = hd_l2_drop(g->l2, app, pa);
+        *n += l2 != HD_L2_NOT_THERE;
+        if (back && (dirty || l2 == HD_L2_WAS_DIRTY) && rc == 0)
+            rc = hd_mover_flush(g->mover, app, pa);
+    }
+    return rc;
+}
+
 /* Moves the page in frame `from`; vpn counts where an application has it. */
 static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
                  uint64_t to, int64_t how)
@@ -90,7 +120,10 @@ static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
     int rc = 0;
 
     hd_ptables_move(g->t, (hd_pfn){from}, (hd_pfn){to});
-    if (how != HD_COPY_FREE)
+    if (app != HD_APP_NONE)
+        rc =
+            flush(g, app, from, how != HD_COPY_FREE) + flush(g, app, to, false);
+    if (rc == 0 && how != HD_COPY_FREE)
         rc = hd_mover_copy(g->mover, app, (hd_pfn){from}, (hd_pfn){to},
                            how == HD_COPY_BULK ? HD_MOVE_BULK : HD_MOVE_COPY);
     if (app != HD_APP_NONE) {

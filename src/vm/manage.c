@@ -92,6 +92,9 @@ const struct hd_stat_desc hd_manage_stats[] = {
     {"emptied", "frames", "frames of 2 MB that compaction emptied",
      HD_STAT_COUNT},
     {"moved", "pages", "pages that compaction moved", HD_STAT_COUNT},
+    {"flushed", "lines",
+     "lines of pages that moved taken out of the L1 caches and the L2 cache",
+     HD_STAT_COUNT},
     {"shootdowns", "times", "translations were taken out of TLBs",
      HD_STAT_COUNT},
     {"stall_cycles", "core cycles", "no core issued, because pages were copied",
@@ -405,6 +408,7 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
     g->env = env;
     g->cfg = *cfg;
     g->dram = w->dram;
+    g->line = w->line;
     g->table_lines = HD_PAGE_BYTES / w->line;
     g->s = hd_arena_take(env->arena, 1, sizeof *g->s);
     g->id = hd_events_component(env->ev, "memory", apply, g);
@@ -426,12 +430,14 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
 }
 
 int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
-                   struct hd_mmu *mmu, const struct hd_manage_cores *cores)
+                   struct hd_mmu *mmu, struct hd_l2 *l2,
+                   const struct hd_manage_cores *cores)
 {
     uint64_t n = tables->big.n;
 
     g->t = tables;
     g->mmu = mmu;
+    g->l2 = l2;
     g->cores = *cores;
     g->scratch = calloc(4 * n, sizeof *g->scratch);
     g->tried = calloc(n, 1);

@@ -8,6 +8,7 @@
 #ifndef HD_MANAGE_H
 #define HD_MANAGE_H
 
+#include "../mem/l2.h"
 #include "mmu.h"
 #include "mover.h"
 #include "ptable.h"
@@ -34,6 +35,7 @@ enum hd_manage_stat {
     HD_MANAGE_COMPACTIONS,
     HD_MANAGE_EMPTIED,
     HD_MANAGE_MOVED,
+    HD_MANAGE_FLUSHED,
     HD_MANAGE_SHOOTDOWNS,
     HD_MANAGE_STALL_CYCLES,
     HD_MANAGE_STATS
@@ -47,6 +49,10 @@ struct hd_manage_cores {
      * take no look-up before `until`.  app HD_APP_NONE: of all. */
     void (*invalidate)(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
                        hd_time until);
+    /* Takes `bytes` from `pa` on out of the L1 caches of an application's
+     * cores; returns how many lines there were, and sets *dirty if one was. */
+    uint32_t (*drop)(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
+                     bool *dirty);
     /* No core issues from now on, or they do again. */
     void (*halt)(void *self, bool on, hd_time now);
 };
@@ -58,7 +64,8 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
                                  const struct hd_manage_cfg *cfg,
                                  const struct hd_mover_wiring *w);
 int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
-                   struct hd_mmu *mmu, const struct hd_manage_cores *cores);
+                   struct hd_mmu *mmu, struct hd_l2 *l2,
+                   const struct hd_manage_cores *cores);
 void hd_manage_close(struct hd_manage *g);
 
 struct hd_mover *hd_manage_mover(struct hd_manage *g);

@@ -26,9 +26,9 @@ struct hd_manage_job {
 
 struct hd_manage_state {
     uint64_t mixed[HD_MAX_APPS]; /* pages from the host that were counted */
-    hd_time barrier;         /* instant of the first job, or HD_NEVER */
-    hd_time halted;          /* since when no core issues */
-    uint32_t first, n, room; /* ring of jobs */
+    hd_time barrier;             /* instant of the first job, or HD_NEVER */
+    hd_time halted;              /* since when no core issues */
+    uint32_t first, n, room;     /* ring of jobs */
     hd_ref jobs;
     uint32_t running; /* 1: cycle 0 has come */
     uint32_t halt;    /* 1: no core issues */
@@ -40,10 +40,11 @@ struct hd_manage {
     struct hd_manage_state *s; /* arena */
     struct hd_ptables *t;
     struct hd_mmu *mmu;
+    struct hd_l2 *l2;
     struct hd_mover *mover;
     struct hd_dram *dram;
     struct hd_manage_cores cores;
-    uint32_t id, table_lines;
+    uint32_t id, line, table_lines; /* bytes; lines of a page */
     struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
     struct hd_stat stat;
     uint64_t *scratch; /* arrays of questions, [4][frames of 2 MB] */

@@ -11,9 +11,9 @@
  * after the other: of the next BULK_AHEAD the first that can begin does.
  *
  * Requests go straight to DRAM: the driver's writes and the copies of a
- * controller do not pass the L2 cache.  Left out on purpose: write-back of the
- * source's dirty lines, and the loss of cached lines of a page that has moved
- * (they age away under their old address).
+ * controller do not pass the L2 cache.  Dirty lines of a page that moves are
+ * written back first (compact.c takes them out of the caches); a copy inside
+ * DRAM does not wait for them.
  *
  * Invariant: a job is there, a read is in flight, or a line waits to be
  * written, exactly while the mover is busy; idle() is called when that ends.
@@ -26,12 +26,14 @@
 #include <string.h>
 
 enum { EV_ROOM, EV_LINE, EV_BULK };
-enum { WRITE, COPY, BULK };
+enum { WRITE, FLUSH, COPY, BULK };
 enum { FIRST_ROOM = 256, BULK_AHEAD = 64 };
 
 const struct hd_stat_desc hd_mover_stats[] = {
     {"table_writes", "lines", "lines of page tables written to DRAM",
      HD_STAT_COUNT},
+    {"flush_writes", "lines",
+     "dirty lines of moving pages written back to DRAM", HD_STAT_COUNT},
     {"copy_reads", "lines", "lines of moving pages read from DRAM",
      HD_STAT_COUNT},
     {"copy_writes", "lines", "lines of moving pages written to DRAM",
@@ -120,6 +122,12 @@ int hd_mover_write(struct hd_mover *mv, uint32_t app, hd_pa pa, uint32_t lines)
                (struct job){0, pa.v / line * line, lines, WRITE, (uint8_t)app});
 }
 
+int hd_mover_flush(struct hd_mover *mv, uint32_t app, hd_pa pa)
+{
+    return add(mv, &mv->s->lines,
+               (struct job){0, pa.v, 1, FLUSH, (uint8_t)app});
+}
+
 int hd_mover_copy(struct hd_mover *mv, uint32_t app, hd_pfn from, hd_pfn to,
                   enum hd_mover_how how)
 {
@@ -166,9 +174,10 @@ static uint32_t step(struct hd_mover *mv, hd_time now)
     if (s->lines.n == 0)
         return HD_NONE;
     j = *job_at(mv, &s->lines, 0);
-    if (j.kind == WRITE) {
+    if (j.kind == WRITE || j.kind == FLUSH) {
         r = prepare(mv, now, j.app, j.to + at, HD_REQ_WRITE,
-                    HD_MOVER_TABLE_WRITES);
+                    j.kind == WRITE ? HD_MOVER_TABLE_WRITES
+                                    : HD_MOVER_FLUSH_WRITES);
     } else {
         if (s->flying >= mv->w.window)
             return HD_NONE;
@@ -345,7 +354,7 @@ bool hd_mover_busy(const struct hd_mover *mv)
 
 static void look(void *self, uint32_t i, struct heddle_visitor *v)
 {
-    static const char *const kind[] = {"table", "copy", "bulk"};
+    static const char *const kind[] = {"table", "flush", "copy", "bulk"};
     struct hd_mover *mv = self;
     const struct ring *r[] = {&mv->s->lines, &mv->s->bulk};
 

@@ -15,6 +15,7 @@ enum hd_mover_how { HD_MOVE_COPY, HD_MOVE_BULK };
 
 enum hd_mover_stat {
     HD_MOVER_TABLE_WRITES,
+    HD_MOVER_FLUSH_WRITES,
     HD_MOVER_COPY_READS,
     HD_MOVER_COPY_WRITES,
     HD_MOVER_BULK_COPIES,
@@ -41,11 +42,13 @@ void hd_mover_close(struct hd_mover *mv);
 struct hd_client hd_mover_client(struct hd_mover *mv);
 
 /*
- * Adds jobs, which are done in this order: writes of `lines` lines from `pa`
- * on; a page copied from one base frame to another.  `app` is who it is
- * counted for.  0 or -1 (out of memory).
+ * Adds jobs, which are done in this order: writes of `lines` lines of page
+ * tables from `pa` on; the write-back of a line of a page that will be copied;
+ * a page copied from one base frame to another.  `app` is who it is counted
+ * for.  0 or -1 (out of memory).
  */
 int hd_mover_write(struct hd_mover *mv, uint32_t app, hd_pa pa, uint32_t lines);
+int hd_mover_flush(struct hd_mover *mv, uint32_t app, hd_pa pa);
 int hd_mover_copy(struct hd_mover *mv, uint32_t app, hd_pfn from, hd_pfn to,
                   enum hd_mover_how how);
 /* Drops all that was not begun. */
