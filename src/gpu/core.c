@@ -282,8 +282,9 @@ static void serve_message(struct hd_core *c, hd_time t)
 static void run_unit(struct hd_core *c, hd_time t, hd_time end)
 {
     struct hd_core_state *s = c->s;
-    uint32_t n = s->lsu_n, messages = s->inbox.n, later = s->later_n;
+    uint32_t n = s->lsu_n, messages = s->inbox.n;
     uint64_t ready = s->ready;
+    hd_time later = s->later_at;
 
     if (c->streaks && t < end && s->replay_first == HD_NONE &&
         c->memop[c->lsu[s->lsu_first].memop].kind == HD_OP_LOAD) {
@@ -296,23 +297,7 @@ static void run_unit(struct hd_core *c, hd_time t, hd_time end)
         hd_lsu_step(c, t);
         t = hd_lsu_next(c);
     } while (t < end && s->lsu_n == n && s->inbox.n == messages &&
-             s->ready == ready && s->later_n == later);
-}
-
-/* Issues until `end`, as long as that concerns nothing else; the next instant
- * of the port, or 0 if the others' must be found anew. */
-static hd_time run_port(struct hd_core *c, hd_time end, const int *stop)
-{
-    struct hd_core_state *s = c->s;
-    hd_time t = hd_warp_next(c);
-
-    while (t < end && *stop == 0) {
-        s->local = hd_max_u64(s->local, t);
-        if (!hd_warp_step(c, t, end))
-            return 0;
-        t = hd_warp_next(c);
-    }
-    return t;
+             s->ready == ready && s->later_at == later);
 }
 
 /* ---- the loop ----------------------------------------------------------- */
@@ -337,10 +322,12 @@ static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     hd_core_acks(c, now);
     for (;;) {
         hd_time message = next_message(c), unit = hd_lsu_next(c);
-        hd_time other = hd_min_u64(message, unit), port, t;
-        port = run_port(c, hd_min_u64(end, other), stop);
-        if (port == 0)
-            continue;
+        hd_time other = hd_min_u64(message, unit), port = hd_warp_next(c), t;
+        if (port < hd_min_u64(end, other)) {
+            port = hd_warp_run(c, port, hd_min_u64(end, other));
+            if (port == 0)
+                continue;
+        }
         t = hd_min_u64(other, port);
         if (t >= end || *stop != 0) {
             c->awake = false;
@@ -516,7 +503,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
             0 ||
         hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs) != 0)
         return -1;
-    c->s->wake = c->s->fill_at = HD_NEVER;
+    c->s->wake = c->s->fill_at = c->s->later_at = HD_NEVER;
     c->s->last = HD_MAX_WARPS;
     c->s->limit = ~0ull;
     c->s->memop_free = c->s->parked_free = c->s->replay_first = HD_NONE;

@@ -203,9 +203,8 @@ struct hd_core_state {
     uint64_t mem_next;  /* bit set: the next op is a memory op */
     uint64_t load_next; /* bit set: the next op is a load */
     uint64_t limit;     /* warps that may load */
+    hd_time later_at;   /* time of the first of later[]; HD_NEVER: none */
     hd_time tlb_free;   /* L1 TLB port */
-    uint32_t later_n;   /* warps whose time has not come, by time: later[] */
-    uint32_t last;      /* warp that issued last, 64: none */
     uint32_t lsu_first, lsu_n; /* ring of LSU ops */
     uint32_t replay_first;     /* translated lines for the L1 port */
     uint32_t blocked;          /* bit set of enum hd_lsu_block */
@@ -222,15 +221,17 @@ struct hd_core_state {
     uint32_t lsu_used; /* look-ups at lsu_free already */
     uint32_t tlb_used; /* look-ups at tlb_free already */
     uint32_t stores;   /* in the store queue */
-    uint32_t miss_op;  /* blocking TLB: memop that missed */
-    uint32_t app;
     uint64_t lsu_full; /* bit set: found the load/store unit full */
     uint64_t ran;      /* warps that issued since a policy's epoch */
-    hd_time limit_until;
+    uint32_t last;     /* warp that issued last, 64: none */
+    uint32_t later_n;  /* warps whose time has not come, by time: later[] */
+    uint32_t miss_op;  /* blocking TLB: memop that missed */
+    uint32_t app;
 
     uint8_t later[HD_MAX_WARPS];
-    uint64_t ages;                 /* arrivals so far */
     hd_time held;                  /* port_free when the core was halted */
+    hd_time limit_until;           /* the answer of warp_limit holds so long */
+    uint64_t ages;                 /* arrivals so far */
     uint32_t families;             /* resident blocks: family[] */
     uint64_t family[HD_MAX_WARPS]; /* their warps, the oldest block's first;
                                       in a block, a lower bit is older */
@@ -375,10 +376,11 @@ enum hd_core_message {
 /* warp.c */
 void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number);
 void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t);
-/* Issues at t: picks a warp and lets it issue; nothing else happens to the
- * core before `end`.  True if that concerned the issue port alone: the load/
- * store unit and the messages are as before. */
-bool hd_warp_step(struct hd_core *c, hd_time t, hd_time end);
+/* Lets warps issue from t, the port's next instant, on and before `end`, where
+ * nothing else happens to the core, as long as that concerns the port alone:
+ * the load/store unit and the messages are as before.  The next instant of the
+ * port, or 0: the others' must be found anew. */
+hd_time hd_warp_run(struct hd_core *c, hd_time t, hd_time end);
 void hd_warp_ask_limit(struct hd_core *c, hd_time t);
 
 /* pick.c: the answer of a policy to warp_pick, see hd_sched_pick */
@@ -449,11 +451,8 @@ static inline hd_time hd_warp_next(struct hd_core *c)
 {
     struct hd_core_state *s = c->s;
 
-    if (s->ready != 0 && hd_warp_can(c) != 0)
-        return hd_max_u64(s->port_free, s->local);
-    if (s->later_n > 0)
-        return hd_max_u64(s->port_free, c->warp[s->later[0]].ready);
-    return HD_NEVER;
+    return hd_max_u64(s->port_free,
+                      hd_warp_can(c) != 0 ? s->local : s->later_at);
 }
 
 /* The ready warp that has been resident longest. */

@@ -68,8 +68,7 @@ uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,
             return 0;
         least = hd_min_u64(least, w->left);
     }
-    if (s->later_n > 0)
-        end = hd_min_u64(end, c->warp[s->later[0]].ready);
+    end = hd_min_u64(end, s->later_at);
     rounds = end > t ? (end - t) / round : 0;
     return hd_min_u64(rounds, least - 1);
 }

@@ -47,19 +47,20 @@ static void make_ready(struct hd_core *c, uint32_t w, hd_time t)
         i--;
     }
     s->later[i] = (uint8_t)w;
+    s->later_at = c->warp[s->later[0]].ready;
 }
 
 static void promote(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
-    uint32_t n = 0;
+    uint32_t n = 0, left = s->later_n;
+    hd_time at = HD_NEVER;
 
-    while (n < s->later_n && c->warp[s->later[n]].ready <= t)
-        s->ready |= 1ull << s->later[n++];
-    if (n == 0)
-        return;
-    s->later_n -= n;
-    memmove(s->later, s->later + n, s->later_n);
+    for (; n < left && (at = c->warp[s->later[n]].ready) <= t; n++)
+        s->ready |= 1ull << s->later[n];
+    s->later_n = left - n;
+    s->later_at = n < left ? at : HD_NEVER;
+    memmove(s->later, s->later + n, left - n);
 }
 
 /* What the next instruction waits for: slots, and at the exit everything that
@@ -272,7 +273,8 @@ void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 /* ---- issue ------------------------------------------------------------- */
 
 /* n instructions of warp w issue from t on: its waits, and its issue time. */
-static void account_issue(struct hd_core *c, uint32_t w, hd_time t, hd_time end)
+static inline void account_issue(struct hd_core *c, uint32_t w, hd_time t,
+                                 hd_time end)
 {
     struct hd_warp *x = &c->warp[w];
     uint64_t bit = 1ull << w;
@@ -339,7 +341,8 @@ static void issue_exit(struct hd_core *c, uint32_t w, hd_time t)
 }
 
 /* Warp w issues at t: one instruction, or its ALU run.  True for these. */
-static bool issue(struct hd_core *c, uint32_t w, hd_time t, uint64_t most)
+static inline bool issue(struct hd_core *c, uint32_t w, hd_time t,
+                         uint64_t most)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
@@ -401,17 +404,13 @@ static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
     s->port_free = t + rounds * round;
 }
 
-bool hd_warp_step(struct hd_core *c, hd_time t, hd_time end)
+/* Of these one issues at t, or all in turn before `end`.  As issue. */
+static inline bool step(struct hd_core *c, uint64_t can, hd_time t, hd_time end)
 {
-    uint64_t can, rounds;
     uint32_t w, one;
 
-    promote(c, t);
-    can = hd_warp_can(c);
-    if (can == 0)
-        return true;
     if (c->lrr) {
-        rounds = hd_sched_rounds(c, can, t, end);
+        uint64_t rounds = hd_sched_rounds(c, can, t, end);
         if (rounds > 0) {
             issue_rounds(c, can, t, rounds);
             return true;
@@ -419,4 +418,21 @@ bool hd_warp_step(struct hd_core *c, hd_time t, hd_time end)
     }
     w = hd_sched_pick(c, can, &one);
     return issue(c, w, t, one ? 1 : UINT64_MAX);
+}
+
+hd_time hd_warp_run(struct hd_core *c, hd_time t, hd_time end)
+{
+    struct hd_core_state *s = c->s;
+    const int *stop = c->gpu->stop;
+
+    for (; t < end && *stop == 0; t = hd_warp_next(c)) {
+        uint64_t can;
+        s->local = hd_max_u64(s->local, t);
+        if (s->later_at <= t)
+            promote(c, t);
+        can = hd_warp_can(c);
+        if (can != 0 && !step(c, can, t, end))
+            return 0;
+    }
+    return t;
 }
