@@ -138,8 +138,8 @@ static void spread(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
     out->pages = pages;
 }
 
-static void touch(struct hd_lines *out, struct seen *seen, uint64_t line,
-                  uint32_t bytes, uint32_t shift)
+static HD_HOT void touch(struct hd_lines *out, struct seen *seen, uint64_t line,
+                         uint32_t bytes, uint32_t shift)
 {
     uint32_t n = out->n, i;
 
@@ -148,8 +148,9 @@ static void touch(struct hd_lines *out, struct seen *seen, uint64_t line,
     out->v[i].bytes = (uint16_t)(bytes >> shift ? 1u << shift : bytes);
 }
 
-static void each_lane(const struct hd_access *acc, uint64_t mask,
-                      uint32_t bytes, uint32_t shift, struct hd_lines *out)
+static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
+                             uint32_t bytes, uint32_t shift,
+                             struct hd_lines *out)
 {
     struct seen seen;
 
@@ -172,8 +173,9 @@ static void each_lane(const struct hd_access *acc, uint64_t mask,
     pages(out, shift);
 }
 
-void hd_coalesce(const struct hd_access *acc, uint64_t mask, uint32_t lanes,
-                 uint32_t bytes, uint32_t shift, struct hd_lines *out)
+HD_HOT void hd_coalesce(const struct hd_access *acc, uint64_t mask,
+                        uint32_t lanes, uint32_t bytes, uint32_t shift,
+                        struct hd_lines *out)
 {
     int64_t size = 1ll << shift;
 

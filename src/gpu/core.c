@@ -140,8 +140,8 @@ static void make_room(struct hd_core *c, struct hd_message_line *h)
 }
 
 /* Enters a message behind all that are not later; mostly that is the end. */
-static void push(struct hd_core *c, struct hd_message_line *h, hd_time at,
-                 uint32_t what, uint32_t a, uint64_t b)
+static HD_HOT void push(struct hd_core *c, struct hd_message_line *h,
+                        hd_time at, uint32_t what, uint32_t a, uint64_t b)
 {
     struct hd_message *first, *m;
 
@@ -155,8 +155,8 @@ static void push(struct hd_core *c, struct hd_message_line *h, hd_time at,
 }
 
 /* Takes the first message out; it stays valid until the next push. */
-static const struct hd_message *pop(struct hd_core *c,
-                                    struct hd_message_line *h)
+static HD_HOT const struct hd_message *pop(struct hd_core *c,
+                                           struct hd_message_line *h)
 {
     const struct hd_message *m = messages(c, h) + h->first;
 
@@ -171,7 +171,7 @@ static const struct hd_message *pop(struct hd_core *c,
 }
 
 /* Wakes the core at t unless it wakes earlier anyway. */
-static void wake(struct hd_core *c, hd_time t)
+static HD_HOT void wake(struct hd_core *c, hd_time t)
 {
     if (t >= c->s->wake)
         return;
@@ -201,8 +201,8 @@ static void push_data(struct hd_core *c, hd_time at, uint32_t req)
         await_data(c);
 }
 
-void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
-                     uint64_t b)
+HD_HOT void hd_core_message(struct hd_core *c, hd_time at, uint32_t what,
+                            uint32_t a, uint64_t b)
 {
     if (what == HD_MSG_DATA) {
         push_data(c, at, a);
@@ -228,7 +228,7 @@ static hd_time next_message(const struct hd_core *c)
     return t;
 }
 
-void hd_core_acks(struct hd_core *c, hd_time t)
+HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
 {
     struct hd_message_line *h = &c->s->acks;
 
@@ -238,7 +238,7 @@ void hd_core_acks(struct hd_core *c, hd_time t)
     }
 }
 
-static void serve_message(struct hd_core *c, hd_time t)
+static HD_HOT void serve_message(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
     const struct hd_message *m;
@@ -302,8 +302,8 @@ static void run_unit(struct hd_core *c, hd_time t, hd_time end)
 
 /* ---- the loop ----------------------------------------------------------- */
 
-static void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
-                    uint64_t b)
+static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
+                           uint64_t b)
 {
     struct hd_core *c = self;
     struct hd_core_state *s = c->s;
@@ -372,7 +372,7 @@ static void open_time(void *self, uint32_t instance, uint32_t app,
         hd_core_unaccounted(c, hd_events_now(g->env->ev), add);
 }
 
-static void reply_data(void *self, hd_time at, uint32_t req)
+static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
 {
     struct hd_core *c = self;
     struct hd_gpu *g = c->gpu;
@@ -387,7 +387,7 @@ static void reply_data(void *self, hd_time at, uint32_t req)
     hd_core_message(c, at, ack ? HD_MSG_ACK : HD_MSG_DATA, req, 0);
 }
 
-static void reply_translation(void *self, hd_time at, uint32_t treq)
+static HD_HOT void reply_translation(void *self, hd_time at, uint32_t treq)
 {
     struct hd_core *c = self;
     struct hd_gpu *g = c->gpu;

@@ -26,8 +26,9 @@ hd_time hd_l1_latency(const struct hd_gpu *g)
 }
 
 /* Sends a request at t over the core's port to the interconnect. */
-static void send(struct hd_core *c, hd_time t, uint32_t kind, uint64_t line,
-                 uint32_t bytes, uint32_t memop, uint32_t tag, uint32_t flags)
+static HD_HOT void send(struct hd_core *c, hd_time t, uint32_t kind,
+                        uint64_t line, uint32_t bytes, uint32_t memop,
+                        uint32_t tag, uint32_t flags)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -70,7 +71,8 @@ static bool room_for_write(struct hd_core *c, hd_time t)
 }
 
 /* Takes an L1 MSHR for its first requester; HD_NONE: none is free. */
-static uint32_t take_l1_mshr(struct hd_core *c, uint64_t key, uint32_t memop)
+static HD_HOT uint32_t take_l1_mshr(struct hd_core *c, uint64_t key,
+                                    uint32_t memop)
 {
     uint32_t e;
 
@@ -91,8 +93,8 @@ static struct hd_who who(const struct hd_core *c, uint32_t memop)
 }
 
 /* A load's line misses now: merge or ask the L2 at t.  False: blocked. */
-static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
-                 hd_time t)
+static HD_HOT bool miss(struct hd_core *c, uint32_t memop, uint64_t line,
+                        hd_time now, hd_time t)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     uint32_t e = hd_mshr_find(&c->l1_mshr, line), p;
@@ -119,8 +121,8 @@ static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
     return true;
 }
 
-static bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
-                      hd_time t, hd_time xlate)
+static HD_HOT bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
+                             hd_time t, hd_time xlate)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     bool hit = cfg->mode.kind == HD_IDEAL || cfg->mode.kind == HD_FIXED;
@@ -149,8 +151,8 @@ static void write_back(struct hd_core *c, uint64_t line, hd_time t)
 
 /* Fills the L1; its victim may be dirty.  Fills of loads may lengthen the store
  * queue by as many entries as there are MSHRs. */
-static void fill(struct hd_core *c, uint64_t line, bool dirty, struct hd_who by,
-                 hd_time t)
+static HD_HOT void fill(struct hd_core *c, uint64_t line, bool dirty,
+                        struct hd_who by, hd_time t)
 {
     uint64_t victim;
     uint32_t app;
@@ -160,8 +162,8 @@ static void fill(struct hd_core *c, uint64_t line, bool dirty, struct hd_who by,
         write_back(c, victim, t);
 }
 
-static bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
-                       uint32_t bytes, hd_time t, hd_time xlate)
+static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
+                              uint32_t bytes, hd_time t, hd_time xlate)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     bool hit = false, back = cfg->write == HD_WRITE_BACK;
@@ -205,8 +207,8 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
     return true;
 }
 
-bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
-                  uint32_t bytes, hd_time t, hd_time xlate)
+HD_HOT bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
+                         uint32_t bytes, hd_time t, hd_time xlate)
 {
     struct hd_core_state *s = c->s;
 
@@ -254,7 +256,7 @@ uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
 
 /* ---- answers ------------------------------------------------------------ */
 
-void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t)
+HD_HOT void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;

@@ -140,8 +140,8 @@ static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
                    (unsigned long long)pfn);
 }
 
-bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
-                    hd_time t)
+HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op,
+                             uint32_t page, hd_time t)
 {
     struct hd_core_state *s = c->s;
     const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
@@ -179,11 +179,12 @@ bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     c->tlb_count[hit ? HD_L1TLB_HITS : HD_L1TLB_MISSES]++;
     op->page[page].known = hit ? HD_PAGE_KNOWN : HD_PAGE_MISSING;
     if (cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF)
-        hd_lsu_use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t, c->gpu->cycle);
+        hd_lsu_use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t,
+                        c->gpu->cycle);
     return true;
 }
 
-bool hd_l1tlb_park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i)
+HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i)
 {
     struct hd_mshr_entry *m = &c->tlb_mshr.v[op->page[op->l.v[i].page].mshr];
     uint32_t p = hd_lsu_take_parked(c);
@@ -248,7 +249,7 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
     }
 }
 
-void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
+HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -269,7 +270,8 @@ void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
         forget(c); /* it may hold the page that is waited for */
     if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))
         g->stalled[c->app] = q->merged + 1u;
-    hd_hist_add(&g->xlate_latency[c->app], hd_recip_div(g->per_cycle, t - q->born));
+    hd_hist_add(&g->xlate_latency[c->app],
+                hd_recip_div(g->per_cycle, t - q->born));
     for (uint32_t p = m->first; p != HD_NONE; p = c->parked[p].next) {
         struct hd_parked *x = &c->parked[p];
         struct hd_memop *o = &c->memop[x->memop];

@@ -33,8 +33,8 @@ static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
     hd_slots_note(c->gpu->env->slots, HEDDLE_NOTE_access, &n);
 }
 
-void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
-                  hd_time t)
+HD_HOT void hd_lsu_enter(struct hd_core *c, uint32_t w,
+                         const struct hd_access *acc, hd_time t)
 {
     static const uint8_t counter[] = {HD_CORE_LOADS, HD_CORE_STORES,
                                       HD_CORE_ATOMICS};
@@ -106,7 +106,7 @@ static inline bool find_page(struct hd_core *c, struct hd_lsu_op *op,
     return true;
 }
 
-hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
+HD_HOT hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
 {
     const struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -148,7 +148,7 @@ hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
     return hd_lsu_next(c);
 }
 
-void hd_lsu_step(struct hd_core *c, hd_time t)
+HD_HOT void hd_lsu_step(struct hd_core *c, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;

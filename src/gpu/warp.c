@@ -72,7 +72,7 @@ static bool must_wait(const struct hd_warp *x)
 }
 
 /* Fetches the warp's next instruction and finds out what it waits for. */
-static void fetch(struct hd_core *c, uint32_t w, hd_time t)
+static HD_HOT void fetch(struct hd_core *c, uint32_t w, hd_time t)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
@@ -248,7 +248,7 @@ static HD_APART void account_fault(struct hd_core *c, struct hd_warp *x,
     c->fault[memop] = 0;
 }
 
-void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
+HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 {
     struct hd_memop *m = &c->memop[memop];
     struct hd_warp *x = &c->warp[m->warp];
@@ -420,7 +420,7 @@ static inline bool step(struct hd_core *c, uint64_t can, hd_time t, hd_time end)
     return issue(c, w, t, one ? 1 : UINT64_MAX);
 }
 
-hd_time hd_warp_run(struct hd_core *c, hd_time t, hd_time end)
+HD_HOT hd_time hd_warp_run(struct hd_core *c, hd_time t, hd_time end)
 {
     struct hd_core_state *s = c->s;
     const int *stop = c->gpu->stop;

@@ -123,8 +123,8 @@ static HD_APART void answer_checked(struct hd_unit *u, hd_time entered,
     answer_as(u, entered, at, treq, true, true);
 }
 
-static void answer(struct hd_unit *u, hd_time entered, hd_time at,
-                   uint32_t treq)
+static HD_HOT void answer(struct hd_unit *u, hd_time entered, hd_time at,
+                          uint32_t treq)
 {
     if (HD_UNLIKELY(u->env->check))
         answer_checked(u, entered, at, treq);
@@ -259,7 +259,8 @@ static inline uint64_t page_key(const struct hd_unit *u,
 }
 
 /* Enters a request into the MSHR of its page, under which a walk is. */
-static void join(struct hd_unit *u, hd_time now, uint32_t entry, uint32_t treq)
+static HD_HOT void join(struct hd_unit *u, hd_time now, uint32_t entry,
+                        uint32_t treq)
 {
     struct hd_mshr_entry *e = &u->miss.v[entry];
     struct hd_treq *q = request(u, treq);
@@ -305,7 +306,7 @@ static inline bool start(struct hd_unit *u, hd_time now, uint32_t treq,
 }
 
 /* Enters a request that missed into an MSHR.  False: none, or no room. */
-static bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
+static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = request(u, treq);
     uint64_t key = page_key(u, q);
@@ -318,7 +319,7 @@ static bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
 }
 
 /* Looks a request up.  False: it missed and must wait at the head. */
-static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
+static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     const struct hd_mmu *m = u->m;
     struct hd_treq *q = request(u, treq);
@@ -369,7 +370,7 @@ static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
     return true;
 }
 
-void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq)
+HD_HOT void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     struct hd_unit_state *s = u->s;
     struct hd_treq *q = request(u, treq);
@@ -411,7 +412,7 @@ static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
     return miss(u, now, treq);
 }
 
-void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
+HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
     bool outer = u->starting;
@@ -486,7 +487,8 @@ static uint32_t fill_asked(struct hd_unit *u, uint32_t entry,
     return (uint32_t)hd_ask_tlb_fill(&u->m->fill, &q);
 }
 
-static void fill(struct hd_unit *u, uint32_t entry, const struct hd_xlate *x)
+static HD_HOT void fill(struct hd_unit *u, uint32_t entry,
+                        const struct hd_xlate *x)
 {
     const struct hd_treq *q = request(u, u->miss.v[entry].first);
     uint32_t where = HD_UNLIKELY(u->m->fill.bound) ? fill_asked(u, entry, x)
@@ -503,7 +505,7 @@ static void fill(struct hd_unit *u, uint32_t entry, const struct hd_xlate *x)
     }
 }
 
-void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
+HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
 {
     const struct hd_walk *w = &u->walk[entry];
     uint32_t t = u->miss.v[entry].first, first = HD_NONE, last = HD_NONE;

@@ -122,8 +122,8 @@ _Static_assert(HD_LEN(hd_walk_stats) == HD_WALK_STATS, "one row a counter");
 
 /* ---- what goes in and out --------------------------------------------- */
 
-static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
-                   uint64_t b)
+static HD_HOT void handle(void *self, hd_time now, uint32_t what, uint32_t a,
+                          uint64_t b)
 {
     struct hd_unit *u = self;
 
@@ -155,7 +155,7 @@ static void no_events(void *self, hd_time now, uint32_t what, uint32_t a,
     hd_assert(!"an event for a sender");
 }
 
-static void send(void *self, hd_time now, uint32_t treq)
+static HD_HOT void send(void *self, hd_time now, uint32_t treq)
 {
     struct hd_unit *u = self;
     const struct hd_mmu *m = u->m;
@@ -174,7 +174,7 @@ static void entry_read(void *self, hd_time at, uint32_t req)
 }
 
 /* The same where there is one unit. */
-static void entry_read_one(void *self, hd_time at, uint32_t req)
+static HD_HOT void entry_read_one(void *self, hd_time at, uint32_t req)
 {
     struct hd_mmu *m = self;
 

@@ -187,8 +187,9 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     return true;
 }
 
-bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                     hd_pa pte, uint32_t level, struct hd_xlate *x)
+HD_HOT bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn, hd_pa pte, uint32_t level,
+                            struct hd_xlate *x)
 {
     uint64_t e = hd_ptables_entry(t, pte);
 
@@ -224,8 +225,8 @@ static inline uint64_t pte_of(const struct hd_ptables *t, uint32_t n,
            hd_pt_index(vpn.v, level) * 8u;
 }
 
-uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                         hd_pa pte[4])
+HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
+                                hd_vpn vpn, hd_pa pte[4])
 {
     const struct hd_pt_slot *h =
         hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));

@@ -370,9 +370,9 @@ static inline void hold_4k(struct hd_tlb *t, uint32_t e, uint32_t core,
 }
 
 /* hd_tlb_fill of a page of 4 KB where all are, and nobody merges. */
-static HD_APART void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
-                             uint32_t warp, hd_vpn wanted,
-                             const struct hd_xlate *x)
+static HD_HOT HD_APART void fill_4k(struct hd_tlb *t, uint32_t app,
+                                    uint32_t core, uint32_t warp, hd_vpn wanted,
+                                    const struct hd_xlate *x)
 {
     struct hd_who who = {app, warp};
     uint32_t set = hd_tlb_set(&t->base, t->base_mask, wanted.v);
@@ -446,8 +446,9 @@ static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
         count(t, app, HD_TLB_MERGED_FILLS);
 }
 
-void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
-                 hd_vpn wanted, const struct hd_xlate *x, uint32_t cause)
+HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
+                        uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
+                        uint32_t cause)
 {
     if (HD_UNLIKELY(x->page_pages != 1 || t->merge.bound || !hd_tlb_plain(t)))
         fill_other(t, app, core, warp, wanted, x, cause);

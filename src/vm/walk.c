@@ -91,7 +91,7 @@ static uint32_t unlink_walk(struct hd_unit *u, uint32_t i)
 }
 
 /* Gives a walk to a walker. */
-static void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
+static HD_HOT void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     hd_time at = hd_max_u64(now, u->walk[walk].ready);
 
@@ -104,7 +104,7 @@ static void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
         hd_unit_post(u, at, HD_UNIT_START, walk);
 }
 
-static void dispatch(struct hd_unit *u, hd_time now)
+static HD_HOT void dispatch(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
 
@@ -116,7 +116,7 @@ static void dispatch(struct hd_unit *u, hd_time now)
     }
 }
 
-void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk)
+HD_HOT void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_unit_state *s = u->s;
     struct hd_walk *w = &u->walk[walk];
@@ -224,7 +224,7 @@ static void descend(struct hd_unit *u, hd_time now, uint32_t walk)
     next(u, now, walk, t);
 }
 
-void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
+HD_HOT void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
     struct hd_mmu_recent *recent = &u->m->recent[w->app];
@@ -266,7 +266,7 @@ static inline void issue(const struct hd_mmu *m, hd_time at, struct hd_walk *w,
     m->w.memory.send(m->w.memory.self, at, r);
 }
 
-void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
+HD_HOT void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
@@ -287,14 +287,14 @@ void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
 }
 
 /* Has an event take up an entry. */
-static HD_APART void await(struct hd_unit *u, hd_time at, uint32_t r)
+static HD_HOT HD_APART void await(struct hd_unit *u, hd_time at, uint32_t r)
 {
     hd_unit_post(u, at, HD_UNIT_ENTRY, HD_UNIT_WALK(u->req[r].tag));
     hd_req_give(u->m->w.reqs, r);
 }
 
 /* An entry above the leaf sends the next read, or has an event do so. */
-void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
+HD_HOT void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
 {
     const struct hd_mmu *m = u->m;
     struct hd_req *q = &u->req[r];
@@ -310,7 +310,7 @@ void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
         await(u, at, r);
 }
 
-void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
+HD_HOT void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
 
@@ -365,7 +365,7 @@ static void account(struct hd_unit *u, hd_time now, uint32_t walk)
         tell_done(u, now, walk);
 }
 
-void hd_walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
+HD_HOT void hd_walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
 
