@@ -232,22 +232,7 @@ static void odd_timing(void **state)
     (void)state;
     for (uint32_t i = 0; i < 12; i++) {
         struct hd_dram_cfg c = base();
-        c.cl = 1 + hd_rng_below(&r, 20);
-        c.wl = 1 + hd_rng_below(&r, 20);
-        c.bl = 1 + hd_rng_below(&r, 5);
-        c.tccd_s = 1 + hd_rng_below(&r, 5);
-        c.tccd_l = 1 + hd_rng_below(&r, 8);
-        c.trrd = 1 + hd_rng_below(&r, 9);
-        c.tfaw = hd_rng_below(&r, 60);
-        c.trcdrd = 1 + hd_rng_below(&r, 20);
-        c.trcdwr = 1 + hd_rng_below(&r, 20);
-        c.tras = 1 + hd_rng_below(&r, 40);
-        c.trp = 1 + hd_rng_below(&r, 20);
-        c.trc = 1 + hd_rng_below(&r, 60);
-        c.trtp = 1 + hd_rng_below(&r, 20);
-        c.twr = hd_rng_below(&r, 20);
-        c.twtr = hd_rng_below(&r, 9);
-        c.trtw = hd_rng_below(&r, 20);
+        draw_timing(&c, &r);
         c.scheduler = i % 3;
         c.page = i % 2;
         c.refresh = i % 4 == 0;

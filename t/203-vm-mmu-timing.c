@@ -29,22 +29,6 @@ static struct vm *start(struct vm *v)
     return v;
 }
 
-/* The answer of request `tag` leaves at `at`, not a tick sooner.  It may be
- * announced earlier, with that instant. */
-static void due(struct vm *v, uint32_t tag, uint64_t at)
-{
-    const struct vm_answer *x;
-
-    vm_run(v, at - 1);
-    x = vm_answer(v, tag);
-    assert_true(x == NULL || x->at >= at);
-    vm_run(v, at);
-    x = vm_answer(v, tag);
-    if (x == NULL)
-        fail_msg("request %u is not answered at %lu", tag, (unsigned long)at);
-    assert_int_equal(x->at, at);
-}
-
 /* Brings a page into the L2 TLB long before SOON. */
 static void warm(struct vm *v, uint64_t vpn)
 {
@@ -58,7 +42,7 @@ static void miss_then_hit(void **state)
 
     (void)state;
     vm_ask(v, 0, 0, 0, 0, A);
-    due(v, 0, WAY + LOOK + WALK);
+    vm_due(v, 0, WAY + LOOK + WALK);
     assert_int_equal(v->answer[0].hit, 3);
     assert_int_equal(v->answer[0].references, 4);
     assert_int_equal(v->answer[0].walk, WAY + LOOK);
@@ -67,11 +51,11 @@ static void miss_then_hit(void **state)
     for (uint32_t l = 0; l < 4; l++) /* the fake memory says: L2 hits */
         assert_int_equal(vm_walks(v, 0, HD_WALK_L2 + l), 1);
     vm_ask(v, SOON, 0, 0, 0, A);
-    due(v, 1, SOON + WAY + LOOK);
+    vm_due(v, 1, SOON + WAY + LOOK);
     assert_int_equal(v->answer[1].hit, 0);
     /* the same address of another application is another page */
     vm_ask(v, 2 * SOON, 0, 0, 1, A);
-    due(v, 2, 2 * SOON + WAY + LOOK + WALK);
+    vm_due(v, 2, 2 * SOON + WAY + LOOK + WALK);
     assert_true(v->answer[0].pfn == v->answer[1].pfn);
     assert_true(v->answer[0].pfn != v->answer[2].pfn);
     vm_finish(v);
@@ -220,7 +204,7 @@ static void merged(void **state)
     vm_ask(v, 0, 0, 0, 0, A);
     vm_ask(v, 50, 1, 3, 0, A);
     vm_ask(v, end - WAY - 3, 2, 0, 0, A);
-    due(v, 0, end);
+    vm_due(v, 0, end);
     assert_int_equal(vm_answer(v, 1)->at, end);
     assert_int_equal(vm_answer(v, 1)->hit, 2);
     assert_int_equal(vm_answer(v, 2)->at, end - 3 + LOOK);
@@ -246,8 +230,8 @@ static void merged_medium(void **state)
     vm_ask(v, 0, 0, 0, 0, A);
     vm_ask(v, 10, 1, 0, 0, A + 15);
     vm_ask(v, 20, 1, 0, 0, A + 16);
-    due(v, 1, WAY + LOOK + WALK);
-    due(v, 2, 20 + WAY + LOOK + WALK);
+    vm_due(v, 1, WAY + LOOK + WALK);
+    vm_due(v, 2, 20 + WAY + LOOK + WALK);
     vm_finish(v);
     assert_int_equal(v->reads, 8);
     assert_int_equal(vm_answer(v, 1)->pfn, vm_answer(v, 0)->pfn + 15);
@@ -267,9 +251,9 @@ static void mshr_full(void **state)
     vm_ask(v, SOON, 0, 0, 0, B);
     vm_ask(v, SOON + 10, 1, 0, 0, C);
     vm_ask(v, SOON + 20, 2, 0, 0, A);
-    due(v, 1, first);
-    due(v, 3, first + LOOK);
-    due(v, 2, first + WALK);
+    vm_due(v, 1, first);
+    vm_due(v, 3, first + LOOK);
+    vm_due(v, 2, first + WALK);
     vm_finish(v);
     assert_int_equal(vm_count(v, 0, HD_MMU_MSHR_BLOCKS), 1);
     assert_int_equal(vm_count(v, 0, HD_MMU_QUEUE_BLOCKS), 0);
@@ -297,10 +281,10 @@ static void walker_full(void **state)
     vm_ask(v, SOON + 10, 1, 0, 0, C);
     vm_ask(v, SOON + 20, 2, 0, 0, A);
     vm_ask(v, first - WAY - 5, 2, 0, 0, D);
-    due(v, 3, SOON + 20 + WAY + LOOK);
-    due(v, 1, first);
-    due(v, 2, first + WALK);
-    due(v, 4, first + 2 * WALK);
+    vm_due(v, 3, SOON + 20 + WAY + LOOK);
+    vm_due(v, 1, first);
+    vm_due(v, 2, first + WALK);
+    vm_due(v, 4, first + 2 * WALK);
     vm_finish(v);
     assert_int_equal(vm_answer(v, 2)->walk, first);
     assert_int_equal(v->mmu->walk_queue[0].max, WALK - 10);
@@ -324,7 +308,7 @@ static void walker_free_before_ready(void **state)
     start(v);
     vm_ask(v, 0, 0, 0, 0, B);
     vm_ask(v, first - WAY - 5, 1, 0, 0, C);
-    due(v, 1, first - 5 + LOOK + WALK);
+    vm_due(v, 1, first - 5 + LOOK + WALK);
     vm_finish(v);
     vm_close(v);
 }
@@ -343,9 +327,9 @@ static void queue_full(void **state)
     vm_ask(v, SOON, 0, 0, 0, B);
     vm_ask(v, SOON + 10, 1, 0, 0, C);
     vm_ask(v, SOON + 20, 2, 0, 0, A);
-    due(v, 1, first);
-    due(v, 3, first + LOOK);
-    due(v, 2, first + WALK);
+    vm_due(v, 1, first);
+    vm_due(v, 3, first + LOOK);
+    vm_due(v, 2, first + WALK);
     vm_finish(v);
     assert_int_equal(vm_count(v, 0, HD_MMU_QUEUE_BLOCKS), 1);
     assert_int_equal(vm_count(v, 0, HD_MMU_MSHR_BLOCKS), 0);
@@ -359,7 +343,7 @@ static void queue_full(void **state)
     for (uint32_t i = 0; i < 4; i++)
         vm_ask(v, i, 0, 0, 0, A + 0x1000 * i);
     for (uint32_t i = 0; i < 4; i++)
-        due(v, i, WAY + (i + 1) * WALK);
+        vm_due(v, i, WAY + (i + 1) * WALK);
     vm_finish(v);
     vm_close(v);
 }
@@ -379,13 +363,13 @@ static void serial(void **state)
         vm_map(v, 0, 0x200, 0x200);
         vm_map(v, 0, 0x400, 1);
         vm_ask(v, 0, 0, 0, 0, 0x201);
-        due(v, 0, WAY + two + 3 * READ);
+        vm_due(v, 0, WAY + two + 3 * READ);
         vm_ask(v, SOON, 0, 0, 0, 0x202);
-        due(v, 1, SOON + WAY + LOOK);
+        vm_due(v, 1, SOON + WAY + LOOK);
         vm_ask(v, 2 * SOON, 0, 0, 0, 0x400);
-        due(v, 2, 2 * SOON + WAY + two + WALK);
+        vm_due(v, 2, 2 * SOON + WAY + two + WALK);
         vm_ask(v, 3 * SOON, 0, 0, 0, 0x400);
-        due(v, 3, 3 * SOON + WAY + two);
+        vm_due(v, 3, 3 * SOON + WAY + two);
         vm_finish(v);
         vm_close(v);
     }
@@ -410,7 +394,7 @@ static void modes_of_the_tlb(void **state)
     v->l2tlb.mode = (struct hd_mode){HD_FIXED, 33};
     start(v);
     vm_ask(v, 0, 0, 0, 0, A);
-    due(v, 0, WAY + 66);
+    vm_due(v, 0, WAY + 66);
     vm_finish(v);
     vm_close(v);
 
@@ -420,10 +404,10 @@ static void modes_of_the_tlb(void **state)
     start(v);
     vm_ask(v, 0, 0, 0, 0, A);
     vm_ask(v, 100, 0, 0, 0, A);
-    due(v, 0, WAY + WALK);
-    due(v, 1, WAY + WALK);
+    vm_due(v, 0, WAY + WALK);
+    vm_due(v, 1, WAY + WALK);
     vm_ask(v, SOON, 0, 0, 0, A);
-    due(v, 2, SOON + WAY + WALK);
+    vm_due(v, 2, SOON + WAY + WALK);
     vm_finish(v);
     vm_close(v);
 }
@@ -438,8 +422,8 @@ static void modes_of_walks(void **state)
     start(v);
     vm_ask(v, 0, 0, 0, 0, A);
     vm_ask(v, 0, 0, 0, 0, B);
-    due(v, 0, WAY + LOOK + 80);
-    due(v, 1, WAY + LOOK + 160);
+    vm_due(v, 0, WAY + LOOK + 80);
+    vm_due(v, 1, WAY + LOOK + 160);
     vm_finish(v);
     assert_int_equal(v->reads, 0);
     vm_close(v);
@@ -471,9 +455,9 @@ static void per_core(void **state)
     vm_ask(v, 0, 0, 0, 0, A);
     vm_ask(v, 0, 1, 0, 0, A);
     vm_ask(v, 0, 1, 0, 0, B);
-    due(v, 0, WALK);
-    due(v, 1, WALK);
-    due(v, 2, 2 * WALK);
+    vm_due(v, 0, WALK);
+    vm_due(v, 1, WALK);
+    vm_due(v, 2, 2 * WALK);
     vm_finish(v);
     assert_int_equal(v->reads, 12);
     vm_close(v);

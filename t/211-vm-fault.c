@@ -45,20 +45,6 @@ static struct vm *start(struct vm *v)
     return v;
 }
 
-static void due(struct vm *v, uint32_t tag, uint64_t at)
-{
-    const struct vm_answer *x;
-
-    vm_run(v, at - 1);
-    x = vm_answer(v, tag);
-    assert_true(x == NULL || x->at >= at);
-    vm_run(v, at);
-    x = vm_answer(v, tag);
-    if (x == NULL)
-        fail_msg("request %u is not answered at %lu", tag, (unsigned long)at);
-    assert_int_equal(x->at, at);
-}
-
 static struct hd_stat *group(struct vm *v, const char *name)
 {
     for (uint32_t i = 0; i < v->m.stats.groups; i++)
@@ -107,12 +93,12 @@ static void lone(void **state)
         assert_int_equal(hd_ptables_pages(v->pt, 0), pages[size]);
         assert_true(hd_ptables_resident(v->pt, 0, (hd_vpn){A + 7}));
         assert_int_equal(hd_ptables_resident(v->pt, 0, (hd_vpn){A}), size > 0);
-        due(v, 0, found + L + span[size] + LOOK + walk);
+        vm_due(v, 0, found + L + span[size] + LOOK + walk);
         assert_int_equal(latency(v, 0)->max, L + span[size]);
         assert_int_equal(faults(v, 0, HD_FAULT_PAGES), pages[size]);
         /* it is there now */
         vm_ask(v, 1000000, 1, 0, 0, A + 7);
-        due(v, 1, 1000000 + WAY + LOOK);
+        vm_due(v, 1, 1000000 + WAY + LOOK);
         vm_finish(v);
         assert_int_equal(faults(v, 0, HD_FAULT_FAULTS), 1);
         vm_close(v);
@@ -130,9 +116,9 @@ static void overlap(void **state)
     vm_ask(v, 0, 0, 0, 0, A);
     vm_ask(v, 100, 1, 0, 1, A); /* the same address of another application */
     vm_ask(v, 100000, 2, 0, 0, B);
-    due(v, 0, FAULT + L + SMALL + AGAIN);
-    due(v, 1, FAULT + L + 2 * SMALL + AGAIN);
-    due(v, 2, 100000 + FAULT + L + SMALL + AGAIN);
+    vm_due(v, 0, FAULT + L + SMALL + AGAIN);
+    vm_due(v, 1, FAULT + L + 2 * SMALL + AGAIN);
+    vm_due(v, 2, 100000 + FAULT + L + SMALL + AGAIN);
     vm_finish(v);
     assert_true(vm_answer(v, 0)->pfn != vm_answer(v, 1)->pfn);
     assert_int_equal(faults(v, 0, HD_FAULT_FAULTS), 2);
@@ -180,8 +166,8 @@ static void nothing_held(void **state)
     hd_mmu_invalidate(v->mmu, 0, (hd_vpn){B}, 1);
     vm_ask(v, 200000, 0, 0, 0, A);
     vm_ask(v, 201000, 1, 0, 0, B); /* a walk of a page that is there */
-    due(v, 2, 201000 + FAULT);
-    due(v, 1, 200000 + FAULT + L + SMALL + AGAIN);
+    vm_due(v, 2, 201000 + FAULT);
+    vm_due(v, 1, 200000 + FAULT + L + SMALL + AGAIN);
     vm_finish(v);
     vm_close(v);
 }
@@ -210,7 +196,7 @@ static void modes(void **state)
         v->pwc.mode.kind = HD_OFF;
         start(v);
         vm_ask(v, 0, 1, 0, 0, A);
-        due(v, 0, 2 * c[i].found - WAY + L + SMALL);
+        vm_due(v, 0, 2 * c[i].found - WAY + L + SMALL);
         vm_finish(v);
         vm_close(v);
     }
@@ -226,7 +212,7 @@ static void walk_cache(void **state)
     v->pwc.latency = 0;
     start(v);
     vm_ask(v, 0, 0, 0, 0, A);
-    due(v, 0, FAULT + L + SMALL + LOOK + READ); /* the leaf is read anew */
+    vm_due(v, 0, FAULT + L + SMALL + LOOK + READ); /* the leaf is read anew */
     vm_finish(v);
     vm_close(v);
 }
@@ -248,9 +234,9 @@ static void serial(void **state)
     v->fault_cfg.serial = 1;
     start(v);
     ask_three(v);
-    due(v, 0, FAULT + L + SMALL + AGAIN);
-    due(v, 1, FAULT + 2 * (L + SMALL) + AGAIN);
-    due(v, 2, FAULT + 3 * (L + SMALL) + AGAIN);
+    vm_due(v, 0, FAULT + L + SMALL + AGAIN);
+    vm_due(v, 1, FAULT + 2 * (L + SMALL) + AGAIN);
+    vm_due(v, 2, FAULT + 3 * (L + SMALL) + AGAIN);
     vm_finish(v);
     assert_int_equal(faults(v, 1, HD_FAULT_WAIT_CYCLES),
                      2 * (L + SMALL) - 2000);
@@ -586,13 +572,6 @@ static void soak(void **state)
     }
 }
 
-static int by_tag(const void *a, const void *b)
-{
-    const struct vm_answer *x = a, *y = b;
-
-    return x->tag < y->tag ? -1 : x->tag > y->tag;
-}
-
 static void snapshot(void **state)
 {
     struct hd_rng r = hd_rng_make(22, 4);
@@ -600,30 +579,9 @@ static void snapshot(void **state)
     (void)state;
     for (uint32_t round = 0; round < 12; round++) {
         struct vm *v = draw(&r, false);
-        struct vm_answer *first = calloc(REQUESTS, sizeof *first);
-        uint32_t answers;
         uint64_t cut = 100 + hd_rng_below(&r, 200000);
-        size_t used;
-        void *copy;
 
-        vm_run(v, cut);
-        used = v->m.arena.used;
-        copy = malloc(used);
-        memcpy(copy, v->m.arena.base, used);
-        answers = v->answers;
-        vm_finish(v);
-        memcpy(first, v->answer, REQUESTS * sizeof *first);
-        memcpy(v->m.arena.base, copy, used);
-        memset(v->m.arena.base + used, 0, v->m.arena.used - used);
-        v->m.arena.used = used;
-        hd_events_restored(&v->m.ev);
-        v->answers = answers;
-        vm_finish(v);
-        qsort(first, REQUESTS, sizeof *first, by_tag);
-        qsort(v->answer, REQUESTS, sizeof *first, by_tag);
-        assert_memory_equal(first, v->answer, REQUESTS * sizeof *first);
-        free(copy);
-        free(first);
+        vm_replay(v, cut);
         vm_close(v);
     }
 }

@@ -32,6 +32,27 @@ static struct hd_dram_cfg default_cfg(void)
     return c;
 }
 
+/* Timing parameters as no DRAM has them. */
+static inline void draw_timing(struct hd_dram_cfg *c, struct hd_rng *r)
+{
+    c->cl = 1 + hd_rng_below(r, 20);
+    c->wl = 1 + hd_rng_below(r, 20);
+    c->bl = 1 + hd_rng_below(r, 5);
+    c->tccd_s = 1 + hd_rng_below(r, 5);
+    c->tccd_l = 1 + hd_rng_below(r, 8);
+    c->trrd = 1 + hd_rng_below(r, 9);
+    c->tfaw = hd_rng_below(r, 60);
+    c->trcdrd = 1 + hd_rng_below(r, 20);
+    c->trcdwr = 1 + hd_rng_below(r, 20);
+    c->tras = 1 + hd_rng_below(r, 40);
+    c->trp = 1 + hd_rng_below(r, 20);
+    c->trc = 1 + hd_rng_below(r, 60);
+    c->trtp = 1 + hd_rng_below(r, 20);
+    c->twr = hd_rng_below(r, 20);
+    c->twtr = hd_rng_below(r, 9);
+    c->trtw = hd_rng_below(r, 20);
+}
+
 /* One request of a test. */
 struct item {
     uint64_t address, cycle; /* wanted */

@@ -262,6 +262,63 @@ static inline const struct vm_answer *vm_answer(const struct vm *v,
     return NULL;
 }
 
+/* The answer of request `tag` leaves at `at`, not a tick sooner.  It may be
+ * announced earlier, with that instant. */
+static inline void vm_due(struct vm *v, uint32_t tag, uint64_t at)
+{
+    const struct vm_answer *x;
+
+    vm_run(v, at - 1);
+    x = vm_answer(v, tag);
+    assert_true(x == NULL || x->at >= at);
+    vm_run(v, at);
+    x = vm_answer(v, tag);
+    if (x == NULL)
+        fail_msg("request %u is not answered at %lu", tag, (unsigned long)at);
+    assert_int_equal(x->at, at);
+}
+
+static inline int vm_by_tag(const void *a, const void *b)
+{
+    const struct vm_answer *x = a, *y = b;
+
+    return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+/* Straight through = stopped at `cut`, copied, run on, put back, run on again:
+ * the same answers.  Returns how many reads came after the cut. */
+static inline uint32_t vm_replay(struct vm *v, uint64_t cut)
+{
+    size_t n = v->sent, used;
+    struct vm_answer *first = calloc(n, sizeof *first);
+    uint32_t answers, reads, after;
+    void *copy;
+
+    vm_run(v, cut);
+    used = v->m.arena.used;
+    copy = malloc(used);
+    memcpy(copy, v->m.arena.base, used);
+    answers = v->answers;
+    reads = v->reads;
+    vm_finish(v);
+    after = v->reads - reads;
+    memcpy(first, v->answer, n * sizeof *first);
+    memcpy(v->m.arena.base, copy, used);
+    memset((char *)v->m.arena.base + used, 0, v->m.arena.used - used);
+    v->m.arena.used = used;
+    hd_events_restored(&v->m.ev);
+    v->answers = answers;
+    v->reads = reads;
+    vm_finish(v);
+    assert_int_equal(v->reads - reads, after);
+    qsort(first, n, sizeof *first, vm_by_tag);
+    qsort(v->answer, n, sizeof *first, vm_by_tag);
+    assert_memory_equal(first, v->answer, n * sizeof *first);
+    free(copy);
+    free(first);
+    return after;
+}
+
 static inline uint64_t vm_count(struct vm *v, uint32_t app, uint32_t c)
 {
     return *hd_count(&v->mmu->unit[0].stat, 0, app, c);

@@ -331,15 +331,21 @@ static void find_addresses(const struct act *c, struct hd_access *acc)
     acc->stride = 0;
 }
 
+static void begin(struct act *c, const struct hd_kvm_at *at,
+                  const struct hd_ins *n)
+{
+    c->at = at;
+    c->n = n;
+    c->buf = &at->vm->buf.v[n->buf];
+    c->mask = at->w->mask;
+    find_index(c);
+}
+
 void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     struct act c;
 
-    c.at = at;
-    c.n = n;
-    c.buf = &at->vm->buf.v[n->buf];
-    c.mask = at->w->mask;
-    find_index(&c);
+    begin(&c, at, n);
     if (HD_UNLIKELY(!inside(&c))) {
         outside(&c);
         if (n->op == HD_I_PEEK)
@@ -356,11 +362,7 @@ static void access_fully(const struct hd_kvm_at *at, const struct hd_ins *n,
 {
     struct act c;
 
-    c.at = at;
-    c.n = n;
-    c.buf = &at->vm->buf.v[n->buf];
-    c.mask = at->w->mask;
-    find_index(&c);
+    begin(&c, at, n);
     if (HD_UNLIKELY(!inside(&c))) {
         outside(&c);
         acc->lane = NULL;
