@@ -177,18 +177,6 @@ static int log_part(lua_State *L)
     return 1;
 }
 
-static void set_text(lua_State *L, const char *name, const char *value)
-{
-    lua_pushstring(L, value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_number(lua_State *L, const char *name, lua_Integer value)
-{
-    lua_pushinteger(L, value);
-    lua_setfield(L, -2, name);
-}
-
 /* d:entry(i): nil past the last */
 static int log_entry(lua_State *L)
 {
@@ -200,11 +188,11 @@ static int log_entry(lua_State *L)
         return 0;
     e = &l->v[i - 1];
     lua_newtable(L);
-    set_text(L, "point", heddle_point_info(e->point)->name);
-    set_text(L, "at", e->at);
-    set_number(L, "instance", e->instance);
-    set_number(L, "cycle", (lua_Integer)e->cycle);
-    set_number(L, "answer", e->answer);
+    hl_set_text(L, "point", heddle_point_info(e->point)->name);
+    hl_set_text(L, "at", e->at);
+    hl_set_number(L, "instance", e->instance);
+    hl_set_number(L, "cycle", (lua_Integer)e->cycle);
+    hl_set_number(L, "answer", e->answer);
     return 1;
 }
 
@@ -230,9 +218,9 @@ static int log_captured(lua_State *L)
     for (uint32_t i = 0; i < info->fields; i++) {
         uint64_t n = l->kept[at++];
         lua_newtable(L);
-        set_text(L, "name", info->field[i].name);
+        hl_set_text(L, "name", info->field[i].name);
         if (info->field[i].count == NULL) {
-            set_number(L, "value", (lua_Integer)l->kept[at]);
+            hl_set_number(L, "value", (lua_Integer)l->kept[at]);
         } else {
             lua_newtable(L);
             for (uint64_t k = 0; k < n; k++) {

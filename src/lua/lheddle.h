@@ -45,6 +45,28 @@ static inline int hl_raisef(lua_State *L, int code, const char *format, ...)
 /* Pushes the error value instead of raising it. */
 void hl_push_error(lua_State *L, int code, const char *text);
 
+/* ---- fields of the table on top ---------------------------------------- */
+
+/* NULL is "". */
+static inline void hl_set_text(lua_State *L, const char *name,
+                               const char *value)
+{
+    lua_pushstring(L, value ? value : "");
+    lua_setfield(L, -2, name);
+}
+
+static inline void hl_set_number(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}
+
+static inline void hl_set_bool(lua_State *L, const char *name, int value)
+{
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, name);
+}
+
 /* ---- workloads -------------------------------------------------------- */
 
 #define HL_WORKLOAD "heddle.workload"

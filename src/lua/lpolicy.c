@@ -279,12 +279,6 @@ static int unuse(lua_State *L)
     return 1;
 }
 
-static void set_text(lua_State *L, const char *name, const char *value)
-{
-    lua_pushstring(L, value ? value : "");
-    lua_setfield(L, -2, name);
-}
-
 void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value)
 {
     char name[64];
@@ -305,8 +299,8 @@ static int used(lua_State *L)
         const struct heddle_param *p = u.policy->params;
 
         lua_newtable(L);
-        set_text(L, "name", u.policy->name);
-        set_text(L, "at", u.at);
+        hl_set_text(L, "name", u.policy->name);
+        hl_set_text(L, "at", u.at);
         lua_newtable(L);
         for (uint32_t k = 0; p && p[k].name; k++) {
             lp_push_value(L, &p[k], u.values[k]);
@@ -341,10 +335,10 @@ static int offered(lua_State *L)
 static void push_param(lua_State *L, const struct heddle_param *p)
 {
     lua_createtable(L, 0, 7);
-    set_text(L, "name", p->name);
-    set_text(L, "unit", p->unit);
-    set_text(L, "meaning", p->meaning);
-    set_text(L, "source", p->source);
+    hl_set_text(L, "name", p->name);
+    hl_set_text(L, "unit", p->unit);
+    hl_set_text(L, "meaning", p->meaning);
+    hl_set_text(L, "source", p->source);
     lp_push_value(L, p, p->def);
     lua_setfield(L, -2, "default");
     lua_pushinteger(L, (lua_Integer)p->min);
@@ -359,10 +353,10 @@ static void push_policy(lua_State *L, const struct heddle_policy *p,
     lua_Integer n = 0;
 
     lua_createtable(L, 0, 6);
-    set_text(L, "name", p->name);
-    set_text(L, "kind", kind);
-    set_text(L, "summary", p->summary);
-    set_text(L, "source", p->source);
+    hl_set_text(L, "name", p->name);
+    hl_set_text(L, "kind", kind);
+    hl_set_text(L, "summary", p->summary);
+    hl_set_text(L, "source", p->source);
     lua_newtable(L);
     for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
         if (p->answer[i] == NULL)
@@ -435,11 +429,11 @@ static int tables(lua_State *L)
     lua_newtable(L);
     for (uint32_t i = 0; (t = heddle_table_info(i)) != NULL; i++) {
         lua_createtable(L, 0, 5);
-        set_text(L, "name", t->name);
-        set_text(L, "i", t->i);
-        set_text(L, "j", t->j);
-        set_text(L, "value", t->value);
-        set_text(L, "meaning", t->meaning);
+        hl_set_text(L, "name", t->name);
+        hl_set_text(L, "i", t->i);
+        hl_set_text(L, "j", t->j);
+        hl_set_text(L, "value", t->value);
+        hl_set_text(L, "meaning", t->meaning);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -452,10 +446,10 @@ static int facts(lua_State *L)
     lua_newtable(L);
     for (uint32_t i = 0; (f = heddle_fact_info(i)) != NULL; i++) {
         lua_createtable(L, 0, 4);
-        set_text(L, "name", f->name);
-        set_text(L, "i", f->i);
-        set_text(L, "value", f->value);
-        set_text(L, "meaning", f->meaning);
+        hl_set_text(L, "name", f->name);
+        hl_set_text(L, "i", f->i);
+        hl_set_text(L, "value", f->value);
+        hl_set_text(L, "meaning", f->meaning);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;

@@ -1,5 +1,6 @@
 /*
- * lsim.c - a simulation as a Lua object: run, count, look inside, snapshot.
+ * lsim.c - a simulation as a Lua object: run, look inside, snapshot.  What it
+ * has measured is lmeasured.c.
  *
  * The methods are those of heddle.h one by one.  Numbers are Lua integers
  * (64 bits, two's complement: an address above 2^63 prints negative with %d,
@@ -13,19 +14,6 @@
 
 #define SNAPSHOT "heddle.snapshot"
 
-static struct hl_sim *handle(lua_State *L)
-{
-    struct hl_sim *h = luaL_checkudata(L, 1, HL_SIM);
-
-    luaL_argcheck(L, h->s != NULL, 1, "this simulation was closed");
-    return h;
-}
-
-static heddle_sim *self(lua_State *L)
-{
-    return handle(L)->s;
-}
-
 heddle_sim *hl_sim_check(lua_State *L, int i)
 {
     struct hl_sim *h = luaL_checkudata(L, i, HL_SIM);
@@ -34,22 +22,9 @@ heddle_sim *hl_sim_check(lua_State *L, int i)
     return h->s;
 }
 
-static void set_text(lua_State *L, const char *name, const char *value)
+static heddle_sim *self(lua_State *L)
 {
-    lua_pushstring(L, value ? value : "");
-    lua_setfield(L, -2, name);
-}
-
-static void set_number(lua_State *L, const char *name, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_bool(lua_State *L, const char *name, int value)
-{
-    lua_pushboolean(L, value);
-    lua_setfield(L, -2, name);
+    return hl_sim_check(L, 1);
 }
 
 /* An optional count: nil and math.huge are "no limit". */
@@ -133,32 +108,32 @@ static int sim_events(lua_State *L)
     return 1;
 }
 
-/* sim:set_budget(app, warp instructions), before the first run */
-static int sim_set_budget(lua_State *L)
+/* The arguments (application, warp instructions) of what is set before the
+ * first run. */
+static int set_before(lua_State *L,
+                      int (*set)(heddle_sim *s, uint32_t app, uint64_t n),
+                      const char *otherwise)
 {
     heddle_sim *s = self(L);
     uint32_t app = (uint32_t)luaL_checkinteger(L, 2);
     lua_Integer n = luaL_checkinteger(L, 3);
 
     luaL_argcheck(L, n >= 0, 3, "must not be negative");
-    if (heddle_set_budget(s, app, (uint64_t)n) != HEDDLE_OK)
-        return hl_raise(L, HEDDLE_EINVAL,
-                        "a budget is set before the first run");
+    if (set(s, app, (uint64_t)n) != HEDDLE_OK)
+        return hl_raise(L, HEDDLE_EINVAL, otherwise);
     return 0;
 }
 
-/* sim:set_start(app, warp instructions), before the first run */
+static int sim_set_budget(lua_State *L)
+{
+    return set_before(L, heddle_set_budget,
+                      "a budget is set before the first run");
+}
+
 static int sim_set_start(lua_State *L)
 {
-    heddle_sim *s = self(L);
-    uint32_t app = (uint32_t)luaL_checkinteger(L, 2);
-    lua_Integer n = luaL_checkinteger(L, 3);
-
-    luaL_argcheck(L, n >= 0, 3, "must not be negative");
-    if (heddle_set_start(s, app, (uint64_t)n) != HEDDLE_OK)
-        return hl_raise(L, HEDDLE_EINVAL,
-                        "a start is set before the first run");
-    return 0;
+    return set_before(L, heddle_set_start,
+                      "a start is set before the first run");
 }
 
 static int sim_reset(lua_State *L)
@@ -184,190 +159,6 @@ static int sim_hash(lua_State *L)
     return 1;
 }
 
-/* ---- applications and kernels ----------------------------------------- */
-
-static int sim_apps(lua_State *L)
-{
-    heddle_sim *s = self(L);
-    struct heddle_app_info a;
-    uint32_t i;
-
-    lua_newtable(L);
-    for (i = 0; heddle_app(s, i, &a) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 13);
-        set_text(L, "name", a.name);
-        set_number(L, "footprint", a.footprint);
-        set_number(L, "pages", a.pages);
-        set_number(L, "instructions", a.instructions);
-        set_number(L, "before", a.before);
-        set_number(L, "thread_instructions", a.thread_instructions);
-        set_number(L, "cycles", a.cycles);
-        set_number(L, "completions", a.completions);
-        set_number(L, "kernel", a.kernel);
-        set_number(L, "blocks_done", a.blocks_done);
-        set_number(L, "blocks", a.blocks);
-        set_bool(L, "finished", a.finished);
-        set_bool(L, "truncated", a.truncated);
-        set_number(L, "hash", a.hash);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-static int sim_kernels(lua_State *L)
-{
-    heddle_sim *s = self(L);
-    struct heddle_kernel_info k;
-    uint32_t i;
-
-    lua_newtable(L);
-    for (i = 0; heddle_kernel(s, i, &k) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 11);
-        set_text(L, "name", k.name);
-        set_number(L, "app", k.app);
-        set_number(L, "id", k.id);
-        set_number(L, "run", k.run);
-        set_number(L, "start", k.start);
-        set_number(L, "end", k.end);
-        set_number(L, "instructions", k.instructions);
-        set_number(L, "thread_instructions", k.thread_instructions);
-        set_number(L, "blocks", k.blocks);
-        set_number(L, "launches", k.launches);
-        set_number(L, "cycles", k.cycles);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-/* ---- counters --------------------------------------------------------- */
-
-/* sim:counters() -> {{component=, name=, unit=, meaning=, peak=,
- * instances=}, ...}, in the engine's order */
-static int sim_counters(lua_State *L)
-{
-    heddle_sim *s = self(L);
-    struct heddle_counter_info c;
-    uint32_t i;
-
-    lua_newtable(L);
-    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 6);
-        set_text(L, "component", c.component);
-        set_text(L, "name", c.name);
-        set_text(L, "unit", c.unit);
-        set_text(L, "meaning", c.meaning);
-        set_number(L, "instances", c.instances);
-        set_bool(L, "peak", c.peak);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-/* sim:counter_values() -> [counter][application][instance]; the last
- * application is what belongs to none */
-static int sim_counter_values(lua_State *L)
-{
-    heddle_sim *s = self(L);
-    uint32_t apps = heddle_apps(s), i, a, n;
-    struct heddle_counter_info c;
-
-    lua_newtable(L);
-    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
-        lua_createtable(L, (int)apps + 1, 0);
-        for (a = 0; a <= apps; a++) {
-            lua_createtable(L, (int)c.instances, 0);
-            for (n = 0; n < c.instances; n++) {
-                uint64_t v = heddle_counter_value(s, i, n, a);
-
-                lua_pushinteger(L, (lua_Integer)v);
-                lua_rawseti(L, -2, (lua_Integer)n + 1);
-            }
-            lua_rawseti(L, -2, (lua_Integer)a + 1);
-        }
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-/* sim:counter_kernel(k) -> [counter] for kernel k (from 1) */
-static int sim_counter_kernel(lua_State *L)
-{
-    heddle_sim *s = self(L);
-    uint32_t k = (uint32_t)(luaL_checkinteger(L, 2) - 1), i;
-    struct heddle_counter_info c;
-
-    luaL_argcheck(L, k < heddle_kernels(s), 2, "no such kernel");
-    lua_newtable(L);
-    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
-        lua_pushinteger(L, (lua_Integer)heddle_counter_kernel(s, i, k));
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-static void push_hist(lua_State *L, heddle_sim *s, uint32_t i, uint32_t app)
-{
-    static const struct {
-        const char *name;
-        double percent;
-    } cuts[] = {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}};
-    uint64_t v[4] = {0, 0, 0, 0}, b[3];
-    uint32_t k;
-    lua_Integer at = 0;
-
-    heddle_hist_values(s, i, app, v);
-    lua_createtable(L, 0, 9);
-    set_number(L, "n", v[0]);
-    set_number(L, "sum", v[1]);
-    set_number(L, "min", v[2]);
-    set_number(L, "max", v[3]);
-    for (k = 0; k < sizeof cuts / sizeof *cuts; k++) {
-        uint64_t p = heddle_hist_percentile(s, i, app, cuts[k].percent);
-
-        set_number(L, cuts[k].name, v[0] ? p : 0);
-    }
-    lua_newtable(L);
-    for (k = 0; heddle_hist_bucket(s, i, app, k, b) == HEDDLE_OK; k++) {
-        if (b[2] == 0)
-            continue;
-        lua_createtable(L, 3, 0);
-        lua_pushinteger(L, (lua_Integer)b[0]);
-        lua_rawseti(L, -2, 1);
-        lua_pushinteger(L, (lua_Integer)b[1]);
-        lua_rawseti(L, -2, 2);
-        lua_pushinteger(L, (lua_Integer)b[2]);
-        lua_rawseti(L, -2, 3);
-        lua_rawseti(L, -2, ++at);
-    }
-    lua_setfield(L, -2, "buckets");
-}
-
-/* sim:hists() -> {{component=, name=, unit=, meaning=, apps={...}}, ...}
- * with one {n=, sum=, min=, max=, p50= .. p99=, buckets=} an application */
-static int sim_hists(lua_State *L)
-{
-    heddle_sim *s = self(L);
-    uint32_t apps = heddle_apps(s), i, a;
-    struct heddle_hist_info h;
-
-    lua_newtable(L);
-    for (i = 0; heddle_hist(s, i, &h) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 5);
-        set_text(L, "component", h.component);
-        set_text(L, "name", h.name);
-        set_text(L, "unit", h.unit);
-        set_text(L, "meaning", h.meaning);
-        lua_createtable(L, (int)apps + 1, 0);
-        for (a = 0; a <= apps; a++) {
-            push_hist(L, s, i, a);
-            lua_rawseti(L, -2, (lua_Integer)a + 1);
-        }
-        lua_setfield(L, -2, "apps");
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
 /* ---- looking ---------------------------------------------------------- */
 
 /* The table on top of the stack is the list; a row is its last element. */
@@ -376,7 +167,7 @@ static void visit_row(void *ud, const char *kind)
     lua_State *L = ud;
 
     lua_newtable(L);
-    set_text(L, "kind", kind);
+    hl_set_text(L, "kind", kind);
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
 
@@ -386,7 +177,7 @@ static void visit_number(void *ud, const char *name, uint64_t value)
 
     lua_rawgeti(L, -1, (lua_Integer)lua_rawlen(L, -1));
     if (lua_istable(L, -1))
-        set_number(L, name, value);
+        hl_set_number(L, name, value);
     lua_pop(L, 1);
 }
 
@@ -396,7 +187,7 @@ static void visit_text(void *ud, const char *name, const char *value)
 
     lua_rawgeti(L, -1, (lua_Integer)lua_rawlen(L, -1));
     if (lua_istable(L, -1))
-        set_text(L, name, value);
+        hl_set_text(L, name, value);
     lua_pop(L, 1);
 }
 
@@ -417,8 +208,8 @@ static int sim_objects(lua_State *L)
     lua_newtable(L);
     for (i = 0; heddle_object(s, i, &o) == HEDDLE_OK; i++) {
         lua_createtable(L, 0, 2);
-        set_text(L, "name", o.name);
-        set_number(L, "instances", o.instances);
+        hl_set_text(L, "name", o.name);
+        hl_set_number(L, "instances", o.instances);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -561,12 +352,6 @@ static const luaL_Reg methods[] = {
     {"reset_counters", sim_reset},
     {"memory", sim_memory},
     {"state_hash", sim_hash},
-    {"apps", sim_apps},
-    {"kernels", sim_kernels},
-    {"counters", sim_counters},
-    {"counter_values", sim_counter_values},
-    {"counter_kernel", sim_counter_kernel},
-    {"hists", sim_hists},
     {"objects", sim_objects},
     {"look", sim_look},
     {"stuck", sim_stuck},
@@ -586,6 +371,7 @@ static void set_meta(lua_State *L)
         lua_pushcfunction(L, sim_free);
         lua_setfield(L, -2, "__close");
         luaL_newlib(L, methods);
+        luaL_setfuncs(L, hl_sim_measured, 0);
         lua_setfield(L, -2, "__index");
     }
     lua_setmetatable(L, -2);
