@@ -186,6 +186,26 @@ tap.ok(urgent.dram.silver > 0 and urgent.dram.turns > 8
     and calm.dram.silver == 0 and calm.dram.golden == 0,
     "DRAM: there are silver turns")
 
+--- Silver requests of a turn of each application, while both run.
+local function turn_lengths(options)
+    local sim <close> = machine(PAIR)
+    sim:use("mask", whole.join({ epoch = 2000, tokens = 0, bypass = 0 },
+        options))
+    sim:run(24000)
+    local out = {}
+    for app = 0, 1 do
+        local c = sim:counters { app = app }
+        out[app + 1] = c.dram.silver / c.dram.turns
+    end
+    return out
+end
+local turn = turn_lengths {}
+tap.ok(turn[1] > 3 * turn[2], "DRAM: turns are longer where walks press more",
+    ("%.1f and %.1f requests"):format(turn[1], turn[2]))
+local brief = turn_lengths { thresh = 20 }
+tap.ok(brief[1] < turn[1] / 2, "DRAM: and last as long as thresh says",
+    ("%.1f requests"):format(brief[1]))
+
 --- Cycles from acceptance to the last datum, of page walk reads.
 local function walk_latency(options)
     local sim <close> = machine(whole.join(BIG, { settings = {

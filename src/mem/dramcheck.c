@@ -121,7 +121,7 @@ static const char *name_of(uint32_t kind)
     for (uint32_t i = 0; i < KINDS; i++)
         if (kind & 1u << i)
             return name[i];
-    return "";
+    return "a command";
 }
 
 static void broken(const struct hd_dramcmd *cmd, uint32_t kind, uint32_t bank,
