@@ -6,7 +6,7 @@
 -- what the pairs did under Ideal and SharedTLB (IPC, share of DRAM's peak
 -- bandwidth), leaf reads that hit the L2 cache, walks and the warps they answer.
 --
--- What it shows (scale=quick: three pairs; in brackets eight, seeded=8):
+-- What it shows (scale=quick: three pairs; in brackets eight, sets=8):
 --   * What a core does while a miss is walked for decides.  In the released
 --     simulator (CMU-SAFARI/Mosaic, shader.cc and gpu-cache.cc) an access whose
 --     page is not in a TLB stays at the head of the memory stage, and all memory
@@ -47,9 +47,10 @@
 -- Nothing here is a better machine, and no figure uses any of it: rows ask what
 -- a difference comes from.
 --
---     heddle run scenarios/mask/causes.lua [only=base,leaf] [seeded=N]
+--     heddle run scenarios/mask/causes.lua [only=base,leaf] [sets=N]
 --
--- seeded=N takes N pairs drawn with `seed` instead of the scale's.
+-- sets=N takes N pairs drawn with `seed`; scale=full eight, in runs as short:
+-- there are many rows.
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -141,17 +142,8 @@ local CASES = {
 }
 
 local x = suite.open("causes", "figure 3",
-    "why the losses are smaller here", { only = "", seeded = 0 })
-
---- N pairs drawn with a seed.
-local function drawn(n)
-    local all, list, state = H.suites.pairs(), {}, x.arg.seed
-    while #list < n and #all > 0 do
-        state = (state * 1103515245 + 12345) & 0x7fffffff
-        list[#list + 1] = table.remove(all, (state >> 16) % #all + 1)
-    end
-    return list
-end
+    "why the losses are smaller here", { only = "" }, suite.FEW)
+x.full = false -- runs are short at any scale
 
 --- The designs of a case; where a policy of the case says which walk reads go
 -- past the L2 cache, MASK is without its own bypass.
@@ -171,8 +163,7 @@ end
 local function measure(case)
     local list = designs(case)
     local o = suite.options(x, { designs = list, settings = case[3],
-        lanes = case.lanes, pairs = x.arg.seeded > 0 and drawn(x.arg.seeded)
-            or nil })
+        lanes = case.lanes })
     o.reference, o.alone = list[2], case.alone
     o.cycles = o.cycles * (case.cycles or 1)
     return sharing.measure(x, o), o

@@ -20,8 +20,12 @@
 -- Figures 1, 2, 4 and 10 are not here: no quantity of theirs is known.  The list
 -- of pairs is recalled from the paper's figures.
 --
--- pairs=3DS_BP,MM_CONS runs those; size=, cycles= and warmup= override the
--- scale's.
+-- Studies of sensitivity (section 7.3, table 4, sets of three to five, with
+-- Mosaic) and the columns beside those of a figure (best split, 32 threads, L1
+-- TLBs that block) take eight pairs at full, drawn with `seed`.
+--
+-- sets=N draws N pairs, pairs=3DS_BP,MM_CONS runs those; size=, cycles= and
+-- warmup= override the scale's.
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -32,7 +36,7 @@ local sharing = require "heddle.sharing"
 local common = {}
 
 --- Why numbers differ from the paper's, where experiments have shown it; the
--- experiments are those of causes.lua at scale=quick, in brackets with seeded=8.
+-- experiments are those of causes.lua at scale=quick, in brackets with sets=8.
 common.why = {
     loss = "in the released simulator a TLB miss holds the core's memory stage "
         .. "until its walk is over, here other instructions go on: with L1 TLBs "
@@ -83,16 +87,19 @@ common.why.unfair = common.why.gain
 -- ---- pairs, sizes, designs ---------------------------------------------------------
 
 --- Arguments, and the experiment: name (fig03), where in the paper, title.
-function common.open(name, where, title, more)
+-- `subset`: how many pairs a study of sensitivity takes at full.
+function common.open(name, where, title, more, subset)
     local arg = { partition = "even", lanes = 64, pairs = "", size = "",
-        cycles = 0, warmup = 0 }
+        cycles = 0, warmup = 0, sets = 0 }
     for k, v in pairs(more or {}) do
         arg[k] = v
     end
-    return experiment.open {
+    local x = experiment.open {
         name = "mask/" .. name, source = "MASK (ASPLOS 2018), " .. where,
         title = title, arg = H.args(experiment.args(arg)),
     }
+    x.sets = x.arg.sets > 0 and x.arg.sets or x.full and subset or nil
+    return x
 end
 
 local function by_class(a, b)
@@ -113,7 +120,20 @@ function common.named(names)
     return list
 end
 
---- The pairs of a run: those asked for, all 35, or the first of each class.
+--- N pairs drawn with a seed.
+local function drawn(n, seed)
+    local all, list = H.suites.pairs(), {}
+    while #list < n and #all > 0 do
+        seed = (seed * 1103515245 + 12345) & 0x7fffffff
+        list[#list + 1] = table.remove(all, (seed >> 16) % #all + 1)
+    end
+    return list
+end
+
+common.FEW = 8 -- pairs of a study of sensitivity at full
+
+--- The pairs of a run: those asked for, drawn ones, all 35, or the first of
+-- each class.
 function common.pairs(x)
     local list, seen = {}, {}
     if x.arg.pairs ~= "" then
@@ -122,6 +142,8 @@ function common.pairs(x)
             names[#names + 1] = name
         end
         return common.named(names)
+    elseif x.sets then
+        return drawn(x.sets, x.arg.seed)
     end
     for _, set in ipairs(H.suites.pairs()) do
         if x.full or not seen[set.hmr] and not set.name:find "GUP" then
@@ -198,7 +220,7 @@ function common.options(x, more)
         o.settings or {})
     o.reference = H.designs.get "SharedTLB"
     o.partition = o.partition or arg.partition
-    o.grid = x.full and 3 or 5
+    o.grid = 5
     o.size = arg.size ~= "" and arg.size or x.full and "M" or "S"
     o.warmup = arg.warmup > 0 and arg.warmup or x.full and 100000 or 2000
     o.cycles = arg.cycles > 0 and arg.cycles
@@ -220,8 +242,11 @@ function common.say(x, o)
         o.machine.name, o.machine:get "core.lanes", o.size,
         o.partition, o.cycles, o.reference.name, o.warmup)
     if not x.full then
-        x:say("scale=quick: one pair of each class in short runs; the paper's "
-            .. "numbers are means of 35 pairs")
+        x:say("%s in short runs; the paper's numbers are means of 35 pairs",
+            x.sets and x.sets .. " pairs" or "one pair of each class")
+    elseif x.sets then
+        x:say("%d pairs drawn with seed %d; the paper's numbers are means of 35",
+            x.sets, x.arg.seed)
     end
 end
 
@@ -343,6 +368,29 @@ function common.names(o)
     local out = {}
     for i, set in ipairs(o.pairs) do
         out[i] = set.name
+    end
+    return out
+end
+
+--- The columns beside a figure's: { name, options, results if they are known }.
+-- At full they take few pairs, and there is one of these as in the figure.
+function common.columns(x, o, results, names)
+    local some, few, mark, out = {}, nil, "", {}
+    if x.full and not x.sets and x.arg.pairs == "" then
+        few, mark = drawn(common.FEW, x.arg.seed),
+            (" (%d pairs)"):format(common.FEW)
+        for _, set in ipairs(few) do
+            some[set.name] = true
+        end
+        out[1] = { mark, options = o, results = common.some(results, o,
+            function(set) return some[set.name] end) }
+    end
+    for _, c in ipairs { { ", best split", partition = "oracle" },
+        { ", 32 threads", lanes = 32 },
+        { ", L1 TLBs block", settings = common.blocking } } do
+        out[#out + 1] = { c[1] .. mark, options = common.options(x, {
+            names = names, lanes = c.lanes, partition = c.partition,
+            settings = c.settings, pairs = few }) }
     end
     return out
 end

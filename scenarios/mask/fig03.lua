@@ -35,10 +35,8 @@ local function column(name, r)
 end
 
 column("", results)
-column(", best split", sharing.measure(x, suite.options(x,
-    { partition = "oracle" })))
-column(", 32 threads", sharing.measure(x, suite.options(x, { lanes = 32 })))
-column(", L1 TLBs block", sharing.measure(x, suite.options(x,
-    { settings = suite.blocking })))
+for _, c in ipairs(suite.columns(x, o, results)) do
+    column(c[1], c.results or sharing.measure(x, c.options))
+end
 suite.pairs_table(x, o, results)
 x:close()

@@ -67,12 +67,8 @@ group("mean", results)
 column("", results, o)
 local names = x.full and suite.all or { "Ideal", "SharedTLB", "PWCache",
     "MASK" }
-for _, c in ipairs { { ", best split", partition = "oracle" },
-    { ", 32 threads", lanes = 32 },
-    { ", L1 TLBs block", settings = suite.blocking } } do
-    local options = suite.options(x, { names = names, lanes = c.lanes,
-        partition = c.partition, settings = c.settings })
-    column(c[1], sharing.measure(x, options), options)
+for _, c in ipairs(suite.columns(x, o, results, names)) do
+    column(c[1], c.results or sharing.measure(x, c.options), c.options)
 end
 suite.grouped(x, { title = "Weighted speedup by class", head = "class" },
     groups, series)

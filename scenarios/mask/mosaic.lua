@@ -28,7 +28,7 @@ local sharing = require "heddle.sharing"
 local suite = require "common"
 
 local x = suite.open("mosaic", "beside Mosaic", "MASK and Mosaic in one machine",
-    { form = "c" })
+    { form = "c" }, suite.FEW)
 if x.arg.form ~= "c" and x.arg.form ~= "lua" then
     error(("form is c or lua, not '%s'"):format(x.arg.form), 0)
 end

@@ -17,7 +17,8 @@ local report = require "heddle.report"
 local sharing = require "heddle.sharing"
 local suite = require "common"
 
-local x = suite.open("sec73", "sections 6 and 7.3", "sensitivity of MASK")
+local x = suite.open("sec73", "sections 6 and 7.3", "sensitivity of MASK",
+    nil, suite.FEW)
 local PAIR = { "SharedTLB", "MASK" }
 
 --- Measures with settings of the machine; MASK over SharedTLB in percent.

@@ -17,7 +17,7 @@ local PAPER = { SharedTLB = { 47.1, 48.7, 38.8, 34.2, 33.1 },
     MASK = { 68.5, 76.8, 62.3, 55.0, 52.9 } }
 
 local x = suite.open("table3", "table 3", "one to five applications",
-    { sets = 0 })
+    nil, suite.FEW)
 
 --- Sets of n applications.
 local function sets(n)
@@ -27,8 +27,7 @@ local function sets(n)
     elseif n > 2 then
         list = H.suites.heterogeneous(n, x.arg.seed)
     end
-    local limit = x.arg.sets > 0 and x.arg.sets or x.full and #list
-        or n <= 2 and 2 or 1
+    local limit = x.sets or n <= 2 and 2 or 1
     return table.move(list, 1, math.min(limit, #list), 1, {})
 end
 

@@ -16,7 +16,7 @@ local PAPER = {
     integrated = { PWCache = 52.1, SharedTLB = 38.2, MASK = 64.5 },
 }
 
-local x = suite.open("table4", "table 4", "Fermi and an integrated GPU")
+local x = suite.open("table4", "table 4", "Fermi and an integrated GPU", nil, suite.FEW)
 local groups, series = {}, {}
 for i, name in ipairs { "PWCache", "SharedTLB", "MASK" } do
     series[i] = { name = name, values = {}, marks = {} }

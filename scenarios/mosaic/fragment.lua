@@ -33,8 +33,8 @@ function fragment.sets(x)
     if not x.full then
         return { { name = "NW-HISTO", apps = { "NW", "HISTO" } } }
     end
-    local sets = suite.sets(x, "homogeneous", 2, 5)
-    local mixed = suite.sets(x, "heterogeneous", 2, 5)
+    local sets = suite.sets(x, "homogeneous", 2, 2)
+    local mixed = suite.sets(x, "heterogeneous", 2, 2)
     return table.move(mixed, 1, #mixed, #sets + 1, sets)
 end
 

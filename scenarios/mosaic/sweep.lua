@@ -16,7 +16,7 @@ local BOTH = { suite.gpummu, suite.mosaic }
 local function sets_of(x)
     local sets = {}
     for _, kind in ipairs { "homogeneous", "heterogeneous" } do
-        local list = suite.sets(x, kind, 2, 5)
+        local list = suite.sets(x, kind, 2, 3)
         table.move(list, x.full and 1 or #list, #list, #sets + 1, sets)
     end
     return sets
