@@ -35,8 +35,10 @@ tap.ok(tonumber(low) < 5 and tonumber(high) >= 5,
     "a threshold of 5 separates ETC's classes at T", text)
 local _, all = count(text)
 tap.is(all, 15, "of all 15 programs")
-tap.ok(text:find("\nSAD: ") or text:find("SAD: not so"),
-    "a class that differs is told")
+tap.ok(text:find "\nSAD +regular +[%d.]+ lanes a line: regular; [%d.]+ with ",
+    "textures are no global loads, and are told", text)
+tap.ok(text:find "\n  LPS: not so for a threshold of 9, 10",
+    "a class that differs is told", text)
 
 -- ---- MASK --------------------------------------------------------------------------
 

@@ -4,8 +4,11 @@
 -- factor: lanes a line of the loads.  Irregular ones are below a threshold of
 -- 10, and any from 5 to 10 gives the same classes.  It samples 50,000 cycles.
 --
--- Here the factor is that of the whole program, loads alone, sum over sum:
--- a mean of ratios would count ATAX's two kernels alike and call it regular.
+-- Here the factor is that of the whole program, global loads alone, sum over
+-- sum: a mean of ratios would count ATAX's two kernels alike and call it regular.
+-- SAD reads its second picture through a texture, which is a load like others
+-- here and not a global load there; its factor is told with and without, and the
+-- samples have it.
 -- ATAX, BICG and MVT have one kernel that reads rows lane by lane (2 lanes a
 -- line) and one that is coalesced (32 and more), so a sample says whichever
 -- kernel runs: what the first sample says stands beside, and how many of the
@@ -32,13 +35,16 @@ local arg = H.args {
 
 local THRESHOLDS = { 5, 6, 7, 8, 9, 10 }
 
---- The factor without the loads of one buffer.
-local function without(row, buffer)
+--- Buffers that the source reads through textures: no global loads.
+local TEXTURE = { SAD = "ref" }
+
+--- The factor of the global loads.
+local function global_factor(row)
     local lanes, lines = 0, 0
     for _, k in ipairs(row.survey.kernels) do
         for _, u in ipairs(k.uses) do
             if u.kind == "load"
-                and row.survey.buffers[u.buffer].name ~= buffer then
+                and row.survey.buffers[u.buffer].name ~= TEXTURE[row.name] then
                 lanes, lines = lanes + u.lanes, lines + u.lines
             end
         end
@@ -48,16 +54,7 @@ end
 
 --- Why a class differs, where the cause is known.
 local WHY = {
-    SAD = function(row)
-        return ("its loads of ref are texture fetches in the source, of a "
-            .. "window in which neighbouring threads are 18 positions apart; "
-            .. "a coalescer that serves global loads alone does not see them: "
-            .. "without them it is %.2f lanes a line"):format(
-            without(row, "ref"))
-    end,
-    LPS = function()
-        return "at T its rows are shorter than a warp"
-    end,
+    LPS = "at T its rows are shorter than a warp",
 }
 
 local suite = require("heddle.suites").get "etc"
@@ -76,23 +73,25 @@ for _, row in ipairs(rows) do
     local regular = paper:find "^regular" ~= nil
     local m = row.metrics
     if not row.error then
-        local bad = {}
+        local bad, factor = {}, global_factor(row)
         for _, t in ipairs(THRESHOLDS) do
-            if H.characterise.etc_class(m.etc_factor, t)
+            if H.characterise.etc_class(factor, t)
                 ~= (regular and "regular" or "irregular") then
                 bad[#bad + 1] = t
             end
         end
         if regular then
-            high = math.min(high, m.etc_factor)
+            high = math.min(high, factor)
         else
-            low = math.max(low, m.etc_factor)
+            low = math.max(low, factor)
         end
         classes:add(row.name, regular and "regular" or "irregular",
-            ("%.2f lanes a line: %s"):format(m.etc_factor, row.classes.etc),
+            ("%.2f lanes a line: %s%s"):format(factor,
+            H.characterise.etc_class(factor), TEXTURE[row.name]
+            and ("; %.2f with textures"):format(m.etc_factor) or ""),
             #bad == 0, ("not so for a threshold of %s%s"):format(
             table.concat(bad, ", "),
-            WHY[row.name] and "; " .. WHY[row.name](row) or ""))
+            WHY[row.name] and "; " .. WHY[row.name] or ""))
         sharing[#sharing + 1] = {
             row.name, paper:find "sharing" and "shared" or "",
             report.percent(m.shared_pages),
