@@ -241,6 +241,19 @@ local rows = db:exec("select * from quantity where experiment = ? order by "
 tap.is(#rows, 8, "eight rows in the database")
 tap.ok(rows[4].quantity == "near" and rows[4].ratio == 1.1
     and rows[4].agrees == 1 and rows[4].scale == "quick", "with their values")
+local y = experiment.open { name = "paper/fig2", source = "A paper, figure 2",
+    title = "many", arg = arg }
+for i = 1, 12 do
+    y:quantity { "q" .. i, unit = "%", paper = 10.0, heddle = -0.001 * i,
+        why = i <= 9 and "one cause" or "another" }
+end
+io.write = function() end -- luacheck: ignore 122
+doc = y:close()
+io.write = write -- luacheck: ignore 122
+tap.is(table.concat(doc.differences, "|"), "q1; q2; q3; q4; q5; q6; and 3 more: "
+    .. "one cause|q10; q11; q12: another", "a long list is cut")
+local row = experiment.summary(doc)[2]
+tap.is(row[3] .. " " .. row[4], "0.0 % 0.00", "nothing has no sign")
 tap.raises(function() experiment.open { arg = { scale = "huge" } } end,
     "quick or full", "an unknown scale")
 

@@ -272,6 +272,25 @@ tap.ok(html:find "&#39;host&#39;",
     "the heading")
 tap.ok(html:find "g1, s: 1<" and html:find "g3, s: 3<"
     and not html:find "g2, s", "charts have the values that there are")
+tap.ok(html:find "<p>0 of 1 agree%.</p>", "how much of an experiment agrees")
+local three = json.decode(json.encode(two))
+three.counted, three.orders = 0, json.array {}
+three.costs = { c = 1.0 }
+local groups, values = {}, {}
+for i = 1, 200 do
+    groups[i], values[i] = "a group " .. i, i
+end
+three.charts = { { kind = "bars", file = "x.svg", spec = { title = "t",
+    unit = "u", groups = groups, series = { { name = "s",
+        values = values } } } } }
+local wide = page.build({ one, three }, {})
+tap.ok(pcall(parse, wide), "a page with a wide chart")
+local _, all = wide:gsub("<figure", "")
+local kept = wide:match "<figure class=\"wide\" style=\"%-%-w:(%d+)px\">"
+local _, many = wide:gsub("<figure class=\"wide\"", "")
+tap.ok(all == 3 and many == 1 and tonumber(kept) > 800,
+    "which keeps its width", ("%d figures, %d wide, %s"):format(all, many, kept))
+tap.ok(wide:find "no number of the paper&#39;s<", "an experiment that only shows")
 tap.is(page.build({ one, two }, { missing = { { name = "two/<y>",
     why = "failed: <why>" } } }), html, "the same JSON, the same bytes")
 tap.ok(pcall(parse, page.build({}, {})), "a page of nothing")

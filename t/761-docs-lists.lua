@@ -5,7 +5,8 @@ Pinned: the metrics of heddle_results(5) are those of metrics.lua; everything
 that has a name (setting, counter, point, note, policy, application, machine) is
 explained with unit, meaning and source as its kind has them; every command,
 every option of H.sim, every function of heddle.generate, every verb of heddle
-trace, every field of the results and every public C function is on its page; every page is named by another.
+trace, every field of the results and every public C function is on its page;
+every page is named by another.
 ]]
 local tap = require "lib.tap"
 local read = require("lib.files").read

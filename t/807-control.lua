@@ -1,10 +1,11 @@
 -- 807-control.lua - pins: what decides when a run counts, starts again and
 -- ends.  The first application to finish starts again, at the same addresses
 -- and with its first contents, and its counters stay as they were; a budget
--- counts exactly, and from the instruction that is its start; counters after the warm-up, or after a reset, are the
--- difference; the kernels that are selected do what they do in a whole run;
--- stop_cycles stops; a machine that cannot move says what waits for what; and
--- the modes of every level give the run times that they must.
+-- counts exactly, and from the instruction that is its start; counters after
+-- the warm-up, or after a reset, are the difference; the kernels that are
+-- selected do what they do in a whole run; stop_cycles stops; a machine that
+-- cannot move says what waits for what; and the modes of every level give the
+-- run times that they must.
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"

@@ -278,7 +278,8 @@ local function value(v, unit)
     end
     local text = unit ~= "%" and v == math.floor(v) and ("%.0f"):format(v)
         or math.abs(v) >= 100 and ("%.0f"):format(v)
-        or (unit == "%" or math.abs(v) >= 1) and ("%.1f"):format(v) or ("%.3f"):format(v)
+        or ((unit == "%" or math.abs(v) >= 1) and "%.1f" or "%.3f"):format(v)
+    text = text:gsub("^%-([0.]+)$", "%1") -- nothing has no sign
     return unit ~= "" and text .. " " .. unit or text
 end
 
@@ -289,7 +290,8 @@ function experiment.summary(self)
     for _, q in ipairs(self.quantities) do
         rows[#rows + 1] = { q.what, q.said or value(q.paper, q.unit),
             value(q.heddle, q.unit),
-            q.ratio and ("%.2f"):format(q.ratio) or "",
+            q.ratio and (("%.2f"):format(q.ratio):gsub("^%-([0.]+)$", "%1"))
+                or "",
             q.agrees == nil and "" or q.agrees and "yes" or "no" }
     end
     for _, o in ipairs(self.orders) do
@@ -300,7 +302,8 @@ function experiment.summary(self)
     return rows
 end
 
---- What differs, and why as far as it is known; a line for each cause.
+--- What differs, and why as far as it is known; a line for each cause, which
+-- names eight things at most (the summary marks them all).
 local function differences(self)
     local out, by = {}, {}
     local function add(what, why)
@@ -323,7 +326,10 @@ local function differences(self)
         end
     end
     for i, why in ipairs(out) do
-        out[i] = table.concat(by[why], "; ") .. ": " .. why
+        local list = by[why]
+        local more = #list > 8 and ("; and %d more"):format(#list - 6) or ""
+        out[i] = table.concat(list, "; ", 1, more ~= "" and 6 or #list)
+            .. more .. ": " .. why
     end
     return out
 end

@@ -59,6 +59,7 @@ td.w{min-width:14rem;max-width:34rem}
 td.o{min-width:9rem}
 figure{margin:.8rem 0;overflow-x:auto}
 figure svg{display:block;width:100%;min-width:30rem;max-width:56rem;height:auto}
+figure.wide svg{min-width:var(--w);max-width:none}
 figure svg text{fill:var(--ink)}
 figure svg .bg{fill:none}
 figure svg .grid{stroke:var(--rule)}
@@ -71,9 +72,16 @@ details{margin:.6rem 0}
 summary{cursor:pointer;color:var(--link)}
 @media (max-width:40rem){body{padding:.7rem}section.x{padding:.7rem}
 dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}
-td.w{min-width:11rem}}
+table{font-size:.82rem}
+th,td{padding-right:.45rem}
+th,th.r{white-space:normal;overflow-wrap:normal}
+td.w{min-width:8.5rem}
+td.o{min-width:6rem}
+.meter{width:3rem}}
 @media print{section.x{break-inside:avoid}}
 ]]
+
+local WIDEST = 1100 -- of a chart that is scaled to the page, pixels
 
 --- Text as HTML: what is no valid UTF-8, or a control character, is replaced.
 local function escape(s)
@@ -225,7 +233,13 @@ local function anchor(name)
 end
 
 local function of(pair)
-    return ("%d of %d"):format(pair[1], pair[2])
+    return pair[2] > 0 and ("%d of %d"):format(pair[1], pair[2]) or "-"
+end
+
+--- How much of an experiment agrees, in words.
+local function agreed(d)
+    return d.counted > 0 and ("%d of %d agree"):format(d.agree, d.counted)
+        or "no number of the paper's"
 end
 
 local function put_summary(h, papers, missing)
@@ -246,9 +260,8 @@ local function put_summary(h, papers, missing)
     h:add "<ul>"
     for _, p in ipairs(papers) do
         for _, d in ipairs(p.docs) do
-            h:add("<li><a href=\"#%r\">%s</a>: %s, <span class=\"soft\">%s of "
-                .. "%s agree</span></li>", anchor(d.name), d.name, d.title,
-                d.agree, d.counted)
+            h:add("<li><a href=\"#%r\">%s</a>: %s, <span class=\"soft\">%s"
+                .. "</span></li>", anchor(d.name), d.name, d.title, agreed(d))
         end
     end
     h:add "</ul>"
@@ -297,16 +310,24 @@ local function put_results(h, d)
     end
 end
 
+--- A chart as wide as the page; one that would be too small to read then
+-- keeps three quarters of its width.
+local function put_chart(h, text)
+    local width = tonumber(text:match " width='(%d+)'")
+    h:add("<figure%r>%r</figure>", width > WIDEST and (" class=\"wide\" "
+        .. "style=\"--w:%dpx\""):format(width * 3 // 4) or "", text)
+end
+
 local function put_experiment(h, d)
     h:add("<section class=\"x\" id=\"%r\"><h3>%s: %s</h3>", anchor(d.name),
         d.source:match "^[^,]*,%s*(.*)" or d.source, d.title)
-    h:add("<p>%s of %s agree.</p>", d.agree, d.counted)
+    h:add("<p>%s.</p>", (agreed(d):gsub("^%l", string.upper)))
     for _, line in ipairs(d.said) do
         h:add("<p class=\"soft\">%s</p>", line)
     end
     put_results(h, d)
     for _, chart in ipairs(d.charts) do
-        h:add("<figure>%r</figure>", svg[chart.kind](chart.spec))
+        put_chart(h, svg[chart.kind](chart.spec))
     end
     put_list(h, "What differs, and why", d.differences)
     put_list(h, "Notes", d.notes)
