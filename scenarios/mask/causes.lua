@@ -12,9 +12,9 @@
 --     page is not in a TLB stays at the head of the memory stage, and all memory
 --     instructions of the core behind it, until its walk is over; here other
 --     instructions go on.  MASK does not say.  `blocking` alone takes SharedTLB's
---     loss from 1.0 to 24.6 % (6.4 to 16.7).
+--     loss from 1.4 to 24.9 % (6.3 to 17.2).
 --   * There, too, every request waits 85 cycles before the L2 cache (rop_latency),
---     four times a walk: 66.6 % with `blocking` (50.6), 2.4 without.
+--     four times a walk: 66.6 % with `blocking` (50.7), 2.6 without.
 --   * With the release's configuration as far as it can be set SharedTLB loses
 --     57.8 % (43.9; MASK prints 40.6), and DRAM carries data at 30 % of its peak
 --     (21; MASK 15); the same machine without blocking loses 8.9 % (15.5).
@@ -24,7 +24,7 @@
 --     The policy does not choose it: it sends past the cache what hits less often
 --     than data, and 89 % of leaf reads hit; MASK has 1 %, by a counter that
 --     counts a read anew in each cycle in which the cache cannot take it.
---   * MASK regains 1 to 2 % on most rows, 9.7 where deep reads skip the queue:
+--   * MASK gains -3.5 to 2.3 % on most rows, 9.7 where deep reads skip the queue:
 --     tokens keep entries from other cores' warps that would hit them (with
 --     `blocking` 3DS_BP walks 1,800 times instead of 1,100), and few walk reads
 --     reach DRAM.
@@ -32,9 +32,9 @@
 --     way round: 1,024 entries of all levels turn walks of neighbouring pages into
 --     a few look-ups.
 --   * Where nothing blocks, nothing else does it: DRAM without a limit of bandwidth
---     4.9 % (12.7), 8 walks at once 3.0 (4.0), leaf reads from DRAM, entries, MSHRs
+--     4.3 % (12.5), 8 walks at once 2.9 (4.1), leaf reads from DRAM, entries, MSHRs
 --     and ports of the TLBs, limits of blocks and threads, the L2 cache's size,
---     ALU latency and warps of 32 a point or two; the three together 14.8.
+--     ALU latency and warps of 32 a point or two; the first three together 14.9.
 --   * In the three pairs DRAM is near its limit under Ideal, too (77 % of the peak),
 --     in the eight it is not (32 %).
 --   * Most programs issue 1.5 to 3 times as many instructions a cycle as MAFIA

@@ -10,7 +10,7 @@
 -- Epochs of MASK are 100,000 cycles, at quick 2,000, so that there are 20, too,
 -- after one of warm-up.  Every design is measured over the same instructions of
 -- each application, from where the alone run's warm-up ended, so losses do not
--- hang on the warm-up: SharedTLB loses 1.0, 0.0 and 1.0 % after 2,000, 10,000 and
+-- hang on the warm-up: SharedTLB loses 1.4, 0.3 and 0.6 % after 2,000, 10,000 and
 -- 30,000 cycles (causes.lua only=base warmup=N).
 --
 -- lanes=32 is the second column of mechanisms: warps of 32 threads and two
@@ -46,7 +46,7 @@ common.why = {
         .. "into a few look-ups, and no L2 TLB is asked before: its walks are "
         .. "shorter on every machine of causes.lua",
     gain = "SharedTLB has little to regain where a miss stops nothing (fig03); "
-        .. "where L1 TLBs block MASK regains 1 % too: tokens do not raise the L2 "
+        .. "where L1 TLBs block MASK gains -1.7 % (2.3): tokens do not raise the L2 "
         .. "TLB's hit rate, page walk reads hit the L2 cache and are not sent "
         .. "past it, and few reach DRAM.  In the released simulator a read sent "
         .. "past the L2 cache skips a queue of 85 cycles: that alone gives 42 % "
