@@ -159,7 +159,7 @@ static void free_map(void)
         free(map.table[l]);
 }
 
-/* ---- arrays of 16 ways ----------------------------------------------------- */
+/* ---- arrays of 16 ways --------------------------------------------------- */
 
 #define LOW  0x0101010101010101ull
 #define HIGH 0x8080808080808080ull
@@ -227,7 +227,7 @@ static inline uint32_t set_put(struct set *s, uint32_t tag)
     return way;
 }
 
-/* ---- a fully associative TLB of 64 ---------------------------------------- */
+/* ---- a fully associative TLB of 64 --------------------------------------- */
 
 /* A hash of the pages and a ring in LRU order; entry 64 is between its ends. */
 struct full {
@@ -292,7 +292,7 @@ static inline void full_put(struct full *f, uint32_t vpn, uint32_t pfn)
     to_front(f, i);
 }
 
-/* ---- the machine ----------------------------------------------------------- */
+/* ---- the machine --------------------------------------------------------- */
 
 enum { L1_SETS = 32, L2TLB_SETS = 32, L2_SETS = 1024, BANKS = 64 };
 
@@ -333,7 +333,7 @@ static inline void l2(uint32_t line, bool store)
         way = set_put(s, line);
         if (m.dirty[at] >> way & 1)
             dram(old);
-        m.dirty[at] &= (uint16_t)~(1u << way);
+        m.dirty[at] &= (uint16_t) ~(1u << way);
         if (!store)
             dram(line);
     }
@@ -541,8 +541,8 @@ static struct misses replayed(void)
 
     return (struct misses){(double)m.l1tlb_misses * per,
                            (double)m.l2tlb_misses * per,
-                           (double)m.l1_misses * per,
-                           (double)m.l2_misses * per, (double)m.rows * per};
+                           (double)m.l1_misses * per, (double)m.l2_misses * per,
+                           (double)m.rows * per};
 }
 
 static void print_misses(const char *who, struct misses k)

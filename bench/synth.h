@@ -184,8 +184,8 @@ static void synth_access(void *self, uint32_t ctx, uint32_t warp,
         acc->base.v = SYNTH_BASE + w * 32 * s->pitch + (at - 1) / 2 * 4;
         acc->stride = (int64_t)s->pitch;
     } else if ((at - 1) % 4 == 0) {
-        acc->base.v = SYNTH_BASE + (256u << 20) +
-                      ((at - 1) / 4 * warps + w) * 128;
+        acc->base.v =
+            SYNTH_BASE + (256u << 20) + ((at - 1) / 4 * warps + w) * 128;
     } else {
         for (uint32_t i = 0; i < 32; i++)
             s->lane[i].v = SYNTH_BASE + (hd_mix64((w << 20 | at) * 64 + i) &

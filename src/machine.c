@@ -23,8 +23,8 @@ const struct hd_setting hd_sim_settings[] = {
     {"stop_cycles", HD_T_U64, AT(stop_cycles), "core cycles", "0", 0,
      UINT64_MAX, "", "the run stops after so many cycles; 0: no limit",
      "heddle"},
-    {"stuck_cycles", HD_T_U64, AT(stuck_cycles), "core cycles", "5000000",
-     1000, UINT64_MAX, "",
+    {"stuck_cycles", HD_T_U64, AT(stuck_cycles), "core cycles", "5000000", 1000,
+     UINT64_MAX, "",
      "no instruction for so long stops the run with the wait-for graph",
      "guess"},
     {"relaunch", HD_T_BOOL, AT(relaunch), "", "true", 0, 1, "",
@@ -42,8 +42,8 @@ const struct hd_setting hd_sim_settings[] = {
 const uint32_t hd_sim_setting_count = HD_LEN(hd_sim_settings);
 
 const struct hd_setting hd_clock_settings[] = {
-    {"core", HD_T_U64, AT(core_hz), "Hz", "1020000000", 1000000,
-     100000000000u, "", "clock of cores and L1", "MASK table 1"},
+    {"core", HD_T_U64, AT(core_hz), "Hz", "1020000000", 1000000, 100000000000u,
+     "", "clock of cores and L1", "MASK table 1"},
     {"l2", HD_T_U64, AT(l2_hz), "Hz", "1020000000", 1000000, 100000000000u, "",
      "clock of interconnect, L2 cache, L2 TLB and walkers",
      "guess: the core's"},
@@ -61,14 +61,22 @@ const uint32_t hd_clock_setting_count = HD_LEN(hd_clock_settings);
     }
 
 const struct hd_setting_group hd_setting_groups[] = {
-    GROUP("sim", sim, sim),          GROUP("clock", clock, sim),
-    GROUP("core", core, core),       GROUP("l1tlb", l1tlb, l1tlb),
-    GROUP("l1cache", l1cache, l1cache), GROUP("xbar", xbar, xbar),
-    GROUP("l2tlb", l2tlb, l2tlb),    GROUP("bypass", bypass, bypass),
-    GROUP("walk", walk, walk),       GROUP("pwc", pwc, pwc),
-    GROUP("l2cache", l2cache, l2cache), GROUP("dram", dram, dram),
-    GROUP("vm", vm, vm),             GROUP("memory", manage, memory),
-    GROUP("fault", fault, fault),    GROUP("link", link, link),
+    GROUP("sim", sim, sim),
+    GROUP("clock", clock, sim),
+    GROUP("core", core, core),
+    GROUP("l1tlb", l1tlb, l1tlb),
+    GROUP("l1cache", l1cache, l1cache),
+    GROUP("xbar", xbar, xbar),
+    GROUP("l2tlb", l2tlb, l2tlb),
+    GROUP("bypass", bypass, bypass),
+    GROUP("walk", walk, walk),
+    GROUP("pwc", pwc, pwc),
+    GROUP("l2cache", l2cache, l2cache),
+    GROUP("dram", dram, dram),
+    GROUP("vm", vm, vm),
+    GROUP("memory", manage, memory),
+    GROUP("fault", fault, fault),
+    GROUP("link", link, link),
 };
 const uint32_t hd_setting_group_count = HD_LEN(hd_setting_groups);
 

@@ -95,8 +95,7 @@ static uint64_t faults(struct vm *v, enum hd_fault_stat c)
     return 0;
 }
 
-/* ---- what the page tables say ---------------------------------------------
- */
+/* ---- what the page tables say -------------------------------------------- */
 
 static void coalesced_early(void **state)
 {
@@ -218,8 +217,7 @@ static void found(void **state)
     vm_close(v);
 }
 
-/* ---- what TLBs and walks make of it ----------------------------------------
- */
+/* ---- what TLBs and walks make of it -------------------------------------- */
 
 static void large_hits(void **state)
 {
@@ -297,8 +295,7 @@ static void split_under_a_walk(void **state)
     vm_close(v);
 }
 
-/* ---- transfers of 2 MB ------------------------------------------------------
- */
+/* ---- transfers of 2 MB --------------------------------------------------- */
 
 static struct vm *transfers(uint32_t replay)
 {

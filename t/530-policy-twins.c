@@ -277,10 +277,10 @@ static void mask(void **state)
     (void)state;
     compare_as("mask", "policies/mask-asked.lua", "{ bypass = 0 }", epochs,
                20000);
-    compare_as(
-        "mask", "policies/mask-asked.lua",
-        "{ bypass = 0, token_rule = 'hillclimb', band = 7, step = 3, initial = 33 }",
-        epochs, 20000);
+    compare_as("mask", "policies/mask-asked.lua",
+               "{ bypass = 0, token_rule = 'hillclimb', band = 7, step = 3, "
+               "initial = 33 }",
+               epochs, 20000);
     compare_as("mask", "policies/mask-asked.lua", "{ bypass = 0, tokens = 0 }",
                epochs, 20000);
 }

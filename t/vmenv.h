@@ -219,10 +219,10 @@ static void vm_close(struct vm *v)
 
 static void vm_map(struct vm *v, uint32_t app, uint64_t vpn, uint64_t pages)
 {
-    assert_int_equal((v->faults != NULL ? hd_ptables_reserve : hd_ptables_map)(
-                         v->pt, app, 0, (hd_va){vpn << 12}, pages << 12,
-                         &v->m.err),
-                     0);
+    assert_int_equal(
+        (v->faults != NULL ? hd_ptables_reserve : hd_ptables_map)(
+            v->pt, app, 0, (hd_va){vpn << 12}, pages << 12, &v->m.err),
+        0);
 }
 
 /* Posts a request of a warp of a core; its tag is its number. */

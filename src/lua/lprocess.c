@@ -256,10 +256,10 @@ static int output_to(lua_State *L)
 int luaopen_heddle_process(lua_State *L)
 {
     static const luaL_Reg fns[] = {
-        {"isatty", is_tty},  {"time", now},        {"cpus", cpus},
-        {"fork", fork_pipe}, {"write", write_all}, {"read", read_some},
-        {"close", close_fd}, {"poll", poll_fds},   {"wait", wait_pid},
-        {"kill", kill_pid},  {"exit", exit_now},   {"mkdir", make_dir},
+        {"isatty", is_tty},  {"time", now},         {"cpus", cpus},
+        {"fork", fork_pipe}, {"write", write_all},  {"read", read_some},
+        {"close", close_fd}, {"poll", poll_fds},    {"wait", wait_pid},
+        {"kill", kill_pid},  {"exit", exit_now},    {"mkdir", make_dir},
         {"list", list_dir},  {"output", output_to}, {NULL, NULL},
     };
 
