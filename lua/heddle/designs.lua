@@ -56,13 +56,10 @@ function designs.off(machine)
     }, "design Off")
 end
 
---- MASK, or some of its mechanisms: SharedTLB with what they need of the
--- machine, and the policy.  Options are the parameters of the policy "mask"
--- (tokens, bypass and dram are on unless 0), and
---     name      of the design ("MASK")
---     policy    another form of it: "policies/mask.lua"
-function designs.mask(options)
-    local use, settings = { use = "mask" }, {}
+--- A policy or another form of it, with the parameters among the options of a
+-- design.
+local function policy_of(name, options)
+    local use = { use = name }
     for k, v in pairs(options or {}) do
         if k == "policy" then
             use.use = v
@@ -70,6 +67,16 @@ function designs.mask(options)
             use[k] = v
         end
     end
+    return use
+end
+
+--- MASK, or some of its mechanisms: SharedTLB with what they need of the
+-- machine, and the policy.  Options are the parameters of the policy "mask"
+-- (tokens, bypass and dram are on unless 0), and
+--     name      of the design ("MASK")
+--     policy    another form of it: "policies/mask.lua"
+function designs.mask(options)
+    local use, settings = policy_of("mask", options), {}
     if use.tokens ~= 0 then
         settings["bypass.entries"] = { 32, "MASK 5.2" }
     end
@@ -102,14 +109,7 @@ end
 -- is.  Options are the policy's parameters (coalesce, threshold, cac, stall),
 -- and name and policy as above.
 function designs.mosaic(options)
-    local use = { use = "mosaic" }
-    for k, v in pairs(options or {}) do
-        if k == "policy" then
-            use.use = v
-        elseif k ~= "name" then
-            use[k] = v
-        end
-    end
+    local use = policy_of("mosaic", options)
     local name = options and options.name or "Mosaic"
     return {
         name = name,

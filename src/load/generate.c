@@ -103,6 +103,18 @@ static void place(struct hd_graph *g, uint32_t from, uint32_t to)
     g->edge[g->start[from + 1]++] = (int32_t)to;
 }
 
+/* Counts an edge of both nodes, or puts it into their lists. */
+static void join(struct hd_graph *g, uint32_t v, uint32_t w, bool fill)
+{
+    if (fill) {
+        place(g, v, w);
+        place(g, w, v);
+    } else {
+        g->start[v + 2]++;
+        g->start[w + 2]++;
+    }
+}
+
 /*
  * Edges drawn and not yet counted or placed.  Targets are random, so nearly
  * every one misses the caches of this machine; an edge waits in a ring while
@@ -121,13 +133,7 @@ static void ring_take(struct hd_graph *g, struct ring *r, bool fill)
     uint32_t v = r->from[r->out % AHEAD], w = r->to[r->out % AHEAD];
 
     r->out++;
-    if (fill) {
-        place(g, v, w);
-        place(g, w, v);
-    } else {
-        g->start[v + 2]++;
-        g->start[w + 2]++;
-    }
+    join(g, v, w, fill);
 }
 
 static void ring_add(struct hd_graph *g, struct ring *r, uint32_t v, uint32_t w,
@@ -195,13 +201,7 @@ static void random_draw(struct hd_graph *g, uint64_t pairs, uint64_t seed,
         uint32_t w = hd_rng_below(&r, g->n - 1);
 
         w += w >= v;
-        if (fill) {
-            place(g, v, w);
-            place(g, w, v);
-        } else {
-            g->start[v + 2]++;
-            g->start[w + 2]++;
-        }
+        join(g, v, w, fill);
     }
 }
 

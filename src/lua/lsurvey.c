@@ -83,12 +83,6 @@ static struct heddle_survey_options options(lua_State *L, int at)
 
 /* ---- the answer ---------------------------------------------------------- */
 
-static void set(lua_State *L, const char *name, uint64_t x)
-{
-    lua_pushinteger(L, (lua_Integer)x);
-    lua_setfield(L, -2, name);
-}
-
 static void push_hist(lua_State *L, const char *name, const uint64_t *h)
 {
     lua_newtable(L);
@@ -115,13 +109,13 @@ static void push_uses(lua_State *L, const heddle_survey *s, uint32_t kernel)
             if (u->instructions == 0)
                 continue;
             lua_createtable(L, 0, 6);
-            set(L, "buffer", (uint64_t)i + 1);
+            hl_set_number(L, "buffer", (uint64_t)i + 1);
             lua_pushstring(L, kinds[kind]);
             lua_setfield(L, -2, "kind");
-            set(L, "instructions", u->instructions);
-            set(L, "lanes", u->lanes);
-            set(L, "lines", u->lines);
-            set(L, "pages", u->pages);
+            hl_set_number(L, "instructions", u->instructions);
+            hl_set_number(L, "lanes", u->lanes);
+            hl_set_number(L, "lines", u->lines);
+            hl_set_number(L, "pages", u->pages);
             lua_rawseti(L, -2, ++n);
         }
     lua_setfield(L, -2, "uses");
@@ -132,29 +126,28 @@ static void push_kernel(lua_State *L, const heddle_survey *s, uint32_t i)
     const struct heddle_survey_kernel *k = heddle_survey_kernel(s, i);
 
     lua_createtable(L, 0, 25);
-    lua_pushstring(L, k->name);
-    lua_setfield(L, -2, "name");
-    set(L, "launches", k->launches);
-    set(L, "blocks", k->blocks);
-    set(L, "instructions", k->instructions);
-    set(L, "thread_instructions", k->thread_instructions);
-    set(L, "divergent", k->divergent);
-    set(L, "loads", k->loads);
-    set(L, "stores", k->stores);
-    set(L, "atomics", k->atomics);
-    set(L, "barriers", k->barriers);
-    set(L, "lanes", k->lanes);
-    set(L, "lines", k->lines);
-    set(L, "pages", k->pages);
-    set(L, "load_lanes", k->load_lanes);
-    set(L, "load_lines", k->load_lines);
+    hl_set_text(L, "name", k->name);
+    hl_set_number(L, "launches", k->launches);
+    hl_set_number(L, "blocks", k->blocks);
+    hl_set_number(L, "instructions", k->instructions);
+    hl_set_number(L, "thread_instructions", k->thread_instructions);
+    hl_set_number(L, "divergent", k->divergent);
+    hl_set_number(L, "loads", k->loads);
+    hl_set_number(L, "stores", k->stores);
+    hl_set_number(L, "atomics", k->atomics);
+    hl_set_number(L, "barriers", k->barriers);
+    hl_set_number(L, "lanes", k->lanes);
+    hl_set_number(L, "lines", k->lines);
+    hl_set_number(L, "pages", k->pages);
+    hl_set_number(L, "load_lanes", k->load_lanes);
+    hl_set_number(L, "load_lines", k->load_lines);
     push_hist(L, "line_hist", k->line_hist);
     push_hist(L, "page_hist", k->page_hist);
-    set(L, "pages_touched", k->pages_touched);
-    set(L, "pages_before", k->pages_before);
-    set(L, "pages_other", k->pages_other);
-    set(L, "lines_touched", k->lines_touched);
-    set(L, "lines_before", k->lines_before);
+    hl_set_number(L, "pages_touched", k->pages_touched);
+    hl_set_number(L, "pages_before", k->pages_before);
+    hl_set_number(L, "pages_other", k->pages_other);
+    hl_set_number(L, "lines_touched", k->lines_touched);
+    hl_set_number(L, "lines_before", k->lines_before);
     push_uses(L, s, i);
 }
 
@@ -173,9 +166,9 @@ static void push_lists(lua_State *L, const heddle_survey *s)
     lua_createtable(L, HEDDLE_SURVEY_REUSE, 0);
     for (i = 0; i < HEDDLE_SURVEY_REUSE; i++) {
         lua_createtable(L, 0, 2);
-        set(L, "accesses", r->reuse[i]);
+        hl_set_number(L, "accesses", r->reuse[i]);
         if (r->reuse_bound[i] != UINT64_MAX)
-            set(L, "bound", r->reuse_bound[i]);
+            hl_set_number(L, "bound", r->reuse_bound[i]);
         if (i == HEDDLE_SURVEY_REUSE - 1) {
             lua_pushboolean(L, 1);
             lua_setfield(L, -2, "first");
@@ -186,8 +179,8 @@ static void push_lists(lua_State *L, const heddle_survey *s)
     lua_createtable(L, (int)r->launches, 0);
     for (i = 0; heddle_survey_launch(s, i, &kernel, &start) == 0; i++) {
         lua_createtable(L, 0, 2);
-        set(L, "kernel", (uint64_t)kernel + 1);
-        set(L, "start", start);
+        hl_set_number(L, "kernel", (uint64_t)kernel + 1);
+        hl_set_number(L, "start", start);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "launches");
@@ -198,11 +191,11 @@ static void push_picture(lua_State *L, const heddle_survey *s)
     const struct heddle_survey_result *r = heddle_survey_result(s);
 
     lua_createtable(L, 0, 6);
-    set(L, "columns", r->columns);
-    set(L, "rows", r->rows);
-    set(L, "column_accesses", r->column_accesses);
-    set(L, "row_pages", r->row_pages);
-    set(L, "base", r->base);
+    hl_set_number(L, "columns", r->columns);
+    hl_set_number(L, "rows", r->rows);
+    hl_set_number(L, "column_accesses", r->column_accesses);
+    hl_set_number(L, "row_pages", r->row_pages);
+    hl_set_number(L, "base", r->base);
     lua_createtable(L, (int)r->columns, 0);
     for (uint32_t c = 0; c < r->columns; c++) {
         luaL_Buffer b;
@@ -249,15 +242,14 @@ static int survey_run(lua_State *L)
         return hl_raise(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
     r = heddle_survey_result(*s);
     lua_createtable(L, 0, 12);
-    lua_pushboolean(L, r->cut);
-    lua_setfield(L, -2, "cut");
-    set(L, "allocated", r->allocated);
-    set(L, "allocated_pages", r->allocated_pages);
-    set(L, "pages", r->pages);
-    set(L, "lines", r->lines);
-    set(L, "once", r->once);
-    set(L, "first_pages", r->first_pages);
-    set(L, "first_lines", r->first_lines);
+    hl_set_bool(L, "cut", r->cut);
+    hl_set_number(L, "allocated", r->allocated);
+    hl_set_number(L, "allocated_pages", r->allocated_pages);
+    hl_set_number(L, "pages", r->pages);
+    hl_set_number(L, "lines", r->lines);
+    hl_set_number(L, "once", r->once);
+    hl_set_number(L, "first_pages", r->first_pages);
+    hl_set_number(L, "first_lines", r->first_lines);
     push_lists(L, *s);
     if (r->columns > 0)
         push_picture(L, *s);
