@@ -32,14 +32,14 @@ enum {
 
 /* What a run has come to; in the arena. */
 struct hd_run_state {
-    hd_time end;        /* how far run() has served events */
-    uint32_t started;   /* pages are mapped, cores given away */
-    uint32_t warm;      /* warm-up is over */
-    int32_t status;     /* HEDDLE_DONE, or an error; 0 while it runs */
+    hd_time end;      /* how far run() has served events */
+    uint32_t started; /* pages are mapped, cores given away */
+    uint32_t warm;    /* warm-up is over */
+    int32_t status;   /* HEDDLE_DONE, or an error; 0 while it runs */
     uint64_t events;
-    uint64_t progress;  /* instructions at the last look of the watchdog */
+    uint64_t progress; /* instructions at the last look of the watchdog */
     hd_time progress_at;
-    hd_time checked;    /* when invariants were last verified */
+    hd_time checked;                 /* when invariants were last verified */
     uint64_t footprint[HD_MAX_APPS]; /* bytes allocated */
 };
 

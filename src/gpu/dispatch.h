@@ -11,29 +11,29 @@
 struct hd_app_state {
     struct hd_launch launch;
     uint64_t next_block, blocks_done;
-    uint64_t issued;      /* warp instructions since it counts (warm-up) */
-    uint64_t before;      /* warp instructions in the warm-up */
-    uint64_t mark;        /* reaching it begins its count, or finishes it */
-    uint64_t work;        /* budget of its own, over completions; 0: none */
-    uint64_t start;       /* instructions at which its count begins; 0: with
-                             the end of the warm-up */
-    hd_time begin;        /* when it began, HD_NEVER before */
-    uint64_t threads;     /* thread instructions counted by its start */
-    hd_time finish;       /* when it first finished; HD_NEVER before */
+    uint64_t issued;  /* warp instructions since it counts (warm-up) */
+    uint64_t before;  /* warp instructions in the warm-up */
+    uint64_t mark;    /* reaching it begins its count, or finishes it */
+    uint64_t work;    /* budget of its own, over completions; 0: none */
+    uint64_t start;   /* instructions at which its count begins; 0: with
+                         the end of the warm-up */
+    hd_time begin;    /* when it began, HD_NEVER before */
+    uint64_t threads; /* thread instructions counted by its start */
+    hd_time finish;   /* when it first finished; HD_NEVER before */
     uint64_t finish_issued, finish_threads;
     uint64_t completions;
-    uint64_t last_issue;  /* time of the latest issue, for the watchdog */
-    uint32_t run;         /* 0 first execution, 1 relaunch, ... */
-    uint32_t active;      /* a launch is in progress */
-    uint32_t counts;      /* its budget, instructions and cycles do */
+    uint64_t last_issue; /* time of the latest issue, for the watchdog */
+    uint32_t run;        /* 0 first execution, 1 relaunch, ... */
+    uint32_t active;     /* a launch is in progress */
+    uint32_t counts;     /* its budget, instructions and cycles do */
     uint32_t finished, truncated;
-    uint32_t idle;        /* has ended and is not relaunched */
-    uint32_t record;      /* of the launch in progress, HD_NONE: none */
-    uint32_t all_gone;    /* its allocations went when it ended */
-    uint64_t gone[16];    /* bit set of allocations that its host gave back */
+    uint32_t idle;     /* has ended and is not relaunched */
+    uint32_t record;   /* of the launch in progress, HD_NONE: none */
+    uint32_t all_gone; /* its allocations went when it ended */
+    uint64_t gone[16]; /* bit set of allocations that its host gave back */
     /* vm.paging=launch: what the copy before the first launch has come to */
-    uint32_t copying;     /* 0: not begun; else allocation + 1 */
-    uint64_t copied;      /* bytes of that allocation */
+    uint32_t copying; /* 0: not begun; else allocation + 1 */
+    uint64_t copied;  /* bytes of that allocation */
 };
 
 struct hd_kernel_record {
