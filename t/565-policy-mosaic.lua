@@ -175,6 +175,47 @@ tap.ok(ideal.memory.moved > 0, "but moves")
 tap.ok(off.memory.emptied == 0 and half.memory.shootdowns >
     off.memory.shootdowns, "a page that moves leaves the TLBs")
 
+-- Two buffers of 1 MB make up one region, whose pages come one by one, so that
+-- TLBs hold them singly; it is coalesced with the last, loses the second buffer
+-- and is split.
+local function halves()
+    return { H.program(kernel.app {
+        name = "halves", source = "this test",
+        buffers = function()
+            return { kernel.f32("a", 1 << 18), kernel.f32("b", 1 << 18) }
+        end,
+        kernels = function(_, b)
+            local function touch(name, x, free)
+                return { kernel.kernel(name, { grid = 1, block = 256 },
+                    function(t) t:load(x, t.gid * 1024) end), free = free }
+            end
+            return { touch("k1", b.a), touch("k2", b.b, { b.b }),
+                touch("k3", b.a) }
+        end,
+    }) }
+end
+local apart
+do
+    local sim <close> = H.sim { machine = "mosaic", check = true,
+        apps = halves(), settings = whole.join(FEW, FROM_HOST,
+            { ["link.latency"] = 100 }) }
+    sim:use { name = "in-place", state = {},
+        frame_place = function(q) return q.vpn % 512 end,
+        coalesce = function(q) return q.present == 512 end,
+        splinter = function() return true end }
+    sim:run()
+    sim:check()
+    apart = sim:counters()
+end
+tap.ok(apart.memory.coalesced == 1 and apart.memory.splintered == 1,
+    "a region is coalesced and split",
+    apart.memory.coalesced .. " " .. apart.memory.splintered)
+tap.is(apart.memory.shootdowns, 2, "only unmapping and splitting flush")
+tap.ok(apart.l2tlb.invalidations >= 200 and apart.l2tlb.invalidations <= 257,
+    "the freed pages and the large entry; single pages that stay are kept",
+    apart.l2tlb.invalidations)
+tap.is(apart.mover.table_writes, 2 * 33, "both write the tables")
+
 -- ---- caches of pages that move ----------------------------------------------------
 
 --- As whole.freer, but it writes all of the buffers that stay, so that their

@@ -9,8 +9,8 @@ local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 
 local mosaic = scenarios.of("mosaic", { other = { common = true,
-    fragment = true, speedup = true, sweep = true } })
-mosaic:all(13)
+    fragment = true, paging = true, speedup = true, sweep = true } })
+mosaic:all(15)
 mosaic:again "fig03"
 
 local _, other = mosaic:run("fig03", "with=l1tlb.mshrs=1,walk.mode=fixed:1000")

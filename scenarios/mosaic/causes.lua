@@ -26,6 +26,8 @@ local report = require "heddle.report"
 local sharing = require "heddle.sharing"
 local suite = require "common"
 
+local CYCLES_A_BURST = 2 -- of DRAM: BL 8 at quad data rate
+
 local CHANGES = {
     { "as it is", "the preset mosaic", {} },
     { "walkers", "8 walks at once", { ["walk.walkers"] = 8 } },
@@ -51,11 +53,33 @@ local CHANGES = {
     { "cache", "an L2 cache of 128 KB", { ["l2cache.bytes"] = 131072 } },
     { "dram", "DRAM without a limit of bandwidth",
         { ["dram.mode"] = "ideal" } },
+    { "bus", "a DRAM bus of 64 bits instead of 32: twice the bandwidth",
+        { ["dram.bus_bytes"] = 64 } },
+    { "lines", "lines of 32 bytes, so that one word does not cost 128",
+        { ["l1cache.line"] = 32, ["l2cache.line"] = 32 } },
+    { "bus, lines, hits", "all three", { ["dram.bus_bytes"] = 64,
+        ["l1cache.line"] = 32, ["l2cache.line"] = 32,
+        ["l1tlb.blocking"] = "hits" } },
 }
 
 local x = suite.open("causes", "figure 3",
-    "what decides the cost of translation")
-local changes = x.full and CHANGES or { CHANGES[1], CHANGES[7] }
+    "what decides the cost of translation", { only = "" })
+
+--- The changes that are measured: all, few, or those that `only` names.
+local function chosen()
+    if x.arg.only == "" then
+        return x.full and CHANGES or { CHANGES[1], CHANGES[7] }
+    end
+    local list = {}
+    for _, c in ipairs(CHANGES) do
+        if ("," .. x.arg.only .. ","):find("," .. c[1] .. ",", 1, true) then
+            list[#list + 1] = c
+        end
+    end
+    return list
+end
+
+local changes = chosen()
 local designs = {}
 for _, c in ipairs(changes) do
     for _, d in ipairs { suite.gpummu, suite.ideal } do
@@ -80,6 +104,37 @@ for i, c in ipairs(changes) do
     groups[i], losses[i] = c[1], math.max(0, 100 * loss)
 end
 x:table("Changes", rows)
+
+--- What a program uses of the machine, on GPU-MMU: shares of its issue slots and
+-- of DRAM's data bus, misses by 1000 warp instructions.
+local function use_of(result, loss)
+    local function n(name)
+        return report.counter(result, name) or 0
+    end
+    local work = n "core.instructions" / 1000
+    local bursts = n "dram.data_bursts" + n "dram.walk_bursts"
+    local cores = tonumber(suite.machine(x).settings["core.count"][1])
+    return { report.percent(loss),
+        report.percent(report.metric(result, "ipc") / cores),
+        report.percent(CYCLES_A_BURST * bursts / n "dram.cycles"),
+        ("%.1f"):format((n "l1tlb.misses" - n "l1tlb.merges") / work),
+        ("%.1f"):format(n "walk.walks" / work),
+        ("%.0f"):format(report.metric(result, "walk_cycles") or 0),
+        ("%.1f"):format(report.metric(result, "concurrent_walks") or 0),
+        report.percent((report.metric(result, "time_tlb")
+            + report.metric(result, "time_walk"))
+            / (1 - report.metric(result, "time_idle"))) }
+end
+
+local use = { { "program", "loss", "issue slots", "DRAM bus",
+    "L1 TLB misses by 1000", "walks by 1000", "a walk, cycles", "at once",
+    "warp time in translation" } }
+for i, r in ipairs(results) do
+    local base = r["GPU-MMU, " .. changes[1][1]]
+    use[i + 1] = { suite.label(sets[i]), table.unpack(use_of(base.run,
+        1 - base.ws / r["Ideal, " .. changes[1][1]].ws)) }
+end
+x:table("What programs use: " .. changes[1][2], use)
 x:bars { title = x.title, unit = "loss against Ideal, %", groups = groups,
     series = { { name = "GPU-MMU", values = losses } }, width = 960 }
 x:close()

@@ -221,6 +221,9 @@ common.why = {
         .. "reaches as far as 512 L2 TLB entries and saves reads besides; "
         .. "with one L1 TLB miss at a time (with=l1tlb.mshrs=1) its lead grows",
     gain = "there is little to gain: GPU-MMU is near Ideal (causes.lua)",
+    faults = "",
+    window = "",
+    paged = "",
     near = "little is lost in the first place: see the gain",
     order = "where DRAM is the limit, a design that holds applications back can "
         .. "be the better one: data that arrive together push each other out "
