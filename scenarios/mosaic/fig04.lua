@@ -9,6 +9,7 @@
 -- Windows (paging.lua) of several lengths are shown beside whole runs.
 --
 --     heddle run scenarios/mosaic/fig04.lua [scale=full] [sets=N] [cycles=N]
+--         [apps=N]
 --
 -- SPDX-License-Identifier: MIT
 local sharing = require "heddle.sharing"
@@ -21,7 +22,7 @@ local LOSS = { [1] = 40.0, [5] = 82.3 }
 local LARGE = { 92.5, 98.0, [5] = 99.8 }
 
 local x = suite.open("fig04", "figure 4",
-    "demand paging with pages of 4 KB and of 2 MB")
+    "demand paging with pages of 4 KB and of 2 MB", { apps = 0 })
 local designs = { paging.design(suite.gpummu, "none"),
     paging.design(suite.gpummu, "fault"), paging.design(suite.large, "fault") }
 local NONE, SMALL, BIG = designs[1].name, designs[2].name, designs[3].name
@@ -41,12 +42,13 @@ local function apps(n)
     return n == 1 and "1 application" or n .. " applications"
 end
 
-local counts = x.full and COUNTS or { 1, 2 }
+local counts = x.arg.apps > 0 and { x.arg.apps } or x.full and COUNTS
+    or { 1, 2 }
 local rows = { { "applications", "span", "sets", "size", "4 KB of no paging",
     "2 MB of no paging", "2 MB of 4 KB" } }
 local groups, share = {}, {}
 for _, n in ipairs(counts) do
-    local sets = suite.sets(x, "homogeneous", n, 9)
+    local sets = suite.sets(x, "homogeneous", n, 5)
     for _, span in ipairs(spans) do
         local r, size = span[2](x, sets, designs)
         local small = sharing.gain(r, SMALL, NONE)
@@ -70,7 +72,7 @@ for _, n in ipairs(counts) do
 end
 x:say("copies of %d programs; machine mosaic, cores split evenly; weighted "
     .. "speedup of GPU-MMU without paging is 1",
-    #suite.sets(x, "homogeneous", 1, 9))
+    #suite.sets(x, "homogeneous", 1, 5))
 x:table("Performance with paging", rows)
 suite.chart(x, x.title, "share of no paging", groups, designs,
     function(g, name) return share[groups[g]][name] end)

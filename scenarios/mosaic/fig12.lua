@@ -27,7 +27,7 @@ local FREE, PAID = designs[1].name, designs[2].name
 local groups, values = {}, {}
 for _, kind in ipairs { "homogeneous", "heterogeneous" } do
     local all, list = {}, {}
-    local counts = kind == "homogeneous" and { 1, 2, 5 } or { 2, 5 }
+    local counts = kind == "homogeneous" and { 1, 2 } or { 2 }
     for _, n in ipairs(x.full and counts or { 2 }) do
         local sets = suite.sets(x, kind, n, 5)
         local results, size = paging.whole(x, sets, designs)

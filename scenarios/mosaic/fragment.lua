@@ -38,19 +38,26 @@ function fragment.sets(x)
     return table.move(mixed, 1, #mixed, #sets + 1, sets)
 end
 
---- Options of suite.measure for one set: memory of its own size.
-function fragment.options(x, set)
+local TABLES = 16 << 20 -- vm.table_frames of 4 KB
+
+--- Options of suite.measure for one set: memory of its own size, or of `times`
+-- its footprint besides page tables.
+function fragment.options(x, set, times)
     local size = suite.options(x, {}, {}).size
-    return { machine = suite.machine(x, { ["vm.memory_bytes"] =
-        suite.memory(set, size) }) }
+    local bytes = suite.memory(set, size)
+    if times then
+        bytes = math.ceil(suite.footprint(set, size) * times / 2097152)
+            * 2097152 + TABLES
+    end
+    return { machine = suite.machine(x, { ["vm.memory_bytes"] = bytes }) }
 end
 
 --- What mapping a set costs and leaves: results of runs that end right after,
 -- [design name].  Counters are not reset, so they have what happened before
 -- cycle 0.
-function fragment.start(x, set, designs)
+function fragment.start(x, set, designs, times)
     local o, jobs, out = suite.options(x, { set }, designs,
-        fragment.options(x, set)), {}, {}
+        fragment.options(x, set, times)), {}, {}
     for i, d in ipairs(designs) do
         local apps = {}
         for k, name in ipairs(set.apps) do

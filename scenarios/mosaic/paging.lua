@@ -50,7 +50,7 @@ end
 -- copies at launch and with far faults, in whole runs.  paper: as in
 -- speedup.report.
 function paging.columns(x, kind, paper)
-    local counts = kind == "homogeneous" and { 1, 2, 5 } or { 2, 5 }
+    local counts = kind == "homogeneous" and { 1, 2 } or { 2 }
     local designs, rows = {}, { { "applications", "sets" } }
     local size
     if not x.full then
@@ -65,7 +65,8 @@ function paging.columns(x, kind, paper)
     end
     local all = {}
     for i, n in ipairs(counts) do
-        local sets, results = suite.sets(x, kind, n, 5)
+        local sets = suite.sets(x, kind, n, 5)
+        local results
         results, size = paging.whole(x, sets, designs)
         table.move(results, 1, #sets, #all + 1, all)
         rows[i + 1] = { n, #sets }
