@@ -196,6 +196,13 @@ int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
                      struct hd_err *err);
 void hd_verify_free(struct hd_kernel *k);
 
+/* Whether an instruction of that kind writes its register d. */
+bool hd_opcode_writes(uint8_t op);
+/* Numbers the registers that can be vectors (vslot, nvec); cls: a byte for each
+ * register, which is written. */
+void hd_classify(struct hd_kernel *k, const struct hd_bufdef *buf,
+                 uint8_t *cls);
+
 /* "ADD" and so on; "?" beyond. */
 const char *hd_opcode_name(uint8_t op);
 
