@@ -3,8 +3,9 @@
 -- MASK (ASPLOS 2018), figure 3: 35 pairs of applications share the GPU; the
 -- weighted speedup with a page walk cache and with a shared L2 TLB is set
 -- against that of an ideal TLB.  Columns: 64 threads a warp with cores split
--- evenly (the table of pairs), the same with the best split, 32 threads, and with
--- L1 TLBs that block, as those of the released simulator do (causes.lua).
+-- evenly (the table of pairs), the same with the best split, 32 threads, with L1
+-- TLBs that block, as those of the released simulator do (causes.lua), and all of
+-- that simulator's machine, which comes nearest.
 --
 --     heddle run scenarios/mask/fig03.lua [scale=full]
 --

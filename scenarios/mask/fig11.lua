@@ -2,9 +2,10 @@
 --
 -- MASK (ASPLOS 2018), figure 11: weighted speedup of all designs, mean of the
 -- pairs of 0-, 1- and 2-HMR and of all.  Columns: 64 threads a warp with cores
--- split evenly (the table), the same with the best split, 32 threads, and with
--- L1 TLBs that block, as those of the released simulator do (causes.lua).  MASK
--- means that on each design the split is the best; here it is the reference's.
+-- split evenly (the table), the same with the best split, 32 threads, with L1
+-- TLBs that block, as those of the released simulator do (causes.lua), and all of
+-- that simulator's machine.  MASK means that on each design the split is the
+-- best; here it is the reference's.
 --
 --     heddle run scenarios/mask/fig11.lua [scale=full]
 --

@@ -62,7 +62,7 @@ x:quantity { "2 MB pages: SharedTLB below Ideal", unit = "%", paper = 44.5,
     why = suite.why.large }
 x:quantity { "2 MB pages: MASK below Ideal", unit = "%", paper = 1.8,
     heddle = 100 * (1 - sharing.gain(large, "MASK", "Ideal")),
-    why = suite.why.large }
+    why = suite.why.order }
 local _, stalled = suite.map(large, lo, function(r)
     local run = r.SharedTLB.run
     return 100 * ((report.metric(run, "time_tlb") or 0)
