@@ -156,6 +156,9 @@ for i = 1, 2 do
     local a, s = r.Ideal.alone[i].apps[1], r.Ideal.run.apps[i]
     tap.ok(s.instructions == a.instructions and a.instructions > 0,
         "application " .. i .. " does the work that it did alone")
+    tap.ok(a.before > 0 and s.before == a.before
+        and r.SharedTLB.run.apps[i].before == a.before,
+        "from the instruction on at which that began", s.before)
 end
 tap.ok(math.abs(r.Ideal.ws - r.Ideal.each[1] - r.Ideal.each[2]) < 1e-12
     and math.abs(r.SharedTLB.unfairness - 1 / math.min(r.SharedTLB.each[1],

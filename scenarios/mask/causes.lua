@@ -28,10 +28,12 @@
 --   * A read that is sent past the L2 cache skips those 85 cycles in the release.
 --     Where reads of levels 2 to 4 do (`released-skip`), SharedTLB performs 42 %
 --     better than on `released` (23): as much as MASK's bypass alone (43.6 %).
+--     Tokens and the DRAM scheduler add 9.7 (2.4): with the bypass about 56 % (26)
+--     over `released`, MASK in all 57.8.
 --     The policy does not choose it: it sends past the cache what hits less often
 --     than data, and 89 % of leaf reads hit; MASK has 1 %, by a counter that
 --     counts a read anew in each cycle in which the cache cannot take it.
---   * MASK gains -3.5 to 2.3 % on most rows, 9.7 where deep reads skip the queue:
+--   * MASK gains -3.5 to 2.3 % on the other rows where a miss stops the core:
 --     tokens keep entries from other cores' warps that would hit them (with
 --     `blocking` 3DS_BP walks 1,800 times instead of 1,100), and few walk reads
 --     reach DRAM.
