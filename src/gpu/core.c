@@ -159,14 +159,10 @@ static HD_HOT const struct hd_message *pop(struct hd_core *c,
                                            struct hd_message_line *h)
 {
     const struct hd_message *m = messages(c, h) + h->first;
+    bool more = --h->n != 0; /* no branch: nobody could foretell it */
 
-    if (--h->n == 0) {
-        h->first = 0;
-        h->at = HD_NEVER;
-    } else {
-        h->first++;
-        h->at = m[1].at;
-    }
+    h->first = more ? h->first + 1 : 0;
+    h->at = m[more].at | -(hd_time)!more; /* all ones is HD_NEVER */
     return m;
 }
 

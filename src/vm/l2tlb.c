@@ -300,7 +300,7 @@ static inline bool start(struct hd_unit *u, hd_time now, uint32_t treq,
     w = &u->walk[i];
     w->vpn = q->vpn;
     w->app = q->app;
-    w->ready = hd_max_u64(now, q->looked);
+    u->times[i].ready = hd_max_u64(now, q->looked);
     hd_walk_add(u, now, i);
     return true;
 }
@@ -508,6 +508,7 @@ static HD_HOT void fill(struct hd_unit *u, uint32_t entry,
 HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
 {
     const struct hd_walk *w = &u->walk[entry];
+    hd_time began = u->times[entry].began;
     uint32_t t = u->miss.v[entry].first, first = HD_NONE, last = HD_NONE;
     struct hd_xlate x = {{0}, {0}, 0, 0};
     bool found = translate(u, w, w->app, w->vpn, &x) ||
@@ -523,7 +524,7 @@ HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
         q->x = x; /* unless the page was split under the walk */
         if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages && here(u, q, &x)) ||
             translate(u, NULL, q->app, q->vpn, &q->x)) {
-            q->walk = w->began;
+            q->walk = began;
             q->references = w->references;
             answer(u, joined, hd_max_u64(now, q->looked), t);
         } else {
@@ -538,5 +539,5 @@ HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
     }
     hd_mshr_give(&u->miss, entry);
     if (HD_UNLIKELY(first != HD_NONE))
-        far_fault(u, now, first, w->began);
+        far_fault(u, now, first, began);
 }

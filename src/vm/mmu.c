@@ -322,7 +322,7 @@ static void look_walks(void *self, uint32_t i, struct heddle_visitor *v)
         v->number(v->ud, "level", w->level);
         v->number(v->ud, "references", w->references);
         v->number(v->ud, "requesters", u->miss.v[e].n);
-        v->number(v->ud, "since", hd_unit_cycles(m, w->ready));
+        v->number(v->ud, "since", hd_unit_cycles(m, u->times[e].ready));
     }
 }
 
@@ -488,7 +488,8 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->req = m->w.reqs->v;
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
-    if (u->s == NULL || u->walk == NULL ||
+    u->times = hd_arena_take(env->arena, misses, sizeof *u->times);
+    if (u->s == NULL || u->walk == NULL || u->times == NULL ||
         hd_mshr_open(&u->miss, env->arena, misses) < 0)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for an mmu");
     rc = full ? hd_tlb_open(&u->tlb, env, &m->tlb_cfg, "l2tlb", 2, i) : 0;

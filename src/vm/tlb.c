@@ -146,7 +146,7 @@ static inline uint32_t find_base(const struct hd_tlb *t, uint32_t klass,
     e = hd_assoc_find(&t->base, hd_tlb_set(&t->base, t->base_mask, vpn >> s),
                       hd_tlb_key(klass, app, vpn >> s << s));
     if (klass == HD_TLB_MERGED && e != HD_NONE &&
-        vpn - t->base_x[e].vpn.v >= t->base_x[e].pages)
+        vpn - t->entry[e].x.vpn.v >= t->entry[e].x.pages)
         return HD_NONE; /* the group's run does not reach this page */
     return e;
 }
@@ -189,9 +189,7 @@ static inline bool is_large(const struct hd_tlb *t, uint32_t entry)
 
 static inline struct hd_xlate *x_of(const struct hd_tlb *t, uint32_t entry)
 {
-    uint32_t n = t->base.sets * t->base.ways;
-
-    return entry < n ? &t->base_x[entry] : &t->large_x[entry - n];
+    return &t->entry[entry].x;
 }
 
 static inline void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
@@ -222,7 +220,7 @@ static void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
 
     if (entry != HD_NONE) {
         f.entry = entry;
-        f.filler = t->filler[entry];
+        f.filler = t->entry[entry].filler;
         f.depth =
             is_large(t, entry)
                 ? hd_assoc_depth(&t->large, entry - t->base.sets * t->base.ways)
@@ -357,7 +355,7 @@ static HD_APART void tell_evict(struct hd_tlb *t, uint64_t gone, uint32_t core,
                                 uint32_t warp, uint32_t entry)
 {
     tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT), core, warp,
-         t->base_x[entry].vpn.v, entry);
+         t->entry[entry].x.vpn.v, entry);
 }
 
 /* What base entry e holds from now on: a page of 4 KB. */
@@ -365,8 +363,10 @@ static inline void hold_4k(struct hd_tlb *t, uint32_t e, uint32_t core,
                            uint32_t warp, hd_vpn wanted,
                            const struct hd_xlate *x)
 {
-    t->base_x[e] = (struct hd_xlate){wanted, hd_xlate_frame(x, wanted), 1, 1};
-    t->filler[e] = core << 16 | (warp & 0xffff);
+    t->entry[e] =
+        (struct hd_tlb_entry){{wanted, hd_xlate_frame(x, wanted), 1, 1},
+                              core << 16 | (warp & 0xffff),
+                              0};
 }
 
 /* hd_tlb_fill of a page of 4 KB where all are, and nobody merges. */
@@ -440,7 +440,7 @@ static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
               hd_tlb_key(klass, app, r.vpn.v >> s << s), core,
               (struct hd_who){app, warp});
     *x_of(t, e) = r;
-    t->filler[e] = core << 16 | (warp & 0xffff);
+    t->entry[e].filler = core << 16 | (warp & 0xffff);
     count(t, app, HD_TLB_FILLS);
     if (klass == HD_TLB_MERGED)
         count(t, app, HD_TLB_MERGED_FILLS);
@@ -459,11 +459,19 @@ HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
         fill_4k(t, app, core, warp, wanted, x);
 }
 
-static bool covers(const struct hd_assoc *a, const struct hd_xlate *x,
+static bool covers(const struct hd_assoc *a, const struct hd_tlb_entry *of,
                    uint32_t e, uint32_t app, uint64_t vpn, uint64_t pages)
 {
+    const struct hd_xlate *x = &of[e].x;
+
     return a->key[e] != HD_KEY_NONE && a->key[e] >> APP_SHIFT == app &&
-           x[e].vpn.v < vpn + pages && vpn < x[e].vpn.v + x[e].pages;
+           x->vpn.v < vpn + pages && vpn < x->vpn.v + x->pages;
+}
+
+/* The entries of the large array. */
+static const struct hd_tlb_entry *large_entries(const struct hd_tlb *t)
+{
+    return t->entry + t->base.sets * t->base.ways;
 }
 
 uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
@@ -472,13 +480,13 @@ uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     uint32_t n = 0;
 
     for (uint32_t e = 0; e < t->base.sets * t->base.ways; e++) {
-        if (covers(&t->base, t->base_x, e, app, vpn.v, pages)) {
+        if (covers(&t->base, t->entry, e, app, vpn.v, pages)) {
             drop_base(t, e);
             n++;
         }
     }
     for (uint32_t e = 0; e < t->large.sets * t->large.ways; e++) {
-        if (covers(&t->large, t->large_x, e, app, vpn.v, pages)) {
+        if (covers(&t->large, large_entries(t), e, app, vpn.v, pages)) {
             less(t, LARGE);
             hd_assoc_drop(&t->large, e);
             n++;
@@ -539,8 +547,8 @@ static void show(struct hd_tlb *t, struct heddle_visitor *v,
     v->number(v->ud, "pfn", x->pfn.v);
     v->number(v->ud, "pages", x->pages);
     v->number(v->ud, "depth", hd_assoc_depth(a, e));
-    v->number(v->ud, "core", t->filler[offset + e] >> 16);
-    v->number(v->ud, "warp", t->filler[offset + e] & 0xffff);
+    v->number(v->ud, "core", t->entry[offset + e].filler >> 16);
+    v->number(v->ud, "warp", t->entry[offset + e].filler & 0xffff);
 }
 
 void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
@@ -561,10 +569,11 @@ void hd_tlb_each(const struct hd_tlb *t,
 {
     for (uint32_t e = 0; e < t->base.sets * t->base.ways; e++)
         if (t->base.key[e] != HD_KEY_NONE)
-            fn(ud, (uint32_t)(t->base.key[e] >> APP_SHIFT), &t->base_x[e]);
+            fn(ud, (uint32_t)(t->base.key[e] >> APP_SHIFT), &t->entry[e].x);
     for (uint32_t e = 0; e < t->large.sets * t->large.ways; e++)
         if (t->large.key[e] != HD_KEY_NONE)
-            fn(ud, (uint32_t)(t->large.key[e] >> APP_SHIFT), &t->large_x[e]);
+            fn(ud, (uint32_t)(t->large.key[e] >> APP_SHIFT),
+               &large_entries(t)[e].x);
 }
 
 /* ---- opening ---------------------------------------------------------- */
@@ -629,14 +638,10 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                         cfg->large_ways, &t->large_mask);
     if (rc < 0)
         return rc;
-    t->base_x = hd_arena_take(env->arena, cfg->entries, sizeof *t->base_x);
-    t->large_x =
-        hd_arena_take(env->arena, cfg->large_entries, sizeof *t->large_x);
-    t->filler = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
-                              sizeof *t->filler);
+    t->entry = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
+                             sizeof *t->entry);
     t->live = hd_arena_take(env->arena, HD_TLB_LIVE, sizeof *t->live);
-    if (t->base_x == NULL || t->large_x == NULL || t->filler == NULL ||
-        t->live == NULL)
+    if (t->entry == NULL || t->live == NULL)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for %s", at);
     t->merge.fn = merge_default;
     t->merge.self = t;

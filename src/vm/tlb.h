@@ -61,19 +61,25 @@ enum {
     HD_TLB_LIVE
 };
 
+/* What an entry holds; half a line of the host's cache. */
+struct hd_tlb_entry {
+    struct hd_xlate x;
+    uint32_t filler; /* core << 16 | warp that brought it */
+    uint32_t spare;
+};
+
 struct hd_tlb {
     const uint32_t *watched; /* [note] watchers */
     uint32_t *live; /* arena: valid base entries of each class, then valid
                        large entries, then a bit set of classes present */
-    struct hd_xlate *base_x, *large_x; /* arena: what each entry holds */
-    uint32_t base_mask, large_mask;    /* sets - 1 if a power of two, else 0 */
+    struct hd_tlb_entry *entry;     /* arena: the large array's follow the base
+                                       array's */
+    uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
     struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;
                             not counted while stat.v is NULL */
     uint32_t level;      /* 1 or 2 */
     uint32_t instance;   /* core, or 0 */
     struct hd_assoc base, large;
-    uint32_t *filler; /* arena: [entry] core << 16 | warp that brought it;
-                         the large array's follow the base array's */
     struct hd_slot merge;
     uint32_t group_shift; /* log2 of merge_pages */
     struct hd_env *env;
@@ -126,7 +132,7 @@ static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     if (e == HD_NONE)
         return false;
     hd_assoc_touch_in(&t->base, set, e, (struct hd_who){app, warp});
-    *x = t->base_x[e];
+    *x = t->entry[e].x;
     return true;
 }
 

@@ -61,18 +61,24 @@ enum hd_walk_stat {
 enum hd_walk_state { HD_WALK_FREE, HD_WALK_WAITS, HD_WALK_RUNS, HD_WALK_READS };
 
 /* A page that missed, from the miss to the answer: entry of the MSHRs with the
- * same index.  Its requests are the MSHR's list. */
+ * same index.  Its requests are the MSHR's list.  A line of the host's cache.
+ */
 struct hd_walk {
-    hd_vpn vpn;    /* wanted by the first request */
-    hd_time ready; /* the miss was known */
-    hd_time began; /* a walker took it up */
-    hd_time sent;  /* the last of `owed` leaves then */
+    hd_vpn vpn;   /* wanted by the first request */
+    hd_time sent; /* the last of `owed` leaves then */
     hd_pa pte[4];
     uint32_t next; /* of the walk queue */
     uint16_t references;
     uint8_t app, level, leaf, cached; /* level: being read, or next to be */
     uint8_t state;
     uint8_t owed; /* reads, up to that of `level`, that are not counted yet */
+    uint32_t spare;
+};
+
+/* What is asked about it at its beginning and its end only. */
+struct hd_walk_times {
+    hd_time ready; /* the miss was known */
+    hd_time began; /* a walker took it up */
 };
 
 struct hd_unit_state {
@@ -104,7 +110,8 @@ struct hd_unit {
     struct hd_req *req;      /* arena: the pool */
     uint32_t instance, rank;
     struct hd_mshr miss;
-    struct hd_walk *walk; /* arena: [miss entry] */
+    struct hd_walk *walk;        /* arena: [miss entry] */
+    struct hd_walk_times *times; /* arena: the same */
     struct hd_tlb tlb, bypass;
     struct hd_walkcache pwc;
     struct hd_stat stat, walk_stat; /* rows `instance` */
@@ -228,8 +235,8 @@ void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_l2tlb_unblock(struct hd_unit *u, hd_time now);
 int64_t hd_l2tlb_fill_default(void *mmu, const void *question);
 
-/* walk.c: takes a walk (its fields vpn, app and ready are set); the events; a
- * request is answered by memory, where the answer leaves at `at`. */
+/* walk.c: takes a walk (its vpn, app and instant `ready` are set); the events;
+ * a request is answered by memory, where the answer leaves at `at`. */
 void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk);

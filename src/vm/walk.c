@@ -60,11 +60,11 @@ static uint32_t ask_pick(struct hd_unit *u, hd_time now)
 
     for (uint32_t w = s->queue_first; w != HD_NONE; w = u->walk[w].next) {
         const struct hd_walk *x = &u->walk[w];
+        hd_time ready = u->times[w].ready;
         a[i] = x->app;
         a[n + i] = x->vpn.v;
         a[2 * n + i] = u->miss.v[w].n;
-        a[3 * n + i] =
-            now > x->ready ? hd_unit_cycles(u->m, now - x->ready) : 0;
+        a[3 * n + i] = now > ready ? hd_unit_cycles(u->m, now - ready) : 0;
         i++;
     }
     return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
@@ -93,11 +93,11 @@ static uint32_t unlink_walk(struct hd_unit *u, uint32_t i)
 /* Gives a walk to a walker. */
 static HD_HOT void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
 {
-    hd_time at = hd_max_u64(now, u->walk[walk].ready);
+    hd_time at = hd_max_u64(now, u->times[walk].ready);
 
     u->s->walkers++;
     u->walk[walk].state = HD_WALK_RUNS;
-    u->walk[walk].began = at;
+    u->times[walk].began = at;
     if (at == now && !u->starting)
         hd_walk_begin(u, now, walk);
     else
@@ -328,10 +328,10 @@ HD_HOT void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
 static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_walk *w = &u->walk[walk];
+    hd_time ready = u->times[walk].ready;
     struct heddle_n_walk_done n = {.app = w->app,
                                    .vpn = w->vpn.v,
-                                   .cycles =
-                                       hd_unit_cycles(u->m, now - w->ready),
+                                   .cycles = hd_unit_cycles(u->m, now - ready),
                                    .references = w->references,
                                    .requesters = u->miss.v[walk].n};
 
@@ -344,8 +344,9 @@ static void account(struct hd_unit *u, hd_time now, uint32_t walk)
     const struct hd_walk *w = &u->walk[walk];
     const struct hd_mshr_entry *e = &u->miss.v[walk];
     uint64_t *c = hd_unit_walk_row(u, w->app);
-    uint64_t busy = hd_unit_cycles(m, now - w->began), warps = 0;
-    uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
+    const struct hd_walk_times *x = &u->times[walk];
+    uint64_t busy = hd_unit_cycles(m, now - x->began), warps = 0;
+    uint64_t queue = hd_unit_cycles(m, x->began - x->ready);
 
     for (uint32_t t = e->first; t != HD_NONE; t = u->treq[t].next)
         warps += 1u + u->treq[t].merged;
