@@ -483,6 +483,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
     c->s = take(g, 1, sizeof *c->s, &bad);
     c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);
+    c->age = take(g, m->core.warps, sizeof *c->age, &bad);
     c->block = take(g, m->core.blocks, sizeof *c->block, &bad);
     c->memop = take(g, c->memops, sizeof *c->memop, &bad);
     c->lsu = take(g, m->core.queue, sizeof *c->lsu, &bad);
@@ -581,11 +582,12 @@ int hd_gpu_open(struct hd_gpu *g)
     g->line_hist =
         hd_stats_hist(st, name, "lines", "lines", "lines a memory instruction");
     g->stop = &g->env->err->code;
-    g->core = calloc(g->cores, sizeof *g->core);
+    g->core = aligned_alloc(64, g->cores * sizeof *g->core);
     g->measured = hd_arena_take(g->env->arena, 1, sizeof *g->measured);
     g->stalled = hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);
     if (g->core == NULL || g->measured == NULL || g->stalled == NULL)
         return -1;
+    memset(g->core, 0, g->cores * sizeof *g->core);
     for (uint32_t i = 0; i < g->cores; i++)
         if (open_core(g, i) != 0)
             return -1;

@@ -115,18 +115,18 @@ enum hd_warp_state {
     HD_WARP_DONE     /* has exited; its block has not */
 };
 
-struct hd_warp {
+struct hd_warp {      /* a line of the host's cache */
     struct hd_op op;  /* the next instruction */
     hd_time ready;    /* earliest issue */
     hd_time since;    /* its time is accounted up to here */
-    uint64_t age;     /* order of arrival; lower is older */
     uint32_t pending; /* occupied scoreboard slots */
     uint32_t left;    /* instructions left in its ALU run */
     uint32_t ctx;     /* its block, as the source names it */
+    uint32_t flight;  /* its memory instructions that fill no slot */
     uint16_t index;   /* its number in the block */
     uint16_t block;   /* block slot of the core */
     uint8_t state;    /* enum hd_warp_state */
-    uint32_t flight;  /* its memory instructions that fill no slot */
+    uint8_t spare[3];
 };
 
 struct hd_block {
@@ -213,7 +213,7 @@ struct hd_core_state {
                                     first is in */
     struct hd_message_line acks; /* wakes it only if it waits for stores */
     hd_time in_free;             /* reply port from the interconnect */
-    hd_time out_free;            /* request port to the interconnect */
+    uint64_t lsu_full;           /* bit set: found the load/store unit full */
 
     uint32_t replay_last;
     uint32_t parked_free, parked_used;
@@ -221,7 +221,7 @@ struct hd_core_state {
     uint32_t lsu_used; /* look-ups at lsu_free already */
     uint32_t tlb_used; /* look-ups at tlb_free already */
     uint32_t stores;   /* in the store queue */
-    uint64_t lsu_full; /* bit set: found the load/store unit full */
+    hd_time out_free;  /* request port to the interconnect */
     uint64_t ran;      /* warps that issued since a policy's epoch */
     uint32_t last;     /* warp that issued last, 64: none */
     uint32_t later_n;  /* warps whose time has not come, by time: later[] */
@@ -250,7 +250,7 @@ enum hd_lsu_block {
 struct hd_gpu;
 
 struct hd_core {
-    struct hd_core_state *s; /* arena, as all below */
+    _Alignas(64) struct hd_core_state *s; /* arena, as all below */
     struct hd_gpu *gpu;
     struct hd_lsu_op *lsu;    /* ring of cfg.queue */
     struct hd_memop *memop;   /* pool */
@@ -277,10 +277,11 @@ struct hd_core {
     uint32_t id;
     uint32_t lanes; /* warp size of its application */
 
-    struct hd_tlb l1tlb;
-    struct hd_cache l1;
+    _Alignas(64) struct hd_tlb l1tlb;
+    _Alignas(64) struct hd_cache l1;
     uint64_t full;          /* mask of all lanes of a warp */
     struct hd_block *block; /* [blocks] */
+    uint64_t *age;          /* [warps]: order of arrival; lower is older */
     struct hd_slot pick, limit;
     uint32_t memops, targets; /* sizes */
 };

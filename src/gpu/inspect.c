@@ -49,7 +49,7 @@ static void look_warps(void *self, uint32_t instance, struct heddle_visitor *v)
         v->number(v->ud, "pending", x->pending);
         v->number(v->ud, "waits_for", x->op.wait & x->pending);
         v->number(v->ud, "ready", x->ready / g->cycle);
-        v->number(v->ud, "age", x->age);
+        v->number(v->ud, "age", c->age[w]);
     }
     look_queue(c, v);
 }

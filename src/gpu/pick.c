@@ -28,18 +28,15 @@ int64_t hd_sched_default(void *self, const void *question)
 
 uint32_t hd_sched_ask(struct hd_core *c, uint64_t can, uint32_t *one)
 {
-    uint64_t age[HD_MAX_WARPS];
     struct heddle_q_warp_pick q;
     int64_t a;
 
     q.n = c->gpu->m->core.warps;
-    for (uint32_t w = 0; w < q.n; w++)
-        age[w] = c->warp[w].age;
     q.core = c->id;
     q.last = c->s->last;
     q.ready = can;
     q.oldest = hd_sched_oldest(c, can);
-    q.age = age;
+    q.age = c->age;
     a = hd_ask_warp_pick(&c->pick, &q);
     *one = a >= 64;
     a &= 63;

@@ -104,7 +104,6 @@ static HD_HOT void fetch(struct hd_core *c, uint32_t w, hd_time t)
 void hd_warp_ask_limit(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
-    uint64_t age[HD_MAX_WARPS];
     struct heddle_q_warp_limit q = {0};
     uint32_t n = c->gpu->m->core.warps;
 
@@ -113,14 +112,12 @@ void hd_warp_ask_limit(struct hd_core *c, hd_time t)
         s->limit_until = HD_NEVER;
         return;
     }
-    for (uint32_t w = 0; w < n; w++) {
-        age[w] = c->warp[w].age;
+    for (uint32_t w = 0; w < n; w++)
         if (c->warp[w].state != HD_WARP_FREE)
             q.resident |= 1ull << w;
-    }
     q.core = c->id;
     q.n = n;
-    q.age = age;
+    q.age = c->age;
     s->limit = (uint64_t)hd_ask_warp_limit(&c->limit, &q);
     s->limit_until = t + c->gpu->m->core.limit_cycles * c->gpu->cycle;
     hd_core_message(c, s->limit_until, HD_MSG_LIMIT, 0, 0);
@@ -157,7 +154,7 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
         *family = b->warps;
         account(c, HD_CORE_T_IDLE, t - x->since);
         x->since = x->ready = t;
-        x->age = c->s->ages++;
+        c->age[w] = c->s->ages++;
         x->pending = 0;
         x->ctx = b->ctx;
         x->index = (uint16_t)i;
