@@ -90,30 +90,37 @@ static bool is_range(const struct hd_access *acc, uint32_t bytes, int64_t size)
                                (acc->base.v & (stride - 1)) + bytes <= stride);
 }
 
-/* All lanes active: one range of lines. */
+/* Of a line, the bytes from `lo` up to `hi` that lanes touch. */
+static inline uint32_t touched(uint64_t lo, uint64_t hi, uint64_t stride,
+                               uint32_t bytes)
+{
+    uint64_t n = hi - lo;
+
+    return (uint32_t)(stride > bytes ? hd_ceil_div(n, stride) * bytes : n);
+}
+
+/* All lanes active: one range of lines, mostly of one, and pages in order. */
 static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
                   uint32_t shift, struct hd_lines *out)
 {
     uint64_t size = 1ull << shift, stride = (uint64_t)acc->stride;
     uint64_t from = acc->base.v, to = from + (lanes - 1) * stride + bytes;
-    uint64_t first = from >> shift, last = (to - 1) >> shift;
+    uint64_t line = from >> shift, last = (to - 1) >> shift, page = UINT64_MAX;
+    uint32_t n = 0, pages = 0;
 
-    out->n = (uint32_t)(last - first + 1);
-    for (uint32_t i = 0; i < out->n; i++) {
-        uint64_t lo = hd_max_u64(from, (first + i) << shift);
-        uint64_t hi = hd_min_u64(to, ((first + i) << shift) + size);
-        uint64_t touched = hi - lo;
-        if (stride > bytes)
-            touched = hd_ceil_div(touched, stride) * bytes;
-        out->v[i].line = first + i;
-        out->v[i].bytes = (uint16_t)hd_min_u64(touched, size);
+    for (; line <= last; line++, n++) {
+        uint64_t lo = hd_max_u64(from, line << shift);
+        uint64_t hi = hd_min_u64(to, (line << shift) + size);
+        uint64_t vpn = line >> (HD_PAGE_SHIFT - shift);
+        if (vpn != page)
+            out->vpn[pages++] = page = vpn;
+        out->v[n].line = line;
+        out->v[n].bytes =
+            (uint16_t)hd_min_u64(touched(lo, hi, stride, bytes), size);
+        out->v[n].page = (uint8_t)(pages - 1);
     }
-    for (uint32_t i = 0; i < out->n; i++) { /* consecutive pages */
-        uint64_t vpn = out->v[i].line >> (HD_PAGE_SHIFT - shift);
-        if (out->pages == 0 || out->vpn[out->pages - 1] != vpn)
-            out->vpn[out->pages++] = vpn;
-        out->v[i].page = (uint8_t)(out->pages - 1);
-    }
+    out->n = n;
+    out->pages = pages;
 }
 
 /* Strides of a line or more, no access across the end of a line: each lane

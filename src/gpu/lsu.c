@@ -41,8 +41,8 @@ HD_HOT void hd_lsu_enter(struct hd_core *c, uint32_t w,
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
     const struct hd_op *o = &c->warp[w].op;
-    uint32_t q = g->m->core.queue;
-    struct hd_lsu_op *op = &c->lsu[(s->lsu_first + s->lsu_n) % q];
+    uint32_t at = s->lsu_first + s->lsu_n;
+    struct hd_lsu_op *op = &c->lsu[at - (at < c->lsu_room ? 0 : c->lsu_room)];
     struct hd_memop *m;
 
     hd_coalesce(acc, o->mask, g->lanes[c->app], o->bytes, g->line_shift,
@@ -181,7 +181,7 @@ HD_HOT void hd_lsu_step(struct hd_core *c, hd_time t)
     }
     if (op->at < op->l.n)
         return;
-    s->lsu_first = (s->lsu_first + 1) % g->m->core.queue;
+    s->lsu_first = s->lsu_first + 1 < c->lsu_room ? s->lsu_first + 1 : 0;
     s->lsu_n--;
     hd_lsu_line_done(c, op->memop, t);
 }
