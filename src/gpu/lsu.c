@@ -13,7 +13,8 @@
  * better times they all hit.  Such lines are served in a row (hd_lsu_streak):
  * a hit concerns nothing but the two ports, the order of the arrays and the
  * load itself.  The last line of an instruction always takes the long way,
- * which ends it.
+ * which ends it.  Where nobody watches or chooses, as mostly, a streak asks for
+ * that once and not for each line.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -87,63 +88,130 @@ static void replay(struct hd_core *c, hd_time t)
     hd_lsu_give_parked(c, p);
 }
 
-/* The frame of a page that is looked up at t is in the TLB: it is known now. */
-static inline bool find_page(struct hd_core *c, struct hd_lsu_op *op,
-                             uint32_t page, uint32_t warp)
+/* A port while a streak uses it. */
+struct port {
+    hd_time free;
+    uint32_t used, ports;
+};
+
+/* Nobody watches or chooses, and the L1 TLB has pages of 4 KB only. */
+static bool is_plain(const struct hd_core *c)
+{
+    const struct hd_tlb *t = &c->l1tlb;
+
+    return t->live[HD_TLB_PRESENT] == 1u << HD_TLB_4K && t->stat.v == NULL &&
+           (t->watched[HEDDLE_NOTE_tlb_hit] | t->watched[HEDDLE_NOTE_tlb_miss] |
+            c->l1.watched[HEDDLE_NOTE_cache_hit] | t->base.touch.bound |
+            c->l1.tags.touch.bound) == 0 &&
+           c->l1.masked && c->l1.tags.set != NULL;
+}
+
+/* The frame of a page is in the TLB: it is known now. */
+static HD_INLINE bool find_page(struct hd_core *c, struct hd_lsu_op *op,
+                                uint32_t page, uint32_t warp, bool plain)
 {
     hd_vpn vpn = {op->l.vpn[page]};
-    struct hd_xlate x;
+    struct hd_tlb *tlb = &c->l1tlb;
+    uint64_t pfn;
 
-    if (!hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, warp, &x) ||
-        !hd_l1tlb_here(c, vpn, &x)) {
-        op->page[page].known = HD_PAGE_ABSENT;
-        return false;
+    if (plain) {
+        uint32_t set = hd_tlb_set(&tlb->base, tlb->base_mask, vpn.v);
+        uint32_t e = hd_assoc_find(&tlb->base, set,
+                                   hd_tlb_key(HD_TLB_4K, c->app, vpn.v));
+        if (e == HD_NONE)
+            return false;
+        hd_assoc_touch_in(&tlb->base, set, e, (struct hd_who){c->app, warp});
+        pfn = tlb->entry[e].x.pfn.v;
+    } else {
+        struct hd_xlate x;
+        if (!hd_tlb_lookup(tlb, c->app, vpn, c->id, warp, &x) ||
+            !hd_l1tlb_here(c, vpn, &x))
+            return false;
+        pfn = hd_xlate_frame(&x, vpn).v;
     }
-    op->page[page].pfn = hd_xlate_frame(&x, vpn).v;
+    op->page[page].pfn = pfn;
     op->page[page].known = HD_PAGE_KNOWN;
-    c->tlb_count[HD_L1TLB_LOOKUPS]++;
-    c->tlb_count[HD_L1TLB_HITS]++;
     return true;
 }
 
-HD_HOT hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
+/* A line that is in the L1 is used. */
+static HD_INLINE bool reuse(struct hd_core *c, uint64_t line, uint32_t warp,
+                            bool plain)
+{
+    uint32_t set, e;
+
+    if (!plain)
+        return hd_cache_reuse(&c->l1, line, (struct hd_who){c->app, warp});
+    set = hd_cache_set(&c->l1, line);
+    e = hd_assoc_find_narrow(&c->l1.tags, set, line);
+    if (e == HD_NONE)
+        return false;
+    hd_assoc_to_front(&c->l1.tags, set, e);
+    return true;
+}
+
+/* Serves lines that hit, but for the last one; returns how many. */
+static HD_INLINE uint32_t streak(struct hd_core *c, hd_time t, hd_time end,
+                                 bool plain)
 {
     const struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
     struct hd_lsu_op *op = &c->lsu[s->lsu_first];
     struct hd_memop *m = &c->memop[op->memop];
-    uint32_t shift = HD_PAGE_SHIFT - g->line_shift, from = op->at, i = from;
-    hd_time took = hd_l1_result(g, g->tlb_ticks), last = 0;
+    struct port tlb = {s->tlb_free, s->tlb_used, g->m->l1tlb.ports};
+    struct port l1 = {s->lsu_free, s->lsu_used, g->m->l1cache.ports};
+    uint32_t shift = HD_PAGE_SHIFT - g->line_shift, i = op->at, pages = 0;
+    uint32_t warp = m->warp, n = op->l.n - 1;
+    uint64_t low = hd_ones(shift);
+    hd_time last = 0, cycle = g->cycle, local = s->local;
 
-    for (; i + 1 < op->l.n && t < end; i++) {
+    for (; i < n && t < end; i++) {
         uint32_t page = op->l.v[i].page;
-        uint64_t line;
         if (op->page[page].known != HD_PAGE_KNOWN) {
             if (op->page[page].known != HD_PAGE_UNKNOWN)
                 break;
-            t = hd_max_u64(t, s->tlb_free);
+            t = hd_max_u64(t, tlb.free);
             if (t >= end)
                 break;
-            s->local = t;
-            if (!find_page(c, op, page, m->warp))
+            local = t;
+            if (!find_page(c, op, page, warp, plain)) {
+                op->page[page].known = HD_PAGE_ABSENT;
                 break;
-            hd_lsu_use_port(&s->tlb_free, &s->tlb_used, g->m->l1tlb.ports, t,
-                            g->cycle);
+            }
+            pages++;
+            hd_lsu_use_port(&tlb.free, &tlb.used, tlb.ports, t, cycle);
         }
-        line = op->page[page].pfn << shift | (op->l.v[i].line & hd_ones(shift));
-        if (!hd_cache_reuse(&c->l1, line, (struct hd_who){c->app, m->warp}))
+        if (!reuse(c, op->page[page].pfn << shift | (op->l.v[i].line & low),
+                   warp, plain))
             break;
-        hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
-                        g->cycle);
-        s->local = last = t;
-        t = hd_max_u64(t, s->lsu_free);
+        hd_lsu_use_port(&l1.free, &l1.used, l1.ports, t, cycle);
+        local = last = t;
+        t = hd_max_u64(t, l1.free);
     }
-    if (i > from) {
-        op->at = i;
-        m->left -= i - from;
-        m->done = hd_max_u64(m->done, last + took);
-        c->l1_count[HD_L1_READS] += i - from;
-        c->l1_count[HD_L1_READ_HITS] += i - from;
+    s->local = local;
+    s->tlb_free = tlb.free;
+    s->tlb_used = tlb.used;
+    s->lsu_free = l1.free;
+    s->lsu_used = l1.used;
+    c->tlb_count[HD_L1TLB_LOOKUPS] += pages;
+    c->tlb_count[HD_L1TLB_HITS] += pages;
+    if (i > op->at)
+        m->done = hd_max_u64(m->done, last + hd_l1_result(g, g->tlb_ticks));
+    return i - op->at;
+}
+
+HD_HOT hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
+{
+    struct hd_lsu_op *op = &c->lsu[c->s->lsu_first];
+    uint32_t n;
+
+    if (op->at + 1 < op->l.n) {
+        n = HD_LIKELY(is_plain(c)) ? streak(c, t, end, true)
+                                   : streak(c, t, end, false);
+        op->at += n;
+        c->memop[op->memop].left -= n;
+        c->l1_count[HD_L1_READS] += n;
+        c->l1_count[HD_L1_READ_HITS] += n;
     }
     return hd_lsu_next(c);
 }
