@@ -1,8 +1,9 @@
--- 735-reproduce.lua - pins: all experiments of a folder run, those whose results
--- are known do not, one that fails is told and the others go on; scale, seed,
--- script and modules beside it decide what is known; Ctrl-C leaves a page; the
--- page is well-formed HTML with every table, chart and count, escapes what it
--- is given, and is the same for the same JSON.
+-- 735-reproduce.lua - pins: all experiments of a folder run, those whose
+-- results are known do not, one that fails is told and the others go on; scale,
+-- seed, script and modules beside it decide what is known; Ctrl-C leaves a
+-- page, and twice nothing that runs; the page is well-formed HTML with every
+-- table, chart and count, escapes what it is given, and is the same for the
+-- same JSON.
 local tap = require "lib.tap"
 local read = require("lib.files").read
 local experiment = require "heddle.experiment"
@@ -190,6 +191,36 @@ tap.ok(left:find "of two/fig1" and left:find "two/fig2: not run",
     "and leaves a page of what is known", left:match "<body>.*")
 tap.ok(read(DIR .. "/printed"):find "two/fig1 +0 of +1 agree +0:%d%d\n",
     "after what was told", read(DIR .. "/printed"))
+-- Twice, while simulations run: whichever way it ends, nothing goes on.
+scenario("two/fig2", ([[
+local boss = io.open("/proc/self/stat"):read "a":match "%%) %%a (%%d+)"
+local function job()
+    local f = io.open("%s/pids", "a")
+    f:write(io.open("/proc/self/stat"):read "a":match "^%%d+", "\n")
+    f:close()
+    while true do
+        local n = select(2, io.open("%s/pids"):read "a":gsub("\n", ""))
+        if n == 2 then
+            io.popen(("kill -INT %%s; kill -INT %%s"):format(boss, boss)):close()
+            while true do end
+        end
+    end
+end
+H.run({ job, job }, { jobs = 2 })]]):format(DIR, DIR))
+_, how, code = os.execute(("'%s' run scenarios/reproduce.lua scenarios='%s/s' "
+    .. "out='%s' cache='%s/c' only=two/fig2 >'%s/printed' 2>&1"):format(
+    os.getenv "HEDDLE", DIR, OUT, DIR, DIR))
+tap.ok(how == "exit" and code == 130 or how == "signal" and code == 2,
+    "Ctrl-C twice ends it", read(DIR .. "/printed"))
+local pids, alive = 0, 0
+for pid in (read(DIR .. "/pids") or ""):gmatch "%d+" do
+    local stop, state = os.time() + 20, "R"
+    while state and state ~= "Z" and os.time() < stop do
+        state = (read("/proc/" .. pid .. "/stat") or ""):match "%) (%a)"
+    end
+    pids, alive = pids + 1, alive + (state and state ~= "Z" and 1 or 0)
+end
+tap.ok(pids == 2 and alive == 0, "and its simulations", alive .. " of " .. pids)
 _, how, code = os.execute(("'%s' run scenarios/reproduce.lua scenarios='%s/s' "
     .. "out='%s' cache='%s/c' only=one jobs=1 >'%s/printed' 2>&1")
     :format(os.getenv "HEDDLE", DIR, OUT, DIR, DIR))
