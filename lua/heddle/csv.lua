@@ -1,0 +1,193 @@
+--- csv.lua - results as comma-separated values.
+--
+--     local text = csv.long(results)   a value a line
+--     local text = csv.wide(results)   an application a line
+--
+-- Results are those of one run or a list of them (report.lua, which writes
+-- files).  A cell is quoted where it has to be; numbers read back as they were.
+--
+-- SPDX-License-Identifier: MIT
+local json = require "heddle.json"
+local sorted = require("heddle.config").sorted_keys
+
+local csv = {}
+
+local function cell(v)
+    if v == nil then
+        return ""
+    end
+    local text = type(v) == "number" and json.number(v) or tostring(v)
+    if text:find('[",\r\n]') then
+        text = '"' .. text:gsub('"', '""') .. '"'
+    end
+    return text
+end
+
+local function line(out, ...)
+    local cells = table.pack(...)
+    for i = 1, cells.n do
+        cells[i] = cell(cells[i])
+    end
+    out[#out + 1] = table.concat(cells, ",", 1, cells.n)
+end
+
+--- One result or a list of them, as a list of { run name, result }.
+local function runs_of(results)
+    if results.schema then
+        return { { results.label or "1", results } }
+    end
+    local out = {}
+    for i, r in ipairs(results) do
+        out[i] = { r.label or tostring(i), r }
+    end
+    return out
+end
+
+-- ---- a value a line ---------------------------------------------------------
+
+local LONG = {
+    "run", "interval", "app", "kernel", "component", "instance", "stat",
+    "unit", "value",
+}
+
+local function unit_of(results)
+    local units = {}
+    for _, c in ipairs(results.counters) do
+        units[c.component .. "." .. c.name] = c.unit
+    end
+    return units
+end
+
+local function counter_rows(out, run, r)
+    for _, c in ipairs(r.counters) do
+        for a, v in ipairs(c.apps) do
+            line(out, run, nil, a - 1, nil, c.component, nil, c.name, c.unit,
+                v)
+        end
+        if c.none ~= 0 then
+            line(out, run, nil, "none", nil, c.component, nil, c.name, c.unit,
+                c.none)
+        end
+        for i, v in ipairs(c.instances) do
+            line(out, run, nil, nil, nil, c.component, i - 1, c.name, c.unit,
+                v)
+        end
+    end
+end
+
+local function metric_rows(out, run, r)
+    for _, m in ipairs(r.metrics) do
+        for _, a in ipairs(m.apps) do
+            line(out, run, nil, a.app, nil, "metric", nil, m.name, m.unit,
+                a.value)
+        end
+        line(out, run, nil, nil, nil, "metric", nil, m.name, m.unit, m.total)
+    end
+end
+
+local function hist_rows(out, run, r)
+    for _, h in ipairs(r.histograms) do
+        for a, v in ipairs(h.apps) do
+            for _, stat in ipairs { "n", "sum", "min", "max", "p50", "p90",
+                "p95", "p99" } do
+                line(out, run, nil, a - 1, nil, h.component, nil,
+                    h.name .. "." .. stat, h.unit, v[stat])
+            end
+        end
+    end
+end
+
+local function kernel_rows(out, run, r, units)
+    for _, k in ipairs(r.kernels) do
+        local name = ("%d.%d"):format(k.id, k.run)
+        line(out, run, nil, k.app, name, "kernel", nil, "start",
+            "core cycles", k.start)
+        line(out, run, nil, k.app, name, "kernel", nil, "end", "core cycles",
+            k["end"])
+        line(out, run, nil, k.app, name, "kernel", nil, "instructions",
+            "warp instructions", k.instructions)
+        for _, c in ipairs(sorted(k.counters)) do
+            local component, stat = c:match("^([^.]*)%.(.*)$")
+            line(out, run, nil, k.app, name, component, nil, stat, units[c],
+                k.counters[c])
+        end
+    end
+end
+
+local function interval_rows(out, run, r, units)
+    for n, i in ipairs(r.intervals) do
+        line(out, run, n, nil, nil, "interval", nil, "from", "core cycles",
+            i.from)
+        line(out, run, n, nil, nil, "interval", nil, "to", "core cycles",
+            i.to)
+        for a, v in ipairs(i.instructions) do
+            line(out, run, n, a - 1, nil, "interval", nil, "instructions",
+                "warp instructions", v)
+        end
+        for _, c in ipairs(sorted(i.counters)) do
+            local component, stat = c:match("^([^.]*)%.(.*)$")
+            for a, v in ipairs(i.counters[c]) do
+                line(out, run, n, a <= #r.apps and a - 1 or "none", nil,
+                    component, nil, stat, units[c], v)
+            end
+        end
+    end
+end
+
+--- An empty app or instance means all of them.
+function csv.long(results)
+    local out = {}
+    line(out, table.unpack(LONG))
+    for _, pair in ipairs(runs_of(results)) do
+        local run, r = pair[1], pair[2]
+        local units = unit_of(r)
+        line(out, run, nil, nil, nil, "sim", nil, "cycles", "core cycles",
+            r.cycles)
+        line(out, run, nil, nil, nil, "sim", nil, "instructions",
+            "warp instructions", r.instructions)
+        counter_rows(out, run, r)
+        metric_rows(out, run, r)
+        hist_rows(out, run, r)
+        kernel_rows(out, run, r, units)
+        interval_rows(out, run, r, units)
+    end
+    return table.concat(out, "\n") .. "\n"
+end
+
+-- ---- an application a line ---------------------------------------------------
+
+--- The columns are those of the first result.
+function csv.wide(results)
+    local report = require "heddle.report"
+    local out, runs = {}, runs_of(results)
+    local head = { "run", "machine", "seed", "app", "label", "status",
+        "instructions", "cycles", "ipc" }
+    local first = runs[1][2]
+    for _, c in ipairs(first.counters) do
+        head[#head + 1] = c.component .. "." .. c.name
+    end
+    for _, m in ipairs(first.metrics) do
+        head[#head + 1] = "metric." .. m.name
+    end
+    line(out, table.unpack(head))
+    for _, run in ipairs(runs) do
+        local r = run[2]
+        for i, a in ipairs(r.apps) do
+            local row = { run[1], r.machine, r.seed, a.app, a.label, r.status,
+                a.instructions, a.cycles, a.ipc }
+            local n = #row
+            for _, c in ipairs(first.counters) do
+                n = n + 1
+                row[n] = report.counter(r, c.component .. "." .. c.name, i)
+            end
+            for _, m in ipairs(first.metrics) do
+                n = n + 1
+                row[n] = report.metric(r, m.name, i)
+            end
+            line(out, table.unpack(row, 1, n))
+        end
+    end
+    return table.concat(out, "\n") .. "\n"
+end
+
+return csv
