@@ -164,6 +164,18 @@ expect 66 "a policy that is not there" "$H" run "$dir/policy.lua" \
     use="$dir/none.lua"
 has err "none.lua" "is named"
 
+cat >"$dir/size.lua" <<'L'
+local H = require "heddle"
+local arg = H.args { size = "T", n = "n" }
+local app = H.app("TRD", { size = arg.size, [arg.n] = 1024 })
+H.sim { machine = "maxwell", apps = { app } }
+L
+expect 64 "an application's size that there is not" "$H" run "$dir/size.lua" \
+    size=Q
+has err "heddle: $dir/size.lua:4: application TRD: no size 'Q'; it has" "is named"
+expect 64 "and a parameter" "$H" run "$dir/size.lua" n=m
+has err "size.lua:4: application TRD: no parameter 'm'; it has" "is named"
+
 cat >"$dir/experiment.lua" <<'L'
 local H = require "heddle"
 local experiment = require "heddle.experiment"

@@ -166,6 +166,11 @@ ran()
 run { only = "two" }
 tap.is(ran(), "two/fig1 quick 1;", "but not one with other arguments")
 
+tap.raises(function() run { scale = "huge" } end,
+    "scale=huge: expected quick or full", "an unknown scale runs nothing")
+tap.raises(function() run { scenarios = DIR .. "/nowhere" } end,
+    "nowhere: no experiments there", "nor does a folder without experiments")
+
 -- ---- names, deaths, interrupts ----------------------------------------------------------
 
 scenario("two/fig2", "x.name = 'two/other'")

@@ -157,10 +157,18 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
 SPDX-License-Identifier: MIT
 ]==]
 
+local core = require "heddle.core"
+
 local M = {}
 
+--- A program that is wrong; the place is that of the nearest script.
 local function fail(text, ...)
-    error(text:format(...), 0)
+    error(core.error(-10, text:format(...)))
+end
+
+--- A size or a parameter that an application does not have.
+local function misuse(text, ...)
+    error(core.error(-2, text:format(...)))
 end
 
 --- ceil(a, b): a / b rounded up.
@@ -325,7 +333,7 @@ local function parameters(a, o)
             local known = {}
             for n in next, a.sizes or {} do known[#known + 1] = tostring(n) end
             table.sort(known)
-            fail("application %s: no size '%s'; it has %s", a.name,
+            misuse("application %s: no size '%s'; it has %s", a.name,
                 tostring(size), known[1] and table.concat(known, ", ")
                 or "none")
         end
@@ -337,7 +345,7 @@ local function parameters(a, o)
                 local known = {}
                 for n in next, p do known[#known + 1] = n end
                 table.sort(known)
-                fail("application %s: no parameter '%s'; it has %s", a.name,
+                misuse("application %s: no parameter '%s'; it has %s", a.name,
                     tostring(name), table.concat(known, ", "))
             end
             p[name] = x

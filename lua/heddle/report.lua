@@ -464,7 +464,7 @@ local function emit(text, to)
     local path = direct and to or to .. ".part"
     local f, err = io.open(path, "w")
     if not f then
-        error(core.error(-11, err), 0)
+        error(core.error(-11, (err:gsub("%.part: ", ": "))), 0)
     end
     local ok
     ok, err = f:write(text)

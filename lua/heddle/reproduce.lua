@@ -262,7 +262,15 @@ end
 function reproduce.run(options)
     local o = setmetatable({}, { __index = options })
     o.page = options.out .. "/reproduce.html"
+    if o.scale ~= "quick" and o.scale ~= "full" then
+        error({ usage = ("argument scale=%s: expected quick or full")
+            :format(o.scale) }, 0)
+    end
     local all = reproduce.find(o.scenarios)
+    if #all == 0 then
+        error(core.error(-5, ("scenarios=%s: no experiments there")
+            :format(o.scenarios)))
+    end
     local list = reproduce.select(all, o.only or "")
     for _, e in ipairs(list) do
         e.doc, e.guess = load(e, o)
