@@ -218,34 +218,8 @@ tap.is(apart.mover.table_writes, 2 * 33, "both write the tables")
 
 -- ---- caches of pages that move ----------------------------------------------------
 
---- As whole.freer, but it writes all of the buffers that stay, so that their
--- lines are dirty when their pages move.
-local function writer(kb, n)
-    return H.program(kernel.app {
-        name = "writer", source = "this test",
-        buffers = function()
-            local list = {}
-            for i = 1, n do
-                list[i] = kernel.f32("b" .. i, kb * 256)
-            end
-            return list
-        end,
-        kernels = function(_, b)
-            local list = {}
-            for i = 1, n do
-                local x = b["b" .. i]
-                list[i] = { kernel.kernel("k" .. i, { grid = 16, block = 256 },
-                    function(t)
-                        t:load(x, t.gid * 31 % x.count)
-                        t:store(x, t.gid * 17 % x.count, 1.0)
-                    end), free = i % 3 ~= 0 and { x } or nil }
-            end
-            return list
-        end,
-    })
-end
 local function writers()
-    return { writer(700, 12) }
+    return { whole.writer(700, 12) }
 end
 for _, how in ipairs { "through", "back" } do
     local set = { ["l1cache.write"] = how }

@@ -149,7 +149,7 @@ runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,
 for cac = 1, 2 do
     runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,
         ["bypass.entries"] = 8, ["pwc.mode"] = "full" },
-        apps = { whole.freer(700, 12, "x"), whole.freer(1500, 8, "y") },
+        apps = { whole.writer(700, 12), whole.freer(1500, 8, "y") },
         policies = { { use = "mosaic", cac = cac }, aside } }
 end
 runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4 },

@@ -406,7 +406,7 @@ end
 
 -- What the memory manager says and what the other parts count agree.
 for cac = 1, 2 do
-    local sim = whole.sim({ whole.freer(700, 12, "x"),
+    local sim = whole.sim({ whole.writer(700, 12),
         whole.freer(1500, 8, "y") }, { ["core.count"] = 4,
         ["pwc.mode"] = "full", ["bypass.entries"] = 8,
         ["memory.fragment_index"] = 50, ["memory.free_at_end"] = true },

@@ -173,6 +173,33 @@ function whole.freer(kb, n, name)
     })
 end
 
+--- As whole.freer, but it writes all of its buffers, so that lines are dirty when
+-- pages move.
+function whole.writer(kb, n)
+    return H.program(kernel.app {
+        name = "writer", source = "this test",
+        buffers = function()
+            local list = {}
+            for i = 1, n do
+                list[i] = kernel.f32("b" .. i, kb * 256)
+            end
+            return list
+        end,
+        kernels = function(_, b)
+            local list = {}
+            for i = 1, n do
+                local x = b["b" .. i]
+                list[i] = { kernel.kernel("k" .. i, { grid = 16, block = 256 },
+                    function(t)
+                        t:load(x, t.gid * 31 % x.count)
+                        t:store(x, t.gid * 17 % x.count, 1.0)
+                    end), free = i % 3 ~= 0 and { x } or nil }
+            end
+            return list
+        end,
+    })
+end
+
 --- Random: each thread reads words all over `mb` megabytes; some warps share
 -- pages, all diverge.
 function whole.random(blocks, steps, mb)
