@@ -223,9 +223,10 @@ static int build_cores(heddle_sim *s)
 static int wire(heddle_sim *s)
 {
     struct hd_gpu *g = &s->gpu;
-    struct hd_manage_cores cores = {
-        .self = g, .invalidate = hd_gpu_shoot, .drop = hd_gpu_drop,
-        .halt = hd_gpu_halt};
+    struct hd_manage_cores cores = {.self = g,
+                                    .invalidate = hd_gpu_shoot,
+                                    .drop = hd_gpu_drop,
+                                    .halt = hd_gpu_halt};
     hd_time tlb_back = hd_ticks(&s->clk, HD_CLK_L2, s->m.walk.latency);
 
     g->tables = s->tables;

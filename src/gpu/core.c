@@ -304,10 +304,10 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     struct hd_core *c = self;
     struct hd_core_state *s = c->s;
     const int *stop = c->gpu->stop;
-    hd_time end = hd_min_u64(now + c->gpu->ahead,
-                             hd_min_u64(*c->gpu->env->slots->epoch,
-                                        hd_min_u64(*c->gpu->barrier,
-                                                   *c->gpu->arrival)));
+    hd_time end =
+        hd_min_u64(now + c->gpu->ahead,
+                   hd_min_u64(*c->gpu->env->slots->epoch,
+                              hd_min_u64(*c->gpu->barrier, *c->gpu->arrival)));
 
     (void)what, (void)a, (void)b;
     if (s->wake != now)

@@ -230,7 +230,7 @@ HD_HOT bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
     return true;
 }
 
-/* ---- pages that move ------------------------------------------------------ */
+/* ---- pages that move ----------------------------------------------------- */
 
 uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
                      bool *dirty)

@@ -11,8 +11,8 @@
  * A page that has to come from the host (vm.paging=fault) takes far too long to
  * hold an MSHR: when the unit below says that the request waits there, the
  * entry is lent (mem/mshr.h).  Its lines stay with it, and later misses of the
- * page join as ever.  So it is where an entry of a coalesced region hits, and the
- * page is still on the host (hd_l1tlb_here).
+ * page join as ever.  So it is where an entry of a coalesced region hits, and
+ * the page is still on the host (hd_l1tlb_here).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -45,8 +45,7 @@ static inline void hd_lsu_give_parked(struct hd_core *c, uint32_t p)
     c->s->parked_free = p;
 }
 
-/* ---- pages ----------------------------------------------------------------
- */
+/* ---- pages --------------------------------------------------------------- */
 
 /* Whether the page of a hit is there.  An entry of a coalesced region does not
  * say so (vm/ptabsent.c): if it is not, the hit is a miss, and is counted. */

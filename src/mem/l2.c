@@ -256,7 +256,8 @@ static void take(void *self, hd_time now, uint32_t r)
     }
     q->line = line;
     q->spare = p->set | ((uint32_t)(line >> l2->high_shift) & l2->high_mask);
-    hd_assoc_ahead(&l2->slice[p->component - l2->component].tags.tags, q->spare);
+    hd_assoc_ahead(&l2->slice[p->component - l2->component].tags.tags,
+                   q->spare);
     post(l2, hd_recip_up(l2->per_cycle, now) + l2->travel + l2->latency,
          p->component, HD_L2_LOOK, r);
 }

@@ -213,8 +213,7 @@ static void serve(struct hd_faults *f, hd_time now)
     }
 }
 
-/* ---- transfers ------------------------------------------------------------
- */
+/* ---- transfers ----------------------------------------------------------- */
 
 /* The first page of a fault, from its page `at` on, whose data are on their
  * way; false: there is none. */

@@ -483,8 +483,8 @@ int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
 uint64_t hd_pt_choose_frame(struct hd_ptables *t, uint32_t app, uint64_t vpn,
                             uint32_t pages, struct hd_err *err)
 {
-    struct job j = {app, 0, {vpn << HD_PAGE_SHIFT}, pages * HD_PAGE_BYTES, err,
-                    true};
+    struct job j = {app, 0,   {vpn << HD_PAGE_SHIFT}, pages * HD_PAGE_BYTES,
+                    err, true};
 
     for (uint32_t i = 0; i < t->s->ranges; i++) {
         const struct hd_pt_range *r = hd_pt_range_of(t, i);

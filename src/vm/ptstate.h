@@ -16,7 +16,7 @@
 #define HD_PT_2M       (1ull << 7)
 #define HD_PT_64K      (1ull << 9)
 #define HD_PT_WHOLE    (1ull << 10) /* level 3: its 512 pages are one of 2 MB */
-#define HD_PT_DISABLED (1ull << 11) /* level 4: the entry above stands for it */
+#define HD_PT_DISABLED (1ull << 11) /* level 4: the one above stands */
 #define HD_PT_FRAME    0x000ffffffffff000ull
 
 /* Of an entry that is not present: its page is of an allocation, but on the
@@ -27,12 +27,7 @@
 
 /* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB; its pages
  * of 4 KB are coalesced. */
-enum {
-    HD_PT_LARGE = 1,
-    HD_PT_MEDIUM = 2,
-    HD_PT_JOINED = 4,
-    HD_PT_SHIFT = 3
-};
+enum { HD_PT_LARGE = 1, HD_PT_MEDIUM = 2, HD_PT_JOINED = 4, HD_PT_SHIFT = 3 };
 
 struct hd_pt_table {
     hd_ref at;     /* its 512 entries */
