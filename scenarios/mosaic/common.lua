@@ -224,8 +224,10 @@ common.why = {
     gain = "there is little to gain: GPU-MMU is near Ideal (causes.lua)",
     faults = "what a program does with a page before the next decides: of whole "
         .. "runs at size S GUP loses 18 %, SRAD 26 %, CONS 50 % and MM, whose "
-        .. "faults hardly overlap, 92 %; at size T, and in short windows, there "
-        .. "is little but the first faults' 55 us",
+        .. "faults hardly overlap, 92 %; five programs of a seeded choice lose "
+        .. "54 %, in their first 100,000 cycles of work 78 % (scale=full "
+        .. "apps=1); at size T, and in shorter windows, there is little but the "
+        .. "first faults' 55 us",
     window = "both sizes move 7.8 bytes a cycle once faults overlap, so whole "
         .. "runs that use what they bring are near each other: with 2 MB GUP, "
         .. "SRAD and CONS lose 18, 1 and 12 % against 4 KB at size S, and MM "
