@@ -17,9 +17,14 @@
 -- finds the L1 cache busy looks up the TLB again, a hit each time, and a hit in
 -- the L2 TLB does not fill the L1 TLB, only a walk does.  The four readings give
 -- 12, 9, 15 and 10 of the 27 classes as released and 13, 8, 14 and 10 at M; no
--- other combination of them at the L1 and the L2 TLB gives more than 15.
+-- other combination of them at the L1 and the L2 TLB gives more than 15.  As
+-- released, lines from 5 to 50 % give 12 to 15 in the first reading and 16 at most
+-- in the third (line=0.15); with budget=1500000 an L1 TLB of 32 entries gives 12,
+-- of 128 entries 14, an L2 TLB of 1,024 entries 14, half of the cores 12, warps of
+-- 32 threads 14 (set=core.lanes=32,core.width=32).
 --
 --     heddle run scenarios/characterise/mask.lua [sizes=released,M] [jobs=2]
+--         [set=SETTING=VALUE,...] [line=0.20]
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -29,8 +34,11 @@ local agree = require "agree"
 local arg = H.args {
     sizes = "released,M", jobs = 2,
     budget = 20000000, -- warp instructions of a run
+    set = "",          -- settings of the machine, as in a command: a=b,c=d
+    line = H.characterise.HIGH, -- a miss rate above is high
     json = "",
 }
+H.characterise.HIGH = arg.line
 
 --- Why a class differs, where the cause is known: rates of the first table, L1
 -- and L2, as released and at M.
@@ -76,6 +84,14 @@ local WHY = {
 --- Where no size is the released one.
 local RELEASED = { LUD = { n = 256 }, HS = { n = 512 } }
 
+local function machine()
+    local settings = {}
+    for name, value in arg.set:gmatch "([^,=]+)=([^,]+)" do
+        settings[name] = value
+    end
+    return H.machine "maxwell" (settings)
+end
+
 local function measure(names, size)
     local list = {}
     for i, name in ipairs(names) do
@@ -83,7 +99,7 @@ local function measure(names, size)
             return H.characterise.measure(name, {
                 size = size == "released" and "S" or size,
                 params = size == "released" and RELEASED[name] or nil,
-                machine = "maxwell", survey = false, budget = arg.budget,
+                machine = machine(), survey = false, budget = arg.budget,
             })
         end
     end
