@@ -160,9 +160,26 @@ policy 70 "a policy that never ends" "instructions in one call" \
 policy 70 "a policy with a misspelt point" "did you mean 'repl_victim'?" \
     'repl_victm = function() return 0 end'
 policy 70 "a policy that cannot be parsed" "p.lua:1: " 'x = = 1'
-expect 66 "a policy that is not there" "$H" run "$dir/policy.lua" \
-    use="$dir/none.lua"
-has err "none.lua" "is named"
+for file in none.lua none.so; do
+    expect 66 "a policy that is not there" "$H" run "$dir/policy.lua" \
+        use="$dir/$file"
+    has err "$file" "is named"
+done
+echo junk >"$dir/junk.so"
+expect 70 "a plug-in that is none" "$H" run "$dir/policy.lua" \
+    use="$dir/junk.so"
+has err "junk.so" "is named"
+
+printf '\033[2J\377\001 rubbish\n' >"$dir/rubbish.traceg"
+expect 65 "a trace that is no text" "$H" trace convert "$dir/rubbish.traceg" \
+    "$dir/x.hdt"
+has err "rubbish.traceg:1: " "names the file and the line"
+n=$((n + 1))
+if [ "$(tr -d '\n\t\040-\176' <"$dir/err" | wc -c)" = 0 ]; then
+    echo "ok $n - no control character of it reaches the terminal"
+else
+    echo "not ok $n - control characters are printed"
+fi
 
 cat >"$dir/size.lua" <<'L'
 local H = require "heddle"

@@ -23,6 +23,7 @@
 #include "lpolicy.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "lheddle.h"
 #include "lparts.h"
@@ -204,7 +205,8 @@ static const struct heddle_policy *load_plugin(lua_State *L, const char *path)
     const struct heddle_policy *p = heddle_policy_load(path, text, sizeof text);
 
     if (p == NULL)
-        hl_raise(L, HEDDLE_EPOLICY, text);
+        hl_raise(L, access(path, R_OK) != 0 ? HEDDLE_ENOINPUT : HEDDLE_EPOLICY,
+                 text);
     return p;
 }
 
