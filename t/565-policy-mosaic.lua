@@ -216,6 +216,33 @@ tap.ok(apart.l2tlb.invalidations >= 200 and apart.l2tlb.invalidations <= 257,
     apart.l2tlb.invalidations)
 tap.is(apart.mover.table_writes, 2 * 33, "both write the tables")
 
+-- Copies inside DRAM block its banks: the slower they are, the longer everybody
+-- else waits, stalled by the policy or not.
+local ends = {}
+for i, ns in ipairs { 1, 10000 } do
+    ends[i] = select(3, run(odd, "mosaic", { cac = 2, stall = 0 },
+        { ["memory.bulk_ns"] = ns }))
+end
+tap.ok(ends[2] > 1.2 * ends[1], "banks are blocked meanwhile",
+    ends[1] .. " " .. ends[2])
+
+-- An application's memory goes with it, or stays.
+local function mapped_after(free)
+    local sim <close> = H.sim { machine = "mosaic", check = true,
+        apps = { whole.freer(300, 3, "x"), whole.freer(700, 12, "y") },
+        settings = whole.join(FEW, { ["memory.free_at_end"] = free,
+            ["sim.relaunch"] = false }) }
+    sim:use "mosaic"
+    repeat
+        sim:run(200)
+    until sim:results().apps[1].finished
+    sim:run(100)
+    return #sim:look("pagetable", 0), #sim:look("pagetable", 1)
+end
+local x, y = mapped_after(true)
+tap.ok(x == 0 and y > 0, "free_at_end: its pages are gone", x .. " " .. y)
+tap.ok(mapped_after(false) > 0, "without it they stay")
+
 -- ---- caches of pages that move ----------------------------------------------------
 
 local function writers()
