@@ -457,7 +457,8 @@ HD_APART static uint64_t serve_aside(struct hd_events *q)
     return 1;
 }
 
-uint64_t hd_events_run(struct hd_events *q, hd_time until, const int *stop)
+HD_HOT uint64_t hd_events_run(struct hd_events *q, hd_time until,
+                              const int *stop)
 {
     struct hd_event_state *s = q->s;
     uint64_t served = 0, n;

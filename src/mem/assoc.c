@@ -152,8 +152,8 @@ static int64_t victim_default(void *self, const void *question_)
     return (int64_t)oldest(self, (uint32_t)q->set);
 }
 
-void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
-                          struct hd_who who)
+HD_HOT void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set,
+                                 uint32_t entry, struct hd_who who)
 {
     uint32_t way = entry - set * a->ways, s = sentinel(a, set);
 
@@ -310,9 +310,9 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
 }
 
 /* The same in a wide set where nobody else is concerned. */
-static HD_APART uint32_t place_wide(struct hd_assoc *a, uint32_t set,
-                                    uint64_t key, struct hd_who who,
-                                    uint64_t *evicted)
+static HD_HOT HD_APART uint32_t place_wide(struct hd_assoc *a, uint32_t set,
+                                           uint64_t key, struct hd_who who,
+                                           uint64_t *evicted)
 {
     uint32_t e;
 
@@ -326,8 +326,8 @@ static HD_APART uint32_t place_wide(struct hd_assoc *a, uint32_t set,
     return e;
 }
 
-uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
-                        struct hd_who who, uint64_t *evicted)
+HD_HOT uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
+                               struct hd_who who, uint64_t *evicted)
 {
     if (HD_UNLIKELY(hd_assoc_asks(a)))
         return place(a, set, key, who, evicted, false);

@@ -154,8 +154,8 @@ static void serve(struct hd_dram *d, hd_time now, uint32_t c)
     schedule(d, c, now);
 }
 
-static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
-                   uint64_t b)
+static HD_HOT void handle(void *self, hd_time now, uint32_t what, uint32_t a,
+                          uint64_t b)
 {
     (void)b;
     if (what == EV_WAKE)
@@ -221,7 +221,7 @@ static void pass_on(struct hd_dram *d, uint32_t c)
         }
 }
 
-void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
+HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
     struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
@@ -281,7 +281,7 @@ static bool place_of(struct hd_dram *d, uint32_t c, uint32_t klass)
     return hd_dramclass_places(d, c, klass) > 0;
 }
 
-bool hd_dram_room(const struct hd_dram *d, uint32_t channel)
+HD_HOT bool hd_dram_room(const struct hd_dram *d, uint32_t channel)
 {
     const struct hd_dramchan *ch = d->lane[channel].ch;
     hd_time now;

@@ -126,7 +126,7 @@ static uint32_t eligible(struct hd_dram *d, uint32_t c, struct hd_req *r)
     return r->dram_class;
 }
 
-uint32_t hd_dramclass_of(struct hd_dram *d, uint32_t c, struct hd_req *r)
+HD_HOT uint32_t hd_dramclass_of(struct hd_dram *d, uint32_t c, struct hd_req *r)
 {
     const struct hd_dramchan *ch = d->lane[c].ch;
     uint32_t k = eligible(d, c, r);

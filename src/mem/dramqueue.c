@@ -192,7 +192,7 @@ void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e)
     install(d, c, e);
 }
 
-void hd_dramqueue_opened(struct hd_dram *d, uint32_t c, uint32_t b)
+HD_HOT void hd_dramqueue_opened(struct hd_dram *d, uint32_t c, uint32_t b)
 {
     struct hd_dramentry *v = hd_dramentry_of(d, c);
     struct hd_drambank *k = hd_drambank_at(d, c, b);

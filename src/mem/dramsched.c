@@ -481,8 +481,8 @@ static HD_INLINE void batch(struct hd_dram *d, uint32_t c, uint64_t cycle,
     ch->floor = hd_max_u64(floor, cycle + 1);
 }
 
-static HD_APART void advance_plain(struct hd_dram *d, uint32_t c,
-                                   uint64_t cycle)
+static HD_HOT HD_APART void advance_plain(struct hd_dram *d, uint32_t c,
+                                          uint64_t cycle)
 {
     batch(d, c, cycle, false);
 }
@@ -493,7 +493,7 @@ static HD_APART void advance_exact(struct hd_dram *d, uint32_t c,
     batch(d, c, cycle, true);
 }
 
-void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
+HD_HOT void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
 
@@ -507,7 +507,7 @@ void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
         advance_exact(d, c, cycle);
 }
 
-uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
+HD_HOT uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
     const struct hd_dramentry *v = hd_dramentry_of(d, c);

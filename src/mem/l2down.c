@@ -72,8 +72,8 @@ uint32_t hd_l2down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
     return r;
 }
 
-uint32_t hd_l2down_fetch(struct hd_l2_slice *sl, uint32_t m, uint64_t line,
-                         uint32_t r)
+HD_HOT uint32_t hd_l2down_fetch(struct hd_l2_slice *sl, uint32_t m,
+                                uint64_t line, uint32_t r)
 {
     const struct hd_l2 *l2 = sl->l2;
     uint32_t n = hd_req_take(l2->reqs);
@@ -106,7 +106,8 @@ void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     hd_l2down_drain(sl, now);
 }
 
-void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r)
+HD_HOT void hd_l2down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                         uint32_t r)
 {
     hd_l2_req(sl, r)->born = at;
     if (HD_UNLIKELY(at > now)) {

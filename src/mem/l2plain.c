@@ -58,8 +58,8 @@ static inline hd_time enter(struct hd_l2_slice *sl, hd_time now)
 }
 
 /* Sends the answer, which is there at `at`. */
-static inline void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                          const struct hd_req *q, hd_time at)
+static HD_HOT inline void answer(struct hd_l2_slice *sl, hd_time now,
+                                 uint32_t r, const struct hd_req *q, hd_time at)
 {
     const struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
@@ -96,8 +96,8 @@ static HD_APART void hit_late(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     answer(sl, now, r, q, hd_l2_look(sl, q, in));
 }
 
-static HD_APART void hit(struct hd_l2_slice *sl, hd_time now, struct hd_req *q,
-                         uint32_t r)
+static HD_HOT HD_APART void hit(struct hd_l2_slice *sl, hd_time now,
+                                struct hd_req *q, uint32_t r)
 {
     struct hd_l2_state *s = sl->s;
     hd_time in = enter(sl, now);
@@ -114,8 +114,8 @@ static HD_APART void hit(struct hd_l2_slice *sl, hd_time now, struct hd_req *q,
 }
 
 /* A read of a line that is not in the tags; it may be in flight. */
-static HD_APART void miss(struct hd_l2_slice *sl, hd_time now, uint64_t line,
-                          uint32_t r)
+static HD_HOT HD_APART void miss(struct hd_l2_slice *sl, hd_time now,
+                                 uint64_t line, uint32_t r)
 {
     struct hd_req *q = hd_l2_req(sl, r);
     uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
@@ -142,8 +142,8 @@ static HD_APART void miss(struct hd_l2_slice *sl, hd_time now, uint64_t line,
 }
 
 /* A look-up of a line that is not the one used last in its set. */
-static HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
-                                  uint64_t line, uint32_t r)
+static HD_HOT HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
+                                         uint64_t line, uint32_t r)
 {
     struct hd_assoc *tags = &sl->tags.tags;
     struct hd_req *q = hd_l2_req(sl, r);
@@ -178,7 +178,7 @@ static inline void enter_tags(struct hd_l2_slice *sl, hd_time now, hd_time at,
 
 /* A store to a line that is in the tags, or to one that is in no place and has
  * nobody who asks about it.  One of a line in flight is left to l2slice.c. */
-static void store(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+static HD_HOT void store(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_req *q = hd_l2_req(sl, r);
@@ -209,7 +209,8 @@ static void store(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     hd_req_give(l2->reqs, r);
 }
 
-static HD_APART void look_other(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+static HD_HOT HD_APART void look_other(struct hd_l2_slice *sl, hd_time now,
+                                       uint32_t r)
 {
     if (hd_l2_req(sl, r)->kind == HD_REQ_WRITE && !unusual(sl) &&
         sl->l2->cfg.write == HD_WRITE_BACK)
@@ -232,7 +233,8 @@ static inline void look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 }
 
 /* DRAM has answered d. */
-static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
+static HD_HOT HD_APART void fill(struct hd_l2_slice *sl, hd_time now,
+                                 uint32_t d)
 {
     uint32_t m = hd_l2_req(sl, d)->tag & 0xffff, r, next;
     struct hd_mshr_entry *x = &sl->mshr.v[m];
@@ -256,8 +258,8 @@ static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
         hd_l2slice_resume(sl, now);
 }
 
-void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
-                      uint64_t b)
+HD_HOT void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
+                             uint64_t b)
 {
     (void)b;
     if (HD_LIKELY(what == HD_L2_LOOK))

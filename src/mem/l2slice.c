@@ -253,7 +253,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 
 /* Serves the request that is first in line; HD_L2_GO, or why it cannot.  A
  * line is in the tags or in flight, never both. */
-static uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+static HD_HOT uint32_t serve(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_req *q = hd_l2_req(sl, r);
@@ -322,7 +322,7 @@ static void block(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     s->held = hd_l2_req(sl, r)->app;
 }
 
-void hd_l2slice_resume(struct hd_l2_slice *sl, hd_time now)
+HD_HOT void hd_l2slice_resume(struct hd_l2_slice *sl, hd_time now)
 {
     struct hd_l2_list *in = &sl->s->in;
 
@@ -405,7 +405,7 @@ static inline void join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     *peak = hd_max_u64(*peak, s->in.n);
 }
 
-void hd_l2slice_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+HD_HOT void hd_l2slice_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     enter_port(sl, now, hd_l2_req(sl, r), sl->l2->latency);
     if (HD_LIKELY(sl->l2->full))
@@ -481,7 +481,7 @@ void hd_l2slice_fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
         hd_l2slice_resume(sl, now);
 }
 
-void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
+HD_HOT void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
 {
     struct hd_l2 *l2 = self;
     struct hd_l2_slice *sl = &l2->slice[l2->req[r].tag >> 16];
@@ -494,8 +494,8 @@ void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
     hd_l2_post(sl, hd_recip_up(l2->per_cycle, at), HD_L2_FILL, r);
 }
 
-void hd_l2slice_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
-                      uint32_t a)
+HD_HOT void hd_l2slice_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
+                             uint32_t a)
 {
     struct hd_l2_state *s = sl->s;
 
