@@ -147,11 +147,11 @@ function whole.column(blocks, steps, what, stride)
     })
 end
 
---- Buffers of `kb` KB, each read all over by a launch of its own; after two
--- of three launches the buffer is given back.
-function whole.freer(kb, n, name)
+--- n buffers of `kb` KB, each used by a launch of `grid` blocks that does
+-- body(t, buffer); after two of three launches the buffer is given back.
+local function giver(name, kb, n, grid, body)
     return H.program(kernel.app {
-        name = name or "freer", source = "this test",
+        name = name, source = "this test",
         buffers = function()
             local list = {}
             for i = 1, n do
@@ -163,41 +163,28 @@ function whole.freer(kb, n, name)
             local list = {}
             for i = 1, n do
                 local x = b["b" .. i]
-                list[i] = { kernel.kernel("k" .. i, { grid = 4, block = 256 },
-                    function(t)
-                        t:load(x, t.gid * 197 % x.count)
-                    end), free = i % 3 ~= 0 and { x } or nil }
+                list[i] = { kernel.kernel("k" .. i, { grid = grid,
+                    block = 256 }, function(t) body(t, x) end),
+                    free = i % 3 ~= 0 and { x } or nil }
             end
             return list
         end,
     })
 end
 
---- As whole.freer, but it writes all of its buffers, so that lines are dirty when
--- pages move.
+--- Reads its buffers all over.
+function whole.freer(kb, n, name)
+    return giver(name or "freer", kb, n, 4, function(t, x)
+        t:load(x, t.gid * 197 % x.count)
+    end)
+end
+
+--- Writes them, too, so that lines are dirty when pages move.
 function whole.writer(kb, n)
-    return H.program(kernel.app {
-        name = "writer", source = "this test",
-        buffers = function()
-            local list = {}
-            for i = 1, n do
-                list[i] = kernel.f32("b" .. i, kb * 256)
-            end
-            return list
-        end,
-        kernels = function(_, b)
-            local list = {}
-            for i = 1, n do
-                local x = b["b" .. i]
-                list[i] = { kernel.kernel("k" .. i, { grid = 16, block = 256 },
-                    function(t)
-                        t:load(x, t.gid * 31 % x.count)
-                        t:store(x, t.gid * 17 % x.count, 1.0)
-                    end), free = i % 3 ~= 0 and { x } or nil }
-            end
-            return list
-        end,
-    })
+    return giver("writer", kb, n, 16, function(t, x)
+        t:load(x, t.gid * 31 % x.count)
+        t:store(x, t.gid * 17 % x.count, 1.0)
+    end)
 end
 
 --- Random: each thread reads words all over `mb` megabytes; some warps share
