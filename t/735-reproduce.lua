@@ -196,8 +196,11 @@ tap.ok(left:find "of two/fig1" and left:find "two/fig2: not run",
     "and leaves a page of what is known", left:match "<body>.*")
 tap.ok(read(DIR .. "/printed"):find "two/fig1 +0 of +1 agree +0:%d%d\n",
     "after what was told", read(DIR .. "/printed"))
--- Twice, while simulations run: whichever way it ends, nothing goes on.
-scenario("two/fig2", ([[
+-- Twice, while simulations run, and a death without a word: whichever way it
+-- ends, nothing goes on.
+local function killed(how_to)
+    os.remove(DIR .. "/pids")
+    scenario("two/fig2", ([[
 local boss = io.open("/proc/self/stat"):read "a":match "%%) %%a (%%d+)"
 local function job()
     local f = io.open("%s/pids", "a")
@@ -206,26 +209,33 @@ local function job()
     while true do
         local n = select(2, io.open("%s/pids"):read "a":gsub("\n", ""))
         if n == 2 then
-            io.popen(("kill -INT %%s; kill -INT %%s"):format(boss, boss)):close()
+            io.popen("boss=" .. boss .. "; %s"):close()
             while true do end
         end
     end
 end
-H.run({ job, job }, { jobs = 2 })]]):format(DIR, DIR))
-_, how, code = os.execute(("'%s' run scenarios/reproduce.lua scenarios='%s/s' "
-    .. "out='%s' cache='%s/c' only=two/fig2 >'%s/printed' 2>&1"):format(
-    os.getenv "HEDDLE", DIR, OUT, DIR, DIR))
+H.run({ job, job }, { jobs = 2 })]]):format(DIR, DIR, how_to))
+    local _, ended, status_of = os.execute(("'%s' run scenarios/reproduce.lua "
+        .. "scenarios='%s/s' out='%s' cache='%s/c' only=two/fig2 "
+        .. ">'%s/printed' 2>&1"):format(os.getenv "HEDDLE", DIR, OUT, DIR, DIR))
+    local pids, alive = 0, 0
+    for pid in (read(DIR .. "/pids") or ""):gmatch "%d+" do
+        local stop, state = os.time() + 20, "R"
+        while state and state ~= "Z" and os.time() < stop do
+            state = (read("/proc/" .. pid .. "/stat") or ""):match "%) (%a)"
+        end
+        pids, alive = pids + 1, alive + (state and state ~= "Z" and 1 or 0)
+    end
+    tap.ok(pids == 2 and alive == 0, "nothing goes on after " .. how_to,
+        alive .. " of " .. pids)
+    return ended, status_of
+end
+how, code = killed "kill -INT $boss; kill -INT $boss"
 tap.ok(how == "exit" and code == 130 or how == "signal" and code == 2,
     "Ctrl-C twice ends it", read(DIR .. "/printed"))
-local pids, alive = 0, 0
-for pid in (read(DIR .. "/pids") or ""):gmatch "%d+" do
-    local stop, state = os.time() + 20, "R"
-    while state and state ~= "Z" and os.time() < stop do
-        state = (read("/proc/" .. pid .. "/stat") or ""):match "%) (%a)"
-    end
-    pids, alive = pids + 1, alive + (state and state ~= "Z" and 1 or 0)
-end
-tap.ok(pids == 2 and alive == 0, "and its simulations", alive .. " of " .. pids)
+how, code = killed "kill -KILL $boss"
+tap.ok(how == "signal" and code == 9 or code == 137, "so does a death",
+    read(DIR .. "/printed"))
 _, how, code = os.execute(("'%s' run scenarios/reproduce.lua scenarios='%s/s' "
     .. "out='%s' cache='%s/c' only=one jobs=1 >'%s/printed' 2>&1")
     :format(os.getenv "HEDDLE", DIR, OUT, DIR, DIR))

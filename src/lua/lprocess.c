@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -56,17 +57,32 @@ static int cpus(lua_State *L)
 }
 
 /*
+ * What a new child does first.  Ctrl-C goes to the parent only, which tells its
+ * children; and a parent that ends without a word (a second Ctrl-C, a kill)
+ * takes them with it, also when it was gone before the child could ask for
+ * that.
+ */
+static void follow(pid_t parent)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(128 + SIGKILL);
+}
+
+/*
  * process.fork() -> 0, fd in the child (the end to write to); pid, fd in the
  * parent (the end to read from).
  */
 static int fork_pipe(lua_State *L)
 {
     int fd[2];
-    pid_t pid;
+    pid_t parent, pid;
 
     fflush(NULL);
     if (pipe(fd) != 0)
         return fail(L, "pipe");
+    parent = getpid();
     pid = fork();
     if (pid < 0) {
         int saved = errno;
@@ -77,7 +93,7 @@ static int fork_pipe(lua_State *L)
         return fail(L, "fork");
     }
     if (pid == 0)
-        setpgid(0, 0); /* Ctrl-C goes to the parent, which tells its children */
+        follow(parent);
     close(fd[pid == 0 ? 0 : 1]);
     lua_pushinteger(L, pid);
     lua_pushinteger(L, fd[pid == 0 ? 1 : 0]);
