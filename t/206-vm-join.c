@@ -202,9 +202,15 @@ static void kept(void **state)
     map(&r, 1, 3, 1);
     assert_int_equal(find(&r, 1, 3).pfn.v, 0);
     assert_int_equal(r.t->s->mixed[1], 1);
+    assert_int_equal(hd_bigframes_peak(&r.t->big, 1), PAGES + 1);
+    assert_int_equal(hd_bigframes_peak(&r.t->big, 0), PAGES);
     unmap(&r, 0, a, 10, 5);
     unmap(&r, 0, b, 200, PAGES - 200);
     assert_int_equal(r.t->big.held[0], 0);
+    /* What the one leaves is the other's, and what was asked for is over. */
+    assert_int_equal(hd_bigframes_peak(&r.t->big, 1), 2 * PAGES);
+    assert_int_equal(hd_bigframes_peak(&r.t->big, 0), PAGES - 200 + 5);
+    assert_int_equal(hd_bigframes_peak(&r.t->big, 0), 0);
     assert_string_equal(verdict(&r), "");
     close_rig(&r);
 }

@@ -4,10 +4,12 @@
  * What an owner holds is what nobody else can use without breaking Mosaic's
  * soft guarantee (a frame of 2 MB has pages of one application only): all of
  * a frame that it has alone, of a mixed one its own pages.  Held less mapped
- * is memory bloat.
+ * is memory bloat.  It changes with pages of others too, so peak[] is kept
+ * here, at every change.
  *
  * Invariants: used is the sum of of[]; owners is the number of them above 0;
- * held[] is what a count over all frames would give (ptlook.c checks).
+ * held[] is what a count over all frames would give (ptlook.c checks), and
+ * never above peak[].
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +21,8 @@ int hd_bigframes_open(struct hd_bigframes *b, struct hd_arena *arena,
     b->n = hd_ceil_div(frames, HD_LARGE_PAGES);
     b->v = hd_arena_take(arena, b->n, sizeof *b->v);
     b->held = hd_arena_take(arena, HD_MAX_APPS + 1, sizeof *b->held);
-    return b->v == NULL || b->held == NULL ? -1 : 0;
+    b->peak = hd_arena_take(arena, HD_MAX_APPS + 1, sizeof *b->peak);
+    return b->v == NULL || b->held == NULL || b->peak == NULL ? -1 : 0;
 }
 
 uint32_t hd_bigframes_owner(const struct hd_bigframes *b, uint64_t big)
@@ -43,6 +46,7 @@ static void weigh(struct hd_bigframes *b, const struct hd_bigframe *f, bool in)
         if (f->of[o] == 0)
             continue;
         b->held[o] = in ? b->held[o] + n : b->held[o] - n;
+        b->peak[o] = hd_max_u64(b->peak[o], b->held[o]);
         left--;
     }
 }
@@ -75,4 +79,12 @@ void hd_bigframes_drop(struct hd_bigframes *b, uint64_t frame, uint32_t owner,
     f->owners -= f->of[owner] == 0;
     f->used = (uint16_t)(f->used - pages);
     weigh(b, f, true);
+}
+
+uint64_t hd_bigframes_peak(struct hd_bigframes *b, uint32_t owner)
+{
+    uint64_t peak = b->peak[owner];
+
+    b->peak[owner] = b->held[owner];
+    return peak;
 }

@@ -31,6 +31,7 @@ struct hd_bigframes {
     struct hd_bigframe *v; /* arena */
     uint64_t *held;        /* arena: [owner] base frames in the frames that an
                               owner has pages in, its share where it is mixed */
+    uint64_t *peak;        /* arena: [owner] most of held since it was asked */
     uint64_t n;            /* the last may be cut off */
 };
 
@@ -43,6 +44,9 @@ void hd_bigframes_add(struct hd_bigframes *b, uint64_t frame, uint32_t owner,
                       uint32_t pages);
 void hd_bigframes_drop(struct hd_bigframes *b, uint64_t frame, uint32_t owner,
                        uint32_t pages);
+
+/* The most that an owner has held since it was last asked for, or holds now. */
+uint64_t hd_bigframes_peak(struct hd_bigframes *b, uint32_t owner);
 
 /* An owner's number, HD_OWNER_SEVERAL or HD_OWNER_NONE. */
 uint32_t hd_bigframes_owner(const struct hd_bigframes *b, uint64_t big);

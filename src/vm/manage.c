@@ -121,7 +121,8 @@ static void raise(uint64_t *peak, uint64_t value)
 static void peaks(struct hd_manage *g, uint32_t app)
 {
     raise(hd_manage_count(g, app, HD_MANAGE_MAPPED_PEAK), g->t->s->pages[app]);
-    raise(hd_manage_count(g, app, HD_MANAGE_HELD_PEAK), g->t->big.held[app]);
+    raise(hd_manage_count(g, app, HD_MANAGE_HELD_PEAK),
+          hd_bigframes_peak(&g->t->big, app));
 }
 
 static void sync(void *self, hd_time now)
