@@ -7,8 +7,7 @@ that a graph has its parts: rows, pairs of start and degree, levels.
 ]]
 local generate = require "heddle.generate"
 
-local tests = {}
-local function test(name, fn) tests[#tests + 1] = { name, fn } end
+local test, run = require "lib.suite"()
 
 local function fails(pattern, fn, ...)
     local ok, err = pcall(fn, ...)
@@ -251,9 +250,4 @@ test("errors name the option and the value", function()
     end)
 end)
 
-print("1.." .. #tests)
-for i, t in ipairs(tests) do
-    local ok, err = pcall(t[2])
-    print((ok and "ok " or "not ok ") .. i .. " - " .. t[1])
-    if not ok then print("# " .. tostring(err):gsub("\n", "\n# ")) end
-end
+run()

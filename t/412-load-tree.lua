@@ -11,8 +11,7 @@ reads are pieces of the genome; the seed decides; errors are words.
 ]]
 local generate = require "heddle.generate"
 
-local tests = {}
-local function test(name, fn) tests[#tests + 1] = { name, fn } end
+local test, run = require "lib.suite"()
 
 local WIDTH = 4096
 
@@ -190,9 +189,4 @@ test("the seed decides; wrong options are errors", function()
     end
 end)
 
-print("1.." .. #tests)
-for i, t in ipairs(tests) do
-    local ok, err = pcall(t[2])
-    print((ok and "ok " or "not ok ") .. i .. " - " .. t[1])
-    if not ok then print("# " .. tostring(err):gsub("\n", "\n# ")) end
-end
+run()

@@ -16,8 +16,7 @@ local equal = require("t.apps.kit").equal
 
 local function form(name) return require("t.apps." .. name:lower()) end
 
-local tests = {}
-local function test(name, fn) tests[#tests + 1] = { name, fn } end
+local test, run = require "lib.suite"()
 
 -- ---- counting what an instance does ----------------------------------------
 
@@ -121,11 +120,4 @@ test("names: any case, the nearest one, a description", function()
     equal(#app.list(), #app.names(), "list")
 end)
 
--- ---- run --------------------------------------------------------------------------
-
-print("1.." .. #tests)
-for i, t in ipairs(tests) do
-    local ok, err = pcall(t[2])
-    print((ok and "ok " or "not ok ") .. i .. " - " .. t[1])
-    if not ok then print("# " .. tostring(err):gsub("\n", "\n# ")) end
-end
+run()

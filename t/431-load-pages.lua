@@ -13,8 +13,7 @@ local process = require "heddle.process"
 package.path = "./?.lua;" .. package.path
 local profile = require("t.apps.kit").profile
 
-local tests = {}
-local function test(name, fn) tests[#tests + 1] = { name, fn } end
+local test, run = require "lib.suite"()
 
 local function near(got, want, percent, what)
     if math.abs(got - want) > want * percent / 100 then
@@ -114,9 +113,4 @@ test("COLOR: eight rounds on the grid of ecology1", function()
         1 + .60 + .23 + .05 + .006, 5, "nodes without a colour, all rounds")
 end)
 
-print("1.." .. #tests)
-for i, t in ipairs(tests) do
-    local ok, err = pcall(t[2])
-    print((ok and "ok " or "not ok ") .. i .. " - " .. t[1])
-    if not ok then print("# " .. tostring(err):gsub("\n", "\n# ")) end
-end
+run()

@@ -9,8 +9,6 @@
  */
 #include "tracekit.h"
 
-static struct kit kit;
-
 #define WARP(v, n, lines) kit_warp(&kit, v, n, lines)
 
 /* A load, what uses it, a store, the end: the dependences. */
@@ -294,20 +292,6 @@ static void blocks(void **state)
     heddle_workload_free(w);
 }
 
-static int open_kit(void **state)
-{
-    (void)state;
-    kit = kit_open();
-    return 0;
-}
-
-static int close_kit(void **state)
-{
-    (void)state;
-    kit_close(&kit);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,5 +304,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, open_kit, close_kit);
+    return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
 }

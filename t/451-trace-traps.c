@@ -11,8 +11,6 @@
 
 #include "load/trace-opcode.h"
 
-static struct kit kit;
-
 #define WARP(v, n, lines) kit_warp(&kit, v, n, lines)
 
 static void opcodes(void **state)
@@ -390,20 +388,6 @@ static void truncation(void **state)
     free(text);
 }
 
-static int open_kit(void **state)
-{
-    (void)state;
-    kit = kit_open();
-    return 0;
-}
-
-static int close_kit(void **state)
-{
-    (void)state;
-    kit_close(&kit);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,5 +400,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, open_kit, close_kit);
+    return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
 }

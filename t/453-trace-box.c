@@ -14,8 +14,6 @@
 #include "base/rng.h"
 #include "heddle_walk.h"
 
-static struct kit kit;
-
 /* Two kernels: affine, lists, divergence, local memory, barriers. */
 static void write_trace(const char *dir)
 {
@@ -301,16 +299,8 @@ static void nothing_left_behind(void **state)
 
 static int open_kit(void **state)
 {
-    (void)state;
-    kit = kit_open();
+    kit_setup(state);
     write_trace(kit.dir);
-    return 0;
-}
-
-static int close_kit(void **state)
-{
-    (void)state;
-    kit_close(&kit);
     return 0;
 }
 
@@ -323,5 +313,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, open_kit, close_kit);
+    return cmocka_run_group_tests(tests, open_kit, kit_teardown);
 }

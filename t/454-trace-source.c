@@ -12,7 +12,6 @@
 
 enum { BLOCKS = 400, WARPS = 2, SLOTS = 32, CONTEXTS = SLOTS / WARPS };
 
-static struct kit kit;
 static char *alone[BLOCKS][WARPS]; /* what a warp does, as text */
 
 /* A text trace whose blocks differ: lists, loops of their own length. */
@@ -230,8 +229,7 @@ static int open_kit(void **state)
 {
     struct bound b;
 
-    (void)state;
-    kit = kit_open();
+    kit_setup(state);
     write_trace();
     heddle_workload *w = kit_trace(&kit, kit_file(&kit, "k.traceg"));
     bind_to(&b, w);
@@ -248,8 +246,7 @@ static int close_kit(void **state)
         for (unsigned w = 0; w < WARPS; w++)
             free(alone[i][w]);
     }
-    kit_close(&kit);
-    return 0;
+    return kit_teardown(state);
 }
 
 int main(void)

@@ -12,8 +12,6 @@
 
 #include "heddle_walk.h"
 
-static struct kit kit;
-
 static char *kernel(uint64_t addr)
 {
     char body[256];
@@ -214,20 +212,6 @@ static void errors(void **state)
     assert_non_null(strstr(kit.text, "no kernelslist.g"));
 }
 
-static int open_kit(void **state)
-{
-    (void)state;
-    kit = kit_open();
-    return 0;
-}
-
-static int close_kit(void **state)
-{
-    (void)state;
-    kit_close(&kit);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,5 +222,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, open_kit, close_kit);
+    return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
 }

@@ -9,8 +9,6 @@
 
 #include "heddle_walk.h"
 
-static struct kit kit;
-
 /* A source of the test's own: two launches, barriers, a list, 64 lanes. */
 struct fake {
     struct hd_source src;
@@ -292,20 +290,6 @@ static void by_hand(void **state)
     }
 }
 
-static int open_kit(void **state)
-{
-    (void)state;
-    kit = kit_open();
-    return 0;
-}
-
-static int close_kit(void **state)
-{
-    (void)state;
-    kit_close(&kit);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,5 +298,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, open_kit, close_kit);
+    return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
 }

@@ -2,49 +2,8 @@
 # 459-trace-cmd.t - pins: heddle trace convert, record, dump, info and check:
 # what they print, exit status 65 and 66, messages with file and line, and that
 # a trace and its conversion print the same.
-n=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. t/lib/expect.sh
 
-# expect STATUS NAME COMMAND...: also leaves the output in $dir/out, $dir/err.
-expect() {
-    want=$1 name=$2
-    shift 2
-    n=$((n + 1))
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    got=$?
-    if [ "$got" = "$want" ]; then
-        echo "ok $n - $name"
-    else
-        echo "not ok $n - $name"
-        echo "# exit $got, expected $want"
-        sed 's/^/# /' "$dir/out" "$dir/err"
-    fi
-}
-
-# has FILE TEXT NAME: the file contains the text.
-has() {
-    n=$((n + 1))
-    if grep -qF -e "$2" "$dir/$1"; then
-        echo "ok $n - $3"
-    else
-        echo "not ok $n - $3"
-        echo "# no '$2' in $1:"
-        sed 's/^/# /' "$dir/$1"
-    fi
-}
-
-# same FILE FILE NAME: the files are equal.
-same() {
-    n=$((n + 1))
-    if cmp -s "$dir/$1" "$dir/$2"; then
-        echo "ok $n - $3"
-    else
-        echo "not ok $n - $3"
-    fi
-}
-
-H=$HEDDLE
 mkdir "$dir/app"
 cat >"$dir/app/kernelslist.g" <<'TRACE'
 MemcpyHtoD,0x0000000000001000,4096
@@ -130,4 +89,4 @@ expect 64 "an unknown option" "$H" trace dump "$dir/app" blok=1
 expect 64 "a number that is none" "$H" trace dump "$dir/app" block=x
 expect 64 "an address space that is not there" "$H" trace dump "$dir/app" context=4
 has err "there is no 4" "is said"
-echo "1..$n"
+plan

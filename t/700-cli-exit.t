@@ -2,49 +2,7 @@
 # 700-cli-exit.t - pins: the exit status of each kind of failure (sysexits),
 # what goes to standard output and what to standard error, the form of error
 # messages, and that a closed pipe is quiet.
-n=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-# expect STATUS NAME COMMAND...: also leaves the output in $dir/out, $dir/err.
-expect() {
-    want=$1 name=$2
-    shift 2
-    n=$((n + 1))
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    got=$?
-    if [ "$got" = "$want" ]; then
-        echo "ok $n - $name"
-    else
-        echo "not ok $n - $name"
-        echo "# exit $got, expected $want"
-        sed 's/^/# /' "$dir/out" "$dir/err"
-    fi
-}
-
-# has FILE TEXT NAME: the file contains the text.
-has() {
-    n=$((n + 1))
-    if grep -qF -e "$2" "$dir/$1"; then
-        echo "ok $n - $3"
-    else
-        echo "not ok $n - $3"
-        echo "# no '$2' in $1:"
-        sed 's/^/# /' "$dir/$1"
-    fi
-}
-
-empty() {
-    n=$((n + 1))
-    if [ -s "$dir/$1" ]; then
-        echo "not ok $n - $2"
-        sed 's/^/# /' "$dir/$1"
-    else
-        echo "ok $n - $2"
-    fi
-}
-
-H=$HEDDLE
+. t/lib/expect.sh
 
 expect 0 "--help" "$H" --help
 has out "usage: heddle" "help is on standard output"
@@ -174,12 +132,8 @@ printf '\033[2J\377\001 rubbish\n' >"$dir/rubbish.traceg"
 expect 65 "a trace that is no text" "$H" trace convert "$dir/rubbish.traceg" \
     "$dir/x.hdt"
 has err "rubbish.traceg:1: " "names the file and the line"
-n=$((n + 1))
-if [ "$(tr -d '\n\t\040-\176' <"$dir/err" | wc -c)" = 0 ]; then
-    echo "ok $n - no control character of it reaches the terminal"
-else
-    echo "not ok $n - control characters are printed"
-fi
+[ "$(tr -d '\n\t\040-\176' <"$dir/err" | wc -c)" = 0 ]
+told $? "no control character of it reaches the terminal"
 
 cat >"$dir/size.lua" <<'L'
 local H = require "heddle"
@@ -227,4 +181,4 @@ expect 130 "Ctrl-C in a script" sh -c "
     done
     kill -INT \$p; wait \$p"
 
-echo "1..$n"
+plan

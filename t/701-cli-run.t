@@ -3,17 +3,7 @@
 # during several in processes, prints what is known and exits 130; a run
 # without progress ends with the wait-for graph and 70; nothing is printed to a
 # standard error that is no terminal.
-n=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-report() { # report STATUS NAME [FILE]
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then echo "ok $n - $2"; else
-        echo "not ok $n - $2"
-        [ -z "${3-}" ] || head -20 "$3" | sed 's/^/# /'
-    fi
-}
+. t/lib/expect.sh
 
 # Starts the script, waits until it says "ready", presses Ctrl-C.
 interrupt() {
@@ -37,11 +27,11 @@ print(sim.machine:get("sim.check"))
 print(sim:run())
 L
 "$HEDDLE" run --check "$dir/x.lua" >"$dir/out" 2>"$dir/err"
-report $? "--check: a run" "$dir/err"
+told $? "--check: a run" "$dir/err"
 grep -q true "$dir/out"
-report $? "is a run with checks" "$dir/out"
+told $? "is a run with checks" "$dir/out"
 [ ! -s "$dir/err" ]
-report $? "that says nothing on standard error" "$dir/err"
+told $? "that says nothing on standard error" "$dir/err"
 
 cat >"$dir/x.lua" <<'L'
 local H = require "heddle"
@@ -51,11 +41,11 @@ sim:run()
 L
 interrupt
 [ $got = 130 ]
-report $? "Ctrl-C in a simulation exits 130, not $got" "$dir/err"
+told $? "Ctrl-C in a simulation exits 130, not $got" "$dir/err"
 grep -q "MM on maxwell" "$dir/out" && grep -q "IPC" "$dir/out"
-report $? "and prints what is known" "$dir/out"
+told $? "and prints what is known" "$dir/out"
 grep -q "interrupted" "$dir/err"
-report $? "and says why" "$dir/err"
+told $? "and says why" "$dir/err"
 
 cat >"$dir/x.lua" <<'L'
 local H = require "heddle"
@@ -69,11 +59,11 @@ H.run(jobs, { jobs = 2 })
 L
 interrupt
 [ $got = 130 ]
-report $? "Ctrl-C in many simulations exits 130, not $got" "$dir/err"
+told $? "Ctrl-C in many simulations exits 130, not $got" "$dir/err"
 grep -q "MM1 on maxwell" "$dir/out" && grep -q "MM2 on maxwell" "$dir/out"
-report $? "and prints those that ran" "$dir/out"
+told $? "and prints those that ran" "$dir/out"
 ! grep -q "MM3 on maxwell" "$dir/out"
-report $? "and not those that never started" "$dir/out"
+told $? "and not those that never started" "$dir/out"
 
 cat >"$dir/x.lua" <<'L'
 local H = require "heddle"
@@ -84,9 +74,9 @@ L
 "$HEDDLE" run "$dir/x.lua" >"$dir/out" 2>"$dir/err"
 got=$?
 [ $got = 70 ]
-report $? "no progress exits 70, not $got" "$dir/err"
+told $? "no progress exits 70, not $got" "$dir/err"
 [ "$(wc -l <"$dir/err")" -gt 1 ]
-report $? "with the wait-for graph" "$dir/err"
+told $? "with the wait-for graph" "$dir/err"
 
 cat >"$dir/x.lua" <<'L'
 local H = require "heddle"
@@ -95,8 +85,8 @@ L
 "$HEDDLE" run "$dir/x.lua" >"$dir/out" 2>"$dir/err"
 got=$?
 [ $got = 66 ]
-report $? "a trace that is not there exits 66, not $got" "$dir/err"
+told $? "a trace that is not there exits 66, not $got" "$dir/err"
 grep -q "heddle: $dir/x.lua:2: .*/nonexistent/kernelslist.g" "$dir/err"
-report $? "and is named, with the line of the script" "$dir/err"
+told $? "and is named, with the line of the script" "$dir/err"
 
-echo "1..$n"
+plan

@@ -1,43 +1,7 @@
 #!/bin/sh
 # 726-apps.t - pins heddle apps as a command: tables, JSON, pictures, what was
 # cut, and what is said about words that it does not know.
-n=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-# expect STATUS NAME COMMAND...: also leaves the output in $dir/out, $dir/err.
-expect() {
-    want=$1 name=$2
-    shift 2
-    n=$((n + 1))
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    got=$?
-    if [ "$got" = "$want" ]; then echo "ok $n - $name"; else
-        echo "not ok $n - $name"
-        echo "# exit $got, expected $want"
-        sed 's/^/# /' "$dir/out" "$dir/err"
-    fi
-}
-
-# has FILE TEXT NAME: the file contains the text.
-has() {
-    n=$((n + 1))
-    if grep -qF -e "$2" "$dir/$1"; then echo "ok $n - $3"; else
-        echo "not ok $n - $3"
-        echo "# no '$2' in $1:"
-        sed 's/^/# /' "$dir/$1"
-    fi
-}
-
-hasnot() {
-    n=$((n + 1))
-    if grep -qF -e "$2" "$dir/$1"; then
-        echo "not ok $n - $3"
-        sed 's/^/# /' "$dir/$1"
-    else echo "ok $n - $3"; fi
-}
-
-H=$HEDDLE
+. t/lib/expect.sh
 
 expect 0 "one application" "$H" apps atax size=T
 has out "1 application, size T, on maxwell" "is named with size and machine"
@@ -67,12 +31,9 @@ expect 0 "JSON" "$H" apps BLK MM size=T format=json json="$dir/j" \
     pictures="$dir/p"
 has out '"heddle-apps"' "names its schema"
 hasnot out "pictures" "and is alone"
-n=$((n + 1))
-if cmp -s "$dir/out" "$dir/j"; then echo "ok $n - json=FILE is the same"
-else echo "not ok $n - json=FILE is the same"; fi
-n=$((n + 1))
-if [ -s "$dir/p/BLK.svg" ] && [ -s "$dir/p/MM.svg" ]; then
-    echo "ok $n - pictures"; else echo "not ok $n - pictures"; fi
+same out j "json=FILE is the same"
+[ -s "$dir/p/BLK.svg" ] && [ -s "$dir/p/MM.svg" ]
+told $? "pictures"
 expect 0 "pictures are told" "$H" apps BLK size=T pictures="$dir/p/"
 has out "1 picture" "by their number"
 
@@ -94,4 +55,4 @@ has err "l1tlb.entries" "the nearest is named"
 expect 78 "an unknown machine" "$H" apps BLK size=T machine=maxwel
 expect 73 "a file that cannot be created" "$H" apps BLK size=T \
     json=/nonexistent/x
-echo "1..$n"
+plan

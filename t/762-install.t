@@ -10,20 +10,15 @@ case $HEDDLE_BUILD in
     exit 0
     ;;
 esac
-n=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. t/lib/expect.sh
 root=$PWD
 prefix=$dir/usr
 
 ok() { # ok NAME COMMAND...: the command succeeds
-    n=$((n + 1))
     name=$1
     shift
-    if "$@" >"$dir/log" 2>&1; then echo "ok $n - $name"; else
-        echo "not ok $n - $name"
-        tail -20 "$dir/log" | sed 's/^/# /'
-    fi
+    "$@" >"$dir/log" 2>&1
+    told $? "$name" "$dir/log"
 }
 
 is_there() { # each of the files exists
@@ -107,4 +102,4 @@ ok "the Lua module" module
 cd "$root" || exit 1
 ok "make uninstall" make -s uninstall PREFIX="$prefix"
 ok "leaves no file" sh -c "[ -z \"\$(find '$prefix' -type f -o -type l)\" ]"
-echo "1..$n"
+plan

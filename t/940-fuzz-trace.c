@@ -14,8 +14,6 @@
 #include "load/trace-frame.h"
 #include "load/trace-index.h"
 
-static struct kit kit;
-
 static const char seed_text[] =
     "-kernel name = k\n-kernel id = 1\n-grid dim = (4,2,1)\n"
     "-block dim = (64,1,1)\n-shmem = 0\n-nregs = 16\n-binary version = 90\n"
@@ -223,20 +221,6 @@ static void containers(void **state)
     assert_true(n > 0);
 }
 
-static int open_kit(void **state)
-{
-    (void)state;
-    kit = kit_open();
-    return 0;
-}
-
-static int close_kit(void **state)
-{
-    (void)state;
-    kit_close(&kit);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,5 +229,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, open_kit, close_kit);
+    return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
 }

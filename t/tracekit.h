@@ -48,6 +48,23 @@ static inline void kit_close(struct kit *k)
     free(k->ops);
 }
 
+/* The kit of a group of tests, and what builds it and takes it away. */
+static struct kit kit;
+
+static inline int kit_setup(void **state)
+{
+    (void)state;
+    kit = kit_open();
+    return 0;
+}
+
+static inline int kit_teardown(void **state)
+{
+    (void)state;
+    kit_close(&kit);
+    return 0;
+}
+
 static inline const char *kit_file(struct kit *k, const char *name)
 {
     snprintf(k->path, sizeof k->path, "%s/%s", k->dir, name);
