@@ -95,6 +95,7 @@ for _, t in ipairs {
     { 'experiment.open { name = x }', true },
     { 'local x = suite.open("fig7", "figure 7", {})', true },
     { 'return suite.open { name = "two/fig7" }', true },
+    { 'require("common").open_class("fig7", "figure 7", 0)', true },
     { 'io.open("out"); H.suites.get "fig7"', false },
 } do
     tap.is(experiment.is("s/two/fig7.lua", t[1]), t[2], "declared: " .. t[1])
@@ -102,7 +103,29 @@ end
 tap.is(experiment.is("s/two/common.lua", "experiment.open {}"), false,
     "what a paper's experiments share is none")
 tap.is(#reproduce.find(DIR .. "/nowhere"), 0, "none in a folder that is not")
-tap.ok(#reproduce.find "scenarios" > 0, "there are some in scenarios/")
+
+-- Every script of a paper is an experiment, or another one of its folder names it.
+local found, papers = {}, {}
+for _, e in ipairs(reproduce.find "scenarios") do
+    found[e.file], papers[e.paper] = true, true
+end
+tap.ok(papers.mask and papers.mosaic, "there are some in scenarios/")
+for paper in pairs(papers) do
+    local texts, lost = {}, {}
+    for _, name in ipairs(experiment.list("scenarios/" .. paper)) do
+        texts[name] = read(("scenarios/%s/%s"):format(paper, name))
+    end
+    for name in pairs(texts) do
+        local used = found[("scenarios/%s/%s"):format(paper, name)]
+        for other, text in pairs(texts) do
+            used = used or other ~= name
+                and text:find(('"%s["%%.]'):format(name:sub(1, -5):gsub("%-",
+                    "%%-")))
+        end
+        lost[#lost + 1] = not used and name or nil
+    end
+    tap.is(table.concat(lost, " "), "", paper .. ": no script is forgotten")
+end
 
 -- ---- running --------------------------------------------------------------------------
 

@@ -113,8 +113,8 @@ function experiment.list(dir)
 end
 
 --- Whether a file of a paper's folder, of that text, is an experiment: it calls
--- experiment.open, or a function of its common.lua named open with its name as
--- the first text ("mask/fig03" or "fig03").
+-- experiment.open, or a function of its common.lua named open or open_... with
+-- its name as the first text ("mask/fig03" or "fig03").
 function experiment.is(file, text)
     local whole, base = file:match "([^/]*/([^/]*))%.lua$"
     if not whole or base == "common" then

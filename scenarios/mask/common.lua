@@ -455,7 +455,7 @@ end
 
 --- Figures 12 to 14, whose numbers are recalled: the pairs of one class under
 -- all designs.
-function common.class_figure(name, where, hmr, paper)
+function common.open_class(name, where, hmr, paper)
     local x = common.open(name, where, ("pairs of %d-HMR"):format(hmr))
     x:say "The paper's number is the class's mean, of figure 11"
     local results, o = common.measure(x, { names = common.all })

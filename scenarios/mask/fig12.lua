@@ -7,4 +7,4 @@
 --     heddle run scenarios/mask/fig12.lua [scale=full]
 --
 -- SPDX-License-Identifier: MIT
-require("common").class_figure("fig12", "recalled as figure 12", 0, 58.7)
+require("common").open_class("fig12", "recalled as figure 12", 0, 58.7)

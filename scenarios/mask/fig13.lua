@@ -7,4 +7,4 @@
 --     heddle run scenarios/mask/fig13.lua [scale=full]
 --
 -- SPDX-License-Identifier: MIT
-require("common").class_figure("fig13", "recalled as figure 13", 1, 61.2)
+require("common").open_class("fig13", "recalled as figure 13", 1, 61.2)

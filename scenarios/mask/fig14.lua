@@ -7,4 +7,4 @@
 --     heddle run scenarios/mask/fig14.lua [scale=full]
 --
 -- SPDX-License-Identifier: MIT
-require("common").class_figure("fig14", "recalled as figure 14", 2, 52.0)
+require("common").open_class("fig14", "recalled as figure 14", 2, 52.0)
