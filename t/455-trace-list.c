@@ -190,6 +190,10 @@ static void errors(void **state)
          HEDDLE_EDATA},
         {"\n\n", "no kernel in this list", HEDDLE_EDATA},
         {"", "no kernel in this list", HEDDLE_EDATA},
+        {"\nhello, world\nmore\n",
+         ":2: no kernel in this list; expected "
+         "kernel..., MemcpyHtoD or cudaMalloc, not `hello, world'",
+         HEDDLE_EDATA},
         {"kernelx.tracez\n", ".g:1: ", HEDDLE_ENOINPUT},
     };
     (void)state;

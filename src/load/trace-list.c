@@ -239,6 +239,8 @@ struct list {
     struct hd_pages pages;
     struct hd_err *err;
     uint64_t line;
+    uint64_t odd_line; /* the first that says nothing known, and its text */
+    char odd[64];
 };
 
 static int bad_line(struct list *l, const char *p, const char *what)
@@ -315,8 +317,24 @@ static int list_line(struct list *l, const char *p)
         if (*q == '\0')
             return bad_line(l, p, "this is no list of kernels");
     }
+    if (l->odd_line == 0) {
+        l->odd_line = l->line;
+        snprintf(l->odd, sizeof l->odd, "%.*s", (int)(q - p), p);
+    }
     hd_trace_note(l->box, HD_TN_LIST_LINE, l->path, l->line);
     return 0;
+}
+
+/* The list names no kernel, perhaps because it is something else. */
+static int no_kernel(struct list *l)
+{
+    if (l->odd_line == 0)
+        return hd_err_set(l->err, HEDDLE_EDATA, "%s: no kernel in this list",
+                          l->path);
+    return hd_err_set(l->err, HEDDLE_EDATA,
+                      "%s:%llu: no kernel in this list; expected kernel..., "
+                      "MemcpyHtoD or cudaMalloc, not `%s'",
+                      l->path, (unsigned long long)l->odd_line, l->odd);
 }
 
 static int read_list(struct list *l)
@@ -339,8 +357,7 @@ static int read_list(struct list *l)
             break;
     }
     if (r == 0 && l->box->kernels == kernels)
-        r = hd_err_set(l->err, HEDDLE_EDATA, "%s: no kernel in this list",
-                       l->path);
+        r = no_kernel(l);
     hd_trace_in_close(in);
     return r;
 }
