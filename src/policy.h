@@ -174,6 +174,11 @@ struct heddle_use_info {
 /* The i-th bound policy; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_used(const heddle_sim *s, uint32_t i,
                            struct heddle_use_info *out);
+/* What the functions of the i-th bound policy get as their state in its k-th
+ * place, and the place's name; a policy that is no replacement policy has one
+ * place.  NULL past the last.  It belongs to the policy. */
+HEDDLE_API void *heddle_used_state(const heddle_sim *s, uint32_t i, uint32_t k,
+                                   const char **place);
 /* The i-th structure that offers a point ("" for a part that is alone), or
  * NULL past the last. */
 HEDDLE_API const char *heddle_offered(const heddle_sim *s, enum heddle_point p,

@@ -163,6 +163,7 @@ static void a_state_for_each_structure(void **state)
     struct fake *f = fake_open();
     const struct hd_slot *a = &f->slot[HEDDLE_POINT_repl_victim];
     const struct hd_slot *b = &f->other[HEDDLE_POINT_repl_victim];
+    const char *place[2];
     uint64_t hash;
 
     (void)state;
@@ -172,6 +173,12 @@ static void a_state_for_each_structure(void **state)
         hd_ask_repl_victim(a, &q);
     hd_ask_repl_victim(b, &q);
     /* both calls reached a state of their own: 3 and 1 */
+    assert_non_null(heddle_used_state(fake_sim(f), 0, 0, &place[0]));
+    assert_ptr_not_equal(heddle_used_state(fake_sim(f), 0, 1, &place[1]),
+                         heddle_used_state(fake_sim(f), 0, 0, &place[0]));
+    assert_string_not_equal(place[0], place[1]);
+    assert_null(heddle_used_state(fake_sim(f), 0, 2, &place[0]));
+    assert_null(heddle_used_state(fake_sim(f), 1, 0, &place[0]));
     assert_int_equal(heddle_unuse(fake_sim(f), NULL, NULL), 1);
     assert_int_not_equal(hd_slots_hash(&f->slots), hash);
     assert_int_equal(use(f, &evict, "", 0), 0);

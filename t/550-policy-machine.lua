@@ -214,4 +214,25 @@ ok(not fine and count > 0 and
     tostring(text):find("the local 'count' has changed", 1, true),
     "state in a local is an error at the end", tostring(text))
 
+-- ---- state, looked at ------------------------------------------------------------
+
+local seen = machine()
+seen:use { name = "walks", state = { n = 0, last = {} }, watch = {
+    walk_done = function(q, s)
+        s.n = s.n + 1
+        s.last[1] = q.vpn
+    end } }
+seen:use("policies/lru.lua", { at = "l2cache" })
+seen:use "mask"
+seen:run(CYCLES)
+local list = seen:used()
+local walks = list[1].state.n
+ok(walks > 0 and list[1].state.last[1] == math.tointeger(list[1].state.last[1]),
+    "the state of a Lua policy can be looked at", tostring(walks))
+list[1].state.n = -1
+seen:run(seen.now + CYCLES)
+ok(seen:used()[1].state.n >= walks, "and is a copy")
+ok(list[2].states.l2cache == list[2].state and not list[3].states
+    and not list[3].state, "by structure; one in C shows none")
+
 print("1.." .. n)

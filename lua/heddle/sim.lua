@@ -138,7 +138,8 @@ function methods:unuse(name, at)
     return require("heddle.policy").unuse(self.core, name, at)
 end
 
---- The bound policies: { { name =, at =, params = }, ... }.
+--- The bound policies: { { name =, at =, params = }, ... }; those in Lua with a
+-- copy of their state, `state`, and of that in each of their places, `states`.
 function methods:used()
     return require("heddle.policy").used(self.core)
 end

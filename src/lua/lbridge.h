@@ -96,5 +96,8 @@ void lp_bridge_fill(lua_State *L, int t, struct lp_class *c);
 void *lp_open_policy(void *ud, heddle_sim *s, const struct heddle_place *place,
                      const uint64_t *params);
 void lp_open_close(void *self);
+/* Pushes a copy of the state of a policy that lp_open_policy made; a Lua
+ * status, the error on top of the stack. */
+int lp_open_state(lua_State *L, void *self);
 
 #endif

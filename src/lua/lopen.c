@@ -288,3 +288,21 @@ void *lp_open_policy(void *ud, heddle_sim *s, const struct heddle_place *place,
     p->place = NULL;
     return p;
 }
+
+/* [1] light userdata of the policy -> a copy of its state */
+static int copy_state(lua_State *L)
+{
+    struct lp *p = lua_touserdata(L, 1);
+
+    lua_pushvalue(p->T, LP_AT_STATE);
+    lua_xmove(p->T, L, 1);
+    lp_state_copy(L, -1, "state");
+    return 1;
+}
+
+int lp_open_state(lua_State *L, void *self)
+{
+    lua_pushcfunction(L, copy_state);
+    lua_pushlightuserdata(L, self);
+    return lua_pcall(L, 1, 1, 0);
+}

@@ -20,6 +20,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "lbridge.h"
 #include "lpolicy.h"
 
 #include <string.h>
@@ -291,6 +292,29 @@ void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value)
         lua_pushinteger(L, (lua_Integer)value);
 }
 
+/* Sets fields of the table on top: the state of a Lua policy, or those in its
+ * places by their names.  What C policies have is bytes. */
+static void push_states(lua_State *L, heddle_sim *s, uint32_t i,
+                        const struct heddle_use_info *u)
+{
+    const char *place;
+    void *self;
+
+    if (u->policy->close != lp_open_close)
+        return;
+    lua_newtable(L);
+    for (uint32_t k = 0; (self = heddle_used_state(s, i, k, &place)); k++) {
+        if (lp_open_state(L, self) != LUA_OK)
+            lua_error(L);
+        if (k == 0) {
+            lua_pushvalue(L, -1);
+            lua_setfield(L, -4, "state");
+        }
+        lua_setfield(L, -2, place);
+    }
+    lua_setfield(L, -2, "states");
+}
+
 static int used(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
@@ -309,6 +333,7 @@ static int used(lua_State *L)
             lua_setfield(L, -2, p[k].name);
         }
         lua_setfield(L, -2, "params");
+        push_states(L, s, i, &u);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;

@@ -496,30 +496,48 @@ int heddle_unuse(heddle_sim *s, const char *name, const char *at)
     return n;
 }
 
-int heddle_used(const heddle_sim *s, uint32_t i, struct heddle_use_info *out)
+/* The binding with the i-th smallest order, or NULL. */
+static const struct hd_bound *bound_at(const heddle_sim *s, uint32_t i)
 {
     const struct hd_slots_registry *r = registry(s);
+    const struct hd_bound *next;
     uint32_t least = 0;
 
-    /* The binding with the i-th smallest order. */
-    for (uint32_t k = 0;; k++) {
-        const struct hd_bound *next = NULL;
+    do {
+        next = NULL;
         for (uint32_t m = 0; m < HEDDLE_MAX_BOUND; m++) {
             const struct hd_bound *b = &r->bound[m];
             if (b->policy && b->order >= least &&
                 (next == NULL || b->order < next->order))
                 next = b;
         }
-        if (next == NULL)
-            return HEDDLE_EINVAL;
-        if (k == i) {
-            out->policy = next->policy;
-            out->at = next->at;
-            out->values = next->values;
-            return 0;
-        }
-        least = next->order + 1;
-    }
+        if (next != NULL)
+            least = next->order + 1;
+    } while (next != NULL && i-- > 0);
+    return next;
+}
+
+int heddle_used(const heddle_sim *s, uint32_t i, struct heddle_use_info *out)
+{
+    const struct hd_bound *b = bound_at(s, i);
+
+    if (b == NULL)
+        return HEDDLE_EINVAL;
+    out->policy = b->policy;
+    out->at = b->at;
+    out->values = b->values;
+    return 0;
+}
+
+void *heddle_used_state(const heddle_sim *s, uint32_t i, uint32_t k,
+                        const char **place)
+{
+    const struct hd_bound *b = bound_at(s, i);
+
+    if (b == NULL || k >= b->cells)
+        return NULL;
+    *place = b->cell[k].where;
+    return b->cell[k].state;
 }
 
 const char *heddle_policy_error(const heddle_sim *s)
