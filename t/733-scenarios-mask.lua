@@ -9,7 +9,8 @@ local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 
 local mask = scenarios.of("mask", {
-    other = { common = true, ["skip-walks"] = true }, -- a module, a policy
+    -- a module, policies
+    other = { common = true, ["skip-walks"] = true, ["bypass-first"] = true },
     words = { causes = "only=base,leaf" }, more = "cycles=12000",
 })
 mask:all(18)

@@ -75,6 +75,9 @@ common.why = {
     tokens = "what one warp walked for other cores' warps ask for next, and "
         .. "warps without a token do not leave it in the L2 TLB: where L1 TLBs "
         .. "block, 3DS_BP walks 1,800 times with tokens and 1,100 without",
+    bypass = "in the released simulator every access asks the bypass cache first, "
+        .. "before the L1 TLB: so it would have 3 % of all accesses (6), and 14 % "
+        .. "(12) where L1 TLBs block (rows below); the rest was not found",
     walks = "but for CFD the programs walk 0.3 to 2.3 times in 1,000 "
         .. "instructions, and a walk takes 110 to 150 cycles (causes.lua, "
         .. "programs); in the released simulator each miss makes a walk of its "
