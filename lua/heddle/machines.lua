@@ -10,7 +10,8 @@
 -- The papers: MASK = Ausavarungnirun et al., ASPLOS 2018; Mosaic = the same,
 -- MICRO 2017; ETC = Li et al., ASPLOS 2019; MESC = Yu, Bai, Wang; Pichai =
 -- Pichai, Hsu, Bhattacharjee, ASPLOS 2014; Power = Power, Hill, Wood, HPCA
--- 2014.
+-- 2014; release = github.com/CMU-SAFARI/Mosaic, v3.x, the simulator of the first
+-- two, whose 30 cycles before DRAM cannot be set here.
 --
 -- SPDX-License-Identifier: MIT
 local config = require "heddle.config"
@@ -93,6 +94,64 @@ local PRESETS = {
             vm = {
                 page = { "4K", "MASK 6" },
                 memory_bytes = { 3221225472, "Mosaic table 1" },
+            },
+        },
+    },
+    {
+        name = "released",
+        from = "maxwell",
+        summary = "the simulator that MASK's and Mosaic's authors released",
+        settings = {
+            clock = {
+                core = { 700000000, "release: gpgpusim.config" },
+                l2 = { 700000000, "release: gpgpusim.config" },
+                dram = { 924000000, "release: gpgpusim.config" },
+            },
+            core = {
+                lanes = { 32, "release: gpgpusim.config" },
+                width = { 32, "release: gpgpusim.config" },
+                issue = { 2, "release: gpgpusim.config: 2 schedulers" },
+                warps = { 48, "release: gpgpusim.config" },
+                threads = { 1536, "release: gpgpusim.config" },
+                blocks = { 8, "release: gpgpusim.config" },
+                regs = { 32768, "release: gpgpusim.config" },
+                shared_bytes = { 49152, "release: gpgpusim.config" },
+            },
+            l1tlb = {
+                large_entries = { 16, "release: tlb_size_large" },
+                large_ways = { 0, "release: tlb.cc: fully associative" },
+                blocking = { "full", "release: shader.cc: a miss holds the "
+                    .. "memory stage until its walk is over" },
+            },
+            l2tlb = {
+                large_entries = { 256, "release: l2_tlb_entries_large" },
+                large_ways = { 0, "Mosaic table 1: fully associative" },
+                latency = { 0, "release: tlb.cc: a look-up takes no time" },
+                mshrs = { 4096, "release: tlb.cc: no limit" },
+            },
+            walk = {
+                latency = { 0, "release: tlb.cc" },
+                walkers = { 4096, "release: tlb.cc: no limit" },
+            },
+            pwc = {
+                latency = { 85, "release: pw_cache_latency" },
+                entries = { 512, "release: gpgpusim.config" },
+                ways = { 8, "release: gpgpusim.config" },
+            },
+            l1cache = {
+                mshrs = { 128, "release: gpgpusim.config" },
+                merges = { 8, "release: gpgpusim.config" },
+            },
+            l2cache = {
+                bytes = { 1572864, "release: gpgpusim.config" },
+                slices = { 6, "release: gpgpusim.config" },
+                latency = { 95, "release: rop_latency 85, and maxwell's 10" },
+                mshrs = { 128, "release: gpgpusim.config" },
+                merges = { 4, "release: gpgpusim.config" },
+            },
+            dram = {
+                channels = { 6, "release: gpgpusim.config" },
+                queue = { 256, "release: gpgpusim.config" },
             },
         },
     },

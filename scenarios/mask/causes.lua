@@ -73,11 +73,6 @@ local LEAF = { use = H.here "skip-walks.lua", level = 4 }
 local DEEP = { use = H.here "skip-walks.lua", level = 2 }
 local WALKS = { use = H.here "skip-walks.lua", level = 1 }
 
-local RELEASED_FREE = { ["l1tlb.blocking"] = "none" }
-for k, v in pairs(suite.released) do
-    RELEASED_FREE[k] = RELEASED_FREE[k] or v
-end
-
 --- name, what it asks, settings, more: policies, sizes, lanes, budgets.
 local CASES = {
     { "base", "maxwell as it is" },
@@ -95,18 +90,17 @@ local CASES = {
         ["l2cache.latency"] = 95 } },
     { "blocking-lanes", "blocking, warps of 32 threads, 2 issue slots",
         { ["l1tlb.blocking"] = "full" }, lanes = 32 },
-    { "released", "the released simulator's machine", suite.released,
-        lanes = 32 },
-    { "released-free", "the same, but a miss stops nothing", RELEASED_FREE,
-        lanes = 32 },
+    { "released", "the released simulator's machine", machine = "released" },
+    { "released-free", "the same, but a miss stops nothing",
+        { ["l1tlb.blocking"] = "none" }, machine = "released" },
     { "released-leaf", "released, and leaf reads never hit the L2 cache",
-        suite.released, lanes = 32, policies = { LEAF } },
+        machine = "released", policies = { LEAF } },
     { "released-skip", "released, and reads of levels 2 to 4 skip the L2 cache",
-        suite.released, lanes = 32, policies = { DEEP } },
+        machine = "released", policies = { DEEP } },
     { "blocking-list", "blocking, and 1,024 entries in MASK's L1 TLBs alone",
         { ["l1tlb.blocking"] = "full" }, mask = { ["l1tlb.entries"] = 1024 } },
     { "released-list", "released, and 1,024 entries in MASK's L1 TLBs alone",
-        suite.released, lanes = 32, mask = { ["l1tlb.entries"] = 1024 } },
+        machine = "released", mask = { ["l1tlb.entries"] = 1024 } },
     { "blocking-leaf", "blocking, and leaf reads never hit the L2 cache",
         { ["l1tlb.blocking"] = "full" }, policies = { LEAF } },
     { "l2tlb-mshrs", "32 misses at once in the L2 TLB",
@@ -166,7 +160,8 @@ end
 local function measure(case)
     local list = designs(case)
     local o = suite.options(x, { designs = list, settings = case[3],
-        lanes = case.lanes })
+        lanes = case.lanes, machine = case.machine
+            and H.machine(case.machine) })
     o.reference, o.alone = list[2], case.alone
     o.cycles = o.cycles * (case.cycles or 1)
     return sharing.measure(x, o), o

@@ -177,24 +177,6 @@ end
 common.blocking = { ["l1tlb.blocking"] = { "full",
     "the released simulator: a miss holds the memory stage" } }
 
---- And the released simulator's machine, as far as its configuration and code can
--- be put into settings: blocking, L2 TLB look-ups that take no time, no limit of
--- walkers, 85 cycles (rop_latency) before the L2 cache, 85 of the walk cache
--- (pw_cache_latency); with lanes = 32, whose two issue slots are its two
--- schedulers.  30 cycles before DRAM cannot be set.
-common.released = {
-    ["l1tlb.blocking"] = common.blocking["l1tlb.blocking"],
-    ["l2cache.latency"] = 95, ["l2tlb.latency"] = 0, ["walk.latency"] = 0,
-    ["walk.walkers"] = 4096, ["l2tlb.mshrs"] = 4096, ["pwc.latency"] = 85,
-    ["pwc.entries"] = 512, ["pwc.ways"] = 8,
-    ["clock.core"] = 700000000, ["clock.l2"] = 700000000,
-    ["clock.dram"] = 924000000, ["core.warps"] = 48, ["core.threads"] = 1536,
-    ["core.blocks"] = 8, ["core.regs"] = 32768, ["core.shared_bytes"] = 49152,
-    ["dram.channels"] = 6, ["dram.queue"] = 256, ["l2cache.slices"] = 6,
-    ["l2cache.bytes"] = 1572864, ["l2cache.mshrs"] = 128,
-    ["l2cache.merges"] = 4, ["l1cache.mshrs"] = 128, ["l1cache.merges"] = 8,
-}
-
 --- A design with more settings; one of MASK's with other parameters, too.
 function common.variant(d, name, settings, params)
     if params and d.policies and #d.policies > 0 then
@@ -411,11 +393,11 @@ function common.columns(x, o, results, names)
     for _, c in ipairs { { ", best split", partition = "oracle" },
         { ", 32 threads", lanes = 32 },
         { ", L1 TLBs block", settings = common.blocking },
-        { ", the release's machine", lanes = 32,
-            settings = common.released } } do
+        { ", the release's machine", machine = "released" } } do
         out[#out + 1] = { c[1] .. mark, options = common.options(x, {
             names = names, lanes = c.lanes, partition = c.partition,
-            settings = c.settings, pairs = few }) }
+            settings = c.settings, pairs = few,
+            machine = c.machine and H.machine(c.machine) }) }
     end
     return out
 end

@@ -17,5 +17,6 @@ local by, all = speedup.measure(x, "homogeneous")
 suite.say(x, ("%d sets of copies of one program"):format(#all))
 local paper = { gain = 55.5, ideal = 6.8 }
 speedup.report(x, by, all, paper)
+speedup.released(x, "homogeneous", paper)
 paging.columns(x, "homogeneous", paper)
 x:close()

@@ -18,5 +18,6 @@ local by, all = speedup.measure(x, "heterogeneous")
 suite.say(x, ("%d sets of different programs"):format(#all))
 local paper = { gain = 29.7, ideal = 15.4 }
 speedup.report(x, by, all, paper)
+speedup.released(x, "heterogeneous", paper)
 paging.columns(x, "heterogeneous", paper)
 x:close()

@@ -2,6 +2,7 @@
 -- kind: what Mosaic's figures 8 and 9 measure, one scenario each.
 --
 -- SPDX-License-Identifier: MIT
+local H = require "heddle"
 local sharing = require "heddle.sharing"
 local report = require "heddle.report"
 local suite = require "common"
@@ -58,6 +59,33 @@ function speedup.report(x, by, all, paper)
     end
     suite.chart(x, x.title, "weighted speedup", groups, speedup.designs,
         function(g, name) return mean[g][name] end)
+end
+
+local FEW = 8 -- sets beside the main ones
+
+--- The same on the machine of the simulator that Mosaic's authors released
+-- (heddle explain released), for few sets of two.
+function speedup.released(x, kind, paper)
+    local sets, designs = suite.sets(x, kind, 2, FEW), {}
+    for i, d in ipairs(speedup.designs) do
+        designs[i] = { name = d.name, policies = d.policies, apply = function()
+            return d.apply(H.machine "released")
+        end }
+    end
+    local r = suite.measure(x, sets, designs)
+    local name = ("%s, the release's machine (%d sets)")
+    local function percent(what, paper_has, value, why)
+        x:quantity { name:format(what, #sets), unit = "%", paper = paper_has,
+            heddle = 100 * value, why = why }
+    end
+    percent("Mosaic over GPU-MMU", paper.gain,
+        sharing.gain(r, "Mosaic", "GPU-MMU") - 1, suite.why.released)
+    percent("Mosaic below Ideal", paper.ideal,
+        1 - sharing.gain(r, "Mosaic", "Ideal"), suite.why.released)
+    percent("GPU-MMU below Ideal", nil,
+        1 - sharing.gain(r, "GPU-MMU", "Ideal"))
+    suite.sets_table(x, "2 applications, the release's machine", sets,
+        speedup.designs, r)
 end
 
 return speedup
