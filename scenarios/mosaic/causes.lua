@@ -15,8 +15,7 @@
 --     request waits 85 cycles before the L2 cache, four times a walk.  The first
 --     alone (full) costs 10 %, the second (rop) 9 %, both 37 %: Mosaic then gains
 --     116 %.  On the release's machine as a whole 31 % are lost and Mosaic gains
---     84 %; the paper has 48.1 % and, for one program, about as much as for
---     several (55.5 %).
+--     84 %; the paper has 48.1 % and, mean of one to five copies, 55.5 %.
 --   * No other change alone comes near: an L1 TLB with one miss in flight costs
 --     16 % and more than 5 % for six of nine programs, walks of 1000 cycles 12 %,
 --     eight walks at once 11 %.  Together they exceed the paper (one, 1000: 64 %).
