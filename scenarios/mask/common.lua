@@ -36,26 +36,30 @@ local sharing = require "heddle.sharing"
 local common = {}
 
 --- Why numbers differ from the paper's, where experiments have shown it; the
--- experiments are those of causes.lua at scale=quick, in brackets with sets=8.
+-- experiments are those of causes.lua at scale=quick, in brackets with sets=8, and
+-- then what a figure says at scale=full.
 common.why = {
     loss = "in the released simulator a TLB miss holds the core's memory stage "
         .. "until its walk is over, here other instructions go on: with L1 TLBs "
-        .. "that block SharedTLB loses 25 % (17), on the release's machine "
-        .. "58 % (44), on that without blocking 9 % (16) (causes.lua)",
+        .. "that block SharedTLB loses 25 % (17; figure 3: 34), on the release's "
+        .. "machine 58 % (44; 58), on that without blocking 9 % (16) (causes.lua)",
     pwcache = "with 1,024 entries and 10 cycles, as in table 1, the walk cache "
         .. "turns walks of neighbouring pages into a few look-ups, and no L2 TLB "
         .. "is asked before; with the 512 entries and 85 cycles of the release "
         .. "PWCache loses more than SharedTLB there: 70 and 58 % (47 and 44; "
-        .. "MASK 45.0 and 40.6)",
+        .. "figure 3: 65 and 58; MASK 45.0 and 40.6)",
     gain = "SharedTLB has little to regain where a miss stops nothing (fig03); "
-        .. "where L1 TLBs block MASK gains -1.7 % (2.3): tokens do not raise the L2 "
+        .. "where L1 TLBs block MASK gains -1.7 % (2.3; figure 11: -0.5), on the "
+        .. "release's machine 0.5 (1.6; 5.2): tokens do not raise the L2 "
         .. "TLB's hit rate, page walk reads hit the L2 cache and are not sent "
         .. "past it, and few reach DRAM.  In the released simulator a read sent "
         .. "past the L2 cache skips a queue of 85 cycles: that alone gives 42 % "
         .. "(23) there (causes.lua: released-skip)",
-    order = "tokens, bypass and DRAM scheduler are within 2 % of SharedTLB; where "
-        .. "DRAM is busy the scheduler takes from one application what it gives "
-        .. "the other (sec72)",
+    order = "tokens and bypass are within 1 % of SharedTLB; where DRAM is busy "
+        .. "(figure 8) the scheduler takes from one application what it gives the "
+        .. "other, and costs a pair up to 14 % (sec72 at scale=full)",
+    rows = "pairs differ by up to 3 % either way, and eight are few; with a quarter "
+        .. "of the work (cycles=500000) it is -0.6 points",
     level3 = "a line of the third level holds 16 entries of 2 MB each, so a "
         .. "handful of lines serves an application and never leaves the L2",
     level4 = "a line holds 16 leaf entries, those of neighbouring pages, which "
