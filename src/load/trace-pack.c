@@ -130,24 +130,6 @@ static void widen_rest(struct hd_pack *k, uint32_t warp,
         widen_all(k, warp, e, m);
 }
 
-/* The address that a stream is expected to touch next. */
-static uint64_t expect(const struct hd_pack_predict *p, uint32_t warp)
-{
-    return p->warp == warp ? p->last + p->step : p->first + p->across;
-}
-
-static void learn(struct hd_pack_predict *p, uint32_t warp, uint64_t addr)
-{
-    if (p->warp == warp) {
-        p->step = addr - p->last;
-    } else {
-        p->across = p->warp == 0 ? 0 : addr - p->first;
-        p->first = addr;
-    }
-    p->warp = warp;
-    p->last = addr;
-}
-
 static void put_desc(struct hd_pack *k, uint32_t warp,
                      const struct hd_pack_entry *e, struct hd_pack_mem *m)
 {
@@ -163,8 +145,9 @@ static void put_desc(struct hd_pack *k, uint32_t warp,
                  s->shift, s->width);
         return;
     }
-    uint64_t diff = hd_fold((int64_t)(m->first - expect(p, warp))) << 2;
-    learn(p, warp, m->first);
+    uint64_t diff = hd_fold((int64_t)(m->first - hd_predict_next(&p->at, warp)))
+                    << 2;
+    hd_predict_learn(&p->at, warp, m->first);
     if (m->list != HD_PACK_NO_LIST) {
         struct hd_pack_stream own = own_width(k->value + m->list, n);
         hd_bytes_put(b, diff | TAG_OWN);

@@ -8,6 +8,7 @@
 #define HD_TRACE_PACK_H
 
 #include "trace-frame.h"
+#include "trace-predict.h"
 
 struct hd_pack_entry {
     uint64_t mask;
@@ -48,9 +49,8 @@ struct hd_pack_stream {
 };
 
 struct hd_pack_predict {
-    uint64_t last, step, first, across;
+    struct hd_predict at;
     int64_t stride;
-    uint32_t warp; /* the last that used it, counted from 1; 0: none */
 };
 
 struct hd_pack {

@@ -14,17 +14,17 @@
  * SPDX-License-Identifier: MIT
  */
 #include "trace-frame.h"
+#include "trace-predict.h"
 
 enum { TAG_SAME, TAG_STRIDE, TAG_SHARED, TAG_OWN };
 enum { P_TOP, P_PATH, P_BLOCK, P_DESC, P_STREAM, P_BITS, PARTS };
 enum { MAX_STRIDES = 0xffff };
 
 struct predict {
-    uint64_t last, step, first, across;
+    struct hd_predict at;
     int64_t stride;
     uint32_t index; /* of the stride */
-    uint32_t warp;
-    bool known; /* the stream has a stride index */
+    bool known;     /* the stream has a stride index */
 };
 
 struct unpack {
@@ -195,23 +195,6 @@ static bool get_streams(struct unpack *u)
 
 /* ---- addresses ----------------------------------------------------------- */
 
-static uint64_t expect(const struct predict *p, uint32_t warp)
-{
-    return p->warp == warp ? p->last + p->step : p->first + p->across;
-}
-
-static void learn(struct predict *p, uint32_t warp, uint64_t addr)
-{
-    if (p->warp == warp) {
-        p->step = addr - p->last;
-    } else {
-        p->across = p->warp == 0 ? 0 : addr - p->first;
-        p->first = addr;
-    }
-    p->warp = warp;
-    p->last = addr;
-}
-
 /* The index of a stride; MAX_STRIDES when the table is full. */
 static uint32_t find_stride(struct unpack *u, int64_t stride)
 {
@@ -318,8 +301,8 @@ static bool get_addr(struct unpack *u, uint32_t warp, const struct hd_fentry *e,
         return add_list(u, record, hd_bit_count(e->mask), s->min, s->shift,
                         s->width);
     }
-    uint64_t addr = expect(p, warp) + (uint64_t)hd_unfold(d >> 2);
-    learn(p, warp, addr);
+    uint64_t addr = hd_predict_next(&p->at, warp) + (uint64_t)hd_unfold(d >> 2);
+    hd_predict_learn(&p->at, warp, addr);
     if (tag != TAG_OWN)
         return get_affine(u, p, tag == TAG_STRIDE, addr, e->mask, record);
     unsigned shift = hd_cursor_u8(c), width = hd_cursor_u8(c);
