@@ -225,9 +225,11 @@ common.why = {
     gain = "there is little to gain: GPU-MMU is near Ideal, as a TLB miss "
         .. "stops nothing else here; where it does, and walk reads take as long "
         .. "as in the released simulator, Mosaic gains 116 %, on the release's "
-        .. "machine 84 % (causes.lua)",
-    released = "the sets are few, and what one program gains there goes from "
-        .. "nothing to several times (the table)",
+        .. "machine 84 % (causes.lua; figures 8 and 9 at scale=full, 8 sets of "
+        .. "two: 156 and 48 %)",
+    released = "the sets are few, and what a set gains goes from nothing to seven "
+        .. "times (the table); with entries for large pages it has Ideal's "
+        .. "performance, so the distance is less than the paper's",
     faults = "what a program does with a page before the next decides: of whole "
         .. "runs at size S GUP loses 18 %, SRAD 26 %, CONS 50 % and MM, whose "
         .. "faults hardly overlap, 92 %; five programs of a seeded choice lose "
