@@ -227,7 +227,7 @@ common.why = {
         .. "as in the released simulator, Mosaic gains 116 %, on the release's "
         .. "machine 84 % (causes.lua; figures 8 and 9 at scale=full, 8 sets of "
         .. "two: 156 and 48 %)",
-    released = "the sets are few, and what a set gains goes from nothing to seven "
+    released = "the sets are few, and what a set gains goes from nothing to six "
         .. "times (the table); with entries for large pages it has Ideal's "
         .. "performance, so the distance is less than the paper's",
     faults = "what a program does with a page before the next decides: of whole "
