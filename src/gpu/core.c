@@ -273,6 +273,21 @@ static HD_HOT void serve_message(struct hd_core *c, hd_time t)
     }
 }
 
+/* Whether lines may be served in a row: after some tries in vain it is asked
+ * now and then only, since neither lines nor pages hit where addresses are
+ * random. */
+static inline bool try_streak(struct hd_core *c)
+{
+    enum { DRY = 4, REST = 16 };
+    struct hd_core_state *s = c->s;
+
+    if (!c->streaks || s->replay_first != HD_NONE)
+        return false;
+    if (c->dry >= DRY && ++c->dry % REST != 0)
+        return false;
+    return c->memop[c->lsu[s->lsu_first].memop].kind == HD_OP_LOAD;
+}
+
 /* Steps of the load/store unit, as long as nothing else is due before: no room
  * for another instruction, no message, no warp that may issue again. */
 static void run_unit(struct hd_core *c, hd_time t, hd_time end)
@@ -282,8 +297,7 @@ static void run_unit(struct hd_core *c, hd_time t, hd_time end)
     uint64_t ready = s->ready;
     hd_time later = s->later_at;
 
-    if (c->streaks && t < end && s->replay_first == HD_NONE &&
-        c->memop[c->lsu[s->lsu_first].memop].kind == HD_OP_LOAD) {
+    if (t < end && try_streak(c)) {
         t = hd_lsu_streak(c, t, end);
         if (t >= end)
             return;

@@ -261,6 +261,8 @@ struct hd_core {
     uint32_t lsu_room;        /* of its ring */
     bool awake;   /* inside its own loop, which sees every message */
     bool streaks; /* lines that hit may be served in a row (lsu.c) */
+    uint8_t dry;  /* tries at that since one served a line; no part of the
+                     results */
     bool lrr;     /* the scheduler is loose round robin */
 
     struct hd_mshr tlb_mshr; /* flags: the last memop that joined and which

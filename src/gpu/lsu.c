@@ -209,6 +209,7 @@ HD_HOT hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
         n = HD_LIKELY(is_plain(c)) ? streak(c, t, end, true)
                                    : streak(c, t, end, false);
         op->at += n;
+        c->dry = n != 0 ? 0 : c->dry + 1;
         c->memop[op->memop].left -= n;
         c->l1_count[HD_L1_READS] += n;
         c->l1_count[HD_L1_READ_HITS] += n;
