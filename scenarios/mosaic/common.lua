@@ -249,7 +249,8 @@ common.why = {
         .. "be the better one: data that arrive together push each other out "
         .. "of the L2 cache",
     each = "there is little to gain: GPU-MMU is near Ideal (causes.lua)",
-    named = "HS and CONS keep their issue slots full under any design",
+    named = "HS and CONS keep their issue slots full under any design, and with "
+        .. "Mosaic NW and HISTO are as fast as with Ideal",
     hits = "a look-up that joins a walk in flight has missed here; counted as "
         .. "hits, the rates are those of the next row",
     calm = "misses of the L2 TLB are few, but so are the look-ups that reach "
