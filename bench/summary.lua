@@ -25,6 +25,7 @@ the least of several turns.  What the rows mean:
                 budget hook on (ask.c)
   *.asked       a run with a Lua tlb_fill asked on each miss of the L2 TLB, over
                 the run without; cold: with a policy on cold points (policy.lua)
+  twin.*        MASK, steered, and Mosaic in Lua over the same in C (twins.lua)
   snapshot      into the memory of an old snapshot, and back (snapshot.lua)
   restore
 
@@ -67,6 +68,8 @@ local COMMANDS = {
     { "%/heddle run bench/policy.lua",
         { "gather.asked", "<=", 1.4 }, { "demo.asked", "<=", 1.1 },
         { "cold", "<=", 1.02 } },
+    { "%/heddle run bench/twins.lua",
+        { "twin.mask", "<=", 1.3 }, { "twin.mosaic", "<=", 1.3 } },
     { "%/heddle run bench/snapshot.lua",
         { "snapshot", "<", 20 }, { "restore", "<", 20 } },
 }
