@@ -118,6 +118,23 @@ local function wanted(c)
     return false
 end
 
+--- only=NAME has to be a row.
+local function check()
+    local names = {}
+    for _, c in ipairs(COMMANDS) do
+        for i = 2, #c do
+            names[#names + 1] = c[i][1]
+        end
+        if wanted(c) then
+            return
+        end
+    end
+    local near = require("heddle.index").nearest(arg.only, names)
+    error({ usage = ("only=%s: no such row%s"):format(arg.only, near
+        and (" (did you mean '%s'?)"):format(near) or "") }, 0)
+end
+check()
+
 local function show(v)
     return (v >= 100 and "%.0f" or v >= 10 and "%.1f" or "%.3f"):format(v)
 end
