@@ -15,9 +15,9 @@
 /* Of one instruction; all 0 at first. */
 struct hd_predict {
     uint64_t last, step; /* of this warp */
-    uint64_t first,
-        across;    /* its first address, and from that of the one before */
-    uint32_t warp; /* the last that used it, counted from 1; 0: none */
+    uint64_t first;      /* the warp's first address */
+    uint64_t across;     /* to it from that of the warp before */
+    uint32_t warp;       /* the last that used it, counted from 1; 0: none */
 };
 
 static inline uint64_t hd_predict_next(const struct hd_predict *p,
