@@ -2,7 +2,6 @@
 -- kind: what Mosaic's figures 8 and 9 measure, one scenario each.
 --
 -- SPDX-License-Identifier: MIT
-local H = require "heddle"
 local sharing = require "heddle.sharing"
 local report = require "heddle.report"
 local suite = require "common"
@@ -66,12 +65,8 @@ local FEW = 8 -- sets beside the main ones
 --- The same on the machine of the simulator that Mosaic's authors released
 -- (heddle explain released), for few sets of two.
 function speedup.released(x, kind, paper)
-    local sets, designs = suite.sets(x, kind, 2, FEW), {}
-    for i, d in ipairs(speedup.designs) do
-        designs[i] = { name = d.name, policies = d.policies, apply = function()
-            return d.apply(H.machine "released")
-        end }
-    end
+    local sets = suite.sets(x, kind, 2, FEW)
+    local designs = suite.released(speedup.designs)
     local r = suite.measure(x, sets, designs)
     local name = ("%s, the release's machine (%d sets)")
     local function percent(what, paper_has, value, why)
