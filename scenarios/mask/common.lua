@@ -60,6 +60,9 @@ common.why = {
         .. "other, and costs a pair up to 14 % (sec72 at scale=full)",
     rows = "pairs differ by up to 3 % either way, and eight are few; with a quarter "
         .. "of the work (cycles=500000) it is -0.6 points",
+    skip = "eight pairs gain less than the three of quick, whose walks take a "
+        .. "larger share of the time: they lose 44 % to translation there, and the "
+        .. "three 58 %",
     level3 = "a line of the third level holds 16 entries of 2 MB each, so a "
         .. "handful of lines serves an application and never leaves the L2",
     level4 = "a line holds 16 leaf entries, those of neighbouring pages, which "
