@@ -9,31 +9,12 @@
  * of every arrival under random load, and a restored arena goes on alike, also
  * from the middle of a fault.
  */
-#include "vmenv.h"
+#include "vmfault.h"
 
 enum {
-    MHZ = 1020,
-    WAY = 5, /* all in cycles, which are ticks */
-    LOOK = 10,
-    READ = 107,
-    WALK = 4 * READ,
-    L = 55575,
-    SMALL = 525,    /* 4 KB on the link */
-    LARGE = 268785, /* 2 MB */
-    A = 0x1000,
     B = 0x2000,
-    FAULT = WAY + LOOK + WALK, /* a request's page is found absent */
-    AGAIN = LOOK + WALK        /* from its replay to its answer */
+    AGAIN = LOOK + WALK /* from its replay to its answer */
 };
-
-static struct vm *fresh(void)
-{
-    struct vm *v = vm_new();
-
-    v->mhz = MHZ;
-    v->vm_cfg.paging = HD_PAGING_FAULT;
-    return v;
-}
 
 static struct vm *start(struct vm *v)
 {
@@ -78,7 +59,7 @@ static void lone(void **state)
 
     (void)state;
     for (uint32_t size = 0; size < 3; size++) {
-        struct vm *v = fresh();
+        struct vm *v = vm_new_fault();
         uint64_t walk = size == 2 ? 3 * READ : 4 * READ;
         uint64_t found = WAY + LOOK + walk;
 
@@ -110,7 +91,7 @@ static void lone(void **state)
 /* Latencies overlap, the link is shared. */
 static void overlap(void **state)
 {
-    struct vm *v = start(fresh());
+    struct vm *v = start(vm_new_fault());
 
     (void)state;
     vm_ask(v, 0, 0, 0, 0, A);
@@ -130,7 +111,7 @@ static void overlap(void **state)
 /* One fault for a page, however many ask, and whenever. */
 static void merging(void **state)
 {
-    struct vm *v = fresh();
+    struct vm *v = vm_new_fault();
 
     (void)state;
     v->vm_cfg.page = 1;
@@ -154,7 +135,7 @@ static void merging(void **state)
 /* With one MSHR and one walker another page is translated meanwhile. */
 static void nothing_held(void **state)
 {
-    struct vm *v = fresh();
+    struct vm *v = vm_new_fault();
 
     (void)state;
     v->l2tlb.mshrs = 1;
@@ -186,7 +167,7 @@ static void modes(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < HD_LEN(c); i++) {
-        struct vm *v = fresh();
+        struct vm *v = vm_new_fault();
 
         v->l2tlb.mode.kind = c[i].tlb;
         v->l2tlb.mode.fixed = 33;
@@ -205,7 +186,7 @@ static void modes(void **state)
 /* A walk cache that holds physical entries forgets what has changed. */
 static void walk_cache(void **state)
 {
-    struct vm *v = fresh();
+    struct vm *v = vm_new_fault();
 
     (void)state;
     v->pwc.mode.kind = HD_FULL;
@@ -228,7 +209,7 @@ static void ask_three(struct vm *v)
 
 static void serial(void **state)
 {
-    struct vm *v = fresh();
+    struct vm *v = vm_new_fault();
 
     (void)state;
     v->fault_cfg.serial = 1;
@@ -246,7 +227,7 @@ static void serial(void **state)
 /* The two that wait when the first is done are served together. */
 static void batches(void **state)
 {
-    struct vm *v = fresh();
+    struct vm *v = vm_new_fault();
 
     (void)state;
     v->fault_cfg.serial = 1;
@@ -287,7 +268,7 @@ static void policy(void **state)
 {
     struct heddle_policy p = {
         .abi = HEDDLE_POLICY_ABI, .name = "two", .summary = "", .source = ""};
-    struct vm *v = start(fresh());
+    struct vm *v = start(vm_new_fault());
 
     (void)state;
     p.answer[HEDDLE_POINT_fault_batch] = two;
@@ -300,7 +281,7 @@ static void policy(void **state)
                     2000 + FAULT + L + 2 * SMALL + AGAIN + READ);
     vm_close(v);
 
-    v = start(fresh());
+    v = start(vm_new_fault());
     p.answer[HEDDLE_POINT_fault_batch] = never;
     vmslots_use(&v->policies, &p, "");
     ask_three(v);
@@ -315,7 +296,7 @@ static void policy(void **state)
 
 static void too_small(void **state)
 {
-    struct vm *v = fresh();
+    struct vm *v = vm_new_fault();
 
     (void)state;
     v->vm_cfg.memory_bytes = 260 * 4096; /* 4 frames for data */
@@ -333,7 +314,7 @@ static void too_small(void **state)
 
 static void nowhere(void **state)
 {
-    struct vm *v = start(fresh());
+    struct vm *v = start(vm_new_fault());
 
     (void)state;
     vm_ask(v, 0, 0, 0, 0, A + 512); /* in a region that has tables, or not */
@@ -347,7 +328,7 @@ static void nowhere(void **state)
 /* An allocation goes before its pages have come, and while one comes. */
 static void freed(void **state)
 {
-    struct vm *v = start(fresh());
+    struct vm *v = start(vm_new_fault());
 
     (void)state;
     vm_ask(v, 0, 0, 0, 0, A);
@@ -409,7 +390,7 @@ static struct seen see(struct vm *v)
 
 static void looking(void **state)
 {
-    struct vm *v = fresh();
+    struct vm *v = vm_new_fault();
     struct seen s;
 
     (void)state;
@@ -479,7 +460,7 @@ static void saw_arrival(void *state, const void *note)
 
 static struct vm *draw(struct hd_rng *r, bool overlapped)
 {
-    struct vm *v = fresh();
+    struct vm *v = vm_new_fault();
     uint64_t at = 0;
 
     v->vm_cfg.page = hd_rng_below(r, 3);

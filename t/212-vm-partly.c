@@ -8,30 +8,18 @@
  * addresses; requests go on with their page or with the last; only what is on
  * the host crosses; the instant of the next page is known before.
  */
-#include "vmenv.h"
+#include "vmfault.h"
 
 #include "vm/ptstate.h"
 
 enum {
-    MHZ = 1020,
-    WAY = 5, /* all in cycles, which are ticks */
-    LOOK = 10,
-    READ = 107,
-    WALK = 4 * READ,
-    L = 55575,
-    SMALL = 525,    /* 4 KB on the link */
-    LARGE = 268785, /* 2 MB */
-    EIGHT = 4200,   /* 32 KB */
+    EIGHT = 4200, /* 32 KB on the link */
     PAGES = 512,
-    A = 0x1000, /* aligned to 2 MB */
-    FAULT = WAY + LOOK + WALK,
     COMES = FAULT + L /* the first transfer begins */
 };
 
 static struct vm *start_with(struct vm *v, uint64_t pages)
 {
-    v->mhz = MHZ;
-    v->vm_cfg.paging = HD_PAGING_FAULT;
     vm_open(v, 2);
     for (uint32_t app = 0; app < 2; app++)
         vm_map(v, app, A, pages);
@@ -40,7 +28,7 @@ static struct vm *start_with(struct vm *v, uint64_t pages)
 
 static struct vm *start(void)
 {
-    return start_with(vm_new(), PAGES);
+    return start_with(vm_new_fault(), PAGES);
 }
 
 static const char *verdict(struct vm *v)
@@ -70,20 +58,6 @@ static uint32_t pages_found(struct vm *v, uint64_t page)
     struct hd_xlate x;
 
     return hd_ptables_find(v->pt, 0, at(page), &x) ? x.pages : 0;
-}
-
-static void due(struct vm *v, uint32_t tag, uint64_t when)
-{
-    const struct vm_answer *x;
-
-    vm_run(v, when - 1);
-    x = vm_answer(v, tag);
-    assert_true(x == NULL || x->at >= when);
-    vm_run(v, when);
-    x = vm_answer(v, tag);
-    if (x == NULL)
-        fail_msg("request %u is not answered at %lu", tag, (unsigned long)when);
-    assert_int_equal(x->at, when);
 }
 
 static uint64_t faults(struct vm *v, enum hd_fault_stat c)
@@ -159,7 +133,7 @@ static void not_whole(void **state)
     come(v, 1, 5); /* to frame 1 */
     assert_int_equal(hd_ptables_whole(v->pt, 0, at(0), &f), 0);
     vm_close(v);
-    v = start_with(vm_new(), PAGES - 1);
+    v = start_with(vm_new_fault(), PAGES - 1);
     come(v, 0, 0);
     assert_int_equal(hd_ptables_whole(v->pt, 0, at(0), &f), 0);
     vm_close(v);
@@ -226,26 +200,38 @@ static void large_hits(void **state)
 
     (void)state;
     vm_ask(v, 0, 0, 0, 0, A);
-    due(v, 0, COMES + SMALL + LOOK + WALK);
+    vm_due(v, 0, COMES + SMALL + LOOK + WALK);
     hd_ptables_join(v->pt, 0, at(0));
     t = 100000; /* a page on the host: walked for, which brings the entry */
     vm_ask(v, t, 1, 0, 0, A + 3);
-    due(v, 1, t + COMES + SMALL + LOOK);
+    vm_due(v, 1, t + COMES + SMALL + LOOK);
     assert_int_equal(vm_walks(v, 0, HD_WALK_WALKS), 3);
     assert_int_equal(vm_count(v, 0, HD_MMU_ABSENT), 0);
     t = 200000; /* another: the entry is there, and the page is not */
     vm_ask(v, t, 1, 0, 0, A + 9);
-    due(v, 2, t + WAY + LOOK + L + SMALL + LOOK);
+    vm_due(v, 2, t + WAY + LOOK + L + SMALL + LOOK);
     assert_int_equal(vm_walks(v, 0, HD_WALK_WALKS), 3);
     assert_int_equal(vm_count(v, 0, HD_MMU_ABSENT), 1);
     assert_int_equal(faults(v, HD_FAULT_PAGES), 3); /* it came alone */
     t = 300000; /* those that are there hit */
     vm_ask(v, t, 2, 0, 0, A + 9);
-    due(v, 3, t + WAY + LOOK);
+    vm_due(v, 3, t + WAY + LOOK);
     assert_int_equal(vm_answer(v, 3)->pfn, 9);
     assert_int_equal(vm_count(v, 0, HD_MMU_ABSENT), 1);
     vm_finish(v);
     vm_close(v);
+}
+
+/* A region is coalesced before `t`, with one page there; no TLB knows it. */
+static struct vm *start_joined(uint64_t t)
+{
+    struct vm *v = start();
+
+    vm_ask(v, 0, 0, 0, 0, A);
+    vm_run(v, t - 1);
+    hd_ptables_join(v->pt, 0, at(0));
+    hd_mmu_invalidate(v->mmu, 0, at(0), PAGES);
+    return v;
 }
 
 /* Requests for several pages of a region join one walk; those that are on the
@@ -253,22 +239,18 @@ static void large_hits(void **state)
 static void one_walk(void **state)
 {
     static const uint32_t page[] = {20, 0, 21, 20};
-    struct vm *v = start();
     uint64_t t = 100000;
+    struct vm *v = start_joined(t);
 
     (void)state;
-    vm_ask(v, 0, 0, 0, 0, A);
-    vm_run(v, t - 1);
-    hd_ptables_join(v->pt, 0, at(0));
-    hd_mmu_invalidate(v->mmu, 0, at(0), PAGES);
     for (uint32_t i = 0; i < 4; i++)
         vm_ask(v, t, i, 0, 0, A + page[i]);
-    due(v, 2, t + WAY + LOOK + WALK);
+    vm_due(v, 2, t + WAY + LOOK + WALK);
     assert_int_equal(faults(v, HD_FAULT_FAULTS), 1 + 2);
     assert_int_equal(faults(v, HD_FAULT_MERGES), 1);
-    due(v, 1, t + COMES + SMALL + LOOK);
-    due(v, 4, t + COMES + SMALL + LOOK);
-    due(v, 3, t + COMES + 2 * SMALL + LOOK);
+    vm_due(v, 1, t + COMES + SMALL + LOOK);
+    vm_due(v, 4, t + COMES + SMALL + LOOK);
+    vm_due(v, 3, t + COMES + 2 * SMALL + LOOK);
     assert_int_equal(vm_walks(v, 0, HD_WALK_WALKS), 3);
     vm_finish(v);
     vm_close(v);
@@ -277,19 +259,15 @@ static void one_walk(void **state)
 /* The region is split while a walk for its pages is under way. */
 static void split_under_a_walk(void **state)
 {
-    struct vm *v = start();
     uint64_t t = 100000;
+    struct vm *v = start_joined(t);
 
     (void)state;
-    vm_ask(v, 0, 0, 0, 0, A);
-    vm_run(v, t - 1);
-    hd_ptables_join(v->pt, 0, at(0));
-    hd_mmu_invalidate(v->mmu, 0, at(0), PAGES);
     vm_ask(v, t, 0, 0, 0, A + 20);
     vm_ask(v, t, 1, 0, 0, A);
     vm_run(v, t + WAY + LOOK + READ);
     hd_ptables_split(v->pt, 0, at(0));
-    due(v, 2, t + WAY + LOOK + WALK);
+    vm_due(v, 2, t + WAY + LOOK + WALK);
     vm_finish(v);
     assert_int_equal(vm_answer(v, 1)->pfn, 1); /* the next free frame */
     vm_close(v);
@@ -299,7 +277,7 @@ static void split_under_a_walk(void **state)
 
 static struct vm *transfers(uint32_t replay)
 {
-    struct vm *v = vm_new();
+    struct vm *v = vm_new_fault();
 
     v->fault_cfg.transfer = HD_TRANSFER_2M;
     v->fault_cfg.replay = replay;
@@ -329,13 +307,13 @@ static void in_order(void **state)
         vm_run(v, COMES + EIGHT);
         assert_true(hd_ptables_resident(v->pt, 0, at(7)));
         if (replay == HD_REPLAY_PAGE)
-            due(v, 0, COMES + EIGHT + LOOK + WALK);
+            vm_due(v, 0, COMES + EIGHT + LOOK + WALK);
         vm_run(v, COMES + LARGE - 1);
         assert_int_equal(hd_ptables_pages(v->pt, 0), PAGES - 1);
         if (replay == HD_REPLAY_BATCH)
             assert_int_equal(v->answers, 0);
         if (replay == HD_REPLAY_BATCH)
-            due(v, 0, COMES + LARGE + LOOK + WALK);
+            vm_due(v, 0, COMES + LARGE + LOOK + WALK);
         vm_finish(v);
         assert_true(*next == HD_NEVER);
         assert_int_equal(faults(v, HD_FAULT_FAULTS), 1);
@@ -355,13 +333,13 @@ static void the_rest(void **state)
     (void)state;
     vm_ask(v, 0, 0, 0, 0, A + 7);
     vm_ask(v, 10, 1, 0, 1, A); /* of another application: a fault of its own */
-    due(v, 0, COMES + EIGHT + LOOK + WALK);
-    due(v, 1, COMES + 2 * EIGHT + LOOK + WALK);
+    vm_due(v, 0, COMES + EIGHT + LOOK + WALK);
+    vm_due(v, 1, COMES + 2 * EIGHT + LOOK + WALK);
     assert_int_equal(hd_ptables_reserve(v->pt, 0, 1, (hd_va){(A + 8ull) << 12},
                                         4096, &v->m.err),
                      0);
     vm_ask(v, 100000, 0, 0, 0, A + 8);
-    due(v, 2, 100000 + COMES + SMALL + LOOK + WALK);
+    vm_due(v, 2, 100000 + COMES + SMALL + LOOK + WALK);
     vm_finish(v);
     assert_int_equal(faults(v, HD_FAULT_PAGES), 9);
     vm_close(v);

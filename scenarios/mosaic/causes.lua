@@ -38,14 +38,13 @@
 -- No figure uses any of it: a row asks what a difference comes from.
 --
 -- SPDX-License-Identifier: MIT
-local H = require "heddle"
 local report = require "heddle.report"
 local sharing = require "heddle.sharing"
 local suite = require "common"
 
 local CYCLES_A_BURST = 2 -- of DRAM: BL 8 at quad data rate
 
-local RELEASED = { "released", "the released simulator's machine", "released" }
+local RELEASED = { "released", "the released simulator's machine", {} }
 local CHANGES = {
     { "as it is", "the preset mosaic", {} },
     { "walkers", "8 walks at once", { ["walk.walkers"] = 8 } },
@@ -108,11 +107,12 @@ end
 local changes = chosen()
 local designs = {}
 for _, c in ipairs(changes) do
-    for _, d in ipairs { suite.gpummu, suite.ideal, suite.mosaic } do
-        designs[#designs + 1] = type(c[3]) == "table"
-            and suite.variant(d, d.name .. ", " .. c[1], c[3])
-            or { name = d.name .. ", " .. c[1], policies = d.policies,
-                apply = function() return d.apply(H.machine(c[3])) end }
+    local list = { suite.gpummu, suite.ideal, suite.mosaic }
+    if c == RELEASED then
+        list = suite.released(list)
+    end
+    for _, d in ipairs(list) do
+        designs[#designs + 1] = suite.variant(d, d.name .. ", " .. c[1], c[3])
     end
 end
 local sets = suite.sets(x, "homogeneous", 1, 9)

@@ -47,13 +47,12 @@ static inline void hd_lsu_give_parked(struct hd_core *c, uint32_t p)
 
 /* ---- pages --------------------------------------------------------------- */
 
-/* Whether the page of a hit is there.  An entry of a coalesced region does not
- * say so (vm/ptabsent.c): if it is not, the hit is a miss, and is counted. */
+/* Whether the page of a hit is there; if not, the hit is a miss, and is
+ * counted. */
 static inline bool hd_l1tlb_here(struct hd_core *c, hd_vpn vpn,
                                  const struct hd_xlate *x)
 {
-    if (HD_LIKELY(c->gpu->faults == NULL) || x->page_pages != HD_LARGE_PAGES ||
-        hd_ptables_resident(c->gpu->tables, c->app, vpn))
+    if (hd_faults_here(c->gpu->faults, c->gpu->tables, c->app, vpn, x))
         return true;
     c->tlb_count[HD_L1TLB_ABSENT]++;
     return false;

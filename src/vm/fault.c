@@ -312,17 +312,12 @@ static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
     struct hd_mshr_entry *m = &f->open.v[e];
     uint32_t t = m->first;
 
-    m->first = m->last = HD_NONE;
+    m->first = HD_NONE;
     while (t != HD_NONE) {
         struct hd_treq *q = &f->w.treqs->v[t];
         uint32_t next = q->next;
         if (q->vpn.v - vpn.v >= pages) { /* it waits on */
-            q->next = HD_NONE;
-            if (m->first == HD_NONE)
-                m->first = t;
-            else
-                f->w.treqs->v[m->last].next = t;
-            m->last = t;
+            hd_treq_append(f->w.treqs, &m->first, &m->last, t);
         } else {
             f->wait[t].total += now - hd_min_u64(f->wait[t].since, now);
             q->hit = 0;
@@ -478,17 +473,12 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     c[HD_FAULT_REQUESTS] += n;
     c[HD_FAULT_MERGES] += m->n + f->v[e].requesters == 0 ? n - 1 : n;
     m->n += n;
-    if (m->first == HD_NONE)
-        m->first = first;
-    else
-        f->w.treqs->v[m->last].next = first;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t next = f->w.treqs->v[t].next;
+        hd_treq_append(f->w.treqs, &m->first, &m->last, t);
         park(f, hd_max_u64(now, f->w.treqs->v[t].looked), t);
-        m->last = t;
         t = next;
     }
-    f->w.treqs->v[m->last].next = HD_NONE;
     serve(f, now);
 }
 

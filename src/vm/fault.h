@@ -96,6 +96,16 @@ hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq);
  * or HD_NEVER; known before any core can have run on to it. */
 const hd_time *hd_faults_next(const struct hd_faults *f);
 
+/* Whether a page is there that a translation covers: one of a coalesced region
+ * does not say so (ptjoin.c).  f: NULL where all pages are. */
+static inline bool hd_faults_here(const struct hd_faults *f,
+                                  const struct hd_ptables *t, uint32_t app,
+                                  hd_vpn vpn, const struct hd_xlate *x)
+{
+    return HD_LIKELY(f == NULL) || x->page_pages != HD_LARGE_PAGES ||
+           hd_ptables_resident(t, app, vpn);
+}
+
 /* Whether the page of a request is absent, and not unknown. */
 bool hd_faults_absent(const struct hd_faults *f, uint32_t app, hd_vpn vpn);
 

@@ -132,14 +132,11 @@ static HD_HOT void answer(struct hd_unit *u, hd_time entered, hd_time at,
         answer_as(u, entered, at, treq, false, true);
 }
 
-/* Whether the page of a request is there, as far as a translation that covers
- * it does not say so: one of a coalesced region does not. */
+/* Whether the page of a request is there, which a translation covers. */
 static inline bool here(const struct hd_unit *u, const struct hd_treq *q,
                         const struct hd_xlate *x)
 {
-    return HD_LIKELY(u->m->w.faults == NULL) ||
-           x->page_pages != HD_LARGE_PAGES ||
-           hd_ptables_resident(u->m->w.tables, q->app, q->vpn);
+    return hd_faults_here(u->m->w.faults, u->m->w.tables, q->app, q->vpn, x);
 }
 
 /* The translation from the page table, at the end of a walk if there was one;
@@ -159,32 +156,24 @@ static inline bool translate(struct hd_unit *u, const struct hd_walk *w,
     return found;
 }
 
-/* Takes the requests for the page of the first out of a list and makes a list
- * of them; *n: how many.  Returns what is left, or HD_NONE. */
+/* Splits a list: those that wait together with the first, of which there are
+ * *n, stay in it; returns the first of the others, or HD_NONE. */
 static uint32_t same_page(struct hd_unit *u, uint32_t first, uint32_t *n)
 {
     const struct hd_treq *one = request(u, first);
-    uint32_t page = first, left = HD_NONE, end = HD_NONE, t = one->next;
+    uint32_t t = one->next, end = first, left = HD_NONE, left_end;
 
     *n = 1;
+    request(u, first)->next = HD_NONE;
     for (uint32_t next; t != HD_NONE; t = next) {
-        next = request(u, t)->next;
-        if (hd_faults_together(u->m->w.faults, one->app, one->vpn,
-                               request(u, t)->vpn)) {
-            request(u, page)->next = t;
-            page = t;
-            ++*n;
-        } else {
-            if (end == HD_NONE)
-                left = t;
-            else
-                request(u, end)->next = t;
-            end = t;
-        }
+        const struct hd_treq *q = request(u, t);
+        bool with =
+            hd_faults_together(u->m->w.faults, one->app, one->vpn, q->vpn);
+        next = q->next;
+        hd_treq_append(u->m->w.treqs, with ? &first : &left,
+                       with ? &end : &left_end, t);
+        *n += with;
     }
-    request(u, page)->next = HD_NONE;
-    if (end != HD_NONE)
-        request(u, end)->next = HD_NONE;
     return left;
 }
 
@@ -218,7 +207,7 @@ static HD_APART void far_fault(struct hd_unit *u, hd_time now, uint32_t first,
 }
 
 /* A look-up has found an entry that covers a page on the host. */
-static HD_APART void absent(struct hd_unit *u, uint32_t treq)
+static HD_APART void covered(struct hd_unit *u, uint32_t treq)
 {
     struct hd_treq *q = request(u, treq);
 
@@ -345,10 +334,6 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
         q->hit = HIT_L2;
         if (m->serial && q->x.page_pages != HD_LARGE_PAGES)
             q->looked += m->lookup;
-        if (HD_UNLIKELY(!here(u, q, &q->x))) {
-            absent(u, treq);
-            return true;
-        }
     } else {
         if (m->serial)
             q->looked += m->lookup;
@@ -358,13 +343,14 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
             hd_unit_row(u, q->app)[HD_MMU_MISSES]++;
             return miss(u, now, treq);
         }
-        if (HD_UNLIKELY(!here(u, q, &q->x))) {
-            absent(u, treq);
-            return true;
-        }
         q->hit = HIT_BYPASS;
-        hd_unit_row(u, q->app)[HD_MMU_BYPASS_HITS]++;
     }
+    if (HD_UNLIKELY(!here(u, q, &q->x))) {
+        covered(u, treq);
+        return true;
+    }
+    if (HD_UNLIKELY(q->hit == HIT_BYPASS))
+        hd_unit_row(u, q->app)[HD_MMU_BYPASS_HITS]++;
     hd_unit_row(u, q->app)[HD_MMU_HITS]++;
     answer(u, q->looked, q->looked, treq);
     return true;
@@ -402,7 +388,7 @@ static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
         return start(u, now, treq, q, page_key(u, q));
     if (full && hd_tlb_peek(&u->tlb, q->app, q->vpn, &q->x)) {
         if (HD_UNLIKELY(!here(u, q, &q->x))) {
-            absent(u, treq);
+            covered(u, treq);
             return true;
         }
         q->hit = HIT_L2;
@@ -509,7 +495,7 @@ HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
 {
     const struct hd_walk *w = &u->walk[entry];
     hd_time began = u->times[entry].began;
-    uint32_t t = u->miss.v[entry].first, first = HD_NONE, last = HD_NONE;
+    uint32_t t = u->miss.v[entry].first, absent = HD_NONE, last;
     struct hd_xlate x = {{0}, {0}, 0, 0};
     bool found = translate(u, w, w->app, w->vpn, &x) ||
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
@@ -528,16 +514,11 @@ HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
             q->references = w->references;
             answer(u, joined, hd_max_u64(now, q->looked), t);
         } else {
-            q->next = HD_NONE;
-            if (first == HD_NONE)
-                first = t;
-            else
-                request(u, last)->next = t;
-            last = t;
+            hd_treq_append(u->m->w.treqs, &absent, &last, t);
         }
         t = next;
     }
     hd_mshr_give(&u->miss, entry);
-    if (HD_UNLIKELY(first != HD_NONE))
-        far_fault(u, now, first, began);
+    if (HD_UNLIKELY(absent != HD_NONE))
+        far_fault(u, now, absent, began);
 }

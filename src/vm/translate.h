@@ -86,6 +86,19 @@ static inline void hd_treq_give(struct hd_treqs *p, uint32_t r)
     p->free[2]--;
 }
 
+/* Puts a request at the end of a list, whose first is HD_NONE if it is empty.
+ */
+static inline void hd_treq_append(const struct hd_treqs *p, uint32_t *first,
+                                  uint32_t *last, uint32_t r)
+{
+    p->v[r].next = HD_NONE;
+    if (*first == HD_NONE)
+        *first = r;
+    else
+        p->v[*last].next = r;
+    *last = r;
+}
+
 /* The level below a TLB: takes translation requests. */
 struct hd_tbelow {
     void (*send)(void *self, hd_time now, uint32_t treq);
