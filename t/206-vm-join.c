@@ -151,18 +151,18 @@ static void under_a_walk(void **state)
 {
     struct rig r;
     struct hd_xlate x;
-    hd_pa before[4], meanwhile[4];
+    struct hd_ptpath before, meanwhile;
 
     (void)state;
     open_rig(&r);
     map(&r, 0, 0, PAGES);
-    hd_ptables_walk(r.t, 0, at(9), before);
+    hd_ptables_path(r.t, 0, at(9), &before);
     hd_ptables_join(r.t, 0, at(0));
-    assert_true(hd_ptables_leaf(r.t, 0, at(9), before[3], 4, &x));
+    assert_true(hd_ptables_leaf(r.t, 0, at(9), &before, 4, &x));
     assert_int_equal(x.pages, PAGES);
-    hd_ptables_walk(r.t, 0, at(9), meanwhile);
+    hd_ptables_path(r.t, 0, at(9), &meanwhile);
     hd_ptables_split(r.t, 0, at(0));
-    assert_true(hd_ptables_leaf(r.t, 0, at(9), meanwhile[3], 4, &x));
+    assert_true(hd_ptables_leaf(r.t, 0, at(9), &meanwhile, 4, &x));
     assert_int_equal(x.pages, 1);
     assert_int_equal(x.vpn.v, BASE + 9);
     assert_int_equal(x.pfn.v, 9);

@@ -52,11 +52,14 @@ static inline struct hd_treq *request(const struct hd_unit *u, uint32_t treq)
 
 /* ---- answering -------------------------------------------------------- */
 
-/* How long a request's look-up took: two probes in turn, or one. */
+/* How long a request's look-up took: two probes in turn, or one.  x: as in
+ * answer_as. */
 static inline hd_time lookup_span(const struct hd_mmu *m,
-                                  const struct hd_treq *q)
+                                  const struct hd_treq *q,
+                                  const struct hd_xlate *x)
 {
-    bool second = q->hit >= HIT_MERGED || q->x.page_pages != HD_LARGE_PAGES;
+    bool second =
+        q->hit >= HIT_MERGED || (x != NULL && x->page_pages != HD_LARGE_PAGES);
 
     if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
         return m->tlb_cfg.mode.kind == HD_OFF ? 0 : q->looked - q->arrived;
@@ -66,7 +69,8 @@ static inline hd_time lookup_span(const struct hd_mmu *m,
 /* --check: the stages of a request, from each of these instants to the next,
  * are none below 0, and the translation equals the page table's. */
 static HD_APART void verify(struct hd_unit *u, const struct hd_treq *q,
-                            const hd_time *from, uint32_t n)
+                            const struct hd_xlate *given, const hd_time *from,
+                            uint32_t n)
 {
     struct hd_xlate x;
 
@@ -77,25 +81,27 @@ static HD_APART void verify(struct hd_unit *u, const struct hd_treq *q,
                        "request do not sum to its time",
                        q->app, (unsigned long long)q->vpn.v);
     if (!hd_ptables_find(u->m->w.tables, q->app, q->vpn, &x) ||
-        q->vpn.v - q->x.vpn.v >= q->x.pages ||
-        hd_xlate_frame(&x, q->vpn).v != hd_xlate_frame(&q->x, q->vpn).v)
+        q->vpn.v - given->vpn.v >= given->pages ||
+        hd_xlate_frame(&x, q->vpn).v != hd_xlate_frame(given, q->vpn).v)
         hd_err_set(u->env->err, HEDDLE_ECHECK,
                    "L2 TLB: application %u, page 0x%llx: frame %llu was given, "
                    "the page table says otherwise",
                    q->app, (unsigned long long)q->vpn.v,
-                   (unsigned long long)hd_xlate_frame(&q->x, q->vpn).v);
+                   (unsigned long long)hd_xlate_frame(given, q->vpn).v);
 }
 
-/* Counts a request's stages, and answers it, unless it faults.  `entered`: it
- * joined an MSHR; a hit: `at`. */
-static inline void answer_as(struct hd_unit *u, hd_time entered, hd_time at,
-                             uint32_t treq, bool check, bool reply)
+/* Counts a request's stages, and answers it with x.  NULL: it faults (and if
+ * an entry covered its page, that was a large one).  `entered`: it joined an
+ * MSHR; a hit: `at`. */
+static inline void answer_as(struct hd_unit *u, const struct hd_xlate *x,
+                             hd_time entered, hd_time at, uint32_t treq,
+                             bool check)
 {
     const struct hd_mmu *m = u->m;
     struct hd_treq *q = request(u, treq);
     const struct hd_tclient *c = &m->w.clients[q->client];
     uint64_t *n = hd_unit_row(u, q->app);
-    hd_time looked = q->looked, begin = looked - lookup_span(m, q);
+    hd_time looked = q->looked, begin = looked - lookup_span(m, q, x);
     hd_time walk = at, queued = at;
 
     n[HD_MMU_INPUT_CYCLES] += hd_unit_cycles(m, begin - q->arrived);
@@ -108,28 +114,29 @@ static inline void answer_as(struct hd_unit *u, hd_time entered, hd_time at,
     }
     n[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, queued - looked);
     hd_hist_add(&m->latency[q->app], hd_unit_cycles(m, at - q->arrived));
-    if (!reply)
+    if (x == NULL)
         return;
     if (check) {
         hd_time from[] = {q->born, q->arrived, begin, looked, queued, walk, at};
-        verify(u, q, from, HD_LEN(from));
+        verify(u, q, x, from, HD_LEN(from));
     }
+    q->x = *x; /* from here on, `arrived` and `looked` are gone */
     c->reply(c->self, at, treq);
 }
 
-static HD_APART void answer_checked(struct hd_unit *u, hd_time entered,
-                                    hd_time at, uint32_t treq)
+static HD_APART void answer_checked(struct hd_unit *u, const struct hd_xlate *x,
+                                    hd_time entered, hd_time at, uint32_t treq)
 {
-    answer_as(u, entered, at, treq, true, true);
+    answer_as(u, x, entered, at, treq, true);
 }
 
-static HD_HOT void answer(struct hd_unit *u, hd_time entered, hd_time at,
-                          uint32_t treq)
+static HD_HOT void answer(struct hd_unit *u, const struct hd_xlate *x,
+                          hd_time entered, hd_time at, uint32_t treq)
 {
     if (HD_UNLIKELY(u->env->check))
-        answer_checked(u, entered, at, treq);
+        answer_checked(u, x, entered, at, treq);
     else
-        answer_as(u, entered, at, treq, false, true);
+        answer_as(u, x, entered, at, treq, false);
 }
 
 /* Whether the page of a request is there, which a translation covers. */
@@ -146,10 +153,10 @@ static inline bool translate(struct hd_unit *u, const struct hd_walk *w,
 {
     const struct hd_mmu *m = u->m;
     bool runs = u->tlb.merge.bound || (m->w.merge != NULL && m->w.merge->bound);
-    bool found = w != NULL && w->references != 0
-                     ? hd_ptables_leaf(m->w.tables, app, vpn,
-                                       w->pte[w->leaf - 1], w->leaf, x)
-                     : hd_ptables_find(m->w.tables, app, vpn, x);
+    bool found =
+        w != NULL && w->references != 0
+            ? hd_ptables_leaf(m->w.tables, app, vpn, &w->path, w->leaf, x)
+            : hd_ptables_find(m->w.tables, app, vpn, x);
 
     if (HD_LIKELY(found) && HD_UNLIKELY(runs))
         hd_ptables_run(m->w.tables, app, vpn, 16, x);
@@ -200,7 +207,7 @@ static HD_APART void far_fault(struct hd_unit *u, hd_time now, uint32_t first,
             hd_time joined = q->walk;
 
             q->walk = began;
-            answer_as(u, joined, hd_max_u64(now, q->looked), t, false, false);
+            answer_as(u, NULL, joined, hd_max_u64(now, q->looked), t, false);
         }
         hd_faults_enter(u->m->w.faults, now, first, n);
     }
@@ -289,7 +296,7 @@ static inline bool start(struct hd_unit *u, hd_time now, uint32_t treq,
     w = &u->walk[i];
     w->vpn = q->vpn;
     w->app = q->app;
-    u->times[i].ready = hd_max_u64(now, q->looked);
+    w->ready = hd_max_u64(now, q->looked);
     hd_walk_add(u, now, i);
     return true;
 }
@@ -313,6 +320,7 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
     const struct hd_mmu *m = u->m;
     struct hd_treq *q = request(u, treq);
     uint32_t mode = m->tlb_cfg.mode.kind;
+    struct hd_xlate x;
 
     q->looked = now;
     if (mode == HD_OFF)
@@ -320,39 +328,38 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
     if (HD_UNLIKELY(mode != HD_FULL)) {
         q->looked = now + (mode == HD_FIXED ? m->fixed : m->lookup);
         q->hit = HIT_L2;
-        if (!translate(u, NULL, q->app, q->vpn, &q->x)) {
+        if (!translate(u, NULL, q->app, q->vpn, &x)) {
             q->next = HD_NONE;
             far_fault(u, q->looked, treq, q->looked);
             return true;
         }
         hd_unit_row(u, q->app)[HD_MMU_HITS]++;
-        answer(u, q->looked, q->looked, treq);
+        answer(u, &x, q->looked, q->looked, treq);
         return true;
     }
     q->looked = port(u, now) + m->lookup;
-    if (hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &q->x)) {
+    if (hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x)) {
         q->hit = HIT_L2;
-        if (m->serial && q->x.page_pages != HD_LARGE_PAGES)
+        if (m->serial && x.page_pages != HD_LARGE_PAGES)
             q->looked += m->lookup;
     } else {
         if (m->serial)
             q->looked += m->lookup;
         if (m->bypass_cfg.entries == 0 ||
-            !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp,
-                           &q->x)) {
+            !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp, &x)) {
             hd_unit_row(u, q->app)[HD_MMU_MISSES]++;
             return miss(u, now, treq);
         }
         q->hit = HIT_BYPASS;
     }
-    if (HD_UNLIKELY(!here(u, q, &q->x))) {
+    if (HD_UNLIKELY(!here(u, q, &x))) {
         covered(u, treq);
         return true;
     }
     if (HD_UNLIKELY(q->hit == HIT_BYPASS))
         hd_unit_row(u, q->app)[HD_MMU_BYPASS_HITS]++;
     hd_unit_row(u, q->app)[HD_MMU_HITS]++;
-    answer(u, q->looked, q->looked, treq);
+    answer(u, &x, q->looked, q->looked, treq);
     return true;
 }
 
@@ -365,14 +372,9 @@ HD_HOT void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq)
     hd_unit_row(u, q->app)[HD_MMU_REQUESTS]++;
     if (s->in_count == 0 && admit(u, now, treq))
         return;
-    q->next = HD_NONE;
-    if (s->in_count++ == 0) {
-        s->in_first = treq;
-        s->in_looked = 1;
-    } else {
-        u->m->w.treqs->v[s->in_last].next = treq;
-    }
-    s->in_last = treq;
+    s->in_looked |= s->in_count == 0;
+    u->input[hd_unit_place(s->in_first, s->in_count++, u->m->w.treqs->room)] =
+        treq;
     hd_unit_peak(&u->shared[HD_MMU_INPUT_PEAK], s->in_count);
 }
 
@@ -383,16 +385,17 @@ static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = request(u, treq);
     bool full = u->m->tlb_cfg.mode.kind == HD_FULL;
+    struct hd_xlate x;
 
     if (HD_LIKELY(*u->m->sized == 0 && (!full || hd_tlb_plain(&u->tlb))))
         return start(u, now, treq, q, page_key(u, q));
-    if (full && hd_tlb_peek(&u->tlb, q->app, q->vpn, &q->x)) {
-        if (HD_UNLIKELY(!here(u, q, &q->x))) {
+    if (full && hd_tlb_peek(&u->tlb, q->app, q->vpn, &x)) {
+        if (HD_UNLIKELY(!here(u, q, &x))) {
             covered(u, treq);
             return true;
         }
         q->hit = HIT_L2;
-        answer(u, now, hd_max_u64(now, q->looked), treq);
+        answer(u, &x, now, hd_max_u64(now, q->looked), treq);
         return true;
     }
     return miss(u, now, treq);
@@ -405,13 +408,13 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
 
     u->starting = true; /* no walk may end while its request is the head */
     while (s->in_count != 0 && u->env->err->code == 0) {
-        uint32_t t = s->in_first, next = request(u, t)->next;
+        uint32_t t = hd_unit_input(u, 0);
 
         if (!(s->in_looked ? retry(u, now, t) : admit(u, now, t))) {
             s->in_looked = 1;
             break;
         }
-        s->in_first = next;
+        s->in_first = hd_unit_place(s->in_first, 1, u->m->w.treqs->room);
         s->in_looked = 0;
         s->in_count--;
     }
@@ -494,7 +497,7 @@ static HD_HOT void fill(struct hd_unit *u, uint32_t entry,
 HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
 {
     const struct hd_walk *w = &u->walk[entry];
-    hd_time began = u->times[entry].began;
+    hd_time began = w->began;
     uint32_t t = u->miss.v[entry].first, absent = HD_NONE, last;
     struct hd_xlate x = {{0}, {0}, 0, 0};
     bool found = translate(u, w, w->app, w->vpn, &x) ||
@@ -506,13 +509,13 @@ HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
         struct hd_treq *q = request(u, t);
         uint32_t next = q->next;
         hd_time joined = q->walk;
+        struct hd_xlate own = x; /* unless the page was split under the walk */
 
-        q->x = x; /* unless the page was split under the walk */
         if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages && here(u, q, &x)) ||
-            translate(u, NULL, q->app, q->vpn, &q->x)) {
+            translate(u, NULL, q->app, q->vpn, &own)) {
             q->walk = began;
             q->references = w->references;
-            answer(u, joined, hd_max_u64(now, q->looked), t);
+            answer(u, &own, joined, hd_max_u64(now, q->looked), t);
         } else {
             hd_treq_append(u->m->w.treqs, &absent, &last, t);
         }

@@ -276,15 +276,14 @@ static void look_tlb(void *self, uint32_t i, struct heddle_visitor *v)
 
     if (m->tlb_cfg.mode.kind == HD_FULL)
         hd_tlb_look(&m->unit[i].tlb, v);
-    for (uint32_t k = 0, t = s->in_first; k < s->in_count; k++) {
-        const struct hd_treq *q = &m->w.treqs->v[t];
+    for (uint32_t k = 0; k < s->in_count; k++) {
+        const struct hd_treq *q = &m->w.treqs->v[hd_unit_input(&m->unit[i], k)];
         v->row(v->ud, "input");
         v->number(v->ud, "app", q->app);
         v->number(v->ud, "vpn", q->vpn.v);
         v->number(v->ud, "core", q->core);
         v->number(v->ud, "warp", q->warp);
         v->number(v->ud, "since", hd_unit_cycles(m, q->arrived));
-        t = q->next;
     }
 }
 
@@ -322,7 +321,7 @@ static void look_walks(void *self, uint32_t i, struct heddle_visitor *v)
         v->number(v->ud, "level", w->level);
         v->number(v->ud, "references", w->references);
         v->number(v->ud, "requesters", u->miss.v[e].n);
-        v->number(v->ud, "since", hd_unit_cycles(m, u->times[e].ready));
+        v->number(v->ud, "since", hd_unit_cycles(m, w->ready));
     }
 }
 
@@ -345,7 +344,7 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
     struct hd_unit *u = &m->unit[i];
 
     if (u->s->in_count != 0) {
-        const struct hd_treq *q = &m->w.treqs->v[u->s->in_first];
+        const struct hd_treq *q = &m->w.treqs->v[hd_unit_input(u, 0)];
         edge(v, "mmu: request at the head of the input", i, q->app, q->vpn.v,
              hd_unit_mshrs_full(u) ? "a free MSHR" : "room in the walk queue");
     }
@@ -357,7 +356,7 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
         if (w->state == HD_WALK_READS)
             snprintf(text, sizeof text,
                      "memory: the entry of level %u at 0x%llx", w->level,
-                     (unsigned long long)w->pte[w->level - 1].v);
+                     (unsigned long long)hd_unit_pte(m, w).v);
         else if (w->state == HD_WALK_RUNS)
             snprintf(text, sizeof text, "its own next step, at level %u",
                      w->level);
@@ -404,7 +403,7 @@ static void check(void *self, uint32_t i, struct hd_err *err)
     struct hd_mmu *m = self;
     struct hd_unit *u = &m->unit[i];
     struct verdict c = {m, err, "l2tlb"};
-    uint32_t waits = 0, busy = 0, queued = 0, input = 0;
+    uint32_t waits = 0, busy = 0;
 
     if (m->tlb_cfg.mode.kind == HD_FULL) {
         hd_tlb_each(&u->tlb, check_entry, &c);
@@ -428,12 +427,13 @@ static void check(void *self, uint32_t i, struct hd_err *err)
                        "%u wait",
                        e, u->miss.v[e].n, n);
     }
-    for (uint32_t w = u->s->queue_first; queued < u->s->waiting;
-         w = u->walk[w].next)
-        queued++;
-    for (uint32_t t = u->s->in_first; input < u->s->in_count;
-         t = m->w.treqs->v[t].next)
-        input++;
+    for (uint32_t k = 0; k < u->s->waiting; k++) {
+        uint32_t e =
+            u->queue[hd_unit_place(u->s->queue_first, k, u->miss.room)];
+        if (!u->miss.v[e].live || u->walk[e].state != HD_WALK_WAITS)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "mmu: walk %u is in the queue and does not wait", e);
+    }
     if (!hd_mshr_sane(&u->miss) || waits != u->s->waiting ||
         busy != u->s->walkers ||
         (m->walk_cfg.mode.kind != HD_IDEAL && busy > m->walk_cfg.walkers))
@@ -488,9 +488,10 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->req = m->w.reqs->v;
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
-    u->times = hd_arena_take(env->arena, misses, sizeof *u->times);
-    if (u->s == NULL || u->walk == NULL || u->times == NULL ||
-        hd_mshr_open(&u->miss, env->arena, misses) < 0)
+    u->input = hd_arena_take(env->arena, m->w.treqs->room, sizeof *u->input);
+    u->queue = hd_arena_take(env->arena, misses, sizeof *u->queue);
+    if (u->s == NULL || u->walk == NULL || u->input == NULL ||
+        u->queue == NULL || hd_mshr_open(&u->miss, env->arena, misses) < 0)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for an mmu");
     rc = full ? hd_tlb_open(&u->tlb, env, &m->tlb_cfg, "l2tlb", 2, i) : 0;
     u->tlb.stat = tlb;
@@ -576,6 +577,7 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->epoch = env->slots != NULL && env->slots->epoch != NULL
                    ? env->slots->epoch
                    : &m->never;
+    m->first_entry = hd_ptables_base(w->tables);
     m->sized = hd_ptables_sized(w->tables);
     m->watched = env->slots != NULL ? env->slots->watched : nobody;
     m->steer = env->slots != NULL ? env->slots->steer : NULL;

@@ -41,11 +41,6 @@ struct hd_bypass_cfg {
 struct hd_mmu; /* all units; vm/mmu.c */
 
 struct hd_mmu_wiring {
-    const struct hd_tlb_cfg *l2tlb;
-    const struct hd_walk_cfg *walk;
-    const struct hd_pwc_cfg *pwc;
-    const struct hd_bypass_cfg *bypass;
-    uint32_t cores;
     struct hd_ptables *tables; /* page tables of all applications */
     struct hd_faults *faults;  /* NULL: every page is mapped */
     struct hd_treqs *treqs;
@@ -56,6 +51,11 @@ struct hd_mmu_wiring {
     struct hd_tclient *clients;  /* answers for treq.client: the cores */
     const struct hd_slot *merge; /* tlb_merge of an L1 TLB, or NULL: answers
                                     then carry the run of a line of entries */
+    uint32_t cores;
+    const struct hd_tlb_cfg *l2tlb;
+    const struct hd_walk_cfg *walk;
+    const struct hd_pwc_cfg *pwc;
+    const struct hd_bypass_cfg *bypass;
 };
 
 /* Builds the units in the simulation's arena; returns NULL on error. */

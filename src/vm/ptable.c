@@ -49,7 +49,7 @@ const struct hd_setting hd_vm_settings[] = {
      "4K|64K|2M", "page size where alignment permits; the rest gets 4 KB pages",
      "MASK 4.1, Mosaic table 1: 4 KB base pages"},
     {"table_frames", HD_T_U32, offsetof(struct hd_vm_cfg, table_frames),
-     "frames", "4096", 4, 1u << 22, NULL,
+     "frames", "4096", 4, 1u << 22, NULL, /* entry numbers have 32 bits */
      "frames at the top of memory that only page tables use",
      "Mosaic simulator: a pool of their own; size: guess, enough for 7 GB"},
     {"round", HD_T_BOOL, offsetof(struct hd_vm_cfg, round), "", "false", 0, 1,
@@ -188,17 +188,17 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 }
 
 HD_HOT bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app,
-                            hd_vpn vpn, hd_pa pte, uint32_t level,
-                            struct hd_xlate *x)
+                            hd_vpn vpn, const struct hd_ptpath *path,
+                            uint32_t level, struct hd_xlate *x)
 {
-    uint64_t e = hd_ptables_entry(t, pte);
+    uint64_t e = *hd_pt_entry(t, path->leaf);
 
     /* A walk that began while the page was (not) part of a coalesced one may
      * have read another page's entry, or one that is disabled by now. */
     if (HD_LIKELY(level == 4 &&
                   (e & (HD_PT_PRESENT | HD_PT_64K | HD_PT_DISABLED)) ==
                       HD_PT_PRESENT &&
-                  ((pte.v / 8 ^ vpn.v) & 511) == 0)) {
+                  ((path->entry[3] ^ vpn.v) & 511) == 0)) {
         *x = (struct hd_xlate){vpn, {(e & HD_PT_FRAME) / HD_PAGE_BYTES}, 1, 1};
         return true;
     }
@@ -208,25 +208,33 @@ HD_HOT bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app,
            hd_ptables_find(t, app, vpn, x);
 }
 
+hd_pa hd_ptables_base(const struct hd_ptables *t)
+{
+    return (hd_pa){t->first_pa};
+}
+
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4])
 {
+    struct hd_ptpath path;
     struct hd_xlate x;
+    uint32_t n = 0;
 
-    return hd_ptables_find(t, app, vpn, &x) ? hd_ptables_path(t, app, vpn, pte)
-                                            : 0;
+    if (hd_ptables_find(t, app, vpn, &x))
+        n = hd_ptables_path(t, app, vpn, &path);
+    for (uint32_t i = 0; i < n; i++)
+        pte[i] = hd_ptables_pa(hd_ptables_base(t), path.entry[i]);
+    return n;
 }
 
-/* Where the entry of vpn in table n, of the given level, is in memory. */
-static inline uint64_t pte_of(const struct hd_ptables *t, uint32_t n,
-                              hd_vpn vpn, uint32_t level)
+/* The entry of vpn in table n, of the given level. */
+static inline uint32_t entry_of(uint32_t n, hd_vpn vpn, uint32_t level)
 {
-    return t->first_pa + (uint64_t)n * HD_PAGE_BYTES +
-           hd_pt_index(vpn.v, level) * 8u;
+    return n * 512 + hd_pt_index(vpn.v, level);
 }
 
 HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
-                                hd_vpn vpn, hd_pa pte[4])
+                                hd_vpn vpn, struct hd_ptpath *path)
 {
     const struct hd_pt_slot *h =
         hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
@@ -235,17 +243,19 @@ HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
     if (h->key == 0)
         return 0;
     r = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT);
-    pte[0].v = pte_of(t, r->t[1], vpn, 1);
-    pte[1].v = pte_of(t, r->t[2], vpn, 2);
-    pte[2].v = pte_of(t, r->t[3], vpn, 3);
+    path->entry[0] = entry_of(r->t[1], vpn, 1);
+    path->entry[1] = entry_of(r->t[2], vpn, 2);
+    path->entry[2] = entry_of(r->t[3], vpn, 3);
+    path->leaf = h->at;
     if (HD_UNLIKELY(h->region_bits & HD_PT_LARGE)) {
-        __builtin_prefetch(hd_pt_entry(t, h->at));
+        HD_PREFETCH(hd_pt_entry(t, h->at));
         return 3;
     }
     if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED))
         vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
-    __builtin_prefetch(hd_pt_entry(t, h->at) + (vpn.v & 511));
-    pte[3].v = pte_of(t, r->t[4], vpn, 4);
+    path->leaf += vpn.v & 511;
+    HD_PREFETCH(hd_pt_entry(t, path->leaf));
+    path->entry[3] = entry_of(r->t[4], vpn, 4);
     return 4;
 }
 

@@ -36,26 +36,34 @@ static inline hd_pfn hd_xlate_frame(const struct hd_xlate *x, hd_vpn vpn)
     return f;
 }
 
-/* The first line of the host's cache is what all that pass it on look at. */
+/*
+ * A line of the host's cache.  The answer lies where the level below kept its
+ * own account of the request, which it has closed by then.
+ */
 struct hd_treq {
-    hd_vpn vpn;      /* page wanted */
-    hd_time born;    /* when the requester sent it */
-    hd_time arrived; /* when it reached the level below */
-    hd_time looked;  /* when that level's look-up of it ended */
-    hd_time walk;    /* when a walker took it up (0: none did) */
-    uint32_t next;   /* link of whatever list it is in */
-    uint32_t tag;    /* the requester's own word */
-    uint16_t client; /* index of the requester, for the answer */
-    uint16_t core;   /* core that missed */
-    uint16_t warp;   /* its warp */
+    hd_vpn vpn;   /* page wanted */
+    hd_time born; /* when the requester sent it */
+    hd_time walk; /* when a walker took it up (0: none did) */
+    union {
+        struct {
+            hd_time arrived; /* when it reached the level below */
+            hd_time looked;  /* when that level's look-up of it ended */
+            uint32_t next;   /* link of whatever list it is in */
+        };
+        struct hd_xlate x; /* the answer */
+    };
+    uint32_t tag;        /* the requester's own word */
+    uint16_t client;     /* index of the requester, for the answer */
+    uint16_t core;       /* core that missed */
+    uint16_t warp;       /* its warp */
+    uint16_t references; /* memory references that the walk made */
     uint8_t app;
     uint8_t merged; /* the requester's own count of merged misses, up to 255 */
-    uint16_t references; /* memory references that the walk made */
-    uint8_t hit;         /* 0: L2 TLB, 1: bypass cache, 2: merged, 3: walked */
-    uint8_t spare[5];
-    struct hd_xlate x;  /* the answer */
-    uint64_t unused[5]; /* two lines in all */
+    uint8_t hit;    /* 0: L2 TLB, 1: bypass cache, 2: merged, 3: walked */
+    uint8_t spare;
 };
+
+_Static_assert(sizeof(struct hd_treq) == 64, "as it is said above");
 
 struct hd_treqs {
     struct hd_treq *v; /* arena */

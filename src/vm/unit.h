@@ -64,10 +64,11 @@ enum hd_walk_state { HD_WALK_FREE, HD_WALK_WAITS, HD_WALK_RUNS, HD_WALK_READS };
  * same index.  Its requests are the MSHR's list.  A line of the host's cache.
  */
 struct hd_walk {
-    hd_vpn vpn;   /* wanted by the first request */
-    hd_time sent; /* the last of `owed` leaves then */
-    hd_pa pte[4];
-    uint32_t next; /* of the walk queue */
+    hd_vpn vpn;    /* wanted by the first request */
+    hd_time ready; /* the miss was known */
+    hd_time began; /* a walker took it up */
+    hd_time sent;  /* the last of `owed` leaves then */
+    struct hd_ptpath path;
     uint16_t references;
     uint8_t app, level, leaf, cached; /* level: being read, or next to be */
     uint8_t state;
@@ -75,20 +76,17 @@ struct hd_walk {
     uint32_t spare;
 };
 
-/* What is asked about it at its beginning and its end only. */
-struct hd_walk_times {
-    hd_time ready; /* the miss was known */
-    hd_time began; /* a walker took it up */
-};
+_Static_assert(sizeof(struct hd_walk) == 64, "as it is said above");
 
 struct hd_unit_state {
     hd_time port_at;    /* cycle in which look-ups began last */
     uint32_t port_used; /* how many */
-    uint32_t in_first, in_last, in_count; /* input queue, when blocked */
-    uint32_t in_looked; /* 1: its head has been looked up, and missed */
-    uint32_t queue_first, queue_last, waiting; /* walk queue */
-    uint32_t walkers;                          /* in use */
-    uint64_t number; /* of the unit's next event or numbered read */
+    /* two rings: where the first is, and how many follow it, with it */
+    uint32_t in_first, in_count;   /* input queue, when blocked */
+    uint32_t queue_first, waiting; /* walk queue */
+    uint32_t in_looked; /* 1: the input's head has been looked up, and missed */
+    uint32_t walkers;   /* in use */
+    uint64_t number;    /* of the unit's next event or numbered read */
     uint32_t running[HD_MAX_APPS + 1]; /* walks begun and not done; last: all */
 };
 
@@ -102,52 +100,59 @@ struct hd_mmu_recent {
 
 struct hd_mmu;
 
+/* First what every request and walk needs. */
 struct hd_unit {
     struct hd_mmu *m;
-    struct hd_env *env;
     struct hd_unit_state *s; /* arena */
     struct hd_treq *treq;    /* arena: the pool */
-    struct hd_req *req;      /* arena: the pool */
-    uint32_t instance, rank;
+    struct hd_walk *walk;    /* arena: [miss entry] */
     struct hd_mshr miss;
-    struct hd_walk *walk;        /* arena: [miss entry] */
-    struct hd_walk_times *times; /* arena: the same */
+    uint64_t *count_row, *walk_row; /* arena: of application 0 */
+    uint64_t *shared, *walk_shared; /* arena: of no application */
+    uint32_t *input;                /* arena: ring of requests, [treqs->room] */
+    uint32_t *queue;                /* arena: ring of walks, [miss.room] */
+    struct hd_env *env;
+    struct hd_req *req; /* arena: the pool */
+    uint32_t instance, rank;
+    /* these two mean something only within an event: */
+    uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
+    bool starting;   /* inside hd_walk_begin or hd_l2tlb_unblock */
     struct hd_tlb tlb, bypass;
     struct hd_walkcache pwc;
     struct hd_stat stat, walk_stat; /* rows `instance` */
-    uint64_t *count_row, *walk_row; /* arena: of application 0 */
-    uint64_t *shared, *walk_shared; /* arena: of no application */
-    /* these two mean something only within an event: */
-    bool starting;   /* inside hd_walk_begin or hd_l2tlb_unblock */
-    uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
 };
 
 #define HD_UNIT_FOREIGN UINT64_MAX /* an event that a core has sent */
 
+/* First what every request and walk needs. */
 struct hd_mmu {
     struct hd_env *env;
+    hd_time tick;                 /* an L2 cycle */
+    hd_time transit, lookup;      /* settings in ticks */
+    struct hd_recip per_core;     /* of a core cycle */
+    const uint32_t *sized;        /* arena: there are pages larger than 4 KB */
+    const uint32_t *watched;      /* [note] watchers */
+    const struct hd_steer *steer; /* arena; NULL: nobody can steer */
+    const hd_time *epoch;         /* arena, or `never`: the next epoch of a
+                                     policy */
+    struct hd_mmu_recent *recent; /* arena: [app] */
+    struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
+        *walk_warps;
+    uint32_t *port;    /* [core]: sender's rank of its requests */
+    hd_pa first_entry; /* of the page tables */
+    bool ordered;      /* reads are numbered: one unit, and they take time */
+    bool chained;      /* and the next is sent as soon as its time is known */
+    bool serial;       /* the base array is looked up after a large one */
     struct hd_mmu_wiring w;
+    struct hd_slot fill, step, pick;
     struct hd_tlb_cfg tlb_cfg;
     struct hd_walk_cfg walk_cfg;
     struct hd_pwc_cfg pwc_cfg;
     struct hd_bypass_cfg bypass_cfg;
-    hd_time tick;                       /* an L2 cycle */
-    struct hd_recip per_tick, per_core; /* of an L2 and a core cycle */
-    const uint32_t *sized;        /* arena: there are pages larger than 4 KB */
-    const uint32_t *watched;      /* [note] watchers */
-    const struct hd_steer *steer; /* arena; NULL: nobody can steer */
-    bool ordered; /* reads are numbered: one unit, and they take time */
-    bool chained; /* and the next is sent as soon as its time is known */
-    bool serial;  /* the base array is looked up after a large one */
+    struct hd_recip per_tick; /* of an L2 cycle */
     hd_time never;
-    const hd_time *epoch; /* arena, or `never`: the next epoch of a policy */
-    hd_time transit, lookup, fixed, walk_fixed; /* settings in ticks */
-    struct hd_mmu_recent *recent;               /* arena: [app] */
-    struct hd_slot fill, step, pick;
-    struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
-        *walk_warps;
-    uint32_t *port; /* [core]: sender's rank of its requests */
-    uint64_t *who;  /* scratch for questions: [treqs->room] and more */
+    hd_time fixed, walk_fixed; /* settings in ticks */
+    uint64_t *who; /* scratch for questions: [treqs->room] and more */
     uint32_t units;
     struct hd_unit unit[]; /* [units] */
 };
@@ -218,6 +223,26 @@ static inline void hd_unit_settle(const struct hd_unit *u, struct hd_walk *w,
     if (n > 3)
         level[3]++;
     w->owed = (uint8_t)but;
+}
+
+/* Where the entry of a walk's level is. */
+static inline hd_pa hd_unit_pte(const struct hd_mmu *m, const struct hd_walk *w)
+{
+    return hd_ptables_pa(m->first_entry, w->path.entry[w->level - 1]);
+}
+
+/* The place in a ring of `room`, `i` behind the first. */
+static inline uint32_t hd_unit_place(uint32_t first, uint32_t i, uint32_t room)
+{
+    uint32_t at = first + i;
+
+    return at >= room ? at - room : at;
+}
+
+/* The i-th request of the input queue. */
+static inline uint32_t hd_unit_input(const struct hd_unit *u, uint32_t i)
+{
+    return u->input[hd_unit_place(u->s->in_first, i, u->m->w.treqs->room)];
 }
 
 /* Whether one more walk can begin or wait. */

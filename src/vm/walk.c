@@ -58,14 +58,14 @@ static uint32_t ask_pick(struct hd_unit *u, hd_time now)
                                    .requesters = a + 2 * n,
                                    .age = a + 3 * n};
 
-    for (uint32_t w = s->queue_first; w != HD_NONE; w = u->walk[w].next) {
-        const struct hd_walk *x = &u->walk[w];
-        hd_time ready = u->times[w].ready;
+    for (; i < n; i++) {
+        uint32_t at = hd_unit_place(s->queue_first, i, u->miss.room);
+        const struct hd_walk *x = &u->walk[u->queue[at]];
         a[i] = x->app;
         a[n + i] = x->vpn.v;
-        a[2 * n + i] = u->miss.v[w].n;
-        a[3 * n + i] = now > ready ? hd_unit_cycles(u->m, now - ready) : 0;
-        i++;
+        a[2 * n + i] = u->miss.v[u->queue[at]].n;
+        a[3 * n + i] =
+            now > x->ready ? hd_unit_cycles(u->m, now - x->ready) : 0;
     }
     return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
 }
@@ -74,30 +74,28 @@ static uint32_t ask_pick(struct hd_unit *u, hd_time now)
 static uint32_t unlink_walk(struct hd_unit *u, uint32_t i)
 {
     struct hd_unit_state *s = u->s;
-    uint32_t before = HD_NONE, w = s->queue_first;
+    uint32_t room = u->miss.room, at = hd_unit_place(s->queue_first, i, room);
+    uint32_t walk = u->queue[at];
 
-    for (; i > 0; i--) {
-        before = w;
-        w = u->walk[w].next;
+    for (; i > 0; i--) { /* those before it move up */
+        uint32_t before = hd_unit_place(s->queue_first, i - 1, room);
+        u->queue[at] = u->queue[before];
+        at = before;
     }
-    if (before == HD_NONE)
-        s->queue_first = u->walk[w].next;
-    else
-        u->walk[before].next = u->walk[w].next;
-    if (s->queue_last == w)
-        s->queue_last = before;
+    s->queue_first = hd_unit_place(s->queue_first, 1, room);
     s->waiting--;
-    return w;
+    return walk;
 }
 
 /* Gives a walk to a walker. */
 static HD_HOT void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
 {
-    hd_time at = hd_max_u64(now, u->times[walk].ready);
+    struct hd_walk *w = &u->walk[walk];
+    hd_time at = hd_max_u64(now, w->ready);
 
     u->s->walkers++;
-    u->walk[walk].state = HD_WALK_RUNS;
-    u->times[walk].began = at;
+    w->state = HD_WALK_RUNS;
+    w->began = at;
     if (at == now && !u->starting)
         hd_walk_begin(u, now, walk);
     else
@@ -126,18 +124,13 @@ HD_HOT void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk)
     w->level = 1;
     w->cached = 0;
     w->leaf = 4;
-    w->next = HD_NONE;
     if (s->walkers < u->m->walk_cfg.walkers ||
         u->m->walk_cfg.mode.kind == HD_IDEAL) {
         occupy(u, now, walk);
         return;
     }
     w->state = HD_WALK_WAITS;
-    if (s->waiting++ == 0)
-        s->queue_first = walk;
-    else
-        u->walk[s->queue_last].next = walk;
-    s->queue_last = walk;
+    u->queue[hd_unit_place(s->queue_first, s->waiting++, u->miss.room)] = walk;
     hd_unit_peak(&u->walk_shared[HD_WALK_QUEUE_PEAK], s->waiting);
 }
 
@@ -157,7 +150,7 @@ static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
                                    .level = w->level,
                                    .leaf = w->leaf,
                                    .cached = w->cached,
-                                   .pte = w->pte[w->level - 1].v};
+                                   .pte = hd_unit_pte(u->m, w).v};
 
     return hd_ask_walk_step(&u->m->step, &q);
 }
@@ -176,7 +169,7 @@ static void next(struct hd_unit *u, hd_time now, uint32_t walk, hd_time t)
         if (physical) {
             t = hd_walkcache_port(&u->pwc, t);
             if (hd_walkcache_entry(&u->pwc, w->app, w->level,
-                                   w->pte[w->level - 1])) {
+                                   hd_unit_pte(u->m, w))) {
                 w->cached = w->level;
                 continue;
             }
@@ -206,7 +199,8 @@ static void descend(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_walk *w = &u->walk[walk];
     hd_time t = now;
 
-    w->leaf = (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, w->pte);
+    w->leaf =
+        (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, &w->path);
     if (w->leaf == 0) { /* no tables: the answer is an error, in words */
         hd_l2tlb_complete(u, now, walk);
         return;
@@ -253,11 +247,11 @@ static inline void issue(const struct hd_mmu *m, hd_time at, struct hd_walk *w,
                          uint32_t level, uint32_t r, struct hd_req *q,
                          bool numbered, uint64_t number)
 {
-    q->pa = w->pte[level - 1];
+    q->level = w->level = (uint8_t)level;
+    q->pa = hd_unit_pte(m, w);
     q->born = w->sent = at;
     q->queued = number;
     q->client = (uint16_t)(m->w.memory_client + numbered);
-    q->level = w->level = (uint8_t)level;
     q->flags = numbered ? HD_REQ_SEQ : 0;
     q->hit = 0;
     w->state = HD_WALK_READS;
@@ -318,7 +312,7 @@ HD_HOT void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
     w->state = HD_WALK_RUNS;
     if (hd_walkcache_on(&u->pwc))
         hd_walkcache_fill(&u->pwc, w->app, w->vpn, w->level, w->leaf,
-                          w->pte[w->level - 1]);
+                          hd_unit_pte(u->m, w));
     if (w->level++ == w->leaf)
         hd_walk_done(u, now, walk);
     else
@@ -328,10 +322,10 @@ HD_HOT void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
 static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_walk *w = &u->walk[walk];
-    hd_time ready = u->times[walk].ready;
     struct heddle_n_walk_done n = {.app = w->app,
                                    .vpn = w->vpn.v,
-                                   .cycles = hd_unit_cycles(u->m, now - ready),
+                                   .cycles =
+                                       hd_unit_cycles(u->m, now - w->ready),
                                    .references = w->references,
                                    .requesters = u->miss.v[walk].n};
 
@@ -344,9 +338,8 @@ static void account(struct hd_unit *u, hd_time now, uint32_t walk)
     const struct hd_walk *w = &u->walk[walk];
     const struct hd_mshr_entry *e = &u->miss.v[walk];
     uint64_t *c = hd_unit_walk_row(u, w->app);
-    const struct hd_walk_times *x = &u->times[walk];
-    uint64_t busy = hd_unit_cycles(m, now - x->began), warps = 0;
-    uint64_t queue = hd_unit_cycles(m, x->began - x->ready);
+    uint64_t busy = hd_unit_cycles(m, now - w->began), warps = 0;
+    uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
     for (uint32_t t = e->first; t != HD_NONE; t = u->treq[t].next)
         warps += 1u + u->treq[t].merged;
