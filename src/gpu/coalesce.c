@@ -22,9 +22,10 @@
 
 enum { HASH = 256 };
 
-/* An open hash of what was seen: index plus 1, 0 where free. */
+/* Open hashes of what was seen: index plus 1, 0 where free. */
 struct seen {
-    uint8_t place[HASH];
+    uint8_t line_place[HASH], page_place[HASH];
+    uint64_t line[HD_MAX_LINES]; /* their numbers */
 };
 
 static uint32_t hash(uint64_t key)
@@ -32,49 +33,53 @@ static uint32_t hash(uint64_t key)
     return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 56);
 }
 
-/* The index of a page, entered at the end if it is new. */
-static uint8_t page_of(struct seen *seen, struct hd_lines *out, uint64_t vpn)
+/* Enters a line at the end; its page has been entered. */
+static inline void add_line(struct hd_lines *out, uint32_t i, uint32_t page,
+                            uint64_t line, uint32_t bytes, uint32_t page_shift)
 {
+    *hd_lines_at(out, i) = (struct hd_lsu_line){
+        (uint8_t)page, (uint8_t)(line & hd_ones(page_shift)), (uint16_t)bytes};
+}
+
+static inline void add_page(struct hd_lines *out, uint32_t i, uint64_t vpn)
+{
+    out->page[i] = (struct hd_lsu_page){vpn, HD_PAGE_UNKNOWN};
+}
+
+/* The index of a page, entered at the end if it is new. */
+static uint32_t page_of(struct seen *seen, struct hd_lines *out, uint64_t vpn)
+{
+    uint8_t *place = seen->page_place;
     uint32_t h = hash(vpn);
 
-    while (seen->place[h] != 0 && out->vpn[seen->place[h] - 1] != vpn)
+    while (place[h] != 0 && out->page[place[h] - 1].vpn != vpn)
         h = (h + 1) % HASH;
-    if (seen->place[h] == 0) {
-        out->vpn[out->pages] = vpn;
-        seen->place[h] = (uint8_t)++out->pages;
+    if (place[h] == 0) {
+        add_page(out, out->pages, vpn);
+        place[h] = (uint8_t)++out->pages;
     }
-    return (uint8_t)(seen->place[h] - 1u);
+    return place[h] - 1u;
 }
 
 /* The index of a line, entered at the end if it is new. */
-static uint32_t line_of(struct seen *seen, struct hd_lines *out, uint64_t line)
+static uint32_t line_of(struct seen *seen, struct hd_lines *out, uint64_t line,
+                        uint32_t page_shift)
 {
-    uint32_t h = hash(line);
+    uint8_t *place = seen->line_place;
+    uint32_t h = hash(line), i = out->n, page;
+    uint64_t vpn = line >> page_shift;
 
-    while (seen->place[h] != 0 && out->v[seen->place[h] - 1].line != line)
+    while (place[h] != 0 && seen->line[place[h] - 1] != line)
         h = (h + 1) % HASH;
-    if (seen->place[h] == 0) {
-        out->v[out->n].line = line;
-        out->v[out->n].bytes = 0;
-        seen->place[h] = (uint8_t)++out->n;
-    }
-    return seen->place[h] - 1u;
-}
-
-/* The distinct pages of the lines. */
-static void pages(struct hd_lines *out, uint32_t shift)
-{
-    uint32_t page_shift = HD_PAGE_SHIFT - shift;
-    struct seen seen;
-
-    memset(&seen, 0, sizeof seen);
-    for (uint32_t i = 0; i < out->n; i++) {
-        uint64_t vpn = out->v[i].line >> page_shift;
-        if (i > 0 && out->vpn[out->v[i - 1].page] == vpn)
-            out->v[i].page = out->v[i - 1].page;
-        else
-            out->v[i].page = page_of(&seen, out, vpn);
-    }
+    if (place[h] != 0)
+        return place[h] - 1u;
+    page = i > 0 ? hd_lines_at(out, i - 1)->page : 0;
+    if (i == 0 || out->page[page].vpn != vpn)
+        page = page_of(seen, out, vpn);
+    add_line(out, i, page, line, 0, page_shift);
+    seen->line[i] = line;
+    place[h] = (uint8_t)++out->n;
+    return i;
 }
 
 /* Whether an access of all lanes is a range of lines of which each holds the
@@ -106,21 +111,20 @@ static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
     uint64_t size = 1ull << shift, stride = (uint64_t)acc->stride;
     uint64_t from = acc->base.v, to = from + (lanes - 1) * stride + bytes;
     uint64_t line = from >> shift, last = (to - 1) >> shift, page = UINT64_MAX;
-    uint32_t n = 0, pages = 0;
+    uint32_t n = 0, pages = 0, page_shift = HD_PAGE_SHIFT - shift;
 
-    for (; line <= last; line++, n++) {
+    for (; line <= last; line++) {
         uint64_t lo = hd_max_u64(from, line << shift);
         uint64_t hi = hd_min_u64(to, (line << shift) + size);
-        uint64_t vpn = line >> (HD_PAGE_SHIFT - shift);
-        if (vpn != page)
-            out->vpn[pages++] = page = vpn;
-        out->v[n].line = line;
-        out->v[n].bytes =
-            (uint16_t)hd_min_u64(touched(lo, hi, stride, bytes), size);
-        out->v[n].page = (uint8_t)(pages - 1);
+        uint64_t some = hd_min_u64(touched(lo, hi, stride, bytes), size);
+        if (line >> page_shift != page) {
+            page = line >> page_shift;
+            add_page(out, pages++, page);
+        }
+        add_line(out, n++, pages - 1, line, (uint32_t)some, page_shift);
     }
-    out->n = n;
-    out->pages = pages;
+    out->n = (uint16_t)n;
+    out->pages = (uint16_t)pages;
 }
 
 /* Strides of a line or more, no access across the end of a line: each lane
@@ -129,30 +133,33 @@ static void spread(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
                    uint32_t shift, struct hd_lines *out)
 {
     uint32_t page_shift = HD_PAGE_SHIFT - shift, n = 0, pages = 0;
-    uint64_t last = UINT64_MAX;
+    uint64_t page = UINT64_MAX;
 
     for (; mask != 0; mask &= mask - 1) {
         uint64_t lane = hd_bit_first(mask);
         uint64_t line = (acc->base.v + (uint64_t)acc->stride * lane) >> shift;
-        uint64_t vpn = line >> page_shift;
-        if (vpn != last)
-            out->vpn[pages++] = last = vpn;
-        out->v[n].line = line;
-        out->v[n].bytes = (uint16_t)bytes;
-        out->v[n++].page = (uint8_t)(pages - 1);
+        if (line >> page_shift != page) {
+            page = line >> page_shift;
+            add_page(out, pages++, page);
+        }
+        add_line(out, n++, pages - 1, line, bytes, page_shift);
     }
-    out->n = n;
-    out->pages = pages;
+    out->n = (uint16_t)n;
+    out->pages = (uint16_t)pages;
 }
 
 static HD_HOT void touch(struct hd_lines *out, struct seen *seen, uint64_t line,
                          uint32_t bytes, uint32_t shift)
 {
     uint32_t n = out->n, i;
+    struct hd_lsu_line *x;
 
-    i = n > 0 && out->v[n - 1].line == line ? n - 1 : line_of(seen, out, line);
-    bytes += out->v[i].bytes;
-    out->v[i].bytes = (uint16_t)(bytes >> shift ? 1u << shift : bytes);
+    i = n > 0 && seen->line[n - 1] == line
+            ? n - 1
+            : line_of(seen, out, line, HD_PAGE_SHIFT - shift);
+    x = hd_lines_at(out, i);
+    bytes += x->bytes;
+    x->bytes = (uint16_t)(bytes >> shift ? 1u << shift : bytes);
 }
 
 static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
@@ -161,8 +168,8 @@ static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
 {
     struct seen seen;
 
-    memset(&seen, 0, sizeof seen);
-    out->n = 0;
+    memset(seen.line_place, 0, sizeof seen.line_place);
+    memset(seen.page_place, 0, sizeof seen.page_place);
     for (; mask != 0; mask &= mask - 1) {
         unsigned lane = hd_bit_first(mask);
         uint64_t a = acc->lane != NULL
@@ -177,7 +184,6 @@ static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
             touch(out, &seen, last, bytes - low, shift);
         }
     }
-    pages(out, shift);
 }
 
 HD_HOT void hd_coalesce(const struct hd_access *acc, uint64_t mask,

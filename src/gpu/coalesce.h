@@ -10,17 +10,52 @@
 /* An unaligned lane may straddle two lines. */
 enum { HD_MAX_LINES = 2 * HD_MAX_LANES };
 
-/* What one instruction touches; the parts that one line needs lie together. */
-struct hd_lines {
-    uint32_t n;     /* lines */
-    uint32_t pages; /* distinct base pages */
-    struct {
-        uint64_t line;          /* virtual line number */
-        uint16_t bytes;         /* that lanes touch, capped */
-        uint8_t page;           /* index of its page */
-    } v[HD_MAX_LINES];          /* by first lane */
-    uint64_t vpn[HD_MAX_LINES]; /* the distinct pages, by first lane */
+/* A line that an instruction touches. */
+struct hd_lsu_line {
+    uint8_t page;   /* index of its page */
+    uint8_t place;  /* its number in the page */
+    uint16_t bytes; /* that lanes touch, capped */
 };
+
+#define HD_PAGE_UNKNOWN UINT64_MAX
+
+/* A base page that an instruction touches. */
+struct hd_lsu_page {
+    uint64_t vpn;
+    uint64_t frame; /* the owner's; the coalescer says HD_PAGE_UNKNOWN */
+};
+
+/*
+ * What one instruction touches.  An instruction of up to eight lines in one
+ * page, as most are, is in one line of the host's cache: so the lines lie
+ * backwards (hd_lines_at), before what is asked of all, and the pages behind
+ * it.
+ */
+struct hd_lines {
+    _Alignas(64) uint8_t spare[32];
+    struct hd_lsu_line v[HD_MAX_LINES]; /* by first lane, the first one last */
+    uint16_t n;                         /* lines */
+    uint16_t pages;                     /* distinct base pages */
+    uint16_t at;                        /* the owner's: next line */
+    uint16_t warp;                      /* the owner's */
+    uint32_t memop;                     /* the owner's */
+    uint32_t unused;
+    struct hd_lsu_page page[HD_MAX_LINES]; /* by first lane */
+};
+
+/* The i-th line. */
+static inline struct hd_lsu_line *hd_lines_at(struct hd_lines *l, uint32_t i)
+{
+    return &l->v[HD_MAX_LINES - 1 - i];
+}
+
+/* The virtual number of a line of 1 << shift bytes. */
+static inline uint64_t hd_lines_number(const struct hd_lines *l,
+                                       const struct hd_lsu_line *x,
+                                       uint32_t shift)
+{
+    return l->page[x->page].vpn << (HD_PAGE_SHIFT - shift) | x->place;
+}
 
 /*
  * Merges the active lanes' addresses into unique lines of 1 << shift bytes,

@@ -505,7 +505,6 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         lent = c->targets + 1; /* each has a line, but for one that is next */
         c->fault = take(g, c->memops, sizeof *c->fault, &bad);
     }
-    c->tlb_treq = take(g, m->l1tlb.mshrs + lent, sizeof *c->tlb_treq, &bad);
     c->parked = take(g, c->targets, sizeof *c->parked, &bad);
     if (bad || open_line(c, &c->s->inbox) || open_line(c, &c->s->data) ||
         open_line(c, &c->s->acks))

@@ -138,43 +138,38 @@ struct hd_block {
     uint64_t warps;   /* bit set of its warps */
 };
 
-/* A memory instruction between issue and its last datum. */
+/* A memory instruction between issue and its last datum: half a line of the
+ * host's cache.  An instant takes less than 56 bits: 2^56 ticks of the fastest
+ * base clock are more than a minute. */
 struct hd_memop {
-    hd_time issued;
-    hd_time done;       /* the latest of its lines that are done */
-    hd_time translated; /* when its last translation came */
-    hd_time walk;       /* longest time that a walker worked for it */
-    uint32_t left;      /* lines not yet done, plus 1 while in the LSU */
-    uint32_t next;      /* free list */
-    uint16_t warp;
-    uint8_t slot, kind, bytes, spare;
+    union {
+        struct {
+            uint64_t issued : 56, warp : 8;
+        };
+        uint32_t next; /* free list */
+    };
+    uint64_t done : 56;       /* the latest of its lines that are done */
+    uint64_t left : 8;        /* lines not yet done, plus 1 while in the LSU */
+    uint64_t translated : 56; /* when its last translation came */
+    uint64_t slot : 8;
+    uint64_t walk : 56; /* longest time that a walker worked for it */
+    uint64_t kind : 8;
 };
 
-/* What is known of a page of a memory instruction. */
-enum hd_page_known {
-    HD_PAGE_UNKNOWN,
-    HD_PAGE_ABSENT,  /* at this instant not in the TLB */
-    HD_PAGE_NOWHERE, /* not in the TLB nor in flight; no MSHR was free */
-    HD_PAGE_KNOWN,   /* its frame */
-    HD_PAGE_MISSING  /* in flight */
-};
-
-/* A memory instruction at the load/store unit. */
-struct hd_lsu_op {
-    uint32_t memop, at; /* at: next line */
-    struct hd_lines l;
-    struct {
-        uint64_t pfn;
-        uint16_t mshr;    /* missing: the TLB's MSHR */
-        uint8_t known;    /* enum hd_page_known */
-    } page[HD_MAX_LINES]; /* of each distinct page */
-};
+/* What is known of a page of a memory instruction at the load/store unit
+ * (`frame` of hd_lsu_page): its frame, or that it is in flight (in the low
+ * bits, its MSHR), or else that it has to be looked up: it is neither in the
+ * TLB nor in flight, and no MSHR was free; it is not in the TLB at this
+ * instant; nothing (HD_PAGE_UNKNOWN). */
+#define HD_PAGE_MISSING (1ull << 63)
+#define HD_PAGE_NOWHERE (UINT64_MAX - 2)
+#define HD_PAGE_ABSENT  (UINT64_MAX - 1)
 
 /* A line that waits for a translation or, translated, for the L1 port. */
 struct hd_parked {
-    uint64_t line; /* virtual line; physical once translated */
+    uint64_t line : 48; /* in its page; physical once translated */
+    uint64_t bytes : 16;
     uint32_t memop, next;
-    uint16_t bytes;
 };
 
 struct hd_message {
@@ -252,7 +247,7 @@ struct hd_gpu;
 struct hd_core {
     _Alignas(64) struct hd_core_state *s; /* arena, as all below */
     struct hd_gpu *gpu;
-    struct hd_lsu_op *lsu;    /* ring of cfg.queue */
+    struct hd_lines *lsu;     /* ring of cfg.queue */
     struct hd_memop *memop;   /* pool */
     struct hd_warp *warp;     /* [warps] */
     struct hd_parked *parked; /* pool: waiting lines and L1 MSHR targets */
@@ -266,15 +261,15 @@ struct hd_core {
     bool lrr;     /* the scheduler is loose round robin */
 
     struct hd_mshr tlb_mshr; /* flags: the last memop that joined and which
-                                of its pages; lists of parked lines; lent:
-                                the pages wait for far faults */
+                                of its pages; live: the request that it sent,
+                                + 1; lists of parked lines; lent: the pages
+                                wait for far faults */
     struct hd_mshr l1_mshr;  /* flags: the first requester's memop; lists of
                                 parked entries: the other ones' */
     uint64_t *count, *tlb_count, *l1_count; /* counters of this core and its
                                                application */
-    uint32_t *tlb_treq; /* the request that each TLB MSHR sent */
-    hd_time *fault;     /* of each memop, the longest time that it
-                           waited for far faults; NULL: there are none */
+    hd_time *fault; /* of each memop, the longest time that it
+                       waited for far faults; NULL: there are none */
     struct hd_tbelow below_tlb;
     uint32_t id;
     uint32_t lanes; /* warp size of its application */
@@ -422,7 +417,7 @@ static inline bool hd_lsu_room(const struct hd_core *c)
 static inline hd_time hd_lsu_next(const struct hd_core *c)
 {
     const struct hd_core_state *s = c->s;
-    const struct hd_lsu_op *op;
+    struct hd_lines *op;
     hd_time t = hd_max_u64(s->lsu_free, s->local);
 
     if (s->replay_first != HD_NONE)
@@ -430,8 +425,8 @@ static inline hd_time hd_lsu_next(const struct hd_core *c)
     if (s->lsu_n == 0 || s->blocked != 0)
         return HD_NEVER;
     op = &c->lsu[s->lsu_first];
-    if (op->at < op->l.n &&
-        op->page[op->l.v[op->at].page].known < HD_PAGE_KNOWN)
+    if (op->at < op->n &&
+        op->page[hd_lines_at(op, op->at)->page].frame >= HD_PAGE_NOWHERE)
         return hd_max_u64(t, s->tlb_free);
     return t;
 }

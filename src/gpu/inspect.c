@@ -17,14 +17,14 @@ static const char *const op_name[] = {"alu",    "load",    "store",
 static void look_queue(const struct hd_core *c, struct heddle_visitor *v)
 {
     for (uint32_t i = 0; i < c->s->lsu_n; i++) {
-        const struct hd_lsu_op *o =
+        const struct hd_lines *o =
             &c->lsu[(c->s->lsu_first + i) % c->gpu->m->core.queue];
         v->row(v->ud, "queued");
         v->text(v->ud, "access", op_name[c->memop[o->memop].kind]);
         v->number(v->ud, "warp", c->memop[o->memop].warp);
-        v->number(v->ud, "lines", o->l.n);
+        v->number(v->ud, "lines", o->n);
         v->number(v->ud, "lines_done", o->at);
-        v->number(v->ud, "pages", o->l.pages);
+        v->number(v->ud, "pages", o->pages);
     }
 }
 
@@ -62,14 +62,15 @@ static void look_tlb(void *self, uint32_t instance, struct heddle_visitor *v)
     hd_tlb_look(&g->core[instance].l1tlb, v);
     for (uint32_t i = 0; i < c->tlb_mshr.room; i++) {
         const struct hd_mshr_entry *x = &c->tlb_mshr.v[i];
+        const struct hd_treq *q = &g->treqs->v[x->live - 1];
         if (!x->live)
             continue;
         v->row(v->ud, "miss");
         v->number(v->ud, "app", c->app);
         v->number(v->ud, "vpn", x->key);
-        v->number(v->ud, "warp", g->treqs->v[c->tlb_treq[i]].warp);
+        v->number(v->ud, "warp", q->warp);
         v->number(v->ud, "lines", x->n);
-        v->number(v->ud, "since", g->treqs->v[c->tlb_treq[i]].born / g->cycle);
+        v->number(v->ud, "since", q->born / g->cycle);
     }
 }
 

@@ -53,60 +53,67 @@ static uint64_t mapped(struct hd_core *c, uint64_t vpn)
     return hd_xlate_frame(&x, v).v;
 }
 
-/* Joins a miss in flight. */
-static void join(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
-                 uint32_t e)
+/* The page of an instruction is in flight at an MSHR. */
+static inline void await(struct hd_lines *op, struct hd_lsu_page *page,
+                         struct hd_mshr_entry *m, uint32_t e)
 {
-    struct hd_treq *q = &c->gpu->treqs->v[c->tlb_treq[e]];
+    page->frame = HD_PAGE_MISSING | e;
+    m->flags = op->memop << 8 | (uint32_t)(page - op->page);
+}
+
+/* Joins a miss in flight. */
+static void join(struct hd_core *c, struct hd_lines *op,
+                 struct hd_lsu_page *page, uint32_t e)
+{
+    struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
+    struct hd_treq *q = &c->gpu->treqs->v[m->live - 1];
 
     q->merged += q->merged < UINT8_MAX;
     c->tlb_count[HD_L1TLB_MERGES]++;
-    op->page[page].mshr = (uint16_t)e;
-    c->tlb_mshr.v[e].flags = op->memop << 8 | page;
+    await(op, page, m, e);
 }
 
 /* Sends a miss down: an MSHR is free. */
-static void send(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
-                 hd_time t)
+static void send(struct hd_core *c, struct hd_lines *op,
+                 struct hd_lsu_page *page, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
-    uint64_t vpn = op->l.vpn[page];
+    uint64_t vpn = page->vpn;
     uint32_t e = hd_mshr_take(&c->tlb_mshr, vpn);
     uint32_t treq = hd_treq_take(g->treqs);
     struct hd_treq *q = &g->treqs->v[treq];
 
-    c->tlb_mshr.v[e].flags = op->memop << 8 | page;
-    c->tlb_treq[e] = treq;
+    c->tlb_mshr.v[e].live = treq + 1;
     c->s->miss_op = op->memop;
     q->vpn.v = vpn;
     q->born = t + g->tlb_ticks;
     q->walk = 0;
     q->tag = e;
     q->client = q->core = (uint16_t)c->id;
-    q->warp = c->memop[op->memop].warp;
+    q->warp = op->warp;
     q->app = (uint8_t)c->app;
     q->merged = q->hit = 0;
     q->references = 0;
-    op->page[page].mshr = (uint16_t)e;
+    await(op, page, &c->tlb_mshr.v[e], e);
     c->below_tlb.send(c->below_tlb.self, q->born, treq);
 }
 
 /* Sends a TLB miss down, or joins one.  False: blocked.  What is known to be
  * nowhere is not looked for again: only the fill of another page can have
  * come since (hd_l1tlb_translated). */
-static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
-                     hd_time t)
+static bool tlb_miss(struct hd_core *c, struct hd_lines *op,
+                     struct hd_lsu_page *page, hd_time t)
 {
     const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
 
-    if (op->page[page].known != HD_PAGE_NOWHERE) {
-        uint32_t e = hd_mshr_find(&c->tlb_mshr, op->l.vpn[page]);
+    if (page->frame != HD_PAGE_NOWHERE) {
+        uint32_t e = hd_mshr_find(&c->tlb_mshr, page->vpn);
         if (e != HD_NONE) {
             join(c, op, page, e);
             return true;
         }
     }
-    op->page[page].known = HD_PAGE_UNKNOWN;
+    page->frame = HD_PAGE_UNKNOWN;
     if (cfg->blocking == 1 && hd_mshr_used(&c->tlb_mshr) > 0 &&
         c->s->miss_op != op->memop) {
         hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
@@ -115,7 +122,7 @@ static bool tlb_miss(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
     if (hd_mshr_full(&c->tlb_mshr)) {
         hd_lsu_block(c, HD_BLOCK_TLB_MSHR, &c->tlb_count[HD_L1TLB_FULL]);
         if (cfg->mode.kind == HD_FULL && hd_tlb_silent(&c->l1tlb))
-            op->page[page].known = HD_PAGE_NOWHERE;
+            page->frame = HD_PAGE_NOWHERE;
         return false;
     }
     send(c, op, page, t);
@@ -140,18 +147,17 @@ static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
                    (unsigned long long)pfn);
 }
 
-HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op,
-                             uint32_t page, hd_time t)
+HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
+                             struct hd_lsu_page *page, hd_time t)
 {
     struct hd_core_state *s = c->s;
     const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
-    hd_vpn vpn = {op->l.vpn[page]};
+    hd_vpn vpn = {page->vpn};
     struct hd_xlate x;
     bool hit = false;
 
     if (c->gpu->translate == 0) {
-        op->page[page].pfn = mapped(c, vpn.v);
-        op->page[page].known = HD_PAGE_KNOWN;
+        page->frame = mapped(c, vpn.v);
         return true;
     }
     if (cfg->blocking == 2 && hd_mshr_used(&c->tlb_mshr) > 0 &&
@@ -159,44 +165,44 @@ HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op,
         hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
         return false;
     }
-    if (op->page[page].known != HD_PAGE_UNKNOWN) {
+    if (page->frame != HD_PAGE_UNKNOWN) {
         /* it is known to miss */
     } else if (cfg->mode.kind == HD_FULL) {
-        hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id,
-                            c->memop[op->memop].warp, &x) &&
+        hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, op->warp, &x) &&
               hd_l1tlb_here(c, vpn, &x);
         if (hit)
-            op->page[page].pfn = hd_xlate_frame(&x, vpn).v;
+            page->frame = hd_xlate_frame(&x, vpn).v;
         if (hit && HD_UNLIKELY(c->gpu->env->check))
-            confirm(c, vpn.v, op->page[page].pfn);
+            confirm(c, vpn.v, page->frame);
     } else if (cfg->mode.kind != HD_OFF && !absent(c, vpn.v)) {
         hit = true;
-        op->page[page].pfn = mapped(c, vpn.v);
+        page->frame = mapped(c, vpn.v);
     }
     if (!hit && !tlb_miss(c, op, page, t))
         return false;
     c->tlb_count[HD_L1TLB_LOOKUPS]++;
     c->tlb_count[hit ? HD_L1TLB_HITS : HD_L1TLB_MISSES]++;
-    op->page[page].known = hit ? HD_PAGE_KNOWN : HD_PAGE_MISSING;
     if (cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF)
         hd_lsu_use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t,
                         c->gpu->cycle);
     return true;
 }
 
-HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i)
+HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
+                          const struct hd_lsu_line *x)
 {
-    struct hd_mshr_entry *m = &c->tlb_mshr.v[op->page[op->l.v[i].page].mshr];
+    uint32_t e = (uint32_t)op->page[x->page].frame; /* HD_PAGE_MISSING */
+    struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
     uint32_t p = hd_lsu_take_parked(c);
 
     if (p == HD_NONE) {
         hd_lsu_block(c, HD_BLOCK_PARKED, &c->tlb_count[HD_L1TLB_PARKED_FULL]);
         return false;
     }
-    c->parked[p].line = op->l.v[i].line;
-    c->parked[p].memop = op->memop;
-    c->parked[p].bytes = op->l.v[i].bytes;
-    c->parked[p].next = HD_NONE;
+    c->parked[p] = (struct hd_parked){.line = x->place,
+                                      .bytes = x->bytes,
+                                      .memop = op->memop,
+                                      .next = HD_NONE};
     if (m->last == HD_NONE)
         m->first = p;
     else
@@ -209,11 +215,11 @@ HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i)
 /* The pages of the head of the line must be looked up anew. */
 static void forget(struct hd_core *c)
 {
-    struct hd_lsu_op *op = &c->lsu[c->s->lsu_first];
+    struct hd_lines *op = &c->lsu[c->s->lsu_first];
 
-    for (uint32_t i = 0; c->s->lsu_n > 0 && i < op->l.pages; i++)
-        if (op->page[i].known == HD_PAGE_NOWHERE)
-            op->page[i].known = HD_PAGE_UNKNOWN;
+    for (uint32_t i = 0; c->s->lsu_n > 0 && i < op->pages; i++)
+        if (op->page[i].frame == HD_PAGE_NOWHERE)
+            op->page[i].frame = HD_PAGE_UNKNOWN;
 }
 
 /* An answer that left before a mapping changed and comes after it is what the
@@ -277,7 +283,7 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
         struct hd_memop *o = &c->memop[x->memop];
         o->translated = t;
         o->walk = hd_max_u64(o->walk, walk != 0 ? t - walk : 0);
-        x->line = pfn << shift | (x->line & hd_ones(shift));
+        x->line |= pfn << shift;
     }
     if (m->first != HD_NONE) {
         if (s->replay_first == HD_NONE)
@@ -286,11 +292,8 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
             c->parked[s->replay_last].next = m->first;
         s->replay_last = m->last;
     }
-    if (s->lsu_n > 0 && c->lsu[s->lsu_first].memop == m->flags >> 8) {
-        struct hd_lsu_op *op = &c->lsu[s->lsu_first];
-        op->page[m->flags & 0xff].known = HD_PAGE_KNOWN;
-        op->page[m->flags & 0xff].pfn = pfn;
-    }
+    if (s->lsu_n > 0 && c->lsu[s->lsu_first].memop == m->flags >> 8)
+        c->lsu[s->lsu_first].page[m->flags & 0xff].frame = pfn;
     hd_mshr_give(&c->tlb_mshr, i);
     s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
     hd_treq_give(g->treqs, treq);

@@ -43,35 +43,29 @@ HD_HOT void hd_lsu_enter(struct hd_core *c, uint32_t w,
     struct hd_core_state *s = c->s;
     const struct hd_op *o = &c->warp[w].op;
     uint32_t at = s->lsu_first + s->lsu_n;
-    struct hd_lsu_op *op = &c->lsu[at - (at < c->lsu_room ? 0 : c->lsu_room)];
-    struct hd_memop *m;
+    struct hd_lines *op = &c->lsu[at - (at < c->lsu_room ? 0 : c->lsu_room)];
 
-    hd_coalesce(acc, o->mask, g->lanes[c->app], o->bytes, g->line_shift,
-                &op->l);
+    hd_coalesce(acc, o->mask, g->lanes[c->app], o->bytes, g->line_shift, op);
     c->count[counter[o->kind - HD_OP_LOAD]] += o->count;
-    c->count[HD_CORE_LINES] += op->l.n;
-    c->count[HD_CORE_PAGES] += op->l.pages;
+    c->count[HD_CORE_LINES] += op->n;
+    c->count[HD_CORE_PAGES] += op->pages;
     if (o->kind == HD_OP_LOAD) {
-        c->count[HD_CORE_LOAD_LINES] += op->l.n;
+        c->count[HD_CORE_LOAD_LINES] += op->n;
         c->count[HD_CORE_LOAD_LANES] +=
             o->mask == c->full ? c->lanes : hd_bit_count(o->mask);
     }
-    hd_hist_add(&g->line_hist[c->app], op->l.n);
-    hd_hist_add(&g->page_hist[c->app], op->l.pages);
+    hd_hist_add(&g->line_hist[c->app], op->n);
+    hd_hist_add(&g->page_hist[c->app], op->pages);
     if (HD_UNLIKELY(g->env->slots->watched[HEDDLE_NOTE_access] != 0))
-        note_access(c, w, o, &op->l);
+        note_access(c, w, o, op);
     op->memop = hd_lsu_take_memop(c);
     op->at = 0;
-    for (uint32_t i = 0; i < op->l.pages; i++)
-        op->page[i].known = HD_PAGE_UNKNOWN;
-    m = &c->memop[op->memop];
-    m->issued = t;
-    m->done = m->translated = m->walk = 0;
-    m->left = op->l.n + 1;
-    m->warp = (uint16_t)w;
-    m->slot = o->slot;
-    m->kind = o->kind;
-    m->bytes = o->bytes;
+    op->warp = (uint16_t)w;
+    c->memop[op->memop] = (struct hd_memop){.issued = t,
+                                            .warp = w & 0xff,
+                                            .left = (op->n + 1u) & 0xff,
+                                            .slot = o->slot,
+                                            .kind = o->kind};
     s->lsu_n++;
 }
 
@@ -107,10 +101,10 @@ static bool is_plain(const struct hd_core *c)
 }
 
 /* The frame of a page is in the TLB: it is known now. */
-static HD_INLINE bool find_page(struct hd_core *c, struct hd_lsu_op *op,
-                                uint32_t page, uint32_t warp, bool plain)
+static HD_INLINE bool find_page(struct hd_core *c, struct hd_lsu_page *page,
+                                uint32_t warp, bool plain)
 {
-    hd_vpn vpn = {op->l.vpn[page]};
+    hd_vpn vpn = {page->vpn};
     struct hd_tlb *tlb = &c->l1tlb;
     uint64_t pfn;
 
@@ -129,8 +123,7 @@ static HD_INLINE bool find_page(struct hd_core *c, struct hd_lsu_op *op,
             return false;
         pfn = hd_xlate_frame(&x, vpn).v;
     }
-    op->page[page].pfn = pfn;
-    op->page[page].known = HD_PAGE_KNOWN;
+    page->frame = pfn;
     return true;
 }
 
@@ -156,33 +149,32 @@ static HD_INLINE uint32_t streak(struct hd_core *c, hd_time t, hd_time end,
 {
     const struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
-    struct hd_lsu_op *op = &c->lsu[s->lsu_first];
+    struct hd_lines *op = &c->lsu[s->lsu_first];
     struct hd_memop *m = &c->memop[op->memop];
     struct port tlb = {s->tlb_free, s->tlb_used, g->m->l1tlb.ports};
     struct port l1 = {s->lsu_free, s->lsu_used, g->m->l1cache.ports};
     uint32_t shift = HD_PAGE_SHIFT - g->line_shift, i = op->at, pages = 0;
-    uint32_t warp = m->warp, n = op->l.n - 1;
-    uint64_t low = hd_ones(shift);
+    uint32_t warp = op->warp, n = op->n - 1u;
     hd_time last = 0, cycle = g->cycle, local = s->local;
 
     for (; i < n && t < end; i++) {
-        uint32_t page = op->l.v[i].page;
-        if (op->page[page].known != HD_PAGE_KNOWN) {
-            if (op->page[page].known != HD_PAGE_UNKNOWN)
+        const struct hd_lsu_line *x = hd_lines_at(op, i);
+        struct hd_lsu_page *page = &op->page[x->page];
+        if (page->frame >= HD_PAGE_MISSING) {
+            if (page->frame != HD_PAGE_UNKNOWN)
                 break;
             t = hd_max_u64(t, tlb.free);
             if (t >= end)
                 break;
             local = t;
-            if (!find_page(c, op, page, warp, plain)) {
-                op->page[page].known = HD_PAGE_ABSENT;
+            if (!find_page(c, page, warp, plain)) {
+                page->frame = HD_PAGE_ABSENT;
                 break;
             }
             pages++;
             hd_lsu_use_port(&tlb.free, &tlb.used, tlb.ports, t, cycle);
         }
-        if (!reuse(c, op->page[page].pfn << shift | (op->l.v[i].line & low),
-                   warp, plain))
+        if (!reuse(c, page->frame << shift | x->place, warp, plain))
             break;
         hd_lsu_use_port(&l1.free, &l1.used, l1.ports, t, cycle);
         local = last = t;
@@ -202,15 +194,15 @@ static HD_INLINE uint32_t streak(struct hd_core *c, hd_time t, hd_time end,
 
 HD_HOT hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
 {
-    struct hd_lsu_op *op = &c->lsu[c->s->lsu_first];
+    struct hd_lines *op = &c->lsu[c->s->lsu_first];
     uint32_t n;
 
-    if (op->at + 1 < op->l.n) {
+    if (op->at + 1u < op->n) {
         n = HD_LIKELY(is_plain(c)) ? streak(c, t, end, true)
                                    : streak(c, t, end, false);
-        op->at += n;
+        op->at = (uint16_t)(op->at + n);
         c->dry = n != 0 ? 0 : c->dry + 1;
-        c->memop[op->memop].left -= n;
+        c->memop[op->memop].left -= n & 0xff;
         c->l1_count[HD_L1_READS] += n;
         c->l1_count[HD_L1_READ_HITS] += n;
     }
@@ -221,34 +213,31 @@ HD_HOT void hd_lsu_step(struct hd_core *c, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
-    struct hd_lsu_op *op = &c->lsu[s->lsu_first];
-    uint32_t i, page, shift = HD_PAGE_SHIFT - g->line_shift;
+    struct hd_lines *op = &c->lsu[s->lsu_first];
 
     if (s->replay_first != HD_NONE) {
         replay(c, t);
         return;
     }
-    i = op->at;
-    if (i < op->l.n) {
-        page = op->l.v[i].page;
-        if (op->page[page].known < HD_PAGE_KNOWN &&
-            !hd_l1tlb_look_up(c, op, page, t))
+    if (op->at < op->n) {
+        const struct hd_lsu_line *x = hd_lines_at(op, op->at);
+        struct hd_lsu_page *page = &op->page[x->page];
+        if (page->frame >= HD_PAGE_NOWHERE && !hd_l1tlb_look_up(c, op, page, t))
             return;
-        if (op->page[page].known == HD_PAGE_MISSING) {
-            if (!hd_l1tlb_park(c, op, i))
+        if (page->frame >= HD_PAGE_MISSING) {
+            if (!hd_l1tlb_park(c, op, x))
                 return;
             hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
                             g->cycle);
         } else {
-            uint64_t line = op->page[page].pfn << shift |
-                            (op->l.v[i].line & hd_ones(shift));
-            if (!hd_l1_access(c, op->memop, line, op->l.v[i].bytes, t,
-                              g->tlb_ticks))
+            uint64_t line =
+                page->frame << (HD_PAGE_SHIFT - g->line_shift) | x->place;
+            if (!hd_l1_access(c, op->memop, line, x->bytes, t, g->tlb_ticks))
                 return;
         }
         op->at++;
     }
-    if (op->at < op->l.n)
+    if (op->at < op->n)
         return;
     s->lsu_first = s->lsu_first + 1 < c->lsu_room ? s->lsu_first + 1 : 0;
     s->lsu_n--;

@@ -122,9 +122,10 @@ bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
 /* Ticks of a look-up. */
 hd_time hd_l1tlb_latency(const struct hd_gpu *g);
 /* Looks up a page of the instruction at the head.  False: blocked. */
-bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lsu_op *op, uint32_t page,
-                      hd_time t);
+bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
+                      struct hd_lsu_page *page, hd_time t);
 /* Parks a line until its page's translation comes.  False: blocked. */
-bool hd_l1tlb_park(struct hd_core *c, struct hd_lsu_op *op, uint32_t i);
+bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
+                   const struct hd_lsu_line *x);
 
 #endif

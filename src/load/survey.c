@@ -176,14 +176,14 @@ static void touch(struct heddle_survey *s, struct heddle_survey_kernel *k,
 }
 
 static int count_pages(struct heddle_survey *s, struct heddle_survey_kernel *k,
-                       const struct hd_lines *l)
+                       struct hd_lines *l)
 {
     uint32_t page[HD_MAX_LINES];
 
     for (uint32_t i = 0; i < l->pages; i++) {
         struct hd_seen_page *p;
 
-        page[i] = hd_seen_find(&s->seen, l->vpn[i]);
+        page[i] = hd_seen_find(&s->seen, l->page[i].vpn);
         if (page[i] == UINT32_MAX)
             return HEDDLE_ENOMEM;
         s->r.reuse[hd_seen_access(&s->seen, page[i])]++;
@@ -191,11 +191,11 @@ static int count_pages(struct heddle_survey *s, struct heddle_survey_kernel *k,
         if (p->launch != s->current)
             touch(s, k, p);
         if (s->cell != NULL)
-            draw(s, l->vpn[i]);
+            draw(s, l->page[i].vpn);
     }
     for (uint32_t i = 0; i < l->n; i++) {
-        uint32_t *last = &s->seen.page[page[l->v[i].page]]
-                              .line[l->v[i].line % HD_PAGE_LINES];
+        const struct hd_lsu_line *x = hd_lines_at(l, i);
+        uint32_t *last = &s->seen.page[page[x->page]].line[x->place];
 
         if (*last == s->current)
             continue;

@@ -41,7 +41,7 @@ bool hd_mshr_sane(const struct hd_mshr *m)
     for (uint32_t b = 0; b < (uint32_t)1 << (64 - m->shift); b++) {
         for (uint32_t e = m->head[b]; e != 0; e = m->v[e - 1].next) {
             const struct hd_mshr_entry *x = &m->v[e - 1];
-            if (x->live != 1 || hd_mshr_bucket(m, x->key) != b ||
+            if (x->live == 0 || hd_mshr_bucket(m, x->key) != b ||
                 ++used > m->room)
                 return false;
         }

@@ -24,7 +24,7 @@ struct hd_mshr_entry {
     uint32_t n;           /* how many */
     uint32_t next;        /* of its bucket, or of the free list; + 1 */
     uint32_t flags;       /* the owner's */
-    uint32_t live;        /* 1: in use */
+    uint32_t live;        /* 0: free; in use: 1, or what the owner puts here */
 };
 
 struct hd_mshr {
