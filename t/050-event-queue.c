@@ -210,7 +210,7 @@ static void order_holds(void **state)
     }
 }
 
-/* A key holds 40 bits of an instant: across the points where they wrap. */
+/* Instants of many bits. */
 static void long_times(void **state)
 {
     (void)state;
@@ -301,6 +301,32 @@ static void runs(void **state)
     }
 }
 
+/* Buckets of every size that is sorted in a way of its own, with many equal
+ * keys: few instants, receivers and senders, of which some number theirs. */
+static void sizes(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 900; i++) {
+        uint32_t n = 1 + i % 300;
+        struct rig *r = test_malloc(sizeof *r);
+        rig_open(r, 170, i);
+        for (uint32_t k = 0; k < COMPONENTS; k++)
+            r->ev.to[k].fn = in_order;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t src = hd_rng_below(&r->rng, 3);
+            uint32_t number = UINT32_MAX - 4 + hd_rng_below(&r->rng, 9);
+            post(r, src, hd_rng_below(&r->rng, i < 300 ? 2 : COMPONENTS),
+                 src == 0 ? 0 : number, 1700 + hd_rng_below(&r->rng, 2));
+        }
+        qsort(r->wait, n, sizeof *r->wait, order);
+        sorted = r->wait;
+        expected = 0;
+        assert_int_equal(hd_events_run(&r->ev, 3400, &r->stop), n);
+        rig_close(r);
+        test_free(r);
+    }
+}
+
 /* What lies in the arena is the whole state: it can be put back. */
 static void restored(void **state)
 {
@@ -349,7 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_holds), cmocka_unit_test(long_times),
         cmocka_unit_test(large),       cmocka_unit_test(runs),
-        cmocka_unit_test(restored),
+        cmocka_unit_test(sizes),       cmocka_unit_test(restored),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

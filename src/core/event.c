@@ -3,15 +3,9 @@
  *
  * An event is posted into the list of its bucket, which is a slot of the
  * wheel.  When the bucket comes up, its list is sorted by the events' keys
- * (instant, receiver, sender) and becomes `ready`; the events are served from
- * its front, and its nodes are free again, all at once, when it is through.
- *
- * A bucket holds one to a dozen events, mostly of one instant.  Those of one
- * sender come in the order of posting, and much of the rest does too, because
- * those who post are served in the order of their ranks.  So the list is
- * sorted by insertion, the latest event first: half of the events find their
- * place at the front.  Where that takes many steps, the list is merged
- * instead, so n events of one instant cost n log n.
+ * (instant, receiver, sender; see eventsort.h) and becomes `ready`; the events
+ * are served from its front, and its nodes are free again, all at once, when it
+ * is through.
  *
  * What does not fit into the wheel goes to a heap: events beyond its end, and
  * those of the bucket being served or of one before it.  (That bucket may lie
@@ -29,10 +23,10 @@
  * before those with the same key in the wheel if it lay beyond the wheel, and
  * after them if it was late; `turn` says which, and in what order.
  *
- * Node 0 ends every list: its key is beyond all others.  The pool and the heap
- * grow by moving to a larger piece of the arena.  Their places are kept as
- * handles in the state, so a restored snapshot finds the pieces that were in
- * use when it was taken.
+ * Node 0 ends every list, and is the first of the chain of nodes that end
+ * lists.  The pool and the heap grow by moving to a larger piece of the arena.
+ * Their places are kept as handles in the state, so a restored snapshot finds
+ * the pieces that were in use when it was taken.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -41,15 +35,9 @@
 #include <string.h>
 
 #include "../base/bits.h"
+#include "eventsort.h"
 
 enum { SLOTS = HD_EVENT_SLOTS, FIRST_POOL = 16384, FIRST_HEAP = 512 };
-
-enum {
-    AT_BITS = 40,         /* of an instant, in a key */
-    RANK_BITS = 24,       /* of the two ranks */
-    MOST_SHIFT = AT_BITS, /* so that the instants of a bucket differ in a key */
-    MOST_STEPS = 256      /* of an insertion sort */
-};
 
 /* An event in the heap. */
 struct aside {
@@ -74,14 +62,18 @@ int hd_events_open(struct hd_events *q, struct hd_arena *arena,
         return -1;
     /* A quarter of a cycle: most buckets then hold a single instant. */
     s->shift = bucket_ticks > 4 ? hd_log2(bucket_ticks) - 2 : 0;
-    if (s->shift > MOST_SHIFT)
-        s->shift = MOST_SHIFT;
+    if (s->shift > AT_BITS)
+        s->shift = AT_BITS;
+    s->within = ((hd_time)1 << s->shift) - 1;
     s->wheel = 1; /* bucket 0 is being served */
     s->heap_at = HD_NEVER;
     s->pool = hd_arena_ref(arena, pool);
     s->pool_room = FIRST_POOL;
-    s->pool_used = 1;
-    pool->key = UINT64_MAX;
+    s->pool_used = ENDS;
+    for (uint32_t i = 0; i < ENDS; i++) {
+        pool[i].key = ((uint64_t)1 << 62) + ((uint64_t)i << PLACE_BITS);
+        pool[i].next = (i + 1) % ENDS * NODE;
+    }
     s->heap = hd_arena_ref(arena, heap);
     s->heap_room = FIRST_HEAP;
     hd_events_restored(q);
@@ -118,12 +110,6 @@ static hd_ref grow(struct hd_events *q, hd_ref old, uint32_t *room, size_t size)
 }
 
 /* ---- the heap ----------------------------------------------------------- */
-
-/* Order of numbers, which may wrap around. */
-static inline bool earlier(uint32_t x, uint32_t y)
-{
-    return (int32_t)(x - y) < 0;
-}
 
 static bool before(const struct aside *x, const struct aside *y)
 {
@@ -199,98 +185,6 @@ void hd_post_aside(struct hd_events *q, uint32_t ranks, uint32_t number,
                      at, what, a, b);
 }
 
-/* ---- sorting a bucket --------------------------------------------------- */
-
-/* Whether x goes before y, of which it was posted earlier. */
-static inline bool ordered(const struct hd_event *x, const struct hd_event *y)
-{
-    return x->key != y->key ? x->key < y->key : !earlier(y->number, x->number);
-}
-
-/* Merges two sorted lists; those of x were posted before those of y. */
-static hd_node merge(const struct hd_events *q, hd_node x, hd_node y)
-{
-    hd_node first = 0, *to = &first;
-
-    while (x != 0 && y != 0) {
-        hd_node *from = ordered(hd_event_at(q, x), hd_event_at(q, y)) ? &x : &y;
-        *to = *from;
-        to = &hd_event_at(q, *from)->next;
-        *from = *to;
-    }
-    *to = x != 0 ? x : y;
-    return first;
-}
-
-/* Sorts a list in the order of posting: run[i] is a sorted list of 2^i of its
- * events, or empty, and those of a longer run were posted earlier. */
-static hd_node merge_sort(const struct hd_events *q, hd_node list)
-{
-    hd_node run[32] = {0}, all = 0, next;
-
-    for (hd_node n = list; n != 0; n = next) {
-        uint32_t i = 0;
-        next = hd_event_at(q, n)->next;
-        hd_event_at(q, n)->next = 0;
-        for (; run[i] != 0; i++) {
-            n = merge(q, run[i], n);
-            run[i] = 0;
-        }
-        run[i] = n;
-    }
-    for (uint32_t i = 0; i < HD_LEN(run); i++)
-        all = merge(q, run[i], all);
-    return all;
-}
-
-/* The same, where the first one of the list is sorted already and the rest,
- * the latest event first, was posted before. */
-HD_APART static hd_node sort_long(const struct hd_events *q, hd_node first,
-                                  hd_node rest)
-{
-    while (rest != 0) {
-        hd_node next = hd_event_at(q, rest)->next;
-        hd_event_at(q, rest)->next = first;
-        first = rest;
-        rest = next;
-    }
-    return merge_sort(q, first);
-}
-
-/* Sorts a list, the latest event first. */
-static hd_node sort(const struct hd_events *q, hd_node list)
-{
-    hd_node first = list, next = hd_event_at(q, list)->next;
-    uint64_t least = hd_event_at(q, list)->key;
-    uint32_t steps = 0;
-
-    hd_event_at(q, list)->next = 0;
-    for (hd_node n = next; n != 0; n = next) {
-        struct hd_event *e = hd_event_at(q, n), *p, *x;
-        uint64_t key = e->key;
-
-        next = e->next;
-        p = hd_event_at(q, first);
-        if (key < least || (key == least && ordered(e, p))) {
-            e->next = first;
-            first = n;
-            least = key;
-            continue;
-        }
-        for (; x = hd_event_at(q, p->next), x->key < key; p = x)
-            steps++;
-        for (; HD_UNLIKELY(x->key == key) && !ordered(e, x); steps++) {
-            p = x;
-            x = hd_event_at(q, p->next);
-        }
-        e->next = p->next;
-        p->next = n;
-        if (HD_UNLIKELY(steps > MOST_STEPS))
-            return sort_long(q, first, next);
-    }
-    return first;
-}
-
 /* ---- the next bucket ---------------------------------------------------- */
 
 /* Eight marks of slots, the first one in the lowest byte. */
@@ -328,10 +222,10 @@ static inline uint64_t next_used(const struct hd_event_state *s)
     return HD_LIKELY(x != 0) ? s->wheel + hd_bit_first(x) / 8 : next_far(s);
 }
 
-/* What the keys of a bucket leave out of its instants. */
-static inline hd_time base(const struct hd_event_state *s, uint64_t bucket)
+/* The instant of an event of the bucket that is served. */
+static inline hd_time instant(const struct hd_events *q, uint64_t key)
 {
-    return bucket << s->shift >> AT_BITS << AT_BITS;
+    return q->base | key >> (RANK_BITS + PLACE_BITS);
 }
 
 /* Takes up the next bucket that has events; false: there are none. */
@@ -347,7 +241,7 @@ static inline bool advance(struct hd_events *q)
     bucket = hd_min_u64(bucket, s->heap_at >> s->shift);
     slot = (uint32_t)bucket % SLOTS;
     s->wheel = bucket + 1;
-    q->base = base(s, bucket);
+    q->base = bucket << s->shift;
     list = s->head[slot];
     s->head[slot] = 0;
     s->used[slot] = 0;
@@ -367,7 +261,7 @@ static inline void call(const struct hd_events *q, uint32_t to, hd_time at,
 
 static inline uint32_t receiver(uint64_t key)
 {
-    return (uint32_t)(key >> 12) % HD_MAX_COMPONENTS;
+    return (uint32_t)(key >> (PLACE_BITS + 12)) % HD_MAX_COMPONENTS;
 }
 
 /* Event n was served, and `next` is the next one.  Nodes are freed by whole
@@ -394,7 +288,7 @@ static uint64_t serve(struct hd_events *q, const int *stop)
         return 0;
     for (;; n = next) {
         const struct hd_event *e = hd_event_at(q, n);
-        hd_time at = q->base | e->key >> RANK_BITS;
+        hd_time at = instant(q, e->key);
 
         if (HD_UNLIKELY(at >= q->limit)) {
             s->ready = n;
@@ -417,8 +311,8 @@ static bool aside_first(const struct hd_events *q)
     const struct hd_event_state *s = q->s;
     const struct aside *h = hd_arena_at(q->arena, s->heap);
     const struct hd_event *e = hd_event_at(q, s->ready);
-    uint32_t ranks = (uint32_t)e->key & ((1u << RANK_BITS) - 1);
-    hd_time at = q->base | e->key >> RANK_BITS;
+    uint32_t ranks = (uint32_t)e->key >> PLACE_BITS;
+    hd_time at = instant(q, e->key);
 
     if (s->ready == 0)
         return true; /* it is of this bucket, or late */
@@ -446,7 +340,7 @@ HD_APART static uint64_t serve_aside(struct hd_events *q)
     } else {
         hd_node n = s->ready;
         struct hd_event e = *hd_event_at(q, n);
-        hd_time at = q->base | e.key >> RANK_BITS;
+        hd_time at = instant(q, e.key);
 
         if (n == 0 || at >= q->end)
             return 0;
@@ -465,7 +359,7 @@ HD_HOT uint64_t hd_events_run(struct hd_events *q, hd_time until,
 
     q->end = until == HD_NEVER ? HD_NEVER : until + 1;
     q->limit = hd_min_u64(q->end, s->heap_at);
-    q->base = base(s, s->wheel - 1);
+    q->base = (s->wheel - 1) << s->shift;
     while (*stop == 0) {
         if (s->ready == 0 && s->heap_at >> s->shift >= s->wheel && !advance(q))
             break;

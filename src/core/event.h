@@ -37,7 +37,8 @@ typedef uint32_t hd_node;
 
 /* An event in the wheel, 32 bytes.  Its bucket says the rest of its instant. */
 struct hd_event {
-    uint64_t key; /* instant 40 bits | receiver 12 bits | sender 12 bits */
+    uint64_t key; /* instant in its bucket | receiver 12 bits | sender 12 bits |
+                     9 bits of 0, where a sort keeps the order of posting */
     uint64_t b;
     uint32_t what, a;
     uint32_t number; /* the sender's; 0 unless the sender numbers its events */
@@ -48,6 +49,7 @@ struct hd_event_state { /* in the arena */
     hd_time now;        /* the instant being served, or last served */
     uint64_t wheel;     /* the wheel's first bucket; the one before is served */
     hd_time heap_at;    /* instant of the heap's first event, or HD_NEVER */
+    hd_time within;     /* ticks a bucket - 1: mask of an instant in it */
     uint32_t shift;     /* log2 of ticks a bucket */
     hd_node free;       /* list of free nodes */
     hd_node taken;      /* the bucket before the wheel, sorted */
@@ -69,7 +71,7 @@ struct hd_events {
     /* these mean something only within hd_events_run: */
     hd_time end;   /* the instant after the last one to be served */
     hd_time limit; /* before it, what is ready is served without a look */
-    hd_time base;  /* what keys leave out of the instants of this bucket */
+    hd_time base;  /* the first instant of the bucket that is served */
     struct {
         hd_handler *fn;
         void *self;
@@ -136,7 +138,7 @@ static inline void hd_post_numbered(struct hd_events *q, uint32_t src,
         return;
     }
     s->free = e->next;
-    e->key = at << 24 | ranks;
+    e->key = (at & s->within) << 33 | (uint64_t)ranks << 9;
     e->b = b;
     e->what = what;
     e->a = a;
