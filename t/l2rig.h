@@ -218,12 +218,20 @@ static inline void rig_until(struct rig *g, hd_time t)
     rig_check(g);
 }
 
-static inline uint64_t rig_count(const struct rig *g, const char *name)
+static inline void rig_sync(struct rig *g)
+{
+    struct hd_part *p = &g->m.env.part[0];
+
+    p->sync(p->self, hd_events_now(&g->m.ev));
+}
+
+static inline uint64_t rig_count(struct rig *g, const char *name)
 {
     const struct hd_stat *s = &g->m.stats.group[0].stat;
     uint64_t sum = 0;
     uint32_t k = 0;
 
+    rig_sync(g);
     while (strcmp(hd_l2_stats[k].name, name) != 0)
         assert_true(++k < hd_l2_stat_count);
     for (uint32_t i = 0; i < s->instances; i++)

@@ -118,17 +118,27 @@ static inline uint8_t hd_assoc_byte(uint64_t key)
     return (uint8_t)((key * HD_ASSOC_HASH) >> 57 | 0x80);
 }
 
+/* The way of a key in a narrow set with these keys, or HD_NONE. */
+static inline uint32_t hd_assoc_find_way(const struct hd_assoc_set *s,
+                                         const uint64_t *keys, uint64_t key)
+{
+    uint32_t z = hd_bytes_alike(s->tag, hd_assoc_byte(key)), way;
+
+    for (; z != 0; z &= z - 1) {
+        way = hd_bit_first(z);
+        if (HD_LIKELY(keys[way] == key))
+            return way;
+    }
+    return HD_NONE;
+}
+
 static inline uint32_t hd_assoc_find_narrow(const struct hd_assoc *a,
                                             uint32_t set, uint64_t key)
 {
-    uint32_t z = hd_bytes_alike(a->set[set].tag, hd_assoc_byte(key)), e;
+    uint32_t first = set * a->ways;
+    uint32_t way = hd_assoc_find_way(&a->set[set], &a->key[first], key);
 
-    for (; z != 0; z &= z - 1) {
-        e = set * a->ways + hd_bit_first(z);
-        if (HD_LIKELY(a->key[e] == key))
-            return e;
-    }
-    return HD_NONE;
+    return way == HD_NONE ? HD_NONE : first + way;
 }
 
 static inline uint32_t hd_assoc_find_wide(const struct hd_assoc *a,
@@ -182,12 +192,14 @@ static inline uint32_t hd_assoc_set_of(const struct hd_assoc *a, uint32_t entry)
     return a->way_shift < 32 ? entry >> a->way_shift : entry / a->ways;
 }
 
-/* hd_assoc_place in a narrow set, for who knows that nobody asks (below). */
-static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
-                                      uint64_t key, uint64_t *evicted)
+/* hd_assoc_place in a narrow set of an array like `a` with these keys, for who
+ * knows that nobody asks (below).  Returns the way. */
+static inline uint32_t hd_assoc_enter_way(const struct hd_assoc *a,
+                                          struct hd_assoc_set *s,
+                                          uint64_t *keys, uint64_t key,
+                                          uint64_t *evicted)
 {
-    struct hd_assoc_set *s = &a->set[set];
-    uint32_t free = ~hd_bytes_high(s->tag) & a->all, way, e;
+    uint32_t free = ~hd_bytes_high(s->tag) & a->all, way;
 
     if (HD_LIKELY(free == 0)) {
         way = (uint32_t)(s->order >> a->last_shift) & 15;
@@ -196,12 +208,20 @@ static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
         way = hd_bit_first(free);
         s->order = hd_assoc_front(s->order, way);
     }
-    e = set * a->ways + way;
     s->recent = key;
     s->tag[way] = hd_assoc_byte(key);
-    *evicted = a->key[e];
-    a->key[e] = key;
-    return e;
+    *evicted = keys[way];
+    keys[way] = key;
+    return way;
+}
+
+static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
+                                      uint64_t key, uint64_t *evicted)
+{
+    uint32_t first = set * a->ways;
+
+    return first +
+           hd_assoc_enter_way(a, &a->set[set], &a->key[first], key, evicted);
 }
 
 /* Has what a look-up in a set, or a new key, will touch fetched: between an

@@ -318,10 +318,10 @@ static void look(void *self, uint32_t i, struct heddle_visitor *v)
         v->number(v->ud, "requests", x->n);
         v->number(v->ud, "dirty", x->flags & HD_L2_DIRTY);
     }
-    for (r = sl->s->in.first, k = 0; k < sl->s->in.n;
+    for (r = sl->s->in.first, k = 0; k < sl->s->in_n;
          k++, r = l2->w.reqs->v[r].next)
         show_request(l2, v, "input", r);
-    for (r = sl->s->down.first, k = 0; k < sl->s->down.n;
+    for (r = sl->s->down.first, k = 0; k < sl->s->down_n;
          k++, r = l2->w.reqs->v[r].next)
         show_request(l2, v, "miss queue", r);
 }
@@ -332,20 +332,20 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
     const struct hd_l2_slice *sl = &l2->slice[i];
     const struct hd_l2_state *s = sl->s;
 
-    if (s->in.n > 0) {
+    if (s->in_n > 0) {
         v->row(v->ud, "wait");
         v->text(v->ud, "who", "l2cache input");
         v->number(v->ud, "instance", i);
         v->text(v->ud, "for", causes[s->cause]);
-        v->number(v->ud, "requests", s->in.n);
+        v->number(v->ud, "requests", s->in_n);
     }
-    if (s->down.n > 0) {
+    if (s->down_n > 0) {
         v->row(v->ud, "wait");
         v->text(v->ud, "who", "l2cache miss queue");
         v->number(v->ud, "instance", i);
         v->text(v->ud, "for", "room at dram channel");
         v->number(v->ud, "channel", sl->channel);
-        v->number(v->ud, "requests", s->down.n);
+        v->number(v->ud, "requests", s->down_n);
     }
     if (hd_mshr_used(&sl->mshr) + s->passing > 0) {
         v->row(v->ud, "wait");
@@ -404,10 +404,10 @@ static void check(void *self, uint32_t i, struct hd_err *err)
     const struct hd_l2_state *s = sl->s;
     const char *wrong = NULL;
     hd_time ticks = s->passed;
-    uint64_t inside = waiters(sl, &ticks, &wrong) + s->in.n + s->passing;
+    uint64_t inside = waiters(sl, &ticks, &wrong) + s->in_n + s->passing;
     uint32_t r = s->in.first;
 
-    for (uint32_t k = 0; k < s->in.n; k++) {
+    for (uint32_t k = 0; k < s->in_n; k++) {
         const struct hd_req *q = &l2->w.reqs->v[r];
         ticks += q->queued - q->born;
         r = q->next;
@@ -416,28 +416,64 @@ static void check(void *self, uint32_t i, struct hd_err *err)
         wrong = "a line lies in the ways of another application";
     if (!hd_mshr_sane(&sl->mshr))
         wrong = "the lists of MSHRs are broken";
-    if (s->arrived != s->answered + s->ended + inside)
+    if (s->owed != inside)
         wrong = "a request was lost or answered twice";
     if (l2->check && s->travel + s->input + s->look + s->memory + s->output !=
                          s->total + ticks)
         wrong = "stage times do not sum to the time of the requests";
-    if ((s->in.n > 0) != (s->cause != HD_L2_GO))
+    if ((s->in_n > 0) != (s->cause != HD_L2_GO))
         wrong = "the input waits for nothing";
     if (wrong != NULL)
         hd_err_set(err, HEDDLE_ECHECK,
-                   "l2cache slice %" PRIu32 ": %s (%" PRIu64
-                   " arrived, %" PRIu64 " answered, %" PRIu64 " ended, %" PRIu64
-                   " inside)",
-                   i, wrong, s->arrived, s->answered, s->ended, inside);
+                   "l2cache slice %" PRIu32 ": %s (%" PRIu32
+                   " to be answered or ended, %" PRIu64 " inside)",
+                   i, wrong, s->owed, inside);
 }
 
-/* Counts what heads of inputs have waited so far. */
+/* Adds what the plain way has counted of an application in a slice. */
+static void add_plain(const struct hd_l2_plain *p, uint64_t *row)
+{
+    for (uint32_t k = 0; k < HD_L2_CLASSES; k++) {
+        uint64_t *c = row + k * HD_L2_RESULTS;
+
+        if (k == HD_L2_ATOMIC)
+            continue;
+        c[HD_L2_LOOKUPS] += p->hits[k] + p->misses[k];
+        c[HD_L2_HITS] += p->hits[k];
+        c[HD_L2_MISSES] += p->misses[k];
+        row[HD_L2_INPUT_BUSY] += p->hits[k] + p->misses[k];
+        row[HD_L2_DRAM_READS] += k != HD_L2_WRITE ? p->misses[k] : 0;
+    }
+    row[HD_L2_INPUT_BUSY] += p->hits[HD_L2_LONGER];
+    row[HD_L2_OUTPUT_BUSY] += p->output_busy;
+    row[HD_L2_FILLS] += p->fills;
+    row[HD_L2_EVICTIONS] += p->fills - p->misses[HD_L2_ROOMY];
+}
+
+/* For whoever reads the counters. */
+static void open_counts(void *self, uint32_t i, uint32_t app, uint64_t *add)
+{
+    const struct hd_l2_slice *sl = &((struct hd_l2 *)self)->slice[i];
+
+    if (app < sl->apps)
+        add_plain(hd_l2_plainly(sl, app), add);
+}
+
+/* Counts what heads of inputs have waited so far, and puts all that has been
+ * counted into the rows. */
 static void sync(void *self, hd_time now)
 {
     struct hd_l2 *l2 = self;
 
-    for (uint32_t i = 0; i < l2->slices; i++)
-        hd_l2slice_count_blocked(&l2->slice[i], now);
+    for (uint32_t i = 0; i < l2->slices; i++) {
+        struct hd_l2_slice *sl = &l2->slice[i];
+
+        hd_l2slice_count_blocked(sl, now);
+        for (uint32_t app = 0; app < sl->apps; app++)
+            add_plain(hd_l2_plainly(sl, app), hd_l2_counters(sl, app));
+        memset(hd_l2_plainly(sl, 0), 0, sl->apps * sizeof(struct hd_l2_plain));
+        sl->s->peak = 0; /* the row may be set to 0 now */
+    }
 }
 
 /* ---- building --------------------------------------------------------- */
@@ -459,15 +495,20 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->component =
         hd_events_component(env->ev, "l2cache", hd_l2slice_event, sl);
     hd_assert(sl->component == l2->slice[0].component + i);
-    sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
+    sl->s = hd_arena_take(
+        env->arena, 1, sizeof *sl->s + sl->apps * sizeof(struct hd_l2_plain));
     if (sl->s == NULL ||
         hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+    memcpy(sl->s->mshrs, sl->mshr.state, sizeof sl->s->mshrs);
+    sl->mshr.state = sl->s->mshrs;
     rc = hd_cache_open(&sl->tags, env, &l2->cfg, "l2cache", i,
                        l2->cfg.bytes / l2->slices);
     if (rc != 0)
         return rc;
     hd_cache_spread(&sl->tags, spread);
+    sl->set = sl->tags.tags.set;
+    sl->key = sl->tags.tags.key;
     if (l2->cfg.partition && hd_assoc_share(&sl->tags.tags, env->apps) != 0)
         return hd_err_set(env->err, HEDDLE_ECONFIG,
                           "l2cache.partition: %u ways cannot be shared by %u "
@@ -482,7 +523,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
 
 static const struct hd_steer unsteered; /* where nobody can steer */
 
-/* Where the results of look-ups are counted, by kind and level. */
+/* Under what requests are counted, by kind and level. */
 static void find_classes(struct hd_l2 *l2)
 {
     for (uint32_t kind = 0; kind < HD_REQ_KINDS; kind++) {
@@ -490,7 +531,7 @@ static void find_classes(struct hd_l2 *l2)
             uint32_t class = kind;
             if (kind == HD_REQ_WALK)
                 class = HD_L2_WALK1 + (level - 1 < 4 ? level - 1 : 3);
-            l2->results_of[kind][level] = (uint8_t)(class * HD_L2_RESULTS);
+            l2->class_of[kind][level] = (uint8_t) class;
         }
     }
 }
@@ -555,6 +596,7 @@ static int build(struct hd_l2 *l2)
     memset(l2->slice, 0, l2->slices * sizeof *l2->slice);
     l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
                               hd_l2_stat_count, l2->slices);
+    hd_stats_open_time(env->stats, open_counts, l2);
     data = hd_stats_hist(env->stats, "l2cache", "data_latency", "core cycles",
                          "data reads and atomics, from the sender to the "
                          "instant at which the answer leaves the slice");
@@ -570,20 +612,22 @@ static int build(struct hd_l2 *l2)
     if (rc != 0)
         return rc;
     l2->component = l2->slice[0].component;
-    l2->watched = l2->slice[0].tags.watched;
+    l2->model = &l2->slice[0].tags;
+    l2->watched = l2->model->watched;
     l2->odd = !l2->full || env->check || l2->flit_shift == 32 ||
-              l2->slice[0].tags.tags.set == NULL;
+              l2->model->tags.set == NULL;
     return find_places(l2);
 }
 
 struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
 {
-    struct hd_l2 *l2 = calloc(1, sizeof *l2);
+    struct hd_l2 *l2 = aligned_alloc(HD_L2_ALIGN, sizeof *l2);
 
     if (l2 == NULL) {
         hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
         return NULL;
     }
+    memset(l2, 0, sizeof *l2);
     l2->env = env;
     l2->w = *w;
     l2->cfg = *w->cache;

@@ -46,12 +46,12 @@ static void pass(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
 void hd_l2down_drain(struct hd_l2_slice *sl, hd_time now)
 {
-    while (sl->s->down.n > 0 && !sl->s->waiting) {
+    while (sl->s->down_n > 0 && !sl->s->waiting) {
         if (!room(sl, sl->s->down.first)) {
             wait_room(sl);
             return;
         }
-        pass(sl, now, hd_l2_pop(sl, &sl->s->down));
+        pass(sl, now, hd_l2_pop(sl, &sl->s->down, &sl->s->down_n));
     }
 }
 
@@ -89,7 +89,6 @@ HD_HOT uint32_t hd_l2down_fetch(struct hd_l2_slice *sl, uint32_t m,
         d->kind = HD_REQ_READ;
     d->flags = d->dram_class = d->hit = 0;
     d->bytes = l2->line_bytes;
-    hd_l2_counters(sl, d->app)[HD_L2_DRAM_READS]++;
     return n;
 }
 
@@ -97,12 +96,12 @@ void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_dram *dram = sl->l2->w.dram;
 
-    if (HD_LIKELY(sl->s->down.n == 0 && dram != NULL && !sl->l2->apart &&
+    if (HD_LIKELY(sl->s->down_n == 0 && dram != NULL && !sl->l2->apart &&
                   hd_dram_room(dram, sl->channel))) {
         hd_dram_send(dram, now, r);
         return;
     }
-    hd_l2_push(sl, &sl->s->down, r);
+    hd_l2_push(sl, &sl->s->down, &sl->s->down_n, r);
     hd_l2down_drain(sl, now);
 }
 

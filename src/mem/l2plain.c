@@ -14,19 +14,24 @@
  * (hd_l2.odd); requests that wait at the input; a policy bound to what is
  * about to happen, or a watcher of it; atomics and bypassed requests.
  *
- * Requests that are done at once here are counted neither as arrived nor as
- * answered: the invariant is about those that stay.
+ * Requests that are done at once here are not counted as owed: the invariant is
+ * about those that stay.
+ *
+ * What is in play is laid out so that a look-up touches few lines of the host's
+ * cache: the request, one of the slice's wiring, one of its state, one of its
+ * counters (see hd_l2_plain) and one of the set.  What is the same in all
+ * slices is read from the first of them.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "l2slice.h"
 
-/* The row of a request's application, of which it has one. */
-static inline uint64_t *row(const struct hd_l2_slice *sl,
-                            const struct hd_req *q)
+/* The counters of a request's application, of which it has one. */
+static inline struct hd_l2_plain *counters(const struct hd_l2_slice *sl,
+                                           const struct hd_req *q)
 {
     hd_assert(q->app < sl->apps);
-    return sl->count + (size_t)q->app * HD_L2_COUNTERS;
+    return hd_l2_plainly(sl, q->app);
 }
 
 /* True when a look-up may concern somebody else. */
@@ -34,9 +39,15 @@ static inline bool unusual(const struct hd_l2_slice *sl)
 {
     const struct hd_l2 *l2 = sl->l2;
 
-    return (l2->odd | sl->s->in.n | sl->tags.tags.touch.bound |
+    return (l2->odd | sl->s->in_n | l2->model->tags.touch.bound |
             l2->watched[HEDDLE_NOTE_cache_hit] |
             l2->watched[HEDDLE_NOTE_cache_miss]) != 0;
+}
+
+/* The keys of a set. */
+static inline uint64_t *keys(const struct hd_l2_slice *sl, uint32_t set)
+{
+    return sl->key + set * sl->l2->model->tags.ways;
 }
 
 /* True when a request writes; one bit of kind + 1 tells. */
@@ -70,20 +81,9 @@ static HD_HOT inline void answer(struct hd_l2_slice *sl, hd_time now,
 
     hd_assert(n > 0);
     s->out_free = hd_max_u64(free, now) + n * l2->cycle;
-    row(sl, q)[HD_L2_OUTPUT_BUSY] += n;
+    counters(sl, q)->output_busy += n;
     hd_hist_add(&h[q->app], hd_recip_div(l2->per_core, leaves - q->born));
     to->reply(to->self, leaves, r);
-}
-
-/* Counts a look-up and its result; the input was busy for a cycle. */
-static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
-                         uint32_t result)
-{
-    uint64_t *c = row(sl, q), *results = hd_l2_results(sl->l2, c, q);
-
-    c[HD_L2_INPUT_BUSY]++;
-    results[HD_L2_LOOKUPS]++;
-    results[result]++;
 }
 
 /* A hit whose result may have to wait for a port. */
@@ -102,7 +102,7 @@ static HD_HOT HD_APART void hit(struct hd_l2_slice *sl, hd_time now,
     struct hd_l2_state *s = sl->s;
     hd_time in = enter(sl, now);
 
-    count(sl, q, HD_L2_HITS);
+    counters(sl, q)->hits[hd_l2_class(sl->l2, q)]++;
     q->hit = 0;
     if (HD_UNLIKELY(in <= s->look_at)) {
         hit_late(sl, now, r, in);
@@ -118,7 +118,6 @@ static HD_HOT HD_APART void miss(struct hd_l2_slice *sl, hd_time now,
                                  uint64_t line, uint32_t r)
 {
     struct hd_req *q = hd_l2_req(sl, r);
-    uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
     struct hd_mshr_entry *x;
     uint32_t m;
 
@@ -127,8 +126,8 @@ static HD_HOT HD_APART void miss(struct hd_l2_slice *sl, hd_time now,
         hd_l2slice_look(sl, now, r);
         return;
     }
-    sl->s->arrived++;
-    count(sl, q, HD_L2_MISSES);
+    sl->s->owed++;
+    counters(sl, q)->misses[hd_l2_class(sl->l2, q)]++;
     q->queued = enter(sl, now);
     hd_l2_look(sl, q, q->queued);
     q->hit = 2;
@@ -137,7 +136,7 @@ static HD_HOT HD_APART void miss(struct hd_l2_slice *sl, hd_time now,
     x = &sl->mshr.v[m];
     x->first = x->last = r;
     x->n = 1;
-    *peak = hd_max_u64(*peak, hd_mshr_used(&sl->mshr));
+    hd_l2_peak(sl);
     hd_l2down_go(sl, now, q->queued, hd_l2down_fetch(sl, m, line, r));
 }
 
@@ -145,16 +144,15 @@ static HD_HOT HD_APART void miss(struct hd_l2_slice *sl, hd_time now,
 static HD_HOT HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
                                          uint64_t line, uint32_t r)
 {
-    struct hd_assoc *tags = &sl->tags.tags;
     struct hd_req *q = hd_l2_req(sl, r);
-    struct hd_assoc_set *set = &tags->set[q->spare];
-    uint32_t e = hd_assoc_find_narrow(tags, q->spare, line);
+    struct hd_assoc_set *set = &sl->set[q->spare];
+    uint32_t way = hd_assoc_find_way(set, keys(sl, q->spare), line);
 
-    if (e == HD_NONE) {
+    if (way == HD_NONE) {
         miss(sl, now, line, r);
         return;
     }
-    set->order = hd_assoc_front(set->order, e - q->spare * tags->ways);
+    set->order = hd_assoc_front(set->order, way);
     set->recent = line;
     hit(sl, now, q, r);
 }
@@ -163,16 +161,19 @@ static HD_HOT HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
 static inline void enter_tags(struct hd_l2_slice *sl, hd_time now, hd_time at,
                               const struct hd_req *q, uint64_t line, bool dirty)
 {
-    uint64_t gone, *c = row(sl, q);
-    uint32_t e = hd_assoc_enter(&sl->tags.tags, q->spare, line, &gone);
-    struct hd_cache_line *x = &sl->tags.line[e], old = *x;
+    const struct hd_assoc *a = &sl->l2->model->tags;
+    uint32_t set = q->spare;
+    uint64_t gone;
+    uint32_t way =
+        hd_assoc_enter_way(a, &sl->set[set], keys(sl, set), line, &gone);
+    struct hd_cache_line *x = &sl->tags.line[set * a->ways + way], old = *x;
+    struct hd_l2_plain *c = counters(sl, q);
 
     *x = (struct hd_cache_line){q->warp, q->app, dirty};
-    c[HD_L2_FILLS]++;
+    c->fills++;
     if (HD_UNLIKELY(gone == HD_KEY_NONE))
-        return;
-    c[HD_L2_EVICTIONS]++;
-    if (old.dirty)
+        c->misses[HD_L2_ROOMY]++;
+    else if (old.dirty)
         hd_l2down_write_back(sl, now, at, gone, old.owner);
 }
 
@@ -184,17 +185,18 @@ static HD_HOT void store(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     struct hd_req *q = hd_l2_req(sl, r);
     uint64_t line = q->line;
     uint32_t e = hd_assoc_find_narrow(&sl->tags.tags, q->spare, line), n;
+    struct hd_l2_plain *p = counters(sl, q);
     const struct hd_client *c = &l2->clients[q->client];
     hd_time ready;
 
     if (e == HD_NONE && (hd_mshr_find(&sl->mshr, line) != HD_NONE ||
-                         hd_l2down_full(sl) || hd_cache_asks(&sl->tags))) {
+                         hd_l2down_full(sl) || hd_cache_asks(l2->model))) {
         hd_l2slice_look(sl, now, r);
         return;
     }
     n = (q->bytes + l2->flit_more) >> l2->flit_shift;
-    count(sl, q, e != HD_NONE ? HD_L2_HITS : HD_L2_MISSES);
-    row(sl, q)[HD_L2_INPUT_BUSY] += n - 1;
+    (e != HD_NONE ? p->hits : p->misses)[HD_L2_WRITE]++;
+    p->hits[HD_L2_LONGER] += n - 1;
     q->queued = enter(sl, now) + (n - 1) * l2->cycle;
     sl->s->in_free = q->queued + l2->cycle;
     ready = hd_l2_look(sl, q, q->queued);
@@ -226,35 +228,33 @@ static inline void look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
     if (HD_UNLIKELY(unusual(sl) || writes(q)))
         look_other(sl, now, r);
-    else if (sl->tags.tags.set[q->spare].recent == line)
+    else if (sl->set[q->spare].recent == line)
         hit(sl, now, q, r);
     else
         look_further(sl, now, line, r);
 }
 
-/* DRAM has answered d. */
+/* The line of MSHR m is there. */
 static HD_HOT HD_APART void fill(struct hd_l2_slice *sl, hd_time now,
-                                 uint32_t d)
+                                 uint32_t m)
 {
-    uint32_t m = hd_l2_req(sl, d)->tag & 0xffff, r, next;
     struct hd_mshr_entry *x = &sl->mshr.v[m];
+    uint32_t r = x->first, next;
 
-    if (HD_UNLIKELY(m == HD_L2_PASSED || sl->l2->odd ||
-                    hd_cache_asks(&sl->tags) || x->flags != 0)) {
-        hd_l2slice_fill(sl, now, d);
+    if (HD_UNLIKELY(sl->l2->odd || hd_cache_asks(sl->l2->model) ||
+                    x->flags != 0)) {
+        hd_l2slice_fill(sl, now, m);
         return;
     }
-    r = x->first;
     hd_mshr_give(&sl->mshr, m);
     enter_tags(sl, now, now, hd_l2_req(sl, r), x->key, false);
-    hd_req_give(sl->l2->reqs, d);
     for (; r != HD_NONE; r = next) {
         struct hd_req *q = hd_l2_req(sl, r);
         next = q->next;
-        sl->s->answered++;
+        sl->s->owed--;
         answer(sl, now, r, q, hd_max_u64(now, q->queued));
     }
-    if (sl->s->in.n > 0)
+    if (sl->s->in_n > 0)
         hd_l2slice_resume(sl, now);
 }
 

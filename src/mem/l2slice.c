@@ -51,8 +51,9 @@ enum { BURST = 32 }; /* least bytes that a bypassed read takes */
 static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
                          uint32_t result)
 {
-    uint64_t *c = hd_l2_results(sl->l2, hd_l2_counters(sl, q->app), q);
+    uint64_t *c = hd_l2_counters(sl, q->app);
 
+    c += hd_l2_class(sl->l2, q) * HD_L2_RESULTS;
     c[HD_L2_LOOKUPS]++;
     c[result]++;
 }
@@ -72,7 +73,7 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
 
     s->out_free = hd_max_u64(free, now) + n * l2->cycle;
     sl->count[row * HD_L2_COUNTERS + HD_L2_OUTPUT_BUSY] += n;
-    s->answered++;
+    s->owed--;
     if (HD_UNLIKELY(l2->check)) {
         s->memory += at - q->queued;
         s->output += leaves - at;
@@ -95,7 +96,7 @@ static void acknowledge(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 /* A write is done. */
 static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
-    sl->s->ended++;
+    sl->s->owed--;
     if (HD_UNLIKELY(sl->l2->check))
         sl->s->total += at - hd_l2_req(sl, r)->born;
     acknowledge(sl, r, at);
@@ -124,7 +125,7 @@ static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
             (t - q->queued) / l2->cycle;
     q->queued = t;
     if (q->kind == HD_REQ_WRITE) {
-        sl->s->ended++;
+        sl->s->owed--;
         if (HD_UNLIKELY(l2->check))
             sl->s->total += t - q->born;
         hd_l2_counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
@@ -182,14 +183,14 @@ static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, uint64_t line)
     uint32_t m = hd_mshr_take(&sl->mshr, line);
     struct hd_mshr_entry *x = &sl->mshr.v[m];
     struct hd_req *q = hd_l2_req(sl, r);
-    uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
 
     q->hit = 2;
     q->next = HD_NONE;
     x->first = x->last = r;
     x->n = 1;
     x->flags = q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
-    *peak = hd_max_u64(*peak, hd_mshr_used(&sl->mshr));
+    hd_l2_peak(sl);
+    hd_l2_counters(sl, q->app)[HD_L2_DRAM_READS]++;
     hd_l2down_go(sl, now, q->queued, hd_l2down_fetch(sl, m, line, r));
 }
 
@@ -242,7 +243,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
         end(sl, r, ready);
         return HD_L2_GO;
     }
-    sl->s->ended++;
+    sl->s->owed--;
     if (HD_UNLIKELY(sl->l2->check))
         sl->s->total += ready - q->born;
     hd_l2_counters(sl, q->app)[HD_L2_DRAM_WRITES]++;
@@ -324,10 +325,10 @@ static void block(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 
 HD_HOT void hd_l2slice_resume(struct hd_l2_slice *sl, hd_time now)
 {
-    struct hd_l2_list *in = &sl->s->in;
+    struct hd_l2_state *s = sl->s;
 
-    while (in->n > 0) {
-        uint32_t r = in->first, next = hd_l2_req(sl, r)->next;
+    while (s->in_n > 0) {
+        uint32_t r = s->in.first, next = hd_l2_req(sl, r)->next;
         uint32_t cause = serve(sl, now, r);
 
         if (cause != HD_L2_GO) {
@@ -335,8 +336,8 @@ HD_HOT void hd_l2slice_resume(struct hd_l2_slice *sl, hd_time now)
             return;
         }
         unblock(sl, now);
-        in->first = next;
-        in->n--;
+        s->in.first = next;
+        s->in_n--;
     }
 }
 
@@ -381,7 +382,7 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now,
     s->in_free = in + n * l2->cycle;
     q->queued = s->in_free - l2->cycle;
     hd_l2_counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
-    s->arrived++;
+    s->owed++;
     if (HD_UNLIKELY(l2->check)) {
         s->travel += q->queued - before - q->born;
         s->look += before;
@@ -394,15 +395,15 @@ static inline void join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     uint32_t cause;
     uint64_t *peak;
 
-    if (HD_LIKELY(s->in.n == 0)) {
+    if (HD_LIKELY(s->in_n == 0)) {
         cause = serve(sl, now, r);
         if (HD_LIKELY(cause == HD_L2_GO))
             return;
         block(sl, now, r, cause);
     }
-    hd_l2_push(sl, &s->in, r);
+    hd_l2_push(sl, &s->in, &s->in_n, r);
     peak = &sl->shared[HD_L2_PEAK_INPUT];
-    *peak = hd_max_u64(*peak, s->in.n);
+    *peak = hd_max_u64(*peak, s->in_n);
 }
 
 HD_HOT void hd_l2slice_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
@@ -434,6 +435,7 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
 /* ---- the answer of the DRAM ------------------------------------------- */
 
+/* A bypassed request is answered; the input may wait for what it held. */
 static void fill_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     const struct hd_req *q = hd_l2_req(sl, r);
@@ -445,53 +447,48 @@ static void fill_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
                      hd_l2down_ask(sl, q->pa.v, q->bytes, HD_REQ_WRITE, q->app,
                                    q->warp));
     answer(sl, now, r, now);
-}
-
-void hd_l2slice_fill(struct hd_l2_slice *sl, hd_time now, uint32_t d)
-{
-    uint32_t m = hd_l2_req(sl, d)->tag & 0xffff, r, next;
-    bool back = sl->l2->cfg.write == HD_WRITE_BACK, dirty;
-    const struct hd_req *q;
-    uint64_t line;
-
-    if (m == HD_L2_PASSED) {
-        fill_passed(sl, now, hd_l2_req(sl, d)->spare);
-        hd_req_give(sl->l2->reqs, d);
-        if (sl->s->in.n > 0)
-            hd_l2slice_resume(sl, now);
-        return;
-    }
-    line = sl->mshr.v[m].key;
-    dirty = (sl->mshr.v[m].flags & HD_L2_DIRTY) != 0;
-    r = sl->mshr.v[m].first;
-    q = hd_l2_req(sl, r);
-    hd_mshr_give(&sl->mshr, m);
-    hd_l2down_fill(sl, now, now, line, q, hd_l2_req(sl, d)->level,
-                   back && dirty);
-    if (dirty && !back)
-        hd_l2down_go(sl, now, now,
-                     hd_l2down_ask(sl, line << sl->l2->line_shift, BURST,
-                                   HD_REQ_WRITE, q->app, q->warp));
-    hd_req_give(sl->l2->reqs, d);
-    for (; r != HD_NONE; r = next) {
-        next = hd_l2_req(sl, r)->next;
-        answer(sl, now, r, hd_max_u64(now, hd_l2_req(sl, r)->queued));
-    }
-    if (sl->s->in.n > 0)
+    if (sl->s->in_n > 0)
         hd_l2slice_resume(sl, now);
 }
 
-HD_HOT void hd_l2slice_answer(void *self, hd_time at, uint32_t r)
+void hd_l2slice_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
+{
+    struct hd_mshr_entry x = sl->mshr.v[m];
+    bool back = sl->l2->cfg.write == HD_WRITE_BACK;
+    bool dirty = (x.flags & HD_L2_DIRTY) != 0;
+    const struct hd_req *q = hd_l2_req(sl, x.first);
+
+    hd_mshr_give(&sl->mshr, m);
+    hd_l2down_fill(sl, now, now, x.key, q, q->level, back && dirty);
+    if (dirty && !back)
+        hd_l2down_go(sl, now, now,
+                     hd_l2down_ask(sl, x.key << sl->l2->line_shift, BURST,
+                                   HD_REQ_WRITE, q->app, q->warp));
+    for (uint32_t r = x.first, next; r != HD_NONE; r = next) {
+        next = hd_l2_req(sl, r)->next;
+        answer(sl, now, r, hd_max_u64(now, hd_l2_req(sl, r)->queued));
+    }
+    if (sl->s->in_n > 0)
+        hd_l2slice_resume(sl, now);
+}
+
+/* DRAM has answered d, which was of use until now. */
+HD_HOT void hd_l2slice_answer(void *self, hd_time at, uint32_t d)
 {
     struct hd_l2 *l2 = self;
-    struct hd_l2_slice *sl = &l2->slice[l2->req[r].tag >> 16];
-    uint32_t m = l2->req[r].tag & 0xffff;
+    const struct hd_req *q = &l2->req[d];
+    uint32_t i = q->tag >> 16, m = q->tag & 0xffff, what = HD_L2_PASS;
+    uint32_t a = q->spare, to = l2->component + i;
+    struct hd_l2_slice *sl = &l2->slice[i];
 
-    if (m != HD_L2_PASSED) {
-        hd_cache_ahead(&sl->tags, l2->req[r].spare);
+    if (HD_LIKELY(m != HD_L2_PASSED)) {
+        hd_cache_ahead(&sl->tags, q->spare);
         __builtin_prefetch(&sl->mshr.v[m], 1);
+        what = HD_L2_FILL;
+        a = m;
     }
-    hd_l2_post(sl, hd_recip_up(l2->per_cycle, at), HD_L2_FILL, r);
+    hd_req_give(l2->reqs, d);
+    hd_post(l2->ev, to, to, hd_recip_up(l2->per_cycle, at), what, a, 0);
 }
 
 HD_HOT void hd_l2slice_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
@@ -502,6 +499,9 @@ HD_HOT void hd_l2slice_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
     switch (what) {
     case HD_L2_ARRIVE:
         arrive(sl, now, a);
+        break;
+    case HD_L2_PASS:
+        fill_passed(sl, now, a);
         break;
     case HD_L2_DOWN:
         s->promised--;

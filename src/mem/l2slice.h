@@ -24,7 +24,8 @@ enum {
     HD_L2_ARRIVE, /* a request that may skip the cache is at the input */
     HD_L2_LOOK,   /* the result of a request's look-up is known */
     HD_L2_DOWN,   /* a request of the slice's reaches the miss queue */
-    HD_L2_FILL,   /* DRAM has answered */
+    HD_L2_FILL,   /* DRAM has answered; a: the MSHR */
+    HD_L2_PASS,   /* DRAM has answered a bypassed read; a: what asked it */
     HD_L2_ROOM,   /* DRAM has room again */
     HD_L2_RETRY   /* the input may go on */
 };
@@ -67,41 +68,70 @@ enum hd_l2_counter {
 };
 
 struct hd_l2_list {
-    uint32_t first, last, n; /* linked by req.next */
+    uint32_t first, last; /* linked by req.next; its length is kept apart */
 };
+
+enum { HD_L2_ALIGN = 64 }; /* a line of the host's cache */
 
 /* State of a slice, in the arena. */
 struct hd_l2_state {
+    /* what the plain way reads and writes, a line of the host's cache */
     hd_time in_free;        /* when the input port has taken all that arrived */
     hd_time look_at;        /* the latest cycle with a result */
     hd_time out_free;       /* when the output port has sent all answers */
+    uint32_t mshrs[4];      /* of hd_mshr */
+    uint32_t looks;         /* results in that cycle */
+    uint32_t in_n;          /* length of `in` */
+    uint32_t down_n;        /* of `down` */
+    uint32_t promised;      /* places in `down` for what has not got there */
+    uint32_t owed;          /* requests that have an answer or an end to come */
+    uint32_t peak;          /* most MSHRs in use that has been counted */
     struct hd_l2_list in;   /* arrived, not served; the head is blocked */
     struct hd_l2_list down; /* waiting for room at the DRAM channel */
-    uint32_t promised;      /* places in `down` for what has not got there */
-    uint32_t looks;         /* results in that cycle */
     uint32_t cause;         /* enum hd_l2_cause: why in.first waits */
     uint32_t waiting;       /* 1: the DRAM will tell when it has room */
     uint32_t held;          /* application of the request that waits */
     uint32_t passing;       /* bypassed reads in DRAM */
     hd_time since;          /* when it was blocked for this cause */
-    /* for the invariants: requests, and, with --check, ticks by stage */
-    uint64_t arrived, answered, ended;
+    /* for the invariants, with --check: ticks by stage */
     hd_time travel, input, look, memory, output, total;
     hd_time passed; /* of these, what bypassed reads in DRAM have had so far */
+    uint64_t unused[4];
 };
+_Static_assert(sizeof(struct hd_l2_state) % HD_L2_ALIGN == 0,
+               "what follows it begins a line");
 
-enum { HD_L2_ALIGN = 64 }; /* a line of the host's cache */
+/*
+ * What the plain way counts, of one application; behind the state.  A request
+ * adds to one line of the host's cache, two if it misses; whoever reads the
+ * counters is told, and sync() puts them where they belong.  A look-up is a
+ * hit or a miss here, and takes the input port for a cycle; a read that misses
+ * is a DRAM read.  There are no atomics here, and in their places stand:
+ */
+enum { HD_L2_LONGER = HD_L2_ATOMIC, HD_L2_ROOMY = HD_L2_ATOMIC };
+
+struct hd_l2_plain {
+    uint64_t hits[HD_L2_CLASSES]; /* LONGER: cycles that writes had more */
+    uint64_t output_busy;
+    uint64_t misses[HD_L2_CLASSES]; /* ROOMY: fills that evicted nothing */
+    uint64_t fills;
+};
+_Static_assert(sizeof(struct hd_l2_plain) == 2 * HD_L2_ALIGN, "two lines");
 
 struct hd_l2_slice {
+    /* what the plain way reads, a line of the host's cache */
     struct hd_l2 *l2;
-    struct hd_l2_state *s; /* arena */
-    struct hd_req *req;    /* arena: the pool */
-    uint64_t *count;       /* arena: the slice's rows of counters */
-    uint64_t *shared;      /* arena: the row of no application */
-    uint32_t i, channel, component;
-    uint32_t apps; /* rows of applications */
-    _Alignas(HD_L2_ALIGN) struct hd_cache tags;
+    struct hd_l2_state *s;    /* arena; the counters of the plain way follow */
+    struct hd_assoc_set *set; /* arena: those of the tags, like this: */
+    uint64_t *key;
     struct hd_mshr mshr;
+    /* the rest */
+    uint64_t *count;  /* arena: the slice's rows of counters */
+    uint64_t *shared; /* arena: the row of no application */
+    uint32_t i, channel, component;
+    uint32_t apps;      /* rows of applications */
+    struct hd_req *req; /* arena: the pool */
+    _Alignas(HD_L2_ALIGN) struct hd_cache tags;
     struct hd_slot bypass;
 };
 
@@ -115,20 +145,22 @@ enum { HD_L2_PLACES = 1024 }; /* most of them */
 
 struct hd_l2 {
     /* read for every request */
-    struct hd_req *req;                 /* arena: the pool */
-    hd_time cycle;                      /* ticks: an L2 cycle */
-    struct hd_hist *hist[HD_REQ_KINDS]; /* arena: [app] */
-    struct hd_reqs *reqs; /* the same; of the wiring, like these: */
-    struct hd_client *clients;
-    struct hd_events *ev;
-    const uint32_t *watched;         /* [note] watchers */
-    struct hd_recip per_cycle;       /* of an L2 cycle */
-    struct hd_recip per_core;        /* of a core cycle */
-    uint32_t line_shift, flit_shift; /* flit_shift 32: no power of two */
-    uint32_t flit_more;              /* a flit's bytes - 1 */
+    _Alignas(HD_L2_ALIGN) struct hd_req *req; /* arena: the pool */
+    hd_time cycle;                            /* ticks: an L2 cycle */
+    struct hd_hist *hist[HD_REQ_KINDS];       /* arena: [app] */
+    struct hd_client *clients;                /* of the wiring, like this: */
+    struct hd_reqs *reqs;                     /* the same pool */
+    struct hd_recip per_core;                 /* of a core cycle */
+    uint32_t flit_shift;                      /* 32: no power of two */
+    uint32_t flit_more;                       /* a flit's bytes - 1 */
+    uint8_t class_of[HD_REQ_KINDS][8];        /* [kind][level]: of a request */
+    const struct hd_cache *model; /* the tags of slice 0: what is the same in
+                                     all, and who is asked */
+    const uint32_t *watched;      /* [note] watchers */
     uint32_t odd; /* not 0: nothing is plain here (see l2plain.c) */
-    /* [kind][level]: HD_L2_RESULTS times the class of a request */
-    uint8_t results_of[HD_REQ_KINDS][8];
+    uint32_t line_shift;
+    struct hd_events *ev;
+    struct hd_recip per_cycle;                  /* of an L2 cycle */
     uint32_t place_mask, high_shift, high_mask; /* see find_places */
     struct hd_l2_place *place;                  /* NULL: irregular */
     const struct hd_steer *steer;
@@ -211,12 +243,31 @@ static inline hd_time hd_l2_look(struct hd_l2_slice *sl, struct hd_req *q,
     return ready;
 }
 
-/* Counters of the look-ups of a request's class, in an application's row. */
-static inline uint64_t *hd_l2_results(const struct hd_l2 *l2, uint64_t *row,
-                                      const struct hd_req *q)
+static inline uint32_t hd_l2_class(const struct hd_l2 *l2,
+                                   const struct hd_req *q)
 {
     hd_assert(q->kind < HD_REQ_KINDS && q->level < 8);
-    return row + l2->results_of[q->kind][q->level];
+    return l2->class_of[q->kind][q->level];
+}
+
+/* What the plain way counts of an application's. */
+static inline struct hd_l2_plain *hd_l2_plainly(const struct hd_l2_slice *sl,
+                                                uint32_t app)
+{
+    return (struct hd_l2_plain *)(void *)(sl->s + 1) + app;
+}
+
+/* Keeps the most MSHRs in use. */
+static inline void hd_l2_peak(struct hd_l2_slice *sl)
+{
+    struct hd_l2_state *s = sl->s;
+    uint32_t n = hd_mshr_used(&sl->mshr);
+    uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
+
+    if (HD_UNLIKELY(n > s->peak)) {
+        s->peak = n;
+        *peak = hd_max_u64(*peak, n);
+    }
 }
 
 static inline struct hd_who hd_l2_who(const struct hd_req *q)
@@ -227,22 +278,23 @@ static inline struct hd_who hd_l2_who(const struct hd_req *q)
 }
 
 static inline void hd_l2_push(struct hd_l2_slice *sl, struct hd_l2_list *l,
-                              uint32_t r)
+                              uint32_t *n, uint32_t r)
 {
     hd_l2_req(sl, r)->next = HD_NONE;
-    if (l->n++ == 0)
+    if ((*n)++ == 0)
         l->first = r;
     else
         hd_l2_req(sl, l->last)->next = r;
     l->last = r;
 }
 
-static inline uint32_t hd_l2_pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
+static inline uint32_t hd_l2_pop(struct hd_l2_slice *sl, struct hd_l2_list *l,
+                                 uint32_t *n)
 {
     uint32_t r = l->first;
 
     l->first = hd_l2_req(sl, r)->next;
-    l->n--;
+    (*n)--;
     return r;
 }
 
@@ -256,7 +308,7 @@ static inline void hd_l2_post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
 /* True when the input may not add to the miss queue. */
 static inline bool hd_l2down_full(const struct hd_l2_slice *sl)
 {
-    return sl->s->down.n + sl->s->promised >= sl->l2->cfg.queue;
+    return sl->s->down_n + sl->s->promised >= sl->l2->cfg.queue;
 }
 
 /* Sends what the DRAM channel takes. */
@@ -269,7 +321,8 @@ void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 uint32_t hd_l2down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
                        uint32_t kind, uint32_t app, uint32_t warp);
 
-/* Asks for the line of MSHR m, which request r needs; returns the request. */
+/* Asks for the line of MSHR m, which request r needs; returns the request.
+ * Whoever calls counts it. */
 uint32_t hd_l2down_fetch(struct hd_l2_slice *sl, uint32_t m, uint64_t line,
                          uint32_t r);
 
@@ -305,9 +358,9 @@ void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
                       uint64_t b);
 
 /* What the events mean in general: a result of a look-up, an answer of the
- * DRAM (which may free what the input waits for), any other. */
+ * DRAM to an MSHR (which may free what the input waits for), any other. */
 void hd_l2slice_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
-void hd_l2slice_fill(struct hd_l2_slice *sl, hd_time now, uint32_t d);
+void hd_l2slice_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m);
 void hd_l2slice_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
                       uint32_t a);
 
