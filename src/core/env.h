@@ -37,6 +37,9 @@ struct hd_part {
      * happens later.  Called before counters are read or reset, before state
      * is hashed, and before the three above.  May be NULL. */
     void (*sync)(void *self, hd_time now);
+    /* Policies were bound or unbound: who answers, and who watches, may have
+     * changed.  For parts that keep what follows from it.  May be NULL. */
+    void (*bound)(void *self);
 };
 
 enum { HD_MAX_PARTS = 64 };
@@ -59,6 +62,14 @@ static inline void hd_env_part(struct hd_env *env, struct hd_part p)
 {
     hd_assert(env->parts < HD_MAX_PARTS);
     env->part[env->parts++] = p;
+}
+
+/* Tells every part that policies were bound or unbound. */
+static inline void hd_env_bound(struct hd_env *env)
+{
+    for (uint32_t i = 0; i < env->parts; i++)
+        if (env->part[i].bound != NULL)
+            env->part[i].bound(env->part[i].self);
 }
 
 /* Brings every part up to the instant being served. */

@@ -488,7 +488,6 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->l2 = l2;
     sl->i = i;
     sl->channel = i / (uint32_t)l2->spread.banks;
-    sl->req = l2->req;
     sl->apps = l2->stat.apps - 1;
     sl->count = hd_count_row(&l2->stat, i, 0);
     sl->shared = hd_count_row(&l2->stat, i, HD_APP_NONE);
@@ -523,23 +522,30 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
 
 static const struct hd_steer unsteered; /* where nobody can steer */
 
-/* Under what requests are counted, by kind and level. */
-static void find_classes(struct hd_l2 *l2)
+/* Where nothing but what the machine is decides what is plain; and who has to
+ * be asked or told at present.  A policy binds the slots of all slices. */
+static void find_unusual(struct hd_l2 *l2)
 {
-    for (uint32_t kind = 0; kind < HD_REQ_KINDS; kind++) {
-        for (uint32_t level = 0; level < 8; level++) {
-            uint32_t class = kind;
-            if (kind == HD_REQ_WALK)
-                class = HD_L2_WALK1 + (level - 1 < 4 ? level - 1 : 3);
-            l2->class_of[kind][level] = (uint8_t) class;
-        }
-    }
+    const struct hd_cache *c = &l2->slice[0].tags;
+    bool odd =
+        !l2->full || l2->check || l2->flit_shift == 32 || c->tags.set == NULL;
+    bool looks = (c->tags.touch.bound | c->watched[HEDDLE_NOTE_cache_hit] |
+                  c->watched[HEDDLE_NOTE_cache_miss]) != 0;
+
+    l2->unusual = (odd ? HD_L2_ODD : 0) | (looks ? HD_L2_ASKS_LOOK : 0) |
+                  (hd_cache_asks(c) ? HD_L2_ASKS_FILL : 0);
+}
+
+static void bound(void *self)
+{
+    find_unusual(self);
 }
 
 static int settle(struct hd_l2 *l2)
 {
     struct hd_env *env = l2->env;
     const struct hd_l2_wiring *w = &l2->w;
+    struct hd_recip per_core;
 
     if (!hd_is_pow2(l2->cfg.line))
         return hd_err_set(env->err, HEDDLE_ECONFIG,
@@ -574,10 +580,15 @@ static int settle(struct hd_l2 *l2)
         l2->cycle;
     l2->travel = l2->xbar.latency * l2->cycle;
     l2->per_cycle = hd_recip_of(l2->cycle);
-    l2->per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
-    l2->flit_more = l2->xbar.bytes - 1;
-    l2->flit_shift = hd_is_pow2(l2->xbar.bytes) ? hd_log2(l2->xbar.bytes) : 32;
-    find_classes(l2);
+    per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
+    l2->per_core = per_core.m;
+    l2->per_core_shift = (uint8_t)per_core.s;
+    l2->flit_more = (uint16_t)(l2->xbar.bytes - 1);
+    l2->flit_shift =
+        hd_is_pow2(l2->xbar.bytes) ? (uint8_t)hd_log2(l2->xbar.bytes) : 32;
+    for (uint32_t level = 0; level < 8; level++)
+        l2->walk_class[level] =
+            (uint8_t)(HD_L2_WALK1 + (level - 1 < 4 ? level - 1 : 3));
     find_spread(l2);
     return 0;
 }
@@ -605,17 +616,15 @@ static int build(struct hd_l2 *l2)
                          "at which the answer leaves the slice");
     if (l2->stat.v == NULL || data == NULL || walk == NULL)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
-    for (uint32_t k = 0; k < HD_REQ_KINDS; k++)
-        l2->hist[k] = k == HD_REQ_WALK ? walk : data;
+    l2->hist[0] = data;
+    l2->hist[1] = walk;
     for (uint32_t i = 0; i < l2->slices && rc == 0; i++)
         rc = open_slice(l2, i);
     if (rc != 0)
         return rc;
     l2->component = l2->slice[0].component;
-    l2->model = &l2->slice[0].tags;
-    l2->watched = l2->model->watched;
-    l2->odd = !l2->full || env->check || l2->flit_shift == 32 ||
-              l2->model->tags.set == NULL;
+    l2->model = &l2->slice[0].tags.tags;
+    find_unusual(l2);
     return find_places(l2);
 }
 
@@ -642,7 +651,8 @@ struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
                                       .look = look,
                                       .stuck = stuck,
                                       .check = check,
-                                      .sync = sync});
+                                      .sync = sync,
+                                      .bound = bound});
     return l2;
 }
 

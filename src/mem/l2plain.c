@@ -11,7 +11,7 @@
  * is, and t/113-l2-plain.c holds the two against each other.
  *
  * Unusual is: a mode other than HD_FULL, --check, a wide array of tags
- * (hd_l2.odd); requests that wait at the input; a policy bound to what is
+ * (HD_L2_ODD); requests that wait at the input; a policy bound to what is
  * about to happen, or a watcher of it; atomics and bypassed requests.
  *
  * Requests that are done at once here are not counted as owed: the invariant is
@@ -37,17 +37,14 @@ static inline struct hd_l2_plain *counters(const struct hd_l2_slice *sl,
 /* True when a look-up may concern somebody else. */
 static inline bool unusual(const struct hd_l2_slice *sl)
 {
-    const struct hd_l2 *l2 = sl->l2;
-
-    return (l2->odd | sl->s->in_n | l2->model->tags.touch.bound |
-            l2->watched[HEDDLE_NOTE_cache_hit] |
-            l2->watched[HEDDLE_NOTE_cache_miss]) != 0;
+    return ((sl->l2->unusual & (HD_L2_ODD | HD_L2_ASKS_LOOK)) | sl->s->in_n) !=
+           0;
 }
 
 /* The keys of a set. */
 static inline uint64_t *keys(const struct hd_l2_slice *sl, uint32_t set)
 {
-    return sl->key + set * sl->l2->model->tags.ways;
+    return sl->key + set * sl->l2->model->ways;
 }
 
 /* True when a request writes; one bit of kind + 1 tells. */
@@ -76,13 +73,13 @@ static HD_HOT inline void answer(struct hd_l2_slice *sl, hd_time now,
     struct hd_l2_state *s = sl->s;
     uint32_t n = (q->bytes + l2->flit_more) >> l2->flit_shift;
     hd_time free = s->out_free, leaves = hd_max_u64(free, at);
-    struct hd_hist *h = l2->hist[q->kind];
     const struct hd_client *to = &l2->clients[q->client];
 
     hd_assert(n > 0);
     s->out_free = hd_max_u64(free, now) + n * l2->cycle;
     counters(sl, q)->output_busy += n;
-    hd_hist_add(&h[q->app], hd_recip_div(l2->per_core, leaves - q->born));
+    hd_hist_add(hd_l2_hist(l2, q->kind, q->app),
+                hd_l2_core_cycles(l2, leaves - q->born));
     to->reply(to->self, leaves, r);
 }
 
@@ -161,7 +158,7 @@ static HD_HOT HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
 static inline void enter_tags(struct hd_l2_slice *sl, hd_time now, hd_time at,
                               const struct hd_req *q, uint64_t line, bool dirty)
 {
-    const struct hd_assoc *a = &sl->l2->model->tags;
+    const struct hd_assoc *a = sl->l2->model;
     uint32_t set = q->spare;
     uint64_t gone;
     uint32_t way =
@@ -189,8 +186,9 @@ static HD_HOT void store(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     const struct hd_client *c = &l2->clients[q->client];
     hd_time ready;
 
-    if (e == HD_NONE && (hd_mshr_find(&sl->mshr, line) != HD_NONE ||
-                         hd_l2down_full(sl) || hd_cache_asks(l2->model))) {
+    if (e == HD_NONE &&
+        (hd_mshr_find(&sl->mshr, line) != HD_NONE || hd_l2down_full(sl) ||
+         (l2->unusual & HD_L2_ASKS_FILL))) {
         hd_l2slice_look(sl, now, r);
         return;
     }
@@ -241,7 +239,7 @@ static HD_HOT HD_APART void fill(struct hd_l2_slice *sl, hd_time now,
     struct hd_mshr_entry *x = &sl->mshr.v[m];
     uint32_t r = x->first, next;
 
-    if (HD_UNLIKELY(sl->l2->odd || hd_cache_asks(sl->l2->model) ||
+    if (HD_UNLIKELY((sl->l2->unusual & (HD_L2_ODD | HD_L2_ASKS_FILL)) ||
                     x->flags != 0)) {
         hd_l2slice_fill(sl, now, m);
         return;

@@ -68,7 +68,6 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
     const struct hd_req *q = hd_l2_req(sl, r);
     uint32_t n = hd_l2_flits(l2, q->bytes), row = hd_l2_row(sl, q->app);
     hd_time free = s->out_free, leaves = hd_max_u64(free, at);
-    struct hd_hist *h = l2->hist[q->kind];
     const struct hd_client *c = &l2->clients[q->client];
 
     s->out_free = hd_max_u64(free, now) + n * l2->cycle;
@@ -79,7 +78,8 @@ static void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
         s->output += leaves - at;
         s->total += leaves - q->born;
     }
-    hd_hist_add(&h[row], hd_recip_div(l2->per_core, leaves - q->born));
+    hd_hist_add(hd_l2_hist(l2, q->kind, row),
+                hd_l2_core_cycles(l2, leaves - q->born));
     c->reply(c->self, leaves, r);
 }
 

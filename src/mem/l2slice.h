@@ -129,10 +129,17 @@ struct hd_l2_slice {
     uint64_t *count;  /* arena: the slice's rows of counters */
     uint64_t *shared; /* arena: the row of no application */
     uint32_t i, channel, component;
-    uint32_t apps;      /* rows of applications */
-    struct hd_req *req; /* arena: the pool */
+    uint32_t apps; /* rows of applications */
     _Alignas(HD_L2_ALIGN) struct hd_cache tags;
     struct hd_slot bypass;
+};
+
+/* Why a request may not go the plain way (see l2plain.c). */
+enum {
+    HD_L2_ODD = 1, /* the machine is not one for it */
+    HD_L2_ASKS_LOOK =
+        2,              /* somebody decides on or watches what a look-up does */
+    HD_L2_ASKS_FILL = 4 /* or what a fill does */
 };
 
 /* Where lines go whose low bits are the index of this: the slice, as a
@@ -144,23 +151,24 @@ struct hd_l2_place {
 enum { HD_L2_PLACES = 1024 }; /* most of them */
 
 struct hd_l2 {
-    /* read for every request */
+    /* what a hit reads, a line of the host's cache */
     _Alignas(HD_L2_ALIGN) struct hd_req *req; /* arena: the pool */
+    struct hd_client *clients;                /* of the wiring */
     hd_time cycle;                            /* ticks: an L2 cycle */
-    struct hd_hist *hist[HD_REQ_KINDS];       /* arena: [app] */
-    struct hd_client *clients;                /* of the wiring, like this: */
-    struct hd_reqs *reqs;                     /* the same pool */
-    struct hd_recip per_core;                 /* of a core cycle */
-    uint32_t flit_shift;                      /* 32: no power of two */
-    uint32_t flit_more;                       /* a flit's bytes - 1 */
-    uint8_t class_of[HD_REQ_KINDS][8];        /* [kind][level]: of a request */
-    const struct hd_cache *model; /* the tags of slice 0: what is the same in
-                                     all, and who is asked */
-    const uint32_t *watched;      /* [note] watchers */
-    uint32_t odd; /* not 0: nothing is plain here (see l2plain.c) */
-    uint32_t line_shift;
+    struct hd_hist *hist[2]; /* arena: [app] of data; of walk reads */
+    uint64_t per_core;       /* m and s of hd_recip: of a core cycle */
+    uint8_t per_core_shift;
+    uint8_t flit_shift;    /* 32: no power of two */
+    uint16_t flit_more;    /* a flit's bytes - 1 */
+    uint32_t unusual;      /* HD_L2_ODD ...: what may not go the plain way */
+    uint8_t walk_class[8]; /* enum hd_l2_class of a walk read, by level */
+    /* what others read */
+    struct hd_reqs *reqs;         /* of the wiring: the same pool */
+    const struct hd_assoc *model; /* the tags of slice 0: their shape is that
+                                     of all */
     struct hd_events *ev;
-    struct hd_recip per_cycle;                  /* of an L2 cycle */
+    struct hd_recip per_cycle; /* of an L2 cycle */
+    uint32_t line_shift;
     uint32_t place_mask, high_shift, high_mask; /* see find_places */
     struct hd_l2_place *place;                  /* NULL: irregular */
     const struct hd_steer *steer;
@@ -185,7 +193,7 @@ struct hd_l2 {
 
 static inline struct hd_req *hd_l2_req(const struct hd_l2_slice *sl, uint32_t r)
 {
-    return &sl->req[r];
+    return &sl->l2->req[r];
 }
 
 /* An application's row, among counters and histograms. */
@@ -243,11 +251,27 @@ static inline hd_time hd_l2_look(struct hd_l2_slice *sl, struct hd_req *q,
     return ready;
 }
 
+/* enum hd_l2_class of a request. */
 static inline uint32_t hd_l2_class(const struct hd_l2 *l2,
                                    const struct hd_req *q)
 {
     hd_assert(q->kind < HD_REQ_KINDS && q->level < 8);
-    return l2->class_of[q->kind][q->level];
+    return q->kind == HD_REQ_WALK ? l2->walk_class[q->level] : q->kind;
+}
+
+/* Core cycles of a span of ticks. */
+static inline uint64_t hd_l2_core_cycles(const struct hd_l2 *l2, hd_time t)
+{
+    struct hd_recip r = {0, l2->per_core, l2->per_core_shift};
+
+    return hd_recip_div(r, t);
+}
+
+/* The latencies of the requests of a kind and application. */
+static inline struct hd_hist *hd_l2_hist(const struct hd_l2 *l2, uint32_t kind,
+                                         uint32_t app)
+{
+    return &l2->hist[kind == HD_REQ_WALK][app];
 }
 
 /* What the plain way counts of an application's. */

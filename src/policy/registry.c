@@ -160,7 +160,11 @@ int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
                   const struct heddle_place *machine)
 {
     struct hd_slots_registry *r = calloc(1, sizeof *r);
-    struct hd_part part = {"policy", 1, r, look, NULL, check, NULL};
+    struct hd_part part = {.name = "policy",
+                           .instances = 1,
+                           .self = r,
+                           .look = look,
+                           .check = check};
 
     memset(s, 0, sizeof *s);
     s->steer = hd_arena_take(env->arena, 1, sizeof *s->steer);
