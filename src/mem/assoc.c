@@ -164,7 +164,7 @@ HD_HOT void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set,
         list_put(a, s, entry);
     }
     if (HD_UNLIKELY(a->touch.bound))
-        ASK(repl_touch, &a->touch, a, set, way, a->key[entry], who);
+        ASK(repl_touch, &a->touch, a, set, way, hd_assoc_key(a, entry), who);
 }
 
 /* ---- entering and leaving --------------------------------------------- */
@@ -206,7 +206,8 @@ static void hash_in(struct hd_assoc *a, uint32_t entry, uint64_t key)
 
 static void hash_out(struct hd_assoc *a, uint32_t entry)
 {
-    uint32_t *h = &a->head[(a->key[entry] * HD_ASSOC_HASH) >> a->shift];
+    uint64_t key = a->key[entry] & a->mask;
+    uint32_t *h = &a->head[(key * HD_ASSOC_HASH) >> a->shift];
 
     while (*h != entry + 1)
         h = &a->chain[*h - 1];
@@ -223,7 +224,7 @@ static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
 
     if (narrow(a)) {
         a->set[set].tag[way] = key != HD_KEY_NONE ? hd_assoc_byte(key) : 0;
-        if (a->set[set].recent == old)
+        if (old != HD_KEY_NONE && a->set[set].recent == (old & a->mask))
             a->set[set].recent = HD_KEY_NONE;
     } else {
         if (old != HD_KEY_NONE)
@@ -274,7 +275,7 @@ static void use(struct hd_assoc *a, uint32_t set, uint32_t way, bool last,
         x = &a->set[set];
         x->order =
             last ? order_last(a, x->order, way) : hd_assoc_front(x->order, way);
-        x->recent = a->key[set * a->ways + (x->order & 15)];
+        x->recent = hd_assoc_key(a, set * a->ways + (x->order & 15));
         return;
     }
     if (linked)
@@ -295,7 +296,7 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
         hd_assert(way < a->ways);
         *evicted = a->key[set * a->ways + way];
         if (HD_UNLIKELY(a->gone.bound))
-            ASK(repl_gone, &a->gone, a, set, way, *evicted, who);
+            ASK(repl_gone, &a->gone, a, set, way, *evicted & a->mask, who);
     } else {
         way = lowest_free(a, set, who.app);
     }
@@ -350,7 +351,7 @@ void hd_assoc_drop(struct hd_assoc *a, uint32_t entry)
     if (a->key[entry] == HD_KEY_NONE)
         return;
     if (HD_UNLIKELY(a->gone.bound))
-        ASK(repl_gone, &a->gone, a, set, way, a->key[entry], nobody);
+        ASK(repl_gone, &a->gone, a, set, way, hd_assoc_key(a, entry), nobody);
     set_key(a, set, way, HD_KEY_NONE);
     if (!narrow(a))
         list_take(a, entry);
@@ -402,8 +403,8 @@ static int take_narrow(struct hd_assoc *a, struct hd_arena *arena)
         a->set[s].order = 0xfedcba9876543210ull;
         a->set[s].recent = HD_KEY_NONE;
     }
-    a->all = (uint32_t)hd_ones(a->ways);
-    a->last_shift = 4 * (a->ways - 1);
+    a->all = (uint16_t)hd_ones(a->ways);
+    a->last_shift = (uint8_t)(4 * (a->ways - 1));
     a->last_mask = hd_ones(4 * a->ways);
     return 0;
 }
@@ -434,7 +435,8 @@ static int take(struct hd_assoc *a, struct hd_arena *arena)
 {
     size_t n = (size_t)a->sets * a->ways;
 
-    a->way_shift = hd_is_pow2(a->ways) ? hd_log2(a->ways) : 32;
+    a->mask = UINT64_MAX;
+    a->way_shift = hd_is_pow2(a->ways) ? (uint8_t)hd_log2(a->ways) : 32;
     a->key = hd_arena_take(arena, n, sizeof *a->key);
     if (a->key == NULL)
         return -1;

@@ -7,6 +7,10 @@
  * ways; the look-up is then by hash, and LRU costs the same for any size.
  * Sets need not be a power of two.
  *
+ * Where keys need less than 64 bits the owner may keep something of its own
+ * above them, in the word of the key, where whoever brings or evicts an entry
+ * has it at hand (hd_assoc.mask, which is all ones after hd_assoc_open).
+ *
  * Finding and touching are in every access of every level, so they are inline;
  * how the two layouts work is told in assoc.c.
  *
@@ -47,11 +51,12 @@ struct hd_assoc {
     struct hd_slot touch;
     struct hd_assoc_set *set; /* arena; NULL: the layout is wide */
     uint64_t *key;            /* arena: of each entry; HD_KEY_NONE: invalid */
+    uint64_t mask;            /* bits of a key: those above are the owner's */
     uint64_t last_mask;       /* the places of `order` in use */
-    uint32_t last_shift;      /* of the last of them */
-    uint32_t all;             /* a bit for each way */
+    uint8_t last_shift;       /* of the last of them */
+    uint8_t way_shift;        /* log2 of ways, or 32: no power of two */
+    uint16_t all;             /* a bit for each way */
     uint32_t ways;
-    uint32_t way_shift; /* log2 of ways, or 32: no power of two */
     /* more than HD_ASSOC_NARROW ways: a hash of the keys, lists in order of
      * use, and bit sets of the valid ways */
     uint32_t *head;  /* arena: first entry of a bucket + 1; 0: none */
@@ -77,8 +82,9 @@ int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
 
 /*
  * Makes room for a key that is not present and enters it: an invalid way if
- * there is one (the lowest), else the policy's victim.  *evicted is the key
- * that left, or HD_KEY_NONE.  Returns the entry.
+ * there is one (the lowest), else the policy's victim.  *evicted is the word
+ * of the key that left, or HD_KEY_NONE.  Returns the entry, whose word has
+ * nothing of the owner's.
  */
 uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                         struct hd_who who, uint64_t *evicted);
@@ -118,15 +124,24 @@ static inline uint8_t hd_assoc_byte(uint64_t key)
     return (uint8_t)((key * HD_ASSOC_HASH) >> 57 | 0x80);
 }
 
-/* The way of a key in a narrow set with these keys, or HD_NONE. */
+/* The key of an entry, or HD_KEY_NONE. */
+static inline uint64_t hd_assoc_key(const struct hd_assoc *a, uint32_t entry)
+{
+    uint64_t word = a->key[entry];
+
+    return word == HD_KEY_NONE ? word : word & a->mask;
+}
+
+/* The way of a key in a narrow set with these words, or HD_NONE. */
 static inline uint32_t hd_assoc_find_way(const struct hd_assoc_set *s,
-                                         const uint64_t *keys, uint64_t key)
+                                         const uint64_t *words, uint64_t key,
+                                         uint64_t mask)
 {
     uint32_t z = hd_bytes_alike(s->tag, hd_assoc_byte(key)), way;
 
     for (; z != 0; z &= z - 1) {
         way = hd_bit_first(z);
-        if (HD_LIKELY(keys[way] == key))
+        if (HD_LIKELY((words[way] & mask) == key))
             return way;
     }
     return HD_NONE;
@@ -136,7 +151,8 @@ static inline uint32_t hd_assoc_find_narrow(const struct hd_assoc *a,
                                             uint32_t set, uint64_t key)
 {
     uint32_t first = set * a->ways;
-    uint32_t way = hd_assoc_find_way(&a->set[set], &a->key[first], key);
+    uint32_t way =
+        hd_assoc_find_way(&a->set[set], &a->key[first], key, a->mask);
 
     return way == HD_NONE ? HD_NONE : first + way;
 }
@@ -147,7 +163,7 @@ static inline uint32_t hd_assoc_find_wide(const struct hd_assoc *a,
     uint32_t e = a->head[(key * HD_ASSOC_HASH) >> a->shift];
 
     for (; e != 0; e = a->chain[e - 1])
-        if (a->key[e - 1] == key && e - 1 - set * a->ways < a->ways)
+        if ((a->key[e - 1] & a->mask) == key && e - 1 - set * a->ways < a->ways)
             break;
     return e - 1;
 }
@@ -183,7 +199,7 @@ static inline void hd_assoc_to_front(struct hd_assoc *a, uint32_t set,
 
     if ((s->order & 15) != way) {
         s->order = hd_assoc_front(s->order, way);
-        s->recent = a->key[entry];
+        s->recent = a->key[entry] & a->mask;
     }
 }
 
@@ -192,15 +208,16 @@ static inline uint32_t hd_assoc_set_of(const struct hd_assoc *a, uint32_t entry)
     return a->way_shift < 32 ? entry >> a->way_shift : entry / a->ways;
 }
 
-/* hd_assoc_place in a narrow set of an array like `a` with these keys, for who
- * knows that nobody asks (below).  Returns the way. */
+/* hd_assoc_place in a narrow set of an array like `a` with these words, for who
+ * knows that nobody asks (below); `own` is the owner's.  Returns the way. */
 static inline uint32_t hd_assoc_enter_way(const struct hd_assoc *a,
                                           struct hd_assoc_set *s,
-                                          uint64_t *keys, uint64_t key,
-                                          uint64_t *evicted)
+                                          uint64_t *words, uint64_t key,
+                                          uint64_t own, uint64_t *evicted)
 {
     uint32_t free = ~hd_bytes_high(s->tag) & a->all, way;
 
+    hd_assert((key & ~a->mask) == 0 && (own & a->mask) == 0);
     if (HD_LIKELY(free == 0)) {
         way = (uint32_t)(s->order >> a->last_shift) & 15;
         s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;
@@ -210,8 +227,8 @@ static inline uint32_t hd_assoc_enter_way(const struct hd_assoc *a,
     }
     s->recent = key;
     s->tag[way] = hd_assoc_byte(key);
-    *evicted = keys[way];
-    keys[way] = key;
+    *evicted = words[way];
+    words[way] = key | own;
     return way;
 }
 
@@ -221,7 +238,7 @@ static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
     uint32_t first = set * a->ways;
 
     return first +
-           hd_assoc_enter_way(a, &a->set[set], &a->key[first], key, evicted);
+           hd_assoc_enter_way(a, &a->set[set], &a->key[first], key, 0, evicted);
 }
 
 /* Has what a look-up in a set, or a new key, will touch fetched: between an

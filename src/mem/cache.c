@@ -9,6 +9,10 @@
  * Sets may be any number.  Two megabytes in 12 slices of 16 ways is 85.3
  * sets; the third is dropped, and the set is the index modulo 85.
  *
+ * What is known of a line that is present (dirty, whose, who brought it) lies
+ * in the same word as its number, so that a fill touches the set and one more
+ * line of the host's cache: the tags of an L2 lie far apart.
+ *
  * Write policies.  `through`: a store updates a line that is present and goes
  * on.  `evict`: a store goes on and drops the line (Fermi's L1 for global
  * memory).  `back`: a store makes the line dirty, and allocates one if it is
@@ -150,7 +154,7 @@ static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
 static void change(struct hd_cache *c, uint32_t entry, uint32_t kind)
 {
     if (c->cfg.write == HD_WRITE_BACK)
-        c->line[entry].dirty = 1;
+        hd_cache_dirty(c, entry);
     else if (c->cfg.write == HD_WRITE_EVICT ||
              (kind == HD_REQ_ATOMIC && c->level == 1))
         hd_assoc_drop(&c->tags, entry);
@@ -165,7 +169,8 @@ void hd_cache_used_other(struct hd_cache *c, uint64_t line, uint32_t entry,
         return;
     }
     if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_hit] != 0))
-        tell(c, HEDDLE_NOTE_cache_hit, line, kind, who, c->line[entry].filler);
+        tell(c, HEDDLE_NOTE_cache_hit, line, kind, who,
+             hd_cache_line(c, entry).filler);
     hd_assoc_touch(&c->tags, entry, who);
     if (kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC)
         change(c, entry, kind);
@@ -195,16 +200,36 @@ static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
     return hd_ask_cache_insert(&c->insert, &q);
 }
 
+/* Enters a line into the tags; *gone is the line that left and *old what was
+ * kept of it, or HD_KEY_NONE. */
+static void enter(struct hd_cache *c, uint32_t set, uint64_t line, bool last,
+                  struct hd_who who, bool dirty, uint64_t *gone,
+                  struct hd_cache_line *old)
+{
+    uint32_t e = last ? hd_assoc_place_last(&c->tags, set, line, who, gone)
+                      : hd_assoc_place(&c->tags, set, line, who, gone);
+
+    if (c->line != NULL) {
+        *old = c->line[e];
+        c->line[e] =
+            (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
+        return;
+    }
+    *old = (struct hd_cache_line){(uint16_t)(*gone >> 40),
+                                  (uint8_t)hd_cache_owner(*gone),
+                                  (*gone & HD_CACHE_DIRTY) != 0};
+    c->tags.key[e] |= hd_cache_pack(who.warp, who.app, dirty);
+    if (*gone != HD_KEY_NONE)
+        *gone &= HD_CACHE_KEY;
+}
+
 bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
                           uint32_t kind, uint32_t level, bool dirty,
                           struct hd_who who, uint64_t *victim,
                           uint32_t *victim_app)
 {
-    struct hd_cache_line *x;
+    struct hd_cache_line old;
     int64_t how = NORMAL;
-    uint64_t gone;
-    uint32_t e;
-    bool back;
 
     if (c->insert.bound)
         how = ask_insert(c, line, kind, level, who);
@@ -213,26 +238,25 @@ bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
         *victim_app = who.app;
         return dirty;
     }
-    e = how == LAST ? hd_assoc_place_last(&c->tags, set, line, who, &gone)
-                    : hd_assoc_place(&c->tags, set, line, who, &gone);
-    x = &c->line[e];
-    back = gone != HD_KEY_NONE && x->dirty;
-    if (c->watched[HEDDLE_NOTE_cache_evict] != 0 && gone != HD_KEY_NONE)
-        tell(c, HEDDLE_NOTE_cache_evict, gone, kind, who, x->filler);
-    *victim = gone;
-    *victim_app = x->owner;
-    *x = (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
-    return back;
+    enter(c, set, line, how == LAST, who, dirty, victim, &old);
+    if (*victim == HD_KEY_NONE)
+        return false;
+    if (c->watched[HEDDLE_NOTE_cache_evict] != 0)
+        tell(c, HEDDLE_NOTE_cache_evict, *victim, kind, who, old.filler);
+    *victim_app = old.owner;
+    return old.dirty;
 }
 
 bool hd_cache_drop(struct hd_cache *c, uint64_t line)
 {
     uint32_t e = hd_cache_find(c, line);
+    bool dirty;
 
     if (e == HD_NONE)
         return false;
+    dirty = hd_cache_line(c, e).dirty;
     hd_assoc_drop(&c->tags, e);
-    return c->line[e].dirty;
+    return dirty;
 }
 
 /* ---- looking and building --------------------------------------------- */
@@ -240,16 +264,19 @@ bool hd_cache_drop(struct hd_cache *c, uint64_t line)
 void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v)
 {
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
-        if (c->tags.key[e] == HD_KEY_NONE)
+        uint64_t line = hd_assoc_key(&c->tags, e);
+        struct hd_cache_line x = hd_cache_line(c, e);
+
+        if (line == HD_KEY_NONE)
             continue;
         v->row(v->ud, "line");
         v->number(v->ud, "set", e / c->tags.ways);
         v->number(v->ud, "way", e % c->tags.ways);
-        v->number(v->ud, "line", c->tags.key[e]);
-        v->number(v->ud, "address", c->tags.key[e] * c->cfg.line);
-        v->number(v->ud, "dirty", c->line[e].dirty);
-        v->number(v->ud, "app", c->line[e].owner);
-        v->number(v->ud, "warp", c->line[e].filler);
+        v->number(v->ud, "line", line);
+        v->number(v->ud, "address", line * c->cfg.line);
+        v->number(v->ud, "dirty", x.dirty);
+        v->number(v->ud, "app", x.owner);
+        v->number(v->ud, "warp", x.filler);
         v->number(v->ud, "depth", hd_assoc_depth(&c->tags, e));
     }
 }
@@ -258,13 +285,17 @@ static int take(struct hd_cache *c, const char *at, uint32_t sets,
                 uint32_t ways)
 {
     size_t n = (size_t)sets * ways;
+    bool alone = strcmp(at, "cache") == 0;
 
-    c->line = hd_arena_take(c->env->arena, n, sizeof *c->line);
-    if (c->line == NULL ||
+    if (alone)
+        c->line = hd_arena_take(c->env->arena, n, sizeof *c->line);
+    if ((alone && c->line == NULL) ||
         hd_assoc_open(&c->tags, c->env, at, c->instance, sets, ways) != 0)
         return hd_err_set(c->env->err, HEDDLE_ENOMEM,
                           "%s: out of memory for %u sets of %u ways", at, sets,
                           ways);
+    if (!alone)
+        c->tags.mask = HD_CACHE_KEY;
     return 0;
 }
 

@@ -52,10 +52,33 @@ struct hd_cache_line {
     uint8_t dirty;
 };
 
+/*
+ * The same in the word of its key, above the line number: 16 bits, 7 (all
+ * ones: HD_APP_NONE), 1.  A machine has at most 2^44 bytes of memory and lines
+ * of at least 32, so 40 bits are enough for a line number.  A cache alone,
+ * whose addresses may be any, has an array of them instead.
+ */
+#define HD_CACHE_KEY   ((1ull << 40) - 1)
+#define HD_CACHE_DIRTY (1ull << 63)
+
+static inline uint64_t hd_cache_pack(uint32_t filler, uint32_t owner,
+                                     bool dirty)
+{
+    return (uint64_t)dirty << 63 | (uint64_t)(owner & 127) << 56 |
+           (uint64_t)(filler & 0xffff) << 40;
+}
+
+static inline uint32_t hd_cache_owner(uint64_t word)
+{
+    uint32_t owner = (uint32_t)(word >> 56) & 127;
+
+    return owner != 127 ? owner : HD_APP_NONE;
+}
+
 struct hd_cache {
     struct hd_assoc tags;
     const uint32_t *watched;    /* [note] watchers */
-    struct hd_cache_line *line; /* arena: [entry] */
+    struct hd_cache_line *line; /* arena: [entry]; NULL: in the keys */
     struct hd_slot insert;
     bool masked; /* these and the sets are powers of two: */
     uint8_t granule_shift, high_shift, bank_shift;
@@ -68,7 +91,8 @@ struct hd_cache {
     uint32_t level; /* 1 or 2, for notes */
 };
 
-/* `at` is "l1cache" or "l2cache"; bytes is the capacity of this one. */
+/* `at` is "l1cache", "l2cache", or "cache" for one alone; bytes is the capacity
+ * of this one. */
 int hd_cache_open(struct hd_cache *c, struct hd_env *env,
                   const struct hd_cache_cfg *cfg, const char *at,
                   uint32_t instance, uint64_t bytes);
@@ -88,6 +112,27 @@ static inline uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line)
         return hd_cache_set_other(c, line);
     i = (line >> c->high_shift) << c->granule_shift | (line & c->low_mask);
     return (uint32_t)(i >> c->bank_shift) & c->set_mask;
+}
+
+/* What is kept of an entry. */
+static inline struct hd_cache_line hd_cache_line(const struct hd_cache *c,
+                                                 uint32_t entry)
+{
+    uint64_t w = c->tags.key[entry];
+
+    if (c->line != NULL)
+        return c->line[entry];
+    return (struct hd_cache_line){(uint16_t)(w >> 40),
+                                  (uint8_t)hd_cache_owner(w), w >> 63 != 0};
+}
+
+/* Makes an entry dirty. */
+static inline void hd_cache_dirty(struct hd_cache *c, uint32_t entry)
+{
+    if (HD_UNLIKELY(c->line != NULL))
+        c->line[entry].dirty = 1;
+    else
+        c->tags.key[entry] |= HD_CACHE_DIRTY;
 }
 
 /* The entry of a line, or HD_NONE; touches nothing. */
@@ -164,7 +209,6 @@ bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
 static inline void hd_cache_ahead(const struct hd_cache *c, uint32_t set)
 {
     hd_assoc_ahead(&c->tags, set);
-    __builtin_prefetch(&c->line[set * c->tags.ways], 1);
 }
 
 /* Enters a line that is known to be missing into its set (asks cache_insert;
@@ -176,17 +220,20 @@ static inline bool hd_cache_enter(struct hd_cache *c, uint32_t set,
                                   bool dirty, struct hd_who who,
                                   uint64_t *victim, uint32_t *victim_app)
 {
-    struct hd_cache_line *x;
-    bool back;
+    uint64_t old;
 
-    if (HD_UNLIKELY(hd_cache_asks(c) || c->tags.set == NULL))
+    if (HD_UNLIKELY(hd_cache_asks(c) || c->tags.set == NULL || c->line != NULL))
         return hd_cache_enter_other(c, set, line, kind, level, dirty, who,
                                     victim, victim_app);
-    x = &c->line[hd_assoc_enter(&c->tags, set, line, victim)];
-    back = x->dirty && *victim != HD_KEY_NONE;
-    *victim_app = x->owner;
-    *x = (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
-    return back;
+    hd_assoc_enter_way(&c->tags, &c->tags.set[set],
+                       &c->tags.key[set * c->tags.ways], line,
+                       hd_cache_pack(who.warp, who.app, dirty), &old);
+    *victim = old;
+    if (old == HD_KEY_NONE)
+        return false;
+    *victim = old & HD_CACHE_KEY;
+    *victim_app = hd_cache_owner(old);
+    return (old & HD_CACHE_DIRTY) != 0;
 }
 
 /* Fills a line that has arrived.  One that is present already stays, and
@@ -204,7 +251,8 @@ static inline bool hd_cache_fill(struct hd_cache *c, uint64_t line,
                               victim_app);
     *victim = HD_KEY_NONE;
     *victim_app = who.app;
-    c->line[e].dirty |= dirty;
+    if (dirty)
+        hd_cache_dirty(c, e);
     return false;
 }
 

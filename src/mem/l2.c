@@ -392,7 +392,7 @@ static bool in_share(const struct hd_l2_slice *sl)
 
     for (uint32_t e = 0; a->parted && e < a->sets * a->ways; e++)
         if (a->key[e] != HD_KEY_NONE &&
-            !hd_assoc_owns(a, e, sl->tags.line[e].owner))
+            !hd_assoc_owns(a, e, hd_cache_line(&sl->tags, e).owner))
             return false;
     return true;
 }
@@ -586,9 +586,12 @@ static int settle(struct hd_l2 *l2)
     l2->flit_more = (uint16_t)(l2->xbar.bytes - 1);
     l2->flit_shift =
         hd_is_pow2(l2->xbar.bytes) ? (uint8_t)hd_log2(l2->xbar.bytes) : 32;
-    for (uint32_t level = 0; level < 8; level++)
-        l2->walk_class[level] =
-            (uint8_t)(HD_L2_WALK1 + (level - 1 < 4 ? level - 1 : 3));
+    for (uint32_t kind = 0; kind < HD_REQ_KINDS; kind++)
+        for (uint32_t level = 0; level < 8; level++)
+            l2->class_of[kind][level] =
+                (uint8_t)(kind != HD_REQ_WALK ? kind
+                          : level - 1 < 4     ? HD_L2_WALK1 + level - 1
+                                              : HD_L2_WALK1 + 3);
     find_spread(l2);
     return 0;
 }

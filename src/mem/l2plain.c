@@ -143,7 +143,8 @@ static HD_HOT HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
 {
     struct hd_req *q = hd_l2_req(sl, r);
     struct hd_assoc_set *set = &sl->set[q->spare];
-    uint32_t way = hd_assoc_find_way(set, keys(sl, q->spare), line);
+    uint32_t way =
+        hd_assoc_find_way(set, keys(sl, q->spare), line, HD_CACHE_KEY);
 
     if (way == HD_NONE) {
         miss(sl, now, line, r);
@@ -160,18 +161,18 @@ static inline void enter_tags(struct hd_l2_slice *sl, hd_time now, hd_time at,
 {
     const struct hd_assoc *a = sl->l2->model;
     uint32_t set = q->spare;
-    uint64_t gone;
-    uint32_t way =
-        hd_assoc_enter_way(a, &sl->set[set], keys(sl, set), line, &gone);
-    struct hd_cache_line *x = &sl->tags.line[set * a->ways + way], old = *x;
+    uint64_t old, own = hd_cache_pack(q->warp, q->app, dirty);
     struct hd_l2_plain *c = counters(sl, q);
 
-    *x = (struct hd_cache_line){q->warp, q->app, dirty};
+    hd_assoc_enter_way(a, &sl->set[set], keys(sl, set), line, own, &old);
     c->fills++;
-    if (HD_UNLIKELY(gone == HD_KEY_NONE))
+    if (HD_LIKELY(old != HD_KEY_NONE && !(old & HD_CACHE_DIRTY)))
+        return;
+    if (old == HD_KEY_NONE)
         c->misses[HD_L2_ROOMY]++;
-    else if (old.dirty)
-        hd_l2down_write_back(sl, now, at, gone, old.owner);
+    else
+        hd_l2down_write_back(sl, now, at, old & HD_CACHE_KEY,
+                             hd_cache_owner(old));
 }
 
 /* A store to a line that is in the tags, or to one that is in no place and has
@@ -200,7 +201,7 @@ static HD_HOT void store(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     ready = hd_l2_look(sl, q, q->queued);
     if (e != HD_NONE) {
         hd_assoc_to_front(&sl->tags.tags, q->spare, e);
-        sl->tags.line[e].dirty = 1;
+        hd_cache_dirty(&sl->tags, e);
     } else {
         enter_tags(sl, now, ready, q, line, true);
     }

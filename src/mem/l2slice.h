@@ -158,12 +158,12 @@ struct hd_l2 {
     struct hd_hist *hist[2]; /* arena: [app] of data; of walk reads */
     uint64_t per_core;       /* m and s of hd_recip: of a core cycle */
     uint8_t per_core_shift;
-    uint8_t flit_shift;    /* 32: no power of two */
-    uint16_t flit_more;    /* a flit's bytes - 1 */
-    uint32_t unusual;      /* HD_L2_ODD ...: what may not go the plain way */
-    uint8_t walk_class[8]; /* enum hd_l2_class of a walk read, by level */
+    uint8_t flit_shift;   /* 32: no power of two */
+    uint16_t flit_more;   /* a flit's bytes - 1 */
+    uint32_t unusual;     /* HD_L2_ODD ...: what may not go the plain way */
+    struct hd_reqs *reqs; /* of the wiring: the same pool */
     /* what others read */
-    struct hd_reqs *reqs;         /* of the wiring: the same pool */
+    uint8_t class_of[HD_REQ_KINDS][8]; /* enum hd_l2_class: [kind][level] */
     const struct hd_assoc *model; /* the tags of slice 0: their shape is that
                                      of all */
     struct hd_events *ev;
@@ -256,7 +256,7 @@ static inline uint32_t hd_l2_class(const struct hd_l2 *l2,
                                    const struct hd_req *q)
 {
     hd_assert(q->kind < HD_REQ_KINDS && q->level < 8);
-    return q->kind == HD_REQ_WALK ? l2->walk_class[q->level] : q->kind;
+    return l2->class_of[q->kind][q->level];
 }
 
 /* Core cycles of a span of ticks. */
