@@ -76,6 +76,13 @@ static void vm_driver(void *self, hd_time now, uint32_t what, uint32_t a,
     below.send(below.self, now, t);
 }
 
+static void heard(struct vm *v, uint32_t treq)
+{
+    struct hd_tbelow below = hd_mmu_below(v->mmu, v->treqs.v[treq].core);
+
+    below.heard(below.self, treq);
+}
+
 static void vm_reply(void *self, hd_time at, uint32_t treq)
 {
     struct vm *v = self;
@@ -92,6 +99,7 @@ static void vm_reply(void *self, hd_time at, uint32_t treq)
                            q->hit,
                            q->references,
                            q->walk};
+    heard(v, treq);
     hd_treq_give(&v->treqs, treq);
 }
 
@@ -99,8 +107,8 @@ static void vm_faulted(void *self, hd_time at, uint32_t treq)
 {
     struct vm *v = self;
 
-    (void)treq;
     assert_true(at >= hd_events_now(&v->m.ev));
+    heard(v, treq);
     v->told++;
 }
 

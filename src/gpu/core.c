@@ -256,6 +256,7 @@ static HD_HOT void serve_message(struct hd_core *c, hd_time t)
         hd_l1tlb_translated(c, m->a, t);
         break;
     case HD_MSG_FAULT:
+        c->below_tlb.heard(c->below_tlb.self, m->a);
         hd_l1tlb_faulted(c);
         break;
     case HD_MSG_REPLAY:

@@ -296,6 +296,7 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
         c->lsu[s->lsu_first].page[m->flags & 0xff].frame = pfn;
     hd_mshr_give(&c->tlb_mshr, i);
     s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
+    c->below_tlb.heard(c->below_tlb.self, treq);
     hd_treq_give(g->treqs, treq);
 }
 

@@ -106,7 +106,8 @@ const struct hd_stat_desc hd_walk_stats[] = {
      "requests that walks answered; by walks: stalled requests a miss",
      HD_STAT_COUNT},
     {"warps", "misses",
-     "L1 TLB misses that walks answered, with those merged in the cores",
+     "L1 TLB misses that walks answered, with those merged in the cores "
+     "until the answer came",
      HD_STAT_COUNT},
     {"busy_cycles", "core cycles",
      "walkers were at work; by the time passed: mean concurrent walks",
@@ -183,7 +184,8 @@ static HD_HOT void entry_read_one(void *self, hd_time at, uint32_t req)
 
 struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
 {
-    return (struct hd_tbelow){send, &m->unit[m->units > 1 ? core : 0]};
+    return (struct hd_tbelow){send, hd_walk_heard,
+                              &m->unit[m->units > 1 ? core : 0]};
 }
 
 struct hd_client hd_mmu_client(struct hd_mmu *m)
@@ -528,7 +530,8 @@ static void open_hists(struct hd_mmu *m)
                       "requests of the cores that one walk answered");
     m->walk_warps = hd_stats_hist(
         st, "walk", "warps", "misses",
-        "L1 TLB misses that one walk answered, with those merged in the cores");
+        "L1 TLB misses that one walk answered, with those merged in the cores "
+        "until the answer came");
 }
 
 static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
@@ -555,7 +558,8 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     static const uint32_t nobody[HEDDLE_NOTE_COUNT];
     uint32_t n = w->walk->per_core ? w->cores : 1;
     struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
-    size_t who = hd_max_u64(w->treqs->room, 4ull * w->walk->queue + 4);
+    size_t treqs = w->treqs->room;
+    size_t who = hd_max_u64(treqs, 4ull * w->walk->queue + 4);
 
     if (m == NULL)
         return NULL;
@@ -587,9 +591,12 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->serial = w->l2tlb->serial && w->l2tlb->large_entries != 0;
     m->walk_fixed = m->tick * w->walk->mode.fixed;
     m->recent = hd_arena_take(env->arena, HD_MAX_APPS, sizeof *m->recent);
+    m->party_of = hd_arena_take(env->arena, treqs, sizeof *m->party_of);
+    m->parties = hd_arena_take(env->arena, treqs + 1, sizeof *m->parties);
     m->who = calloc(who, sizeof *m->who);
     m->port = calloc(w->cores, sizeof *m->port);
-    if (m->who == NULL || m->port == NULL || m->recent == NULL) {
+    if (m->who == NULL || m->port == NULL || m->recent == NULL ||
+        m->party_of == NULL || m->parties == NULL) {
         hd_mmu_close(m);
         return NULL;
     }

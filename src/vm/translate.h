@@ -107,9 +107,14 @@ static inline void hd_treq_append(const struct hd_treqs *p, uint32_t *first,
     *last = r;
 }
 
-/* The level below a TLB: takes translation requests. */
+/*
+ * The level below a TLB: takes translation requests, and is told that the
+ * requester has got the answer, or the word that it will take long: no more
+ * misses are merged with the request that the answer could have ended.
+ */
 struct hd_tbelow {
     void (*send)(void *self, hd_time now, uint32_t treq);
+    void (*heard)(void *self, uint32_t treq);
     void *self;
 };
 

@@ -98,6 +98,18 @@ struct hd_mmu_recent {
     uint32_t stalled; /* most L1 TLB misses that one walk answered */
 };
 
+/*
+ * The requests that one walk answered, until all of them have been heard: a
+ * core merges misses with its request until it has the answer, so that is when
+ * it is certain how many there were.  (To read the number when the walk ends
+ * would count those of cores that have run ahead, and not those of others.)
+ */
+struct hd_party {
+    uint32_t left; /* requests; of a free one, the next free one */
+    uint32_t warps;
+    uint32_t app;
+};
+
 struct hd_mmu;
 
 /* First what every request and walk needs. */
@@ -136,6 +148,9 @@ struct hd_mmu {
     const hd_time *epoch;         /* arena, or `never`: the next epoch of a
                                      policy */
     struct hd_mmu_recent *recent; /* arena: [app] */
+    uint32_t *party_of;           /* arena: [treq], or 0: in none */
+    struct hd_party *parties;     /* arena: [0]: the first free one, and how
+                                     many have been in use */
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
         *walk_warps;
     uint32_t *port;    /* [core]: sender's rank of its requests */
@@ -268,6 +283,8 @@ void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t req);
 void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_walk_done(struct hd_unit *u, hd_time now, uint32_t walk);
+/* struct hd_tbelow's, of a unit. */
+void hd_walk_heard(void *unit, uint32_t treq);
 int64_t hd_walk_step_default(void *mmu, const void *question);
 int64_t hd_walk_pick_default(void *mmu, const void *question);
 

@@ -332,29 +332,61 @@ static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_slots_note(u->env->slots, HEDDLE_NOTE_walk_done, &n);
 }
 
+/* The requests of a walk that is done make a party. */
+static inline void gather(struct hd_mmu *m, const struct hd_mshr_entry *e,
+                          uint32_t app)
+{
+    struct hd_party *free = &m->parties[0];
+    uint32_t i = free->left;
+
+    if (i != 0)
+        free->left = m->parties[i].left;
+    else
+        i = ++free->warps;
+    m->parties[i] = (struct hd_party){e->n, 0, app};
+    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
+        m->party_of[t] = i;
+}
+
+HD_HOT void hd_walk_heard(void *self, uint32_t treq)
+{
+    struct hd_unit *u = self;
+    struct hd_mmu *m = u->m;
+    uint32_t i = m->party_of[treq];
+    struct hd_party *p = &m->parties[i];
+
+    if (i == 0)
+        return;
+    m->party_of[treq] = 0;
+    p->warps += 1u + u->treq[treq].merged;
+    if (--p->left > 0)
+        return;
+    hd_unit_walk_row(u, p->app)[HD_WALK_WARPS] += p->warps;
+    hd_hist_add(&m->walk_warps[p->app], p->warps);
+    m->recent[p->app].stalled =
+        (uint32_t)hd_max_u64(m->recent[p->app].stalled, p->warps);
+    p->left = m->parties[0].left;
+    m->parties[0].left = i;
+}
+
 static void account(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
     const struct hd_walk *w = &u->walk[walk];
     const struct hd_mshr_entry *e = &u->miss.v[walk];
     uint64_t *c = hd_unit_walk_row(u, w->app);
-    uint64_t busy = hd_unit_cycles(m, now - w->began), warps = 0;
+    uint64_t busy = hd_unit_cycles(m, now - w->began);
     uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
-    for (uint32_t t = e->first; t != HD_NONE; t = u->treq[t].next)
-        warps += 1u + u->treq[t].merged;
+    gather(u->m, e, w->app);
     c[HD_WALK_WALKS]++;
     c[HD_WALK_REQUESTERS] += e->n;
-    c[HD_WALK_WARPS] += warps;
     c[HD_WALK_BUSY_CYCLES] += busy;
     c[HD_WALK_QUEUE_CYCLES] += queue;
     hd_hist_add(&m->walk_latency[w->app], busy);
     hd_hist_add(&m->walk_queue[w->app], queue);
     hd_hist_add(&m->walk_requesters[w->app], e->n);
-    hd_hist_add(&m->walk_warps[w->app], warps);
     m->recent[w->app].walks--;
-    if (warps > m->recent[w->app].stalled)
-        m->recent[w->app].stalled = (uint32_t)warps;
     if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_done] != 0))
         tell_done(u, now, walk);
 }
