@@ -73,70 +73,24 @@ const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
     return tmp;
 }
 
-/* Makes register n a vector and returns its lanes, still to be filled. */
-static int64_t *make_vector(const struct hd_kvm_at *at, uint32_t n)
+/* One of the thread's coordinates, its first lane being thread `first`. */
+static void coordinate(const struct hd_kvm_at *at, const struct hd_ins *n,
+                       uint32_t first)
 {
-    at->reg[n].tag = HD_VECTOR;
-    at->reg[n].stride = 0;
-    return hd_kvm_vec(at, n);
-}
-
-void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n)
-{
-    const struct hd_kernel *k = at->k;
-    const struct hd_kvm_warp *w = at->w;
-    struct hd_reg *d = &at->reg[n->d];
-    uint32_t lanes = at->vm->lanes, bx = k->block[0], by = k->block[1];
-    uint32_t first = w->warp * lanes;
+    uint32_t lanes = at->vm->lanes;
+    uint32_t bx = at->k->block[0], by = at->k->block[1];
     int64_t *v;
 
-    switch (n->imm) {
-    case HD_S_TID:
-        hd_reg_affine(d, first, 1);
-        return;
-    case HD_S_GID:
-        hd_reg_affine(d, wrap(w->block * k->threads + first), 1);
-        return;
-    case HD_S_TX:
-    case HD_S_TY:
-    case HD_S_TZ:
-        break;
-    case HD_S_BX:
-        hd_reg_uniform(d, w->bx);
-        return;
-    case HD_S_BY:
-        hd_reg_uniform(d, w->by);
-        return;
-    case HD_S_BZ:
-        hd_reg_uniform(d, w->bz);
-        return;
-    case HD_S_BLOCK:
-        hd_reg_uniform(d, wrap(w->block));
-        return;
-    case HD_S_NX:
-    case HD_S_NY:
-    case HD_S_NZ:
-        hd_reg_uniform(d, at->vm->st->grid[n->imm - HD_S_NX]);
-        return;
-    case HD_S_LANE:
-        hd_reg_affine(d, 0, 1);
-        return;
-    case HD_S_WARP:
-        hd_reg_uniform(d, w->warp);
-        return;
-    default:
-        hd_reg_uniform(d, lanes);
-        return;
-    }
-    if ((by == 1 && k->block[2] == 1) || bx % lanes == 0) {
+    if ((by == 1 && at->k->block[2] == 1) || bx % lanes == 0) {
         if (n->imm == HD_S_TX)
-            hd_reg_affine(d, first % bx, 1);
+            hd_kvm_affine(at, n->d, first % bx, 1);
         else
-            hd_reg_uniform(d, n->imm == HD_S_TY ? first / bx % by
-                                                : first / bx / by);
+            hd_kvm_uniform(at, n->d,
+                           n->imm == HD_S_TY ? first / bx % by
+                                             : first / bx / by);
         return;
     }
-    v = make_vector(at, n->d);
+    v = hd_kvm_vector(at, n->d);
     for (uint32_t l = 0; l < lanes; l++) {
         uint32_t t = first + l;
 
@@ -144,6 +98,53 @@ void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n)
                : n->imm == HD_S_TY ? t / bx % by
                                    : t / bx / by;
     }
+}
+
+void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n)
+{
+    const struct hd_kvm_block *b = &at->vm->block[at->ctx];
+    uint32_t lanes = at->vm->lanes, first = at->warp * lanes;
+    int64_t v;
+
+    switch (n->imm) {
+    case HD_S_TID:
+        hd_kvm_affine(at, n->d, first, 1);
+        return;
+    case HD_S_GID:
+        hd_kvm_affine(at, n->d, wrap(b->number * at->k->threads + first), 1);
+        return;
+    case HD_S_LANE:
+        hd_kvm_affine(at, n->d, 0, 1);
+        return;
+    case HD_S_TX:
+    case HD_S_TY:
+    case HD_S_TZ:
+        coordinate(at, n, first);
+        return;
+    case HD_S_BX:
+        v = b->x;
+        break;
+    case HD_S_BY:
+        v = b->y;
+        break;
+    case HD_S_BZ:
+        v = b->z;
+        break;
+    case HD_S_BLOCK:
+        v = wrap(b->number);
+        break;
+    case HD_S_NX:
+    case HD_S_NY:
+    case HD_S_NZ:
+        v = at->vm->st->grid[n->imm - HD_S_NX];
+        break;
+    case HD_S_WARP:
+        v = at->warp;
+        break;
+    default:
+        v = lanes;
+    }
+    hd_kvm_uniform(at, n->d, v);
 }
 
 /* ---- int -------------------------------------------------------------- */
@@ -219,28 +220,33 @@ static void int_lanes(uint8_t op, int64_t *d, const int64_t *pa,
     }
 }
 
+/* A result that is affine. */
+static inline bool is(struct hd_reg *d, int64_t base, int64_t stride)
+{
+    d->base = base;
+    d->stride = stride;
+    return true;
+}
+
 /* Quotient, remainder and their powers of two by a uniform positive number,
  * where the whole warp has one quotient: then they are affine. */
-static bool int_divide(struct hd_reg *d, uint8_t op, struct hd_reg a, int64_t b,
-                       uint32_t lanes)
+static bool int_divide(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
+                       int64_t b, uint32_t lanes)
 {
     int64_t q;
-    bool mod = op == HD_I_MOD || op == HD_I_AND;
 
     if (op == HD_I_SHR)
         b = b >= 0 && b < 48 ? INT64_C(1) << b : 0;
     else if (op == HD_I_AND)
         b = b >= 0 && small(b) && hd_is_pow2((uint64_t)b + 1) ? b + 1 : 0;
-    if (b <= 0 || !small(b) || !tame(&a))
+    if (b <= 0 || !small(b) || !tame(a))
         return false;
-    q = floor_div(a.base, b);
-    if (q != floor_div(last_of(&a, lanes), b))
+    q = floor_div(a->base, b);
+    if (q != floor_div(last_of(a, lanes), b))
         return false;
-    if (mod)
-        hd_reg_affine(d, a.base - q * b, a.stride);
-    else
-        hd_reg_uniform(d, q);
-    return true;
+    if (op == HD_I_MOD || op == HD_I_AND)
+        return is(d, a->base - q * b, a->stride);
+    return is(d, q, 0);
 }
 
 /* Results that are affine although int_one cannot be used. */
@@ -251,13 +257,11 @@ static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
 
     switch (op) {
     case HD_I_ADD:
-        hd_reg_affine(d, wrap((uint64_t)a->base + (uint64_t)b->base),
-                      wrap((uint64_t)a->stride + (uint64_t)b->stride));
-        return true;
+        return is(d, wrap((uint64_t)a->base + (uint64_t)b->base),
+                  wrap((uint64_t)a->stride + (uint64_t)b->stride));
     case HD_I_SUB:
-        hd_reg_affine(d, wrap((uint64_t)a->base - (uint64_t)b->base),
-                      wrap((uint64_t)a->stride - (uint64_t)b->stride));
-        return true;
+        return is(d, wrap((uint64_t)a->base - (uint64_t)b->base),
+                  wrap((uint64_t)a->stride - (uint64_t)b->stride));
     case HD_I_MUL:
         if (a->tag == HD_AFFINE && b->tag == HD_AFFINE)
             return false;
@@ -267,20 +271,17 @@ static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
             a = b;
             b = swap;
         }
-        hd_reg_affine(d, wrap((uint64_t)a->base * (uint64_t)b->base),
-                      wrap((uint64_t)a->stride * (uint64_t)b->base));
-        return true;
+        return is(d, wrap((uint64_t)a->base * (uint64_t)b->base),
+                  wrap((uint64_t)a->stride * (uint64_t)b->base));
     case HD_I_SHL:
-        if (b->tag != HD_UNIFORM)
-            return false;
-        hd_reg_affine(d, wrap((uint64_t)a->base << (b->base & 63)),
-                      wrap((uint64_t)a->stride << (b->base & 63)));
-        return true;
+        return b->tag == HD_UNIFORM &&
+               is(d, wrap((uint64_t)a->base << (b->base & 63)),
+                  wrap((uint64_t)a->stride << (b->base & 63)));
     case HD_I_DIV:
     case HD_I_MOD:
     case HD_I_AND:
     case HD_I_SHR:
-        return b->tag == HD_UNIFORM && int_divide(d, op, *a, b->base, lanes);
+        return b->tag == HD_UNIFORM && int_divide(d, op, a, b->base, lanes);
     case HD_I_MIN:
     case HD_I_MAX:
         if (!tame(a) || !tame(b))
@@ -289,29 +290,31 @@ static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
         last = last_of(a, lanes) - last_of(b, lanes);
         if ((first < 0) != (last < 0))
             return false;
-        *d = ((first < 0) == (op == HD_I_MIN)) ? *a : *b;
-        return true;
+        if ((first < 0) != (op == HD_I_MIN))
+            a = b;
+        return is(d, a->base, a->stride);
     }
     return false;
 }
 
 void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    const struct hd_reg *a = &at->reg[n->a], *b = hd_kvm_right(at, n);
-    struct hd_reg *d = &at->reg[n->d];
+    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n), d;
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
     const int64_t *pa, *pb;
 
-    if ((a->tag | b->tag) == HD_UNIFORM) {
-        hd_reg_uniform(d, int_one(n->op, a->base, b->base));
+    if ((a.tag | b.tag) == HD_UNIFORM) {
+        hd_kvm_uniform(at, n->d, int_one(n->op, a.base, b.base));
         return;
     }
-    if ((a->tag | b->tag) == HD_AFFINE &&
-        int_affine(d, n->op, a, b, at->vm->lanes))
+    if ((a.tag | b.tag) == HD_AFFINE &&
+        int_affine(&d, n->op, &a, &b, at->vm->lanes)) {
+        hd_kvm_affine(at, n->d, d.base, d.stride);
         return;
-    pa = hd_lane_expand(at, a, n->a, ta);
-    pb = hd_lane_expand(at, b, n->b, tb);
-    int_lanes(n->op, make_vector(at, n->d), pa, pb, at->vm->lanes);
+    }
+    pa = hd_lane_expand(at, &a, n->a, ta);
+    pb = hd_lane_expand(at, &b, n->b, tb);
+    int_lanes(n->op, hd_kvm_vector(at, n->d), pa, pb, at->vm->lanes);
 }
 
 /* ---- f32 and f64 ------------------------------------------------------ */
@@ -367,20 +370,20 @@ static void float_lanes(uint8_t op, int64_t *d, const int64_t *pa,
 
 void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    const struct hd_reg *a = &at->reg[n->a], *b = hd_kvm_right(at, n);
+    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n);
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], *d;
     const int64_t *pa, *pb;
     uint32_t lanes = at->vm->lanes;
 
-    if ((a->tag | b->tag) == HD_UNIFORM) {
-        double v = float_one(n->op, real(a->base), real(b->base));
+    if ((a.tag | b.tag) == HD_UNIFORM) {
+        double v = float_one(n->op, real(a.base), real(b.base));
 
-        hd_reg_uniform(&at->reg[n->d], settle(round_to(n->rtype, v)));
+        hd_kvm_uniform(at, n->d, settle(round_to(n->rtype, v)));
         return;
     }
-    pa = hd_lane_expand(at, a, n->a, ta);
-    pb = hd_lane_expand(at, b, n->b, tb);
-    d = make_vector(at, n->d);
+    pa = hd_lane_expand(at, &a, n->a, ta);
+    pb = hd_lane_expand(at, &b, n->b, tb);
+    d = hd_kvm_vector(at, n->d);
     float_lanes(n->op, d, pa, pb, lanes);
     if (n->rtype == HD_R_F32)
         for (uint32_t l = 0; l < lanes; l++)
@@ -417,22 +420,21 @@ static int64_t unary_one(const struct hd_ins *n, int64_t a)
 
 static void bool_to_int(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    uint64_t run = at->w->mask, set = (uint64_t)at->reg[n->a].base & run;
+    uint64_t run = at->w->mask, set = hd_kvm_bool(at, n->a) & run;
     int64_t *d;
 
     if (set == 0 || set == run) {
-        hd_reg_uniform(&at->reg[n->d], set != 0);
+        hd_kvm_uniform(at, n->d, set != 0);
         return;
     }
-    d = make_vector(at, n->d);
+    d = hd_kvm_vector(at, n->d);
     for (uint32_t l = 0; l < at->vm->lanes; l++)
         d[l] = (int64_t)(set >> l & 1);
 }
 
 void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    const struct hd_reg *a = &at->reg[n->a];
-    struct hd_reg *d = &at->reg[n->d];
+    struct hd_reg a = hd_kvm_reg(at, n->a);
     int64_t ta[HD_MAX_LANES], *v;
     const int64_t *pa;
 
@@ -440,16 +442,17 @@ void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n)
         bool_to_int(at, n);
         return;
     }
-    if (a->tag == HD_UNIFORM) {
-        hd_reg_uniform(d, unary_one(n, a->base));
+    if (a.tag == HD_UNIFORM) {
+        hd_kvm_uniform(at, n->d, unary_one(n, a.base));
         return;
     }
-    if (a->tag == HD_AFFINE && (n->op == HD_I_NEG || n->op == HD_I_NOT)) {
-        hd_reg_affine(d, unary_one(n, a->base), wrap(0 - (uint64_t)a->stride));
+    if (a.tag == HD_AFFINE && (n->op == HD_I_NEG || n->op == HD_I_NOT)) {
+        hd_kvm_affine(at, n->d, unary_one(n, a.base),
+                      wrap(0 - (uint64_t)a.stride));
         return;
     }
-    pa = hd_lane_expand(at, a, n->a, ta);
-    v = make_vector(at, n->d);
+    pa = hd_lane_expand(at, &a, n->a, ta);
+    v = hd_kvm_vector(at, n->d);
     for (uint32_t l = 0; l < at->vm->lanes; l++)
         v[l] = unary_one(n, pa[l]);
 }
@@ -562,28 +565,31 @@ static uint64_t compare(const struct hd_kvm_at *at, uint8_t op,
 
 uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    return compare(at, n->op, &at->reg[n->a], n->a, hd_kvm_right(at, n), n->b);
+    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n);
+
+    return compare(at, n->op, &a, n->a, &b, n->b);
 }
 
 uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b)
 {
-    return compare(at, HD_I_LT, &at->reg[a], a, &at->reg[b], b);
+    struct hd_reg ra = hd_kvm_reg(at, a), rb = hd_kvm_reg(at, b);
+
+    return compare(at, HD_I_LT, &ra, a, &rb, b);
 }
 
 /* ---- copies and choices ----------------------------------------------- */
 
 void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a)
 {
-    const struct hd_reg *from = &at->reg[a];
-
     if (d == a)
         return;
-    if (from->tag == HD_VECTOR)
-        memcpy(make_vector(at, d), hd_kvm_vec(at, a), at->vm->lanes * 8);
+    if (at->w->tag[a] == HD_VECTOR)
+        memcpy(hd_kvm_vector(at, d), hd_kvm_vec(at, a), at->vm->lanes * 8);
     else
-        at->reg[d] = *from;
+        hd_kvm_affine(at, d, at->cell[a].base, at->cell[a].stride);
 }
 
+/* The same value in all lanes that run, as far as that is easily seen. */
 static bool same(const struct hd_reg *a, const struct hd_reg *b)
 {
     return (a->tag | b->tag) < HD_VECTOR && a->base == b->base &&
@@ -592,18 +598,18 @@ static bool same(const struct hd_reg *a, const struct hd_reg *b)
 
 void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    uint64_t run = at->w->mask, set = (uint64_t)at->reg[n->c].base;
+    uint64_t run = at->w->mask, set = hd_kvm_bool(at, n->c);
+    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_reg(at, n->b);
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], *d;
     const int64_t *pa, *pb;
 
     if (n->rtype == HD_R_BOOL) {
-        uint64_t ma = (uint64_t)at->reg[n->a].base;
-        uint64_t mb = (uint64_t)at->reg[n->b].base;
+        uint64_t m = ((uint64_t)a.base & set) | ((uint64_t)b.base & ~set);
 
-        hd_reg_uniform(&at->reg[n->d], wrap((ma & set) | (mb & ~set)));
+        hd_kvm_uniform(at, n->d, wrap(m));
         return;
     }
-    if ((set & run) == run || same(&at->reg[n->a], &at->reg[n->b])) {
+    if ((set & run) == run || same(&a, &b)) {
         hd_lane_copy(at, n->d, n->a);
         return;
     }
@@ -611,40 +617,50 @@ void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n)
         hd_lane_copy(at, n->d, n->b);
         return;
     }
-    pa = hd_lane_expand(at, &at->reg[n->a], n->a, ta);
-    pb = hd_lane_expand(at, &at->reg[n->b], n->b, tb);
-    d = make_vector(at, n->d);
-    for (uint32_t l = 0; l < at->vm->lanes; l++)
-        d[l] = set >> l & 1 ? pa[l] : pb[l];
+    pa = hd_lane_expand(at, &a, n->a, ta);
+    pb = hd_lane_expand(at, &b, n->b, tb);
+    d = hd_kvm_vector(at, n->d);
+    for (uint32_t l = 0; l < at->vm->lanes; l++) {
+        int64_t m = -(int64_t)(set >> l & 1);
+
+        d[l] = (pa[l] & m) | (pb[l] & ~m);
+    }
 }
 
 /* Lanes that may still read a variable: those that ran at its declaration. */
 static uint64_t owners(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    return at->w->depth > n->depth ? at->frame[n->depth].saved : at->w->mask;
+    uint32_t depth = n->depth;
+
+    /* an idle frame's lanes are those of the construct inside it */
+    while (depth < at->w->depth && at->w->idle >> depth & 1)
+        depth++;
+    return depth < at->w->depth ? hd_kvm_frame(at, depth)->saved : at->w->mask;
 }
 
 void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    struct hd_reg *d = &at->reg[n->d], *a = &at->reg[n->a];
+    struct hd_reg d = hd_kvm_reg(at, n->d), a = hd_kvm_reg(at, n->a);
     uint64_t run = at->w->mask;
-    int64_t ta[HD_MAX_LANES], td[HD_MAX_LANES], *v;
-    const int64_t *pa, *pd;
+    int64_t ta[HD_MAX_LANES], *v;
+    const int64_t *pa;
 
     if (n->rtype == HD_R_BOOL) {
-        hd_reg_uniform(
-            d, wrap(((uint64_t)d->base & ~run) | ((uint64_t)a->base & run)));
+        hd_kvm_uniform(
+            at, n->d,
+            wrap(((uint64_t)d.base & ~run) | ((uint64_t)a.base & run)));
         return;
     }
-    if (same(a, d))
+    if (same(&a, &d))
         return;
     if ((owners(at, n) & ~run) == 0) {
         hd_lane_copy(at, n->d, n->a);
         return;
     }
-    pa = hd_lane_expand(at, a, n->a, ta);
-    pd = hd_lane_expand(at, d, n->d, td);
-    v = make_vector(at, n->d);
-    for (uint32_t l = 0; l < at->vm->lanes; l++)
-        v[l] = run >> l & 1 ? pa[l] : pd[l];
+    pa = hd_lane_expand(at, &a, n->a, ta);
+    v = hd_kvm_vector(at, n->d);
+    if (d.tag != HD_VECTOR)
+        hd_lane_expand(at, &d, n->d, v);
+    for (uint64_t m = run; m != 0; m &= m - 1)
+        v[hd_bit_first(m)] = pa[hd_bit_first(m)];
 }

@@ -9,6 +9,11 @@
  * the instant in which the warp's next instruction is looked for, that is when
  * the one before has issued; behind a barrier, when all have come.
  *
+ * The lanes' indices are affine, or each lane's address stands in vm->lane: it
+ * is at once what the timing model gets and how the value is found.  Loops over
+ * all lanes have no branches that depend on the mask: lanes that do not run
+ * read the buffer's first element and get 0.
+ *
  * An index outside its buffer stops the run with the name of the kernel, the
  * buffer and the lane: the address would belong to another array or to none.
  *
@@ -25,92 +30,117 @@ struct act {
     const struct hd_ins *n;
     struct hd_buffer *buf;
     uint64_t mask;
-    struct hd_reg index; /* tag: affine or vector, in elements */
-    const int64_t *lane; /* vector: the indices */
-    int64_t room[HD_MAX_LANES];
+    uint64_t base, stride; /* the index of lane l: base + l * stride, */
+    bool apart;            /* or its address is vm->lane[l] */
 };
-
-static int64_t index_of(const struct act *c, uint32_t l)
-{
-    return c->index.tag == HD_VECTOR ? c->lane[l]
-                                     : (int64_t)((uint64_t)c->index.base +
-                                                 (uint64_t)c->index.stride * l);
-}
 
 /* ---- the index -------------------------------------------------------- */
 
-static void find_index(struct act *c)
+/* The lane's part of the index, exactly; for errors and near the edges. */
+static uint64_t part(const struct hd_kvm_at *at, uint32_t reg, uint32_t l)
 {
-    static const struct hd_reg zero = {0, 0, HD_UNIFORM, 0};
-    const struct hd_kvm_at *at = c->at;
+    struct hd_reg r;
+
+    if (reg == HD_NO_REG)
+        return 0;
+    r = hd_kvm_reg(at, reg);
+    return r.tag == HD_VECTOR ? (uint64_t)hd_kvm_vec(at, reg)[l]
+                              : (uint64_t)r.base + (uint64_t)r.stride * l;
+}
+
+static int64_t index_of(const struct act *c, uint32_t l)
+{
     const struct hd_ins *n = c->n;
-    bool two = n->op != HD_I_ATOM && n->b != HD_NO_REG;
-    const struct hd_reg *a = n->a != HD_NO_REG ? &at->reg[n->a] : &zero;
-    const struct hd_reg *b = two ? &at->reg[n->b] : &zero;
-    int64_t tmp[HD_MAX_LANES];
-    const int64_t *pa;
 
-    if ((a->tag | b->tag) < HD_VECTOR) {
-        hd_reg_affine(
-            &c->index,
-            (int64_t)((uint64_t)a->base + (uint64_t)b->base + (uint64_t)n->imm),
-            (int64_t)((uint64_t)a->stride + (uint64_t)b->stride));
-        return;
-    }
-    c->index.tag = HD_VECTOR;
-    c->lane = c->room;
-    pa = hd_lane_expand(at, a, n->a, tmp);
-    if (b->tag == HD_VECTOR) {
-        const int64_t *pb = hd_kvm_vec(at, n->b);
+    return (int64_t)(part(c->at, n->a, l) +
+                     (n->op == HD_I_ATOM ? 0 : part(c->at, n->b, l)) +
+                     (uint64_t)n->imm);
+}
 
-        for (uint32_t l = 0; l < at->vm->lanes; l++)
-            c->room[l] =
-                (int64_t)((uint64_t)pa[l] + (uint64_t)pb[l] + (uint64_t)n->imm);
+/* The offset in the buffer of lane l's element. */
+static inline uint64_t offset_of(const struct act *c, uint32_t l)
+{
+    return c->apart ? c->at->vm->lane[l].v - c->n->m.va
+                    : (c->base + c->stride * l) << c->n->shift;
+}
+
+/* Sets the lanes' addresses; true if all active lanes stay in the buffer. */
+static bool place(struct act *c, const struct hd_reg *a, const struct hd_reg *b)
+{
+    const struct hd_ins *n = c->n;
+    uint64_t top = n->m.top, va = n->m.va, bad = 0, plus = (uint64_t)n->imm;
+    uint32_t lanes = c->at->vm->lanes, shift = n->shift;
+    hd_va *lane = c->at->vm->lane;
+    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
+    const int64_t *pa = hd_lane_expand(c->at, a, n->a, ta), *pb;
+
+    c->apart = true;
+    /* a sign bit appears in `bad` if an index is below 0 or above top */
+    if (b->tag == HD_UNIFORM) {
+        plus += (uint64_t)b->base;
+        for (uint32_t l = 0; l < lanes; l++) {
+            uint64_t i = (uint64_t)pa[l] + plus;
+
+            bad |= i | (top - i);
+            lane[l].v = va + (i << shift);
+        }
     } else {
-        uint64_t base = (uint64_t)b->base + (uint64_t)n->imm;
-        uint64_t stride = (uint64_t)b->stride;
+        pb = hd_lane_expand(c->at, b, n->b, tb);
+        for (uint32_t l = 0; l < lanes; l++) {
+            uint64_t i = (uint64_t)pa[l] + (uint64_t)pb[l] + plus;
 
-        for (uint32_t l = 0; l < at->vm->lanes; l++)
-            c->room[l] = (int64_t)((uint64_t)pa[l] + base + stride * l);
+            bad |= i | (top - i);
+            lane[l].v = va + (i << shift);
+        }
     }
-}
-
-/* Both ends of an affine index inside 0 .. top: so are those between them. */
-static inline bool ends_inside(int64_t base, int64_t stride, uint64_t mask,
-                               uint64_t top)
-{
-    int64_t first = (int64_t)hd_bit_first(mask), last, lo, hi;
-
-    last = 63 - (int64_t)__builtin_clzll(mask);
-    if (HD_UNLIKELY(stride > INT64_C(1) << 48 || stride < -(INT64_C(1) << 48) ||
-                    base > INT64_C(1) << 62 || base < -(INT64_C(1) << 62)))
-        return stride == 0 && (uint64_t)base <= top;
-    lo = base + stride * first;
-    hi = base + stride * last;
-    return (uint64_t)lo <= top && (uint64_t)hi <= top;
-}
-
-/* True if all active lanes stay inside the buffer. */
-static bool inside(const struct act *c)
-{
-    uint64_t top = c->n->m.top, bad = 0;
-
-    if (c->index.tag != HD_VECTOR)
-        return ends_inside(c->index.base, c->index.stride, c->mask, top);
-    /* all lanes at once: a sign bit appears if one is below 0 or above top */
-    for (uint32_t l = 0; l < c->at->vm->lanes; l++)
-        bad |= (uint64_t)c->lane[l] | (top - (uint64_t)c->lane[l]);
     if (HD_LIKELY(bad >> 63 == 0))
         return true;
     for (uint64_t m = c->mask; m != 0; m &= m - 1)
-        if ((uint64_t)c->lane[hd_bit_first(m)] > top)
+        if ((uint64_t)index_of(c, hd_bit_first(m)) > top)
             return false;
     return true;
+}
+
+/* Both ends of an affine index inside 0 .. top: so are those between them. */
+static inline bool ends_inside(uint64_t base, uint64_t stride, uint64_t mask,
+                               uint64_t top)
+{
+    const uint64_t near = UINT64_C(1) << 48, far = UINT64_C(1) << 62;
+    uint64_t lo, hi;
+
+    if (HD_UNLIKELY(stride + near > 2 * near || base + far > 2 * far))
+        return stride == 0 && base <= top;
+    lo = base + stride * hd_bit_first(mask);
+    hi = base + stride * hd_log2(mask);
+    return lo <= top && hi <= top;
+}
+
+/* Finds the indices; true if all active lanes stay inside the buffer. */
+static bool begin(struct act *c, const struct hd_kvm_at *at,
+                  const struct hd_ins *n)
+{
+    struct hd_reg a = {0, 0, HD_UNIFORM, 0}, b = a;
+
+    if (n->a != HD_NO_REG)
+        a = hd_kvm_reg(at, n->a);
+    if (n->op != HD_I_ATOM && n->b != HD_NO_REG)
+        b = hd_kvm_reg(at, n->b);
+    c->at = at;
+    c->n = n;
+    c->buf = &at->vm->buf.v[n->buf];
+    c->mask = at->w->mask;
+    if ((a.tag | b.tag) >= HD_VECTOR)
+        return place(c, &a, &b);
+    c->apart = false;
+    c->base = (uint64_t)a.base + (uint64_t)b.base + (uint64_t)n->imm;
+    c->stride = (uint64_t)a.stride + (uint64_t)b.stride;
+    return ends_inside(c->base, c->stride, c->mask, n->m.top);
 }
 
 static void outside(const struct act *c)
 {
     const struct hd_kvm_at *at = c->at;
+    const struct hd_kvm_block *b = &at->vm->block[at->ctx];
     uint64_t top = c->n->m.top;
     uint32_t l = 0;
 
@@ -122,11 +152,115 @@ static void outside(const struct act *c)
                "expected 0 to %llu (block %u,%u,%u, thread %u)",
                at->k->name, (unsigned)(c->n - at->k->ins),
                hd_opcode_name(c->n->op), (long long)index_of(c, l),
-               c->buf->def->name, (unsigned long long)top, at->w->bx, at->w->by,
-               at->w->bz, at->w->warp * at->vm->lanes + l);
+               c->buf->def->name, (unsigned long long)top, b->x, b->y, b->z,
+               at->warp * at->vm->lanes + l);
 }
 
-/* ---- values ----------------------------------------------------------- */
+/* Gives each lane an address of its own; the indices are in the buffer. */
+static void spread(struct act *c)
+{
+    hd_va *lane = c->at->vm->lane;
+
+    for (uint32_t l = 0; l < c->at->vm->lanes && !c->apart; l++)
+        lane[l].v = c->n->m.va + offset_of(c, l);
+    c->apart = true;
+}
+
+/* ---- loads ------------------------------------------------------------ */
+
+/* Elements of one type that lie side by side. */
+static inline void copy_in(int64_t *d, const unsigned char *p, uint32_t lanes,
+                           uint8_t type, uint8_t shift)
+{
+    for (uint32_t l = 0; l < lanes; l++)
+        d[l] = hd_element_get(type, p + ((size_t)l << shift)).i;
+}
+
+/* Lanes side by side that are read from one place: no look-up for each. */
+static bool load_run(const struct act *c, int64_t *d)
+{
+    uint8_t shift = c->n->shift, type = c->buf->def->type;
+    uint32_t lanes = c->at->vm->lanes;
+    const unsigned char *p;
+    uint64_t room;
+
+    if (c->apart || c->stride != 1 || (int64_t)c->base < 0 ||
+        c->base + lanes > c->buf->def->count)
+        return false;
+    p = hd_buffer_read(c->buf, c->base << shift, &room);
+    if (room < (uint64_t)lanes << shift)
+        return false;
+    if (type == HEDDLE_I32)
+        copy_in(d, p, lanes, HEDDLE_I32, 2);
+    else if (type == HEDDLE_F32)
+        copy_in(d, p, lanes, HEDDLE_F32, 2);
+    else
+        copy_in(d, p, lanes, type, shift);
+    return true;
+}
+
+/* Elements lane by lane; lanes that do not run read the first one and get 0.
+ * paged: the buffer has been written; else the program gives all of it. */
+static inline void load_each(const struct act *c, int64_t *d, uint8_t type,
+                             bool paged)
+{
+    const struct hd_buffer *b = c->buf;
+    const hd_va *lane = c->at->vm->lane;
+    uint64_t va = c->n->m.va;
+
+    for (uint32_t l = 0; l < c->at->vm->lanes; l++) {
+        uint64_t runs = 0 - (c->mask >> l & 1), at = (lane[l].v - va) & runs;
+        const unsigned char *p =
+            paged ? b->view[at / HD_PAGE_BYTES] + at % HD_PAGE_BYTES
+                  : b->first + at;
+
+        d[l] = hd_element_get(type, p).i & (int64_t)runs;
+    }
+}
+
+/* The same where the program gives a part, or nothing. */
+static void load_scarce(const struct act *c, int64_t *d)
+{
+    memset(d, 0, c->at->vm->lanes * sizeof(*d));
+    for (uint64_t m = c->mask; m != 0 && c->buf->first_bytes > 0; m &= m - 1) {
+        uint32_t l = hd_bit_first(m);
+        const unsigned char *p = hd_buffer_at(c->buf, offset_of(c, l));
+
+        if (p != NULL)
+            d[l] = hd_element_get(c->buf->def->type, p).i;
+    }
+}
+
+static void load_values(struct act *c)
+{
+    const struct hd_buffer *b = c->buf;
+    uint8_t type = b->def->type;
+    bool paged = b->view != NULL;
+    int64_t *d;
+
+    if (!c->apart && c->stride == 0) {
+        hd_kvm_uniform(c->at, c->n->d, hd_buffer_get(b, c->base).i);
+        return;
+    }
+    d = hd_kvm_vector(c->at, c->n->d);
+    if (load_run(c, d))
+        return;
+    spread(c);
+    if (!paged && b->first_bytes < b->def->count << c->n->shift)
+        load_scarce(c, d);
+    else if (type == HEDDLE_I32 && paged)
+        load_each(c, d, HEDDLE_I32, true);
+    else if (type == HEDDLE_I32)
+        load_each(c, d, HEDDLE_I32, false);
+    else if (type == HEDDLE_F32 && paged)
+        load_each(c, d, HEDDLE_F32, true);
+    else if (type == HEDDLE_F32)
+        load_each(c, d, HEDDLE_F32, false);
+    else
+        load_each(c, d, type, paged);
+}
+
+/* ---- stores ----------------------------------------------------------- */
 
 static void no_memory(const struct act *c)
 {
@@ -134,107 +268,62 @@ static void no_memory(const struct act *c)
                "no memory for the contents of buffer %s", c->buf->def->name);
 }
 
-/* Contiguous elements in one page: no look-up for each lane. */
-static bool load_run(const struct act *c, int64_t *d, uint32_t lanes)
+/* Elements of one type that lie side by side. */
+static inline void copy_out(unsigned char *p, const int64_t *v, uint32_t n,
+                            uint8_t type, uint8_t shift)
 {
-    uint8_t shift = c->buf->def->shift, type = c->buf->def->type;
-    uint64_t room, at = (uint64_t)c->index.base << shift;
-    const unsigned char *p;
-
-    if (c->index.tag == HD_VECTOR || c->index.stride != 1 ||
-        c->index.base < 0 ||
-        (uint64_t)c->index.base + lanes > c->buf->def->count)
-        return false;
-    p = hd_buffer_read(c->buf, at, &room);
-    if (room < (uint64_t)lanes << shift)
-        return false;
-    switch (type) {
-    case HEDDLE_I32:
-        for (uint32_t l = 0; l < lanes; l++) {
-            int32_t v;
-
-            memcpy(&v, p + 4 * l, 4);
-            d[l] = v;
-        }
-        return true;
-    case HEDDLE_F32:
-        for (uint32_t l = 0; l < lanes; l++) {
-            float f;
-            double v;
-
-            memcpy(&f, p + 4 * l, 4);
-            v = (double)f;
-            memcpy(&d[l], &v, 8);
-        }
-        return true;
-    default:
-        for (uint32_t l = 0; l < lanes; l++)
-            d[l] = hd_element_get(type, p + ((size_t)l << shift)).i;
-        return true;
-    }
+    for (uint32_t l = 0; l < n; l++)
+        hd_element_set(type, p + ((size_t)l << shift),
+                       (union heddle_value){.i = v[l]});
 }
 
-/* Elements of one type, lane by lane, of the lanes that run; 0 for others. */
-static inline void load_each(const struct act *c, int64_t *d, uint32_t lanes,
-                             uint8_t type)
+/* The elements of neighbouring lanes, side by side in one page: no look-up for
+ * each.  False: they are not that, or there is no memory. */
+static bool store_run(const struct act *c, const int64_t *v)
 {
-    const struct hd_buffer *b = c->buf;
-    uint8_t shift = b->def->shift;
+    uint8_t shift = c->n->shift, type = c->buf->def->type;
+    uint32_t first = hd_bit_first(c->mask), n = hd_bit_count(c->mask);
+    uint64_t run = c->mask >> first, at = offset_of(c, first);
+    unsigned char *p;
 
-    for (uint32_t l = 0; l < lanes; l++) {
-        const unsigned char *p = NULL;
-
-        if (c->mask >> l & 1)
-            p = hd_buffer_at(b, (uint64_t)index_of(c, l) << shift);
-        d[l] = p != NULL ? hd_element_get(type, p).i : 0;
-    }
-}
-
-static void load_values(const struct act *c)
-{
-    struct hd_reg *r = &c->at->reg[c->n->d];
-    uint32_t lanes = c->at->vm->lanes;
-    int64_t *d;
-
-    if (c->index.tag == HD_UNIFORM) {
-        hd_reg_uniform(r, hd_buffer_get(c->buf, (uint64_t)c->index.base).i);
-        return;
-    }
-    d = hd_kvm_vec(c->at, c->n->d);
-    r->tag = HD_VECTOR;
-    r->stride = 0;
-    if (load_run(c, d, lanes))
-        return;
-    switch (c->buf->def->type) {
-    case HEDDLE_I32:
-        load_each(c, d, lanes, HEDDLE_I32);
-        return;
-    case HEDDLE_F32:
-        load_each(c, d, lanes, HEDDLE_F32);
-        return;
-    case HEDDLE_U8:
-        load_each(c, d, lanes, HEDDLE_U8);
-        return;
-    default:
-        load_each(c, d, lanes, c->buf->def->type);
-    }
+    if (c->apart || c->stride != 1 || (run & (run + 1)) != 0 ||
+        at % HD_PAGE_BYTES + ((uint64_t)n << shift) > HD_PAGE_BYTES)
+        return false;
+    p = hd_buffer_write(&c->at->vm->buf, c->buf, at);
+    if (p == NULL)
+        return false;
+    v += first;
+    if (type == HEDDLE_I32)
+        copy_out(p, v, n, HEDDLE_I32, 2);
+    else if (type == HEDDLE_F32)
+        copy_out(p, v, n, HEDDLE_F32, 2);
+    else
+        copy_out(p, v, n, type, shift);
+    return true;
 }
 
 static void store_values(const struct act *c)
 {
-    struct hd_kvm *vm = c->at->vm;
+    uint8_t type = c->buf->def->type;
+    struct hd_reg r = hd_kvm_reg(c->at, c->n->d);
+    uint64_t mask = c->mask;
     int64_t tmp[HD_MAX_LANES];
-    const int64_t *v;
+    const int64_t *v = hd_lane_expand(c->at, &r, c->n->d, tmp);
 
-    v = hd_lane_expand(c->at, &c->at->reg[c->n->d], c->n->d, tmp);
-    for (uint64_t m = c->mask; m != 0; m &= m - 1) {
-        uint32_t l = hd_bit_first(m);
-        union heddle_value u = {.i = v[l]};
+    if (store_run(c, v))
+        return;
+    if (!c->apart && c->stride == 0) /* the last one stays */
+        mask = UINT64_C(1) << hd_log2(mask);
+    for (; mask != 0; mask &= mask - 1) {
+        uint32_t l = hd_bit_first(mask);
+        unsigned char *p =
+            hd_buffer_write(&c->at->vm->buf, c->buf, offset_of(c, l));
 
-        if (hd_buffer_set(&vm->buf, c->buf, (uint64_t)index_of(c, l), u) != 0) {
+        if (p == NULL) {
             no_memory(c);
             return;
         }
+        hd_element_set(type, p, (union heddle_value){.i = v[l]});
     }
 }
 
@@ -282,15 +371,16 @@ static void atomic_values(const struct act *c)
     const struct hd_ins *n = c->n;
     bool floats = hd_program_rtype(c->buf->def->type) != HD_R_INT;
     int64_t tv[HD_MAX_LANES], tc[HD_MAX_LANES], result[HD_MAX_LANES] = {0};
-    const int64_t *v, *cmp;
+    struct hd_reg r = hd_kvm_reg(at, n->b);
+    const int64_t *v = hd_lane_expand(at, &r, n->b, tv), *cmp = v;
 
-    v = hd_lane_expand(at, &at->reg[n->b], n->b, tv);
-    cmp = n->kind == HD_AT_CAS
-              ? hd_lane_expand(at, &at->reg[n->cmp], n->cmp, tc)
-              : v;
+    if (n->kind == HD_AT_CAS) {
+        r = hd_kvm_reg(at, n->cmp);
+        cmp = hd_lane_expand(at, &r, n->cmp, tc);
+    }
     for (uint64_t m = c->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
-        uint64_t i = (uint64_t)index_of(c, l);
+        uint64_t i = offset_of(c, l) >> n->shift;
         union heddle_value old = hd_buffer_get(c->buf, i), put = {.i = v[l]};
 
         result[l] = old.i;
@@ -303,53 +393,27 @@ static void atomic_values(const struct act *c)
             return;
         }
     }
-    if (n->d != HD_NO_REG) {
-        at->reg[n->d].tag = HD_VECTOR;
-        at->reg[n->d].stride = 0;
-        memcpy(hd_kvm_vec(at, n->d), result, at->vm->lanes * 8);
-    }
+    if (n->d != HD_NO_REG)
+        memcpy(hd_kvm_vector(at, n->d), result, at->vm->lanes * 8);
 }
 
 /* ---- the instruction -------------------------------------------------- */
 
-static void find_addresses(const struct act *c, struct hd_access *acc)
+/* A result that no memory gives. */
+static void no_result(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    struct hd_kvm *vm = c->at->vm;
-    uint8_t shift = c->n->shift;
-    uint64_t va = c->n->m.va;
-
-    if (c->index.tag != HD_VECTOR) {
-        acc->lane = NULL;
-        acc->base.v = va + ((uint64_t)c->index.base << shift);
-        acc->stride = (int64_t)((uint64_t)c->index.stride << shift);
-        return;
-    }
-    for (uint32_t l = 0; l < vm->lanes; l++)
-        vm->lane[l].v = va + ((uint64_t)c->lane[l] << shift);
-    acc->lane = vm->lane;
-    acc->base = vm->lane[0];
-    acc->stride = 0;
-}
-
-static void begin(struct act *c, const struct hd_kvm_at *at,
-                  const struct hd_ins *n)
-{
-    c->at = at;
-    c->n = n;
-    c->buf = &at->vm->buf.v[n->buf];
-    c->mask = at->w->mask;
-    find_index(c);
+    if (n->op != HD_I_STORE && n->d != HD_NO_REG)
+        hd_kvm_uniform(at, n->d, 0);
 }
 
 void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     struct act c;
 
-    begin(&c, at, n);
-    if (HD_UNLIKELY(!inside(&c))) {
+    if (HD_UNLIKELY(!begin(&c, at, n))) {
         outside(&c);
         if (n->op == HD_I_PEEK)
-            hd_reg_uniform(&at->reg[n->d], 0);
+            hd_kvm_uniform(at, n->d, 0);
     } else if (n->op == HD_I_PEEK) {
         load_values(&c);
     } else {
@@ -362,56 +426,58 @@ static void access_fully(const struct hd_kvm_at *at, const struct hd_ins *n,
 {
     struct act c;
 
-    begin(&c, at, n);
-    if (HD_UNLIKELY(!inside(&c))) {
+    acc->lane = NULL;
+    acc->stride = 0;
+    if (HD_UNLIKELY(!begin(&c, at, n))) {
         outside(&c);
-        acc->lane = NULL;
         acc->base = c.buf->def->va;
-        acc->stride = 0;
-        if (n->op != HD_I_STORE && n->d != HD_NO_REG)
-            hd_reg_uniform(&at->reg[n->d], 0);
+        no_result(at, n);
         return;
     }
-    find_addresses(&c, acc);
-    if (!n->m.real) {
-        if (n->op != HD_I_STORE && n->d != HD_NO_REG)
-            hd_reg_uniform(&at->reg[n->d], 0);
-    } else if (n->op == HD_I_STORE) {
-        store_values(&c);
-    } else if (n->op == HD_I_ATOM) {
-        atomic_values(&c);
+    if (c.apart) {
+        acc->lane = at->vm->lane;
+        acc->base = at->vm->lane[0];
     } else {
-        load_values(&c);
+        acc->base.v = n->m.va + (c.base << n->shift);
+        acc->stride = (int64_t)(c.stride << n->shift);
     }
+    if (!n->m.real)
+        no_result(at, n);
+    else if (n->op == HD_I_STORE)
+        store_values(&c);
+    else if (n->op == HD_I_ATOM)
+        atomic_values(&c);
+    else
+        load_values(&c);
 }
 
-void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
-                   struct hd_access *acc)
+HD_HOT void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
+                          struct hd_access *acc)
 {
     struct hd_kvm_at at = hd_kvm_find(self, ctx, warp);
-    const struct hd_ins *n = &at.k->ins[at.w->mem];
+    const struct hd_ins *n = &at.k->ins[at.w->pc - 1];
     uint64_t base = (uint64_t)n->imm, stride = 0;
     uint32_t tags = 0;
 
     /* nothing but an affine address: most instructions of most kernels */
-    if (n->a != HD_NO_REG) {
-        base += (uint64_t)at.reg[n->a].base;
-        stride += (uint64_t)at.reg[n->a].stride;
-        tags |= at.reg[n->a].tag;
-    }
-    if (n->b != HD_NO_REG && n->op != HD_I_ATOM) {
-        base += (uint64_t)at.reg[n->b].base;
-        stride += (uint64_t)at.reg[n->b].stride;
-        tags |= at.reg[n->b].tag;
-    }
-    if (HD_LIKELY(!n->m.real && tags < HD_VECTOR &&
-                  (n->d == HD_NO_REG || n->op == HD_I_STORE) &&
-                  ends_inside((int64_t)base, (int64_t)stride, at.w->mask,
-                              n->m.top))) {
-        acc->lane = NULL;
-        acc->base.v = n->m.va + (base << n->shift);
-        acc->stride = (int64_t)(stride << n->shift);
-        return;
+    if (HD_LIKELY(n->m.bare)) {
+        if (HD_LIKELY(n->a != HD_NO_REG)) {
+            base += (uint64_t)at.cell[n->a].base;
+            stride += (uint64_t)at.cell[n->a].stride;
+            tags |= at.w->tag[n->a];
+        }
+        if (n->b != HD_NO_REG && n->op != HD_I_ATOM) {
+            base += (uint64_t)at.cell[n->b].base;
+            stride += (uint64_t)at.cell[n->b].stride;
+            tags |= at.w->tag[n->b];
+        }
+        if (HD_LIKELY(tags < HD_VECTOR &&
+                      ends_inside(base, stride, at.w->mask, n->m.top))) {
+            acc->lane = NULL;
+            acc->base.v = n->m.va + (base << n->shift);
+            acc->stride = (int64_t)(stride << n->shift);
+            return;
+        }
     }
     access_fully(&at, n, acc);
 }

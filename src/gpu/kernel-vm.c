@@ -12,8 +12,9 @@
  * remembers which slots it has filled and not waited for since, so that
  * nobody waits twice.
  *
- * Registers of the threads belong to the block: one array for each vector
- * register, indexed by thread; a warp is 32 or 64 neighbours of it.
+ * What belongs to a warp lies together: lanes that run, registers, open
+ * constructs, and the lanes of the registers that are vectors; from warp to
+ * warp by whole lines of the host's cache.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,33 +31,55 @@ enum {
 
 /* ---- launches and blocks ---------------------------------------------- */
 
-static size_t warp_bytes_of(const struct hd_kernel *k)
+/* Where the parts of a warp lie, from its start. */
+struct layout {
+    uint32_t reg, frame, vec, bytes;
+};
+
+static uint32_t up_to(uint32_t n, uint32_t align)
 {
-    return sizeof(struct hd_kvm_warp) + k->depth * sizeof(struct hd_kvm_frame) +
-           k->nreg * sizeof(struct hd_reg);
+    return (n + align - 1) & ~(align - 1);
+}
+
+static struct layout layout_of(const struct hd_kernel *k, uint32_t lanes)
+{
+    struct layout a;
+
+    a.reg = up_to((uint32_t)offsetof(struct hd_kvm_warp, tag) + k->nreg, 8);
+    a.frame = a.reg + k->nreg * (uint32_t)sizeof(struct hd_cell);
+    a.vec =
+        up_to(a.frame + k->depth * (uint32_t)sizeof(struct hd_kvm_frame), 64);
+    a.bytes = a.vec + k->nvec * lanes * 8;
+    return a;
 }
 
 /* Sets what follows from the current kernel. */
 static void lay_out(struct hd_kvm *vm)
 {
     const struct hd_kernel *k = &vm->prog->kernel[vm->st->kernel];
+    struct layout a = layout_of(k, vm->lanes);
 
     vm->k = k;
     vm->warps = (k->threads + vm->lanes - 1) / vm->lanes;
     vm->contexts = vm->slots / vm->warps;
-    vm->warp_bytes = warp_bytes_of(k);
-    vm->reg_at =
-        sizeof(struct hd_kvm_warp) + k->depth * sizeof(struct hd_kvm_frame);
-    vm->vec_at = vm->warps * vm->warp_bytes;
-    vm->vec_bytes = (size_t)vm->warps * vm->lanes * 8;
-    vm->ctx_bytes = vm->vec_at + k->nvec * vm->vec_bytes;
+    vm->last = hd_ones(k->threads - (vm->warps - 1) * vm->lanes);
+    vm->warp_bytes = a.bytes;
+    vm->reg_at = a.reg;
+    vm->frame_at = a.frame;
+    vm->vec_at = a.vec;
+}
+
+/* Lanes that a warp of a block has. */
+static uint64_t lanes_of(const struct hd_kvm *vm, uint32_t warp)
+{
+    return warp + 1 == vm->warps ? vm->last : hd_ones(vm->lanes);
 }
 
 static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
                     uint32_t lanes, uint32_t slots)
 {
     struct hd_kvm *vm = self;
-    size_t most = 0;
+    size_t most = 0, passing = 1;
 
     (void)app;
     if (vm->env != NULL)
@@ -65,20 +88,26 @@ static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
                           vm->src.name);
     for (uint32_t i = 0; i < vm->prog->nkernel; i++) {
         const struct hd_kernel *k = &vm->prog->kernel[i];
-        size_t bytes = warp_bytes_of(k) + (size_t)k->nvec * lanes * 8;
 
-        most = bytes > most ? bytes : most;
+        most = hd_max_u64(most, layout_of(k, lanes).bytes);
+        passing = hd_max_u64(passing, k->npass);
     }
     vm->st = hd_arena_take(env->arena, 1, sizeof(*vm->st));
     vm->free = hd_arena_take(env->arena, slots, sizeof(*vm->free));
+    vm->block = hd_arena_take(env->arena, slots, sizeof(*vm->block));
     vm->pool = hd_arena_take(env->arena, slots, most);
-    if (vm->st == NULL || vm->free == NULL || vm->pool == NULL)
+    if (vm->st == NULL || vm->free == NULL || vm->block == NULL ||
+        vm->pool == NULL)
         return hd_err_set(env->err, HEDDLE_ENOMEM,
                           "program %s: no room for %u warps of %zu bytes",
                           vm->src.name, slots, most);
-    if (hd_buffers_open(&vm->buf, vm->prog) != 0)
+    vm->passing = calloc(passing, lanes * sizeof(*vm->passing));
+    if (vm->passing == NULL || hd_buffers_open(&vm->buf, vm->prog) != 0) {
+        free(vm->passing);
+        vm->passing = NULL;
         return hd_err_set(env->err, HEDDLE_ENOMEM, "program %s: no memory",
                           vm->src.name);
+    }
     vm->env = env;
     vm->lanes = lanes;
     vm->slots = slots;
@@ -92,6 +121,8 @@ static void kvm_unbind(void *self)
     if (vm->env == NULL)
         return;
     hd_buffers_close(&vm->buf);
+    free(vm->passing);
+    vm->passing = NULL;
     free(vm->host_state);
     vm->host_state = NULL;
     vm->host_bytes = 0;
@@ -226,7 +257,7 @@ static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
     struct hd_kvm *vm = self;
     struct hd_kvm_state *st = vm->st;
     uint64_t rows = block / st->grid[0];
-    uint32_t left = vm->k->threads;
+    struct hd_kvm_block *b;
 
     if (st->free > 0)
         *ctx = vm->free[--st->free];
@@ -236,18 +267,14 @@ static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
         return hd_err_set(vm->env->err, HEDDLE_EINVAL,
                           "kernel %s: more than %u blocks at once", vm->k->name,
                           vm->contexts);
-    for (uint32_t i = 0; i < vm->warps; i++) {
-        struct hd_kvm_warp *w = hd_kvm_find(vm, *ctx, i).w;
-
-        memset(w, 0, sizeof(*w));
-        w->all = w->mask = hd_ones(left < vm->lanes ? left : vm->lanes);
-        left -= left < vm->lanes ? left : vm->lanes;
-        w->block = block;
-        w->bx = (uint32_t)(block % st->grid[0]);
-        w->by = (uint32_t)(rows % st->grid[1]);
-        w->bz = (uint32_t)(rows / st->grid[1]);
-        w->warp = i;
-    }
+    b = &vm->block[*ctx];
+    b->number = block;
+    b->x = (uint32_t)(block % st->grid[0]);
+    b->y = (uint32_t)(rows % st->grid[1]);
+    b->z = (uint32_t)(rows / st->grid[1]);
+    for (uint32_t i = 0; i < vm->warps; i++)
+        *hd_kvm_find(vm, *ctx, i).w =
+            (struct hd_kvm_warp){.mask = lanes_of(vm, i)};
     return 0;
 }
 
@@ -260,7 +287,7 @@ static void kvm_block_end(void *self, uint32_t ctx)
 
 /* ---- the next instruction --------------------------------------------- */
 
-static void load_number(struct hd_kvm_at *at, const struct hd_ins *n)
+static void load_number(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     int64_t v = n->imm;
 
@@ -268,36 +295,35 @@ static void load_number(struct hd_kvm_at *at, const struct hd_ins *n)
         v = at->vm->st->arg[n->imm].i;
     else if (n->rtype == HD_R_BOOL || at->k->type[n->d] == HD_R_BOOL)
         v = v != 0 ? -1 : 0;
-    hd_reg_uniform(&at->reg[n->d], v);
+    hd_kvm_uniform(at, n->d, v);
 }
 
 static void add_fast(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    const struct hd_reg *a = &at->reg[n->a], *b = hd_kvm_right(at, n);
+    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n);
 
-    if (HD_LIKELY((a->tag | b->tag) < HD_VECTOR))
-        hd_reg_affine(&at->reg[n->d],
-                      (int64_t)((uint64_t)a->base + (uint64_t)b->base),
-                      (int64_t)((uint64_t)a->stride + (uint64_t)b->stride));
+    if (HD_LIKELY((a.tag | b.tag) < HD_VECTOR))
+        hd_kvm_affine(at, n->d, (int64_t)((uint64_t)a.base + (uint64_t)b.base),
+                      (int64_t)((uint64_t)a.stride + (uint64_t)b.stride));
     else
         hd_lane_int(at, n);
 }
 
 static void bools(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
-    uint64_t a = (uint64_t)at->reg[n->a].base, b;
+    uint64_t a = hd_kvm_bool(at, n->a), b;
 
     if (n->op == HD_I_BNOT) {
-        hd_reg_uniform(&at->reg[n->d], (int64_t)~a);
+        hd_kvm_uniform(at, n->d, (int64_t)~a);
         return;
     }
-    b = (uint64_t)at->reg[n->b].base;
+    b = hd_kvm_bool(at, n->b);
     b = n->op == HD_I_BAND ? a & b : n->op == HD_I_BOR ? a | b : a ^ b;
-    hd_reg_uniform(&at->reg[n->d], (int64_t)b);
+    hd_kvm_uniform(at, n->d, (int64_t)b);
 }
 
 /* Arithmetic: everything that only writes a register. */
-static void compute(struct hd_kvm_at *at, const struct hd_ins *n)
+static void compute(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     switch (n->op) {
     case HD_I_LI:
@@ -334,7 +360,7 @@ static void compute(struct hd_kvm_at *at, const struct hd_ins *n)
         if (n->op <= HD_I_LSHR)
             hd_lane_int(at, n);
         else if (n->op >= HD_I_LT && n->op <= HD_I_FNE)
-            hd_reg_uniform(&at->reg[n->d], (int64_t)hd_lane_compare(at, n));
+            hd_kvm_uniform(at, n->d, (int64_t)hd_lane_compare(at, n));
         else if (n->op >= HD_I_FADD && n->op <= HD_I_FMAX)
             hd_lane_float(at, n);
         else
@@ -352,60 +378,49 @@ static uint32_t take_waits(struct hd_kvm_warp *w, uint32_t wait)
     return need;
 }
 
-static void give_memory(struct hd_kvm_warp *w, const struct hd_ins *n,
-                        struct hd_op *op)
-{
-    uint32_t slot = HD_NO_SLOT;
-
-    op->kind = n->op == HD_I_LOAD    ? HD_OP_LOAD
-               : n->op == HD_I_STORE ? HD_OP_STORE
-                                     : HD_OP_ATOMIC;
-    op->wait = n->wait;
-    if (n->op != HD_I_STORE && !(n->aux & 32)) {
-        slot = n->aux & 31;
-        op->wait |= 1u << slot;
-    }
-    op->wait = take_waits(w, op->wait);
-    if (slot != HD_NO_SLOT)
-        w->out |= 1u << slot;
-    op->slot = (uint8_t)slot;
-    op->bytes = (uint8_t)(n->c << n->shift);
-}
-
 /* Fills *op from the instruction at pc, which takes an issue slot. */
-static void give_one(struct hd_kvm_at *at, const struct hd_ins *n, uint32_t pc,
-                     struct hd_op *op)
+static void give_one(const struct hd_kvm_at *at, const struct hd_ins *n,
+                     uint32_t pc, struct hd_op *op)
 {
     struct hd_kvm_warp *w = at->w;
+    uint32_t fills;
 
-    op->slot = HD_NO_SLOT;
-    op->bytes = 0;
-    op->space = HD_SPACE_GLOBAL;
-    op->count = 1;
-    op->pc = pc;
-    op->mask = w->mask;
+    *op = (struct hd_op){.slot = HD_NO_SLOT,
+                         .space = HD_SPACE_GLOBAL,
+                         .count = 1,
+                         .pc = pc,
+                         .mask = w->mask};
     w->pc = pc + 1;
-    if (n->op == HD_I_BAR) {
+    if (HD_LIKELY(n->op < HD_I_BAR)) {
+        fills = n->slot != HD_NO_SLOT ? UINT32_C(1) << n->slot : 0;
+        op->kind = (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD);
+        op->slot = n->slot;
+        op->bytes = n->bytes;
+        op->wait = take_waits(w, n->wait | fills);
+        w->out |= fills;
+    } else if (n->op == HD_I_BAR) {
         op->kind = HD_OP_BARRIER;
         op->wait = take_waits(w, 0);
-    } else if (n->op == HD_I_EXIT) {
+    } else {
         op->kind = HD_OP_EXIT;
-        op->mask = w->all;
+        op->mask = lanes_of(at->vm, at->warp);
         op->wait = take_waits(w, w->out);
         w->pc = pc;
-    } else {
-        w->mem = pc;
-        give_memory(w, n, op);
     }
 }
 
+_Static_assert(HD_I_STORE - HD_I_LOAD == HD_OP_STORE - HD_OP_LOAD &&
+                   HD_I_ATOM - HD_I_LOAD == HD_OP_ATOMIC - HD_OP_LOAD,
+               "memory instructions are in the order of operations");
+
 /* A loop that never issues anything would hang the simulator. */
-static uint32_t spinning(struct hd_kvm_at *at)
+static uint32_t spinning(const struct hd_kvm_at *at)
 {
     hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
                "kernel %s: more than %d rounds without an instruction",
                at->k->name, SPIN_LIMIT);
     at->w->depth = 0;
+    at->w->idle = 0;
     return at->k->nins - 1;
 }
 

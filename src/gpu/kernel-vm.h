@@ -23,18 +23,32 @@ struct hd_kvm_frame {
     uint32_t counted; /* LOOP: every lane makes the same number of rounds */
 };
 
-/* A resident warp.  In the arena; frames and registers follow it. */
+/* A register at rest; its tag lies apart. */
+struct hd_cell {
+    int64_t base, stride;
+};
+
+/*
+ * A resident warp, in the arena: this, its registers, its frames, and its
+ * vectors from a line of the host's cache on.  Thousands of warps take turns,
+ * so that each finds its state in no near cache: a small kernel's warp is a
+ * single line, to which all else is beside the point.
+ */
 struct hd_kvm_warp {
-    uint64_t mask;  /* lanes that run now */
-    uint64_t all;   /* lanes that exist */
-    uint64_t block; /* linear index in the grid */
-    uint32_t bx, by, bz;
-    uint32_t warp;  /* in the block */
-    uint32_t pc;    /* next instruction */
-    uint32_t mem;   /* memory instruction that next() gave last */
-    uint32_t depth; /* open constructs */
-    uint32_t out;   /* slots filled and not waited for since */
-    uint32_t pend;  /* slots that free instructions used: the next one waits */
+    uint64_t mask; /* lanes that run now */
+    uint32_t pc;   /* next instruction; a memory instruction that next() gave
+                      and that has not issued is the one before it */
+    uint32_t out;  /* slots filled and not waited for since */
+    uint32_t pend; /* slots that free instructions used: the next one waits */
+    uint32_t idle; /* bit set: frames that hold nothing (kernel-flow.c) */
+    uint8_t depth; /* open constructs */
+    uint8_t tag[]; /* [nreg] of its registers: enum hd_tag */
+};
+
+/* A resident block, in the arena. */
+struct hd_kvm_block {
+    uint64_t number; /* linear index in the grid */
+    uint32_t x, y, z;
     uint32_t spare;
 };
 
@@ -57,14 +71,18 @@ struct hd_kvm {
     uint32_t lanes, slots;
     struct hd_buffers buf;
     struct hd_kvm_state *st;
-    uint32_t *free; /* arena: stack of free contexts */
-    unsigned char *pool;
-    unsigned char *host_state; /* bytes of the host function */
+    uint32_t *free;             /* arena: stack of free contexts */
+    struct hd_kvm_block *block; /* arena: [contexts] */
+    unsigned char *pool;        /* arena: their warps */
+    int64_t *passing;           /* vectors in passing (load/classes.c) */
+    unsigned char *host_state;  /* bytes of the host function */
     size_t host_bytes;
     /* follows from st->kernel: */
     const struct hd_kernel *k;
     uint32_t warps, contexts;
-    size_t warp_bytes, ctx_bytes, reg_at, vec_at, vec_bytes;
+    /* bytes of a warp; from its start to its registers, frames and vectors */
+    uint32_t warp_bytes, reg_at, frame_at, vec_at;
+    uint64_t last; /* lanes that the last warp of a block has */
     /* what struct hd_access points to */
     hd_va lane[HD_MAX_LANES];
 };
@@ -78,54 +96,93 @@ struct hd_kvm_at {
     struct hd_kvm *vm;
     const struct hd_kernel *k;
     struct hd_kvm_warp *w;
-    struct hd_kvm_frame *frame;
-    struct hd_reg *reg;
-    unsigned char *vec;
+    struct hd_cell *cell;
+    uint32_t ctx, warp;
 };
 
 static inline struct hd_kvm_at hd_kvm_find(struct hd_kvm *vm, uint32_t ctx,
                                            uint32_t warp)
 {
-    unsigned char *c = vm->pool + (size_t)ctx * vm->ctx_bytes;
-    unsigned char *w = c + (size_t)warp * vm->warp_bytes;
+    size_t number = (size_t)ctx * vm->warps + warp;
+    unsigned char *w = vm->pool + number * vm->warp_bytes;
     struct hd_kvm_at at = {
         .vm = vm,
         .k = vm->k,
         .w = (struct hd_kvm_warp *)w,
-        .frame = (struct hd_kvm_frame *)(w + sizeof(struct hd_kvm_warp)),
-        .reg = (struct hd_reg *)(w + vm->reg_at),
-        .vec = c + vm->vec_at + (size_t)warp * vm->lanes * 8,
+        .cell = (struct hd_cell *)(w + vm->reg_at),
+        .ctx = ctx,
+        .warp = warp,
     };
 
     return at;
 }
 
-/* The lanes of a register that has a vector. */
+static inline struct hd_kvm_frame *hd_kvm_frame(const struct hd_kvm_at *at,
+                                                uint32_t depth)
+{
+    unsigned char *w = (unsigned char *)at->w;
+
+    return (struct hd_kvm_frame *)(w + at->vm->frame_at) + depth;
+}
+
+/* The lanes of a register that can be a vector. */
 static inline int64_t *hd_kvm_vec(const struct hd_kvm_at *at, uint32_t reg)
 {
-    hd_assert(at->k->vslot[reg] < at->k->nvec);
-    return (int64_t *)(at->vec + at->k->vslot[reg] * at->vm->vec_bytes);
+    unsigned char *w = (unsigned char *)at->w;
+    uint32_t slot = at->k->vslot[reg];
+    int64_t *v = (int64_t *)(w + at->vm->vec_at);
+
+    hd_assert(slot != HD_NO_REG);
+    if (slot & HD_PASSING) {
+        slot &= ~HD_PASSING;
+        v = at->vm->passing;
+    }
+    return v + (size_t)slot * at->vm->lanes;
 }
 
-static inline void hd_reg_uniform(struct hd_reg *r, int64_t v)
+static inline struct hd_reg hd_kvm_reg(const struct hd_kvm_at *at, uint32_t reg)
 {
-    r->base = v;
-    r->stride = 0;
-    r->tag = HD_UNIFORM;
-}
+    struct hd_reg r = {at->cell[reg].base, at->cell[reg].stride,
+                       at->w->tag[reg], 0};
 
-static inline void hd_reg_affine(struct hd_reg *r, int64_t base, int64_t stride)
-{
-    r->base = base;
-    r->stride = stride;
-    r->tag = stride != 0 ? HD_AFFINE : HD_UNIFORM;
+    return r;
 }
 
 /* The right-hand operand: a register, or the instruction's own number. */
-static inline const struct hd_reg *hd_kvm_right(const struct hd_kvm_at *at,
-                                                const struct hd_ins *n)
+static inline struct hd_reg hd_kvm_right(const struct hd_kvm_at *at,
+                                         const struct hd_ins *n)
 {
-    return n->b == HD_NO_REG ? &n->k : &at->reg[n->b];
+    return n->b == HD_NO_REG ? n->k : hd_kvm_reg(at, n->b);
+}
+
+/* The mask in a bool register. */
+static inline uint64_t hd_kvm_bool(const struct hd_kvm_at *at, uint32_t reg)
+{
+    return (uint64_t)at->cell[reg].base;
+}
+
+static inline void hd_kvm_affine(const struct hd_kvm_at *at, uint32_t reg,
+                                 int64_t base, int64_t stride)
+{
+    at->cell[reg].base = base;
+    at->cell[reg].stride = stride;
+    at->w->tag[reg] = stride != 0 ? HD_AFFINE : HD_UNIFORM;
+}
+
+static inline void hd_kvm_uniform(const struct hd_kvm_at *at, uint32_t reg,
+                                  int64_t v)
+{
+    at->cell[reg].base = v;
+    at->cell[reg].stride = 0;
+    at->w->tag[reg] = HD_UNIFORM;
+}
+
+/* Makes a register a vector and returns its lanes, still to be filled. */
+static inline int64_t *hd_kvm_vector(const struct hd_kvm_at *at, uint32_t reg)
+{
+    at->cell[reg].stride = 0;
+    at->w->tag[reg] = HD_VECTOR;
+    return hd_kvm_vec(at, reg);
 }
 
 /* ---- kernel-lane.c ---------------------------------------------------- */

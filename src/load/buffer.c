@@ -9,6 +9,9 @@
  * outside the arena: they are found by buffer and page number, and the
  * arena's snapshot and this one are taken together.
  *
+ * From the first write on a buffer has a list of where each of its pages is to
+ * be read: its own copy, the program's contents, or a page of zeros.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
@@ -61,7 +64,11 @@ void hd_buffers_restart(struct hd_buffers *b)
         for (uint64_t p = 0; p < n; p++)
             give(f->page[p]);
         free(f->page);
+        free(f->view);
+        free(f->tail);
         f->page = NULL;
+        f->view = NULL;
+        f->tail = NULL;
     }
     b->pages = 0;
 }
@@ -79,61 +86,76 @@ void hd_buffers_close(struct hd_buffers *b)
 const unsigned char *hd_buffer_read(const struct hd_buffer *b, uint64_t offset,
                                     uint64_t *room)
 {
-    uint64_t page = offset / HD_PAGE_BYTES, in = offset % HD_PAGE_BYTES;
-    uint64_t left = HD_PAGE_BYTES - in;
-
-    if (b->page != NULL && b->page[page] != NULL) {
-        *room = left;
-        return b->page[page]->byte + in;
+    if (b->view != NULL) {
+        *room = HD_PAGE_BYTES - offset % HD_PAGE_BYTES;
+        return hd_buffer_at(b, offset);
     }
-    *room = offset >= b->first_bytes
-                ? 0
-                : hd_min_u64(left, b->first_bytes - offset);
+    *room = offset < b->first_bytes ? b->first_bytes - offset : 0;
     return *room > 0 ? b->first + offset : NULL;
 }
 
-static struct hd_bpage *own(struct hd_buffers *all, struct hd_buffer *b,
-                            uint64_t page)
+/* Where a page that nobody has written is to be read. */
+static const unsigned char *unwritten(const struct hd_buffer *b, uint64_t page)
 {
-    struct hd_bpage *old, *p;
-    uint64_t at = page * HD_PAGE_BYTES;
+    static const unsigned char zeros[HD_PAGE_BYTES];
+    uint64_t at = page * HD_PAGE_BYTES, size = b->def->count << b->def->shift;
 
-    if (b->page == NULL) {
-        b->page = calloc(page_count(b), sizeof(*b->page));
-        if (b->page == NULL)
-            return NULL;
+    if (at >= b->first_bytes)
+        return zeros;
+    return hd_min_u64(at + HD_PAGE_BYTES, size) <= b->first_bytes
+               ? b->first + at
+               : b->tail;
+}
+
+/* The lists of pages, before the first write.  False: no memory. */
+static bool open_pages(struct hd_buffer *b)
+{
+    uint64_t n = page_count(b), end = b->first_bytes % HD_PAGE_BYTES;
+
+    if (b->page != NULL)
+        return true;
+    b->page = calloc(n, sizeof(*b->page));
+    b->view = calloc(n, sizeof(*b->view));
+    b->tail = calloc(1, HD_PAGE_BYTES);
+    if (b->page == NULL || b->view == NULL || b->tail == NULL) {
+        free(b->page);
+        free(b->view);
+        free(b->tail);
+        b->page = NULL;
+        b->view = NULL;
+        b->tail = NULL;
+        return false;
     }
-    old = b->page[page];
+    if (end > 0)
+        memcpy(b->tail, b->first + b->first_bytes - end, end);
+    for (uint64_t i = 0; i < n; i++)
+        b->view[i] = unwritten(b, i);
+    return true;
+}
+
+struct hd_bpage *hd_buffer_own(struct hd_buffers *all, struct hd_buffer *b,
+                               uint64_t page)
+{
+    uint64_t at = page * HD_PAGE_BYTES;
+    uint64_t n = (b->def->count << b->def->shift) - at;
+    struct hd_bpage *p;
+
+    if (!open_pages(b))
+        return NULL;
     p = malloc(sizeof(*p));
     if (p == NULL)
         return NULL;
     p->refs = 1;
     p->spare = 0;
-    if (old != NULL) {
-        memcpy(p->byte, old->byte, sizeof(p->byte));
-        give(old);
-    } else {
-        uint64_t n = at >= b->first_bytes
-                         ? 0
-                         : hd_min_u64(HD_PAGE_BYTES, b->first_bytes - at);
-
-        if (n > 0)
-            memcpy(p->byte, b->first + at, n);
-        memset(p->byte + n, 0, HD_PAGE_BYTES - n);
+    n = hd_min_u64(n, HD_PAGE_BYTES);
+    memcpy(p->byte, b->view[page], n);
+    memset(p->byte + n, 0, HD_PAGE_BYTES - n);
+    if (b->page[page] != NULL)
+        give(b->page[page]);
+    else
         all->pages++;
-    }
+    b->view[page] = p->byte;
     return b->page[page] = p;
-}
-
-unsigned char *hd_buffer_write(struct hd_buffers *all, struct hd_buffer *b,
-                               uint64_t offset)
-{
-    uint64_t page = offset / HD_PAGE_BYTES;
-    struct hd_bpage *p = b->page != NULL ? b->page[page] : NULL;
-
-    if (HD_UNLIKELY(p == NULL || p->refs > 1))
-        p = own(all, b, page);
-    return p != NULL ? p->byte + offset % HD_PAGE_BYTES : NULL;
 }
 
 union heddle_value hd_buffer_get(const struct hd_buffer *b, uint64_t index)
@@ -188,11 +210,10 @@ int hd_buffers_load(struct hd_buffers *b, const struct hd_buffers_saved *s)
     for (uint64_t i = 0; i < s->n; i++) {
         struct hd_buffer *f = &b->v[s->v[i].buffer];
 
-        if (f->page == NULL)
-            f->page = calloc(page_count(f), sizeof(*f->page));
-        if (f->page == NULL)
+        if (!open_pages(f))
             return HEDDLE_ENOMEM;
         f->page[s->v[i].page] = s->v[i].p;
+        f->view[s->v[i].page] = s->v[i].p->byte;
         s->v[i].p->refs++;
         b->pages++;
     }

@@ -21,6 +21,9 @@ struct hd_buffer {
     const unsigned char *first; /* contents at the start, or NULL: zeros */
     uint64_t first_bytes;
     struct hd_bpage **page; /* written pages; NULL before the first */
+    /* where the bytes of each page lie, written or not; NULL as `page` */
+    const unsigned char **view;
+    unsigned char *tail; /* the page in which `first` ends, and zeros */
 };
 
 struct hd_buffers {
@@ -44,13 +47,14 @@ union heddle_value hd_buffer_get(const struct hd_buffer *b, uint64_t index);
 int hd_buffer_set(struct hd_buffers *all, struct hd_buffer *b, uint64_t index,
                   union heddle_value v);
 
-/* Where the bytes at `offset` lie, valid up to the end of their 4 KB page;
- * *room is how many of them there are to read (0: they are zero). */
+/* Where the bytes at `offset` lie; *room is how many of them there are to read
+ * (0: they are zero). */
 const unsigned char *hd_buffer_read(const struct hd_buffer *b, uint64_t offset,
                                     uint64_t *room);
-/* The same to be written, or NULL (no memory). */
-unsigned char *hd_buffer_write(struct hd_buffers *all, struct hd_buffer *b,
-                               uint64_t offset);
+/* Makes a page of its own of one that is not, or is a snapshot's, too; NULL:
+ * no memory. */
+struct hd_bpage *hd_buffer_own(struct hd_buffers *all, struct hd_buffer *b,
+                               uint64_t page);
 
 struct hd_buffers_saved *hd_buffers_save(const struct hd_buffers *b);
 int hd_buffers_load(struct hd_buffers *b, const struct hd_buffers_saved *s);
@@ -64,12 +68,22 @@ uint64_t hd_buffers_bytes(const struct hd_buffers *b);
 static inline const unsigned char *hd_buffer_at(const struct hd_buffer *b,
                                                 uint64_t offset)
 {
-    if (b->page != NULL) {
-        const struct hd_bpage *p = b->page[offset / HD_PAGE_BYTES];
-        if (p != NULL)
-            return p->byte + offset % HD_PAGE_BYTES;
-    }
+    if (b->view != NULL)
+        return b->view[offset / HD_PAGE_BYTES] + offset % HD_PAGE_BYTES;
     return offset < b->first_bytes ? b->first + offset : NULL;
+}
+
+/* The bytes at `offset` to be written, valid up to the end of their 4 KB page,
+ * or NULL: no memory. */
+static inline unsigned char *
+hd_buffer_write(struct hd_buffers *all, struct hd_buffer *b, uint64_t offset)
+{
+    uint64_t page = offset / HD_PAGE_BYTES;
+    struct hd_bpage *p = b->page != NULL ? b->page[page] : NULL;
+
+    if (HD_UNLIKELY(p == NULL || p->refs > 1))
+        p = hd_buffer_own(all, b, page);
+    return p != NULL ? p->byte + offset % HD_PAGE_BYTES : NULL;
 }
 
 /* One element from or to memory. */

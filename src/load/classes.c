@@ -6,6 +6,12 @@
  * any of its writers can produce, by iteration to a fixed point; the lane
  * engine never produces a larger one (hd_assert there).
  *
+ * A vector in passing is one that nobody reads later than in the straight run
+ * of free instructions that wrote it.  While such a run is executed no other
+ * warp gets a turn, so that all warps share one place for it, which stays in
+ * the host's caches.  Memory instructions read their operands when they issue,
+ * and write their result then: these are never passing.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <string.h>
@@ -71,6 +77,69 @@ static uint8_t class_of(const struct hd_kernel *k, const struct hd_bufdef *buf,
     return top == HD_UNIFORM ? HD_UNIFORM : HD_VECTOR;
 }
 
+/* ---- vectors in passing ------------------------------------------------ */
+
+struct passing {
+    uint64_t fresh[HD_MAX_REGS / 64]; /* written in the run of instructions */
+    uint64_t stay[HD_MAX_REGS / 64];  /* read later than in the run */
+};
+
+static inline void add(uint64_t *set, uint16_t reg)
+{
+    if (reg < HD_MAX_REGS)
+        set[reg >> 6] |= UINT64_C(1) << (reg & 63);
+}
+
+static inline void read_reg(struct passing *p, uint16_t reg)
+{
+    if (reg < HD_MAX_REGS && !(p->fresh[reg >> 6] >> (reg & 63) & 1))
+        add(p->stay, reg);
+}
+
+static void find_staying(const struct hd_kernel *k, struct passing *p)
+{
+    memset(p, 0, sizeof(*p));
+    for (uint32_t at = 0; at < k->nins; at++) {
+        const struct hd_ins *n = &k->ins[at];
+        bool later = n->op == HD_I_LOOP || n->op == HD_I_LOAD ||
+                     n->op == HD_I_STORE || n->op == HD_I_ATOM;
+
+        if (later) {
+            memset(p->fresh, 0, sizeof(p->fresh));
+            add(p->stay, n->d);
+            if (n->op == HD_I_ATOM && n->kind == HD_AT_CAS)
+                add(p->stay, n->cmp);
+        }
+        if (hd_opcode_reads(n->op, 1))
+            read_reg(p, n->a);
+        if (hd_opcode_reads(n->op, 2))
+            read_reg(p, n->b);
+        if (hd_opcode_reads(n->op, 3))
+            read_reg(p, n->c);
+        if (n->op == HD_I_SET || n->op == HD_I_POKE)
+            read_reg(p, n->d);
+        else if (hd_opcode_writes(n->op))
+            add(p->fresh, n->d);
+        if (n->op >= HD_I_IF)
+            memset(p->fresh, 0, sizeof(p->fresh));
+    }
+}
+
+static void number(struct hd_kernel *k, const uint8_t *cls)
+{
+    struct passing p;
+
+    find_staying(k, &p);
+    for (uint32_t reg = 0; reg < k->nreg; reg++) {
+        if (cls[reg] != HD_VECTOR)
+            k->vslot[reg] = HD_NO_REG;
+        else if (p.stay[reg >> 6] >> (reg & 63) & 1)
+            k->vslot[reg] = (uint16_t)k->nvec++;
+        else
+            k->vslot[reg] = (uint16_t)(HD_PASSING | k->npass++);
+    }
+}
+
 void hd_classify(struct hd_kernel *k, const struct hd_bufdef *buf, uint8_t *cls)
 {
     bool more = true;
@@ -93,7 +162,5 @@ void hd_classify(struct hd_kernel *k, const struct hd_bufdef *buf, uint8_t *cls)
             }
         }
     }
-    for (uint32_t reg = 0; reg < k->nreg; reg++)
-        k->vslot[reg] =
-            (uint16_t)(cls[reg] == HD_VECTOR ? k->nvec++ : HD_NO_REG);
+    number(k, cls);
 }

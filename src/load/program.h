@@ -82,7 +82,8 @@ enum hd_atom {
     HD_AT_COUNT
 };
 
-#define HD_NO_REG 0xffffu
+#define HD_NO_REG  0xffffu
+#define HD_PASSING 0x8000u
 
 enum {
     HD_MAX_REGS = 1024,
@@ -100,6 +101,7 @@ enum hd_tag {
     HD_VECTOR   /* one value a lane, elsewhere */
 };
 
+/* A register as an operand. */
 struct hd_reg {
     int64_t base;   /* bool: the mask of lanes; floats: bits of a double */
     int64_t stride; /* 0 if uniform */
@@ -119,6 +121,8 @@ struct hd_ins {
     uint32_t end;   /* matching END; of ELSE too; of ENDxxx: its opener */
     uint32_t other; /* IF: its ELSE, or its ENDIF */
     uint16_t cmp;   /* ATOM: compare register */
+    uint8_t slot;   /* memory: scoreboard slot it fills, or HD_NO_SLOT */
+    uint8_t bytes;  /* memory: a lane */
     int64_t imm;
     union {
         struct hd_reg k;  /* imm as an operand */
@@ -126,6 +130,7 @@ struct hd_ins {
             uint64_t va;  /* of the buffer */
             uint64_t top; /* largest index */
             bool real;    /* values move: contents, and somebody wants them */
+            bool bare;    /* nothing but addresses: writes no register either */
         } m;
     };
 };
@@ -141,14 +146,16 @@ struct hd_kernel {
     uint32_t grid[3], block[3];
     uint32_t threads; /* product of block */
     uint32_t regs, shared_bytes;
-    uint32_t nreg; /* registers */
-    uint32_t nvec; /* of them, those that may become vectors */
+    uint32_t nreg;  /* registers */
+    uint32_t nvec;  /* of them, those that may become vectors and stay so */
+    uint32_t npass; /* and those that are vectors in passing only */
     uint32_t nins;
     uint32_t depth; /* deepest nesting */
     uint32_t nargs;
     struct hd_karg arg[HEDDLE_MAX_ARGS];
     uint8_t *type;   /* [nreg] */
-    uint16_t *vslot; /* [nreg] place of its vector */
+    uint16_t *vslot; /* [nreg] place of its vector, of npass: | HD_PASSING;
+                        HD_NO_REG: it never is one */
     struct hd_ins *ins;
 };
 
@@ -198,8 +205,10 @@ void hd_verify_free(struct hd_kernel *k);
 
 /* Whether an instruction of that kind writes its register d. */
 bool hd_opcode_writes(uint8_t op);
-/* Numbers the registers that can be vectors (vslot, nvec); cls: a byte for each
- * register, which is written. */
+/* Whether its register a (1), b (2) or c (3) is read. */
+bool hd_opcode_reads(uint8_t op, unsigned field);
+/* Numbers the registers that can be vectors (vslot, nvec, npass); cls: a byte
+ * for each register, which is written. */
 void hd_classify(struct hd_kernel *k, const struct hd_bufdef *buf,
                  uint8_t *cls);
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "program.h"
+#include "source.h"
 
 static const char *const op_name[HD_I_COUNT] = {
 #define HD_INS(name, d, a, b, c) #name,
@@ -39,6 +40,14 @@ const char *hd_opcode_name(uint8_t op)
 bool hd_opcode_writes(uint8_t op)
 {
     return op_form[op][0] != '_';
+}
+
+bool hd_opcode_reads(uint8_t op, unsigned field)
+{
+    /* not in the table: the second register of these indices */
+    return op_form[op][field] != '_' ||
+           (field == 2 && (op == HD_I_PEEK || op == HD_I_POKE ||
+                           op == HD_I_LOAD || op == HD_I_STORE));
 }
 
 struct reader {
@@ -265,6 +274,10 @@ static int place_memory(struct verifier *z, struct hd_ins *n)
     n->m.va = def->va.v;
     n->m.top = def->count - n->c;
     n->m.real = def->contents && (n->d != HD_NO_REG || n->op == HD_I_ATOM);
+    n->m.bare = !n->m.real && (n->d == HD_NO_REG || n->op == HD_I_STORE);
+    n->bytes = (uint8_t)(n->c << n->shift);
+    n->slot = n->op == HD_I_STORE || (n->aux & 32) ? HD_NO_SLOT
+                                                   : (uint8_t)(n->aux & 31);
     return 0;
 }
 
