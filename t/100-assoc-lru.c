@@ -153,6 +153,16 @@ static void a_million(void **state)
     assert_true(drive(85, 16, 1700, 1000000, false) > 0);
 }
 
+/* Wide sets whose links have 16 bits, nearly all of them, and 32. */
+static void many_entries(void **state)
+{
+    (void)state;
+    for (uint32_t mixed = 0; mixed < 2; mixed++) {
+        assert_true(drive(3640, 17, 80000, 400000, mixed) > 0);
+        assert_true(drive(4000, 17, 88000, 400000, mixed) > 0);
+    }
+}
+
 static void drops_and_ends(void **state)
 {
     (void)state;
@@ -197,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads),
         cmocka_unit_test(a_million),
+        cmocka_unit_test(many_entries),
         cmocka_unit_test(drops_and_ends),
         cmocka_unit_test(lowest_way_first),
     };

@@ -220,7 +220,8 @@ static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
             hits++;
         } else {
             x = xlate_at(vpn, app, most > 1);
-            hd_tlb_fill(&t, app, 1, 2, (hd_vpn){vpn}, &x, 0);
+            (i % 2 ? hd_tlb_fill : hd_tlb_fill_missed)(&t, app, 1, 2,
+                                                       (hd_vpn){vpn}, &x, 0);
             twin_fill(&w, app, vpn, &x, most);
         }
         if (hd_rng_below(&r, 50000) == 0) {

@@ -270,8 +270,8 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
     pfn = hd_xlate_frame(&q->x, q->vpn).v;
 
     if (g->m->l1tlb.mode.kind == HD_FULL)
-        hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
-                    q->hit >= 2 ? 0 : 1);
+        hd_tlb_fill_missed(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
+                           q->hit >= 2 ? 0 : 1);
     if (HD_UNLIKELY(q->x.pages > 1))
         forget(c); /* it may hold the page that is waited for */
     if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))

@@ -115,7 +115,7 @@ static HD_INLINE bool find_page(struct hd_core *c, struct hd_lsu_page *page,
         if (e == HD_NONE)
             return false;
         hd_assoc_touch_in(&tlb->base, set, e, (struct hd_who){c->app, warp});
-        pfn = tlb->entry[e].x.pfn.v;
+        pfn = tlb->entry[e].frame;
     } else {
         struct hd_xlate x;
         if (!hd_tlb_lookup(tlb, c->app, vpn, c->id, warp, &x) ||

@@ -15,7 +15,8 @@
  * Wide (more ways, as in fully associative TLBs): a chained hash finds the
  * key, and LRU is a doubly linked list for each set, most recent first, with
  * a sentinel; both cost the same for any number of ways.  The list holds the
- * valid entries only.
+ * valid entries only.  An entry's links lie side by side, and in 16 bits each
+ * if that is enough: a TLB of 64 entries is then in a few lines.
  *
  * Invariants: a key is at most once in a set; `order` holds each way once,
  * and the valid ones in the order of their use; the default LRU is kept up to
@@ -81,52 +82,54 @@ static uint64_t order_last(const struct hd_assoc *a, uint64_t order,
            (uint64_t)way << a->last_shift;
 }
 
-/* Lists are circles; node entries + set is the sentinel of a set, whose older
- * neighbour is the most recent entry, and the newer one the oldest. */
+/* Nodes are numbered: node `set` is the sentinel of a set, node sets + entry is
+ * an entry's.  Lists are circles; the sentinel's older neighbour is the most
+ * recent entry, and its newer one the oldest. */
 
-static uint32_t sentinel(const struct hd_assoc *a, uint32_t set)
+static uint32_t word(const struct hd_assoc *a, uint32_t node, uint32_t i)
 {
-    return a->sets * a->ways + set;
+    return hd_assoc_word(a->node, 4 * (size_t)node + i, a->small);
 }
 
-static void list_take(struct hd_assoc *a, uint32_t entry)
+static inline void put(void *v, size_t i, bool small, uint32_t x)
 {
-    struct hd_assoc_node n = a->list[entry];
-
-    a->list[n.newer].older = n.older;
-    a->list[n.older].newer = n.newer;
+    if (small)
+        ((uint16_t *)v)[i] = (uint16_t)x;
+    else
+        ((uint32_t *)v)[i] = x;
 }
 
-/* Links an entry behind node `newer`. */
-static void list_put(struct hd_assoc *a, uint32_t newer, uint32_t entry)
+static void set_word(struct hd_assoc *a, uint32_t node, uint32_t i, uint32_t x)
 {
-    uint32_t older = a->list[newer].older;
-
-    a->list[entry] = (struct hd_assoc_node){newer, older};
-    a->list[newer].older = entry;
-    a->list[older].newer = entry;
+    put(a->node, 4 * (size_t)node + i, a->small, x);
 }
 
-/* Makes the oldest of two or more entries of a set the most recent: it and
- * the sentinel change places.  Returns it. */
-static inline uint32_t list_turn(struct hd_assoc *a, uint32_t set)
+/* Two nodes become neighbours. */
+static void link(struct hd_assoc *a, uint32_t newer, uint32_t older)
 {
-    struct hd_assoc_node *list = a->list;
-    uint32_t s = sentinel(a, set), e = list[s].newer, first = list[s].older;
-    uint32_t last = list[e].newer;
+    set_word(a, newer, HD_ASSOC_OLDER, older);
+    set_word(a, older, HD_ASSOC_NEWER, newer);
+}
 
-    list[last].older = s;
-    list[s] = (struct hd_assoc_node){last, e};
-    list[e] = (struct hd_assoc_node){s, first};
-    list[first].newer = e;
-    return e;
+static void list_take(struct hd_assoc *a, uint32_t node)
+{
+    link(a, word(a, node, HD_ASSOC_NEWER), word(a, node, HD_ASSOC_OLDER));
+}
+
+/* Links a node behind node `newer`. */
+static void list_put(struct hd_assoc *a, uint32_t newer, uint32_t node)
+{
+    uint32_t older = word(a, newer, HD_ASSOC_OLDER);
+
+    link(a, newer, node);
+    link(a, node, older);
 }
 
 static uint32_t oldest(const struct hd_assoc *a, uint32_t set)
 {
     if (narrow(a))
         return (uint32_t)(a->set[set].order >> a->last_shift) & 15;
-    return a->list[sentinel(a, set)].newer - set * a->ways;
+    return word(a, set, HD_ASSOC_NEWER) - a->sets - set * a->ways;
 }
 
 /* The same among the ways of an application; narrow layout. */
@@ -155,13 +158,13 @@ static int64_t victim_default(void *self, const void *question_)
 HD_HOT void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set,
                                  uint32_t entry, struct hd_who who)
 {
-    uint32_t way = entry - set * a->ways, s = sentinel(a, set);
+    uint32_t way = entry - set * a->ways, node = a->sets + entry;
 
     if (narrow(a)) {
         hd_assoc_to_front(a, set, entry);
-    } else if (a->list[entry].newer != s) {
-        list_take(a, entry);
-        list_put(a, s, entry);
+    } else if (word(a, node, HD_ASSOC_NEWER) != set) {
+        list_take(a, node);
+        list_put(a, set, node);
     }
     if (HD_UNLIKELY(a->touch.bound))
         ASK(repl_touch, &a->touch, a, set, way, hd_assoc_key(a, entry), who);
@@ -180,7 +183,7 @@ static bool full(const struct hd_assoc *a, uint32_t set, uint32_t app)
 {
     if (narrow(a))
         return free_ways(a, set, app) == 0;
-    return a->count[set] == a->ways;
+    return word(a, set, HD_ASSOC_COUNT) == a->ways;
 }
 
 /* The lowest invalid way of a set that has one. */
@@ -198,20 +201,26 @@ static uint32_t lowest_free(const struct hd_assoc *a, uint32_t set,
 
 static void hash_in(struct hd_assoc *a, uint32_t entry, uint64_t key)
 {
-    uint32_t *h = &a->head[(key * HD_ASSOC_HASH) >> a->shift];
+    size_t h = (key * HD_ASSOC_HASH) >> a->hash;
 
-    a->chain[entry] = *h;
-    *h = entry + 1;
+    set_word(a, a->sets + entry, HD_ASSOC_NEXT,
+             hd_assoc_word(a->head, h, a->small));
+    put(a->head, h, a->small, a->sets + entry);
 }
 
 static void hash_out(struct hd_assoc *a, uint32_t entry)
 {
-    uint64_t key = a->key[entry] & a->mask;
-    uint32_t *h = &a->head[(key * HD_ASSOC_HASH) >> a->shift];
+    size_t h = (hd_assoc_key(a, entry) * HD_ASSOC_HASH) >> a->hash;
+    uint32_t node = a->sets + entry, after = word(a, node, HD_ASSOC_NEXT);
+    uint32_t n = hd_assoc_word(a->head, h, a->small);
 
-    while (*h != entry + 1)
-        h = &a->chain[*h - 1];
-    *h = a->chain[entry];
+    if (HD_LIKELY(n == node)) {
+        put(a->head, h, a->small, after);
+        return;
+    }
+    while (word(a, n, HD_ASSOC_NEXT) != node)
+        n = word(a, n, HD_ASSOC_NEXT);
+    set_word(a, n, HD_ASSOC_NEXT, after);
 }
 
 /* Writes a key, or HD_KEY_NONE, over what a way holds. */
@@ -234,7 +243,8 @@ static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
         w = &a->valid[(size_t)set * a->words + way / 64];
         *w = key != HD_KEY_NONE ? *w | 1ull << (way % 64)
                                 : *w & ~(1ull << (way % 64));
-        a->count[set] += (uint32_t)more;
+        set_word(a, set, HD_ASSOC_COUNT,
+                 word(a, set, HD_ASSOC_COUNT) + (uint32_t)more);
     }
     a->key[e] = key;
 }
@@ -268,7 +278,7 @@ static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
 static void use(struct hd_assoc *a, uint32_t set, uint32_t way, bool last,
                 bool linked)
 {
-    uint32_t e = set * a->ways + way, s = sentinel(a, set);
+    uint32_t node = a->sets + set * a->ways + way;
     struct hd_assoc_set *x;
 
     if (narrow(a)) {
@@ -279,8 +289,8 @@ static void use(struct hd_assoc *a, uint32_t set, uint32_t way, bool last,
         return;
     }
     if (linked)
-        list_take(a, e);
-    list_put(a, last ? a->list[s].newer : s, e);
+        list_take(a, node);
+    list_put(a, last ? word(a, set, HD_ASSOC_NEWER) : set, node);
 }
 
 static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
@@ -310,18 +320,42 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
     return set * a->ways + way;
 }
 
-/* The same in a wide set where nobody else is concerned. */
-static HD_HOT HD_APART uint32_t place_wide(struct hd_assoc *a, uint32_t set,
-                                           uint64_t key, struct hd_who who,
-                                           uint64_t *evicted)
+/* The oldest of two or more entries of a full set gets a key and becomes the
+ * most recent: it and the sentinel change places.  Returns it. */
+static inline uint32_t replace_oldest(struct hd_assoc *a, uint32_t set,
+                                      uint64_t key, bool small)
 {
+    void *v = a->node, *h = a->head;
+    size_t s = 4 * (size_t)set, n, at;
+    uint32_t node = hd_assoc_word(v, s + HD_ASSOC_NEWER, small);
+    uint32_t first = hd_assoc_word(v, s + HD_ASSOC_OLDER, small), last;
+    uint32_t e = node - a->sets;
+
+    n = 4 * (size_t)node;
+    last = hd_assoc_word(v, n + HD_ASSOC_NEWER, small);
+    put(v, 4 * (size_t)last + HD_ASSOC_OLDER, small, set);
+    put(v, s + HD_ASSOC_NEWER, small, last);
+    put(v, s + HD_ASSOC_OLDER, small, node);
+    put(v, n + HD_ASSOC_NEWER, small, set);
+    put(v, n + HD_ASSOC_OLDER, small, first);
+    put(v, 4 * (size_t)first + HD_ASSOC_NEWER, small, node);
+    hash_out(a, e);
+    at = (key * HD_ASSOC_HASH) >> a->hash;
+    put(v, n + HD_ASSOC_NEXT, small, hd_assoc_word(h, at, small));
+    put(h, at, small, node);
+    return e;
+}
+
+HD_HOT uint32_t hd_assoc_enter_wide(struct hd_assoc *a, uint32_t set,
+                                    uint64_t key, uint64_t *evicted)
+{
+    struct hd_who nobody = {HD_APP_NONE, 0xffff};
     uint32_t e;
 
-    if (HD_UNLIKELY(a->count[set] != a->ways))
-        return place(a, set, key, who, evicted, false);
-    e = list_turn(a, set);
-    hash_out(a, e);
-    hash_in(a, e, key);
+    if (HD_UNLIKELY(!full(a, set, HD_APP_NONE)))
+        return place(a, set, key, nobody, evicted, false);
+    e = HD_LIKELY(a->small) ? replace_oldest(a, set, key, true)
+                            : replace_oldest(a, set, key, false);
     *evicted = a->key[e];
     a->key[e] = key;
     return e;
@@ -332,9 +366,7 @@ HD_HOT uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
 {
     if (HD_UNLIKELY(hd_assoc_asks(a)))
         return place(a, set, key, who, evicted, false);
-    hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
-    return narrow(a) ? hd_assoc_enter(a, set, key, evicted)
-                     : place_wide(a, set, key, who, evicted);
+    return hd_assoc_place_quiet(a, set, key, evicted);
 }
 
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
@@ -354,7 +386,7 @@ void hd_assoc_drop(struct hd_assoc *a, uint32_t entry)
         ASK(repl_gone, &a->gone, a, set, way, hd_assoc_key(a, entry), nobody);
     set_key(a, set, way, HD_KEY_NONE);
     if (!narrow(a))
-        list_take(a, entry);
+        list_take(a, a->sets + entry);
 }
 
 /* ---- facts ------------------------------------------------------------ */
@@ -365,7 +397,7 @@ uint32_t hd_assoc_depth(const struct hd_assoc *a, uint32_t entry)
     uint64_t order;
 
     if (!narrow(a)) {
-        while ((entry = a->list[entry].newer) != sentinel(a, set))
+        for (entry += a->sets; (entry = word(a, entry, HD_ASSOC_NEWER)) != set;)
             n++;
         return n;
     }
@@ -377,7 +409,7 @@ uint32_t hd_assoc_depth(const struct hd_assoc *a, uint32_t entry)
 uint32_t hd_assoc_valid(const struct hd_assoc *a, uint32_t set)
 {
     if (!narrow(a))
-        return a->count[set];
+        return word(a, set, HD_ASSOC_COUNT);
     return hd_bit_count(hd_bytes_high(a->set[set].tag));
 }
 
@@ -409,24 +441,22 @@ static int take_narrow(struct hd_assoc *a, struct hd_arena *arena)
     return 0;
 }
 
+/* Four buckets and more an entry, so that few share one. */
 static int take_wide(struct hd_assoc *a, struct hd_arena *arena)
 {
-    size_t n = (size_t)a->sets * a->ways;
+    size_t n = (size_t)a->sets * a->ways, size;
 
+    a->small = a->sets + n <= UINT16_MAX;
+    size = a->small ? sizeof(uint16_t) : sizeof(uint32_t);
     a->words = (a->ways + 63) / 64;
-    a->shift = 63 - hd_log2(n);
-    a->list = hd_arena_take(arena, n + a->sets, sizeof *a->list);
-    a->head = hd_arena_take(arena, 2ull << hd_log2(n), sizeof *a->head);
-    a->chain = hd_arena_take(arena, n, sizeof *a->chain);
+    a->hash = 62 - hd_log2(n);
+    a->node = hd_arena_take(arena, a->sets + n, 4 * size);
+    a->head = hd_arena_take(arena, 4ull << hd_log2(n), size);
     a->valid = hd_arena_take(arena, (size_t)a->sets * a->words, 8);
-    a->count = hd_arena_take(arena, a->sets, sizeof *a->count);
-    if (a->list == NULL || a->head == NULL || a->chain == NULL ||
-        a->valid == NULL || a->count == NULL)
+    if (a->node == NULL || a->head == NULL || a->valid == NULL)
         return -1;
-    for (uint32_t s = 0; s < a->sets; s++) {
-        uint32_t node = sentinel(a, s);
-        a->list[node] = (struct hd_assoc_node){node, node};
-    }
+    for (uint32_t s = 0; s < a->sets; s++)
+        link(a, s, s);
     return 0;
 }
 

@@ -41,10 +41,9 @@ struct hd_assoc_set {
     uint64_t recent; /* the key of the first of them, or HD_KEY_NONE */
 };
 
-/* An entry's neighbours in the order of use of a wide set. */
-struct hd_assoc_node {
-    uint32_t newer, older;
-};
+/* What lies in a node of the wide layout: an entry's neighbours in the order of
+ * use of its set, and the next of its bucket; of a set, valid entries. */
+enum { HD_ASSOC_NEWER, HD_ASSOC_OLDER, HD_ASSOC_NEXT, HD_ASSOC_COUNT };
 
 struct hd_assoc {
     /* what a look-up reads, one line of the host's cache */
@@ -52,21 +51,23 @@ struct hd_assoc {
     struct hd_assoc_set *set; /* arena; NULL: the layout is wide */
     uint64_t *key;            /* arena: of each entry; HD_KEY_NONE: invalid */
     uint64_t mask;            /* bits of a key: those above are the owner's */
-    uint64_t last_mask;       /* the places of `order` in use */
-    uint8_t last_shift;       /* of the last of them */
-    uint8_t way_shift;        /* log2 of ways, or 32: no power of two */
-    uint16_t all;             /* a bit for each way */
+    union {
+        uint64_t last_mask; /* the places of `order` in use */
+        void *head; /* wide; arena: first node of each bucket of a hash */
+    };
+    uint8_t last_shift; /* of the last place of `order` */
+    uint8_t way_shift;  /* log2 of ways, or 32: no power of two */
+    uint16_t all;       /* a bit for each way */
     uint32_t ways;
     /* more than HD_ASSOC_NARROW ways: a hash of the keys, lists in order of
      * use, and bit sets of the valid ways */
-    uint32_t *head;  /* arena: first entry of a bucket + 1; 0: none */
-    uint32_t *chain; /* arena: next entry of its bucket + 1 */
-    struct hd_assoc_node *list; /* arena: of each entry and sentinel */
-    uint64_t *valid;            /* arena: [set][words] */
-    uint32_t *count;            /* arena: [set] valid entries */
-    uint32_t shift;             /* of the hash */
-    uint32_t words;             /* of 64 ways, a set */
-    uint32_t sets, instance;
+    void *node; /* arena: [sets, then entries] * 4, of 16 or 32 bits each */
+    uint32_t sets;
+    uint8_t hash;    /* shift of the hash */
+    bool small;      /* 16 bits are enough */
+    uint64_t *valid; /* arena: [set][words], a bit for each way */
+    uint32_t words;  /* of 64 ways, a set */
+    uint32_t instance;
     struct hd_slot fill, victim, gone;
     struct hd_env *env;
     bool parted;                 /* ways are shared out: */
@@ -88,6 +89,10 @@ int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
  */
 uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                         struct hd_who who, uint64_t *evicted);
+
+/* hd_assoc_place in a wide set, for who knows that nobody asks (below). */
+uint32_t hd_assoc_enter_wide(struct hd_assoc *a, uint32_t set, uint64_t key,
+                             uint64_t *evicted);
 
 /* As hd_assoc_place, but the newcomer is the next victim (LRU position). */
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
@@ -157,15 +162,35 @@ static inline uint32_t hd_assoc_find_narrow(const struct hd_assoc *a,
     return way == HD_NONE ? HD_NONE : first + way;
 }
 
+/* A word of the wide layout.  `small` is a->small, known where it is inlined.
+ */
+static inline uint32_t hd_assoc_word(const void *v, size_t i, bool small)
+{
+    return small ? ((const uint16_t *)v)[i] : ((const uint32_t *)v)[i];
+}
+
+static inline uint32_t hd_assoc_find_wide_in(const struct hd_assoc *a,
+                                             uint32_t set, uint64_t key,
+                                             bool small)
+{
+    uint32_t n =
+        hd_assoc_word(a->head, (key * HD_ASSOC_HASH) >> a->hash, small);
+
+    for (; n != 0;
+         n = hd_assoc_word(a->node, 4 * (size_t)n + HD_ASSOC_NEXT, small)) {
+        uint32_t e = n - a->sets;
+        if (HD_LIKELY((a->key[e] & a->mask) == key &&
+                      e - set * a->ways < a->ways))
+            return e;
+    }
+    return HD_NONE;
+}
+
 static inline uint32_t hd_assoc_find_wide(const struct hd_assoc *a,
                                           uint32_t set, uint64_t key)
 {
-    uint32_t e = a->head[(key * HD_ASSOC_HASH) >> a->shift];
-
-    for (; e != 0; e = a->chain[e - 1])
-        if ((a->key[e - 1] & a->mask) == key && e - 1 - set * a->ways < a->ways)
-            break;
-    return e - 1;
+    return HD_LIKELY(a->small) ? hd_assoc_find_wide_in(a, set, key, true)
+                               : hd_assoc_find_wide_in(a, set, key, false);
 }
 
 /* The entry of a key, or HD_NONE.  Changes nothing. */
@@ -252,6 +277,15 @@ static inline void hd_assoc_ahead(const struct hd_assoc *a, uint32_t set)
     __builtin_prefetch(&a->set[set], 1);
     __builtin_prefetch(key, 1);
     __builtin_prefetch(key + 8, 1);
+}
+
+/* hd_assoc_place for who knows that nobody asks (below). */
+static inline uint32_t hd_assoc_place_quiet(struct hd_assoc *a, uint32_t set,
+                                            uint64_t key, uint64_t *evicted)
+{
+    hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
+    return a->set != NULL ? hd_assoc_enter(a, set, key, evicted)
+                          : hd_assoc_enter_wide(a, set, key, evicted);
 }
 
 /* True when somebody must hear of what enters and leaves, or chooses it. */

@@ -351,7 +351,7 @@ static int open_part(heddle_part_tags *t)
 static bool access_tlb(heddle_part_tags *t, uint64_t page)
 {
     hd_vpn vpn = {page};
-    struct hd_xlate x = {vpn, {page}, 1, 1};
+    struct hd_xlate x = {vpn, {0}, 1, 1}; /* nobody asks for its frame */
     struct hd_xlate got;
 
     if (hd_tlb_lookup(&t->tlb, 0, vpn, 0, 0, &got))

@@ -484,7 +484,10 @@ static HD_HOT void fill(struct hd_unit *u, uint32_t entry,
                                                    : fill_steered(u, entry);
 
     if (where == FILL_L2) {
-        hd_tlb_fill(&u->tlb, q->app, q->core, q->warp, q->vpn, x, 0);
+        if (HD_LIKELY(*u->m->sized == 0)) /* no walk was for a page in it */
+            hd_tlb_fill_missed(&u->tlb, q->app, q->core, q->warp, q->vpn, x, 0);
+        else
+            hd_tlb_fill(&u->tlb, q->app, q->core, q->warp, q->vpn, x, 0);
         hd_unit_row(u, q->app)[HD_MMU_FILLS]++;
     } else if (where == FILL_BYPASS && u->m->bypass_cfg.entries != 0) {
         hd_tlb_fill(&u->bypass, q->app, q->core, q->warp, q->vpn, x, 0);

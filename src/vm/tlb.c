@@ -14,6 +14,9 @@
  * Two runs of one group have the same key: the later takes the place of the
  * earlier one.  Entries of 4 KB inside a run that is entered leave.
  *
+ * An entry says no more than its key does not: its frame, who brought it, and
+ * of a run where it begins and ends.
+ *
  * Invariants: at most one entry answers for a page of an application, save
  * that base entries may live on below a 2 MB entry that was promoted in place
  * (same frames, Mosaic); live[class] counts the valid entries of the class;
@@ -146,7 +149,7 @@ static inline uint32_t find_base(const struct hd_tlb *t, uint32_t klass,
     e = hd_assoc_find(&t->base, hd_tlb_set(&t->base, t->base_mask, vpn >> s),
                       hd_tlb_key(klass, app, vpn >> s << s));
     if (klass == HD_TLB_MERGED && e != HD_NONE &&
-        vpn - t->entry[e].x.vpn.v >= t->entry[e].x.pages)
+        vpn - (vpn >> s << s) - t->run[e].first >= t->run[e].pages)
         return HD_NONE; /* the group's run does not reach this page */
     return e;
 }
@@ -187,9 +190,36 @@ static inline bool is_large(const struct hd_tlb *t, uint32_t entry)
     return entry >= t->base.sets * t->base.ways;
 }
 
-static inline struct hd_xlate *x_of(const struct hd_tlb *t, uint32_t entry)
+static inline uint32_t class_of_key(uint64_t key)
 {
-    return &t->entry[entry].x;
+    return (uint32_t)(key >> CLASS_SHIFT) & 15;
+}
+
+/* The translation that a valid entry holds. */
+static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
+{
+    static const uint32_t pages[HD_TLB_CLASSES] = {1, 16, HD_LARGE_PAGES, 1};
+    uint64_t key = is_large(t, entry)
+                       ? t->large.key[entry - t->base.sets * t->base.ways]
+                       : t->base.key[entry];
+    uint32_t klass = class_of_key(key), n = pages[klass];
+    struct hd_xlate x = {
+        {key & hd_ones(CLASS_SHIFT)}, {t->entry[entry].frame}, n, n};
+
+    if (klass == HD_TLB_MERGED) {
+        x.vpn.v += t->run[entry].first;
+        x.pages = t->run[entry].pages;
+    }
+    return x;
+}
+
+/* Writes what a base or large entry, whose key is written, holds. */
+static inline void hold(struct hd_tlb *t, uint32_t entry, uint64_t frame,
+                        uint32_t core, uint32_t warp)
+{
+    hd_assert(frame <= UINT32_MAX);
+    t->entry[entry] =
+        (struct hd_tlb_entry){(uint32_t)frame, (uint16_t)core, (uint16_t)warp};
 }
 
 static inline void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
@@ -220,7 +250,7 @@ static void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
 
     if (entry != HD_NONE) {
         f.entry = entry;
-        f.filler = t->entry[entry].filler;
+        f.filler = (uint64_t)t->entry[entry].core << 16 | t->entry[entry].warp;
         f.depth =
             is_large(t, entry)
                 ? hd_assoc_depth(&t->large, entry - t->base.sets * t->base.ways)
@@ -231,6 +261,17 @@ static void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
 
 /* ---- looking up ------------------------------------------------------- */
 
+bool hd_tlb_rewired(struct hd_tlb *t)
+{
+    bool quiet = !hd_assoc_asks(&t->base) && !t->base.touch.bound &&
+                 !t->merge.bound && !watched(t, HEDDLE_NOTE_tlb_hit) &&
+                 !watched(t, HEDDLE_NOTE_tlb_miss) &&
+                 !watched(t, HEDDLE_NOTE_tlb_evict);
+
+    t->quiet = *t->wired - !quiet;
+    return quiet;
+}
+
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x)
 {
@@ -238,7 +279,7 @@ bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 
     if (e == HD_NONE)
         return false;
-    *x = *x_of(t, e);
+    *x = x_of(t, e);
     return true;
 }
 
@@ -263,7 +304,7 @@ bool hd_tlb_lookup_other(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     } else {
         hd_assoc_touch(&t->base, e, who);
     }
-    *x = *x_of(t, e);
+    *x = x_of(t, e);
     if (HD_UNLIKELY(x->pages > x->page_pages))
         count(t, app, HD_TLB_MERGED_HITS);
     return true;
@@ -282,11 +323,6 @@ static void less(struct hd_tlb *t, uint32_t klass)
     hd_assert(t->live[klass] > 0);
     if (--t->live[klass] == 0)
         t->live[PRESENT] &= ~(1u << klass);
-}
-
-static uint32_t class_of_key(uint64_t key)
-{
-    return (uint32_t)(key >> CLASS_SHIFT) & 15;
 }
 
 static void drop_base(struct hd_tlb *t, uint32_t e)
@@ -323,6 +359,19 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
     return own == 1 ? HD_TLB_4K : own == 16 ? HD_TLB_64K : HD_TLB_2M;
 }
 
+/* Tells whoever watches that a key has left an entry, which holds what belonged
+ * to it. */
+static HD_APART void tell_evict(struct hd_tlb *t, uint64_t gone, uint32_t core,
+                                uint32_t warp, uint32_t entry)
+{
+    uint64_t vpn = gone & hd_ones(CLASS_SHIFT);
+
+    if (class_of_key(gone) == HD_TLB_MERGED)
+        vpn += t->run[entry].first;
+    tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT), core, warp,
+         vpn, entry);
+}
+
 /* Enters a key, or finds it again; returns the entry (numbered as find). */
 static inline uint32_t enter(struct hd_tlb *t, bool large, uint32_t set,
                              uint64_t key, uint32_t core, struct hd_who who)
@@ -340,8 +389,7 @@ static inline uint32_t enter(struct hd_tlb *t, bool large, uint32_t set,
     if (gone != HD_KEY_NONE) {
         count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
         if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_evict)))
-            tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT), core,
-                 who.warp, x_of(t, offset + e)->vpn.v, offset + e);
+            tell_evict(t, gone, core, who.warp, offset + e);
         if (large || class_of_key(gone) == class_of_key(key))
             return offset + e;
         less(t, class_of_key(gone));
@@ -350,70 +398,16 @@ static inline uint32_t enter(struct hd_tlb *t, bool large, uint32_t set,
     return offset + e;
 }
 
-/* Tells whoever watches that a page of 4 KB left the base array. */
-static HD_APART void tell_evict(struct hd_tlb *t, uint64_t gone, uint32_t core,
-                                uint32_t warp, uint32_t entry)
-{
-    tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT), core, warp,
-         t->entry[entry].x.vpn.v, entry);
-}
-
-/* What base entry e holds from now on: a page of 4 KB. */
-static inline void hold_4k(struct hd_tlb *t, uint32_t e, uint32_t core,
-                           uint32_t warp, hd_vpn wanted,
-                           const struct hd_xlate *x)
-{
-    t->entry[e] =
-        (struct hd_tlb_entry){{wanted, hd_xlate_frame(x, wanted), 1, 1},
-                              core << 16 | (warp & 0xffff),
-                              0};
-}
-
 /* hd_tlb_fill of a page of 4 KB where all are, and nobody merges. */
-static HD_HOT HD_APART void fill_4k(struct hd_tlb *t, uint32_t app,
-                                    uint32_t core, uint32_t warp, hd_vpn wanted,
-                                    const struct hd_xlate *x)
-{
-    struct hd_who who = {app, warp};
-    uint32_t set = hd_tlb_set(&t->base, t->base_mask, wanted.v);
-    uint64_t key = hd_tlb_key(HD_TLB_4K, app, wanted.v), gone;
-    uint32_t e = hd_assoc_find(&t->base, set, key);
-
-    if (HD_UNLIKELY(e != HD_NONE)) {
-        hd_assoc_touch_in(&t->base, set, e, who);
-    } else {
-        e = hd_assoc_place(&t->base, set, key, who, &gone);
-        if (HD_LIKELY(gone != HD_KEY_NONE)) {
-            count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
-            if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_evict)))
-                tell_evict(t, gone, core, warp, e);
-        } else {
-            more(t, HD_TLB_4K);
-        }
-    }
-    hold_4k(t, e, core, warp, wanted, x);
-    count(t, app, HD_TLB_FILLS);
-}
-
-/* The same in a narrow set, for a page that is not there, where nobody chooses
- * or watches; no call comes before the end, so none of it needs a frame. */
-static inline void fill_narrow(struct hd_tlb *t, uint32_t app, uint32_t core,
-                               uint32_t warp, hd_vpn wanted,
-                               const struct hd_xlate *x)
+static HD_APART void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
+                             uint32_t warp, hd_vpn wanted,
+                             const struct hd_xlate *x)
 {
     uint32_t set = hd_tlb_set(&t->base, t->base_mask, wanted.v), e;
-    uint64_t key = hd_tlb_key(HD_TLB_4K, app, wanted.v), gone;
 
-    if (HD_UNLIKELY(hd_assoc_find_narrow(&t->base, set, key) != HD_NONE)) {
-        fill_4k(t, app, core, warp, wanted, x);
-        return;
-    }
-    e = hd_assoc_enter(&t->base, set, key, &gone);
-    hold_4k(t, e, core, warp, wanted, x);
-    if (HD_UNLIKELY(gone == HD_KEY_NONE))
-        more(t, HD_TLB_4K);
-    else
-        count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
+    e = enter(t, false, set, hd_tlb_key(HD_TLB_4K, app, wanted.v), core,
+              (struct hd_who){app, warp});
+    hold(t, e, hd_xlate_frame(x, wanted).v, core, warp);
     count(t, app, HD_TLB_FILLS);
 }
 
@@ -439,54 +433,76 @@ static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
                     : hd_tlb_set(&t->base, t->base_mask, r.vpn.v >> s),
               hd_tlb_key(klass, app, r.vpn.v >> s << s), core,
               (struct hd_who){app, warp});
-    *x_of(t, e) = r;
-    t->entry[e].filler = core << 16 | (warp & 0xffff);
+    hold(t, e, r.pfn.v, core, warp);
+    if (klass == HD_TLB_MERGED)
+        t->run[e] = (struct hd_tlb_run){
+            (uint8_t)(r.vpn.v - (r.vpn.v >> s << s)), (uint8_t)r.pages};
     count(t, app, HD_TLB_FILLS);
     if (klass == HD_TLB_MERGED)
         count(t, app, HD_TLB_MERGED_FILLS);
 }
 
-HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
-                        uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
-                        uint32_t cause)
+void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
+                 hd_vpn wanted, const struct hd_xlate *x, uint32_t cause)
 {
     if (HD_UNLIKELY(x->page_pages != 1 || t->merge.bound || !hd_tlb_plain(t)))
         fill_other(t, app, core, warp, wanted, x, cause);
-    else if (t->base.set != NULL && !hd_assoc_asks(&t->base) &&
-             !watched(t, HEDDLE_NOTE_tlb_evict))
-        fill_narrow(t, app, core, warp, wanted, x);
     else
         fill_4k(t, app, core, warp, wanted, x);
 }
 
-static bool covers(const struct hd_assoc *a, const struct hd_tlb_entry *of,
-                   uint32_t e, uint32_t app, uint64_t vpn, uint64_t pages)
+/* Where nobody else is concerned, and all pages are of 4 KB, what comes in
+ * takes a place at once. */
+HD_HOT void hd_tlb_fill_missed(struct hd_tlb *t, uint32_t app, uint32_t core,
+                               uint32_t warp, hd_vpn wanted,
+                               const struct hd_xlate *x, uint32_t cause)
 {
-    const struct hd_xlate *x = &of[e].x;
+    uint64_t key = hd_tlb_key(HD_TLB_4K, app, wanted.v), gone;
+    uint32_t set, e;
 
-    return a->key[e] != HD_KEY_NONE && a->key[e] >> APP_SHIFT == app &&
-           x->vpn.v < vpn + pages && vpn < x->vpn.v + x->pages;
+    if (HD_UNLIKELY(x->page_pages != 1 || !hd_tlb_plain(t) ||
+                    !hd_tlb_quiet(t))) {
+        hd_tlb_fill(t, app, core, warp, wanted, x, cause);
+        return;
+    }
+    set = hd_tlb_set(&t->base, t->base_mask, wanted.v);
+    e = hd_assoc_place_quiet(&t->base, set, key, &gone);
+    hold(t, e, hd_xlate_frame(x, wanted).v, core, warp);
+    if (HD_UNLIKELY(gone == HD_KEY_NONE))
+        more(t, HD_TLB_4K);
+    if (t->stat.v != NULL) {
+        if (HD_LIKELY(gone != HD_KEY_NONE))
+            count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
+        count(t, app, HD_TLB_FILLS);
+    }
 }
 
-/* The entries of the large array. */
-static const struct hd_tlb_entry *large_entries(const struct hd_tlb *t)
+/* Whether entry e of an array, whose first is entry `from`, covers a page. */
+static bool covers(const struct hd_tlb *t, const struct hd_assoc *a,
+                   uint32_t from, uint32_t e, uint32_t app, uint64_t vpn,
+                   uint64_t pages)
 {
-    return t->entry + t->base.sets * t->base.ways;
+    struct hd_xlate x;
+
+    if (a->key[e] == HD_KEY_NONE || a->key[e] >> APP_SHIFT != app)
+        return false;
+    x = x_of(t, from + e);
+    return x.vpn.v < vpn + pages && vpn < x.vpn.v + x.pages;
 }
 
 uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                            uint64_t pages)
 {
-    uint32_t n = 0;
+    uint32_t n = 0, all = t->base.sets * t->base.ways;
 
-    for (uint32_t e = 0; e < t->base.sets * t->base.ways; e++) {
-        if (covers(&t->base, t->entry, e, app, vpn.v, pages)) {
+    for (uint32_t e = 0; e < all; e++) {
+        if (covers(t, &t->base, 0, e, app, vpn.v, pages)) {
             drop_base(t, e);
             n++;
         }
     }
     for (uint32_t e = 0; e < t->large.sets * t->large.ways; e++) {
-        if (covers(&t->large, large_entries(t), e, app, vpn.v, pages)) {
+        if (covers(t, &t->large, all, e, app, vpn.v, pages)) {
             less(t, LARGE);
             hd_assoc_drop(&t->large, e);
             n++;
@@ -535,20 +551,20 @@ void hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
 static void show(struct hd_tlb *t, struct heddle_visitor *v,
                  const struct hd_assoc *a, uint32_t e, uint32_t offset)
 {
-    const struct hd_xlate *x = x_of(t, offset + e);
+    const struct hd_xlate x = x_of(t, offset + e);
 
-    v->row(v->ud, offset != 0                ? "large"
-                  : x->pages > x->page_pages ? "merged"
-                                             : "entry");
+    v->row(v->ud, offset != 0              ? "large"
+                  : x.pages > x.page_pages ? "merged"
+                                           : "entry");
     v->number(v->ud, "set", e / a->ways);
     v->number(v->ud, "way", e % a->ways);
     v->number(v->ud, "app", a->key[e] >> APP_SHIFT);
-    v->number(v->ud, "vpn", x->vpn.v);
-    v->number(v->ud, "pfn", x->pfn.v);
-    v->number(v->ud, "pages", x->pages);
+    v->number(v->ud, "vpn", x.vpn.v);
+    v->number(v->ud, "pfn", x.pfn.v);
+    v->number(v->ud, "pages", x.pages);
     v->number(v->ud, "depth", hd_assoc_depth(a, e));
-    v->number(v->ud, "core", t->entry[offset + e].filler >> 16);
-    v->number(v->ud, "warp", t->entry[offset + e].filler & 0xffff);
+    v->number(v->ud, "core", t->entry[offset + e].core);
+    v->number(v->ud, "warp", t->entry[offset + e].warp);
 }
 
 void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
@@ -567,13 +583,16 @@ void hd_tlb_each(const struct hd_tlb *t,
                  void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x),
                  void *ud)
 {
-    for (uint32_t e = 0; e < t->base.sets * t->base.ways; e++)
-        if (t->base.key[e] != HD_KEY_NONE)
-            fn(ud, (uint32_t)(t->base.key[e] >> APP_SHIFT), &t->entry[e].x);
-    for (uint32_t e = 0; e < t->large.sets * t->large.ways; e++)
-        if (t->large.key[e] != HD_KEY_NONE)
-            fn(ud, (uint32_t)(t->large.key[e] >> APP_SHIFT),
-               &large_entries(t)[e].x);
+    uint32_t n = t->base.sets * t->base.ways;
+
+    for (uint32_t e = 0; e < n + t->large.sets * t->large.ways; e++) {
+        uint64_t key = e < n ? t->base.key[e] : t->large.key[e - n];
+        struct hd_xlate x;
+        if (key == HD_KEY_NONE)
+            continue;
+        x = x_of(t, e);
+        fn(ud, (uint32_t)(key >> APP_SHIFT), &x);
+    }
 }
 
 /* ---- opening ---------------------------------------------------------- */
@@ -615,7 +634,7 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance)
 {
-    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
+    static const uint32_t nobody[HEDDLE_NOTE_COUNT], never;
     uint32_t group = cfg->merge_pages == 0 ? DEFAULT_MERGE : cfg->merge_pages;
     int rc;
 
@@ -623,6 +642,8 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
     t->env = env;
     t->cfg = *cfg;
     t->watched = env->slots != NULL ? env->slots->watched : nobody;
+    t->wired = env->slots != NULL ? &env->slots->wired : &never;
+    t->quiet = *t->wired - 1;
     t->level = level;
     t->instance = instance;
     if (cfg->entries == 0 || !hd_is_pow2(group) || group > DEFAULT_MERGE)
@@ -640,8 +661,9 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
         return rc;
     t->entry = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
                              sizeof *t->entry);
+    t->run = hd_arena_take(env->arena, cfg->entries, sizeof *t->run);
     t->live = hd_arena_take(env->arena, HD_TLB_LIVE, sizeof *t->live);
-    if (t->entry == NULL || t->live == NULL)
+    if (t->entry == NULL || t->run == NULL || t->live == NULL)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for %s", at);
     t->merge.fn = merge_default;
     t->merge.self = t;

@@ -61,27 +61,37 @@ enum {
     HD_TLB_LIVE
 };
 
-/* What an entry holds; half a line of the host's cache. */
+/* What an entry holds.  How many pages it stands for, and which, is in its key,
+ * but for a run (below). */
 struct hd_tlb_entry {
-    struct hd_xlate x;
-    uint32_t filler; /* core << 16 | warp that brought it */
-    uint32_t spare;
+    uint32_t frame;      /* of the first page */
+    uint16_t core, warp; /* that brought it */
+};
+
+/* What an entry of a merged run holds besides; one of others: old words. */
+struct hd_tlb_run {
+    uint8_t first; /* page of its group, of which key and frame do not say it */
+    uint8_t pages;
 };
 
 struct hd_tlb {
-    const uint32_t *watched; /* [note] watchers */
+    /* What a look-up or a fill among pages of 4 KB touches comes first. */
+    struct hd_tlb_entry *entry; /* arena: the large array's follow the base
+                                   array's */
     uint32_t *live; /* arena: valid base entries of each class, then valid
                        large entries, then a bit set of classes present */
-    struct hd_tlb_entry *entry;     /* arena: the large array's follow the base
-                                       array's */
+    const uint32_t *wired; /* changes with what is bound and who watches */
+    uint32_t quiet;        /* its value when nobody was found to be concerned */
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
+    uint32_t instance;              /* core, or 0 */
     struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;
                             not counted while stat.v is NULL */
-    uint32_t level;      /* 1 or 2 */
-    uint32_t instance;   /* core, or 0 */
     struct hd_assoc base, large;
+    const uint32_t *watched; /* [note] watchers */
+    struct hd_tlb_run *run;  /* arena: of the base array */
+    uint32_t level;          /* 1 or 2 */
+    uint32_t group_shift;    /* log2 of merge_pages */
     struct hd_slot merge;
-    uint32_t group_shift; /* log2 of merge_pages */
     struct hd_env *env;
     struct hd_tlb_cfg cfg;
 };
@@ -107,7 +117,18 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance);
 
-/* hd_tlb_lookup where pages of several sizes are present, or watchers. */
+/* Looks anew whether a policy is bound to what happens here, or somebody
+ * watches; true: nobody. */
+bool hd_tlb_rewired(struct hd_tlb *t);
+
+/* Whether nobody but the owner is concerned with look-ups and fills. */
+static inline bool hd_tlb_quiet(struct hd_tlb *t)
+{
+    return HD_LIKELY(t->quiet == *t->wired) || hd_tlb_rewired(t);
+}
+
+/* hd_tlb_lookup where pages of several sizes are present, or somebody else is
+ * concerned. */
 bool hd_tlb_lookup_other(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                          uint32_t core, uint32_t warp, struct hd_xlate *x);
 
@@ -119,8 +140,7 @@ static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     uint32_t set, e;
 
     if (HD_UNLIKELY(t->live[HD_TLB_PRESENT] != 1u << HD_TLB_4K ||
-                    (t->watched[HEDDLE_NOTE_tlb_hit] |
-                     t->watched[HEDDLE_NOTE_tlb_miss]) != 0))
+                    !hd_tlb_quiet(t)))
         return hd_tlb_lookup_other(t, app, vpn, core, warp, x);
     set = hd_tlb_set(&t->base, t->base_mask, vpn.v);
     e = hd_assoc_find(&t->base, set, hd_tlb_key(HD_TLB_4K, app, vpn.v));
@@ -132,7 +152,7 @@ static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     if (e == HD_NONE)
         return false;
     hd_assoc_touch_in(&t->base, set, e, (struct hd_who){app, warp});
-    *x = t->entry[e].x;
+    *x = (struct hd_xlate){vpn, {t->entry[e].frame}, 1, 1};
     return true;
 }
 
@@ -158,6 +178,12 @@ bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
  * those do not reach it; without a policy an entry holds one page. */
 void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
                  hd_vpn wanted, const struct hd_xlate *x, uint32_t cause);
+
+/* hd_tlb_fill of a page for which no entry answers: not for who may bring one
+ * page twice. */
+void hd_tlb_fill_missed(struct hd_tlb *t, uint32_t app, uint32_t core,
+                        uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
+                        uint32_t cause);
 
 /* Invalidates every entry that covers a page of [vpn, vpn + pages).  Returns
  * how many. */
