@@ -187,6 +187,7 @@ static inline uint64_t rig_total(struct rig *g, uint32_t counter)
     uint64_t sum = 0;
     struct hd_stat *s = &g->dram->stat;
 
+    hd_dram_fold(g->dram);
     for (uint32_t c = 0; c < s->instances; c++)
         for (uint32_t a = 0; a < s->apps; a++)
             sum += *hd_count(s, c, a, counter);

@@ -6,6 +6,12 @@
  * datum has passed.  Its bursts lie in one row, since the map never cuts a
  * contiguous piece.
  *
+ * An arrival changes only what issues after it, so it is put into the channel's
+ * inbox, and is taken into the queue when commands are decided the next time:
+ * up to its cycle, then it arrives, and so on (dramsched.c).  Nobody can tell,
+ * except for a sender that waits, a policy, or a request that is not normal;
+ * then commands are decided at once.
+ *
  * A channel posts one event at a time.  While nobody waits for room it comes
  * when the first answer could be due: a command that issues in cycle c is not
  * felt before c + CL + BL, so the event lies that far behind the next command,
@@ -145,11 +151,11 @@ static void serve(struct hd_dram *d, hd_time now, uint32_t c)
     if (now != ch->wake)
         return; /* an earlier event has taken its place */
     hd_dramsched_advance(d, c, hd_recip_div(d->per_tick, now));
-    while (ch->done_first != ch->done_last) {
-        struct hd_dramdone done = d->lane[c].done[ch->done_first];
-        ch->done_first = (ch->done_first + 1) & d->ring;
-        answer(d, hd_max_u64(done.cycle * d->tick, now), done.req);
+    for (uint32_t i = 0; i < ch->done_n; i++) {
+        const struct hd_dramdone *done = &d->lane[c].done[i];
+        answer(d, hd_max_u64(done->cycle * d->tick, now), done->req);
     }
+    ch->done_n = 0;
     ch->wake = HD_NEVER;
     schedule(d, c, now);
 }
@@ -189,13 +195,13 @@ static void send_simple(struct hd_dram *d, uint32_t c, hd_time now,
     uint32_t latency = d->latency;
     hd_time at = now;
 
-    hd_dramcount_describe(d, &d->lane[c], r, &v);
+    hd_dramcount_describe(d, r, &v);
     if (d->cfg.mode.kind == HD_IDEAL)
         latency += (v.bursts - 1u) * d->cfg.bl;
     if (d->cfg.mode.kind != HD_OFF)
         at = (hd_ceil_div(now, d->tick) + latency) * d->tick;
     r->queued = now;
-    hd_dramcount_ended(d, &v, latency);
+    hd_dramcount_ended(d, &d->lane[c], &v, latency);
     hd_post(d->env->ev, d->id, d->id, at, EV_DONE, req, 0);
 }
 
@@ -221,6 +227,18 @@ static void pass_on(struct hd_dram *d, uint32_t c)
         }
 }
 
+/* A silver or golden request has arrived. */
+static HD_APART void urgent(struct hd_dram *d, uint32_t c,
+                            const struct hd_dramentry *v)
+{
+    uint32_t k = v->klass;
+
+    d->lane[c].ch->klass[k]++;
+    hd_count_row(&d->stat, c, v->app)[k == 1 ? ST_SILVER : ST_GOLDEN]++;
+    if (k == 1)
+        hd_dramclass_silver(d, c);
+}
+
 HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
@@ -229,7 +247,8 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     struct hd_dramchan *ch;
     struct hd_dramentry *v;
     uint64_t cycle;
-    uint32_t e;
+    uint32_t klass;
+    bool now_too;
 
     if (HD_UNLIKELY(d->cfg.partition))
         a.channel += r->app * d->own;
@@ -240,36 +259,42 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
         return;
     }
     cycle = edge_at(d, now);
-    hd_dramsched_advance(d, a.channel, cycle);
     r->queued = now;
-    r->dram_class = (uint8_t)hd_dramclass_of(d, a.channel, r);
-    e = ch->free;
-    hd_assert(e != NO_ENTRY);
-    v = &l->entry[e];
-    ch->free = v->next;
-    hd_dramcount_describe(d, l, r, v);
+    klass = hd_dramclass_may(d, a.channel, r);
+    if (HD_UNLIKELY(klass != 0)) {
+        hd_dramsched_advance(d, a.channel, cycle);
+        klass = hd_dramclass_is(d, a.channel, r, klass);
+    }
+    r->dram_class = (uint8_t)klass;
+    v = &ch->inbox[ch->inbox_n++];
+    hd_dramcount_describe(d, r, v);
     v->row = a.row;
-    v->age = ch->age++;
-    v->accepted = cycle;
+    v->age = (uint32_t)ch->age++;
+    v->accepted = (uint32_t)cycle;
     v->req = req;
-    v->column = (uint16_t)a.column;
     v->bank = (uint8_t)a.bank;
     v->klass = r->dram_class;
     v->opened = 0;
     ch->waiting++;
-    if (HD_UNLIKELY(v->klass != 0)) {
-        ch->klass[v->klass]++;
-        d->stat.v[v->counts + (v->klass == 1 ? ST_SILVER : ST_GOLDEN)]++;
-        if (v->klass == 1)
-            hd_dramclass_silver(d, a.channel);
-    }
-    hd_drambank_arrive(d, l, e);
+    if (HD_UNLIKELY(v->klass != 0))
+        urgent(d, a.channel, v);
+    now_too = d->pick.bound != 0 || ch->waiters != 0;
+    if (HD_UNLIKELY(now_too || ch->inbox_n == INBOX))
+        hd_dramsched_advance(d, a.channel, cycle);
     if (HD_UNLIKELY(d->cfg.queues != 0 && ch->waiters != 0))
         pass_on(d, a.channel);
-    if (HD_UNLIKELY(d->pick.bound != 0 || ch->waiters != 0))
+    if (HD_UNLIKELY(now_too))
         schedule(d, a.channel, now);
     else
         wake_by(d, a.channel, (cycle + 1 + d->t.data[0]) * d->tick);
+}
+
+/* The class of a request; `apart` queues. */
+static uint32_t class_of(struct hd_dram *d, uint32_t c, struct hd_req *r)
+{
+    uint32_t k = hd_dramclass_may(d, c, r);
+
+    return k == 0 ? 0 : hd_dramclass_is(d, c, r, k);
 }
 
 /* Whether a class has a place; `apart` queues. */
@@ -303,7 +328,7 @@ bool hd_dram_apart(const struct hd_dram *d)
 
 bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req)
 {
-    return place_of(d, channel, hd_dramclass_of(d, channel, &d->reqs->v[req]));
+    return place_of(d, channel, class_of(d, channel, &d->reqs->v[req]));
 }
 
 void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
@@ -315,7 +340,7 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
 
     (*hd_count(&d->stat, channel, HD_APP_NONE, ST_QUEUE_FULL))++;
     if (d->cfg.queues && req != HD_NONE)
-        k = hd_dramclass_of(d, channel, &d->reqs->v[req]);
+        k = class_of(d, channel, &d->reqs->v[req]);
     if (d->cfg.queues ? place_of(d, channel, k) : hd_dram_room(d, channel)) {
         hd_post(d->env->ev, d->id, who, now, what, a, 0);
         return;
@@ -328,6 +353,41 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
 
 /* ---- bringing up to date ------------------------------------------------ */
 
+/* One channel and application. */
+static void fold(const struct hd_dram *d, const struct hd_dramtally *t,
+                 uint64_t *row)
+{
+    row[ST_READS] += t->reads;
+    row[ST_WRITES] += t->writes;
+    row[ST_WALKS] += t->walks;
+    row[ST_DATA_BURSTS] += t->data_bursts;
+    row[ST_WALK_BURSTS] += t->walk_bursts;
+    row[ST_BUSY] += (t->data_bursts + t->walk_bursts) * d->cfg.bl;
+    row[ST_ROW_HITS] += t->row_hits;
+    row[ST_ACTIVATES] += t->activates;
+    row[ST_PRECHARGES] += t->precharges;
+}
+
+/* For those who read counters between two calls of sync. */
+static void open_counts(void *self, uint32_t c, uint32_t app, uint64_t *add)
+{
+    const struct hd_dram *d = self;
+
+    fold(d, &d->lane[c].tally[app], add);
+}
+
+void hd_dram_fold(struct hd_dram *d)
+{
+    for (uint32_t c = 0; c < d->cfg.channels; c++)
+        for (uint32_t i = 0; i < d->stat.apps; i++) {
+            struct hd_dramtally *t = &d->lane[c].tally[i];
+            fold(d, t, hd_count_row(&d->stat, c, i));
+            memset(t, 0, sizeof *t);
+        }
+}
+
+/* Stale requests in the inbox are wiped, so that state which is the same has
+ * the same bits. */
 static void sync(void *self, hd_time now)
 {
     struct hd_dram *d = self;
@@ -337,9 +397,11 @@ static void sync(void *self, hd_time now)
         struct hd_dramchan *ch = d->lane[c].ch;
         if (d->cfg.mode.kind == HD_FULL)
             hd_dramsched_advance(d, c, cycle);
+        memset(ch->inbox, 0, sizeof ch->inbox);
         *hd_count(&d->stat, c, HD_APP_NONE, ST_CYCLES) += cycle - ch->counted;
         ch->counted = cycle;
     }
+    hd_dram_fold(d);
 }
 
 /* ---- building ------------------------------------------------------------ */
@@ -352,6 +414,7 @@ static void empty_lists(struct hd_dram *d, uint32_t c)
 
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
         struct hd_drambank *k = hd_drambank_at(d, c, b);
+        k->group = (uint8_t)(b / (d->cfg.banks / d->cfg.groups));
         for (uint32_t i = 0; i < CLASSES; i++)
             k->hits[i] = k->rest[i] = none;
     }
@@ -370,9 +433,9 @@ static int take_state(struct hd_dram *d)
 {
     struct hd_arena *a = d->env->arena;
 
-    d->ring = 7;
-    while (d->ring < d->t.data[0] + d->t.data[1] + 7)
-        d->ring = 2 * d->ring + 1;
+    /* Answers are given no later than data[0] cycles after the first command
+     * that can lead to one, and a cycle has one command. */
+    d->ring = d->t.data[0] + 8u;
     d->wait = hd_arena_take(a, WAITERS, sizeof *d->wait);
     d->wait_free = hd_arena_take(a, 2, sizeof *d->wait_free);
     if (d->wait == NULL || d->wait_free == NULL)
@@ -384,9 +447,10 @@ static int take_state(struct hd_dram *d)
         l->ch = hd_arena_take(a, 1, sizeof *l->ch);
         l->bank = hd_arena_take(a, d->cfg.banks, sizeof *l->bank);
         l->entry = hd_arena_take(a, d->places, sizeof *l->entry);
-        l->done = hd_arena_take(a, d->ring + 1u, sizeof *l->done);
+        l->done = hd_arena_take(a, d->ring, sizeof *l->done);
+        l->tally = hd_arena_take(a, d->env->stats->apps + 1, sizeof *l->tally);
         if (l->ch == NULL || l->bank == NULL || l->entry == NULL ||
-            l->done == NULL)
+            l->done == NULL || l->tally == NULL)
             return -1;
         empty_lists(d, c);
     }
@@ -417,9 +481,7 @@ static void count(struct hd_dram *d)
 
     d->stat =
         hd_stats_group(st, "dram", hd_dram_stats, ST_COUNT, d->cfg.channels);
-    for (uint32_t c = 0; c < d->cfg.channels; c++)
-        d->lane[c].counts =
-            (uint32_t)(hd_count_row(&d->stat, c, 0) - d->stat.v);
+    hd_stats_open_time(st, open_counts, d);
     d->data_latency =
         hd_stats_hist(st, "dram", "data_latency", "DRAM cycles",
                       "From acceptance by a channel to the last datum, reads "
@@ -432,11 +494,7 @@ static void count(struct hd_dram *d)
 
 static void set_up(struct hd_dram *d)
 {
-    uint32_t in_group = d->cfg.banks / d->cfg.groups;
-
     hd_dramtime_init(&d->t, &d->cfg);
-    for (uint32_t b = 0; b < d->cfg.banks; b++)
-        d->group_of[b] = (uint8_t)(b / in_group);
     d->row_rank =
         d->cfg.scheduler == HD_DRAM_READY_FIRST ? 0 : 1ull << KEY_RANK;
     d->special = d->cfg.refresh || d->cfg.page == 1;

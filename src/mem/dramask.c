@@ -32,18 +32,18 @@ static void offer_one(const struct hd_dram *d, uint32_t c, struct offer *o,
     uint64_t t;
 
     if (hit) {
-        t = hd_max_u64(k->act_at + d->t.rcd[e->write],
-                       ch->group_ok[d->group_of[e->bank]]);
+        t = hd_max_u64(k->act_at + d->t.rcd[e->write], ch->group_ok[k->group]);
         t = hd_max_u64(t, ch->col_ok[e->write]);
     } else {
-        t = k->open ? k->pre_ok : hd_max_u64(k->act_ok, ch->act_ok);
+        t = k->row_ok[k->open];
+        t = k->open ? t : hd_max_u64(t, ch->act_ok);
     }
     o->bank[i] = e->bank;
     o->row[i] = e->row;
     o->hit[i] = hit;
     o->ready[i] = hd_max_u64(t, ch->floor);
-    o->arrived[i] = e->age;
-    o->app[i] = e->app;
+    o->arrived[i] = hd_dramentry_age(ch, e);
+    o->app[i] = d->reqs->v[e->req].app;
     o->klass[i] = e->klass;
     o->write[i] = e->write;
 }
@@ -62,7 +62,8 @@ static uint32_t gather(const struct hd_dram *d, uint32_t c, struct offer *o,
             continue;
         hit = hd_dramqueue_column(k);
         other = hd_dramqueue_row(k);
-        if (hit != NO_ENTRY && other != NO_ENTRY && v[hit].age < v[other].age)
+        if (hit != NO_ENTRY && other != NO_ENTRY &&
+            hd_dramentry_older(&v[hit], &v[other]))
             other = NO_ENTRY; /* the oldest is the hit */
         else if (other != NO_ENTRY && v[other].klass == 2)
             hit = NO_ENTRY; /* golden requests keep their order */

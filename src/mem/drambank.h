@@ -16,25 +16,22 @@
 
 /*
  * The bank has a new candidate of this kind, legal from cycle `at` on, for the
- * youngest request, so that of two that are legal in one cycle the other one
- * goes first; unless that is for a row and this one for a column.
+ * youngest request, so that of two that are legal in one cycle the other one,
+ * `first`, stays the first.
  */
-static HD_INLINE void hd_drambank_offered(struct hd_dramchan *ch,
-                                          uint64_t *first, uint64_t at,
-                                          uint32_t kind, uint32_t b)
+static HD_INLINE uint64_t hd_drambank_offered(uint64_t first, uint64_t at,
+                                              uint32_t kind, uint32_t b)
 {
-    at = hd_max_u64(at, ch->floor);
-    if (at < *first >> PLAN_AT)
-        *first = hd_dramchan_pack(at, kind, b);
-    if (at < ch->plan_at)
-        hd_dramchan_plan(ch, at, kind, b);
-    else if (at == ch->plan_at && kind >= HD_DRAM_RD)
-        ch->planned = 0;
+    return at < first >> PLAN_AT ? hd_dramchan_pack(at, kind, b) : first;
 }
 
-/* Entry e, filled in, has arrived. */
-static HD_INLINE void
-hd_drambank_arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
+/* Entry e, filled in, has arrived.  The first column and the first row follow,
+ * or are 0: to be found anew.  Here and below, `exact`: something out of the
+ * ordinary may be there. */
+static HD_INLINE void hd_drambank_arrive(struct hd_dram *d,
+                                         const struct hd_dramlane *l,
+                                         uint32_t e, uint64_t *column,
+                                         uint64_t *row, bool exact)
 {
     struct hd_dramchan *ch = l->ch;
     struct hd_dramentry *v = &l->entry[e];
@@ -43,8 +40,9 @@ hd_drambank_arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
     struct hd_dramlist *list;
     bool hit;
 
-    if (HD_UNLIKELY(v->klass != 0)) {
+    if (exact && (v->klass != 0 || k->classes != 0)) {
         hd_dramqueue_arrive(d, l->c, e);
+        *column = *row = 0;
         return;
     }
     hit = k->open && k->row == v->row;
@@ -56,31 +54,32 @@ hd_drambank_arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
         return;
     }
     list->head = list->tail = (uint16_t)e;
-    if (k->classes != 0 || d->special || d->pick.bound) {
-        k->classes |= 1;
-        hd_dramqueue_refresh(d, l->c, b);
-        return;
+    if (!hit && k->classes != 0)
+        return; /* the row stays open while a request hits it */
+    if (k->classes != 0) {
+        hd_dramoffer_drop_row(ch, b);
+        *row = 0;
     }
     k->classes = 1;
     if (hit) {
-        hd_dramoffer_column(d, ch, k, b, v, e);
-        hd_drambank_offered(ch, &ch->column,
-                            hd_max_u64(hd_max_u64(ch->col_ready[b],
-                                                  ch->group_ok[d->group_of[b]]),
-                                       ch->col_ok[v->write]),
-                            HD_DRAM_RD + v->write, b);
+        hd_dramoffer_column(ch, k, b, v);
+        *column = hd_drambank_offered(
+            *column,
+            hd_max_u64(hd_max_u64(k->act_at + d->t.rcd[v->write],
+                                  ch->group_ok[k->group]),
+                       hd_max_u64(ch->col_ok[v->write], ch->floor)),
+            HD_DRAM_RD + v->write, b);
     } else {
-        hd_dramoffer_row(ch, k, b, v, e, d->row_rank);
-        if (k->open)
-            hd_drambank_offered(ch, &ch->row, k->pre_ok, HD_DRAM_PRE, b);
-        else
-            hd_drambank_offered(ch, &ch->row, hd_max_u64(k->act_ok, ch->act_ok),
-                                HD_DRAM_ACT, b);
+        hd_dramoffer_row(ch, b, v, d->row_rank);
+        *row = hd_drambank_offered(
+            *row,
+            hd_max_u64(k->row_ok[k->open],
+                       hd_max_u64(k->open ? 0 : ch->act_ok, ch->floor)),
+            HD_DRAM_ACT + k->open, b);
     }
 }
 
-/* The bank's row was opened for its row candidate.  Here and below, `exact`:
- * something out of the ordinary may be there. */
+/* The bank's row was opened for its row candidate. */
 static HD_INLINE void hd_drambank_opened(struct hd_dram *d,
                                          const struct hd_dramlane *l,
                                          uint32_t b, bool exact)
@@ -101,7 +100,7 @@ static HD_INLINE void hd_drambank_opened(struct hd_dram *d,
     }
     /* The request that had it opened is older than all that are left. */
     hd_dramoffer_drop_row(l->ch, b);
-    hd_dramoffer_column(d, l->ch, k, b, &l->entry[e], e);
+    hd_dramoffer_column(l->ch, k, b, &l->entry[e]);
 }
 
 /* Entry e, a column candidate, has sent its last burst and leaves.  Whether row
@@ -127,16 +126,16 @@ static HD_INLINE bool hd_drambank_served(struct hd_dram *d,
     ch->free = (uint16_t)e;
     k->hits[0].head = (uint16_t)next;
     if (next != NO_ENTRY) {
-        hd_dramoffer_next(d, ch, k, b, &l->entry[next], next);
+        hd_dramoffer_next(ch, k, b, &l->entry[next]);
         return false;
     }
     k->hits[0].tail = NO_ENTRY;
-    hd_dramoffer_drop(ch, b);
+    hd_dramoffer_drop(ch, k, b);
     if (other == NO_ENTRY) {
         k->classes = 0;
         return false;
     }
-    hd_dramoffer_row(ch, k, b, &l->entry[other], other, d->row_rank);
+    hd_dramoffer_row(ch, b, &l->entry[other], d->row_rank);
     return true;
 }
 

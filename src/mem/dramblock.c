@@ -17,8 +17,8 @@ static void block(struct hd_dram *d, uint32_t c, uint32_t b, uint64_t until)
     struct hd_drambank *k = hd_drambank_at(d, c, b);
     uint64_t rcd = d->t.rcd[0] < d->t.rcd[1] ? d->t.rcd[0] : d->t.rcd[1];
 
-    k->act_ok = hd_max_u64(k->act_ok, until);
-    k->pre_ok = hd_max_u64(k->pre_ok, until);
+    k->row_ok[BANK_ACT] = hd_max_u64(k->row_ok[BANK_ACT], until);
+    k->row_ok[BANK_PRE] = hd_max_u64(k->row_ok[BANK_PRE], until);
     k->act_at = hd_max_u64(k->act_at, until - hd_min_u64(until, rcd));
     hd_dramqueue_refresh(d, c, b);
 }

@@ -49,18 +49,16 @@ enum hd_dram_stat {
     ST_COUNT
 };
 
-/* A request in the queue of a channel. */
+/* A request in the queue of a channel: half a line of the host's cache. */
 struct hd_dramentry {
     uint64_t row;
-    uint64_t age;      /* order of arrival in the channel */
-    uint64_t accepted; /* command cycle */
     uint32_t req;
-    uint32_t counts; /* index of its counters in stat.v */
-    uint16_t next;   /* in its list */
-    uint16_t column;
+    uint32_t age;          /* order of arrival in the channel, low bits */
+    uint32_t accepted;     /* command cycle, low bits */
+    uint16_t next;         /* in its list */
     uint16_t bursts, left; /* in all, and to come */
-    uint8_t bank, klass, write, app;
-    uint8_t walk;
+    uint8_t app;           /* row of its counters: application, or none */
+    uint8_t bank, klass, write, walk;
     uint8_t opened; /* an activate was issued for it */
 };
 
@@ -69,16 +67,20 @@ struct hd_dramlist {
     uint16_t head, tail;
 };
 
-/* One cache line. */
+/* One line of the host's cache.  By `open`, so that what may come next is found
+ * without a branch: the first legal cycle of an activate, of a precharge. */
+enum { BANK_ACT, BANK_PRE };
 struct hd_drambank {
-    uint64_t act_ok, pre_ok; /* first legal cycle, bank's own */
-    uint64_t act_at;         /* last activate; columns are legal tRCD later */
+    uint64_t row_ok[2]; /* BANK_: the bank's own */
+    uint64_t act_at;    /* last activate; columns are legal tRCD later */
     uint64_t row;
-    uint8_t open;
-    uint8_t classes;                  /* bit set of classes that wait here */
-    uint32_t served;                  /* requests that the open row has ended */
     struct hd_dramlist hits[CLASSES]; /* requests of the open row */
     struct hd_dramlist rest[CLASSES]; /* the others */
+    uint8_t open;
+    uint8_t classes; /* bit set of classes that wait here */
+    uint8_t way;     /* of its column candidate: 0 none, 1 read, 2 write */
+    uint8_t group;
+    uint32_t served; /* requests that the open row has ended */
 };
 
 /* Commands. */
@@ -107,42 +109,51 @@ struct hd_dramturn {
     uint8_t nobody;  /* 1: no application wanted the next one */
 };
 
+/* Requests that have arrived and are not yet in the queue: at most so many. */
+enum { INBOX = 8 };
+
+/*
+ * The state of a channel.  What a request needs comes first, and of the arrays
+ * only as much is used as there are banks, so that the common case touches a
+ * few lines of the host's cache.
+ */
 struct hd_dramchan {
-    uint64_t floor;     /* no command before this cycle */
-    uint64_t act_ok;    /* tRRD, tFAW */
-    uint64_t col_ok[2]; /* buses and turn-around: read, write */
+    /* arrivals, events */
+    hd_time wake;     /* earliest event posted, or HD_NEVER */
+    uint64_t age;     /* requests accepted so far */
+    uint32_t waiting; /* requests: entries in use, and the inbox */
+    uint32_t waiters; /* senders that wait for a place */
+    uint32_t inbox_n;
+    uint32_t done_n;         /* answers to give: struct hd_dramdone */
+    uint32_t klass[CLASSES]; /* requests of each class but the first */
+    uint16_t free;           /* free entries */
     /* the command that issues next if nothing arrives */
+    uint8_t planned; /* 1: the three that follow hold */
+    uint8_t plan_kind;
     uint64_t plan_at;
-    uint32_t plan_kind, plan_bank;
-    uint32_t planned;      /* 1: the three above hold */
-    uint64_t column, row;  /* first of each, packed; 0:
-                              to be found anew */
-    uint32_t n[2];         /* banks with a column candidate: read, write */
-    uint64_t rows, closed; /* banks with a row candidate; activates of these */
-    hd_time wake;          /* earliest event posted, or HD_NEVER */
-    uint64_t age;          /* requests accepted so far */
-    uint32_t waiting;      /* entries in use */
-    uint16_t free;         /* free entries */
-    struct hd_dramlist golden;      /* golden requests not yet at a bank */
-    uint32_t golden_busy;           /* one golden request is at a bank */
-    uint32_t done_first, done_last; /* ring of struct hd_dramdone */
-    uint32_t waiters;               /* senders that wait for a place */
-    /* nodes of them; where queues are apart, for each class */
-    uint32_t wait_first[CLASSES], wait_last[CLASSES];
-    uint32_t klass[CLASSES]; /* entries of each class but the first */
-    struct hd_dramturn turn;
+    uint64_t floor;       /* no command before this cycle */
+    uint64_t column, row; /* first of each, packed; 0: to be found anew */
+    uint64_t act_ok;      /* tRRD, tFAW */
+    uint64_t col_ok[2];   /* buses and turn-around: read, write */
+    uint64_t rows;        /* banks with a row candidate */
+    uint32_t n[2];        /* banks with a column candidate: read, write */
+    uint32_t plan_bank;
     uint32_t faw_next;
-    uint64_t hold;                       /* policy: asked again in this cycle */
-    uint64_t faw[4];                     /* last activates, a ring */
-    uint64_t ref_at;                     /* next refresh */
-    uint64_t counted;                    /* cycles counted so far */
-    uint8_t order[2][HD_DRAM_MAX_BANKS]; /* banks with a column, by key */
-    /* candidates of each bank */
-    uint8_t col_way[HD_DRAM_MAX_BANKS]; /* 0: no column, 1: read, 2: write */
-    uint16_t col_entry[HD_DRAM_MAX_BANKS], row_entry[HD_DRAM_MAX_BANKS];
     uint64_t group_ok[HD_DRAM_MAX_BANKS]; /* tCCD_L, by group */
-    uint64_t col_ready[HD_DRAM_MAX_BANKS], col_key[HD_DRAM_MAX_BANKS];
-    uint64_t row_ready[HD_DRAM_MAX_BANKS], row_key[HD_DRAM_MAX_BANKS];
+    /* keys of column candidates, in order, and of row candidates, by bank */
+    uint64_t order[2][HD_DRAM_MAX_BANKS];
+    uint64_t row_key[HD_DRAM_MAX_BANKS];
+    struct hd_dramentry inbox[INBOX];
+    /* seldom needed */
+    uint64_t faw[4];           /* last activates, a ring */
+    struct hd_dramlist golden; /* golden requests not yet at a bank */
+    uint32_t golden_busy;      /* one golden request is at a bank */
+    /* nodes of waiters; where queues are apart, for each class */
+    uint32_t wait_first[CLASSES], wait_last[CLASSES];
+    struct hd_dramturn turn;
+    uint64_t hold;    /* policy: asked again in this cycle */
+    uint64_t ref_at;  /* next refresh */
+    uint64_t counted; /* cycles counted so far */
 };
 
 /*
@@ -158,25 +169,35 @@ struct hd_dramwait {
     uint32_t who, what, a, next;
 };
 
-/* Timing in cycles, as the controller keeps it; [2]: read, write. */
+/* Timing in cycles, as the controller keeps it; [2]: read, write.  The ranges
+ * of the settings keep each below 2^16. */
 struct hd_dramtime {
-    uint32_t same, other; /* column to column: same group, other group */
-    uint32_t again;       /* the larger: the next burst of a request */
-    uint32_t turn[2];     /* to a column of the other direction */
-    uint32_t data[2];     /* command to the end of its data */
-    uint32_t pre[2];      /* to a precharge of the bank */
-    uint32_t rcd[2];      /* activate to column */
-    uint32_t rcd_least;   /* the smaller */
+    uint16_t same, other; /* column to column: same group, other group */
+    uint16_t again;       /* the larger: the next burst of a request */
+    uint16_t turn[2];     /* to a column of the other direction */
+    uint16_t data[2];     /* command to the end of its data */
+    uint16_t pre[2];      /* to a precharge of the bank */
+    uint16_t rcd[2];      /* activate to column */
+    uint16_t rcd_least;   /* the smaller */
+    uint16_t tras, trc, trrd, tfaw, trp;
 };
 
-/* Where the state of one channel lies in the arena. */
+/* What the requests of one application add to the counters of a channel: one
+ * line of the host's cache.  hd_dram_fold moves it there. */
+struct hd_dramtally {
+    uint64_t reads, writes, walks, data_bursts, walk_bursts;
+    uint64_t row_hits, activates, precharges;
+};
+
+/* Where the state of one channel lies in the arena: one line. */
 struct hd_dramlane {
     struct hd_dramchan *ch;
     struct hd_drambank *bank;   /* [bank] */
     struct hd_dramentry *entry; /* [queue] */
-    struct hd_dramdone *done;   /* [ring + 1] */
+    struct hd_dramdone *done;   /* [ring] */
+    struct hd_dramtally *tally; /* [application, or none] */
     uint32_t c;                 /* its number */
-    uint32_t counts;            /* its counters: index of the first in stat.v */
+    uint32_t spare[5];
 };
 
 struct hd_dram {
@@ -190,13 +211,13 @@ struct hd_dram {
     hd_time tick;
     struct hd_recip per_tick; /* divides by tick */
     uint32_t latency;         /* modes without queues */
-    uint32_t ring;     /* entries of a done ring, a power of two, less 1 */
-    uint32_t special;  /* 1: settings that dramsched's short way lacks */
-    uint32_t plain;    /* 1: none, and rows are never closed early */
-    uint64_t row_rank; /* of row candidates: see KEY_RANK */
-    uint32_t places;   /* entries of a channel */
-    uint32_t own;      /* channels over which an address is spread */
-    hd_time idle;      /* cfg.turn_idle in ticks */
+    uint32_t ring;            /* answers that a channel can have to give */
+    uint32_t special;         /* 1: settings that dramsched's short way lacks */
+    uint32_t plain;           /* 1: none, and rows are never closed early */
+    uint64_t row_rank;        /* of row candidates: see KEY_RANK */
+    uint32_t places;          /* entries of a channel */
+    uint32_t own;             /* channels over which an address is spread */
+    hd_time idle;             /* cfg.turn_idle in ticks */
     struct hd_slot klass, turn, pick;
     hd_dram_watcher *watch;
     void *watch_self;
@@ -206,9 +227,28 @@ struct hd_dram {
     struct hd_dramwait *wait; /* arena; [0]: head of the free list is
                                  wait_free */
     uint32_t *wait_free;      /* arena: [0] free list, [1] used */
-    uint8_t group_of[HD_DRAM_MAX_BANKS];
     struct hd_dramlane lane[HD_DRAM_MAX_CHANNELS];
 };
+
+/* Which of two that wait came first; fewer than 2^31 have come since. */
+static inline bool hd_dramentry_older(const struct hd_dramentry *a,
+                                      const struct hd_dramentry *b)
+{
+    return (int32_t)(a->age - b->age) < 0;
+}
+
+/* The age of a waiting entry, and the cycle in which it was accepted, whole. */
+static inline uint64_t hd_dramentry_age(const struct hd_dramchan *ch,
+                                        const struct hd_dramentry *v)
+{
+    return ch->age - (uint32_t)((uint32_t)ch->age - v->age);
+}
+
+static inline uint64_t hd_dramentry_accepted(const struct hd_dramchan *ch,
+                                             const struct hd_dramentry *v)
+{
+    return ch->floor - (uint32_t)((uint32_t)ch->floor - v->accepted);
+}
 
 static inline struct hd_drambank *hd_drambank_at(const struct hd_dram *d,
                                                  uint32_t c, uint32_t b)
@@ -243,7 +283,7 @@ static inline void hd_dramchan_plan(struct hd_dramchan *ch, uint64_t at,
                                     uint32_t kind, uint32_t bank)
 {
     ch->plan_at = at;
-    ch->plan_kind = kind;
+    ch->plan_kind = (uint8_t)kind;
     ch->plan_bank = bank;
 }
 
@@ -296,10 +336,17 @@ int64_t hd_dramask_default(void *self, const void *question);
 void hd_dram_freed(struct hd_dram *d, uint32_t c, uint32_t klass,
                    uint64_t cycle);
 
+/* dram.c: moves what the channels have tallied to the counters. */
+void hd_dram_fold(struct hd_dram *d);
+
 /* dramclass.c */
-/* The class of a request: asked once, and silver only in its turn.  In `apart`
- * queues the request must wait if that class has no place. */
-uint32_t hd_dramclass_of(struct hd_dram *d, uint32_t c, struct hd_req *r);
+/* What a request may be, whoever's turn it is: asked once. */
+uint32_t hd_dramclass_may(struct hd_dram *d, uint32_t c, struct hd_req *r);
+/* The class of a request that may be k, not normal: silver only in its turn.
+ * In `apart` queues the request must wait if that class has no place; in
+ * `shared` ones the channel's commands are decided up to now. */
+uint32_t hd_dramclass_is(struct hd_dram *d, uint32_t c, const struct hd_req *r,
+                         uint32_t k);
 /* A silver request of the application whose turn it is has been taken. */
 void hd_dramclass_silver(struct hd_dram *d, uint32_t c);
 /* Places that a class has left; `apart` queues. */

@@ -107,8 +107,8 @@ void hd_dramclass_silver(struct hd_dram *d, uint32_t c)
 
 /* ---- classes ---------------------------------------------------------- */
 
-/* What the request may be, whoever's turn it is. */
-static uint32_t eligible(struct hd_dram *d, uint32_t c, struct hd_req *r)
+HD_HOT uint32_t hd_dramclass_may(struct hd_dram *d, uint32_t c,
+                                 struct hd_req *r)
 {
     struct heddle_q_dram_class q = {r->app, r->kind, r->level, c};
 
@@ -126,13 +126,11 @@ static uint32_t eligible(struct hd_dram *d, uint32_t c, struct hd_req *r)
     return r->dram_class;
 }
 
-HD_HOT uint32_t hd_dramclass_of(struct hd_dram *d, uint32_t c, struct hd_req *r)
+uint32_t hd_dramclass_is(struct hd_dram *d, uint32_t c, const struct hd_req *r,
+                         uint32_t k)
 {
     const struct hd_dramchan *ch = d->lane[c].ch;
-    uint32_t k = eligible(d, c, r);
 
-    if (HD_LIKELY(k == NORMAL))
-        return NORMAL;
     if (k == GOLDEN && !d->cfg.queues && ch->klass[2] >= d->cfg.queue_golden)
         k = SILVER;
     if (k == SILVER && in_force(d) && !has_turn(d, c, r->app))

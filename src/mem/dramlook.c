@@ -18,7 +18,7 @@ static void look_bank(struct hd_dram *d, uint32_t c, uint32_t b,
 
     v->row(v->ud, "bank");
     v->number(v->ud, "bank", b);
-    v->number(v->ud, "group", d->group_of[b]);
+    v->number(v->ud, "group", k->group);
     v->number(v->ud, "open", k->open);
     if (k->open) {
         v->number(v->ud, "row", k->row);
@@ -42,8 +42,9 @@ static void look_list(struct hd_dram *d, uint32_t c, struct hd_dramlist l,
         v->number(v->ud, "address", r->pa.v);
         v->text(v->ud, "access", access[r->kind & 3]);
         v->text(v->ud, "class", klass[all[e].klass]);
-        v->number(v->ud, "app", all[e].app);
-        v->number(v->ud, "accepted", all[e].accepted);
+        v->number(v->ud, "app", r->app);
+        v->number(v->ud, "accepted",
+                  hd_dramentry_accepted(d->lane[c].ch, &all[e]));
         v->number(v->ud, "bursts_left", all[e].left);
     }
 }
@@ -109,7 +110,7 @@ static uint32_t check_list(struct hd_dram *d, uint32_t c, uint32_t b,
     for (uint32_t e = l->head; e != NO_ENTRY; last = e, e = v[e].next, n++) {
         bool hit = k->open && k->row == v[e].row;
         if (v[e].bank != b || hit != hits || n > d->places ||
-            (last != NO_ENTRY && v[last].age >= v[e].age)) {
+            (last != NO_ENTRY && !hd_dramentry_older(&v[last], &v[e]))) {
             hd_err_set(err, HEDDLE_ECHECK,
                        "dram: channel %u, bank %u: a request is in the wrong "
                        "list",
@@ -154,8 +155,7 @@ void hd_dramlook_check(void *self, uint32_t c, struct hd_err *err)
         hd_err_set(err, HEDDLE_ECHECK,
                    "dram: channel %u: %u requests are in lists, %u wait", c, n,
                    ch->waiting);
-    if ((ch->waiting != 0 || ch->done_first != ch->done_last) &&
-        ch->wake == HD_NEVER)
+    if ((ch->waiting != 0 || ch->done_n != 0) && ch->wake == HD_NEVER)
         hd_err_set(err, HEDDLE_ECHECK, "dram: channel %u has work and no event",
                    c);
 }

@@ -65,7 +65,8 @@ static void merge(struct hd_dramentry *v, struct hd_dramlist *from,
     uint32_t a = from->head, b = to->head;
 
     while (a != NO_ENTRY || b != NO_ENTRY) {
-        bool first = b == NO_ENTRY || (a != NO_ENTRY && v[a].age < v[b].age);
+        bool first = b == NO_ENTRY ||
+                     (a != NO_ENTRY && hd_dramentry_older(&v[a], &v[b]));
         uint32_t e = first ? a : b;
         if (first)
             a = v[e].next;
@@ -83,7 +84,7 @@ static bool may_close(const struct hd_dram *d, const struct hd_drambank *k,
                       const struct hd_dramentry *hit,
                       const struct hd_dramentry *other)
 {
-    if (hit->age < other->age)
+    if (hd_dramentry_older(hit, other))
         return false;
     if (other->klass == 2)
         return true;
@@ -118,20 +119,20 @@ void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
     const struct hd_dramentry *v = hd_dramentry_of(d, c);
-    const struct hd_drambank *k = hd_drambank_at(d, c, b);
+    struct hd_drambank *k = hd_drambank_at(d, c, b);
     uint32_t hit, other;
     uint64_t rank;
 
     ch->planned = 0;
     ch->column = ch->row = 0;
     ch->hold = 0;
-    hd_dramoffer_drop(ch, b);
+    hd_dramoffer_drop(ch, k, b);
     hd_dramoffer_drop_row(ch, b);
     work_out(d, c, b, &hit, &other, &rank);
     if (hit != NO_ENTRY)
-        hd_dramoffer_column(d, ch, k, b, &v[hit], hit);
+        hd_dramoffer_column(ch, k, b, &v[hit]);
     if (other != NO_ENTRY)
-        hd_dramoffer_row(ch, k, b, &v[other], other, rank);
+        hd_dramoffer_row(ch, b, &v[other], rank);
 }
 
 bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b)
@@ -139,24 +140,22 @@ bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b)
     const struct hd_dramchan *ch = d->lane[c].ch;
     const struct hd_dramentry *v = hd_dramentry_of(d, c);
     const struct hd_drambank *k = hd_drambank_at(d, c, b);
-    uint32_t hit, other, way = 0;
+    uint32_t hit, other, way = 0, i = 0;
     uint64_t rank;
 
     work_out(d, c, b, &hit, &other, &rank);
     if (hit != NO_ENTRY) {
         way = 1u + v[hit].write;
-        if (ch->col_entry[b] != hit ||
-            ch->col_key[b] != hd_dramoffer_key(&v[hit], b) ||
-            ch->col_ready[b] != k->act_at + d->t.rcd[v[hit].write])
+        while (i < ch->n[way - 1] &&
+               ch->order[way - 1][i] != hd_dramoffer_key(ch, &v[hit], b))
+            i++;
+        if (i == ch->n[way - 1])
             return false;
     }
     if (other != NO_ENTRY &&
-        (ch->row_entry[b] != other ||
-         ch->row_key[b] != (hd_dramoffer_key(&v[other], b) | rank) ||
-         ch->row_ready[b] != (k->open ? k->pre_ok : k->act_ok) ||
-         (ch->closed >> b & 1) == k->open))
+        ch->row_key[b] != (hd_dramoffer_key(ch, &v[other], b) | rank))
         return false;
-    return ch->col_way[b] == way && (ch->rows >> b & 1) == (other != NO_ENTRY);
+    return k->way == way && (ch->rows >> b & 1) == (other != NO_ENTRY);
 }
 
 /* ---- what happens to a bank ---------------------------------------------- */

@@ -36,19 +36,23 @@
 
 /* ---- choosing ------------------------------------------------------------ */
 
-static inline uint64_t key_of(const struct hd_dramchan *ch, uint64_t p)
+static inline uint64_t key_of(const struct hd_dramlane *l, uint64_t p)
 {
-    return p & PLAN_ROW ? ch->row_key[p & PLAN_BANK]
-                        : ch->col_key[p & PLAN_BANK];
+    const struct hd_drambank *k = &l->bank[p & PLAN_BANK];
+
+    return p & PLAN_ROW
+               ? l->ch->row_key[p & PLAN_BANK]
+               : hd_dramoffer_key(l->ch, &l->entry[hd_dramqueue_column(k)],
+                                  p & PLAN_BANK);
 }
 
 /* Which of two goes first: by cycle, then by key.  When only normal requests
  * wait and no row is closed early, the key of a column is below a row's. */
-static HD_INLINE uint64_t first_of(const struct hd_dramchan *ch, uint64_t p,
+static HD_INLINE uint64_t first_of(const struct hd_dramlane *l, uint64_t p,
                                    uint64_t q, bool exact)
 {
     if (exact && p >> PLAN_AT == q >> PLAN_AT && q != HD_NEVER)
-        return key_of(ch, p) < key_of(ch, q) ? p : q;
+        return key_of(l, p) < key_of(l, q) ? p : q;
     return hd_min_u64(p, q);
 }
 
@@ -58,16 +62,18 @@ static HD_INLINE uint64_t first_of(const struct hd_dramchan *ch, uint64_t p,
  * are is the one; mostly it is among the first two.
  */
 static HD_INLINE uint64_t first_column(const struct hd_dram *d,
-                                       const struct hd_dramchan *ch, uint32_t w,
+                                       const struct hd_dramlane *l, uint32_t w,
                                        uint64_t floor)
 {
+    const struct hd_dramchan *ch = l->ch;
     uint64_t base = hd_max_u64(ch->col_ok[w], floor), best = HD_NEVER;
     uint32_t bank = 0;
 
     for (uint32_t i = 0, n = ch->n[w]; i < n; i++) {
-        uint32_t b = ch->order[w][i];
+        uint32_t b = ch->order[w][i] & PLAN_BANK;
+        const struct hd_drambank *k = &l->bank[b];
         uint64_t at =
-            hd_max_u64(ch->col_ready[b], ch->group_ok[d->group_of[b]]);
+            hd_max_u64(k->act_at + d->t.rcd[w], ch->group_ok[k->group]);
         if (at <= base)
             return hd_dramchan_pack(base, HD_DRAM_RD + w, b);
         bank = at < best ? b : bank;
@@ -78,37 +84,39 @@ static HD_INLINE uint64_t first_column(const struct hd_dram *d,
 
 /* The engine's own choice among columns. */
 static HD_INLINE uint64_t choose_column(const struct hd_dram *d,
-                                        const struct hd_dramchan *ch,
+                                        const struct hd_dramlane *l,
                                         uint64_t floor)
 {
     uint64_t p = HD_NEVER;
 
-    if (ch->n[0] != 0)
-        p = first_column(d, ch, 0, floor);
-    if (HD_UNLIKELY(ch->n[1] != 0))
-        p = first_of(ch, p, first_column(d, ch, 1, floor), true);
+    if (l->ch->n[0] != 0)
+        p = first_column(d, l, 0, floor);
+    if (HD_UNLIKELY(l->ch->n[1] != 0))
+        p = first_of(l, p, first_column(d, l, 1, floor), true);
     return p;
 }
 
 /* And among rows. */
-static HD_INLINE uint64_t choose_row(const struct hd_dramchan *ch,
+static HD_INLINE uint64_t choose_row(const struct hd_dramlane *l,
                                      uint64_t floor)
 {
-    uint64_t base = hd_max_u64(ch->act_ok, floor), best = HD_NEVER;
-    uint64_t closed = ch->closed;
+    const struct hd_dramchan *ch = l->ch;
+    /* by `open`: activates have a constraint of the channel's besides */
+    const uint64_t base[2] = {hd_max_u64(ch->act_ok, floor), floor};
+    uint64_t best = HD_NEVER;
+    uint32_t b;
 
     for (uint64_t m = ch->rows; m != 0; m &= m - 1) {
-        uint32_t b = hd_bit_first(m);
-        uint64_t at =
-            hd_max_u64(ch->row_ready[b], closed >> b & 1 ? base : floor);
+        const struct hd_drambank *k = &l->bank[b = hd_bit_first(m)];
+        uint64_t at = hd_max_u64(k->row_ok[k->open], base[k->open]);
         hd_assert(at - floor < 1u << 16);
         best = hd_min_u64(best, (at - floor) << KEY_BITS | ch->row_key[b]);
     }
     if (best == HD_NEVER)
         return best;
-    return hd_dramchan_pack(floor + (best >> KEY_BITS), HD_DRAM_PRE,
-                            best & PLAN_BANK) ^
-           (closed >> (best & PLAN_BANK) & 1) << 6;
+    b = best & PLAN_BANK;
+    return hd_dramchan_pack(floor + (best >> KEY_BITS),
+                            HD_DRAM_ACT + l->bank[b].open, b);
 }
 
 /* ---- the plan ---------------------------------------------------------- */
@@ -135,9 +143,9 @@ static void plan_refresh(struct hd_dram *d, uint32_t c)
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
         const struct hd_drambank *k = hd_drambank_at(d, c, b);
         open |= k->open;
-        all = hd_max_u64(all, k->act_ok);
+        all = hd_max_u64(all, k->row_ok[BANK_ACT]);
         if (k->open)
-            shut = hd_max_u64(shut, k->pre_ok);
+            shut = hd_max_u64(shut, k->row_ok[BANK_PRE]);
     }
     if (open)
         hd_dramchan_plan(ch, shut, HD_DRAM_PREA, 0);
@@ -147,7 +155,8 @@ static void plan_refresh(struct hd_dram *d, uint32_t c)
 
 void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
+    const struct hd_dramlane *l = &d->lane[c];
+    struct hd_dramchan *ch = l->ch;
 
     if (ch->planned)
         return;
@@ -155,9 +164,9 @@ void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
     if (HD_UNLIKELY(d->pick.bound)) {
         hd_dramask_plan(d, c);
     } else {
-        uint64_t column = choose_column(d, ch, ch->floor);
-        uint64_t row = choose_row(ch, ch->floor);
-        set_plan(ch, column, row, first_of(ch, column, row, true));
+        uint64_t column = choose_column(d, l, ch->floor);
+        uint64_t row = choose_row(l, ch->floor);
+        set_plan(ch, column, row, first_of(l, column, row, true));
     }
     if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
         plan_refresh(d, c);
@@ -169,20 +178,20 @@ void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
 static void tell_golden(const struct hd_dram *d, uint32_t c,
                         struct hd_dramcmd *cmd)
 {
-    const struct hd_dramentry *v = hd_dramentry_of(d, c);
-    uint64_t age = HD_NEVER;
+    const struct hd_dramentry *v = hd_dramentry_of(d, c), *first = NULL;
 
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
         const struct hd_drambank *k = hd_drambank_at(d, c, b);
         uint32_t head[2] = {k->hits[2].head, k->rest[2].head};
         for (uint32_t i = 0; i < 2; i++) {
-            if (head[i] == NO_ENTRY || v[head[i]].age > age)
+            if (head[i] == NO_ENTRY ||
+                (first != NULL && hd_dramentry_older(first, &v[head[i]])))
                 continue;
-            age = v[head[i]].age;
+            first = &v[head[i]];
             cmd->golden = 1;
             cmd->golden_bank = b;
-            cmd->golden_row = v[head[i]].row;
-            cmd->golden_write = v[head[i]].write;
+            cmd->golden_row = first->row;
+            cmd->golden_write = first->write;
         }
     }
 }
@@ -204,7 +213,9 @@ static void tell(struct hd_dram *d, uint32_t c, uint32_t e, uint32_t close)
         cmd.klass = v->klass;
         if (ch->klass[2] != 0 && !d->pick.bound)
             tell_golden(d, c, &cmd);
-        cmd.column = (uint32_t)v->column + v->bursts - v->left;
+        cmd.column =
+            hd_drammap_locate(&d->map, d->reqs->v[v->req].pa.v).column +
+            v->bursts - v->left;
         if (cmd.kind == HD_DRAM_RD)
             cmd.data = cmd.cycle + d->cfg.cl;
         else if (cmd.kind == HD_DRAM_WR)
@@ -227,11 +238,12 @@ static HD_INLINE void issue_activate(struct hd_dram *d,
 {
     struct hd_dramchan *ch = l->ch;
     struct hd_drambank *k = &l->bank[b];
-    struct hd_dramentry *v = &l->entry[ch->row_entry[b]];
+    struct hd_dramentry *v =
+        &l->entry[exact ? hd_dramqueue_row(k) : k->rest[0].head];
 
     v->opened = 1;
-    hd_dramtime_activate(&d->cfg, ch, k, at);
-    d->stat.v[v->counts + ST_ACTIVATES]++;
+    hd_dramtime_activate(&d->t, ch, k, at);
+    l->tally[v->app].activates++;
     k->open = 1;
     k->row = v->row;
     k->served = 0;
@@ -244,7 +256,7 @@ static HD_INLINE void close_row(struct hd_dram *d, const struct hd_dramlane *l,
 {
     struct hd_drambank *k = &l->bank[b];
 
-    hd_dramtime_precharge(&d->cfg, k, cycle);
+    hd_dramtime_precharge(&d->t, k, cycle);
     k->open = 0;
     if (exact &&
         (k->hits[0].head & k->hits[1].head & k->hits[2].head) != NO_ENTRY)
@@ -257,13 +269,12 @@ static HD_INLINE bool issue_precharge(struct hd_dram *d,
                                       const struct hd_dramlane *l, uint32_t b,
                                       uint32_t e, uint64_t at, bool exact)
 {
-    d->stat.v[l->entry[e].counts + ST_PRECHARGES]++;
+    l->tally[l->entry[e].app].precharges++;
     close_row(d, l, b, at, exact);
-    if (exact && l->ch->col_way[b] != 0) {
+    if (exact && l->bank[b].way != 0) {
         hd_dramqueue_refresh(d, l->c, b); /* its requests hit no more */
         return true;
     }
-    hd_dramoffer_shut(l->ch, &l->bank[b], b);
     return false;
 }
 
@@ -289,13 +300,12 @@ static HD_INLINE bool end_request(struct hd_dram *d,
     uint64_t end = cycle + d->t.data[v->write];
     uint32_t klass = v->klass;
     bool rows;
-    struct hd_dramdone *done = &l->done[ch->done_last];
+    struct hd_dramdone *done = &l->done[ch->done_n++];
 
+    hd_assert(ch->done_n <= d->ring);
     done->cycle = end;
     done->req = v->req;
-    ch->done_last = (ch->done_last + 1) & d->ring;
-    hd_assert(ch->done_last != ch->done_first);
-    hd_dramcount_ended(d, v, end - v->accepted);
+    hd_dramcount_ended(d, l, v, (uint32_t)end - v->accepted);
     rows = hd_drambank_served(d, l, e, exact);
     if (HD_UNLIKELY(ch->waiters != 0))
         hd_dram_freed(d, l->c, klass, cycle);
@@ -312,19 +322,19 @@ static HD_INLINE uint64_t issue_column(struct hd_dram *d,
                                        bool *rows, bool exact)
 {
     struct hd_dramchan *ch = l->ch;
-    uint32_t b = p & PLAN_BANK, e = ch->col_entry[b];
+    uint32_t b = p & PLAN_BANK, e;
     struct hd_drambank *k = &l->bank[b];
-    struct hd_dramentry *v = &l->entry[e];
+    struct hd_dramentry *v;
 
-    hd_dramtime_column(&d->t, ch, k, d->group_of[b], p >> 6 & 1, p >> PLAN_AT);
+    e = exact ? hd_dramqueue_column(k) : k->hits[0].head;
+    v = &l->entry[e];
+    hd_dramtime_column(&d->t, ch, k, p >> 6 & 1, p >> PLAN_AT);
     if (--v->left == 0) {
         k->served++;
         *rows = end_request(d, l, e, p >> PLAN_AT, exact);
         return 0;
     }
-    if (exact && (ch->rows >> b & 1) != 0)
-        ch->row_ready[b] = k->pre_ok;
-    else
+    if (!exact || (ch->rows >> b & 1) == 0)
         *rows = false;
     if (ch->n[0] + ch->n[1] == 1)
         return p + ((uint64_t)d->t.again << PLAN_AT);
@@ -347,7 +357,8 @@ static void issue_refresh(struct hd_dram *d, uint32_t c)
         count[ST_REFRESHES]++;
         ch->ref_at += d->cfg.trefi;
         for (uint32_t b = 0; b < d->cfg.banks; b++)
-            hd_drambank_at(d, c, b)->act_ok = ch->plan_at + d->cfg.trfc;
+            hd_drambank_at(d, c, b)->row_ok[BANK_ACT] =
+                ch->plan_at + d->cfg.trfc;
     }
     for (uint32_t b = 0; b < d->cfg.banks; b++)
         hd_dramqueue_refresh(d, c, b);
@@ -358,7 +369,7 @@ static void issue_planned_column(struct hd_dram *d, uint32_t c, uint32_t b)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
     struct hd_drambank *k = hd_drambank_at(d, c, b);
-    uint32_t e = ch->col_entry[b];
+    uint32_t e = hd_dramqueue_column(k);
     const struct hd_dramentry *v = &hd_dramentry_of(d, c)[e];
     bool close = d->cfg.page == 1 && v->left == 1 && only_hit(k), rows;
 
@@ -367,8 +378,8 @@ static void issue_planned_column(struct hd_dram *d, uint32_t c, uint32_t b)
     issue_column(d, &d->lane[c],
                  hd_dramchan_pack(ch->plan_at, ch->plan_kind, b), &rows, true);
     if (close) {
-        d->stat.v[v->counts + ST_PRECHARGES]++;
-        close_row(d, &d->lane[c], b, k->pre_ok, true);
+        d->lane[c].tally[v->app].precharges++;
+        close_row(d, &d->lane[c], b, k->row_ok[BANK_PRE], true);
         hd_dramqueue_refresh(d, c, b);
     }
 }
@@ -428,8 +439,30 @@ static void skip_refreshes(struct hd_dram *d, uint32_t c, uint64_t cycle)
     ch->planned = 0;
 }
 
-/* The general way through a batch. */
-static HD_APART void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
+/* ---- batches ------------------------------------------------------------- */
+
+/* Moves request i of the inbox, which has come, into the queue. */
+static HD_INLINE uint32_t take_in(const struct hd_dramlane *l, uint32_t i)
+{
+    struct hd_dramchan *ch = l->ch;
+    uint32_t e = ch->free;
+
+    hd_assert(e != NO_ENTRY);
+    ch->free = l->entry[e].next;
+    l->entry[e] = ch->inbox[i];
+    return e;
+}
+
+/* When it was accepted: the floor is then at most one cycle further. */
+static HD_INLINE uint64_t arrival(const struct hd_dramchan *ch, uint32_t i)
+{
+    uint64_t from = ch->floor - 1;
+
+    return from + (uint32_t)(ch->inbox[i].accepted - (uint32_t)from);
+}
+
+/* Issues what is legal up to a cycle before which nothing arrives. */
+static void decide(struct hd_dram *d, uint32_t c, uint64_t cycle)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
 
@@ -444,6 +477,19 @@ static HD_APART void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
     ch->floor = hd_max_u64(ch->floor, cycle + 1);
 }
 
+/* The general way through a batch. */
+static HD_APART void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
+{
+    struct hd_dramchan *ch = d->lane[c].ch;
+
+    for (uint32_t i = 0; i < ch->inbox_n; i++) {
+        decide(d, c, arrival(ch, i));
+        hd_dramqueue_arrive(d, c, take_in(&d->lane[c], i));
+    }
+    ch->inbox_n = 0;
+    decide(d, c, cycle);
+}
+
 /*
  * The short way.  After a row command the first column is still that, if none
  * has become a candidate that could be legal as soon; after a column so is the
@@ -455,30 +501,39 @@ static HD_INLINE void batch(struct hd_dram *d, uint32_t c, uint64_t cycle,
     const struct hd_dramlane lane = d->lane[c], *l = &lane;
     struct hd_dramchan *ch = l->ch;
     uint64_t floor = ch->floor, column = ch->column, row = ch->row, p;
+    uint32_t i = 0, n = ch->inbox_n;
 
-    column = column != 0 ? column : choose_column(d, ch, floor);
-    row = row != 0 ? row : choose_row(ch, floor);
-    while ((p = first_of(ch, column, row, exact)) < (cycle + 1) << PLAN_AT) {
-        uint64_t at = p >> PLAN_AT;
-        uint32_t b = p & PLAN_BANK;
-        bool rows = true; /* have changed */
-        if (!(p & PLAN_ROW)) {
-            column = issue_column(d, l, p, &rows, exact);
-        } else if (hd_dramchan_kind(p) == HD_DRAM_ACT) {
-            issue_activate(d, l, b, at, exact);
-            if (column >> PLAN_AT >= at + d->t.rcd_least)
+    for (;;) {
+        uint64_t until = i < n ? arrival(ch, i) : cycle;
+        column = column != 0 ? column : choose_column(d, l, floor);
+        row = row != 0 ? row : choose_row(l, floor);
+        while ((p = first_of(l, column, row, exact)) < (until + 1) << PLAN_AT) {
+            uint64_t at = p >> PLAN_AT;
+            uint32_t b = p & PLAN_BANK;
+            bool rows = true; /* have changed */
+            if (!(p & PLAN_ROW)) {
+                column = issue_column(d, l, p, &rows, exact);
+            } else if (hd_dramchan_kind(p) == HD_DRAM_ACT) {
+                issue_activate(d, l, b, at, exact);
+                if (column >> PLAN_AT >= at + d->t.rcd_least)
+                    column = 0;
+            } else if (issue_precharge(d, l, b, hd_dramqueue_row(&l->bank[b]),
+                                       at, exact)) {
                 column = 0;
-        } else if (issue_precharge(d, l, b, ch->row_entry[b], at, exact)) {
-            column = 0;
+            }
+            floor = at + 1;
+            if (column < floor << PLAN_AT)
+                column = choose_column(d, l, floor);
+            if (rows || row < floor << PLAN_AT)
+                row = choose_row(l, floor);
         }
-        floor = at + 1;
-        if (column < floor << PLAN_AT)
-            column = choose_column(d, ch, floor);
-        if (rows || row < floor << PLAN_AT)
-            row = choose_row(ch, floor);
+        floor = ch->floor = hd_max_u64(floor, until + 1);
+        if (i == n)
+            break;
+        hd_drambank_arrive(d, l, take_in(l, i++), &column, &row, exact);
     }
+    ch->inbox_n = 0;
     set_plan(ch, column, row, p);
-    ch->floor = hd_max_u64(floor, cycle + 1);
 }
 
 static HD_HOT HD_APART void advance_plain(struct hd_dram *d, uint32_t c,
@@ -497,7 +552,7 @@ HD_HOT void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
 
-    if (ch->planned && ch->plan_at > cycle)
+    if (ch->inbox_n == 0 && ch->planned && ch->plan_at > cycle)
         ch->floor = hd_max_u64(ch->floor, cycle + 1);
     else if (d->special || d->pick.bound || watched(d))
         advance(d, c, cycle);
@@ -519,13 +574,13 @@ HD_HOT uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
     for (uint32_t w = 0; w < 2; w++) {
         uint64_t base = hd_max_u64(ch->col_ok[w], ch->floor);
         for (uint32_t i = 0; i < ch->n[w]; i++) {
-            uint32_t b = ch->order[w][i];
+            const struct hd_drambank *k =
+                hd_drambank_at(d, c, ch->order[w][i] & PLAN_BANK);
             uint64_t first =
-                hd_max_u64(ch->col_ready[b], ch->group_ok[d->group_of[b]]);
+                hd_max_u64(k->act_at + d->t.rcd[w], ch->group_ok[k->group]);
+            uint32_t left = v[hd_dramqueue_column(k)].left;
             first = hd_max_u64(first, base);
-            at = hd_min_u64(at,
-                            first + (uint64_t)(v[ch->col_entry[b]].left - 1) *
-                                        d->t.again);
+            at = hd_min_u64(at, first + (uint64_t)(left - 1) * d->t.again);
         }
     }
     if (ch->rows != 0)

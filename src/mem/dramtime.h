@@ -19,30 +19,38 @@
 
 #include "dramchan.h"
 
+static inline uint16_t hd_dramtime_most(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t most = a > b ? a : b;
+
+    most = most > c ? most : c;
+    hd_assert(most <= UINT16_MAX);
+    return (uint16_t)most;
+}
+
 static inline void hd_dramtime_init(struct hd_dramtime *t,
                                     const struct hd_dram_cfg *c)
 {
     uint32_t turn = c->cl + c->bl > c->wl ? c->cl + c->bl - c->wl : 1;
     uint32_t back = c->wl + c->bl > c->cl ? c->wl + c->bl - c->cl : 1;
 
-    t->other = c->tccd_s > c->bl ? c->tccd_s : c->bl;
-    t->same = c->tccd_l;
-    t->again = t->same > t->other ? t->same : t->other;
-    t->turn[0] = hd_dram_trtw(c) > turn ? hd_dram_trtw(c) : turn;
-    if (t->turn[0] < c->tccd_s)
-        t->turn[0] = c->tccd_s;
-    t->turn[1] = c->wl + c->bl + c->twtr;
-    if (t->turn[1] < back)
-        t->turn[1] = back;
-    if (t->turn[1] < c->tccd_s)
-        t->turn[1] = c->tccd_s;
-    t->data[0] = c->cl + c->bl;
-    t->data[1] = c->wl + c->bl;
-    t->pre[0] = c->trtp;
-    t->pre[1] = c->wl + c->bl + c->twr;
-    t->rcd[0] = c->trcdrd;
-    t->rcd[1] = c->trcdwr;
-    t->rcd_least = c->trcdrd < c->trcdwr ? c->trcdrd : c->trcdwr;
+    t->other = hd_dramtime_most(c->tccd_s, c->bl, 0);
+    t->same = hd_dramtime_most(c->tccd_l, 0, 0);
+    t->again = hd_dramtime_most(t->same, t->other, 0);
+    t->turn[0] = hd_dramtime_most(hd_dram_trtw(c), turn, c->tccd_s);
+    t->turn[1] = hd_dramtime_most(c->wl + c->bl + c->twtr, back, c->tccd_s);
+    t->data[0] = hd_dramtime_most(c->cl + c->bl, 0, 0);
+    t->data[1] = hd_dramtime_most(c->wl + c->bl, 0, 0);
+    t->pre[0] = hd_dramtime_most(c->trtp, 0, 0);
+    t->pre[1] = hd_dramtime_most(c->wl + c->bl + c->twr, 0, 0);
+    t->rcd[0] = hd_dramtime_most(c->trcdrd, 0, 0);
+    t->rcd[1] = hd_dramtime_most(c->trcdwr, 0, 0);
+    t->rcd_least = t->rcd[0] < t->rcd[1] ? t->rcd[0] : t->rcd[1];
+    t->tras = hd_dramtime_most(c->tras, 0, 0);
+    t->trc = hd_dramtime_most(c->trc, 0, 0);
+    t->trrd = hd_dramtime_most(c->trrd, 0, 0);
+    t->tfaw = hd_dramtime_most(c->tfaw, 0, 0);
+    t->trp = hd_dramtime_most(c->trp, 0, 0);
 }
 
 static inline void hd_dramtime_raise(uint64_t *at, uint64_t to)
@@ -50,13 +58,13 @@ static inline void hd_dramtime_raise(uint64_t *at, uint64_t to)
     *at = *at < to ? to : *at;
 }
 
-static inline void hd_dramtime_activate(const struct hd_dram_cfg *t,
+static inline void hd_dramtime_activate(const struct hd_dramtime *t,
                                         struct hd_dramchan *ch,
                                         struct hd_drambank *k, uint64_t cycle)
 {
     k->act_at = cycle;
-    k->pre_ok = cycle + t->tras;
-    k->act_ok = cycle + t->trc;
+    k->row_ok[BANK_PRE] = cycle + t->tras;
+    k->row_ok[BANK_ACT] = cycle + t->trc;
     ch->act_ok = cycle + t->trrd;
     if (t->tfaw != 0) {
         ch->faw[ch->faw_next] = cycle + t->tfaw;
@@ -65,10 +73,10 @@ static inline void hd_dramtime_activate(const struct hd_dram_cfg *t,
     }
 }
 
-static inline void hd_dramtime_precharge(const struct hd_dram_cfg *t,
+static inline void hd_dramtime_precharge(const struct hd_dramtime *t,
                                          struct hd_drambank *k, uint64_t cycle)
 {
-    hd_dramtime_raise(&k->act_ok, cycle + t->trp);
+    hd_dramtime_raise(&k->row_ok[BANK_ACT], cycle + t->trp);
 }
 
 /*
@@ -78,13 +86,13 @@ static inline void hd_dramtime_precharge(const struct hd_dram_cfg *t,
  */
 static inline void hd_dramtime_column(const struct hd_dramtime *t,
                                       struct hd_dramchan *ch,
-                                      struct hd_drambank *k, uint32_t group,
-                                      uint32_t write, uint64_t cycle)
+                                      struct hd_drambank *k, uint32_t write,
+                                      uint64_t cycle)
 {
-    ch->group_ok[group] = cycle + t->same;
+    ch->group_ok[k->group] = cycle + t->same;
     ch->col_ok[write] = cycle + t->other;
     ch->col_ok[1 - write] = cycle + t->turn[write];
-    hd_dramtime_raise(&k->pre_ok, cycle + t->pre[write]);
+    hd_dramtime_raise(&k->row_ok[BANK_PRE], cycle + t->pre[write]);
 }
 
 #endif

@@ -474,6 +474,7 @@ static int results(heddle_part_dram *d, struct heddle_part_dram_result *out)
     if (out->cycles != 0)
         out->bandwidth = (double)d->n * d->machine.dram.bl /
                          ((double)out->cycles * d->machine.dram.channels);
+    hd_dram_fold(d->dram);
     out->row_hits = total(d, ST_ROW_HITS);
     out->activates = total(d, ST_ACTIVATES);
     out->precharges = total(d, ST_PRECHARGES);
