@@ -192,34 +192,35 @@ static void settings(void **state)
     }
 }
 
-static void miss_registers(void **state)
+/* `room` registers against a list; keys come from three times as many. */
+static void registers(uint32_t room)
 {
     struct hd_mshr h;
-    struct hd_rng r = hd_rng_make(4, 4);
-    uint64_t key[13];
-    bool live[13] = {false};
+    struct hd_rng r = hd_rng_make(4, room);
+    uint64_t key[200];
+    bool live[200] = {false};
     uint32_t n = 0;
 
-    (void)state;
     memenv_open(&m, 1);
-    assert_int_equal(hd_mshr_open(&h, &m.arena, 13), 0);
+    assert_int_equal(hd_mshr_open(&h, &m.arena, room), 0);
     for (uint32_t i = 0; i < 100000; i++) {
-        uint64_t k = hd_rng_below(&r, 40);
+        uint64_t k = hd_rng_below(&r, 3 * room);
         uint32_t e = hd_mshr_find(&h, k), want = HD_NONE;
 
-        for (uint32_t j = 0; j < 13; j++)
+        for (uint32_t j = 0; j < room; j++)
             if (live[j] && key[j] == k)
                 want = j;
         assert_int_equal(e, want);
-        assert_int_equal(hd_mshr_full(&h), n == 13);
+        assert_int_equal(hd_mshr_full(&h), n == room);
         assert_int_equal(hd_mshr_used(&h), n);
-        if (e != HD_NONE) {
+        if (e != HD_NONE && hd_rng_below(&r, 3) != 0) {
             hd_mshr_give(&h, e);
             live[e] = false;
             n--;
-        } else if (n < 13) {
+        } else if (e == HD_NONE && n < room) {
             e = hd_mshr_take(&h, k);
-            assert_true(e < 13 && !live[e]);
+            assert_true(e < room && !live[e]);
+            assert_true(h.v[e].key == k && h.v[e].n == 0);
             live[e] = true;
             key[e] = k;
             n++;
@@ -227,14 +228,23 @@ static void miss_registers(void **state)
         if (i % 100 == 0)
             assert_true(hd_mshr_sane(&h));
     }
-    for (uint32_t j = 0; j < 13; j++)
+    for (uint32_t j = 0; j < room; j++)
         if (live[j])
             hd_mshr_give(&h, j);
     assert_true(hd_mshr_sane(&h));
-    /* the checker sees an entry in the wrong bucket */
+    /* the checker sees an entry in the wrong place */
     h.v[hd_mshr_take(&h, 1000)].key = 1;
     assert_false(hd_mshr_sane(&h));
     memenv_close(&m);
+}
+
+static void miss_registers(void **state)
+{
+    static const uint32_t room[] = {1, 13, 32, 64, 65, 200};
+
+    (void)state;
+    for (uint32_t i = 0; i < HD_LEN(room); i++)
+        registers(room[i]);
 }
 
 int main(void)

@@ -60,18 +60,16 @@ static inline bool hd_l1tlb_here(struct hd_core *c, hd_vpn vpn,
 
 /* ---- ports and stalls ---------------------------------------------------- */
 
-/* Uses a port of which `ports` can be used in each cycle. */
+/* Uses a port of which `ports` can be used in each cycle.  No branches: nobody
+ * could foretell them. */
 static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
                                    uint32_t ports, hd_time t, hd_time cycle)
 {
-    if (t > *free) {
-        *free = t;
-        *used = 0;
-    }
-    if (++*used >= ports) {
-        *free += cycle;
-        *used = 0;
-    }
+    uint32_t n = (*used & (uint32_t) - (t <= *free)) + 1;
+    uint32_t more = n < ports;
+
+    *free = hd_max_u64(t, *free) + (cycle & ((hd_time)more - 1));
+    *used = n & -more;
 }
 
 /* The head of the line waits; `stalls` counts it. */

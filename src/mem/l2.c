@@ -499,8 +499,6 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     if (sl->s == NULL ||
         hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
-    memcpy(sl->s->mshrs, sl->mshr.state, sizeof sl->s->mshrs);
-    sl->mshr.state = sl->s->mshrs;
     rc = hd_cache_open(&sl->tags, env, &l2->cfg, "l2cache", i,
                        l2->cfg.bytes / l2->slices);
     if (rc != 0)

@@ -79,7 +79,6 @@ struct hd_l2_state {
     hd_time in_free;        /* when the input port has taken all that arrived */
     hd_time look_at;        /* the latest cycle with a result */
     hd_time out_free;       /* when the output port has sent all answers */
-    uint32_t mshrs[4];      /* of hd_mshr */
     uint32_t looks;         /* results in that cycle */
     uint32_t in_n;          /* length of `in` */
     uint32_t down_n;        /* of `down` */
@@ -96,7 +95,7 @@ struct hd_l2_state {
     /* for the invariants, with --check: ticks by stage */
     hd_time travel, input, look, memory, output, total;
     hd_time passed; /* of these, what bypassed reads in DRAM have had so far */
-    uint64_t unused[4];
+    uint64_t unused[6];
 };
 _Static_assert(sizeof(struct hd_l2_state) % HD_L2_ALIGN == 0,
                "what follows it begins a line");

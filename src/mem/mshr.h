@@ -6,6 +6,10 @@
  * in order of arrival.  The list is of indices into the caller's pool, linked
  * by a field of the caller's; this file keeps its two ends and its length.
  *
+ * Up to HD_MSHR_NARROW entries are found by a tag of a byte each, all compared
+ * at once: they are one line of the host's cache, which also says what is free.
+ * More are found by a hash, with chains and a free list.
+ *
  * An entry may leave the registers before it is answered (a far fault takes
  * too long to hold one): it is lent, keeps its key and its list, and another
  * takes its place.  `more` such entries have room.
@@ -17,21 +21,37 @@
 
 #include "../base/arena.h"
 #include "../base/base.h"
+#include "../base/bits.h"
+#include "../base/bytes.h"
 
 struct hd_mshr_entry {
     uint64_t key;
     uint32_t first, last; /* waiting requests; HD_NONE: none */
     uint32_t n;           /* how many */
-    uint32_t next;        /* of its bucket, or of the free list; + 1 */
+    uint32_t next;        /* wide: of its bucket, or of the free list; + 1 */
     uint32_t flags;       /* the owner's */
     uint32_t live;        /* 0: free; in use: 1, or what the owner puts here */
 };
 
-struct hd_mshr {
+enum { HD_MSHR_NARROW = 64 };
+
+/* What the table of wide ones begins with. */
+enum {
+    HD_MSHR_FREE, /* free list: its first entry + 1 */
+    HD_MSHR_USED,
+    HD_MSHR_SPARE, /* entries for lending: the first + 1 */
+    HD_MSHR_LENT,
+    HD_MSHR_HEADS /* from here on, of each bucket the first entry + 1 */
+};
+
+struct hd_mshr {             /* half a line of the host's cache */
     struct hd_mshr_entry *v; /* arena */
-    uint32_t *head;          /* arena: buckets; first entry + 1 */
-    uint32_t *state;         /* arena: [0] free list, + 1; [1] in use; [2]
-                                entries for lending, + 1; [3] lent */
+    union {                  /* arena */
+        uint8_t *tag;        /* narrow: [64] of each entry: 1 to 255, a hash of
+                                its key; 0: free */
+        uint32_t *table;     /* wide */
+    };
+    uint64_t all; /* narrow: a bit for each entry; 0: wide */
     uint32_t room, shift;
 };
 
@@ -45,92 +65,144 @@ int hd_mshr_open_more(struct hd_mshr *m, struct hd_arena *arena,
  * and nowhere else. */
 bool hd_mshr_sane(const struct hd_mshr *m);
 
-static inline uint32_t hd_mshr_bucket(const struct hd_mshr *m, uint64_t key)
+#define HD_MSHR_HASH 0x9e3779b97f4a7c15ull
+
+static inline uint8_t hd_mshr_tag(uint64_t key)
 {
-    return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> m->shift);
+    uint64_t h = (key * HD_MSHR_HASH) >> 56;
+
+    return (uint8_t)(h + (h == 0));
+}
+
+/* Wide: the bucket of a key. */
+static inline uint32_t *hd_mshr_head(const struct hd_mshr *m, uint64_t key)
+{
+    return &m->table[HD_MSHR_HEADS + ((key * HD_MSHR_HASH) >> m->shift)];
+}
+
+/* Narrow: the entries that have a tag, or are free (bit set). */
+static inline uint64_t hd_mshr_alike(const struct hd_mshr *m, uint8_t tag)
+{
+    uint64_t z = hd_bytes_alike(m->tag, tag) |
+                 (uint64_t)hd_bytes_alike(m->tag + 16, tag) << 16 |
+                 (uint64_t)hd_bytes_alike(m->tag + 32, tag) << 32 |
+                 (uint64_t)hd_bytes_alike(m->tag + 48, tag) << 48;
+
+    return z & m->all;
 }
 
 static inline bool hd_mshr_full(const struct hd_mshr *m)
 {
-    return m->state[0] == 0;
+    return HD_LIKELY(m->all != 0) ? hd_mshr_alike(m, 0) == 0
+                                  : m->table[HD_MSHR_FREE] == 0;
 }
 
 static inline uint32_t hd_mshr_used(const struct hd_mshr *m)
 {
-    return m->state[1];
+    return HD_LIKELY(m->all != 0) ? m->room - hd_bit_count(hd_mshr_alike(m, 0))
+                                  : m->table[HD_MSHR_USED];
 }
 
-/* The entry of a key, or HD_NONE. */
-static inline uint32_t hd_mshr_find(const struct hd_mshr *m, uint64_t key)
+static inline uint32_t hd_mshr_find_wide(const struct hd_mshr *m, uint64_t key)
 {
-    uint32_t e = m->head[hd_mshr_bucket(m, key)];
+    uint32_t e = *hd_mshr_head(m, key);
 
     while (e != 0 && m->v[e - 1].key != key)
         e = m->v[e - 1].next;
     return e - 1;
 }
 
+/* The entry of a key, or HD_NONE. */
+static inline uint32_t hd_mshr_find(const struct hd_mshr *m, uint64_t key)
+{
+    uint64_t z;
+
+    if (HD_UNLIKELY(m->all == 0))
+        return hd_mshr_find_wide(m, key);
+    for (z = hd_mshr_alike(m, hd_mshr_tag(key)); z != 0; z &= z - 1)
+        if (HD_LIKELY(m->v[hd_bit_first(z)].key == key))
+            return hd_bit_first(z);
+    return HD_NONE;
+}
+
 /* An entry for a key that has none; there must be a free one. */
 static inline uint32_t hd_mshr_take(struct hd_mshr *m, uint64_t key)
 {
-    uint32_t e = m->state[0], b = hd_mshr_bucket(m, key);
-    struct hd_mshr_entry *x = &m->v[e - 1];
+    struct hd_mshr_entry x = {key, HD_NONE, HD_NONE, 0, 0, 0, 1};
+    uint32_t e;
 
-    hd_assert(e != 0);
-    m->state[0] = x->next;
-    m->state[1]++;
-    *x = (struct hd_mshr_entry){key, HD_NONE, HD_NONE, 0, m->head[b], 0, 1};
-    m->head[b] = e;
-    return e - 1;
+    if (HD_LIKELY(m->all != 0)) {
+        uint64_t free = hd_mshr_alike(m, 0);
+        hd_assert(free != 0);
+        e = hd_bit_first(free);
+        m->tag[e] = hd_mshr_tag(key);
+    } else {
+        uint32_t *head = hd_mshr_head(m, key);
+        e = m->table[HD_MSHR_FREE] - 1;
+        hd_assert(e != HD_NONE);
+        m->table[HD_MSHR_FREE] = m->v[e].next;
+        m->table[HD_MSHR_USED]++;
+        x.next = *head;
+        *head = e + 1;
+    }
+    m->v[e] = x;
+    return e;
 }
 
 static inline void hd_mshr_give(struct hd_mshr *m, uint32_t entry)
 {
     struct hd_mshr_entry *x = &m->v[entry];
-    uint32_t *p = &m->head[hd_mshr_bucket(m, x->key)];
+    uint32_t *p;
 
+    x->live = 0;
+    if (HD_LIKELY(m->all != 0)) {
+        m->tag[entry] = 0;
+        return;
+    }
+    p = hd_mshr_head(m, x->key);
     while (*p != entry + 1)
         p = &m->v[*p - 1].next;
     *p = x->next;
-    x->live = 0;
-    x->next = m->state[0];
-    m->state[0] = entry + 1;
-    m->state[1]--;
+    x->next = m->table[HD_MSHR_FREE];
+    m->table[HD_MSHR_FREE] = entry + 1;
+    m->table[HD_MSHR_USED]--;
 }
+
+/* ---- lending: wide only ------------------------------------------------- */
 
 /* Entries that wait outside the registers. */
 static inline uint32_t hd_mshr_lent(const struct hd_mshr *m)
 {
-    return m->state[3];
+    return m->all != 0 ? 0 : m->table[HD_MSHR_LENT];
 }
 
 /* An entry in use leaves the registers, where one is free now. */
 static inline void hd_mshr_lend(struct hd_mshr *m)
 {
-    uint32_t e = m->state[2];
+    uint32_t e = m->table[HD_MSHR_SPARE];
 
-    hd_assert(e != 0 && m->state[1] > 0);
-    m->state[2] = m->v[e - 1].next;
-    m->v[e - 1].next = m->state[0];
-    m->state[0] = e;
-    m->state[1]--;
-    m->state[3]++;
+    hd_assert(e != 0 && m->table[HD_MSHR_USED] > 0);
+    m->table[HD_MSHR_SPARE] = m->v[e - 1].next;
+    m->v[e - 1].next = m->table[HD_MSHR_FREE];
+    m->table[HD_MSHR_FREE] = e;
+    m->table[HD_MSHR_USED]--;
+    m->table[HD_MSHR_LENT]++;
 }
 
 /* hd_mshr_give of an entry that was lent comes between these two. */
 static inline void hd_mshr_recall(struct hd_mshr *m)
 {
-    m->state[1]++;
-    m->state[3]--;
+    m->table[HD_MSHR_USED]++;
+    m->table[HD_MSHR_LENT]--;
 }
 
 static inline void hd_mshr_recalled(struct hd_mshr *m)
 {
-    uint32_t e = m->state[0];
+    uint32_t e = m->table[HD_MSHR_FREE];
 
-    m->state[0] = m->v[e - 1].next;
-    m->v[e - 1].next = m->state[2];
-    m->state[2] = e;
+    m->table[HD_MSHR_FREE] = m->v[e - 1].next;
+    m->v[e - 1].next = m->table[HD_MSHR_SPARE];
+    m->table[HD_MSHR_SPARE] = e;
 }
 
 #endif
