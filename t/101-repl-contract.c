@@ -114,6 +114,7 @@ static void bind_to(struct binding *b, struct hd_assoc *a)
     a->fill = (struct hd_slot){on_fill, b, 1};
     a->victim = (struct hd_slot){on_victim, b, 1};
     a->gone = (struct hd_slot){on_gone, b, 1};
+    hd_assoc_bound(a);
     for (uint32_t i = 0; i < MOST; i++)
         b->present[i] = HD_KEY_NONE;
 }
@@ -384,6 +385,7 @@ static void the_default_keeps_up(void **state)
     hd_assoc_open(&d, env, "l2cache", 0, 4, 8);
     a.touch.fn = a.fill.fn = a.gone.fn = pass;
     a.touch.bound = a.fill.bound = a.gone.bound = a.victim.bound = 1;
+    hd_assoc_bound(&a);
     for (uint32_t i = 0; i < 20000; i++) {
         uint64_t key = hd_rng_below(&r, 50);
         assert_true(access_key(&a, key, i % 9 == 0) ==

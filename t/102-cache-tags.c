@@ -138,11 +138,13 @@ static void insertion(void **state)
         open_as("l2cache", HD_WRITE_BACK);
         fill(4, false, 0);
         c.insert = (struct hd_slot){insert, NULL, 1};
+        hd_cache_bound(&c);
         /* a dirty newcomer that is declined goes straight to DRAM */
         assert_int_equal(fill(8, true, 1), insert_as == 1);
         if (insert_as == 1)
             assert_true(victim == 8 && owner == 1);
         c.insert.bound = 0;
+        hd_cache_bound(&c);
         assert_int_equal(hd_cache_peek(&c, 8), insert_as != 1);
         assert_int_equal(fill(12, false, 0), insert_as == 2);
         assert_true(victim == (insert_as == 0   ? 4

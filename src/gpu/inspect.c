@@ -174,6 +174,17 @@ static void check_core(void *self, uint32_t instance, struct hd_err *err)
                    instance);
 }
 
+/* Policies were bound or unbound. */
+static void bound(void *self)
+{
+    struct hd_gpu *g = self;
+
+    for (uint32_t i = 0; i < g->cores; i++) {
+        hd_tlb_bound(&g->core[i].l1tlb);
+        hd_cache_bound(&g->core[i].l1);
+    }
+}
+
 void hd_gpu_parts(struct hd_gpu *g)
 {
     struct hd_part core = {.name = "core",
@@ -181,7 +192,8 @@ void hd_gpu_parts(struct hd_gpu *g)
                            .self = g,
                            .look = look_warps,
                            .stuck = stuck_core,
-                           .check = check_core};
+                           .check = check_core,
+                           .bound = bound};
     struct hd_part tlb = {
         .name = "l1tlb", .instances = g->cores, .self = g, .look = look_tlb};
     struct hd_part cache = {.name = "l1cache",

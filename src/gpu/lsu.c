@@ -95,9 +95,10 @@ static bool is_plain(const struct hd_core *c)
 
     return t->live[HD_TLB_PRESENT] == 1u << HD_TLB_4K && t->stat.v == NULL &&
            (t->watched[HEDDLE_NOTE_tlb_hit] | t->watched[HEDDLE_NOTE_tlb_miss] |
-            c->l1.watched[HEDDLE_NOTE_cache_hit] | t->base.touch.bound |
-            c->l1.tags.touch.bound) == 0 &&
-           c->l1.masked && c->l1.tags.set != NULL;
+            (t->base.asked & HD_ASSOC_TOUCH) |
+            (c->l1.tags.asked &
+             (HD_ASSOC_WIDE | HD_ASSOC_TOUCH | HD_CACHE_USE))) == 0 &&
+           c->l1.masked;
 }
 
 /* The frame of a page is in the TLB: it is known now. */

@@ -166,7 +166,7 @@ HD_HOT void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set,
         list_take(a, node);
         list_put(a, set, node);
     }
-    if (HD_UNLIKELY(a->touch.bound))
+    if (HD_UNLIKELY((a->asked & HD_ASSOC_TOUCH) != 0))
         ASK(repl_touch, &a->touch, a, set, way, hd_assoc_key(a, entry), who);
 }
 
@@ -449,7 +449,7 @@ static int take_wide(struct hd_assoc *a, struct hd_arena *arena)
     a->small = a->sets + n <= UINT16_MAX;
     size = a->small ? sizeof(uint16_t) : sizeof(uint32_t);
     a->words = (a->ways + 63) / 64;
-    a->hash = 62 - hd_log2(n);
+    a->hash = (uint8_t)(62 - hd_log2(n));
     a->node = hd_arena_take(arena, a->sets + n, 4 * size);
     a->head = hd_arena_take(arena, 4ull << hd_log2(n), size);
     a->valid = hd_arena_take(arena, (size_t)a->sets * a->words, 8);
@@ -484,7 +484,18 @@ int hd_assoc_share(struct hd_assoc *a, uint32_t apps)
         a->share[i] = (uint16_t)(hd_ones((i + 1) * a->ways / apps) &
                                  ~hd_ones(i * a->ways / apps));
     a->parted = true;
+    hd_assoc_bound(a);
     return 0;
+}
+
+void hd_assoc_bound(struct hd_assoc *a)
+{
+    bool entry =
+        (a->gone.bound | a->fill.bound | a->victim.bound | a->parted) != 0;
+
+    a->asked = (uint8_t)((narrow(a) ? 0 : HD_ASSOC_WIDE) |
+                         (a->touch.bound ? HD_ASSOC_TOUCH : 0) |
+                         (entry ? HD_ASSOC_ENTRY : 0));
 }
 
 int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
@@ -500,5 +511,6 @@ int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
     offer(a, env, at, HEDDLE_POINT_repl_fill, &a->fill, nothing);
     offer(a, env, at, HEDDLE_POINT_repl_victim, &a->victim, victim_default);
     offer(a, env, at, HEDDLE_POINT_repl_gone, &a->gone, nothing);
+    hd_assoc_bound(a);
     return 0;
 }

@@ -45,33 +45,41 @@ struct hd_assoc_set {
  * use of its set, and the next of its bucket; of a set, valid entries. */
 enum { HD_ASSOC_NEWER, HD_ASSOC_OLDER, HD_ASSOC_NEXT, HD_ASSOC_COUNT };
 
+/* Who has to be asked or told (hd_assoc.asked); the first is no question, but
+ * the same things are no concern of a wide array's. */
+enum {
+    HD_ASSOC_WIDE = 1,  /* the layout is wide */
+    HD_ASSOC_TOUCH = 2, /* of an entry that is used */
+    HD_ASSOC_ENTRY = 4, /* of what enters and leaves; or ways are shared out */
+    HD_ASSOC_OWNER = 8  /* from here: the owner's */
+};
+
 struct hd_assoc {
-    /* what a look-up reads, one line of the host's cache */
-    struct hd_slot touch;
-    struct hd_assoc_set *set; /* arena; NULL: the layout is wide */
+    /* what a look-up or a new entry reads: 48 bytes, 56 of a wide array */
     uint64_t *key;            /* arena: of each entry; HD_KEY_NONE: invalid */
     uint64_t mask;            /* bits of a key: those above are the owner's */
+    struct hd_assoc_set *set; /* arena; NULL: the layout is wide */
+    uint32_t ways, sets;
+    uint8_t asked;      /* HD_ASSOC_ bits */
+    uint8_t way_shift;  /* log2 of ways, or 32: no power of two */
+    uint8_t last_shift; /* narrow: of the last place of `order` in use */
+    uint8_t hash;       /* wide: shift of the hash */
+    uint16_t all;       /* narrow: a bit for each way */
+    bool small;         /* wide: 16 bits are enough for a node's words */
+    bool parted;        /* ways are shared out: see share */
     union {
-        uint64_t last_mask; /* the places of `order` in use */
+        uint64_t last_mask; /* narrow: the places of `order` in use */
         void *head; /* wide; arena: first node of each bucket of a hash */
     };
-    uint8_t last_shift; /* of the last place of `order` */
-    uint8_t way_shift;  /* log2 of ways, or 32: no power of two */
-    uint16_t all;       /* a bit for each way */
-    uint32_t ways;
     /* more than HD_ASSOC_NARROW ways: a hash of the keys, lists in order of
      * use, and bit sets of the valid ways */
     void *node; /* arena: [sets, then entries] * 4, of 16 or 32 bits each */
-    uint32_t sets;
-    uint8_t hash;    /* shift of the hash */
-    bool small;      /* 16 bits are enough */
     uint64_t *valid; /* arena: [set][words], a bit for each way */
     uint32_t words;  /* of 64 ways, a set */
     uint32_t instance;
-    struct hd_slot fill, victim, gone;
+    struct hd_slot touch, fill, victim, gone;
     struct hd_env *env;
-    bool parted;                 /* ways are shared out: */
-    uint16_t share[HD_MAX_APPS]; /* those of each application */
+    uint16_t share[HD_MAX_APPS]; /* ways of each application */
 };
 
 /*
@@ -80,6 +88,9 @@ struct hd_assoc {
  */
 int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
                   uint32_t instance, uint32_t sets, uint32_t ways);
+
+/* To be called when slots were bound or unbound: finds out who is asked. */
+void hd_assoc_bound(struct hd_assoc *a);
 
 /*
  * Makes room for a key that is not present and enters it: an invalid way if
@@ -291,7 +302,7 @@ static inline uint32_t hd_assoc_place_quiet(struct hd_assoc *a, uint32_t set,
 /* True when somebody must hear of what enters and leaves, or chooses it. */
 static inline bool hd_assoc_asks(const struct hd_assoc *a)
 {
-    return (a->gone.bound | a->fill.bound | a->victim.bound | a->parted) != 0;
+    return (a->asked & HD_ASSOC_ENTRY) != 0;
 }
 
 /* What hd_assoc_touch does where the layout is wide or a policy is bound. */
@@ -302,7 +313,7 @@ void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
 static inline void hd_assoc_touch_in(struct hd_assoc *a, uint32_t set,
                                      uint32_t entry, struct hd_who who)
 {
-    if (HD_UNLIKELY(a->set == NULL || a->touch.bound)) {
+    if (HD_UNLIKELY((a->asked & (HD_ASSOC_WIDE | HD_ASSOC_TOUCH)) != 0)) {
         hd_assoc_touch_other(a, set, entry, who);
         return;
     }

@@ -299,6 +299,19 @@ static int take(struct hd_cache *c, const char *at, uint32_t sets,
     return 0;
 }
 
+void hd_cache_bound(struct hd_cache *c)
+{
+    bool use = (c->watched[HEDDLE_NOTE_cache_miss] |
+                c->watched[HEDDLE_NOTE_cache_hit]) != 0;
+    bool fill = (c->insert.bound | c->watched[HEDDLE_NOTE_cache_evict]) != 0;
+
+    hd_assoc_bound(&c->tags);
+    fill |= (c->tags.asked & (HD_ASSOC_WIDE | HD_ASSOC_ENTRY)) != 0 ||
+            c->line != NULL;
+    c->tags.asked |=
+        (uint8_t)((use ? HD_CACHE_USE : 0) | (fill ? HD_CACHE_FILL : 0));
+}
+
 int hd_cache_open(struct hd_cache *c, struct hd_env *env,
                   const struct hd_cache_cfg *cfg, const char *at,
                   uint32_t instance, uint64_t bytes)
@@ -327,5 +340,6 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
     if (env->slots != NULL)
         hd_slots_offer(env->slots, HEDDLE_POINT_cache_insert, at, &c->insert,
                        insert_default, c);
+    hd_cache_bound(c);
     return 0;
 }

@@ -75,15 +75,23 @@ static inline uint32_t hd_cache_owner(uint64_t word)
     return owner != 127 ? owner : HD_APP_NONE;
 }
 
+/* Bits of hd_assoc.asked, besides its own. */
+enum {
+    HD_CACHE_USE = HD_ASSOC_OWNER,      /* somebody watches hits or misses */
+    HD_CACHE_FILL = HD_ASSOC_OWNER << 1 /* a fill is not a plain one */
+};
+
 struct hd_cache {
+    /* with the first 48 bytes of the tags a line of the host's cache, if this
+     * begins one: all that a look-up or a plain fill reads */
+    uint64_t low_mask;
+    uint32_t set_mask;
+    bool masked; /* these and the sets are powers of two */
+    uint8_t granule_shift, high_shift, bank_shift;
     struct hd_assoc tags;
     const uint32_t *watched;    /* [note] watchers */
     struct hd_cache_line *line; /* arena: [entry]; NULL: in the keys */
     struct hd_slot insert;
-    bool masked; /* these and the sets are powers of two: */
-    uint8_t granule_shift, high_shift, bank_shift;
-    uint32_t set_mask;
-    uint64_t low_mask;
     struct hd_cache_spread spread;
     struct hd_env *env;
     struct hd_cache_cfg cfg;
@@ -96,6 +104,10 @@ struct hd_cache {
 int hd_cache_open(struct hd_cache *c, struct hd_env *env,
                   const struct hd_cache_cfg *cfg, const char *at,
                   uint32_t instance, uint64_t bytes);
+
+/* To be called when slots were bound or unbound, or watchers came or went:
+ * finds out who is asked and told. */
+void hd_cache_bound(struct hd_cache *c);
 
 /* Tells a slice how lines are spread (after hd_cache_open, before use). */
 void hd_cache_spread(struct hd_cache *c, struct hd_cache_spread s);
@@ -153,8 +165,7 @@ static inline void hd_cache_used(struct hd_cache *c, uint32_t set,
                                  uint64_t line, uint32_t entry, uint32_t kind,
                                  struct hd_who who)
 {
-    if (HD_UNLIKELY((c->watched[HEDDLE_NOTE_cache_miss] |
-                     c->watched[HEDDLE_NOTE_cache_hit]) != 0 ||
+    if (HD_UNLIKELY((c->tags.asked & HD_CACHE_USE) != 0 ||
                     kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC))
         hd_cache_used_other(c, line, entry, kind, who);
     else if (entry != HD_NONE)
@@ -180,7 +191,7 @@ static inline bool hd_cache_reuse(struct hd_cache *c, uint64_t line,
     uint32_t set = hd_cache_set(c, line);
     uint32_t e = hd_assoc_find(&c->tags, set, line);
 
-    if (e == HD_NONE || HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_hit] != 0))
+    if (e == HD_NONE || HD_UNLIKELY((c->tags.asked & HD_CACHE_USE) != 0))
         return false;
     hd_assoc_touch_in(&c->tags, set, e, who);
     return true;
@@ -190,13 +201,6 @@ static inline bool hd_cache_reuse(struct hd_cache *c, uint64_t line,
 static inline bool hd_cache_peek(const struct hd_cache *c, uint64_t line)
 {
     return hd_cache_find(c, line) != HD_NONE;
-}
-
-/* True when somebody must hear of a line that enters, or has a say in it. */
-static inline bool hd_cache_asks(const struct hd_cache *c)
-{
-    return (c->insert.bound | c->watched[HEDDLE_NOTE_cache_evict]) != 0 ||
-           hd_assoc_asks(&c->tags);
 }
 
 /* hd_cache_enter where somebody is asked, or the array is wide. */
@@ -222,7 +226,7 @@ static inline bool hd_cache_enter(struct hd_cache *c, uint32_t set,
 {
     uint64_t old;
 
-    if (HD_UNLIKELY(hd_cache_asks(c) || c->tags.set == NULL || c->line != NULL))
+    if (HD_UNLIKELY((c->tags.asked & HD_CACHE_FILL) != 0))
         return hd_cache_enter_other(c, set, line, kind, level, dirty, who,
                                     victim, victim_app);
     hd_assoc_enter_way(&c->tags, &c->tags.set[set],

@@ -511,6 +511,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
                           "l2cache.partition: %u ways cannot be shared by %u "
                           "applications, or are more than %d",
                           l2->cfg.ways, env->apps, HD_ASSOC_NARROW);
+    hd_cache_bound(&sl->tags);
     sl->bypass = (struct hd_slot){hd_l2slice_steered, sl, 0};
     if (env->slots != NULL)
         hd_slots_offer(env->slots, HEDDLE_POINT_l2_bypass, "l2cache",
@@ -524,19 +525,23 @@ static const struct hd_steer unsteered; /* where nobody can steer */
  * be asked or told at present.  A policy binds the slots of all slices. */
 static void find_unusual(struct hd_l2 *l2)
 {
-    const struct hd_cache *c = &l2->slice[0].tags;
-    bool odd =
-        !l2->full || l2->check || l2->flit_shift == 32 || c->tags.set == NULL;
-    bool looks = (c->tags.touch.bound | c->watched[HEDDLE_NOTE_cache_hit] |
-                  c->watched[HEDDLE_NOTE_cache_miss]) != 0;
+    uint32_t asked = l2->slice[0].tags.tags.asked;
+    bool odd = !l2->full || l2->check || l2->flit_shift == 32 ||
+               (asked & HD_ASSOC_WIDE) != 0;
 
-    l2->unusual = (odd ? HD_L2_ODD : 0) | (looks ? HD_L2_ASKS_LOOK : 0) |
-                  (hd_cache_asks(c) ? HD_L2_ASKS_FILL : 0);
+    l2->unusual =
+        (odd ? HD_L2_ODD : 0) |
+        (asked & (HD_ASSOC_TOUCH | HD_CACHE_USE) ? HD_L2_ASKS_LOOK : 0) |
+        (asked & HD_CACHE_FILL ? HD_L2_ASKS_FILL : 0);
 }
 
 static void bound(void *self)
 {
-    find_unusual(self);
+    struct hd_l2 *l2 = self;
+
+    for (uint32_t i = 0; i < l2->slices; i++)
+        hd_cache_bound(&l2->slice[i].tags);
+    find_unusual(l2);
 }
 
 static int settle(struct hd_l2 *l2)

@@ -290,6 +290,10 @@ static int bind(heddle_part_tags *t, struct hd_assoc *a)
     answer(&a->fill, p, HEDDLE_POINT_repl_fill, t->state);
     answer(&a->victim, p, HEDDLE_POINT_repl_victim, t->state);
     answer(&a->gone, p, HEDDLE_POINT_repl_gone, t->state);
+    if (t->cache)
+        hd_cache_bound(&t->tags);
+    else
+        hd_tlb_bound(&t->tlb);
     return 0;
 }
 

@@ -603,6 +603,18 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     return m;
 }
 
+/* Policies were bound or unbound. */
+static void bound(void *self)
+{
+    struct hd_mmu *m = self;
+
+    for (uint32_t i = 0; i < m->units; i++) {
+        hd_tlb_bound(&m->unit[i].tlb);
+        hd_tlb_bound(&m->unit[i].bypass);
+        hd_assoc_bound(&m->unit[i].pwc.tags);
+    }
+}
+
 struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
 {
     struct hd_part parts[] = {
@@ -610,7 +622,8 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
          .look = look_tlb,
          .stuck = stuck,
          .check = check,
-         .sync = sync},
+         .sync = sync,
+         .bound = bound},
         {.name = "bypass", .look = look_bypass},
         {.name = "walks", .look = look_walks},
         {.name = "pwc", .look = look_pwc},

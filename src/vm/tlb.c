@@ -630,6 +630,12 @@ static int open_array(struct hd_tlb *t, struct hd_assoc *a, const char *at,
     return 0;
 }
 
+void hd_tlb_bound(struct hd_tlb *t)
+{
+    hd_assoc_bound(&t->base);
+    hd_assoc_bound(&t->large);
+}
+
 int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance)

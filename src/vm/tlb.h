@@ -117,6 +117,9 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance);
 
+/* To be called when slots were bound or unbound. */
+void hd_tlb_bound(struct hd_tlb *t);
+
 /* Looks anew whether a policy is bound to what happens here, or somebody
  * watches; true: nobody. */
 bool hd_tlb_rewired(struct hd_tlb *t);
