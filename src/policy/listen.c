@@ -103,6 +103,7 @@ int heddle_listen(heddle_sim *s, const uint8_t *points, heddle_listener *fn,
     }
     r->listening = l;
     r->slots->wired++;
+    hd_env_bound(r->env);
     return (int)l->ears;
 }
 
@@ -122,4 +123,5 @@ void hd_listen_end(struct hd_slots_registry *r)
     r->listening = NULL;
     r->slots->wired++;
     free(l);
+    hd_env_bound(r->env);
 }
