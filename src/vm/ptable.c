@@ -238,14 +238,12 @@ HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
 {
     const struct hd_pt_slot *h =
         hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
-    const struct hd_pt_region *r;
 
     if (h->key == 0)
         return 0;
-    r = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT);
-    path->entry[0] = entry_of(r->t[1], vpn, 1);
-    path->entry[1] = entry_of(r->t[2], vpn, 2);
-    path->entry[2] = entry_of(r->t[3], vpn, 3);
+    path->entry[0] = entry_of(h->t[0], vpn, 1);
+    path->entry[1] = entry_of(h->t[1], vpn, 2);
+    path->entry[2] = entry_of(h->t[2], vpn, 3);
     path->leaf = h->at;
     if (HD_UNLIKELY(h->region_bits & HD_PT_LARGE)) {
         HD_PREFETCH(hd_pt_entry(t, h->at));
@@ -255,7 +253,7 @@ HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
         vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
     path->leaf += vpn.v & 511;
     HD_PREFETCH(hd_pt_entry(t, path->leaf));
-    path->entry[3] = entry_of(r->t[4], vpn, 4);
+    path->entry[3] = entry_of(h->t[3], vpn, 4);
     return 4;
 }
 

@@ -140,6 +140,7 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
         return NULL;
     h = hd_pt_find(t, key);
     h->key = key;
+    memcpy(h->t, r->t + 1, sizeof h->t);
     h->at = t->table[r->t[3]].at + hd_pt_index(vpn, 3);
     h->region_bits =
         s->regions++ << HD_PT_SHIFT | HD_PT_LARGE; /* no table yet */
@@ -158,7 +159,7 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
     if (pages == HD_LARGE_PAGES) {
         if (r->t[4] != HD_NONE) {
             table_free(t, r->t[4]);
-            r->t[4] = HD_NONE;
+            r->t[4] = h->t[3] = HD_NONE;
             hd_pt_entry(t, t->table[r->t[3]].at)[i] = 0;
             t->table[r->t[3]].used--;
         }
@@ -167,7 +168,7 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
         return 0;
     }
     if (r->t[4] == HD_NONE) {
-        r->t[4] = table_below(t, r->t[3], i);
+        r->t[4] = h->t[3] = table_below(t, r->t[3], i);
         if (r->t[4] == HD_NONE)
             return -1;
     }

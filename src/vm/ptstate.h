@@ -44,10 +44,12 @@ struct hd_pt_region {
                         host; 0: none has */
 };
 
+/* Half a line of the host's cache, with all that a walk begins with. */
 struct hd_pt_slot {
     uint64_t key;         /* number << 4 | application, + 1; 0: empty */
     hd_ref at;            /* of the leaf table, or of the level-3 entry */
     uint32_t region_bits; /* region << HD_PT_SHIFT | the bits above */
+    uint32_t t[4];        /* t[1] to t[4] of the region */
 };
 
 struct hd_pt_range { /* an allocation that was mapped */

@@ -60,10 +60,14 @@ struct hd_treq {
     uint8_t app;
     uint8_t merged; /* the requester's own count of merged misses, up to 255 */
     uint8_t hit;    /* 0: L2 TLB, 1: bypass cache, 2: merged, 3: walked */
-    uint8_t spare;
+    uint8_t party;  /* enum hd_treq_party */
 };
 
 _Static_assert(sizeof(struct hd_treq) == 64, "as it is said above");
+
+/* Of a request whose walk is done and whose requester has not heard of it:
+ * whether the walk answered others, too. */
+enum hd_treq_party { HD_TREQ_OPEN, HD_TREQ_ALONE, HD_TREQ_PARTY };
 
 struct hd_treqs {
     struct hd_treq *v; /* arena */

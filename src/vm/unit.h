@@ -103,6 +103,7 @@ struct hd_mmu_recent {
  * core merges misses with its request until it has the answer, so that is when
  * it is certain how many there were.  (To read the number when the walk ends
  * would count those of cores that have run ahead, and not those of others.)
+ * One alone makes no party: its own count is the walk's.
  */
 struct hd_party {
     uint32_t left; /* requests; of a free one, the next free one */
@@ -148,7 +149,7 @@ struct hd_mmu {
     const hd_time *epoch;         /* arena, or `never`: the next epoch of a
                                      policy */
     struct hd_mmu_recent *recent; /* arena: [app] */
-    uint32_t *party_of;           /* arena: [treq], or 0: in none */
+    uint32_t *party_of;           /* arena: [treq] */
     struct hd_party *parties;     /* arena: [0]: the first free one, and how
                                      many have been in use */
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,

@@ -332,41 +332,61 @@ static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_slots_note(u->env->slots, HEDDLE_NOTE_walk_done, &n);
 }
 
-/* The requests of a walk that is done make a party. */
+/* The requests of a walk that is done make a party, if there are several. */
 static inline void gather(struct hd_mmu *m, const struct hd_mshr_entry *e,
                           uint32_t app)
 {
+    struct hd_treq *q = m->w.treqs->v;
     struct hd_party *free = &m->parties[0];
-    uint32_t i = free->left;
+    uint32_t i;
+
+    if (HD_LIKELY(e->n == 1)) {
+        q[e->first].party = HD_TREQ_ALONE;
+        return;
+    }
+    i = free->left;
 
     if (i != 0)
         free->left = m->parties[i].left;
     else
         i = ++free->warps;
     m->parties[i] = (struct hd_party){e->n, 0, app};
-    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
+    for (uint32_t t = e->first; t != HD_NONE; t = q[t].next) {
         m->party_of[t] = i;
+        q[t].party = HD_TREQ_PARTY;
+    }
+}
+
+/* So many misses has a walk answered. */
+static inline void conclude(struct hd_unit *u, uint32_t app, uint32_t warps)
+{
+    struct hd_mmu *m = u->m;
+
+    hd_unit_walk_row(u, app)[HD_WALK_WARPS] += warps;
+    hd_hist_add(&m->walk_warps[app], warps);
+    m->recent[app].stalled =
+        (uint32_t)hd_max_u64(m->recent[app].stalled, warps);
 }
 
 HD_HOT void hd_walk_heard(void *self, uint32_t treq)
 {
     struct hd_unit *u = self;
-    struct hd_mmu *m = u->m;
-    uint32_t i = m->party_of[treq];
-    struct hd_party *p = &m->parties[i];
+    struct hd_treq *q = &u->treq[treq];
+    uint32_t warps = 1u + q->merged, how = q->party;
+    struct hd_party *parties = u->m->parties, *p;
 
-    if (i == 0)
+    q->party = HD_TREQ_OPEN;
+    if (HD_LIKELY(how == HD_TREQ_ALONE))
+        conclude(u, q->app, warps);
+    if (HD_LIKELY(how != HD_TREQ_PARTY))
         return;
-    m->party_of[treq] = 0;
-    p->warps += 1u + u->treq[treq].merged;
+    p = &parties[u->m->party_of[treq]];
+    p->warps += warps;
     if (--p->left > 0)
         return;
-    hd_unit_walk_row(u, p->app)[HD_WALK_WARPS] += p->warps;
-    hd_hist_add(&m->walk_warps[p->app], p->warps);
-    m->recent[p->app].stalled =
-        (uint32_t)hd_max_u64(m->recent[p->app].stalled, p->warps);
-    p->left = m->parties[0].left;
-    m->parties[0].left = i;
+    conclude(u, p->app, p->warps);
+    p->left = parties[0].left;
+    parties[0].left = u->m->party_of[treq];
 }
 
 static void account(struct hd_unit *u, hd_time now, uint32_t walk)
