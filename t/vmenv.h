@@ -44,6 +44,7 @@ struct vm {
     struct hd_faults *faults;
     uint32_t told; /* requests said to wait for a fault */
     uint64_t mhz;
+    bool unchecked; /* nothing is verified while it runs */
     struct hd_ptables *pt;
     struct hd_treqs treqs;
     struct hd_reqs reqs;
@@ -192,6 +193,7 @@ static void vm_open(struct vm *v, uint32_t apps)
                               .clients = v->client};
 
     v->env = memenv_open(&v->m, apps);
+    v->env->check = !v->unchecked;
     if (v->mhz != 0) {
         for (int d = 0; d < HD_CLK_COUNT; d++)
             v->m.clk.hz[d] = v->mhz * 1000000;
@@ -203,7 +205,7 @@ static void vm_open(struct vm *v, uint32_t apps)
     for (uint32_t i = 0; i < 2 * VM_CORES; i++)
         v->client[i] = (struct hd_tclient){vm_reply, v};
     v->pt = hd_ptables_open(v->env, &v->vm_cfg);
-    assert_int_equal(hd_treqs_open(&v->treqs, &v->m.arena, 8192), 0);
+    assert_int_equal(hd_treqs_open(&v->treqs, &v->m.arena, 32768), 0);
     assert_int_equal(hd_reqs_open(&v->reqs, &v->m.arena, 8192), 0);
     w.tables = v->pt;
     if (v->vm_cfg.paging == HD_PAGING_FAULT)

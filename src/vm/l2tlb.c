@@ -363,18 +363,28 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
     return true;
 }
 
-HD_HOT void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq)
+/* Looks up a request that arrived in an earlier event, or in this one. */
+static inline bool admit_from(struct hd_unit *u, hd_time now, uint32_t treq,
+                              hd_time arrived)
+{
+    request(u, treq)->arrived = arrived;
+    return admit(u, now, treq);
+}
+
+/* One that has to wait behind another is not touched until its turn comes. */
+HD_HOT void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq,
+                            uint32_t app)
 {
     struct hd_unit_state *s = u->s;
-    struct hd_treq *q = request(u, treq);
 
-    q->arrived = now;
-    hd_unit_row(u, q->app)[HD_MMU_REQUESTS]++;
-    if (s->in_count == 0 && admit(u, now, treq))
-        return;
-    s->in_looked |= s->in_count == 0;
-    u->input[hd_unit_place(s->in_first, s->in_count++, u->m->w.treqs->room)] =
-        treq;
+    hd_unit_row(u, app)[HD_MMU_REQUESTS]++;
+    if (s->in_count == 0) {
+        if (admit_from(u, now, treq, now))
+            return;
+        s->in_looked = 1;
+    }
+    hd_assert(s->in_count < u->in_room);
+    *hd_unit_input(u, s->in_count++) = (struct hd_unit_input){now, treq, 0};
     hd_unit_peak(&u->shared[HD_MMU_INPUT_PEAK], s->in_count);
 }
 
@@ -408,13 +418,14 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
 
     u->starting = true; /* no walk may end while its request is the head */
     while (s->in_count != 0 && u->env->err->code == 0) {
-        uint32_t t = hd_unit_input(u, 0);
+        const struct hd_unit_input *in = hd_unit_input(u, 0);
 
-        if (!(s->in_looked ? retry(u, now, t) : admit(u, now, t))) {
+        if (!(s->in_looked ? retry(u, now, in->treq)
+                           : admit_from(u, now, in->treq, in->arrived))) {
             s->in_looked = 1;
             break;
         }
-        s->in_first = hd_unit_place(s->in_first, 1, u->m->w.treqs->room);
+        s->in_first = hd_unit_place(s->in_first, 1, u->in_room);
         s->in_looked = 0;
         s->in_count--;
     }
@@ -497,7 +508,48 @@ static HD_HOT void fill(struct hd_unit *u, uint32_t entry,
     }
 }
 
-HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
+/* hd_l2tlb_complete of a walk for one request, where nothing unusual is in
+ * play and all pages are of 4 KB: what fill and answer do, written straight.
+ * False, and nothing was done: the page is not there. */
+static inline bool complete_one(struct hd_unit *u, hd_time now, uint32_t entry)
+{
+    const struct hd_mmu *m = u->m;
+    const struct hd_recip cycle = m->per_core;
+    const struct hd_walk *w = &u->walk[entry];
+    uint64_t pte = m->words[w->path.leaf], *n;
+    struct hd_treq *q = request(u, u->miss.v[entry].first);
+    hd_time looked = q->looked, joined = q->walk, arrived = q->arrived;
+    hd_time at = hd_max_u64(now, looked), queued = hd_max_u64(joined, looked);
+    hd_time walk = hd_min_u64(hd_max_u64(w->began, queued), at);
+    struct hd_xlate x = {q->vpn, {(pte & HD_PT_FRAME) / HD_PAGE_BYTES}, 1, 1};
+
+    if (HD_UNLIKELY(!(pte & HD_PT_PRESENT)))
+        return false;
+    n = hd_unit_row(u, q->app);
+    if (HD_LIKELY(may_fill(m->steer, q->app, q->core, q->warp) ||
+                  m->steer->tlb_fill_without[q->app] == FILL_L2)) {
+        hd_tlb_fill_missed(&u->tlb, q->app, q->core, q->warp, q->vpn, &x, 0);
+        n[HD_MMU_FILLS]++;
+    } else {
+        n[HD_MMU_UNFILLED]++;
+    }
+    n[HD_MMU_INPUT_CYCLES] += hd_recip_div(cycle, looked - m->lookup - arrived);
+    n[HD_MMU_LOOKUP_CYCLES] += m->lookup_cycles;
+    n[HD_MMU_FULL_CYCLES] += hd_recip_div(cycle, queued - looked);
+    n[HD_MMU_QUEUE_CYCLES] += hd_recip_div(cycle, walk - queued);
+    n[HD_MMU_WALK_CYCLES] += hd_recip_div(cycle, at - walk);
+    hd_hist_add(&m->latency[q->app], hd_recip_div(cycle, at - arrived));
+    q->walk = w->began;
+    q->references = w->references;
+    q->x = x;
+    m->w.clients[q->client].reply(m->w.clients[q->client].self, at,
+                                  u->miss.v[entry].first);
+    hd_mshr_give(&u->miss, entry);
+    return true;
+}
+
+static HD_APART void complete_other(struct hd_unit *u, hd_time now,
+                                    uint32_t entry)
 {
     const struct hd_walk *w = &u->walk[entry];
     hd_time began = w->began;
@@ -527,4 +579,12 @@ HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
     hd_mshr_give(&u->miss, entry);
     if (HD_UNLIKELY(absent != HD_NONE))
         far_fault(u, now, absent, began);
+}
+
+HD_HOT void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t entry)
+{
+    if (HD_UNLIKELY(!hd_unit_calm(u) || *u->m->sized != 0 ||
+                    u->miss.v[entry].n != 1 || u->walk[entry].references == 0 ||
+                    !complete_one(u, now, entry)))
+        complete_other(u, now, entry);
 }

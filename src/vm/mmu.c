@@ -131,7 +131,7 @@ static HD_HOT void handle(void *self, hd_time now, uint32_t what, uint32_t a,
     u->ticket = what == HD_UNIT_ARRIVE ? HD_UNIT_FOREIGN : b;
     switch (what) {
     case HD_UNIT_ARRIVE:
-        hd_l2tlb_arrive(u, now, a);
+        hd_l2tlb_arrive(u, now, a, (uint32_t)b);
         break;
     case HD_UNIT_START:
         hd_walk_begin(u, now, a);
@@ -160,11 +160,11 @@ static HD_HOT void send(void *self, hd_time now, uint32_t treq)
 {
     struct hd_unit *u = self;
     const struct hd_mmu *m = u->m;
-    uint32_t core = u->treq[treq].core;
+    const struct hd_treq *q = &u->treq[treq];
 
-    hd_assert(core < m->w.cores);
-    hd_post(u->env->ev, m->port[core], u->rank, now + m->transit,
-            HD_UNIT_ARRIVE, treq, 0);
+    hd_assert(q->core < m->w.cores);
+    hd_post(u->env->ev, m->port[q->core], u->rank, now + m->transit,
+            HD_UNIT_ARRIVE, treq, q->app);
 }
 
 static void entry_read(void *self, hd_time at, uint32_t req)
@@ -219,10 +219,10 @@ void hd_mmu_restart_stalled(struct hd_mmu *m)
 static void resume(void *self, hd_time now, uint32_t src, uint32_t treq)
 {
     struct hd_mmu *m = self;
-    uint32_t core = m->w.treqs->v[treq].core;
+    const struct hd_treq *q = &m->w.treqs->v[treq];
 
-    hd_post(m->env->ev, src, m->unit[m->units > 1 ? core : 0].rank, now,
-            HD_UNIT_ARRIVE, treq, 0);
+    hd_post(m->env->ev, src, m->unit[m->units > 1 ? q->core : 0].rank, now,
+            HD_UNIT_ARRIVE, treq, q->app);
 }
 
 /* What walk caches hold of a page's entries is no longer so. */
@@ -269,6 +269,18 @@ void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
     }
 }
 
+bool hd_unit_rewired(struct hd_unit *u)
+{
+    const struct hd_mmu *m = u->m;
+    bool calm = m->simple && hd_tlb_quiet(&u->tlb) && !m->fill.bound &&
+                !m->step.bound && !m->pick.bound &&
+                (m->w.merge == NULL || !m->w.merge->bound) &&
+                !m->watched[HEDDLE_NOTE_walk_done];
+
+    u->calm = *m->wired - !calm;
+    return calm;
+}
+
 /* ---- looking ---------------------------------------------------------- */
 
 static void look_tlb(void *self, uint32_t i, struct heddle_visitor *v)
@@ -279,13 +291,14 @@ static void look_tlb(void *self, uint32_t i, struct heddle_visitor *v)
     if (m->tlb_cfg.mode.kind == HD_FULL)
         hd_tlb_look(&m->unit[i].tlb, v);
     for (uint32_t k = 0; k < s->in_count; k++) {
-        const struct hd_treq *q = &m->w.treqs->v[hd_unit_input(&m->unit[i], k)];
+        const struct hd_unit_input *in = hd_unit_input(&m->unit[i], k);
+        const struct hd_treq *q = &m->w.treqs->v[in->treq];
         v->row(v->ud, "input");
         v->number(v->ud, "app", q->app);
         v->number(v->ud, "vpn", q->vpn.v);
         v->number(v->ud, "core", q->core);
         v->number(v->ud, "warp", q->warp);
-        v->number(v->ud, "since", hd_unit_cycles(m, q->arrived));
+        v->number(v->ud, "since", hd_unit_cycles(m, in->arrived));
     }
 }
 
@@ -346,7 +359,7 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
     struct hd_unit *u = &m->unit[i];
 
     if (u->s->in_count != 0) {
-        const struct hd_treq *q = &m->w.treqs->v[hd_unit_input(u, 0)];
+        const struct hd_treq *q = &m->w.treqs->v[hd_unit_input(u, 0)->treq];
         edge(v, "mmu: request at the head of the input", i, q->app, q->vpn.v,
              hd_unit_mshrs_full(u) ? "a free MSHR" : "room in the walk queue");
     }
@@ -484,13 +497,15 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
         misses = m->tlb_cfg.mshrs;
     u->m = m;
     u->env = env;
+    u->calm = *m->wired - 1;
     u->instance = i;
     u->rank = hd_events_component(env->ev, "mmu", handle, u);
     u->treq = m->w.treqs->v;
     u->req = m->w.reqs->v;
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
-    u->input = hd_arena_take(env->arena, m->w.treqs->room, sizeof *u->input);
+    u->in_room = m->w.treqs->room / m->units; /* a core's, or all */
+    u->input = hd_arena_take(env->arena, u->in_room, sizeof *u->input);
     u->queue = hd_arena_take(env->arena, misses, sizeof *u->queue);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||
         u->queue == NULL || hd_mshr_open(&u->miss, env->arena, misses) < 0)
@@ -555,7 +570,7 @@ static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
 
 static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
 {
-    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
+    static const uint32_t nobody[HEDDLE_NOTE_COUNT], never;
     uint32_t n = w->walk->per_core ? w->cores : 1;
     struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
     size_t treqs = w->treqs->room;
@@ -582,6 +597,8 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
                    ? env->slots->epoch
                    : &m->never;
     m->first_entry = hd_ptables_base(w->tables);
+    m->words = hd_ptables_words(w->tables);
+    m->wired = env->slots != NULL ? &env->slots->wired : &never;
     m->sized = hd_ptables_sized(w->tables);
     m->watched = env->slots != NULL ? env->slots->watched : nobody;
     m->steer = env->slots != NULL ? env->slots->steer : NULL;
@@ -589,6 +606,11 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->lookup = m->tick * w->l2tlb->latency;
     m->fixed = m->tick * w->l2tlb->mode.fixed;
     m->serial = w->l2tlb->serial && w->l2tlb->large_entries != 0;
+    m->lookup_cycles = hd_unit_cycles(m, m->lookup);
+    m->simple = w->l2tlb->mode.kind == HD_FULL && !m->serial &&
+                w->bypass->entries == 0 && w->walk->mode.kind == HD_FULL &&
+                w->pwc->mode.kind == HD_OFF && w->faults == NULL &&
+                m->steer != NULL && !env->check;
     m->walk_fixed = m->tick * w->walk->mode.fixed;
     m->recent = hd_arena_take(env->arena, HD_MAX_APPS, sizeof *m->recent);
     m->party_of = hd_arena_take(env->arena, treqs, sizeof *m->party_of);

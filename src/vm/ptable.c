@@ -213,6 +213,11 @@ hd_pa hd_ptables_base(const struct hd_ptables *t)
     return (hd_pa){t->first_pa};
 }
 
+const uint64_t *hd_ptables_words(const struct hd_ptables *t)
+{
+    return hd_pt_entry(t, 0);
+}
+
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4])
 {

@@ -108,6 +108,12 @@ static inline hd_pa hd_ptables_pa(hd_pa base, uint32_t entry)
     return (hd_pa){base.v + entry * 8ull};
 }
 
+/* The first word of the arena, where entries lie at their hd_ref; for good. */
+const uint64_t *hd_ptables_words(const struct hd_ptables *t);
+
+#define HD_PT_PRESENT 1ull
+#define HD_PT_FRAME   0x000ffffffffff000ull
+
 /* hd_ptables_find by the leaf entry that a walk of vpn has come to, of the
  * given level.  If that one is not present any more, the page is looked for. */
 bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,

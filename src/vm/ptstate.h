@@ -12,12 +12,10 @@
 #include "frame.h"
 #include "ptable.h"
 
-#define HD_PT_PRESENT  1ull
 #define HD_PT_2M       (1ull << 7)
 #define HD_PT_64K      (1ull << 9)
 #define HD_PT_WHOLE    (1ull << 10) /* level 3: its 512 pages are one of 2 MB */
 #define HD_PT_DISABLED (1ull << 11) /* level 4: the one above stands */
-#define HD_PT_FRAME    0x000ffffffffff000ull
 
 /* Of an entry that is not present: its page is of an allocation, but on the
  * host; it has its frame, and its data are on their way.  The bits of the size

@@ -14,7 +14,7 @@
 #include "walkcache.h"
 
 enum hd_unit_event {
-    HD_UNIT_ARRIVE, /* a: request */
+    HD_UNIT_ARRIVE, /* a: request; b: its application */
     HD_UNIT_START,  /* a: walk; its walker begins */
     HD_UNIT_SEND,   /* a: walk; its next read leaves */
     HD_UNIT_ENTRY,  /* a: walk; a page-table entry has come */
@@ -111,6 +111,13 @@ struct hd_party {
     uint32_t app;
 };
 
+/* A request in the input queue. */
+struct hd_unit_input {
+    hd_time arrived;
+    uint32_t treq;
+    uint32_t spare;
+};
+
 struct hd_mmu;
 
 /* First what every request and walk needs. */
@@ -122,14 +129,15 @@ struct hd_unit {
     struct hd_mshr miss;
     uint64_t *count_row, *walk_row; /* arena: of application 0 */
     uint64_t *shared, *walk_shared; /* arena: of no application */
-    uint32_t *input;                /* arena: ring of requests, [treqs->room] */
+    struct hd_unit_input *input;    /* arena: ring, [in_room] */
     uint32_t *queue;                /* arena: ring of walks, [miss.room] */
     struct hd_env *env;
     struct hd_req *req; /* arena: the pool */
-    uint32_t instance, rank;
-    /* these two mean something only within an event: */
+    uint32_t instance, rank, in_room;
+    /* these mean something only within an event: */
     uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
     bool starting;   /* inside hd_walk_begin or hd_l2tlb_unblock */
+    uint32_t calm;   /* *m->wired when it was found to be calm */
     struct hd_tlb tlb, bypass;
     struct hd_walkcache pwc;
     struct hd_stat stat, walk_stat; /* rows `instance` */
@@ -154,11 +162,15 @@ struct hd_mmu {
                                      many have been in use */
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
         *walk_warps;
-    uint32_t *port;    /* [core]: sender's rank of its requests */
-    hd_pa first_entry; /* of the page tables */
-    bool ordered;      /* reads are numbered: one unit, and they take time */
-    bool chained;      /* and the next is sent as soon as its time is known */
-    bool serial;       /* the base array is looked up after a large one */
+    uint32_t *port;         /* [core]: sender's rank of its requests */
+    hd_pa first_entry;      /* of the page tables */
+    const uint64_t *words;  /* arena: hd_ptables_words */
+    const uint32_t *wired;  /* changes with what is bound and who watches */
+    uint64_t lookup_cycles; /* whole core cycles in `lookup` */
+    bool simple;  /* all that can be told at build time of hd_unit_calm */
+    bool ordered; /* reads are numbered: one unit, and they take time */
+    bool chained; /* and the next is sent as soon as its time is known */
+    bool serial;  /* the base array is looked up after a large one */
     struct hd_mmu_wiring w;
     struct hd_slot fill, step, pick;
     struct hd_tlb_cfg tlb_cfg;
@@ -203,6 +215,17 @@ static inline void hd_unit_peak(uint64_t *peak, uint64_t value)
 static inline uint64_t hd_unit_cycles(const struct hd_mmu *m, hd_time span)
 {
     return hd_recip_div(m->per_core, span);
+}
+
+/* Looks anew whether a unit is calm. */
+bool hd_unit_rewired(struct hd_unit *u);
+
+/* Whether nothing unusual is in play: a full L2 TLB of one array without a
+ * bypass cache, walks step by step without a walk cache, no page on the host,
+ * nobody who chooses, watches or checks. */
+static inline bool hd_unit_calm(struct hd_unit *u)
+{
+    return HD_LIKELY(u->calm == *u->m->wired) || hd_unit_rewired(u);
 }
 
 /* Posts an event of the unit to itself; its number comes with it. */
@@ -256,9 +279,10 @@ static inline uint32_t hd_unit_place(uint32_t first, uint32_t i, uint32_t room)
 }
 
 /* The i-th request of the input queue. */
-static inline uint32_t hd_unit_input(const struct hd_unit *u, uint32_t i)
+static inline struct hd_unit_input *hd_unit_input(const struct hd_unit *u,
+                                                  uint32_t i)
 {
-    return u->input[hd_unit_place(u->s->in_first, i, u->m->w.treqs->room)];
+    return &u->input[hd_unit_place(u->s->in_first, i, u->in_room)];
 }
 
 /* Whether one more walk can begin or wait. */
@@ -271,7 +295,8 @@ static inline bool hd_unit_walk_room(const struct hd_unit *u)
 }
 
 /* l2tlb.c: a request has arrived; a walk has ended; room came free. */
-void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq);
+void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq,
+                     uint32_t app);
 void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_l2tlb_unblock(struct hd_unit *u, hd_time now);
 int64_t hd_l2tlb_fill_default(void *mmu, const void *question);
