@@ -125,7 +125,7 @@ static struct hd_message *messages(const struct hd_core *c,
 }
 
 /* Room at the end of the line: by moving to the front, or to a larger piece. */
-static void make_room(struct hd_core *c, struct hd_message_line *h)
+HD_APART static void make_room(struct hd_core *c, struct hd_message_line *h)
 {
     struct hd_message *v = messages(c, h), *to = v;
 
@@ -140,8 +140,8 @@ static void make_room(struct hd_core *c, struct hd_message_line *h)
 }
 
 /* Enters a message behind all that are not later; mostly that is the end. */
-static HD_HOT void push(struct hd_core *c, struct hd_message_line *h,
-                        hd_time at, uint32_t what, uint32_t a, uint64_t b)
+static HD_INLINE void push(struct hd_core *c, struct hd_message_line *h,
+                           hd_time at, uint32_t what, uint32_t a, uint64_t b)
 {
     struct hd_message *first, *m;
 
@@ -175,6 +175,13 @@ static HD_HOT void wake(struct hd_core *c, hd_time t)
     hd_post(c->gpu->env->ev, c->component, c->component, t, 0, 0, 0);
 }
 
+/* A message came for t: the core sees it in its loop, or wakes. */
+static inline void told(struct hd_core *c, hd_time t)
+{
+    if (!c->awake)
+        wake(c, t);
+}
+
 /* When the first of the data at the reply port is in. */
 static void await_data(struct hd_core *c)
 {
@@ -195,23 +202,22 @@ static void push_data(struct hd_core *c, hd_time at, uint32_t req)
          hd_recip_div(g->per_flit, bytes) * g->cycle);
     if (at == c->s->data.at)
         await_data(c);
+    told(c, at);
 }
 
-HD_HOT void hd_core_message(struct hd_core *c, hd_time at, uint32_t what,
-                            uint32_t a, uint64_t b)
+/* A store was acknowledged, which concerns a core that waits for it. */
+static void push_ack(struct hd_core *c, hd_time at, uint32_t req)
 {
-    if (what == HD_MSG_DATA) {
-        push_data(c, at, a);
+    push(c, &c->s->acks, at, HD_MSG_ACK, req, 0);
+    if ((c->s->blocked & HD_BLOCK_STORES) != 0)
+        told(c, at);
+}
 
-    } else if (what == HD_MSG_ACK) {
-        push(c, &c->s->acks, at, what, a, b);
-        if ((c->s->blocked & HD_BLOCK_STORES) == 0)
-            return;
-    } else {
-        push(c, &c->s->inbox, at, what, a, b);
-    }
-    if (!c->awake)
-        wake(c, at);
+void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
+                     uint64_t b)
+{
+    push(c, &c->s->inbox, at, what, a, b);
+    told(c, at);
 }
 
 static hd_time next_message(const struct hd_core *c)
@@ -234,7 +240,28 @@ HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
     }
 }
 
-static HD_HOT void serve_message(struct hd_core *c, hd_time t)
+/* Messages that are rare. */
+HD_APART static void serve_other(struct hd_core *c, hd_time t,
+                                 const struct hd_message *m)
+{
+    switch (m->what) {
+    case HD_MSG_FAULT:
+        c->below_tlb.heard(c->below_tlb.self, m->a);
+        hd_l1tlb_faulted(c);
+        break;
+    case HD_MSG_REPLAY:
+        hd_l1tlb_replayed(c, m->a, t);
+        break;
+    case HD_MSG_BLOCK:
+        hd_warp_start_block(c, t, m->b);
+        break;
+    default:
+        if (t >= c->s->limit_until)
+            hd_warp_ask_limit(c, t);
+    }
+}
+
+static HD_INLINE void serve_message(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
     const struct hd_message *m;
@@ -251,27 +278,12 @@ static HD_HOT void serve_message(struct hd_core *c, hd_time t)
     if (s->inbox.at > t)
         return;
     m = pop(c, &s->inbox);
-    switch (m->what) {
-    case HD_MSG_XLATE:
+    if (HD_LIKELY(m->what == HD_MSG_XLATE))
         hd_l1tlb_translated(c, m->a, t);
-        break;
-    case HD_MSG_FAULT:
-        c->below_tlb.heard(c->below_tlb.self, m->a);
-        hd_l1tlb_faulted(c);
-        break;
-    case HD_MSG_REPLAY:
-        hd_l1tlb_replayed(c, m->a, t);
-        break;
-    case HD_MSG_BLOCK:
-        hd_warp_start_block(c, t, m->b);
-        break;
-    case HD_MSG_DONE:
+    else if (m->what == HD_MSG_DONE)
         hd_warp_release(c, m->a, t);
-        break;
-    default:
-        if (t >= s->limit_until)
-            hd_warp_ask_limit(c, t);
-    }
+    else
+        serve_other(c, t, m);
 }
 
 /* Whether lines may be served in a row: after some tries in vain it is asked
@@ -331,6 +343,8 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     s->local = hd_max_u64(s->local, now);
     c->awake = true;
     hd_core_acks(c, now);
+    if (next_message(c) == now && now < end && *stop == 0)
+        serve_message(c, now); /* nothing else is before */
     for (;;) {
         hd_time message = next_message(c), unit = hd_lsu_next(c);
         hd_time other = hd_min_u64(message, unit), port = hd_warp_next(c), t;
@@ -388,14 +402,16 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
     struct hd_core *c = self;
     struct hd_gpu *g = c->gpu;
     const struct hd_req *q = &g->reqs->v[req];
-    bool ack = q->kind == HD_REQ_WRITE;
 
     if (q->kind == HD_REQ_READ && g->m->l1cache.mode.kind == HD_FULL) {
         hd_cache_ahead(&c->l1, hd_cache_set(&c->l1, q->pa.v >> g->line_shift));
         __builtin_prefetch(&c->l1_mshr.v[q->tag]);
     }
     at = hd_recip_up(g->per_cycle, at + g->back);
-    hd_core_message(c, at, ack ? HD_MSG_ACK : HD_MSG_DATA, req, 0);
+    if (q->kind == HD_REQ_WRITE)
+        push_ack(c, at, req);
+    else
+        push_data(c, at, req);
 }
 
 static HD_HOT void reply_translation(void *self, hd_time at, uint32_t treq)
@@ -447,15 +463,18 @@ struct hd_tclient hd_core_fclient(struct hd_core *c)
     return (struct hd_tclient){reply_faulted, c};
 }
 
+/* Room for few at first: the lines of all cores fill the host's cache. */
 static int open_line(struct hd_core *c, struct hd_message_line *h)
 {
-    void *p = hd_arena_take(c->gpu->env->arena, 64, sizeof(struct hd_message));
+    enum { ROOM = 8 };
+    struct hd_arena *arena = c->gpu->env->arena;
+    void *p = hd_arena_take(arena, ROOM, sizeof(struct hd_message));
 
     if (p == NULL)
         return -1;
-    h->v = hd_arena_ref(c->gpu->env->arena, p);
+    h->v = hd_arena_ref(arena, p);
     h->at = HD_NEVER;
-    h->room = 64;
+    h->room = ROOM;
     return 0;
 }
 

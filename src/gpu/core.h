@@ -422,12 +422,13 @@ static inline hd_time hd_lsu_next(const struct hd_core *c)
 
     if (s->replay_first != HD_NONE)
         return s->blocked & (HD_BLOCK_L1_MSHR | HD_BLOCK_STORES) ? HD_NEVER : t;
-    if (s->lsu_n == 0 || s->blocked != 0)
-        return HD_NEVER;
+    t |= -(hd_time)((s->lsu_n == 0) | (s->blocked != 0));
+    if (HD_LIKELY(s->tlb_free <= t))
+        return t; /* at HD_NEVER, too */
     op = &c->lsu[s->lsu_first];
     if (op->at < op->n &&
         op->page[hd_lines_at(op, op->at)->page].frame >= HD_PAGE_NOWHERE)
-        return hd_max_u64(t, s->tlb_free);
+        return s->tlb_free;
     return t;
 }
 
