@@ -10,9 +10,7 @@
  * the one before has issued; behind a barrier, when all have come.
  *
  * The lanes' indices are affine, or each lane's address stands in vm->lane: it
- * is at once what the timing model gets and how the value is found.  Loops over
- * all lanes have no branches that depend on the mask: lanes that do not run
- * read the buffer's first element and get 0.
+ * is at once what the timing model gets and how the value is found.
  *
  * An index outside its buffer stops the run with the name of the kernel, the
  * buffer and the lane: the address would belong to another array or to none.
@@ -199,22 +197,26 @@ static bool load_run(const struct act *c, int64_t *d)
     return true;
 }
 
-/* Elements lane by lane; lanes that do not run read the first one and get 0.
+/* Elements lane by lane, 0 for lanes that do not run.  Few instructions a lane,
+ * so that the host has the misses of many under way at once.
  * paged: the buffer has been written; else the program gives all of it. */
 static inline void load_each(const struct act *c, int64_t *d, uint8_t type,
                              bool paged)
 {
-    const struct hd_buffer *b = c->buf;
+    const unsigned char *first = c->buf->first;
+    const unsigned char *const *view = c->buf->view;
     const hd_va *lane = c->at->vm->lane;
     uint64_t va = c->n->m.va;
 
-    for (uint32_t l = 0; l < c->at->vm->lanes; l++) {
-        uint64_t runs = 0 - (c->mask >> l & 1), at = (lane[l].v - va) & runs;
-        const unsigned char *p =
-            paged ? b->view[at / HD_PAGE_BYTES] + at % HD_PAGE_BYTES
-                  : b->first + at;
+    memset(d, 0, c->at->vm->lanes * sizeof(*d));
+    for (uint64_t m = c->mask; m != 0; m &= m - 1) {
+        uint32_t l = hd_bit_first(m);
+        uint64_t at = lane[l].v - va;
 
-        d[l] = hd_element_get(type, p).i & (int64_t)runs;
+        d[l] = hd_element_get(type, paged ? view[at / HD_PAGE_BYTES] +
+                                                at % HD_PAGE_BYTES
+                                          : first + at)
+                   .i;
     }
 }
 

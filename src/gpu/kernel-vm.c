@@ -273,7 +273,7 @@ static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
     b->y = (uint32_t)(rows % st->grid[1]);
     b->z = (uint32_t)(rows / st->grid[1]);
     for (uint32_t i = 0; i < vm->warps; i++)
-        *hd_kvm_find(vm, *ctx, i).w =
+        *hd_kvm_warp(vm, *ctx, i) =
             (struct hd_kvm_warp){.mask = lanes_of(vm, i)};
     return 0;
 }
@@ -379,10 +379,10 @@ static uint32_t take_waits(struct hd_kvm_warp *w, uint32_t wait)
 }
 
 /* Fills *op from the instruction at pc, which takes an issue slot. */
-static void give_one(const struct hd_kvm_at *at, const struct hd_ins *n,
-                     uint32_t pc, struct hd_op *op)
+static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
+                            uint32_t warp, uint32_t pc, struct hd_op *op)
 {
-    struct hd_kvm_warp *w = at->w;
+    const struct hd_ins *n = &vm->k->ins[pc];
     uint32_t fills;
 
     *op = (struct hd_op){.slot = HD_NO_SLOT,
@@ -403,7 +403,7 @@ static void give_one(const struct hd_kvm_at *at, const struct hd_ins *n,
         op->wait = take_waits(w, 0);
     } else {
         op->kind = HD_OP_EXIT;
-        op->mask = lanes_of(at->vm, at->warp);
+        op->mask = lanes_of(vm, warp);
         op->wait = take_waits(w, w->out);
         w->pc = pc;
     }
@@ -424,12 +424,15 @@ static uint32_t spinning(const struct hd_kvm_at *at)
     return at->k->nins - 1;
 }
 
-static void kvm_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
+/* From pc on, where something free or an ALU instruction stands: up to the end
+ * of the ALU run, or up to what else takes an issue slot. */
+static HD_APART void run_ahead(struct hd_kvm *vm, uint32_t ctx, uint32_t warp,
+                               uint32_t pc, struct hd_op *op)
 {
-    struct hd_kvm_at at = hd_kvm_find(self, ctx, warp);
+    struct hd_kvm_at at = hd_kvm_find(vm, ctx, warp);
     struct hd_kvm_warp *w = at.w;
     const struct hd_ins *ins = at.k->ins, *n;
-    uint32_t pc = w->pc, count = 0, spins = 0, need;
+    uint32_t count = 0, spins = 0, need;
 
     for (;;) {
         n = &ins[pc];
@@ -453,13 +456,12 @@ static void kvm_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
             if (n->imm == 0) {
                 w->pend = need;
             } else if (count == 0) {
-                op->kind = HD_OP_ALU;
-                op->slot = HD_NO_SLOT;
-                op->bytes = 0;
-                op->space = HD_SPACE_GLOBAL;
-                op->pc = pc;
-                op->mask = w->mask;
-                op->wait = take_waits(w, need);
+                *op = (struct hd_op){.kind = HD_OP_ALU,
+                                     .slot = HD_NO_SLOT,
+                                     .space = HD_SPACE_GLOBAL,
+                                     .pc = pc,
+                                     .mask = w->mask,
+                                     .wait = take_waits(w, need)};
             }
             count += (uint32_t)n->imm;
             pc++;
@@ -468,12 +470,25 @@ static void kvm_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
         } else if (count > 0) {
             break;
         } else {
-            give_one(&at, n, pc, op);
+            give_one(vm, w, warp, pc, op);
             return;
         }
     }
     op->count = count;
     w->pc = pc;
+}
+
+static HD_HOT void kvm_next(void *self, uint32_t ctx, uint32_t warp,
+                            struct hd_op *op)
+{
+    struct hd_kvm *vm = self;
+    struct hd_kvm_warp *w = hd_kvm_warp(vm, ctx, warp);
+    uint32_t pc = w->pc;
+
+    if (vm->k->ins[pc].op > HD_I_SHARED)
+        give_one(vm, w, warp, pc, op);
+    else
+        run_ahead(vm, ctx, warp, pc, op);
 }
 
 /* ---- snapshots and life ----------------------------------------------- */

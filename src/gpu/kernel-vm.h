@@ -100,11 +100,18 @@ struct hd_kvm_at {
     uint32_t ctx, warp;
 };
 
+static inline struct hd_kvm_warp *hd_kvm_warp(const struct hd_kvm *vm,
+                                              uint32_t ctx, uint32_t warp)
+{
+    size_t number = (size_t)ctx * vm->warps + warp;
+
+    return (struct hd_kvm_warp *)(vm->pool + number * vm->warp_bytes);
+}
+
 static inline struct hd_kvm_at hd_kvm_find(struct hd_kvm *vm, uint32_t ctx,
                                            uint32_t warp)
 {
-    size_t number = (size_t)ctx * vm->warps + warp;
-    unsigned char *w = vm->pool + number * vm->warp_bytes;
+    unsigned char *w = (unsigned char *)hd_kvm_warp(vm, ctx, warp);
     struct hd_kvm_at at = {
         .vm = vm,
         .k = vm->k,
