@@ -403,15 +403,13 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
     struct hd_gpu *g = c->gpu;
     const struct hd_req *q = &g->reqs->v[req];
 
-    if (q->kind == HD_REQ_READ && g->m->l1cache.mode.kind == HD_FULL) {
-        hd_cache_ahead(&c->l1, hd_cache_set(&c->l1, q->pa.v >> g->line_shift));
-        __builtin_prefetch(&c->l1_mshr.v[q->tag]);
-    }
     at = hd_recip_up(g->per_cycle, at + g->back);
-    if (q->kind == HD_REQ_WRITE)
+    if (q->kind == HD_REQ_WRITE) {
         push_ack(c, at, req);
-    else
+    } else {
+        hd_l1_ahead(c, q);
         push_data(c, at, req);
+    }
 }
 
 static HD_HOT void reply_translation(void *self, hd_time at, uint32_t treq)
@@ -545,8 +543,11 @@ static int open_core(struct hd_gpu *g, uint32_t id)
                    hd_limit_default, c);
     if (hd_tlb_open(&c->l1tlb, g->env, &m->l1tlb, "l1tlb", 1, id) != 0)
         return -1;
-    return hd_cache_open(&c->l1, g->env, &m->l1cache, "l1cache", id,
-                         m->l1cache.bytes);
+    if (hd_cache_open(&c->l1, g->env, &m->l1cache, "l1cache", id,
+                      m->l1cache.bytes) != 0)
+        return -1;
+    hd_lsu_wire(c);
+    return 0;
 }
 
 /* A cell of the table warp_limit was set: its core takes it up at once. */

@@ -244,6 +244,15 @@ enum hd_lsu_block {
 
 struct hd_gpu;
 
+/* What a core may do without asking or telling anybody, on this machine and
+ * with the policies bound at present. */
+enum hd_core_plain {
+    HD_PLAIN_TLB = 1,  /* L1 TLB: nothing but tlb.h is in its way */
+    HD_PLAIN_LOOK = 2, /* L1: look-ups; it writes through, and a line's set is
+                          its low bits */
+    HD_PLAIN_FILL = 4, /* L1: those, and fills */
+};
+
 struct hd_core {
     _Alignas(64) struct hd_core_state *s; /* arena, as all below */
     struct hd_gpu *gpu;
@@ -268,6 +277,12 @@ struct hd_core {
                                 parked entries: the other ones' */
     uint64_t *count, *tlb_count, *l1_count; /* counters of this core and its
                                                application */
+    struct hd_assoc_set
+        *l1_set;               /* of the tags of the L1, if it is plain: its */
+    uint64_t *l1_key;          /* sets, the words of its keys, */
+    uint32_t l1_mask, l1_ways; /* sets - 1, and ways */
+    uint32_t plain;            /* bit set of enum hd_core_plain */
+    uint32_t spare;
     hd_time *fault; /* of each memop, the longest time that it
                        waited for far faults; NULL: there are none */
     struct hd_tbelow below_tlb;
@@ -391,6 +406,8 @@ int64_t hd_sched_default(void *self, const void *question);
 int64_t hd_limit_default(void *self, const void *question);
 
 /* lsu.c */
+/* Finds out what is plain (enum hd_core_plain). */
+void hd_lsu_wire(struct hd_core *c);
 void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   hd_time t);
 void hd_lsu_step(struct hd_core *c, hd_time t);

@@ -182,6 +182,7 @@ static void bound(void *self)
     for (uint32_t i = 0; i < g->cores; i++) {
         hd_tlb_bound(&g->core[i].l1tlb);
         hd_cache_bound(&g->core[i].l1);
+        hd_lsu_wire(&g->core[i]);
     }
 }
 

@@ -27,7 +27,7 @@ hd_time hd_l1_latency(const struct hd_gpu *g)
 
 /* Sends a request at t over the core's port to the interconnect. */
 static HD_HOT void send(struct hd_core *c, hd_time t, uint32_t kind,
-                        uint64_t line, uint32_t bytes, uint32_t memop,
+                        uint64_t line, uint32_t bytes, uint32_t warp,
                         uint32_t tag, uint32_t flags)
 {
     struct hd_gpu *g = c->gpu;
@@ -45,7 +45,7 @@ static HD_HOT void send(struct hd_core *c, hd_time t, uint32_t kind,
     q->born = at;
     q->tag = tag;
     q->client = (uint16_t)c->id;
-    q->warp = memop == HD_NONE ? HD_NO_WARP : c->memop[memop].warp;
+    q->warp = (uint16_t)warp;
     q->kind = (uint8_t)kind;
     q->app = (uint8_t)c->app;
     q->level = 0;
@@ -117,7 +117,7 @@ static HD_HOT bool miss(struct hd_core *c, uint32_t memop, uint64_t line,
     e = take_l1_mshr(c, line, memop);
     if (e == HD_NONE)
         return false;
-    send(c, t, HD_REQ_READ, line, cfg->line, memop, e, 0);
+    send(c, t, HD_REQ_READ, line, cfg->line, c->memop[memop].warp, e, 0);
     return true;
 }
 
@@ -128,7 +128,9 @@ static HD_HOT bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
     bool hit = cfg->mode.kind == HD_IDEAL || cfg->mode.kind == HD_FIXED;
     hd_time done;
 
-    if (cfg->mode.kind == HD_FULL)
+    if (HD_LIKELY((c->plain & HD_PLAIN_LOOK) != 0))
+        hit = hd_l1_reuse(c, line);
+    else if (cfg->mode.kind == HD_FULL)
         hit = hd_cache_lookup(&c->l1, line, HD_REQ_READ, who(c, memop));
     done = t + hd_l1_result(c->gpu, xlate);
     if (!hit && !miss(c, memop, line, t, done))
@@ -145,7 +147,7 @@ static void write_back(struct hd_core *c, uint64_t line, hd_time t)
 {
     c->l1_count[HD_L1_WRITEBACKS]++;
     c->s->stores++;
-    send(c, t, HD_REQ_WRITE, line, c->gpu->m->l1cache.line, HD_NONE, HD_NONE,
+    send(c, t, HD_REQ_WRITE, line, c->gpu->m->l1cache.line, HD_NO_WARP, HD_NONE,
          HD_REQ_ACK);
 }
 
@@ -162,17 +164,44 @@ static HD_HOT void fill(struct hd_core *c, uint64_t line, bool dirty,
         write_back(c, victim, t);
 }
 
+/* A load's line that was missed enters a plain L1, whose lines are clean. */
+static HD_HOT void fill_plain(struct hd_core *c, uint64_t line, uint32_t warp)
+{
+    const struct hd_assoc *model = &c->gpu->core[0].l1.tags;
+    uint32_t set = hd_l1_set_of(c, line);
+    uint64_t old;
+
+    hd_assert(hd_l1_find(c, set, line) == HD_NONE);
+    hd_assoc_enter_way(model, &c->l1_set[set], hd_l1_keys(c, set), line,
+                       hd_cache_pack(warp, c->app, false), &old);
+}
+
+/* Looks up a line for a store. */
+static bool look_store(struct hd_core *c, uint64_t line, struct hd_who by)
+{
+    uint32_t set, way;
+
+    if (HD_UNLIKELY((c->plain & HD_PLAIN_LOOK) == 0))
+        return c->gpu->m->l1cache.mode.kind == HD_FULL &&
+               hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, by);
+    set = hd_l1_set_of(c, line);
+    way = hd_l1_find(c, set, line);
+    if (way == HD_NONE)
+        return false;
+    hd_cache_used_other(&c->l1, line, set * c->l1_ways + way, HD_REQ_WRITE, by);
+    return true;
+}
+
 static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
                               uint32_t bytes, hd_time t, hd_time xlate)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
-    bool hit = false, back = cfg->write == HD_WRITE_BACK;
+    bool hit, back = cfg->write == HD_WRITE_BACK;
 
     if (!room_for_write(c, t))
         return false;
     c->l1_count[HD_L1_WRITES]++;
-    if (cfg->mode.kind == HD_FULL)
-        hit = hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, who(c, memop));
+    hit = look_store(c, line, who(c, memop));
     c->l1_count[HD_L1_WRITE_HITS] += hit;
     if (cfg->mode.kind == HD_FULL && back) {
         if (!hit)
@@ -180,7 +209,7 @@ static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
     } else {
         c->s->stores++;
         send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_WRITE, line, bytes,
-             memop, HD_NONE,
+             c->memop[memop].warp, HD_NONE,
              HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0));
     }
     hd_lsu_line_done(c, memop, t);
@@ -202,8 +231,8 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
         return false;
     if (cfg->mode.kind == HD_FULL && hd_cache_drop(&c->l1, line))
         write_back(c, line, t);
-    send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_ATOMIC, line, bytes, memop,
-         i, 0);
+    send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_ATOMIC, line, bytes,
+         c->memop[memop].warp, i, 0);
     return true;
 }
 
@@ -265,8 +294,12 @@ HD_HOT void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t)
     struct hd_mshr_entry *m = &c->l1_mshr.v[i];
     uint32_t p = m->first;
 
-    if (q->kind == HD_REQ_READ && g->m->l1cache.mode.kind == HD_FULL)
-        fill(c, m->key, false, who(c, m->flags), t);
+    if (HD_LIKELY(q->kind == HD_REQ_READ)) { /* an atomic leaves nothing */
+        if (HD_LIKELY((c->plain & HD_PLAIN_FILL) != 0))
+            fill_plain(c, m->key, q->warp);
+        else if (g->m->l1cache.mode.kind == HD_FULL)
+            fill(c, m->key, false, who(c, m->flags), t);
+    }
     hd_lsu_line_done(c, m->flags, t);
     while (p != HD_NONE) {
         uint32_t next = c->parked[p].next;

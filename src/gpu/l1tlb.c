@@ -147,42 +147,70 @@ static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
                    (unsigned long long)pfn);
 }
 
-HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
-                             struct hd_lsu_page *page, hd_time t)
+/* hd_l1tlb_look_up where it is not plain. */
+static HD_APART bool look_up_other(struct hd_core *c, struct hd_lines *op,
+                                   struct hd_lsu_page *page, hd_time t,
+                                   bool *hit)
 {
-    struct hd_core_state *s = c->s;
     const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
     hd_vpn vpn = {page->vpn};
     struct hd_xlate x;
-    bool hit = false;
 
-    if (c->gpu->translate == 0) {
-        page->frame = mapped(c, vpn.v);
-        return true;
-    }
     if (cfg->blocking == 2 && hd_mshr_used(&c->tlb_mshr) > 0 &&
-        s->miss_op != op->memop) {
+        c->s->miss_op != op->memop) {
         hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
         return false;
     }
     if (page->frame != HD_PAGE_UNKNOWN) {
         /* it is known to miss */
     } else if (cfg->mode.kind == HD_FULL) {
-        hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, op->warp, &x) &&
-              hd_l1tlb_here(c, vpn, &x);
-        if (hit)
+        *hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, op->warp, &x) &&
+               hd_l1tlb_here(c, vpn, &x);
+        if (*hit)
             page->frame = hd_xlate_frame(&x, vpn).v;
-        if (hit && HD_UNLIKELY(c->gpu->env->check))
+        if (*hit && HD_UNLIKELY(c->gpu->env->check))
             confirm(c, vpn.v, page->frame);
     } else if (cfg->mode.kind != HD_OFF && !absent(c, vpn.v)) {
-        hit = true;
+        *hit = true;
         page->frame = mapped(c, vpn.v);
     }
-    if (!hit && !tlb_miss(c, op, page, t))
+    return *hit || tlb_miss(c, op, page, t);
+}
+
+/* The same where it is. */
+static inline bool look_up_plain(struct hd_core *c, struct hd_lines *op,
+                                 struct hd_lsu_page *page, hd_time t, bool *hit)
+{
+    hd_vpn vpn = {page->vpn};
+    struct hd_xlate x;
+
+    if (page->frame == HD_PAGE_UNKNOWN &&
+        hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, op->warp, &x)) {
+        page->frame = hd_xlate_frame(&x, vpn).v;
+        *hit = true;
+        return true;
+    }
+    return tlb_miss(c, op, page, t);
+}
+
+HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
+                             struct hd_lsu_page *page, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
+    bool plain = (c->plain & HD_PLAIN_TLB) != 0, hit = false;
+
+    if (HD_UNLIKELY(c->gpu->translate == 0)) {
+        page->frame = mapped(c, page->vpn);
+        return true;
+    }
+    if (!(HD_LIKELY(plain) ? look_up_plain(c, op, page, t, &hit)
+                           : look_up_other(c, op, page, t, &hit)))
         return false;
     c->tlb_count[HD_L1TLB_LOOKUPS]++;
     c->tlb_count[hit ? HD_L1TLB_HITS : HD_L1TLB_MISSES]++;
-    if (cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF)
+    if (HD_LIKELY(plain) || cfg->mode.kind == HD_FULL ||
+        cfg->mode.kind == HD_OFF)
         hd_lsu_use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t,
                         c->gpu->cycle);
     return true;
@@ -202,12 +230,8 @@ HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
     c->parked[p] = (struct hd_parked){.line = x->place,
                                       .bytes = x->bytes,
                                       .memop = op->memop,
-                                      .next = HD_NONE};
-    if (m->last == HD_NONE)
-        m->first = p;
-    else
-        c->parked[m->last].next = p;
-    m->last = p;
+                                      .next = m->first};
+    m->first = p;
     m->n++;
     return true;
 }
@@ -255,14 +279,40 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
     }
 }
 
+/* The lines that waited for a page, the newest `last`, go on behind those that
+ * go on already; `frame` is their page's first line. */
+static inline void release(struct hd_core *c, uint32_t last, uint64_t frame,
+                           hd_time t, hd_time walk)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t first = HD_NONE, next;
+
+    if (last == HD_NONE)
+        return;
+    for (uint32_t p = last; p != HD_NONE; p = next) {
+        struct hd_parked *x = &c->parked[p];
+        struct hd_memop *o = &c->memop[x->memop];
+        o->translated = t;
+        o->walk = hd_max_u64(o->walk, walk);
+        x->line |= frame;
+        next = x->next;
+        x->next = first; /* from now on the oldest first */
+        first = p;
+    }
+    if (s->replay_first == HD_NONE)
+        s->replay_first = first;
+    else
+        c->parked[s->replay_last].next = first;
+    s->replay_last = last;
+}
+
 HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
     struct hd_treq *q = &g->treqs->v[treq];
-    uint32_t i = q->tag, shift = HD_PAGE_SHIFT - g->line_shift;
+    uint32_t i = q->tag;
     struct hd_mshr_entry *m = &c->tlb_mshr.v[i];
-    hd_time walk = q->walk != 0 ? q->walk : 0;
     uint64_t pfn;
 
     if (HD_UNLIKELY(*g->changes != 0))
@@ -278,20 +328,8 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
         g->stalled[c->app] = q->merged + 1u;
     hd_hist_add(&g->xlate_latency[c->app],
                 hd_recip_div(g->per_cycle, t - q->born));
-    for (uint32_t p = m->first; p != HD_NONE; p = c->parked[p].next) {
-        struct hd_parked *x = &c->parked[p];
-        struct hd_memop *o = &c->memop[x->memop];
-        o->translated = t;
-        o->walk = hd_max_u64(o->walk, walk != 0 ? t - walk : 0);
-        x->line |= pfn << shift;
-    }
-    if (m->first != HD_NONE) {
-        if (s->replay_first == HD_NONE)
-            s->replay_first = m->first;
-        else
-            c->parked[s->replay_last].next = m->first;
-        s->replay_last = m->last;
-    }
+    release(c, m->first, pfn << (HD_PAGE_SHIFT - g->line_shift), t,
+            q->walk != 0 ? t - q->walk : 0);
     if (s->lsu_n > 0 && c->lsu[s->lsu_first].memop == m->flags >> 8)
         c->lsu[s->lsu_first].page[m->flags & 0xff].frame = pfn;
     hd_mshr_give(&c->tlb_mshr, i);

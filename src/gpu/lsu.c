@@ -34,6 +34,29 @@ static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
     hd_slots_note(c->gpu->env->slots, HEDDLE_NOTE_access, &n);
 }
 
+void hd_lsu_wire(struct hd_core *c)
+{
+    const struct hd_gpu *g = c->gpu;
+    const struct hd_machine *m = g->m;
+    const struct hd_cache *l1 = &c->l1;
+    uint32_t asked = l1->tags.asked;
+
+    c->plain = 0;
+    if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
+        m->l1tlb.blocking == 0 && m->vm.paging != HD_PAGING_FAULT &&
+        !g->env->check)
+        c->plain |= HD_PLAIN_TLB;
+    if (m->l1cache.mode.kind != HD_FULL || m->l1cache.write == HD_WRITE_BACK ||
+        l1->line != NULL || !hd_is_pow2(l1->tags.sets) ||
+        (asked & (HD_ASSOC_WIDE | HD_ASSOC_TOUCH | HD_CACHE_USE)) != 0)
+        return;
+    c->plain |= HD_PLAIN_LOOK | (asked & HD_CACHE_FILL ? 0 : HD_PLAIN_FILL);
+    c->l1_set = l1->tags.set;
+    c->l1_key = l1->tags.key;
+    c->l1_mask = l1->tags.sets - 1;
+    c->l1_ways = l1->tags.ways;
+}
+
 HD_HOT void hd_lsu_enter(struct hd_core *c, uint32_t w,
                          const struct hd_access *acc, hd_time t)
 {
@@ -95,10 +118,8 @@ static bool is_plain(const struct hd_core *c)
 
     return t->live[HD_TLB_PRESENT] == 1u << HD_TLB_4K && t->stat.v == NULL &&
            (t->watched[HEDDLE_NOTE_tlb_hit] | t->watched[HEDDLE_NOTE_tlb_miss] |
-            (t->base.asked & HD_ASSOC_TOUCH) |
-            (c->l1.tags.asked &
-             (HD_ASSOC_WIDE | HD_ASSOC_TOUCH | HD_CACHE_USE))) == 0 &&
-           c->l1.masked;
+            (t->base.asked & HD_ASSOC_TOUCH)) == 0 &&
+           (c->plain & HD_PLAIN_LOOK) != 0;
 }
 
 /* The frame of a page is in the TLB: it is known now. */
@@ -132,16 +153,8 @@ static HD_INLINE bool find_page(struct hd_core *c, struct hd_lsu_page *page,
 static HD_INLINE bool reuse(struct hd_core *c, uint64_t line, uint32_t warp,
                             bool plain)
 {
-    uint32_t set, e;
-
-    if (!plain)
-        return hd_cache_reuse(&c->l1, line, (struct hd_who){c->app, warp});
-    set = hd_cache_set(&c->l1, line);
-    e = hd_assoc_find_narrow(&c->l1.tags, set, line);
-    if (e == HD_NONE)
-        return false;
-    hd_assoc_to_front(&c->l1.tags, set, e);
-    return true;
+    return plain ? hd_l1_reuse(c, line)
+                 : hd_cache_reuse(&c->l1, line, (struct hd_who){c->app, warp});
 }
 
 /* Serves lines that hit, but for the last one; returns how many. */

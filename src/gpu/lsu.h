@@ -110,6 +110,52 @@ static inline hd_time hd_l1_result(const struct hd_gpu *g, hd_time xlate)
 
     return g->m->l1cache.order == 0 ? hd_max_u64(lat, xlate) : lat + xlate;
 }
+/* The set of a line in a plain L1. */
+static inline uint32_t hd_l1_set_of(const struct hd_core *c, uint64_t line)
+{
+    return (uint32_t)line & c->l1_mask;
+}
+
+static inline uint64_t *hd_l1_keys(const struct hd_core *c, uint32_t set)
+{
+    return &c->l1_key[(size_t)set * c->l1_ways];
+}
+
+/* The way of a line in its set of a plain L1, or HD_NONE. */
+static inline uint32_t hd_l1_find(const struct hd_core *c, uint32_t set,
+                                  uint64_t line)
+{
+    return hd_assoc_find_way(&c->l1_set[set], hd_l1_keys(c, set), line,
+                             HD_CACHE_KEY);
+}
+
+/* Uses a line that is in a plain L1; false: it is not. */
+static inline bool hd_l1_reuse(struct hd_core *c, uint64_t line)
+{
+    uint32_t set = hd_l1_set_of(c, line), way = hd_l1_find(c, set, line);
+    struct hd_assoc_set *s = &c->l1_set[set];
+
+    if (way == HD_NONE)
+        return false;
+    if ((s->order & 15) != way) {
+        s->order = hd_assoc_front(s->order, way);
+        s->recent = line;
+    }
+    return true;
+}
+
+/* Has what the data of a load will touch fetched. */
+static inline void hd_l1_ahead(const struct hd_core *c, const struct hd_req *q)
+{
+    uint32_t set = hd_l1_set_of(c, q->pa.v >> c->gpu->line_shift);
+
+    if (HD_UNLIKELY((c->plain & HD_PLAIN_FILL) == 0))
+        return;
+    __builtin_prefetch(&c->l1_set[set], 1);
+    __builtin_prefetch(hd_l1_keys(c, set), 1);
+    __builtin_prefetch(&c->l1_mshr.v[q->tag]);
+}
+
 /* A translated line at the L1, its translation taking `xlate` more.  False:
  * blocked, to be tried again. */
 bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
