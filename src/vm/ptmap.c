@@ -416,6 +416,36 @@ static int remember(struct hd_ptables *t, const struct job *j, uint64_t vpn,
     return 0;
 }
 
+/* Base pages from vpn on, one after the other up to `end`, in a region that has
+ * a table, while nothing is in the way: what as many calls of map_page do, each
+ * of which finds it all anew.  Returns the first page that is left. */
+static uint64_t map_run(struct hd_ptables *t, const struct job *j, uint64_t vpn,
+                        uint64_t end)
+{
+    struct hd_pt_slot *h =
+        hd_pt_find(t, hd_pt_key(j->app, vpn / HD_LARGE_PAGES));
+    uint64_t stop = hd_min_u64(end, vpn / HD_LARGE_PAGES * 512 + 512), f;
+    uint32_t region = h->region_bits >> HD_PT_SHIFT, first = vpn & 511, at;
+    uint64_t *e = hd_pt_entry(t, h->at);
+
+    if (j->absent || t->place.bound || h->key == 0 ||
+        h->region_bits & (HD_PT_JOINED | HD_PT_LARGE))
+        return vpn;
+    for (at = first; vpn < stop && e[at] == 0; vpn++, at++) {
+        f = hd_frames_next(&t->frames, 1);
+        if (f >= t->frames.frames ||
+            hd_frames_take(&t->frames, f, 1, region * HD_LARGE_PAGES + at + 1) <
+                0)
+            break;
+        hd_bigframes_add(&t->big, f, j->app, 1);
+        t->s->mixed[j->app] += hd_bigframe_of(&t->big, f)->owners > 1;
+        e[at] = f * HD_PAGE_BYTES | HD_PT_PRESENT;
+    }
+    t->table[hd_pt_region_of(t, region)->t[4]].used += at - first;
+    t->s->pages[j->app] += at - first;
+    return vpn;
+}
+
 /* Maps or reserves the pages of an allocation. */
 static int map(struct hd_ptables *t, struct job *j)
 {
@@ -458,6 +488,8 @@ static int map(struct hd_ptables *t, struct job *j)
             vpn = at + n;
         } else {
             rc = enter_page(t, j, vpn++, 1);
+            if (rc == 0 && n == 1 && vpn < end)
+                vpn = map_run(t, j, vpn, end);
         }
         if (rc < 0)
             return rc;
