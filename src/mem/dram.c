@@ -115,14 +115,13 @@ static HD_INLINE void wake_by(struct hd_dram *d, uint32_t c, hd_time at)
     hd_post(d->env->ev, d->id, d->id, at, EV_WAKE, c, 0);
 }
 
-/* Posts the next event of a channel whose commands are decided up to now. */
-static HD_INLINE void schedule(struct hd_dram *d, uint32_t c, hd_time now)
+/* When the next event of a channel is due whose commands are decided up to
+ * now. */
+static HD_INLINE hd_time due(struct hd_dram *d, uint32_t c, hd_time now)
 {
     struct hd_dramchan *ch = d->lane[c].ch;
     uint64_t at;
 
-    if (ch->waiting == 0)
-        return;
     if (!ch->planned)
         hd_dramsched_plan(d, c);
     if (d->pick.bound != 0)
@@ -131,7 +130,27 @@ static HD_INLINE void schedule(struct hd_dram *d, uint32_t c, hd_time now)
         at = hd_min_u64(hd_dramsched_free_at(d, c), ch->plan_at + d->t.data[0]);
     else
         at = ch->plan_at + d->t.data[0];
-    wake_by(d, c, hd_max_u64(at * d->tick, now));
+    return hd_max_u64(at * d->tick, now);
+}
+
+static HD_INLINE void schedule(struct hd_dram *d, uint32_t c, hd_time now)
+{
+    if (d->lane[c].ch->waiting != 0)
+        wake_by(d, c, due(d, c, now));
+}
+
+/*
+ * The same while senders have been waiting since the event was posted.  Time
+ * alone brings nothing forward: no slot becomes free before the cycle that was
+ * found then, unless an arrival has something new to offer.
+ */
+static HD_INLINE void reschedule(struct hd_dram *d, uint32_t c, hd_time now)
+{
+    if (d->pick.bound != 0 || d->lane[c].ch->offered)
+        schedule(d, c, now);
+    else
+        hd_assert(d->lane[c].ch->waiting == 0 ||
+                  due(d, c, now) >= d->lane[c].ch->wake);
 }
 
 static inline void answer(struct hd_dram *d, hd_time at, uint32_t req)
@@ -279,12 +298,13 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     if (HD_UNLIKELY(v->klass != 0))
         urgent(d, a.channel, v);
     now_too = d->pick.bound != 0 || ch->waiters != 0;
+    ch->offered = 0;
     if (HD_UNLIKELY(now_too || ch->inbox_n == INBOX))
         hd_dramsched_advance(d, a.channel, cycle);
     if (HD_UNLIKELY(d->cfg.queues != 0 && ch->waiters != 0))
         pass_on(d, a.channel);
     if (HD_UNLIKELY(now_too))
-        schedule(d, a.channel, now);
+        reschedule(d, a.channel, now);
     else
         wake_by(d, a.channel, (cycle + 1 + d->t.data[0]) * d->tick);
 }
@@ -345,10 +365,11 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
         hd_post(d->env->ev, d->id, who, now, what, a, 0);
         return;
     }
+    d->lane[channel].ch->offered |= d->lane[channel].ch->waiters == 0;
     wait_push(d, d->lane[channel].ch, k, w);
     if (d->cfg.queues)
         pass_on(d, channel);
-    schedule(d, channel, now);
+    reschedule(d, channel, now);
 }
 
 /* ---- bringing up to date ------------------------------------------------ */
@@ -386,8 +407,8 @@ void hd_dram_fold(struct hd_dram *d)
         }
 }
 
-/* Stale requests in the inbox are wiped, so that state which is the same has
- * the same bits. */
+/* Stale requests in the inbox are wiped, and `offered` is set, which does no
+ * harm, so that state which is the same has the same bits. */
 static void sync(void *self, hd_time now)
 {
     struct hd_dram *d = self;
@@ -398,6 +419,7 @@ static void sync(void *self, hd_time now)
         if (d->cfg.mode.kind == HD_FULL)
             hd_dramsched_advance(d, c, cycle);
         memset(ch->inbox, 0, sizeof ch->inbox);
+        ch->offered = 1;
         *hd_count(&d->stat, c, HD_APP_NONE, ST_CYCLES) += cycle - ch->counted;
         ch->counted = cycle;
     }

@@ -61,6 +61,7 @@ static HD_INLINE void hd_drambank_arrive(struct hd_dram *d,
         *row = 0;
     }
     k->classes = 1;
+    ch->offered = 1;
     if (hit) {
         hd_dramoffer_column(ch, k, b, v);
         *column = hd_drambank_offered(

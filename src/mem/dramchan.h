@@ -6,7 +6,9 @@
  *   dramqueue.c  the lists of a bank, and what it offers
  *   drambank.h   the same for banks where only normal requests wait
  *   dramoffer.h  the candidates of all banks
+ *   dramstep.h   finding the next command, issuing it, taking in arrivals
  *   dramsched.c  which command is next, and when
+ *   dramplain.c  the same where nothing is out of the ordinary
  *   dramask.c    the same by a policy's choice
  *   dramclass.c  the class of a request; whose silver turn it is
  *   dramcount.h  what is counted of a request
@@ -130,6 +132,7 @@ struct hd_dramchan {
     /* the command that issues next if nothing arrives */
     uint8_t planned; /* 1: the three that follow hold */
     uint8_t plan_kind;
+    uint8_t offered; /* 1: an arrival has changed the candidates; dram.c */
     uint64_t plan_at;
     uint64_t floor;       /* no command before this cycle */
     uint64_t column, row; /* first of each, packed; 0: to be found anew */
@@ -179,6 +182,11 @@ struct hd_dramtime {
     uint16_t pre[2];      /* to a precharge of the bank */
     uint16_t rcd[2];      /* activate to column */
     uint16_t rcd_least;   /* the smaller */
+    /* 2^16 / again, / other, rounded up; 0 if that is large */
+    uint16_t per_again, per_other;
+    /* by direction, dramplain.c: a column of the other one cannot come between
+     * two bursts of a request; two requests can take turns */
+    uint8_t runs[2], pairs[2];
     uint16_t tras, trc, trrd, tfaw, trp;
 };
 
@@ -323,6 +331,8 @@ void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle);
 void hd_dramsched_plan(struct hd_dram *d, uint32_t c);
 /* No slot of the queue can become free before this cycle. */
 uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c);
+/* dramplain.c: the same where nothing is out of the ordinary. */
+void hd_dramplain_advance(struct hd_dram *d, uint32_t c, uint64_t cycle);
 /* dramask.c */
 /* Plans the next question, or nothing. */
 void hd_dramask_plan(struct hd_dram *d, uint32_t c);

@@ -124,6 +124,7 @@ void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b)
     uint64_t rank;
 
     ch->planned = 0;
+    ch->offered = 1;
     ch->column = ch->row = 0;
     ch->hold = 0;
     hd_dramoffer_drop(ch, k, b);

@@ -20,119 +20,21 @@
  * the papers' simulator: a write waits for a gap of tRTW without a legal read,
  * then writes go on while one is legal.
  *
- * There are two ways through a batch.  The short one is for open pages without
- * refresh, with no policy and nobody who watches: it keeps the first column and
- * the first row command in registers and looks again only for what a command
- * can have changed.  The general one goes command by command.  Both make the
- * same choice, and a command has the same effects.
+ * There are three ways through a batch.  Two are short, for open pages without
+ * refresh, with no policy and nobody who watches: they keep the first column
+ * and the first row command in registers and look again only for what a command
+ * can have changed.  One of them is for when nothing at all is out of the
+ * ordinary (dramplain.c).  The general way goes command by command.  All make
+ * the same choice, and a command has the same effects.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "../base/bits.h"
-#include "drambank.h"
 #include "dramcheck.h"
-#include "dramcount.h"
-#include "dramtime.h"
+#include "dramstep.h"
 
 /* ---- choosing ------------------------------------------------------------ */
 
-static inline uint64_t key_of(const struct hd_dramlane *l, uint64_t p)
-{
-    const struct hd_drambank *k = &l->bank[p & PLAN_BANK];
-
-    return p & PLAN_ROW
-               ? l->ch->row_key[p & PLAN_BANK]
-               : hd_dramoffer_key(l->ch, &l->entry[hd_dramqueue_column(k)],
-                                  p & PLAN_BANK);
-}
-
-/* Which of two goes first: by cycle, then by key.  When only normal requests
- * wait and no row is closed early, the key of a column is below a row's. */
-static HD_INLINE uint64_t first_of(const struct hd_dramlane *l, uint64_t p,
-                                   uint64_t q, bool exact)
-{
-    if (exact && p >> PLAN_AT == q >> PLAN_AT && q != HD_NEVER)
-        return key_of(l, p) < key_of(l, q) ? p : q;
-    return hd_min_u64(p, q);
-}
-
-/*
- * The first column of a direction, from cycle `floor` on.  The candidates are
- * in the order of their keys, so the first that is legal as soon as the buses
- * are is the one; mostly it is among the first two.
- */
-static HD_INLINE uint64_t first_column(const struct hd_dram *d,
-                                       const struct hd_dramlane *l, uint32_t w,
-                                       uint64_t floor)
-{
-    const struct hd_dramchan *ch = l->ch;
-    uint64_t base = hd_max_u64(ch->col_ok[w], floor), best = HD_NEVER;
-    uint32_t bank = 0;
-
-    for (uint32_t i = 0, n = ch->n[w]; i < n; i++) {
-        uint32_t b = ch->order[w][i] & PLAN_BANK;
-        const struct hd_drambank *k = &l->bank[b];
-        uint64_t at =
-            hd_max_u64(k->act_at + d->t.rcd[w], ch->group_ok[k->group]);
-        if (at <= base)
-            return hd_dramchan_pack(base, HD_DRAM_RD + w, b);
-        bank = at < best ? b : bank;
-        best = hd_min_u64(at, best);
-    }
-    return hd_dramchan_pack(best, HD_DRAM_RD + w, bank);
-}
-
-/* The engine's own choice among columns. */
-static HD_INLINE uint64_t choose_column(const struct hd_dram *d,
-                                        const struct hd_dramlane *l,
-                                        uint64_t floor)
-{
-    uint64_t p = HD_NEVER;
-
-    if (l->ch->n[0] != 0)
-        p = first_column(d, l, 0, floor);
-    if (HD_UNLIKELY(l->ch->n[1] != 0))
-        p = first_of(l, p, first_column(d, l, 1, floor), true);
-    return p;
-}
-
-/* And among rows. */
-static HD_INLINE uint64_t choose_row(const struct hd_dramlane *l,
-                                     uint64_t floor)
-{
-    const struct hd_dramchan *ch = l->ch;
-    /* by `open`: activates have a constraint of the channel's besides */
-    const uint64_t base[2] = {hd_max_u64(ch->act_ok, floor), floor};
-    uint64_t best = HD_NEVER;
-    uint32_t b;
-
-    for (uint64_t m = ch->rows; m != 0; m &= m - 1) {
-        const struct hd_drambank *k = &l->bank[b = hd_bit_first(m)];
-        uint64_t at = hd_max_u64(k->row_ok[k->open], base[k->open]);
-        hd_assert(at - floor < 1u << 16);
-        best = hd_min_u64(best, (at - floor) << KEY_BITS | ch->row_key[b]);
-    }
-    if (best == HD_NEVER)
-        return best;
-    b = best & PLAN_BANK;
-    return hd_dramchan_pack(floor + (best >> KEY_BITS),
-                            HD_DRAM_ACT + l->bank[b].open, b);
-}
-
 /* ---- the plan ---------------------------------------------------------- */
-
-/* Both are found: what is planned follows. */
-static HD_INLINE void set_plan(struct hd_dramchan *ch, uint64_t column,
-                               uint64_t row, uint64_t p)
-{
-    ch->planned = 1;
-    ch->column = column;
-    ch->row = row;
-    if (p == HD_NEVER)
-        hd_dramchan_plan(ch, HD_NEVER, HD_DRAM_NONE, 0);
-    else
-        hd_dramchan_plan(ch, p >> PLAN_AT, hd_dramchan_kind(p), p & PLAN_BANK);
-}
 
 static void plan_refresh(struct hd_dram *d, uint32_t c)
 {
@@ -164,9 +66,10 @@ void hd_dramsched_plan(struct hd_dram *d, uint32_t c)
     if (HD_UNLIKELY(d->pick.bound)) {
         hd_dramask_plan(d, c);
     } else {
-        uint64_t column = choose_column(d, l, ch->floor);
-        uint64_t row = choose_row(l, ch->floor);
-        set_plan(ch, column, row, first_of(l, column, row, true));
+        uint64_t column = hd_dramstep_choose_column(d, l, ch->floor);
+        uint64_t row = hd_dramstep_choose_row(l, ch->floor);
+        hd_dramstep_set_plan(ch, column, row,
+                             hd_dramstep_first_of(l, column, row, true));
     }
     if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
         plan_refresh(d, c);
@@ -232,52 +135,6 @@ static inline bool watched(const struct hd_dram *d)
     return HD_UNLIKELY(d->watch != NULL || d->check != NULL);
 }
 
-static HD_INLINE void issue_activate(struct hd_dram *d,
-                                     const struct hd_dramlane *l, uint32_t b,
-                                     uint64_t at, bool exact)
-{
-    struct hd_dramchan *ch = l->ch;
-    struct hd_drambank *k = &l->bank[b];
-    struct hd_dramentry *v =
-        &l->entry[exact ? hd_dramqueue_row(k) : k->rest[0].head];
-
-    v->opened = 1;
-    hd_dramtime_activate(&d->t, ch, k, at);
-    l->tally[v->app].activates++;
-    k->open = 1;
-    k->row = v->row;
-    k->served = 0;
-    hd_drambank_opened(d, l, b, exact);
-}
-
-/* Closes an open row; the precharge is at `cycle`. */
-static HD_INLINE void close_row(struct hd_dram *d, const struct hd_dramlane *l,
-                                uint32_t b, uint64_t cycle, bool exact)
-{
-    struct hd_drambank *k = &l->bank[b];
-
-    hd_dramtime_precharge(&d->t, k, cycle);
-    k->open = 0;
-    if (exact &&
-        (k->hits[0].head & k->hits[1].head & k->hits[2].head) != NO_ENTRY)
-        hd_dramqueue_closed(d, l->c, b);
-}
-
-/* For request e, which waits for another row.  Whether column candidates have
- * changed. */
-static HD_INLINE bool issue_precharge(struct hd_dram *d,
-                                      const struct hd_dramlane *l, uint32_t b,
-                                      uint32_t e, uint64_t at, bool exact)
-{
-    l->tally[l->entry[e].app].precharges++;
-    close_row(d, l, b, at, exact);
-    if (exact && l->bank[b].way != 0) {
-        hd_dramqueue_refresh(d, l->c, b); /* its requests hit no more */
-        return true;
-    }
-    return false;
-}
-
 /* Closed page: whether no other request hits the row of a bank. */
 static bool only_hit(const struct hd_drambank *k)
 {
@@ -287,29 +144,6 @@ static bool only_hit(const struct hd_drambank *k)
         if (k->hits[i].head != NO_ENTRY)
             n += 1 + (k->hits[i].head != k->hits[i].tail);
     return n == 1;
-}
-
-/* A request has sent its last burst in `cycle`.  Whether row candidates have
- * changed. */
-static HD_INLINE bool end_request(struct hd_dram *d,
-                                  const struct hd_dramlane *l, uint32_t e,
-                                  uint64_t cycle, bool exact)
-{
-    struct hd_dramchan *ch = l->ch;
-    const struct hd_dramentry *v = &l->entry[e];
-    uint64_t end = cycle + d->t.data[v->write];
-    uint32_t klass = v->klass;
-    bool rows;
-    struct hd_dramdone *done = &l->done[ch->done_n++];
-
-    hd_assert(ch->done_n <= d->ring);
-    done->cycle = end;
-    done->req = v->req;
-    hd_dramcount_ended(d, l, v, (uint32_t)end - v->accepted);
-    rows = hd_drambank_served(d, l, e, exact);
-    if (HD_UNLIKELY(ch->waiters != 0))
-        hd_dram_freed(d, l->c, klass, cycle);
-    return rows;
 }
 
 /*
@@ -331,7 +165,7 @@ static HD_INLINE uint64_t issue_column(struct hd_dram *d,
     hd_dramtime_column(&d->t, ch, k, p >> 6 & 1, p >> PLAN_AT);
     if (--v->left == 0) {
         k->served++;
-        *rows = end_request(d, l, e, p >> PLAN_AT, exact);
+        *rows = hd_dramstep_end_request(d, l, e, p >> PLAN_AT, exact);
         return 0;
     }
     if (!exact || (ch->rows >> b & 1) == 0)
@@ -351,7 +185,7 @@ static void issue_refresh(struct hd_dram *d, uint32_t c)
         for (uint32_t b = 0; b < d->cfg.banks; b++) {
             count[ST_PRECHARGES] += hd_drambank_at(d, c, b)->open;
             if (hd_drambank_at(d, c, b)->open)
-                close_row(d, &d->lane[c], b, ch->plan_at, true);
+                hd_dramstep_close_row(d, &d->lane[c], b, ch->plan_at, true);
         }
     } else {
         count[ST_REFRESHES]++;
@@ -379,7 +213,7 @@ static void issue_planned_column(struct hd_dram *d, uint32_t c, uint32_t b)
                  hd_dramchan_pack(ch->plan_at, ch->plan_kind, b), &rows, true);
     if (close) {
         d->lane[c].tally[v->app].precharges++;
-        close_row(d, &d->lane[c], b, k->row_ok[BANK_PRE], true);
+        hd_dramstep_close_row(d, &d->lane[c], b, k->row_ok[BANK_PRE], true);
         hd_dramqueue_refresh(d, c, b);
     }
 }
@@ -401,9 +235,10 @@ static void issue(struct hd_dram *d, uint32_t c)
         if (watched(d))
             tell(d, c, e, 0);
         if (ch->plan_kind == HD_DRAM_ACT)
-            issue_activate(d, &d->lane[c], b, ch->plan_at, true);
+            hd_dramstep_issue_activate(d, &d->lane[c], b, ch->plan_at, true);
         else
-            issue_precharge(d, &d->lane[c], b, e, ch->plan_at, true);
+            hd_dramstep_issue_precharge(d, &d->lane[c], b, e, ch->plan_at,
+                                        true);
         break;
     case HD_DRAM_PREA:
     case HD_DRAM_REF:
@@ -441,26 +276,6 @@ static void skip_refreshes(struct hd_dram *d, uint32_t c, uint64_t cycle)
 
 /* ---- batches ------------------------------------------------------------- */
 
-/* Moves request i of the inbox, which has come, into the queue. */
-static HD_INLINE uint32_t take_in(const struct hd_dramlane *l, uint32_t i)
-{
-    struct hd_dramchan *ch = l->ch;
-    uint32_t e = ch->free;
-
-    hd_assert(e != NO_ENTRY);
-    ch->free = l->entry[e].next;
-    l->entry[e] = ch->inbox[i];
-    return e;
-}
-
-/* When it was accepted: the floor is then at most one cycle further. */
-static HD_INLINE uint64_t arrival(const struct hd_dramchan *ch, uint32_t i)
-{
-    uint64_t from = ch->floor - 1;
-
-    return from + (uint32_t)(ch->inbox[i].accepted - (uint32_t)from);
-}
-
 /* Issues what is legal up to a cycle before which nothing arrives. */
 static void decide(struct hd_dram *d, uint32_t c, uint64_t cycle)
 {
@@ -483,20 +298,20 @@ static HD_APART void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
     struct hd_dramchan *ch = d->lane[c].ch;
 
     for (uint32_t i = 0; i < ch->inbox_n; i++) {
-        decide(d, c, arrival(ch, i));
-        hd_dramqueue_arrive(d, c, take_in(&d->lane[c], i));
+        decide(d, c, hd_dramstep_arrival(ch, i));
+        hd_dramqueue_arrive(d, c, hd_dramstep_take_in(&d->lane[c], i));
     }
     ch->inbox_n = 0;
     decide(d, c, cycle);
 }
 
 /*
- * The short way.  After a row command the first column is still that, if none
- * has become a candidate that could be legal as soon; after a column so is the
- * first row.  `exact`: something out of the ordinary may be there.
+ * The short way for what is out of the ordinary.  After a row command the first
+ * column is still that, if none has become a candidate that could be legal as
+ * soon; after a column so is the first row.
  */
-static HD_INLINE void batch(struct hd_dram *d, uint32_t c, uint64_t cycle,
-                            bool exact)
+static HD_APART void advance_exact(struct hd_dram *d, uint32_t c,
+                                   uint64_t cycle)
 {
     const struct hd_dramlane lane = d->lane[c], *l = &lane;
     struct hd_dramchan *ch = l->ch;
@@ -504,48 +319,38 @@ static HD_INLINE void batch(struct hd_dram *d, uint32_t c, uint64_t cycle,
     uint32_t i = 0, n = ch->inbox_n;
 
     for (;;) {
-        uint64_t until = i < n ? arrival(ch, i) : cycle;
-        column = column != 0 ? column : choose_column(d, l, floor);
-        row = row != 0 ? row : choose_row(l, floor);
-        while ((p = first_of(l, column, row, exact)) < (until + 1) << PLAN_AT) {
+        uint64_t until = i < n ? hd_dramstep_arrival(ch, i) : cycle;
+        column = column != 0 ? column : hd_dramstep_choose_column(d, l, floor);
+        row = row != 0 ? row : hd_dramstep_choose_row(l, floor);
+        while ((p = hd_dramstep_first_of(l, column, row, true)) <
+               (until + 1) << PLAN_AT) {
             uint64_t at = p >> PLAN_AT;
             uint32_t b = p & PLAN_BANK;
             bool rows = true; /* have changed */
             if (!(p & PLAN_ROW)) {
-                column = issue_column(d, l, p, &rows, exact);
+                column = issue_column(d, l, p, &rows, true);
             } else if (hd_dramchan_kind(p) == HD_DRAM_ACT) {
-                issue_activate(d, l, b, at, exact);
+                hd_dramstep_issue_activate(d, l, b, at, true);
                 if (column >> PLAN_AT >= at + d->t.rcd_least)
                     column = 0;
-            } else if (issue_precharge(d, l, b, hd_dramqueue_row(&l->bank[b]),
-                                       at, exact)) {
+            } else if (hd_dramstep_issue_precharge(
+                           d, l, b, hd_dramqueue_row(&l->bank[b]), at, true)) {
                 column = 0;
             }
             floor = at + 1;
             if (column < floor << PLAN_AT)
-                column = choose_column(d, l, floor);
+                column = hd_dramstep_choose_column(d, l, floor);
             if (rows || row < floor << PLAN_AT)
-                row = choose_row(l, floor);
+                row = hd_dramstep_choose_row(l, floor);
         }
         floor = ch->floor = hd_max_u64(floor, until + 1);
         if (i == n)
             break;
-        hd_drambank_arrive(d, l, take_in(l, i++), &column, &row, exact);
+        hd_drambank_arrive(d, l, hd_dramstep_take_in(l, i++), &column, &row,
+                           true);
     }
     ch->inbox_n = 0;
-    set_plan(ch, column, row, p);
-}
-
-static HD_HOT HD_APART void advance_plain(struct hd_dram *d, uint32_t c,
-                                          uint64_t cycle)
-{
-    batch(d, c, cycle, false);
-}
-
-static HD_APART void advance_exact(struct hd_dram *d, uint32_t c,
-                                   uint64_t cycle)
-{
-    batch(d, c, cycle, true);
+    hd_dramstep_set_plan(ch, column, row, p);
 }
 
 HD_HOT void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
@@ -557,7 +362,7 @@ HD_HOT void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
     else if (d->special || d->pick.bound || watched(d))
         advance(d, c, cycle);
     else if (d->plain && ch->klass[1] + ch->klass[2] == 0)
-        advance_plain(d, c, cycle);
+        hd_dramplain_advance(d, c, cycle);
     else
         advance_exact(d, c, cycle);
 }

@@ -28,6 +28,18 @@ static inline uint16_t hd_dramtime_most(uint32_t a, uint32_t b, uint32_t c)
     return (uint16_t)most;
 }
 
+/* How many times t cycles find room in so many; 0, and any number that is less,
+ * is right, too. */
+static inline uint16_t hd_dramtime_per(uint32_t t)
+{
+    return t >= 2 && t <= 16 ? (uint16_t)(65535 / t + 1) : 0;
+}
+
+static inline uint32_t hd_dramtime_fit(uint32_t per, uint64_t room)
+{
+    return (room < 4000 ? (uint32_t)room : 4000) * per >> 16;
+}
+
 static inline void hd_dramtime_init(struct hd_dramtime *t,
                                     const struct hd_dram_cfg *c)
 {
@@ -46,6 +58,13 @@ static inline void hd_dramtime_init(struct hd_dramtime *t,
     t->rcd[0] = hd_dramtime_most(c->trcdrd, 0, 0);
     t->rcd[1] = hd_dramtime_most(c->trcdwr, 0, 0);
     t->rcd_least = t->rcd[0] < t->rcd[1] ? t->rcd[0] : t->rcd[1];
+    t->per_again = hd_dramtime_per(t->again);
+    t->per_other = hd_dramtime_per(t->other);
+    for (uint32_t w = 0; w < 2; w++) {
+        t->runs[w] = t->turn[w] > t->again;
+        t->pairs[w] =
+            t->runs[w] && t->same > t->other && t->same <= 2 * t->other;
+    }
     t->tras = hd_dramtime_most(c->tras, 0, 0);
     t->trc = hd_dramtime_most(c->trc, 0, 0);
     t->trrd = hd_dramtime_most(c->trrd, 0, 0);
