@@ -58,7 +58,7 @@ struct hd_req {
     uint16_t bytes;     /* wanted by the requester, at most a line */
     uint32_t spare;     /* the word of the level that has it */
     uint64_t line;      /* L2: pa >> log2 line, while it is there */
-    uint64_t unused;    /* a line of the host's cache in all */
+    uint64_t more;      /* the requester's own, too */
 };
 
 #define HD_NO_WARP 0xffffu

@@ -128,7 +128,7 @@ static HD_HOT void handle(void *self, hd_time now, uint32_t what, uint32_t a,
 {
     struct hd_unit *u = self;
 
-    u->ticket = what == HD_UNIT_ARRIVE ? HD_UNIT_FOREIGN : b;
+    u->ticket = b | (0 - (uint64_t)(what == HD_UNIT_ARRIVE));
     switch (what) {
     case HD_UNIT_ARRIVE:
         hd_l2tlb_arrive(u, now, a, (uint32_t)b);
@@ -333,8 +333,11 @@ static void look_walks(void *self, uint32_t i, struct heddle_visitor *v)
         v->text(v->ud, "state", STATE[w->state]);
         v->number(v->ud, "app", w->app);
         v->number(v->ud, "vpn", w->vpn.v);
-        v->number(v->ud, "level", w->level);
-        v->number(v->ud, "references", w->references);
+        v->number(v->ud, "level", hd_unit_level(u, w));
+        v->number(v->ud, "references",
+                  w->references + (w->req != HD_NONE
+                                       ? hd_unit_level(u, w) - w->counted
+                                       : 0));
         v->number(v->ud, "requesters", u->miss.v[e].n);
         v->number(v->ud, "since", hd_unit_cycles(m, w->ready));
     }
@@ -365,16 +368,17 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
     }
     for (uint32_t e = 0; e < u->miss.room; e++) {
         const struct hd_walk *w = &u->walk[e];
+        uint32_t level = hd_unit_level(u, w);
         char text[64] = "a free walker";
         if (!u->miss.v[e].live)
             continue;
         if (w->state == HD_WALK_READS)
             snprintf(text, sizeof text,
-                     "memory: the entry of level %u at 0x%llx", w->level,
-                     (unsigned long long)hd_unit_pte(m, w).v);
+                     "memory: the entry of level %u at 0x%llx", level,
+                     (unsigned long long)hd_unit_pte(m, w, level).v);
         else if (w->state == HD_WALK_RUNS)
             snprintf(text, sizeof text, "its own next step, at level %u",
-                     w->level);
+                     level);
         edge(v, "mmu: walk", i, w->app, w->vpn.v, text);
     }
 }
@@ -472,8 +476,10 @@ static void sync(void *self, hd_time now)
 
         for (uint32_t e = 0; e < u->miss.room; e++) {
             struct hd_walk *w = &u->walk[e];
-            if (u->miss.v[e].live)
-                hd_unit_settle(u, w, w->sent > now);
+            if (u->miss.v[e].live && w->req != HD_NONE) {
+                const struct hd_req *q = &u->req[w->req];
+                hd_unit_settle(u, w, q->level - (q->born > now));
+            }
         }
     }
 }
@@ -591,6 +597,7 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->ordered = n == 1 && w->memory_back > 0;
     m->chained = m->ordered && w->walk->mode.kind == HD_FULL &&
                  w->pwc->mode.kind == HD_OFF &&
+                 hd_ptables_room(w->tables) <= 1u << HD_WALK_BITS &&
                  hd_recip_up(m->per_tick, w->memory_back) == w->memory_back;
     m->never = HD_NEVER;
     m->epoch = env->slots != NULL && env->slots->epoch != NULL

@@ -208,6 +208,11 @@ HD_HOT bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app,
            hd_ptables_find(t, app, vpn, x);
 }
 
+uint32_t hd_ptables_room(const struct hd_ptables *t)
+{
+    return t->cfg.table_frames * 512;
+}
+
 hd_pa hd_ptables_base(const struct hd_ptables *t)
 {
     return (hd_pa){t->first_pa};

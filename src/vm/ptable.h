@@ -100,6 +100,9 @@ struct hd_ptpath {
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          struct hd_ptpath *path);
 
+/* How many entries there can be. */
+uint32_t hd_ptables_room(const struct hd_ptables *t);
+
 /* Address of entry 0; the same for good. */
 hd_pa hd_ptables_base(const struct hd_ptables *t);
 

@@ -58,6 +58,8 @@ enum hd_walk_stat {
     HD_WALK_STATS
 };
 
+enum { HD_WALK_BITS = 21 }; /* of an entry's number in hd_req.more */
+
 enum hd_walk_state { HD_WALK_FREE, HD_WALK_WAITS, HD_WALK_RUNS, HD_WALK_READS };
 
 /* A page that missed, from the miss to the answer: entry of the MSHRs with the
@@ -67,13 +69,13 @@ struct hd_walk {
     hd_vpn vpn;    /* wanted by the first request */
     hd_time ready; /* the miss was known */
     hd_time began; /* a walker took it up */
-    hd_time sent;  /* the last of `owed` leaves then */
     struct hd_ptpath path;
-    uint16_t references;
+    uint32_t req; /* that reads for it, and says which level; or HD_NONE */
+    uint16_t references;              /* of them those that are counted */
     uint8_t app, level, leaf, cached; /* level: being read, or next to be */
     uint8_t state;
-    uint8_t owed; /* reads, up to that of `level`, that are not counted yet */
-    uint32_t spare;
+    uint8_t counted; /* the last level whose read is counted */
+    uint64_t spare;
 };
 
 _Static_assert(sizeof(struct hd_walk) == 64, "as it is said above");
@@ -188,9 +190,11 @@ struct hd_mmu {
 /* ---- small things that both halves use -------------------------------- */
 
 /* The tag of a walk's requests, and what it says. */
-#define HD_UNIT_TAG(unit, walk) ((unit) << 20 | (walk))
-#define HD_UNIT_OF(tag)         ((tag) >> 20)
-#define HD_UNIT_WALK(tag)       ((tag)&0xfffff)
+#define HD_UNIT_TAG(unit, walk, leaf)                                          \
+    ((uint32_t)((leaf) == 3) << 31 | (unit) << 20 | (walk))
+#define HD_UNIT_OF(tag)   ((tag) >> 20 & 0x7ff)
+#define HD_UNIT_WALK(tag) ((tag)&0xfffff)
+#define HD_UNIT_LEAF(tag) (4 - ((tag) >> 31))
 
 /* Rows of counters of an application of this simulation. */
 static inline uint64_t *hd_unit_row(const struct hd_unit *u, uint32_t app)
@@ -243,31 +247,33 @@ static inline bool hd_unit_mshrs_full(const struct hd_unit *u)
            hd_mshr_used(&u->miss) == u->m->tlb_cfg.mshrs;
 }
 
-/* Counts the reads that a walk owes, but for the last `but` of them. */
+/* Counts the reads of a walk that are not counted yet, up to a level's. */
 static inline void hd_unit_settle(const struct hd_unit *u, struct hd_walk *w,
-                                  uint32_t but)
+                                  uint32_t level)
 {
-    uint64_t *c = hd_unit_walk_row(u, w->app) + HD_WALK_REFERENCES;
-    uint64_t *level = c + 1 + w->level - w->owed; /* of the first one owed */
-    uint32_t n = w->owed - but;
+    uint64_t *c = hd_unit_walk_row(u, w->app);
 
-    if (w->owed <= but)
-        return;
-    c[0] += n;
-    level[0]++;
-    if (n > 1)
-        level[1]++;
-    if (n > 2)
-        level[2]++;
-    if (n > 3)
-        level[3]++;
-    w->owed = (uint8_t)but;
+    uint32_t first = w->counted, n = level - first;
+
+    c[HD_WALK_REFERENCES] += n;
+    w->references = (uint16_t)(w->references + n);
+    for (uint32_t l = 0; l < 4; l++) /* one or four: not to be predicted */
+        c[HD_WALK_LEVEL + l] += l - first < n;
+    w->counted = (uint8_t)level;
 }
 
-/* Where the entry of a walk's level is. */
-static inline hd_pa hd_unit_pte(const struct hd_mmu *m, const struct hd_walk *w)
+/* The level that a walk is at. */
+static inline uint32_t hd_unit_level(const struct hd_unit *u,
+                                     const struct hd_walk *w)
 {
-    return hd_ptables_pa(m->first_entry, w->path.entry[w->level - 1]);
+    return w->req != HD_NONE ? u->req[w->req].level : w->level;
+}
+
+/* Where the entry of a level is that a walk reads. */
+static inline hd_pa hd_unit_pte(const struct hd_mmu *m, const struct hd_walk *w,
+                                uint32_t level)
+{
+    return hd_ptables_pa(m->first_entry, w->path.entry[level - 1]);
 }
 
 /* The place in a ring of `room`, `i` behind the first. */

@@ -25,6 +25,11 @@
  * reads are numbered like the events that send them.  Those that leave between
  * two L2 edges, or with the arrival of a request, go before those of the edge.
  *
+ * Such a request carries the entries of the levels to come (while their numbers
+ * are small enough, up to 4096 tables), and the walk is not touched before the
+ * leaf's answer: until then its level and its last read are those of its
+ * request, which is where whoever looks or counts finds them.
+ *
  * The busy time of walkers is the integral of concurrent walks over time, so
  * its quotient by the time passed is the mean number of concurrent walks.
  *
@@ -119,8 +124,8 @@ HD_HOT void hd_walk_add(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_unit_state *s = u->s;
     struct hd_walk *w = &u->walk[walk];
 
+    w->req = HD_NONE;
     w->references = 0;
-    w->owed = 0;
     w->level = 1;
     w->cached = 0;
     w->leaf = 4;
@@ -150,9 +155,97 @@ static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
                                    .level = w->level,
                                    .leaf = w->leaf,
                                    .cached = w->cached,
-                                   .pte = hd_unit_pte(u->m, w).v};
+                                   .pte = hd_unit_pte(u->m, w, w->level).v};
 
     return hd_ask_walk_step(&u->m->step, &q);
+}
+
+/* Sends the read of an entry in request r. */
+static inline void issue(const struct hd_mmu *m, hd_time at, uint32_t r,
+                         struct hd_req *q, uint32_t entry, bool numbered,
+                         uint64_t number)
+{
+    q->pa = hd_ptables_pa(m->first_entry, entry);
+    q->born = at;
+    q->queued = number;
+    q->client = (uint16_t)(m->w.memory_client + numbered);
+    q->flags = numbered ? HD_REQ_SEQ : 0;
+    q->hit = 0;
+    m->w.memory.send(m->w.memory.self, at, r);
+}
+
+/* The entries of levels 2 to 4 in one word, as far as numbers are that small:
+ * what a request needs to go on without a look at its walk. */
+static inline uint64_t pack(const struct hd_walk *w)
+{
+    const uint32_t *e = w->path.entry;
+
+    return e[1] | (uint64_t)e[2] << HD_WALK_BITS |
+           (uint64_t)e[3] << 2 * HD_WALK_BITS;
+}
+
+static inline void send(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_walk *w = &u->walk[walk];
+    uint32_t r = hd_req_take(m->w.reqs);
+    struct hd_req *q = &u->req[r];
+
+    q->next = HD_NONE;
+    q->tag = HD_UNIT_TAG(u->instance, walk, w->leaf);
+    q->warp = HD_NO_WARP;
+    q->kind = HD_REQ_WALK;
+    q->app = w->app;
+    q->level = w->level;
+    q->dram_class = 0;
+    q->bytes = 8;
+    q->more = pack(w);
+    w->req = r;
+    w->counted = w->level - 1;
+    w->state = HD_WALK_READS;
+    issue(m, now, r, q, w->path.entry[w->level - 1],
+          m->ordered & (u->ticket != HD_UNIT_FOREIGN) &
+              (hd_recip_up(m->per_tick, now) == now),
+          u->ticket);
+}
+
+HD_HOT void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    send(u, now, walk);
+}
+
+/* Has an event take up an entry. */
+static HD_HOT HD_APART void await(struct hd_unit *u, hd_time at, uint32_t r)
+{
+    const struct hd_req *q = &u->req[r];
+    uint32_t walk = HD_UNIT_WALK(q->tag);
+    struct hd_walk *w = &u->walk[walk];
+
+    w->level = q->level;
+    w->req = HD_NONE;
+    hd_unit_settle(u, w, w->level);
+    hd_unit_post(u, at, HD_UNIT_ENTRY, walk);
+    hd_req_give(u->m->w.reqs, r);
+}
+
+/* An entry above the leaf sends the next read, or has an event do so. */
+HD_HOT void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_req *q = &u->req[r];
+    uint32_t entry;
+
+    hd_unit_walk_row(u, q->app)[HD_WALK_L2 + q->level - 1u] += q->hit == 0;
+    at += m->w.memory_back;
+    if (HD_LIKELY(q->level < HD_UNIT_LEAF(q->tag) && m->chained &&
+                  !m->step.bound && at < *m->epoch)) {
+        entry = (uint32_t)q->more & ((1u << HD_WALK_BITS) - 1);
+        q->more >>= HD_WALK_BITS;
+        q->level++;
+        issue(m, at, r, q, entry, true, u->s->number++);
+    } else {
+        await(u, at, r);
+    }
 }
 
 /* Goes on from w->level at t, not before now: passes the levels that need no
@@ -169,7 +262,7 @@ static void next(struct hd_unit *u, hd_time now, uint32_t walk, hd_time t)
         if (physical) {
             t = hd_walkcache_port(&u->pwc, t);
             if (hd_walkcache_entry(&u->pwc, w->app, w->level,
-                                   hd_unit_pte(u->m, w))) {
+                                   hd_unit_pte(u->m, w, w->level))) {
                 w->cached = w->level;
                 continue;
             }
@@ -206,7 +299,7 @@ static void descend(struct hd_unit *u, hd_time now, uint32_t walk)
         return;
     }
     if (HD_LIKELY(!hd_walkcache_on(&u->pwc) && !u->m->step.bound)) {
-        hd_walk_send(u, now, walk);
+        send(u, now, walk);
         return;
     }
     if (hd_walkcache_on(&u->pwc) && u->pwc.cfg.style == HD_WALKCACHE_PREFIX) {
@@ -242,77 +335,14 @@ HD_HOT void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     u->starting = outer;
 }
 
-/* Sends the read of a level in request r. */
-static inline void issue(const struct hd_mmu *m, hd_time at, struct hd_walk *w,
-                         uint32_t level, uint32_t r, struct hd_req *q,
-                         bool numbered, uint64_t number)
-{
-    q->level = w->level = (uint8_t)level;
-    q->pa = hd_unit_pte(m, w);
-    q->born = w->sent = at;
-    q->queued = number;
-    q->client = (uint16_t)(m->w.memory_client + numbered);
-    q->flags = numbered ? HD_REQ_SEQ : 0;
-    q->hit = 0;
-    w->state = HD_WALK_READS;
-    w->references++;
-    w->owed++;
-    m->w.memory.send(m->w.memory.self, at, r);
-}
-
-HD_HOT void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
-{
-    const struct hd_mmu *m = u->m;
-    struct hd_walk *w = &u->walk[walk];
-    uint32_t r = hd_req_take(m->w.reqs);
-    struct hd_req *q = &u->req[r];
-
-    q->next = HD_NONE;
-    q->tag = HD_UNIT_TAG(u->instance, walk);
-    q->warp = HD_NO_WARP;
-    q->kind = HD_REQ_WALK;
-    q->app = w->app;
-    q->dram_class = 0;
-    q->bytes = 8;
-    issue(m, now, w, w->level, r, q,
-          m->ordered && u->ticket != HD_UNIT_FOREIGN &&
-              hd_recip_up(m->per_tick, now) == now,
-          u->ticket);
-}
-
-/* Has an event take up an entry. */
-static HD_HOT HD_APART void await(struct hd_unit *u, hd_time at, uint32_t r)
-{
-    hd_unit_post(u, at, HD_UNIT_ENTRY, HD_UNIT_WALK(u->req[r].tag));
-    hd_req_give(u->m->w.reqs, r);
-}
-
-/* An entry above the leaf sends the next read, or has an event do so. */
-HD_HOT void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
-{
-    const struct hd_mmu *m = u->m;
-    struct hd_req *q = &u->req[r];
-    struct hd_walk *w = &u->walk[HD_UNIT_WALK(q->tag)];
-
-    if (q->hit == 0)
-        hd_unit_walk_row(u, w->app)[HD_WALK_L2 + w->level - 1u]++;
-    at += m->w.memory_back;
-    if (HD_LIKELY(w->level < w->leaf && m->chained && !m->step.bound &&
-                  at < *m->epoch))
-        issue(m, at, w, w->level + 1u, r, q, true, u->s->number++);
-    else
-        await(u, at, r);
-}
-
 HD_HOT void hd_walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
 
-    hd_unit_settle(u, w, 0);
     w->state = HD_WALK_RUNS;
     if (hd_walkcache_on(&u->pwc))
         hd_walkcache_fill(&u->pwc, w->app, w->vpn, w->level, w->leaf,
-                          hd_unit_pte(u->m, w));
+                          hd_unit_pte(u->m, w, w->level));
     if (w->level++ == w->leaf)
         hd_walk_done(u, now, walk);
     else
