@@ -174,14 +174,15 @@ static inline void issue(const struct hd_mmu *m, hd_time at, uint32_t r,
     m->w.memory.send(m->w.memory.self, at, r);
 }
 
-/* The entries of levels 2 to 4 in one word, as far as numbers are that small:
- * what a request needs to go on without a look at its walk. */
+/* The entries of the levels below in one word, as far as numbers are that
+ * small: what a request needs to go on without a look at its walk. */
 static inline uint64_t pack(const struct hd_walk *w)
 {
     const uint32_t *e = w->path.entry;
+    uint64_t more = e[1] | (uint64_t)e[2] << HD_WALK_BITS |
+                    (uint64_t)e[3] << 2 * HD_WALK_BITS;
 
-    return e[1] | (uint64_t)e[2] << HD_WALK_BITS |
-           (uint64_t)e[3] << 2 * HD_WALK_BITS;
+    return more >> (w->level - 1) * HD_WALK_BITS;
 }
 
 static inline void send(struct hd_unit *u, hd_time now, uint32_t walk)
