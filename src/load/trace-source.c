@@ -398,6 +398,7 @@ static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
     const struct hd_fentry *e = &r->entry[t->pos[i]++];
     const struct hd_top *o = &r->f->top[e->top];
 
+    HD_PREFETCH(&r->mem[e->mem]); /* access_lanes() looks there */
     *op = (struct hd_op){.kind = o->kind,
                          .slot = o->slot,
                          .bytes = o->bytes,
