@@ -208,19 +208,25 @@ static void hash_in(struct hd_assoc *a, uint32_t entry, uint64_t key)
     put(a->head, h, a->small, a->sets + entry);
 }
 
-static void hash_out(struct hd_assoc *a, uint32_t entry)
+/* A node leaves a bucket whose first it is not. */
+static void chain_out(struct hd_assoc *a, uint32_t first, uint32_t node)
+{
+    while (word(a, first, HD_ASSOC_NEXT) != node)
+        first = word(a, first, HD_ASSOC_NEXT);
+    set_word(a, first, HD_ASSOC_NEXT, word(a, node, HD_ASSOC_NEXT));
+}
+
+static inline void hash_out(struct hd_assoc *a, uint32_t entry, bool small)
 {
     size_t h = (hd_assoc_key(a, entry) * HD_ASSOC_HASH) >> a->hash;
-    uint32_t node = a->sets + entry, after = word(a, node, HD_ASSOC_NEXT);
-    uint32_t n = hd_assoc_word(a->head, h, a->small);
+    uint32_t node = a->sets + entry;
+    uint32_t n = hd_assoc_word(a->head, h, small);
 
-    if (HD_LIKELY(n == node)) {
-        put(a->head, h, a->small, after);
-        return;
-    }
-    while (word(a, n, HD_ASSOC_NEXT) != node)
-        n = word(a, n, HD_ASSOC_NEXT);
-    set_word(a, n, HD_ASSOC_NEXT, after);
+    if (HD_LIKELY(n == node))
+        put(a->head, h, small,
+            hd_assoc_word(a->node, 4 * (size_t)node + HD_ASSOC_NEXT, small));
+    else
+        chain_out(a, n, node);
 }
 
 /* Writes a key, or HD_KEY_NONE, over what a way holds. */
@@ -237,7 +243,7 @@ static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
             a->set[set].recent = HD_KEY_NONE;
     } else {
         if (old != HD_KEY_NONE)
-            hash_out(a, e);
+            hash_out(a, e, a->small);
         if (key != HD_KEY_NONE)
             hash_in(a, e, key);
         w = &a->valid[(size_t)set * a->words + way / 64];
@@ -339,7 +345,7 @@ static inline uint32_t replace_oldest(struct hd_assoc *a, uint32_t set,
     put(v, n + HD_ASSOC_NEWER, small, set);
     put(v, n + HD_ASSOC_OLDER, small, first);
     put(v, 4 * (size_t)first + HD_ASSOC_NEWER, small, node);
-    hash_out(a, e);
+    hash_out(a, e, small);
     at = (key * HD_ASSOC_HASH) >> a->hash;
     put(v, n + HD_ASSOC_NEXT, small, hd_assoc_word(h, at, small));
     put(h, at, small, node);

@@ -213,15 +213,6 @@ static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
     return x;
 }
 
-/* Writes what a base or large entry, whose key is written, holds. */
-static inline void hold(struct hd_tlb *t, uint32_t entry, uint64_t frame,
-                        uint32_t core, uint32_t warp)
-{
-    hd_assert(frame <= UINT32_MAX);
-    t->entry[entry] =
-        (struct hd_tlb_entry){(uint32_t)frame, (uint16_t)core, (uint16_t)warp};
-}
-
 static inline void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
 {
     size_t row = (size_t)t->instance * t->stat.apps + app;
@@ -407,7 +398,7 @@ static HD_APART void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
 
     e = enter(t, false, set, hd_tlb_key(HD_TLB_4K, app, wanted.v), core,
               (struct hd_who){app, warp});
-    hold(t, e, hd_xlate_frame(x, wanted).v, core, warp);
+    hd_tlb_hold(t, e, hd_xlate_frame(x, wanted).v, core, warp);
     count(t, app, HD_TLB_FILLS);
 }
 
@@ -433,7 +424,7 @@ static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
                     : hd_tlb_set(&t->base, t->base_mask, r.vpn.v >> s),
               hd_tlb_key(klass, app, r.vpn.v >> s << s), core,
               (struct hd_who){app, warp});
-    hold(t, e, r.pfn.v, core, warp);
+    hd_tlb_hold(t, e, r.pfn.v, core, warp);
     if (klass == HD_TLB_MERGED)
         t->run[e] = (struct hd_tlb_run){
             (uint8_t)(r.vpn.v - (r.vpn.v >> s << s)), (uint8_t)r.pages};
@@ -449,32 +440,6 @@ void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
         fill_other(t, app, core, warp, wanted, x, cause);
     else
         fill_4k(t, app, core, warp, wanted, x);
-}
-
-/* Where nobody else is concerned, and all pages are of 4 KB, what comes in
- * takes a place at once. */
-HD_HOT void hd_tlb_fill_missed(struct hd_tlb *t, uint32_t app, uint32_t core,
-                               uint32_t warp, hd_vpn wanted,
-                               const struct hd_xlate *x, uint32_t cause)
-{
-    uint64_t key = hd_tlb_key(HD_TLB_4K, app, wanted.v), gone;
-    uint32_t set, e;
-
-    if (HD_UNLIKELY(x->page_pages != 1 || !hd_tlb_plain(t) ||
-                    !hd_tlb_quiet(t))) {
-        hd_tlb_fill(t, app, core, warp, wanted, x, cause);
-        return;
-    }
-    set = hd_tlb_set(&t->base, t->base_mask, wanted.v);
-    e = hd_assoc_place_quiet(&t->base, set, key, &gone);
-    hold(t, e, hd_xlate_frame(x, wanted).v, core, warp);
-    if (HD_UNLIKELY(gone == HD_KEY_NONE))
-        more(t, HD_TLB_4K);
-    if (t->stat.v != NULL) {
-        if (HD_LIKELY(gone != HD_KEY_NONE))
-            count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
-        count(t, app, HD_TLB_FILLS);
-    }
 }
 
 /* Whether entry e of an array, whose first is entry `from`, covers a page. */

@@ -182,11 +182,46 @@ bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
                  hd_vpn wanted, const struct hd_xlate *x, uint32_t cause);
 
+/* Writes what an entry holds, whose key is written. */
+static inline void hd_tlb_hold(struct hd_tlb *t, uint32_t entry, uint64_t frame,
+                               uint32_t core, uint32_t warp)
+{
+    hd_assert(frame <= UINT32_MAX);
+    t->entry[entry] =
+        (struct hd_tlb_entry){(uint32_t)frame, (uint16_t)core, (uint16_t)warp};
+}
+
 /* hd_tlb_fill of a page for which no entry answers: not for who may bring one
- * page twice. */
-void hd_tlb_fill_missed(struct hd_tlb *t, uint32_t app, uint32_t core,
-                        uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
-                        uint32_t cause);
+ * page twice.  Where nobody else is concerned, and all pages are of 4 KB, what
+ * comes in takes a place at once. */
+static inline void hd_tlb_fill_missed(struct hd_tlb *t, uint32_t app,
+                                      uint32_t core, uint32_t warp,
+                                      hd_vpn wanted, const struct hd_xlate *x,
+                                      uint32_t cause)
+{
+    uint64_t key = hd_tlb_key(HD_TLB_4K, app, wanted.v), gone;
+    uint32_t set, e;
+
+    if (HD_UNLIKELY(x->page_pages != 1 || !hd_tlb_plain(t) ||
+                    !hd_tlb_quiet(t))) {
+        hd_tlb_fill(t, app, core, warp, wanted, x, cause);
+        return;
+    }
+    set = hd_tlb_set(&t->base, t->base_mask, wanted.v);
+    e = hd_assoc_place_quiet(&t->base, set, key, &gone);
+    hd_tlb_hold(t, e, hd_xlate_frame(x, wanted).v, core, warp);
+    if (HD_UNLIKELY(gone == HD_KEY_NONE)) {
+        t->live[HD_TLB_4K]++;
+        t->live[HD_TLB_PRESENT] = 1u << HD_TLB_4K;
+    }
+    if (t->stat.v != NULL) {
+        if (HD_LIKELY(gone != HD_KEY_NONE))
+            (*hd_count(&t->stat, t->instance,
+                       (uint32_t)(gone >> HD_TLB_APP_SHIFT),
+                       HD_TLB_EVICTIONS))++;
+        (*hd_count(&t->stat, t->instance, app, HD_TLB_FILLS))++;
+    }
+}
 
 /* Invalidates every entry that covers a page of [vpn, vpn + pages).  Returns
  * how many. */

@@ -88,8 +88,9 @@ struct hd_unit_state {
     uint32_t queue_first, waiting; /* walk queue */
     uint32_t in_looked; /* 1: the input's head has been looked up, and missed */
     uint32_t walkers;   /* in use */
+    uint32_t running;   /* walks begun and not done */
     uint64_t number;    /* of the unit's next event or numbered read */
-    uint32_t running[HD_MAX_APPS + 1]; /* walks begun and not done; last: all */
+    uint32_t running_of[HD_MAX_APPS]; /* the same by application */
 };
 
 /* What all units did for an application since a policy's epoch; in the

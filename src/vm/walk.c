@@ -316,17 +316,18 @@ HD_HOT void hd_walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
     struct hd_mmu_recent *recent = &u->m->recent[w->app];
-    uint32_t *running = u->s->running;
+    struct hd_unit_state *s = u->s;
     bool outer = u->starting;
 
     u->starting = true; /* the walks that follow begin in events of their own */
-    running[w->app]++;
-    running[HD_MAX_APPS]++;
-    hd_unit_peak(&hd_unit_walk_row(u, w->app)[HD_WALK_PEAK], running[w->app]);
+    s->running++;
+    s->running_of[w->app]++;
+    hd_unit_peak(&hd_unit_walk_row(u, w->app)[HD_WALK_PEAK],
+                 s->running_of[w->app]);
     recent->walks++;
     if (recent->walks > recent->peak)
         recent->peak = recent->walks;
-    hd_unit_peak(&u->walk_shared[HD_WALK_PEAK], running[HD_MAX_APPS]);
+    hd_unit_peak(&u->walk_shared[HD_WALK_PEAK], s->running);
     if (u->m->walk_cfg.mode.kind == HD_FULL)
         descend(u, now, walk);
     else if (u->m->walk_cfg.mode.kind == HD_IDEAL || u->m->walk_fixed == 0)
@@ -447,8 +448,8 @@ HD_HOT void hd_walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_walk *w = &u->walk[walk];
 
     account(u, now, walk);
-    u->s->running[w->app]--;
-    u->s->running[HD_MAX_APPS]--;
+    u->s->running--;
+    u->s->running_of[w->app]--;
     u->s->walkers--;
     w->state = HD_WALK_FREE;
     hd_l2tlb_complete(u, now, walk);
