@@ -84,7 +84,7 @@ enum hd_core_counter {
 enum hd_l1tlb_counter {
     HD_L1TLB_LOOKUPS,
     HD_L1TLB_HITS,
-    HD_L1TLB_MISSES,
+    HD_L1TLB_MISSES, /* follows the hits */
     HD_L1TLB_ABSENT,
     HD_L1TLB_MERGES,
     HD_L1TLB_FULL,
@@ -410,7 +410,6 @@ int64_t hd_limit_default(void *self, const void *question);
 void hd_lsu_wire(struct hd_core *c);
 void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   hd_time t);
-void hd_lsu_step(struct hd_core *c, hd_time t);
 /* Serves lines that hit, from t on and before `end`: what as many steps would
  * do.  Returns the next instant of the unit, if that is before `end`. */
 hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end);

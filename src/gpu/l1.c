@@ -71,8 +71,8 @@ static bool room_for_write(struct hd_core *c, hd_time t)
 }
 
 /* Takes an L1 MSHR for its first requester; HD_NONE: none is free. */
-static HD_HOT uint32_t take_l1_mshr(struct hd_core *c, uint64_t key,
-                                    uint32_t memop)
+static HD_INLINE uint32_t take_l1_mshr(struct hd_core *c, uint64_t key,
+                                       uint32_t memop)
 {
     uint32_t e;
 

@@ -198,41 +198,24 @@ HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
 {
     struct hd_core_state *s = c->s;
     const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
-    bool plain = (c->plain & HD_PLAIN_TLB) != 0, hit = false;
+    bool hit = false, port = true;
 
-    if (HD_UNLIKELY(c->gpu->translate == 0)) {
+    if (HD_LIKELY((c->plain & HD_PLAIN_TLB) != 0)) {
+        if (!look_up_plain(c, op, page, t, &hit))
+            return false;
+    } else if (c->gpu->translate == 0) {
         page->frame = mapped(c, page->vpn);
         return true;
+    } else {
+        if (!look_up_other(c, op, page, t, &hit))
+            return false;
+        port = cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF;
     }
-    if (!(HD_LIKELY(plain) ? look_up_plain(c, op, page, t, &hit)
-                           : look_up_other(c, op, page, t, &hit)))
-        return false;
     c->tlb_count[HD_L1TLB_LOOKUPS]++;
-    c->tlb_count[hit ? HD_L1TLB_HITS : HD_L1TLB_MISSES]++;
-    if (HD_LIKELY(plain) || cfg->mode.kind == HD_FULL ||
-        cfg->mode.kind == HD_OFF)
+    c->tlb_count[HD_L1TLB_HITS + !hit]++;
+    if (HD_LIKELY(port))
         hd_lsu_use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t,
                         c->gpu->cycle);
-    return true;
-}
-
-HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
-                          const struct hd_lsu_line *x)
-{
-    uint32_t e = (uint32_t)op->page[x->page].frame; /* HD_PAGE_MISSING */
-    struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
-    uint32_t p = hd_lsu_take_parked(c);
-
-    if (p == HD_NONE) {
-        hd_lsu_block(c, HD_BLOCK_PARKED, &c->tlb_count[HD_L1TLB_PARKED_FULL]);
-        return false;
-    }
-    c->parked[p] = (struct hd_parked){.line = x->place,
-                                      .bytes = x->bytes,
-                                      .memop = op->memop,
-                                      .next = m->first};
-    m->first = p;
-    m->n++;
     return true;
 }
 

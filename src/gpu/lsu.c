@@ -92,19 +92,6 @@ HD_HOT void hd_lsu_enter(struct hd_core *c, uint32_t w,
     s->lsu_n++;
 }
 
-/* A line that waited for its translation goes on. */
-static void replay(struct hd_core *c, hd_time t)
-{
-    struct hd_core_state *s = c->s;
-    uint32_t p = s->replay_first;
-    struct hd_parked *x = &c->parked[p];
-
-    if (!hd_l1_access(c, x->memop, x->line, x->bytes, t, 0))
-        return;
-    s->replay_first = x->next;
-    hd_lsu_give_parked(c, p);
-}
-
 /* A port while a streak uses it. */
 struct port {
     hd_time free;
@@ -221,39 +208,4 @@ HD_HOT hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
         c->l1_count[HD_L1_READ_HITS] += n;
     }
     return hd_lsu_next(c);
-}
-
-HD_HOT void hd_lsu_step(struct hd_core *c, hd_time t)
-{
-    struct hd_gpu *g = c->gpu;
-    struct hd_core_state *s = c->s;
-    struct hd_lines *op = &c->lsu[s->lsu_first];
-
-    if (s->replay_first != HD_NONE) {
-        replay(c, t);
-        return;
-    }
-    if (op->at < op->n) {
-        const struct hd_lsu_line *x = hd_lines_at(op, op->at);
-        struct hd_lsu_page *page = &op->page[x->page];
-        if (page->frame >= HD_PAGE_NOWHERE && !hd_l1tlb_look_up(c, op, page, t))
-            return;
-        if (page->frame >= HD_PAGE_MISSING) {
-            if (!hd_l1tlb_park(c, op, x))
-                return;
-            hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
-                            g->cycle);
-        } else {
-            uint64_t line =
-                page->frame << (HD_PAGE_SHIFT - g->line_shift) | x->place;
-            if (!hd_l1_access(c, op->memop, line, x->bytes, t, g->tlb_ticks))
-                return;
-        }
-        op->at++;
-    }
-    if (op->at < op->n)
-        return;
-    s->lsu_first = s->lsu_first + 1 < c->lsu_room ? s->lsu_first + 1 : 0;
-    s->lsu_n--;
-    hd_lsu_line_done(c, op->memop, t);
 }

@@ -60,14 +60,19 @@ static inline bool hd_l1tlb_here(struct hd_core *c, hd_vpn vpn,
 
 /* ---- ports and stalls ---------------------------------------------------- */
 
-/* Uses a port of which `ports` can be used in each cycle.  No branches: nobody
- * could foretell them. */
+/* Uses a port of which `ports` can be used in each cycle.  Of several no
+ * branches: nobody could foretell them. */
 static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
                                    uint32_t ports, hd_time t, hd_time cycle)
 {
-    uint32_t n = (*used & (uint32_t) - (t <= *free)) + 1;
-    uint32_t more = n < ports;
+    uint32_t n, more;
 
+    if (HD_LIKELY(ports == 1)) {
+        *free = hd_max_u64(t, *free) + cycle;
+        return;
+    }
+    n = (*used & (uint32_t) - (t <= *free)) + 1;
+    more = n < ports;
     *free = hd_max_u64(t, *free) + (cycle & ((hd_time)more - 1));
     *used = n & -more;
 }
@@ -89,10 +94,12 @@ static inline void hd_lsu_line_done(struct hd_core *c, uint32_t memop,
 {
     struct hd_memop *m = &c->memop[memop];
 
-    m->done = hd_max_u64(m->done, t);
-    if (--m->left > 0)
+    if (--m->left > 0) {
+        if (t > c->s->local) /* the last one is not done before now */
+            m->done = hd_max_u64(m->done, t);
         return;
-    t = m->done;
+    }
+    t = hd_max_u64(m->done, t);
     if (t > c->s->local)
         hd_core_message(c, t, HD_MSG_DONE, memop, 0);
     else
@@ -169,7 +176,75 @@ hd_time hd_l1tlb_latency(const struct hd_gpu *g);
 bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
                       struct hd_lsu_page *page, hd_time t);
 /* Parks a line until its page's translation comes.  False: blocked. */
-bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
-                   const struct hd_lsu_line *x);
+static inline bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
+                                 const struct hd_lsu_line *x)
+{
+    uint32_t e = (uint32_t)op->page[x->page].frame; /* HD_PAGE_MISSING */
+    struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
+    uint32_t p = hd_lsu_take_parked(c);
+
+    if (HD_UNLIKELY(p == HD_NONE)) {
+        hd_lsu_block(c, HD_BLOCK_PARKED, &c->tlb_count[HD_L1TLB_PARKED_FULL]);
+        return false;
+    }
+    c->parked[p] = (struct hd_parked){.line = x->place,
+                                      .bytes = x->bytes,
+                                      .memop = op->memop,
+                                      .next = m->first};
+    m->first = p;
+    m->n++;
+    return true;
+}
+
+/* ---- lsu.c --------------------------------------------------------------- */
+
+/* A line that waited for its translation goes on. */
+static inline void hd_lsu_replay(struct hd_core *c, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t p = s->replay_first;
+    struct hd_parked *x = &c->parked[p];
+
+    if (!hd_l1_access(c, x->memop, x->line, x->bytes, t, 0))
+        return;
+    s->replay_first = x->next;
+    hd_lsu_give_parked(c, p);
+}
+
+/* The step of the load/store unit at t. */
+static inline void hd_lsu_step(struct hd_core *c, hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    struct hd_lines *op = &c->lsu[s->lsu_first];
+
+    if (s->replay_first != HD_NONE) {
+        hd_lsu_replay(c, t);
+        return;
+    }
+    if (op->at < op->n) {
+        const struct hd_lsu_line *x = hd_lines_at(op, op->at);
+        struct hd_lsu_page *page = &op->page[x->page];
+        if (page->frame >= HD_PAGE_NOWHERE && !hd_l1tlb_look_up(c, op, page, t))
+            return;
+        if (page->frame >= HD_PAGE_MISSING) {
+            if (!hd_l1tlb_park(c, op, x))
+                return;
+            hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
+                            g->cycle);
+        } else {
+            uint64_t line =
+                page->frame << (HD_PAGE_SHIFT - g->line_shift) | x->place;
+            if (!hd_l1_access(c, op->memop, line, x->bytes, t, g->tlb_ticks))
+                return;
+        }
+        op->at++;
+    }
+    if (op->at < op->n)
+        return;
+    s->lsu_first = s->lsu_first + 1 < c->lsu_room ? s->lsu_first + 1 : 0;
+    s->lsu_n--;
+    hd_lsu_line_done(c, op->memop, t);
+}
 
 #endif
