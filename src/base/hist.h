@@ -43,6 +43,18 @@ static inline void hd_hist_add(struct hd_hist *h, uint64_t v)
     h->bucket[hd_hist_bucket(v)]++;
 }
 
+/* The same of a value that is mostly below 32. */
+static inline void hd_hist_add_few(struct hd_hist *h, uint64_t v)
+{
+    if (__builtin_expect(v < 32 && v >= h->min && v <= h->max, 1)) {
+        h->n++;
+        h->sum += v;
+        h->bucket[v]++;
+    } else {
+        hd_hist_add(h, v);
+    }
+}
+
 /* Smallest and largest value that falls in bucket b. */
 uint64_t hd_hist_low(unsigned b);
 uint64_t hd_hist_high(unsigned b);

@@ -38,7 +38,8 @@ static inline void add_line(struct hd_lines *out, uint32_t i, uint32_t page,
                             uint64_t line, uint32_t bytes, uint32_t page_shift)
 {
     *hd_lines_at(out, i) = (struct hd_lsu_line){
-        (uint8_t)page, (uint8_t)(line & hd_ones(page_shift)), (uint16_t)bytes};
+        (uint8_t)page, (uint8_t)(line & ((1u << page_shift) - 1)),
+        (uint16_t)bytes};
 }
 
 static inline void add_page(struct hd_lines *out, uint32_t i, uint64_t vpn)
@@ -110,19 +111,22 @@ static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
 {
     uint64_t size = 1ull << shift, stride = (uint64_t)acc->stride;
     uint64_t from = acc->base.v, to = from + (lanes - 1) * stride + bytes;
-    uint64_t line = from >> shift, last = (to - 1) >> shift, page = UINT64_MAX;
-    uint32_t n = 0, pages = 0, page_shift = HD_PAGE_SHIFT - shift;
+    uint64_t line = from >> shift, last = (to - 1) >> shift, page;
+    uint32_t n = 0, pages = 1, page_shift = HD_PAGE_SHIFT - shift;
 
-    for (; line <= last; line++) {
-        uint64_t lo = hd_max_u64(from, line << shift);
-        uint64_t hi = hd_min_u64(to, (line << shift) + size);
-        uint64_t some = hd_min_u64(touched(lo, hi, stride, bytes), size);
-        if (line >> page_shift != page) {
-            page = line >> page_shift;
-            add_page(out, pages++, page);
-        }
+    page = line >> page_shift;
+    add_page(out, 0, page);
+    for (; HD_UNLIKELY(line < last); line++) {
+        uint64_t next = (line + 1) << shift;
+        uint64_t some = hd_min_u64(touched(from, next, stride, bytes), size);
         add_line(out, n++, pages - 1, line, (uint32_t)some, page_shift);
+        from = next;
+        if ((line + 1) >> page_shift != page)
+            add_page(out, pages++, ++page);
     }
+    add_line(out, n++, pages - 1, line,
+             (uint32_t)hd_min_u64(touched(from, to, stride, bytes), size),
+             page_shift);
     out->n = (uint16_t)n;
     out->pages = (uint16_t)pages;
 }
@@ -148,8 +152,9 @@ static void spread(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
     out->pages = (uint16_t)pages;
 }
 
-static HD_HOT void touch(struct hd_lines *out, struct seen *seen, uint64_t line,
-                         uint32_t bytes, uint32_t shift)
+/* A lane touches `bytes` of a line. */
+static HD_INLINE void touch(struct hd_lines *out, struct seen *seen,
+                            uint64_t line, uint32_t bytes, uint32_t shift)
 {
     uint32_t n = out->n, i;
     struct hd_lsu_line *x;
@@ -158,14 +163,25 @@ static HD_HOT void touch(struct hd_lines *out, struct seen *seen, uint64_t line,
             ? n - 1
             : line_of(seen, out, line, HD_PAGE_SHIFT - shift);
     x = hd_lines_at(out, i);
-    bytes += x->bytes;
-    x->bytes = (uint16_t)(bytes >> shift ? 1u << shift : bytes);
+    x->bytes = (uint16_t)hd_min_u64(x->bytes + bytes, 1u << shift);
+}
+
+/* A lane touches `bytes` from `a` on, the last of them in the next line. */
+static HD_APART void straddle(struct hd_lines *out, struct seen *seen,
+                              uint64_t a, uint32_t bytes, uint32_t shift)
+{
+    uint64_t next = (a >> shift) + 1;
+    uint32_t low = (uint32_t)((next << shift) - a);
+
+    touch(out, seen, next - 1, low, shift);
+    touch(out, seen, next, bytes - low, shift);
 }
 
 static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
                              uint32_t bytes, uint32_t shift,
                              struct hd_lines *out)
 {
+    uint32_t most = (1u << shift) - bytes;
     struct seen seen;
 
     memset(seen.line_place, 0, sizeof seen.line_place);
@@ -175,14 +191,10 @@ static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
         uint64_t a = acc->lane != NULL
                          ? acc->lane[lane].v
                          : acc->base.v + (uint64_t)acc->stride * lane;
-        uint64_t first = a >> shift, last = (a + bytes - 1) >> shift;
-        if (HD_LIKELY(first == last)) {
-            touch(out, &seen, first, bytes, shift);
-        } else {
-            uint32_t low = (uint32_t)((last << shift) - a);
-            touch(out, &seen, first, low, shift);
-            touch(out, &seen, last, bytes - low, shift);
-        }
+        if (HD_LIKELY((a & ((1u << shift) - 1)) <= most))
+            touch(out, &seen, a >> shift, bytes, shift);
+        else
+            straddle(out, &seen, a, bytes, shift);
     }
 }
 

@@ -77,8 +77,8 @@ HD_HOT void hd_lsu_enter(struct hd_core *c, uint32_t w,
         c->count[HD_CORE_LOAD_LANES] +=
             o->mask == c->full ? c->lanes : hd_bit_count(o->mask);
     }
-    hd_hist_add(&g->line_hist[c->app], op->n);
-    hd_hist_add(&g->page_hist[c->app], op->pages);
+    hd_hist_add_few(&g->line_hist[c->app], op->n);
+    hd_hist_add_few(&g->page_hist[c->app], op->pages);
     if (HD_UNLIKELY(g->env->slots->watched[HEDDLE_NOTE_access] != 0))
         note_access(c, w, o, op);
     op->memop = hd_lsu_take_memop(c);
