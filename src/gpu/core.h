@@ -211,8 +211,7 @@ struct hd_core_state {
     uint64_t lsu_full;           /* bit set: found the load/store unit full */
 
     uint32_t replay_last;
-    uint32_t parked_free, parked_used;
-    uint32_t memop_free, memop_used;
+    uint32_t parked_free, memop_free;
     uint32_t lsu_used; /* look-ups at lsu_free already */
     uint32_t tlb_used; /* look-ups at tlb_free already */
     uint32_t stores;   /* in the store queue */
@@ -220,16 +219,18 @@ struct hd_core_state {
     uint64_t ran;      /* warps that issued since a policy's epoch */
     uint32_t last;     /* warp that issued last, 64: none */
     uint32_t later_n;  /* warps whose time has not come, by time: later[] */
-    uint32_t miss_op;  /* blocking TLB: memop that missed */
+    uint8_t later[HD_MAX_WARPS];
+    uint32_t parked_used, memop_used;
+    uint32_t miss_op; /* blocking TLB: memop that missed */
     uint32_t app;
 
-    uint8_t later[HD_MAX_WARPS];
-    hd_time held;                  /* port_free when the core was halted */
-    hd_time limit_until;           /* the answer of warp_limit holds so long */
-    uint64_t ages;                 /* arrivals so far */
-    uint32_t families;             /* resident blocks: family[] */
-    uint64_t family[HD_MAX_WARPS]; /* their warps, the oldest block's first;
-                                      in a block, a lower bit is older */
+    uint64_t family[HD_MAX_WARPS]; /* the warps of each resident block, the
+                                      oldest block's first; in a block, a lower
+                                      bit is older */
+    uint32_t families;
+    hd_time held;        /* port_free when the core was halted */
+    hd_time limit_until; /* the answer of warp_limit holds so long */
+    uint64_t ages;       /* arrivals so far */
 };
 
 enum hd_lsu_block {
@@ -282,20 +283,23 @@ struct hd_core {
     uint64_t *l1_key;          /* sets, the words of its keys, */
     uint32_t l1_mask, l1_ways; /* sets - 1, and ways */
     uint32_t plain;            /* bit set of enum hd_core_plain */
-    uint32_t spare;
-    hd_time *fault; /* of each memop, the longest time that it
-                       waited for far faults; NULL: there are none */
-    struct hd_tbelow below_tlb;
     uint32_t id;
-    uint32_t lanes; /* warp size of its application */
 
-    _Alignas(64) struct hd_tlb l1tlb;
-    _Alignas(64) struct hd_cache l1;
+    /* A line of what issuing needs. */
+    hd_time *fault;         /* of each memop, the longest time that it
+                               waited for far faults; NULL: there are none */
     uint64_t full;          /* mask of all lanes of a warp */
     struct hd_block *block; /* [blocks] */
-    uint64_t *age;          /* [warps]: order of arrival; lower is older */
-    struct hd_slot pick, limit;
-    uint32_t memops, targets; /* sizes */
+    struct hd_slot pick;
+    uint32_t lanes; /* warp size of its application */
+    uint32_t memops;
+
+    struct hd_slot limit;
+    struct hd_tbelow below_tlb;
+    uint64_t *age;    /* [warps]: order of arrival; lower is older */
+    uint32_t targets; /* sizes: of the pools parked, memop (memops) */
+    _Alignas(64) struct hd_tlb l1tlb;
+    _Alignas(64) struct hd_cache l1;
 };
 
 struct hd_machine;
@@ -474,6 +478,9 @@ static inline hd_time hd_warp_next(struct hd_core *c)
 static inline uint32_t hd_sched_oldest(const struct hd_core *c, uint64_t can)
 {
     const uint64_t *family = c->s->family;
+
+    if ((can & (can - 1)) == 0)
+        return hd_bit_first(can);
 
     while ((*family & can) == 0)
         family++;

@@ -71,8 +71,13 @@ static bool must_wait(const struct hd_warp *x)
            (x->op.kind == HD_OP_EXIT && x->flight > 0);
 }
 
+static inline bool is_memory(const struct hd_op *o)
+{
+    return (uint32_t)o->kind - HD_OP_LOAD <= HD_OP_ATOMIC - HD_OP_LOAD;
+}
+
 /* Fetches the warp's next instruction and finds out what it waits for. */
-static HD_HOT void fetch(struct hd_core *c, uint32_t w, hd_time t)
+static HD_INLINE void fetch(struct hd_core *c, uint32_t w, hd_time t)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
@@ -82,13 +87,9 @@ static HD_HOT void fetch(struct hd_core *c, uint32_t w, hd_time t)
 
     src->ops->next(src->self, x->ctx, x->index, &x->op);
     x->left = x->op.count;
-    s->mem_next &= ~bit;
-    s->load_next &= ~bit;
-    if (x->op.kind == HD_OP_LOAD || x->op.kind == HD_OP_STORE ||
-        x->op.kind == HD_OP_ATOMIC)
-        s->mem_next |= bit;
-    if (x->op.kind == HD_OP_LOAD)
-        s->load_next |= bit;
+    s->mem_next = (s->mem_next & ~bit) | (uint64_t)is_memory(&x->op) << w;
+    s->load_next = (s->load_next & ~bit) | (uint64_t)(x->op.kind == HD_OP_LOAD)
+                                               << w;
     wait = x->op.kind == HD_OP_EXIT ? ~0u : x->op.wait;
     if (x->op.slot != HD_NO_SLOT)
         wait |= 1u << x->op.slot;
@@ -97,6 +98,12 @@ static HD_HOT void fetch(struct hd_core *c, uint32_t w, hd_time t)
         x->state = HD_WARP_SLOTS;
     else
         make_ready(c, w, t);
+}
+
+/* The same where it is rare. */
+HD_APART static void fetch_first(struct hd_core *c, uint32_t w, hd_time t)
+{
+    fetch(c, w, t);
 }
 
 /* ---- blocks ------------------------------------------------------------ */
@@ -160,7 +167,7 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
         x->index = (uint16_t)i;
         x->block = (uint16_t)slot;
         x->state = HD_WARP_READY;
-        fetch(c, w, t);
+        fetch_first(c, w, t);
     }
     hd_warp_ask_limit(c, t);
 }
@@ -208,7 +215,7 @@ static void open_barrier(struct hd_core *c, struct hd_block *b, hd_time t)
         account(c, HD_CORE_T_BARRIER, t - x->since);
         x->since = x->ready = t;
         x->state = HD_WARP_READY;
-        fetch(c, w, t);
+        fetch_first(c, w, t);
     }
 }
 
@@ -346,6 +353,7 @@ static inline bool issue(struct hd_core *c, uint32_t w, hd_time t,
     hd_time slot = c->gpu->slot[c->app];
     uint64_t n = x->op.kind == HD_OP_ALU ? hd_min_u64(x->left, most) : 1;
     hd_time end = t + n * slot;
+    bool alu;
 
     account_issue(c, w, t, end);
     count_issue(c, x, x->op.kind == HD_OP_ALU ? n : x->op.count, t);
@@ -358,22 +366,20 @@ static inline bool issue(struct hd_core *c, uint32_t w, hd_time t,
     }
     s->ready &= ~(1ull << w);
     x->ready = end;
-    switch (x->op.kind) {
-    case HD_OP_ALU:
-        x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
-        fetch(c, w, end);
-        return true;
-    case HD_OP_BARRIER:
-        issue_barrier(c, w, end);
-        break;
-    case HD_OP_EXIT:
-        issue_exit(c, w, end);
-        break;
-    default:
-        issue_memory(c, w, t);
-        fetch(c, w, end);
+    if (HD_UNLIKELY(x->op.kind >= HD_OP_BARRIER)) {
+        if (x->op.kind == HD_OP_BARRIER)
+            issue_barrier(c, w, end);
+        else
+            issue_exit(c, w, end);
+        return false;
     }
-    return false;
+    alu = x->op.kind == HD_OP_ALU;
+    if (alu)
+        x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
+    else
+        issue_memory(c, w, t);
+    fetch(c, w, end);
+    return alu;
 }
 
 /* All ready warps issue `rounds` instructions each, in turn. */
