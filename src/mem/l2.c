@@ -344,16 +344,16 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
         v->text(v->ud, "who", "l2cache miss queue");
         v->number(v->ud, "instance", i);
         v->text(v->ud, "for", "room at dram channel");
-        v->number(v->ud, "channel", sl->channel);
+        v->number(v->ud, "channel", sl->s->channel);
         v->number(v->ud, "requests", s->down_n);
     }
-    if (hd_mshr_used(&sl->mshr) + s->passing > 0) {
+    if (s->used + s->passing > 0) {
         v->row(v->ud, "wait");
         v->text(v->ud, "who", "l2cache lines");
         v->number(v->ud, "instance", i);
         v->text(v->ud, "for", "data from dram channel");
-        v->number(v->ud, "channel", sl->channel);
-        v->number(v->ud, "requests", hd_mshr_used(&sl->mshr) + s->passing);
+        v->number(v->ud, "channel", sl->s->channel);
+        v->number(v->ud, "requests", s->used + s->passing);
     }
 }
 
@@ -414,7 +414,7 @@ static void check(void *self, uint32_t i, struct hd_err *err)
     }
     if (!in_share(sl))
         wrong = "a line lies in the ways of another application";
-    if (!hd_mshr_sane(&sl->mshr))
+    if (!hd_mshr_sane(&sl->mshr) || s->used != hd_mshr_used(&sl->mshr))
         wrong = "the lists of MSHRs are broken";
     if (s->owed != inside)
         wrong = "a request was lost or answered twice";
@@ -444,10 +444,10 @@ static void add_plain(const struct hd_l2_plain *p, uint64_t *row)
         row[HD_L2_INPUT_BUSY] += p->hits[k] + p->misses[k];
         row[HD_L2_DRAM_READS] += k != HD_L2_WRITE ? p->misses[k] : 0;
     }
-    row[HD_L2_INPUT_BUSY] += p->hits[HD_L2_LONGER];
+    row[HD_L2_INPUT_BUSY] += p->misses[HD_L2_LONGER];
     row[HD_L2_OUTPUT_BUSY] += p->output_busy;
-    row[HD_L2_FILLS] += p->fills;
-    row[HD_L2_EVICTIONS] += p->fills - p->misses[HD_L2_ROOMY];
+    row[HD_L2_FILLS] += p->hits[HD_L2_FILLED];
+    row[HD_L2_EVICTIONS] += p->hits[HD_L2_FILLED] - p->roomy;
 }
 
 /* For whoever reads the counters. */
@@ -487,7 +487,6 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
 
     sl->l2 = l2;
     sl->i = i;
-    sl->channel = i / (uint32_t)l2->spread.banks;
     sl->apps = l2->stat.apps - 1;
     sl->count = hd_count_row(&l2->stat, i, 0);
     sl->shared = hd_count_row(&l2->stat, i, HD_APP_NONE);
@@ -499,6 +498,8 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     if (sl->s == NULL ||
         hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+    sl->s->tag = i << 16;
+    sl->s->channel = i / (uint32_t)l2->spread.banks;
     rc = hd_cache_open(&sl->tags, env, &l2->cfg, "l2cache", i,
                        l2->cfg.bytes / l2->slices);
     if (rc != 0)

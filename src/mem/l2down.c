@@ -16,10 +16,10 @@ static bool room(const struct hd_l2_slice *sl, uint32_t r)
     const struct hd_l2_wiring *w = &sl->l2->w;
 
     if (HD_UNLIKELY(sl->l2->apart))
-        return hd_dram_takes(w->dram, sl->channel, r);
+        return hd_dram_takes(w->dram, sl->s->channel, r);
     if (w->dram != NULL)
-        return hd_dram_room(w->dram, sl->channel);
-    return w->room == NULL || w->room(w->below.self, sl->channel);
+        return hd_dram_room(w->dram, sl->s->channel);
+    return w->room == NULL || w->room(w->below.self, sl->s->channel);
 }
 
 static void wait_room(struct hd_l2_slice *sl)
@@ -28,10 +28,10 @@ static void wait_room(struct hd_l2_slice *sl)
 
     sl->s->waiting = 1;
     if (w->dram != NULL)
-        hd_dram_wait(w->dram, sl->channel, sl->s->down.first, sl->component,
+        hd_dram_wait(w->dram, sl->s->channel, sl->s->down.first, sl->component,
                      HD_L2_ROOM, 0);
     else
-        w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
+        w->wait(w->below.self, sl->s->channel, sl->component, HD_L2_ROOM, 0);
 }
 
 static void pass(struct hd_l2_slice *sl, hd_time now, uint32_t r)
@@ -83,7 +83,7 @@ HD_HOT uint32_t hd_l2down_fetch(struct hd_l2_slice *sl, uint32_t m,
     d->pa.v = line << l2->line_shift;
     d->queued = 0;
     d->next = HD_NONE;
-    d->tag = sl->i << 16 | m;
+    d->tag = sl->s->tag | m;
     d->client = l2->dram_client;
     if (d->kind != HD_REQ_WALK)
         d->kind = HD_REQ_READ;
@@ -97,7 +97,7 @@ void hd_l2down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     struct hd_dram *dram = sl->l2->w.dram;
 
     if (HD_LIKELY(sl->s->down_n == 0 && dram != NULL && !sl->l2->apart &&
-                  hd_dram_room(dram, sl->channel))) {
+                  hd_dram_room(dram, sl->s->channel))) {
         hd_dram_send(dram, now, r);
         return;
     }

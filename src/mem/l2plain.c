@@ -119,7 +119,7 @@ static HD_HOT HD_APART void miss(struct hd_l2_slice *sl, hd_time now,
     uint32_t m;
 
     if (HD_UNLIKELY(hd_mshr_find(&sl->mshr, line) != HD_NONE ||
-                    hd_mshr_full(&sl->mshr) || hd_l2down_full(sl))) {
+                    hd_l2_mshrs_full(sl) || hd_l2down_full(sl))) {
         hd_l2slice_look(sl, now, r);
         return;
     }
@@ -129,11 +129,10 @@ static HD_HOT HD_APART void miss(struct hd_l2_slice *sl, hd_time now,
     hd_l2_look(sl, q, q->queued);
     q->hit = 2;
     q->next = HD_NONE;
-    m = hd_mshr_take(&sl->mshr, line);
+    m = hd_l2_take_mshr(sl, line);
     x = &sl->mshr.v[m];
     x->first = x->last = r;
     x->n = 1;
-    hd_l2_peak(sl);
     hd_l2down_go(sl, now, q->queued, hd_l2down_fetch(sl, m, line, r));
 }
 
@@ -165,11 +164,11 @@ static inline void enter_tags(struct hd_l2_slice *sl, hd_time now, hd_time at,
     struct hd_l2_plain *c = counters(sl, q);
 
     hd_assoc_enter_way(a, &sl->set[set], keys(sl, set), line, own, &old);
-    c->fills++;
+    c->hits[HD_L2_FILLED]++;
     if (HD_LIKELY(old != HD_KEY_NONE && !(old & HD_CACHE_DIRTY)))
         return;
     if (old == HD_KEY_NONE)
-        c->misses[HD_L2_ROOMY]++;
+        c->roomy++;
     else
         hd_l2down_write_back(sl, now, at, old & HD_CACHE_KEY,
                              hd_cache_owner(old));
@@ -195,7 +194,7 @@ static HD_HOT void store(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     }
     n = (q->bytes + l2->flit_more) >> l2->flit_shift;
     (e != HD_NONE ? p->hits : p->misses)[HD_L2_WRITE]++;
-    p->hits[HD_L2_LONGER] += n - 1;
+    p->misses[HD_L2_LONGER] += n - 1;
     q->queued = enter(sl, now) + (n - 1) * l2->cycle;
     sl->s->in_free = q->queued + l2->cycle;
     ready = hd_l2_look(sl, q, q->queued);
@@ -245,7 +244,7 @@ static HD_HOT HD_APART void fill(struct hd_l2_slice *sl, hd_time now,
         hd_l2slice_fill(sl, now, m);
         return;
     }
-    hd_mshr_give(&sl->mshr, m);
+    hd_l2_give_mshr(sl, m);
     enter_tags(sl, now, now, hd_l2_req(sl, r), x->key, false);
     for (; r != HD_NONE; r = next) {
         struct hd_req *q = hd_l2_req(sl, r);

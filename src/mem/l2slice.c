@@ -142,7 +142,7 @@ static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
         q->hit = 2;
         hd_l2_req(sl, d)->level = q->level;
         hd_l2_req(sl, d)->flags = HD_REQ_BYPASS;
-        hd_l2_req(sl, d)->tag = sl->i << 16 | HD_L2_PASSED;
+        hd_l2_req(sl, d)->tag = sl->s->tag | HD_L2_PASSED;
         hd_l2_req(sl, d)->spare = r;
         sl->s->passing++;
         sl->s->passed += t - q->born;
@@ -180,7 +180,7 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
 
 static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, uint64_t line)
 {
-    uint32_t m = hd_mshr_take(&sl->mshr, line);
+    uint32_t m = hd_l2_take_mshr(sl, line);
     struct hd_mshr_entry *x = &sl->mshr.v[m];
     struct hd_req *q = hd_l2_req(sl, r);
 
@@ -189,7 +189,6 @@ static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, uint64_t line)
     x->first = x->last = r;
     x->n = 1;
     x->flags = q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
-    hd_l2_peak(sl);
     hd_l2_counters(sl, q->app)[HD_L2_DRAM_READS]++;
     hd_l2down_go(sl, now, q->queued, hd_l2down_fetch(sl, m, line, r));
 }
@@ -204,7 +203,7 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
         q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
     hd_time ready;
 
-    if (entry == HD_NONE && HD_UNLIKELY(hd_mshr_full(&sl->mshr)))
+    if (entry == HD_NONE && HD_UNLIKELY(hd_l2_mshrs_full(sl)))
         return HD_L2_MSHRS;
     if ((entry == HD_NONE || HD_UNLIKELY(through)) && hd_l2down_full(sl))
         return HD_L2_QUEUE;
@@ -458,7 +457,7 @@ void hd_l2slice_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
     bool dirty = (x.flags & HD_L2_DIRTY) != 0;
     const struct hd_req *q = hd_l2_req(sl, x.first);
 
-    hd_mshr_give(&sl->mshr, m);
+    hd_l2_give_mshr(sl, m);
     hd_l2down_fill(sl, now, now, x.key, q, q->level, back && dirty);
     if (dirty && !back)
         hd_l2down_go(sl, now, now,

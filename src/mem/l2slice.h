@@ -84,18 +84,21 @@ struct hd_l2_state {
     uint32_t down_n;        /* of `down` */
     uint32_t promised;      /* places in `down` for what has not got there */
     uint32_t owed;          /* requests that have an answer or an end to come */
-    uint32_t peak;          /* most MSHRs in use that has been counted */
+    uint32_t used;          /* MSHRs in use */
+    uint32_t peak;          /* most of them that has been counted */
+    uint32_t waiting;       /* 1: the DRAM will tell when it has room */
+    uint32_t tag;           /* slice << 16, and */
+    uint32_t channel;       /* its channel: constants */
     struct hd_l2_list in;   /* arrived, not served; the head is blocked */
     struct hd_l2_list down; /* waiting for room at the DRAM channel */
     uint32_t cause;         /* enum hd_l2_cause: why in.first waits */
-    uint32_t waiting;       /* 1: the DRAM will tell when it has room */
     uint32_t held;          /* application of the request that waits */
     uint32_t passing;       /* bypassed reads in DRAM */
     hd_time since;          /* when it was blocked for this cause */
     /* for the invariants, with --check: ticks by stage */
     hd_time travel, input, look, memory, output, total;
     hd_time passed; /* of these, what bypassed reads in DRAM have had so far */
-    uint64_t unused[6];
+    uint64_t unused[4];
 };
 _Static_assert(sizeof(struct hd_l2_state) % HD_L2_ALIGN == 0,
                "what follows it begins a line");
@@ -107,13 +110,13 @@ _Static_assert(sizeof(struct hd_l2_state) % HD_L2_ALIGN == 0,
  * hit or a miss here, and takes the input port for a cycle; a read that misses
  * is a DRAM read.  There are no atomics here, and in their places stand:
  */
-enum { HD_L2_LONGER = HD_L2_ATOMIC, HD_L2_ROOMY = HD_L2_ATOMIC };
+enum { HD_L2_FILLED = HD_L2_ATOMIC, HD_L2_LONGER = HD_L2_ATOMIC };
 
 struct hd_l2_plain {
-    uint64_t hits[HD_L2_CLASSES]; /* LONGER: cycles that writes had more */
+    uint64_t hits[HD_L2_CLASSES]; /* FILLED: fills */
     uint64_t output_busy;
-    uint64_t misses[HD_L2_CLASSES]; /* ROOMY: fills that evicted nothing */
-    uint64_t fills;
+    uint64_t misses[HD_L2_CLASSES]; /* LONGER: cycles that writes had more */
+    uint64_t roomy;                 /* fills that evicted nothing */
 };
 _Static_assert(sizeof(struct hd_l2_plain) == 2 * HD_L2_ALIGN, "two lines");
 
@@ -127,7 +130,7 @@ struct hd_l2_slice {
     /* the rest */
     uint64_t *count;  /* arena: the slice's rows of counters */
     uint64_t *shared; /* arena: the row of no application */
-    uint32_t i, channel, component;
+    uint32_t i, component;
     uint32_t apps; /* rows of applications */
     _Alignas(HD_L2_ALIGN) struct hd_cache tags;
     struct hd_slot bypass;
@@ -280,17 +283,28 @@ static inline struct hd_l2_plain *hd_l2_plainly(const struct hd_l2_slice *sl,
     return (struct hd_l2_plain *)(void *)(sl->s + 1) + app;
 }
 
-/* Keeps the most MSHRs in use. */
-static inline void hd_l2_peak(struct hd_l2_slice *sl)
+/* Takes an MSHR for a line; there must be a free one. */
+static inline uint32_t hd_l2_take_mshr(struct hd_l2_slice *sl, uint64_t line)
 {
-    struct hd_l2_state *s = sl->s;
-    uint32_t n = hd_mshr_used(&sl->mshr);
     uint64_t *peak = &sl->shared[HD_L2_PEAK_MSHRS];
+    struct hd_l2_state *s = sl->s;
 
-    if (HD_UNLIKELY(n > s->peak)) {
-        s->peak = n;
-        *peak = hd_max_u64(*peak, n);
+    if (HD_UNLIKELY(++s->used > s->peak)) {
+        s->peak = s->used;
+        *peak = hd_max_u64(*peak, s->used);
     }
+    return hd_mshr_take(&sl->mshr, line);
+}
+
+static inline void hd_l2_give_mshr(struct hd_l2_slice *sl, uint32_t m)
+{
+    sl->s->used--;
+    hd_mshr_give(&sl->mshr, m);
+}
+
+static inline bool hd_l2_mshrs_full(const struct hd_l2_slice *sl)
+{
+    return sl->s->used == sl->mshr.room;
 }
 
 static inline struct hd_who hd_l2_who(const struct hd_req *q)
