@@ -181,6 +181,7 @@ static int find_places(struct hd_l2 *l2)
 {
     const struct hd_cache_spread *s = &l2->spread;
     uint32_t sets = l2->slice[0].tags.tags.sets, granule, bank, n, set;
+    struct hd_l2_place *place;
 
     if (!l2->full || l2->own != l2->channels || s->granule == 0 ||
         !hd_is_pow2(s->granule) || !hd_is_pow2(s->channels) ||
@@ -188,21 +189,21 @@ static int find_places(struct hd_l2 *l2)
         return 0;
     granule = hd_log2(s->granule);
     bank = hd_log2(s->banks);
-    l2->high_shift = hd_log2(s->channels) + bank;
+    l2->high_shift = (uint8_t)(hd_log2(s->channels) + bank);
     n = granule > bank ? granule - bank : 0; /* bits of set in the granule */
     if (l2->high_shift + n > hd_log2(HD_L2_PLACES))
         return 0;
     l2->place_mask = (1u << (l2->high_shift + n)) - 1;
     l2->high_mask = (sets - 1) & ~((1u << n) - 1);
-    l2->place = calloc((size_t)l2->place_mask + 1, sizeof *l2->place);
-    if (l2->place == NULL)
+    place = calloc((size_t)l2->place_mask + 1, sizeof *place);
+    if (place == NULL)
         return hd_err_set(l2->env->err, HEDDLE_ENOMEM,
                           "l2cache: out of memory");
     for (uint32_t i = 0; i <= l2->place_mask; i++) {
-        l2->place[i].component =
-            (uint16_t)(l2->component + slice_of(l2, i, &set));
-        l2->place[i].set = (uint16_t)(set & ~l2->high_mask);
+        place[i].component = (uint16_t)(l2->component + slice_of(l2, i, &set));
+        place[i].set = (uint16_t)(set & ~l2->high_mask);
     }
+    l2->place = place;
     return 0;
 }
 
@@ -212,7 +213,7 @@ static int find_places(struct hd_l2 *l2)
 static inline bool may_bypass(const struct hd_l2 *l2, const struct hd_req *q)
 {
     hd_assert(q->app < HD_MAX_APPS && q->level < 8);
-    return ((q->flags & HD_REQ_BYPASS) | l2->slice[0].bypass.bound |
+    return ((q->flags & HD_REQ_BYPASS) | (l2->unusual & HD_L2_ASKS_PASS) |
             l2->steer->l2_steered[q->app][q->level]) != 0;
 }
 
@@ -243,23 +244,25 @@ static HD_APART void take_other(struct hd_l2 *l2, hd_time now, uint32_t r)
         post(l2, at + l2->latency, l2->component + i, HD_L2_LOOK, r);
 }
 
-static void take(void *self, hd_time now, uint32_t r)
+static HD_HOT void take(void *self, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = self;
     struct hd_req *q = &l2->req[r];
     uint64_t line = q->pa.v >> l2->line_shift;
-    const struct hd_l2_place *p = &l2->place[line & l2->place_mask];
+    const struct hd_l2_place *p;
 
-    if (HD_UNLIKELY(l2->place == NULL || may_bypass(l2, q))) {
+    if (HD_UNLIKELY(((q->flags & HD_REQ_BYPASS) |
+                     (l2->unusual & (HD_L2_SPREAD | HD_L2_ASKS_PASS)) |
+                     l2->steer->l2_steers) != 0) &&
+        (l2->place == NULL || may_bypass(l2, q))) {
         take_other(l2, now, r);
         return;
     }
+    p = &l2->place[line & l2->place_mask];
     q->line = line;
     q->spare = p->set | ((uint32_t)(line >> l2->high_shift) & l2->high_mask);
-    hd_assoc_ahead(&l2->slice[p->component - l2->component].tags.tags,
-                   q->spare);
-    post(l2, hd_recip_up(l2->per_cycle, now) + l2->travel + l2->latency,
-         p->component, HD_L2_LOOK, r);
+    post(l2, hd_recip_up(l2->per_cycle, now) + l2->arrival, p->component,
+         HD_L2_LOOK, r);
 }
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
@@ -533,7 +536,9 @@ static void find_unusual(struct hd_l2 *l2)
     l2->unusual =
         (odd ? HD_L2_ODD : 0) |
         (asked & (HD_ASSOC_TOUCH | HD_CACHE_USE) ? HD_L2_ASKS_LOOK : 0) |
-        (asked & HD_CACHE_FILL ? HD_L2_ASKS_FILL : 0);
+        (asked & HD_CACHE_FILL ? HD_L2_ASKS_FILL : 0) |
+        (l2->slice[0].bypass.bound ? HD_L2_ASKS_PASS : 0) |
+        (l2->place == NULL ? HD_L2_SPREAD : 0);
 }
 
 static void bound(void *self)
@@ -555,7 +560,7 @@ static int settle(struct hd_l2 *l2)
         return hd_err_set(env->err, HEDDLE_ECONFIG,
                           "l2cache.line: %u is not a power of two",
                           l2->cfg.line);
-    l2->line_shift = hd_log2(l2->cfg.line);
+    l2->line_shift = (uint8_t)hd_log2(l2->cfg.line);
     l2->slices = l2->cfg.slices;
     l2->channels = w->dram != NULL    ? hd_dram_channels(w->dram)
                    : w->channels != 0 ? w->channels
@@ -583,6 +588,7 @@ static int settle(struct hd_l2 *l2)
         (l2->cfg.mode.kind == HD_FIXED ? l2->cfg.mode.fixed : l2->cfg.latency) *
         l2->cycle;
     l2->travel = l2->xbar.latency * l2->cycle;
+    l2->arrival = l2->travel + l2->latency;
     l2->per_cycle = hd_recip_of(l2->cycle);
     per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
     l2->per_core = per_core.m;
@@ -631,8 +637,9 @@ static int build(struct hd_l2 *l2)
         return rc;
     l2->component = l2->slice[0].component;
     l2->model = &l2->slice[0].tags.tags;
+    rc = find_places(l2);
     find_unusual(l2);
-    return find_places(l2);
+    return rc;
 }
 
 struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
@@ -667,7 +674,7 @@ void hd_l2_close(struct hd_l2 *l2)
 {
     if (l2 == NULL)
         return;
-    free(l2->place);
+    free((void *)l2->place);
     free(l2->slice);
     free(l2);
 }

@@ -140,8 +140,10 @@ struct hd_l2_slice {
 enum {
     HD_L2_ODD = 1, /* the machine is not one for it */
     HD_L2_ASKS_LOOK =
-        2,              /* somebody decides on or watches what a look-up does */
-    HD_L2_ASKS_FILL = 4 /* or what a fill does */
+        2, /* somebody decides on or watches what a look-up does */
+    HD_L2_ASKS_FILL = 4, /* or what a fill does */
+    HD_L2_ASKS_PASS = 8, /* or whether a request skips the cache */
+    HD_L2_SPREAD = 16    /* addresses are spread in no regular way: no table */
 };
 
 /* Where lines go whose low bits are the index of this: the slice, as a
@@ -164,24 +166,25 @@ struct hd_l2 {
     uint16_t flit_more;   /* a flit's bytes - 1 */
     uint32_t unusual;     /* HD_L2_ODD ...: what may not go the plain way */
     struct hd_reqs *reqs; /* of the wiring: the same pool */
-    /* what others read */
+    /* what taking a request reads besides, another one */
+    struct hd_recip per_cycle; /* of an L2 cycle */
+    hd_time arrival;           /* ticks: the way over the crossbar, a look-up */
+    struct hd_events *ev;
+    const struct hd_l2_place *place; /* see find_places: */
+    uint32_t place_mask, high_mask;
+    uint8_t high_shift, line_shift;
+    uint16_t dram_client; /* of the wiring */
+    uint16_t line_bytes;
     uint8_t class_of[HD_REQ_KINDS][8]; /* enum hd_l2_class: [kind][level] */
     const struct hd_assoc *model; /* the tags of slice 0: their shape is that
                                      of all */
-    struct hd_events *ev;
-    struct hd_recip per_cycle; /* of an L2 cycle */
-    uint32_t line_shift;
-    uint32_t place_mask, high_shift, high_mask; /* see find_places */
-    struct hd_l2_place *place;                  /* NULL: irregular */
     const struct hd_steer *steer;
     hd_time latency, travel;   /* ticks: a look-up; the way over the crossbar */
     struct hd_l2_slice *slice; /* [slices] */
     uint32_t component;        /* of slice 0; the others' follow */
-    uint16_t dram_client;      /* of the wiring */
-    uint16_t line_bytes;
-    bool full;  /* the mode is HD_FULL */
-    bool apart; /* DRAM has a queue for each class */
-    bool check; /* --check: keep ticks by stage */
+    bool full;                 /* the mode is HD_FULL */
+    bool apart;                /* DRAM has a queue for each class */
+    bool check;                /* --check: keep ticks by stage */
     /* the rest */
     struct hd_env *env;
     struct hd_cache_spread spread; /* granule 0: an irregular map */
@@ -387,7 +390,8 @@ static inline uint32_t hd_l2_sender(const struct hd_req *q)
 /* Its number among the sender's events; 0 for all if they have none. */
 static inline uint32_t hd_l2_number(const struct hd_req *q)
 {
-    return q->flags & HD_REQ_SEQ ? (uint32_t)q->queued : 0;
+    /* without a branch: it is different from request to request */
+    return (uint32_t)q->queued & -(uint32_t)((q->flags & HD_REQ_SEQ) != 0);
 }
 
 /* hd_handler of a slice. */

@@ -44,6 +44,7 @@ struct hd_steer {
                                               hd_steer_bypasses */
     uint8_t l2_steered[HD_MAX_APPS][8];    /* 1: somebody has set that cell,
                                               which is read at the L2 */
+    uint8_t l2_steers;                     /* 1: of any cell */
     uint8_t dram_class[HD_MAX_APPS][8];    /* [app][level; 0 data]: 0, 1, 2 */
     uint8_t turns;                         /* 1: dram_turn has been set */
     uint16_t dram_turn[HD_MAX_APPS];       /* silver requests of a turn */
@@ -81,7 +82,7 @@ struct hd_slots {
     uint32_t watched[HEDDLE_NOTE_COUNT]; /* watchers of each note */
     uint32_t wired; /* one more whenever what is bound or watched has changed:
                        who keeps a summary of that looks anew then */
-    struct hd_slots_registry *registry;  /* policy/registry.c */
+    struct hd_slots_registry *registry; /* policy/registry.c */
     hd_time *epoch; /* arena: the next epoch of any policy, or HD_NEVER */
     /* Called when a cell of warp_limit was steered; may be NULL.  Warps that
      * the old set held back can only be woken by this. */

@@ -44,6 +44,7 @@ void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
     if (tables >> L2_BYPASS & 1) {
         memset(t->l2_bypass, 0, sizeof t->l2_bypass);
         memset(t->l2_steered, 0, sizeof t->l2_steered);
+        t->l2_steers = 0;
     }
     if (tables >> DRAM_CLASS & 1)
         memset(t->dram_class, 0, sizeof t->dram_class);
@@ -115,7 +116,7 @@ static void set_cell(struct hd_slots_registry *r, enum table t, uint32_t i,
     switch (t) {
     case L2_BYPASS:
         s->l2_bypass[i][j] = (uint8_t)value;
-        s->l2_steered[i][j] = 1;
+        s->l2_steered[i][j] = s->l2_steers = 1;
         break;
     case DRAM_CLASS:
         s->dram_class[i][j] = (uint8_t)value;
