@@ -191,6 +191,7 @@ static int build_translation(heddle_sim *s)
     w.pwc = &m->pwc;
     w.bypass = &m->bypass;
     w.cores = m->core.count;
+    w.requests = m->core.count * m->l1tlb.mshrs + most_faults(m);
     w.tables = s->tables;
     w.faults = s->faults;
     w.treqs = &s->treqs;

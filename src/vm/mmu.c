@@ -510,7 +510,8 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->req = m->w.reqs->v;
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
-    u->in_room = m->w.treqs->room / m->units; /* a core's, or all */
+    u->in_room = m->w.requests != 0 ? m->w.requests : m->w.treqs->room;
+    u->in_room /= m->units; /* a core's, or all */
     u->input = hd_arena_take(env->arena, u->in_room, sizeof *u->input);
     u->queue = hd_arena_take(env->arena, misses, sizeof *u->queue);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||

@@ -52,6 +52,7 @@ struct hd_mmu_wiring {
     const struct hd_slot *merge; /* tlb_merge of an L1 TLB, or NULL: answers
                                     then carry the run of a line of entries */
     uint32_t cores;
+    uint32_t requests; /* most of all cores in flight; 0: treqs->room */
     const struct hd_tlb_cfg *l2tlb;
     const struct hd_walk_cfg *walk;
     const struct hd_pwc_cfg *pwc;
