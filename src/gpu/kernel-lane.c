@@ -23,14 +23,6 @@
 
 /* ---- helpers ---------------------------------------------------------- */
 
-static inline double real(int64_t bits)
-{
-    double d;
-
-    memcpy(&d, &bits, 8);
-    return d;
-}
-
 static inline int64_t bits_of(double d)
 {
     int64_t b;
@@ -42,17 +34,6 @@ static inline int64_t bits_of(double d)
 static inline int64_t wrap(uint64_t v)
 {
     return (int64_t)v;
-}
-
-static bool small(int64_t v)
-{
-    return (uint64_t)v + (UINT64_C(1) << 47) < UINT64_C(1) << 48;
-}
-
-/* Lane values cannot wrap: base and 64 strides stay far below 2^63. */
-static bool tame(const struct hd_reg *r)
-{
-    return small(r->base) && small(r->stride);
 }
 
 static int64_t last_of(const struct hd_reg *r, uint32_t lanes)
@@ -238,8 +219,9 @@ static bool int_divide(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
     if (op == HD_I_SHR)
         b = b >= 0 && b < 48 ? INT64_C(1) << b : 0;
     else if (op == HD_I_AND)
-        b = b >= 0 && small(b) && hd_is_pow2((uint64_t)b + 1) ? b + 1 : 0;
-    if (b <= 0 || !small(b) || !tame(a))
+        b = b >= 0 && hd_lane_small(b) && hd_is_pow2((uint64_t)b + 1) ? b + 1
+                                                                      : 0;
+    if (b <= 0 || !hd_lane_small(b) || !hd_lane_tame(a))
         return false;
     q = floor_div(a->base, b);
     if (q != floor_div(last_of(a, lanes), b))
@@ -284,7 +266,7 @@ static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
         return b->tag == HD_UNIFORM && int_divide(d, op, a, b->base, lanes);
     case HD_I_MIN:
     case HD_I_MAX:
-        if (!tame(a) || !tame(b))
+        if (!hd_lane_tame(a) || !hd_lane_tame(b))
             return false;
         first = a->base - b->base;
         last = last_of(a, lanes) - last_of(b, lanes);
@@ -358,7 +340,7 @@ static void float_lanes(uint8_t op, int64_t *d, const int64_t *pa,
 #define X(name, e)                                                             \
     case HD_I_##name:                                                          \
         for (uint32_t l = 0; l < lanes; l++) {                                 \
-            double a = real(pa[l]), b = real(pb[l]);                           \
+            double a = hd_lane_real(pa[l]), b = hd_lane_real(pb[l]);           \
                                                                                \
             d[l] = settle(e);                                                  \
         }                                                                      \
@@ -376,7 +358,7 @@ void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n)
     uint32_t lanes = at->vm->lanes;
 
     if ((a.tag | b.tag) == HD_UNIFORM) {
-        double v = float_one(n->op, real(a.base), real(b.base));
+        double v = float_one(n->op, hd_lane_real(a.base), hd_lane_real(b.base));
 
         hd_kvm_uniform(at, n->d, settle(round_to(n->rtype, v)));
         return;
@@ -387,7 +369,7 @@ void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n)
     float_lanes(n->op, d, pa, pb, lanes);
     if (n->rtype == HD_R_F32)
         for (uint32_t l = 0; l < lanes; l++)
-            d[l] = bits_of((double)(float)real(d[l]));
+            d[l] = bits_of((double)(float)hd_lane_real(d[l]));
 }
 
 /* ---- one operand ------------------------------------------------------ */
@@ -406,15 +388,15 @@ static int64_t unary_one(const struct hd_ins *n, int64_t a)
     case HD_I_NOT:
         return ~a;
     case HD_I_FNEG:
-        return bits_of(-real(a));
+        return bits_of(-hd_lane_real(a));
     case HD_I_FSQRT:
-        return settle(round_to(n->rtype, sqrt(real(a))));
+        return settle(round_to(n->rtype, sqrt(hd_lane_real(a))));
     case HD_I_ITOF:
         return bits_of(round_to(n->rtype, (double)a));
     case HD_I_FTOF:
-        return bits_of(round_to(n->rtype, real(a)));
+        return bits_of(round_to(n->rtype, hd_lane_real(a)));
     default: /* FTOI */
-        return to_int(real(a));
+        return to_int(hd_lane_real(a));
     }
 }
 
@@ -455,126 +437,6 @@ void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n)
     v = hd_kvm_vector(at, n->d);
     for (uint32_t l = 0; l < at->vm->lanes; l++)
         v[l] = unary_one(n, pa[l]);
-}
-
-/* ---- comparisons ------------------------------------------------------ */
-
-/* Lanes where base + lane * stride < 0, nothing wrapping. */
-static uint64_t negative(int64_t base, int64_t stride, uint32_t lanes)
-{
-    int64_t last = base + stride * (int64_t)(lanes - 1);
-
-    if ((base < 0) == (last < 0))
-        return base < 0 ? ~UINT64_C(0) : 0;
-    if (stride > 0) /* base < 0: lanes below ceil(-base / stride) */
-        return hd_ones(
-            (unsigned)(stride == 1 ? -base : (-base + stride - 1) / stride));
-    return ~hd_ones((unsigned)(base / -stride + 1));
-}
-
-static uint64_t compare_affine(uint8_t op, int64_t base, int64_t stride,
-                               uint32_t lanes)
-{
-    switch (op) {
-    case HD_I_LT:
-        return negative(base, stride, lanes);
-    case HD_I_LE:
-        return negative(base - 1, stride, lanes);
-    case HD_I_GT:
-        return ~negative(base - 1, stride, lanes);
-    case HD_I_GE:
-        return ~negative(base, stride, lanes);
-    case HD_I_EQ:
-        return negative(base - 1, stride, lanes) &
-               ~negative(base, stride, lanes);
-    default: /* NE */
-        return negative(base, stride, lanes) |
-               ~negative(base - 1, stride, lanes);
-    }
-}
-
-static uint64_t compare_int(uint8_t op, const int64_t *a, const int64_t *b,
-                            uint32_t lanes)
-{
-    uint64_t m = 0;
-
-    switch (op) {
-#define X(name, e)                                                             \
-    case HD_I_##name:                                                          \
-        for (uint32_t l = 0; l < lanes; l++)                                   \
-            m |= (uint64_t)(a[l] e b[l]) << l;                                 \
-        break;
-        X(LT, <)
-        X(LE, <=)
-        X(GT, >)
-        X(GE, >=)
-        X(EQ, ==)
-        X(NE, !=)
-#undef X
-    }
-    return m;
-}
-
-static uint64_t compare_float(uint8_t op, const int64_t *a, const int64_t *b,
-                              uint32_t lanes)
-{
-    uint64_t m = 0;
-
-    switch (op) {
-#define X(name, e)                                                             \
-    case HD_I_##name:                                                          \
-        for (uint32_t l = 0; l < lanes; l++)                                   \
-            m |= (uint64_t)(real(a[l]) e real(b[l])) << l;                     \
-        break;
-        X(FLT, <)
-        X(FLE, <=)
-        X(FGT, >)
-        X(FGE, >=)
-        X(FEQ, ==)
-        X(FNE, !=)
-#undef X
-    }
-    return m;
-}
-
-static uint64_t compare(const struct hd_kvm_at *at, uint8_t op,
-                        const struct hd_reg *a, uint32_t na,
-                        const struct hd_reg *b, uint32_t nb)
-{
-    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
-    const int64_t *pa, *pb;
-    uint32_t lanes = at->vm->lanes;
-    bool floats = op >= HD_I_FLT && op <= HD_I_FNE;
-
-    if ((a->tag | b->tag) == HD_UNIFORM)
-        lanes = 1;
-    else if (!floats && (a->tag | b->tag) == HD_AFFINE && tame(a) && tame(b))
-        return compare_affine(op, a->base - b->base, a->stride - b->stride,
-                              lanes);
-    pa = hd_lane_expand(at, a, na, ta);
-    pb = hd_lane_expand(at, b, nb, tb);
-    if (lanes == 1) { /* the one result stands for all lanes */
-        ta[0] = a->base;
-        tb[0] = b->base;
-        return 0 - (floats ? compare_float(op, ta, tb, 1)
-                           : compare_int(op, ta, tb, 1));
-    }
-    return floats ? compare_float(op, pa, pb, lanes)
-                  : compare_int(op, pa, pb, lanes);
-}
-
-uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n)
-{
-    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n);
-
-    return compare(at, n->op, &a, n->a, &b, n->b);
-}
-
-uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b)
-{
-    struct hd_reg ra = hd_kvm_reg(at, a), rb = hd_kvm_reg(at, b);
-
-    return compare(at, HD_I_LT, &ra, a, &rb, b);
 }
 
 /* ---- copies and choices ----------------------------------------------- */

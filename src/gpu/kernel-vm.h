@@ -2,8 +2,8 @@
  * kernel-vm.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
  * Shared by its files: kernel-vm.c (launches, blocks, instructions),
- * kernel-flow.c (control flow), kernel-lane.c (arithmetic on registers) and
- * kernel-mem.c (memory).
+ * kernel-flow.c (control flow), kernel-lane.c (arithmetic on registers),
+ * kernel-compare.c (comparisons) and kernel-mem.c (memory).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -194,6 +194,26 @@ static inline int64_t *hd_kvm_vector(const struct hd_kvm_at *at, uint32_t reg)
 
 /* ---- kernel-lane.c ---------------------------------------------------- */
 
+/* A float register's value of a lane. */
+static inline double hd_lane_real(int64_t bits)
+{
+    double d;
+
+    memcpy(&d, &bits, 8);
+    return d;
+}
+
+static inline bool hd_lane_small(int64_t v)
+{
+    return (uint64_t)v + (UINT64_C(1) << 47) < UINT64_C(1) << 48;
+}
+
+/* Lane values cannot wrap: base and 64 strides stay far below 2^63. */
+static inline bool hd_lane_tame(const struct hd_reg *r)
+{
+    return hd_lane_small(r->base) && hd_lane_small(r->stride);
+}
+
 /* All lanes of r (register number n) as an array: its own or tmp, filled. */
 const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
                               const struct hd_reg *r, uint32_t n, int64_t *tmp);
@@ -201,10 +221,14 @@ void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n);
-uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a);
 void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n);
+
+/* ---- kernel-compare.c ------------------------------------------------- */
+
+/* The mask that a comparison gives. */
+uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n);
 /* Lanes where a < b, both int. */
 uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b);
 
