@@ -41,31 +41,8 @@
 enum { EV_WAKE, EV_DONE };
 enum { WAITERS = 4096 };
 
-const struct hd_stat_desc hd_dram_stats[ST_COUNT] = {
-    [ST_READS] = {"reads", "requests", "reads of data answered", 0},
-    [ST_WRITES] = {"writes", "requests", "writes whose data were sent", 0},
-    [ST_WALKS] = {"walk_reads", "requests",
-                  "reads of page-table entries answered", 0},
-    [ST_SILVER] = {"silver", "requests", "requests queued as silver", 0},
-    [ST_GOLDEN] = {"golden", "requests", "requests queued as golden", 0},
-    [ST_DATA_BURSTS] = {"data_bursts", "bursts",
-                        "bursts read or written for data", 0},
-    [ST_WALK_BURSTS] = {"walk_bursts", "bursts",
-                        "bursts read for page-table entries", 0},
-    [ST_BUSY] = {"busy", "DRAM cycles",
-                 "cycles in which the data bus carried data", 0},
-    [ST_ROW_HITS] = {"row_hits", "requests",
-                     "requests whose row another one had opened", 0},
-    [ST_ACTIVATES] = {"activates", "commands", "rows opened", 0},
-    [ST_PRECHARGES] = {"precharges", "banks", "rows closed", 0},
-    [ST_REFRESHES] = {"refreshes", "commands", "refreshes of all banks", 0},
-    [ST_QUEUE_FULL] = {"queue_full", "waits",
-                       "times a sender found the queue full", 0},
-    [ST_TURNS] = {"turns", "turns",
-                  "silver turns begun, counted to who got them", 0},
-    [ST_CYCLES] = {"cycles", "DRAM cycles", "cycles that have passed", 0},
-};
-const uint32_t hd_dram_stat_count = ST_COUNT;
+/* Where there are no policies. */
+static const struct hd_steer unsteered;
 
 /* ---- lists of waiting senders ------------------------------------------- */
 
@@ -258,55 +235,83 @@ static HD_APART void urgent(struct hd_dram *d, uint32_t c,
         hd_dramclass_silver(d, c);
 }
 
+/* Puts a request into the inbox of its channel. */
+static HD_INLINE struct hd_dramentry *put(struct hd_dram *d,
+                                          struct hd_dramchan *ch, uint32_t req,
+                                          const struct hd_dramaddr *a,
+                                          uint64_t cycle)
+{
+    struct hd_dramentry *v = &ch->inbox[ch->inbox_n++];
+    const struct hd_req *r = &d->reqs->v[req];
+
+    hd_dramcount_describe(d, r, v);
+    v->row = a->row;
+    v->age = (uint32_t)ch->age++;
+    v->accepted = (uint32_t)cycle;
+    v->req = req;
+    v->bank = (uint8_t)a->bank;
+    v->klass = r->dram_class;
+    v->opened = 0;
+    ch->waiting++;
+    return v;
+}
+
+/* hd_dram_send, whatever is set. */
+static HD_APART void send_any(struct hd_dram *d, hd_time now, uint32_t req)
+{
+    struct hd_req *r = &d->reqs->v[req];
+    struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
+    uint32_t c = a.channel + (d->cfg.partition ? r->app * d->own : 0), klass;
+    struct hd_dramchan *ch = d->lane[c].ch;
+    uint64_t cycle = edge_at(d, now);
+    const struct hd_dramentry *v;
+
+    if (HD_UNLIKELY(d->cfg.mode.kind != HD_FULL)) {
+        send_simple(d, c, now, req, r);
+        return;
+    }
+    r->queued = now;
+    klass = hd_dramclass_may(d, c, r);
+    if (klass != 0) {
+        hd_dramsched_advance(d, c, cycle);
+        klass = hd_dramclass_is(d, c, r, klass);
+    }
+    r->dram_class = (uint8_t)klass;
+    v = put(d, ch, req, &a, cycle);
+    if (klass != 0)
+        urgent(d, c, v);
+    ch->offered = 0;
+    hd_dramsched_advance(d, c, cycle);
+    if (d->cfg.queues != 0 && ch->waiters != 0)
+        pass_on(d, c);
+    if (d->pick.bound != 0 || ch->waiters != 0)
+        reschedule(d, c, now);
+    else
+        wake_by(d, c, (cycle + 1 + d->t.data[0]) * d->tick);
+}
+
 HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
     struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
-    const struct hd_dramlane *l;
-    struct hd_dramchan *ch;
-    struct hd_dramentry *v;
+    struct hd_dramchan *ch = d->lane[a.channel].ch;
     uint64_t cycle;
-    uint32_t klass;
-    bool now_too;
 
-    if (HD_UNLIKELY(d->cfg.partition))
-        a.channel += r->app * d->own;
-    l = &d->lane[a.channel];
-    ch = l->ch;
-    if (HD_UNLIKELY(d->cfg.mode.kind != HD_FULL)) {
-        send_simple(d, a.channel, now, req, r);
+    /* A setting, a policy, a sender that waits, or a class: one test. */
+    if (HD_UNLIKELY(
+            (d->odd | d->pick.bound | d->klass.bound | ch->waiters |
+             (r->flags & HD_REQ_CLASSED) |
+             d->steer->dram_class[r->app % HD_MAX_APPS][r->level % 8]) != 0)) {
+        send_any(d, now, req);
         return;
     }
     cycle = edge_at(d, now);
     r->queued = now;
-    klass = hd_dramclass_may(d, a.channel, r);
-    if (HD_UNLIKELY(klass != 0)) {
+    r->dram_class = 0;
+    put(d, ch, req, &a, cycle);
+    if (HD_UNLIKELY(ch->inbox_n == INBOX))
         hd_dramsched_advance(d, a.channel, cycle);
-        klass = hd_dramclass_is(d, a.channel, r, klass);
-    }
-    r->dram_class = (uint8_t)klass;
-    v = &ch->inbox[ch->inbox_n++];
-    hd_dramcount_describe(d, r, v);
-    v->row = a.row;
-    v->age = (uint32_t)ch->age++;
-    v->accepted = (uint32_t)cycle;
-    v->req = req;
-    v->bank = (uint8_t)a.bank;
-    v->klass = r->dram_class;
-    v->opened = 0;
-    ch->waiting++;
-    if (HD_UNLIKELY(v->klass != 0))
-        urgent(d, a.channel, v);
-    now_too = d->pick.bound != 0 || ch->waiters != 0;
-    ch->offered = 0;
-    if (HD_UNLIKELY(now_too || ch->inbox_n == INBOX))
-        hd_dramsched_advance(d, a.channel, cycle);
-    if (HD_UNLIKELY(d->cfg.queues != 0 && ch->waiters != 0))
-        pass_on(d, a.channel);
-    if (HD_UNLIKELY(now_too))
-        reschedule(d, a.channel, now);
-    else
-        wake_by(d, a.channel, (cycle + 1 + d->t.data[0]) * d->tick);
+    wake_by(d, a.channel, (cycle + 1 + d->t.data[0]) * d->tick);
 }
 
 /* The class of a request; `apart` queues. */
@@ -373,39 +378,6 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
 }
 
 /* ---- bringing up to date ------------------------------------------------ */
-
-/* One channel and application. */
-static void fold(const struct hd_dram *d, const struct hd_dramtally *t,
-                 uint64_t *row)
-{
-    row[ST_READS] += t->reads;
-    row[ST_WRITES] += t->writes;
-    row[ST_WALKS] += t->walks;
-    row[ST_DATA_BURSTS] += t->data_bursts;
-    row[ST_WALK_BURSTS] += t->walk_bursts;
-    row[ST_BUSY] += (t->data_bursts + t->walk_bursts) * d->cfg.bl;
-    row[ST_ROW_HITS] += t->row_hits;
-    row[ST_ACTIVATES] += t->activates;
-    row[ST_PRECHARGES] += t->precharges;
-}
-
-/* For those who read counters between two calls of sync. */
-static void open_counts(void *self, uint32_t c, uint32_t app, uint64_t *add)
-{
-    const struct hd_dram *d = self;
-
-    fold(d, &d->lane[c].tally[app], add);
-}
-
-void hd_dram_fold(struct hd_dram *d)
-{
-    for (uint32_t c = 0; c < d->cfg.channels; c++)
-        for (uint32_t i = 0; i < d->stat.apps; i++) {
-            struct hd_dramtally *t = &d->lane[c].tally[i];
-            fold(d, t, hd_count_row(&d->stat, c, i));
-            memset(t, 0, sizeof *t);
-        }
-}
 
 /* Stale requests in the inbox are wiped, and `offered` is set, which does no
  * harm, so that state which is the same has the same bits. */
@@ -497,23 +469,6 @@ static void offer(struct hd_dram *d)
                    hd_dramask_default, d);
 }
 
-static void count(struct hd_dram *d)
-{
-    struct hd_stats *st = d->env->stats;
-
-    d->stat =
-        hd_stats_group(st, "dram", hd_dram_stats, ST_COUNT, d->cfg.channels);
-    hd_stats_open_time(st, open_counts, d);
-    d->data_latency =
-        hd_stats_hist(st, "dram", "data_latency", "DRAM cycles",
-                      "From acceptance by a channel to the last datum, reads "
-                      "of data");
-    d->walk_latency =
-        hd_stats_hist(st, "dram", "walk_latency", "DRAM cycles",
-                      "From acceptance by a channel to the last datum, reads "
-                      "of page-table entries");
-}
-
 static void set_up(struct hd_dram *d)
 {
     hd_dramtime_init(&d->t, &d->cfg);
@@ -521,6 +476,9 @@ static void set_up(struct hd_dram *d)
         d->cfg.scheduler == HD_DRAM_READY_FIRST ? 0 : 1ull << KEY_RANK;
     d->special = d->cfg.refresh || d->cfg.page == 1;
     d->plain = !d->special && d->cfg.scheduler == HD_DRAM_HIT_FIRST;
+    d->odd = d->cfg.partition || d->cfg.mode.kind != HD_FULL;
+    d->others = d->env->stats->apps;
+    d->steer = d->env->slots != NULL ? d->env->slots->steer : &unsteered;
     d->tick = hd_ticks(d->env->clk, HD_CLK_DRAM, 1);
     d->idle = hd_ticks(d->env->clk, HD_CLK_CORE, d->cfg.turn_idle);
     d->places = d->cfg.queue;
@@ -555,11 +513,12 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
 
     if (hd_dram_cfg_check(cfg, hd_dram_burst(cfg), env->err) != 0)
         return NULL;
-    d = calloc(1, sizeof *d);
+    d = aligned_alloc(64, sizeof *d); /* for the sake of its lines */
     if (d == NULL) {
         hd_err_set(env->err, HEDDLE_ENOMEM, "dram: out of memory");
         return NULL;
     }
+    memset(d, 0, sizeof *d);
     d->env = env;
     d->cfg = *cfg;
     d->reqs = reqs;
@@ -580,7 +539,7 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
         return NULL;
     }
     d->id = hd_events_component(env->ev, "dram", handle, d);
-    count(d);
+    hd_dramcount_open(d);
     offer(d);
     hd_env_part(env, (struct hd_part){.name = "dram",
                                       .instances = cfg->channels,

@@ -11,7 +11,7 @@
  *   dramplain.c  the same where nothing is out of the ordinary
  *   dramask.c    the same by a policy's choice
  *   dramclass.c  the class of a request; whose silver turn it is
- *   dramcount.h  what is counted of a request
+ *   dramcount.h  what is counted of a request (dramcount.c: the counters)
  *   dram.c       arrivals, events, answers
  *   dramlook.c   showing and checking what is inside
  *
@@ -208,34 +208,39 @@ struct hd_dramlane {
     uint32_t spare[5];
 };
 
+/* The lines of the host's cache that each request needs come first. */
 struct hd_dram {
-    struct hd_env *env;
-    struct hd_dram_cfg cfg;
     struct hd_dramtime t;
-    struct hd_drammap map;
-    struct hd_reqs *reqs;
-    struct hd_client *clients;
-    uint32_t id; /* component */
+    uint32_t special; /* 1: settings that the short ways lack */
+    uint32_t plain;   /* 1: none, and rows are never closed early */
+    uint32_t odd;     /* 1: settings that the short way of arrivals lacks */
+    /* the next line */
     hd_time tick;
     struct hd_recip per_tick; /* divides by tick */
-    uint32_t latency;         /* modes without queues */
-    uint32_t ring;            /* answers that a channel can have to give */
-    uint32_t special;         /* 1: settings that dramsched's short way lacks */
-    uint32_t plain;           /* 1: none, and rows are never closed early */
-    uint64_t row_rank;        /* of row candidates: see KEY_RANK */
-    uint32_t places;          /* entries of a channel */
-    uint32_t own;             /* channels over which an address is spread */
-    hd_time idle;             /* cfg.turn_idle in ticks */
+    struct hd_reqs *reqs;
+    struct hd_client *clients;
+    const struct hd_steer *steer;
+    uint32_t id;       /* component */
+    uint32_t others;   /* row of counters: no application's */
+    uint64_t row_rank; /* of row candidates: see KEY_RANK */
+    struct hd_drammap map;
     struct hd_slot klass, turn, pick;
     hd_dram_watcher *watch;
     void *watch_self;
     struct hd_dramcheck *check; /* --check: verifies every command */
-    struct hd_stat stat;
+    struct hd_env *env;
     struct hd_hist *data_latency, *walk_latency;
+    struct hd_dram_cfg cfg;
+    struct hd_stat stat;
+    uint32_t latency;         /* modes without queues */
+    uint32_t ring;            /* answers that a channel can have to give */
+    uint32_t places;          /* entries of a channel */
+    uint32_t own;             /* channels over which an address is spread */
+    hd_time idle;             /* cfg.turn_idle in ticks */
     struct hd_dramwait *wait; /* arena; [0]: head of the free list is
                                  wait_free */
     uint32_t *wait_free;      /* arena: [0] free list, [1] used */
-    struct hd_dramlane lane[HD_DRAM_MAX_CHANNELS];
+    _Alignas(64) struct hd_dramlane lane[HD_DRAM_MAX_CHANNELS];
 };
 
 /* Which of two that wait came first; fewer than 2^31 have come since. */
@@ -346,7 +351,10 @@ int64_t hd_dramask_default(void *self, const void *question);
 void hd_dram_freed(struct hd_dram *d, uint32_t c, uint32_t klass,
                    uint64_t cycle);
 
-/* dram.c: moves what the channels have tallied to the counters. */
+/* dramcount.c */
+/* Registers the counters. */
+void hd_dramcount_open(struct hd_dram *d);
+/* Moves what the channels have tallied to the counters. */
 void hd_dram_fold(struct hd_dram *d);
 
 /* dramclass.c */

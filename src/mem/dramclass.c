@@ -30,28 +30,24 @@ int64_t hd_dramclass_default(void *dram, const void *question)
     const struct hd_dram *d = dram;
     const struct heddle_q_dram_class *q = question;
 
-    if (d->env->slots == NULL)
-        return NORMAL;
-    return d->env->slots->steer->dram_class[q->app % HD_MAX_APPS][q->level % 8];
+    return d->steer->dram_class[q->app % HD_MAX_APPS][q->level % 8];
 }
 
 int64_t hd_dramclass_turn_default(void *dram, const void *question)
 {
     const struct hd_dram *d = dram;
     const struct heddle_q_dram_turn *q = question;
-    const struct hd_slots *s = d->env->slots;
 
-    if (s == NULL || !s->steer->turns)
+    if (!d->steer->turns)
         return LONGEST;
-    return s->steer->dram_turn[q->app % HD_MAX_APPS];
+    return d->steer->dram_turn[q->app % HD_MAX_APPS];
 }
 
 /* ---- turns ------------------------------------------------------------ */
 
 static bool in_force(const struct hd_dram *d)
 {
-    return d->turn.bound != 0 ||
-           (d->env->slots != NULL && d->env->slots->steer->turns);
+    return d->turn.bound != 0 || d->steer->turns;
 }
 
 /* The next application that wants a turn gets it. */
@@ -118,11 +114,10 @@ HD_HOT uint32_t hd_dramclass_may(struct hd_dram *d, uint32_t c,
         return NORMAL; /* foreign pages that move: nobody's to decide */
     r->flags |= HD_REQ_CLASSED;
     r->dram_class =
-        (uint8_t)(HD_UNLIKELY(d->klass.bound) ? hd_ask_dram_class(&d->klass, &q)
-                  : d->env->slots != NULL
-                      ? d->env->slots->steer
-                            ->dram_class[r->app % HD_MAX_APPS][r->level % 8]
-                      : NORMAL);
+        (uint8_t)(HD_UNLIKELY(d->klass.bound)
+                      ? hd_ask_dram_class(&d->klass, &q)
+                      : d->steer
+                            ->dram_class[r->app % HD_MAX_APPS][r->level % 8]);
     return r->dram_class;
 }
 

@@ -2,7 +2,8 @@
  * dramcount.h - what a request adds to the counters when it ends.
  *
  * Each channel keeps what it counts of an application in one line of the host's
- * cache; hd_dram_fold (dram.c) moves it to the counters before they are read.
+ * cache; hd_dram_fold (dramcount.c) moves it to the counters before they are
+ * read.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,11 +17,10 @@ static HD_INLINE void hd_dramcount_describe(const struct hd_dram *d,
                                             const struct hd_req *r,
                                             struct hd_dramentry *v)
 {
-    uint32_t bytes = r->bytes != 0 ? r->bytes : 1, others = d->stat.apps - 1;
+    uint32_t n = (r->bytes + d->map.burst - 1) >> d->map.burst_shift;
 
-    v->app = (uint8_t)(r->app < others ? r->app : others);
-    v->bursts = v->left =
-        (uint16_t)((bytes + d->map.burst - 1) >> d->map.burst_shift);
+    v->app = (uint8_t)(r->app < d->others ? r->app : d->others);
+    v->bursts = v->left = (uint16_t)(n != 0 ? n : 1);
     v->write = r->kind == HD_REQ_WRITE;
     v->walk = r->kind == HD_REQ_WALK;
 }

@@ -33,14 +33,14 @@ struct hd_dramdigit {
 };
 
 struct hd_drammap {
-    uint32_t piece_shift, burst_shift; /* piece: 64 if not a power of two */
-    uint32_t piece, burst;
-    uint32_t piece_bursts; /* bursts of a contiguous piece */
-    uint32_t banks_in_group;
-    struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
     /* when every size is a power of two: field = address >> from & ones */
     uint32_t whole; /* 1: so it is */
     uint32_t from[HD_DRAM_FIELDS], ones[HD_DRAM_FIELDS];
+    uint32_t piece_bursts; /* bursts of a contiguous piece */
+    uint32_t banks_in_group;
+    uint32_t piece_shift, burst_shift; /* piece: 64 if not a power of two */
+    uint32_t piece, burst;
+    struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
 };
 
 /* Reads cfg->map.  0 or HEDDLE_ECONFIG. */

@@ -108,9 +108,9 @@ static HD_INLINE void issue_columns(struct hd_dram *d,
         issue_alone(d, l, s, d->t.runs[w] || ch->n[1 - w] == 0 ? last : at);
     } else {
         const struct hd_drambank *k;
-        bool either = b == x || b == y;
+        bool either = (b == x) | (b == y);
         uint64_t ready;
-        y ^= b == y ? x ^ y : 0; /* the other one */
+        y = b == x ? y : x; /* the other one */
         k = &l->bank[y];
         ready = k->act_at + d->t.rcd[w];
         if (either && d->t.pairs[w] && ready <= at &&
