@@ -128,24 +128,28 @@ static HD_HOT void handle(void *self, hd_time now, uint32_t what, uint32_t a,
 {
     struct hd_unit *u = self;
 
-    u->ticket = b | (0 - (uint64_t)(what == HD_UNIT_ARRIVE));
-    switch (what) {
-    case HD_UNIT_ARRIVE:
-        hd_l2tlb_arrive(u, now, a, (uint32_t)b);
-        break;
-    case HD_UNIT_START:
-        hd_walk_begin(u, now, a);
-        break;
-    case HD_UNIT_SEND:
-        hd_walk_send(u, now, a);
-        break;
-    case HD_UNIT_ENTRY:
+    u->ticket = b;
+    if (HD_LIKELY(what == HD_UNIT_ENTRY))
         hd_walk_entry(u, now, a);
-        break;
-    case HD_UNIT_DONE:
+    else if (what == HD_UNIT_START)
+        hd_walk_begin(u, now, a);
+    else if (what == HD_UNIT_SEND)
+        hd_walk_send(u, now, a);
+    else
         hd_walk_done(u, now, a);
-        break;
-    }
+}
+
+/* Requests have a receiver of their own, just before the unit: they would go
+ * before its own events of an instant anyway, as all who send them come before
+ * it, and so nobody has to ask of each event which kind it is. */
+static HD_HOT void arrive(void *self, hd_time now, uint32_t what, uint32_t a,
+                          uint64_t b)
+{
+    struct hd_unit *u = self;
+
+    (void)what;
+    u->ticket = HD_UNIT_FOREIGN;
+    hd_l2tlb_arrive(u, now, a, (uint32_t)b);
 }
 
 /* The senders of requests get no events. */
@@ -163,8 +167,8 @@ static HD_HOT void send(void *self, hd_time now, uint32_t treq)
     const struct hd_treq *q = &u->treq[treq];
 
     hd_assert(q->core < m->w.cores);
-    hd_post(u->env->ev, m->port[q->core], u->rank, now + m->transit,
-            HD_UNIT_ARRIVE, treq, q->app);
+    hd_post(u->env->ev, m->port[q->core], u->input_rank, now + m->transit, 0,
+            treq, q->app);
 }
 
 static void entry_read(void *self, hd_time at, uint32_t req)
@@ -221,8 +225,8 @@ static void resume(void *self, hd_time now, uint32_t src, uint32_t treq)
     struct hd_mmu *m = self;
     const struct hd_treq *q = &m->w.treqs->v[treq];
 
-    hd_post(m->env->ev, src, m->unit[m->units > 1 ? q->core : 0].rank, now,
-            HD_UNIT_ARRIVE, treq, q->app);
+    hd_post(m->env->ev, src, m->unit[m->units > 1 ? q->core : 0].input_rank,
+            now, 0, treq, q->app);
 }
 
 /* What walk caches hold of a page's entries is no longer so. */
@@ -505,6 +509,7 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->env = env;
     u->calm = *m->wired - 1;
     u->instance = i;
+    u->input_rank = hd_events_component(env->ev, "mmu", arrive, u);
     u->rank = hd_events_component(env->ev, "mmu", handle, u);
     u->treq = m->w.treqs->v;
     u->req = m->w.reqs->v;

@@ -14,11 +14,10 @@
 #include "walkcache.h"
 
 enum hd_unit_event {
-    HD_UNIT_ARRIVE, /* a: request; b: its application */
-    HD_UNIT_START,  /* a: walk; its walker begins */
-    HD_UNIT_SEND,   /* a: walk; its next read leaves */
-    HD_UNIT_ENTRY,  /* a: walk; a page-table entry has come */
-    HD_UNIT_DONE    /* a: walk */
+    HD_UNIT_START, /* a: walk; its walker begins */
+    HD_UNIT_SEND,  /* a: walk; its next read leaves */
+    HD_UNIT_ENTRY, /* a: walk; a page-table entry has come */
+    HD_UNIT_DONE   /* a: walk */
 };
 
 enum hd_mmu_stat {
@@ -136,7 +135,7 @@ struct hd_unit {
     uint32_t *queue;                /* arena: ring of walks, [miss.room] */
     struct hd_env *env;
     struct hd_req *req; /* arena: the pool */
-    uint32_t instance, rank, in_room;
+    uint32_t instance, rank, input_rank, in_room;
     /* these mean something only within an event: */
     uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
     bool starting;   /* inside hd_walk_begin or hd_l2tlb_unblock */
