@@ -54,30 +54,28 @@ const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
     return tmp;
 }
 
-/* One of the thread's coordinates, its first lane being thread `first`. */
+/* One of the threads' coordinates; the first lane is thread `first`. */
 static void coordinate(const struct hd_kvm_at *at, const struct hd_ins *n,
                        uint32_t first)
 {
     uint32_t lanes = at->vm->lanes;
     uint32_t bx = at->k->block[0], by = at->k->block[1];
+    /* threads that have the same, one after the other; values */
+    uint32_t length = n->imm == HD_S_TX ? 1 : n->imm == HD_S_TY ? bx : bx * by;
+    uint32_t values = at->k->block[n->imm - HD_S_TX];
+    uint32_t value = first / length % values, in = first % length;
     int64_t *v;
 
     if ((by == 1 && at->k->block[2] == 1) || bx % lanes == 0) {
-        if (n->imm == HD_S_TX)
-            hd_kvm_affine(at, n->d, first % bx, 1);
-        else
-            hd_kvm_uniform(at, n->d,
-                           n->imm == HD_S_TY ? first / bx % by
-                                             : first / bx / by);
+        hd_kvm_affine(at, n->d, value, n->imm == HD_S_TX);
         return;
     }
     v = hd_kvm_vector(at, n->d);
     for (uint32_t l = 0; l < lanes; l++) {
-        uint32_t t = first + l;
-
-        v[l] = n->imm == HD_S_TX   ? t % bx
-               : n->imm == HD_S_TY ? t / bx % by
-                                   : t / bx / by;
+        v[l] = value;
+        in = in + 1 == length ? 0 : in + 1;
+        value += in == 0;
+        value = value == values ? 0 : value;
     }
 }
 
@@ -152,9 +150,12 @@ static inline int64_t floor_mod(int64_t a, int64_t b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+/* Keeps the sign, without a branch on it. */
 static inline int64_t shift_right(int64_t a, unsigned n)
 {
-    return a < 0 ? ~wrap((uint64_t)~a >> n) : wrap((uint64_t)a >> n);
+    uint64_t sign = 0 - ((uint64_t)a >> 63);
+
+    return wrap((((uint64_t)a ^ sign) >> n) ^ sign);
 }
 
 #define EACH_INT(X)                                                            \
@@ -192,6 +193,29 @@ static void int_lanes(uint8_t op, int64_t *d, const int64_t *pa,
     case HD_I_##name:                                                          \
         for (uint32_t l = 0; l < lanes; l++) {                                 \
             int64_t a = pa[l], b = pb[l];                                      \
+                                                                               \
+            d[l] = e;                                                          \
+        }                                                                      \
+        break;
+        EACH_INT(X)
+#undef X
+    }
+}
+
+/* The same with one number on the right. */
+static void int_number(uint8_t op, int64_t *d, const int64_t *pa, int64_t b,
+                       uint32_t lanes)
+{
+    if ((op == HD_I_DIV || op == HD_I_MOD) && b > 0 &&
+        hd_is_pow2((uint64_t)b)) { /* both round down, as these do */
+        b = op == HD_I_DIV ? hd_log2((uint64_t)b) : b - 1;
+        op = op == HD_I_DIV ? HD_I_SHR : HD_I_AND;
+    }
+    switch (op) {
+#define X(name, e)                                                             \
+    case HD_I_##name:                                                          \
+        for (uint32_t l = 0; l < lanes; l++) {                                 \
+            int64_t a = pa[l];                                                 \
                                                                                \
             d[l] = e;                                                          \
         }                                                                      \
@@ -295,6 +319,10 @@ void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n)
         return;
     }
     pa = hd_lane_expand(at, &a, n->a, ta);
+    if (b.tag == HD_UNIFORM) {
+        int_number(n->op, hd_kvm_vector(at, n->d), pa, b.base, at->vm->lanes);
+        return;
+    }
     pb = hd_lane_expand(at, &b, n->b, tb);
     int_lanes(n->op, hd_kvm_vector(at, n->d), pa, pb, at->vm->lanes);
 }
