@@ -376,7 +376,6 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
         if (p->watch[n])
             r->watcher[n][r->slots->watched[n]++] =
                 (struct hd_watcher){p->watch[n], b->cell[0].state, b};
-    r->slots->wired++;
     hd_env_bound(r->env);
     if (p->answer[HEDDLE_POINT_tokens])
         hd_tokens_begin(r);
@@ -414,7 +413,6 @@ void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b)
                 r->watcher[n][kept++] = r->watcher[n][i];
         r->slots->watched[n] = kept;
     }
-    r->slots->wired++;
     hd_env_bound(r->env);
     hd_steer_defaults(r, b->steered);
     for (uint32_t i = 0; i < b->cells; i++) {

@@ -102,7 +102,6 @@ int heddle_listen(heddle_sim *s, const uint8_t *points, heddle_listener *fn,
         l->ears++;
     }
     r->listening = l;
-    r->slots->wired++;
     hd_env_bound(r->env);
     return (int)l->ears;
 }
@@ -121,7 +120,6 @@ void hd_listen_end(struct hd_slots_registry *r)
     for (uint32_t i = 0; i < l->ears; i++)
         *l->ear[i].slot = l->ear[i].inner;
     r->listening = NULL;
-    r->slots->wired++;
     free(l);
     hd_env_bound(r->env);
 }

@@ -80,9 +80,7 @@ struct hd_fact {
 struct hd_slots {
     struct hd_steer *steer;              /* arena */
     uint32_t watched[HEDDLE_NOTE_COUNT]; /* watchers of each note */
-    uint32_t wired; /* one more whenever what is bound or watched has changed:
-                       who keeps a summary of that looks anew then */
-    struct hd_slots_registry *registry; /* policy/registry.c */
+    struct hd_slots_registry *registry;  /* policy/registry.c */
     hd_time *epoch; /* arena: the next epoch of any policy, or HD_NEVER */
     /* Called when a cell of warp_limit was steered; may be NULL.  Warps that
      * the old set held back can only be woken by this. */

@@ -273,18 +273,6 @@ void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
     }
 }
 
-bool hd_unit_rewired(struct hd_unit *u)
-{
-    const struct hd_mmu *m = u->m;
-    bool calm = m->simple && hd_tlb_quiet(&u->tlb) && !m->fill.bound &&
-                !m->step.bound && !m->pick.bound &&
-                (m->w.merge == NULL || !m->w.merge->bound) &&
-                !m->watched[HEDDLE_NOTE_walk_done];
-
-    u->calm = *m->wired - !calm;
-    return calm;
-}
-
 /* ---- looking ---------------------------------------------------------- */
 
 static void look_tlb(void *self, uint32_t i, struct heddle_visitor *v)
@@ -507,7 +495,6 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
         misses = m->tlb_cfg.mshrs;
     u->m = m;
     u->env = env;
-    u->calm = *m->wired - 1;
     u->instance = i;
     u->input_rank = hd_events_component(env->ev, "mmu", arrive, u);
     u->rank = hd_events_component(env->ev, "mmu", handle, u);
@@ -582,7 +569,7 @@ static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
 
 static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
 {
-    static const uint32_t nobody[HEDDLE_NOTE_COUNT], never;
+    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
     uint32_t n = w->walk->per_core ? w->cores : 1;
     struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
     size_t treqs = w->treqs->room;
@@ -611,7 +598,6 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
                    : &m->never;
     m->first_entry = hd_ptables_base(w->tables);
     m->words = hd_ptables_words(w->tables);
-    m->wired = env->slots != NULL ? &env->slots->wired : &never;
     m->sized = hd_ptables_sized(w->tables);
     m->watched = env->slots != NULL ? env->slots->watched : nobody;
     m->steer = env->slots != NULL ? env->slots->steer : NULL;
@@ -644,9 +630,15 @@ static void bound(void *self)
     struct hd_mmu *m = self;
 
     for (uint32_t i = 0; i < m->units; i++) {
-        hd_tlb_bound(&m->unit[i].tlb);
-        hd_tlb_bound(&m->unit[i].bypass);
-        hd_assoc_bound(&m->unit[i].pwc.tags);
+        struct hd_unit *u = &m->unit[i];
+
+        hd_tlb_bound(&u->tlb);
+        hd_tlb_bound(&u->bypass);
+        hd_assoc_bound(&u->pwc.tags);
+        u->calm = m->simple && u->tlb.quiet && !m->fill.bound &&
+                  !m->step.bound && !m->pick.bound &&
+                  (m->w.merge == NULL || !m->w.merge->bound) &&
+                  !m->watched[HEDDLE_NOTE_walk_done];
     }
 }
 
@@ -711,6 +703,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         parts[i].self = m;
         hd_env_part(env, parts[i]);
     }
+    bound(m);
     return m;
 }
 

@@ -252,17 +252,6 @@ static void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
 
 /* ---- looking up ------------------------------------------------------- */
 
-bool hd_tlb_rewired(struct hd_tlb *t)
-{
-    bool quiet = !hd_assoc_asks(&t->base) && !t->base.touch.bound &&
-                 !t->merge.bound && !watched(t, HEDDLE_NOTE_tlb_hit) &&
-                 !watched(t, HEDDLE_NOTE_tlb_miss) &&
-                 !watched(t, HEDDLE_NOTE_tlb_evict);
-
-    t->quiet = *t->wired - !quiet;
-    return quiet;
-}
-
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x)
 {
@@ -597,15 +586,21 @@ static int open_array(struct hd_tlb *t, struct hd_assoc *a, const char *at,
 
 void hd_tlb_bound(struct hd_tlb *t)
 {
+    if (t->watched == NULL)
+        return; /* it was not opened: this machine has none */
     hd_assoc_bound(&t->base);
     hd_assoc_bound(&t->large);
+    t->quiet = (t->base.asked & (HD_ASSOC_TOUCH | HD_ASSOC_ENTRY)) == 0 &&
+               !t->merge.bound && !watched(t, HEDDLE_NOTE_tlb_hit) &&
+               !watched(t, HEDDLE_NOTE_tlb_miss) &&
+               !watched(t, HEDDLE_NOTE_tlb_evict);
 }
 
 int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance)
 {
-    static const uint32_t nobody[HEDDLE_NOTE_COUNT], never;
+    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
     uint32_t group = cfg->merge_pages == 0 ? DEFAULT_MERGE : cfg->merge_pages;
     int rc;
 
@@ -613,8 +608,6 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
     t->env = env;
     t->cfg = *cfg;
     t->watched = env->slots != NULL ? env->slots->watched : nobody;
-    t->wired = env->slots != NULL ? &env->slots->wired : &never;
-    t->quiet = *t->wired - 1;
     t->level = level;
     t->instance = instance;
     if (cfg->entries == 0 || !hd_is_pow2(group) || group > DEFAULT_MERGE)
@@ -641,5 +634,6 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
     if (env->slots != NULL)
         hd_slots_offer(env->slots, HEDDLE_POINT_tlb_merge, at, &t->merge,
                        merge_default, t);
+    hd_tlb_bound(t);
     return 0;
 }

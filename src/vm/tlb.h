@@ -80,8 +80,7 @@ struct hd_tlb {
                                    array's */
     uint32_t *live; /* arena: valid base entries of each class, then valid
                        large entries, then a bit set of classes present */
-    const uint32_t *wired; /* changes with what is bound and who watches */
-    uint32_t quiet;        /* its value when nobody was found to be concerned */
+    bool quiet; /* nobody but the owner is concerned with look-ups and fills */
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
     uint32_t instance;              /* core, or 0 */
     struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;
@@ -117,18 +116,8 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance);
 
-/* To be called when slots were bound or unbound. */
+/* To be called when slots were bound or unbound, or watchers came or went. */
 void hd_tlb_bound(struct hd_tlb *t);
-
-/* Looks anew whether a policy is bound to what happens here, or somebody
- * watches; true: nobody. */
-bool hd_tlb_rewired(struct hd_tlb *t);
-
-/* Whether nobody but the owner is concerned with look-ups and fills. */
-static inline bool hd_tlb_quiet(struct hd_tlb *t)
-{
-    return HD_LIKELY(t->quiet == *t->wired) || hd_tlb_rewired(t);
-}
 
 /* hd_tlb_lookup where pages of several sizes are present, or somebody else is
  * concerned. */
@@ -142,8 +131,7 @@ static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 {
     uint32_t set, e;
 
-    if (HD_UNLIKELY(t->live[HD_TLB_PRESENT] != 1u << HD_TLB_4K ||
-                    !hd_tlb_quiet(t)))
+    if (HD_UNLIKELY(t->live[HD_TLB_PRESENT] != 1u << HD_TLB_4K || !t->quiet))
         return hd_tlb_lookup_other(t, app, vpn, core, warp, x);
     set = hd_tlb_set(&t->base, t->base_mask, vpn.v);
     e = hd_assoc_find(&t->base, set, hd_tlb_key(HD_TLB_4K, app, vpn.v));
@@ -202,8 +190,7 @@ static inline void hd_tlb_fill_missed(struct hd_tlb *t, uint32_t app,
     uint64_t key = hd_tlb_key(HD_TLB_4K, app, wanted.v), gone;
     uint32_t set, e;
 
-    if (HD_UNLIKELY(x->page_pages != 1 || !hd_tlb_plain(t) ||
-                    !hd_tlb_quiet(t))) {
+    if (HD_UNLIKELY(x->page_pages != 1 || !hd_tlb_plain(t) || !t->quiet)) {
         hd_tlb_fill(t, app, core, warp, wanted, x, cause);
         return;
     }

@@ -139,7 +139,7 @@ struct hd_unit {
     /* these mean something only within an event: */
     uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
     bool starting;   /* inside hd_walk_begin or hd_l2tlb_unblock */
-    uint32_t calm;   /* *m->wired when it was found to be calm */
+    bool calm;       /* see hd_unit_calm */
     struct hd_tlb tlb, bypass;
     struct hd_walkcache pwc;
     struct hd_stat stat, walk_stat; /* rows `instance` */
@@ -167,7 +167,6 @@ struct hd_mmu {
     uint32_t *port;         /* [core]: sender's rank of its requests */
     hd_pa first_entry;      /* of the page tables */
     const uint64_t *words;  /* arena: hd_ptables_words */
-    const uint32_t *wired;  /* changes with what is bound and who watches */
     uint64_t lookup_cycles; /* whole core cycles in `lookup` */
     bool simple;  /* all that can be told at build time of hd_unit_calm */
     bool ordered; /* reads are numbered: one unit, and they take time */
@@ -221,15 +220,12 @@ static inline uint64_t hd_unit_cycles(const struct hd_mmu *m, hd_time span)
     return hd_recip_div(m->per_core, span);
 }
 
-/* Looks anew whether a unit is calm. */
-bool hd_unit_rewired(struct hd_unit *u);
-
 /* Whether nothing unusual is in play: a full L2 TLB of one array without a
  * bypass cache, walks step by step without a walk cache, no page on the host,
  * nobody who chooses, watches or checks. */
-static inline bool hd_unit_calm(struct hd_unit *u)
+static inline bool hd_unit_calm(const struct hd_unit *u)
 {
-    return HD_LIKELY(u->calm == *u->m->wired) || hd_unit_rewired(u);
+    return HD_LIKELY(u->calm);
 }
 
 /* Posts an event of the unit to itself; its number comes with it. */
