@@ -228,6 +228,14 @@ static inline hd_time instant(const struct hd_events *q, uint64_t key)
     return q->base | key >> (RANK_BITS + PLACE_BITS);
 }
 
+/* Its list, if it is one of the next eight, or 0. */
+static inline hd_node next_list(const struct hd_event_state *s)
+{
+    uint64_t x = marks(s->used + s->wheel % SLOTS) | (uint64_t)1 << 63;
+
+    return s->head[(s->wheel + hd_bit_first(x) / 8) % SLOTS];
+}
+
 /* Takes up the next bucket that has events; false: there are none. */
 static inline bool advance(struct hd_events *q)
 {
@@ -277,15 +285,19 @@ static inline void through(struct hd_events *q, hd_node n, hd_node next)
     }
 }
 
-/* Serves what is ready and before the limit; returns how many. */
+/* Serves what is ready and before the limit; returns how many.  Meanwhile it
+ * fetches the next bucket's events, an event at a time: to walk their list then
+ * would be a chain of misses of the host's cache. */
 static uint64_t serve(struct hd_events *q, const int *stop)
 {
     struct hd_event_state *s = q->s;
-    hd_node n = s->ready, next;
+    hd_node n = s->ready, next, ahead;
     uint64_t served = 0;
 
     if (HD_UNLIKELY(n == 0))
         return 0;
+    ahead = next_list(s);
+    HD_PREFETCH(hd_event_at(q, ahead));
     for (;; n = next) {
         const struct hd_event *e = hd_event_at(q, n);
         hd_time at = instant(q, e->key);
@@ -297,6 +309,8 @@ static uint64_t serve(struct hd_events *q, const int *stop)
         s->now = at;
         next = e->next;
         served++;
+        ahead = hd_event_at(q, ahead)->next;
+        HD_PREFETCH(hd_event_at(q, ahead));
         call(q, receiver(e->key), at, e->what, e->a, e->b);
         if (next == 0 || *stop != 0) {
             through(q, n, next);
