@@ -2,7 +2,7 @@
  * arena.c - a reserved range of addresses, taken from the front.
  * SPDX-License-Identifier: MIT
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, MADV_HUGEPAGE */
 #include "arena.h"
 
 #include <sys/mman.h>
@@ -16,6 +16,11 @@ int hd_arena_open(struct hd_arena *a, size_t bytes)
 
     if (p == MAP_FAILED)
         return -1;
+#ifdef MADV_HUGEPAGE
+    /* What a line touches is scattered over more pages of the host than its
+     * first TLB holds.  Only a hint: small pages do as well. */
+    madvise(p, bytes, MADV_HUGEPAGE);
+#endif
     a->base = p;
     a->reserved = bytes;
     a->used = 0;
