@@ -326,6 +326,9 @@ HD_HOT void hd_l2slice_resume(struct hd_l2_slice *sl, hd_time now)
 {
     struct hd_l2_state *s = sl->s;
 
+    /* what waits for the miss queue misses, and nobody else brings its line */
+    if (s->cause == HD_L2_QUEUE && hd_l2down_full(sl))
+        return;
     while (s->in_n > 0) {
         uint32_t r = s->in.first, next = hd_l2_req(sl, r)->next;
         uint32_t cause = serve(sl, now, r);
