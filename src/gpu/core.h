@@ -248,7 +248,8 @@ struct hd_gpu;
 /* What a core may do without asking or telling anybody, on this machine and
  * with the policies bound at present. */
 enum hd_core_plain {
-    HD_PLAIN_TLB = 1,  /* L1 TLB: nothing but tlb.h is in its way */
+    HD_PLAIN_TLB = 1,  /* L1 TLB: no more is done than tlb.h does, and nobody
+                          hears of misses */
     HD_PLAIN_LOOK = 2, /* L1: look-ups; it writes through, and a line's set is
                           its low bits */
     HD_PLAIN_FILL = 4, /* L1: those, and fills */

@@ -101,8 +101,8 @@ static void send(struct hd_core *c, struct hd_lines *op,
 /* Sends a TLB miss down, or joins one.  False: blocked.  What is known to be
  * nowhere is not looked for again: only the fill of another page can have
  * come since (hd_l1tlb_translated). */
-static bool tlb_miss(struct hd_core *c, struct hd_lines *op,
-                     struct hd_lsu_page *page, hd_time t)
+static HD_INLINE bool tlb_miss(struct hd_core *c, struct hd_lines *op,
+                               struct hd_lsu_page *page, hd_time t, bool plain)
 {
     const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
 
@@ -114,14 +114,14 @@ static bool tlb_miss(struct hd_core *c, struct hd_lines *op,
         }
     }
     page->frame = HD_PAGE_UNKNOWN;
-    if (cfg->blocking == 1 && hd_mshr_used(&c->tlb_mshr) > 0 &&
+    if (!plain && cfg->blocking == 1 && hd_mshr_used(&c->tlb_mshr) > 0 &&
         c->s->miss_op != op->memop) {
         hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
         return false;
     }
     if (hd_mshr_full(&c->tlb_mshr)) {
         hd_lsu_block(c, HD_BLOCK_TLB_MSHR, &c->tlb_count[HD_L1TLB_FULL]);
-        if (cfg->mode.kind == HD_FULL && hd_tlb_silent(&c->l1tlb))
+        if (plain || (cfg->mode.kind == HD_FULL && hd_tlb_silent(&c->l1tlb)))
             page->frame = HD_PAGE_NOWHERE;
         return false;
     }
@@ -174,7 +174,7 @@ static HD_APART bool look_up_other(struct hd_core *c, struct hd_lines *op,
         *hit = true;
         page->frame = mapped(c, vpn.v);
     }
-    return *hit || tlb_miss(c, op, page, t);
+    return *hit || tlb_miss(c, op, page, t, false);
 }
 
 /* The same where it is. */
@@ -190,7 +190,7 @@ static inline bool look_up_plain(struct hd_core *c, struct hd_lines *op,
         *hit = true;
         return true;
     }
-    return tlb_miss(c, op, page, t);
+    return tlb_miss(c, op, page, t, true);
 }
 
 HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,

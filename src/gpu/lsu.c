@@ -44,7 +44,7 @@ void hd_lsu_wire(struct hd_core *c)
     c->plain = 0;
     if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
         m->l1tlb.blocking == 0 && m->vm.paging != HD_PAGING_FAULT &&
-        !g->env->check)
+        hd_tlb_silent(&c->l1tlb) && !g->env->check)
         c->plain |= HD_PLAIN_TLB;
     if (m->l1cache.mode.kind != HD_FULL || m->l1cache.write == HD_WRITE_BACK ||
         l1->line != NULL || !hd_is_pow2(l1->tags.sets) ||
