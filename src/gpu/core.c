@@ -246,8 +246,7 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
 {
     switch (m->what) {
     case HD_MSG_FAULT:
-        c->below_tlb.heard(c->below_tlb.self, m->a);
-        hd_l1tlb_faulted(c);
+        hd_l1tlb_faulted(c, m->a);
         break;
     case HD_MSG_REPLAY:
         hd_l1tlb_replayed(c, m->a, t);

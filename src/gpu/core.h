@@ -273,7 +273,8 @@ struct hd_core {
 
     struct hd_mshr tlb_mshr; /* flags: the last memop that joined and which
                                 of its pages; live: the request that it sent,
-                                + 1; lists of parked lines; lent: the pages
+                                + 1; last: misses that joined; first: the parked
+                                lines, the newest first; lent: the pages
                                 wait for far faults */
     struct hd_mshr l1_mshr;  /* flags: the first requester's memop; lists of
                                 parked entries: the other ones' */
@@ -421,7 +422,7 @@ hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end);
 
 /* l1tlb.c, l1.c: answers */
 void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t);
-void hd_l1tlb_faulted(struct hd_core *c);
+void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq);
 void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t);
 void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t);
 void hd_l1_ack(struct hd_core *c, hd_time t);

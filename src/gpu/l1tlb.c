@@ -61,14 +61,19 @@ static inline void await(struct hd_lines *op, struct hd_lsu_page *page,
     m->flags = op->memop << 8 | (uint32_t)(page - op->page);
 }
 
+/* How many misses have joined one, as its request says it to who answers. */
+static inline uint8_t merged(const struct hd_mshr_entry *m)
+{
+    return (uint8_t)hd_min_u64(m->last, UINT8_MAX);
+}
+
 /* Joins a miss in flight. */
 static void join(struct hd_core *c, struct hd_lines *op,
                  struct hd_lsu_page *page, uint32_t e)
 {
     struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
-    struct hd_treq *q = &c->gpu->treqs->v[m->live - 1];
 
-    q->merged += q->merged < UINT8_MAX;
+    m->last++;
     c->tlb_count[HD_L1TLB_MERGES]++;
     await(op, page, m, e);
 }
@@ -84,6 +89,7 @@ static void send(struct hd_core *c, struct hd_lines *op,
     struct hd_treq *q = &g->treqs->v[treq];
 
     c->tlb_mshr.v[e].live = treq + 1;
+    c->tlb_mshr.v[e].last = 0;
     c->s->miss_op = op->memop;
     q->vpn.v = vpn;
     q->born = t + g->tlb_ticks;
@@ -307,6 +313,7 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
                            q->hit >= 2 ? 0 : 1);
     if (HD_UNLIKELY(q->x.pages > 1))
         forget(c); /* it may hold the page that is waited for */
+    q->merged = merged(m);
     if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))
         g->stalled[c->app] = q->merged + 1u;
     hd_hist_add(&g->xlate_latency[c->app],
@@ -323,8 +330,12 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
 
 /* ---- far faults --------------------------------------------------------- */
 
-void hd_l1tlb_faulted(struct hd_core *c)
+void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq)
 {
+    struct hd_treq *q = &c->gpu->treqs->v[treq];
+
+    q->merged = merged(&c->tlb_mshr.v[q->tag]);
+    c->below_tlb.heard(c->below_tlb.self, treq);
     hd_mshr_lend(&c->tlb_mshr);
     c->s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
 }

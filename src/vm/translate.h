@@ -58,7 +58,8 @@ struct hd_treq {
     uint16_t warp;       /* its warp */
     uint16_t references; /* memory references that the walk made */
     uint8_t app;
-    uint8_t merged; /* the requester's own count of merged misses, up to 255 */
+    uint8_t merged; /* the requester's count of merged misses, up to 255, when
+                       it has heard */
     uint8_t hit;    /* 0: L2 TLB, 1: bypass cache, 2: merged, 3: walked */
     uint8_t party;  /* enum hd_treq_party */
 };
