@@ -325,7 +325,7 @@ static bool aside_first(const struct hd_events *q)
     const struct hd_event_state *s = q->s;
     const struct aside *h = hd_arena_at(q->arena, s->heap);
     const struct hd_event *e = hd_event_at(q, s->ready);
-    uint32_t ranks = (uint32_t)e->key >> PLACE_BITS;
+    uint32_t ranks = (uint32_t)(e->key >> PLACE_BITS) % (1u << RANK_BITS);
     hd_time at = instant(q, e->key);
 
     if (s->ready == 0)
