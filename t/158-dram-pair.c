@@ -185,12 +185,41 @@ static void turns(void **state)
     }
 }
 
+/* A channel that is idle for longer than 32 bits can tell. */
+static void long_idle(void **state)
+{
+    struct hd_dram_cfg c = default_cfg();
+    struct item v[12];
+    struct rig g;
+    int stop = 0;
+
+    (void)state;
+    memset(v, 0, sizeof v);
+    for (uint32_t i = 0; i < 12; i++) {
+        v[i].cycle = 10 + (i / 3 * 5ull << 31) + i % 3;
+        v[i].address = (uint64_t)(i % 3) << 24; /* one bank, three rows */
+        v[i].bytes = 128;
+    }
+    c.channels = 1;
+    open_one(&g, &c, false, v, 12);
+    hd_events_run(&g.ev, v[11].cycle + 1000, &stop);
+    for (uint32_t i = 6; i < 12; i++) { /* from one row open on, always alike */
+        assert_true(v[i].end > v[i].cycle);
+        assert_int_equal(v[i].end - v[i].cycle, v[i - 3].end - v[i - 3].cycle);
+    }
+    for (uint32_t i = 1; i < 12; i++)
+        assert_true(v[i].end >= v[i - 1].end + c.trc);
+    assert_int_equal(rig_total(&g, ST_READS), 12);
+    rig_close(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedulers),
         cmocka_unit_test(odd_timing),
         cmocka_unit_test(turns),
+        cmocka_unit_test(long_idle),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

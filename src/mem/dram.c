@@ -40,6 +40,7 @@
 
 enum { EV_WAKE, EV_DONE };
 enum { WAITERS = 4096 };
+enum { LONG_IDLE = 31 }; /* log2 of command cycles */
 
 /* Where there are no policies. */
 static const struct hd_steer unsteered;
@@ -272,10 +273,10 @@ static HD_APART void send_any(struct hd_dram *d, hd_time now, uint32_t req)
     }
     r->queued = now;
     klass = hd_dramclass_may(d, c, r);
-    if (klass != 0) {
+    if (klass != 0 || (cycle + 1 - ch->floor) >> LONG_IDLE != 0)
         hd_dramsched_advance(d, c, cycle);
+    if (klass != 0)
         klass = hd_dramclass_is(d, c, r, klass);
-    }
     r->dram_class = (uint8_t)klass;
     v = put(d, ch, req, &a, cycle);
     if (klass != 0)
@@ -295,17 +296,17 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     struct hd_req *r = &d->reqs->v[req];
     struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
     struct hd_dramchan *ch = d->lane[a.channel].ch;
-    uint64_t cycle;
+    uint64_t cycle = edge_at(d, now);
 
-    /* A setting, a policy, a sender that waits, or a class: one test. */
-    if (HD_UNLIKELY(
-            (d->odd | d->pick.bound | d->klass.bound | ch->waiters |
-             (r->flags & HD_REQ_CLASSED) |
-             d->steer->dram_class[r->app % HD_MAX_APPS][r->level % 8]) != 0)) {
+    /* A setting, a policy, a sender that waits, a class, or a channel that has
+     * been idle for so long that 32 bits do not say when: one test. */
+    if (HD_UNLIKELY((d->odd | d->pick.bound | d->klass.bound | ch->waiters |
+                     (r->flags & HD_REQ_CLASSED) |
+                     d->steer->dram_class[r->app % HD_MAX_APPS][r->level % 8] |
+                     (cycle + 1 - ch->floor) >> LONG_IDLE) != 0)) {
         send_any(d, now, req);
         return;
     }
-    cycle = edge_at(d, now);
     r->queued = now;
     r->dram_class = 0;
     put(d, ch, req, &a, cycle);

@@ -45,7 +45,7 @@ static HD_INLINE void hd_drambank_arrive(struct hd_dram *d,
         *column = *row = 0;
         return;
     }
-    hit = k->open && k->row == v->row;
+    hit = k->open & (k->row == v->row);
     list = hit ? &k->hits[0] : &k->rest[0];
     v->next = NO_ENTRY;
     if (list->head != NO_ENTRY) { /* it is no candidate and changes none */

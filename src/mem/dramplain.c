@@ -69,14 +69,15 @@ static HD_INLINE void issue_pair(struct hd_dram *d, const struct hd_dramlane *l,
     struct hd_drambank *k = &l->bank[b], *ky = &l->bank[y];
     struct hd_dramentry *v = &l->entry[k->hits[0].head];
     struct hd_dramentry *vy = &l->entry[ky->hits[0].head];
-    uint64_t at = s->column >> PLAN_AT;
+    uint64_t at = s->column >> PLAN_AT, before;
 
     n = 1 + hd_dramtime_fit(t->per_other, last - at);
     most = 2u * v->left - 1 < 2u * vy->left ? 2u * v->left - 1 : 2u * vy->left;
     n = n < most ? n : most;
     at += (n - 1) * t->other;
-    if (n > 1)
-        hd_dramtime_column(t, l->ch, n & 1 ? ky : k, w, at - t->other);
+    /* the last but one, if there is: what it forbids in its bank and group */
+    before = -(uint64_t)(n > 1) & t->other;
+    hd_dramtime_own(t, l->ch, (n & 1) == (n > 1) ? ky : k, w, at - before);
     hd_dramtime_column(t, l->ch, n & 1 ? k : ky, w, at);
     v->left = (uint16_t)(v->left - (n + 1) / 2);
     vy->left = (uint16_t)(vy->left - n / 2);
@@ -109,12 +110,13 @@ static HD_INLINE void issue_columns(struct hd_dram *d,
     } else {
         const struct hd_drambank *k;
         bool either = (b == x) | (b == y);
+        uint32_t oldest = -(uint32_t)(b == x);
         uint64_t ready;
-        y = b == x ? y : x; /* the other one */
+        y = (y & oldest) | (x & ~oldest); /* the other one */
         k = &l->bank[y];
         ready = k->act_at + d->t.rcd[w];
-        if (either && d->t.pairs[w] && ready <= at &&
-            k->group != l->bank[b].group)
+        if (either & d->t.pairs[w] & (ready <= at) &
+            (k->group != l->bank[b].group))
             issue_pair(d, l, s, y, last);
         else
             issue_alone(d, l, s,

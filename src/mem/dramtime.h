@@ -98,6 +98,16 @@ static inline void hd_dramtime_precharge(const struct hd_dramtime *t,
     hd_dramtime_raise(&k->row_ok[BANK_ACT], cycle + t->trp);
 }
 
+/* What a column command forbids in its own bank and group. */
+static inline void hd_dramtime_own(const struct hd_dramtime *t,
+                                   struct hd_dramchan *ch,
+                                   struct hd_drambank *k, uint32_t write,
+                                   uint64_t cycle)
+{
+    ch->group_ok[k->group] = cycle + t->same;
+    hd_dramtime_raise(&k->row_ok[BANK_PRE], cycle + t->pre[write]);
+}
+
 /*
  * A column command, or the last of several of one request.  A legal one lies
  * behind all that the ones before it asked for, and there and back the bus
@@ -108,10 +118,9 @@ static inline void hd_dramtime_column(const struct hd_dramtime *t,
                                       struct hd_drambank *k, uint32_t write,
                                       uint64_t cycle)
 {
-    ch->group_ok[k->group] = cycle + t->same;
+    hd_dramtime_own(t, ch, k, write, cycle);
     ch->col_ok[write] = cycle + t->other;
     ch->col_ok[1 - write] = cycle + t->turn[write];
-    hd_dramtime_raise(&k->row_ok[BANK_PRE], cycle + t->pre[write]);
 }
 
 #endif
