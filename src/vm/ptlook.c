@@ -220,6 +220,24 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
     return pages;
 }
 
+/* What slots say of a region's tables is what the region says. */
+static void check_slots(const struct hd_ptables *t, struct hd_err *err)
+{
+    const struct hd_pt_slot *h = (const void *)hd_pt_entry(t, t->s->hash);
+
+    for (uint32_t i = 0; i < 1u << t->s->hash_bits; i++) {
+        const struct hd_pt_region *r;
+        if (h[i].key == 0)
+            continue;
+        r = hd_pt_region_of(t, h[i].region_bits >> HD_PT_SHIFT);
+        if (memcmp(h[i].t, r->t + 1, sizeof h[i].t) != 0)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "page table: application %u, page 0x%llx: the short way "
+                       "names tables that are not its region's",
+                       r->app, (unsigned long long)r->number * HD_LARGE_PAGES);
+    }
+}
+
 void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_ptables *t = self;
@@ -245,6 +263,7 @@ void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
         foreign += o == HD_PT_FOREIGN;
     }
     all += foreign + t->s->kept + t->s->coming;
+    check_slots(t, err);
     check_big(t, err);
     hd_pt_check_absent(t, err);
     if (owned != all || foreign != t->s->foreign ||
