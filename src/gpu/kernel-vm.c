@@ -325,6 +325,16 @@ static void bools(const struct hd_kvm_at *at, const struct hd_ins *n)
 /* Arithmetic: everything that only writes a register. */
 static void compute(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
+    /* the most frequent ones, so that the host does not have to guess where the
+     * switch goes */
+    if (n->op >= HD_I_LT && n->op <= HD_I_FNE) {
+        hd_kvm_uniform(at, n->d, (int64_t)hd_lane_compare(at, n));
+        return;
+    }
+    if (n->op == HD_I_ADD) {
+        add_fast(at, n);
+        return;
+    }
     switch (n->op) {
     case HD_I_LI:
     case HD_I_ARG:
@@ -339,9 +349,6 @@ static void compute(const struct hd_kvm_at *at, const struct hd_ins *n)
         break;
     case HD_I_SET:
         hd_lane_set(at, n);
-        break;
-    case HD_I_ADD:
-        add_fast(at, n);
         break;
     case HD_I_SEL:
         hd_lane_select(at, n);
@@ -359,8 +366,6 @@ static void compute(const struct hd_kvm_at *at, const struct hd_ins *n)
     default:
         if (n->op <= HD_I_LSHR)
             hd_lane_int(at, n);
-        else if (n->op >= HD_I_LT && n->op <= HD_I_FNE)
-            hd_kvm_uniform(at, n->d, (int64_t)hd_lane_compare(at, n));
         else if (n->op >= HD_I_FADD && n->op <= HD_I_FMAX)
             hd_lane_float(at, n);
         else
