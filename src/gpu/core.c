@@ -125,32 +125,35 @@ static struct hd_message *messages(const struct hd_core *c,
 }
 
 /* Room at the end of the line: by moving to the front, or to a larger piece. */
-HD_APART static void make_room(struct hd_core *c, struct hd_message_line *h)
+HD_APART static void make_room(struct hd_core *c, struct hd_message_line *h,
+                               size_t size)
 {
-    struct hd_message *v = messages(c, h), *to = v;
+    char *v = hd_arena_at(c->gpu->env->arena, h->v), *to = v;
 
     if (h->n > h->room / 2) {
-        to = hd_arena_take(c->gpu->env->arena, h->room * 2, sizeof *v);
+        to = hd_arena_take(c->gpu->env->arena, h->room * 2, size);
         hd_assert(to != NULL);
         h->v = hd_arena_ref(c->gpu->env->arena, to);
         h->room *= 2;
     }
-    memmove(to, v + h->first, h->n * sizeof *v);
+    memmove(to, v + h->first * size, h->n * size);
     h->first = 0;
 }
 
 /* Enters a message behind all that are not later; mostly that is the end. */
 static HD_INLINE void push(struct hd_core *c, struct hd_message_line *h,
-                           hd_time at, uint32_t what, uint32_t a, uint64_t b)
+                           hd_time at, uint32_t what, uint32_t a, uint32_t b)
 {
     struct hd_message *first, *m;
 
+    hd_assert(b < 1u << 24);
+
     if (HD_UNLIKELY(h->first + h->n == h->room))
-        make_room(c, h);
+        make_room(c, h, sizeof *m);
     first = messages(c, h) + h->first;
     for (m = first + h->n++; m > first && m[-1].at > at; m--)
         *m = m[-1];
-    *m = (struct hd_message){at, what, a, b};
+    *m = (struct hd_message){at, a, b, what};
     h->at = first->at;
 }
 
@@ -189,7 +192,8 @@ static void await_data(struct hd_core *c)
 
     s->fill_at = s->data.n == 0 ? HD_NEVER
                                 : hd_max_u64(s->data.at, s->in_free) +
-                                      messages(c, &s->data)[s->data.first].b;
+                                      messages(c, &s->data)[s->data.first].b *
+                                          c->gpu->cycle;
 }
 
 /* Data arrive at the reply port, which they cross in so many flits. */
@@ -199,22 +203,31 @@ static void push_data(struct hd_core *c, hd_time at, uint32_t req)
     uint32_t bytes = g->reqs->v[req].bytes + g->m->xbar.bytes - 1u;
 
     push(c, &c->s->data, at, HD_MSG_DATA, req,
-         hd_recip_div(g->per_flit, bytes) * g->cycle);
+         (uint32_t)hd_recip_div(g->per_flit, bytes));
     if (at == c->s->data.at)
         await_data(c);
     told(c, at);
 }
 
 /* A store was acknowledged, which concerns a core that waits for it. */
-static void push_ack(struct hd_core *c, hd_time at, uint32_t req)
+static void push_ack(struct hd_core *c, hd_time at)
 {
-    push(c, &c->s->acks, at, HD_MSG_ACK, req, 0);
+    struct hd_message_line *h = &c->s->acks;
+    hd_time *first, *m;
+
+    if (HD_UNLIKELY(h->first + h->n == h->room))
+        make_room(c, h, sizeof *m);
+    first = (hd_time *)hd_arena_at(c->gpu->env->arena, h->v) + h->first;
+    for (m = first + h->n++; m > first && m[-1] > at; m--)
+        *m = m[-1];
+    *m = at;
+    h->at = *first;
     if ((c->s->blocked & HD_BLOCK_STORES) != 0)
         told(c, at);
 }
 
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
-                     uint64_t b)
+                     uint32_t b)
 {
     push(c, &c->s->inbox, at, what, a, b);
     told(c, at);
@@ -235,7 +248,11 @@ HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
     struct hd_message_line *h = &c->s->acks;
 
     while (h->at <= t) {
-        pop(c, h);
+        const hd_time *v = hd_arena_at(c->gpu->env->arena, h->v);
+        bool more = --h->n != 0;
+
+        h->first = more ? h->first + 1 : 0;
+        h->at = v[h->first] | -(hd_time)!more; /* all ones is HD_NEVER */
         hd_l1_ack(c, t);
     }
 }
@@ -252,7 +269,7 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
         hd_l1tlb_replayed(c, m->a, t);
         break;
     case HD_MSG_BLOCK:
-        hd_warp_start_block(c, t, m->b);
+        hd_warp_start_block(c, t, (uint64_t)m->b << 32 | m->a);
         break;
     default:
         if (t >= c->s->limit_until)
@@ -404,7 +421,7 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
 
     at = hd_recip_up(g->per_cycle, at + g->back);
     if (q->kind == HD_REQ_WRITE) {
-        push_ack(c, at, req);
+        push_ack(c, at);
     } else {
         hd_l1_ahead(c, q);
         push_data(c, at, req);
@@ -461,11 +478,11 @@ struct hd_tclient hd_core_fclient(struct hd_core *c)
 }
 
 /* Room for few at first: the lines of all cores fill the host's cache. */
-static int open_line(struct hd_core *c, struct hd_message_line *h)
+static int open_line(struct hd_core *c, struct hd_message_line *h, size_t size)
 {
     enum { ROOM = 8 };
     struct hd_arena *arena = c->gpu->env->arena;
-    void *p = hd_arena_take(arena, ROOM, sizeof(struct hd_message));
+    void *p = hd_arena_take(arena, ROOM, size);
 
     if (p == NULL)
         return -1;
@@ -523,8 +540,9 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         c->fault = take(g, c->memops, sizeof *c->fault, &bad);
     }
     c->parked = take(g, c->targets, sizeof *c->parked, &bad);
-    if (bad || open_line(c, &c->s->inbox) || open_line(c, &c->s->data) ||
-        open_line(c, &c->s->acks))
+    if (bad || open_line(c, &c->s->inbox, sizeof(struct hd_message)) ||
+        open_line(c, &c->s->data, sizeof(struct hd_message)) ||
+        open_line(c, &c->s->acks, sizeof(hd_time)))
         return -1;
     if (hd_mshr_open_more(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, lent) !=
             0 ||

@@ -172,13 +172,14 @@ struct hd_parked {
     uint32_t memop, next;
 };
 
-struct hd_message {
+struct hd_message { /* 16 bytes: it is moved when an earlier one comes */
     hd_time at;
-    uint32_t what, a;
-    uint64_t b;
+    uint32_t a;
+    uint32_t b : 24, what : 8;
 };
 
-/* Messages in order of time; those of one instant in order of arrival. */
+/* Messages in order of time; those of one instant in order of arrival.  Of
+ * acknowledgements there is the instant alone, an hd_time. */
 struct hd_message_line {
     hd_time at;              /* of the first; HD_NEVER: empty */
     uint32_t first, n, room; /* v[first] to v[first + n - 1], of v[room] */
@@ -374,7 +375,7 @@ struct hd_tclient hd_core_tclient(struct hd_core *c);
 struct hd_tclient hd_core_rclient(struct hd_core *c);
 struct hd_tclient hd_core_fclient(struct hd_core *c);
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
-                     uint64_t b);
+                     uint32_t b);
 /* Takes the acknowledgements of stores that have come by t. */
 void hd_core_acks(struct hd_core *c, hd_time t);
 /* Time of the core's warps not yet in its counters, up to `now`. */
@@ -384,7 +385,7 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
 enum hd_core_message {
     HD_MSG_DATA,  /* a: request that was answered */
     HD_MSG_XLATE, /* a: translation request that was answered */
-    HD_MSG_BLOCK, /* a: launch generation, b: block number */
+    HD_MSG_BLOCK, /* a, b: block number, its low and high bits */
     HD_MSG_ACK,   /* a store was taken by the L2 */
     HD_MSG_DONE,  /* a: memory instruction whose last line hit in the L1 */
     HD_MSG_LIMIT, /* the answer of warp_limit is over */

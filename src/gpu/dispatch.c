@@ -227,7 +227,9 @@ static void place(struct hd_dispatch *d, uint32_t app, hd_time now)
         r->regs -= a->launch.regs * a->launch.threads;
         r->shared -= a->launch.shared_bytes;
         r->resident++;
-        hd_core_message(&g->core[c], at, HD_MSG_BLOCK, 0, a->next_block++);
+        hd_core_message(&g->core[c], at, HD_MSG_BLOCK, (uint32_t)a->next_block,
+                        (uint32_t)(a->next_block >> 32));
+        a->next_block++;
     }
 }
 
