@@ -1,7 +1,7 @@
 /*
  * unit.h - one unit below the L1 TLBs: L2 TLB, bypass cache, walk queue,
- * walkers, walk cache.  Shared by l2tlb.c (front), walk.c (back) and mmu.c
- * (building and looking); nobody else includes it.
+ * walkers, walk cache.  Shared by l2tlb.c (front), walk.c (back), mmu.c
+ * (building) and mmulook.c (looking); nobody else includes it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -295,6 +295,15 @@ static inline bool hd_unit_walk_room(const struct hd_unit *u)
     return u->s->walkers < c->walkers || u->s->waiting < c->queue ||
            c->mode.kind == HD_IDEAL;
 }
+
+/* mmulook.c: for struct hd_part. */
+void hd_mmulook_tlb(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_mmulook_bypass(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_mmulook_walks(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_mmulook_pwc(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_mmulook_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_mmulook_check(void *mmu, uint32_t unit, struct hd_err *err);
+void hd_mmulook_sync(void *mmu, hd_time now);
 
 /* l2tlb.c: a request has arrived; a walk has ended; room came free. */
 void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq,
