@@ -65,7 +65,9 @@ HD_HOT void hd_lsu_enter(struct hd_core *c, uint32_t w,
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
     const struct hd_op *o = &c->warp[w].op;
-    uint32_t at = s->lsu_first + s->lsu_n;
+    /* an empty ring begins anew, with what the host's cache has longest */
+    uint32_t first = s->lsu_first & -(uint32_t)(s->lsu_n != 0);
+    uint32_t at = first + s->lsu_n;
     struct hd_lines *op = &c->lsu[at - (at < c->lsu_room ? 0 : c->lsu_room)];
 
     hd_coalesce(acc, o->mask, g->lanes[c->app], o->bytes, g->line_shift, op);
@@ -89,6 +91,7 @@ HD_HOT void hd_lsu_enter(struct hd_core *c, uint32_t w,
                                             .left = (op->n + 1u) & 0xff,
                                             .slot = o->slot,
                                             .kind = o->kind};
+    s->lsu_first = first;
     s->lsu_n++;
 }
 
