@@ -102,12 +102,10 @@ static HD_INLINE hd_time due(struct hd_dram *d, uint32_t c, hd_time now)
 
     if (!ch->planned)
         hd_dramsched_plan(d, c);
-    if (d->pick.bound != 0)
-        at = ch->plan_at;
-    else if (ch->waiters != 0)
-        at = hd_min_u64(hd_dramsched_free_at(d, c), ch->plan_at + d->t.data[0]);
-    else
-        at = ch->plan_at + d->t.data[0];
+    at = ch->plan_at + d->t.data[0];
+    if (HD_UNLIKELY((d->pick.bound | ch->waiters) != 0))
+        at = d->pick.bound ? ch->plan_at
+                           : hd_min_u64(hd_dramsched_free_at(d, c), at);
     return hd_max_u64(at * d->tick, now);
 }
 
