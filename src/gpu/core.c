@@ -9,9 +9,9 @@
  * cut into steps plays no part in it.
  *
  * Data cross the core's reply port in order of arrival, a flit a cycle, and
- * take effect when the last flit is in.  Nothing else happens before, so that
- * is when they wake the core, and only the first of those that wait at the port
- * has an instant.
+ * take effect when the last flit is in.  They wake the core when the first flit
+ * comes; then nothing happens until the last one, so only the first of those
+ * that wait at the port has an instant.
  *
  * SPDX-License-Identifier: MIT
  */

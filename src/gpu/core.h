@@ -205,8 +205,7 @@ struct hd_core_state {
     uint32_t replay_first;     /* translated lines for the L1 port */
     uint32_t blocked;          /* bit set of enum hd_lsu_block */
 
-    struct hd_message_line data; /* at the reply port; wakes the core once the
-                                    first is in */
+    struct hd_message_line data; /* at the reply port; wakes the core */
     struct hd_message_line acks; /* wakes it only if it waits for stores */
     hd_time in_free;             /* reply port from the interconnect */
     uint64_t lsu_full;           /* bit set: found the load/store unit full */
