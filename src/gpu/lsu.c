@@ -14,7 +14,10 @@
  * a hit concerns nothing but the two ports, the order of the arrays and the
  * load itself.  The last line of an instruction always takes the long way,
  * which ends it.  Where nobody watches or chooses, as mostly, a streak asks for
- * that once and not for each line.
+ * that once and not for each line; what else follows from it is found out when
+ * policies are bound (hd_lsu_wire).
+ *
+ * The step itself is in lsu.h.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,8 @@
 /*
  * lsu.h - what the load/store unit, the L1 TLB and the L1 cache of a core
  * share: pools of memory instructions and of lines that wait, ports, and what
- * each may ask of the others.
+ * each may ask of the others; and the unit's step, which the core's loop
+ * (core.c) takes in.  What the unit does is told in lsu.c.
  *
  * SPDX-License-Identifier: MIT
  */
