@@ -189,7 +189,7 @@ static void finish(struct whole *w)
 {
     run_to(w, HD_NEVER);
     assert_int_equal(w->load->left, 0);
-    assert_int_equal(w->reqs.free[2], 0);
+    assert_int_equal(hd_numbers_live(&w->reqs.numbers), 0);
     assert_int_equal(hd_events_waiting(&w->ev), 0);
 }
 

@@ -109,7 +109,7 @@ static void constant_modes(void **state)
         for (int i = 0; i < 50; i++)
             if (i % 5 != 4)
                 assert_int_equal(latency(&v[i]), expected[k]);
-        assert_int_equal(g.reqs.free[2], 0);
+        assert_int_equal(hd_numbers_live(&g.reqs.numbers), 0);
         rig_close(&g);
     }
 }

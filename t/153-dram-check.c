@@ -56,7 +56,7 @@ static void run(const struct hd_dram_cfg *c, const struct hd_dram_cfg *truth,
     g.dram->check = hd_dramcheck_open(truth, &g.arena);
     rig_run(&g, v, n);
     *err = g.err;
-    assert_int_equal(g.reqs.free[2], 0);
+    assert_int_equal(hd_numbers_live(&g.reqs.numbers), 0);
     rig_close(&g);
     free(v);
 }

@@ -91,7 +91,7 @@ static void all_are_served(void **state)
         rig_run(&g, v, N);
         assert_string_equal(g.err.text, "");
         assert_true(g.waiting > 0);
-        assert_int_equal(g.reqs.free[2], 0);
+        assert_int_equal(hd_numbers_live(&g.reqs.numbers), 0);
         for (uint32_t i = 0; i < N; i++)
             if (v[i].kind != HD_REQ_WRITE)
                 assert_true(v[i].end >= v[i].accepted + 15);

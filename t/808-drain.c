@@ -39,24 +39,6 @@ static heddle_sim *build(struct synth *y, enum synth_kind kind,
     return s;
 }
 
-static uint32_t free_memops(const struct hd_core *c)
-{
-    uint32_t n = 0;
-
-    for (uint32_t m = c->s->memop_free; m != HD_NONE; m = c->memop[m].next)
-        n++;
-    return n;
-}
-
-static uint32_t free_parked(const struct hd_core *c)
-{
-    uint32_t n = 0;
-
-    for (uint32_t p = c->s->parked_free; p != HD_NONE; p = c->parked[p].next)
-        n++;
-    return n;
-}
-
 static void empty(struct hd_core *c, hd_time now)
 {
     hd_core_acks(c, now);
@@ -68,9 +50,8 @@ static void empty(struct hd_core *c, hd_time now)
     assert_int_equal(c->s->replay_first, HD_NONE);
     assert_int_equal(hd_mshr_used(&c->tlb_mshr), 0);
     assert_int_equal(hd_mshr_used(&c->l1_mshr), 0);
-    assert_int_equal(free_memops(c), c->s->memop_used);
-    assert_int_equal(free_parked(c), c->s->parked_used);
-    assert_true(c->s->memop_used > 0);
+    assert_int_equal(hd_places_left(&c->memop_places), c->memops);
+    assert_int_equal(hd_places_left(&c->parked_places), c->targets);
 }
 
 static void drain(enum synth_kind kind, const struct pair *set)
@@ -84,8 +65,8 @@ static void drain(enum synth_kind kind, const struct pair *set)
     hd_events_run(&s->ev, hd_events_now(&s->ev) + (hd_time)1000000000000,
                   &go_on);
     assert_int_equal(hd_events_waiting(&s->ev), 0);
-    assert_int_equal(s->reqs.free[2], 0);
-    assert_int_equal(s->treqs.free[2], 0);
+    assert_int_equal(hd_numbers_live(&s->reqs.numbers), 0);
+    assert_int_equal(hd_numbers_live(&s->treqs.numbers), 0);
     for (uint32_t i = 0; i < s->gpu.cores; i++)
         empty(&s->gpu.core[i], hd_events_now(&s->ev));
     assert_int_equal(heddle_check(s), 0);

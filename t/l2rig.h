@@ -254,7 +254,7 @@ static inline void rig_finish(struct rig *g)
 {
     rig_until(g, HD_NEVER);
     assert_int_equal(hd_events_waiting(&g->m.ev), 0);
-    assert_int_equal(g->reqs.free[2], 0);
+    assert_int_equal(hd_numbers_live(&g->reqs.numbers), 0);
 }
 
 static inline void rig_close(struct rig *g)

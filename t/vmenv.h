@@ -259,8 +259,8 @@ static void vm_finish(struct vm *v)
                 v->env->part[i].check(v->env->part[i].self, k, &v->m.err);
     assert_string_equal(v->m.err.text, "");
     assert_int_equal(v->answers, v->sent);
-    assert_int_equal(v->treqs.free[2], 0);
-    assert_int_equal(v->reqs.free[2], 0);
+    assert_int_equal(hd_numbers_live(&v->treqs.numbers), 0);
+    assert_int_equal(hd_numbers_live(&v->reqs.numbers), 0);
 }
 
 static inline const struct vm_answer *vm_answer(const struct vm *v,

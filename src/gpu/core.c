@@ -540,7 +540,9 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         c->fault = take(g, c->memops, sizeof *c->fault, &bad);
     }
     c->parked = take(g, c->targets, sizeof *c->parked, &bad);
-    if (bad || open_line(c, &c->s->inbox, sizeof(struct hd_message)) ||
+    if (bad || hd_places_open(&c->memop_places, g->env->arena, c->memops) ||
+        hd_places_open(&c->parked_places, g->env->arena, c->targets) ||
+        open_line(c, &c->s->inbox, sizeof(struct hd_message)) ||
         open_line(c, &c->s->data, sizeof(struct hd_message)) ||
         open_line(c, &c->s->acks, sizeof(hd_time)))
         return -1;
@@ -551,7 +553,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->s->wake = c->s->fill_at = c->s->later_at = HD_NEVER;
     c->s->last = HD_MAX_WARPS;
     c->s->limit = ~0ull;
-    c->s->memop_free = c->s->parked_free = c->s->replay_first = HD_NONE;
+    c->s->replay_first = HD_NONE;
     hd_core_assign(g, id, 0);
     c->component = hd_events_component(g->env->ev, "core", on_wake, c);
     hd_slots_offer(g->env->slots, HEDDLE_POINT_warp_pick, "core", &c->pick,

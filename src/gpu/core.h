@@ -18,6 +18,7 @@
 #ifndef HD_CORE_H
 #define HD_CORE_H
 
+#include "../base/places.h"
 #include "../base/recip.h"
 #include "../core/config.h"
 #include "../core/env.h"
@@ -211,7 +212,6 @@ struct hd_core_state {
     uint64_t lsu_full;           /* bit set: found the load/store unit full */
 
     uint32_t replay_last;
-    uint32_t parked_free, memop_free;
     uint32_t lsu_used; /* look-ups at lsu_free already */
     uint32_t tlb_used; /* look-ups at tlb_free already */
     uint32_t stores;   /* in the store queue */
@@ -220,7 +220,6 @@ struct hd_core_state {
     uint32_t last;     /* warp that issued last, 64: none */
     uint32_t later_n;  /* warps whose time has not come, by time: later[] */
     uint8_t later[HD_MAX_WARPS];
-    uint32_t parked_used, memop_used;
     uint32_t miss_op; /* blocking TLB: memop that missed */
     uint32_t app;
 
@@ -296,6 +295,7 @@ struct hd_core {
     uint32_t lanes; /* warp size of its application */
     uint32_t memops;
 
+    struct hd_places memop_places, parked_places; /* of those pools */
     struct hd_slot limit;
     struct hd_tbelow below_tlb;
     uint64_t *age;    /* [warps]: order of arrival; lower is older */
@@ -385,7 +385,6 @@ enum hd_core_message {
     HD_MSG_DATA,  /* a: request that was answered */
     HD_MSG_XLATE, /* a: translation request that was answered */
     HD_MSG_BLOCK, /* a, b: block number, its low and high bits */
-    HD_MSG_ACK,   /* a store was taken by the L2 */
     HD_MSG_DONE,  /* a: memory instruction whose last line hit in the L1 */
     HD_MSG_LIMIT, /* the answer of warp_limit is over */
     HD_MSG_FAULT, /* a: translation request that waits for a far fault */

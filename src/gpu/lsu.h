@@ -16,34 +16,21 @@
 
 static inline uint32_t hd_lsu_take_memop(struct hd_core *c)
 {
-    struct hd_core_state *s = c->s;
-    uint32_t m = s->memop_free;
+    uint32_t m = hd_places_take(&c->memop_places);
 
-    if (m != HD_NONE)
-        s->memop_free = c->memop[m].next;
-    else
-        m = s->memop_used++;
-    hd_assert(m < c->memops);
+    hd_assert(m != HD_NONE);
     return m;
 }
 
 static inline uint32_t hd_lsu_take_parked(struct hd_core *c)
 {
-    struct hd_core_state *s = c->s;
-    uint32_t p = s->parked_free;
-
-    if (p != HD_NONE)
-        s->parked_free = c->parked[p].next;
-    else if (s->parked_used < c->targets)
-        p = s->parked_used++;
-    return p;
+    return hd_places_take(&c->parked_places);
 }
 
 static inline void hd_lsu_give_parked(struct hd_core *c, uint32_t p)
 {
     c->s->blocked &= ~(uint32_t)HD_BLOCK_PARKED;
-    c->parked[p].next = c->s->parked_free;
-    c->s->parked_free = p;
+    hd_places_give(&c->parked_places, p);
 }
 
 /* ---- pages --------------------------------------------------------------- */

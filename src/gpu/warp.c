@@ -270,8 +270,7 @@ HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
         account_load(c, x, m, t);
         make_ready(c, m->warp, t);
     }
-    m->next = c->s->memop_free;
-    c->s->memop_free = memop;
+    hd_places_give(&c->memop_places, memop);
 }
 
 /* ---- issue ------------------------------------------------------------- */

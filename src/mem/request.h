@@ -20,8 +20,7 @@
 #ifndef HD_REQUEST_H
 #define HD_REQUEST_H
 
-#include "../base/arena.h"
-#include "../base/base.h"
+#include "../base/numbers.h"
 
 enum hd_req_kind {
     HD_REQ_READ,   /* data demanded by a warp */
@@ -65,8 +64,7 @@ struct hd_req {
 
 struct hd_reqs {
     struct hd_req *v; /* arena */
-    uint32_t *free;   /* arena: [0] head of the free list, [1] used, [2] live */
-    uint32_t room;
+    struct hd_numbers numbers;
 };
 
 /* A pool of `room` requests; the wiring sizes it so that it cannot run out. */
@@ -74,23 +72,12 @@ int hd_reqs_open(struct hd_reqs *p, struct hd_arena *arena, uint32_t room);
 
 static inline uint32_t hd_req_take(struct hd_reqs *p)
 {
-    uint32_t r = p->free[0];
-
-    if (r != HD_NONE) {
-        p->free[0] = p->v[r].next;
-    } else {
-        r = p->free[1]++;
-        hd_assert(r < p->room);
-    }
-    p->free[2]++;
-    return r;
+    return hd_numbers_take(&p->numbers);
 }
 
 static inline void hd_req_give(struct hd_reqs *p, uint32_t r)
 {
-    p->v[r].next = p->free[0];
-    p->free[0] = r;
-    p->free[2]--;
+    hd_numbers_give(&p->numbers, r);
 }
 
 /* The level below: takes requests. */

@@ -298,7 +298,7 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->req = m->w.reqs->v;
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
-    u->in_room = m->w.requests != 0 ? m->w.requests : m->w.treqs->room;
+    u->in_room = m->w.requests != 0 ? m->w.requests : m->w.treqs->numbers.room;
     u->in_room /= m->units; /* a core's, or all */
     u->input = hd_arena_take(env->arena, u->in_room, sizeof *u->input);
     u->queue = hd_arena_take(env->arena, misses, sizeof *u->queue);
@@ -368,7 +368,7 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     static const uint32_t nobody[HEDDLE_NOTE_COUNT];
     uint32_t n = w->walk->per_core ? w->cores : 1;
     struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
-    size_t treqs = w->treqs->room;
+    size_t treqs = w->treqs->numbers.room;
     size_t who = hd_max_u64(treqs, 4ull * w->walk->queue + 4);
 
     if (m == NULL)

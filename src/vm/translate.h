@@ -13,8 +13,7 @@
 #ifndef HD_TRANSLATE_H
 #define HD_TRANSLATE_H
 
-#include "../base/arena.h"
-#include "../base/base.h"
+#include "../base/numbers.h"
 
 /*
  * A translation and the range for which it holds: `pages` base pages from
@@ -72,31 +71,19 @@ enum hd_treq_party { HD_TREQ_OPEN, HD_TREQ_ALONE, HD_TREQ_PARTY };
 
 struct hd_treqs {
     struct hd_treq *v; /* arena */
-    uint32_t *free;    /* arena: [0] head, [1] used, [2] live */
-    uint32_t room;
+    struct hd_numbers numbers;
 };
 
 int hd_treqs_open(struct hd_treqs *p, struct hd_arena *arena, uint32_t room);
 
 static inline uint32_t hd_treq_take(struct hd_treqs *p)
 {
-    uint32_t r = p->free[0];
-
-    if (r != HD_NONE) {
-        p->free[0] = p->v[r].next;
-    } else {
-        r = p->free[1]++;
-        hd_assert(r < p->room);
-    }
-    p->free[2]++;
-    return r;
+    return hd_numbers_take(&p->numbers);
 }
 
 static inline void hd_treq_give(struct hd_treqs *p, uint32_t r)
 {
-    p->v[r].next = p->free[0];
-    p->free[0] = r;
-    p->free[2]--;
+    hd_numbers_give(&p->numbers, r);
 }
 
 /* Puts a request at the end of a list, whose first is HD_NONE if it is empty.
