@@ -118,7 +118,8 @@ static HD_INLINE void schedule(struct hd_dram *d, uint32_t c, hd_time now)
 /*
  * The same while senders have been waiting since the event was posted.  Time
  * alone brings nothing forward: no slot becomes free before the cycle that was
- * found then, unless an arrival has something new to offer.
+ * found then, unless an arrival has something new to offer.  (Of a refresh that
+ * has come to be next, free_at says no more than its cycle; it frees nothing.)
  */
 static HD_INLINE void reschedule(struct hd_dram *d, uint32_t c, hd_time now)
 {
@@ -126,7 +127,8 @@ static HD_INLINE void reschedule(struct hd_dram *d, uint32_t c, hd_time now)
         schedule(d, c, now);
     else
         hd_assert(d->lane[c].ch->waiting == 0 ||
-                  due(d, c, now) >= d->lane[c].ch->wake);
+                  due(d, c, now) >= d->lane[c].ch->wake ||
+                  d->lane[c].ch->plan_kind >= HD_DRAM_PREA);
 }
 
 static inline void answer(struct hd_dram *d, hd_time at, uint32_t req)
