@@ -47,6 +47,12 @@ static inline void hd_numbers_give(struct hd_numbers *p, uint32_t number)
     p->s->free[p->s->n++] = number;
 }
 
+/* All are free again. */
+static inline void hd_numbers_clear(struct hd_numbers *p)
+{
+    p->s->n = p->s->used = 0;
+}
+
 /* How many are in use. */
 static inline uint32_t hd_numbers_live(const struct hd_numbers *p)
 {

@@ -93,11 +93,10 @@ static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
         passing = hd_max_u64(passing, k->npass);
     }
     vm->st = hd_arena_take(env->arena, 1, sizeof(*vm->st));
-    vm->free = hd_arena_take(env->arena, slots, sizeof(*vm->free));
     vm->block = hd_arena_take(env->arena, slots, sizeof(*vm->block));
     vm->pool = hd_arena_take(env->arena, slots, most);
-    if (vm->st == NULL || vm->free == NULL || vm->block == NULL ||
-        vm->pool == NULL)
+    if (vm->st == NULL || vm->block == NULL || vm->pool == NULL ||
+        hd_numbers_open(&vm->numbers, env->arena, slots) < 0)
         return hd_err_set(env->err, HEDDLE_ENOMEM,
                           "program %s: no room for %u warps of %zu bytes",
                           vm->src.name, slots, most);
@@ -214,8 +213,7 @@ static int set_launch(struct hd_kvm *vm, const struct heddle_launch *l)
         if (k->arg[i].type == HD_R_F32)
             st->arg[i].f = (double)(float)st->arg[i].f;
     }
-    st->free = 0;
-    st->used = 0;
+    hd_numbers_clear(&vm->numbers);
     st->started = 1;
     lay_out(vm);
     if (vm->contexts == 0)
@@ -259,14 +257,11 @@ static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
     uint64_t rows = block / st->grid[0];
     struct hd_kvm_block *b;
 
-    if (st->free > 0)
-        *ctx = vm->free[--st->free];
-    else if (st->used < vm->contexts)
-        *ctx = st->used++;
-    else
+    if (hd_numbers_live(&vm->numbers) == vm->contexts)
         return hd_err_set(vm->env->err, HEDDLE_EINVAL,
                           "kernel %s: more than %u blocks at once", vm->k->name,
                           vm->contexts);
+    *ctx = hd_numbers_take(&vm->numbers);
     b = &vm->block[*ctx];
     b->number = block;
     b->x = (uint32_t)(block % st->grid[0]);
@@ -282,7 +277,7 @@ static void kvm_block_end(void *self, uint32_t ctx)
 {
     struct hd_kvm *vm = self;
 
-    vm->free[vm->st->free++] = ctx;
+    hd_numbers_give(&vm->numbers, ctx);
 }
 
 /* ---- the next instruction --------------------------------------------- */

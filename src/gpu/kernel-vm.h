@@ -10,6 +10,7 @@
 #ifndef HD_KERNEL_VM_H
 #define HD_KERNEL_VM_H
 
+#include "../base/numbers.h"
 #include "../core/env.h"
 #include "../load/buffer.h"
 #include "../load/program.h"
@@ -58,8 +59,6 @@ struct hd_kvm_state {
     uint32_t started;  /* 1: a launch is current */
     uint32_t kernel;   /* of the current launch */
     uint32_t grid[3];
-    uint32_t free; /* contexts on the free list */
-    uint32_t used; /* contexts ever used in this launch */
     union heddle_value arg[HEDDLE_MAX_ARGS];
     uint8_t gone[HD_MAX_BUFFERS]; /* 1: the host has given it back */
 };
@@ -71,7 +70,7 @@ struct hd_kvm {
     uint32_t lanes, slots;
     struct hd_buffers buf;
     struct hd_kvm_state *st;
-    uint32_t *free;             /* arena: stack of free contexts */
+    struct hd_numbers numbers;  /* of contexts */
     struct hd_kvm_block *block; /* arena: [contexts] */
     unsigned char *pool;        /* arena: their warps */
     int64_t *passing;           /* vectors in passing (load/classes.c) */

@@ -55,6 +55,17 @@ static void give(struct hd_bpage *p)
         free(p);
 }
 
+/* The lists of pages; the pages themselves have been given back. */
+static void drop_pages(struct hd_buffer *b)
+{
+    free(b->page);
+    free(b->view);
+    free(b->tail);
+    b->page = NULL;
+    b->view = NULL;
+    b->tail = NULL;
+}
+
 void hd_buffers_restart(struct hd_buffers *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
@@ -63,12 +74,7 @@ void hd_buffers_restart(struct hd_buffers *b)
 
         for (uint64_t p = 0; p < n; p++)
             give(f->page[p]);
-        free(f->page);
-        free(f->view);
-        free(f->tail);
-        f->page = NULL;
-        f->view = NULL;
-        f->tail = NULL;
+        drop_pages(f);
     }
     b->pages = 0;
 }
@@ -118,12 +124,7 @@ static bool open_pages(struct hd_buffer *b)
     b->view = calloc(n, sizeof(*b->view));
     b->tail = calloc(1, HD_PAGE_BYTES);
     if (b->page == NULL || b->view == NULL || b->tail == NULL) {
-        free(b->page);
-        free(b->view);
-        free(b->tail);
-        b->page = NULL;
-        b->view = NULL;
-        b->tail = NULL;
+        drop_pages(b);
         return false;
     }
     if (end > 0)

@@ -409,11 +409,13 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->walk_fixed = m->tick * w->walk->mode.fixed;
     m->recent = hd_arena_take(env->arena, HD_MAX_APPS, sizeof *m->recent);
     m->party_of = hd_arena_take(env->arena, treqs, sizeof *m->party_of);
-    m->parties = hd_arena_take(env->arena, treqs + 1, sizeof *m->parties);
+    m->parties = hd_arena_take(env->arena, treqs, sizeof *m->parties);
     m->who = calloc(who, sizeof *m->who);
     m->port = calloc(w->cores, sizeof *m->port);
     if (m->who == NULL || m->port == NULL || m->recent == NULL ||
-        m->party_of == NULL || m->parties == NULL) {
+        m->party_of == NULL || m->parties == NULL ||
+        hd_numbers_open(&m->party_numbers, env->arena, w->treqs->numbers.room) <
+            0) {
         hd_mmu_close(m);
         return NULL;
     }

@@ -108,7 +108,7 @@ struct hd_mmu_recent {
  * One alone makes no party: its own count is the walk's.
  */
 struct hd_party {
-    uint32_t left; /* requests; of a free one, the next free one */
+    uint32_t left; /* requests */
     uint32_t warps;
     uint32_t app;
 };
@@ -160,8 +160,8 @@ struct hd_mmu {
                                      policy */
     struct hd_mmu_recent *recent; /* arena: [app] */
     uint32_t *party_of;           /* arena: [treq] */
-    struct hd_party *parties;     /* arena: [0]: the first free one, and how
-                                     many have been in use */
+    struct hd_party *parties;     /* arena */
+    struct hd_numbers party_numbers;
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
         *walk_warps;
     uint32_t *port;         /* [core]: sender's rank of its requests */

@@ -369,19 +369,13 @@ static inline void gather(struct hd_mmu *m, const struct hd_mshr_entry *e,
                           uint32_t app)
 {
     struct hd_treq *q = m->w.treqs->v;
-    struct hd_party *free = &m->parties[0];
     uint32_t i;
 
     if (HD_LIKELY(e->n == 1)) {
         q[e->first].party = HD_TREQ_ALONE;
         return;
     }
-    i = free->left;
-
-    if (i != 0)
-        free->left = m->parties[i].left;
-    else
-        i = ++free->warps;
+    i = hd_numbers_take(&m->party_numbers);
     m->parties[i] = (struct hd_party){e->n, 0, app};
     for (uint32_t t = e->first; t != HD_NONE; t = q[t].next) {
         m->party_of[t] = i;
@@ -405,20 +399,20 @@ HD_HOT void hd_walk_heard(void *self, uint32_t treq)
     struct hd_unit *u = self;
     struct hd_treq *q = &u->treq[treq];
     uint32_t warps = 1u + q->merged, how = q->party;
-    struct hd_party *parties = u->m->parties, *p;
+    struct hd_mmu *m = u->m;
+    struct hd_party *p;
 
     q->party = HD_TREQ_OPEN;
     if (HD_LIKELY(how == HD_TREQ_ALONE))
         conclude(u, q->app, warps);
     if (HD_LIKELY(how != HD_TREQ_PARTY))
         return;
-    p = &parties[u->m->party_of[treq]];
+    p = &m->parties[m->party_of[treq]];
     p->warps += warps;
     if (--p->left > 0)
         return;
     conclude(u, p->app, p->warps);
-    p->left = parties[0].left;
-    parties[0].left = u->m->party_of[treq];
+    hd_numbers_give(&m->party_numbers, m->party_of[treq]);
 }
 
 static void account(struct hd_unit *u, hd_time now, uint32_t walk)
