@@ -22,10 +22,6 @@
  * all their bytes, in pieces of at most 2 MB so that applications share the
  * link.  A relaunch finds them there.
  *
- * Launches are recorded one by one up to HD_KERNEL_RECORDS; later launches
- * are added to the last record of their name, so the memory that a run needs
- * does not depend on how many kernels it has.
- *
  * SPDX-License-Identifier: MIT
  */
 #include "dispatch.h"
@@ -52,16 +48,12 @@ struct hd_dispatch {
     uint32_t component;
     uint32_t link_client;
     struct hd_slot place;
-    struct hd_app_state *app;        /* arena */
-    struct room *room;               /* arena */
-    struct hd_kernel_record *record; /* arena */
-    uint32_t *records;               /* arena: [0] used */
-    uint64_t *base;   /* arena: [app][flat] at the start of the launch */
-    uint64_t *gain;   /* arena: [record][flat] */
-    uint64_t *frozen; /* arena: [app][flat_each] */
+    struct hd_app_state *app; /* arena */
+    struct room *room;        /* arena */
+    struct hd_records records;
+    uint64_t *frozen;            /* arena: [app][flat_each] */
     struct hd_hist *frozen_hist; /* arena: [app][hists] */
-    uint64_t *scratch;           /* arena: [flat] */
-    uint32_t flat, flat_each;
+    uint32_t flat_each;
 };
 
 const struct hd_launch *hd_dispatch_launch(const struct hd_dispatch *d,
@@ -75,78 +67,9 @@ struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app)
     return &d->app[app];
 }
 
-/* ---- kernel records ----------------------------------------------------- */
-
-static uint32_t find_record(struct hd_dispatch *d, uint32_t app)
+const struct hd_records *hd_dispatch_records(const struct hd_dispatch *d)
 {
-    const struct hd_app_state *a = &d->app[app];
-    uint32_t n = d->records[0], last = HD_NONE;
-
-    if (n < HD_KERNEL_RECORDS) {
-        struct hd_kernel_record *r = &d->record[d->records[0]++];
-        memcpy(r->name, a->launch.name, sizeof r->name);
-        r->app = app;
-        r->id = a->launch.id;
-        r->run = a->run;
-        r->start = hd_events_now(d->g->env->ev);
-        return n;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (d->record[i].app == app &&
-            strcmp(d->record[i].name, a->launch.name) == 0)
-            last = i;
-    return last;
-}
-
-static void open_record(struct hd_dispatch *d, uint32_t app, hd_time now)
-{
-    struct hd_app_state *a = &d->app[app];
-
-    a->record = find_record(d, app);
-    if (a->record == HD_NONE)
-        return;
-    d->record[a->record].launches++;
-    d->record[a->record].busy -= now; /* plus the end: the launch's time */
-    hd_env_sync(d->g->env);
-    hd_stats_sum(d->g->env->stats, app, d->base + (size_t)app * d->flat);
-}
-
-static void close_record(struct hd_dispatch *d, uint32_t app, hd_time now)
-{
-    struct hd_app_state *a = &d->app[app];
-    struct hd_kernel_record *r;
-    uint64_t *gain, *base = d->base + (size_t)app * d->flat;
-
-    if (a->record == HD_NONE)
-        return;
-    r = &d->record[a->record];
-    gain = d->gain + (size_t)a->record * d->flat;
-    hd_env_sync(d->g->env);
-    hd_stats_sum(d->g->env->stats, app, d->scratch);
-    for (uint32_t i = 0; i < d->flat; i++)
-        gain[i] += d->scratch[i] - base[i];
-    r->busy += now;
-    if (r->end == 0)
-        r->end = now;
-    r->blocks += a->launch.blocks;
-    a->record = HD_NONE;
-}
-
-uint32_t hd_dispatch_kernels(const struct hd_dispatch *d)
-{
-    return d->records[0];
-}
-
-const struct hd_kernel_record *hd_dispatch_kernel(const struct hd_dispatch *d,
-                                                  uint32_t i)
-{
-    return i < d->records[0] ? &d->record[i] : NULL;
-}
-
-uint64_t hd_dispatch_kernel_count(const struct hd_dispatch *d, uint32_t i,
-                                  uint32_t flat)
-{
-    return d->gain[(size_t)i * d->flat + flat];
+    return &d->records;
 }
 
 static void note_kernel(struct hd_dispatch *d, uint32_t app,
@@ -406,7 +329,7 @@ void hd_dispatch_reset(struct hd_dispatch *d, hd_time now)
         struct hd_app_state *a = &d->app[i];
         if (a->idle) /* without relaunch, it ended during the warm-up */
             freeze(d, i, now);
-        hd_stats_sum(d->g->env->stats, i, d->base + (size_t)i * d->flat);
+        hd_record_rebase(&d->records, i);
     }
     d->g->measured[0] = now;
     for (uint32_t i = 0; i < d->g->cores; i++) {
@@ -496,11 +419,12 @@ static void go(struct hd_dispatch *d, uint32_t app, hd_time now)
     set_lanes(d, app);
     a->next_block = a->blocks_done = 0;
     a->active = 1;
-    open_record(d, app, now);
+    a->record = hd_record_start(&d->records, app, a->run, &a->launch, now);
     note_kernel(d, app, HEDDLE_NOTE_kernel_start);
     if (a->launch.blocks == 0) {
         a->active = 0;
-        close_record(d, app, now);
+        hd_record_end(&d->records, a->record, &a->launch, now);
+        a->record = HD_NONE;
         hd_post(g->env->ev, d->component, d->component, now + g->cycle,
                 EV_LAUNCH, app, 0);
         return;
@@ -584,7 +508,8 @@ static void block_end(struct hd_dispatch *d, uint32_t core, hd_time now)
     }
     a->active = 0;
     note_kernel(d, app, HEDDLE_NOTE_kernel_end);
-    close_record(d, app, now);
+    hd_record_end(&d->records, a->record, &a->launch, now);
+    a->record = HD_NONE;
     launch(d, app, now);
 }
 
@@ -638,21 +563,14 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
         d->link_client = hd_link_client(g->link, copied, d);
     hd_slots_offer(g->env->slots, HEDDLE_POINT_block_place, "", &d->place,
                    place_default, d);
-    d->flat = hd_stats_flat(g->env->stats);
     d->flat_each = hd_stats_flat_each(g->env->stats);
     d->app = hd_arena_take(a, g->env->apps, sizeof *d->app);
     d->room = hd_arena_take(a, g->cores, sizeof *d->room);
-    d->record = hd_arena_take(a, HD_KERNEL_RECORDS, sizeof *d->record);
-    d->records = hd_arena_take(a, 1, sizeof *d->records);
-    d->base = hd_arena_take(a, (size_t)g->env->apps * d->flat, 8);
-    d->gain = hd_arena_take(a, (size_t)HD_KERNEL_RECORDS * d->flat, 8);
     d->frozen = hd_arena_take(a, (size_t)g->env->apps * d->flat_each, 8);
     d->frozen_hist = hd_arena_take(
         a, (size_t)g->env->apps * g->env->stats->hists, sizeof(struct hd_hist));
-    d->scratch = hd_arena_take(a, d->flat, 8);
-    if (d->app == NULL || d->room == NULL || d->record == NULL ||
-        d->records == NULL || d->base == NULL || d->gain == NULL ||
-        d->frozen == NULL || d->frozen_hist == NULL || d->scratch == NULL) {
+    if (d->app == NULL || d->room == NULL || d->frozen == NULL ||
+        d->frozen_hist == NULL || hd_records_open(&d->records, g->env) < 0) {
         free(d);
         return NULL;
     }

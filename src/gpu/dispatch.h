@@ -6,6 +6,7 @@
 #define HD_DISPATCH_H
 
 #include "core.h"
+#include "record.h"
 
 /* An application as the dispatcher sees it; in the arena. */
 struct hd_app_state {
@@ -36,17 +37,6 @@ struct hd_app_state {
     uint64_t copied;  /* bytes of that allocation */
 };
 
-struct hd_kernel_record {
-    char name[64];
-    uint32_t app, id, run, launches;
-    hd_time start, end; /* of the (first) launch; end 0 while it runs */
-    hd_time busy;       /* total time of all its launches */
-    uint64_t instructions, threads, blocks;
-};
-
-/* Launches kept one by one; later ones add to the last of the same name. */
-enum { HD_KERNEL_RECORDS = 96 };
-
 const struct hd_launch *hd_dispatch_launch(const struct hd_dispatch *d,
                                            uint32_t app);
 /* n instructions of `app` issue from t on. */
@@ -68,12 +58,7 @@ void hd_allocs_take(struct hd_gpu *g, uint32_t app, struct hd_app_state *a,
 uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app);
 /* Every application has finished once. */
 bool hd_dispatch_done(const struct hd_dispatch *d);
-uint32_t hd_dispatch_kernels(const struct hd_dispatch *d);
-const struct hd_kernel_record *hd_dispatch_kernel(const struct hd_dispatch *d,
-                                                  uint32_t i);
-/* Increase of counter `flat` (see hd_stats_flat) during kernel record i. */
-uint64_t hd_dispatch_kernel_count(const struct hd_dispatch *d, uint32_t i,
-                                  uint32_t flat);
+const struct hd_records *hd_dispatch_records(const struct hd_dispatch *d);
 /* Counters of an application, frozen when it finished; NULL before. */
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app);
 /* Wiring that follows from the state, after a snapshot was restored. */
