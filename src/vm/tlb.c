@@ -14,15 +14,16 @@
  * Two runs of one group have the same key: the later takes the place of the
  * earlier one.  Entries of 4 KB inside a run that is entered leave.
  *
- * An entry says no more than its key does not: its frame, who brought it, and
- * of a run where it begins and ends.
+ * An entry holds only what its key does not say: its frame, who brought it,
+ * and of a run where it begins and how long it is.
  *
  * Invariants: at most one entry answers for a page of an application, save
  * that base entries may live on below a 2 MB entry that was promoted in place
  * (same frames, Mosaic); live[class] counts the valid entries of the class;
  * a bit of live[PRESENT] is set exactly when its count is not 0.
  *
- * Left out on purpose: permissions, and way partitions by application.
+ * Settings and counters are declared in tlbset.c.  Left out on purpose:
+ * permissions, and way partitions by application.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,93 +44,6 @@ enum {
     APP_SHIFT = HD_TLB_APP_SHIFT,
     DEFAULT_MERGE = 16
 };
-
-/* ---- settings and counters -------------------------------------------- */
-
-#define TLB(field) offsetof(struct hd_tlb_cfg, field)
-
-const struct hd_setting hd_l1tlb_settings[] = {
-    {"mode", HD_T_MODE, TLB(mode), "", "full", 0, 0, NULL,
-     "off: no translation is looked up here; ideal: always hits at its "
-     "latency, without limit of ports; fixed:N: always answers after N cycles",
-     "MASK 4.1 (Ideal)"},
-    {"entries", HD_T_U32, TLB(entries), "entries", "64", 1, 1u << 20, NULL,
-     "base entries (4 KB and 64 KB pages, merged runs)", "MASK table 1"},
-    {"ways", HD_T_U32, TLB(ways), "ways", "0", 0, 1u << 20, NULL,
-     "associativity; 0: fully associative", "MASK table 1"},
-    {"large_entries", HD_T_U32, TLB(large_entries), "entries", "0", 0, 1u << 20,
-     NULL, "entries for 2 MB pages; 0: they go to the base array",
-     "MASK table 1 has none; Mosaic table 1: 16"},
-    {"large_ways", HD_T_U32, TLB(large_ways), "ways", "0", 0, 1u << 20, NULL,
-     "associativity of the large entries; 0: fully associative",
-     "Mosaic table 1"},
-    {"ports", HD_T_U32, TLB(ports), "look-ups", "1", 1, 64, NULL,
-     "look-ups a cycle", "Mosaic table 1"},
-    {"latency", HD_T_U32, TLB(latency), "cycles", "1", 0, 10000, NULL,
-     "core cycles of a look-up", "MASK table 1"},
-    {"mshrs", HD_T_U32, TLB(mshrs), "pages", "32", 1, 4096, NULL,
-     "pages whose misses can be in flight",
-     "Pichai 7.2: 32, one a thread; for MASK and Mosaic a guess"},
-    {"blocking", HD_T_CHOICE, TLB(blocking), "", "none", 0, 2, "none|hits|full",
-     "what waits while a miss is in flight: nothing, the next miss (hits "
-     "pass), "
-     "or every memory instruction of other warps",
-     "Pichai 6.1 to 6.3; MASK: none"},
-    {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
-     "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
-     "CoLT: 4; a 128-byte line of page-table entries: 16"},
-};
-const uint32_t hd_l1tlb_setting_count = HD_LEN(hd_l1tlb_settings);
-
-const struct hd_setting hd_l2tlb_settings[] = {
-    {"mode", HD_T_MODE, TLB(mode), "", "full", 0, 0, NULL,
-     "off: misses of the L1 TLBs go straight to the walkers; ideal: always "
-     "hits at its latency, without limit of ports; fixed:N: always answers "
-     "after N cycles",
-     "MASK 3.1: full is SharedTLB, off is PWCache"},
-    {"entries", HD_T_U32, TLB(entries), "entries", "512", 1, 1u << 24, NULL,
-     "base entries (4 KB and 64 KB pages, merged runs)", "MASK table 1"},
-    {"ways", HD_T_U32, TLB(ways), "ways", "16", 0, 1u << 24, NULL,
-     "associativity; 0: fully associative", "MASK table 1"},
-    {"large_entries", HD_T_U32, TLB(large_entries), "entries", "0", 0, 1u << 20,
-     NULL, "entries for 2 MB pages; 0: they go to the base array",
-     "MASK table 1 has none; Mosaic table 1: 256"},
-    {"large_ways", HD_T_U32, TLB(large_ways), "ways", "0", 0, 1u << 20, NULL,
-     "associativity of the large entries; 0: fully associative",
-     "Mosaic table 1"},
-    {"ports", HD_T_U32, TLB(ports), "look-ups", "2", 1, 64, NULL,
-     "look-ups a cycle", "MASK table 1"},
-    {"latency", HD_T_U32, TLB(latency), "cycles", "10", 0, 10000, NULL,
-     "L2-clock cycles of a look-up of one array", "MASK table 1"},
-    {"mshrs", HD_T_U32, TLB(mshrs), "pages", "256", 1, 65536, NULL,
-     "pages whose misses can be in flight; when all are, the next miss blocks "
-     "the head of the input queue",
-     "guess: no paper states it; not below the walks a MASK core set can have"},
-    {"serial", HD_T_BOOL, TLB(serial), "", "true", 0, 1, NULL,
-     "with large entries: the base array is probed after the large one, each "
-     "at the full latency; 0: both at once",
-     "Mosaic 4.3 counts both probes; that they follow one another: guess"},
-    {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
-     "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
-     "CoLT: 4; a 128-byte line of page-table entries: 16"},
-};
-const uint32_t hd_l2tlb_setting_count = HD_LEN(hd_l2tlb_settings);
-
-const struct hd_stat_desc hd_tlb_stats[] = {
-    {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
-    {"hits", "look-ups", "look-ups that found the page", HD_STAT_COUNT},
-    {"large_hits", "look-ups", "hits in the array of 2 MB pages",
-     HD_STAT_COUNT},
-    {"merged_hits", "look-ups", "hits in an entry that covers a merged run",
-     HD_STAT_COUNT},
-    {"fills", "entries", "translations entered", HD_STAT_COUNT},
-    {"merged_fills", "entries", "of the fills, merged runs", HD_STAT_COUNT},
-    {"evictions", "entries", "entries of this application that were replaced",
-     HD_STAT_COUNT},
-    {"invalidations", "entries", "entries that were invalidated",
-     HD_STAT_COUNT},
-};
-const uint32_t hd_tlb_stat_count = HD_LEN(hd_tlb_stats);
 
 /* ---- keys and sets ---------------------------------------------------- */
 
