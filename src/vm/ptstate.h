@@ -1,7 +1,9 @@
 /*
  * ptstate.h - how page tables lie in the arena: shared by ptable.c (opening
- * and looking up), ptmap.c (mapping) and ptlook.c (showing and checking);
- * nobody else includes it.  The essay is in ptable.c.
+ * and looking up), ptregion.c (tables and regions), ptmap.c (mapping),
+ * ptabsent.c (pages on the host), ptjoin.c (coalescing) and ptlook.c (showing
+ * and checking), and by the manager's files, which move pages (managestate.h).
+ * The essay is in ptable.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -167,6 +169,17 @@ static inline bool hd_pt_page(const struct hd_ptables *t, uint32_t app,
            hd_pt_decode(hd_pt_entry(t, h->at)[large ? 0 : vpn & 511], large,
                         (hd_vpn){vpn}, x);
 }
+
+/* ptregion.c: a piece twice as large with the old contents, HD_NONE if there
+ * is no room; the slot of a region, entered with its tables down to level 3 if
+ * it is new, NULL if there is no room; makes the region of a slot ready for a
+ * page of `pages` base pages, < 0 if there is no room. */
+hd_ref hd_pt_twice(struct hd_ptables *t, hd_ref old, uint32_t *room,
+                   size_t size);
+struct hd_pt_slot *hd_pt_region_get(struct hd_ptables *t, uint32_t app,
+                                    uint64_t vpn);
+int hd_pt_region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
+                       uint32_t pages);
 
 /* ptmap.c: the frame that a page of a mapped or reserved allocation gets, or
  * HD_NO_FRAME with an error recorded. */
