@@ -10,10 +10,10 @@
  *
  * Speed.  What a line says besides its mask and addresses is the same each
  * time the instruction executes: the text before the mask and the text after
- * it up to the width make a static instruction, which is parsed once.  Each
- * remembers the two that followed it last; a line is first compared with
- * those as bytes, eight at a time, and parsed word by word only if it is
- * neither.  A mask is eight digits, converted at once.
+ * it up to the width make a static instruction, which is parsed once
+ * (trace-static.c).  Each remembers the two that followed it last; a line is
+ * first compared with those as bytes, eight at a time, and parsed word by word
+ * only if it is neither.  A mask is eight digits, converted at once.
  *
  * Traps: mode 2 has one delta less than set lanes, each to the lane before;
  * an empty mask prints `1 0x0 0`; mode 1 counts set lanes, not lanes, which
@@ -23,47 +23,17 @@
  */
 #include "trace-line.h"
 
-#include "trace-scan.h"
+#include "trace-static.h"
 
-#include <stdio.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-enum {
-    MAX_STATIC = 1 << 20, /* static instructions of a kernel */
-    MAX_BULK = 1 << 16,   /* addresses of a bulk copy */
-    CHUNK = 256,
-    MAX_HEAD = 4096 /* characters */
-};
-
-struct inst { /* a static instruction */
-    struct hd_tinst i;
-    char *pre, *post; /* padded by 8 */
-    uint32_t pre_len, post_len;
-    bool addressed, bulk;
-    struct inst *next[2]; /* what followed it, latest second */
-    uint64_t hash;
-};
-
-struct chunk {
-    struct chunk *before;
-    struct inst inst[CHUNK];
-};
+enum { MAX_BULK = 1 << 16 }; /* addresses of a bulk copy */
 
 struct hd_lines {
-    struct hd_box *box;
-    uint32_t version;
-    bool lineinfo, prefix;
+    struct hd_statics known;
+    struct hd_static *last;
+    bool prefix;
     bool settled; /* the prefix is known */
-    struct inst start, marker, *last;
-    struct chunk *chunk;
-    size_t n; /* static instructions */
-    struct inst **slot;
-    size_t slots;
     uint64_t *addr;
     size_t room_addr;
-    struct hd_err err;
 };
 
 /* ---- life ---------------------------------------------------------------- */
@@ -74,7 +44,7 @@ struct hd_lines *hd_lines_new(struct hd_box *box)
 
     if (c == NULL)
         return NULL;
-    c->box = box;
+    c->known.box = box;
     c->room_addr = HD_MAX_LANES;
     c->addr = malloc(c->room_addr * sizeof *c->addr);
     if (c->addr != NULL)
@@ -83,319 +53,47 @@ struct hd_lines *hd_lines_new(struct hd_box *box)
     return NULL;
 }
 
-static void forget(struct hd_lines *c)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        struct inst *s = &c->chunk->inst[(c->n - 1 - i) % CHUNK];
-        free(s->pre);
-        if ((c->n - 1 - i) % CHUNK == 0) {
-            struct chunk *k = c->chunk;
-            c->chunk = k->before;
-            free(k);
-        }
-    }
-    free(c->slot);
-    c->slot = NULL;
-    c->slots = c->n = 0;
-    c->start = (struct inst){0};
-    c->last = &c->start;
-}
-
 void hd_lines_free(struct hd_lines *c)
 {
     if (c == NULL)
         return;
-    forget(c);
+    hd_statics_forget(&c->known);
     free(c->addr);
     free(c);
 }
 
 void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo)
 {
-    forget(c);
-    hd_err_clear(&c->err);
-    c->version = version;
-    c->lineinfo = lineinfo;
+    hd_statics_forget(&c->known);
+    hd_err_clear(&c->known.err);
+    c->known.version = version;
+    c->known.lineinfo = lineinfo;
+    c->last = &c->known.start;
     c->prefix = version < 3;
     c->settled = false;
 }
 
 void hd_lines_warp(struct hd_lines *c)
 {
-    c->last = &c->start;
+    c->last = &c->known.start;
 }
 
 int hd_lines_error(const struct hd_lines *c, const char **text)
 {
-    *text = c->err.text;
-    return c->err.code;
+    *text = c->known.err.text;
+    return c->known.err.code;
 }
 
 static const char *expected(struct hd_lines *c, const char *what,
                             const char *at)
 {
-    size_t n = strcspn(at, " \t\r\n");
-
-    hd_err_set(&c->err, HEDDLE_EDATA, "expected %s, not `%.*s'", what,
-               (int)(n < 40 ? n : 40), at);
-    return NULL;
+    return hd_static_expected(&c->known.err, what, at);
 }
 
 static const char *no_memory(struct hd_lines *c)
 {
-    hd_err_set(&c->err, HEDDLE_ENOMEM, "out of memory");
+    hd_err_set(&c->known.err, HEDDLE_ENOMEM, "out of memory");
     return NULL;
-}
-
-/* ---- static instructions ------------------------------------------------- */
-
-/* A register's number, or HD_TREGS when it holds nothing. */
-static const char *scan_reg(const char *p, uint16_t *out)
-{
-    bool uniform = *p == 'U';
-    uint64_t n;
-
-    p += uniform;
-    if (*p != 'R' && *p != 'P')
-        return NULL;
-    bool pred = *p++ == 'P';
-    if (*p == 'Z' || *p == 'T') {
-        n = 255;
-        p++;
-    } else {
-        p = hd_scan_dec(p, &n);
-    }
-    if (p == NULL || n > 255)
-        return NULL;
-    if (pred)
-        *out =
-            (uint16_t)(n >= 7 ? (uint64_t)HD_TREGS
-                              : (uniform ? HD_TREG_UPRED : HD_TREG_PRED) + n);
-    else
-        *out = (uint16_t)(n == 255  ? (uint64_t)HD_TREGS
-                          : uniform ? HD_TREG_UNIFORM + n
-                                    : n);
-    return p;
-}
-
-/* A count and so many registers. */
-static const char *scan_regs(struct hd_lines *c, const char *p,
-                             struct hd_tinst *i, const char *what)
-{
-    uint64_t n;
-    const char *q = hd_scan_dec(p, &n);
-
-    if (q == NULL || n > HD_TINST_REGS)
-        return expected(c, what, p);
-    for (; n != 0; n--) {
-        uint16_t reg;
-        p = hd_scan_blank(q);
-        q = p != NULL ? scan_reg(p, &reg) : NULL;
-        if (q == NULL)
-            return expected(c, "a register", p != NULL ? p : "\n");
-        if (reg == HD_TREGS)
-            continue;
-        if (i->regs == HD_TINST_REGS)
-            return expected(c, "at most 24 registers", p);
-        i->reg[i->regs++] = reg;
-    }
-    p = hd_scan_blank(q);
-    return p != NULL ? p : expected(c, "a blank after the registers", q);
-}
-
-static void settle_bytes(struct hd_tinst *i, uint64_t width)
-{
-    unsigned bytes = i->op.bytes;
-
-    if (bytes == 0)
-        bytes = width > 32 ? 32 : (unsigned)width;
-    i->bytes = 1;
-    while (i->bytes < bytes)
-        i->bytes *= 2;
-}
-
-static const char *line_end(const char *p)
-{
-    while (*p != '\n')
-        p++;
-    return p;
-}
-
-/* Parses the part after the mask, up to the end of the width. */
-static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
-{
-    const char *from = p, *q;
-    uint64_t width, flag;
-
-    if ((p = hd_scan_blank(p)) == NULL)
-        return expected(c, "a blank after the mask", from);
-    if ((p = scan_regs(c, p, &s->i, "the number of written registers")) == NULL)
-        return NULL;
-    s->i.dsts = s->i.regs;
-    if ((q = hd_scan_word(p)) == NULL)
-        return expected(c, "an opcode", p);
-    hd_opcode_read(p, (size_t)(q - p), &s->i.op);
-    s->i.opcode = hd_box_string(c->box, p, (size_t)(q - p), &c->err);
-    if (s->i.opcode == HD_NONE)
-        return NULL;
-    p = hd_skip_blank(q);
-    if (s->i.op.replay) /* a marker may end here */
-        return line_end(q);
-    if ((p = scan_regs(c, p, &s->i, "the number of read registers")) == NULL)
-        return NULL;
-    if (s->i.op.gmma && c->version >= 6) {
-        q = hd_scan_dec(p, &flag);
-        if (q == NULL || (q = hd_scan_blank(q)) == NULL)
-            return expected(c, "a commit flag", p);
-        p = q;
-    }
-    if ((q = hd_scan_dec(p, &width)) == NULL || hd_scan_word(q) != NULL)
-        return expected(c, "the access width", p);
-    settle_bytes(&s->i, width);
-    s->bulk = s->i.op.where == HD_OW_TMA && c->version >= 6;
-    s->addressed = width != 0 || s->bulk;
-    return q;
-}
-
-/* Parses what stands before the mask. */
-static const char *scan_pre(struct hd_lines *c, const char *p, struct inst *s)
-{
-    uint64_t v;
-    const char *q;
-
-    if (c->lineinfo) {
-        q = hd_scan_dec(p, &v);
-        if (q == NULL || (q = hd_scan_blank(q)) == NULL)
-            return expected(c, "a line number", p);
-        p = q;
-    }
-    q = hd_scan_hex(p, &v);
-    if (q == NULL || (q = hd_scan_blank(q)) == NULL)
-        return expected(c, "a program counter", p);
-    s->i.pc = (uint32_t)v;
-    return q;
-}
-
-static bool grow_slots(struct hd_lines *c)
-{
-    size_t n = c->slots == 0 ? 256 : c->slots * 2;
-    struct inst **slot = calloc(n, sizeof *slot);
-
-    if (slot == NULL)
-        return false;
-    for (size_t i = 0; i < c->slots; i++) {
-        if (c->slot[i] == NULL)
-            continue;
-        size_t at = c->slot[i]->hash & (n - 1);
-        while (slot[at] != NULL)
-            at = (at + 1) & (n - 1);
-        slot[at] = c->slot[i];
-    }
-    free(c->slot);
-    c->slot = slot;
-    c->slots = n;
-    return true;
-}
-
-/* Keeps a copy of *s, whose texts still point into the line. */
-static struct inst *keep(struct hd_lines *c, const struct inst *s)
-{
-    if (c->n >= MAX_STATIC) {
-        hd_err_set(&c->err, HEDDLE_EDATA,
-                   "more than %d different instructions in a kernel",
-                   MAX_STATIC);
-        return NULL;
-    }
-    char *text = malloc(s->pre_len + s->post_len + 16);
-    if (text != NULL && c->n % CHUNK == 0) {
-        struct chunk *k = malloc(sizeof *k);
-        if (k == NULL) {
-            free(text);
-            text = NULL;
-        } else {
-            k->before = c->chunk;
-            c->chunk = k;
-        }
-    }
-    if (text == NULL) {
-        no_memory(c);
-        return NULL;
-    }
-    struct inst *t = &c->chunk->inst[c->n++ % CHUNK];
-    *t = *s;
-    t->pre = text;
-    t->post = text + s->pre_len + 8;
-    memset(text, 0, s->pre_len + s->post_len + 16);
-    memcpy(t->pre, s->pre, s->pre_len);
-    memcpy(t->post, s->post, s->post_len);
-    return t;
-}
-
-/* The static instruction with these texts, new or known. */
-static struct inst *intern(struct hd_lines *c, struct inst *s)
-{
-    if (s->pre_len + s->post_len > MAX_HEAD) {
-        expected(c, "an instruction of at most 4096 characters", s->pre);
-        return NULL;
-    }
-    if (c->n * 2 >= c->slots && !grow_slots(c)) {
-        no_memory(c);
-        return NULL;
-    }
-    s->hash =
-        XXH3_64bits(s->pre, s->pre_len) * 3 + XXH3_64bits(s->post, s->post_len);
-    size_t at = s->hash & (c->slots - 1);
-    for (; c->slot[at] != NULL; at = (at + 1) & (c->slots - 1)) {
-        struct inst *t = c->slot[at];
-        if (t->hash == s->hash && t->pre_len == s->pre_len &&
-            t->post_len == s->post_len &&
-            memcmp(t->pre, s->pre, s->pre_len) == 0 &&
-            memcmp(t->post, s->post, s->post_len) == 0)
-            return t;
-    }
-    return c->slot[at] = keep(c, s);
-}
-
-/* Parses a line word by word up to the width. */
-static const char *scan_slow(struct hd_lines *c, const char *p, uint64_t *mask,
-                             struct inst **out)
-{
-    struct inst s = {0};
-    const char *q, *m;
-
-    if (hd_scan_is(p, "REPLAY_") != NULL) { /* a marker alone on its line */
-        c->marker.i.op.replay = true;
-        *out = &c->marker;
-        *mask = 0;
-        return line_end(p);
-    }
-    if ((m = scan_pre(c, p, &s)) == NULL)
-        return NULL;
-    q = hd_scan_hex(m, mask);
-    if (q == NULL || *mask > UINT32_MAX)
-        return expected(c, "a mask of 32 lanes", m);
-    const char *end = scan_post(c, q, &s);
-    if (end == NULL)
-        return NULL;
-    s.pre = (char *)(uintptr_t)p;
-    s.pre_len = (uint32_t)(m - p);
-    s.post = (char *)(uintptr_t)q;
-    s.post_len = (uint32_t)(end - q);
-    *out = intern(c, &s);
-    return *out != NULL ? end : NULL;
-}
-
-/* The line begins like instruction s. */
-static inline const char *fits(const struct inst *s, const char *p,
-                               uint64_t *mask)
-{
-    if (s == NULL || !hd_scan_same(p, s->pre, s->pre_len))
-        return NULL;
-    p += s->pre_len;
-    if (!hd_scan_hex8(p, mask) || !hd_scan_same(p + 8, s->post, s->post_len))
-        return NULL;
-    p += 8 + s->post_len;
-    return *p == ' ' || *p == '\n' ? p : NULL;
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -545,7 +243,8 @@ void hd_line_affine(struct hd_line *out)
 }
 
 static const char *scan_addresses(struct hd_lines *c, const char *p,
-                                  const struct inst *s, struct hd_line *out)
+                                  const struct hd_static *s,
+                                  struct hd_line *out)
 {
     int64_t mode;
     const char *q;
@@ -633,14 +332,14 @@ static const char *skip_prefix(struct hd_lines *c, const char *p)
 static const char *read_line(struct hd_lines *c, const char *p,
                              struct hd_line *out)
 {
-    struct inst *s, *last = c->last;
+    struct hd_static *s, *last = c->last;
     const char *q;
 
     if (HD_UNLIKELY(c->prefix) && (p = skip_prefix(c, p)) == NULL)
         return NULL;
-    if ((q = fits(s = last->next[0], p, &out->mask)) == NULL &&
-        (q = fits(s = last->next[1], p, &out->mask)) == NULL) {
-        if ((q = scan_slow(c, p, &out->mask, &s)) == NULL)
+    if ((q = hd_static_fits(s = last->next[0], p, &out->mask)) == NULL &&
+        (q = hd_static_fits(s = last->next[1], p, &out->mask)) == NULL) {
+        if ((q = hd_statics_scan(&c->known, p, &out->mask, &s)) == NULL)
             return NULL;
         if (!s->i.op.replay)
             last->next[last->next[0] != NULL] = s;
@@ -648,7 +347,7 @@ static const char *read_line(struct hd_lines *c, const char *p,
     out->inst = &s->i;
     out->addressed = s->addressed;
     if (s->i.op.replay)
-        return line_end(q) + 1;
+        return hd_scan_line_end(q) + 1;
     c->last = s;
     if (s->addressed && (q = scan_addresses(c, q, s, out)) == NULL)
         return NULL;
@@ -666,14 +365,14 @@ const char *hd_lines_read(struct hd_lines *c, const char *p,
 
     if (HD_LIKELY(c->settled && q != NULL))
         return q;
-    if (q == NULL && !c->settled && c->err.code == HEDDLE_EDATA) {
+    if (q == NULL && !c->settled && c->known.err.code == HEDDLE_EDATA) {
         /* the first instruction: perhaps the version lies */
-        struct hd_err first = c->err;
-        hd_err_clear(&c->err);
+        struct hd_err first = c->known.err;
+        hd_err_clear(&c->known.err);
         c->prefix = !c->prefix;
         q = read_line(c, p, out);
         if (q == NULL)
-            c->err = first;
+            c->known.err = first;
     }
     c->settled = true;
     return q;

@@ -147,4 +147,12 @@ static inline bool hd_scan_same(const char *a, const char *b, unsigned n)
     return n == 0 || (x ^ y) << (64 - 8 * n) == 0;
 }
 
+/* Where the line ends. */
+static inline const char *hd_scan_line_end(const char *p)
+{
+    while (*p != '\n')
+        p++;
+    return p;
+}
+
 #endif
