@@ -16,6 +16,8 @@ the least of several turns.  What the rows mean:
                 under xz, .box heddle's container (traces.lua)
   parse.*       MB of trace text parsed and packed in a second (trace.c)
   program       vecadd as a kernel program on the same machine (vecadd.lua)
+  app.COLOR     million warp instructions a second of an irregular application
+                of the library, after its set-up, to its end (apps.lua)
   arena         all mutable state of the default machine (memory.lua)
   growth.*      peak resident memory of a run four times as long over the
                 shorter one's; 1 is no growth (memory.lua)
@@ -53,6 +55,7 @@ local COMMANDS = {
         { "parse.gather", ">=", 500 } },
     { "%/heddle run bench/vecadd.lua",
         { "program", ">=", 10 }, { "program.64" } },
+    { "%/heddle run bench/apps.lua", { "app.COLOR", ">=", 1 } },
     { "%/heddle run bench/memory.lua only=arena", { "arena", "<", 32 } },
     { "%/heddle run bench/memory.lua only=growth",
         { "growth.text.blocks", "<=", 1.05 },

@@ -8,7 +8,6 @@
 -- vecadd, and so are its size and its warps of 32 lanes; program.64 has the
 -- warps of the machine, of 64 lanes, which touch two lines at a time.
 --
---
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
 local k = require "heddle.kernel"
