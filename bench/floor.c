@@ -11,7 +11,8 @@
  * cache, the L2 cache with its dirty lines, the open rows of DRAM.  Each is
  * exact LRU of the machine's size, over the physical addresses that the page
  * tables of the run hold, in C as tight as it gets: 32-bit tags, the ways of a
- * set compared at once, its order in one word, nothing allocated, no call.
+ * set compared at once, its order in one word (lru.h), nothing allocated, no
+ * call.
  * What it leaves out is only what has to do with time (ports, queues, MSHRs,
  * events) and with being general (policies, counters by application).  So that
  * nobody has to believe that, the misses of both at every level are printed
@@ -39,7 +40,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/bits.h"
+#include "lru.h"
 #include "simulation.h"
 #include "synth.h"
 
@@ -157,139 +158,6 @@ static void free_map(void)
     free(map.pfn);
     for (int l = 0; l < 4; l++)
         free(map.table[l]);
-}
-
-/* ---- arrays of 16 ways --------------------------------------------------- */
-
-#define LOW  0x0101010101010101ull
-#define HIGH 0x8080808080808080ull
-#define ONES 0x1111111111111111ull
-
-enum { NOWHERE = 16 };
-
-struct set {
-    uint64_t part[2]; /* eight bits of each way's tag */
-    uint64_t order;   /* four bits a place, the most recent lowest */
-    uint32_t tag[16];
-};
-
-static void sets_open(struct set *s, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        memset(&s[i], 0xff, sizeof s[i]);
-        s[i].order = 0xfedcba9876543210ull;
-    }
-}
-
-static inline uint64_t byte_of(uint32_t tag)
-{
-    return (tag * 0x9e3779b1u) >> 24;
-}
-
-static inline uint64_t zero_bytes(uint64_t x)
-{
-    return (x - LOW) & ~x & HIGH;
-}
-
-/* The way of a tag, made the most recent, or NOWHERE. */
-static inline uint32_t set_use(struct set *s, uint32_t tag)
-{
-    uint64_t pattern = byte_of(tag) * LOW;
-
-    if (s->tag[s->order & 15] == tag)
-        return (uint32_t)(s->order & 15);
-    for (uint32_t half = 0; half < 2; half++) {
-        uint64_t z = zero_bytes(s->part[half] ^ pattern);
-        for (; z != 0; z &= z - 1) {
-            uint32_t way = half * 8 + hd_bit_first(z) / 8;
-            uint64_t x, upto;
-            if (s->tag[way] != tag)
-                continue;
-            x = s->order ^ way * ONES;
-            x = (x - ONES) & ~x & ONES << 3; /* its place, and noise above */
-            upto = x ^ (x - 1);
-            s->order ^= (s->order ^ (s->order << 4 | way)) & upto;
-            return way;
-        }
-    }
-    return NOWHERE;
-}
-
-/* Puts a tag in place of the least recent; returns its way. */
-static inline uint32_t set_put(struct set *s, uint32_t tag)
-{
-    uint32_t way = (uint32_t)(s->order >> 60), shift = way % 8 * 8;
-
-    s->order = s->order << 4 | way;
-    s->part[way / 8] &= ~(0xffull << shift);
-    s->part[way / 8] |= byte_of(tag) << shift;
-    s->tag[way] = tag;
-    return way;
-}
-
-/* ---- a fully associative TLB of 64 --------------------------------------- */
-
-/* A hash of the pages and a ring in LRU order; entry 64 is between its ends. */
-struct full {
-    uint32_t vpn[64], pfn[64];
-    uint8_t hash[512], chain[64], next[65], prev[65];
-};
-
-static void full_open(struct full *f)
-{
-    memset(f, 0xff, sizeof *f);
-    for (uint32_t i = 0; i <= 64; i++) {
-        f->next[i] = (uint8_t)((i + 1) % 65);
-        f->prev[i] = (uint8_t)((i + 64) % 65);
-    }
-}
-
-static inline uint8_t *bucket(struct full *f, uint32_t vpn)
-{
-    return &f->hash[(vpn * 0x9e3779b1u) >> 23];
-}
-
-static inline void to_front(struct full *f, uint8_t i)
-{
-    uint8_t head = f->next[64];
-
-    if (head == i)
-        return;
-    f->next[f->prev[i]] = f->next[i];
-    f->prev[f->next[i]] = f->prev[i];
-    f->next[i] = head;
-    f->prev[i] = 64;
-    f->prev[head] = i;
-    f->next[64] = i;
-}
-
-static inline uint32_t full_use(struct full *f, uint32_t vpn)
-{
-    uint8_t i = *bucket(f, vpn);
-
-    while (i != 0xff && f->vpn[i] != vpn)
-        i = f->chain[i];
-    if (i == 0xff)
-        return HD_NONE;
-    to_front(f, i);
-    return f->pfn[i];
-}
-
-static inline void full_put(struct full *f, uint32_t vpn, uint32_t pfn)
-{
-    uint8_t i = f->prev[64], *at = bucket(f, f->vpn[i]);
-
-    if (f->vpn[i] != HD_NONE) {
-        while (*at != i)
-            at = &f->chain[*at];
-        *at = f->chain[i];
-    }
-    at = bucket(f, vpn);
-    f->vpn[i] = vpn;
-    f->pfn[i] = pfn;
-    f->chain[i] = *at;
-    *at = i;
-    to_front(f, i);
 }
 
 /* ---- the machine --------------------------------------------------------- */
