@@ -1,6 +1,10 @@
 /*
- * l2.c - host time of a request in the L2: hits, misses, writes; its events
- * included, and a memory that costs one event and nothing else.
+ * l2.c - host time of a read in the L2 cache: hits, new lines one after the
+ * other, and random misses; its events included, and a memory that costs one
+ * event and nothing else.
+ *
+ *     build/release/bench/l2
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
@@ -25,7 +29,6 @@ struct bench {
     struct hd_l2 *l2;
     uint32_t memory, driver;
     uint64_t left, lines, next, mask;
-    uint32_t kind;
 };
 
 static double now_ns(void)
@@ -50,7 +53,7 @@ static void issue(struct bench *b, hd_time now, uint32_t client)
                         .born = now,
                         .client = (uint16_t)client,
                         .warp = 3,
-                        .kind = (uint8_t)b->kind,
+                        .kind = HD_REQ_READ,
                         .bytes = 128};
     b->below.send(b->below.self, now, r);
 }
@@ -91,9 +94,10 @@ static void memory_done(void *self, hd_time now, uint32_t what, uint32_t r,
         l2.reply(l2.self, now, r);
 }
 
-static void run(const char *name, uint64_t lines, uint64_t mask, uint64_t n)
+/* An L2 of 16 slices between 30 clients and a memory that answers after 200
+ * cycles. */
+static void open_bench(struct bench *b)
 {
-    struct bench *b = calloc(1, sizeof *b);
     struct hd_cache_cfg cache = {.mode = {HD_FULL, 0},
                                  .bytes = 2 << 20,
                                  .ways = 16,
@@ -108,8 +112,6 @@ static void run(const char *name, uint64_t lines, uint64_t mask, uint64_t n)
     struct hd_xbar_cfg xbar = {8, 32};
     struct hd_l2_wiring w = {
         .cache = &cache, .xbar = &xbar, .channels = 8, .interleave = 256};
-    int stop = 0;
-    double t;
 
     for (int d = 0; d < HD_CLK_COUNT; d++)
         b->clk.hz[d] = 1020000000;
@@ -134,6 +136,15 @@ static void run(const char *name, uint64_t lines, uint64_t mask, uint64_t n)
     b->below = hd_l2_below(b->l2);
     b->memory = hd_events_component(&b->ev, "memory", memory_done, b);
     b->driver = hd_events_component(&b->ev, "driver", drive, b);
+}
+
+static void run(const char *name, uint64_t lines, uint64_t mask, uint64_t n)
+{
+    struct bench *b = calloc(1, sizeof *b);
+    int stop = 0;
+    double t;
+
+    open_bench(b);
     b->lines = lines;
     b->mask = mask;
     for (int round = 0; round < 2; round++) { /* the first one warms up */

@@ -185,6 +185,28 @@ static uint64_t pick(struct hd_rng *r, uint64_t base, uint32_t span)
     return base + hd_rng_below(r, s + 1);
 }
 
+/* What hd_tlb_invalidate of three pages takes, from one array. */
+static void twin_invalidate(struct array *a, uint32_t app, uint64_t v)
+{
+    for (uint32_t k = 0; k < HD_TLB_CLASSES; k++)
+        for (uint32_t s = 0; s < a->sets; s++)
+            for (uint32_t j = 0; j < a->n[s]; j++) {
+                struct entry *e = a->e + (size_t)s * a->ways + j;
+                if (e->app == app && e->klass == k && e->first < v + 3 &&
+                    v < e->first + e->pages)
+                    array_remove(a, app, k, e->tag), j--;
+            }
+}
+
+static uint64_t total(const struct hd_tlb *t, uint32_t counter)
+{
+    uint64_t n = 0;
+
+    for (uint32_t app = 0; app < 3; app++)
+        n += *hd_count(&t->stat, 0, app, counter);
+    return n;
+}
+
 static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
                   uint32_t most, bool mixed)
 {
@@ -227,45 +249,20 @@ static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
         if (hd_rng_below(&r, 50000) == 0) {
             uint64_t v = pick(&r, base, (uint32_t)span);
             hd_tlb_invalidate(&t, app, (hd_vpn){v}, 3);
-            for (uint32_t k = 0; k < HD_TLB_CLASSES; k++)
-                for (struct array *a = &w.base; a <= &w.large; a++)
-                    for (uint32_t s = 0; s < a->sets; s++)
-                        for (uint32_t j = 0; j < a->n[s]; j++) {
-                            struct entry *e = a->e + (size_t)s * a->ways + j;
-                            if (e->app == app && e->klass == k &&
-                                e->first < v + 3 && v < e->first + e->pages)
-                                array_remove(a, app, k, e->tag), j--;
-                        }
+            twin_invalidate(&w.base, app, v);
+            twin_invalidate(&w.large, app, v);
         }
     }
     assert_true(hits > n / 50 && hits < n); /* both outcomes are exercised */
-    {
-        uint64_t all = 0, found = 0, gone = 0;
-        for (uint32_t a = 0; a < 3; a++) {
-            all += *hd_count(&t.stat, 0, a, HD_TLB_LOOKUPS);
-            found += *hd_count(&t.stat, 0, a, HD_TLB_HITS);
-            gone += *hd_count(&t.stat, 0, a, HD_TLB_EVICTIONS);
-        }
-        assert_int_equal(all, n);
-        assert_int_equal(found, hits);
-        assert_int_equal(gone, w.evictions);
-        gone = found = 0;
-        for (uint32_t a = 0; a < 3; a++) {
-            found += *hd_count(&t.stat, 0, a, HD_TLB_LARGE_HITS);
-            gone += *hd_count(&t.stat, 0, a, HD_TLB_MERGED_HITS);
-        }
-        assert_int_equal(found > 0, mixed && cfg.large_entries != 0);
-        assert_int_equal(gone > 0, most > 1);
-        all = found = gone = 0;
-        for (uint32_t a = 0; a < 3; a++) {
-            all += *hd_count(&t.stat, 0, a, HD_TLB_FILLS);
-            found += *hd_count(&t.stat, 0, a, HD_TLB_MERGED_FILLS);
-            gone += *hd_count(&t.stat, 0, a, HD_TLB_INVALIDATIONS);
-        }
-        assert_int_equal(all, n - hits);
-        assert_int_equal(found > 0, most > 1);
-        assert_true(n < 500000 || gone > 0);
-    }
+    assert_int_equal(total(&t, HD_TLB_LOOKUPS), n);
+    assert_int_equal(total(&t, HD_TLB_HITS), hits);
+    assert_int_equal(total(&t, HD_TLB_EVICTIONS), w.evictions);
+    assert_int_equal(total(&t, HD_TLB_LARGE_HITS) > 0,
+                     mixed && cfg.large_entries != 0);
+    assert_int_equal(total(&t, HD_TLB_MERGED_HITS) > 0, most > 1);
+    assert_int_equal(total(&t, HD_TLB_FILLS), n - hits);
+    assert_int_equal(total(&t, HD_TLB_MERGED_FILLS) > 0, most > 1);
+    assert_true(n < 500000 || total(&t, HD_TLB_INVALIDATIONS) > 0);
     memenv_close(&m);
     free(w.base.n), free(w.base.e), free(w.large.n), free(w.large.e);
 }

@@ -250,18 +250,31 @@ static void by_hand(void **state)
                         "0.1 load 0 s0 m68 /2 4000 4040 4042\n"
                         "0.1 exit 0 m68\n");
     heddle_workload_free(w);
+}
 
-    /* misuse */
+static void misuse(void **state)
+{
+    struct heddle_trace_kernel k = {
+        .name = "k", .grid = {9, 1, 1}, .block = {64, 1, 1}};
+    uint64_t addr[32] = {[3] = 0x4000, [5] = 0x4040, [6] = 0x4042};
+    struct heddle_trace_write ld = {.kind = HEDDLE_TRACE_LOAD,
+                                    .warp = 1,
+                                    .bytes = 2,
+                                    .mask = 0x68,
+                                    .address = addr};
+    struct heddle_trace_write ex = {
+        .kind = HEDDLE_TRACE_EXIT, .warp = 1, .slot = -1, .mask = 0x68};
     struct {
         int step;
         const char *text;
     } row[] = {{0, "outside a kernel"}, {1, "of no warp"},    {2, "after"},
                {3, "kind or slot"},     {4, "1, 2, 4"},       {5, "mask"},
                {6, "below 2^48"},       {7, "inside a block"}};
+    (void)state;
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         struct heddle_trace_write x = ld;
         uint64_t far[32] = {[3] = 1ull << 48};
-        t = writer("bad.hdt");
+        heddle_trace_writer *t = writer("bad.hdt");
         if (i > 0)
             assert_int_equal(heddle_trace_writer_kernel(t, &k), 0);
         int r = heddle_trace_writer_block(t, 0);
@@ -295,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded),
         cmocka_unit_test(by_hand),
+        cmocka_unit_test(misuse),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

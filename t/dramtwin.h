@@ -221,43 +221,52 @@ static void twin_column(struct naive *t, uint32_t i, uint64_t now,
     cmd->close = 1;
 }
 
+/* A refresh is due: rows are closed first, all at once, then it is sent. */
+static void twin_refresh(struct naive *t, uint64_t now)
+{
+    struct hd_dramcmd cmd = {.cycle = now, .kind = HD_DRAM_REF};
+    uint32_t any = 0;
+
+    for (uint32_t b = 0; b < t->c->banks; b++)
+        any += t->open[b] != 0;
+    if (any != 0) {
+        for (uint32_t b = 0; b < t->c->banks; b++)
+            if (t->open[b] && !legal(t, HD_DRAM_PRE, b, now))
+                return;
+        cmd.kind = HD_DRAM_PREA;
+        for (uint32_t b = 0; b < t->c->banks; b++)
+            if (t->open[b])
+                twin_note(t, now, HD_DRAM_PRE, b);
+        memset(t->open, 0, sizeof t->open);
+        twin_log(t, cmd);
+        return;
+    }
+    /* every bank could be activated, but for the others' activates */
+    for (uint32_t i = t->hn; i-- > 0;) {
+        const struct past *p = &t->h[i];
+        uint64_t d = p->kind == HD_DRAM_ACT   ? t->c->trc
+                     : p->kind == HD_DRAM_PRE ? t->c->trp
+                     : p->kind == HD_DRAM_REF ? t->c->trfc
+                                              : 0;
+        if (p->cycle + LONG < now)
+            break;
+        if (p->cycle + d > now)
+            return;
+    }
+    twin_note(t, now, HD_DRAM_REF, 0);
+    t->refreshes++;
+    twin_log(t, cmd);
+}
+
 /* One cycle of the channel: at most one command. */
 static void twin_cycle(struct naive *t, uint64_t now)
 {
     struct hd_dramcmd cmd = {.cycle = now};
-    uint32_t best = HD_NONE, any = 0;
+    uint32_t best = HD_NONE;
     int best_rank = 0, rank = 0;
 
     if (t->c->refresh && now >= (t->refreshes + 1) * t->c->trefi) {
-        for (uint32_t b = 0; b < t->c->banks; b++)
-            any += t->open[b] != 0;
-        for (uint32_t b = 0; b < t->c->banks; b++)
-            if (any != 0 ? t->open[b] && !legal(t, HD_DRAM_PRE, b, now) : 0)
-                return;
-        if (any != 0) {
-            cmd.kind = HD_DRAM_PREA;
-            for (uint32_t b = 0; b < t->c->banks; b++)
-                if (t->open[b])
-                    twin_note(t, now, HD_DRAM_PRE, b);
-            memset(t->open, 0, sizeof t->open);
-        } else {
-            /* every bank could be activated, but for the others' activates */
-            for (uint32_t i = t->hn; i-- > 0;) {
-                const struct past *p = &t->h[i];
-                uint64_t d = p->kind == HD_DRAM_ACT   ? t->c->trc
-                             : p->kind == HD_DRAM_PRE ? t->c->trp
-                             : p->kind == HD_DRAM_REF ? t->c->trfc
-                                                      : 0;
-                if (p->cycle + LONG < now)
-                    break;
-                if (p->cycle + d > now)
-                    return;
-            }
-            cmd.kind = HD_DRAM_REF;
-            twin_note(t, now, HD_DRAM_REF, 0);
-            t->refreshes++;
-        }
-        twin_log(t, cmd);
+        twin_refresh(t, now);
         return;
     }
     for (uint32_t i = 0; i < t->n; i++) {

@@ -188,67 +188,92 @@ static void memory(struct gen *g)
 
 static void body(struct gen *g, int budget);
 
+/* The integer register written last. */
+static uint16_t newest(struct gen *g)
+{
+    return g->reg[HD_R_INT][g->n[HD_R_INT] - 1];
+}
+
+static void branch(struct gen *g, const int n[HD_R_TYPES], int vars)
+{
+    kasm(g->a, HD_I_IF, NR, any(g, HD_R_BOOL), NR, 0);
+    body(g, 6);
+    if (below(g, 2)) {
+        memcpy(g->n, n, sizeof g->n);
+        g->vars = vars;
+        kasm(g->a, HD_I_ELSE, NR, NR, NR, 0);
+        body(g, 6);
+    }
+    kasm(g->a, HD_I_ENDIF, NR, NR, NR, 0);
+}
+
+/* From x mod 8 to y mod 16; sometimes uniform, or downwards. */
+static void counted_loop(struct gen *g)
+{
+    uint16_t a, b, c, d;
+
+    emit(g, HD_I_AND, HD_R_INT, any(g, HD_R_INT), NR, 7);
+    a = newest(g);
+    if (below(g, 2))
+        emit(g, HD_I_ADD, HD_R_INT, a, NR, below(g, 6));
+    else
+        emit(g, HD_I_AND, HD_R_INT, any(g, HD_R_INT), NR, 15);
+    b = newest(g);
+    d = kasm_reg(g->a, HD_R_INT);
+    if (below(g, 4) == 0) {
+        kasm_full(g->a, HD_I_LOOP, 1, d, b, a, NR, 0, 0, -2);
+    } else if (below(g, 3) == 0) {
+        emit(g, HD_I_AND, HD_R_INT, any(g, HD_R_INT), NR, 3);
+        emit(g, HD_I_ADD, HD_R_INT, newest(g), NR, 1);
+        c = newest(g);
+        kasm_full(g->a, HD_I_LOOP, 0, d, a, b, c, 0, 0, 0);
+    } else {
+        kasm_full(g->a, HD_I_LOOP, 0, d, a, b, NR, 0, 0,
+                  1 + (int64_t)below(g, 2));
+    }
+    g->reg[HD_R_INT][g->n[HD_R_INT]++] = d;
+    body(g, 5);
+    kasm(g->a, HD_I_ENDLOOP, NR, NR, NR, 0);
+}
+
+/* while (v > 0) { body; v-- } */
+static void while_loop(struct gen *g)
+{
+    uint16_t a, c, d, next;
+
+    emit(g, HD_I_AND, HD_R_INT, any(g, HD_R_INT), NR, 3);
+    a = newest(g);
+    d = kasm_reg(g->a, HD_R_INT);
+    kasm(g->a, HD_I_VAR, d, a, NR, 0);
+    kasm(g->a, HD_I_WHILE, NR, NR, NR, 0);
+    c = kasm_reg(g->a, HD_R_BOOL);
+    kasm(g->a, HD_I_GT, c, d, NR, 0);
+    if (below(g, 3) == 0)
+        memory(g);
+    kasm(g->a, HD_I_TEST, NR, c, NR, 0);
+    next = kasm_reg(g->a, HD_R_INT);
+    kasm(g->a, HD_I_SUB, next, d, NR, 1);
+    kasm(g->a, HD_I_SET, d, next, NR, 0);
+    g->reg[HD_R_INT][g->n[HD_R_INT]++] = d;
+    body(g, 5);
+    kasm(g->a, HD_I_ENDWHILE, NR, NR, NR, 0);
+}
+
 static void construct(struct gen *g)
 {
     int n[HD_R_TYPES], vars = g->vars;
-    uint16_t a, b, c, d, zero;
 
     memcpy(n, g->n, sizeof(n));
     g->depth++;
     switch (below(g, 3)) {
     case 0:
-        kasm(g->a, HD_I_IF, NR, any(g, HD_R_BOOL), NR, 0);
-        body(g, 6);
-        if (below(g, 2)) {
-            memcpy(g->n, n, sizeof(n));
-            g->vars = vars;
-            kasm(g->a, HD_I_ELSE, NR, NR, NR, 0);
-            body(g, 6);
-        }
-        kasm(g->a, HD_I_ENDIF, NR, NR, NR, 0);
+        branch(g, n, vars);
         break;
-    case 1: /* from x mod 8 to y mod 16; sometimes uniform, or downwards */
-        emit(g, HD_I_AND, HD_R_INT, any(g, HD_R_INT), NR, 7);
-        a = g->reg[HD_R_INT][g->n[HD_R_INT] - 1];
-        if (below(g, 2))
-            emit(g, HD_I_ADD, HD_R_INT, a, NR, below(g, 6));
-        else
-            emit(g, HD_I_AND, HD_R_INT, any(g, HD_R_INT), NR, 15);
-        b = g->reg[HD_R_INT][g->n[HD_R_INT] - 1];
-        d = kasm_reg(g->a, HD_R_INT);
-        if (below(g, 4) == 0) {
-            kasm_full(g->a, HD_I_LOOP, 1, d, b, a, NR, 0, 0, -2);
-        } else if (below(g, 3) == 0) {
-            emit(g, HD_I_AND, HD_R_INT, any(g, HD_R_INT), NR, 3);
-            emit(g, HD_I_ADD, HD_R_INT, g->reg[HD_R_INT][g->n[HD_R_INT] - 1],
-                 NR, 1);
-            c = g->reg[HD_R_INT][g->n[HD_R_INT] - 1];
-            kasm_full(g->a, HD_I_LOOP, 0, d, a, b, c, 0, 0, 0);
-        } else {
-            kasm_full(g->a, HD_I_LOOP, 0, d, a, b, NR, 0, 0,
-                      1 + (int64_t)below(g, 2));
-        }
-        g->reg[HD_R_INT][g->n[HD_R_INT]++] = d;
-        body(g, 5);
-        kasm(g->a, HD_I_ENDLOOP, NR, NR, NR, 0);
+    case 1:
+        counted_loop(g);
         break;
-    default: /* while (v > 0) { body; v-- } */
-        emit(g, HD_I_AND, HD_R_INT, any(g, HD_R_INT), NR, 3);
-        a = g->reg[HD_R_INT][g->n[HD_R_INT] - 1];
-        d = kasm_reg(g->a, HD_R_INT);
-        kasm(g->a, HD_I_VAR, d, a, NR, 0);
-        kasm(g->a, HD_I_WHILE, NR, NR, NR, 0);
-        c = kasm_reg(g->a, HD_R_BOOL);
-        kasm(g->a, HD_I_GT, c, d, NR, 0);
-        if (below(g, 3) == 0)
-            memory(g);
-        kasm(g->a, HD_I_TEST, NR, c, NR, 0);
-        zero = kasm_reg(g->a, HD_R_INT);
-        kasm(g->a, HD_I_SUB, zero, d, NR, 1);
-        kasm(g->a, HD_I_SET, d, zero, NR, 0);
-        g->reg[HD_R_INT][g->n[HD_R_INT]++] = d;
-        body(g, 5);
-        kasm(g->a, HD_I_ENDWHILE, NR, NR, NR, 0);
+    default:
+        while_loop(g);
     }
     g->depth--;
     memcpy(g->n, n, sizeof(n));

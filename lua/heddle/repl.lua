@@ -51,30 +51,26 @@ local INTERRUPTED = -130
 
 -- ---- the globals -----------------------------------------------------------
 
---- Defines the globals of a session.  Returns the scope of completion.
-local function globals(session)
+--- The simulation that the globals are about.
+local function it()
+    local sim = _G.sim
+    if not sim then
+        error("there is no simulation yet: sim = H.sim { machine = "
+            .. "\"maxwell\", apps = { H.app(\"GUP\", { size = \"T\" }) } }", 0)
+    end
+    return sim
+end
+
+local function with_cycle(sim, word)
+    return word, sim.now
+end
+
+--- H, whose H.sim remembers what it made last: that is `sim`, unless the
+-- session sets one itself.
+local function define_sim()
     local H = require "heddle"
     local make = require("heddle.sim").sim
     local last
-    local scope = setmetatable({ env = _G }, { __index = function(_, key)
-        if key == "sim" then
-            return _G.sim
-        end
-    end })
-
-    local function it()
-        local sim = _G.sim
-        if not sim then
-            error("there is no simulation yet: sim = H.sim { machine = "
-                .. "\"maxwell\", apps = { H.app(\"GUP\", { size = \"T\" }) } }",
-                0)
-        end
-        return sim
-    end
-
-    local function with_cycle(sim, word)
-        return word, sim.now
-    end
 
     --- A simulation: H.sim { machine = "maxwell", apps = { H.app("ATAX") } }.
     -- Options: machine, apps, policies, settings, seed, check, budget, warmup,
@@ -84,6 +80,24 @@ local function globals(session)
         last = make(options)
         return last
     end)
+
+    _G.H = H
+    setmetatable(_G, { __index = function(_, name)
+        if name == "sim" then
+            return last
+        end
+    end })
+end
+
+--- Defines the globals of a session.  Returns the scope of completion.
+local function globals(session)
+    local scope = setmetatable({ env = _G }, { __index = function(_, key)
+        if key == "sim" then
+            return _G.sim
+        end
+    end })
+
+    define_sim()
 
     --- Runs `sim` n core cycles (1).  Returns "ok", "done" or "stopped", and
     -- the cycle.
@@ -128,13 +142,6 @@ local function globals(session)
             or help.lines((...), scope)
         print(table.concat(lines, "\n"))
     end
-
-    _G.H = H
-    setmetatable(_G, { __index = function(_, name)
-        if name == "sim" then
-            return last
-        end
-    end })
     return scope
 end
 

@@ -313,16 +313,13 @@ local function in_processes(jobs, order, n, state)
     return out, told, guard
 end
 
---- H.run(jobs [, { jobs = n, progress = false, keep = true }]): the results of
--- all jobs, in order.  The first error of a job is raised when all have
--- ended, unless keep = true: then result i is { error = ... }.
-function runner.run(jobs, options)
-    options = options or {}
-    local n = options.jobs or process.cpus()
+--- What has to be run: its indices in order, the key of each job (false: it
+-- has none), and the first index of each key.
+local function plan(jobs)
     local keys, order, first = {}, {}, {}
     for i, job in ipairs(jobs) do
-        keys[i] = key_of(job)
-        local k = keys[i]
+        local k = key_of(job)
+        keys[i] = k or false
         if not (k and (runner.cache[k] or first[k])) then
             order[#order + 1] = i
             if k then
@@ -330,26 +327,39 @@ function runner.run(jobs, options)
             end
         end
     end
+    return order, keys, first
+end
+
+--- Runs jobs[i] for i in `order` one after the other in this process.
+local function in_turn(jobs, order, quiet, state)
+    local got = {}
+    for _, i in ipairs(order) do
+        local ok, result, known = perform(jobs[i], quiet)
+        got[i] = { ok = ok, result = result, known = known }
+        state.done = state.done + 1
+        if not ok and type(result) == "table" and result.code == -130 then
+            return got, true
+        elseif #order > 1 then
+            show(state)
+        end
+    end
+    return got, false
+end
+
+--- H.run(jobs [, { jobs = n, progress = false, keep = true }]): the results of
+-- all jobs, in order.  The first error of a job is raised when all have
+-- ended, unless keep = true: then result i is { error = ... }.
+function runner.run(jobs, options)
+    options = options or {}
+    local n = options.jobs or process.cpus()
+    local order, keys, first = plan(jobs)
     local state = {
         start = process.time(), done = 0, total = #order,
         tty = options.progress ~= false and process.isatty(2),
     }
     local got, stopped
     if n <= 1 or #order <= 1 then
-        got = {}
-        for _, i in ipairs(order) do
-            local ok, result, known = perform(jobs[i],
-                options.progress == false)
-            got[i] = { ok = ok, result = result, known = known }
-            state.done = state.done + 1
-            stopped = not ok and type(result) == "table"
-                and result.code == -130
-            if stopped then
-                break
-            elseif #order > 1 then
-                show(state)
-            end
-        end
+        got, stopped = in_turn(jobs, order, options.progress == false, state)
     else
         got, stopped = in_processes(jobs, order, n, state)
     end

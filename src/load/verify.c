@@ -403,10 +403,33 @@ static void round_number(struct hd_ins *n)
     n->k.base = n->imm;
 }
 
-static int check_ins(struct verifier *z, struct hd_ins *n)
+static int check_loop(struct verifier *z, const struct hd_ins *n)
+{
+    if (n->aux > 1)
+        return wrong(z, "no such direction");
+    if (n->c == HD_NO_REG && (n->aux ? n->imm >= 0 : n->imm <= 0))
+        return wrong(z, "the step goes the wrong way");
+    if (n->d == n->b || n->d == n->c)
+        return wrong(z, "the counter is its own bound or step");
+    if (open_scope(z, n->op) != 0)
+        return z->err->code;
+    write_reg(z, n->d);
+    return 0;
+}
+
+static int check_test(struct verifier *z, struct hd_ins *n)
 {
     struct scope *top = z->depth > 0 ? &z->scope[z->depth - 1] : NULL;
 
+    if (top == NULL || top->op != HD_I_WHILE || top->tested)
+        return wrong(z, "TEST belongs once into a while");
+    top->tested = true;
+    n->end = top->at;
+    return 0;
+}
+
+static int check_ins(struct verifier *z, struct hd_ins *n)
+{
     switch (n->op) {
     case HD_I_SPEC:
         if ((uint64_t)n->imm >= HD_S_COUNT)
@@ -423,16 +446,7 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
         n->depth = (uint8_t)(z->var[n->d] - 1);
         return 0;
     case HD_I_LOOP:
-        if (n->aux > 1)
-            return wrong(z, "no such direction");
-        if (n->c == HD_NO_REG && (n->aux ? n->imm >= 0 : n->imm <= 0))
-            return wrong(z, "the step goes the wrong way");
-        if (n->d == n->b || n->d == n->c)
-            return wrong(z, "the counter is its own bound or step");
-        if (open_scope(z, n->op) != 0)
-            return z->err->code;
-        write_reg(z, n->d);
-        return 0;
+        return check_loop(z, n);
     case HD_I_IF:
     case HD_I_WHILE:
         return open_scope(z, n->op);
@@ -443,11 +457,7 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
     case HD_I_ENDWHILE:
         return close_scope(z, n);
     case HD_I_TEST:
-        if (top == NULL || top->op != HD_I_WHILE || top->tested)
-            return wrong(z, "TEST belongs once into a while");
-        top->tested = true;
-        n->end = top->at;
-        return 0;
+        return check_test(z, n);
     case HD_I_ALU:
     case HD_I_SHARED:
         if (n->imm < 0 || n->imm > 1 << 30)
