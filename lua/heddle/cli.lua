@@ -8,6 +8,9 @@
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 
+-- Asked for where an error is, which may be in code that has no os (pure.lua).
+local getenv = os.getenv
+
 local cli = {}
 
 --- Commands in the order of the help page.
@@ -117,7 +120,7 @@ function cli.describe(err)
 end
 
 local function with_trace(err)
-    if os.getenv("HEDDLE_TRACEBACK") then
+    if getenv("HEDDLE_TRACEBACK") then
         io.stderr:write(debug.traceback(tostring(err), 2), "\n")
     end
     return err

@@ -154,10 +154,19 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
   h.launched    number of launches so far
   host must not keep state anywhere else.
 
+LANGUAGE   Application code (buffers, kernels, data, host) gives the same in
+           every run: its pairs and next walk numbers, then strings, in order;
+           math.random, os and weak tables raise; tostring shows no addresses
+           (kernel/pure.lua).
+
 SPDX-License-Identifier: MIT
 ]==]
 
 local core = require "heddle.core"
+local pure = require "heddle.kernel.pure"
+
+-- Not what application code has under this name (pure.lua).
+local next = next
 
 local M = {}
 
@@ -357,6 +366,7 @@ end
 function App:instance(o)
     if o == nil then o = {} end
     if type(o) == "string" then o = { size = o } end
+    local _ <close> = pure.open()
     local p, size = parameters(self, o)
     local inst = { app = self, name = self.name, size = size, params = p,
         b = {}, kernels = {}, host = self.host }
@@ -453,6 +463,7 @@ local function host_of(inst, declared)
     local number = {}
     for i, k in ipairs(inst.kernels) do number[k] = i - 1 end
     return function(device, state)
+        local _ <close> = pure.open()
         local s = state == "" and {} or M.decode(state)
         h.launched = device:launched()
         h.read = function(b, i) return device:read(b.index - 1, i) end
@@ -497,6 +508,7 @@ end
 
 -- The application compiled: a C program object (heddle.program).
 local function compile(inst)
+    local _ <close> = pure.open()
     local program = require "heddle.program"
     local build = require "heddle.kernel.build"
     local thread = require "heddle.kernel.thread"

@@ -43,6 +43,9 @@ local help = require "heddle.help"
 local pretty = require "heddle.pretty"
 local process = require "heddle.process"
 
+-- Asked for where an error is, which may be in code that has no os (pure.lua).
+local getenv = os.getenv
+
 local repl = {}
 
 local FRAMES = 8        -- of a traceback
@@ -157,7 +160,7 @@ local function frames()
     for line in debug.traceback("", 3):gmatch("\n\t([^\n]+)") do
         if line:find("^heddle/repl%.lua") and #out > 0 then
             break
-        elseif os.getenv("HEDDLE_TRACEBACK") or not (line:find("^heddle/")
+        elseif getenv("HEDDLE_TRACEBACK") or not (line:find("^heddle/")
             or line:find("^%[C%]") or line:find("^%(%.%.%.tail")) then
             out[#out + 1] = line:gsub("in local 'chunk'$", "in main chunk")
         end

@@ -8,6 +8,9 @@
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 
+-- Asked for where an error is, which may be in code that has no os (pure.lua).
+local getenv = os.getenv
+
 local script = {
     arg = {},       -- declared arguments and their values
     options = {},   -- of the command: check
@@ -140,7 +143,7 @@ function script.begin(options)
 end
 
 function script.traceback(err)
-    if os.getenv("HEDDLE_TRACEBACK") then
+    if getenv("HEDDLE_TRACEBACK") then
         io.stderr:write(debug.traceback(tostring(err), 2), "\n")
     end
     return err

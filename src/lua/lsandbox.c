@@ -1,6 +1,7 @@
 /*
- * lsandbox.c - the globals of policy and application code: the part of Lua
- * that gives the same result in lp_lib_every run.
+ * lsandbox.c - the globals of policy code: the part of Lua that gives the
+ * same result in every run.  (Application code, which stands in scripts, has
+ * a lower fence: lua/heddle/kernel/pure.lua.)
  *
  * A decision may depend on the question, the state and the parameters, and on
  * nothing else.  So policy code has no clock, no files, no environment, no
@@ -11,7 +12,7 @@
  * name that is not here raises and says why.
  *
  * A function keeps its globals in an upvalue, _ENV.  lp_sandbox_enter joins
- * that upvalue to the sandbox's in the policy's functions and in lp_lib_every
+ * that upvalue to the sandbox's in the policy's functions and in every
  * function that they hold in locals, whatever script they were written in.
  * What else they hold in locals is reported, so that the bridge can see that
  * it stays as it is.
@@ -195,7 +196,7 @@ static void guard_format(lua_State *L)
     lua_pop(L, 2);
 }
 
-/* safe[f] = true for lp_lib_every function in the table on top. */
+/* safe[f] = true for every function in the table on top. */
 static void note_safe(lua_State *L, int safe, int depth)
 {
     lua_pushnil(L);

@@ -16,6 +16,9 @@ SPDX-License-Identifier: MIT
 ]]
 local build = require "heddle.kernel.build"
 
+-- Not what application code has under this name (pure.lua).
+local next = next
+
 local is_value, fail = build.is_value, build.fail
 
 local M = {}

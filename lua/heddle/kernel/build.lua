@@ -16,6 +16,9 @@ the set of loads (and variables) that it comes from, constants too.
 
 SPDX-License-Identifier: MIT
 ]]
+-- Not what application code has under this name (pure.lua).
+local next = next
+
 local M = {}
 
 local Value = {}
