@@ -245,6 +245,10 @@ tap.raises(function() app { name = "a", kernel = 1 } end, "no field 'kernel'",
     "unknown field of an application")
 tap.raises(function() one(print):instance { m = 1 } end,
     "no parameter 'm'; it has n", "unknown parameter")
+tap.raises(function() one(print):instance { n = "many" } end,
+    "parameter n: a number is expected, not 'many'", "a number that is none")
+tap.raises(function() k.check(false, "n is even") end, "n is even",
+    "a parameter that does not fit")
 tap.raises(function() one(print):instance("X") end, "no size 'X'",
     "unknown size")
 tap.raises(function() k.f32("a", 0) end, "positive", "a buffer of nothing")

@@ -30,7 +30,7 @@ for setting, value in pairs { memory_bytes = 1 << 30, table_frames = 300 } do
     end, "raise vm.memory_bytes or vm.table_frames", setting .. " too small")
 end
 
-tap.raises(function() sim "ATAX" end, "no size 'XL'; it has L, M, S, T",
+tap.raises(function() sim "ATAX" end, "no size 'XL'; it has T, S, M, L",
     "a size that is not there")
 
 return tap.done()

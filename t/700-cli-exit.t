@@ -143,9 +143,9 @@ H.sim { machine = "maxwell", apps = { app } }
 L
 expect 64 "an application's size that there is not" "$H" run "$dir/size.lua" \
     size=Q
-has err "heddle: $dir/size.lua:4: application TRD: no size 'Q'; it has" "is named"
+has err "heddle: $dir/size.lua:3: application TRD: no size 'Q'; it has" "is named"
 expect 64 "and a parameter" "$H" run "$dir/size.lua" n=m
-has err "size.lua:4: application TRD: no parameter 'm'; it has" "is named"
+has err "size.lua:3: application TRD: no parameter 'm'; it has" "is named"
 
 cat >"$dir/experiment.lua" <<'L'
 local H = require "heddle"

@@ -29,7 +29,9 @@ which the C engine then runs for all lanes of a warp at once.
 
 APPLICATION    app { ... } returns an application.  Fields:
   name, source, note    texts
-  params                table of defaults; unknown parameters are errors
+  params                table of defaults; unknown parameters are errors, and
+                        so is what is no number where the default is one.
+                        check(condition, words) refuses others that do not fit
   sizes                 { T = {...}, S = {...}, M = {...}, L = {...} },
                         perhaps XL: parameters that differ; the default size
                         is "S"
@@ -49,6 +51,7 @@ APPLICATION    app { ... } returns an application.  Fields:
                   shared, args, fn }; a buffer { name, type, width, count,
                   dims, contents, data, align, index (1..) }.
   A:workload(o)   the same, compiled: a workload for a simulation
+  A:parameters(o) only { name = value, ... }, and the size
 
 BUFFERS    u8 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
            n1 * n2 * ... elements, indexed from 0 by ONE index (row-major
@@ -178,6 +181,11 @@ end
 --- A size or a parameter that an application does not have.
 local function misuse(text, ...)
     error(core.error(-2, text:format(...)))
+end
+
+--- check(condition, words): refuses parameters that do not fit.
+function M.check(condition, words)
+    if not condition then misuse("%s", words) end
 end
 
 --- ceil(a, b): a / b rounded up.
@@ -333,18 +341,41 @@ function M.app(a)
     return setmetatable(a, App)
 end
 
-local function parameters(a, o)
-    local size, p = o.size, {}
+-- A parameter as it was given; one whose default is a number must be one, or
+-- a text that says one, as on a command line.
+local function parameter(a, name, default, x)
+    if type(default) ~= "number" then return x end
+    local v = tonumber(x)
+    if not v then
+        misuse("application %s: parameter %s: a number is expected, not '%s'",
+            a.name, name, tostring(x))
+    end
+    return math.tointeger(v) or v
+end
+
+local SIZE_ORDER = { T = 1, S = 2, M = 3, L = 4, XL = 5 }
+
+-- Names of sizes, from small to large; others behind them.
+local function size_names(a)
+    local known = {}
+    for n in next, a.sizes or {} do known[#known + 1] = tostring(n) end
+    table.sort(known, function(m, n)
+        local i, k = SIZE_ORDER[m] or 9, SIZE_ORDER[n] or 9
+        return i < k or i == k and m < n
+    end)
+    return known[1] and table.concat(known, ", ") or "none"
+end
+
+--- The parameters for o = { size = "T", n = 5, ... }: defaults, those of the
+-- size, then those given; and the size.
+function App:parameters(o)
+    local a, size, p = self, o.size, {}
     for name, x in next, a.params or {} do p[name] = x end
     if size == nil and a.sizes and a.sizes.S then size = "S" end
     if size ~= nil then
         if not a.sizes or not a.sizes[size] then
-            local known = {}
-            for n in next, a.sizes or {} do known[#known + 1] = tostring(n) end
-            table.sort(known)
             misuse("application %s: no size '%s'; it has %s", a.name,
-                tostring(size), known[1] and table.concat(known, ", ")
-                or "none")
+                tostring(size), size_names(a))
         end
         for name, x in next, a.sizes[size] do p[name] = x end
     end
@@ -357,7 +388,7 @@ local function parameters(a, o)
                 misuse("application %s: no parameter '%s'; it has %s", a.name,
                     tostring(name), table.concat(known, ", "))
             end
-            p[name] = x
+            p[name] = parameter(a, name, p[name], x)
         end
     end
     return p, size
@@ -367,7 +398,7 @@ function App:instance(o)
     if o == nil then o = {} end
     if type(o) == "string" then o = { size = o } end
     local _ <close> = pure.open()
-    local p, size = parameters(self, o)
+    local p, size = self:parameters(o)
     local inst = { app = self, name = self.name, size = size, params = p,
         b = {}, kernels = {}, host = self.host }
     inst.buffers = self.buffers(p)

@@ -70,18 +70,6 @@ local function split(options, label)
     return rest, own
 end
 
---- An application's parameters: defaults, then those of the size, then given.
-local function parameters(app, options)
-    local p = {}
-    local size = app.sizes and app.sizes[options.size or "S"] or {}
-    for _, t in ipairs { app.params or {}, size, options } do
-        for k, v in pairs(t) do
-            p[k] = v
-        end
-    end
-    return p
-end
-
 --- H.app(name [, { size =, label =, parameter = ... }])
 function workload.app(name, options)
     local index = require "heddle.index"
@@ -95,10 +83,11 @@ function workload.app(name, options)
                 table.concat(names, ", "))), 0)
     end
     local rest, own = split(options, app.name)
+    local p = app:parameters(rest)
     local d = new(own, "app", app.name, rest, function()
         return app:workload(rest)
     end)
-    d.cut = app.truncated and app.truncated(parameters(app, rest))
+    d.cut = app.truncated and app.truncated(p)
     return d
 end
 

@@ -66,7 +66,7 @@ return app {
     footprint = function(p) return 8 * p.ni * p.nj * p.nk end,
 
     buffers = function(p)
-        assert(p.ni >= 3, "3DCONV: ni is 3 or more")
+        h.check(p.ni >= 3, "3DCONV: ni is 3 or more")
         return { f32("A", p.ni, p.nj, p.nk), f32("B", p.ni, p.nj, p.nk) }
     end,
 

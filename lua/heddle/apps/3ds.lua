@@ -50,7 +50,7 @@ return app {
     footprint = function(p) return 8 * p.dimx * p.dimy * p.dimz + 40 end,
 
     buffers = function(p)
-        assert(p.dimx % X == 0 and p.dimy % Y == 0 and p.dimz > 4 * R,
+        h.check(p.dimx % X == 0 and p.dimy % Y == 0 and p.dimz > 4 * R,
             "3DS: dimx is a multiple of 32, dimy of 8, dimz above 16")
         return { f32("in", p.dimz, p.dimy, p.dimx),
             f32("out", p.dimz, p.dimy, p.dimx), f32("coef", 10) }

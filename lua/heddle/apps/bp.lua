@@ -123,7 +123,7 @@ return app {
     footprint = function(p) return 4 * (36 * p.n + 69) end,
 
     buffers = function(p)
-        assert(p.n % 16 == 0, "BP: n must be a multiple of 16")
+        h.check(p.n % 16 == 0, "BP: n must be a multiple of 16")
         return { f32("input", p.n + 1), f32("outhid", 17),
             f32("w", (p.n + 1) * 17), f32("part", p.n), f32("delta", 17),
             f32("oldw", (p.n + 1) * 17) }

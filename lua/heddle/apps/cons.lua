@@ -104,7 +104,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.width % 64 == 0 and p.height % 32 == 0,
+        h.check(p.width % 64 == 0 and p.height % 32 == 0,
             "CONS: width is a multiple of 64, height of 32")
         return { f32("In", p.height, p.width), f32("Buf", p.height, p.width),
             f32("Out", p.height, p.width) }

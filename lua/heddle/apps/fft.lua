@@ -59,7 +59,7 @@ return app {
     footprint = function(p) return 16 * p.n * p.batch end,
 
     buffers = function(p)
-        assert(p.n >= 2 and p.n <= 2048 and p.n & p.n - 1 == 0,
+        h.check(p.n >= 2 and p.n <= 2048 and p.n & p.n - 1 == 0,
             "FFT: n is a power of two, 2 to 2048")
         return { f32("X", p.batch, p.n, 2), f32("Y", p.batch, p.n, 2) }
     end,

@@ -105,7 +105,7 @@ return app {
     footprint = function(p) return 8 << p.n end,
 
     buffers = function(p)
-        assert(p.n % 2 == 1 and p.n >= SHARED and p.n < 31,
+        h.check(p.n % 2 == 1 and p.n >= SHARED and p.n < 31,
             "FWT: n is odd, 11 or more")
         return { f32("D", 1 << p.n), f32("K", 1 << p.n) }
     end,

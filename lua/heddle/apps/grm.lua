@@ -117,7 +117,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.first >= 0 and p.first < p.n,
+        h.check(p.first >= 0 and p.first < p.n,
             "GRM: first is a column, 0 to n - 1")
         return { f32("A", p.n, p.n), f32("R", p.n, p.n), f32("Q", p.n, p.n) }
     end,

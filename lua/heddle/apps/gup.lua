@@ -51,7 +51,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.threads % 128 == 0 and 4 << p.m >= p.threads,
+        h.check(p.threads % 128 == 0 and 4 << p.m >= p.threads,
             "GUP: threads is a multiple of 128, at most 4 * 2^m")
         local generate = require "heddle.generate"
         return { u32("Tab", 2 << p.m), i64("start", p.threads,

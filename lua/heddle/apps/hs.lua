@@ -96,7 +96,7 @@ return app {
     footprint = function(p) return 12 * p.n * p.n end,
 
     buffers = function(p)
-        assert(p.pyramid >= 1 and p.pyramid <= 7, "HS: pyramid is 1 to 7")
+        h.check(p.pyramid >= 1 and p.pyramid <= 7, "HS: pyramid is 1 to 7")
         return { f32("temp0", p.n, p.n), f32("temp1", p.n, p.n),
             f32("power", p.n, p.n) }
     end,

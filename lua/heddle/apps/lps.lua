@@ -133,7 +133,7 @@ return app {
     footprint = function(p) return 8 * pitch(p) * p.ny * p.nz end,
 
     buffers = function(p)
-        assert(p.pitch == 0 or p.pitch >= p.nx,
+        h.check(p.pitch == 0 or p.pitch >= p.nx,
             "LPS: pitch is 0 or at least nx")
         return { f32("u1", p.nz, p.ny, pitch(p)),
             f32("u2", p.nz, p.ny, pitch(p)) }

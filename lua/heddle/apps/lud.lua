@@ -176,7 +176,8 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.n % B == 0 and p.n >= 2 * B, "LUD: n is a multiple of 16")
+        h.check(p.n % B == 0 and p.n >= 2 * B,
+            "LUD: n is a multiple of 16, 32 or more")
         return { f32("m", p.n, p.n) }
     end,
 

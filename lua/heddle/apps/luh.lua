@@ -457,7 +457,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.e >= 2 and p.e < 500 and (p.steps == 1 or p.steps == 2),
+        h.check(p.e >= 2 and p.e < 500 and (p.steps == 1 or p.steps == 2),
             "LUH: e is 2 to 499, steps 1 or 2")
         local E, n = elements(p), nodes(p)
         local count, list = corners(p)

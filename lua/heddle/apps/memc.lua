@@ -189,7 +189,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.h >= 8 and p.h <= 25, "MEMC: h is 8 to 25")
+        h.check(p.h >= 8 and p.h <= 25, "MEMC: h is 8 to 25")
         local generate = require "heddle.generate"
         local wanted, req = drawn(p, 0), {}
         local format = "<c" .. KEY .. ("Bx"):rep(4) .. "xxxxxxxxxx"

@@ -52,7 +52,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.m % 128 == 0 and p.n % 16 == 0 and p.k % 8 == 0,
+        h.check(p.m % 128 == 0 and p.n % 16 == 0 and p.k % 8 == 0,
             "MM: m is a multiple of 128, n of 16, k of 8")
         return { f32("A", p.k, p.m), f32("B", p.k, p.n), f32("C", p.n, p.m) }
     end,

@@ -168,7 +168,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.min >= 1 and p.length >= p.min,
+        h.check(p.min >= 1 and p.length >= p.min,
             "MUM: min is 1 to length")
         local tree = require "heddle.generate".suffix_tree {
             bases = p.bases, genome = genome(p), reads = p.reads,

@@ -115,7 +115,7 @@ return app {
     footprint = function(p) return 8 * (p.n + 1) * (p.n + 1) end,
 
     buffers = function(p)
-        assert(p.n % B == 0, "NW: n is a multiple of 16")
+        h.check(p.n % B == 0, "NW: n is a multiple of 16")
         return { i32("ref", p.n + 1, p.n + 1), i32("mat", p.n + 1, p.n + 1) }
     end,
 

@@ -79,7 +79,7 @@ return app {
     footprint = function(p) return 4 * (p.rows + 1) * p.cols end,
 
     buffers = function(p)
-        assert(p.rows >= 2 and p.pyramid >= 1 and p.pyramid <= 120,
+        h.check(p.rows >= 2 and p.pyramid >= 1 and p.pyramid <= 120,
             "PATHFINDER: rows is at least 2, pyramid 1 to 120")
         return { i32("res0", p.cols), i32("res1", p.cols),
             i32("wall", p.rows - 1, p.cols) }

@@ -449,7 +449,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.n >= BLOCKS and p.n < 1 << 15,
+        h.check(p.n >= BLOCKS and p.n < 1 << 15,
             "QTC: n is 256 or more and below 32768")
         local x, y = points(p)
         local list, D = neighbours(p, x, y)

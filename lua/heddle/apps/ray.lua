@@ -243,8 +243,9 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.width % 16 == 0 and p.height % 8 == 0 and p.resident % 128 == 0
-            and p.width > 0 and p.height > 0 and p.resident > 0,
+        h.check(p.width % 16 == 0 and p.height % 8 == 0
+            and p.resident % 128 == 0 and p.width > 0 and p.height > 0
+            and p.resident > 0,
             "RAY: width is a multiple of 16, height of 8, resident of 128")
         return { u32("out", p.height, p.width),
             f32("local", 4 * BOUNCES, p.resident) }

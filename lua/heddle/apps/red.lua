@@ -43,7 +43,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.n % (2 * B) == 0, "RED: n is a multiple of 512")
+        h.check(p.n % (2 * B) == 0, "RED: n is a multiple of 512")
         return { f32("in", p.n), f32("out", p.grid) }
     end,
 

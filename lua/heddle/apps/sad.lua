@@ -144,7 +144,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.width % 16 == 0 and p.height % 16 == 0 and p.width > 0
+        h.check(p.width % 16 == 0 and p.height % 16 == 0 and p.width > 0
             and p.height > 0, "SAD: width and height are multiples of 16")
         local pixels = p.width * p.height
         return { u8("frame", 2 * pixels), u8("ref", 2 * pixels),

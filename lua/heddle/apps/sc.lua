@@ -195,9 +195,9 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.n % BLOCK == 0 and p.n < 1 << 24,
+        h.check(p.n % BLOCK == 0 and p.n < 1 << 24,
             "SC: n is a multiple of 512, below 2^24")
-        assert(p.centres >= 1 and p.centres <= p.kmax and p.kmax < p.n // 2,
+        h.check(p.centres >= 1 and p.centres <= p.kmax and p.kmax < p.n // 2,
             "SC: centres is 1 to kmax")
         local generate = require "heddle.generate"
         local c = generate.clusters { n = p.n, dim = p.dim,

@@ -164,7 +164,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.n % (4 * B * p.grid) == 0 and p.grid <= B,
+        h.check(p.n % (4 * B * p.grid) == 0 and p.grid <= B,
             "SCAN: n is a multiple of 1024 * grid, grid at most 256")
         return { f32("in", p.n), f32("out", p.n), f32("bs", p.grid) }
     end,

@@ -89,7 +89,7 @@ return app {
     footprint = function(p) return 8 * p.v * p.l + 4 * p.v end,
 
     buffers = function(p)
-        assert(p.l % ACC == 0, "SCP: l is a multiple of 1024")
+        h.check(p.l % ACC == 0, "SCP: l is a multiple of 1024")
         return { f32("A", p.v, p.l), f32("B", p.v, p.l), f32("C", p.v) }
     end,
 

@@ -95,7 +95,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.num < 1 << 24, "STREAMCLUSTER: num is below 2^24")
+        h.check(p.num < 1 << 24, "STREAMCLUSTER: num is below 2^24")
         local generate = require "heddle.generate"
         local c = generate.clusters { n = p.num, dim = p.dim,
             centres = p.centres, seed = p.seed }

@@ -52,7 +52,7 @@ return app {
     end,
 
     buffers = function(p)
-        assert(p.n % (4 * B) == 0, "TRD: n is a multiple of 512")
+        h.check(p.n % (4 * B) == 0, "TRD: n is a multiple of 512")
         local list = {}
         for set = 0, 1 do
             for _, name in ipairs { "A", "B", "C" } do
