@@ -134,7 +134,7 @@ typedef int heddle_trace_dump_fn(void *ud, const struct heddle_trace_op *op);
 /*
  * Shows every memory instruction of a workload: traces block by block as they
  * are stored, warp by warp; programs as heddle_walk.h runs them.  s may be
- * NULL: all.
+ * NULL: all.  HEDDLE_EINVAL, with words, if there is no such kernel or block.
  */
 HEDDLE_API int heddle_trace_dump(heddle_workload *w,
                                  const struct heddle_trace_select *s,

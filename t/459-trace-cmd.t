@@ -53,7 +53,24 @@ same out want "prints the same"
 expect 0 "one block" "$H" trace dump "$dir/app.hdt" kernel=1 block=1
 sed -n 3p "$dir/want" >"$dir/third"
 same out third "is one block"
-expect 0 "a kernel that is not there" "$H" trace dump "$dir/app.hdt" kernel=7
+expect 64 "a kernel that is not there" "$H" trace dump "$dir/app.hdt" kernel=7
+has err "there is no kernel 7; expected 1 to 1" "is named"
+expect 64 "a block that is not there" "$H" trace dump "$dir/app" block=2
+has err "no kernel has a block 2" "is named"
+expect 64 "nor in a program" "$H" trace dump ATAX size=T kernel=2 block=99
+has err "kernel 2 does not have a block 99" "is named"
+expect 64 "nor a third kernel" "$H" trace dump ATAX size=T kernel=3
+has err "there is no kernel 3; expected 1 to 2" "is named"
+for bad in kernel=0 kernel=-1 block=-1 kernel=1.5; do
+    expect 64 "$bad" "$H" trace dump "$dir/app" $bad
+    has err "a whole number from" "says what is expected"
+done
+expect 64 "a kernel beyond 32 bits" "$H" trace dump "$dir/app" kernel=4294967296
+expect 0 "one kernel of a program" "$H" trace dump ATAX size=T kernel=1 block=0
+has out "1 0 0 0x" "prints it"
+hasnot out "2 0 0 0x" "alone"
+expect 0 "help behind a verb" "$H" trace dump --help
+has out "usage: heddle trace" "is the usage"
 expect 0 "info" "$H" trace info "$dir/app.hdt"
 has out "5 warp instructions" "counts instructions"
 has out "3 memory instructions" "counts memory instructions"
@@ -64,6 +81,10 @@ has out "0x000000001000 0x000000002000        4.0 KB  copy" "maps what is touche
 expect 0 "record a trace" "$H" trace record "$dir/app" "$dir/again.hdt"
 same app.hdt again.hdt "is a copy"
 
+expect 64 "a parameter that does not fit" "$H" trace dump LUD size=T n=65
+has err "LUD: n is a multiple of 16" "is said"
+expect 64 "a parameter that is no number" "$H" trace dump LUD size=T n=abc
+has err "parameter n: a number is expected, not 'abc'" "is named"
 expect 0 "record an application" "$H" trace record 3DS "$dir/3ds.hdt" size=T
 expect 0 "dump of an application" "$H" trace dump 3DS size=T
 sort "$dir/out" >"$dir/program"

@@ -22,6 +22,8 @@ struct dump {
     const struct heddle_trace_select *s;
     heddle_trace_dump_fn *fn;
     void *ud;
+    uint32_t kernels; /* number of the last one that was seen */
+    bool block;       /* the selected one is there */
     struct heddle_trace_op op;
     uint64_t address[HD_MAX_LANES];
     hd_va lane[HD_MAX_LANES];
@@ -102,8 +104,11 @@ static int dump_box(struct dump *d, uint32_t context, struct hd_err *err)
             continue;
         d->op.kernel = ++number;
         d->op.lanes = k->lanes;
+        d->kernels = number;
         if (d->s->kernel != 0 && d->s->kernel != number)
             continue;
+        d->block |=
+            d->s->block < (uint64_t)k->grid[0] * k->grid[1] * k->grid[2];
         for (uint32_t f = 0; f < k->frames && rc == 0; f++)
             rc = dump_frame(d, k->frame0 + f, err);
     }
@@ -115,10 +120,12 @@ static int on_walk(void *ud, const struct heddle_walk_op *op)
     struct dump *d = ud;
     static const char *const names[] = {"ALU", "LOAD", "STORE", "ATOMIC"};
 
-    if (op->kind < HEDDLE_WALK_LOAD || op->kind > HEDDLE_WALK_ATOMIC)
-        return 0;
+    d->kernels = op->launch;
     if ((d->s->kernel != 0 && d->s->kernel != op->launch) ||
         (d->s->one_block && d->s->block != op->block))
+        return 0;
+    d->block = true;
+    if (op->kind < HEDDLE_WALK_LOAD || op->kind > HEDDLE_WALK_ATOMIC)
         return 0;
     d->op = (struct heddle_trace_op){.kernel = op->launch,
                                      .warp = op->warp,
@@ -133,6 +140,24 @@ static int on_walk(void *ud, const struct heddle_walk_op *op)
     return d->fn(d->ud, &d->op);
 }
 
+/* Whether what was selected is there at all. */
+static int check_selected(const struct dump *d, struct hd_err *err)
+{
+    const struct heddle_trace_select *s = d->s;
+    char kernel[40] = "no kernel has";
+
+    if (s->kernel > d->kernels)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "there is no kernel %u; expected 1 to %u", s->kernel,
+                          d->kernels);
+    if (!s->one_block || d->block)
+        return 0;
+    if (s->kernel != 0)
+        snprintf(kernel, sizeof kernel, "kernel %u does not have", s->kernel);
+    return hd_err_set(err, HEDDLE_EINVAL, "%s a block %llu", kernel,
+                      (unsigned long long)s->block);
+}
+
 int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
                       heddle_trace_dump_fn *fn, void *ud, char *error,
                       size_t room)
@@ -144,9 +169,17 @@ int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
 
     d.box = hd_trace_source_box(hd_workload_source(w), &context);
     d.op.address = d.address;
-    if (d.box == NULL)
-        return heddle_walk(w, NULL, on_walk, &d, error, room);
-    int rc = dump_box(&d, context, &err);
+    int rc;
+    if (d.box == NULL) {
+        struct heddle_walk_options o = {.launches = d.s->kernel};
+        rc = heddle_walk(w, &o, on_walk, &d, error, room);
+        if (rc != 0)
+            return rc;
+    } else {
+        rc = dump_box(&d, context, &err);
+    }
+    if (rc == 0)
+        rc = check_selected(&d, &err);
     if (error != NULL && room != 0)
         snprintf(error, room, "%s", err.text);
     return rc;

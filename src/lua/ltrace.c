@@ -45,6 +45,14 @@ static uint64_t option(lua_State *L, int i, const char *name)
     return (uint64_t)v;
 }
 
+/* The same where it is one of 32 bits; more is none that there can be. */
+static uint32_t option32(lua_State *L, int i, const char *name)
+{
+    uint64_t v = option(L, i, name);
+
+    return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
 /* Unknown options are errors. */
 static void check_options(lua_State *L, int i, const char *const *known)
 {
@@ -72,7 +80,7 @@ static int open_trace(lua_State *L)
     int status;
 
     check_options(L, 2, known);
-    o.context = (uint32_t)option(L, 2, "context");
+    o.context = option32(L, 2, "context");
     o.keep = option(L, 2, "keep");
     o.resident = option(L, 2, "resident");
     heddle_workload *w = heddle_trace_open(path, &o, &status, text, ROOM);
@@ -179,7 +187,7 @@ static int dump(lua_State *L)
 
     luaL_checktype(L, FN, LUA_TFUNCTION);
     check_options(L, 3, known);
-    s.kernel = (uint32_t)option(L, 3, "kernel");
+    s.kernel = option32(L, 3, "kernel");
     s.block = option(L, 3, "block");
     s.one_block = 0;
     if (lua_istable(L, 3)) {

@@ -21,8 +21,9 @@ A trace is an Accel-Sim kernelslist.g, the directory it lies in, one .traceg or
             `heddle list apps`, a trace, or a Lua file that returns one made
             with app{}; name=value sets its parameters (size=T, lanes=64)
   dump      prints every memory instruction, one a line: kernel block warp pc
-            mask opcode space bytes addresses (of the active lanes); block is
-            the index in the grid.  FILE may also be what record takes.
+            mask opcode space bytes addresses (of the active lanes); kernels
+            count from 1, block is the index in the grid, from 0.  FILE may
+            also be what record takes.
   info      prints what is in a trace
   check     prints what looks wrong, and the map of what is touched; the exit
             status is 65 when something is fatal
@@ -51,12 +52,13 @@ local function expect(plain, n, usage)
     end
 end
 
---- Takes a named number out; nil if it is not there.
-local function number(named, name)
+--- Takes a named whole number of at least `least` out; nil if it is not there.
+local function number(named, name, least)
     local v = named[name]
     named[name] = nil
-    if v ~= nil and math.type(v) ~= "integer" then
-        cli.usage("%s=: a number is expected, not '%s'", name, tostring(v))
+    if v ~= nil and (math.type(v) ~= "integer" or v < least) then
+        cli.usage("%s=: a whole number from %d on is expected, not '%s'", name,
+            least, tostring(v))
     end
     return v
 end
@@ -90,7 +92,7 @@ local function workload_of(word, named)
         end
         return app:workload(named)
     elseif is_file(word) or word:find("[./]") then
-        local context = number(named, "context")
+        local context = number(named, "context", 0)
         nothing_left(named)
         return trace.open(word, { context = context })
     end
@@ -107,7 +109,7 @@ end
 function M.record(args)
     local plain, named = words(args, 2)
     expect(plain, 2, "record APP OUT [name=value...]")
-    local lanes = number(named, "lanes")
+    local lanes = number(named, "lanes", 1)
     trace.record(workload_of(plain[1], named), plain[2], lanes)
 end
 
@@ -115,8 +117,8 @@ function M.dump(args)
     local plain, named = words(args, 2)
     expect(plain, 1, "dump FILE [kernel=N] [block=N]")
     local select = {
-        kernel = number(named, "kernel"),
-        block = number(named, "block"),
+        kernel = number(named, "kernel", 1),
+        block = number(named, "block", 0),
     }
     local write, out = io.write, {}
     local stdout = io.stdout
@@ -164,7 +166,7 @@ local INFO = {
 }
 
 local function contexts_of(plain, named)
-    local only = number(named, "context")
+    local only = number(named, "context", 0)
     nothing_left(named)
     local n = trace.contexts(plain[1])
     return only or 0, only or n - 1, n
@@ -239,6 +241,12 @@ local VERBS = { "convert", "record", "dump", "info", "check" }
 
 function M.run(args)
     local verb = args[1]
+    for _, word in ipairs(args) do
+        if word == "--help" or word == "-h" then
+            io.write(M.usage)
+            return 0
+        end
+    end
     for _, v in ipairs(VERBS) do
         if v == verb then
             return M[v](args) or 0
