@@ -54,7 +54,9 @@ end
 
 --- Why a class differs, where the cause is known.
 local WHY = {
-    LPS = "at T its rows are shorter than a warp",
+    LPS = "at T and S its rows of 100 elements lie across lines, and the last "
+        .. "block of a row has 4 columns of 32; with rows padded to 512 bytes, "
+        .. "as on hardware (pitch=128), S has 10.6",
 }
 
 local suite = require("heddle.suites").get "etc"

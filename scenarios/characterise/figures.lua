@@ -234,7 +234,7 @@ local WHY = {
         .. "addresses of all lanes in the edge loop; the store is made by "
         .. "those whose neighbour is new, half of them",
     ["HISTO: instructions a word"] = "what stands before and after the loop "
-        .. "counts, too; the loop alone has 53 (t/432)",
+        .. "counts, too; the loop alone has 55 (t/432)",
     ["RED: instructions a round of two loads"] = "what follows the loop counts, "
         .. "too, and at this size the loop has 8 rounds",
 }

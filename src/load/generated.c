@@ -200,7 +200,7 @@ heddle_data *heddle_generate_zipf(uint64_t n, uint64_t keys, double s,
 {
     struct hd_err err = {0};
     heddle_data *d = array(HEDDLE_I32, n, "zipf", error, room);
-    uint32_t few = keys < MOST ? (uint32_t)keys : 0;
+    uint32_t few = keys < UINT32_MAX ? (uint32_t)keys : UINT32_MAX;
 
     if (d && hd_generate_zipf(d->mem, n, few, s, seed, &err) < 0) {
         say(&err, error, room);

@@ -33,9 +33,9 @@ static struct hd_buffer *find(heddle_host *h, uint32_t buffer, uint64_t i)
     }
     if (i >= b->def->count) {
         hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
-                   "program %s: the host uses index %llu of buffer %s; "
+                   "program %s: the host uses index %lld of buffer %s; "
                    "expected less than %llu",
-                   vm->prog->name, (unsigned long long)i, b->def->name,
+                   vm->prog->name, (long long)i, b->def->name,
                    (unsigned long long)b->def->count);
         return NULL;
     }

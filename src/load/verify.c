@@ -338,8 +338,9 @@ static int open_scope(struct verifier *z, uint8_t op)
 {
     struct scope *s;
 
+    _Static_assert(HD_MAX_DEPTH == 32, "the message says it");
     if (z->depth == HD_MAX_DEPTH)
-        return wrong(z, "constructs nest too deeply");
+        return wrong(z, "constructs nest too deeply: more than 32");
     s = &z->scope[z->depth++];
     s->at = z->at;
     s->op = op;
