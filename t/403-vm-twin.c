@@ -23,7 +23,24 @@ static void others(struct krig *r)
 {
     struct hd_kvm *vm = r->self;
 
-    memset(vm->passing, 0x5a, vm->k->npass * vm->lanes * sizeof(*vm->passing));
+    memset(vm->passing, 0x5a,
+           (vm->k->npass + vm->k->pint) * vm->lanes * sizeof(*vm->passing));
+}
+
+/* What the engine had to do with, summed over all programs. */
+static struct {
+    uint64_t passing, narrow, wide; /* vectors */
+} seen;
+
+static void see(struct krig *r, uint32_t ctx, uint32_t warp)
+{
+    struct hd_kvm_at at = hd_kvm_find(r->self, ctx, warp);
+
+    for (uint32_t reg = 0; reg < at.k->nreg; reg++) {
+        seen.narrow +=
+            at.k->type[reg] == HD_R_INT && at.w->tag[reg] == HD_VECTOR;
+        seen.wide += at.w->tag[reg] == HD_WIDE;
+    }
 }
 
 static void engine_warp(struct krig *r, uint32_t ctx, uint32_t warp,
@@ -58,6 +75,7 @@ static void engine_warp(struct krig *r, uint32_t ctx, uint32_t warp,
                           : acc.base.v + (uint64_t)acc.stride * l;
         log_event(log, op.kind, op.mask, addr);
     } while (op.kind != HD_OP_EXIT && r->err.code == 0);
+    see(r, ctx, warp);
 }
 
 static void compare_logs(const struct log *a, const struct log *b,
@@ -145,14 +163,14 @@ static void compare_contents(struct krig *r, struct twin *t, uint64_t seed)
 }
 
 static int one_program(struct kasm *a, struct twin *t, struct log *log,
-                       uint64_t seed, uint32_t lanes, uint32_t *passing)
+                       uint64_t seed, uint32_t lanes)
 {
     heddle_program *p = build(a, seed);
     struct krig r;
     struct hd_launch l;
     int events = 0;
 
-    *passing += p->kernel[0].npass;
+    seen.passing += p->kernel[0].npass;
     twin_open(t, p, lanes);
     assert_int_equal(krig_open(&r, heddle_program_workload(p), lanes, 64), 0);
     assert_int_equal(r.ops->launch(r.self, &l), 1);
@@ -187,13 +205,15 @@ static void run_all(uint32_t lanes)
     struct twin *t = calloc(1, sizeof(*t));
     struct log log = {.v = calloc(EVENTS, sizeof(struct event))};
     long events = 0;
-    uint32_t passing = 0;
 
+    memset(&seen, 0, sizeof(seen));
     t->log.v = calloc(EVENTS, sizeof(struct event));
     for (uint64_t seed = 1; seed <= PROGRAMS; seed++)
-        events += one_program(a, t, &log, seed, lanes, &passing);
+        events += one_program(a, t, &log, seed, lanes);
     assert_true(events > PROGRAMS * 100); /* the generator does something */
-    assert_true(passing > PROGRAMS); /* vectors that live in one run only */
+    assert_true(seen.passing > PROGRAMS); /* vectors that live in one run */
+    assert_true(seen.narrow > PROGRAMS);  /* ints of 32 bits a lane, */
+    assert_true(seen.wide > PROGRAMS);    /* and of 64 */
     free(log.v);
     free(t->log.v);
     free(t);

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../base/bits.h"
+#include "../base/bytes.h"
 #include "kernel-vm.h"
 
 /* Lanes where base + lane * stride < 0, nothing wrapping. */
@@ -138,12 +139,37 @@ static uint64_t with_each(uint8_t op, const int64_t *a, const int64_t *b,
     return m;
 }
 
+/* Of all lanes, ints of 32 bits: a byte for each, then the bits of 16 bytes. */
+static uint64_t narrow(uint8_t op, const int32_t *a, const int32_t *b,
+                       uint32_t lanes)
+{
+    uint8_t is[HD_MAX_LANES];
+    uint64_t m = 0;
+
+    switch (op) {
+#define X(name, e)                                                             \
+    case HD_I_##name:                                                          \
+        for (uint32_t l = 0; l < lanes; l++)                                   \
+            is[l] = a[l] e b[l] ? 0xff : 0;                                    \
+        break;
+        EACH_INT(X)
+#undef X
+    default:
+        return 0;
+    }
+    for (uint32_t l = 0; l < lanes; l += 16)
+        m |= (uint64_t)hd_bytes_high(is + l) << l;
+    return m;
+}
+
 static uint64_t compare(const struct hd_kvm_at *at, uint8_t op,
                         const struct hd_reg *a, uint32_t na,
                         const struct hd_reg *b, uint32_t nb)
 {
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
     const int64_t *pa, *pb;
+    int32_t sa[HD_MAX_LANES], sb[HD_MAX_LANES];
+    const int32_t *qa, *qb;
     uint32_t lanes = at->vm->lanes;
     uint64_t run = at->w->mask, m = 0;
     bool floats = op >= HD_I_FLT && op <= HD_I_FNE;
@@ -154,10 +180,16 @@ static uint64_t compare(const struct hd_kvm_at *at, uint8_t op,
         hd_lane_tame(b))
         return compare_affine(op, a->base - b->base, a->stride - b->stride,
                               lanes);
-    pa = hd_lane_expand(at, a, na, ta);
+    if (!floats) {
+        qa = hd_vec_narrow(at, a, na, sa);
+        qb = hd_vec_narrow(at, b, nb, sb);
+        if (HD_LIKELY(qa != NULL && qb != NULL))
+            return narrow(op, qa, qb, lanes);
+    }
+    pa = hd_vec_expand(at, a, na, ta);
     if (b->tag == HD_UNIFORM)
         return with_one(op, pa, b->base, lanes);
-    pb = hd_lane_expand(at, b, nb, tb);
+    pb = hd_vec_expand(at, b, nb, tb);
     if (8 * hd_bit_count(run) > lanes)
         return with_each(op, pa, pb, lanes);
     for (; run != 0; run &= run - 1) {

@@ -143,7 +143,7 @@ static int64_t count_rounds(const struct hd_kvm_at *at, const struct hd_ins *n)
     const int64_t far = INT64_C(1) << 60;
     int64_t span, step = by.base;
 
-    if (from.tag == HD_VECTOR || to.tag == HD_VECTOR ||
+    if (from.tag >= HD_VECTOR || to.tag >= HD_VECTOR ||
         from.stride != to.stride || by.tag != HD_UNIFORM || step == 0 ||
         (step < 0) != (n->aux != 0) || from.base > far || from.base < -far ||
         to.base > far || to.base < -far || from.stride > far / 64 ||
@@ -161,7 +161,7 @@ static uint32_t do_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
     struct hd_kvm_frame *f;
     uint64_t m;
 
-    hd_lane_copy(at, n->d, n->a);
+    hd_vec_copy(at, n->d, n->a);
     if (rounds == 0)
         return n->end + 1;
     if (rounds > 0) {
@@ -183,7 +183,7 @@ static void step_counter(const struct hd_kvm_at *at, const struct hd_ins *n)
     struct hd_ins add = *n;
     int64_t *base = &at->cell[n->d].base;
 
-    if (n->c == HD_NO_REG && at->w->tag[n->d] != HD_VECTOR) {
+    if (n->c == HD_NO_REG && at->w->tag[n->d] < HD_VECTOR) {
         *base = (int64_t)((uint64_t)*base + (uint64_t)n->imm);
         return;
     }

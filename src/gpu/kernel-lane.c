@@ -36,24 +36,6 @@ static inline int64_t wrap(uint64_t v)
     return (int64_t)v;
 }
 
-static int64_t last_of(const struct hd_reg *r, uint32_t lanes)
-{
-    return r->base + r->stride * (int64_t)(lanes - 1);
-}
-
-const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
-                              const struct hd_reg *r, uint32_t n, int64_t *tmp)
-{
-    uint32_t lanes = at->vm->lanes;
-    uint64_t base = (uint64_t)r->base, stride = (uint64_t)r->stride;
-
-    if (r->tag == HD_VECTOR)
-        return hd_kvm_vec(at, n);
-    for (uint32_t l = 0; l < lanes; l++)
-        tmp[l] = wrap(base + stride * l);
-    return tmp;
-}
-
 /* One of the threads' coordinates; the first lane is thread `first`. */
 static void coordinate(const struct hd_kvm_at *at, const struct hd_ins *n,
                        uint32_t first)
@@ -64,15 +46,15 @@ static void coordinate(const struct hd_kvm_at *at, const struct hd_ins *n,
     uint32_t length = n->imm == HD_S_TX ? 1 : n->imm == HD_S_TY ? bx : bx * by;
     uint32_t values = at->k->block[n->imm - HD_S_TX];
     uint32_t value = first / length % values, in = first % length;
-    int64_t *v;
+    int32_t *v;
 
     if ((by == 1 && at->k->block[2] == 1) || bx % lanes == 0) {
         hd_kvm_affine(at, n->d, value, n->imm == HD_S_TX);
         return;
     }
-    v = hd_kvm_vector(at, n->d);
+    v = hd_kvm_ints(at, n->d);
     for (uint32_t l = 0; l < lanes; l++) {
-        v[l] = value;
+        v[l] = (int32_t)value;
         in = in + 1 == length ? 0 : in + 1;
         value += in == 0;
         value = value == values ? 0 : value;
@@ -202,15 +184,21 @@ static void int_lanes(uint8_t op, int64_t *d, const int64_t *pa,
     }
 }
 
+/* Division by a power of two becomes what it is. */
+static uint8_t simpler(uint8_t op, struct hd_reg *b)
+{
+    if ((op != HD_I_DIV && op != HD_I_MOD) || b->tag != HD_UNIFORM ||
+        b->base <= 0 || !hd_is_pow2((uint64_t)b->base))
+        return op;
+    /* both round down, as these do */
+    b->base = op == HD_I_DIV ? hd_log2((uint64_t)b->base) : b->base - 1;
+    return op == HD_I_DIV ? HD_I_SHR : HD_I_AND;
+}
+
 /* The same with one number on the right. */
 static void int_number(uint8_t op, int64_t *d, const int64_t *pa, int64_t b,
                        uint32_t lanes)
 {
-    if ((op == HD_I_DIV || op == HD_I_MOD) && b > 0 &&
-        hd_is_pow2((uint64_t)b)) { /* both round down, as these do */
-        b = op == HD_I_DIV ? hd_log2((uint64_t)b) : b - 1;
-        op = op == HD_I_DIV ? HD_I_SHR : HD_I_AND;
-    }
     switch (op) {
 #define X(name, e)                                                             \
     case HD_I_##name:                                                          \
@@ -248,7 +236,7 @@ static bool int_divide(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
     if (b <= 0 || !hd_lane_small(b) || !hd_lane_tame(a))
         return false;
     q = floor_div(a->base, b);
-    if (q != floor_div(last_of(a, lanes), b))
+    if (q != floor_div(hd_lane_last(a, lanes), b))
         return false;
     if (op == HD_I_MOD || op == HD_I_AND)
         return is(d, a->base - q * b, a->stride);
@@ -293,7 +281,7 @@ static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
         if (!hd_lane_tame(a) || !hd_lane_tame(b))
             return false;
         first = a->base - b->base;
-        last = last_of(a, lanes) - last_of(b, lanes);
+        last = hd_lane_last(a, lanes) - hd_lane_last(b, lanes);
         if ((first < 0) != (last < 0))
             return false;
         if ((first < 0) != (op == HD_I_MIN))
@@ -303,11 +291,79 @@ static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
     return false;
 }
 
+/* What 32 bits can do: a op b, and what is negative if the result is more. */
+#define EACH_NARROW(X)                                                         \
+    X(ADD, (uint32_t)a + (uint32_t)b, (r ^ a) & (r ^ b))                       \
+    X(SUB, (uint32_t)a - (uint32_t)b, (a ^ b) & (a ^ r))                       \
+    X(MIN, a < b ? a : b, 0)                                                   \
+    X(MAX, a > b ? a : b, 0)                                                   \
+    X(AND, a &b, 0)                                                            \
+    X(OR, a | b, 0)                                                            \
+    X(XOR, a ^ b, 0)
+
+static bool narrow_lanes(uint8_t op, int32_t *d, const int32_t *pa,
+                         const int32_t *pb, uint32_t lanes)
+{
+    int32_t over = 0;
+
+    switch (op) {
+#define X(name, e, more)                                                       \
+    case HD_I_##name:                                                          \
+        for (uint32_t l = 0; l < lanes; l++) {                                 \
+            int32_t a = pa[l], b = pb[l], r = (int32_t)(e);                    \
+                                                                               \
+            over |= (more);                                                    \
+            d[l] = r;                                                          \
+        }                                                                      \
+        break;
+        EACH_NARROW(X)
+#undef X
+    default:
+        return false;
+    }
+    return over >= 0;
+}
+
+/* shift_right by any number */
+static void narrow_shift(int32_t *d, const int32_t *pa, int64_t by,
+                         uint32_t lanes)
+{
+    uint32_t n = (by & 63) < 31 ? (uint32_t)by & 63 : 31;
+
+    for (uint32_t l = 0; l < lanes; l++) {
+        uint32_t a = (uint32_t)pa[l], sign = 0 - (a >> 31);
+
+        d[l] = (int32_t)(((a ^ sign) >> n) ^ sign);
+    }
+}
+
+/* In 32 bits a lane, if operands and results are no more than that. */
+static bool int_narrow(const struct hd_kvm_at *at, const struct hd_ins *n,
+                       uint8_t op, const struct hd_reg *a,
+                       const struct hd_reg *b)
+{
+    int32_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], t[HD_MAX_LANES];
+    const int32_t *pa = hd_vec_narrow(at, a, n->a, ta), *pb;
+
+    if (pa == NULL)
+        return false;
+    if (op == HD_I_SHR && b->tag == HD_UNIFORM) {
+        narrow_shift(hd_kvm_ints(at, n->d), pa, b->base, at->vm->lanes);
+        return true;
+    }
+    pb = hd_vec_narrow(at, b, n->b, tb);
+    if (pb == NULL || !narrow_lanes(op, t, pa, pb, at->vm->lanes))
+        return false;
+    memcpy(hd_kvm_ints(at, n->d), t, at->vm->lanes * sizeof(*t));
+    return true;
+}
+
 void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n), d;
-    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
+    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], t[HD_MAX_LANES];
     const int64_t *pa, *pb;
+    uint8_t op;
 
     if ((a.tag | b.tag) == HD_UNIFORM) {
         hd_kvm_uniform(at, n->d, int_one(n->op, a.base, b.base));
@@ -318,13 +374,17 @@ void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n)
         hd_kvm_affine(at, n->d, d.base, d.stride);
         return;
     }
-    pa = hd_lane_expand(at, &a, n->a, ta);
-    if (b.tag == HD_UNIFORM) {
-        int_number(n->op, hd_kvm_vector(at, n->d), pa, b.base, at->vm->lanes);
+    op = simpler(n->op, &b);
+    if (((a.tag | b.tag) & HD_WIDE) == 0 && int_narrow(at, n, op, &a, &b))
         return;
+    pa = hd_vec_expand(at, &a, n->a, ta);
+    if (b.tag == HD_UNIFORM) {
+        int_number(op, t, pa, b.base, at->vm->lanes);
+    } else {
+        pb = hd_vec_expand(at, &b, n->b, tb);
+        int_lanes(op, t, pa, pb, at->vm->lanes);
     }
-    pb = hd_lane_expand(at, &b, n->b, tb);
-    int_lanes(n->op, hd_kvm_vector(at, n->d), pa, pb, at->vm->lanes);
+    hd_vec_put(at, n->d, t);
 }
 
 /* ---- f32 and f64 ------------------------------------------------------ */
@@ -391,9 +451,9 @@ void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n)
         hd_kvm_uniform(at, n->d, settle(round_to(n->rtype, v)));
         return;
     }
-    pa = hd_lane_expand(at, &a, n->a, ta);
-    pb = hd_lane_expand(at, &b, n->b, tb);
-    d = hd_kvm_vector(at, n->d);
+    pa = hd_vec_expand(at, &a, n->a, ta);
+    pb = hd_vec_expand(at, &b, n->b, tb);
+    d = hd_kvm_floats(at, n->d);
     float_lanes(n->op, d, pa, pb, lanes);
     if (n->rtype == HD_R_F32)
         for (uint32_t l = 0; l < lanes; l++)
@@ -431,22 +491,24 @@ static int64_t unary_one(const struct hd_ins *n, int64_t a)
 static void bool_to_int(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     uint64_t run = at->w->mask, set = hd_kvm_bool(at, n->a) & run;
-    int64_t *d;
+    int32_t *d;
 
     if (set == 0 || set == run) {
         hd_kvm_uniform(at, n->d, set != 0);
         return;
     }
-    d = hd_kvm_vector(at, n->d);
+    d = hd_kvm_ints(at, n->d);
     for (uint32_t l = 0; l < at->vm->lanes; l++)
-        d[l] = (int64_t)(set >> l & 1);
+        d[l] = (int32_t)(set >> l & 1);
 }
 
 void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     struct hd_reg a = hd_kvm_reg(at, n->a);
-    int64_t ta[HD_MAX_LANES], *v;
+    int64_t ta[HD_MAX_LANES], t[HD_MAX_LANES];
     const int64_t *pa;
+    bool floats = n->rtype != HD_R_INT;
+    int64_t *v = t;
 
     if (n->op == HD_I_BTOI) {
         bool_to_int(at, n);
@@ -461,96 +523,11 @@ void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n)
                       wrap(0 - (uint64_t)a.stride));
         return;
     }
-    pa = hd_lane_expand(at, &a, n->a, ta);
-    v = hd_kvm_vector(at, n->d);
+    pa = hd_vec_expand(at, &a, n->a, ta);
+    if (floats)
+        v = hd_kvm_floats(at, n->d);
     for (uint32_t l = 0; l < at->vm->lanes; l++)
         v[l] = unary_one(n, pa[l]);
-}
-
-/* ---- copies and choices ----------------------------------------------- */
-
-void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a)
-{
-    if (d == a)
-        return;
-    if (at->w->tag[a] == HD_VECTOR)
-        memcpy(hd_kvm_vector(at, d), hd_kvm_vec(at, a), at->vm->lanes * 8);
-    else
-        hd_kvm_affine(at, d, at->cell[a].base, at->cell[a].stride);
-}
-
-/* The same value in all lanes that run, as far as that is easily seen. */
-static bool same(const struct hd_reg *a, const struct hd_reg *b)
-{
-    return (a->tag | b->tag) < HD_VECTOR && a->base == b->base &&
-           a->stride == b->stride;
-}
-
-void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n)
-{
-    uint64_t run = at->w->mask, set = hd_kvm_bool(at, n->c);
-    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_reg(at, n->b);
-    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], *d;
-    const int64_t *pa, *pb;
-
-    if (n->rtype == HD_R_BOOL) {
-        uint64_t m = ((uint64_t)a.base & set) | ((uint64_t)b.base & ~set);
-
-        hd_kvm_uniform(at, n->d, wrap(m));
-        return;
-    }
-    if ((set & run) == run || same(&a, &b)) {
-        hd_lane_copy(at, n->d, n->a);
-        return;
-    }
-    if ((set & run) == 0) {
-        hd_lane_copy(at, n->d, n->b);
-        return;
-    }
-    pa = hd_lane_expand(at, &a, n->a, ta);
-    pb = hd_lane_expand(at, &b, n->b, tb);
-    d = hd_kvm_vector(at, n->d);
-    for (uint32_t l = 0; l < at->vm->lanes; l++) {
-        int64_t m = -(int64_t)(set >> l & 1);
-
-        d[l] = (pa[l] & m) | (pb[l] & ~m);
-    }
-}
-
-/* Lanes that may still read a variable: those that ran at its declaration. */
-static uint64_t owners(const struct hd_kvm_at *at, const struct hd_ins *n)
-{
-    uint32_t depth = n->depth;
-
-    /* an idle frame's lanes are those of the construct inside it */
-    while (depth < at->w->depth && at->w->idle >> depth & 1)
-        depth++;
-    return depth < at->w->depth ? hd_kvm_frame(at, depth)->saved : at->w->mask;
-}
-
-void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n)
-{
-    struct hd_reg d = hd_kvm_reg(at, n->d), a = hd_kvm_reg(at, n->a);
-    uint64_t run = at->w->mask;
-    int64_t ta[HD_MAX_LANES], *v;
-    const int64_t *pa;
-
-    if (n->rtype == HD_R_BOOL) {
-        hd_kvm_uniform(
-            at, n->d,
-            wrap(((uint64_t)d.base & ~run) | ((uint64_t)a.base & run)));
-        return;
-    }
-    if (same(&a, &d))
-        return;
-    if ((owners(at, n) & ~run) == 0) {
-        hd_lane_copy(at, n->d, n->a);
-        return;
-    }
-    pa = hd_lane_expand(at, &a, n->a, ta);
-    v = hd_kvm_vector(at, n->d);
-    if (d.tag != HD_VECTOR)
-        hd_lane_expand(at, &d, n->d, v);
-    for (uint64_t m = run; m != 0; m &= m - 1)
-        v[hd_bit_first(m)] = pa[hd_bit_first(m)];
+    if (!floats)
+        hd_vec_put(at, n->d, t);
 }

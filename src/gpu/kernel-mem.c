@@ -37,13 +37,18 @@ struct act {
 /* The lane's part of the index, exactly; for errors and near the edges. */
 static uint64_t part(const struct hd_kvm_at *at, uint32_t reg, uint32_t l)
 {
+    const int32_t *low;
     struct hd_reg r;
 
     if (reg == HD_NO_REG)
         return 0;
     r = hd_kvm_reg(at, reg);
-    return r.tag == HD_VECTOR ? (uint64_t)hd_kvm_vec(at, reg)[l]
-                              : (uint64_t)r.base + (uint64_t)r.stride * l;
+    if (r.tag < HD_VECTOR)
+        return (uint64_t)r.base + (uint64_t)r.stride * l;
+    low = hd_kvm_vec(at, reg);
+    return r.tag == HD_VECTOR
+               ? (uint64_t)(int64_t)low[l]
+               : (uint64_t)hd_kvm_high(at, reg)[l] << 32 | (uint32_t)low[l];
 }
 
 static int64_t index_of(const struct act *c, uint32_t l)
@@ -62,39 +67,52 @@ static inline uint64_t offset_of(const struct act *c, uint32_t l)
                     : (c->base + c->stride * l) << c->n->shift;
 }
 
+/* Sets the lanes' addresses from their indices, which are of either type; a
+ * sign bit appears in what it returns if an index is below 0 or above top. */
+#define PLACE(name, type)                                                      \
+    static inline uint64_t name(const struct act *c, const type *index,        \
+                                uint64_t plus)                                 \
+    {                                                                          \
+        uint64_t top = c->n->m.top, va = c->n->m.va, bad = 0;                  \
+        uint32_t lanes = c->at->vm->lanes, shift = c->n->shift;                \
+        hd_va *lane = c->at->vm->lane;                                         \
+                                                                               \
+        for (uint32_t l = 0; l < lanes; l++) {                                 \
+            uint64_t i = (uint64_t)(int64_t)index[l] + plus;                   \
+                                                                               \
+            bad |= i | (top - i);                                              \
+            lane[l].v = va + (i << shift);                                     \
+        }                                                                      \
+        return bad;                                                            \
+    }
+PLACE(place_narrow, int32_t)
+PLACE(place_wide, int64_t)
+#undef PLACE
+
 /* Sets the lanes' addresses; true if all active lanes stay in the buffer. */
 static bool place(struct act *c, const struct hd_reg *a, const struct hd_reg *b)
 {
     const struct hd_ins *n = c->n;
-    uint64_t top = n->m.top, va = n->m.va, bad = 0, plus = (uint64_t)n->imm;
-    uint32_t lanes = c->at->vm->lanes, shift = n->shift;
-    hd_va *lane = c->at->vm->lane;
-    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
-    const int64_t *pa = hd_lane_expand(c->at, a, n->a, ta), *pb;
+    uint32_t lanes = c->at->vm->lanes;
+    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], sum[HD_MAX_LANES];
+    const int64_t *pa, *pb;
+    uint64_t bad, plus = (uint64_t)n->imm;
 
     c->apart = true;
-    /* a sign bit appears in `bad` if an index is below 0 or above top */
-    if (b->tag == HD_UNIFORM) {
-        plus += (uint64_t)b->base;
-        for (uint32_t l = 0; l < lanes; l++) {
-            uint64_t i = (uint64_t)pa[l] + plus;
-
-            bad |= i | (top - i);
-            lane[l].v = va + (i << shift);
-        }
+    if (HD_LIKELY(a->tag == HD_VECTOR && b->tag == HD_UNIFORM)) {
+        bad =
+            place_narrow(c, hd_kvm_vec(c->at, n->a), plus + (uint64_t)b->base);
     } else {
-        pb = hd_lane_expand(c->at, b, n->b, tb);
-        for (uint32_t l = 0; l < lanes; l++) {
-            uint64_t i = (uint64_t)pa[l] + (uint64_t)pb[l] + plus;
-
-            bad |= i | (top - i);
-            lane[l].v = va + (i << shift);
-        }
+        pa = hd_vec_expand(c->at, a, n->a, ta);
+        pb = hd_vec_expand(c->at, b, n->b, tb);
+        for (uint32_t l = 0; l < lanes; l++)
+            sum[l] = (int64_t)((uint64_t)pa[l] + (uint64_t)pb[l]);
+        bad = place_wide(c, sum, plus);
     }
     if (HD_LIKELY(bad >> 63 == 0))
         return true;
     for (uint64_t m = c->mask; m != 0; m &= m - 1)
-        if ((uint64_t)index_of(c, hd_bit_first(m)) > top)
+        if ((uint64_t)index_of(c, hd_bit_first(m)) > n->m.top)
             return false;
     return true;
 }
@@ -166,16 +184,39 @@ static void spread(struct act *c)
 
 /* ---- loads ------------------------------------------------------------ */
 
+/* Elements that are 32 bits a lane in a vector; others are 64. */
+static inline bool is_narrow(uint8_t type)
+{
+    return type == HEDDLE_I32 || type == HEDDLE_U8;
+}
+
+/* Lane l of d = an element of a type. */
+static inline void take(void *d, uint32_t l, const unsigned char *p,
+                        uint8_t type)
+{
+    int64_t v = hd_element_get(type, p).i;
+
+    if (is_narrow(type))
+        ((int32_t *)d)[l] = (int32_t)v;
+    else
+        ((int64_t *)d)[l] = v;
+}
+
+static void clear(void *d, uint32_t lanes, uint8_t type)
+{
+    memset(d, 0, lanes * (is_narrow(type) ? sizeof(int32_t) : sizeof(int64_t)));
+}
+
 /* Elements of one type that lie side by side. */
-static inline void copy_in(int64_t *d, const unsigned char *p, uint32_t lanes,
+static inline void copy_in(void *d, const unsigned char *p, uint32_t lanes,
                            uint8_t type, uint8_t shift)
 {
     for (uint32_t l = 0; l < lanes; l++)
-        d[l] = hd_element_get(type, p + ((size_t)l << shift)).i;
+        take(d, l, p + ((size_t)l << shift), type);
 }
 
 /* Lanes side by side that are read from one place: no look-up for each. */
-static bool load_run(const struct act *c, int64_t *d)
+static bool load_run(const struct act *c, void *d)
 {
     uint8_t shift = c->n->shift, type = c->buf->def->type;
     uint32_t lanes = c->at->vm->lanes;
@@ -200,7 +241,7 @@ static bool load_run(const struct act *c, int64_t *d)
 /* Elements lane by lane, 0 for lanes that do not run.  Few instructions a lane,
  * so that the host has the misses of many under way at once.
  * paged: the buffer has been written; else the program gives all of it. */
-static inline void load_each(const struct act *c, int64_t *d, uint8_t type,
+static inline void load_each(const struct act *c, void *d, uint8_t type,
                              bool paged)
 {
     const unsigned char *first = c->buf->first;
@@ -208,43 +249,39 @@ static inline void load_each(const struct act *c, int64_t *d, uint8_t type,
     const hd_va *lane = c->at->vm->lane;
     uint64_t va = c->n->m.va;
 
-    memset(d, 0, c->at->vm->lanes * sizeof(*d));
+    clear(d, c->at->vm->lanes, type);
     for (uint64_t m = c->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
         uint64_t at = lane[l].v - va;
 
-        d[l] = hd_element_get(type, paged ? view[at / HD_PAGE_BYTES] +
-                                                at % HD_PAGE_BYTES
-                                          : first + at)
-                   .i;
+        take(d, l,
+             paged ? view[at / HD_PAGE_BYTES] + at % HD_PAGE_BYTES : first + at,
+             type);
     }
 }
 
 /* The same where the program gives a part, or nothing. */
-static void load_scarce(const struct act *c, int64_t *d)
+static void load_scarce(const struct act *c, void *d)
 {
-    memset(d, 0, c->at->vm->lanes * sizeof(*d));
+    uint8_t type = c->buf->def->type;
+
+    clear(d, c->at->vm->lanes, type);
     for (uint64_t m = c->mask; m != 0 && c->buf->first_bytes > 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
         const unsigned char *p = hd_buffer_at(c->buf, offset_of(c, l));
 
         if (p != NULL)
-            d[l] = hd_element_get(c->buf->def->type, p).i;
+            take(d, l, p, type);
     }
 }
 
-static void load_values(struct act *c)
+/* Into the lanes of d. */
+static void load_lanes(struct act *c, void *d)
 {
     const struct hd_buffer *b = c->buf;
     uint8_t type = b->def->type;
     bool paged = b->view != NULL;
-    int64_t *d;
 
-    if (!c->apart && c->stride == 0) {
-        hd_kvm_uniform(c->at, c->n->d, hd_buffer_get(b, c->base).i);
-        return;
-    }
-    d = hd_kvm_vector(c->at, c->n->d);
     if (load_run(c, d))
         return;
     spread(c);
@@ -260,6 +297,23 @@ static void load_values(struct act *c)
         load_each(c, d, HEDDLE_F32, false);
     else
         load_each(c, d, type, paged);
+}
+
+static void load_values(struct act *c)
+{
+    uint8_t type = c->buf->def->type;
+    int64_t tmp[HD_MAX_LANES];
+
+    if (!c->apart && c->stride == 0) {
+        hd_kvm_uniform(c->at, c->n->d, hd_buffer_get(c->buf, c->base).i);
+    } else if (is_narrow(type)) {
+        load_lanes(c, hd_kvm_ints(c->at, c->n->d));
+    } else if (hd_program_rtype(type) != HD_R_INT) {
+        load_lanes(c, hd_kvm_floats(c->at, c->n->d));
+    } else {
+        load_lanes(c, tmp);
+        hd_vec_put(c->at, c->n->d, tmp);
+    }
 }
 
 /* ---- stores ----------------------------------------------------------- */
@@ -310,7 +364,7 @@ static void store_values(const struct act *c)
     struct hd_reg r = hd_kvm_reg(c->at, c->n->d);
     uint64_t mask = c->mask;
     int64_t tmp[HD_MAX_LANES];
-    const int64_t *v = hd_lane_expand(c->at, &r, c->n->d, tmp);
+    const int64_t *v = hd_vec_expand(c->at, &r, c->n->d, tmp);
 
     if (store_run(c, v))
         return;
@@ -374,11 +428,11 @@ static void atomic_values(const struct act *c)
     bool floats = hd_program_rtype(c->buf->def->type) != HD_R_INT;
     int64_t tv[HD_MAX_LANES], tc[HD_MAX_LANES], result[HD_MAX_LANES] = {0};
     struct hd_reg r = hd_kvm_reg(at, n->b);
-    const int64_t *v = hd_lane_expand(at, &r, n->b, tv), *cmp = v;
+    const int64_t *v = hd_vec_expand(at, &r, n->b, tv), *cmp = v;
 
     if (n->kind == HD_AT_CAS) {
         r = hd_kvm_reg(at, n->cmp);
-        cmp = hd_lane_expand(at, &r, n->cmp, tc);
+        cmp = hd_vec_expand(at, &r, n->cmp, tc);
     }
     for (uint64_t m = c->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
@@ -395,8 +449,12 @@ static void atomic_values(const struct act *c)
             return;
         }
     }
-    if (n->d != HD_NO_REG)
-        memcpy(hd_kvm_vector(at, n->d), result, at->vm->lanes * 8);
+    if (n->d == HD_NO_REG)
+        return;
+    if (floats)
+        memcpy(hd_kvm_floats(at, n->d), result, at->vm->lanes * 8);
+    else
+        hd_vec_put(at, n->d, result);
 }
 
 /* ---- the instruction -------------------------------------------------- */

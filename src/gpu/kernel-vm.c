@@ -14,7 +14,8 @@
  *
  * What belongs to a warp lies together: lanes that run, registers, open
  * constructs, and the lanes of the registers that are vectors; from warp to
- * warp by whole lines of the host's cache.
+ * warp by whole lines of the host's cache.  Only the high halves of ints, which
+ * are seldom needed, are apart (kernel-vec.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -49,7 +50,7 @@ static struct layout layout_of(const struct hd_kernel *k, uint32_t lanes)
     a.frame = a.reg + k->nreg * (uint32_t)sizeof(struct hd_cell);
     a.vec =
         up_to(a.frame + k->depth * (uint32_t)sizeof(struct hd_kvm_frame), 64);
-    a.bytes = a.vec + k->nvec * lanes * 8;
+    a.bytes = a.vec + k->nvec * lanes * 4;
     return a;
 }
 
@@ -79,7 +80,7 @@ static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
                     uint32_t lanes, uint32_t slots)
 {
     struct hd_kvm *vm = self;
-    size_t most = 0, passing = 1;
+    size_t most = 0, passing = 1, high = 1;
 
     (void)app;
     if (vm->env != NULL)
@@ -90,16 +91,19 @@ static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
         const struct hd_kernel *k = &vm->prog->kernel[i];
 
         most = hd_max_u64(most, layout_of(k, lanes).bytes);
-        passing = hd_max_u64(passing, k->npass);
+        passing = hd_max_u64(passing, k->npass + k->pint);
+        high = hd_max_u64(high, k->nint);
     }
     vm->st = hd_arena_take(env->arena, 1, sizeof(*vm->st));
     vm->block = hd_arena_take(env->arena, slots, sizeof(*vm->block));
     vm->pool = hd_arena_take(env->arena, slots, most);
+    vm->high = hd_arena_take(env->arena, slots, high * lanes * 4);
     if (vm->st == NULL || vm->block == NULL || vm->pool == NULL ||
+        vm->high == NULL ||
         hd_numbers_open(&vm->numbers, env->arena, slots) < 0)
         return hd_err_set(env->err, HEDDLE_ENOMEM,
                           "program %s: no room for %u warps of %zu bytes",
-                          vm->src.name, slots, most);
+                          vm->src.name, slots, most + high * lanes * 4);
     vm->passing = calloc(passing, lanes * sizeof(*vm->passing));
     if (vm->passing == NULL || hd_buffers_open(&vm->buf, vm->prog) != 0) {
         free(vm->passing);
@@ -340,13 +344,13 @@ static void compute(const struct hd_kvm_at *at, const struct hd_ins *n)
         break;
     case HD_I_MOV:
     case HD_I_VAR:
-        hd_lane_copy(at, n->d, n->a);
+        hd_vec_copy(at, n->d, n->a);
         break;
     case HD_I_SET:
-        hd_lane_set(at, n);
+        hd_vec_set(at, n);
         break;
     case HD_I_SEL:
-        hd_lane_select(at, n);
+        hd_vec_select(at, n);
         break;
     case HD_I_BAND:
     case HD_I_BOR:

@@ -2,8 +2,9 @@
  * kernel-vm.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
  * Shared by its files: kernel-vm.c (launches, blocks, instructions),
- * kernel-flow.c (control flow), kernel-lane.c (arithmetic on registers),
- * kernel-compare.c (comparisons) and kernel-mem.c (memory).
+ * kernel-flow.c (control flow), kernel-vec.c (vectors, copies and choices),
+ * kernel-lane.c (arithmetic on registers), kernel-compare.c (comparisons) and
+ * kernel-mem.c (memory).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -73,8 +74,10 @@ struct hd_kvm {
     struct hd_numbers numbers;  /* of contexts */
     struct hd_kvm_block *block; /* arena: [contexts] */
     unsigned char *pool;        /* arena: their warps */
-    int64_t *passing;           /* vectors in passing (load/classes.c) */
-    unsigned char *host_state;  /* bytes of the host function */
+    int32_t *high;              /* arena: high halves of their ints */
+    /* vectors in passing (load/classes.c), behind them the high halves */
+    int32_t *passing;
+    unsigned char *host_state; /* bytes of the host function */
     size_t host_bytes;
     /* follows from st->kernel: */
     const struct hd_kernel *k;
@@ -131,12 +134,13 @@ static inline struct hd_kvm_frame *hd_kvm_frame(const struct hd_kvm_at *at,
     return (struct hd_kvm_frame *)(w + at->vm->frame_at) + depth;
 }
 
-/* The lanes of a register that can be a vector. */
-static inline int64_t *hd_kvm_vec(const struct hd_kvm_at *at, uint32_t reg)
+/* The lanes of a register that can be a vector: an int's low halves, or a
+ * float's 64 bits. */
+static inline void *hd_kvm_vec(const struct hd_kvm_at *at, uint32_t reg)
 {
     unsigned char *w = (unsigned char *)at->w;
     uint32_t slot = at->k->vslot[reg];
-    int64_t *v = (int64_t *)(w + at->vm->vec_at);
+    int32_t *v = (int32_t *)(w + at->vm->vec_at);
 
     hd_assert(slot != HD_NO_REG);
     if (slot & HD_PASSING) {
@@ -146,11 +150,28 @@ static inline int64_t *hd_kvm_vec(const struct hd_kvm_at *at, uint32_t reg)
     return v + (size_t)slot * at->vm->lanes;
 }
 
+/* The high halves of an int that can be a vector. */
+static inline int32_t *hd_kvm_high(const struct hd_kvm_at *at, uint32_t reg)
+{
+    const struct hd_kernel *k = at->k;
+    uint32_t slot = k->vslot[reg];
+    size_t number = (size_t)at->ctx * at->vm->warps + at->warp;
+
+    if (slot & HD_PASSING)
+        return at->vm->passing +
+               (size_t)(k->npass + (slot & ~HD_PASSING)) * at->vm->lanes;
+    return at->vm->high + (number * k->nint + slot) * at->vm->lanes;
+}
+
+/* Of a vector, nothing but the tag. */
 static inline struct hd_reg hd_kvm_reg(const struct hd_kvm_at *at, uint32_t reg)
 {
-    struct hd_reg r = {at->cell[reg].base, at->cell[reg].stride,
-                       at->w->tag[reg], 0};
+    struct hd_reg r = {0, 0, at->w->tag[reg], 0};
 
+    if (r.tag < HD_VECTOR) {
+        r.base = at->cell[reg].base;
+        r.stride = at->cell[reg].stride;
+    }
     return r;
 }
 
@@ -183,13 +204,40 @@ static inline void hd_kvm_uniform(const struct hd_kvm_at *at, uint32_t reg,
     at->w->tag[reg] = HD_UNIFORM;
 }
 
-/* Makes a register a vector and returns its lanes, still to be filled. */
-static inline int64_t *hd_kvm_vector(const struct hd_kvm_at *at, uint32_t reg)
+/* Makes an int register a vector of 32 bits a lane, and a float register a
+ * vector; both return its lanes, still to be filled. */
+static inline int32_t *hd_kvm_ints(const struct hd_kvm_at *at, uint32_t reg)
 {
-    at->cell[reg].stride = 0;
     at->w->tag[reg] = HD_VECTOR;
     return hd_kvm_vec(at, reg);
 }
+
+static inline int64_t *hd_kvm_floats(const struct hd_kvm_at *at, uint32_t reg)
+{
+    at->w->tag[reg] = HD_VECTOR;
+    return hd_kvm_vec(at, reg);
+}
+
+/* ---- kernel-vec.c ----------------------------------------------------- */
+
+static inline bool hd_vec_fits(int64_t v)
+{
+    return v == (int32_t)v;
+}
+
+/* All lanes of r (register number n) as 64 bits each: its own or tmp, filled.
+ */
+const int64_t *hd_vec_expand(const struct hd_kvm_at *at, const struct hd_reg *r,
+                             uint32_t n, int64_t *tmp);
+/* All lanes of an int as 32 bits each, in the same way; NULL: they are more. */
+const int32_t *hd_vec_narrow(const struct hd_kvm_at *at, const struct hd_reg *r,
+                             uint32_t n, int32_t *tmp);
+/* Makes an int register the vector of these lanes. */
+void hd_vec_put(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v);
+/* MOV and VAR, SEL, and SET. */
+void hd_vec_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a);
+void hd_vec_select(const struct hd_kvm_at *at, const struct hd_ins *n);
+void hd_vec_set(const struct hd_kvm_at *at, const struct hd_ins *n);
 
 /* ---- kernel-lane.c ---------------------------------------------------- */
 
@@ -213,16 +261,15 @@ static inline bool hd_lane_tame(const struct hd_reg *r)
     return hd_lane_small(r->base) && hd_lane_small(r->stride);
 }
 
-/* All lanes of r (register number n) as an array: its own or tmp, filled. */
-const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
-                              const struct hd_reg *r, uint32_t n, int64_t *tmp);
+static inline int64_t hd_lane_last(const struct hd_reg *r, uint32_t lanes)
+{
+    return r->base + r->stride * (int64_t)(lanes - 1);
+}
+
 void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n);
-void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a);
-void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n);
-void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n);
 
 /* ---- kernel-compare.c ------------------------------------------------- */
 

@@ -12,6 +12,10 @@
  * the host's caches.  Memory instructions read their operands when they issue,
  * and write their result then: these are never passing.
  *
+ * Vectors are numbered by the 32-bit words that they take for each lane: ints,
+ * which rarely need more than one (gpu/kernel-vec.c), before the floats, which
+ * need two.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <string.h>
@@ -125,19 +129,32 @@ static void find_staying(const struct hd_kernel *k, struct passing *p)
     }
 }
 
+/* Of the vectors that are ints, or those that are floats. */
+static void number_some(struct hd_kernel *k, const struct passing *p,
+                        const uint8_t *cls, bool floats)
+{
+    for (uint32_t reg = 0; reg < k->nreg; reg++) {
+        bool stays = p->stay[reg >> 6] >> (reg & 63) & 1;
+        uint32_t *next = stays ? &k->nvec : &k->npass;
+
+        if (cls[reg] != HD_VECTOR || (k->type[reg] != HD_R_INT) != floats)
+            continue;
+        k->vslot[reg] = (uint16_t)(*next | (stays ? 0 : HD_PASSING));
+        *next += floats ? 2 : 1;
+    }
+}
+
 static void number(struct hd_kernel *k, const uint8_t *cls)
 {
     struct passing p;
 
     find_staying(k, &p);
-    for (uint32_t reg = 0; reg < k->nreg; reg++) {
-        if (cls[reg] != HD_VECTOR)
-            k->vslot[reg] = HD_NO_REG;
-        else if (p.stay[reg >> 6] >> (reg & 63) & 1)
-            k->vslot[reg] = (uint16_t)k->nvec++;
-        else
-            k->vslot[reg] = (uint16_t)(HD_PASSING | k->npass++);
-    }
+    for (uint32_t reg = 0; reg < k->nreg; reg++)
+        k->vslot[reg] = HD_NO_REG;
+    number_some(k, &p, cls, false);
+    k->nint = k->nvec;
+    k->pint = k->npass;
+    number_some(k, &p, cls, true);
 }
 
 void hd_classify(struct hd_kernel *k, const struct hd_bufdef *buf, uint8_t *cls)

@@ -98,7 +98,9 @@ enum {
 enum hd_tag {
     HD_UNIFORM, /* base */
     HD_AFFINE,  /* base + lane * stride */
-    HD_VECTOR   /* one value a lane, elsewhere */
+    HD_VECTOR,  /* one value a lane, elsewhere; of ints the low 32 bits, and
+                   the value is no more than that */
+    HD_WIDE = 4 /* of ints: the high 32 bits lie elsewhere, too */
 };
 
 /* A register as an operand. */
@@ -146,16 +148,19 @@ struct hd_kernel {
     uint32_t grid[3], block[3];
     uint32_t threads; /* product of block */
     uint32_t regs, shared_bytes;
-    uint32_t nreg;  /* registers */
-    uint32_t nvec;  /* of them, those that may become vectors and stay so */
-    uint32_t npass; /* and those that are vectors in passing only */
+    uint32_t nreg; /* registers */
+    /* of those that may be vectors, what stays with a warp and what is one in
+     * passing only: ints, and 32-bit words a lane, an int one and a float two;
+     * the ints come first */
+    uint32_t nint, nvec;
+    uint32_t pint, npass;
     uint32_t nins;
     uint32_t depth; /* deepest nesting */
     uint32_t nargs;
     struct hd_karg arg[HEDDLE_MAX_ARGS];
     uint8_t *type;   /* [nreg] */
-    uint16_t *vslot; /* [nreg] place of its vector, of npass: | HD_PASSING;
-                        HD_NO_REG: it never is one */
+    uint16_t *vslot; /* [nreg] word in which its vector begins; in passing:
+                        | HD_PASSING; HD_NO_REG: it never is one */
     struct hd_ins *ins;
 };
 
@@ -207,8 +212,8 @@ void hd_verify_free(struct hd_kernel *k);
 bool hd_opcode_writes(uint8_t op);
 /* Whether its register a (1), b (2) or c (3) is read. */
 bool hd_opcode_reads(uint8_t op, unsigned field);
-/* Numbers the registers that can be vectors (vslot, nvec, npass); cls: a byte
- * for each register, which is written. */
+/* Numbers the registers that can be vectors (vslot, nint, nvec, pint, npass);
+ * cls: a byte for each register, which is written. */
 void hd_classify(struct hd_kernel *k, const struct hd_bufdef *buf,
                  uint8_t *cls);
 
