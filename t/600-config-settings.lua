@@ -57,6 +57,14 @@ tap.raises(function()
     H.machine("maxwel")
 end, "maxwell", "an unknown machine suggests the nearest")
 
+for _, name in ipairs { "dram.queue_silver", "dram.queue_golden" } do
+    local shared = H.machine("maxwell") { [name] = 0 }
+    config.build(shared.settings, true)
+    tap.raises(function()
+        config.build(shared { ["dram.queues"] = "apart" }.settings, true)
+    end, name, "a queue of its own without a place: " .. name)
+end
+
 -- Machines.
 local machines = require "heddle.machines"
 local names = table.concat(machines.names(), " ")

@@ -175,6 +175,13 @@ int hd_dram_cfg_check(const struct hd_dram_cfg *c, uint32_t line,
 {
     if (check_shape(c, line, err) != 0)
         return err->code;
+    if (c->queues != 0 && (c->queue_silver == 0 || c->queue_golden == 0))
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "dram.%s: 0 places, and with dram.queues=apart a "
+                          "request of that class waits for one for ever; at "
+                          "least 1 is expected",
+                          c->queue_golden == 0 ? "queue_golden"
+                                               : "queue_silver");
     if (c->refresh && c->trefi <= c->trfc + c->trc + c->trp)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "dram.trefi: %u leaves no time between refreshes "
