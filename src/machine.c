@@ -25,7 +25,9 @@ const struct hd_setting hd_sim_settings[] = {
      "heddle"},
     {"stuck_cycles", HD_T_U64, AT(stuck_cycles), "core cycles", "5000000", 1000,
      UINT64_MAX, "",
-     "no instruction for so long stops the run with the wait-for graph",
+     "no instruction, no line of a page that moves and no transfer over the "
+     "link for so long stops the run with the wait-for graph; one transfer "
+     "may take longer",
      "guess"},
     {"relaunch", HD_T_BOOL, AT(relaunch), "", "true", 0, 1, "",
      "an application that finishes first starts again until all have "

@@ -448,15 +448,18 @@ static void watch_progress(heddle_sim *s)
 {
     uint64_t moved = heddle_instructions(s);
     struct hd_run_state *r = s->run;
+    hd_time most = cycles(s, s->m.sim.stuck_cycles);
 
-    if (s->link != NULL) /* a page that has come is a step, too */
+    moved += hd_mover_steps(hd_manage_mover(s->memory));
+    if (s->link != NULL) { /* a page that has come is a step, too */
         moved += hd_link_over(s->link);
+        most += hd_link_step(s->link);
+    }
     if (moved != r->progress) {
         r->progress = moved;
         r->progress_at = r->end;
     }
-    if (hd_events_waiting(&s->ev) > 0 &&
-        r->end - r->progress_at < cycles(s, s->m.sim.stuck_cycles))
+    if (hd_events_waiting(&s->ev) > 0 && r->end - r->progress_at < most)
         return;
     hd_err_set(&s->err, HEDDLE_ESTUCK,
                "no instruction has issued since cycle %llu",

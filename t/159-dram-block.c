@@ -46,8 +46,8 @@ static void waits(void **state)
             rig_run(&g, &w, 1);
             assert_int_equal(w.end, 27);
         }
-        hd_dram_block(g.dram, hd_ticks(&g.clk, HD_CLK_DRAM, 50), (hd_pa){0}, 32,
-                      hd_ticks(&g.clk, HD_CLK_DRAM, 400));
+        hd_dram_block(g.dram, hd_ticks(&g.clk, HD_CLK_DRAM, 50), 0, (hd_pa){0},
+                      32, hd_ticks(&g.clk, HD_CLK_DRAM, 400));
         rig_run(&g, v + 1, 3);
         /* row open: as if activated so long before that neither a read nor a
          * write comes before 400 (tRCD 12 and 7); closed: activated then */
@@ -68,8 +68,8 @@ static void longest(void **state)
 
     (void)state;
     rig_open(&g, &c, 1);
-    hd_dram_block(g.dram, 0, (hd_pa){0}, 32, 300);
-    hd_dram_block(g.dram, 0, (hd_pa){0}, 32, 200);
+    hd_dram_block(g.dram, 0, 0, (hd_pa){0}, 32, 300);
+    hd_dram_block(g.dram, 0, 0, (hd_pa){0}, 32, 200);
     rig_run(&g, &v, 1);
     assert_int_equal(v.end, 300 + 12 + 14);
     rig_close(&g);
@@ -99,7 +99,7 @@ static void channels(void **state)
         assert_int_equal(
             hd_dram_same_channels(g.dram, (hd_pa){0}, (hd_pa){p << 12}, 4096),
             p % 6 == 0);
-        assert_int_equal(hd_dram_bank(g.dram, (hd_pa){p << 12}) / c.banks,
+        assert_int_equal(hd_dram_bank(g.dram, 0, (hd_pa){p << 12}) / c.banks,
                          p % 6);
     }
     rig_close(&g);

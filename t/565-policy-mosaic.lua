@@ -338,6 +338,24 @@ tap.ok(none.memory.coalesced == 0 and none.memory.mixed > 0,
 tap.ok(cac.memory.coalesced > 10, "and nothing coalesces",
     cac.memory.coalesced)
 
+-- Where the channels are shared out, pages move inside those of their owner,
+-- and nobody's pages in the first application's.
+for mode = 1, 2 do
+    local shared = run(steady, "mosaic", { cac = mode }, whole.join(tight,
+        { ["dram.partition"] = true }), 5000)
+    tap.ok(shared.memory.moved > 0, "pages move with dram.partition, cac = "
+        .. mode, shared.memory.moved)
+end
+
+-- Moving pages is progress, however long no core issues for it.
+do
+    local settings = whole.join(tight, { ["sim.stuck_cycles"] = 1000,
+        ["sim.stop_cycles"] = 200000 })
+    local c = run(steady, "mosaic", { cac = 1 }, settings)
+    tap.ok(c.memory.stall_cycles > 100000, "cores wait long for pages that move",
+        c.memory.stall_cycles)
+end
+
 -- ---- memory bloat ---------------------------------------------------------------------
 
 -- Pages of 2 MB: 700 KB take 2 MB each.

@@ -318,6 +318,22 @@ for _, c in ipairs(CASES) do
     sim:close()
 end
 
+-- ---- slow links ---------------------------------------------------------------------
+
+-- A transfer that takes longer than sim.stuck_cycles is no standstill.
+for _, c in ipairs { { "a latency", { ["link.latency"] = 100000000 } },
+    { "a transfer", { ["link.bandwidth"] = 1000000, ["vm.page"] = "64K" } },
+    { "a launch", { ["link.latency"] = 100000000,
+        ["vm.paging"] = "launch" } } } do
+    local sim = whole.sim({ chase(2) }, whole.join(whole.SMALL, FAULT,
+        { ["sim.stuck_cycles"] = 1000000, ["sim.stop_cycles"] = 250000000 },
+        c[2]))
+    local ok, err = pcall(sim.run, sim)
+    tap.ok(ok and sim.core:instructions() > 0,
+        c[1] .. " longer than stuck_cycles is waited for", tostring(err))
+    sim:close()
+end
+
 -- ---- looking ----------------------------------------------------------------------
 
 do

@@ -262,7 +262,7 @@ static HD_APART void send_any(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
     struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
-    uint32_t c = a.channel + (d->cfg.partition ? r->app * d->own : 0), klass;
+    uint32_t c = a.channel + hd_dram_home(d, r->app), klass;
     struct hd_dramchan *ch = d->lane[c].ch;
     uint64_t cycle = edge_at(d, now);
     const struct hd_dramentry *v;
@@ -568,6 +568,11 @@ uint32_t hd_dram_channels(const struct hd_dram *d)
 uint32_t hd_dram_own(const struct hd_dram *d)
 {
     return d->own;
+}
+
+uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app)
+{
+    return d->cfg.partition && app < d->env->apps ? app * d->own : 0;
 }
 
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa)

@@ -24,6 +24,9 @@ uint32_t hd_dram_channels(const struct hd_dram *d);
  * of them, all unless they are shared out (dram.partition). */
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa);
 uint32_t hd_dram_own(const struct hd_dram *d);
+/* The first of an application's channels; pages of nobody's lie in those of
+ * the first application. */
+uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app);
 
 /* True while the channel's queue can take another (normal) request. */
 bool hd_dram_room(const struct hd_dram *d, uint32_t channel);
@@ -45,12 +48,13 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req);
 void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
                   uint32_t who, uint32_t what, uint32_t a);
 
-/* dramblock.c: the banks that hold [pa, pa + bytes) take no command before
- * `until`, which lies less than 2^15 command cycles ahead. */
-void hd_dram_block(struct hd_dram *d, hd_time now, hd_pa pa, uint32_t bytes,
-                   hd_time until);
-/* Banks are numbered through all channels; this one holds an address. */
-uint32_t hd_dram_bank(const struct hd_dram *d, hd_pa pa);
+/* dramblock.c: the banks that hold [pa, pa + bytes) of an application take no
+ * command before `until`, which lies less than 2^15 command cycles ahead. */
+void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
+                   uint32_t bytes, hd_time until);
+/* Banks are numbered through all channels; this one holds an address of an
+ * application. */
+uint32_t hd_dram_bank(const struct hd_dram *d, uint32_t app, hd_pa pa);
 uint32_t hd_dram_banks(const struct hd_dram *d);
 /* Contiguous bytes of one bank. */
 uint32_t hd_dram_piece_bytes(const struct hd_dram *d);

@@ -23,9 +23,10 @@ static void block(struct hd_dram *d, uint32_t c, uint32_t b, uint64_t until)
     hd_dramqueue_refresh(d, c, b);
 }
 
-void hd_dram_block(struct hd_dram *d, hd_time now, hd_pa pa, uint32_t bytes,
-                   hd_time until)
+void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
+                   uint32_t bytes, hd_time until)
 {
+    uint32_t home = hd_dram_home(d, app);
     uint64_t cycle = hd_ceil_div(until, d->tick);
     uint32_t piece = hd_dram_piece(&d->cfg);
 
@@ -33,16 +34,16 @@ void hd_dram_block(struct hd_dram *d, hd_time now, hd_pa pa, uint32_t bytes,
         return;
     for (uint64_t at = pa.v; at < pa.v + bytes; at += piece) {
         struct hd_dramaddr a = hd_drammap_locate(&d->map, at);
-        hd_dramsched_advance(d, a.channel, hd_ceil_div(now, d->tick));
-        block(d, a.channel, a.bank, cycle);
+        hd_dramsched_advance(d, home + a.channel, hd_ceil_div(now, d->tick));
+        block(d, home + a.channel, a.bank, cycle);
     }
 }
 
-uint32_t hd_dram_bank(const struct hd_dram *d, hd_pa pa)
+uint32_t hd_dram_bank(const struct hd_dram *d, uint32_t app, hd_pa pa)
 {
     struct hd_dramaddr a = hd_drammap_locate(&d->map, pa.v);
 
-    return a.channel * d->cfg.banks + a.bank;
+    return (hd_dram_home(d, app) + a.channel) * d->cfg.banks + a.bank;
 }
 
 uint32_t hd_dram_banks(const struct hd_dram *d)

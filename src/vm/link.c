@@ -122,6 +122,11 @@ hd_time hd_link_latency(const struct hd_link *l)
     return l->latency;
 }
 
+hd_time hd_link_step(const struct hd_link *l)
+{
+    return l->latency + hd_link_span(l, HD_LINK_IN, 2u << 20);
+}
+
 uint64_t hd_link_over(const struct hd_link *l)
 {
     return l->q[HD_LINK_IN].over + l->q[HD_LINK_OUT].over;

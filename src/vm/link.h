@@ -65,6 +65,9 @@ hd_time hd_link_latency(const struct hd_link *l);
 hd_time hd_link_span(const struct hd_link *l, enum hd_link_dir dir,
                      uint64_t bytes);
 
+/* Ticks that one step over the link may take: the latency and 2 MB. */
+hd_time hd_link_step(const struct hd_link *l);
+
 /* Transfers that are over, in both directions, since the beginning. */
 uint64_t hd_link_over(const struct hd_link *l);
 

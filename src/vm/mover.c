@@ -64,6 +64,7 @@ struct state {
     uint32_t waits;    /* 1: for room in a channel */
     uint32_t copying;  /* bulk copies under way */
     uint32_t busy;
+    uint64_t steps; /* requests sent and copies begun, ever */
 };
 
 struct hd_mover {
@@ -216,7 +217,7 @@ static bool send(struct hd_mover *mv, hd_time now)
     struct state *s = mv->s;
     struct hd_dram *d = mv->w.dram;
     const struct hd_req *q = req(mv, s->head);
-    uint32_t c = hd_dram_channel(d, q->pa);
+    uint32_t c = hd_dram_home(d, q->app) + hd_dram_channel(d, q->pa);
 
     if (!(hd_dram_apart(d) ? hd_dram_takes(d, c, s->head)
                            : hd_dram_room(d, c))) {
@@ -226,6 +227,7 @@ static bool send(struct hd_mover *mv, hd_time now)
     }
     s->flying -= q->spare == HD_MOVER_COPY_WRITES;
     (*hd_count(&mv->stat, 0, q->app, q->spare))++;
+    s->steps++;
     hd_dram_send(d, now, s->head);
     s->head = HD_NONE;
     return true;
@@ -235,22 +237,23 @@ static bool send(struct hd_mover *mv, hd_time now)
 
 /* Whether a page's banks are free of copies; marks them, or clears the marks.
  */
-static bool banks_free(const struct hd_mover *mv, uint64_t page)
+static bool banks_free(const struct hd_mover *mv, uint32_t app, uint64_t page)
 {
     uint32_t piece = hd_dram_piece_bytes(mv->w.dram);
 
     for (uint32_t at = 0; at < HD_PAGE_BYTES; at += piece)
-        if (mv->taken[hd_dram_bank(mv->w.dram, (hd_pa){page + at})])
+        if (mv->taken[hd_dram_bank(mv->w.dram, app, (hd_pa){page + at})])
             return false;
     return true;
 }
 
-static void mark(struct hd_mover *mv, uint64_t page, uint8_t taken)
+static void mark(struct hd_mover *mv, uint32_t app, uint64_t page,
+                 uint8_t taken)
 {
     uint32_t piece = hd_dram_piece_bytes(mv->w.dram);
 
     for (uint32_t at = 0; at < HD_PAGE_BYTES; at += piece)
-        mv->taken[hd_dram_bank(mv->w.dram, (hd_pa){page + at})] = taken;
+        mv->taken[hd_dram_bank(mv->w.dram, app, (hd_pa){page + at})] = taken;
 }
 
 /* Begins with what copies can begin. */
@@ -262,19 +265,23 @@ static void copy_inside(struct hd_mover *mv, hd_time now)
     for (uint32_t i = 0; i < r->n && i < BULK_AHEAD;) {
         const struct job *x = job_at(mv, r, i);
         struct job j;
-        if (!banks_free(mv, x->from) || !banks_free(mv, x->to)) {
+        if (!banks_free(mv, x->app, x->from) ||
+            !banks_free(mv, x->app, x->to)) {
             i++;
             continue;
         }
         j = drop(mv, r, i);
-        mark(mv, j.from, 1);
-        mark(mv, j.to, 1);
-        hd_dram_block(mv->w.dram, now, (hd_pa){j.from}, HD_PAGE_BYTES, until);
-        hd_dram_block(mv->w.dram, now, (hd_pa){j.to}, HD_PAGE_BYTES, until);
+        mark(mv, j.app, j.from, 1);
+        mark(mv, j.app, j.to, 1);
+        hd_dram_block(mv->w.dram, now, j.app, (hd_pa){j.from}, HD_PAGE_BYTES,
+                      until);
+        hd_dram_block(mv->w.dram, now, j.app, (hd_pa){j.to}, HD_PAGE_BYTES,
+                      until);
         mv->s->copying++;
+        mv->s->steps++;
         (*hd_count(&mv->stat, 0, j.app, HD_MOVER_BULK_COPIES))++;
         hd_post(mv->env->ev, mv->id, mv->id, until, EV_BULK,
-                (uint32_t)(j.from / HD_PAGE_BYTES), j.to);
+                (uint32_t)(j.from / HD_PAGE_BYTES), j.to | j.app);
     }
 }
 
@@ -312,8 +319,9 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
     if (what == EV_ROOM) {
         s->waits = 0;
     } else if (what == EV_BULK) {
-        mark(mv, (uint64_t)a * HD_PAGE_BYTES, 0);
-        mark(mv, b, 0);
+        uint32_t app = b % HD_PAGE_BYTES; /* below the page's address */
+        mark(mv, app, (uint64_t)a * HD_PAGE_BYTES, 0);
+        mark(mv, app, b - app, 0);
         s->copying--;
     } else {
         turn_round(mv, now, a);
@@ -343,6 +351,11 @@ void hd_mover_forget(struct hd_mover *mv, hd_time now)
 void hd_mover_start(struct hd_mover *mv, hd_time now)
 {
     pump(mv, now);
+}
+
+uint64_t hd_mover_steps(const struct hd_mover *mv)
+{
+    return mv->s->steps;
 }
 
 bool hd_mover_busy(const struct hd_mover *mv)

@@ -53,6 +53,9 @@ int hd_mover_copy(struct hd_mover *mv, uint32_t app, hd_pfn from, hd_pfn to,
                   enum hd_mover_how how);
 /* Drops all that was not begun. */
 void hd_mover_forget(struct hd_mover *mv, hd_time now);
+/* Requests that were sent and copies that have begun, since the beginning. */
+uint64_t hd_mover_steps(const struct hd_mover *mv);
+
 /* Begins with them, inside an event or before the first. */
 void hd_mover_start(struct hd_mover *mv, hd_time now);
 bool hd_mover_busy(const struct hd_mover *mv);
