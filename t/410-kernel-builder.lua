@@ -357,6 +357,32 @@ do
     tap.is(k.encode(other), k.encode(s), "in one order of bytes")
 end
 
+-- ---- places ------------------------------------------------------------------------
+
+do
+    local function places(options, fields)
+        local a = { name = "p", buffers = function()
+            return { k.u8("x", 300), k.u8("y", 1) }
+        end, kernels = function(_, b)
+            return { kernel("k", { block = 1 }, function(t)
+                t:load(b.y, 0)
+            end) }
+        end }
+        for key, v in pairs(fields or {}) do a[key] = v end
+        local b = walk.buffers(app(a):workload(options))
+        return b[2].base - b[1].base
+    end
+    tap.is(places(), 512, "buffers lie at multiples of 256 bytes")
+    tap.is(places(nil, { align = 4096 }), 4096, "or of what the field says")
+    tap.is(places({ align = 2 << 20 }, { align = 4096 }), 2 << 20,
+        "or an option, before that")
+    tap.is(places { align = "512" }, 512, "which may be a text")
+    tap.is(places({ align = 3 }, { params = { align = 1 } }), 512,
+        "but not where it is a parameter")
+    tap.raises(function() places { align = 100 } end,
+        "expected a power of two from 16", "that is no power of two")
+end
+
 -- ---- data -------------------------------------------------------------------------
 
 do

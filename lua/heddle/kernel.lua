@@ -44,7 +44,8 @@ APPLICATION    app { ... } returns an application.  Fields:
                         b.NAME is the buffer NAME
   host(h, s)            optional: see HOST.  Without it the list is launched
                         once from front to back.
-  A:instance(o)   the application for o = "T" or { size = "T", n = 5, ... }:
+  A:instance(o)   the application for o = "T" or { size = "T", n = 5, ... },
+                  or with align = 2 << 20, say, instead of its own:
                   { app, name, size, params, buffers (list), b, kernels (each
                     distinct kernel once), launches (the list), host }.
                   A kernel is { name, grid = {x,y,z}, block = {x,y,z}, regs,
@@ -380,7 +381,7 @@ function App:parameters(o)
         for name, x in next, a.sizes[size] do p[name] = x end
     end
     for name, x in next, o do
-        if name ~= "size" then
+        if name ~= "size" and (name ~= "align" or p.align ~= nil) then
             if p[name] == nil then
                 local known = {}
                 for n in next, p do known[#known + 1] = n end
@@ -399,14 +400,18 @@ function App:instance(o)
     if type(o) == "string" then o = { size = o } end
     local _ <close> = pure.open()
     local p, size = self:parameters(o)
+    local align = self.align or 256
+    if o.align and p.align == nil then
+        align = parameter(self, "align", align, o.align)
+    end
     local inst = { app = self, name = self.name, size = size, params = p,
-        b = {}, kernels = {}, host = self.host }
+        b = {}, kernels = {}, host = self.host, align = align }
     inst.buffers = self.buffers(p)
     for i, b in ipairs(inst.buffers) do
         if inst.b[b.name] then
             fail("application %s: two buffers named %s", self.name, b.name)
         end
-        b.index, b.align = i, self.align or 256
+        b.index, b.align = i, align
         inst.b[b.name] = b
     end
     inst.launches = self.kernels(p, inst.b)
@@ -545,7 +550,7 @@ local function compile(inst)
     local thread = require "heddle.kernel.thread"
     local assemble = require "heddle.kernel.assemble"
     local p, declared = program.new(inst.name), {}
-    p:align(inst.app.align or 256)
+    p:align(inst.align)
     for _, b in ipairs(inst.buffers) do
         p:buffer(b.name, b.type, b.count, b.scratch and "scratch" or b.contents,
             b.data)
