@@ -1,11 +1,13 @@
 /*
  * dram.c - host time per request of the DRAM system, in closed loop.
  *
- * usage: bench/dram [requests [case]]
+ *     build/release/bench/dram [requests [case]]
  *
  * Each channel keeps `window` requests of 128 bytes (four bursts) in flight:
  * random lines, a stream, half of them writes, eight channels, and a full
  * queue with waiting senders.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>

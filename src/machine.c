@@ -1,5 +1,13 @@
 /*
  * machine.c - the list of all settings, and the checks across them.
+ *
+ * Each part declares its settings beside its struct, with their ranges; here
+ * they are put together in the order in which they are listed, and here are
+ * those of no part: the simulation's and the clocks'.  A setting's own range is
+ * checked when it is set (core/config.c).  What only two settings together can
+ * get wrong is checked once they are all known, before anything is built, with
+ * words that name both.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "machine.h"

@@ -13,7 +13,7 @@
 -- Applications are descriptions: each simulation builds its own workload from
 -- one, so a description can be used any number of times (workload.lua).  A
 -- simulation is an object (sim.lua), its results are one table (report.lua).
--- Many simulations run side by side in processes with H.runner (runner.lua).
+-- Many simulations run side by side in processes with H.run (runner.lua).
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"

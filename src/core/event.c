@@ -49,7 +49,7 @@ struct aside {
 };
 
 int hd_events_open(struct hd_events *q, struct hd_arena *arena,
-                   hd_time bucket_ticks)
+                   hd_time cycle_ticks)
 {
     struct hd_event_state *s = hd_arena_take(arena, 1, sizeof *s);
     struct hd_event *pool = hd_arena_take(arena, FIRST_POOL, sizeof *pool);
@@ -61,7 +61,7 @@ int hd_events_open(struct hd_events *q, struct hd_arena *arena,
     if (s == NULL || pool == NULL || heap == NULL)
         return -1;
     /* A quarter of a cycle: most buckets then hold a single instant. */
-    s->shift = bucket_ticks > 4 ? hd_log2(bucket_ticks) - 2 : 0;
+    s->shift = cycle_ticks > 4 ? hd_log2(cycle_ticks) - 2 : 0;
     if (s->shift > AT_BITS)
         s->shift = AT_BITS;
     s->within = ((hd_time)1 << s->shift) - 1;

@@ -79,9 +79,10 @@ struct hd_events {
     const char *name[HD_MAX_COMPONENTS]; /* borrowed; for wait-for graphs */
 };
 
-/* Builds an empty queue; bucket_ticks is about one core cycle.  0 or -1. */
+/* Builds an empty queue with buckets of a quarter of `cycle_ticks` (a core
+ * cycle), or of the power of two below.  0 or -1. */
 int hd_events_open(struct hd_events *q, struct hd_arena *arena,
-                   hd_time bucket_ticks);
+                   hd_time cycle_ticks);
 
 /* Wiring that follows from the state, after a snapshot was restored. */
 void hd_events_restored(struct hd_events *q);

@@ -6,7 +6,7 @@
  * same order.  At build time it registers a group: `instances` copies of the
  * table for every application.  Counting is one addition:
  *
- *     hd_count(&t->stat, instance, app, HD_TLB_HITS)++;
+ *     (*hd_count(&t->stat, instance, app, HD_TLB_HITS))++;
  *
  * Totals, kernels and intervals are differences taken by the reader, so sums
  * over instances equal totals by construction.  Output lives elsewhere.

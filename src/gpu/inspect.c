@@ -1,6 +1,15 @@
 /*
  * inspect.c - a core for people: its warps, what stops them, and whether its
  * state makes sense.
+ *
+ * The three parts of a core that can be looked at are core (warps, and the
+ * memory instructions in the load/store unit's queue), l1tlb and l1cache
+ * (entries, and misses in flight).  For the wait-for graph of a run that makes
+ * no progress, a core names what its warps and its unit wait for.  The check is
+ * that of sim.check: resident warps are those of the blocks, the times of the
+ * warps sum to time x warps since the counters were reset, MSHRs are whole.
+ * Nothing here changes the machine.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>

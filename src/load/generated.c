@@ -1,5 +1,11 @@
 /*
  * generated.c - the generators' public face: arrays that buffers start with.
+ *
+ * The generators (generate*.c) fill plain memory of the engine's; here their
+ * results become data (heddle_load.h), which own that memory, and errors become
+ * words.  Sizes are checked first, so that a typing error is told instead of
+ * filling the memory.  On an error nothing is left behind.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>

@@ -1,5 +1,11 @@
 /*
- * trace-api.c - the public calls of heddle_trace.h that open and describe.
+ * trace-api.c - the public calls of heddle_trace.h that open, convert, describe
+ * and verify.
+ *
+ * Text is packed into a container in memory when it is opened, or in a
+ * temporary file where it is large; a container file is opened in place.  From
+ * there on both are the same: a box (trace-box.h), from which a source replays
+ * and everything else is read.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -16,9 +16,9 @@
  *     generate.memcached { h = 16, keys = 50000, seed = 1 }
  *     generate.mesh { nx = 32, ny = 32, nz = 32, window = 2048,
  *         multiple = 192, seed = 1 }
- *     local t = generate.suffix_tree { bases = 1000, genome = 5000, reads =
- * 100, length = 25, gc = .5, seed = 1 } t.nodes, t.height, t.node, t.child,
- * t.reference, t.reads
+ *     local t = generate.suffix_tree { bases = 1000, genome = 5000,
+ *         reads = 100, length = 25, gc = .5, seed = 1 }
+ *     t.nodes, t.height, t.node, t.child, t.reference, t.reads
  *
  * Each gives data, a buffer's `data = ` option: d[i] counts from 0, #d is its
  * length.  An option that a call does not know is an error.  The graph is a

@@ -3,12 +3,14 @@
  *
  *     policy.use(sim, what [, options])
  *         what: a policy table, the name of a policy that is compiled in (the
- *         C form where there are two), "file.lua" or "./plugin.so".  Options:
- * at = "l2cache", replace = true (unbind who stands in the way), instructions
- * and memory (budget of a call of a Lua policy: 1000000, 64 MB), check = true
- * (look for changed locals after every call); everything else is a parameter.
- * Returns the name. policy.unuse(sim [, name [, at]])   returns how many were
- * unbound policy.used(sim)                    {{name=, at=, params={...}}, ...}
+ *         C form where there are two), "file.lua" or "./plugin.so".
+ *         Options: at = "l2cache", replace = true (unbind who stands in the
+ *         way), instructions and memory (budget of a call of a Lua policy:
+ *         1000000, 64 MB), check = true (look for changed locals after every
+ *         call); everything else is a parameter.
+ *         Returns the name.
+ *     policy.unuse(sim [, name [, at]])   returns how many were unbound
+ *     policy.used(sim)                    {{name=, at=, params={...}}, ...}
  *     policy.offered(sim)                 {point = {"l1tlb", ...}, ...}
  *     policy.list()                       the policies compiled in, described
  *     policy.tables()                     the steering tables, described

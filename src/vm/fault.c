@@ -10,8 +10,8 @@
  *
  *   buffered --fault_batch--> at the host --L--> on the link --S/B--> mapped
  *      ^                                                                |
- *      |  further faults of the page join it here         its batch done:
- * replay
+ *      |  further faults of the page join it              its batch is done:
+ *      |  in any of these states                                     replay
  *
  * A batch takes the link's latency once, then its pages cross in their order.
  * Each is mapped when its data are there; requests are tried again when the

@@ -25,9 +25,11 @@
  *
  * Invariants: the short way and the walk from the root end at the same entry;
  * the owner of a data frame is region * 512 + index + 1 of the page in it;
- * pages mapped = frames owned; a table's `used` is its number of present
- * entries.  Tables stay when they empty, as their addresses may be in walk
- * caches; an empty leaf table goes only when a 2 MB page takes its place.
+ * frames owned = pages mapped, on their way, or kept a place for in a coalesced
+ * region (and frames that were in use before); a table's `used` is its number
+ * of present entries.  Tables stay when they empty, as their addresses may be
+ * in walk caches; an empty leaf table goes only when a 2 MB page takes its
+ * place.
  *
  * Left out on purpose: permissions, accessed and dirty bits, 1 GB pages.
  *

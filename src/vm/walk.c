@@ -33,8 +33,11 @@
  * The busy time of walkers is the integral of concurrent walks over time, so
  * its quotient by the time passed is the mean number of concurrent walks.
  *
- * Left out on purpose: far faults (a page without a mapping is an error), and
- * reads after the answer (MESC's head entries).
+ * A walk that ends at a page on the host is over like any other; its requests
+ * go to the fault buffer (l2tlb.c, fault.c).  A page that nobody has mapped or
+ * reserved is an error.
+ *
+ * Left out on purpose: reads after the answer (MESC's head entries).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,4 +1,10 @@
 --- cmd/trace.lua - heddle trace: convert, record, dump, info and check.
+--
+-- Reading and writing are the engine's (heddle.trace); here are the words of
+-- the command and the forms in which it prints.  dump, info and check take text
+-- and containers alike; check unpacks every block, then prints what the reader
+-- noted and the map of what is touched.
+--
 -- SPDX-License-Identifier: MIT
 local cli = require "heddle.cli"
 local core = require "heddle.core"
