@@ -254,6 +254,8 @@ int heddle_counter_known(uint32_t i, struct heddle_counter_info *out)
         {"dram", hd_dram_stats, &hd_dram_stat_count},
         {"fault", hd_fault_stats, &hd_fault_stat_count},
         {"link", hd_link_stats, &hd_link_stat_count},
+        {"memory", hd_manage_stats, &hd_manage_stat_count},
+        {"mover", hd_mover_stats, &hd_mover_stat_count},
         {"policy", hd_slots_stats, &hd_slots_stat_count},
     };
 

@@ -1,6 +1,7 @@
 -- 750-counters-touched.lua - pins: every counter that the library knows is
 -- counted by one of these runs, so no number that is always 0 is ever shown;
--- and every histogram has samples.
+-- the library knows every counter that a run has, so all can be listed and
+-- explained; and every histogram has samples.
 local tap = require "lib.tap"
 local H = require "heddle"
 local core = require "heddle.core"
@@ -179,7 +180,7 @@ local function out_of_reach(name)
     return false
 end
 
-local touched, hists = {}, {}
+local touched, had, hists = {}, {}, {}
 for i, o in ipairs(runs) do
     o.progress = false
     o.budget = o.budget or 30000
@@ -188,6 +189,7 @@ for i, o in ipairs(runs) do
         sim:run()
         local r = sim:results()
         for _, c in ipairs(r.counters) do
+            had[c.component .. "." .. c.name] = true
             if c.total ~= 0 then
                 touched[c.component .. "." .. c.name] = i
             end
@@ -211,6 +213,15 @@ for _, c in ipairs(core.counters()) do
     end
 end
 tap.is(table.concat(missing, "\n"), "", "every counter was counted")
+for _, c in ipairs(core.counters()) do
+    had[c.component .. "." .. c.name] = nil
+end
+missing = {}
+for name in pairs(had) do
+    missing[#missing + 1] = name
+end
+table.sort(missing)
+tap.is(table.concat(missing, "\n"), "", "every counter is known")
 missing = {}
 for name, n in pairs(hists) do
     if n == 0 then
