@@ -3,7 +3,8 @@
 
 Pinned: the metrics of heddle_results(5) are those of metrics.lua; everything
 that has a name (setting, counter, point, note, policy, application, machine) is
-explained with unit, meaning and source as its kind has them; every command,
+explained with unit, meaning and source as its kind has them; every point is in
+the picture of the README; every kind of heddle list, every command,
 every option of H.sim, every function of heddle.generate, every verb of heddle
 trace, every field of the results and every public C function is on its page;
 every page is named by another.
@@ -111,11 +112,19 @@ for name in output(HEDDLE .. " --help"):gmatch "\n  (%l+) " do
     commands[#commands + 1] = name
 end
 all("commands are in heddle(1)", commands, on_page "man/heddle.1")
+all("the kinds of heddle list are in heddle(1)", index.kinds,
+    on_page "man/heddle.1")
 local verbs = {}
 for name in output(HEDDLE .. " help trace"):gmatch "heddle trace (%l+)" do
     verbs[#verbs + 1] = name
 end
 all("verbs of heddle trace, too", verbs, on_page "man/heddle.1")
+local picture = read "man/pipeline.svg"
+all("every point is in the picture of the README", names_of "points",
+    function(name)
+        return picture:find("%f[%w_]" .. name .. "%f[^%w_]")
+            or name:find "^repl_" and picture:find("repl_*", 1, true)
+    end)
 
 local options = {}
 local ok, err = pcall(require("heddle").sim, { none = 1 })
