@@ -131,6 +131,9 @@ HEDDLE_API void heddle_stop(heddle_sim *s);
 HEDDLE_API uint64_t heddle_now(const heddle_sim *s);
 /* Ticks of a core cycle: the unit of counters of time. */
 HEDDLE_API uint64_t heddle_ticks_per_cycle(const heddle_sim *s);
+/* Core cycles that the counters cover: since the end of the warm-up, or the
+ * last heddle_reset_counters(). */
+HEDDLE_API uint64_t heddle_counted(const heddle_sim *s);
 /* Warp instructions issued so far, all applications. */
 HEDDLE_API uint64_t heddle_instructions(const heddle_sim *s);
 /* Events served so far (for benchmarks). */
@@ -164,6 +167,8 @@ struct heddle_app_info {
     uint64_t before;       /* those before it, in the warm-up */
     uint64_t thread_instructions;
     uint64_t cycles;      /* core cycles to first completion, or so far */
+    uint64_t counted;     /* core cycles that its counters cover: `cycles`, but
+                             for one with a start (heddle_set_start) */
     uint64_t completions; /* times it has finished */
     uint32_t kernel;      /* launch in progress, 1, 2, ... */
     uint64_t blocks_done, blocks; /* of that launch */

@@ -431,17 +431,35 @@ static hd_time cycles(const heddle_sim *s, uint64_t n)
     return n >= most ? HD_NEVER : n * s->gpu.cycle;
 }
 
+/* The watchdog looks at multiples of it: often enough for its limit. */
+static hd_time watch_slice(const heddle_sim *s)
+{
+    return cycles(s, hd_min_u64(SLICE, s->m.sim.stuck_cycles));
+}
+
 /* The next instant at which run() has to look around. */
 static hd_time next_look(const heddle_sim *s, hd_time until)
 {
-    hd_time slice = cycles(s, SLICE);
+    hd_time slice = cycles(s, SLICE), watch = watch_slice(s);
 
     until = hd_min_u64(until, (s->run->end / slice + 1) * slice);
+    until = hd_min_u64(until, (s->run->end / watch + 1) * watch);
     if (!s->run->warm)
         until = hd_min_u64(until, cycles(s, s->m.sim.warmup));
     if (s->m.sim.stop_cycles != 0)
         until = hd_min_u64(until, cycles(s, s->m.sim.stop_cycles));
     return until;
+}
+
+/* When an instruction was last issued, in core cycles. */
+static uint64_t last_issue(const heddle_sim *s)
+{
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < s->apps; i++)
+        last =
+            hd_max_u64(last, hd_dispatch_app(s->gpu.dispatch, i)->last_issue);
+    return last / s->gpu.cycle;
 }
 
 static void watch_progress(heddle_sim *s)
@@ -463,7 +481,7 @@ static void watch_progress(heddle_sim *s)
         return;
     hd_err_set(&s->err, HEDDLE_ESTUCK,
                "no instruction has issued since cycle %llu",
-               (unsigned long long)(r->progress_at / s->gpu.cycle));
+               (unsigned long long)last_issue(s));
 }
 
 static void look_around(heddle_sim *s)
@@ -480,7 +498,7 @@ static void look_around(heddle_sim *s)
         heddle_check(s);
     }
     /* At fixed instants, so that no cut of a run can be seen. */
-    if (r->end % cycles(s, SLICE) == 0)
+    if (r->end % watch_slice(s) == 0)
         watch_progress(s);
 }
 

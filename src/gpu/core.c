@@ -384,23 +384,6 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     }
 }
 
-void hd_core_unaccounted(const struct hd_core *c, hd_time now,
-                         uint64_t out[HD_CORE_COUNTERS])
-{
-    static const uint8_t counter[] = {
-        [HD_WARP_FREE] = HD_CORE_T_IDLE,  [HD_WARP_READY] = HD_CORE_T_READY,
-        [HD_WARP_SLOTS] = HD_CORE_T_DATA, [HD_WARP_BARRIER] = HD_CORE_T_BARRIER,
-        [HD_WARP_DONE] = HD_CORE_T_IDLE,
-    };
-
-    /* A warp that has issued ahead of `now` gives the difference back. */
-    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
-        const struct hd_warp *x = &c->warp[w];
-        uint32_t k = x->since > now ? HD_CORE_T_ISSUE : counter[x->state];
-        out[k] += now - x->since;
-    }
-}
-
 /* ---- building ----------------------------------------------------------- */
 
 static void open_time(void *self, uint32_t instance, uint32_t app,

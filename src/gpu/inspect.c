@@ -1,26 +1,137 @@
 /*
- * inspect.c - a core for people: its warps, what stops them, and whether its
- * state makes sense.
+ * inspect.c - a core for people: its warps, what stops them, the time of waits
+ * that are still open, and whether its state makes sense.
  *
  * The three parts of a core that can be looked at are core (warps, and the
  * memory instructions in the load/store unit's queue), l1tlb and l1cache
  * (entries, and misses in flight).  For the wait-for graph of a run that makes
- * no progress, a core names what its warps and its unit wait for.  The check is
- * that of sim.check: resident warps are those of the blocks, the times of the
- * warps sum to time x warps since the counters were reset, MSHRs are whole.
- * Nothing here changes the machine.
+ * no progress, a core names what its warps and its unit wait for.  A counter of
+ * warp time has a wait when it ends; whoever reads one before gets the open
+ * part, too, told as if the wait ended now.  The check is that of sim.check:
+ * resident warps are those of the blocks, the times of the warps sum to time x
+ * warps since the counters were reset, MSHRs are whole.  Nothing here changes
+ * the machine.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "../machine.h"
+#include "../vm/fault.h"
 #include "core.h"
 
 static const char *const state_name[] = {"free", "ready", "load", "barrier",
                                          "exited"};
 static const char *const op_name[] = {"alu",    "load",    "store",
                                       "atomic", "barrier", "exit"};
+
+/* ---- open waits --------------------------------------------------------- */
+
+/* What is known of the memory instructions that a warp waits for. */
+struct awaited {
+    hd_time translated; /* the last translation: `now` if one is under way */
+    hd_time walk, fault;
+};
+
+/* Whether a warp waits for that memory instruction of its own. */
+static bool awaits(const struct hd_warp *x, const struct hd_memop *m)
+{
+    if (x->state != HD_WARP_SLOTS)
+        return false;
+    if (m->slot == HD_NO_SLOT)
+        return (x->op.wait & x->pending) == 0;
+    return (x->op.wait >> m->slot & 1) != 0;
+}
+
+/* One whose translation is under way by treq, or has come (HD_NONE). */
+static void await_memop(const struct hd_core *c, uint32_t memop, uint32_t treq,
+                        hd_time now, struct awaited *v)
+{
+    const struct hd_memop *m = &c->memop[memop];
+    struct awaited *a = &v[m->warp];
+    hd_time walk = m->walk, to = m->translated;
+
+    if (!awaits(&c->warp[m->warp], m))
+        return;
+    if (c->fault != NULL)
+        a->fault = hd_max_u64(a->fault, c->fault[memop]);
+    if (treq != HD_NONE) {
+        const struct hd_treq *q = &c->gpu->treqs->v[treq];
+        walk = q->walk != 0 && q->walk < now ? now - q->walk : 0;
+        to = now;
+        if (c->fault != NULL)
+            a->fault = hd_max_u64(a->fault,
+                                  hd_faults_waited(c->gpu->faults, treq, now));
+    }
+    a->walk = hd_max_u64(a->walk, walk);
+    a->translated = hd_max_u64(a->translated, to);
+}
+
+static void await_all(const struct hd_core *c, hd_time now, struct awaited *v)
+{
+    memset(v, 0, c->gpu->m->core.warps * sizeof *v);
+    for (uint32_t i = 0; i < c->memops; i += 64) {
+        uint64_t used = ~c->memop_places.free[i / 64] &
+                        hd_ones(c->memops - i < 64 ? c->memops - i : 64);
+        for (; used != 0; used &= used - 1)
+            await_memop(c, i + hd_bit_first(used), HD_NONE, now, v);
+    }
+    for (uint32_t e = 0; e < c->tlb_mshr.room; e++) {
+        const struct hd_mshr_entry *x = &c->tlb_mshr.v[e];
+        uint32_t p = x->live != 0 ? x->first : HD_NONE;
+        for (; p != HD_NONE; p = c->parked[p].next)
+            await_memop(c, c->parked[p].memop, x->live - 1, now, v);
+    }
+}
+
+/* The wait of a warp for slots, up to now: as account_fault() and
+ * account_load() (warp.c) will say, if what is awaited comes now. */
+static void unaccounted_load(const struct awaited *a, hd_time since,
+                             hd_time now, uint64_t out[HD_CORE_COUNTERS])
+{
+    hd_time to = hd_max_u64(since, hd_min_u64(a->translated, now));
+    hd_time fault = hd_min_u64(a->fault, to - since);
+    hd_time walk = hd_min_u64(a->walk, to - since - fault);
+
+    out[HD_CORE_T_FAULT] += fault;
+    out[HD_CORE_T_WALK] += walk;
+    out[HD_CORE_T_TLB] += to - since - fault - walk;
+    out[HD_CORE_T_DATA] += now - to;
+}
+
+/* A warp that may issue has waited as account_issue() (warp.c) will say. */
+static void unaccounted_ready(const struct hd_warp *x, bool lsu_full,
+                              hd_time now, uint64_t out[HD_CORE_COUNTERS])
+{
+    hd_time to = hd_max_u64(x->since, hd_min_u64(x->ready, now));
+
+    out[HD_CORE_T_ALU] += to - x->since;
+    out[lsu_full ? HD_CORE_T_LSU : HD_CORE_T_READY] += now - to;
+}
+
+void hd_core_unaccounted(const struct hd_core *c, hd_time now,
+                         uint64_t out[HD_CORE_COUNTERS])
+{
+    struct awaited v[HD_MAX_WARPS];
+
+    await_all(c, now, v);
+    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
+        const struct hd_warp *x = &c->warp[w];
+        if (x->since > now) /* it has issued ahead: gives it back */
+            out[HD_CORE_T_ISSUE] += now - x->since;
+        else if (x->state == HD_WARP_READY)
+            unaccounted_ready(x, (c->s->lsu_full >> w & 1) != 0, now, out);
+        else if (x->state == HD_WARP_SLOTS)
+            unaccounted_load(&v[w], x->since, now, out);
+        else if (x->state == HD_WARP_BARRIER)
+            out[HD_CORE_T_BARRIER] += now - x->since;
+        else
+            out[HD_CORE_T_IDLE] += now - x->since;
+    }
+}
+
+/* ---- looking ------------------------------------------------------------ */
 
 /* The memory instructions at the load/store unit, the oldest first. */
 static void look_queue(const struct hd_core *c, struct heddle_visitor *v)

@@ -342,7 +342,7 @@ void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq)
 
 void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t)
 {
-    hd_time waited = hd_faults_waited(c->gpu->faults, treq);
+    hd_time waited = hd_faults_waited(c->gpu->faults, treq, t);
     uint32_t e = c->gpu->treqs->v[treq].tag;
 
     for (uint32_t p = c->tlb_mshr.v[e].first; p != HD_NONE;

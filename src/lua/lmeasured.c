@@ -20,7 +20,7 @@ static int sim_apps(lua_State *L)
 
     lua_newtable(L);
     for (i = 0; heddle_app(s, i, &a) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 13);
+        lua_createtable(L, 0, 14);
         hl_set_text(L, "name", a.name);
         hl_set_number(L, "footprint", a.footprint);
         hl_set_number(L, "pages", a.pages);
@@ -28,6 +28,7 @@ static int sim_apps(lua_State *L)
         hl_set_number(L, "before", a.before);
         hl_set_number(L, "thread_instructions", a.thread_instructions);
         hl_set_number(L, "cycles", a.cycles);
+        hl_set_number(L, "counted", a.counted);
         hl_set_number(L, "completions", a.completions);
         hl_set_number(L, "kernel", a.kernel);
         hl_set_number(L, "blocks_done", a.blocks_done);

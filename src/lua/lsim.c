@@ -89,6 +89,12 @@ static int sim_now(lua_State *L)
     return 1;
 }
 
+static int sim_counted(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)heddle_counted(self(L)));
+    return 1;
+}
+
 static int sim_instructions(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)heddle_instructions(self(L)));
@@ -344,6 +350,7 @@ static const luaL_Reg methods[] = {
     {"run", sim_run},
     {"stop", sim_stop},
     {"now", sim_now},
+    {"counted", sim_counted},
     {"instructions", sim_instructions},
     {"events", sim_events},
     {"ticks", sim_ticks},

@@ -320,6 +320,7 @@ static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
             hd_treq_append(f->w.treqs, &m->first, &m->last, t);
         } else {
             f->wait[t].total += now - hd_min_u64(f->wait[t].since, now);
+            f->wait[t].since = HD_NEVER;
             q->hit = 0;
             q->references = 0;
             q->walk = 0;
@@ -482,9 +483,13 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     serve(f, now);
 }
 
-hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq)
+hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
 {
-    return f->wait[treq].total;
+    const struct hd_fault_wait *x = &f->wait[treq];
+
+    if (f->w.treqs->v[treq].client < f->w.replay_client)
+        return 0; /* none yet: it is not parked, and has not been */
+    return x->total + (x->since < now ? now - x->since : 0);
 }
 
 /* ---- building ----------------------------------------------------------- */

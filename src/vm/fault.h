@@ -89,8 +89,8 @@ bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
 void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
                      uint32_t n);
 
-/* How long a request that was issued again has waited for faults, in all. */
-hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq);
+/* How long a request has waited for faults up to now, in all. */
+hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now);
 
 /* In the arena: the instant at which cores will see the next page that comes,
  * or HD_NEVER; known before any core can have run on to it. */

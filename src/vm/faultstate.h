@@ -39,7 +39,7 @@ struct hd_fault {
 
 /* What a request has waited for faults; by its number in the pool. */
 struct hd_fault_wait {
-    hd_time since; /* the beginning of the last wait */
+    hd_time since; /* the beginning of the wait under way, or HD_NEVER */
     hd_time total; /* the waits that are over */
 };
 
