@@ -77,6 +77,8 @@ got=$?
 told $? "no progress exits 70, not $got" "$dir/err"
 [ "$(wc -l <"$dir/err")" -gt 1 ]
 told $? "with the wait-for graph" "$dir/err"
+grep -q "no instruction has issued since cycle [0-9]\{1,3\}$" "$dir/err"
+told $? "and the cycle of the last instruction" "$dir/err"
 
 cat >"$dir/x.lua" <<'L'
 local H = require "heddle"

@@ -45,10 +45,10 @@ end
 function fake.apps()
     return {
         { name = "A", instructions = 150, thread_instructions = 4800,
-            cycles = 300, completions = 1, finished = true,
+            cycles = 300, counted = 300, completions = 1, finished = true,
             truncated = false, footprint = 4096, pages = 1, hash = -1 },
         { name = "B", instructions = 70, thread_instructions = 2240,
-            cycles = 1000, completions = 0, finished = false,
+            cycles = 1000, counted = 1000, completions = 0, finished = false,
             truncated = false, footprint = 8192, pages = 2, hash = 255 },
     }
 end
@@ -67,6 +67,7 @@ function fake.hists()
         unit = "core cycles", apps = { h, h, none } } }
 end
 function fake.now() return 1000 end
+function fake.counted() return 1000 end
 function fake.instructions() return 220 end
 
 local function totals(scale)
@@ -92,9 +93,9 @@ local sim = {
     policies = { { policy = "srrip", options = { at = "l2cache" } } },
     status = "ok",
     samples = {
-        { cycle = 0, values = totals(0), instructions = { 0, 0 } },
-        { cycle = 500, values = totals(2), instructions = { 75, 35 } },
-        { cycle = 1000, values = totals(4), instructions = { 150, 70 } },
+        { cycle = 0, counted = 0, values = totals(0), instructions = { 0, 0 } },
+        { cycle = 500, counted = 500, values = totals(2), instructions = { 75, 35 } },
+        { cycle = 1000, counted = 1000, values = totals(4), instructions = { 150, 70 } },
     },
 }
 local r = report.collect(sim)
@@ -275,13 +276,33 @@ tap.is(look { component = "l2tlb", stat = "hits", app = "0",
     kernel = "1.0" }, 4, "and kernels")
 tap.is(rows[2][1], 'one, "quoted"', "texts are quoted")
 
+--- The text value of a row without a number.
+local function word(component, stat, app)
+    for _, row in ipairs(rows) do
+        if row[5] == component and row[7] == stat and row[3] == (app or "") then
+            return row[9]
+        end
+    end
+end
+tap.is(word("sim", "version"), H.version, "it says who wrote it")
+tap.is(word("config", "core.count"), "2", "for what settings")
+tap.is(word("app", "hash", "1"), "00000000000000ff", "and for what input")
+tap.is(word("sim", "policy"), "srrip at l2cache", "under which policies")
+
 local wide = csv_of(report.csv_wide)
+local column = {}
+for k, name in ipairs(wide[1]) do
+    column[name] = k
+end
+tap.is(wide[3][column.version], H.version, "which says who wrote it")
+tap.is(wide[3][column["config.core.count"]], "2", "for what settings")
+tap.is(wide[3][column.hash], "00000000000000ff", "and for what input")
 tap.is(#wide, 3, "the wide CSV has a line an application")
 bad = {}
 for a = 1, 2 do
     for k, name in ipairs(wide[1]) do
         local got = tonumber(wide[a + 1][k])
-        if name:find("%.") then
+        if name:find("%.") and not name:find("^config%.") then
             local metric = name:match("^metric%.(.*)")
             local want
             if metric then
@@ -301,6 +322,14 @@ tap.is(table.concat(bad, " "), "", "with the same numbers")
 text = report.format(r)
 tap.ok(text:find("A + B on toy, seed 7", 1, true), "text names the run")
 tap.ok(text:find("IPC%s+0.500%s+0.070%s+0.220"), "and has its numbers", text)
+tap.ok(text:find("00000000000000ff  B  app:B", 1, true), "its inputs")
+tap.ok(text:find("core: count=2", 1, true), "and the settings")
+tap.raises(function() report.metric(r, "icp") end, "did you mean 'ipc'?",
+    "an unknown metric raises")
+tap.raises(function() report.counter(r, "l2tlb.hit") end, "l2tlb.hits",
+    "and an unknown counter")
+tap.is(report.counter(r, "pwc.hits_level1"), nil,
+    "one that is not in this machine is nil")
 tap.is(report.table { { "a", "b" }, { "x", 1 }, { "long", 100 } },
     "a       b\nx       1\nlong  100\n", "tables are aligned")
 

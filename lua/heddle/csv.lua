@@ -58,6 +58,34 @@ local function unit_of(results)
     return units
 end
 
+--- What was run, and on what: the component is sim, app or config.
+local function origin_rows(out, run, r)
+    local function sim(stat, unit, v)
+        line(out, run, nil, nil, nil, "sim", nil, stat, unit, v)
+    end
+    sim("version", nil, r.version)
+    sim("machine", nil, r.machine)
+    sim("seed", nil, r.seed)
+    sim("status", nil, r.status)
+    for _, p in ipairs(r.policies) do
+        sim("policy", nil, p)
+    end
+    sim("cycles", "core cycles", r.cycles)
+    sim("counted", "core cycles", r.counted)
+    sim("instructions", "warp instructions", r.instructions)
+    for i, a in ipairs(r.apps) do
+        for _, row in ipairs { { "label", a.label },
+            { "key", r.inputs[i].key }, { "hash", a.hash },
+            { "finished", a.finished } } do
+            line(out, run, nil, a.app, nil, "app", nil, row[1], nil, row[2])
+        end
+    end
+    for _, name in ipairs(sorted(r.config)) do
+        line(out, run, nil, nil, nil, "config", nil, name, nil,
+            r.config[name])
+    end
+end
+
 local function counter_rows(out, run, r)
     for _, c in ipairs(r.counters) do
         for a, v in ipairs(c.apps) do
@@ -141,10 +169,7 @@ function csv.long(results)
     for _, pair in ipairs(runs_of(results)) do
         local run, r = pair[1], pair[2]
         local units = unit_of(r)
-        line(out, run, nil, nil, nil, "sim", nil, "cycles", "core cycles",
-            r.cycles)
-        line(out, run, nil, nil, nil, "sim", nil, "instructions",
-            "warp instructions", r.instructions)
+        origin_rows(out, run, r)
         counter_rows(out, run, r)
         metric_rows(out, run, r)
         hist_rows(out, run, r)
@@ -169,6 +194,11 @@ function csv.wide(results)
     for _, m in ipairs(first.metrics) do
         head[#head + 1] = "metric." .. m.name
     end
+    local settings = sorted(first.config)
+    table.move({ "version", "key", "hash", "policies" }, 1, 4, #head + 1, head)
+    for _, name in ipairs(settings) do
+        head[#head + 1] = "config." .. name
+    end
     line(out, table.unpack(head))
     for _, run in ipairs(runs) do
         local r = run[2]
@@ -183,6 +213,13 @@ function csv.wide(results)
             for _, m in ipairs(first.metrics) do
                 n = n + 1
                 row[n] = report.metric(r, m.name, i)
+            end
+            table.move({ r.version, r.inputs[i].key, a.hash,
+                table.concat(r.policies, "; ") }, 1, 4, n + 1, row)
+            n = n + 4
+            for _, name in ipairs(settings) do
+                n = n + 1
+                row[n] = r.config[name]
             end
             line(out, table.unpack(row, 1, n))
         end

@@ -585,8 +585,24 @@ local function compile(inst)
     return p
 end
 
+-- The thread blocks of each launch of a list; nil where a host decides.
+local function extent_of(inst)
+    if inst.app.host then return nil end
+    local out = {}
+    for i, entry in ipairs(inst.launches) do
+        local k = kernel_of(inst, entry)
+        local grid = type(entry) == "table" and not entry.fn and entry.grid
+            or k.grid
+        grid = triple(grid, "launch of " .. k.name .. ": grid")
+        out[i] = grid[1] * grid[2] * grid[3]
+    end
+    return out
+end
+
+--- The workload, and the blocks of its launches if they are known before.
 function App:workload(o)
-    return compile(self:instance(o)):workload()
+    local inst = self:instance(o)
+    return compile(inst):workload(), extent_of(inst)
 end
 
 M.compile = compile

@@ -79,7 +79,7 @@ local LIST = {
         rate("walk", "references", "walks") },
     { "walks", "concurrent_walks", "walks",
         "walks at once, mean (MASK figure 5)",
-        function(r) return ratio(r.c("walk", "busy_cycles"), r.cycles) end },
+        function(r) return ratio(r.c("walk", "busy_cycles"), r.counted) end },
     { "walks", "concurrent_walks_peak", "walks", "walks at once, most",
         function(r) return r.c("walk", "concurrent_peak") end },
     { "walks", "warps_per_miss", "warps",
@@ -128,6 +128,12 @@ for level = 1, 4 do
     }
 end
 
+--- DRAM cycles of all channels that a reader's counters cover: those of an
+-- application end with its first completion.
+local function dram_cycles(r)
+    return ratio(r.all("dram", "cycles") * r.counted, r.all_counted)
+end
+
 --- Bandwidth by class: bytes a second, and the share of the peak.
 for _, class in ipairs { { "data", "data" }, { "walk", "page walks" } } do
     local counter = class[1] .. "_bursts"
@@ -136,7 +142,7 @@ for _, class in ipairs { { "data", "data" }, { "walk", "page walks" } } do
         "share of peak bandwidth: " .. class[2],
         function(r)
             return ratio(r.c("dram", counter) * tonumber(r.config["dram.bl"]),
-                r.all("dram", "cycles"))
+                dram_cycles(r))
         end,
     }
     LIST[#LIST + 1] = {
@@ -144,7 +150,7 @@ for _, class in ipairs { { "data", "data" }, { "walk", "page walks" } } do
         function(r)
             -- dram.cycles is a sum over channels, so this is the mean of one
             -- channel times their number.
-            local seconds = r.all("dram", "cycles")
+            local seconds = dram_cycles(r)
                 / tonumber(r.config["dram.channels"])
                 / tonumber(r.config["clock.dram"])
             return ratio(r.c("dram", counter)
@@ -196,12 +202,14 @@ local function get(values, component, counter)
 end
 
 --- A reader over `values`[component][counter]; `work` has instructions,
--- thread_instructions and cycles.
+-- thread_instructions, cycles, and counted: the cycles that counters cover.
 local function reader(values, work, all)
     return {
         instructions = work.instructions,
         thread_instructions = work.thread_instructions,
         cycles = work.cycles,
+        counted = work.counted,
+        all_counted = all.counted,
         config = all.config,
         c = function(component, counter)
             return get(values, component, counter)
@@ -210,6 +218,16 @@ local function reader(values, work, all)
             return get(all.values, component, counter)
         end,
     }
+end
+
+--- Whether there is a metric of that name.
+function metrics.known(name)
+    for _, row in ipairs(LIST) do
+        if row[2] == name then
+            return true
+        end
+    end
+    return false
 end
 
 --- Computes all metrics.  `scopes` is a list of { values, work }: one for each

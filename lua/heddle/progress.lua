@@ -2,7 +2,9 @@
 --
 -- Shown on standard error if that is a terminal, never elsewhere, and gone
 -- when the run ends.  The share done is the mean over applications of budget
--- used or, for one launch, blocks retired; the time left is guessed from it.
+-- used or thread blocks retired, all launches together, and the time left is
+-- guessed from it; where a host function launches kernels nobody knows how many
+-- there will be, and the line has the share of the launch alone.
 -- The wall clock is used here only: nothing of it reaches a result.
 --
 -- SPDX-License-Identifier: MIT
@@ -13,25 +15,47 @@ local process = require "heddle.process"
 --- Seconds between two lines.
 local PERIOD = 0.5
 
---- The share of the work that is done, 0 to 1.
-local function share(sim)
-    local sum, apps = 0, sim.core:apps()
-    local budget = 0
-    for _, s in ipairs(sim.resolved) do
-        if s.name == "sim.budget" then
-            budget = tonumber(s.value) or 0
+--- The share of an application's work that is done, 0 to 1; nil where nobody
+-- knows how much there is: a host function decides on the next launch.
+local function share_of(a, budget, extent, first, last)
+    if a.finished then
+        return 1
+    elseif budget > 0 then
+        return math.min(1, a.instructions / budget)
+    elseif not extent then
+        return nil
+    end
+    local done, all = 0, 0
+    for i = first, last > 0 and math.min(last, #extent) or #extent do
+        all = all + extent[i]
+        if i < a.kernel then
+            done = done + extent[i]
+        elseif i == a.kernel and a.blocks > 0 then
+            done = done + extent[i] * a.blocks_done / a.blocks
         end
     end
-    for _, a in ipairs(apps) do
-        if a.finished then
-            sum = sum + 1
-        elseif budget > 0 then
-            sum = sum + math.min(1, a.instructions / budget)
-        elseif a.blocks > 0 then
-            sum = sum + a.blocks_done / a.blocks
-        end
+    return all > 0 and done / all or nil
+end
+
+--- The share of a run that is done, or nil: the mean over its applications, or
+-- what has passed of its cycles if that is more.
+local function share(sim, m, apps)
+    local set = m.set
+    local sum = 0
+    for i, a in ipairs(apps) do
+        local own = share_of(a, sim.apps[i].budget or set["sim.budget"],
+            sim.extents[i], set["sim.first_kernel"], set["sim.last_kernel"])
+        sum = sum and own and sum + own
     end
-    return sum / math.max(1, #apps), apps
+    local done = sum and sum / math.max(1, #apps)
+    local now, stop = sim.core:now(), set["sim.stop_cycles"]
+    if stop > 0 then
+        done = math.max(done or 0, now / stop)
+    end
+    if m.cycles then
+        done = math.max(done or 0, (now - m.from) / m.cycles)
+    end
+    return done and math.min(done, 1)
 end
 
 local function clock(seconds)
@@ -48,13 +72,48 @@ progress.clock = clock
 --- Set by what runs several series: a function whose text comes before theirs.
 progress.before = nil
 
---- Begins: returns a meter, or nil where nothing shall be shown.
-function progress.open(sim)
+--- The settings that say how long a run is.
+local LIMITS = { "sim.budget", "sim.stop_cycles", "sim.first_kernel",
+    "sim.last_kernel" }
+
+--- Begins a run of so many cycles (nil: to the end): returns a meter, or nil
+-- where nothing shall be shown.
+function progress.open(sim, cycles)
     if sim.progress == false or not process.isatty(2) then
         return nil
     end
-    local now = process.time()
-    return { start = now, last = now, slice = 20000, from = sim.core:now() }
+    local now, set = process.time(), {}
+    for _, s in ipairs(sim.resolved) do
+        set[s.name] = s.value
+    end
+    local m = { start = now, last = now, slice = 20000, set = {},
+        from = sim.core:now(), cycles = cycles }
+    for _, name in ipairs(LIMITS) do
+        m.set[name] = tonumber(set[name]) or 0
+    end
+    m.done = share(sim, m, sim.core:apps()) or 0
+    return m
+end
+
+--- The line: what is done, where the applications are, when it ends.
+local function line(sim, m, now)
+    local apps = sim.core:apps()
+    local done, names = share(sim, m, apps), {}
+    for i, a in ipairs(apps) do
+        names[i] = ("%s k%d"):format(a.name, a.kernel)
+        if not done and a.blocks > 0 then
+            names[i] = ("%s %d %%"):format(names[i],
+                a.blocks_done * 100 // a.blocks)
+        end
+    end
+    local spent, left = now - m.start, "?"
+    if done and done - m.done > 0.005 then
+        left = clock(spent / (done - m.done) * (1 - done))
+    end
+    return ("%scycle %d  %s  %.0f k cycles/s  ETA %s"):format(
+        done and ("%3d %%  "):format(math.floor(done * 100)) or "",
+        sim.core:now(), table.concat(names, ", "),
+        (sim.core:now() - m.from) / 1000 / math.max(spent, 1e-3), left)
 end
 
 function progress.show(sim)
@@ -74,18 +133,8 @@ function progress.show(sim)
         return
     end
     m.last = now
-    local done, apps = share(sim)
-    local names = {}
-    for i, a in ipairs(apps) do
-        names[i] = ("%s k%d"):format(a.name, a.kernel)
-    end
-    local spent = now - m.start
-    local left = done > 0.01 and clock(spent / done - spent) or "?"
     m.shown = true
-    io.stderr:write(("\r\27[K%3d %%  cycle %d  %s  %.0f k cycles/s  ETA %s")
-        :format(math.floor(done * 100), sim.core:now(),
-            table.concat(names, ", "),
-            (sim.core:now() - m.from) / 1000 / math.max(spent, 1e-3), left))
+    io.stderr:write("\r\27[K" .. line(sim, m, now))
 end
 
 function progress.close(sim)

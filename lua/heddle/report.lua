@@ -8,10 +8,12 @@
 --   policies    names, in the order in which they were bound
 --   inputs      { app, key, hash } of every application
 --   cycles, instructions                of the whole run
+--   counted     core cycles that the counters cover: not the warm-up, nor what
+--               was before sim:reset_counters()
 --   apps        name, label, instructions, thread_instructions, cycles (to
---               its first completion), ipc, completions, finished, truncated
---               (its budget ended it), cut (what its size leaves out, in
---               words), footprint, pages, hash
+--               its first completion), counted, ipc, completions, finished,
+--               truncated (its budget ended it), cut (what its size leaves
+--               out, in words), footprint, pages, hash
 --   kernels     name, app, id, run, start, end, instructions, blocks, and the
 --               counters that changed: counters["component.name"]
 --   counters    component, name, unit, peak, total, apps (one number each),
@@ -89,7 +91,8 @@ local function apps_of(sim)
             name = a.name, label = sim.apps[i].label, app = i - 1,
             instructions = a.instructions, before = a.before,
             thread_instructions = a.thread_instructions,
-            cycles = a.cycles, completions = a.completions,
+            cycles = a.cycles, counted = a.counted,
+            completions = a.completions,
             ipc = a.cycles > 0 and a.instructions / a.cycles or 0.0,
             finished = a.finished, truncated = a.truncated,
             footprint = a.footprint, pages = a.pages, hash = hex(a.hash),
@@ -181,15 +184,12 @@ local function metrics_of(results)
         work.thread_instructions = work.thread_instructions
             + a.thread_instructions
     end
-    -- Counters begin after the warm-up.
-    local warmup = math.tointeger(results.config["sim.warmup"]) or 0
-    work.cycles = results.cycles > warmup and results.cycles - warmup
-        or results.cycles
+    work.cycles, work.counted = results.counted, results.counted
     local all = nested(results.counters)
     scopes[#scopes + 1] = { values = all, work = work }
     local out = json.array {}
     for n, m in ipairs(metrics.compute(scopes, {
-        config = results.config, values = all,
+        config = results.config, values = all, counted = results.counted,
     })) do
         local apps = {}
         for i, a in ipairs(results.apps) do
@@ -208,12 +208,12 @@ local function intervals_of(sim, list)
     for n = 2, #sim.samples do
         local before, now = sim.samples[n - 1], sim.samples[n]
         local counters = {}
+        -- A reset in between: what has been counted since.
+        local reset = now.counted < now.cycle - before.cycle
         for i, c in ipairs(list) do
             local by_app, any = {}, false
             for a, v in ipairs(now.values[i]) do
-                local was = before.values[i][a]
-                -- A reset in between: what has been counted since.
-                local d = (c.peak or v < was) and v or v - was
+                local d = (c.peak or reset) and v or v - before.values[i][a]
                 by_app[a] = d
                 any = any or d ~= 0
             end
@@ -223,8 +223,7 @@ local function intervals_of(sim, list)
         end
         local instructions = {}
         for a, v in ipairs(now.instructions) do
-            local was = before.instructions[a]
-            instructions[a] = v < was and v or v - was
+            instructions[a] = reset and v or v - before.instructions[a]
         end
         out[n - 1] = {
             from = before.cycle, to = now.cycle, counters = counters,
@@ -245,7 +244,7 @@ function report.collect(sim)
         label = sim.label, seed = math.tointeger(config["sim.seed"]) or 0,
         status = sim.status, config = config, policies = policies_of(sim),
         inputs = inputs, cycles = sim.core:now(),
-        instructions = sim.core:instructions(), apps = apps,
+        counted = sim.core:counted(), instructions = sim.core:instructions(), apps = apps,
         kernels = kernels_of(sim, list),
         counters = counters_of(list, sim.core:counter_values(), #apps),
         histograms = hists_of(sim),
@@ -255,27 +254,53 @@ function report.collect(sim)
     return results
 end
 
---- Looks a metric up: of application i (from 1), or of all.
+local function nearest(name, names)
+    local near = require("heddle.index").nearest(name, names)
+    return near and "; did you mean '" .. near .. "'?" or ""
+end
+
+--- Looks a metric up: of application i (from 1), or of all.  Nil: it cannot be
+-- had here; a name that no metric has raises.
 function report.metric(results, name, i)
-    for _, m in ipairs(results.metrics) do
+    local names = {}
+    for k, m in ipairs(results.metrics) do
         if m.name == name then
             if i then
                 return m.apps[i] and m.apps[i].value
             end
             return m.total
         end
+        names[k] = m.name
+    end
+    if not metrics.known(name) then
+        name = tostring(name)
+        error(core.error(-2, ("there is no metric '%s'%s"):format(name,
+            nearest(name, names))), 0)
     end
 end
 
---- Looks a counter up: report.counter(r, "l2tlb.hits" [, application]).
+--- Looks a counter up: report.counter(r, "l2tlb.hits" [, application]).  Nil:
+-- its component is not there, or a policy's counter; another name raises.
 function report.counter(results, name, i)
-    for _, c in ipairs(results.counters) do
-        if c.component .. "." .. c.name == name then
+    local names, component = {}, tostring(name):match "^([^.]*)%."
+    for k, c in ipairs(results.counters) do
+        names[k] = c.component .. "." .. c.name
+        if names[k] == name then
             if i then
                 return c.apps[i]
             end
             return c.total
         end
+    end
+    if component ~= "policy" then
+        for _, c in ipairs(core.counters()) do
+            if c.component .. "." .. c.name == name then
+                return nil
+            end
+        end
+        name = tostring(name)
+        error(core.error(-2, ("there is no counter '%s'%s"):format(name,
+            nearest(name, names))), 0)
     end
 end
 
@@ -404,11 +429,50 @@ local function labels(results)
     return out
 end
 
+--- Words in lines of 79 characters, `head` before the first.
+local function wrapped(head, words)
+    local lines, line = {}, head
+    for _, w in ipairs(words) do
+        if #line + #w > 78 and #line > 4 then
+            lines[#lines + 1] = line
+            line = "   "
+        end
+        line = line .. " " .. w
+    end
+    lines[#lines + 1] = line
+    return table.concat(lines, "\n") .. "\n"
+end
+
+--- What was run, and on what: what another run needs to be equal.
+local function origin(results)
+    local out = { "\nInputs\n" }
+    for i, a in ipairs(results.inputs) do
+        out[#out + 1] = ("  %s  %s  %s\n"):format(a.hash,
+            results.apps[i].label, a.key)
+    end
+    local groups, words = {}, {}
+    for _, name in ipairs(require("heddle.config").sorted_keys(
+        results.config)) do
+        local group, setting = name:match "^([^.]*)%.(.*)$"
+        if not words[group] then
+            words[group] = {}
+            groups[#groups + 1] = group
+        end
+        table.insert(words[group], setting .. "=" .. results.config[name])
+    end
+    out[#out + 1] = "\nSettings\n"
+    for _, group in ipairs(groups) do
+        out[#out + 1] = wrapped("  " .. group .. ":", words[group])
+    end
+    return table.concat(out)
+end
+
 --- The text of a result.
 function report.format(results)
-    local out = { ("heddle %s: %s on %s, seed %d: %s at cycle %d\n"):format(
-        results.version, table.concat(labels(results), " + "),
-        results.machine, results.seed, results.status, results.cycles) }
+    local out = { ("heddle %s: %s%s on %s, seed %d: %s at cycle %d\n"):format(
+        results.version, results.label and results.label .. ": " or "",
+        table.concat(labels(results), " + "), results.machine, results.seed,
+        results.status, results.cycles) }
     if #results.policies > 0 then
         out[#out + 1] = "policies: " .. table.concat(results.policies, ", ")
             .. "\n"
@@ -444,6 +508,7 @@ function report.format(results)
         })
         out[#out + 1] = "\n" .. report.table(hists)
     end
+    out[#out + 1] = origin(results)
     return table.concat(out)
 end
 

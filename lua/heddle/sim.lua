@@ -50,6 +50,29 @@ local function check_options(o)
     end
 end
 
+--- A whole number that is not below `least`.
+local function whole(what, v, least)
+    local n = math.tointeger(v)
+    if type(v) ~= "number" or not n or n < least then
+        fail(-2, "%s: a whole number of at least %d is expected, not '%s'",
+            what, least, tostring(v))
+    end
+    return n
+end
+
+--- What the engine does not see of the options.
+local function check_values(o)
+    if type(o.apps) ~= "table" or #o.apps == 0 then
+        fail(-2, "H.sim: expected apps = { H.app(...), ... }")
+    elseif o.policies ~= nil and (type(o.policies) ~= "table"
+        or o.policies.use or o.policies.name) then
+        fail(-2, "H.sim: policies is a list: { \"srrip\", ... }")
+    end
+    if o.interval ~= nil then
+        whole("H.sim: interval", o.interval, 1)
+    end
+end
+
 --- The machine with what the options change.
 local function machine_of(o)
     local m = machines.machine(o.machine)
@@ -73,23 +96,22 @@ local serial = 0
 --- H.sim{...}
 local function new(o)
     check_options(o)
+    check_values(o)
     local machine = machine_of(o)
     local c = config.build(machine.settings, true)
-    local apps, workloads = {}, {}
-    if type(o.apps) ~= "table" or #o.apps == 0 then
-        fail(-2, "H.sim: expected apps = { H.app(...), ... }")
-    end
+    local apps, workloads, extents = {}, {}, {}
     for i, a in ipairs(o.apps) do
         apps[i] = workload.from(a)
-        workloads[i] = apps[i].make()
+        workloads[i], extents[i] = apps[i].make()
     end
     serial = serial + 1
     local self = setmetatable({
         serial = serial,
         machine = machine,
         apps = apps,
+        extents = extents,
         label = o.label,
-        interval = o.interval,
+        interval = math.tointeger(o.interval),
         progress = o.progress,
         core = core.sim(c, workloads),
         resolved = config.resolve(machine.settings, c),
@@ -166,7 +188,8 @@ local function sample(self)
             instructions[a] = app.instructions
         end
         samples[#samples + 1] = {
-            cycle = self.core:now(), values = out, instructions = instructions,
+            cycle = self.core:now(), counted = self.core:counted(),
+            values = out, instructions = instructions,
         }
     end
 end
@@ -184,10 +207,21 @@ local function slice(self, left)
     return n
 end
 
+--- The line on the terminal, until the block that has it ends; one that is
+-- there already goes on.
+local function metered(self, cycles)
+    local close
+    if not self.meter then
+        self.meter = progress.open(self, cycles)
+        close = function() progress.close(self) end
+    end
+    return setmetatable({}, { __close = close or function() end })
+end
+
 local function run(self, cycles)
     local left = cycles or math.maxinteger
     local word = "ok"
-    self.meter = progress.open(self)
+    local _ <close> = metered(self, cycles)
     if self.interval and #self.samples == 0 then
         sample(self)
     end
@@ -200,7 +234,6 @@ local function run(self, cycles)
         end
         if not ok then
             self.status = type(err) == "table" and err.name or "error"
-            progress.close(self)
             if type(err) == "table" and err.code == -8 then
                 err.message = err.message .. "\n" .. self:wait_graph()
             end
@@ -213,7 +246,6 @@ local function run(self, cycles)
             break
         end
     end
-    progress.close(self)
     self.status = word
     if word ~= "ok" then
         script.live[self] = nil
@@ -224,23 +256,26 @@ end
 --- Runs to the end, or at most so many core cycles.  Returns "done" (every
 -- application has finished), "stopped" (a stop condition) or "ok".
 function methods:run(cycles)
-    return run(self, cycles)
+    return run(self, cycles and whole("run: cycles", cycles, 0))
 end
 
 --- Runs n cycles (1).
 function methods:step(n)
-    return run(self, n or 1)
+    return run(self, whole("step: cycles", n or 1, 0))
 end
 
 --- Runs until fn(sim) is true; asks every `every` cycles (1000).
 function methods:run_until(fn, every)
-    while not fn(self) do
-        local word = run(self, every or 1000)
-        if word ~= "ok" then
-            return word
-        end
+    if type(fn) ~= "function" then
+        fail(-2, "run_until: expected a function, got a %s", type(fn))
     end
-    return "ok"
+    every = whole("run_until: every", every or 1000, 1)
+    local _ <close> = metered(self)
+    local word = "ok"
+    while word == "ok" and not fn(self) do
+        word = run(self, every)
+    end
+    return word
 end
 
 function methods:stop()
@@ -253,11 +288,24 @@ end
 -- (from 0; "none": what belongs to none) or { instance = 3 }, only those.
 function methods:counters(of)
     of = of or {}
+    for k in pairs(of) do
+        if k ~= "app" and k ~= "instance" then
+            fail(-2, "counters: no selection '%s'; there are app and instance",
+                tostring(k))
+        end
+    end
     local list, values, out = self.core:counters(),
         self.core:counter_values(), {}
     local app = of.app
     if app == "none" then
         app = #self.apps
+    elseif app ~= nil and (math.type(app) ~= "integer" or app < 0
+        or app >= #self.apps) then
+        fail(-2, "counters: applications are 0 to %d and \"none\", not '%s'",
+            #self.apps - 1, tostring(app))
+    end
+    if of.instance ~= nil then
+        whole("counters: instance", of.instance, 0)
     end
     for i, c in ipairs(list) do
         local sum = 0
@@ -335,18 +383,41 @@ end
 
 --- Translates as the page table does: physical address, page bytes; or nil.
 function methods:translate(app, va)
+    if math.type(app) ~= "integer" or app < 0 or app >= #self.apps then
+        fail(-2, "translate: applications are 0 to %d, not '%s'",
+            #self.apps - 1, tostring(app))
+    elseif math.type(va) ~= "integer" then
+        fail(-2, "translate: an address is a whole number, not '%s'",
+            tostring(va))
+    end
     return self.core:translate(app, va)
 end
 
+--- What the state of a simulation is beside that of the engine, of each
+-- snapshot: the samples so far, and the last word.
+local beside = setmetatable({}, { __mode = "k" })
+
 --- A copy of the state; give an old one to use its memory again.
 function methods:snapshot(old)
-    return self.core:snapshot(old)
+    local snapshot = self.core:snapshot(old)
+    beside[snapshot] = {
+        samples = table.move(self.samples, 1, #self.samples, 1, {}),
+        status = self.status,
+    }
+    return snapshot
 end
 
 --- Puts a state back.
 function methods:restore(snapshot)
+    if not beside[snapshot] then
+        fail(-2, "restore: expected what snapshot() returned, got a %s",
+            type(snapshot))
+    end
     self.core:restore(snapshot)
-    self.status = "ok"
+    local samples = beside[snapshot].samples
+    self.samples = table.move(samples, 1, #samples, 1, {})
+    self.status = beside[snapshot].status
+    script.live[self] = self.status ~= "done" and true or nil
     return self
 end
 
@@ -362,6 +433,7 @@ end
 
 function methods:close()
     script.live[self] = nil
+    self.closed = true
     self.core:close()
 end
 
@@ -378,7 +450,9 @@ function fields.instructions(self)
 end
 
 Sim.__index = function(self, key)
-    if methods[key] then
+    if rawget(self, "closed") and key ~= "close" then
+        fail(-2, "%s: this simulation was closed", tostring(key))
+    elseif methods[key] then
         return methods[key]
     elseif fields[key] then
         return fields[key](self)

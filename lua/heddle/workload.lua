@@ -11,8 +11,10 @@
 -- cycles and budget count, instead of from the end of the warm-up.
 --
 -- Each simulation builds its own workload from a description, so one can be
--- used in many of them, at once or one after the other.  `key` is a text that
--- is equal for equal descriptions; the runner keeps alone runs by it.
+-- used in many of them, at once or one after the other: make() returns it, and
+-- the thread blocks of each launch, if that is known before it runs.  `key` is
+-- a text that is equal for equal descriptions; the runner keeps alone runs by
+-- it.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -45,6 +47,14 @@ end
 
 local function new(own, kind, name, options, make)
     local text = describe(options)
+    for _, k in ipairs { "budget", "start" } do
+        local v = own[k]
+        if v ~= nil and (not math.tointeger(v) or v < 0) then
+            error(core.error(-2, ("%s: %s: a number of warp instructions is "
+                .. "expected, not '%s'"):format(name, k, tostring(v))), 0)
+        end
+        own[k] = v and math.tointeger(v)
+    end
     return setmetatable({
         label = own.label,
         budget = own.budget,
@@ -109,7 +119,12 @@ function workload.trace(path, options)
     local rest, own = split(options, (base:gsub("%.hdt$", "")))
     return new(own, "trace", path, rest,
         function()
-            return require("heddle.trace").open(path, rest)
+            local trace = require "heddle.trace"
+            local w, extent = trace.open(path, rest), {}
+            for i, k in ipairs(trace.kernels(w)) do
+                extent[i] = k.blocks
+            end
+            return w, extent
         end)
 end
 
