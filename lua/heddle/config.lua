@@ -113,7 +113,7 @@ end
 
 --- Parses settings text; errors name file and line.  Returns flat settings.
 function config.parse(text, file)
-    local flat, c, n = {}, core.config(), 0
+    local flat, line_of, c, n = {}, {}, core.config(), 0
     for line in (text .. "\n"):gmatch("(.-)\r?\n") do
         n = n + 1
         local body, note = line:match("^([^#]*)#?%s*(.-)%s*$")
@@ -123,6 +123,11 @@ function config.parse(text, file)
                 fail(-3, "%s:%d: expected 'name = value', got '%s'", file, n,
                     body:match("^%s*(.-)%s*$"))
             end
+            if line_of[name] then
+                fail(-3, "%s:%d: %s is set in line %d, too", file, n, name,
+                    line_of[name])
+            end
+            line_of[name] = n
             local ok, err = pcall(c.set, c, name, value)
             if not ok then
                 fail(-3, "%s:%d: %s", file, n, err.message)
@@ -145,18 +150,7 @@ function config.config_write(path, what)
     else
         resolved, title = what.resolved, what.machine and what.machine.name
     end
-    local f, err = io.open(path, "w")
-    if not f then
-        fail(-11, "%s", err)
-    end
-    local ok
-    ok, err = f:write(config.format(resolved, title))
-    if ok then
-        ok, err = f:close()
-    end
-    if not ok then
-        fail(-6, "%s: %s", path, err)
-    end
+    require("heddle.report").emit(config.format(resolved, title), path)
     return what
 end
 

@@ -25,7 +25,7 @@ static void *field(struct hd_machine *m, const struct hd_setting_group *g,
 
 /* ---- reading one value ------------------------------------------------- */
 
-/* A number, with an optional K, M or G (powers of 1024). */
+/* A number, decimal or 0x..., with an optional K, M or G (powers of 1024). */
 static int read_number(const char *text, uint64_t *out)
 {
     char *end;
@@ -34,7 +34,7 @@ static int read_number(const char *text, uint64_t *out)
     if (*text < '0' || *text > '9')
         return -1;
     errno = 0;
-    v = strtoull(text, &end, 0);
+    v = strtoull(text, &end, text[0] == '0' && (text[1] | 32) == 'x' ? 16 : 10);
     if (errno != 0)
         return -1;
     for (unsigned shift = 10; shift <= 30; shift += 10) {

@@ -165,10 +165,12 @@ int heddle_part_dram_get(heddle_part_dram *d, const char *name, char *out,
 
 /* ---- requests ------------------------------------------------------------ */
 
+#define LAST_CYCLE (1ull << 48)
+
 int heddle_part_dram_add(heddle_part_dram *d, uint64_t address, int write,
                          uint64_t cycle)
 {
-    if (cycle > 1ull << 48)
+    if (cycle > LAST_CYCLE)
         return hd_err_set(&d->err, HEDDLE_EINVAL, "cycle %llu lies beyond 2^48",
                           (unsigned long long)cycle);
     if (d->n == d->room) {
@@ -227,6 +229,10 @@ static int load_line(void *ud, char *text, unsigned long number,
                           "%s:%lu: a cycle and the end of the line are "
                           "expected, not '%s'",
                           l->path, number, s);
+    if (cycle > LAST_CYCLE)
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "%s:%lu: cycle %llu lies beyond 2^48", l->path,
+                          number, cycle);
     return heddle_part_dram_add(l->d, address, write, cycle);
 }
 
