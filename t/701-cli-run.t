@@ -2,7 +2,7 @@
 # 701-cli-run.t - pins: --check reaches every simulation; Ctrl-C during one, or
 # during several in processes, prints what is known and exits 130; a run
 # without progress ends with the wait-for graph and 70; nothing is printed to a
-# standard error that is no terminal.
+# standard error that is no terminal; few addresses are enough (ulimit -v).
 . t/lib/expect.sh
 
 # Starts the script, waits until it says "ready", presses Ctrl-C.
@@ -90,5 +90,15 @@ got=$?
 told $? "a trace that is not there exits 66, not $got" "$dir/err"
 grep -q "heddle: $dir/x.lua:2: .*/nonexistent/kernelslist.g" "$dir/err"
 told $? "and is named, with the line of the script" "$dir/err"
+
+# A sanitizer's own addresses are more than that.
+if (ulimit -v 1000000 && "$HEDDLE" --version) >"$dir/out" 2>&1; then
+    cat >"$dir/x.lua" <<'L'
+local H = require "heddle"
+H.sim { machine = "maxwell", apps = { H.app("BP", { size = "T" }) } }:run()
+L
+    (ulimit -v 1000000 && "$HEDDLE" run "$dir/x.lua") >"$dir/out" 2>&1
+    told $? "a run needs no more than 1 GB of addresses" "$dir/out"
+fi
 
 plan

@@ -1,5 +1,10 @@
 /*
  * arena.c - a reserved range of addresses, taken from the front.
+ *
+ * Far more is reserved than is ever used.  Where a process may not have so
+ * many addresses (ulimit -v, hosts that never overcommit), a sixteenth of them
+ * does as well, or a sixteenth of that.
+ *
  * SPDX-License-Identifier: MIT
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, MADV_HUGEPAGE */
@@ -7,15 +12,20 @@
 
 #include <sys/mman.h>
 
-enum { ALIGN = 64 };
+enum { ALIGN = 64, LEAST = 16 << 20 /* bytes worth reserving */ };
 
 int hd_arena_open(struct hd_arena *a, size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p;
 
-    if (p == MAP_FAILED)
-        return -1;
+    for (;; bytes /= 16) {
+        p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p != MAP_FAILED)
+            break;
+        if (bytes / 16 < LEAST)
+            return -1;
+    }
 #ifdef MADV_HUGEPAGE
     /* What a line touches is scattered over more pages of the host than its
      * first TLB holds.  Only a hint: small pages do as well. */

@@ -26,7 +26,8 @@ struct hd_arena {
     size_t used;         /* bytes taken so far */
 };
 
-/* Reserves `bytes` of address space (nothing is committed).  0 or -1. */
+/* Reserves `bytes` of address space, or what there is of them (nothing is
+ * committed).  0 or -1. */
 int hd_arena_open(struct hd_arena *a, size_t bytes);
 void hd_arena_close(struct hd_arena *a);
 
