@@ -187,6 +187,11 @@ tap.ok(map:find("d='M0 0v2'", 1, true), "few: a stroke of two cells")
 tap.ok(map:find("d='M0 3v1M2 0v4'", 1, true), "many: two strokes")
 tap.ok(map:find("a &amp; b", 1, true) and map:find(">c<")
     and not map:find("hidden"), "names that have room")
+drawn.names = { { 4, "c" }, { 0.1, "shown" }, { 0, "behind" }, { 8, "top" } }
+local other = H.svg.map(drawn)
+tap.ok(other:find(">shown<") and other:find(">top<")
+    and not other:find("behind"), "the first of the list before others")
+drawn.names = { { 0, "a & b" }, { 0.1, "hidden" }, { 4, "c" } }
 tap.is(select(2, map:gsub("#d55e00", "")), 2, "marks")
 tap.is(H.svg.map(drawn), map, "equal input, equal bytes")
 return tap.done()

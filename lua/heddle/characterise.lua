@@ -422,8 +422,11 @@ function characterise.picture(row)
     end
     local names = {}
     for i, b in ipairs(row.survey.buffers) do
-        names[i] = { (b.base - p.base) / 4096, b.name }
+        names[i] = { (b.base - p.base) / 4096, b.name, b.bytes }
     end
+    table.sort(names, function(a, b) -- not every small one has room
+        return a[3] > b[3] or a[3] == b[3] and a[1] < b[1]
+    end)
     local memory = row.survey.sum.memory
     return require("heddle.svg").map {
         title = ("%s, size %s"):format(row.name, row.size),

@@ -480,22 +480,26 @@ local function ticks(range, count, draw)
     end
 end
 
---- Names beside the plot, at least a line apart; each { at, name }.
+--- Names beside the plot, each { at, name }: those that are a line away from
+-- all before them in the list.
 local function side_names(c, names, x, y)
-    local last = math.huge
+    local placed = {}
     for _, name in ipairs(names or {}) do
-        local at = y(name[1])
-        if last - at >= 11 then
+        local at, room = y(name[1]), true
+        for _, other in ipairs(placed) do
+            room = room and math.abs(other - at) >= 11
+        end
+        if room then
             c:text(x, at + 4, name[2], { size = 10, fill = "#666" })
-            last = at
+            placed[#placed + 1] = at
         end
     end
 end
 
 --- A map: how many in each cell of a grid.  columns, rows, cell(column, row)
 -- (from 1, row 1 at the bottom); width and height of the grid in the units of
--- the axes; xlabel, ylabel; names = { { y, text }, ... } from the bottom up,
--- at the right; marks = { x, ... }, ticks at the top; title, note.
+-- the axes; xlabel, ylabel; names = { { y, text }, ... } at the right, the
+-- most important first; marks = { x, ... }, ticks at the top; title, note.
 function svg.map(o)
     local W, H = o.pixels or 760, o.tall or 420
     local c = canvas(W, H)
