@@ -48,7 +48,7 @@ local WHY = {
     BFS2 = "MASK's graph is lost; the one in its place has 610 pages, which "
         .. "the TLBs keep (3, 7 %); the 9,521 at M leave the L1 TLB, too",
     BP = "blocks of other cores want the same pages at once and join walks: "
-        .. "66 % miss the L2 TLB with them, 16 % as hits; but counted so, the "
+        .. "67 % miss the L2 TLB with them, 16 % as hits; but counted so, the "
         .. "L1 TLB has 10 %",
     HS = "20.3 % miss the L2 TLB as released, on the line; 3.5 % if a look-up "
         .. "that joins a walk is a hit",
@@ -56,7 +56,7 @@ local WHY = {
         .. "another core; as hits they leave it Low: see the second table",
     CFD = "32 % miss the L2 TLB as released, 12 % at M: the numbering of the "
         .. "mesh, which is not known, decides how far its gathers reach",
-    CONS = "16 % miss the L2 TLB at both sizes; as hits those that join a "
+    CONS = "17 % miss the L2 TLB (M: 15); as hits those that join a "
         .. "walk leave 3 %, so the line is not all that is missing",
     FFT = BY_LINE .. "7 % as released, 12 at M",
     GUP = "random updates of 1,024 pages and more miss a TLB of 512 entries "
