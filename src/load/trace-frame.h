@@ -90,8 +90,10 @@ struct hd_frame {
 /*
  * Unpacks a frame of a kernel.  `opcodes` is how many strings there are,
  * `limit` the most bytes it may take.  NULL on error: `what` says which part
- * is off.
+ * is off; it is hd_frame_too_large where the limit does not suffice.
  */
+extern const char hd_frame_too_large[];
+
 struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
                                  uint32_t lanes, uint32_t warps,
                                  uint32_t opcodes, size_t limit,

@@ -79,6 +79,19 @@ struct replayer {
 
 /* ---- frames -------------------------------------------------------------- */
 
+/* Blocks from frame i on take more than the limit. */
+static void too_large(const struct hd_box *box, size_t i, uint64_t limit,
+                      struct hd_err *err)
+{
+    char where[600];
+
+    hd_box_where(box, i, where, sizeof where);
+    hd_err_set(err, HEDDLE_EDATA,
+               "%s: the resident blocks take more than %llu bytes; raise the "
+               "limit `resident' of the trace",
+               where, (unsigned long long)limit);
+}
+
 struct hd_frame *hd_trace_frame(struct hd_box *box, size_t i, size_t limit,
                                 struct hd_err *err)
 {
@@ -97,6 +110,10 @@ struct hd_frame *hd_trace_frame(struct hd_box *box, size_t i, size_t limit,
     if (f != NULL)
         what = "blocks";
     hd_frame_free(f);
+    if (what == hd_frame_too_large) {
+        too_large(box, i, limit, err);
+        return NULL;
+    }
     hd_box_where(box, i, where, sizeof where);
     hd_err_set(err, HEDDLE_EDATA, "%s: corrupt (%s)", where, what);
     return NULL;
@@ -139,13 +156,8 @@ static struct hd_frame *acquire(struct replayer *t, size_t frame,
     if (f == NULL)
         return NULL;
     if (t->bytes + f->bytes > t->limit) {
-        char where[600];
         hd_frame_free(f);
-        hd_box_where(t->box, frame, where, sizeof where);
-        hd_err_set(err, HEDDLE_EDATA,
-                   "%s: the resident blocks take more than %llu MB; raise the "
-                   "limit `resident' of the trace",
-                   where, (unsigned long long)(t->limit >> 20));
+        too_large(t->box, frame, t->limit, err);
         return NULL;
     }
     t->bytes += f->bytes;

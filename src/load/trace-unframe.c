@@ -38,6 +38,8 @@ struct unpack {
     const char *what;
 };
 
+const char hd_frame_too_large[] = "size";
+
 static bool fail(struct unpack *u, const char *what)
 {
     if (u->what == NULL)
@@ -364,7 +366,7 @@ static bool take(struct unpack *u, uint32_t lanes, uint32_t warps, size_t limit)
     at[6] = n;
     n += round8(bits + 8);
     if (n > limit)
-        return fail(u, "size: it passes the limit for resident blocks");
+        return fail(u, hd_frame_too_large);
     unsigned char *p = malloc(n);
     if (p == NULL)
         return fail(u, "memory");
