@@ -50,9 +50,9 @@ end, "l1tlb.entries", "an unknown setting suggests the nearest")
 tap.raises(function()
     core.config():set("l1tlb.entries", "many")
 end, "l1tlb.entries", "a value that is no number names the setting")
-for text, want in pairs { ["064"] = "64", ["0x40"] = "64", ["2K"] = "2048" } do
-    c:set("l1tlb.entries", text)
-    tap.is(c:get("l1tlb.entries"), want, text .. " is " .. want)
+for _, v in ipairs { { "064", "64" }, { "0x40", "64" }, { "2K", "2048" } } do
+    c:set("l1tlb.entries", v[1])
+    tap.is(c:get("l1tlb.entries"), v[2], v[1] .. " is " .. v[2])
 end
 tap.raises(function()
     H.machine("maxwell") { ["l1tlb.entires"] = 32 }
@@ -91,6 +91,15 @@ for _, name in ipairs(machines.names()) do
 end
 tap.is(H.machine("etc"):get("core.count"), "30", "machines derive")
 tap.is(H.machine("mesc"):get("core.count"), "16", "and differ")
+
+-- What their DRAM carries at most, in GB/s a channel: 64 bits at two transfers
+-- a cycle, and GDDR5 at four.
+for _, v in ipairs { { "mesc", "16.0" }, { "integrated", "12.8" },
+    { "maxwell", "26.8" }, { "mosaic", "26.8" }, { "fermi", "29.6" } } do
+    local m = H.machine(v[1])
+    tap.is(("%.1f"):format(m:get("dram.bus_bytes") * m:get("clock.dram")
+        / m:get("dram.bl") / 1e9), v[2], v[1] .. ": peak of a channel")
+end
 local nested = H.machine("maxwell") { l1tlb = { entries = 32 } }
 tap.is(nested:get("l1tlb.entries"), "32", "settings can be nested")
 tap.is(nested { ["l1tlb.ways"] = 4 }:get("l1tlb.entries"), "32",

@@ -227,7 +227,7 @@ local PRESETS = {
             l1tlb = { entries = { 32, "MESC table I" } },
             l2tlb = {
                 entries = { 512, "MESC table I" },
-                ways = { 16, "guess: as MASK" },
+                ways = { 16, "MESC table I" },
             },
             walk = {
                 walkers = { 16, "MESC table I" },
@@ -249,7 +249,10 @@ local PRESETS = {
             dram = {
                 channels = { 2, "MESC table I" },
                 banks = { 8, "MESC table I" },
-                bus_bytes = { 64, "guess: 64 bits, 16 GB/s a channel" },
+                bus_bytes = { 64, "guess: 64 bits, 8 transfers" },
+                bl = { 4, "guess: 2 transfers a cycle, 16 GB/s a channel" },
+                tccd_s = { 4, "guess: a burst" },
+                tccd_l = { 4, "guess: a burst, no bank groups" },
             },
         },
     },
@@ -359,6 +362,9 @@ local PRESETS = {
             dram = {
                 channels = { 2, "guess: dual-channel DDR3" },
                 bus_bytes = { 64, "guess: 64 bits a channel" },
+                bl = { 4, "guess: 8 transfers, 12.8 GB/s a channel" },
+                tccd_s = { 4, "guess: a burst" },
+                tccd_l = { 4, "guess: a burst, no bank groups" },
             },
         },
     },
