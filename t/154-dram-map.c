@@ -96,7 +96,7 @@ static void any_geometry(void **state)
     static const uint32_t channels[] = {1, 2, 3, 5, 6, 8, 10, 12, 24};
     static const uint32_t banks[][2] = {{8, 4}, {16, 4}, {6, 3}, {1, 1}};
     static const char *const map[] = {"A", "B", "row:channel:column:bank:group",
-                                      "row:group:bank:channel:column"};
+                                      "row|group|bank|channel|column"};
 
     (void)state;
     for (uint32_t i = 0; i < HD_LEN(channels); i++)

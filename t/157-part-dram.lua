@@ -79,6 +79,7 @@ end)
 
 test("errors of settings", function()
     raises(-3, "did you mean dram.banks", part.dram, { bank = 8 })
+    raises(-3, "did you mean dram.trcdrd", part.dram, { trcd = 8 })
     raises(-3, "dram.groups", function()
         return part.dram({ groups = 3 }):run()
     end)

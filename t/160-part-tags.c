@@ -224,14 +224,15 @@ static void refused(void **state)
     assert_int_equal(heddle_part_tags_set(t, "entries", "0"), HEDDLE_ECONFIG);
     assert_int_equal(heddle_part_tags_set(t, "entries", "1x"), HEDDLE_ECONFIG);
     assert_int_equal(heddle_part_tags_set(t, "policy", "gto"), 0);
-    assert_int_equal(heddle_part_tags_access(t, 1, 0), HEDDLE_EPOLICY);
-    assert_non_null(strstr(heddle_part_tags_error(t), "replaces nothing"));
+    assert_int_equal(heddle_part_tags_access(t, 1, 0), HEDDLE_ECONFIG);
+    assert_non_null(strstr(heddle_part_tags_error(t),
+                           "that replaces is expected, not 'gto'"));
     assert_int_equal(heddle_part_tags_set(t, "policy", "lruu"), 0);
-    assert_int_equal(heddle_part_tags_access(t, 1, 0), HEDDLE_EPOLICY);
-    assert_non_null(strstr(heddle_part_tags_error(t), "'lru'"));
+    assert_int_equal(heddle_part_tags_access(t, 1, 0), HEDDLE_ECONFIG);
+    assert_non_null(strstr(heddle_part_tags_error(t), "not 'lruu'"));
     assert_int_equal(heddle_part_tags_set(t, "policy", "srrip"), 0);
     assert_int_equal(heddle_part_tags_set(t, "policy.bits", "9"), 0);
-    assert_int_equal(heddle_part_tags_access(t, 1, 0), HEDDLE_EPOLICY);
+    assert_int_equal(heddle_part_tags_access(t, 1, 0), HEDDLE_ECONFIG);
     assert_int_equal(heddle_part_tags_set(t, "policy.bits", "3"), 0);
     assert_int_equal(heddle_part_tags_access(t, 1, 0), 0);
     assert_int_equal(heddle_part_tags_access(t, 1, 0), 1);

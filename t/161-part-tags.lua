@@ -40,4 +40,12 @@ local ok, err = pcall(c.set, c, "bytes", 512)
 tap.ok(not ok and tostring(err):find("frozen"), "settings are frozen")
 ok, err = pcall(part.tlb, { entires = 4 })
 tap.ok(not ok and tostring(err):find("'entries'"), "the nearest setting")
+-- What a cache cannot have, it does not silently have less of.
+for _, wrong in ipairs { { bytes = 1000 }, { ways = 3 }, { line = 100 },
+    { policy = "lur" }, { policy = "gto" }, { policy = "srrip",
+        ["policy.bits"] = 9 } } do
+    ok, err = pcall(function() part.cache(wrong):access(0) end)
+    tap.ok(not ok and err.code == -3, "not a cache: " .. tostring(err))
+end
+tap.ok(not part.cache({ bytes = 12288, ways = 3 }):access(0), "three ways")
 tap.done()

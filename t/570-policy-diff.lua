@@ -146,6 +146,6 @@ tap.ok(command("srrip:bits=3@l2cache srrip@l2cache l2cache.bytes=65536"):find(
     "repl_victim of l2cache %d+\n  srrip:bits=3@l2cache: %d+\n.*status 1\n$"),
     "different: in words, status 1")
 tap.ok(command("lru"):find("expected two policies.*status 64"), "usage")
-tap.ok(command("lru nope"):find("no policy 'nope'.*status 70"), "no policy")
+tap.ok(command("lru nope"):find("no policy 'nope'.*status 78"), "no policy")
 
 tap.done()

@@ -17,8 +17,12 @@ expect 64 "no command" "$H"
 empty out "usage goes to standard error"
 expect 64 "an unknown command" "$H" fly
 has err "heddle: no command 'fly'" "is named"
+expect 64 "a command with letters changed" "$H" rnu
+has err "did you mean 'heddle run'" "suggests one"
 expect 64 "an unknown kind of list" "$H" list pets
 has err "settings" "the kinds are listed"
+expect 64 "one of a kind" "$H" list point
+has err "did you mean 'points'" "suggests the kind"
 expect 64 "an unknown option" "$H" run --fast x.lua
 expect 64 "run without a script" "$H" run
 
@@ -44,6 +48,11 @@ expect 0 "explain an application" "$H" explain ATAX
 has out "PolyBench" "shows its source"
 expect 64 "explain what is not there" "$H" explain l1tlb.entires
 has err "did you mean 'l1tlb.entries'" "suggests a name"
+expect 0 "explain a group" "$H" explain l2tlb
+has out "l2tlb.entries" "lists its settings"
+has out "l2tlb.lookups" "and its counters"
+expect 66 "dump what is not there" "$H" trace dump nothing
+has err "nothing: there is neither such a file nor such an application" "says so"
 
 expect 66 "a missing script" "$H" run "$dir/none.lua"
 has err "none.lua" "is named"
@@ -55,6 +64,23 @@ expect 65 "a script that fails" "$H" run "$dir/fail.lua"
 has err "fail.lua:3: " "names file and line"
 echo 'return 3' >"$dir/three.lua"
 expect 3 "a script's number is the exit status" "$H" run "$dir/three.lua"
+echo 'return 256' >"$dir/much.lua"
+expect 65 "a number that is no exit status" "$H" run "$dir/much.lua"
+has err "from 0 to 255" "is refused"
+echo 'error {}' >"$dir/table.lua"
+expect 65 "an error that is a table" "$H" run "$dir/table.lua"
+has err "heddle: the error is no text but a table" "has no address"
+cat >"$dir/nopolicy.lua" <<'L'
+local H = require "heddle"
+H.sim { machine = "maxwell", apps = { H.app("GUP", { size = "T" }) },
+    policies = { "srip" } }
+L
+expect 78 "an unknown policy" "$H" run "$dir/nopolicy.lua"
+has err "nopolicy.lua:2: there is no policy 'srip'; did you mean 'srrip'" \
+    "names the nearest"
+echo 'local H = require "heddle" H.args { n = {} }' >"$dir/default.lua"
+expect 64 "a default that is a table" "$H" run "$dir/default.lua"
+has err "n: a default is a number" "is refused"
 echo 'print("from", "stdin")' >"$dir/in.lua"
 expect 0 "a script from standard input" sh -c "$H run - <$dir/in.lua"
 has out "from	stdin" "runs"

@@ -77,5 +77,9 @@ tap.raises(function()
         H.machine("maxwell") { ["l2tlb.entires"] = 1 }
     end, work(1) }, { jobs = 2 })
 end, "l2tlb.entries", "errors of the engine cross with their text")
+tap.raises(function() H.run({ work(1) }, { jbos = 2 }) end, "'jbos'",
+    "an unknown option raises")
+tap.raises(function() H.run({ work(1) }, { jobs = "two" }) end, "'two'",
+    "and one that is no number")
 
 return tap.done()

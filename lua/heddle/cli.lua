@@ -39,6 +39,13 @@ end
 
 cli.command = command
 
+local function no_command(name)
+    local near = name:find("%.lua$") and "run " .. name
+        or require("heddle.index").nearest(name, COMMANDS)
+    cli.usage("no command '%s'; %s", name, near
+        and "did you mean 'heddle " .. near .. "'?" or "see heddle --help")
+end
+
 local function help_page()
     local out = {
         "usage: heddle COMMAND [ARGUMENTS]",
@@ -64,7 +71,7 @@ local function help(args)
     end
     local c = command(name)
     if not c then
-        cli.usage("no command '%s'; see heddle --help", name)
+        no_command(name)
     end
     io.write(c.usage)
     return 0
@@ -90,11 +97,7 @@ local function dispatch(args)
     end
     local c = command(first)
     if not c then
-        if first:find("%.lua$") then
-            cli.usage("no command '%s'; did you mean 'heddle run %s'?", first,
-                first)
-        end
-        cli.usage("no command '%s'; see heddle --help", first)
+        no_command(first)
     end
     local rest = table.pack(table.unpack(args, 2))
     if rest[1] == "--help" or rest[1] == "-h" then
@@ -113,6 +116,11 @@ function cli.describe(err)
         elseif err.code then
             return EXIT[err.code] or 70, (err.where or "") .. err.message
         end
+    end
+    local mt = type(err) == "table" and getmetatable(err)
+    if type(err) ~= "string" and not (mt and mt.__tostring) then
+        -- As Lua's own command: an address says nothing.
+        return 65, ("the error is no text but a %s"):format(type(err))
     end
     local text = tostring(err)
     -- An error raised in heddle's own scripts is a fault of heddle's.

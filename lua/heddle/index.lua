@@ -278,6 +278,25 @@ function index.explain(name)
     return out
 end
 
+--- The settings and counters of a group ("l2tlb"): lines, or nil.
+function index.group(name)
+    local out = {}
+    for _, kind in ipairs { "settings", "counters" } do
+        local first = true
+        for _, row in ipairs(rows[kind]()) do
+            if row[1]:sub(1, #name + 1) == name .. "." then
+                if first then
+                    out[#out + 1] = ("%s%s (%s)"):format(
+                        #out > 0 and "\n" or "", name, kind)
+                    first = false
+                end
+                out[#out + 1] = ("  %-24s %s"):format(row[1], row[#row])
+            end
+        end
+    end
+    return #out > 0 and out or nil
+end
+
 --- Edit distance, for suggestions.
 local function distance(a, b)
     local row = {}

@@ -346,12 +346,24 @@ local function in_turn(jobs, order, quiet, state)
     return got, false
 end
 
+local OPTIONS = { jobs = true, keep = true, progress = true }
+
 --- H.run(jobs [, { jobs = n, progress = false, keep = true }]): the results of
 -- all jobs, in order.  The first error of a job is raised when all have
 -- ended, unless keep = true: then result i is { error = ... }.
 function runner.run(jobs, options)
     options = options or {}
+    for k in pairs(options) do
+        if not OPTIONS[k] then
+            error(core.error(-2, ("H.run has no option '%s'; it takes jobs, "
+                .. "keep, progress"):format(tostring(k))), 0)
+        end
+    end
     local n = options.jobs or process.cpus()
+    if type(n) ~= "number" then
+        error(core.error(-2, ("H.run: jobs: a number is expected, not '%s'")
+            :format(tostring(n))), 0)
+    end
     local order, keys, first = plan(jobs)
     local state = {
         start = process.time(), done = 0, total = #order,

@@ -81,6 +81,11 @@ function script.declare(defaults)
     declared = true
     local words = given or words_of_lua()
     for name, default in pairs(defaults) do
+        local t = type(default)
+        if t ~= "number" and t ~= "boolean" and t ~= "string" then
+            error(core.error(-2, ("H.args: %s: a default is a number, a "
+                .. "boolean or text, not a %s"):format(tostring(name), t)), 0)
+        end
         if words[name] == nil then
             script.arg[name] = default
         else
@@ -185,7 +190,13 @@ function script.finish(ok, err)
             error({ usage = ("the script declares no arguments, got '%s'")
                 :format(names[1]) }, 0)
         end
-        return type(err) == "number" and err or 0
+        if type(err) ~= "number" then
+            return 0
+        elseif err % 1 ~= 0 or err < 0 or err > 255 then
+            error({ code = -4, message = ("the script returned %s; an exit "
+                .. "status is a whole number from 0 to 255"):format(err) }, 0)
+        end
+        return math.tointeger(err)
     end
     if type(err) == "table" and err.code == -130 then
         if core.interrupted then

@@ -5,6 +5,7 @@
 #include "diag.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,15 @@ static unsigned distance(const char *a, const char *b)
     return row[lb];
 }
 
+/* Whether a name was left off after some letters, behind its group if any. */
+static bool begins(const char *known, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    size_t n = strnlen(name, LONGEST), own = dot ? strlen(dot + 1) : n;
+
+    return own >= 3 && strncmp(known, name, n) == 0;
+}
+
 const char *hd_nearest(const char *name, const char *const *names, size_t n)
 {
     const char *best = NULL;
@@ -61,6 +71,8 @@ const char *hd_nearest(const char *name, const char *const *names, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         unsigned d = distance(name, names[i]);
+        if (begins(names[i], name))
+            d = 0; /* better than a wrong letter */
         if (d < least || (best == NULL && strstr(names[i], name) != NULL)) {
             least = d < least ? d : least;
             best = names[i];

@@ -199,7 +199,7 @@ static void no_policy(lua_State *L, const char *name, const char *near)
                     "\"%s.lua\", a plug-in \"./%s.so\"",
                     name, near ? "; did you mean '" : "", near ? near : "",
                     near ? "'?" : "", name, name);
-    hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
+    hl_raise(L, HEDDLE_ECONFIG, lua_tostring(L, -1));
 }
 
 static const struct heddle_policy *load_plugin(lua_State *L, const char *path)

@@ -27,11 +27,12 @@ static int bad_map(const struct hd_dram_cfg *cfg, const char *why,
     return hd_err_set(err, HEDDLE_ECONFIG,
                       "dram.map: '%s' %s; A, B, or the fields row, bank, "
                       "group, column and channel are expected, each once, "
-                      "joined by colons, row first",
+                      "joined by colons or bars, row first",
                       cfg->map, why);
 }
 
-/* Reads "row:bank:..." into order[], most significant first. */
+/* Reads "row:bank:..." (or "row|bank|...") into order[], most significant
+ * first. */
 static int parse(const struct hd_dram_cfg *cfg, uint32_t *order,
                  struct hd_err *err)
 {
@@ -43,7 +44,7 @@ static int parse(const struct hd_dram_cfg *cfg, uint32_t *order,
     else if (strcmp(s, "B") == 0)
         s = "row:bank:column:group:channel";
     for (;;) {
-        size_t len = strcspn(s, ":");
+        size_t len = strcspn(s, ":|");
         uint32_t f = 0;
 
         while (f < HD_DRAM_FIELDS && (strlen(field_name[f]) != len ||

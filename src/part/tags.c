@@ -208,23 +208,21 @@ static void answer(struct hd_slot *slot, const struct heddle_policy *p,
 static const struct heddle_policy *find_policy(heddle_part_tags *t)
 {
     const struct heddle_policy *p;
-    const char *near = NULL;
     char text[256];
 
     if (strchr(t->policy, '/') != NULL) {
         p = heddle_policy_load(t->policy, text, sizeof text);
         if (p == NULL)
-            hd_err_set(&t->err, HEDDLE_EPOLICY, "%s", text);
+            hd_err_set(&t->err, HEDDLE_ECONFIG, "policy: %s", text);
     } else {
-        p = heddle_policy_find(t->policy, &near);
-        if (p == NULL)
-            hd_err_set(&t->err, HEDDLE_EPOLICY, "no policy '%s'%s%s%s",
-                       t->policy, near ? "; did you mean '" : "",
-                       near ? near : "", near ? "'?" : "");
+        p = heddle_policy_find(t->policy, NULL);
     }
-    if (p != NULL && p->answer[HEDDLE_POINT_repl_victim] == NULL) {
-        hd_err_set(&t->err, HEDDLE_EPOLICY, "policy %s replaces nothing",
-                   p->name);
+    if (p == NULL || p->answer[HEDDLE_POINT_repl_victim] == NULL) {
+        hd_err_set(&t->err, HEDDLE_ECONFIG,
+                   "policy: lru, fifo, random, srrip or a plug-in ./x.so that "
+                   "replaces is expected, not '%s'; one in Lua needs a "
+                   "simulation",
+                   t->policy);
         return NULL;
     }
     return p;
@@ -245,16 +243,17 @@ static int read_params(heddle_part_tags *t, const struct heddle_policy *p,
             used[k] = true;
             values[i] = t->param[k].value;
             if (values[i] < q->min || values[i] > q->max)
-                return hd_err_set(&t->err, HEDDLE_EPOLICY,
+                return hd_err_set(&t->err, HEDDLE_ECONFIG,
                                   "policy.%s: a number from %llu to %llu is "
-                                  "expected",
+                                  "expected, not %llu",
                                   q->name, (unsigned long long)q->min,
-                                  (unsigned long long)q->max);
+                                  (unsigned long long)q->max,
+                                  (unsigned long long)values[i]);
         }
     }
     for (uint32_t k = 0; k < t->params; k++)
         if (!used[k])
-            return hd_err_set(&t->err, HEDDLE_EPOLICY,
+            return hd_err_set(&t->err, HEDDLE_ECONFIG,
                               "policy %s has no parameter '%s'", p->name,
                               t->param[k].name);
     return 0;
@@ -330,6 +329,12 @@ static int open_cache(heddle_part_tags *t)
 
     if (cfg.ways == 0)
         cfg.ways = (uint32_t)lines;
+    if (hd_is_pow2(cfg.line) &&
+        cfg.bytes % ((uint64_t)cfg.line * hd_max_u64(cfg.ways, 1)) != 0)
+        return hd_err_set(&t->err, HEDDLE_ECONFIG,
+                          "bytes: %llu is no multiple of a set of %u ways of "
+                          "%u bytes",
+                          (unsigned long long)cfg.bytes, cfg.ways, cfg.line);
     if (hd_cache_open(&t->tags, &t->env, &cfg, "cache", 0, cfg.bytes) != 0)
         return t->err.code;
     return bind(t, &t->tags.tags);

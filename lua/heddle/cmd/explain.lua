@@ -9,7 +9,8 @@ local explain = {
 usage: heddle explain NAME...
 
 Prints what NAME means, with unit, default, range and source.  A setting or a
-counter is written group.name, as in `heddle list settings`.
+counter is written group.name, as in `heddle list settings`; a group alone
+lists those that it has.
 ]],
 }
 
@@ -18,7 +19,7 @@ function explain.run(args)
         cli.usage("explain: expected a name; see heddle list")
     end
     for i, name in ipairs(args) do
-        local lines = index.explain(name)
+        local lines = index.explain(name) or index.group(name)
         if not lines then
             local near = index.nearest(name, index.names())
             cli.usage("explain: nothing is called '%s'%s", name,

@@ -37,7 +37,9 @@ function list.run(args)
     end
     local rows = index.rows(kind)
     if not rows then
-        cli.usage("list: no kind '%s'; expected %s", kind,
+        local near = index.nearest(kind, index.kinds)
+        cli.usage("list: no kind '%s'%s; expected %s", kind,
+            near and " (did you mean '" .. near .. "'?)" or "",
             table.concat(index.kinds, ", "))
     end
     local out = {}

@@ -8,6 +8,7 @@
 -- SPDX-License-Identifier: MIT
 local cli = require "heddle.cli"
 local core = require "heddle.core"
+local index = require "heddle.index"
 local trace = require "heddle.trace"
 
 local M = {
@@ -101,6 +102,12 @@ local function workload_of(word, named)
         local context = number(named, "context", 0)
         nothing_left(named)
         return trace.open(word, { context = context })
+    end
+    if not index.app(word) then
+        local near = index.nearest(word, index.app_names())
+        error(core.error(-5, ("%s: there is neither such a file nor such an "
+            .. "application%s"):format(word,
+            near and "; did you mean " .. near .. "?" or "")), 0)
     end
     return require("heddle.workload").app(word, named).make()
 end
