@@ -184,7 +184,12 @@ bench-parts: $(BENCH_BIN)
 	@for b in $(BENCH_PARTS:%=$(B)/bench/%); do \
 	    echo "== $$b"; $$b || exit 1; done
 
+SPDX = $(wildcard src/*.[ch] src/*.def src/*/*.[ch] src/*/*.def src/dev/* \
+    t/*.[ch] t/*.t t/run bench/*.[ch] man/*.[1-9] $(foreach d,lua/heddle t \
+    bench policies scenarios,$(d)/*.lua $(d)/*/*.lua))
 lint:
+	@if grep -L 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
+	    then echo "lint: no licence line" >&2; exit 1; fi
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
 	    shellcheck src/dev/deps src/dev/embed t/run src/cli/completion/*.bash; fi

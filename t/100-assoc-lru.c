@@ -3,6 +3,8 @@
  * fully associative, set-associative and odd geometries.  The twin keeps each
  * set as a list in order of use and does everything by linear search; after
  * every operation hits, entries evicted and LRU depths must be the same.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "memenv.h"
 

@@ -3,6 +3,8 @@
  * over lru, fifo, random and srrip; each decides as a naive twin written from
  * its definition; lru equals the default, insertions at the end included;
  * copies of a structure do not influence each other.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "memenv.h"
 

@@ -2,6 +2,8 @@
  * Pinned: what a store, an atomic and a fill do to a cache line under each
  * write policy; who owns a victim; what cache_insert may answer; notes;
  * refused settings; and the pool of miss registers against a naive twin.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "memenv.h"
 

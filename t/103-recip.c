@@ -1,6 +1,8 @@
 /*
  * Pinned: division by a prepared divisor is exact for every number below 2^62,
  * as the plain division says; random numbers and those beside multiples.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "memenv.h"
 

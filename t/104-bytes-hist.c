@@ -3,6 +3,8 @@
  * compared at once say what a loop over them says, by either form; a
  * histogram's bucket holds the values between its edges, and its minimum and
  * maximum are those of the samples, whichever comes first.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "memenv.h"
 

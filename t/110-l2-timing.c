@@ -5,6 +5,8 @@
  *
  * An L2 cycle is 2 ticks.  A request sent at 0 arrives at 6 and the result of
  * its look-up is known at 16.  A read of DRAM takes 50 ticks.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "l2rig.h"
 

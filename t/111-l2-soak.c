@@ -2,6 +2,8 @@
  * Pinned: under random traffic and small random machines no request is lost,
  * answered twice or answered early, whatever blocks; invariants are checked
  * all along, and two equal runs give equal answers.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "l2rig.h"
 

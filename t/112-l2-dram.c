@@ -3,6 +3,8 @@
  * flight get every answer, whatever is small or full; what the L2 sent is
  * what DRAM served; all state lies in the arena, so a copy put back in the
  * middle continues to the same end; the inside can be shown at any time.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "memenv.h"
 

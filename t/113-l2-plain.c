@@ -4,6 +4,8 @@
  * second time with every request made to go the general way; all answers, all
  * that is sent to memory, all counters and histograms must be the same, in
  * the same order.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "l2rig.h"
 

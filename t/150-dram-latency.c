@@ -2,6 +2,8 @@
  * 150-dram-latency - pins the unloaded latencies (closed bank 27, row hit 15,
  * conflict 39 cycles from acceptance to last datum), how bursts of a line add
  * to them, and the constant latencies of the other modes.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,8 @@
  * the commands of the engine, for all schedulers, page policies, refresh,
  * classes, maps and odd geometries, however the engine's decisions are cut
  * into events, and also when a policy answers dram_pick as the default does.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,8 @@
  * least distance between the two commands that a setting separates is exactly
  * its value, and one more when the setting is one more; and the checker, fed by
  * hand, refuses the second command one cycle early and takes it in time.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,8 @@
  * 153-dram-check - pins that the checker finds nothing in the commands of 10^6
  * random requests, and that it names each constraint when the controller's own
  * value is shortened by one cycle.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

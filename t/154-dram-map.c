@@ -2,6 +2,8 @@
  * 154-dram-map - pins the address maps: the fields of maps A and B bit by bit,
  * one-to-one mapping for every geometry (also 3, 5, 6, 10, 12 and 24 channels),
  * and the errors of bad maps and shapes.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,8 @@
  * which they began to wait; classes and their queues; counters; the invariants
  * that --check looks at; and that a copy of the arena, put back, repeats the
  * run exactly.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,8 @@
  * 156-part-dram - pins the DRAM system driven alone: the injection rule
  * against a naive loop over cycles, results, the bounds of one bank, of a
  * stream and of random reads, how the schedulers differ, and the text files.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,8 @@
 Pinned: heddle.part.dram takes settings as a table or a list of pairs, reads,
 writes and files, gives results and the latency of every read, and raises
 errors with their code.
+
+SPDX-License-Identifier: MIT
 ]]
 local part = require "heddle.part"
 

@@ -6,6 +6,8 @@
  * At every cut the state of all channels is the same byte for byte, at the end
  * so are all counters and histograms, and the end of each read.  Queues are
  * long and short, loads light and heavy, with classes and without.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

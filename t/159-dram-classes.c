@@ -4,6 +4,8 @@
  * once, and is woken by a place of that class; silver turns go round, last
  * what their application was given, skip who wants none and pass on when idle;
  * and the check finds a command that goes before a golden request.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

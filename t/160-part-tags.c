@@ -2,6 +2,8 @@
  * Pinned: a TLB and a cache driven alone hit exactly where a naive LRU stack
  * says, over a million accesses and several shapes; the lines of their files;
  * what is refused, in words; that policies differ and are reproducible.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <stdarg.h>
 #include <stddef.h>

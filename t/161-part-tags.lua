@@ -1,5 +1,7 @@
 -- 161-part-tags.lua - pins: a TLB and a cache alone from Lua give the same as
 -- the file that holds the same accesses; errors are raised in words.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local part = require "heddle.part"
 

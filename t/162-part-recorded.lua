@@ -2,6 +2,8 @@
 -- applications, a TLB and a cache alone hit exactly where naive LRU stacks
 -- say.  The stream is the lines and pages of each warp instruction, in the
 -- order of a walk without a machine.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 local part = require "heddle.part"

@@ -5,6 +5,8 @@
  * by the addresses that hd_ptables_walk gives, must end at the same frame;
  * the number of tables is the ceil-tree of the pages mapped; frames are free
  * or owned once (the part's own check runs after every step).
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "vmslots.h"
 

@@ -3,6 +3,8 @@
  * pages and merged runs, tagged by application.  The twin keeps each set as a
  * list in order of use and searches it linearly; hits, translations and the
  * number of evictions must be the same over 10^6 random accesses.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "memenv.h"
 

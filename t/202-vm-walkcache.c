@@ -3,6 +3,8 @@
  * walk cache, in both styles, for 4 KB, 64 KB and 2 MB pages, and in the order
  * of levels; the time that each takes; and that fills make the next walk of
  * the same page hit.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "vmenv.h"
 

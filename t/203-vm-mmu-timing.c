@@ -3,6 +3,8 @@
  * misses, port conflicts, merged and full MSHRs, full walkers and a full walk
  * queue, the modes of every level, units of each core.  Each instant is
  * pinned from both sides: nothing at clk-1, the answer at clk.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 

@@ -2,6 +2,8 @@
  * Pinned: what the points below the L1 TLBs are asked and what their answers
  * do: tlb_fill (asked and steered, with the bypass cache), walk_pick,
  * walk_step, tlb_merge; and the notes of TLBs and walks.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "vmenv.h"
 

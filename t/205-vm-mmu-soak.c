@@ -7,6 +7,8 @@
  * answers the same, request by request, as the run straight through; and so
  * does one in which nobody checks, which goes the plain way, and one in which
  * reads are not always sent ahead.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "vmenv.h"
 

@@ -3,6 +3,8 @@
  * entries say, what a walk and a look-up find before, meanwhile and after, what
  * becomes of pages that are lost and come back, pages that move, frames that
  * were in use before; and that the check finds each bit that is wrong.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "vmslots.h"
 

@@ -6,6 +6,8 @@
  * sent, directions do not disturb one another, a transfer begins at an edge of
  * the link's clock; a link that counts bytes cycle by cycle says the same under
  * random load; busy time is what was carried; a restored arena goes on alike.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "memenv.h"
 

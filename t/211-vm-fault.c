@@ -8,6 +8,8 @@
  * memory that is too small is an error, in words.  A naive queue says the same
  * of every arrival under random load, and a restored arena goes on alike, also
  * from the middle of a fault.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "vmfault.h"
 

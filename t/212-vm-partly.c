@@ -7,6 +7,8 @@
  * of 2 MB: pages are mapped one by one as their data cross, in the order of
  * addresses; requests go on with their page or with the last; only what is on
  * the host crosses; the instant of the next page is known before.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "vmfault.h"
 

@@ -4,6 +4,8 @@
  * ALU runs, scoreboard waits, barriers, a load/store queue and a reply port.
  * The naive model knows nothing of events, of running ahead, or of rounds in
  * closed form.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

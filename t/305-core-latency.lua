@@ -5,6 +5,8 @@ its parts: L1, TLBs, crossbar, L2 cache and replies, changed one by one.
 A single warp loads with nothing else going on, and its latency is compared with
 the closed form, to the cycle.  An L1 hit once took no time at all: the last line
 of an instruction was done when the load/store unit left it.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local H = require "heddle"

@@ -8,6 +8,8 @@
  * is skewed; the grid is the 5-point one; Zipf frequencies follow the law;
  * RandomAccess starts follow the recurrence; the same seed gives the same
  * bits, and those bits are pinned by a hash so that compilers cannot differ.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,8 @@
 Pinned: what each call gives (types, lengths, elements counted from 0), that
 the seed decides, that a wrong option or value is an error which names it, and
 that a graph has its parts: rows, pairs of start and degree, levels.
+
+SPDX-License-Identifier: MIT
 ]]
 local generate = require "heddle.generate"
 

@@ -3,6 +3,8 @@
  * kernel, the instruction and what is wrong; and that bytecode with random
  * changes is either refused or runs without touching what is not its own
  * (run it under the address sanitizer).
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <stdarg.h>
 #include <stddef.h>

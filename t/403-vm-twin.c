@@ -5,6 +5,8 @@
  * ALU instructions and threads between memory instructions, and the contents
  * of all buffers at the end must be equal.  kernel-random.h draws the programs,
  * kernel-twin.h is the interpreter.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,6 +4,8 @@
  * be waited for or the lanes change; scoreboard slots and waits; partial
  * warps, barriers, exits; affine addresses that are never expanded; indices
  * outside a buffer and loops without end as errors in words.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -6,6 +6,8 @@
  *
  * A snapshot is what the simulation makes of it: a copy of the arena and what
  * save() returns.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,6 +5,8 @@ Pinned: what folds, what is shared and what leaves a loop (by the bytecode);
 how many registers a kernel needs; waits of loads that fold away; the words of
 every error, with the line of the kernel function; launches with grids and
 arguments; a host whose state is plain data, in bytes that come back the same.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local k = require "heddle.kernel"

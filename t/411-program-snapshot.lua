@@ -6,6 +6,8 @@ finish relaunched.
 Pinned: a run with a snapshot in the middle, to the end, back, and to the end
 again gives the state of the straight run, bit for bit; so do steps of 37
 cycles; a snapshot stays good after others were taken.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local H = require "heddle"

@@ -8,6 +8,8 @@ different letters follow, no more; a suffix link leads to the node without the
 first letter; numbers are MUMmerGPU's, breadth first down to 16 edges and in
 clusters of five generations below; texels hold them where the formula says;
 reads are pieces of the genome; the seed decides; errors are words.
+
+SPDX-License-Identifier: MIT
 ]]
 local generate = require "heddle.generate"
 

@@ -5,6 +5,8 @@ Pinned: the order in which its pairs and next walk, what raises in it and in
 which words, a sort that keeps the order of equals, text without addresses; in
 buffers, kernels, data and hosts; and that the script has its own globals again
 afterwards, also after an error and in a handler of errors.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local k = require "heddle.kernel"

@@ -5,6 +5,8 @@ Pinned: for all applications at size T, with warps of 32 and of 64
 lanes, both give the same instructions in the same order: launch, kernel,
 block, warp, kind, mask, bytes and the address of every active lane; and the
 same number of ALU instructions between them.
+
+SPDX-License-Identifier: MIT
 ]]
 local app = require "heddle.app"
 local twin = require "heddle.twin"

@@ -5,6 +5,8 @@
  * its barrier, then again), affine and per-lane addresses, masks, `every` and
  * `launches`, a visitor that stops, an error of the source, and the counts of
  * a profile: instructions, lanes, lines and pages by kernel and allocation.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,6 +10,8 @@ same instructions, masks and addresses, and the same contents afterwards (a
 last kernel reads all of them as addresses).  Kernel number k depends on k
 alone, so that a failing one can be run again: heddle run THIS.lua first=k
 count=1.
+
+SPDX-License-Identifier: MIT
 ]]
 local k = require "heddle.kernel"
 local twin = require "heddle.twin"

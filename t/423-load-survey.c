@@ -7,6 +7,8 @@
  * classes of reuse against an LRU stack that is a plain array, and at the
  * bounds; the picture, folded, loses no access; the limit cuts; errors have
  * words.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

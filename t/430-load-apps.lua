@@ -7,6 +7,8 @@ the benchmark (warps x loop rounds x accesses), which stand in t/apps/; nothing
 else is accessed.  Instructions for a unit of work match the measured totals.
 Footprints of all sizes equal the sum of the buffers (T) and the published ones
 (S, M, L, and XL where an application has it).
+
+SPDX-License-Identifier: MIT
 ]]
 local app = require "heddle.app"
 local twin = require "heddle.twin"

@@ -6,6 +6,8 @@ Pinned, through the lane engine, at sizes that 432 leaves out: CONS' reads of a
 pixel, one page and line for the streams, the frontiers of a graph of a million
 nodes, the rounds of COLOR.  Also that no application of size M takes more than
 200 MB beside its buffers to build.
+
+SPDX-License-Identifier: MIT
 ]]
 local app = require "heddle.app"
 local process = require "heddle.process"

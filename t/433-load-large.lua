@@ -5,6 +5,8 @@ Pinned: size XL of the two programs that need no contents is built and mapped on
 a machine of 3 GB, page by page, and runs with every check on; where memory or
 the frames for page tables do not suffice, the error names both settings; a size
 that an application lacks is an error that names those it has.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local H = require "heddle"

@@ -6,6 +6,8 @@
  * prefix, 3, 4 with and without line numbers, 5 with immediates, 6 with two
  * immediates, values, commit flags, clusters, bulk copies and REPLAY markers;
  * modes 0 to 4; a header that lies about its version.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
 

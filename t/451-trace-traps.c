@@ -6,6 +6,8 @@
  * from the opcode; windows of shared and local memory in either order;
  * LDGSTS once; local memory laid out by thread; notes of the lint; the text
  * and place of each error; nothing opens that is cut off.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
 

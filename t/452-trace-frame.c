@@ -5,6 +5,8 @@
  * one (affine, lists of every width, extreme addresses, many strides); random
  * words of a 256 MB table cost 26 bits; a kernel that repeats itself costs one
  * byte an access; frames of damaged bytes are refused or harmless.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,6 +6,8 @@
  * byte, or with any bit flipped, is an error that names it, never a crash;
  * an unfinished file leaves nothing behind; what cannot be written or found
  * has its own code.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
 

@@ -5,6 +5,8 @@
  * sees alone; a copy of the arena put back continues at the same instruction
  * although other blocks ran in between; a relaunch repeats; a source serves
  * one simulation at a time; a block keeps its place in local memory.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
 

@@ -5,6 +5,8 @@
  * inside another copy are none of their own) and the pages outside of them;
  * one address space a list; a kernel listed without its .xz; .xz files of
  * several blocks and several streams; which text belongs to which mistake.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
 

@@ -4,6 +4,8 @@
  * Pinned: what the writer is told comes back, warps in any order; misuse is an
  * error in words; a recorded program has the operations of the program, in its
  * order, with slots and waits, 32 and 64 lanes; dump shows the same for both.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
 

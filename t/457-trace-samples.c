@@ -5,6 +5,8 @@
  * of the containers (a quarter and 0.7 of the .xz files they come from); that
  * every frame of a conversion is near 64 KB.  The containers are shipped; with
  * HEDDLE_TRACES=DIR (DIR/vecadd/kernelslist.g, ...) the text is compared too.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
 

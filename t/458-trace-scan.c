@@ -4,6 +4,8 @@
  * Pinned: hexadecimal and decimal numbers of every length with every byte
  * behind or between them (eight digits are converted at once, and a byte that
  * is none must be seen wherever it stands); too many digits are refused.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

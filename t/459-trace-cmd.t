@@ -2,6 +2,8 @@
 # 459-trace-cmd.t - pins: heddle trace convert, record, dump, info and check:
 # what they print, exit status 65 and 66, messages with file and line, and that
 # a trace and its conversion print the same.
+#
+# SPDX-License-Identifier: MIT
 . t/lib/expect.sh
 
 mkdir "$dir/app"

@@ -2,6 +2,8 @@
 -- conversion give the same statistics, byte for byte in every counter; so do a
 -- program and its recording where addresses depend on no order; a recording
 -- opens under two address spaces; the invariants hold.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"

@@ -4,6 +4,8 @@
  * (policy, point, cycle, question, answer) and the default's answer; passing
  * asks the default; asked and passed are counted by application.  Nothing is
  * installed where nobody is bound.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

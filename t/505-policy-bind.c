@@ -4,6 +4,8 @@
  * structure, replacement policies get a state for each structure, REPLACE
  * unbinds who stands in the way, a failed use changes nothing, and a policy
  * that comes back gets its old place in the arena.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

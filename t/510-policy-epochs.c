@@ -5,6 +5,8 @@
  * checks table, cell and value, belongs to one policy, tells the cores, and
  * goes back to the default; a snapshot (a copy of the arena) restores epochs,
  * states and tables.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

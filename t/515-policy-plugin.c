@@ -3,6 +3,8 @@
  * and bound, answers like its Lua twin, and every way to be no plug-in (no
  * file, no path, no entry, another version, a bad name, a built-in's name,
  * nothing to do) is told in words.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

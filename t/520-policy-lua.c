@@ -3,6 +3,8 @@
  * borrowed questions (unknown fields, use after the answer, arrays), notes,
  * epochs, parameters, steering, budgets of instructions and memory, changed
  * locals, and state that goes into a snapshot and comes back.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,8 @@
  * asks no clock, text without addresses, the simulation's random stream, and
  * nothing of the system, through globals, locals or string methods; what it
  * may not hold in locals; files of policies.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,8 @@
  * same questions: random streams of replacement events (with `last` now and
  * then), ready sets, DRAM candidates, and epochs, asked of two machines of
  * slots.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,8 @@
  * issued; all fill before the first epoch has ended, where there are as many
  * tokens as warps, and when the policy is unbound; what a fact says begins
  * anew after the epoch; and the check finds a warp that has no right to fill.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,6 +7,8 @@
  * more than there are warps; an epoch without look-ups decides nothing and is
  * not remembered; a hill climb goes on while the rate falls and turns when it
  * rises; each application has a rate of its own; switched off, it passes.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 -- 560-policy-page.lua - the lists of heddle_policy(7) are those of points.def,
 -- notes.def and the steering tables, and its example runs.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local read = require("lib.files").read
 local H = require "heddle"

@@ -5,6 +5,8 @@
  * of splitting on both of its sides, which frame CAC empties and which
  * receives, emergency frames.  565-policy-mosaic.lua shows the same in a
  * machine, and that the policy in Lua answers alike.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "memenv.h"
 

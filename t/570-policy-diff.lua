@@ -3,6 +3,8 @@
 -- question and both answers; a policy and its port do not; what differs
 -- without a decision is found, too; the command is silent, and says so by its
 -- status.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local core = require "heddle.core"

@@ -3,6 +3,8 @@
 -- and read again is the same; unknown names suggest the nearest one; errors
 -- in a file name its line; every value of every machine has a source and the
 -- machine passes the checks.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 local core = require "heddle.core"

@@ -2,6 +2,8 @@
 # 700-cli-exit.t - pins: the exit status of each kind of failure (sysexits),
 # what goes to standard output and what to standard error, the form of error
 # messages, and that a closed pipe is quiet.
+#
+# SPDX-License-Identifier: MIT
 . t/lib/expect.sh
 
 expect 0 "--help" "$H" --help

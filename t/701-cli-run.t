@@ -3,6 +3,8 @@
 # during several in processes, prints what is known and exits 130; a run
 # without progress ends with the wait-for graph and 70; nothing is printed to a
 # standard error that is no terminal; few addresses are enough (ulimit -v).
+#
+# SPDX-License-Identifier: MIT
 . t/lib/expect.sh
 
 # Starts the script, waits until it says "ready", presses Ctrl-C.

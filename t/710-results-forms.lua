@@ -2,6 +2,8 @@
 -- wide, text) are well-formed and hold the same numbers; sums over instances
 -- are totals; shares of warp time sum to 1; intervals are differences that
 -- sum to the totals; equal input gives equal bytes.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 local json = require "heddle.json"

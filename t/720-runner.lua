@@ -1,6 +1,8 @@
 -- 720-runner.lua - pins: jobs in processes give what they give one by one, in
 -- order; plain data crosses exactly; the first error of a job is raised, or
 -- kept; a job that ends its process is an error, not a hang.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 local json = require "heddle.json"

@@ -6,6 +6,8 @@ instructions, lanes, lines, pages, loads, by machine width; a survey with one
 block at a time, too; metrics of a program that is known by heart; classes at
 their lines; cuts are told; samples; rows are the same in processes and one by
 one, and their JSON has every metric.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local H = require "heddle"

@@ -1,6 +1,8 @@
 #!/bin/sh
 # 726-apps.t - pins heddle apps as a command: tables, JSON, pictures, what was
 # cut, and what is said about words that it does not know.
+#
+# SPDX-License-Identifier: MIT
 . t/lib/expect.sh
 
 expect 0 "one application" "$H" apps atax size=T

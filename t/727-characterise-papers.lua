@@ -6,6 +6,8 @@ ETC's classes for a threshold of 5, Pichai's share of memory instructions, no
 loss by 2 MB pages, figures of an access that do not depend on the size.  What
 needs full sizes (miss rates, page divergence, groups by speedup) is printed by
 the scenarios and not asserted here.  And what the table of agreement counts.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"

@@ -1,6 +1,8 @@
 -- 730-svg.lua - pins: charts are well-formed XML with every value and label in
 -- them, escape what they are given, and are equal for equal input; labels,
 -- legends and titles have room; values below zero, logarithmic axes.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 

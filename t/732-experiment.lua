@@ -3,6 +3,8 @@
 -- agrees, says why not, and leaves a table, JSON, charts and rows of a
 -- database; fixed partitions of cores; sharing measures equal work against
 -- alone runs, and a search finds the best split of its grid.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 local experiment = require "heddle.experiment"

@@ -4,6 +4,8 @@
 Pinned: what lib/scenarios.lua says of each, and that an unknown pair is named.
 What the numbers are is told by the scenarios and not asserted here; runs are
 shorter still than quick's, and one needs only a part of its causes.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"

@@ -4,6 +4,8 @@
 Pinned: what lib/scenarios.lua says of each; `with` changes the machine and what
 is found; memory shrinks with footprints.  What the numbers are is told by the
 scenarios and not asserted here.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"

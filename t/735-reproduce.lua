@@ -4,6 +4,8 @@
 -- page, and twice nothing that runs; the page is well-formed HTML with every
 -- table, chart and count, escapes what it is given, and is the same for the
 -- same JSON.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local read = require("lib.files").read
 local experiment = require "heddle.experiment"

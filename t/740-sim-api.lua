@@ -2,6 +2,8 @@
 -- gives the same results; a snapshot goes back; results of a real run are
 -- equal in JSON and CSV and balance; intervals sum to the totals; the runner
 -- gives what single runs give; own budgets; unknown names raise.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 local json = require "heddle.json"

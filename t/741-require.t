@@ -1,6 +1,8 @@
 #!/bin/sh
 # 741-require.t - pins: `require "heddle"` works in plain lua5.4 from the
 # built module, gives the results of the command, and takes arguments.
+#
+# SPDX-License-Identifier: MIT
 case $HEDDLE_BUILD in
 *release* | *debug*) ;;
 *)

@@ -2,6 +2,8 @@
 -- runs a streaming, a divergent and a random application, alone and as a pair,
 -- with all invariants checked; an ideal L1 TLB of zero latency gives the
 -- cycles of no translation.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 

@@ -7,6 +7,8 @@ Pinned: the programs of the five suites and their numbers; MASK's classes (2, 8,
 released pairs and the drawn sets by their first and by a sum over all, their
 seeds; 235 sets in all; that a set can be loaded and run; what list and explain
 print.  Every program is in the library, or among those still to be written.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local H = require "heddle"

@@ -2,6 +2,8 @@
 -- counted by one of these runs, so no number that is always 0 is ever shown;
 -- the library knows every counter that a run has, so all can be listed and
 -- explained; and every histogram has samples.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 local core = require "heddle.core"

@@ -16,6 +16,8 @@ All blocks of a page share a directory, in which scenarios/ and policies/ are
 those of the source.  Words must be equal; numbers may be off by a tenth, so
 that a change of the model's detail breaks no page before the page is wrong.  With
 DOCS_EXACT in the environment they must be equal, too.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local read = require("lib.files").read

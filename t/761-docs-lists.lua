@@ -8,6 +8,8 @@ the picture of the README; every kind of heddle list, every command,
 every option of H.sim, every function of heddle.generate, every verb of heddle
 trace, every field of the results and every public C function is on its page;
 every page is named by another.
+
+SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local read = require("lib.files").read

@@ -3,6 +3,8 @@
 # and what it puts there works from there: the command, a C program by way of
 # pkg-config with each header on its own, in C and in C++, the Lua module, a
 # plug-in; and `make uninstall` leaves no file behind.
+#
+# SPDX-License-Identifier: MIT
 case $HEDDLE_BUILD in
 *release*) ;;
 *)

@@ -4,6 +4,8 @@
 # session, its exit status, a script run first, help, a simulation stepped,
 # looked into, snapshot and restored, and a policy changed on the way; Ctrl-C
 # in a run and in a loop.
+#
+# SPDX-License-Identifier: MIT
 dir=$(mktemp -d)
 echo 0 >"$dir/n" # checks so far; a file, as some run behind a pipe
 trap 'rm -rf "$dir"' EXIT

@@ -5,6 +5,8 @@
  *
  * A pseudo-terminal plays the user: each step types something and waits until
  * a text appears, so nothing depends on how fast the machine is.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #define _XOPEN_SOURCE 700
 

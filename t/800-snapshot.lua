@@ -5,6 +5,8 @@
 -- the same in another simulation built alike (a fork), with the memory of an
 -- old snapshot used again; a snapshot of other settings, workloads or
 -- policies is refused, and what refused it runs on.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"

@@ -3,6 +3,8 @@
 -- same counters, histograms, kernel records and cycle; also with warm-up,
 -- budgets, a stop condition, refresh, clocks that do not divide one another,
 -- Lua policies with epochs, and under sim.check.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 

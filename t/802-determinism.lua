@@ -12,6 +12,8 @@
 -- VARIANT=clang`, in build folders of their own that are kept.
 --
 -- With print=true the script prints what it measures, and tests nothing.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"

@@ -4,6 +4,8 @@
 -- column stride and random accesses, alone and together; fixed:0 is the same
 -- as ideal at zero latency; and latency is what makes the difference: with
 -- the cache after the TLB an ideal TLB of ten cycles is slower.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 

@@ -5,6 +5,8 @@
 -- presets; and on settings that make rare paths common (queues of one, one
 -- MSHR, TLBs of one entry, one walker, large pages, tiny caches) everything
 -- still comes to its end.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 

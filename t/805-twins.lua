@@ -4,6 +4,8 @@
 -- does by itself; the policies are not all the same; and where nobody is bound
 -- nothing is asked.  (550-policy-machine.lua has the same for one pair of
 -- applications and policies everywhere at once.)
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 

@@ -6,6 +6,8 @@
 -- to time x warps; applications and kernels sum to the whole.  And every
 -- counter that is registered was touched by a run of this file, but for those
 -- listed at the end with the reason.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local kernel = require "heddle.kernel"

@@ -6,6 +6,8 @@
 -- selected do what they do in a whole run; stop_cycles stops; a machine that
 -- cannot move says what waits for what; and the modes of every level give the
 -- run times that they must.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"

@@ -4,6 +4,8 @@
  * event waits, and every core's queues, MSHRs and pools are empty: for a
  * stream, a column stride and random accesses, on the default machine and on
  * machines whose queues are as short as they can be.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,8 @@
 -- served in a row.  Cycles, counters and histograms are the same, byte for
 -- byte, with ports of one and of several look-ups a cycle, few MSHRs, a TLB
 -- that thrashes, caches looked up beside and after it, LRR and policies.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local json = require "heddle.json"

@@ -5,6 +5,8 @@
 -- costs what the link says; everything ends, checked, also where each thing
 -- that could hold up a fault is as small as can be; a run with snapshots, in
 -- steps, or twice is the run straight through; what waits is seen.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"

@@ -3,6 +3,8 @@
 -- pieces.  Settings and workloads are drawn from a seed; those that contradict
 -- one another are refused before cycle 0, in words.  With seed= and n= it
 -- looks further: heddle run t/850-settings.lua seed=7 n=500
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"

@@ -3,6 +3,8 @@
 -- is the page table's, nothing is lost, and it is the same after a snapshot
 -- and restore and in pieces.  The policies' random numbers are their state.
 -- With seed= and n= it looks further.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"

@@ -2,6 +2,8 @@
  * 910-part-fuzz - pins that the reader of DRAM request files answers broken
  * files with an error that names a line, or reads them, and never crashes:
  * lines with bytes changed, cut, doubled, and noise.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

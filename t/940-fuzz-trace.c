@@ -5,6 +5,8 @@
  * first blocks ends with a result or with an error in words.  Text is damaged
  * by bytes, words and lines; frames are damaged behind the hashes, as a
  * hostile writer would.  Seeded: HEDDLE_FUZZ_SEED=N, HEDDLE_FUZZ_SECONDS=N.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
 

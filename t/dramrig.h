@@ -1,6 +1,8 @@
 /*
  * dramrig.h - a DRAM system with a driver, for tests: requests are sent at the
  * command cycles they ask for, and everything that happens is recorded.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #ifndef DRAMRIG_H
 #define DRAMRIG_H

@@ -1,6 +1,8 @@
 /*
  * dramtwin.h - a naive DRAM controller for tests: at every cycle it looks at
  * every request and at the history of commands, by the definitions alone.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #ifndef DRAMTWIN_H
 #define DRAMTWIN_H

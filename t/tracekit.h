@@ -1,6 +1,8 @@
 /*
  * tracekit.h - text traces written in a test, and what a workload does as
  * text: files in a directory of the test's own, and one line an operation.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #ifndef TRACEKIT_H
 #define TRACEKIT_H

@@ -1,6 +1,8 @@
 /*
  * vmfault.h - a unit of translation whose pages come from the host, and the
  * times of its stages at 1020 MHz.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #ifndef VMFAULT_H
 #define VMFAULT_H
