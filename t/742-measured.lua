@@ -2,6 +2,8 @@
 -- a reset, after a warm-up, and for an application that finished early;
 -- intervals sum to the totals, and go back with a snapshot; a wait that is open
 -- when somebody looks is told as what it is; how much of a run is done.
+--
+-- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 local metric, counter = H.report.metric, H.report.counter
