@@ -43,24 +43,31 @@ static inline int hd_places_open(struct hd_places *p, struct hd_arena *arena,
 /* The lowest free place, or HD_NONE. */
 static inline uint32_t hd_places_take(struct hd_places *p)
 {
-    uint32_t i = 0, w, b;
+    uint64_t *some = p->some, *word;
+    uint32_t place = 0, w;
 
-    while (HD_UNLIKELY(p->some[i] == 0))
-        if (++i == p->somes)
+    while (HD_UNLIKELY(*some == 0)) {
+        place += 4096;
+        if (++some == p->some + p->somes)
             return HD_NONE;
-    w = i * 64 + hd_bit_first(p->some[i]);
-    b = hd_bit_first(p->free[w]);
-    p->free[w] &= p->free[w] - 1;
-    if (HD_UNLIKELY(p->free[w] == 0))
-        p->some[i] &= p->some[i] - 1;
-    return w * 64 + b;
+    }
+    w = hd_bit_first(*some);
+    word = &p->free[place / 64 + w];
+    place += w * 64 + hd_bit_first(*word);
+    *word &= *word - 1;
+    if (HD_UNLIKELY(*word == 0))
+        *some &= *some - 1;
+    return place;
 }
 
 static inline void hd_places_give(struct hd_places *p, uint32_t place)
 {
-    hd_assert((p->free[place / 64] >> place % 64 & 1) == 0);
-    p->free[place / 64] |= 1ull << place % 64;
-    p->some[place / 4096] |= 1ull << place / 64 % 64;
+    uint64_t *word = &p->free[place / 64], free = *word;
+
+    hd_assert((free >> place % 64 & 1) == 0);
+    *word = free | 1ull << place % 64;
+    if (HD_UNLIKELY(free == 0)) /* else it is marked */
+        p->some[place / 4096] |= 1ull << place / 64 % 64;
 }
 
 /* How many are free. */

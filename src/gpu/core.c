@@ -302,44 +302,46 @@ static HD_INLINE void serve_message(struct hd_core *c, hd_time t)
         serve_other(c, t, m);
 }
 
-/* Whether lines may be served in a row: after some tries in vain it is asked
- * now and then only, since neither lines nor pages hit where addresses are
- * random. */
+/* Whether lines may be served in a row, of which there must be another one:
+ * after some tries in vain it is asked now and then only, since neither lines
+ * nor pages hit where addresses are random. */
 static inline bool try_streak(struct hd_core *c)
 {
     enum { DRY = 4, REST = 16 };
-    struct hd_core_state *s = c->s;
+    const struct hd_core_state *s = c->s;
+    const struct hd_lines *op;
 
-    if (!c->streaks || s->replay_first != HD_NONE)
+    if (s->replay_first != HD_NONE)
+        return false;
+    op = &c->lsu[s->lsu_first];
+    if (op->at + 1u >= op->n || !c->streaks)
         return false;
     if (c->dry >= DRY && ++c->dry % REST != 0)
         return false;
-    return c->memop[c->lsu[s->lsu_first].memop].kind == HD_OP_LOAD;
+    return c->memop[op->memop].kind == HD_OP_LOAD;
 }
 
-/* Steps of the load/store unit, as long as nothing else is due before: no room
- * for another instruction, no message, no warp that may issue again. */
-static void run_unit(struct hd_core *c, hd_time t, hd_time end)
+/* A step of the load/store unit, or several, at t and before `end`. */
+static HD_INLINE void run_unit(struct hd_core *c, hd_time t, hd_time end)
 {
-    struct hd_core_state *s = c->s;
-    uint32_t n = s->lsu_n, messages = s->inbox.n;
-    uint64_t ready = s->ready;
-    hd_time later = s->later_at;
-
-    if (t < end && try_streak(c)) {
+    if (try_streak(c) && t < end) {
         t = hd_lsu_streak(c, t, end);
         if (t >= end)
             return;
+        c->s->local = t;
     }
-    do {
-        s->local = t;
-        hd_lsu_step(c, t);
-        t = hd_lsu_next(c);
-    } while (t < end && s->lsu_n == n && s->inbox.n == messages &&
-             s->ready == ready && s->later_at == later);
+    hd_lsu_step(c, t);
 }
 
 /* ---- the loop ----------------------------------------------------------- */
+
+/* Before this instant nothing can reach a core that wakes now. */
+static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
+{
+    hd_time page = hd_min_u64(*g->barrier, *g->arrival);
+
+    return hd_min_u64(now + g->ahead, hd_min_u64(*g->env->slots->epoch, page));
+}
 
 static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
                            uint64_t b)
@@ -347,41 +349,39 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     struct hd_core *c = self;
     struct hd_core_state *s = c->s;
     const int *stop = c->gpu->stop;
-    hd_time end =
-        hd_min_u64(now + c->gpu->ahead,
-                   hd_min_u64(*c->gpu->env->slots->epoch,
-                              hd_min_u64(*c->gpu->barrier, *c->gpu->arrival)));
+    hd_time end, t;
 
     (void)what, (void)a, (void)b;
     if (s->wake != now)
         return; /* an earlier wake-up took its place */
+    end = horizon(c->gpu, now);
     s->wake = HD_NEVER;
     s->local = hd_max_u64(s->local, now);
     c->awake = true;
-    hd_core_acks(c, now);
     if (next_message(c) == now && now < end && *stop == 0)
         serve_message(c, now); /* nothing else is before */
     for (;;) {
         hd_time message = next_message(c), unit = hd_lsu_next(c);
-        hd_time other = hd_min_u64(message, unit), port = hd_warp_next(c), t;
-        if (port < hd_min_u64(end, other)) {
+        hd_time other = hd_min_u64(message, unit);
+        struct hd_port port = hd_port_next(c);
+        while (port.at < hd_min_u64(end, other) && *stop == 0) {
             port = hd_warp_run(c, port, hd_min_u64(end, other));
-            if (port == 0)
-                continue;
+            message = hd_min_u64(message, s->inbox.at);
+            unit = hd_lsu_next(c);
+            other = hd_min_u64(message, unit);
         }
-        t = hd_min_u64(other, port);
-        if (t >= end || *stop != 0) {
-            c->awake = false;
-            if (t != HD_NEVER)
-                wake(c, t);
-            return;
-        }
+        t = hd_min_u64(other, port.at);
+        if (t >= end || *stop != 0)
+            break;
         s->local = hd_max_u64(s->local, t);
         if (message == t)
             serve_message(c, t);
         else
-            run_unit(c, t, hd_min_u64(end, hd_min_u64(message, port)));
+            run_unit(c, t, hd_min_u64(end, hd_min_u64(message, port.at)));
     }
+    c->awake = false;
+    if (t != HD_NEVER)
+        wake(c, t);
 }
 
 /* ---- building ----------------------------------------------------------- */
@@ -488,6 +488,10 @@ void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app)
     struct hd_core *c = &g->core[core];
 
     c->app = c->s->app = app;
+    c->state = g->state != NULL ? &g->state[app] : NULL;
+    c->ops = g->source[app]->ops;
+    c->source = g->source[app]->self;
+    c->slot = g->slot[app];
     c->count = hd_count_row(&g->stat, core, app);
     c->tlb_count = hd_count_row(&g->tlb_stat, core, app);
     c->l1_count = hd_count_row(&g->l1_stat, core, app);

@@ -196,40 +196,41 @@ struct hd_core_state {
     hd_time fill_at;   /* when the first of `data` is in; HD_NEVER: none */
     struct hd_message_line inbox; /* wakes the core */
 
-    uint64_t ready;     /* bit set: HD_WARP_READY and their time has come */
-    uint64_t mem_next;  /* bit set: the next op is a memory op */
-    uint64_t load_next; /* bit set: the next op is a load */
-    uint64_t limit;     /* warps that may load */
-    hd_time later_at;   /* time of the first of later[]; HD_NEVER: none */
-    hd_time tlb_free;   /* L1 TLB port */
-    uint32_t lsu_first, lsu_n; /* ring of LSU ops */
-    uint32_t replay_first;     /* translated lines for the L1 port */
-    uint32_t blocked;          /* bit set of enum hd_lsu_block */
+    uint64_t ready;   /* bit set: HD_WARP_READY and their time has come */
+    uint64_t limit;   /* warps that may load */
+    hd_time later_at; /* time of the first of later[]; HD_NEVER: none */
+    hd_time tlb_free; /* L1 TLB port */
+    uint32_t lsu_first, lsu_n;     /* ring of LSU ops */
+    uint32_t replay_first;         /* translated lines for the L1 port */
+    uint32_t blocked;              /* bit set of enum hd_lsu_block */
+    uint64_t next[HD_OP_EXIT + 1]; /* warps that have an instruction, by the
+                                      kind of the next one (bit set) */
 
     struct hd_message_line data; /* at the reply port; wakes the core */
-    struct hd_message_line acks; /* wakes it only if it waits for stores */
-    hd_time in_free;             /* reply port from the interconnect */
     uint64_t lsu_full;           /* bit set: found the load/store unit full */
 
+    hd_time in_free;      /* reply port from the interconnect */
+    hd_time out_free;     /* request port to the interconnect */
+    uint64_t ran;         /* warps that issued since a policy's epoch */
+    uint32_t last;        /* warp that issued last, 64: none */
+    uint32_t later_first; /* a ring: warps whose time has not come, by */
+    uint32_t later_n;     /* time: later[] */
+    uint32_t families;
     uint32_t replay_last;
     uint32_t lsu_used; /* look-ups at lsu_free already */
     uint32_t tlb_used; /* look-ups at tlb_free already */
     uint32_t stores;   /* in the store queue */
-    hd_time out_free;  /* request port to the interconnect */
-    uint64_t ran;      /* warps that issued since a policy's epoch */
-    uint32_t last;     /* warp that issued last, 64: none */
-    uint32_t later_n;  /* warps whose time has not come, by time: later[] */
-    uint8_t later[HD_MAX_WARPS];
-    uint32_t miss_op; /* blocking TLB: memop that missed */
+    uint32_t miss_op;  /* blocking TLB: memop that missed */
     uint32_t app;
 
+    uint8_t later[HD_MAX_WARPS];
     uint64_t family[HD_MAX_WARPS]; /* the warps of each resident block, the
                                       oldest block's first; in a block, a lower
                                       bit is older */
-    uint32_t families;
-    hd_time held;        /* port_free when the core was halted */
-    hd_time limit_until; /* the answer of warp_limit holds so long */
-    uint64_t ages;       /* arrivals so far */
+    struct hd_message_line acks;   /* wakes it only if it waits for stores */
+    hd_time held;                  /* port_free when the core was halted */
+    hd_time limit_until;           /* the answer of warp_limit holds so long */
+    uint64_t ages;                 /* arrivals so far */
 };
 
 enum hd_lsu_block {
@@ -295,6 +296,12 @@ struct hd_core {
     uint32_t lanes; /* warp size of its application */
     uint32_t memops;
 
+    /* Of its application: */
+    const struct hd_source_ops *ops; /* of its source */
+    void *source;
+    struct hd_app_state *state; /* arena */
+    hd_time slot;               /* ticks that an instruction holds the port */
+
     struct hd_places memop_places, parked_places; /* of those pools */
     struct hd_slot limit;
     struct hd_tbelow below_tlb;
@@ -306,6 +313,7 @@ struct hd_core {
 
 struct hd_machine;
 struct hd_manage;
+struct hd_app_state;
 
 struct hd_gpu {
     struct hd_env *env;
@@ -334,6 +342,7 @@ struct hd_gpu {
     struct hd_stat stat, tlb_stat, l1_stat;
     struct hd_hist *load_latency, *page_hist, *line_hist, *xlate_latency;
     struct hd_dispatch *dispatch;
+    struct hd_app_state *state; /* arena: [app], of the dispatcher */
     struct hd_manage *manager;
     const hd_time *barrier;   /* arena: no core runs on before this instant
                                  (vm/manage.c), or HD_NEVER */
@@ -394,11 +403,6 @@ enum hd_core_message {
 /* warp.c */
 void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number);
 void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t);
-/* Lets warps issue from t, the port's next instant, on and before `end`, where
- * nothing else happens to the core, as long as that concerns the port alone:
- * the load/store unit and the messages are as before.  The next instant of the
- * port, or 0: the others' must be found anew. */
-hd_time hd_warp_run(struct hd_core *c, hd_time t, hd_time end);
 void hd_warp_ask_limit(struct hd_core *c, hd_time t);
 
 /* pick.c: the answer of a policy to warp_pick, see hd_sched_pick */
@@ -415,8 +419,9 @@ int64_t hd_limit_default(void *self, const void *question);
 void hd_lsu_wire(struct hd_core *c);
 void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   hd_time t);
-/* Serves lines that hit, from t on and before `end`: what as many steps would
- * do.  Returns the next instant of the unit, if that is before `end`. */
+/* Serves lines that hit, from t on and before `end`, but for the last one of
+ * its instruction: what as many steps would do.  Returns the next instant of
+ * the unit, if that is before `end`. */
 hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end);
 
 /* l1tlb.c, l1.c: answers */
@@ -434,46 +439,66 @@ static inline bool hd_lsu_room(const struct hd_core *c)
     return c->s->lsu_n < c->lsu_room;
 }
 
-/* The next step of the load/store unit; never before s->local. */
+/* The next step of the load/store unit; never before s->local.  Lines that go
+ * on have precedence, and only the L1 can hold them up. */
 static inline hd_time hd_lsu_next(const struct hd_core *c)
 {
     const struct hd_core_state *s = c->s;
+    bool replay = s->replay_first != HD_NONE;
+    uint32_t held = replay ? s->blocked & (HD_BLOCK_L1_MSHR | HD_BLOCK_STORES)
+                           : s->blocked | (s->lsu_n == 0);
+    hd_time t = hd_max_u64(s->lsu_free, s->local) | -(hd_time)(held != 0);
     struct hd_lines *op;
-    hd_time t = hd_max_u64(s->lsu_free, s->local);
 
-    if (s->replay_first != HD_NONE)
-        return s->blocked & (HD_BLOCK_L1_MSHR | HD_BLOCK_STORES) ? HD_NEVER : t;
-    t |= -(hd_time)((s->lsu_n == 0) | (s->blocked != 0));
     if (HD_LIKELY(s->tlb_free <= t))
         return t; /* at HD_NEVER, too */
     op = &c->lsu[s->lsu_first];
-    if (op->at < op->n &&
+    if (!replay && op->at < op->n &&
         op->page[hd_lines_at(op, op->at)->page].frame >= HD_PAGE_NOWHERE)
         return s->tlb_free;
     return t;
+}
+
+/* Warps whose next instruction is for the load/store unit (bit set). */
+static inline uint64_t hd_warp_memory(const struct hd_core_state *s)
+{
+    return s->next[HD_OP_LOAD] | s->next[HD_OP_STORE] | s->next[HD_OP_ATOMIC];
 }
 
 /* Warps that may issue now (bit set). */
 static inline uint64_t hd_warp_can(struct hd_core *c)
 {
     struct hd_core_state *s = c->s;
-    uint64_t can = s->ready & ~(s->load_next & ~s->limit);
+    uint64_t can = s->ready & (s->limit | ~s->next[HD_OP_LOAD]);
 
-    if ((can & s->mem_next) != 0 && !hd_lsu_room(c)) {
-        s->lsu_full |= can & s->mem_next;
-        can &= ~s->mem_next;
+    if (HD_UNLIKELY(!hd_lsu_room(c))) {
+        s->lsu_full |= can & hd_warp_memory(s);
+        can &= ~hd_warp_memory(s);
     }
     return can;
 }
 
-/* The next instant at which a warp may issue; never before s->local. */
-static inline hd_time hd_warp_next(struct hd_core *c)
-{
-    struct hd_core_state *s = c->s;
+/* What the issue port does next: when, and the warps that may issue then, but
+ * for those whose time comes till then. */
+struct hd_port {
+    hd_time at;
+    uint64_t can;
+};
 
-    return hd_max_u64(s->port_free,
-                      hd_warp_can(c) != 0 ? s->local : s->later_at);
+/* The next instant at which a warp may issue is never before s->local. */
+static inline struct hd_port hd_port_next(struct hd_core *c)
+{
+    const struct hd_core_state *s = c->s;
+    uint64_t can = hd_warp_can(c);
+    hd_time t = can != 0 ? s->local : s->later_at;
+
+    return (struct hd_port){hd_max_u64(s->port_free, t), can};
 }
+
+/* warp.c: lets warps issue from the port's next instant on and before `end`, up
+ * to the first instruction that concerns others than the port.  What it does
+ * next. */
+struct hd_port hd_warp_run(struct hd_core *c, struct hd_port port, hd_time end);
 
 /* The ready warp that has been resident longest. */
 static inline uint32_t hd_sched_oldest(const struct hd_core *c, uint64_t can)

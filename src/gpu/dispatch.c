@@ -173,6 +173,9 @@ static void set_lanes(struct hd_dispatch *d, uint32_t app)
     g->lanes[app] = lanes;
     g->slot[app] =
         g->env->clk->ticks[HD_CLK_ISSUE] * hd_ceil_div(lanes, g->m->core.width);
+    for (uint32_t i = 0; i < g->cores; i++)
+        if (g->core[i].app == app)
+            g->core[i].slot = g->slot[app];
 }
 
 /* ---- completion --------------------------------------------------------- */
@@ -245,11 +248,8 @@ void hd_dispatch_restored(struct hd_dispatch *d)
         set_lanes(d, i);
 }
 
-/* Of what is issued from t on, as number `before` and the next ones, one is at
- * the mark: the count begins with it, or the budget is used.  Instructions that
- * were issued before the count began are not counted. */
-static HD_APART void reached(struct hd_dispatch *d, uint32_t app,
-                             uint64_t before, hd_time t)
+void hd_dispatch_reached(struct hd_dispatch *d, uint32_t app, uint64_t before,
+                         hd_time t)
 {
     struct hd_app_state *a = &d->app[app];
     bool first = !a->counts;
@@ -265,20 +265,7 @@ static HD_APART void reached(struct hd_dispatch *d, uint32_t app,
     a->issued -= a->start;
     a->mark = budget(d, app);
     if (a->mark != 0 && a->issued >= a->mark)
-        reached(d, app, 0, t);
-}
-
-void hd_dispatch_issued(struct hd_dispatch *d, uint32_t app, uint64_t n,
-                        hd_time t)
-{
-    struct hd_app_state *a = &d->app[app];
-    uint64_t before = a->issued;
-
-    a->issued += n;
-    a->last_issue = t;
-    if (HD_LIKELY(a->mark == 0 || before >= a->mark || a->issued < a->mark))
-        return;
-    reached(d, app, before, t);
+        hd_dispatch_reached(d, app, 0, t);
 }
 
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app)
@@ -576,6 +563,9 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
     }
     for (uint32_t i = 0; i < g->cores; i++)
         reset_room(g, &d->room[i]);
+    g->state = d->app;
+    for (uint32_t i = 0; i < g->cores; i++)
+        hd_core_assign(g, i, g->core[i].app);
     return d;
 }
 

@@ -24,9 +24,9 @@ struct hd_app_state {
     uint64_t finish_issued, finish_threads;
     uint64_t completions;
     uint64_t last_issue; /* time of the latest issue, for the watchdog */
-    uint32_t run;        /* 0 first execution, 1 relaunch, ... */
-    uint32_t active;     /* a launch is in progress */
-    uint32_t counts;     /* its budget, instructions and cycles do */
+    uint32_t run;    /* 0 first execution, 1 relaunch, ... */
+    uint32_t active; /* a launch is in progress */
+    uint32_t counts; /* its budget, instructions and cycles do */
     uint32_t finished, truncated;
     uint32_t idle;     /* has ended and is not relaunched */
     uint32_t record;   /* of the launch in progress, HD_NONE: none */
@@ -39,9 +39,24 @@ struct hd_app_state {
 
 const struct hd_launch *hd_dispatch_launch(const struct hd_dispatch *d,
                                            uint32_t app);
-/* n instructions of `app` issue from t on. */
-void hd_dispatch_issued(struct hd_dispatch *d, uint32_t app, uint64_t n,
-                        hd_time t);
+/* Of what is issued from t on, as number `before` and the next ones, one is at
+ * the mark: the count begins with it, or the budget is used.  Instructions that
+ * were issued before the count began are not counted. */
+void hd_dispatch_reached(struct hd_dispatch *d, uint32_t app, uint64_t before,
+                         hd_time t);
+/* n instructions, 0 or more, of core c's application issue from t on. */
+static inline void hd_dispatch_issued(const struct hd_core *c, uint64_t n,
+                                      hd_time t)
+{
+    struct hd_app_state *a = c->state;
+    uint64_t before = a->issued;
+
+    a->issued = before + n;
+    a->last_issue = t;
+    /* before < mark <= before + n; never, if the mark is 0 */
+    if (HD_UNLIKELY(a->mark - before - 1 < n))
+        hd_dispatch_reached(c->gpu->dispatch, c->app, before, t);
+}
 /* A block of core `core` ends at t. */
 void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
 

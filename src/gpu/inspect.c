@@ -240,7 +240,7 @@ static void stuck_core(void *self, uint32_t instance, struct heddle_visitor *v)
     if (n[HD_WARP_BARRIER] > 0)
         edge(v, name, "barriers", "warps of their blocks have not arrived",
              n[HD_WARP_BARRIER]);
-    barred = c->s->ready & c->s->load_next & ~c->s->limit;
+    barred = c->s->ready & c->s->next[HD_OP_LOAD] & ~c->s->limit;
     if (barred != 0)
         edge(v, name, "warp_limit", "warps that may not load",
              hd_bit_count(barred));

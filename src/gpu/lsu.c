@@ -202,16 +202,13 @@ static HD_INLINE uint32_t streak(struct hd_core *c, hd_time t, hd_time end,
 HD_HOT hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
 {
     struct hd_lines *op = &c->lsu[c->s->lsu_first];
-    uint32_t n;
+    uint32_t n = HD_LIKELY(is_plain(c)) ? streak(c, t, end, true)
+                                        : streak(c, t, end, false);
 
-    if (op->at + 1u < op->n) {
-        n = HD_LIKELY(is_plain(c)) ? streak(c, t, end, true)
-                                   : streak(c, t, end, false);
-        op->at = (uint16_t)(op->at + n);
-        c->dry = n != 0 ? 0 : c->dry + 1;
-        c->memop[op->memop].left -= n & 0xff;
-        c->l1_count[HD_L1_READS] += n;
-        c->l1_count[HD_L1_READ_HITS] += n;
-    }
+    op->at = (uint16_t)(op->at + n);
+    c->dry = n != 0 ? 0 : c->dry + 1;
+    c->memop[op->memop].left -= n & 0xff;
+    c->l1_count[HD_L1_READS] += n;
+    c->l1_count[HD_L1_READ_HITS] += n;
     return hd_lsu_next(c);
 }

@@ -30,37 +30,49 @@ static void account(struct hd_core *c, uint32_t what, hd_time ticks)
 
 /* ---- ready sets -------------------------------------------------------- */
 
-static void make_ready(struct hd_core *c, uint32_t w, hd_time t)
+/* The i-th of the warps whose time has not come. */
+static inline uint8_t *later_at(struct hd_core_state *s, uint32_t i)
 {
-    struct hd_core_state *s = c->s;
-    hd_time at = c->warp[w].ready;
-    uint32_t i;
-
-    c->warp[w].state = HD_WARP_READY;
-    if (at <= t) {
-        s->ready |= 1ull << w;
-        return;
-    }
-    i = s->later_n++;
-    while (i > 0 && c->warp[s->later[i - 1]].ready > at) {
-        s->later[i] = s->later[i - 1];
-        i--;
-    }
-    s->later[i] = (uint8_t)w;
-    s->later_at = c->warp[s->later[0]].ready;
+    return &s->later[(s->later_first + i) % HD_MAX_WARPS];
 }
 
-static void promote(struct hd_core *c, hd_time t)
+/* Its time `at` lies ahead; mostly all others' come before. */
+static inline void wait_turn(struct hd_core *c, uint32_t w, hd_time at)
 {
     struct hd_core_state *s = c->s;
-    uint32_t n = 0, left = s->later_n;
-    hd_time at = HD_NEVER;
+    uint32_t i = s->later_n++;
 
-    for (; n < left && (at = c->warp[s->later[n]].ready) <= t; n++)
-        s->ready |= 1ull << s->later[n];
-    s->later_n = left - n;
-    s->later_at = n < left ? at : HD_NEVER;
-    memmove(s->later, s->later + n, left - n);
+    for (; i > 0 && c->warp[*later_at(s, i - 1)].ready > at; i--)
+        *later_at(s, i) = *later_at(s, i - 1);
+    *later_at(s, i) = (uint8_t)w;
+    s->later_at = hd_min_u64(s->later_at, at);
+}
+
+static inline void make_ready(struct hd_core *c, uint32_t w, hd_time t)
+{
+    hd_time at = c->warp[w].ready;
+
+    c->warp[w].state = HD_WARP_READY;
+    if (at <= t)
+        c->s->ready |= 1ull << w;
+    else
+        wait_turn(c, w, at);
+}
+
+/* Warps whose time has come are ready; there are some. */
+static inline void promote(struct hd_core *c, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t n = s->later_n;
+    hd_time at;
+
+    do {
+        s->ready |= 1ull << *later_at(s, 0);
+        s->later_first = (s->later_first + 1) % HD_MAX_WARPS;
+        at = --n == 0 ? HD_NEVER : c->warp[*later_at(s, 0)].ready;
+    } while (at <= t);
+    s->later_n = n;
+    s->later_at = at;
 }
 
 /* What the next instruction waits for: slots, and at the exit everything that
@@ -71,39 +83,44 @@ static bool must_wait(const struct hd_warp *x)
            (x->op.kind == HD_OP_EXIT && x->flight > 0);
 }
 
-static inline bool is_memory(const struct hd_op *o)
+static inline bool is_memory(uint32_t kind)
 {
-    return (uint32_t)o->kind - HD_OP_LOAD <= HD_OP_ATOMIC - HD_OP_LOAD;
+    return kind - HD_OP_LOAD <= HD_OP_ATOMIC - HD_OP_LOAD;
 }
 
-/* Fetches the warp's next instruction and finds out what it waits for. */
-static HD_INLINE void fetch(struct hd_core *c, uint32_t w, hd_time t)
+/* The scoreboard slot that an instruction fills (bit set); HD_NO_SLOT: none,
+ * bit 63 being cut off. */
+static inline uint32_t slot_bit(uint32_t slot)
+{
+    return (uint32_t)(1ull << slot % 64);
+}
+
+/* Fetches the warp's next instruction, after one of kind `old`, and finds out
+ * what it waits for. */
+static HD_INLINE void fetch(struct hd_core *c, uint32_t w, uint32_t old,
+                            hd_time t)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
-    struct hd_source *src = c->gpu->source[c->app];
     uint64_t bit = 1ull << w;
-    uint32_t wait;
+    uint32_t kind;
 
-    src->ops->next(src->self, x->ctx, x->index, &x->op);
+    c->ops->next(c->source, x->ctx, x->index, &x->op);
+    kind = x->op.kind;
     x->left = x->op.count;
-    s->mem_next = (s->mem_next & ~bit) | (uint64_t)is_memory(&x->op) << w;
-    s->load_next = (s->load_next & ~bit) | (uint64_t)(x->op.kind == HD_OP_LOAD)
-                                               << w;
-    wait = x->op.kind == HD_OP_EXIT ? ~0u : x->op.wait;
-    if (x->op.slot != HD_NO_SLOT)
-        wait |= 1u << x->op.slot;
-    x->op.wait = wait;
+    s->next[old] &= ~bit;
+    s->next[kind] |= bit;
+    x->op.wait |= slot_bit(x->op.slot) | -(uint32_t)(kind == HD_OP_EXIT);
     if (must_wait(x))
         x->state = HD_WARP_SLOTS;
     else
         make_ready(c, w, t);
 }
 
-/* The same where it is rare. */
+/* The same where it is rare: at first, and after a barrier. */
 HD_APART static void fetch_first(struct hd_core *c, uint32_t w, hd_time t)
 {
-    fetch(c, w, t);
+    fetch(c, w, HD_OP_BARRIER, t);
 }
 
 /* ---- blocks ------------------------------------------------------------ */
@@ -132,7 +149,6 @@ void hd_warp_ask_limit(struct hd_core *c, hd_time t)
 
 void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
 {
-    struct hd_source *src = c->gpu->source[c->app];
     const struct hd_launch *l = hd_dispatch_launch(c->gpu->dispatch, c->app);
     uint32_t slot = 0, w = 0;
     struct hd_block *b;
@@ -142,7 +158,7 @@ void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
         slot++;
     b = &c->block[slot];
     memset(b, 0, sizeof *b);
-    if (src->ops->block_start(src->self, number, &b->ctx) != 0)
+    if (c->ops->block_start(c->source, number, &b->ctx) != 0)
         return; /* the error is recorded and stops the run */
     b->used = 1;
     b->number = number;
@@ -186,7 +202,6 @@ static void leave_order(struct hd_core *c, uint64_t warps)
 
 static void end_block(struct hd_core *c, uint32_t slot, hd_time t)
 {
-    struct hd_source *src = c->gpu->source[c->app];
     struct hd_block *b = &c->block[slot];
 
     leave_order(c, b->warps);
@@ -196,7 +211,7 @@ static void end_block(struct hd_core *c, uint32_t slot, hd_time t)
         x->since = t;
         x->state = HD_WARP_FREE;
     }
-    src->ops->block_end(src->self, b->ctx);
+    c->ops->block_end(c->source, b->ctx);
     b->used = 0;
     hd_dispatch_block_end(c->gpu->dispatch, c->id, t);
     hd_warp_ask_limit(c, t);
@@ -275,49 +290,35 @@ HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 
 /* ---- issue ------------------------------------------------------------- */
 
-/* n instructions of warp w issue from t on: its waits, and its issue time. */
-static inline void account_issue(struct hd_core *c, uint32_t w, hd_time t,
-                                 hd_time end)
+/* Warp w, `bit` of it set, issues n instructions from t to `end`: its waits,
+ * its issue time, and what follows from it for the port. */
+static HD_INLINE void begin(struct hd_core *c, uint32_t w, uint64_t bit,
+                            uint64_t n, hd_time t, hd_time end)
 {
+    struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
-    uint64_t bit = 1ull << w;
-
-    if (x->ready > x->since) {
-        hd_time to = hd_min_u64(x->ready, t);
-        account(c, HD_CORE_T_ALU, to - x->since);
-        x->since = to;
-    }
-    account(c, c->s->lsu_full & bit ? HD_CORE_T_LSU : HD_CORE_T_READY,
-            t - x->since);
-    account(c, HD_CORE_T_ISSUE, end - t);
-    c->s->lsu_full &= ~bit;
-    x->since = end;
-}
-
-static void count_issue(struct hd_core *c, const struct hd_warp *x, uint64_t n,
-                        hd_time t)
-{
-    uint64_t mask = x->op.mask;
+    uint64_t *count = c->count, mask = x->op.mask;
     uint32_t lanes = HD_LIKELY(mask == c->full) ? c->lanes : hd_bit_count(mask);
+    hd_time since = x->since;
 
-    c->count[HD_CORE_INSTRUCTIONS] += n;
-    c->count[HD_CORE_THREAD_INSTRUCTIONS] += n * lanes;
-    hd_dispatch_issued(c->gpu->dispatch, c->app, n, t);
-}
-
-static void issue_memory(struct hd_core *c, uint32_t w, hd_time t)
-{
-    struct hd_warp *x = &c->warp[w];
-    struct hd_source *src = c->gpu->source[c->app];
-    struct hd_access acc = {0};
-
-    src->ops->access(src->self, x->ctx, x->index, &acc);
-    if (x->op.slot != HD_NO_SLOT)
-        x->pending |= 1u << x->op.slot;
-    else
-        x->flight++;
-    c->count[HD_CORE_MEM_INSTRUCTIONS] += x->op.count;
-    hd_lsu_enter(c, w, &acc, t);
+    hd_assert(x->ready <= t);
+    if (x->ready > since) {
+        count[HD_CORE_T_ALU] += x->ready - since;
+        since = x->ready;
+    }
+    if (HD_LIKELY((s->lsu_full & bit) == 0)) {
+        count[HD_CORE_T_READY] += t - since;
+    } else {
+        count[HD_CORE_T_LSU] += t - since;
+        s->lsu_full &= ~bit;
+    }
+    count[HD_CORE_INSTRUCTIONS] += n;
+    count[HD_CORE_T_ISSUE] += end - t;
+    count[HD_CORE_THREAD_INSTRUCTIONS] += n * lanes;
+    x->since = x->ready = end;
+    s->last = w;
+    s->ran |= bit;
+    s->port_free = end;
 }
 
 static void issue_barrier(struct hd_core *c, uint32_t w, hd_time t)
@@ -343,63 +344,93 @@ static void issue_exit(struct hd_core *c, uint32_t w, hd_time t)
         open_barrier(c, b, t);
 }
 
-/* Warp w issues at t: one instruction, or its ALU run.  True for these. */
-static inline bool issue(struct hd_core *c, uint32_t w, hd_time t,
-                         uint64_t most)
+/* Warp w issues its ALU run at t, or the first `most` instructions of it. */
+static HD_INLINE void issue_alu(struct hd_core *c, uint32_t w, hd_time t,
+                                uint64_t most)
 {
-    struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
-    hd_time slot = c->gpu->slot[c->app];
-    uint64_t n = x->op.kind == HD_OP_ALU ? hd_min_u64(x->left, most) : 1;
-    hd_time end = t + n * slot;
-    bool alu;
+    uint64_t n = hd_min_u64(x->left, most), bit = 1ull << w;
+    hd_time slot = c->slot, end = t + n * slot;
 
-    account_issue(c, w, t, end);
-    count_issue(c, x, x->op.kind == HD_OP_ALU ? n : x->op.count, t);
-    s->last = w;
-    s->ran |= 1ull << w;
-    s->port_free = end;
-    if (x->op.kind == HD_OP_ALU && (x->left -= (uint32_t)n) > 0) {
-        x->ready = end;
-        return true;
-    }
-    s->ready &= ~(1ull << w);
-    x->ready = end;
-    if (HD_UNLIKELY(x->op.kind >= HD_OP_BARRIER)) {
-        if (x->op.kind == HD_OP_BARRIER)
-            issue_barrier(c, w, end);
-        else
-            issue_exit(c, w, end);
-        return false;
-    }
-    alu = x->op.kind == HD_OP_ALU;
-    if (alu)
-        x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
+    begin(c, w, bit, n, t, end);
+    hd_dispatch_issued(c, n, t);
+    x->left -= (uint32_t)n;
+    if (x->left > 0)
+        return;
+    c->s->ready ^= bit;
+    x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
+    fetch(c, w, HD_OP_ALU, end);
+}
+
+/* The same of its load, store or atomic. */
+static HD_INLINE void issue_memory(struct hd_core *c, uint32_t w, uint32_t kind,
+                                   hd_time t)
+{
+    struct hd_warp *x = &c->warp[w];
+    struct hd_access acc;
+    hd_time end = t + c->slot;
+    uint64_t bit = 1ull << w;
+
+    begin(c, w, bit, x->op.count, t, end);
+    hd_dispatch_issued(c, x->op.count, t);
+    c->s->ready ^= bit;
+    acc.lane = NULL;
+    c->ops->access(c->source, x->ctx, x->index, &acc);
+    x->pending |= slot_bit(x->op.slot);
+    x->flight += x->op.slot == HD_NO_SLOT;
+    c->count[HD_CORE_MEM_INSTRUCTIONS] += x->op.count;
+    hd_lsu_enter(c, w, &acc, t);
+    fetch(c, w, kind, end);
+}
+
+/* The same of a barrier, or of its exit. */
+static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
+{
+    struct hd_warp *x = &c->warp[w];
+    hd_time end = t + c->slot;
+    uint64_t bit = 1ull << w;
+
+    begin(c, w, bit, x->op.count, t, end);
+    hd_dispatch_issued(c, x->op.count, t);
+    c->s->ready ^= bit;
+    if (x->op.kind == HD_OP_BARRIER)
+        issue_barrier(c, w, end);
     else
-        issue_memory(c, w, t);
-    fetch(c, w, end);
-    return alu;
+        issue_exit(c, w, end);
+}
+
+/* Warp w issues at t: one instruction, or its ALU run.  True for these. */
+static HD_INLINE bool issue(struct hd_core *c, uint32_t w, hd_time t,
+                            uint64_t most)
+{
+    uint32_t kind = c->warp[w].op.kind;
+
+    if (kind == HD_OP_ALU)
+        issue_alu(c, w, t, most);
+    else if (HD_LIKELY(is_memory(kind)))
+        issue_memory(c, w, kind, t);
+    else
+        issue_other(c, w, t);
+    return kind == HD_OP_ALU;
 }
 
 /* All ready warps issue `rounds` instructions each, in turn. */
-static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
-                         uint64_t rounds)
+HD_APART static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
+                                  uint64_t rounds)
 {
     struct hd_core_state *s = c->s;
-    hd_time slot = c->gpu->slot[c->app];
+    hd_time slot = c->slot;
     hd_time round = hd_bit_count(can) * slot;
     uint32_t one, first = hd_sched_pick(c, can, &one), w = first, n = 0;
 
     do {
         struct hd_warp *x = &c->warp[w];
-        account_issue(c, w, t + n * slot, t + (n + 1) * slot);
+        begin(c, w, 1ull << w, rounds, t + n * slot, t + (n + 1) * slot);
+        hd_dispatch_issued(c, rounds, t);
         account(c, HD_CORE_T_ISSUE, (rounds - 1) * slot);
         account(c, HD_CORE_T_READY, (rounds - 1) * (round - slot));
-        count_issue(c, x, rounds, t);
         x->left -= (uint32_t)rounds;
         x->since = x->ready = t + (rounds - 1) * round + (n + 1) * slot;
-        s->last = w;
-        s->ran |= 1ull << w;
         w = hd_sched_pick(c, can, &one);
         n++;
     } while (w != first);
@@ -422,19 +453,25 @@ static inline bool step(struct hd_core *c, uint64_t can, hd_time t, hd_time end)
     return issue(c, w, t, one ? 1 : UINT64_MAX);
 }
 
-HD_HOT hd_time hd_warp_run(struct hd_core *c, hd_time t, hd_time end)
+HD_HOT struct hd_port hd_warp_run(struct hd_core *c, struct hd_port port,
+                                  hd_time end)
 {
     struct hd_core_state *s = c->s;
     const int *stop = c->gpu->stop;
 
-    for (; t < end && *stop == 0; t = hd_warp_next(c)) {
-        uint64_t can;
+    while (port.at < end && *stop == 0) {
+        hd_time t = port.at;
+        bool alone = true;
         s->local = hd_max_u64(s->local, t);
-        if (s->later_at <= t)
+        if (s->later_at <= t) {
             promote(c, t);
-        can = hd_warp_can(c);
-        if (can != 0 && !step(c, can, t, end))
-            return 0;
+            port.can = hd_warp_can(c);
+        }
+        if (port.can != 0)
+            alone = step(c, port.can, t, end);
+        port = hd_port_next(c);
+        if (!alone)
+            break;
     }
-    return t;
+    return port;
 }

@@ -107,8 +107,9 @@ struct hd_source_ops {
      * once after the start and once after each instruction has issued. */
     void (*next)(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
     /* Issues the memory instruction that next() gave: computes its addresses
-     * and, in a program, reads and writes buffer contents.  What `acc` points
-     * to stays valid until the next call to the source. */
+     * and, in a program, reads and writes buffer contents.  acc->lane is NULL,
+     * for accesses that are affine.  What `acc` points to stays valid until the
+     * next call to the source. */
     void (*access)(void *self, uint32_t ctx, uint32_t warp,
                    struct hd_access *acc);
     /* After a snapshot was restored: find outside data again.  0 or error. */
