@@ -168,6 +168,7 @@ SPDX-License-Identifier: MIT
 
 local core = require "heddle.core"
 local pure = require "heddle.kernel.pure"
+local state_bytes = require "heddle.kernel.state"
 
 -- Not what application code has under this name (pure.lua).
 local next = next
@@ -428,68 +429,6 @@ function App:instance(o)
     return inst
 end
 
--- ---- the host's state as bytes ------------------------------------------------
-
-local encode_value
-
-local function encode_table(v, depth)
-    local numbers, names = {}, {}
-    for key in next, v do
-        local list = type(key) == "string" and names
-            or math.type(key) == "integer" and numbers
-        if not list then
-            fail("the state of a host has a key of type %s", type(key))
-        end
-        list[#list + 1] = key
-    end
-    table.sort(numbers)
-    table.sort(names)
-    local parts = { "t", string.pack("<I4", #numbers + #names) }
-    for _, list in ipairs { numbers, names } do
-        for _, key in ipairs(list) do
-            parts[#parts + 1] = encode_value(key, depth + 1)
-            parts[#parts + 1] = encode_value(v[key], depth + 1)
-        end
-    end
-    return table.concat(parts)
-end
-
-encode_value = function(v, depth)
-    local kind = math.type(v) or type(v)
-    if depth > 100 then fail("the state of a host is no plain data") end
-    if kind == "integer" then return string.pack("<c1i8", "i", v) end
-    if kind == "float" then return string.pack("<c1d", "d", v) end
-    if kind == "string" then return string.pack("<c1s4", "s", v) end
-    if kind == "boolean" then return v and "T" or "F" end
-    if kind == "table" and not getmetatable(v) then
-        return encode_table(v, depth)
-    end
-    fail("the state of a host has a value of type %s", kind)
-end
-
-local function decode_value(s, at)
-    local kind = s:sub(at, at)
-    at = at + 1
-    if kind == "i" then return string.unpack("<i8", s, at) end
-    if kind == "d" then return string.unpack("<d", s, at) end
-    if kind == "s" then return string.unpack("<s4", s, at) end
-    if kind == "T" then return true, at end
-    if kind == "F" then return false, at end
-    local t = {}
-    local n, first = string.unpack("<I4", s, at)
-    at = first
-    for _ = 1, n do
-        local key, value
-        key, at = decode_value(s, at)
-        value, at = decode_value(s, at)
-        t[key] = value
-    end
-    return t, at
-end
-
-M.encode = function(v) return encode_value(v, 0) end
-M.decode = function(s) return (decode_value(s, 1)) end
-
 -- ---- workloads ----------------------------------------------------------------
 
 -- What the engine calls between kernels: from the bytes of the host's state
@@ -500,14 +439,14 @@ local function host_of(inst, declared)
     for i, k in ipairs(inst.kernels) do number[k] = i - 1 end
     return function(device, state)
         local _ <close> = pure.open()
-        local s = state == "" and {} or M.decode(state)
+        local s = state == "" and {} or state_bytes.decode(state)
         h.launched = device:launched()
         h.read = function(b, i) return device:read(b.index - 1, i) end
         h.write = function(b, i, x) device:write(b.index - 1, i, x) end
         h.fill = function(b, x) device:fill(b.index - 1, x) end
         h.free = function(b) device:free(b.index - 1) end
         local entry = inst.host(h, s)
-        state = M.encode(s)
+        state = state_bytes.encode(s)
         if entry == nil then return state end
         local k = kernel_of(inst, entry)
         if not number[k] then
@@ -572,7 +511,7 @@ local function compile(inst)
         for i, b in ipairs(inst.buffers) do
             floats[i] = b.type == "f32" or b.type == "f64"
         end
-        p:host(host_of(inst, declared), text .. M.encode(inst.params), floats)
+        p:host(host_of(inst, declared), text .. state_bytes.encode(inst.params), floats)
         return p
     end
     local number = {}

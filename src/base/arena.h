@@ -5,7 +5,7 @@
  * The range never moves, so parts may keep pointers into it in their wiring;
  * what lies inside the arena must refer to itself by index or by 32-bit
  * handle, never by pointer.  Then a snapshot is a copy of the used part, and
- * it can be restored here, into a fork, or from a file.
+ * it can be restored here or into a fork.
  *
  * Memory comes zeroed.  Nothing is freed before the arena as a whole; pools
  * recycle their own entries.
