@@ -105,12 +105,12 @@ static void parameters(void **state)
 
     (void)state;
     assert_int_equal(heddle_use(fake_sim(f), &tokens, "", &wrong, &v, 1, 0),
-                     HEDDLE_EPOLICY);
+                     HEDDLE_ECONFIG);
     assert_true(has(f, "did you mean \"bits\"?"));
     heddle_use(fake_sim(f), &tokens, "", &far, &v, 1, 0);
     assert_true(has(f, "no parameter \"quantum\""));
     assert_int_equal(heddle_use(fake_sim(f), &tokens, "", &name, &v, 1, 0),
-                     HEDDLE_EPOLICY);
+                     HEDDLE_ECONFIG);
     assert_true(has(f, "bits = 9 is out of range, expected 1 to 8"));
     assert_int_equal(heddle_used(fake_sim(f), 0, &u), HEDDLE_EINVAL);
     v = 8;
@@ -144,7 +144,7 @@ static void places(void **state)
     struct fake *f = fake_open();
 
     (void)state;
-    assert_int_equal(use(f, &evict, "l2cahce", 0), HEDDLE_EPOLICY);
+    assert_int_equal(use(f, &evict, "l2cahce", 0), HEDDLE_ECONFIG);
     assert_true(has(f, "did you mean \"l2cache\"?"));
     assert_int_equal(use(f, &evict, "dram", 0), HEDDLE_EPOLICY);
     assert_true(has(f, "\"dram\" never asks"));

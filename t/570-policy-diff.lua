@@ -150,4 +150,29 @@ tap.ok(command("srrip:bits=3@l2cache srrip@l2cache l2cache.bytes=65536"):find(
 tap.ok(command("lru"):find("expected two policies.*status 64"), "usage")
 tap.ok(command("lru nope"):find("no policy 'nope'.*status 78"), "no policy")
 
+tap.ok(command("lru fifo points=tlb_fil"):find(
+    "did you mean 'tlb_fill'.*status 64"), "no such point")
+tap.ok(command("srrip:bits=99@l2cache none"):find("bits = 99.*status 78"),
+    "a parameter out of its range")
+tap.ok(command("srrip@l2cahce none"):find("l2cache.*status 78"),
+    "no such structure")
+
+-- Ctrl-C after a while: what is known is that nothing has differed so far.
+do
+    local engine, run = require "heddle.diff", require("heddle.diff").run
+    local said, stdout = {}, _G.print
+    engine.run = function(a, b)
+        a:run(12345)
+        b:run(10000)
+        error({ code = -130, message = "interrupted" }, 0)
+    end
+    _G.print = function(line) said[#said + 1] = line end
+    local ok, err = pcall(require("heddle.cmd.diff").run,
+        { "lru", "lru", "apps=ATAX" })
+    engine.run, _G.print = run, stdout
+    tap.ok(not ok and err.code == -130
+        and said[1] == "no difference before cycle 10000",
+        "an interrupted one says how far it came", said[1] or err)
+end
+
 tap.done()

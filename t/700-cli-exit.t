@@ -12,6 +12,7 @@ empty err "and nothing on standard error"
 expect 0 "--version" "$H" --version
 has out "heddle 0." "the version is printed"
 expect 0 "help of a command" "$H" help run
+expect 0 "help of help" "$H" help --help
 expect 0 "--help of a command" "$H" run --help
 has out "usage: heddle run" "is its usage"
 

@@ -341,6 +341,10 @@ local alone = {
     { apps = { { instructions = 140, cycles = 1000 } } },
 }
 tap.is(report.weighted_speedup(r, alone), 1.0, "weighted speedup")
+tap.raises(function() report.weighted_speedup(r, { alone[1] }) end,
+    "B has no result alone", "not without a result alone for each")
+tap.raises(function() report.unfairness(r) end, "A has no result alone",
+    "nor is there unfairness")
 tap.is(report.unfairness(r, alone), 2.0, "unfairness")
 tap.ok(math.abs(report.ipc_throughput(r) - 0.57) < 1e-12, "IPC throughput")
 

@@ -153,4 +153,22 @@ tap.ok(json:find('"cut": "1 of 10 repeats"', 1, true)
     or json:find('"cut":"1 of 10 repeats"', 1, true),
     "and what a size leaves out")
 
+-- Ctrl-C: the applications that are done are printed.
+do
+    local script, io = require "heddle.script", _G.io
+    local all, done = characterise.all, characterise.measure("BLK",
+        { size = "T" })
+    local said = {}
+    characterise.all = function()
+        script.partial_results = { done, false }
+        error({ code = -130, message = "interrupted" }, 0)
+    end
+    _G.io = { write = function(words) said[#said + 1] = words end }
+    local ok, err = pcall(require("heddle.cmd.apps").run, { "BLK", "MM" })
+    characterise.all, _G.io, script.partial_results = all, io, nil
+    tap.ok(not ok and err.code == -130
+        and table.concat(said):find "1 application.*\nBLK ",
+        "an interrupted one prints what is done")
+end
+
 return tap.done()

@@ -65,7 +65,7 @@ end
 
 local function help(args)
     local name = args[1]
-    if not name then
+    if not name or name == "--help" or name == "-h" then
         io.write(help_page())
         return 0
     end

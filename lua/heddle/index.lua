@@ -318,7 +318,7 @@ end
 
 --- The name in `names` nearest to `name`, or nil if none is near.
 function index.nearest(name, names)
-    local best, at = math.max(2, #name // 3) + 1, nil
+    local best, at = math.min(math.max(2, #name // 3) + 1, #name), nil
     for _, candidate in ipairs(names) do
         local d = distance(name:lower(), candidate:lower())
         if d < best then

@@ -10,6 +10,8 @@
 -- results; which runs are "alone" is the scenario's to say.
 --
 -- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+
 local metrics = {}
 
 local ABSENT = setmetatable({}, { __tostring = function()
@@ -266,12 +268,27 @@ function metrics.ipc(result, i)
     return app.instructions / app.cycles
 end
 
+--- IPC of application i of a result, and of its run alone: of each of them.
+local function pairs_of(shared, alone, what)
+    local out = {}
+    for i, app in ipairs(shared.apps) do
+        local one = type(alone) == "table" and alone[i]
+        if type(one) ~= "table" or not one.apps then
+            error(core.error(-2, ("%s: %s has no result alone: one for each "
+                .. "application is expected, in the same order"):format(what,
+                app.label or "application " .. i)), 0)
+        end
+        out[i] = { metrics.ipc(shared, i), metrics.ipc(one) }
+    end
+    return out
+end
+
 --- Sum of IPC shared / IPC alone.  `alone` has one result an application, in
 -- the same order (Mosaic 5, MASK 6).
 function metrics.weighted_speedup(shared, alone)
     local sum = 0
-    for i in ipairs(shared.apps) do
-        sum = sum + metrics.ipc(shared, i) / metrics.ipc(alone[i])
+    for _, p in ipairs(pairs_of(shared, alone, "weighted_speedup")) do
+        sum = sum + p[1] / p[2]
     end
     return sum
 end
@@ -279,9 +296,8 @@ end
 --- Largest IPC alone / IPC shared (maximum slowdown).
 function metrics.unfairness(shared, alone)
     local worst = 0
-    for i in ipairs(shared.apps) do
-        worst = math.max(worst,
-            metrics.ipc(alone[i]) / metrics.ipc(shared, i))
+    for _, p in ipairs(pairs_of(shared, alone, "unfairness")) do
+        worst = math.max(worst, p[2] / p[1])
     end
     return worst
 end

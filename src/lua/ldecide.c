@@ -284,9 +284,9 @@ static int point_of(lua_State *L, const char *name)
             return n;
     }
     near = heddle_nearest(name, names, (size_t)n);
-    return luaL_error(L, "there is no point '%s'%s%s%s", name,
-                      near ? "; did you mean '" : "", near ? near : "",
-                      near ? "'?" : "");
+    return hl_raisef(L, HEDDLE_EINVAL, "there is no point '%s'%s%s%s", name,
+                     near ? "; did you mean '" : "", near ? near : "",
+                     near ? "'?" : "");
 }
 
 /* decisions.listen(core, { point, ... }) */

@@ -79,7 +79,7 @@ static int set_param(const struct heddle_policy *p, const char *name,
         if (strcmp(q->name, name) != 0)
             continue;
         if (value < q->min || value > q->max)
-            return hd_err_set(err, HEDDLE_EPOLICY,
+            return hd_err_set(err, HEDDLE_ECONFIG,
                               "policy %s: %s = %" PRIu64 " is out of range, "
                               "expected %" PRIu64 " to %" PRIu64 " %s",
                               p->name, name, value, q->min, q->max,
@@ -89,10 +89,10 @@ static int set_param(const struct heddle_policy *p, const char *name,
     }
     near = hd_nearest(name, names, n);
     if (n == 0)
-        return hd_err_set(err, HEDDLE_EPOLICY,
+        return hd_err_set(err, HEDDLE_ECONFIG,
                           "policy %s has no parameters, so no \"%s\"", p->name,
                           name);
-    return hd_err_set(err, HEDDLE_EPOLICY,
+    return hd_err_set(err, HEDDLE_ECONFIG,
                       "policy %s has no parameter \"%s\"; %s \"%s\"%s", p->name,
                       name, near ? "did you mean" : "the first is",
                       near ? near : names[0], near ? "?" : "");
@@ -148,7 +148,7 @@ static int find_at(struct hd_slots_registry *r, const struct heddle_policy *p,
     for (uint32_t i = 0; i < r->ats; i++)
         names[i] = r->at[i].name;
     near = hd_nearest(name, names, r->ats);
-    return hd_err_set(err, HEDDLE_EPOLICY,
+    return hd_err_set(err, HEDDLE_ECONFIG,
                       "policy %s: this machine has no \"%s\" that asks "
                       "anything%s%s%s",
                       p->name, name, near && *near ? "; did you mean \"" : "",

@@ -375,6 +375,20 @@ local function text(rows, o)
     return table.concat(out)
 end
 
+--- After Ctrl-C: what is known, that is, of the applications that are done.
+local function interrupted(err, o)
+    local known = {}
+    for _, row in ipairs(require("heddle.script").partial_results or {}) do
+        if type(row) == "table" and row.metrics and not row.error then
+            known[#known + 1] = row
+        end
+    end
+    if type(err) == "table" and err.code == -130 and #known > 0 then
+        io.write(o.format == "json" and characterise.json(known)
+            or text(known, o))
+    end
+end
+
 function M.run(args)
     local o = parse(args)
     local names = names_of(o)
@@ -382,11 +396,15 @@ function M.run(args)
     if next(o.settings) then
         machine = machine:with(o.settings, "command line")
     end
-    local rows = characterise.all(names, {
+    local ok, rows = pcall(characterise.all, names, {
         size = o.size, machine = machine, budget = o.budget, limit = o.limit,
         sample = o.sample, cycles = o.cycles, from = o.from, timed = o.timed,
         survey = o.survey, seed = o.seed, picture = o.pictures ~= nil,
     }, o.jobs)
+    if not ok then
+        interrupted(rows, o)
+        error(rows, 0)
+    end
     if o.json then
         report.emit(characterise.json(rows), o.json)
     end

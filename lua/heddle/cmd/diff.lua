@@ -127,10 +127,17 @@ function M.run(args)
     local H = require "heddle"
     local a <close> = simulation(H, o, o.sides[1])
     local b <close> = simulation(H, o, o.sides[2])
-    local where = diff.run(a, b, {
+    local ok, where = pcall(diff.run, a, b, {
         chunk = o.chunk, cycles = o.cycles > 0 and o.cycles or nil,
         points = o.points and words(o.points) or nil,
     })
+    if not ok then
+        if type(where) == "table" and where.code == -130 then -- Ctrl-C
+            print(("no difference before cycle %d"):format(
+                math.min(a.now, b.now) // o.chunk * o.chunk))
+        end
+        error(where, 0)
+    end
     if not where then
         return 0
     end
