@@ -1,12 +1,14 @@
 /*
- * 910-part-fuzz - pins that the reader of DRAM request files answers broken
- * files with an error that names a line, or reads them, and never crashes:
- * lines with bytes changed, cut, doubled, and noise.
+ * 910-part-fuzz - pins that the readers of the parts' files (requests of a DRAM
+ * system, accesses of a TLB or a cache) answer broken files with an error that
+ * names file and line, or read them, and never crash: lines with bytes changed,
+ * cut, doubled, and noise.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,6 +55,16 @@ static size_t break_it(char *s, size_t n, struct hd_rng *r)
     return n;
 }
 
+/* "path:number: words" */
+static void names_line(const char *error, const char *path)
+{
+    size_t n = strlen(path);
+
+    assert_int_equal(strncmp(error, path, n), 0);
+    assert_true(error[n] == ':' && error[n + 1] >= '1' && error[n + 1] <= '9');
+    assert_true(strlen(error) > n + 10);
+}
+
 static void broken_files(void **state)
 {
     struct hd_rng r = hd_rng_make(42, 0);
@@ -77,7 +89,7 @@ static void broken_files(void **state)
         } else {
             bad++;
             assert_true(rc == HEDDLE_EDATA || rc == HEDDLE_EINVAL);
-            assert_true(strlen(heddle_part_dram_error(d)) > 10);
+            names_line(heddle_part_dram_error(d), path);
         }
         heddle_part_dram_free(d);
     }
@@ -86,9 +98,61 @@ static void broken_files(void **state)
     unlink(path);
 }
 
+/* Lines "number" for a TLB, "address [R|W]" for a cache. */
+static size_t write_accesses(char *out, struct hd_rng *r, bool cache)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t v = hd_rng_below(r, 1u << 20);
+        n += (size_t)sprintf(out + n,
+                             hd_rng_below(r, 2) ? "0x%x%s\n" : "%u%s\n", v,
+                             !cache               ? ""
+                             : hd_rng_below(r, 2) ? " W"
+                                                  : " R");
+    }
+    return n;
+}
+
+static void broken_accesses(void **state)
+{
+    struct hd_rng r = hd_rng_make(43, 0);
+    char path[] = "/tmp/heddle-fuzz-XXXXXX", text[1024];
+    int fd = mkstemp(path);
+    uint32_t bad = 0, good = 0;
+
+    (void)state;
+    assert_true(fd >= 0);
+    for (uint32_t i = 0; i < 3000; i++) {
+        bool cache = i % 2 != 0;
+        heddle_part_tags *t =
+            cache ? heddle_part_cache_new() : heddle_part_tlb_new();
+        struct heddle_part_tags_result result;
+        size_t n = break_it(text, write_accesses(text, &r, cache), &r);
+        int rc;
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, text, n, 0), (ssize_t)n);
+        rc = heddle_part_tags_load(t, path);
+        heddle_part_tags_result(t, &result);
+        assert_int_equal(result.hits + result.misses, result.accesses);
+        if (rc == 0) {
+            good++;
+        } else {
+            bad++;
+            assert_int_equal(rc, HEDDLE_EDATA);
+            names_line(heddle_part_tags_error(t), path);
+        }
+        heddle_part_tags_free(t);
+    }
+    assert_true(bad > 500 && good > 100);
+    close(fd);
+    unlink(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(broken_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(broken_files),
+                                       cmocka_unit_test(broken_accesses)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
