@@ -39,7 +39,8 @@ static double now(void)
 
 static void open_rig(struct rig *r)
 {
-    static const struct hd_vm_cfg vm = {3ull << 30, 0, 4096, 0};
+    static const struct hd_vm_cfg vm = {.memory_bytes = 3ull << 30,
+                                        .table_frames = 4096};
     double t;
 
     *r = (struct rig){.span = PAGES, .rng = hd_rng_make(1, 1)};
@@ -157,6 +158,19 @@ static void memory(void *self, hd_time at, uint32_t what, uint32_t req,
     c.reply(c.self, at, req);
 }
 
+static void report(const struct rig *r, const char *name, double t,
+                   uint64_t events)
+{
+    double n = (double)r->answered;
+    uint64_t references =
+        *hd_count(&r->mmu->unit[0].walk_stat, 0, 0, HD_WALK_REFERENCES);
+
+    printf("%s: %.0f ns a request, %.2f events, %.2f references; %.1f ns an "
+           "event\n",
+           name, t / n, (double)events / n, (double)references / n,
+           t / (double)events);
+}
+
 static void walks(const char *name, uint32_t pwc, uint32_t style, uint32_t span)
 {
     static struct rig rig;
@@ -207,14 +221,7 @@ static void walks(const char *name, uint32_t pwc, uint32_t style, uint32_t span)
     t = now();
     events =
         hd_events_run(&r->ev, hd_ticks(&r->clk, HD_CLK_L2, 5000000), &stop);
-    t = now() - t;
-    printf("%s: %.0f ns a request, %.2f events, %.2f references; %.1f ns an "
-           "event\n",
-           name, t / (double)r->answered, (double)events / (double)r->answered,
-           (double)*hd_count(&r->mmu->unit[0].walk_stat, 0, 0,
-                             HD_WALK_REFERENCES) /
-               (double)r->answered,
-           t / (double)events);
+    report(r, name, now() - t, events);
     hd_mmu_close(r->mmu);
     hd_ptables_close(r->pt);
     hd_arena_close(&r->arena);

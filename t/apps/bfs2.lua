@@ -6,12 +6,9 @@
 local kit = require "t.apps.kit"
 local equal = kit.equal
 
-local function counts(p)
-    local generate = require "heddle.generate"
-    local g = generate.uniform_graph { n = p.n, lo = p.lo, hi = p.hi,
-        seed = p.seed }
+-- The level of each node that node 0 leads to, and the highest.
+local function levels(g, list)
     local level, queue = { [0] = 0 }, { 0 }
-    local function list(v) return g.nodes[2 * v], g.nodes[2 * v + 1] end
     for _, v in ipairs(queue) do
         local start, degree = list(v)
         for e = start, start + degree - 1 do
@@ -22,7 +19,15 @@ local function counts(p)
             end
         end
     end
-    local depth = level[queue[#queue]]
+    return level, level[queue[#queue]]
+end
+
+local function counts(p)
+    local generate = require "heddle.generate"
+    local g = generate.uniform_graph { n = p.n, lo = p.lo, hi = p.hi,
+        seed = p.seed }
+    local function list(v) return g.nodes[2 * v], g.nodes[2 * v + 1] end
+    local level, depth = levels(g, list)
     local c = { front = 0, rounds = 0, taken = 0, added = 0 }
     for now = 0, depth do
         for warp = 0, p.n // 32 - 1 do
