@@ -28,7 +28,7 @@ struct seen {
     uint64_t line[HD_MAX_LINES]; /* their numbers */
 };
 
-static uint32_t hash(uint64_t key)
+static inline uint32_t hash(uint64_t key)
 {
     return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 56);
 }
@@ -47,42 +47,6 @@ static inline void add_page(struct hd_lines *out, uint32_t i, uint64_t vpn)
     out->page[i] = (struct hd_lsu_page){vpn, HD_PAGE_UNKNOWN};
 }
 
-/* The index of a page, entered at the end if it is new. */
-static uint32_t page_of(struct seen *seen, struct hd_lines *out, uint64_t vpn)
-{
-    uint8_t *place = seen->page_place;
-    uint32_t h = hash(vpn);
-
-    while (place[h] != 0 && out->page[place[h] - 1].vpn != vpn)
-        h = (h + 1) % HASH;
-    if (place[h] == 0) {
-        add_page(out, out->pages, vpn);
-        place[h] = (uint8_t)++out->pages;
-    }
-    return place[h] - 1u;
-}
-
-/* The index of a line, entered at the end if it is new. */
-static uint32_t line_of(struct seen *seen, struct hd_lines *out, uint64_t line,
-                        uint32_t page_shift)
-{
-    uint8_t *place = seen->line_place;
-    uint32_t h = hash(line), i = out->n, page;
-    uint64_t vpn = line >> page_shift;
-
-    while (place[h] != 0 && seen->line[place[h] - 1] != line)
-        h = (h + 1) % HASH;
-    if (place[h] != 0)
-        return place[h] - 1u;
-    page = i > 0 ? hd_lines_at(out, i - 1)->page : 0;
-    if (i == 0 || out->page[page].vpn != vpn)
-        page = page_of(seen, out, vpn);
-    add_line(out, i, page, line, 0, page_shift);
-    seen->line[i] = line;
-    place[h] = (uint8_t)++out->n;
-    return i;
-}
-
 /* Whether an access of all lanes is a range of lines of which each holds the
  * same pattern: side by side, overlapping, or a stride that divides a line and
  * in which the access has an even place. */
@@ -90,7 +54,7 @@ static bool is_range(const struct hd_access *acc, uint32_t bytes, int64_t size)
 {
     uint64_t stride = (uint64_t)acc->stride;
 
-    if (acc->lane != NULL || acc->stride < 0 || acc->stride > size)
+    if (acc->lane != NULL || stride > (uint64_t)size)
         return false;
     return stride <= bytes || (hd_is_pow2(stride) &&
                                (acc->base.v & (stride - 1)) + bytes <= stride);
@@ -106,8 +70,9 @@ static inline uint32_t touched(uint64_t lo, uint64_t hi, uint64_t stride,
 }
 
 /* All lanes active: one range of lines, mostly of one, and pages in order. */
-static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
-                  uint32_t shift, struct hd_lines *out)
+static HD_INLINE void range(const struct hd_access *acc, uint32_t lanes,
+                            uint32_t bytes, uint32_t shift,
+                            struct hd_lines *out)
 {
     uint64_t size = 1ull << shift, stride = (uint64_t)acc->stride;
     uint64_t from = acc->base.v, to = from + (lanes - 1) * stride + bytes;
@@ -152,18 +117,41 @@ static void spread(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
     out->pages = (uint16_t)pages;
 }
 
-/* A lane touches `bytes` of a line. */
+/* The index of a page, entered at the end if it is new. */
+static HD_INLINE uint32_t page_of(struct seen *seen, struct hd_lines *out,
+                                  uint64_t vpn)
+{
+    uint8_t *place = seen->page_place;
+    uint32_t h = hash(vpn), i;
+
+    for (; (i = place[h]) != 0; h = (h + 1) % HASH)
+        if (HD_LIKELY(out->page[i - 1].vpn == vpn))
+            return i - 1;
+    i = out->pages;
+    add_page(out, i, vpn);
+    place[h] = (uint8_t)(out->pages = (uint16_t)(i + 1));
+    return i;
+}
+
+/* A lane touches `bytes` of a line; the sum is capped later. */
 static HD_INLINE void touch(struct hd_lines *out, struct seen *seen,
                             uint64_t line, uint32_t bytes, uint32_t shift)
 {
-    uint32_t n = out->n, i;
+    uint8_t *place = seen->line_place;
+    uint32_t h = hash(line), page_shift = HD_PAGE_SHIFT - shift, i;
     struct hd_lsu_line *x;
 
-    i = n > 0 && seen->line[n - 1] == line
-            ? n - 1
-            : line_of(seen, out, line, HD_PAGE_SHIFT - shift);
-    x = hd_lines_at(out, i);
-    x->bytes = (uint16_t)hd_min_u64(x->bytes + bytes, 1u << shift);
+    for (; (i = place[h]) != 0; h = (h + 1) % HASH)
+        if (HD_LIKELY(seen->line[i - 1] == line)) {
+            x = hd_lines_at(out, i - 1);
+            x->bytes = (uint16_t)(x->bytes + bytes);
+            return;
+        }
+    i = out->n;
+    add_line(out, i, page_of(seen, out, line >> page_shift), line, bytes,
+             page_shift);
+    seen->line[i] = line;
+    place[h] = (uint8_t)(out->n = (uint16_t)(i + 1));
 }
 
 /* A lane touches `bytes` from `a` on, the last of them in the next line. */
@@ -181,20 +169,33 @@ static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
                              uint32_t bytes, uint32_t shift,
                              struct hd_lines *out)
 {
-    uint32_t most = (1u << shift) - bytes;
+    uint32_t size = 1u << shift, all = hd_bit_count(mask) * bytes;
     struct seen seen;
 
-    memset(seen.line_place, 0, sizeof seen.line_place);
-    memset(seen.page_place, 0, sizeof seen.page_place);
+    /* piece by piece: a string instruction, which gcc takes for the whole, is
+     * slower */
+    for (uint32_t i = 0; i < HASH; i += 64) {
+        memset(seen.line_place + i, 0, 64);
+        memset(seen.page_place + i, 0, 64);
+    }
+    out->n = out->pages = 0;
     for (; mask != 0; mask &= mask - 1) {
         unsigned lane = hd_bit_first(mask);
         uint64_t a = acc->lane != NULL
                          ? acc->lane[lane].v
                          : acc->base.v + (uint64_t)acc->stride * lane;
-        if (HD_LIKELY((a & ((1u << shift) - 1)) <= most))
+
+        if (HD_LIKELY((a & (size - 1)) + bytes <= size))
             touch(out, &seen, a >> shift, bytes, shift);
         else
             straddle(out, &seen, a, bytes, shift);
+    }
+    if (all <= size)
+        return;
+    for (uint32_t i = 0; i < out->n; i++) { /* some touch the same, maybe */
+        struct hd_lsu_line *x = hd_lines_at(out, i);
+
+        x->bytes = (uint16_t)(x->bytes < size ? x->bytes : size);
     }
 }
 
@@ -204,10 +205,9 @@ HD_HOT void hd_coalesce(const struct hd_access *acc, uint64_t mask,
 {
     int64_t size = 1ll << shift;
 
-    out->n = out->pages = 0;
-    if (mask == 0)
-        return;
-    if (mask == hd_ones(lanes) && is_range(acc, bytes, size))
+    if (HD_UNLIKELY(mask == 0))
+        out->n = out->pages = 0;
+    else if (mask == ~UINT64_C(0) >> (64 - lanes) && is_range(acc, bytes, size))
         range(acc, lanes, bytes, shift, out);
     else if (acc->lane == NULL &&
              (acc->stride >= size || acc->stride <= -size) &&
