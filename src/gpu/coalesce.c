@@ -5,9 +5,9 @@
  * An affine access (base + lane * stride) with all lanes active never looks
  * at its lanes: a small stride touches a range of consecutive lines.  An
  * aligned one with a stride of a line or more touches a line a lane, and no
- * line or page comes back.  Everything else goes lane by lane, with
- * a small hash of the lines already seen; the first lane that touches a line
- * gives it its place in the order.
+ * line or page comes back; nor do they where addresses rise.  Everything else
+ * goes lane by lane, with a small hash of the lines already seen; the first
+ * lane that touches a line gives it its place in the order.
  *
  * Left out: the split of wide accesses into quarter or half warps.
  *
@@ -70,9 +70,8 @@ static inline uint32_t touched(uint64_t lo, uint64_t hi, uint64_t stride,
 }
 
 /* All lanes active: one range of lines, mostly of one, and pages in order. */
-static HD_INLINE void range(const struct hd_access *acc, uint32_t lanes,
-                            uint32_t bytes, uint32_t shift,
-                            struct hd_lines *out)
+static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
+                  uint32_t shift, struct hd_lines *out)
 {
     uint64_t size = 1ull << shift, stride = (uint64_t)acc->stride;
     uint64_t from = acc->base.v, to = from + (lanes - 1) * stride + bytes;
@@ -112,6 +111,39 @@ static void spread(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
             add_page(out, pages++, page);
         }
         add_line(out, n++, pages - 1, line, bytes, page_shift);
+    }
+    out->n = (uint16_t)n;
+    out->pages = (uint16_t)pages;
+}
+
+/* Addresses that do not fall from lane to lane, no access across the end of a
+ * line: what is not the line of the lane before is a new one. */
+static void rising(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
+                   uint32_t shift, struct hd_lines *out)
+{
+    uint32_t page_shift = HD_PAGE_SHIFT - shift, n = 0, pages = 0, sum = 0;
+    uint64_t last = UINT64_MAX, page = UINT64_MAX;
+
+    if (acc->stride == 0) { /* all lanes in one place */
+        bytes *= hd_bit_count(mask);
+        mask = 1;
+    }
+    for (; mask != 0; mask &= mask - 1) {
+        uint64_t lane = hd_bit_first(mask);
+        uint64_t line = (acc->base.v + (uint64_t)acc->stride * lane) >> shift;
+
+        if (line != last) {
+            last = line;
+            sum = 0;
+            if (line >> page_shift != page) {
+                page = line >> page_shift;
+                add_page(out, pages++, page);
+            }
+            add_line(out, n++, pages - 1, line, 0, page_shift);
+        }
+        sum += bytes;
+        hd_lines_at(out, n - 1)->bytes =
+            (uint16_t)hd_min_u64(sum, UINT64_C(1) << shift);
     }
     out->n = (uint16_t)n;
     out->pages = (uint16_t)pages;
@@ -199,21 +231,47 @@ static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
     }
 }
 
+/* Whether each lane's access has an even place. */
+static inline bool is_even(const struct hd_access *acc, uint32_t bytes)
+{
+    return acc->lane == NULL && hd_is_pow2(bytes) &&
+           ((acc->base.v | (uint64_t)acc->stride) & (bytes - 1)) == 0;
+}
+
+/* What is not one line of lanes side by side. */
+static HD_APART void others(const struct hd_access *acc, uint64_t mask,
+                            uint32_t lanes, uint32_t bytes, uint32_t shift,
+                            struct hd_lines *out)
+{
+    int64_t size = 1ll << shift;
+
+    if (mask == 0)
+        out->n = out->pages = 0;
+    else if (mask == hd_ones(lanes) && is_range(acc, bytes, size))
+        range(acc, lanes, bytes, shift, out);
+    else if (!is_even(acc, bytes) || bytes > size)
+        each_lane(acc, mask, bytes, shift, out);
+    else if (acc->stride >= size || acc->stride <= -size)
+        spread(acc, mask, bytes, shift, out);
+    else if (acc->stride >= 0)
+        rising(acc, mask, bytes, shift, out);
+    else
+        each_lane(acc, mask, bytes, shift, out);
+}
+
 HD_HOT void hd_coalesce(const struct hd_access *acc, uint64_t mask,
                         uint32_t lanes, uint32_t bytes, uint32_t shift,
                         struct hd_lines *out)
 {
-    int64_t size = 1ll << shift;
+    uint64_t from = acc->base.v, stride = (uint64_t)acc->stride;
+    uint64_t n = (lanes - 1) * stride + bytes, line = from >> shift;
 
-    if (HD_UNLIKELY(mask == 0))
-        out->n = out->pages = 0;
-    else if (mask == ~UINT64_C(0) >> (64 - lanes) && is_range(acc, bytes, size))
-        range(acc, lanes, bytes, shift, out);
-    else if (acc->lane == NULL &&
-             (acc->stride >= size || acc->stride <= -size) &&
-             hd_is_pow2(bytes) && bytes <= size &&
-             ((acc->base.v | (uint64_t)acc->stride) & (bytes - 1)) == 0)
-        spread(acc, mask, bytes, shift, out);
-    else
-        each_lane(acc, mask, bytes, shift, out);
+    if (HD_LIKELY(acc->lane == NULL && mask == ~UINT64_C(0) >> (64 - lanes) &&
+                  stride <= bytes && line == (from + n - 1) >> shift)) {
+        add_page(out, 0, from >> HD_PAGE_SHIFT);
+        add_line(out, 0, 0, line, (uint32_t)n, HD_PAGE_SHIFT - shift);
+        out->n = out->pages = 1;
+    } else {
+        others(acc, mask, lanes, bytes, shift, out);
+    }
 }

@@ -34,8 +34,8 @@ struct act {
 
 /* ---- the index -------------------------------------------------------- */
 
-/* The lane's part of the index, exactly; for errors and near the edges. */
-static uint64_t part(const struct hd_kvm_at *at, uint32_t reg, uint32_t l)
+/* One lane of a register, which is no float; HD_NO_REG is 0. */
+static uint64_t lane_of(const struct hd_kvm_at *at, uint32_t reg, uint32_t l)
 {
     const int32_t *low;
     struct hd_reg r;
@@ -55,8 +55,7 @@ static int64_t index_of(const struct act *c, uint32_t l)
 {
     const struct hd_ins *n = c->n;
 
-    return (int64_t)(part(c->at, n->a, l) +
-                     (n->op == HD_I_ATOM ? 0 : part(c->at, n->b, l)) +
+    return (int64_t)(lane_of(c->at, n->a, l) + lane_of(c->at, n->m.b, l) +
                      (uint64_t)n->imm);
 }
 
@@ -104,7 +103,7 @@ static bool place(struct act *c, const struct hd_reg *a, const struct hd_reg *b)
             place_narrow(c, hd_kvm_vec(c->at, n->a), plus + (uint64_t)b->base);
     } else {
         pa = hd_vec_expand(c->at, a, n->a, ta);
-        pb = hd_vec_expand(c->at, b, n->b, tb);
+        pb = hd_vec_expand(c->at, b, n->m.b, tb);
         for (uint32_t l = 0; l < lanes; l++)
             sum[l] = (int64_t)((uint64_t)pa[l] + (uint64_t)pb[l]);
         bad = place_wide(c, sum, plus);
@@ -139,8 +138,8 @@ static bool begin(struct act *c, const struct hd_kvm_at *at,
 
     if (n->a != HD_NO_REG)
         a = hd_kvm_reg(at, n->a);
-    if (n->op != HD_I_ATOM && n->b != HD_NO_REG)
-        b = hd_kvm_reg(at, n->b);
+    if (n->m.b != HD_NO_REG)
+        b = hd_kvm_reg(at, n->m.b);
     c->at = at;
     c->n = n;
     c->buf = &at->vm->buf.v[n->buf];
@@ -358,29 +357,33 @@ static bool store_run(const struct act *c, const int64_t *v)
     return true;
 }
 
+static void store_one(const struct act *c, uint32_t l, int64_t v)
+{
+    unsigned char *p =
+        hd_buffer_write(&c->at->vm->buf, c->buf, offset_of(c, l));
+
+    if (p == NULL)
+        no_memory(c);
+    else
+        hd_element_set(c->buf->def->type, p, (union heddle_value){.i = v});
+}
+
 static void store_values(const struct act *c)
 {
-    uint8_t type = c->buf->def->type;
     struct hd_reg r = hd_kvm_reg(c->at, c->n->d);
-    uint64_t mask = c->mask;
+    bool one = !c->apart && c->stride == 0; /* place: the last lane's stays */
+    uint64_t mask = one ? UINT64_C(1) << hd_log2(c->mask) : c->mask;
     int64_t tmp[HD_MAX_LANES];
-    const int64_t *v = hd_vec_expand(c->at, &r, c->n->d, tmp);
+    const int64_t *v;
 
-    if (store_run(c, v))
+    if (one && r.tag == HD_UNIFORM) {
+        store_one(c, hd_log2(mask), r.base);
         return;
-    if (!c->apart && c->stride == 0) /* the last one stays */
-        mask = UINT64_C(1) << hd_log2(mask);
-    for (; mask != 0; mask &= mask - 1) {
-        uint32_t l = hd_bit_first(mask);
-        unsigned char *p =
-            hd_buffer_write(&c->at->vm->buf, c->buf, offset_of(c, l));
-
-        if (p == NULL) {
-            no_memory(c);
-            return;
-        }
-        hd_element_set(type, p, (union heddle_value){.i = v[l]});
     }
+    v = hd_vec_expand(c->at, &r, c->n->d, tmp);
+    if (!store_run(c, v))
+        for (; mask != 0; mask &= mask - 1)
+            store_one(c, hd_bit_first(mask), v[hd_bit_first(mask)]);
 }
 
 /* ---- atomics ---------------------------------------------------------- */
@@ -481,28 +484,30 @@ void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n)
     }
 }
 
-static void access_fully(const struct hd_kvm_at *at, const struct hd_ins *n,
-                         struct hd_access *acc)
+static HD_APART void access_fully(struct hd_kvm *vm, uint32_t ctx,
+                                  uint32_t warp, const struct hd_ins *n,
+                                  struct hd_access *acc)
 {
+    struct hd_kvm_at at = hd_kvm_find(vm, ctx, warp);
     struct act c;
 
     acc->lane = NULL;
     acc->stride = 0;
-    if (HD_UNLIKELY(!begin(&c, at, n))) {
+    if (HD_UNLIKELY(!begin(&c, &at, n))) {
         outside(&c);
         acc->base = c.buf->def->va;
-        no_result(at, n);
+        no_result(&at, n);
         return;
     }
     if (c.apart) {
-        acc->lane = at->vm->lane;
-        acc->base = at->vm->lane[0];
+        acc->lane = vm->lane;
+        acc->base = vm->lane[0];
     } else {
         acc->base.v = n->m.va + (c.base << n->shift);
         acc->stride = (int64_t)(c.stride << n->shift);
     }
     if (!n->m.real)
-        no_result(at, n);
+        no_result(&at, n);
     else if (n->op == HD_I_STORE)
         store_values(&c);
     else if (n->op == HD_I_ATOM)
@@ -511,33 +516,45 @@ static void access_fully(const struct hd_kvm_at *at, const struct hd_ins *n,
         load_values(&c);
 }
 
+/* Both ends inside 0 .. top whichever lanes run: quickly, for all but the last
+ * elements of a buffer. */
+static inline bool well_inside(uint64_t base, uint64_t stride, uint64_t top)
+{
+    return stride >> 40 == 0 && base <= top &&
+           base + stride * (HD_MAX_LANES - 1) <= top;
+}
+
 HD_HOT void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
                           struct hd_access *acc)
 {
-    struct hd_kvm_at at = hd_kvm_find(self, ctx, warp);
-    const struct hd_ins *n = &at.k->ins[at.w->pc - 1];
+    struct hd_kvm *vm = self;
+    const struct hd_kvm_warp *w = hd_kvm_warp(vm, ctx, warp);
+    const struct hd_ins *n = &vm->k->ins[w->pc - 1];
+    const struct hd_cell *cell =
+        (const struct hd_cell *)((const unsigned char *)w + vm->reg_at);
     uint64_t base = (uint64_t)n->imm, stride = 0;
     uint32_t tags = 0;
 
     /* nothing but an affine address: most instructions of most kernels */
     if (HD_LIKELY(n->m.bare)) {
         if (HD_LIKELY(n->a != HD_NO_REG)) {
-            base += (uint64_t)at.cell[n->a].base;
-            stride += (uint64_t)at.cell[n->a].stride;
-            tags |= at.w->tag[n->a];
+            base += (uint64_t)cell[n->a].base;
+            stride += (uint64_t)cell[n->a].stride;
+            tags |= w->tag[n->a];
         }
-        if (n->b != HD_NO_REG && n->op != HD_I_ATOM) {
-            base += (uint64_t)at.cell[n->b].base;
-            stride += (uint64_t)at.cell[n->b].stride;
-            tags |= at.w->tag[n->b];
+        if (n->m.b != HD_NO_REG) {
+            base += (uint64_t)cell[n->m.b].base;
+            stride += (uint64_t)cell[n->m.b].stride;
+            tags |= w->tag[n->m.b];
         }
         if (HD_LIKELY(tags < HD_VECTOR &&
-                      ends_inside(base, stride, at.w->mask, n->m.top))) {
+                      (well_inside(base, stride, n->m.top) ||
+                       ends_inside(base, stride, w->mask, n->m.top)))) {
             acc->lane = NULL;
             acc->base.v = n->m.va + (base << n->shift);
             acc->stride = (int64_t)(stride << n->shift);
             return;
         }
     }
-    access_fully(&at, n, acc);
+    access_fully(vm, ctx, warp, n, acc);
 }

@@ -396,7 +396,7 @@ static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
                          .mask = w->mask};
     w->pc = pc + 1;
     if (HD_LIKELY(n->op < HD_I_BAR)) {
-        fills = n->slot != HD_NO_SLOT ? UINT32_C(1) << n->slot : 0;
+        fills = n->m.fills;
         op->kind = (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD);
         op->slot = n->slot;
         op->bytes = n->bytes;

@@ -133,6 +133,8 @@ struct hd_ins {
             uint64_t top; /* largest index */
             bool real;    /* values move: contents, and somebody wants them */
             bool bare;    /* nothing but addresses: writes no register either */
+            uint16_t b;   /* register in the index, as a; HD_NO_REG: none */
+            uint32_t fills; /* bit set: the slot that it fills, or none */
         } m;
     };
 };

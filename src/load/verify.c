@@ -278,6 +278,8 @@ static int place_memory(struct verifier *z, struct hd_ins *n)
     n->bytes = (uint8_t)(n->c << n->shift);
     n->slot = n->op == HD_I_STORE || (n->aux & 32) ? HD_NO_SLOT
                                                    : (uint8_t)(n->aux & 31);
+    n->m.fills = n->slot != HD_NO_SLOT ? UINT32_C(1) << n->slot : 0;
+    n->m.b = n->op == HD_I_ATOM ? HD_NO_REG : n->b;
     return 0;
 }
 
