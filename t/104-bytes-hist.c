@@ -44,10 +44,12 @@ static void buckets(void **state)
     for (int i = 0; i < 200000; i++) {
         uint64_t v =
             i < 100000 ? (uint64_t)i : hd_rng_next(&r) >> hd_rng_below(&r, 64);
-        unsigned b = hd_hist_bucket(v);
+        unsigned b;
 
-        assert_true(b < HD_HIST_BUCKETS && v >= hd_hist_low(b));
-        assert_true(v <= hd_hist_high(b) || b == HD_HIST_BUCKETS - 1);
+        v = hd_min_u64(v, HD_HIST_TOP);
+        b = hd_hist_bucket(v);
+        assert_true(b < HD_HIST_BUCKETS);
+        assert_true(v >= hd_hist_low(b) && v <= hd_hist_high(b));
     }
 }
 
@@ -60,10 +62,17 @@ static void samples(void **state)
         struct hd_hist h = {0};
         uint64_t min = UINT64_MAX, max = 0, sum = 0, seen = 0;
         uint32_t n = hd_rng_below(&r, 6), most = hd_rng_below(&r, 3);
+        uint32_t top = 0, huge = hd_rng_below(&r, 8) == 0;
 
         for (uint32_t k = 0; k < n; k++) {
             uint64_t v = hd_rng_below(&r, most == 0 ? 2 : most * 1000);
-            hd_hist_add(&h, v);
+            if (huge && hd_rng_below(&r, 3) != 0)
+                v = HD_HIST_TOP - 1 + hd_rng_below(&r, 4);
+            if (hd_rng_below(&r, 2))
+                hd_hist_add(&h, v);
+            else
+                hd_hist_add_few(&h, v);
+            top += v >= hd_hist_low(HD_HIST_BUCKETS - 1);
             min = hd_min_u64(min, v);
             max = hd_max_u64(max, v);
             sum += v;
@@ -72,6 +81,7 @@ static void samples(void **state)
             seen += h.bucket[b];
         assert_true(h.n == n && h.sum == sum && seen == n && h.max == max);
         assert_true(h.min == (n > 0 ? min : 0));
+        assert_int_equal(h.bucket[HD_HIST_BUCKETS - 1], top);
     }
 }
 
