@@ -152,7 +152,7 @@ static struct vm *run_plain(uint32_t k, bool unchecked, hd_time step)
     load(v, &r);
     /* no read is sent ahead beyond the next step, and then it is */
     for (hd_time t = v->mmu->never = step; step != 0 && t < 20000; t += step) {
-        v->mmu->epoch = &v->mmu->never;
+        v->mmu->chain.until = &v->mmu->never;
         vm_run(v, t - 1);
         v->mmu->never = t + step;
     }

@@ -185,7 +185,8 @@ static int find_places(struct hd_l2 *l2)
 
     if (!l2->full || l2->own != l2->channels || s->granule == 0 ||
         !hd_is_pow2(s->granule) || !hd_is_pow2(s->channels) ||
-        !hd_is_pow2(s->banks) || !hd_is_pow2(sets))
+        !hd_is_pow2(s->banks) || !hd_is_pow2(sets) ||
+        sets > 1u << HD_L2_SET_BITS)
         return 0;
     granule = hd_log2(s->granule);
     bank = hd_log2(s->banks);
@@ -244,30 +245,21 @@ static HD_APART void take_other(struct hd_l2 *l2, hd_time now, uint32_t r)
         post(l2, at + l2->latency, l2->component + i, HD_L2_LOOK, r);
 }
 
-static HD_HOT void take(void *self, hd_time now, uint32_t r)
+HD_HOT void hd_l2_take(void *self, hd_time now, uint32_t r)
 {
     struct hd_l2 *l2 = self;
     struct hd_req *q = &l2->req[r];
-    uint64_t line = q->pa.v >> l2->line_shift;
-    const struct hd_l2_place *p;
 
-    if (HD_UNLIKELY(((q->flags & HD_REQ_BYPASS) |
-                     (l2->unusual & (HD_L2_SPREAD | HD_L2_ASKS_PASS)) |
-                     l2->steer->l2_steers) != 0) &&
-        (l2->place == NULL || may_bypass(l2, q))) {
+    if (HD_UNLIKELY(((q->flags & HD_REQ_BYPASS) | hd_l2_passes(l2)) != 0) &&
+        (l2->place == NULL || may_bypass(l2, q)))
         take_other(l2, now, r);
-        return;
-    }
-    p = &l2->place[line & l2->place_mask];
-    q->line = line;
-    q->spare = p->set | ((uint32_t)(line >> l2->high_shift) & l2->high_mask);
-    post(l2, hd_recip_up(l2->per_cycle, now) + l2->arrival, p->component,
-         HD_L2_LOOK, r);
+    else
+        hd_l2_take_plain(l2, hd_recip_up(l2->per_cycle, now), q, r);
 }
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
 {
-    struct hd_below b = {take, l2};
+    struct hd_below b = {hd_l2_take, l2};
 
     return b;
 }
@@ -277,6 +269,11 @@ struct hd_client hd_l2_client(struct hd_l2 *l2)
     struct hd_client c = {hd_l2slice_answer, l2};
 
     return c;
+}
+
+void hd_l2_lend(struct hd_l2 *l2, const struct hd_chain *chain)
+{
+    l2->chain = chain;
 }
 
 hd_time hd_l2_back(const struct hd_l2 *l2)

@@ -17,6 +17,9 @@
  * Requests that are done at once here are not counted as owed: the invariant is
  * about those that stay.
  *
+ * A read of a chain that was lent (request.h) goes on as the next one from
+ * here: that is what its requester would do in the same moment.
+ *
  * What is in play is laid out so that a look-up touches few lines of the host's
  * cache: the request, one of the slice's wiring, one of its state, one of its
  * counters (see hd_l2_plain) and one of the set.  What is the same in all
@@ -47,15 +50,6 @@ static inline uint64_t *keys(const struct hd_l2_slice *sl, uint32_t set)
     return sl->key + set * sl->l2->model->ways;
 }
 
-/* True when a request writes; one bit of kind + 1 tells. */
-static inline bool writes(const struct hd_req *q)
-{
-    _Static_assert(HD_REQ_READ == 0 && HD_REQ_WRITE == 1 &&
-                       HD_REQ_ATOMIC == 2 && HD_REQ_WALK == 3,
-                   "as it is used here");
-    return ((q->kind + 1u) & 2) != 0;
-}
-
 /* Takes the input port from `now`; returns when it has the request. */
 static inline hd_time enter(struct hd_l2_slice *sl, hd_time now)
 {
@@ -65,22 +59,48 @@ static inline hd_time enter(struct hd_l2_slice *sl, hd_time now)
     return in;
 }
 
-/* Sends the answer, which is there at `at`. */
-static HD_HOT inline void answer(struct hd_l2_slice *sl, hd_time now,
-                                 uint32_t r, const struct hd_req *q, hd_time at)
+/* Takes the output port for an answer that is there at `at`; returns when that
+ * leaves. */
+static inline hd_time leave(struct hd_l2_slice *sl, hd_time now,
+                            const struct hd_req *q, hd_time at)
 {
     const struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
     uint32_t n = (q->bytes + l2->flit_more) >> l2->flit_shift;
     hd_time free = s->out_free, leaves = hd_max_u64(free, at);
-    const struct hd_client *to = &l2->clients[q->client];
 
     hd_assert(n > 0);
     s->out_free = hd_max_u64(free, now) + n * l2->cycle;
     counters(sl, q)->output_busy += n;
     hd_hist_add(hd_l2_hist(l2, q->kind, q->app),
                 hd_l2_core_cycles(l2, leaves - q->born));
-    to->reply(to->self, leaves, r);
+    return leaves;
+}
+
+/* Sends the answer, which is there at `at`. */
+static HD_HOT inline void answer(struct hd_l2_slice *sl, hd_time now,
+                                 uint32_t r, const struct hd_req *q, hd_time at)
+{
+    const struct hd_client *to = &sl->l2->clients[q->client];
+
+    to->reply(to->self, leave(sl, now, q, at), r);
+}
+
+/* The same of a read of a chain that was lent: the next one is sent, if it
+ * is known where it goes. */
+static inline void go_on(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                         struct hd_req *q, hd_time at)
+{
+    struct hd_l2 *l2 = sl->l2;
+    const struct hd_client *to = &l2->clients[q->client];
+    hd_time leaves = leave(sl, now, q, at);
+
+    if (HD_UNLIKELY(!hd_chain_next(l2->chain, q, leaves)))
+        to->reply(to->self, leaves, r);
+    else if (HD_UNLIKELY(hd_l2_passes(l2) != 0))
+        hd_l2_take(l2, q->born, r);
+    else /* from an edge over whole cycles: at an edge */
+        hd_l2_take_plain(l2, q->born, q, r);
 }
 
 /* A hit whose result may have to wait for a port. */
@@ -93,10 +113,10 @@ static HD_APART void hit_late(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     answer(sl, now, r, q, hd_l2_look(sl, q, in));
 }
 
-static HD_HOT HD_APART void hit(struct hd_l2_slice *sl, hd_time now,
-                                struct hd_req *q, uint32_t r)
+static HD_HOT HD_APART void hit(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_l2_state *s = sl->s;
+    struct hd_req *q = hd_l2_req(sl, r);
     hd_time in = enter(sl, now);
 
     counters(sl, q)->hits[hd_l2_class(sl->l2, q)]++;
@@ -107,7 +127,10 @@ static HD_HOT HD_APART void hit(struct hd_l2_slice *sl, hd_time now,
     }
     s->look_at = in;
     s->looks = 1;
-    answer(sl, now, r, q, in);
+    if ((q->flags & HD_REQ_CHAIN) != 0 && sl->l2->chain != NULL)
+        go_on(sl, now, r, q, in);
+    else
+        answer(sl, now, r, q, in);
 }
 
 /* A read of a line that is not in the tags; it may be in flight. */
@@ -138,12 +161,12 @@ static HD_HOT HD_APART void miss(struct hd_l2_slice *sl, hd_time now,
 
 /* A look-up of a line that is not the one used last in its set. */
 static HD_HOT HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
-                                         uint64_t line, uint32_t r)
+                                         uint64_t where, uint32_t r)
 {
-    struct hd_req *q = hd_l2_req(sl, r);
-    struct hd_assoc_set *set = &sl->set[q->spare];
-    uint32_t way =
-        hd_assoc_find_way(set, keys(sl, q->spare), line, HD_CACHE_KEY);
+    uint64_t line = where >> HD_L2_SET_BITS;
+    uint32_t i = where & ((1u << HD_L2_SET_BITS) - 1);
+    struct hd_assoc_set *set = &sl->set[i];
+    uint32_t way = hd_assoc_find_way(set, keys(sl, i), line, HD_CACHE_KEY);
 
     if (way == HD_NONE) {
         miss(sl, now, line, r);
@@ -151,7 +174,7 @@ static HD_HOT HD_APART void look_further(struct hd_l2_slice *sl, hd_time now,
     }
     set->order = hd_assoc_front(set->order, way);
     set->recent = line;
-    hit(sl, now, q, r);
+    hit(sl, now, r);
 }
 
 /* A line enters the tags; a dirty one that leaves goes down at `at`. */
@@ -219,17 +242,17 @@ static HD_HOT HD_APART void look_other(struct hd_l2_slice *sl, hd_time now,
         hd_l2slice_look(sl, now, r);
 }
 
-static inline void look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+static inline void look(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                        uint64_t where)
 {
-    struct hd_req *q = hd_l2_req(sl, r);
-    uint64_t line = q->line;
+    uint32_t set = where & ((1u << HD_L2_SET_BITS) - 1);
 
-    if (HD_UNLIKELY(unusual(sl) || writes(q)))
+    if (HD_UNLIKELY(unusual(sl)))
         look_other(sl, now, r);
-    else if (sl->set[q->spare].recent == line)
-        hit(sl, now, q, r);
+    else if (sl->set[set].recent == where >> HD_L2_SET_BITS)
+        hit(sl, now, r);
     else
-        look_further(sl, now, line, r);
+        look_further(sl, now, where, r);
 }
 
 /* The line of MSHR m is there. */
@@ -259,11 +282,12 @@ static HD_HOT HD_APART void fill(struct hd_l2_slice *sl, hd_time now,
 HD_HOT void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,
                              uint64_t b)
 {
-    (void)b;
-    if (HD_LIKELY(what == HD_L2_LOOK))
-        look(self, now, a);
+    if (HD_LIKELY(what == HD_L2_READ_LOOK))
+        look(self, now, a, b);
     else if (what == HD_L2_FILL)
         fill(self, now, a);
+    else if (what == HD_L2_LOOK)
+        look_other(self, now, a);
     else
         hd_l2slice_other(self, now, what, a);
 }

@@ -21,14 +21,19 @@ enum hd_l2_cause { HD_L2_GO, HD_L2_MSHRS, HD_L2_MERGES, HD_L2_QUEUE };
 
 /* A slice's events. */
 enum {
-    HD_L2_ARRIVE, /* a request that may skip the cache is at the input */
-    HD_L2_LOOK,   /* the result of a request's look-up is known */
-    HD_L2_DOWN,   /* a request of the slice's reaches the miss queue */
-    HD_L2_FILL,   /* DRAM has answered; a: the MSHR */
-    HD_L2_PASS,   /* DRAM has answered a bypassed read; a: what asked it */
-    HD_L2_ROOM,   /* DRAM has room again */
-    HD_L2_RETRY   /* the input may go on */
+    HD_L2_ARRIVE,    /* a request that may skip the cache is at the input */
+    HD_L2_LOOK,      /* the result of a request's look-up is known */
+    HD_L2_READ_LOOK, /* the same of a read; b: its line and its set, so that
+                        these are known before the request is in the host's
+                        cache */
+    HD_L2_DOWN,      /* a request of the slice's reaches the miss queue */
+    HD_L2_FILL,      /* DRAM has answered; a: the MSHR */
+    HD_L2_PASS,      /* DRAM has answered a bypassed read; a: what asked it */
+    HD_L2_ROOM,      /* DRAM has room again */
+    HD_L2_RETRY      /* the input may go on */
 };
+
+enum { HD_L2_SET_BITS = 16 }; /* of a set in b */
 
 /* req.spare of what comes to a slice, and of the read that it sends down for
  * it: the set of its line.
@@ -170,6 +175,7 @@ struct hd_l2 {
     struct hd_recip per_cycle; /* of an L2 cycle */
     hd_time arrival;           /* ticks: the way over the crossbar, a look-up */
     struct hd_events *ev;
+    const struct hd_chain *chain;    /* lent, or NULL */
     const struct hd_l2_place *place; /* see find_places: */
     uint32_t place_mask, high_mask;
     uint8_t high_shift, line_shift;
@@ -393,6 +399,40 @@ static inline uint32_t hd_l2_number(const struct hd_req *q)
     /* without a branch: it is different from request to request */
     return (uint32_t)q->queued & -(uint32_t)((q->flags & HD_REQ_SEQ) != 0);
 }
+
+/* True when a request writes; one bit of kind + 1 tells. */
+static inline bool hd_l2_writes(const struct hd_req *q)
+{
+    _Static_assert(HD_REQ_READ == 0 && HD_REQ_WRITE == 1 &&
+                       HD_REQ_ATOMIC == 2 && HD_REQ_WALK == 3,
+                   "as it is used here");
+    return ((q->kind + 1u) & 2) != 0;
+}
+
+/* Not 0 where it has to be asked whether a request skips the cache. */
+static inline uint32_t hd_l2_passes(const struct hd_l2 *l2)
+{
+    return (l2->unusual & (HD_L2_SPREAD | HD_L2_ASKS_PASS)) |
+           l2->steer->l2_steers;
+}
+
+/* Request r does not, and is sent at an L2 edge. */
+static HD_INLINE void hd_l2_take_plain(struct hd_l2 *l2, hd_time edge,
+                                       struct hd_req *q, uint32_t r)
+{
+    uint64_t line = q->pa.v >> l2->line_shift;
+    const struct hd_l2_place *p = &l2->place[line & l2->place_mask];
+    uint32_t from = hd_l2_sender(q), number = hd_l2_number(q);
+
+    q->line = line;
+    q->spare = p->set | ((uint32_t)(line >> l2->high_shift) & l2->high_mask);
+    hd_post_numbered(l2->ev, from, p->component, number, edge + l2->arrival,
+                     hd_l2_writes(q) ? HD_L2_LOOK : HD_L2_READ_LOOK, r,
+                     line << HD_L2_SET_BITS | q->spare);
+}
+
+/* A request is sent: struct hd_below's, of struct hd_l2. */
+void hd_l2_take(void *l2, hd_time now, uint32_t r);
 
 /* hd_handler of a slice. */
 void hd_l2slice_event(void *self, hd_time now, uint32_t what, uint32_t a,

@@ -243,15 +243,16 @@ static hd_time port(struct hd_unit *u, hd_time now)
     return hd_max_u64(now, s->port_at);
 }
 
-/* Key of the page that holds a request's, for the MSHRs. */
-static inline uint64_t page_key(const struct hd_unit *u,
-                                const struct hd_treq *q)
+/* Key of the page that holds a 4 KB page, for the MSHRs. */
+static inline uint64_t page_key(const struct hd_unit *u, uint64_t page)
 {
-    hd_vpn first = q->vpn;
+    uint32_t app = hd_unit_app(page);
+    hd_vpn first;
 
-    if (HD_UNLIKELY(*u->m->sized))
-        first = hd_ptables_first(u->m->w.tables, q->app, first);
-    return first.v | (uint64_t)q->app << 52;
+    if (HD_LIKELY(*u->m->sized == 0))
+        return page;
+    first = hd_ptables_first(u->m->w.tables, app, hd_unit_vpn(page));
+    return first.v | (uint64_t)app << HD_UNIT_VPN_BITS;
 }
 
 /* Enters a request into the MSHR of its page, under which a walk is. */
@@ -272,17 +273,19 @@ static HD_HOT void join(struct hd_unit *u, hd_time now, uint32_t entry,
 
 /* Has a page walked for; its request takes an MSHR.  False: no room. */
 static inline bool start(struct hd_unit *u, hd_time now, uint32_t treq,
-                         struct hd_treq *q, uint64_t key)
+                         uint64_t page, uint64_t key)
 {
+    struct hd_treq *q = request(u, treq);
     struct hd_mshr_entry *e;
     struct hd_walk *w;
     uint32_t i;
 
     if (hd_mshr_full(&u->miss) || !hd_unit_walk_room(u)) {
         if (!u->s->in_looked)
-            hd_unit_row(u,
-                        q->app)[hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
-                                                      : HD_MMU_QUEUE_BLOCKS]++;
+            hd_unit_row(
+                u, hd_unit_app(
+                       page))[hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
+                                                    : HD_MMU_QUEUE_BLOCKS]++;
         return false;
     }
     i = hd_mshr_take(&u->miss, key);
@@ -294,22 +297,22 @@ static inline bool start(struct hd_unit *u, hd_time now, uint32_t treq,
     q->walk = now;
     q->next = HD_NONE;
     w = &u->walk[i];
-    w->vpn = q->vpn;
-    w->app = q->app;
+    w->vpn = hd_unit_vpn(page);
+    w->app = (uint8_t)hd_unit_app(page);
     w->ready = hd_max_u64(now, q->looked);
     hd_walk_add(u, now, i);
     return true;
 }
 
 /* Enters a request that missed into an MSHR.  False: none, or no room. */
-static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
+static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq,
+                        uint64_t page)
 {
-    struct hd_treq *q = request(u, treq);
-    uint64_t key = page_key(u, q);
+    uint64_t key = page_key(u, page);
     uint32_t e = hd_mshr_find(&u->miss, key);
 
     if (e == HD_NONE)
-        return start(u, now, treq, q, key);
+        return start(u, now, treq, page, key);
     join(u, now, e, treq);
     return true;
 }
@@ -324,7 +327,7 @@ static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
 
     q->looked = now;
     if (mode == HD_OFF)
-        return miss(u, now, treq);
+        return miss(u, now, treq, hd_unit_page(q));
     if (HD_UNLIKELY(mode != HD_FULL)) {
         q->looked = now + (mode == HD_FIXED ? m->fixed : m->lookup);
         q->hit = HIT_L2;
@@ -348,7 +351,7 @@ static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
         if (m->bypass_cfg.entries == 0 ||
             !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp, &x)) {
             hd_unit_row(u, q->app)[HD_MMU_MISSES]++;
-            return miss(u, now, treq);
+            return miss(u, now, treq, hd_unit_page(q));
         }
         q->hit = HIT_BYPASS;
     }
@@ -366,78 +369,79 @@ static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
 /* The same where nothing unusual is in play and the L2 TLB has pages of 4 KB
  * only: what admit and answer do, written straight. */
 static HD_HOT bool admit_plain(struct hd_unit *u, hd_time now, uint32_t treq,
-                               struct hd_treq *q)
+                               uint64_t page, hd_time arrived)
 {
+    struct hd_treq *q = request(u, treq);
     const struct hd_mmu *m = u->m;
     const struct hd_recip cycle = m->per_core;
     struct hd_tlb *t = &u->tlb;
-    uint64_t *n = hd_unit_row(u, q->app);
-    uint64_t *c = hd_count_row(&t->stat, u->instance, q->app);
-    hd_vpn vpn = q->vpn;
+    hd_vpn vpn = hd_unit_vpn(page);
+    uint32_t app = hd_unit_app(page);
+    uint64_t *n = hd_unit_row(u, app);
+    uint64_t *c = hd_count_row(&t->stat, u->instance, app);
     uint32_t set = hd_tlb_set(&t->base, t->base_mask, vpn.v);
     uint32_t e =
-        hd_assoc_find(&t->base, set, hd_tlb_key(HD_TLB_4K, q->app, vpn.v));
+        hd_assoc_find(&t->base, set, hd_tlb_key(HD_TLB_4K, app, vpn.v));
     hd_time begin = port(u, now), looked = begin + m->lookup;
-    hd_time arrived = q->arrived;
 
+    q->arrived = arrived;
     c[HD_TLB_LOOKUPS]++;
     if (e == HD_NONE) {
         q->looked = looked;
         n[HD_MMU_MISSES]++;
-        return miss(u, now, treq);
+        return miss(u, now, treq, page);
     }
     c[HD_TLB_HITS]++;
-    hd_assoc_touch_in(&t->base, set, e, (struct hd_who){q->app, q->warp});
+    hd_assoc_touch_in(&t->base, set, e, (struct hd_who){app, q->warp});
     q->hit = HIT_L2;
     q->x = (struct hd_xlate){vpn, {t->entry[e].frame}, 1, 1};
     n[HD_MMU_HITS]++;
     n[HD_MMU_INPUT_CYCLES] += hd_recip_div(cycle, begin - arrived);
     n[HD_MMU_LOOKUP_CYCLES] += m->lookup_cycles;
-    hd_hist_add(&m->latency[q->app], hd_recip_div(cycle, looked - arrived));
+    hd_hist_add(&m->latency[app], hd_recip_div(cycle, looked - arrived));
     m->w.clients[q->client].reply(m->w.clients[q->client].self, looked, treq);
     return true;
 }
 
 /* Looks up a request that arrived in an earlier event, or in this one. */
 static inline bool admit_from(struct hd_unit *u, hd_time now, uint32_t treq,
-                              hd_time arrived)
+                              uint64_t page, hd_time arrived)
 {
-    struct hd_treq *q = request(u, treq);
-
-    q->arrived = arrived;
-    return HD_LIKELY(hd_unit_calm(u) && hd_tlb_plain(&u->tlb))
-               ? admit_plain(u, now, treq, q)
-               : admit(u, now, treq);
+    if (HD_LIKELY(hd_unit_calm(u) && hd_tlb_plain(&u->tlb)))
+        return admit_plain(u, now, treq, page, arrived);
+    request(u, treq)->arrived = arrived;
+    return admit(u, now, treq);
 }
 
 /* One that has to wait behind another is not touched until its turn comes. */
 HD_HOT void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq,
-                            uint32_t app)
+                            uint64_t page)
 {
     struct hd_unit_state *s = u->s;
 
-    hd_unit_row(u, app)[HD_MMU_REQUESTS]++;
+    hd_unit_row(u, hd_unit_app(page))[HD_MMU_REQUESTS]++;
     if (s->in_count == 0) {
-        if (admit_from(u, now, treq, now))
+        if (admit_from(u, now, treq, page, now))
             return;
         s->in_looked = 1;
     }
     hd_assert(s->in_count < u->in_room);
-    *hd_unit_input(u, s->in_count++) = (struct hd_unit_input){now, treq, 0};
+    *hd_unit_input(u, s->in_count++) =
+        (struct hd_unit_input){now, page, treq, 0};
     hd_unit_peak(&u->shared[HD_MMU_INPUT_PEAK], s->in_count);
 }
 
 /* Tries a head that missed before: its page may have come in with another.
  * Where all pages are of 4 KB and none are merged, it has not, and since all
  * others wait behind the head, it is not walked for either. */
-static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
+static bool retry(struct hd_unit *u, hd_time now, uint32_t treq, uint64_t page)
 {
     struct hd_treq *q = request(u, treq);
     bool full = u->m->tlb_cfg.mode.kind == HD_FULL;
     struct hd_xlate x;
 
     if (HD_LIKELY(*u->m->sized == 0 && (!full || hd_tlb_plain(&u->tlb))))
-        return start(u, now, treq, q, page_key(u, q));
+        return start(u, now, treq, page, page);
     if (full && hd_tlb_peek(&u->tlb, q->app, q->vpn, &x)) {
         if (HD_UNLIKELY(!here(u, q, &x))) {
             covered(u, treq);
@@ -447,7 +451,7 @@ static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
         answer(u, &x, now, hd_max_u64(now, q->looked), treq);
         return true;
     }
-    return miss(u, now, treq);
+    return miss(u, now, treq, page);
 }
 
 HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
@@ -459,8 +463,9 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
     while (s->in_count != 0 && HD_LIKELY(u->env->err->code == 0)) {
         const struct hd_unit_input *in = hd_unit_input(u, 0);
 
-        if (!(s->in_looked ? retry(u, now, in->treq)
-                           : admit_from(u, now, in->treq, in->arrived))) {
+        if (!(s->in_looked
+                  ? retry(u, now, in->treq, in->page)
+                  : admit_from(u, now, in->treq, in->page, in->arrived))) {
             s->in_looked = 1;
             break;
         }

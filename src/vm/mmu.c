@@ -148,7 +148,7 @@ static HD_HOT void arrive(void *self, hd_time now, uint32_t what, uint32_t a,
 
     (void)what;
     u->ticket = HD_UNIT_FOREIGN;
-    hd_l2tlb_arrive(u, now, a, (uint32_t)b);
+    hd_l2tlb_arrive(u, now, a, b);
 }
 
 /* The senders of requests get no events. */
@@ -167,7 +167,7 @@ static HD_HOT void send(void *self, hd_time now, uint32_t treq)
 
     hd_assert(q->core < m->w.cores);
     hd_post(u->env->ev, m->port[q->core], u->input_rank, now + m->transit, 0,
-            treq, q->app);
+            treq, hd_unit_page(q));
 }
 
 static void entry_read(void *self, hd_time at, uint32_t req)
@@ -194,6 +194,11 @@ struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
 struct hd_client hd_mmu_client(struct hd_mmu *m)
 {
     return (struct hd_client){m->units > 1 ? entry_read : entry_read_one, m};
+}
+
+const struct hd_chain *hd_mmu_chain(const struct hd_mmu *m)
+{
+    return m->chained != 0 ? &m->chain : NULL;
 }
 
 uint32_t hd_mmu_walks(const struct hd_mmu *m, uint32_t app)
@@ -225,7 +230,7 @@ static void resume(void *self, hd_time now, uint32_t src, uint32_t treq)
     const struct hd_treq *q = &m->w.treqs->v[treq];
 
     hd_post(m->env->ev, src, m->unit[m->units > 1 ? q->core : 0].input_rank,
-            now, 0, treq, q->app);
+            now, 0, treq, hd_unit_page(q));
 }
 
 /* What walk caches hold of a page's entries is no longer so. */
@@ -384,14 +389,12 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->per_tick = hd_recip_of(m->tick);
     m->per_core = hd_recip_of(hd_ticks(env->clk, HD_CLK_CORE, 1));
     m->ordered = n == 1 && w->memory_back > 0;
-    m->chained = m->ordered && w->walk->mode.kind == HD_FULL &&
-                 w->pwc->mode.kind == HD_OFF &&
-                 hd_ptables_room(w->tables) <= 1u << HD_WALK_BITS &&
-                 hd_recip_up(m->per_tick, w->memory_back) == w->memory_back;
+    if (m->ordered && w->walk->mode.kind == HD_FULL &&
+        w->pwc->mode.kind == HD_OFF &&
+        hd_ptables_room(w->tables) <= 1u << HD_CHAIN_BITS &&
+        hd_recip_up(m->per_tick, w->memory_back) == w->memory_back)
+        m->chained = HD_REQ_CHAIN;
     m->never = HD_NEVER;
-    m->epoch = env->slots != NULL && env->slots->epoch != NULL
-                   ? env->slots->epoch
-                   : &m->never;
     m->first_entry = hd_ptables_base(w->tables);
     m->words = hd_ptables_words(w->tables);
     m->sized = hd_ptables_sized(w->tables);
@@ -420,6 +423,24 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
         return NULL;
     }
     return m;
+}
+
+/* What goes on by itself of a walk that reads level by level. */
+static void make_chain(struct hd_mmu *m)
+{
+    const struct hd_slots *slots = m->env->slots;
+    const struct hd_unit *u = &m->unit[0];
+
+    m->chain = (struct hd_chain){.first = m->first_entry,
+                                 .back = m->w.memory_back,
+                                 .until = slots != NULL && slots->epoch != NULL
+                                              ? slots->epoch
+                                              : &m->never,
+                                 .held = &m->step.bound,
+                                 .number = &u->s->number,
+                                 .hits = u->walk_row + HD_WALK_L2,
+                                 .stride = HD_WALK_STATS,
+                                 .client = m->w.memory_client + 1};
 }
 
 /* Policies were bound or unbound. */
@@ -490,6 +511,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         hd_mmu_close(m);
         return NULL;
     }
+    make_chain(m);
     offer(m, HEDDLE_POINT_tlb_fill, &m->fill, hd_l2tlb_fill_default);
     offer(m, HEDDLE_POINT_walk_step, &m->step, hd_walk_step_default);
     offer(m, HEDDLE_POINT_walk_pick, &m->pick, hd_walk_pick_default);

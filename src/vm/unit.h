@@ -57,8 +57,6 @@ enum hd_walk_stat {
     HD_WALK_STATS
 };
 
-enum { HD_WALK_BITS = 21 }; /* of an entry's number in hd_req.more */
-
 enum hd_walk_state { HD_WALK_FREE, HD_WALK_WAITS, HD_WALK_RUNS, HD_WALK_READS };
 
 /* A page that missed, from the miss to the answer: entry of the MSHRs with the
@@ -116,6 +114,7 @@ struct hd_party {
 /* A request in the input queue. */
 struct hd_unit_input {
     hd_time arrived;
+    uint64_t page; /* hd_unit_page */
     uint32_t treq;
     uint32_t spare;
 };
@@ -156,8 +155,6 @@ struct hd_mmu {
     const uint32_t *sized;        /* arena: there are pages larger than 4 KB */
     const uint32_t *watched;      /* [note] watchers */
     const struct hd_steer *steer; /* arena; NULL: nobody can steer */
-    const hd_time *epoch;         /* arena, or `never`: the next epoch of a
-                                     policy */
     struct hd_mmu_recent *recent; /* arena: [app] */
     uint32_t *party_of;           /* arena: [treq] */
     struct hd_party *parties;     /* arena */
@@ -168,10 +165,11 @@ struct hd_mmu {
     hd_pa first_entry;      /* of the page tables */
     const uint64_t *words;  /* arena: hd_ptables_words */
     uint64_t lookup_cycles; /* whole core cycles in `lookup` */
-    bool simple;  /* all that can be told at build time of hd_unit_calm */
-    bool ordered; /* reads are numbered: one unit, and they take time */
-    bool chained; /* and the next is sent as soon as its time is known */
-    bool serial;  /* the base array is looked up after a large one */
+    bool simple;     /* all that can be told at build time of hd_unit_calm */
+    bool ordered;    /* reads are numbered: one unit, and they take time */
+    uint8_t chained; /* HD_REQ_CHAIN: and the next is sent as soon as its time
+                        is known; or 0 */
+    bool serial;     /* the base array is looked up after a large one */
     struct hd_mmu_wiring w;
     struct hd_slot fill, step, pick;
     struct hd_tlb_cfg tlb_cfg;
@@ -179,6 +177,7 @@ struct hd_mmu {
     struct hd_pwc_cfg pwc_cfg;
     struct hd_bypass_cfg bypass_cfg;
     struct hd_recip per_tick; /* of an L2 cycle */
+    struct hd_chain chain;
     hd_time never;
     hd_time fixed, walk_fixed; /* settings in ticks */
     uint64_t *who; /* scratch for questions: [treqs->room] and more */
@@ -189,11 +188,31 @@ struct hd_mmu {
 /* ---- small things that both halves use -------------------------------- */
 
 /* The tag of a walk's requests, and what it says. */
-#define HD_UNIT_TAG(unit, walk, leaf)                                          \
-    ((uint32_t)((leaf) == 3) << 31 | (unit) << 20 | (walk))
-#define HD_UNIT_OF(tag)   ((tag) >> 20 & 0x7ff)
-#define HD_UNIT_WALK(tag) ((tag)&0xfffff)
-#define HD_UNIT_LEAF(tag) (4 - ((tag) >> 31))
+#define HD_UNIT_TAG(unit, walk) ((unit) << 20 | (walk))
+#define HD_UNIT_OF(tag)         ((tag) >> 20)
+#define HD_UNIT_WALK(tag)       ((tag)&0xfffff)
+
+/*
+ * The page that a request wants as one number, and what it says.  It comes with
+ * the event and stays in the input queue: so it can be looked up at once, while
+ * the request, which the host has not seen for long, is on its way from memory.
+ */
+enum { HD_UNIT_VPN_BITS = 52 };
+
+static inline uint64_t hd_unit_page(const struct hd_treq *q)
+{
+    return q->vpn.v | (uint64_t)q->app << HD_UNIT_VPN_BITS;
+}
+
+static inline hd_vpn hd_unit_vpn(uint64_t page)
+{
+    return (hd_vpn){page & (((uint64_t)1 << HD_UNIT_VPN_BITS) - 1)};
+}
+
+static inline uint32_t hd_unit_app(uint64_t page)
+{
+    return (uint32_t)(page >> HD_UNIT_VPN_BITS);
+}
 
 /* Rows of counters of an application of this simulation. */
 static inline uint64_t *hd_unit_row(const struct hd_unit *u, uint32_t app)
@@ -307,7 +326,7 @@ void hd_mmulook_sync(void *mmu, hd_time now);
 
 /* l2tlb.c: a request has arrived; a walk has ended; room came free. */
 void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq,
-                     uint32_t app);
+                     uint64_t page);
 void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_l2tlb_unblock(struct hd_unit *u, hd_time now);
 int64_t hd_l2tlb_fill_default(void *mmu, const void *question);

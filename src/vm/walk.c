@@ -20,10 +20,12 @@
  *
  * Without a walk cache, and with nobody asked at each step, an entry above the
  * leaf does nothing but send the next read.  That read is then sent when the
- * answer is known to be under way (hd_walk_read), at the later instant and in
- * the place among the reads of that instant that its event would have had:
- * reads are numbered like the events that send them.  Those that leave between
- * two L2 edges, or with the arrival of a request, go before those of the edge.
+ * answer is known to be under way, at the later instant and in the place among
+ * the reads of that instant that its event would have had: reads are numbered
+ * like the events that send them.  hd_walk_read does so, or the L2 itself where
+ * it was lent the chain (struct hd_chain) and has the entry.  Those that leave
+ * between two L2 edges, or with the arrival of a request, go before those of
+ * the edge.
  *
  * Such a request carries the entries of the levels to come (while their numbers
  * are small enough, up to 4096 tables), and the walk is not touched before the
@@ -163,29 +165,17 @@ static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
     return hd_ask_walk_step(&u->m->step, &q);
 }
 
-/* Sends the read of an entry in request r. */
-static inline void issue(const struct hd_mmu *m, hd_time at, uint32_t r,
-                         struct hd_req *q, uint32_t entry, bool numbered,
-                         uint64_t number)
-{
-    q->pa = hd_ptables_pa(m->first_entry, entry);
-    q->born = at;
-    q->queued = number;
-    q->client = (uint16_t)(m->w.memory_client + numbered);
-    q->flags = numbered ? HD_REQ_SEQ : 0;
-    q->hit = 0;
-    m->w.memory.send(m->w.memory.self, at, r);
-}
-
 /* The entries of the levels below in one word, as far as numbers are that
- * small: what a request needs to go on without a look at its walk. */
+ * small: what a request needs to go on without a look at its walk.  The first
+ * table is a root, so no entry below one has the number 0. */
 static inline uint64_t pack(const struct hd_walk *w)
 {
     const uint32_t *e = w->path.entry;
-    uint64_t more = e[1] | (uint64_t)e[2] << HD_WALK_BITS |
-                    (uint64_t)e[3] << 2 * HD_WALK_BITS;
+    uint64_t last = w->leaf == 4 ? e[3] : 0;
+    uint64_t more =
+        e[1] | (uint64_t)e[2] << HD_CHAIN_BITS | last << 2 * HD_CHAIN_BITS;
 
-    return more >> (w->level - 1) * HD_WALK_BITS;
+    return more >> (w->level - 1) * HD_CHAIN_BITS;
 }
 
 static inline void send(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -194,23 +184,29 @@ static inline void send(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_walk *w = &u->walk[walk];
     uint32_t r = hd_req_take(m->w.reqs);
     struct hd_req *q = &u->req[r];
+    bool numbered = m->ordered & (u->ticket != HD_UNIT_FOREIGN) &
+                    (hd_recip_up(m->per_tick, now) == now);
 
+    q->pa = hd_ptables_pa(m->first_entry, w->path.entry[w->level - 1]);
+    q->born = now;
+    q->queued = u->ticket;
     q->next = HD_NONE;
-    q->tag = HD_UNIT_TAG(u->instance, walk, w->leaf);
+    q->tag = HD_UNIT_TAG(u->instance, walk);
+    q->client = (uint16_t)(m->w.memory_client + numbered);
     q->warp = HD_NO_WARP;
     q->kind = HD_REQ_WALK;
     q->app = w->app;
     q->level = w->level;
+    q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) |
+                         (w->level < w->leaf ? m->chained : 0));
     q->dram_class = 0;
+    q->hit = 0;
     q->bytes = 8;
     q->more = pack(w);
     w->req = r;
     w->counted = w->level - 1;
     w->state = HD_WALK_READS;
-    issue(m, now, r, q, w->path.entry[w->level - 1],
-          m->ordered & (u->ticket != HD_UNIT_FOREIGN) &
-              (hd_recip_up(m->per_tick, now) == now),
-          u->ticket);
+    m->w.memory.send(m->w.memory.self, now, r);
 }
 
 HD_HOT void hd_walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -237,19 +233,13 @@ HD_HOT void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
 {
     const struct hd_mmu *m = u->m;
     struct hd_req *q = &u->req[r];
-    uint32_t entry;
 
-    hd_unit_walk_row(u, q->app)[HD_WALK_L2 + q->level - 1u] += q->hit == 0;
-    at += m->w.memory_back;
-    if (HD_LIKELY(q->level < HD_UNIT_LEAF(q->tag) && m->chained &&
-                  !m->step.bound && at < *m->epoch)) {
-        entry = (uint32_t)q->more & ((1u << HD_WALK_BITS) - 1);
-        q->more >>= HD_WALK_BITS;
-        q->level++;
-        issue(m, at, r, q, entry, true, u->s->number++);
-    } else {
-        await(u, at, r);
+    if (hd_chain_next(&m->chain, q, at)) {
+        m->w.memory.send(m->w.memory.self, q->born, r);
+        return;
     }
+    hd_unit_walk_row(u, q->app)[HD_WALK_L2 + q->level - 1u] += q->hit == 0;
+    await(u, at + m->w.memory_back, r);
 }
 
 /* Goes on from w->level at t, not before now: passes the levels that need no
