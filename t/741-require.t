@@ -29,7 +29,7 @@ L
 LUA_CPATH="$PWD/$HEDDLE_BUILD/?.so" lua5.4 "$dir/x.lua" cores=3 >"$dir/lua" 2>&1
 status=$?
 "$HEDDLE" run "$dir/x.lua" cores=3 >"$dir/command" 2>&1
-echo "1..3"
+echo "1..4"
 if [ $status = 0 ]; then echo "ok 1 - lua5.4 runs it"; else
     echo "not ok 1 - lua5.4 runs it"
     sed 's/^/# /' "$dir/lua"
@@ -44,4 +44,11 @@ if grep -q '"core.count": "3"' "$dir/lua"; then
     echo "ok 3 - and the arguments"
 else
     echo "not ok 3 - and the arguments"
+fi
+LUA_CPATH="$PWD/$HEDDLE_BUILD/?.so" lua5.4 "$dir/x.lua" core=3 >"$dir/lua" 2>&1
+if grep -q "no argument 'core' (did you mean 'cores'?)" "$dir/lua"; then
+    echo "ok 4 - and a wrong one is named"
+else
+    echo "not ok 4 - and a wrong one is named"
+    sed 's/^/# /' "$dir/lua"
 fi

@@ -7,7 +7,7 @@ explained with unit, meaning and source as its kind has them; every point is in
 the picture of the README; every kind of heddle list, every command,
 every option of H.sim, every function of heddle.generate, every verb of heddle
 trace, every field of the results and every public C function is on its page;
-every page is named by another.
+every page is named by another; what shells complete has every command and kind.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -199,5 +199,19 @@ all("pages keep the rules of mdoc", pages, function(p)
     return os.execute("command -v mandoc >/dev/null") == nil
         or output("mandoc -T lint -W warning " .. p) == ""
 end)
+
+-- What shells complete.
+local commands = { "help" }
+for command in output(HEDDLE .. " --help"):gmatch "\n  (%l+) " do
+    commands[#commands + 1] = command
+end
+for path in output("ls src/cli/completion/*"):gmatch "[^\n]+" do
+    local text = " " .. read(path):gsub("[^%w_]", " ") .. " "
+    local function there(word)
+        return text:find(" " .. word .. " ", 1, true)
+    end
+    all(path .. " has every command", commands, there)
+    all(path .. " has every kind of list", index.kinds, there)
+end
 
 return tap.done()

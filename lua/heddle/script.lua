@@ -22,6 +22,15 @@ local declared = false
 --- The running simulations, for what is printed on Ctrl-C.
 script.live = setmetatable({}, { __mode = "k" })
 
+--- A usage error: text wherever it ends, in the command or in plain Lua.
+local USAGE = { __tostring = function(err)
+    return err.usage
+end }
+
+local function usage(format, ...)
+    error(setmetatable({ usage = format:format(...) }, USAGE), 0)
+end
+
 local function words_of_lua()
     local out = {}
     for _, a in ipairs(_G.arg or {}) do
@@ -46,8 +55,7 @@ local function convert(name, text, default)
     if type(default) == "number" then
         local n = tonumber(text)
         if not n then
-            error({ usage = ("argument %s=%s: expected a number")
-                :format(name, text) }, 0)
+            usage("argument %s=%s: expected a number", name, text)
         end
         return n
     elseif type(default) == "boolean" then
@@ -56,8 +64,7 @@ local function convert(name, text, default)
             ["false"] = false, ["0"] = false, no = false,
         }
         if words[text] == nil then
-            error({ usage = ("argument %s=%s: expected true or false")
-                :format(name, text) }, 0)
+            usage("argument %s=%s: expected true or false", name, text)
         end
         return words[text]
     end
@@ -72,8 +79,8 @@ local function unknown(name, defaults)
     local near = require("heddle.index").nearest(name, names_of(defaults))
     local list = #names > 0 and "it takes " .. table.concat(names, " ")
         or "it takes none"
-    error({ usage = ("the script has no argument '%s'%s; %s"):format(name,
-        near and " (did you mean '" .. near .. "'?)" or "", list) }, 0)
+    usage("the script has no argument '%s'%s; %s", name,
+        near and " (did you mean '" .. near .. "'?)" or "", list)
 end
 
 --- H.args{name = default, ...}: returns the table of values.
@@ -187,8 +194,7 @@ function script.finish(ok, err)
     if ok then
         if given and next(given) and not declared then
             local names = names_of(given)
-            error({ usage = ("the script declares no arguments, got '%s'")
-                :format(names[1]) }, 0)
+            usage("the script declares no arguments, got '%s'", names[1])
         end
         if type(err) ~= "number" then
             return 0

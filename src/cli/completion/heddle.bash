@@ -12,7 +12,7 @@ _heddle_names() { # _heddle_names KIND...: the first words of heddle list
 }
 
 _heddle_words() { # what may stand after the words so far
-    local kinds='points notes policies apps machines counters settings'
+    local kinds='points notes policies apps suites machines counters settings'
     case $1:$2 in
     :) echo run list explain apps diff trace part repl help --help --version ;;
     run: | repl:) echo --check ;;
@@ -26,7 +26,8 @@ _heddle_words() { # what may stand after the words so far
             survey= kernels= format= json= pictures= seed= ;;
     diff:*)
         _heddle_names policies
-        echo apps= size= machine= trace= cycles= chunk= points= seed= ;;
+        echo apps= size= machine= trace= cycles= chunk= points= seed= \
+            format= ;;
     trace:) echo convert record dump info check ;;
     trace:record) _heddle_names apps ;;
     part:) echo dram tlb cache ;;
@@ -45,7 +46,7 @@ _heddle() {
     words=$(_heddle_words "$one" "$two")
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
     case $one:$two in
-    run:* | repl:*)
+    run:* | repl:* | diff:*)
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
             < <(compgen -f -X '!*.lua' -- "$cur"; compgen -d -- "$cur") ;;
     trace:?* | part:?*)

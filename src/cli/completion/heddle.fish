@@ -2,8 +2,8 @@
 #
 # SPDX-License-Identifier: MIT
 
-set -l commands run list explain apps trace part repl help
-set -l kinds points notes policies apps machines counters settings
+set -l commands run list explain apps diff trace part repl help
+set -l kinds points notes policies apps suites machines counters settings
 
 function __heddle_names
     for kind in $argv
@@ -29,6 +29,8 @@ complete -c heddle -n '__heddle_is explain' -a "(__heddle_names $kinds)"
 complete -c heddle -n '__heddle_is apps' -a '(__heddle_names apps)
     size= machine= suite= jobs= budget= cycles= from= limit= sample= timed= survey= kernels=
     format= json= pictures= seed='
+complete -c heddle -n '__heddle_is diff' -F -a '(__heddle_names policies)
+    apps= size= machine= trace= cycles= chunk= points= seed= format='
 complete -c heddle -n '__heddle_is trace' -F -a 'convert record dump info check'
 complete -c heddle -n '__heddle_is trace record' -a '(__heddle_names apps)'
 complete -c heddle -n '__heddle_is part' -F -a 'dram tlb cache'
