@@ -257,6 +257,9 @@ do
             r[2]))
         tap.ok(now < cycles, "in less time")
     end
+    tap.raises(function() kernels(#all + 1, 0) end,
+        ("at most %d, the launches of BFS2"):format(#all),
+        "the first behind the last that there is")
     tap.raises(function() kernels(5, 4) end, "last_kernel",
         "the last before the first")
 end

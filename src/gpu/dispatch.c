@@ -357,6 +357,11 @@ static int next_launch(struct hd_dispatch *d, uint32_t app)
 
     for (;;) {
         int r = src->ops->launch(src->self, &a->launch);
+        if (r == 0 && cfg->first_kernel > 1 && a->launch.id < cfg->first_kernel)
+            return hd_err_set(d->g->env->err, HEDDLE_ECONFIG,
+                              "sim.first_kernel: %u is expected to be at most "
+                              "%u, the launches of %s (application %u)",
+                              cfg->first_kernel, a->launch.id, src->name, app);
         if (r <= 0)
             return r;
         if (cfg->last_kernel != 0 && a->launch.id > cfg->last_kernel)
