@@ -370,6 +370,47 @@ static void header_errors(void **state)
     }
 }
 
+/* Blocks in any order, each once: a text of blocks 0 .. n-1 in the order that
+ * step gives, then block `again`, if it is not n. */
+static char *blocks_text(uint32_t n, uint32_t step, uint32_t again)
+{
+    size_t room = 200 + 100 * (size_t)(n + 1), at;
+    char *s = malloc(room);
+
+    at = (size_t)sprintf(s, "-grid dim = (%u,1,1)\n-block dim = (32,1,1)\n#t\n",
+                         n);
+    for (uint32_t i = 0; i < n + (again < n); i++)
+        at +=
+            (size_t)sprintf(s + at,
+                            "#BEGIN_TB\nthread block = %u,0,0\nwarp = 0\n"
+                            "insts = 1\n0000 ffffffff 0 EXIT 0 0 0\n#END_TB\n",
+                            i < n ? i * step % n : again);
+    return s;
+}
+
+static void block_twice(void **state)
+{
+    static const uint32_t steps[] = {1, 3, 5, 100}; /* prime to 101 */
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        for (uint32_t again = 0; again < 101; again += i == 2 ? 1 : 20) {
+            char *text = blocks_text(101, steps[i], again);
+            kit_write(&kit, "blocks.traceg", text);
+            assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+            assert_non_null(strstr(kit.text, "this block twice"));
+            free(text);
+        }
+        char *text = blocks_text(101, steps[i], 101);
+        kit_write(&kit, "blocks.traceg", text);
+        heddle_workload *w = kit_trace(&kit, kit.path);
+        assert_non_null(w);
+        assert_int_equal(kit_note(w, "MISSING_BLOCKS"), 0);
+        heddle_workload_free(w);
+        free(text);
+    }
+}
+
 /* Cut at every byte: an error, unless all that is lost is a line's end. */
 static void truncation(void **state)
 {
@@ -398,7 +439,8 @@ int main(void)
         cmocka_unit_test(no_windows),   cmocka_unit_test(ldgsts),
         cmocka_unit_test(local_memory), cmocka_unit_test(notes),
         cmocka_unit_test(errors),       cmocka_unit_test(header_errors),
-        cmocka_unit_test(zero_byte),    cmocka_unit_test(truncation),
+        cmocka_unit_test(block_twice),  cmocka_unit_test(zero_byte),
+        cmocka_unit_test(truncation),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

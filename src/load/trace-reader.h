@@ -21,6 +21,13 @@ struct hd_trace_held {
     uint64_t addr[HD_TRACE_HELD];
 };
 
+/* Blocks from, .. to - 1. */
+struct hd_trace_run {
+    uint64_t from, to;
+};
+
+enum { HD_TRACE_RUNS = 64 };
+
 struct hd_trace_text {
     struct hd_box *box;
     struct hd_pack *pack;
@@ -36,6 +43,9 @@ struct hd_trace_text {
     uint64_t line, bytes;
     uint32_t warps;
     bool in_block, numbered, in_warp, sized;
+    /* blocks of the kernel so far; what takes more runs is not remembered */
+    struct hd_trace_run run[HD_TRACE_RUNS];
+    uint32_t runs;
     uint64_t seen; /* warps of the block */
     uint32_t w;
     uint64_t insts, lines_read, markers;

@@ -169,6 +169,33 @@ static const char *scan_dim(const char *p, uint32_t out[3])
     return *hd_skip_blank(p) == '\n' ? p : NULL;
 }
 
+/* Adds a block to those of the kernel; false if it was there. */
+static bool add_block(struct hd_trace_text *t, uint64_t b)
+{
+    struct hd_trace_run *below = NULL, *above = NULL;
+
+    for (uint32_t i = 0; i < t->runs; i++) {
+        struct hd_trace_run *r = &t->run[i];
+        if (b >= r->from && b < r->to)
+            return false;
+        if (r->to == b)
+            below = r;
+        if (r->from == b + 1)
+            above = r;
+    }
+    if (below != NULL && above != NULL) {
+        below->to = above->to;
+        *above = t->run[--t->runs];
+    } else if (below != NULL) {
+        below->to++;
+    } else if (above != NULL) {
+        above->from--;
+    } else if (t->runs < HD_TRACE_RUNS) {
+        t->run[t->runs++] = (struct hd_trace_run){b, b + 1};
+    }
+    return true;
+}
+
 static int number_block(struct hd_trace_text *t, const char *line)
 {
     const char *p = hd_scan_is(line, "thread block = ");
@@ -181,8 +208,11 @@ static int number_block(struct hd_trace_text *t, const char *line)
         return bad_line(t, line, "expected `thread block = x,y,z'");
     if (at[0] >= g[0] || at[1] >= g[1] || at[2] >= g[2])
         return bad_line(t, line, "the grid has no such block");
+    uint64_t number = at[0] + g[0] * (at[1] + (uint64_t)g[1] * at[2]);
+    if (!add_block(t, number))
+        return bad_line(t, line, "the kernel has this block twice");
     t->numbered = true;
-    hd_pack_block(t->pack, at[0] + g[0] * (at[1] + (uint64_t)g[1] * at[2]));
+    hd_pack_block(t->pack, number);
     return 0;
 }
 
@@ -467,6 +497,7 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
     t->path = path;
     t->pages = pages;
     t->line = 0;
+    t->runs = 0;
     t->in_block = t->in_warp = t->held.any = false;
     t->x = &t->box->context[t->box->contexts - 1];
     h.k.context = (uint32_t)t->box->contexts - 1;
