@@ -60,7 +60,7 @@ static void samples(void **state)
     (void)state;
     for (int i = 0; i < 5000; i++) {
         struct hd_hist h = {0};
-        uint64_t min = UINT64_MAX, max = 0, sum = 0, seen = 0;
+        uint64_t min = UINT64_MAX, max = 0, sum = 0, seen = 0, all = 0;
         uint32_t n = hd_rng_below(&r, 6), most = hd_rng_below(&r, 3);
         uint32_t top = 0, huge = hd_rng_below(&r, 8) == 0;
 
@@ -68,19 +68,23 @@ static void samples(void **state)
             uint64_t v = hd_rng_below(&r, most == 0 ? 2 : most * 1000);
             if (huge && hd_rng_below(&r, 3) != 0)
                 v = HD_HIST_TOP - 1 + hd_rng_below(&r, 4);
-            if (hd_rng_below(&r, 2))
+            uint32_t times = hd_rng_below(&r, 4);
+            if (times == 1)
                 hd_hist_add(&h, v);
             else
-                hd_hist_add_few(&h, v);
-            top += v >= hd_hist_low(HD_HIST_BUCKETS - 1);
+                hd_hist_add_n(&h, v, times);
+            if (times == 0)
+                continue;
+            all += times;
+            top += v >= hd_hist_low(HD_HIST_BUCKETS - 1) ? times : 0;
             min = hd_min_u64(min, v);
             max = hd_max_u64(max, v);
-            sum += v;
+            sum += v * times;
         }
         for (uint32_t b = 0; b < HD_HIST_BUCKETS; b++)
             seen += h.bucket[b];
-        assert_true(h.n == n && h.sum == sum && seen == n && h.max == max);
-        assert_true(h.min == (n > 0 ? min : 0));
+        assert_true(h.n == all && h.sum == sum && seen == all && h.max == max);
+        assert_true(h.min == (all > 0 ? min : 0));
         assert_int_equal(h.bucket[HD_HIST_BUCKETS - 1], top);
     }
 }

@@ -59,16 +59,15 @@ static inline void hd_hist_add(struct hd_hist *h, uint64_t v)
     h->bucket[hd_hist_bucket(in)]++;
 }
 
-/* The same of a value that is mostly below 32. */
-static inline void hd_hist_add_few(struct hd_hist *h, uint64_t v)
+/* The same of n such values. */
+static inline void hd_hist_add_n(struct hd_hist *h, uint64_t v, uint32_t n)
 {
-    if (__builtin_expect(v < 32 && v - h->low <= h->span, 1)) {
-        h->n++;
-        h->sum += v;
-        h->bucket[v]++;
-    } else {
-        hd_hist_add(h, v);
-    }
+    if (n == 0)
+        return;
+    hd_hist_add(h, v);
+    h->n += n - 1;
+    h->sum += v * (n - 1);
+    h->bucket[hd_hist_bucket(v <= HD_HIST_TOP ? v : HD_HIST_TOP)] += n - 1;
 }
 
 /* Smallest and largest value that falls in bucket b. */

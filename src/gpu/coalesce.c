@@ -33,15 +33,6 @@ static inline uint32_t hash(uint64_t key)
     return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 56);
 }
 
-/* Enters a line at the end; its page has been entered. */
-static inline void add_line(struct hd_lines *out, uint32_t i, uint32_t page,
-                            uint64_t line, uint32_t bytes, uint32_t page_shift)
-{
-    *hd_lines_at(out, i) = (struct hd_lsu_line){
-        (uint8_t)page, (uint8_t)(line & ((1u << page_shift) - 1)),
-        (uint16_t)bytes};
-}
-
 static inline void add_page(struct hd_lines *out, uint32_t i, uint64_t vpn)
 {
     out->page[i] = (struct hd_lsu_page){vpn, HD_PAGE_UNKNOWN};
@@ -83,14 +74,14 @@ static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
     for (; HD_UNLIKELY(line < last); line++) {
         uint64_t next = (line + 1) << shift;
         uint64_t some = hd_min_u64(touched(from, next, stride, bytes), size);
-        add_line(out, n++, pages - 1, line, (uint32_t)some, page_shift);
+        hd_lines_add(out, n++, pages - 1, line, (uint32_t)some, page_shift);
         from = next;
         if ((line + 1) >> page_shift != page)
             add_page(out, pages++, ++page);
     }
-    add_line(out, n++, pages - 1, line,
-             (uint32_t)hd_min_u64(touched(from, to, stride, bytes), size),
-             page_shift);
+    hd_lines_add(out, n++, pages - 1, line,
+                 (uint32_t)hd_min_u64(touched(from, to, stride, bytes), size),
+                 page_shift);
     out->n = (uint16_t)n;
     out->pages = (uint16_t)pages;
 }
@@ -110,7 +101,7 @@ static void spread(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
             page = line >> page_shift;
             add_page(out, pages++, page);
         }
-        add_line(out, n++, pages - 1, line, bytes, page_shift);
+        hd_lines_add(out, n++, pages - 1, line, bytes, page_shift);
     }
     out->n = (uint16_t)n;
     out->pages = (uint16_t)pages;
@@ -139,7 +130,7 @@ static void rising(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
                 page = line >> page_shift;
                 add_page(out, pages++, page);
             }
-            add_line(out, n++, pages - 1, line, 0, page_shift);
+            hd_lines_add(out, n++, pages - 1, line, 0, page_shift);
         }
         sum += bytes;
         hd_lines_at(out, n - 1)->bytes =
@@ -180,8 +171,8 @@ static HD_INLINE void touch(struct hd_lines *out, struct seen *seen,
             return;
         }
     i = out->n;
-    add_line(out, i, page_of(seen, out, line >> page_shift), line, bytes,
-             page_shift);
+    hd_lines_add(out, i, page_of(seen, out, line >> page_shift), line, bytes,
+                 page_shift);
     seen->line[i] = line;
     place[h] = (uint8_t)(out->n = (uint16_t)(i + 1));
 }
@@ -239,9 +230,8 @@ static inline bool is_even(const struct hd_access *acc, uint32_t bytes)
 }
 
 /* What is not one line of lanes side by side. */
-static HD_APART void others(const struct hd_access *acc, uint64_t mask,
-                            uint32_t lanes, uint32_t bytes, uint32_t shift,
-                            struct hd_lines *out)
+static void others(const struct hd_access *acc, uint64_t mask, uint32_t lanes,
+                   uint32_t bytes, uint32_t shift, struct hd_lines *out)
 {
     int64_t size = 1ll << shift;
 
@@ -263,15 +253,7 @@ HD_HOT void hd_coalesce(const struct hd_access *acc, uint64_t mask,
                         uint32_t lanes, uint32_t bytes, uint32_t shift,
                         struct hd_lines *out)
 {
-    uint64_t from = acc->base.v, stride = (uint64_t)acc->stride;
-    uint64_t n = (lanes - 1) * stride + bytes, line = from >> shift;
-
-    if (HD_LIKELY(acc->lane == NULL && mask == ~UINT64_C(0) >> (64 - lanes) &&
-                  stride <= bytes && line == (from + n - 1) >> shift)) {
-        add_page(out, 0, from >> HD_PAGE_SHIFT);
-        add_line(out, 0, 0, line, (uint32_t)n, HD_PAGE_SHIFT - shift);
-        out->n = out->pages = 1;
-    } else {
+    if (mask != ~UINT64_C(0) >> (64 - lanes) ||
+        !hd_coalesce_one(acc, lanes, bytes, shift, out))
         others(acc, mask, lanes, bytes, shift, out);
-    }
 }

@@ -57,6 +57,16 @@ static inline uint64_t hd_lines_number(const struct hd_lines *l,
     return l->page[x->page].vpn << (HD_PAGE_SHIFT - shift) | x->place;
 }
 
+/* Enters a line at the end; its page has been entered. */
+static inline void hd_lines_add(struct hd_lines *out, uint32_t i, uint32_t page,
+                                uint64_t line, uint32_t bytes,
+                                uint32_t page_shift)
+{
+    *hd_lines_at(out, i) = (struct hd_lsu_line){
+        (uint8_t)page, (uint8_t)(line & ((1u << page_shift) - 1)),
+        (uint16_t)bytes};
+}
+
 /*
  * Merges the active lanes' addresses into unique lines of 1 << shift bytes,
  * in the order of the first lane that touches each.  `bytes` is the width of
@@ -64,5 +74,25 @@ static inline uint64_t hd_lines_number(const struct hd_lines *l,
  */
 void hd_coalesce(const struct hd_access *acc, uint64_t mask, uint32_t lanes,
                  uint32_t bytes, uint32_t shift, struct hd_lines *out);
+
+/* The same where all lanes are active and lie side by side, or in one place, in
+ * one line; false: they do not, and nothing was done. */
+static inline bool hd_coalesce_one(const struct hd_access *acc, uint32_t lanes,
+                                   uint32_t bytes, uint32_t shift,
+                                   struct hd_lines *out)
+{
+    uint64_t from = acc->base.v, stride = (uint64_t)acc->stride, last;
+
+    if (acc->lane != NULL || stride > bytes)
+        return false;
+    last = from + (lanes - 1) * stride + bytes - 1;
+    if ((from ^ last) >> shift != 0)
+        return false;
+    out->page[0] = (struct hd_lsu_page){from >> HD_PAGE_SHIFT, HD_PAGE_UNKNOWN};
+    hd_lines_add(out, 0, 0, from >> shift, (uint32_t)(last - from + 1),
+                 HD_PAGE_SHIFT - shift);
+    out->n = out->pages = 1;
+    return true;
+}
 
 #endif

@@ -602,6 +602,9 @@ int hd_gpu_open(struct hd_gpu *g)
     g->per_flit = hd_recip_of(g->m->xbar.bytes);
     g->tlb_ticks = hd_l1tlb_latency(g);
     g->l1_ticks = hd_l1_latency(g);
+    g->both_ticks = g->m->l1cache.order == 0
+                        ? hd_max_u64(g->l1_ticks, g->tlb_ticks)
+                        : g->l1_ticks + g->tlb_ticks;
     g->alu = g->m->core.alu_latency * g->cycle;
     g->line_shift = hd_log2(g->m->l1cache.line);
     g->stat =

@@ -221,6 +221,8 @@ struct hd_core_state {
     uint32_t tlb_used; /* look-ups at tlb_free already */
     uint32_t stores;   /* in the store queue */
     uint32_t miss_op;  /* blocking TLB: memop that missed */
+    uint32_t ones;     /* memory instructions of one line that are not yet in
+                          the histograms (hd_lsu_sync) */
     uint32_t app;
 
     uint8_t later[HD_MAX_WARPS];
@@ -248,11 +250,12 @@ struct hd_gpu;
 /* What a core may do without asking or telling anybody, on this machine and
  * with the policies bound at present. */
 enum hd_core_plain {
-    HD_PLAIN_TLB = 1,  /* L1 TLB: no more is done than tlb.h does, and nobody
-                          hears of misses */
-    HD_PLAIN_LOOK = 2, /* L1: look-ups; it writes through, and a line's set is
-                          its low bits */
-    HD_PLAIN_FILL = 4, /* L1: those, and fills */
+    HD_PLAIN_TLB = 1,   /* L1 TLB: no more is done than tlb.h does, and nobody
+                           hears of misses */
+    HD_PLAIN_LOOK = 2,  /* L1: look-ups; it writes through, and a line's set is
+                           its low bits */
+    HD_PLAIN_FILL = 4,  /* L1: those, and fills */
+    HD_PLAIN_ENTER = 8, /* nobody hears of memory instructions */
 };
 
 struct hd_core {
@@ -307,6 +310,9 @@ struct hd_core {
     struct hd_tbelow below_tlb;
     uint64_t *age;    /* [warps]: order of arrival; lower is older */
     uint32_t targets; /* sizes: of the pools parked, memop (memops) */
+    _Alignas(64) uint16_t flying[32]; /* MSHRs of the L1 TLB whose pages were
+                                         missed last, by a hash of the page; no
+                                         part of the results */
     _Alignas(64) struct hd_tlb l1tlb;
     _Alignas(64) struct hd_cache l1;
 };
@@ -330,6 +336,7 @@ struct hd_gpu {
     hd_time back;                /* data: way back from the L2 */
     hd_time tlb_back;            /* translations: way back */
     hd_time tlb_ticks, l1_ticks; /* look-ups in the L1 TLB, in the L1 */
+    hd_time both_ticks;          /* in both */
     hd_time ahead;               /* how far a core may run ahead */
     const int *stop;             /* not 0: an error stops the run */
     uint32_t line_shift;
@@ -417,8 +424,8 @@ int64_t hd_limit_default(void *self, const void *question);
 /* lsu.c */
 /* Finds out what is plain (enum hd_core_plain). */
 void hd_lsu_wire(struct hd_core *c);
-void hd_lsu_enter(struct hd_core *c, uint32_t w, const struct hd_access *acc,
-                  hd_time t);
+/* Brings the histograms of lines and pages up to date. */
+void hd_lsu_sync(struct hd_gpu *g);
 /* Serves lines that hit, from t on and before `end`, but for the last one of
  * its instruction: what as many steps would do.  Returns the next instant of
  * the unit, if that is before `end`. */

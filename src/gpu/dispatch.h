@@ -24,9 +24,9 @@ struct hd_app_state {
     uint64_t finish_issued, finish_threads;
     uint64_t completions;
     uint64_t last_issue; /* time of the latest issue, for the watchdog */
-    uint32_t run;    /* 0 first execution, 1 relaunch, ... */
-    uint32_t active; /* a launch is in progress */
-    uint32_t counts; /* its budget, instructions and cycles do */
+    uint32_t run;        /* 0 first execution, 1 relaunch, ... */
+    uint32_t active;     /* a launch is in progress */
+    uint32_t counts;     /* its budget, instructions and cycles do */
     uint32_t finished, truncated;
     uint32_t idle;     /* has ended and is not relaunched */
     uint32_t record;   /* of the launch in progress, HD_NONE: none */

@@ -306,6 +306,12 @@ static void bound(void *self)
     }
 }
 
+static void sync(void *self, hd_time now)
+{
+    (void)now;
+    hd_lsu_sync(self);
+}
+
 void hd_gpu_parts(struct hd_gpu *g)
 {
     struct hd_part core = {.name = "core",
@@ -314,6 +320,7 @@ void hd_gpu_parts(struct hd_gpu *g)
                            .look = look_warps,
                            .stuck = stuck_core,
                            .check = check_core,
+                           .sync = sync,
                            .bound = bound};
     struct hd_part tlb = {
         .name = "l1tlb", .instances = g->cores, .self = g, .look = look_tlb};

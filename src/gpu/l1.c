@@ -26,9 +26,9 @@ hd_time hd_l1_latency(const struct hd_gpu *g)
 }
 
 /* Sends a request at t over the core's port to the interconnect. */
-static HD_HOT void send(struct hd_core *c, hd_time t, uint32_t kind,
-                        uint64_t line, uint32_t bytes, uint32_t warp,
-                        uint32_t tag, uint32_t flags)
+static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
+                           uint64_t line, uint32_t bytes, uint32_t warp,
+                           uint32_t tag, uint32_t flags)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -122,7 +122,7 @@ static HD_HOT bool miss(struct hd_core *c, uint32_t memop, uint64_t line,
 }
 
 static HD_HOT bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
-                             hd_time t, hd_time xlate)
+                             hd_time t, hd_time ticks)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     bool hit = cfg->mode.kind == HD_IDEAL || cfg->mode.kind == HD_FIXED;
@@ -132,7 +132,7 @@ static HD_HOT bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
         hit = hd_l1_reuse(c, line);
     else if (cfg->mode.kind == HD_FULL)
         hit = hd_cache_lookup(&c->l1, line, HD_REQ_READ, who(c, memop));
-    done = t + hd_l1_result(c->gpu, xlate);
+    done = t + ticks;
     if (!hit && !miss(c, memop, line, t, done))
         return false;
     c->l1_count[HD_L1_READS]++;
@@ -193,7 +193,7 @@ static bool look_store(struct hd_core *c, uint64_t line, struct hd_who by)
 }
 
 static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
-                              uint32_t bytes, hd_time t, hd_time xlate)
+                              uint32_t bytes, hd_time t, hd_time ticks)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     bool hit, back = cfg->write == HD_WRITE_BACK;
@@ -208,16 +208,15 @@ static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
             fill(c, line, true, who(c, memop), t);
     } else {
         c->s->stores++;
-        send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_WRITE, line, bytes,
-             c->memop[memop].warp, HD_NONE,
-             HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0));
+        send(c, t + ticks, HD_REQ_WRITE, line, bytes, c->memop[memop].warp,
+             HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0));
     }
     hd_lsu_line_done(c, memop, t);
     return true;
 }
 
 static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
-                        uint32_t bytes, hd_time t, hd_time xlate)
+                        uint32_t bytes, hd_time t, hd_time ticks)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     uint32_t i;
@@ -231,27 +230,26 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
         return false;
     if (cfg->mode.kind == HD_FULL && hd_cache_drop(&c->l1, line))
         write_back(c, line, t);
-    send(c, t + hd_l1_result(c->gpu, xlate), HD_REQ_ATOMIC, line, bytes,
-         c->memop[memop].warp, i, 0);
+    send(c, t + ticks, HD_REQ_ATOMIC, line, bytes, c->memop[memop].warp, i, 0);
     return true;
 }
 
 HD_HOT bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
-                         uint32_t bytes, hd_time t, hd_time xlate)
+                         uint32_t bytes, hd_time t, hd_time ticks)
 {
     struct hd_core_state *s = c->s;
 
     switch (c->memop[memop].kind) {
     case HD_OP_LOAD:
-        if (!load_line(c, memop, line, t, xlate))
+        if (!load_line(c, memop, line, t, ticks))
             return false;
         break;
     case HD_OP_STORE:
-        if (!store_line(c, memop, line, bytes, t, xlate))
+        if (!store_line(c, memop, line, bytes, t, ticks))
             return false;
         break;
     default:
-        if (!atomic_line(c, memop, line, bytes, t, xlate))
+        if (!atomic_line(c, memop, line, bytes, t, ticks))
             return false;
     }
     hd_lsu_use_port(&s->lsu_free, &s->lsu_used, c->gpu->m->l1cache.ports, t,

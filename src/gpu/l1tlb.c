@@ -53,29 +53,10 @@ static uint64_t mapped(struct hd_core *c, uint64_t vpn)
     return hd_xlate_frame(&x, v).v;
 }
 
-/* The page of an instruction is in flight at an MSHR. */
-static inline void await(struct hd_lines *op, struct hd_lsu_page *page,
-                         struct hd_mshr_entry *m, uint32_t e)
-{
-    page->frame = HD_PAGE_MISSING | e;
-    m->flags = op->memop << 8 | (uint32_t)(page - op->page);
-}
-
 /* How many misses have joined one, as its request says it to who answers. */
 static inline uint8_t merged(const struct hd_mshr_entry *m)
 {
     return (uint8_t)hd_min_u64(m->last, UINT8_MAX);
-}
-
-/* Joins a miss in flight. */
-static void join(struct hd_core *c, struct hd_lines *op,
-                 struct hd_lsu_page *page, uint32_t e)
-{
-    struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
-
-    m->last++;
-    c->tlb_count[HD_L1TLB_MERGES]++;
-    await(op, page, m, e);
 }
 
 /* Sends a miss down: an MSHR is free. */
@@ -88,6 +69,7 @@ static void send(struct hd_core *c, struct hd_lines *op,
     uint32_t treq = hd_treq_take(g->treqs);
     struct hd_treq *q = &g->treqs->v[treq];
 
+    *hd_l1tlb_flying(c, vpn) = (uint16_t)e;
     c->tlb_mshr.v[e].live = treq + 1;
     c->tlb_mshr.v[e].last = 0;
     c->s->miss_op = op->memop;
@@ -100,7 +82,7 @@ static void send(struct hd_core *c, struct hd_lines *op,
     q->app = (uint8_t)c->app;
     q->merged = q->hit = 0;
     q->references = 0;
-    await(op, page, &c->tlb_mshr.v[e], e);
+    hd_l1tlb_await(op, page, &c->tlb_mshr.v[e], e);
     c->below_tlb.send(c->below_tlb.self, q->born, treq);
 }
 
@@ -115,7 +97,8 @@ static HD_INLINE bool tlb_miss(struct hd_core *c, struct hd_lines *op,
     if (page->frame != HD_PAGE_NOWHERE) {
         uint32_t e = hd_mshr_find(&c->tlb_mshr, page->vpn);
         if (e != HD_NONE) {
-            join(c, op, page, e);
+            *hd_l1tlb_flying(c, page->vpn) = (uint16_t)e;
+            hd_l1tlb_join(c, op, page, e);
             return true;
         }
     }

@@ -45,6 +45,8 @@ void hd_lsu_wire(struct hd_core *c)
     uint32_t asked = l1->tags.asked;
 
     c->plain = 0;
+    if (g->env->slots->watched[HEDDLE_NOTE_access] == 0)
+        c->plain |= HD_PLAIN_ENTER;
     if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
         m->l1tlb.blocking == 0 && m->vm.paging != HD_PAGING_FAULT &&
         hd_tlb_silent(&c->l1tlb) && !g->env->check)
@@ -60,42 +62,27 @@ void hd_lsu_wire(struct hd_core *c)
     c->l1_ways = l1->tags.ways;
 }
 
-HD_HOT void hd_lsu_enter(struct hd_core *c, uint32_t w,
-                         const struct hd_access *acc, hd_time t)
+void hd_lsu_lines(struct hd_core *c, uint32_t w, const struct hd_access *acc,
+                  struct hd_lines *out)
 {
-    static const uint8_t counter[] = {HD_CORE_LOADS, HD_CORE_STORES,
-                                      HD_CORE_ATOMICS};
     struct hd_gpu *g = c->gpu;
-    struct hd_core_state *s = c->s;
     const struct hd_op *o = &c->warp[w].op;
-    /* an empty ring begins anew, with what the host's cache has longest */
-    uint32_t first = s->lsu_first & -(uint32_t)(s->lsu_n != 0);
-    uint32_t at = first + s->lsu_n;
-    struct hd_lines *op = &c->lsu[at - (at < c->lsu_room ? 0 : c->lsu_room)];
 
-    hd_coalesce(acc, o->mask, g->lanes[c->app], o->bytes, g->line_shift, op);
-    c->count[counter[o->kind - HD_OP_LOAD]] += o->count;
-    c->count[HD_CORE_LINES] += op->n;
-    c->count[HD_CORE_PAGES] += op->pages;
-    if (o->kind == HD_OP_LOAD) {
-        c->count[HD_CORE_LOAD_LINES] += op->n;
-        c->count[HD_CORE_LOAD_LANES] +=
-            o->mask == c->full ? c->lanes : hd_bit_count(o->mask);
+    hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, out);
+    hd_hist_add(&g->line_hist[c->app], out->n);
+    hd_hist_add(&g->page_hist[c->app], out->pages);
+    if ((c->plain & HD_PLAIN_ENTER) == 0)
+        note_access(c, w, o, out);
+}
+
+void hd_lsu_sync(struct hd_gpu *g)
+{
+    for (uint32_t i = 0; i < g->cores; i++) {
+        const struct hd_core *c = &g->core[i];
+        hd_hist_add_n(&g->line_hist[c->app], 1, c->s->ones);
+        hd_hist_add_n(&g->page_hist[c->app], 1, c->s->ones);
+        c->s->ones = 0;
     }
-    hd_hist_add_few(&g->line_hist[c->app], op->n);
-    hd_hist_add_few(&g->page_hist[c->app], op->pages);
-    if (HD_UNLIKELY(g->env->slots->watched[HEDDLE_NOTE_access] != 0))
-        note_access(c, w, o, op);
-    op->memop = hd_lsu_take_memop(c);
-    op->at = 0;
-    op->warp = (uint16_t)w;
-    c->memop[op->memop] = (struct hd_memop){.issued = t,
-                                            .warp = w & 0xff,
-                                            .left = (op->n + 1u) & 0xff,
-                                            .slot = o->slot,
-                                            .kind = o->kind};
-    s->lsu_first = first;
-    s->lsu_n++;
 }
 
 /* A port while a streak uses it. */
@@ -195,7 +182,7 @@ static HD_INLINE uint32_t streak(struct hd_core *c, hd_time t, hd_time end,
     c->tlb_count[HD_L1TLB_LOOKUPS] += pages;
     c->tlb_count[HD_L1TLB_HITS] += pages;
     if (i > op->at)
-        m->done = hd_max_u64(m->done, last + hd_l1_result(g, g->tlb_ticks));
+        m->done = hd_max_u64(m->done, last + g->both_ticks);
     return i - op->at;
 }
 

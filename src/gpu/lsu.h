@@ -98,13 +98,6 @@ static inline void hd_lsu_line_done(struct hd_core *c, uint32_t memop,
 
 /* Ticks of a look-up. */
 hd_time hd_l1_latency(const struct hd_gpu *g);
-/* From a look-up to its result, the translation's `xlate` ticks included. */
-static inline hd_time hd_l1_result(const struct hd_gpu *g, hd_time xlate)
-{
-    hd_time lat = g->l1_ticks;
-
-    return g->m->l1cache.order == 0 ? hd_max_u64(lat, xlate) : lat + xlate;
-}
 /* The set of a line in a plain L1. */
 static inline uint32_t hd_l1_set_of(const struct hd_core *c, uint64_t line)
 {
@@ -151,15 +144,61 @@ static inline void hd_l1_ahead(const struct hd_core *c, const struct hd_req *q)
     __builtin_prefetch(&c->l1_mshr.v[q->tag]);
 }
 
-/* A translated line at the L1, its translation taking `xlate` more.  False:
- * blocked, to be tried again. */
+/* A translated line at the L1, whose result is there after so many ticks.
+ * False: blocked, to be tried again. */
 bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
-                  uint32_t bytes, hd_time t, hd_time xlate);
+                  uint32_t bytes, hd_time t, hd_time ticks);
 
 /* ---- l1tlb.c ------------------------------------------------------------ */
 
 /* Ticks of a look-up. */
 hd_time hd_l1tlb_latency(const struct hd_gpu *g);
+/* The page of an instruction is in flight at an MSHR. */
+static inline void hd_l1tlb_await(struct hd_lines *op, struct hd_lsu_page *page,
+                                  struct hd_mshr_entry *m, uint32_t e)
+{
+    page->frame = HD_PAGE_MISSING | e;
+    m->flags = op->memop << 8 | (uint32_t)(page - op->page);
+}
+
+/* The MSHR that a page may have. */
+static inline uint16_t *hd_l1tlb_flying(struct hd_core *c, uint64_t vpn)
+{
+    return &c->flying[vpn * HD_MSHR_HASH >> 59];
+}
+
+/* Joins a miss in flight. */
+static inline void hd_l1tlb_join(struct hd_core *c, struct hd_lines *op,
+                                 struct hd_lsu_page *page, uint32_t e)
+{
+    struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
+
+    m->last++;
+    c->tlb_count[HD_L1TLB_MERGES]++;
+    hd_l1tlb_await(op, page, m, e);
+}
+
+/* What hd_l1tlb_look_up does with a page that was missed a short while ago, as
+ * most are; false: it is no such page.  Where each entry of the TLB holds one
+ * page, what is in flight is not there. */
+static inline bool hd_l1tlb_missed(struct hd_core *c, struct hd_lines *op,
+                                   struct hd_lsu_page *page, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t e = *hd_l1tlb_flying(c, page->vpn);
+    const struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
+
+    if (m->key != page->vpn || m->live == 0 || (c->plain & HD_PLAIN_TLB) == 0 ||
+        c->l1tlb.live[HD_TLB_PRESENT] != 1u << HD_TLB_4K)
+        return false;
+    hd_l1tlb_join(c, op, page, e);
+    c->tlb_count[HD_L1TLB_LOOKUPS]++;
+    c->tlb_count[HD_L1TLB_MISSES]++;
+    hd_lsu_use_port(&s->tlb_free, &s->tlb_used, c->gpu->m->l1tlb.ports, t,
+                    c->gpu->cycle);
+    return true;
+}
+
 /* Looks up a page of the instruction at the head.  False: blocked. */
 bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
                       struct hd_lsu_page *page, hd_time t);
@@ -186,6 +225,49 @@ static inline bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
 
 /* ---- lsu.c --------------------------------------------------------------- */
 
+/* The lines of a memory instruction that are not simply one; who watches hears
+ * of it. */
+void hd_lsu_lines(struct hd_core *c, uint32_t w, const struct hd_access *acc,
+                  struct hd_lines *out);
+
+/* The memory instruction of warp w enters at t; there is room. */
+static inline void hd_lsu_enter(struct hd_core *c, uint32_t w,
+                                const struct hd_access *acc, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    const struct hd_op *o = &c->warp[w].op;
+    /* an empty ring begins anew, with what the host's cache has longest */
+    uint32_t first = s->lsu_first & -(uint32_t)(s->lsu_n != 0);
+    uint32_t at = first + s->lsu_n;
+    struct hd_lines *op = &c->lsu[at - (at < c->lsu_room ? 0 : c->lsu_room)];
+    uint64_t *count = c->count;
+
+    if (HD_LIKELY(
+            (c->plain & HD_PLAIN_ENTER) != 0 && o->mask == c->full &&
+            hd_coalesce_one(acc, c->lanes, o->bytes, c->gpu->line_shift, op)))
+        s->ones++;
+    else
+        hd_lsu_lines(c, w, acc, op);
+    count[HD_CORE_LINES] += op->n;
+    count[HD_CORE_PAGES] += op->pages;
+    count[HD_CORE_LOADS + o->kind - HD_OP_LOAD] += o->count;
+    if (o->kind == HD_OP_LOAD) {
+        count[HD_CORE_LOAD_LINES] += op->n;
+        count[HD_CORE_LOAD_LANES] +=
+            o->mask == c->full ? c->lanes : hd_bit_count(o->mask);
+    }
+    op->memop = hd_lsu_take_memop(c);
+    op->at = 0;
+    op->warp = (uint16_t)w;
+    c->memop[op->memop] = (struct hd_memop){.issued = t,
+                                            .warp = w & 0xff,
+                                            .left = (op->n + 1u) & 0xff,
+                                            .slot = o->slot,
+                                            .kind = o->kind};
+    s->lsu_first = first;
+    s->lsu_n++;
+}
+
 /* A line that waited for its translation goes on. */
 static inline void hd_lsu_replay(struct hd_core *c, hd_time t)
 {
@@ -193,7 +275,7 @@ static inline void hd_lsu_replay(struct hd_core *c, hd_time t)
     uint32_t p = s->replay_first;
     struct hd_parked *x = &c->parked[p];
 
-    if (!hd_l1_access(c, x->memop, x->line, x->bytes, t, 0))
+    if (!hd_l1_access(c, x->memop, x->line, x->bytes, t, c->gpu->l1_ticks))
         return;
     s->replay_first = x->next;
     hd_lsu_give_parked(c, p);
@@ -213,7 +295,9 @@ static inline void hd_lsu_step(struct hd_core *c, hd_time t)
     if (op->at < op->n) {
         const struct hd_lsu_line *x = hd_lines_at(op, op->at);
         struct hd_lsu_page *page = &op->page[x->page];
-        if (page->frame >= HD_PAGE_NOWHERE && !hd_l1tlb_look_up(c, op, page, t))
+        if (page->frame >= HD_PAGE_NOWHERE &&
+            !hd_l1tlb_missed(c, op, page, t) &&
+            !hd_l1tlb_look_up(c, op, page, t))
             return;
         if (page->frame >= HD_PAGE_MISSING) {
             if (!hd_l1tlb_park(c, op, x))
@@ -223,7 +307,7 @@ static inline void hd_lsu_step(struct hd_core *c, hd_time t)
         } else {
             uint64_t line =
                 page->frame << (HD_PAGE_SHIFT - g->line_shift) | x->place;
-            if (!hd_l1_access(c, op->memop, line, x->bytes, t, g->tlb_ticks))
+            if (!hd_l1_access(c, op->memop, line, x->bytes, t, g->both_ticks))
                 return;
         }
         op->at++;

@@ -16,12 +16,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "core.h"
 
 #include <string.h>
 
 #include "../machine.h"
 #include "dispatch.h"
+#include "lsu.h"
 
 static void account(struct hd_core *c, uint32_t what, hd_time ticks)
 {
