@@ -248,7 +248,9 @@ function Thread:atomic(op, b, at, x, compare)
     check_memory(b, "t:atomic")
     local kind = LOADED[b.type]
     if not ATOMIC[op] or kind ~= "int" and not FLOAT_ATOMIC[op] then
-        fail("t:atomic: no operation '%s' on %s", tostring(op), b.type)
+        fail("t:atomic: no operation '%s' on %s; it has %s", tostring(op),
+            b.type, kind == "int" and "add, min, max, and, or, xor, exch, cas"
+            or "add, min, max, exch")
     end
     if (op == "cas") ~= (compare ~= nil) then
         fail("t:atomic: cas, and only cas, has a value to compare")
