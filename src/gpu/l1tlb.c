@@ -240,12 +240,13 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
 {
     struct hd_gpu *g = self;
 
+    if (g->translate == 0 || g->m->l1tlb.mode.kind != HD_FULL)
+        return; /* nothing is held that could be wrong */
     for (uint32_t i = 0; i < g->cores; i++) {
         struct hd_core *c = &g->core[i];
-        if (g->translate == 0 || (app != HD_APP_NONE && c->app != app))
+        if (app != HD_APP_NONE && c->app != app)
             continue;
-        if (g->m->l1tlb.mode.kind == HD_FULL)
-            hd_tlb_shoot(&c->l1tlb, app, vpn, pages);
+        hd_tlb_shoot(&c->l1tlb, app, vpn, pages);
         c->s->tlb_free = hd_max_u64(c->s->tlb_free, until);
         c->s->tlb_used = 0;
     }
