@@ -172,6 +172,22 @@ static int check_translation(const struct hd_machine *m, struct hd_err *err)
     return check_tlb(&m->l2tlb, "l2tlb", err);
 }
 
+static int check_span(const struct hd_sim_cfg *s, struct hd_err *err)
+{
+    if (s->last_kernel != 0 && s->last_kernel < s->first_kernel)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "sim.last_kernel: %u lies before sim.first_kernel "
+                          "(%u)",
+                          s->last_kernel, s->first_kernel);
+    if (s->stop_cycles != 0 && s->stop_cycles <= s->warmup)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "sim.stop_cycles: %llu lies not behind the warm-up "
+                          "(sim.warmup, %llu): nothing would be counted",
+                          (unsigned long long)s->stop_cycles,
+                          (unsigned long long)s->warmup);
+    return 0;
+}
+
 int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
 {
     uint32_t channels = m->dram.channels, slices = m->l2cache.slices;
@@ -194,10 +210,5 @@ int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
                           m->l1cache.line, m->l2cache.line);
     if (hd_dram_cfg_check(&m->dram, m->l2cache.line, err) != 0)
         return err->code;
-    if (m->sim.last_kernel != 0 && m->sim.last_kernel < m->sim.first_kernel)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "sim.last_kernel: %u lies before sim.first_kernel "
-                          "(%u)",
-                          m->sim.last_kernel, m->sim.first_kernel);
-    return 0;
+    return check_span(&m->sim, err);
 }

@@ -257,11 +257,10 @@ do
             r[2]))
         tap.ok(now < cycles, "in less time")
     end
-    tap.raises(function() kernels(#all + 1, 0) end,
-        ("at most %d, the launches of BFS2"):format(#all),
-        "the first behind the last that there is")
-    tap.raises(function() kernels(5, 4) end, "last_kernel",
-        "the last before the first")
+    tap.raises(function()
+        whole.sim({ "BFS2" }, whole.join(whole.SMALL, { ["sim.warmup"] = 500,
+            ["sim.stop_cycles"] = 500 }))
+    end, "sim.stop_cycles: 500", "an end before the warm-up's")
 end
 
 -- ---- stopping ---------------------------------------------------------------------------
