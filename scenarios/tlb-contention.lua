@@ -21,6 +21,7 @@
 -- which most have far more arithmetic than MASK's losses suggest.
 --
 --     heddle run scenarios/tlb-contention.lua [cycles=N] [size=M] [jobs=N]
+--                                             [trace=FILE] [svg=FILE] [json=FILE]
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -30,7 +31,7 @@ local arg = H.args {
     warmup = 100000,      -- core cycles before counters start (MASK: an epoch)
     size = "M",           -- of the applications: T, S, M, L
     jobs = 2,             -- simulations at once
-    trace = "data/gather.hdt",
+    trace = H.here "data/gather.hdt", -- "": none
     svg = "out/tlb-contention.svg",
     json = "",            -- where to write all results
     seed = 1,
@@ -106,7 +107,7 @@ for p, pair in ipairs(PAIRS) do
         shared[p][d.name] = #jobs
     end
 end
-local trace = arg.trace ~= "" and H.trace(H.here(arg.trace))
+local trace = arg.trace ~= "" and H.trace(arg.trace)
 if trace then
     for _, d in ipairs(designs) do
         jobs[#jobs + 1] = job(d.apply, 2 * CORES, { trace },

@@ -79,7 +79,7 @@ end
 
 local function version()
     io.write("heddle ", core.version, "\n",
-        "Licence: MIT. ", _VERSION, ".\n")
+        "Licence: MIT.  ", _VERSION, ".  Built with ", core.built, ".\n")
     return 0
 end
 

@@ -247,6 +247,23 @@ static int fingerprint(lua_State *L)
     return 1;
 }
 
+/* How this was built, for --version. */
+static const char built[] =
+#ifdef __clang__
+    "clang " __clang_version__
+#else
+    "gcc " __VERSION__
+#endif
+#ifdef HL_LIBEDIT
+    ", libedit"
+#else
+    ", no line editing"
+#endif
+#ifdef HD_DEBUG
+    ", assertions"
+#endif
+    ;
+
 int luaopen_heddle_core(lua_State *L)
 {
     static const luaL_Reg fns[] = {
@@ -265,5 +282,7 @@ int luaopen_heddle_core(lua_State *L)
     luaL_newlib(L, fns);
     lua_pushliteral(L, HEDDLE_VERSION);
     lua_setfield(L, -2, "version");
+    lua_pushstring(L, built);
+    lua_setfield(L, -2, "built");
     return 1;
 }
