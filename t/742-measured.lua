@@ -63,6 +63,16 @@ tap.ok(math.abs(metric(r, "dram_peak_share_data", 1)
             * tonumber(r.config["dram.channels"]))) - 1) < 0.01,
     "and its share of the peak")
 
+bad = {}
+for _, kind in ipairs { "counters", "histograms", "metrics" } do
+    for _, row in ipairs(r[kind]) do
+        if not (row.meaning or ""):find "%a%a" or not row.unit then
+            bad[#bad + 1] = row.name
+        end
+    end
+end
+tap.is(table.concat(bad, " "), "", "every number has a unit and a meaning")
+
 -- A start moves the count of instructions, not that of the counters.
 local late <close> = H.sim(options { apps = { H.app("GUP", { size = "T",
     start = 500 }) } })

@@ -16,10 +16,10 @@
 --               out, in words), footprint, pages, hash
 --   kernels     name, app, id, run, start, end, instructions, blocks, and the
 --               counters that changed: counters["component.name"]
---   counters    component, name, unit, peak, total, apps (one number each),
+--   counters    component, name, unit, meaning, peak, total, apps (one number each),
 --               none (belongs to no application), instances (one each)
---   histograms  component, name, unit, apps: { n, sum, min, max, p50, p90,
---               p95, p99, buckets = { { low, high, count }, ... } }
+--   histograms  component, name, unit, meaning, apps: { n, sum, min, max, p50,
+--               p90, p95, p99, buckets = { { low, high, count }, ... } }
 --   metrics     section, name, unit, meaning, apps, total: what metrics.lua
 --               derives; a number that cannot be had is absent
 --   intervals   from, to, and counters["component.name"] by application
@@ -124,7 +124,7 @@ local function counters_of(list, values, apps)
     for n, c in ipairs(list) do
         local row = {
             component = c.component, name = c.name, unit = c.unit,
-            peak = c.peak, total = 0, apps = json.array {}, none = 0,
+            meaning = c.meaning, peak = c.peak, total = 0, apps = json.array {}, none = 0,
             instances = json.array {},
         }
         local function add(sum, v)
@@ -158,7 +158,7 @@ local function hists_of(sim)
         end
         out[i] = {
             component = h.component, name = h.name, unit = h.unit,
-            apps = apps, none = h.apps[#sim.apps + 1],
+            meaning = h.meaning, apps = apps, none = h.apps[#sim.apps + 1],
         }
         json.array(out[i].none.buckets)
     end
