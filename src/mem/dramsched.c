@@ -367,26 +367,46 @@ HD_HOT void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
         advance_exact(d, c, cycle);
 }
 
+/* When the first of the requests that have a column of a direction to offer
+ * could have sent its last burst, or `at` if that is before. */
+static HD_INLINE uint64_t first_end(const struct hd_dram *d,
+                                    const struct hd_dramlane *l, uint32_t w,
+                                    uint64_t at, bool exact)
+{
+    const struct hd_dramchan *ch = l->ch;
+    const uint64_t base = hd_max_u64(ch->col_ok[w], ch->floor);
+    const uint64_t rcd = d->t.rcd[w], again = d->t.again;
+    const uint64_t *p = ch->order[w], *end = p + ch->n[w];
+
+    for (; p != end; p++) {
+        const struct hd_drambank *k = &l->bank[*p & PLAN_BANK];
+        uint32_t e = exact ? hd_dramqueue_column(k) : k->hits[0].head;
+        uint64_t first = hd_max_u64(k->act_at + rcd, ch->group_ok[k->group]);
+
+        first = hd_max_u64(first, base);
+        at = hd_min_u64(at, first + (l->entry[e].left - 1u) * again);
+    }
+    return at;
+}
+
 HD_HOT uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
-    const struct hd_dramentry *v = hd_dramentry_of(d, c);
+    const struct hd_dramlane lane = d->lane[c], *l = &lane;
+    const struct hd_dramchan *ch = l->ch;
     uint64_t at = HD_NEVER;
 
     hd_dramsched_plan(d, c);
     if (ch->plan_kind >= HD_DRAM_PREA)
         return hd_max_u64(ch->plan_at, ch->floor);
-    for (uint32_t w = 0; w < 2; w++) {
-        uint64_t base = hd_max_u64(ch->col_ok[w], ch->floor);
-        for (uint32_t i = 0; i < ch->n[w]; i++) {
-            const struct hd_drambank *k =
-                hd_drambank_at(d, c, ch->order[w][i] & PLAN_BANK);
-            uint64_t first =
-                hd_max_u64(k->act_at + d->t.rcd[w], ch->group_ok[k->group]);
-            uint32_t left = v[hd_dramqueue_column(k)].left;
-            first = hd_max_u64(first, base);
-            at = hd_min_u64(at, first + (uint64_t)(left - 1) * d->t.again);
-        }
+    if (ch->plan_kind >= HD_DRAM_RD &&
+        l->entry[hd_dramqueue_column(&l->bank[ch->plan_bank])].left == 1)
+        return ch->plan_at; /* nothing comes before */
+    if (HD_LIKELY((ch->klass[1] | ch->klass[2]) == 0)) {
+        at = first_end(d, l, 0, at, false);
+        at = first_end(d, l, 1, at, false);
+    } else {
+        at = first_end(d, l, 0, at, true);
+        at = first_end(d, l, 1, at, true);
     }
     if (ch->rows != 0)
         at = hd_min_u64(at, ch->plan_at + d->t.rcd_least);
