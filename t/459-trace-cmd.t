@@ -82,6 +82,8 @@ has out "nothing to remark" "finds nothing"
 has out "0x000000001000 0x000000002000        4.0 KB  copy" "maps what is touched"
 expect 0 "record a trace" "$H" trace record "$dir/app" "$dir/again.hdt"
 same app.hdt again.hdt "is a copy"
+expect 64 "with other warps" "$H" trace record "$dir/app" "$dir/w.hdt" lanes=64
+has err "a trace keeps the warps that it has" "is no copy"
 
 expect 64 "a parameter that does not fit" "$H" trace dump LUD size=T n=65
 has err "LUD: n is a multiple of 16" "is said"

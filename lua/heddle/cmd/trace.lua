@@ -101,7 +101,7 @@ local function workload_of(word, named)
     elseif is_file(word) or word:find("[./]") then
         local context = number(named, "context", 0)
         nothing_left(named)
-        return trace.open(word, { context = context })
+        return trace.open(word, { context = context }), true
     end
     if not index.app(word) then
         local near = index.nearest(word, index.app_names())
@@ -123,7 +123,11 @@ function M.record(args)
     local plain, named = words(args, 2)
     expect(plain, 2, "record APP OUT [name=value...]")
     local lanes = number(named, "lanes", 1)
-    trace.record(workload_of(plain[1], named), plain[2], lanes)
+    local w, is_trace = workload_of(plain[1], named)
+    if is_trace and lanes then
+        cli.usage("lanes=: a trace keeps the warps that it has")
+    end
+    trace.record(w, plain[2], lanes)
 end
 
 function M.dump(args)
