@@ -232,7 +232,8 @@ refuses(function(t, b) t:load(b.f, t:load(b.f, 0) * 1.0) end,
 refuses(function(t) t:load(nil, 0) end, "expected a buffer", "no buffer")
 refuses(function(t, b) t:load(b.x, 0, { vec = 3 }) end, "vec is 1, 2 or 4",
     "a vector of three")
-refuses(function(t, b) t:atomic("xor", b.f, 0) end, "no operation 'xor' on f32; it has add, min, max, exch",
+refuses(function(t, b) t:atomic("xor", b.f, 0) end,
+    "no operation 'xor' on f32; it has add, min, max, exch",
     "an atomic that floats have not")
 refuses(function(t, b) t:atomic("cas", b.x, 0, 1) end, "cas",
     "cas without a value to compare")

@@ -201,10 +201,6 @@ all("pages keep the rules of mdoc", pages, function(p)
 end)
 
 -- What shells complete.
-local commands = { "help" }
-for command in output(HEDDLE .. " --help"):gmatch "\n  (%l+) " do
-    commands[#commands + 1] = command
-end
 for path in output("ls src/cli/completion/*"):gmatch "[^\n]+" do
     local text = " " .. read(path):gsub("[^%w_]", " ") .. " "
     local function there(word)
