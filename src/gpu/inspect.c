@@ -68,8 +68,15 @@ static void await_memop(const struct hd_core *c, uint32_t memop, uint32_t treq,
     a->translated = hd_max_u64(a->translated, to);
 }
 
+/* Of all warps; nothing is looked for where none waits for a load. */
 static void await_all(const struct hd_core *c, hd_time now, struct awaited *v)
 {
+    uint32_t w = 0;
+
+    while (w < c->gpu->m->core.warps && c->warp[w].state != HD_WARP_SLOTS)
+        w++;
+    if (w == c->gpu->m->core.warps)
+        return;
     memset(v, 0, c->gpu->m->core.warps * sizeof *v);
     for (uint32_t i = 0; i < c->memops; i += 64) {
         uint64_t used = ~c->memop_places.free[i / 64] &
