@@ -273,10 +273,9 @@ static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
     way = (uint32_t)hd_ask_repl_victim(&a->victim, &q);
     if (hd_assoc_owns(a, way, who.app))
         return way;
-    hd_err_set(a->env->err, HEDDLE_EPOLICY,
-               "point repl_victim: way %u was answered, which is not one of "
-               "application %u where the ways are shared out",
-               way, who.app);
+    hd_slots_refuse(&a->victim, HEDDLE_POINT_repl_victim, &q, way,
+                    "a way of the application, where the ways are shared out",
+                    a->env->err);
     return oldest_own(a, set, who.app);
 }
 

@@ -64,8 +64,8 @@ static size_t show_field(char *out, size_t room, const void *q,
     return at;
 }
 
-static void bad(struct hd_offer *o, const void *q, int64_t answer,
-                const char *rule)
+static void tell(const struct hd_offer *o, const void *q, int64_t answer,
+                 const char *rule, struct hd_err *err)
 {
     const struct heddle_point_info *info = o->info;
     struct hd_env *env = o->r->env;
@@ -75,13 +75,31 @@ static void bad(struct hd_offer *o, const void *q, int64_t answer,
     for (uint32_t i = 0; i < info->fields && at < sizeof question; i++)
         at += show_field(question + at, sizeof question - at, q, info,
                          &info->field[i]);
-    hd_err_set(env->err, HEDDLE_EPOLICY,
+    hd_err_set(err, HEDDLE_EPOLICY,
                "policy %s answered %" PRId64 " to %s%s%s at cycle %" PRIu64
                ", expected %s; the question:%s",
                o->by->policy->name, answer, info->name,
                o->r->at[o->at].name[0] ? " of " : "", o->r->at[o->at].name,
                hd_cycle(env->clk, HD_CLK_CORE, hd_events_now(env->ev)), rule,
                question);
+}
+
+static void bad(const struct hd_offer *o, const void *q, int64_t answer,
+                const char *rule)
+{
+    tell(o, q, answer, rule, o->r->env->err);
+}
+
+void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
+                     const void *question, int64_t answer, const char *rule,
+                     struct hd_err *err)
+{
+    if (slot->fn == hd_ask_wrapper(p))
+        tell(slot->self, question, answer, rule, err);
+    else /* somebody listens in between */
+        hd_err_set(err, HEDDLE_EPOLICY,
+                   "point %s: %" PRId64 " was answered, expected %s",
+                   heddle_point_info(p)->name, answer, rule);
 }
 
 /* ---- the wrappers ----------------------------------------------------- */

@@ -112,6 +112,13 @@ void hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
 void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
                     struct hd_slot *slot, heddle_answer *fn, void *self);
 
+/* Records in `err` that an answer breaks a rule which only the part that asked
+ * can check: the policy, the point, the cycle, what was expected and the
+ * question. */
+void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
+                     const void *question, int64_t answer, const char *rule,
+                     struct hd_err *err);
+
 /* Offers a fact. */
 void hd_slots_fact(struct hd_slots *s, enum hd_fact_name name,
                    struct hd_fact fact);

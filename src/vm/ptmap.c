@@ -99,13 +99,10 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
         return f;
     if (f % pages == 0 && hd_frames_free(&t->frames, f, pages))
         return f;
-    hd_err_set(j->err, HEDDLE_EPOLICY,
-               "point frame_place: application %llu, virtual page 0x%llx of "
-               "%llu base pages: the answer %llu is not a free frame aligned "
-               "to %llu among %llu",
-               (unsigned long long)q.app, (unsigned long long)q.vpn,
-               (unsigned long long)q.pages, (unsigned long long)f,
-               (unsigned long long)q.pages, (unsigned long long)q.frames);
+    q.next = hd_min_u64(hd_frames_next(&t->frames, pages), q.frames);
+    q.whole = whole(j, vpn);
+    hd_slots_refuse(&t->place, HEDDLE_POINT_frame_place, &q, (int64_t)f,
+                    "a free frame, aligned to its pages", j->err);
     return HD_NO_FRAME;
 }
 
