@@ -121,7 +121,7 @@ const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
 static struct hd_message *messages(const struct hd_core *c,
                                    const struct hd_message_line *h)
 {
-    return hd_arena_at(c->gpu->env->arena, h->v);
+    return (struct hd_message *)(void *)(c->gpu->base + (size_t)h->v * 8);
 }
 
 /* Room at the end of the line: by moving to the front, or to a larger piece. */
@@ -169,11 +169,9 @@ static HD_HOT const struct hd_message *pop(struct hd_core *c,
     return m;
 }
 
-/* Wakes the core at t unless it wakes earlier anyway. */
+/* Wakes the core at t, before it wakes anyway. */
 static HD_HOT void wake(struct hd_core *c, hd_time t)
 {
-    if (t >= c->s->wake)
-        return;
     c->s->wake = t;
     hd_post(c->gpu->env->ev, c->component, c->component, t, 0, 0, 0);
 }
@@ -181,19 +179,20 @@ static HD_HOT void wake(struct hd_core *c, hd_time t)
 /* A message came for t: the core sees it in its loop, or wakes. */
 static inline void told(struct hd_core *c, hd_time t)
 {
-    if (!c->awake)
+    if (t < c->s->wake && !c->awake)
         wake(c, t);
 }
 
-/* When the first of the data at the reply port is in. */
-static void await_data(struct hd_core *c)
+/* When the first of the data at the reply port is in; HD_NEVER, which is all
+ * ones: there are none.  No branch: nobody could foretell it. */
+static inline void await_data(struct hd_core *c)
 {
     struct hd_core_state *s = c->s;
+    hd_time begin = s->data.at, cycle = c->gpu->cycle;
+    uint32_t flits = messages(c, &s->data)[s->data.first].b;
 
-    s->fill_at = s->data.n == 0 ? HD_NEVER
-                                : hd_max_u64(s->data.at, s->in_free) +
-                                      messages(c, &s->data)[s->data.first].b *
-                                          c->gpu->cycle;
+    s->fill_at = (hd_max_u64(begin, s->in_free) + flits * cycle) |
+                 -(hd_time)(begin == HD_NEVER);
 }
 
 /* Data arrive at the reply port, which they cross in so many flits. */
@@ -217,7 +216,7 @@ static void push_ack(struct hd_core *c, hd_time at)
 
     if (HD_UNLIKELY(h->first + h->n == h->room))
         make_room(c, h, sizeof *m);
-    first = (hd_time *)hd_arena_at(c->gpu->env->arena, h->v) + h->first;
+    first = (hd_time *)(void *)messages(c, h) + h->first;
     for (m = first + h->n++; m > first && m[-1] > at; m--)
         *m = m[-1];
     *m = at;
@@ -248,7 +247,7 @@ HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
     struct hd_message_line *h = &c->s->acks;
 
     while (h->at <= t) {
-        const hd_time *v = hd_arena_at(c->gpu->env->arena, h->v);
+        const hd_time *v = (const void *)messages(c, h);
         bool more = --h->n != 0;
 
         h->first = more ? h->first + 1 : 0;
@@ -365,7 +364,7 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
         hd_time other = hd_min_u64(message, unit);
         struct hd_port port = hd_port_next(c);
         while (port.at < hd_min_u64(end, other) && *stop == 0) {
-            port = hd_warp_run(c, port, hd_min_u64(end, other));
+            port = hd_warp_issue(c, port, hd_min_u64(end, other));
             message = hd_min_u64(message, s->inbox.at);
             unit = hd_lsu_next(c);
             other = hd_min_u64(message, unit);
@@ -577,7 +576,7 @@ void hd_gpu_halt(void *self, bool on, hd_time now)
             c->s->port_free = HD_NEVER;
         } else {
             c->s->port_free = hd_max_u64(c->s->held, now);
-            wake(c, hd_recip_up(g->per_cycle, now));
+            told(c, hd_recip_up(g->per_cycle, now));
         }
     }
 }
@@ -625,6 +624,7 @@ int hd_gpu_open(struct hd_gpu *g)
     g->line_hist =
         hd_stats_hist(st, name, "lines", "lines", "lines a memory instruction");
     g->stop = &g->env->err->code;
+    g->base = g->env->arena->base;
     g->core = aligned_alloc(64, g->cores * sizeof *g->core);
     g->measured = hd_arena_take(g->env->arena, 1, sizeof *g->measured);
     g->stalled = hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);

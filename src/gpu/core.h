@@ -256,6 +256,7 @@ enum hd_core_plain {
                            its low bits */
     HD_PLAIN_FILL = 4,  /* L1: those, and fills */
     HD_PLAIN_ENTER = 8, /* nobody hears of memory instructions */
+    HD_PLAIN_PICK = 16, /* the scheduler is the engine's greedy then oldest */
 };
 
 struct hd_core {
@@ -324,6 +325,7 @@ struct hd_app_state;
 struct hd_gpu {
     struct hd_env *env;
     const struct hd_machine *m;
+    unsigned char *base;  /* of the arena */
     struct hd_core *core; /* [cores] */
     uint32_t cores;
     uint32_t lanes[HD_MAX_APPS]; /* warp size of each application */
@@ -502,10 +504,11 @@ static inline struct hd_port hd_port_next(struct hd_core *c)
     return (struct hd_port){hd_max_u64(s->port_free, t), can};
 }
 
-/* warp.c: lets warps issue from the port's next instant on and before `end`, up
- * to the first instruction that concerns others than the port.  What it does
+/* warp.c: a warp issues at the port's next instant, an instruction or its ALU
+ * run; or all that are ready issue in turn, before `end`.  What the port does
  * next. */
-struct hd_port hd_warp_run(struct hd_core *c, struct hd_port port, hd_time end);
+struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
+                             hd_time end);
 
 /* The ready warp that has been resident longest. */
 static inline uint32_t hd_sched_oldest(const struct hd_core *c, uint64_t can)
@@ -520,20 +523,28 @@ static inline uint32_t hd_sched_oldest(const struct hd_core *c, uint64_t can)
     return hd_bit_first(*family & can);
 }
 
-/* The engine's own choice: see pick.c. */
+/* Greedy then oldest: see pick.c. */
+static inline uint32_t hd_sched_gto(const struct hd_core *c, uint64_t can)
+{
+    uint32_t last = c->s->last;
+
+    if (last < HD_MAX_WARPS && can >> last & 1)
+        return last;
+    return hd_sched_oldest(c, can);
+}
+
+/* The engine's own choice. */
 static inline uint32_t hd_sched_own(const struct hd_core *c, uint64_t can,
                                     uint32_t *one)
 {
     uint32_t last = c->s->last;
+    uint64_t later;
 
     *one = c->lrr;
-    if (c->lrr) {
-        uint64_t later = last < 63 ? can & ~hd_ones(last + 1) : 0;
-        return hd_bit_first(later != 0 ? later : can);
-    }
-    if (last < HD_MAX_WARPS && can >> last & 1)
-        return last;
-    return hd_sched_oldest(c, can);
+    if (!c->lrr)
+        return hd_sched_gto(c, can);
+    later = last < 63 ? can & ~hd_ones(last + 1) : 0;
+    return hd_bit_first(later != 0 ? later : can);
 }
 
 /* The warp that issues, of a set that is not empty.  *one: it issues a single

@@ -47,6 +47,8 @@ void hd_lsu_wire(struct hd_core *c)
     c->plain = 0;
     if (g->env->slots->watched[HEDDLE_NOTE_access] == 0)
         c->plain |= HD_PLAIN_ENTER;
+    if (!c->lrr && !c->pick.bound)
+        c->plain |= HD_PLAIN_PICK;
     if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
         m->l1tlb.blocking == 0 && m->vm.paging != HD_PAGING_FAULT &&
         hd_tlb_silent(&c->l1tlb) && !g->env->check)

@@ -313,9 +313,10 @@ static HD_INLINE void begin(struct hd_core *c, uint32_t w, uint64_t bit,
         s->lsu_full &= ~bit;
     }
     count[HD_CORE_INSTRUCTIONS] += n;
-    count[HD_CORE_T_ISSUE] += end - t;
+    x->since = end;
     count[HD_CORE_THREAD_INSTRUCTIONS] += n * lanes;
-    x->since = x->ready = end;
+    x->ready = end;
+    count[HD_CORE_T_ISSUE] += end - t;
     s->last = w;
     s->ran |= bit;
     s->port_free = end;
@@ -384,7 +385,7 @@ static HD_INLINE void issue_memory(struct hd_core *c, uint32_t w, uint32_t kind,
 }
 
 /* The same of a barrier, or of its exit. */
-static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
+HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
 {
     struct hd_warp *x = &c->warp[w];
     hd_time end = t + c->slot;
@@ -399,8 +400,8 @@ static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
         issue_exit(c, w, end);
 }
 
-/* Warp w issues at t: one instruction, or its ALU run.  True for these. */
-static HD_INLINE bool issue(struct hd_core *c, uint32_t w, hd_time t,
+/* Warp w issues at t: one instruction, or `most` of its ALU run. */
+static HD_INLINE void issue(struct hd_core *c, uint32_t w, hd_time t,
                             uint64_t most)
 {
     uint32_t kind = c->warp[w].op.kind;
@@ -411,7 +412,6 @@ static HD_INLINE bool issue(struct hd_core *c, uint32_t w, hd_time t,
         issue_memory(c, w, kind, t);
     else
         issue_other(c, w, t);
-    return kind == HD_OP_ALU;
 }
 
 /* All ready warps issue `rounds` instructions each, in turn. */
@@ -437,41 +437,38 @@ HD_APART static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
     s->port_free = t + rounds * round;
 }
 
-/* Of these one issues at t, or all in turn before `end`.  As issue. */
-static inline bool step(struct hd_core *c, uint64_t can, hd_time t, hd_time end)
+/* Of these one issues at t, or all in turn before `end`: a policy chooses, or
+ * they take turns. */
+HD_APART static void step_other(struct hd_core *c, uint64_t can, hd_time t,
+                                hd_time end)
 {
+    uint64_t rounds = c->lrr ? hd_sched_rounds(c, can, t, end) : 0;
     uint32_t w, one;
 
-    if (c->lrr) {
-        uint64_t rounds = hd_sched_rounds(c, can, t, end);
-        if (rounds > 0) {
-            issue_rounds(c, can, t, rounds);
-            return true;
-        }
+    if (rounds > 0) {
+        issue_rounds(c, can, t, rounds);
+        return;
     }
     w = hd_sched_pick(c, can, &one);
-    return issue(c, w, t, one ? 1 : UINT64_MAX);
+    issue(c, w, t, one ? 1 : UINT64_MAX);
 }
 
-HD_HOT struct hd_port hd_warp_run(struct hd_core *c, struct hd_port port,
-                                  hd_time end)
+HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
+                                    hd_time end)
 {
     struct hd_core_state *s = c->s;
-    const int *stop = c->gpu->stop;
+    hd_time t = port.at;
 
-    while (port.at < end && *stop == 0) {
-        hd_time t = port.at;
-        bool alone = true;
-        s->local = hd_max_u64(s->local, t);
-        if (s->later_at <= t) {
-            promote(c, t);
-            port.can = hd_warp_can(c);
-        }
-        if (port.can != 0)
-            alone = step(c, port.can, t, end);
-        port = hd_port_next(c);
-        if (!alone)
-            break;
+    s->local = hd_max_u64(s->local, t);
+    if (s->later_at <= t) {
+        promote(c, t);
+        port.can = hd_warp_can(c);
     }
-    return port;
+    if (HD_UNLIKELY((c->plain & HD_PLAIN_PICK) == 0)) {
+        if (port.can != 0)
+            step_other(c, port.can, t, end);
+    } else if (HD_LIKELY(port.can != 0)) {
+        issue(c, hd_sched_gto(c, port.can), t, UINT64_MAX);
+    }
+    return hd_port_next(c);
 }
