@@ -428,13 +428,13 @@ static uint32_t spinning(const struct hd_kvm_at *at)
     return at->k->nins - 1;
 }
 
-/* From pc on, where something free or an ALU instruction stands: up to the end
- * of the ALU run, or up to what else takes an issue slot. */
-static HD_APART void run_ahead(struct hd_kvm *vm, uint32_t ctx, uint32_t warp,
-                               uint32_t pc, struct hd_op *op)
+/* From w->pc on, where something free or an ALU instruction stands: up to the
+ * end of the ALU run, or up to what else takes an issue slot. */
+static HD_APART void run_ahead(struct hd_kvm *vm, struct hd_kvm_warp *w,
+                               uint32_t ctx, uint32_t warp, struct hd_op *op)
 {
-    struct hd_kvm_at at = hd_kvm_find(vm, ctx, warp);
-    struct hd_kvm_warp *w = at.w;
+    struct hd_kvm_at at = hd_kvm_found(vm, w, ctx, warp);
+    uint32_t pc = w->pc;
     const struct hd_ins *ins = at.k->ins, *n;
     uint32_t count = 0, spins = 0, need;
 
@@ -497,7 +497,7 @@ static HD_HOT void kvm_next(void *self, uint32_t ctx, uint32_t warp,
     if (vm->k->ins[pc].op > HD_I_SHARED)
         give_one(vm, w, warp, pc, op);
     else
-        run_ahead(vm, ctx, warp, pc, op);
+        run_ahead(vm, w, ctx, warp, op);
 }
 
 /* ---- snapshots and life ----------------------------------------------- */

@@ -110,20 +110,27 @@ static inline struct hd_kvm_warp *hd_kvm_warp(const struct hd_kvm *vm,
     return (struct hd_kvm_warp *)(vm->pool + number * vm->warp_bytes);
 }
 
-static inline struct hd_kvm_at hd_kvm_find(struct hd_kvm *vm, uint32_t ctx,
-                                           uint32_t warp)
+/* A warp that has been found, with its parts. */
+static inline struct hd_kvm_at hd_kvm_found(struct hd_kvm *vm,
+                                            struct hd_kvm_warp *w, uint32_t ctx,
+                                            uint32_t warp)
 {
-    unsigned char *w = (unsigned char *)hd_kvm_warp(vm, ctx, warp);
     struct hd_kvm_at at = {
         .vm = vm,
         .k = vm->k,
-        .w = (struct hd_kvm_warp *)w,
-        .cell = (struct hd_cell *)(w + vm->reg_at),
+        .w = w,
+        .cell = (struct hd_cell *)((unsigned char *)w + vm->reg_at),
         .ctx = ctx,
         .warp = warp,
     };
 
     return at;
+}
+
+static inline struct hd_kvm_at hd_kvm_find(struct hd_kvm *vm, uint32_t ctx,
+                                           uint32_t warp)
+{
+    return hd_kvm_found(vm, hd_kvm_warp(vm, ctx, warp), ctx, warp);
 }
 
 static inline struct hd_kvm_frame *hd_kvm_frame(const struct hd_kvm_at *at,
