@@ -168,10 +168,12 @@ struct hd_memop {
 
 /* A line that waits for a translation or, translated, for the L1 port. */
 struct hd_parked {
-    uint64_t line : 48; /* in its page; physical once translated */
-    uint64_t bytes : 16;
+    uint64_t what; /* the line: in its page; physical once translated; from bit
+                      HD_PARKED_BYTES on, its bytes */
     uint32_t memop, next;
 };
+
+enum { HD_PARKED_BYTES = 48 };
 
 struct hd_message { /* 16 bytes: it is moved when an earlier one comes */
     hd_time at;

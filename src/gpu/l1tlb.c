@@ -267,7 +267,7 @@ static inline void release(struct hd_core *c, uint32_t last, uint64_t frame,
         struct hd_memop *o = &c->memop[x->memop];
         o->translated = t;
         o->walk = hd_max_u64(o->walk, walk);
-        x->line |= frame;
+        x->what |= frame;
         next = x->next;
         x->next = first; /* from now on the oldest first */
         first = p;

@@ -214,10 +214,10 @@ static inline bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
         hd_lsu_block(c, HD_BLOCK_PARKED, &c->tlb_count[HD_L1TLB_PARKED_FULL]);
         return false;
     }
-    c->parked[p] = (struct hd_parked){.line = x->place,
-                                      .bytes = x->bytes,
-                                      .memop = op->memop,
-                                      .next = m->first};
+    c->parked[p] = (struct hd_parked){
+        .what = (uint64_t)x->bytes << HD_PARKED_BYTES | x->place,
+        .memop = op->memop,
+        .next = m->first};
     m->first = p;
     m->n++;
     return true;
@@ -273,9 +273,11 @@ static inline void hd_lsu_replay(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
     uint32_t p = s->replay_first;
-    struct hd_parked *x = &c->parked[p];
+    const struct hd_parked *x = &c->parked[p];
+    uint64_t line = x->what & ((1ull << HD_PARKED_BYTES) - 1);
+    uint32_t bytes = (uint32_t)(x->what >> HD_PARKED_BYTES);
 
-    if (!hd_l1_access(c, x->memop, x->line, x->bytes, t, c->gpu->l1_ticks))
+    if (!hd_l1_access(c, x->memop, line, bytes, t, c->gpu->l1_ticks))
         return;
     s->replay_first = x->next;
     hd_lsu_give_parked(c, p);
