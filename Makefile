@@ -43,7 +43,11 @@ pc = $(shell pkg-config $(1) $(2) 2>/dev/null)
 # Line editing in the REPL; without libedit it reads plain lines.
 EDIT := $(shell pkg-config --exists libedit 2>/dev/null && echo libedit)
 
-ALL_CFLAGS = -std=c11 $(WARN) $(CFLAGS) -fPIC -fvisibility=hidden -ffp-contract=off
+# Neighbours that are counted together are not made a vector: whoever reads one
+# of them soon after would wait for the whole.
+TUNE = -fno-tree-slp-vectorize
+
+ALL_CFLAGS = -std=c11 $(WARN) $(TUNE) $(CFLAGS) -fPIC -fvisibility=hidden -ffp-contract=off
 ALL_CPPFLAGS := -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) \
                 $(call pc,--cflags,$(PC_LIB) $(PC_LUA) $(PC_SQL) $(EDIT)) \
                 $(if $(EDIT),-DHL_LIBEDIT)
