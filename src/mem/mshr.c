@@ -21,9 +21,12 @@ int hd_mshr_open_more(struct hd_mshr *m, struct hd_arena *arena,
     if (m->v == NULL)
         return -1;
     if (entries <= HD_MSHR_NARROW && more == 0) {
-        m->tag = hd_arena_take(arena, HD_MSHR_NARROW, sizeof *m->tag);
-        m->all = hd_ones(entries);
-        return m->tag != NULL ? 0 : -1;
+        m->narrow = true;
+        m->tag = hd_arena_take(arena, 1, sizeof *m->tag);
+        if (m->tag == NULL)
+            return -1;
+        m->tag->free = hd_ones(entries);
+        return 0;
     }
     m->table = hd_arena_take(arena, HD_MSHR_HEADS + ((size_t)1 << bits),
                              sizeof *m->table);
@@ -40,7 +43,9 @@ static bool sane_narrow(const struct hd_mshr *m)
 {
     for (uint32_t e = 0; e < HD_MSHR_NARROW; e++) {
         bool live = e < m->room && m->v[e].live != 0;
-        if (m->tag[e] != (live ? hd_mshr_tag(m->v[e].key) : 0))
+        bool free = e < m->room && !live;
+        if (m->tag->v[e] != (live ? hd_mshr_tag(m->v[e].key) : 0) ||
+            (m->tag->free >> e & 1) != free)
             return false;
         if (live && hd_mshr_find(m, m->v[e].key) != e)
             return false;
@@ -52,7 +57,7 @@ bool hd_mshr_sane(const struct hd_mshr *m)
 {
     uint32_t used = 0, unused = 0;
 
-    if (m->all != 0)
+    if (m->narrow)
         return sane_narrow(m);
     for (uint32_t l = HD_MSHR_FREE; l <= HD_MSHR_SPARE; l += 2)
         for (uint32_t e = m->table[l]; e != 0; e = m->v[e - 1].next)

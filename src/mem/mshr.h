@@ -7,7 +7,7 @@
  * by a field of the caller's; this file keeps its two ends and its length.
  *
  * Up to HD_MSHR_NARROW entries are found by a tag of a byte each, all compared
- * at once: they are one line of the host's cache, which also says what is free.
+ * at once: they are one line of the host's cache.  A word says which are free.
  * More are found by a hash, with chains and a free list.
  *
  * An entry may leave the registers before it is answered (a far fault takes
@@ -44,15 +44,21 @@ enum {
     HD_MSHR_HEADS /* from here on, of each bucket the first entry + 1 */
 };
 
-struct hd_mshr {             /* half a line of the host's cache */
-    struct hd_mshr_entry *v; /* arena */
-    union {                  /* arena */
-        uint8_t *tag;        /* narrow: [64] of each entry: 1 to 255, a hash of
-                                its key; 0: free */
-        uint32_t *table;     /* wide */
+/* Narrow: what is taken and what is free. */
+struct hd_mshr_tags {
+    uint8_t v[HD_MSHR_NARROW]; /* of each entry: 1 to 255, a hash of its key;
+                                  0: free, or there is none */
+    uint64_t free;             /* bit set: entries that are free */
+};
+
+struct hd_mshr {                  /* half a line of the host's cache */
+    struct hd_mshr_entry *v;      /* arena */
+    union {                       /* arena */
+        struct hd_mshr_tags *tag; /* narrow */
+        uint32_t *table;          /* wide */
     };
-    uint64_t all; /* narrow: a bit for each entry; 0: wide */
     uint32_t room, shift;
+    bool narrow;
 };
 
 /* 0, or -1 when the arena is full. */
@@ -80,27 +86,27 @@ static inline uint32_t *hd_mshr_head(const struct hd_mshr *m, uint64_t key)
     return &m->table[HD_MSHR_HEADS + ((key * HD_MSHR_HASH) >> m->shift)];
 }
 
-/* Narrow: the entries that have a tag, or are free (bit set). */
+/* Narrow: the entries that have a tag, which is not 0 (bit set). */
 static inline uint64_t hd_mshr_alike(const struct hd_mshr *m, uint8_t tag)
 {
-    uint64_t z = hd_bytes_alike(m->tag, tag) |
-                 (uint64_t)hd_bytes_alike(m->tag + 16, tag) << 16 |
-                 (uint64_t)hd_bytes_alike(m->tag + 32, tag) << 32 |
-                 (uint64_t)hd_bytes_alike(m->tag + 48, tag) << 48;
+    const uint8_t *v = m->tag->v;
 
-    return z & m->all;
+    return hd_bytes_alike(v, tag) |
+           (uint64_t)hd_bytes_alike(v + 16, tag) << 16 |
+           (uint64_t)hd_bytes_alike(v + 32, tag) << 32 |
+           (uint64_t)hd_bytes_alike(v + 48, tag) << 48;
 }
 
 static inline bool hd_mshr_full(const struct hd_mshr *m)
 {
-    return HD_LIKELY(m->all != 0) ? hd_mshr_alike(m, 0) == 0
-                                  : m->table[HD_MSHR_FREE] == 0;
+    return HD_LIKELY(m->narrow) ? m->tag->free == 0
+                                : m->table[HD_MSHR_FREE] == 0;
 }
 
 static inline uint32_t hd_mshr_used(const struct hd_mshr *m)
 {
-    return HD_LIKELY(m->all != 0) ? m->room - hd_bit_count(hd_mshr_alike(m, 0))
-                                  : m->table[HD_MSHR_USED];
+    return HD_LIKELY(m->narrow) ? m->room - hd_bit_count(m->tag->free)
+                                : m->table[HD_MSHR_USED];
 }
 
 static inline uint32_t hd_mshr_find_wide(const struct hd_mshr *m, uint64_t key)
@@ -117,7 +123,7 @@ static inline uint32_t hd_mshr_find(const struct hd_mshr *m, uint64_t key)
 {
     uint64_t z;
 
-    if (HD_UNLIKELY(m->all == 0))
+    if (HD_UNLIKELY(!m->narrow))
         return hd_mshr_find_wide(m, key);
     for (z = hd_mshr_alike(m, hd_mshr_tag(key)); z != 0; z &= z - 1)
         if (HD_LIKELY(m->v[hd_bit_first(z)].key == key))
@@ -131,11 +137,12 @@ static inline uint32_t hd_mshr_take(struct hd_mshr *m, uint64_t key)
     struct hd_mshr_entry x = {key, HD_NONE, HD_NONE, 0, 0, 0, 1};
     uint32_t e;
 
-    if (HD_LIKELY(m->all != 0)) {
-        uint64_t free = hd_mshr_alike(m, 0);
+    if (HD_LIKELY(m->narrow)) {
+        uint64_t free = m->tag->free;
         hd_assert(free != 0);
         e = hd_bit_first(free);
-        m->tag[e] = hd_mshr_tag(key);
+        m->tag->free = free & (free - 1);
+        m->tag->v[e] = hd_mshr_tag(key);
     } else {
         uint32_t *head = hd_mshr_head(m, key);
         e = m->table[HD_MSHR_FREE] - 1;
@@ -155,8 +162,9 @@ static inline void hd_mshr_give(struct hd_mshr *m, uint32_t entry)
     uint32_t *p;
 
     x->live = 0;
-    if (HD_LIKELY(m->all != 0)) {
-        m->tag[entry] = 0;
+    if (HD_LIKELY(m->narrow)) {
+        m->tag->v[entry] = 0;
+        m->tag->free |= 1ull << entry;
         return;
     }
     p = hd_mshr_head(m, x->key);
@@ -173,7 +181,7 @@ static inline void hd_mshr_give(struct hd_mshr *m, uint32_t entry)
 /* Entries that wait outside the registers. */
 static inline uint32_t hd_mshr_lent(const struct hd_mshr *m)
 {
-    return m->all != 0 ? 0 : m->table[HD_MSHR_LENT];
+    return m->narrow ? 0 : m->table[HD_MSHR_LENT];
 }
 
 /* An entry in use leaves the registers, where one is free now. */
