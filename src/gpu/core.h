@@ -213,6 +213,8 @@ struct hd_core_state {
 
     hd_time in_free;      /* reply port from the interconnect */
     hd_time out_free;     /* request port to the interconnect */
+    uint64_t nowhere;     /* line + 1 of a load that found it neither in a plain
+                             L1 nor in flight, and no MSHR free; or 0 */
     uint64_t ran;         /* warps that issued since a policy's epoch */
     uint32_t last;        /* warp that issued last, 64: none */
     uint32_t later_first; /* a ring: warps whose time has not come, by */

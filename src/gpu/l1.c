@@ -80,6 +80,7 @@ static HD_INLINE uint32_t take_l1_mshr(struct hd_core *c, uint64_t key,
         hd_lsu_block(c, HD_BLOCK_L1_MSHR, &c->l1_count[HD_L1_FULL]);
         return HD_NONE;
     }
+    c->s->nowhere = 0;
     e = hd_mshr_take(&c->l1_mshr, key);
     c->l1_mshr.v[e].flags = memop;
     c->l1_mshr.v[e].n = 1;
@@ -92,26 +93,34 @@ static struct hd_who who(const struct hd_core *c, uint32_t memop)
     return w;
 }
 
+/* A load's line joins a miss in flight.  False: blocked. */
+static bool join(struct hd_core *c, uint32_t memop, uint32_t e)
+{
+    struct hd_mshr_entry *m = &c->l1_mshr.v[e];
+    uint32_t p;
+
+    if (m->n >= c->gpu->m->l1cache.merges ||
+        (p = hd_lsu_take_parked(c)) == HD_NONE) {
+        hd_lsu_block(c, HD_BLOCK_L1_MSHR, &c->l1_count[HD_L1_FULL]);
+        return false;
+    }
+    c->parked[p].memop = memop;
+    c->parked[p].next = m->first;
+    m->first = p;
+    m->n++;
+    c->l1_count[HD_L1_READ_MERGES]++;
+    return true;
+}
+
 /* A load's line misses now: merge or ask the L2 at t.  False: blocked. */
-static HD_HOT bool miss(struct hd_core *c, uint32_t memop, uint64_t line,
-                        hd_time now, hd_time t)
+static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
+                 hd_time t)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
-    uint32_t e = hd_mshr_find(&c->l1_mshr, line), p;
+    uint32_t e = hd_mshr_find(&c->l1_mshr, line);
 
-    if (e != HD_NONE) {
-        struct hd_mshr_entry *m = &c->l1_mshr.v[e];
-        if (m->n >= cfg->merges || (p = hd_lsu_take_parked(c)) == HD_NONE) {
-            hd_lsu_block(c, HD_BLOCK_L1_MSHR, &c->l1_count[HD_L1_FULL]);
-            return false;
-        }
-        c->parked[p].memop = memop;
-        c->parked[p].next = m->first;
-        m->first = p;
-        m->n++;
-        c->l1_count[HD_L1_READ_MERGES]++;
-        return true;
-    }
+    if (e != HD_NONE)
+        return join(c, memop, e);
     if (cfg->write == HD_WRITE_BACK && !room_for_write(c, now))
         return false; /* its victim may be dirty */
     e = take_l1_mshr(c, line, memop);
@@ -121,24 +130,58 @@ static HD_HOT bool miss(struct hd_core *c, uint32_t memop, uint64_t line,
     return true;
 }
 
-static HD_HOT bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
-                             hd_time t, hd_time ticks)
+static bool load_other(struct hd_core *c, uint32_t memop, uint64_t line,
+                       hd_time t, hd_time ticks)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     bool hit = cfg->mode.kind == HD_IDEAL || cfg->mode.kind == HD_FIXED;
-    hd_time done;
+    hd_time done = t + ticks;
 
-    if (HD_LIKELY((c->plain & HD_PLAIN_LOOK) != 0))
-        hit = hd_l1_reuse(c, line);
-    else if (cfg->mode.kind == HD_FULL)
+    if (cfg->mode.kind == HD_FULL)
         hit = hd_cache_lookup(&c->l1, line, HD_REQ_READ, who(c, memop));
-    done = t + ticks;
     if (!hit && !miss(c, memop, line, t, done))
         return false;
     c->l1_count[HD_L1_READS]++;
     c->l1_count[hit ? HD_L1_READ_HITS : HD_L1_READ_MISSES]++;
     if (hit)
         hd_lsu_line_done(c, memop, done);
+    return true;
+}
+
+/* The same at a plain L1, which writes through.  What found no MSHR free is
+ * not looked for again: no other can have asked for it since without taking
+ * one. */
+static HD_INLINE bool load_plain(struct hd_core *c, uint32_t memop,
+                                 uint64_t line, hd_time done)
+{
+    uint64_t *count = c->l1_count;
+    uint32_t e;
+
+    if (c->s->nowhere != line + 1) {
+        if (hd_l1_reuse(c, line)) {
+            count[HD_L1_READS]++;
+            count[HD_L1_READ_HITS]++;
+            hd_lsu_line_done(c, memop, done);
+            return true;
+        }
+        e = hd_mshr_find(&c->l1_mshr, line);
+        if (e != HD_NONE) {
+            if (!join(c, memop, e))
+                return false;
+            count[HD_L1_READS]++;
+            count[HD_L1_READ_MISSES]++;
+            return true;
+        }
+    }
+    e = take_l1_mshr(c, line, memop);
+    if (e == HD_NONE) {
+        c->s->nowhere = line + 1;
+        return false;
+    }
+    count[HD_L1_READS]++;
+    count[HD_L1_READ_MISSES]++;
+    send(c, done, HD_REQ_READ, line, 1u << c->gpu->line_shift,
+         c->memop[memop].warp, e, 0);
     return true;
 }
 
@@ -234,23 +277,32 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
     return true;
 }
 
+/* What is not a load at a plain L1. */
+static HD_APART bool access_other(struct hd_core *c, uint32_t memop,
+                                  uint64_t line, uint32_t bytes, hd_time t,
+                                  hd_time ticks)
+{
+    switch (c->memop[memop].kind) {
+    case HD_OP_LOAD:
+        return load_other(c, memop, line, t, ticks);
+    case HD_OP_STORE:
+        return store_line(c, memop, line, bytes, t, ticks);
+    default:
+        return atomic_line(c, memop, line, bytes, t, ticks);
+    }
+}
+
 HD_HOT bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
                          uint32_t bytes, hd_time t, hd_time ticks)
 {
     struct hd_core_state *s = c->s;
 
-    switch (c->memop[memop].kind) {
-    case HD_OP_LOAD:
-        if (!load_line(c, memop, line, t, ticks))
+    if (HD_LIKELY(c->memop[memop].kind == HD_OP_LOAD &&
+                  (c->plain & HD_PLAIN_LOOK) != 0)) {
+        if (!load_plain(c, memop, line, t + ticks))
             return false;
-        break;
-    case HD_OP_STORE:
-        if (!store_line(c, memop, line, bytes, t, ticks))
-            return false;
-        break;
-    default:
-        if (!atomic_line(c, memop, line, bytes, t, ticks))
-            return false;
+    } else if (!access_other(c, memop, line, bytes, t, ticks)) {
+        return false;
     }
     hd_lsu_use_port(&s->lsu_free, &s->lsu_used, c->gpu->m->l1cache.ports, t,
                     c->gpu->cycle);

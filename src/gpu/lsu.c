@@ -45,6 +45,7 @@ void hd_lsu_wire(struct hd_core *c)
     uint32_t asked = l1->tags.asked;
 
     c->plain = 0;
+    c->s->nowhere = 0;
     if (g->env->slots->watched[HEDDLE_NOTE_access] == 0)
         c->plain |= HD_PLAIN_ENTER;
     if (!c->lrr && !c->pick.bound)
