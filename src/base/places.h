@@ -40,24 +40,41 @@ static inline int hd_places_open(struct hd_places *p, struct hd_arena *arena,
     return 0;
 }
 
+/* The lowest free place from the 4096th on, or HD_NONE; none is below. */
+HD_APART static uint32_t hd_places_far(struct hd_places *p)
+{
+    for (uint32_t i = 1; i < p->somes; i++) {
+        uint64_t *word;
+        uint32_t w;
+
+        if (p->some[i] == 0)
+            continue;
+        w = i * 64 + hd_bit_first(p->some[i]);
+        word = &p->free[w];
+        w = w * 64 + hd_bit_first(*word);
+        *word &= *word - 1;
+        if (*word == 0)
+            p->some[i] &= p->some[i] - 1;
+        return w;
+    }
+    return HD_NONE;
+}
+
 /* The lowest free place, or HD_NONE. */
 static inline uint32_t hd_places_take(struct hd_places *p)
 {
-    uint64_t *some = p->some, *word;
-    uint32_t place = 0, w;
+    uint64_t some = *p->some, free, rest;
+    uint32_t w;
 
-    while (HD_UNLIKELY(*some == 0)) {
-        place += 4096;
-        if (++some == p->some + p->somes)
-            return HD_NONE;
-    }
-    w = hd_bit_first(*some);
-    word = &p->free[place / 64 + w];
-    place += w * 64 + hd_bit_first(*word);
-    *word &= *word - 1;
-    if (HD_UNLIKELY(*word == 0))
-        *some &= *some - 1;
-    return place;
+    if (HD_UNLIKELY(some == 0))
+        return hd_places_far(p);
+    w = hd_bit_first(some);
+    free = p->free[w];
+    rest = free & (free - 1);
+    p->free[w] = rest;
+    if (HD_UNLIKELY(rest == 0))
+        *p->some = some & (some - 1);
+    return w * 64 + hd_bit_first(free);
 }
 
 static inline void hd_places_give(struct hd_places *p, uint32_t place)

@@ -301,18 +301,13 @@ static HD_INLINE void serve_message(struct hd_core *c, hd_time t)
         serve_other(c, t, m);
 }
 
-/* Whether lines may be served in a row, of which there must be another one:
- * after some tries in vain it is asked now and then only, since neither lines
- * nor pages hit where addresses are random. */
-static inline bool try_streak(struct hd_core *c)
+/* Whether lines of the instruction at the head may be served in a row, of
+ * which there must be another one: after some tries in vain it is asked now and
+ * then only, since neither lines nor pages hit where addresses are random. */
+static inline bool try_streak(struct hd_core *c, const struct hd_lines *op)
 {
     enum { DRY = 4, REST = 16 };
-    const struct hd_core_state *s = c->s;
-    const struct hd_lines *op;
 
-    if (s->replay_first != HD_NONE)
-        return false;
-    op = &c->lsu[s->lsu_first];
     if (op->at + 1u >= op->n || !c->streaks)
         return false;
     if (c->dry >= DRY && ++c->dry % REST != 0)
@@ -323,13 +318,21 @@ static inline bool try_streak(struct hd_core *c)
 /* A step of the load/store unit, or several, at t and before `end`. */
 static HD_INLINE void run_unit(struct hd_core *c, hd_time t, hd_time end)
 {
-    if (try_streak(c) && t < end) {
+    struct hd_core_state *s = c->s;
+    struct hd_lines *op;
+
+    if (s->replay_first != HD_NONE) {
+        hd_lsu_replay(c, t);
+        return;
+    }
+    op = &c->lsu[s->lsu_first];
+    if (try_streak(c, op) && t < end) {
         t = hd_lsu_streak(c, t, end);
         if (t >= end)
             return;
-        c->s->local = t;
+        s->local = t;
     }
-    hd_lsu_step(c, t);
+    hd_lsu_step(c, op, t);
 }
 
 /* ---- the loop ----------------------------------------------------------- */

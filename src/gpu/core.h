@@ -117,17 +117,16 @@ enum hd_warp_state {
 };
 
 struct hd_warp {      /* a line of the host's cache */
-    struct hd_op op;  /* the next instruction */
+    struct hd_op op;  /* the next instruction; of an ALU run, what is left */
     hd_time ready;    /* earliest issue */
     hd_time since;    /* its time is accounted up to here */
     uint32_t pending; /* occupied scoreboard slots */
-    uint32_t left;    /* instructions left in its ALU run */
     uint32_t ctx;     /* its block, as the source names it */
     uint32_t flight;  /* its memory instructions that fill no slot */
     uint16_t index;   /* its number in the block */
     uint16_t block;   /* block slot of the core */
     uint8_t state;    /* enum hd_warp_state */
-    uint8_t spare[3];
+    uint8_t spare[7];
 };
 
 struct hd_block {
@@ -143,12 +142,8 @@ struct hd_block {
  * host's cache.  An instant takes less than 56 bits: 2^56 ticks of the fastest
  * base clock are more than a minute. */
 struct hd_memop {
-    union {
-        struct {
-            uint64_t issued : 56, warp : 8;
-        };
-        uint32_t next; /* free list */
-    };
+    uint64_t issued : 56;
+    uint64_t warp : 8;
     uint64_t done : 56;       /* the latest of its lines that are done */
     uint64_t left : 8;        /* lines not yet done, plus 1 while in the LSU */
     uint64_t translated : 56; /* when its last translation came */

@@ -172,7 +172,7 @@ static void look_warps(void *self, uint32_t instance, struct heddle_visitor *v)
         v->text(v->ud, "state", state_name[x->state]);
         v->text(v->ud, "next", op_name[x->op.kind]);
         v->number(v->ud, "pc", x->op.pc);
-        v->number(v->ud, "left", x->left);
+        v->number(v->ud, "left", x->op.count);
         v->number(v->ud, "pending", x->pending);
         v->number(v->ud, "waits_for", x->op.wait & x->pending);
         v->number(v->ud, "ready", x->ready / g->cycle);

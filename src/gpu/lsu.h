@@ -202,11 +202,11 @@ static inline bool hd_l1tlb_missed(struct hd_core *c, struct hd_lines *op,
 /* Looks up a page of the instruction at the head.  False: blocked. */
 bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
                       struct hd_lsu_page *page, hd_time t);
-/* Parks a line until its page's translation comes.  False: blocked. */
+/* Parks a line until its page's translation comes, for which MSHR e waits.
+ * False: blocked. */
 static inline bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
-                                 const struct hd_lsu_line *x)
+                                 const struct hd_lsu_line *x, uint32_t e)
 {
-    uint32_t e = (uint32_t)op->page[x->page].frame; /* HD_PAGE_MISSING */
     struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
     uint32_t p = hd_lsu_take_parked(c);
 
@@ -230,9 +230,11 @@ static inline bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
 void hd_lsu_lines(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   struct hd_lines *out);
 
-/* The memory instruction of warp w enters at t; there is room. */
-static inline void hd_lsu_enter(struct hd_core *c, uint32_t w,
-                                const struct hd_access *acc, hd_time t)
+/* The memory instruction of warp w enters at t, with so many active lanes;
+ * there is room. */
+static HD_INLINE void hd_lsu_enter(struct hd_core *c, uint32_t w,
+                                   uint32_t lanes, const struct hd_access *acc,
+                                   hd_time t)
 {
     struct hd_core_state *s = c->s;
     const struct hd_op *o = &c->warp[w].op;
@@ -243,18 +245,16 @@ static inline void hd_lsu_enter(struct hd_core *c, uint32_t w,
     uint64_t *count = c->count;
 
     if (HD_LIKELY(
-            (c->plain & HD_PLAIN_ENTER) != 0 && o->mask == c->full &&
-            hd_coalesce_one(acc, c->lanes, o->bytes, c->gpu->line_shift, op)))
+            (c->plain & HD_PLAIN_ENTER) != 0 && lanes == c->lanes &&
+            hd_coalesce_one(acc, lanes, o->bytes, c->gpu->line_shift, op)))
         s->ones++;
     else
         hd_lsu_lines(c, w, acc, op);
     count[HD_CORE_LINES] += op->n;
     count[HD_CORE_PAGES] += op->pages;
-    count[HD_CORE_LOADS + o->kind - HD_OP_LOAD] += o->count;
     if (o->kind == HD_OP_LOAD) {
         count[HD_CORE_LOAD_LINES] += op->n;
-        count[HD_CORE_LOAD_LANES] +=
-            o->mask == c->full ? c->lanes : hd_bit_count(o->mask);
+        count[HD_CORE_LOAD_LANES] += lanes;
     }
     op->memop = hd_lsu_take_memop(c);
     op->at = 0;
@@ -283,42 +283,53 @@ static inline void hd_lsu_replay(struct hd_core *c, hd_time t)
     hd_lsu_give_parked(c, p);
 }
 
-/* The step of the load/store unit at t. */
-static inline void hd_lsu_step(struct hd_core *c, hd_time t)
+/* The instruction at the head has gone through the unit. */
+static inline void hd_lsu_leave(struct hd_core *c, const struct hd_lines *op,
+                                hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t next = s->lsu_first + 1;
+
+    s->lsu_first = next < c->lsu_room ? next : 0;
+    s->lsu_n--;
+    hd_lsu_line_done(c, op->memop, t);
+}
+
+/* The step of the load/store unit at t, where no line goes on: with the next
+ * line of the instruction at the head, op. */
+static HD_INLINE void hd_lsu_step(struct hd_core *c, struct hd_lines *op,
+                                  hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
-    struct hd_lines *op = &c->lsu[s->lsu_first];
+    uint32_t i = op->at, n = op->n;
 
-    if (s->replay_first != HD_NONE) {
-        hd_lsu_replay(c, t);
-        return;
-    }
-    if (op->at < op->n) {
-        const struct hd_lsu_line *x = hd_lines_at(op, op->at);
+    if (i < n) {
+        const struct hd_lsu_line *x = hd_lines_at(op, i);
         struct hd_lsu_page *page = &op->page[x->page];
-        if (page->frame >= HD_PAGE_NOWHERE &&
-            !hd_l1tlb_missed(c, op, page, t) &&
-            !hd_l1tlb_look_up(c, op, page, t))
-            return;
-        if (page->frame >= HD_PAGE_MISSING) {
-            if (!hd_l1tlb_park(c, op, x))
+        uint64_t frame = page->frame;
+        if (frame >= HD_PAGE_NOWHERE) {
+            if (!hd_l1tlb_missed(c, op, page, t) &&
+                !hd_l1tlb_look_up(c, op, page, t))
+                return;
+            frame = page->frame;
+        }
+        if (frame >= HD_PAGE_MISSING) {
+            if (!hd_l1tlb_park(c, op, x, (uint32_t)frame))
                 return;
             hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
                             g->cycle);
         } else {
-            uint64_t line =
-                page->frame << (HD_PAGE_SHIFT - g->line_shift) | x->place;
+            uint64_t line = frame << (HD_PAGE_SHIFT - g->line_shift) | x->place;
             if (!hd_l1_access(c, op->memop, line, x->bytes, t, g->both_ticks))
                 return;
         }
-        op->at++;
+        if (++i < n) {
+            op->at = (uint16_t)i;
+            return;
+        }
     }
-    if (op->at < op->n)
-        return;
-    s->lsu_first = s->lsu_first + 1 < c->lsu_room ? s->lsu_first + 1 : 0;
-    s->lsu_n--;
-    hd_lsu_line_done(c, op->memop, t);
+    hd_lsu_leave(c, op, t);
 }
 
 #endif

@@ -63,7 +63,7 @@ uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,
         const struct hd_warp *w = &c->warp[hd_bit_first(m)];
         if (w->op.kind != HD_OP_ALU)
             return 0;
-        least = hd_min_u64(least, w->left);
+        least = hd_min_u64(least, w->op.count);
     }
     end = hd_min_u64(end, s->later_at);
     rounds = end > t ? (end - t) / round : 0;

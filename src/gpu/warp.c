@@ -107,7 +107,6 @@ static HD_INLINE void fetch(struct hd_core *c, uint32_t w, uint32_t old,
 
     c->ops->next(c->source, x->ctx, x->index, &x->op);
     kind = x->op.kind;
-    x->left = x->op.count;
     s->next[old] &= ~bit;
     s->next[kind] |= bit;
     x->op.wait |= slot_bit(x->op.slot) | -(uint32_t)(kind == HD_OP_EXIT);
@@ -291,9 +290,9 @@ HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 /* ---- issue ------------------------------------------------------------- */
 
 /* Warp w, `bit` of it set, issues n instructions from t to `end`: its waits,
- * its issue time, and what follows from it for the port. */
-static HD_INLINE void begin(struct hd_core *c, uint32_t w, uint64_t bit,
-                            uint64_t n, hd_time t, hd_time end)
+ * its issue time, and what follows from it for the port.  Its active lanes. */
+static HD_INLINE uint32_t begin(struct hd_core *c, uint32_t w, uint64_t bit,
+                                uint64_t n, hd_time t, hd_time end)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
@@ -320,6 +319,7 @@ static HD_INLINE void begin(struct hd_core *c, uint32_t w, uint64_t bit,
     s->last = w;
     s->ran |= bit;
     s->port_free = end;
+    return lanes;
 }
 
 static void issue_barrier(struct hd_core *c, uint32_t w, hd_time t)
@@ -350,14 +350,15 @@ static HD_INLINE void issue_alu(struct hd_core *c, uint32_t w, hd_time t,
                                 uint64_t most)
 {
     struct hd_warp *x = &c->warp[w];
-    uint64_t n = hd_min_u64(x->left, most), bit = 1ull << w;
+    uint64_t n = hd_min_u64(x->op.count, most), bit = 1ull << w;
     hd_time slot = c->slot, end = t + n * slot;
 
     begin(c, w, bit, n, t, end);
     hd_dispatch_issued(c, n, t);
-    x->left -= (uint32_t)n;
-    if (x->left > 0)
+    if (HD_UNLIKELY(n < x->op.count)) {
+        x->op.count -= (uint32_t)n;
         return;
+    }
     c->s->ready ^= bit;
     x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
     fetch(c, w, HD_OP_ALU, end);
@@ -370,17 +371,18 @@ static HD_INLINE void issue_memory(struct hd_core *c, uint32_t w, uint32_t kind,
     struct hd_warp *x = &c->warp[w];
     struct hd_access acc;
     hd_time end = t + c->slot;
-    uint64_t bit = 1ull << w;
+    uint64_t bit = 1ull << w, n = x->op.count;
+    uint32_t slot = x->op.slot, lanes = begin(c, w, bit, n, t, end);
 
-    begin(c, w, bit, x->op.count, t, end);
-    hd_dispatch_issued(c, x->op.count, t);
+    hd_dispatch_issued(c, n, t);
+    c->count[HD_CORE_MEM_INSTRUCTIONS] += n;
+    c->count[HD_CORE_LOADS + kind - HD_OP_LOAD] += n;
+    x->pending |= slot_bit(slot);
+    x->flight += slot == HD_NO_SLOT;
     c->s->ready ^= bit;
     acc.lane = NULL;
     c->ops->access(c->source, x->ctx, x->index, &acc);
-    x->pending |= slot_bit(x->op.slot);
-    x->flight += x->op.slot == HD_NO_SLOT;
-    c->count[HD_CORE_MEM_INSTRUCTIONS] += x->op.count;
-    hd_lsu_enter(c, w, &acc, t);
+    hd_lsu_enter(c, w, lanes, &acc, t);
     fetch(c, w, kind, end);
 }
 
@@ -429,7 +431,7 @@ HD_APART static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
         hd_dispatch_issued(c, rounds, t);
         account(c, HD_CORE_T_ISSUE, (rounds - 1) * slot);
         account(c, HD_CORE_T_READY, (rounds - 1) * (round - slot));
-        x->left -= (uint32_t)rounds;
+        x->op.count -= (uint32_t)rounds;
         x->since = x->ready = t + (rounds - 1) * round + (n + 1) * slot;
         w = hd_sched_pick(c, can, &one);
         n++;
