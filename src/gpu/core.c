@@ -136,8 +136,8 @@ HD_APART static void make_room(struct hd_core *c, struct hd_message_line *h,
         h->v = hd_arena_ref(c->gpu->env->arena, to);
         h->room *= 2;
     }
-    memmove(to, v + h->first * size, h->n * size);
-    h->first = 0;
+    memmove(to + size, v + h->first * size, h->n * size);
+    h->first = 1;
 }
 
 /* Enters a message behind all that are not later; mostly that is the end. */
@@ -153,7 +153,7 @@ static HD_INLINE void push(struct hd_core *c, struct hd_message_line *h,
     first = messages(c, h) + h->first;
     for (m = first + h->n++; m > first && m[-1].at > at; m--)
         *m = m[-1];
-    *m = (struct hd_message){at, a, b, what};
+    *m = (struct hd_message){at, a, b << 8 | what};
     h->at = first->at;
 }
 
@@ -164,7 +164,7 @@ static HD_HOT const struct hd_message *pop(struct hd_core *c,
     const struct hd_message *m = messages(c, h) + h->first;
     bool more = --h->n != 0; /* no branch: nobody could foretell it */
 
-    h->first = more ? h->first + 1 : 0;
+    h->first = more ? h->first + 1 : 1;
     h->at = m[more].at | -(hd_time)!more; /* all ones is HD_NEVER */
     return m;
 }
@@ -189,38 +189,48 @@ static inline void await_data(struct hd_core *c)
 {
     struct hd_core_state *s = c->s;
     hd_time begin = s->data.at, cycle = c->gpu->cycle;
-    uint32_t flits = messages(c, &s->data)[s->data.first].b;
+    uint32_t flits = messages(c, &s->data)[s->data.first].rest;
 
     s->fill_at = (hd_max_u64(begin, s->in_free) + flits * cycle) |
                  -(hd_time)(begin == HD_NEVER);
 }
 
-/* Data arrive at the reply port, which they cross in so many flits. */
-static void push_data(struct hd_core *c, hd_time at, uint32_t req)
+/* Data arrive at the reply port, which they cross in so many flits.  What was
+ * taken out before the first one is not later than any that comes: a core does
+ * not run beyond what can still reach it.  So it ends the search. */
+static HD_INLINE void push_data(struct hd_core *c, hd_time at, uint32_t req,
+                                uint32_t flits)
 {
-    struct hd_gpu *g = c->gpu;
-    uint32_t bytes = g->reqs->v[req].bytes + g->m->xbar.bytes - 1u;
+    struct hd_message_line *h = &c->s->data;
+    struct hd_message *m;
 
-    push(c, &c->s->data, at, HD_MSG_DATA, req,
-         (uint32_t)hd_recip_div(g->per_flit, bytes));
-    if (at == c->s->data.at)
+    if (HD_UNLIKELY(h->first + h->n == h->room))
+        make_room(c, h, sizeof *m);
+    m = messages(c, h) + h->first + h->n++;
+    hd_assert(messages(c, h)[h->first - 1].at <= at);
+    for (; m[-1].at > at; m--)
+        *m = m[-1];
+    *m = (struct hd_message){at, req, flits};
+    if (at < h->at) {
+        h->at = at;
         await_data(c);
+    }
     told(c, at);
 }
 
 /* A store was acknowledged, which concerns a core that waits for it. */
-static void push_ack(struct hd_core *c, hd_time at)
+static HD_INLINE void push_ack(struct hd_core *c, hd_time at)
 {
     struct hd_message_line *h = &c->s->acks;
-    hd_time *first, *m;
+    hd_time *m;
 
     if (HD_UNLIKELY(h->first + h->n == h->room))
         make_room(c, h, sizeof *m);
-    first = (hd_time *)(void *)messages(c, h) + h->first;
-    for (m = first + h->n++; m > first && m[-1] > at; m--)
+    m = (hd_time *)(void *)messages(c, h) + h->first + h->n++;
+    for (; m[-1] > at; m--)
         *m = m[-1];
     *m = at;
-    h->at = *first;
+    h->at = hd_min_u64(h->at, at);
     if ((c->s->blocked & HD_BLOCK_STORES) != 0)
         told(c, at);
 }
@@ -250,7 +260,7 @@ HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
         const hd_time *v = (const void *)messages(c, h);
         bool more = --h->n != 0;
 
-        h->first = more ? h->first + 1 : 0;
+        h->first = more ? h->first + 1 : 1;
         h->at = v[h->first] | -(hd_time)!more; /* all ones is HD_NEVER */
         hd_l1_ack(c, t);
     }
@@ -260,7 +270,7 @@ HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
 HD_APART static void serve_other(struct hd_core *c, hd_time t,
                                  const struct hd_message *m)
 {
-    switch (m->what) {
+    switch (m->rest & 0xff) {
     case HD_MSG_FAULT:
         hd_l1tlb_faulted(c, m->a);
         break;
@@ -268,7 +278,7 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
         hd_l1tlb_replayed(c, m->a, t);
         break;
     case HD_MSG_BLOCK:
-        hd_warp_start_block(c, t, (uint64_t)m->b << 32 | m->a);
+        hd_warp_start_block(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
         break;
     default:
         if (t >= c->s->limit_until)
@@ -293,9 +303,9 @@ static HD_INLINE void serve_message(struct hd_core *c, hd_time t)
     if (s->inbox.at > t)
         return;
     m = pop(c, &s->inbox);
-    if (HD_LIKELY(m->what == HD_MSG_XLATE))
+    if (HD_LIKELY(m->rest == HD_MSG_XLATE))
         hd_l1tlb_translated(c, m->a, t);
-    else if (m->what == HD_MSG_DONE)
+    else if (m->rest == HD_MSG_DONE)
         hd_warp_release(c, m->a, t);
     else
         serve_other(c, t, m);
@@ -398,6 +408,11 @@ static void open_time(void *self, uint32_t instance, uint32_t app,
         hd_core_unaccounted(c, hd_events_now(g->env->ev), add);
 }
 
+static inline uint32_t flits_of(const struct hd_gpu *g, uint32_t bytes)
+{
+    return (uint32_t)hd_recip_div(g->per_flit, bytes + g->m->xbar.bytes - 1);
+}
+
 static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
 {
     struct hd_core *c = self;
@@ -409,7 +424,9 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
         push_ack(c, at);
     } else {
         hd_l1_ahead(c, q);
-        push_data(c, at, req);
+        push_data(c, at, req,
+                  q->kind == HD_REQ_READ ? g->line_flits
+                                         : flits_of(g, q->bytes));
     }
 }
 
@@ -473,6 +490,7 @@ static int open_line(struct hd_core *c, struct hd_message_line *h, size_t size)
         return -1;
     h->v = hd_arena_ref(arena, p);
     h->at = HD_NEVER;
+    h->first = 1;
     h->room = ROOM;
     return 0;
 }
@@ -602,6 +620,7 @@ int hd_gpu_open(struct hd_gpu *g)
     g->translate = g->m->sim.translation.kind != HD_OFF;
     g->per_cycle = hd_recip_of(g->cycle);
     g->per_flit = hd_recip_of(g->m->xbar.bytes);
+    g->line_flits = flits_of(g, g->m->l1cache.line);
     g->tlb_ticks = hd_l1tlb_latency(g);
     g->l1_ticks = hd_l1_latency(g);
     g->both_ticks = g->m->l1cache.order == 0

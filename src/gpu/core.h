@@ -173,11 +173,12 @@ enum { HD_PARKED_BYTES = 48 };
 struct hd_message { /* 16 bytes: it is moved when an earlier one comes */
     hd_time at;
     uint32_t a;
-    uint32_t b : 24, what : 8;
+    uint32_t rest; /* b << 8 | what; of data, the flits alone */
 };
 
 /* Messages in order of time; those of one instant in order of arrival.  Of
- * acknowledgements there is the instant alone, an hd_time. */
+ * acknowledgements there is the instant alone, an hd_time.  v[0] is never used:
+ * its instant is 0. */
 struct hd_message_line {
     hd_time at;              /* of the first; HD_NEVER: empty */
     uint32_t first, n, room; /* v[first] to v[first + n - 1], of v[room] */
@@ -333,6 +334,7 @@ struct hd_gpu {
     hd_time cycle;               /* ticks of a core cycle */
     struct hd_recip per_cycle;   /* divides by it */
     struct hd_recip per_flit;    /* divides by the bytes of a flit */
+    uint32_t line_flits;         /* flits of a line */
     hd_time alu;                 /* ticks of the ALU latency */
     hd_time back;                /* data: way back from the L2 */
     hd_time tlb_back;            /* translations: way back */
@@ -399,7 +401,6 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS]);
 
 enum hd_core_message {
-    HD_MSG_DATA,  /* a: request that was answered */
     HD_MSG_XLATE, /* a: translation request that was answered */
     HD_MSG_BLOCK, /* a, b: block number, its low and high bits */
     HD_MSG_DONE,  /* a: memory instruction whose last line hit in the L1 */
