@@ -335,9 +335,11 @@ uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
 
 /* ---- answers ------------------------------------------------------------ */
 
-/* Those that joined a miss have their line, too. */
-HD_APART static void joined(struct hd_core *c, uint32_t p, hd_time t)
+/* A line is there for the load that missed it, and for those that joined. */
+HD_APART static void joined(struct hd_core *c, uint32_t memop, uint32_t p,
+                            hd_time t)
 {
+    hd_lsu_line_done(c, memop, t);
     while (p != HD_NONE) {
         uint32_t next = c->parked[p].next;
         hd_lsu_line_done(c, c->parked[p].memop, t);
@@ -346,26 +348,41 @@ HD_APART static void joined(struct hd_core *c, uint32_t p, hd_time t)
     }
 }
 
+/* Data for an L1 that is not plain. */
+HD_APART static void data_other(struct hd_core *c, uint32_t req, hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    const struct hd_req *q = &g->reqs->v[req];
+    const struct hd_mshr_entry *m = &c->l1_mshr.v[q->tag];
+    uint32_t p = m->first, memop = m->flags;
+
+    if (q->kind == HD_REQ_READ && g->m->l1cache.mode.kind == HD_FULL)
+        fill(c, m->key, false, who(c, memop), t);
+    hd_mshr_give(&c->l1_mshr, q->tag);
+    c->s->blocked &= ~(uint32_t)HD_BLOCK_L1_MSHR;
+    hd_req_give(g->reqs, req);
+    joined(c, memop, p, t);
+}
+
 HD_HOT void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     const struct hd_req *q = &g->reqs->v[req];
-    uint32_t i = q->tag;
-    const struct hd_mshr_entry *m = &c->l1_mshr.v[i];
-    uint32_t p = m->first, memop = m->flags;
+    const struct hd_mshr_entry *m = &c->l1_mshr.v[q->tag];
 
-    if (HD_LIKELY(q->kind == HD_REQ_READ)) { /* an atomic leaves nothing */
-        if (HD_LIKELY((c->plain & HD_PLAIN_FILL) != 0))
-            fill_plain(c, m->key, q->warp);
-        else if (g->m->l1cache.mode.kind == HD_FULL)
-            fill(c, m->key, false, who(c, memop), t);
+    if (HD_UNLIKELY((c->plain & HD_PLAIN_FILL) == 0)) {
+        data_other(c, req, t);
+        return;
     }
-    hd_mshr_give(&c->l1_mshr, i);
+    if (HD_LIKELY(q->kind == HD_REQ_READ)) /* an atomic leaves nothing */
+        fill_plain(c, m->key, q->warp);
+    hd_mshr_give(&c->l1_mshr, q->tag);
     c->s->blocked &= ~(uint32_t)HD_BLOCK_L1_MSHR;
     hd_req_give(g->reqs, req);
-    hd_lsu_line_done(c, memop, t);
-    if (p != HD_NONE)
-        joined(c, p, t);
+    if (HD_LIKELY(m->first == HD_NONE))
+        hd_lsu_line_done(c, m->flags, t);
+    else
+        joined(c, m->flags, m->first, t);
 }
 
 void hd_l1_ack(struct hd_core *c, hd_time t)
