@@ -6,8 +6,8 @@
  * datum has passed.  Its bursts lie in one row, since the map never cuts a
  * contiguous piece.
  *
- * An arrival changes only what issues after it, so it is put into the channel's
- * inbox, and is taken into the queue when commands are decided the next time:
+ * An arrival changes only what issues after it, so it gets an entry and a place
+ * in the channel's inbox, and joins its bank when commands are decided next:
  * up to its cycle, then it arrives, and so on (dramsched.c).  Nobody can tell,
  * except for a sender that waits, a policy, or a request that is not normal;
  * then commands are decided at once.
@@ -237,14 +237,18 @@ static HD_APART void urgent(struct hd_dram *d, uint32_t c,
 }
 
 /* Puts a request into the inbox of its channel. */
-static HD_INLINE struct hd_dramentry *put(struct hd_dram *d,
-                                          struct hd_dramchan *ch, uint32_t req,
-                                          const struct hd_dramaddr *a,
-                                          uint64_t cycle)
+static HD_INLINE struct hd_dramentry *
+put(struct hd_dram *d, const struct hd_dramlane *l, uint32_t req,
+    const struct hd_dramaddr *a, uint64_t cycle)
 {
-    struct hd_dramentry *v = &ch->inbox[ch->inbox_n++];
+    struct hd_dramchan *ch = l->ch;
+    uint32_t e = ch->free;
+    struct hd_dramentry *v = &l->entry[e];
     const struct hd_req *r = &d->reqs->v[req];
 
+    ch->inbox[ch->inbox_n++] = (uint16_t)e;
+    ch->free = v->next;
+    hd_assert(ch->free != NO_ENTRY);
     hd_dramcount_describe(d, r, v);
     v->row = a->row;
     v->age = (uint32_t)ch->age++;
@@ -278,7 +282,7 @@ static HD_APART void send_any(struct hd_dram *d, hd_time now, uint32_t req)
     if (klass != 0)
         klass = hd_dramclass_is(d, c, r, klass);
     r->dram_class = (uint8_t)klass;
-    v = put(d, ch, req, &a, cycle);
+    v = put(d, &d->lane[c], req, &a, cycle);
     if (klass != 0)
         urgent(d, c, v);
     ch->offered = 0;
@@ -309,7 +313,7 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     }
     r->queued = now;
     r->dram_class = 0;
-    put(d, ch, req, &a, cycle);
+    put(d, &d->lane[a.channel], req, &a, cycle);
     if (HD_UNLIKELY(ch->inbox_n == INBOX))
         hd_dramsched_advance(d, a.channel, cycle);
     wake_by(d, a.channel, (cycle + 1 + d->t.data[0]) * d->tick);
@@ -415,7 +419,8 @@ static void empty_lists(struct hd_dram *d, uint32_t c)
     }
     for (uint32_t e = 0; e < d->places; e++)
         v[e].next = (uint16_t)(e + 1);
-    v[d->places - 1].next = NO_ENTRY;
+    v[d->places].next = NO_ENTRY;
+    ch->free_last = (uint16_t)d->places;
     ch->golden = none;
     for (uint32_t i = 0; i < CLASSES; i++)
         ch->wait_first[i] = HD_NONE;
@@ -441,7 +446,7 @@ static int take_state(struct hd_dram *d)
         l->c = c;
         l->ch = hd_arena_take(a, 1, sizeof *l->ch);
         l->bank = hd_arena_take(a, d->cfg.banks, sizeof *l->bank);
-        l->entry = hd_arena_take(a, d->places, sizeof *l->entry);
+        l->entry = hd_arena_take(a, d->places + 1, sizeof *l->entry);
         l->done = hd_arena_take(a, d->ring, sizeof *l->done);
         l->tally = hd_arena_take(a, d->env->stats->apps + 1, sizeof *l->tally);
         if (l->ch == NULL || l->bank == NULL || l->entry == NULL ||

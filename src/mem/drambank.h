@@ -123,8 +123,7 @@ static HD_INLINE bool hd_drambank_served(struct hd_dram *d,
     }
     hd_assert(k->hits[0].head == e);
     ch->waiting--;
-    v->next = ch->free;
-    ch->free = (uint16_t)e;
+    hd_dramentry_free(ch, l->entry, e);
     k->hits[0].head = (uint16_t)next;
     if (next != NO_ENTRY) {
         hd_dramoffer_next(ch, k, b, &l->entry[next]);

@@ -128,7 +128,9 @@ struct hd_dramchan {
     uint32_t inbox_n;
     uint32_t done_n;         /* answers to give: struct hd_dramdone */
     uint32_t klass[CLASSES]; /* requests of each class but the first */
-    uint16_t free;           /* free entries */
+    /* free entries, a list that never gets empty; the one freed first is taken
+     * first, so that it does not matter when each is taken and freed */
+    uint16_t free, free_last;
     /* the command that issues next if nothing arrives */
     uint8_t planned; /* 1: the three that follow hold */
     uint8_t plan_kind;
@@ -146,7 +148,7 @@ struct hd_dramchan {
     /* keys of column candidates, in order, and of row candidates, by bank */
     uint64_t order[2][HD_DRAM_MAX_BANKS];
     uint64_t row_key[HD_DRAM_MAX_BANKS];
-    struct hd_dramentry inbox[INBOX];
+    uint16_t inbox[INBOX]; /* entries */
     /* seldom needed */
     uint64_t faw[4];           /* last activates, a ring */
     struct hd_dramlist golden; /* golden requests not yet at a bank */
@@ -234,7 +236,7 @@ struct hd_dram {
     struct hd_stat stat;
     uint32_t latency;         /* modes without queues */
     uint32_t ring;            /* answers that a channel can have to give */
-    uint32_t places;          /* entries of a channel */
+    uint32_t places;          /* entries of a channel, but for one more */
     uint32_t own;             /* channels over which an address is spread */
     hd_time idle;             /* cfg.turn_idle in ticks */
     struct hd_dramwait *wait; /* arena; [0]: head of the free list is
@@ -242,6 +244,15 @@ struct hd_dram {
     uint32_t *wait_free;      /* arena: [0] free list, [1] used */
     _Alignas(64) struct hd_dramlane lane[HD_DRAM_MAX_CHANNELS];
 };
+
+/* Entry e of v has left. */
+static inline void hd_dramentry_free(struct hd_dramchan *ch,
+                                     struct hd_dramentry *v, uint32_t e)
+{
+    v[ch->free_last].next = (uint16_t)e;
+    v[e].next = NO_ENTRY;
+    ch->free_last = (uint16_t)e;
+}
 
 /* Which of two that wait came first; fewer than 2^31 have come since. */
 static inline bool hd_dramentry_older(const struct hd_dramentry *a,

@@ -11,7 +11,9 @@
  * up to there are issued at once.  Which columns there are changes when a
  * request ends, when a row is opened, or when something arrives; which rows,
  * when a bank has no more hits, when a row is opened or closed, or when
- * something arrives.
+ * something arrives.  Most arrivals change neither, since others are before
+ * them at their bank, and join it at once (see joins): they do not divide the
+ * batch.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -149,6 +151,56 @@ static HD_INLINE void issue_row(struct hd_dram *d, const struct hd_dramlane *l,
     s->row = hd_dramstep_choose_row(l, s->floor);
 }
 
+/*
+ * Whether a request that arrives in cycle `at` may join its bank now, although
+ * commands before that are still to be decided from cycle `floor` on.  It may
+ * if others are before it in its list that cannot all have left by then:
+ * whatever happens to them, it is nobody's candidate meanwhile and ends up in
+ * the same place.  Others of the open row have to send their bursts one after
+ * the other; those of other rows need an activate, and a precharge before it,
+ * first.
+ */
+static HD_INLINE bool joins(const struct hd_dram *d,
+                            const struct hd_dramlane *l,
+                            const struct hd_dramentry *v, uint64_t at,
+                            uint64_t floor)
+{
+    const struct hd_drambank *k = &l->bank[v->bank];
+    const struct hd_dramtime *t = &d->t;
+    uint32_t head = k->hits[0].head, tail = k->hits[0].tail, bursts;
+
+    if (!(k->open & (k->row == v->row)))
+        return k->rest[0].head != NO_ENTRY &&
+               at < floor + t->rcd_least + (k->open ? t->trp : 0);
+    if (head == NO_ENTRY)
+        return false;
+    bursts = l->entry[head].left - 1u;
+    bursts += head != tail ? l->entry[tail].left : 0;
+    return at <
+           hd_max_u64(floor, l->ch->group_ok[k->group]) + bursts * t->again;
+}
+
+/* Takes those of the inbox in, from request i on, that may join at once.
+ * Returns the first that may not, with its cycle in *until, or else n.  On
+ * entry *until is the cycle up to which commands are to be decided. */
+static HD_INLINE uint32_t take_in(struct hd_dram *d,
+                                  const struct hd_dramlane *l, struct ahead *s,
+                                  uint32_t i, uint32_t n, uint64_t *until)
+{
+    const struct hd_dramchan *ch = l->ch;
+
+    for (; i < n; i++) {
+        const struct hd_dramentry *v = &l->entry[ch->inbox[i]];
+        uint64_t at = hd_dramstep_arrival(ch, v);
+        if (HD_UNLIKELY(at > *until || !joins(d, l, v, at, s->floor))) {
+            *until = at;
+            break;
+        }
+        hd_drambank_arrive(d, l, ch->inbox[i], &s->column, &s->row, false);
+    }
+    return i;
+}
+
 HD_HOT void hd_dramplain_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
 {
     const struct hd_dramlane lane = d->lane[c], *l = &lane;
@@ -157,8 +209,9 @@ HD_HOT void hd_dramplain_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
     uint32_t i = 0, n = ch->inbox_n;
 
     for (;;) {
-        uint64_t until = i < n ? hd_dramstep_arrival(ch, i) : cycle;
-        uint64_t end = (until + 1) << PLAN_AT, limit;
+        uint64_t until = cycle, end, limit;
+        i = take_in(d, l, &s, i, n, &until);
+        end = (until + 1) << PLAN_AT;
         if (s.column == 0)
             s.column = hd_dramstep_choose_column(d, l, s.floor);
         if (s.row == 0)
@@ -173,8 +226,7 @@ HD_HOT void hd_dramplain_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
         s.floor = ch->floor = hd_max_u64(s.floor, until + 1);
         if (i == n)
             break;
-        hd_drambank_arrive(d, l, hd_dramstep_take_in(l, i++), &s.column, &s.row,
-                           false);
+        hd_drambank_arrive(d, l, ch->inbox[i++], &s.column, &s.row, false);
     }
     ch->inbox_n = 0;
     hd_dramstep_set_plan(ch, s.column, s.row, hd_min_u64(s.column, s.row));

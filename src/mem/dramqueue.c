@@ -243,8 +243,7 @@ void hd_dramqueue_served(struct hd_dram *d, uint32_t c, uint32_t e)
             k->classes &= (uint8_t) ~(1u << klass);
     }
     ch->waiting--;
-    v[e].next = ch->free;
-    ch->free = (uint16_t)e;
+    hd_dramentry_free(ch, v, e);
     if (klass != 0)
         served_urgent(d, c, klass);
     hd_dramqueue_refresh(d, c, b);

@@ -298,8 +298,9 @@ static HD_APART void advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
     struct hd_dramchan *ch = d->lane[c].ch;
 
     for (uint32_t i = 0; i < ch->inbox_n; i++) {
-        decide(d, c, hd_dramstep_arrival(ch, i));
-        hd_dramqueue_arrive(d, c, hd_dramstep_take_in(&d->lane[c], i));
+        uint32_t e = ch->inbox[i];
+        decide(d, c, hd_dramstep_arrival(ch, &hd_dramentry_of(d, c)[e]));
+        hd_dramqueue_arrive(d, c, e);
     }
     ch->inbox_n = 0;
     decide(d, c, cycle);
@@ -319,7 +320,8 @@ static HD_APART void advance_exact(struct hd_dram *d, uint32_t c,
     uint32_t i = 0, n = ch->inbox_n;
 
     for (;;) {
-        uint64_t until = i < n ? hd_dramstep_arrival(ch, i) : cycle;
+        uint64_t until =
+            i < n ? hd_dramstep_arrival(ch, &l->entry[ch->inbox[i]]) : cycle;
         column = column != 0 ? column : hd_dramstep_choose_column(d, l, floor);
         row = row != 0 ? row : hd_dramstep_choose_row(l, floor);
         while ((p = hd_dramstep_first_of(l, column, row, true)) <
@@ -346,8 +348,7 @@ static HD_APART void advance_exact(struct hd_dram *d, uint32_t c,
         floor = ch->floor = hd_max_u64(floor, until + 1);
         if (i == n)
             break;
-        hd_drambank_arrive(d, l, hd_dramstep_take_in(l, i++), &column, &row,
-                           true);
+        hd_drambank_arrive(d, l, ch->inbox[i++], &column, &row, true);
     }
     ch->inbox_n = 0;
     hd_dramstep_set_plan(ch, column, row, p);

@@ -196,29 +196,16 @@ static HD_INLINE bool hd_dramstep_end_request(struct hd_dram *d,
     return rows;
 }
 
-/* ---- taking in ------------------------------------------------------------
- */
+/* ---- taking in ----------------------------------------------------------- */
 
-/* Moves request i of the inbox, which has come, into the queue. */
-static HD_INLINE uint32_t hd_dramstep_take_in(const struct hd_dramlane *l,
-                                              uint32_t i)
-{
-    struct hd_dramchan *ch = l->ch;
-    uint32_t e = ch->free;
-
-    hd_assert(e != NO_ENTRY);
-    ch->free = l->entry[e].next;
-    l->entry[e] = ch->inbox[i];
-    return e;
-}
-
-/* When it was accepted: the floor is then at most one cycle further. */
+/* When entry v, of the inbox, was accepted: the floor is then at most one cycle
+ * further. */
 static HD_INLINE uint64_t hd_dramstep_arrival(const struct hd_dramchan *ch,
-                                              uint32_t i)
+                                              const struct hd_dramentry *v)
 {
     uint64_t from = ch->floor - 1;
 
-    return from + (uint32_t)(ch->inbox[i].accepted - (uint32_t)from);
+    return from + (uint32_t)(v->accepted - (uint32_t)from);
 }
 
 #endif
