@@ -197,16 +197,14 @@ static inline void await_data(struct hd_core *c)
 
 /* Data arrive at the reply port, which they cross in so many flits.  What was
  * taken out before the first one is not later than any that comes: a core does
- * not run beyond what can still reach it.  So it ends the search. */
+ * not run beyond what can still reach it.  So it ends the search.  There is
+ * room. */
 static HD_INLINE void push_data(struct hd_core *c, hd_time at, uint32_t req,
                                 uint32_t flits)
 {
     struct hd_message_line *h = &c->s->data;
-    struct hd_message *m;
+    struct hd_message *m = messages(c, h) + h->first + h->n++;
 
-    if (HD_UNLIKELY(h->first + h->n == h->room))
-        make_room(c, h, sizeof *m);
-    m = messages(c, h) + h->first + h->n++;
     hd_assert(messages(c, h)[h->first - 1].at <= at);
     for (; m[-1].at > at; m--)
         *m = m[-1];
@@ -222,11 +220,8 @@ static HD_INLINE void push_data(struct hd_core *c, hd_time at, uint32_t req,
 static HD_INLINE void push_ack(struct hd_core *c, hd_time at)
 {
     struct hd_message_line *h = &c->s->acks;
-    hd_time *m;
+    hd_time *m = (hd_time *)(void *)messages(c, h) + h->first + h->n++;
 
-    if (HD_UNLIKELY(h->first + h->n == h->room))
-        make_room(c, h, sizeof *m);
-    m = (hd_time *)(void *)messages(c, h) + h->first + h->n++;
     for (; m[-1] > at; m--)
         *m = m[-1];
     *m = at;
@@ -413,21 +408,37 @@ static inline uint32_t flits_of(const struct hd_gpu *g, uint32_t bytes)
     return (uint32_t)hd_recip_div(g->per_flit, bytes + g->m->xbar.bytes - 1);
 }
 
+static void reply_data(void *self, hd_time at, uint32_t req);
+
+/* The same once there is room in the line. */
+HD_APART static void reply_crowded(struct hd_core *c, hd_time at, uint32_t req,
+                                   struct hd_message_line *h, size_t size)
+{
+    make_room(c, h, size);
+    reply_data(c, at, req);
+}
+
 static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
 {
     struct hd_core *c = self;
     struct hd_gpu *g = c->gpu;
     const struct hd_req *q = &g->reqs->v[req];
+    bool ack = q->kind == HD_REQ_WRITE;
+    struct hd_message_line *h = ack ? &c->s->acks : &c->s->data;
 
-    at = hd_recip_up(g->per_cycle, at + g->back);
-    if (q->kind == HD_REQ_WRITE) {
-        push_ack(c, at);
-    } else {
-        hd_l1_ahead(c, q);
-        push_data(c, at, req,
-                  q->kind == HD_REQ_READ ? g->line_flits
-                                         : flits_of(g, q->bytes));
+    if (HD_UNLIKELY(h->first + h->n == h->room)) {
+        reply_crowded(c, at, req, h,
+                      ack ? sizeof(hd_time) : sizeof(struct hd_message));
+        return;
     }
+    at = hd_recip_up(g->per_cycle, at + g->back);
+    if (ack) {
+        push_ack(c, at);
+        return;
+    }
+    hd_l1_ahead(c, q);
+    push_data(c, at, req,
+              q->kind == HD_REQ_READ ? g->line_flits : flits_of(g, q->bytes));
 }
 
 static HD_HOT void reply_translation(void *self, hd_time at, uint32_t treq)

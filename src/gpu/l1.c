@@ -148,11 +148,29 @@ static bool load_other(struct hd_core *c, uint32_t memop, uint64_t line,
     return true;
 }
 
+/* Takes the L1 port at t. */
+static inline void use_port(struct hd_core *c, hd_time t)
+{
+    hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used, c->gpu->m->l1cache.ports,
+                    t, c->gpu->cycle);
+}
+
+static HD_APART bool join_plain(struct hd_core *c, uint32_t memop, uint32_t e,
+                                hd_time t)
+{
+    if (!join(c, memop, e))
+        return false;
+    c->l1_count[HD_L1_READS]++;
+    c->l1_count[HD_L1_READ_MISSES]++;
+    use_port(c, t);
+    return true;
+}
+
 /* The same at a plain L1, which writes through.  What found no MSHR free is
  * not looked for again: no other can have asked for it since without taking
  * one. */
 static HD_INLINE bool load_plain(struct hd_core *c, uint32_t memop,
-                                 uint64_t line, hd_time done)
+                                 uint64_t line, hd_time t, hd_time ticks)
 {
     uint64_t *count = c->l1_count;
     uint32_t e;
@@ -161,17 +179,13 @@ static HD_INLINE bool load_plain(struct hd_core *c, uint32_t memop,
         if (hd_l1_reuse(c, line)) {
             count[HD_L1_READS]++;
             count[HD_L1_READ_HITS]++;
-            hd_lsu_line_done(c, memop, done);
+            use_port(c, t);
+            hd_lsu_line_done(c, memop, t + ticks);
             return true;
         }
         e = hd_mshr_find(&c->l1_mshr, line);
-        if (e != HD_NONE) {
-            if (!join(c, memop, e))
-                return false;
-            count[HD_L1_READS]++;
-            count[HD_L1_READ_MISSES]++;
-            return true;
-        }
+        if (e != HD_NONE)
+            return join_plain(c, memop, e, t);
     }
     e = take_l1_mshr(c, line, memop);
     if (e == HD_NONE) {
@@ -180,7 +194,8 @@ static HD_INLINE bool load_plain(struct hd_core *c, uint32_t memop,
     }
     count[HD_L1_READS]++;
     count[HD_L1_READ_MISSES]++;
-    send(c, done, HD_REQ_READ, line, 1u << c->gpu->line_shift,
+    use_port(c, t);
+    send(c, t + ticks, HD_REQ_READ, line, 1u << c->gpu->line_shift,
          c->memop[memop].warp, e, 0);
     return true;
 }
@@ -282,31 +297,30 @@ static HD_APART bool access_other(struct hd_core *c, uint32_t memop,
                                   uint64_t line, uint32_t bytes, hd_time t,
                                   hd_time ticks)
 {
+    bool done;
+
     switch (c->memop[memop].kind) {
     case HD_OP_LOAD:
-        return load_other(c, memop, line, t, ticks);
+        done = load_other(c, memop, line, t, ticks);
+        break;
     case HD_OP_STORE:
-        return store_line(c, memop, line, bytes, t, ticks);
+        done = store_line(c, memop, line, bytes, t, ticks);
+        break;
     default:
-        return atomic_line(c, memop, line, bytes, t, ticks);
+        done = atomic_line(c, memop, line, bytes, t, ticks);
     }
+    if (done)
+        use_port(c, t);
+    return done;
 }
 
 HD_HOT bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
                          uint32_t bytes, hd_time t, hd_time ticks)
 {
-    struct hd_core_state *s = c->s;
-
     if (HD_LIKELY(c->memop[memop].kind == HD_OP_LOAD &&
-                  (c->plain & HD_PLAIN_LOOK) != 0)) {
-        if (!load_plain(c, memop, line, t + ticks))
-            return false;
-    } else if (!access_other(c, memop, line, bytes, t, ticks)) {
-        return false;
-    }
-    hd_lsu_use_port(&s->lsu_free, &s->lsu_used, c->gpu->m->l1cache.ports, t,
-                    c->gpu->cycle);
-    return true;
+                  (c->plain & HD_PLAIN_LOOK) != 0))
+        return load_plain(c, memop, line, t, ticks);
+    return access_other(c, memop, line, bytes, t, ticks);
 }
 
 /* ---- pages that move ----------------------------------------------------- */
