@@ -89,8 +89,9 @@ static inline bool hd_coalesce_one(const struct hd_access *acc, uint32_t lanes,
     if ((from ^ last) >> shift != 0)
         return false;
     out->page[0] = (struct hd_lsu_page){from >> HD_PAGE_SHIFT, HD_PAGE_UNKNOWN};
-    hd_lines_add(out, 0, 0, from >> shift, (uint32_t)(last - from + 1),
-                 HD_PAGE_SHIFT - shift);
+    *hd_lines_at(out, 0) = (struct hd_lsu_line){
+        0, (uint8_t)(from % (1u << HD_PAGE_SHIFT) >> shift),
+        (uint16_t)(last - from + 1)};
     out->n = out->pages = 1;
     return true;
 }

@@ -237,9 +237,8 @@ void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
     told(c, at);
 }
 
-static hd_time next_message(const struct hd_core *c)
+static inline hd_time next_message(const struct hd_core_state *s)
 {
-    const struct hd_core_state *s = c->s;
     hd_time t = hd_min_u64(s->inbox.at, s->fill_at);
 
     if (HD_UNLIKELY((s->blocked & HD_BLOCK_STORES) != 0 && s->acks.n > 0))
@@ -281,9 +280,9 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
     }
 }
 
-static HD_INLINE void serve_message(struct hd_core *c, hd_time t)
+static HD_INLINE void serve_message(struct hd_core *c, struct hd_core_state *s,
+                                    hd_time t)
 {
-    struct hd_core_state *s = c->s;
     const struct hd_message *m;
 
     if (HD_UNLIKELY((s->blocked & HD_BLOCK_STORES) != 0))
@@ -321,13 +320,13 @@ static inline bool try_streak(struct hd_core *c, const struct hd_lines *op)
 }
 
 /* A step of the load/store unit, or several, at t and before `end`. */
-static HD_INLINE void run_unit(struct hd_core *c, hd_time t, hd_time end)
+static HD_INLINE void run_unit(struct hd_core *c, struct hd_core_state *s,
+                               hd_time t, hd_time end)
 {
-    struct hd_core_state *s = c->s;
     struct hd_lines *op;
 
     if (s->replay_first != HD_NONE) {
-        hd_lsu_replay(c, t);
+        hd_lsu_replay(c, s, t);
         return;
     }
     op = &c->lsu[s->lsu_first];
@@ -337,7 +336,7 @@ static HD_INLINE void run_unit(struct hd_core *c, hd_time t, hd_time end)
             return;
         s->local = t;
     }
-    hd_lsu_step(c, op, t);
+    hd_lsu_step(c, s, op, t);
 }
 
 /* ---- the loop ----------------------------------------------------------- */
@@ -365,16 +364,16 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     s->wake = HD_NEVER;
     s->local = hd_max_u64(s->local, now);
     c->awake = true;
-    if (next_message(c) == now && now < end && *stop == 0)
-        serve_message(c, now); /* nothing else is before */
+    if (next_message(s) == now && now < end && *stop == 0)
+        serve_message(c, s, now); /* nothing else is before */
     for (;;) {
-        hd_time message = next_message(c), unit = hd_lsu_next(c);
+        hd_time message = next_message(s), unit = hd_lsu_next(c, s);
         hd_time other = hd_min_u64(message, unit);
-        struct hd_port port = hd_port_next(c);
+        struct hd_port port = hd_port_next(c, s);
         while (port.at < hd_min_u64(end, other) && *stop == 0) {
             port = hd_warp_issue(c, port, hd_min_u64(end, other));
             message = hd_min_u64(message, s->inbox.at);
-            unit = hd_lsu_next(c);
+            unit = hd_lsu_next(c, s);
             other = hd_min_u64(message, unit);
         }
         t = hd_min_u64(other, port.at);
@@ -382,9 +381,9 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
             break;
         s->local = hd_max_u64(s->local, t);
         if (message == t)
-            serve_message(c, t);
+            serve_message(c, s, t);
         else
-            run_unit(c, t, hd_min_u64(end, hd_min_u64(message, port.at)));
+            run_unit(c, s, t, hd_min_u64(end, hd_min_u64(message, port.at)));
     }
     c->awake = false;
     if (t != HD_NEVER)

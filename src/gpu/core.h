@@ -442,6 +442,8 @@ void hd_l1_ack(struct hd_core *c, hd_time t);
 
 /* ---- the next instant of each actor ------------------------------------ */
 
+/* These are asked all the time by those that have the core's state at hand. */
+
 /* The load/store unit can take another instruction. */
 static inline bool hd_lsu_room(const struct hd_core *c)
 {
@@ -450,9 +452,9 @@ static inline bool hd_lsu_room(const struct hd_core *c)
 
 /* The next step of the load/store unit; never before s->local.  Lines that go
  * on have precedence, and only the L1 can hold them up. */
-static inline hd_time hd_lsu_next(const struct hd_core *c)
+static inline hd_time hd_lsu_next(const struct hd_core *c,
+                                  const struct hd_core_state *s)
 {
-    const struct hd_core_state *s = c->s;
     bool replay = s->replay_first != HD_NONE;
     uint32_t held = replay ? s->blocked & (HD_BLOCK_L1_MSHR | HD_BLOCK_STORES)
                            : s->blocked | (s->lsu_n == 0);
@@ -475,12 +477,12 @@ static inline uint64_t hd_warp_memory(const struct hd_core_state *s)
 }
 
 /* Warps that may issue now (bit set). */
-static inline uint64_t hd_warp_can(struct hd_core *c)
+static inline uint64_t hd_warp_can(const struct hd_core *c,
+                                   struct hd_core_state *s)
 {
-    struct hd_core_state *s = c->s;
     uint64_t can = s->ready & (s->limit | ~s->next[HD_OP_LOAD]);
 
-    if (HD_UNLIKELY(!hd_lsu_room(c))) {
+    if (HD_UNLIKELY(s->lsu_n >= c->lsu_room)) {
         s->lsu_full |= can & hd_warp_memory(s);
         can &= ~hd_warp_memory(s);
     }
@@ -495,10 +497,10 @@ struct hd_port {
 };
 
 /* The next instant at which a warp may issue is never before s->local. */
-static inline struct hd_port hd_port_next(struct hd_core *c)
+static inline struct hd_port hd_port_next(const struct hd_core *c,
+                                          struct hd_core_state *s)
 {
-    const struct hd_core_state *s = c->s;
-    uint64_t can = hd_warp_can(c);
+    uint64_t can = hd_warp_can(c, s);
     hd_time t = can != 0 ? s->local : s->later_at;
 
     return (struct hd_port){hd_max_u64(s->port_free, t), can};

@@ -357,7 +357,7 @@ HD_APART static void joined(struct hd_core *c, uint32_t memop, uint32_t p,
     while (p != HD_NONE) {
         uint32_t next = c->parked[p].next;
         hd_lsu_line_done(c, c->parked[p].memop, t);
-        hd_lsu_give_parked(c, p);
+        hd_lsu_give_parked(c, c->s, p);
         p = next;
     }
 }

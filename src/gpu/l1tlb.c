@@ -82,7 +82,7 @@ static void send(struct hd_core *c, struct hd_lines *op,
     q->app = (uint8_t)c->app;
     q->merged = q->hit = 0;
     q->references = 0;
-    hd_l1tlb_await(op, page, &c->tlb_mshr.v[e], e);
+    hd_l1tlb_await(op, (uint32_t)(page - op->page), &c->tlb_mshr.v[e], e);
     c->below_tlb.send(c->below_tlb.self, q->born, treq);
 }
 
@@ -98,7 +98,7 @@ static HD_INLINE bool tlb_miss(struct hd_core *c, struct hd_lines *op,
         uint32_t e = hd_mshr_find(&c->tlb_mshr, page->vpn);
         if (e != HD_NONE) {
             *hd_l1tlb_flying(c, page->vpn) = (uint16_t)e;
-            hd_l1tlb_join(c, op, page, e);
+            hd_l1tlb_join(c, op, (uint32_t)(page - op->page), e);
             return true;
         }
     }

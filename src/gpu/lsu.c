@@ -200,5 +200,5 @@ HD_HOT hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
     c->memop[op->memop].left -= n & 0xff;
     c->l1_count[HD_L1_READS] += n;
     c->l1_count[HD_L1_READ_HITS] += n;
-    return hd_lsu_next(c);
+    return hd_lsu_next(c, c->s);
 }

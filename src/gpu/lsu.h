@@ -27,9 +27,10 @@ static inline uint32_t hd_lsu_take_parked(struct hd_core *c)
     return hd_places_take(&c->parked_places);
 }
 
-static inline void hd_lsu_give_parked(struct hd_core *c, uint32_t p)
+static inline void hd_lsu_give_parked(struct hd_core *c,
+                                      struct hd_core_state *s, uint32_t p)
 {
-    c->s->blocked &= ~(uint32_t)HD_BLOCK_PARKED;
+    s->blocked &= ~(uint32_t)HD_BLOCK_PARKED;
     hd_places_give(&c->parked_places, p);
 }
 
@@ -154,11 +155,11 @@ bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
 /* Ticks of a look-up. */
 hd_time hd_l1tlb_latency(const struct hd_gpu *g);
 /* The page of an instruction is in flight at an MSHR. */
-static inline void hd_l1tlb_await(struct hd_lines *op, struct hd_lsu_page *page,
+static inline void hd_l1tlb_await(struct hd_lines *op, uint32_t page,
                                   struct hd_mshr_entry *m, uint32_t e)
 {
-    page->frame = HD_PAGE_MISSING | e;
-    m->flags = op->memop << 8 | (uint32_t)(page - op->page);
+    op->page[page].frame = HD_PAGE_MISSING | e;
+    m->flags = op->memop << 8 | page;
 }
 
 /* The MSHR that a page may have. */
@@ -169,7 +170,7 @@ static inline uint16_t *hd_l1tlb_flying(struct hd_core *c, uint64_t vpn)
 
 /* Joins a miss in flight. */
 static inline void hd_l1tlb_join(struct hd_core *c, struct hd_lines *op,
-                                 struct hd_lsu_page *page, uint32_t e)
+                                 uint32_t page, uint32_t e)
 {
     struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
 
@@ -181,14 +182,15 @@ static inline void hd_l1tlb_join(struct hd_core *c, struct hd_lines *op,
 /* What hd_l1tlb_look_up does with a page that was missed a short while ago, as
  * most are; false: it is no such page.  Where each entry of the TLB holds one
  * page, what is in flight is not there. */
-static inline bool hd_l1tlb_missed(struct hd_core *c, struct hd_lines *op,
-                                   struct hd_lsu_page *page, hd_time t)
+static inline bool hd_l1tlb_missed(struct hd_core *c, struct hd_core_state *s,
+                                   struct hd_lines *op, uint32_t page,
+                                   hd_time t)
 {
-    struct hd_core_state *s = c->s;
-    uint32_t e = *hd_l1tlb_flying(c, page->vpn);
+    uint64_t vpn = op->page[page].vpn;
+    uint32_t e = *hd_l1tlb_flying(c, vpn);
     const struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
 
-    if (m->key != page->vpn || m->live == 0 || (c->plain & HD_PLAIN_TLB) == 0 ||
+    if (m->key != vpn || m->live == 0 || (c->plain & HD_PLAIN_TLB) == 0 ||
         c->l1tlb.live[HD_TLB_PRESENT] != 1u << HD_TLB_4K)
         return false;
     hd_l1tlb_join(c, op, page, e);
@@ -269,9 +271,9 @@ static HD_INLINE void hd_lsu_enter(struct hd_core *c, uint32_t w,
 }
 
 /* A line that waited for its translation goes on. */
-static inline void hd_lsu_replay(struct hd_core *c, hd_time t)
+static inline void hd_lsu_replay(struct hd_core *c, struct hd_core_state *s,
+                                 hd_time t)
 {
-    struct hd_core_state *s = c->s;
     uint32_t p = s->replay_first;
     const struct hd_parked *x = &c->parked[p];
     uint64_t line = x->what & ((1ull << HD_PARKED_BYTES) - 1);
@@ -280,14 +282,13 @@ static inline void hd_lsu_replay(struct hd_core *c, hd_time t)
     if (!hd_l1_access(c, x->memop, line, bytes, t, c->gpu->l1_ticks))
         return;
     s->replay_first = x->next;
-    hd_lsu_give_parked(c, p);
+    hd_lsu_give_parked(c, s, p);
 }
 
 /* The instruction at the head has gone through the unit. */
-static inline void hd_lsu_leave(struct hd_core *c, const struct hd_lines *op,
-                                hd_time t)
+static inline void hd_lsu_leave(struct hd_core *c, struct hd_core_state *s,
+                                const struct hd_lines *op, hd_time t)
 {
-    struct hd_core_state *s = c->s;
     uint32_t next = s->lsu_first + 1;
 
     s->lsu_first = next < c->lsu_room ? next : 0;
@@ -297,11 +298,10 @@ static inline void hd_lsu_leave(struct hd_core *c, const struct hd_lines *op,
 
 /* The step of the load/store unit at t, where no line goes on: with the next
  * line of the instruction at the head, op. */
-static HD_INLINE void hd_lsu_step(struct hd_core *c, struct hd_lines *op,
-                                  hd_time t)
+static HD_INLINE void hd_lsu_step(struct hd_core *c, struct hd_core_state *s,
+                                  struct hd_lines *op, hd_time t)
 {
-    struct hd_gpu *g = c->gpu;
-    struct hd_core_state *s = c->s;
+    const struct hd_gpu *g = c->gpu;
     uint32_t i = op->at, n = op->n;
 
     if (i < n) {
@@ -309,7 +309,7 @@ static HD_INLINE void hd_lsu_step(struct hd_core *c, struct hd_lines *op,
         struct hd_lsu_page *page = &op->page[x->page];
         uint64_t frame = page->frame;
         if (frame >= HD_PAGE_NOWHERE) {
-            if (!hd_l1tlb_missed(c, op, page, t) &&
+            if (!hd_l1tlb_missed(c, s, op, x->page, t) &&
                 !hd_l1tlb_look_up(c, op, page, t))
                 return;
             frame = page->frame;
@@ -329,7 +329,7 @@ static HD_INLINE void hd_lsu_step(struct hd_core *c, struct hd_lines *op,
             return;
         }
     }
-    hd_lsu_leave(c, op, t);
+    hd_lsu_leave(c, s, op, t);
 }
 
 #endif

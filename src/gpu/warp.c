@@ -464,7 +464,7 @@ HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
     s->local = hd_max_u64(s->local, t);
     if (s->later_at <= t) {
         promote(c, t);
-        port.can = hd_warp_can(c);
+        port.can = hd_warp_can(c, s);
     }
     if (HD_UNLIKELY((c->plain & HD_PLAIN_PICK) == 0)) {
         if (port.can != 0)
@@ -472,5 +472,5 @@ HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
     } else if (HD_LIKELY(port.can != 0)) {
         issue(c, hd_sched_gto(c, port.can), t, UINT64_MAX);
     }
-    return hd_port_next(c);
+    return hd_port_next(c, s);
 }
