@@ -322,6 +322,28 @@ static void block(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     s->held = hd_l2_req(sl, r)->app;
 }
 
+/* Whether the head of the input waits and is a read that is known to miss a
+ * line that is not in flight: nobody else brings that meanwhile. */
+static inline bool misses(const struct hd_l2_slice *sl, const struct hd_req *q)
+{
+    uint32_t cause = sl->s->cause;
+
+    return (cause == HD_L2_MSHRS || cause == HD_L2_QUEUE) && !hd_l2_writes(q) &&
+           !(q->flags & HD_REQ_BYPASS);
+}
+
+/* Serves such a one, without looking it up again. */
+static inline uint32_t serve_missing(struct hd_l2_slice *sl, hd_time now,
+                                     uint32_t r)
+{
+    const struct hd_req *q = hd_l2_req(sl, r);
+    uint64_t line = q->pa.v >> sl->l2->line_shift;
+
+    hd_assert(hd_assoc_find(&sl->tags.tags, q->spare, line) == HD_NONE);
+    hd_assert(hd_mshr_find(&sl->mshr, line) == HD_NONE);
+    return serve_read(sl, now, r, hd_max_u64(q->queued, now), line, HD_NONE);
+}
+
 HD_HOT void hd_l2slice_resume(struct hd_l2_slice *sl, hd_time now)
 {
     struct hd_l2_state *s = sl->s;
@@ -330,9 +352,11 @@ HD_HOT void hd_l2slice_resume(struct hd_l2_slice *sl, hd_time now)
     if (s->cause == HD_L2_QUEUE && hd_l2down_full(sl))
         return;
     while (s->in_n > 0) {
-        uint32_t r = s->in.first, next = hd_l2_req(sl, r)->next;
-        uint32_t cause = serve(sl, now, r);
+        uint32_t r = s->in.first, cause;
+        const struct hd_req *q = hd_l2_req(sl, r);
+        uint32_t next = q->next;
 
+        cause = misses(sl, q) ? serve_missing(sl, now, r) : serve(sl, now, r);
         if (cause != HD_L2_GO) {
             block(sl, now, r, cause);
             return;
