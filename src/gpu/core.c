@@ -183,16 +183,30 @@ static inline void told(struct hd_core *c, hd_time t)
         wake(c, t);
 }
 
-/* When the first of the data at the reply port is in; HD_NEVER, which is all
- * ones: there are none.  No branch: nobody could foretell it. */
-static inline void await_data(struct hd_core *c)
+/* When the first of the data at the reply port is in, which comes at `begin`.
+ */
+static inline hd_time data_in(const struct hd_core *c, hd_time begin,
+                              uint32_t flits)
+{
+    return hd_max_u64(begin, c->s->in_free) + flits * c->gpu->cycle;
+}
+
+/* Takes the first of the data out when it is in; returns its request.
+ * No branch: nobody could foretell it. */
+static inline uint32_t pop_data(struct hd_core *c)
 {
     struct hd_core_state *s = c->s;
-    hd_time begin = s->data.at, cycle = c->gpu->cycle;
-    uint32_t flits = messages(c, &s->data)[s->data.first].rest;
+    struct hd_message_line *h = &s->data;
+    const struct hd_message *m = messages(c, h) + h->first;
+    bool more = --h->n != 0;
+    hd_time none = -(hd_time)!more; /* all ones, which is HD_NEVER */
+    hd_time at = m[more].at;
 
-    s->fill_at = (hd_max_u64(begin, s->in_free) + flits * cycle) |
-                 -(hd_time)(begin == HD_NEVER);
+    s->in_free = s->fill_at;
+    h->first = more ? h->first + 1 : 1;
+    h->at = at | none;
+    s->fill_at = data_in(c, at, m[more].rest) | none;
+    return m->a;
 }
 
 /* Data arrive at the reply port, which they cross in so many flits.  What was
@@ -211,7 +225,7 @@ static HD_INLINE void push_data(struct hd_core *c, hd_time at, uint32_t req,
     *m = (struct hd_message){at, req, flits};
     if (at < h->at) {
         h->at = at;
-        await_data(c);
+        c->s->fill_at = data_in(c, at, flits);
     }
     told(c, at);
 }
@@ -288,10 +302,7 @@ static HD_INLINE void serve_message(struct hd_core *c, struct hd_core_state *s,
     if (HD_UNLIKELY((s->blocked & HD_BLOCK_STORES) != 0))
         hd_core_acks(c, t);
     if (s->fill_at <= t) {
-        s->in_free = s->fill_at;
-        m = pop(c, &s->data);
-        await_data(c);
-        hd_l1_data(c, m->a, t);
+        hd_l1_data(c, pop_data(c), t);
         return;
     }
     if (s->inbox.at > t)
@@ -435,7 +446,6 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
         push_ack(c, at);
         return;
     }
-    hd_l1_ahead(c, q);
     push_data(c, at, req,
               q->kind == HD_REQ_READ ? g->line_flits : flits_of(g, q->bytes));
 }

@@ -252,8 +252,8 @@ struct hd_gpu;
 enum hd_core_plain {
     HD_PLAIN_TLB = 1,   /* L1 TLB: no more is done than tlb.h does, and nobody
                            hears of misses */
-    HD_PLAIN_LOOK = 2,  /* L1: look-ups; it writes through, and a line's set is
-                           its low bits */
+    HD_PLAIN_LOOK = 2,  /* L1: look-ups; it writes through, a line's set is its
+                           low bits, and its MSHRs are narrow */
     HD_PLAIN_FILL = 4,  /* L1: those, and fills */
     HD_PLAIN_ENTER = 8, /* nobody hears of memory instructions */
     HD_PLAIN_PICK = 16, /* the scheduler is the engine's greedy then oldest */

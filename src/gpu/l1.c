@@ -183,15 +183,19 @@ static HD_INLINE bool load_plain(struct hd_core *c, uint32_t memop,
             hd_lsu_line_done(c, memop, t + ticks);
             return true;
         }
-        e = hd_mshr_find(&c->l1_mshr, line);
+        e = hd_mshr_find_narrow(&c->l1_mshr, line);
         if (e != HD_NONE)
             return join_plain(c, memop, e, t);
     }
-    e = take_l1_mshr(c, line, memop);
-    if (e == HD_NONE) {
+    if (c->l1_mshr.tag->free == 0) {
+        hd_lsu_block(c, HD_BLOCK_L1_MSHR, &count[HD_L1_FULL]);
         c->s->nowhere = line + 1;
         return false;
     }
+    c->s->nowhere = 0;
+    e = hd_mshr_take_narrow(&c->l1_mshr, line);
+    c->l1_mshr.v[e].flags = memop;
+    c->l1_mshr.v[e].n = 1;
     count[HD_L1_READS]++;
     count[HD_L1_READ_MISSES]++;
     use_port(c, t);
@@ -390,7 +394,7 @@ HD_HOT void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t)
     }
     if (HD_LIKELY(q->kind == HD_REQ_READ)) /* an atomic leaves nothing */
         fill_plain(c, m->key, q->warp);
-    hd_mshr_give(&c->l1_mshr, q->tag);
+    hd_mshr_give_narrow(&c->l1_mshr, q->tag);
     c->s->blocked &= ~(uint32_t)HD_BLOCK_L1_MSHR;
     hd_req_give(g->reqs, req);
     if (HD_LIKELY(m->first == HD_NONE))

@@ -55,7 +55,7 @@ void hd_lsu_wire(struct hd_core *c)
         hd_tlb_silent(&c->l1tlb) && !g->env->check)
         c->plain |= HD_PLAIN_TLB;
     if (m->l1cache.mode.kind != HD_FULL || m->l1cache.write == HD_WRITE_BACK ||
-        l1->line != NULL || !hd_is_pow2(l1->tags.sets) ||
+        l1->line != NULL || !c->l1_mshr.narrow || !hd_is_pow2(l1->tags.sets) ||
         (asked & (HD_ASSOC_WIDE | HD_ASSOC_TOUCH | HD_CACHE_USE)) != 0)
         return;
     c->plain |= HD_PLAIN_LOOK | (asked & HD_CACHE_FILL ? 0 : HD_PLAIN_FILL);

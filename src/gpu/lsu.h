@@ -133,18 +133,6 @@ static inline bool hd_l1_reuse(struct hd_core *c, uint64_t line)
     return true;
 }
 
-/* Has what the data of a load will touch fetched. */
-static inline void hd_l1_ahead(const struct hd_core *c, const struct hd_req *q)
-{
-    uint32_t set = hd_l1_set_of(c, q->pa.v >> c->gpu->line_shift);
-
-    if (HD_UNLIKELY((c->plain & HD_PLAIN_FILL) == 0))
-        return;
-    __builtin_prefetch(&c->l1_set[set], 1);
-    __builtin_prefetch(hd_l1_keys(c, set), 1);
-    __builtin_prefetch(&c->l1_mshr.v[q->tag]);
-}
-
 /* A translated line at the L1, whose result is there after so many ticks.
  * False: blocked, to be tried again. */
 bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,

@@ -118,62 +118,83 @@ static inline uint32_t hd_mshr_find_wide(const struct hd_mshr *m, uint64_t key)
     return e - 1;
 }
 
-/* The entry of a key, or HD_NONE. */
-static inline uint32_t hd_mshr_find(const struct hd_mshr *m, uint64_t key)
+static inline uint32_t hd_mshr_find_narrow(const struct hd_mshr *m,
+                                           uint64_t key)
 {
     uint64_t z;
 
-    if (HD_UNLIKELY(!m->narrow))
-        return hd_mshr_find_wide(m, key);
     for (z = hd_mshr_alike(m, hd_mshr_tag(key)); z != 0; z &= z - 1)
         if (HD_LIKELY(m->v[hd_bit_first(z)].key == key))
             return hd_bit_first(z);
     return HD_NONE;
 }
 
-/* An entry for a key that has none; there must be a free one. */
-static inline uint32_t hd_mshr_take(struct hd_mshr *m, uint64_t key)
+/* The entry of a key, or HD_NONE. */
+static inline uint32_t hd_mshr_find(const struct hd_mshr *m, uint64_t key)
 {
-    struct hd_mshr_entry x = {key, HD_NONE, HD_NONE, 0, 0, 0, 1};
-    uint32_t e;
+    return HD_LIKELY(m->narrow) ? hd_mshr_find_narrow(m, key)
+                                : hd_mshr_find_wide(m, key);
+}
 
-    if (HD_LIKELY(m->narrow)) {
-        uint64_t free = m->tag->free;
-        hd_assert(free != 0);
-        e = hd_bit_first(free);
-        m->tag->free = free & (free - 1);
-        m->tag->v[e] = hd_mshr_tag(key);
-    } else {
-        uint32_t *head = hd_mshr_head(m, key);
-        e = m->table[HD_MSHR_FREE] - 1;
-        hd_assert(e != HD_NONE);
-        m->table[HD_MSHR_FREE] = m->v[e].next;
-        m->table[HD_MSHR_USED]++;
-        x.next = *head;
-        *head = e + 1;
-    }
-    m->v[e] = x;
+static inline uint32_t hd_mshr_take_narrow(struct hd_mshr *m, uint64_t key)
+{
+    uint64_t free = m->tag->free;
+    uint32_t e = hd_bit_first(free);
+
+    hd_assert(free != 0);
+    m->tag->free = free & (free - 1);
+    m->tag->v[e] = hd_mshr_tag(key);
+    m->v[e] = (struct hd_mshr_entry){key, HD_NONE, HD_NONE, 0, 0, 0, 1};
     return e;
 }
 
-static inline void hd_mshr_give(struct hd_mshr *m, uint32_t entry)
+static inline uint32_t hd_mshr_take_wide(struct hd_mshr *m, uint64_t key)
+{
+    uint32_t *head = hd_mshr_head(m, key);
+    uint32_t e = m->table[HD_MSHR_FREE] - 1;
+
+    hd_assert(e != HD_NONE);
+    m->table[HD_MSHR_FREE] = m->v[e].next;
+    m->table[HD_MSHR_USED]++;
+    m->v[e] = (struct hd_mshr_entry){key, HD_NONE, HD_NONE, 0, *head, 0, 1};
+    *head = e + 1;
+    return e;
+}
+
+/* An entry for a key that has none; there must be a free one. */
+static inline uint32_t hd_mshr_take(struct hd_mshr *m, uint64_t key)
+{
+    return HD_LIKELY(m->narrow) ? hd_mshr_take_narrow(m, key)
+                                : hd_mshr_take_wide(m, key);
+}
+
+static inline void hd_mshr_give_narrow(struct hd_mshr *m, uint32_t entry)
+{
+    m->v[entry].live = 0;
+    m->tag->v[entry] = 0;
+    m->tag->free |= 1ull << entry;
+}
+
+static inline void hd_mshr_give_wide(struct hd_mshr *m, uint32_t entry)
 {
     struct hd_mshr_entry *x = &m->v[entry];
-    uint32_t *p;
+    uint32_t *p = hd_mshr_head(m, x->key);
 
     x->live = 0;
-    if (HD_LIKELY(m->narrow)) {
-        m->tag->v[entry] = 0;
-        m->tag->free |= 1ull << entry;
-        return;
-    }
-    p = hd_mshr_head(m, x->key);
     while (*p != entry + 1)
         p = &m->v[*p - 1].next;
     *p = x->next;
     x->next = m->table[HD_MSHR_FREE];
     m->table[HD_MSHR_FREE] = entry + 1;
     m->table[HD_MSHR_USED]--;
+}
+
+static inline void hd_mshr_give(struct hd_mshr *m, uint32_t entry)
+{
+    if (HD_LIKELY(m->narrow))
+        hd_mshr_give_narrow(m, entry);
+    else
+        hd_mshr_give_wide(m, entry);
 }
 
 /* ---- lending: wide only ------------------------------------------------- */
