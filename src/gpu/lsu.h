@@ -220,14 +220,14 @@ static inline bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
 void hd_lsu_lines(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   struct hd_lines *out);
 
-/* The memory instruction of warp w enters at t, with so many active lanes;
+/* The memory instruction of warp w, x, enters at t, with so many active lanes;
  * there is room. */
-static HD_INLINE void hd_lsu_enter(struct hd_core *c, uint32_t w,
+static HD_INLINE void hd_lsu_enter(struct hd_core *c, struct hd_core_state *s,
+                                   const struct hd_warp *x, uint32_t w,
                                    uint32_t lanes, const struct hd_access *acc,
                                    hd_time t)
 {
-    struct hd_core_state *s = c->s;
-    const struct hd_op *o = &c->warp[w].op;
+    const struct hd_op *o = &x->op;
     /* an empty ring begins anew, with what the host's cache has longest */
     uint32_t first = s->lsu_first & -(uint32_t)(s->lsu_n != 0);
     uint32_t at = first + s->lsu_n;

@@ -37,9 +37,9 @@ static inline uint8_t *later_at(struct hd_core_state *s, uint32_t i)
 }
 
 /* Its time `at` lies ahead; mostly all others' come before. */
-static inline void wait_turn(struct hd_core *c, uint32_t w, hd_time at)
+static inline void wait_turn(const struct hd_core *c, struct hd_core_state *s,
+                             uint32_t w, hd_time at)
 {
-    struct hd_core_state *s = c->s;
     uint32_t i = s->later_n++;
 
     for (; i > 0 && c->warp[*later_at(s, i - 1)].ready > at; i--)
@@ -48,21 +48,22 @@ static inline void wait_turn(struct hd_core *c, uint32_t w, hd_time at)
     s->later_at = hd_min_u64(s->later_at, at);
 }
 
-static inline void make_ready(struct hd_core *c, uint32_t w, hd_time t)
+static inline void make_ready(const struct hd_core *c, struct hd_core_state *s,
+                              struct hd_warp *x, uint32_t w, hd_time t)
 {
-    hd_time at = c->warp[w].ready;
+    hd_time at = x->ready;
 
-    c->warp[w].state = HD_WARP_READY;
+    x->state = HD_WARP_READY;
     if (at <= t)
-        c->s->ready |= 1ull << w;
+        s->ready |= 1ull << w;
     else
-        wait_turn(c, w, at);
+        wait_turn(c, s, w, at);
 }
 
 /* Warps whose time has come are ready; there are some. */
-static inline void promote(struct hd_core *c, hd_time t)
+static inline void promote(const struct hd_core *c, struct hd_core_state *s,
+                           hd_time t)
 {
-    struct hd_core_state *s = c->s;
     uint32_t n = s->later_n;
     hd_time at;
 
@@ -97,11 +98,10 @@ static inline uint32_t slot_bit(uint32_t slot)
 
 /* Fetches the warp's next instruction, after one of kind `old`, and finds out
  * what it waits for. */
-static HD_INLINE void fetch(struct hd_core *c, uint32_t w, uint32_t old,
+static HD_INLINE void fetch(const struct hd_core *c, struct hd_core_state *s,
+                            struct hd_warp *x, uint32_t w, uint32_t old,
                             hd_time t)
 {
-    struct hd_core_state *s = c->s;
-    struct hd_warp *x = &c->warp[w];
     uint64_t bit = 1ull << w;
     uint32_t kind;
 
@@ -113,13 +113,13 @@ static HD_INLINE void fetch(struct hd_core *c, uint32_t w, uint32_t old,
     if (must_wait(x))
         x->state = HD_WARP_SLOTS;
     else
-        make_ready(c, w, t);
+        make_ready(c, s, x, w, t);
 }
 
 /* The same where it is rare: at first, and after a barrier. */
 HD_APART static void fetch_first(struct hd_core *c, uint32_t w, hd_time t)
 {
-    fetch(c, w, HD_OP_BARRIER, t);
+    fetch(c, c->s, &c->warp[w], w, HD_OP_BARRIER, t);
 }
 
 /* ---- blocks ------------------------------------------------------------ */
@@ -282,7 +282,7 @@ HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
         account_fault(c, x, memop, t);
     if (x->state == HD_WARP_SLOTS && !must_wait(x)) {
         account_load(c, x, m, t);
-        make_ready(c, m->warp, t);
+        make_ready(c, c->s, x, m->warp, t);
     }
     hd_places_give(&c->memop_places, memop);
 }
@@ -291,11 +291,11 @@ HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 
 /* Warp w, `bit` of it set, issues n instructions from t to `end`: its waits,
  * its issue time, and what follows from it for the port.  Its active lanes. */
-static HD_INLINE uint32_t begin(struct hd_core *c, uint32_t w, uint64_t bit,
-                                uint64_t n, hd_time t, hd_time end)
+static HD_INLINE uint32_t begin(const struct hd_core *c,
+                                struct hd_core_state *s, struct hd_warp *x,
+                                uint32_t w, uint64_t bit, uint64_t n, hd_time t,
+                                hd_time end)
 {
-    struct hd_core_state *s = c->s;
-    struct hd_warp *x = &c->warp[w];
     uint64_t *count = c->count, mask = x->op.mask;
     uint32_t lanes = HD_LIKELY(mask == c->full) ? c->lanes : hd_bit_count(mask);
     hd_time since = x->since;
@@ -346,44 +346,44 @@ static void issue_exit(struct hd_core *c, uint32_t w, hd_time t)
 }
 
 /* Warp w issues its ALU run at t, or the first `most` instructions of it. */
-static HD_INLINE void issue_alu(struct hd_core *c, uint32_t w, hd_time t,
+static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
+                                struct hd_warp *x, uint32_t w, hd_time t,
                                 uint64_t most)
 {
-    struct hd_warp *x = &c->warp[w];
     uint64_t n = hd_min_u64(x->op.count, most), bit = 1ull << w;
     hd_time slot = c->slot, end = t + n * slot;
 
-    begin(c, w, bit, n, t, end);
+    begin(c, s, x, w, bit, n, t, end);
     hd_dispatch_issued(c, n, t);
     if (HD_UNLIKELY(n < x->op.count)) {
         x->op.count -= (uint32_t)n;
         return;
     }
-    c->s->ready ^= bit;
+    s->ready ^= bit;
     x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
-    fetch(c, w, HD_OP_ALU, end);
+    fetch(c, s, x, w, HD_OP_ALU, end);
 }
 
 /* The same of its load, store or atomic. */
-static HD_INLINE void issue_memory(struct hd_core *c, uint32_t w, uint32_t kind,
+static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
+                                   struct hd_warp *x, uint32_t w, uint32_t kind,
                                    hd_time t)
 {
-    struct hd_warp *x = &c->warp[w];
     struct hd_access acc;
     hd_time end = t + c->slot;
     uint64_t bit = 1ull << w, n = x->op.count;
-    uint32_t slot = x->op.slot, lanes = begin(c, w, bit, n, t, end);
+    uint32_t slot = x->op.slot, lanes = begin(c, s, x, w, bit, n, t, end);
 
     hd_dispatch_issued(c, n, t);
     c->count[HD_CORE_MEM_INSTRUCTIONS] += n;
     c->count[HD_CORE_LOADS + kind - HD_OP_LOAD] += n;
     x->pending |= slot_bit(slot);
     x->flight += slot == HD_NO_SLOT;
-    c->s->ready ^= bit;
+    s->ready ^= bit;
     acc.lane = NULL;
     c->ops->access(c->source, x->ctx, x->index, &acc);
-    hd_lsu_enter(c, w, lanes, &acc, t);
-    fetch(c, w, kind, end);
+    hd_lsu_enter(c, s, x, w, lanes, &acc, t);
+    fetch(c, s, x, w, kind, end);
 }
 
 /* The same of a barrier, or of its exit. */
@@ -393,7 +393,7 @@ HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
     hd_time end = t + c->slot;
     uint64_t bit = 1ull << w;
 
-    begin(c, w, bit, x->op.count, t, end);
+    begin(c, c->s, x, w, bit, x->op.count, t, end);
     hd_dispatch_issued(c, x->op.count, t);
     c->s->ready ^= bit;
     if (x->op.kind == HD_OP_BARRIER)
@@ -403,15 +403,16 @@ HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
 }
 
 /* Warp w issues at t: one instruction, or `most` of its ALU run. */
-static HD_INLINE void issue(struct hd_core *c, uint32_t w, hd_time t,
-                            uint64_t most)
+static HD_INLINE void issue(struct hd_core *c, struct hd_core_state *s,
+                            uint32_t w, hd_time t, uint64_t most)
 {
-    uint32_t kind = c->warp[w].op.kind;
+    struct hd_warp *x = &c->warp[w];
+    uint32_t kind = x->op.kind;
 
     if (kind == HD_OP_ALU)
-        issue_alu(c, w, t, most);
+        issue_alu(c, s, x, w, t, most);
     else if (HD_LIKELY(is_memory(kind)))
-        issue_memory(c, w, kind, t);
+        issue_memory(c, s, x, w, kind, t);
     else
         issue_other(c, w, t);
 }
@@ -427,7 +428,7 @@ HD_APART static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
 
     do {
         struct hd_warp *x = &c->warp[w];
-        begin(c, w, 1ull << w, rounds, t + n * slot, t + (n + 1) * slot);
+        begin(c, s, x, w, 1ull << w, rounds, t + n * slot, t + (n + 1) * slot);
         hd_dispatch_issued(c, rounds, t);
         account(c, HD_CORE_T_ISSUE, (rounds - 1) * slot);
         account(c, HD_CORE_T_READY, (rounds - 1) * (round - slot));
@@ -452,7 +453,7 @@ HD_APART static void step_other(struct hd_core *c, uint64_t can, hd_time t,
         return;
     }
     w = hd_sched_pick(c, can, &one);
-    issue(c, w, t, one ? 1 : UINT64_MAX);
+    issue(c, c->s, w, t, one ? 1 : UINT64_MAX);
 }
 
 HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
@@ -463,14 +464,14 @@ HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
 
     s->local = hd_max_u64(s->local, t);
     if (s->later_at <= t) {
-        promote(c, t);
+        promote(c, s, t);
         port.can = hd_warp_can(c, s);
     }
     if (HD_UNLIKELY((c->plain & HD_PLAIN_PICK) == 0)) {
         if (port.can != 0)
             step_other(c, port.can, t, end);
     } else if (HD_LIKELY(port.can != 0)) {
-        issue(c, hd_sched_gto(c, port.can), t, UINT64_MAX);
+        issue(c, s, hd_sched_gto(c, port.can), t, UINT64_MAX);
     }
     return hd_port_next(c, s);
 }
