@@ -107,7 +107,7 @@ static HD_INLINE void fetch(const struct hd_core *c, struct hd_core_state *s,
 
     c->ops->next(c->source, x->ctx, x->index, &x->op);
     kind = x->op.kind;
-    s->next[old] &= ~bit;
+    s->next[old] ^= bit; /* it was set */
     s->next[kind] |= bit;
     x->op.wait |= slot_bit(x->op.slot) | -(uint32_t)(kind == HD_OP_EXIT);
     if (must_wait(x))
@@ -119,6 +119,7 @@ static HD_INLINE void fetch(const struct hd_core *c, struct hd_core_state *s,
 /* The same where it is rare: at first, and after a barrier. */
 HD_APART static void fetch_first(struct hd_core *c, uint32_t w, hd_time t)
 {
+    c->s->next[HD_OP_BARRIER] |= 1ull << w;
     fetch(c, c->s, &c->warp[w], w, HD_OP_BARRIER, t);
 }
 
@@ -309,7 +310,7 @@ static HD_INLINE uint32_t begin(const struct hd_core *c,
         count[HD_CORE_T_READY] += t - since;
     } else {
         count[HD_CORE_T_LSU] += t - since;
-        s->lsu_full &= ~bit;
+        s->lsu_full ^= bit;
     }
     count[HD_CORE_INSTRUCTIONS] += n;
     x->since = end;
