@@ -229,13 +229,11 @@ static HD_HOT void fill(struct hd_core *c, uint64_t line, bool dirty,
 /* A load's line that was missed enters a plain L1, whose lines are clean. */
 static HD_HOT void fill_plain(struct hd_core *c, uint64_t line, uint32_t warp)
 {
-    const struct hd_assoc *model = &c->gpu->core[0].l1.tags;
-    uint32_t set = hd_l1_set_of(c, line);
-    uint64_t old;
+    uint32_t set = hd_l1_set_of(c, line), way;
 
     hd_assert(hd_l1_find(c, set, line) == HD_NONE);
-    hd_assoc_enter_way(model, &c->l1_set[set], hd_l1_keys(c, set), line,
-                       hd_cache_pack(warp, c->app, false), &old);
+    way = hd_assoc_enter_tag(&c->gpu->core[0].l1.tags, &c->l1_set[set], line);
+    hd_l1_keys(c, set)[way] = line | hd_cache_pack(warp, c->app, false);
 }
 
 /* Looks up a line for a store. */

@@ -244,16 +244,14 @@ static inline uint32_t hd_assoc_set_of(const struct hd_assoc *a, uint32_t entry)
     return a->way_shift < 32 ? entry >> a->way_shift : entry / a->ways;
 }
 
-/* hd_assoc_place in a narrow set of an array like `a` with these words, for who
- * knows that nobody asks (below); `own` is the owner's.  Returns the way. */
-static inline uint32_t hd_assoc_enter_way(const struct hd_assoc *a,
-                                          struct hd_assoc_set *s,
-                                          uint64_t *words, uint64_t key,
-                                          uint64_t own, uint64_t *evicted)
+/* hd_assoc_place in a narrow set of an array like `a`, for who knows that
+ * nobody asks (below).  Returns the way, whose word is left to the caller. */
+static inline uint32_t hd_assoc_enter_tag(const struct hd_assoc *a,
+                                          struct hd_assoc_set *s, uint64_t key)
 {
     uint32_t free = ~hd_bytes_high(s->tag) & a->all, way;
 
-    hd_assert((key & ~a->mask) == 0 && (own & a->mask) == 0);
+    hd_assert((key & ~a->mask) == 0);
     if (HD_LIKELY(free == 0)) {
         way = (uint32_t)(s->order >> a->last_shift) & 15;
         s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;
@@ -263,6 +261,18 @@ static inline uint32_t hd_assoc_enter_way(const struct hd_assoc *a,
     }
     s->recent = key;
     s->tag[way] = hd_assoc_byte(key);
+    return way;
+}
+
+/* The same where these are the set's words; `own` is the owner's. */
+static inline uint32_t hd_assoc_enter_way(const struct hd_assoc *a,
+                                          struct hd_assoc_set *s,
+                                          uint64_t *words, uint64_t key,
+                                          uint64_t own, uint64_t *evicted)
+{
+    uint32_t way = hd_assoc_enter_tag(a, s, key);
+
+    hd_assert((own & a->mask) == 0);
     *evicted = words[way];
     words[way] = key | own;
     return way;
