@@ -296,7 +296,7 @@ void hd_l2slice_count_blocked(struct hd_l2_slice *sl, hd_time now)
 
     if (s->cause == HD_L2_GO || now <= s->since)
         return;
-    n = (now - s->since) / sl->l2->cycle;
+    n = hd_recip_div(sl->l2->per_cycle, now - s->since);
     hd_l2_counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] +=
         n;
     s->since += n * sl->l2->cycle;
