@@ -382,35 +382,43 @@ static uint32_t take_waits(struct hd_kvm_warp *w, uint32_t wait)
     return need;
 }
 
+/* give_one of a barrier, or of the exit. */
+static HD_APART void give_other(const struct hd_kvm *vm, struct hd_kvm_warp *w,
+                                uint32_t warp, uint32_t pc, struct hd_op *op)
+{
+    bool bar = vm->k->ins[pc].op == HD_I_BAR;
+
+    *op = (struct hd_op){.kind = bar ? HD_OP_BARRIER : HD_OP_EXIT,
+                         .slot = HD_NO_SLOT,
+                         .space = HD_SPACE_GLOBAL,
+                         .wait = take_waits(w, bar ? 0 : w->out),
+                         .count = 1,
+                         .pc = pc,
+                         .mask = bar ? w->mask : lanes_of(vm, warp)};
+    w->pc = bar ? pc + 1 : pc;
+}
+
 /* Fills *op from the instruction at pc, which takes an issue slot. */
 static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
                             uint32_t warp, uint32_t pc, struct hd_op *op)
 {
     const struct hd_ins *n = &vm->k->ins[pc];
-    uint32_t fills;
+    uint32_t fills = n->m.fills;
 
-    *op = (struct hd_op){.slot = HD_NO_SLOT,
+    if (HD_UNLIKELY(n->op >= HD_I_BAR)) {
+        give_other(vm, w, warp, pc, op);
+        return;
+    }
+    *op = (struct hd_op){.kind = (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD),
+                         .slot = n->slot,
+                         .bytes = n->bytes,
                          .space = HD_SPACE_GLOBAL,
+                         .wait = take_waits(w, n->wait | fills),
                          .count = 1,
                          .pc = pc,
                          .mask = w->mask};
+    w->out |= fills;
     w->pc = pc + 1;
-    if (HD_LIKELY(n->op < HD_I_BAR)) {
-        fills = n->m.fills;
-        op->kind = (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD);
-        op->slot = n->slot;
-        op->bytes = n->bytes;
-        op->wait = take_waits(w, n->wait | fills);
-        w->out |= fills;
-    } else if (n->op == HD_I_BAR) {
-        op->kind = HD_OP_BARRIER;
-        op->wait = take_waits(w, 0);
-    } else {
-        op->kind = HD_OP_EXIT;
-        op->mask = lanes_of(vm, warp);
-        op->wait = take_waits(w, w->out);
-        w->pc = pc;
-    }
 }
 
 _Static_assert(HD_I_STORE - HD_I_LOAD == HD_OP_STORE - HD_OP_LOAD &&
