@@ -481,6 +481,7 @@ static void set_up(struct hd_dram *d)
     d->row_rank =
         d->cfg.scheduler == HD_DRAM_READY_FIRST ? 0 : 1ull << KEY_RANK;
     d->special = d->cfg.refresh || d->cfg.page == 1;
+    d->plain = !d->special && d->cfg.scheduler == HD_DRAM_HIT_FIRST;
     d->odd = d->cfg.partition || d->cfg.mode.kind != HD_FULL;
     d->others = d->env->stats->apps;
     d->steer = d->env->slots != NULL ? d->env->slots->steer : &unsteered;
@@ -494,13 +495,6 @@ static void set_up(struct hd_dram *d)
         d->latency = 1 + d->cfg.cl + d->cfg.bl;
     else if (d->cfg.mode.kind == HD_FIXED)
         d->latency = d->cfg.mode.fixed;
-}
-
-/* Whether batches may go the plain way (dramplain.c). */
-static void choose_way(struct hd_dram *d)
-{
-    d->plain = !d->special && d->cfg.scheduler == HD_DRAM_HIT_FIRST &&
-               d->watch == NULL && d->check == NULL;
 }
 
 /* Splits the channels; application a has those from a * own on. */
@@ -550,7 +544,6 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
         hd_dram_close(d);
         return NULL;
     }
-    choose_way(d);
     d->id = hd_events_component(env->ev, "dram", handle, d);
     hd_dramcount_open(d);
     offer(d);
@@ -596,5 +589,4 @@ void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self)
 {
     d->watch = fn;
     d->watch_self = self;
-    choose_way(d);
 }

@@ -214,7 +214,7 @@ struct hd_dramlane {
 struct hd_dram {
     struct hd_dramtime t;
     uint32_t special; /* 1: settings that the short ways lack */
-    uint32_t plain;   /* 1: none, rows are never closed early, nobody watches */
+    uint32_t plain;   /* 1: none, and rows are never closed early */
     uint32_t odd;     /* 1: settings that the short way of arrivals lacks */
     /* the next line */
     hd_time tick;

@@ -360,10 +360,10 @@ HD_HOT void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle)
 
     if (ch->inbox_n == 0 && ch->planned && ch->plan_at > cycle)
         ch->floor = hd_max_u64(ch->floor, cycle + 1);
-    else if (d->plain && (d->pick.bound | ch->klass[1] | ch->klass[2]) == 0)
-        hd_dramplain_advance(d, c, cycle);
     else if (d->special || d->pick.bound || watched(d))
         advance(d, c, cycle);
+    else if (d->plain && ch->klass[1] + ch->klass[2] == 0)
+        hd_dramplain_advance(d, c, cycle);
     else
         advance_exact(d, c, cycle);
 }
