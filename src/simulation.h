@@ -79,7 +79,4 @@ void hd_sim_facts(heddle_sim *s);
 /* Puts wiring in step with a restored arena. */
 int hd_sim_restored(heddle_sim *s);
 
-/* Waits of every part that is stuck, as text in s->err. */
-void hd_sim_describe_stuck(heddle_sim *s);
-
 #endif

@@ -218,22 +218,24 @@ static heddle_trace_writer *writer(const char *name)
     return t;
 }
 
+/* What is written by hand: a kernel, a load of three lanes and an exit. */
+static const struct heddle_trace_kernel k = {
+    .name = "k", .grid = {9, 1, 1}, .block = {64, 1, 1}};
+static const uint64_t addr[32] = {[3] = 0x4000, [5] = 0x4040, [6] = 0x4042};
+static const struct heddle_trace_write ld = {.kind = HEDDLE_TRACE_LOAD,
+                                             .warp = 1,
+                                             .bytes = 2,
+                                             .slot = 0,
+                                             .mask = 0x68,
+                                             .address = addr,
+                                             .opcode = "LDG.X"};
+static const struct heddle_trace_write ex = {
+    .kind = HEDDLE_TRACE_EXIT, .warp = 1, .slot = -1, .mask = 0x68};
+
 static void by_hand(void **state)
 {
-    struct heddle_trace_kernel k = {
-        .name = "k", .grid = {9, 1, 1}, .block = {64, 1, 1}};
-    uint64_t addr[32] = {[3] = 0x4000, [5] = 0x4040, [6] = 0x4042};
-    struct heddle_trace_write ld = {.kind = HEDDLE_TRACE_LOAD,
-                                    .warp = 1,
-                                    .bytes = 2,
-                                    .slot = 0,
-                                    .mask = 0x68,
-                                    .address = addr,
-                                    .opcode = "LDG.X"};
     struct heddle_trace_write alu = {
         .kind = HEDDLE_TRACE_ALU, .count = 5, .slot = -1, .wait = 1, .mask = 1};
-    struct heddle_trace_write ex = {
-        .kind = HEDDLE_TRACE_EXIT, .warp = 1, .slot = -1, .mask = 0x68};
 
     (void)state;
     heddle_trace_writer *t = writer("hand.hdt");
@@ -256,16 +258,6 @@ static void by_hand(void **state)
 
 static void misuse(void **state)
 {
-    struct heddle_trace_kernel k = {
-        .name = "k", .grid = {9, 1, 1}, .block = {64, 1, 1}};
-    uint64_t addr[32] = {[3] = 0x4000, [5] = 0x4040, [6] = 0x4042};
-    struct heddle_trace_write ld = {.kind = HEDDLE_TRACE_LOAD,
-                                    .warp = 1,
-                                    .bytes = 2,
-                                    .mask = 0x68,
-                                    .address = addr};
-    struct heddle_trace_write ex = {
-        .kind = HEDDLE_TRACE_EXIT, .warp = 1, .slot = -1, .mask = 0x68};
     struct {
         int step;
         const char *text;

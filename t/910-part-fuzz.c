@@ -55,6 +55,33 @@ static size_t break_it(char *s, size_t n, struct hd_rng *r)
     return n;
 }
 
+/* A file that is written anew for each try. */
+struct scratch {
+    char path[32];
+    int fd;
+};
+
+static struct scratch scratch_open(void)
+{
+    struct scratch f = {.path = "/tmp/heddle-fuzz-XXXXXX"};
+
+    f.fd = mkstemp(f.path);
+    assert_true(f.fd >= 0);
+    return f;
+}
+
+static void scratch_put(const struct scratch *f, const char *text, size_t n)
+{
+    assert_int_equal(ftruncate(f->fd, 0), 0);
+    assert_int_equal(pwrite(f->fd, text, n, 0), (ssize_t)n);
+}
+
+static void scratch_close(const struct scratch *f)
+{
+    close(f->fd);
+    unlink(f->path);
+}
+
 /* "path:number: words" */
 static void names_line(const char *error, const char *path)
 {
@@ -68,20 +95,18 @@ static void names_line(const char *error, const char *path)
 static void broken_files(void **state)
 {
     struct hd_rng r = hd_rng_make(42, 0);
-    char path[] = "/tmp/heddle-fuzz-XXXXXX", text[1024];
-    int fd = mkstemp(path);
+    struct scratch f = scratch_open();
+    char text[1024];
     uint32_t bad = 0, good = 0;
 
     (void)state;
-    assert_true(fd >= 0);
     for (uint32_t i = 0; i < 3000; i++) {
         heddle_part_dram *d = heddle_part_dram_new();
         struct heddle_part_dram_result result;
         size_t n = break_it(text, write_lines(text, &r), &r);
         int rc;
-        assert_int_equal(ftruncate(fd, 0), 0);
-        assert_int_equal(pwrite(fd, text, n, 0), (ssize_t)n);
-        rc = heddle_part_dram_load(d, path);
+        scratch_put(&f, text, n);
+        rc = heddle_part_dram_load(d, f.path);
         if (rc == 0) {
             good++;
             if (i % 16 == 0)
@@ -89,13 +114,12 @@ static void broken_files(void **state)
         } else {
             bad++;
             assert_true(rc == HEDDLE_EDATA || rc == HEDDLE_EINVAL);
-            names_line(heddle_part_dram_error(d), path);
+            names_line(heddle_part_dram_error(d), f.path);
         }
         heddle_part_dram_free(d);
     }
     assert_true(bad > 500 && good > 100);
-    close(fd);
-    unlink(path);
+    scratch_close(&f);
 }
 
 /* Lines "number" for a TLB, "address [R|W]" for a cache. */
@@ -117,12 +141,11 @@ static size_t write_accesses(char *out, struct hd_rng *r, bool cache)
 static void broken_accesses(void **state)
 {
     struct hd_rng r = hd_rng_make(43, 0);
-    char path[] = "/tmp/heddle-fuzz-XXXXXX", text[1024];
-    int fd = mkstemp(path);
+    struct scratch f = scratch_open();
+    char text[1024];
     uint32_t bad = 0, good = 0;
 
     (void)state;
-    assert_true(fd >= 0);
     for (uint32_t i = 0; i < 3000; i++) {
         bool cache = i % 2 != 0;
         heddle_part_tags *t =
@@ -130,9 +153,8 @@ static void broken_accesses(void **state)
         struct heddle_part_tags_result result;
         size_t n = break_it(text, write_accesses(text, &r, cache), &r);
         int rc;
-        assert_int_equal(ftruncate(fd, 0), 0);
-        assert_int_equal(pwrite(fd, text, n, 0), (ssize_t)n);
-        rc = heddle_part_tags_load(t, path);
+        scratch_put(&f, text, n);
+        rc = heddle_part_tags_load(t, f.path);
         heddle_part_tags_result(t, &result);
         assert_int_equal(result.hits + result.misses, result.accesses);
         if (rc == 0) {
@@ -140,13 +162,12 @@ static void broken_accesses(void **state)
         } else {
             bad++;
             assert_int_equal(rc, HEDDLE_EDATA);
-            names_line(heddle_part_tags_error(t), path);
+            names_line(heddle_part_tags_error(t), f.path);
         }
         heddle_part_tags_free(t);
     }
     assert_true(bad > 500 && good > 100);
-    close(fd);
-    unlink(path);
+    scratch_close(&f);
 }
 
 int main(void)

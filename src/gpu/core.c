@@ -147,7 +147,6 @@ static HD_INLINE void push(struct hd_core *c, struct hd_message_line *h,
     struct hd_message *first, *m;
 
     hd_assert(b < 1u << 24);
-
     if (HD_UNLIKELY(h->first + h->n == h->room))
         make_room(c, h, sizeof *m);
     first = messages(c, h) + h->first;

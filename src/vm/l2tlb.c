@@ -281,11 +281,11 @@ static inline bool start(struct hd_unit *u, hd_time now, uint32_t treq,
     uint32_t i;
 
     if (hd_mshr_full(&u->miss) || !hd_unit_walk_room(u)) {
+        uint64_t *n = hd_unit_row(u, hd_unit_app(page));
+
         if (!u->s->in_looked)
-            hd_unit_row(
-                u, hd_unit_app(
-                       page))[hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
-                                                    : HD_MMU_QUEUE_BLOCKS]++;
+            n[hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
+                                    : HD_MMU_QUEUE_BLOCKS]++;
         return false;
     }
     i = hd_mshr_take(&u->miss, key);
