@@ -223,8 +223,11 @@ struct heddle_hist_info {
     const char *component, *name, *unit, *meaning;
 };
 
+/* The i-th histogram of a simulation; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_hist(const heddle_sim *s, uint32_t i,
                            struct heddle_hist_info *out);
+/* The i-th histogram known to the library, without a simulation. */
+HEDDLE_API int heddle_hist_known(uint32_t i, struct heddle_hist_info *out);
 /* n, sum, min, max of a histogram for one application. */
 HEDDLE_API int heddle_hist_values(const heddle_sim *s, uint32_t i, uint32_t app,
                                   uint64_t out[4]);

@@ -311,15 +311,42 @@ uint64_t heddle_counter_kernel(const heddle_sim *s, uint32_t i, uint32_t k)
 
 /* ---- histograms --------------------------------------------------------- */
 
+static int tell(const struct hd_hist_desc *d, struct heddle_hist_info *out)
+{
+    out->component = d->component;
+    out->name = d->name;
+    out->unit = d->unit;
+    out->meaning = d->meaning;
+    return HEDDLE_OK;
+}
+
 int heddle_hist(const heddle_sim *s, uint32_t i, struct heddle_hist_info *out)
 {
     if (i >= s->stats.hists)
         return HEDDLE_EINVAL;
-    out->component = s->stats.hist[i].component;
-    out->name = s->stats.hist[i].name;
-    out->unit = s->stats.hist[i].unit;
-    out->meaning = s->stats.hist[i].meaning;
-    return HEDDLE_OK;
+    return tell(s->stats.hist[i].desc, out);
+}
+
+int heddle_hist_known(uint32_t i, struct heddle_hist_info *out)
+{
+    static const struct {
+        const struct hd_hist_desc *desc;
+        const uint32_t *n;
+    } known[] = {
+        {hd_core_hists, &hd_core_hist_count},
+        {hd_mmu_hists, &hd_mmu_hist_count},
+        {hd_l2_hists, &hd_l2_hist_count},
+        {hd_dram_hists, &hd_dram_hist_count},
+        {hd_fault_hists, &hd_fault_hist_count},
+        {hd_link_hists, &hd_link_hist_count},
+    };
+
+    for (uint32_t k = 0; k < HD_LEN(known); k++) {
+        if (i < *known[k].n)
+            return tell(&known[k].desc[i], out);
+        i -= *known[k].n;
+    }
+    return HEDDLE_EINVAL;
 }
 
 static const struct hd_hist *hist(const heddle_sim *s, uint32_t i, uint32_t app)

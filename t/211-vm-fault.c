@@ -45,8 +45,8 @@ static uint64_t faults(struct vm *v, uint32_t app, enum hd_fault_stat c)
 static const struct hd_hist *latency(struct vm *v, uint32_t app)
 {
     for (uint32_t i = 0; i < v->m.stats.hists; i++)
-        if (strcmp(v->m.stats.hist[i].component, "fault") == 0 &&
-            strcmp(v->m.stats.hist[i].name, "latency") == 0)
+        if (strcmp(v->m.stats.hist[i].desc->component, "fault") == 0 &&
+            strcmp(v->m.stats.hist[i].desc->name, "latency") == 0)
             return &v->m.stats.hist[i].h[app];
     fail_msg("no histogram of faults");
     return NULL;

@@ -1,8 +1,8 @@
 --- help.lua - help(x) of the REPL: what a value or a name is.
 --
--- A name of `heddle list` (a setting, a counter, a point, a policy, an
--- application, a machine) is explained as `heddle explain` does; "l2tlb"
--- alone lists the settings and counters of the group.  A function is
+-- A name of `heddle list` (a setting, a counter, a metric, a point, a policy,
+-- an application, a machine) is explained as `heddle explain` does; "l2tlb"
+-- alone lists the settings, counters and histograms of the group.  A function is
 -- explained by the comment above it, read from its source: the scripts in
 -- the binary through heddle.sources, others from their files.  A module is
 -- explained by the essay at its head, and a simulation by that of sim.lua
@@ -267,7 +267,7 @@ end
 
 -- ---- names -----------------------------------------------------------------------
 
---- Settings and counters of a group, and the object of that name.
+--- What a group has, and the object of that name.
 local function group(name, scope)
     local out = {}
     local ok, objects = pcall(function()
@@ -279,7 +279,7 @@ local function group(name, scope)
                 :format(name, name, o.instances - 1)
         end
     end
-    for _, kind in ipairs { "settings", "counters" } do
+    for _, kind in ipairs(index.grouped) do
         local title = kind
         for _, row in ipairs(index.rows(kind)) do
             if row[1]:sub(1, #name + 1) == name .. "." then
@@ -303,7 +303,7 @@ local function explain_name(name, scope)
     if v ~= nil then
         return help.lines(v, scope)
     end
-    local near = index.nearest(name, index.names())
+    local near = index.near(name)
     return {
         ("nothing is called '%s'%s"):format(name,
             near and "; did you mean '" .. near .. "'?" or ""),

@@ -1,5 +1,6 @@
---- index.lua - everything that has a name: settings, counters, points,
--- notes, policies, applications, suites, machines; for `list`, `explain` and help(x).
+--- index.lua - everything that has a name: settings, counters, histograms,
+-- metrics, points, notes, policies, applications, suites, machines; for `list`,
+-- `explain` and help(x).
 --
 -- Each kind gives rows for a list, and an explanation (lines of text) of one
 -- name.  What exists is asked from the modules that own it, so nothing here
@@ -11,7 +12,7 @@ local core = require "heddle.core"
 local index = {
     kinds = {
         "points", "notes", "policies", "apps", "suites", "machines",
-        "counters", "settings",
+        "counters", "histograms", "metrics", "settings",
     },
 }
 
@@ -54,6 +55,37 @@ function rows.counters()
     local out = {}
     for _, c in ipairs(core.counters()) do
         out[#out + 1] = { c.component .. "." .. c.name, c.unit, c.meaning }
+    end
+    return out
+end
+
+function rows.histograms()
+    local out = {}
+    for _, h in ipairs(core.histograms()) do
+        out[#out + 1] = { h.component .. "." .. h.name, h.unit, h.meaning }
+    end
+    return out
+end
+
+--- The numbers that are derived: { name, unit, meaning, where they stand }.
+local function derived()
+    local metrics, out = require "heddle.metrics", {}
+    for _, m in ipairs(metrics.list()) do
+        out[#out + 1] = { m[2], m[3], m[4], "results" }
+    end
+    for _, m in ipairs(metrics.COMPARISONS) do
+        out[#out + 1] = { m[1], m[2], m[3], "H.report." .. m[1] }
+    end
+    for _, m in ipairs(require("heddle.characterise").metrics()) do
+        out[#out + 1] = { m.name, m.unit, m.meaning, "heddle apps" }
+    end
+    return out
+end
+
+function rows.metrics()
+    local out = {}
+    for i, m in ipairs(derived()) do
+        out[i] = { m[1], m[4], m[2], m[3] }
     end
     return out
 end
@@ -157,6 +189,32 @@ function explain.counters(name)
             out[#out + 1] = "  unit     " .. c.unit
             out[#out + 1] = "  kind     " ..
                 (c.peak and "maximum since the last reset" or "sum")
+        end
+    end
+    return out
+end
+
+function explain.histograms(name)
+    local out
+    for _, h in ipairs(core.histograms()) do
+        if h.component .. "." .. h.name == name or h.name == name then
+            out = out or {}
+            out[#out + 1] = ("%s.%s (histogram)"):format(h.component, h.name)
+            out[#out + 1] = "  " .. h.meaning
+            out[#out + 1] = "  unit     " .. h.unit
+        end
+    end
+    return out
+end
+
+function explain.metrics(name)
+    local out
+    for _, m in ipairs(derived()) do
+        if m[1] == name then
+            out = out or {}
+            out[#out + 1] = ("%s (metric, %s)"):format(m[1], m[4])
+            out[#out + 1] = "  " .. m[3]
+            out[#out + 1] = "  unit     " .. (m[2] ~= "" and m[2] or "a share")
         end
     end
     return out
@@ -278,10 +336,13 @@ function index.explain(name)
     return out
 end
 
---- The settings and counters of a group ("l2tlb"): lines, or nil.
+--- What has a group in its name.
+index.grouped = { "settings", "counters", "histograms" }
+
+--- The settings, counters and histograms of a group ("l2tlb"): lines, or nil.
 function index.group(name)
     local out = {}
-    for _, kind in ipairs { "settings", "counters" } do
+    for _, kind in ipairs(index.grouped) do
         local first = true
         for _, row in ipairs(rows[kind]()) do
             if row[1]:sub(1, #name + 1) == name .. "." then
@@ -337,6 +398,17 @@ function index.names()
         end
     end
     return out
+end
+
+--- The name nearest to one that explain does not know, or nil; a counter may
+-- be named without its group.
+function index.near(name)
+    local names = index.names()
+    local bare = {}
+    for _, full in ipairs(names) do
+        bare[#bare + 1] = full:match "%.([^.]+)$"
+    end
+    return index.nearest(name, names) or index.nearest(name, bare)
 end
 
 return index

@@ -262,6 +262,15 @@ end
 
 -- ---- comparisons of runs --------------------------------------------------
 
+--- The comparisons: name, unit, meaning.
+metrics.COMPARISONS = {
+    { "weighted_speedup", "applications",
+        "the sum over applications of IPC shared / IPC alone" },
+    { "unfairness", "times", "the largest IPC alone / IPC shared" },
+    { "ipc_throughput", "warp instructions a cycle",
+        "the sum of the applications' IPC" },
+}
+
 --- IPC of application i (from 1) of a result.
 function metrics.ipc(result, i)
     local app = result.apps[i or 1]

@@ -27,17 +27,13 @@ struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
     return s;
 }
 
-struct hd_hist *hd_stats_hist(struct hd_stats *st, const char *component,
-                              const char *name, const char *unit,
-                              const char *meaning)
+struct hd_hist *hd_stats_hist(struct hd_stats *st,
+                              const struct hd_hist_desc *desc)
 {
     struct hd_hist *h = hd_arena_take(st->arena, st->apps + 1, sizeof *h);
 
     hd_assert(h != NULL && st->hists < HD_MAX_HISTS);
-    st->hist[st->hists].component = component;
-    st->hist[st->hists].name = name;
-    st->hist[st->hists].unit = unit;
-    st->hist[st->hists].meaning = meaning;
+    st->hist[st->hists].desc = desc;
     st->hist[st->hists++].h = h;
     return h;
 }

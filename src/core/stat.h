@@ -8,8 +8,9 @@
  *
  *     (*hd_count(&t->stat, instance, app, HD_TLB_HITS))++;
  *
- * Totals, kernels and intervals are differences taken by the reader, so sums
- * over instances equal totals by construction.  Output lives elsewhere.
+ * Histograms are declared in the same way.  Totals, kernels and intervals are
+ * differences taken by the reader, so sums over instances equal totals by
+ * construction.  Output lives elsewhere.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,6 +31,13 @@ struct hd_stat_desc {
     const char *unit;    /* "look-ups" */
     const char *meaning; /* one sentence */
     uint8_t kind;        /* enum hd_stat_kind */
+};
+
+struct hd_hist_desc {
+    const char *component; /* "core" */
+    const char *name;      /* "load_latency" */
+    const char *unit;
+    const char *meaning; /* one sentence */
 };
 
 /* A group of counters of one kind of part. */
@@ -75,7 +83,7 @@ struct hd_stats {
         void *self;
     } group[HD_MAX_GROUPS];
     struct {
-        const char *component, *name, *unit, *meaning; /* borrowed */
+        const struct hd_hist_desc *desc;
         struct hd_hist *h; /* arena: [app], apps + 1 of them */
     } hist[HD_MAX_HISTS];
 };
@@ -87,10 +95,10 @@ struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
                               const struct hd_stat_desc *desc, uint32_t n,
                               uint32_t instances);
 
-/* Registers a histogram, one for each application (index with app). */
-struct hd_hist *hd_stats_hist(struct hd_stats *st, const char *component,
-                              const char *name, const char *unit,
-                              const char *meaning);
+/* Registers a histogram, one for each application (index with app); `desc`
+ * must outlive the simulation. */
+struct hd_hist *hd_stats_hist(struct hd_stats *st,
+                              const struct hd_hist_desc *desc);
 
 /* Gives the group registered last its function for open intervals. */
 void hd_stats_open_time(struct hd_stats *st,

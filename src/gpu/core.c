@@ -116,6 +116,16 @@ const uint32_t hd_core_counter_count = HD_LEN(hd_core_counters);
 const uint32_t hd_l1tlb_counter_count = HD_LEN(hd_l1tlb_counters);
 const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
 
+const struct hd_hist_desc hd_core_hists[] = {
+    {"core", "load_latency", "core cycles",
+     "from the issue of a load to its last datum"},
+    {"core", "translation_latency", "core cycles",
+     "from an L1 TLB miss to its answer"},
+    {"core", "pages", "pages", "base pages a memory instruction"},
+    {"core", "lines", "lines", "lines a memory instruction"},
+};
+const uint32_t hd_core_hist_count = HD_LEN(hd_core_hists);
+
 /* ---- messages ----------------------------------------------------------- */
 
 static struct hd_message *messages(const struct hd_core *c,
@@ -626,7 +636,6 @@ int hd_gpu_open(struct hd_gpu *g)
     static const hd_time never = HD_NEVER;
     static const uint32_t none;
     struct hd_stats *st = g->env->stats;
-    const char *name = "core";
 
     if (g->barrier == NULL)
         g->barrier = &never;
@@ -647,23 +656,17 @@ int hd_gpu_open(struct hd_gpu *g)
                         : g->l1_ticks + g->tlb_ticks;
     g->alu = g->m->core.alu_latency * g->cycle;
     g->line_shift = hd_log2(g->m->l1cache.line);
-    g->stat =
-        hd_stats_group(st, name, hd_core_counters, HD_CORE_COUNTERS, g->cores);
+    g->stat = hd_stats_group(st, "core", hd_core_counters, HD_CORE_COUNTERS,
+                             g->cores);
     hd_stats_open_time(st, open_time, g);
     g->tlb_stat = hd_stats_group(st, "l1tlb", hd_l1tlb_counters,
                                  HD_L1TLB_COUNTERS, g->cores);
     g->l1_stat = hd_stats_group(st, "l1cache", hd_l1cache_counters,
                                 HD_L1_COUNTERS, g->cores);
-    g->load_latency =
-        hd_stats_hist(st, name, "load_latency", "core cycles",
-                      "from the issue of a load to its last datum");
-    g->xlate_latency =
-        hd_stats_hist(st, name, "translation_latency", "core cycles",
-                      "from an L1 TLB miss to its answer");
-    g->page_hist = hd_stats_hist(st, name, "pages", "pages",
-                                 "base pages a memory instruction");
-    g->line_hist =
-        hd_stats_hist(st, name, "lines", "lines", "lines a memory instruction");
+    g->load_latency = hd_stats_hist(st, &hd_core_hists[0]);
+    g->xlate_latency = hd_stats_hist(st, &hd_core_hists[1]);
+    g->page_hist = hd_stats_hist(st, &hd_core_hists[2]);
+    g->line_hist = hd_stats_hist(st, &hd_core_hists[3]);
     g->stop = &g->env->err->code;
     g->base = g->env->arena->base;
     g->core = aligned_alloc(64, g->cores * sizeof *g->core);

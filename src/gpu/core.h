@@ -567,6 +567,8 @@ extern const uint32_t hd_core_setting_count;
 extern const struct hd_stat_desc hd_core_counters[];
 extern const uint32_t hd_core_counter_count, hd_l1tlb_counter_count,
     hd_l1cache_counter_count;
+extern const struct hd_hist_desc hd_core_hists[];
+extern const uint32_t hd_core_hist_count;
 extern const struct hd_stat_desc hd_l1tlb_counters[];
 extern const struct hd_stat_desc hd_l1cache_counters[];
 

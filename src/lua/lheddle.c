@@ -177,6 +177,24 @@ static int counters(lua_State *L)
     return 1;
 }
 
+/* core.histograms(): every histogram that the library knows. */
+static int histograms(lua_State *L)
+{
+    struct heddle_hist_info h;
+    uint32_t i;
+
+    lua_newtable(L);
+    for (i = 0; heddle_hist_known(i, &h) == HEDDLE_OK; i++) {
+        lua_createtable(L, 0, 4);
+        field(L, "component", h.component);
+        field(L, "name", h.name);
+        field(L, "unit", h.unit);
+        field(L, "meaning", h.meaning);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
 static void add_field(lua_State *L, const char *name, const char *count,
                       const char *meaning)
 {
@@ -270,6 +288,7 @@ int luaopen_heddle_core(lua_State *L)
         {"error", make_error},
         {"settings", settings},
         {"counters", counters},
+        {"histograms", histograms},
         {"points", points},
         {"notes", notes},
         {"status_name", status_name},

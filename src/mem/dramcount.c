@@ -37,6 +37,15 @@ const struct hd_stat_desc hd_dram_stats[ST_COUNT] = {
 };
 const uint32_t hd_dram_stat_count = ST_COUNT;
 
+const struct hd_hist_desc hd_dram_hists[] = {
+    {"dram", "data_latency", "DRAM cycles",
+     "From acceptance by a channel to the last datum, reads of data"},
+    {"dram", "walk_latency", "DRAM cycles",
+     "From acceptance by a channel to the last datum, reads of page-table "
+     "entries"},
+};
+const uint32_t hd_dram_hist_count = HD_LEN(hd_dram_hists);
+
 /* One channel and application. */
 static void fold(const struct hd_dram *d, const struct hd_dramtally *t,
                  uint64_t *row)
@@ -77,12 +86,6 @@ void hd_dramcount_open(struct hd_dram *d)
     d->stat =
         hd_stats_group(st, "dram", hd_dram_stats, ST_COUNT, d->cfg.channels);
     hd_stats_open_time(st, open_counts, d);
-    d->data_latency =
-        hd_stats_hist(st, "dram", "data_latency", "DRAM cycles",
-                      "From acceptance by a channel to the last datum, reads "
-                      "of data");
-    d->walk_latency =
-        hd_stats_hist(st, "dram", "walk_latency", "DRAM cycles",
-                      "From acceptance by a channel to the last datum, reads "
-                      "of page-table entries");
+    d->data_latency = hd_stats_hist(st, &hd_dram_hists[0]);
+    d->walk_latency = hd_stats_hist(st, &hd_dram_hists[1]);
 }

@@ -95,6 +95,16 @@ const struct hd_stat_desc hd_l2_stats[] = {
 const uint32_t hd_l2_stat_count = HD_LEN(hd_l2_stats);
 _Static_assert(HD_LEN(hd_l2_stats) == HD_L2_COUNTERS, "one row a counter");
 
+const struct hd_hist_desc hd_l2_hists[] = {
+    {"l2cache", "data_latency", "core cycles",
+     "data reads and atomics, from the sender to the instant at which the "
+     "answer leaves the slice"},
+    {"l2cache", "walk_latency", "core cycles",
+     "page walk reads, from the sender to the instant at which the answer "
+     "leaves the slice"},
+};
+const uint32_t hd_l2_hist_count = HD_LEN(hd_l2_hists);
+
 /* ---- addresses -------------------------------------------------------- */
 
 static uint32_t channel_of(const struct hd_l2 *l2, uint64_t line)
@@ -618,12 +628,8 @@ static int build(struct hd_l2 *l2)
     l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
                               hd_l2_stat_count, l2->slices);
     hd_stats_open_time(env->stats, open_counts, l2);
-    data = hd_stats_hist(env->stats, "l2cache", "data_latency", "core cycles",
-                         "data reads and atomics, from the sender to the "
-                         "instant at which the answer leaves the slice");
-    walk = hd_stats_hist(env->stats, "l2cache", "walk_latency", "core cycles",
-                         "page walk reads, from the sender to the instant "
-                         "at which the answer leaves the slice");
+    data = hd_stats_hist(env->stats, &hd_l2_hists[0]);
+    walk = hd_stats_hist(env->stats, &hd_l2_hists[1]);
     if (l2->stat.v == NULL || data == NULL || walk == NULL)
         return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
     l2->hist[0] = data;

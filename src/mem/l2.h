@@ -74,6 +74,8 @@ hd_time hd_l2_back(const struct hd_l2 *l2);
 
 extern const struct hd_stat_desc hd_l2_stats[];
 extern const uint32_t hd_l2_stat_count;
+extern const struct hd_hist_desc hd_l2_hists[];
+extern const uint32_t hd_l2_hist_count;
 
 extern const struct hd_setting hd_xbar_settings[];
 extern const uint32_t hd_xbar_setting_count;

@@ -113,5 +113,7 @@ extern const struct hd_setting hd_fault_settings[];
 extern const uint32_t hd_fault_setting_count;
 extern const struct hd_stat_desc hd_fault_stats[];
 extern const uint32_t hd_fault_stat_count;
+extern const struct hd_hist_desc hd_fault_hists[];
+extern const uint32_t hd_fault_hist_count;
 
 #endif

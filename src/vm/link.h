@@ -75,5 +75,7 @@ extern const struct hd_setting hd_link_settings[];
 extern const uint32_t hd_link_setting_count;
 extern const struct hd_stat_desc hd_link_stats[];
 extern const uint32_t hd_link_stat_count;
+extern const struct hd_hist_desc hd_link_hists[];
+extern const uint32_t hd_link_hist_count;
 
 #endif

@@ -117,6 +117,23 @@ const struct hd_stat_desc hd_walk_stats[] = {
 };
 const uint32_t hd_walk_stat_count = HD_LEN(hd_walk_stats);
 
+enum { LATENCY, WALK_LATENCY, WALK_QUEUE, WALK_REQUESTERS, WALK_WARPS };
+
+const struct hd_hist_desc hd_mmu_hists[] = {
+    [LATENCY] = {"mmu", "latency", "core cycles",
+                 "from a request's arrival to its answer"},
+    [WALK_LATENCY] = {"walk", "latency", "core cycles",
+                      "from a walker's start to the answer"},
+    [WALK_QUEUE] = {"walk", "queue", "core cycles",
+                    "from the miss to a walker's start"},
+    [WALK_REQUESTERS] = {"walk", "requesters", "requests",
+                         "requests of the cores that one walk answered"},
+    [WALK_WARPS] = {"walk", "warps", "misses",
+                    "L1 TLB misses that one walk answered, with those merged "
+                    "in the cores until the answer came"},
+};
+const uint32_t hd_mmu_hist_count = HD_LEN(hd_mmu_hists);
+
 _Static_assert(HD_LEN(hd_mmu_stats) == HD_MMU_STATS, "one row a counter");
 _Static_assert(HD_LEN(hd_walk_stats) == HD_WALK_STATS, "one row a counter");
 
@@ -334,19 +351,11 @@ static void open_hists(struct hd_mmu *m)
 {
     struct hd_stats *st = m->env->stats;
 
-    m->latency = hd_stats_hist(st, "mmu", "latency", "core cycles",
-                               "from a request's arrival to its answer");
-    m->walk_latency = hd_stats_hist(st, "walk", "latency", "core cycles",
-                                    "from a walker's start to the answer");
-    m->walk_queue = hd_stats_hist(st, "walk", "queue", "core cycles",
-                                  "from the miss to a walker's start");
-    m->walk_requesters =
-        hd_stats_hist(st, "walk", "requesters", "requests",
-                      "requests of the cores that one walk answered");
-    m->walk_warps = hd_stats_hist(
-        st, "walk", "warps", "misses",
-        "L1 TLB misses that one walk answered, with those merged in the cores "
-        "until the answer came");
+    m->latency = hd_stats_hist(st, &hd_mmu_hists[LATENCY]);
+    m->walk_latency = hd_stats_hist(st, &hd_mmu_hists[WALK_LATENCY]);
+    m->walk_queue = hd_stats_hist(st, &hd_mmu_hists[WALK_QUEUE]);
+    m->walk_requesters = hd_stats_hist(st, &hd_mmu_hists[WALK_REQUESTERS]);
+    m->walk_warps = hd_stats_hist(st, &hd_mmu_hists[WALK_WARPS]);
 }
 
 static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)

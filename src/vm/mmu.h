@@ -93,6 +93,8 @@ extern const struct hd_stat_desc hd_mmu_stats[];
 extern const uint32_t hd_mmu_stat_count;
 extern const struct hd_stat_desc hd_walk_stats[];
 extern const uint32_t hd_walk_stat_count;
+extern const struct hd_hist_desc hd_mmu_hists[];
+extern const uint32_t hd_mmu_hist_count;
 extern const struct hd_stat_desc hd_pwc_stats[];
 extern const uint32_t hd_pwc_stat_count;
 

@@ -4,13 +4,13 @@ local cli = require "heddle.cli"
 local index = require "heddle.index"
 
 local explain = {
-    summary = "explain a setting, counter, point, policy, app or machine",
+    summary = "explain a setting, counter, metric, point, policy, app or machine",
     usage = [[
 usage: heddle explain NAME...
 
-Prints what NAME means, with unit, default, range and source.  A setting or a
-counter is written group.name, as in `heddle list settings`; a group alone
-lists those that it has.
+Prints what NAME means, with unit, default, range and source.  A setting, a
+counter or a histogram is written group.name, as in `heddle list settings`; a
+group alone lists those that it has.
 ]],
 }
 
@@ -21,7 +21,7 @@ function explain.run(args)
     for i, name in ipairs(args) do
         local lines = index.explain(name) or index.group(name)
         if not lines then
-            local near = index.nearest(name, index.names())
+            local near = index.near(name)
             cli.usage("explain: nothing is called '%s'%s", name,
                 near and "; did you mean '" .. near .. "'?" or "")
         end
