@@ -9,8 +9,9 @@
  * interconnect.  So a hit in the L1 costs no event, and a run of ALU
  * instructions costs one.
  *
- * core.c has the loop over the actors, warp.c issues and accounts a warp's
- * time, pick.c picks warps, lsu.c, l1tlb.c and l1.c do memory instructions,
+ * corebuild.c has settings, counters and the building, core.c the loop over the
+ * actors; warp.c issues and accounts a warp's time, pick.c picks warps, lsu.c,
+ * l1tlb.c and l1.c do memory instructions, inspect.c shows and checks,
  * dispatch.c deals launches and blocks to cores.
  *
  * SPDX-License-Identifier: MIT
@@ -366,39 +367,12 @@ struct hd_gpu {
                           since a policy's epoch */
 };
 
-/* core.c */
+/* corebuild.c */
 /* Builds the cores.  0 or -1. */
 int hd_gpu_open(struct hd_gpu *g);
 /* Gives core `core` to an application, before cycle 0. */
 void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
 void hd_gpu_close(struct hd_gpu *g);
-/* No core issues from now on, or they do again. */
-void hd_gpu_halt(void *g, bool on, hd_time now);
-/* Takes `bytes` from `pa` on out of the L1 caches of an application's cores;
- * returns how many lines there were, and sets *dirty if one was. */
-uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,
-                     bool *dirty);
-
-/* A shootdown (hd_tlb_shoot) in the L1 TLBs of an application's cores, or of
- * all (HD_APP_NONE), which take no look-up before `until`. */
-void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
-                  hd_time until);
-/* inspect.c: offers the cores for looking and checking. */
-void hd_gpu_parts(struct hd_gpu *g);
-/* Where the answers to a core's requests go. */
-struct hd_client hd_core_client(struct hd_core *c);
-struct hd_tclient hd_core_tclient(struct hd_core *c);
-/* The same for requests that have waited for a far fault; who is told that
- * they begin to. */
-struct hd_tclient hd_core_rclient(struct hd_core *c);
-struct hd_tclient hd_core_fclient(struct hd_core *c);
-void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
-                     uint32_t b);
-/* Takes the acknowledgements of stores that have come by t. */
-void hd_core_acks(struct hd_core *c, hd_time t);
-/* Time of the core's warps not yet in its counters, up to `now`. */
-void hd_core_unaccounted(const struct hd_core *c, hd_time now,
-                         uint64_t out[HD_CORE_COUNTERS]);
 
 enum hd_core_message {
     HD_MSG_XLATE, /* a: translation request that was answered */
@@ -408,6 +382,31 @@ enum hd_core_message {
     HD_MSG_FAULT, /* a: translation request that waits for a far fault */
     HD_MSG_REPLAY /* a: one that has, and was answered */
 };
+
+/* core.c */
+/* The core's event. */
+void hd_core_on_wake(void *core, hd_time now, uint32_t what, uint32_t a,
+                     uint64_t b);
+void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
+                     uint32_t b);
+/* Takes the acknowledgements of stores that have come by t. */
+void hd_core_acks(struct hd_core *c, hd_time t);
+/* Where the answers to a core's requests go. */
+struct hd_client hd_core_client(struct hd_core *c);
+struct hd_tclient hd_core_tclient(struct hd_core *c);
+/* The same for requests that have waited for a far fault; who is told that
+ * they begin to. */
+struct hd_tclient hd_core_rclient(struct hd_core *c);
+struct hd_tclient hd_core_fclient(struct hd_core *c);
+/* No core issues from now on, or they do again. */
+void hd_gpu_halt(void *g, bool on, hd_time now);
+
+/* inspect.c */
+/* Offers the cores for looking and checking. */
+void hd_gpu_parts(struct hd_gpu *g);
+/* Time of the core's warps not yet in its counters, up to `now`. */
+void hd_core_unaccounted(const struct hd_core *c, hd_time now,
+                         uint64_t out[HD_CORE_COUNTERS]);
 
 /* warp.c */
 void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number);
@@ -433,12 +432,24 @@ void hd_lsu_sync(struct hd_gpu *g);
  * the unit, if that is before `end`. */
 hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end);
 
-/* l1tlb.c, l1.c: answers */
+/* l1tlb.c */
+/* Answers: a translation, that it waits for a far fault, that it has. */
 void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t);
 void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq);
 void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t);
+/* A shootdown (hd_tlb_shoot) in the L1 TLBs of an application's cores, or of
+ * all (HD_APP_NONE), which take no look-up before `until`. */
+void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
+                  hd_time until);
+
+/* l1.c */
+/* Answers: data, the acknowledgement of a store. */
 void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t);
 void hd_l1_ack(struct hd_core *c, hd_time t);
+/* Takes `bytes` from `pa` on out of the L1 caches of an application's cores;
+ * returns how many lines there were, and sets *dirty if one was. */
+uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,
+                     bool *dirty);
 
 /* ---- the next instant of each actor ------------------------------------ */
 

@@ -34,10 +34,9 @@ static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
     struct hd_core_state *s = c->s;
     uint32_t r = hd_req_take(g->reqs);
     struct hd_req *q = &g->reqs->v[r];
-    uint64_t flits =
-        kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC
-            ? hd_recip_div(g->per_flit, bytes + g->m->xbar.bytes - 1)
-            : 1;
+    uint32_t flits = kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC
+                         ? hd_lsu_flits(g, bytes)
+                         : 1;
     hd_time at = hd_max_u64(t, s->out_free);
 
     s->out_free = at + flits * g->cycle;

@@ -49,6 +49,12 @@ static inline bool hd_l1tlb_here(struct hd_core *c, hd_vpn vpn,
 
 /* ---- ports and stalls ---------------------------------------------------- */
 
+/* Flits that so many bytes take at a core's port. */
+static inline uint32_t hd_lsu_flits(const struct hd_gpu *g, uint32_t bytes)
+{
+    return (uint32_t)hd_recip_div(g->per_flit, bytes + g->m->xbar.bytes - 1);
+}
+
 /* Uses a port of which `ports` can be used in each cycle.  Of several no
  * branches: nobody could foretell them. */
 static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
