@@ -1,9 +1,9 @@
 /*
  * l2slice.h - inside the L2: what its files share.
  *
- * l2.c builds, maps addresses, shows and checks; l2slice.c is the way of a
+ * l2.c builds, maps addresses and takes requests; l2slice.c is the way of a
  * request through a slice, l2plain.c the same for what needs no thought,
- * l2down.c what the slice sends to DRAM.
+ * l2down.c what the slice sends to DRAM, l2look.c shows, checks and counts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -456,5 +456,12 @@ int64_t hd_l2slice_steered(void *self, const void *question);
 
 /* hd_client reply of the L2, for what comes from DRAM. */
 void hd_l2slice_answer(void *self, hd_time at, uint32_t req);
+
+/* l2look.c: for struct hd_part, and for hd_stats_open_time. */
+void hd_l2look_slice(void *l2, uint32_t slice, struct heddle_visitor *v);
+void hd_l2look_stuck(void *l2, uint32_t slice, struct heddle_visitor *v);
+void hd_l2look_check(void *l2, uint32_t slice, struct hd_err *err);
+void hd_l2look_sync(void *l2, hd_time now);
+void hd_l2look_counts(void *l2, uint32_t slice, uint32_t app, uint64_t *add);
 
 #endif
