@@ -294,7 +294,7 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
 
     if (g->m->l1tlb.mode.kind == HD_FULL)
         hd_tlb_fill_missed(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
-                           q->hit >= 2 ? 0 : 1);
+                           q->hit >= HD_TREQ_MERGED ? 0 : 1);
     if (HD_UNLIKELY(q->x.pages > 1))
         forget(c); /* it may hold the page that is waited for */
     q->merged = merged(m);

@@ -328,7 +328,7 @@ static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
         } else {
             f->wait[t].total += now - hd_min_u64(f->wait[t].since, now);
             f->wait[t].since = HD_NEVER;
-            q->hit = 0;
+            q->hit = HD_TREQ_HIT_L2;
             q->references = 0;
             q->walk = 0;
             m->n--;

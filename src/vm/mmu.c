@@ -180,7 +180,7 @@ static HD_HOT void send(void *self, hd_time now, uint32_t treq)
 {
     struct hd_unit *u = self;
     const struct hd_mmu *m = u->m;
-    const struct hd_treq *q = &u->treq[treq];
+    const struct hd_treq *q = hd_unit_treq(u, treq);
 
     hd_assert(q->core < m->w.cores);
     hd_post(u->env->ev, m->port[q->core], u->input_rank, now + m->transit, 0,

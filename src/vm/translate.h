@@ -59,11 +59,20 @@ struct hd_treq {
     uint8_t app;
     uint8_t merged; /* the requester's count of merged misses, up to 255, when
                        it has heard */
-    uint8_t hit;    /* 0: L2 TLB, 1: bypass cache, 2: merged, 3: walked */
+    uint8_t hit;    /* enum hd_treq_hit */
     uint8_t party;  /* enum hd_treq_party */
 };
 
 _Static_assert(sizeof(struct hd_treq) == 64, "as it is said above");
+
+/* How a request found its translation: in the L2 TLB, in the bypass cache, with
+ * another's walk, by a walk of its own. */
+enum hd_treq_hit {
+    HD_TREQ_HIT_L2,
+    HD_TREQ_HIT_BYPASS,
+    HD_TREQ_MERGED,
+    HD_TREQ_WALKED
+};
 
 /* Of a request whose walk is done and whose requester has not heard of it:
  * whether the walk answered others, too. */

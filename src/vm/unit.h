@@ -1,7 +1,7 @@
 /*
  * unit.h - one unit below the L1 TLBs: L2 TLB, bypass cache, walk queue,
- * walkers, walk cache.  Shared by l2tlb.c (front), walk.c (back), mmu.c
- * (building) and mmulook.c (looking); nobody else includes it.
+ * walkers, walk cache.  Shared by l2tlb.c and l2tlbanswer.c (front), walk.c
+ * (back), mmu.c (building) and mmulook.c (looking); nobody else includes it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -214,6 +214,20 @@ static inline uint32_t hd_unit_app(uint64_t page)
     return (uint32_t)(page >> HD_UNIT_VPN_BITS);
 }
 
+static inline struct hd_treq *hd_unit_treq(const struct hd_unit *u,
+                                           uint32_t treq)
+{
+    return &u->treq[treq];
+}
+
+/* Whether the page of a request is there, which a translation covers. */
+static inline bool hd_unit_here(const struct hd_unit *u,
+                                const struct hd_treq *q,
+                                const struct hd_xlate *x)
+{
+    return hd_faults_here(u->m->w.faults, u->m->w.tables, q->app, q->vpn, x);
+}
+
 /* Rows of counters of an application of this simulation. */
 static inline uint64_t *hd_unit_row(const struct hd_unit *u, uint32_t app)
 {
@@ -324,11 +338,27 @@ void hd_mmulook_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_mmulook_check(void *mmu, uint32_t unit, struct hd_err *err);
 void hd_mmulook_sync(void *mmu, hd_time now);
 
-/* l2tlb.c: a request has arrived; a walk has ended; room came free. */
+/* l2tlb.c: a request has arrived; room came free. */
 void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq,
                      uint64_t page);
-void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_l2tlb_unblock(struct hd_unit *u, hd_time now);
+
+/* l2tlbanswer.c */
+/* The translation from the page table, at the end of a walk if there was one
+ * (or NULL); false: not mapped. */
+bool hd_l2tlb_translate(struct hd_unit *u, const struct hd_walk *w,
+                        uint32_t app, hd_vpn vpn, struct hd_xlate *x);
+/* Answers a request for the instant `at`.  `entered`: it joined an MSHR; a
+ * hit: `at`. */
+void hd_l2tlb_answer(struct hd_unit *u, const struct hd_xlate *x,
+                     hd_time entered, hd_time at, uint32_t treq);
+/* Requests of a list found their pages not mapped, by a walk that began at
+ * `began`: the pages are absent, and the requests wait for them elsewhere; or
+ * there are no such pages, which is an error. */
+void hd_l2tlb_fault(struct hd_unit *u, hd_time now, uint32_t first,
+                    hd_time began);
+/* A walk has ended. */
+void hd_l2tlb_complete(struct hd_unit *u, hd_time now, uint32_t walk);
 int64_t hd_l2tlb_fill_default(void *mmu, const void *question);
 
 /* walk.c: takes a walk (its vpn, app and instant `ready` are set); the events;

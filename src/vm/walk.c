@@ -36,8 +36,8 @@
  * its quotient by the time passed is the mean number of concurrent walks.
  *
  * A walk that ends at a page on the host is over like any other; its requests
- * go to the fault buffer (l2tlb.c, fault.c).  A page that nobody has mapped or
- * reserved is an error.
+ * go to the fault buffer (l2tlbanswer.c, fault.c).  A page that nobody has
+ * mapped or reserved is an error.
  *
  * Left out on purpose: reads after the answer (MESC's head entries).
  *
@@ -390,7 +390,7 @@ static inline void conclude(struct hd_unit *u, uint32_t app, uint32_t warps)
 HD_HOT void hd_walk_heard(void *self, uint32_t treq)
 {
     struct hd_unit *u = self;
-    struct hd_treq *q = &u->treq[treq];
+    struct hd_treq *q = hd_unit_treq(u, treq);
     uint32_t warps = 1u + q->merged, how = q->party;
     struct hd_mmu *m = u->m;
     struct hd_party *p;
