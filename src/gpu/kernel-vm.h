@@ -1,16 +1,19 @@
 /*
  * kernel-vm.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
- * Shared by its files: kernel-vm.c (launches, blocks, instructions),
- * kernel-flow.c (control flow), kernel-vec.c (vectors, copies and choices),
- * kernel-lane.c (arithmetic on registers), kernel-compare.c (comparisons) and
- * kernel-mem.c (memory).
+ * Shared by its files: kernel-source.c (launches, blocks, snapshots),
+ * kernel-vm.c (the next instruction), kernel-flow.c (control flow),
+ * kernel-vec.c (vectors, copies and choices), kernel-lane.c (arithmetic on
+ * registers), kernel-compare.c (comparisons) and kernel-mem.c (memory).
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_KERNEL_VM_H
 #define HD_KERNEL_VM_H
 
+#include <string.h>
+
+#include "../base/bits.h"
 #include "../base/numbers.h"
 #include "../core/env.h"
 #include "../load/buffer.h"
@@ -108,6 +111,12 @@ static inline struct hd_kvm_warp *hd_kvm_warp(const struct hd_kvm *vm,
     size_t number = (size_t)ctx * vm->warps + warp;
 
     return (struct hd_kvm_warp *)(vm->pool + number * vm->warp_bytes);
+}
+
+/* Lanes that a warp of a block has. */
+static inline uint64_t hd_kvm_lanes(const struct hd_kvm *vm, uint32_t warp)
+{
+    return warp + 1 == vm->warps ? vm->last : hd_ones(vm->lanes);
 }
 
 /* A warp that has been found, with its parts. */
@@ -290,6 +299,11 @@ uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b);
 /* Executes the branch, loop or exit at pc; returns where the warp goes on. */
 uint32_t hd_kvm_branch(const struct hd_kvm_at *at, const struct hd_ins *n,
                        uint32_t pc);
+
+/* ---- kernel-vm.c ------------------------------------------------------ */
+
+/* The next instruction that takes an issue slot: hd_source_ops.next. */
+void hd_kvm_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
 
 /* ---- kernel-mem.c ----------------------------------------------------- */
 

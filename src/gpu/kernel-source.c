@@ -1,0 +1,379 @@
+/*
+ * kernel-source.c - kernel programs as a source of instructions: launches,
+ * blocks, snapshots.  What a warp does next is kernel-vm.c.
+ *
+ * The host function of a program, or its list, says which kernel is launched
+ * next; while a launch runs, its kernel, grid and arguments lie in the arena,
+ * and what follows from the kernel is worked out again after a restore.  The
+ * contents of buffers and the bytes of the host function are outside of it, and
+ * are saved and loaded with a snapshot.
+ *
+ * What belongs to a warp lies together: lanes that run, registers, open
+ * constructs, and the lanes of the registers that are vectors; from warp to
+ * warp by whole lines of the host's cache.  Only the high halves of ints, which
+ * are seldom needed, are apart (kernel-vec.c).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/bits.h"
+#include "kernel-vm.h"
+
+/* ---- launches and blocks ---------------------------------------------- */
+
+/* Where the parts of a warp lie, from its start. */
+struct layout {
+    uint32_t reg, frame, vec, bytes;
+};
+
+static uint32_t up_to(uint32_t n, uint32_t align)
+{
+    return (n + align - 1) & ~(align - 1);
+}
+
+static struct layout layout_of(const struct hd_kernel *k, uint32_t lanes)
+{
+    struct layout a;
+
+    a.reg = up_to((uint32_t)offsetof(struct hd_kvm_warp, tag) + k->nreg, 8);
+    a.frame = a.reg + k->nreg * (uint32_t)sizeof(struct hd_cell);
+    a.vec =
+        up_to(a.frame + k->depth * (uint32_t)sizeof(struct hd_kvm_frame), 64);
+    a.bytes = a.vec + k->nvec * lanes * 4;
+    return a;
+}
+
+/* Sets what follows from the current kernel. */
+static void lay_out(struct hd_kvm *vm)
+{
+    const struct hd_kernel *k = &vm->prog->kernel[vm->st->kernel];
+    struct layout a = layout_of(k, vm->lanes);
+
+    vm->k = k;
+    vm->warps = (k->threads + vm->lanes - 1) / vm->lanes;
+    vm->contexts = vm->slots / vm->warps;
+    vm->last = hd_ones(k->threads - (vm->warps - 1) * vm->lanes);
+    vm->warp_bytes = a.bytes;
+    vm->reg_at = a.reg;
+    vm->frame_at = a.frame;
+    vm->vec_at = a.vec;
+}
+
+static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
+                    uint32_t lanes, uint32_t slots)
+{
+    struct hd_kvm *vm = self;
+    size_t most = 0, passing = 1, high = 1;
+
+    (void)app;
+    if (vm->env != NULL)
+        return hd_err_set(env->err, HEDDLE_EINVAL,
+                          "workload %s serves another simulation already",
+                          vm->src.name);
+    for (uint32_t i = 0; i < vm->prog->nkernel; i++) {
+        const struct hd_kernel *k = &vm->prog->kernel[i];
+
+        most = hd_max_u64(most, layout_of(k, lanes).bytes);
+        passing = hd_max_u64(passing, k->npass + k->pint);
+        high = hd_max_u64(high, k->nint);
+    }
+    vm->st = hd_arena_take(env->arena, 1, sizeof(*vm->st));
+    vm->block = hd_arena_take(env->arena, slots, sizeof(*vm->block));
+    vm->pool = hd_arena_take(env->arena, slots, most);
+    vm->high = hd_arena_take(env->arena, slots, high * lanes * 4);
+    if (vm->st == NULL || vm->block == NULL || vm->pool == NULL ||
+        vm->high == NULL ||
+        hd_numbers_open(&vm->numbers, env->arena, slots) < 0)
+        return hd_err_set(env->err, HEDDLE_ENOMEM,
+                          "program %s: no room for %u warps of %zu bytes",
+                          vm->src.name, slots, most + high * lanes * 4);
+    vm->passing = calloc(passing, lanes * sizeof(*vm->passing));
+    if (vm->passing == NULL || hd_buffers_open(&vm->buf, vm->prog) != 0) {
+        free(vm->passing);
+        vm->passing = NULL;
+        return hd_err_set(env->err, HEDDLE_ENOMEM, "program %s: no memory",
+                          vm->src.name);
+    }
+    vm->env = env;
+    vm->lanes = lanes;
+    vm->slots = slots;
+    return 0;
+}
+
+static void kvm_unbind(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    if (vm->env == NULL)
+        return;
+    hd_buffers_close(&vm->buf);
+    free(vm->passing);
+    vm->passing = NULL;
+    free(vm->host_state);
+    vm->host_state = NULL;
+    vm->host_bytes = 0;
+    vm->env = NULL;
+    vm->k = NULL;
+}
+
+static bool kvm_alloc(void *self, uint32_t i, struct hd_alloc *out)
+{
+    const struct hd_kvm *vm = self;
+    const struct hd_bufdef *b;
+
+    if (i >= vm->prog->nbuf || vm->prog->buf[i].scratch)
+        return false; /* scratch buffers are the last ones */
+    b = &vm->prog->buf[i];
+    memcpy(out->name, b->name, sizeof(out->name));
+    out->base = b->va;
+    out->bytes = b->count << b->shift;
+    return true;
+}
+
+static bool kvm_gone(void *self, uint32_t i)
+{
+    const struct hd_kvm *vm = self;
+
+    return vm->st->gone[i] != 0;
+}
+
+static int kvm_restart(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    hd_buffers_restart(&vm->buf);
+    free(vm->host_state);
+    vm->host_state = NULL;
+    vm->host_bytes = 0;
+    memset(vm->st, 0, sizeof(*vm->st));
+    vm->k = NULL;
+    return 0;
+}
+
+/* Asks the host, or walks the list.  1, 0 or an error. */
+static int choose(struct hd_kvm *vm, struct heddle_launch *l)
+{
+    struct heddle_program *p = vm->prog;
+    struct heddle_host h = {vm};
+    int r;
+
+    memset(l, 0, sizeof(*l));
+    if (p->host == NULL) {
+        if (vm->st->launches >= p->nlaunch)
+            return 0;
+        *l = p->launch[vm->st->launches];
+        return 1;
+    }
+    r = p->host(p->host_ud, &h, l);
+    if (r < 0 || vm->env->err->code != 0)
+        return hd_err_set(vm->env->err, r < 0 ? r : HEDDLE_EPROGRAM,
+                          "program %s: its host function failed", p->name);
+    return r > 0;
+}
+
+static int set_launch(struct hd_kvm *vm, const struct heddle_launch *l)
+{
+    struct hd_kvm_state *st = vm->st;
+    struct hd_err *err = vm->env->err;
+    const struct hd_kernel *k;
+
+    if (l->kernel >= vm->prog->nkernel ||
+        l->args > vm->prog->kernel[l->kernel].nargs)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "program %s: launch of kernel %u with %u arguments; "
+                          "there is none like that",
+                          vm->prog->name, l->kernel, l->args);
+    k = &vm->prog->kernel[l->kernel];
+    st->kernel = l->kernel;
+    for (int i = 0; i < 3; i++) {
+        st->grid[i] = l->grid[i] != 0 ? l->grid[i] : k->grid[i];
+        if (st->grid[i] == 0)
+            st->grid[i] = 1;
+    }
+    if ((double)st->grid[0] * st->grid[1] * st->grid[2] > 1e12)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "kernel %s: a grid of %u x %u x %u blocks; expected "
+                          "at most 10^12",
+                          k->name, st->grid[0], st->grid[1], st->grid[2]);
+    for (uint32_t i = 0; i < k->nargs; i++) {
+        st->arg[i] = i < l->args ? l->arg[i] : k->arg[i].def;
+        if (k->arg[i].type == HD_R_F32)
+            st->arg[i].f = (double)(float)st->arg[i].f;
+    }
+    hd_numbers_clear(&vm->numbers);
+    st->started = 1;
+    lay_out(vm);
+    if (vm->contexts == 0)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "kernel %s: a block of %u warps; the machine holds "
+                          "%u",
+                          k->name, vm->warps, vm->slots);
+    return 0;
+}
+
+static int kvm_launch(void *self, struct hd_launch *out)
+{
+    struct hd_kvm *vm = self;
+    struct heddle_launch l;
+    const struct hd_kernel *k;
+    int r = choose(vm, &l);
+
+    if (r <= 0)
+        return r;
+    if (set_launch(vm, &l) != 0)
+        return vm->env->err->code;
+    k = vm->k;
+    memset(out, 0, sizeof(*out));
+    memcpy(out->name, k->name, sizeof(out->name));
+    out->id = ++vm->st->launches;
+    memcpy(out->grid, vm->st->grid, sizeof(out->grid));
+    memcpy(out->block, k->block, sizeof(out->block));
+    out->blocks = (uint64_t)out->grid[0] * out->grid[1] * out->grid[2];
+    out->threads = k->threads;
+    out->warps = vm->warps;
+    out->lanes = vm->lanes;
+    out->regs = k->regs;
+    out->shared_bytes = k->shared_bytes;
+    return 1;
+}
+
+static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
+{
+    struct hd_kvm *vm = self;
+    struct hd_kvm_state *st = vm->st;
+    uint64_t rows = block / st->grid[0];
+    struct hd_kvm_block *b;
+
+    if (hd_numbers_live(&vm->numbers) == vm->contexts)
+        return hd_err_set(vm->env->err, HEDDLE_EINVAL,
+                          "kernel %s: more than %u blocks at once", vm->k->name,
+                          vm->contexts);
+    *ctx = hd_numbers_take(&vm->numbers);
+    b = &vm->block[*ctx];
+    b->number = block;
+    b->x = (uint32_t)(block % st->grid[0]);
+    b->y = (uint32_t)(rows % st->grid[1]);
+    b->z = (uint32_t)(rows / st->grid[1]);
+    for (uint32_t i = 0; i < vm->warps; i++)
+        *hd_kvm_warp(vm, *ctx, i) =
+            (struct hd_kvm_warp){.mask = hd_kvm_lanes(vm, i)};
+    return 0;
+}
+
+static void kvm_block_end(void *self, uint32_t ctx)
+{
+    struct hd_kvm *vm = self;
+
+    hd_numbers_give(&vm->numbers, ctx);
+}
+
+/* ---- snapshots and life ----------------------------------------------- */
+
+struct saved {
+    struct hd_buffers_saved *buf;
+    size_t host_bytes;
+    unsigned char host_state[];
+};
+
+static int kvm_restored(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    vm->k = NULL;
+    if (vm->st->started)
+        lay_out(vm);
+    return 0;
+}
+
+static void *kvm_save(void *self)
+{
+    struct hd_kvm *vm = self;
+    struct saved *s = malloc(sizeof(*s) + vm->host_bytes);
+
+    if (s == NULL)
+        return NULL;
+    s->buf = hd_buffers_save(&vm->buf);
+    if (s->buf == NULL) {
+        free(s);
+        return NULL;
+    }
+    s->host_bytes = vm->host_bytes;
+    if (vm->host_bytes > 0)
+        memcpy(s->host_state, vm->host_state, vm->host_bytes);
+    return s;
+}
+
+static void kvm_load(void *self, const void *saved)
+{
+    struct hd_kvm *vm = self;
+    const struct saved *s = saved;
+    struct heddle_host h = {vm};
+
+    if (hd_buffers_load(&vm->buf, s->buf) != 0 ||
+        heddle_host_set_state(&h, s->host_state, s->host_bytes) != 0)
+        hd_err_set(vm->env->err, HEDDLE_ENOMEM,
+                   "program %s: no memory to restore its buffers",
+                   vm->src.name);
+}
+
+static void kvm_drop(void *self, void *saved)
+{
+    struct saved *s = saved;
+
+    (void)self;
+    if (s != NULL)
+        hd_buffers_drop(s->buf);
+    free(s);
+}
+
+static uint64_t kvm_memory(void *self)
+{
+    const struct hd_kvm *vm = self;
+
+    return hd_buffers_bytes(&vm->buf) + vm->host_bytes;
+}
+
+static void kvm_free(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    kvm_unbind(vm);
+    heddle_program_free(vm->prog);
+    free(vm);
+}
+
+static const struct hd_source_ops kvm_ops = {
+    .bind = kvm_bind,
+    .alloc = kvm_alloc,
+    .gone = kvm_gone,
+    .restart = kvm_restart,
+    .launch = kvm_launch,
+    .block_start = kvm_block_start,
+    .block_end = kvm_block_end,
+    .next = hd_kvm_next,
+    .access = hd_kvm_access,
+    .restored = kvm_restored,
+    .save = kvm_save,
+    .load = kvm_load,
+    .drop = kvm_drop,
+    .memory = kvm_memory,
+    .unbind = kvm_unbind,
+};
+
+struct hd_source *hd_program_source(struct heddle_program *p)
+{
+    struct hd_kvm *vm = calloc(1, sizeof(*vm));
+
+    if (vm == NULL)
+        return NULL;
+    vm->prog = p;
+    p->refs++;
+    vm->src.ops = &kvm_ops;
+    vm->src.self = vm;
+    vm->src.hash = p->hash;
+    vm->src.free = kvm_free;
+    memcpy(vm->src.name, p->name, sizeof(vm->src.name));
+    return &vm->src;
+}
