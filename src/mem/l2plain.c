@@ -120,7 +120,7 @@ static HD_HOT HD_APART void hit(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     hd_time in = enter(sl, now);
 
     counters(sl, q)->hits[hd_l2_class(sl->l2, q)]++;
-    q->hit = 0;
+    q->hit = HD_REQ_HIT;
     if (HD_UNLIKELY(in <= s->look_at)) {
         hit_late(sl, now, r, in);
         return;
@@ -150,7 +150,7 @@ static HD_HOT HD_APART void miss(struct hd_l2_slice *sl, hd_time now,
     counters(sl, q)->misses[hd_l2_class(sl->l2, q)]++;
     q->queued = enter(sl, now);
     hd_l2_look(sl, q, q->queued);
-    q->hit = 2;
+    q->hit = HD_REQ_MISSED;
     q->next = HD_NONE;
     m = hd_l2_take_mshr(sl, line);
     x = &sl->mshr.v[m];

@@ -139,7 +139,7 @@ static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                           q->kind == HD_REQ_WALK ? HD_REQ_WALK : HD_REQ_READ,
                           q->app, q->warp);
         q = hd_l2_req(sl, r);
-        q->hit = 2;
+        q->hit = HD_REQ_MISSED;
         hd_l2_req(sl, d)->level = q->level;
         hd_l2_req(sl, d)->flags = HD_REQ_BYPASS;
         hd_l2_req(sl, d)->tag = sl->s->tag | HD_L2_PASSED;
@@ -170,7 +170,7 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
         x->flags |= HD_L2_DIRTY;
     count(sl, q, HD_L2_MERGED);
     hd_l2_look(sl, q, t);
-    q->hit = 1;
+    q->hit = HD_REQ_MERGED;
     q->next = HD_NONE;
     hd_l2_req(sl, x->last)->next = r;
     x->last = r;
@@ -184,7 +184,7 @@ static void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, uint64_t line)
     struct hd_mshr_entry *x = &sl->mshr.v[m];
     struct hd_req *q = hd_l2_req(sl, r);
 
-    q->hit = 2;
+    q->hit = HD_REQ_MISSED;
     q->next = HD_NONE;
     x->first = x->last = r;
     x->n = 1;
@@ -215,7 +215,7 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
         return HD_L2_GO;
     }
     count(sl, q, HD_L2_HITS);
-    q->hit = 0;
+    q->hit = HD_REQ_HIT;
     if (HD_UNLIKELY(through))
         hd_l2down_go(sl, now, ready,
                      hd_l2down_ask(sl, q->pa.v, q->bytes, HD_REQ_WRITE, q->app,
@@ -280,7 +280,7 @@ static void serve_simply(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     struct hd_req *q = hd_l2_req(sl, r);
 
     count(sl, q, HD_L2_HITS);
-    q->hit = 0;
+    q->hit = HD_REQ_HIT;
     if (q->kind == HD_REQ_WRITE)
         end(sl, r, q->queued);
     else

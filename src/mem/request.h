@@ -30,6 +30,9 @@ enum hd_req_kind {
     HD_REQ_KINDS
 };
 
+/* Where its line was: in the L2, on its way from DRAM, in DRAM. */
+enum hd_req_hit { HD_REQ_HIT, HD_REQ_MERGED, HD_REQ_MISSED };
+
 enum {
     HD_REQ_BYPASS = 1,   /* does not look up or fill the L2 cache */
     HD_REQ_PARTIAL = 2,  /* a write of part of a line */
@@ -55,7 +58,7 @@ struct hd_req {
     uint8_t level;      /* walks: 1 root .. 4 leaf; else 0 */
     uint8_t flags;      /* HD_REQ_ flags */
     uint8_t dram_class; /* answer of dram_class: 0 normal, up more urgent */
-    uint8_t hit;        /* how far it went: 0 L2 hit, 1 merged, 2 DRAM */
+    uint8_t hit;        /* enum hd_req_hit */
     uint16_t bytes;     /* wanted by the requester, at most a line */
     uint32_t spare;     /* the word of the level that has it */
     uint64_t line;      /* L2: pa >> log2 line, while it is there */
@@ -115,14 +118,14 @@ static inline bool hd_chain_next(const struct hd_chain *c, struct hd_req *q,
 
     if ((q->flags & HD_REQ_CHAIN) == 0 || at >= *c->until || *c->held != 0)
         return false;
-    c->hits[q->app * c->stride + q->level - 1u] += q->hit == 0;
+    c->hits[q->app * c->stride + q->level - 1u] += q->hit == HD_REQ_HIT;
     q->pa.v = c->first.v + word * 8;
     q->born = at;
     q->queued = (*c->number)++;
     q->client = (uint16_t)c->client;
     q->level++;
     q->flags = HD_REQ_SEQ | (rest != 0 ? HD_REQ_CHAIN : 0);
-    q->hit = 0;
+    q->hit = HD_REQ_HIT;
     q->more = rest;
     return true;
 }

@@ -200,7 +200,7 @@ static inline void send(struct hd_unit *u, hd_time now, uint32_t walk)
     q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) |
                          (w->level < w->leaf ? m->chained : 0));
     q->dram_class = 0;
-    q->hit = 0;
+    q->hit = HD_REQ_HIT;
     q->bytes = 8;
     q->more = pack(w);
     w->req = r;
@@ -238,7 +238,8 @@ HD_HOT void hd_walk_read(struct hd_unit *u, hd_time at, uint32_t r)
         m->w.memory.send(m->w.memory.self, q->born, r);
         return;
     }
-    hd_unit_walk_row(u, q->app)[HD_WALK_L2 + q->level - 1u] += q->hit == 0;
+    hd_unit_walk_row(u, q->app)[HD_WALK_L2 + q->level - 1u] +=
+        q->hit == HD_REQ_HIT;
     await(u, at + m->w.memory_back, r);
 }
 
