@@ -44,8 +44,8 @@ return {
     end,
 
     repl_victim = function(q, s)
-        local base, best = first(s, q), 0
-        for w = 1, q.ways - 1 do
+        local base, best = first(s, q), q.from
+        for w = best + 1, q.to do
             if s.stamp[base + w] < s.stamp[base + best] then
                 best = w
             end

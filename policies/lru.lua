@@ -9,7 +9,9 @@
 -- The state holds one stamp for each entry, at
 -- (instance * sets + set) * ways + way + 1; a policy that is bound everywhere
 -- gets a state for each structure.  A newcomer with q.last = 1 is to be the
--- next victim: it goes below the least stamp of the others.
+-- next victim: it goes below the least stamp of the others.  The victim is one
+-- of the ways q.from to q.to: all of them, unless they are shared out among
+-- applications (l2cache.partition).
 --
 --     heddle.policy.use(sim, "policies/lru.lua", { at = "l2tlb" })
 --
@@ -63,8 +65,8 @@ return {
     end,
 
     repl_victim = function(q, s)
-        local base, best = first(s, q), 0
-        for w = 1, q.ways - 1 do
+        local base, best = first(s, q), q.from
+        for w = best + 1, q.to do
             if s.stamp[base + w] < s.stamp[base + best] then
                 best = w
             end

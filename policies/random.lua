@@ -31,6 +31,6 @@ return {
         local i = q.instance + 1
         local d = mix(mix(s.seed + q.instance) + mix(s.drawn[i]))
         s.drawn[i] = s.drawn[i] + 1
-        return (d >> 32) * q.ways >> 32
+        return q.from + ((d >> 32) * (q.to - q.from + 1) >> 32)
     end,
 }

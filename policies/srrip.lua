@@ -5,6 +5,8 @@
 -- Each entry has a small number, how far away its next use is predicted: a
 -- newcomer gets "long" (most - 1), a hit makes it "near" (0), and the victim
 -- is the first "distant" one (most).  If there is none, the whole set ages.
+-- Where ways are shared out among applications, an application's share, q.from
+-- to q.to, is its set.
 --
 -- SPDX-License-Identifier: MIT
 
@@ -43,15 +45,15 @@ return {
     end,
 
     repl_victim = function(q, s)
-        local v, base, best = s.value, first(s, q), 0
-        for w = 1, q.ways - 1 do
+        local v, base, best = s.value, first(s, q), q.from
+        for w = best + 1, q.to do
             if v[base + w] > v[base + best] then
                 best = w
             end
         end
         local lack = s.most - v[base + best]
         if lack > 0 then
-            for w = 0, q.ways - 1 do
+            for w = q.from, q.to do
                 v[base + w] = v[base + w] + lack
             end
         end

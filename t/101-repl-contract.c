@@ -87,10 +87,11 @@ static int64_t on_victim(void *self, const void *question)
     int64_t way;
 
     assert_int_equal(q->way, q->ways);
-    for (uint64_t w = 0; w < q->ways; w++) /* only when the set is full */
+    assert_true(q->from <= q->to && q->to < q->ways);
+    for (uint64_t w = q->from; w <= q->to; w++) /* only when they are full */
         assert_true(b->present[q->set * q->ways + w] != HD_KEY_NONE);
     way = answer(b, HEDDLE_POINT_repl_victim, question);
-    assert_true(way >= 0 && (uint64_t)way < q->ways);
+    assert_true((uint64_t)way >= q->from && (uint64_t)way <= q->to);
     b->victims++;
     b->expect_gone = (uint32_t)way + 1;
     return way;
@@ -368,6 +369,74 @@ static void copies_are_apart(void **state)
     }
 }
 
+/* Where ways are shared out, an application's share is like a set that has no
+ * other ways: under each policy, and the default. */
+static void an_array(struct hd_assoc *a, struct hd_env *env, struct binding *b,
+                     const struct heddle_policy *p, uint32_t ways)
+{
+    hd_assoc_open(a, env, "l2cache", 0, 4, ways);
+    if (p == NULL)
+        return;
+    b->p = p;
+    b->place = place_of(1, 4, ways);
+    b->state = new_state(p, &b->place);
+    bind_to(b, a);
+}
+
+static uint64_t of_app(struct hd_assoc *a, uint64_t key, uint32_t app,
+                       bool last)
+{
+    struct hd_who who = {app, 2};
+    uint32_t set = (uint32_t)(key % 4), e = hd_assoc_find(a, set, key);
+    uint64_t gone = HD_KEY_NONE;
+
+    if (e != HD_NONE)
+        hd_assoc_touch(a, e, who);
+    else if (last)
+        e = hd_assoc_place_last(a, set, key, who, &gone);
+    else
+        e = hd_assoc_place(a, set, key, who, &gone);
+    assert_true(hd_assoc_owns(a, e, app));
+    return gone;
+}
+
+static void a_share_is_a_set(void **state)
+{
+    static const uint32_t ways[] = {5, 5, 6};
+    static const struct heddle_policy *const each[] = {
+        NULL, &hd_policy_lru, &hd_policy_fifo, &hd_policy_srrip};
+
+    (void)state;
+    for (size_t p = 0; p < HD_LEN(each); p++) {
+        struct memenv m;
+        struct hd_env *env = memenv_open(&m, 3);
+        struct hd_assoc all, own[3];
+        struct binding *b = calloc(4, sizeof *b);
+        struct hd_rng r = hd_rng_make(7, p);
+        uint32_t gone = 0;
+
+        an_array(&all, env, &b[3], each[p], 16);
+        assert_int_equal(hd_assoc_share(&all, 3), 0);
+        for (uint32_t i = 0; i < 3; i++)
+            an_array(&own[i], env, &b[i], each[p], ways[i]);
+        for (uint32_t i = 0; i < 30000; i++) {
+            uint32_t app = hd_rng_below(&r, 3);
+            uint64_t key = hd_rng_below(&r, 35) + 1000 * app;
+            bool last = hd_rng_below(&r, 10) == 0;
+            uint64_t left = of_app(&all, key, app, last);
+
+            b[3].expect_gone = 0;
+            assert_true(left == of_app(&own[app], key, app, last));
+            gone += left != HD_KEY_NONE;
+        }
+        assert_true(gone > 3000);
+        for (uint32_t i = 0; i < 4; i++)
+            free(b[i].state);
+        free(b);
+        memenv_close(&m);
+    }
+}
+
 /* What a policy passes on is the default's, which has kept up. */
 static int64_t pass(void *self, const void *q)
 {
@@ -402,6 +471,7 @@ int main(void)
         cmocka_unit_test(every_policy_equals_its_twin),
         cmocka_unit_test(lru_equals_the_default),
         cmocka_unit_test(copies_are_apart),
+        cmocka_unit_test(a_share_is_a_set),
         cmocka_unit_test(the_default_keeps_up),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -90,15 +90,19 @@ static void tell(enum heddle_point p, uint64_t set, uint64_t way, uint64_t key,
                                     .key = key,
                                     .app = key & 1,
                                     .warp = 3,
-                                    .last = last};
+                                    .last = last,
+                                    .to = FAKE_WAYS - 1};
 
     fake_ask(fake, p, &q);
 }
 
 static uint64_t find_way(struct cache *c, uint64_t set, struct log *l)
 {
-    struct heddle_q_repl_victim q = {
-        .set = set, .way = FAKE_WAYS, .ways = FAKE_WAYS, .key = 99};
+    struct heddle_q_repl_victim q = {.set = set,
+                                     .way = FAKE_WAYS,
+                                     .ways = FAKE_WAYS,
+                                     .key = 99,
+                                     .to = FAKE_WAYS - 1};
     uint64_t w;
 
     for (w = 0; w < FAKE_WAYS; w++)

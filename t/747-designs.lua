@@ -154,14 +154,13 @@ end, "8 channels cannot be shared equally by 3", "three and eight channels")
 -- ---- ways ----------------------------------------------------------------------
 
 local WAYS = whole.join(whole.SMALL, { ["l2cache.partition"] = true })
-for _, policy in ipairs { false, "lru", "cache_insert last" } do
+
+--- Runs with ways shared out: what was measured, and how many lines of each
+-- application there are, and how many in ways of the other.
+local function shared(policy, at)
     local s <close> = sim("maxwell", { settings = WAYS })
-    if policy == "lru" then
-        s:use("lru", { at = "l2cache" })
-    elseif policy then
-        s:use { name = "last", cache_insert = function(q)
-            return q.line % 3 == 0 and "last" or nil
-        end }
+    if policy then
+        s:use(policy, { at = at })
     end
     local fine, why = pcall(s.run, s, 20000)
     local wrong, n = 0, { 0, 0 }
@@ -173,17 +172,43 @@ for _, policy in ipairs { false, "lru", "cache_insert last" } do
             end
         end
     end
-    if policy == "lru" then
-        -- a policy that does not know of shares is told so
-        tap.ok(not fine and tostring(why):find("answered %d+ to repl_victim "
-            .. "of l2cache at cycle %d+, expected a way of the application"),
-            "another's way is a wrong answer", tostring(why))
-    else
-        tap.ok(fine and wrong == 0 and n[1] > 50 and n[2] > 50,
-            "each in its ways, " .. tostring(policy), tostring(why))
+    if fine then
         s:check()
     end
+    return { fine = fine, why = tostring(why), wrong = wrong, n = n,
+        statistics = whole.statistics(s, function(component)
+            return component == "policy"
+        end) }
 end
+
+local function apart(r, name)
+    tap.ok(r.fine and r.wrong == 0 and r.n[1] > 50 and r.n[2] > 50,
+        "each in its ways, " .. name, r.why)
+    return r.statistics
+end
+
+local default = apart(shared(), "by default")
+apart(shared { name = "last", cache_insert = function(q)
+    return q.line % 3 == 0 and "last" or nil
+end }, "cache_insert last")
+for _, name in ipairs { "lru", "fifo", "random", "srrip" } do
+    local c = apart(shared(name, "l2cache"), name)
+    local lua = apart(shared("policies/" .. name .. ".lua", "l2cache"),
+        name .. ".lua")
+    tap.ok(not whole.difference(c, lua), "both measure the same",
+        whole.difference(c, lua))
+    local d = whole.difference(c, default)
+    tap.ok((d == nil) == (name == "lru"), name .. (name == "lru"
+        and " is the default" or " is another policy"), d)
+end
+
+-- Whoever does not heed them is told which ways were expected.
+local r = shared({ name = "first", repl_victim = function() return 0 end },
+    "l2cache")
+tap.ok(not r.fine and r.why:find("policy first answered 0 to repl_victim of "
+    .. "l2cache at cycle %d+, expected 8 to 15, the ways of the application; "
+    .. "the question:.* app=1 .*from=8 to=15"),
+    "another's way is a wrong answer", r.why)
 tap.raises(function()
     H.sim { machine = "maxwell", apps = load(3), settings = {
         ["l2cache.partition"] = true, ["l2cache.ways"] = 2 } }

@@ -28,11 +28,14 @@
  * for the newcomer.  It is never asked while the set has an invalid way.
  *
  * Ways may be shared out among applications (static partitions): what one
- * brings in then replaces only what lies in its own ways.  Narrow layout only.
+ * brings in then replaces only what lies in its own ways, which the policy is
+ * told with each question.  Narrow layout only.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "assoc.h"
+
+#include <stdio.h>
 
 static bool narrow(const struct hd_assoc *a)
 {
@@ -51,7 +54,9 @@ static struct heddle_q_repl_touch question(const struct hd_assoc *a,
                                     .ways = a->ways,
                                     .key = key,
                                     .app = who.app,
-                                    .warp = who.warp};
+                                    .warp = who.warp,
+                                    .from = hd_assoc_from(a, who.app),
+                                    .to = hd_assoc_to(a, who.app)};
     return q;
 }
 
@@ -60,7 +65,8 @@ static struct heddle_q_repl_touch question(const struct hd_assoc *a,
     do {                                                                       \
         struct heddle_q_repl_touch t_ = question(__VA_ARGS__);                 \
         struct heddle_q_##point q_ = {t_.instance, t_.set, t_.way,  t_.ways,   \
-                                      t_.key,      t_.app, t_.warp, 0};        \
+                                      t_.key,      t_.app, t_.warp, 0,         \
+                                      t_.from,     t_.to};                     \
         hd_ask_##point(slot, &q_);                                             \
     } while (0)
 
@@ -175,8 +181,10 @@ HD_HOT void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set,
 /* Bit set of the invalid ways that an application may use; narrow layout. */
 static uint32_t free_ways(const struct hd_assoc *a, uint32_t set, uint32_t app)
 {
-    return ~hd_bytes_high(a->set[set].tag) &
-           (a->parted ? a->share[app % HD_MAX_APPS] : a->all);
+    uint64_t own =
+        hd_ones(hd_assoc_to(a, app) + 1) & ~hd_ones(hd_assoc_from(a, app));
+
+    return ~hd_bytes_high(a->set[set].tag) & (uint32_t)own;
 }
 
 static bool full(const struct hd_assoc *a, uint32_t set, uint32_t app)
@@ -264,8 +272,10 @@ static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
                                      .ways = a->ways,
                                      .key = key,
                                      .app = who.app,
-                                     .warp = who.warp};
-
+                                     .warp = who.warp,
+                                     .from = hd_assoc_from(a, who.app),
+                                     .to = hd_assoc_to(a, who.app)};
+    char rule[96];
     uint32_t way;
 
     if (HD_LIKELY(!a->victim.bound))
@@ -273,8 +283,9 @@ static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
     way = (uint32_t)hd_ask_repl_victim(&a->victim, &q);
     if (hd_assoc_owns(a, way, who.app))
         return way;
-    hd_slots_refuse(&a->victim, HEDDLE_POINT_repl_victim, &q, way,
-                    "a way of the application, where the ways are shared out",
+    snprintf(rule, sizeof rule, "%u to %u, the ways of the application",
+             (uint32_t)q.from, (uint32_t)q.to);
+    hd_slots_refuse(&a->victim, HEDDLE_POINT_repl_victim, &q, way, rule,
                     a->env->err);
     return oldest_own(a, set, who.app);
 }
@@ -318,8 +329,16 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
     set_key(a, set, way, key);
     use(a, set, way, last, replace);
     if (HD_UNLIKELY(a->fill.bound)) {
-        struct heddle_q_repl_fill q = {a->instance, set,     way,      a->ways,
-                                       key,         who.app, who.warp, last};
+        struct heddle_q_repl_fill q = {a->instance,
+                                       set,
+                                       way,
+                                       a->ways,
+                                       key,
+                                       who.app,
+                                       who.warp,
+                                       last,
+                                       hd_assoc_from(a, who.app),
+                                       hd_assoc_to(a, who.app)};
         hd_ask_repl_fill(&a->fill, &q);
     }
     return set * a->ways + way;
@@ -485,9 +504,11 @@ int hd_assoc_share(struct hd_assoc *a, uint32_t apps)
 {
     if (a->set == NULL || apps > a->ways)
         return -1;
-    for (uint32_t i = 0; i < apps; i++)
-        a->share[i] = (uint16_t)(hd_ones((i + 1) * a->ways / apps) &
-                                 ~hd_ones(i * a->ways / apps));
+    for (uint32_t i = 0; i < HD_MAX_APPS; i++) {
+        a->share[i].from = (uint8_t)(i < apps ? i * a->ways / apps : 0);
+        a->share[i].to =
+            (uint8_t)((i < apps ? (i + 1) * a->ways / apps : a->ways) - 1);
+    }
     a->parted = true;
     hd_assoc_bound(a);
     return 0;

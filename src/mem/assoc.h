@@ -79,7 +79,9 @@ struct hd_assoc {
     uint32_t instance;
     struct hd_slot touch, fill, victim, gone;
     struct hd_env *env;
-    uint16_t share[HD_MAX_APPS]; /* ways of each application */
+    struct {
+        uint8_t from, to;
+    } share[HD_MAX_APPS]; /* first and last way of each application */
 };
 
 /*
@@ -114,11 +116,24 @@ uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
  * more applications than ways, or too many ways. */
 int hd_assoc_share(struct hd_assoc *a, uint32_t apps);
 
+/* The first and last way that what an application brings may lie in. */
+static inline uint32_t hd_assoc_from(const struct hd_assoc *a, uint32_t app)
+{
+    return a->parted ? a->share[app % HD_MAX_APPS].from : 0;
+}
+
+static inline uint32_t hd_assoc_to(const struct hd_assoc *a, uint32_t app)
+{
+    return a->parted ? a->share[app % HD_MAX_APPS].to : a->ways - 1;
+}
+
 /* Whether an entry lies in an application's ways. */
 static inline bool hd_assoc_owns(const struct hd_assoc *a, uint32_t entry,
                                  uint32_t app)
 {
-    return !a->parted || (a->share[app % HD_MAX_APPS] >> entry % a->ways & 1);
+    uint32_t way = entry % a->ways;
+
+    return way >= hd_assoc_from(a, app) && way <= hd_assoc_to(a, app);
 }
 
 /* Invalidates an entry. */

@@ -14,14 +14,18 @@
  *           among those with the least stamp.  Bound from the start it equals
  *           the default.
  *   fifo    As lru, but a touch does nothing.
- *   random  Victim: (d >> 32) * ways >> 32, where d = m(m(seed + instance) +
- *           m(k)), k counts the victims of this instance from 0, and m is the
- *           finalizer of SplitMix64 (hd_mix64).  `last` has no meaning here.
+ *   random  Victim: (d >> 32) * n >> 32 of the n ways, where d = m(m(seed +
+ *           instance) + m(k)), k counts the victims of this instance from 0,
+ *           and m is the finalizer of SplitMix64 (hd_mix64).  `last` has no
+ *           meaning here.
  *   srrip   Jaleel et al., High performance cache replacement using
  *           re-reference interval prediction, ISCA 2010, with hit priority.
  *           M = 2^bits - 1.  Fill: M - 1; with `last`: M.  Touch: 0.  Gone:
  *           M.  Victim: if no way has M, all ways of the set grow by what the
  *           largest lacks; then the lowest way that has M.
+ *
+ * Where ways are shared out among applications (l2cache.partition), a victim is
+ * sought in those of the question's, `from` to `to`, as if they were the set.
  *
  * What is bound in the middle of a run finds stamps of 0 (or re-reference
  * values of 0) in entries that it has not seen.
@@ -112,9 +116,9 @@ static int64_t stamps_victim(void *state, const void *question)
     const struct heddle_q_repl_victim *q = question;
     struct stamps *s = state;
     const uint64_t *v = &s->v[first_cell(s->sets, s->ways, q)];
-    uint64_t best = 0;
+    uint64_t best = q->from;
 
-    for (uint64_t w = 1; w < q->ways; w++)
+    for (uint64_t w = best + 1; w <= q->to; w++)
         if (v[w] < v[best])
             best = w;
     return (int64_t)best;
@@ -179,7 +183,7 @@ static int64_t draws_victim(void *state, const void *question)
     uint64_t d = hd_mix64(hd_mix64(s->seed + q->instance) +
                           hd_mix64(s->n[q->instance]++));
 
-    return (int64_t)((d >> 32) * q->ways >> 32);
+    return (int64_t)(q->from + ((d >> 32) * (q->to - q->from + 1) >> 32));
 }
 
 const struct heddle_policy hd_policy_random = {
@@ -250,14 +254,14 @@ static int64_t rrpvs_victim(void *state, const void *question)
     const struct heddle_q_repl_victim *q = question;
     struct rrpvs *s = state;
     uint8_t *v = &s->v[first_cell(s->sets, s->ways, q)];
-    uint64_t best = 0;
+    uint64_t best = q->from;
     uint8_t lack;
 
-    for (uint64_t w = 1; w < q->ways; w++)
+    for (uint64_t w = best + 1; w <= q->to; w++)
         if (v[w] > v[best])
             best = w;
     lack = (uint8_t)(s->most - v[best]);
-    for (uint64_t w = 0; lack != 0 && w < q->ways; w++)
+    for (uint64_t w = q->from; lack != 0 && w <= q->to; w++)
         v[w] = (uint8_t)(v[w] + lack);
     return (int64_t)best;
 }
