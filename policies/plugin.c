@@ -1,8 +1,9 @@
 /*
  * plugin.c - a policy as a plug-in, to copy.
  *
- *     cc -shared -fPIC -I<include> -o warpfill.so plugin.c
- *     heddle.policy.use(sim, "./warpfill.so", { warps = 8 })
+ *     cc -shared -fPIC $(pkg-config --cflags heddle) -o warpfill.so plugin.c
+ *
+ * and in a script: sim:use("./warpfill.so", { warps = 8 })
  *
  * Only warps below a limit may fill the shared L2 TLB; the walks of the others
  * go to the bypass cache.  A plug-in is one const struct; heddle_policy_entry

@@ -10,7 +10,7 @@
  *
  *     heddle_config *c = heddle_config_new();
  *     heddle_config_set(c, "core.count", "30");
- *     heddle_sim *s = heddle_new(c, NULL, workloads, 2);
+ *     heddle_sim *s = heddle_new(c, NULL, workloads, 2, &status);
  *     while (heddle_run(s, 100000) == HEDDLE_OK)
  *         ;
  *     heddle_free(s);
@@ -110,7 +110,8 @@ HEDDLE_API int heddle_setting(uint32_t i, struct heddle_setting_info *out);
 /*
  * Builds a simulation.  Borrows c and alloc (NULL: malloc); borrows the
  * workloads until heddle_free.  Workload i becomes application i.  NULL on
- * error: the text is heddle_config_error(c), its code in *status.
+ * error: the text is heddle_config_error(c), its code in *status, which may be
+ * NULL.
  */
 HEDDLE_API heddle_sim *heddle_new(heddle_config *c,
                                   const struct heddle_alloc *alloc,
@@ -268,11 +269,13 @@ HEDDLE_API int heddle_translate(heddle_sim *s, uint32_t app, uint64_t va,
 /* ---- snapshots ------------------------------------------------------- */
 
 /* Copies the state.  `reuse` (may be NULL) is overwritten and returned when
- * it is large enough, else freed.  Returns owned, or NULL (ENOMEM). */
+ * it is large enough, else freed.  Returns owned, or NULL: no memory is left,
+ * or the simulation has failed (heddle_error). */
 HEDDLE_API heddle_snapshot *heddle_snapshot_take(heddle_sim *s,
                                                  heddle_snapshot *reuse);
 /* Puts the state back.  The simulation must have the configuration, the
- * workloads and the policies of the one that was copied. */
+ * workloads and the policies of the one that was copied; HEDDLE_EINVAL if not,
+ * and then it goes on as it was. */
 HEDDLE_API int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k);
 HEDDLE_API void heddle_snapshot_free(heddle_snapshot *k);
 /* Bytes of the arena in use, and of the part outside it (written pages). */

@@ -175,8 +175,9 @@ struct heddle_use_info {
 HEDDLE_API int heddle_used(const heddle_sim *s, uint32_t i,
                            struct heddle_use_info *out);
 /* What the functions of the i-th bound policy get as their state in its k-th
- * place, and the place's name; a policy that is no replacement policy has one
- * place.  NULL past the last.  It belongs to the policy. */
+ * place, and in *place (may be NULL) the place's name; a policy that is no
+ * replacement policy has one place.  NULL past the last.  It belongs to the
+ * policy. */
 HEDDLE_API void *heddle_used_state(const heddle_sim *s, uint32_t i, uint32_t k,
                                    const char **place);
 /* The i-th structure that offers a point ("" for a part that is alone), or

@@ -262,7 +262,8 @@ static int bind_sources(heddle_sim *s)
     for (uint32_t i = 0; i < s->apps; i++) {
         struct hd_source *src = s->source[i];
         if (src->ops->bind(src->self, s->env, i, s->m.core.lanes, slots) < 0) {
-            s->source[i] = NULL; /* nothing to unbind */
+            for (uint32_t k = 0; k < i; k++) /* they can be used elsewhere */
+                s->source[k]->ops->unbind(s->source[k]->self);
             return hd_err_set(&s->err, HEDDLE_EINVAL,
                               "application %u (%s): it cannot be simulated "
                               "(is it in another simulation already?)",
@@ -293,26 +294,38 @@ static int build(heddle_sim *s)
     return s->err.code;
 }
 
+/* What is asked for can be built. */
+static int check_new(heddle_config *c, heddle_workload *const *workloads,
+                     uint32_t n)
+{
+    hd_err_clear(&c->err);
+    if (n == 0 || n > HD_MAX_APPS)
+        return hd_err_set(&c->err, HEDDLE_EINVAL,
+                          "%u applications: 1 to %d are expected", n,
+                          HD_MAX_APPS);
+    for (uint32_t i = 0; i < n; i++)
+        if (workloads == NULL || workloads[i] == NULL)
+            return hd_err_set(&c->err, HEDDLE_EINVAL,
+                              "application %u has no workload (NULL)", i);
+    if (n > c->m.core.count)
+        return hd_err_set(&c->err, HEDDLE_ECONFIG,
+                          "core.count: %u cores cannot be shared by %u "
+                          "applications",
+                          c->m.core.count, n);
+    return hd_machine_check(&c->m, &c->err);
+}
+
 heddle_sim *heddle_new(heddle_config *c, const struct heddle_alloc *alloc,
                        heddle_workload *const *workloads, uint32_t n,
                        int *status)
 {
     static const struct heddle_alloc std = {default_alloc, NULL};
     heddle_sim *s;
+    int unseen;
 
-    hd_err_clear(&c->err);
-    *status = 0;
-    if (n == 0 || n > HD_MAX_APPS)
-        *status =
-            hd_err_set(&c->err, HEDDLE_EINVAL,
-                       "%u applications: 1 to %d are expected", n, HD_MAX_APPS);
-    else if (n > c->m.core.count)
-        *status = hd_err_set(&c->err, HEDDLE_ECONFIG,
-                             "core.count: %u cores cannot be shared by %u "
-                             "applications",
-                             c->m.core.count, n);
-    else
-        *status = hd_machine_check(&c->m, &c->err);
+    if (status == NULL)
+        status = &unseen;
+    *status = check_new(c, workloads, n);
     if (*status != 0)
         return NULL;
     if (alloc == NULL)

@@ -144,7 +144,9 @@ int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k)
     size_t before = s->arena.used;
 
     hd_err_clear(&s->err);
-    if (same(s, k) != 0) {
+    if (k == NULL)
+        hd_err_set(&s->err, HEDDLE_EINVAL, "no snapshot (NULL) to restore");
+    if (k == NULL || same(s, k) != 0) {
         int code = s->err.code;
         s->err.code = s->run->status; /* it goes on as it was */
         return code;

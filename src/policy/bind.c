@@ -100,6 +100,9 @@ static int set_param(const struct heddle_policy *p, const char *name,
 
 static int check_policy(const struct heddle_policy *p, struct hd_err *err)
 {
+    if (p == NULL)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "no policy (NULL): none of that name was found");
     if (p->name == NULL || p->name[0] == '\0' || strlen(p->name) > 31)
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "a policy needs a name of 1 to 31 bytes");
@@ -449,11 +452,13 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
     uint32_t place;
 
     hd_err_clear(err);
+    if (check_policy(p, err) != 0)
+        return err->code;
     if (r->listening != NULL)
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "policy %s: bind it before somebody listens",
                           p->name);
-    if (check_policy(p, err) != 0 || find_at(r, p, at, &place, err) != 0)
+    if (find_at(r, p, at, &place, err) != 0)
         return err->code;
     for (uint32_t i = 0; i < param_count(p); i++)
         v[i] = p->params[i].def;
@@ -538,7 +543,8 @@ void *heddle_used_state(const heddle_sim *s, uint32_t i, uint32_t k,
 
     if (b == NULL || k >= b->cells)
         return NULL;
-    *place = b->cell[k].where;
+    if (place != NULL)
+        *place = b->cell[k].where;
     return b->cell[k].state;
 }
 
