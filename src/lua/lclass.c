@@ -346,12 +346,10 @@ static void read_every(lua_State *L, int t, struct lp_class *c,
 
 static int hash_piece(lua_State *L, const void *v, size_t n, void *ud)
 {
-    const unsigned char *p = v;
     uint64_t *h = ud;
 
     (void)L;
-    for (size_t i = 0; i < n; i++)
-        *h = (*h ^ p[i]) * 0x100000001b3ull;
+    *h = lp_hash(*h, v, n);
     return 0;
 }
 

@@ -89,20 +89,10 @@ int hl_config_new(lua_State *L)
         {"check", config_check},
         {NULL, NULL},
     };
-    static const luaL_Reg meta[] = {
-        {"__gc", config_free},
-        {"__close", config_free},
-        {NULL, NULL},
-    };
     heddle_config **c = lua_newuserdatauv(L, sizeof *c, 0);
 
     *c = NULL;
-    if (luaL_newmetatable(L, HL_CONFIG)) {
-        luaL_setfuncs(L, meta, 0);
-        luaL_newlib(L, methods);
-        lua_setfield(L, -2, "__index");
-    }
-    lua_setmetatable(L, -2);
+    hl_class(L, HL_CONFIG, config_free, methods);
     *c = heddle_config_new();
     if (!*c)
         return hl_raise(L, HEDDLE_ENOMEM, "out of memory");

@@ -23,8 +23,7 @@
 
 #include "lheddle.h"
 #include "lparts.h"
-
-#include "../policy.h"
+#include "lpolicy.h"
 
 #define LOG "heddle.decisions"
 
@@ -46,14 +45,6 @@ struct log {
     size_t kept_n;
     int failed; /* out of memory */
 };
-
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
 
 static uint64_t word(const void *q, size_t offset)
 {
@@ -87,9 +78,9 @@ static uint64_t hash(const struct heddle_point_info *info, const void *q)
     for (uint32_t i = 0; i < info->fields; i++) {
         uint64_t n;
         const void *p = elements(info, &info->field[i], q, &n);
-        h = mix(h ^ n);
+        h = lp_mix(h ^ n);
         for (uint64_t k = 0; k < n; k++)
-            h = mix(h ^ word(p, k * sizeof h));
+            h = lp_mix(h ^ word(p, k * sizeof h));
     }
     return h;
 }
@@ -305,17 +296,11 @@ static int listen(lua_State *L)
     }
     l = lua_newuserdatauv(L, sizeof *l, 1);
     *l = (struct log){.wanted = SIZE_MAX};
-    if (luaL_newmetatable(L, LOG)) {
-        lua_pushcfunction(L, log_close);
-        lua_setfield(L, -2, "__gc");
-        lua_pushcfunction(L, log_close);
-        lua_setfield(L, -2, "__close");
-        lua_pushcfunction(L, log_len);
-        lua_setfield(L, -2, "__len");
-        luaL_newlib(L, methods);
-        lua_setfield(L, -2, "__index");
+    if (hl_class(L, LOG, log_close, methods)) {
+        lua_getmetatable(L, -1);
+        hl_set_function(L, "__len", log_len);
+        lua_pop(L, 1);
     }
-    lua_setmetatable(L, -2);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     rc = heddle_listen(s, points, heard, l);

@@ -267,17 +267,14 @@ static int graph_push(lua_State *L, const struct heddle_graph_spec *spec)
     lua_setfield(L, -2, "nodes");
     edges = data_push(L);
     lua_setfield(L, -2, "edges");
-    lua_pushcfunction(L, graph_levels);
-    lua_setfield(L, -2, "levels");
+    hl_set_function(L, "levels", graph_levels);
     if (heddle_generate_graph(spec, &g, error, sizeof error) < 0)
         return hl_raise(L, HEDDLE_EINVAL, error);
     *start = g.start;
     *nodes = g.nodes;
     *edges = g.edges;
-    lua_pushinteger(L, g.n);
-    lua_setfield(L, -2, "n");
-    lua_pushinteger(L, (lua_Integer)g.m);
-    lua_setfield(L, -2, "m");
+    hl_set_number(L, "n", g.n);
+    hl_set_number(L, "m", g.m);
     return 1;
 }
 
@@ -519,10 +516,8 @@ static int suffix_tree(lua_State *L)
     *d[1] = t.child;
     *d[2] = t.reference;
     *d[3] = t.reads;
-    lua_pushinteger(L, t.nodes);
-    lua_setfield(L, -2, "nodes");
-    lua_pushinteger(L, t.height);
-    lua_setfield(L, -2, "height");
+    hl_set_number(L, "nodes", t.nodes);
+    hl_set_number(L, "height", t.height);
     return 1;
 }
 

@@ -59,17 +59,13 @@ void hl_push_error(lua_State *L, int code, const char *text)
     lua_createtable(L, 0, 4); /* err */
     lua_pushinteger(L, code);
     lua_setfield(L, -2, "code");
-    lua_pushstring(L, name);
-    lua_setfield(L, -2, "name");
-    lua_pushstring(L, text && *text ? text : name);
-    lua_setfield(L, -2, "message");
+    hl_set_text(L, "name", name);
+    hl_set_text(L, "message", text && *text ? text : name);
     push_where(L);
     lua_setfield(L, -2, "where");
     if (luaL_newmetatable(L, HL_ERROR)) {
-        lua_pushcfunction(L, error_tostring);
-        lua_setfield(L, -2, "__tostring");
-        lua_pushliteral(L, HL_ERROR);
-        lua_setfield(L, -2, "__name");
+        hl_set_function(L, "__tostring", error_tostring);
+        hl_set_text(L, "__name", HL_ERROR);
     }
     lua_setmetatable(L, -2);
 }
@@ -106,13 +102,7 @@ struct hl_workload *hl_workload_push(lua_State *L, heddle_workload *w,
 
     h->w = w;
     h->free = release;
-    if (luaL_newmetatable(L, HL_WORKLOAD)) {
-        lua_pushcfunction(L, workload_free);
-        lua_setfield(L, -2, "__gc");
-        lua_pushcfunction(L, workload_free);
-        lua_setfield(L, -2, "__close");
-    }
-    lua_setmetatable(L, -2);
+    hl_class(L, HL_WORKLOAD, workload_free, NULL);
     return h;
 }
 
@@ -126,12 +116,6 @@ heddle_workload *hl_workload_check(lua_State *L, int i)
 
 /* ---- lists ------------------------------------------------------------ */
 
-static void field(lua_State *L, const char *name, const char *value)
-{
-    lua_pushstring(L, value ? value : "");
-    lua_setfield(L, -2, name);
-}
-
 /* core.settings(): every setting, in order. */
 static int settings(lua_State *L)
 {
@@ -141,20 +125,37 @@ static int settings(lua_State *L)
     lua_newtable(L);
     for (i = 0; heddle_setting(i, &s) == HEDDLE_OK; i++) {
         lua_createtable(L, 0, 9);
-        field(L, "name", s.name);
-        field(L, "type", s.type);
-        field(L, "unit", s.unit);
-        field(L, "default", s.def);
-        field(L, "choices", s.choices);
-        field(L, "meaning", s.meaning);
-        field(L, "source", s.source);
-        lua_pushinteger(L, (lua_Integer)s.min);
-        lua_setfield(L, -2, "min");
-        lua_pushinteger(L, (lua_Integer)s.max);
-        lua_setfield(L, -2, "max");
+        hl_set_text(L, "name", s.name);
+        hl_set_text(L, "type", s.type);
+        hl_set_text(L, "unit", s.unit);
+        hl_set_text(L, "default", s.def);
+        hl_set_text(L, "choices", s.choices);
+        hl_set_text(L, "meaning", s.meaning);
+        hl_set_text(L, "source", s.source);
+        hl_set_number(L, "min", s.min);
+        hl_set_number(L, "max", s.max);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
+}
+
+void hl_push_counter(lua_State *L, const struct heddle_counter_info *c)
+{
+    lua_createtable(L, 0, 6);
+    hl_set_text(L, "component", c->component);
+    hl_set_text(L, "name", c->name);
+    hl_set_text(L, "unit", c->unit);
+    hl_set_text(L, "meaning", c->meaning);
+    hl_set_bool(L, "peak", c->peak);
+}
+
+void hl_push_hist(lua_State *L, const struct heddle_hist_info *h)
+{
+    lua_createtable(L, 0, 5);
+    hl_set_text(L, "component", h->component);
+    hl_set_text(L, "name", h->name);
+    hl_set_text(L, "unit", h->unit);
+    hl_set_text(L, "meaning", h->meaning);
 }
 
 /* core.counters(): every counter that the library knows. */
@@ -165,13 +166,7 @@ static int counters(lua_State *L)
 
     lua_newtable(L);
     for (i = 0; heddle_counter_known(i, &c) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 5);
-        field(L, "component", c.component);
-        field(L, "name", c.name);
-        field(L, "unit", c.unit);
-        field(L, "meaning", c.meaning);
-        lua_pushboolean(L, c.peak);
-        lua_setfield(L, -2, "peak");
+        hl_push_counter(L, &c);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -185,11 +180,7 @@ static int histograms(lua_State *L)
 
     lua_newtable(L);
     for (i = 0; heddle_hist_known(i, &h) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 4);
-        field(L, "component", h.component);
-        field(L, "name", h.name);
-        field(L, "unit", h.unit);
-        field(L, "meaning", h.meaning);
+        hl_push_hist(L, &h);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -199,10 +190,10 @@ static void add_field(lua_State *L, const char *name, const char *count,
                       const char *meaning)
 {
     lua_createtable(L, 0, 3);
-    field(L, "name", name);
-    field(L, "meaning", meaning);
+    hl_set_text(L, "name", name);
+    hl_set_text(L, "meaning", meaning);
     if (count)
-        field(L, "count", count);
+        hl_set_text(L, "count", count);
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
 
@@ -215,12 +206,12 @@ static int points(lua_State *L)
     lua_newtable(L);
 #define HD_POINT(pname, pheat, panswer, plimit, pwhen, pmeaning, pfields)      \
     lua_createtable(L, 0, 7);                                                  \
-    field(L, "name", #pname);                                                  \
-    field(L, "heat", #pheat);                                                  \
-    field(L, "answer", #panswer);                                              \
-    field(L, "limit", plimit);                                                 \
-    field(L, "when", pwhen);                                                   \
-    field(L, "meaning", pmeaning);                                             \
+    hl_set_text(L, "name", #pname);                                            \
+    hl_set_text(L, "heat", #pheat);                                            \
+    hl_set_text(L, "answer", #panswer);                                        \
+    hl_set_text(L, "limit", plimit);                                           \
+    hl_set_text(L, "when", pwhen);                                             \
+    hl_set_text(L, "meaning", pmeaning);                                       \
     lua_newtable(L);                                                           \
     pfields(SCALAR, ARRAY) lua_setfield(L, -2, "fields");                      \
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
@@ -235,8 +226,8 @@ static int notes(lua_State *L)
     lua_newtable(L);
 #define HD_NOTE(nname, nwhen, nfields)                                         \
     lua_createtable(L, 0, 3);                                                  \
-    field(L, "name", #nname);                                                  \
-    field(L, "when", nwhen);                                                   \
+    hl_set_text(L, "name", #nname);                                            \
+    hl_set_text(L, "when", nwhen);                                             \
     lua_newtable(L);                                                           \
     nfields(SCALAR, ARRAY) lua_setfield(L, -2, "fields");                      \
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);

@@ -67,6 +67,66 @@ static inline void hl_set_bool(lua_State *L, const char *name, int value)
     lua_setfield(L, -2, name);
 }
 
+static inline void hl_set_real(lua_State *L, const char *name, double value)
+{
+    lua_pushnumber(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static inline void hl_set_function(lua_State *L, const char *name,
+                                   lua_CFunction f)
+{
+    lua_pushcfunction(L, f);
+    lua_setfield(L, -2, name);
+}
+
+/* ---- userdata, options ------------------------------------------------- */
+
+/* Makes the userdata on top one of a class: `release` is what __gc and __close
+ * do, and these are its methods (NULL: none).  Returns 1 if it is the first of
+ * its class, whose metatable the caller may add to. */
+static inline int hl_class(lua_State *L, const char *class,
+                           lua_CFunction release, const luaL_Reg *methods)
+{
+    int first = luaL_newmetatable(L, class); /* meta */
+
+    if (first) {
+        hl_set_function(L, "__gc", release);
+        hl_set_function(L, "__close", release);
+        if (methods) {
+            lua_newtable(L);
+            luaL_setfuncs(L, methods, 0);
+            lua_setfield(L, -2, "__index");
+        }
+    }
+    lua_setmetatable(L, -2);
+    return first;
+}
+
+/* An option of the table at index `at`, or 0 if there is none: a whole number,
+ * not negative and at most `most`. */
+static inline uint64_t hl_option(lua_State *L, int at, const char *name,
+                                 uint64_t most)
+{
+    lua_Integer x;
+
+    if (lua_isnoneornil(L, at))
+        return 0;
+    luaL_checktype(L, at, LUA_TTABLE);
+    lua_getfield(L, at, name);
+    x = luaL_optinteger(L, -1, 0);
+    lua_pop(L, 1);
+    if (x < 0 || (uint64_t)x > most)
+        luaL_error(L, "option %s: %I is out of range", name, (LUAI_UACINT)x);
+    return (uint64_t)x;
+}
+
+/* ---- what the library lists -------------------------------------------- */
+
+/* Push a table of what is known of a counter, of a histogram. */
+void hl_push_counter(lua_State *L, const struct heddle_counter_info *c);
+void hl_push_hist(lua_State *L, const struct heddle_hist_info *h);
+
 /* ---- workloads -------------------------------------------------------- */
 
 #define HL_WORKLOAD "heddle.workload"

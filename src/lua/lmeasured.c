@@ -78,13 +78,8 @@ static int sim_counters(lua_State *L)
 
     lua_newtable(L);
     for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 6);
-        hl_set_text(L, "component", c.component);
-        hl_set_text(L, "name", c.name);
-        hl_set_text(L, "unit", c.unit);
-        hl_set_text(L, "meaning", c.meaning);
+        hl_push_counter(L, &c);
         hl_set_number(L, "instances", c.instances);
-        hl_set_bool(L, "peak", c.peak);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -179,11 +174,7 @@ static int sim_hists(lua_State *L)
 
     lua_newtable(L);
     for (i = 0; heddle_hist(s, i, &h) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 5);
-        hl_set_text(L, "component", h.component);
-        hl_set_text(L, "name", h.name);
-        hl_set_text(L, "unit", h.unit);
-        hl_set_text(L, "meaning", h.meaning);
+        hl_push_hist(L, &h);
         lua_createtable(L, (int)apps + 1, 0);
         for (a = 0; a <= apps; a++) {
             push_hist(L, s, i, a);

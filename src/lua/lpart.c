@@ -70,6 +70,16 @@ static int set_all(lua_State *L, int t, set_setting *set, void *part)
     return rc;
 }
 
+/* Leaves the argument 1 alone on the stack, or an empty table for none. */
+static void settings_only(lua_State *L)
+{
+    lua_settop(L, 1);
+    if (lua_isnil(L, 1)) {
+        lua_newtable(L);
+        lua_replace(L, 1);
+    }
+}
+
 /* ---- a DRAM system ------------------------------------------------------ */
 
 static heddle_part_dram *dram_check(lua_State *L)
@@ -80,7 +90,7 @@ static heddle_part_dram *dram_check(lua_State *L)
     return *d;
 }
 
-static int dram_result(lua_State *L, heddle_part_dram *d, int rc)
+static int dram_done(lua_State *L, heddle_part_dram *d, int rc)
 {
     if (rc < 0)
         return hl_raise(L, rc, heddle_part_dram_error(d));
@@ -93,45 +103,13 @@ static int dram_set(void *part, const char *name, const char *value)
     return heddle_part_dram_set(part, name, value);
 }
 
-/* part.dram(settings) */
-static int dram_new(lua_State *L)
-{
-    heddle_part_dram **d;
-    int rc;
-
-    lua_settop(L, 1);
-    if (lua_isnil(L, 1)) {
-        lua_newtable(L);
-        lua_replace(L, 1);
-    }
-    d = lua_newuserdatauv(L, sizeof *d, 0); /* settings part */
-    *d = NULL;
-    luaL_setmetatable(L, DRAM);
-    *d = heddle_part_dram_new();
-    if (*d == NULL)
-        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
-    rc = set_all(L, 1, dram_set, *d);
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_dram_error(*d));
-    return 1;
-}
-
-static int dram_gc(lua_State *L)
-{
-    heddle_part_dram **d = luaL_checkudata(L, 1, DRAM);
-
-    heddle_part_dram_free(*d);
-    *d = NULL;
-    return 0;
-}
-
 /* d:set(name, value) */
 static int dram_set_one(lua_State *L)
 {
     heddle_part_dram *d = dram_check(L);
 
     lua_settop(L, 3);
-    return dram_result(L, d, set_one(L, dram_set, d, 2, 3));
+    return dram_done(L, d, set_one(L, dram_set, d, 2, 3));
 }
 
 /* d:get(name) -> text */
@@ -154,7 +132,7 @@ static int dram_add(lua_State *L, int write)
     lua_Integer cycle = luaL_optinteger(L, 3, 0);
 
     luaL_argcheck(L, cycle >= 0, 3, "a cycle is not negative");
-    return dram_result(
+    return dram_done(
         L, d,
         heddle_part_dram_add(d, (uint64_t)address, write, (uint64_t)cycle));
 }
@@ -176,13 +154,7 @@ static int dram_load(lua_State *L)
 {
     heddle_part_dram *d = dram_check(L);
 
-    return dram_result(L, d, heddle_part_dram_load(d, luaL_checkstring(L, 2)));
-}
-
-static void integer(lua_State *L, const char *name, uint64_t v)
-{
-    lua_pushinteger(L, (lua_Integer)v);
-    lua_setfield(L, -2, name);
+    return dram_done(L, d, heddle_part_dram_load(d, luaL_checkstring(L, 2)));
 }
 
 /* d:run() -> results */
@@ -195,19 +167,17 @@ static int dram_run(lua_State *L)
     if (rc < 0)
         return hl_raise(L, rc, heddle_part_dram_error(d));
     lua_createtable(L, 0, 11);
-    integer(L, "requests", r.requests);
-    integer(L, "reads", r.reads);
-    integer(L, "writes", r.writes);
-    integer(L, "cycles", r.cycles);
-    integer(L, "read_latency_p99", r.read_latency_p99);
-    integer(L, "row_hits", r.row_hits);
-    integer(L, "activates", r.activates);
-    integer(L, "precharges", r.precharges);
-    integer(L, "refreshes", r.refreshes);
-    lua_pushnumber(L, r.read_latency_mean);
-    lua_setfield(L, -2, "read_latency_mean");
-    lua_pushnumber(L, r.bandwidth);
-    lua_setfield(L, -2, "bandwidth");
+    hl_set_number(L, "requests", r.requests);
+    hl_set_number(L, "reads", r.reads);
+    hl_set_number(L, "writes", r.writes);
+    hl_set_number(L, "cycles", r.cycles);
+    hl_set_number(L, "read_latency_p99", r.read_latency_p99);
+    hl_set_number(L, "row_hits", r.row_hits);
+    hl_set_number(L, "activates", r.activates);
+    hl_set_number(L, "precharges", r.precharges);
+    hl_set_number(L, "refreshes", r.refreshes);
+    hl_set_real(L, "read_latency_mean", r.read_latency_mean);
+    hl_set_real(L, "bandwidth", r.bandwidth);
     return 1;
 }
 
@@ -246,6 +216,34 @@ static const luaL_Reg dram_methods[] = {
     {"reads", dram_reads}, {NULL, NULL},
 };
 
+static int dram_gc(lua_State *L)
+{
+    heddle_part_dram **d = luaL_checkudata(L, 1, DRAM);
+
+    heddle_part_dram_free(*d);
+    *d = NULL;
+    return 0;
+}
+
+/* part.dram(settings) */
+static int dram_new(lua_State *L)
+{
+    heddle_part_dram **d;
+    int rc;
+
+    settings_only(L);
+    d = lua_newuserdatauv(L, sizeof *d, 0); /* settings part */
+    *d = NULL;
+    hl_class(L, DRAM, dram_gc, dram_methods);
+    *d = heddle_part_dram_new();
+    if (*d == NULL)
+        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+    rc = set_all(L, 1, dram_set, *d);
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_dram_error(*d));
+    return 1;
+}
+
 /* ---- a TLB or a cache --------------------------------------------------- */
 
 static heddle_part_tags *tags_check(lua_State *L)
@@ -256,9 +254,79 @@ static heddle_part_tags *tags_check(lua_State *L)
     return *t;
 }
 
+static int tags_done(lua_State *L, heddle_part_tags *t, int rc)
+{
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_tags_error(t));
+    lua_settop(L, 1);
+    return 1;
+}
+
 static int tags_set(void *part, const char *name, const char *value)
 {
     return heddle_part_tags_set(part, name, value);
+}
+
+/* t:set(name, value) */
+static int tags_set_one(lua_State *L)
+{
+    heddle_part_tags *t = tags_check(L);
+
+    lua_settop(L, 3);
+    return tags_done(L, t, set_one(L, tags_set, t, 2, 3));
+}
+
+/* t:access(number, write) -> hit */
+static int tags_access(lua_State *L)
+{
+    heddle_part_tags *t = tags_check(L);
+    lua_Integer number = luaL_checkinteger(L, 2);
+    int rc = heddle_part_tags_access(t, (uint64_t)number, lua_toboolean(L, 3));
+
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_part_tags_error(t));
+    lua_pushboolean(L, rc);
+    return 1;
+}
+
+/* t:load(path) */
+static int tags_load(lua_State *L)
+{
+    heddle_part_tags *t = tags_check(L);
+
+    return tags_done(L, t, heddle_part_tags_load(t, luaL_checkstring(L, 2)));
+}
+
+/* t:result() */
+static int tags_result(lua_State *L)
+{
+    struct heddle_part_tags_result r;
+
+    heddle_part_tags_result(tags_check(L), &r);
+    lua_createtable(L, 0, 7);
+    hl_set_number(L, "accesses", r.accesses);
+    hl_set_number(L, "hits", r.hits);
+    hl_set_number(L, "misses", r.misses);
+    hl_set_number(L, "writes", r.writes);
+    hl_set_number(L, "write_hits", r.write_hits);
+    hl_set_number(L, "evictions", r.evictions);
+    hl_set_number(L, "write_backs", r.write_backs);
+    return 1;
+}
+
+static const luaL_Reg tags_methods[] = {
+    {"set", tags_set_one}, {"access", tags_access},
+    {"load", tags_load},   {"result", tags_result},
+    {NULL, NULL},
+};
+
+static int tags_gc(lua_State *L)
+{
+    heddle_part_tags **t = luaL_checkudata(L, 1, TAGS);
+
+    heddle_part_tags_free(*t);
+    *t = NULL;
+    return 0;
 }
 
 static int tags_new(lua_State *L, heddle_part_tags *(*make)(void))
@@ -266,14 +334,10 @@ static int tags_new(lua_State *L, heddle_part_tags *(*make)(void))
     heddle_part_tags **t;
     int rc;
 
-    lua_settop(L, 1);
-    if (lua_isnil(L, 1)) {
-        lua_newtable(L);
-        lua_replace(L, 1);
-    }
+    settings_only(L);
     t = lua_newuserdatauv(L, sizeof *t, 0); /* settings part */
     *t = NULL;
-    luaL_setmetatable(L, TAGS);
+    hl_class(L, TAGS, tags_gc, tags_methods);
     *t = make();
     if (*t == NULL)
         return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
@@ -295,93 +359,7 @@ static int cache_new(lua_State *L)
     return tags_new(L, heddle_part_cache_new);
 }
 
-static int tags_gc(lua_State *L)
-{
-    heddle_part_tags **t = luaL_checkudata(L, 1, TAGS);
-
-    heddle_part_tags_free(*t);
-    *t = NULL;
-    return 0;
-}
-
-/* t:set(name, value) */
-static int tags_set_one(lua_State *L)
-{
-    heddle_part_tags *t = tags_check(L);
-    int rc;
-
-    lua_settop(L, 3);
-    rc = set_one(L, tags_set, t, 2, 3);
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_tags_error(t));
-    lua_settop(L, 1);
-    return 1;
-}
-
-/* t:access(number, write) -> hit */
-static int tags_access(lua_State *L)
-{
-    heddle_part_tags *t = tags_check(L);
-    lua_Integer number = luaL_checkinteger(L, 2);
-    int rc = heddle_part_tags_access(t, (uint64_t)number, lua_toboolean(L, 3));
-
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_tags_error(t));
-    lua_pushboolean(L, rc);
-    return 1;
-}
-
-/* t:load(path) */
-static int tags_load(lua_State *L)
-{
-    heddle_part_tags *t = tags_check(L);
-    int rc = heddle_part_tags_load(t, luaL_checkstring(L, 2));
-
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_tags_error(t));
-    lua_settop(L, 1);
-    return 1;
-}
-
-/* t:result() */
-static int tags_result(lua_State *L)
-{
-    struct heddle_part_tags_result r;
-
-    heddle_part_tags_result(tags_check(L), &r);
-    lua_createtable(L, 0, 7);
-    integer(L, "accesses", r.accesses);
-    integer(L, "hits", r.hits);
-    integer(L, "misses", r.misses);
-    integer(L, "writes", r.writes);
-    integer(L, "write_hits", r.write_hits);
-    integer(L, "evictions", r.evictions);
-    integer(L, "write_backs", r.write_backs);
-    return 1;
-}
-
-static const luaL_Reg tags_methods[] = {
-    {"set", tags_set_one}, {"access", tags_access},
-    {"load", tags_load},   {"result", tags_result},
-    {NULL, NULL},
-};
-
 /* ---- the module --------------------------------------------------------- */
-
-/* Makes the metatable of a part: methods, __gc and __close. */
-static void make_class(lua_State *L, const char *name, const luaL_Reg *methods,
-                       lua_CFunction gc)
-{
-    luaL_newmetatable(L, name); /* meta */
-    lua_newtable(L);            /* meta methods */
-    luaL_setfuncs(L, methods, 0);
-    lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, gc);
-    lua_setfield(L, -2, "__gc");
-    lua_pushcfunction(L, gc);
-    lua_setfield(L, -2, "__close");
-    lua_pop(L, 1);
-}
 
 static const luaL_Reg parts[] = {
     {"dram", dram_new},
@@ -392,8 +370,6 @@ static const luaL_Reg parts[] = {
 
 int luaopen_heddle_part(lua_State *L)
 {
-    make_class(L, DRAM, dram_methods, dram_gc);
-    make_class(L, TAGS, tags_methods, tags_gc);
     luaL_newlib(L, parts);
     return 1;
 }

@@ -17,6 +17,27 @@
 #include "../heddle.h"
 #include "../policy.h"
 
+/* ---- fingerprints ----------------------------------------------------- */
+
+/* Of 64 bits, as the engine mixes them (base/rng.h). */
+static inline uint64_t lp_mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+/* Of bytes, after h: FNV-1a. */
+static inline uint64_t lp_hash(uint64_t h, const void *v, size_t n)
+{
+    const unsigned char *p = v;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * 0x100000001b3ull;
+    return h;
+}
+
 /* ---- lview.c ---------------------------------------------------------- */
 
 enum { LP_FIELDS = 16 };
@@ -104,11 +125,7 @@ void lp_sandbox_push(lua_State *L);
 typedef void lp_upvalue_fn(lua_State *L, void *ud, const char *name, int n);
 void lp_sandbox_enter(lua_State *L, int i, lp_upvalue_fn *each, void *ud);
 
-/* Hidden inputs of a policy: its random stream and its counters. */
-uint64_t lp_random(struct lp *p);
-heddle_sim *lp_sim(struct lp *p);
-
-/* ---- lbridge.c -------------------------------------------------------- */
+/* ---- lclass.c --------------------------------------------------------- */
 
 struct lp_class;
 
@@ -117,14 +134,22 @@ struct lp_class;
 struct lp_class *lp_class_push(lua_State *L, int i);
 const struct heddle_policy *lp_class_policy(struct lp_class *c);
 /* Limits of one call. */
-/* Pushes a parameter's value: a number, or the name of a choice's. */
-void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value);
 void lp_class_budget(struct lp_class *c, uint64_t instructions, uint64_t bytes,
                      int check);
 /* Keeps the userdata at index i alive while the policy is bound. */
 void lp_class_hold(lua_State *L, int i, struct lp_class *c);
 void lp_class_drop(lua_State *L, struct lp_class *c);
 
+/* ---- lbridge.c -------------------------------------------------------- */
+
+/* Hidden inputs of a policy: its random stream and its counters. */
+uint64_t lp_random(struct lp *p);
+heddle_sim *lp_sim(struct lp *p);
+
+/* ---- lpolicy.c -------------------------------------------------------- */
+
+/* Pushes a parameter's value: a number, or the name of a choice's. */
+void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value);
 int luaopen_heddle_policy(lua_State *L);
 
 #endif

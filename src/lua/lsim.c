@@ -302,13 +302,7 @@ static int sim_snapshot(lua_State *L)
         old = luaL_checkudata(L, 2, SNAPSHOT);
     k = lua_newuserdatauv(L, sizeof *k, 0);
     *k = NULL;
-    if (luaL_newmetatable(L, SNAPSHOT)) {
-        lua_pushcfunction(L, snapshot_free);
-        lua_setfield(L, -2, "__gc");
-        lua_pushcfunction(L, snapshot_free);
-        lua_setfield(L, -2, "__close");
-    }
-    lua_setmetatable(L, -2);
+    hl_class(L, SNAPSHOT, snapshot_free, NULL);
     if (old) {
         reuse = *old;
         *old = NULL;
@@ -370,20 +364,6 @@ static const luaL_Reg methods[] = {
     {NULL, NULL},
 };
 
-static void set_meta(lua_State *L)
-{
-    if (luaL_newmetatable(L, HL_SIM)) {
-        lua_pushcfunction(L, sim_free);
-        lua_setfield(L, -2, "__gc");
-        lua_pushcfunction(L, sim_free);
-        lua_setfield(L, -2, "__close");
-        luaL_newlib(L, methods);
-        luaL_setfuncs(L, hl_sim_measured, 0);
-        lua_setfield(L, -2, "__index");
-    }
-    lua_setmetatable(L, -2);
-}
-
 enum { MAX_WORKLOADS = 32 };
 
 /* core.sim(config, {workload, ...}): the table is kept as user value 1 */
@@ -406,7 +386,11 @@ int hl_sim_new(lua_State *L)
     h = lua_newuserdatauv(L, sizeof *h, 1);
     h->s = NULL;
     h->config = c;
-    set_meta(L);
+    if (hl_class(L, HL_SIM, sim_free, methods)) {
+        luaL_getmetafield(L, -1, "__index");
+        luaL_setfuncs(L, hl_sim_measured, 0);
+        lua_pop(L, 1);
+    }
     lua_pushvalue(L, 1);
     lua_setfield(L, 2, "config");
     lua_pushvalue(L, 2);

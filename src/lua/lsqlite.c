@@ -128,15 +128,7 @@ static int db_open(lua_State *L)
     sqlite3 **db = lua_newuserdatauv(L, sizeof *db, 0);
 
     *db = NULL;
-    if (luaL_newmetatable(L, DATABASE)) {
-        lua_pushcfunction(L, db_close);
-        lua_setfield(L, -2, "__gc");
-        lua_pushcfunction(L, db_close);
-        lua_setfield(L, -2, "__close");
-        luaL_newlib(L, methods);
-        lua_setfield(L, -2, "__index");
-    }
-    lua_setmetatable(L, -2);
+    hl_class(L, DATABASE, db_close, methods);
     if (sqlite3_open(path, db) != SQLITE_OK)
         return fail(L, *db, path, NULL);
     sqlite3_busy_timeout(*db, BUSY_MS);

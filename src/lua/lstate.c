@@ -389,21 +389,9 @@ void lp_state_copy(lua_State *L, int i, const char *what)
     lua_remove(L, -2);
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
 static uint64_t mark_bytes(uint64_t h, const void *v, size_t n)
 {
-    const unsigned char *p = v;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * 0x100000001b3ull;
-    return mix(h);
+    return lp_mix(lp_hash(h, v, n));
 }
 
 enum { MARK_DEPTH = 12 };
@@ -422,7 +410,7 @@ static uint64_t mark(lua_State *L, int i, int depth)
 
     switch (lua_type(L, i)) {
     case LUA_TBOOLEAN:
-        return mix(h + 16 * (uint64_t)lua_toboolean(L, i));
+        return lp_mix(h + 16 * (uint64_t)lua_toboolean(L, i));
     case LUA_TNUMBER:
         if (lua_isinteger(L, i)) {
             k = lua_tointeger(L, i);
@@ -452,10 +440,10 @@ static uint64_t mark_table(lua_State *L, int i, int depth)
     while (lua_next(L, i)) {
         int top = lua_gettop(L);
         uint64_t key = mark(L, top - 1, MARK_DEPTH);
-        h += mix(key ^ mix(mark(L, top, depth + 1)));
+        h += lp_mix(key ^ lp_mix(mark(L, top, depth + 1)));
         lua_pop(L, 1);
     }
-    return mix(h);
+    return lp_mix(h);
 }
 
 uint64_t lp_state_mark(lua_State *L, int i)

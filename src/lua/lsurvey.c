@@ -29,23 +29,11 @@
 #include "../heddle_survey.h"
 #include "lheddle.h"
 
+#define SURVEY "heddle.survey.running"
+
 HL_MODULE int luaopen_heddle_survey(lua_State *L);
 
 /* ---- options ------------------------------------------------------------- */
-
-static uint64_t option(lua_State *L, int at, const char *name, uint64_t most)
-{
-    lua_Integer x;
-
-    if (!lua_istable(L, at))
-        return 0;
-    lua_getfield(L, at, name);
-    x = luaL_optinteger(L, -1, 0);
-    lua_pop(L, 1);
-    if (x < 0 || (uint64_t)x > most)
-        luaL_error(L, "option %s: %I is out of range", name, (LUAI_UACINT)x);
-    return (uint64_t)x;
-}
 
 static int interrupted(void *ud)
 {
@@ -57,10 +45,10 @@ static int interrupted(void *ud)
 static struct heddle_survey_options options(lua_State *L, int at)
 {
     struct heddle_survey_options o = {
-        .lanes = (uint32_t)option(L, at, "lanes", 64),
-        .columns = (uint32_t)option(L, at, "columns", 4096),
-        .rows = (uint32_t)option(L, at, "rows", 4096),
-        .limit = option(L, at, "limit", INT64_MAX),
+        .lanes = (uint32_t)hl_option(L, at, "lanes", 64),
+        .columns = (uint32_t)hl_option(L, at, "columns", 4096),
+        .rows = (uint32_t)hl_option(L, at, "rows", 4096),
+        .limit = hl_option(L, at, "limit", INT64_MAX),
         .stop = interrupted,
     };
 
@@ -70,12 +58,12 @@ static struct heddle_survey_options options(lua_State *L, int at)
     if (lua_istable(L, at)) {
         lua_getfield(L, at, "room");
         at = lua_gettop(L);
-        o.room.cores = (uint32_t)option(L, at, "cores", 1 << 10);
-        o.room.blocks = (uint32_t)option(L, at, "blocks", 1 << 10);
-        o.room.warps = (uint32_t)option(L, at, "warps", 1 << 10);
-        o.room.threads = (uint32_t)option(L, at, "threads", 1 << 20);
-        o.room.regs = option(L, at, "regs", INT64_MAX);
-        o.room.shared_bytes = option(L, at, "shared_bytes", INT64_MAX);
+        o.room.cores = (uint32_t)hl_option(L, at, "cores", 1 << 10);
+        o.room.blocks = (uint32_t)hl_option(L, at, "blocks", 1 << 10);
+        o.room.warps = (uint32_t)hl_option(L, at, "warps", 1 << 10);
+        o.room.threads = (uint32_t)hl_option(L, at, "threads", 1 << 20);
+        o.room.regs = hl_option(L, at, "regs", INT64_MAX);
+        o.room.shared_bytes = hl_option(L, at, "shared_bytes", INT64_MAX);
         lua_pop(L, 1);
     }
     return o;
@@ -110,8 +98,7 @@ static void push_uses(lua_State *L, const heddle_survey *s, uint32_t kernel)
                 continue;
             lua_createtable(L, 0, 6);
             hl_set_number(L, "buffer", (uint64_t)i + 1);
-            lua_pushstring(L, kinds[kind]);
-            lua_setfield(L, -2, "kind");
+            hl_set_text(L, "kind", kinds[kind]);
             hl_set_number(L, "instructions", u->instructions);
             hl_set_number(L, "lanes", u->lanes);
             hl_set_number(L, "lines", u->lines);
@@ -169,10 +156,8 @@ static void push_lists(lua_State *L, const heddle_survey *s)
         hl_set_number(L, "accesses", r->reuse[i]);
         if (r->reuse_bound[i] != UINT64_MAX)
             hl_set_number(L, "bound", r->reuse_bound[i]);
-        if (i == HEDDLE_SURVEY_REUSE - 1) {
-            lua_pushboolean(L, 1);
-            lua_setfield(L, -2, "first");
-        }
+        if (i == HEDDLE_SURVEY_REUSE - 1)
+            hl_set_bool(L, "first", 1);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "reuse");
@@ -233,10 +218,7 @@ static int survey_run(lua_State *L)
     int rc;
 
     *s = NULL;
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, free_survey);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    hl_class(L, SURVEY, free_survey, NULL);
     rc = heddle_survey_run(w, &o, s, error, sizeof error);
     if (rc < 0)
         return hl_raise(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);

@@ -205,18 +205,6 @@ static int dump(lua_State *L)
 
 /* ---- facts --------------------------------------------------------------- */
 
-static void field(lua_State *L, const char *name, uint64_t v)
-{
-    lua_pushinteger(L, (lua_Integer)v);
-    lua_setfield(L, -2, name);
-}
-
-static void text_field(lua_State *L, const char *name, const char *v)
-{
-    lua_pushstring(L, v);
-    lua_setfield(L, -2, name);
-}
-
 static int info(lua_State *L)
 {
     struct heddle_trace_info i;
@@ -226,26 +214,26 @@ static int info(lua_State *L)
         return 1;
     }
     lua_newtable(L);
-    text_field(L, "name", i.name);
-    field(L, "kernels", i.kernels);
-    field(L, "blocks", i.blocks);
-    field(L, "warps", i.warps);
-    field(L, "instructions", i.instructions);
-    field(L, "thread_instructions", i.thread_instructions);
-    field(L, "memory_instructions", i.memory_instructions);
-    field(L, "lane_addresses", i.lane_addresses);
-    field(L, "frames", i.frames);
-    field(L, "frame_bytes", i.frame_bytes);
-    field(L, "stored_bytes", i.stored_bytes);
-    field(L, "file_bytes", i.file_bytes);
-    field(L, "allocations", i.allocations);
-    field(L, "pages", i.pages);
-    field(L, "local_words", i.local_words);
+    hl_set_text(L, "name", i.name);
+    hl_set_number(L, "kernels", i.kernels);
+    hl_set_number(L, "blocks", i.blocks);
+    hl_set_number(L, "warps", i.warps);
+    hl_set_number(L, "instructions", i.instructions);
+    hl_set_number(L, "thread_instructions", i.thread_instructions);
+    hl_set_number(L, "memory_instructions", i.memory_instructions);
+    hl_set_number(L, "lane_addresses", i.lane_addresses);
+    hl_set_number(L, "frames", i.frames);
+    hl_set_number(L, "frame_bytes", i.frame_bytes);
+    hl_set_number(L, "stored_bytes", i.stored_bytes);
+    hl_set_number(L, "file_bytes", i.file_bytes);
+    hl_set_number(L, "allocations", i.allocations);
+    hl_set_number(L, "pages", i.pages);
+    hl_set_number(L, "local_words", i.local_words);
     char hash[17];
     for (int k = 0; k < 16; k++)
         hash[k] = "0123456789abcdef"[i.hash >> (60 - 4 * k) & 15];
     hash[16] = '\0';
-    text_field(L, "hash", hash);
+    hl_set_text(L, "hash", hash);
     return 1;
 }
 
@@ -267,20 +255,20 @@ static int kernels(lua_State *L)
     lua_newtable(L);
     for (uint32_t i = 0; heddle_trace_kernel(w, i, &k) == 0; i++) {
         lua_newtable(L);
-        text_field(L, "name", k.name);
-        field(L, "number", k.number);
-        field(L, "id", k.id);
+        hl_set_text(L, "name", k.name);
+        hl_set_number(L, "number", k.number);
+        hl_set_number(L, "id", k.id);
         dim(L, "grid", k.grid);
         dim(L, "block", k.block);
-        field(L, "shared_bytes", k.shared_bytes);
-        field(L, "registers", k.registers);
-        field(L, "binary", k.binary);
-        field(L, "version", k.version);
-        field(L, "lanes", k.lanes);
-        field(L, "blocks", k.blocks);
-        field(L, "warps", k.warps);
-        field(L, "instructions", k.instructions);
-        field(L, "memory_instructions", k.memory_instructions);
+        hl_set_number(L, "shared_bytes", k.shared_bytes);
+        hl_set_number(L, "registers", k.registers);
+        hl_set_number(L, "binary", k.binary);
+        hl_set_number(L, "version", k.version);
+        hl_set_number(L, "lanes", k.lanes);
+        hl_set_number(L, "blocks", k.blocks);
+        hl_set_number(L, "warps", k.warps);
+        hl_set_number(L, "instructions", k.instructions);
+        hl_set_number(L, "memory_instructions", k.memory_instructions);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -298,12 +286,11 @@ static int notes(lua_State *L)
         if (n.count == 0)
             continue;
         lua_newtable(L);
-        text_field(L, "name", n.name);
-        text_field(L, "text", n.text);
-        text_field(L, "where", n.where);
-        field(L, "count", n.count);
-        lua_pushboolean(L, n.fatal);
-        lua_setfield(L, -2, "fatal");
+        hl_set_text(L, "name", n.name);
+        hl_set_text(L, "text", n.text);
+        hl_set_text(L, "where", n.where);
+        hl_set_number(L, "count", n.count);
+        hl_set_bool(L, "fatal", n.fatal);
         lua_rawseti(L, -2, ++at);
     }
     return 1;
@@ -317,9 +304,9 @@ static int ranges(lua_State *L)
     lua_newtable(L);
     for (uint32_t i = 0; heddle_walk_alloc(w, i, &a) == 0; i++) {
         lua_newtable(L);
-        text_field(L, "name", a.name);
-        field(L, "base", a.base);
-        field(L, "bytes", a.bytes);
+        hl_set_text(L, "name", a.name);
+        hl_set_number(L, "base", a.base);
+        hl_set_number(L, "bytes", a.bytes);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;

@@ -25,30 +25,17 @@
 #include "../heddle_walk.h"
 #include "lheddle.h"
 
+#define ROWS "heddle.walk.rows"
+
 HL_MODULE int luaopen_heddle_walk(lua_State *L);
-
-static uint32_t option(lua_State *L, int at, const char *name)
-{
-    lua_Integer x = 0;
-
-    if (!lua_isnoneornil(L, at)) {
-        luaL_checktype(L, at, LUA_TTABLE);
-        lua_getfield(L, at, name);
-        x = luaL_optinteger(L, -1, 0);
-        lua_pop(L, 1);
-        if (x < 0 || x > UINT32_MAX)
-            luaL_error(L, "option %s: %I is out of range", name,
-                       (LUAI_UACINT)x);
-    }
-    return (uint32_t)x;
-}
 
 static struct heddle_walk_options options(lua_State *L, int at)
 {
-    struct heddle_walk_options o = {option(L, at, "lanes"),
-                                    option(L, at, "launches"),
-                                    option(L, at, "every")};
-    return o;
+    return (struct heddle_walk_options){
+        .lanes = (uint32_t)hl_option(L, at, "lanes", UINT32_MAX),
+        .launches = (uint32_t)hl_option(L, at, "launches", UINT32_MAX),
+        .every = (uint32_t)hl_option(L, at, "every", UINT32_MAX),
+    };
 }
 
 /* ---- each --------------------------------------------------------------- */
@@ -142,8 +129,7 @@ static int walk_each(lua_State *L)
 
 static void mean(lua_State *L, const char *name, uint64_t sum, uint64_t n)
 {
-    lua_pushnumber(L, n ? (double)sum / (double)n : 0);
-    lua_setfield(L, -2, name);
+    hl_set_real(L, name, n ? (double)sum / (double)n : 0);
 }
 
 static void push_row(lua_State *L, heddle_workload *w,
@@ -152,18 +138,14 @@ static void push_row(lua_State *L, heddle_workload *w,
     struct heddle_walk_alloc a;
 
     lua_createtable(L, 0, 7);
-    lua_pushstring(L, r->kernel);
-    lua_setfield(L, -2, "kernel");
-    lua_pushstring(L, heddle_walk_kind_name(r->kind));
-    lua_setfield(L, -2, "kind");
-    set(L, lua_gettop(L), "count", (lua_Integer)r->instructions);
+    hl_set_text(L, "kernel", r->kernel);
+    hl_set_text(L, "kind", heddle_walk_kind_name(r->kind));
+    hl_set_number(L, "count", r->instructions);
     if (r->kind != HEDDLE_WALK_LOAD && r->kind != HEDDLE_WALK_STORE &&
         r->kind != HEDDLE_WALK_ATOMIC)
         return;
-    if (heddle_walk_alloc(w, r->alloc, &a) == 0) {
-        lua_pushstring(L, a.name);
-        lua_setfield(L, -2, "buffer");
-    }
+    if (heddle_walk_alloc(w, r->alloc, &a) == 0)
+        hl_set_text(L, "buffer", a.name);
     mean(L, "lanes", r->lanes, r->instructions);
     mean(L, "lines", r->lines, r->instructions);
     mean(L, "pages", r->pages, r->instructions);
@@ -188,10 +170,7 @@ static int walk_profile(lua_State *L)
 
     rows = lua_newuserdatauv(L, sizeof(*rows), 0);
     *rows = NULL;
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, free_rows);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    hl_class(L, ROWS, free_rows, NULL);
     n = heddle_profile(w, &o, rows, error, sizeof error);
     if (n < 0)
         return hl_raise(L, n, error);
@@ -212,10 +191,9 @@ static int walk_buffers(lua_State *L)
     lua_newtable(L);
     for (i = 0; heddle_walk_alloc(w, i, &a) == 0; i++) {
         lua_createtable(L, 0, 3);
-        lua_pushstring(L, a.name);
-        lua_setfield(L, -2, "name");
-        set(L, lua_gettop(L), "base", (lua_Integer)a.base);
-        set(L, lua_gettop(L), "bytes", (lua_Integer)a.bytes);
+        hl_set_text(L, "name", a.name);
+        hl_set_number(L, "base", a.base);
+        hl_set_number(L, "bytes", a.bytes);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
