@@ -105,6 +105,27 @@ HEDDLE_API const char *heddle_config_error(const heddle_config *c);
 /* The i-th setting of all; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_setting(uint32_t i, struct heddle_setting_info *out);
 
+/*
+ * What the size of a TLB or a cache comes to.  A size that is not a whole
+ * number of sets in each copy is rounded down, and a walk cache has no more
+ * ways than entries; everything else is as it was set, or an error.
+ */
+struct heddle_shape_info {
+    const char *name;      /* "l2cache", "l1tlb.large" */
+    const char *unit;      /* of the sizes: "bytes" or "entries" */
+    uint32_t copies;       /* cores, slices, units */
+    uint32_t sets, ways;   /* of a copy */
+    uint64_t size, set_to; /* in effect, and the setting: of a copy or, the L2
+                              cache's, of all together */
+    uint32_t ways_set_to;  /* the setting; 0: as many as there are entries */
+    int rounded;           /* not what was set */
+};
+
+/* The i-th that a machine of these settings has; HEDDLE_EINVAL past the last.
+ */
+HEDDLE_API int heddle_config_shape(const heddle_config *c, uint32_t i,
+                                   struct heddle_shape_info *out);
+
 /* ---- life of a simulation -------------------------------------------- */
 
 /*

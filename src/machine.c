@@ -6,7 +6,9 @@
  * those of no part: the simulation's and the clocks'.  A setting's own range is
  * checked when it is set (core/config.c).  What only two settings together can
  * get wrong is checked once they are all known, before anything is built, with
- * words that name both.
+ * words that name both.  What sizes come to where they are no whole number of
+ * sets is told by hd_machine_shape; t/601 holds it against what parts have
+ * built.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -211,4 +213,89 @@ int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
     if (hd_dram_cfg_check(&m->dram, m->l2cache.line, err) != 0)
         return err->code;
     return check_span(&m->sim, err);
+}
+
+/* ---- what sizes come to -------------------------------------------------- */
+
+/* The sums of hd_tlb_open and hd_walkcache_open.  Whether there is such a one.
+ */
+static bool of_entries(struct heddle_shape_info *out, bool there, uint32_t n,
+                       uint32_t ways, uint32_t copies)
+{
+    if (!there || n == 0)
+        return false;
+    out->unit = "entries";
+    out->copies = copies;
+    out->ways_set_to = ways;
+    out->ways = ways == 0 || ways > n ? n : ways;
+    out->sets = n / out->ways;
+    out->set_to = n;
+    out->size = (uint64_t)out->sets * out->ways;
+    return true;
+}
+
+/* Those of hd_cache_open; `parts` of the bytes are in one copy. */
+static bool of_bytes(struct heddle_shape_info *out,
+                     const struct hd_cache_cfg *cfg, uint32_t copies,
+                     uint32_t parts)
+{
+    uint64_t set = (uint64_t)cfg->ways * cfg->line;
+
+    if (cfg->mode.kind != HD_FULL || set == 0 || parts == 0)
+        return false;
+    out->unit = "bytes";
+    out->copies = copies;
+    out->ways_set_to = out->ways = cfg->ways;
+    out->sets = (uint32_t)(cfg->bytes / parts / set);
+    out->set_to = cfg->bytes;
+    out->size = out->sets * set * parts;
+    return true;
+}
+
+/* The k-th of those that there may be. */
+static bool shape(const struct hd_machine *m, uint32_t k,
+                  struct heddle_shape_info *out)
+{
+    bool l1 = m->l1tlb.mode.kind == HD_FULL, l2 = m->l2tlb.mode.kind == HD_FULL;
+    uint32_t cores = m->core.count, units = m->walk.per_core ? cores : 1;
+
+    switch (k) {
+    case 0:
+        return of_entries(out, l1, m->l1tlb.entries, m->l1tlb.ways, cores);
+    case 1:
+        return of_entries(out, l1, m->l1tlb.large_entries, m->l1tlb.large_ways,
+                          cores);
+    case 2:
+        return of_entries(out, l2, m->l2tlb.entries, m->l2tlb.ways, units);
+    case 3:
+        return of_entries(out, l2, m->l2tlb.large_entries, m->l2tlb.large_ways,
+                          units);
+    case 4:
+        return of_entries(out, l2, m->bypass.entries, 0, units);
+    case 5:
+        return of_entries(out, m->pwc.mode.kind != HD_OFF, m->pwc.entries,
+                          m->pwc.ways, units);
+    case 6:
+        return of_bytes(out, &m->l1cache, cores, 1);
+    default:
+        return of_bytes(out, &m->l2cache, m->l2cache.slices, m->l2cache.slices);
+    }
+}
+
+int hd_machine_shape(const struct hd_machine *m, uint32_t i,
+                     struct heddle_shape_info *out)
+{
+    static const char *const name[] = {"l1tlb",       "l1tlb.large", "l2tlb",
+                                       "l2tlb.large", "bypass",      "pwc",
+                                       "l1cache",     "l2cache"};
+
+    for (uint32_t k = 0; k < HD_LEN(name); k++) {
+        *out = (struct heddle_shape_info){.name = name[k]};
+        if (!shape(m, k, out) || i-- != 0)
+            continue;
+        out->rounded = out->size != out->set_to ||
+                       (out->ways_set_to != 0 && out->ways != out->ways_set_to);
+        return HEDDLE_OK;
+    }
+    return HEDDLE_EINVAL;
 }

@@ -9,6 +9,7 @@
 #define HD_MACHINE_H
 
 #include "core/config.h"
+#include "heddle.h"
 #include "gpu/core.h"
 #include "mem/cache.h"
 #include "mem/dramspec.h"
@@ -50,6 +51,10 @@ struct hd_machine {
     struct hd_fault_cfg fault;
     struct hd_link_cfg link;
 };
+
+/* heddle_config_shape */
+int hd_machine_shape(const struct hd_machine *m, uint32_t i,
+                     struct heddle_shape_info *out);
 
 extern const struct hd_setting hd_sim_settings[];
 extern const uint32_t hd_sim_setting_count;

@@ -75,6 +75,12 @@ const char *heddle_config_error(const heddle_config *c)
     return c->err.text;
 }
 
+int heddle_config_shape(const heddle_config *c, uint32_t i,
+                        struct heddle_shape_info *out)
+{
+    return hd_machine_shape(&c->m, i, out);
+}
+
 int heddle_setting(uint32_t i, struct heddle_setting_info *out)
 {
     return hd_setting_info(i, out);

@@ -8,7 +8,7 @@
 -- As text a configuration is one setting a line, `name = value  # unit;
 -- source`, all of them, in the engine's order: what a simulation used can be
 -- written and read back (config_write, config_read), and two files can be
--- compared with diff.
+-- compared with diff.  Sizes that the engine rounds to whole sets are told.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -90,8 +90,35 @@ function config.resolve(flat, c)
     return out
 end
 
---- The text of a resolved configuration.
-function config.format(resolved, title)
+--- The sizes of TLBs and caches that are not what was set, because that is no
+-- whole number of sets: an array of what c:shapes() says of each.
+function config.rounded(c)
+    local out = {}
+    for _, s in ipairs(c:shapes()) do
+        if s.rounded then
+            out[#out + 1] = {
+                component = s.name, unit = s.unit, copies = s.copies,
+                sets = s.sets, ways = s.ways, size = s.size,
+                set_to = s.set_to, ways_set_to = s.ways_set_to,
+            }
+        end
+    end
+    return out
+end
+
+--- One of them in words.
+function config.rounded_text(r)
+    return ("%s: %d of the %d %s that are set: %d set%s of %d ways%s%s"):format(
+        r.component, r.size, r.set_to, r.unit, r.sets, r.sets > 1 and "s" or "",
+        r.ways, r.ways_set_to ~= 0 and r.ways ~= r.ways_set_to
+            and (", not %d"):format(r.ways_set_to) or "",
+        r.component == "l2cache" and (" in each of %d slices"):format(r.copies)
+            or "")
+end
+
+--- The text of a resolved configuration; `rounded`, as config.rounded gives
+-- them, come last, as comments.
+function config.format(resolved, title, rounded)
     local out = { ("# heddle %s configuration%s"):format(core.version,
         title and ": " .. title or "") }
     local group
@@ -103,6 +130,10 @@ function config.format(resolved, title)
         end
         local note = s.unit ~= "" and s.unit .. "; " .. s.source or s.source
         out[#out + 1] = ("%-32s # %s"):format(s.name .. " = " .. s.value, note)
+    end
+    for i, r in ipairs(rounded or {}) do
+        out[#out + 1] = (i == 1 and "\n" or "") .. "# "
+            .. config.rounded_text(r)
     end
     return table.concat(out, "\n") .. "\n"
 end
@@ -144,13 +175,17 @@ end
 
 --- H.config_write(path, machine or simulation): writes all settings.
 function config.config_write(path, what)
-    local resolved, title
-    if what.settings then -- a machine
-        resolved, title = config.resolve(what.settings), what.name
+    local resolved, title, rounded
+    if rawget(what, "settings") then -- a machine
+        local c = config.build(what.settings)
+        resolved, title = config.resolve(what.settings, c), what.name
+        rounded = config.rounded(c)
     else
         resolved, title = what.resolved, what.machine and what.machine.name
+        rounded = what.rounded
     end
-    require("heddle.report").emit(config.format(resolved, title), path)
+    require("heddle.report").emit(config.format(resolved, title, rounded),
+        path)
     return what
 end
 

@@ -477,6 +477,10 @@ function machines.explain(name)
         out[#out + 1] = ("  %-40s %s"):format(key .. " = "
             .. tostring(flat[key][1]) .. unit, flat[key][2])
     end
+    local rounded = config.rounded(config.build(preset_settings(preset)))
+    for _, r in ipairs(rounded) do
+        out[#out + 1] = "  " .. config.rounded_text(r)
+    end
     return out
 end
 

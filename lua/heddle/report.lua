@@ -5,6 +5,8 @@
 --   schema, schema_version, version     "heddle-results", 1, heddle's
 --   label, machine, seed, status        status: done, stopped, ok, or an error
 --   config      { ["group.name"] = value }   every setting, resolved
+--   rounded     what config.rounded says, if anything: component, unit, copies,
+--               sets, ways, size, set_to, ways_set_to
 --   policies    names, in the order in which they were bound
 --   inputs      { app, key, hash } of every application
 --   cycles, instructions                of the whole run
@@ -251,6 +253,9 @@ function report.collect(sim)
         intervals = intervals_of(sim, list),
     }
     results.metrics = metrics_of(results)
+    if #sim.rounded > 0 then
+        results.rounded = json.array(sim.rounded)
+    end
     return results
 end
 
@@ -463,6 +468,10 @@ local function origin(results)
     out[#out + 1] = "\nSettings\n"
     for _, group in ipairs(groups) do
         out[#out + 1] = wrapped("  " .. group .. ":", words[group])
+    end
+    for _, r in ipairs(results.rounded or {}) do
+        out[#out + 1] = "  " .. require("heddle.config").rounded_text(r)
+            .. "\n"
     end
     return table.concat(out)
 end

@@ -115,6 +115,7 @@ local function new(o)
         progress = o.progress,
         core = core.sim(c, workloads),
         resolved = config.resolve(machine.settings, c),
+        rounded = config.rounded(c),
         policies = {},
         samples = {},
         status = "ready",

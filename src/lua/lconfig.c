@@ -81,13 +81,44 @@ static int config_check(lua_State *L)
     return 1;
 }
 
+static void number(lua_State *L, const char *name, uint64_t v)
+{
+    lua_pushinteger(L, (lua_Integer)v);
+    lua_setfield(L, -2, name);
+}
+
+/* config:shapes() -> {{name=, unit=, copies=, sets=, ways=, size=, ...}, ...}
+ */
+static int config_shapes(lua_State *L)
+{
+    heddle_config *c = hl_config_check(L, 1);
+    struct heddle_shape_info s;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_config_shape(c, i, &s) == HEDDLE_OK; i++) {
+        lua_createtable(L, 0, 9);
+        lua_pushstring(L, s.name);
+        lua_setfield(L, -2, "name");
+        lua_pushstring(L, s.unit);
+        lua_setfield(L, -2, "unit");
+        number(L, "copies", s.copies);
+        number(L, "sets", s.sets);
+        number(L, "ways", s.ways);
+        number(L, "size", s.size);
+        number(L, "set_to", s.set_to);
+        number(L, "ways_set_to", s.ways_set_to);
+        lua_pushboolean(L, s.rounded);
+        lua_setfield(L, -2, "rounded");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
 int hl_config_new(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"set", config_set},
-        {"get", config_get},
-        {"check", config_check},
-        {NULL, NULL},
+        {"set", config_set},       {"get", config_get}, {"check", config_check},
+        {"shapes", config_shapes}, {NULL, NULL},
     };
     heddle_config **c = lua_newuserdatauv(L, sizeof *c, 0);
 
