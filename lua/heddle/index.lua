@@ -162,62 +162,70 @@ end
 
 local explain = {}
 
-function explain.settings(name)
-    for _, s in ipairs(core.settings()) do
-        if s.name == name then
-            local unit = s.unit ~= "" and " " .. s.unit or ""
-            return {
-                ("%s (setting)"):format(s.name),
-                "  " .. s.meaning,
-                "  type     " .. s.type,
-                "  unit     " .. (s.unit ~= "" and s.unit or "none"),
-                "  default  " .. s.default .. unit,
-                "  range    " .. range(s),
-                "  source   " .. s.source,
-            }
+--- The lines that tell of each member of a list with that name, or nil.
+local function each(list, named, lines)
+    local out = {}
+    for _, x in ipairs(list) do
+        if named(x) then
+            for _, line in ipairs(lines(x)) do out[#out + 1] = line end
         end
+    end
+    return out[1] and out
+end
+
+function explain.settings(name)
+    local function named(s) return s.name == name end
+    return each(core.settings(), named, function(s)
+        local unit = s.unit ~= "" and " " .. s.unit or ""
+        return {
+            ("%s (setting)"):format(s.name),
+            "  " .. s.meaning,
+            "  type     " .. s.type,
+            "  unit     " .. (s.unit ~= "" and s.unit or "none"),
+            "  default  " .. s.default .. unit,
+            "  range    " .. range(s),
+            "  source   " .. s.source,
+        }
+    end)
+end
+
+--- Whether what a component has goes by that name.
+local function called(name)
+    return function(x)
+        return x.component .. "." .. x.name == name or x.name == name
     end
 end
 
 function explain.counters(name)
-    local out
-    for _, c in ipairs(core.counters()) do
-        if c.component .. "." .. c.name == name or c.name == name then
-            out = out or {}
-            out[#out + 1] = ("%s.%s (counter)"):format(c.component, c.name)
-            out[#out + 1] = "  " .. c.meaning
-            out[#out + 1] = "  unit     " .. c.unit
-            out[#out + 1] = "  kind     " ..
-                (c.peak and "maximum since the last reset" or "sum")
-        end
-    end
-    return out
+    return each(core.counters(), called(name), function(c)
+        return {
+            ("%s.%s (counter)"):format(c.component, c.name),
+            "  " .. c.meaning,
+            "  unit     " .. c.unit,
+            "  kind     "
+                .. (c.peak and "maximum since the last reset" or "sum"),
+        }
+    end)
 end
 
 function explain.histograms(name)
-    local out
-    for _, h in ipairs(core.histograms()) do
-        if h.component .. "." .. h.name == name or h.name == name then
-            out = out or {}
-            out[#out + 1] = ("%s.%s (histogram)"):format(h.component, h.name)
-            out[#out + 1] = "  " .. h.meaning
-            out[#out + 1] = "  unit     " .. h.unit
-        end
-    end
-    return out
+    return each(core.histograms(), called(name), function(h)
+        return {
+            ("%s.%s (histogram)"):format(h.component, h.name),
+            "  " .. h.meaning,
+            "  unit     " .. h.unit,
+        }
+    end)
 end
 
 function explain.metrics(name)
-    local out
-    for _, m in ipairs(derived()) do
-        if m[1] == name then
-            out = out or {}
-            out[#out + 1] = ("%s (metric, %s)"):format(m[1], m[4])
-            out[#out + 1] = "  " .. m[3]
-            out[#out + 1] = "  unit     " .. (m[2] ~= "" and m[2] or "a share")
-        end
-    end
-    return out
+    return each(derived(), function(m) return m[1] == name end, function(m)
+        return {
+            ("%s (metric, %s)"):format(m[1], m[4]),
+            "  " .. m[3],
+            "  unit     " .. (m[2] ~= "" and m[2] or "a share"),
+        }
+    end)
 end
 
 local ANSWER = {

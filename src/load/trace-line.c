@@ -112,28 +112,32 @@ static const char *next_dec(const char *p, int64_t *v)
     return p != NULL ? hd_scan_signed(p, v) : NULL;
 }
 
-/* Reads n addresses, listed or as deltas, into c->addr.  Either all of a list
- * begin with 0x or none: an immediate must not pass for the last one. */
-static const char *scan_list(struct hd_lines *c, const char *p, uint64_t n,
-                             bool deltas)
+/* Reads n addresses into c->addr.  Either all begin with 0x or none: an
+ * immediate must not pass for the last one. */
+static const char *scan_list(struct hd_lines *c, const char *p, uint64_t n)
 {
     bool prefix = p[0] == ' ' && p[1] == '0' && p[2] == 'x';
 
     for (uint64_t i = 0; i < n; i++) {
-        const char *q;
-        if (deltas && i != 0) {
-            int64_t d;
-            q = next_dec(p, &d);
-            if (q == NULL)
-                return expected(c, "an address delta", hd_skip_blank(p));
-            c->addr[i] = c->addr[i - 1] + (uint64_t)d;
-        } else {
-            q = next_hex(p, &c->addr[i]);
-            if (prefix && (p[1] != '0' || p[2] != 'x'))
-                q = NULL;
-            if (q == NULL)
-                return expected(c, "an address", hd_skip_blank(p));
-        }
+        const char *q = next_hex(p, &c->addr[i]);
+
+        if (q == NULL || (prefix && (p[1] != '0' || p[2] != 'x')))
+            return expected(c, "an address", hd_skip_blank(p));
+        p = q;
+    }
+    return p;
+}
+
+/* Reads what follows the first of n addresses as deltas. */
+static const char *scan_deltas(struct hd_lines *c, const char *p, uint64_t n)
+{
+    for (uint64_t i = 1; i < n; i++) {
+        int64_t d;
+        const char *q = next_dec(p, &d);
+
+        if (q == NULL)
+            return expected(c, "an address delta", hd_skip_blank(p));
+        c->addr[i] = c->addr[i - 1] + (uint64_t)d;
         p = q;
     }
     return p;
@@ -183,17 +187,9 @@ static const char *scan_bulk(struct hd_lines *c, const char *p,
     }
     out->n = (uint32_t)n;
     if (mode == 3)
-        return scan_list(c, p, (uint64_t)n, false);
+        return scan_list(c, p, (uint64_t)n);
     c->addr[0] = base;
-    for (int64_t i = 1; i < n; i++) {
-        int64_t d;
-        q = next_dec(p, &d);
-        if (q == NULL)
-            return expected(c, "an address delta", hd_skip_blank(p));
-        c->addr[i] = c->addr[i - 1] + (uint64_t)d;
-        p = q;
-    }
-    return p;
+    return scan_deltas(c, p, (uint64_t)n);
 }
 
 /* mbar, multicast [CTA mask], bytes, bytes out of bounds. */
@@ -259,14 +255,15 @@ static const char *scan_addresses(struct hd_lines *c, const char *p,
     out->n = hd_bit_count(out->mask);
     switch (mode) {
     case 0:
-        q = scan_list(c, q, out->n, false);
+        q = scan_list(c, q, out->n);
         break;
     case 1:
         q = scan_stride(c, q, out);
         break;
     case 2:
         /* an empty mask still has its base */
-        q = scan_list(c, q, out->n == 0 ? 1 : out->n, true);
+        q = scan_list(c, q, 1);
+        q = q != NULL ? scan_deltas(c, q, out->n) : NULL;
         break;
     default:
         q = scan_bulk(c, q, out, (uint64_t)mode);

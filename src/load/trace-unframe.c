@@ -222,18 +222,27 @@ static uint32_t find_stride(struct unpack *u, int64_t stride)
     return n;
 }
 
-static bool add_list(struct unpack *u, uint64_t *record, unsigned lanes,
-                     uint64_t min, unsigned shift, unsigned width)
+/* Room for so many more lists. */
+static bool more_lists(struct unpack *u, size_t n)
 {
-    struct hd_cursor *c = &u->part[P_BITS];
     struct hd_flist *l =
-        hd_grow(u->f->list, u->lists, &u->room_lists, sizeof *l);
+        hd_grow(u->f->list, u->lists + n - 1, &u->room_lists, sizeof *l);
 
     if (l == NULL)
         return fail(u, "memory");
     u->f->list = l;
-    l[u->lists] = (struct hd_flist){min, (uint32_t)(c->p - u->f->bits),
-                                    (uint8_t)shift, (uint8_t)width};
+    return true;
+}
+
+static bool add_list(struct unpack *u, uint64_t *record, unsigned lanes,
+                     uint64_t min, unsigned shift, unsigned width)
+{
+    struct hd_cursor *c = &u->part[P_BITS];
+
+    if (!more_lists(u, 1))
+        return false;
+    u->f->list[u->lists] = (struct hd_flist){min, (uint32_t)(c->p - u->f->bits),
+                                             (uint8_t)shift, (uint8_t)width};
     *record = HD_FLIST << HD_TRACE_VA_BITS | u->lists++;
     hd_cursor_take(c, (lanes * width + 7) / 8);
     return !c->bad || fail(u, "lists");
@@ -243,14 +252,13 @@ static bool add_list(struct unpack *u, uint64_t *record, unsigned lanes,
 static bool add_pair(struct unpack *u, uint64_t *record, uint64_t first,
                      int64_t stride)
 {
-    struct hd_flist *l =
-        hd_grow(u->f->list, (size_t)u->lists + 1, &u->room_lists, sizeof *l);
+    struct hd_flist *l;
 
-    if (l == NULL)
-        return fail(u, "memory");
-    u->f->list = l;
-    l[u->lists] = (struct hd_flist){first, 0, 0, HD_FPAIR};
-    l[u->lists + 1] = (struct hd_flist){(uint64_t)stride, 0, 0, HD_FPAIR};
+    if (!more_lists(u, 2))
+        return false;
+    l = &u->f->list[u->lists];
+    l[0] = (struct hd_flist){first, 0, 0, HD_FPAIR};
+    l[1] = (struct hd_flist){(uint64_t)stride, 0, 0, HD_FPAIR};
     *record = HD_FLIST << HD_TRACE_VA_BITS | u->lists;
     u->lists += 2;
     return true;

@@ -133,25 +133,32 @@ static void broken(const struct hd_dramcmd *cmd, uint32_t kind, uint32_t bank,
                bank, what);
 }
 
+/* Whether a command would come too early under a rule, after all earlier
+ * ones. */
+static bool breaks(const struct hd_dramcheck *k, const struct history *h,
+                   const struct rule *r, uint32_t kind, uint32_t bank,
+                   uint64_t cycle)
+{
+    const struct last *l =
+        r->scope == BANK    ? &h->bank[bank]
+        : r->scope == GROUP ? &h->group[bank / (k->cfg.banks / k->cfg.groups)]
+                            : &h->all;
+
+    for (uint32_t f = 0; f < KINDS && (r->to & kind); f++)
+        if ((r->from & 1u << f) && l->at[f] != 0 &&
+            cycle < l->at[f] - 1 + r->distance)
+            return true;
+    return false;
+}
+
 /* Compares a command with all earlier ones. */
 static void check_rules(const struct hd_dramcheck *k, const struct history *h,
                         const struct hd_dramcmd *cmd, uint32_t kind,
                         uint32_t bank, uint64_t cycle, struct hd_err *err)
 {
-    uint32_t group = bank / (k->cfg.banks / k->cfg.groups);
-
-    for (uint32_t i = 0; i < k->rules; i++) {
-        const struct rule *r = &k->rule[i];
-        const struct last *l = r->scope == BANK    ? &h->bank[bank]
-                               : r->scope == GROUP ? &h->group[group]
-                                                   : &h->all;
-        if (!(r->to & kind))
-            continue;
-        for (uint32_t f = 0; f < KINDS; f++)
-            if ((r->from & 1u << f) && l->at[f] != 0 &&
-                cycle < l->at[f] - 1 + r->distance)
-                broken(cmd, kind, bank, r->name, err);
-    }
+    for (uint32_t i = 0; i < k->rules; i++)
+        if (breaks(k, h, &k->rule[i], kind, bank, cycle))
+            broken(cmd, kind, bank, k->rule[i].name, err);
 }
 
 static void remember(struct hd_dramcheck *k, struct history *h, uint32_t kind,
@@ -250,19 +257,11 @@ static void refresh(struct hd_dramcheck *k, struct history *h,
 static bool legal(const struct hd_dramcheck *k, const struct history *h,
                   uint32_t kind, uint32_t bank, uint64_t cycle)
 {
-    uint32_t group = bank / (k->cfg.banks / k->cfg.groups);
     uint64_t fourth = h->activates[h->count % 4];
 
-    for (uint32_t i = 0; i < k->rules; i++) {
-        const struct rule *r = &k->rule[i];
-        const struct last *l = r->scope == BANK    ? &h->bank[bank]
-                               : r->scope == GROUP ? &h->group[group]
-                                                   : &h->all;
-        for (uint32_t f = 0; f < KINDS && (r->to & kind); f++)
-            if ((r->from & 1u << f) && l->at[f] != 0 &&
-                cycle < l->at[f] - 1 + r->distance)
-                return false;
-    }
+    for (uint32_t i = 0; i < k->rules; i++)
+        if (breaks(k, h, &k->rule[i], kind, bank, cycle))
+            return false;
     if (kind == ACT)
         return fourth == 0 || cycle >= fourth - 1 + k->cfg.tfaw;
     return kind == PRE ||

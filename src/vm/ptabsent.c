@@ -201,14 +201,8 @@ void hd_pt_forget(struct hd_ptables *t, uint32_t app, const struct hd_xlate *x)
     uint64_t *e = entries(t, app, x, &n);
 
     if (e[0] & HD_PT_COMING) {
-        if (e[0] & HD_PT_DISABLED)
-            t->s->kept++; /* its coalesced region keeps its place */
-        else
-            hd_frames_give(&t->frames, x->pfn.v, x->pages);
-        hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
         t->s->coming -= x->pages;
-        if (x->pages == 1)
-            hd_pt_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+        hd_pt_release(t, app, x, (e[0] & HD_PT_DISABLED) != 0);
     }
     memset(e, 0, n * sizeof *e);
 }

@@ -56,42 +56,53 @@ static bool whole(const struct job *j, uint64_t vpn)
     return at >= first && at + HD_LARGE_PAGES <= end;
 }
 
+static struct heddle_q_frame_place question(struct hd_ptables *t,
+                                            const struct job *j, uint64_t vpn,
+                                            uint32_t pages)
+{
+    uint64_t frames = t->frames.frames;
+
+    return (struct heddle_q_frame_place){
+        .app = j->app,
+        .vpn = vpn,
+        .pages = pages,
+        .frames = frames,
+        .next = hd_min_u64(hd_frames_next(&t->frames, pages), frames),
+        .whole = whole(j, vpn),
+    };
+}
+
 /* The answer of frame_place; where that is that there is none, memory is
  * compacted and it is asked once more.  Not so for a page that faults: mappings
  * cannot change in the middle of a run's event (manage.c). */
 static uint64_t ask_frame(struct hd_ptables *t, const struct job *j,
                           uint64_t vpn, uint32_t pages)
 {
-    struct heddle_q_frame_place q = {.app = j->app,
-                                     .vpn = vpn,
-                                     .pages = pages,
-                                     .frames = t->frames.frames,
-                                     .whole = whole(j, vpn),
-                                     .again = j->absent};
+    struct heddle_q_frame_place q = question(t, j, vpn, pages);
     uint64_t f;
 
-    for (;; q.again = 1) {
-        q.next =
-            hd_min_u64(hd_frames_next(&t->frames, pages), t->frames.frames);
-        f = (uint64_t)hd_ask_frame_place(&t->place, &q);
-        if (f != q.frames || q.again)
-            return f;
-        if (t->compact != NULL)
-            t->compact(t->compact_self, j->app);
-    }
+    q.again = j->absent;
+    f = (uint64_t)hd_ask_frame_place(&t->place, &q);
+    if (f != q.frames || q.again)
+        return f;
+    if (t->compact != NULL)
+        t->compact(t->compact_self, j->app);
+    q = question(t, j, vpn, pages);
+    q.again = 1;
+    return (uint64_t)hd_ask_frame_place(&t->place, &q);
 }
 
 /* The frame that a page gets, or HD_NO_FRAME with an error recorded. */
 static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
                              uint64_t vpn, uint32_t pages)
 {
-    struct heddle_q_frame_place q = {
-        .app = j->app, .vpn = vpn, .pages = pages, .frames = t->frames.frames};
+    uint64_t frames = t->frames.frames;
     uint64_t f = HD_UNLIKELY(t->place.bound)
                      ? ask_frame(t, j, vpn, pages)
-                     : hd_min_u64(hd_frames_next(&t->frames, pages), q.frames);
+                     : hd_min_u64(hd_frames_next(&t->frames, pages), frames);
+    struct heddle_q_frame_place q;
 
-    if (f == q.frames) {
+    if (f == frames) {
         fail(t, j, "out of frames: no free aligned one", pages);
         return HD_NO_FRAME;
     }
@@ -99,8 +110,7 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
         return f;
     if (f % pages == 0 && hd_frames_free(&t->frames, f, pages))
         return f;
-    q.next = hd_min_u64(hd_frames_next(&t->frames, pages), q.frames);
-    q.whole = whole(j, vpn);
+    q = question(t, j, vpn, pages);
     hd_slots_refuse(&t->place, HEDDLE_POINT_frame_place, &q, (int64_t)f,
                     "a free frame, aligned to its pages", j->err);
     return HD_NO_FRAME;
@@ -381,6 +391,18 @@ static bool shared(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
     return false;
 }
 
+void hd_pt_release(struct hd_ptables *t, uint32_t app, const struct hd_xlate *x,
+                   bool kept)
+{
+    if (kept)
+        t->s->kept++;
+    else
+        hd_frames_give(&t->frames, x->pfn.v, x->pages);
+    hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
+    if (x->pages == 1)
+        hd_pt_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+}
+
 static void unmap_page(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
@@ -389,15 +411,9 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     struct hd_pt_region *r = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT);
     uint64_t *e = hd_pt_entry(t, h->at);
 
-    if (h->region_bits & HD_PT_JOINED)
-        t->s->kept++;
-    else
-        hd_frames_give(&t->frames, x->pfn.v, x->pages);
-    hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
     t->s->changes++;
     t->s->pages[app] -= x->pages;
-    if (x->pages == 1)
-        hd_pt_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+    hd_pt_release(t, app, x, (h->region_bits & HD_PT_JOINED) != 0);
     if (t->cfg.paging == HD_PAGING_FAULT)
         hd_pt_leave(t, app, x);
     if (x->pages == HD_LARGE_PAGES) {

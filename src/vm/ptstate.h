@@ -189,6 +189,10 @@ uint64_t hd_pt_choose_frame(struct hd_ptables *t, uint32_t app, uint64_t vpn,
 /* ptmap.c: tells who watches page_freed or page_back of a 4 KB page. */
 void hd_pt_tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
                 uint64_t vpn, uint64_t frame);
+/* ptmap.c: a page leaves its frames, and whoever watches is told; `kept`: its
+ * coalesced region keeps its place. */
+void hd_pt_release(struct hd_ptables *t, uint32_t app, const struct hd_xlate *x,
+                   bool kept);
 
 /* ptabsent.c: the page that holds vpn, if it is absent; an absent page goes
  * with its allocation; what entries and bits say of residency agrees. */

@@ -236,6 +236,13 @@ static void drop(struct hd_walkcache *c, uint32_t app, uint32_t e)
     count(c, app, HD_PWC_INVALIDATIONS);
 }
 
+static void drop_all(struct hd_walkcache *c, uint32_t app)
+{
+    for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++)
+        if (c->tags.key[e] != HD_KEY_NONE)
+            drop(c, app, e);
+}
+
 static void invalidate_prefix(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
                               uint64_t pages)
 {
@@ -254,9 +261,7 @@ void hd_walkcache_invalidate(struct hd_walkcache *c, struct hd_ptables *tables,
     if (c->cfg.mode.kind != HD_FULL)
         return;
     if (pages == HD_EVERY_PAGE) {
-        for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++)
-            if (c->tags.key[e] != HD_KEY_NONE)
-                drop(c, app, e);
+        drop_all(c, app);
         return;
     }
     if (c->cfg.style == HD_WALKCACHE_PREFIX) {
@@ -267,9 +272,7 @@ void hd_walkcache_invalidate(struct hd_walkcache *c, struct hd_ptables *tables,
         hd_pa pte[4];
         uint32_t n = hd_ptables_walk(tables, app, (hd_vpn){v}, pte), e;
         if (n == 0) { /* already gone: which entries led there is not known */
-            for (e = 0; e < c->tags.sets * c->tags.ways; e++)
-                if (c->tags.key[e] != HD_KEY_NONE)
-                    drop(c, app, e);
+            drop_all(c, app);
             return;
         }
         e = hd_assoc_find(&c->tags, set_of(c, pte[n - 1].v >> c->line_shift),
