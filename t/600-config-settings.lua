@@ -91,6 +91,43 @@ for _, name in ipairs(machines.names()) do
     local ok, err = pcall(config.build, m.settings, true)
     tap.ok(ok, name .. ": passes the checks", tostring(err))
 end
+-- Where a machine's value is from the one that it derives from, or nobody has
+-- set it, its source says so; what names a paper is from the machine's own.
+local PAPERS = { maxwell = "MASK Mosaic Power", released = "release Mosaic",
+    mosaic = "Mosaic", etc = "ETC", mesc = "MESC", pichai = "Pichai",
+    fermi = "", integrated = "Power" }
+for _, name in ipairs(machines.names()) do
+    local preset, wrong = machines.get(name), {}
+    local own = config.flatten(preset.settings)
+    local text = table.concat(machines.explain(name), "\n")
+    for setting, v in pairs(H.machine(name).settings) do
+        local as, rest = v[2]:match "^as (%l+): (.+)"
+        if (as == nil) ~= (own[setting] ~= nil)
+            or as and (as ~= preset.from or rest
+                ~= H.machine(as).settings[setting][2])
+            or not text:find("\n  " .. setting .. " = " .. tostring(v[1]), 1,
+                true) or not text:find(v[2], 1, true) then
+            wrong[#wrong + 1] = setting
+        end
+        for _, paper in ipairs { "MASK", "Mosaic", "ETC", "MESC", "Pichai",
+            "Power" } do
+            if not as and v[2]:find("^" .. paper)
+                and not PAPERS[name]:find(paper, 1, true) then
+                wrong[#wrong + 1] = setting .. ": " .. v[2]
+            end
+        end
+    end
+    table.sort(wrong)
+    tap.is(table.concat(wrong, "\n"), "", name .. ": sources are its own, or "
+        .. "name the machine that they are of; heddle explain prints them")
+end
+tap.is(H.machine("pichai").settings["core.alu_latency"][2],
+    "as maxwell: MASK table 1: a 9-stage pipeline", "so it reads")
+for _, s in ipairs(config.resolve(H.machine("pichai").settings)) do
+    if s.name == "xbar.latency" then
+        tap.ok(s.source:find "^default: %a", "and what nobody set", s.source)
+    end
+end
 tap.is(H.machine("etc"):get("core.count"), "30", "machines derive")
 tap.is(H.machine("mesc"):get("core.count"), "16", "and differ")
 

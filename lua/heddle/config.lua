@@ -73,7 +73,8 @@ function config.build(flat, check)
     return c
 end
 
---- All settings resolved: an array of { name=, value=, unit=, source= }.
+--- All settings resolved: an array of { name=, value=, unit=, source= }; the
+-- source of what nobody set says that it is the default's.
 function config.resolve(flat, c)
     local _, list = known()
     c = c or config.build(flat)
@@ -84,7 +85,7 @@ function config.resolve(flat, c)
             name = s.name,
             value = c:get(s.name),
             unit = s.unit,
-            source = set and set[2] or s.source,
+            source = set and set[2] or "default: " .. s.source,
         }
     end
     return out

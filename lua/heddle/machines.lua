@@ -1,8 +1,10 @@
 --- machines.lua - the machines of the papers, as tables that derive from one
 -- another; every value says where it comes from.
 --
--- A machine states only what differs from the one it derives from; the root
--- is the engine's defaults.  "guess" marks what no source gives.
+-- A machine states what differs from the one it derives from, and what its own
+-- paper says, too; the rest it has from there, and then the source says so:
+-- "as maxwell: MASK table 1".  The root is the engine's defaults.  "guess" marks
+-- what no source gives.
 --
 --     local m = H.machine("maxwell") { ["l2tlb.entries"] = 1024 }
 --     local small = H.machine("maxwell") { core = { count = 4 } }
@@ -109,6 +111,7 @@ local PRESETS = {
                 dram = { 924000000, "release: gpgpusim.config" },
             },
             core = {
+                count = { 30, "release: gpgpusim.config" },
                 lanes = { 32, "release: gpgpusim.config" },
                 width = { 32, "release: gpgpusim.config" },
                 issue = { 2, "release: gpgpusim.config: 2 schedulers" },
@@ -119,12 +122,18 @@ local PRESETS = {
                 shared_bytes = { 49152, "release: gpgpusim.config" },
             },
             l1tlb = {
+                entries = { 64, "release: gpgpusim.config" },
+                ways = { 0, "release: tlb.cc: fully associative" },
+                latency = { 1, "maxwell's; release: tlb.cc: a look-up takes no "
+                    .. "time" },
                 large_entries = { 16, "release: tlb_size_large" },
                 large_ways = { 0, "release: tlb.cc: fully associative" },
                 blocking = { "full", "release: shader.cc: a miss holds the "
                     .. "memory stage until its walk is over" },
             },
             l2tlb = {
+                entries = { 512, "release: gpgpusim.config" },
+                ways = { 16, "release: gpgpusim.config" },
                 large_entries = { 256, "release: l2_tlb_entries_large" },
                 large_ways = { 0, "Mosaic table 1: fully associative" },
                 latency = { 0, "release: tlb.cc: a look-up takes no time" },
@@ -134,7 +143,9 @@ local PRESETS = {
                 latency = { 0, "release: tlb.cc" },
                 walkers = { 4096, "release: tlb.cc: no limit" },
             },
+            bypass = { entries = { 0, "release: tlb_lookup_bypass is 0" } },
             pwc = {
+                mode = { "off", "release: no walk cache as it is set" },
                 latency = { 85, "release: pw_cache_latency" },
                 entries = { 512, "release: tlb_pw_cache_entries: 64 sets" },
                 ways = { 8, "release: tlb_pw_cache_ways" },
@@ -154,6 +165,9 @@ local PRESETS = {
             },
             dram = {
                 channels = { 6, "release: gpgpusim.config" },
+                banks = { 8, "release: gpgpusim.config" },
+                scheduler = { "hit-first", "release: FR-FCFS, which in it is "
+                    .. "this one" },
                 queue = { 256, "release: gpgpusim.config" },
             },
         },
@@ -163,7 +177,14 @@ local PRESETS = {
         from = "maxwell",
         summary = "the same cores with large-page TLB entries and 6 channels",
         settings = {
+            clock = {
+                core = { 1020000000, "Mosaic table 1" },
+                dram = { 1674000000, "Mosaic table 1" },
+            },
             core = {
+                count = { 30, "Mosaic table 1" },
+                scheduler = { "gto", "Mosaic table 1" },
+                issue = { 1, "guess: a warp fills the 32 lanes" },
                 lanes = { 32, "guess: as the papers' simulator" },
                 width = { 32, "guess: as the papers' simulator" },
                 threads = { 2048, "guess: 64 warps of 32" },
@@ -171,17 +192,45 @@ local PRESETS = {
             },
             l1tlb = {
                 entries = { 128, "Mosaic table 1" },
+                ways = { 0, "Mosaic table 1: fully associative" },
+                latency = { 1, "Mosaic table 1" },
+                ports = { 1, "Mosaic table 1" },
                 large_entries = { 16, "Mosaic table 1" },
                 large_ways = { 0, "Mosaic table 1: fully associative" },
             },
             l2tlb = {
+                entries = { 512, "Mosaic table 1" },
+                ways = { 16, "Mosaic table 1" },
+                latency = { 10, "Mosaic table 1" },
+                ports = { 2, "Mosaic table 1" },
                 large_entries = { 256, "Mosaic table 1" },
                 large_ways = { 0, "Mosaic table 1: fully associative" },
             },
+            walk = { walkers = { 64, "Mosaic table 1" },
+                per_core = { false, "Mosaic table 1: shared" } },
+            pwc = { mode = { "off", "Mosaic 3.1: an L2 TLB instead" } },
+            l1cache = {
+                bytes = { 16384, "Mosaic table 1" },
+                ways = { 4, "Mosaic table 1" },
+                latency = { 1, "Mosaic table 1" },
+            },
             l2cache = {
+                bytes = { 2097152, "Mosaic table 1" },
+                ways = { 16, "Mosaic table 1" },
+                latency = { 10, "Mosaic table 1" },
+                ports = { 2, "Mosaic table 1: 2 ports a partition" },
                 slices = { 12, "Mosaic table 1: 2 banks a partition" },
             },
-            dram = { channels = { 6, "Mosaic table 1" } },
+            dram = {
+                channels = { 6, "Mosaic table 1" },
+                banks = { 8, "Mosaic table 1" },
+                scheduler = { "hit-first",
+                    "Mosaic table 1: FR-FCFS, as the papers' simulator" },
+            },
+            vm = {
+                page = { "4K", "Mosaic: GPU-MMU has 4 KB or 2 MB" },
+                memory_bytes = { 3221225472, "Mosaic table 1" },
+            },
         },
     },
     {
@@ -189,6 +238,15 @@ local PRESETS = {
         from = "maxwell",
         summary = "maxwell with 64 KB pages and a walk cache (ETC)",
         settings = {
+            l1tlb = {
+                entries = { 64, "ETC table 1" },
+                ways = { 0, "ETC table 1: fully associative" },
+            },
+            l2tlb = {
+                entries = { 512, "ETC table 1" },
+                ways = { 16, "ETC table 1" },
+            },
+            walk = { walkers = { 64, "ETC table 1" } },
             pwc = {
                 mode = { "full", "ETC table 1: beside the L2 TLB" },
                 entries = { 1024, "ETC table 1: 8 KB" },
@@ -197,6 +255,7 @@ local PRESETS = {
             },
             l2cache = {
                 slices = { 16, "ETC table 1: 2 banks in 8 partitions" },
+                ports = { 2, "ETC table 1: 2 ports a partition" },
             },
             dram = { channels = { 8, "ETC table 1" } },
             vm = { page = { "64K", "ETC table 1" } },
@@ -223,28 +282,38 @@ local PRESETS = {
                 threads = { 2048, "guess: 64 warps of 32" },
                 regs = { 65536, "guess: 32 a thread when full" },
                 shared_bytes = { 65536, "guess: as GCN" },
+                issue = { 1, "guess: a warp fills the 32 lanes" },
             },
-            l1tlb = { entries = { 32, "MESC table I" } },
+            l1tlb = {
+                entries = { 32, "MESC table I" },
+                ways = { 0, "MESC table I: fully associative" },
+            },
             l2tlb = {
+                mode = { "full", "MESC table I: the IOMMU's TLB" },
+                latency = { 10, "guess: as maxwell; MESC does not say" },
                 entries = { 512, "MESC table I" },
                 ways = { 16, "MESC table I" },
             },
             walk = {
                 walkers = { 16, "MESC table I" },
+                per_core = { false, "MESC table I: in the IOMMU" },
                 latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
             },
             pwc = {
                 mode = { "full", "MESC table I" },
                 style = { "prefix", "MESC: caches the top three levels" },
                 entries = { 1024, "MESC table I: 8 KB" },
+                ways = { 16, "guess: as maxwell" },
             },
             l1cache = {
                 bytes = { 32768, "MESC table I" },
                 ways = { 4, "MESC table I" },
+                line = { 128, "MESC table I" },
             },
             l2cache = {
                 bytes = { 2097152, "MESC table I" },
                 ways = { 16, "MESC table I" },
+                line = { 128, "MESC table I" },
             },
             dram = {
                 channels = { 2, "MESC table I" },
@@ -254,6 +323,7 @@ local PRESETS = {
                 tccd_s = { 4, "guess: a burst" },
                 tccd_l = { 4, "guess: a burst, no bank groups" },
             },
+            vm = { page = { "4K", "MESC: its baseline's pages" } },
         },
     },
     {
@@ -271,6 +341,7 @@ local PRESETS = {
                 count = { 30, "Pichai 5.2" },
                 lanes = { 32, "Pichai 5.2" },
                 width = { 8, "Pichai 5.2: 8 lanes" },
+                issue = { 1, "guess: a warp takes the 8 lanes for 4 cycles" },
                 warps = { 32, "Pichai 5.2: 1024 threads (it also says 48)" },
                 threads = { 1024, "Pichai 5.2" },
                 scheduler = { "lrr", "Pichai 5.2" },
@@ -279,6 +350,8 @@ local PRESETS = {
                 regs = { 65536, "guess: 64 a thread when full" },
             },
             l1tlb = {
+                mode = { "full", "Pichai 5.2: a TLB in each core" },
+                large_entries = { 0, "Pichai: one page size" },
                 entries = { 128, "Pichai 7.2" },
                 ways = { 4, "Pichai 7.2" },
                 ports = { 4, "Pichai figure 6: 3 or 4" },
@@ -291,16 +364,20 @@ local PRESETS = {
                 walkers = { 1, "Pichai 5.2" },
                 per_core = { true, "Pichai 5.2" },
             },
+            pwc = { mode = { "off", "Pichai: none" } },
             l1cache = {
                 bytes = { 32768, "Pichai 5.2" },
                 ways = { 8, "CCWS simulator" },
+                line = { 128, "Pichai 5.2" },
             },
             l2cache = {
                 bytes = { 1048576, "Pichai 5.2: 128 KB a channel" },
                 ways = { 8, "guess" },
                 slices = { 8, "Pichai 5.2: one a channel" },
+                line = { 128, "that of the L1: there is one line size" },
             },
             dram = { channels = { 8, "Pichai 5.2" } },
+            vm = { page = { "4K", "Pichai: 2 MB only in its section 9" } },
         },
     },
     {
@@ -317,6 +394,7 @@ local PRESETS = {
                 count = { 15, "datasheet of the GTX 480" },
                 lanes = { 32, "GF100 white paper" },
                 width = { 32, "GF100 white paper" },
+                issue = { 1, "guess: a warp fills the 32 lanes" },
                 warps = { 48, "GF100 white paper" },
                 threads = { 1536, "GF100 white paper" },
                 blocks = { 8, "GF100 white paper" },
@@ -348,17 +426,23 @@ local PRESETS = {
                 count = { 16, "Power 5" },
                 lanes = { 32, "Power 5" },
                 width = { 32, "Power 5" },
+                issue = { 1, "guess: a warp fills the 32 lanes" },
                 warps = { 48, "guess: as Fermi" },
                 threads = { 1536, "guess: 48 warps of 32" },
                 blocks = { 8, "guess: as Fermi" },
                 regs = { 32768, "guess: as Fermi" },
                 shared_bytes = { 49152, "guess: as Fermi" },
             },
-            l1tlb = { entries = { 64, "Power 4.1" } },
+            l1tlb = {
+                entries = { 64, "Power 4.1" },
+                latency = { 1, "gem5-gpu: 1 cycle" },
+            },
             walk = {
                 walkers = { 32, "Power 4.2" },
+                per_core = { false, "Power: shared by all" },
                 latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
             },
+            pwc = { entries = { 1024, "Power: 8 KB of 8-byte entries" } },
             dram = {
                 channels = { 2, "guess: dual-channel DDR3" },
                 bus_bytes = { 64, "guess: 64 bits a channel" },
@@ -409,8 +493,14 @@ function Machine:__tostring()
     return "machine " .. self.name
 end
 
+--- All settings of a preset.  What is from the one that it derives from says so.
 local function preset_settings(preset)
     local base = preset.from and preset_settings(by_name[preset.from]) or {}
+    for name, v in pairs(base) do
+        if not v[2]:find "^as " then
+            base[name] = { v[1], ("as %s: %s"):format(preset.from, v[2]) }
+        end
+    end
     for name, v in pairs(config.flatten(preset.settings)) do
         base[name] = v
     end
@@ -469,15 +559,19 @@ function machines.explain(name)
             preset.from and ", derives from " .. preset.from or ""),
         "  " .. preset.summary,
     }
-    local flat = config.flatten(preset.settings)
+    local own, all = config.flatten(preset.settings), preset_settings(preset)
     local known = config.known()
-    for _, key in ipairs(config.sorted_keys(flat)) do
-        local s = known[key]
-        local unit = s and s.unit ~= "" and " " .. s.unit or ""
-        out[#out + 1] = ("  %-40s %s"):format(key .. " = "
-            .. tostring(flat[key][1]) .. unit, flat[key][2])
+    for _, inherited in ipairs { false, true } do
+        for _, key in ipairs(config.sorted_keys(all)) do
+            if (own[key] == nil) == inherited then
+                local s = known[key]
+                local unit = s and s.unit ~= "" and " " .. s.unit or ""
+                out[#out + 1] = ("  %-40s %s"):format(key .. " = "
+                    .. tostring(all[key][1]) .. unit, all[key][2])
+            end
+        end
     end
-    local rounded = config.rounded(config.build(preset_settings(preset)))
+    local rounded = config.rounded(config.build(all))
     for _, r in ipairs(rounded) do
         out[#out + 1] = "  " .. config.rounded_text(r)
     end
