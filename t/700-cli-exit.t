@@ -28,6 +28,8 @@ expect 64 "an unknown kind of list" "$H" list pets
 has err "settings" "the kinds are listed"
 expect 64 "one of a kind" "$H" list point
 has err "did you mean 'points'" "suggests the kind"
+expect 64 "two words" "$H" list settings l1tlb l2tlb
+has err "at most one word" "are one too many"
 expect 64 "an unknown option" "$H" run --fast x.lua
 expect 64 "run without a script" "$H" run
 
@@ -196,6 +198,30 @@ empty out "before anything runs"
 expect 64 "an unknown scale" "$H" run "$dir/experiment.lua" \
     out="$dir/out" scale=huge
 has err "scale=huge: expected quick or full" "is named"
+
+printf 'local H = require "heddle"\n\nH.report.csv()\n' >"$dir/in.lua"
+expect 70 "an error in heddle's own scripts" "$H" run "$dir/in.lua"
+has err "in.lua:3: in heddle/csv.lua:" "says where the script was"
+printf 'local H = require "heddle"\n%s\nsim.run()\n' 'local sim = H.sim {
+    machine = "maxwell", apps = { H.app("GUP", { size = "T" }) } }' \
+    >"$dir/in.lua"
+expect 70 "a method without its colon" "$H" run "$dir/in.lua"
+has err "in.lua:4: " "says where"
+has err "with a colon, as in sim:run()" "and what is missing"
+printf 'local a\nfor _ in ipairs(a.b or nil) do end\n' >"$dir/in.lua"
+expect 65 "an error without a place" "$H" run "$dir/in.lua"
+has err "in.lua:2: " "gets that of the script"
+printf 'error("mine", 0)\n' >"$dir/in.lua"
+expect 65 "a text that error() raised" "$H" run "$dir/in.lua"
+has err "heddle: mine" "is left as it is"
+cat >"$dir/in.lua" <<'L'
+local H = require "heddle"
+local arg = H.args { budget = 1 }
+print(arg.budgt)
+L
+expect 64 "an argument that is read and not declared" "$H" run "$dir/in.lua"
+has err "in.lua:3: H.args declares no argument 'budgt' (did you mean 'budget'" \
+    "is named"
 
 if [ -e /dev/full ]; then
     expect 74 "a full disk" sh -c "$H list settings >/dev/full"

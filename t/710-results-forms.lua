@@ -300,6 +300,39 @@ tap.is(wide[3][column.version], H.version, "which says who wrote it")
 tap.is(wide[3][column["config.core.count"]], "2", "for what settings")
 tap.is(wide[3][column.hash], "00000000000000ff", "and for what input")
 tap.is(#wide, 3, "the wide CSV has a line an application")
+do
+    -- One run without an L2 TLB, one with: what the first has not is there.
+    local function of(mode)
+        local run <close> = H.sim { machine = "maxwell", settings = {
+            ["core.count"] = 2, ["l2tlb.mode"] = mode },
+            apps = { H.app("GUP", { size = "T" }) } }
+        run:run()
+        return run:results()
+    end
+    local got = of "off"
+    local other = of "full"
+    local path = os.tmpname()
+    report.csv_wide({ got, other }, path)
+    local head, one, two = io.open(path):read("l", "l", "l")
+    os.remove(path)
+    local at, n = nil, 0
+    for name in head:gmatch "[^,]+" do
+        n = n + 1
+        at = name == "metric.l2tlb_miss_rate" and n or at
+    end
+    local function cell(words)
+        local k = 0
+        for v in (words .. ","):gmatch "([^,]*)," do
+            k = k + 1
+            if k == at then
+                return v
+            end
+        end
+    end
+    tap.ok(at and cell(one) == "" and tonumber(cell(two))
+        == report.metric(other, "l2tlb_miss_rate", 1),
+        "its columns are those of all results")
+end
 bad = {}
 for a = 1, 2 do
     for k, name in ipairs(wide[1]) do

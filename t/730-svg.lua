@@ -196,4 +196,17 @@ tap.ok(other:find(">shown<") and other:find(">top<")
 drawn.names = { { 0, "a & b" }, { 0.1, "hidden" }, { 4, "c" } }
 tap.is(select(2, map:gsub("#d55e00", "")), 2, "marks")
 tap.is(H.svg.map(drawn), map, "equal input, equal bytes")
+
+-- What would not be drawn is refused.
+tap.raises(function() H.svg.lines { x = { 1 }, series = {} } end,
+    "no field 'x' (a series has)", "x of a chart")
+tap.raises(function() H.svg.bars { groups = {}, serie = {} } end,
+    "did you mean 'series'?", "a name with a mistake")
+tap.raises(function() H.svg.bars { series = {} } end, "groups",
+    "bars without groups")
+tap.raises(function()
+    H.svg.bars { groups = { "a" }, series = { { values = { 1, 2 } } } }
+end, "2 values for 1 group", "more values than groups")
+tap.raises(function() H.svg.lines { series = { { name = "s" } } } end,
+    "series 1: expected", "a series without values")
 return tap.done()

@@ -104,6 +104,35 @@ local own = { name = "own", warp_limit = function() end }
 more = select(2, store.run({ job { policies = { own } } }, options))
 ran = select(2, store.run({ job { policies = { own } } }, options))
 tap.ok(more == 1 and ran == 1, "what has no text is run each time")
+local kernel = H.kernel
+local function program()
+    return kernel.app { name = "own",
+        buffers = function() return { kernel.i32("a", 64) } end,
+        kernels = function(_, b)
+            return { kernel.kernel("own", { block = 64 }, function(t)
+                t:load(b.a, t.gid)
+            end) }
+        end }
+end
+local made = job { apps = { H.program(program()) } }
+more = select(2, store.run({ made }, options))
+ran = select(2, store.run({ made }, options))
+tap.ok(more == 1 and ran == 1, "nor is a program of the script kept")
+local both = H.run({ made, job { apps = { H.program(program()) } } },
+    { jobs = 1 })
+tap.is(H.json.encode(both[1].inputs), H.json.encode(both[2].inputs),
+    "though what it is has a text without an address")
+local function traced(path)
+    return job { apps = { H.trace(path, { label = "t" }) } }
+end
+local copy = DIR .. "/t.hdt"
+shell("cp scenarios/data/vecadd.hdt " .. copy)
+more = select(2, store.run({ traced(copy) }, options))
+ran = select(2, store.run({ traced(copy) }, options))
+tap.ok(more == 1 and ran == 0, "a trace's container is kept")
+shell("cp scenarios/data/gather.hdt " .. copy)
+tap.is(select(2, store.run({ traced(copy) }, options)), 1,
+    "until there is another in its place")
 tap.is(shell("ls " .. options.dir .. " | grep -c part$"), "0\n",
     "nothing is left half-written")
 

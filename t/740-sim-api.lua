@@ -187,6 +187,32 @@ tap.raises(function() H.app("ATAXX") end, "ATAX",
 tap.raises(function() return a.nowhere end, "nowhere", "an unknown field")
 tap.raises(function() return H.nothing end, "nothing",
     "an unknown part of heddle")
+tap.raises(function() return a.rum end, "did you mean 'run'?",
+    "which suggests one")
+tap.raises(function() return H.report.txt end, "did you mean 'text'?",
+    "an unknown function of a part")
+tap.raises(function() H.app("GUP", { sise = "T" }) end,
+    "did you mean 'size'?", "an unknown parameter")
+tap.raises(function() H.app("GUP", "T") end, "options are a table",
+    "a size without its name")
+tap.raises(function() H.program {} end, "H.kernel.app", "no program")
+local gup = H.app("GUP", { size = "T" })
+tap.raises(function()
+    H.sim(options { apps = { gup, nil, gup } })
+end, "[3] is there, but [2] is nil", "an application behind a gap")
+tap.raises(function()
+    H.sim(options { policies = { nil, "srrip" } })
+end, "policies is a list", "a policy behind a gap")
+tap.raises(function() H.sim(options { label = {} }) end, "label",
+    "a label that is no text")
+tap.raises(function() H.report.ipc(r, 3) end, "count from 1 to 2",
+    "the IPC of an application that there is not")
+tap.raises(function() H.report.metric(r, "ipc", 0) end, "count from 1 to 2",
+    "nor a metric")
+tap.raises(function() H.report.counter(r, "l2tlb.hits", 3) end,
+    "count from 1 to 2", "nor a counter")
+tap.raises(function() H.report.csv(r, 5) end, "a path or an open file",
+    "a file that is none")
 tap.raises(function()
     H.sim(options { settings = { ["l2tlb.ways"] = 7 } })
 end, "l2tlb", "contradictory settings are errors")

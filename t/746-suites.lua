@@ -47,7 +47,8 @@ end
 -- ---- suites -------------------------------------------------------------------
 
 tap.is(joined(suites.names()), "mask mosaic etc mesc pichai", "suites")
-tap.is(suites.get "nothing", nil, "no other")
+tap.raises(function() suites.get "maks" end,
+    "no suite 'maks' (did you mean 'mask'?)", "no other")
 local SIZES = { mask = 27, mosaic = 27, etc = 15, mesc = 15, pichai = 6 }
 for _, name in ipairs(suites.names()) do
     local s = suites.get(name)

@@ -123,8 +123,10 @@ function cli.describe(err)
         return 65, ("the error is no text but a %s"):format(type(err))
     end
     local text = tostring(err)
-    -- An error raised in heddle's own scripts is a fault of heddle's.
-    return text:find("^heddle/") and 70 or 65, text
+    -- An error raised in heddle's own scripts is a fault of heddle's, or of a
+    -- value that they should have refused (script.lua says where it was given).
+    return (text:find("^heddle/") or text:find("^[^\n]-:%d+: in heddle/"))
+        and 70 or 65, text
 end
 
 local function with_trace(err)

@@ -181,20 +181,49 @@ end
 
 -- ---- an application a line ---------------------------------------------------
 
---- The columns are those of the first result.
+--- The names that any run has, in the order of the first that has each.
+local function union(runs, names_of)
+    local out, seen = {}, {}
+    for _, run in ipairs(runs) do
+        for _, name in ipairs(names_of(run[2])) do
+            if not seen[name] then
+                seen[name] = true
+                out[#out + 1] = name
+            end
+        end
+    end
+    return out
+end
+
+local function counters_of(r)
+    local out = {}
+    for i, c in ipairs(r.counters) do
+        out[i] = c.component .. "." .. c.name
+    end
+    return out
+end
+
+local function metrics_of(r)
+    local out = {}
+    for i, m in ipairs(r.metrics) do
+        out[i] = m.name
+    end
+    return out
+end
+
+--- The columns are those of all results; what a run has not is empty.
 function csv.wide(results)
     local report = require "heddle.report"
     local out, runs = {}, runs_of(results)
     local head = { "run", "machine", "seed", "app", "label", "status",
         "instructions", "cycles", "ipc" }
-    local first = runs[1][2]
-    for _, c in ipairs(first.counters) do
-        head[#head + 1] = c.component .. "." .. c.name
+    local counters = union(runs, counters_of)
+    local derived = union(runs, metrics_of)
+    local settings = union(runs, function(r) return sorted(r.config) end)
+    table.move(counters, 1, #counters, #head + 1, head)
+    for _, m in ipairs(derived) do
+        head[#head + 1] = "metric." .. m
     end
-    for _, m in ipairs(first.metrics) do
-        head[#head + 1] = "metric." .. m.name
-    end
-    local settings = sorted(first.config)
     table.move({ "version", "key", "hash", "policies" }, 1, 4, #head + 1, head)
     for _, name in ipairs(settings) do
         head[#head + 1] = "config." .. name
@@ -206,13 +235,13 @@ function csv.wide(results)
             local row = { run[1], r.machine, r.seed, a.app, a.label, r.status,
                 a.instructions, a.cycles, a.ipc }
             local n = #row
-            for _, c in ipairs(first.counters) do
+            for _, c in ipairs(counters) do
                 n = n + 1
-                row[n] = report.counter(r, c.component .. "." .. c.name, i)
+                row[n] = report.counter(r, c, i)
             end
-            for _, m in ipairs(first.metrics) do
+            for _, m in ipairs(derived) do
                 n = n + 1
-                row[n] = report.metric(r, m.name, i)
+                row[n] = report.metric(r, m, i)
             end
             table.move({ r.version, r.inputs[i].key, a.hash,
                 table.concat(r.policies, "; ") }, 1, 4, n + 1, row)

@@ -69,19 +69,6 @@ local FUNCTIONS = {
     run = "heddle.runner",
 }
 
-local function load(_, key)
-    local value
-    if PARTS[key] then
-        value = require(PARTS[key])
-    elseif FUNCTIONS[key] then
-        value = require(FUNCTIONS[key])[key]
-    else
-        error(("heddle has no '%s'"):format(tostring(key)), 2)
-    end
-    rawset(H, key, value)
-    return value
-end
-
 --- The names that load answers, for completion.
 local function names()
     local out = {}
@@ -91,6 +78,41 @@ local function names()
         end
     end
     return out
+end
+
+--- An error about a name that `what` has not, with the nearest one it has.
+local function no_name(what, key, has)
+    local near = require("heddle.index").nearest(tostring(key), has)
+    error(core.error(-2, ("%s has no '%s'%s"):format(what, tostring(key),
+        near and "; did you mean '" .. near .. "'?" or "")), 0)
+end
+
+--- Lets a part refuse names that it has not.
+local function strict(part, name)
+    return getmetatable(part) and part or setmetatable(part, {
+        __index = function(_, key)
+            no_name("H." .. name, key,
+                require("heddle.config").sorted_keys(part))
+        end,
+    })
+end
+
+local function load(_, key)
+    local value
+    if PARTS[key] then
+        value = strict(require(PARTS[key]), key)
+    elseif FUNCTIONS[key] then
+        value = require(FUNCTIONS[key])[key]
+    else
+        local known = names()
+        for name in pairs(H) do
+            known[#known + 1] = name
+        end
+        table.sort(known)
+        no_name("heddle", key, known)
+    end
+    rawset(H, key, value)
+    return value
 end
 
 return setmetatable(H, { __index = load, __names = names })

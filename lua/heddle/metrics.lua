@@ -271,9 +271,16 @@ metrics.COMPARISONS = {
         "the sum of the applications' IPC" },
 }
 
+--- Application i (from 1) of a result.
+function metrics.app_of(result, i)
+    return result.apps[i] or error(core.error(-2, ("there is no application "
+        .. "%s in this result; they count from 1 to %d"):format(tostring(i),
+        #result.apps)), 0)
+end
+
 --- IPC of application i (from 1) of a result.
 function metrics.ipc(result, i)
-    local app = result.apps[i or 1]
+    local app = metrics.app_of(result, i or 1)
     return app.instructions / app.cycles
 end
 

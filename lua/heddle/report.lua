@@ -267,7 +267,7 @@ end
 --- Looks a metric up: of application i (from 1), or of all.  Nil: it cannot be
 -- had here; a name that no metric has raises.
 function report.metric(results, name, i)
-    local names = {}
+    local names, _ = {}, i and metrics.app_of(results, i)
     for k, m in ipairs(results.metrics) do
         if m.name == name then
             if i then
@@ -288,6 +288,7 @@ end
 -- its component is not there, or a policy's counter; another name raises.
 function report.counter(results, name, i)
     local names, component = {}, tostring(name):match "^([^.]*)%."
+    local _ = i and metrics.app_of(results, i)
     for k, c in ipairs(results.counters) do
         names[k] = c.component .. "." .. c.name
         if names[k] == name then
@@ -404,6 +405,7 @@ local function metric_rows(results, section)
             if #m.apps > 1 then
                 row[#row + 1] = metric_text(m, m.total)
             end
+            row[#row + 1] = m.unit
             rows[#rows + 1] = row
         end
     end
@@ -501,6 +503,7 @@ function report.format(results)
     if #results.apps > 1 then
         rows[1][#rows[1] + 1] = "all"
     end
+    rows[1][#rows[1] + 1] = "" -- units
     for _, s in ipairs(SECTIONS) do
         local of = metric_rows(results, s[1])
         if #of > 0 then
@@ -531,6 +534,9 @@ local function emit(text, to)
     elseif io.type(to) == "file" then
         to:write(text)
         return
+    elseif type(to) ~= "string" then
+        error(core.error(-2, ("a path or an open file is expected to write to,"
+            .. " not a %s"):format(io.type(to) or type(to))), 0)
     end
     -- Under another name first, so that nothing is ever half-written; a
     -- device or a pipe is written as it is.
@@ -573,7 +579,7 @@ function report.csv(results, to)
 end
 
 --- report.csv_wide(results [, to]): one line an application, one column a
--- counter or metric; the columns are those of the first result.
+-- counter or metric that any of the results has.
 function report.csv_wide(results, to)
     emit(require("heddle.csv").wide(results), to)
 end

@@ -106,7 +106,8 @@ local function plain_of(p)
         end
         parts[#parts + 1] = tostring(k) .. "=" .. tostring(p[k])
     end
-    local f = p.use:find("%.lua$") and io.open(p.use)
+    local f = (p.use:find "%.lua$" or p.use:find "%.so$")
+        and io.open(p.use, "rb")
     if f then
         parts[#parts + 1] = f:read "a"
         f:close()
@@ -114,8 +115,9 @@ local function plain_of(p)
     return table.concat(parts, " ")
 end
 
---- A text that is equal for jobs that give equal results, or nil.
-local function key_of(job)
+--- A text that is equal for jobs that give equal results, or nil; with
+-- `lasting`, for all time and not only in this process.
+local function key_of(job, lasting)
     if type(job) ~= "table" then
         return nil
     end
@@ -126,7 +128,14 @@ local function key_of(job)
         if k == "apps" then
             for _, a in ipairs(v) do
                 a = require("heddle.workload").from(a)
-                parts[#parts + 1] = "app " .. a.key .. " " .. a.label
+                local id = a.id
+                if lasting then
+                    id = a.lasting
+                end
+                if not id then
+                    return nil
+                end
+                parts[#parts + 1] = "app " .. id .. " " .. a.label
             end
         elseif k == "machine" or k == "settings" then
             local m = k == "machine"
@@ -318,7 +327,9 @@ end
 local function plan(jobs)
     local keys, order, first = {}, {}, {}
     for i, job in ipairs(jobs) do
-        local k = key_of(job)
+        -- What is wrong with a job is said when it runs.
+        local ok, k = pcall(key_of, job)
+        k = ok and k
         keys[i] = k or false
         if not (k and (runner.cache[k] or first[k])) then
             order[#order + 1] = i
@@ -346,6 +357,16 @@ local function in_turn(jobs, order, quiet, state)
     return got, false
 end
 
+--- An error that says which of several simulations has failed.
+local function named(err, i, jobs)
+    if #jobs > 1 and type(jobs[i]) == "table" and err.code then
+        local label = jobs[i].label
+        err.message = ("job %d%s: %s"):format(i, label and " (" ..
+            tostring(label) .. ")" or "", err.message)
+    end
+    return err
+end
+
 local OPTIONS = { jobs = true, keep = true, progress = true }
 
 --- H.run(jobs [, { jobs = n, progress = false, keep = true }]): the results of
@@ -360,9 +381,9 @@ function runner.run(jobs, options)
         end
     end
     local n = options.jobs or process.cpus()
-    if type(n) ~= "number" then
-        error(core.error(-2, ("H.run: jobs: a number is expected, not '%s'")
-            :format(tostring(n))), 0)
+    if type(n) ~= "number" or n < 1 then
+        error(core.error(-2, ("H.run: jobs: a number of at least 1 is expected"
+            .. ", not '%s'"):format(tostring(n))), 0)
     end
     local order, keys, first = plan(jobs)
     local state = {
@@ -393,8 +414,8 @@ function runner.run(jobs, options)
             out[i] = m.known or false
             if options.keep and not stopped then
                 out[i] = { error = m.result.message, known = m.known }
-            else
-                failed = failed or m.result
+            elseif not failed then
+                failed = named(m.result, i, jobs)
             end
         end
     end

@@ -71,16 +71,26 @@ local function convert(name, text, default)
     return text
 end
 
+local function did_you_mean(name, names)
+    local near = require("heddle.index").nearest(name, names)
+    return near and " (did you mean '" .. near .. "'?)" or ""
+end
+
 local function unknown(name, defaults)
     local names = names_of(defaults)
     for i, n in ipairs(names) do
         names[i] = n .. "=" .. tostring(defaults[n])
     end
-    local near = require("heddle.index").nearest(name, names_of(defaults))
     local list = #names > 0 and "it takes " .. table.concat(names, " ")
         or "it takes none"
     usage("the script has no argument '%s'%s; %s", name,
-        near and " (did you mean '" .. near .. "'?)" or "", list)
+        did_you_mean(name, names_of(defaults)), list)
+end
+
+--- The script reads an argument that it has not declared.
+local function undeclared(name)
+    error(core.error(-2, ("H.args declares no argument '%s'%s"):format(name,
+        did_you_mean(name, names_of(script.arg)))), 0)
 end
 
 --- H.args{name = default, ...}: returns the table of values.
@@ -104,7 +114,9 @@ function script.declare(defaults)
             unknown(name, defaults)
         end
     end
-    return script.arg
+    return setmetatable(script.arg, { __index = function(_, name)
+        undeclared(tostring(name))
+    end })
 end
 
 --- A path beside the script, wherever the command was called: H.here("data/x").
@@ -138,6 +150,7 @@ end
 function script.begin(options)
     given, declared = options.given, false
     script.file = options.file
+    setmetatable(script.arg, nil)
     for name in pairs(script.arg) do
         script.arg[name] = nil
     end
@@ -154,11 +167,28 @@ function script.begin(options)
     })
 end
 
+--- Where in the script a text without a place comes from, or one that names a
+-- place in heddle's own files; what error() says (`meant`) is left as it is.
+local function placed(err, meant)
+    if type(err) ~= "string" then
+        return err
+    end
+    local own = err:find "^heddle/"
+    if not own and (meant or err:find "^[^\n]-:%d+: ") then
+        return err
+    end
+    if own and err:find "%(local 'self'%)$" then
+        err = err .. "; a method is called with a colon, as in sim:run()"
+    end
+    return (core.error(-4, err).where or "") .. (own and "in " or "") .. err
+end
+
 function script.traceback(err)
     if getenv("HEDDLE_TRACEBACK") then
         io.stderr:write(debug.traceback(tostring(err), 2), "\n")
     end
-    return err
+    local raised = debug.getinfo(2, "f")
+    return placed(err, raised and raised.func == error)
 end
 
 --- Prints what is known of the simulations that still run.

@@ -60,14 +60,34 @@ local function whole(what, v, least)
     return n
 end
 
+--- A list has no gap, behind which something would be lost, and no names.
+local function check_list(what, list)
+    local n = 0
+    for i in ipairs(list) do
+        n = i
+    end
+    for k in pairs(list) do
+        if math.type(k) ~= "integer" or k < 1 or k > n then
+            fail(-2, "H.sim: %s is a list: [%s] is there, but [%d] is nil",
+                what, tostring(k), n + 1)
+        end
+    end
+end
+
 --- What the engine does not see of the options.
 local function check_values(o)
-    if type(o.apps) ~= "table" or #o.apps == 0 then
+    if type(o.apps) ~= "table" or next(o.apps) == nil
+        or workload.is(o.apps) then
         fail(-2, "H.sim: expected apps = { H.app(...), ... }")
     elseif o.policies ~= nil and (type(o.policies) ~= "table"
         or o.policies.use or o.policies.name) then
         fail(-2, "H.sim: policies is a list: { \"srrip\", ... }")
+    elseif o.label ~= nil and type(o.label) ~= "string"
+        and type(o.label) ~= "number" then
+        fail(-2, "H.sim: label: a text is expected, not a %s", type(o.label))
     end
+    check_list("apps", o.apps)
+    check_list("policies", o.policies or {})
     if o.interval ~= nil then
         whole("H.sim: interval", o.interval, 1)
     end
@@ -461,7 +481,9 @@ Sim.__index = function(self, key)
         or key == "meter" then
         return nil
     end
-    fail(-2, "a simulation has no '%s'", tostring(key))
+    local near = require("heddle.index").nearest(tostring(key), Sim.__names())
+    fail(-2, "a simulation has no '%s'%s", tostring(key),
+        near and "; did you mean '" .. near .. "'?" or "")
 end
 
 --- The names that can be used on a simulation, for completion.
@@ -472,6 +494,7 @@ Sim.__names = function()
     end
     return out
 end
+
 
 Sim.__close = function(self)
     self:close()

@@ -14,8 +14,8 @@
 -- What is kept is what tables need: applications, metrics, counters by
 -- application and in all, histograms without their buckets.
 --
--- A job that has no text (a policy given as a table of functions) is run and
--- not kept.
+-- A job that has no text (a policy given as a table of functions, a program of
+-- the script, a trace in text) is run and not kept.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -109,7 +109,7 @@ function store.run(jobs, options)
     process.mkdir(dir)
     local out, list, index, same, costs = {}, {}, {}, {}, {}
     for i, job in ipairs(jobs) do
-        local key = runner.key(job)
+        local key = runner.key(job, true)
         local path = key and path_of(dir, key)
         out[i] = path and load(path, key) or nil
         if not out[i] then

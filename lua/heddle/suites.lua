@@ -120,11 +120,20 @@ function M.names()
     return out
 end
 
---- A suite, or nil.
-function M.get(name)
+local function find(name)
     for _, s in ipairs(SUITES) do
         if s.name == name then return s end
     end
+end
+
+--- A suite.
+function M.get(name)
+    local names = M.names()
+    local near = require("heddle.index").nearest(tostring(name), names)
+    return find(name) or error(require("heddle.core").error(-2,
+        ("there is no suite '%s'%s; known: %s"):format(tostring(name),
+            near and " (did you mean '" .. near .. "'?)" or "",
+            table.concat(names, ", "))), 0)
 end
 
 -- ---- sets -----------------------------------------------------------------------
@@ -288,7 +297,7 @@ end
 
 --- Lines that explain a suite or a collection of sets, or nil.
 function M.explain(name)
-    local s = M.get(name)
+    local s = find(name)
     if s then return explain_suite(s) end
     for _, c in ipairs(COLLECTIONS) do
         if c.name == name then

@@ -38,6 +38,65 @@ local function escape(s)
     }))
 end
 
+-- ---- what is drawn ----------------------------------------------------------
+
+local FRAME = "title unit note series width height top"
+local FIELDS = {
+    bars = FRAME .. " groups mark", lines = FRAME .. " log xlabel",
+    map = "title note columns rows cell width height xlabel ylabel names "
+        .. "marks pixels tall",
+}
+local SERIES = { bars = "name values marks", lines = "name values x dashed" }
+
+local function misuse(format, ...)
+    error(require("heddle.core").error(-2, format:format(...)), 0)
+end
+
+local function check_names(what, t, known, inside)
+    local names = {}
+    for name in known:gmatch "%S+" do
+        names[#names + 1], names[name] = name, true
+    end
+    for k in pairs(t) do
+        if not names[k] then
+            local near = require("heddle.index").nearest(tostring(k), names)
+            local inner = not near and inside
+                and (" " .. inside .. " "):find(" " .. tostring(k) .. " ", 1,
+                    true)
+            misuse("%s has no field '%s'%s; it takes %s", what, tostring(k),
+                near and " (did you mean '" .. near .. "'?)"
+                or inner and " (a series has)" or "",
+                table.concat(names, ", "))
+        end
+    end
+end
+
+--- A chart's description has what is drawn, and nothing that is not.
+local function check(kind, o)
+    if type(o) ~= "table" then
+        misuse("H.svg.%s: a table is expected, not a %s", kind, type(o))
+    end
+    check_names("H.svg." .. kind, o, FIELDS[kind], SERIES[kind])
+    if kind == "map" then
+        return
+    elseif type(o.series) ~= "table"
+        or kind == "bars" and type(o.groups) ~= "table" then
+        misuse("H.svg.%s: expected series = { { name =, values = {} }, ... }%s",
+            kind, kind == "bars" and " and groups = { \"name\", ... }" or "")
+    end
+    for i, s in ipairs(o.series) do
+        local what = ("H.svg.%s: series %d"):format(kind, i)
+        if type(s) ~= "table" or type(s.values) ~= "table" then
+            misuse("%s: expected { name =, values = {} }", what)
+        end
+        check_names(what, s, SERIES[kind])
+        if kind == "bars" and #s.values > #o.groups then
+            misuse("%s has %d values for %d group%s", what, #s.values,
+                #o.groups, #o.groups == 1 and "" or "s")
+        end
+    end
+end
+
 --- A number with at most 2 decimals, for coordinates.
 local function n(v)
     return (("%.2f"):format(v):gsub("%.?0+$", ""))
@@ -316,6 +375,7 @@ end
 -- groups may lack values.  Bars of negative values hang from zero.  A chart
 -- with many groups is as wide as they need, unless `width` is given.
 function svg.bars(o)
+    check("bars", o)
     local left, count = left_of(o), math.max(#o.groups, 1)
     local width = o.width or math.ceil(math.max(720, left + 20
         + count * math.max(SLOT, #o.series * BAR / 0.8)))
@@ -398,6 +458,7 @@ end
 -- x the values are at 1, 2, ...; dashed = true for what somebody else found.
 -- log = true: the x axis is logarithmic and has a tick at each x.
 function svg.lines(o)
+    check("lines", o)
     local c, f = frame(o, o.width or 720, left_of(o), o.xlabel and 42 or 24)
     local xs = abscissae(o)
     xs[1] = xs[1] or 0
@@ -501,6 +562,7 @@ end
 -- the axes; xlabel, ylabel; names = { { y, text }, ... } at the right, the
 -- most important first; marks = { x, ... }, ticks at the top; title, note.
 function svg.map(o)
+    check("map", o)
     local W, H = o.pixels or 760, o.tall or 420
     local c = canvas(W, H)
     local left, head = 70, 44

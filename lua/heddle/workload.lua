@@ -13,8 +13,10 @@
 -- Each simulation builds its own workload from a description, so one can be
 -- used in many of them, at once or one after the other: make() returns it, and
 -- the thread blocks of each launch, if that is known before it runs.  `key` is
--- a text that is equal for equal descriptions; the runner keeps alone runs by
--- it.
+-- a text that says what it is, the same in every run; `id`, one that in this
+-- process is equal for what gives the same workload; and `lasting`, one that
+-- says so for all time, or nil: of a program, whose functions have no text, and
+-- of a trace in text, which may change.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -45,6 +47,16 @@ local function describe(options)
     return table.concat(parts, ",")
 end
 
+--- The first 64 bytes of a container, which have hashes of all of it.
+local function header_of(path)
+    local f = io.open(path, "rb")
+    local head = f and f:read(64)
+    if f then
+        f:close()
+    end
+    return head and head:find("^\x89hdt") and head
+end
+
 local function new(own, kind, name, options, make)
     local text = describe(options)
     for _, k in ipairs { "budget", "start" } do
@@ -55,13 +67,17 @@ local function new(own, kind, name, options, make)
         end
         own[k] = v and math.tointeger(v)
     end
+    local key = kind .. ":" .. name .. (text ~= "" and "(" .. text .. ")" or "")
+        .. (own.budget and " budget " .. own.budget or "")
+        .. (own.start and " start " .. own.start or "")
+    local head = kind == "trace" and header_of(name)
     return setmetatable({
         label = own.label,
         budget = own.budget,
         start = own.start,
-        key = kind .. ":" .. name .. (text ~= "" and "(" .. text .. ")" or "")
-            .. (own.budget and " budget " .. own.budget or "")
-            .. (own.start and " start " .. own.start or ""),
+        key = key,
+        id = key,
+        lasting = kind == "app" and key or head and key .. " " .. head or nil,
         options = options,
         make = make,
     }, Workload)
@@ -70,6 +86,10 @@ end
 --- Options of the application, and those of the description itself.
 local function split(options, label)
     local rest, own = {}, { label = label }
+    if options ~= nil and type(options) ~= "table" then
+        error(core.error(-2, ("%s: options are a table, as in { size = \"S\" }"
+            .. ", not a %s"):format(label, type(options))), 0)
+    end
     for k, v in pairs(options or {}) do
         if k == "label" or k == "budget" or k == "start" then
             own[k] = v
@@ -103,17 +123,25 @@ end
 
 --- H.program(application [, options]): one made with heddle.kernel's app{}.
 function workload.program(application, options)
+    if type(application) ~= "table" or not application.workload then
+        error(core.error(-2, ("H.program: expected what H.kernel.app{} made, "
+            .. "got a %s"):format(type(application))), 0)
+    end
     local name = tostring(application.name or "program")
     local rest, own = split(options, name)
     local d = new(own, "program", name, rest, function()
         return application:workload(rest)
     end)
-    d.key = d.key .. (" %p"):format(application)
+    d.id = d.key .. (" %p"):format(application)
     return d
 end
 
 --- H.trace(path [, options]): a kernelslist.g, or heddle's own container.
 function workload.trace(path, options)
+    if type(path) ~= "string" then
+        error(core.error(-2, ("H.trace: a path is expected, not a %s"):format(
+            type(path))), 0)
+    end
     local base = path:match("([^/]+)/[^/]*%.g$") or path:match("[^/]+$")
         or path
     local rest, own = split(options, (base:gsub("%.hdt$", "")))

@@ -102,23 +102,12 @@ local function parse(args)
     return o
 end
 
---- The applications of a suite.
-local function suite_of(name)
-    local suites = require "heddle.suites"
-    local suite = suites.get(name)
-    if not suite then
-        cli.usage("apps: no suite '%s'; there are %s", name,
-            table.concat(suites.names(), ", "))
-    end
-    return suite.apps
-end
-
 --- The applications that are meant, in alphabetical order, each once.
 local function names_of(o)
     local library = require "heddle.app"
     local size, out, seen = o.size or "S", {}, {}
     local asked = o.names
-    local suite = o.suite and suite_of(o.suite)
+    local suite = o.suite and require("heddle.suites").get(o.suite).apps
     if #asked == 0 then
         asked = suite or library.names()
     elseif suite then

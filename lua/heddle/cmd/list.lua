@@ -32,7 +32,8 @@ end
 function list.run(args)
     local kind, word = args[1], args[2]
     if not kind or args[3] then
-        cli.usage("list: expected one kind: %s",
+        cli.usage("list: expected %s: %s", args[3]
+            and "a kind and at most one word; kinds are" or "a kind",
             table.concat(index.kinds, ", "))
     end
     local rows = index.rows(kind)
