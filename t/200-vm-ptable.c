@@ -90,9 +90,7 @@ static void twin_unmap(struct twin *w, uint32_t app, uint64_t first,
 
 static void run_check(struct memenv *m)
 {
-    for (uint32_t i = 0; i < m->env.parts; i++)
-        m->env.part[i].check(m->env.part[i].self, 0, &m->err);
-    assert_string_equal(m->err.text, "");
+    assert_string_equal(memenv_check(m, NULL), "");
 }
 
 static void compare(const struct hd_ptables *t, const struct twin *w,

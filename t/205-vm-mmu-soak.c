@@ -111,20 +111,12 @@ static void soak(void **state)
         load(v, &r);
         for (uint64_t t = 1000; t < 20000; t += 1000) {
             vm_run(v, t); /* the parts agree with themselves at any time */
-            for (uint32_t i = 0; i < v->env->parts; i++)
-                for (uint32_t k = 0; k < v->env->part[i].instances; k++)
-                    if (v->env->part[i].check != NULL)
-                        v->env->part[i].check(v->env->part[i].self, k,
-                                              &v->m.err);
+            assert_string_equal(memenv_check(&v->m, NULL), "");
         }
         vm_finish(v);
-        for (uint32_t i = 0; i < v->answers; i++) {
-            const struct vm_answer *a = &v->answer[i];
-            struct hd_xlate x;
-            assert_true(hd_ptables_find(v->pt, a->app, (hd_vpn){a->vpn}, &x));
-            assert_int_equal(hd_xlate_frame(&x, (hd_vpn){a->vpn}).v, a->pfn);
-            hit[a->hit]++;
-        }
+        vm_true(v);
+        for (uint32_t i = 0; i < v->answers; i++)
+            hit[v->answer[i].hit]++;
         compare_counters(v);
         blocked += v->mmu->units == 1 &&
                    vm_count(v, HD_APP_NONE, HD_MMU_INPUT_PEAK) > 5;

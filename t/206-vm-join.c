@@ -57,11 +57,8 @@ static void unmap(struct rig *r, uint32_t app, uint32_t alloc, uint64_t page,
 /* The text of what the check finds. */
 static const char *verdict(struct rig *r)
 {
-    r->m.err.code = 0;
-    r->m.err.text[0] = '\0';
-    for (uint32_t i = 0; i < r->m.env.parts; i++)
-        r->m.env.part[i].check(r->m.env.part[i].self, 0, &r->m.err);
-    return r->m.err.text;
+    memenv_forget(&r->m);
+    return memenv_check(&r->m, NULL);
 }
 
 static struct hd_xlate find(struct rig *r, uint32_t app, uint64_t page)

@@ -85,10 +85,7 @@ static void send(struct rig *g, hd_time at, enum hd_link_dir dir, uint32_t app,
 static void run(struct rig *g, hd_time until)
 {
     hd_events_run(&g->m.ev, until, &g->m.err.code);
-    for (uint32_t i = 0; i < g->env->parts; i++)
-        for (uint32_t k = 0; k < g->env->part[i].instances; k++)
-            g->env->part[i].check(g->env->part[i].self, k, &g->m.err);
-    assert_string_equal(g->m.err.text, "");
+    assert_string_equal(memenv_check(&g->m, NULL), "");
 }
 
 static void due(struct rig *g, uint32_t word, hd_time at)

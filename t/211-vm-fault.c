@@ -340,10 +340,7 @@ static void freed(void **state)
     hd_ptables_arrive(v->pt, 0, (hd_vpn){A + 1}); /* too late */
     assert_int_equal(hd_ptables_pages(v->pt, 0), 0);
     assert_false(hd_ptables_resident(v->pt, 0, (hd_vpn){A}));
-    for (uint32_t i = 0; i < v->env->parts; i++)
-        if (strcmp(v->env->part[i].name, "pagetable") == 0)
-            v->env->part[i].check(v->env->part[i].self, 0, &v->m.err);
-    assert_string_equal(v->m.err.text, "");
+    assert_string_equal(memenv_check(&v->m, "pagetable"), "");
     vm_close(v);
 }
 
@@ -544,12 +541,7 @@ static void soak(void **state)
         }
         assert_int_equal(n, g->n);
         assert_int_equal(stages, all);
-        for (uint32_t i = 0; i < v->answers; i++) {
-            const struct vm_answer *x = &v->answer[i];
-            struct hd_xlate y;
-            assert_true(hd_ptables_find(v->pt, x->app, (hd_vpn){x->vpn}, &y));
-            assert_int_equal(hd_xlate_frame(&y, (hd_vpn){x->vpn}).v, x->pfn);
-        }
+        vm_true(v);
         vm_close(v);
         free(g);
     }

@@ -35,12 +35,8 @@ static struct vm *start(void)
 
 static const char *verdict(struct vm *v)
 {
-    v->m.err.code = 0;
-    v->m.err.text[0] = '\0';
-    for (uint32_t i = 0; i < v->env->parts; i++)
-        if (strcmp(v->env->part[i].name, "pagetable") == 0)
-            v->env->part[i].check(v->env->part[i].self, 0, &v->m.err);
-    return v->m.err.text;
+    memenv_forget(&v->m);
+    return memenv_check(&v->m, "pagetable");
 }
 
 static hd_vpn at(uint64_t page)

@@ -29,15 +29,6 @@ static int64_t ask_fill(void)
     return fake_ask(fake, HEDDLE_POINT_tlb_fill, &fill);
 }
 
-#define assert_ok(e) assert_string_equal((e) ? (e) : "", "")
-
-static void assert_text(const char *got, const char *want)
-{
-    if (got == NULL || strstr(got, want) == NULL)
-        print_message("# got: %s\n# want: %s\n", got ? got : "(none)", want);
-    assert_true(got != NULL && strstr(got, want) != NULL);
-}
-
 /* Binds a body in a fresh machine, asks tlb_fill, returns the run's error. */
 static void expect_failure(const char *body, const char *want)
 {

@@ -19,15 +19,6 @@
 static const uint64_t who[] = {1};
 static const struct heddle_q_tlb_fill fill = {.requesters = 1, .who = who};
 
-#define assert_ok(e) assert_string_equal((e) ? (e) : "", "")
-
-static void assert_text(const char *got, const char *want)
-{
-    if (got == NULL || strstr(got, want) == NULL)
-        print_message("# got: %s\n# want: %s\n", got ? got : "(none)", want);
-    assert_true(got != NULL && strstr(got, want) != NULL);
-}
-
 /* Runs statements as the answer to a question; the run's error. */
 static const char *inside(lua_State *L, const char *body)
 {

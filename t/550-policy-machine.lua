@@ -6,83 +6,22 @@
 -- snapshot and restore, and after the policy was taken off and put back.
 --
 -- SPDX-License-Identifier: MIT
-local H = require "heddle"
-
-local n = 0
-local function ok(cond, name, why)
-    n = n + 1
-    print((cond and "ok %d - %s" or "not ok %d - %s"):format(n, name))
-    if not cond and why then
-        print("# " .. why)
-    end
-end
-
--- Small structures, so that everything is replaced all the time.
-local SMALL = {
-    ["core.count"] = 4, ["l1tlb.entries"] = 8, ["l2tlb.entries"] = 32,
-    ["l2tlb.ways"] = 4, ["l1cache.bytes"] = 4096, ["l2cache.bytes"] = 65536,
-}
+local tap = require "lib.tap"
+local whole = require "lib.whole"
 
 local function machine(extra)
-    local settings = {}
-    for k, v in pairs(SMALL) do
-        settings[k] = v
-    end
-    for k, v in pairs(extra or {}) do
-        settings[k] = v
-    end
-    return H.sim {
-        machine = "maxwell", settings = settings,
-        apps = { H.app("GUP", { size = "T" }), H.app("MM", { size = "T" }) },
-    }
-end
-
---- Every counter and histogram as text, one a line.
-local function statistics(sim, without_policy)
-    local out, core = {}, sim.core
-    local values = core:counter_values()
-    for i, c in ipairs(core:counters()) do
-        for a, instances in ipairs(values[i]) do
-            if not (without_policy and c.component == "policy") then
-                out[#out + 1] = ("%s.%s app %d: %s"):format(c.component,
-                    c.name, a - 1, table.concat(instances, " "))
-            end
-        end
-    end
-    for _, h in ipairs(core:hists()) do
-        for a, v in ipairs(h.apps) do
-            out[#out + 1] = ("%s.%s app %d: n %d sum %d min %d max %d")
-                :format(h.component, h.name, a - 1, v.n, v.sum, v.min, v.max)
-            for _, b in ipairs(v.buckets) do
-                out[#out + 1] = "  " .. table.concat(b, " ")
-            end
-        end
-    end
-    for _, app in ipairs(core:apps()) do
-        out[#out + 1] = ("%s: %d instructions, %d cycles"):format(app.name,
-            app.instructions, app.cycles)
-    end
-    return out
-end
-
---- The first line in which two lists differ, or nil.
-local function difference(a, b)
-    for i = 1, math.max(#a, #b) do
-        if a[i] ~= b[i] then
-            return tostring(a[i]) .. " | " .. tostring(b[i])
-        end
-    end
+    return whole.sim({ "GUP", "MM" }, whole.join(whole.SMALL, extra or {}))
 end
 
 local CYCLES = 40000
 
-local function run(policy, options, extra, without_policy)
+local function run(policy, options, extra, skip)
     local sim = machine(extra)
     if policy then
         sim:use(policy, options)
     end
     sim:run(CYCLES)
-    local out = statistics(sim, without_policy)
+    local out = whole.statistics(sim, skip)
     local asked = 0
     for _, v in pairs(sim:counters().policy) do
         asked = asked + v
@@ -99,28 +38,28 @@ local TWINS = {
     { "gto" }, { "lrr" }, { "frfcfs" },
 }
 
-local base = run(nil, nil, nil, true)
+local base = run(nil, nil, nil, whole.no_policy)
 local changed = 0
 for _, t in ipairs(TWINS) do
     local name, options = t[1], t[2]
     local c, asked = run(name, options)
     local lua = run("policies/" .. name .. ".lua", options)
-    local d = difference(c, lua)
+    local d = whole.difference(c, lua)
     local title = name .. (options and " at " .. options.at or "")
-    ok(not d, title .. ": C and Lua alike", d)
-    ok(asked > 1000, title .. ": it was asked", asked .. " questions")
-    local plain = run(name, options, nil, true)
-    changed = changed + (difference(plain, base) and 1 or 0)
+    tap.ok(not d, title .. ": C and Lua alike", d)
+    tap.ok(asked > 1000, title .. ": it was asked", asked .. " questions")
+    local plain = run(name, options, nil, whole.no_policy)
+    changed = changed + (whole.difference(plain, base) and 1 or 0)
 end
-ok(changed >= 6, "the policies differ from one another",
+tap.ok(changed >= 6, "the policies differ from one another",
     changed .. " differ from the default")
 
 for name, extra in pairs {
     lru = {}, gto = {}, lrr = { ["core.scheduler"] = "lrr" }, frfcfs = {},
 } do
-    local d = difference(run(nil, nil, extra, true),
-        run(name, nil, extra, true))
-    ok(not d, name .. ": the policy is the machine's own choice", d)
+    local d = whole.difference(run(nil, nil, extra, whole.no_policy),
+        run(name, nil, extra, whole.no_policy))
+    tap.ok(not d, name .. ": the policy is the machine's own choice", d)
 end
 
 -- ---- cuts, snapshots, changes ------------------------------------------------
@@ -135,14 +74,14 @@ end
 
 local straight = bound()
 straight:run(CYCLES)
-local want = statistics(straight)
+local want = whole.statistics(straight)
 
 local pieces = bound()
 for _ = 1, CYCLES, 617 do
     pieces:run(math.min(617, CYCLES - pieces.core:now()))
 end
-local d = difference(want, statistics(pieces))
-ok(not d, "one run is many runs", d)
+local d = whole.difference(want, whole.statistics(pieces))
+tap.ok(not d, "one run is many runs", d)
 
 local back = bound()
 back:run(CYCLES // 3)
@@ -150,19 +89,19 @@ local snap = back:snapshot()
 back:run(CYCLES // 3)
 back:restore(snap)
 back:run(CYCLES - CYCLES // 3)
-d = difference(want, statistics(back))
-ok(not d, "snapshot, restore and continue is the run straight through", d)
+d = whole.difference(want, whole.statistics(back))
+tap.ok(not d, "snapshot, restore and continue is the run straight through", d)
 
 back:restore(snap)
 back:unuse("lru")
 local refused, err = pcall(back.restore, back, snap)
-ok(not refused and tostring(err):find("polic"),
+tap.ok(not refused and tostring(err):find("polic"),
     "a snapshot refuses other policies", tostring(err))
 back:use("policies/lru.lua", { at = "l1tlb" })
-ok(pcall(back.restore, back, snap), "the policy back, the snapshot fits")
+tap.ok(pcall(back.restore, back, snap), "the policy back, the snapshot fits")
 back:run(CYCLES - CYCLES // 3)
-d = difference(want, statistics(back))
-ok(not d, "and the run is the same", d)
+d = whole.difference(want, whole.statistics(back))
+tap.ok(not d, "and the run is the same", d)
 
 -- ---- two at once -----------------------------------------------------------------
 
@@ -184,33 +123,32 @@ for i = 1, 40 do
     one:run(CYCLES // 40)
     two:run(i % 2 == 1 and CYCLES // 20 - 7 or 7)
 end
-d = difference(statistics(alone), statistics(one))
-ok(not d, "two simulations in turns, the first as alone", d)
-d = difference(statistics(alone), statistics(two))
-ok(not d, "and the second", d)
+d = whole.difference(whole.statistics(alone), whole.statistics(one))
+tap.ok(not d, "two simulations in turns, the first as alone", d)
+d = whole.difference(whole.statistics(alone), whole.statistics(two))
+tap.ok(not d, "and the second", d)
 
 -- ---- errors ---------------------------------------------------------------------
 
 local bad = machine()
 bad:use { name = "bad", tlb_fill = function() return "l3tlb" end }
 local fine, text = pcall(bad.run, bad, CYCLES)
-ok(not fine and tostring(text):find("answered l3tlb, expected l2tlb|bypass")
+tap.ok(not fine and tostring(text):find("answered l3tlb, expected l2tlb|bypass")
     or tostring(text):find("l3tlb", 1, true),
     "a wrong answer stops the run in words", tostring(text))
 
 local loop = machine()
 loop:use { name = "loop", tlb_fill = function() while true do end end }
 fine, text = pcall(loop.run, loop, CYCLES)
-ok(not fine and tostring(text):find("more than 1000000 instructions", 1, true),
+tap.ok(not fine and tostring(text):find("more than 1000000 instructions", 1, true),
     "a loop without end stops in words", tostring(text))
 
 -- State in a local is found at the end at the latest.
 local count = 0
-local leaky = H.sim { machine = "maxwell", apps = { H.app("MM",
-    { size = "T" }) } }
+local leaky = whole.sim({ "MM" }, {})
 leaky:use { name = "leaky", tlb_fill = function() count = count + 1 end }
 fine, text = pcall(leaky.run, leaky)
-ok(not fine and count > 0 and
+tap.ok(not fine and count > 0 and
     tostring(text):find("the local 'count' has changed", 1, true),
     "state in a local is an error at the end", tostring(text))
 
@@ -227,12 +165,12 @@ seen:use "mask"
 seen:run(CYCLES)
 local list = seen:used()
 local walks = list[1].state.n
-ok(walks > 0 and list[1].state.last[1] == math.tointeger(list[1].state.last[1]),
+tap.ok(walks > 0 and list[1].state.last[1] == math.tointeger(list[1].state.last[1]),
     "the state of a Lua policy can be looked at", tostring(walks))
 list[1].state.n = -1
 seen:run(seen.now + CYCLES)
-ok(seen:used()[1].state.n >= walks, "and is a copy")
-ok(list[2].states.l2cache == list[2].state and not list[3].states
+tap.ok(seen:used()[1].state.n >= walks, "and is a copy")
+tap.ok(list[2].states.l2cache == list[2].state and not list[3].states
     and not list[3].state, "by structure; one in C shows none")
 
-print("1.." .. n)
+tap.done()

@@ -31,30 +31,6 @@ local function machine(extra, check, apps)
     }
 end
 
-local function statistics(sim)
-    local out = {}
-    local values = sim.core:counter_values()
-    for i, c in ipairs(sim.core:counters()) do
-        for a, instances in ipairs(values[i]) do
-            if c.component ~= "policy" then
-                out[#out + 1] = ("%s.%s app %d: %s"):format(c.component,
-                    c.name, a - 1, table.concat(instances, " "))
-            end
-        end
-    end
-    return out
-end
-
---- The first line in which two lists differ, or "".
-local function difference(a, b)
-    for i = 1, math.max(#a, #b) do
-        if a[i] ~= b[i] then
-            return tostring(a[i]) .. " | " .. tostring(b[i])
-        end
-    end
-    return ""
-end
-
 -- ---- every point is asked, and answered at random --------------------------
 
 local words = {}
@@ -175,7 +151,7 @@ local function run(policy)
         sim:use(policy)
     end
     sim:run(30000)
-    local out = statistics(sim)
+    local out = whole.statistics(sim, whole.no_policy)
     sim:close()
     return out
 end
@@ -222,10 +198,10 @@ for _, name in ipairs { "l2_bypass", "dram_class", "tlb_fill", "warp_limit" } do
     local t = pairs_of[name]
     local by_asking = run { name = "asked", [name] = t[1] }
     local by_steering = run { name = "steered", init = t[2] }
-    tap.is(difference(by_steering, by_asking), "", name ..
-        ": steered as asked")
-    tap.ok(difference(by_asking, plain) ~= "", name ..
-        ": it changes something")
+    tap.is(whole.difference(by_steering, by_asking), nil,
+        name .. ": steered as asked")
+    tap.ok(whole.difference(by_asking, plain),
+        name .. ": it changes something")
 end
 
 -- A limit that is steered in the middle of a run takes effect at once, and
@@ -322,7 +298,7 @@ watched:use { name = "ear", watch = { tlb_hit = function() end,
     cache_hit = function() end, access = function() end } }
 quiet:run(20000)
 watched:run(20000)
-tap.is(difference(statistics(watched), statistics(quiet)), "",
-    "watching changes nothing")
+tap.is(whole.difference(whole.statistics(watched, whole.no_policy),
+    whole.statistics(quiet, whole.no_policy)), nil, "watching changes nothing")
 
 tap.done()

@@ -28,10 +28,6 @@ local function machine(scene, check)
     }
 end
 
-local function no_policy(component)
-    return component == "policy"
-end
-
 local function run(scene, form, options)
     local sim <close> = machine(scene, form ~= nil)
     if form then
@@ -39,7 +35,7 @@ local function run(scene, form, options)
     end
     sim:run(scene.cycles or 24000)
     sim:check()
-    return whole.statistics(sim, no_policy), sim:counters()
+    return whole.statistics(sim, whole.no_policy), sim:counters()
 end
 
 -- ---- twins -------------------------------------------------------------------
@@ -118,7 +114,7 @@ do
         sim:use(mosaic)
         sim:run(24000)
         sim:check()
-        return whole.statistics(sim, no_policy), sim:counters()
+        return whole.statistics(sim, whole.no_policy), sim:counters()
     end
     local c, n = both("mask", "mosaic")
     tap.ok(n.memory.coalesced > 0 and n.memory.mixed == 0

@@ -85,7 +85,7 @@ for i, form in ipairs { "mask", "policies/mask.lua",
     local s <close> = sim(d.apply(H.machine("maxwell") { ["core.count"] = 4,
         ["l2tlb.entries"] = 64 }), { policies = d.policies })
     s:run(20000)
-    forms[i] = whole.statistics(s, function(c) return c == "policy" end)
+    forms[i] = whole.statistics(s, whole.no_policy)
 end
 tap.ok(not whole.difference(forms[1], forms[2])
     and not whole.difference(forms[1], forms[3]), "C, steered, asked: alike")

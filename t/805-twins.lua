@@ -27,11 +27,7 @@ local function run(policy, options, extra, skip)
     return out, counters
 end
 
-local function no_policy(component)
-    return component == "policy"
-end
-
-local plain, counters = run(nil, nil, nil, no_policy)
+local plain, counters = run(nil, nil, nil, whole.no_policy)
 do
     local asked = 0
     for _, v in pairs(counters.policy) do
@@ -60,8 +56,8 @@ local function twin(name, options, extra, points)
                 count.policy[p .. ".asked"]))
         end
     end
-    local base = extra and run(nil, nil, extra, no_policy) or plain
-    local d = whole.difference(base, (run(name, options, extra, no_policy)))
+    local base = extra and run(nil, nil, extra, whole.no_policy) or plain
+    local d = whole.difference(base, (run(name, options, extra, whole.no_policy)))
     different[title] = d
     return title
 end

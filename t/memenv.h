@@ -49,6 +49,27 @@ static inline struct hd_env *memenv_open(struct memenv *m, uint32_t apps)
     return &m->env;
 }
 
+/* What the parts' own checks find, those of that name or (NULL) all: "" if all
+ * is well. */
+static inline const char *memenv_check(struct memenv *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->env.parts; i++) {
+        const struct hd_part *p = &m->env.part[i];
+
+        for (uint32_t k = 0; k < p->instances; k++)
+            if (p->check != NULL &&
+                (name == NULL || strcmp(p->name, name) == 0))
+                p->check(p->self, k, &m->err);
+    }
+    return m->err.text;
+}
+
+static inline void memenv_forget(struct memenv *m)
+{
+    m->err.code = 0;
+    m->err.text[0] = '\0';
+}
+
 static inline void memenv_close(struct memenv *m)
 {
     hd_arena_close(&m->arena);

@@ -87,6 +87,11 @@ function whole.statistics(sim, skip)
     return out
 end
 
+--- What `skip` may be: a machine without a policy has nothing to count of it.
+function whole.no_policy(component)
+    return component == "policy"
+end
+
 --- The first difference of two lists of lines, or nil.
 function whole.difference(a, b)
     for i = 1, math.max(#a, #b) do
