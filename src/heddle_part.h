@@ -85,9 +85,13 @@ HEDDLE_API int heddle_part_dram_request(const heddle_part_dram *d, uint64_t i,
  *   both   policy: lru (default), fifo, random, srrip or a plug-in "./x.so";
  *          policy.NAME: a parameter of it; seed (1)
  *
- * The first access freezes the settings.
+ * The first access freezes the settings.  A policy answers repl_touch,
+ * repl_fill, repl_victim, repl_gone and, of a cache, cache_insert; its answers
+ * are checked, and what breaks a rule is HEDDLE_EPOLICY from then on.  An
+ * access is a core cycle to it.
  */
 typedef struct heddle_part_tags heddle_part_tags;
+struct heddle_policy; /* policy.h */
 
 struct heddle_part_tags_result {
     uint64_t accesses, hits, misses;
@@ -102,6 +106,9 @@ HEDDLE_API void heddle_part_tags_free(heddle_part_tags *t);
 HEDDLE_API const char *heddle_part_tags_error(const heddle_part_tags *t);
 HEDDLE_API int heddle_part_tags_set(heddle_part_tags *t, const char *name,
                                     const char *value);
+/* Any policy instead of one by name, borrowed until the part is freed. */
+HEDDLE_API int heddle_part_tags_use(heddle_part_tags *t,
+                                    const struct heddle_policy *p);
 /* One access at once: 1 a hit, 0 a miss, or an error. */
 HEDDLE_API int heddle_part_tags_access(heddle_part_tags *t, uint64_t number,
                                        int write);

@@ -1,7 +1,8 @@
 /*
  * Pinned: a TLB and a cache driven alone hit exactly where a naive LRU stack
  * says, over a million accesses and several shapes; the lines of their files;
- * what is refused, in words; that policies differ and are reproducible.
+ * what is refused, in words; that policies differ and are reproducible; that a
+ * policy of one's own answers, from a plug-in too, and its answers are checked.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,6 +19,7 @@
 
 #include "base/rng.h"
 #include "heddle_part.h"
+#include "policy.h"
 
 /* A stack of keys for each set, the latest first. */
 struct stack {
@@ -215,6 +217,92 @@ static void policies(void **state)
     assert_true(srrip != run("srrip", "policy.bits", "1"));
 }
 
+/* The first way, and from page 1000 on a way that is not there. */
+static int64_t first_way(void *state, const void *question)
+{
+    const struct heddle_q_repl_victim *q = question;
+
+    (void)state;
+    return q->key < 1000 ? 0 : (int64_t)q->ways;
+}
+
+static const struct heddle_policy first = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "first",
+    .answer = {[HEDDLE_POINT_repl_victim] = first_way},
+};
+
+static void a_policy_of_ones_own(void **state)
+{
+    heddle_part_tags *t = heddle_part_tlb_new();
+
+    (void)state;
+    set(t, "entries", 3);
+    assert_int_equal(heddle_part_tags_use(t, &first), 0);
+    for (uint64_t i = 1; i < 10; i++)
+        assert_int_equal(heddle_part_tags_access(t, i, 0), 0);
+    assert_int_equal(heddle_part_tags_access(t, 2, 0), 1);
+    assert_int_equal(heddle_part_tags_access(t, 3, 0), 1);
+    assert_int_equal(heddle_part_tags_access(t, 9, 0), 1);
+    assert_int_equal(heddle_part_tags_access(t, 1000, 0), HEDDLE_EPOLICY);
+    assert_non_null(strstr(heddle_part_tags_error(t),
+                           "policy first answered 3 to repl_victim of tlb at "
+                           "cycle 12, expected 0 to 2"));
+    assert_int_equal(heddle_part_tags_access(t, 2, 0), HEDDLE_EPOLICY);
+    assert_int_equal(heddle_part_tags_use(t, &first), HEDDLE_EINVAL);
+    heddle_part_tags_free(t);
+}
+
+/* The same in a plug-in; and one that does not replace. */
+static void a_plugin(void **state)
+{
+    static const char source[] =
+        "#include <policy.h>\n"
+        "static int64_t way(void *s, const void *q)"
+        "{ (void)s; (void)q; return 0; }\n"
+        "static const struct heddle_policy p = { .abi = HEDDLE_POLICY_ABI,"
+        " .name = \"plugged\", .answer = { [HEDDLE_POINT_%s] = way } };\n"
+        "__attribute__((visibility(\"default\"))) const struct heddle_policy *"
+        "heddle_policy_entry(void);\n"
+        "const struct heddle_policy *heddle_policy_entry(void)"
+        "{ return &p; }\n";
+    static const char *const point[] = {"repl_victim", "l2_bypass"};
+    const char *cc = getenv("CC");
+    char dir[] = "/tmp/heddle-tags-XXXXXX", path[64], command[256];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    for (int k = 0; k < 2; k++) {
+        heddle_part_tags *t = heddle_part_tlb_new();
+        FILE *f;
+
+        snprintf(path, sizeof path, "%s/%s.c", dir, point[k]);
+        f = fopen(path, "w");
+        assert_non_null(f);
+        fprintf(f, source, point[k]);
+        fclose(f);
+        snprintf(command, sizeof command,
+                 "%s -shared -fPIC -Isrc -o %s/%s.so %s", cc && *cc ? cc : "cc",
+                 dir, point[k], path);
+        assert_int_equal(system(command), 0);
+        unlink(path);
+        set(t, "entries", 2);
+        snprintf(path, sizeof path, "%s/%s.so", dir, point[k]);
+        assert_int_equal(heddle_part_tags_set(t, "policy", path), 0);
+        assert_int_equal(heddle_part_tags_access(t, 1, 0),
+                         k == 0 ? 0 : HEDDLE_ECONFIG);
+        if (k == 0) {
+            heddle_part_tags_access(t, 2, 0);
+            heddle_part_tags_access(t, 3, 0);
+            assert_int_equal(heddle_part_tags_access(t, 2, 0), 1);
+            assert_int_equal(heddle_part_tags_access(t, 1, 0), 0);
+        }
+        heddle_part_tags_free(t);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
 static void refused(void **state)
 {
     heddle_part_tags *t = heddle_part_tlb_new();
@@ -262,6 +350,8 @@ int main(void)
         cmocka_unit_test(files),
         cmocka_unit_test(write_policies),
         cmocka_unit_test(policies),
+        cmocka_unit_test(a_policy_of_ones_own),
+        cmocka_unit_test(a_plugin),
         cmocka_unit_test(refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

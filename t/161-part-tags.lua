@@ -1,5 +1,7 @@
 -- 161-part-tags.lua - pins: a TLB and a cache alone from Lua give the same as
--- the file that holds the same accesses; errors are raised in words.
+-- the file that holds the same accesses; a policy in Lua hits where the same
+-- one in C does, from the shell too, is told where it is, has epochs, and may
+-- be a table; errors are raised in words, and an error of a policy stays.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -30,6 +32,104 @@ for _, policy in ipairs { "lru", "fifo", "random", "srrip" } do
         and r.accesses == 5000 and r.misses == 5000 - hits
         and a:result().evictions == r.evictions, policy .. " from Lua and a file")
 end
+
+-- Policies in Lua, beside those in C: access by access, and from the shell.
+local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+local function shell(what, policy, more)
+    local pipe <close> = assert(io.popen(("%s part %s %s policy=%s %s 2>&1")
+        :format(HEDDLE, what, path, policy, more or "")))
+    return pipe:read "a"
+end
+for _, name in ipairs { "lru", "fifo", "random", "srrip" } do
+    local file = "policies/" .. name .. ".lua"
+    for _, make in ipairs { function(policy)
+        return part.tlb { entries = 64, ways = 8, policy = policy, seed = 3 }
+    end, function(policy)
+        return part.cache { bytes = 2048, line = 32, policy = policy }
+    end } do
+        local a, b, apart = make(name), make(file), 0
+        for i, p in ipairs(pages) do
+            apart = apart + (a:access(p * 37, i % 5 == 0)
+                ~= b:access(p * 37, i % 5 == 0) and 1 or 0)
+        end
+        local r, s = a:result(), b:result()
+        tap.ok(apart == 0 and r.hits > 500 and not tap.differ(r, s),
+            file .. " hits where " .. name .. " does", tap.differ(r, s))
+    end
+    tap.is(shell("tlb", file, "entries=64 ways=8"),
+        shell("tlb", name, "entries=64 ways=8"), name .. " from the shell")
+    tap.ok(shell("cache", file):find '"hits": [1-9]', "and on a cache")
+end
+tap.is(shell("tlb", "policies/srrip.lua", "policy.bits=3"),
+    shell("tlb", "srrip", "policy.bits=3"), "with a parameter")
+tap.ok(shell("tlb", "srrip", "policy.bits=3") ~= shell("tlb", "srrip"),
+    "which matters")
+
+local function most(entries)
+    return part.tlb { entries = entries, policy = {
+        name = "most", params = { why = { default = 0, min = 0, max = 1,
+            unit = "none|much" } },
+        every = { 10, function(cycle, s) s.cycle = cycle end },
+        init = function(s, p, place)
+            s.why = p.why
+            s.shape = ("%s %d %d %d"):format(place.at, place.instances,
+                place.sets, place.ways)
+        end,
+        repl_victim = function(q, s)
+            if q.key == 77 then
+                error(("%s %s %s"):format(s.shape, s.why, s.cycle))
+            end
+            return q.key == 78 and 4 or 3
+        end,
+    }, ["policy.why"] = "much" }
+end
+local t = most(4)
+for page = 1, 5 do
+    t:access(page)
+end
+tap.ok(t:access(1) and t:access(2) and t:access(3) and not t:access(4),
+    "a table replaces the most recent")
+for page = 100, 125 do
+    t:access(page)
+end
+local _, told = pcall(t.access, t, 77)
+tap.ok(told.code == -7 and told.message:find("tlb 1 1 4 much 30", 1, true),
+    "it knows its place, its parameters and its epochs", told.message)
+_, told = pcall(t.access, t, 1)
+tap.ok(told.code == -7 and told.message:find("much 30", 1, true),
+    "what is wrong stays", told.message)
+t = most(4)
+for page = 1, 4 do
+    t:access(page)
+end
+_, told = pcall(t.access, t, 78)
+tap.ok(told.code == -7 and told.message:find("policy most answered 4 to "
+    .. "repl_victim of tlb at cycle 4, expected 0 to 3", 1, true),
+    "an answer is checked", told.message)
+local out = shell("tlb", "policies/mask.lua")
+tap.ok(out:find("one that replaces is expected, not 'mask'", 1, true)
+    and out:find("repl_victim", 1, true), "not one that does not replace", out)
+tap.ok(shell("tlb", "policies/none.lua"):find("policies/none.lua", 1, true),
+    "nor one that is not there")
+
+-- A cache asks whether a line enters.
+local skip = part.cache { policy = { name = "odd", cache_insert = function(q)
+    return q.line % 2 == 1 and "skip" or nil
+end } }
+tap.ok(not skip:access(0) and skip:access(0) and not skip:access(128)
+    and not skip:access(128), "cache_insert leaves out every other line")
+_, told = pcall(function()
+    part.tlb { policy = { name = "in", cache_insert = function() end } }
+        :access(0)
+end)
+tap.ok(told.code == -3 and told.message:find("not 'in'", 1, true),
+    "which no TLB asks", told.message)
+for _ = 1, 20 do
+    part.tlb { policy = "policies/lru.lua" }:access(1)
+end
+collectgarbage()
+tap.is(part.tlb { policy = "policies/lru.lua" }:access(1), false,
+    "a part that is gone takes its policy along")
 os.remove(path)
 
 local c = part.cache { { "bytes", 256 }, { "ways", 2 } }

@@ -12,12 +12,16 @@
  *     t:access(page)      c:access(address, write)   -- true: a hit
  *     c:load("FILE")      c:result().hits
  *
- * Settings are a table {name = value} or a list of pairs {{name, value}}.
+ * Settings are a table {name = value} or a list of pairs {{name, value}}.  A
+ * policy is what sim:use takes: a name, a file or a table.
  *
  * SPDX-License-Identifier: MIT
  */
+#include <string.h>
+
 #include "../heddle_part.h"
 #include "lheddle.h"
+#include "lpolicy.h"
 
 #define DRAM "heddle.part.dram"
 #define TAGS "heddle.part.tags"
@@ -26,22 +30,24 @@ HL_MODULE int luaopen_heddle_part(lua_State *L);
 
 /* ---- settings ---------------------------------------------------------- */
 
-typedef int set_setting(void *part, const char *name, const char *value);
+/* Sets one to the value at index v. */
+typedef int set_setting(lua_State *L, void *part, const char *name, int v);
+
+/* The text of a setting's value; it is pushed. */
+static const char *text_of(lua_State *L, int v)
+{
+    if (lua_isboolean(L, v))
+        return lua_pushstring(L, lua_toboolean(L, v) ? "true" : "false");
+    return luaL_tolstring(L, v, NULL);
+}
 
 /* One setting whose name is at index k and value at index v. */
 static int set_one(lua_State *L, set_setting *set, void *part, int k, int v)
 {
-    const char *name, *value;
-
     if (lua_type(L, k) != LUA_TSTRING)
         return luaL_error(L, "a setting's name is expected, not a %s",
                           luaL_typename(L, k));
-    name = lua_tostring(L, k);
-    if (lua_isboolean(L, v))
-        value = lua_toboolean(L, v) ? "true" : "false";
-    else
-        value = luaL_tolstring(L, v, NULL); /* text */
-    return set(part, name, value);
+    return set(L, part, lua_tostring(L, k), v);
 }
 
 /*
@@ -98,9 +104,9 @@ static int dram_done(lua_State *L, heddle_part_dram *d, int rc)
     return 1;
 }
 
-static int dram_set(void *part, const char *name, const char *value)
+static int dram_set(lua_State *L, void *part, const char *name, int v)
 {
-    return heddle_part_dram_set(part, name, value);
+    return heddle_part_dram_set(part, name, text_of(L, v));
 }
 
 /* d:set(name, value) */
@@ -246,12 +252,22 @@ static int dram_new(lua_State *L)
 
 /* ---- a TLB or a cache --------------------------------------------------- */
 
+struct tags {
+    heddle_part_tags *t;
+    struct lp_class *c; /* of its policy, if that is in Lua; held */
+};
+
+static struct tags *tags_self(lua_State *L)
+{
+    struct tags *self = luaL_checkudata(L, 1, TAGS);
+
+    luaL_argcheck(L, self->t != NULL, 1, "this part was closed");
+    return self;
+}
+
 static heddle_part_tags *tags_check(lua_State *L)
 {
-    heddle_part_tags **t = luaL_checkudata(L, 1, TAGS);
-
-    luaL_argcheck(L, *t != NULL, 1, "this part was closed");
-    return *t;
+    return tags_self(L)->t;
 }
 
 static int tags_done(lua_State *L, heddle_part_tags *t, int rc)
@@ -262,18 +278,39 @@ static int tags_done(lua_State *L, heddle_part_tags *t, int rc)
     return 1;
 }
 
-static int tags_set(void *part, const char *name, const char *value)
+/* The policy at index v, a name, a file or a table. */
+static int tags_use(lua_State *L, struct tags *self, int v)
 {
-    return heddle_part_tags_set(part, name, value);
+    struct lp_class *c;
+    const struct heddle_policy *p = lp_find(L, v, &c);
+    int rc = heddle_part_tags_use(self->t, p);
+
+    if (rc != 0)
+        return rc;
+    if (self->c != NULL)
+        lp_class_drop(L, self->c);
+    if (c != NULL)
+        lp_class_hold(L, -1, c);
+    self->c = c;
+    return 0;
+}
+
+static int tags_set(lua_State *L, void *part, const char *name, int v)
+{
+    struct tags *self = part;
+
+    if (strcmp(name, "policy") == 0)
+        return tags_use(L, self, v);
+    return heddle_part_tags_set(self->t, name, text_of(L, v));
 }
 
 /* t:set(name, value) */
 static int tags_set_one(lua_State *L)
 {
-    heddle_part_tags *t = tags_check(L);
+    struct tags *self = tags_self(L);
 
     lua_settop(L, 3);
-    return tags_done(L, t, set_one(L, tags_set, t, 2, 3));
+    return tags_done(L, self->t, set_one(L, tags_set, self, 2, 3));
 }
 
 /* t:access(number, write) -> hit */
@@ -322,28 +359,30 @@ static const luaL_Reg tags_methods[] = {
 
 static int tags_gc(lua_State *L)
 {
-    heddle_part_tags **t = luaL_checkudata(L, 1, TAGS);
+    struct tags *self = luaL_checkudata(L, 1, TAGS);
 
-    heddle_part_tags_free(*t);
-    *t = NULL;
+    heddle_part_tags_free(self->t);
+    if (self->c != NULL)
+        lp_class_drop(L, self->c);
+    *self = (struct tags){NULL, NULL};
     return 0;
 }
 
 static int tags_new(lua_State *L, heddle_part_tags *(*make)(void))
 {
-    heddle_part_tags **t;
+    struct tags *self;
     int rc;
 
     settings_only(L);
-    t = lua_newuserdatauv(L, sizeof *t, 0); /* settings part */
-    *t = NULL;
+    self = lua_newuserdatauv(L, sizeof *self, 0); /* settings part */
+    *self = (struct tags){NULL, NULL};
     hl_class(L, TAGS, tags_gc, tags_methods);
-    *t = make();
-    if (*t == NULL)
+    self->t = make();
+    if (self->t == NULL)
         return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
-    rc = set_all(L, 1, tags_set, *t);
+    rc = set_all(L, 1, tags_set, self);
     if (rc < 0)
-        return hl_raise(L, rc, heddle_part_tags_error(*t));
+        return hl_raise(L, rc, heddle_part_tags_error(self->t));
     return 1;
 }
 

@@ -213,19 +213,17 @@ static const struct heddle_policy *load_plugin(lua_State *L, const char *path)
     return p;
 }
 
-/* The policy at index 2; a Lua policy's userdata is left on top, and *c is its
- * class, else *c is NULL. */
-static const struct heddle_policy *find(lua_State *L, struct lp_class **c)
+const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
 {
     const struct heddle_policy *p;
     const char *name, *near = NULL;
 
     *c = NULL;
-    if (lua_istable(L, 2)) {
-        *c = lp_class_push(L, 2);
+    if (lua_istable(L, i)) {
+        *c = lp_class_push(L, i);
         return lp_class_policy(*c);
     }
-    name = luaL_checkstring(L, 2);
+    name = luaL_checkstring(L, i);
     if (ends_with(name, ".lua")) {
         load_file(L, name);
         *c = lp_class_push(L, -1);
@@ -255,7 +253,7 @@ static int use(lua_State *L)
     luaL_checkany(L, 2);
     lua_settop(L, 3);
     take_options(L, 3, &o);
-    p = find(L, &c);
+    p = lp_find(L, 2, &c);
     if (c) {
         lp_class_budget(c, o.instructions, o.memory, o.check);
         lp_class_hold(L, -1, c);

@@ -148,6 +148,9 @@ heddle_sim *lp_sim(struct lp *p);
 
 /* ---- lpolicy.c -------------------------------------------------------- */
 
+/* The policy at index i: a table, a name or a file; raises where there is none.
+ * *c is the class of one in Lua, whose userdata is then on top, or NULL. */
+const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c);
 /* Pushes a parameter's value: a number, or the name of a choice's. */
 void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value);
 int luaopen_heddle_policy(lua_State *L);

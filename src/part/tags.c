@@ -5,8 +5,10 @@
  * looks up, and a miss fills at once, so hits depend on nothing but the order
  * of the accesses.  A store that misses fills only in a write-back cache.
  *
- * A replacement policy is bound straight to the four slots of the array:
- * there is no simulation, so a policy has one instance and no epochs.
+ * A policy is bound as in a simulation (policy/bind.c), so that its answers are
+ * checked and one in Lua works: the part begins with the head of a simulation
+ * whose only structure is the TLB or the cache.  An access is a core cycle of
+ * it, for errors and for epochs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,6 +20,7 @@
 #include "../heddle_part.h"
 #include "../mem/cache.h"
 #include "../policy.h"
+#include "../sim.h"
 #include "../vm/tlb.h"
 #include "tracefile.h"
 
@@ -27,23 +30,29 @@ enum { NUMBERS = 6, MOST_PARAMS = 8, PARAM_ROOM = 32 };
 enum { ENTRIES, BYTES, LINE, WAYS, WRITE, SEED };
 
 struct heddle_part_tags {
+    struct hd_sim_head head; /* first: to a policy it is a simulation */
     bool cache;
     bool open; /* settings are frozen */
     uint64_t number[NUMBERS];
     char policy[HD_TEXT_ROOM];
+    const struct heddle_policy *given; /* instead of a name, or NULL */
     struct {
-        char name[PARAM_ROOM];
-        uint64_t value;
+        char name[PARAM_ROOM], value[PARAM_ROOM];
     } param[MOST_PARAMS];
     uint32_t params;
-    struct hd_err err;
+    struct hd_err err; /* of the last call */
     struct heddle_part_tags_result r;
     /* while it is open */
     struct hd_arena arena;
     struct hd_env env;
+    struct hd_events ev;
+    struct hd_stats stats;
+    struct hd_clocks clk;
+    struct hd_slots slots;
+    struct hd_err wrong; /* env.err: what a policy did; it stays */
     struct hd_tlb tlb;
     struct hd_cache tags;
-    void *state; /* of the policy */
+    bool bound; /* a policy other than the default */
 };
 
 /* ---- settings ----------------------------------------------------------- */
@@ -88,13 +97,18 @@ heddle_part_tags *heddle_part_cache_new(void)
     return make(true);
 }
 
+static void close_part(heddle_part_tags *t)
+{
+    hd_slots_close(&t->slots);
+    if (t->arena.base != NULL)
+        hd_arena_close(&t->arena);
+}
+
 void heddle_part_tags_free(heddle_part_tags *t)
 {
     if (t == NULL)
         return;
-    if (t->arena.base != NULL)
-        hd_arena_close(&t->arena);
-    free(t->state);
+    close_part(t);
     free(t);
 }
 
@@ -163,9 +177,14 @@ static int set_param(heddle_part_tags *t, const char *name, const char *value)
     if (i == MOST_PARAMS || strlen(name) >= PARAM_ROOM)
         return hd_err_set(&t->err, HEDDLE_ECONFIG,
                           "policy.%s: too many or too long parameters", name);
+    if (strlen(value) >= PARAM_ROOM)
+        return hd_err_set(&t->err, HEDDLE_ECONFIG,
+                          "policy.%s: a number or a name is expected, not '%s'",
+                          name, value);
     if (i == t->params)
         strcpy(t->param[t->params++].name, name);
-    return read_number(t, name, value, 0, UINT64_MAX, &t->param[i].value);
+    strcpy(t->param[i].value, value);
+    return 0;
 }
 
 int heddle_part_tags_set(heddle_part_tags *t, const char *name,
@@ -182,6 +201,7 @@ int heddle_part_tags_set(heddle_part_tags *t, const char *name,
             return hd_err_set(&t->err, HEDDLE_ECONFIG,
                               "policy: the name is too long");
         strcpy(t->policy, value);
+        t->given = NULL;
         return 0;
     }
     for (uint32_t i = 0; i < NUMBERS; i++) {
@@ -195,21 +215,45 @@ int heddle_part_tags_set(heddle_part_tags *t, const char *name,
     return unknown(t, name);
 }
 
+int heddle_part_tags_use(heddle_part_tags *t, const struct heddle_policy *p)
+{
+    hd_err_clear(&t->err);
+    if (t->open)
+        return hd_err_set(&t->err, HEDDLE_EINVAL,
+                          "policy: the first access has frozen the settings");
+    t->given = p;
+    snprintf(t->policy, sizeof t->policy, "%s", p->name);
+    return 0;
+}
+
 /* ---- the policy ---------------------------------------------------------- */
 
-/* Without a function for a point the default goes on. */
-static void answer(struct hd_slot *slot, const struct heddle_policy *p,
-                   enum heddle_point point, void *state)
+/* Whether it answers what this part asks. */
+static bool replaces(const heddle_part_tags *t, const struct heddle_policy *p)
 {
-    if (p->answer[point] != NULL)
-        *slot = (struct hd_slot){p->answer[point], state, 1};
+    return p->answer[HEDDLE_POINT_repl_touch] != NULL ||
+           p->answer[HEDDLE_POINT_repl_fill] != NULL ||
+           p->answer[HEDDLE_POINT_repl_victim] != NULL ||
+           p->answer[HEDDLE_POINT_repl_gone] != NULL ||
+           (t->cache && p->answer[HEDDLE_POINT_cache_insert] != NULL);
 }
 
 static const struct heddle_policy *find_policy(heddle_part_tags *t)
 {
-    const struct heddle_policy *p;
+    const struct heddle_policy *p = t->given;
     char text[256];
 
+    if (p != NULL && replaces(t, p))
+        return p;
+    if (p != NULL) {
+        hd_err_set(&t->err, HEDDLE_ECONFIG,
+                   "policy: one that replaces is expected, not '%s', which "
+                   "answers none of repl_touch, repl_fill, repl_victim%s",
+                   p->name,
+                   t->cache ? ", repl_gone and cache_insert"
+                            : " and repl_gone");
+        return NULL;
+    }
     if (strchr(t->policy, '/') != NULL) {
         p = heddle_policy_load(t->policy, text, sizeof text);
         if (p == NULL)
@@ -217,78 +261,54 @@ static const struct heddle_policy *find_policy(heddle_part_tags *t)
     } else {
         p = heddle_policy_find(t->policy, NULL);
     }
-    if (p == NULL || p->answer[HEDDLE_POINT_repl_victim] == NULL) {
+    if (p == NULL || !replaces(t, p)) {
         hd_err_set(&t->err, HEDDLE_ECONFIG,
                    "policy: lru, fifo, random, srrip or a plug-in ./x.so that "
-                   "replaces is expected, not '%s'; one in Lua needs a "
-                   "simulation",
+                   "replaces is expected, not '%s'",
                    t->policy);
         return NULL;
     }
     return p;
 }
 
-static int read_params(heddle_part_tags *t, const struct heddle_policy *p,
-                       uint64_t *values)
+/* The value of a parameter: a number, or the name of a choice's. */
+static int read_value(heddle_part_tags *t, const struct heddle_policy *p,
+                      uint32_t i, uint64_t *out)
 {
-    bool used[MOST_PARAMS] = {false};
+    const struct heddle_param *q = p->params;
+    char name[PARAM_ROOM + 8];
 
-    for (uint32_t i = 0; p->params && p->params[i].name; i++) {
-        const struct heddle_param *q = &p->params[i];
-
-        values[i] = q->def;
-        for (uint32_t k = 0; k < t->params; k++) {
-            if (strcmp(t->param[k].name, q->name) != 0)
-                continue;
-            used[k] = true;
-            values[i] = t->param[k].value;
-            if (values[i] < q->min || values[i] > q->max)
-                return hd_err_set(&t->err, HEDDLE_ECONFIG,
-                                  "policy.%s: a number from %llu to %llu is "
-                                  "expected, not %llu",
-                                  q->name, (unsigned long long)q->min,
-                                  (unsigned long long)q->max,
-                                  (unsigned long long)values[i]);
-        }
-    }
-    for (uint32_t k = 0; k < t->params; k++)
-        if (!used[k])
-            return hd_err_set(&t->err, HEDDLE_ECONFIG,
-                              "policy %s has no parameter '%s'", p->name,
-                              t->param[k].name);
-    return 0;
+    while (q != NULL && q->name != NULL &&
+           strcmp(q->name, t->param[i].name) != 0)
+        q++;
+    if (q != NULL && q->name != NULL &&
+        heddle_param_value(q, t->param[i].value, out) == 0)
+        return 0;
+    snprintf(name, sizeof name, "policy.%s", t->param[i].name);
+    return read_number(t, name, t->param[i].value, 0, UINT64_MAX, out);
 }
 
-static int bind(heddle_part_tags *t, struct hd_assoc *a)
+static int bind(heddle_part_tags *t)
 {
+    heddle_sim *sim = (heddle_sim *)(void *)t;
     const struct heddle_policy *p = find_policy(t);
-    struct heddle_place place = {.at = what(t),
-                                 .apps = 1,
-                                 .cores = 1,
-                                 .warps = 1,
-                                 .instances = 1,
-                                 .sets = a->sets,
-                                 .ways = a->ways,
-                                 .seed = t->number[SEED]};
-    uint64_t values[HEDDLE_MAX_PARAMS] = {0};
-    size_t bytes;
+    const char *names[MOST_PARAMS];
+    uint64_t values[MOST_PARAMS];
+    int rc;
 
-    if (p == NULL || read_params(t, p, values) != 0)
+    if (p == NULL)
         return t->err.code;
-    if (p == heddle_policy_find("lru", NULL))
+    if (p == heddle_policy_find("lru", NULL) && t->params == 0)
         return 0; /* the default */
-    bytes = p->state_bytes ? p->state_bytes(&place, values) : 0;
-    t->state = calloc(1, bytes + 1);
-    if (t->state == NULL)
-        return hd_err_set(&t->err, HEDDLE_ENOMEM, "policy %s: out of memory",
-                          p->name);
-    if (p->init != NULL && p->init(t->state, &place, values) != 0)
-        return hd_err_set(&t->err, HEDDLE_EPOLICY, "policy %s refuses to start",
-                          p->name);
-    answer(&a->touch, p, HEDDLE_POINT_repl_touch, t->state);
-    answer(&a->fill, p, HEDDLE_POINT_repl_fill, t->state);
-    answer(&a->victim, p, HEDDLE_POINT_repl_victim, t->state);
-    answer(&a->gone, p, HEDDLE_POINT_repl_gone, t->state);
+    for (uint32_t i = 0; i < t->params; i++) {
+        names[i] = t->param[i].name;
+        if (read_value(t, p, i, &values[i]) != 0)
+            return t->err.code;
+    }
+    rc = heddle_use(sim, p, what(t), names, values, t->params, 0);
+    if (rc != 0)
+        return hd_err_set(&t->err, rc, "%s", heddle_policy_error(sim));
+    t->bound = true;
     if (t->cache)
         hd_cache_bound(&t->tags);
     else
@@ -311,11 +331,7 @@ static int open_tlb(heddle_part_tags *t)
         return hd_err_set(&t->err, HEDDLE_ECONFIG,
                           "entries: %u is no multiple of ways, %u", cfg.entries,
                           cfg.ways);
-    if (hd_tlb_open(&t->tlb, &t->env, &cfg, "l2tlb", 2, 0) != 0)
-        return t->err.code != 0
-                   ? t->err.code
-                   : hd_err_set(&t->err, HEDDLE_ENOMEM, "tlb: out of memory");
-    return bind(t, &t->tlb.base);
+    return hd_tlb_open(&t->tlb, &t->env, &cfg, what(t), 2, 0);
 }
 
 static int open_cache(heddle_part_tags *t)
@@ -335,20 +351,52 @@ static int open_cache(heddle_part_tags *t)
                           "bytes: %llu is no multiple of a set of %u ways of "
                           "%u bytes",
                           (unsigned long long)cfg.bytes, cfg.ways, cfg.line);
-    if (hd_cache_open(&t->tags, &t->env, &cfg, "cache", 0, cfg.bytes) != 0)
-        return t->err.code;
-    return bind(t, &t->tags.tags);
+    return hd_cache_open(&t->tags, &t->env, &cfg, what(t), 0, cfg.bytes);
+}
+
+/* What a policy sees beside the tags: one core whose cycles are accesses. */
+static int open_env(heddle_part_tags *t)
+{
+    struct heddle_place machine = {
+        .cores = 1, .warps = 1, .apps = 1, .seed = t->number[SEED]};
+
+    if (hd_arena_open(&t->arena, (size_t)1 << 33) != 0)
+        return hd_err_set(&t->err, HEDDLE_ENOMEM, "out of address space");
+    for (uint32_t d = 0; d < HD_CLK_COUNT; d++)
+        t->clk.hz[d] = 1;
+    hd_err_clear(&t->wrong);
+    t->head.env = &t->env;
+    t->env = (struct hd_env){.arena = &t->arena,
+                             .ev = &t->ev,
+                             .stats = &t->stats,
+                             .clk = &t->clk,
+                             .err = &t->wrong,
+                             .seed = t->number[SEED],
+                             .apps = 1};
+    hd_stats_open(&t->stats, &t->arena, 1);
+    if (hd_clocks_init(&t->clk, &t->err) != 0 ||
+        hd_events_open(&t->ev, &t->arena, t->clk.ticks[HD_CLK_CORE]) != 0 ||
+        hd_slots_open(&t->slots, &t->env, (heddle_sim *)(void *)t, &machine))
+        return hd_err_set(&t->err, HEDDLE_ENOMEM, "%s: out of memory", what(t));
+    return 0;
 }
 
 static int open_part(heddle_part_tags *t)
 {
-    if (hd_arena_open(&t->arena, (size_t)1 << 33) != 0)
-        return hd_err_set(&t->err, HEDDLE_ENOMEM, "out of address space");
-    t->env = (struct hd_env){.arena = &t->arena, .err = &t->err, .apps = 1};
-    if ((t->cache ? open_cache(t) : open_tlb(t)) != 0) {
-        hd_arena_close(&t->arena);
-        free(t->state);
-        t->state = NULL;
+    int rc = open_env(t);
+
+    if (rc == 0)
+        rc = t->cache ? open_cache(t) : open_tlb(t);
+    if (rc == 0)
+        rc = bind(t);
+    if (rc != 0 || t->wrong.code < 0) {
+        if (t->err.code == 0)
+            t->err = t->wrong;
+        if (t->err.code == 0)
+            hd_err_set(&t->err, HEDDLE_ENOMEM, "%s: out of memory", what(t));
+        close_part(t);
+        memset(&t->arena, 0, sizeof t->arena);
+        t->bound = false;
         return t->err.code;
     }
     t->open = true;
@@ -392,6 +440,10 @@ int heddle_part_tags_access(heddle_part_tags *t, uint64_t number, int write)
     hd_err_clear(&t->err);
     if (!t->open && open_part(t) != 0)
         return t->err.code;
+    if (t->wrong.code < 0) {
+        t->err = t->wrong;
+        return t->err.code;
+    }
     if (!t->cache && number >= 1ull << 52)
         return hd_err_set(&t->err, HEDDLE_EINVAL,
                           "page %llu lies beyond 2^52: page numbers are "
@@ -403,6 +455,13 @@ int heddle_part_tags_access(heddle_part_tags *t, uint64_t number, int write)
     t->r.misses += !hit;
     t->r.writes += write != 0;
     t->r.write_hits += write && hit;
+    if (t->bound)
+        hd_events_run(&t->ev, t->r.accesses * t->clk.ticks[HD_CLK_CORE],
+                      &t->wrong.code);
+    if (HD_UNLIKELY(t->wrong.code < 0)) {
+        t->err = t->wrong;
+        return t->err.code;
+    }
     return hit;
 }
 
@@ -437,6 +496,9 @@ static int load_line(void *ud, char *text, unsigned long number,
     rc = heddle_part_tags_access(l->t, v, write);
     if (rc >= 0)
         return 0;
+    if (rc == HEDDLE_EPOLICY)
+        return hd_err_set(err, rc, "%s:%lu: %s", l->path, number,
+                          l->t->err.text);
     if (rc == HEDDLE_EINVAL)
         return hd_err_set(err, HEDDLE_EDATA, "%s:%lu: %s", l->path, number,
                           l->t->err.text);
@@ -453,9 +515,11 @@ int heddle_part_tags_load(heddle_part_tags *t, const char *path)
     if (!t->open && open_part(t) != 0) /* also of an empty file */
         return t->err.code;
     rc = hd_tracefile_each(path, load_line, &l, &err);
-    if (rc != 0)
+    if (rc != 0) {
         t->err = err;
-    return rc;
+        return rc;
+    }
+    return hd_slots_check(&t->slots, &t->err);
 }
 
 void heddle_part_tags_result(const heddle_part_tags *t,

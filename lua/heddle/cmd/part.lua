@@ -30,7 +30,8 @@ JSON object.  A TLB takes page numbers, a cache byte addresses, with R or W
 behind them.
 
   ways=0          fully associative
-  policy=NAME     lru, fifo, random, srrip, or a plug-in ./x.so
+  policy=NAME     one that replaces: lru, fifo, random, srrip, a script x.lua
+                  or a plug-in ./x.so
   policy.NAME=N   a parameter of the policy, for example policy.bits=3
   seed=N          of its random numbers (1)
 ]],
