@@ -152,6 +152,48 @@ tap.ok(not fine and count > 0 and
     tostring(text):find("the local 'count' has changed", 1, true),
     "state in a local is an error at the end", tostring(text))
 
+-- ---- mistakes --------------------------------------------------------------------
+
+--- Binds what a file says, and runs; the text of the error.
+local function mistake(source)
+    local path = os.tmpname()
+    local f <close> = io.open(path .. ".lua", "w")
+    f:write("return " .. source)
+    f:close()
+    local _, told = pcall(function()
+        local sim <close> = H.sim { machine = "maxwell",
+            apps = { H.app("GUP", { size = "T" }) },
+            policies = { path .. ".lua" } }
+        sim:run()
+    end)
+    os.remove(path)
+    os.remove(path .. ".lua")
+    return (tostring(told):gsub(path:gsub("%W", "%%%0"), "FILE"))
+end
+
+for _, case in ipairs {
+    { "{ tlb_fill = function() end }", "FILE.lua: a policy needs a name",
+        "a policy without a name, in its file" },
+    { "{ 'srrip', at = 'l2tlb' }", "is { use = \"...\", ... }",
+        "one by its name without use" },
+    { "{ name = 'p' }", "it would do nothing", "one that nobody calls" },
+    { "{ name = 'p', init = function() end, params = { at = 1 } }",
+        "cannot be called 'at'", "a parameter that nobody can give" },
+    { "{ name = 'p', params = { least = 1 }, tlb_fill = function(_, _, p)"
+        .. " return p.lest end }", "did you mean 'least'?",
+        "a parameter by another name" },
+    { "{ name = 'p', init = function(_, _, place) return place.core end }",
+        "the place has no 'core'; did you mean 'cores'?",
+        "a field that the place has not" },
+    { "{ name = 'p', tlb_fill = function() counter 'l2tlb.hit' end }",
+        "did you mean 'l2tlb.hits'?", "a counter by another name" },
+    { "{ name = 'p', tlb_fill = function() counter('l2tlb.hits', 1) end }",
+        "they count from 0 to 0", "a counter of nobody" },
+} do
+    local got = mistake(case[1])
+    ok(got:find(case[2], 1, true), case[3], got)
+end
+
 -- ---- state, looked at ------------------------------------------------------------
 
 local seen = machine()

@@ -84,10 +84,10 @@ do
         return { machine = machine, label = "on " .. machine,
             apps = { H.app("GUP", { size = "T" }) } }
     end
-    local two = { sim "maxwell", sim "maxwel" }
-    tap.raises(function() H.run(two, { jobs = 1 }) end,
+    local pair = { sim "maxwell", sim "maxwel" }
+    tap.raises(function() H.run(pair, { jobs = 1 }) end,
         "job 2 (on maxwel): there is no machine", "which job has failed")
-    local kept = H.run(two, { jobs = 1, keep = true })
+    local kept = H.run(pair, { jobs = 1, keep = true })
     tap.ok(kept[1].schema and kept[2].error:find "no machine",
         "and one that cannot be built is kept, too")
 end
@@ -95,7 +95,7 @@ tap.raises(function() H.run({ work(1) }, { jobs = 0 }) end, "at least 1",
     "no process is not enough")
 tap.raises(function() H.run({ work(1) }, { jbos = 2 }) end, "'jbos'",
     "an unknown option raises")
-tap.raises(function() H.run({ work(1) }, { jobs = "two" }) end, "'two'",
+tap.raises(function() H.run({ work(1) }, { jobs = "pair" }) end, "'pair'",
     "and one that is no number")
 
 return tap.done()

@@ -194,8 +194,11 @@ static int find_changed(lua_State *L)
             lua_pushfstring(L,
                             "the local '%s' has changed since the policy was "
                             "bound; what changes belongs in the state, or a "
-                            "snapshot misses it",
-                            p->up[i].name);
+                            "snapshot misses it%s",
+                            p->up[i].name,
+                            p->c->check ? ""
+                                        : " (check = true beside the policy "
+                                          "finds the call that changes it)");
             return 1;
         }
         lua_pop(L, 2);
@@ -414,20 +417,19 @@ static int write_protected(lua_State *L)
     return 0;
 }
 
-static size_t save(void *self, void *out, size_t room)
+static size_t save_at(struct lp *p, const char *where, void *out, size_t room)
 {
-    struct lp *p = self;
     lua_State *T = p->T;
     size_t n;
 
     p->bytes.n = 0;
-    if (verify(p, "snapshot") != 0)
+    if (verify(p, where) != 0)
         return 0;
     lua_pushcfunction(T, write_protected);
     lua_pushlightuserdata(T, p);
     lua_pushvalue(T, LP_AT_STATE);
     if (lua_pcall(T, 2, 0, 0) != LUA_OK) {
-        lp_bridge_fail(p, "snapshot", LUA_ERRRUN);
+        lp_bridge_fail(p, where, LUA_ERRRUN);
         return 0;
     }
     n = sizeof p->drawn + p->bytes.n;
@@ -436,6 +438,11 @@ static size_t save(void *self, void *out, size_t room)
         memcpy((char *)out + sizeof p->drawn, p->bytes.v, p->bytes.n);
     }
     return n;
+}
+
+static size_t save(void *self, void *out, size_t room)
+{
+    return save_at(self, "snapshot", out, room);
 }
 
 struct blob {
@@ -474,7 +481,7 @@ static int load(void *self, const void *saved, size_t bytes)
 /* What a snapshot would miss or refuse, looked for without taking one. */
 static void check(void *self)
 {
-    save(self, NULL, 0);
+    save_at(self, "looked through", NULL, 0);
 }
 
 void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)

@@ -200,6 +200,20 @@ static void read_param(lua_State *L, struct heddle_param *p, int keep,
     p->source = text_field(L, t, "source", keep, whose, "guess");
 }
 
+/* An option of sim:use hides a parameter of its name. */
+static void check_param_name(lua_State *L, const char *name, const char *whose)
+{
+    static const char *const options[] = {"use",          "at",     "replace",
+                                          "instructions", "memory", "check"};
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(options[i], name) == 0)
+            hl_raisef(L, HEDDLE_EPOLICY,
+                      "policy %s: a parameter cannot be called '%s', which is "
+                      "an option where a policy is bound",
+                      whose, name);
+}
+
 static void read_params(lua_State *L, int t, struct lp_class *c, int keep,
                         const char *whose)
 {
@@ -224,6 +238,7 @@ static void read_params(lua_State *L, int t, struct lp_class *c, int keep,
         if (lua_rawgeti(L, params + 1, i) != LUA_TSTRING)
             hl_raisef(L, HEDDLE_EPOLICY,
                       "policy %s: names of parameters are strings", whose);
+        check_param_name(L, lua_tostring(L, -1), whose);
         lua_pushvalue(L, -1);
         p->name = keep_string(L, keep);
         lua_rawget(L, params); /* params keys declaration */
@@ -408,7 +423,8 @@ static void check_name(lua_State *L, int t)
 
     if (lua_getfield(L, t, "name") != LUA_TSTRING)
         hl_raisef(L, HEDDLE_EPOLICY,
-                  "a policy needs a name: { name = \"...\", ... }");
+                  "a policy needs a name: { name = \"...\", ... }; one that "
+                  "is there with options is { use = \"...\", ... }");
     name = lua_tolstring(L, -1, &n);
     if (n < 1 || n > 31 || strpbrk(name, " \t\n,/\"") || strlen(name) != n)
         hl_raisef(L, HEDDLE_EPOLICY,
@@ -426,6 +442,23 @@ static lua_State *main_thread(lua_State *L)
     main = lua_tothread(L, -1);
     lua_pop(L, 1);
     return main;
+}
+
+/* A policy that nobody ever calls is a mistake. */
+static void check_calls(lua_State *L, int t, const struct heddle_policy *p)
+{
+    int called = lua_getfield(L, t, "init") != LUA_TNIL || p->period != NULL;
+
+    lua_pop(L, 1);
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        called |= p->answer[i] != NULL;
+    for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
+        called |= p->watch[i] != NULL;
+    if (!called)
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy %s has no function for a point or a note, no every "
+                  "and no init: it would do nothing",
+                  p->name);
 }
 
 struct lp_class *lp_class_push(lua_State *L, int t)
@@ -458,6 +491,7 @@ struct lp_class *lp_class_push(lua_State *L, int t)
     read_params(L, t, c, keep, whose);
     read_every(L, t, c, whose);
     lp_bridge_fill(L, t, c);
+    check_calls(L, t, &c->policy);
     c->policy.code = hash_code(L, t);
     lua_setiuservalue(L, -2, 2);
     return c;

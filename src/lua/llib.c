@@ -13,6 +13,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* More than there are; the nearest of these is looked for. */
+enum { MAX_COUNTERS = 512 };
+
 static struct lp_world *world(lua_State *L)
 {
     return lua_touserdata(L, lua_upvalueindex(1));
@@ -277,6 +280,23 @@ static uint32_t app_at(lua_State *L, int i)
     return app < 0 || app > UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)app;
 }
 
+static int no_counter(lua_State *L, heddle_sim *s, const char *name)
+{
+    const char *names[MAX_COUNTERS], *near;
+    struct heddle_counter_info c;
+    size_t n = 0;
+
+    luaL_checkstack(L, MAX_COUNTERS + 8, "counters");
+    while (n < MAX_COUNTERS && heddle_counter(s, (uint32_t)n, &c) == 0)
+        names[n++] = lua_pushfstring(L, "%s.%s", c.component, c.name);
+    near = heddle_nearest(name, names, n);
+    return luaL_error(L,
+                      "this machine has no counter '%s'%s%s%s (see: heddle "
+                      "list counters)",
+                      name, near ? "; did you mean '" : "", near ? near : "",
+                      near ? "'?" : "");
+}
+
 /* counter("mmu.misses" [, app]): the sum over all copies of the part, and over
  * all applications if none is given. */
 int lp_lib_counter(lua_State *L)
@@ -285,11 +305,14 @@ int lp_lib_counter(lua_State *L)
     const char *name = luaL_checkstring(L, 1);
     uint64_t sum;
 
-    if (heddle_policy_counter(s, name, app_at(L, 2), &sum) != 0)
+    if (!lua_isnoneornil(L, 2) && app_at(L, 2) >= heddle_apps(s))
         return luaL_error(L,
-                          "there is no counter '%s' (see: heddle list "
-                          "counters)",
-                          name);
+                          "counter: there is no application %I; they count "
+                          "from 0 to %d",
+                          (LUAI_UACINT)luaL_checkinteger(L, 2),
+                          (int)heddle_apps(s) - 1);
+    if (heddle_policy_counter(s, name, app_at(L, 2), &sum) != 0)
+        return no_counter(L, s, name);
     lua_pushinteger(L, (lua_Integer)sum);
     return 1;
 }

@@ -35,11 +35,31 @@ static void note_upvalue(lua_State *L, void *ud, const char *name, int n)
     lua_rawseti(L, LP_AT_UPS, p->ups);
 }
 
-static int param_missing(lua_State *L)
+/* What init reads of the place, or anybody of the parameters, is there. */
+static int missing(lua_State *L)
 {
+    const char *names[HEDDLE_MAX_PARAMS], *near;
     const char *key = luaL_tolstring(L, 2, NULL);
+    size_t n = 0;
 
-    return luaL_error(L, "the policy has no parameter '%s'", key);
+    lua_pushnil(L);
+    while (n < HEDDLE_MAX_PARAMS && lua_next(L, 1)) {
+        names[n++] = lua_tostring(L, -2);
+        lua_pop(L, 1);
+    }
+    near = heddle_nearest(key, names, n);
+    return luaL_error(
+        L, "%s has no %s'%s'%s%s%s", lua_tostring(L, lua_upvalueindex(1)),
+        lua_tostring(L, lua_upvalueindex(2)), key,
+        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static void push_missing(lua_State *L, const char *what, const char *kind)
+{
+    lua_pushstring(L, what);
+    lua_pushstring(L, kind);
+    lua_pushcclosure(L, missing, 2);
+    lua_setfield(L, -2, "__index");
 }
 
 static int param_fixed(lua_State *L)
@@ -55,8 +75,7 @@ static void push_params(lua_State *L, const struct lp *p)
         lua_setfield(L, -2, p->c->param[i].name);
     }
     lua_createtable(L, 0, 2);
-    lua_pushcfunction(L, param_missing);
-    lua_setfield(L, -2, "__index");
+    push_missing(L, "the policy", "parameter ");
     lua_pushcfunction(L, param_fixed);
     lua_setfield(L, -2, "__newindex");
     lua_setmetatable(L, -2);
@@ -145,6 +164,9 @@ static void push_place(lua_State *L, const struct heddle_place *place)
         lua_pushinteger(L, (lua_Integer)field[i].v);
         lua_setfield(L, -2, field[i].name);
     }
+    lua_createtable(L, 0, 1);
+    push_missing(L, "the place", "");
+    lua_setmetatable(L, -2);
 }
 
 /* Fills the coroutine's stack: [1] handler [2] light userdata of the policy,

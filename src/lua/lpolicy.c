@@ -197,8 +197,8 @@ static void no_policy(lua_State *L, const char *name, const char *near)
     lua_pushfstring(L,
                     "there is no policy '%s'%s%s%s; a file is named "
                     "\"%s.lua\", a plug-in \"./%s.so\"",
-                    name, near ? "; did you mean '" : "", near ? near : "",
-                    near ? "'?" : "", name, name);
+                    name, near ? " (did you mean '" : "", near ? near : "",
+                    near ? "'?)" : "", name, name);
     hl_raise(L, HEDDLE_ECONFIG, lua_tostring(L, -1));
 }
 
@@ -211,6 +211,30 @@ static const struct heddle_policy *load_plugin(lua_State *L, const char *path)
         hl_raise(L, access(path, R_OK) != 0 ? HEDDLE_ENOINPUT : HEDDLE_EPOLICY,
                  text);
     return p;
+}
+
+static int push_class(lua_State *L)
+{
+    lp_class_push(L, 1);
+    return 1;
+}
+
+/* The class of the table on top, which a file returned: errors name the file,
+ * too. */
+static struct lp_class *class_of_file(lua_State *L, const char *path)
+{
+    lua_pushcfunction(L, push_class);
+    lua_insert(L, -2);
+    if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+        if (lua_istable(L, -1)) { /* of hl_raise */
+            lua_getfield(L, -1, "message");
+            lua_pushfstring(L, "%s: %s", path, lua_tostring(L, -1));
+            lua_setfield(L, -3, "message");
+            lua_pop(L, 1);
+        }
+        lua_error(L);
+    }
+    return lua_touserdata(L, -1);
 }
 
 const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
@@ -226,7 +250,7 @@ const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
     name = luaL_checkstring(L, i);
     if (ends_with(name, ".lua")) {
         load_file(L, name);
-        *c = lp_class_push(L, -1);
+        *c = class_of_file(L, name);
         return lp_class_policy(*c);
     }
     if (ends_with(name, ".so"))

@@ -111,7 +111,10 @@ static int array_index(lua_State *L)
     if (!whole)
         return luaL_error(L, "%s.%s is an array: its index is a number",
                           a->view->name, a->field->name);
-    if (i < 1 || (uint64_t)i > n) {
+    if (i < 1)
+        return luaL_error(L, "%s.%s has no element %I: it counts from 1",
+                          a->view->name, a->field->name, (LUAI_UACINT)i);
+    if ((uint64_t)i > n) {
         lua_pushnil(L); /* as in a table, so that ipairs ends */
         return 1;
     }
