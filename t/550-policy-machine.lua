@@ -191,7 +191,7 @@ for _, case in ipairs {
         "they count from 0 to 0", "a counter of nobody" },
 } do
     local got = mistake(case[1])
-    ok(got:find(case[2], 1, true), case[3], got)
+    tap.ok(got:find(case[2], 1, true), case[3], got)
 end
 
 -- ---- state, looked at ------------------------------------------------------------
