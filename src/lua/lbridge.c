@@ -41,11 +41,7 @@ enum { ERROR_ROOM = 960 };
 
 uint64_t lp_random(struct lp *p)
 {
-    uint64_t x = p->seed + 0x9e3779b97f4a7c15ull * ++p->drawn;
-
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
+    return lp_mix(p->seed + 0x9e3779b97f4a7c15ull * p->drawn++);
 }
 
 heddle_sim *lp_sim(struct lp *p)

@@ -46,14 +46,6 @@ struct log {
     int failed; /* out of memory */
 };
 
-static uint64_t word(const void *q, size_t offset)
-{
-    uint64_t v;
-
-    memcpy(&v, (const char *)q + offset, sizeof v);
-    return v;
-}
-
 /* The elements of a field: *n of them. */
 static const void *elements(const struct heddle_point_info *info,
                             const struct heddle_field_info *f, const void *q,
@@ -66,7 +58,7 @@ static const void *elements(const struct heddle_point_info *info,
         return p;
     for (uint32_t i = 0; i < info->fields; i++)
         if (strcmp(info->field[i].name, f->count) == 0)
-            *n = word(q, info->field[i].offset);
+            *n = lp_word(q, info->field[i].offset);
     memcpy(&p, p, sizeof p);
     return p;
 }
@@ -80,7 +72,7 @@ static uint64_t hash(const struct heddle_point_info *info, const void *q)
         const void *p = elements(info, &info->field[i], q, &n);
         h = lp_mix(h ^ n);
         for (uint64_t k = 0; k < n; k++)
-            h = lp_mix(h ^ word(p, k * sizeof h));
+            h = lp_mix(h ^ lp_word(p, k * sizeof h));
     }
     return h;
 }

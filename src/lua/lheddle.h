@@ -145,6 +145,10 @@ struct hl_workload *hl_workload_push(lua_State *L, heddle_workload *w,
 /* The workload at index i, or an argument error. */
 heddle_workload *hl_workload_check(lua_State *L, int i);
 
+/* f(workload) -> {{ name =, base =, bytes = }, ...}: its allocations.
+ * (lwalk.c) */
+int hl_allocations(lua_State *L);
+
 /* ---- configurations --------------------------------------------------- */
 
 #define HL_CONFIG "heddle.config"

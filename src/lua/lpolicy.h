@@ -11,6 +11,8 @@
 #ifndef LPOLICY_H
 #define LPOLICY_H
 
+#include <string.h>
+
 #include <lauxlib.h>
 #include <lua.h>
 
@@ -50,6 +52,15 @@ struct lp_view {
     uint32_t n;                 /* fields */
     const char *key[LP_FIELDS]; /* the state's own copy of each name */
 };
+
+/* A field of a question, at its offset. */
+static inline uint64_t lp_word(const void *q, size_t offset)
+{
+    uint64_t v;
+
+    memcpy(&v, (const char *)q + offset, sizeof v);
+    return v;
+}
 
 /* Pushes a new view of a question or note with these fields. */
 struct lp_view *lp_view_push(lua_State *L, const char *name,

@@ -296,29 +296,15 @@ static int notes(lua_State *L)
     return 1;
 }
 
-static int ranges(lua_State *L)
-{
-    heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_walk_alloc a;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; heddle_walk_alloc(w, i, &a) == 0; i++) {
-        lua_newtable(L);
-        hl_set_text(L, "name", a.name);
-        hl_set_number(L, "base", a.base);
-        hl_set_number(L, "bytes", a.bytes);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
 int luaopen_heddle_trace(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"open", open_trace}, {"workload", open_trace}, {"contexts", contexts},
-        {"convert", convert}, {"record", record},       {"dump", dump},
-        {"info", info},       {"kernels", kernels},     {"notes", notes},
-        {"ranges", ranges},   {"verify", verify},       {NULL, NULL}};
+        {"open", open_trace},   {"workload", open_trace},
+        {"contexts", contexts}, {"convert", convert},
+        {"record", record},     {"dump", dump},
+        {"info", info},         {"kernels", kernels},
+        {"notes", notes},       {"ranges", hl_allocations},
+        {"verify", verify},     {NULL, NULL}};
 
     luaL_newlib(L, functions);
     return 1;

@@ -27,14 +27,6 @@ struct array {
     size_t count; /* offset of the field that holds the length */
 };
 
-static uint64_t word(const void *q, size_t offset)
-{
-    uint64_t v;
-
-    memcpy(&v, (const char *)q + offset, sizeof v);
-    return v;
-}
-
 static int stale(lua_State *L, const struct lp_view *v)
 {
     return luaL_error(L,
@@ -69,7 +61,7 @@ static int view_index(lua_State *L)
         if (v->key[i] != key)
             continue;
         if (f->count == NULL) {
-            lua_pushinteger(L, (lua_Integer)word(v->q, f->offset));
+            lua_pushinteger(L, (lua_Integer)lp_word(v->q, f->offset));
             return 1;
         }
         lua_getiuservalue(L, 1, 1); /* view key arrays */
@@ -96,7 +88,7 @@ static uint64_t length(lua_State *L, const struct array *a)
 {
     if (a->view->q == NULL)
         stale(L, a->view);
-    return word(a->view->q, a->count);
+    return lp_word(a->view->q, a->count);
 }
 
 static int array_index(lua_State *L)

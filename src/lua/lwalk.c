@@ -182,7 +182,7 @@ static int walk_profile(lua_State *L)
     return 1;
 }
 
-static int walk_buffers(lua_State *L)
+int hl_allocations(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
     struct heddle_walk_alloc a;
@@ -204,7 +204,7 @@ int luaopen_heddle_walk(lua_State *L)
     static const luaL_Reg functions[] = {
         {"each", walk_each},
         {"profile", walk_profile},
-        {"buffers", walk_buffers},
+        {"buffers", hl_allocations},
         {NULL, NULL},
     };
 

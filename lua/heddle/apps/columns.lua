@@ -13,28 +13,30 @@ local M = {}
 -- Instructions of a division or a square root: an estimate.
 M.DIVISION = 10
 
--- A kernel with a thread for each column j = 1 .. m: body(t, j).
-function M.each(p, name, body)
+-- A kernel with a thread for each column j = 1 .. m, which sums it up in
+-- into[j], in memory, and then does `alu` instructions; of each element `more`,
+-- if given: (t, j).
+function M.sum(p, b, name, into, alu, more)
     local options = { grid = h.ceil(p.m, 256), block = 256 }
     return h.kernel(name, options, function(t)
         local j = t.gid + 1
         t:alu(p.alu)
-        t:when(j:le(p.m), function() body(t, j) end)
+        t:when(j:le(p.m), function()
+            t:store(into, j)
+            t:loop(1, p.n + 1, function(i)
+                t:load(b.data, i * (p.m + 1) + j)
+                if more then more(t, j) end
+                t:alu(p.alu)
+                t:store(into, j)
+            end)
+            t:alu(alu)
+            t:store(into, j)
+        end)
     end)
 end
 
--- mean[j] = the mean of column j, summed up in memory.
 function M.mean(p, b)
-    return M.each(p, "mean", function(t, j)
-        t:store(b.mean, j)
-        t:loop(1, p.n + 1, function(i)
-            t:load(b.data, i * (p.m + 1) + j)
-            t:alu(p.alu)
-            t:store(b.mean, j)
-        end)
-        t:alu(M.DIVISION)
-        t:store(b.mean, j)
-    end)
+    return M.sum(p, b, "mean", b.mean, M.DIVISION)
 end
 
 -- A kernel with a thread for each element of the first `rows` rows (at most

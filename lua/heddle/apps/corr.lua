@@ -39,17 +39,8 @@ local app, f32 = h.app, h.f32
 local DIVISION = columns.DIVISION
 
 local function std(p, b)
-    return columns.each(p, "std", function(t, j)
-        t:store(b.std, j)
-        t:loop(1, p.n + 1, function(i)
-            t:load(b.data, i * (p.m + 1) + j)
-            t:load(b.mean, j)
-            t:alu(p.alu)
-            t:store(b.std, j)
-        end)
-        t:alu(2 * DIVISION)
-        t:store(b.std, j)
-    end)
+    return columns.sum(p, b, "std", b.std, 2 * DIVISION,
+        function(t, j) t:load(b.mean, j) end)
 end
 
 local function reduce(p, b)

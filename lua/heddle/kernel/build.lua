@@ -345,20 +345,17 @@ function Builder:with_deps(v, deps)
     return self:pure("MOV", v.kind, v, nil, nil, nil, deps)
 end
 
-local function arithmetic(op, what)
+-- An operation on two numbers; `result` is its kind if it is not theirs.
+local function arithmetic(op, what, result)
     return function(x, y)
         local k = builder_of(x, y)
         local a, b, kind = k:meet(x, y, what)
-        return k:binary(kind == "int" and op or "F" .. op, kind, a, b)
+        return k:binary(kind == "int" and op or "F" .. op, result or kind, a, b)
     end
 end
 
 local function comparison(op, what)
-    return function(x, y)
-        local k = builder_of(x, y)
-        local a, b, kind = k:meet(x, y, what)
-        return k:binary(kind == "int" and op or "F" .. op, "bool", a, b)
-    end
+    return arithmetic(op, what, "bool")
 end
 
 local function bool_operation(k, op, a, b)
