@@ -12,8 +12,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "../t/policy-lua.h"
 
 enum { ROUNDS = 7 };
@@ -32,14 +32,6 @@ static const struct heddle_policy native = {
     .answer = {[HEDDLE_POINT_tlb_fill] = c_policy},
 };
 
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
 /* Least ns a question of several rounds. */
 static double measure(long n)
 {
@@ -55,12 +47,12 @@ static double measure(long n)
     int64_t sum = 0;
 
     for (int r = 0; r < ROUNDS; r++) {
-        double t = now_ns();
+        double t = cpu_ns();
         for (long i = 0; i < n; i++) {
             q.warp = (uint64_t)i & 63;
             sum += hd_ask_tlb_fill(slot, &q);
         }
-        t = (now_ns() - t) / (double)n;
+        t = (cpu_ns() - t) / (double)n;
         best = t < best ? t : best;
     }
     return sum == -1 ? 0 : best;

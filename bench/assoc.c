@@ -3,20 +3,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
-#include <time.h>
 
+#include "clock.h"
 #include "base/rng.h"
 #include "mem/assoc.h"
 
 enum { ROUNDS = 20000000 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void measure(uint32_t sets, uint32_t ways)
 {
@@ -35,21 +27,21 @@ static void measure(uint32_t sets, uint32_t ways)
         hd_assoc_place(&a, i % sets, i, who, &gone);
     for (uint32_t i = 0; i < 4096; i++)
         key[i] = (uint32_t)(hd_mix64(i) % n);
-    t = now();
+    t = cpu_ns();
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint32_t k = key[i % 4096];
         uint32_t e = hd_assoc_find(&a, sets == 1 ? 0 : k % sets, k);
         hd_assoc_touch(&a, e, who);
         sum += e;
     }
-    t = (now() - t) / ROUNDS;
+    t = (cpu_ns() - t) / ROUNDS;
     printf("assoc %5u sets x %4u ways: %5.2f ns a hit (%llu)\n", sets, ways, t,
            (unsigned long long)(sum & 15));
-    t = now();
+    t = cpu_ns();
     for (uint32_t i = 0; i < ROUNDS / 4; i++)
         hd_assoc_place(&a, sets == 1 ? 0 : i % sets, n + (uint64_t)i, who,
                        &gone);
-    t = (now() - t) / (ROUNDS / 4);
+    t = (cpu_ns() - t) / (ROUNDS / 4);
     printf("assoc %5u sets x %4u ways: %5.2f ns a replacement\n", sets, ways,
            t);
     hd_arena_close(&arena);

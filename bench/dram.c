@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "base/rng.h"
 #include "mem/dram.h"
 #include "mem/dramchan.h"
@@ -76,14 +76,6 @@ static void reply(void *self, hd_time at, uint32_t req)
     k->done++;
     hd_req_give(&k->reqs, req);
     issue(k, at);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void set_defaults(struct hd_dram_cfg *c)
@@ -150,9 +142,9 @@ static void measure(struct choice *o, const char *name,
     k->stream = stream;
     for (uint32_t i = 0; i < window * cfg->channels; i++)
         issue(k, i);
-    from = seconds();
+    from = cpu_seconds();
     uint64_t events = hd_events_run(&k->ev, HD_NEVER, &stop);
-    spent = seconds() - from;
+    spent = cpu_seconds() - from;
     cycles = hd_events_now(&k->ev) / clk.ticks[HD_CLK_DRAM];
     printf("%-28s %6.1f ns a request, %5.2f events, %5.1f %% of peak\n", name,
            1e9 * spent / (double)n, (double)events / (double)n,

@@ -9,17 +9,9 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "synth.h"
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static uint64_t counter(heddle_sim *s, const char *component, const char *name)
 {
@@ -60,9 +52,9 @@ static int run(const char *name, enum synth_kind kind, uint32_t blocks,
         fprintf(stderr, "%s\n", heddle_config_error(c));
         return 1;
     }
-    t = seconds();
+    t = cpu_seconds();
     status = heddle_run(s, UINT64_MAX);
-    t = seconds() - t;
+    t = cpu_seconds() - t;
     if (status != HEDDLE_DONE)
         fprintf(stderr, "%s: %s\n", heddle_status_name(status),
                 heddle_error(s));

@@ -38,21 +38,13 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "lru.h"
 #include "simulation.h"
 #include "synth.h"
 
 enum { TURNS = 5, CORES = 30, SLICES = 64 };
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- recording ---------------------------------------------------------- */
 
@@ -448,10 +440,10 @@ static void run_timing(struct bench *b, bool record)
     heddle_run(s, 1); /* maps the pages */
     if (record)
         read_map(s, &b->synth);
-    t = seconds();
+    t = cpu_seconds();
     for (uint32_t i = 0; status == HEDDLE_OK; i++) {
         status = heddle_run(s, b->slice);
-        u = seconds();
+        u = cpu_seconds();
         if (!record)
             least_add(&b->timing, i, u - t);
         t = u;
@@ -468,11 +460,11 @@ static void run_floor(struct bench *b)
     double t, u;
 
     floor_open();
-    t = seconds();
+    t = cpu_seconds();
     for (uint32_t i = 0; i < SLICES; i++) {
         replay((uint32_t)((uint64_t)tape.n * i / SLICES),
                (uint32_t)((uint64_t)tape.n * (i + 1) / SLICES));
-        u = seconds();
+        u = cpu_seconds();
         least_add(&b->floor, i, u - t);
         t = u;
     }

@@ -9,8 +9,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "base/rng.h"
 #include "mem/l2.h"
 
@@ -30,14 +30,6 @@ struct bench {
     uint32_t memory, driver;
     uint64_t left, lines, next, mask;
 };
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void issue(struct bench *b, hd_time now, uint32_t client)
 {
@@ -154,9 +146,9 @@ static void run(const char *name, uint64_t lines, uint64_t mask, uint64_t n)
         for (uint32_t i = 0; i < CLIENTS * AHEAD; i++)
             hd_post(&b->ev, b->driver, b->driver, hd_events_now(&b->ev), 0,
                     i % CLIENTS, 0);
-        t = now_ns();
+        t = cpu_ns();
         events = hd_events_run(&b->ev, HD_NEVER, &stop);
-        t = now_ns() - t;
+        t = cpu_ns() - t;
         if (round == 1)
             printf("l2 %-14s %6.1f ns a request, %4.2f events (the driver's "
                    "%s included)\n",

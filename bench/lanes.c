@@ -11,19 +11,11 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
-#include <time.h>
 
+#include "clock.h"
 #include "../t/kasm.h"
 
 enum { BLOCK = 256, RESIDENT = 960, ROUNDS = 64 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static heddle_workload *finish(heddle_program *p, struct kasm *a)
 {
@@ -175,11 +167,11 @@ static void measure(const char *name, heddle_workload *w)
     if (w == NULL || krig_open(&r, w, 32, RESIDENT) != 0)
         return;
     for (int k = 0; k < 3; k++) {
-        double t0 = now();
+        double t0 = cpu_ns();
 
         memset(&t, 0, sizeof(t));
         run(&r, &t);
-        t0 = now() - t0;
+        t0 = cpu_ns() - t0;
         best = t0 < best ? t0 : best;
         r.ops->restart(r.self);
     }

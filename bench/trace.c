@@ -19,22 +19,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "base/rng.h"
 #include "heddle_trace.h"
 #include "heddle_walk.h"
 #include "load/trace-in.h"
 #include "load/trace-list.h"
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static int touch(void *ud, const struct heddle_walk_op *op)
 {
@@ -67,12 +59,12 @@ static double load_text(const char *path, uint64_t *bytes)
     for (int i = 0; i < 7; i++) {
         struct hd_trace_input in;
         struct hd_err err = {0};
-        double from = now();
+        double from = cpu_seconds();
         struct hd_box *box = hd_box_memory(1ull << 30, &err);
         if (hd_trace_input_open(path, &in, &err) != 0 ||
             hd_trace_load(&in, HD_NONE, box, bytes, &err) != 0)
             fail(err.text);
-        double took = now() - from;
+        double took = cpu_seconds() - from;
         best = took < best ? took : best;
         hd_trace_input_free(&in);
         hd_box_free(box);
@@ -106,13 +98,13 @@ static void replay(const char *what, const char *name, const char *path)
 
     for (int i = 0; i < 3; i++) {
         int status;
-        double from = now();
+        double from = cpu_seconds();
         heddle_workload *w =
             heddle_trace_open(path, NULL, &status, text, sizeof text);
         n = 0;
         if (w == NULL || heddle_walk(w, NULL, touch, &n, text, sizeof text))
             fail(text);
-        double took = now() - from;
+        double took = cpu_seconds() - from;
         best = took < best ? took : best;
         heddle_workload_free(w);
     }

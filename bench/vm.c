@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
-#include <time.h>
 
+#include "clock.h"
 #include "base/rng.h"
 #include "vm/unit.h"
 
@@ -29,14 +29,6 @@ struct rig {
     uint64_t answered;
 };
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static void open_rig(struct rig *r)
 {
     static const struct hd_vm_cfg vm = {.memory_bytes = 3ull << 30,
@@ -58,10 +50,10 @@ static void open_rig(struct rig *r)
                              .err = &r->err,
                              .apps = 1};
     r->pt = hd_ptables_open(&r->env, &vm);
-    t = now();
+    t = cpu_ns();
     hd_ptables_map(r->pt, 0, 0, (hd_va){1ull << 40}, (uint64_t)PAGES << 12,
                    &r->err);
-    printf("map: %.1f ns a page; arena %.1f MB\n", (now() - t) / PAGES,
+    printf("map: %.1f ns a page; arena %.1f MB\n", (cpu_ns() - t) / PAGES,
            (double)r->arena.used / 1e6);
 }
 
@@ -76,13 +68,13 @@ static void tables(struct rig *r)
 
     for (uint32_t span = 2000; span <= PAGES;
          span = span == 2000 ? PAGES : PAGES + 1) {
-        t = now();
+        t = cpu_ns();
         for (uint32_t i = 0; i < n; i++) {
             hd_vpn v = {(1ull << 28) + hd_mix64(i & (DRAWS - 1)) % span};
             sum += hd_ptables_find(r->pt, 0, v, &x) + x.pfn.v;
         }
         printf("hd_ptables_find over %u pages: %.1f ns (%u)\n", span,
-               (now() - t) / n, (unsigned)(sum & 1));
+               (cpu_ns() - t) / n, (unsigned)(sum & 1));
     }
 }
 
@@ -99,7 +91,7 @@ static void tlb(struct rig *r, uint32_t entries, uint32_t ways, uint32_t span)
         return;
     for (uint32_t i = 0; i < 4096; i++)
         draw[i] = (uint32_t)(hd_mix64(i) % span);
-    from = now();
+    from = cpu_ns();
     for (uint32_t i = 0; i < n; i++) {
         hd_vpn v = {draw[i % 4096]};
         if (hd_tlb_lookup(&t, 0, v, 0, 0, &x)) {
@@ -110,7 +102,7 @@ static void tlb(struct rig *r, uint32_t entries, uint32_t ways, uint32_t span)
         hd_tlb_fill(&t, 0, 0, 0, v, &x, 0);
     }
     printf("tlb of %u entries: %.1f ns a look-up, %.0f %% hits\n", entries,
-           (now() - from) / n, 100.0 * (double)hits / n);
+           (cpu_ns() - from) / n, 100.0 * (double)hits / n);
 }
 
 /* ---- the mmu ---------------------------------------------------------- */
@@ -218,10 +210,10 @@ static void walks(const char *name, uint32_t pwc, uint32_t style, uint32_t span)
         return;
     for (uint32_t i = 0; i < CORES * EACH; i++)
         hd_post(&r->ev, r->driver, r->driver, i * 50, 0, i % CORES, 0);
-    t = now();
+    t = cpu_ns();
     events =
         hd_events_run(&r->ev, hd_ticks(&r->clk, HD_CLK_L2, 5000000), &stop);
-    report(r, name, now() - t, events);
+    report(r, name, cpu_ns() - t, events);
     hd_mmu_close(r->mmu);
     hd_ptables_close(r->pt);
     hd_arena_close(&r->arena);

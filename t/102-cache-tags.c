@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "mem/cache.h"
 #include "mem/mshr.h"
+#include "texts.h"
 
 static struct memenv m;
 static struct hd_cache c;
@@ -165,13 +166,13 @@ static void refused(void **state)
     k.line = 96;
     assert_int_equal(hd_cache_open(&c, &m.env, &k, "l1cache", 0, 1024),
                      HEDDLE_ECONFIG);
-    assert_non_null(strstr(m.err.text, "l1cache.line"));
+    assert_text(m.err.text, "l1cache.line");
     hd_err_clear(&m.err);
     k = config(HD_WRITE_BACK);
     k.ways = 16; /* 1024 bytes are 8 lines */
     assert_int_equal(hd_cache_open(&c, &m.env, &k, "l2cache", 0, 1024),
                      HEDDLE_ECONFIG);
-    assert_non_null(strstr(m.err.text, "l2cache.bytes"));
+    assert_text(m.err.text, "l2cache.bytes");
     memenv_close(&m);
 }
 

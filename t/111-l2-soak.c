@@ -9,11 +9,6 @@
 
 #include "base/rng.h"
 
-static uint32_t pick(struct hd_rng *r, uint32_t least, uint32_t most)
-{
-    return least + hd_rng_below(r, most - least + 1);
-}
-
 static void configure(struct rig *g, struct hd_rng *r)
 {
     static const uint32_t channels[] = {1, 2, 3, 4};

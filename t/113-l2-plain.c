@@ -15,11 +15,6 @@
 #include "base/hist.h"
 #include "base/rng.h"
 
-static uint32_t pick(struct hd_rng *r, uint32_t least, uint32_t most)
-{
-    return least + hd_rng_below(r, most - least + 1);
-}
-
 static void configure(struct rig *g, struct hd_rng *r)
 {
     g->w.channels = 1u << pick(r, 0, 2);

@@ -14,17 +14,6 @@
 
 #include "dramrig.h"
 
-/* One channel, one burst a piece. */
-static struct hd_dram_cfg plain(void)
-{
-    struct hd_dram_cfg c = default_cfg();
-
-    c.channels = 1;
-    c.interleave = 0;
-    strcpy(c.map, "A");
-    return c;
-}
-
 static uint64_t latency(const struct item *i)
 {
     return i->end - i->accepted;
@@ -32,7 +21,7 @@ static uint64_t latency(const struct item *i)
 
 static void unloaded(void **state)
 {
-    struct hd_dram_cfg c = plain();
+    struct hd_dram_cfg c = lone_cfg();
     struct rig g;
     struct item v[] = {
         {.address = 0, .cycle = 0, .bytes = 32},         /* closed */
@@ -72,7 +61,7 @@ static void line_of_four_bursts(void **state)
 
 static void closed_page(void **state)
 {
-    struct hd_dram_cfg c = plain();
+    struct hd_dram_cfg c = lone_cfg();
     struct rig g;
     struct item v[] = {{.address = 0, .cycle = 0, .bytes = 32},
                        {.address = 64, .cycle = 200, .bytes = 32},
@@ -96,7 +85,7 @@ static void constant_modes(void **state)
 
     (void)state;
     for (int k = 0; k < 3; k++) {
-        struct hd_dram_cfg c = plain();
+        struct hd_dram_cfg c = lone_cfg();
         struct item v[50];
         c.mode.kind = kind[k];
         c.mode.fixed = 100;

@@ -16,6 +16,7 @@
 
 #include "base/rng.h"
 #include "dramrig.h"
+#include "texts.h"
 
 enum scope { BANK, GROUP, CHANNEL, OTHER_BANK };
 
@@ -329,20 +330,20 @@ static void checker_states(void **state)
     (void)state;
     v[1] = at(200, HD_DRAM_RD, 0);
     v[1].row = 8;
-    assert_non_null(strstr(verdict(&c, v, 2, &err), "row is open"));
+    assert_text(verdict(&c, v, 2, &err), "row is open");
     v[1] = at(200, HD_DRAM_RD, 1);
-    assert_non_null(strstr(verdict(&c, v, 2, &err), "row is open"));
+    assert_text(verdict(&c, v, 2, &err), "row is open");
     v[1] = at(200, HD_DRAM_ACT, 0);
-    assert_non_null(strstr(verdict(&c, v, 2, &err), "row is closed"));
+    assert_text(verdict(&c, v, 2, &err), "row is closed");
     v[1] = at(200, HD_DRAM_PRE, 1);
-    assert_non_null(strstr(verdict(&c, v, 2, &err), "a row is open"));
+    assert_text(verdict(&c, v, 2, &err), "a row is open");
     v[1] = at(100, HD_DRAM_ACT, 3);
-    assert_non_null(strstr(verdict(&c, v, 2, &err), "one command a cycle"));
+    assert_text(verdict(&c, v, 2, &err), "one command a cycle");
     v[1] = at(200, HD_DRAM_RD, 0);
     v[1].data++;
-    assert_non_null(strstr(verdict(&c, v, 2, &err), "CL"));
+    assert_text(verdict(&c, v, 2, &err), "CL");
     v[1] = at(2000, HD_DRAM_RD, 0);
-    assert_non_null(strstr(verdict(&c, v, 2, &err), "refresh is due"));
+    assert_text(verdict(&c, v, 2, &err), "refresh is due");
 }
 
 int main(void)

@@ -17,20 +17,10 @@
 #include "base/rng.h"
 #include "dramrig.h"
 
-static struct hd_dram_cfg base(void)
-{
-    struct hd_dram_cfg c = default_cfg();
-
-    c.channels = 1;
-    c.interleave = 0;
-    strcpy(c.map, "A");
-    return c;
-}
-
 /* Queue of one: each slot is free in the cycle of the column command. */
 static void woken_in_time(void **state)
 {
-    struct hd_dram_cfg c = base();
+    struct hd_dram_cfg c = lone_cfg();
     struct item v[4];
     struct rig g;
 
@@ -135,7 +125,7 @@ static int64_t by_level(void *self, const void *question)
 /* Three requests of one bank and different rows arrive in one cycle. */
 static void urgent_first(void **state)
 {
-    struct hd_dram_cfg c = base();
+    struct hd_dram_cfg c = lone_cfg();
     struct item v[3];
     struct rig g;
 
@@ -160,7 +150,7 @@ static void urgent_first(void **state)
 /* Golden requests for two banks: one after the other, or both at once. */
 static void golden_order(void **state)
 {
-    struct hd_dram_cfg c = base();
+    struct hd_dram_cfg c = lone_cfg();
     struct item v[2];
     struct rig g;
 
@@ -186,7 +176,7 @@ static void golden_order(void **state)
 /* What finds its class's queue full joins the next one. */
 static void full_classes(void **state)
 {
-    struct hd_dram_cfg c = base();
+    struct hd_dram_cfg c = lone_cfg();
     struct item v[10];
     struct rig g;
 
@@ -286,7 +276,7 @@ static void text(void *ud, const char *field, const char *value)
 
 static void looking(void **state)
 {
-    struct hd_dram_cfg c = base();
+    struct hd_dram_cfg c = lone_cfg();
     struct seen s = {0};
     struct heddle_visitor visitor = {row, number, text, &s};
     struct item v[10];

@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "dramtwin.h"
 #include "heddle_part.h"
+#include "texts.h"
 
 static heddle_part_dram *part(const char *const *settings)
 {
@@ -408,7 +409,7 @@ static void files(void **state)
     }
     assert_int_equal(load_text(d, "0x0 READ 0\n0x0 RE\0AD 0\n", 23),
                      HEDDLE_EDATA);
-    assert_non_null(strstr(heddle_part_dram_error(d), ":2: the line has"));
+    assert_text(heddle_part_dram_error(d), ":2: the line has");
     assert_int_equal(heddle_part_dram_load(d, "/nonexistent/file"),
                      HEDDLE_ENOINPUT);
     heddle_part_dram_free(d);
@@ -426,7 +427,7 @@ static void settings(void **state)
     assert_int_equal(heddle_part_dram_get(d, "tccd_l", text, sizeof text), 0);
     assert_string_equal(text, "5");
     assert_int_equal(heddle_part_dram_set(d, "tRRE", "7"), HEDDLE_ECONFIG);
-    assert_non_null(strstr(heddle_part_dram_error(d), "dram.trrd"));
+    assert_text(heddle_part_dram_error(d), "dram.trrd");
     assert_int_equal(heddle_part_dram_set(d, "window", "0"), HEDDLE_ECONFIG);
     assert_int_equal(heddle_part_dram_set(d, "banks", "x"), HEDDLE_ECONFIG);
     heddle_part_dram_free(d);

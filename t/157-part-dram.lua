@@ -7,10 +7,9 @@ errors with their code.
 
 SPDX-License-Identifier: MIT
 ]]
+local files = require "lib.files"
 local part = require "heddle.part"
-
-local tests = {}
-local function test(name, fn) tests[#tests + 1] = { name, fn } end
+local test, run = require "lib.suite"()
 
 local function equal(got, want, what)
     if got ~= want then
@@ -61,19 +60,13 @@ end)
 
 test("a file", function()
     local name = os.tmpname()
-    local f = assert(io.open(name, "w"))
-    f:write("0x0 READ 0\n0x20 WRITE 5\n")
-    f:close()
+    files.write(name, "0x0 READ 0\n0x20 WRITE 5\n")
     local d = part.dram {}
     d:load(name)
     equal(d:run().requests, 2, "requests")
-    f = assert(io.open(name, "w"))
-    f:write("0x0 READ 0\n0x20 WRIT 5\n")
-    f:close()
+    files.write(name, "0x0 READ 0\n0x20 WRIT 5\n")
     raises(-4, ":2: READ or WRITE", d.load, d, name)
-    f = assert(io.open(name, "w"))
-    f:write("0x0 READ 0\n0x0 READ 281474976710657\n")
-    f:close()
+    files.write(name, "0x0 READ 0\n0x0 READ 281474976710657\n")
     raises(-4, ":2: cycle 281474976710657", d.load, d, name)
     os.remove(name)
     raises(-5, "No such file", d.load, d, name)
@@ -90,16 +83,4 @@ test("errors of settings", function()
     end)
 end)
 
-print("1.." .. #tests)
-local failed = 0
-for i, t in ipairs(tests) do
-    local ok, err = pcall(t[2])
-    print((ok and "ok " or "not ok ") .. i .. " - " .. t[1])
-    if not ok then
-        print("# " .. tostring(err))
-        failed = failed + 1
-    end
-end
-if failed > 0 then
-    error(failed .. " of " .. #tests .. " failed", 0)
-end
+run()

@@ -16,6 +16,7 @@
 
 #include "base/rng.h"
 #include "dramrig.h"
+#include "texts.h"
 
 static struct hd_dram_cfg base(void)
 {
@@ -275,9 +276,9 @@ static void check_finds(void **state)
     /* the golden read is legal from 13 on: before, others may issue */
     assert_string_equal(verdict(cmd, 7), "");
     cmd.cycle = 13;
-    assert_non_null(strstr(verdict(cmd, 7), "a golden request goes first"));
+    assert_text(verdict(cmd, 7), "a golden request goes first");
     cmd.klass = 1;
-    assert_non_null(strstr(verdict(cmd, 7), "a golden request goes first"));
+    assert_text(verdict(cmd, 7), "a golden request goes first");
     cmd.klass = 2;
     assert_string_equal(verdict(cmd, 7), "");
     /* it wants another row: a precharge, legal from 29 on */
@@ -285,11 +286,11 @@ static void check_finds(void **state)
     cmd.cycle = 28;
     assert_string_equal(verdict(cmd, 8), "");
     cmd.cycle = 29;
-    assert_non_null(strstr(verdict(cmd, 8), "a golden request goes first"));
+    assert_text(verdict(cmd, 8), "a golden request goes first");
     /* its bank is its own */
     cmd = (struct hd_dramcmd){
         .cycle = 13, .kind = HD_DRAM_RD, .row = 7, .data = 25, .klass = 0};
-    assert_non_null(strstr(verdict(cmd, 8), "a golden request has its bank"));
+    assert_text(verdict(cmd, 8), "a golden request has its bank");
 }
 
 int main(void)

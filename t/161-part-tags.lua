@@ -5,6 +5,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local part = require "heddle.part"
 
 local pages = {}
@@ -14,11 +15,7 @@ for i = 1, 5000 do
     pages[i] = (x >> 8) % 100
 end
 local path = os.tmpname()
-local f = assert(io.open(path, "w"))
-for _, p in ipairs(pages) do
-    f:write(p, "\n")
-end
-f:close()
+files.write(path, table.concat(pages, "\n") .. "\n")
 
 for _, policy in ipairs { "lru", "fifo", "random", "srrip" } do
     local settings = { entries = 64, ways = 8, policy = policy }

@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "vm/frame.h"
 #include "vm/ptable.h"
+#include "texts.h"
 
 enum { MB = 1 << 20 };
 
@@ -318,8 +319,8 @@ static void exhausted(void **state)
                      0);
     assert_int_equal(hd_ptables_map(t, 1, 7, (hd_va){0}, 4096, &m.err),
                      HEDDLE_ECONFIG);
-    assert_non_null(strstr(m.err.text, "application 1, allocation 7 (4096 "));
-    assert_non_null(strstr(m.err.text, "240 of 240 data frames"));
+    assert_text(m.err.text, "application 1, allocation 7 (4096 ");
+    assert_text(m.err.text, "240 of 240 data frames");
     hd_ptables_close(t);
     memenv_close(&m);
 
@@ -328,7 +329,7 @@ static void exhausted(void **state)
     assert_int_equal(hd_ptables_map(t, 0, 0, (hd_va){0}, 4096, &m.err), 0);
     assert_int_equal(hd_ptables_map(t, 0, 1, (hd_va){2 * MB}, 4096, &m.err),
                      HEDDLE_ECONFIG);
-    assert_non_null(strstr(m.err.text, "4 of 4 table frames"));
+    assert_text(m.err.text, "4 of 4 table frames");
     hd_ptables_close(t);
     memenv_close(&m);
 
@@ -465,8 +466,7 @@ static void asked(void **state)
     vmslots_use(&s, &bad, "");
     assert_int_equal(hd_ptables_map(t, 0, 2, (hd_va){2 * MB}, 4096, &m.err),
                      HEDDLE_EPOLICY);
-    assert_non_null(
-        strstr(m.err.text, "to frame_place at cycle 0, expected a free frame"));
+    assert_text(m.err.text, "to frame_place at cycle 0, expected a free frame");
     vmslots_close(&s); /* it lets go of the slots, so it goes first */
     hd_ptables_close(t);
     memenv_close(&m);

@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "vm/tlb.h"
+#include "texts.h"
 
 /* ---- the world: page sizes and frames by address ---------------------- */
 
@@ -379,7 +380,7 @@ static void bad_sizes(void **state)
     (void)state;
     assert_int_equal(hd_tlb_open(&t, memenv_open(&m, 1), &cfg, "l2tlb", 2, 0),
                      HEDDLE_ECONFIG);
-    assert_non_null(strstr(m.err.text, "l2tlb.entries: 100 is not a multiple"));
+    assert_text(m.err.text, "l2tlb.entries: 100 is not a multiple");
     memenv_close(&m);
     cfg = (struct hd_tlb_cfg){.entries = 16, .merge_pages = 5};
     assert_int_equal(hd_tlb_open(&t, memenv_open(&m, 1), &cfg, "l2tlb", 2, 0),

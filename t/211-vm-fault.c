@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "vmfault.h"
+#include "texts.h"
 
 enum {
     B = 0x2000,
@@ -289,7 +290,7 @@ static void policy(void **state)
     ask_three(v);
     hd_events_run(&v->m.ev, HD_NEVER, &v->m.err.code);
     assert_int_equal(v->m.err.code, HEDDLE_EPOLICY);
-    assert_non_null(strstr(v->m.err.text, "fault_batch: 0 of 1 faults"));
+    assert_text(v->m.err.text, "fault_batch: 0 of 1 faults");
     hd_err_clear(&v->m.err);
     vm_close(v);
 }
@@ -307,8 +308,8 @@ static void too_small(void **state)
         vm_ask(v, i, 0, 0, 0, A + i);
     hd_events_run(&v->m.ev, HD_NEVER, &v->m.err.code);
     assert_int_equal(v->m.err.code, HEDDLE_ECONFIG);
-    assert_non_null(strstr(v->m.err.text, "out of frames"));
-    assert_non_null(strstr(v->m.err.text, "allocation 0 (2097152 bytes at"));
+    assert_text(v->m.err.text, "out of frames");
+    assert_text(v->m.err.text, "allocation 0 (2097152 bytes at");
     assert_int_equal(v->answers, 0);
     hd_err_clear(&v->m.err);
     vm_close(v);
@@ -322,7 +323,7 @@ static void nowhere(void **state)
     vm_ask(v, 0, 0, 0, 0, A + 512); /* in a region that has tables, or not */
     hd_events_run(&v->m.ev, HD_NEVER, &v->m.err.code);
     assert_int_equal(v->m.err.code, HEDDLE_EDATA);
-    assert_non_null(strstr(v->m.err.text, "lies in no allocation"));
+    assert_text(v->m.err.text, "lies in no allocation");
     hd_err_clear(&v->m.err);
     vm_close(v);
 }

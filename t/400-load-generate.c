@@ -21,6 +21,7 @@
 
 #include "base/rng.h"
 #include "load/generate.h"
+#include "texts.h"
 
 static uint64_t hash_of(const void *at, size_t bytes)
 {
@@ -364,12 +365,12 @@ static void wrong_input_is_named(void **state)
 
     (void)state;
     assert_int_equal(hd_generate_uniform(&g, 10, 4, 2, 1, &err), HEDDLE_EINVAL);
-    assert_non_null(strstr(err.text, "4 to 2"));
+    assert_text(err.text, "4 to 2");
     hd_err_clear(&err);
     assert_int_equal(hd_generate_uniform(&g, 0, 1, 2, 1, &err), HEDDLE_EINVAL);
     hd_err_clear(&err);
     assert_int_equal(hd_generate_random(&g, 1, 1, 1, &err), HEDDLE_EINVAL);
-    assert_non_null(strstr(err.text, "2 or more"));
+    assert_text(err.text, "2 or more");
     hd_err_clear(&err);
     assert_int_equal(hd_generate_random(&g, 9, 1u << 30, 1, &err),
                      HEDDLE_EINVAL);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "kasm.h"
+#include "texts.h"
 
 static struct kasm a;
 
@@ -290,8 +291,7 @@ static void test_early_exit(void **state)
 static void expect_error(struct rig *g, const char *words)
 {
     assert_int_equal(g->r.err.code, HEDDLE_EPROGRAM);
-    if (strstr(g->r.err.text, words) == NULL)
-        fail_msg("'%s' is not in '%s'", words, g->r.err.text);
+    assert_text(g->r.err.text, words);
     krig_close(&g->r);
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/rng.h"
 #include "gpu/kernel-vm.h"
+#include "texts.h"
 
 static struct kasm a;
 
@@ -215,7 +216,7 @@ static void test_host_errors(void **state)
         assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
         heddle_program_free(p);
         assert_int_equal(r.ops->launch(r.self, &l), HEDDLE_EPROGRAM);
-        assert_non_null(strstr(r.err.text, words[b]));
+        assert_text(r.err.text, words[b]);
         krig_close(&r);
     }
 }
@@ -392,7 +393,7 @@ static void test_wrong_programs(void **state)
 
     (void)state;
     assert_null(heddle_program_workload(p));
-    assert_non_null(strstr(heddle_program_error(p), "no kernel"));
+    assert_text(heddle_program_error(p), "no kernel");
     assert_int_equal(heddle_program_align(p, 24), HEDDLE_EINVAL);
     assert_int_equal(heddle_program_buffer(p, "z", HEDDLE_U8, 0, 0, NULL),
                      HEDDLE_EPROGRAM);

@@ -9,6 +9,7 @@ afterwards, also after an error and in a handler of errors.
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
+local files = require "lib.files"
 local k = require "heddle.kernel"
 local walk = require "heddle.walk"
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
@@ -127,15 +128,11 @@ end)
 
 do
     local name = os.tmpname()
-    local f = assert(io.open(name, "w"))
-    f:write [[
+    files.write(name, [[
         local k = require "heddle.kernel"
         k.app { name = "e", kernels = function() return {} end,
-            buffers = function() error "no such thing" end }:workload()]]
-    f:close()
-    local out = assert(io.popen(("%s run %s 2>&1"):format(HEDDLE, name)))
-    local text = out:read "a"
-    out:close()
+            buffers = function() error "no such thing" end }:workload()]])
+    local text = files.output(("%s run %s"):format(HEDDLE, name))
     os.remove(name)
     tap.ok(text:find "no such thing", "an error passes the command's handler",
         text)

@@ -20,6 +20,7 @@
 #include "core/env.h"
 #include "heddle_walk.h"
 #include "load/workload.h"
+#include "texts.h"
 
 /* Two launches; launch n has n + 1 blocks of two warps.  A warp does: load
  * (affine, 4 bytes), barrier, store (lane l at 4096 l, odd lanes only), exit.
@@ -196,7 +197,7 @@ static void every_second_block(void **state)
     fake_make(&f);
     assert_int_equal(heddle_walk(hd_workload(&f.src), &o, note, &log, NULL, 0),
                      0);
-    assert_non_null(strstr(log.text, "k1.0.1.exit"));
+    assert_text(log.text, "k1.0.1.exit");
     assert_null(strstr(log.text, "k1.1."));
 }
 
@@ -230,7 +231,7 @@ static void errors_have_words(void **state)
     assert_int_equal(
         heddle_walk(hd_workload(&f.src), &o, note, &log, error, sizeof error),
         HEDDLE_EINVAL);
-    assert_non_null(strstr(error, "48 lanes"));
+    assert_text(error, "48 lanes");
 }
 
 static void profile_counts(void **state)

@@ -24,6 +24,7 @@
 #include "load/survey-pages.h"
 #include "load/turns.h"
 #include "load/workload.h"
+#include "texts.h"
 
 enum { BLOCKS = 4, WARPS = 2 };
 
@@ -359,7 +360,7 @@ static void ends_early(void **state)
     assert_int_equal(
         heddle_survey_run(hd_workload(&f.src), &o, &s, error, sizeof error),
         HEDDLE_EINVAL);
-    assert_non_null(strstr(error, "48 lanes"));
+    assert_text(error, "48 lanes");
     fake_make(&f); /* too short to be asked */
     o = (struct heddle_survey_options){.stop = stop, .ud = &asked};
     assert_int_equal(

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
+#include "texts.h"
 
 #define WARP(v, n, lines) kit_warp(&kit, v, n, lines)
 
@@ -73,8 +74,8 @@ static void out_of_slots(void **state)
                              i * 16, i, 0x1000 + i * 128);
     sprintf(text + n, "0300 ffffffff 0 EXIT 0 0\n");
     const char *ops = WARP(4, 34, text);
-    assert_non_null(strstr(ops, "0.0 load 1f0 s31 /4 1f80+4\n"
-                                "0.0 load 200 w0 s0 /4 2000+4\n"));
+    assert_text(ops, "0.0 load 1f0 s31 /4 1f80+4\n"
+                     "0.0 load 200 w0 s0 /4 2000+4\n");
 }
 
 /* Runs end where the mask changes; EXIT in the middle is an instruction. */

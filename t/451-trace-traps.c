@@ -12,6 +12,7 @@
 #include "tracekit.h"
 
 #include "load/trace-opcode.h"
+#include "texts.h"
 
 #define WARP(v, n, lines) kit_warp(&kit, v, n, lines)
 
@@ -180,8 +181,8 @@ static void ldgsts(void **state)
     static const char begin[] = "0.0 load 0 s0 /16 7f2000000000+16\n"
                                 "0.0 load 10 s1 /16 7f2000000400 ";
     assert_memory_equal(ops, begin, sizeof begin - 1);
-    assert_non_null(strstr(ops, "\n0.0 alu 20\n0.0 alu 30 w0 w1\n"
-                                "0.0 exit 40\n"));
+    assert_text(ops, "\n0.0 alu 20\n0.0 alu 30 w0 w1\n"
+                     "0.0 exit 40\n");
     assert_string_equal(
         WARP(4, 2,
              "0000 0000000f 0 LDGSTS.E 2 R2 R4 4 1 0x7f2000000000 4 0\n"
@@ -254,7 +255,7 @@ static void notes(void **state)
     for (const char *c = text; c < strstr(text, "STG.E 2"); c++)
         line += *c == '\n';
     snprintf(where, sizeof where, "k.traceg:%d", line);
-    assert_non_null(strstr(n.where, where));
+    assert_text(n.where, where);
     heddle_workload_free(w);
     free(text);
 }
@@ -332,7 +333,7 @@ static void zero_byte(void **state)
     *strstr(text, ".SYNC") = '\0';
     kit_write_n(&kit, "bad.traceg", text, n);
     assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
-    assert_non_null(strstr(kit.text, "zero byte"));
+    assert_text(kit.text, "zero byte");
     free(text);
 }
 
@@ -398,7 +399,7 @@ static void block_twice(void **state)
             char *text = blocks_text(101, steps[i], again);
             kit_write(&kit, "blocks.traceg", text);
             assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
-            assert_non_null(strstr(kit.text, "this block twice"));
+            assert_text(kit.text, "this block twice");
             free(text);
         }
         char *text = blocks_text(101, steps[i], 101);
@@ -426,7 +427,7 @@ static void truncation(void **state)
     for (size_t i = 0; i < n - 1; i++) {
         kit_write_n(&kit, "cut.traceg", text, i);
         assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
-        assert_non_null(strstr(kit.text, "cut.traceg"));
+        assert_text(kit.text, "cut.traceg");
     }
     free(text);
 }

@@ -15,6 +15,7 @@
 
 #include "base/rng.h"
 #include "heddle_walk.h"
+#include "texts.h"
 
 /* Two kernels: affine, lists, divergence, local memory, barriers. */
 static void write_trace(const char *dir)
@@ -166,7 +167,7 @@ static void spill(void **state)
     b = heddle_trace_open(kit.dir, &o, &status, kit.text, 1024);
     assert_null(b);
     assert_int_equal(status, HEDDLE_ECREATE);
-    assert_non_null(strstr(kit.text, "convert"));
+    assert_text(kit.text, "convert");
     if (old[0] != '\0')
         setenv("TMPDIR", old, 1);
     else
@@ -192,8 +193,8 @@ static void limits(void **state)
     assert_int_equal(s->ops->bind(s->self, &env, 0, 32, 64), 0);
     assert_int_equal(s->ops->launch(s->self, &l), 1);
     assert_int_equal(s->ops->block_start(s->self, 0, &ctx), HEDDLE_EDATA);
-    assert_non_null(strstr(err.text, "take more than 100 bytes"));
-    assert_non_null(strstr(err.text, "raise the limit `resident'"));
+    assert_text(err.text, "take more than 100 bytes");
+    assert_text(err.text, "raise the limit `resident'");
     assert_null(strstr(err.text, "corrupt"));
     s->ops->unbind(s->self);
     hd_arena_close(&arena);
@@ -216,7 +217,7 @@ static int try_file(const char *path)
     }
     if (status != 0) {
         assert_int_equal(status, HEDDLE_EDATA);
-        assert_non_null(strstr(kit.text, "cut.hdt: "));
+        assert_text(kit.text, "cut.hdt: ");
     }
     return status;
 }

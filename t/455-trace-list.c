@@ -13,6 +13,7 @@
 #include <lzma.h>
 
 #include "heddle_walk.h"
+#include "texts.h"
 
 static char *kernel(uint64_t addr)
 {
@@ -123,7 +124,7 @@ static void contexts(void **state)
         heddle_trace_open(kit.dir, &o, &status, kit.text, 1024);
     assert_non_null(w);
     expect_allocs(w, "pages 40000+20000\n");
-    assert_non_null(strstr(heddle_workload_name(w), "_ctx_0xb"));
+    assert_text(heddle_workload_name(w), "_ctx_0xb");
     heddle_workload_free(w);
     w = kit_trace(&kit, list);
     expect_allocs(w, "pages 40000+20000\n");
@@ -168,7 +169,7 @@ static void compressed(void **state)
     for (size_t i = 6; i < n; i++) {
         kit_write_n(&kit, "cut.traceg.xz", p, i);
         assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
-        assert_non_null(strstr(kit.text, "cut.traceg.xz"));
+        assert_text(kit.text, "cut.traceg.xz");
     }
     for (size_t i = 6; i < n; i += 8) {
         p[i] ^= 0x20;
@@ -207,15 +208,15 @@ static void errors(void **state)
     }
     kit_write(&kit, "kernel-1.tracez", "-kernel\n");
     assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
-    assert_non_null(strstr(kit.text, "--text"));
+    assert_text(kit.text, "--text");
     kit_write(&kit, "kernel-1.trace", "-kernel\n");
     assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
-    assert_non_null(strstr(kit.text, "post-process"));
+    assert_text(kit.text, "post-process");
     char empty[160];
     snprintf(empty, sizeof empty, "%s/empty", kit.dir);
     mkdir(empty, 0777);
     assert_int_equal(kit_fails(&kit, empty), HEDDLE_ENOINPUT);
-    assert_non_null(strstr(kit.text, "no kernelslist.g"));
+    assert_text(kit.text, "no kernelslist.g");
 }
 
 int main(void)

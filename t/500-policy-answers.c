@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "policy-fake.h"
+#include "texts.h"
 
 struct scripted {
     int64_t answer;
@@ -175,10 +176,10 @@ static void bad_answers_stop_with_words(void **state)
             assert_int_equal(fake_ask(f, (enum heddle_point)p, q), 0);
             assert_int_equal(f->defaults[p], 1);
             assert_int_equal(f->err.code, HEDDLE_EPOLICY);
-            assert_non_null(strstr(f->err.text, "policy scripted"));
-            assert_non_null(strstr(f->err.text, info->name));
-            assert_non_null(strstr(f->err.text, "cycle 123"));
-            assert_non_null(strstr(f->err.text, info->field[0].name));
+            assert_text(f->err.text, "policy scripted");
+            assert_text(f->err.text, info->name);
+            assert_text(f->err.text, "cycle 123");
+            assert_text(f->err.text, info->field[0].name);
             /* the policy is not asked again */
             fake_ask(f, (enum heddle_point)p, q);
             assert_int_equal(f->defaults[p], 2);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "policy-fake.h"
+#include "texts.h"
 
 struct seen {
     uint64_t notes, last, epochs, cycle;
@@ -153,7 +154,7 @@ static void steering(void **state)
     f->slots.limit_changed = told;
     f->slots.limit_self = &cores;
     assert_int_equal(heddle_steer(s, "warp_limits", 0, 0, 1), HEDDLE_EINVAL);
-    assert_non_null(strstr(heddle_policy_error(s), "\"warp_limit\"?"));
+    assert_text(heddle_policy_error(s), "\"warp_limit\"?");
     assert_int_equal(heddle_steer(s, "warp_limit", 0, FAKE_CORES, 1),
                      HEDDLE_EINVAL);
     assert_int_equal(heddle_steer(s, "warp_limit", 1, 0, 1), HEDDLE_EINVAL);
@@ -189,8 +190,8 @@ static void one_policy_steers_a_table(void **state)
     use(f, &second);
     fake_run(f, 101); /* both have had an epoch; the second was refused */
     assert_int_equal(f->err.code, HEDDLE_EPOLICY);
-    assert_non_null(strstr(f->err.text, "policies watcher and second both "
-                                        "steer warp_limit"));
+    assert_text(f->err.text, "policies watcher and second both "
+                             "steer warp_limit");
     fake_close(f);
 }
 

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "policy-lua.h"
+#include "texts.h"
 
 static const uint64_t three[] = {10, 11, 12};
 static struct heddle_q_tlb_fill fill = {.app = 1,

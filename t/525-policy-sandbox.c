@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "policy-lua.h"
+#include "texts.h"
 
 static const uint64_t who[] = {1};
 static const struct heddle_q_tlb_fill fill = {.requesters = 1, .who = who};

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "policy-fake.h"
+#include "texts.h"
 
 /* What the machine says, and the policy answers. */
 static struct {
@@ -55,7 +56,7 @@ static void epoch(void *state, heddle_sim *s, uint64_t cycle)
     assert_int_equal(heddle_recent(s, "warps", 0, &v), 0);
     assert_int_equal(v, now.ran[0]); /* not yet begun anew */
     assert_int_equal(heddle_recent(s, "warp", 0, &v), HEDDLE_EINVAL);
-    assert_non_null(strstr(heddle_policy_error(s), "did you mean \"warps\"?"));
+    assert_text(heddle_policy_error(s), "did you mean \"warps\"?");
     assert_int_equal(heddle_recent(s, "warps", FAKE_CORES, &v), HEDDLE_EINVAL);
     assert_int_equal(heddle_recent(s, "owner", 2, &v), 0);
     assert_int_equal(v, 1);
@@ -161,10 +162,10 @@ static void check_finds(void **state)
     fake_run(f, 1000);
     assert_string_equal(verdict(f), "");
     f->slots.steer->tlb_fill[1][2] |= 0x40; /* a third warp */
-    assert_non_null(strstr(verdict(f), "tokens: 3 of 4 warps of application 1 "
-                                       "on 1 cores have one of 2 tokens"));
+    assert_text(verdict(f), "tokens: 3 of 4 warps of application 1 "
+                            "on 1 cores have one of 2 tokens");
     f->slots.steer->tlb_fill[1][2] = 0x11; /* one that did not run */
-    assert_non_null(strstr(verdict(f), "others that did not run too"));
+    assert_text(verdict(f), "others that did not run too");
     fake_close(f);
 }
 

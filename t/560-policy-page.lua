@@ -3,16 +3,14 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
-local read = require("lib.files").read
+local files = require "lib.files"
 local H = require "heddle"
 
-local page = read "man/heddle_policy.7"
+local page = files.read "man/heddle_policy.7"
 local held = page:match 'dev/points%.lua\n(.-)\\" end of lists'
 held = held and held:gsub("%.$", "")
-local pipe = assert(io.popen((os.getenv "HEDDLE" or "build/release/heddle") ..
-    " run src/dev/points.lua"))
-local written = pipe:read "a"
-pipe:close()
+local written = files.output((os.getenv "HEDDLE" or "build/release/heddle")
+    .. " run src/dev/points.lua")
 tap.is(held, written, "the lists are up to date (src/dev/points.lua)")
 
 local example = page:match "%.Bd %-literal\n(return {.-\n})\n%.Ed"

@@ -6,6 +6,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local whole = require "lib.whole"
 local core = require "heddle.core"
 local decisions = require "heddle.decisions"
@@ -137,9 +138,8 @@ tap.ok(found ~= nil, "a steered table is found by what it does")
 -- ---- the command ---------------------------------------------------------------------
 
 local function command(args)
-    local out = io.popen(("%s diff %s 2>&1; echo status $?"):format(
-        os.getenv "HEDDLE" or "build/release/heddle", args)):read("a")
-    return out
+    return files.output(("{ %s diff %s; echo status $?; }"):format(
+        os.getenv "HEDDLE" or "build/release/heddle", args))
 end
 
 tap.is(command "srrip policies/srrip.lua l2cache.bytes=65536", "status 0\n",

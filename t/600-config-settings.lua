@@ -6,6 +6,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local H = require "heddle"
 local core = require "heddle.core"
 local config = require "heddle.config"
@@ -171,14 +172,12 @@ tap.is(table.concat(differences, " "), "",
 local second = os.tmpname()
 H.config_write(second, back)
 local function text(p)
-    local f <close> = assert(io.open(p))
-    return (f:read("a"):gsub("^[^\n]*\n", ""))
+    return (files.read(p):gsub("^[^\n]*\n", ""))
 end
 tap.is(text(second), text(path), "and writes the same text")
 
 local function file(content)
-    local f <close> = assert(io.open(path, "w"))
-    f:write(content)
+    files.write(path, content)
 end
 file("# a comment\n\ncore.count = 4\ncore.cuont = 5\n")
 tap.raises(function()

@@ -10,13 +10,13 @@ the scenarios and not asserted here.  And what the table of agreement counts.
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
+local files = require "lib.files"
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
 
 local function run(name, words)
-    local f = assert(io.popen(("%s run scenarios/characterise/%s.lua jobs=2 %s "
-        .. "2>&1"):format(HEDDLE, name, words)))
-    local text = f:read "a"
-    tap.ok(f:close(), name .. " runs", text)
+    local ok, text = files.command(("%s run scenarios/characterise/%s.lua "
+        .. "jobs=2 %s"):format(HEDDLE, name, words))
+    tap.ok(ok, name .. " runs", text)
     return text
 end
 

@@ -6,6 +6,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local H = require "heddle"
 local experiment = require "heddle.experiment"
 local json = require "heddle.json"
@@ -16,13 +17,6 @@ local store = require "heddle.store"
 
 local DIR = os.tmpname()
 os.remove(DIR)
-
-local function shell(command)
-    local f = io.popen(command)
-    local text = f:read "a"
-    f:close()
-    return text
-end
 
 -- ---- the database -------------------------------------------------------------------
 
@@ -81,15 +75,13 @@ tap.ok(first[1].cycles == whole.cycles
     and first[1].instructions == whole.instructions
     and tap.differ(first[1].metrics, whole.metrics) == nil,
     "those of a run without a store")
-for path in shell("ls " .. options.dir):gmatch "%S+" do
-    local f = io.open(options.dir .. "/" .. path, "w")
-    f:write "rubbish"
-    f:close()
+for path in files.output("ls " .. options.dir):gmatch "%S+" do
+    files.write(options.dir .. "/" .. path, "rubbish")
 end
 again, more = store.run(jobs, options)
 tap.ok(more == 3 and tap.differ(first, again) == nil,
     "spoiled files are not believed")
-for path in shell("ls " .. options.dir):gmatch "%S+" do
+for path in files.output("ls " .. options.dir):gmatch "%S+" do
     local f = assert(io.open(options.dir .. "/" .. path, "r+b"))
     f:seek("set", f:seek "end" // 2)
     local byte = f:read(1):byte()
@@ -126,14 +118,14 @@ local function traced(path)
     return job { apps = { H.trace(path, { label = "t" }) } }
 end
 local copy = DIR .. "/t.hdt"
-shell("cp scenarios/data/vecadd.hdt " .. copy)
+files.output("cp scenarios/data/vecadd.hdt " .. copy)
 more = select(2, store.run({ traced(copy) }, options))
 ran = select(2, store.run({ traced(copy) }, options))
 tap.ok(more == 1 and ran == 0, "a trace's container is kept")
-shell("cp scenarios/data/gather.hdt " .. copy)
+files.output("cp scenarios/data/gather.hdt " .. copy)
 tap.is(select(2, store.run({ traced(copy) }, options)), 1,
     "until there is another in its place")
-tap.is(shell("ls " .. options.dir .. " | grep -c part$"), "0\n",
+tap.is(files.output("ls " .. options.dir .. " | grep -c part$"), "0\n",
     "nothing is left half-written")
 
 -- ---- partitions ---------------------------------------------------------------------
@@ -291,5 +283,5 @@ tap.is(row[3] .. " " .. row[4], "0.0 % 0.00", "nothing has no sign")
 tap.raises(function() experiment.open { arg = { scale = "huge" } } end,
     "quick or full", "an unknown scale")
 
-shell("rm -r " .. DIR)
+files.output("rm -r " .. DIR)
 tap.done()

@@ -7,7 +7,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
-local read = require("lib.files").read
+local files = require "lib.files"
 local experiment = require "heddle.experiment"
 local json = require "heddle.json"
 local page = require "heddle.page"
@@ -20,9 +20,7 @@ local OUT = DIR .. "/out"
 
 local function write(path, text)
     process.mkdir(path:match "^(.*)/")
-    local f = assert(io.open(path, "w"))
-    f:write(text)
-    f:close()
+    files.write(path, text)
 end
 
 --- A script of an experiment: it leaves a line in DIR/log when it runs.
@@ -44,7 +42,7 @@ x:close()
 end
 
 local function ran()
-    local text = read(DIR .. "/log") or ""
+    local text = files.read(DIR .. "/log") or ""
     os.remove(DIR .. "/log")
     return (text:gsub("\n", ";"))
 end
@@ -115,7 +113,7 @@ tap.ok(papers.mask and papers.mosaic, "there are some in scenarios/")
 for paper in pairs(papers) do
     local texts, lost = {}, {}
     for _, name in ipairs(experiment.list("scenarios/" .. paper)) do
-        texts[name] = read(("scenarios/%s/%s"):format(paper, name))
+        texts[name] = files.read(("scenarios/%s/%s"):format(paper, name))
     end
     for name in pairs(texts) do
         local used = found[("scenarios/%s/%s"):format(paper, name)]
@@ -139,17 +137,17 @@ tap.ok(#docs == 2 and docs[1].name == "one/fig1" and docs[2].name
     == "two/fig1", "the others are done")
 tap.ok(#missing == 1 and missing[1].why:find "failed: .*cannot <go> on",
     "and it is told why", missing[1] and missing[1].why)
-tap.ok(read(OUT .. "/one/fig1.txt"):find "said on standard output.*near",
+tap.ok(files.read(OUT .. "/one/fig1.txt"):find "said on standard output.*near",
     "what an experiment prints is in a file")
-local html = read(OUT .. "/reproduce.html")
+local html = files.read(OUT .. "/reproduce.html")
 local again
 status, again = run()
 tap.is(ran(), "one/fig2 quick 1;", "what is known does not run again")
 tap.ok(status == 1 and tap.differ(docs, again) == nil, "and is the same")
-tap.is(read(OUT .. "/reproduce.html"), html, "so is the page, to the byte")
+tap.is(files.read(OUT .. "/reproduce.html"), html, "so is the page, to the byte")
 run { only = "two" }
 tap.is(ran(), "", "only a paper")
-tap.ok(read(OUT .. "/reproduce.html"):find "of one/fig1",
+tap.ok(files.read(OUT .. "/reproduce.html"):find "of one/fig1",
     "the page keeps what is known of the others")
 status = run { only = "two", force = true }
 tap.ok(status == 0 and ran() == "two/fig1 quick 1;", "unless force")
@@ -216,11 +214,11 @@ local _, how, code = os.execute(("'%s' run scenarios/reproduce.lua "
     .. "scenarios='%s/s' out='%s' cache='%s/c' only=two >'%s/printed' 2>&1")
     :format(os.getenv "HEDDLE", DIR, OUT, DIR, DIR))
 tap.ok(how == "exit" and code == 130, "Ctrl-C ends with 130", code)
-local left = read(OUT .. "/reproduce.html") or ""
+local left = files.read(OUT .. "/reproduce.html") or ""
 tap.ok(left:find "of two/fig1" and left:find "two/fig2: not run",
     "and leaves a page of what is known", left:match "<body>.*")
-tap.ok(read(DIR .. "/printed"):find "two/fig1 +0 of +1 agree +0:%d%d\n",
-    "after what was told", read(DIR .. "/printed"))
+tap.ok(files.read(DIR .. "/printed"):find "two/fig1 +0 of +1 agree +0:%d%d\n",
+    "after what was told", files.read(DIR .. "/printed"))
 -- Twice, while simulations run, and a death without a word: whichever way it
 -- ends, nothing goes on.
 local function killed(how_to)
@@ -244,10 +242,10 @@ H.run({ job, job }, { jobs = 2 })]]):format(DIR, DIR, how_to))
         .. "scenarios='%s/s' out='%s' cache='%s/c' only=two/fig2 "
         .. ">'%s/printed' 2>&1"):format(os.getenv "HEDDLE", DIR, OUT, DIR, DIR))
     local pids, alive = 0, 0
-    for pid in (read(DIR .. "/pids") or ""):gmatch "%d+" do
+    for pid in (files.read(DIR .. "/pids") or ""):gmatch "%d+" do
         local stop, state = os.time() + 20, "R"
         while state and state ~= "Z" and os.time() < stop do
-            state = (read("/proc/" .. pid .. "/stat") or ""):match "%) (%a)"
+            state = (files.read("/proc/" .. pid .. "/stat") or ""):match "%) (%a)"
         end
         pids, alive = pids + 1, alive + (state and state ~= "Z" and 1 or 0)
     end
@@ -257,14 +255,14 @@ H.run({ job, job }, { jobs = 2 })]]):format(DIR, DIR, how_to))
 end
 how, code = killed "kill -INT $boss; kill -INT $boss"
 tap.ok(how == "exit" and code == 130 or how == "signal" and code == 2,
-    "Ctrl-C twice ends it", read(DIR .. "/printed"))
+    "Ctrl-C twice ends it", files.read(DIR .. "/printed"))
 how, code = killed "kill -KILL $boss"
 tap.ok(how == "signal" and code == 9 or code == 137, "so does a death",
-    read(DIR .. "/printed"))
+    files.read(DIR .. "/printed"))
 _, how, code = os.execute(("'%s' run scenarios/reproduce.lua scenarios='%s/s' "
     .. "out='%s' cache='%s/c' only=one jobs=1 >'%s/printed' 2>&1")
     :format(os.getenv "HEDDLE", DIR, OUT, DIR, DIR))
-local printed = read(DIR .. "/printed")
+local printed = files.read(DIR .. "/printed")
 tap.ok(how == "exit" and code == 1 and printed:find "one/fig1 .*kept"
     and printed:find "one/fig2 +failed:", "a failure ends with 1", printed)
 
@@ -302,7 +300,7 @@ local function parse(text)
 end
 
 tap.is(json.encode { 1, json.null, 3 }, "[1, null, 3]", "a hole is null")
-local one = json.decode(read(OUT .. "/one/fig1.json"))
+local one = json.decode(files.read(OUT .. "/one/fig1.json"))
 local two = { name = "two/x", source = "TWO, \1 figure \xff2", title = "<b>",
     scale = "quick", seed = 1, version = "0", agree = 0, counted = 1,
     seconds = 61.0, simulations = 4, measured = "then", host = "'host'",

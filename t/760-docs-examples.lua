@@ -20,24 +20,12 @@ DOCS_EXACT in the environment they must be equal, too.
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
-local read = require("lib.files").read
+local files = require "lib.files"
+local read, write, output = files.read, files.write, files.output
 
 local TOLERANCE = os.getenv "DOCS_EXACT" and 0 or 0.1
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
 local BUILD = os.getenv "HEDDLE_BUILD" or "build/release"
-
-local function write(path, text)
-    local f = assert(io.open(path, "w"))
-    f:write(text)
-    f:close()
-end
-
-local function output(command)
-    local f = assert(io.popen(command .. " 2>&1"))
-    local text = f:read "a"
-    local ok, _, status = f:close()
-    return text, ok and 0 or status
-end
 
 local function quote(s)
     return "'" .. s:gsub("'", "'\\''") .. "'"
@@ -179,7 +167,7 @@ function run.run(b)
         if not command then
             return nil
         end
-        local text, status = output(inside(command))
+        local _, text, status = files.command(inside(command))
         local why = differ(table.concat(want), text)
         return why and ("%s\n%s\n(status %d)"):format(command, why, status)
     end
@@ -201,7 +189,7 @@ end
 
 function run.lua(b)
     write(dir .. "/example.lua", 'local H = require "heddle" ' .. b.text)
-    local text, status = output(inside "heddle run example.lua")
+    local _, text, status = files.command(inside "heddle run example.lua")
     return status == 0, text
 end
 
@@ -210,7 +198,7 @@ function run.c(b)
         return true
     end
     write(dir .. "/example.c", b.text)
-    local text, status = output(inside(("%s -std=c11 -Wall -Wextra -Werror "
+    local _, text, status = files.command(inside(("%s -std=c11 -Wall -Wextra -Werror "
         .. "-I%s/src -o example example.c %s/%s/libheddle.a "
         .. "$(pkg-config --libs libzstd liblzma libxxhash) -lm -ldl "
         .. "&& ./example"):format(os.getenv "CC" or "cc", ROOT, ROOT, BUILD)))

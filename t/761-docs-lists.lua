@@ -12,18 +12,12 @@ every page is named by another; what shells complete has every command and kind.
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
-local read = require("lib.files").read
+local files = require "lib.files"
 local core = require "heddle.core"
 local index = require "heddle.index"
 
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
-
-local function output(command)
-    local f = assert(io.popen(command))
-    local text = f:read "a"
-    f:close()
-    return text
-end
+local read, output = files.read, files.output
 
 --- A list of names as one test: those for which fn is false.
 local function all(what, names, fn)

@@ -12,7 +12,7 @@ suggested for a name that is nearly theirs.
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
-local read = require("lib.files").read
+local files = require "lib.files"
 local whole = require "lib.whole"
 local H = require "heddle"
 local core = require "heddle.core"
@@ -20,13 +20,7 @@ local index = require "heddle.index"
 local json = require "heddle.json"
 
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
-
-local function output(command)
-    local f = assert(io.popen(command))
-    local text = f:read "a"
-    f:close()
-    return text
-end
+local read, output = files.read, files.output
 
 local function names(set)
     local out = {}

@@ -3,8 +3,6 @@
 -- looking for them runs no code of the user, and what Tab inserts and shows.
 --
 -- SPDX-License-Identifier: MIT
-local dir = (arg and arg[0] or ""):match("^(.*)/") or "t"
-package.path = dir .. "/?.lua;t/?.lua;" .. package.path
 local tap = require "lib.tap"
 local complete = require "heddle.complete"
 local repl = require "heddle.repl"

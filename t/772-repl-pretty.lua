@@ -3,8 +3,6 @@
 -- and that showing neither calls nor changes anything.
 --
 -- SPDX-License-Identifier: MIT
-local dir = (arg and arg[0] or ""):match("^(.*)/") or "t"
-package.path = dir .. "/?.lua;t/?.lua;" .. package.path
 local tap = require "lib.tap"
 local pretty = require "heddle.pretty"
 

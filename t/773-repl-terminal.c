@@ -29,6 +29,8 @@
 
 #include <cmocka.h>
 
+#include "texts.h"
+
 enum { PATIENCE_S = 20, ROOM = 1 << 18 };
 
 struct terminal {
@@ -317,7 +319,7 @@ static void history_file(void **state)
     n = fread(text, 1, sizeof text - 1, f);
     text[n] = '\0';
     fclose(f);
-    assert_non_null(strstr(text, "'to be ' .. 'remembered'\n"));
+    assert_text(text, "'to be ' .. 'remembered'\n");
     assert_null(strstr(text, "this is no Lua"));
 
     t = open_terminal(); /* the next session finds it */

@@ -56,15 +56,7 @@ local function check(title, build, parts)
     tap.ok(not bad, title .. (" (%d cycles)"):format(last), bad)
 end
 
-local function of(names, settings, options, policies)
-    return function()
-        local sim = whole.sim(names, settings, options)
-        for _, p in ipairs(policies or {}) do
-            sim:use(p[1], p[2])
-        end
-        return sim
-    end
-end
+local of = whole.maker
 
 check("stream", of { whole.stream(32) })
 check("column", of { whole.column(8, 32) })

@@ -68,14 +68,8 @@ local function check(title, build)
 end
 
 local function of(names, settings, options, policies)
-    return function()
-        local sim = whole.sim(names, whole.join(whole.SMALL, settings or {}),
-            options)
-        for _, p in ipairs(policies or {}) do
-            sim:use(p[1], p[2])
-        end
-        return sim
-    end
+    return whole.maker(names, whole.join(whole.SMALL, settings or {}), options,
+        policies)
 end
 
 check("stream", of { whole.stream(32) })

@@ -15,6 +15,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local whole = require "lib.whole"
 local H = require "heddle"
 
@@ -110,14 +111,9 @@ end
 
 local HEDDLE = os.getenv("HEDDLE") or "build/release/heddle"
 
-local function capture(command)
-    local p = assert(io.popen(command .. " 2>&1"))
-    local text = p:read("a")
-    return text, p:close()
-end
-
 local function printed(heddle)
-    return capture(("%s run t/802-determinism.lua print=true"):format(heddle))
+    return files.output(("%s run t/802-determinism.lua print=true"):format(
+        heddle))
 end
 
 --- The first line in which two texts differ.
@@ -136,12 +132,12 @@ tap.ok(again == all .. table.concat(states, "\n") .. "\n",
     "another process, state and all", first(all, again))
 
 local function other(variant, compiler, name)
-    if compiler and not capture("command -v " .. compiler):find("%S") then
+    if compiler and not files.command("command -v " .. compiler) then
         tap.skip(name, compiler .. " is not installed")
         return
     end
     local path = ("build/%s/heddle"):format(variant)
-    local text, ok = capture(("env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make "
+    local ok, text = files.command(("env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make "
         .. "-s VARIANT=%s %s SANITIZER= %s"):format(variant,
         compiler and "CC=" .. compiler or "", path))
     if not ok then

@@ -19,6 +19,7 @@
 
 #include "heddle_trace.h"
 #include "policy.h"
+#include "texts.h"
 
 static heddle_workload *open_trace(void)
 {
@@ -41,12 +42,12 @@ static void workloads_that_are_missing(void **state)
     (void)state;
     assert_null(heddle_new(c, NULL, w, 2, &status));
     assert_int_equal(status, HEDDLE_EINVAL);
-    assert_non_null(strstr(heddle_config_error(c), "application 1 has no"));
+    assert_text(heddle_config_error(c), "application 1 has no");
     assert_null(heddle_new(c, NULL, NULL, 1, NULL));
     w[1] = w[0]; /* one workload is in one simulation, once */
     assert_null(heddle_new(c, NULL, w, 2, &status));
     assert_int_equal(status, HEDDLE_EINVAL);
-    assert_non_null(strstr(heddle_config_error(c), "in use"));
+    assert_text(heddle_config_error(c), "in use");
     s = heddle_new(c, NULL, w, 1, NULL);
     assert_non_null(s);
     heddle_free(s);
@@ -66,7 +67,7 @@ static void policies_that_are_missing(void **state)
     assert_int_equal(heddle_use(s, heddle_policy_find("srip", NULL), "l2tlb",
                                 NULL, NULL, 0, 0),
                      HEDDLE_EINVAL);
-    assert_non_null(strstr(heddle_policy_error(s), "no policy"));
+    assert_text(heddle_policy_error(s), "no policy");
     assert_int_equal(heddle_use(s, heddle_policy_find("srrip", NULL), "l2tlb",
                                 NULL, NULL, 0, 0),
                      0);
@@ -87,7 +88,7 @@ static void snapshots_that_are_missing(void **state)
     (void)state;
     assert_int_equal(heddle_run(s, 100), HEDDLE_OK);
     assert_int_equal(heddle_snapshot_restore(s, NULL), HEDDLE_EINVAL);
-    assert_non_null(strstr(heddle_error(s), "no snapshot"));
+    assert_text(heddle_error(s), "no snapshot");
     assert_int_equal(heddle_run(s, 100), HEDDLE_OK);
     assert_int_equal(heddle_now(s), 200);
     heddle_free(s);

@@ -116,13 +116,6 @@ local function draw(i)
     return out
 end
 
-local function result(sim)
-    local lines = whole.statistics(sim)
-    lines[#lines + 1] = ("cycle %d, state %x"):format(sim.now,
-        sim:state_hash())
-    return lines
-end
-
 --- Runs it in one go after a snapshot, and again from there in pieces.
 local function try(names, settings, policies, cut)
     local sim <close> = whole.sim(names, settings,
@@ -133,15 +126,8 @@ local function try(names, settings, policies, cut)
         sim:run()
     end
     sim:check()
-    local want = result(sim)
-    if snap then
-        sim:restore(snap)
-        repeat
-            word = sim:run(777)
-        until word ~= "ok"
-        local d = whole.difference(want, result(sim))
-        assert(not d, "another end after the restore:\n" .. tostring(d))
-    end
+    local d = snap and whole.again(sim, snap, 777)
+    assert(not d, "another end after the restore:\n" .. tostring(d))
 end
 
 local ran, refused, bad = 0, 0, {}

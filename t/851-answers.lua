@@ -108,13 +108,6 @@ local SETTINGS = {
         ["link.latency"] = 1500, ["vm.page"] = "64K" }),
 }
 
-local function result(sim)
-    local lines = whole.statistics(sim)
-    lines[#lines + 1] = ("cycle %d, state %x"):format(sim.now,
-        sim:state_hash())
-    return lines
-end
-
 local bad, points = {}, {}
 for i = 1, args.n do
     local seed = args.seed * 1000 + i
@@ -137,15 +130,8 @@ for i = 1, args.n do
         for name, v in pairs(sim:counters().policy) do
             points[name] = (points[name] or 0) + v
         end
-        local want = result(sim)
-        if snap then
-            sim:restore(snap)
-            repeat
-                word = sim:run(993)
-            until word ~= "ok"
-            local d = whole.difference(want, result(sim))
-            assert(not d, "another end after the restore:\n" .. tostring(d))
-        end
+        local d = snap and whole.again(sim, snap, 993)
+        assert(not d, "another end after the restore:\n" .. tostring(d))
     end)
     if not ok then
         bad[#bad + 1] = ("run %d of seed %d, %s: %s"):format(i, args.seed,

@@ -9,6 +9,7 @@ written and read again, and JSON that is read is written alike the second time.
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
+local files = require "lib.files"
 local H = require "heddle"
 local trace = require "heddle.trace"
 local process = require "heddle.process"
@@ -48,8 +49,7 @@ os.remove(dir)
 process.mkdir(dir)
 
 local function write(name, text)
-    local f <close> = assert(io.open(dir .. "/" .. name, "wb"))
-    f:write(text)
+    files.write(dir .. "/" .. name, text)
     return dir .. "/" .. name
 end
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "mem/dram.h"
 #include "mem/dramchan.h"
 #include "mem/dramcheck.h"
@@ -31,6 +32,17 @@ static struct hd_dram_cfg default_cfg(void)
         else if (s->type == HD_T_MODE)
             ((struct hd_mode *)((char *)&c + s->offset))->kind = HD_FULL;
     }
+    return c;
+}
+
+/* One channel, one burst a piece. */
+static inline struct hd_dram_cfg lone_cfg(void)
+{
+    struct hd_dram_cfg c = default_cfg();
+
+    c.channels = 1;
+    c.interleave = 0;
+    strcpy(c.map, "A");
     return c;
 }
 

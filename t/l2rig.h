@@ -10,6 +10,7 @@
 
 #include "memenv.h"
 
+#include "base/rng.h"
 #include "mem/l2slice.h"
 
 enum { RIG_ROOM = 1 << 16, RIG_LOG = 1 << 16 };
@@ -261,6 +262,12 @@ static inline void rig_close(struct rig *g)
 {
     hd_l2_close(g->l2);
     memenv_close(&g->m);
+}
+
+/* A number between two, of a stream. */
+static inline uint32_t pick(struct hd_rng *r, uint32_t least, uint32_t most)
+{
+    return least + hd_rng_below(r, most - least + 1);
 }
 
 #endif

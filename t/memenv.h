@@ -64,12 +64,6 @@ static inline const char *memenv_check(struct memenv *m, const char *name)
     return m->err.text;
 }
 
-static inline void memenv_forget(struct memenv *m)
-{
-    m->err.code = 0;
-    m->err.text[0] = '\0';
-}
-
 static inline void memenv_close(struct memenv *m)
 {
     hd_arena_close(&m->arena);

@@ -102,17 +102,4 @@ static inline const char *lua_use(lua_State *L, const char *body)
     return lua_do(L, script);
 }
 
-/* ---- what is expected -------------------------------------------------- */
-
-/* A call that returns NULL, or what is wrong. */
-#define assert_ok(e) assert_string_equal((e) ? (e) : "", "")
-
-/* A text that has such a part. */
-static inline void assert_text(const char *got, const char *want)
-{
-    if (got == NULL || strstr(got, want) == NULL)
-        print_message("# got: %s\n# want: %s\n", got ? got : "(none)", want);
-    assert_true(got != NULL && strstr(got, want) != NULL);
-}
-
 #endif

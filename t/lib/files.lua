@@ -2,25 +2,35 @@
 --
 --     local files = require "lib.files"
 --     local text = files.read(path)          nil: there is none
---     local ok, output = files.command "heddle run x.lua"
+--     files.write(path, text)
+--     local ok, output, status = files.command "heddle run x.lua"
+--     local text = files.output "ls man"
 --
 -- SPDX-License-Identifier: MIT
 local files = {}
 
 function files.read(path)
-    local f = io.open(path, "rb")
-    local text = f and f:read "a"
-    if f then
-        f:close()
-    end
-    return text
+    local f <close> = io.open(path, "rb")
+    return f and f:read "a"
 end
 
---- Runs a command line; whether it succeeded, and all that it printed.
+function files.write(path, text)
+    local f <close> = assert(io.open(path, "wb"))
+    assert(f:write(text))
+end
+
+--- Runs a command line; whether it succeeded, all that it printed, and its exit
+-- status.
 function files.command(line)
     local f = assert(io.popen(line .. " 2>&1"))
     local text = f:read "a"
-    return f:close(), text
+    local ok, _, status = f:close()
+    return ok, text, status
+end
+
+--- What it prints, errors too.
+function files.output(line)
+    return (select(2, files.command(line)))
 end
 
 return files

@@ -43,6 +43,17 @@ function whole.sim(names, settings, options)
     }, options or {}))
 end
 
+--- A function that makes such a simulation, with policies { what, options }.
+function whole.maker(names, settings, options, policies)
+    return function()
+        local sim = whole.sim(names, settings, options)
+        for _, p in ipairs(policies or {}) do
+            sim:use(p[1], p[2])
+        end
+        return sim
+    end
+end
+
 --- Everything measured, one line each.  `skip(component, name)` leaves out.
 function whole.statistics(sim, skip)
     local out, core = {}, sim.core
@@ -99,6 +110,23 @@ function whole.difference(a, b)
             return ("%s\n%s"):format(a[i], b[i])
         end
     end
+end
+
+--- Goes back to a snapshot and runs from there, `step` cycles at a time, to the
+-- end; the difference of that end from the state before, or nil.
+function whole.again(sim, snap, step)
+    local function result()
+        local lines = whole.statistics(sim)
+        lines[#lines + 1] = ("cycle %d, state %x"):format(sim.now,
+            sim:state_hash())
+        return lines
+    end
+    local want = result()
+    sim:restore(snap)
+    repeat
+        local word = sim:run(step)
+    until word ~= "ok"
+    return whole.difference(want, result())
 end
 
 -- ---- programs --------------------------------------------------------------
