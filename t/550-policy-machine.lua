@@ -161,9 +161,8 @@ local function mistake(source)
     f:write("return " .. source)
     f:close()
     local _, told = pcall(function()
-        local sim <close> = H.sim { machine = "maxwell",
-            apps = { H.app("GUP", { size = "T" }) },
-            policies = { path .. ".lua" } }
+        local sim <close> = whole.sim { "GUP" }
+        sim:use(path .. ".lua")
         sim:run()
     end)
     os.remove(path)
