@@ -2,11 +2,13 @@
 -- pieces, byte for byte: at the same cycle the same state, and at the end the
 -- same counters, histograms, kernel records and cycle; also with warm-up,
 -- budgets, a stop condition, refresh, clocks that do not divide one another,
--- Lua policies with epochs, and under sim.check.
+-- Lua policies with epochs, and under sim.check; how far ahead counters are at
+-- a pause.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
+local H = require "heddle"
 
 local function fingerprint(sim)
     local out = whole.statistics(sim)
@@ -118,5 +120,43 @@ do
     tap.is(stuck(777), want, "at the same cycle, in pieces")
     tap.is(stuck(100000), want, "at the same cycle, in other pieces")
 end
+
+-- What cores do ahead of the rest of the machine is counted at once: where
+-- walk.latency is 10 they may be 7 cycles ahead (xbar.latency is 8), where it is
+-- 1 none, and so much later the former's kernel starts.  Its counter at a pause
+-- lies between the latter's then and that of 7 cycles on.
+local function loads(latency)
+    local kernel = require "heddle.kernel"
+    local out = {}
+    local sim <close> = H.sim { machine = "maxwell", progress = false,
+        settings = { ["core.count"] = 2, ["l1tlb.mode"] = "ideal",
+            ["walk.latency"] = latency }, apps = { H.program(kernel.app {
+            name = "loads", source = "this test",
+            buffers = function() return { kernel.f32("m", 65536) } end,
+            kernels = function(_, b)
+                return { kernel.kernel("k", { grid = 2, block = 512 },
+                    function(t)
+                        t:loop(50, function(j)
+                            t:alu(2)
+                            t:load(b.m, (t.gid * 7 + j * 64) % 65536)
+                        end)
+                    end) }
+            end }) } }
+    for cycle = 1, 2000 do
+        sim:step(1)
+        out[cycle] = sim:counters().l1cache.reads
+    end
+    return out
+end
+local ahead, level, low, high, off = loads(10), loads(1), 0, 0, 0
+for cycle = 1, 1990 do
+    local then_ = ahead[cycle + 7]
+    off = off + (then_ > level[cycle] and 1 or 0)
+    low = low + (then_ < level[cycle] and 1 or 0)
+    high = high + (then_ > level[cycle + 7] and 1 or 0)
+end
+tap.ok(level[1990] > 1000 and off > 100 and low == 0 and high == 0,
+    "counters at a pause include what cores have done ahead, up to 7 cycles",
+    ("%d %d %d"):format(off, low, high))
 
 tap.done()
