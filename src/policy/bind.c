@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../core/param.h"
 #include "../sim.h"
 #include "registry.h"
 
@@ -48,56 +49,6 @@ static bool wants(const struct heddle_policy *p, const struct hd_offer *o,
 
 /* ---- checks ----------------------------------------------------------- */
 
-static uint32_t param_count(const struct heddle_policy *p)
-{
-    uint32_t n = 0;
-
-    while (p->params && p->params[n].name)
-        n++;
-    return n;
-}
-
-/* Names that a parameter's values have, 1 where it has none. */
-static uint32_t choices(const struct heddle_param *q)
-{
-    uint32_t n = 1;
-
-    for (const char *c = q->unit; c != NULL && *c != '\0'; c++)
-        n += *c == '|';
-    return n;
-}
-
-static int set_param(const struct heddle_policy *p, const char *name,
-                     uint64_t value, uint64_t *values, struct hd_err *err)
-{
-    uint32_t n = param_count(p);
-    const char *names[HEDDLE_MAX_PARAMS], *near;
-
-    for (uint32_t i = 0; i < n; i++) {
-        const struct heddle_param *q = &p->params[i];
-        names[i] = q->name;
-        if (strcmp(q->name, name) != 0)
-            continue;
-        if (value < q->min || value > q->max)
-            return hd_err_set(err, HEDDLE_ECONFIG,
-                              "policy %s: %s = %" PRIu64 " is out of range, "
-                              "expected %" PRIu64 " to %" PRIu64 " %s",
-                              p->name, name, value, q->min, q->max,
-                              q->unit ? q->unit : "");
-        values[i] = value;
-        return 0;
-    }
-    near = hd_nearest(name, names, n);
-    if (n == 0)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "policy %s has no parameters, so no \"%s\"", p->name,
-                          name);
-    return hd_err_set(err, HEDDLE_ECONFIG,
-                      "policy %s has no parameter \"%s\"; %s \"%s\"%s", p->name,
-                      name, near ? "did you mean" : "the first is",
-                      near ? near : names[0], near ? "?" : "");
-}
-
 static int check_policy(const struct heddle_policy *p, struct hd_err *err)
 {
     if (p == NULL)
@@ -116,24 +67,8 @@ static int check_policy(const struct heddle_policy *p, struct hd_err *err)
                           "policy %s answers tokens, which is asked at the end "
                           "of its epochs, but it has none (every)",
                           p->name);
-    if (param_count(p) > HEDDLE_MAX_PARAMS)
-        return hd_err_set(err, HEDDLE_EPOLICY,
-                          "policy %s has more than %d parameters", p->name,
-                          HEDDLE_MAX_PARAMS);
-    for (uint32_t i = 0; i < param_count(p); i++) {
-        const struct heddle_param *q = &p->params[i];
-        if (q->def < q->min || q->def > q->max)
-            return hd_err_set(err, HEDDLE_EPOLICY,
-                              "policy %s: the default of %s is out of its "
-                              "range",
-                              p->name, q->name);
-        if (choices(q) > 1 && (q->min != 0 || q->max != choices(q) - 1))
-            return hd_err_set(err, HEDDLE_EPOLICY,
-                              "policy %s: %s is a choice of %s, so its values "
-                              "are 0 to %" PRIu32,
-                              p->name, q->name, q->unit, choices(q) - 1);
-    }
-    return 0;
+    return hd_param_check(&(struct hd_param_of){"policy", p->name, p->params},
+                          HEDDLE_EPOLICY, err);
 }
 
 /* The structure of a name; "" is HD_NONE, everywhere. */
@@ -460,11 +395,9 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
                           p->name);
     if (find_at(r, p, at, &place, err) != 0)
         return err->code;
-    for (uint32_t i = 0; i < param_count(p); i++)
-        v[i] = p->params[i].def;
-    for (uint32_t i = 0; i < n; i++)
-        if (set_param(p, names[i], values[i], v, err) != 0)
-            return err->code;
+    if (hd_param_values(&(struct hd_param_of){"policy", p->name, p->params},
+                        names, values, n, v, err) != 0)
+        return err->code;
     if (check_offers(r, p, place, err) != 0 || check_watchers(r, p, err) != 0 ||
         clear_way(r, p, place, flags, err) != 0)
         return err->code;

@@ -4,28 +4,15 @@
  * A plug-in is a shared object that exports heddle_policy_entry(), which
  * returns a const struct like those of the built-in policies; nothing else is
  * needed, and the struct is used as it is.  It is checked with words at load:
- * the entry, the version of the interface, the names.  A library stays loaded
- * for good, because a policy or a snapshot may still refer to it.
+ * the entry, the version of the interface, the names.
  *
  * SPDX-License-Identifier: MIT
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../core/library.h"
 #include "registry.h"
-
-typedef const struct heddle_policy *entry_fn(void);
-
-/* A data pointer to a function, as POSIX allows for dlsym. */
-static entry_fn *find_entry(void *library)
-{
-    void *symbol = dlsym(library, "heddle_policy_entry");
-    entry_fn *entry = NULL;
-
-    memcpy(&entry, &symbol, sizeof entry);
-    return entry;
-}
 
 static bool answers_anything(const struct heddle_policy *p)
 {
@@ -64,30 +51,11 @@ const struct heddle_policy *heddle_policy_load(const char *path, char *out,
 {
     const struct heddle_policy *p;
     const char *wrong;
-    entry_fn *entry;
-    void *library;
+    hd_entry_fn *entry;
 
-    if (strchr(path, '/') == NULL) {
-        snprintf(out, room,
-                 "\"%s\" is not a path; write \"./%s\" for a plug-in in this "
-                 "directory",
-                 path, path);
+    entry = hd_library_entry(path, "heddle_policy_entry", out, room);
+    if (entry == NULL)
         return NULL;
-    }
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        snprintf(out, room, "cannot load plug-in %s: %s", path, dlerror());
-        return NULL;
-    }
-    entry = find_entry(library);
-    if (entry == NULL) {
-        dlclose(library);
-        snprintf(out, room,
-                 "%s is not a plug-in: it does not export "
-                 "heddle_policy_entry()",
-                 path);
-        return NULL;
-    }
     p = entry();
     wrong = fault(p);
     if (wrong) {

@@ -1,0 +1,17 @@
+/*
+ * library.h - shared objects that a user names: plug-ins.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_LIBRARY_H
+#define HD_LIBRARY_H
+
+#include <stddef.h>
+
+typedef const void *hd_entry_fn(void);
+
+/* Loads "./x.so", for good, and finds its function `entry`.  NULL, with a text
+ * in out[room], where there is no such file or function. */
+hd_entry_fn *hd_library_entry(const char *path, const char *entry, char *out,
+                              size_t room);
+
+#endif
