@@ -18,11 +18,9 @@
  * (walk_pick, dram_pick, block_place) it is the position in them, from 1, as
  * for any Lua array.
  *
- * A call has a budget of instructions (looked at every LP_HOOK of them) and
- * of memory (the state's allocator refuses more while the call lasts).  When
- * the instructions are used up, every further one raises, so that pcall in
- * the script cannot swallow it.  An error stops the run with the policy, the
- * point, the cycle, the message and a traceback.
+ * A call has a budget of instructions and of memory (lbudget.c).  An error
+ * stops the run with the policy, the point, the cycle, the message and a
+ * traceback.
  *
  * State in locals of the script would escape snapshots: their contents are
  * fingerprinted when the policy is bound and compared at epochs, at
@@ -49,88 +47,16 @@ heddle_sim *lp_sim(struct lp *p)
     return p->sim;
 }
 
-/* ---- budgets ------------------------------------------------------------- */
-
-void lp_bridge_hook(lua_State *L, lua_Debug *ar)
-{
-    struct lp_world *w = lp_world(L);
-
-    (void)ar;
-    if (w->running == NULL || ++w->fired <= w->limit)
-        return;
-    w->over = 1;
-    lua_sethook(L, lp_bridge_hook, LUA_MASKCOUNT, 1);
-    luaL_error(L, "more than %d instructions in one call",
-               (int)w->running->c->instructions);
-}
-
-static void *bounded_alloc(void *ud, void *ptr, size_t osize, size_t nsize)
-{
-    struct lp_world *w = ud;
-    size_t old = ptr ? osize : 0;
-    void *out;
-
-    if (nsize > old && w->grown + (nsize - old) > w->room &&
-        w->grown + (nsize - old) < SIZE_MAX / 2) {
-        w->denied = 1;
-        return NULL;
-    }
-    out = w->alloc(w->alloc_ud, ptr, osize, nsize);
-    if (out != NULL || nsize == 0)
-        w->grown += nsize - old; /* wraps below 0 when more is freed */
-    return out;
-}
-
-/* Frees what calls have left behind; the policy's own share is what stays.
- * It is done well before the budget is reached, because buffers of the string
- * library do not collect when memory is refused. */
-static void collect(struct lp *p)
-{
-    struct lp_world *w = p->w;
-
-    if (p->held > SIZE_MAX / 2) { /* more was freed than taken */
-        p->held = 0;
-        return;
-    }
-    w->grown = 0;
-    w->room = SIZE_MAX / 4;
-    w->alloc = lua_getallocf(p->T, &w->alloc_ud);
-    lua_setallocf(p->T, bounded_alloc, w);
-    lua_gc(p->T, LUA_GCCOLLECT);
-    lua_setallocf(p->T, w->alloc, w->alloc_ud);
-    p->held += w->grown;
-    if (p->held > SIZE_MAX / 2)
-        p->held = 0;
-    p->collect_at = p->c->bytes / 2;
-    if (p->held > p->collect_at - p->c->bytes / 8)
-        p->collect_at = p->held + p->c->bytes / 8;
-}
-
 /* Calls the function below `nargs` arguments on the coroutine's stack. */
 int lp_bridge_call(struct lp *p, int nargs, int nresults)
 {
-    struct lp_world *w = p->w;
-    lua_State *T = p->T;
     int rc;
 
-    w->running = p;
-    w->fired = 0;
-    w->limit = (uint32_t)(p->c->instructions / LP_HOOK);
-    w->denied = 0;
-    w->grown = 0;
-    w->room = p->c->bytes - (p->held < p->c->bytes ? p->held : p->c->bytes);
-    w->alloc = lua_getallocf(T, &w->alloc_ud);
-    lua_setallocf(T, bounded_alloc, w);
-    rc = lua_pcall(T, nargs, nresults, LP_AT_HANDLER);
-    lua_setallocf(T, w->alloc, w->alloc_ud);
-    w->running = NULL;
-    p->held += w->grown;
-    if (p->held > p->collect_at)
-        collect(p);
-    if (w->over) {
-        w->over = 0;
-        lua_sethook(T, lp_bridge_hook, LUA_MASKCOUNT, LP_HOOK);
-    }
+    p->w->running = p;
+    lp_budget_begin(p->w, p->T, &p->budget);
+    rc = lua_pcall(p->T, nargs, nresults, LP_AT_HANDLER);
+    lp_budget_end(p->w, p->T);
+    p->w->running = NULL;
     return rc;
 }
 

@@ -68,8 +68,7 @@ struct lp {
     const struct heddle_place *place; /* during open only */
     uint64_t param[HEDDLE_MAX_PARAMS];
     uint64_t seed, drawn; /* of the random stream */
-    size_t held;          /* bytes that calls have left allocated */
-    size_t collect_at;    /* held above this: garbage is collected */
+    struct lp_budget budget;
     struct lp_upvalue *up;
     int ups, up_room;
     struct lp_bytes bytes;
@@ -85,7 +84,6 @@ int lp_bridge_call(struct lp *p, int nargs, int nresults);
 /* Stops the run with the error on top of the stack, and cleans the stack. */
 void lp_bridge_fail(struct lp *p, const char *where, int rc);
 int lp_bridge_handler(lua_State *L); /* adds a traceback to an error */
-void lp_bridge_hook(lua_State *L, lua_Debug *ar);
 
 /* Fills the functions that `c` has points and notes for; the table
  * is at index t. */

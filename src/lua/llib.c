@@ -1,5 +1,6 @@
 /*
- * llib.c - the functions of policy code that differ from Lua's own.
+ * llib.c - the functions of policy code and generators that differ from Lua's
+ * own.
  *
  * Iteration in an order that is the same in every run, a stable sort that asks
  * no clock, text without addresses, the policy's own random stream, and what
@@ -48,7 +49,7 @@ int lp_lib_pairs(lua_State *L)
     lua_settop(L, 1);
     if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL)
         return luaL_error(L, "pairs of a table with __pairs is not available "
-                             "in policy code");
+                             "here");
     lua_pushvalue(L, 1);
     lp_state_keys(L, 1);
     lua_pushinteger(L, 0);
@@ -176,7 +177,7 @@ int lp_lib_format(lua_State *L)
     int n = lua_gettop(L);
     const char *f = luaL_checkstring(L, 1);
 
-    if (world(L)->running != NULL) {
+    if (world(L)->spent != NULL) {
         for (f = strchr(f, '%'); f; f = strchr(f, '%')) {
             f += 1 + strspn(f + 1, "-+ #0123456789.");
             if (*f == 'p')
@@ -221,10 +222,10 @@ static struct lp *running(lua_State *L, const char *what)
     return p;
 }
 
-int lp_lib_random(lua_State *L)
+int lp_lib_drawn(lua_State *L, uint64_t u)
 {
-    uint64_t u = lp_random(running(L, "math.random")), n;
     lua_Integer low = 1, high;
+    uint64_t n;
 
     switch (lua_gettop(L)) {
     case 0:
@@ -246,6 +247,11 @@ int lp_lib_random(lua_State *L)
         u %= n;
     lua_pushinteger(L, (lua_Integer)((uint64_t)low + u));
     return 1;
+}
+
+int lp_lib_random(lua_State *L)
+{
+    return lp_lib_drawn(L, lp_random(running(L, "math.random")));
 }
 
 int lp_lib_no_seed(lua_State *L)
@@ -374,7 +380,7 @@ int lp_lib_setmetatable(lua_State *L)
         lua_pushstring(L, refused[i]);
         if (lua_rawget(L, 2) != LUA_TNIL)
             return luaL_error(L,
-                              "%s is not available in policy code: when "
+                              "%s is not available here: when "
                               "memory is collected differs from run to run",
                               refused[i]);
         lua_pop(L, 1);

@@ -97,7 +97,7 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
     const struct heddle_point_info *info = heddle_point_info(i);
     struct lp_point *pt = &p->point[i];
 
-    lp_sandbox_enter(L, -1, note_upvalue, p);
+    lp_sandbox_enter(L, &lp_policy_fence, -1, note_upvalue, p);
     pt->fn = lua_gettop(L);
     pt->kind = info->kind;
     pt->view = lp_view_push(L, info->name, info->field, info->fields);
@@ -132,14 +132,14 @@ static void open_functions(lua_State *L, struct lp *p, int t)
             lua_pop(L, 1);
             continue;
         }
-        lp_sandbox_enter(L, -1, note_upvalue, p);
+        lp_sandbox_enter(L, &lp_policy_fence, -1, note_upvalue, p);
         nt->fn = lua_gettop(L);
         nt->view = lp_view_push(L, info->name, info->field, info->fields);
         nt->view_at = lua_gettop(L);
     }
     if (lua_getfield(L, t, "every") == LUA_TTABLE) {
         lua_rawgeti(L, -1, 2);
-        lp_sandbox_enter(L, -1, note_upvalue, p);
+        lp_sandbox_enter(L, &lp_policy_fence, -1, note_upvalue, p);
         p->every = lua_gettop(L);
     }
 }
@@ -200,7 +200,7 @@ static int fill_stack(lua_State *L)
     open_functions(L, p, t);
     if (lua_getfield(L, t, "init") == LUA_TNIL)
         return 0;
-    lp_sandbox_enter(L, -1, note_upvalue, p);
+    lp_sandbox_enter(L, &lp_policy_fence, -1, note_upvalue, p);
     return 0;
 }
 
@@ -271,7 +271,7 @@ static int start(struct lp *p)
         lp_bridge_fail(p, "binding", rc);
         return rc;
     }
-    lua_sethook(T, lp_bridge_hook, LUA_MASKCOUNT, LP_HOOK);
+    lua_sethook(T, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
     return run_init(p);
 }
 
@@ -290,7 +290,10 @@ void *lp_open_policy(void *ud, heddle_sim *s, const struct heddle_place *place,
     p->sim = s;
     p->place = place;
     p->seed = place->seed;
-    p->collect_at = c->bytes / 2;
+    p->budget.instructions = c->instructions;
+    p->budget.bytes = c->bytes;
+    p->budget.collect_at = c->bytes / 2;
+    p->budget.per = "in one call";
     memcpy(p->param, params, sizeof p->param);
     if (!lua_checkstack(L, 4)) {
         free(p);

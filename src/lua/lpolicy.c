@@ -157,7 +157,7 @@ static int ends_with(const char *s, const char *end)
  * first line on, and leaves the table that it returns. */
 static void run_chunk(lua_State *L, const char *path)
 {
-    lp_sandbox_push(L);
+    lp_sandbox_push(L, &lp_policy_fence);
     lua_setupvalue(L, -2, 1);
     lua_call(L, 0, 1);
     if (!lua_istable(L, -1)) {
@@ -527,8 +527,8 @@ static void copy_into(lua_State *L, int from, int to)
 static int env(lua_State *L)
 {
     lua_settop(L, 1);
-    lp_sandbox_push(L); /* extra sandbox */
-    lua_newtable(L);    /* extra sandbox copy */
+    lp_sandbox_push(L, &lp_policy_fence); /* extra sandbox */
+    lua_newtable(L);                      /* extra sandbox copy */
     copy_into(L, 2, 3);
     if (lua_istable(L, 1))
         copy_into(L, 1, 3);
@@ -541,7 +541,7 @@ static int enter(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_settop(L, 1);
-    lp_sandbox_enter(L, 1, NULL, NULL);
+    lp_sandbox_enter(L, &lp_policy_fence, 1, NULL, NULL);
     return 1;
 }
 
@@ -555,7 +555,7 @@ int luaopen_heddle_policy(lua_State *L)
     };
 
     luaL_newlib(L, functions);
-    lp_sandbox_push(L);
+    lp_sandbox_push(L, &lp_policy_fence);
     lua_getfield(L, -1, "every");
     lua_setfield(L, -3, "every");
     lua_pop(L, 1);

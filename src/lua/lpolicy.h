@@ -2,9 +2,9 @@
  * lpolicy.h - what the files of the policy binding share.
  *
  * lview.c: a question as Lua sees it.  llib.c, lsandbox.c: the globals of
- * policy code.  lstate.c: plain data to bytes and back.  lclass.c: the table
- * that is a policy.  lopen.c, lbridge.c: the table bound, as a struct
- * heddle_policy.  lpolicy.c: the module heddle.policy.
+ * policy code.  lbudget.c: how much it may use.  lstate.c: plain data to bytes
+ * and back.  lclass.c: the table that is a policy.  lopen.c, lbridge.c: the
+ * table bound, as a struct heddle_policy.  lpolicy.c: the module heddle.policy.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -95,6 +95,8 @@ int lp_lib_tostring(lua_State *L);
 int lp_lib_format(lua_State *L);
 int lp_lib_print(lua_State *L);
 int lp_lib_random(lua_State *L);
+/* Pushes what math.random(...) gives for the draw u. */
+int lp_lib_drawn(lua_State *L, uint64_t u);
 int lp_lib_no_seed(lua_State *L);
 int lp_lib_steer(lua_State *L);
 int lp_lib_counter(lua_State *L);
@@ -107,26 +109,38 @@ int lp_lib_setmetatable(lua_State *L);
 /* ---- lsandbox.c ------------------------------------------------------- */
 
 struct lp; /* a bound Lua policy (lbridge.c) */
+struct lg; /* a generator (lgen.c) */
+
+/* Code that runs behind a fence, and what is said where it reaches over it. */
+struct lp_fence {
+    const char *code;            /* "policy code" */
+    const char *depends;         /* on what alone its result does */
+    const char *belongs;         /* where what changes is kept */
+    const luaL_Reg *base, *math; /* its functions, beside those of all */
+};
+
+extern const struct lp_fence lp_policy_fence, lg_fence;
 
 /* One for each Lua state. */
 struct lp_world {
-    struct lp *running; /* whose function is being called */
-    uint32_t fired;     /* hooks since the call began */
-    uint32_t limit;     /* of hooks */
-    int over;           /* the budget is used up */
-    int denied;         /* memory was refused */
-    size_t grown, room; /* bytes allocated by this call, and the most */
-    lua_Alloc alloc;    /* the state's own */
+    struct lp *running;      /* the policy whose function is being called */
+    struct lg *generator;    /* or the generator of which a warp goes on */
+    struct lp_budget *spent; /* whose budget the call uses; NULL: none runs */
+    uint32_t fired;          /* hooks since the call began */
+    uint32_t limit;          /* of hooks */
+    int over;                /* the budget is used up */
+    int denied;              /* memory was refused */
+    int guarded;             /* string.format is ours */
+    size_t grown, room;      /* bytes allocated by this call, and the most */
+    lua_Alloc alloc;         /* the state's own */
     void *alloc_ud;
 };
-
-enum { LP_HOOK = 10000 }; /* instructions between two looks at the budget */
 
 /* The world of a state, made on first use. */
 struct lp_world *lp_world(lua_State *L);
 
-/* Pushes the globals of policy code. */
-void lp_sandbox_push(lua_State *L);
+/* Pushes the globals behind a fence. */
+void lp_sandbox_push(lua_State *L, const struct lp_fence *fence);
 /*
  * Makes the function at index i safe: its globals, and those of functions
  * that it holds in locals, become the sandbox's.  `each` is called for every
@@ -134,7 +148,26 @@ void lp_sandbox_push(lua_State *L);
  * topmost; raises where a local holds what policy code may not use.
  */
 typedef void lp_upvalue_fn(lua_State *L, void *ud, const char *name, int n);
-void lp_sandbox_enter(lua_State *L, int i, lp_upvalue_fn *each, void *ud);
+void lp_sandbox_enter(lua_State *L, const struct lp_fence *fence, int i,
+                      lp_upvalue_fn *each, void *ud);
+
+/* ---- lbudget.c -------------------------------------------------------- */
+
+enum { LP_HOOK = 10000 }; /* instructions between two looks at the budget */
+
+/* What calls of one owner may use. */
+struct lp_budget {
+    uint64_t instructions; /* of one call */
+    uint64_t bytes;        /* of all that its calls have left, together */
+    const char *per;       /* "in one call" */
+    size_t held;           /* bytes that calls have left allocated */
+    size_t collect_at;     /* held above this: garbage is collected */
+};
+
+/* A call on the thread T begins and ends; T has lp_budget_hook as its hook. */
+void lp_budget_begin(struct lp_world *w, lua_State *T, struct lp_budget *b);
+void lp_budget_end(struct lp_world *w, lua_State *T);
+void lp_budget_hook(lua_State *L, lua_Debug *ar);
 
 /* ---- lclass.c --------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /*
- * lsandbox.c - the globals of policy code: the part of Lua that gives the
- * same result in every run.  (Application code, which stands in scripts, has
- * a lower fence: lua/heddle/kernel/pure.lua.)
+ * lsandbox.c - the globals of policy code and of generators: the part of Lua
+ * that gives the same result in every run.  (Application code, which stands in
+ * scripts, has a lower fence: lua/heddle/kernel/pure.lua.)
  *
  * A decision may depend on the question, the state and the parameters, and on
  * nothing else.  So policy code has no clock, no files, no environment, no
@@ -9,7 +9,8 @@
  * in order (Lua's own order differs from run to run); table.sort is stable and
  * does not choose pivots by the clock; tostring shows no addresses;
  * math.random is the policy's own stream of the simulation's generator.  A
- * name that is not here raises and says why.
+ * name that is not here raises and says why.  What the warps of a generator do
+ * (lgen.c) depends on their places and the parameters, by the same rules.
  *
  * A function keeps its globals in an upvalue, _ENV.  lp_sandbox_enter joins
  * that upvalue to the sandbox's in the policy's functions and in every
@@ -29,10 +30,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SANDBOX "heddle.sandbox"        /* registry: the globals */
-#define SAFE    "heddle.sandbox.safe"   /* registry: C functions allowed */
-#define LOADER  "heddle.sandbox.loader" /* registry: a function with _ENV */
-#define WORLD   "heddle.sandbox.world"
+#define WORLD "heddle.sandbox.world"
+
+/* What the registry has of a fence, at the fence's address: a list. */
+enum {
+    SANDBOX = 1, /* the globals */
+    SAFE,        /* C functions allowed */
+    LOADER       /* a function with _ENV */
+};
 
 struct lp_world *lp_world(lua_State *L)
 {
@@ -58,19 +63,23 @@ static const char *const banned[] = {
     "warn",
 };
 
-/* Upvalue 1: the globals.  Reading what is not there. */
+/* Upvalue 1 of what raises: the fence. */
+static const struct lp_fence *fence_of(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* Reading what is not there. */
 static int missing(lua_State *L)
 {
+    const struct lp_fence *fence = fence_of(L);
     const char *name = luaL_tolstring(L, 2, NULL), *names[64], *near;
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof banned / sizeof *banned; i++)
         if (strcmp(name, banned[i]) == 0)
-            return luaL_error(L,
-                              "'%s' is not available in policy code: a "
-                              "decision depends on the question, the state and "
-                              "the parameters only",
-                              name);
+            return luaL_error(L, "'%s' is not available in %s: %s", name,
+                              fence->code, fence->depends);
     lua_pushnil(L);
     while (lua_next(L, 1)) {
         lua_pop(L, 1);
@@ -79,23 +88,25 @@ static int missing(lua_State *L)
     }
     near = heddle_nearest(name, names, n);
     return luaL_error(L,
-                      "policy code has no global '%s'%s%s%s; what it needs "
-                      "from the script must be a local",
-                      name, near ? " (did you mean '" : "", near ? near : "",
-                      near ? "'?)" : "");
+                      "%s has no global '%s'%s%s%s; what it needs from the "
+                      "script must be a local",
+                      fence->code, name, near ? " (did you mean '" : "",
+                      near ? near : "", near ? "'?)" : "");
 }
 
 static int no_global(lua_State *L)
 {
+    const struct lp_fence *fence = fence_of(L);
+
     return luaL_error(L,
-                      "policy code cannot set the global '%s': what changes "
-                      "belongs in the state",
-                      luaL_tolstring(L, 2, NULL));
+                      "%s cannot set the global '%s': what changes belongs "
+                      "in %s",
+                      fence->code, luaL_tolstring(L, 2, NULL), fence->belongs);
 }
 
 static int no_change(lua_State *L)
 {
-    return luaL_error(L, "policy code cannot change a library ('%s')",
+    return luaL_error(L, "%s cannot change a library ('%s')", fence_of(L)->code,
                       luaL_tolstring(L, 2, NULL));
 }
 
@@ -117,8 +128,21 @@ static void copy_fields(lua_State *L, const char *const *names)
     }
 }
 
+static void push_raising(lua_State *L, const struct lp_fence *fence,
+                         lua_CFunction fn)
+{
+    union {
+        const struct lp_fence *in;
+        void *out;
+    } u = {fence};
+
+    lua_pushlightuserdata(L, u.out);
+    lua_pushcclosure(L, fn, 1);
+}
+
 /* env on top: env[name] = copy of the library, with `fns` over it. */
-static void add_library(lua_State *L, const char *name, const luaL_Reg *fns,
+static void add_library(lua_State *L, const struct lp_fence *fence,
+                        const char *name, const luaL_Reg *fns,
                         const char *const *removed)
 {
     lua_newtable(L); /* env lib */
@@ -138,13 +162,13 @@ static void add_library(lua_State *L, const char *name, const luaL_Reg *fns,
         lua_setfield(L, -2, fns->name);
     }
     lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, no_change);
+    push_raising(L, fence, no_change);
     lua_setfield(L, -2, "__newindex");
     lua_setmetatable(L, -2);
     lua_setfield(L, -2, name);
 }
 
-static void add_base(lua_State *L)
+static void add_base(lua_State *L, const struct lp_fence *fence)
 {
     static const char *const kept[] = {
         "assert", "error",  "ipairs",   "rawequal", "rawlen",
@@ -155,22 +179,20 @@ static void add_base(lua_State *L)
                                    {"tostring", lp_lib_tostring},
                                    {"getmetatable", lp_lib_getmetatable},
                                    {"setmetatable", lp_lib_setmetatable},
-                                   {"steer", lp_lib_steer},
-                                   {"counter", lp_lib_counter},
-                                   {"recent", lp_lib_recent},
-                                   {"now", lp_lib_now},
-                                   {"every", lp_lib_every},
                                    {NULL, NULL}};
+    const luaL_Reg *const lists[] = {own, fence->base};
 
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_getfield(L, -1, LUA_GNAME);
     lua_remove(L, -2);
     copy_fields(L, kept);
     lua_pop(L, 1);
-    for (const luaL_Reg *f = own; f->name; f++) {
-        lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
-        lua_pushcclosure(L, f->func, 1);
-        lua_setfield(L, -2, f->name);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        for (const luaL_Reg *f = lists[i]; f->name; f++) {
+            lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
+            lua_pushcclosure(L, f->func, 1);
+            lua_setfield(L, -2, f->name);
+        }
     }
     lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -185,6 +207,9 @@ static void add_base(lua_State *L)
 /* string.format of the whole state, since s:format() reaches it. */
 static void guard_format(lua_State *L)
 {
+    if (lp_world(L)->guarded)
+        return;
+    lp_world(L)->guarded = 1;
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_getfield(L, -1, LUA_STRLIBNAME);
     if (lua_istable(L, -1)) {
@@ -212,52 +237,77 @@ static void note_safe(lua_State *L, int safe, int depth)
     }
 }
 
-static void build(lua_State *L)
+const struct lp_fence lp_policy_fence = {
+    .code = "policy code",
+    .depends = "a decision depends on the question, the state and the "
+               "parameters only",
+    .belongs = "the state",
+    .base = (const luaL_Reg[]){{"steer", lp_lib_steer},
+                               {"counter", lp_lib_counter},
+                               {"recent", lp_lib_recent},
+                               {"now", lp_lib_now},
+                               {"every", lp_lib_every},
+                               {NULL, NULL}},
+    .math = (const luaL_Reg[]){{"random", lp_lib_random},
+                               {"randomseed", lp_lib_no_seed},
+                               {NULL, NULL}},
+};
+
+/* Pushes the list of a fence that the registry is to have. */
+static void build(lua_State *L, const struct lp_fence *fence)
 {
-    static const luaL_Reg math[] = {{"random", lp_lib_random},
-                                    {"randomseed", lp_lib_no_seed},
-                                    {NULL, NULL}};
     static const luaL_Reg table[] = {{"sort", lp_lib_sort}, {NULL, NULL}};
     static const char *const no_dump[] = {"dump", NULL};
 
     lp_world(L);
     guard_format(L);
-    lua_newtable(L); /* env */
-    add_base(L);
-    add_library(L, LUA_MATHLIBNAME, math, NULL);
-    add_library(L, LUA_TABLIBNAME, table, NULL);
-    add_library(L, LUA_STRLIBNAME, NULL, no_dump);
-    add_library(L, LUA_UTF8LIBNAME, NULL, NULL);
-    lua_newtable(L); /* env safe */
+    lua_createtable(L, LOADER, 0);
+    lua_newtable(L); /* list env */
+    add_base(L, fence);
+    add_library(L, fence, LUA_MATHLIBNAME, fence->math, NULL);
+    add_library(L, fence, LUA_TABLIBNAME, table, NULL);
+    add_library(L, fence, LUA_STRLIBNAME, NULL, no_dump);
+    add_library(L, fence, LUA_UTF8LIBNAME, NULL, NULL);
+    lua_newtable(L); /* list env safe */
     lua_pushvalue(L, -2);
     note_safe(L, lua_gettop(L) - 1, 0);
     lua_pop(L, 1);
-    lua_setfield(L, LUA_REGISTRYINDEX, SAFE);
+    lua_rawseti(L, -3, SAFE);
     lua_createtable(L, 0, 2);
-    lua_pushcfunction(L, missing);
+    push_raising(L, fence, missing);
     lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, no_global);
+    push_raising(L, fence, no_global);
     lua_setfield(L, -2, "__newindex");
     lua_setmetatable(L, -2);
     luaL_loadstring(L, "return nil");
     lua_pushvalue(L, -2);
     lua_setupvalue(L, -2, 1);
-    lua_setfield(L, LUA_REGISTRYINDEX, LOADER);
-    lua_setfield(L, LUA_REGISTRYINDEX, SANDBOX);
+    lua_rawseti(L, -3, LOADER);
+    lua_rawseti(L, -2, SANDBOX);
 }
 
-void lp_sandbox_push(lua_State *L)
+/* Pushes one of the things that the registry has of a fence. */
+static void push_of(lua_State *L, const struct lp_fence *fence, int which)
 {
-    if (lua_getfield(L, LUA_REGISTRYINDEX, SANDBOX) != LUA_TNIL)
-        return;
-    lua_pop(L, 1);
-    build(L);
-    lua_getfield(L, LUA_REGISTRYINDEX, SANDBOX);
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, fence) == LUA_TNIL) {
+        lua_pop(L, 1);
+        build(L, fence);
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, fence);
+    }
+    lua_rawgeti(L, -1, which);
+    lua_remove(L, -2);
+}
+
+void lp_sandbox_push(lua_State *L, const struct lp_fence *fence)
+{
+    push_of(L, fence, SANDBOX);
 }
 
 /* ---- entering ------------------------------------------------------------ */
 
 struct visit {
+    const struct lp_fence *fence;
     int seen, loader, safe; /* stack indices */
     lp_upvalue_fn *each;
     void *ud;
@@ -271,9 +321,9 @@ static void check_c_function(lua_State *L, int f, const struct visit *v,
     lua_pushvalue(L, f);
     if (lua_rawget(L, v->safe) == LUA_TNIL)
         luaL_error(L,
-                   "the local '%s' holds a function of the system's that "
-                   "policy code may not call; use the global of policy code",
-                   name);
+                   "the local '%s' holds a function of the system's that %s "
+                   "may not call; use the global of %s",
+                   name, v->fence->code, v->fence->code);
     lua_pop(L, 1);
 }
 
@@ -298,9 +348,9 @@ static void enter_table(lua_State *L, int t, struct visit *v, const char *name,
     luaL_checkstack(L, 8, "too many nested tables");
     if (is_module(L, t))
         luaL_error(L,
-                   "the local '%s' holds a whole module; let policy code have "
-                   "the functions and values that it needs in locals",
-                   name);
+                   "the local '%s' holds a whole module; let %s have the "
+                   "functions and values that it needs in locals",
+                   name, v->fence->code);
     lua_pushvalue(L, t);
     if (lua_rawget(L, v->seen) != LUA_TNIL || depth > 16) {
         lua_pop(L, 1);
@@ -369,18 +419,17 @@ static void enter(lua_State *L, int f, struct visit *v, int depth)
     }
 }
 
-void lp_sandbox_enter(lua_State *L, int i, lp_upvalue_fn *each, void *ud)
+void lp_sandbox_enter(lua_State *L, const struct lp_fence *fence, int i,
+                      lp_upvalue_fn *each, void *ud)
 {
-    struct visit v = {0, 0, 0, each, ud};
+    struct visit v = {fence, 0, 0, 0, each, ud};
 
     i = lua_absindex(L, i);
-    lp_sandbox_push(L);
-    lua_pop(L, 1);
     lua_newtable(L);
     v.seen = lua_gettop(L);
-    lua_getfield(L, LUA_REGISTRYINDEX, LOADER);
+    push_of(L, fence, LOADER);
     v.loader = lua_gettop(L);
-    lua_getfield(L, LUA_REGISTRYINDEX, SAFE);
+    push_of(L, fence, SAFE);
     v.safe = lua_gettop(L);
     if (lua_iscfunction(L, i))
         check_c_function(L, i, &v, "(the function itself)");
