@@ -222,7 +222,7 @@ install: all
 	ln -sf libheddle.so.0 $(DESTDIR)$(LIBDIR)/libheddle.so
 	install -m 755 $(MODULE) $(DESTDIR)$(LUACDIR)
 	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/heddle
-	for f in $(wildcard scenarios/*.lua scenarios/*/*); do \
+	for f in $(wildcard scenarios/*.lua scenarios/*.c scenarios/*/*); do \
 	    install -m 644 $$f $(DESTDIR)$(DATADIR)/$$f; done
 	for f in $(wildcard policies/*.lua policies/*.c); do \
 	    install -m 644 $$f $(DESTDIR)$(DATADIR)/policies; done

@@ -1,8 +1,8 @@
 #!/bin/sh
 # 762-install.t - pins: `make install` puts everything where the manual says,
 # and what it puts there works from there: the command, a C program by way of
-# pkg-config with each header on its own, in C and in C++, the Lua module, a
-# plug-in; and `make uninstall` leaves no file behind.
+# pkg-config with each header on its own, in C and in C++, the Lua module,
+# plug-ins; and `make uninstall` leaves no file behind.
 #
 # SPDX-License-Identifier: MIT
 case $HEDDLE_BUILD in
@@ -70,6 +70,16 @@ L
     "$prefix/bin/heddle" run "$dir/w.lua"
 }
 
+work() {
+    # shellcheck disable=SC2046
+    ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC \
+        $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags heddle) \
+        -o "$dir/g.so" "$prefix/share/heddle/scenarios/gather.c" &&
+        "$prefix/bin/heddle" run \
+            "$prefix/share/heddle/scenarios/generator.lua" n=4096 \
+            plugin="$dir/g.so"
+}
+
 module() {
     command -v lua5.4 >/dev/null || return 0
     LUA_CPATH="$prefix/lib/lua/5.4/?.so" lua5.4 -e \
@@ -104,6 +114,7 @@ ok "one that has a module beside it" "$prefix/bin/heddle" run \
 ok "headers, each alone" headers
 ok "a C program" program
 ok "a plug-in" plugin
+ok "one with a workload" work
 ok "the Lua module" module
 cd "$root" || exit 1
 ok "make uninstall" make -s uninstall PREFIX="$prefix"

@@ -360,12 +360,18 @@ function characterise.measure(name, options)
     end
     o.machine = machines.machine(o.machine or "maxwell")
     o.budget = o.budget ~= 0 and o.budget or nil
-    local app = require("heddle.app").get(name)
-    local given = { size = o.size }
-    for k, v in pairs(o.params or {}) do
-        given[k] = v
+    local app, describe
+    if type(name) == "string" then
+        app = require("heddle.app").get(name)
+        local given = { size = o.size }
+        for k, v in pairs(o.params or {}) do
+            given[k] = v
+        end
+        describe = workload.app(app.name, given)
+    else
+        describe = workload.from(name)
+        app = { name = describe.label, suite = "-", source = "-" }
     end
-    local describe = workload.app(app.name, given)
     local row = {
         name = app.name, suite = app.suite, source = app.source,
         size = o.size, cut = describe.cut, machine = o.machine.name,

@@ -24,6 +24,7 @@ Lua 5.4 with heddle in it.  An expression shows its value, _ is the last one.
   k = sim:snapshot()       sim:restore(k)
   sim:use("srrip", { at = "l2cache" })     sim:unuse("srrip")
   show(x, { rows = 1000, depth = 9, inside = true })   x in full
+  help(H.app)  help(H.generator)  help(H.trace)  help(H.plugin)   workloads
 
 step, run, run_until and look act on `sim`: yours, or else the last one that
 was made.  Tab completes names, also inside of strings.  Ctrl-C ends a command
@@ -194,6 +195,7 @@ local IN_C = {
     ["heddle.core"] = "core - the engine, as the scripts of heddle see it.",
     ["heddle.part"] = "part - a DRAM system, a TLB or a cache driven alone.",
     ["heddle.policy"] = "policy - policies: find, bind and list them.",
+    ["heddle.work"] = "work - workloads of functions: plug-ins, coroutines.",
     ["heddle.trace"] = "trace - traces: open, convert, record and print them.",
     ["heddle.process"] = "process - processes and pipes, for the runner.",
 }

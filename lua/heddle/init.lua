@@ -65,6 +65,8 @@ local FUNCTIONS = {
     app = "heddle.workload",
     trace = "heddle.workload",
     program = "heddle.workload",
+    plugin = "heddle.workload",
+    generator = "heddle.generator",
     sim = "heddle.sim",
     run = "heddle.runner",
 }

@@ -553,4 +553,7 @@ end
 
 M.compile = compile
 
+-- For generators, which share descriptions of buffers and launches.
+M._App, M._triple, M._kernel_of = App, triple, kernel_of
+
 return M

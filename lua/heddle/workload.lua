@@ -3,6 +3,7 @@
 --     H.app("ATAX", { size = "S" })       an application of the library
 --     H.program(A, { n = 4096 })          one that the script defines
 --     H.trace("dir/kernelslist.g")        a trace, or a container of one
+--     H.plugin("./gather.so", { n = 9 })  a plug-in in C (heddle_work.h)
 --
 -- All take `label`, the name in reports, and `budget`: the warp instructions
 -- after which the application counts as finished; it starts again until it has
@@ -121,7 +122,8 @@ function workload.app(name, options)
     return d
 end
 
---- H.program(application [, options]): one made with heddle.kernel's app{}.
+--- H.program(application [, options]): one made with heddle.kernel's app{} or
+-- with H.generator.
 function workload.program(application, options)
     if type(application) ~= "table" or not application.workload then
         error(core.error(-2, ("H.program: expected what H.kernel.app{} made, "
@@ -129,7 +131,7 @@ function workload.program(application, options)
     end
     local name = tostring(application.name or "program")
     local rest, own = split(options, name)
-    local d = new(own, "program", name, rest, function()
+    local d = new(own, application.kind or "program", name, rest, function()
         return application:workload(rest)
     end)
     d.id = d.key .. (" %p"):format(application)
@@ -156,6 +158,22 @@ function workload.trace(path, options)
         end)
 end
 
+--- H.plugin(path [, options]): a workload of functions in C, a shared object;
+-- options are its parameters, and `argument`, a text for it.
+function workload.plugin(path, options)
+    local rest, own = split(options,
+        ((path:match("[^/]+$") or path):gsub("%.so$", "")))
+    return new(own, "plugin", path, rest, function()
+        local params = {}
+        for k, v in pairs(rest) do
+            if k ~= "argument" then
+                params[k] = v
+            end
+        end
+        return require("heddle.work").plugin(path, params, rest.argument)
+    end)
+end
+
 --- The description of anything that can be one: a description, the name of an
 -- application, an application made with app{}.
 function workload.from(what)
@@ -167,7 +185,8 @@ function workload.from(what)
         return workload.program(what)
     end
     error(core.error(-2,
-        "expected an application: H.app, H.program or H.trace, got a "
+        "expected an application: H.app, H.program, H.generator, H.trace or "
+        .. "H.plugin, got a "
         .. type(what)), 0)
 end
 

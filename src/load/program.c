@@ -17,9 +17,6 @@
 #include "program.h"
 #include "workload.h"
 
-#define HD_VA_FIRST UINT64_C(0x7f0000000000)
-#define HD_VA_BYTES UINT64_C(0x8000000000) /* room for buffers: 512 GB */
-
 static void mix(heddle_program *p, const void *what, size_t bytes)
 {
     XXH3_64bits_update(p->xxh, what, bytes);

@@ -1,10 +1,11 @@
 /*
  * source.h - where an application's instructions come from.
  *
- * A source is a kernel program (load/program.h, gpu/kernel-vm.h) or a trace
- * (load/trace.h).  The core sees both through this table of functions: it
- * asks for launches, starts thread blocks, and takes the instructions of each
- * warp one at a time, in order.  Whatever changes while a simulation runs
+ * A source is a kernel program (load/program.h, gpu/kernel-vm.h), a trace
+ * (load/trace.h), or functions of a plug-in or a script (load/work.c).  The
+ * core sees all of them through this table of functions: it asks for launches,
+ * starts thread blocks, and takes the instructions of each warp one at a time,
+ * in order.  Whatever changes while a simulation runs
  * (registers, positions) lies in the simulation's arena; what does not
  * (bytecode, decoded blocks) lies outside and is found again after a restore.
  *
@@ -60,6 +61,10 @@ struct hd_access {
     hd_va base;        /* affine: address of lane 0 (even if inactive) */
     int64_t stride;    /* affine: bytes from lane to lane */
 };
+
+/* Where the buffers of programs and works lie, one after the other. */
+#define HD_VA_FIRST UINT64_C(0x7f0000000000)
+#define HD_VA_BYTES UINT64_C(0x8000000000) /* room: 512 GB */
 
 /* One kernel launch. */
 struct hd_launch {

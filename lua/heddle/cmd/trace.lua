@@ -25,8 +25,9 @@ A trace is an Accel-Sim kernelslist.g, the directory it lies in, one .traceg or
 
   convert   writes a container of all address spaces of IN
   record    writes what an application does, run without time; APP is one of
-            `heddle list apps`, a trace, or a Lua file that returns one made
-            with app{}; name=value sets its parameters (size=T, lanes=64)
+            `heddle list apps`, a trace, a plug-in (./x.so), or a Lua file that
+            returns one made with app{} or H.generator; name=value sets its
+            parameters (size=T, lanes=64)
   dump      prints every memory instruction, one a line: kernel block warp pc
             mask opcode space bytes addresses (of the active lanes); kernels
             count from 1, block is the index in the grid, from 0.  FILE may
@@ -95,9 +96,12 @@ local function workload_of(word, named)
         local app = chunk()
         if type(app) ~= "table" or not app.workload then
             error(core.error(-4,
-                word .. ": it returns no application made with app{}"), 0)
+                word .. ": it returns no application made with app{} or "
+                .. "H.generator"), 0)
         end
-        return app:workload(named)
+        return (app:workload(named))
+    elseif word:find("%.so$") then
+        return (require("heddle.workload").plugin(word, named).make())
     elseif is_file(word) or word:find("[./]") then
         local context = number(named, "context", 0)
         nothing_left(named)
@@ -109,7 +113,7 @@ local function workload_of(word, named)
             .. "application%s"):format(word,
             near and "; did you mean " .. near .. "?" or "")), 0)
     end
-    return require("heddle.workload").app(word, named).make()
+    return (require("heddle.workload").app(word, named).make())
 end
 
 function M.convert(args)
