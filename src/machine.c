@@ -18,7 +18,7 @@
 
 #define AT(f) (uint32_t) offsetof(struct hd_sim_cfg, f)
 
-const struct hd_setting hd_sim_settings[] = {
+static const struct hd_setting hd_sim_settings[] = {
     {"seed", HD_T_U64, AT(seed), "", "1", 0, UINT64_MAX, "",
      "seed of every random stream", "heddle"},
     {"translation", HD_T_MODE, AT(translation), "", "full", 0, 0, "off|full",
@@ -51,9 +51,9 @@ const struct hd_setting hd_sim_settings[] = {
     {"last_kernel", HD_T_U32, AT(last_kernel), "", "0", 0, UINT32_MAX, "",
      "last launch that is simulated; 0: all", "heddle"},
 };
-const uint32_t hd_sim_setting_count = HD_LEN(hd_sim_settings);
+static const uint32_t hd_sim_setting_count = HD_LEN(hd_sim_settings);
 
-const struct hd_setting hd_clock_settings[] = {
+static const struct hd_setting hd_clock_settings[] = {
     {"core", HD_T_U64, AT(core_hz), "Hz", "1020000000", 1000000, 100000000000u,
      "", "clock of cores and L1", "MASK table 1"},
     {"l2", HD_T_U64, AT(l2_hz), "Hz", "1020000000", 1000000, 100000000000u, "",
@@ -64,7 +64,7 @@ const struct hd_setting hd_clock_settings[] = {
     {"link", HD_T_U64, AT(link_hz), "Hz", "1020000000", 1000000, 100000000000u,
      "", "clock of the host link's model", "guess: the core's"},
 };
-const uint32_t hd_clock_setting_count = HD_LEN(hd_clock_settings);
+static const uint32_t hd_clock_setting_count = HD_LEN(hd_clock_settings);
 
 #define GROUP(name, table, member)                                             \
     {                                                                          \

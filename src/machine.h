@@ -56,9 +56,4 @@ struct hd_machine {
 int hd_machine_shape(const struct hd_machine *m, uint32_t i,
                      struct heddle_shape_info *out);
 
-extern const struct hd_setting hd_sim_settings[];
-extern const uint32_t hd_sim_setting_count;
-extern const struct hd_setting hd_clock_settings[];
-extern const uint32_t hd_clock_setting_count;
-
 #endif

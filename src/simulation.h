@@ -76,7 +76,4 @@ struct heddle_sim {
 /* facts.c: offers what parts keep for policies. */
 void hd_sim_facts(heddle_sim *s);
 
-/* Puts wiring in step with a restored arena. */
-int hd_sim_restored(heddle_sim *s);
-
 #endif

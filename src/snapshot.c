@@ -123,7 +123,8 @@ static int same(heddle_sim *s, const heddle_snapshot *k)
                       policies);
 }
 
-int hd_sim_restored(heddle_sim *s)
+/* Puts wiring in step with a restored arena. */
+static int restored(heddle_sim *s)
 {
     hd_events_restored(&s->ev);
     for (uint32_t i = 0; i < s->gpu.cores; i++)
@@ -159,7 +160,7 @@ int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k)
         if (k->source[i] != NULL)
             s->source[i]->ops->load(s->source[i]->self, k->source[i]);
     if (hd_slots_load(&s->slots, k->scripts, k->script_bytes) != 0 ||
-        hd_sim_restored(s) != 0)
+        restored(s) != 0)
         return s->err.code;
     s->err.code = s->run->status;
     return 0;

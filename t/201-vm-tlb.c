@@ -345,7 +345,7 @@ static void large_first(void **state)
     assert_false(hd_tlb_peek(&t, 0, (hd_vpn){1}, &x));
     assert_true(hd_tlb_peek(&t, 0, (hd_vpn){2}, &x));
     assert_true(hd_tlb_peek(&t, 0, (hd_vpn){3}, &x));
-    hd_tlb_flush(&t);
+    hd_tlb_shoot(&t, HD_APP_NONE, (hd_vpn){0}, 0);
     assert_false(hd_tlb_peek(&t, 0, (hd_vpn){2}, &x));
     assert_false(hd_tlb_peek(&t, 0, (hd_vpn){MIXED_2M}, &x));
     memenv_close(&m);

@@ -116,7 +116,7 @@ static void second_walk(uint32_t style, uint32_t line, uint32_t reads)
     vm_run(v, 30000);
     assert_int_equal(v->reads, 8 + reads);
     /* the entries that lead to an invalidated page are read again */
-    hd_mmu_invalidate(v->mmu, 0, (hd_vpn){NEAR}, 1);
+    hd_mmu_shoot(v->mmu, 0, (hd_vpn){NEAR}, 1, 0);
     vm_ask(v, 30000, 0, 0, 0, NEAR);
     vm_finish(v);
     assert_int_equal(v->reads, (style == 0 ? 9 : 12) + reads);

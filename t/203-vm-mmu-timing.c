@@ -147,7 +147,7 @@ static void looking(void **state)
     vm_finish(v);
     assert_int_equal(see(v, "l2tlb", "", true).rows, 0);
     assert_int_equal(see(v, "l2tlb", "", false).rows, 4);
-    hd_mmu_invalidate(v->mmu, 0, (hd_vpn){A}, 64);
+    hd_mmu_shoot(v->mmu, 0, (hd_vpn){A}, 64, 0);
     assert_int_equal(see(v, "l2tlb", "", false).rows, 3);
     assert_int_equal(
         *hd_count(&v->mmu->unit[0].tlb.stat, 0, 0, HD_TLB_INVALIDATIONS), 1);

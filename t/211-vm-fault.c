@@ -147,7 +147,7 @@ static void nothing_held(void **state)
     start(v);
     vm_ask(v, 0, 0, 0, 0, B);
     vm_run(v, 200000);
-    hd_mmu_invalidate(v->mmu, 0, (hd_vpn){B}, 1);
+    hd_mmu_shoot(v->mmu, 0, (hd_vpn){B}, 1, 0);
     vm_ask(v, 200000, 0, 0, 0, A);
     vm_ask(v, 201000, 1, 0, 0, B); /* a walk of a page that is there */
     vm_due(v, 2, 201000 + FAULT);

@@ -232,7 +232,7 @@ static struct vm *start_joined(uint64_t t)
     vm_ask(v, 0, 0, 0, 0, A);
     vm_run(v, t - 1);
     hd_ptables_join(v->pt, 0, at(0));
-    hd_mmu_invalidate(v->mmu, 0, at(0), PAGES);
+    hd_mmu_shoot(v->mmu, 0, at(0), PAGES, 0);
     return v;
 }
 

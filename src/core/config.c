@@ -218,18 +218,6 @@ int hd_machine_set(struct hd_machine *m, const char *name, const char *value,
     return set_value(name, s, field(m, g, s), value, err);
 }
 
-int hd_machine_get(const struct hd_machine *m, const char *name, char *out,
-                   size_t room, struct hd_err *err)
-{
-    const struct hd_setting_group *g = NULL;
-    const struct hd_setting *s = find(name, &g);
-
-    if (s == NULL)
-        return unknown(name, err);
-    hd_setting_print(s, (const char *)m + g->offset, out, room);
-    return 0;
-}
-
 int hd_setting_info(uint32_t i, struct heddle_setting_info *out)
 {
     static const char *const type[] = {"integer", "integer", "boolean",
@@ -285,8 +273,9 @@ void hd_choice_print(const char *choices, uint64_t i, char *out, size_t room)
     snprintf(out, room, "%.*s", (int)strcspn(c, "|"), c);
 }
 
-void hd_setting_print(const struct hd_setting *s, const void *part, char *out,
-                      size_t room)
+/* A value as text that hd_machine_set reads back. */
+static void print(const struct hd_setting *s, const void *part, char *out,
+                  size_t room)
 {
     const void *p = (const char *)part + s->offset;
     const struct hd_mode *m = p;
@@ -313,4 +302,16 @@ void hd_setting_print(const struct hd_setting *s, const void *part, char *out,
     default:
         snprintf(out, room, "%s", (const char *)p);
     }
+}
+
+int hd_machine_get(const struct hd_machine *m, const char *name, char *out,
+                   size_t room, struct hd_err *err)
+{
+    const struct hd_setting_group *g = NULL;
+    const struct hd_setting *s = find(name, &g);
+
+    if (s == NULL)
+        return unknown(name, err);
+    print(s, (const char *)m + g->offset, out, room);
+    return 0;
 }

@@ -80,10 +80,6 @@ int hd_machine_set(struct hd_machine *m, const char *name, const char *value,
 int hd_machine_get(const struct hd_machine *m, const char *name, char *out,
                    size_t room, struct hd_err *err);
 
-/* Writes the value of a setting as text that hd_machine_set reads back. */
-void hd_setting_print(const struct hd_setting *s, const void *part, char *out,
-                      size_t room);
-
 /* Checks what one setting's range cannot: sizes that must divide, contradictory
  * modes.  0 or HEDDLE_ECONFIG. */
 int hd_machine_check(const struct hd_machine *m, struct hd_err *err);

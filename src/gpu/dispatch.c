@@ -218,6 +218,15 @@ static void begin(struct hd_dispatch *d, uint32_t app, hd_time now)
     d->app[app].threads = counted(d, app);
 }
 
+/* Every application has finished once. */
+static bool all_finished(const struct hd_dispatch *d)
+{
+    for (uint32_t i = 0; i < d->g->env->apps; i++)
+        if (!d->app[i].finished)
+            return false;
+    return true;
+}
+
 static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
 {
     struct hd_app_state *a = &d->app[app];
@@ -236,7 +245,7 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
     hd_stats_each(st, app, f);
     for (uint32_t i = 0; i < st->hists; i++)
         d->frozen_hist[app * st->hists + i] = st->hist[i].h[app];
-    if (hd_dispatch_done(d) && d->g->env->err->code == 0)
+    if (all_finished(d) && d->g->env->err->code == 0)
         d->g->env->err->code = HEDDLE_DONE; /* stops the run */
 }
 
@@ -281,14 +290,6 @@ const struct hd_hist *hd_dispatch_frozen_hist(const struct hd_dispatch *d,
     if (!d->app[app].finished)
         return NULL;
     return &d->frozen_hist[app * d->g->env->stats->hists + hist];
-}
-
-bool hd_dispatch_done(const struct hd_dispatch *d)
-{
-    for (uint32_t i = 0; i < d->g->env->apps; i++)
-        if (!d->app[i].finished)
-            return false;
-    return true;
 }
 
 /* What an application's own count is made of, when counters are reset. */
@@ -391,7 +392,7 @@ static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
         freeze(d, app, now);
     if (d->g->m->memory.free_at_end)
         hd_allocs_give(d->g, app, a, now, true);
-    if (hd_dispatch_done(d) || !d->g->m->sim.relaunch) {
+    if (all_finished(d) || !d->g->m->sim.relaunch) {
         a->idle = 1;
         return 0;
     }

@@ -71,8 +71,6 @@ void hd_allocs_take(struct hd_gpu *g, uint32_t app, struct hd_app_state *a,
                     hd_time now);
 /* Its thread instructions since it counts. */
 uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app);
-/* Every application has finished once. */
-bool hd_dispatch_done(const struct hd_dispatch *d);
 const struct hd_records *hd_dispatch_records(const struct hd_dispatch *d);
 /* Counters of an application, frozen when it finished; NULL before. */
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app);

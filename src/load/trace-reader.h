@@ -58,9 +58,6 @@ int hd_trace_inst_put(struct hd_trace_text *t, const struct hd_line *l);
 /* Packs the half of an LDGSTS that waits for the other one, if there is one. */
 int hd_trace_inst_end(struct hd_trace_text *t);
 
-/* trace-text.c */
-int hd_trace_text_no_memory(struct hd_trace_text *t);
-
 static inline void hd_trace_text_note(struct hd_trace_text *t,
                                       enum hd_trace_note n)
 {

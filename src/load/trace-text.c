@@ -77,7 +77,7 @@ static int bad_line(struct hd_trace_text *t, const char *p, const char *what)
                       (unsigned long long)t->line, what, (int)n, p);
 }
 
-int hd_trace_text_no_memory(struct hd_trace_text *t)
+static int no_memory(struct hd_trace_text *t)
 {
     return hd_err_set(t->err, HEDDLE_ENOMEM, "%s:%llu: out of memory", t->path,
                       (unsigned long long)t->line);
@@ -223,7 +223,7 @@ static int flush_frame(struct hd_trace_text *t)
     if (blocks == 0)
         return 0;
     if (hd_pack_end(t->pack, &t->frame) != 0)
-        return hd_trace_text_no_memory(t);
+        return no_memory(t);
     if (hd_box_put(t->box, t->frame.p, t->frame.n, blocks, t->err) != 0)
         return t->err->code;
     hd_pack_begin(t->pack, 32, t->warps);
@@ -247,7 +247,7 @@ static int end_block(struct hd_trace_text *t, const char *line)
     t->k->blocks++;
     t->k->warps += t->warps;
     if (hd_pack_block_end(t->pack) != 0)
-        return hd_trace_text_no_memory(t);
+        return no_memory(t);
     return hd_pack_full(t->pack) ? flush_frame(t) : 0;
 }
 
@@ -512,7 +512,7 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
     if (r == 0)
         r = end_kernel(t, &h);
     if (r == 0 && pages->oom)
-        r = hd_trace_text_no_memory(t);
+        r = no_memory(t);
     t->bytes += hd_trace_in_bytes(in);
     hd_trace_in_close(in);
     return r;

@@ -190,8 +190,10 @@ void hd_manage_split(struct hd_manage *g, uint32_t app, uint64_t vpn)
                     vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), HD_LARGE_PAGES);
 }
 
-void hd_manage_arrived(struct hd_manage *g, uint32_t app, hd_vpn vpn,
-                       uint64_t pages)
+/* Pages [vpn, vpn + pages) of an application have come and can be used: asks
+ * coalesce for each region that is whole by that. */
+static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
+                      uint64_t pages)
 {
     uint64_t end = vpn.v + pages, v = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
 
@@ -249,7 +251,7 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
     *hd_manage_count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
     *hd_manage_count(g, app, HD_MANAGE_MIXED) += g->t->s->mixed[app] - mixed;
     peaks(g, app);
-    hd_manage_arrived(g, app, (hd_vpn){first}, end - first);
+    have_come(g, app, (hd_vpn){first}, end - first);
     return g->env->err->code;
 }
 
@@ -265,7 +267,7 @@ void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
         g->t->s->mixed[app] - g->s->mixed[app];
     g->s->mixed[app] = g->t->s->mixed[app];
     peaks(g, app);
-    hd_manage_arrived(g, app, vpn, pages);
+    have_come(g, app, vpn, pages);
     hd_mover_start(g->mover, now);
 }
 

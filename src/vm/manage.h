@@ -85,11 +85,6 @@ void hd_manage_start(struct hd_manage *g, hd_time now);
 void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
                    uint32_t index, hd_va base, uint64_t bytes, bool map);
 
-/* Pages [vpn, vpn + pages) of an application have come and can be used: asks
- * coalesce for each region that is whole by that. */
-void hd_manage_arrived(struct hd_manage *g, uint32_t app, hd_vpn vpn,
-                       uint64_t pages);
-
 /* A page has come from the host (fault.h). */
 void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                     uint32_t pages);

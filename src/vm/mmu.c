@@ -261,19 +261,6 @@ static void mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
                                     pages == HD_LARGE_PAGES ? 1 : pages);
 }
 
-void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
-                       uint64_t pages)
-{
-    for (uint32_t i = 0; i < m->units; i++) {
-        struct hd_unit *u = &m->unit[i];
-        if (m->tlb_cfg.mode.kind == HD_FULL)
-            hd_tlb_invalidate(&u->tlb, app, vpn, pages);
-        if (m->tlb_cfg.mode.kind == HD_FULL && m->bypass_cfg.entries != 0)
-            hd_tlb_invalidate(&u->bypass, app, vpn, pages);
-        hd_walkcache_invalidate(&u->pwc, m->w.tables, app, vpn, pages);
-    }
-}
-
 void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until)
 {
@@ -470,6 +457,36 @@ static void bound(void *self)
     }
 }
 
+/* The units and what they count.  0 or an error. */
+static int open_units(struct hd_mmu *m)
+{
+    struct hd_stats *st = m->env->stats;
+    uint32_t n = m->units;
+    struct hd_stat tlb, bypass, pwc, own, walk;
+    int rc = 0;
+
+    tlb = hd_stats_group(st, "l2tlb", hd_tlb_stats, HD_TLB_STATS, n);
+    bypass = hd_stats_group(st, "bypass", hd_tlb_stats, HD_TLB_STATS, n);
+    own = hd_stats_group(st, "mmu", hd_mmu_stats, HD_MMU_STATS, n);
+    walk = hd_stats_group(st, "walk", hd_walk_stats, HD_WALK_STATS, n);
+    pwc = hd_stats_group(st, "pwc", hd_pwc_stats, HD_PWC_STATS, n);
+    open_hists(m);
+    for (uint32_t c = 0; c < m->w.cores; c++)
+        m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        struct hd_unit *u = &m->unit[i];
+
+        rc = open_unit(m, i, tlb, bypass, pwc);
+        u->stat = own;
+        u->walk_stat = walk;
+        u->count_row = hd_count_row(&own, i, 0);
+        u->walk_row = hd_count_row(&walk, i, 0);
+        u->shared = hd_count_row(&own, i, HD_APP_NONE);
+        u->walk_shared = hd_count_row(&walk, i, HD_APP_NONE);
+    }
+    return rc;
+}
+
 struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
 {
     struct hd_part parts[] = {
@@ -483,9 +500,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         {.name = "walks", .look = hd_mmulook_walks},
         {.name = "pwc", .look = hd_mmulook_pwc},
     };
-    struct hd_stat tlb, bypass, pwc, own, walk;
     struct hd_mmu *m;
-    int rc = 0;
 
     if (check_settings(w, env->err) < 0)
         return NULL;
@@ -494,29 +509,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for an mmu");
         return NULL;
     }
-    tlb = hd_stats_group(env->stats, "l2tlb", hd_tlb_stats, HD_TLB_STATS,
-                         m->units);
-    bypass = hd_stats_group(env->stats, "bypass", hd_tlb_stats, HD_TLB_STATS,
-                            m->units);
-    own =
-        hd_stats_group(env->stats, "mmu", hd_mmu_stats, HD_MMU_STATS, m->units);
-    walk = hd_stats_group(env->stats, "walk", hd_walk_stats, HD_WALK_STATS,
-                          m->units);
-    pwc =
-        hd_stats_group(env->stats, "pwc", hd_pwc_stats, HD_PWC_STATS, m->units);
-    open_hists(m);
-    for (uint32_t c = 0; c < w->cores; c++)
-        m->port[c] = hd_events_component(env->ev, "mmu input", no_events, m);
-    for (uint32_t i = 0; i < m->units && rc == 0; i++) {
-        rc = open_unit(m, i, tlb, bypass, pwc);
-        m->unit[i].stat = own;
-        m->unit[i].walk_stat = walk;
-        m->unit[i].count_row = hd_count_row(&own, i, 0);
-        m->unit[i].walk_row = hd_count_row(&walk, i, 0);
-        m->unit[i].shared = hd_count_row(&own, i, HD_APP_NONE);
-        m->unit[i].walk_shared = hd_count_row(&walk, i, HD_APP_NONE);
-    }
-    if (rc < 0) {
+    if (open_units(m) < 0) {
         hd_mmu_close(m);
         return NULL;
     }

@@ -79,12 +79,8 @@ uint32_t hd_mmu_stalled(const struct hd_mmu *m, uint32_t app);
 void hd_mmu_restart_walks(struct hd_mmu *m);
 void hd_mmu_restart_stalled(struct hd_mmu *m);
 
-/* Invalidates pages of an application in the L2 TLBs and walk caches. */
-void hd_mmu_invalidate(struct hd_mmu *m, uint32_t app, hd_vpn vpn,
-                       uint64_t pages);
-
-/* The same for a shootdown (hd_tlb_shoot); the L2 TLBs take no look-up before
- * `until`. */
+/* A shootdown (hd_tlb_shoot) in the L2 TLBs and walk caches, of an application
+ * or of all (HD_APP_NONE); the L2 TLBs take no look-up before `until`. */
 void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until);
 

@@ -381,7 +381,7 @@ uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     return n;
 }
 
-void hd_tlb_flush(struct hd_tlb *t)
+static void flush(struct hd_tlb *t)
 {
     for (uint32_t app = 0; app < HD_MAX_APPS; app++)
         hd_tlb_invalidate(t, app, (hd_vpn){0}, HD_EVERY_PAGE);
@@ -407,7 +407,7 @@ static void drop_large(struct hd_tlb *t, uint32_t app, uint64_t vpn)
 void hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
 {
     if (app == HD_APP_NONE)
-        hd_tlb_flush(t);
+        flush(t);
     else if (pages == 0)
         drop_large(t, app, vpn.v);
     else

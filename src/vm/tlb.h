@@ -214,7 +214,6 @@ static inline void hd_tlb_fill_missed(struct hd_tlb *t, uint32_t app,
  * how many. */
 uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                            uint64_t pages);
-void hd_tlb_flush(struct hd_tlb *t);
 
 /* A number of pages that means all of an application's. */
 #define HD_EVERY_PAGE (UINT64_MAX >> 8)
