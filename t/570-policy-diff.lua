@@ -147,6 +147,12 @@ tap.is(command "srrip policies/srrip.lua l2cache.bytes=65536", "status 0\n",
 tap.ok(command("srrip:bits=3@l2cache srrip@l2cache l2cache.bytes=65536"):find(
     "repl_victim of l2cache %d+\n  srrip:bits=3@l2cache: %d+\n.*status 1\n$"),
     "different: in words, status 1")
+tap.is(command "srrip@l2cache:bits=3 srrip:bits=3@l2cache cycles=2000",
+    "status 0\n", "the place before its parameters, or behind")
+tap.ok(command("none none cycles=100"):find(
+    "nothing was asked.*status 0"), "what compares nothing says so")
+tap.ok(command("none policies/plugin.c"):find("a plug%-in's in .so.*status 78"),
+    "no policy file")
 tap.ok(command("lru"):find("expected two policies.*status 64"), "usage")
 tap.ok(command("lru nope"):find("no policy 'nope'.*status 78"), "no policy")
 

@@ -49,6 +49,12 @@ local function word_of(name, answer)
         return ("0x%x"):format(answer)
     elseif info.answer == "NONE" then
         return "(no answer)"
+    elseif info.answer == "INDEX" and name ~= "warp_pick" then
+        for _, f in ipairs(info.fields) do
+            if f.count == info.limit then -- of candidates
+                return ("%d (from 0; %d in Lua)"):format(answer, answer + 1)
+            end
+        end
     end
     return tostring(answer)
 end

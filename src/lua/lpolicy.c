@@ -194,6 +194,10 @@ static int load_embedded(lua_State *L, const char *name)
 
 static void no_policy(lua_State *L, const char *name, const char *near)
 {
+    if (strpbrk(name, "./") != NULL)
+        hl_raisef(L, HEDDLE_ECONFIG,
+                  "policy '%s': a file's name ends in .lua, a plug-in's in .so",
+                  name);
     lua_pushfstring(L,
                     "there is no policy '%s'%s%s%s; a file is named "
                     "\"%s.lua\", a plug-in \"./%s.so\"",

@@ -47,9 +47,9 @@ end
 local function policies(text)
     local list = {}
     for one in text:gmatch("[^,]+") do
-        local head, at = one:match("^(.-)@(.*)$")
+        local at = one:match "@([^:]*)" -- before the parameters or behind
         local parts = {}
-        for part in (head or one):gmatch("[^:]+") do
+        for part in one:gsub("@[^:]*", "", 1):gmatch("[^:]+") do
             parts[#parts + 1] = part
         end
         local use = { use = table.remove(parts, 1), at = at }
@@ -127,7 +127,7 @@ function M.run(args)
     local H = require "heddle"
     local a <close> = simulation(H, o, o.sides[1])
     local b <close> = simulation(H, o, o.sides[2])
-    local ok, where = pcall(diff.run, a, b, {
+    local ok, where, heard = pcall(diff.run, a, b, {
         chunk = o.chunk, cycles = o.cycles > 0 and o.cycles or nil,
         points = o.points and words(o.points) or nil,
     })
@@ -139,6 +139,10 @@ function M.run(args)
         error(where, 0)
     end
     if not where then
+        if heard == 0 then
+            io.stderr:write("heddle: diff: nothing was asked, so that only ",
+                "counters have been compared\n")
+        end
         return 0
     end
     if o.format then
