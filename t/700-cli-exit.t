@@ -86,7 +86,7 @@ H.sim { machine = "maxwell", apps = { H.app("GUP", { size = "T" }) },
     policies = { "srip" } }
 L
 expect 78 "an unknown policy" "$H" run "$dir/nopolicy.lua"
-has err "nopolicy.lua:2: there is no policy 'srip'; did you mean 'srrip'" \
+has err "nopolicy.lua:2: there is no policy 'srip' (did you mean 'srrip'" \
     "names the nearest"
 echo 'local H = require "heddle" H.args { n = {} }' >"$dir/default.lua"
 expect 64 "a default that is a table" "$H" run "$dir/default.lua"

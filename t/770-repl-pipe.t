@@ -77,6 +77,23 @@ grep -q '>' "$dir/out"
 [ $? = 1 ]
 ok $? "no prompt"
 
+session "leaving" 0 <<'L'
+exit = 3
+exit
+exit = nil
+quit()
+print "not reached"
+L
+[ "$(cat "$dir/out")" = 3 ]
+ok $? "exit and quit leave, unless they are variables"
+session "the results of a simulation" 0 <<'L'
+sim = H.sim { machine = "maxwell", apps = { H.app("GUP", { size = "T" }) } }
+run(100)
+sim:results()
+L
+[ "$(sed -n 2p "$dir/out")" = \
+    "heddle $("$HEDDLE" --version | sed -n 's/^heddle //p'): GUP on maxwell, seed 1: ok at cycle 100" ]
+ok $? "are shown as people read them"
 printf '6 * 7' | session "a last line without its end" 0
 line 42 "is run"
 : | session "no input at all" 0

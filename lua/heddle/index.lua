@@ -390,7 +390,9 @@ function index.nearest(name, names)
     local best, at = math.min(math.max(2, #name // 3) + 1, #name), nil
     for _, candidate in ipairs(names) do
         local d = distance(name:lower(), candidate:lower())
-        if d < best then
+        -- Of three letters two may be off only behind the first.
+        if d < best and (d < 2 or #name > 3
+            or name:sub(1, 1):lower() == candidate:sub(1, 1):lower()) then
             best, at = d, candidate
         end
     end

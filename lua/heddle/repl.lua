@@ -16,7 +16,7 @@
 --     command.  So does Ctrl-C: it stops a run at its next event, which can
 --     go on from there, and a script at its next instruction (a coroutine or
 --     a pcall in a loop keeps going; a second Ctrl-C then ends the process).
---     At the prompt it clears the line.  Ctrl-D leaves.
+--     At the prompt it clears the line.  Ctrl-D or exit leaves.
 --
 -- Globals: H = require "heddle"; help, show; sim, the last simulation made,
 -- until the user assigns another; step(n), run(n), run_until(fn, every) and
@@ -234,8 +234,13 @@ local function echo(session, n, values)
         tables = tables or type(values[i]) == "table"
     end
     for i = 1, n do
-        texts[i] = type(values[i]) == "string" and values[i]
-            or pretty.text(values[i], options)
+        local v = values[i]
+        if type(v) == "table" and rawget(v, "schema") == "heddle-results" then
+            -- Thousands of lines as a table; show() has them.
+            texts[i] = require("heddle.report").format(v):gsub("\n$", "")
+        else
+            texts[i] = type(v) == "string" and v or pretty.text(v, options)
+        end
     end
     io.write(table.concat(texts, tables and "\n" or "\t"), "\n")
 end
@@ -363,6 +368,12 @@ local function open_lines(session, scope)
     end
 end
 
+--- Whether a line is the word that leaves other such programs, and nothing here.
+local function leaves(line)
+    local word = line:match "^%s*(%a+)%s*%(?%s*%)?%s*$"
+    return (word == "exit" or word == "quit") and rawget(_G, word) == nil
+end
+
 --- Reads a line and does what it asks.  Returns false at the end.
 local function turn(session)
     session.busy = false
@@ -374,6 +385,8 @@ local function turn(session)
         if session.terminal then
             io.write("\n")
         end
+        return false
+    elseif not session.text and leaves(line) then
         return false
     end
     session.line = session.line + 1

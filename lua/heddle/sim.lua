@@ -299,6 +299,7 @@ function methods:run_until(fn, every)
     return word
 end
 
+--- Ends the run under way, from a policy or a function of run_until.
 function methods:stop()
     self.core:stop()
 end
@@ -442,6 +443,7 @@ function methods:restore(snapshot)
     return self
 end
 
+--- A number that is equal for equal states.
 function methods:state_hash()
     return self.core:state_hash()
 end
@@ -452,6 +454,7 @@ function methods:reset_counters()
     self.samples = {}
 end
 
+--- Gives the memory back; nothing else can be done with it then.
 function methods:close()
     script.live[self] = nil
     self.closed = true
