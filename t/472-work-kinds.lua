@@ -238,5 +238,30 @@ for _, kind in ipairs(KINDS) do
     params.n = n
 end
 
+-- ---- plug-ins that are named wrongly --------------------------------------------------
+
+local function refused(what, code, want, path, o)
+    local ok, err = pcall(function()
+        H.sim { machine = small, apps = { H.plugin(path, o) } }
+    end)
+    tap.ok(not ok and err.code == code and tostring(err):find(want, 1, true),
+        what, err)
+end
+
+local so = dir .. "/gather.so"
+refused("no such file", -5, "cannot load plug-in", dir .. "/none.so")
+refused("a path without a slash", -5, 'write "./gather.so"', "gather.so")
+refused("a file that is none", -10, "cannot load plug-in", "./README.md")
+refused("a parameter of nothing", -3, 'no parameter "rouns"; did you mean '
+    .. '"rounds"?', so, { rouns = 1 })
+refused("one out of range", -3, "n = 0 is out of range, expected 1 to", so,
+    { n = 0 })
+refused("one that is no number", -3, "n: expected an integer of 0 or more",
+    so, { n = "many" })
+local lines = require("heddle.index").explain(so)
+tap.is(lines[1], "gather (workload, a plug-in in C)", "explained by its path")
+tap.ok(table.concat(lines, "\n"):find("n = 65536 elements: of the table", 1,
+    true), "with its parameters", table.concat(lines, "\n"))
+
 os.execute("rm -r " .. dir)
 return tap.done()

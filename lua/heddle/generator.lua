@@ -290,7 +290,14 @@ function Generator:workload(o)
     end
     spec.text = text_of(spec.buffers, spec.launches, spec.p,
         state_bytes.encode(inst.params))
-    return work.generator(spec), extent
+    local made, w = pcall(work.generator, spec)
+    if not made and type(w) == "string" then
+        fail("generator %s: %s", inst.name,
+            (w:gsub("^heddle/generator%.lua:%d+: ", "")))
+    elseif not made then
+        error(w, 0)
+    end
+    return w, extent
 end
 
 local FIELDS = {}

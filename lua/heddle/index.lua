@@ -288,6 +288,17 @@ function explain.notes(name)
     end
 end
 
+--- A line for each parameter, of a policy or a plug-in.
+local function parameters(out, params)
+    for _, q in ipairs(params) do
+        local unit = q.unit or ""
+        out[#out + 1] = ("  %s = %s%s: %s (%s)"):format(q.name,
+            tostring(q.default), unit ~= "" and (unit:find "|"
+                and " (" .. unit .. ")" or " " .. unit) or "",
+            q.meaning or "", q.source or "")
+    end
+end
+
 function explain.policies(name)
     local policy = optional "heddle.policy"
     for _, p in ipairs(policy and policy.list and policy.list() or {}) do
@@ -301,16 +312,19 @@ function explain.policies(name)
             if p.points then
                 out[#out + 1] = "  answers  " .. table.concat(p.points, ", ")
             end
-            for _, q in ipairs(p.params or {}) do
-                local unit = q.unit or ""
-                out[#out + 1] = ("  %s = %s%s: %s (%s)"):format(q.name,
-                    tostring(q.default), unit ~= "" and (unit:find "|"
-                        and " (" .. unit .. ")" or " " .. unit) or "",
-                    q.meaning or "", q.source or "")
-            end
+            parameters(out, p.params or {})
             return out
         end
     end
+end
+
+--- A plug-in with a workload, by its path.
+local function explain_plugin(path)
+    local p = require("heddle.work").describe(path)
+    local out = { ("%s (workload, a plug-in in C)"):format(p.name),
+        "  " .. p.summary, "  source   " .. p.source }
+    parameters(out, p.params)
+    return out
 end
 
 function explain.apps(name)
@@ -331,6 +345,9 @@ end
 --- Explains a name: a list of lines, or nil and the nearest names.
 function index.explain(name)
     local out
+    if name:find "/.*%.so$" then
+        return explain_plugin(name)
+    end
     for _, kind in ipairs(index.kinds) do
         local lines = explain[kind](name)
         if lines then

@@ -402,6 +402,15 @@ static void push_param(lua_State *L, const struct heddle_param *p)
     lua_setfield(L, -2, "max");
 }
 
+void lp_push_params(lua_State *L, const struct heddle_param *p)
+{
+    lua_newtable(L);
+    for (lua_Integer i = 0; p && p[i].name; i++) {
+        push_param(L, &p[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+}
+
 static void push_policy(lua_State *L, const struct heddle_policy *p,
                         const char *kind)
 {
@@ -420,11 +429,7 @@ static void push_policy(lua_State *L, const struct heddle_policy *p,
         lua_rawseti(L, -2, ++n);
     }
     lua_setfield(L, -2, "points");
-    lua_newtable(L);
-    for (uint32_t i = 0; p->params && p->params[i].name; i++) {
-        push_param(L, &p->params[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
+    lp_push_params(L, p->params);
     lua_setfield(L, -2, "params");
 }
 

@@ -178,6 +178,8 @@ struct lp_class;
 struct lp_class *lp_class_push(lua_State *L, int i);
 const struct heddle_policy *lp_class_policy(struct lp_class *c);
 /* Limits of one call. */
+/* Pushes a table of parameters as a list of tables. */
+void lp_push_params(lua_State *L, const struct heddle_param *p);
 void lp_class_budget(struct lp_class *c, uint64_t instructions, uint64_t bytes,
                      int check);
 /* Keeps the userdata at index i alive while the policy is bound. */

@@ -5,9 +5,9 @@
  *     work.plugin(path, { parameter = value } [, argument])   a C plug-in
  *     work.generator(spec)          of coroutines: lgen.c; heddle.generator
  *                                   makes the spec
- *     work.enter(fn)                gives a function the globals of generators
+ *     work.describe(path) -> { name =, summary =, source =, params = }
  *
- * Both return a workload.
+ * The first two return a workload.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -78,21 +78,40 @@ static void take_params(lua_State *L, int i, const struct heddle_work *work,
     o->n = (uint32_t)n;
 }
 
+static const struct heddle_work *find(lua_State *L, const char *path)
+{
+    char text[ROOM];
+    const struct heddle_work *work = heddle_work_load(path, text, ROOM);
+
+    if (work == NULL)
+        hl_raise(L, access(path, R_OK) != 0 ? HEDDLE_ENOINPUT : HEDDLE_EPROGRAM,
+                 text);
+    return work;
+}
+
+static int describe(lua_State *L)
+{
+    const struct heddle_work *work = find(L, luaL_checkstring(L, 1));
+
+    lua_createtable(L, 0, 4);
+    hl_set_text(L, "name", work->name);
+    hl_set_text(L, "summary", work->summary);
+    hl_set_text(L, "source", work->source);
+    lp_push_params(L, work->params);
+    lua_setfield(L, -2, "params");
+    return 1;
+}
+
 static int plugin(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
     struct heddle_work_options o = {.path = path,
                                     .argument = luaL_optstring(L, 3, NULL)};
-    const struct heddle_work *work;
+    const struct heddle_work *work = find(L, path);
     struct hl_workload *h;
     char text[ROOM];
     int status;
 
-    work = heddle_work_load(path, text, ROOM);
-    if (work == NULL)
-        return hl_raise(
-            L, access(path, R_OK) != 0 ? HEDDLE_ENOINPUT : HEDDLE_EPROGRAM,
-            text);
     take_params(L, 2, work, &o);
     h = hl_workload_push(L, NULL, heddle_workload_free);
     h->w = heddle_work_new(work, &o, &status, text, ROOM);
@@ -101,8 +120,10 @@ static int plugin(lua_State *L)
 
 int luaopen_heddle_work(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"plugin", plugin}, {"generator", lg_open}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"plugin", plugin},
+                                         {"generator", lg_open},
+                                         {"describe", describe},
+                                         {NULL, NULL}};
 
     luaL_newlib(L, functions);
     return 1;

@@ -10,7 +10,8 @@ usage: heddle explain NAME...
 
 Prints what NAME means, with unit, default, range and source.  A setting, a
 counter or a histogram is written group.name, as in `heddle list settings`; a
-group alone lists those that it has.
+group alone lists those that it has.  A plug-in with a workload is named by its
+path, ./x.so.
 ]],
 }
 
