@@ -7,7 +7,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

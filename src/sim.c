@@ -16,7 +16,6 @@
  */
 #include "simulation.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

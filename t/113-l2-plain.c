@@ -12,7 +12,6 @@
  */
 #include "l2rig.h"
 
-#include "base/hist.h"
 #include "base/rng.h"
 
 static void configure(struct rig *g, struct hd_rng *r)

@@ -12,9 +12,7 @@
 
 #include <stdlib.h>
 
-#include "base/bits.h"
 #include "base/rng.h"
-#include "vm/frame.h"
 #include "vm/ptable.h"
 #include "texts.h"
 

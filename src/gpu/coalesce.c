@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "../base/bits.h"
-#include "../base/rng.h"
 
 enum { HASH = 256 };
 

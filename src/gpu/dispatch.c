@@ -27,7 +27,6 @@
 #include "dispatch.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../machine.h"
 #include "../vm/link.h"

@@ -15,7 +15,6 @@
  */
 #include <string.h>
 
-#include "../base/bits.h"
 #include "kernel-vm.h"
 
 /* ---- two widths ------------------------------------------------------- */

@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/bits.h"
 #include "../base/rng.h"
 #include "generate.h"
 

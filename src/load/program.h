@@ -36,8 +36,6 @@
 #ifndef HD_PROGRAM_H
 #define HD_PROGRAM_H
 
-#include <stdio.h>
-
 #include "../base/base.h"
 #include "../base/diag.h"
 #include "../heddle_program.h"

@@ -16,8 +16,6 @@
 
 #include "trace-scan.h"
 
-#include <stdio.h>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

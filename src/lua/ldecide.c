@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "lheddle.h"
-#include "lparts.h"
 #include "lpolicy.h"
 
 #define LOG "heddle.decisions"

@@ -24,7 +24,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <string.h>
 
 #include "../heddle_survey.h"
 #include "lheddle.h"

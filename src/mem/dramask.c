@@ -13,7 +13,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "../base/bits.h"
 #include "dramchan.h"
 
 /* The arrays of a question: at most two candidates a bank. */

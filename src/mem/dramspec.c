@@ -11,8 +11,6 @@
  */
 #include "dramspec.h"
 
-#include <string.h>
-
 #include "../base/bits.h"
 #include "drammap.h"
 

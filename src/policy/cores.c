@@ -8,7 +8,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <string.h>
 
 #include "registry.h"
 

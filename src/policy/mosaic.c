@@ -33,7 +33,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <string.h>
 
 #include "../base/base.h"
 #include "../base/bits.h"

@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "../base/bits.h"
-#include "../sim.h"
 #include "registry.h"
 
 enum { ALL = UINT32_MAX, CORES = 128 };

@@ -34,8 +34,6 @@
  */
 #include "unit.h"
 
-#include "../base/bits.h"
-
 /* ---- looking up -------------------------------------------------------- */
 
 /* A look-up has found an entry that covers a page on the host. */

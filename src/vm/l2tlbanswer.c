@@ -24,8 +24,6 @@
  */
 #include "unit.h"
 
-#include "../base/bits.h"
-
 enum { FILL_L2, FILL_BYPASS, FILL_NONE };
 
 /* ---- answering -------------------------------------------------------- */

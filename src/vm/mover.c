@@ -23,7 +23,6 @@
 #include "mover.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { EV_ROOM, EV_LINE, EV_BULK };
 enum { WRITE, FLUSH, COPY, BULK };

@@ -39,8 +39,6 @@
 
 #include <stdlib.h>
 
-#include "../base/bits.h"
-
 enum { FIRST_ROOM = 64, HASH_BITS = 7 };
 
 const struct hd_setting hd_vm_settings[] = {
