@@ -110,6 +110,7 @@ struct heddle_work_call {
     uint32_t place;   /* of the warp among those that can be resident */
     const struct heddle_work_launch *kernel; /* in progress */
     void *engine;                            /* for heddle_work_fail() */
+    int (*stop)(struct heddle_work_call *c, int code, const char *text);
 };
 
 /* What open() gets. */
@@ -117,7 +118,9 @@ struct heddle_work_open {
     const uint64_t *params; /* in the order of the table */
     const char *argument;   /* a text of the user's, or NULL */
     void *ud;               /* of heddle_work_options */
-    void *engine;
+    void *engine;           /* for the functions below */
+    void (*hash)(struct heddle_work_open *o, const void *bytes, size_t n);
+    void (*refuse)(struct heddle_work_open *o, int code, const char *text);
 };
 
 struct heddle_work {
@@ -188,17 +191,31 @@ HEDDLE_API heddle_workload *heddle_work_new(const struct heddle_work *work,
 
 /* ---- for works -------------------------------------------------------- */
 
+/* They reach the engine by what they are given, so that a plug-in needs no
+ * symbol of whoever loads it. */
+
 /* In open(): what else defines the workload (the bytes of a file, say) becomes
  * part of its hash. */
-HEDDLE_API void heddle_work_hash(struct heddle_work_open *o, const void *bytes,
-                                 size_t n);
+static inline void heddle_work_hash(struct heddle_work_open *o,
+                                    const void *bytes, size_t n)
+{
+    o->hash(o, bytes, n);
+}
+
 /* In open(): says why it returns NULL. */
-HEDDLE_API void heddle_work_refuse(struct heddle_work_open *o, int code,
-                                   const char *text);
+static inline void heddle_work_refuse(struct heddle_work_open *o, int code,
+                                      const char *text)
+{
+    o->refuse(o, code, text);
+}
+
 /* In the other functions: stops the run with this text, and where it happened
  * before it.  Returns `code`, HEDDLE_EPROGRAM if that is not negative. */
-HEDDLE_API int heddle_work_fail(struct heddle_work_call *c, int code,
-                                const char *text);
+static inline int heddle_work_fail(struct heddle_work_call *c, int code,
+                                   const char *text)
+{
+    return c->stop(c, code, text);
+}
 
 /* Draw n of a stream under a seed: the same on every machine. */
 static inline uint64_t heddle_work_mix(uint64_t x)

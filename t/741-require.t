@@ -1,6 +1,7 @@
 #!/bin/sh
 # 741-require.t - pins: `require "heddle"` works in plain lua5.4 from the
-# built module, gives the results of the command, and takes arguments.
+# built module, gives the results of the command, takes arguments, and loads
+# plug-ins.
 #
 # SPDX-License-Identifier: MIT
 case $HEDDLE_BUILD in
@@ -29,7 +30,7 @@ L
 LUA_CPATH="$PWD/$HEDDLE_BUILD/?.so" lua5.4 "$dir/x.lua" cores=3 >"$dir/lua" 2>&1
 status=$?
 "$HEDDLE" run "$dir/x.lua" cores=3 >"$dir/command" 2>&1
-echo "1..4"
+echo "1..5"
 if [ $status = 0 ]; then echo "ok 1 - lua5.4 runs it"; else
     echo "not ok 1 - lua5.4 runs it"
     sed 's/^/# /' "$dir/lua"
@@ -51,4 +52,16 @@ if grep -q "no argument 'core' (did you mean 'cores'?)" "$dir/lua"; then
 else
     echo "not ok 4 - and a wrong one is named"
     sed 's/^/# /' "$dir/lua"
+fi
+# Workloads of functions: a plug-in finds what it needs in whoever loads it.
+${CC:-cc} -shared -fPIC -Isrc -o "$dir/gather.so" scenarios/gather.c
+LUA_CPATH="$PWD/$HEDDLE_BUILD/?.so" lua5.4 scenarios/generator.lua n=4096 \
+    plugin="$dir/gather.so" >"$dir/lua" 2>&1
+"$HEDDLE" run scenarios/generator.lua n=4096 plugin="$dir/gather.so" \
+    >"$dir/command" 2>&1
+if cmp -s "$dir/lua" "$dir/command" && grep -q plug-in "$dir/lua"; then
+    echo "ok 5 - workloads of functions, too"
+else
+    echo "not ok 5 - workloads of functions, too"
+    diff "$dir/lua" "$dir/command" | head -5 | sed 's/^/# /'
 fi

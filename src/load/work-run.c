@@ -37,7 +37,7 @@ static void where(const struct heddle_work_call *c, char *out, size_t room)
              (unsigned long long)c->count + 1);
 }
 
-int heddle_work_fail(struct heddle_work_call *c, int code, const char *text)
+static int fail(struct heddle_work_call *c, int code, const char *text)
 {
     struct hd_work *w = c->engine;
     char at[256];
@@ -54,7 +54,7 @@ static int bad(struct heddle_work_call *c, const char *what, long long got,
     char text[256];
 
     snprintf(text, sizeof text, "%s %lld; expected %s", what, got, want);
-    return heddle_work_fail(c, HEDDLE_EPROGRAM, text);
+    return fail(c, HEDDLE_EPROGRAM, text);
 }
 
 /* ---- binding ----------------------------------------------------------------
@@ -168,7 +168,7 @@ static int take_launch(struct hd_work *w, struct heddle_work_call *c,
              c->launch, l->name, l->grid[0], l->grid[1], l->grid[2],
              l->block[0], l->block[1], l->block[2], HEDDLE_WORK_THREADS);
     if (blocks > 1e12 || threads > HEDDLE_WORK_THREADS)
-        return heddle_work_fail(c, HEDDLE_EPROGRAM, text);
+        return fail(c, HEDDLE_EPROGRAM, text);
     s->kernel = *l;
     s->launch = c->launch;
     s->warps = (uint32_t)hd_ceil_div((uint64_t)threads, w->lanes);
@@ -199,7 +199,8 @@ static int work_launch(void *self, struct hd_launch *out)
                                  .shared = w->shared,
                                  .launch = w->s->launch + 1,
                                  .lanes = w->lanes,
-                                 .engine = w};
+                                 .engine = w,
+                                 .stop = fail};
     int r = w->work->launch(&c, &l);
 
     if (r < 0 || w->env->err->code < 0)
@@ -253,7 +254,8 @@ static struct hd_work_warp *enter(struct hd_work *w, uint32_t ctx,
         .lanes = w->lanes,
         .place = i,
         .kernel = &s->kernel,
-        .engine = w};
+        .engine = w,
+        .stop = fail};
     return x;
 }
 
@@ -374,7 +376,7 @@ static int outside(struct heddle_work_call *c, const struct hd_work_buffer *b,
              "lane %u accesses %u bytes at byte %lld of buffer %s, which has "
              "%llu",
              lane, bytes, (long long)at, b->name, (unsigned long long)b->bytes);
-    return heddle_work_fail(c, HEDDLE_EPROGRAM, text);
+    return fail(c, HEDDLE_EPROGRAM, text);
 }
 
 static bool holds(const struct hd_work_buffer *b, uint64_t at, uint32_t bytes)
@@ -432,8 +434,8 @@ static int ask_access(struct hd_work *w, struct heddle_work_call *c,
     if (a.buffer >= w->buffers)
         return bad(c, "access() gave buffer", a.buffer, "the number of one");
     if (w->gone[a.buffer] != 0)
-        return heddle_work_fail(c, HEDDLE_EPROGRAM,
-                                "it accesses a buffer that was given back");
+        return fail(c, HEDDLE_EPROGRAM,
+                    "it accesses a buffer that was given back");
     if (a.scattered != 0)
         return scattered(w, c, x, a.buffer, acc);
     return affine(w, c, x, &a, acc);

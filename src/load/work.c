@@ -92,12 +92,12 @@ static int mix_file(struct hd_work *w, const char *path, struct hd_err *err)
     return n == 0 ? 0 : hd_err_set(err, HEDDLE_EIO, "%s: cannot be read", path);
 }
 
-void heddle_work_hash(struct heddle_work_open *o, const void *bytes, size_t n)
+static void add_hash(struct heddle_work_open *o, const void *bytes, size_t n)
 {
     mix(o->engine, bytes, n);
 }
 
-void heddle_work_refuse(struct heddle_work_open *o, int code, const char *text)
+static void refuse(struct heddle_work_open *o, int code, const char *text)
 {
     struct hd_work *w = o->engine;
 
@@ -187,8 +187,12 @@ static int open_work(struct hd_work *w, const struct heddle_work_options *o,
                      struct hd_err *err)
 {
     const struct heddle_work *k = w->work;
-    struct heddle_work_open open = {
-        .params = w->params, .argument = o->argument, .ud = o->ud, .engine = w};
+    struct heddle_work_open open = {.params = w->params,
+                                    .argument = o->argument,
+                                    .ud = o->ud,
+                                    .engine = w,
+                                    .hash = add_hash,
+                                    .refuse = refuse};
     struct hd_param_of of = {"workload", k->name, k->params};
 
     if (hd_param_check(&of, HEDDLE_EPROGRAM, err) != 0 ||
