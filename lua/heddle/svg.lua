@@ -18,25 +18,22 @@
 -- they are wider than their place, and the picture grows by what that takes.
 --
 -- SPDX-License-Identifier: MIT
+local canvas = require "heddle.svg.canvas"
+
+local escape, n, width_of, wrap = canvas.escape, canvas.n, canvas.width_of,
+    canvas.wrap
+local step_of, label_of = canvas.step_of, canvas.label_of
+
 local svg = {}
 
 local COLOURS = {
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
     "#f0e442", "#666666",
 }
-local FONT = "font-family='DejaVu Sans, Verdana, sans-serif'"
-
 --- Rows of text: height of a line of a title, of a legend, of a note.
 local TITLE, LEGEND, NOTE = 20, 19, 15
 --- Narrowest bar and narrowest place of a group, in pixels.
 local BAR, SLOT = 4, 14
-
-local function escape(s)
-    return (tostring(s):gsub("[&<>'\"]", {
-        ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ["'"] = "&#39;",
-        ['"'] = "&quot;",
-    }))
-end
 
 -- ---- what is drawn ----------------------------------------------------------
 
@@ -97,110 +94,9 @@ local function check(kind, o)
     end
 end
 
---- A number with at most 2 decimals, for coordinates.
-local function n(v)
-    return (("%.2f"):format(v):gsub("%.?0+$", ""))
-end
-
 --- A value that can be drawn: absent ones are nil or, from JSON, null.
 local function drawable(v)
     return type(v) == "number" and v == v and math.abs(v) < math.huge
-end
-
--- ---- texts ----------------------------------------------------------------------
-
---- Estimated width of a text, in pixels; wide rather than narrow.
-local function width_of(text, size, bold)
-    local sum = 0
-    for c in tostring(text):gmatch(utf8.charpattern) do
-        sum = sum + (c:find "[MWmw@%%]" and 0.95 or c:find "[%u%d_+=<>]"
-            and 0.7 or c:find "[ilj.,:;'|!()%[%]/ ]" and 0.38 or 0.62)
-    end
-    return sum * size * (bold and 1.1 or 1)
-end
-
---- A text in lines no wider than `room`, broken at spaces.
-local function wrap(text, room, size, bold)
-    local lines, line = {}, nil
-    for word in tostring(text or ""):gmatch "%S+" do
-        local longer = line and line .. " " .. word or word
-        if line and width_of(longer, size, bold) > room then
-            lines[#lines + 1], line = line, word
-        else
-            line = longer
-        end
-    end
-    lines[#lines + 1] = line
-    return lines
-end
-
---- A round step so that about `count` of them cover `range`.
-local function step_of(range, count)
-    local raw = range / count
-    local power = 10.0 ^ math.floor(math.log(raw, 10))
-    for _, m in ipairs { 1, 2, 2.5, 5, 10 } do
-        if m * power >= raw then
-            return m * power
-        end
-    end
-    return 10 * power
-end
-
-local function label_of(v, step)
-    if step >= 1 and v == math.floor(v) then
-        return ("%d"):format(math.floor(v))
-    end
-    local decimals = math.max(0, math.ceil(-math.log(step, 10) - 1e-9))
-    if math.abs(step * 10 ^ decimals - math.floor(step * 10 ^ decimals + .5))
-        > 1e-6 then
-        decimals = decimals + 1
-    end
-    return ("%." .. decimals .. "f"):format(v)
-end
-
-local Canvas = {}
-Canvas.__index = Canvas
-
-function Canvas:add(format, ...)
-    self[#self + 1] = format:format(...)
-end
-
-function Canvas:text(x, y, text, o)
-    o = o or {}
-    self:add("<text x='%s' y='%s' font-size='%d' fill='%s'%s%s%s>%s</text>",
-        n(x), n(y), o.size or 12, o.fill or "#333",
-        o.anchor and " text-anchor='" .. o.anchor .. "'" or "",
-        o.bold and " font-weight='bold'" or "",
-        o.turn and (" transform='rotate(-%d %s %s)'"):format(o.turn, n(x),
-            n(y)) or "", escape(text))
-end
-
---- Lines of text, one below the other.
-function Canvas:lines(x, y, lines, height, o)
-    for i, line in ipairs(lines) do
-        self:text(x, y + (i - 1) * height, line, o)
-    end
-end
-
---- The short dashed line of a value that somebody else found.
-function Canvas:mark(x1, x2, y)
-    self:add("<line class='mark' x1='%s' y1='%s' x2='%s' y2='%s' "
-        .. "stroke='#000' stroke-width='2' stroke-dasharray='4 2'/>", n(x1),
-        n(y), n(x2), n(y))
-end
-
-local function canvas(width, height)
-    local c = setmetatable({}, Canvas)
-    c:add("<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
-        .. "viewBox='0 0 %d %d' %s>", width, height, width, height, FONT)
-    c:add("<rect class='bg' width='%d' height='%d' fill='white'/>", width,
-        height)
-    return c
-end
-
-local function finish(c)
-    c:add("</svg>")
-    return table.concat(c, "\n") .. "\n"
 end
 
 -- ---- the frame of bars and lines ---------------------------------------------------
@@ -284,7 +180,7 @@ local function frame(o, width, left, below)
     local foot = below + (#note > 0 and #note * NOTE + 8 or 6)
     local height = math.max(o.height or 360, head + foot + 180)
     local base = height - foot
-    local c = canvas(width, height)
+    local c = canvas.new(width, height)
     c:lines(left, 24, title, TITLE, { size = 15, bold = true, fill = "#111" })
     draw_legend(c, rows, left, 12 + #title * TITLE)
     local function y(v)
@@ -400,7 +296,7 @@ function svg.bars(o)
                 { anchor = "middle" })
         end
     end
-    return finish(c)
+    return c:finish()
 end
 
 -- ---- lines ----------------------------------------------------------------------------
@@ -486,7 +382,7 @@ function svg.lines(o)
             s.dashed and " stroke-dasharray='6 4'" or "")
         c:add("%s", table.concat(dots))
     end
-    return finish(c)
+    return c:finish()
 end
 
 -- ---- maps ---------------------------------------------------------------------
@@ -564,7 +460,7 @@ end
 function svg.map(o)
     check("map", o)
     local W, H = o.pixels or 760, o.tall or 420
-    local c = canvas(W, H)
+    local c = canvas.new(W, H)
     local left, head = 70, 44
     local margin = 20
     for _, name in ipairs(o.names or {}) do
@@ -611,7 +507,7 @@ function svg.map(o)
     c:text(16, (head + base) / 2, o.ylabel or "",
         { anchor = "middle", turn = 90 })
     c:lines(left, base + 52, note, NOTE, { size = 11, fill = "#666" })
-    return finish(c)
+    return c:finish()
 end
 
 --- Writes a chart, making its directory if that is missing.
