@@ -2,8 +2,8 @@
  * heddle_load.h - workloads: what every kind of them has in common, and
  * blocks of data that buffers start with.
  *
- * A workload is made by heddle_program.h or heddle_trace.h and given to
- * heddle_new(), which borrows it until heddle_free().  It serves one
+ * A workload is made by heddle_program.h, heddle_trace.h or heddle_work.h and
+ * given to heddle_new(), which borrows it until heddle_free().  It serves one
  * simulation at a time.
  *
  * In Lua a workload is a userdata with the metatable "heddle.workload" whose

@@ -416,6 +416,10 @@ refused("a local that changes", "the local 'count' has changed since the "
     count = count + 1
     t:alu(1)
 end)
+refused("a parameter that changes", "the parameters have changed since",
+    function(_, _, p) p.seen = 1 end)
+refused("an argument that changes", "the arguments of a launch have changed",
+    function(t) t.args.seen = 1 end)
 do
     local turn = { 0 }
     local g = H.generator { name = "turns", buffers = { k.f32("a", 1 << 20) },

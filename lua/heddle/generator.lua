@@ -69,6 +69,7 @@ INSTRUCTIONS
     step = 1                elements from lane to lane
     vec = 1                 elements that a lane accesses; bytes = n says it in
                             bytes: 1, 2, 4, 8 or 16
+    returns = false         of an atomic: nobody waits for the old value
     pc = n                  for traces, and policies that tell instructions
                             apart; else the line of the script
   An index outside of its buffer stops the run, and so does an error.

@@ -89,18 +89,33 @@ static int buffer(void *self, uint32_t i, struct heddle_work_buffer *out)
     return 1;
 }
 
-/* [1] the generator's table [2] generator: the name of a local that has
- * changed, or nothing. */
+/* What every warp is given, and how it is called. */
+static const struct {
+    int place;
+    const char *name;
+} given[LG_GIVEN] = {{LG_B, "the buffers"},
+                     {LG_P, "the parameters"},
+                     {LG_ARGS, "the arguments of a launch"}};
+
+/* [1] the generator's table [2] generator: what has changed, or nothing. */
 static int find_changed(lua_State *L)
 {
     const struct lg *g = lua_touserdata(L, 2);
 
+    for (int i = 0; i < LG_GIVEN; i++) {
+        lua_rawgeti(L, 1, given[i].place);
+        if (lp_state_mark(L, -1) != g->given[i]) {
+            lua_pushfstring(L, "%s have", given[i].name);
+            return 1;
+        }
+        lua_pop(L, 1);
+    }
     lua_rawgeti(L, 1, LG_UPS);
     for (uint32_t i = 0; i < g->locals; i++) {
         lua_rawgeti(L, 3, (lua_Integer)i + 1);
         lua_getupvalue(L, -1, g->local[i].n);
         if (lp_state_mark(L, -1) != g->local[i].mark) {
-            lua_pushstring(L, g->local[i].name);
+            lua_pushfstring(L, "the local '%s' has", g->local[i].name);
             return 1;
         }
         lua_pop(L, 2);
@@ -123,8 +138,8 @@ static int check_locals(struct lg *g, struct heddle_work_call *c)
     lua_pushlightuserdata(H, g);
     if (lua_pcall(H, 2, 1, 0) == LUA_OK && lua_isstring(H, -1)) {
         snprintf(text, sizeof text,
-                 "the local '%.64s' has changed since the generator was made; "
-                 "warps run in an order that a restore does not repeat, so "
+                 "%.96s changed since the generator was made; warps run in an "
+                 "order that a restore does not repeat, so "
                  "what changes must be a local of the warp",
                  lua_tostring(H, -1));
         rc = heddle_work_fail(c, HEDDLE_EPROGRAM, text);
@@ -437,6 +452,11 @@ int lg_open(lua_State *L)
     fill_keep(L, g);
     read_buffers(L, g);
     read_launches(L, g);
+    for (int i = 0; i < LG_GIVEN; i++) {
+        lua_rawgeti(L, KEEP, given[i].place);
+        g->given[i] = lp_state_mark(L, -1);
+        lua_pop(L, 1);
+    }
     o.ud = g;
     lua_getfield(L, SPEC, "text");
     g->text = luaL_checklstring(L, -1, &g->text_bytes);

@@ -58,6 +58,8 @@ struct lg_local {
     int n;
 };
 
+enum { LG_GIVEN = 3 }; /* tables that warps are given */
+
 /* A generator: a userdata that the workload keeps.  Its user value 1 is the
  * table of the names below, on H at 1, too. */
 struct lg {
@@ -71,7 +73,8 @@ struct lg {
     size_t text_bytes;
     struct lg_buffer *buffer; /* [buffers] */
     struct heddle_work_launch *launch;
-    struct lg_local *local; /* malloc'ed */
+    struct lg_local *local;   /* malloc'ed */
+    uint64_t given[LG_GIVEN]; /* fingerprints of what warps are given */
     uint32_t buffers, launches, locals, local_room;
     struct lg_warp *warp; /* [warps] while bound */
     uint32_t warps;
