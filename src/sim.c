@@ -475,6 +475,17 @@ static uint64_t last_issue(const heddle_sim *s)
     return last / s->gpu.cycle;
 }
 
+/* Whether a core is inside a run of instructions, which count at its start. */
+static bool in_a_run(const heddle_sim *s)
+{
+    for (uint32_t i = 0; i < s->gpu.cores; i++) {
+        hd_time free = s->gpu.core[i].s->port_free;
+        if (free > s->run->end && free != HD_NEVER) /* that one is halted */
+            return true;
+    }
+    return false;
+}
+
 static void watch_progress(heddle_sim *s)
 {
     uint64_t moved = heddle_instructions(s);
@@ -486,7 +497,7 @@ static void watch_progress(heddle_sim *s)
         moved += hd_link_over(s->link);
         most += hd_link_step(s->link);
     }
-    if (moved != r->progress) {
+    if (moved != r->progress || in_a_run(s)) {
         r->progress = moved;
         r->progress_at = r->end;
     }

@@ -206,6 +206,20 @@ refuses(function(t) t:alu(1.5) end, "410-kernel-builder.lua:",
 refuses(function(t) local _ = t.foo end, "t has no 'foo'", "unknown field")
 refuses(function(t, b) t:peek(b.x, 0) end, "buffer x has no contents",
     "a peek at a buffer without contents")
+refuses(function(t) t:laod() end, "t has no 'laod'; did you mean 'load'?",
+    "a call with two letters changed")
+refuses(function(t, b) t:store(b.r, t.gid) end, "a value is expected",
+    "a store of nothing where values are kept")
+refuses(function(t) t:alu(1, { use = {} }) end, "no option 'use'",
+    "an unknown option")
+refuses(function(t) t:alu(1, { uses = t.gid }) end, "uses is a list",
+    "a value alone")
+refuses(function(t) t:when(t.gid:lt(1), t:alu(1)) end,
+    "expected (condition, fn)", "a branch that is no function")
+refuses(function(t) return t.gid & 3 end, "use :band instead of &",
+    "an operator of Lua")
+refuses(function(t) error(tostring(t.gid), 0) end,
+    "a value (int) of the kernel", "a value as text has no address")
 refuses(function(t, b) t:poke(b.f, 0, 1) end, "buffer f has no contents",
     "a poke into a buffer without contents")
 refuses(function(t, b) t:load(b.s, 0) end, "use t:peek and t:poke",

@@ -311,6 +311,20 @@ do
         "and so does the error", text)
 end
 
+do
+    -- A run of instructions counts at its start, and takes its time.
+    local k = require "heddle.kernel"
+    local long = k.app { name = "long",
+        buffers = function() return { k.i32("a", 32) } end,
+        kernels = function() return { k.kernel("long", { block = 32 },
+            function(t) t:alu(30000) end) } end }
+    local sim = whole.sim({ H.program(long) }, whole.join(whole.SMALL,
+        { ["sim.stuck_cycles"] = 5000 }))
+    tap.is(sim:run(), "done", "arithmetic that takes long is no standstill")
+    tap.ok(sim.now > 30000, "and takes its cycles", tostring(sim.now))
+    sim:close()
+end
+
 -- ---- modes --------------------------------------------------------------------------------
 
 do

@@ -383,20 +383,22 @@ function index.group(name)
     return #out > 0 and out or nil
 end
 
---- Edit distance, for suggestions.
+--- Edit distance, for suggestions; two letters that changed places are one
+-- mistake.
 local function distance(a, b)
-    local row = {}
+    local before, above, row = {}, {}, {}
     for j = 0, #b do
         row[j] = j
     end
     for i = 1, #a do
-        local diagonal = row[0]
-        row[0] = i
+        before, above, row = above, row, { [0] = i }
         for j = 1, #b do
-            local up = row[j]
             local cost = a:byte(i) == b:byte(j) and 0 or 1
-            row[j] = math.min(up + 1, row[j - 1] + 1, diagonal + cost)
-            diagonal = up
+            row[j] = math.min(above[j] + 1, row[j - 1] + 1, above[j - 1] + cost)
+            if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1)
+                and a:byte(i - 1) == b:byte(j) then
+                row[j] = math.min(row[j], before[j - 2] + 1)
+            end
         end
     end
     return row[#b]
@@ -407,9 +409,7 @@ function index.nearest(name, names)
     local best, at = math.min(math.max(2, #name // 3) + 1, #name), nil
     for _, candidate in ipairs(names) do
         local d = distance(name:lower(), candidate:lower())
-        -- Of three letters two may be off only behind the first.
-        if d < best and (d < 2 or #name > 3
-            or name:sub(1, 1):lower() == candidate:sub(1, 1):lower()) then
+        if d < best and (d < 2 or #name > 3) then
             best, at = d, candidate
         end
     end

@@ -458,6 +458,20 @@ end
 Value.__lt = function() fail("use :lt, :le, :gt, :ge instead of < and >") end
 Value.__le = Value.__lt
 
+--- Operators of Lua that stand for a method.
+for event, words in next, {
+    band = ":band instead of &", bor = ":bor instead of |",
+    bxor = ":bxor instead of ~", bnot = ":bnot instead of ~",
+    shl = ":shl instead of <<", shr = ":lshr or :shr instead of >>",
+    pow = "* or :sqrt instead of ^",
+} do
+    Value["__" .. event] = function() fail("use %s", words) end
+end
+
+function Value:__tostring()
+    return ("a value (%s) of the kernel"):format(self.kind)
+end
+
 -- ---- variables ------------------------------------------------------------
 
 function Builder:var(x)

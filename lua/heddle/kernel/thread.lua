@@ -49,7 +49,14 @@ local function index(t, name)
         local at = special(k, g[1]) * k.kernel.block[g[3]] + special(k, g[2])
         return at
     end
-    fail("t has no '%s'", tostring(name))
+    local known = {}
+    for _, names in ipairs { Thread, SPECIAL, GLOBAL } do
+        for n in next, names do known[#known + 1] = n end
+    end
+    table.sort(known)
+    local near = require("heddle.index").nearest(tostring(name), known)
+    fail("t has no '%s'%s", tostring(name),
+        near and "; did you mean '" .. near .. "'?" or "")
 end
 
 function Thread:arg(name, kind)
@@ -121,7 +128,28 @@ local function check_memory(b, what)
     end
 end
 
+-- Options have the names that the call knows; `uses` is a list of values.
+local function check_options(options, what, ...)
+    if options == nil then return end
+    if type(options) ~= "table" or is_value(options) then
+        fail("%s: options are a table, as in { %s = ... }", what, (...))
+    end
+    for name in next, options do
+        local known = false
+        for _, n in ipairs { ... } do known = known or n == name end
+        if not known then
+            fail("%s has no option '%s'; it takes %s", what, tostring(name),
+                table.concat({ ... }, ", "))
+        end
+    end
+    local uses = options.uses
+    if uses ~= nil and (type(uses) ~= "table" or is_value(uses)) then
+        fail("%s: uses is a list: { uses = { v, ... } }", what)
+    end
+end
+
 local function check_vec(b, options, what)
+    check_options(options, what, "vec")
     local n = options and options.vec or 1
     if (n ~= 1 and n ~= 2 and n ~= 4) or n * WIDTH[b.type] > 16 then
         fail("%s: vec is 1, 2 or 4, at most 16 bytes", what)
@@ -195,7 +223,10 @@ function Thread:store(b, at, x, options)
     local item = { op = "STORE", buffer = b,
         vec = check_vec(b, options, "t:store") }
     address(k, at, item, "t:store(" .. b.name .. ")", true)
-    if x ~= nil then
+    if x == nil and b.contents then
+        fail("t:store(%s): a value is expected, because the buffer has contents",
+            b.name)
+    elseif x ~= nil then
         local v = k:operand(x, "t:store")
         item.deps = union(item.deps, deps_of(v))
         if b.contents then
@@ -216,6 +247,7 @@ end
 function Thread:peek(b, at, options)
     local k = self.k
     check_values(b, "t:peek")
+    check_options(options, "t:peek", "uses")
     local item = { op = "PEEK", buffer = b, vec = 1, free = true }
     address(k, at, item, "t:peek(" .. b.name .. ")", true)
     for _, x in ipairs(options and options.uses or {}) do
@@ -287,6 +319,7 @@ local function run_of(op, what)
             end
             n = whole
         end
+        check_options(options, what, "uses")
         local item = { op = op, imm = n }
         if options and options.uses then
             for _, x in ipairs(options.uses) do
@@ -322,6 +355,9 @@ end
 function Thread:when(x, yes, no)
     local k = self.k
     local c = condition(k, x, "t:when")
+    if type(yes) ~= "function" or no ~= nil and type(no) ~= "function" then
+        fail("t:when: expected (condition, fn) or (condition, fn, else_fn)")
+    end
     if c.const ~= nil then
         wait_for(k, c)
         local fn = no
