@@ -157,6 +157,7 @@ static int build_paging(heddle_sim *s)
                                 .cores = s->fclient,
                                 .replay_client = HD_MAX_CORES,
                                 .came = hd_manage_came,
+                                .make_room = hd_manage_room,
                                 .manager = s->memory};
 
     if (m->vm.paging == HD_PAGING_NONE)
@@ -172,6 +173,8 @@ static int build_paging(heddle_sim *s)
     if (s->faults == NULL)
         return no_memory(s);
     s->gpu.arrival = hd_faults_next(s->faults);
+    hd_manage_faulting(s->memory,
+                       (struct hd_manage_faults){s->faults, hd_faults_again});
     return 0;
 }
 

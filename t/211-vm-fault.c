@@ -336,7 +336,8 @@ static void freed(void **state)
     (void)state;
     vm_ask(v, 0, 0, 0, 0, A);
     vm_run(v, FAULT + L + SMALL + AGAIN);
-    assert_int_equal(hd_ptables_place(v->pt, 0, (hd_vpn){A + 1}, &v->m.err), 0);
+    assert_int_equal(
+        hd_ptables_place(v->pt, 0, (hd_vpn){A + 1}, false, &v->m.err), 0);
     hd_ptables_unmap(v->pt, 0, 0, (hd_va){(uint64_t)A << 12}, 512 * 4096);
     hd_ptables_arrive(v->pt, 0, (hd_vpn){A + 1}); /* too late */
     assert_int_equal(hd_ptables_pages(v->pt, 0), 0);

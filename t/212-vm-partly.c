@@ -47,7 +47,8 @@ static hd_vpn at(uint64_t page)
 
 static void come(struct vm *v, uint32_t app, uint64_t page)
 {
-    assert_int_equal(hd_ptables_place(v->pt, app, at(page), &v->m.err), 0);
+    assert_int_equal(hd_ptables_place(v->pt, app, at(page), false, &v->m.err),
+                     0);
     assert_true(hd_ptables_coming(v->pt, app, at(page)));
     assert_true(hd_ptables_arrive(v->pt, app, at(page)));
 }
@@ -151,7 +152,7 @@ static void lost(void **state)
     come(v, 0, 0);
     hd_ptables_join(v->pt, 0, at(0));
     come(v, 0, 1);
-    assert_int_equal(hd_ptables_place(v->pt, 0, at(2), &v->m.err), 0);
+    assert_int_equal(hd_ptables_place(v->pt, 0, at(2), false, &v->m.err), 0);
     hd_ptables_unmap(v->pt, 0, 0, (hd_va){(uint64_t)A << 12}, PAGES << 12);
     assert_int_equal(hd_ptables_left(v->pt, 0, at(0)), 0);
     assert_int_equal(hd_frames_used(&v->pt->frames), PAGES);

@@ -49,6 +49,9 @@ local CASES = {
     { steady, {}, {}, 30000 },
     { steady, {}, FROM_HOST, 30000 },
     { steady, { early = 1 }, FROM_HOST, 30000 },
+    { steady, { cac = 1 }, whole.join(FROM_HOST, SMALL_MEMORY,
+        { ["memory.fragment_index"] = 100,
+            ["memory.fragment_occupancy"] = 25 }), 30000 },
     { odd, { early = 1, cac = 2 }, whole.join(FROM_HOST, {
         ["fault.transfer"] = "2M", ["memory.free_at_end"] = true }) },
     { odd, {}, {} },
@@ -337,6 +340,14 @@ tap.ok(none.memory.coalesced == 0 and none.memory.mixed > 0,
     "without it pages are put beside others'", none.memory.mixed)
 tap.ok(cac.memory.coalesced > 10, "and nothing coalesces",
     cac.memory.coalesced)
+
+-- The same where pages come from the host one by one.
+cac = run(steady, "mosaic", { cac = 3 }, whole.join(FROM_HOST, tight), 30000)
+none = run(steady, "mosaic", { cac = 0 }, whole.join(FROM_HOST, tight), 30000)
+tap.ok(cac.memory.emptied > 3 and cac.memory.mixed == 0
+    and none.memory.mixed > 0 and none.memory.emptied == 0,
+    "CAC makes them for far faults, too", cac.memory.emptied .. " "
+    .. none.memory.mixed)
 
 -- Where the channels are shared out, pages move inside those of their owner,
 -- and nobody's pages in the first application's.

@@ -3,8 +3,9 @@
 -- else; with faults each page that is touched comes once, the results of the
 -- programs stay, warps' waits are counted as time_fault, and one lone fault
 -- costs what the link says; everything ends, checked, also where each thing
--- that could hold up a fault is as small as can be; a run with snapshots, in
--- steps, or twice is the run straight through; what waits is seen.
+-- that could hold up a fault is as small as can be; a page that finds no frame
+-- has memory compacted, if somebody does; a run with snapshots, in steps, or
+-- twice is the run straight through; what waits is seen.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -232,6 +233,132 @@ do
     sim:close()
 end
 
+-- ---- no frame ---------------------------------------------------------------------
+
+--- 44 frames of 2 MB, each in use to a quarter by nobody.
+local FULL = whole.join(FAULT, { ["vm.page"] = "2M", ["vm.round"] = true,
+    ["vm.memory_bytes"] = 96 << 20, ["vm.table_frames"] = 2048,
+    ["memory.fragment_index"] = 100, ["memory.fragment_occupancy"] = 25,
+    ["link.latency"] = 1000, ["link.bandwidth"] = 200000000000 })
+
+--- Empties so many frames whenever a page finds none; nil: passes.
+local function tidy(frames, more)
+    return whole.join({
+        name = "tidy", state = { causes = {}, moves = 0 },
+        compact = function(q, s)
+            s.causes[q.cause + 1] = (s.causes[q.cause + 1] or 0) + 1
+            local best = 0
+            for i = 1, q.n do
+                if q.owner[i] == q.apps
+                    and (best == 0 or q.used[i] < q.used[best]) then
+                    best = i
+                end
+            end
+            return frames and (q.asked < frames and best or 0)
+        end,
+        receive = function(q)
+            local best = 1
+            for i = 2, q.n do
+                if q.used[i] > q.used[best] then
+                    best = i
+                end
+            end
+            return best
+        end,
+        stall = function() return true end,
+    }, more or {})
+end
+
+do
+    local apps = { H.app("GUP", { size = "S" }), H.app("CONS", { size = "S" }) }
+    local function full(policy, settings)
+        local sim <close> = whole.sim(apps, whole.join(whole.SMALL, FULL,
+            settings), { check = true })
+        if policy then
+            sim:use(policy)
+        end
+        local ok, err = pcall(sim.run, sim, 40000)
+        local state = policy and sim:used()[1].state
+        if ok then
+            sim:check()
+        end
+        return ok, tostring(type(err) == "table" and err.message or err),
+            sim:counters(), state
+    end
+    local ok, why, c = full()
+    tap.ok(not ok and why:find("out of frames", 1, true)
+        and c.memory.compactions == 0, "nobody compacts: out of frames", why)
+    local state
+    ok, why, c, state = full(tidy())
+    tap.ok(not ok and why:find("out of frames", 1, true) and c.memory.moved == 0
+        and state.causes[2] == 1, "nor does one that passes", why)
+    ok, why, c, state = full(tidy(0))
+    tap.ok(not ok and why:find("out of frames", 1, true) and c.memory.moved == 0
+        and state.causes[2] == 1, "or says that it is enough", why)
+    ok, why, c, state = full(tidy(1))
+    tap.ok(ok and c.fault.faults > 4, "a frame for each page: all is served", why)
+    tap.ok(c.memory.emptied == c.fault.faults
+        and c.memory.moved == 128 * c.memory.emptied,
+        "a quarter of 2 MB moves for each", c.memory.moved)
+    tap.ok(state.causes[1] == nil and state.causes[2] == 2 * c.fault.faults
+        and c.memory.compactions == c.fault.faults,
+        "because a page found no frame", c.memory.compactions)
+    tap.ok(c.memory.stall_cycles > 1000 and c.mover.copy_reads
+        == 32 * c.memory.moved, "which costs copies, and a stall",
+        c.memory.stall_cycles)
+    local _, _, many = full(tidy(4))
+    tap.ok(many.memory.compactions < c.memory.compactions
+        and many.memory.compactions > 0, "four at a time are made seldom",
+        many.memory.compactions)
+    -- 2 MB of single pages at once: some have their frames, and wait for others.
+    ok, why, c, state = full(tidy(2, { frame_place = function(q)
+        -- only at the beginning of a frame of 2 MB, or behind the last
+        return q.again == 0 and q.vpn % 512 == 256 and q.frames or nil
+    end }), { ["vm.page"] = "4K", ["fault.transfer"] = "2M" })
+    tap.ok(ok and state.causes[2] > 0 and c.fault.pages > 1000,
+        "a transfer waits for the frames of its second half", why)
+
+    -- Pages that are mapped before cycle 0 find frames in the same way.
+    ok, why = full(nil, { ["vm.paging"] = "none" })
+    tap.ok(not ok and why:find("out of frames", 1, true),
+        "so is an allocation that is mapped refused", why)
+    ok, why, c = full(tidy(1), { ["vm.paging"] = "none" })
+    tap.ok(ok and c.memory.emptied > 4, "and helped", why)
+
+    -- Whoever only listens does not compact.
+    local heard = {}
+    for i = 1, 2 do
+        local sim <close> = whole.sim({ "GUP" }, whole.join(whole.SMALL,
+            FAULT, { ["link.latency"] = 1000 }))
+        sim:use { name = "once", frame_place = function(q)
+            return q.again == 0 and q.frames or nil
+        end }
+        local ear <close> = i == 2 and require "heddle.decisions".listen(
+            sim.core, { "compact" }) or nil
+        sim:run()
+        heard[i] = whole.statistics(sim)
+        heard[i][#heard[i] + 1] = ear and #ear > 0 and "asked" or nil
+    end
+    tap.ok(not whole.difference(heard[1], heard[2]),
+        "listening changes nothing", whole.difference(heard[1], heard[2]))
+
+    -- Where there is room, who compacts changes nothing.
+    local plain, with
+    for i = 1, 2 do
+        local sim <close> = whole.sim({ "GUP", "MM" }, whole.join(whole.SMALL,
+            FAULT, { ["link.latency"] = 1000 }))
+        if i == 2 then
+            sim:use(tidy(1))
+        end
+        sim:run()
+        plain, with = with, whole.statistics(sim, function(component)
+            return component == "policy"
+        end)
+    end
+    tap.ok(not whole.difference(plain, with), "with room nobody is asked",
+        whole.difference(plain, with))
+end
+
 -- ---- one run, however it is cut ---------------------------------------------------
 
 local function fingerprint(sim)
@@ -254,6 +381,8 @@ local CASES = {
         ["vm.paging"] = "fault", ["link.latency"] = 1000,
         ["link.bandwidth"] = 200000000000 },
         { "mosaic", { early = 1 } } },
+    { "no frames", { H.app("GUP", { size = "S", budget = 4000 }) }, FULL,
+        { tidy(1) } },
     { "copies at launch", { "MM", "TRD" }, { ["vm.paging"] = "launch",
         ["link.latency"] = 500 } },
 }

@@ -62,14 +62,19 @@ static uint32_t instance_of(const struct hd_slots_registry *r, uint32_t i)
     return n;
 }
 
-int heddle_answered(const heddle_sim *s, enum heddle_point p)
+bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p)
 {
-    const struct hd_slots_registry *r = hd_sim_env(s)->slots->registry;
+    const struct hd_slots_registry *r = s->registry;
 
     for (uint32_t i = 0; i < r->offers; i++)
         if (r->offer[i]->point == (uint32_t)p && r->offer[i]->by != NULL)
-            return 1;
-    return 0;
+            return true;
+    return false;
+}
+
+int heddle_answered(const heddle_sim *s, enum heddle_point p)
+{
+    return hd_slots_answered(hd_sim_env(s)->slots, p);
 }
 
 int heddle_listen(heddle_sim *s, const uint8_t *points, heddle_listener *fn,

@@ -20,10 +20,10 @@
  * than `threshold` percent of it are left, else it goes to the emergency
  * frames.  On deallocation, frames of the application below the threshold are
  * emptied, the emptiest first, if its other uncoalesced frames have room.
- * When the free frame list is empty, the emptiest frame that others of its
- * owner can take in is emptied: of the application that asks, of the others,
- * of nobody's (fragmentation); then emergency frames are split.  Pages go to
- * the fullest uncoalesced frame of their owner.
+ * When the free frame list is empty, for far faults too, the emptiest frame
+ * that others of its owner can take in is emptied: of the application that
+ * asks, of the others, of nobody's (fragmentation); then emergency frames are
+ * split.  Pages go to the fullest uncoalesced frame of their owner.
  *
  * The definitions are exact, so that policies/mosaic.lua decides alike: frames
  * are compared by pages in use and then by number; the free frame list is a

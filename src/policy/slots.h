@@ -119,6 +119,10 @@ void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
                      const void *question, int64_t answer, const char *rule,
                      struct hd_err *err);
 
+/* Whether a policy answers a point of any structure; who only listens does
+ * not. */
+bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p);
+
 /* Offers a fact. */
 void hd_slots_fact(struct hd_slots *s, enum hd_fact_name name,
                    struct hd_fact fact);

@@ -26,6 +26,11 @@
  * transfers included (the released simulator of Mosaic), and fault.batch = 256
  * with it is the driver's way.
  *
+ * Where a page finds no frame and somebody compacts memory, its batch waits a
+ * few cycles for an instant at which mappings may change (manage.c), and goes
+ * on from that page; those before it are on the link meanwhile.  That wait
+ * counts as the host's.
+ *
  * A core may run ahead of this file's events, but not past the mapping of a
  * page, which it could see: the instant of the next one is always known
  * (hd_faults_next), since the link is a FIFO.  Of that instant cores come
@@ -263,14 +268,19 @@ static void look_ahead(struct hd_faults *f)
         hd_link_first(f->w.link, HD_LINK_IN, &e) ? f->v[e].due + 1 : HD_NEVER;
 }
 
-/* The absent pages of a fault get their frames.  Base pages; 0 on error. */
-static uint32_t place(struct hd_faults *f, const struct hd_fault *x)
+enum { WANTS_ROOM = UINT32_MAX };
+
+/* The absent pages of a fault get their frames.  Base pages; 0 on error, or
+ * WANTS_ROOM: some have none yet.  `again`: memory was compacted for the first
+ * of these. */
+static uint32_t place(struct hd_faults *f, const struct hd_fault *x, bool again)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < x->pages;) {
         struct hd_xlate page;
         hd_vpn vpn = {x->vpn.v + i};
+        int rc = 0;
         if (f->cfg.transfer == HD_TRANSFER_2M &&
             !hd_ptables_absent(f->w.tables, x->app, vpn, &page)) {
             i++;
@@ -278,8 +288,13 @@ static uint32_t place(struct hd_faults *f, const struct hd_fault *x)
         }
         if (f->cfg.transfer == HD_TRANSFER_PAGE)
             page = (struct hd_xlate){x->vpn, {0}, x->pages, x->pages};
-        if (hd_ptables_place(f->w.tables, x->app, page.vpn, f->env->err) < 0)
-            return 0;
+        if (!hd_ptables_coming(f->w.tables, x->app, page.vpn)) {
+            rc = hd_ptables_place(f->w.tables, x->app, page.vpn, again,
+                                  f->env->err);
+            again = false;
+        }
+        if (rc != 0)
+            return rc < 0 ? 0 : WANTS_ROOM;
         n += page.pages;
         i += page.pages;
     }
@@ -290,13 +305,18 @@ static uint32_t place(struct hd_faults *f, const struct hd_fault *x)
     return n;
 }
 
-/* The host's latency for a batch is over: frames, and transfers. */
-static void drive(struct hd_faults *f, hd_time now, uint32_t head)
+/* The host's latency for a batch is over, or memory was compacted for a fault
+ * of it: frames, and transfers, from that fault on. */
+static void drive(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
-    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next) {
+    for (; e != HD_NONE; e = f->v[e].next, again = false) {
         struct hd_fault *x = &f->v[e];
         uint64_t bytes;
-        x->total = place(f, x);
+        x->total = place(f, x, again);
+        if (x->total == WANTS_ROOM) {
+            f->w.make_room(f->w.manager, now, x->app, e);
+            break;
+        }
         if (x->total == 0)
             return;
         bytes = (uint64_t)x->total * HD_PAGE_BYTES;
@@ -308,6 +328,11 @@ static void drive(struct hd_faults *f, hd_time now, uint32_t head)
         expect(f, e);
     }
     look_ahead(f);
+}
+
+void hd_faults_again(void *faults, hd_time now, uint32_t fault)
+{
+    drive(faults, now, fault, true);
 }
 
 /* ---- replay ------------------------------------------------------------- */
@@ -411,7 +436,7 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
 {
     (void)b;
     if (what == EV_DRIVE)
-        drive(self, now, e);
+        drive(self, now, e, false);
     else
         one(self, now, e);
 }

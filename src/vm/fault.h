@@ -59,7 +59,10 @@ struct hd_fault_wiring {
     /* Told that a page has come and can be used, and where; may be NULL. */
     void (*came)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
                  uint32_t pages);
-    void *manager; /* its self */
+    /* A page has found no frame: compacts memory at an instant of its own, and
+     * calls hd_faults_again(fault) then. */
+    void (*make_room)(void *self, hd_time now, uint32_t app, uint32_t fault);
+    void *manager; /* their self */
 };
 
 /* Whom requests go back to. */
@@ -75,6 +78,9 @@ struct hd_fault_client {
 struct hd_faults *hd_faults_open(struct hd_env *env,
                                  const struct hd_fault_wiring *w);
 void hd_faults_close(struct hd_faults *f);
+
+/* Memory has been compacted for a page that found no frame. */
+void hd_faults_again(void *faults, hd_time now, uint32_t fault);
 
 /* Says who hands requests over; before the first event. */
 void hd_faults_client(struct hd_faults *f, struct hd_fault_client c);

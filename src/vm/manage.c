@@ -9,8 +9,8 @@
  * barrier), so that the page tables and all TLBs change at once for everybody.
  *
  * With vm.paging=fault an allocation is reserved, and its pages come one by one
- * (fault.c) and make no translation wrong, so they need no barrier; memory is
- * not compacted for them.
+ * (fault.c) and make no translation wrong, so they need no barrier.  One that
+ * finds no frame where somebody compacts memory waits for such an instant.
  *
  * Whenever the last page of an aligned 2 MB has come, and the 512 lie in one
  * frame of 2 MB in order, the point coalesce is asked: large-page bit and
@@ -294,14 +294,14 @@ static struct hd_manage_job *job_at(const struct hd_manage *g, uint32_t i)
     return &v[(g->s->first + i) % g->s->room];
 }
 
-void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
-                   uint32_t index, hd_va base, uint64_t bytes, bool map)
+/* Enters a job for the first instant that no core can be ahead of. */
+static void enter(struct hd_manage *g, hd_time now, struct hd_manage_job j)
 {
     struct hd_manage_state *s = g->s;
     hd_time at =
         now + hd_max_u64(g->cores.ahead, hd_ticks(g->env->clk, HD_CLK_CORE, 1));
 
-    at = hd_edge(g->env->clk, HD_CLK_CORE, at);
+    j.at = at = hd_edge(g->env->clk, HD_CLK_CORE, at);
     if (s->n == s->room) {
         struct hd_manage_job *v =
             hd_arena_take(g->env->arena, s->room * 2u, sizeof *v);
@@ -315,12 +315,38 @@ void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
         s->first = 0;
         s->room *= 2;
     }
-    *job_at(g, s->n++) =
-        (struct hd_manage_job){at, base.v, bytes, app, index, map};
+    *job_at(g, s->n++) = j;
     if (at < s->barrier) {
         s->barrier = at;
         hd_post(g->env->ev, g->id, g->id, at, EV_APPLY, 0, 0);
     }
+}
+
+void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
+                   uint32_t index, hd_va base, uint64_t bytes, bool map)
+{
+    enter(g, now,
+          (struct hd_manage_job){.base = base.v,
+                                 .bytes = bytes,
+                                 .app = app,
+                                 .index = index,
+                                 .what = map ? HD_JOB_COMES : HD_JOB_GOES});
+}
+
+void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
+{
+    enter(manage, now,
+          (struct hd_manage_job){
+              .app = app, .index = fault, .what = HD_JOB_ROOM});
+}
+
+/* Memory is compacted for a page that comes from the host. */
+static void make_way(struct hd_manage *g, hd_time now,
+                     const struct hd_manage_job *j)
+{
+    hd_manage_compact(g, HD_COMPACT_FULL, j->app);
+    if (g->env->err->code == 0)
+        g->faults.again(g->faults.self, now, j->index);
 }
 
 /* Does all jobs of this instant; what goes together is compacted once. */
@@ -337,12 +363,14 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
 
         s->first = (s->first + 1) % s->room;
         s->n--;
-        last = s->n == 0 || job_at(g, 0)->at > now || job_at(g, 0)->map ||
-               job_at(g, 0)->app != j.app;
-        if (j.map) {
+        last = s->n == 0 || job_at(g, 0)->at > now ||
+               job_at(g, 0)->what != HD_JOB_GOES || job_at(g, 0)->app != j.app;
+        if (j.what == HD_JOB_COMES)
             hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
+        if (j.what == HD_JOB_ROOM)
+            make_way(g, now, &j);
+        if (j.what != HD_JOB_GOES)
             continue;
-        }
         go(g, &j);
         if (last)
             hd_manage_compact(g, HD_COMPACT_FREED, j.app);
@@ -393,6 +421,15 @@ static void offer(struct hd_manage *g, enum heddle_point p,
 static bool make_room(void *self, uint32_t app)
 {
     return hd_manage_compact(self, HD_COMPACT_FULL, app);
+}
+
+/* Whether anybody compacts memory. */
+static bool compacts(void *self)
+{
+    const struct hd_manage *g = self;
+
+    return g->compact.bound != 0 &&
+           hd_slots_answered(g->env->slots, HEDDLE_POINT_compact);
 }
 
 /* ---- building ------------------------------------------------------------ */
@@ -447,6 +484,7 @@ int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
     if (g->scratch == NULL || g->tried == NULL)
         return -1;
     tables->compact = make_room;
+    tables->compacts = compacts;
     tables->compact_self = g;
     offer(g, HEDDLE_POINT_coalesce, &g->coalesce, no);
     offer(g, HEDDLE_POINT_splinter, &g->splinter, yes);
@@ -474,6 +512,11 @@ void hd_manage_close(struct hd_manage *g)
 struct hd_mover *hd_manage_mover(struct hd_manage *g)
 {
     return g->mover;
+}
+
+void hd_manage_faulting(struct hd_manage *g, struct hd_manage_faults f)
+{
+    g->faults = f;
 }
 
 const hd_time *hd_manage_barrier(const struct hd_manage *g)

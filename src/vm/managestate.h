@@ -20,9 +20,11 @@ enum { HD_COMPACT_FREED, HD_COMPACT_FULL };
 struct hd_manage_job {
     hd_time at;
     uint64_t base, bytes;
-    uint32_t app, index;
-    uint32_t map; /* 0: it goes */
+    uint32_t app, index; /* of an allocation; ROOM: of a fault */
+    uint32_t what;       /* HD_JOB_ */
 };
+
+enum { HD_JOB_GOES, HD_JOB_COMES, HD_JOB_ROOM };
 
 struct hd_manage_state {
     uint64_t mixed[HD_MAX_APPS]; /* pages from the host that were counted */
@@ -44,6 +46,7 @@ struct hd_manage {
     struct hd_mover *mover;
     struct hd_dram *dram;
     struct hd_manage_cores cores;
+    struct hd_manage_faults faults;
     uint32_t id, line, table_lines; /* bytes; lines of a page */
     struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
     struct hd_stat stat;

@@ -55,10 +55,11 @@ int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
 bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        struct hd_xlate *x);
 
-/* An absent page gets its frame (asks frame_place); 0, or an error in `err`.
+/* An absent page gets its frame (asks frame_place); 0, an error in `err`, or 1:
+ * there is none, and memory is to be compacted before it is placed `again`.
  * Its data have come: it is mapped; false: its allocation has gone meanwhile.
  * vpn is its first. */
-int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                      struct hd_err *err);
 bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 

@@ -123,12 +123,12 @@ void hd_pt_leave(struct hd_ptables *t, uint32_t app, const struct hd_xlate *x)
  * kept for it. */
 static uint64_t frame_for(struct hd_ptables *t, uint32_t app,
                           const struct hd_xlate *x, const struct hd_pt_slot *h,
-                          struct hd_err *err)
+                          bool again, struct hd_err *err)
 {
     uint64_t f;
 
     if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED)))
-        return hd_pt_choose_frame(t, app, x->vpn.v, x->pages, err);
+        return hd_pt_choose_frame(t, app, x->vpn.v, x->pages, again, err);
     f = hd_pt_region_of(t, h->region_bits >> HD_PT_SHIFT)->frame +
         (x->vpn.v & 511);
     t->s->kept--;
@@ -136,7 +136,7 @@ static uint64_t frame_for(struct hd_ptables *t, uint32_t app,
     return f;
 }
 
-int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                      struct hd_err *err)
 {
     const struct hd_pt_slot *h =
@@ -150,7 +150,9 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           "application %u, page 0x%llx is to get a frame, and "
                           "is not absent",
                           app, (unsigned long long)vpn.v);
-    f = frame_for(t, app, &x, h, err);
+    f = frame_for(t, app, &x, h, again, err);
+    if (f == HD_PT_WANTS_ROOM)
+        return 1;
     if (f == HD_NO_FRAME)
         return err->code;
     if (hd_pt_region_of(t, i)->resident == 0) {

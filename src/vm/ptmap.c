@@ -29,6 +29,7 @@ struct job {
     uint64_t bytes;
     struct hd_err *err;
     bool absent; /* pages are reserved only */
+    bool again;  /* an absent page was asked for, and memory was compacted */
 };
 
 static int fail(const struct hd_ptables *t, const struct job *j,
@@ -72,36 +73,38 @@ static struct heddle_q_frame_place question(struct hd_ptables *t,
     };
 }
 
-/* The answer of frame_place; where that is that there is none, memory is
- * compacted and it is asked once more.  Not so for a page that faults: mappings
- * cannot change in the middle of a run's event (manage.c). */
+/* The answer of frame_place, or of its default: frames where there is none. */
 static uint64_t ask_frame(struct hd_ptables *t, const struct job *j,
-                          uint64_t vpn, uint32_t pages)
+                          uint64_t vpn, uint32_t pages, bool again)
 {
-    struct heddle_q_frame_place q = question(t, j, vpn, pages);
-    uint64_t f;
+    struct heddle_q_frame_place q;
 
-    q.again = j->absent;
-    f = (uint64_t)hd_ask_frame_place(&t->place, &q);
-    if (f != q.frames || q.again)
-        return f;
-    if (t->compact != NULL)
-        t->compact(t->compact_self, j->app);
+    if (HD_LIKELY(!t->place.bound))
+        return hd_min_u64(hd_frames_next(&t->frames, pages), t->frames.frames);
     q = question(t, j, vpn, pages);
-    q.again = 1;
+    q.again = again;
     return (uint64_t)hd_ask_frame_place(&t->place, &q);
 }
 
-/* The frame that a page gets, or HD_NO_FRAME with an error recorded. */
+/* The frame that a page gets, or HD_NO_FRAME with an error recorded.  Where
+ * there is none memory is compacted, and it is asked once more; for a page that
+ * faults that is its caller's business (HD_PT_WANTS_ROOM), because mappings
+ * cannot change in the middle of a run's event (manage.c). */
 static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
                              uint64_t vpn, uint32_t pages)
 {
-    uint64_t frames = t->frames.frames;
-    uint64_t f = HD_UNLIKELY(t->place.bound)
-                     ? ask_frame(t, j, vpn, pages)
-                     : hd_min_u64(hd_frames_next(&t->frames, pages), frames);
+    uint64_t frames = t->frames.frames, f;
+    bool later = j->absent && !j->again && t->compacts != NULL &&
+                 t->compacts(t->compact_self);
+    bool last = j->absent && !later;
     struct heddle_q_frame_place q;
 
+    f = ask_frame(t, j, vpn, pages, last);
+    if (HD_UNLIKELY(f == frames && later))
+        return HD_PT_WANTS_ROOM;
+    if (HD_UNLIKELY(f == frames && !last && t->compact != NULL) &&
+        (t->compact(t->compact_self, j->app) || t->place.bound))
+        f = ask_frame(t, j, vpn, pages, true);
     if (f == frames) {
         fail(t, j, "out of frames: no free aligned one", pages);
         return HD_NO_FRAME;
@@ -348,7 +351,7 @@ static int map(struct hd_ptables *t, struct job *j)
 int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
                    hd_va base, uint64_t bytes, struct hd_err *err)
 {
-    struct job j = {app, index, base, bytes, err, false};
+    struct job j = {app, index, base, bytes, err, false, false};
 
     return map(t, &j);
 }
@@ -356,16 +359,20 @@ int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
 int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
                        hd_va base, uint64_t bytes, struct hd_err *err)
 {
-    struct job j = {app, index, base, bytes, err, true};
+    struct job j = {app, index, base, bytes, err, true, false};
 
     return map(t, &j);
 }
 
 uint64_t hd_pt_choose_frame(struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                            uint32_t pages, struct hd_err *err)
+                            uint32_t pages, bool again, struct hd_err *err)
 {
-    struct job j = {app, 0,   {vpn << HD_PAGE_SHIFT}, pages * HD_PAGE_BYTES,
-                    err, true};
+    struct job j = {.app = app,
+                    .base = {vpn << HD_PAGE_SHIFT},
+                    .bytes = pages * HD_PAGE_BYTES,
+                    .err = err,
+                    .absent = true,
+                    .again = again};
 
     for (uint32_t i = 0; i < t->s->ranges; i++) {
         const struct hd_pt_range *r = hd_pt_range_of(t, i);

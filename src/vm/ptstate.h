@@ -88,7 +88,10 @@ struct hd_ptables {
     struct hd_frames frames;
     struct hd_bigframes big;
     struct hd_slot alloc, free, place;
-    bool (*compact)(void *self, uint32_t app); /* makes room; NULL: nobody */
+    /* Who makes room: at once; and whether anybody would, later.  NULL: nobody
+     * is there. */
+    bool (*compact)(void *self, uint32_t app);
+    bool (*compacts)(void *self);
     void *compact_self;
 };
 
@@ -181,10 +184,12 @@ struct hd_pt_slot *hd_pt_region_get(struct hd_ptables *t, uint32_t app,
 int hd_pt_region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
                        uint32_t pages);
 
-/* ptmap.c: the frame that a page of a mapped or reserved allocation gets, or
- * HD_NO_FRAME with an error recorded. */
+/* ptmap.c: the frame that an absent page gets; HD_NO_FRAME with an error
+ * recorded, or HD_PT_WANTS_ROOM: memory is to be compacted first, and this is
+ * to be called `again`. */
+#define HD_PT_WANTS_ROOM (HD_NO_FRAME - 1)
 uint64_t hd_pt_choose_frame(struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                            uint32_t pages, struct hd_err *err);
+                            uint32_t pages, bool again, struct hd_err *err);
 
 /* ptmap.c: tells who watches page_freed or page_back of a 4 KB page. */
 void hd_pt_tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
