@@ -258,6 +258,7 @@ refused("one out of range", -3, "n = 0 is out of range, expected 1 to", so,
     { n = 0 })
 refused("one that is no number", -3, "n: expected an integer of 0 or more",
     so, { n = "many" })
+refused("a path that is none", -2, "a path is expected, not a number", 5)
 local lines = require("heddle.index").explain(so)
 tap.is(lines[1], "gather (workload, a plug-in in C)", "explained by its path")
 tap.ok(table.concat(lines, "\n"):find("n = 65536 elements: of the table", 1,

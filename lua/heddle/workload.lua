@@ -126,8 +126,8 @@ end
 -- with H.generator.
 function workload.program(application, options)
     if type(application) ~= "table" or not application.workload then
-        error(core.error(-2, ("H.program: expected what H.kernel.app{} made, "
-            .. "got a %s"):format(type(application))), 0)
+        error(core.error(-2, ("H.program: expected what H.kernel.app{} or "
+            .. "H.generator{} made, got a %s"):format(type(application))), 0)
     end
     local name = tostring(application.name or "program")
     local rest, own = split(options, name)
@@ -161,6 +161,10 @@ end
 --- H.plugin(path [, options]): a workload of functions in C, a shared object;
 -- options are its parameters, and `argument`, a text for it.
 function workload.plugin(path, options)
+    if type(path) ~= "string" then
+        error(core.error(-2, ("H.plugin: a path is expected, not a %s"):format(
+            type(path))), 0)
+    end
     local rest, own = split(options,
         ((path:match("[^/]+$") or path):gsub("%.so$", "")))
     return new(own, "plugin", path, rest, function()
