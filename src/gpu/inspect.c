@@ -107,7 +107,7 @@ static void unaccounted_load(const struct awaited *a, hd_time since,
     out[HD_CORE_T_DATA] += now - to;
 }
 
-/* A warp that may issue has waited as account_issue() (warp.c) will say. */
+/* A warp that may issue has waited as begin() (warp.c) will say. */
 static void unaccounted_ready(const struct hd_warp *x, bool lsu_full,
                               hd_time now, uint64_t out[HD_CORE_COUNTERS])
 {

@@ -2,9 +2,10 @@
  * kernel-vm.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
  * Shared by its files: kernel-source.c (launches, blocks, snapshots),
- * kernel-vm.c (the next instruction), kernel-flow.c (control flow),
- * kernel-vec.c (vectors, copies and choices), kernel-lane.c (arithmetic on
- * registers), kernel-compare.c (comparisons) and kernel-mem.c (memory).
+ * kernel-host.c (what the host function does), kernel-vm.c (the next
+ * instruction), kernel-flow.c (control flow), kernel-vec.c (vectors, copies and
+ * choices), kernel-lane.c (arithmetic on registers), kernel-compare.c
+ * (comparisons) and kernel-mem.c (memory).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,9 +5,9 @@
  * (load/trace.h), or functions of a plug-in or a script (load/work.c).  The
  * core sees all of them through this table of functions: it asks for launches,
  * starts thread blocks, and takes the instructions of each warp one at a time,
- * in order.  Whatever changes while a simulation runs
- * (registers, positions) lies in the simulation's arena; what does not
- * (bytecode, decoded blocks) lies outside and is found again after a restore.
+ * in order.  Whatever changes while a simulation runs (registers, positions)
+ * lies in the simulation's arena; what does not (bytecode, decoded blocks) lies
+ * outside and is found again after a restore.
  *
  * SPDX-License-Identifier: MIT
  */

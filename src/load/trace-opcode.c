@@ -3,9 +3,9 @@
  *
  * The part of the mnemonic before the first dot decides, compared whole:
  * LDGDEPBAR is no LDG and REDUX is no RED; only the bulk copies are known by
- * a word inside, as the tracer does.  How many bytes a lane moves is
- * read from the first part that is a number of bits (128, U8, S16), because
- * the tracer's own width can be wrong; what has none uses the tracer's.
+ * a word inside, as the tracer knows them.  How many bytes a lane moves is read
+ * from the first part that is a number of bits (128, U8, S16), because the
+ * tracer's own width can be wrong; what has none uses the tracer's.
  * A name that is not in the table and comes with addresses is counted by the
  * lint and executed as an arithmetic instruction.
  *

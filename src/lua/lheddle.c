@@ -4,8 +4,8 @@
  * A thin binding of heddle.h, nothing more: it has no defaults, no units and
  * no formatting.  What scenario writers use is lua/heddle/init.lua, written on
  * top of this one.  This file has the errors, the workloads and the lists
- * (settings, counters, points, notes); lconfig.c and lsim.c have the two
- * objects.
+ * (settings, counters, histograms, points, notes); lconfig.c and lsim.c have
+ * the two objects.
  *
  * The lists of points and notes come from the same points.def and notes.def
  * as the engine's, so that what `heddle list points` prints cannot differ

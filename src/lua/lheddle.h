@@ -1,6 +1,6 @@
 /*
- * lheddle.h - what the files of the Lua binding share: the userdata types and
- * the error value.
+ * lheddle.h - what the files of the Lua binding share: the userdata types, the
+ * error value, and how classes and tables are made.
  *
  * A workload, a configuration and a simulation are userdata of the types
  * named here, whichever file made them: a trace reader or a program compiler

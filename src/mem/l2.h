@@ -8,7 +8,7 @@
  * what it waits for.
  *
  * Answers are given through the client's reply at the instant at which the
- * data leaves the slice; the way back (hd_xbar_back) and the bandwidth of the
+ * data leaves the slice; the way back (hd_l2_back) and the bandwidth of the
  * requester's own port are added by the requester on arrival.
  *
  * SPDX-License-Identifier: MIT

@@ -4,11 +4,11 @@
  *
  * Requests come from a pool in the arena and are named by index.  A requester
  * takes one, fills it and sends it to the level below through a struct
- * hd_below.  The level answers reads and atomics exactly once, by calling the
- * requester's hd_reply with the instant at which the data leaves that level;
- * the requester adds the way back.  Writes are not answered; the level that
- * ends them gives them back to the pool.  Whoever receives the answer gives a
- * read back to the pool.
+ * hd_below.  The level answers reads and atomics exactly once, by the reply of
+ * the requester's struct hd_client, with the instant at which the data leaves
+ * that level; the requester adds the way back, and gives the request back to
+ * the pool.  Writes are not answered (but see HD_REQ_ACK); the level that ends
+ * them gives them back.
  *
  * send() is called in the event in which the request leaves the sender, or in
  * an earlier one, if what is sent in between by the same client has HD_REQ_SEQ

@@ -1,5 +1,5 @@
 /*
- * tags.c - a TLB or a cache driven alone: heddle_part_tlb, heddle_part_cache.
+ * tags.c - a TLB or a cache driven alone: heddle_part_tags.
  *
  * The structures are those of the machine, without its clocks: an access
  * looks up, and a miss fills at once, so hits depend on nothing but the order

@@ -1,5 +1,6 @@
 /*
- * host.c - what an application's host function may do between launches.
+ * kernel-host.c - what the host function of a kernel program may do between
+ * launches.
  *
  * It sees the contents of buffers as the kernels left them.  Its own state is
  * a string of bytes that belongs to the simulation: snapshots copy it, and a
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../gpu/kernel-vm.h"
+#include "kernel-vm.h"
 
 static struct hd_buffer *find(heddle_host *h, uint32_t buffer, uint64_t i)
 {
