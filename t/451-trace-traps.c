@@ -225,6 +225,21 @@ static void local_memory(void **state)
     free(text);
 }
 
+/* A tracer that nobody has seen yet is read as the last one, and told. */
+static void new_tracers(void **state)
+{
+    (void)state;
+    for (int version = 6; version <= 7; version++) {
+        char *text = kit_kernel(version, 32,
+                                "warp = 0\ninsts = 1\n"
+                                "0000 00000001 0 EXIT 0 0");
+        heddle_workload *w = kit_trace(&kit, kit_write(&kit, "k.traceg", text));
+        assert_int_equal(kit_note(w, "NEW_TRACER"), version - 6);
+        heddle_workload_free(w);
+        free(text);
+    }
+}
+
 static void notes(void **state)
 {
     char *text =
@@ -435,13 +450,13 @@ static void truncation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opcodes),      cmocka_unit_test(widths),
-        cmocka_unit_test(atomics),      cmocka_unit_test(windows),
-        cmocka_unit_test(no_windows),   cmocka_unit_test(ldgsts),
-        cmocka_unit_test(local_memory), cmocka_unit_test(notes),
-        cmocka_unit_test(errors),       cmocka_unit_test(header_errors),
-        cmocka_unit_test(block_twice),  cmocka_unit_test(zero_byte),
-        cmocka_unit_test(truncation),
+        cmocka_unit_test(opcodes),       cmocka_unit_test(widths),
+        cmocka_unit_test(atomics),       cmocka_unit_test(windows),
+        cmocka_unit_test(no_windows),    cmocka_unit_test(ldgsts),
+        cmocka_unit_test(local_memory),  cmocka_unit_test(new_tracers),
+        cmocka_unit_test(notes),         cmocka_unit_test(errors),
+        cmocka_unit_test(header_errors), cmocka_unit_test(block_twice),
+        cmocka_unit_test(zero_byte),     cmocka_unit_test(truncation),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -386,7 +386,8 @@ end
 --- Edit distance, for suggestions; two letters that changed places are one
 -- mistake.
 local function distance(a, b)
-    local before, above, row = {}, {}, {}
+    local row, above = {}, nil
+    local before
     for j = 0, #b do
         row[j] = j
     end

@@ -283,6 +283,9 @@ static int set_name(struct hd_trace_text *t, struct header *h, const char *p)
     return 0;
 }
 
+/* The last version of the tracer whose lines are known. */
+enum { TRACER_KNOWN = 6 };
+
 /* A line "-what = value". */
 static int header_line(struct hd_trace_text *t, struct header *h,
                        const char *line)
@@ -313,6 +316,9 @@ static int header_line(struct hd_trace_text *t, struct header *h,
         uint64_t max = field[i].wide ? UINT64_MAX : UINT32_MAX;
         if (set_number(p, max, &v) != 0)
             return bad_line(t, line, "expected a number");
+        if (field[i].offset == offsetof(struct hd_trace_kernel, version) &&
+            v > TRACER_KNOWN)
+            hd_trace_text_note(t, HD_TN_NEW_TRACER);
         char *to = (char *)&h->k + field[i].offset;
         if (field[i].wide)
             *(uint64_t *)(void *)to = v;

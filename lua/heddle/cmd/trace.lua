@@ -273,7 +273,10 @@ function M.run(args)
             return M[v](args) or 0
         end
     end
-    cli.usage("trace: expected one of %s", table.concat(VERBS, ", "))
+    local near = verb and require("heddle.index").nearest(verb, VERBS)
+    cli.usage("trace: %sexpected one of %s", verb and ("there is no '%s'%s; ")
+        :format(verb, near and " (did you mean '" .. near .. "'?)" or "")
+        or "", table.concat(VERBS, ", "))
 end
 
 return M
