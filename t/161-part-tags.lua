@@ -139,6 +139,8 @@ local ok, err = pcall(c.set, c, "bytes", 512)
 tap.ok(not ok and tostring(err):find("frozen"), "settings are frozen")
 ok, err = pcall(part.tlb, { entires = 4 })
 tap.ok(not ok and tostring(err):find("'entries'"), "the nearest setting")
+tap.ok(shell("tlb", "lru", "per_request=1"):find("no setting 'per_request'"),
+    "what only the DRAM has")
 -- What a cache cannot have, it does not silently have less of.
 for _, wrong in ipairs { { bytes = 1000 }, { ways = 3 }, { line = 100 },
     { policy = "lur" }, { policy = "gto" }, { policy = "srrip",

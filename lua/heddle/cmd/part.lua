@@ -93,7 +93,7 @@ end
 PARTS.tlb = tags(part.tlb, TLB_FIELDS)
 PARTS.cache = tags(part.cache, CACHE_FIELDS)
 
---- Words of the command line that are no settings.
+--- Words behind `dram` that are no settings.
 local OPTIONS = { per_request = true }
 
 local function switch(word, value)
@@ -126,9 +126,11 @@ function M.run(args)
                 cli.usage("one file is expected, not also '%s'", args[i])
             end
             file = args[i]
-        elseif OPTIONS[k] then
+        elseif name == "dram" and OPTIONS[k] then
             options[k] = switch(k, v)
         else
+            -- The setting's full name is one, too.
+            k = name == "dram" and k:gsub("^dram%.", "") or k
             settings[#settings + 1] = { k, v }
         end
     end
