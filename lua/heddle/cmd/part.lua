@@ -46,8 +46,6 @@ local function print_json(fields, values)
     io.write("{", table.concat(out, ", "), "}\n")
 end
 
-M.print_json = print_json
-
 local PARTS = {}
 
 local DRAM_FIELDS = {

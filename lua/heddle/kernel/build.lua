@@ -23,7 +23,6 @@ local M = {}
 
 local Value = {}
 Value.__index = Value
-M.Value = Value
 
 local function is_value(x)
     return getmetatable(x) == Value
