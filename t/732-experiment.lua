@@ -163,6 +163,11 @@ tap.is(owners(10, { app0 = 1, app1 = 1, app2 = 1 }), "1 1 8",
 tap.raises(function() owners(10, { app0 = 8, app1 = 8 }) end, "cores",
     "more cores than there are")
 
+tap.raises(function() owners(8, { app0 = 6, app1 = 3 }) end,
+    "9 cores are given to applications, the machine has 8", "too many cores")
+tap.raises(function() owners(8, { app3 = 1 }) end,
+    "app3 is set, but applications are 0 to 2", "cores for nobody")
+
 -- ---- sharing ---------------------------------------------------------------------------
 
 local arg = experiment.args { out = DIR, cache = DIR .. "/cache", jobs = 2 }

@@ -9,12 +9,17 @@
  * SPDX-License-Identifier: MIT
  */
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "registry.h"
 
 enum { NAMED = 8 };
 
 struct cores {
     uint64_t apps, cores;
+    uint64_t named;  /* cores that parameters give away */
+    uint64_t beyond; /* a parameter above 0 for nobody: its number, plus 1 */
     uint64_t end[NAMED]; /* first core behind those of each application */
 };
 
@@ -28,17 +33,20 @@ static int init(void *state, const struct heddle_place *p,
                 const uint64_t *params)
 {
     struct cores *s = state;
-    uint64_t named = 0, open = 0, at = 0, rest, k = 0;
+    uint64_t open = 0, at = 0, rest, k = 0;
 
     s->apps = p->apps < NAMED ? p->apps : NAMED;
     s->cores = p->cores;
     for (uint64_t i = 0; i < s->apps; i++) {
-        named += params[i];
+        s->named += params[i];
         open += params[i] == 0;
     }
-    if (named > p->cores)
-        return -1;
-    rest = p->cores - named;
+    for (uint64_t i = s->apps; i < NAMED; i++)
+        if (params[i] != 0)
+            s->beyond = i + 1;
+    if (s->named > p->cores) /* start() says so */
+        return 0;
+    rest = p->cores - s->named;
     for (uint64_t i = 0; i < s->apps; i++) {
         uint64_t n = params[i];
         if (n == 0) {
@@ -49,6 +57,27 @@ static int init(void *state, const struct heddle_place *p,
         s->end[i] = at;
     }
     return 0;
+}
+
+/* What cannot be had, in words. */
+static void start(void *state, heddle_sim *sim)
+{
+    const struct cores *s = state;
+    char text[128];
+
+    if (s->named > s->cores)
+        snprintf(text, sizeof text,
+                 "policy cores: %" PRIu64 " cores are given to applications, "
+                 "the machine has %" PRIu64,
+                 s->named, s->cores);
+    else if (s->beyond != 0)
+        snprintf(text, sizeof text,
+                 "policy cores: app%" PRIu64 " is set, but applications are 0 "
+                 "to %" PRIu64,
+                 s->beyond - 1, s->apps - 1);
+    else
+        return;
+    heddle_policy_fail(sim, text);
 }
 
 static int64_t answer(void *state, const void *question)
@@ -82,5 +111,6 @@ const struct heddle_policy hd_policy_cores = {
     .params = params,
     .state_bytes = bytes,
     .init = init,
+    .start = start,
     .answer = {[HEDDLE_POINT_core_partition] = answer},
 };
