@@ -10,7 +10,6 @@ local core = require "heddle.core"
 local policy = require "heddle.policy"
 
 local ANSWERS = {
-    NONE = "nothing",
     INDEX = "a number below Va %s",
     BOOL = "true or false",
     CHOICE = "Li %s",
@@ -63,7 +62,9 @@ for _, p in ipairs(core.points()) do
             end
         end
     end
-    if p.answer == "CHOICE" then
+    if p.answer == "NONE" then
+        add "Nothing is decided."
+    elseif p.answer == "CHOICE" then
         add "Answer:"
         add(".Li %s :", (p.limit:gsub("|", " , ")))
     elseif answer:find "Va" then
@@ -72,7 +73,9 @@ for _, p in ipairs(core.points()) do
     else
         add("Answer: %s:", answer)
     end
-    text(p.meaning .. ".")
+    if p.answer ~= "NONE" then
+        text(p.meaning .. ".")
+    end
     fields(p.fields)
 end
 add ".El"
