@@ -148,7 +148,8 @@ for _, class in ipairs { { "data", "data" }, { "walk", "page walks" } } do
         end,
     }
     LIST[#LIST + 1] = {
-        "dram", "dram_gbps_" .. class[1], "GB/s", "GB/s: " .. class[2],
+        "dram", "dram_gbps_" .. class[1], "GB/s",
+        "bandwidth used: " .. class[2],
         function(r)
             -- dram.cycles is a sum over channels, so this is the mean of one
             -- channel times their number.
