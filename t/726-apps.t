@@ -29,6 +29,10 @@ has out "timed run began at launch" "is told"
 expect 0 "another machine" "$H" apps MM size=T machine=pichai l1tlb.entries=8
 has out "on pichai" "is named"
 
+expect 0 "few of a thing" "$H" apps GUP size=T timed=0
+has out "135.2 kB" "kilobytes are no tenths of megabytes"
+has out "update load    start       8  64.00" "and eight no share of a thousand"
+
 expect 0 "JSON" "$H" apps BLK MM size=T format=json json="$dir/j" \
     pictures="$dir/p"
 has out '"heddle-apps"' "names its schema"

@@ -358,7 +358,7 @@ function report.table(rows)
                 cells[r][c] = text
                 widths[c] = math.max(widths[c] or 0, width(text))
                 if r > 1 and (type(v) == "number"
-                    or text:find("^[-+]?%d[%d.]*[ %%x]*$")) then
+                    or text:find("^[-+]?%d[%d.]*[ %%xkMB]*$")) then
                     right[c] = true
                 end
             end

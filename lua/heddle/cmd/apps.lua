@@ -150,7 +150,7 @@ local function whole(v)
 end
 
 local function bytes(v)
-    return v and ("%.1f MB"):format(v / 1e6) or "-"
+    return v and require("heddle.app").bytes(v) or "-"
 end
 
 --- "3.2 M" for counts of instructions.
@@ -159,8 +159,10 @@ local function count(v)
         return "-"
     elseif v >= 1e6 then
         return ("%.1f M"):format(v / 1e6)
+    elseif v >= 1e3 then
+        return ("%.1f k"):format(v / 1e3)
     end
-    return ("%.1f k"):format(v / 1e3)
+    return ("%d"):format(v // 1)
 end
 
 --- Tables as columns: heading, function of a row.
