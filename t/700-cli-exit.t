@@ -219,6 +219,8 @@ local H = require "heddle"
 local arg = H.args { budget = 1 }
 print(arg.budgt)
 L
+expect 0 "--help behind a script" "$H" run "$dir/in.lua" --help
+has out "budget=1" "prints its arguments"
 expect 64 "an argument that is read and not declared" "$H" run "$dir/in.lua"
 has err "in.lua:3: H.args declares no argument 'budgt' (did you mean 'budget'" \
     "is named"

@@ -96,6 +96,12 @@ end
 --- H.args{name = default, ...}: returns the table of values.
 function script.declare(defaults)
     declared = true
+    if script.options.help then
+        for _, name in ipairs(names_of(defaults)) do
+            print(name .. "=" .. tostring(defaults[name]))
+        end
+        error({ exit = 0 }, 0)
+    end
     local words = given or words_of_lua()
     for name, default in pairs(defaults) do
         local t = type(default)
@@ -156,6 +162,7 @@ function script.begin(options)
     end
     script.dir = options.file and (options.file:match("^(.*)/[^/]*$") or ".")
     script.options.check = options.check
+    script.options.help = options.help
     if not next(given) then
         return
     end

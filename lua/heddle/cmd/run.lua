@@ -7,11 +7,13 @@ local run = {
     summary = "run a scenario script",
     usage = [[
 usage: heddle run [--check] FILE.lua [name=value...]
+       heddle run FILE.lua --help
 
 Runs the script.  name=value arguments are in H.arg.name; the script declares
 them, with defaults, by H.args{...}.  FILE may be - for standard input.
 
   --check   verify invariants while every simulation runs
+  --help    behind FILE: print its arguments, where it declares them
 ]],
 }
 
@@ -29,6 +31,8 @@ function run.parse(args, command)
             cli.usage("%s: unknown option '%s'", command, a)
         elseif not o.file then
             o.file = a
+        elseif options and (a == "--help" or a == "-h") then
+            o.help = true
         else
             local name, value = a:match("^([%a_][%w_.]*)=(.*)$")
             if not name then
