@@ -199,9 +199,9 @@ expect 64 "an unknown scale" "$H" run "$dir/experiment.lua" \
     out="$dir/out" scale=huge
 has err "scale=huge: expected quick or full" "is named"
 
-printf 'local H = require "heddle"\n\nH.report.csv()\n' >"$dir/in.lua"
+printf 'local H = require "heddle"\n\nH.here()\n' >"$dir/in.lua"
 expect 70 "an error in heddle's own scripts" "$H" run "$dir/in.lua"
-has err "in.lua:3: in heddle/csv.lua:" "says where the script was"
+has err "in.lua:3: in heddle/script.lua:" "says where the script was"
 printf 'local H = require "heddle"\n%s\nsim.run()\n' 'local sim = H.sim {
     machine = "maxwell", apps = { H.app("GUP", { size = "T" }) } }' \
     >"$dir/in.lua"

@@ -211,6 +211,25 @@ tap.raises(function() H.report.metric(r, "ipc", 0) end, "count from 1 to 2",
     "nor a metric")
 tap.raises(function() H.report.counter(r, "l2tlb.hits", 3) end,
     "count from 1 to 2", "nor a counter")
+for what, call in pairs {
+    ["H.sim: a table of options"] = function() H.sim "maxwell" end,
+    ["settings are a table"] = function() H.machine("maxwell") "x" end,
+    ["l2tlb.entries: a value is expected"] = function()
+        H.machine("maxwell") { l2tlb = { entries = {} } }
+    end,
+    ["H.args: a table"] = function() H.args "x" end,
+    ["H.args: [1]: arguments have names"] = function() H.args { 5 } end,
+    ["H.report.text: what sim:results() returns"] = function()
+        H.report.text {}
+    end,
+    ["H.report.metric: what sim:results() returns is expected, not a nil"] =
+        function() H.report.metric(nil, "ipc") end,
+    ["are expected, not a nil"] = function() H.report.csv() end,
+    ["H.run: job 1 is a string"] = function() H.run { "x" } end,
+    ["suites: a set"] = function() H.suites.load "mask" end,
+} do
+    tap.raises(call, what, "another type: " .. what)
+end
 tap.raises(function() H.report.csv(r, 5) end, "a path or an open file",
     "a file that is none")
 tap.raises(function()

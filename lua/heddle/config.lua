@@ -46,11 +46,18 @@ config.sorted_keys = sorted_keys
 --- Flattens nested tables of settings into name -> { value, source }.
 function config.flatten(settings, source, prefix, out)
     out = out or {}
+    if type(settings) ~= "table" then
+        error(core.error(-2, ("settings are a table, as in { [\"l2tlb.entries\"]"
+            .. " = 64 }, not a %s"):format(type(settings))), 0)
+    end
     for _, key in ipairs(sorted_keys(settings)) do
         local name = prefix and prefix .. "." .. key or key
         local v = settings[key]
         if type(v) == "table" and v[1] ~= nil then
             out[name] = { v[1], v[2] or source }
+        elseif type(v) == "table" and next(v) == nil then
+            error(core.error(-3, ("%s: a value is expected, not an empty table")
+                :format(name)), 0)
         elseif type(v) == "table" then
             config.flatten(v, source, name, out)
         else

@@ -33,7 +33,11 @@ end
 
 --- One result or a list of them, as a list of { run name, result }.
 local function runs_of(results)
-    if results.schema then
+    if type(results) ~= "table" then
+        error(require("heddle.core").error(-2, ("H.report.csv: results, or a "
+            .. "list of them, are expected, not a %s"):format(type(results))),
+            0)
+    elseif results.schema then
         return { { results.label or "1", results } }
     end
     local out = {}

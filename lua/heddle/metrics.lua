@@ -272,8 +272,19 @@ metrics.COMPARISONS = {
         "the sum of the applications' IPC" },
 }
 
+--- What sim:results() gave; `what` is who wants it.
+function metrics.result(result, what)
+    if type(result) ~= "table" or not result.apps then
+        error(core.error(-2, ("%s: what sim:results() returns is expected, not "
+            .. "%s"):format(what, type(result) == "table" and "another table"
+            or "a " .. type(result))), 0)
+    end
+    return result
+end
+
 --- Application i (from 1) of a result.
 function metrics.app_of(result, i)
+    metrics.result(result, "H.report")
     return result.apps[i] or error(core.error(-2, ("there is no application "
         .. "%s in this result; they count from 1 to %d"):format(tostring(i),
         #result.apps)), 0)

@@ -267,6 +267,7 @@ end
 --- Looks a metric up: of application i (from 1), or of all.  Nil: it cannot be
 -- had here; a name that no metric has raises.
 function report.metric(results, name, i)
+    metrics.result(results, "H.report.metric")
     local names, _ = {}, i and metrics.app_of(results, i)
     for k, m in ipairs(results.metrics) do
         if m.name == name then
@@ -288,6 +289,7 @@ end
 -- its component is not there, or a policy's counter; another name raises.
 function report.counter(results, name, i)
     local names, component = {}, tostring(name):match "^([^.]*)%."
+    metrics.result(results, "H.report.counter")
     local _ = i and metrics.app_of(results, i)
     for k, c in ipairs(results.counters) do
         names[k] = c.component .. "." .. c.name
@@ -480,6 +482,7 @@ end
 
 --- The text of a result.
 function report.format(results)
+    metrics.result(results, "H.report.text")
     local out = { ("heddle %s: %s%s on %s, seed %d: %s at cycle %d\n"):format(
         results.version, results.label and results.label .. ": " or "",
         table.concat(labels(results), " + "), results.machine, results.seed,

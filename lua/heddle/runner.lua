@@ -367,6 +367,17 @@ local function named(err, i, jobs)
     return err
 end
 
+local function check_jobs(jobs)
+    for i, job in ipairs(type(jobs) == "table" and jobs or { jobs }) do
+        if type(jobs) ~= "table" or type(job) ~= "table"
+            and type(job) ~= "function" then
+            error(core.error(-2, ("H.run: job %d is a %s; a list of options of "
+                .. "H.sim or of functions is expected"):format(i, type(job))),
+                0)
+        end
+    end
+end
+
 local OPTIONS = { jobs = true, keep = true, progress = true }
 
 --- H.run(jobs [, { jobs = n, progress = false, keep = true }]): the results of
@@ -385,6 +396,7 @@ function runner.run(jobs, options)
         error(core.error(-2, ("H.run: jobs: a number of at least 1 is expected"
             .. ", not '%s'"):format(tostring(n))), 0)
     end
+    check_jobs(jobs)
     local order, keys, first = plan(jobs)
     local state = {
         start = process.time(), done = 0, total = #order,

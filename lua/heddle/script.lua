@@ -95,6 +95,16 @@ end
 
 --- H.args{name = default, ...}: returns the table of values.
 function script.declare(defaults)
+    if type(defaults) ~= "table" then
+        error(core.error(-2, ("H.args: a table { name = default, ... } is "
+            .. "expected, not a %s"):format(type(defaults))), 0)
+    end
+    for name in pairs(defaults) do
+        if type(name) ~= "string" then
+            error(core.error(-2, ("H.args: [%s]: arguments have names"):format(
+                tostring(name))), 0)
+        end
+    end
     declared = true
     if script.options.help then
         for _, name in ipairs(names_of(defaults)) do

@@ -39,6 +39,9 @@ local function fail(code, format, ...)
 end
 
 local function check_options(o)
+    if type(o) ~= "table" then
+        fail(-2, "H.sim: a table of options is expected, not a %s", type(o))
+    end
     for k in pairs(o) do
         if not OPTIONS[k] then
             local names = config.sorted_keys(OPTIONS)

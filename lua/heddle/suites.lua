@@ -228,6 +228,10 @@ end
 --- Descriptions of a set's applications (or of a list of names), for H.sim.
 function M.load(set, options)
     local app, out = require "heddle.workload".app, {}
+    if type(set) ~= "table" then
+        error(require("heddle.core").error(-2, ("suites: a set or a list of "
+            .. "names is expected, not a %s"):format(type(set))), 0)
+    end
     for i, name in ipairs(set.apps or set) do out[i] = app(name, options) end
     return out
 end
