@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "mem/dram.h"
 #include "mem/dramchan.h"
+#include "../t/dramrig.h"
 
 struct bench {
     struct hd_events ev;
@@ -76,18 +77,6 @@ static void reply(void *self, hd_time at, uint32_t req)
     k->done++;
     hd_req_give(&k->reqs, req);
     issue(k, at);
-}
-
-static void set_defaults(struct hd_dram_cfg *c)
-{
-    memset(c, 0, sizeof *c);
-    for (uint32_t i = 0; i < hd_dram_setting_count; i++) {
-        const struct hd_setting *s = &hd_dram_settings[i];
-        if (s->type == HD_T_U32)
-            *(uint32_t *)((char *)c + s->offset) = (uint32_t)atoi(s->def);
-    }
-    strcpy(c->map, "B");
-    c->mode.kind = HD_FULL;
 }
 
 /* Counts the cases down; all run when `only` is 0. */
@@ -163,7 +152,7 @@ int main(int argc, char **argv)
     struct choice o = {argc > 2 ? atoi(argv[2]) : 0, 0};
     struct hd_dram_cfg c;
 
-    set_defaults(&c);
+    c = default_cfg();
     c.channels = 1;
     measure(&o, "random, window 32", &c, 0, n, 32);
     measure(&o, "stream, window 32", &c, 1, n, 32);
@@ -172,7 +161,7 @@ int main(int argc, char **argv)
     measure(&o, "random, 16 banks, window 64", &c, 0, n, 64);
     c.queue = 32;
     measure(&o, "random, queue 32 full", &c, 0, n, 64);
-    set_defaults(&c);
+    c = default_cfg();
     measure(&o, "random, 8 channels", &c, 0, n, 32);
     measure(&o, "stream, 8 channels", &c, 1, n, 32);
     measure(&o, "random, 8 channels, light", &c, 0, n, 2);

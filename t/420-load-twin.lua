@@ -8,6 +8,7 @@ same number of ALU instructions between them.
 
 SPDX-License-Identifier: MIT
 ]]
+local test, run = require "lib.suite"()
 local app = require "heddle.app"
 local twin = require "heddle.twin"
 local walk = require "heddle.walk"
@@ -70,15 +71,12 @@ local function compare(name, lanes)
     assert(n > 30, "something was compared")
 end
 
-local names = app.names()
-print("1.." .. 2 * #names)
-local k = 0
 for _, lanes in ipairs { 32, 64 } do
-    for _, name in ipairs(names) do
-        k = k + 1
-        local ok, err = pcall(compare, name, lanes)
-        print(("%sok %d - %s, %d lanes"):format(ok and "" or "not ", k, name,
-            lanes))
-        if not ok then print("# " .. tostring(err):gsub("\n", "\n# ")) end
+    for _, name in ipairs(app.names()) do
+        test(("%s, %d lanes"):format(name, lanes), function()
+            compare(name, lanes)
+        end)
     end
 end
+
+run()

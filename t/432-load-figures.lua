@@ -7,19 +7,14 @@ lists such figures, what the program does here is within 5 % of them.
 
 SPDX-License-Identifier: MIT
 ]]
+local tap = require "lib.tap"
 local app = require "heddle.app"
 
 package.path = "./?.lua;" .. package.path
 
-local number, failed = 0, {}
-
 local function check(name, what, got, want)
-    local good = math.abs(got - want) <= 0.05 * math.abs(want)
-
-    number = number + 1
-    print(("%s %d - %s: %s is %.4g, published %.4g"):format(
-        good and "ok" or "not ok", number, name, what, got, want))
-    if not good then failed[#failed + 1] = name end
+    tap.ok(math.abs(got - want) <= 0.05 * math.abs(want),
+        ("%s: %s is %.4g, published %.4g"):format(name, what, got, want))
 end
 
 for _, name in ipairs(app.names()) do
@@ -28,4 +23,5 @@ for _, name in ipairs(app.names()) do
         check(name, table.unpack(figure))
     end
 end
-print("1.." .. number)
+
+tap.done()

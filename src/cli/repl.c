@@ -302,17 +302,6 @@ static const luaL_Reg methods[] = {
     {NULL, NULL},
 };
 
-static void set_meta(lua_State *L)
-{
-    if (luaL_newmetatable(L, EDIT)) {
-        lua_pushcfunction(L, edit_close);
-        lua_setfield(L, -2, "__gc");
-        luaL_newlib(L, methods);
-        lua_setfield(L, -2, "__index");
-    }
-    lua_setmetatable(L, -2);
-}
-
 /* edit.open(complete) */
 static int edit_open(lua_State *L)
 {
@@ -323,7 +312,7 @@ static int edit_open(lua_State *L)
     e = lua_newuserdatauv(L, sizeof *e, 0);
     memset(e, 0, sizeof *e);
     e->complete = LUA_NOREF;
-    set_meta(L);
+    hl_class(L, EDIT, edit_close, methods);
     lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
     e->in = lua_touserdata(L, -1);
     lua_pop(L, 1);

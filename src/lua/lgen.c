@@ -416,11 +416,7 @@ static struct lg *new_generator(lua_State *L)
     struct lg *g = lua_newuserdatauv(L, sizeof *g, 1); /* spec lg */
 
     memset(g, 0, sizeof *g);
-    if (luaL_newmetatable(L, "heddle.generator")) {
-        lua_pushcfunction(L, collect_generator);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
+    hl_class(L, "heddle.generator", collect_generator, NULL);
     lua_newtable(L); /* spec lg keep */
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, LG, 1);

@@ -83,16 +83,18 @@ static inline void hl_set_function(lua_State *L, const char *name,
 /* ---- userdata, options ------------------------------------------------- */
 
 /* Makes the userdata on top one of a class: `release` is what __gc and __close
- * do, and these are its methods (NULL: none).  Returns 1 if it is the first of
- * its class, whose metatable the caller may add to. */
+ * do, and these are its methods (NULL: neither).  Returns 1 if it is the first
+ * of its class, whose metatable the caller may add to. */
 static inline int hl_class(lua_State *L, const char *class,
                            lua_CFunction release, const luaL_Reg *methods)
 {
     int first = luaL_newmetatable(L, class); /* meta */
 
     if (first) {
-        hl_set_function(L, "__gc", release);
-        hl_set_function(L, "__close", release);
+        if (release) {
+            hl_set_function(L, "__gc", release);
+            hl_set_function(L, "__close", release);
+        }
         if (methods) {
             lua_newtable(L);
             luaL_setfuncs(L, methods, 0);

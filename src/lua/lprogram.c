@@ -51,28 +51,6 @@ static int check(lua_State *L, heddle_program *p, int result)
     return result;
 }
 
-static int program_new(lua_State *L)
-{
-    const char *name = luaL_checkstring(L, 1);
-    heddle_program **p = lua_newuserdatauv(L, sizeof(heddle_program *), 0);
-
-    *p = NULL;
-    luaL_setmetatable(L, PROGRAM);
-    *p = heddle_program_new(name);
-    if (*p == NULL)
-        return hl_raise(L, HEDDLE_ENOMEM, "no memory for a program");
-    return 1;
-}
-
-static int program_gc(lua_State *L)
-{
-    heddle_program **p = luaL_checkudata(L, 1, PROGRAM);
-
-    heddle_program_free(*p);
-    *p = NULL;
-    return 0;
-}
-
 static int program_align(lua_State *L)
 {
     heddle_program *p = program_check(L);
@@ -196,11 +174,7 @@ static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
     }
     d = lua_newuserdatauv(L, sizeof(heddle_data *), 0);
     *d = NULL;
-    if (luaL_newmetatable(L, DATA ".own")) {
-        lua_pushcfunction(L, data_gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
+    hl_class(L, DATA ".own", data_gc, NULL);
     *d = heddle_data_new((enum heddle_type)type, count);
     if (*d == NULL)
         hl_raise(L, HEDDLE_ENOMEM, "no memory for the data of a buffer");
@@ -472,6 +446,11 @@ static lua_State *main_thread(lua_State *L)
     return m;
 }
 
+static const luaL_Reg device_methods[] = {
+    {"read", device_read}, {"write", device_write},       {"fill", device_fill},
+    {"free", device_free}, {"launched", device_launched}, {NULL, NULL},
+};
+
 /* p:host(fn, text, types): types lists, for each buffer, whether it holds
  * floats. */
 static int program_host(lua_State *L)
@@ -495,7 +474,7 @@ static int program_host(lua_State *L)
     lua_pushvalue(L, 2);
     d = lua_newuserdatauv(L, sizeof(*d) + 1024, 0);
     memset(d, 0, sizeof(*d) + 1024);
-    luaL_setmetatable(L, DEVICE);
+    hl_class(L, DEVICE, NULL, device_methods);
     for (lua_Integer i = 0; i < 1024; i++) {
         lua_rawgeti(L, 4, i + 1);
         d->type[i] = (uint8_t)lua_toboolean(L, -1);
@@ -522,41 +501,42 @@ static int program_workload(lua_State *L)
 
 /* ---- the module ------------------------------------------------------- */
 
-static void make_type(lua_State *L, const char *name, const luaL_Reg *methods,
-                      lua_CFunction gc)
+static const luaL_Reg program_methods[] = {
+    {"align", program_align},
+    {"buffer", program_buffer},
+    {"kernel", program_kernel},
+    {"launch", program_launch},
+    {"host", program_host},
+    {"workload", program_workload},
+    {NULL, NULL},
+};
+
+static int program_gc(lua_State *L)
 {
-    if (luaL_newmetatable(L, name)) {
-        luaL_newlib(L, ((luaL_Reg[]){{NULL, NULL}}));
-        luaL_setfuncs(L, methods, 0);
-        lua_setfield(L, -2, "__index");
-        if (gc != NULL) {
-            lua_pushcfunction(L, gc);
-            lua_setfield(L, -2, "__gc");
-        }
-    }
-    lua_pop(L, 1);
+    heddle_program **p = luaL_checkudata(L, 1, PROGRAM);
+
+    heddle_program_free(*p);
+    *p = NULL;
+    return 0;
+}
+
+static int program_new(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    heddle_program **p = lua_newuserdatauv(L, sizeof(heddle_program *), 0);
+
+    *p = NULL;
+    hl_class(L, PROGRAM, program_gc, program_methods);
+    *p = heddle_program_new(name);
+    if (*p == NULL)
+        return hl_raise(L, HEDDLE_ENOMEM, "no memory for a program");
+    return 1;
 }
 
 int luaopen_heddle_program(lua_State *L)
 {
-    static const luaL_Reg program[] = {
-        {"align", program_align},
-        {"buffer", program_buffer},
-        {"kernel", program_kernel},
-        {"launch", program_launch},
-        {"host", program_host},
-        {"workload", program_workload},
-        {NULL, NULL},
-    };
-    static const luaL_Reg device[] = {
-        {"read", device_read},         {"write", device_write},
-        {"fill", device_fill},         {"free", device_free},
-        {"launched", device_launched}, {NULL, NULL},
-    };
     static const luaL_Reg module[] = {{"new", program_new}, {NULL, NULL}};
 
-    make_type(L, PROGRAM, program, program_gc);
-    make_type(L, DEVICE, device, NULL);
     luaL_newlib(L, module);
     return 1;
 }
