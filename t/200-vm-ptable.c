@@ -338,6 +338,30 @@ static void exhausted(void **state)
 }
 
 /* The longest contiguous run in the aligned group, against the definition. */
+static void check_run(const struct hd_ptables *t, uint32_t app, uint64_t v,
+                      uint32_t g)
+{
+    struct hd_xlate run, x, y;
+    uint64_t a = v, b = v;
+
+    hd_ptables_run(t, app, (hd_vpn){v}, g, &run);
+    if (!hd_ptables_find(t, app, (hd_vpn){v}, &x)) {
+        assert_int_equal(run.pages, 0);
+        return;
+    }
+    while (a % g != 0 && hd_ptables_find(t, app, (hd_vpn){a - 1}, &y) &&
+           y.pfn.v + (v - a + 1) == x.pfn.v)
+        a--;
+    while ((b + 1) % g != 0 && hd_ptables_find(t, app, (hd_vpn){b + 1}, &y) &&
+           y.pfn.v == x.pfn.v + (b + 1 - v))
+        b++;
+    assert_int_equal(run.vpn.v, a);
+    assert_int_equal(run.pages, b - a + 1);
+    assert_int_equal(run.pfn.v, x.pfn.v - (v - a));
+    assert_int_equal(run.page_pages, 1);
+}
+
+/* Of two applications: one of them has frame 0, in the middle of a group. */
 static void runs(void **state)
 {
     struct memenv m;
@@ -353,29 +377,10 @@ static void runs(void **state)
                        &m.err);
         at[app] += n + (hd_rng_below(&r, 8) == 0);
     }
-    for (uint64_t v = 90; v < 1300; v++) {
-        for (uint32_t g = 4; g <= 16; g *= 2) {
-            struct hd_xlate run, x, y;
-            uint64_t a = v, b = v;
-
-            hd_ptables_run(t, 0, (hd_vpn){v}, g, &run);
-            if (!hd_ptables_find(t, 0, (hd_vpn){v}, &x)) {
-                assert_int_equal(run.pages, 0);
-                continue;
-            }
-            while (a % g != 0 && hd_ptables_find(t, 0, (hd_vpn){a - 1}, &y) &&
-                   y.pfn.v + (v - a + 1) == x.pfn.v)
-                a--;
-            while ((b + 1) % g != 0 &&
-                   hd_ptables_find(t, 0, (hd_vpn){b + 1}, &y) &&
-                   y.pfn.v == x.pfn.v + (b + 1 - v))
-                b++;
-            assert_int_equal(run.vpn.v, a);
-            assert_int_equal(run.pages, b - a + 1);
-            assert_int_equal(run.pfn.v, x.pfn.v - (v - a));
-            assert_int_equal(run.page_pages, 1);
-        }
-    }
+    for (uint64_t v = 90; v < 1300; v++)
+        for (uint32_t g = 4; g <= 16; g *= 2)
+            for (uint32_t app = 0; app < 2; app++)
+                check_run(t, app, v, g);
     hd_ptables_close(t);
     memenv_close(&m);
 }

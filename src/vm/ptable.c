@@ -326,8 +326,9 @@ void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     f = leaf_frame(leaf, vpn.v);
     from = vpn.v & ~(uint64_t)(group - 1);
     to = from + group;
-    for (first = vpn.v; first > from; first--)
-        if (leaf_frame(leaf, first - 1) + (vpn.v - first + 1) != f)
+    /* a page that is not there is in no frame before frame 0 */
+    for (first = vpn.v; first > from && vpn.v - first < f; first--)
+        if (leaf_frame(leaf, first - 1) != f - (vpn.v - first + 1))
             break;
     for (last = vpn.v; last + 1 < to; last++)
         if (leaf_frame(leaf, last + 1) != f + (last + 1 - vpn.v))
