@@ -407,11 +407,15 @@ int heddle_hist_bucket(const heddle_sim *s, uint32_t i, uint32_t app,
 int heddle_object(const heddle_sim *s, uint32_t i,
                   struct heddle_object_info *out)
 {
-    if (i >= s->env->parts)
-        return HEDDLE_EINVAL;
-    out->name = s->env->part[i].name;
-    out->instances = s->env->part[i].instances;
-    return HEDDLE_OK;
+    for (uint32_t k = 0; k < s->env->parts; k++) {
+        const struct hd_part *p = &s->env->part[k];
+        if (p->look == NULL || i-- > 0) /* some are only checked */
+            continue;
+        out->name = p->name;
+        out->instances = p->instances;
+        return HEDDLE_OK;
+    }
+    return HEDDLE_EINVAL;
 }
 
 int heddle_look(heddle_sim *s, const char *object, uint32_t instance,

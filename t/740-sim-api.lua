@@ -165,6 +165,7 @@ tap.ok(g:results().apps[1].cycles > 1, "measures what comes after it")
 local names = {}
 for _, o in ipairs(a:objects()) do
     names[o.name] = o.instances
+    tap.is(type(a:look(o.name)), "table", o.name .. " can be looked at")
 end
 tap.is(names.l1tlb, 4, "there is an L1 TLB in each core")
 local rows = b:look("l2tlb", 0)

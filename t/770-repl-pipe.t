@@ -86,6 +86,12 @@ print "not reached"
 L
 [ "$(cat "$dir/out")" = 3 ]
 ok $? "exit and quit leave, unless they are variables"
+session "an object and a metric of one name" 0 <<'L'
+sim = H.sim { machine = "maxwell", apps = { H.app("GUP", { size = "T" }) } }
+help "walks"
+L
+line 'walks (object): look("walks", 0 to 0) shows what is in it' "the object"
+line 'walks (metric, results)' "and the metric"
 session "the results of a simulation" 0 <<'L'
 sim = H.sim { machine = "maxwell", apps = { H.app("GUP", { size = "T" }) } }
 run(100)

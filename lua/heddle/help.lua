@@ -297,9 +297,13 @@ local function group(name, scope)
 end
 
 local function explain_name(name, scope)
-    local lines = index.explain(name) or group(name, scope)
-    if lines then
-        return lines
+    local lines, more = index.explain(name), group(name, scope)
+    if lines and more then -- an object that shares its name
+        more[#more + 1] = ""
+        table.move(lines, 1, #lines, #more + 1, more)
+    end
+    if lines or more then
+        return more or lines
     end
     local v = complete.value(name:gsub(":", "."), scope.env)
     if v ~= nil then
