@@ -173,19 +173,42 @@ local function each(list, named, lines)
     return out[1] and out
 end
 
+--- What a setting does nothing without: by its name, or by its group.  (Not
+-- that of a part's mode, which says so itself.)
+index.needs = {
+    pwc = "pwc.mode other than off",
+    fault = "vm.paging = fault",
+    link = "vm.paging = launch or fault",
+    ["fault.batch"] = "vm.paging = fault and fault.serial = true",
+    ["link.out_bandwidth"] = "pages that go back to the host, and none do",
+    ["dram.cap"] = "dram.scheduler = capped",
+    ["dram.trefi"] = "dram.refresh = true",
+    ["dram.trfc"] = "dram.refresh = true",
+    ["memory.fragment_occupancy"] = "memory.fragment_index above 0",
+    ["l1tlb.large_ways"] = "l1tlb.large_entries above 0",
+    ["l2tlb.large_ways"] = "l2tlb.large_entries above 0",
+    ["l2tlb.serial"] = "l2tlb.large_entries above 0",
+    ["vm.round"] = "vm.page = 64K or 2M",
+}
+
 function explain.settings(name)
     local function named(s) return s.name == name end
     return each(core.settings(), named, function(s)
         local unit = s.unit ~= "" and " " .. s.unit or ""
-        return {
+        local group, key = s.name:match "^(.-)%.(.*)$"
+        local needs = index.needs[s.name]
+            or key ~= "mode" and index.needs[group]
+        local out = {
             ("%s (setting)"):format(s.name),
             "  " .. s.meaning,
             "  type     " .. s.type,
             "  unit     " .. (s.unit ~= "" and s.unit or "none"),
             "  default  " .. s.default .. unit,
             "  range    " .. range(s),
-            "  source   " .. s.source,
+            needs and "  needs    " .. needs or "  source   " .. s.source,
         }
+        out[#out + 1] = needs and "  source   " .. s.source or nil
+        return out
     end)
 end
 

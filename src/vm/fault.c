@@ -58,8 +58,7 @@
 
 const struct hd_setting hd_fault_settings[] = {
     {"batch", HD_T_U32, FAULT(batch), "faults", "1", 1, 65536, NULL,
-     "most faults that the host serves together, with fault.serial; without "
-     "it each is served as it comes",
+     "most faults that the host serves together",
      "Mosaic, ETC: one; NVIDIA's UVM driver: 256"},
     {"serial", HD_T_BOOL, FAULT(serial), "", "false", 0, 1, NULL,
      "the host serves one batch at a time, transfers included",

@@ -1,0 +1,74 @@
+-- 751-settings-needs.lua - pins: what heddle explain says that a setting needs
+-- is so.  Where the need is not met, another value changes nothing that is
+-- measured; where it is met, it changes something, but for a setting that
+-- nothing meets.  Each is a setting that there is.
+--
+-- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
+local H = require "heddle"
+local index = require "heddle.index"
+local core = require "heddle.core"
+
+local BASE = { ["core.count"] = 2, ["l1tlb.entries"] = 8, ["l2tlb.entries"] = 16 }
+
+--- All that is measured under these settings.
+local function run(...)
+    local all = {}
+    for _, settings in ipairs { BASE, ... } do
+        for name, value in pairs(settings) do
+            all[name] = value
+        end
+    end
+    local sim <close> = H.sim { machine = "maxwell", settings = all,
+        apps = { H.app("CONS", { size = "T" }) } }
+    sim:run()
+    local r = sim:results()
+    return H.json.encode { r.cycles, r.counters, r.histograms }
+end
+
+--- A setting, another value of it, and settings that meet its need.
+local FAULT = { ["vm.paging"] = "fault", ["fault.serial"] = true }
+local LARGE = { ["vm.page"] = "2M", ["vm.round"] = true,
+    ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 4 }
+local CASES = {
+    { "pwc.entries", 16, { ["pwc.mode"] = "full" } },
+    { "pwc.latency", 100, { ["pwc.mode"] = "full" } },
+    { "fault.batch", 32, FAULT },
+    { "fault.transfer", "2M", FAULT },
+    { "fault.serial", true, { ["vm.paging"] = "fault" } },
+    { "link.latency", 1000, FAULT },
+    { "link.bandwidth", 1000000000, { ["vm.paging"] = "launch" } },
+    { "link.out_bandwidth", 1000 },
+    { "dram.cap", 1, { ["dram.scheduler"] = "capped", ["dram.channels"] = 1 } },
+    { "dram.trefi", 300, { ["dram.refresh"] = true } },
+    { "dram.trfc", 250, { ["dram.refresh"] = true } },
+    { "memory.fragment_occupancy", 90,
+        { ["memory.fragment_index"] = 100 } },
+    { "l1tlb.large_ways", 1 },
+    { "l2tlb.large_ways", 1 },
+    { "l2tlb.serial", false, LARGE },
+    { "vm.round", true, { ["vm.page"] = "2M" } },
+}
+
+local plain, seen = run {}, {}
+for _, case in ipairs(CASES) do
+    local name, value, met = table.unpack(case)
+    seen[name], seen[name:match "^[^.]*"] = true, true
+    tap.is(run { [name] = value }, plain, name .. ": nothing without its need")
+    if met then
+        tap.ok(run(met) ~= run(met, { [name] = value }),
+            name .. ": something with it")
+    end
+    tap.ok(table.concat(index.explain(name), "\n"):find "\n  needs    %S",
+        name .. ": explain says so")
+end
+local known = {}
+for _, s in ipairs(core.settings()) do
+    known[s.name], known[s.name:match "^[^.]*"] = true, true
+end
+for name in pairs(index.needs) do
+    tap.ok(known[name] and seen[name], name .. " is a setting, and tried")
+end
+tap.ok(not table.concat(index.explain "pwc.mode", "\n"):find "needs",
+    "a mode needs nothing")
+return tap.done()
