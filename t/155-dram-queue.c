@@ -257,7 +257,7 @@ static void row(void *ud, const char *kind)
 
     s->rows++;
     s->requests += strcmp(kind, "request") == 0;
-    s->edges += strcmp(kind, "edge") == 0;
+    s->edges += strcmp(kind, "wait") == 0;
 }
 
 static void number(void *ud, const char *field, uint64_t value)

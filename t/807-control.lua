@@ -285,6 +285,13 @@ local function stuck(names, settings, policy)
     sim:close()
     tap.ok(not ok and err.code == -8, "it is stuck", tostring(err))
     tap.ok(not again and later.code == -8, "and stays so", tostring(later))
+    for _, row in ipairs(rows) do
+        if row.kind ~= "wait" or type(row.who) ~= "string"
+            or math.type(row.instance) ~= "integer"
+            or type(row["for"]) ~= "string" then
+            tap.ok(false, "a row of the graph says who waits for what")
+        end
+    end
     return err.message, rows
 end
 

@@ -379,6 +379,10 @@ function methods:objects()
     return self.core:objects()
 end
 
+--- What of a row of the graph is in its sentence.
+local SAID = { kind = true, who = true, instance = true, ["for"] = true,
+    why = true }
+
 --- What waits for what, a row an edge.
 function methods:stuck()
     return self.core:stuck()
@@ -389,14 +393,16 @@ function methods:wait_graph()
     local out = {}
     local ok, rows = pcall(self.core.stuck, self.core)
     for _, row in ipairs(ok and rows or {}) do
-        local parts = {}
+        local more = {}
         for _, k in ipairs(config.sorted_keys(row)) do
-            if k ~= "kind" then
-                parts[#parts + 1] = k .. "=" .. tostring(row[k])
+            if not SAID[k] then
+                more[#more + 1] = (k == "vpn" and "%s=0x%x" or "%s=%s"):format(
+                    k, row[k])
             end
         end
-        out[#out + 1] = "  " .. tostring(row.kind) .. ": "
-            .. table.concat(parts, " ")
+        out[#out + 1] = ("  %s %d waits for %s%s%s"):format(row.who,
+            row.instance, row["for"], row.why and ": " .. row.why or "",
+            #more > 0 and " (" .. table.concat(more, ", ") .. ")" or "")
     end
     return table.concat(out, "\n")
 end

@@ -15,12 +15,12 @@
 #include "../base/base.h"
 #include "../base/diag.h"
 #include "../base/rng.h"
+#include "../heddle.h"
 #include "event.h"
 #include "stat.h"
 #include "time.h"
 
 struct hd_slots; /* policy/slots.h: who answers each point */
-struct heddle_visitor;
 
 /* Where a part's entry points for people are: looking, waiting, checking. */
 struct hd_part {
@@ -29,7 +29,7 @@ struct hd_part {
     void *self;
     /* Shows the entries of one instance, in order.  May be NULL. */
     void (*look)(void *self, uint32_t instance, struct heddle_visitor *v);
-    /* Adds "X waits for Y" lines for whatever is stuck.  May be NULL. */
+    /* Adds a row for whatever is stuck (hd_show_wait).  May be NULL. */
     void (*stuck)(void *self, uint32_t instance, struct heddle_visitor *v);
     /* Checks the part's invariants; records an error.  May be NULL. */
     void (*check)(void *self, uint32_t instance, struct hd_err *err);
@@ -42,6 +42,17 @@ struct hd_part {
      * follows from it.  May be NULL. */
     void (*bound)(void *self);
 };
+
+/* Begins a row of the wait-for graph: who waits, and for what.  The caller may
+ * add to it what there is of app, vpn, channel, why, and n: how many. */
+static inline void hd_show_wait(struct heddle_visitor *v, const char *who,
+                                uint32_t instance, const char *what)
+{
+    v->row(v->ud, "wait");
+    v->text(v->ud, "who", who);
+    v->number(v->ud, "instance", instance);
+    v->text(v->ud, "for", what);
+}
 
 enum { HD_MAX_PARTS = 64 };
 

@@ -222,12 +222,10 @@ static void look_cache(void *self, uint32_t instance, struct heddle_visitor *v)
     }
 }
 
-static void edge(struct heddle_visitor *v, const char *from, const char *to,
-                 const char *why, uint64_t n)
+static void waits(struct heddle_visitor *v, uint32_t core, const char *what,
+                  const char *why, uint64_t n)
 {
-    v->row(v->ud, "waits");
-    v->text(v->ud, "from", from);
-    v->text(v->ud, "for", to);
+    hd_show_wait(v, "core", core, what);
     v->text(v->ud, "why", why);
     v->number(v->ud, "n", n);
 }
@@ -237,36 +235,35 @@ static void stuck_core(void *self, uint32_t instance, struct heddle_visitor *v)
     const struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[instance];
     uint64_t n[HD_WARP_DONE + 1] = {0}, barred;
-    char name[24];
 
-    snprintf(name, sizeof name, "core %u", instance);
     for (uint32_t w = 0; w < g->m->core.warps; w++)
         n[c->warp[w].state]++;
     if (n[HD_WARP_SLOTS] > 0)
-        edge(v, name, "its loads", "warps wait for data", n[HD_WARP_SLOTS]);
+        waits(v, instance, "its loads", "warps wait for data",
+              n[HD_WARP_SLOTS]);
     if (n[HD_WARP_BARRIER] > 0)
-        edge(v, name, "barriers", "warps of their blocks have not arrived",
-             n[HD_WARP_BARRIER]);
+        waits(v, instance, "barriers", "warps of their blocks have not arrived",
+              n[HD_WARP_BARRIER]);
     barred = c->s->ready & c->s->next[HD_OP_LOAD] & ~c->s->limit;
     if (barred != 0)
-        edge(v, name, "warp_limit", "warps that may not load",
-             hd_bit_count(barred));
+        waits(v, instance, "warp_limit", "warps that may not load",
+              hd_bit_count(barred));
     if (n[HD_WARP_READY] > 0 && !hd_lsu_room(c))
-        edge(v, name, "load/store unit", "its queue is full", c->s->lsu_n);
+        waits(v, instance, "load/store unit", "its queue is full", c->s->lsu_n);
     if (hd_mshr_used(&c->tlb_mshr) > 0)
-        edge(v, name, "l2tlb", "L1 TLB misses are not answered",
-             hd_mshr_used(&c->tlb_mshr));
+        waits(v, instance, "l2tlb", "L1 TLB misses are not answered",
+              hd_mshr_used(&c->tlb_mshr));
     if (hd_mshr_lent(&c->tlb_mshr) > 0)
-        edge(v, name, "fault", "pages have to come from the host",
-             hd_mshr_lent(&c->tlb_mshr));
+        waits(v, instance, "fault", "pages have to come from the host",
+              hd_mshr_lent(&c->tlb_mshr));
     if (hd_mshr_used(&c->l1_mshr) > 0)
-        edge(v, name, "l2cache", "L1 misses are not answered",
-             hd_mshr_used(&c->l1_mshr));
+        waits(v, instance, "l2cache", "L1 misses are not answered",
+              hd_mshr_used(&c->l1_mshr));
     if ((c->s->blocked & HD_BLOCK_STORES) != 0)
-        edge(v, name, "l2cache", "the store queue is full", c->s->stores);
+        waits(v, instance, "l2cache", "the store queue is full", c->s->stores);
     if (c->s->blocked != 0)
-        edge(v, name, "load/store unit", "blocked, reasons as a bit set",
-             c->s->blocked);
+        waits(v, instance, "load/store unit", "blocked, reasons as a bit set",
+              c->s->blocked);
 }
 
 static void check_core(void *self, uint32_t instance, struct hd_err *err)

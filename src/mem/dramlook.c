@@ -71,10 +71,8 @@ static void look_waiters(struct hd_dram *d, uint32_t c, uint32_t n,
                          struct heddle_visitor *v)
 {
     for (; n != HD_NONE; n = d->wait[n].next) {
-        v->row(v->ud, "edge");
-        v->text(v->ud, "who", d->env->ev->name[d->wait[n].who]);
-        v->number(v->ud, "instance", d->wait[n].a);
-        v->text(v->ud, "waits_for", "room in the queue of dram");
+        hd_show_wait(v, d->env->ev->name[d->wait[n].who], d->wait[n].a,
+                     "room in the queue of dram");
         v->number(v->ud, "channel", c);
     }
 }
@@ -87,11 +85,8 @@ void hd_dramlook_stuck(void *self, uint32_t c, struct heddle_visitor *v)
     if (d->cfg.mode.kind != HD_FULL)
         return;
     if (ch->waiting != 0) {
-        v->row(v->ud, "edge");
-        v->text(v->ud, "who", "dram");
-        v->number(v->ud, "instance", c);
-        v->text(v->ud, "waits_for", "its next command");
-        v->number(v->ud, "requests", ch->waiting);
+        hd_show_wait(v, "dram", c, "its next command");
+        v->number(v->ud, "n", ch->waiting);
         v->number(v->ud, "command_cycle", ch->plan_at);
     }
     for (uint32_t k = 0; k < CLASSES; k++)

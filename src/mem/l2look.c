@@ -70,27 +70,18 @@ void hd_l2look_stuck(void *self, uint32_t i, struct heddle_visitor *v)
     const struct hd_l2_state *s = sl->s;
 
     if (s->in_n > 0) {
-        v->row(v->ud, "wait");
-        v->text(v->ud, "who", "l2cache input");
-        v->number(v->ud, "instance", i);
-        v->text(v->ud, "for", causes[s->cause]);
-        v->number(v->ud, "requests", s->in_n);
+        hd_show_wait(v, "l2cache input", i, causes[s->cause]);
+        v->number(v->ud, "n", s->in_n);
     }
     if (s->down_n > 0) {
-        v->row(v->ud, "wait");
-        v->text(v->ud, "who", "l2cache miss queue");
-        v->number(v->ud, "instance", i);
-        v->text(v->ud, "for", "room at dram channel");
+        hd_show_wait(v, "l2cache miss queue", i, "room at its dram channel");
         v->number(v->ud, "channel", sl->s->channel);
-        v->number(v->ud, "requests", s->down_n);
+        v->number(v->ud, "n", s->down_n);
     }
     if (s->used + s->passing > 0) {
-        v->row(v->ud, "wait");
-        v->text(v->ud, "who", "l2cache lines");
-        v->number(v->ud, "instance", i);
-        v->text(v->ud, "for", "data from dram channel");
+        hd_show_wait(v, "l2cache", i, "lines from its dram channel");
         v->number(v->ud, "channel", sl->s->channel);
-        v->number(v->ud, "requests", s->used + s->passing);
+        v->number(v->ud, "n", s->used + s->passing);
     }
 }
 

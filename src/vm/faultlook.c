@@ -35,18 +35,15 @@ void hd_faults_stuck(void *self, uint32_t instance, struct heddle_visitor *v)
         "the host to take it up", "the host's latency",
         "its transfer over the link", "the other pages of its batch"};
     const struct hd_faults *f = self;
-    char text[96];
 
     for (uint32_t e = 0; e < f->open.room; e++) {
         const struct hd_fault *x = &f->v[e];
         if (!f->open.v[e].live)
             continue;
-        snprintf(text, sizeof text, "fault of application %u, page 0x%llx",
-                 x->app, (unsigned long long)x->vpn.v);
-        v->row(v->ud, "wait");
-        v->text(v->ud, "who", text);
-        v->number(v->ud, "instance", instance);
-        v->text(v->ud, "for", what[x->state]);
+        hd_show_wait(v, "fault", instance, what[x->state]);
+        v->number(v->ud, "app", x->app);
+        v->number(v->ud, "vpn", x->vpn.v);
+        v->number(v->ud, "n", f->open.v[e].n);
     }
 }
 

@@ -233,11 +233,10 @@ static void stuck(void *self, uint32_t dir, struct heddle_visitor *v)
         return;
     snprintf(text, sizeof text, "its end at cycle %llu",
              (unsigned long long)cycles(l, at(l, dir, 0)->end));
-    v->row(v->ud, "wait");
-    v->text(v->ud, "who",
-            dir == HD_LINK_IN ? "link: transfer to the GPU"
-                              : "link: transfer to the host");
-    v->text(v->ud, "for", text);
+    hd_show_wait(v, "link", dir, text);
+    v->text(v->ud, "why",
+            dir == HD_LINK_IN ? "transfers to the GPU"
+                              : "transfers to the host");
     v->number(v->ud, "n", l->q[dir].n);
 }
 

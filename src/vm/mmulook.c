@@ -74,17 +74,12 @@ void hd_mmulook_walks(void *self, uint32_t i, struct heddle_visitor *v)
     }
 }
 
-static void edge(struct heddle_visitor *v, const char *who, uint32_t unit,
-                 uint32_t app, uint64_t vpn, const char *what)
+static void waits(struct heddle_visitor *v, const char *who, uint32_t unit,
+                  uint32_t app, uint64_t vpn, const char *what)
 {
-    char text[96];
-
-    snprintf(text, sizeof text, "%s of application %u, page 0x%llx", who, app,
-             (unsigned long long)vpn);
-    v->row(v->ud, "wait");
-    v->text(v->ud, "who", text);
-    v->number(v->ud, "instance", unit);
-    v->text(v->ud, "for", what);
+    hd_show_wait(v, who, unit, what);
+    v->number(v->ud, "app", app);
+    v->number(v->ud, "vpn", vpn);
 }
 
 void hd_mmulook_stuck(void *self, uint32_t i, struct heddle_visitor *v)
@@ -94,8 +89,8 @@ void hd_mmulook_stuck(void *self, uint32_t i, struct heddle_visitor *v)
 
     if (u->s->in_count != 0) {
         const struct hd_treq *q = &m->w.treqs->v[hd_unit_input(u, 0)->treq];
-        edge(v, "mmu: request at the head of the input", i, q->app, q->vpn.v,
-             hd_unit_mshrs_full(u) ? "a free MSHR" : "room in the walk queue");
+        waits(v, "mmu input", i, q->app, q->vpn.v,
+              hd_unit_mshrs_full(u) ? "a free MSHR" : "room in the walk queue");
     }
     for (uint32_t e = 0; e < u->miss.room; e++) {
         const struct hd_walk *w = &u->walk[e];
@@ -110,7 +105,7 @@ void hd_mmulook_stuck(void *self, uint32_t i, struct heddle_visitor *v)
         else if (w->state == HD_WALK_RUNS)
             snprintf(text, sizeof text, "its own next step, at level %u",
                      level);
-        edge(v, "mmu: walk", i, w->app, w->vpn.v, text);
+        waits(v, "walk", i, w->app, w->vpn.v, text);
     }
 }
 
