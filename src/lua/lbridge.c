@@ -243,26 +243,36 @@ static inline int64_t read_answer(struct lp *p, enum heddle_point i,
     }
 }
 
+/* Calls a function with a view of what it is asked or told, state and
+ * parameters. */
+static inline int call_with(struct lp *p, int fn, struct lp_view *view,
+                            int view_at, const void *q, int results)
+{
+    lua_State *T = p->T;
+    int rc;
+
+    view->q = q;
+    lua_pushvalue(T, fn);
+    lua_pushvalue(T, view_at);
+    lua_pushvalue(T, LP_AT_STATE);
+    lua_pushvalue(T, LP_AT_PARAMS);
+    rc = lp_bridge_call(p, 3, results);
+    view->q = NULL;
+    return rc;
+}
+
 static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
 {
     struct lp_point *pt = &p->point[i];
-    lua_State *T = p->T;
+    int rc = call_with(p, pt->fn, pt->view, pt->view_at, q, 1);
     int64_t a;
-    int rc;
 
-    pt->view->q = q;
-    lua_pushvalue(T, pt->fn);
-    lua_pushvalue(T, pt->view_at);
-    lua_pushvalue(T, LP_AT_STATE);
-    lua_pushvalue(T, LP_AT_PARAMS);
-    rc = lp_bridge_call(p, 3, 1);
-    pt->view->q = NULL;
     if (rc != LUA_OK) {
         lp_bridge_fail(p, heddle_point_info(i)->name, rc);
         return HEDDLE_PASS;
     }
     a = read_answer(p, i, q);
-    lua_settop(T, p->top);
+    lua_settop(p->T, p->top);
     if (p->c->check)
         verify(p, heddle_point_info(i)->name);
     return a;
@@ -271,16 +281,8 @@ static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
 static void tell(struct lp *p, enum heddle_note i, const void *n)
 {
     struct lp_note *nt = &p->note[i];
-    lua_State *T = p->T;
-    int rc;
+    int rc = call_with(p, nt->fn, nt->view, nt->view_at, n, 0);
 
-    nt->view->q = n;
-    lua_pushvalue(T, nt->fn);
-    lua_pushvalue(T, nt->view_at);
-    lua_pushvalue(T, LP_AT_STATE);
-    lua_pushvalue(T, LP_AT_PARAMS);
-    rc = lp_bridge_call(p, 3, 0);
-    nt->view->q = NULL;
     if (rc != LUA_OK)
         lp_bridge_fail(p, heddle_note_info(i)->name, rc);
     if (p->c->check)

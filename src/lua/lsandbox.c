@@ -341,6 +341,24 @@ static int is_module(lua_State *L, int t)
     return found;
 }
 
+static void enter_table(lua_State *L, int t, struct visit *v, const char *name,
+                        int depth);
+
+/* What is on top of the stack, and stays there: held by the local `name`. */
+static void enter_value(lua_State *L, struct visit *v, const char *name,
+                        int depth)
+{
+    int at = lua_gettop(L);
+
+    if (lua_iscfunction(L, at))
+        check_c_function(L, at, v, name);
+    else if (lua_isfunction(L, at))
+        enter(L, at, v, depth + 1);
+    else if (lua_istable(L, at))
+        enter_table(L, at, v, name, depth + 1);
+    lua_settop(L, at);
+}
+
 /* A table in a local: functions in it are entered too. */
 static void enter_table(lua_State *L, int t, struct visit *v, const char *name,
                         int depth)
@@ -362,14 +380,8 @@ static void enter_table(lua_State *L, int t, struct visit *v, const char *name,
     lua_rawset(L, v->seen);
     lua_pushnil(L);
     while (lua_next(L, t)) {
-        int at = lua_gettop(L);
-        if (lua_iscfunction(L, at))
-            check_c_function(L, at, v, name);
-        else if (lua_isfunction(L, at))
-            enter(L, at, v, depth + 1);
-        else if (lua_istable(L, at))
-            enter_table(L, at, v, name, depth + 1);
-        lua_settop(L, at - 1);
+        enter_value(L, v, name, depth);
+        lua_pop(L, 1);
     }
 }
 
@@ -384,12 +396,7 @@ static void enter_upvalue(lua_State *L, int f, int n, const char *name,
         return;
     }
     lua_pop(L, 1);
-    if (lua_iscfunction(L, value))
-        check_c_function(L, value, v, name);
-    else if (lua_isfunction(L, value))
-        enter(L, value, v, depth + 1);
-    else if (lua_istable(L, value))
-        enter_table(L, value, v, name, depth + 1);
+    enter_value(L, v, name, depth);
     lua_pushvalue(L, f);
     lua_pushvalue(L, value);
     if (v->each)
