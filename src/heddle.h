@@ -279,8 +279,8 @@ HEDDLE_API int heddle_object(const heddle_sim *s, uint32_t i,
 /* Shows all entries of one instance. */
 HEDDLE_API int heddle_look(heddle_sim *s, const char *object, uint32_t instance,
                            struct heddle_visitor *v);
-/* Shows what waits for what: the wait-for graph, a row "wait" an edge, with who,
- * instance and for; and with what there is of why, n (how many), app, vpn,
+/* Shows what waits for what: the wait-for graph, a row "wait" an edge, with
+ * who, instance and for; and with what there is of why, n (how many), app, vpn,
  * channel. */
 HEDDLE_API int heddle_stuck(heddle_sim *s, struct heddle_visitor *v);
 /* Verifies every invariant now; HEDDLE_ECHECK names the one that fails. */
