@@ -9,9 +9,9 @@
 --            walks of the others fill the bypass cache.  When the L2 TLB miss
 --            rate has changed by more than `band` percentage points from one
 --            epoch to the next, the tokens move by `step` percent of the
---            warps: down when it rose, up when it fell.  With token_rule = hillclimb
---            the last move goes on while the rate falls, and turns when it
---            rises.
+--            warps: down when it rose, up when it fell.  With
+--            token_rule = hillclimb the last move goes on while the rate
+--            falls, and turns when it rises.
 --
 --   bypass   Address-Translation-Aware L2 Bypass (section 5.3).  At the end of
 --            an epoch the page walk reads of each level that hit less often in

@@ -16,7 +16,7 @@
 --     command.  So does Ctrl-C: it stops a run at its next event, which can
 --     go on from there, and a script at its next instruction (a coroutine or
 --     a pcall in a loop keeps going; a second Ctrl-C then ends the process).
---     At the prompt it clears the line.  Ctrl-D or exit leaves.
+--     At the prompt it clears the line.  Ctrl-D, exit or quit leaves.
 --
 -- Globals: H = require "heddle"; help, show; sim, the last simulation made,
 -- until the user assigns another; step(n), run(n), run_until(fn, every) and

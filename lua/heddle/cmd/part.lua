@@ -1,4 +1,4 @@
---- heddle part: a part of the machine driven alone from a file.
+--- cmd/part.lua - heddle part: a part of the machine driven alone from a file.
 --
 -- Each part is an entry of PARTS: run(file, settings, options) prints one JSON
 -- object.  Settings are passed on as they are; the engine checks them.
