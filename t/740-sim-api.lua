@@ -206,6 +206,17 @@ tap.raises(function()
 end, "policies is a list", "a policy behind a gap")
 tap.raises(function() H.sim(options { label = {} }) end, "label",
     "a label that is no text")
+do
+    local ready <close> = H.sim(options())
+    tap.is(H.report.ipc(ready:results(), 1), 0.0, "no IPC before the start")
+end
+for _, case in ipairs { { "GUP", "threads", 0, "threads is a multiple" },
+    { "GUP", "m", 2.5, "a whole number" }, { "MM", "n", -1, "a whole number" },
+    { "SCAN", "grid", 0, "grid 1 to 256" } } do
+    tap.raises(function()
+        H.app(case[1], { size = "T", [case[2]] = case[3] }).make()
+    end, case[4], ("%s %s=%s"):format(table.unpack(case)))
+end
 tap.raises(function() H.report.ipc(r, 3) end, "count from 1 to 2",
     "the IPC of an application that there is not")
 tap.raises(function() H.report.metric(r, "ipc", 0) end, "count from 1 to 2",

@@ -120,7 +120,9 @@ function M.find(name)
     end
     for _, known in ipairs(NAMES) do
         if known == wanted then
-            return require("heddle.apps." .. known:lower())
+            local a = require("heddle.apps." .. known:lower())
+            a.library = true
+            return a
         end
     end
     return nil, nearest(tostring(name))

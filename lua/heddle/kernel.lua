@@ -344,7 +344,8 @@ function M.app(a)
 end
 
 -- A parameter as it was given; one whose default is a number must be one, or
--- a text that says one, as on a command line.
+-- a text that says one, as on a command line.  Where the default is whole, the
+-- library's applications count something.
 local function parameter(a, name, default, x)
     if type(default) ~= "number" then return x end
     local v = tonumber(x)
@@ -352,7 +353,13 @@ local function parameter(a, name, default, x)
         misuse("application %s: parameter %s: a number is expected, not '%s'",
             a.name, name, tostring(x))
     end
-    return math.tointeger(v) or v
+    v = math.tointeger(v) or v
+    if a.library and math.type(default) == "integer"
+        and (math.type(v) ~= "integer" or v < 0) then
+        misuse("application %s: parameter %s: a whole number of 0 or more is "
+            .. "expected, not '%s'", a.name, name, tostring(x))
+    end
+    return v
 end
 
 local SIZE_ORDER = { T = 1, S = 2, M = 3, L = 4, XL = 5 }

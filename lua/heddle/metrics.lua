@@ -293,7 +293,7 @@ end
 --- IPC of application i (from 1) of a result.
 function metrics.ipc(result, i)
     local app = metrics.app_of(result, i or 1)
-    return app.instructions / app.cycles
+    return app.cycles > 0 and app.instructions / app.cycles or 0.0
 end
 
 --- IPC of application i of a result, and of its run alone: of each of them.

@@ -25,7 +25,10 @@ local h = require "heddle.kernel"
 local app, kernel, u32, i64 = h.app, h.kernel, h.u32, h.i64
 
 -- Updates a thread does in the whole program.
-local function whole(p) return (4 << p.m) // p.threads end
+local function whole(p)
+    h.check(p.threads > 0, "GUP: threads is a multiple of 128, above 0")
+    return (4 << p.m) // p.threads
+end
 
 local function rounds(p)
     if p.updates > 0 and p.updates < whole(p) then return p.updates end

@@ -164,8 +164,8 @@ return app {
     end,
 
     buffers = function(p)
-        h.check(p.n % (4 * B * p.grid) == 0 and p.grid <= B,
-            "SCAN: n is a multiple of 1024 * grid, grid at most 256")
+        h.check(p.grid > 0 and p.n % (4 * B * p.grid) == 0 and p.grid <= B,
+            "SCAN: n is a multiple of 1024 * grid, grid 1 to 256")
         return { f32("in", p.n), f32("out", p.n), f32("bs", p.grid) }
     end,
 
