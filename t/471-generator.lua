@@ -305,7 +305,7 @@ refused("one before it", "index -1 of buffer a", function(t, b)
 end)
 refused("an access that is too wide at the end", "index 97 of buffer a",
     function(t, b) t:load(b.a, 97, { mask = 1, vec = 4 }) end)
-refused("no index", "expected an index, a list of them", function(t, b)
+refused("no index", "an index is a whole number, a list of them", function(t, b)
     t:load(b.a)
 end)
 refused("an index of another type", "lane 2: an index is a whole number, not x",
@@ -342,7 +342,7 @@ refused("a global", "cannot set the global 'foo'", load
 refused("an unknown argument", "the launch has no argument 'n'",
     function(t) t:arg "n" end)
 refused("no end without an instruction", AT
-    .. "1: more than 100000 instructions without one of the warp",
+    .. "1: t/471-generator.lua:346: more than 100000 instructions without one of the warp",
     function() while true do end end, { instructions = 100000 })
 refused("nor one that pcall swallows", "without one of the warp", function()
     while true do pcall(function() while true do end end) end

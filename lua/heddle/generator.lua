@@ -59,7 +59,10 @@ INSTRUCTIONS
                 for all loads of the warp that are under way, or only for `uses`
   t:shared(n [, options])               the same, of shared memory
   t:sync([options])                     barrier of the block
-  The end of the function is the warp's exit, as in a kernel program.
+  The end of the function is the warp's exit, as in a kernel program.  A loop
+  is as one that was unrolled: a load does not wait for that of the round before
+  (in a kernel program it does: it fills the same register), but for the 32nd
+  before it.
   index is of an element, from 0: a number (lane l accesses index + l * step), a
   list of one for each lane, from [1] on, or a function(lane) that returns it;
   a lane whose index is nil or false is not active.  Options:
@@ -220,7 +223,12 @@ local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
 local function args_of(entry, k)
     local args = {}
     for name, value in next, k.args do args[name] = value end
-    for name, value in next, entry.fn == nil and entry.args or {} do
+    local given = entry.fn == nil and entry.args or {}
+    if type(given) ~= "table" then
+        fail("launch of %s: args: expected { name = value }, got %s", k.name,
+            tostring(given))
+    end
+    for name, value in next, given do
         if args[name] == nil then
             fail("launch of %s: it has no argument '%s'", k.name,
                 tostring(name))
@@ -259,7 +267,12 @@ local function buffers_of(inst)
             align = b.align, freed = 0 }
     end
     for i, entry in ipairs(inst.launches) do
-        for _, b in ipairs(entry.fn == nil and entry.free or {}) do
+        local free = entry.fn == nil and entry.free or {}
+        if type(free) ~= "table" then
+            fail("generator %s: launch %d: free: expected a list of buffers, "
+                .. "got %s", inst.name, i, tostring(free))
+        end
+        for _, b in ipairs(free) do
             if type(b) ~= "table" or inst.b[b.name] ~= b then
                 fail("generator %s: launch %d frees what is no buffer",
                     inst.name, i)
@@ -283,6 +296,10 @@ function Generator:workload(o)
         p = inst.params, buffers = buffers_of(inst), launches = {},
         instructions = self.instructions or 10000000,
         memory = self.memory or 512 << 20 }
+    if math.type(spec.seed) ~= "integer" then
+        fail("generator %s: parameter seed: expected a whole number, got %s",
+            inst.name, tostring(spec.seed))
+    end
     local extent = {}
     for i, entry in ipairs(inst.launches) do
         local l = launch_of(inst, entry)
@@ -330,9 +347,24 @@ function M.generator(a)
     for _, key in ipairs { "name", "buffers", "kernels" } do
         if a[key] == nil then fail("generator: '%s' is missing", key) end
     end
+    kernel._check_app(a, "generator")
+    for _, key in ipairs { "instructions", "memory" } do
+        if a[key] ~= nil and not (math.type(a[key]) == "integer"
+            and a[key] > 0) then
+            fail("generator %s: %s: expected a whole number above 0, got %s",
+                a.name, key, tostring(a[key]))
+        end
+    end
     local g, params = {}, { seed = 1 }
     for key, value in next, a do g[key] = value end
-    for key, value in next, a.params or {} do params[key] = value end
+    for key, value in next, a.params or {} do
+        if type(value) == "function" or type(value) == "userdata" then
+            fail("generator %s: parameter %s: expected a number, a text, a "
+                .. "boolean or a table of them, got a %s", a.name,
+                tostring(key), type(value))
+        end
+        params[key] = value
+    end
     local buffers, kernels = as_function(a.buffers), as_function(a.kernels)
     g.params = params
     g.buffers = buffers

@@ -239,6 +239,12 @@ end
 local function triple(x, what)
     if type(x) == "number" then x = { x } end
     if type(x) ~= "table" then fail("%s: expected n or {x, y, z}", what) end
+    for key in next, x do
+        if key ~= 1 and key ~= 2 and key ~= 3 then
+            fail("%s: expected n or {x, y, z}, got a field %s", what,
+                tostring(key))
+        end
+    end
     local r = {}
     for i = 1, 3 do
         r[i] = math.tointeger(x[i] or 1)
@@ -247,6 +253,15 @@ local function triple(x, what)
         end
     end
     return r
+end
+
+--- A number of registers or bytes.
+local function amount(x, what)
+    local n = math.type(x) and math.tointeger(x)
+    if not n or n < 0 or n > 0x7fffffff then
+        fail("%s: expected 0 to 2^31 - 1, got %s", what, tostring(x))
+    end
+    return n
 end
 
 local KERNEL_OPTIONS = { grid = true, block = true, regs = true,
@@ -264,10 +279,16 @@ function M.kernel(name, options, fn)
                 .. "shared", name, tostring(key))
         end
     end
+    if options.args ~= nil and type(options.args) ~= "table" then
+        fail("kernel %s: args: expected { name = value }, got %s", name,
+            tostring(options.args))
+    end
     return { name = name, fn = fn, args = options.args or {},
         grid = triple(options.grid or 1, "kernel " .. name .. ": grid"),
         block = triple(options.block, "kernel " .. name .. ": block"),
-        regs = options.regs or 32, shared = options.shared or 0 }
+        regs = amount(options.regs or 32, "kernel " .. name .. ": regs"),
+        shared = amount(options.shared or 0,
+            "kernel " .. name .. ": shared") }
 end
 
 -- The kernel of a list entry or of what a host returned.
@@ -330,6 +351,24 @@ kernels host footprint truncated]]):gmatch("%S+") do
     APP_FIELDS[name] = true
 end
 
+--- What can be told of the fields of an application before it is made.
+local function check_app(a, what)
+    if type(a.name) ~= "string" or a.name == "" or a.name:find "%c" then
+        fail("%s: name: expected a text, got %s", what, tostring(a.name))
+    end
+    for _, key in ipairs { "params", "sizes" } do
+        if a[key] ~= nil and type(a[key]) ~= "table" then
+            fail("%s %s: %s: expected a table, got %s", what, a.name, key,
+                tostring(a[key]))
+        end
+    end
+    if a.align ~= nil and not (math.type(a.align) == "integer"
+        and a.align > 0) then
+        fail("%s %s: align: expected a power of two, got %s", what, a.name,
+            tostring(a.align))
+    end
+end
+
 --- app { name =, params =, buffers =, kernels =, ... }
 function M.app(a)
     for key in next, a do
@@ -340,6 +379,7 @@ function M.app(a)
     for _, key in ipairs { "name", "buffers", "kernels" } do
         if a[key] == nil then fail("app: '%s' is missing", key) end
     end
+    check_app(a, "app")
     return setmetatable(a, App)
 end
 
@@ -422,7 +462,15 @@ function App:instance(o)
     local inst = { app = self, name = self.name, size = size, params = p,
         b = {}, kernels = {}, host = self.host, align = align }
     inst.buffers = self.buffers(p)
+    if type(inst.buffers) ~= "table" then
+        fail("application %s: buffers: expected a list, got %s", self.name,
+            tostring(inst.buffers))
+    end
     for i, b in ipairs(inst.buffers) do
+        if type(b) ~= "table" or b.name == nil or b.count == nil then
+            fail("application %s: buffer %d: expected what f32(name, n) and "
+                .. "its like return, got %s", self.name, i, tostring(b))
+        end
         if inst.b[b.name] then
             fail("application %s: two buffers named %s", self.name, b.name)
         end
@@ -430,6 +478,10 @@ function App:instance(o)
         inst.b[b.name] = b
     end
     inst.launches = self.kernels(p, inst.b)
+    if type(inst.launches) ~= "table" then
+        fail("application %s: kernels: expected a list, got %s", self.name,
+            tostring(inst.launches))
+    end
     for _, entry in ipairs(inst.launches) do
         local k = kernel_of(inst, entry)
         local other = inst.kernels[k.name]
@@ -561,6 +613,7 @@ end
 M.compile = compile
 
 -- For generators, which share descriptions of buffers and launches.
-M._App, M._triple, M._kernel_of = App, triple, kernel_of
+M._App, M._check_app = App, check_app
+M._triple, M._kernel_of = triple, kernel_of
 
 return M

@@ -87,7 +87,8 @@ static void note_kernel(struct hd_dispatch *d, uint32_t app,
 static bool fits(const struct room *r, const struct hd_launch *l)
 {
     return r->blocks >= 1 && r->warps >= l->warps && r->threads >= l->threads &&
-           r->regs >= l->regs * l->threads && r->shared >= l->shared_bytes;
+           r->regs >= (uint64_t)l->regs * l->threads &&
+           r->shared >= l->shared_bytes;
 }
 
 static void reset_room(const struct hd_gpu *g, struct room *r)

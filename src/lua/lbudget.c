@@ -17,13 +17,18 @@ void lp_budget_hook(lua_State *L, lua_Debug *ar)
 {
     struct lp_world *w = lp_world(L);
 
-    (void)ar;
     if (w->spent == NULL || ++w->fired <= w->limit)
         return;
     w->over = 1;
     lua_sethook(L, lp_budget_hook, LUA_MASKCOUNT, 1);
-    luaL_error(L, "more than %d instructions %s", (int)w->spent->instructions,
-               w->spent->per);
+    if (lua_getinfo(L, "Sl", ar) && ar->currentline > 0)
+        lua_pushfstring(L, "%s:%d: ", ar->short_src, ar->currentline);
+    else
+        lua_pushliteral(L, "");
+    lua_pushfstring(L, "more than %I instructions %s",
+                    (LUAI_UACINT)w->spent->instructions, w->spent->per);
+    lua_concat(L, 2);
+    lua_error(L);
 }
 
 static void *bounded_alloc(void *ud, void *ptr, size_t osize, size_t nsize)

@@ -315,7 +315,10 @@ static void read_buffers(lua_State *L, struct lg *g)
         b->freed = (uint64_t)integer(L, -1, "freed");
         b->width = (uint32_t)integer(L, -1, "width");
         luaL_argcheck(L, b->width >= 1 && b->width <= 16, SPEC, "width");
-        lua_pop(L, 1);
+        lua_rawgeti(L, KEEP, LG_B);
+        lua_getfield(L, -1, b->name);
+        b->table = lua_topointer(L, -1);
+        lua_pop(L, 3);
     }
     lua_pop(L, 1);
 }
@@ -400,6 +403,7 @@ static void fill_keep(lua_State *L, struct lg *g)
     lua_rawseti(L, KEEP, LG_H);
     lua_pushvalue(L, KEEP);
     lua_xmove(L, g->H, 1);
+    lua_sethook(g->H, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
     if (!lua_checkstack(g->H, 16))
         luaL_error(L, "not enough memory");
 }

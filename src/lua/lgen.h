@@ -49,6 +49,7 @@ struct lg_buffer {
     char name[32];
     uint64_t bytes, align, freed; /* freed: by the end of this launch; or 0 */
     uint32_t width;               /* of an element */
+    const void *table;            /* identity of what scripts have of it */
 };
 
 /* A local of the script: [i] of the table `ups` is the function. */

@@ -9,7 +9,9 @@
  *
  * Runs, slots and waits are those of kernel programs (gpu/kernel-vm.c): load n
  * fills slot n modulo 32, nobody waits twice, and an ALU run goes on until it
- * must wait or has other lanes.  So a kernel written in either way is the same.
+ * must wait or has other lanes.  So a kernel written in either way is the same,
+ * but for its loops: n counts the loads that a warp gives, not those that are
+ * written down, so a loop is as one that was unrolled.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,6 +42,27 @@ static struct lg *generator(lua_State *L)
     return lua_touserdata(L, lua_upvalueindex(1));
 }
 
+static int t_load(lua_State *L);
+static int t_store(lua_State *L);
+static int t_atomic(lua_State *L);
+
+/* Whether one of what calls functions of indices is under way: an error that
+ * the script caught may have left it. */
+static int in_access(lua_State *L)
+{
+    lua_Debug ar;
+    int found = 0;
+
+    for (int i = 1; !found && lua_getstack(L, i, &ar); i++) {
+        lua_CFunction f;
+        lua_getinfo(L, "f", &ar);
+        f = lua_tocfunction(L, -1);
+        found = f == t_load || f == t_store || f == t_atomic;
+        lua_pop(L, 1);
+    }
+    return found;
+}
+
 /* The warp whose t is at index 1. */
 static struct lg_warp *self(lua_State *L)
 {
@@ -48,7 +71,7 @@ static struct lg_warp *self(lua_State *L)
     if (x == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != x->t)
         luaL_error(L, "t is that of another warp, or no t at all; write "
                       "t:load(...), with a colon");
-    if (x->inside)
+    if (x->inside && (x->inside = in_access(L)) != 0)
         luaL_error(L, "the function of an index cannot give instructions "
                       "itself");
     return x;
@@ -106,8 +129,7 @@ static lua_Integer whole_number(lua_State *L, const char *what, lua_Integer min,
 static void take_option(lua_State *L, const struct lg_warp *x, int memory,
                         struct options *o)
 {
-    const char *key =
-        lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
 
     if (strcmp(key, "uses") == 0)
         take_uses(L, x, o);
@@ -125,7 +147,8 @@ static void take_option(lua_State *L, const struct lg_warp *x, int memory,
     else if (memory && strcmp(key, "bytes") == 0)
         o->bytes = (uint32_t)whole_number(L, key, 1, 16);
     else
-        luaL_error(L, "no option '%s'; there are uses, mask, pc%s", key,
+        luaL_error(L, "no option '%s'; there are uses, mask, pc%s",
+                   luaL_tolstring(L, -2, NULL),
                    memory ? ", step, vec, bytes, returns" : "");
 }
 
@@ -215,8 +238,8 @@ static int finish(lua_State *L, struct lg_warp *x, int returns,
 /* ---- memory instructions
  * ----------------------------------------------------- */
 
-/* Room for the bytes of all lanes; their place in the pool. */
-static uint64_t *new_lanes(lua_State *L, struct lg_warp *x, uint32_t *place)
+/* Room for the bytes of all lanes of the instruction that is appended next. */
+static void make_room(lua_State *L, struct lg_warp *x)
 {
     if (x->pooled + HEDDLE_WORK_LANES > x->pool_room) {
         uint32_t room = 2 * x->pool_room + 4 * HEDDLE_WORK_LANES;
@@ -226,9 +249,6 @@ static uint64_t *new_lanes(lua_State *L, struct lg_warp *x, uint32_t *place)
         x->pool = more;
         x->pool_room = room;
     }
-    *place = x->pooled;
-    x->pooled += HEDDLE_WORK_LANES;
-    return x->pool + *place;
 }
 
 /* The buffer at index 2: its number. */
@@ -242,7 +262,8 @@ static uint32_t buffer_at(lua_State *L, const struct lg *g)
         lua_rawget(L, 2);
         n = lua_tointegerx(L, -1, &whole);
         lua_pop(L, 1);
-        if (whole && n >= 1 && n <= g->buffers)
+        if (whole && n >= 1 && n <= g->buffers &&
+            lua_topointer(L, 2) == g->buffer[n - 1].table)
             return (uint32_t)n - 1;
     }
     return (uint32_t)luaL_argerror(L, 2,
@@ -284,12 +305,15 @@ static int index_on_top(lua_State *L, uint32_t lane, int64_t *index)
 
 /* The value at index 3 is a list, or a function of the lane: an index each. */
 static void scattered(lua_State *L, struct lg_warp *x,
-                      const struct lg_buffer *b, struct lg_item *out)
+                      const struct lg_buffer *b, struct lg_item *out,
+                      uint64_t *lane)
 {
-    uint64_t *lane = new_lanes(L, x, &out->lanes), mask = out->op.mask;
+    uint64_t mask = out->op.mask;
     int call = lua_isfunction(L, 3);
 
     memset(lane, 0, HEDDLE_WORK_LANES * sizeof *lane);
+    make_room(L, x);
+    out->lanes = x->pooled;
     for (uint32_t l = 0; l < x->lanes; l++) {
         int64_t index;
         if (!(mask >> l & 1))
@@ -322,8 +346,13 @@ static void affine(lua_State *L, const struct lg_buffer *b,
     int whole;
 
     first = lua_tointegerx(L, 3, &whole);
-    if (!whole || first < -MOST_INDEX || first > MOST_INDEX)
-        luaL_argerror(L, 3, "expected an index, a list of them, or a function");
+    if (!whole)
+        luaL_error(L,
+                   "an index is a whole number, a list of them, or a "
+                   "function, not %s",
+                   luaL_tolstring(L, 3, NULL));
+    if (first < -MOST_INDEX || first > MOST_INDEX)
+        byte_of(L, b, first, 0, out->op.bytes);
     if (holds(b, first + o->step * last, out->op.bytes))
         mask &= -mask; /* or the first lane that is outside is to be found */
     for (; mask != 0; mask &= mask - 1) {
@@ -340,6 +369,7 @@ static int memory(lua_State *L, enum heddle_work_kind kind)
     struct lg_warp *x = self(L);
     const struct lg *g = generator(L);
     struct lg_item new = {.lanes = LG_AFFINE}, *item;
+    uint64_t lane[HEDDLE_WORK_LANES];
     const struct lg_buffer *b;
     struct options o;
     uint32_t fills = 0;
@@ -356,7 +386,7 @@ static int memory(lua_State *L, enum heddle_work_kind kind)
         luaL_error(L, "a lane accesses 1, 2, 4, 8 or 16 bytes, not %d",
                    (int)new.op.bytes);
     if (new.op.mask != 0 && (lua_istable(L, 3) || lua_isfunction(L, 3)))
-        scattered(L, x, b, &new);
+        scattered(L, x, b, &new, lane);
     else if (new.op.mask != 0)
         affine(L, b, &o, &new);
     if (new.op.mask == 0) {
@@ -374,6 +404,10 @@ static int memory(lua_State *L, enum heddle_work_kind kind)
     new.op.wait = take_waits(x, o.wait | fills);
     x->out |= fills;
     *item = new;
+    if (new.lanes != LG_AFFINE) {
+        memcpy(x->pool + new.lanes, lane, sizeof lane);
+        x->pooled += HEDDLE_WORK_LANES;
+    }
     return finish(L, x, kind != HEDDLE_WORK_STORE,
                   returns ? (lua_Integer)x->loads : 0);
 }
@@ -496,7 +530,9 @@ void lg_issue_push(lua_State *L, struct lg *g)
         {"alu", t_alu},     {"shared", t_alu},  {"sync", t_sync},
         {"first", t_first}, {"arg", t_arg},     {NULL, NULL}};
 
-    lua_createtable(L, 0, 1);
+    lua_createtable(L, 0, 2);
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
     luaL_newlibtable(L, methods);
     lua_pushlightuserdata(L, g);
     luaL_setfuncs(L, methods, 1);

@@ -365,7 +365,8 @@ int lp_lib_every(lua_State *L)
 int lp_lib_getmetatable(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
-    if (!lua_getmetatable(L, 1))
+    if (luaL_getmetafield(L, 1, "__metatable") == LUA_TNIL &&
+        !lua_getmetatable(L, 1))
         lua_pushnil(L);
     return 1;
 }
@@ -385,6 +386,8 @@ int lp_lib_setmetatable(lua_State *L)
                               refused[i]);
         lua_pop(L, 1);
     }
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
+        return luaL_error(L, "cannot change a protected metatable");
     lua_setmetatable(L, 1);
     return 1;
 }

@@ -164,6 +164,8 @@ static void add_library(lua_State *L, const struct lp_fence *fence,
     lua_createtable(L, 0, 1);
     push_raising(L, fence, no_change);
     lua_setfield(L, -2, "__newindex");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
     lua_setmetatable(L, -2);
     lua_setfield(L, -2, name);
 }
@@ -278,6 +280,8 @@ static void build(lua_State *L, const struct lp_fence *fence)
     lua_setfield(L, -2, "__index");
     push_raising(L, fence, no_global);
     lua_setfield(L, -2, "__newindex");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
     lua_setmetatable(L, -2);
     luaL_loadstring(L, "return nil");
     lua_pushvalue(L, -2);

@@ -1,0 +1,158 @@
+--[[
+473-generator-fields.lua - what is said of fields of generators and kernels that
+are not what they should be, and what warps may do that is odd.
+
+Pinned: each field of a generator, a kernel and a launch with a value of a wrong
+type or out of range is an error with the field's name and the code of programs,
+never one of Lua's own; a block whose registers are more than 32 bits count fits
+no core; an error that the script catches leaves no trace; an error value whose
+text never ends is told as that; only a generator's own buffers are accessed;
+metatables of what warps share cannot be reached; accesses without a lane cost
+no memory; how a loop differs from that of a kernel program.
+
+SPDX-License-Identifier: MIT
+]]
+local tap = require "lib.tap"
+local H = require "heddle"
+local k = H.kernel
+local small = H.machine("fermi") { core = { count = 2 } }
+
+local function touch(t, b) t:load(b.a, 0) end
+
+--- Runs a generator with one kernel; fields over its own, and the kernel's.
+local function run(fields, of_kernel)
+    local kernel = { name = "one", grid = 2, block = 64, warp = touch }
+    for name, value in pairs(of_kernel or {}) do kernel[name] = value end
+    local g = { name = "g", params = { n = 100 },
+        buffers = function(p) return { k.f32("a", p.n), k.f32("b", p.n) } end,
+        kernels = { kernel } }
+    for name, value in pairs(fields) do
+        if name == "launch" then
+            g.kernels = { table.move({ kernel }, 1, 1, 1, value) }
+        else
+            g[name] = value
+        end
+    end
+    local sim <close> = H.sim { machine = small, apps = { H.generator(g) } }
+    sim:run()
+    return sim.instructions
+end
+
+local function refused(want, code, ...)
+    local ok, err = pcall(run, ...)
+    tap.ok(not ok and type(err) ~= "string"
+        and err.code == code and tostring(err):find(want, 1, true), want,
+        ok and "no error" or err)
+end
+
+-- ---- fields ---------------------------------------------------------------------
+
+local BAD = {
+    { "name: expected a text, got ", "name", 5, true, "", "a\nb" },
+    { "params: expected a table, got ", "params", 5, "x", true },
+    { "parameter n: expected a number, a text", "params", { n = print } },
+    { "parameter seed: expected a whole number", "params",
+        { n = 100, seed = "x" }, { n = 100, seed = 1.5 } },
+    { "sizes: expected a table, got ", "sizes", 5, "x" },
+    { "align: expected a power of two, got ", "align", -1, "x", 1.5, {} },
+    { "buffers: expected a list, got ", "buffers", 5, true },
+    { "buffer 1: expected what f32(name, n)", "buffers", { 1 }, { {} } },
+    { "a generator needs a list of kernels", "kernels", 5, "x", {} },
+    { "instructions: expected a whole number above 0", "instructions", 0, -1,
+        "x" },
+    { "memory: expected a whole number above 0", "memory", 0, -1, 1.5 },
+}
+for _, case in ipairs(BAD) do
+    for i = 3, #case do refused(case[1], -10, { [case[2]] = case[i] }) end
+end
+
+local BAD_KERNEL = {
+    { "kernel one: grid: expected n or {x, y, z}", "grid", "x",
+        { 1, 2, 3, 4 }, { x = 1 } },
+    { "kernel one: block: 0; expected positive", "block", 0 },
+    { "kernel one: regs: expected 0 to 2^31 - 1", "regs", -1, "x", 1.5,
+        1 << 31 },
+    { "kernel one: shared: expected 0 to 2^31 - 1", "shared", -1, {}, 1 << 32 },
+    { "kernel one: args: expected { name = value }", "args", 5, "x" },
+}
+for _, case in ipairs(BAD_KERNEL) do
+    for i = 3, #case do refused(case[1], -10, {}, { [case[2]] = case[i] }) end
+end
+for _, value in ipairs { 5, true, "x" } do
+    refused("launch of one: args: expected", -10, { launch = { args = value } })
+    refused("launch 1: free: expected a list", -10,
+        { launch = { free = value } })
+end
+refused("67108864 registers a thread", -3, {}, { regs = 1 << 26 })
+
+-- ---- what warps do ----------------------------------------------------------------
+
+local function warp_refused(want, warp, more)
+    refused(want, -10, more or {}, { warp = warp })
+end
+
+warp_refused("an index is a whole number, a list of them, or a function, not "
+    .. "1.5", function(t, b) t:load(b.a, 1.5) end)
+warp_refused("lane 0: index " .. math.maxinteger .. " of buffer a",
+    function(t, b) t:load(b.a, math.maxinteger) end)
+warp_refused("no option '1'; there are", function(t, b) t:load(b.a, 0, { 3 }) end)
+warp_refused("expected one of the generator's buffers",
+    function(t) t:load({ index = 1, name = "a" }, 0) end)
+warp_refused("an error that cannot be shown", function()
+    error(setmetatable({}, { __tostring = function() while true do end end }))
+end, { instructions = 100000 })
+warp_refused("a protected metatable", function(t) setmetatable(t, {}) end)
+
+local given = run({}, { warp = function(t, b)
+    local fine = pcall(t.load, t, b.a, function() error "no index" end)
+    local again = pcall(t.load, t, b.a, function() t:alu(1) end)
+    t:load(b.a, fine and 1 or 0)
+    t:load(b.a, again and 1 or 0)
+    if getmetatable(t) ~= false or getmetatable(math) ~= false
+        or getmetatable(_ENV) ~= false then
+        error "a metatable of what is shared"
+    end
+end })
+tap.is(given, 12, "errors that were caught leave nothing behind")
+
+--- The most memory that this process has had, in MB; nil where it is not told.
+local function peak()
+    local f <close> = io.open "/proc/self/status"
+    local kb = f and f:read("a"):match "VmHWM:%s*(%d+) kB"
+    return kb and kb // 1024
+end
+local before = peak()
+run({ launch = { grid = 1 } }, { block = 32, warp = function(t, b)
+    for _ = 1, 600000 do t:load(b.a, {}) end
+end })
+tap.ok(not before or peak() - before < 60, "accesses of no lane cost no memory",
+    before and peak() - before)
+
+-- ---- loops --------------------------------------------------------------------------
+
+local function cycles(app)
+    local s <close> = H.sim { machine = small, apps = { app } }
+    s:run()
+    return H.json.encode { s:results().counters, s.now }
+end
+
+local function with_loop(waits)
+    return cycles(H.generator { name = "loop", buffers = { k.f32("a", 99999) },
+        kernels = { { name = "one", grid = 3, block = 150, warp = function(t, b)
+            local x = 0
+            for i = 0, 9 do
+                x = t:load(b.a, t.gid + i * 4096, { uses = { waits and x or 0 } })
+            end
+        end } } })
+end
+local loop = cycles(k.app { name = "loop", buffers = function()
+    return { k.f32("a", 99999) }
+end, kernels = function(_, b)
+    return { k.kernel("one", { grid = 3, block = 150 }, function(t)
+        t:loop(10, function(i) t:load(b.a, t.gid + i * 4096) end)
+    end) }
+end })
+tap.is(with_loop(true), loop, "a loop whose loads wait is that of a program")
+tap.ok(with_loop(false) ~= loop, "one whose loads do not is unrolled")
+
+return tap.done()
