@@ -182,7 +182,7 @@ struct heddle_program {
     uint64_t align;
     uint64_t next_va;
     uint64_t hash;
-    uint32_t nbuf, nkernel, nlaunch, launch_room;
+    uint32_t nbuf, nkernel, nlaunch;
     struct hd_bufdef *buf;
     struct hd_kernel *kernel;
     struct heddle_launch *launch;

@@ -41,7 +41,6 @@ struct log {
     size_t n, room;
     size_t wanted;  /* index to keep, or SIZE_MAX */
     uint64_t *kept; /* its question: fields, each after its length */
-    size_t kept_n;
     int failed; /* out of memory */
 };
 
@@ -89,7 +88,6 @@ static void keep(struct log *l, const struct heddle_point_info *info,
     }
     free(l->kept);
     l->kept = malloc((words + 1) * sizeof *l->kept);
-    l->kept_n = l->kept != NULL ? words : 0;
     for (uint32_t i = 0; l->kept != NULL && i < info->fields; i++) {
         const void *p = elements(info, &info->field[i], q, &n);
         l->kept[at++] = n;
