@@ -237,6 +237,18 @@ for what, call in pairs {
     ["H.report.metric: what sim:results() returns is expected, not a nil"] =
         function() H.report.metric(nil, "ipc") end,
     ["are expected, not a nil"] = function() H.report.csv() end,
+    ["a trace has no option 'contxt'; did you mean 'context'?"] = function()
+        H.sim { apps = { H.trace("scenarios/data/vecadd.hdt",
+            { contxt = 0 }) } }
+    end,
+    ["option keep: a whole number"] = function()
+        H.sim { apps = { H.trace("scenarios/data/vecadd.hdt",
+            { keep = "1K" }) } }
+    end,
+    ["a policy is a table, a name"] = function() H.sim(options()):use() end,
+    ["options are a table, as in { at"] = function()
+        H.sim(options()):use("srrip", 5)
+    end,
     ["H.run: job 1 is a string"] = function() H.run { "x" } end,
     ["suites: a set"] = function() H.suites.load "mask" end,
 } do

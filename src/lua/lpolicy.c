@@ -103,7 +103,11 @@ static void take_options(lua_State *L, int i, struct options *o)
     o->at = "";
     if (lua_isnoneornil(L, i))
         return;
-    luaL_checktype(L, i, LUA_TTABLE);
+    if (!lua_istable(L, i))
+        hl_raisef(L, HEDDLE_EINVAL,
+                  "a policy's options are a table, as in { at = \"l2tlb\" }, "
+                  "not a %s",
+                  luaL_typename(L, i));
     n = lp_state_keys(L, i); /* in order, so that errors are the same */
     for (lua_Integer k = 1; k <= n; k++) {
         lua_rawgeti(L, -1, k);
@@ -251,7 +255,12 @@ const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
         *c = lp_class_push(L, i);
         return lp_class_policy(*c);
     }
-    name = luaL_checkstring(L, i);
+    if (lua_type(L, i) != LUA_TSTRING)
+        hl_raisef(L, HEDDLE_EINVAL,
+                  "a policy is a table, a name, or the path of a file, not a "
+                  "%s",
+                  luaL_typename(L, i));
+    name = lua_tostring(L, i);
     if (ends_with(name, ".lua")) {
         load_file(L, name);
         *c = class_of_file(L, name);

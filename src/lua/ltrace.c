@@ -24,6 +24,7 @@
 
 #include "../heddle_trace.h"
 #include "../heddle_walk.h"
+#include "../policy.h"
 #include "lheddle.h"
 
 enum { ROOM = 1024 };
@@ -39,7 +40,10 @@ static uint64_t option(lua_State *L, int i, const char *name)
         int ok;
         v = lua_tointegerx(L, -1, &ok);
         if (!ok || v < 0)
-            luaL_error(L, "option %s: a whole number is expected", name);
+            hl_raisef(L, HEDDLE_EINVAL,
+                      "a trace's option %s: a whole number of 0 or more is "
+                      "expected, not '%s'",
+                      name, luaL_tolstring(L, -1, NULL));
         lua_pop(L, 1);
     }
     return (uint64_t)v;
@@ -66,8 +70,12 @@ static void check_options(lua_State *L, int i, const char *const *known)
         const char *const *k = known;
         while (*k != NULL && strcmp(*k, name) != 0)
             k++;
-        if (*k == NULL)
-            luaL_error(L, "a trace has no option '%s'", name);
+        if (*k == NULL) {
+            const char *near = heddle_nearest(name, known, (size_t)(k - known));
+            hl_raisef(L, HEDDLE_EINVAL, "a trace has no option '%s'%s%s%s",
+                      name, near ? "; did you mean '" : "", near ? near : "",
+                      near ? "'?" : "");
+        }
     }
 }
 
