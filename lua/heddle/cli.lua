@@ -40,6 +40,9 @@ end
 cli.command = command
 
 local function no_command(name)
+    if name:find "^%-" then
+        cli.usage("unknown option '%s'; there are --help and --version", name)
+    end
     local near = name:find("%.lua$") and "run " .. name
         or require("heddle.index").nearest(name, COMMANDS)
     cli.usage("no command '%s'; %s", name, near

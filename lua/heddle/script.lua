@@ -189,6 +189,8 @@ end
 local function placed(err, meant)
     if type(err) ~= "string" then
         return err
+    elseif err:find "%(global 'H'%)$" and rawget(_G, "H") == nil then
+        return err .. "; a script begins with local H = require \"heddle\""
     end
     local own = err:find "^heddle/"
     if not own and (meant or err:find "^[^\n]-:%d+: ") then
