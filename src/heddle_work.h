@@ -47,7 +47,7 @@ enum {
 /* A buffer: addresses without contents.  They are placed one after the other,
  * as those of kernel programs, and each application has its own addresses. */
 struct heddle_work_buffer {
-    char name[32];
+    char name[32];  /* of no other one */
     uint64_t bytes; /* at least 1, less than 512 GB in all */
     uint64_t align; /* of its address: a power of two up to 2^30; 0: 256 */
 };
@@ -84,7 +84,7 @@ struct heddle_work_op {
     uint32_t slot;  /* that a load or an atomic fills: 1 to 32, or 0 */
     uint32_t wait;  /* bit i: wait for slot i + 1 */
     uint32_t pc;    /* for traces and policies that tell instructions apart */
-    uint64_t mask;  /* active lanes; 0: all that have a thread */
+    uint64_t mask;  /* active lanes, of those that have a thread; 0: all */
 };
 
 /* Where the lanes of a memory instruction access; it comes zeroed. */

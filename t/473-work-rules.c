@@ -34,7 +34,7 @@ static void bad_instructions(void **state)
         {{.kind = HEDDLE_WORK_ALU}, "an ALU run of 0; expected 1 to 2^30"},
         {{.kind = HEDDLE_WORK_ALU, .count = (1u << 30) + 1}, "an ALU run of"},
         {{.kind = HEDDLE_WORK_ALU, .count = 1, .mask = 1ull << 33},
-         "next() gave an active lane 33; expected lanes that the warp has"},
+         "next() gave an active lane 33; expected lanes that have a thread"},
         {{.kind = HEDDLE_WORK_ALU, .count = 1, .slot = 1},
          "next() gave slot 1"},
         {{.kind = HEDDLE_WORK_STORE, .bytes = 4, .slot = 1}, "gave slot 1"},
@@ -73,7 +73,10 @@ static void bad_accesses(void **state)
          "lane 31 accesses 4 bytes at byte "
          "-24"},
         {{.base = INT64_MAX, .stride = 4}, 0, 0, "of buffer b0"},
-        {{.base = 0, .stride = INT64_MAX}, 0, 0, "of buffer b0"},
+        {{.base = 0, .stride = INT64_MAX},
+         0,
+         0,
+         "access() gave a stride of 9223372036854775807; expected one"},
         {{.buffer = 3}, 0, 0, "access() gave buffer 3"},
         {{.scattered = 1},
          7,
@@ -134,6 +137,22 @@ static void own_errors(void **state)
     f.next_rc = HEDDLE_EIO;
     refused(&f, AT "1: next() returned -6; expected 0", HEDDLE_EPROGRAM);
     f = plain();
+    f.next_rc = 1;
+    refused(&f, AT "1: next() returned 1; expected 0", HEDDLE_EPROGRAM);
+    f = plain();
+    f.op[0].mask = 1u << 20;
+    refused(&f,
+            "block 0, warp 1, instruction 1: next() gave an active lane 20; "
+            "expected lanes that have a thread",
+            HEDDLE_EPROGRAM);
+    f = plain();
+    f.words = "odd";
+    f.code = -777;
+    refused(&f, "odd", HEDDLE_EPROGRAM);
+    f = plain();
+    f.access_rc = 1;
+    refused(&f, "access() returned 1; expected 0", HEDDLE_EPROGRAM);
+    f = plain();
     f.access_rc = -1;
     refused(&f, "access() returned -1; expected 0", HEDDLE_EPROGRAM);
     f = plain();
@@ -142,6 +161,9 @@ static void own_errors(void **state)
     f = plain();
     f.launch_rc = -3;
     refused(&f, "workload fake: launch() returned -3; expected 0 or 1",
+            HEDDLE_EPROGRAM);
+    f.launch_rc = 2;
+    refused(&f, "workload fake: launch() returned 2; expected 0 or 1",
             HEDDLE_EPROGRAM);
     f = plain();
     f.launch.block[1] = 1000;
@@ -162,13 +184,26 @@ static void own_errors(void **state)
             HEDDLE_EPROGRAM);
 }
 
+static void bad_buffers(void **state)
+{
+    struct fake f = plain();
+    struct heddle_work_options o = {.ud = &f};
+    char text[512] = "";
+    int status;
+
+    (void)state;
+    f.twice = 1;
+    assert_null(heddle_work_new(&work, &o, &status, text, sizeof text));
+    assert_int_equal(status, HEDDLE_EPROGRAM);
+    assert_text(text, "workload fake: two buffers named b0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_instructions),
-        cmocka_unit_test(bad_accesses),
-        cmocka_unit_test(good_accesses),
-        cmocka_unit_test(own_errors),
+        cmocka_unit_test(bad_instructions), cmocka_unit_test(bad_accesses),
+        cmocka_unit_test(good_accesses),    cmocka_unit_test(own_errors),
+        cmocka_unit_test(bad_buffers),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -170,6 +170,8 @@ tap.is(json.encode { 1.5, -0.25, 1e300, 0 / 0, math.huge },
     "[1.5, -0.25, 1e+300, null, null]", "numbers of JSON")
 tap.is(json.encode { a = "\"\\\n\1é" }, '{"a": "\\"\\\\\\n\\u0001é"}',
     "strings of JSON")
+tap.is(json.encode "a\xff\xc3(\xe2\x82", '"a\u{fffd}\u{fffd}(\u{fffd}\u{fffd}"',
+    "bytes that are no UTF-8")
 tap.is(json.decode(json.encode(0.1)), 0.1, "floats are exact")
 tap.is(json.encode(json.array {}), "[]", "an empty array")
 for _, wrong in ipairs { "{", "[1,]", '{"a" 1}', '"x', "1 2", "", "nul" } do

@@ -37,6 +37,8 @@ struct fake {
     uint64_t align;
     uint32_t gone_after; /* buffer 1 is given back by that launch */
     const char *words;
+    int code;  /* with the words */
+    int twice; /* two buffers have one name */
     const char *hashed;
     int opened, closed;
     uint64_t param[2];
@@ -76,7 +78,7 @@ static inline int fake_buffer(void *self, uint32_t i,
 {
     const struct fake *f = self;
 
-    snprintf(out->name, sizeof out->name, "b%u", i);
+    snprintf(out->name, sizeof out->name, "b%u", f->twice ? 0 : i);
     out->bytes = SIZE + 100;
     out->align = i == 1 ? f->align : 0;
     return i < 3;
@@ -90,7 +92,7 @@ static inline int fake_launch(struct heddle_work_call *c,
 
     assert_int_equal(++shared[0], c->launch); /* zeroed before the first */
     *out = f->launch;
-    if (f->launch_rc < 0)
+    if (f->launch_rc != 0)
         return f->launch_rc;
     return c->launch <= (uint32_t)f->launches;
 }
@@ -133,7 +135,7 @@ static inline int fake_next(struct heddle_work_call *c,
         op->kind = HEDDLE_WORK_EXIT;
     s[0]++;
     if (f->words != NULL)
-        return heddle_work_fail(c, 0, f->words);
+        return heddle_work_fail(c, f->code, f->words);
     return f->next_rc;
 }
 

@@ -23,7 +23,18 @@ local ESCAPE = {
     ["\t"] = "\\t",
 }
 
+--- A text whose bytes that are no UTF-8 are U+FFFD: of a file's name, say.
+local function valid(s)
+    local n, at = utf8.len(s)
+    while not n do
+        s = s:sub(1, at - 1) .. utf8.char(0xfffd) .. s:sub(at + 1)
+        n, at = utf8.len(s, at)
+    end
+    return s
+end
+
 local function quote(s)
+    s = valid(s)
     return '"' .. s:gsub('[%c"\\\127]', function(c)
         return ESCAPE[c] or ("\\u%04x"):format(c:byte())
     end) .. '"'

@@ -43,8 +43,7 @@ static int fail(struct heddle_work_call *c, int code, const char *text)
     char at[256];
 
     where(c, at, sizeof at);
-    return hd_err_set(w->env->err, code < 0 ? code : HEDDLE_EPROGRAM, "%s: %s",
-                      at, text);
+    return hd_err_set(w->env->err, hd_work_code(code), "%s: %s", at, text);
 }
 
 /* The same of what a function has answered; `what` is "next() returned". */
@@ -184,7 +183,7 @@ static int ask_gone(struct hd_work *w, struct heddle_work_call *c)
 {
     for (uint32_t i = 0; w->work->gone != NULL && i < w->buffers; i++) {
         int r = w->gone[i] != 0 ? 1 : w->work->gone(c, i);
-        if (r < 0 || w->env->err->code < 0)
+        if (r < 0 || r > 1 || w->env->err->code < 0)
             return bad(c, "gone() returned", r, "0 or 1");
         w->gone[i] = r != 0;
     }
@@ -203,7 +202,7 @@ static int work_launch(void *self, struct hd_launch *out)
                                  .stop = fail};
     int r = w->work->launch(&c, &l);
 
-    if (r < 0 || w->env->err->code < 0)
+    if (r < 0 || r > 1 || w->env->err->code < 0)
         return bad(&c, "launch() returned", r, "0 or 1");
     if (ask_gone(w, &c) < 0 || (r != 0 && take_launch(w, &c, &l) < 0))
         return w->env->err->code;
@@ -305,9 +304,10 @@ static int check_op(struct heddle_work_call *c, const struct heddle_work_op *op)
     if (op->kind > HEDDLE_WORK_EXIT)
         return bad(c, "next() gave kind", op->kind,
                    "one of enum heddle_work_kind");
-    if ((op->mask & ~hd_ones(c->lanes)) != 0)
+    if ((op->mask & ~c->threads) != 0)
         return bad(c, "next() gave an active lane",
-                   63 - __builtin_clzll(op->mask), "lanes that the warp has");
+                   (long long)hd_log2(op->mask & ~c->threads),
+                   "lanes that have a thread");
     if (op->kind == HEDDLE_WORK_ALU &&
         (op->count == 0 || op->count > HEDDLE_WORK_RUN))
         return bad(c, "next() gave an ALU run of", op->count,
@@ -345,9 +345,9 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
     struct heddle_work_op op = {0};
     int r = x->fault != 0 ? 0 : w->work->next(&c, &op);
 
-    if (x->fault != 0 || r < 0 || w->env->err->code < 0 ||
+    if (x->fault != 0 || r != 0 || w->env->err->code < 0 ||
         check_op(&c, &op) < 0) {
-        if (r < 0)
+        if (r != 0)
             bad(&c, "next() returned", r, "0");
         give_up(x, out, c.threads);
         return;
@@ -394,9 +394,11 @@ static int affine(struct hd_work *w, struct heddle_work_call *c,
     uint32_t end[2] = {hd_bit_first(x->mask), hd_log2(x->mask)};
     int64_t most = INT64_C(1) << 50;
 
-    if (a->base < -most || a->base > most || a->stride < -most / 64 ||
-        a->stride > most / 64)
-        return outside(c, b, 0, a->base, x->bytes);
+    if (a->base < -most || a->base > most)
+        return outside(c, b, end[0], a->base, x->bytes);
+    if (a->stride < -most / 64 || a->stride > most / 64)
+        return bad(c, "access() gave a stride of", a->stride,
+                   "one that stays in the buffer");
     for (int i = 0; i < 2; i++) {
         int64_t at = a->base + a->stride * end[i];
         if (!holds(b, (uint64_t)at, x->bytes))
@@ -429,7 +431,7 @@ static int ask_access(struct hd_work *w, struct heddle_work_call *c,
     struct heddle_work_access a = {.byte = w->byte};
     int r = w->work->access(c, &a);
 
-    if (r < 0 || w->env->err->code < 0)
+    if (r != 0 || w->env->err->code < 0)
         return bad(c, "access() returned", r, "0");
     if (a.buffer >= w->buffers)
         return bad(c, "access() gave buffer", a.buffer, "the number of one");

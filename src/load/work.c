@@ -97,11 +97,16 @@ static void add_hash(struct heddle_work_open *o, const void *bytes, size_t n)
     mix(o->engine, bytes, n);
 }
 
+int hd_work_code(int code)
+{
+    return code < 0 && code >= HEDDLE_ECREATE ? code : HEDDLE_EPROGRAM;
+}
+
 static void refuse(struct heddle_work_open *o, int code, const char *text)
 {
     struct hd_work *w = o->engine;
 
-    hd_err_set(w->opening, code < 0 ? code : HEDDLE_EPROGRAM, "workload %s: %s",
+    hd_err_set(w->opening, hd_work_code(code), "workload %s: %s",
                w->source.name, text);
 }
 
@@ -119,6 +124,11 @@ static int place(struct hd_work *w, const struct heddle_work_buffer *b,
                           "workload %s: buffer %u needs a name of 1 to 31 "
                           "bytes",
                           w->source.name, w->buffers);
+    for (uint32_t i = 0; i < w->buffers; i++)
+        if (strcmp(w->buffer[i].name, b->name) == 0)
+            return hd_err_set(err, HEDDLE_EPROGRAM,
+                              "workload %s: two buffers named %s",
+                              w->source.name, b->name);
     if (!hd_is_pow2(align) || align > UINT64_C(1) << 30)
         return hd_err_set(err, HEDDLE_EPROGRAM,
                           "workload %s, buffer %s: alignment %llu; expected a "
@@ -151,9 +161,11 @@ static int place_all(struct hd_work *w, struct hd_err *err)
         void *more;
         if (r == 0)
             return 0;
-        if (r < 0)
-            return hd_err_set(err, r, "workload %s: it has no buffer %u",
-                              w->source.name, w->buffers);
+        if (r < 0 || r > 1)
+            return hd_err_set(err, HEDDLE_EPROGRAM,
+                              "workload %s: buffer() returned %d for buffer "
+                              "%u; expected 0 or 1",
+                              w->source.name, r, w->buffers);
         if (w->buffers == HEDDLE_WORK_BUFFERS)
             return hd_err_set(err, HEDDLE_EPROGRAM,
                               "workload %s: more than %d buffers",

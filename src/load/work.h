@@ -57,6 +57,9 @@ struct hd_work {
     hd_va lane[HEDDLE_WORK_LANES];
 };
 
+/* A code that a work gave: one of heddle.h; else HEDDLE_EPROGRAM. */
+int hd_work_code(int code);
+
 /* The functions by which the engine knows a work (work-run.c). */
 extern const struct hd_source_ops hd_work_ops;
 

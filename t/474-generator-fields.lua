@@ -1,5 +1,5 @@
 --[[
-473-generator-fields.lua - what is said of fields of generators and kernels that
+474-generator-fields.lua - what is said of fields of generators and kernels that
 are not what they should be, and what warps may do that is odd.
 
 Pinned: each field of a generator, a kernel and a launch with a value of a wrong
