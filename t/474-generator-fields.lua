@@ -8,7 +8,8 @@ never one of Lua's own; a block whose registers are more than 32 bits count fits
 no core; an error that the script catches leaves no trace; an error value whose
 text never ends is told as that; only a generator's own buffers are accessed;
 metatables of what warps share cannot be reached; accesses without a lane cost
-no memory; how a loop differs from that of a kernel program.
+no memory; methods of objects that locals hold are behind the fence as well, and
+what they keep must not change; how a loop differs from that of a kernel program.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -127,6 +128,59 @@ run({ launch = { grid = 1 } }, { block = 32, warp = function(t, b)
 end })
 tap.ok(not before or peak() - before < 60, "accesses of no lane cost no memory",
     before and peak() - before)
+
+-- ---- objects in locals --------------------------------------------------------------
+
+local Class = {}
+Class.__index = Class
+function Class.clock() return os.clock() end
+function Class:draw() return math.random(0, self.most) end
+local object = setmetatable({ most = 50 }, Class)
+warp_refused("'os' is not available in a generator",
+    function() object.clock() end)
+local function drawn()
+    local s <close> = H.sim { machine = small, apps = { H.generator {
+        name = "drawn", buffers = { k.f32("a", 100000) }, kernels = { {
+        name = "one", grid = 9, block = 32, warp = function(t, b)
+            t:load(b.a, function() return object:draw() * 1000 end)
+        end } } } } }
+    s:run()
+    return s:state_hash()
+end
+math.randomseed(1)
+local first = drawn()
+math.randomseed(2)
+tap.is(drawn(), first, "methods draw from the stream of the warp")
+
+local function hashed(step)
+    local class = {}
+    class.__index = class
+    function class.at() return step and 1 or 2 end
+    if step == 3 then function class.at() return 3 end end
+    local thing = setmetatable({}, class)
+    local s <close> = H.sim { machine = small, apps = { H.generator {
+        name = "hashed", buffers = { k.f32("a", 100) }, kernels = { {
+        name = "one", grid = 1, block = 32, warp = function(t, b)
+            t:load(b.a, thing.at())
+        end } } } } }
+    return s:results().inputs[1].hash
+end
+tap.is(hashed(1), hashed(1), "a hash is the same")
+tap.ok(hashed(1) ~= hashed(3), "and follows what methods do")
+
+local count = setmetatable({}, { __index = { n = 0 } })
+warp_refused("the local 'count' has changed", function()
+    local class = getmetatable(count).__index
+    class.n = class.n + 1
+end)
+local A = {}
+A.__index, A.x, A.y = A, A, A
+local B = setmetatable({}, A)
+B.__index, B.a, B.b = B, A, B
+local many = {}
+for i = 1, 2000 do many[i] = setmetatable({ i = i, of = B, all = many }, B) end
+tap.is(run({}, { warp = function(t, b) t:load(b.a, many[7].i) end }), 8,
+    "circles of objects are walked once")
 
 -- ---- loops --------------------------------------------------------------------------
 

@@ -117,8 +117,10 @@ local function print_table(t, out, seen)
     out[#out + 1] = "{"
     for _, key in ipairs(sorted_keys(t)) do
         print_value(key, out, seen)
-        print_value(t[key], out, seen)
+        print_value(rawget(t, key), out, seen)
     end
+    local class = debug.getmetatable(t)
+    if class then print_value(class, out, seen) end
     out[#out + 1] = "}"
 end
 

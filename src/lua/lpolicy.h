@@ -80,7 +80,8 @@ void lp_state_write(lua_State *L, int i, const char *what, struct lp_bytes *b);
 void lp_state_read(lua_State *L, const unsigned char *v, size_t n);
 /* Pushes a copy of the plain data at index i. */
 void lp_state_copy(lua_State *L, int i, const char *what);
-/* A fingerprint of any value: contents of plain tables, identity of others. */
+/* A fingerprint of any value: contents of tables and of their metatables,
+ * identity of others. */
 uint64_t lp_state_mark(lua_State *L, int i);
 /* Pushes the keys of the table at i, numbers before strings, each ascending,
  * as an array; raises on keys of other types.  Returns how many. */

@@ -14,7 +14,8 @@
  *
  * A function keeps its globals in an upvalue, _ENV.  lp_sandbox_enter joins
  * that upvalue to the sandbox's in the policy's functions and in every
- * function that they hold in locals, whatever script they were written in.
+ * function that they hold in locals, whatever script they were written in, those
+ * of objects (by their metatables) as well.
  * What else they hold in locals is reported, so that the bridge can see that
  * it stays as it is.
  *
@@ -313,6 +314,7 @@ void lp_sandbox_push(lua_State *L, const struct lp_fence *fence)
 struct visit {
     const struct lp_fence *fence;
     int seen, loader, safe; /* stack indices */
+    int meta;               /* metatables it is in */
     lp_upvalue_fn *each;
     void *ud;
 };
@@ -387,6 +389,12 @@ static void enter_table(lua_State *L, int t, struct visit *v, const char *name,
         enter_value(L, v, name, depth);
         lua_pop(L, 1);
     }
+    if (lua_getmetatable(L, t)) { /* of an object: its class */
+        v->meta++;
+        enter_value(L, v, name, depth);
+        v->meta--;
+        lua_pop(L, 1);
+    }
 }
 
 static void enter_upvalue(lua_State *L, int f, int n, const char *name,
@@ -407,10 +415,24 @@ static void enter_upvalue(lua_State *L, int f, int n, const char *name,
         v->each(L, v->ud, name, n);
 }
 
+/* Whether a function stands in one of heddle's own modules, which others call
+ * outside of the fence, too. */
+static int is_own(lua_State *L, int f)
+{
+    lua_Debug ar;
+
+    lua_pushvalue(L, f);
+    lua_getinfo(L, ">S", &ar);
+    return strncmp(ar.source, "=heddle/", 8) == 0 &&
+           strncmp(ar.source, "=heddle/policies/", 17) != 0;
+}
+
 static void enter(lua_State *L, int f, struct visit *v, int depth)
 {
     const char *name;
 
+    if (v->meta > 0 && is_own(L, f))
+        return;
     luaL_checkstack(L, 8, "too many nested functions");
     if (depth > 64)
         luaL_error(L, "functions nested too deeply in locals");
@@ -433,7 +455,7 @@ static void enter(lua_State *L, int f, struct visit *v, int depth)
 void lp_sandbox_enter(lua_State *L, const struct lp_fence *fence, int i,
                       lp_upvalue_fn *each, void *ud)
 {
-    struct visit v = {fence, 0, 0, 0, each, ud};
+    struct visit v = {.fence = fence, .each = each, .ud = ud};
 
     i = lua_absindex(L, i);
     lua_newtable(L);

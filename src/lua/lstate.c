@@ -394,12 +394,13 @@ static uint64_t mark_bytes(uint64_t h, const void *v, size_t n)
     return lp_mix(lp_hash(h, v, n));
 }
 
-enum { MARK_DEPTH = 12 };
+enum { MARK_DEPTH = 100 };
 
-/* A sum over the entries does not depend on their order. */
-static uint64_t mark_table(lua_State *L, int i, int depth);
+static uint64_t mark_table(lua_State *L, int i, int depth, int seen);
 
-static uint64_t mark(lua_State *L, int i, int depth)
+/* `seen` is the place of a table: [table] = its mark, so that each is walked
+ * once, however many ways and circles lead to it. */
+static uint64_t mark(lua_State *L, int i, int depth, int seen)
 {
     uint64_t h = (uint64_t)lua_type(L, i) + 1;
     const void *p;
@@ -422,7 +423,7 @@ static uint64_t mark(lua_State *L, int i, int depth)
         s = lua_tolstring(L, i, &n);
         return mark_bytes(h, s, n);
     case LUA_TTABLE:
-        return depth < MARK_DEPTH ? mark_table(L, i, depth) : h;
+        return depth < MARK_DEPTH ? mark_table(L, i, depth, seen) : h;
     case LUA_TNIL:
         return h;
     default:
@@ -431,22 +432,56 @@ static uint64_t mark(lua_State *L, int i, int depth)
     }
 }
 
-static uint64_t mark_table(lua_State *L, int i, int depth)
+static void note_mark(lua_State *L, int i, int seen, uint64_t h)
+{
+    lua_pushvalue(L, i);
+    lua_pushinteger(L, (lua_Integer)h);
+    lua_rawset(L, seen);
+}
+
+/* A sum over the entries does not depend on their order. */
+static uint64_t mark_table(lua_State *L, int i, int depth, int seen)
 {
     uint64_t h = 77;
 
-    luaL_checkstack(L, 6, "too many nested tables");
+    luaL_checkstack(L, 8, "too many nested tables");
+    lua_pushvalue(L, i);
+    if (lua_rawget(L, seen) != LUA_TNIL) {
+        h = (uint64_t)lua_tointeger(L, -1);
+        lua_pop(L, 1);
+        return h;
+    }
+    lua_pop(L, 1);
+    note_mark(L, i, seen, h); /* for what leads back to it */
     lua_pushnil(L);
     while (lua_next(L, i)) {
         int top = lua_gettop(L);
-        uint64_t key = mark(L, top - 1, MARK_DEPTH);
-        h += lp_mix(key ^ lp_mix(mark(L, top, depth + 1)));
+        uint64_t key = mark(L, top - 1, MARK_DEPTH, seen);
+        h += lp_mix(key ^ lp_mix(mark(L, top, depth + 1, seen)));
         lua_pop(L, 1);
     }
-    return lp_mix(h);
+    if (lua_getmetatable(L, i)) {
+        h += lp_mix(mark(L, lua_gettop(L), depth + 1, seen) + 3);
+        lua_pop(L, 1);
+    }
+    h = lp_mix(h);
+    note_mark(L, i, seen, h);
+    return h;
 }
 
 uint64_t lp_state_mark(lua_State *L, int i)
 {
-    return mark(L, lua_absindex(L, i), 0);
+    int seen = 0;
+    uint64_t h;
+
+    i = lua_absindex(L, i);
+    luaL_checkstack(L, 8, "a fingerprint");
+    if (lua_istable(L, i)) {
+        lua_newtable(L);
+        seen = lua_gettop(L);
+    }
+    h = mark(L, i, 0, seen);
+    if (seen != 0)
+        lua_pop(L, 1);
+    return h;
 }
