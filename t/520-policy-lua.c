@@ -126,6 +126,8 @@ static void wrong_answers(void **state)
                    "answered -1 to tlb_fill");
     expect_failure("tlb_fill = function(q) return {} end",
                    "answered table, expected");
+    expect_failure("tlb_fill = function(q) return '3' end",
+                   "answered the text '3', expected");
     expect_failure("tlb_fill = function(q) return math.mininteger end",
                    "answered 9223372036854775807");
     expect_failure("tlb_fill = function(q) error('no way') end", "no way");
@@ -176,6 +178,7 @@ static void tables_that_are_no_policy(void **state)
     (void)state;
     expect_refusal("tlb_fil = function() end", "did you mean 'tlb_fill'?");
     expect_refusal("tlb_fill = 5", "tlb_fill must be a function");
+    expect_refusal("init = 5", "init must be a function, not a number");
     expect_refusal("walk_done = print", "is a note: write watch");
     expect_refusal("watch = { walk_don = print }", "did you mean 'walk_done'?");
     expect_refusal("every = 5", "every must be { cycles, function }");

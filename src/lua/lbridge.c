@@ -164,12 +164,12 @@ static int64_t bad_answer(struct lp *p, enum heddle_point i, const char *want)
     const struct heddle_point_info *info = heddle_point_info(i);
     char text[256];
     lua_State *T = p->T;
+    int string = lua_type(T, -1) == LUA_TSTRING && lua_isnumber(T, -1);
     const char *got =
-        lua_type(T, -1) == LUA_TSTRING || lua_type(T, -1) == LUA_TNUMBER
-            ? lua_tostring(T, -1)
-            : luaL_typename(T, -1);
+        lua_isstring(T, -1) ? lua_tostring(T, -1) : luaL_typename(T, -1);
 
-    snprintf(text, sizeof text, "answered %s, expected %s", got, want);
+    snprintf(text, sizeof text, "answered %s%.128s%s, expected %s",
+             string ? "the text '" : "", got, string ? "'" : "", want);
     fail(p, info->name, text);
     lua_settop(T, p->top);
     return HEDDLE_PASS;

@@ -256,11 +256,11 @@ static void check_field(lua_State *L, const char *key, const char *whose)
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof own_fields / sizeof *own_fields; i++) {
-        if (strcmp(own_fields[i], key) == 0)
+        if (strcmp(own_fields[i], key) == 0 && strcmp(key, "init") != 0)
             return;
         names[n++] = own_fields[i];
     }
-    if (point_of(key) >= 0) {
+    if (point_of(key) >= 0 || strcmp(key, "init") == 0) {
         if (!lua_isfunction(L, -1))
             hl_raisef(L, HEDDLE_EPOLICY,
                       "policy %s: %s must be a function, not a %s", whose, key,

@@ -14,8 +14,8 @@
  *
  * A function keeps its globals in an upvalue, _ENV.  lp_sandbox_enter joins
  * that upvalue to the sandbox's in the policy's functions and in every
- * function that they hold in locals, whatever script they were written in, those
- * of objects (by their metatables) as well.
+ * function that they hold in locals, whatever script they were written in, and
+ * in the methods of objects there.
  * What else they hold in locals is reported, so that the bridge can see that
  * it stays as it is.
  *
