@@ -124,9 +124,9 @@ local function peak()
 end
 local before = peak()
 run({ launch = { grid = 1 } }, { block = 32, warp = function(t, b)
-    for _ = 1, 600000 do t:load(b.a, {}) end
+    for _ = 1, 1200000 do t:load(b.a, {}) end
 end })
-tap.ok(not before or peak() - before < 60, "accesses of no lane cost no memory",
+tap.ok(not before or peak() - before < 400, "accesses of no lane cost no memory",
     before and peak() - before)
 
 -- ---- objects in locals --------------------------------------------------------------
