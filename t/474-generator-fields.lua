@@ -6,7 +6,8 @@ Pinned: each field of a generator, a kernel and a launch with a value of a wrong
 type or out of range is an error with the field's name and the code of programs,
 never one of Lua's own; a block whose registers are more than 32 bits count fits
 no core; an error that the script catches leaves no trace; an error value whose
-text never ends is told as that; only a generator's own buffers are accessed;
+text never ends is told as that; only a generator's own buffers are accessed,
+and a list of them may be that of another, too;
 metatables of what warps share cannot be reached; accesses without a lane cost
 no memory; methods of objects that locals hold are behind the fence as well, and
 what they keep must not change; how a loop differs from that of a kernel program.
@@ -128,6 +129,36 @@ run({ launch = { grid = 1 } }, { block = 32, warp = function(t, b)
 end })
 tap.ok(not before or peak() - before < 400, "accesses of no lane cost no memory",
     before and peak() - before)
+
+-- ---- two generators with the same buffers -------------------------------------------
+
+do
+    local a, b = k.f32("a", 1000), k.f32("b", 9000)
+    local function twice(buffers, own)
+        return H.generator { name = "shares", buffers = buffers, kernels = {
+            { { name = "one", grid = 9, block = 32, warp = function(t, of)
+                t:load(own and of.b or b, t.gid * 20)
+                t:load(own and of.a or a, t.gid)
+            end }, free = { a } } } }
+    end
+    local function facts(g)
+        local s <close> = H.sim { machine = small, apps = { g } }
+        s:run()
+        return H.json.encode(s:results().counters), s.now
+    end
+    local one, two = twice({ a, b }), twice({ b, a })
+    local first, ended = facts(one)
+    local second, other = facts(two)
+    tap.is(facts(one), first, "a list that another generator has in other order")
+    tap.is(facts(two), second, "and the other one's")
+    tap.ok(first ~= second, "which lie in other places")
+    tap.is(facts(twice({ a, b }, true)), first, "by their names as by locals")
+    local x <close> = H.sim { machine = small, apps = { one } }
+    local y <close> = H.sim { machine = small, apps = { two } }
+    x:run()
+    y:run()
+    tap.is(x.now + (y.now << 32), ended + (other << 32), "and side by side")
+end
 
 -- ---- objects in locals --------------------------------------------------------------
 

@@ -266,7 +266,7 @@ local function buffers_of(inst)
                 .. "have addresses only", inst.name, b.name)
         end
         out[i] = { name = b.name, bytes = b.count * b.width, width = b.width,
-            align = b.align, freed = 0 }
+            align = b.align, freed = 0, tables = { b, b.original } }
     end
     for i, entry in ipairs(inst.launches) do
         local free = entry.fn == nil and entry.free or {}
@@ -275,11 +275,12 @@ local function buffers_of(inst)
                 .. "got %s", inst.name, i, tostring(free))
         end
         for _, b in ipairs(free) do
-            if type(b) ~= "table" or inst.b[b.name] ~= b then
+            local own = type(b) == "table" and inst.b[b.name]
+            if not own or own ~= b and own.original ~= b then
                 fail("generator %s: launch %d frees what is no buffer",
                     inst.name, i)
             end
-            out[b.index].freed = i
+            out[own.index].freed = i
         end
     end
     return out
@@ -326,6 +327,22 @@ kernels footprint instructions memory]]):gmatch("%S+") do
     FIELDS[name] = true
 end
 
+--- A list of buffers as a function: each instance has tables of its own, since
+-- two generators may share a list.
+local function copies(list)
+    return function()
+        local out = {}
+        for i, b in ipairs(list) do
+            out[i] = b
+            if type(b) == "table" then
+                out[i] = { original = b }
+                for key, value in next, b do out[i][key] = value end
+            end
+        end
+        return out
+    end
+end
+
 --- A function, or one that returns the value.
 local function as_function(v)
     if type(v) == "function" then return v end
@@ -367,7 +384,9 @@ function M.generator(a)
         end
         params[key] = value
     end
-    local buffers, kernels = as_function(a.buffers), as_function(a.kernels)
+    local buffers = type(a.buffers) == "table" and copies(a.buffers)
+        or as_function(a.buffers)
+    local kernels = as_function(a.kernels)
     g.params = params
     g.buffers = buffers
     g.kernels = function(p, b) return kernels_from(kernels(p, b)) end

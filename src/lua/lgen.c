@@ -315,10 +315,13 @@ static void read_buffers(lua_State *L, struct lg *g)
         b->freed = (uint64_t)integer(L, -1, "freed");
         b->width = (uint32_t)integer(L, -1, "width");
         luaL_argcheck(L, b->width >= 1 && b->width <= 16, SPEC, "width");
-        lua_rawgeti(L, KEEP, LG_B);
-        lua_getfield(L, -1, b->name);
-        b->table = lua_topointer(L, -1);
-        lua_pop(L, 3);
+        lua_rawgeti(L, KEEP, LG_NUMBERS);
+        lua_getfield(L, -2, "tables");
+        for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++) {
+            lua_pushinteger(L, i);
+            lua_rawset(L, -4);
+        }
+        lua_pop(L, 4);
     }
     lua_pop(L, 1);
 }
@@ -387,7 +390,8 @@ static void read_launches(lua_State *L, struct lg *g)
 /* Fills the generator's table, and puts it on the stack of H. */
 static void fill_keep(lua_State *L, struct lg *g)
 {
-    static const int empty[] = {LG_THREADS, LG_FN, LG_ARGS, LG_UPS, LG_MEMORY};
+    static const int empty[] = {LG_THREADS, LG_FN,     LG_ARGS,
+                                LG_UPS,     LG_MEMORY, LG_NUMBERS};
 
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         lua_newtable(L);
@@ -397,6 +401,7 @@ static void fill_keep(lua_State *L, struct lg *g)
     lua_rawseti(L, KEEP, LG_B);
     lua_getfield(L, SPEC, "p");
     lua_rawseti(L, KEEP, LG_P);
+    lua_rawgeti(L, KEEP, LG_NUMBERS);
     lg_issue_push(L, g);
     lua_rawseti(L, KEEP, LG_META);
     g->H = lua_newthread(L);

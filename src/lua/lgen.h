@@ -49,7 +49,6 @@ struct lg_buffer {
     char name[32];
     uint64_t bytes, align, freed; /* freed: by the end of this launch; or 0 */
     uint32_t width;               /* of an element */
-    const void *table;            /* identity of what scripts have of it */
 };
 
 /* A local of the script: [i] of the table `ups` is the function. */
@@ -91,6 +90,7 @@ enum {
     LG_P,           /* parameters */
     LG_META,        /* metatable of t */
     LG_UPS,         /* [i]: functions with locals */
+    LG_NUMBERS,     /* [buffer]: its number, from 0 */
     LG_MEMORY,      /* what `buffer` and `launch` point to */
     LG_H            /* the thread H */
 };
@@ -109,7 +109,8 @@ const struct lg_item *lg_warp_take(struct lg *g, struct heddle_work_call *c,
                                    struct lg_warp *x);
 void lg_warp_drop(struct lg_warp *x); /* frees what it has */
 
-/* Pushes the table of what a coroutine calls. */
+/* Replaces the table on top, [buffer] = its number, by that of what a coroutine
+ * calls. */
 void lg_issue_push(lua_State *L, struct lg *g);
 /* Appends the exit; 0, or -1: no memory. */
 int lg_issue_exit(struct lg_warp *x);

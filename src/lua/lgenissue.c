@@ -252,22 +252,16 @@ static void make_room(lua_State *L, struct lg_warp *x)
 }
 
 /* The buffer at index 2: its number. */
-static uint32_t buffer_at(lua_State *L, const struct lg *g)
+static uint32_t buffer_at(lua_State *L)
 {
     lua_Integer n;
-    int whole = 0;
 
-    if (lua_istable(L, 2)) {
-        lua_pushliteral(L, "index");
-        lua_rawget(L, 2);
-        n = lua_tointegerx(L, -1, &whole);
-        lua_pop(L, 1);
-        if (whole && n >= 1 && n <= g->buffers &&
-            lua_topointer(L, 2) == g->buffer[n - 1].table)
-            return (uint32_t)n - 1;
-    }
-    return (uint32_t)luaL_argerror(L, 2,
-                                   "expected one of the generator's buffers");
+    lua_pushvalue(L, 2);
+    if (lua_isnil(L, -1) || lua_rawget(L, lua_upvalueindex(2)) != LUA_TNUMBER)
+        luaL_argerror(L, 2, "expected one of the generator's buffers");
+    n = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return (uint32_t)n;
 }
 
 /* Whether a lane may access `bytes` at element `index`. */
@@ -376,7 +370,7 @@ static int memory(lua_State *L, enum heddle_work_kind kind)
     int returns;
 
     lua_settop(L, 4);
-    new.buffer = buffer_at(L, g);
+    new.buffer = buffer_at(L);
     b = &g->buffer[new.buffer];
     take_options(L, 4, x, 1, &o);
     new.op.kind = kind;
@@ -530,15 +524,19 @@ void lg_issue_push(lua_State *L, struct lg *g)
         {"alu", t_alu},     {"shared", t_alu},  {"sync", t_sync},
         {"first", t_first}, {"arg", t_arg},     {NULL, NULL}};
 
+    int buffers = lua_gettop(L);
+
     lua_createtable(L, 0, 2);
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");
     luaL_newlibtable(L, methods);
     lua_pushlightuserdata(L, g);
-    luaL_setfuncs(L, methods, 1);
+    lua_pushvalue(L, buffers);
+    luaL_setfuncs(L, methods, 2);
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, t_missing);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2); /* of the methods, too */
     lua_setfield(L, -2, "__index");
+    lua_replace(L, buffers);
 }
