@@ -56,6 +56,7 @@ local BAD = {
     { "parameter seed: expected a whole number", "params",
         { n = 100, seed = "x" }, { n = 100, seed = 1.5 } },
     { "sizes: expected a table, got ", "sizes", 5, "x" },
+    { "size S: expected { name = value }, got 6", "sizes", { S = 6 } },
     { "align: expected a power of two, got ", "align", -1, "x", 1.5, {} },
     { "buffers: expected a list, got ", "buffers", 5, true },
     { "buffer 1: expected what f32(name, n)", "buffers", { 1 }, { {} } },

@@ -362,6 +362,12 @@ local function check_app(a, what)
                 tostring(a[key]))
         end
     end
+    for size, values in next, a.sizes or {} do
+        if type(values) ~= "table" then
+            fail("%s %s: size %s: expected { name = value }, got %s", what,
+                a.name, tostring(size), tostring(values))
+        end
+    end
     if a.align ~= nil and not (math.type(a.align) == "integer"
         and a.align > 0) then
         fail("%s %s: align: expected a power of two, got %s", what, a.name,
