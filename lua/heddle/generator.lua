@@ -88,6 +88,7 @@ SPDX-License-Identifier: MIT
 ]==]
 local core = require "heddle.core"
 local kernel = require "heddle.kernel"
+local launch = require "heddle.kernel.launch"
 local pure = require "heddle.kernel.pure"
 local state_bytes = require "heddle.kernel.state"
 local work = require "heddle.work"
@@ -242,7 +243,7 @@ end
 
 --- A launch for heddle.work.
 local function launch_of(inst, entry)
-    local k = kernel._kernel_of(inst, entry)
+    local k = launch.kernel_of(inst, entry)
     if entry.fn == nil then
         for key in next, entry do
             if not LAUNCH_FIELDS[key] then
@@ -254,7 +255,7 @@ local function launch_of(inst, entry)
     local grid = entry.fn == nil and entry.grid or k.grid
     return { name = k.name, block = k.block, regs = k.regs, shared = k.shared,
         fn = k.fn, args = args_of(entry, k),
-        grid = kernel._triple(grid, "launch of " .. k.name .. ": grid") }
+        grid = launch.triple(grid, "launch of " .. k.name .. ": grid") }
 end
 
 --- Buffers for heddle.work, with the launch after which each is free.

@@ -167,18 +167,16 @@ SPDX-License-Identifier: MIT
 ]==]
 
 local core = require "heddle.core"
+local compile = require "heddle.kernel.compile"
+local launch = require "heddle.kernel.launch"
 local pure = require "heddle.kernel.pure"
-local state_bytes = require "heddle.kernel.state"
+
+local fail, triple, kernel_of = launch.fail, launch.triple, launch.kernel_of
 
 -- Not what application code has under this name (pure.lua).
 local next = next
 
 local M = {}
-
---- A program that is wrong; the place is that of the nearest script.
-local function fail(text, ...)
-    error(core.error(-10, text:format(...)))
-end
 
 --- A size or a parameter that an application does not have.
 local function misuse(text, ...)
@@ -234,26 +232,7 @@ for kind in next, WIDTH do
     M[kind] = function(name, ...) return buffer(kind, name, ...) end
 end
 
--- ---- kernels and launches ---------------------------------------------------
-
-local function triple(x, what)
-    if type(x) == "number" then x = { x } end
-    if type(x) ~= "table" then fail("%s: expected n or {x, y, z}", what) end
-    for key in next, x do
-        if key ~= 1 and key ~= 2 and key ~= 3 then
-            fail("%s: expected n or {x, y, z}, got a field %s", what,
-                tostring(key))
-        end
-    end
-    local r = {}
-    for i = 1, 3 do
-        r[i] = math.tointeger(x[i] or 1)
-        if not r[i] or r[i] < 1 or r[i] > 0x7fffffff then
-            fail("%s: %s; expected positive integers", what, tostring(x[i]))
-        end
-    end
-    return r
-end
+-- ---- kernels ------------------------------------------------------------------
 
 --- A number of registers or bytes.
 local function amount(x, what)
@@ -289,55 +268,6 @@ function M.kernel(name, options, fn)
         regs = amount(options.regs or 32, "kernel " .. name .. ": regs"),
         shared = amount(options.shared or 0,
             "kernel " .. name .. ": shared") }
-end
-
--- The kernel of a list entry or of what a host returned.
-local function kernel_of(inst, entry)
-    local k = entry
-    if type(entry) == "table" and not entry.fn then k = entry[1] end
-    if type(k) ~= "table" then k = inst.kernels[k] end
-    if type(k) ~= "table" or not k.fn then
-        fail("application %s: expected a kernel or a launch, got %s",
-            inst.name, tostring(entry))
-    end
-    return k
-end
-
-local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
-
--- The grid and the values of all arguments of a launch.
-local function launch_of(entry, k, declared)
-    local given = {}
-    if entry.fn == nil and type(entry) == "table" then
-        for key in next, entry do
-            if not LAUNCH_FIELDS[key] then
-                fail("launch of %s: no field '%s'; it has grid, args, free",
-                    k.name, tostring(key))
-            end
-        end
-        given = entry.args or {}
-    end
-    local values, known = {}, {}
-    for i, a in ipairs(declared) do
-        local x = given[a.name]
-        if x == nil then x = k.args[a.name] end
-        if x == nil then
-            fail("launch of %s: no value for argument '%s'", k.name, a.name)
-        end
-        if type(x) ~= "number" then
-            fail("launch of %s: argument '%s' is a %s", k.name, a.name, type(x))
-        end
-        known[a.name] = true
-        values[i] = require("heddle.kernel.build").number_as(a.kind, x)
-    end
-    for name in next, given do
-        if not known[name] and k.args[name] == nil then
-            fail("launch of %s: it has no argument '%s'", k.name,
-                tostring(name))
-        end
-    end
-    local grid = entry.fn == nil and entry.grid or k.grid
-    return triple(grid, "launch of " .. k.name .. ": grid"), values
 end
 
 -- ---- applications -----------------------------------------------------------
@@ -503,123 +433,15 @@ end
 
 -- ---- workloads ----------------------------------------------------------------
 
--- What the engine calls between kernels: from the bytes of the host's state
--- to new bytes and the next launch.
-local function host_of(inst, declared)
-    local h = { b = inst.b, p = inst.params, kernels = inst.kernels }
-    local number = {}
-    for i, k in ipairs(inst.kernels) do number[k] = i - 1 end
-    return function(device, state)
-        local _ <close> = pure.open()
-        local s = state == "" and {} or state_bytes.decode(state)
-        h.launched = device:launched()
-        h.read = function(b, i) return device:read(b.index - 1, i) end
-        h.write = function(b, i, x) device:write(b.index - 1, i, x) end
-        h.fill = function(b, x) device:fill(b.index - 1, x) end
-        h.free = function(b) device:free(b.index - 1) end
-        local entry = inst.host(h, s)
-        state = state_bytes.encode(s)
-        if entry == nil then return state end
-        local k = kernel_of(inst, entry)
-        if not number[k] then
-            fail("application %s: its host returned a kernel that is not in "
-                .. "its list", inst.name)
-        end
-        if type(entry) ~= "table" then entry = k end
-        return state, number[k], launch_of(entry, k, declared[k])
-    end
-end
-
--- The host of a list in which launches free buffers, and these as text; nil if
--- none does.
-local function freeing(inst)
-    local text = {}
-    for i, entry in ipairs(inst.launches) do
-        for _, b in ipairs(not entry.fn and entry.free or {}) do
-            if type(b) ~= "table" or inst.b[b.name] ~= b then
-                fail("application %s: launch %d frees what is no buffer",
-                    inst.name, i)
-            end
-            text[#text + 1] = i .. b.name
-        end
-    end
-    if #text == 0 then return nil end
-    return function(h)
-        local done = inst.launches[h.launched]
-        for _, b in ipairs(done and not done.fn and done.free or {}) do
-            h.free(b)
-        end
-        return inst.launches[h.launched + 1]
-    end, table.concat(text, " ")
-end
-
--- The application compiled: a C program object (heddle.program).
-local function compile(inst)
-    local _ <close> = pure.open()
-    local program = require "heddle.program"
-    local build = require "heddle.kernel.build"
-    local thread = require "heddle.kernel.thread"
-    local assemble = require "heddle.kernel.assemble"
-    local p, declared = program.new(inst.name), {}
-    p:align(inst.align)
-    for _, b in ipairs(inst.buffers) do
-        p:buffer(b.name, b.type, b.count, b.scratch and "scratch" or b.contents,
-            b.data)
-    end
-    for _, k in ipairs(inst.kernels) do
-        local code
-        code, declared[k] = assemble.assemble(build.run(k, thread.new),
-            inst.buffers)
-        p:kernel(code)
-    end
-    local listed, frees
-    if not inst.host then
-        listed, frees = freeing(inst)
-        inst.host = listed
-    end
-    if inst.host then
-        local text = frees or string.dump(inst.host, true)
-        local floats = {}
-        for i, b in ipairs(inst.buffers) do
-            floats[i] = b.type == "f32" or b.type == "f64"
-        end
-        p:host(host_of(inst, declared), text .. state_bytes.encode(inst.params), floats)
-        return p
-    end
-    local number = {}
-    for i, k in ipairs(inst.kernels) do number[k] = i - 1 end
-    for _, entry in ipairs(inst.launches) do
-        local k = kernel_of(inst, entry)
-        if type(entry) ~= "table" then entry = k end
-        p:launch(number[k], launch_of(entry, k, declared[k]))
-    end
-    return p
-end
-
--- The thread blocks of each launch of a list; nil where a host decides.
-local function extent_of(inst)
-    if inst.app.host then return nil end
-    local out = {}
-    for i, entry in ipairs(inst.launches) do
-        local k = kernel_of(inst, entry)
-        local grid = type(entry) == "table" and not entry.fn and entry.grid
-            or k.grid
-        grid = triple(grid, "launch of " .. k.name .. ": grid")
-        out[i] = grid[1] * grid[2] * grid[3]
-    end
-    return out
-end
-
 --- The workload, and the blocks of its launches if they are known before.
 function App:workload(o)
     local inst = self:instance(o)
-    return compile(inst):workload(), extent_of(inst)
+    return compile.program(inst):workload(), compile.extent(inst)
 end
 
-M.compile = compile
+M.compile = compile.program
 
--- For generators, which share descriptions of buffers and launches.
+-- For generators, which are described alike.
 M._App, M._check_app = App, check_app
-M._triple, M._kernel_of = triple, kernel_of
 
 return M

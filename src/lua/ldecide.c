@@ -41,7 +41,7 @@ struct log {
     size_t n, room;
     size_t wanted;  /* index to keep, or SIZE_MAX */
     uint64_t *kept; /* its question: fields, each after its length */
-    int failed; /* out of memory */
+    int failed;     /* out of memory */
 };
 
 /* The elements of a field: *n of them. */

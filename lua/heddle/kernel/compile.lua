@@ -1,0 +1,127 @@
+--- kernel/compile.lua - an application becomes a program of the engine: its
+-- buffers, the bytecode of its kernels, and its launches, which are a list or
+-- what its host says.
+--
+-- The host runs between kernels, on plain data that snapshots contain: it gets
+-- the bytes of its state and returns new ones.  A list in which launches give
+-- buffers back is a host, too.
+--
+-- SPDX-License-Identifier: MIT
+local launch = require "heddle.kernel.launch"
+local pure = require "heddle.kernel.pure"
+local state_bytes = require "heddle.kernel.state"
+
+local fail, kernel_of, launch_of = launch.fail, launch.kernel_of,
+    launch.launch_of
+
+local M = {}
+
+-- What the engine calls between kernels: from the bytes of the host's state
+-- to new bytes and the next launch.
+local function host_of(inst, declared)
+    local h = { b = inst.b, p = inst.params, kernels = inst.kernels }
+    local number = {}
+    for i, k in ipairs(inst.kernels) do number[k] = i - 1 end
+    return function(device, state)
+        local _ <close> = pure.open()
+        local s = state == "" and {} or state_bytes.decode(state)
+        h.launched = device:launched()
+        h.read = function(b, i) return device:read(b.index - 1, i) end
+        h.write = function(b, i, x) device:write(b.index - 1, i, x) end
+        h.fill = function(b, x) device:fill(b.index - 1, x) end
+        h.free = function(b) device:free(b.index - 1) end
+        local entry = inst.host(h, s)
+        state = state_bytes.encode(s)
+        if entry == nil then return state end
+        local k = kernel_of(inst, entry)
+        if not number[k] then
+            fail("application %s: its host returned a kernel that is not in "
+                .. "its list", inst.name)
+        end
+        if type(entry) ~= "table" then entry = k end
+        return state, number[k], launch_of(entry, k, declared[k])
+    end
+end
+
+-- The host of a list in which launches free buffers, and these as text; nil if
+-- none does.
+local function freeing(inst)
+    local text = {}
+    for i, entry in ipairs(inst.launches) do
+        for _, b in ipairs(not entry.fn and entry.free or {}) do
+            if type(b) ~= "table" or inst.b[b.name] ~= b then
+                fail("application %s: launch %d frees what is no buffer",
+                    inst.name, i)
+            end
+            text[#text + 1] = i .. b.name
+        end
+    end
+    if #text == 0 then return nil end
+    return function(h)
+        local done = inst.launches[h.launched]
+        for _, b in ipairs(done and not done.fn and done.free or {}) do
+            h.free(b)
+        end
+        return inst.launches[h.launched + 1]
+    end, table.concat(text, " ")
+end
+
+--- The application compiled: a C program object (heddle.program).
+function M.program(inst)
+    local _ <close> = pure.open()
+    local program = require "heddle.program"
+    local build = require "heddle.kernel.build"
+    local thread = require "heddle.kernel.thread"
+    local assemble = require "heddle.kernel.assemble"
+    local p, declared = program.new(inst.name), {}
+    p:align(inst.align)
+    for _, b in ipairs(inst.buffers) do
+        p:buffer(b.name, b.type, b.count, b.scratch and "scratch" or b.contents,
+            b.data)
+    end
+    for _, k in ipairs(inst.kernels) do
+        local code
+        code, declared[k] = assemble.assemble(build.run(k, thread.new),
+            inst.buffers)
+        p:kernel(code)
+    end
+    local listed, frees
+    if not inst.host then
+        listed, frees = freeing(inst)
+        inst.host = listed
+    end
+    if inst.host then
+        local text = frees or string.dump(inst.host, true)
+        local floats = {}
+        for i, b in ipairs(inst.buffers) do
+            floats[i] = b.type == "f32" or b.type == "f64"
+        end
+        p:host(host_of(inst, declared),
+            text .. state_bytes.encode(inst.params), floats)
+        return p
+    end
+    local number = {}
+    for i, k in ipairs(inst.kernels) do number[k] = i - 1 end
+    for _, entry in ipairs(inst.launches) do
+        local k = kernel_of(inst, entry)
+        if type(entry) ~= "table" then entry = k end
+        p:launch(number[k], launch_of(entry, k, declared[k]))
+    end
+    return p
+end
+
+--- The thread blocks of each launch of a list; nil where a host decides.
+function M.extent(inst)
+    if inst.app.host then return nil end
+    local out = {}
+    for i, entry in ipairs(inst.launches) do
+        local k = kernel_of(inst, entry)
+        local grid = type(entry) == "table" and not entry.fn and entry.grid
+            or k.grid
+        grid = launch.triple(grid, "launch of " .. k.name .. ": grid")
+        out[i] = grid[1] * grid[2] * grid[3]
+    end
+    return out
+end
+
+return M

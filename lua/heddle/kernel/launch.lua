@@ -1,0 +1,89 @@
+--- kernel/launch.lua - launches of an application: which kernel, which grid,
+-- and the values of its arguments, as a list or a host gives them.
+--
+-- Whatever is wrong is told with the application, the kernel and the field.
+--
+-- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+
+-- Not what application code has under this name (pure.lua).
+local next = next
+
+local M = {}
+
+--- A program that is wrong; the place is that of the nearest script.
+local function fail(text, ...)
+    error(core.error(-10, text:format(...)))
+end
+M.fail = fail
+
+--- n or {x, y, z}, each from 1 to 2^31 - 1, as {x, y, z}.
+function M.triple(x, what)
+    if type(x) == "number" then x = { x } end
+    if type(x) ~= "table" then fail("%s: expected n or {x, y, z}", what) end
+    for key in next, x do
+        if key ~= 1 and key ~= 2 and key ~= 3 then
+            fail("%s: expected n or {x, y, z}, got a field %s", what,
+                tostring(key))
+        end
+    end
+    local r = {}
+    for i = 1, 3 do
+        r[i] = math.tointeger(x[i] or 1)
+        if not r[i] or r[i] < 1 or r[i] > 0x7fffffff then
+            fail("%s: %s; expected positive integers", what, tostring(x[i]))
+        end
+    end
+    return r
+end
+
+--- The kernel of a list entry or of what a host returned.
+function M.kernel_of(inst, entry)
+    local k = entry
+    if type(entry) == "table" and not entry.fn then k = entry[1] end
+    if type(k) ~= "table" then k = inst.kernels[k] end
+    if type(k) ~= "table" or not k.fn then
+        fail("application %s: expected a kernel or a launch, got %s",
+            inst.name, tostring(entry))
+    end
+    return k
+end
+
+local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
+
+--- The grid and the values of all arguments of a launch.
+function M.launch_of(entry, k, declared)
+    local given = {}
+    if entry.fn == nil and type(entry) == "table" then
+        for key in next, entry do
+            if not LAUNCH_FIELDS[key] then
+                fail("launch of %s: no field '%s'; it has grid, args, free",
+                    k.name, tostring(key))
+            end
+        end
+        given = entry.args or {}
+    end
+    local values, known = {}, {}
+    for i, a in ipairs(declared) do
+        local x = given[a.name]
+        if x == nil then x = k.args[a.name] end
+        if x == nil then
+            fail("launch of %s: no value for argument '%s'", k.name, a.name)
+        end
+        if type(x) ~= "number" then
+            fail("launch of %s: argument '%s' is a %s", k.name, a.name, type(x))
+        end
+        known[a.name] = true
+        values[i] = require("heddle.kernel.build").number_as(a.kind, x)
+    end
+    for name in next, given do
+        if not known[name] and k.args[name] == nil then
+            fail("launch of %s: it has no argument '%s'", k.name,
+                tostring(name))
+        end
+    end
+    local grid = entry.fn == nil and entry.grid or k.grid
+    return M.triple(grid, "launch of " .. k.name .. ": grid"), values
+end
+
+return M
