@@ -439,8 +439,6 @@ function App:workload(o)
     return compile.program(inst):workload(), compile.extent(inst)
 end
 
-M.compile = compile.program
-
 -- For generators, which are described alike.
 M._App, M._check_app = App, check_app
 
