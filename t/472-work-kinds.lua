@@ -15,7 +15,6 @@ SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local H = require "heddle"
 local walk = require "heddle.walk"
-local k = H.kernel
 
 local dir = os.tmpname()
 os.remove(dir)
@@ -26,65 +25,12 @@ assert(os.execute(("%s -shared -fPIC -Isrc -o %s/gather.so scenarios/gather.c")
 
 local params = { n = 20001, rounds = 6, alu = 3 }
 
-local function buffers(p)
-    return { k.f32("table", p.n), k.f32("out", p.n) }
-end
-
-local program = k.app { name = "gather", params = params, buffers = buffers,
-    kernels = function(p, b)
-        local o = { grid = k.ceil(p.n, 256), block = 256 }
-        return {
-            k.kernel("gather", o, function(t)
-                t:when(t.gid:lt(p.n), function()
-                    t:loop(p.rounds, function(r)
-                        local hash = (t.gid * 2654435761 + r * 40503):lshr(7)
-                        local x = t:load(b.table, hash % p.n)
-                        t:alu(p.alu, { uses = { x } })
-                    end)
-                    t:store(b.out, t.gid)
-                end)
-            end),
-            k.kernel("add", o, function(t)
-                t:when(t.gid:lt(p.n), function()
-                    local x = t:load(b.out, t.gid)
-                    local y = t:load(b.table, t.gid)
-                    t:alu(1, { uses = { x, y } })
-                    t:store(b.out, t.gid)
-                end)
-            end),
-        }
-    end }
-
-local generator = H.generator { name = "gather", params = params,
-    buffers = buffers,
-    kernels = function(p, b)
-        local grid = k.ceil(p.n, 256)
-        return {
-            { name = "gather", grid = grid, block = 256, warp = function(t)
-                local mask = t:first(p.n - t.gid)
-                for r = 0, p.rounds - 1 do
-                    local x = t:load(b.table, function(lane)
-                        return ((t.gid + lane) * 2654435761 + r * 40503 >> 7)
-                            % p.n
-                    end, { mask = mask })
-                    t:alu(p.alu, { uses = { x }, mask = mask })
-                end
-                t:store(b.out, t.gid, { mask = mask })
-            end },
-            { name = "add", grid = grid, block = 256, warp = function(t)
-                local mask = t:first(p.n - t.gid)
-                local x = t:load(b.out, t.gid, { mask = mask })
-                local y = t:load(b.table, t.gid, { mask = mask })
-                t:alu(1, { uses = { x, y }, mask = mask })
-                t:store(b.out, t.gid, { mask = mask })
-            end },
-        }
-    end }
+local works = dofile "scenarios/gather.lua" (params)
 
 -- How each kind is described, with options of the description.
 local KINDS = {
-    { "program", function(o) return H.program(program, o) end },
-    { "generator", function(o) return H.program(generator, o) end },
+    { "program", function(o) return H.program(works.program, o) end },
+    { "generator", function(o) return H.program(works.generator, o) end },
     { "plug-in", function(o)
         o = o or {}
         for name, value in pairs(params) do o[name] = value end

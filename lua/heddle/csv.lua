@@ -199,18 +199,11 @@ local function union(runs, names_of)
     return out
 end
 
-local function counters_of(r)
+--- The names of a list, after those of their components if they have any.
+local function names_of(list)
     local out = {}
-    for i, c in ipairs(r.counters) do
-        out[i] = c.component .. "." .. c.name
-    end
-    return out
-end
-
-local function metrics_of(r)
-    local out = {}
-    for i, m in ipairs(r.metrics) do
-        out[i] = m.name
+    for i, x in ipairs(list) do
+        out[i] = (x.component and x.component .. "." or "") .. x.name
     end
     return out
 end
@@ -221,8 +214,10 @@ function csv.wide(results)
     local out, runs = {}, runs_of(results)
     local head = { "run", "machine", "seed", "app", "label", "status",
         "instructions", "cycles", "ipc" }
-    local counters = union(runs, counters_of)
-    local derived = union(runs, metrics_of)
+    local counters = union(runs, function(r)
+        return names_of(r.counters)
+    end)
+    local derived = union(runs, function(r) return names_of(r.metrics) end)
     local settings = union(runs, function(r) return sorted(r.config) end)
     table.move(counters, 1, #counters, #head + 1, head)
     for _, m in ipairs(derived) do

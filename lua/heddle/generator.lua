@@ -220,8 +220,6 @@ local function kernels_from(list)
     return out
 end
 
-local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
-
 --- Arguments of a launch: the kernel's own, and those given over them.
 local function args_of(entry, k)
     local args = {}
@@ -244,14 +242,7 @@ end
 --- A launch for heddle.work.
 local function launch_of(inst, entry)
     local k = launch.kernel_of(inst, entry)
-    if entry.fn == nil then
-        for key in next, entry do
-            if not LAUNCH_FIELDS[key] then
-                fail("launch of %s: no field '%s'; it has grid, args, free",
-                    k.name, tostring(key))
-            end
-        end
-    end
+    if entry.fn == nil then launch.check_fields(entry, k) end
     local grid = entry.fn == nil and entry.grid or k.grid
     return { name = k.name, block = k.block, regs = k.regs, shared = k.shared,
         fn = k.fn, args = args_of(entry, k),

@@ -51,16 +51,21 @@ end
 
 local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
 
+--- Refuses fields that a launch of kernel k does not have.
+function M.check_fields(entry, k)
+    for key in next, entry do
+        if not LAUNCH_FIELDS[key] then
+            fail("launch of %s: no field '%s'; it has grid, args, free",
+                k.name, tostring(key))
+        end
+    end
+end
+
 --- The grid and the values of all arguments of a launch.
 function M.launch_of(entry, k, declared)
     local given = {}
     if entry.fn == nil and type(entry) == "table" then
-        for key in next, entry do
-            if not LAUNCH_FIELDS[key] then
-                fail("launch of %s: no field '%s'; it has grid, args, free",
-                    k.name, tostring(key))
-            end
-        end
+        M.check_fields(entry, k)
         given = entry.args or {}
     end
     local values, known = {}, {}

@@ -6,23 +6,20 @@ and the parameters of its application.
     state.decode(bytes)                         an equal table
 
 The engine keeps a host's state as a string, so that snapshots copy it without
-knowing Lua (gpu/kernel-host.c).  Plain data are numbers, strings, booleans and tables
-of them without metatables, whose keys are integers or strings; entries are
-written in order of their keys, so equal states are equal bytes.  A table that
-stands in two places comes back as two, and one that holds itself is an error.
+knowing Lua (gpu/kernel-host.c).  Plain data are numbers, strings, booleans and
+tables of them without metatables, whose keys are integers or strings; entries
+are written in order of their keys, so equal states are equal bytes.  A table
+that stands in two places comes back as two, and one that holds itself is an
+error.
 
 SPDX-License-Identifier: MIT
 ]]
-local core = require "heddle.core"
+local fail = require("heddle.kernel.launch").fail
 
 -- Not what application code has under this name (pure.lua).
 local next = next
 
 local M = {}
-
-local function fail(text, ...)
-    error(core.error(-10, text:format(...)))
-end
 
 local encode_value
 
