@@ -103,8 +103,7 @@ static uint64_t compact(struct rig *r, uint64_t cause, uint64_t app, uint64_t n,
     return (uint64_t)P->answer[HEDDLE_POINT_compact](r->state, &q);
 }
 
-/* ---- CoCoA ------------------------------------------------------------------
- */
+/* ---- CoCoA -------------------------------------------------------------- */
 
 static void offsets(void **state)
 {

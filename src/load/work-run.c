@@ -20,8 +20,7 @@
 
 #include "../base/bits.h"
 
-/* ---- errors ----------------------------------------------------------------
- */
+/* ---- errors ------------------------------------------------------------- */
 
 /* Writes where a call is: workload, kernel, block, warp, instruction. */
 static void where(const struct heddle_work_call *c, char *out, size_t room)
@@ -56,8 +55,7 @@ static int bad(struct heddle_work_call *c, const char *what, long long got,
     return fail(c, HEDDLE_EPROGRAM, text);
 }
 
-/* ---- binding ----------------------------------------------------------------
- */
+/* ---- binding ------------------------------------------------------------ */
 
 static void work_unbind(void *self)
 {
@@ -132,8 +130,7 @@ static int source_restored(void *self)
     return 0;
 }
 
-/* ---- launches and blocks ---------------------------------------------------
- */
+/* ---- launches and blocks ------------------------------------------------ */
 
 static int work_restart(void *self)
 {
@@ -288,8 +285,7 @@ static void work_block_end(void *self, uint32_t ctx)
     w->free_ctx[w->s->frees++] = ctx;
 }
 
-/* ---- instructions
- * ------------------------------------------------------------ */
+/* ---- instructions ------------------------------------------------------- */
 
 static bool is_memory(uint32_t kind)
 {

@@ -63,8 +63,7 @@ const struct heddle_work *heddle_work_load(const char *path, char *out,
     return NULL;
 }
 
-/* ---- what defines it ------------------------------------------------------
- */
+/* ---- what defines it ---------------------------------------------------- */
 
 static void mix(struct hd_work *w, const void *bytes, size_t n)
 {
@@ -110,8 +109,7 @@ static void refuse(struct heddle_work_open *o, int code, const char *text)
                w->source.name, text);
 }
 
-/* ---- buffers ---------------------------------------------------------------
- */
+/* ---- buffers ------------------------------------------------------------ */
 
 static int place(struct hd_work *w, const struct heddle_work_buffer *b,
                  uint64_t *next, struct hd_err *err)
@@ -180,8 +178,7 @@ static int place_all(struct hd_work *w, struct hd_err *err)
     }
 }
 
-/* ---- making one ------------------------------------------------------------
- */
+/* ---- making one --------------------------------------------------------- */
 
 static void free_work(void *self)
 {

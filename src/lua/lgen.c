@@ -29,8 +29,7 @@
 
 #include "lheddle.h"
 
-/* ---- what coroutines see ---------------------------------------------------
- */
+/* ---- what coroutines see ------------------------------------------------ */
 
 static int lib_random(lua_State *L)
 {
@@ -60,8 +59,7 @@ const struct lp_fence lg_fence = {
                                {NULL, NULL}},
 };
 
-/* ---- the functions of a work
- * -------------------------------------------------- */
+/* ---- the functions of a work -------------------------------------------- */
 
 static void *open_generator(struct heddle_work_open *o)
 {
@@ -253,8 +251,7 @@ static const struct heddle_work functions = {
     .unbind = unbind,
 };
 
-/* ---- making one
- * ---------------------------------------------------------------- */
+/* ---- making one --------------------------------------------------------- */
 
 enum { SPEC = 1, LG = 2, KEEP = 3 }; /* places on the stack of lg_open */
 

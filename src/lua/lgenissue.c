@@ -77,8 +77,7 @@ static struct lg_warp *self(lua_State *L)
     return x;
 }
 
-/* ---- options
- * ----------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 /* Adds the slot of what a load returned, the value on top. */
 static void add_use(lua_State *L, const struct lg_warp *x, struct options *o)
@@ -178,8 +177,7 @@ static uint32_t pc_of(lua_State *L, const struct options *o)
     return ar.currentline > 0 ? (uint32_t)ar.currentline : 0;
 }
 
-/* ---- appending -------------------------------------------------------------
- */
+/* ---- appending ---------------------------------------------------------- */
 
 /* Room for one more item, zeroed; NULL: no memory. */
 static struct lg_item *new_item(struct lg_warp *x)
@@ -235,8 +233,7 @@ static int finish(lua_State *L, struct lg_warp *x, int returns,
     return returns;
 }
 
-/* ---- memory instructions
- * ----------------------------------------------------- */
+/* ---- memory instructions ------------------------------------------------ */
 
 /* Room for the bytes of all lanes of the instruction that is appended next. */
 static void make_room(lua_State *L, struct lg_warp *x)
@@ -421,8 +418,7 @@ static int t_atomic(lua_State *L)
     return memory(L, HEDDLE_WORK_ATOMIC);
 }
 
-/* ---- others -----------------------------------------------------------------
- */
+/* ---- others ------------------------------------------------------------- */
 
 /* t:alu(n [, options]); waits for all loads, or for those of `uses`. */
 static int t_alu(lua_State *L)

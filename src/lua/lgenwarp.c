@@ -24,8 +24,7 @@
 
 enum { ERROR_ROOM = 800 };
 
-/* ---- beginning
- * ---------------------------------------------------------------- */
+/* ---- beginning ---------------------------------------------------------- */
 
 static void set(lua_State *L, const char *name, uint64_t value)
 {
@@ -88,8 +87,7 @@ static int begin(lua_State *L)
     return 0;
 }
 
-/* ---- errors
- * ------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------- */
 
 /* [1] light pointer to the coroutine: its error, with a traceback. */
 static int describe(lua_State *L)
@@ -141,8 +139,7 @@ static void failed(struct lg *g, struct lg_warp *x, int rc)
     lua_settop(H, 1);
 }
 
-/* ---- going on ---------------------------------------------------------------
- */
+/* ---- going on ----------------------------------------------------------- */
 
 static int begin_protected(struct lg *g, struct lg_warp *x,
                            const struct heddle_work_launch *k)
@@ -227,8 +224,7 @@ static void refill(struct lg *g, struct lg_warp *x,
     w->generator = NULL;
 }
 
-/* ---- hashes
- * -------------------------------------------------------------------- */
+/* ---- hashes ------------------------------------------------------------- */
 
 /* What an instruction is, without padding. */
 struct fingerprint {
@@ -257,8 +253,7 @@ static uint64_t hash_of(const struct lg_warp *x, const struct lg_item *i)
     return h;
 }
 
-/* ---- warps
- * ----------------------------------------------------------------------- */
+/* ---- warps -------------------------------------------------------------- */
 
 void lg_warp_drop(struct lg_warp *x)
 {
