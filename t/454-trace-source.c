@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "bound.h"
 #include "tracekit.h"
 
 #include "base/rng.h"
@@ -44,30 +45,6 @@ static void write_trace(void)
         fprintf(f, "#END_TB\n");
     }
     fclose(f);
-}
-
-struct bound {
-    struct hd_source *s;
-    struct hd_arena arena;
-    struct hd_err err;
-    struct hd_env env;
-    struct hd_launch l;
-};
-
-static void bind_to(struct bound *b, heddle_workload *w)
-{
-    memset(b, 0, sizeof *b);
-    b->s = hd_workload_source(w);
-    b->env = (struct hd_env){.arena = &b->arena, .err = &b->err, .apps = 1};
-    assert_int_equal(hd_arena_open(&b->arena, 1 << 24), 0);
-    assert_int_equal(b->s->ops->bind(b->s->self, &b->env, 0, 32, SLOTS), 0);
-    assert_int_equal(b->s->ops->launch(b->s->self, &b->l), 1);
-}
-
-static void leave(struct bound *b)
-{
-    b->s->ops->unbind(b->s->self);
-    hd_arena_close(&b->arena);
 }
 
 /* One instruction as text, without the block's number. */
@@ -152,7 +129,7 @@ static void many_at_once(void **state)
 
     (void)state;
     heddle_workload *w = kit_trace(&kit, kit_file(&kit, "k.traceg"));
-    bind_to(&b, w);
+    bind_to(&b, w, SLOTS);
     assert_int_equal(b.l.blocks, BLOCKS);
     churn(&b, run, &next, &r, 20000);
     /* all contexts are taken: one block more is an error, not a crash */
@@ -179,7 +156,7 @@ static void snapshots(void **state)
         heddle_trace_convert(kit_file(&kit, "k.traceg"), out, kit.text, 1024),
         0);
     heddle_workload *w = kit_trace(&kit, out);
-    bind_to(&b, w);
+    bind_to(&b, w, SLOTS);
     for (unsigned i = 0; i < 20; i++) {
         churn(&b, run, &next, &r, 500);
         size_t n = b.arena.used;
@@ -205,7 +182,7 @@ static void relaunch(void **state)
 
     (void)state;
     heddle_workload *w = kit_trace(&kit, kit_file(&kit, "k.traceg"));
-    bind_to(&b, w);
+    bind_to(&b, w, SLOTS);
     assert_int_equal(b.s->ops->launch(b.s->self, &b.l), 0);
     assert_int_equal(b.s->ops->restart(b.s->self), 0);
     assert_int_equal(b.s->ops->launch(b.s->self, &b.l), 1);
@@ -222,7 +199,7 @@ static void relaunch(void **state)
                      HEDDLE_EINVAL);
     hd_arena_close(&c.arena);
     leave(&b);
-    bind_to(&b, w);
+    bind_to(&b, w, SLOTS);
     leave(&b);
     heddle_workload_free(w);
 }
@@ -234,7 +211,7 @@ static int open_kit(void **state)
     kit_setup(state);
     write_trace();
     heddle_workload *w = kit_trace(&kit, kit_file(&kit, "k.traceg"));
-    bind_to(&b, w);
+    bind_to(&b, w, SLOTS);
     learn(&b);
     leave(&b);
     heddle_workload_free(w);

@@ -5,13 +5,12 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local whole = require "lib.whole"
 local H = require "heddle"
 local trace = require "heddle.trace"
 
-local dir = os.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir " .. dir))
+local dir = files.folder()
 
 --- A text trace with strides, lists, divergence, local memory and barriers.
 local function write_trace(path)

@@ -9,6 +9,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "bound.h"
 #include "workfake.h"
 
 #include <sys/stat.h>
@@ -128,36 +129,23 @@ static void hashes(void **state)
 
 /* ---- snapshots ---------------------------------------------------------- */
 
-/* The engine's side, without a machine. */
-struct bound {
-    struct hd_source *s;
-    struct hd_arena arena;
-    struct hd_err err;
-    struct hd_env env;
-    struct hd_launch l;
-};
-
 /* The arena put back is the whole state, also of a warp between next() and
  * access(). */
 static void state_is_in_the_arena(void **state)
 {
     struct fake f = plain();
     heddle_workload *w = make(&f, NULL);
-    struct bound b = {.s = hd_workload_source(w)};
+    struct bound b;
     struct hd_access acc;
     unsigned char *copy;
     uint32_t ctx[2];
     struct hd_op op;
 
     (void)state;
-    assert_int_equal(hd_arena_open(&b.arena, 1 << 24), 0);
-    b.env.arena = &b.arena;
-    b.env.err = &b.err;
-    assert_int_equal(b.s->ops->bind(b.s->self, &b.env, 0, 32, 8), 0);
+    bind_to(&b, w, 8);
     assert_int_equal(b.s->ops->bind(b.s->self, &b.env, 0, 32, 8),
                      HEDDLE_EINVAL); /* one simulation at a time */
     hd_err_clear(&b.err);
-    assert_int_equal(b.s->ops->launch(b.s->self, &b.l), 1);
     assert_int_equal(b.l.blocks, 2);
     assert_int_equal(b.s->ops->block_start(b.s->self, 1, &ctx[0]), 0);
     b.s->ops->next(b.s->self, ctx[0], 1, &op);
@@ -181,8 +169,7 @@ static void state_is_in_the_arena(void **state)
     }
     assert_int_equal(b.err.code, 0);
     free(copy);
-    b.s->ops->unbind(b.s->self);
-    hd_arena_close(&b.arena);
+    leave(&b);
     heddle_workload_free(w);
 }
 

@@ -13,6 +13,7 @@ a restore; recording from the command.
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
+local files = require "lib.files"
 local H = require "heddle"
 local walk = require "heddle.walk"
 local k = H.kernel
@@ -342,7 +343,7 @@ refused("a global", "cannot set the global 'foo'", load
 refused("an unknown argument", "the launch has no argument 'n'",
     function(t) t:arg "n" end)
 refused("no end without an instruction", AT
-    .. "1: t/471-generator.lua:346: more than 100000 instructions without one of the warp",
+    .. "1: t/471-generator.lua:347: more than 100000 instructions without one of the warp",
     function() while true do end end, { instructions = 100000 })
 refused("nor one that pcall swallows", "without one of the warp", function()
     while true do pcall(function() while true do end end) end
@@ -501,9 +502,7 @@ end
 
 -- ---- the command ----------------------------------------------------------------
 
-local dir = os.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir " .. dir))
+local dir = files.folder()
 
 local function script(name, words)
     local path = dir .. "/" .. name

@@ -13,12 +13,11 @@ simulation after the other; traces of all are of the same instructions.
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
+local files = require "lib.files"
 local H = require "heddle"
 local walk = require "heddle.walk"
 
-local dir = os.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir " .. dir))
+local dir = files.folder()
 local cc = os.getenv "CC" or "cc"
 assert(os.execute(("%s -shared -fPIC -Isrc -o %s/gather.so scenarios/gather.c")
     :format(cc, dir)))

@@ -16,6 +16,7 @@ local files = require "lib.files"
 local whole = require "lib.whole"
 local H = require "heddle"
 local core = require "heddle.core"
+local config = require "heddle.config"
 local index = require "heddle.index"
 local json = require "heddle.json"
 
@@ -23,12 +24,7 @@ local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
 local read, output = files.read, files.output
 
 local function names(set)
-    local out = {}
-    for name in pairs(set) do
-        out[#out + 1] = name
-    end
-    table.sort(out)
-    return table.concat(out, " ")
+    return table.concat(config.sorted_keys(set), " ")
 end
 
 -- ---- walking over results ------------------------------------------------------

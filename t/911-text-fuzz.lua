@@ -12,7 +12,6 @@ local tap = require "lib.tap"
 local files = require "lib.files"
 local H = require "heddle"
 local trace = require "heddle.trace"
-local process = require "heddle.process"
 
 local state = 42
 local function below(n)
@@ -44,9 +43,7 @@ local function damaged(text)
     return text
 end
 
-local dir = os.tmpname()
-os.remove(dir)
-process.mkdir(dir)
+local dir = files.folder()
 
 local function write(name, text)
     files.write(dir .. "/" .. name, text)

@@ -190,10 +190,10 @@ function M.bytes(n)
 end
 
 local function settings(p)
-    local names, parts = {}, {}
-    for k in pairs(p) do names[#names + 1] = k end
-    table.sort(names)
-    for i, k in ipairs(names) do parts[i] = k .. "=" .. tostring(p[k]) end
+    local parts = {}
+    for i, k in ipairs(require("heddle.config").sorted_keys(p)) do
+        parts[i] = k .. "=" .. tostring(p[k])
+    end
     return table.concat(parts, " ")
 end
 

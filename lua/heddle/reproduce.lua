@@ -62,11 +62,7 @@ function reproduce.select(list, only)
     for word in only:gmatch "[^,%s]+" do
         word = word:gsub("%.lua$", "")
         if not known[word] then
-            local names = {}
-            for name in pairs(known) do
-                names[#names + 1] = name
-            end
-            table.sort(names)
+            local names = require("heddle.config").sorted_keys(known)
             local near = require("heddle.index").nearest(word, names)
             error({ usage = ("only=%s: no paper or experiment '%s'%s; there "
                 .. "are %s"):format(only, word, near and " (did you mean '"

@@ -3,6 +3,7 @@
 --     local files = require "lib.files"
 --     local text = files.read(path)          nil: there is none
 --     files.write(path, text)
+--     local dir = files.folder()             a new one
 --     local ok, output, status = files.command "heddle run x.lua"
 --     local text = files.output "ls man"
 --
@@ -17,6 +18,14 @@ end
 function files.write(path, text)
     local f <close> = assert(io.open(path, "wb"))
     assert(f:write(text))
+end
+
+--- A new empty folder.
+function files.folder()
+    local path = os.tmpname()
+    os.remove(path)
+    require("heddle.process").mkdir(path)
+    return path
 end
 
 --- Runs a command line; whether it succeeded, all that it printed, and its exit

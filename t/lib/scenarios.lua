@@ -29,9 +29,7 @@ local scenarios = {}
 --- o.other: files that are no experiments; o.words: arguments of one of them;
 -- o.more: those of all.
 function scenarios.of(paper, o)
-    local dir = os.tmpname()
-    os.remove(dir)
-    process.mkdir(dir)
+    local dir = files.folder()
     return setmetatable({ paper = paper, dir = dir, other = o.other,
         words = o.words or {}, more = o.more or "", said = {} }, Paper)
 end
