@@ -36,11 +36,11 @@
 
 local MILLION = 1000000 -- rates are in parts of it
 
---- What a counter has grown by; counters are reset when warm-up ends.
+--- What a counter has grown by.
 local function grown(last, key, now)
     local before = last[key] or 0
     last[key] = now
-    return now >= before and now - before or now
+    return now - before
 end
 
 local function bits(set)
@@ -157,9 +157,6 @@ end
 local function l2_grown(use, level)
     local last, now = use[level + 1], l2_use(level)
     use[level + 1] = now
-    if now.lookups < last.lookups or now.hits < last.hits then
-        return now.hits, now.lookups -- warm-up has ended
-    end
     return now.hits - last.hits, now.lookups - last.lookups
 end
 

@@ -153,8 +153,9 @@ HEDDLE_API void heddle_stop(heddle_sim *s);
 HEDDLE_API uint64_t heddle_now(const heddle_sim *s);
 /* Ticks of a core cycle: the unit of counters of time. */
 HEDDLE_API uint64_t heddle_ticks_per_cycle(const heddle_sim *s);
-/* Core cycles that the counters cover: since the end of the warm-up, or the
- * last heddle_reset_counters(). */
+/* Core cycles that the counters of all cover: since the end of the warm-up, the
+ * first application's own start (heddle_set_start), or the last
+ * heddle_reset_counters(). */
 HEDDLE_API uint64_t heddle_counted(const heddle_sim *s);
 /* Warp instructions issued so far, all applications. */
 HEDDLE_API uint64_t heddle_instructions(const heddle_sim *s);
@@ -168,15 +169,17 @@ HEDDLE_API uint64_t heddle_events(const heddle_sim *s);
 HEDDLE_API int heddle_set_budget(heddle_sim *s, uint32_t app,
                                  uint64_t instructions);
 /*
- * Has an application's instructions, cycles and budget count from its
+ * Has an application's instructions, cycles, budget and counters count from its
  * instruction of that number on (0: from the end of the warm-up), before the
- * first run.  Counters begin with the end of the warm-up all the same.  A
- * warm-up of so many cycles leaves faster machines further in the program; this
- * lets runs be compared over the same instructions.
+ * first run.  A warm-up of so many cycles leaves faster machines further in the
+ * program; this lets runs be compared over the same instructions, and what is
+ * counted is of that work alone.  What belongs to no application counts from
+ * the first of them on.
  */
 HEDDLE_API int heddle_set_start(heddle_sim *s, uint32_t app,
                                 uint64_t instructions);
-/* Sets all counters to 0; the state of the machine stays. */
+/* Sets counters to 0, but for those of applications with a start of their own;
+ * the state of the machine stays, and what policies count. */
 HEDDLE_API void heddle_reset_counters(heddle_sim *s);
 
 /* ---- applications ---------------------------------------------------- */
@@ -188,9 +191,8 @@ struct heddle_app_info {
     uint64_t instructions; /* warp instructions, frozen at completion */
     uint64_t before;       /* those before it, in the warm-up */
     uint64_t thread_instructions;
-    uint64_t cycles;      /* core cycles to first completion, or so far */
-    uint64_t counted;     /* core cycles that its counters cover: `cycles`, but
-                             for one with a start (heddle_set_start) */
+    uint64_t cycles;      /* core cycles to first completion, or so far; its
+                             counters cover them */
     uint64_t completions; /* times it has finished */
     uint32_t kernel;      /* launch in progress, 1, 2, ... */
     uint64_t blocks_done, blocks; /* of that launch */

@@ -124,17 +124,11 @@ uint32_t heddle_apps(const heddle_sim *s)
     return s->apps;
 }
 
-/* Core cycles from the last reset of the counters to `end`. */
-static uint64_t counted(const heddle_sim *s, hd_time end)
-{
-    hd_time from = s->gpu.measured[0];
-
-    return end > from ? hd_ceil_div(end - from, s->gpu.cycle) : 0;
-}
-
 uint64_t heddle_counted(const heddle_sim *s)
 {
-    return counted(s, s->run->end);
+    hd_time from = s->gpu.measured[s->apps], end = s->run->end;
+
+    return end > from ? hd_ceil_div(end - from, s->gpu.cycle) : 0;
 }
 
 int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
@@ -157,7 +151,6 @@ int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
     out->thread_instructions = hd_dispatch_threads(s->gpu.dispatch, app);
     out->cycles =
         end > a->begin ? hd_ceil_div(end - a->begin, s->gpu.cycle) : 0;
-    out->counted = counted(s, end);
     out->completions = a->completions;
     out->kernel = a->launch.id;
     out->blocks_done = a->blocks_done;

@@ -47,10 +47,10 @@ end
 function fake.apps()
     return {
         { name = "A", instructions = 150, thread_instructions = 4800,
-            cycles = 300, counted = 300, completions = 1, finished = true,
+            cycles = 300, completions = 1, finished = true,
             truncated = false, footprint = 4096, pages = 1, hash = -1 },
         { name = "B", instructions = 70, thread_instructions = 2240,
-            cycles = 1000, counted = 1000, completions = 0, finished = false,
+            cycles = 1000, completions = 0, finished = false,
             truncated = false, footprint = 8192, pages = 2, hash = 255 },
     }
 end
@@ -87,6 +87,12 @@ local function totals(scale)
     return out
 end
 
+--- The applications at a sample: instructions, and cycles that grow with them.
+local function sampled(a, b)
+    return { { instructions = a, cycles = 2 * a, finished = a == 150 },
+        { instructions = b, cycles = 1000 * b // 70 } }
+end
+
 local sim = {
     core = fake, machine = { name = "toy" }, label = "one, \"quoted\"",
     apps = { { label = "A", key = "app:A" }, { label = "B", key = "app:B" } },
@@ -95,9 +101,11 @@ local sim = {
     policies = { { policy = "srrip", options = { at = "l2cache" } } },
     status = "ok",
     samples = {
-        { cycle = 0, counted = 0, values = totals(0), instructions = { 0, 0 } },
-        { cycle = 500, counted = 500, values = totals(2), instructions = { 75, 35 } },
-        { cycle = 1000, counted = 1000, values = totals(4), instructions = { 150, 70 } },
+        { cycle = 0, counted = 0, values = totals(0), apps = sampled(0, 0) },
+        { cycle = 500, counted = 500, values = totals(2),
+            apps = sampled(75, 35) },
+        { cycle = 1000, counted = 1000, values = totals(4),
+            apps = sampled(150, 70) },
     },
 }
 local r = report.collect(sim)

@@ -50,7 +50,7 @@ local early <close> = H.sim(options { apps = { H.app("GUP", { size = "T" }),
     H.app("ATAX", { size = "T" }) } })
 early:run()
 local r = early:results()
-tap.ok(r.apps[1].counted * 2 < r.apps[2].counted, "one finishes much earlier")
+tap.ok(r.apps[1].cycles * 2 < r.apps[2].cycles, "one finishes much earlier")
 local bytes = counter(r, "dram.data_bursts", 1)
     * tonumber(r.config["dram.bus_bytes"])
 local seconds = r.apps[1].cycles / tonumber(r.config["clock.core"])
@@ -73,16 +73,61 @@ for _, kind in ipairs { "counters", "histograms", "metrics" } do
 end
 tap.is(table.concat(bad, " "), "", "every number has a unit and a meaning")
 
--- A start moves the count of instructions, not that of the counters.
-local late <close> = H.sim(options { apps = { H.app("GUP", { size = "T",
-    start = 500 }) } })
-late:run()
-r = late:results()
-tap.ok(r.apps[1].cycles < r.apps[1].counted,
-    "an application with a start is counted before it")
-tap.ok(math.abs(metric(r, "concurrent_walks", 1) * r.apps[1].counted
-    - counter(r, "walk.busy_cycles", 1)) < 1e-6,
-    "so are its concurrent walks")
+-- ---- a start of one's own -----------------------------------------------------
+
+-- Counters are those of the work: they begin with its first instruction, before
+-- or after the end of the warm-up, and the parts of warp time sum to its cycles.
+local function late(o)
+    local s <close> = H.sim(options(o))
+    s:run()
+    return s:results()
+end
+for _, o in ipairs {
+    { "no warm-up" }, { "a long warm-up", warmup = 20000 },
+    { "a warm-up past the end", warmup = 10000000 },
+} do
+    local got = late { warmup = o.warmup, check = true,
+        apps = { H.app("GUP", { size = "T", start = 500, budget = 1000 }) } }
+    local a = got.apps[1]
+    tap.is(a.instructions, 1000, o[1] .. ": so many instructions")
+    tap.ok(math.abs(counter(got, "core.instructions", 1) - 1000) < 100,
+        "and its cores count those", counter(got, "core.instructions", 1))
+    local time = 0
+    for _, part in ipairs(require("heddle.metrics").TIME) do
+        time = time + counter(got, "core.time_" .. part[1], 1)
+    end
+    local sim = H.sim(options {})
+    local whole = a.cycles * tonumber(got.config["core.count"])
+        * tonumber(got.config["core.warps"]) * sim.core:ticks()
+    sim:close()
+    tap.ok(math.abs(time / whole - 1) < 0.01, "time is that of the work",
+        time / whole)
+    tap.is(got.counted, a.cycles, "and what is nobody's begins with it")
+end
+
+-- Two, one of which begins late and ends early: each has its own window, and no
+-- share of what they use is more than the whole.
+local two = late { warmup = 30000, check = true, apps = {
+    H.app("GUP", { size = "S", start = 3000, budget = 500 }),
+    H.app("ATAX", { size = "T", start = 100, budget = 20000 }) } }
+tap.ok(two.apps[1].cycles < two.apps[2].cycles, "the late one is shorter")
+tap.ok(two.counted >= two.apps[2].cycles, "and lies within what is counted")
+local used = 0
+for i = 1, 2 do
+    local part = metric(two, "dram_peak_share_data", i)
+    used = used + part * two.apps[i].cycles
+    tap.ok(part > 0 and part < 1, "a share of the peak", part)
+end
+tap.ok(metric(two, "dram_peak_share_data") * two.counted <= used * 1.01,
+    "together no more than both")
+
+-- Counters of different work are told: half of the cycles are gone.
+local fake = { values = { dram = { data_bursts = 500000, cycles = 100000 } },
+    work = { instructions = 1, thread_instructions = 1, cycles = 1000 } }
+tap.raises(function()
+    require("heddle.metrics").compute({ fake }, { config = two.config,
+        values = fake.values, cycles = 1000 })
+end, "not counted over the same work", "a share above 100 % is an error")
 
 -- ---- intervals --------------------------------------------------------------
 

@@ -26,16 +26,36 @@ local function ratio(a, b)
     return a / b
 end
 
+--- A part of a whole.  More than the whole is an error of who counts: their
+-- windows differ.  What the edges of a window cut (a look-up before it, its
+-- answer inside) is no more than is in flight at once.
+local CUT = 1024
+
+local function share(part, whole)
+    if part > whole + CUT then
+        error(core.error(-9, ("a share of %.1f %%: %.0f of %.0f, so they were "
+            .. "not counted over the same work"):format(100 * part / whole,
+            part, whole)), 0)
+    end
+    return math.min(1.0, ratio(part, whole))
+end
+
 local function rate(component, part, whole)
     return function(r)
         return ratio(r.c(component, part), r.c(component, whole))
     end
 end
 
+local function share_of(component, part, whole)
+    return function(r)
+        return share(r.c(component, part), r.c(component, whole))
+    end
+end
+
 --- 1 - hits / look-ups
 local function miss(component, hits, lookups)
     return function(r)
-        return 1 - ratio(r.c(component, hits), r.c(component, lookups))
+        return 1 - share(r.c(component, hits), r.c(component, lookups))
     end
 end
 
@@ -52,7 +72,7 @@ local LIST = {
         "IPC of threads",
         function(r) return ratio(r.thread_instructions, r.cycles) end },
     { "work", "memory_share", "", "share of memory instructions",
-        rate("core", "mem_instructions", "instructions") },
+        share_of("core", "mem_instructions", "instructions") },
     { "work", "lines_per_access", "lines",
         "lines a memory instruction",
         rate("core", "lines", "mem_instructions") },
@@ -73,7 +93,7 @@ local LIST = {
         end },
     { "translation", "bypass_hit_rate", "",
         "bypass cache hits, of the L2 TLB's requests",
-        rate("mmu", "bypass_hits", "requests") },
+        share_of("mmu", "bypass_hits", "requests") },
     -- Page walks.
     { "walks", "walks", "walks", "page walks",
         function(r) return r.c("walk", "walks") end },
@@ -81,7 +101,7 @@ local LIST = {
         rate("walk", "references", "walks") },
     { "walks", "concurrent_walks", "walks",
         "walks at once, mean (MASK figure 5)",
-        function(r) return ratio(r.c("walk", "busy_cycles"), r.counted) end },
+        function(r) return ratio(r.c("walk", "busy_cycles"), r.cycles) end },
     { "walks", "concurrent_walks_peak", "walks", "walks at once, most",
         function(r) return r.c("walk", "concurrent_peak") end },
     { "walks", "warps_per_miss", "warps",
@@ -93,13 +113,13 @@ local LIST = {
         rate("walk", "queue_cycles", "walks") },
     -- Data.
     { "data", "l1_hit_rate", "", "L1 cache hits a load line",
-        rate("l1cache", "read_hits", "reads") },
+        share_of("l1cache", "read_hits", "reads") },
     { "data", "l2_hit_rate", "", "L2 cache hits a data read",
-        rate("l2cache", "read_hits", "read_lookups") },
+        share_of("l2cache", "read_hits", "read_lookups") },
     -- DRAM.
     { "dram", "dram_row_hit_rate", "", "row hits a request",
         function(r)
-            return ratio(r.c("dram", "row_hits"), r.c("dram", "reads")
+            return share(r.c("dram", "row_hits"), r.c("dram", "reads")
                 + r.c("dram", "writes") + r.c("dram", "walk_reads"))
         end },
     { "dram", "dram_walk_share", "",
@@ -115,7 +135,7 @@ for level = 1, 4 do
         "walks", "walk_hit_rate_" .. level, "",
         ("L2 cache hits of walk reads, level %d%s"):format(level,
             level == 1 and " (root)" or level == 4 and " (leaf)" or ""),
-        rate("l2cache", ("walk%d_hits"):format(level),
+        share_of("l2cache", ("walk%d_hits"):format(level),
             ("walk%d_lookups"):format(level)),
     }
 end
@@ -131,9 +151,9 @@ for level = 1, 4 do
 end
 
 --- DRAM cycles of all channels that a reader's counters cover: those of an
--- application end with its first completion.
+-- application begin with its work and end with its first completion.
 local function dram_cycles(r)
-    return ratio(r.all("dram", "cycles") * r.counted, r.all_counted)
+    return ratio(r.all("dram", "cycles") * r.cycles, r.all_cycles)
 end
 
 --- Bandwidth by class: bytes a second, and the share of the peak.
@@ -143,7 +163,7 @@ for _, class in ipairs { { "data", "data" }, { "walk", "page walks" } } do
         "dram", "dram_peak_share_" .. class[1], "",
         "share of peak bandwidth: " .. class[2],
         function(r)
-            return ratio(r.c("dram", counter) * tonumber(r.config["dram.bl"]),
+            return share(r.c("dram", counter) * tonumber(r.config["dram.bl"]),
                 dram_cycles(r))
         end,
     }
@@ -205,14 +225,13 @@ local function get(values, component, counter)
 end
 
 --- A reader over `values`[component][counter]; `work` has instructions,
--- thread_instructions, cycles, and counted: the cycles that counters cover.
+-- thread_instructions, and cycles, which counters cover.
 local function reader(values, work, all)
     return {
         instructions = work.instructions,
         thread_instructions = work.thread_instructions,
         cycles = work.cycles,
-        counted = work.counted,
-        all_counted = all.counted,
+        all_cycles = all.cycles,
         config = all.config,
         c = function(component, counter)
             return get(values, component, counter)

@@ -10,12 +10,12 @@
 --   policies    names, in the order in which they were bound
 --   inputs      { app, key, hash } of every application
 --   cycles, instructions                of the whole run
---   counted     core cycles that the counters cover: not the warm-up, nor what
---               was before sim:reset_counters()
+--   counted     core cycles that the counters of all cover: not the warm-up, nor
+--               what was before sim:reset_counters()
 --   apps        name, label, instructions, thread_instructions, cycles (to
---               its first completion), counted, ipc, completions, finished,
---               truncated (its budget ended it), cut (what its size leaves
---               out, in words), footprint, pages, hash
+--               its first completion; its counters cover them), ipc,
+--               completions, finished, truncated (its budget ended it), cut
+--               (what its size leaves out, in words), footprint, pages, hash
 --   kernels     name, app, id, run, start, end, instructions, blocks, and the
 --               counters that changed: counters["component.name"]
 --   counters    component, name, unit, meaning, peak, total, apps (one number each),
@@ -93,8 +93,7 @@ local function apps_of(sim)
             name = a.name, label = sim.apps[i].label, app = i - 1,
             instructions = a.instructions, before = a.before,
             thread_instructions = a.thread_instructions,
-            cycles = a.cycles, counted = a.counted,
-            completions = a.completions,
+            cycles = a.cycles, completions = a.completions,
             ipc = a.cycles > 0 and a.instructions / a.cycles or 0.0,
             finished = a.finished, truncated = a.truncated,
             footprint = a.footprint, pages = a.pages, hash = hex(a.hash),
@@ -186,12 +185,12 @@ local function metrics_of(results)
         work.thread_instructions = work.thread_instructions
             + a.thread_instructions
     end
-    work.cycles, work.counted = results.counted, results.counted
+    work.cycles = results.counted
     local all = nested(results.counters)
     scopes[#scopes + 1] = { values = all, work = work }
     local out = json.array {}
     for n, m in ipairs(metrics.compute(scopes, {
-        config = results.config, values = all, counted = results.counted,
+        config = results.config, values = all, cycles = results.counted,
     })) do
         local apps = {}
         for i, a in ipairs(results.apps) do
@@ -205,17 +204,28 @@ local function metrics_of(results)
     return out
 end
 
+--- Whether counters began anew between two samples: those of application a, or
+-- (a past the last) of what belongs to none.
+local function begun(before, now, a)
+    local x, y = before.apps[a], now.apps[a]
+    local was, is = x and x.cycles or before.counted,
+        y and y.cycles or now.counted
+    return is > 0 and (was == 0 or is < was
+        or not (y and y.finished) and is < was + now.cycle - before.cycle)
+end
+
 local function intervals_of(sim, list)
     local out = json.array {}
     for n = 2, #sim.samples do
         local before, now = sim.samples[n - 1], sim.samples[n]
-        local counters = {}
-        -- A reset in between: what has been counted since.
-        local reset = now.counted < now.cycle - before.cycle
+        local counters, anew, instructions = {}, {}, {}
+        for a = 1, #now.apps + 1 do
+            anew[a] = begun(before, now, a)
+        end
         for i, c in ipairs(list) do
             local by_app, any = {}, false
             for a, v in ipairs(now.values[i]) do
-                local d = (c.peak or reset) and v or v - before.values[i][a]
+                local d = (c.peak or anew[a]) and v or v - before.values[i][a]
                 by_app[a] = d
                 any = any or d ~= 0
             end
@@ -223,9 +233,9 @@ local function intervals_of(sim, list)
                 counters[c.component .. "." .. c.name] = by_app
             end
         end
-        local instructions = {}
-        for a, v in ipairs(now.instructions) do
-            instructions[a] = reset and v or v - before.instructions[a]
+        for a, app in ipairs(now.apps) do
+            instructions[a] = app.instructions
+                - (anew[a] and 0 or before.apps[a].instructions)
         end
         out[n - 1] = {
             from = before.cycle, to = now.cycle, counters = counters,

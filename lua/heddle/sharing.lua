@@ -15,7 +15,7 @@
 -- its IPC is over exactly that, from the instruction on at which the alone run
 -- ended its warm-up.  So every design does the same work, however far its own
 -- warm-up took it, and is measured against the same alone run (alone = "same":
--- each design against itself).  Counters begin with the end of the warm-up.
+-- each design against itself).  Counters are those of the work, too.
 --
 -- Cores are split evenly, or by search (partition = "oracle"): the split with
 -- the best weighted speedup on the reference design, on a grid of `grid` cores

@@ -207,13 +207,9 @@ local function sample(self)
     end
     local samples = self.samples
     if #samples == 0 or samples[#samples].cycle < self.core:now() then
-        local instructions = {}
-        for a, app in ipairs(self.core:apps()) do
-            instructions[a] = app.instructions
-        end
         samples[#samples + 1] = {
             cycle = self.core:now(), counted = self.core:counted(),
-            values = out, instructions = instructions,
+            values = out, apps = self.core:apps(),
         }
     end
 end

@@ -21,6 +21,8 @@ struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
 
     s.v = hd_arena_take(st->arena, (size_t)n * s.apps * instances, sizeof *s.v);
     hd_assert(s.v != NULL && st->groups < HD_MAX_GROUPS);
+    st->group[st->groups].past = hd_arena_take(st->arena, (size_t)n * s.apps, 8);
+    hd_assert(st->group[st->groups].past != NULL);
     st->group[st->groups].component = component;
     st->group[st->groups].desc = desc;
     st->group[st->groups++].stat = s;
@@ -102,12 +104,18 @@ void hd_stats_each(const struct hd_stats *st, uint32_t app, uint64_t *out)
     }
 }
 
-void hd_stats_reset(struct hd_stats *st)
+void hd_stats_reset(struct hd_stats *st, uint32_t app)
 {
     for (uint32_t i = 0; i < st->groups; i++) {
-        struct hd_stat *s = &st->group[i].stat;
-        memset(s->v, 0, (size_t)s->n * s->apps * s->instances * sizeof *s->v);
+        struct hd_stat_group *g = &st->group[i];
+        uint64_t *past = g->past + (size_t)app * g->stat.n;
+        for (uint32_t k = 0; k < g->stat.instances; k++) {
+            uint64_t *v = hd_count_row(&g->stat, k, app);
+            for (uint32_t c = 0; c < g->stat.n; c++)
+                past[c] += g->desc[c].kind == HD_STAT_PEAK ? 0 : v[c];
+            memset(v, 0, g->stat.n * sizeof *v);
+        }
     }
     for (uint32_t i = 0; i < st->hists; i++)
-        memset(st->hist[i].h, 0, (st->apps + 1) * sizeof(struct hd_hist));
+        memset(&st->hist[i].h[app], 0, sizeof(struct hd_hist));
 }

@@ -76,6 +76,7 @@ struct hd_stats {
         const char *component; /* "l2tlb", borrowed */
         const struct hd_stat_desc *desc;
         struct hd_stat stat;
+        uint64_t *past; /* arena: [app][counter], from before its last reset */
         /* What is not yet in the counters of one instance and application
          * (open intervals of time); may be NULL. */
         void (*open)(void *self, uint32_t instance, uint32_t app,
@@ -116,7 +117,9 @@ void hd_stats_sum(const struct hd_stats *st, uint32_t app, uint64_t *out);
 uint32_t hd_stats_flat_each(const struct hd_stats *st);
 void hd_stats_each(const struct hd_stats *st, uint32_t app, uint64_t *out);
 
-/* Sets every counter and histogram to 0 (end of warm-up). */
-void hd_stats_reset(struct hd_stats *st);
+/* Sets the counters and histograms of one application (st->apps: of what
+ * belongs to none) to 0.  What they had is kept for policies, whose counters
+ * only grow. */
+void hd_stats_reset(struct hd_stats *st, uint32_t app);
 
 #endif

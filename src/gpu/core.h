@@ -362,7 +362,8 @@ struct hd_gpu {
     const uint32_t *changes;  /* arena: mappings changed so far */
     struct hd_link *link;     /* to the host; NULL: nothing comes from there */
     struct hd_faults *faults; /* NULL: every page is mapped */
-    hd_time *measured;        /* arena: [0] when the counters were last reset */
+    hd_time *measured;        /* arena: [app] when counters were last reset, and
+                                 [apps] for what belongs to none */
     uint32_t *stalled; /* arena: [app] most misses that one translation ended,
                           since a policy's epoch */
 };

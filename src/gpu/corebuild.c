@@ -282,7 +282,8 @@ int hd_gpu_open(struct hd_gpu *g)
     g->stop = &g->env->err->code;
     g->base = g->env->arena->base;
     g->core = aligned_alloc(64, g->cores * sizeof *g->core);
-    g->measured = hd_arena_take(g->env->arena, 1, sizeof *g->measured);
+    g->measured = hd_arena_take(g->env->arena, g->env->apps + 1,
+                                sizeof *g->measured);
     g->stalled = hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);
     if (g->core == NULL || g->measured == NULL || g->stalled == NULL)
         return -1;

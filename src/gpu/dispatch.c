@@ -12,10 +12,11 @@
  * its budget of warp instructions.  Its counters freeze then.  If others still
  * run it goes on, or starts again, to keep up the load.
  *
- * Its instructions, cycles and budget count from the end of the warm-up, or
- * from the instruction that heddle_set_start names: runs that a warm-up of so
- * many cycles would leave at different instructions are compared over the same
- * ones.  Counters always begin with the end of the warm-up.
+ * Its instructions, cycles, budget and counters count from the end of the
+ * warm-up, or from the instruction that heddle_set_start names: runs that a
+ * warm-up of so many cycles would leave at different instructions are compared
+ * over the same ones.  What belongs to no application counts from the first of
+ * these instants on, so no share of it exceeds the whole.
  *
  * With vm.paging=launch an application's first launch waits until its
  * allocations have been copied to the GPU: the link's latency once, and then
@@ -191,8 +192,8 @@ static uint64_t budget(const struct hd_dispatch *d, uint32_t app)
     return a->work != 0 ? a->work : d->g->m->sim.budget;
 }
 
-/* Thread instructions that the counters have, the warm-up's too if they do. */
-static uint64_t counted(const struct hd_dispatch *d, uint32_t app)
+/* Thread instructions since its counters began. */
+static uint64_t threads(const struct hd_dispatch *d, uint32_t app)
 {
     const struct hd_stat *core = &d->g->stat;
     uint64_t n = 0;
@@ -208,14 +209,55 @@ uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app)
 
     if (a->finished)
         return a->finish_threads;
-    return a->begin == HD_NEVER ? 0 : counted(d, app) - a->threads;
+    return a->begin == HD_NEVER ? 0 : threads(d, app);
+}
+
+/* A core's time counts anew. */
+static void reset_core(const struct hd_gpu *g, struct hd_core *c, hd_time now)
+{
+    for (uint32_t w = 0; w < g->m->core.warps; w++) {
+        struct hd_warp *x = &c->warp[w];
+        /* A warp that has issued ahead of now keeps what lies after it. */
+        if (x->since > now)
+            c->count[HD_CORE_T_ISSUE] += x->since - now;
+        else
+            x->since = now;
+    }
+}
+
+/* The counters of an application, or of what belongs to none, begin. */
+static void reset(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_gpu *g = d->g;
+
+    hd_stats_reset(g->env->stats, app);
+    g->measured[app] = now;
+    for (uint32_t i = 0; i < g->cores; i++)
+        if (g->core[i].app == app)
+            reset_core(g, &g->core[i], now);
+    if (app < g->env->apps)
+        hd_record_rebase(&d->records, app);
+}
+
+/* Whether an application other than this one has begun at its own start. */
+static bool others_count(const struct hd_dispatch *d, uint32_t app)
+{
+    for (uint32_t i = 0; i < d->g->env->apps; i++) {
+        const struct hd_app_state *a = &d->app[i];
+        if (i != app && a->counts && a->begin != HD_NEVER)
+            return true;
+    }
+    return false;
 }
 
 /* The count of an application begins, at its own start. */
 static void begin(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
+    hd_env_sync(d->g->env);
+    if (!others_count(d, app))
+        reset(d, d->g->env->apps, now);
+    reset(d, app, now);
     d->app[app].begin = now;
-    d->app[app].threads = counted(d, app);
 }
 
 /* Every application has finished once. */
@@ -241,7 +283,7 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
     a->finish_issued =
         a->mark != 0 ? hd_min_u64(a->issued, a->mark) : a->issued;
     hd_env_sync(d->g->env);
-    a->finish_threads = counted(d, app) - a->threads;
+    a->finish_threads = threads(d, app);
     hd_stats_each(st, app, f);
     for (uint32_t i = 0; i < st->hists; i++)
         d->frozen_hist[app * st->hists + i] = st->hist[i].h[app];
@@ -292,45 +334,28 @@ const struct hd_hist *hd_dispatch_frozen_hist(const struct hd_dispatch *d,
     return &d->frozen_hist[app * d->g->env->stats->hists + hist];
 }
 
-/* What an application's own count is made of, when counters are reset. */
-static void reset_app(struct hd_dispatch *d, uint32_t app, hd_time now)
-{
-    struct hd_app_state *a = &d->app[app];
-
-    if (a->start != 0) {
-        a->threads -= counted(d, app); /* may pass 0 */
-        return;
-    }
-    a->before += a->issued;
-    a->issued = 0;
-    a->mark = budget(d, app);
-    a->counts = 1;
-    a->begin = now;
-}
-
 void hd_dispatch_reset(struct hd_dispatch *d, hd_time now)
 {
-    for (uint32_t i = 0; i < d->g->env->apps; i++)
-        reset_app(d, i, now);
-    hd_stats_reset(d->g->env->stats);
-    for (uint32_t i = 0; i < d->g->env->apps; i++) {
+    uint32_t apps = d->g->env->apps;
+    bool own = false; /* one has begun at its own start */
+
+    for (uint32_t i = 0; i < apps; i++) {
         struct hd_app_state *a = &d->app[i];
+        if (a->start != 0) {
+            own = own || a->begin != HD_NEVER;
+            continue;
+        }
+        a->before += a->issued;
+        a->issued = 0;
+        a->mark = budget(d, i);
+        a->counts = 1;
+        a->begin = now;
+        reset(d, i, now);
         if (a->idle) /* without relaunch, it ended during the warm-up */
             freeze(d, i, now);
-        hd_record_rebase(&d->records, i);
     }
-    d->g->measured[0] = now;
-    for (uint32_t i = 0; i < d->g->cores; i++) {
-        struct hd_core *c = &d->g->core[i];
-        /* A warp that has issued ahead of now keeps what lies after it. */
-        for (uint32_t w = 0; w < d->g->m->core.warps; w++) {
-            struct hd_warp *x = &c->warp[w];
-            if (x->since > now)
-                c->count[HD_CORE_T_ISSUE] += x->since - now;
-            else
-                x->since = now;
-        }
-    }
+    if (!own)
+        reset(d, apps, now);
 }
 
 /* ---- launches ----------------------------------------------------------- */

@@ -18,9 +18,8 @@ struct hd_app_state {
     uint64_t work;    /* budget of its own, over completions; 0: none */
     uint64_t start;   /* instructions at which its count begins; 0: with
                          the end of the warm-up */
-    hd_time begin;    /* when it began, HD_NEVER before */
-    uint64_t threads; /* thread instructions counted by its start */
-    hd_time finish;   /* when it first finished; HD_NEVER before */
+    hd_time begin;  /* when it and its counters began, HD_NEVER before */
+    hd_time finish; /* when it first finished; HD_NEVER before */
     uint64_t finish_issued, finish_threads;
     uint64_t completions;
     uint64_t last_issue; /* time of the latest issue, for the watchdog */
@@ -79,7 +78,7 @@ void hd_dispatch_restored(struct hd_dispatch *d);
 /* Its i-th histogram, frozen likewise. */
 const struct hd_hist *hd_dispatch_frozen_hist(const struct hd_dispatch *d,
                                               uint32_t app, uint32_t hist);
-/* End of warm-up: counters start, and budgets but those of own starts. */
+/* End of warm-up: counters and budgets start, but those of own starts. */
 void hd_dispatch_reset(struct hd_dispatch *d, hd_time now);
 
 #endif

@@ -270,7 +270,8 @@ static void check_core(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[instance];
-    uint64_t resident = 0, live = 0, times[HD_CORE_COUNTERS] = {0}, sum = 0;
+    uint64_t resident = 0, live = 0, times[HD_CORE_COUNTERS] = {0};
+    uint64_t sum = 0, counted;
     hd_time now = hd_events_now(g->env->ev);
 
     for (uint32_t w = 0; w < g->m->core.warps; w++)
@@ -286,13 +287,14 @@ static void check_core(void *self, uint32_t instance, struct hd_err *err)
     hd_core_unaccounted(c, now, times);
     for (int k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++)
         sum += c->count[k] + times[k];
-    if (sum != (now - g->measured[0]) * g->m->core.warps)
+    counted = (now - g->measured[c->app]) * g->m->core.warps;
+    if (sum != counted)
         hd_err_set(
             err, HEDDLE_ECHECK,
             "core %u: its warps' times sum to %llu ticks, time x warps "
             "is %llu",
             instance, (unsigned long long)sum,
-            (unsigned long long)((now - g->measured[0]) * g->m->core.warps));
+            (unsigned long long)counted);
     if (!hd_mshr_sane(&c->tlb_mshr) || !hd_mshr_sane(&c->l1_mshr))
         hd_err_set(err, HEDDLE_ECHECK, "core %u: its MSHRs are inconsistent",
                    instance);

@@ -28,7 +28,6 @@ static int sim_apps(lua_State *L)
         hl_set_number(L, "before", a.before);
         hl_set_number(L, "thread_instructions", a.thread_instructions);
         hl_set_number(L, "cycles", a.cycles);
-        hl_set_number(L, "counted", a.counted);
         hl_set_number(L, "completions", a.completions);
         hl_set_number(L, "kernel", a.kernel);
         hl_set_number(L, "blocks_done", a.blocks_done);

@@ -175,15 +175,11 @@ static struct l2_use use_of(const heddle_sim *s, uint32_t level)
     return u;
 }
 
-/* What the uses have grown by; counters are reset when warm-up ends. */
+/* What the uses have grown by. */
 static struct l2_use grown(struct l2_use *last, struct l2_use now)
 {
-    struct l2_use d = now;
+    struct l2_use d = {now.hits - last->hits, now.lookups - last->lookups};
 
-    if (now.lookups >= last->lookups && now.hits >= last->hits) {
-        d.hits -= last->hits;
-        d.lookups -= last->lookups;
-    }
     *last = now;
     return d;
 }

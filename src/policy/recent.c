@@ -22,10 +22,11 @@
 /* ---- counters --------------------------------------------------------- */
 
 /* A counter of one application in all copies of its part, with what lies in
- * open intervals of time. */
+ * open intervals of time, since cycle 0: results count anew when warm-up ends,
+ * and policies must not feel who measures them. */
 static uint64_t live(const struct hd_stat_group *g, uint32_t k, uint32_t app)
 {
-    uint64_t out = 0, open[256];
+    uint64_t out = g->past[(size_t)app * g->stat.n + k], open[256];
 
     for (uint32_t i = 0; i < g->stat.instances; i++) {
         uint64_t v = *hd_count(&g->stat, i, app, k);

@@ -67,10 +67,10 @@ static uint64_t lookups(struct hd_slots_registry *r, uint32_t app)
     return count(r, "mmu.hits", app) + count(r, "mmu.misses", app);
 }
 
-/* What a counter has grown by; counters are reset when warm-up ends. */
+/* What a counter has grown by. */
 static uint64_t grown(uint64_t *last, uint64_t now)
 {
-    uint64_t d = now >= *last ? now - *last : now;
+    uint64_t d = now - *last;
 
     *last = now;
     return d;
