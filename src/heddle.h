@@ -129,10 +129,10 @@ HEDDLE_API int heddle_config_shape(const heddle_config *c, uint32_t i,
 /* ---- life of a simulation -------------------------------------------- */
 
 /*
- * Builds a simulation.  Borrows c and alloc (NULL: malloc); borrows the
- * workloads until heddle_free.  Workload i becomes application i.  NULL on
- * error: the text is heddle_config_error(c), its code in *status, which may be
- * NULL.
+ * Builds a simulation.  Borrows c and alloc (NULL: malloc); shares the
+ * workloads until heddle_free, so that their owner may free them before.
+ * Workload i becomes application i.  NULL on error: the text is
+ * heddle_config_error(c), its code in *status, which may be NULL.
  */
 HEDDLE_API heddle_sim *heddle_new(heddle_config *c,
                                   const struct heddle_alloc *alloc,
@@ -293,14 +293,25 @@ HEDDLE_API int heddle_translate(heddle_sim *s, uint32_t app, uint64_t va,
 
 /* ---- snapshots ------------------------------------------------------- */
 
-/* Copies the state.  `reuse` (may be NULL) is overwritten and returned when
- * it is large enough, else freed.  Returns owned, or NULL: no memory is left,
- * or the simulation has failed (heddle_error). */
-HEDDLE_API heddle_snapshot *heddle_snapshot_take(heddle_sim *s,
-                                                 heddle_snapshot *reuse);
+/*
+ * A snapshot owns all that it needs.  It, the simulation that it was taken
+ * from, those that it was restored into, their configurations, workloads and
+ * policies may be freed in any order, and it can be restored as long as it
+ * lives.  Written pages of buffers are shared and counted: a snapshot and the
+ * simulations that it was taken from or restored into are used by one thread
+ * at a time, all together.
+ */
+
+/* Copies the state into *k: NULL, and then it is made (returns owned), or a
+ * snapshot of any simulation, whose memory is used again.  On an error *k is
+ * freed and NULL; without memory (HEDDLE_ENOMEM) the simulation goes on as it
+ * was. */
+HEDDLE_API int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **k);
 /* Puts the state back.  The simulation must have the configuration, the
- * workloads and the policies of the one that was copied; HEDDLE_EINVAL if not,
- * and then it goes on as it was. */
+ * workloads and the policies of the one that was copied (HEDDLE_EINVAL if not)
+ * and have found as many addresses (HEDDLE_ENOMEM; ulimit -v): else it goes on
+ * as it was.  Where memory ends on the way, it has failed until a snapshot is
+ * restored. */
 HEDDLE_API int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k);
 HEDDLE_API void heddle_snapshot_free(heddle_snapshot *k);
 /* Bytes of the arena in use, and of the part outside it (written pages). */

@@ -3,7 +3,7 @@
  * blocks of data that buffers start with.
  *
  * A workload is made by heddle_program.h, heddle_trace.h or heddle_work.h and
- * given to heddle_new(), which borrows it until heddle_free().  It serves one
+ * given to heddle_new(), which shares it until heddle_free().  It serves one
  * simulation at a time.
  *
  * In Lua a workload is a userdata with the metatable "heddle.workload" whose
@@ -21,7 +21,8 @@
 extern "C" {
 #endif
 
-/* Frees a workload that no simulation uses; NULL is allowed. */
+/* Frees a workload; one that a simulation uses is freed with that.  NULL is
+ * allowed. */
 HEDDLE_API void heddle_workload_free(heddle_workload *w);
 HEDDLE_API const char *heddle_workload_name(const heddle_workload *w);
 /* xxh3 of everything that defines it. */

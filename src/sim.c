@@ -27,7 +27,7 @@ static void *default_alloc(void *ud, void *p, size_t osize, size_t nsize)
 
 static int no_memory(heddle_sim *s)
 {
-    return hd_err_set(&s->err, HEDDLE_ENOMEM, "out of memory");
+    return hd_err_memory(&s->err);
 }
 
 static int build_base(heddle_sim *s)
@@ -325,15 +325,17 @@ heddle_sim *heddle_new(heddle_config *c, const struct heddle_alloc *alloc,
         alloc = &std;
     s = alloc->fn(alloc->ud, NULL, 0, sizeof *s);
     if (s == NULL) {
-        *status = hd_err_set(&c->err, HEDDLE_ENOMEM, "out of memory");
+        *status = hd_err_memory(&c->err);
         return NULL;
     }
     memset(s, 0, sizeof *s);
     s->alloc = *alloc;
     s->m = c->m;
     s->apps = n;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         s->source[i] = hd_workload_source(workloads[i]);
+        s->source[i]->users++;
+    }
     *status = build(s);
     if (*status == 0)
         return s;
@@ -371,6 +373,8 @@ void heddle_free(heddle_sim *s)
         hd_dram_close(s->dram);
     hd_gpu_close(&s->gpu);
     hd_arena_close(&s->arena);
+    for (uint32_t i = 0; i < s->apps; i++)
+        heddle_workload_free(hd_workload(s->source[i]));
     alloc = s->alloc;
     alloc.fn(alloc.ud, s, sizeof *s, 0);
 }

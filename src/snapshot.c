@@ -7,6 +7,10 @@
  * from, or into another of the same settings, workloads and policies (a
  * fork); it names them by hash and refuses others.
  *
+ * A snapshot owns all that it needs: copies, and its references to pages that
+ * are counted.  It knows no simulation, workload or policy, so that these and
+ * it can be freed in any order.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
@@ -15,50 +19,70 @@
 
 #include "simulation.h"
 
+/* What one source saved, and how that is freed. */
+struct outside {
+    void *saved; /* NULL: nothing */
+    void (*drop)(void *saved);
+};
+
 struct heddle_snapshot {
     uint64_t machine, policies; /* hashes of what it belongs to */
     uint64_t workload[HD_MAX_APPS];
     uint32_t apps;
     size_t used, room; /* bytes of the arena's copy: taken, allocated */
     unsigned char *arena;
-    void *source[HD_MAX_APPS]; /* what sources saved */
-    const struct hd_source *of[HD_MAX_APPS];
+    struct outside source[HD_MAX_APPS];
     void *scripts;
     size_t script_bytes;
 };
 
-static void drop_sources(heddle_snapshot *k)
+/* Keeps the memory of the arena's copy, for what is taken next. */
+static void drop_outside(heddle_snapshot *k)
 {
-    for (uint32_t i = 0; i < k->apps; i++) {
-        if (k->source[i] != NULL)
-            k->of[i]->ops->drop(k->of[i]->self, k->source[i]);
-        k->source[i] = NULL;
-    }
+    for (uint32_t i = 0; i < k->apps; i++)
+        if (k->source[i].saved != NULL)
+            k->source[i].drop(k->source[i].saved);
+    free(k->scripts);
+    memset(k->source, 0, sizeof k->source);
+    k->scripts = NULL;
+    k->script_bytes = 0;
 }
 
 void heddle_snapshot_free(heddle_snapshot *k)
 {
     if (k == NULL)
         return;
-    drop_sources(k);
+    drop_outside(k);
     free(k->arena);
-    free(k->scripts);
     free(k);
+}
+
+static int save_arena(heddle_sim *s, heddle_snapshot *k)
+{
+    if (k->room < s->arena.used) {
+        free(k->arena);
+        k->arena = malloc(s->arena.used);
+        k->room = k->arena != NULL ? s->arena.used : 0;
+    }
+    if (k->arena == NULL)
+        return HEDDLE_ENOMEM;
+    k->used = s->arena.used;
+    memcpy(k->arena, s->arena.base, k->used);
+    return 0;
 }
 
 static int save_sources(heddle_sim *s, heddle_snapshot *k)
 {
     k->apps = s->apps;
     for (uint32_t i = 0; i < s->apps; i++) {
-        struct hd_source *src = s->source[i];
-        k->of[i] = src;
+        const struct hd_source *src = s->source[i];
         k->workload[i] = src->hash;
-        k->source[i] = NULL;
         if (src->ops->save == NULL)
             continue;
-        k->source[i] = src->ops->save(src->self);
-        if (k->source[i] == NULL)
-            return hd_err_set(&s->err, HEDDLE_ENOMEM, "out of memory");
+        k->source[i].drop = src->ops->drop;
+        k->source[i].saved = src->ops->save(src->self);
+        if (k->source[i].saved == NULL)
+            return HEDDLE_ENOMEM;
     }
     return 0;
 }
@@ -67,39 +91,52 @@ static int save_scripts(heddle_sim *s, heddle_snapshot *k)
 {
     size_t n = hd_slots_save(&s->slots, NULL, 0);
 
-    free(k->scripts);
-    k->scripts = NULL;
-    k->script_bytes = n;
-    if (n == 0)
+    if (n == 0 || s->err.code < 0)
         return s->err.code < 0 ? s->err.code : 0;
     k->scripts = malloc(n);
     if (k->scripts == NULL)
-        return hd_err_set(&s->err, HEDDLE_ENOMEM, "out of memory");
+        return HEDDLE_ENOMEM;
+    k->script_bytes = n;
     hd_slots_save(&s->slots, k->scripts, n);
     return s->err.code < 0 ? s->err.code : 0;
 }
 
-heddle_snapshot *heddle_snapshot_take(heddle_sim *s, heddle_snapshot *reuse)
+static int save(heddle_sim *s, heddle_snapshot *k)
 {
-    heddle_snapshot *k = reuse != NULL ? reuse : calloc(1, sizeof *k);
+    int rc = save_arena(s, k);
 
-    if (k == NULL)
-        return NULL;
-    drop_sources(k);
-    if (k->room < s->arena.used) {
-        free(k->arena);
-        k->arena = malloc(s->arena.used);
-        k->room = k->arena != NULL ? s->arena.used : 0;
-    }
-    if (k->arena == NULL || save_sources(s, k) != 0 || save_scripts(s, k)) {
-        heddle_snapshot_free(k);
-        return NULL;
-    }
+    if (rc == 0)
+        rc = save_sources(s, k);
+    if (rc == 0)
+        rc = save_scripts(s, k);
     k->machine = XXH3_64bits(&s->m, sizeof s->m);
     k->policies = hd_slots_hash(&s->slots);
-    k->used = s->arena.used;
-    memcpy(k->arena, s->arena.base, k->used);
-    return k;
+    return rc;
+}
+
+int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **out)
+{
+    heddle_snapshot *k = *out != NULL ? *out : calloc(1, sizeof *k);
+    int rc, code = s->err.code;
+
+    if (code < 0) { /* it has failed */
+        rc = code;
+    } else if (k == NULL) {
+        rc = HEDDLE_ENOMEM;
+    } else {
+        drop_outside(k);
+        rc = save(s, k);
+    }
+    *out = k;
+    if (rc == 0)
+        return 0;
+    heddle_snapshot_free(k);
+    *out = NULL;
+    if (rc == HEDDLE_ENOMEM) { /* the simulation goes on as it was */
+        hd_err_memory(&s->err);
+        s->err.code = code;
+    }
+    return rc;
 }
 
 static int same(heddle_sim *s, const heddle_snapshot *k)
@@ -123,6 +160,22 @@ static int same(heddle_sim *s, const heddle_snapshot *k)
                       policies);
 }
 
+/* It can be restored here. */
+static int fits(heddle_sim *s, const heddle_snapshot *k)
+{
+    if (k == NULL)
+        return hd_err_set(&s->err, HEDDLE_EINVAL,
+                          "no snapshot (NULL) to restore");
+    if (same(s, k) != 0)
+        return s->err.code;
+    if (hd_arena_fits(&s->arena, k->used))
+        return 0;
+    return hd_err_set(&s->err, HEDDLE_ENOMEM,
+                      "out of memory: the snapshot has %zu bytes of state, and "
+                      "this simulation found addresses for %zu only",
+                      k->used, s->arena.reserved);
+}
+
 /* Puts wiring in step with a restored arena. */
 static int restored(heddle_sim *s)
 {
@@ -140,28 +193,37 @@ static int restored(heddle_sim *s)
     return 0;
 }
 
+static int load_sources(heddle_sim *s, const heddle_snapshot *k)
+{
+    for (uint32_t i = 0; i < s->apps; i++) {
+        const struct hd_source *src = s->source[i];
+        if (k->source[i].saved != NULL &&
+            src->ops->load(src->self, k->source[i].saved) != 0)
+            return hd_err_memory(&s->err);
+    }
+    return 0;
+}
+
+static int load_scripts(heddle_sim *s, const heddle_snapshot *k)
+{
+    int rc = hd_slots_load(&s->slots, k->scripts, k->script_bytes);
+
+    return rc == 0 ? 0
+                   : hd_err_set(&s->err, rc,
+                                "a policy cannot take its state back");
+}
+
 int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k)
 {
-    size_t before = s->arena.used;
-
     hd_err_clear(&s->err);
-    if (k == NULL)
-        hd_err_set(&s->err, HEDDLE_EINVAL, "no snapshot (NULL) to restore");
-    if (k == NULL || same(s, k) != 0) {
+    if (fits(s, k) != 0) {
         int code = s->err.code;
         s->err.code = s->run->status; /* it goes on as it was */
         return code;
     }
-    memcpy(s->arena.base, k->arena, k->used);
-    if (before > k->used) /* what is taken next must be zeroed */
-        memset(s->arena.base + k->used, 0, before - k->used);
-    s->arena.used = k->used;
-    for (uint32_t i = 0; i < s->apps; i++)
-        if (k->source[i] != NULL)
-            s->source[i]->ops->load(s->source[i]->self, k->source[i]);
-    if (hd_slots_load(&s->slots, k->scripts, k->script_bytes) != 0 ||
-        restored(s) != 0)
-        return s->err.code;
+    hd_arena_replace(&s->arena, k->arena, k->used);
+    if (load_sources(s, k) != 0 || load_scripts(s, k) != 0 || restored(s) != 0)
+        return s->run->status = s->err.code; /* until another is restored */
     s->err.code = s->run->status;
     return 0;
 }

@@ -242,13 +242,13 @@ static void put_back(struct krig *r, const struct snapshot *s)
 {
     memset(r->arena.base, 0xa5, r->arena.used);
     memcpy(r->arena.base, s->arena, s->used);
-    r->ops->load(r->self, s->outside);
+    assert_int_equal(r->ops->load(r->self, s->outside), 0);
     assert_int_equal(r->ops->restored(r->self), 0);
 }
 
 static void drop(struct krig *r, struct snapshot *s)
 {
-    r->ops->drop(r->self, s->outside);
+    r->ops->drop(s->outside);
     free(s->arena);
 }
 

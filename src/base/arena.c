@@ -10,6 +10,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, MADV_HUGEPAGE */
 #include "arena.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 enum { ALIGN = 64, LEAST = 16 << 20 /* bytes worth reserving */ };
@@ -57,4 +58,12 @@ void *hd_arena_take(struct hd_arena *a, size_t n, size_t size)
     p = a->base + a->used;
     a->used += (bytes + ALIGN - 1) / ALIGN * ALIGN;
     return p;
+}
+
+void hd_arena_replace(struct hd_arena *a, const void *from, size_t used)
+{
+    memcpy(a->base, from, used);
+    if (a->used > used) /* what is taken next must be zeroed */
+        memset(a->base + used, 0, a->used - used);
+    a->used = used;
 }

@@ -15,6 +15,7 @@
 #ifndef HD_ARENA_H
 #define HD_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,15 @@ void hd_arena_close(struct hd_arena *a);
  * reservation is exhausted.
  */
 void *hd_arena_take(struct hd_arena *a, size_t n, size_t size);
+
+/* Whether `used` bytes of another arena find room in this one. */
+static inline bool hd_arena_fits(const struct hd_arena *a, size_t used)
+{
+    return used <= a->reserved;
+}
+
+/* Puts those bytes in place of its own; they fit. */
+void hd_arena_replace(struct hd_arena *a, const void *from, size_t used);
 
 static inline void *hd_arena_at(const struct hd_arena *a, hd_ref r)
 {

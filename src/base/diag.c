@@ -22,6 +22,11 @@ int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
     return code;
 }
 
+int hd_err_memory(struct hd_err *err)
+{
+    return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+}
+
 void hd_err_clear(struct hd_err *err)
 {
     err->code = 0;

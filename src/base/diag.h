@@ -25,6 +25,10 @@ struct hd_err {
 int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Records that there is no more memory, in the words that are said wherever it
+ * is found; returns err->code. */
+int hd_err_memory(struct hd_err *err);
+
 /* Forgets the error. */
 void hd_err_clear(struct hd_err *err);
 

@@ -287,9 +287,9 @@ static int kvm_restored(void *self)
     return 0;
 }
 
-static void *kvm_save(void *self)
+static void *kvm_save(const void *self)
 {
-    struct hd_kvm *vm = self;
+    const struct hd_kvm *vm = self;
     struct saved *s = malloc(sizeof(*s) + vm->host_bytes);
 
     if (s == NULL)
@@ -305,7 +305,7 @@ static void *kvm_save(void *self)
     return s;
 }
 
-static void kvm_load(void *self, const void *saved)
+static int kvm_load(void *self, const void *saved)
 {
     struct hd_kvm *vm = self;
     const struct saved *s = saved;
@@ -313,18 +313,15 @@ static void kvm_load(void *self, const void *saved)
 
     if (hd_buffers_load(&vm->buf, s->buf) != 0 ||
         heddle_host_set_state(&h, s->host_state, s->host_bytes) != 0)
-        hd_err_set(vm->env->err, HEDDLE_ENOMEM,
-                   "program %s: no memory to restore its buffers",
-                   vm->src.name);
+        return hd_err_memory(vm->env->err);
+    return 0;
 }
 
-static void kvm_drop(void *self, void *saved)
+static void kvm_drop(void *saved)
 {
     struct saved *s = saved;
 
-    (void)self;
-    if (s != NULL)
-        hd_buffers_drop(s->buf);
+    hd_buffers_drop(s->buf);
     free(s);
 }
 

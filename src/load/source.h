@@ -119,10 +119,14 @@ struct hd_source_ops {
                    struct hd_access *acc);
     /* After a snapshot was restored: find outside data again.  0 or error. */
     int (*restored)(void *self);
-    /* Contents that lie outside the arena, for snapshots: may be NULL. */
-    void *(*save)(void *self);
-    void (*load)(void *self, const void *saved);
-    void (*drop)(void *self, void *saved);
+    /* Contents that lie outside the arena, for snapshots; NULL, all three,
+     * where there are none.  What is saved shares with the source what is
+     * counted by reference and points to nothing else of it: it may outlive
+     * the source, and be loaded into another of the same hash.  Save gives
+     * NULL, load an error, without memory. */
+    void *(*save)(const void *self);
+    int (*load)(void *self, const void *saved);
+    void (*drop)(void *saved);
     /* Bytes of contents kept outside the arena; may be NULL. */
     uint64_t (*memory)(void *self);
     /* Unbinds from the simulation; the source itself lives on. */
@@ -135,6 +139,7 @@ struct hd_source {
     void *self;
     uint64_t hash; /* xxh3 of everything that defines it */
     char name[64];
+    uint32_t users; /* simulations that have it, beside its owner */
     void (*free)(void *self);
 };
 

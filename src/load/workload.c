@@ -4,14 +4,13 @@
  */
 #include <stdlib.h>
 
-#include "../heddle_load.h"
 #include "workload.h"
 
 void heddle_workload_free(heddle_workload *w)
 {
     struct hd_source *s = hd_workload_source(w);
 
-    if (s != NULL)
+    if (s != NULL && s->users-- == 0)
         s->free(s->self);
 }
 

@@ -5,6 +5,7 @@
 #ifndef HD_WORKLOAD_H
 #define HD_WORKLOAD_H
 
+#include "../heddle_load.h"
 #include "source.h"
 
 /* Makes the public handle of a source: a heddle_workload is a hd_source. */

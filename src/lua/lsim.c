@@ -296,7 +296,8 @@ static int snapshot_free(lua_State *L)
 static int sim_snapshot(lua_State *L)
 {
     heddle_sim *s = self(L);
-    heddle_snapshot **old = NULL, **k, *reuse = NULL;
+    heddle_snapshot **old = NULL, **k;
+    int rc;
 
     if (!lua_isnoneornil(L, 2))
         old = luaL_checkudata(L, 2, SNAPSHOT);
@@ -304,12 +305,12 @@ static int sim_snapshot(lua_State *L)
     *k = NULL;
     hl_class(L, SNAPSHOT, snapshot_free, NULL);
     if (old) {
-        reuse = *old;
+        *k = *old;
         *old = NULL;
     }
-    *k = heddle_snapshot_take(s, reuse);
-    if (!*k)
-        return hl_raise(L, HEDDLE_ENOMEM, heddle_error(s));
+    rc = heddle_snapshot_take(s, k);
+    if (rc < 0)
+        return hl_raise(L, rc, heddle_error(s));
     return 1;
 }
 

@@ -455,24 +455,23 @@ static void forget_homes(struct hd_slots_registry *r)
 int hd_slots_load(struct hd_slots *s, const void *saved, size_t bytes)
 {
     struct hd_slots_registry *r = s->registry;
-    const char *p = saved, *end = p + bytes;
+    const char *from = saved; /* NULL: no bytes */
     struct saved_head head;
 
     forget_homes(r);
-    while (p < end) {
+    for (size_t at = 0; at < bytes; at += head.bytes) {
         struct hd_bound *b;
-        if ((size_t)(end - p) < sizeof head)
+        if (bytes - at < sizeof head)
             return HEDDLE_EDATA;
-        memcpy(&head, p, sizeof head);
-        p += sizeof head;
-        if (head.bytes > (size_t)(end - p) || head.bound >= HEDDLE_MAX_BOUND)
+        memcpy(&head, from + at, sizeof head);
+        at += sizeof head;
+        if (head.bytes > bytes - at || head.bound >= HEDDLE_MAX_BOUND)
             return HEDDLE_EDATA;
         b = &r->bound[head.bound];
         if (b->policy == NULL || b->policy->load == NULL ||
             head.cell >= b->cells ||
-            b->policy->load(b->cell[head.cell].state, p, head.bytes) != 0)
+            b->policy->load(b->cell[head.cell].state, from + at, head.bytes))
             return HEDDLE_EDATA;
-        p += head.bytes;
     }
     return 0;
 }

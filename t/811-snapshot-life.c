@@ -1,0 +1,221 @@
+/*
+ * 811-snapshot-life.c - who needs whom.  Pinned: a snapshot, the simulation
+ * that it was taken from, one that it is restored into, and the workloads of
+ * both may be freed in any order; whatever is left after each can be used: a
+ * simulation runs to the same end, a snapshot is restored and is taken again.
+ * All 120 orders are tried, with a program that writes its buffers and has a
+ * host with state, so that a snapshot holds all that there is outside the
+ * arena.  A simulation that found fewer addresses refuses the snapshot of a
+ * larger one, and goes on.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "kasm.h"
+#include "simulation.h"
+#include "texts.h"
+
+static struct kasm a;
+
+enum { N = 16384, LAUNCHES = 3, CUT = 2000 };
+
+/* x[tid] = x[tid] * 3 + k */
+static void scale_kernel(void)
+{
+    kasm_begin(&a, "scale", N / 64, 64, 1, 1);
+    for (int i = 0; i < 5; i++)
+        kasm_reg(&a, HD_R_INT);
+    a.nargs = 1;
+    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_S_GID);
+    kasm(&a, HD_I_ARG, 2, NR, NR, 0);
+    kasm_mem(&a, HD_I_LOAD, 0, 3, 0, NR, 0, 0, 0);
+    kasm(&a, HD_I_MUL, 3, 3, NR, 3);
+    kasm(&a, HD_I_ADD, 3, 3, 2, 0);
+    kasm_mem(&a, HD_I_STORE, 0, 3, 0, NR, 0, 1, 0);
+    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
+}
+
+static int host(void *ud, heddle_host *h, struct heddle_launch *l)
+{
+    size_t bytes;
+    const void *p = heddle_host_state(h, &bytes);
+    int32_t count = 0;
+
+    (void)ud;
+    if (bytes == sizeof count)
+        memcpy(&count, p, sizeof count);
+    if (count++ == LAUNCHES)
+        return 0;
+    l->args = 1;
+    l->arg[0].i = count;
+    return heddle_host_set_state(h, &count, sizeof count) == 0 ? 1 : -1;
+}
+
+static heddle_workload *workload(void)
+{
+    heddle_program *p = heddle_program_new("life");
+    heddle_workload *w;
+
+    assert_int_equal(
+        heddle_program_buffer(p, "x", HEDDLE_I32, N, HEDDLE_CONTENTS, NULL), 0);
+    scale_kernel();
+    assert_int_equal(kasm_add(&a, p), 0);
+    heddle_program_host(p, host, NULL, NULL, "host", 4);
+    w = heddle_program_workload(p);
+    assert_non_null(w);
+    heddle_program_free(p);
+    return w;
+}
+
+static heddle_sim *simulation(heddle_workload *w)
+{
+    heddle_config *c = heddle_config_new();
+    heddle_sim *s;
+
+    heddle_config_set(c, "core.count", "2");
+    s = heddle_new(c, NULL, &w, 1, NULL);
+    assert_non_null(s);
+    heddle_config_free(c);
+    return s;
+}
+
+/* Runs to the end, which every run has at the same state. */
+static void finish(heddle_sim *s)
+{
+    static uint64_t want;
+    uint64_t outside, arena;
+
+    assert_int_equal(heddle_run(s, UINT64_MAX), HEDDLE_DONE);
+    heddle_memory(s, &arena, &outside);
+    assert_int_equal(outside, 4 * N + 4);
+    if (want == 0)
+        want = heddle_state_hash(s);
+    assert_int_equal(heddle_state_hash(s), want);
+}
+
+enum { FROM, FROM_WORKLOAD, SNAPSHOT, INTO, INTO_WORKLOAD, KINDS };
+
+struct all {
+    heddle_workload *w[2];
+    heddle_sim *s[2];
+    heddle_snapshot *k;
+};
+
+static void make(struct all *t)
+{
+    *t = (struct all){{workload(), workload()}, {NULL, NULL}, NULL};
+    for (int i = 0; i < 2; i++)
+        t->s[i] = simulation(t->w[i]);
+    assert_int_equal(heddle_run(t->s[0], CUT), HEDDLE_OK);
+    assert_int_equal(heddle_snapshot_take(t->s[0], &t->k), 0);
+    assert_int_equal(heddle_run(t->s[0], CUT), HEDDLE_OK);
+    assert_int_equal(heddle_snapshot_restore(t->s[1], t->k), 0);
+}
+
+static void let_go(struct all *t, int what)
+{
+    switch (what) {
+    case FROM:
+    case INTO:
+        heddle_free(t->s[what == INTO]);
+        t->s[what == INTO] = NULL;
+        break;
+    case FROM_WORKLOAD:
+    case INTO_WORKLOAD:
+        heddle_workload_free(t->w[what == INTO_WORKLOAD]);
+        break;
+    default:
+        heddle_snapshot_free(t->k);
+        t->k = NULL;
+    }
+}
+
+/* What is left is as it was. */
+static void use(struct all *t)
+{
+    for (int i = 0; i < 2; i++) {
+        if (t->s[i] == NULL)
+            continue;
+        finish(t->s[i]);
+        if (t->k == NULL)
+            continue;
+        assert_int_equal(heddle_snapshot_restore(t->s[i], t->k), 0);
+        assert_int_equal(heddle_now(t->s[i]), CUT);
+        assert_int_equal(heddle_run(t->s[i], CUT), HEDDLE_OK);
+        assert_int_equal(heddle_snapshot_restore(t->s[i], t->k), 0);
+        assert_int_equal(heddle_snapshot_take(t->s[i], &t->k), 0);
+        finish(t->s[i]);
+    }
+}
+
+/* The next order, as the library of C++ has it; false after the last. */
+static bool next_order(int *v)
+{
+    int i = KINDS - 2, j = KINDS - 1, t;
+
+    while (i >= 0 && v[i] > v[i + 1])
+        i--;
+    if (i < 0)
+        return false;
+    while (v[j] < v[i])
+        j--;
+    t = v[i], v[i] = v[j], v[j] = t;
+    for (i++, j = KINDS - 1; i < j; i++, j--)
+        t = v[i], v[i] = v[j], v[j] = t;
+    return true;
+}
+
+static void any_order(void **state)
+{
+    int order[KINDS] = {0, 1, 2, 3, 4}, tried = 0;
+
+    (void)state;
+    do {
+        struct all t;
+
+        make(&t);
+        for (int i = 0; i < KINDS; i++) {
+            let_go(&t, order[i]);
+            if (tried % 4 == 0 || i == KINDS - 2)
+                use(&t);
+        }
+        tried++;
+    } while (next_order(order));
+    assert_int_equal(tried, 120);
+}
+
+static void fewer_addresses(void **state)
+{
+    struct all t;
+    size_t found;
+
+    (void)state;
+    make(&t);
+    found = t.s[1]->arena.reserved;
+    /* as if it had been built under ulimit -v */
+    t.s[1]->arena.reserved = t.s[1]->arena.used - 1;
+    assert_int_equal(heddle_snapshot_restore(t.s[1], t.k), HEDDLE_ENOMEM);
+    assert_text(heddle_error(t.s[1]), "out of memory: the snapshot has ");
+    t.s[1]->arena.reserved = found;
+    finish(t.s[1]);
+    assert_int_equal(heddle_snapshot_restore(t.s[1], t.k), 0);
+    finish(t.s[1]);
+    for (int i = 0; i < KINDS; i++)
+        let_go(&t, i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_order),
+        cmocka_unit_test(fewer_addresses),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
