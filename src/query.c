@@ -29,7 +29,7 @@ const char *heddle_status_name(int status)
         return "HEDDLE_DONE";
     if (status == HEDDLE_STOPPED)
         return "HEDDLE_STOPPED";
-    if (status > 0 || -status >= (int)HD_LEN(name))
+    if (status > 0 || status <= -(int)HD_LEN(name))
         return "unknown status";
     return name[-status];
 }

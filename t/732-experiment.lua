@@ -32,6 +32,10 @@ do
         and rows[1].v == 0.5 and rows[2].name == nil, "rows come back")
     tap.is(#db:exec("select * from t where i > ?", 1 << 61), 0, "or none")
     tap.raises(function() db:exec "selekt" end, "syntax error", "bad SQL")
+    tap.raises(function() db:exec("select ?", {}) end, "string expected",
+        "a value that is a table")
+    tap.raises(function() db:exec("select ?", 1, 2) end, "out of range",
+        "more values than places")
     db:close()
     tap.raises(function() db:exec "select 1" end, "closed", "after its end")
     tap.raises(function() sqlite.open(DIR .. "/no/where.sqlite") end,

@@ -4,7 +4,7 @@
  * and a snapshot that could not be taken are NULL: errors with a text, after
  * which everything can be used as before.  A workload that a simulation of two
  * could not get leaves the other free, and the places for a status and for the
- * name of a policy's place may be NULL.
+ * name of a policy's place may be NULL.  Every number has a name as a status.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include <limits.h>
 #include <string.h>
 
 #include "heddle_trace.h"
@@ -96,12 +97,24 @@ static void snapshots_that_are_missing(void **state)
     heddle_config_free(c);
 }
 
+static void names_of_any_status(void **state)
+{
+    (void)state;
+    assert_string_equal(heddle_status_name(HEDDLE_ECREATE), "HEDDLE_ECREATE");
+    assert_string_equal(heddle_status_name(HEDDLE_STOPPED), "HEDDLE_STOPPED");
+    assert_string_equal(heddle_status_name(HEDDLE_ECREATE - 1),
+                        "unknown status");
+    assert_string_equal(heddle_status_name(INT_MIN), "unknown status");
+    assert_string_equal(heddle_status_name(INT_MAX), "unknown status");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workloads_that_are_missing),
         cmocka_unit_test(policies_that_are_missing),
         cmocka_unit_test(snapshots_that_are_missing),
+        cmocka_unit_test(names_of_any_status),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -76,6 +76,11 @@ int hl_raise(lua_State *L, int code, const char *text)
     return lua_error(L);
 }
 
+int hl_raise_memory(lua_State *L)
+{
+    return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+}
+
 /* core.error(code, message): makes an error value, for the Lua half. */
 static int make_error(lua_State *L)
 {

@@ -42,6 +42,9 @@ static inline int hl_raisef(lua_State *L, int code, const char *format, ...)
     return hl_raise(L, code, lua_tostring(L, -1));
 }
 
+/* Raises that there is no more memory: HEDDLE_ENOMEM, in the one wording. */
+int hl_raise_memory(lua_State *L);
+
 /* Pushes the error value instead of raising it. */
 void hl_push_error(lua_State *L, int code, const char *text);
 

@@ -11,6 +11,7 @@
  */
 #include "lpolicy.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -128,6 +129,7 @@ int lp_lib_sort(lua_State *L)
     int from = 1, to = 3;
 
     luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_argcheck(L, n < INT_MAX, 1, "array too big");
     if (!lua_isnoneornil(L, 2))
         luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_settop(L, 2);

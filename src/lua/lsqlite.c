@@ -34,6 +34,8 @@ static sqlite3 **handle(lua_State *L)
  * told, too. */
 static int fail(lua_State *L, sqlite3 *db, const char *path, const char *sql)
 {
+    if (sqlite3_errcode(db) == SQLITE_NOMEM)
+        return hl_raise_memory(L);
     if (sqlite3_errcode(db) != SQLITE_ERROR)
         sql = NULL;
     return hl_raisef(L, HEDDLE_EIO, sql ? "%s: %s: %s" : "%s: %s", path,
@@ -49,32 +51,31 @@ static int db_close(lua_State *L)
     return 0;
 }
 
-static void bind(lua_State *L, sqlite3_stmt *s, int at, int i)
+static int bind(lua_State *L, sqlite3_stmt *s, int at, int i)
 {
     size_t n;
     const char *text;
 
     switch (lua_type(L, i)) {
     case LUA_TNIL:
-        sqlite3_bind_null(s, at);
-        break;
+        return sqlite3_bind_null(s, at);
     case LUA_TBOOLEAN:
-        sqlite3_bind_int(s, at, lua_toboolean(L, i));
-        break;
+        return sqlite3_bind_int(s, at, lua_toboolean(L, i));
     case LUA_TNUMBER:
-        if (lua_isinteger(L, i))
-            sqlite3_bind_int64(s, at, lua_tointeger(L, i));
-        else
-            sqlite3_bind_double(s, at, lua_tonumber(L, i));
-        break;
+        return lua_isinteger(L, i)
+                   ? sqlite3_bind_int64(s, at, lua_tointeger(L, i))
+                   : sqlite3_bind_double(s, at, lua_tonumber(L, i));
     default:
         text = luaL_checklstring(L, i, &n);
-        sqlite3_bind_text(s, at, text, (int)n, SQLITE_TRANSIENT);
+        return sqlite3_bind_text64(s, at, text, n, SQLITE_TRANSIENT,
+                                   SQLITE_UTF8);
     }
 }
 
 static void push_column(lua_State *L, sqlite3_stmt *s, int i)
 {
+    const void *bytes;
+
     switch (sqlite3_column_type(s, i)) {
     case SQLITE_INTEGER:
         lua_pushinteger(L, sqlite3_column_int64(s, i));
@@ -86,9 +87,33 @@ static void push_column(lua_State *L, sqlite3_stmt *s, int i)
         lua_pushnil(L);
         break;
     default:
-        lua_pushlstring(L, sqlite3_column_blob(s, i),
+        bytes = sqlite3_column_blob(s, i); /* NULL: empty */
+        lua_pushlstring(L, bytes != NULL ? bytes : "",
                         (size_t)sqlite3_column_bytes(s, i));
     }
+}
+
+/* A statement is a value of Lua, so that it ends with the call whatever is
+ * raised on the way. */
+static int statement_end(lua_State *L)
+{
+    sqlite3_stmt **s = lua_touserdata(L, 1);
+
+    sqlite3_finalize(*s);
+    *s = NULL;
+    return 0;
+}
+
+static sqlite3_stmt *statement(lua_State *L, sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt **s = lua_newuserdatauv(L, sizeof *s, 0);
+
+    *s = NULL;
+    hl_class(L, DATABASE ".statement", statement_end, NULL);
+    lua_toclose(L, -1);
+    if (sqlite3_prepare_v2(db, sql, -1, s, NULL) != SQLITE_OK)
+        fail(L, db, sqlite3_db_filename(db, "main"), sql);
+    return *s;
 }
 
 /* db:exec(sql, value...): the rows, each a table by column */
@@ -96,25 +121,29 @@ static int db_exec(lua_State *L)
 {
     sqlite3 *db = *handle(L);
     const char *sql = luaL_checkstring(L, 2);
-    int top = lua_gettop(L), rc;
+    int top = lua_gettop(L), rc = SQLITE_OK;
     lua_Integer n = 0;
-    sqlite3_stmt *s = NULL;
+    sqlite3_stmt *s;
 
     luaL_argcheck(L, db != NULL, 1, "this database was closed");
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
-        return fail(L, db, sqlite3_db_filename(db, "main"), sql);
-    for (int i = 3; i <= top; i++)
-        bind(L, s, i - 2, i);
+    s = statement(L, db, sql);
+    for (int i = 3; i <= top && rc == SQLITE_OK; i++)
+        rc = bind(L, s, i - 2, i);
     lua_newtable(L);
-    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+    while (rc == SQLITE_OK || rc == SQLITE_ROW) {
+        rc = sqlite3_step(s);
+        if (rc != SQLITE_ROW)
+            break;
         lua_newtable(L);
         for (int i = 0; i < sqlite3_column_count(s); i++) {
+            const char *name = sqlite3_column_name(s, i);
+            if (name == NULL)
+                return hl_raise_memory(L);
             push_column(L, s, i);
-            lua_setfield(L, -2, sqlite3_column_name(s, i));
+            lua_setfield(L, -2, name);
         }
         lua_rawseti(L, -2, ++n);
     }
-    sqlite3_finalize(s);
     if (rc == SQLITE_DONE)
         return 1;
     return fail(L, db, sqlite3_db_filename(db, "main"), sql);
