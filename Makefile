@@ -210,41 +210,48 @@ MANPAGES = $(wildcard man/*.[1-9])
 SCENARIO_DIRS = scenarios $(sort $(patsubst %/,%,$(dir \
                 $(wildcard scenarios/*/*))))
 COMPLETE = src/cli/completion
-into = install -d $(DESTDIR)$(1)
+# A folder below DESTDIR, which may have spaces, as one word of the shell.
+at = '$(subst ','\'',$(DESTDIR)$(1))'
+# And as heddle.pc writes it, in the words of sed.
+space := $(subst ,, )
+escaped = $(subst &,\&,$(subst $(space),\\ ,$(1)))
 
 install: all
-	$(call into,$(BINDIR)) $(DESTDIR)$(LIBDIR)/pkgconfig
-	$(call into,$(INCLUDEDIR)/heddle) $(DESTDIR)$(LUACDIR)
-	$(call into,$(DATADIR)/policies) $(SCENARIO_DIRS:%=$(DESTDIR)$(DATADIR)/%)
-	install -m 755 $(BIN) $(DESTDIR)$(BINDIR)
-	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)
-	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)
-	ln -sf libheddle.so.0 $(DESTDIR)$(LIBDIR)/libheddle.so
-	install -m 755 $(MODULE) $(DESTDIR)$(LUACDIR)
-	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/heddle
+	install -d $(call at,$(BINDIR)) $(call at,$(LIBDIR)/pkgconfig) \
+	    $(call at,$(INCLUDEDIR)/heddle) $(call at,$(LUACDIR)) \
+	    $(call at,$(DATADIR)/policies) \
+	    $(foreach d,$(SCENARIO_DIRS),$(call at,$(DATADIR)/$d)) \
+	    $(call at,$(BASHDIR)) $(call at,$(ZSHDIR)) $(call at,$(FISHDIR))
+	install -m 755 $(BIN) $(call at,$(BINDIR))
+	install -m 644 $(STATIC) $(call at,$(LIBDIR))
+	install -m 755 $(SHARED) $(call at,$(LIBDIR))
+	ln -sf libheddle.so.0 $(call at,$(LIBDIR)/libheddle.so)
+	install -m 755 $(MODULE) $(call at,$(LUACDIR))
+	install -m 644 $(HEADERS) $(call at,$(INCLUDEDIR)/heddle)
 	for f in $(wildcard scenarios/*.lua scenarios/*.c scenarios/*/*); do \
-	    install -m 644 $$f $(DESTDIR)$(DATADIR)/$$f; done
-	for f in $(wildcard policies/*.lua policies/*.c); do \
-	    install -m 644 $$f $(DESTDIR)$(DATADIR)/policies; done
-	$(call into,$(BASHDIR)) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
-	install -m 644 $(COMPLETE)/heddle.bash $(DESTDIR)$(BASHDIR)/heddle
-	install -m 644 $(COMPLETE)/_heddle $(DESTDIR)$(ZSHDIR)
-	install -m 644 $(COMPLETE)/heddle.fish $(DESTDIR)$(FISHDIR)
-	for m in $(MANPAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; \
-	    install -d $$d && install -m 644 $$m $$d; done
-	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),' \
-	    -e 's,@INCLUDEDIR@,$(INCLUDEDIR),; s,@VERSION@,$(VERSION),' \
-	    src/heddle.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/heddle.pc
+	    install -m 644 $$f $(call at,$(DATADIR))/$$f || exit 1; done
+	install -m 644 $(wildcard policies/*.lua policies/*.c) \
+	    $(call at,$(DATADIR)/policies)
+	install -m 644 $(COMPLETE)/heddle.bash $(call at,$(BASHDIR)/heddle)
+	install -m 644 $(COMPLETE)/_heddle $(call at,$(ZSHDIR))
+	install -m 644 $(COMPLETE)/heddle.fish $(call at,$(FISHDIR))
+	for m in $(MANPAGES); do d=$(call at,$(MANDIR))/man$${m##*.}; \
+	    install -d "$$d" && install -m 644 $$m "$$d" || exit 1; done
+	sed -e 's,@PREFIX@,$(call escaped,$(PREFIX)),' \
+	    -e 's,@LIBDIR@,$(call escaped,$(LIBDIR)),' \
+	    -e 's,@INCLUDEDIR@,$(call escaped,$(INCLUDEDIR)),' \
+	    -e 's,@VERSION@,$(VERSION),' \
+	    src/heddle.pc.in >$(call at,$(LIBDIR)/pkgconfig/heddle.pc)
 
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/heddle $(DESTDIR)$(LUACDIR)/heddle.so
-	rm -f $(DESTDIR)$(LIBDIR)/libheddle.a $(DESTDIR)$(LIBDIR)/libheddle.so*
-	rm -f $(DESTDIR)$(LIBDIR)/pkgconfig/heddle.pc
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/heddle $(DESTDIR)$(DATADIR)
-	rm -f $(DESTDIR)$(BASHDIR)/heddle $(DESTDIR)$(ZSHDIR)/_heddle
-	rm -f $(DESTDIR)$(FISHDIR)/heddle.fish
+	rm -f $(call at,$(BINDIR)/heddle) $(call at,$(LUACDIR)/heddle.so)
+	rm -f $(call at,$(LIBDIR)/libheddle.a) $(call at,$(LIBDIR))/libheddle.so*
+	rm -f $(call at,$(LIBDIR)/pkgconfig/heddle.pc)
+	rm -rf $(call at,$(INCLUDEDIR)/heddle) $(call at,$(DATADIR))
+	rm -f $(call at,$(BASHDIR)/heddle) $(call at,$(ZSHDIR)/_heddle)
+	rm -f $(call at,$(FISHDIR)/heddle.fish)
 	for m in $(notdir $(MANPAGES)); do \
-	    rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m; done
+	    rm -f $(call at,$(MANDIR))/man$${m##*.}/$$m; done
 
 clean:
 	rm -rf build

@@ -197,6 +197,22 @@ static void full_classes(void **state)
     rig_close(&g);
 }
 
+/* Field by field: what lies between them is anything. */
+static void same_command(const struct hd_dramcmd *a, const struct hd_dramcmd *b)
+{
+    const uint64_t x[] = {
+        a->cycle,  a->row,        a->data,        a->channel,     a->bank,
+        a->column, a->kind,       a->req,         a->close,       a->klass,
+        a->golden, a->golden_row, a->golden_bank, a->golden_write};
+    const uint64_t y[] = {
+        b->cycle,  b->row,        b->data,        b->channel,     b->bank,
+        b->column, b->kind,       b->req,         b->close,       b->klass,
+        b->golden, b->golden_row, b->golden_bank, b->golden_write};
+
+    for (size_t i = 0; i < HD_LEN(x); i++)
+        assert_int_equal(x[i], y[i]);
+}
+
 /* ---- putting the arena back ---------------------------------------------- */
 
 static void snapshot(void **state)
@@ -236,7 +252,7 @@ static void snapshot(void **state)
     assert_int_equal(g.logged, logged - log_n);
     assert_true(g.logged > 1000);
     for (uint32_t i = 0; i < g.logged; i++)
-        assert_memory_equal(&g.log[i], &log[log_n + i], sizeof *log);
+        same_command(&g.log[i], &log[log_n + i]);
     assert_memory_equal(v, first, N * sizeof *v);
     free(log);
     free(copy);

@@ -85,9 +85,8 @@ end)
 
 test("the command takes full names of settings", function()
     local function command(words)
-        return require("lib.files").output(("printf '0x0 READ 0\\n' | %s part "
-            .. "dram - per_request=1 %s"):format(os.getenv "HEDDLE"
-            or "build/release/heddle", words))
+        return files.output(("printf '0x0 READ 0\\n' | %s part "
+            .. "dram - per_request=1 %s"):format(files.HEDDLE, words))
     end
     local short = command "cl=20"
     assert(short:find "^0x0 0 35\n", short)

@@ -31,7 +31,7 @@ for _, policy in ipairs { "lru", "fifo", "random", "srrip" } do
 end
 
 -- Policies in Lua, beside those in C: access by access, and from the shell.
-local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+local HEDDLE = files.HEDDLE
 local function shell(what, policy, more)
     local pipe <close> = assert(io.popen(("%s part %s %s policy=%s %s 2>&1")
         :format(HEDDLE, what, path, policy, more or "")))

@@ -12,7 +12,7 @@ local tap = require "lib.tap"
 local files = require "lib.files"
 local k = require "heddle.kernel"
 local walk = require "heddle.walk"
-local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+local HEDDLE = files.HEDDLE
 
 local before = { pairs, next, tostring, setmetatable, require, os, table.sort,
     math.random, math.randomseed }

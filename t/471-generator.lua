@@ -17,7 +17,7 @@ local files = require "lib.files"
 local H = require "heddle"
 local walk = require "heddle.walk"
 local k = H.kernel
-local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+local HEDDLE = files.HEDDLE
 local small = H.machine("fermi") { core = { count = 2 } }
 
 -- ---- the same as programs ----------------------------------------------------

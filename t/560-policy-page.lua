@@ -9,7 +9,7 @@ local H = require "heddle"
 local page = files.read "man/heddle_policy.7"
 local held = page:match 'dev/points%.lua\n(.-)\\" end of lists'
 held = held and held:gsub("%.$", "")
-local written = files.output((os.getenv "HEDDLE" or "build/release/heddle")
+local written = files.output(files.HEDDLE
     .. " run src/dev/points.lua")
 tap.is(held, written, "the lists are up to date (src/dev/points.lua)")
 

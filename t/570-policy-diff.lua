@@ -139,7 +139,7 @@ tap.ok(found ~= nil, "a steered table is found by what it does")
 
 local function command(args)
     return files.output(("{ %s diff %s; echo status $?; }"):format(
-        os.getenv "HEDDLE" or "build/release/heddle", args))
+        files.HEDDLE, args))
 end
 
 tap.is(command "srrip policies/srrip.lua l2cache.bytes=65536", "status 0\n",

@@ -92,7 +92,8 @@ echo 'local H = require "heddle" H.args { n = {} }' >"$dir/default.lua"
 expect 64 "a default that is a table" "$H" run "$dir/default.lua"
 has err "n: a default is a number" "is refused"
 echo 'print("from", "stdin")' >"$dir/in.lua"
-expect 0 "a script from standard input" sh -c "$H run - <$dir/in.lua"
+expect 0 "a script from standard input" \
+    sh -c '"$0" run - <"$1"' "$H" "$dir/in.lua"
 has out "from	stdin" "runs"
 
 cat >"$dir/args.lua" <<'L'
@@ -231,21 +232,21 @@ has err "in.lua:3: H.args declares no argument 'budgt' (did you mean 'budget'" \
     "is named"
 
 if [ -e /dev/full ]; then
-    expect 74 "a full disk" sh -c "$H list settings >/dev/full"
+    expect 74 "a full disk" sh -c '"$0" list settings >/dev/full' "$H"
 fi
-expect 0 "a closed pipe" sh -c "$H list settings | head -1"
+expect 0 "a closed pipe" sh -c '"$0" list settings | head -1' "$H"
 empty err "is quiet"
 
 cat >"$dir/loop.lua" <<'L'
 io.stderr:write("ready\n")
 while true do end
 L
-expect 130 "Ctrl-C in a script" sh -c "
-    $H run $dir/loop.lua 2>$dir/loop & p=\$!
+expect 130 "Ctrl-C in a script" sh -c '
+    "$0" run "$1.lua" 2>"$1" & p=$!
     i=0
-    while ! grep -q ready $dir/loop && [ \$i -lt 200 ]; do
-        sleep 0.05; i=\$((i + 1))
+    while ! grep -q ready "$1" && [ $i -lt 200 ]; do
+        sleep 0.05; i=$((i + 1))
     done
-    kill -INT \$p; wait \$p"
+    kill -INT $p; wait $p' "$H" "$dir/loop"
 
 plan

@@ -11,7 +11,7 @@ SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local files = require "lib.files"
-local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+local HEDDLE = files.HEDDLE
 
 local function run(name, words)
     local ok, text = files.command(("%s run scenarios/characterise/%s.lua "

@@ -22,14 +22,11 @@ SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local files = require "lib.files"
 local read, write, output = files.read, files.write, files.output
+local quote = files.quote
 
 local TOLERANCE = os.getenv "DOCS_EXACT" and 0 or 0.1
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
 local BUILD = os.getenv "HEDDLE_BUILD" or "build/release"
-
-local function quote(s)
-    return "'" .. s:gsub("'", "'\\''") .. "'"
-end
 
 local ROOT = output("pwd"):gsub("\n", "")
 if HEDDLE:sub(1, 1) ~= "/" then
@@ -199,9 +196,10 @@ function run.c(b)
     end
     write(dir .. "/example.c", b.text)
     local _, text, status = files.command(inside(("%s -std=c11 -Wall -Wextra -Werror "
-        .. "-I%s/src -o example example.c %s/%s/libheddle.a "
+        .. "-I%s -o example example.c %s "
         .. "$(pkg-config --libs libzstd liblzma libxxhash) -lm -ldl "
-        .. "&& ./example"):format(os.getenv "CC" or "cc", ROOT, ROOT, BUILD)))
+        .. "&& ./example"):format(os.getenv "CC" or "cc", quote(ROOT .. "/src"),
+        quote(("%s/%s/libheddle.a"):format(ROOT, BUILD)))))
     return status == 0, text
 end
 
@@ -213,8 +211,8 @@ end
 
 local function page(path, blocks)
     output(("rm -rf %s/* && mkdir %s/bin && ln -s %s %s/bin/heddle && "
-        .. "ln -s %s/scenarios %s/policies %s/src %s"):format(dir, dir,
-        quote(HEDDLE), dir, ROOT, ROOT, ROOT, dir))
+        .. "for f in scenarios policies src; do ln -s %s/$f %s; done"):format(
+        dir, dir, quote(HEDDLE), dir, quote(ROOT), dir))
     local ran = 0
     for _, b in ipairs(blocks) do
         local kind, rest = (b.mark or ""):match("^(%w+):?%s*(.*)$")

@@ -16,7 +16,7 @@ local files = require "lib.files"
 local core = require "heddle.core"
 local index = require "heddle.index"
 
-local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+local HEDDLE = files.HEDDLE
 local read, output = files.read, files.output
 
 --- A list of names as one test: those for which fn is false.

@@ -2,7 +2,8 @@
 # 762-install.t - pins: `make install` puts everything where the manual says,
 # and what it puts there works from there: the command, a C program by way of
 # pkg-config with each header on its own, in C and in C++, the Lua module,
-# plug-ins; and `make uninstall` leaves no file behind.
+# plug-ins; and `make uninstall` leaves no file behind.  The prefix has a space
+# and a letter that is not ASCII.
 #
 # SPDX-License-Identifier: MIT
 case $HEDDLE_BUILD in
@@ -14,7 +15,7 @@ case $HEDDLE_BUILD in
 esac
 . t/lib/expect.sh
 root=$PWD
-prefix=$dir/usr
+prefix="$dir/u sé"
 
 ok() { # ok NAME COMMAND...: the command succeeds
     name=$1
@@ -29,11 +30,13 @@ is_there() { # each of the files exists
     done
 }
 
-compile() { # compile COMPILER SOURCE OUT [FLAGS]
-    # shellcheck disable=SC2046,SC2086
-    $1 -Wall -Wextra -Werror -o "$3" "$2" \
-        $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags heddle) \
-        ${4-} $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --libs heddle)
+config() { # config --cflags|--libs: quoted for the shell
+    PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config "$1" heddle
+}
+
+compile() { # compile COMPILER SOURCE OUT
+    eval "$1 -Wall -Wextra -Werror -o '$3' '$2' $(config --cflags)" \
+        "$(config --libs)"
 }
 
 headers() { # every header stands alone, in C and, if there is one, in C++
@@ -71,10 +74,8 @@ L
 }
 
 work() {
-    # shellcheck disable=SC2046
-    ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC \
-        $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags heddle) \
-        -o "$dir/g.so" "$prefix/share/heddle/scenarios/gather.c" &&
+    eval "${CC:-cc} -Wall -Wextra -Werror -shared -fPIC $(config --cflags)" \
+        '-o "$dir/g.so" "$prefix/share/heddle/scenarios/gather.c"' &&
         "$prefix/bin/heddle" run \
             "$prefix/share/heddle/scenarios/generator.lua" n=4096 \
             plugin="$dir/g.so"

@@ -20,7 +20,7 @@ local config = require "heddle.config"
 local index = require "heddle.index"
 local json = require "heddle.json"
 
-local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+local HEDDLE = files.HEDDLE
 local read, output = files.read, files.output
 
 local function names(set)

@@ -1,7 +1,7 @@
 /*
  * 773-repl-terminal.c - pins what the REPL does on a terminal: prompts,
- * editing, history in the state directory, completion by Tab, Ctrl-C at the
- * prompt, in a script and in a run, and Ctrl-D.
+ * editing, history in the state directory, completion by Tab (in a Turkish
+ * locale too), Ctrl-C at the prompt, in a script and in a run, and Ctrl-D.
  *
  * A pseudo-terminal plays the user: each step types something and waits until
  * a text appears, so nothing depends on how fast the machine is.
@@ -222,6 +222,28 @@ static void editing(void **state)
     assert_int_equal(close_terminal(t), 0);
 }
 
+/* Where small i and capital I are no pair, libedit's "^I" was no Tab. */
+static void turkish(void **state)
+{
+    struct terminal *t;
+    char line[128];
+
+    (void)state;
+    snprintf(line, sizeof line, "sh t/lib/locale.sh tr_TR.UTF-8 %s", state_dir);
+    if (system(line) != 0)
+        skip(); /* no source to make it from */
+    setenv("LOCPATH", state_dir, 1);
+    setenv("LC_ALL", "tr_TR.UTF-8", 1);
+    t = open_terminal();
+    unsetenv("LC_ALL");
+    unsetenv("LOCPATH");
+    await(t, "> ");
+    ask(t, "string.revers\t('bat')", "tab");
+    ask(t, "#'\303\244'", "2"); /* a letter of two bytes */
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+}
+
 static void colours(void **state)
 {
     (void)state;
@@ -350,23 +372,21 @@ static int make_state_dir(void **state)
 
 static int remove_state_dir(void **state)
 {
-    char path[256];
+    char line[128];
 
     (void)state;
-    snprintf(path, sizeof path, "%s/heddle/history", state_dir);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/heddle", state_dir);
-    rmdir(path);
-    return rmdir(state_dir);
+    snprintf(line, sizeof line, "rm -rf %s", state_dir);
+    return system(line);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_chunks), cmocka_unit_test(editing),
-        cmocka_unit_test(colours),          cmocka_unit_test(typed_ahead),
-        cmocka_unit_test(interrupts),       cmocka_unit_test(interrupted_run),
-        cmocka_unit_test(history_file),     cmocka_unit_test(hangup),
+        cmocka_unit_test(turkish),          cmocka_unit_test(colours),
+        cmocka_unit_test(typed_ahead),      cmocka_unit_test(interrupts),
+        cmocka_unit_test(interrupted_run),  cmocka_unit_test(history_file),
+        cmocka_unit_test(hangup),
     };
 
     int fd = posix_openpt(O_RDWR | O_NOCTTY);

@@ -109,8 +109,6 @@ end
 
 -- ---- other processes and other builds ----------------------------------------------
 
-local HEDDLE = os.getenv("HEDDLE") or "build/release/heddle"
-
 local function printed(heddle)
     return files.output(("%s run t/802-determinism.lua print=true"):format(
         heddle))
@@ -127,7 +125,7 @@ local function first(a, b)
     end
 end
 
-local again = printed(HEDDLE)
+local again = printed(files.HEDDLE)
 tap.ok(again == all .. table.concat(states, "\n") .. "\n",
     "another process, state and all", first(all, again))
 

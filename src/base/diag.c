@@ -4,6 +4,7 @@
  */
 #include "diag.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,14 +12,20 @@
 
 int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
 {
+    locale_t plain, before; /* 0.5 in every locale */
     va_list ap;
 
     if (err->code < 0)
         return err->code;
     err->code = code;
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    before = uselocale(plain); /* without memory for one: asks only */
     va_start(ap, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
+    uselocale(before);
+    if (plain != (locale_t)0)
+        freelocale(plain);
     return code;
 }
 

@@ -23,7 +23,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -308,7 +307,6 @@ static int edit_open(lua_State *L)
     struct edit *e;
 
     luaL_checktype(L, 1, LUA_TFUNCTION);
-    setlocale(LC_CTYPE, "");
     e = lua_newuserdatauv(L, sizeof *e, 0);
     memset(e, 0, sizeof *e);
     e->complete = LUA_NOREF;

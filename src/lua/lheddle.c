@@ -7,6 +7,12 @@
  * (settings, counters, histograms, points, notes); lconfig.c and lsim.c have
  * the two objects.
  *
+ * Opening it also gives the thread that loads heddle the C locale (UTF-8
+ * characters), of which setlocale() and os.setlocale change nothing.  Lua's
+ * string.format, tostring, tonumber, comparisons of texts and patterns all go
+ * by the locale; here results, settings and what policies compute are the
+ * same everywhere.
+ *
  * The lists of points and notes come from the same points.def and notes.def
  * as the engine's, so that what `heddle list points` prints cannot differ
  * from what is asked.
@@ -15,6 +21,8 @@
  */
 #include "lheddle.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -278,6 +286,23 @@ static const char built[] =
 #endif
     ;
 
+/* Whether numbers and the order of texts are plain already. */
+static int locale_is_plain(void)
+{
+    return strcmp(nl_langinfo(RADIXCHAR), ".") == 0 && strcoll("B", "a") < 0;
+}
+
+/* Kept as long as the thread: others may have taken it for theirs. */
+static void plain_locale(lua_State *L)
+{
+    locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), utf8;
+
+    if (own == (locale_t)0)
+        luaL_error(L, "the C locale: out of memory");
+    utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", own);
+    uselocale(utf8 != (locale_t)0 ? utf8 : own);
+}
+
 int luaopen_heddle_core(lua_State *L)
 {
     static const luaL_Reg fns[] = {
@@ -294,6 +319,8 @@ int luaopen_heddle_core(lua_State *L)
         {NULL, NULL},
     };
 
+    if (uselocale((locale_t)0) == LC_GLOBAL_LOCALE || !locale_is_plain())
+        plain_locale(L);
     luaL_newlib(L, fns);
     lua_pushliteral(L, HEDDLE_VERSION);
     lua_setfield(L, -2, "version");

@@ -13,7 +13,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,13 +94,19 @@ const char *heddle_part_dram_error(const heddle_part_dram *d)
     return d->err.text;
 }
 
+/* tolower() asks the locale: in a Turkish one I is no capital i. */
+static char small(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /* Whether two names are alike but for capitals and underlines. */
 static bool alike(const char *a, const char *b)
 {
     for (;;) {
         a += strspn(a, "_");
         b += strspn(b, "_");
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+        if (small(*a) != small(*b))
             return false;
         if (*a == '\0')
             return true;

@@ -6,9 +6,18 @@
 --     local dir = files.folder()             a new one
 --     local ok, output, status = files.command "heddle run x.lua"
 --     local text = files.output "ls man"
+--     files.output(files.HEDDLE .. " list points")
 --
 -- SPDX-License-Identifier: MIT
 local files = {}
+
+--- A text as one word of a command line.
+function files.quote(text)
+    return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+--- The command under test, as such a word.
+files.HEDDLE = files.quote(os.getenv "HEDDLE" or "build/release/heddle")
 
 function files.read(path)
     local f <close> = io.open(path, "rb")

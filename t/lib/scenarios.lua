@@ -19,7 +19,7 @@ local json = require "heddle.json"
 local process = require "heddle.process"
 local sqlite = require "heddle.sqlite"
 
-local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
+local HEDDLE = files.HEDDLE
 
 local Paper = {}
 Paper.__index = Paper
