@@ -76,6 +76,51 @@ test("each file says what it has and what is approximated", function()
     end
 end)
 
+-- Registers of a thread by ptxas for sm_20, in the order of the kernels; those
+-- of LUH and QTC by name.
+local PTXAS = {
+    ["3DS"] = { 31 }, BFS = { 15, 12 }, BFS2 = { 15, 12 }, BLK = { 31 },
+    BP = { 13, 22 }, CFD = { 17, 17, 17, 8, 16, 50, 17 }, CONS = { 18, 22 },
+    FFT = { 26, 26 }, FWT = { 21, 14, 21, 14, 14 }, GUP = { 13 },
+    HISTO = { 18, 14 }, HS = { 35, 35 }, LPS = { 17, 17 },
+    LUD = { 23, 32, 14 }, MM = { 41 }, MUM = { 26 }, NN = { 17, 22, 12, 12 },
+    NW = { 47, 47 }, QTC = { 17, 57, 8, 44, 9 }, RAY = { 45 }, RED = { 11 },
+    SAD = { 32, 16, 16 }, SC = { 12 }, SCAN = { 12, 12, 21 }, SCP = { 18 },
+    SRAD = { 12, 12, 14, 20, 19, 10 }, TRD = { 12, 12 },
+}
+local LUH = { integrateStress = 63, kinematics = 63, monoQgrad = 63,
+    hgControl = 32, fbHourglass = 39, addForces = 25, BC = 10 }
+
+test("registers are those of ptxas, or are called a guess", function()
+    for _, name in ipairs(app.names()) do
+        local a, kernels = app.get(name), app.get(name):instance("T").kernels
+        local want = PTXAS[name]
+        equal(a.registers:find "guess" == nil,
+            want ~= nil or name == "LUH", name .. " has a source")
+        for i, k in ipairs(kernels) do
+            if want then equal(k.regs, want[i], name .. " " .. k.name) end
+            assert(k.regs > 0 and k.regs <= 63, name .. " " .. k.name)
+        end
+        if want then equal(#kernels, #want, name .. " kernels") end
+    end
+    local luh = app.get("LUH"):instance("T").kernels
+    for name, n in pairs(LUH) do equal(luh[name].regs, n, name) end
+end)
+
+-- The orders in which the originals allocate.
+local ORDER = { BLK = "C P S X T", CONS = "In Out Buf", FWT = "K D",
+    HISTO = "Data Hist Part Again" }
+
+test("buffers are allocated in the originals' order", function()
+    for name, want in pairs(ORDER) do
+        local names = {}
+        for i, b in ipairs(app.get(name):instance("T").buffers) do
+            names[i] = b.name
+        end
+        equal(table.concat(names, " "), want, name)
+    end
+end)
+
 test("footprints at T equal the buffers", function()
     for _, name in ipairs(app.names()) do
         local instance = app.get(name):instance("T")
@@ -117,7 +162,9 @@ test("names: any case, the nearest one, a description", function()
         "an alias, explained")
     local lines = app.explain("3ds")
     equal(lines[1], "3DS (application, CUDA)", "first line")
-    equal(#lines, 7, "lines")
+    equal(#lines, 8, "lines")
+    equal(lines[4], "  registers: stencil 31 (ptxas for sm_20 (MAFIA))",
+        "registers")
     equal(app.explain("NOPE"), nil, "unknown")
     equal(#app.list(), #app.names(), "list")
     local names, sorted = app.names(), app.names()

@@ -189,6 +189,16 @@ function M.bytes(n)
     return string.format("%.1f kB", n / 1e3)
 end
 
+-- Registers of a thread, kernel by kernel, and where the numbers come from.
+local function registers(a)
+    local parts = {}
+    for i, k in ipairs(a:instance("T").kernels) do
+        parts[i] = k.name .. " " .. k.regs
+    end
+    return ("  registers: %s (%s)"):format(table.concat(parts, ", "),
+        a.registers)
+end
+
 local function settings(p)
     local parts = {}
     for i, k in ipairs(require("heddle.config").sorted_keys(p)) do
@@ -205,6 +215,7 @@ function M.explain(name)
     for _, alias in ipairs(M.aliases(a.name)) do
         out[#out + 1] = ("  also called %s (%s)"):format(alias[1], alias[2])
     end
+    out[#out + 1] = registers(a)
     local sizes = M.sizes(a)
     for _, size in ipairs(sizes) do
         local s = M.size(a, size)

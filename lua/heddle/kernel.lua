@@ -29,6 +29,7 @@ which the C engine then runs for all lanes of a warp at once.
 
 APPLICATION    app { ... } returns an application.  Fields:
   name, source, note    texts
+  registers             where the numbers of registers come from, a text
   params                table of defaults; unknown parameters are errors, and
                         so is what is no number where the default is one.
                         check(condition, words) refuses others that do not fit
@@ -68,8 +69,8 @@ BUFFERS    u8 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
                     no part of the device's memory; scratch buffers come last.
 
 KERNELS    kernel(name, options, function(t) ... end).  Options: grid and
-           block (a number or {x, y, z}), regs (a thread, default 32), shared
-           (bytes a block, default 0), args = { name = default }.
+           block (a number or {x, y, z}), regs (a thread, default 32, a
+           guess), shared (bytes a block, default 0), args = { name = default }.
 
 VALUES     are int (64 bits, wraps), f32, f64 and bool.  A thread index is
            int; a load gives int for u8 i32 u32 i64 buffers (u8 and u32 are
@@ -277,7 +278,7 @@ App.__index = App
 
 local APP_FIELDS = {}
 for name in ([[name suite source summary note params sizes buffers align
-kernels host footprint truncated]]):gmatch("%S+") do
+kernels host footprint truncated registers]]):gmatch("%S+") do
     APP_FIELDS[name] = true
 end
 

@@ -45,7 +45,9 @@ const struct hd_setting hd_core_settings[] = {
     {"blocks", HD_T_U32, AT(blocks), "blocks", "16", 1, 64, "",
      "thread blocks resident on a core", "guess (Maxwell: 32, Fermi: 8)"},
     {"regs", HD_T_U32, AT(regs), "registers", "65536", 1, 1u << 24, "",
-     "32-bit registers of a core", "guess (Maxwell)"},
+     "32-bit registers of a core; a block takes those of all lanes of its "
+     "warps, a thread's rounded up to a multiple of 4",
+     "guess (Maxwell); rounding: GPGPU-Sim"},
     {"shared_bytes", HD_T_U32, AT(shared_bytes), "bytes", "98304", 0, 1u << 24,
      "", "shared memory of a core", "guess (Maxwell)"},
     {"queue", HD_T_U32, AT(queue), "instructions", "8", 1, 64, "",

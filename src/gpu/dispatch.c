@@ -88,7 +88,7 @@ static void note_kernel(struct hd_dispatch *d, uint32_t app,
 static bool fits(const struct room *r, const struct hd_launch *l)
 {
     return r->blocks >= 1 && r->warps >= l->warps && r->threads >= l->threads &&
-           r->regs >= (uint64_t)l->regs * l->threads &&
+           r->regs >= hd_launch_regs(l) &&
            r->shared >= l->shared_bytes;
 }
 
@@ -148,7 +148,7 @@ static void place(struct hd_dispatch *d, uint32_t app, hd_time now)
         r->blocks--;
         r->warps -= a->launch.warps;
         r->threads -= a->launch.threads;
-        r->regs -= a->launch.regs * a->launch.threads;
+        r->regs -= (uint32_t)hd_launch_regs(&a->launch);
         r->shared -= a->launch.shared_bytes;
         r->resident++;
         hd_core_message(&g->core[c], at, HD_MSG_BLOCK, (uint32_t)a->next_block,
@@ -517,7 +517,7 @@ static void block_end(struct hd_dispatch *d, uint32_t core, hd_time now)
     r->blocks++;
     r->warps += a->launch.warps;
     r->threads += a->launch.threads;
-    r->regs += a->launch.regs * a->launch.threads;
+    r->regs += (uint32_t)hd_launch_regs(&a->launch);
     r->shared += a->launch.shared_bytes;
     r->resident--;
     if (++a->blocks_done < a->launch.blocks) {

@@ -79,6 +79,17 @@ struct hd_launch {
     uint32_t shared_bytes; /* a block, for occupancy */
 };
 
+/* A thread's registers are allotted in units of this (GPGPU-Sim). */
+enum { HD_REGS_UNIT = 4 };
+
+/* Registers that a block holds: those of all lanes of its warps. */
+static inline uint64_t hd_launch_regs(const struct hd_launch *l)
+{
+    uint64_t units = hd_ceil_div(l->regs, HD_REGS_UNIT);
+
+    return units * HD_REGS_UNIT * l->warps * l->lanes;
+}
+
 /* An allocation of an application, in order. */
 struct hd_alloc {
     char name[32];

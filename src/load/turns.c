@@ -59,7 +59,7 @@ static uint32_t blocks_a_core(const struct heddle_survey_room *r,
     n = hd_min_u64(n, r->warps / l->warps);
     n = hd_min_u64(n, r->threads / l->threads);
     if (l->regs > 0)
-        n = hd_min_u64(n, r->regs / ((uint64_t)l->regs * l->threads));
+        n = hd_min_u64(n, r->regs / hd_launch_regs(l));
     if (l->shared_bytes > 0)
         n = hd_min_u64(n, r->shared_bytes / l->shared_bytes);
     return (uint32_t)n;

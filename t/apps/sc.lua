@@ -98,7 +98,9 @@ local function counts(p, instance)
         ["pgain store wm"] = c.switch + c.stay,
     }, function(all, barriers)
         equal(barriers.pgain, warps, "barriers")
-        assert(all.pgain > 8 * p.dim * warps, "instructions a dimension")
+        -- 9 a dimension, 7 to stage one
+        equal(all.pgain, warps * (9 * p.dim + 47) + blocks * (7 * p.dim + 14)
+            + 12 * c.switch + 13 * c.stay, "instructions")
     end
 end
 

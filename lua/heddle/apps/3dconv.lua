@@ -34,7 +34,7 @@ local ELEMENTS = {
 
 local function convolution(p, b)
     local options = { grid = { h.ceil(p.nk, 32), h.ceil(p.nj, 8) },
-        block = { 32, 8 }, args = { i = 1 } }
+        block = { 32, 8 }, regs = 32, args = { i = 1 } }
     return kernel("convolution", options, function(t)
         local i, j, k = t:arg("i"), t.gy, t.gx
         local inside = j:ge(1):band(j:le(p.nj - 2)):band(k:ge(1))
@@ -56,6 +56,7 @@ return app {
     name = "3DCONV", suite = "PolyBench-GPU",
     source = "PolyBench-GPU 1.0 3DCONV",
     summary = "3 x 3 x 3 convolution, a launch a plane",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { ni = 128, nj = 128, nk = 128 },
     sizes = {
         T = { ni = 6, nj = 24, nk = 64 },

@@ -40,6 +40,7 @@ end
 return app {
     name = "3DS", suite = "CUDA", source = "MAFIA 3DS (NVIDIA 3DFD)",
     summary = "eighth-order stencil marching through planes",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { dimx = 256, dimy = 128, dimz = 128 },
     sizes = {
         T = { dimx = 64, dimy = 16, dimz = 20 },
@@ -59,7 +60,8 @@ return app {
     kernels = function(p, b)
         local plane = p.dimx * p.dimy
         local options = { grid = { p.dimx // X, p.dimy // Y },
-            block = { X, Y }, shared = 4 * (X + 4 * R) * (Y + 4 * R) }
+            block = { X, Y }, regs = 31,
+            shared = 4 * (X + 4 * R) * (Y + 4 * R) }
         return { kernel("stencil", options, function(t)
             local at = t.gy * p.dimx + t.gx
             local halo = t.tx:lt(2 * R)

@@ -31,6 +31,7 @@ local app, f32 = h.app, h.f32
 return app {
     name = "ATAX", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 ATAX",
     summary = "matrix transpose times matrix times vector; 32 pages a load",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { nx = 2048, ny = 2048, alu = 6 },
     sizes = {
         T = { nx = 64, ny = 1024 },

@@ -17,6 +17,7 @@ local bfs2 = require "heddle.apps.bfs2"
 return require("heddle.kernel").app {
     name = "BFS", suite = "Rodinia", source = "Rodinia 3.1 bfs",
     summary = "breadth-first search of Rodinia's graphs of mean degree 6",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 262144, lo = 2, hi = 4, seed = 1 },
     sizes = {
         T = { n = 512 },

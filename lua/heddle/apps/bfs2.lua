@@ -34,7 +34,8 @@ local app, kernel, u8, i32 = h.app, h.kernel, h.u8, h.i32
 local BLOCK = 512
 
 local function bfs1(p, b)
-    local options = { grid = h.ceil(p.n, BLOCK), block = BLOCK }
+    local options = { grid = h.ceil(p.n, BLOCK), block = BLOCK,
+        regs = 15 }
     return kernel("bfs1", options, function(t)
         local v = t.gid
         t:alu(7)
@@ -74,7 +75,8 @@ local function bfs1(p, b)
 end
 
 local function bfs2(p, b)
-    local options = { grid = h.ceil(p.n, BLOCK), block = BLOCK }
+    local options = { grid = h.ceil(p.n, BLOCK), block = BLOCK,
+        regs = 12 }
     return kernel("bfs2", options, function(t)
         local v = t.gid
         t:alu(7)
@@ -99,6 +101,7 @@ end
 return app {
     name = "BFS2", suite = "Rodinia", source = "Rodinia 3.1 bfs",
     summary = "breadth-first search of a random graph, data-dependent gathers",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 32768, lo = 5, hi = 10, seed = 1 },
     sizes = {
         T = { n = 1024, lo = 2, hi = 4 },

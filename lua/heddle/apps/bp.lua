@@ -31,7 +31,7 @@ local app, kernel, f32 = h.app, h.kernel, h.f32
 
 local function forward(p, b)
     local options = { grid = { 1, p.n // 16 }, block = { 16, 16 },
-        shared = 4 * (16 + 256) }
+        regs = 13, shared = 4 * (16 + 256) }
     return kernel("forward", options, function(t)
         local idx = 17 * 16 * t.by + 17 * t.ty + t.tx + 18
         local row = 16 * t.by + t.ty
@@ -86,7 +86,8 @@ local function chain(t, ...)
 end
 
 local function adjust(p, b)
-    local options = { grid = { 1, p.n // 16 }, block = { 16, 16 } }
+    local options = { grid = { 1, p.n // 16 }, block = { 16, 16 },
+        regs = 22 }
     return kernel("adjust", options, function(t)
         local idx = 17 * 16 * t.by + 17 * t.ty + t.tx + 18
         local row, column = 16 * t.by + t.ty + 1, t.tx + 1
@@ -113,6 +114,7 @@ end
 return app {
     name = "BP", suite = "Rodinia", source = "Rodinia 3.1 backprop",
     summary = "back propagation: two passes over the weights of one layer",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 65536 },
     sizes = {
         T = { n = 256 },

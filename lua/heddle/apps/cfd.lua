@@ -43,14 +43,14 @@ local ITERATIONS = 2000 -- of the program
 local function padded(p) return h.ceil(6 * p.nx * p.ny * p.nz, B) * B end
 
 -- A kernel with a thread an element; fn(t, i, n) with n elements a plane.
-local function per_element(name, p, fn)
+local function per_element(name, p, regs, fn)
     local n = padded(p)
-    return kernel(name, { grid = n // B, block = B },
+    return kernel(name, { grid = n // B, block = B, regs = regs },
         function(t) fn(t, t.gid, n) end)
 end
 
 local function initialise(p, buffer)
-    return per_element("init_" .. buffer.name, p, function(t, i, n)
+    return per_element("init_" .. buffer.name, p, 17, function(t, i, n)
         for v = 0, 4 do
             t:alu(v == 0 and 10 or 6)
             t:store(buffer, v * n + i)
@@ -59,7 +59,8 @@ local function initialise(p, buffer)
 end
 
 local function copy(p, b)
-    local options = { grid = 5 * padded(p) // B, block = B }
+    local options = { grid = 5 * padded(p) // B, block = B,
+        regs = 8 } -- guess: a copy of the driver
     return kernel("copy", options, function(t)
         t:alu(6)
         local x = t:load(b.variables, t.gid)
@@ -78,7 +79,7 @@ local function own(t, b, i, n)
 end
 
 local function step(p, b)
-    return per_element("step", p, function(t, i, n)
+    return per_element("step", p, 16, function(t, i, n)
         local first = {}
         for v = 0, 3 do
             t:alu(v == 0 and 9 or 5, { uses = {} })
@@ -118,7 +119,7 @@ local function face(t, b, j, i, n)
 end
 
 local function flux(p, b)
-    return per_element("flux", p, function(t, i, n)
+    return per_element("flux", p, 50, function(t, i, n)
         own(t, b, i, n)
         for j = 0, 3 do face(t, b, j, i, n) end
         for v = 0, 4 do
@@ -130,7 +131,7 @@ end
 
 local function time(p, b)
     local before = { [0] = 4, 4, 5, 5, 6 } -- ALU before a plane's loads
-    return per_element("time", p, function(t, i, n)
+    return per_element("time", p, 17, function(t, i, n)
         t:alu(9)
         local s = t:load(b.step, i)
         t:alu(5, { uses = { s } })
@@ -148,6 +149,7 @@ end
 return app {
     name = "CFD", suite = "Rodinia", source = "Rodinia 3.1 cfd euler3d",
     summary = "flow on an unstructured mesh: 21 streams, gathers of neighbours",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { nx = 32, ny = 32, nz = 32, window = 2048, seed = 1,
         iterations = 4 },
     sizes = {

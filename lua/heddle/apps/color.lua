@@ -33,7 +33,7 @@ local app, i32 = h.app, h.i32
 local BLOCK, LARGE = 256, 0x7fffffff
 
 local function init(p, b)
-    return csr.each(p, "init", BLOCK, nil, function(t, v)
+    return csr.each(p, "init", BLOCK, 12, nil, function(t, v)
         t:store(b.max, v, -1)
         t:store(b.min, v, LARGE)
     end)
@@ -47,7 +47,7 @@ local function list_end(t, p, b, v)
 end
 
 local function color1(p, b)
-    return csr.each(p, "color1", BLOCK, nil, function(t, v)
+    return csr.each(p, "color1", BLOCK, 24, nil, function(t, v)
         t:when(t:load(b.color, v):eq(-1), function()
             local first = t:load(b.row, v)
             local last = list_end(t, p, b, v)
@@ -71,7 +71,7 @@ local function color1(p, b)
 end
 
 local function color2(p, b)
-    return csr.each(p, "color2", BLOCK, { colour = 1 }, function(t, v)
+    return csr.each(p, "color2", BLOCK, 12, { colour = 1 }, function(t, v)
         local colour = t:arg("colour")
         t:when(t:load(b.color, v):eq(-1), function()
             local value, most = t:load(b.value, v), t:load(b.max, v)
@@ -92,6 +92,7 @@ end
 return app {
     name = "COLOR", suite = "Pannotia", source = "Pannotia color (maxmin)",
     summary = "graph colouring, gathers that thin out from round to round",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { n = 299067, d = 6.5, width = 0, seed = 1 },
     sizes = {
         T = { n = 700 },

@@ -17,7 +17,7 @@ M.DIVISION = 10
 -- into[j], in memory, and then does `alu` instructions; of each element `more`,
 -- if given: (t, j).
 function M.sum(p, b, name, into, alu, more)
-    local options = { grid = h.ceil(p.m, 256), block = 256 }
+    local options = { grid = h.ceil(p.m, 256), block = 256, regs = 14 }
     return h.kernel(name, options, function(t)
         local j = t.gid + 1
         t:alu(p.alu)
@@ -41,9 +41,9 @@ end
 
 -- A kernel with a thread for each element of the first `rows` rows (at most
 -- n): body(t, j, index in data).
-function M.tiles(p, name, rows, body)
+function M.tiles(p, name, rows, regs, body)
     local options = { grid = { h.ceil(p.m, 32), h.ceil(rows, 8) },
-        block = { 32, 8 } }
+        block = { 32, 8 }, regs = regs }
     return h.kernel(name, options, function(t)
         local j, i = t.gx + 1, t.gy + 1
         t:alu(12)
@@ -56,7 +56,7 @@ end
 -- Takes the mean of its column from each element of the first `rows` rows, and
 -- does `more`, if given: (t, j, index in data).
 function M.reduce(p, b, rows, more)
-    return M.tiles(p, "reduce", rows, function(t, j, at)
+    return M.tiles(p, "reduce", rows, more and 16 or 10, function(t, j, at)
         t:load(b.data, at)
         t:load(b.mean, j)
         t:alu(1)
@@ -80,7 +80,7 @@ function M.products(p, b, name, first)
         end)
         t:store(b.symmat, j2 * pitch + j1)
     end
-    local options = { grid = h.ceil(p.m, 256), block = 256 }
+    local options = { grid = h.ceil(p.m, 256), block = 256, regs = 20 }
     return h.kernel(name, options, function(t)
         local j1 = t.gid + 1
         t:alu(p.alu)

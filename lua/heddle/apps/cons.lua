@@ -3,7 +3,7 @@ CONS - separable convolution of an image, CUDA SDK convolutionSeparable with
 the constants of the MAFIA, MASK and Mosaic release (radius 8, 4 results a
 thread).
 
-Arrays, in order: In, Buf, Out, f32 x width height.  Footprint 12 width height
+Arrays, in order: In, Out, Buf, f32 x width height.  Footprint 12 width height
 bytes.  The 17 taps lie in constant memory.
 
 `repeats` times two launches over the same data:
@@ -66,7 +66,7 @@ end
 
 local function rows(p, b)
     local options = { grid = { p.width // 64, p.height // 4 },
-        block = { 16, 4 }, shared = 4 * 4 * 96 }
+        block = { 16, 4 }, regs = 18, shared = 4 * 4 * 96 }
     return kernel("rows", options, function(t)
         local x = 64 * t.bx - 16 + t.tx
         convolve(t, b.In, b.Buf, t.gy * p.width + x, 16, x:ge(0),
@@ -77,7 +77,7 @@ end
 
 local function columns(p, b)
     local options = { grid = { p.width // 16, p.height // 32 },
-        block = { 16, 8 }, shared = 4 * 16 * 49 }
+        block = { 16, 8 }, regs = 22, shared = 4 * 16 * 49 }
     return kernel("columns", options, function(t)
         local y = 32 * t.by - 8 + t.ty
         convolve(t, b.Buf, b.Out, y * p.width + t.gx, 8 * p.width, y:ge(0),
@@ -89,6 +89,7 @@ end
 return app {
     name = "CONS", suite = "CUDA SDK", source = "CUDA SDK convolutionSeparable",
     summary = "separable convolution; two pages an instruction, strided",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { width = 3072, height = 1536, repeats = 10 },
     sizes = {
         T = { width = 1024, height = 64, repeats = 1 },
@@ -106,8 +107,8 @@ return app {
     buffers = function(p)
         h.check(p.width % 64 == 0 and p.height % 32 == 0,
             "CONS: width is a multiple of 64, height of 32")
-        return { f32("In", p.height, p.width), f32("Buf", p.height, p.width),
-            f32("Out", p.height, p.width) }
+        return { f32("In", p.height, p.width), f32("Out", p.height, p.width),
+            f32("Buf", p.height, p.width) }
     end,
 
     kernels = function(p, b)

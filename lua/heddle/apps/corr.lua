@@ -54,6 +54,7 @@ end
 return app {
     name = "CORR", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 CORR",
     summary = "correlation of columns; a store of 32 pages in every round",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { m = 2048, n = 2048, cap = 8, alu = 6 },
     sizes = {
         T = { m = 64, n = 12, cap = 0 },

@@ -41,8 +41,9 @@ function M.graph(p, name)
 end
 
 -- A kernel in blocks of `block` with a thread a node; body(t, v).
-function M.each(p, name, block, args, body)
-    local options = { grid = h.ceil(p.n, block), block = block, args = args }
+function M.each(p, name, block, regs, args, body)
+    local options = { grid = h.ceil(p.n, block), block = block,
+        regs = regs, args = args }
     return h.kernel(name, options, function(t)
         local v = t.gid
         t:alu(7)

@@ -28,7 +28,8 @@ local app, kernel, f32 = h.app, h.kernel, h.f32
 
 -- The pass from src to dst.
 local function pass(p, src, dst)
-    local options = { grid = p.batch, block = p.n // 2, args = { ns = 1 } }
+    local options = { grid = p.batch, block = p.n // 2, regs = 26,
+        args = { ns = 1 } }
     return kernel("fft_" .. src.name, options, function(t)
         local ns, base = t:arg("ns"), p.n * t.bx
         local d = base + 2 * ns * (t.tid // ns) + t.tid % ns
@@ -49,6 +50,7 @@ end
 return app {
     name = "FFT", suite = "Parboil", source = "Parboil fft, first release",
     summary = "radix-2 transforms in global memory, a launch a pass",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 256, batch = 1024 },
     sizes = {
         T = { batch = 8 },

@@ -1,7 +1,7 @@
 --[[
 FWT - fast Walsh transform, CUDA SDK fastWalshTransform (also MASK, Mosaic).
 
-Arrays, in order: D[2^n], K[2^n], f32, n odd.  Footprint 8 2^n bytes.
+Arrays, in order: K[2^n], D[2^n], f32, n odd.  Footprint 8 2^n bytes.
 
 transform(D), transform(K), D *= K, transform(D), 22 launches for n = 23, each
 over whole arrays.  A transform:
@@ -32,7 +32,7 @@ local SHARED = 11 -- log2 of the elements that one block transforms
 
 local function pass(p, x)
     local options = { grid = (1 << p.n) // 1024, block = 256,
-        args = { s = 1 << SHARED } }
+        regs = 21, args = { s = 1 << SHARED } }
     return kernel("pass_" .. x.name, options, function(t)
         local s = t:arg("s")
         local low = t.gid % s
@@ -51,7 +51,7 @@ end
 
 local function finish(p, x)
     local options = { grid = (1 << p.n) >> SHARED, block = 512,
-        shared = 4 << SHARED }
+        regs = 14, shared = 4 << SHARED }
     return kernel("shared_" .. x.name, options, function(t)
         local at = (1 << SHARED) * t.bx + t.tx
         t:alu(20)
@@ -86,7 +86,8 @@ end
 local function modulate(p, b)
     local all = 1 << p.n
     local blocks = math.min(128, all // 256)
-    return kernel("modulate", { grid = blocks, block = 256 }, function(t)
+    return kernel("modulate", { grid = blocks, block = 256,
+        regs = 14 }, function(t)
         t:alu(21)
         t:loop(t.gid, all, blocks * 256, function(i)
             local d, k = t:load(b.D, i), t:load(b.K, i)
@@ -100,6 +101,7 @@ end
 return app {
     name = "FWT", suite = "CUDA SDK", source = "CUDA SDK fastWalshTransform",
     summary = "Walsh transform in place: sweeps at strides from 8 MB to 8 KB",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 23 },
     sizes = { T = { n = 13 }, S = { n = 23 }, M = { n = 23 }, L = { n = 25 } },
     footprint = function(p) return 8 << p.n end,
@@ -107,7 +109,7 @@ return app {
     buffers = function(p)
         h.check(p.n % 2 == 1 and p.n >= SHARED and p.n < 31,
             "FWT: n is odd, 11 or more")
-        return { f32("D", 1 << p.n), f32("K", 1 << p.n) }
+        return { f32("K", 1 << p.n), f32("D", 1 << p.n) }
     end,
 
     kernels = function(p, b)

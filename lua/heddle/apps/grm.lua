@@ -35,8 +35,9 @@ local app, kernel, f32 = h.app, h.kernel, h.f32
 local DIVISION = 10
 
 -- A kernel of a launch for each column k: body(t, k).
-local function column(p, name, grid, body)
-    local options = { grid = grid, block = 256, args = { k = 0 } }
+local function column(p, name, regs, grid, body)
+    local options = { grid = grid, block = 256, regs = regs,
+        args = { k = 0 } }
     return kernel(name, options, function(t)
         local k = t:arg("k")
         t:alu(p.alu)
@@ -45,7 +46,7 @@ local function column(p, name, grid, body)
 end
 
 local function norm(p, b)
-    return column(p, "norm", 1, function(t, k)
+    return column(p, "norm", 8, 1, function(t, k)
         t:when(t.tid:eq(0), function()
             t:loop(p.n, function(i)
                 t:load(b.A, i * p.n + k)
@@ -58,7 +59,7 @@ local function norm(p, b)
 end
 
 local function scale(p, b)
-    return column(p, "scale", h.ceil(p.n, 256), function(t, k)
+    return column(p, "scale", 14, h.ceil(p.n, 256), function(t, k)
         local i = t.gid
         t:when(i:lt(p.n), function()
             t:load(b.A, i * p.n + k)
@@ -70,7 +71,7 @@ local function scale(p, b)
 end
 
 local function project(p, b)
-    return column(p, "project", h.ceil(p.n, 256), function(t, k)
+    return column(p, "project", 17, h.ceil(p.n, 256), function(t, k)
         local j = t.gid
         t:when(j:gt(k):band(j:lt(p.n)), function()
             t:store(b.R, k * p.n + j)
@@ -101,6 +102,7 @@ return app {
     name = "GRM", suite = "PolyBench-GPU",
     source = "PolyBench-GPU 1.0 GRAMSCHM",
     summary = "Gram-Schmidt: columns by one thread, by rows, by columns",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { n = 1024, first = 0, steps = 8, alu = 6 },
     sizes = {
         T = { n = 32, steps = 0 },

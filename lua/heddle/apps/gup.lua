@@ -38,6 +38,7 @@ end
 return app {
     name = "GUP", suite = "HPCC", source = "HPCC RandomAccess (MAFIA GUPS)",
     summary = "random 64-bit updates by atomics; a page for every lane",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { m = 19, threads = 65536, updates = 0 },
     sizes = {
         T = { m = 14, threads = 512, updates = 8 },
@@ -62,7 +63,7 @@ return app {
     end,
 
     kernels = function(p, b)
-        local options = { grid = p.threads // 128, block = 128 }
+        local options = { grid = p.threads // 128, block = 128, regs = 13 }
         return { kernel("update", options, function(t)
             t:alu(9)
             local x = t:var(t:load(b.start, t.gid))

@@ -33,7 +33,7 @@ local B = 16
 local function tile(p, its, src, dst, power)
     local tiles = h.ceil(p.n, B - 2 * p.pyramid)
     local small = B - 2 * its
-    local options = { grid = { tiles, tiles }, block = { B, B },
+    local options = { grid = { tiles, tiles }, block = { B, B }, regs = 35,
         shared = 3 * 4 * B * B }
     return kernel("hotspot_" .. src.name .. "_" .. its, options, function(t)
         local x = small * t.bx - p.pyramid + t.tx
@@ -86,6 +86,7 @@ end
 return app {
     name = "HS", suite = "Rodinia", source = "Rodinia 3.1 hotspot",
     summary = "five-point stencil in overlapping tiles of shared memory",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 1024, steps = 3, pyramid = 2 },
     sizes = {
         T = { n = 64 },

@@ -41,7 +41,8 @@ end
 
 local function invert(p, b)
     local d = side(p)
-    return kernel("invert", { grid = d * d, block = BLOCK }, function(t)
+    return kernel("invert", { grid = d * d, block = BLOCK,
+        regs = 12 }, function(t)
         local point = t.gid
         t:alu(5)
         t:when(point:lt(p.np), function()
@@ -55,7 +56,8 @@ local function invert(p, b)
 end
 
 local function assign(p, b)
-    local options = { grid = { side(p), side(p) }, block = BLOCK }
+    local options = { grid = { side(p), side(p) }, block = BLOCK,
+        regs = 18 }
     return kernel("assign", options, function(t)
         local point = t.gid
         t:alu(7)
@@ -76,6 +78,7 @@ end
 return app {
     name = "KMEANS", suite = "Rodinia", source = "Rodinia 3.1 kmeans",
     summary = "nearest of five clusters; a new page for each feature",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { np = 28672, nf = 34, nclusters = 5, iterations = 2, alu = 6,
         alu_invert = 7 },
     sizes = {

@@ -77,7 +77,7 @@ end
 
 local function laplace(p, u1, u2)
     local options = { grid = { h.ceil(p.nx, BX), h.ceil(p.ny, BY) },
-        block = { BX, BY }, shared = 4 * 3 * (BX + 2) * (BY + 2) }
+        block = { BX, BY }, regs = 17, shared = 4 * 3 * (BX + 2) * (BY + 2) }
     local plane = pitch(p) * p.ny
     return kernel("laplace_" .. u1.name, options, function(t)
         local i, j = t.gx, t.gy
@@ -123,6 +123,7 @@ end
 return app {
     name = "LPS", suite = "ISPASS-2009", source = "ISPASS-2009 laplace3d",
     summary = "7-point stencil marching through planes, a page a plane",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { nx = 100, ny = 100, nz = 100, pitch = 0, repeats = 1 },
     sizes = {
         T = { ny = 18, nz = 5, repeats = 2 },

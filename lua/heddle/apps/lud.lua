@@ -52,8 +52,8 @@ local function unstage(t, alu, m, at)
 end
 
 local function diagonal(p, b)
-    local options = { grid = 1, block = B, shared = 4 * B * B,
-        args = { o = 0 } }
+    local options = { grid = 1, block = B, regs = 23,
+        shared = 4 * B * B, args = { o = 0 } }
     return kernel("diagonal", options, function(t)
         local o = t:arg("o")
         local at = o * p.n + o + t.tx
@@ -96,8 +96,8 @@ local function solve(t, low)
 end
 
 local function perimeter(p, b)
-    local options = { grid = 1, block = 2 * B, shared = 3 * 4 * B * B,
-        args = { o = 0 } }
+    local options = { grid = 1, block = 2 * B, regs = 32,
+        shared = 3 * 4 * B * B, args = { o = 0 } }
     return kernel("perimeter", options, function(t)
         local o, n = t:arg("o"), p.n
         local low = t.tx:lt(B)
@@ -133,8 +133,8 @@ local function perimeter(p, b)
 end
 
 local function internal(p, b)
-    local options = { grid = 1, block = { B, B }, shared = 2 * 4 * B * B,
-        args = { o = 0 } }
+    local options = { grid = 1, block = { B, B }, regs = 14,
+        shared = 2 * 4 * B * B, args = { o = 0 } }
     return kernel("internal", options, function(t)
         local o, n = t:arg("o"), p.n
         local row, column = o + B * (t.by + 1), o + B * (t.bx + 1)
@@ -160,6 +160,7 @@ end
 return app {
     name = "LUD", suite = "Rodinia", source = "Rodinia 3.1 lud",
     summary = "blocked LU decomposition, shared memory, shrinking matrix",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 2048, steps = 16 },
     sizes = {
         T = { n = 64, steps = 0 },

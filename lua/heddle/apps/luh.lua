@@ -63,6 +63,16 @@ local CORNERS = words [[fxe fye fze dvdx dvdy dvdz x8 y8 z8 fxe2 fye2 fze2]]
 local STATE = words [[e_old delvc p_old q_old comp compHalf qq_old ql_old work
     p_new e_new q_new bvc pbvc pHalf vnewc]]
 
+-- Registers of a thread.
+local REGS = {
+    initStress = 14, integrateStress = 63, addForces = 25, hgControl = 32,
+    fbHourglass = 39, addForces2 = 25, accel = 20, BC = 10, velocity = 20,
+    position = 20, kinematics = 63, lagrange2 = 22, monoQgrad = 63,
+    monoQregion = 33, matProps = 12, eos1 = 26, energy1 = 22, pressure1 = 20,
+    energy2 = 28, pressure2 = 20, energy3 = 28, pressure3 = 20, energy4 = 20,
+    eos2 = 16, soundspeed = 20, updVol = 12, courant = 21, hydro = 18,
+}
+
 -- ---- accesses ---------------------------------------------------------------
 
 -- Loads each named buffer at `at`; returns what came.
@@ -77,9 +87,9 @@ local function write(t, b, names, at)
 end
 
 -- A kernel over count threads, fn(t, index, E).
-local function over(name, count, fn, more)
+local function over(name, count, fn, args)
     local options = { grid = h.ceil(count, BLOCK), block = BLOCK,
-        regs = more and more.regs, args = more and more.args }
+        regs = REGS[name], args = args }
     return kernel(name, options, function(t)
         t:alu(5)
         t:exit_if(t.gid:ge(count))
@@ -143,7 +153,7 @@ local function integrate_stress(p, b)
         t:alu(450, { uses = v })
         t:store(b.determ, k)
         for c = 0, 7 do write(t, b, "fxe fye fze", c * E + k) end
-    end, { regs = 63 })
+    end)
 end
 
 -- The forces of a node's corners; `before` are added to.
@@ -161,10 +171,10 @@ local function add_forces(p, b, name, from, before)
 end
 
 -- Eight threads an element: corner t // 32 of 32 elements.
-local function by_corner(p, name, fn)
+local function by_corner(p, name, shared, fn)
     local E = elements(p)
-    local options = { grid = h.ceil(E, 32), block = BLOCK, regs = 40,
-        shared = 3 * 8 * BLOCK }
+    local options = { grid = h.ceil(E, 32), block = BLOCK, regs = REGS[name],
+        shared = shared }
     return kernel(name, options, function(t)
         local c = t.tid // 32
         local k = (32 * t.bx + t.tid % 32):min(E - 1)
@@ -182,7 +192,7 @@ local function exchange(t, barriers, alu)
 end
 
 local function hourglass_control(p, b)
-    return by_corner(p, "hgControl", function(t, c, k, at)
+    return by_corner(p, "hgControl", 2 * 8 * BLOCK, function(t, c, k, at)
         local node = node_of_warp(t, p, b, k, c)
         t:alu(4, { uses = read(t, b, "x y z", node) })
         exchange(t, 8, 60)
@@ -193,7 +203,7 @@ local function hourglass_control(p, b)
 end
 
 local function fb_hourglass(p, b)
-    return by_corner(p, "fbHourglass", function(t, c, k, at)
+    return by_corner(p, "fbHourglass", 8 * BLOCK, function(t, c, k, at)
         local v = read(t, b, "determ", k)
         for _, x in ipairs(read(t, b, "x8 y8 z8 dvdx dvdy dvdz", at)) do
             v[#v + 1] = x
@@ -242,7 +252,7 @@ local function kinematics(p, b)
         write(t, b, "delv arealg", k)
         t:alu(350, { uses = gather(t, p, b, k, "xd yd zd") })
         write(t, b, "dxx dyy dzz", k)
-    end, { regs = 63 })
+    end)
 end
 
 -- ---- artificial viscosity ---------------------------------------------------
@@ -253,7 +263,7 @@ local function gradients(p, b)
         for _, x in ipairs(read(t, b, "volo vnew", k)) do v[#v + 1] = x end
         t:alu(200, { uses = v })
         write(t, b, "delx_zeta delv_zeta delx_xi delv_xi delx_eta delv_eta", k)
-    end, { regs = 63 })
+    end)
 end
 
 -- The gradient on both sides of element k in one direction: its own at a plane
@@ -289,7 +299,7 @@ local function region(p, b)
                 "delx_xi delx_eta delx_zeta elemMass volo vnew", k) })
         end)
         write(t, b, "qq ql", k)
-    end, { args = { step = 1 } })
+    end, { step = 1 })
 end
 
 -- ---- the equation of state ----------------------------------------------------
@@ -317,7 +327,7 @@ local function energy2(p, b)
         t:store(b.q_new, k)
         t:alu(12, { uses = read(t, b, "e_new p_old q_old pHalf work", k) })
         t:store(b.e_new, k)
-    end, { args = { step = 1 } })
+    end, { step = 1 })
 end
 
 local LATE = "pbvc e_new vnewc bvc p_new ql_old qq_old"
@@ -331,7 +341,7 @@ local function energy3(p, b)
         t:alu(14, { uses = read(t, b, "e_new p_old q_old pHalf q_new p_new",
             k) })
         t:store(b.e_new, k)
-    end, { args = { step = 1 } })
+    end, { step = 1 })
 end
 
 local function energy4(p, b)
@@ -341,7 +351,7 @@ local function energy4(p, b)
             t:alu(54, { uses = read(t, b, LATE, k) })
             t:store(b.q_new, k)
         end)
-    end, { args = { step = 1 } })
+    end, { step = 1 })
 end
 
 -- Reads by the identity matElemlist, then writes.
@@ -359,7 +369,7 @@ end
 local function minimum(p, b, name, reads, alu, out)
     local E = elements(p)
     local options = { grid = h.ceil(E, BLOCK), block = BLOCK,
-        shared = 8 * BLOCK }
+        regs = REGS[name], shared = 8 * BLOCK }
     return kernel(name, options, function(t)
         t:alu(6)
         t:when(t.gid:lt(E), function()
@@ -440,6 +450,7 @@ end
 return app {
     name = "LUH", suite = "LLNL", source = "LULESH 1.0 CUDA",
     summary = "shock hydrodynamics: 60 arrays at once, gathers by mesh",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { e = 45, steps = 1 },
     sizes = {
         T = { e = 7, steps = 2 },

@@ -128,7 +128,7 @@ end
 
 local function get(p, b)
     local sets = (1 << p.h) // WAYS
-    local options = { grid = 2 * p.batches, block = BLOCK,
+    local options = { grid = 2 * p.batches, block = BLOCK, regs = 32,
         shared = 256 * 52, args = { now = 1 } }
     return kernel("get", options, function(t)
         local first, lane, half = 256 * t.bx, t.tid % 32, t.tid // 256
@@ -174,6 +174,7 @@ return app {
     name = "MEMC", suite = "memcached",
     source = "MemcachedGPU (SoCC 2015), GET",
     summary = "look-ups in a hash table; a page for every lane",
+    registers = "guess: the default",
     params = { h = 18, batches = 28, waves = 4, s = 0.99, hits = 95,
         seed = 1 },
     sizes = {

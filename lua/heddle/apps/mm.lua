@@ -36,6 +36,7 @@ end
 return app {
     name = "MM", suite = "Parboil", source = "Parboil sgemm",
     summary = "matrix product with register tiles; streams a page a round",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { m = 1024, n = 1056, k = 992, rounds = 0 },
     sizes = {
         T = { m = 256, n = 32, k = 16 },
@@ -59,7 +60,7 @@ return app {
 
     kernels = function(p, b)
         local options = { grid = { p.m // 128, p.n // 16 }, block = { 16, 8 },
-            shared = 512 }
+            regs = 41, shared = 512 }
         return { kernel("sgemm", options, function(t)
             local row = 128 * t.bx + 16 * t.ty + t.tx
             local column = 16 * t.by + t.tx

@@ -151,6 +151,7 @@ end
 return app {
     name = "MUM", suite = "ISPASS-2009", source = "ISPASS-2009 MUM (MUMmerGPU)",
     summary = "reads in a suffix tree: a page for every lane, nothing regular",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { bases = 1399930, genome = ANTHRACIS, reads = 50000, length = 25,
         min = 20, gc = 0.354, alu = 19, seed = 1 },
     sizes = {
@@ -187,7 +188,8 @@ return app {
     end,
 
     kernels = function(p, b)
-        local options = { grid = h.ceil(p.reads, BLOCK), block = BLOCK }
+        local options = { grid = h.ceil(p.reads, BLOCK), block = BLOCK,
+            regs = 26 }
         return { kernel("mummergpu", options, function(t)
             local g = t.gid
             t:exit_if(g:ge(p.reads))

@@ -33,6 +33,7 @@ local app, f32 = h.app, h.f32
 return app {
     name = "MVT", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 MVT",
     summary = "a matrix and its transpose times vectors; 32 pages a load",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { n = 2048, alu = 6 },
     sizes = {
         T = { n = 128 },

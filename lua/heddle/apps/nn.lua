@@ -32,7 +32,7 @@ local app, kernel, f32 = h.app, h.kernel, h.f32
 local TANH = 9 + 14 + 14
 
 local function layer1(p, b)
-    local options = { grid = { 6, p.images }, block = { 13, 13 } }
+    local options = { grid = { 6, p.images }, block = { 13, 13 }, regs = 17 }
     return kernel("layer1", options, function(t)
         local w, image = 26 * t.bx, t.by
         local at = 841 * image + 58 * t.ty + 2 * t.tx
@@ -51,7 +51,7 @@ local function layer1(p, b)
 end
 
 local function layer2(p, b)
-    local options = { grid = { 50, p.images }, block = { 5, 5 } }
+    local options = { grid = { 50, p.images }, block = { 5, 5 }, regs = 22 }
     return kernel("layer2", options, function(t)
         local w, image = 156 * t.bx, t.by
         local at = 1014 * image + 26 * t.ty + 2 * t.tx
@@ -73,7 +73,7 @@ end
 
 -- A neuron of a full layer: `inputs` products by one thread.
 local function full(p, name, neurons, inputs, from, weights, to)
-    local options = { grid = { neurons, p.images }, block = 1 }
+    local options = { grid = { neurons, p.images }, block = 1, regs = 12 }
     return kernel(name, options, function(t)
         local w, image = (inputs + 1) * t.bx, t.by
         t:alu(6)
@@ -93,6 +93,7 @@ end
 return app {
     name = "NN", suite = "ISPASS-2009", source = "ISPASS-2009 NN",
     summary = "digit recognition: small layers, blocks of one thread",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { images = 28, outputs = 100 },
     sizes = {
         T = { images = 1, outputs = 4 },

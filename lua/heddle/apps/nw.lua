@@ -90,7 +90,7 @@ end
 
 -- Up to the longest diagonal, then on from it.
 local function needle(p, b, down)
-    local options = { grid = 1, block = B, args = { i = 1 },
+    local options = { grid = 1, block = B, regs = 47, args = { i = 1 },
         shared = 4 * (B * B + (B + 1) * (B + 1)) }
     local c, w = p.n + 1, p.n // B
     return kernel(down and "needle_2" or "needle_1", options, function(t)
@@ -105,6 +105,7 @@ end
 return app {
     name = "NW", suite = "Rodinia", source = "Rodinia 3.1 nw",
     summary = "wavefront of tiles; a column of 16 rows is 16 pages",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 2048 },
     sizes = {
         T = { n = 64 },

@@ -31,7 +31,8 @@ local BLOCK = 256
 local function dynproc(p, its, src, dst, wall)
     local small = BLOCK - 2 * its
     local options = { grid = h.ceil(p.cols, BLOCK - 2 * p.pyramid),
-        block = BLOCK, shared = 2 * 4 * BLOCK, args = { t0 = 0 } }
+        block = BLOCK, regs = 18, shared = 2 * 4 * BLOCK,
+        args = { t0 = 0 } }
     return kernel("path_" .. src.name .. "_" .. its, options, function(t)
         local x = small * t.bx - p.pyramid + t.tx
         local inside = x:ge(0):band(x:lt(p.cols))
@@ -68,6 +69,7 @@ end
 return app {
     name = "PATHFINDER", suite = "Rodinia", source = "Rodinia 3.1 pathfinder",
     summary = "dynamic programming over rows; a new page for each step",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { cols = 100000, rows = 100, pyramid = 20, alu = 14 },
     sizes = {
         T = { cols = 1000, rows = 8, pyramid = 3 },

@@ -20,7 +20,7 @@ local h = require "heddle.kernel"
 -- o: name, matrix, m, n, vector, sum, rows, begin ("load" or "store").
 return function(p, o)
     local threads, rounds = o.rows and o.m or o.n, o.rows and o.n or o.m
-    local options = { grid = h.ceil(threads, 256), block = 256 }
+    local options = { grid = h.ceil(threads, 256), block = 256, regs = 11 }
     return h.kernel(o.name, options, function(t)
         local own = t.gid
         t:alu(p.alu)

@@ -246,7 +246,7 @@ end
 
 local function degrees(p, b)
     local each, D = h.ceil(p.n, BLOCKS), b.nbr.dims[2]
-    local options = { grid = BLOCKS, block = THREADS }
+    local options = { grid = BLOCKS, block = THREADS, regs = 17 }
     return kernel("degrees", options, function(t)
         local first = each * t.block
         t:alu(12)
@@ -294,7 +294,7 @@ local function held(g, degree)
 end
 
 local function main(p, b)
-    local options = { grid = BLOCKS, block = THREADS, regs = 48,
+    local options = { grid = BLOCKS, block = THREADS, regs = 57,
         shared = 8 * THREADS, args = { count = p.n } }
     return kernel("main", options, function(t)
         local best, winner = t:var(t:const(-1)), t:var(t:const(0))
@@ -326,7 +326,7 @@ local function main(p, b)
 end
 
 local function largest(b)
-    local options = { grid = 1, block = 1, args = { blocks = BLOCKS } }
+    local options = { grid = 1, block = 1, regs = 8, args = { blocks = BLOCKS } }
     return kernel("reduce", options, function(t)
         local most, winner = t:var(t:const(-1)), t:var(t:const(0))
         t:loop(0, 2 * t:arg("blocks"), 2, function(i)
@@ -387,7 +387,7 @@ local function close_gaps(t, b, count)
 end
 
 local function trim(p, b)
-    local options = { grid = 1, block = THREADS, regs = 40,
+    local options = { grid = 1, block = THREADS, regs = 44,
         shared = 12 * THREADS, args = { seed = 0, count = p.n } }
     return kernel("trim", options, function(t)
         local seed = t:arg("seed")
@@ -414,7 +414,7 @@ local function trim(p, b)
 end
 
 local function update(p, b)
-    local options = { grid = 1, block = THREADS }
+    local options = { grid = 1, block = THREADS, regs = 9 }
     return kernel("update", options, function(t)
         t:loop(t.tid, p.n, THREADS, function(i)
             local v = t:load(b.clus, i):bor(t:load(b.Ai, i))
@@ -431,6 +431,7 @@ end
 return app {
     name = "QTC", suite = "SHOC", source = "SHOC qtclustering",
     summary = "clustering of points: a page of the matrix for every lane",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 4096, clusters = 2, seed = 2 },
     sizes = {
         T = { n = 256, clusters = 1 },

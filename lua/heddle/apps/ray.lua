@@ -192,7 +192,7 @@ end
 
 local function render(p, b)
     local options = { grid = { p.width // 16, p.height // 8 },
-        block = { 16, 8 }, regs = 50 }
+        block = { 16, 8 }, regs = 45 }
     return kernel("render", options, function(t)
         local id = t.gx + p.width * t.gy
         local slot = (t.block * 128 + t.tid) % p.resident
@@ -231,6 +231,7 @@ end
 return app {
     name = "RAY", suite = "ISPASS-2009", source = "ISPASS-2009 RAY",
     summary = "ray tracing: arithmetic, branches, local memory",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { width = 256, height = 256, resident = 30 * 1536 },
     sizes = {
         T = { width = 48, height = 32, resident = 512 },

@@ -60,7 +60,7 @@ local function finish(t)
 end
 
 local function reduce(p, b)
-    local options = { grid = p.grid, block = B, shared = 4 * B }
+    local options = { grid = p.grid, block = B, regs = 12, shared = 4 * B }
     local region = p.n // p.grid
     return kernel("reduce", options, function(t)
         t:alu(34)
@@ -90,7 +90,7 @@ local function reduce(p, b)
 end
 
 local function scan_single(p, b)
-    local options = { grid = 1, block = B, shared = 12 * B }
+    local options = { grid = 1, block = B, regs = 12, shared = 12 * B }
     return kernel("scan_single", options, function(t)
         t:alu(4)
         t:when(t.tid:lt(p.grid), function()
@@ -116,7 +116,8 @@ local function scan_single(p, b)
 end
 
 local function bottom_scan(p, b)
-    local options = { grid = p.grid, block = B, shared = 12 * B }
+    local options = { grid = p.grid, block = B, regs = 21,
+        shared = 12 * B }
     local region = p.n // p.grid
     return kernel("bottom_scan", options, function(t)
         t:alu(23)
@@ -150,6 +151,7 @@ end
 return app {
     name = "SCAN", suite = "SHOC", source = "SHOC level 1 Scan",
     summary = "prefix sums: 64 streams of pages, the input read twice",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 262144, grid = 64, triples = 8 },
     sizes = {
         T = { n = 8192, grid = 4, triples = 2 },

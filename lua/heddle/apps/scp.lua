@@ -46,7 +46,7 @@ local function tree(t)
 end
 
 local function scalar_product(p, b)
-    local options = { grid = p.grid, block = B, shared = 4 * ACC }
+    local options = { grid = p.grid, block = B, regs = 18, shared = 4 * ACC }
     return kernel("scalar_product", options, function(t)
         t:alu(13)
         t:loop(t.bx, p.v, p.grid, function(vec)
@@ -79,6 +79,7 @@ end
 return app {
     name = "SCP", suite = "CUDA SDK", source = "CUDA SDK scalarProd",
     summary = "dot products: two streams of pages, each used by one block",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { v = 256, l = 4096, grid = 128 },
     sizes = {
         T = { v = 6, grid = 4 },

@@ -22,7 +22,8 @@ pages; warps that span two columns take two.
 
 The tables are real and loaded: their values give the neighbours' addresses.
 Instructions between accesses are those of MAFIA's PTX, block by block and in
-its order: each neighbour is used before the next is loaded.
+its order: each neighbour is used before the next is loaded.  The host passes dW
+to the kernels' parameter dE and dE to dW; so it is here.
 
 Approximated: the value that diverges in srad (c outside 0..1) is taken to be
 inside; lanes of prepare and the like use no contents.
@@ -38,9 +39,9 @@ local ITERATIONS = 100 -- of the program's usual arguments
 local function pixels(p) return p.rows * p.cols end
 
 -- A kernel with a thread a pixel; fn(t, e) for those that have one.
-local function per_pixel(name, p, alu, fn)
+local function per_pixel(name, p, regs, alu, fn)
     local n = pixels(p)
-    local options = { grid = h.ceil(n, B), block = B }
+    local options = { grid = h.ceil(n, B), block = B, regs = regs }
     return kernel(name, options, function(t)
         t:alu(alu)
         t:when(t.gid:lt(n), function() fn(t, t.gid) end)
@@ -48,8 +49,8 @@ local function per_pixel(name, p, alu, fn)
 end
 
 -- extract and compress: every pixel in place.
-local function in_place(name, p, b, alu)
-    return per_pixel(name, p, 8, function(t, e)
+local function in_place(name, p, b, regs, alu)
+    return per_pixel(name, p, regs, 8, function(t, e)
         t:alu(3)
         local x = t:load(b.I, e)
         t:alu(alu, { uses = { x } })
@@ -58,7 +59,7 @@ local function in_place(name, p, b, alu)
 end
 
 local function prepare(p, b)
-    return per_pixel("prepare", p, 8, function(t, e)
+    return per_pixel("prepare", p, 12, 8, function(t, e)
         t:alu(3)
         local x = t:load(b.I, e)
         t:alu(2, { uses = {} })
@@ -118,7 +119,7 @@ local function finish(t, b, last, from, df, nf, mul)
 end
 
 local function reduce(p, b)
-    local options = { grid = 1, block = B, shared = 2 * 4 * B,
+    local options = { grid = 1, block = B, regs = 14, shared = 2 * 4 * B,
         args = { n = pixels(p), mul = 1 } }
     return kernel("reduce", options, function(t)
         local n, mul = t:arg("n"), t:arg("mul")
@@ -170,7 +171,7 @@ end
 
 local function srad(p, b)
     local n, r = pixels(p), p.rows
-    local options = { grid = h.ceil(n, B), block = B }
+    local options = { grid = h.ceil(n, B), block = B, regs = 20 }
     return kernel("srad", options, function(t)
         local row, column = position(t, p)
         local function across(k) return k + r * column end
@@ -187,7 +188,7 @@ local function srad(p, b)
                 t:alu(1, { uses = { x, y } })
             end
             t:alu(44)
-            for _, name in ipairs { "dN", "dS", "dW", "dE", "c" } do
+            for _, name in ipairs { "dN", "dS", "dE", "dW", "c" } do
                 t:alu(2)
                 t:store(b[name], e)
             end
@@ -197,7 +198,7 @@ end
 
 local function srad2(p, b)
     local n, r = pixels(p), p.rows
-    local options = { grid = h.ceil(n, B), block = B }
+    local options = { grid = h.ceil(n, B), block = B, regs = 19 }
     return kernel("srad2", options, function(t)
         local row, column = position(t, p)
         t:when(t.gid:lt(n), function()
@@ -209,13 +210,13 @@ local function srad2(p, b)
             local below = through(t, b.iS, row, 4, b.c,
                 function(k) return k + r * column end, 5)
             t:alu(1, { uses = { south, below } })
-            for _, name in ipairs { "dN", "dW" } do
+            for _, name in ipairs { "dN", "dE" } do
                 t:alu(2)
                 local d = t:load(b[name], e)
                 t:alu(1, { uses = { d, here } })
             end
             t:alu(2)
-            local east = t:load(b.dE, e)
+            local east = t:load(b.dW, e)
             local right = through(t, b.jE, column, 4, b.c,
                 function(k) return row + r * k end, 5)
             t:alu(1, { uses = { east, right } })
@@ -243,6 +244,7 @@ end
 return app {
     name = "SRAD", suite = "Rodinia", source = "Rodinia 3.1 srad_v1",
     summary = "image diffusion with tables of neighbours, and sums by trees",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { rows = 502, cols = 458, iterations = 20 },
     sizes = {
         T = { rows = 45, cols = 40, iterations = 1 },
@@ -276,7 +278,7 @@ return app {
     end,
 
     kernels = function(p, b)
-        local launches = { in_place("extract", p, b, 22) }
+        local launches = { in_place("extract", p, b, 12, 22) }
         local first, sum = prepare(p, b), reduce(p, b)
         local one, two = srad(p, b), srad2(p, b)
         for _ = 1, p.iterations do
@@ -285,7 +287,7 @@ return app {
             launches[#launches + 1] = one
             launches[#launches + 1] = two
         end
-        launches[#launches + 1] = in_place("compress", p, b, 48)
+        launches[#launches + 1] = in_place("compress", p, b, 10, 48)
         return launches
     end,
 }

@@ -32,7 +32,7 @@ local app, i32 = h.app, h.i32
 local BLOCK, FAR = 64, 99999999
 
 local function init(p, b)
-    return csr.each(p, "init", BLOCK, nil, function(t, v)
+    return csr.each(p, "init", BLOCK, 12, nil, function(t, v)
         local distance = t:select(v:eq(0), 0, FAR)
         t:store(b.x, v, distance)
         t:store(b.y, v, distance)
@@ -40,13 +40,13 @@ local function init(p, b)
 end
 
 local function assign(p, b)
-    return csr.each(p, "assign", BLOCK, nil, function(t, v)
+    return csr.each(p, "assign", BLOCK, 8, nil, function(t, v)
         t:store(b.x, v, t:load(b.y, v))
     end)
 end
 
 local function spmv(p, b)
-    return csr.each(p, "spmv", BLOCK, nil, function(t, v)
+    return csr.each(p, "spmv", BLOCK, 22, nil, function(t, v)
         local first, last = t:load(b.row, v), t:load(b.row, v + 1)
         local least = t:var(t:load(b.x, v))
         t:loop(first, last, function(e)
@@ -60,7 +60,7 @@ local function spmv(p, b)
 end
 
 local function diff(p, b)
-    return csr.each(p, "diff", BLOCK, nil, function(t, v)
+    return csr.each(p, "diff", BLOCK, 8, nil, function(t, v)
         local new, old = t:load(b.y, v), t:load(b.x, v)
         t:alu(2)
         t:when(new:ne(old), function() t:store(b.stop, 0, 1) end)
@@ -70,6 +70,7 @@ end
 return app {
     name = "SSSP", suite = "Pannotia", source = "Pannotia sssp (CSR)",
     summary = "shortest paths, every node gathers in every iteration",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { n = 299067, d = 6.5, width = 0, iterations = 8, alu = 9,
         seed = 1 },
     sizes = {

@@ -40,7 +40,7 @@ local BLOCK, ROUND = 512, 179
 
 local function pgain(p, b)
     local options = { grid = h.ceil(p.num, BLOCK), block = BLOCK,
-        args = { x = 0 } }
+        regs = 18, args = { x = 0 } }
     return kernel("pgain", options, function(t)
         local i, x = t.gid, t:arg "x"
         t:alu(7)
@@ -76,6 +76,7 @@ return app {
     name = "STREAMCLUSTER", suite = "Rodinia",
     source = "Rodinia 3.1 streamcluster",
     summary = "is a point a better centre?  Two new pages for each dimension",
+    registers = "guess: ptxas 13 for sm_75, loops not unrolled",
     params = { num = 65536, dim = 256, centres = 20, launches = 8, alu = 8,
         seed = 1 },
     sizes = {

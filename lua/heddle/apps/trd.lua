@@ -25,7 +25,8 @@ local B = 128
 
 local function triad(p, b, set)
     local x, y, z = b["A" .. set], b["B" .. set], b["C" .. set]
-    return kernel("triad" .. set, { grid = p.n // B, block = B }, function(t)
+    return kernel("triad" .. set, { grid = p.n // B, block = B,
+        regs = 12 }, function(t)
         t:alu(9)
         t:load(x, t.gid)
         t:alu(2, { uses = {} })
@@ -39,6 +40,7 @@ end
 return app {
     name = "TRD", suite = "SHOC", source = "SHOC level 1 Triad",
     summary = "triad over two sets of three arrays; pure streams",
+    registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 4194304 },
     sizes = {
         T = { n = 4096 },
