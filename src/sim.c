@@ -112,6 +112,7 @@ static int build_memory(heddle_sim *s)
         return no_memory(s);
     w.cache = &m->l2cache;
     w.xbar = &m->xbar;
+    w.walk_latency = m->walk.memory_latency;
     w.reqs = &s->reqs;
     w.dram = s->dram;
     w.clients = s->client;
@@ -190,7 +191,7 @@ static int build_translation(heddle_sim *s)
     w.treqs = &s->treqs;
     w.reqs = &s->reqs;
     w.memory = hd_l2_below(s->l2);
-    w.memory_back = hd_l2_back(s->l2);
+    w.memory_back = hd_l2_walk_back(s->l2);
     w.memory_client = HD_CLIENT_WALK;
     w.clients = s->tclient;
     w.merge = &s->gpu.core[0].l1tlb.merge;

@@ -56,6 +56,43 @@ static void miss_and_hit(void **state)
     stop(g);
 }
 
+/* A walk read takes the crossbar's way, or one of its own; data keep theirs. */
+static void ways_of_walks(void **state)
+{
+    static const struct {
+        uint32_t latency, known, back; /* ticks */
+    } way[] = {{0, 16, 6}, {1, 12, 2}, {9, 28, 18}};
+
+    (void)state;
+    for (uint32_t i = 0; i < HD_LEN(way); i++) {
+        struct rig *g = start();
+        uint32_t r;
+
+        g->w.walk_latency = way[i].latency;
+        rig_open(g);
+        r = rig_at(g, 0, HD_REQ_WALK, 0, 8, 1);
+        g->reqs.v[r].level = 4;
+        rig_until(g, way[i].known - 1);
+        assert_int_equal(g->sends, 0);
+        rig_until(g, way[i].known);
+        assert_int_equal(g->sends, 1);
+        rig_at(g, 100, HD_REQ_READ, 4 * SET, 32, 2);
+        rig_until(g, 115);
+        assert_int_equal(g->sends, 1);
+        rig_until(g, 116);
+        assert_int_equal(g->sends, 2);
+        r = rig_at(g, 201, HD_REQ_WALK, 8, 8, 3); /* leaves at 202 */
+        g->reqs.v[r].level = 3;
+        rig_finish(g);
+        assert_int_equal(rig_when(g, 1), way[i].known + 50);
+        assert_int_equal(rig_when(g, 2), 166);
+        assert_int_equal(rig_when(g, 3), 202 + way[i].known);
+        assert_int_equal(hd_l2_back(g->l2), 6);
+        assert_int_equal(hd_l2_walk_back(g->l2), way[i].back);
+        stop(g);
+    }
+}
+
 /* Two wait for one line: one read of DRAM; the answers share the output port,
  * which the first holds for 128 / 32 cycles. */
 static void merge(void **state)
@@ -492,6 +529,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(miss_and_hit),
+        cmocka_unit_test(ways_of_walks),
         cmocka_unit_test(merge),
         cmocka_unit_test(full_mshrs),
         cmocka_unit_test(hit_under_full_mshrs),

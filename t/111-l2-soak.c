@@ -27,6 +27,7 @@ static void configure(struct rig *g, struct hd_rng *r)
     g->cache.write = hd_rng_below(r, 3);
     g->cache.mode.kind = hd_rng_below(r, 6) == 0 ? HD_OFF : HD_FULL;
     g->xbar.latency = pick(r, 0, 9);
+    g->w.walk_latency = pick(r, 0, 9);
     g->xbar.bytes = 8u << hd_rng_below(r, 4);
     g->limit = pick(r, 1, 5);
     g->took = pick(r, 0, 99);

@@ -29,6 +29,7 @@ static void configure(struct rig *g, struct hd_rng *r)
     g->cache.latency = pick(r, 0, 9);
     g->cache.write = hd_rng_below(r, 3);
     g->xbar.latency = pick(r, 0, 9);
+    g->w.walk_latency = pick(r, 0, 9);
     g->xbar.bytes = 8u << pick(r, 0, 3);
     g->limit = pick(r, 1, 20);
     g->took = pick(r, 0, 99);
@@ -216,7 +217,7 @@ static struct chained *run_chained(uint32_t seed, bool lent)
     g->l2->check = false;
     hd_env_bound(&g->m.env);
     c->until = hd_rng_below(&r, 2) ? HD_NEVER : hd_rng_below(&r, 20000);
-    c->chain = (struct hd_chain){.back = g->xbar.latency * 2ull,
+    c->chain = (struct hd_chain){.back = hd_l2_walk_back(g->l2),
                                  .until = &c->until,
                                  .held = &c->held,
                                  .number = &c->number,

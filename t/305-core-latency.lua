@@ -87,6 +87,16 @@ least = load({ ["l1tlb.entries"] = 1, ["l1tlb.latency"] = 2,
     ["walk.latency"] = 13, ["l2tlb.latency"] = 21 }, { 0, 1024, 0 })
 tap.is(least, 2 + 13 + 21 + 13 + L1, "an L2 TLB hit, and the L1")
 
+-- A miss there: its way and its look-up, a read of each level, back, the L1.
+-- Walk reads cross the crossbar, or have a way of their own.
+for _, way in ipairs { 0, 1, 2, 90 } do
+    local hop = way == 0 and XBAR or way
+    tap.is(load({ ["l1tlb.latency"] = 2, ["walk.latency"] = 13,
+        ["l2tlb.latency"] = 21, ["walk.memory_latency"] = way }, { 0 }),
+        2 + 13 + 21 + 4 * (hop + L2 + hop) + 13 + L1 + below,
+        "four reads of a walk with walk.memory_latency " .. way)
+end
+
 --- Cycles in which warps are ready and do not issue.  Two warps store into one
 -- page and exit: the first into one line, the second into `lines`.  They wait
 -- for the translation, and the first exits when its line has gone, whatever

@@ -174,7 +174,14 @@ local pairs_of = {
         end,
     },
     tlb_fill = {
-        function(q) return q.warp < 5 and "l2tlb" or "none" end,
+        function(q) -- one that may is enough
+            for i = 1, #q.who do
+                if q.who[i] & 0xffff < 5 then
+                    return "l2tlb"
+                end
+            end
+            return "none"
+        end,
         function(_, _, place)
             for app = 0, place.apps - 1 do
                 steer("tlb_fill_without", app, 0, 2)

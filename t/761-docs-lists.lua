@@ -1,7 +1,8 @@
 --[[
 761-docs-lists.lua - what the manual lists is what there is.
 
-Pinned: the metrics of heddle_results(5) are those of metrics.lua; everything
+Pinned: the metrics of heddle_results(5) are those of metrics.lua; the latencies
+of heddle_model(7) those of scenarios/characterise/latencies.lua; everything
 that has a name (setting, counter, point, note, policy, application, machine) is
 explained with unit, meaning and source as its kind has them; every point is in
 the picture of the README; every kind of heddle list, every command,
@@ -41,6 +42,10 @@ held = read("man/heddle_results.5"):match(
     'src/dev/metrics%.lua of=apps\n(.-)%.\\" end of list')
 tap.is(held, output(HEDDLE .. " run src/dev/metrics.lua of=apps"),
     "those of applications, too")
+held = read("man/heddle_model.7"):match(
+    'characterise/latencies%.lua man=1\n(.-)%.\\" end of list')
+tap.is(held, output(HEDDLE .. " run scenarios/characterise/latencies.lua man=1"),
+    "latencies of the presets are those that are measured")
 
 -- ---- explanations -------------------------------------------------------------
 

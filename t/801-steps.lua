@@ -130,6 +130,7 @@ local function loads(latency)
     local out = {}
     local sim <close> = H.sim { machine = "maxwell", progress = false,
         settings = { ["core.count"] = 2, ["l1tlb.mode"] = "ideal",
+            ["xbar.latency"] = 8,
             ["walk.latency"] = latency }, apps = { H.program(kernel.app {
             name = "loads", source = "this test",
             buffers = function() return { kernel.f32("m", 65536) } end,

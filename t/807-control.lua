@@ -372,7 +372,11 @@ do
     order("l1cache.mode", { "ideal", "fixed:1", "fixed:100", "fixed:5000" })
     order("l1cache.mode", { "ideal", "full" })
     order("l2cache.mode", { "ideal", "fixed:20", "fixed:500" }, PWC)
-    order("l2cache.mode", { "ideal", "full", "off" }, PWC)
+    -- an L2 that is hardly hit is worth more where the way to it is short and
+    -- many warps want it
+    order("l2cache.mode", { "ideal", "full", "off" }, whole.join(PWC,
+        { ["xbar.latency"] = 8, ["walk.memory_latency"] = 8,
+            ["walk.latency"] = 10, ["core.regs"] = 131072 }))
     order("dram.mode", { "off", "ideal", "full" })
     order("dram.mode", { "fixed:1", "fixed:50", "fixed:1000" })
     faster("sim.translation", "off", "full")

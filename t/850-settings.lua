@@ -51,6 +51,7 @@ local DRAWN = {
     { "walk.mode", "full", "full", "fixed:9", "ideal" },
     { "walk.walkers", 1, 2, 64 }, { "walk.queue", 1, 3, 256 },
     { "walk.per_core", false, false, true }, { "walk.latency", 0, 1, 10 },
+    { "walk.memory_latency", 0, 1, 3, 50 },
     { "pwc.mode", "off", "full", "full", "ideal", "fixed:3" },
     { "pwc.style", "physical", "prefix" }, { "pwc.entries", 2, 16, 1024 },
     { "pwc.ways", 0, 1, 2 }, { "pwc.latency", 0, 1, 10 },

@@ -41,7 +41,7 @@ local PRESETS = {
                 warps = { 64, "MASK table 1" },
                 threads = { 4096, "MASK table 1: 64 warps of 64" },
                 blocks = { 32, "guess: as GM107" },
-                regs = { 131072, "guess: 32 a thread when full" },
+                regs = { 65536, "datasheet: GM107/GM204 65,536 registers" },
                 shared_bytes = { 98304, "guess: as GM204" },
             },
             l1tlb = {
@@ -61,10 +61,18 @@ local PRESETS = {
                 ports = { 2, "MASK table 1" },
             },
             bypass = { entries = { 0, "MASK 5.1: only with tokens" } },
+            xbar = {
+                latency = { 50, "release: 85 and 30 cycles before the L2 and "
+                    .. "DRAM, as a way there and back: an interpretation" },
+            },
             walk = {
                 mode = { "full", "MASK table 1" },
                 walkers = { 64, "MASK table 1" },
                 per_core = { false, "MASK figure 2: shared by all cores" },
+                latency = { 50, "MASK footnote 2: beside the L2 cache, so the "
+                    .. "crossbar's" },
+                memory_latency = { 1, "guess: MASK footnote 2: beside the L2 "
+                    .. "cache, no crossbar between" },
             },
             pwc = {
                 mode = { "off", "MASK figure 2b: an L2 TLB instead" },
@@ -98,6 +106,18 @@ local PRESETS = {
                 page = { "4K", "MASK 6" },
                 memory_bytes = { 3221225472, "Mosaic table 1" },
             },
+        },
+    },
+    {
+        name = "maxwell-literal",
+        from = "maxwell",
+        summary = "the same with nothing between a core and the L2 but MASK's "
+            .. "table 1",
+        settings = {
+            xbar = { latency = { 8, "guess: MASK table 1 gives no more than "
+                .. "the L2's 10 cycles" } },
+            walk = { latency = { 8, "MASK footnote 2: beside the L2 cache, so "
+                .. "the crossbar's" } },
         },
     },
     {
@@ -139,8 +159,12 @@ local PRESETS = {
                 latency = { 0, "release: tlb.cc: a look-up takes no time" },
                 mshrs = { 4096, "release: tlb.cc: no limit" },
             },
+            xbar = { latency = { 8, "guess; release: rop_latency is in "
+                .. "l2cache.latency" } },
             walk = {
                 latency = { 0, "release: tlb.cc" },
+                memory_latency = { 0, "release: walk reads cross as any other "
+                    .. "read" },
                 walkers = { 4096, "release: tlb.cc: no limit" },
             },
             bypass = { entries = { 0, "release: tlb_lookup_bypass is 0" } },
@@ -298,6 +322,8 @@ local PRESETS = {
                 walkers = { 16, "MESC table I" },
                 per_core = { false, "MESC table I: in the IOMMU" },
                 latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
+                memory_latency = { 0, "MESC: an IOMMU, which is not beside the "
+                    .. "L2: over the crossbar" },
             },
             pwc = {
                 mode = { "full", "MESC table I" },
@@ -363,6 +389,10 @@ local PRESETS = {
             walk = {
                 walkers = { 1, "Pichai 5.2" },
                 per_core = { true, "Pichai 5.2" },
+                latency = { 10, "guess: gem5-gpu's 20 cycles to the MMU and "
+                    .. "back; Pichai does not say" },
+                memory_latency = { 0, "Pichai 5.2: walkers in the cores, so "
+                    .. "over the crossbar" },
             },
             pwc = { mode = { "off", "Pichai: none" } },
             l1cache = {
@@ -441,6 +471,8 @@ local PRESETS = {
                 walkers = { 32, "Power 4.2" },
                 per_core = { false, "Power: shared by all" },
                 latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
+                memory_latency = { 0, "Power 4.2: over the crossbar like "
+                    .. "other reads" },
             },
             pwc = { entries = { 1024, "Power: 8 KB of 8-byte entries" } },
             dram = {

@@ -17,6 +17,11 @@
  * a cycle and port, the ports at the ends bind first.  The input buffer of a
  * slice is unbounded; what the cores may have in flight bounds it.
  *
+ * The walkers are the crossbar's clients like the cores (Power et al.), or lie
+ * beside the L2 cache (MASK, footnote 2): then walk reads have a latency of
+ * their own, walk.memory_latency, and the slice's ports in common with the
+ * rest.
+ *
  * A request is posted to its slice under the rank of its client, so the order
  * in which clients call does not decide between arrivals of one instant.
  *
@@ -37,7 +42,9 @@
 
 const struct hd_setting hd_xbar_settings[] = {
     {"latency", HD_T_U32, AT(latency), "L2 cycles", "8", 0, 10000, NULL,
-     "from a core or walker to an L2 slice, one way", "guess"},
+     "from a core to an L2 slice, one way; from a walker, too, unless "
+     "walk.memory_latency says otherwise",
+     "guess"},
     {"bytes", HD_T_U32, AT(bytes), "bytes", "32", 1, 1024, NULL,
      "bytes that a port takes in one L2 cycle, each way", "guess"},
 };
@@ -237,7 +244,8 @@ static inline void post(struct hd_l2 *l2, hd_time at, uint32_t to,
 static HD_APART void take_other(struct hd_l2 *l2, hd_time now, uint32_t r)
 {
     struct hd_req *q = &l2->req[r];
-    hd_time at = hd_recip_up(l2->per_cycle, now) + l2->travel;
+    hd_time at =
+        hd_recip_up(l2->per_cycle, now) + l2->travel[hd_l2_way(q)];
     uint32_t i;
 
     q->line = q->pa.v >> l2->line_shift;
@@ -284,7 +292,12 @@ void hd_l2_lend(struct hd_l2 *l2, const struct hd_chain *chain)
 
 hd_time hd_l2_back(const struct hd_l2 *l2)
 {
-    return l2->travel;
+    return l2->travel[0];
+}
+
+hd_time hd_l2_walk_back(const struct hd_l2 *l2)
+{
+    return l2->travel[1];
 }
 
 /* ---- building --------------------------------------------------------- */
@@ -395,8 +408,11 @@ static int settle(struct hd_l2 *l2)
     l2->latency =
         (l2->cfg.mode.kind == HD_FIXED ? l2->cfg.mode.fixed : l2->cfg.latency) *
         l2->cycle;
-    l2->travel = l2->xbar.latency * l2->cycle;
-    l2->arrival = l2->travel + l2->latency;
+    l2->travel[0] = l2->travel[1] = l2->xbar.latency * l2->cycle;
+    if (w->walk_latency != 0)
+        l2->travel[1] = w->walk_latency * l2->cycle;
+    for (uint32_t i = 0; i < HD_LEN(l2->arrival); i++)
+        l2->arrival[i] = l2->travel[i] + l2->latency;
     l2->per_cycle = hd_recip_of(l2->cycle);
     per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
     l2->per_core = per_core.m;

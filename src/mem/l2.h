@@ -1,7 +1,7 @@
 /*
  * l2.h - the crossbar and the banked L2 data cache behind it.
  *
- * Cores and walkers send requests; each crosses the interconnect (latency, and
+ * Cores and walkers send requests; each takes its way (a latency, and
  * the bandwidth of its slice's input port, reserved on arrival), looks up its
  * slice, and on a miss goes to the slice's DRAM channel through an MSHR.  A
  * full MSHR or miss queue blocks the head of the slice's input and is woken by
@@ -31,6 +31,8 @@ struct hd_dram; /* dram.h */
 struct hd_l2_wiring {
     const struct hd_cache_cfg *cache;
     const struct hd_xbar_cfg *xbar;
+    uint32_t walk_latency; /* L2-clock cycles of walk reads, one way; 0: the
+                              crossbar's */
     struct hd_reqs *reqs;
     struct hd_dram *dram; /* NULL: `below` is used instead (tests) */
     struct hd_below below;
@@ -71,6 +73,8 @@ void hd_l2_lend(struct hd_l2 *l2, const struct hd_chain *chain);
 
 /* Ticks for an answer to travel back over the interconnect. */
 hd_time hd_l2_back(const struct hd_l2 *l2);
+/* The same for a walk read. */
+hd_time hd_l2_walk_back(const struct hd_l2 *l2);
 
 extern const struct hd_stat_desc hd_l2_stats[];
 extern const uint32_t hd_l2_stat_count;

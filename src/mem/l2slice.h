@@ -173,7 +173,8 @@ struct hd_l2 {
     struct hd_reqs *reqs; /* of the wiring: the same pool */
     /* what taking a request reads besides, another one */
     struct hd_recip per_cycle; /* of an L2 cycle */
-    hd_time arrival;           /* ticks: the way over the crossbar, a look-up */
+    hd_time arrival[2];        /* ticks: the way there and a look-up, of data;
+                                  of walk reads */
     struct hd_events *ev;
     const struct hd_chain *chain;    /* lent, or NULL */
     const struct hd_l2_place *place; /* see find_places: */
@@ -185,7 +186,8 @@ struct hd_l2 {
     const struct hd_assoc *model; /* the tags of slice 0: their shape is that
                                      of all */
     const struct hd_steer *steer;
-    hd_time latency, travel;   /* ticks: a look-up; the way over the crossbar */
+    hd_time latency;           /* ticks: a look-up */
+    hd_time travel[2];         /* ticks: the way there, of data; of walk reads */
     struct hd_l2_slice *slice; /* [slices] */
     uint32_t component;        /* of slice 0; the others' follow */
     bool full;                 /* the mode is HD_FULL */
@@ -400,6 +402,12 @@ static inline uint32_t hd_l2_number(const struct hd_req *q)
     return (uint32_t)q->queued & -(uint32_t)((q->flags & HD_REQ_SEQ) != 0);
 }
 
+/* Which way it comes: an index of `travel` and `arrival`. */
+static inline uint32_t hd_l2_way(const struct hd_req *q)
+{
+    return q->kind == HD_REQ_WALK;
+}
+
 /* True when a request writes; one bit of kind + 1 tells. */
 static inline bool hd_l2_writes(const struct hd_req *q)
 {
@@ -426,7 +434,7 @@ static HD_INLINE void hd_l2_take_plain(struct hd_l2 *l2, hd_time edge,
 
     q->line = line;
     q->spare = p->set | ((uint32_t)(line >> l2->high_shift) & l2->high_mask);
-    hd_post_numbered(l2->ev, from, p->component, number, edge + l2->arrival,
+    hd_post_numbered(l2->ev, from, p->component, number, edge + l2->arrival[hd_l2_way(q)],
                      hd_l2_writes(q) ? HD_L2_LOOK : HD_L2_READ_LOOK, r,
                      line << HD_L2_SET_BITS | q->spare);
 }

@@ -5,7 +5,9 @@
  * (Pichai et al.: walkers in the core, no L2 TLB).  A request of core c is
  * posted by a sender of its own for each core, so that requests of one
  * instant arrive in the order of cores, whoever called first; the way from
- * the L1 TLB takes walk.latency cycles, the way back is the requester's.
+ * the L1 TLB takes walk.latency cycles, the way back is the requester's.  The
+ * way of a walk read to the L2 cache and back is walk.memory_latency each, or
+ * the crossbar's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,6 +35,12 @@ const struct hd_setting hd_walk_settings[] = {
     {"latency", HD_T_U32, WALK(latency), "cycles", "10", 0, 10000, NULL,
      "L2-clock cycles from an L1 TLB to the unit, one way",
      "gem5-gpu's setting for Power et al.: 20 cycles there and back"},
+    {"memory_latency", HD_T_U32, WALK(memory_latency), "cycles", "0", 0, 10000,
+     NULL,
+     "L2-clock cycles from a walker to an L2 slice, one way; 0: over the "
+     "crossbar, xbar.latency",
+     "Power et al.: walkers read over the crossbar; MASK footnote 2: they lie "
+     "beside the L2 cache"},
 };
 const uint32_t hd_walk_setting_count = HD_LEN(hd_walk_settings);
 

@@ -25,6 +25,8 @@ struct hd_walk_cfg {
     uint32_t queue;      /* walks that may wait; more block the L2 TLB */
     uint32_t per_core;   /* 1: every core has a unit of its own */
     uint32_t latency;    /* cycles from L1 TLB miss to the unit, one way */
+    uint32_t memory_latency; /* cycles from a walker to the L2, one way; 0: the
+                                crossbar's */
 };
 
 struct hd_pwc_cfg {
