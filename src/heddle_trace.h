@@ -182,7 +182,8 @@ struct heddle_trace_write {
     uint32_t warp;
     uint32_t count; /* instructions of an ALU run; 0: 1 */
     uint32_t pc;
-    uint32_t bytes; /* a lane: 1, 2, 4, 8, 16 */
+    uint32_t bytes; /* a lane: 1, 2, 4, 8, 16; of an ALU run: instructions
+                       of a group, at most 255, or 0 (core.ilp) */
     uint32_t wait;  /* scoreboard slots that must be empty */
     int slot;       /* that it fills, 0 .. 31, or -1 */
     int local;

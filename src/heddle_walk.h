@@ -38,7 +38,7 @@ struct heddle_walk_op {
     uint32_t warp;   /* in the block */
     uint64_t block;
     enum heddle_walk_kind kind;
-    uint32_t bytes; /* a lane */
+    uint32_t bytes; /* a lane; ALU: instructions of a group, 0: core.ilp */
     uint32_t count; /* instructions: 1 but for ALU runs; 0: none of its own */
     uint32_t pc;
     uint32_t lanes; /* of a warp */

@@ -1,9 +1,9 @@
 /*
  * What is pinned: the core issues exactly the instructions that a naive model
  * stepped cycle by cycle issues, at the same cycles, under GTO and LRR, with
- * ALU runs, scoreboard waits, barriers, a load/store queue and a reply port.
- * The naive model knows nothing of events, of running ahead, or of rounds in
- * closed form.
+ * ALU runs, free or in groups (core.ilp, or the run's own), scoreboard waits,
+ * barriers, a load/store queue and a reply port.  The naive model knows nothing
+ * of events, of running ahead, or of rounds and groups in closed form.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -49,6 +49,7 @@ static struct program programs[BLOCKS][WARPS];
 
 static struct hd_op random_op(struct hd_rng *r, uint32_t *loaded)
 {
+    static const uint8_t own[] = {0, 0, 0, 0, 1, 3, 255};
     struct hd_op op = {HD_OP_ALU, HD_NO_SLOT, 4, 0, 0, 1, 0, hd_ones(32)};
 
     switch (hd_rng_below(r, 8)) {
@@ -64,12 +65,14 @@ static struct hd_op random_op(struct hd_rng *r, uint32_t *loaded)
         break;
     default:
         op.count = 1 + hd_rng_below(r, 1 + hd_rng_below(r, 40));
+        op.bytes = own[hd_rng_below(r, HD_LEN(own))];
     }
     if (hd_rng_below(r, 2))
         op.wait = *loaded & (uint32_t)hd_rng_next(r);
     return op;
 }
 
+/* In every third one warp of a block does all the work. */
 static void make_programs(uint64_t seed)
 {
     struct hd_rng r = hd_rng_make(seed, 300);
@@ -82,6 +85,8 @@ static void make_programs(uint64_t seed)
             p->n = 0;
             for (uint32_t k = 0; k < parts; k++) {
                 uint32_t n = hd_rng_below(&r, OPS / 4 - 2);
+                if (seed % 3 == 0 && w > 0)
+                    n = 0;
                 for (uint32_t i = 0; i < n; i++)
                     p->op[p->n++] = random_op(&r, &loaded);
                 if (k + 1 < parts) {
@@ -192,10 +197,23 @@ static void memory_event(void *self, hd_time now, uint32_t what, uint32_t req,
         hd_req_give(&r->reqs, req);
 }
 
-static void settings(struct rig *r, const char *scheduler, const char *queue,
-                     const char *blocks)
+/* What a comparison sets. */
+struct how {
+    const char *scheduler;
+    uint32_t queue, blocks, ilp;
+};
+
+static void set(struct rig *r, const char *name, uint32_t v)
 {
-    static const char *const set[][2] = {
+    char text[16];
+
+    snprintf(text, sizeof text, "%u", v);
+    assert_int_equal(hd_machine_set(&r->m, name, text, &r->err), 0);
+}
+
+static void settings(struct rig *r, const struct how *how)
+{
+    static const char *const fixed[][2] = {
         {"core.count", "1"},        {"core.lanes", "32"},
         {"core.width", "32"},       {"core.alu_latency", "9"},
         {"sim.translation", "off"}, {"l1cache.mode", "off"},
@@ -204,17 +222,16 @@ static void settings(struct rig *r, const char *scheduler, const char *queue,
     };
 
     hd_machine_defaults(&r->m);
-    for (size_t i = 0; i < HD_LEN(set); i++)
-        assert_int_equal(hd_machine_set(&r->m, set[i][0], set[i][1], &r->err),
-                         0);
-    hd_machine_set(&r->m, "core.scheduler", scheduler, &r->err);
-    hd_machine_set(&r->m, "core.queue", queue, &r->err);
-    hd_machine_set(&r->m, "core.blocks", blocks, &r->err);
-    assert_int_equal(r->err.code, 0);
+    for (size_t i = 0; i < HD_LEN(fixed); i++)
+        assert_int_equal(
+            hd_machine_set(&r->m, fixed[i][0], fixed[i][1], &r->err), 0);
+    hd_machine_set(&r->m, "core.scheduler", how->scheduler, &r->err);
+    set(r, "core.queue", how->queue);
+    set(r, "core.blocks", how->blocks);
+    set(r, "core.ilp", how->ilp);
 }
 
-static struct rig *build(const char *scheduler, const char *queue,
-                         const char *blocks)
+static struct rig *build(const struct how *how)
 {
     struct rig *r = calloc(1, sizeof *r);
     struct heddle_place place = {.at = "",
@@ -227,7 +244,7 @@ static struct rig *build(const char *scheduler, const char *queue,
     struct hd_vm_cfg vm;
     hd_va base = {0};
 
-    settings(r, scheduler, queue, blocks);
+    settings(r, how);
     vm = r->m.vm;
     r->clk.hz[HD_CLK_CORE] = r->clk.hz[HD_CLK_ISSUE] = 1000000;
     r->clk.hz[HD_CLK_L2] = r->clk.hz[HD_CLK_DRAM] = 1000000;
@@ -281,6 +298,7 @@ static void destroy(struct rig *r)
 
 struct twin_warp {
     uint32_t block, index, at, left, used, waits;
+    uint32_t group; /* instructions since it waited for the ALU latency */
     uint64_t ready, age;
     uint32_t pending;
 };
@@ -292,7 +310,7 @@ struct twin_load {
 
 struct twin {
     bool lrr;
-    uint32_t queue_room, block_room;
+    uint32_t queue_room, block_room, ilp;
     struct twin_warp warp[64];
     struct twin_load load[LOG];
     uint32_t loads;
@@ -329,7 +347,8 @@ static void twin_blocks(struct twin *t, uint64_t cycle)
             while (t->warp[w].used)
                 w++;
             t->warp[w] =
-                (struct twin_warp){b, i, 0, 0, 1, 0, cycle, t->ages++, 0};
+                (struct twin_warp){.block = b, .index = i, .used = 1,
+                                   .ready = cycle, .age = t->ages++};
             twin_fetch(t, w);
         }
         t->live[b] = WARPS;
@@ -461,9 +480,15 @@ static void twin_issue(struct twin *t, uint64_t cycle)
     t->last = w;
     x->ready = cycle + 1;
     if (op->kind == HD_OP_ALU) {
-        if (--x->left > 0)
+        uint32_t group = op->bytes != 0 ? op->bytes : t->ilp;
+        x->left--;
+        x->group++;
+        if (x->left > 0 && (t->ilp == 0 || x->group < group))
             return;
+        x->group = 0;
         x->ready = cycle + 9;
+        if (x->left > 0)
+            return;
     } else if (op->kind == HD_OP_BARRIER) {
         x->waits = 1;
         t->arrived[x->block]++;
@@ -503,33 +528,31 @@ static void twin_run(struct twin *t)
 
 /* ---- the comparison ----------------------------------------------------- */
 
-static void compare(const char *scheduler, uint32_t queue, uint32_t blocks,
-                    uint64_t seed)
+static void compare(const struct how *how, uint64_t seed)
 {
-    char q[16], b[16];
     struct twin *t = calloc(1, sizeof *t);
     struct rig *r;
     uint64_t sum = 0;
 
-    snprintf(q, sizeof q, "%u", queue);
-    snprintf(b, sizeof b, "%u", blocks);
     make_programs(seed);
-    r = build(scheduler, q, b);
+    r = build(how);
     hd_dispatch_start(r->g.dispatch);
     hd_events_run(&r->ev, HD_NEVER, &r->err.code);
     assert_int_equal(r->err.code, HEDDLE_DONE);
-    t->lrr = strcmp(scheduler, "lrr") == 0;
+    t->lrr = strcmp(how->scheduler, "lrr") == 0;
     t->last = t->lrr ? 63 : 64;
-    t->queue_room = queue;
-    t->block_room = blocks;
+    t->queue_room = how->queue;
+    t->block_room = how->blocks;
+    t->ilp = how->ilp;
     twin_run(t);
     for (uint32_t i = 0; i < r->log.n && i < t->log.n; i++) {
         if (r->log.what[i] == t->log.what[i] &&
             r->log.cycle[i] == t->log.cycle[i])
             continue;
-        fail_msg("%s, queue %u, blocks %u, seed %llu: access %u is %x at %llu "
-                 "in the core, %x at %llu in the naive model",
-                 scheduler, queue, blocks, (unsigned long long)seed, i,
+        fail_msg("%s, queue %u, blocks %u, ilp %u, seed %llu: access %u is %x "
+                 "at %llu in the core, %x at %llu in the naive model",
+                 how->scheduler, how->queue, how->blocks, how->ilp,
+                 (unsigned long long)seed, i,
                  r->log.what[i], (unsigned long long)r->log.cycle[i],
                  t->log.what[i], (unsigned long long)t->log.cycle[i]);
     }
@@ -544,19 +567,27 @@ static void compare(const char *scheduler, uint32_t queue, uint32_t blocks,
     free(t);
 }
 
+static void compare_all(const char *scheduler)
+{
+    static const uint32_t ilp[] = {0, 1, 2, 4, 7, 100};
+
+    for (uint32_t i = 0; i < HD_LEN(ilp); i++)
+        for (uint64_t seed = 1; seed <= 60; seed++)
+            compare(&(struct how){scheduler, (uint32_t)(1 + seed % 8),
+                                  (uint32_t)(1 + seed % 4), ilp[i]},
+                    seed);
+}
+
 static void gto_issues_as_cycle_by_cycle(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++)
-        compare("gto", (uint32_t)(1 + seed % 8), (uint32_t)(1 + seed % 4),
-                seed);
+    compare_all("gto");
 }
 
 static void lrr_issues_as_cycle_by_cycle(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++)
-        compare("lrr", 1 + seed % 8, 1 + seed % 4, seed);
+    compare_all("lrr");
 }
 
 int main(void)

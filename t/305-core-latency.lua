@@ -97,6 +97,46 @@ for _, way in ipairs { 0, 1, 2, 90 } do
         "four reads of a walk with walk.memory_latency " .. way)
 end
 
+--- Cycles of a warp that does n instructions of arithmetic, and stores.
+local function arithmetic(n, ilp, warps)
+    local app = k.app { name = "chain",
+        buffers = function() return { k.i32("a", 1 << 10) } end,
+        kernels = function(_, b) return {
+            k.kernel("chain", { block = 32 * (warps or 1) }, function(t)
+                t:alu(n)
+                t:store(b.a, t.gid, 1)
+            end) } end }
+    local sim = H.sim { machine = "maxwell", apps = { H.program(app) },
+        settings = { ["core.lanes"] = 32, ["core.width"] = 32,
+            ["core.ilp"] = ilp, ["sim.translation"] = "off" } }
+    sim:run()
+    return sim.now, sim:counters().core
+end
+
+-- Each group but the first waits for the one before: 8 cycles more than a free
+-- run, whose instructions follow each other.
+for _, case in ipairs { { 1, 1, 0 }, { 100, 1, 99 }, { 100, 2, 49 },
+    { 101, 2, 50 }, { 100, 7, 14 }, { 100, 99, 1 }, { 100, 100, 0 } } do
+    local n, ilp, gaps = table.unpack(case)
+    local free, c0 = arithmetic(n, 0)
+    local held, c1 = arithmetic(n, ilp)
+    tap.is(held - free, 8 * gaps, ("%d instructions, core.ilp %d: %d gaps")
+        :format(n, ilp, gaps))
+    tap.ok(c0.instructions == c1.instructions
+        and c0.time_issue == c1.time_issue
+        and c1.time_alu > c0.time_alu == (gaps > 0),
+        "and all of it is waiting for the ALU")
+end
+
+-- Nine warps fill the gaps of each other, and ten the port.
+for _, warps in ipairs { 9, 10 } do
+    local now = arithmetic(100, 1, warps)
+    local alone = arithmetic(100, 1)
+    tap.ok(warps == 9 and now - alone < 20
+        or warps == 10 and now - alone > 80,
+        warps .. " warps issue in turn", ("%d, %d"):format(now, alone))
+end
+
 --- Cycles in which warps are ready and do not issue.  Two warps store into one
 -- page and exit: the first into one line, the second into `lines`.  They wait
 -- for the translation, and the first exits when its line has gone, whatever

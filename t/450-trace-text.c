@@ -26,7 +26,7 @@ static void dependences(void **state)
              "0030 ffffffff 1 R7 FADD 2 R6 R6 0 0\n"
              "0040 ffffffff 0 STG.E.SYS 2 R4 R7 4 1 0x7f2000001000 4 0\n"
              "0050 ffffffff 0 EXIT 0 0 0\n"),
-        "0.0 alu x2 0\n"
+        "0.0 alu x2 g1 0\n"
         "0.0 load 20 s0 /4 7f2000000000+4\n"
         "0.0 alu 30 w0\n"
         "0.0 store 40 /4 7f2000001000+4\n"
@@ -99,6 +99,35 @@ static void runs(void **state)
     /* no EXIT at the end: one that is no instruction */
     assert_string_equal(WARP(4, 1, "0000 ffffffff 0 NOP 0 0 0\n"),
                         "0.0 alu 0\n0.0 exit x0 0 m0\n");
+}
+
+/* A run issues in groups of its instructions over those of its longest chain,
+ * rounded up: registers that it reads and has written itself. */
+static void chains(void **state)
+{
+    (void)state;
+    assert_string_equal(WARP(4, 8,
+                             "0000 ffffffff 1 R1 MOV 1 R9 0 0\n" /* 1 */
+                             "0010 ffffffff 1 R2 MOV 1 R9 0 0\n" /* 1 */
+                             "0020 ffffffff 1 R3 FADD 2 R1 R2 0 0\n" /* 2 */
+                             "0030 ffffffff 1 R1 MOV 1 R9 0 0\n" /* 1 */
+                             "0040 ffffffff 1 R4 FADD 2 R1 R2 0 0\n" /* 2 */
+                             "0050 ffffffff 2 R5 P0 FFMA 3 R4 R4 R3 0 0\n"
+                             "0060 ffffffff 1 R6 SEL 2 R9 P0 0 0\n" /* 4 */
+                             "0070 ffffffff 0 EXIT 0 0 0\n"),
+                        "0.0 alu x7 g2 0\n0.0 exit 70\n");
+    /* each reads the one before; a run that follows knows nothing of it, and
+     * a register that holds nothing is none */
+    assert_string_equal(WARP(4, 7,
+                             "0000 ffffffff 1 R1 IADD3 2 R1 R9 0 0\n"
+                             "0010 ffffffff 1 R1 IADD3 2 R1 R9 0 0\n"
+                             "0020 ffffffff 1 R1 IADD3 2 R1 R9 0 0\n"
+                             "0030 0000ffff 1 R255 IADD3 2 R1 R255 0 0\n"
+                             "0040 0000ffff 1 R255 IADD3 2 R1 R255 0 0\n"
+                             "0050 0000ffff 1 R2 IADD3 2 R1 R255 0 0\n"
+                             "0060 ffffffff 0 EXIT 0 0 0\n"),
+                        "0.0 alu x3 g1 0\n0.0 alu x3 30 mffff\n"
+                        "0.0 exit 60\n");
 }
 
 /* Modes 0, 1 and 2 of one access are one access. */
@@ -204,7 +233,7 @@ static void version_6(void **state)
             "0040 ffffffff 1 R6 LDG.E 2 R4 UR8 4 1 0x5000 4 0 Val 1 0 1 0 1 0\n"
             "0050 ffffffff 4 R8 R9 R10 R11 MOV 1 URZ 0\n"
             "0060 ffffffff 0 EXIT 0 0 0 NoVal\n"),
-        "0.0 alu x3 0\n"
+        "0.0 alu x3 g2 0\n"
         "0.0 load 30 s0 /4 4000+4\n"
         "0.0 load 40 w0 s0 /4 5000+4\n"
         "0.0 alu 50\n"
@@ -299,7 +328,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dependences),  cmocka_unit_test(out_of_slots),
-        cmocka_unit_test(runs),         cmocka_unit_test(modes),
+        cmocka_unit_test(runs),
+        cmocka_unit_test(chains),         cmocka_unit_test(modes),
         cmocka_unit_test(empty_masks),  cmocka_unit_test(old_versions),
         cmocka_unit_test(line_numbers), cmocka_unit_test(version_6),
         cmocka_unit_test(bulk),         cmocka_unit_test(replay),

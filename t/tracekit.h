@@ -164,8 +164,9 @@ static inline void kit_put(struct kit *k, const char *fmt, ...)
 
 /*
  * Everything a workload does, one operation a line:
- *     block.warp kind count pc wN.N sN mMASK /bytes space addresses
- * wait and slot are left out where there is none, the mask where it is full;
+ *     block.warp kind count gGROUP pc wN.N sN mMASK /bytes space addresses
+ * wait and slot are left out where there is none, the mask where it is full,
+ * and the group of a run where that is all of it or not known;
  * affine addresses are base+stride of lane 0, others a list.
  */
 static inline void kit_op(struct kit *k, struct hd_source *s, uint32_t ctx,
@@ -177,6 +178,8 @@ static inline void kit_op(struct kit *k, struct hd_source *s, uint32_t ctx,
     kit_put(k, "%llu.%u %s", (unsigned long long)block, warp, kind[o->kind]);
     if (o->count != 1)
         kit_put(k, " x%u", o->count);
+    if (o->kind == HD_OP_ALU && o->bytes != 0 && o->bytes < o->count)
+        kit_put(k, " g%u", o->bytes);
     kit_put(k, " %x", o->pc);
     for (uint32_t w = o->wait; w != 0; w &= w - 1)
         kit_put(k, " w%d", __builtin_ctz(w));

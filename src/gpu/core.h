@@ -40,6 +40,8 @@ struct hd_core_cfg {
                               the issue port lanes / width slots */
     uint32_t issue;        /* issue slots a cycle */
     uint32_t alu_latency;  /* cycles */
+    uint32_t ilp;          /* instructions of an ALU run that issue before the
+                              latency is waited for; 0: all */
     uint32_t scheduler;    /* enum hd_scheduler */
     uint32_t warps;        /* resident at once, at most 64 */
     uint32_t threads;      /* resident at once */
@@ -127,7 +129,9 @@ struct hd_warp {      /* a line of the host's cache */
     uint16_t index;   /* its number in the block */
     uint16_t block;   /* block slot of the core */
     uint8_t state;    /* enum hd_warp_state */
-    uint8_t spare[7];
+    uint8_t group;    /* instructions left of a group of its ALU run that has
+                         begun; 0: none has */
+    uint8_t spare[6];
 };
 
 struct hd_block {
@@ -300,6 +304,7 @@ struct hd_core {
     struct hd_slot pick;
     uint32_t lanes; /* warp size of its application */
     uint32_t memops;
+    uint32_t ilp;   /* core.ilp */
 
     /* Of its application: */
     const struct hd_source_ops *ops; /* of its source */
@@ -416,6 +421,16 @@ void hd_warp_ask_limit(struct hd_core *c, hd_time t);
 
 /* pick.c: the answer of a policy to warp_pick, see hd_sched_pick */
 uint32_t hd_sched_ask(struct hd_core *c, uint64_t can, uint32_t *one);
+/* How many instructions of its ALU run a warp issues before it has to wait. */
+static inline uint32_t hd_warp_group(const struct hd_core *c,
+                                     const struct hd_warp *x)
+{
+    uint32_t size = x->op.bytes != 0 ? x->op.bytes : c->ilp;
+    uint32_t left = x->group != 0 ? x->group : size;
+
+    return HD_LIKELY(c->ilp == 0) || left > x->op.count ? x->op.count : left;
+}
+
 /* Loose round robin over ALU runs in closed form: the whole rounds that fit
  * before `end`.  0 if none does. */
 uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,

@@ -36,6 +36,11 @@ const struct hd_setting hd_core_settings[] = {
     {"alu_latency", HD_T_U32, AT(alu_latency), "cycles", "9", 1, 1000, "",
      "from an ALU instruction to one that depends on it",
      "MASK table 1 (9 stages)"},
+    {"ilp", HD_T_U32, AT(ilp), "instructions", "0", 0, 255, "",
+     "instructions of a run of arithmetic that issue before alu_latency is "
+     "waited for; 1: each waits for the one before; 0: all, a free run; a run "
+     "of a trace that knows its registers has its own, unless this is 0",
+     "heddle"},
     {"scheduler", HD_T_CHOICE, AT(scheduler), "", "gto", 0, 1, "gto|lrr",
      "greedy then oldest, or loose round robin", "MASK table 1"},
     {"warps", HD_T_U32, AT(warps), "warps", "64", 1, HD_MAX_WARPS, "",
@@ -179,6 +184,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->targets = m->core.parked;
     c->lsu_room = m->core.queue;
     c->lanes = m->core.lanes;
+    c->ilp = m->core.ilp;
     c->full = hd_ones(c->lanes);
     c->streaks = g->translate && m->l1tlb.mode.kind == HD_FULL &&
                  m->l1tlb.blocking == 0 && m->l1cache.mode.kind == HD_FULL &&

@@ -117,16 +117,30 @@ static void unaccounted_ready(const struct hd_warp *x, bool lsu_full,
     out[lsu_full ? HD_CORE_T_LSU : HD_CORE_T_READY] += now - to;
 }
 
+/* Warps have issued ahead of now: so much of their time is not yet.  It was
+ * mostly issuing and, between the groups of a run, waiting for the ALU. */
+static void give_back(const struct hd_core *c, hd_time ahead,
+                      uint64_t out[HD_CORE_COUNTERS])
+{
+    for (uint32_t k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++) {
+        hd_time part = hd_min_u64(ahead, c->count[k]);
+
+        out[k] -= part;
+        ahead -= part;
+    }
+}
+
 void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS])
 {
     struct awaited v[HD_MAX_WARPS];
+    hd_time ahead = 0;
 
     await_all(c, now, v);
     for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
         const struct hd_warp *x = &c->warp[w];
-        if (x->since > now) /* it has issued ahead: gives it back */
-            out[HD_CORE_T_ISSUE] += now - x->since;
+        if (x->since > now)
+            ahead += x->since - now;
         else if (x->state == HD_WARP_READY)
             unaccounted_ready(x, (c->s->lsu_full >> w & 1) != 0, now, out);
         else if (x->state == HD_WARP_SLOTS)
@@ -136,6 +150,7 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
         else
             out[HD_CORE_T_IDLE] += now - x->since;
     }
+    give_back(c, ahead, out);
 }
 
 /* ---- looking ------------------------------------------------------------ */

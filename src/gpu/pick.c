@@ -8,8 +8,9 @@
  * after each instruction.
  *
  * When all ready warps are inside ALU runs, whole rounds of LRR change nothing
- * but the runs' lengths, so they are taken in one step (hd_sched_rounds); the
- * issue order is that of one instruction at a time.
+ * but the runs' lengths, so they are taken in one step (hd_sched_rounds), as far
+ * as the groups reach in which the runs issue (warp.c); the issue order is that
+ * of one instruction at a time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -63,7 +64,7 @@ uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,
         const struct hd_warp *w = &c->warp[hd_bit_first(m)];
         if (w->op.kind != HD_OP_ALU)
             return 0;
-        least = hd_min_u64(least, w->op.count);
+        least = hd_min_u64(least, hd_warp_group(c, w));
     }
     end = hd_min_u64(end, s->later_at);
     rounds = end > t ? (end - t) / round : 0;

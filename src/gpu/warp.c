@@ -8,8 +8,19 @@
  * the interval that its state explains, so the T_ counters of a core sum to
  * time x warps (what is open is added by hd_core_unaccounted).
  *
- * An ALU run issues back to back, and what follows waits for the ALU latency
- * after its last instruction.  A load's wait is split when it ends: up to the
+ * An ALU run issues in groups of core.ilp instructions, or of as many as its
+ * source says; 0 is one group of all.  Those of a group are independent and
+ * issue back to back, if no other warp takes the port between; what follows it,
+ * the next group or another instruction, depends on it and waits for the ALU
+ * latency after its last instruction.  So a run of n in groups of k is the
+ * same as ceil(n / k) runs, one of each group, and takes n slots and at least
+ * ceil(n / k) - 1 gaps of what the latency is longer than a slot.  In a gap the
+ * warp has stalled like any other: GTO goes over to the oldest that can issue,
+ * and comes back when that one stalls in its turn.  Where nobody else can
+ * issue before the next group may, no scheduler is asked and group follows
+ * group in one step (issue_groups), as far as nothing else happens in the core.
+ *
+ * A load's wait is split when it ends: up to the
  * last translation of its lines it is TLB time, of which the part that it
  * waited for pages from the host is fault time and the part that a walker
  * worked is walk time, and the rest is data time.
@@ -346,14 +357,55 @@ static void issue_exit(struct hd_core *c, uint32_t w, hd_time t)
         open_barrier(c, b, t);
 }
 
+/* Warp w issues a group of its ALU run at t, or the first `most` instructions
+ * of what is left of it, and, where no other warp can issue, all groups that
+ * may begin before `until`. */
+HD_APART static void issue_groups(struct hd_core *c, uint32_t w, hd_time t,
+                                  uint64_t most, hd_time until)
+{
+    struct hd_core_state *s = c->s;
+    struct hd_warp *x = &c->warp[w];
+    uint32_t size = x->op.bytes != 0 ? x->op.bytes : c->ilp;
+    uint32_t left = x->group != 0 ? x->group : size;
+    uint64_t bit = 1ull << w;
+    hd_time end, slot = c->slot;
+
+    until = hd_warp_can(c, s) == bit ? hd_min_u64(until, s->later_at) : 0;
+    for (;; t = x->ready, left = size) {
+        uint64_t n = hd_min_u64(hd_min_u64(x->op.count, left), most);
+
+        end = t + n * slot;
+        begin(c, s, x, w, bit, n, t, end);
+        hd_dispatch_issued(c, n, t);
+        x->op.count -= (uint32_t)n;
+        if (n < left && x->op.count > 0) { /* `most` of them */
+            x->group = (uint8_t)(left - n);
+            return;
+        }
+        x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
+        if (x->op.count == 0 || x->ready >= until)
+            break;
+    }
+    x->group = 0;
+    s->ready ^= bit;
+    if (x->op.count == 0)
+        fetch(c, s, x, w, HD_OP_ALU, end);
+    else
+        make_ready(c, s, x, w, end);
+}
+
 /* Warp w issues its ALU run at t, or the first `most` instructions of it. */
 static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
                                 struct hd_warp *x, uint32_t w, hd_time t,
-                                uint64_t most)
+                                uint64_t most, hd_time until)
 {
     uint64_t n = hd_min_u64(x->op.count, most), bit = 1ull << w;
     hd_time slot = c->slot, end = t + n * slot;
 
+    if (HD_UNLIKELY(c->ilp != 0)) {
+        issue_groups(c, w, t, most, until);
+        return;
+    }
     begin(c, s, x, w, bit, n, t, end);
     hd_dispatch_issued(c, n, t);
     if (HD_UNLIKELY(n < x->op.count)) {
@@ -403,15 +455,16 @@ HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
         issue_exit(c, w, end);
 }
 
-/* Warp w issues at t: one instruction, or `most` of its ALU run. */
+/* Warp w issues at t: one instruction, or `most` of its ALU run; no other actor
+ * of the core comes before `until`, if that lies behind t. */
 static HD_INLINE void issue(struct hd_core *c, struct hd_core_state *s,
-                            uint32_t w, hd_time t, uint64_t most)
+                            uint32_t w, hd_time t, uint64_t most, hd_time until)
 {
     struct hd_warp *x = &c->warp[w];
     uint32_t kind = x->op.kind;
 
     if (kind == HD_OP_ALU)
-        issue_alu(c, s, x, w, t, most);
+        issue_alu(c, s, x, w, t, most, until);
     else if (HD_LIKELY(is_memory(kind)))
         issue_memory(c, s, x, w, kind, t);
     else
@@ -433,6 +486,8 @@ HD_APART static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
         hd_dispatch_issued(c, rounds, t);
         account(c, HD_CORE_T_ISSUE, (rounds - 1) * slot);
         account(c, HD_CORE_T_READY, (rounds - 1) * (round - slot));
+        if (HD_UNLIKELY(c->ilp != 0))
+            x->group = (uint8_t)(hd_warp_group(c, x) - rounds);
         x->op.count -= (uint32_t)rounds;
         x->since = x->ready = t + (rounds - 1) * round + (n + 1) * slot;
         w = hd_sched_pick(c, can, &one);
@@ -454,7 +509,7 @@ HD_APART static void step_other(struct hd_core *c, uint64_t can, hd_time t,
         return;
     }
     w = hd_sched_pick(c, can, &one);
-    issue(c, c->s, w, t, one ? 1 : UINT64_MAX);
+    issue(c, c->s, w, t, one ? 1 : UINT64_MAX, 0);
 }
 
 HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
@@ -472,7 +527,7 @@ HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
         if (port.can != 0)
             step_other(c, port.can, t, end);
     } else if (HD_LIKELY(port.can != 0)) {
-        issue(c, s, hd_sched_gto(c, port.can), t, UINT64_MAX);
+        issue(c, s, hd_sched_gto(c, port.can), t, UINT64_MAX, end);
     }
     return hd_port_next(c, s);
 }

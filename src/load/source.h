@@ -39,13 +39,15 @@ enum hd_space { HD_SPACE_GLOBAL, HD_SPACE_LOCAL };
  * issue until its data has come; an instruction may issue once no slot of its
  * `wait` set is occupied.  A source that runs out of slots makes the load
  * wait for the slot that it reuses.  An ALU run waits before its first
- * instruction; its instructions issue back to back, and whatever follows in
- * the warp waits for the ALU latency after the last of them.
+ * instruction; its instructions issue in groups, back to back in each
+ * (core.ilp), and whatever follows in the warp waits for the ALU latency after
+ * the last of them.
  */
 struct hd_op {
     uint8_t kind;   /* enum hd_op_kind */
     uint8_t slot;   /* scoreboard slot it fills, or HD_NO_SLOT */
-    uint8_t bytes;  /* a lane: 1, 2, 4, 8 or 16 */
+    uint8_t bytes;  /* a lane: 1, 2, 4, 8 or 16; of an ALU run: instructions of
+                       a group, if its source knows, instead of core.ilp */
     uint8_t space;  /* enum hd_space */
     uint32_t wait;  /* bit set of slots that must be empty */
     uint32_t count; /* instructions in an ALU run, >= 1; else 1, or 0: part

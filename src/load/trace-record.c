@@ -204,6 +204,8 @@ static int check_op(heddle_trace_writer *w, const struct heddle_trace_write *op)
         return misuse(w, "an operation's kind or slot is off");
     if (memory && (op->bytes > 16 || !hd_is_pow2(op->bytes)))
         return misuse(w, "a lane takes 1, 2, 4, 8 or 16 bytes");
+    if (op->kind == HEDDLE_TRACE_ALU && op->bytes > UINT8_MAX)
+        return misuse(w, "a group of a run has at most 255 instructions");
     if (op->mask & ~hd_ones(w->k->lanes))
         return misuse(w, "a mask has lanes that the warp has not");
     return 0;
@@ -227,8 +229,10 @@ int heddle_trace_writer_op(heddle_trace_writer *w,
                        .count = 1,
                        .pc = op->pc,
                        .opcode = s};
-    if (op->kind == HEDDLE_TRACE_ALU && op->count != 0)
-        o.count = op->count;
+    if (op->kind == HEDDLE_TRACE_ALU) {
+        o.count = op->count != 0 ? op->count : 1;
+        o.bytes = (uint8_t)op->bytes;
+    }
     w->k->insts += o.count;
     w->k->thread_insts += (uint64_t)o.count * hd_bit_count(op->mask);
     if (op->kind == HEDDLE_TRACE_EXIT)

@@ -13,7 +13,10 @@
  * A run of arithmetic (shared-memory, constant and texture instructions among
  * it) is one operation with a count; it ends where the mask changes or where
  * an instruction must wait, because an operation waits before its first
- * instruction only.
+ * instruction only.  Of the registers that its instructions write and read one
+ * from the other, the run keeps what the core needs of it: the longest chain of
+ * c of its n instructions makes it issue in groups of n / c, rounded up, each
+ * of which waits for the one before (core.ilp).
  *
  * EXIT ends a warp only as its last instruction: a predicated EXIT takes some
  * lanes and is an instruction like others.  A warp that stops without EXIT
@@ -77,10 +80,37 @@ static void pending(struct hd_twarp *w, unsigned reg, unsigned slot)
     w->reg[reg].gen = w->gen[slot];
 }
 
+/* The open run has one more instruction: where it stands in its chains. */
+static void chain(struct hd_twarp *w, const struct hd_tinst *i)
+{
+    uint32_t depth = 1;
+
+    for (unsigned k = i->dsts; k < i->regs; k++)
+        if (w->reg[i->reg[k]].run == w->number)
+            depth = (uint32_t)hd_max_u64(depth, w->reg[i->reg[k]].depth + 1);
+    for (unsigned k = 0; k < i->dsts; k++) {
+        w->reg[i->reg[k]].run = w->number;
+        w->reg[i->reg[k]].depth = depth;
+    }
+    w->longest = (uint32_t)hd_max_u64(w->longest, depth);
+}
+
+/* An instruction begins a run. */
+static void open_run(struct hd_twarp *w, uint64_t mask)
+{
+    w->run_mask = mask;
+    w->in_run = true;
+    w->longest = 1;
+    w->number++;
+}
+
 static void close_run(struct hd_twarp *w)
 {
-    if (w->in_run)
+    if (w->in_run) {
+        w->run.bytes = (uint8_t)hd_min_u64(
+            ((uint64_t)w->run.count + w->longest - 1) / w->longest, UINT8_MAX);
         hd_pack_op(w->pack, w->warp, &w->run, w->run_mask);
+    }
     w->in_run = false;
 }
 
@@ -101,8 +131,7 @@ static void not_last(struct hd_twarp *w)
     w->at_exit = false;
     w->run = w->exit;
     w->run.kind = HD_OP_ALU;
-    w->run_mask = w->exit_mask;
-    w->in_run = true;
+    open_run(w, w->exit_mask);
 }
 
 void hd_twarp_plain(struct hd_twarp *w, const struct hd_tinst *i, uint64_t mask)
@@ -127,11 +156,12 @@ void hd_twarp_plain(struct hd_twarp *w, const struct hd_tinst *i, uint64_t mask)
     } else if (w->in_run && wait == 0 && w->run_mask == mask &&
                w->run.count != UINT32_MAX) {
         w->run.count++;
+        chain(w, i);
     } else {
         close_run(w);
         plain_op(&w->run, i, HD_OP_ALU, wait);
-        w->run_mask = mask;
-        w->in_run = true;
+        open_run(w, mask);
+        chain(w, i);
     }
 }
 

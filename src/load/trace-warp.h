@@ -37,11 +37,13 @@ struct hd_twarp {
     struct hd_top run, exit;
     uint64_t run_mask, exit_mask;
     bool in_run, at_exit;
+    uint32_t number, longest; /* of the run; instructions of its longest chain */
     /* slots that may be occupied, and those of them that copies fill */
     uint32_t busy, copies;
     uint32_t age[32], gen[32], clock;
     struct {
         uint32_t slot, gen;
+        uint32_t run, depth; /* that wrote it last; in a chain of so many */
     } reg[HD_TREGS];
 };
 
