@@ -7,37 +7,16 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/rng.h"
-#include "gpu/core.h"
-#include "gpu/dispatch.h"
-#include "machine.h"
-#include "policy/slots.h"
+#include "corerig.h"
 
 enum {
-    WARPS = 6,    /* of a block */
-    BLOCKS = 5,   /* of the launch */
-    OPS = 60,     /* most instructions groups of a warp */
-    LATENCY = 37, /* of the memory below the core, in cycles */
-    BACK = 8,
+    WARPS = RIG_WARPS, /* of a block */
+    BLOCKS = 5,        /* of the launch */
+    LATENCY = 37,      /* of the memory below the core, in cycles */
     LOG = 100000
 };
 
 /* ---- random programs ---------------------------------------------------- */
-
-struct program {
-    struct hd_op op[OPS];
-    uint32_t n;
-};
 
 struct log {
     uint64_t cycle[LOG];
@@ -84,7 +63,7 @@ static void make_programs(uint64_t seed)
             uint32_t loaded = 0;
             p->n = 0;
             for (uint32_t k = 0; k < parts; k++) {
-                uint32_t n = hd_rng_below(&r, OPS / 4 - 2);
+                uint32_t n = hd_rng_below(&r, RIG_OPS / 4 - 2);
                 if (seed % 3 == 0 && w > 0)
                     n = 0;
                 for (uint32_t i = 0; i < n; i++)
@@ -103,98 +82,17 @@ static void make_programs(uint64_t seed)
 
 /* ---- the engine --------------------------------------------------------- */
 
-struct rig {
-    struct hd_arena arena;
-    struct hd_events ev;
-    struct hd_stats stats;
-    struct hd_clocks clk;
-    struct hd_slots slots;
-    struct hd_err err;
-    struct hd_env env;
-    struct hd_machine m;
-    struct hd_reqs reqs;
-    struct hd_treqs treqs;
-    struct hd_gpu g;
-    struct hd_source source;
-    struct hd_client client;
-    uint32_t memory; /* component */
-    uint32_t at[BLOCKS][WARPS];
-    uint32_t launched;
-    struct log log;
-};
-
-static int src_launch(void *self, struct hd_launch *out)
-{
-    struct rig *r = self;
-
-    memset(out, 0, sizeof *out);
-    if (r->launched++)
-        return 0;
-    strcpy(out->name, "k");
-    out->id = 1;
-    out->blocks = BLOCKS;
-    out->threads = WARPS * 32;
-    out->warps = WARPS;
-    out->lanes = 32;
-    return 1;
-}
-
-static int src_start(void *self, uint64_t block, uint32_t *ctx)
-{
-    (void)self;
-    *ctx = (uint32_t)block;
-    return 0;
-}
-
-static void src_end(void *self, uint32_t ctx)
-{
-    (void)self, (void)ctx;
-}
-
-static void src_next(void *self, uint32_t ctx, uint32_t w, struct hd_op *op)
-{
-    struct rig *r = self;
-
-    *op = programs[ctx][w].op[r->at[ctx][w]++];
-}
-
-static void src_access(void *self, uint32_t ctx, uint32_t w,
+static void log_access(struct rig *r, uint32_t block, uint32_t w, uint32_t at,
                        struct hd_access *acc)
 {
-    struct rig *r = self;
-    uint32_t at = r->at[ctx][w] - 1;
+    struct log *log = r->test;
 
-    r->log.cycle[r->log.n] = r->g.core[0].s->local / r->g.cycle;
-    r->log.what[r->log.n++] = ctx << 16 | w << 8 | at;
+    log->cycle[log->n] = r->g.core[0].s->local / r->g.cycle;
+    log->what[log->n++] = block << 16 | w << 8 | at;
     /* A line of its own: nothing merges, nothing hits. */
     acc->lane = NULL;
-    acc->base.v = ((uint64_t)ctx << 24) + ((uint64_t)w << 16) + at * 128;
+    acc->base.v = ((uint64_t)block << 24) + ((uint64_t)w << 16) + at * 128;
     acc->stride = 4;
-}
-
-static const struct hd_source_ops source_ops = {.launch = src_launch,
-                                                .block_start = src_start,
-                                                .block_end = src_end,
-                                                .next = src_next,
-                                                .access = src_access};
-
-static void memory_send(void *self, hd_time now, uint32_t req)
-{
-    struct rig *r = self;
-
-    hd_post(&r->ev, r->memory, r->memory, now + LATENCY * r->g.cycle, 0, req,
-            0);
-}
-
-static void memory_event(void *self, hd_time now, uint32_t what, uint32_t req,
-                         uint64_t b)
-{
-    struct rig *r = self;
-
-    (void)what, (void)b;
-    r->client.reply(r->client.self, now, req);
-    if (r->reqs.v[req].kind == HD_REQ_WRITE)
-        hd_req_give(&r->reqs, req);
 }
 
 /* What a comparison sets. */
@@ -203,95 +101,30 @@ struct how {
     uint32_t queue, blocks, ilp;
 };
 
-static void set(struct rig *r, const char *name, uint32_t v)
+static struct rig *build(const struct how *how)
 {
-    char text[16];
-
-    snprintf(text, sizeof text, "%u", v);
-    assert_int_equal(hd_machine_set(&r->m, name, text, &r->err), 0);
-}
-
-static void settings(struct rig *r, const struct how *how)
-{
-    static const char *const fixed[][2] = {
+    char queue[16], blocks[16], ilp[16];
+    const char *const set[][2] = {
         {"core.count", "1"},        {"core.lanes", "32"},
         {"core.width", "32"},       {"core.alu_latency", "9"},
         {"sim.translation", "off"}, {"l1cache.mode", "off"},
         {"l1cache.mshrs", "4096"},  {"l1cache.stores", "4096"},
-        {"xbar.bytes", "32"},
+        {"xbar.bytes", "32"},       {"core.scheduler", how->scheduler},
+        {"core.queue", queue},      {"core.blocks", blocks},
+        {"core.ilp", ilp},          {NULL, NULL},
     };
+    struct programs all = {BLOCKS, WARPS, programs};
+    struct rig *r;
 
-    hd_machine_defaults(&r->m);
-    for (size_t i = 0; i < HD_LEN(fixed); i++)
-        assert_int_equal(
-            hd_machine_set(&r->m, fixed[i][0], fixed[i][1], &r->err), 0);
-    hd_machine_set(&r->m, "core.scheduler", how->scheduler, &r->err);
-    set(r, "core.queue", how->queue);
-    set(r, "core.blocks", how->blocks);
-    set(r, "core.ilp", how->ilp);
-}
+    snprintf(queue, sizeof queue, "%u", how->queue);
+    snprintf(blocks, sizeof blocks, "%u", how->blocks);
+    snprintf(ilp, sizeof ilp, "%u", how->ilp);
+    r = rig_build(&all, set);
 
-static struct rig *build(const struct how *how)
-{
-    struct rig *r = calloc(1, sizeof *r);
-    struct heddle_place place = {.at = "",
-                                 .cores = 1,
-                                 .warps = 64,
-                                 .apps = 1,
-                                 .channels = 1,
-                                 .banks = 1,
-                                 .seed = 1};
-    struct hd_vm_cfg vm;
-    hd_va base = {0};
-
-    settings(r, how);
-    vm = r->m.vm;
-    r->clk.hz[HD_CLK_CORE] = r->clk.hz[HD_CLK_ISSUE] = 1000000;
-    r->clk.hz[HD_CLK_L2] = r->clk.hz[HD_CLK_DRAM] = 1000000;
-    r->clk.hz[HD_CLK_LINK] = 1000000;
-    hd_clocks_init(&r->clk, &r->err);
-    hd_arena_open(&r->arena, (size_t)1 << 32);
-    hd_events_open(&r->ev, &r->arena, r->clk.ticks[HD_CLK_CORE]);
-    hd_stats_open(&r->stats, &r->arena, 1);
-    r->env.arena = &r->arena;
-    r->env.ev = &r->ev;
-    r->env.stats = &r->stats;
-    r->env.clk = &r->clk;
-    r->env.err = &r->err;
-    r->env.apps = 1;
-    assert_int_equal(hd_slots_open(&r->slots, &r->env, NULL, &place), 0);
-    hd_reqs_open(&r->reqs, &r->arena, 65536);
-    hd_treqs_open(&r->treqs, &r->arena, 1024);
-    r->g.env = &r->env;
-    r->g.m = &r->m;
-    r->g.cores = 1;
-    r->g.reqs = &r->reqs;
-    r->g.treqs = &r->treqs;
-    r->g.source[0] = &r->source;
-    r->source.ops = &source_ops;
-    r->source.self = r;
-    r->memory = hd_events_component(&r->ev, "memory", memory_event, r);
-    assert_int_equal(hd_gpu_open(&r->g), 0);
-    r->g.tables = hd_ptables_open(&r->env, &vm);
-    assert_int_equal(hd_ptables_map(r->g.tables, 0, 0, base, 8 << 24, &r->err),
-                     0);
-    r->g.back = BACK * r->g.cycle;
-    r->g.tlb_back = r->g.ahead = r->g.back;
-    r->g.memory.send = memory_send;
-    r->g.memory.self = r;
-    r->client = hd_core_client(&r->g.core[0]);
-    r->g.dispatch = hd_dispatch_open(&r->g);
+    r->latency = LATENCY;
+    r->access = log_access;
+    r->test = calloc(1, sizeof(struct log));
     return r;
-}
-
-static void destroy(struct rig *r)
-{
-    hd_slots_close(&r->slots);
-    hd_dispatch_close(r->g.dispatch);
-    hd_ptables_close(r->g.tables);
-    hd_gpu_close(&r->g);
-    hd_arena_close(&r->arena);
-    free(r);
 }
 
 /* ---- the naive model ---------------------------------------------------- */
@@ -377,7 +210,7 @@ static void twin_unit(struct twin *t, uint64_t cycle)
 
     if (!t->queue[0].store)
         t->load[t->loads++] = (struct twin_load){
-            out + LATENCY + BACK, 0, t->queue[0].warp, t->queue[0].slot};
+            out + LATENCY + RIG_BACK, 0, t->queue[0].warp, t->queue[0].slot};
     t->out_free = out + (t->queue[0].store ? 4 : 1);
     memmove(t->queue, t->queue + 1, --t->queued * sizeof t->queue[0]);
 }
@@ -425,12 +258,12 @@ static uint32_t twin_pick(const struct twin *t, uint64_t cycle)
     return best;
 }
 
-/* A block goes out: it reaches the core at the next edge after BACK. */
+/* A block goes out: it reaches the core at the next edge after RIG_BACK. */
 static void twin_send_block(struct twin *t, uint64_t cycle)
 {
     if (t->next_block < BLOCKS && t->resident < t->block_room) {
         t->resident++;
-        t->start[t->next_block++] = cycle + BACK;
+        t->start[t->next_block++] = cycle + RIG_BACK;
     }
 }
 
@@ -532,38 +365,39 @@ static void compare(const struct how *how, uint64_t seed)
 {
     struct twin *t = calloc(1, sizeof *t);
     struct rig *r;
+    struct log *log;
     uint64_t sum = 0;
 
     make_programs(seed);
     r = build(how);
-    hd_dispatch_start(r->g.dispatch);
-    hd_events_run(&r->ev, HD_NEVER, &r->err.code);
-    assert_int_equal(r->err.code, HEDDLE_DONE);
+    log = r->test;
+    rig_run(r);
     t->lrr = strcmp(how->scheduler, "lrr") == 0;
     t->last = t->lrr ? 63 : 64;
     t->queue_room = how->queue;
     t->block_room = how->blocks;
     t->ilp = how->ilp;
     twin_run(t);
-    for (uint32_t i = 0; i < r->log.n && i < t->log.n; i++) {
-        if (r->log.what[i] == t->log.what[i] &&
-            r->log.cycle[i] == t->log.cycle[i])
+    for (uint32_t i = 0; i < log->n && i < t->log.n; i++) {
+        if (log->what[i] == t->log.what[i] &&
+            log->cycle[i] == t->log.cycle[i])
             continue;
         fail_msg("%s, queue %u, blocks %u, ilp %u, seed %llu: access %u is %x "
                  "at %llu in the core, %x at %llu in the naive model",
                  how->scheduler, how->queue, how->blocks, how->ilp,
-                 (unsigned long long)seed, i,
-                 r->log.what[i], (unsigned long long)r->log.cycle[i],
+                 (unsigned long long)seed, i, log->what[i],
+                 (unsigned long long)log->cycle[i],
                  t->log.what[i], (unsigned long long)t->log.cycle[i]);
     }
-    assert_int_equal(r->log.n, t->log.n);
+    assert_int_equal(log->n, t->log.n);
     assert_int_equal(hd_events_now(&r->ev) / r->g.cycle, t->finish);
     hd_core_unaccounted(&r->g.core[0], hd_events_now(&r->ev),
                         r->g.core[0].count);
     for (int k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++)
         sum += r->g.core[0].count[k];
     assert_int_equal(sum, hd_events_now(&r->ev) * r->m.core.warps);
-    destroy(r);
+    free(log);
+    rig_close(r);
     free(t);
 }
 

@@ -78,6 +78,10 @@ check("stream", of { whole.stream(32) })
 check("random", of { whole.random(4, 8) })
 check("BFS2", of { "BFS2" })
 check("GUP", of { "GUP" })
+check("GUP, misses under misses", of({ "GUP" },
+    { ["l1tlb.blocking"] = "none" }))
+check("GUP, few MSHRs and little room", of({ "GUP" }, {
+    ["l1tlb.blocking"] = "hits", ["l1tlb.mshrs"] = 2, ["core.parked"] = 64 }))
 check("LUD", of { "LUD" })
 check("MM with GUP, warm-up and budget", of({ "MM", "GUP" }, nil,
     { warmup = 701, budget = 3000 }))

@@ -178,8 +178,13 @@ local STRESS = {
         ["l2tlb.large_entries"] = 2 } },
     { "a TLB that blocks", { ["l1tlb.blocking"] = "full",
         ["l1tlb.entries"] = 2 } },
-    { "a TLB whose hits pass one miss", {
+    { "a TLB whose hits pass misses", {
         ["l1tlb.blocking"] = "hits", ["l1tlb.entries"] = 2 } },
+    { "the same with two MSHRs and a parking place of 64 lines", {
+        ["l1tlb.blocking"] = "hits", ["l1tlb.entries"] = 2,
+        ["l1tlb.mshrs"] = 2, ["core.parked"] = 64 } },
+    { "a TLB whose misses pass misses", {
+        ["l1tlb.blocking"] = "none", ["l1tlb.entries"] = 2 } },
     { "walkers in each core", { ["walk.per_core"] = true,
         ["walk.walkers"] = 1, ["l2tlb.mode"] = "off" } },
     { "a walk cache by prefix, tiny", { ["pwc.mode"] = "full",

@@ -94,6 +94,8 @@ local function front(c)
     same(tlb.lookups, tlb.hits + tlb.misses, "L1 TLB look-ups")
     same(tlb.lookups, core.pages, "L1 TLB look-ups of pages")
     most(tlb.merges, tlb.misses, "L1 TLB merges")
+    most(tlb.parked, tlb.misses, "L1 TLB misses that park")
+    most(tlb.parked_hits, tlb.parked, "pages that were there by then")
     same(l1.reads, l1.read_hits + l1.read_misses, "L1 look-ups")
     same(l1.reads, core.load_lines, "L1 look-ups of loads")
     most(l1.read_merges, l1.read_misses, "L1 merges")
@@ -104,7 +106,8 @@ local function translation(c, m)
     local tlb, mmu, walk = c.l1tlb, c.mmu, c.walk
     -- A request that met a far fault comes again.
     local fault = c.fault or { walks = 0, requests = 0 }
-    same(tlb.misses - tlb.merges + fault.requests, mmu.requests,
+    same(tlb.misses - tlb.merges - tlb.parked_hits + fault.requests,
+        mmu.requests,
         "requests below the L1 TLBs")
     local misses = mmu.misses
     if m["l2tlb.mode"] == "off" then -- nothing is looked up: all are walked
@@ -298,6 +301,8 @@ check("walk cache by prefix", { ["pwc.mode"] = "full", ["pwc.entries"] = 8,
     ["pwc.ways"] = 2, ["pwc.style"] = "prefix" })
 check("walk cache by prefix, 2 MB", { ["pwc.mode"] = "full",
     ["vm.page"] = "2M", ["vm.round"] = true, ["pwc.style"] = "prefix" })
+check("misses under misses", { ["l1tlb.blocking"] = "none" })
+check("nothing under a miss", { ["l1tlb.blocking"] = "full" })
 check("no L2 TLB", { ["l2tlb.mode"] = "off", ["pwc.mode"] = "full" })
 check("no L2", { ["l2cache.mode"] = "off" })
 check("write-back L1", { ["l1cache.write"] = "back" })

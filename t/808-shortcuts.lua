@@ -3,7 +3,7 @@
 -- load/store unit, and the L2 keeps its books; without it lines that hit are
 -- served in a row.  Cycles, counters and histograms are the same, byte for
 -- byte, with ports of one and of several look-ups a cycle, few MSHRs, a TLB
--- that thrashes, caches looked up beside and after it, LRR and policies.
+-- that thrashes, misses under misses and not, caches looked up beside and after it, LRR and policies.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -37,9 +37,13 @@ end
 
 for _, work in ipairs(WORK) do
     for i, settings in ipairs(SETTINGS) do
-        local a = run(work[2](), settings, false)
-        local b = run(work[2](), settings, true)
-        tap.ok(a == b, work[1] .. ", settings " .. i)
+        for _, under in ipairs { "hits", "none" } do
+            settings["l1tlb.blocking"] = under
+            local a = run(work[2](), settings, false)
+            local b = run(work[2](), settings, true)
+            tap.ok(a == b, ("%s, settings %d, blocking %s"):format(work[1], i,
+                under))
+        end
     end
 end
 

@@ -188,7 +188,9 @@ local STRESS = {
     { "walkers in each core", { ["walk.per_core"] = true,
         ["l2tlb.mode"] = "off", ["walk.walkers"] = 1 } },
     { "a TLB that blocks", { ["l1tlb.blocking"] = "full" } },
-    { "a TLB whose hits pass one miss", { ["l1tlb.blocking"] = "hits" } },
+    { "a TLB whose hits pass misses, with one MSHR",
+        { ["l1tlb.blocking"] = "hits", ["l1tlb.mshrs"] = 1 } },
+    { "a TLB whose misses pass misses", { ["l1tlb.blocking"] = "none" } },
     { "2 MB at a time", { ["fault.transfer"] = "2M" } },
     { "2 MB at a time, page by page", { ["fault.transfer"] = "2M",
         ["fault.replay"] = "page", ["vm.page"] = "64K" } },
@@ -217,6 +219,63 @@ for _, s in ipairs(STRESS) do
             or err)
     end
     tap.ok(not why, s[1] .. ": everything ends, checked", why)
+end
+
+-- A page that waits for the host is no outstanding miss: of a TLB of one entry,
+-- warp 0 touches a page on the host, warp 1 one that has come before, and whose
+-- miss parks.  It is walked once the fault is known, and not 20,000 cycles
+-- later.
+do
+    local function wait(under, absent)
+        local kernel = require "heddle.kernel"
+        local sim <close> = whole.sim({ H.program(kernel.app {
+            name = "far", source = "this test",
+            buffers = function() return { kernel.i32("m", 8192) } end,
+            kernels = function(_, b)
+                return {
+                    kernel.kernel("bring", { grid = 1, block = 64 }, function(t)
+                        t:load(b.m, 0)
+                        t:alu(1)
+                        t:load(b.m, 1024)
+                        t:alu(1)
+                        t:load(b.m, 2048)
+                    end),
+                    kernel.kernel("touch", { grid = 1, block = 128 },
+                        function(t)
+                            local warp = t.gid // 64
+                            t:when(warp:eq(0), function()
+                                t:load(b.m, absent and 4096 or 1024)
+                            end)
+                            t:when(warp:eq(1), function()
+                                t:load(b.m, 0)
+                            end)
+                        end),
+                }
+            end }) }, { ["vm.paging"] = "fault", ["core.count"] = 1,
+            ["l1tlb.entries"] = 1, ["l1tlb.blocking"] = under,
+            ["link.latency"] = 20000, ["l2tlb.mode"] = "off",
+            ["walk.mode"] = "fixed:300" })
+        sim:run()
+        local n = sim:counters()
+        -- Of two warps that wait; the first for the page, which is apart.
+        local all = 0
+        for name, ticks in pairs(n.core) do
+            all = all + (name:find "^time_" and ticks or 0)
+        end
+        return (n.core.time_tlb + n.core.time_walk) * 64 * sim.now // all, n
+    end
+    local near, n = wait("hits", false)
+    tap.is(n.l1tlb.parked, 1, "a miss parks behind another")
+    local far, m = wait("hits", true)
+    tap.is(m.l1tlb.parked, 1, "and behind one of a page on the host")
+    tap.ok(far < near + 400, "but for the first one's second walk nobody waits "
+        .. "longer", ("%d and %d cycles"):format(far, near))
+    local last = 0
+    for _, how in ipairs { "none", "hits", "full" } do
+        local cycles = wait(how, true)
+        tap.ok(cycles >= last, how .. " waits no less than what passes more")
+        last = cycles
+    end
 end
 
 tap.raises(function()

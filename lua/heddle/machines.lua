@@ -51,6 +51,8 @@ local PRESETS = {
                 large_entries = { 0, "MASK: one page size" },
                 latency = { 1, "MASK table 1" },
                 ports = { 1, "Mosaic table 1" },
+                blocking = { "hits", "MASK 6: as Pichai et al. 6.3: hits "
+                    .. "under a miss" },
             },
             l2tlb = {
                 mode = { "full", "MASK table 1" },
@@ -118,6 +120,28 @@ local PRESETS = {
                 .. "the L2's 10 cycles" } },
             walk = { latency = { 8, "MASK footnote 2: beside the L2 cache, so "
                 .. "the crossbar's" } },
+        },
+    },
+    {
+        name = "aggressive",
+        from = "maxwell",
+        summary = "maxwell with misses under misses and the shortest ways: "
+            .. "what an MMU could be",
+        settings = {
+            core = {
+                regs = { 131072, "guess: 32 a thread when full" },
+                ilp = { 0, "guess: runs of arithmetic depend on nothing" },
+            },
+            l1tlb = {
+                blocking = { "none", "Pichai 6.3: future work" },
+                mshrs = { 32, "Pichai 7.2: one a thread" },
+            },
+            xbar = { latency = { 8, "guess" } },
+            walk = {
+                latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
+                memory_latency = { 0, "guess: over the crossbar like other "
+                    .. "reads" },
+            },
         },
     },
     {
@@ -221,6 +245,8 @@ local PRESETS = {
                 ports = { 1, "Mosaic table 1" },
                 large_entries = { 16, "Mosaic table 1" },
                 large_ways = { 0, "Mosaic table 1: fully associative" },
+                blocking = { "hits", "guess: as MASK 6; the text names MSHRs "
+                    .. "only" },
             },
             l2tlb = {
                 entries = { 512, "Mosaic table 1" },
@@ -265,6 +291,8 @@ local PRESETS = {
             l1tlb = {
                 entries = { 64, "ETC table 1" },
                 ways = { 0, "ETC table 1: fully associative" },
+                blocking = { "hits", "guess: as MASK 6; the text names MSHRs "
+                    .. "only" },
             },
             l2tlb = {
                 entries = { 512, "ETC table 1" },
@@ -311,6 +339,7 @@ local PRESETS = {
             l1tlb = {
                 entries = { 32, "MESC table I" },
                 ways = { 0, "MESC table I: fully associative" },
+                blocking = { "none", "guess: MESC says nothing of it" },
             },
             l2tlb = {
                 mode = { "full", "MESC table I: the IOMMU's TLB" },

@@ -40,7 +40,7 @@ local common = {}
 -- then what a figure says at scale=full.
 common.why = {
     loss = "in the released simulator a TLB miss holds the core's memory stage "
-        .. "until its walk is over, here other instructions go on: with L1 TLBs "
+        .. "until its walk is over, here hits go on: with L1 TLBs "
         .. "that block SharedTLB loses 25 % (17; figure 3: 34), on the release's "
         .. "machine 58 % (44; 58), on that without blocking 9 % (16) (causes.lua)",
     pwcache = "with 1,024 entries and 10 cycles, as in table 1, the walk cache "
@@ -177,10 +177,10 @@ function common.machine(lanes)
     return machine
 end
 
---- Columns beside the machine as it is: L1 TLBs that block.  MASK does not say
--- what a core does while a miss is walked for; the released simulator holds the
--- access at the head of the memory stage, and all memory instructions of the
--- core behind it, until its walk is over.
+--- Columns beside the machine as it is: L1 TLBs that block.  MASK's let hits
+-- pass a miss (section 6: as Pichai et al.), and so do maxwell's; the released
+-- simulator holds the access at the head of the memory stage, and all memory
+-- instructions of the core behind it, until its walk is over.
 common.blocking = { ["l1tlb.blocking"] = { "full",
     "the released simulator: a miss holds the memory stage" } }
 

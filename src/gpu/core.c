@@ -182,10 +182,13 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
 {
     switch (m->rest & 0xff) {
     case HD_MSG_FAULT:
-        hd_l1tlb_faulted(c, m->a);
+        hd_l1tlb_faulted(c, m->a, t);
         break;
     case HD_MSG_REPLAY:
         hd_l1tlb_replayed(c, m->a, t);
+        break;
+    case HD_MSG_AGAIN:
+        hd_l1tlb_again(c, t);
         break;
     case HD_MSG_BLOCK:
         hd_warp_start_block(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);

@@ -91,6 +91,8 @@ enum hd_l1tlb_counter {
     HD_L1TLB_MISSES, /* follows the hits */
     HD_L1TLB_ABSENT,
     HD_L1TLB_MERGES,
+    HD_L1TLB_PARKED,
+    HD_L1TLB_PARKED_HITS,
     HD_L1TLB_FULL,
     HD_L1TLB_PARKED_FULL,
     HD_L1TLB_COUNTERS
@@ -159,21 +161,24 @@ struct hd_memop {
 
 /* What is known of a page of a memory instruction at the load/store unit
  * (`frame` of hd_lsu_page): its frame, or that it is in flight (in the low
- * bits, its MSHR), or else that it has to be looked up: it is neither in the
+ * bits, its MSHR), or parked, without one, or else that it has to be looked up: it is neither in the
  * TLB nor in flight, and no MSHR was free; it is not in the TLB at this
  * instant; nothing (HD_PAGE_UNKNOWN). */
 #define HD_PAGE_MISSING (1ull << 63)
+#define HD_PAGE_PARKED  (HD_PAGE_MISSING | HD_NONE)
 #define HD_PAGE_NOWHERE (UINT64_MAX - 2)
 #define HD_PAGE_ABSENT  (UINT64_MAX - 1)
 
 /* A line that waits for a translation or, translated, for the L1 port. */
 struct hd_parked {
     uint64_t what; /* the line: in its page; physical once translated; from bit
-                      HD_PARKED_BYTES on, its bytes */
+                      HD_PARKED_BYTES on, its bytes; HD_PARKED_HIT */
     uint32_t memop, next;
 };
 
 enum { HD_PARKED_BYTES = 48 };
+/* Its page hit when it was looked up again: the look-up is still to be paid. */
+#define HD_PARKED_HIT (1ull << 63)
 
 struct hd_message { /* 16 bytes: it is moved when an earlier one comes */
     hd_time at;
@@ -225,7 +230,11 @@ struct hd_core_state {
     uint32_t lsu_used; /* look-ups at lsu_free already */
     uint32_t tlb_used; /* look-ups at tlb_free already */
     uint32_t stores;   /* in the store queue */
-    uint32_t miss_op;  /* blocking TLB: memop that missed */
+    uint32_t miss_op;  /* memop whose misses are outstanding, if any are: of a
+                          blocking TLB there is only one such */
+    uint32_t wait_first; /* lines of misses without an MSHR, in order of */
+    uint32_t wait_last;  /* arrival: l1tlb.c */
+    uint32_t again;      /* 1: the first of them will be looked up again */
     uint32_t ones;     /* memory instructions of one line that are not yet in
                           the histograms (hd_lsu_sync) */
     uint32_t app;
@@ -245,7 +254,8 @@ enum hd_lsu_block {
     HD_BLOCK_L1_MSHR = 2,  /* no MSHR of the L1, or no room for a merge */
     HD_BLOCK_STORES = 4,   /* the store queue is full */
     HD_BLOCK_PARKED = 8,   /* no room for a line that waits */
-    HD_BLOCK_MISS = 16,    /* blocking TLB: a miss is outstanding */
+    HD_BLOCK_MISS = 16,    /* a TLB that lets nothing pass: a miss is
+                              outstanding */
 };
 
 /* ---- wiring ------------------------------------------------------------ */
@@ -299,6 +309,8 @@ struct hd_core {
     /* A line of what issuing needs. */
     hd_time *fault;         /* of each memop, the longest time that it
                                waited for far faults; NULL: there are none */
+    uint64_t *page;         /* of each parked line without an MSHR, its page;
+                               NULL: there are none */
     uint64_t full;          /* mask of all lanes of a warp */
     struct hd_block *block; /* [blocks] */
     struct hd_slot pick;
@@ -385,8 +397,9 @@ enum hd_core_message {
     HD_MSG_BLOCK, /* a, b: block number, its low and high bits */
     HD_MSG_DONE,  /* a: memory instruction whose last line hit in the L1 */
     HD_MSG_LIMIT, /* the answer of warp_limit is over */
-    HD_MSG_FAULT, /* a: translation request that waits for a far fault */
-    HD_MSG_REPLAY /* a: one that has, and was answered */
+    HD_MSG_FAULT,  /* a: translation request that waits for a far fault */
+    HD_MSG_REPLAY, /* a: one that has, and was answered */
+    HD_MSG_AGAIN   /* the oldest miss without an MSHR is looked up again */
 };
 
 /* core.c */
@@ -451,8 +464,10 @@ hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end);
 /* l1tlb.c */
 /* Answers: a translation, that it waits for a far fault, that it has. */
 void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t);
-void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq);
+void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq, hd_time t);
 void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t);
+/* The oldest miss that parked without an MSHR looks up its page again. */
+void hd_l1tlb_again(struct hd_core *c, hd_time t);
 /* A shootdown (hd_tlb_shoot) in the L1 TLBs of an application's cores, or of
  * all (HD_APP_NONE), which take no look-up before `until`. */
 void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,

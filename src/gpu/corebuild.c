@@ -99,7 +99,15 @@ const struct hd_stat_desc hd_l1tlb_counters[] = {
      "misses whose page is on the host, under an entry of its coalesced region",
      0},
     {"merges", "look-ups", "misses merged into one in flight", 0},
-    {"mshr_full", "stalls", "load/store unit stopped by the L1 TLB's MSHRs", 0},
+    {"parked", "look-ups",
+     "misses that waited without an MSHR for those of another instruction "
+     "(l1tlb.blocking=hits), and were looked up again",
+     0},
+    {"parked_hits", "look-ups", "of those, pages that were there by then", 0},
+    {"mshr_full", "stalls",
+     "load/store unit stopped by the L1 TLB's MSHRs, or by a miss "
+     "(l1tlb.blocking=full)",
+     0},
     {"parked_full", "stalls",
      "load/store unit stopped by lines that wait for translations", 0},
 };
@@ -187,7 +195,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->ilp = m->core.ilp;
     c->full = hd_ones(c->lanes);
     c->streaks = g->translate && m->l1tlb.mode.kind == HD_FULL &&
-                 m->l1tlb.blocking == 0 && m->l1cache.mode.kind == HD_FULL &&
+                 m->l1tlb.blocking != HD_UNDER_NONE &&
+                 m->l1cache.mode.kind == HD_FULL &&
                  !g->env->check;
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
     c->s = take(g, 1, sizeof *c->s, &bad);
@@ -201,6 +210,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         c->fault = take(g, c->memops, sizeof *c->fault, &bad);
     }
     c->parked = take(g, c->targets, sizeof *c->parked, &bad);
+    if (m->l1tlb.blocking == HD_UNDER_HITS)
+        c->page = take(g, c->targets, sizeof *c->page, &bad);
     if (bad || hd_places_open(&c->memop_places, g->env->arena, c->memops) ||
         hd_places_open(&c->parked_places, g->env->arena, c->targets) ||
         open_line(c, &c->s->inbox, sizeof(struct hd_message)) ||
@@ -214,7 +225,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->s->wake = c->s->fill_at = c->s->later_at = HD_NEVER;
     c->s->last = HD_MAX_WARPS;
     c->s->limit = ~0ull;
-    c->s->replay_first = HD_NONE;
+    c->s->replay_first = c->s->wait_first = HD_NONE;
     hd_core_assign(g, id, 0);
     c->component = hd_events_component(g->env->ev, "core", hd_core_on_wake, c);
     hd_slots_offer(g->env->slots, HEDDLE_POINT_warp_pick, "core", &c->pick,

@@ -44,7 +44,11 @@ static bool awaits(const struct hd_warp *x, const struct hd_memop *m)
     return (x->op.wait >> m->slot & 1) != 0;
 }
 
-/* One whose translation is under way by treq, or has come (HD_NONE). */
+/* Of the requests of a memory instruction for a translation: */
+enum { NO_REQUEST = HD_NONE, TO_BE_SENT = HD_NONE - 1 };
+
+/* One whose translation is under way by treq, or parks (TO_BE_SENT), or has
+ * come (NO_REQUEST). */
 static void await_memop(const struct hd_core *c, uint32_t memop, uint32_t treq,
                         hd_time now, struct awaited *v)
 {
@@ -56,7 +60,9 @@ static void await_memop(const struct hd_core *c, uint32_t memop, uint32_t treq,
         return;
     if (c->fault != NULL)
         a->fault = hd_max_u64(a->fault, c->fault[memop]);
-    if (treq != HD_NONE) {
+    if (treq == TO_BE_SENT) {
+        to = now;
+    } else if (treq != NO_REQUEST) {
         const struct hd_treq *q = &c->gpu->treqs->v[treq];
         walk = q->walk != 0 && q->walk < now ? now - q->walk : 0;
         to = now;
@@ -82,7 +88,7 @@ static void await_all(const struct hd_core *c, hd_time now, struct awaited *v)
         uint64_t used = ~c->memop_places.free[i / 64] &
                         hd_ones(c->memops - i < 64 ? c->memops - i : 64);
         for (; used != 0; used &= used - 1)
-            await_memop(c, i + hd_bit_first(used), HD_NONE, now, v);
+            await_memop(c, i + hd_bit_first(used), NO_REQUEST, now, v);
     }
     for (uint32_t e = 0; e < c->tlb_mshr.room; e++) {
         const struct hd_mshr_entry *x = &c->tlb_mshr.v[e];
@@ -90,6 +96,8 @@ static void await_all(const struct hd_core *c, hd_time now, struct awaited *v)
         for (; p != HD_NONE; p = c->parked[p].next)
             await_memop(c, c->parked[p].memop, x->live - 1, now, v);
     }
+    for (uint32_t p = c->s->wait_first; p != HD_NONE; p = c->parked[p].next)
+        await_memop(c, c->parked[p].memop, TO_BE_SENT, now, v);
 }
 
 /* The wait of a warp for slots, up to now: as account_fault() and
@@ -214,6 +222,12 @@ static void look_tlb(void *self, uint32_t instance, struct heddle_visitor *v)
         v->number(v->ud, "lines", x->n);
         v->number(v->ud, "since", q->born / g->cycle);
     }
+    for (uint32_t p = c->s->wait_first; p != HD_NONE; p = c->parked[p].next) {
+        v->row(v->ud, "parked");
+        v->number(v->ud, "app", c->app);
+        v->number(v->ud, "vpn", c->page[p]);
+        v->number(v->ud, "warp", c->memop[c->parked[p].memop].warp);
+    }
 }
 
 static void look_cache(void *self, uint32_t instance, struct heddle_visitor *v)
@@ -235,6 +249,16 @@ static void look_cache(void *self, uint32_t instance, struct heddle_visitor *v)
             v->number(v->ud, "address", x->key << g->line_shift);
         }
     }
+}
+
+/* How many lines a list has. */
+static uint32_t listed(const struct hd_core *c, uint32_t p)
+{
+    uint32_t n = 0;
+
+    for (; p != HD_NONE; p = c->parked[p].next)
+        n++;
+    return n;
 }
 
 static void waits(struct heddle_visitor *v, uint32_t core, const char *what,
@@ -268,6 +292,9 @@ static void stuck_core(void *self, uint32_t instance, struct heddle_visitor *v)
     if (hd_mshr_used(&c->tlb_mshr) > 0)
         waits(v, instance, "l2tlb", "L1 TLB misses are not answered",
               hd_mshr_used(&c->tlb_mshr));
+    if (c->s->wait_first != HD_NONE)
+        waits(v, instance, "l1tlb", "misses wait for another instruction's",
+              listed(c, c->s->wait_first));
     if (hd_mshr_lent(&c->tlb_mshr) > 0)
         waits(v, instance, "fault", "pages have to come from the host",
               hd_mshr_lent(&c->tlb_mshr));
@@ -279,6 +306,73 @@ static void stuck_core(void *self, uint32_t instance, struct heddle_visitor *v)
     if (c->s->blocked != 0)
         waits(v, instance, "load/store unit", "blocked, reasons as a bit set",
               c->s->blocked);
+}
+
+/* Each place of the pool has a line that waits: for a translation, for an
+ * owner's misses, for the L1's port, or as a target of the L1. */
+static bool places_sane(const struct hd_core *c)
+{
+    uint32_t n = listed(c, c->s->wait_first) + listed(c, c->s->replay_first);
+
+    for (uint32_t e = 0; e < c->tlb_mshr.room; e++)
+        if (c->tlb_mshr.v[e].live != 0) {
+            if (c->tlb_mshr.v[e].n != listed(c, c->tlb_mshr.v[e].first))
+                return false;
+            n += c->tlb_mshr.v[e].n;
+        }
+    for (uint32_t e = 0; e < c->l1_mshr.room; e++)
+        if (c->l1_mshr.v[e].live != 0)
+            n += c->l1_mshr.v[e].n - 1; /* the first has no place */
+    return n == c->targets - hd_places_left(&c->parked_places);
+}
+
+/* The instruction that sent a miss: that of its oldest line. */
+static uint32_t sender(const struct hd_core *c, const struct hd_mshr_entry *x)
+{
+    uint32_t p = x->first;
+
+    if (p == HD_NONE) /* there was no room for it */
+        return c->s->lsu_n > 0 ? c->lsu[c->s->lsu_first].memop : HD_NONE;
+    while (c->parked[p].next != HD_NONE)
+        p = c->parked[p].next;
+    return c->parked[p].memop;
+}
+
+/* Where hits pass misses, one instruction owns the walks, and what parks waits
+ * for it, in order: the lines of an instruction lie together. */
+static void check_parked(const struct hd_core *c, struct hd_err *err)
+{
+    uint32_t used = hd_mshr_used(&c->tlb_mshr), owned = 0, last = HD_NONE;
+    uint64_t since = 0;
+
+    for (uint32_t e = 0; e < c->tlb_mshr.room; e++)
+        if (c->tlb_mshr.v[e].live != 0)
+            owned += sender(c, &c->tlb_mshr.v[e]) == c->s->miss_op;
+    if (owned < used)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: %u misses of its L1 TLB are outstanding, of one "
+                   "instruction only %u",
+                   c->id, used, owned);
+    if (c->s->wait_first != HD_NONE && used == 0 && !c->s->again)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: misses of its L1 TLB have parked, and none is "
+                   "outstanding",
+                   c->id);
+    for (uint32_t p = c->s->wait_first; p != HD_NONE; p = c->parked[p].next) {
+        uint32_t memop = c->parked[p].memop;
+        if (memop != last && c->memop[memop].issued < since)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "core %u: misses of its L1 TLB have parked out of order",
+                       c->id);
+        if (memop != last && last != HD_NONE && memop == c->s->miss_op &&
+            used > 0)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "core %u: misses that have parked come before those of "
+                       "the instruction that owns the walks",
+                       c->id);
+        since = c->memop[memop].issued;
+        last = memop;
+    }
 }
 
 static void check_core(void *self, uint32_t instance, struct hd_err *err)
@@ -313,6 +407,12 @@ static void check_core(void *self, uint32_t instance, struct hd_err *err)
     if (!hd_mshr_sane(&c->tlb_mshr) || !hd_mshr_sane(&c->l1_mshr))
         hd_err_set(err, HEDDLE_ECHECK, "core %u: its MSHRs are inconsistent",
                    instance);
+    if (!places_sane(c))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: lines that wait and the places they take differ",
+                   instance);
+    if (g->m->l1tlb.blocking == HD_UNDER_HITS)
+        check_parked(c, err);
 }
 
 /* Policies were bound or unbound. */

@@ -4,14 +4,28 @@
  * The first line of each page of an instruction looks it up.  A miss takes an
  * MSHR and asks the level below; later misses of the page join it.  The lines
  * park at the MSHR until the translation has come, and then go on to the L1
- * before newer instructions.  A blocking TLB (Pichai et al.) holds up other
- * instructions while a miss is outstanding: all of them, or only those that
- * miss too.
+ * before newer instructions.
+ *
+ * What goes on while a miss is outstanding is l1tlb.blocking (Pichai et al.,
+ * 6.1 to 6.3).  "none": hits and misses (their future work).  "full": nothing
+ * of other instructions; the head of the line waits.  "hits": whatever hits.
+ * One instruction of the core owns the walks, with all its missing pages, and
+ * its own lines that hit go on, too.  A miss of a page in flight joins it.
+ * Other misses park without an MSHR, in order of arrival, and the line goes on
+ * behind them.  When the owner's last translation has come the oldest of them
+ * is looked up again, a page at a time, at the TLB's port and before the head
+ * of the line: a page that hits by now goes on to the L1 as any hit; the first
+ * instruction that misses owns the walks.  So does an owner with more missing
+ * pages than MSHRs: what is left over parks, and goes on as they become free.
+ * Stores, and atomics, are as loads.  Invariants: as long as lines wait so, an
+ * owner's miss is outstanding or the next look-up is under way; they are in
+ * order of arrival, so those of one instruction lie together, and an owner's
+ * come first; none but an owner's takes an MSHR while they wait.
  *
  * A page that has to come from the host (vm.paging=fault) takes far too long to
  * hold an MSHR: when the unit below says that the request waits there, the
- * entry is lent (mem/mshr.h).  Its lines stay with it, and later misses of the
- * page join as ever.  So it is where an entry of a coalesced region hits, and
+ * entry is lent (mem/mshr.h), and the miss no longer counts as outstanding.  Its
+ * lines stay with it, and later misses of the page join as ever.  So it is where an entry of a coalesced region hits, and
  * the page is still on the host (hd_l1tlb_here).
  *
  * SPDX-License-Identifier: MIT
@@ -59,12 +73,11 @@ static inline uint8_t merged(const struct hd_mshr_entry *m)
     return (uint8_t)hd_min_u64(m->last, UINT8_MAX);
 }
 
-/* Sends a miss down: an MSHR is free. */
-static void send(struct hd_core *c, struct hd_lines *op,
-                 struct hd_lsu_page *page, hd_time t)
+/* Sends a miss down, of an instruction of a warp: an MSHR is free, and taken. */
+static uint32_t send(struct hd_core *c, uint64_t vpn, uint32_t memop,
+                     uint32_t warp, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
-    uint64_t vpn = page->vpn;
     uint32_t e = hd_mshr_take(&c->tlb_mshr, vpn);
     uint32_t treq = hd_treq_take(g->treqs);
     struct hd_treq *q = &g->treqs->v[treq];
@@ -72,30 +85,40 @@ static void send(struct hd_core *c, struct hd_lines *op,
     *hd_l1tlb_flying(c, vpn) = (uint16_t)e;
     c->tlb_mshr.v[e].live = treq + 1;
     c->tlb_mshr.v[e].last = 0;
-    c->s->miss_op = op->memop;
+    c->s->miss_op = memop;
     q->vpn.v = vpn;
     q->born = t + g->tlb_ticks;
     q->walk = 0;
     q->tag = e;
     q->client = q->core = (uint16_t)c->id;
-    q->warp = op->warp;
+    q->warp = (uint16_t)warp;
     q->app = (uint8_t)c->app;
     q->merged = q->hit = 0;
     q->references = 0;
-    hd_l1tlb_await(op, (uint32_t)(page - op->page), &c->tlb_mshr.v[e], e);
+    c->tlb_mshr.v[e].flags = memop << 8;
     c->below_tlb.send(c->below_tlb.self, q->born, treq);
+    return e;
 }
 
-/* Sends a TLB miss down, or joins one.  False: blocked.  What is known to be
+/* Whether a miss of the instruction at the head parks without an MSHR, where
+ * hits pass: another one owns the walks, or is going to. */
+static bool must_park(const struct hd_core *c, const struct hd_lines *op)
+{
+    return c->s->wait_first != HD_NONE || hd_mshr_full(&c->tlb_mshr) ||
+           (hd_mshr_used(&c->tlb_mshr) > 0 && c->s->miss_op != op->memop);
+}
+
+/* Sends a TLB miss down, joins one, or parks.  False: blocked.  What is known to be
  * nowhere is not looked for again: only the fill of another page can have
  * come since (hd_l1tlb_translated). */
 static HD_INLINE bool tlb_miss(struct hd_core *c, struct hd_lines *op,
                                struct hd_lsu_page *page, hd_time t, bool plain)
 {
     const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
+    uint32_t e;
 
     if (page->frame != HD_PAGE_NOWHERE) {
-        uint32_t e = hd_mshr_find(&c->tlb_mshr, page->vpn);
+        e = hd_mshr_find(&c->tlb_mshr, page->vpn);
         if (e != HD_NONE) {
             *hd_l1tlb_flying(c, page->vpn) = (uint16_t)e;
             hd_l1tlb_join(c, op, (uint32_t)(page - op->page), e);
@@ -103,10 +126,10 @@ static HD_INLINE bool tlb_miss(struct hd_core *c, struct hd_lines *op,
         }
     }
     page->frame = HD_PAGE_UNKNOWN;
-    if (!plain && cfg->blocking == 1 && hd_mshr_used(&c->tlb_mshr) > 0 &&
-        c->s->miss_op != op->memop) {
-        hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
-        return false;
+    if (cfg->blocking == HD_UNDER_HITS && must_park(c, op)) {
+        page->frame = HD_PAGE_PARKED;
+        c->tlb_count[HD_L1TLB_PARKED]++;
+        return true;
     }
     if (hd_mshr_full(&c->tlb_mshr)) {
         hd_lsu_block(c, HD_BLOCK_TLB_MSHR, &c->tlb_count[HD_L1TLB_FULL]);
@@ -114,7 +137,8 @@ static HD_INLINE bool tlb_miss(struct hd_core *c, struct hd_lines *op,
             page->frame = HD_PAGE_NOWHERE;
         return false;
     }
-    send(c, op, page, t);
+    e = send(c, page->vpn, op->memop, op->warp, t);
+    hd_l1tlb_await(op, (uint32_t)(page - op->page), &c->tlb_mshr.v[e], e);
     return true;
 }
 
@@ -136,6 +160,27 @@ static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
                    (unsigned long long)pfn);
 }
 
+/* Whether a warp's page hits, and in which frame it lies then. */
+static bool find(struct hd_core *c, hd_vpn vpn, uint32_t warp, uint64_t *frame)
+{
+    const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
+    struct hd_xlate x;
+
+    if (cfg->mode.kind == HD_FULL) {
+        if (!hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, warp, &x) ||
+            !hd_l1tlb_here(c, vpn, &x))
+            return false;
+        *frame = hd_xlate_frame(&x, vpn).v;
+        if (HD_UNLIKELY(c->gpu->env->check))
+            confirm(c, vpn.v, *frame);
+        return true;
+    }
+    if (cfg->mode.kind == HD_OFF || absent(c, vpn.v))
+        return false;
+    *frame = mapped(c, vpn.v);
+    return true;
+}
+
 /* hd_l1tlb_look_up where it is not plain. */
 static HD_APART bool look_up_other(struct hd_core *c, struct hd_lines *op,
                                    struct hd_lsu_page *page, hd_time t,
@@ -143,26 +188,14 @@ static HD_APART bool look_up_other(struct hd_core *c, struct hd_lines *op,
 {
     const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
     hd_vpn vpn = {page->vpn};
-    struct hd_xlate x;
 
-    if (cfg->blocking == 2 && hd_mshr_used(&c->tlb_mshr) > 0 &&
+    if (cfg->blocking == HD_UNDER_NONE && hd_mshr_used(&c->tlb_mshr) > 0 &&
         c->s->miss_op != op->memop) {
         hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
         return false;
     }
-    if (page->frame != HD_PAGE_UNKNOWN) {
-        /* it is known to miss */
-    } else if (cfg->mode.kind == HD_FULL) {
-        *hit = hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, op->warp, &x) &&
-               hd_l1tlb_here(c, vpn, &x);
-        if (*hit)
-            page->frame = hd_xlate_frame(&x, vpn).v;
-        if (*hit && HD_UNLIKELY(c->gpu->env->check))
-            confirm(c, vpn.v, page->frame);
-    } else if (cfg->mode.kind != HD_OFF && !absent(c, vpn.v)) {
-        *hit = true;
-        page->frame = mapped(c, vpn.v);
-    }
+    if (page->frame == HD_PAGE_UNKNOWN) /* else it is known to miss */
+        *hit = find(c, vpn, op->warp, &page->frame);
     return *hit || tlb_miss(c, op, page, t, false);
 }
 
@@ -279,6 +312,133 @@ static inline void release(struct hd_core *c, uint32_t last, uint64_t frame,
     s->replay_last = last;
 }
 
+/* ---- misses that park --------------------------------------------------- */
+
+/* Whether the instruction of the oldest line that waits without an MSHR owns
+ * the walks, or may, and an MSHR is free. */
+static bool may_walk(const struct hd_core *c)
+{
+    const struct hd_core_state *s = c->s;
+
+    return hd_mshr_used(&c->tlb_mshr) == 0 ||
+           (s->miss_op == c->parked[s->wait_first].memop &&
+            !hd_mshr_full(&c->tlb_mshr));
+}
+
+/* If so, its page is looked up again as soon as the port allows. */
+static inline void call(struct hd_core *c, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+
+    if (HD_LIKELY(s->wait_first == HD_NONE) || s->again || !may_walk(c))
+        return;
+    s->again = 1;
+    hd_core_message(c, hd_max_u64(t, s->tlb_free), HD_MSG_AGAIN, 0, 0);
+}
+
+bool hd_l1tlb_wait(struct hd_core *c, const struct hd_lines *op,
+                   const struct hd_lsu_line *x)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t p = hd_l1tlb_place(c, op, x, HD_NONE);
+
+    if (p == HD_NONE)
+        return false;
+    c->page[p] = op->page[x->page].vpn;
+    if (s->wait_first == HD_NONE)
+        s->wait_first = p;
+    else
+        c->parked[s->wait_last].next = p;
+    s->wait_last = p;
+    call(c, s->local); /* there may have been no room for it so long that those
+                          for whom its miss had to wait are gone */
+    return true;
+}
+
+/* Takes the lines of the oldest instruction's first page out of those that
+ * wait: a list, the newest first.  *n: how many. */
+static uint32_t take_page(struct hd_core *c, uint32_t *n)
+{
+    struct hd_core_state *s = c->s;
+    uint32_t memop = c->parked[s->wait_first].memop, out = HD_NONE;
+    uint64_t vpn = c->page[s->wait_first];
+    uint32_t *link = &s->wait_first, last = HD_NONE, p;
+
+    *n = 0;
+    while ((p = *link) != HD_NONE && c->parked[p].memop == memop) {
+        if (c->page[p] != vpn) {
+            last = p;
+            link = &c->parked[p].next;
+            continue;
+        }
+        *link = c->parked[p].next;
+        if (s->wait_last == p)
+            s->wait_last = last;
+        c->parked[p].next = out;
+        out = p;
+        ++*n;
+    }
+    return out;
+}
+
+/* What the instruction at the head knows of a page, if it is that one. */
+static void learn(struct hd_core *c, uint32_t memop, uint64_t vpn,
+                  uint64_t frame)
+{
+    struct hd_lines *op = &c->lsu[c->s->lsu_first];
+    uint32_t i = 0;
+
+    if (c->s->lsu_n == 0 || op->memop != memop)
+        return;
+    while (op->page[i].vpn != vpn)
+        i++;
+    op->page[i].frame = frame;
+    if (frame >= HD_PAGE_MISSING)
+        c->tlb_mshr.v[(uint32_t)frame].flags = memop << 8 | i;
+}
+
+void hd_l1tlb_again(struct hd_core *c, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    const struct hd_gpu *g = c->gpu;
+    uint32_t oldest = s->wait_first, memop = c->parked[oldest].memop, n, e;
+    uint32_t lines;
+    uint32_t warp = c->memop[memop].warp;
+    hd_vpn vpn = {c->page[oldest]};
+    struct hd_mshr_entry *m;
+    uint64_t frame;
+
+    s->again = 0;
+    if (s->tlb_free > t || !may_walk(c)) { /* something has come between */
+        call(c, t);
+        return;
+    }
+    lines = take_page(c, &n);
+    hd_lsu_use_port(&s->tlb_free, &s->tlb_used, g->m->l1tlb.ports, t, g->cycle);
+    if (find(c, vpn, warp, &frame)) {
+        c->tlb_count[HD_L1TLB_PARKED_HITS]++;
+        learn(c, memop, vpn.v, frame);
+        release(c, lines,
+                frame << (HD_PAGE_SHIFT - g->line_shift) | HD_PARKED_HIT, t, 0);
+    } else {
+        e = hd_mshr_find(&c->tlb_mshr, vpn.v);
+        if (e == HD_NONE) {
+            e = send(c, vpn.v, memop, warp, t);
+        } else { /* it waits for the host */
+            c->tlb_mshr.v[e].last++;
+            c->tlb_count[HD_L1TLB_MERGES]++;
+        }
+        learn(c, memop, vpn.v, HD_PAGE_MISSING | e);
+        m = &c->tlb_mshr.v[e];
+        c->parked[oldest].next = m->first;
+        m->first = lines;
+        m->n += n;
+    }
+    call(c, t);
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
 HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
@@ -308,13 +468,14 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
         c->lsu[s->lsu_first].page[m->flags & 0xff].frame = pfn;
     hd_mshr_give(&c->tlb_mshr, i);
     s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
+    call(c, t);
     c->below_tlb.heard(c->below_tlb.self, treq);
     hd_treq_give(g->treqs, treq);
 }
 
 /* ---- far faults --------------------------------------------------------- */
 
-void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq)
+void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_treq *q = &c->gpu->treqs->v[treq];
 
@@ -322,6 +483,7 @@ void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq)
     c->below_tlb.heard(c->below_tlb.self, treq);
     hd_mshr_lend(&c->tlb_mshr);
     c->s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
+    call(c, t);
 }
 
 void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t)

@@ -51,7 +51,8 @@ void hd_lsu_wire(struct hd_core *c)
     if (!c->lrr && !c->pick.bound)
         c->plain |= HD_PLAIN_PICK;
     if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
-        m->l1tlb.blocking == 0 && m->vm.paging != HD_PAGING_FAULT &&
+        m->l1tlb.blocking != HD_UNDER_NONE &&
+        m->vm.paging != HD_PAGING_FAULT &&
         hd_tlb_silent(&c->l1tlb) && !g->env->check)
         c->plain |= HD_PLAIN_TLB;
     if (m->l1cache.mode.kind != HD_FULL || m->l1cache.write == HD_WRITE_BACK ||

@@ -195,25 +195,45 @@ static inline bool hd_l1tlb_missed(struct hd_core *c, struct hd_core_state *s,
     return true;
 }
 
+/* Parks a line whose miss waits without an MSHR.  False: blocked. */
+bool hd_l1tlb_wait(struct hd_core *c, const struct hd_lines *op,
+                   const struct hd_lsu_line *x);
 /* Looks up a page of the instruction at the head.  False: blocked. */
 bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
                       struct hd_lsu_page *page, hd_time t);
-/* Parks a line until its page's translation comes, for which MSHR e waits.
- * False: blocked. */
-static inline bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
-                                 const struct hd_lsu_line *x, uint32_t e)
+/* Takes a place for a line that waits for its translation, before another one;
+ * HD_NONE: blocked. */
+static inline uint32_t hd_l1tlb_place(struct hd_core *c,
+                                      const struct hd_lines *op,
+                                      const struct hd_lsu_line *x,
+                                      uint32_t before)
 {
-    struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
     uint32_t p = hd_lsu_take_parked(c);
 
     if (HD_UNLIKELY(p == HD_NONE)) {
         hd_lsu_block(c, HD_BLOCK_PARKED, &c->tlb_count[HD_L1TLB_PARKED_FULL]);
-        return false;
+        return HD_NONE;
     }
     c->parked[p] = (struct hd_parked){
         .what = (uint64_t)x->bytes << HD_PARKED_BYTES | x->place,
         .memop = op->memop,
-        .next = m->first};
+        .next = before};
+    return p;
+}
+
+/* Parks a line until its page's translation comes, for which MSHR e waits
+ * (HD_NONE: none does yet).  False: blocked. */
+static inline bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
+                                 const struct hd_lsu_line *x, uint32_t e)
+{
+    struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
+    uint32_t p;
+
+    if (HD_UNLIKELY(e == HD_NONE))
+        return hd_l1tlb_wait(c, op, x);
+    p = hd_l1tlb_place(c, op, x, m->first);
+    if (HD_UNLIKELY(p == HD_NONE))
+        return false;
     m->first = p;
     m->n++;
     return true;
@@ -271,9 +291,11 @@ static inline void hd_lsu_replay(struct hd_core *c, struct hd_core_state *s,
     uint32_t p = s->replay_first;
     const struct hd_parked *x = &c->parked[p];
     uint64_t line = x->what & ((1ull << HD_PARKED_BYTES) - 1);
-    uint32_t bytes = (uint32_t)(x->what >> HD_PARKED_BYTES);
+    uint32_t bytes = (uint32_t)(x->what >> HD_PARKED_BYTES) & 0x7fff;
+    hd_time ticks = (x->what & HD_PARKED_HIT) != 0 ? c->gpu->both_ticks
+                                                   : c->gpu->l1_ticks;
 
-    if (!hd_l1_access(c, x->memop, line, bytes, t, c->gpu->l1_ticks))
+    if (!hd_l1_access(c, x->memop, line, bytes, t, ticks))
         return;
     s->replay_first = x->next;
     hd_lsu_give_parked(c, s, p);

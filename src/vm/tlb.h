@@ -24,9 +24,16 @@ struct hd_tlb_cfg {
     uint32_t ports;                     /* look-ups a cycle */
     uint32_t latency;                   /* cycles */
     uint32_t mshrs;                     /* misses in flight */
-    uint32_t blocking;    /* L1: 0 none, 1 hits under miss, 2 full (Pichai) */
+    uint32_t blocking;    /* L1: enum hd_blocking */
     uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
+};
+
+/* What goes on while a miss of an L1 TLB is in flight (Pichai 6.1 to 6.3). */
+enum hd_blocking {
+    HD_UNDER_ALL,  /* "none": hits and misses */
+    HD_UNDER_HITS, /* "hits": hits, and the misses of one instruction */
+    HD_UNDER_NONE  /* "full": nothing of other instructions */
 };
 
 /* What one TLB counts, in this order; the owner registers the group. */

@@ -45,10 +45,13 @@ const struct hd_setting hd_l1tlb_settings[] = {
      "pages whose misses can be in flight",
      "Pichai 7.2: 32, one a thread; for MASK and Mosaic a guess"},
     {"blocking", HD_T_CHOICE, TLB(blocking), "", "none", 0, 2, "none|hits|full",
-     "what waits while a miss is in flight: nothing, the next miss (hits "
-     "pass), "
-     "or every memory instruction of other warps",
-     "Pichai 6.1 to 6.3; MASK: none"},
+     "what goes on while a miss is in flight.  hits: hits pass, and one "
+     "instruction of the core owns the walks, with all its missing pages; other "
+     "misses park in order, but those of a page in flight join it (Pichai 6.3, "
+     "the reading of MASK 6).  none: nothing waits, and any number of "
+     "instructions miss at once (Pichai's future work).  full: no other memory "
+     "instruction goes on (Pichai's naive TLB, 6.1)",
+     "Pichai 6.1 to 6.3; MASK 6 takes its TLB from there: the presets say which"},
     {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
      "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
      "CoLT: 4; a 128-byte line of page-table entries: 16"},
