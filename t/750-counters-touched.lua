@@ -110,7 +110,7 @@ local runs = {
         ["pwc.entries"] = 32 }, apps = { tiny "3DS", tiny "NN" } },
     { machine = H.machine("maxwell"):with(NARROW), apps = { tiny "LUD" },
         policies = { everything } },
-    { machine = H.machine("maxwell"):with(NARROW),
+    { machine = H.machine("aggressive"):with(NARROW),
         apps = { tiny "GUP", tiny "BP" }, policies = { everything } },
     { machine = H.machine("maxwell"):with(NARROW),
         apps = { tiny "ATAX", tiny "GUP" }, policies = { answers } },
