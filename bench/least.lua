@@ -15,7 +15,7 @@
 --     name   value   unit   remark
 --
 -- SPDX-License-Identifier: MIT
-local process = require "heddle.process"
+local runner = require "heddle.runner"
 
 local least = {}
 
@@ -26,26 +26,16 @@ end
 --- Calls fn in a process of its own; returns the most bytes that were resident
 -- there, what was so before included, and the numbers that fn returns.
 function least.apart(fn)
-    local pid, fd = process.fork()
-    if pid == 0 then
-        local said = { pcall(fn) }
-        if said[1] then
-            said[1] = io.open("/proc/self/status"):read "a"
-                :match "VmHWM:%s*(%d+)" * 1024
-        end
-        process.write(fd, table.concat(said, " ", said[1] and 1 or 2))
-        process.exit(0)
-    end
-    local said, numbers = {}, {}
-    for part in function() return process.read(fd) end do
-        said[#said + 1] = part
-    end
-    process.close(fd)
-    process.wait(pid)
-    said = table.concat(said)
-    for word in said:gmatch "%S+" do
-        numbers[#numbers + 1] = assert(tonumber(word), said)
-    end
+    local numbers
+    runner.spread(1, 1, function()
+        local said = { fn() }
+        table.insert(said, 1, 1024 * io.open("/proc/self/status"):read "a"
+            :match "VmHWM:%s*(%d+)")
+        return { ok = true, result = said }
+    end, function(_, m)
+        assert(m.ok, m.result.message)
+        numbers = m.result
+    end)
     return table.unpack(numbers)
 end
 

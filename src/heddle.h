@@ -320,6 +320,18 @@ HEDDLE_API void heddle_memory(const heddle_sim *s, uint64_t *arena,
 /* xxh3 of all state in the arena. */
 HEDDLE_API uint64_t heddle_state_hash(const heddle_sim *s);
 
+/* ---- files ------------------------------------------------------------ */
+
+/*
+ * Writes a file whole or not at all: under another name until all is there, so
+ * that two writers of one path do not meet and one that ends early leaves
+ * nothing.  A device or a pipe is written as it is.  bytes NULL: writes
+ * nothing, but says whether a file could be made there.  HEDDLE_ECREATE,
+ * HEDDLE_EIO or HEDDLE_ENOMEM with a text.
+ */
+HEDDLE_API int heddle_save(const char *path, const void *bytes, size_t n,
+                           char *error, size_t room);
+
 #ifdef __cplusplus
 }
 #endif

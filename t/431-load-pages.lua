@@ -10,7 +10,7 @@ nodes, the rounds of COLOR.  Also that no application of size M takes more than
 SPDX-License-Identifier: MIT
 ]]
 local app = require "heddle.app"
-local process = require "heddle.process"
+local runner = require "heddle.runner"
 
 package.path = "./?.lua;" .. package.path
 local profile = require("t.apps.kit").profile
@@ -26,20 +26,11 @@ end
 
 -- What fn returns, computed in a process of its own.
 local function apart(fn)
-    local pid, fd = process.fork()
-    if pid == 0 then
-        local ok, v = pcall(fn)
-        process.write(fd, tostring(v))
-        process.exit(ok and 0 or 1)
-    end
-    local said = {}
-    for part in function() return process.read(fd) end do
-        said[#said + 1] = part
-    end
-    process.close(fd)
-    process.wait(pid)
-    said = table.concat(said)
-    return tonumber(said) or error(said, 0)
+    local got
+    runner.spread(1, 1, function()
+        return { ok = true, result = fn() }
+    end, function(_, m) got = m end)
+    return got.ok and got.result or error(got.result.message, 0)
 end
 
 -- Most memory that a process has when it has built an application, in bytes.

@@ -68,9 +68,61 @@ for _, n in ipairs { 1, 2 } do
 end
 tap.raises(function()
     H.run({ work(1), function()
-        require("heddle.process").exit(3)
+        os.exit(3)
     end }, { jobs = 2 })
 end, "status 3", "a process that ends early is an error")
+tap.raises(function()
+    H.run({ work(1), function()
+        io.popen("kill -KILL " .. io.open("/proc/self/stat"):read "n"):close()
+    end }, { jobs = 2 })
+end, "job 2: its process was killed (SIGKILL", "a signal is told by its name")
+do
+    local kept = H.run({ work(1), function() os.exit(0) end }, { jobs = 2,
+        keep = true })
+    tap.is(kept[2].error, "its process ended without a word",
+        "and so is an end that looks well")
+    local machines = { "maxwell", "maxwell", "fermi" }
+    local jobs_of = {}
+    for i, machine in ipairs(machines) do
+        jobs_of[i] = { machine = machine, label = "the " .. i,
+            apps = { H.app("GUP", { size = "T" }) },
+            settings = { ["sim.stop_cycles"] = i == 3 and -1 or 100 } }
+    end
+    local dir = os.tmpname()
+    os.remove(dir)
+    tap.raises(function()
+        require("heddle.store").run(jobs_of, { jobs = 2, dir = dir,
+            quiet = true })
+    end, "job 3 (the 3): ", "a series on disk names the caller's job")
+    os.execute(("rm -rf '%s'"):format(dir))
+end
+tap.is(#H.run((function()
+    local list = {}
+    for i = 1, 300 do
+        list[i] = function() return io.popen("sleep 0.2"):read "a" end
+    end
+    return list
+end)(), { jobs = 300 }), 300, "300 at once")
+tap.is(H.run({ function() return io.read "a" end, work(1) }, { jobs = 2 })[1],
+    "", "a job has nothing to read")
+do
+    -- Each job says what it holds: standard files, what the test was started
+    -- with, and one pipe.
+    local function open_files()
+        collectgarbage() -- files that were left to it
+        return #require("heddle.process").list "/proc/self/fd"
+    end
+    local own = open_files()
+    local held = {}
+    for i = 1, 12 do
+        held[i] = function()
+            io.popen("sleep 0.1"):close()
+            return open_files()
+        end
+    end
+    local most = math.max(table.unpack(H.run(held, { jobs = 12 })))
+    tap.ok(most <= own + 1, "a child holds no pipe but its own", most - own)
+end
 tap.raises(function()
     H.run({ function() return print end, work(1) }, { jobs = 2 })
 end, "plain data", "a job must return plain data")

@@ -197,7 +197,7 @@ tap.raises(function() run { scenarios = DIR .. "/nowhere" } end,
 -- ---- names, deaths, interrupts ----------------------------------------------------------
 
 scenario("two/fig2", "x.name = 'two/other'")
-scenario("two/fig3", "require('heddle.process').exit(3)")
+scenario("two/fig3", "os.exit(3)")
 status, docs, missing = run { only = "two" }
 tap.ok(status == 1 and #docs == 2 and #missing == 2 and missing[1].why
     :find "two/other.*two/fig2" and missing[2].why:find "status 3",

@@ -33,6 +33,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 local json = require "heddle.json"
+local process = require "heddle.process"
 local report = require "heddle.report"
 local svg = require "heddle.svg"
 
@@ -49,24 +50,13 @@ local NEAR = 0.2
 function experiment.args(more)
     local t = {
         scale = "quick", -- quick: under a minute; full: the paper's counts
-        jobs = require("heddle.process").cpus(), -- simulations at once
+        jobs = process.cpus(), -- simulations at once
         out = "out", cache = "out/cache", seed = 1,
     }
     for k, v in pairs(more or {}) do
         t[k] = v
     end
     return t
-end
-
---- Says before hours of work that their results cannot be written.
-local function writable(path)
-    require("heddle.process").mkdir(path:match "^(.*)/")
-    local f, err = io.open(path, "w")
-    if not f then
-        error(core.error(-11, err))
-    end
-    f:close()
-    os.remove(path)
 end
 
 function experiment.open(o)
@@ -79,13 +69,16 @@ function experiment.open(o)
             error("experiment.open: " .. name .. " is a text", 2)
         end
     end
-    writable(("%s/%s.part"):format(o.arg.out, o.name))
+    -- Said before hours of work: that their results cannot be written.
+    local path = ("%s/%s.json"):format(o.arg.out, o.name)
+    process.mkdir(path:match "^(.*)/")
+    process.save(path)
     return setmetatable({
         name = o.name, source = o.source, title = o.title, arg = o.arg,
         full = o.arg.scale == "full", said = {}, quantities = {}, orders = {},
         tables = {}, charts = {}, notes = {}, runs = 0,
         costs = {}, -- CPU seconds of simulations, by fingerprint
-        start = require("heddle.process").time(),
+        start = process.time(),
     }, Experiment)
 end
 
@@ -107,7 +100,7 @@ end
 
 --- Names in a folder, in order; none where there is no folder.
 function experiment.list(dir)
-    local names = require("heddle.process").list(dir) or {}
+    local names = process.list(dir) or {}
     table.sort(names)
     return names
 end
@@ -161,7 +154,7 @@ end
 local function host()
     local kind = (experiment.read "/proc/cpuinfo" or "")
         :match "model name%s*:%s*([^\n]+)"
-    return ("%d x %s"):format(require("heddle.process").cpus(),
+    return ("%d x %s"):format(process.cpus(),
         kind or "processor")
 end
 
@@ -463,7 +456,7 @@ end
 
 --- Prints and writes everything; returns what the JSON has.
 function Experiment:close()
-    local spent = require("heddle.process").time() - self.start
+    local spent = process.time() - self.start
     local why = differences(self)
     local doc, paths = document(self, why, spent)
     io.write(("%s - %s\n%s\n"):format(self.source, self.title,

@@ -296,9 +296,7 @@ local function open_history(edit)
     end
     local first = math.max(1, #lines - KEEP + 1)
     if #lines > 2 * KEEP then
-        f = assert(io.open(path, "w"))
-        f:write(table.concat(lines, "\n", first), "\n")
-        f:close()
+        process.save(path, table.concat(lines, "\n", first) .. "\n")
     end
     for i = first, #lines do
         edit:remember(lines[i])

@@ -32,6 +32,7 @@
 local core = require "heddle.core"
 local json = require "heddle.json"
 local metrics = require "heddle.metrics"
+local process = require "heddle.process"
 
 local report = {
     SCHEMA = "heddle-results",
@@ -539,37 +540,23 @@ end
 
 -- ---- files ------------------------------------------------------------------
 
---- Writes to a path, "-" or nil (standard output), or an open file.
+--- Writes to a path (a file that is there whole or not at all), "-" or nil
+-- (standard output), or an open file.
 local function emit(text, to)
     if to == nil or to == "-" then
-        io.write(text)
-        return
+        to = io.stdout
+    end
+    if type(to) == "string" then
+        process.save(to, text)
     elseif io.type(to) == "file" then
-        to:write(text)
-        return
-    elseif type(to) ~= "string" then
+        local ok, err = to:write(text)
+        if not ok then
+            error(core.error(-6, ("%s: %s"):format(to == io.stdout
+                and "standard output" or "an open file", err)), 0)
+        end
+    else
         error(core.error(-2, ("a path or an open file is expected to write to,"
             .. " not a %s"):format(io.type(to) or type(to))), 0)
-    end
-    -- Under another name first, so that nothing is ever half-written; a
-    -- device or a pipe is written as it is.
-    local direct = to:find "^/dev/" or to:find "^/proc/"
-    local path = direct and to or to .. ".part"
-    local f, err = io.open(path, "w")
-    if not f then
-        error(core.error(-11, (err:gsub("%.part: ", ": "))), 0)
-    end
-    local ok
-    ok, err = f:write(text)
-    if ok then
-        ok, err = f:close()
-    end
-    if ok and not direct then
-        ok, err = os.rename(path, to)
-    end
-    if not ok then
-        os.remove(path)
-        error(core.error(-6, ("%s: %s"):format(to, err)), 0)
     end
 end
 

@@ -103,60 +103,40 @@ local function message_of(err)
     return tostring(err)
 end
 
---- In the child: runs the script; true, or false and why not.
-local function perform(e, o)
-    local ok, err = pcall(function()
-        process.output(("%s/%s.txt"):format(o.out, e.name))
-        script.begin { file = e.file, given = { scale = o.scale, out = o.out,
-            cache = o.cache, jobs = tostring(o.jobs),
-            seed = tostring(o.seed) } }
-        experiment.closed = {}
-        script.load(e.file)(e.file)
-    end)
-    if not ok then
-        return false, message_of(err)
-    end
+--- In the child: runs the script, whose output goes to a file; raises what is
+-- wrong with it.
+local function perform(e, o, printed)
+    process.output(printed)
+    script.begin { file = e.file, given = { scale = o.scale, out = o.out,
+        cache = o.cache, jobs = tostring(o.jobs), seed = tostring(o.seed) } }
+    experiment.closed = {}
+    script.load(e.file)(e.file)
     local names = table.concat(experiment.closed, ", ")
     if names ~= e.name then
-        return false, ("it closed %s; a script closes one experiment of its "
-            .. "own name, %s"):format(names ~= "" and names or "none", e.name)
+        error(("it closed %s; a script closes one experiment of its "
+            .. "own name, %s"):format(names ~= "" and names or "none", e.name),
+            0)
     end
-    return true
 end
 
---- Runs an experiment in a child; true, or false and why not.
+--- Runs an experiment in a child; nil, or why it failed.  What it has printed
+-- is kept however it ends, unless it was interrupted.
 local function run_one(e, o)
     process.mkdir(("%s/%s"):format(o.out, e.paper))
-    local pid, fd = process.fork()
-    if pid == 0 then
-        local ok, why = perform(e, o)
-        pcall(process.write, fd, runner.serialize { ok = ok, why = why })
-        process.exit(0)
+    local printed <close> = assert(io.tmpfile())
+    local why
+    local stopped = runner.spread(1, 1, function()
+        local ok, err = pcall(perform, e, o, printed)
+        return { ok = ok, result = not ok and message_of(err) or nil }
+    end, function(_, m)
+        why = not m.ok and message_of(m.result) or nil
+    end)
+    if stopped then
+        error(core.error(-130, "interrupted"), 0)
     end
-    local parts = {}
-    local guard <close> = setmetatable({}, { __close = function()
-        if pid then
-            pcall(process.kill, pid)
-            process.close(fd)
-            pcall(process.wait, pid)
-        end
-    end })
-    while true do
-        local some = #process.poll({ fd }, 0.5) > 0
-        local text = some and process.read(fd)
-        if some and not text then
-            break
-        end
-        parts[#parts + 1] = text or nil
-    end
-    process.close(fd)
-    local status = process.wait(pid)
-    pid = nil
-    local ok, answer = pcall(runner.deserialize, table.concat(parts))
-    if not ok or type(answer) ~= "table" then
-        return false, ("its process ended early (status %d)"):format(status)
-    end
-    return answer.ok, answer.why, guard
+    printed:seek "set"
+    report.emit(printed:read "a", ("%s/%s.txt"):format(o.out, e.name))
+    return why
 end
 
 -- ---- all ---------------------------------------------------------------------------
@@ -228,12 +208,12 @@ local function step(list, at, o)
         if tty then
             io.stderr:write("\r\27[K", progress.before())
         end
-        local ok, why = run_one(e, o)
+        local why = run_one(e, o)
         if tty then
             io.stderr:write "\r\27[K"
         end
         e.took, e.start = process.time() - e.start, nil
-        e.doc = ok and load(e, o) or nil
+        e.doc = not why and load(e, o) or nil
         e.failed = not e.doc and "failed: " .. (why
             or "its JSON is not of this run") or nil
     end
@@ -281,9 +261,6 @@ function reproduce.run(options)
             step(list, at, o)
             failed = failed or list[at].failed ~= nil
             write_page(all, o)
-            if core.interrupted and core.interrupted() then
-                error(core.error(-130, "interrupted"), 0)
-            end
         end
     end)
     progress.before = nil

@@ -10,8 +10,9 @@
 -- of running one by one.  Jobs with equal options run once, and their results
 -- are kept: an alone run that several tables need costs its time once.
 --
--- Ctrl-C stops all simulations; the list then holds what is known (status
--- "interrupted"), and an error that the command turns into exit 130 follows.
+-- Ctrl-C stops all simulations; what is known then (status "interrupted") is
+-- in script.partial_results, and an error that the command turns into exit 130
+-- follows.  How the processes are held together is lprocess.c.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -162,18 +163,19 @@ end
 
 runner.key = key_of
 
---- Runs a job here: returns true and its result, or false, an error value as
--- plain data, and what is known.
+--- An error value as plain data.
+local function plain(err)
+    return type(err) == "table" and { code = err.code, name = err.name,
+        message = err.message, where = err.where, usage = err.usage }
+        or { message = tostring(err) }
+end
+
+--- Runs a job here: returns how it went, { ok =, result = } or { result = an
+-- error as plain data, known = }.
 local function perform(job, quiet)
     if type(job) == "function" then
         local ok, v = pcall(job)
-        if ok then
-            return true, v
-        end
-        return false, type(v) == "table" and
-            { code = v.code, name = v.name, message = v.message,
-                where = v.where, usage = v.usage }
-            or { message = tostring(v) }
+        return { ok = ok, result = ok and v or not ok and plain(v) or v }
     end
     local options = {}
     for k, v in pairs(job) do
@@ -194,177 +196,115 @@ local function perform(job, quiet)
         pcall(sim.close, sim)
     end
     if ok then
-        return true, known
+        return { ok = true, result = known }
     end
-    local plain = type(err) == "table" and
-        { code = err.code, name = err.name, message = err.message,
-            where = err.where } or { message = tostring(err) }
-    return false, plain, known
+    return { ok = false, result = plain(err), known = known }
 end
 
 --- Makes an error value of what a child sent.
-local function raise(plain)
-    if plain.code then
-        local err = core.error(plain.code, plain.message)
-        err.where = plain.where or ""
+local function raise(of)
+    if of.code then
+        local err = core.error(of.code, of.message)
+        err.where = of.where or ""
         error(err, 0)
-    elseif plain.usage then
-        error(plain, 0)
+    elseif of.usage then
+        error(of, 0)
     end
-    error(plain.message, 0)
+    error(of.message, 0)
 end
 
 -- ---- processes ------------------------------------------------------------------
 
---- Starts a child for a job.
-local function start(job, index)
-    local pid, fd = process.fork()
-    if pid == 0 then
-        -- The child: never returns.
-        local ok, result, known = perform(job, true)
-        local sent, bytes = pcall(runner.serialize,
-            { ok = ok, result = result, known = known })
-        if not sent then
-            bytes = runner.serialize {
-                ok = false, result = { message = tostring(bytes) },
-            }
+--- In a child: what fn(i) returns, as text.
+local function answer(fn, i)
+    local ok, text = pcall(function()
+        local value = runner.serialize(fn(i))
+        process.flush()
+        return value
+    end)
+    return ok and text
+        or runner.serialize { ok = false, result = plain(text) }
+end
+
+--- Calls fn(i) for i = 1 .. n in processes, at most `most` at once, and
+-- ended(i, how it went) here as each ends; fn returns what ended gets, { ok =,
+-- result = }.  Calls tick() now and then.  Returns whether Ctrl-C came: then all
+-- were asked to stop, and what they said of it was handed on.
+function runner.spread(n, most, fn, ended, tick)
+    local stopped, at = false, 1
+    process.children(function(group)
+        while true do
+            while at <= n and not stopped and group:count() < most
+                and group:start(at, function() return answer(fn, at) end) do
+                at = at + 1
+            end
+            if group:count() == 0 then
+                break
+            end
+            local word, i, text, how = group:wait(0.5)
+            if word == "interrupted" then
+                stopped = true
+                group:stop()
+            elseif word == "ended" then
+                local ok, m = pcall(runner.deserialize, text)
+                ended(i, ok and type(m) == "table" and m or { ok = false,
+                    result = { code = -6, message = how
+                        or "its process ended without a word" } })
+            end
+            if tick then
+                tick()
+            end
         end
-        pcall(process.write, fd, bytes)
-        process.exit(0)
-    end
-    return { pid = pid, fd = fd, index = index, parts = {} }
+    end)
+    return stopped
 end
 
 --- A line on a terminal: how many are done, and when all will be.
-local function show(state)
-    if not state.tty then
-        return
-    end
-    local spent = process.time() - state.start
-    local eta = state.done > 0
-        and progress.clock(spent / state.done * (state.total - state.done))
+local function show(done, total, spent)
+    local eta = done > 0 and progress.clock(spent / done * (total - done))
         or "?"
     io.stderr:write(("\r\27[K%s%d of %d simulations, %s, ETA %s"):format(
-        progress.before and progress.before() or "", state.done, state.total,
+        progress.before and progress.before() or "", done, total,
         progress.clock(spent), eta))
 end
 
-local function finish(child, out)
-    process.close(child.fd)
-    local status = process.wait(child.pid)
-    local ok, message = pcall(runner.deserialize, table.concat(child.parts))
-    if not ok or type(message) ~= "table" then
-        message = {
-            ok = false,
-            result = {
-                code = -6,
-                message = ("a simulation's process ended early (status %d)")
-                    :format(status),
-            },
-        }
-    end
-    out[child.index] = message
-end
-
-local function interrupted()
-    return core.interrupted and core.interrupted()
-end
-
---- Runs jobs[i] for i in `order` in at most n processes at a time.
-local function in_processes(jobs, order, n, state)
-    local out, live, next_job = {}, {}, 1
-    local guard <close> = setmetatable({}, { __close = function()
-        for _, child in pairs(live) do
-            pcall(process.kill, child.pid)
-            process.close(child.fd)
-            pcall(process.wait, child.pid)
-        end
-    end })
-    local told = false
-    while next(live) or next_job <= #order and not told do
-        while #order >= next_job and not told do
-            local count = 0
-            for _ in pairs(live) do
-                count = count + 1
-            end
-            if count >= n then
-                break
-            end
-            local child = start(jobs[order[next_job]], order[next_job])
-            live[child.fd] = child
-            next_job = next_job + 1
-        end
-        local fds = {}
-        for fd in pairs(live) do
-            fds[#fds + 1] = fd
-        end
-        table.sort(fds)
-        local ok, ready = pcall(process.poll, fds, 0.5)
-        for _, fd in ipairs(ok and ready or {}) do
-            local child = live[fd]
-            local text = process.read(fd)
-            if text then
-                child.parts[#child.parts + 1] = text
-            else
-                live[fd] = nil
-                finish(child, out)
-                state.done = state.done + 1
-            end
-        end
-        if (not ok or interrupted()) and not told then
-            told = true
-            for _, child in pairs(live) do
-                process.kill(child.pid)
-            end
-        end
-        show(state)
-    end
-    return out, told, guard
-end
-
---- What has to be run: its indices in order, the key of each job (false: it
--- has none), and the first index of each key.
-local function plan(jobs)
-    local keys, order, first = {}, {}, {}
+--- What has to be run: its indices in order, and for each of them those of
+-- all jobs with its key; `out` gets what was run before.
+local function plan(jobs, out)
+    local order, same, first = {}, {}, {}
     for i, job in ipairs(jobs) do
         -- What is wrong with a job is said when it runs.
         local ok, k = pcall(key_of, job)
-        k = ok and k
-        keys[i] = k or false
-        if not (k and (runner.cache[k] or first[k])) then
+        k = ok and k or i
+        out[i] = runner.cache[k] or false
+        if first[k] then
+            table.insert(same[first[k]], i)
+        elseif not out[i] then
             order[#order + 1] = i
-            if k then
-                first[k] = i
-            end
+            same[i], first[k] = { i, key = k ~= i and k or nil }, i
         end
     end
-    return order, keys, first
+    return order, same
 end
 
 --- Runs jobs[i] for i in `order` one after the other in this process.
-local function in_turn(jobs, order, quiet, state)
-    local got = {}
+local function in_turn(jobs, order, quiet, ended, tick)
     for _, i in ipairs(order) do
-        local ok, result, known = perform(jobs[i], quiet)
-        got[i] = { ok = ok, result = result, known = known }
-        state.done = state.done + 1
-        if not ok and type(result) == "table" and result.code == -130 then
-            return got, true
+        local m = perform(jobs[i], quiet)
+        ended(i, m)
+        if not m.ok and m.result.code == -130 then
+            return true
         elseif #order > 1 then
-            show(state)
+            tick()
         end
     end
-    return got, false
+    return false
 end
 
---- An error that says which of several simulations has failed.
-local function named(err, i, jobs)
-    if #jobs > 1 and type(jobs[i]) == "table" and err.code then
-        local label = jobs[i].label
-        err.message = ("job %d%s: %s"):format(i, label and " (" ..
-            tostring(label) .. ")" or "", err.message)
-    end
-    return err
+--- What a job is called in messages.
+function runner.title(i, job)
+    local label = type(job) == "table" and job.label
+    return ("job %d%s"):format(i, label and (" (%s)"):format(label) or "")
 end
 
 local function check_jobs(jobs)
@@ -376,6 +316,60 @@ local function check_jobs(jobs)
                 0)
         end
     end
+end
+
+--- Runs jobs, at most n at once: H.run without its checks.  o: keep, progress,
+-- and titles[i], what a job is called where the list is part of another.
+function runner.series(jobs, n, o)
+    local out, errors = {}, {}
+    local order, same = plan(jobs, out)
+    local done, start = 0, process.time()
+    local tty = o.progress ~= false and process.isatty(2)
+    local function tick()
+        if tty then
+            show(done, #order, process.time() - start)
+        end
+    end
+    local function ended(i, m)
+        done = done + 1
+        for _, twin in ipairs(same[i]) do
+            out[twin] = m.ok and m.result or m.known or false
+            errors[twin] = not m.ok and m or nil
+        end
+        if m.ok and same[i].key then
+            runner.cache[same[i].key] = m.result
+        end
+    end
+    -- Known from the first on: an interrupt may come anywhere.
+    script.partial_results = out
+    local stopped
+    if n <= 1 or #order <= 1 then
+        stopped = in_turn(jobs, order, o.progress == false, ended, tick)
+    else
+        stopped = runner.spread(#order, n, function(at)
+            return perform(jobs[order[at]], true)
+        end, function(at, m) ended(order[at], m) end, tick)
+    end
+    if tty and #order > 1 then
+        io.stderr:write("\r\27[K")
+    end
+    if stopped then
+        error(core.error(-130, "interrupted"), 0)
+    end
+    script.partial_results = nil
+    for i in ipairs(jobs) do
+        local m = errors[i]
+        if m and o.keep then
+            out[i] = { error = m.result.message, known = m.known }
+        elseif m then
+            if m.result.code and (o.titles or #jobs > 1) then
+                m.result.message = ("%s: %s"):format(o.titles and o.titles[i]
+                    or runner.title(i, jobs[i]), m.result.message)
+            end
+            raise(m.result)
+        end
+    end
+    return out
 end
 
 local OPTIONS = { jobs = true, keep = true, progress = true }
@@ -397,47 +391,7 @@ function runner.run(jobs, options)
             .. ", not '%s'"):format(tostring(n))), 0)
     end
     check_jobs(jobs)
-    local order, keys, first = plan(jobs)
-    local state = {
-        start = process.time(), done = 0, total = #order,
-        tty = options.progress ~= false and process.isatty(2),
-    }
-    local got, stopped
-    if n <= 1 or #order <= 1 then
-        got, stopped = in_turn(jobs, order, options.progress == false, state)
-    else
-        got, stopped = in_processes(jobs, order, n, state)
-    end
-    if state.tty and #order > 1 then
-        io.stderr:write("\r\27[K")
-    end
-    local out, failed = {}, nil
-    for i in ipairs(jobs) do
-        local k = keys[i]
-        local m = got[i] or k and first[k] and got[first[k]]
-        if k and runner.cache[k] then
-            out[i] = runner.cache[k]
-        elseif m and m.ok then
-            out[i] = m.result
-            if k then
-                runner.cache[k] = m.result
-            end
-        elseif m then
-            out[i] = m.known or false
-            if options.keep and not stopped then
-                out[i] = { error = m.result.message, known = m.known }
-            elseif not failed then
-                failed = named(m.result, i, jobs)
-            end
-        end
-    end
-    if stopped then
-        script.partial_results = out
-        error(core.error(-130, "interrupted"), 0)
-    elseif failed then
-        raise(failed)
-    end
-    return out
+    return runner.series(jobs, n, options)
 end
 
 return runner

@@ -108,6 +108,7 @@ function store.run(jobs, options)
     local dir = o.dir or "out/cache"
     process.mkdir(dir)
     local out, list, index, same, costs = {}, {}, {}, {}, {}
+    local titles = {}
     for i, job in ipairs(jobs) do
         local key = runner.key(job, true)
         local path = key and path_of(dir, key)
@@ -117,6 +118,7 @@ function store.run(jobs, options)
             if not at then
                 list[#list + 1] = function() return perform(job, path, key) end
                 at = #list
+                titles[at] = runner.title(i, job)
                 if key then
                     same[key] = at
                 end
@@ -124,7 +126,8 @@ function store.run(jobs, options)
             index[i] = at
         end
     end
-    local got = runner.run(list, { jobs = o.jobs, progress = not o.quiet })
+    local got = runner.series(list, o.jobs or process.cpus(),
+        { progress = not o.quiet, titles = titles })
     for i, at in pairs(index) do
         out[i] = got[at]
     end

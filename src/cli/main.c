@@ -31,11 +31,13 @@ enum { EXIT_SOFTWARE = 70, EXIT_OS = 71, EXIT_IO = 74, EXIT_INT = 130 };
 
 /*
  * A signal handler has no argument, so what it needs is here: the one
- * mutable variable of the program.  The library has none.
+ * mutable variable of the program; a print that fails is noted in it, too.  The
+ * library has none.
  */
 static struct {
     struct hl_interrupt in;
     lua_State *L;
+    int unwritten; /* errno of the first print that failed */
 } live;
 
 static void raise_interrupt(lua_State *L, lua_Debug *ar)
@@ -80,6 +82,24 @@ static int interrupted(lua_State *L)
     return 1;
 }
 
+/* print, as Lua has it; C's own stream forgets why a write failed */
+static int print(lua_State *L)
+{
+    int n = lua_gettop(L), bad = 0;
+    size_t len;
+
+    for (int i = 1; i <= n; i++) {
+        const char *s = luaL_tolstring(L, i, &len);
+        bad |=
+            (i > 1 && putchar('\t') == EOF) || fwrite(s, 1, len, stdout) != len;
+        lua_pop(L, 1);
+    }
+    bad |= putchar('\n') == EOF || fflush(stdout) != 0;
+    if (bad && live.unwritten == 0)
+        live.unwritten = errno;
+    return 0;
+}
+
 static int traceback(lua_State *L)
 {
     if (lua_isstring(L, 1))
@@ -94,6 +114,8 @@ static int start(lua_State *L)
     char **argv = lua_touserdata(L, 2);
 
     luaL_openlibs(L);
+    lua_pushcfunction(L, print);
+    lua_setglobal(L, "print");
     lua_pushlightuserdata(L, &live.in);
     lua_setfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
     hl_embed_preload(L);
@@ -122,6 +144,7 @@ static int start(lua_State *L)
 int main(int argc, char **argv)
 {
     lua_State *L = luaL_newstate();
+    const char *why;
     int status;
 
     if (!L) {
@@ -143,9 +166,11 @@ int main(int argc, char **argv)
         status = live.in.hit ? EXIT_INT : EXIT_SOFTWARE;
     }
     lua_close(L);
-    errno = 0;
-    if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {
-        fprintf(stderr, "heddle: standard output: %s\n", strerror(errno));
+    why = hl_flush();
+    if (why && status == 0) {
+        if (live.unwritten != 0)
+            why = strerror(live.unwritten);
+        fprintf(stderr, "heddle: standard output: %s\n", why);
         status = EXIT_IO;
     }
     return status;

@@ -311,9 +311,7 @@ static int edit_open(lua_State *L)
     memset(e, 0, sizeof *e);
     e->complete = LUA_NOREF;
     hl_class(L, EDIT, edit_close, methods);
-    lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
-    e->in = lua_touserdata(L, -1);
-    lua_pop(L, 1);
+    e->in = hl_interrupt_of(L);
     e->el = el_init("heddle", stdin, stdout, stderr);
     if (!e->el) {
         lua_pushnil(L);

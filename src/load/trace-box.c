@@ -19,8 +19,8 @@
  *
  * The same container lives in memory while a text trace is replayed: frames
  * are kept as they are up to a limit, then go, lightly compressed, to a
- * temporary file that has no name.  A file being written has another name
- * until it is complete.
+ * temporary file that has no name.  A file being written has its name when it
+ * is complete (base/save.c).
  *
  * Nothing that is read is trusted: every size is compared with the file's
  * before memory is taken.  trace-index.c reads and writes the index.
@@ -29,6 +29,7 @@
  */
 #include "trace-box.h"
 
+#include "../base/save.h"
 #include "trace-index.h"
 
 #include <errno.h>
@@ -56,7 +57,8 @@ struct hd_box_io {
     ZSTD_CCtx *c;
     ZSTD_DCtx *d;
     struct hd_bytes packed, plain;
-    char *path, *temp; /* temp: the name until it is complete */
+    char *path;
+    struct hd_save save; /* the file being written, which has fd */
 };
 
 static int no_memory(struct hd_err *err)
@@ -144,7 +146,7 @@ static struct hd_box *new_box(const char *path, struct hd_err *err)
 
     if (b != NULL && io != NULL) {
         b->io = io;
-        io->fd = -1;
+        io->fd = io->save.fd = -1;
         io->d = ZSTD_createDCtx();
         io->path = path != NULL ? strdup(path) : NULL;
         if (io->d != NULL && (path == NULL || io->path != NULL))
@@ -187,20 +189,12 @@ struct hd_box *hd_box_create(const char *path, struct hd_err *err)
 
     if (b == NULL)
         return NULL;
-    size_t n = strlen(path) + 32;
-    b->io->temp = malloc(n);
     b->io->file = true;
     b->io->end = HEADER;
-    if (b->io->temp == NULL) {
-        no_memory(err);
-    } else {
-        snprintf(b->io->temp, n, "%s.%ld.part", path, (long)getpid());
-        b->io->fd =
-            open(b->io->temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (b->io->fd < 0)
-            io_error(b, HEDDLE_ECREATE, "cannot create", err);
-        else if (make_writer(b, LEVEL_FILE, err) == 0)
-            return b;
+    if (hd_save_open(&b->io->save, path, err) == 0 &&
+        make_writer(b, LEVEL_FILE, err) == 0) {
+        b->io->fd = b->io->save.fd;
+        return b;
     }
     hd_box_free(b);
     return NULL;
@@ -223,16 +217,14 @@ void hd_box_free(struct hd_box *b)
     free(b->context);
     free(b->string);
     struct hd_box_io *io = b->io;
-    if (io->fd >= 0)
+    if (io->fd >= 0 && io->fd != io->save.fd)
         close(io->fd);
-    if (io->write && io->temp != NULL && io->fd >= 0)
-        unlink(io->temp);
+    hd_save_drop(&io->save);
     ZSTD_freeCCtx(io->c);
     ZSTD_freeDCtx(io->d);
     hd_bytes_free(&io->packed);
     hd_bytes_free(&io->plain);
     free(io->path);
-    free(io->temp);
     free(io);
     free(b);
 }
@@ -404,11 +396,8 @@ static int write_index(struct hd_box *b, const struct hd_bytes *index,
         return err->code;
     io->end += stored;
     b->file_bytes = io->end;
-    if (rename(io->temp, io->path) != 0)
-        return io_error(b, HEDDLE_ECREATE, "cannot take its name", err);
-    free(io->temp);
-    io->temp = NULL;
-    return 0;
+    io->fd = -1;
+    return hd_save_keep(&io->save, err);
 }
 
 int hd_box_finish(struct hd_box *b, struct hd_err *err)

@@ -15,8 +15,11 @@
 #ifndef LHEDDLE_H
 #define LHEDDLE_H
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -192,6 +195,28 @@ struct hl_interrupt {
     volatile sig_atomic_t hit;
     heddle_sim *volatile running;
 };
+
+/* The host's, or NULL. */
+static inline struct hl_interrupt *hl_interrupt_of(lua_State *L)
+{
+    struct hl_interrupt *in;
+
+    lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
+    in = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return in;
+}
+
+/* ---- standard output --------------------------------------------------- */
+
+/* Writes what waits; returns why not all that was printed could be written, or
+ * NULL.  Of an earlier write nobody knows the reason any more. */
+static inline const char *hl_flush(void)
+{
+    if (fflush(stdout) != 0)
+        return strerror(errno);
+    return ferror(stdout) ? "an earlier write failed" : NULL;
+}
 
 /* ---- looking ----------------------------------------------------------- */
 

@@ -1,18 +1,50 @@
 /*
- * lprocess.c - the module "heddle.process": what the runner needs of POSIX.
+ * lprocess.c - the module "heddle.process": what the Lua half needs of POSIX.
  *
- * fork and pipe in one call, reading from whichever child speaks first, and
- * collecting exit statuses.  Used by the Lua half only; policies and
- * applications never see it.  The wall clock is for progress lines.
+ * Most of it is children: functions that run in processes of their own.
+ *
+ *     process.children(function(group)
+ *         group:start(key, fn)   true; false: the system has none to give now
+ *         group:wait(seconds)    "ended", key, text, how   (how: nil, or what
+ *                                went wrong with the process)
+ *                                "interrupted" (Ctrl-C, told once), "waiting"
+ *         group:count()          how many there are
+ *         group:stop()           asks all to stop, as Ctrl-C does
+ *     end)
+ *
+ * A child.  Signals are blocked around the fork and come through only inside
+ * the child's protected call of fn, whose text goes to the parent; after it,
+ * whatever came of it, the child ends.  So it never runs a line of what its
+ * parent was about to do.  It holds no pipe but its own, reads nothing
+ * (/dev/null), is a process group of its own with whatever it starts, and ends
+ * with its parent, together with what it started (SIGTERM, which waits where a
+ * file is being renamed).
+ *
+ * The parent.  As long as children() lasts, SIGINT is blocked and read from a
+ * descriptor (signalfd) beside the pipes, hence can neither break off what the
+ * caller does with a result nor be missed.  A child's text is read as it comes,
+ * and the child is waited for when its pipe ends.  Those that were asked to
+ * stop and go on are ended after some seconds (fewer for children of children,
+ * so that each has told its parent before that is ended itself).  A second
+ * Ctrl-C ends them, and in the command the process, at once.  However
+ * children() is left, none remains.
+ *
+ * Used by the Lua half only; policies and applications never see it.  The wall
+ * clock is for progress lines.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -20,6 +52,15 @@
 #include <unistd.h>
 
 #include "lheddle.h"
+
+#define GROUP  "heddle.process.group"
+#define FAMILY "heddle.process.family"
+
+/* Seconds that a child has between being asked to stop and its end, in the
+ * first process; half of it in each below.  A guess. */
+#define GRACE 4.0
+
+enum { EXIT_SOFTWARE = 70, EXIT_INT = 130, CHUNK = 65536 };
 
 int luaopen_heddle_process(lua_State *L);
 
@@ -36,13 +77,18 @@ static int is_tty(lua_State *L)
     return 1;
 }
 
-/* process.time() -> seconds of a clock that only goes forward */
-static int now(lua_State *L)
+static double seconds(void)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    lua_pushnumber(L, (lua_Number)t.tv_sec + (lua_Number)t.tv_nsec * 1e-9);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* process.time() -> seconds of a clock that only goes forward */
+static int now(lua_State *L)
+{
+    lua_pushnumber(L, seconds());
     return 1;
 }
 
@@ -55,157 +101,483 @@ static int cpus(lua_State *L)
     return 1;
 }
 
-/*
- * What a new child does first.  Ctrl-C goes to the parent only, which tells its
- * children; and a parent that ends without a word (a second Ctrl-C, a kill)
- * takes them with it, also when it was gone before the child could ask for
- * that.
+/* ---- children --------------------------------------------------------------
  */
-static void follow(pid_t parent)
+
+struct kid {
+    pid_t pid;
+    int fd;
+    lua_Integer key;
+    char *text;
+    size_t n, room;
+};
+
+/* What a process knows of its relatives; in the registry. */
+struct family {
+    struct group *group; /* that lasts; the innermost */
+    int up;              /* the pipe to its own parent, or -1 */
+    int level;           /* 0: the first process */
+};
+
+struct group {
+    struct family *family;
+    struct group *outer;
+    struct hl_interrupt *in; /* may be NULL */
+    struct kid *kid;
+    struct pollfd *poll; /* the signals, then the kids */
+    size_t n, room;
+    int signals;  /* descriptor; -1 once the group is over */
+    sigset_t old; /* signals that were blocked before */
+    int hits;     /* Ctrl-C */
+    bool told;
+    double end_at; /* when those that go on are ended */
+};
+
+static struct group *self(lua_State *L)
 {
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(128 + SIGKILL);
+    struct group *g = luaL_checkudata(L, 1, GROUP);
+
+    luaL_argcheck(L, g->signals >= 0, 1, "this group is over");
+    return g;
 }
 
-/*
- * process.fork() -> 0, fd in the child (the end to write to); pid, fd in the
- * parent (the end to read from).
- */
-static int fork_pipe(lua_State *L)
+/* A signal for a child and what it started. */
+static void send(const struct group *g, int sig)
 {
-    int fd[2];
-    pid_t parent, pid;
-
-    fflush(NULL);
-    if (pipe(fd) != 0)
-        return fail(L, "pipe");
-    parent = getpid();
-    pid = fork();
-    if (pid < 0) {
-        int saved = errno;
-
-        close(fd[0]);
-        close(fd[1]);
-        errno = saved;
-        return fail(L, "fork");
+    for (size_t i = 0; i < g->n; i++) {
+        kill(-g->kid[i].pid, sig);
+        kill(-g->kid[i].pid, SIGCONT);
     }
-    if (pid == 0)
-        follow(parent);
-    close(fd[pid == 0 ? 0 : 1]);
-    lua_pushinteger(L, pid);
-    lua_pushinteger(L, fd[pid == 0 ? 1 : 0]);
-    return 2;
 }
 
-/* process.write(fd, text): all of it */
-static int write_all(lua_State *L)
+/* Collects child i, which is no more on the list; returns its status. */
+static int reap(struct group *g, size_t i)
 {
-    int fd = (int)luaL_checkinteger(L, 1);
-    size_t n;
-    const char *p = luaL_checklstring(L, 2, &n);
-
-    while (n > 0) {
-        ssize_t got = write(fd, p, n);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail(L, "write");
-        p += got;
-        n -= (size_t)got;
-    }
-    return 0;
-}
-
-/* process.read(fd) -> some bytes, or nil at the end */
-static int read_some(lua_State *L)
-{
-    char buf[65536];
-    ssize_t n = read((int)luaL_checkinteger(L, 1), buf, sizeof buf);
-
-    if (n < 0 && errno == EINTR) {
-        lua_pushliteral(L, "");
-        return 1;
-    }
-    if (n < 0)
-        return fail(L, "read");
-    if (n == 0)
-        lua_pushnil(L);
-    else
-        lua_pushlstring(L, buf, (size_t)n);
-    return 1;
-}
-
-static int close_fd(lua_State *L)
-{
-    close((int)luaL_checkinteger(L, 1));
-    return 0;
-}
-
-enum { MAX_POLL = 256 };
-
-/* process.poll({fd, ...}, seconds) -> {fd, ...} that can be read; empty when
- * the time is over or a signal came */
-static int poll_fds(lua_State *L)
-{
-    struct pollfd p[MAX_POLL];
-    int timeout = (int)(luaL_checknumber(L, 2) * 1000);
-    lua_Integer i, n, out = 0;
-
-    luaL_checktype(L, 1, LUA_TTABLE);
-    n = (lua_Integer)lua_rawlen(L, 1);
-    luaL_argcheck(L, n <= MAX_POLL, 1, "too many files");
-    for (i = 0; i < n; i++) {
-        lua_rawgeti(L, 1, i + 1);
-        p[i].fd = (int)lua_tointeger(L, -1);
-        p[i].events = POLLIN;
-        p[i].revents = 0;
-        lua_pop(L, 1);
-    }
-    lua_newtable(L);
-    if (poll(p, (nfds_t)n, timeout) <= 0)
-        return 1;
-    for (i = 0; i < n; i++) {
-        if (!p[i].revents)
-            continue;
-        lua_pushinteger(L, p[i].fd);
-        lua_rawseti(L, -2, ++out);
-    }
-    return 1;
-}
-
-/* process.wait(pid) -> exit status, or 128 + signal */
-static int wait_pid(lua_State *L)
-{
-    pid_t pid = (pid_t)luaL_checkinteger(L, 1);
+    struct kid k = g->kid[i];
     int status = 0;
 
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return fail(L, "waitpid");
-    }
-    lua_pushinteger(L, WIFEXITED(status) ? WEXITSTATUS(status)
-                                         : 128 + WTERMSIG(status));
-    return 1;
+    close(k.fd);
+    free(k.text);
+    while (waitpid(k.pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    g->kid[i] = g->kid[--g->n];
+    return status;
 }
 
-/* process.kill(pid): asks a child to stop, as Ctrl-C does */
-static int kill_pid(lua_State *L)
+static void end_all(struct group *g)
 {
-    pid_t pid = (pid_t)luaL_checkinteger(L, 1);
+    send(g, SIGTERM);
+    while (g->n > 0)
+        reap(g, g->n - 1);
+}
 
-    luaL_argcheck(L, pid > 0, 1, "not a child");
-    kill(pid, SIGINT);
+/* Waits for what was pressed since; the second time nobody waits any more. */
+static void take_signals(struct group *g)
+{
+    struct signalfd_siginfo info;
+
+    if (read(g->signals, &info, sizeof info) != sizeof info)
+        return;
+    g->hits++;
+    if (g->in)
+        g->in->hit = 1;
+    if (g->hits > 1) {
+        end_all(g);
+        if (g->in)
+            _exit(EXIT_INT);
+    }
+}
+
+/* ---- the child -------------------------------------------------------------
+ */
+
+struct body {
+    sigset_t mask;
+    int fd;
+};
+
+static void write_all(lua_State *L, int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t did = write(fd, p, n);
+
+        if (did < 0 && errno == EINTR)
+            continue;
+        if (did < 0)
+            fail(L, "write");
+        p += did;
+        n -= (size_t)did;
+    }
+}
+
+/* [1] fn [2] struct body */
+static int run_body(lua_State *L)
+{
+    const struct body *b = lua_touserdata(L, 2);
+    const char *text;
+    size_t n;
+
+    lua_settop(L, 1);
+    sigprocmask(SIG_SETMASK, &b->mask, NULL);
+    lua_call(L, 0, 1);
+    text = luaL_checklstring(L, 1, &n);
+    write_all(L, b->fd, text, n);
     return 0;
 }
 
-/* process.exit(status): ends a child without the parent's clean-up */
-static int exit_now(lua_State *L)
+/* Holds nothing of what its parent has for its other children and its own. */
+static void let_go(struct family *f)
 {
+    for (struct group *g = f->group; g; g = g->outer) {
+        for (size_t i = 0; i < g->n; i++)
+            close(g->kid[i].fd);
+        close(g->signals);
+        g->signals = -1;
+        g->n = 0;
+    }
+    if (f->up >= 0)
+        close(f->up);
+}
+
+/* With what the child has started. */
+static void end_group(int sig)
+{
+    signal(sig, SIG_DFL);
+    if (getpgrp() == getpid())
+        kill(0, sig);
+    else
+        raise(sig);
+}
+
+/* All of the child, with all signals blocked; never returns. */
+static void live(lua_State *L, struct group *g, pid_t parent, int fd)
+{
+    struct family *f = g->family;
+    struct body b = {.mask = g->old, .fd = fd};
+    int null, rc;
+
+    for (struct group *o = g; o; o = o->outer)
+        b.mask = o->old;
+    setpgid(0, 0);
+    signal(SIGTERM, end_group);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(128 + SIGTERM);
+    let_go(f);
+    f->group = NULL;
+    f->up = fd;
+    f->level++;
+    if (g->in)
+        g->in->running = NULL;
+    null = open("/dev/null", O_RDONLY);
+    if (null > 0) {
+        dup2(null, STDIN_FILENO);
+        close(null);
+    }
+    lua_pushcfunction(L, run_body);
+    lua_pushvalue(L, 3);
+    lua_pushlightuserdata(L, &b);
+    rc = lua_pcall(L, 2, 0, 0);
     fflush(NULL);
-    _exit((int)luaL_optinteger(L, 1, 0));
+    _exit(rc == LUA_OK ? 0 : g->in && g->in->hit ? EXIT_INT : EXIT_SOFTWARE);
+}
+
+/* ---- the parent -------------------------------------------------------------
+ */
+
+static void make_room(lua_State *L, struct group *g)
+{
+    size_t room = g->room ? 2 * g->room : 16;
+    struct kid *kid;
+    struct pollfd *poll;
+
+    if (g->n < g->room)
+        return;
+    kid = realloc(g->kid, room * sizeof *kid);
+    if (kid)
+        g->kid = kid;
+    poll = realloc(g->poll, (room + 1) * sizeof *poll);
+    if (poll)
+        g->poll = poll;
+    if (!kid || !poll)
+        hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+    g->room = room;
+}
+
+/* Forks; the parent's end of the pipe, or -1. */
+static int spawn(lua_State *L, struct group *g, pid_t *pid)
+{
+    pid_t parent = getpid();
+    int fd[2];
+
+    if (pipe(fd) != 0)
+        return -1;
+    fcntl(fd[0], F_SETFD, FD_CLOEXEC);
+    fcntl(fd[1], F_SETFD, FD_CLOEXEC);
+    *pid = fork();
+    if (*pid == 0) {
+        close(fd[0]);
+        live(L, g, parent, fd[1]);
+    }
+    close(fd[1]);
+    if (*pid > 0) {
+        setpgid(*pid, *pid); /* whoever comes first */
+        return fd[0];
+    }
+    close(fd[0]);
+    return -1;
+}
+
+/* group:start(key, fn) */
+static int group_start(lua_State *L)
+{
+    struct group *g = self(L);
+    lua_Integer key = luaL_checkinteger(L, 2);
+    sigset_t all, before;
+    pid_t pid = -1;
+    int fd, no;
+
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_settop(L, 3);
+    luaL_checkstack(L, 8, NULL);
+    make_room(L, g);
+    fflush(NULL);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    errno = 0;
+    fd = spawn(L, g, &pid);
+    no = errno;
+    if (fd >= 0)
+        g->kid[g->n++] = (struct kid){.pid = pid, .fd = fd, .key = key};
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = no;
+    if (fd < 0 && (g->n == 0 || (no != EAGAIN && no != EMFILE && no != ENFILE &&
+                                 no != ENOMEM)))
+        return fail(L, "a process cannot be started");
+    lua_pushboolean(L, fd >= 0);
+    return 1;
+}
+
+static int group_count(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)self(L)->n);
+    return 1;
+}
+
+static int group_stop(lua_State *L)
+{
+    struct group *g = self(L);
+
+    send(g, SIGINT);
+    g->end_at = seconds() + ldexp(GRACE, -g->family->level);
+    return 0;
+}
+
+/* What went wrong with a process, or nil. */
+static void push_end(lua_State *L, int status)
+{
+    static const struct {
+        int sig;
+        const char *name;
+    } known[] = {
+        {SIGKILL, "SIGKILL, as when memory runs out"},
+        {SIGTERM, "SIGTERM"},
+        {SIGINT, "SIGINT"},
+        {SIGHUP, "SIGHUP"},
+        {SIGQUIT, "SIGQUIT"},
+        {SIGSEGV, "SIGSEGV"},
+        {SIGBUS, "SIGBUS"},
+        {SIGABRT, "SIGABRT"},
+        {SIGFPE, "SIGFPE"},
+        {SIGILL, "SIGILL"},
+        {SIGPIPE, "SIGPIPE"},
+        {SIGALRM, "SIGALRM"},
+        {SIGXCPU, "SIGXCPU"},
+        {SIGXFSZ, "SIGXFSZ"},
+        {SIGTRAP, "SIGTRAP"},
+        {SIGSYS, "SIGSYS"},
+    };
+    int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+    if (status == 0) {
+        lua_pushnil(L);
+        return;
+    }
+    if (sig == 0) {
+        lua_pushfstring(L, "its process ended early (status %d)",
+                        WEXITSTATUS(status));
+        return;
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].sig == sig) {
+            lua_pushfstring(L, "its process was killed (%s)", known[i].name);
+            return;
+        }
+    }
+    lua_pushfstring(L, "its process was killed (signal %d)", sig);
+}
+
+/* Reads what child i has written; false at its end. */
+static bool take_text(lua_State *L, struct kid *k)
+{
+    ssize_t n;
+
+    if (k->room - k->n < CHUNK) {
+        size_t room = 2 * k->room + CHUNK;
+        char *text = realloc(k->text, room);
+        if (!text)
+            hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+        k->text = text;
+        k->room = room;
+    }
+    n = read(k->fd, k->text + k->n, k->room - k->n);
+    if (n > 0)
+        k->n += (size_t)n;
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/* Waits until something comes or the time is over. */
+static void sleep_until(struct group *g, double limit)
+{
+    double left = ceil((limit - seconds()) * 1000);
+
+    g->poll[0] = (struct pollfd){.fd = g->signals, .events = POLLIN};
+    for (size_t i = 0; i < g->n; i++)
+        g->poll[i + 1] = (struct pollfd){.fd = g->kid[i].fd, .events = POLLIN};
+    if (poll(g->poll, (nfds_t)(g->n + 1), left > 0 ? (int)fmin(left, 1e6) : 0) <
+        0) {
+        for (size_t i = 0; i <= g->n; i++)
+            g->poll[i].revents = 0;
+    }
+}
+
+/* group:wait([seconds]) */
+static int group_wait(lua_State *L)
+{
+    struct group *g = self(L);
+    double until = seconds() + luaL_optnumber(L, 2, HUGE_VAL);
+
+    while (g->n > 0) {
+        if (g->hits > 0 && !g->told) {
+            g->told = true;
+            lua_pushliteral(L, "interrupted");
+            return 1;
+        }
+        sleep_until(g, fmin(until, g->end_at));
+        if (g->poll[0].revents) {
+            take_signals(g);
+            continue;
+        }
+        for (size_t i = 0; i < g->n; i++) {
+            struct kid *k = &g->kid[i];
+            if (g->poll[i + 1].revents == 0 || take_text(L, k))
+                continue;
+            lua_pushliteral(L, "ended");
+            lua_pushinteger(L, k->key);
+            lua_pushlstring(L, k->text, k->n);
+            push_end(L, reap(g, i));
+            return 4;
+        }
+        if (seconds() >= g->end_at) {
+            send(g, SIGTERM);
+            g->end_at = HUGE_VAL;
+        }
+        if (seconds() >= until)
+            break;
+    }
+    lua_pushliteral(L, "waiting");
+    return 1;
+}
+
+/* SIGINT comes to the group from here on; -1: that cannot be had. */
+static int hold(struct group *g)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    g->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (g->signals < 0)
+        return -1;
+    sigprocmask(SIG_BLOCK, &set, &g->old);
+    g->hits = g->in && g->in->hit;
+    g->outer = g->family->group;
+    g->family->group = g;
+    return 0;
+}
+
+static void release(struct group *g)
+{
+    end_all(g);
+    free(g->kid);
+    free(g->poll);
+    close(g->signals);
+    g->signals = -1;
+    g->family->group = g->outer;
+    sigprocmask(SIG_SETMASK, &g->old, NULL);
+}
+
+/* process.children(fn): calls fn(group) */
+static int children(lua_State *L)
+{
+    struct group *g;
+    int rc;
+
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    g = lua_newuserdatauv(L, sizeof *g, 0);
+    *g = (struct group){.signals = -1, .end_at = HUGE_VAL};
+    luaL_setmetatable(L, GROUP);
+    g->in = hl_interrupt_of(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, FAMILY);
+    g->family = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    g->poll = malloc(sizeof *g->poll);
+    if (!g->poll)
+        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+    if (hold(g) != 0) {
+        free(g->poll);
+        return fail(L, "processes cannot be started");
+    }
+    rc = lua_pcall(L, 1, 0, 0);
+    release(g);
+    return rc == LUA_OK ? 0 : lua_error(L);
+}
+
+/* ---- files ------------------------------------------------------------------
+ */
+
+/* process.save(path [, text]): a file whole or not at all; without a text only
+ * whether it could be made */
+static int save(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    size_t n = 0;
+    const char *text = luaL_optlstring(L, 2, NULL, &n);
+    char error[1024];
+    int rc = heddle_save(path, text, n, error, sizeof error);
+
+    return rc != 0 ? hl_raise(L, rc, error) : 0;
+}
+
+/* process.flush(): raises unless all that was printed is written */
+static int flush(lua_State *L)
+{
+    const char *why = hl_flush();
+
+    return why ? hl_raisef(L, HEDDLE_EIO, "standard output: %s", why) : 0;
+}
+
+/* process.output(file): standard output goes there from here on */
+static int output_to(lua_State *L)
+{
+    luaL_Stream *s = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+
+    luaL_argcheck(L, s->closef, 1, "this file was closed");
+    fflush(stdout);
+    if (dup2(fileno(s->f), STDOUT_FILENO) < 0)
+        return fail(L, "standard output");
+    return 0;
 }
 
 /* process.mkdir(path): a directory and those above it; one that exists is fine
@@ -256,28 +628,26 @@ static int list_dir(lua_State *L)
     return 1;
 }
 
-/* process.output(path): standard output goes to a file from here on */
-static int output_to(lua_State *L)
-{
-    const char *path = luaL_checkstring(L, 1);
-
-    if (!freopen(path, "w", stdout)) {
-        lua_pushfstring(L, "%s: %s", path, strerror(errno));
-        return hl_raise(L, HEDDLE_ECREATE, lua_tostring(L, -1));
-    }
-    return 0;
-}
-
 int luaopen_heddle_process(lua_State *L)
 {
     static const luaL_Reg fns[] = {
-        {"isatty", is_tty},  {"time", now},         {"cpus", cpus},
-        {"fork", fork_pipe}, {"write", write_all},  {"read", read_some},
-        {"close", close_fd}, {"poll", poll_fds},    {"wait", wait_pid},
-        {"kill", kill_pid},  {"exit", exit_now},    {"mkdir", make_dir},
-        {"list", list_dir},  {"output", output_to}, {NULL, NULL},
+        {"isatty", is_tty},     {"time", now},       {"cpus", cpus},
+        {"children", children}, {"save", save},      {"flush", flush},
+        {"output", output_to},  {"mkdir", make_dir}, {"list", list_dir},
+        {NULL, NULL},
     };
+    static const luaL_Reg methods[] = {
+        {"start", group_start}, {"wait", group_wait}, {"count", group_count},
+        {"stop", group_stop},   {NULL, NULL},
+    };
+    struct family *f = lua_newuserdatauv(L, sizeof *f, 0);
 
+    *f = (struct family){.up = -1};
+    lua_setfield(L, LUA_REGISTRYINDEX, FAMILY);
+    luaL_newmetatable(L, GROUP);
+    luaL_newlib(L, methods);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
     luaL_newlib(L, fns);
     return 1;
 }

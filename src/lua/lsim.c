@@ -41,23 +41,13 @@ static uint64_t opt_cycles(lua_State *L, int i)
 
 /* ---- running ---------------------------------------------------------- */
 
-static struct hl_interrupt *interrupt_of(lua_State *L)
-{
-    struct hl_interrupt *in;
-
-    lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
-    in = lua_touserdata(L, -1);
-    lua_pop(L, 1);
-    return in;
-}
-
 /* sim:run([cycles]) -> "ok", "done" or "stopped" */
 static int sim_run(lua_State *L)
 {
     static const char *const words[] = {"ok", "done", "stopped"};
     heddle_sim *s = self(L);
     uint64_t cycles = opt_cycles(L, 2);
-    struct hl_interrupt *in = interrupt_of(L);
+    struct hl_interrupt *in = hl_interrupt_of(L);
     heddle_sim *outer = NULL;
     int rc;
 

@@ -49,11 +49,9 @@ static struct heddle_survey_options options(lua_State *L, int at)
         .rows = (uint32_t)hl_option(L, at, "rows", 4096),
         .limit = hl_option(L, at, "limit", INT64_MAX),
         .stop = interrupted,
+        .ud = hl_interrupt_of(L),
     };
 
-    lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
-    o.ud = lua_touserdata(L, -1);
-    lua_pop(L, 1);
     if (lua_istable(L, at)) {
         lua_getfield(L, at, "room");
         at = lua_gettop(L);
