@@ -59,7 +59,17 @@ local BAD = {
     { "size S: expected { name = value }, got 6", "sizes", { S = 6 } },
     { "align: expected a power of two, got ", "align", -1, "x", 1.5, {} },
     { "buffers: expected a list, got ", "buffers", 5, true },
-    { "buffer 1: expected what f32(name, n)", "buffers", { 1 }, { {} } },
+    { "buffer 1: expected what f32(name, n)", "buffers", { 1 } },
+    { "buffers: expected a list, got one with a field 'a'", "buffers",
+        { a = k.f32("a", 1) } },
+    { "buffer 1: field 'name': expected a text, got ", "buffers", { {} },
+        { { name = 1, count = 1, width = 4 } } },
+    { "buffer 1: field 'count': expected a whole number", "buffers",
+        { { name = "a", width = 4 } }, { { name = "a", count = "x" } },
+        { { name = "a", count = 0 } } },
+    { "buffer 2: field 'width': expected the bytes of an element", "buffers",
+        { k.f32("a", 1), { name = "b", count = 1 } },
+        { k.f32("a", 1), { name = "b", count = 1, width = 3 } } },
     { "a generator needs a list of kernels", "kernels", 5, "x", {} },
     { "instructions: expected a whole number above 0", "instructions", 0, -1,
         "x" },
@@ -85,6 +95,21 @@ for _, value in ipairs { 5, true, "x" } do
     refused("launch of one: args: expected", -10, { launch = { args = value } })
     refused("launch 1: free: expected a list", -10,
         { launch = { free = value } })
+end
+tap.is(run { buffers = { { name = "a", count = 100, width = 4 } } },
+    run {}, "a plain table that has the fields is a buffer")
+do
+    local plain = { name = "a", count = 1, width = 4 }
+    for _, case in ipairs { { "type", "f32" }, { "dims", { 1 } } } do
+        local ok, err = pcall(function()
+            H.sim { apps = { k.app { name = "p", kernels = {},
+                buffers = function() return { plain } end } } }
+        end)
+        tap.ok(not ok and tostring(err):find("application p: buffer 1: field '"
+            .. case[1] .. "': expected", 1, true),
+            "a program's has " .. case[1], err)
+        plain[case[1]] = case[2]
+    end
 end
 refused("67108864 registers a thread", -3, {}, { regs = 1 << 26 })
 

@@ -233,6 +233,20 @@ has err "in.lua:3: H.args declares no argument 'budgt' (did you mean 'budget'" \
 
 if [ -e /dev/full ]; then
     expect 74 "a full disk" sh -c '"$0" list settings >/dev/full' "$H"
+    has err "standard output: No space left on device" "says why"
+    echo "print(1) print(2)" >"$dir/full.lua"
+    expect 74 "a full disk, line by line" \
+        sh -c '"$0" run "$1" >/dev/full' "$H" "$dir/full.lua"
+    has err "standard output: No space left on device" "says why, too"
+    cat >"$dir/full.lua" <<'L'
+local H = require "heddle"
+io.stdout:setvbuf "no"
+H.report.json({ 1 }, H.args { to = "-" }.to)
+L
+    expect 74 "a report" sh -c '"$0" run "$1" >/dev/full' "$H" "$dir/full.lua"
+    has err "standard output: No space left on device" "stops at once"
+    expect 74 "a report to a full disk" "$H" run "$dir/full.lua" to=/dev/full
+    has err "/dev/full: cannot write: No space left on device" "names it"
 fi
 expect 0 "a closed pipe" sh -c '"$0" list settings | head -1' "$H"
 empty err "is quiet"

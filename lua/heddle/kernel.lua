@@ -233,6 +233,32 @@ for kind in next, WIDTH do
     M[kind] = function(name, ...) return buffer(kind, name, ...) end
 end
 
+local WIDTHS = { [1] = true, [2] = true, [4] = true, [8] = true, [16] = true }
+
+--- A buffer as f32 and its like make it, or a table that looks so.
+local function check_buffer(app, i, b)
+    local function bad(field, expected)
+        fail("%s %s: buffer %d: field '%s': expected %s, got %s; f32(name, n) "
+            .. "and its like make buffers", app.kind or "application",
+            app.name, i, field, expected, tostring(b[field]))
+    end
+    if type(b) ~= "table" then
+        fail("%s %s: buffer %d: expected what f32(name, n) and its like "
+            .. "return, got %s", app.kind or "application", app.name, i,
+            tostring(b))
+    elseif type(b.name) ~= "string" then
+        bad("name", "a text")
+    elseif math.type(b.count) ~= "integer" or b.count < 1 then
+        bad("count", "a whole number of elements, at least 1")
+    elseif not WIDTHS[b.width] then
+        bad("width", "the bytes of an element: 1, 2, 4, 8 or 16")
+    elseif app.kind ~= "generator" and not WIDTH[b.type] then
+        bad("type", "the type of its elements, \"f32\" or its like")
+    elseif app.kind ~= "generator" and type(b.dims) ~= "table" then
+        bad("dims", "a list of sizes")
+    end
+end
+
 -- ---- kernels ------------------------------------------------------------------
 
 --- A number of registers or bytes.
@@ -403,11 +429,14 @@ function App:instance(o)
         fail("application %s: buffers: expected a list, got %s", self.name,
             tostring(inst.buffers))
     end
-    for i, b in ipairs(inst.buffers) do
-        if type(b) ~= "table" or b.name == nil or b.count == nil then
-            fail("application %s: buffer %d: expected what f32(name, n) and "
-                .. "its like return, got %s", self.name, i, tostring(b))
+    for key in next, inst.buffers do
+        if type(key) ~= "number" then
+            fail("%s %s: buffers: expected a list, got one with a field '%s'",
+                self.kind or "application", self.name, tostring(key))
         end
+    end
+    for i, b in ipairs(inst.buffers) do
+        check_buffer(self, i, b)
         if inst.b[b.name] then
             fail("application %s: two buffers named %s", self.name, b.name)
         end
