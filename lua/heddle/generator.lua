@@ -324,7 +324,7 @@ end
 local function copies(list)
     return function()
         local out = {}
-        for i, b in ipairs(list) do
+        for i, b in next, list do
             out[i] = b
             if type(b) == "table" then
                 out[i] = { original = b }
