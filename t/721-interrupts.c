@@ -158,7 +158,6 @@ static int end_of(pid_t pid)
 static int left_over(void)
 {
     char path[64], line[4096];
-    int alive = 1;
 
     for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
         pid_t got;
@@ -171,14 +170,15 @@ static int left_over(void)
     snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
     FILE *f = fopen(path, "r");
     if (f && fgets(line, sizeof line, f)) {
-        for (char *p = line; *p && *p != '\n';)
-            kill((pid_t)strtol(p, &p, 10), SIGKILL);
+        char *p = line;
+        for (long pid; (pid = strtol(p, &p, 10)) > 0;)
+            kill((pid_t)pid, SIGKILL);
     }
     if (f)
         fclose(f);
     while (waitpid(-1, NULL, 0) > 0)
         ;
-    return alive;
+    return 1;
 }
 
 static void put(const char *name, const char *text)
