@@ -230,7 +230,10 @@ static void budgets(void **state)
                    "more than 1000000 instructions in one call");
     expect_failure("tlb_fill = function(q) local s = 'x'"
                    " while true do s = s .. s end end",
-                   "more than 65536 KB of memory");
+                   "a text of more than 1024 KB");
+    expect_failure("tlb_fill = function(q) local s = 'x'"
+                   " pcall(function() while true do s = s .. s end end) end",
+                   "a text of more than 1024 KB");
     expect_failure("tlb_fill = function(q, s) for i = 1, 3000 do"
                    " s[#s + 1] = { string.rep('x', 50000) .. i } end end",
                    "more than 65536 KB of memory");

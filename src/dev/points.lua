@@ -1,5 +1,6 @@
 --- points.lua - writes the lists of heddle_policy(7) from points.def and
--- notes.def: every point, every note, every steering table, every fact.
+-- notes.def: every point, every note, every steering table, every fact, and
+-- every function that policy code and generators have.
 --
 --     heddle run src/dev/points.lua > lists
 --
@@ -8,6 +9,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 local policy = require "heddle.policy"
+local work = require "heddle.work"
 
 local ANSWERS = {
     INDEX = "a number below Va %s",
@@ -102,5 +104,41 @@ for _, f in ipairs(policy.facts()) do
     text(("%s: %s."):format(f.value, f.meaning))
 end
 add ".El"
+
+-- Lua's own functions, a library a paragraph, then those that differ.
+local paragraphs, differ, seen = {}, {}, {}
+for _, fence in ipairs { policy, work } do
+    for _, g in ipairs(fence.reach()) do
+        local name = (g.library == "" and "" or g.library .. ".") .. g.name
+        if seen[name .. g.what] then
+            goto continue
+        end
+        seen[name .. g.what] = true
+        if g.what == "" then
+            paragraphs[g.library] = paragraphs[g.library] or {}
+            table.insert(paragraphs[g.library], name)
+        else
+            differ[#differ + 1] = { name, g.what }
+        end
+        ::continue::
+    end
+end
+add ".Ss What gets through the fence"
+text("Functions of Lua as they are:")
+for _, library in ipairs { "", "math", "string", "table", "utf8" } do
+    add ".Pp"
+    text(table.concat(paragraphs[library], ", ") .. ".")
+end
+add ".Pp"
+text("With a difference, or heddle's own:")
+add ".Bl -tag -width string.packsizeXX -compact"
+for _, g in ipairs(differ) do
+    add(".It Fn %s", g[1])
+    text(g[2])
+end
+add ".El"
+add ".Pp"
+text("Beside them there are the values _VERSION, math.huge, math.pi, "
+    .. "math.maxinteger, math.mininteger and utf8.charpattern.")
 
 print(table.concat(out, "\n"))

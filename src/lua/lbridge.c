@@ -29,6 +29,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "lbridge.h"
+#include "lheddle.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,10 +54,15 @@ int lp_bridge_call(struct lp *p, int nargs, int nresults)
     int rc;
 
     p->w->running = p;
+    p->w->fence = &lp_policy_fence;
     lp_budget_begin(p->w, p->T, &p->budget);
     rc = lua_pcall(p->T, nargs, nresults, LP_AT_HANDLER);
     lp_budget_end(p->w, p->T);
+    p->w->fence = NULL;
     p->w->running = NULL;
+    if ((p->w->metas & lp_policy_fence.bit) &&
+        lp_sandbox_metas(p->T, &lp_policy_fence, 1))
+        return LUA_ERRRUN;
     return rc;
 }
 
@@ -64,16 +70,7 @@ int lp_bridge_call(struct lp *p, int nargs, int nresults)
 
 int lp_bridge_handler(lua_State *L)
 {
-    const char *text = lua_tostring(L, 1);
-
-    if (text == NULL) {
-        if (luaL_callmeta(L, 1, "__tostring"))
-            text = lua_tostring(L, -1);
-        if (text == NULL)
-            text =
-                lua_pushfstring(L, "(error value: a %s)", luaL_typename(L, 1));
-    }
-    luaL_traceback(L, L, text, 1);
+    luaL_traceback(L, L, hl_error_text(L, 1), 1);
     return 1;
 }
 
@@ -91,12 +88,12 @@ void lp_bridge_fail(struct lp *p, const char *where, int rc)
 {
     char text[96];
 
-    if (rc == LUA_ERRMEM && p->w->denied) {
-        snprintf(text, sizeof text, "more than %" PRIu64 " KB of memory",
-                 p->c->bytes >> 10);
+    (void)rc;
+    if (p->w->denied) {
+        lp_budget_text(p->w, p->c->bytes >> 10, "KB", text, sizeof text);
         fail(p, where, text);
     } else {
-        fail(p, where, lua_tostring(p->T, -1));
+        fail(p, where, hl_error_text(p->T, -1));
     }
     lua_settop(p->T, p->top);
 }

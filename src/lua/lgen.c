@@ -53,10 +53,12 @@ const struct lp_fence lg_fence = {
     .code = "a generator",
     .depends = "what a warp does depends on its place and the parameters only",
     .belongs = "locals of the warp",
-    .base = (const luaL_Reg[]){{NULL, NULL}},
-    .math = (const luaL_Reg[]){{"random", lib_random},
-                               {"randomseed", lib_no_seed},
-                               {NULL, NULL}},
+    .bit = 2,
+    .own =
+        (const struct lp_global[]){
+            {"math", "random", lib_random, "the warp's own stream"},
+            {"math", "randomseed", lib_no_seed, "raises"},
+            {NULL, NULL, NULL, NULL}},
 };
 
 /* ---- the functions of a work -------------------------------------------- */

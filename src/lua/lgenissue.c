@@ -90,7 +90,7 @@ static void add_use(lua_State *L, const struct lg_warp *x, struct options *o)
         luaL_error(L,
                    "uses: expected what t:load or t:atomic of this warp "
                    "returned, got %s",
-                   luaL_tolstring(L, -1, NULL));
+                   lp_text(L, -1));
     if (n > 0 && x->loads - (uint64_t)n < HEDDLE_WORK_SLOTS)
         o->wait |= 1u << (n - 1) % HEDDLE_WORK_SLOTS;
 }
@@ -118,9 +118,9 @@ static lua_Integer whole_number(lua_State *L, const char *what, lua_Integer min,
 
     n = lua_tointegerx(L, -1, &whole);
     if (!whole || n < min || n > max || lua_type(L, -1) != LUA_TNUMBER)
-        luaL_error(
-            L, "option %s: expected a whole number from %I to %I, got %s", what,
-            (LUAI_UACINT)min, (LUAI_UACINT)max, luaL_tolstring(L, -1, NULL));
+        luaL_error(L,
+                   "option %s: expected a whole number from %I to %I, got %s",
+                   what, (LUAI_UACINT)min, (LUAI_UACINT)max, lp_text(L, -1));
     return n;
 }
 
@@ -147,8 +147,7 @@ static void take_option(lua_State *L, const struct lg_warp *x, int memory,
         o->bytes = (uint32_t)whole_number(L, key, 1, 16);
     else
         luaL_error(L, "no option '%s'; there are uses, mask, pc%s",
-                   luaL_tolstring(L, -2, NULL),
-                   memory ? ", step, vec, bytes, returns" : "");
+                   lp_text(L, -2), memory ? ", step, vec, bytes, returns" : "");
 }
 
 static void take_options(lua_State *L, int i, const struct lg_warp *x,
@@ -290,7 +289,7 @@ static int index_on_top(lua_State *L, uint32_t lane, int64_t *index)
     *index = lua_tointegerx(L, -1, &whole);
     if (!whole && lua_toboolean(L, -1))
         luaL_error(L, "lane %d: an index is a whole number, not %s", (int)lane,
-                   luaL_tolstring(L, -1, NULL));
+                   lp_text(L, -1));
     return whole;
 }
 
@@ -341,7 +340,7 @@ static void affine(lua_State *L, const struct lg_buffer *b,
         luaL_error(L,
                    "an index is a whole number, a list of them, or a "
                    "function, not %s",
-                   luaL_tolstring(L, 3, NULL));
+                   lp_text(L, 3));
     if (first < -MOST_INDEX || first > MOST_INDEX)
         byte_of(L, b, first, 0, out->op.bytes);
     if (holds(b, first + o->step * last, out->op.bytes))
@@ -501,8 +500,7 @@ static int t_arg(lua_State *L)
     lua_getfield(L, 1, "args");
     lua_pushvalue(L, 2);
     if (!lua_istable(L, -2) || lua_rawget(L, -2) == LUA_TNIL)
-        return luaL_error(L, "the launch has no argument '%s'",
-                          luaL_tolstring(L, 2, NULL));
+        return luaL_error(L, "the launch has no argument '%s'", lp_text(L, 2));
     return 1;
 }
 
@@ -510,7 +508,7 @@ static int t_arg(lua_State *L)
 static int t_missing(lua_State *L)
 {
     return luaL_error(L, "t has no '%s'; heddle_kernel(7) lists what it has",
-                      luaL_tolstring(L, 2, NULL));
+                      lp_text(L, 2));
 }
 
 void lg_issue_push(lua_State *L, struct lg *g)

@@ -21,6 +21,7 @@
 #include <xxhash.h>
 
 #include "lgen.h"
+#include "lheddle.h"
 
 enum { ERROR_ROOM = 800 };
 
@@ -93,15 +94,9 @@ static int begin(lua_State *L)
 static int describe(lua_State *L)
 {
     lua_State *T = lua_touserdata(L, 1);
-    const char *text;
 
     lua_xmove(T, L, 1); /* the error */
-    text = lua_tostring(L, -1);
-    if (text == NULL && luaL_callmeta(L, -1, "__tostring"))
-        text = lua_tostring(L, -1);
-    if (text == NULL)
-        text = lua_pushfstring(L, "(error value: a %s)", luaL_typename(L, -1));
-    luaL_traceback(L, T, text, 0);
+    luaL_traceback(L, T, hl_error_text(L, -1), 0);
     return 1;
 }
 
@@ -124,10 +119,13 @@ static void failed(struct lg *g, struct lg_warp *x, int rc)
     lua_State *H = g->H;
     char text[96];
 
+    if (g->w->denied) {
+        lp_budget_text(g->w, g->budget.bytes >> 20, "MB", text, sizeof text);
+        end_with(x, text);
+        return;
+    }
     if (rc == LUA_ERRMEM) {
-        snprintf(text, sizeof text, "more than %zu MB of memory",
-                 (size_t)(g->budget.bytes >> 20));
-        end_with(x, g->w->denied ? text : "not enough memory");
+        end_with(x, "not enough memory");
         return;
     }
     lua_pushcfunction(H, describe);
@@ -177,6 +175,7 @@ static void resume(struct lg *g, struct lg_warp *x,
         if (args > 0)
             lua_pushinteger(x->T, x->token);
     }
+    g->w->T = x->T;
     rc = lua_resume(x->T, NULL, args, &results);
     if (rc == LUA_YIELD) {
         lua_pop(x->T, results);
@@ -215,13 +214,20 @@ static void refill(struct lg *g, struct lg_warp *x,
         x->pooled = 0;
     }
     w->generator = g;
+    w->fence = &lg_fence;
     g->running = x;
     lp_budget_begin(w, g->H, &g->budget);
     while (!ready(x) && !x->ended)
         resume(g, x, k);
     lp_budget_end(w, g->H);
     g->running = outer;
+    w->fence = NULL;
     w->generator = NULL;
+    if ((w->metas & lg_fence.bit) && x->error == NULL &&
+        lp_sandbox_metas(g->H, &lg_fence, 0)) {
+        end_with(x, hl_error_text(g->H, -1));
+        lua_settop(g->H, 1);
+    }
 }
 
 /* ---- hashes ------------------------------------------------------------- */

@@ -51,6 +51,10 @@ int hl_raise_memory(lua_State *L);
 /* Pushes the error value instead of raising it. */
 void hl_push_error(lua_State *L, int code, const char *text);
 
+/* Pushes the text of the error value at index i.  It does not raise, whatever
+ * the value's __tostring does. */
+const char *hl_error_text(lua_State *L, int i);
+
 /* ---- fields of the table on top ---------------------------------------- */
 
 /* NULL is "". */

@@ -4,11 +4,14 @@
  *
  * Iteration in an order that is the same in every run, a stable sort that asks
  * no clock, text without addresses, the policy's own random stream, and what
- * Lua does not have: steering tables, counters, the cycle.  lsandbox.c makes
- * globals of them; upvalue 1 of each is the world.
+ * Lua does not have: steering tables, counters, the cycle.  Whatever goes over
+ * a list or a text counts its elements (lbudget.c), for a __len may say any
+ * number.  lsandbox.c makes globals of them; upvalue 1 of each is the world,
+ * upvalue 2 Lua's function of the name.
  *
  * SPDX-License-Identifier: MIT
  */
+#include "lheddle.h"
 #include "lpolicy.h"
 
 #include <limits.h>
@@ -16,11 +19,71 @@
 #include <string.h>
 
 /* More than there are; the nearest of these is looked for. */
-enum { MAX_COUNTERS = 512 };
+enum {
+    MAX_COUNTERS = 512,
+    COUNTER_STEPS = 16 /* instructions that looking one up counts as */
+};
 
-static struct lp_world *world(lua_State *L)
+struct lp_world *lp_lib_world(lua_State *L)
 {
     return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* n steps of the function that runs. */
+static void use(lua_State *L, uint64_t n)
+{
+    lp_budget_use(L, lp_lib_world(L), n);
+}
+
+/* ---- protected calls ----------------------------------------------------- */
+
+/* When the budget is used up the error goes on: in another handler hooks are
+ * off, and nothing would end it. */
+static int finish(lua_State *L, int status, lua_KContext below)
+{
+    if (status == LUA_OK || status == LUA_YIELD)
+        return lua_gettop(L) - (int)below;
+    if (lp_budget_over(lp_lib_world(L)))
+        return lua_error(L);
+    lua_pushboolean(L, 0);
+    lua_pushvalue(L, -2);
+    return 2;
+}
+
+int lp_lib_pcall(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lua_pushboolean(L, 1);
+    lua_insert(L, 1);
+    return finish(
+        L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, finish), 0);
+}
+
+/* Upvalue 2: the script's message handler. */
+static int handle(lua_State *L)
+{
+    lua_settop(L, 1);
+    if (!lp_budget_over(lp_lib_world(L))) {
+        lua_pushvalue(L, lua_upvalueindex(2));
+        lua_insert(L, 1);
+        lua_call(L, 1, 1);
+    }
+    return 1;
+}
+
+int lp_lib_xpcall(lua_State *L)
+{
+    int n = lua_gettop(L);
+
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, handle, 2);
+    lua_replace(L, 2);
+    lua_pushboolean(L, 1);
+    lua_pushvalue(L, 1);
+    lua_rotate(L, 3, 2); /* f handler true f arguments */
+    return finish(L, lua_pcallk(L, n - 2, LUA_MULTRET, 2, 2, finish), 2);
 }
 
 /* ---- iteration in order -------------------------------------------------- */
@@ -52,7 +115,7 @@ int lp_lib_pairs(lua_State *L)
         return luaL_error(L, "pairs of a table with __pairs is not available "
                              "here");
     lua_pushvalue(L, 1);
-    lp_state_keys(L, 1);
+    use(L, (uint64_t)lp_state_keys(L, 1));
     lua_pushinteger(L, 0);
     lua_pushcclosure(L, pairs_step, 3);
     return 1;
@@ -66,6 +129,7 @@ int lp_lib_next(lua_State *L)
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
     n = lp_state_keys(L, 1); /* table key keys */
+    use(L, (uint64_t)n);
     for (lua_Integer i = 0; i <= n; i++) {
         if (i == 0 && !lua_isnil(L, 2))
             continue;
@@ -83,6 +147,142 @@ int lp_lib_next(lua_State *L)
         return 2;
     }
     return luaL_error(L, "invalid key to 'next'");
+}
+
+/* What is sealed stays as it is: the globals, the libraries, what a policy is
+ * given. */
+int lp_lib_rawset(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checkany(L, 2);
+    luaL_checkany(L, 3);
+    lua_settop(L, 3);
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
+        return luaL_error(L, "cannot change a protected table");
+    lua_rawset(L, 1);
+    return 1;
+}
+
+/* ---- lists --------------------------------------------------------------- */
+
+static lua_Integer length(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    return luaL_len(L, 1);
+}
+
+int lp_lib_insert(lua_State *L)
+{
+    lua_Integer end = (lua_Integer)((lua_Unsigned)length(L) + 1), at = end;
+
+    if (lua_gettop(L) != 2 && lua_gettop(L) != 3)
+        return luaL_error(L, "wrong number of arguments to 'insert'");
+    if (lua_gettop(L) == 3) {
+        at = luaL_checkinteger(L, 2);
+        luaL_argcheck(L, (lua_Unsigned)at - 1 < (lua_Unsigned)end, 2,
+                      "position out of bounds");
+        for (lua_Integer i = end; i > at; i--) {
+            use(L, 1);
+            lua_geti(L, 1, i - 1);
+            lua_seti(L, 1, i);
+        }
+    }
+    lua_seti(L, 1, at);
+    return 0;
+}
+
+int lp_lib_remove(lua_State *L)
+{
+    lua_Integer n = length(L), at = luaL_optinteger(L, 2, n);
+
+    if (lua_gettop(L) > 1 && at != n)
+        luaL_argcheck(L, (lua_Unsigned)at - 1 <= (lua_Unsigned)n, 2,
+                      "position out of bounds");
+    lua_geti(L, 1, at);
+    for (; at < n; at++) {
+        use(L, 1);
+        lua_geti(L, 1, at + 1);
+        lua_seti(L, 1, at);
+    }
+    lua_pushnil(L);
+    lua_seti(L, 1, at);
+    return 1;
+}
+
+int lp_lib_concat(lua_State *L)
+{
+    size_t n;
+    lua_Integer last = length(L), i;
+    const char *between = luaL_optlstring(L, 2, "", &n);
+    luaL_Buffer b;
+
+    i = luaL_optinteger(L, 3, 1);
+    last = luaL_optinteger(L, 4, last);
+    lua_settop(L, 2); /* the buffer needs the top */
+    luaL_buffinit(L, &b);
+    for (int first = 1; i <= last; first = 0) {
+        use(L, 1);
+        if (!first)
+            luaL_addlstring(&b, between, n);
+        lua_geti(L, 1, i);
+        if (!lua_isstring(L, -1))
+            return luaL_error(
+                L, "invalid value (%s) at index %I in table for 'concat'",
+                luaL_typename(L, -1), (LUAI_UACINT)i);
+        luaL_addvalue(&b);
+        if (i++ == last) /* which may be the last number there is */
+            break;
+    }
+    luaL_pushresult(&b);
+    return 1;
+}
+
+int lp_lib_move(lua_State *L)
+{
+    lua_Integer from, last, to;
+    int out = lua_isnoneornil(L, 5) ? 1 : 5;
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    from = luaL_checkinteger(L, 2);
+    last = luaL_checkinteger(L, 3);
+    to = luaL_checkinteger(L, 4);
+    luaL_checktype(L, out, LUA_TTABLE);
+    if (last >= from) {
+        lua_Integer n;
+        int down;
+
+        luaL_argcheck(L, from > 0 || last < LUA_MAXINTEGER + from, 3,
+                      "too many elements to move");
+        n = last - from + 1;
+        luaL_argcheck(L, to <= LUA_MAXINTEGER - n + 1, 4,
+                      "destination wrap around");
+        down = to > from && to <= last && (out == 1 || lua_rawequal(L, 1, out));
+        for (lua_Integer i = 0; i < n; i++) {
+            lua_Integer k = down ? n - 1 - i : i;
+            use(L, 1);
+            lua_geti(L, 1, from + k);
+            lua_seti(L, out, to + k);
+        }
+    }
+    lua_pushvalue(L, out);
+    return 1;
+}
+
+int lp_lib_unpack(lua_State *L)
+{
+    lua_Integer i = luaL_optinteger(L, 2, 1);
+    lua_Integer last =
+        lua_isnoneornil(L, 3) ? luaL_len(L, 1) : luaL_checkinteger(L, 3);
+    lua_Unsigned n = (lua_Unsigned)last - (lua_Unsigned)i;
+
+    if (i > last)
+        return 0;
+    if (n >= LP_MOST_VALUES || !lua_checkstack(L, (int)n + 1))
+        return luaL_error(L, "too many results to unpack");
+    use(L, n + 1);
+    for (lua_Unsigned k = 0; k <= n; k++)
+        lua_geti(L, 1, (lua_Integer)((lua_Unsigned)i + k));
+    return (int)n + 1;
 }
 
 /* Whether a < b, by the function at index 2 or by <. */
@@ -112,6 +312,7 @@ static void merge(lua_State *L, int from, int to, lua_Integer lo,
     for (lua_Integer i = lo; i < hi; i++) {
         int left = a < mid;
 
+        use(L, 1);
         if (a < mid && b < hi) {
             lua_geti(L, from, a);
             lua_geti(L, from, b);
@@ -125,15 +326,14 @@ static void merge(lua_State *L, int from, int to, lua_Integer lo,
 
 int lp_lib_sort(lua_State *L)
 {
-    lua_Integer n = luaL_len(L, 1);
+    lua_Integer n = length(L);
     int from = 1, to = 3;
 
-    luaL_checktype(L, 1, LUA_TTABLE);
     luaL_argcheck(L, n < INT_MAX, 1, "array too big");
     if (!lua_isnoneornil(L, 2))
         luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_settop(L, 2);
-    lua_createtable(L, (int)n, 0);
+    lua_newtable(L); /* n is what a __len says */
     for (lua_Integer width = 1; width < n; width *= 2) {
         for (lua_Integer lo = 1; lo <= n; lo += 2 * width) {
             lua_Integer mid = lo + width > n + 1 ? n + 1 : lo + width;
@@ -150,74 +350,128 @@ int lp_lib_sort(lua_State *L)
     return 0;
 }
 
-/* ---- text without addresses ---------------------------------------------- */
+/* ---- texts, without addresses -------------------------------------------- */
 
-static void push_text(lua_State *L, int i)
+const char *lp_text(lua_State *L, int i)
 {
     int t = lua_type(L, i);
 
-    if (t == LUA_TTABLE || t == LUA_TFUNCTION || t == LUA_TUSERDATA ||
-        t == LUA_TLIGHTUSERDATA || t == LUA_TTHREAD) {
-        if (!luaL_callmeta(L, i, "__tostring"))
-            lua_pushstring(L, lua_typename(L, t));
-    } else {
-        luaL_tolstring(L, i, NULL);
+    if (t != LUA_TTABLE && t != LUA_TFUNCTION && t != LUA_TUSERDATA &&
+        t != LUA_TLIGHTUSERDATA && t != LUA_TTHREAD)
+        return luaL_tolstring(L, i, NULL);
+    if (!luaL_callmeta(L, i, "__tostring"))
+        lua_pushstring(L, lua_typename(L, t));
+    if (!lua_isstring(L, -1))
+        luaL_error(L, "'__tostring' must return a string");
+    return lua_tostring(L, -1);
+}
+
+/* [1] a value: its text */
+static int text_of(lua_State *L)
+{
+    lp_text(L, 1);
+    return 1;
+}
+
+const char *hl_error_text(lua_State *L, int i)
+{
+    i = lua_absindex(L, i);
+    if (lua_type(L, i) == LUA_TSTRING) {
+        lua_pushvalue(L, i);
+        return lua_tostring(L, -1);
     }
+    if (luaL_getmetafield(L, i, "__tostring") != LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_pushcfunction(L, text_of);
+        lua_pushvalue(L, i);
+        if (lua_pcall(L, 1, 1, 0) == LUA_OK)
+            return lua_tostring(L, -1);
+        lua_pop(L, 1);
+        return lua_pushliteral(L, "an error that cannot be shown");
+    }
+    return lua_pushfstring(L, "(error value: a %s)", luaL_typename(L, i));
 }
 
 int lp_lib_tostring(lua_State *L)
 {
     luaL_checkany(L, 1);
-    push_text(L, 1);
+    lp_text(L, 1);
     return 1;
 }
 
-/* Upvalues: world, the original string.format.  Values with addresses become
- * text first; %p is refused.  Outside policy code it is the original. */
-int lp_lib_format(lua_State *L)
+/* Lua's own function, once the length of its text has been counted. */
+int lp_lib_by_length(lua_State *L)
 {
-    int n = lua_gettop(L);
-    const char *f = luaL_checkstring(L, 1);
-
-    if (world(L)->spent != NULL) {
-        for (f = strchr(f, '%'); f; f = strchr(f, '%')) {
-            f += 1 + strspn(f + 1, "-+ #0123456789.");
-            if (*f == 'p')
-                return luaL_error(L, "%%p shows an address, which differs "
-                                     "from run to run");
-            f += *f != '\0';
-        }
-        for (int i = 2; i <= n; i++) {
-            int t = lua_type(L, i);
-            if (t == LUA_TTABLE || t == LUA_TFUNCTION || t == LUA_TUSERDATA) {
-                push_text(L, i);
-                lua_replace(L, i);
-            }
-        }
-    }
-    lua_pushvalue(L, lua_upvalueindex(2));
-    lua_insert(L, 1);
-    lua_call(L, n, LUA_MULTRET);
-    return lua_gettop(L);
+    if (lua_type(L, 1) == LUA_TSTRING)
+        use(L, 1 + lua_rawlen(L, 1) / 16);
+    return lua_tocfunction(L, lua_upvalueindex(2))(L);
 }
 
-/* Upvalue 2: the system's print. */
+int lp_lib_rep(lua_State *L)
+{
+    size_t n, m;
+    const char *s = luaL_checklstring(L, 1, &n);
+    lua_Integer times = luaL_checkinteger(L, 2);
+    const char *between = luaL_optlstring(L, 3, "", &m);
+    luaL_Buffer b;
+
+    if (times <= 0 || n + m == 0) {
+        lua_pushliteral(L, "");
+        return 1;
+    }
+    if ((uint64_t)times > (uint64_t)LP_LONGEST / (n + m) + 1)
+        return luaL_error(L, "resulting string too large");
+    use(L, 1 + (uint64_t)times * (n + m) / 256);
+    luaL_buffinit(L, &b);
+    for (; times > 0; times--) {
+        luaL_addlstring(&b, s, n);
+        if (times > 1)
+            luaL_addlstring(&b, between, m);
+    }
+    luaL_pushresult(&b);
+    return 1;
+}
+
+/* Values with addresses become text first; %p is refused. */
+int lp_lib_format(lua_State *L)
+{
+    size_t bytes;
+    const char *f = luaL_checklstring(L, 1, &bytes), *end = f + bytes;
+
+    use(L, 1 + bytes / 16);
+    while ((f = memchr(f, '%', (size_t)(end - f))) != NULL) {
+        f += 1 + strspn(f + 1, "-+ #0123456789.");
+        if (*f == 'p')
+            return luaL_error(L, "%%p shows an address, which differs "
+                                 "from run to run");
+        f += f < end;
+    }
+    for (int i = 2, n = lua_gettop(L); i <= n; i++) {
+        int t = lua_type(L, i);
+        if (t == LUA_TTABLE || t == LUA_TFUNCTION || t == LUA_TUSERDATA) {
+            lp_text(L, i);
+            lua_replace(L, i);
+        }
+    }
+    return lua_tocfunction(L, lua_upvalueindex(2))(L);
+}
+
 int lp_lib_print(lua_State *L)
 {
     int n = lua_gettop(L);
 
-    lua_pushvalue(L, lua_upvalueindex(2));
-    for (int i = 1; i <= n; i++)
-        push_text(L, i);
-    lua_call(L, n, 0);
-    return 0;
+    for (int i = 1; i <= n; i++) {
+        lp_text(L, i);
+        lua_replace(L, i);
+    }
+    return lua_tocfunction(L, lua_upvalueindex(2))(L);
 }
 
 /* ---- the simulation ------------------------------------------------------ */
 
 static struct lp *running(lua_State *L, const char *what)
 {
-    struct lp *p = world(L)->running;
+    struct lp *p = lp_lib_world(L)->running;
 
     if (p == NULL)
         luaL_error(L, "%s works only while a policy answers", what);
@@ -313,6 +567,7 @@ int lp_lib_counter(lua_State *L)
     const char *name = luaL_checkstring(L, 1);
     uint64_t sum;
 
+    use(L, COUNTER_STEPS);
     if (!lua_isnoneornil(L, 2) && app_at(L, 2) >= heddle_apps(s))
         return luaL_error(L,
                           "counter: there is no application %I; they count "
@@ -375,21 +630,17 @@ int lp_lib_getmetatable(lua_State *L)
 
 int lp_lib_setmetatable(lua_State *L)
 {
-    static const char *const refused[] = {"__mode", "__gc", "__pairs"};
+    const struct lp_fence *fence = lp_lib_world(L)->fence;
+    int t = lua_type(L, 2);
 
     luaL_checktype(L, 1, LUA_TTABLE);
+    if (t != LUA_TNIL && t != LUA_TTABLE)
+        return luaL_typeerror(L, 2, "nil or table");
     lua_settop(L, 2);
-    for (size_t i = 0; lua_istable(L, 2) && i < 3; i++) {
-        lua_pushstring(L, refused[i]);
-        if (lua_rawget(L, 2) != LUA_TNIL)
-            return luaL_error(L,
-                              "%s is not available here: when "
-                              "memory is collected differs from run to run",
-                              refused[i]);
-        lua_pop(L, 1);
-    }
     if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
         return luaL_error(L, "cannot change a protected metatable");
+    if (t == LUA_TTABLE)
+        lp_sandbox_note_meta(L, fence ? fence : &lp_policy_fence, 2);
     lua_setmetatable(L, 1);
     return 1;
 }

@@ -39,7 +39,7 @@ static void note_upvalue(lua_State *L, void *ud, const char *name, int n)
 static int missing(lua_State *L)
 {
     const char *names[HEDDLE_MAX_PARAMS], *near;
-    const char *key = luaL_tolstring(L, 2, NULL);
+    const char *key = lp_text(L, 2);
     size_t n = 0;
 
     lua_pushnil(L);
@@ -78,6 +78,8 @@ static void push_params(lua_State *L, const struct lp *p)
     push_missing(L, "the policy", "parameter ");
     lua_pushcfunction(L, param_fixed);
     lua_setfield(L, -2, "__newindex");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
     lua_setmetatable(L, -2);
 }
 
@@ -166,6 +168,8 @@ static void push_place(lua_State *L, const struct heddle_place *place)
     }
     lua_createtable(L, 0, 1);
     push_missing(L, "the place", "");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
     lua_setmetatable(L, -2);
 }
 

@@ -19,6 +19,8 @@
  *     policy.env([extra])                 the globals of policy code, a copy
  *     policy.enter(f)                     makes f see those globals
  *     policy.every(cycles, f)             for the field `every`
+ *     policy.reach()                      the functions behind the fence:
+ *                                         { { library, name, what }, ... }
  *
  * SPDX-License-Identifier: MIT
  */
@@ -163,7 +165,7 @@ static void run_chunk(lua_State *L, const char *path)
 {
     lp_sandbox_push(L, &lp_policy_fence);
     lua_setupvalue(L, -2, 1);
-    lua_call(L, 0, 1);
+    lp_sandbox_call(L, &lp_policy_fence, 0, 1);
     if (!lua_istable(L, -1)) {
         hl_raisef(L, HEDDLE_EPOLICY,
                   "%s: a policy file returns a table, this one returned a %s",
@@ -563,13 +565,19 @@ static int enter(lua_State *L)
     return 1;
 }
 
+static int reach(lua_State *L)
+{
+    lp_sandbox_reach(L, &lp_policy_fence);
+    return 1;
+}
+
 int luaopen_heddle_policy(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"use", use},         {"unuse", unuse},   {"used", used},
         {"list", list},       {"tables", tables}, {"facts", facts},
         {"offered", offered}, {"load", load},     {"env", env},
-        {"enter", enter},     {NULL, NULL},
+        {"enter", enter},     {"reach", reach},   {NULL, NULL},
     };
 
     luaL_newlib(L, functions);

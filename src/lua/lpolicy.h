@@ -89,9 +89,26 @@ lua_Integer lp_state_keys(lua_State *L, int i);
 
 /* ---- llib.c ----------------------------------------------------------- */
 
+/* Pushes a text of the value at i, without an address; raises where its
+ * __tostring does. */
+const char *lp_text(lua_State *L, int i);
+
+/* The world, in a function that lsandbox.c has made. */
+struct lp_world *lp_lib_world(lua_State *L);
+
+int lp_lib_pcall(lua_State *L);
+int lp_lib_xpcall(lua_State *L);
 int lp_lib_pairs(lua_State *L);
 int lp_lib_next(lua_State *L);
+int lp_lib_rawset(lua_State *L);
+int lp_lib_insert(lua_State *L);
+int lp_lib_remove(lua_State *L);
+int lp_lib_concat(lua_State *L);
+int lp_lib_move(lua_State *L);
+int lp_lib_unpack(lua_State *L);
 int lp_lib_sort(lua_State *L);
+int lp_lib_rep(lua_State *L);
+int lp_lib_by_length(lua_State *L);
 int lp_lib_tostring(lua_State *L);
 int lp_lib_format(lua_State *L);
 int lp_lib_print(lua_State *L);
@@ -107,6 +124,13 @@ int lp_lib_every(lua_State *L);
 int lp_lib_getmetatable(lua_State *L);
 int lp_lib_setmetatable(lua_State *L);
 
+/* ---- lmatch.c --------------------------------------------------------- */
+
+int lp_lib_find(lua_State *L);
+int lp_lib_match(lua_State *L);
+int lp_lib_gmatch(lua_State *L);
+int lp_lib_gsub(lua_State *L);
+
 /* ---- lsandbox.c ------------------------------------------------------- */
 
 struct lp; /* a bound Lua policy (lbridge.c) */
@@ -117,7 +141,16 @@ struct lp_fence {
     const char *code;            /* "policy code" */
     const char *depends;         /* on what alone its result does */
     const char *belongs;         /* where what changes is kept */
-    const luaL_Reg *base, *math; /* its functions, beside those of all */
+    const struct lp_global *own; /* beside those of all; NULL ends it */
+    unsigned bit;                /* in `metas` of the world */
+};
+
+/* A function behind a fence. */
+struct lp_global {
+    const char *library; /* "string"; "": none */
+    const char *name;
+    lua_CFunction f;  /* NULL: Lua's own */
+    const char *what; /* how it differs from Lua's, or what it does */
 };
 
 extern const struct lp_fence lp_policy_fence, lg_fence;
@@ -127,14 +160,20 @@ struct lp_world {
     struct lp *running;      /* the policy whose function is being called */
     struct lg *generator;    /* or the generator of which a warp goes on */
     struct lp_budget *spent; /* whose budget the call uses; NULL: none runs */
-    uint32_t fired;          /* hooks since the call began */
-    uint32_t limit;          /* of hooks */
-    int over;                /* the budget is used up */
-    int denied;              /* memory was refused */
-    int guarded;             /* string.format is ours */
-    size_t grown, room;      /* bytes allocated by this call, and the most */
-    lua_Alloc alloc;         /* the state's own */
+    const struct lp_fence *fence; /* behind which code runs, or NULL */
+    uint64_t fired;               /* hooks since the call began */
+    uint64_t limit;               /* of hooks */
+    uint64_t used;                /* work of C functions since the last hook */
+    lua_State *T;                 /* the thread that runs */
+    int over;                     /* the budget is used up */
+    int due;                      /* a hook comes early */
+    unsigned metas;               /* fences (bits) where some were set */
+    int long_text;                /* what was refused was one long text */
+    size_t denied;                /* bytes that were refused, or 0 */
+    size_t grown, room; /* bytes allocated by this call, and the most */
+    lua_Alloc alloc;    /* the state's own */
     void *alloc_ud;
+    const struct hl_interrupt *in; /* of the host program, or NULL */
 };
 
 /* The world of a state, made on first use. */
@@ -142,6 +181,18 @@ struct lp_world *lp_world(lua_State *L);
 
 /* Pushes the globals behind a fence. */
 void lp_sandbox_push(lua_State *L, const struct lp_fence *fence);
+/* Pushes the list of the functions that code behind a fence has. */
+void lp_sandbox_reach(lua_State *L, const struct lp_fence *fence);
+/* Calls the function below n arguments on the stack as one behind a fence, with
+ * no budget; raises what it raises. */
+void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
+                     int results);
+/* Whether a table that code behind the fence has made a metatable of has become
+ * what setmetatable refuses; pushes the error if so.  `last`: nobody has them
+ * any more. */
+int lp_sandbox_metas(lua_State *T, const struct lp_fence *fence, int last);
+/* Notes that the table at index i is a metatable now. */
+void lp_sandbox_note_meta(lua_State *L, const struct lp_fence *fence, int i);
 /*
  * Makes the function at index i safe: its globals, and those of functions
  * that it holds in locals, become the sandbox's.  `each` is called for every
@@ -164,6 +215,27 @@ struct lp_budget {
     size_t held;           /* bytes that calls have left allocated */
     size_t collect_at;     /* held above this: garbage is collected */
 };
+
+/* The longest text that code behind a fence can make, since comparing two is
+ * one instruction, and the most values that one call of the library gives. */
+enum { LP_LONGEST = 1 << 20, LP_MOST_VALUES = 1 << 16 };
+
+/* What n steps of a C function use; raises when the budget is used up. */
+void lp_budget_count(lua_State *L, struct lp_world *w);
+static inline void lp_budget_use(lua_State *L, struct lp_world *w, uint64_t n)
+{
+    if ((w->used += n) >= LP_HOOK)
+        lp_budget_count(L, w);
+}
+/* Whether the call in progress has used up what it may: nothing that its code
+ * does can go on from there. */
+static inline int lp_budget_over(const struct lp_world *w)
+{
+    return w->over || w->denied != 0;
+}
+/* What is said when memory was refused, of a budget of n units. */
+void lp_budget_text(const struct lp_world *w, uint64_t n, const char *unit,
+                    char *out, size_t room);
 
 /* A call on the thread T begins and ends; T has lp_budget_hook as its hook. */
 void lp_budget_begin(struct lp_world *w, lua_State *T, struct lp_budget *b);

@@ -11,6 +11,7 @@
  */
 #include "lheddle.h"
 #include "lparts.h"
+#include "lpolicy.h"
 
 #define SNAPSHOT "heddle.snapshot"
 
@@ -51,6 +52,9 @@ static int sim_run(lua_State *L)
     heddle_sim *outer = NULL;
     int rc;
 
+    if (lp_world(L)->spent != NULL) /* a finaliser does */
+        return hl_raise(L, HEDDLE_EINVAL,
+                        "a simulation cannot run inside policy code");
     if (in) {
         outer = in->running;
         in->running = s;

@@ -5,6 +5,8 @@
  *     work.plugin(path, { parameter = value } [, argument])   a C plug-in
  *     work.generator(spec)          of coroutines: lgen.c; heddle.generator
  *                                   makes the spec
+ *     work.reach()                  the functions behind its fence:
+ *                                   { { library, name, what }, ... }
  *     work.describe(path) -> { name =, summary =, source =, params = }
  *
  * The first two return a workload.
@@ -118,10 +120,17 @@ static int plugin(lua_State *L)
     return h->w != NULL ? 1 : hl_raise(L, status, text);
 }
 
+static int reach(lua_State *L)
+{
+    lp_sandbox_reach(L, &lg_fence);
+    return 1;
+}
+
 int luaopen_heddle_work(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"plugin", plugin},
                                          {"generator", lg_open},
+                                         {"reach", reach},
                                          {"describe", describe},
                                          {NULL, NULL}};
 

@@ -1,0 +1,539 @@
+--[[
+526-fence.lua - what gets through the fence around policies and generators.
+
+Pinned: walked from inside, every function that a policy or a warp can reach is
+one of the list that heddle_policy(7) prints (policy.reach, work.reach), and each of
+the list is there, whatever the script has put into Lua's libraries; nothing of what
+is shared can be changed; no text that code can get has an address; the budget,
+and the first Ctrl-C, end whatever a function of the list was asked to do, with
+huge counts, metamethods that lie and handlers that do not end; an error of a
+weak table made late; the patterns and lists of the fence are Lua's own, case by
+case at random; equal runs are equal, in one process and in two.
+
+SPDX-License-Identifier: MIT
+]]
+local tap = require "lib.tap"
+local files = require "lib.files"
+local H = require "heddle"
+
+local heddle = os.getenv "HEDDLE" or "build/release/heddle"
+
+-- luacheck: globals string.trim math.floor counter steer recent
+
+-- What scripts do, and policies must not see.
+function string.trim(s)
+    return s:match "^%s*(.-)%s*$"
+end
+local floor = math.floor
+math.floor = function(x)
+    return floor(x), os.time()
+end
+
+local function machine(policy, extra)
+    local options = {
+        machine = "maxwell", progress = false,
+        apps = { H.app("GUP", { size = "T" }) },
+        settings = { ["core.count"] = 1, ["l2tlb.entries"] = 32,
+            ["l2tlb.ways"] = 4, ["sim.stop_cycles"] = 20000 },
+        policies = { policy },
+    }
+    for k, v in pairs(extra or {}) do
+        options[k] = v
+    end
+    return H.sim(options)
+end
+
+--- Runs f as the answer to a question: nil, or the error; and the state.
+local function inside(f, options)
+    local policy = { name = "p", tlb_fill = f }
+    local sim <close> = machine(policy)
+    sim:unuse "p"
+    sim:use(policy, options)
+    local ok, e = pcall(sim.run, sim)
+    local state = sim:used()[1].state
+    return not ok and tostring(e) or nil, state
+end
+
+-- ---- the list, walked --------------------------------------------------------
+
+local function reach(fence)
+    local list, n = {}, 0
+    for _, g in ipairs(fence.reach()) do
+        list[(g.library == "" and "" or g.library .. ".") .. g.name] = true
+        n = n + 1
+    end
+    return list, n
+end
+
+-- Names under which something may be found.
+local NAMES = { "trim", "dump", "close", "__gc", "__index", "__metatable",
+    "__name", "load", "store", "alu", "atomic", "sync", "shared", "first", "arg",
+    "nothing" }
+for name in pairs(string) do
+    NAMES[#NAMES + 1] = name
+end
+table.sort(NAMES)
+
+-- In the fence: paths of functions to state.found.
+local function walk(found, roots, names)
+    local seen = {}
+    local visit
+
+    local function look(v, path, name)
+        local ok, x = pcall(function()
+            return v[name]
+        end)
+        if ok and type(x) ~= "nil" then
+            visit(x, path .. ":" .. name)
+        end
+    end
+
+    function visit(v, path)
+        if type(v) == "function" then
+            found[#found + 1] = path
+            return
+        elseif type(v) == "string" and path ~= "" or seen[v] then
+            return
+        elseif type(v) == "table" then
+            seen[v] = true
+            for k, x in pairs(v) do
+                visit(x, (path == "" and "" or path .. ".") .. k)
+            end
+        end
+        if type(v) == "table" or type(v) == "userdata"
+            or type(v) == "string" then
+            for _, name in ipairs(names) do
+                look(v, path, name)
+            end
+            local ok, meta = pcall(getmetatable, v)
+            if ok and type(meta) == "table" then
+                visit(meta, path .. "(metatable)")
+            end
+        end
+    end
+
+    for _, root in ipairs(roots) do
+        visit(root[1], root[2])
+    end
+    for _, v in ipairs { 1, 1.5, true, print } do
+        for _, name in ipairs(names) do
+            look(v, "(" .. type(v) .. ")", name)
+        end
+    end
+end
+
+local function compare(found, fence, methods, what)
+    local list, n = reach(fence)
+    local extra, there = {}, {}
+    for _, path in ipairs(found) do
+        local name = path:gsub("^''", "string"):gsub("^(%l%w*):", "%1.")
+        if list[name] then
+            there[name] = true
+        elseif not methods[name] then
+            extra[#extra + 1] = path
+        end
+    end
+    tap.is(table.concat(extra, " "), "", what .. ": nothing else is reached")
+    local missing = {}
+    for name in pairs(list) do
+        if not there[name] then
+            missing[#missing + 1] = name
+        end
+    end
+    tap.is(table.concat(missing, " "), "", what .. ": all of the list is there")
+    tap.ok(n > 60, ("%s: %d functions"):format(what, n))
+end
+
+do
+    local e, s = inside(function(q, state, params)
+        if state.found == nil then
+            state.found = {}
+            walk(state.found, { { _ENV, "" }, { "", "''" }, { q, "(q)" },
+                { q.who, "(who)" }, { state, "(state)" },
+                { params, "(params)" } }, NAMES)
+        end
+    end)
+    tap.is(e, nil, "policy: the walk ends")
+    compare(s and s.found or {}, H.policy, {}, "policy")
+end
+
+do
+    -- An error has room for some of them.
+    local function some(from)
+        local g = H.generator { name = "walk",
+            buffers = { H.kernel.f32("a", 64) },
+            kernels = function()
+                return { { name = "k", grid = 1, block = 32,
+                    warp = function(t, b, p)
+                        local list = {}
+                        walk(list, { { _ENV, "" }, { "", "''" }, { t, "(t)" },
+                            { b, "(b)" }, { p, "(p)" } }, NAMES)
+                        error("<" .. table.concat(list, " ", from,
+                            math.min(#list, from + 19)) .. ">", 0)
+                    end } }
+            end }
+        local sim <close> = H.sim { machine = "maxwell", apps = { g },
+            progress = false }
+        return tostring(select(2, pcall(sim.run, sim))):match "<([^>]*)>"
+    end
+    local found = {}
+    for from = 1, 2000, 20 do
+        local paths = some(from) or ""
+        if paths == "" then
+            break
+        end
+        for path in paths:gmatch "%S+" do
+            found[#found + 1] = path
+        end
+    end
+    local methods = {}
+    for _, name in ipairs { "load", "store", "atomic", "alu", "shared", "sync",
+        "first", "arg" } do
+        methods["(t):" .. name] = true
+    end
+    compare(found, require "heddle.work", methods, "generator")
+end
+
+-- ---- nothing is changed, nothing has an address ------------------------------
+
+local function refuses(f, words, what)
+    local e = inside(f)
+    tap.ok(e and e:find(words, 1, true), what, e)
+end
+
+refuses(function() rawset(_ENV, "n", 1) end, "protected", "rawset of _ENV")
+refuses(function() rawset(math, "min", print) end, "protected", "of math")
+refuses(function() rawset(string, "rep", nil) end, "protected", "of string")
+refuses(function(_, _, p) rawset(p, "x", 1) end, "protected",
+    "of the parameters")
+refuses(function() table.insert(math, 1) end, "cannot change a library",
+    "table.insert into a library")
+refuses(function() table.move({ 1 }, 1, 1, 1, table) end,
+    "cannot change a library", "table.move into a library")
+refuses(function() return ("x"):trim() end, "nil value (method 'trim')",
+    "a method that the script has added")
+refuses(function()
+    local m = {}
+    local t = setmetatable({}, m)
+    m.__mode = "k"
+    t[1] = {}
+end, "__mode is not available", "a weak table made late")
+
+do
+    local weak = setmetatable({}, { __mode = "k" })
+    local ok, e = pcall(machine, { name = "w", tlb_fill = function()
+        return weak[1] and "none" or nil
+    end })
+    tap.ok(not ok and tostring(e):find("the local 'weak' holds a weak table", 1,
+        true), "a weak table of the script", e)
+end
+
+-- Texts by every way that code has to one.
+local e, s = inside(function(q, state)
+    local liar = setmetatable({}, { __tostring = function() return {} end })
+    local named = setmetatable({}, { __name = "thing" })
+    local n = state.n or 0
+    state.n = n + 1
+    local ways = {
+        function(x) return tostring(x) end,
+        function(x) return ("%s"):format(x) end,
+        function(x) return ("\0%p"):format(x) end,
+        function(x) return string.format("%10.3s|%q", x, x) end,
+        function(x) error(x) end,
+        function(x) return _ENV[x] end,
+        function(x) local m = math m[x] = 1 end,
+        function(x) return q[x] end,
+        function(x) return q.who[x] end,
+        function(x) return x + 1 end,
+        function(x) return #x .. "" end,
+        function(x) return x < x end,
+        function(x) return x.y.z end,
+        function(x) x() end,
+        function(x) return ("x"):rep(x) end,
+        function(x) return table.concat({ x }) end,
+        function(x) return ("x"):gsub("x", function() return x end) end,
+        function(x) return setmetatable({}, x) end,
+        function(x) return next({}, x) end,
+        function(x) return select(x) end,
+        function(x) for i = 1, x do tostring(i) end end,
+        function(x) return math.floor(x) end,
+        function(x) return counter(x) end,
+        function(x) return steer(x, x, x, x) end,
+        function(x) return recent(x, x) end,
+        function(x) return utf8.char(x) end,
+        function(x) local y <close> = x return y end,
+        function(x) return assert(false, x) end,
+        function(x) return xpcall(error, tostring, x) end,
+    }
+    for i, way in ipairs(ways) do
+        for _, x in ipairs { {}, print, way, q, q.who, liar, named, _ENV, math }
+        do
+            local _, a, b = pcall(way, x)
+            for _, text in ipairs { a, b } do
+                if type(text) == "string" and text:find "0x%x%x%x" then
+                    error("way " .. i .. ": " .. text, 0)
+                end
+            end
+        end
+    end
+end)
+tap.is(e, nil, "no address in any text")
+tap.ok(s and s.n > 10, "and it was looked for")
+
+-- ---- the budget ends all of it ------------------------------------------------
+
+local function big()
+    return setmetatable({}, { __len = function() return 1 << 62 end,
+        __index = function() return 1 end, __newindex = function() end })
+end
+
+-- A second of each in C would be 10^9 of them.
+local HUGE = {
+    handler = function() xpcall(function() while true do end end,
+        function() while true do end end) end,
+    handler_late = function() xpcall(error,
+        function() while true do end end) end,
+    rep = function() return ("x"):rep(1 << 62) end,
+    move = function() table.move(big(), 1, 1 << 62, 2) end,
+    insert = function() table.insert(big(), 1, 5) end,
+    remove = function() table.remove(big(), 1) end,
+    concat = function() return table.concat(big()) end,
+    unpack = function() while true do table.unpack({}, 1, 60000) end end,
+    sort = function() table.sort(setmetatable({}, {
+        __len = function() return 1 << 30 end,
+        __index = function() return 1 end })) end,
+    find = function() return ("a"):rep(3000):find((".-"):rep(30) .. "b") end,
+    gsub = function() return ("a"):rep(3000):gsub((".-"):rep(30) .. "b", "") end,
+    gmatch = function()
+        for _ in ("a"):rep(3000):gmatch((".-"):rep(30) .. "b") do end
+    end,
+    plain = function()
+        local a = ("a"):rep(1 << 19)
+        return a:find(("a"):rep(1 << 17) .. "b", 1, true)
+    end,
+    texts = function()
+        local a = ("a"):rep(1 << 19)
+        while true do tostring(a .. "b") end
+    end,
+    pairs = function()
+        local t = {}
+        for i = 1, 1000 do t["x" .. i] = i end
+        while true do pairs(t) end
+    end,
+    tostring = function()
+        return tostring(setmetatable({}, { __tostring = function()
+            while true do end
+        end }))
+    end,
+    raised = function()
+        error(setmetatable({}, { __tostring = function() error() end }))
+    end,
+    closed = function()
+        local x <close> = setmetatable({}, { __close = function()
+            while true do end
+        end })
+        while x do end
+    end,
+    memory = function()
+        local t = {}
+        while true do pcall(function()
+            for _ = 1, 1e9 do t[#t + 1] = ("x"):rep(1000) .. #t end
+        end) end
+    end,
+}
+
+local names = {}
+for name in pairs(HUGE) do
+    names[#names + 1] = name
+end
+table.sort(names)
+
+for _, name in ipairs(names) do
+    local f, began = HUGE[name], os.clock()
+    -- pcall around it does not swallow that the budget is used up
+    local wrapped = name == "rep" or name == "raised" or name == "unpack"
+    local e2 = inside(function()
+        if wrapped then f() else pcall(f) xpcall(f, f) end
+    end)
+    local took = os.clock() - began
+    tap.ok(e2 and took < 10, ("%s ends, %.2f s"):format(name, took), e2)
+end
+
+-- With a budget that nothing uses up, the first Ctrl-C.
+local folder = files.folder()
+local script = folder .. "/long.lua"
+files.write(script, [[
+local H = require "heddle"
+local A = H.args { which = "" }
+local F = {
+    handler = function() xpcall(function() while true do end end,
+        function() while true do end end) end,
+    late = function() xpcall(error, function() while true do end end) end,
+    move = function() table.move({}, 1, 1 << 62, 2) end,
+    find = function() return ("a"):rep(3000):find((".-"):rep(30) .. "b") end,
+    insert = function() table.insert(setmetatable({},
+        { __len = function() return 1 << 62 end }), 1, 5) end,
+    sort = function() table.sort(setmetatable({}, {
+        __len = function() return 1 << 30 end,
+        __index = function() return 1 end })) end,
+}
+local f = F[A.which]
+local sim = H.sim { machine = "maxwell", apps = { H.app("GUP", { size = "T" }) },
+    progress = false, policies = { { use = { name = "p",
+    tlb_fill = function() f() end }, instructions = 1 << 60 } } }
+sim:run(2000)
+]])
+for _, which in ipairs { "handler", "late", "move", "find", "insert", "sort" } do
+    local out = files.output(("timeout --preserve-status -s INT -k 20 0.5 %s run %s"
+        .. " which=%s 2>&1; echo status $?"):format(heddle, script, which))
+    tap.ok(out:find "status 130", "Ctrl-C: " .. which, out)
+end
+
+-- ---- as Lua's own --------------------------------------------------------------
+
+local env = H.policy.env()
+local state = 7
+local function below(n)
+    state = state * 6364136223846793005 + 1442695040888963407
+    return (state >> 33) % n
+end
+
+local PIECES = { "a", "b", ".", "%a", "%d", "%s", "%w", "[ab]", "[^a]", "[a-c]",
+    "[%d_]", "(", ")", "()", "%1", "%b()", "%f[%w]", "*", "+", "-", "?", "$",
+    "^", "%", "[", "]", "\0", "%x", "%.", "x", "%S", "%A", "%2", "%f", "%b" }
+local LETTERS = "aabbc(1) _.\0xA%"
+
+local function text_of(n, from)
+    local out = {}
+    for i = 1, below(n) do
+        if from then
+            out[i] = from[1 + below(#from)]
+        else
+            local at = 1 + below(#LETTERS)
+            out[i] = LETTERS:sub(at, at)
+        end
+    end
+    return table.concat(out)
+end
+
+local function all(f, ...)
+    local t = table.pack(pcall(f, ...))
+    for i = 1, t.n do
+        -- our frames lie elsewhere than Lua's
+        t[i] = tostring(t[i]):gsub("^[^\n]-:%d+: ", "")
+    end
+    return table.concat(t, "|")
+end
+
+local function every_match(lib, s2, p, init)
+    local out = {}
+    for a, b in lib.gmatch(s2, p, init) do
+        out[#out + 1] = tostring(a) .. "," .. tostring(b)
+    end
+    return table.concat(out, ";")
+end
+
+local same, first = 0, nil
+local CASES = 20000
+for _ = 1, CASES do
+    local s2, p = text_of(14), text_of(7, PIECES)
+    local init = below(3) == 0 and below(20) - 10 or nil
+    local repl = ({ "<%0>", "%1", "", { a = "X", b = false },
+        function(x) return x == "a" and "Y" end, "%", 5 })[1 + below(7)]
+    for _, f in ipairs {
+        function(lib) return lib.find(s2, p, init) end,
+        function(lib) return lib.find(s2, p, init, true) end,
+        function(lib) return lib.match(s2, p, init) end,
+        function(lib) return lib.gsub(s2, p, repl, init) end,
+        function(lib) return every_match(lib, s2, p, init) end,
+    } do
+        local a, b = all(f, string), all(f, env.string)
+        if a == b then
+            same = same + 1
+        else
+            first = first or ("%q %q %s: %s and %s"):format(s2, p, init, a, b)
+        end
+    end
+end
+tap.is(first, nil, "patterns: " .. 5 * CASES .. " as Lua's own")
+tap.is(same, 5 * CASES, "all of them")
+
+local function list_of(n)
+    local t = {}
+    for i = 1, below(n) do
+        t[i] = below(5)
+    end
+    return t
+end
+
+first = nil
+for _ = 1, 5000 do
+    local t, i, j, k = list_of(8), below(12) - 3, below(12) - 3, below(12) - 3
+    for name, f in pairs {
+        insert = function(lib, u) lib.insert(u, i, "v") end,
+        append = function(lib, u) lib.insert(u, "v") end,
+        remove = function(lib, u) return lib.remove(u, i) end,
+        pop = function(lib, u) return lib.remove(u) end,
+        concat = function(lib, u) return lib.concat(u, ",", i, j) end,
+        move = function(lib, u) lib.move(u, i, j, k) end,
+        over = function(lib, u) return lib.concat(lib.move(u, i, j, k, {})) end,
+        unpack = function(lib, u) return lib.unpack(u, i, j) end,
+        sort = function(lib, u) lib.sort(u) end,
+        edge = function(lib, u)
+            return lib.unpack(u, math.maxinteger - 1, math.maxinteger)
+        end,
+    } do
+        local a, b = table.move(t, 1, #t, 1, {}), table.move(t, 1, #t, 1, {})
+        -- the words of errors differ from one Lua 5.4 to the next
+        local x = all(f, table, a):gsub("^false.*", "error")
+        local y = all(f, env.table, b):gsub("^false.*", "error")
+        local d = tap.differ(a, b)
+        if x ~= y or d then
+            first = first or ("%s %d %d %d: %s and %s, %s"):format(name, i, j, k,
+                x, y, tostring(d))
+        end
+    end
+    local text, n = text_of(5), below(6) - 1
+    if text:rep(n, "-") ~= env.string.rep(text, n, "-") then
+        first = first or "rep"
+    end
+end
+tap.is(first, nil, "lists as Lua's own")
+
+-- ---- equal runs --------------------------------------------------------------------
+
+local equal = folder .. "/equal.lua"
+files.write(equal, [[
+local H = require "heddle"
+local P = { name = "busy", state = { seen = {}, text = "" },
+    tlb_fill = function(q, s)
+        local key = "k" .. q.vpn % 37
+        s.seen[key] = (s.seen[key] or 0) + math.random(3)
+        local words = {}
+        for k, v in pairs(s.seen) do words[#words + 1] = k .. "=" .. v end
+        table.sort(words)
+        s.text = table.concat(words, " "):gsub("%d+", function(d)
+            return d % 2 == 0 and "e" or nil
+        end) .. tostring(words) .. ("%s"):format(print)
+        local _, e = pcall(error, {})
+        return (#s.text + #tostring(e)) % 3 == 0 and "none" or "l2tlb"
+    end }
+local function run()
+    local sim <close> = H.sim { machine = "maxwell", check = true,
+        progress = false, apps = { H.app("GUP", { size = "T" }) },
+        settings = { ["l2tlb.entries"] = 32, ["l2tlb.ways"] = 4,
+            ["sim.stop_cycles"] = 20000 }, policies = { P } }
+    sim:run()
+    return sim:state_hash()
+end
+local a = run()
+assert(a == run())
+print(a)
+]])
+local one = files.output(heddle .. " run --check " .. equal .. " 2>&1")
+tap.ok(one:find "^%-?%d+\n$", "equal runs in one process", one)
+tap.is(files.output("MALLOC_ARENA_MAX=1 FENCE=" .. ("x"):rep(5000) .. " "
+    .. heddle .. " run --check " .. equal .. " 2>&1"), one, "and in two")
+
+math.floor, string.trim = floor, nil
+tap.done()
