@@ -6,6 +6,7 @@
 #   make bench      measure speed and memory, beside the goals (minutes)
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall
 #   make tests      build the tests only; then: prove -v --exec t/run t/700*
+#   make fuzz       fuzz the readers, FUZZ_SECONDS=60 each, with clang
 #   make lint       luacheck, shell and man page checks
 #   make clean      remove build/
 #
@@ -59,6 +60,11 @@ ALL_LDLIBS  = $(LIB_LIBS) $(LUA_LIBS) $(SQL_LIBS)
 ifneq ($(SANITIZER),)
 ALL_CFLAGS += -fsanitize=$(SANITIZER) -fno-sanitize-recover=all -O1 -DHD_DEBUG
 LDFLAGS += -fsanitize=$(SANITIZER)
+endif
+ifeq ($(VARIANT),fuzz)
+ALL_CFLAGS += -fsanitize=fuzzer-no-link,address,undefined \
+              -fno-sanitize-recover=all -O1 -DHD_DEBUG
+LDFLAGS += -fsanitize=address,undefined
 endif
 ifeq ($(VARIANT),debug)
 ALL_CFLAGS += -O0 -DHD_DEBUG
@@ -151,7 +157,9 @@ $(B)/t/%: t/%.c $(B)/libheddle.a $(B)/libbinding.a
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -MMD -MP -o $@ $< $(LDFLAGS) \
-	    $(B)/libbinding.a $(B)/libheddle.a -lcmocka $(ALL_LDLIBS)
+	    $(filter %.o,$^) $(B)/libbinding.a $(B)/libheddle.a -lcmocka $(ALL_LDLIBS)
+
+$(B)/t/940-fuzz: $(B)/embed.o
 
 $(B)/bench/%: bench/%.c $(B)/libheddle.a $(B)/libbinding.a
 	@mkdir -p $(@D)
@@ -189,7 +197,7 @@ bench-parts: $(BENCH_BIN)
 	    echo "== $$b"; $$b || exit 1; done
 
 SPDX = $(wildcard src/*.[ch] src/*.def src/*/*.[ch] src/*/*.def src/dev/* \
-    t/*.[ch] t/*.t t/run bench/*.[ch] man/*.[1-9] $(foreach d,lua/heddle t \
+    t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] $(foreach d,lua/heddle t \
     bench policies scenarios,$(d)/*.lua $(d)/*/*.lua))
 lint:
 	@if grep -L 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
@@ -203,6 +211,27 @@ lint:
 	    clang-format --dry-run $(wildcard src/*.[ch] src/*/*.[ch] t/*.[ch] \
 	    bench/*.[ch]) 2>&1 | sed -n 's/:[0-9]*:[0-9]*: .*//p' \
 	    | sort | uniq -c; fi
+
+# The readers, fuzzed one after the other; what breaks one stays in build/fuzz.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= $$($(FUZZ)/t/940-fuzz names)
+FUZZ = build/fuzz
+fuzz:
+	@command -v clang >/dev/null || { echo "make fuzz wants clang" >&2; exit 1; }
+	@$(MAKE) --no-print-directory VARIANT=fuzz CC=clang SANITIZER= \
+	    $(FUZZ)/t/940-fuzz $(FUZZ)/fuzz
+	@export CMOCKA_TEST_ABORT=1; for t in $(FUZZ_TARGETS); do \
+	    c=$(FUZZ)/corpus/$$t; mkdir -p $$c; \
+	    $(FUZZ)/t/940-fuzz seeds $$t $$c || exit 1; echo "== $$t"; \
+	    HEDDLE_FUZZ=$$t $(FUZZ)/fuzz -max_total_time=$(FUZZ_SECONDS) \
+	    -verbosity=0 -timeout=30 -max_len=8192 \
+	    -artifact_prefix=$(FUZZ)/$$t- $$c || exit 1; done
+
+$(FUZZ)/fuzz: t/940-fuzz.c $(B)/embed.o $(STATIC) $(B)/libbinding.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DHD_LIBFUZZER -Isrc -MMD -MP -o $@ \
+	    $< -fsanitize=fuzzer $(LDFLAGS) $(filter %.o,$^) $(B)/libbinding.a \
+	    $(STATIC) -lcmocka $(ALL_LDLIBS)
 
 # ---- install ----------------------------------------------------------
 HEADERS = $(wildcard src/heddle*.h) src/policy.h src/points.def src/notes.def
@@ -260,5 +289,5 @@ help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
--include $(TEST_BIN:=.d) $(BENCH_BIN:=.d)
-.PHONY: all tests demo check bench bench-parts lint install uninstall clean help always
+-include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
+.PHONY: all tests demo check bench bench-parts fuzz lint install uninstall clean help always

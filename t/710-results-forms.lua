@@ -182,6 +182,20 @@ tap.is(json.encode "a\xff\xc3(\xe2\x82", '"a\u{fffd}\u{fffd}(\u{fffd}\u{fffd}"',
     "bytes that are no UTF-8")
 tap.is(json.decode(json.encode(0.1)), 0.1, "floats are exact")
 tap.is(json.encode(json.array {}), "[]", "an empty array")
+local all = { a = json.array { 1, 2.5, -3e20, true, false, "x\"\n\u{e9}" },
+    b = { c = "", ["d e"] = json.array {} }, n = 1 << 60 }
+tap.same(json.decode(json.encode(all)), all, "JSON is read as it was written")
+tap.is(json.encode(json.decode "[-0.0]"), "[-0.0]", "and so is minus 0")
+tap.is(json.decode '"\\u00e9\\uD83D\\ude00"', "\u{e9}\u{1f600}",
+    "a pair of surrogates is one letter")
+tap.raises(function() json.decode '["\\ud83d"]' end,
+    "line 1: expected a pair of surrogates", "one alone is refused")
+tap.raises(function() json.decode '{"\xff": 1, "\xfe": 2}' end,
+    "line 1: expected UTF-8", "bytes that are no UTF-8 are refused")
+local deep = ("["):rep(1000) .. ("]"):rep(1000)
+tap.is(#json.decode(deep), 1, "1000 lists in one another")
+tap.raises(function() json.decode("[" .. deep .. "]") end,
+    "expected no more than 1000 levels", "1001 are refused")
 for _, wrong in ipairs { "{", "[1,]", '{"a" 1}', '"x', "1 2", "", "nul" } do
     tap.ok(not pcall(json.decode, wrong), "not JSON: " .. wrong)
 end

@@ -5,7 +5,8 @@
  * A program is a tree of constructs that is drawn until a budget is used up;
  * what an instruction reads is any register of its type that has a value, and
  * an index is taken modulo the buffer's length, so that all programs are right.
- * The same seed draws the same program.
+ * The same seed draws the same program, and so do the same bytes, of which each
+ * decides something: what a fuzzer changes in them changes the program there.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,15 +27,35 @@ static const uint8_t types[BUFFERS] = {HEDDLE_I32, HEDDLE_U8,  HEDDLE_I64,
 struct gen {
     struct kasm *a;
     struct hd_rng rng;
+    const uint8_t *bytes, *end; /* instead of rng, if there are any */
     uint16_t reg[HD_R_TYPES][256];
     int n[HD_R_TYPES];
     uint16_t var[256];
     int vars, depth, slot;
 };
 
+static uint64_t drawn(struct gen *g, uint32_t bytes)
+{
+    uint64_t v = 0;
+
+    if (g->bytes == NULL)
+        return hd_rng_next(&g->rng);
+    while (bytes-- != 0 && g->bytes != g->end)
+        v = v << 8 | *g->bytes++;
+    return v;
+}
+
 static uint32_t below(struct gen *g, uint32_t n)
 {
-    return hd_rng_below(&g->rng, n);
+    if (g->bytes == NULL)
+        return hd_rng_below(&g->rng, n);
+    return (uint32_t)(drawn(g, n > 256 ? 4 : 1) % n);
+}
+
+/* Nothing left to draw from. */
+static bool over(const struct gen *g)
+{
+    return g->bytes != NULL && g->bytes == g->end;
 }
 
 static uint16_t any(struct gen *g, int type)
@@ -73,7 +94,7 @@ static int64_t number(struct gen *g)
     case 0:
         return odd[below(g, HD_LEN(odd))];
     case 1:
-        return (int64_t)hd_rng_next(&g->rng);
+        return (int64_t)drawn(g, 8);
     default:
         return (int64_t)below(g, 64) - 16;
     }
@@ -298,7 +319,7 @@ static void variable(struct gen *g)
 
 static void body(struct gen *g, int budget)
 {
-    for (int i = 0; i < budget && g->a->nreg < 900; i++) {
+    for (int i = 0; i < budget && g->a->nreg < 900 && !over(g); i++) {
         uint32_t k = below(g, 20);
 
         if (k < 9)
@@ -313,18 +334,25 @@ static void body(struct gen *g, int budget)
             kasm(g->a, HD_I_EXITIF, NR, any(g, HD_R_BOOL), NR, 0);
         else if (k < 17 && g->depth == 0)
             kasm(g->a, HD_I_BAR, NR, NR, NR, 0);
-        else if (g->depth < 4 && k < 20)
+        else if (g->depth < (g->bytes != NULL ? 2 : 4))
             construct(g);
     }
 }
 
-static void generate(struct kasm *a, uint64_t seed)
+/* From n bytes, or from a seed where there are none. */
+static void generate(struct kasm *a, uint64_t seed, const uint8_t *bytes,
+                     size_t n)
 {
     static const uint32_t shapes[][3] = {{96, 1, 1}, {64, 2, 1}, {16, 8, 1},
                                          {13, 5, 1}, {8, 4, 3},  {1, 1, 1}};
     struct gen g = {.a = a, .rng = hd_rng_make(seed, 403)};
-    const uint32_t *s = shapes[below(&g, HD_LEN(shapes))];
+    const uint32_t *s;
 
+    if (bytes != NULL) {
+        g.bytes = bytes;
+        g.end = bytes + n;
+    }
+    s = shapes[below(&g, HD_LEN(shapes))];
     kasm_begin(a, "random", 3, s[0], s[1], s[2]);
     a->grid[1] = 2;
     for (int k = 0; k < 6; k++)

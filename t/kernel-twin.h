@@ -2,6 +2,9 @@
  * kernel-twin.h - an interpreter of kernel bytecode that runs lane by lane,
  * and the list of what a warp does: memory instructions, barriers, its end.
  *
+ * twin_program() runs one on both and compares: masks, addresses, the number of
+ * ALU instructions and threads between memory instructions, contents.
+ *
  * It works on the same bytecode as the lane engine but finds the ends of
  * constructs by itself, keeps one value a lane, never looks at tags, and
  * recurses where the engine has a stack of frames.
@@ -44,9 +47,10 @@ struct twin {
 static void log_event(struct log *l, uint64_t kind, uint64_t mask,
                       const uint64_t *addr)
 {
-    struct event *e = &l->v[l->n++];
+    struct event *e = &l->v[l->n];
 
-    assert_true(l->n < EVENTS);
+    if (l->n < EVENTS - 1) /* what is more is not compared */
+        l->n++;
     memset(e, 0, sizeof(*e));
     e->kind = kind;
     e->mask = mask;
@@ -479,6 +483,193 @@ static void twin_open(struct twin *t, const heddle_program *p, uint32_t lanes)
         t->mem[b] = calloc(f->count, 8);
         memcpy(t->mem[b], f->data->mem, f->data->count << f->shift);
     }
+}
+
+/* ---- the engine ------------------------------------------------------- */
+
+/* Other warps have their turn: what was in passing is gone. */
+static void others(struct krig *r)
+{
+    struct hd_kvm *vm = r->self;
+
+    memset(vm->passing, 0x5a,
+           (vm->k->npass + vm->k->pint) * vm->lanes * sizeof(*vm->passing));
+}
+
+/* What the engine had to do with, summed over all programs. */
+static struct {
+    uint64_t passing, narrow, wide; /* vectors */
+} twin_seen;
+
+static void see(struct krig *r, uint32_t ctx, uint32_t warp)
+{
+    struct hd_kvm_at at = hd_kvm_find(r->self, ctx, warp);
+
+    for (uint32_t reg = 0; reg < at.k->nreg; reg++) {
+        twin_seen.narrow +=
+            at.k->type[reg] == HD_R_INT && at.w->tag[reg] == HD_VECTOR;
+        twin_seen.wide += at.w->tag[reg] == HD_WIDE;
+    }
+}
+
+static void engine_warp(struct krig *r, uint32_t ctx, uint32_t warp,
+                        struct log *log)
+{
+    struct hd_op op;
+    struct hd_access acc;
+    uint64_t addr[64];
+
+    log->n = 0;
+    log->alu = log->threads = 0;
+    do {
+        others(r);
+        r->ops->next(r->self, ctx, warp, &op);
+        if (op.kind == HD_OP_ALU) {
+            assert_true(op.count > 0);
+            log->alu += op.count;
+            log->threads += (uint64_t)op.count * hd_bit_count(op.mask);
+            continue;
+        }
+        if (op.kind == HD_OP_BARRIER || op.kind == HD_OP_EXIT) {
+            log_event(log, op.kind, op.mask, NULL);
+            continue;
+        }
+        assert_true(op.mask != 0);
+        others(r);
+        r->ops->access(r->self, ctx, warp, &acc);
+        for (uint32_t l = 0; l < 64; l++)
+            addr[l] = !(op.mask >> l & 1) ? 0
+                      : acc.lane != NULL
+                          ? acc.lane[l].v
+                          : acc.base.v + (uint64_t)acc.stride * l;
+        log_event(log, op.kind, op.mask, addr);
+    } while (op.kind != HD_OP_EXIT && r->err.code == 0);
+    see(r, ctx, warp);
+}
+
+static void compare_logs(const struct log *a, const struct log *b,
+                         uint64_t seed, uint32_t block, uint32_t warp)
+{
+    int n = a->n < b->n ? a->n : b->n;
+
+    for (int i = 0; i < n; i++)
+        if (memcmp(&a->v[i], &b->v[i], sizeof(a->v[i])) != 0)
+            fail_msg("seed %llu, block %u, warp %u, event %d: engine kind "
+                     "%llu mask %llx alu %llu, twin kind %llu mask %llx alu "
+                     "%llu",
+                     (unsigned long long)seed, block, warp, i,
+                     (unsigned long long)a->v[i].kind,
+                     (unsigned long long)a->v[i].mask,
+                     (unsigned long long)a->v[i].alu,
+                     (unsigned long long)b->v[i].kind,
+                     (unsigned long long)b->v[i].mask,
+                     (unsigned long long)b->v[i].alu);
+    if (a->n != b->n)
+        fail_msg("seed %llu, block %u, warp %u: %d events, twin %d",
+                 (unsigned long long)seed, block, warp, a->n, b->n);
+}
+
+/* ---- one program ------------------------------------------------------ */
+
+/* The buffers that the programs of kernel-random.h work on. */
+static heddle_program *twin_buffers(uint64_t seed)
+{
+    heddle_program *p = heddle_program_new("random");
+
+    for (uint32_t b = 0; b < BUFFERS; b++) {
+        uint64_t n = b == B_BIG ? 1u << 21 : COUNT, given = n - seed % 2 * 100;
+        heddle_data *d = NULL;
+
+        if (b != B_BIG) {
+            struct hd_rng rng = hd_rng_make(seed, b);
+
+            d = heddle_data_new((enum heddle_type)types[b], given);
+            for (uint64_t i = 0; i < given; i++) {
+                union heddle_value v = {.i = (int64_t)hd_rng_next(&rng) >>
+                                             (i % 60)};
+
+                if (value_type(b) != HD_R_INT)
+                    v.f = (double)(v.i >> 40) / 8;
+                hd_element_set(
+                    types[b],
+                    (unsigned char *)d->mem +
+                        i * heddle_type_bytes((enum heddle_type)types[b]),
+                    v);
+            }
+        }
+        assert_int_equal(
+            heddle_program_buffer(p, "b", (enum heddle_type)types[b], n, 0, d),
+            b);
+        heddle_data_free(d);
+    }
+    return p;
+}
+
+/* The contents that the engine has, through the host's view. */
+static void compare_contents(struct krig *r, struct twin *t, uint64_t seed)
+{
+    struct hd_kvm *vm = r->self;
+
+    for (uint32_t b = 0; b < BUFFERS; b++) {
+        const struct hd_bufdef *f = &t->p->buf[b];
+
+        for (uint64_t i = 0; f->contents && i < f->count; i++) {
+            union heddle_value v = hd_buffer_get(&vm->buf.v[b], i);
+            union heddle_value w =
+                hd_element_get(f->type, t->mem[b] + (i << f->shift));
+
+            if (v.i != w.i)
+                fail_msg("seed %llu: buffer %u[%llu] is %llx, twin %llx",
+                         (unsigned long long)seed, b, (unsigned long long)i,
+                         (unsigned long long)v.i, (unsigned long long)w.i);
+        }
+        free(t->mem[b]);
+    }
+}
+
+/* Runs the program of a seed, or of given bytes, on both; returns how many
+ * events its warps had. */
+static int twin_program(struct kasm *a, struct twin *t, struct log *log,
+                        uint64_t seed, uint32_t lanes, const uint8_t *bytes,
+                        size_t n)
+{
+    heddle_program *p = twin_buffers(seed);
+    struct krig r;
+    struct hd_launch l;
+    int events = 0;
+
+    generate(a, seed, bytes, n);
+    if (kasm_add(a, p) < 0)
+        fail_msg("seed %llu: %s", (unsigned long long)seed,
+                 heddle_program_error(p));
+    heddle_program_launch(p, &(struct heddle_launch){0});
+    twin_seen.passing += p->kernel[0].npass;
+    twin_open(t, p, lanes);
+    assert_int_equal(krig_open(&r, heddle_program_workload(p), lanes, 64), 0);
+    assert_int_equal(r.ops->launch(r.self, &l), 1);
+    assert_int_equal(l.warps, (t->k->threads + lanes - 1) / lanes);
+    for (uint32_t b = 0; b < l.blocks; b++) {
+        uint32_t ctx;
+
+        assert_int_equal(r.ops->block_start(r.self, b, &ctx), 0);
+        for (uint32_t w = 0; w < l.warps; w++) {
+            uint32_t left = t->k->threads - w * lanes;
+
+            t->block = b;
+            t->warp = w;
+            engine_warp(&r, ctx, w, log);
+            if (r.err.code != 0)
+                fail_msg("seed %llu: %s", (unsigned long long)seed, r.err.text);
+            twin_warp(t, hd_ones(left < lanes ? left : lanes));
+            compare_logs(log, &t->log, seed, b, w);
+            events += log->n;
+        }
+        r.ops->block_end(r.self, ctx);
+    }
+    compare_contents(&r, t, seed);
+    krig_close(&r);
+    heddle_program_free(p);
+    return events;
 }
 
 #endif

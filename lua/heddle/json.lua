@@ -48,7 +48,9 @@ function json.number(v)
         return "null"
     end
     local text = ("%.15g"):format(v)
-    if tonumber(text) ~= v then
+    if text == "-0" then
+        return "-0.0" -- without the point it would be read as an integer
+    elseif tonumber(text) ~= v then
         text = ("%.17g"):format(v)
     end
     return text
@@ -139,6 +141,8 @@ local function fail(text, at, what)
     error(("json: line %d: expected %s"):format(line + 1, what), 0)
 end
 
+local DEEPEST = 1000 -- lists in lists
+
 local decode
 
 local function skip(text, at)
@@ -149,6 +153,24 @@ local UNESCAPE = {
     ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n",
     r = "\r", t = "\t",
 }
+
+-- The character of \uXXXX, or of two of them that are a pair of surrogates.
+local function decode_code(text, at)
+    local hex = text:match("^%x%x%x%x", at + 2)
+    if not hex then
+        fail(text, at, "four hexadecimal digits")
+    end
+    local code, to = tonumber(hex, 16), at + 6
+    if code >= 0xd800 and code < 0xe000 then
+        local low = text:match("^\\u([dD][c-fC-F]%x%x)", to)
+        if code >= 0xdc00 or not low then
+            fail(text, at, "a pair of surrogates")
+        end
+        code = 0x10000 + (code - 0xd800 << 10) + tonumber(low, 16) - 0xdc00
+        to = to + 6
+    end
+    return utf8.char(code), to
+end
 
 local function decode_string(text, at)
     local out, from = {}, at + 1
@@ -163,12 +185,7 @@ local function decode_string(text, at)
         end
         local c = text:sub(stop + 1, stop + 1)
         if c == "u" then
-            local hex = text:match("^%x%x%x%x", stop + 2)
-            if not hex then
-                fail(text, stop, "four hexadecimal digits")
-            end
-            out[#out + 1] = utf8.char(tonumber(hex, 16))
-            from = stop + 6
+            out[#out + 1], from = decode_code(text, stop)
         else
             out[#out + 1] = UNESCAPE[c] or fail(text, stop, "an escape")
             from = stop + 2
@@ -195,10 +212,12 @@ local function decode_list(text, at, close, item)
     end
 end
 
-function decode(text, at)
+function decode(text, at, depth)
     at = skip(text, at)
     local c = text:sub(at, at)
-    if c == "{" then
+    if depth > DEEPEST then
+        fail(text, at, "no more than " .. DEEPEST .. " levels")
+    elseif c == "{" then
         return decode_list(text, at, "}", function(out, i)
             if text:sub(i, i) ~= '"' then
                 fail(text, i, "a key")
@@ -209,14 +228,14 @@ function decode(text, at)
             if text:sub(i, i) ~= ":" then
                 fail(text, i, "':'")
             end
-            out[key], i = decode(text, i + 1)
+            out[key], i = decode(text, i + 1, depth + 1)
             return i
         end)
     elseif c == "[" then
         local n = 0
         return decode_list(text, at, "]", function(out, i)
             n = n + 1
-            out[n], i = decode(text, i)
+            out[n], i = decode(text, i, depth + 1)
             return i
         end)
     elseif c == '"' then
@@ -237,7 +256,11 @@ end
 
 --- The value of a JSON text (null is nil).
 function json.decode(text)
-    local v, at = decode(text, 1)
+    local whole, bad = utf8.len(text)
+    if not whole then
+        fail(text, bad, "UTF-8")
+    end
+    local v, at = decode(text, 1, 1)
     if skip(text, at) <= #text then
         fail(text, at, "the end")
     end
