@@ -16,7 +16,7 @@ local SMALL = whole.join(whole.SMALL, { ["core.count"] = 4 })
 
 local function make(policies, settings, apps)
     return whole.sim(apps or { "GUP", "BFS2" }, whole.join(SMALL, settings),
-        { policies = policies })
+        { machine = "aggressive", policies = policies })
 end
 
 local function compare(a, b, options, settings)

@@ -30,7 +30,7 @@ for _, d in ipairs(H.designs.sharing) do
     for i, p in ipairs(d.policies or {}) do
         policies[i] = whole.join(p, { epoch = 2000 })
     end
-    local s <close> = sim(d.apply(H.machine("maxwell") {
+    local s <close> = sim(d.apply(H.machine("aggressive") {
         ["core.count"] = 4, ["l1tlb.entries"] = 8, ["l2tlb.entries"] = 64,
         ["l1cache.mode"] = "off", ["l2cache.bytes"] = 131072 }), {
         policies = policies,

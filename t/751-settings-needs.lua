@@ -19,7 +19,7 @@ local function run(...)
             all[name] = value
         end
     end
-    local sim <close> = H.sim { machine = "maxwell", settings = all,
+    local sim <close> = H.sim { machine = "aggressive", settings = all,
         apps = { H.app("CONS", { size = "T" }) } }
     sim:run()
     local r = sim:results()

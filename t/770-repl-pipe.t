@@ -193,7 +193,7 @@ line "12 (integer)" "any value"
 
 session "a simulation" 0 <<'L'
 pcall(step)
-made = H.sim { machine = H.machine "maxwell" { ["core.count"] = 4, ["l2tlb.mshrs"] = 4 },
+made = H.sim { machine = H.machine "aggressive" { ["core.count"] = 4, ["l2tlb.mshrs"] = 4 },
                apps = { H.app("GUP", { size = "S" }), H.app("BLK", { size = "T" }) } }
 print("made", sim == made)
 step()

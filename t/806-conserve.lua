@@ -480,7 +480,8 @@ do
     tap.is(c.l2tlb.hits + c.bypass.hits, c.mmu.hits + c.mmu.absent,
         "hits that are none")
     tap.is(c.fault.requests, c.fault.faults + c.fault.merges, "faults")
-    tap.ok(c.l1tlb.absent > 0 and c.l1tlb.absent < c.l1tlb.misses,
+    tap.ok(c.l1tlb.absent > 0
+        and c.l1tlb.absent < c.l1tlb.misses + c.l1tlb.parked,
         "of the L1 TLBs, too", c.l1tlb.absent)
     touch(sim)
     sim:close()

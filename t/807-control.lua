@@ -346,7 +346,8 @@ do
     local function order(setting, modes, base)
         local last, bad, shown = 0, nil, {}
         for _, mode in ipairs(modes) do
-            local t = cycles(whole.join(base or {}, { [setting] = mode }))
+            local t = cycles(whole.join({ ["l1tlb.blocking"] = "none" },
+                base or {}, { [setting] = mode }))
             shown[#shown + 1] = ("%s %d"):format(mode, t)
             bad = bad or t < last
             last = t
