@@ -120,7 +120,7 @@ found = compare({ { use = wrong(7), at = "l1tlb" } }, {})
 tap.ok(found and found.b ~= nil and found.a.at == "l1tlb",
     "a policy against the default")
 
-found = compare({ { use = wrong(9), at = "l2cache" } }, {})
+found = compare({ { use = wrong(3), at = "l2cache" } }, {})
 tap.ok(found and found.b ~= nil and found.a.at == "l2cache",
     "a policy against the default, at the L2")
 

@@ -86,23 +86,23 @@ for _, o in ipairs {
     { "no warm-up" }, { "a long warm-up", warmup = 20000 },
     { "a warm-up past the end", warmup = 10000000 },
 } do
-    local got = late { warmup = o.warmup, check = true,
+    local own = late { warmup = o.warmup, check = true,
         apps = { H.app("GUP", { size = "T", start = 500, budget = 1000 }) } }
-    local a = got.apps[1]
+    local a = own.apps[1]
     tap.is(a.instructions, 1000, o[1] .. ": so many instructions")
-    tap.ok(math.abs(counter(got, "core.instructions", 1) - 1000) < 200,
-        "and its cores count those", counter(got, "core.instructions", 1))
+    tap.ok(math.abs(counter(own, "core.instructions", 1) - 1000) < 200,
+        "and its cores count those", counter(own, "core.instructions", 1))
     local time = 0
     for _, part in ipairs(require("heddle.metrics").TIME) do
-        time = time + counter(got, "core.time_" .. part[1], 1)
+        time = time + counter(own, "core.time_" .. part[1], 1)
     end
     local sim = H.sim(options {})
-    local whole = a.cycles * tonumber(got.config["core.count"])
-        * tonumber(got.config["core.warps"]) * sim.core:ticks()
+    local whole = a.cycles * tonumber(own.config["core.count"])
+        * tonumber(own.config["core.warps"]) * sim.core:ticks()
     sim:close()
     tap.ok(math.abs(time / whole - 1) < 0.01, "time is that of the work",
         time / whole)
-    tap.is(got.counted, a.cycles, "and what is nobody's begins with it")
+    tap.is(own.counted, a.cycles, "and what is nobody's begins with it")
 end
 
 -- Two, one of which begins late and ends early: each has its own window, and no

@@ -3,7 +3,8 @@
 -- load/store unit, and the L2 keeps its books; without it lines that hit are
 -- served in a row.  Cycles, counters and histograms are the same, byte for
 -- byte, with ports of one and of several look-ups a cycle, few MSHRs, a TLB
--- that thrashes, misses under misses and not, caches looked up beside and after it, LRR and policies.
+-- that thrashes, misses under misses and not, caches looked up beside and after
+-- it, LRR and policies.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"

@@ -227,7 +227,6 @@ end
 -- later.
 do
     local function wait(under, absent)
-        local kernel = require "heddle.kernel"
         local sim <close> = whole.sim({ H.program(kernel.app {
             name = "far", source = "this test",
             buffers = function() return { kernel.i32("m", 8192) } end,

@@ -48,7 +48,7 @@ for _, name in ipairs(NAMES) do
         tap.is(sim:state_hash(), want, title .. ": another runs to the end")
         local third = whole.sim { name }
         third:restore(again)
-        sim, snap, again = nil, nil, nil
+        sim, snap, again = nil
         collect()
         third:run()
         tap.is(third:state_hash(), want, title .. ": and one from that")
