@@ -69,6 +69,21 @@ told $? "and not those that never started" "$dir/out"
 
 cat >"$dir/x.lua" <<'L'
 local H = require "heddle"
+io.stderr:write("ready\n")
+print(pcall(H.run, { function() while true do end end,
+    function() while true do pcall(function() while true do end end) end end },
+    { jobs = 2 }))
+L
+interrupt
+[ $got = 130 ]
+told $? "a script that catches Ctrl-C exits 130 all the same, not $got" \
+    "$dir/err"
+grep -q "^false.*interrupted" "$dir/out"
+told $? "after what it had to do; a job that does not listen is ended" \
+    "$dir/out"
+
+cat >"$dir/x.lua" <<'L'
+local H = require "heddle"
 H.sim { machine = "maxwell", apps = { H.app("BP", { size = "T" }) },
     settings = { ["walk.mode"] = "fixed:1000000",
         ["sim.stuck_cycles"] = 2000 } }:run()

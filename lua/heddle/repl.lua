@@ -439,7 +439,10 @@ local function run_script(session, chunk, options)
     end
     local ok, failure = xpcall(chunk, with_frames, options.file)
     if ok then
-        H.finish(true)
+        ok, failure = xpcall(H.finish, with_frames, true)
+    end
+    if ok then
+        return
     elseif type(failure.err) == "table"
         and (failure.err.usage or failure.err.exit) then
         error(failure.err, 0)

@@ -240,6 +240,10 @@ end
 
 --- Called by the command after the script: returns the exit status.
 function script.finish(ok, err)
+    if ok and core.interrupted and core.interrupted() then
+        -- The script has caught it, and went on with what it had.
+        ok, err = false, core.error(-130, "interrupted")
+    end
     if ok then
         if given and next(given) and not declared then
             local names = names_of(given)
