@@ -19,8 +19,8 @@ local BASE = {
     ["clock.dram"] = 1020000000,
 }
 
---- Latencies of loads of these elements, one after the other: least and most.
-local function load(settings, list)
+--- Latencies of loads of these elements, one after the other: least, most, sum.
+local function load(settings, list, machine)
     local app = k.app { name = "loads",
         buffers = function() return { k.i32("a", 1 << 20) } end,
         kernels = function(_, b) return {
@@ -31,17 +31,17 @@ local function load(settings, list)
                 end
             end) } end }
     local all = {}
-    for _, t in ipairs { BASE, settings } do
+    for _, t in ipairs { machine and {} or BASE, settings } do
         for name, v in pairs(t) do
             all[name] = v
         end
     end
-    local sim = H.sim { machine = "maxwell", settings = all,
+    local sim <close> = H.sim { machine = machine or "maxwell", settings = all,
         apps = { H.program(app) } }
     sim:run()
     for _, h in ipairs(sim:results().histograms) do
         if h.name == "load_latency" then
-            return h.apps[1].min, h.apps[1].max
+            return h.apps[1].min, h.apps[1].max, h.apps[1].sum
         end
     end
 end
@@ -136,6 +136,22 @@ for _, warps in ipairs { 9, 10 } do
         or warps == 10 and now - alone > 80,
         warps .. " warps issue in turn", ("%d, %d"):format(now, alone))
 end
+
+-- What was measured on a TU104, by the last of these loads.
+for _, case in ipairs {
+    { "an L1 hit", 32, { 0, 0 } },
+    { "an L2 hit", 236, { 0, 32 } },
+    { "a miss of the L1 TLB, then an L2 hit", 472, { 0, 1024, 32 } },
+} do
+    local settings = { ["dram.mode"] = "off", ["l1tlb.entries"] = 1 }
+    local list = case[3]
+    local _, _, all = load(settings, list, "hardware")
+    list[#list] = nil
+    local _, _, before = load(settings, list, "hardware")
+    tap.is(all - before, case[2], "hardware: " .. case[1])
+end
+local _, cold = load({}, { 0 }, "hardware")
+tap.ok(cold >= 1000 and cold <= 1200, "hardware: where nothing is cached", cold)
 
 --- Cycles in which warps are ready and do not issue.  Two warps store into one
 -- page and exit: the first into one line, the second into `lines`.  They wait

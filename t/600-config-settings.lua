@@ -75,8 +75,8 @@ end
 -- Machines.
 local machines = require "heddle.machines"
 local names = table.concat(machines.names(), " ")
-tap.is(names, "maxwell maxwell-literal aggressive released mosaic etc mesc "
-    .. "pichai fermi integrated", "the machines of the papers are there")
+tap.is(names, "maxwell maxwell-literal aggressive hardware released mosaic "
+    .. "etc mesc pichai fermi integrated", "the machines of the papers are there")
 for _, name in ipairs(machines.names()) do
     local m = H.machine(name)
     local missing = {}
@@ -95,7 +95,7 @@ end
 -- Where a machine's value is from the one that it derives from, or nobody has
 -- set it, its source says so; what names a paper is from the machine's own.
 local PAPERS = { maxwell = "MASK Mosaic Power",
-    ["maxwell-literal"] = "MASK", aggressive = "Pichai",
+    ["maxwell-literal"] = "MASK", aggressive = "Pichai", hardware = "",
     released = "release Mosaic",
     mosaic = "Mosaic", etc = "ETC", mesc = "MESC", pichai = "Pichai",
     fermi = "", integrated = "Power" }

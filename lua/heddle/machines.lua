@@ -14,7 +14,8 @@
 -- Pichai, Hsu, Bhattacharjee, ASPLOS 2014; Power = Power, Hill, Wood, HPCA
 -- 2014; release = github.com/CMU-SAFARI/Mosaic, v3.x, the simulator of the first
 -- two (pthread_benchmark/gpgpusim.config), whose 30 cycles before DRAM cannot be
--- set here.
+-- set here; TU104 = github.com/sjfeng1999/gpu-arch-microbenchmark, an RTX 2070:
+-- in cycles, L1 32, L2 236, TLB 472, and cold 1000 to 1200.
 --
 -- SPDX-License-Identifier: MIT
 local config = require "heddle.config"
@@ -141,6 +142,37 @@ local PRESETS = {
                 latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
                 memory_latency = { 0, "guess: over the crossbar like other "
                     .. "reads" },
+            },
+        },
+    },
+    {
+        name = "hardware",
+        from = "maxwell",
+        summary = "maxwell with misses under misses and latencies measured on "
+            .. "a real card",
+        settings = {
+            l1tlb = {
+                blocking = { "none", "guess: nobody has measured it" },
+            },
+            l1cache = {
+                latency = { 32, "TU104: a hit in the L1 takes 32 cycles" },
+            },
+            xbar = {
+                latency = { 95, "TU104: a hit in the L2 takes 236 cycles" },
+            },
+            l2cache = {
+                latency = { 10, "guess: of the 236 cycles of TU104, as MASK "
+                    .. "table 1" },
+            },
+            l2tlb = {
+                latency = { 11, "guess: of the 472 cycles of TU104" },
+            },
+            walk = {
+                latency = { 112, "TU104: a miss of the first TLB takes 472 "
+                    .. "cycles, the L2 hit behind it included" },
+                memory_latency = { 60, "TU104: where nothing is cached a load "
+                    .. "takes 1000 to 1200 cycles, and four reads of a walk "
+                    .. "are in it" },
             },
         },
     },

@@ -105,8 +105,12 @@ local LIST = {
     { "walks", "concurrent_walks_peak", "walks", "walks at once, most",
         function(r) return r.c("walk", "concurrent_peak") end },
     { "walks", "warps_per_miss", "warps",
-        "warps stalled by one miss (MASK figure 6)",
-        rate("walk", "warps", "walks") },
+        "warps stalled by one miss, those held behind an L1 TLB included "
+            .. "(MASK figure 6)",
+        function(r)
+            return ratio(r.c("walk", "warps") + r.c("l1tlb", "held"),
+                r.c("walk", "walks"))
+        end },
     { "walks", "walk_cycles", "core cycles", "a walk, from start to answer",
         rate("walk", "busy_cycles", "walks") },
     { "walks", "walk_wait_cycles", "core cycles", "wait for a walker",

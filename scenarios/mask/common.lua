@@ -89,8 +89,9 @@ common.why = {
         .. "instructions, and a walk takes 110 to 150 cycles (causes.lua, "
         .. "programs); in the released simulator each miss makes a walk of its "
         .. "own, without limit, of four reads with 85 cycles more each",
-    warps = "here a miss holds up the warps that ask for its page; in the "
-        .. "released simulator all of the core that have a memory instruction",
+    warps = "a miss holds up the warps that ask for its page, and those whose "
+        .. "own misses wait for it; in the released simulator all of the core "
+        .. "that have a memory instruction",
     large = "with 2 MB pages hardly anything misses: Mosaic's figure 3 has "
         .. "less than 2 % of loss, too",
 }

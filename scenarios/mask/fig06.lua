@@ -2,7 +2,9 @@
 --
 -- MASK (ASPLOS 2018), figure 6: the warps that wait for one page walk, mean of
 -- each application; a core has 64.  A walk answers all warps, of all cores,
--- that missed the L1 TLB for its page while it was under way.
+-- that missed the L1 TLB for its page while it was under way; and it holds up
+-- those whose misses have parked behind it, or that are behind a load/store unit
+-- that it stops.
 --
 --     heddle run scenarios/mask/fig06.lua [scale=full]
 --

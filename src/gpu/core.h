@@ -93,6 +93,7 @@ enum hd_l1tlb_counter {
     HD_L1TLB_MERGES,
     HD_L1TLB_PARKED,
     HD_L1TLB_PARKED_HITS,
+    HD_L1TLB_HELD,
     HD_L1TLB_FULL,
     HD_L1TLB_PARKED_FULL,
     HD_L1TLB_COUNTERS
@@ -235,11 +236,13 @@ struct hd_core_state {
     uint32_t wait_first; /* lines of misses without an MSHR, in order of */
     uint32_t wait_last;  /* arrival: l1tlb.c */
     uint32_t again;      /* 1: the first of them will be looked up again */
+    uint64_t waits;      /* warps that have such lines (bit set) */
     uint32_t ones;     /* memory instructions of one line that are not yet in
                           the histograms (hd_lsu_sync) */
     uint32_t app;
 
     uint8_t later[HD_MAX_WARPS];
+    uint16_t waiting[HD_MAX_WARPS]; /* lines of each warp that wait so */
     uint64_t family[HD_MAX_WARPS]; /* the warps of each resident block, the
                                       oldest block's first; in a block, a lower
                                       bit is older */

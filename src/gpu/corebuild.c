@@ -104,6 +104,10 @@ const struct hd_stat_desc hd_l1tlb_counters[] = {
      "(l1tlb.blocking=hits), and were looked up again",
      0},
     {"parked_hits", "look-ups", "of those, pages that were there by then", 0},
+    {"held", "warps",
+     "warps held up by a miss of another's page, counted as its walk ends: "
+     "theirs has parked, or they are behind a load/store unit that it stops",
+     0},
     {"mshr_full", "stalls",
      "load/store unit stopped by the L1 TLB's MSHRs, or by a miss "
      "(l1tlb.blocking=full)",

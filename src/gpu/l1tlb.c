@@ -345,6 +345,8 @@ bool hd_l1tlb_wait(struct hd_core *c, const struct hd_lines *op,
     if (p == HD_NONE)
         return false;
     c->page[p] = op->page[x->page].vpn;
+    s->waiting[op->warp]++;
+    s->waits |= 1ull << op->warp;
     if (s->wait_first == HD_NONE)
         s->wait_first = p;
     else
@@ -361,6 +363,7 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
 {
     struct hd_core_state *s = c->s;
     uint32_t memop = c->parked[s->wait_first].memop, out = HD_NONE;
+    uint32_t warp = c->memop[memop].warp;
     uint64_t vpn = c->page[s->wait_first];
     uint32_t *link = &s->wait_first, last = HD_NONE, p;
 
@@ -378,6 +381,9 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
         out = p;
         ++*n;
     }
+    s->waiting[warp] = (uint16_t)(s->waiting[warp] - *n);
+    if (s->waiting[warp] == 0)
+        s->waits &= ~(1ull << warp);
     return out;
 }
 
@@ -439,6 +445,24 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t)
 
 /* ---- answers ------------------------------------------------------------ */
 
+/* What stops the load/store unit because of the L1 TLB. */
+enum { STOPPED = HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS | HD_BLOCK_PARKED };
+
+/* Counts the warps that a miss of this warp has held up without that they wait
+ * for its page. */
+static HD_APART void count_held(struct hd_core *c, uint32_t warp)
+{
+    const struct hd_core_state *s = c->s;
+    uint64_t held = s->waits;
+
+    if ((s->blocked & STOPPED) != 0) {
+        held |= s->lsu_full;
+        for (uint32_t i = 0; i < s->lsu_n; i++)
+            held |= 1ull << c->lsu[(s->lsu_first + i) % c->lsu_room].warp;
+    }
+    c->tlb_count[HD_L1TLB_HELD] += hd_bit_count(held & ~(1ull << warp));
+}
+
 HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
@@ -452,6 +476,9 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
         refresh(c, q);
     pfn = hd_xlate_frame(&q->x, q->vpn).v;
 
+    if (HD_UNLIKELY((s->blocked & STOPPED) != 0 || s->waits != 0) &&
+        q->hit >= HD_TREQ_MERGED)
+        count_held(c, q->warp);
     if (g->m->l1tlb.mode.kind == HD_FULL)
         hd_tlb_fill_missed(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
                            q->hit >= HD_TREQ_MERGED ? 0 : 1);

@@ -12,7 +12,7 @@ whole.APPS = { "3DS", "ATAX", "BFS2", "BLK", "BP", "CONS", "FWT", "GUP",
     "HS", "LUD", "MM", "NN", "RED", "TRD" }
 
 whole.PRESETS = { "mosaic", "maxwell", "etc", "mesc", "pichai", "fermi",
-    "integrated", "released", "aggressive" }
+    "integrated", "released", "aggressive", "hardware" }
 
 --- Few cores and small structures: everything is replaced all the time.
 whole.SMALL = {
