@@ -55,6 +55,7 @@ enum {
     HEDDLE_CONTENTS = 1, /* real values are kept */
     HEDDLE_SCRATCH = 2,  /* values only, without addresses; such buffers are
                           * added after all others */
+    HEDDLE_TEXTURE = 4   /* loads are texture fetches */
 };
 
 /* Adds a buffer; returns its index, or an error.  `data` (may be NULL) is what

@@ -116,6 +116,7 @@ struct heddle_trace_op {
     uint32_t bytes; /* a lane */
     uint32_t lanes; /* of a warp */
     int local;      /* local memory, not global */
+    int texture;    /* global memory, fetched as a texture */
     int more;       /* goes on with the instruction before (bulk copies) */
     uint64_t mask;
     const char *opcode;
@@ -187,6 +188,7 @@ struct heddle_trace_write {
     uint32_t wait;  /* scoreboard slots that must be empty */
     int slot;       /* that it fills, 0 .. 31, or -1 */
     int local;
+    int texture; /* a texture fetch of global memory */
     uint64_t mask;
     const char *opcode;      /* NULL: the kind's name */
     const uint64_t *address; /* [lanes], read where the mask is set */

@@ -43,6 +43,7 @@ struct heddle_walk_op {
     uint32_t pc;
     uint32_t lanes; /* of a warp */
     int local;      /* local memory, not global */
+    int texture;    /* global memory, fetched as a texture */
     uint64_t mask;  /* active lanes; not known (all ones) for alu, barrier */
     const uint64_t *address; /* [lanes], valid where the mask is set */
 };

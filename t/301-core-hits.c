@@ -91,6 +91,7 @@ static uint32_t on_walk(struct rig *r, const struct hd_treq *q)
 /* The machine of a case. */
 struct machine {
     const char *blocking, *entries, *ports, *mshrs, *parked, *queue, *latency;
+    const char *atomics; /* translated: 0 or 1 */
 };
 
 static struct rig *run(struct test *t, const struct machine *m, uint32_t blocks)
@@ -108,6 +109,7 @@ static struct rig *run(struct test *t, const struct machine *m, uint32_t blocks)
         {"l1tlb.ports", m->ports},
         {"l1tlb.mshrs", m->mshrs},
         {"l1tlb.latency", m->latency},
+        {"core.translate_atomics", m->atomics},
         {"l1cache.mode", "off"},
         {"l1cache.mshrs", "4096"},
         {"l1cache.stores", "4096"},
@@ -214,7 +216,8 @@ static struct test *scene(uint32_t pages)
     add_memory(t, 0, w, kind, sizeof((uint32_t[]){__VA_ARGS__}) / 4,           \
                (const uint32_t[]){__VA_ARGS__})
 
-static const struct machine plain = {"hits", "8", "1", "32", "64", "16", "1"};
+static const struct machine plain = {"hits", "8",  "1", "32",
+                                     "64",   "16", "1", "1"};
 
 /* Of a page: its i-th line. */
 #define PAGE(p, i) ((p)*LINES + (i))
@@ -287,6 +290,34 @@ static void other_readings(void **state)
         r = run(t, &m, 1);
         assert_int_equal(walked(r, 2, 0), walked(r, 1, 0) + want[i].second);
         assert_int_equal(left(r, PAGE(0, 0)), walked(r, 1, 0) + want[i].hit);
+        end(r);
+    }
+}
+
+/* An atomic that is not translated passes as a hit does, and as a hit it waits
+ * where nothing passes; no TLB knows of it. */
+static void atomics_as_they_are(void **state)
+{
+    static const struct {
+        const char *blocking;
+        uint64_t after; /* the first walk */
+    } want[] = {{"none", 1}, {"hits", 1}, {"full", WALK + 2}};
+
+    (void)state;
+    for (size_t i = 0; i < HD_LEN(want); i++) {
+        struct machine m = plain;
+        struct test *t = scene(0);
+        struct rig *r;
+        m.blocking = want[i].blocking;
+        m.atomics = "0";
+        TOUCH(t, 0, HD_OP_LOAD, PAGE(1, 0));
+        TOUCH(t, 1, HD_OP_ATOMIC, PAGE(2, 0));
+        add_exits(t, 1);
+        r = run(t, &m, 1);
+        assert_int_equal(left(r, PAGE(2, 0)), walked(r, 1, 0) + want[i].after);
+        assert_int_equal(walked(r, 2, 0), 0);
+        assert_int_equal(tlb_count(r, HD_L1TLB_LOOKUPS), 1);
+        assert_int_equal(tlb_count(r, HD_L1TLB_DIRECT), 1);
         end(r);
     }
 }
@@ -775,7 +806,8 @@ static void compare(uint64_t seed, struct sums *sum)
                         mshrs[seed / 12 % 4],
                         "64",
                         queues[seed / 48 % 3],
-                        latencies[seed / 5 % 3]};
+                        latencies[seed / 5 % 3],
+                        "1"};
     uint32_t blocks = 1 + seed % BLOCKS;
     struct test *t = random_test(seed, 2 + (uint32_t)(seed % 13), blocks);
     struct rig *r = run(t, &m, blocks);
@@ -828,6 +860,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hits_pass_all_that_miss),
         cmocka_unit_test(other_readings),
+        cmocka_unit_test(atomics_as_they_are),
         cmocka_unit_test(one_instruction_owns),
         cmocka_unit_test(an_owner_without_mshrs),
         cmocka_unit_test(joins_and_looks_again),

@@ -87,5 +87,35 @@ for _, name in ipairs { "ATAX", "3DS", "FWT" } do
     tap.ok(not d, name .. " and its recording give the same statistics", d)
 end
 
+-- Texture fetches: of SAD's reference frame.  The machine released does not
+-- translate them, and a recording says which they are.
+do
+    local function on(machine, what)
+        local sim <close> = H.sim { machine = machine, apps = { what },
+            check = true }
+        sim:run()
+        return whole.statistics(sim), sim:counters().l1tlb.untranslated
+    end
+    local app = H.app("SAD", { size = "T" })
+    local path = dir .. "/SAD.hdt"
+    trace.record(app.make(), path, 32) -- lanes of a warp on released
+    local program, n = on("released", app)
+    local recorded = on("released", H.trace(path, { label = app.label }))
+    tap.ok(not whole.difference(program, recorded),
+        "textures and their recording give the same statistics",
+        whole.difference(program, recorded))
+    tap.ok(n > 0, "texture fetches look up no TLB", n)
+    local other, none = on(H.machine "released" {
+        ["core.translate_textures"] = true }, app)
+    tap.is(none, 0, "unless the machine translates them")
+    tap.ok(whole.difference(program, other), "and that matters")
+    local spaces = {}
+    trace.dump(trace.open(path), function(op)
+        spaces[op.space] = (spaces[op.space] or 0) + 1
+    end)
+    tap.ok(spaces.texture and spaces.global and not spaces["local"],
+        "a dump says so", spaces.texture)
+end
+
 os.execute("rm -rf " .. dir)
 tap.done()

@@ -129,6 +129,8 @@ local runs = {
         ["l1tlb.mshrs"] = 64, ["l2tlb.mshrs"] = 64 },
         apps = { H.app("GUP", { size = "S" }), tiny "BLK" },
         policies = { aside }, budget = 20000 },
+    { machine = H.machine("released") { ["core.count"] = 4 },
+        apps = { tiny "GUP" } },
     { machine = H.machine("maxwell") { ["core.count"] = 4,
         ["l2cache.bytes"] = 65536 },
         apps = { tiny "LUD", tiny "3DS" } },

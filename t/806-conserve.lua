@@ -92,7 +92,8 @@ local function front(c)
     same(core.mem_instructions, core.loads + core.stores + core.atomics,
         "memory instructions")
     same(tlb.lookups, tlb.hits + tlb.misses, "L1 TLB look-ups")
-    same(tlb.lookups, core.pages, "L1 TLB look-ups of pages")
+    same(tlb.lookups + tlb.untranslated, core.pages,
+        "L1 TLB look-ups of pages")
     most(tlb.merges, tlb.misses, "L1 TLB merges")
     most(tlb.parked, tlb.misses, "L1 TLB misses that park")
     most(tlb.parked_hits, tlb.parked, "pages that were there by then")

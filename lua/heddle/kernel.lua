@@ -67,6 +67,8 @@ BUFFERS    u8 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
   scratch = true    values without addresses, for what blocks hold in shared
                     memory: only t:peek, t:poke and the host reach it.  It is
                     no part of the device's memory; scratch buffers come last.
+  texture = true    loads from it are texture fetches, which some machines do
+                    not translate (core.translate_textures)
 
 KERNELS    kernel(name, options, function(t) ... end).  Options: grid and
            block (a number or {x, y, z}), regs (a thread, default 32, a
@@ -195,7 +197,8 @@ function M.ceil(a, b) return (a + b - 1) // b end
 -- ---- buffers --------------------------------------------------------------
 
 local WIDTH = { u8 = 1, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
-local BUFFER_OPTIONS = { contents = true, data = true, scratch = true }
+local BUFFER_OPTIONS = { contents = true, data = true, scratch = true,
+    texture = true }
 
 local function buffer(kind, name, ...)
     local n = select("#", ...)
@@ -218,13 +221,14 @@ local function buffer(kind, name, ...)
     if n == 0 then fail("buffer %s: it has no size", name) end
     for key in next, options do
         if not BUFFER_OPTIONS[key] then
-            fail("buffer %s: no option '%s'; it has contents, data, scratch",
-                name, tostring(key))
+            fail("buffer %s: no option '%s'; it has contents, data, "
+                .. "scratch, texture", name, tostring(key))
         end
     end
     return { name = name, type = kind, width = WIDTH[kind], count = count,
         dims = dims, data = options.data,
         scratch = options.scratch or nil,
+        texture = options.texture or nil,
         contents = options.contents or options.scratch or options.data ~= nil
             or false }
 end

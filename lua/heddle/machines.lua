@@ -196,6 +196,9 @@ local PRESETS = {
                 blocks = { 8, "release: gpgpusim.config" },
                 regs = { 32768, "release: gpgpusim.config" },
                 shared_bytes = { 49152, "release: gpgpusim.config" },
+                translate_atomics = { false, "release: atomics ask no TLB" },
+                translate_textures = { false, "release: texture fetches ask "
+                    .. "no TLB" },
             },
             l1tlb = {
                 entries = { 64, "release: gpgpusim.config" },

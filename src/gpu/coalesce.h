@@ -39,7 +39,7 @@ struct hd_lines {
     uint16_t at;                        /* the owner's: next line */
     uint16_t warp;                      /* the owner's */
     uint32_t memop;                     /* the owner's */
-    uint32_t unused;
+    uint32_t direct;                     /* the owner's: not translated */
     struct hd_lsu_page page[HD_MAX_LINES]; /* by first lane */
 };
 

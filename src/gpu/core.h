@@ -51,6 +51,7 @@ struct hd_core_cfg {
     uint32_t queue;        /* memory instructions at the load/store unit */
     uint32_t parked;       /* lines that wait for a translation */
     uint32_t limit_cycles; /* how long an answer of warp_limit holds */
+    uint32_t translate_atomics, translate_textures; /* 1: as other accesses */
 };
 
 enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
@@ -94,6 +95,7 @@ enum hd_l1tlb_counter {
     HD_L1TLB_PARKED,
     HD_L1TLB_PARKED_HITS,
     HD_L1TLB_HELD,
+    HD_L1TLB_DIRECT,
     HD_L1TLB_FULL,
     HD_L1TLB_PARKED_FULL,
     HD_L1TLB_COUNTERS
@@ -162,9 +164,9 @@ struct hd_memop {
 
 /* What is known of a page of a memory instruction at the load/store unit
  * (`frame` of hd_lsu_page): its frame, or that it is in flight (in the low
- * bits, its MSHR), or parked, without one, or else that it has to be looked up: it is neither in the
- * TLB nor in flight, and no MSHR was free; it is not in the TLB at this
- * instant; nothing (HD_PAGE_UNKNOWN). */
+ * bits, its MSHR), or parked, without one, or else that it has to be looked up:
+ * it is neither in the TLB nor in flight, and no MSHR was free; it is not in
+ * the TLB at this instant; nothing (HD_PAGE_UNKNOWN). */
 #define HD_PAGE_MISSING (1ull << 63)
 #define HD_PAGE_PARKED  (HD_PAGE_MISSING | HD_NONE)
 #define HD_PAGE_NOWHERE (UINT64_MAX - 2)
@@ -228,28 +230,28 @@ struct hd_core_state {
     uint32_t later_n;     /* time: later[] */
     uint32_t families;
     uint32_t replay_last;
-    uint32_t lsu_used; /* look-ups at lsu_free already */
-    uint32_t tlb_used; /* look-ups at tlb_free already */
-    uint32_t stores;   /* in the store queue */
-    uint32_t miss_op;  /* memop whose misses are outstanding, if any are: of a
-                          blocking TLB there is only one such */
+    uint32_t lsu_used;   /* look-ups at lsu_free already */
+    uint32_t tlb_used;   /* look-ups at tlb_free already */
+    uint32_t stores;     /* in the store queue */
+    uint32_t miss_op;    /* memop whose misses are outstanding, if any are: of a
+                            blocking TLB there is only one such */
     uint32_t wait_first; /* lines of misses without an MSHR, in order of */
     uint32_t wait_last;  /* arrival: l1tlb.c */
     uint32_t again;      /* 1: the first of them will be looked up again */
     uint64_t waits;      /* warps that have such lines (bit set) */
-    uint32_t ones;     /* memory instructions of one line that are not yet in
-                          the histograms (hd_lsu_sync) */
+    uint32_t ones;       /* memory instructions of one line that are not yet in
+                            the histograms (hd_lsu_sync) */
     uint32_t app;
 
     uint8_t later[HD_MAX_WARPS];
     uint16_t waiting[HD_MAX_WARPS]; /* lines of each warp that wait so */
-    uint64_t family[HD_MAX_WARPS]; /* the warps of each resident block, the
-                                      oldest block's first; in a block, a lower
-                                      bit is older */
-    struct hd_message_line acks;   /* wakes it only if it waits for stores */
-    hd_time held;                  /* port_free when the core was halted */
-    hd_time limit_until;           /* the answer of warp_limit holds so long */
-    uint64_t ages;                 /* arrivals so far */
+    uint64_t family[HD_MAX_WARPS];  /* the warps of each resident block, the
+                                       oldest block's first; in a block, a lower
+                                       bit is older */
+    struct hd_message_line acks;    /* wakes it only if it waits for stores */
+    hd_time held;                   /* port_free when the core was halted */
+    hd_time limit_until;            /* the answer of warp_limit holds so long */
+    uint64_t ages;                  /* arrivals so far */
 };
 
 enum hd_lsu_block {
@@ -396,10 +398,10 @@ void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
 void hd_gpu_close(struct hd_gpu *g);
 
 enum hd_core_message {
-    HD_MSG_XLATE, /* a: translation request that was answered */
-    HD_MSG_BLOCK, /* a, b: block number, its low and high bits */
-    HD_MSG_DONE,  /* a: memory instruction whose last line hit in the L1 */
-    HD_MSG_LIMIT, /* the answer of warp_limit is over */
+    HD_MSG_XLATE,  /* a: translation request that was answered */
+    HD_MSG_BLOCK,  /* a, b: block number, its low and high bits */
+    HD_MSG_DONE,   /* a: memory instruction whose last line hit in the L1 */
+    HD_MSG_LIMIT,  /* the answer of warp_limit is over */
     HD_MSG_FAULT,  /* a: translation request that waits for a far fault */
     HD_MSG_REPLAY, /* a: one that has, and was answered */
     HD_MSG_AGAIN   /* the oldest miss without an MSHR is looked up again */

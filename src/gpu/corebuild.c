@@ -62,6 +62,12 @@ const struct hd_setting hd_core_settings[] = {
      "guess"},
     {"limit_cycles", HD_T_U32, AT(limit_cycles), "cycles", "1000", 1, 1u << 30,
      "", "how long an answer of warp_limit holds", "guess"},
+    {"translate_atomics", HD_T_BOOL, AT(translate_atomics), "", "true", 0, 1,
+     "", "atomics look up the TLBs; 0: they take the page table's word at once",
+     "MASK 3.1: every access is translated"},
+    {"translate_textures", HD_T_BOOL, AT(translate_textures), "", "true", 0, 1,
+     "", "so do texture fetches (buffers with texture = true)",
+     "MASK 3.1: every access is translated"},
 };
 const uint32_t hd_core_setting_count = HD_LEN(hd_core_settings);
 
@@ -107,6 +113,10 @@ const struct hd_stat_desc hd_l1tlb_counters[] = {
     {"held", "warps",
      "warps held up by a miss of another's page, counted as its walk ends: "
      "theirs has parked, or they are behind a load/store unit that it stops",
+     0},
+    {"untranslated", "pages",
+     "of atomics and texture fetches that look up no TLB "
+     "(core.translate_atomics, core.translate_textures)",
      0},
     {"mshr_full", "stalls",
      "load/store unit stopped by the L1 TLB's MSHRs, or by a miss "
@@ -200,8 +210,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->full = hd_ones(c->lanes);
     c->streaks = g->translate && m->l1tlb.mode.kind == HD_FULL &&
                  m->l1tlb.blocking != HD_UNDER_NONE &&
-                 m->l1cache.mode.kind == HD_FULL &&
-                 !g->env->check;
+                 m->core.translate_textures &&
+                 m->l1cache.mode.kind == HD_FULL && !g->env->check;
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
     c->s = take(g, 1, sizeof *c->s, &bad);
     c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);

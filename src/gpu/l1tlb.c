@@ -24,9 +24,10 @@
  *
  * A page that has to come from the host (vm.paging=fault) takes far too long to
  * hold an MSHR: when the unit below says that the request waits there, the
- * entry is lent (mem/mshr.h), and the miss no longer counts as outstanding.  Its
- * lines stay with it, and later misses of the page join as ever.  So it is where an entry of a coalesced region hits, and
- * the page is still on the host (hd_l1tlb_here).
+ * entry is lent (mem/mshr.h), and the miss no longer counts as outstanding. Its
+ * lines stay with it, and later misses of the page join as ever.  So it is
+ * where an entry of a coalesced region hits, and the page is still on the host
+ * (hd_l1tlb_here).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -73,7 +74,8 @@ static inline uint8_t merged(const struct hd_mshr_entry *m)
     return (uint8_t)hd_min_u64(m->last, UINT8_MAX);
 }
 
-/* Sends a miss down, of an instruction of a warp: an MSHR is free, and taken. */
+/* Sends a miss down, of an instruction of a warp: an MSHR is free, and taken.
+ */
 static uint32_t send(struct hd_core *c, uint64_t vpn, uint32_t memop,
                      uint32_t warp, hd_time t)
 {
@@ -108,8 +110,8 @@ static bool must_park(const struct hd_core *c, const struct hd_lines *op)
            (hd_mshr_used(&c->tlb_mshr) > 0 && c->s->miss_op != op->memop);
 }
 
-/* Sends a TLB miss down, joins one, or parks.  False: blocked.  What is known to be
- * nowhere is not looked for again: only the fill of another page can have
+/* Sends a TLB miss down, joins one, or parks.  False: blocked.  What is known
+ * to be nowhere is not looked for again: only the fill of another page can have
  * come since (hd_l1tlb_translated). */
 static HD_INLINE bool tlb_miss(struct hd_core *c, struct hd_lines *op,
                                struct hd_lsu_page *page, hd_time t, bool plain)
@@ -194,6 +196,11 @@ static HD_APART bool look_up_other(struct hd_core *c, struct hd_lines *op,
         hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
         return false;
     }
+    if (op->direct && !absent(c, vpn.v)) {
+        c->tlb_count[HD_L1TLB_DIRECT]++;
+        page->frame = mapped(c, vpn.v);
+        return true;
+    }
     if (page->frame == HD_PAGE_UNKNOWN) /* else it is known to miss */
         *hit = find(c, vpn, op->warp, &page->frame);
     return *hit || tlb_miss(c, op, page, t, false);
@@ -231,6 +238,8 @@ HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
     } else {
         if (!look_up_other(c, op, page, t, &hit))
             return false;
+        if (op->direct && page->frame < HD_PAGE_MISSING && !hit)
+            return true; /* it was not looked up */
         port = cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF;
     }
     c->tlb_count[HD_L1TLB_LOOKUPS]++;

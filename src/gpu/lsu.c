@@ -43,17 +43,17 @@ void hd_lsu_wire(struct hd_core *c)
     const struct hd_machine *m = g->m;
     const struct hd_cache *l1 = &c->l1;
     uint32_t asked = l1->tags.asked;
+    bool all = m->core.translate_atomics && m->core.translate_textures;
 
     c->plain = 0;
     c->s->nowhere = 0;
-    if (g->env->slots->watched[HEDDLE_NOTE_access] == 0)
+    if (g->env->slots->watched[HEDDLE_NOTE_access] == 0 && all)
         c->plain |= HD_PLAIN_ENTER;
     if (!c->lrr && !c->pick.bound)
         c->plain |= HD_PLAIN_PICK;
     if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
-        m->l1tlb.blocking != HD_UNDER_NONE &&
-        m->vm.paging != HD_PAGING_FAULT &&
-        hd_tlb_silent(&c->l1tlb) && !g->env->check)
+        m->l1tlb.blocking != HD_UNDER_NONE && m->vm.paging != HD_PAGING_FAULT &&
+        all && hd_tlb_silent(&c->l1tlb) && !g->env->check)
         c->plain |= HD_PLAIN_TLB;
     if (m->l1cache.mode.kind != HD_FULL || m->l1cache.write == HD_WRITE_BACK ||
         l1->line != NULL || !c->l1_mshr.narrow || !hd_is_pow2(l1->tags.sets) ||
@@ -70,12 +70,16 @@ void hd_lsu_lines(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   struct hd_lines *out)
 {
     struct hd_gpu *g = c->gpu;
+    const struct hd_core_cfg *m = &g->m->core;
     const struct hd_op *o = &c->warp[w].op;
 
     hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, out);
     hd_hist_add(&g->line_hist[c->app], out->n);
     hd_hist_add(&g->page_hist[c->app], out->pages);
-    if ((c->plain & HD_PLAIN_ENTER) == 0)
+    out->direct = g->translate &&
+                  ((o->kind == HD_OP_ATOMIC && !m->translate_atomics) ||
+                   (o->space == HD_SPACE_TEXTURE && !m->translate_textures));
+    if (g->env->slots->watched[HEDDLE_NOTE_access] != 0)
         note_access(c, w, o, out);
 }
 

@@ -145,6 +145,7 @@ int heddle_program_buffer(heddle_program *p, const char *name,
     b->type = (uint8_t)type;
     b->shift = (uint8_t)hd_log2(width);
     b->scratch = (flags & HEDDLE_SCRATCH) != 0;
+    b->texture = (flags & HEDDLE_TEXTURE) != 0;
     b->contents = data != NULL || b->scratch || (flags & HEDDLE_CONTENTS);
     b->count = count;
     b->va.v = b->scratch ? 0 : va;

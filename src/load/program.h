@@ -115,7 +115,8 @@ struct hd_ins {
     uint8_t rtype; /* of d; of a for comparisons and where there is no d */
     uint8_t shift; /* memory: log2 of the element's bytes */
     uint16_t d, a, b, c, buf;
-    uint8_t depth; /* SET: depth at which the variable was declared */
+    uint8_t depth; /* SET: depth at which the variable was declared; memory:
+                      enum hd_space */
     uint8_t kind;  /* ATOM */
     uint32_t wait;
     uint32_t end;   /* matching END; of ELSE too; of ENDxxx: its opener */
@@ -170,6 +171,7 @@ struct hd_bufdef {
     uint8_t shift; /* log2 of bytes */
     uint8_t contents;
     uint8_t scratch; /* no address: only PEEK and POKE, and the host */
+    uint8_t texture; /* loads are texture fetches */
     uint64_t count;
     hd_va va;
     heddle_data *data; /* or NULL: zeros */

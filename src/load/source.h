@@ -29,7 +29,11 @@ enum hd_op_kind {
     HD_OP_EXIT     /* the warp is done */
 };
 
-enum hd_space { HD_SPACE_GLOBAL, HD_SPACE_LOCAL };
+enum hd_space {
+    HD_SPACE_GLOBAL,
+    HD_SPACE_LOCAL,
+    HD_SPACE_TEXTURE /* global memory, fetched as a texture */
+};
 
 #define HD_NO_SLOT 0xffu
 

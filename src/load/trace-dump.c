@@ -63,7 +63,8 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
         d->op.pc = t->pc;
         d->op.bytes = t->bytes;
         d->op.mask = e->mask;
-        d->op.local = t->space != HD_TS_GLOBAL;
+        d->op.local = t->space == HD_TS_LOCAL || t->space == HD_TS_PLACED;
+        d->op.texture = t->space == HD_TS_TEXTURE;
         d->op.more = t->count == 0;
         d->op.opcode = d->box->string[t->opcode];
         addresses(d, f, f->mem[w->mem + e->mem],
@@ -134,6 +135,7 @@ static int on_walk(void *ud, const struct heddle_walk_op *op)
                                      .bytes = op->bytes,
                                      .lanes = op->lanes,
                                      .local = op->local,
+                                     .texture = op->texture,
                                      .mask = op->mask,
                                      .opcode = names[op->kind],
                                      .address = op->address};

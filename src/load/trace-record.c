@@ -242,7 +242,9 @@ int heddle_trace_writer_op(heddle_trace_writer *w,
         return 0;
     }
     o.bytes = (uint8_t)op->bytes;
-    o.space = op->local ? HD_TS_PLACED : HD_TS_GLOBAL;
+    o.space = op->local     ? HD_TS_PLACED
+              : op->texture ? HD_TS_TEXTURE
+                            : HD_TS_GLOBAL;
     return put_memory(w, op->warp, &o, op->mask, op->address);
 }
 
@@ -326,6 +328,7 @@ static int record_warp(struct record *r, uint32_t warp, bool *done)
             .wait = op.wait,
             .slot = op.slot == HD_NO_SLOT || !memory ? -1 : op.slot,
             .local = op.space == HD_SPACE_LOCAL,
+            .texture = op.space == HD_SPACE_TEXTURE,
             .mask = op.mask & hd_ones(r->lanes),
             .address = r->address};
         if (memory)

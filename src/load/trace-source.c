@@ -420,7 +420,8 @@ static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
                          .pc = o->pc,
                          .mask = e->mask};
     if (HD_UNLIKELY(o->space != HD_TS_GLOBAL)) {
-        op->space = HD_SPACE_LOCAL;
+        op->space = o->space == HD_TS_TEXTURE ? HD_SPACE_TEXTURE
+                                              : HD_SPACE_LOCAL;
         if (o->space == HD_TS_LOCAL && op->bytes > 4)
             op->bytes = 4;
     }

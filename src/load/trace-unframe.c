@@ -53,7 +53,7 @@ static bool good_top(const struct hd_top *t)
 {
     bool bytes = t->bytes != 0 && t->bytes <= 16 && hd_is_pow2(t->bytes);
 
-    if (t->kind > HD_OP_EXIT || t->space > HD_TS_PLACED)
+    if (t->kind > HD_OP_EXIT || t->space > HD_TS_TEXTURE)
         return false;
     if (t->slot != HD_NO_SLOT && (t->slot >= 32 || !hd_top_memory(t)))
         return false;

@@ -87,6 +87,7 @@ static int show(struct walk *w, const struct hd_op *op)
     w->op.pc = op->pc;
     w->op.mask = op->mask;
     w->op.local = op->space == HD_SPACE_LOCAL;
+    w->op.texture = op->space == HD_SPACE_TEXTURE;
     if (op->kind == HD_OP_LOAD || op->kind == HD_OP_STORE ||
         op->kind == HD_OP_ATOMIC)
         expand(w, op->mask);

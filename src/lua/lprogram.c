@@ -193,7 +193,7 @@ static uint32_t buffer_flags(lua_State *L, int at)
     return lua_toboolean(L, at) ? HEDDLE_CONTENTS : 0;
 }
 
-/* p:buffer(name, type, count, contents [, data]) */
+/* p:buffer(name, type, count, contents [, data [, texture]]) */
 static int program_buffer(lua_State *L)
 {
     heddle_program *p = program_check(L);
@@ -203,12 +203,12 @@ static int program_buffer(lua_State *L)
     heddle_data *d = NULL;
     int index;
 
-    lua_settop(L, 6);
+    lua_settop(L, 7);
     if (!lua_isnil(L, 6))
         d = data_from(L, 6, type, count > 0 ? (uint64_t)count : 0);
-    index = heddle_program_buffer(p, name, (enum heddle_type)type,
-                                  count > 0 ? (uint64_t)count : 0,
-                                  buffer_flags(L, 5), d);
+    index = heddle_program_buffer(
+        p, name, (enum heddle_type)type, count > 0 ? (uint64_t)count : 0,
+        buffer_flags(L, 5) | (lua_toboolean(L, 7) ? HEDDLE_TEXTURE : 0), d);
     lua_pushinteger(L, check(L, p, index));
     return 1;
 }

@@ -160,7 +160,7 @@ static int on_op(void *ud, const struct heddle_trace_op *op)
     set(L, "bytes", op->bytes);
     lua_pushstring(L, op->opcode);
     lua_setfield(L, OP, "opcode");
-    lua_pushstring(L, op->local ? "local" : "global");
+    lua_pushstring(L, op->local ? "local" : op->texture ? "texture" : "global");
     lua_setfield(L, OP, "space");
     lua_pushboolean(L, op->more);
     lua_setfield(L, OP, "more");

@@ -23,7 +23,7 @@ layout; the walk is the program's, letter for letter.  Reads are pieces of a
 genome of 5.23 million bases of which the reference is the beginning, as the
 program's were: with 1.4 million bases 27 % of them match in full.
 
-Approximated: textures are plain memory in rows; alu counts, 19 an access, are
+Approximated: textures (node, child, ref) are memory in rows; alu counts, 19 an access, are
 MAFIA's measured total (1,713 a read) spread evenly; the genome has no repeats
 (1.63 nodes a base, 1.65 in the original).  Size XL is one page of a size that
 the program would cut into several.
@@ -176,10 +176,12 @@ return app {
             length = p.length, gc = p.gc, seed = p.seed }
         local pitch = p.length + 2
         return {
-            i32("node", tree.height, WIDTH, 4, { data = tree.node }),
-            i32("child", tree.height, WIDTH, 4, { data = tree.child }),
+            i32("node", tree.height, WIDTH, 4, { data = tree.node,
+                texture = true }),
+            i32("child", tree.height, WIDTH, 4, { data = tree.child,
+                texture = true }),
             u8("ref", #tree.reference // 65536, 65536,
-                { data = tree.reference }),
+                { data = tree.reference, texture = true }),
             u8("qry", p.reads, pitch, { data = tree.reads }),
             i32("qaddr", p.reads, { data = function(i) return pitch * i end }),
             i32("qlen", p.reads, { data = p.length }),

@@ -24,8 +24,8 @@ the others stream what it has left.  Instructions between accesses are those of
 MAFIA's PTX, block by block: 16.5 a fetch beside it, and 32 more for each three
 positions; 22 a round of the others.  Each fetch is waited for before the next.
 
-Addresses are driven by indices alone; no contents.  Approximated: texture
-fetches are plain loads, the texture lies row by row.
+Addresses are driven by indices alone; no contents.  Approximated: the
+texture (ref) lies row by row.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -173,7 +173,8 @@ return app {
         h.check(p.width % 16 == 0 and p.height % 16 == 0 and p.width > 0
             and p.height > 0, "SAD: width and height are multiples of 16")
         local pixels = p.width * p.height
-        return { u8("frame", 2 * pixels), u8("ref", 2 * pixels),
+        return { u8("frame", 2 * pixels),
+            u8("ref", 2 * pixels, { texture = true }),
             i32("sad", 41 * WORDS * macroblocks(p)) }
     end,
 

@@ -77,7 +77,7 @@ function M.program(inst)
     p:align(inst.align)
     for _, b in ipairs(inst.buffers) do
         p:buffer(b.name, b.type, b.count, b.scratch and "scratch" or b.contents,
-            b.data)
+            b.data, b.texture)
     end
     for _, k in ipairs(inst.kernels) do
         local code
