@@ -59,6 +59,7 @@ static int build_base(heddle_sim *s)
     env->seed = m->sim.seed;
     env->apps = s->apps;
     env->check = m->sim.check;
+    env->apart = m->core.shared_unit;
     place.at = "";
     place.cores = m->core.count;
     place.warps = m->core.warps;

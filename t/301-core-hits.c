@@ -322,6 +322,33 @@ static void atomics_as_they_are(void **state)
     }
 }
 
+/* Three instructions of shared memory pass the unit, a cycle each, or wait for
+ * another warp's miss; what follows waits for the last of them. */
+static void shared_memory_in_the_unit(void **state)
+{
+    static const struct {
+        const char *blocking;
+        uint64_t after; /* the first walk: the store behind them */
+    } want[] = {{"none", 4}, {"hits", 4}, {"full", WALK + 5}};
+
+    (void)state;
+    for (size_t i = 0; i < HD_LEN(want); i++) {
+        struct machine m = plain;
+        struct test *t = scene(1);
+        struct rig *r;
+        m.blocking = want[i].blocking;
+        TOUCH(t, 0, HD_OP_LOAD, PAGE(1, 0));
+        add(t, 0, 1,
+            (struct hd_op){HD_OP_SHARED, HD_NO_SLOT, 0, 0, 0, 3, 0,
+                           hd_ones(32)});
+        TOUCH(t, 1, HD_OP_STORE, PAGE(0, 0));
+        add_exits(t, 1);
+        r = run(t, &m, 1);
+        assert_int_equal(left(r, PAGE(0, 0)), walked(r, 1, 0) + want[i].after);
+        end(r);
+    }
+}
+
 /* Warp 0 walks three pages at once and its hits go on between them.  Warp 1
  * walks two when the last of those has come, a look-up a cycle. */
 static void one_instruction_owns(void **state)
@@ -861,6 +888,7 @@ int main(void)
         cmocka_unit_test(hits_pass_all_that_miss),
         cmocka_unit_test(other_readings),
         cmocka_unit_test(atomics_as_they_are),
+        cmocka_unit_test(shared_memory_in_the_unit),
         cmocka_unit_test(one_instruction_owns),
         cmocka_unit_test(an_owner_without_mshrs),
         cmocka_unit_test(joins_and_looks_again),

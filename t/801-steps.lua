@@ -85,6 +85,8 @@ check("GUP, few MSHRs and little room", of({ "GUP" }, {
 check("LUD", of { "LUD" })
 check("MM with GUP, warm-up and budget", of({ "MM", "GUP" }, nil,
     { warmup = 701, budget = 3000 }))
+check("LUD and HS, shared memory in the load/store unit", of({ "LUD", "HS" },
+    { ["core.shared_unit"] = true, ["l1tlb.blocking"] = "full" }))
 check("BP, stopped in the middle", of({ "BP" }, nil, { stop_cycles = 2222 }))
 check("TRD, LRR, ready-first, refresh, closed rows", of({ "TRD" }, {
     ["core.scheduler"] = "lrr", ["dram.scheduler"] = "ready-first",

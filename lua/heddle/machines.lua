@@ -197,6 +197,8 @@ local PRESETS = {
                 regs = { 32768, "release: gpgpusim.config" },
                 shared_bytes = { 49152, "release: gpgpusim.config" },
                 translate_atomics = { false, "release: atomics ask no TLB" },
+                shared_unit = { true, "release: one dispatch register for all "
+                    .. "that is no arithmetic" },
                 translate_textures = { false, "release: texture fetches ask "
                     .. "no TLB" },
             },

@@ -66,6 +66,7 @@ struct hd_env {
     uint64_t seed;
     uint32_t apps; /* address spaces */
     bool check;    /* --check: verify invariants while running */
+    bool apart;    /* instructions of shared memory are apart from others */
     uint32_t parts;
     struct hd_part part[HD_MAX_PARTS];
 };

@@ -52,6 +52,7 @@ struct hd_core_cfg {
     uint32_t parked;       /* lines that wait for a translation */
     uint32_t limit_cycles; /* how long an answer of warp_limit holds */
     uint32_t translate_atomics, translate_textures; /* 1: as other accesses */
+    uint32_t shared_unit; /* 1: shared memory by way of the load/store unit */
 };
 
 enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
@@ -121,7 +122,8 @@ enum hd_warp_state {
     HD_WARP_READY,   /* may issue once its time has come */
     HD_WARP_SLOTS,   /* waits for scoreboard slots, or to exit for its stores */
     HD_WARP_BARRIER, /* waits for the other warps of its block */
-    HD_WARP_DONE     /* has exited; its block has not */
+    HD_WARP_DONE,    /* has exited; its block has not */
+    HD_WARP_UNIT     /* waits for its shared memory's turn at the unit */
 };
 
 struct hd_warp {      /* a line of the host's cache */
@@ -136,7 +138,8 @@ struct hd_warp {      /* a line of the host's cache */
     uint8_t state;    /* enum hd_warp_state */
     uint8_t group;    /* instructions left of a group of its ALU run that has
                          begun; 0: none has */
-    uint8_t spare[6];
+    uint8_t shared; /* its instructions of shared memory at the load/store unit */
+    uint8_t spare[5];
 };
 
 struct hd_block {
@@ -214,7 +217,7 @@ struct hd_core_state {
     uint32_t lsu_first, lsu_n;     /* ring of LSU ops */
     uint32_t replay_first;         /* translated lines for the L1 port */
     uint32_t blocked;              /* bit set of enum hd_lsu_block */
-    uint64_t next[HD_OP_EXIT + 1]; /* warps that have an instruction, by the
+    uint64_t next[HD_OP_SHARED + 1]; /* warps that have an instruction, by the
                                       kind of the next one (bit set) */
 
     struct hd_message_line data; /* at the reply port; wakes the core */
@@ -520,7 +523,8 @@ static inline hd_time hd_lsu_next(const struct hd_core *c,
 /* Warps whose next instruction is for the load/store unit (bit set). */
 static inline uint64_t hd_warp_memory(const struct hd_core_state *s)
 {
-    return s->next[HD_OP_LOAD] | s->next[HD_OP_STORE] | s->next[HD_OP_ATOMIC];
+    return s->next[HD_OP_LOAD] | s->next[HD_OP_STORE] |
+           s->next[HD_OP_ATOMIC] | s->next[HD_OP_SHARED];
 }
 
 /* Warps that may issue now (bit set). */

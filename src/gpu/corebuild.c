@@ -62,6 +62,10 @@ const struct hd_setting hd_core_settings[] = {
      "guess"},
     {"limit_cycles", HD_T_U32, AT(limit_cycles), "cycles", "1000", 1, 1u << 30,
      "", "how long an answer of warp_limit holds", "guess"},
+    {"shared_unit", HD_T_BOOL, AT(shared_unit), "", "false", 0, 1, "",
+     "instructions of shared memory pass the load/store unit, a cycle each, and "
+     "wait there for what stops it; 0: they take issue slots only",
+     "guess: shared memory has a way of its own"},
     {"translate_atomics", HD_T_BOOL, AT(translate_atomics), "", "true", 0, 1,
      "", "atomics look up the TLBs; 0: they take the page table's word at once",
      "MASK 3.1: every access is translated"},

@@ -21,10 +21,10 @@
 #include "../vm/fault.h"
 #include "core.h"
 
-static const char *const state_name[] = {"free", "ready", "load", "barrier",
-                                         "exited"};
+static const char *const state_name[] = {"free",    "ready",  "load",
+                                         "barrier", "exited", "shared memory"};
 static const char *const op_name[] = {"alu",    "load",    "store",
-                                      "atomic", "barrier", "exit"};
+                                      "atomic", "barrier", "exit", "shared"};
 
 /* ---- open waits --------------------------------------------------------- */
 
@@ -153,6 +153,8 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
             unaccounted_ready(x, (c->s->lsu_full >> w & 1) != 0, now, out);
         else if (x->state == HD_WARP_SLOTS)
             unaccounted_load(&v[w], x->since, now, out);
+        else if (x->state == HD_WARP_UNIT)
+            out[HD_CORE_T_LSU] += now - x->since;
         else if (x->state == HD_WARP_BARRIER)
             out[HD_CORE_T_BARRIER] += now - x->since;
         else
@@ -273,7 +275,7 @@ static void stuck_core(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     const struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[instance];
-    uint64_t n[HD_WARP_DONE + 1] = {0}, barred;
+    uint64_t n[HD_WARP_UNIT + 1] = {0}, barred;
 
     for (uint32_t w = 0; w < g->m->core.warps; w++)
         n[c->warp[w].state]++;

@@ -178,7 +178,7 @@ static HD_APART void run_ahead(struct hd_kvm *vm, struct hd_kvm_warp *w,
     struct hd_kvm_at at = hd_kvm_found(vm, w, ctx, warp);
     uint32_t pc = w->pc;
     const struct hd_ins *ins = at.k->ins, *n;
-    uint32_t count = 0, spins = 0, need;
+    uint32_t count = 0, spins = 0, need, kind;
 
     for (;;) {
         n = &ins[pc];
@@ -197,12 +197,15 @@ static HD_APART void run_ahead(struct hd_kvm *vm, struct hd_kvm_warp *w,
             pc = hd_kvm_branch(&at, n, pc);
         } else if (n->op <= HD_I_SHARED) {
             need = (n->wait & w->out) | w->pend;
-            if (count > 0 && (need != 0 || op->mask != w->mask))
+            kind = n->op == HD_I_SHARED && vm->env->apart ? HD_OP_SHARED
+                                                          : HD_OP_ALU;
+            if (count > 0 &&
+                (need != 0 || op->mask != w->mask || op->kind != kind))
                 break;
             if (n->imm == 0) {
                 w->pend = need;
             } else if (count == 0) {
-                *op = (struct hd_op){.kind = HD_OP_ALU,
+                *op = (struct hd_op){.kind = (uint8_t)kind,
                                      .slot = HD_NO_SLOT,
                                      .space = HD_SPACE_GLOBAL,
                                      .pc = pc,

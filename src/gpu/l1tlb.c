@@ -183,19 +183,24 @@ static bool find(struct hd_core *c, hd_vpn vpn, uint32_t warp, uint64_t *frame)
     return true;
 }
 
+bool hd_l1tlb_open(struct hd_core *c, uint32_t memop)
+{
+    if (c->gpu->m->l1tlb.blocking != HD_UNDER_NONE ||
+        hd_mshr_used(&c->tlb_mshr) == 0 || c->s->miss_op == memop)
+        return true;
+    hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
+    return false;
+}
+
 /* hd_l1tlb_look_up where it is not plain. */
 static HD_APART bool look_up_other(struct hd_core *c, struct hd_lines *op,
                                    struct hd_lsu_page *page, hd_time t,
                                    bool *hit)
 {
-    const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
     hd_vpn vpn = {page->vpn};
 
-    if (cfg->blocking == HD_UNDER_NONE && hd_mshr_used(&c->tlb_mshr) > 0 &&
-        c->s->miss_op != op->memop) {
-        hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
+    if (!hd_l1tlb_open(c, op->memop))
         return false;
-    }
     if (op->direct && !absent(c, vpn.v)) {
         c->tlb_count[HD_L1TLB_DIRECT]++;
         page->frame = mapped(c, vpn.v);

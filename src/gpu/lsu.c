@@ -83,6 +83,36 @@ void hd_lsu_lines(struct hd_core *c, uint32_t w, const struct hd_access *acc,
         note_access(c, w, o, out);
 }
 
+void hd_lsu_enter_shared(struct hd_core *c, uint32_t w, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    struct hd_lines *op = &c->lsu[(s->lsu_first + s->lsu_n) % c->lsu_room];
+
+    op->n = op->pages = op->at = 0;
+    op->warp = (uint16_t)w;
+    op->memop = hd_lsu_take_memop(c);
+    c->memop[op->memop] = (struct hd_memop){.issued = t,
+                                            .warp = w & 0xff,
+                                            .left = 1,
+                                            .slot = HD_NO_SLOT,
+                                            .kind = HD_OP_SHARED};
+    s->lsu_n++;
+}
+
+bool hd_lsu_pass(struct hd_core *c, const struct hd_lines *op, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    const struct hd_gpu *g = c->gpu;
+
+    if (c->memop[op->memop].kind != HD_OP_SHARED)
+        return true; /* an access of no lane */
+    if (!hd_l1tlb_open(c, op->memop))
+        return false;
+    hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
+                    g->cycle);
+    return true;
+}
+
 void hd_lsu_sync(struct hd_gpu *g)
 {
     for (uint32_t i = 0; i < g->cores; i++) {

@@ -198,6 +198,9 @@ static inline bool hd_l1tlb_missed(struct hd_core *c, struct hd_core_state *s,
 /* Parks a line whose miss waits without an MSHR.  False: blocked. */
 bool hd_l1tlb_wait(struct hd_core *c, const struct hd_lines *op,
                    const struct hd_lsu_line *x);
+/* Nothing holds up this instruction at the head because it is not the one whose
+ * miss is outstanding (l1tlb.blocking=full).  False: blocked. */
+bool hd_l1tlb_open(struct hd_core *c, uint32_t memop);
 /* Looks up a page of the instruction at the head.  False: blocked. */
 bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
                       struct hd_lsu_page *page, hd_time t);
@@ -245,6 +248,10 @@ static inline bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
  * of it. */
 void hd_lsu_lines(struct hd_core *c, uint32_t w, const struct hd_access *acc,
                   struct hd_lines *out);
+/* An instruction of shared memory of warp w enters at t; there is room. */
+void hd_lsu_enter_shared(struct hd_core *c, uint32_t w, hd_time t);
+/* One without lines at the head passes the unit at t.  False: blocked. */
+bool hd_lsu_pass(struct hd_core *c, const struct hd_lines *op, hd_time t);
 
 /* The memory instruction of warp w, x, enters at t, with so many active lanes;
  * there is room. */
@@ -344,6 +351,8 @@ static HD_INLINE void hd_lsu_step(struct hd_core *c, struct hd_core_state *s,
             op->at = (uint16_t)i;
             return;
         }
+    } else if (!hd_lsu_pass(c, op, t)) {
+        return;
     }
     hd_lsu_leave(c, s, op, t);
 }

@@ -278,6 +278,24 @@ static HD_APART void account_fault(struct hd_core *c, struct hd_warp *x,
     c->fault[memop] = 0;
 }
 
+/* An instruction of shared memory has passed the load/store unit.  The warp goes
+ * on when the last one of its run has. */
+static HD_APART void shared_done(struct hd_core *c, uint32_t memop, hd_time t)
+{
+    uint32_t w = c->memop[memop].warp;
+    struct hd_warp *x = &c->warp[w];
+
+    hd_places_give(&c->memop_places, memop);
+    if (--x->shared > 0 || x->state != HD_WARP_UNIT)
+        return;
+    if (t > x->since) {
+        account(c, HD_CORE_T_LSU, t - x->since);
+        x->since = t;
+    }
+    x->ready = hd_max_u64(x->since, t + c->gpu->alu);
+    fetch(c, c->s, x, w, HD_OP_SHARED, t);
+}
+
 HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 {
     struct hd_memop *m = &c->memop[memop];
@@ -289,6 +307,10 @@ HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
                     hd_recip_div(c->gpu->per_cycle, t - m->issued));
     } else {
         x->flight--;
+        if (HD_UNLIKELY(m->kind == HD_OP_SHARED)) {
+            shared_done(c, memop, t);
+            return;
+        }
     }
     if (HD_UNLIKELY(c->fault != NULL))
         account_fault(c, x, memop, t);
@@ -439,13 +461,37 @@ static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
     fetch(c, s, x, w, kind, end);
 }
 
-/* The same of a barrier, or of its exit. */
+/* Warp w issues an instruction of shared memory: it goes through the load/store
+ * unit. */
+static void issue_shared(struct hd_core *c, uint32_t w, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+    struct hd_warp *x = &c->warp[w];
+    uint64_t bit = 1ull << w;
+
+    begin(c, s, x, w, bit, 1, t, t + c->slot);
+    hd_dispatch_issued(c, 1, t);
+    hd_lsu_enter_shared(c, w, t);
+    x->flight++;
+    x->shared++;
+    s->ready ^= bit;
+    if (--x->op.count > 0)
+        make_ready(c, s, x, w, t);
+    else
+        x->state = HD_WARP_UNIT;
+}
+
+/* The same of shared memory, of a barrier, or of its exit. */
 HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
 {
     struct hd_warp *x = &c->warp[w];
     hd_time end = t + c->slot;
     uint64_t bit = 1ull << w;
 
+    if (x->op.kind == HD_OP_SHARED) {
+        issue_shared(c, w, t);
+        return;
+    }
     begin(c, c->s, x, w, bit, x->op.count, t, end);
     hd_dispatch_issued(c, x->op.count, t);
     c->s->ready ^= bit;

@@ -21,12 +21,14 @@ struct hd_env;
 
 enum hd_op_kind {
     HD_OP_ALU, /* a run of `count` instructions with no memory access;
-                  shared-memory instructions are counted here too */
+                  mostly shared-memory instructions are counted here, too */
     HD_OP_LOAD,
     HD_OP_STORE,
     HD_OP_ATOMIC,
     HD_OP_BARRIER, /* waits for all live warps of the block */
-    HD_OP_EXIT     /* the warp is done */
+    HD_OP_EXIT,    /* the warp is done */
+    HD_OP_SHARED   /* a run of `count` instructions of shared memory, where they
+                      go through the load/store unit (hd_env.apart) */
 };
 
 enum hd_space {
