@@ -432,8 +432,8 @@ static void hashes(void **state)
         "tlb_fill = function() return 2 end",
         "tlb_fill = function() return N end",
         "l2_bypass = function() end",
-        "tlb_fill = function() return 1 end, watch = { walk_done ="
-        " function() end }",
+        ("tlb_fill = function() return 1 end, watch = { walk_done ="
+         " function() end }"),
         "params = { n = 1 }, tlb_fill = function() return 1 end",
         "params = { n = 2 }, tlb_fill = function() return 1 end",
     };

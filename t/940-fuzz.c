@@ -103,7 +103,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *p, size_t n, size_t room, unsigned seed)
 {
     struct hd_rng r = hd_rng_make(seed, n);
 
-    if (hd_rng_below(&r, 4) < (target->change ? 3 : 1))
+    if (hd_rng_below(&r, 4) < (target->change ? 3 : 2))
         return change(target, p, n, room, &r);
     return LLVMFuzzerMutate(p, n, room);
 }

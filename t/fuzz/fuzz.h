@@ -54,8 +54,17 @@ static size_t fuzz_splice(uint8_t *p, size_t n, size_t room, const char *w,
     return n + len;
 }
 
-/* Changes a bit or a byte, takes a stretch out, doubles one, cuts, or writes a
- * word that is likely to be elsewhere in such an input. */
+/* Another digit where one is, from p[from] on: as likely as not still right. */
+static void fuzz_digit(uint8_t *p, size_t n, size_t from, struct hd_rng *r)
+{
+    while (from < n && (p[from] < '0' || p[from] > '9'))
+        from++;
+    if (from < n)
+        p[from] = (uint8_t)('0' + hd_rng_below(r, 10));
+}
+
+/* Changes a bit, a byte or a digit, takes a stretch out, doubles one, cuts, or
+ * writes a word that is likely to be elsewhere in such an input. */
 static size_t fuzz_change(uint8_t *p, size_t n, size_t room,
                           const char *const *words, struct hd_rng *r)
 {
@@ -64,7 +73,7 @@ static size_t fuzz_change(uint8_t *p, size_t n, size_t room,
         "9", "0x", "ffffffff",   "#",     "=",   ",",    "\"",
         "[", "{",  "4294967296", "1e999", "\\u", "\xff", "99999999999999999999",
         NULL};
-    uint32_t from, len, kind = hd_rng_below(r, 9), count = 0;
+    uint32_t from, len, kind = hd_rng_below(r, 12), count = 0;
 
     if (n == 0)
         kind = 8;
@@ -95,6 +104,11 @@ static size_t fuzz_change(uint8_t *p, size_t n, size_t room,
         return n + len;
     case 6:
         return hd_rng_below(r, 4) == 0 ? from : n;
+    case 9:
+    case 10:
+    case 11:
+        fuzz_digit(p, n, from, r);
+        return n;
     default:
         if (words == NULL || kind == 8)
             words = any;
