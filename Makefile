@@ -149,7 +149,7 @@ $(B)/%.o: src/%.c Makefile $(B)/options
 # One cmocka group a binary: TAP on standard output.
 # The Lua binding is an archive, so that a test takes the files it drives and
 # plays the rest.
-$(B)/libbinding.a: $(LUA_OBJ)
+$(B)/libbinding.a: $(LUA_OBJ) $(B)/embed.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcsD $@ $^
 

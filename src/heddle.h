@@ -48,7 +48,7 @@ enum heddle_status {
     HEDDLE_OK = 0,
     HEDDLE_DONE = 1,       /* every application has finished */
     HEDDLE_STOPPED = 2,    /* a stop condition or heddle_stop() */
-    HEDDLE_ENOMEM = -1,    /* out of memory [71] */
+    HEDDLE_ENOMEM = -1,    /* not enough memory [71] */
     HEDDLE_EINVAL = -2,    /* a call's argument is off [64] */
     HEDDLE_ECONFIG = -3,   /* a setting is unknown or contradictory [78] */
     HEDDLE_EDATA = -4,     /* bad input data: a trace, a snapshot [65] */
@@ -61,6 +61,10 @@ enum heddle_status {
     HEDDLE_ECREATE = -11,  /* an output file cannot be created [73] */
 };
 
+/* The text of every HEDDLE_ENOMEM, whoever notices it, and of nothing else: Lua
+ * says the same of its own. */
+#define HEDDLE_NO_MEMORY "not enough memory"
+
 /* "HEDDLE_ECONFIG" for -3, and so on; never NULL. */
 HEDDLE_API const char *heddle_status_name(int status);
 HEDDLE_API const char *heddle_version(void);
@@ -72,7 +76,8 @@ typedef struct heddle_snapshot heddle_snapshot;
 
 /* ---- memory ---------------------------------------------------------- */
 
-/* An allocator in the manner of lua_Alloc, for everything but the arena. */
+/* An allocator in the manner of lua_Alloc, for a simulation itself.  What its
+ * parts, workloads and readers take comes from malloc, the arena from mmap. */
 struct heddle_alloc {
     void *(*fn)(void *ud, void *ptr, size_t osize, size_t nsize);
     void *ud;
@@ -308,10 +313,9 @@ HEDDLE_API int heddle_translate(heddle_sim *s, uint32_t app, uint64_t va,
  * was. */
 HEDDLE_API int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **k);
 /* Puts the state back.  The simulation must have the configuration, the
- * workloads and the policies of the one that was copied (HEDDLE_EINVAL if not)
- * and have found as many addresses (HEDDLE_ENOMEM; ulimit -v): else it goes on
- * as it was.  Where memory ends on the way, it has failed until a snapshot is
- * restored. */
+ * workloads and the policies of the one that was copied, and have found room for
+ * its state (ulimit -v); HEDDLE_EINVAL if not, and then it goes on as it was.
+ * Where memory ends on the way, it has failed until a snapshot is restored. */
 HEDDLE_API int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k);
 HEDDLE_API void heddle_snapshot_free(heddle_snapshot *k);
 /* Bytes of the arena in use, and of the part outside it (written pages). */

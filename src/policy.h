@@ -216,7 +216,8 @@ HEDDLE_API int heddle_answered(const heddle_sim *s, enum heddle_point p);
 
 /* For policies: the core cycle of the event being served. */
 HEDDLE_API uint64_t heddle_policy_now(const heddle_sim *s);
-/* For policies: stops the run with HEDDLE_EPOLICY and this text; inside
+/* For policies: stops the run with HEDDLE_EPOLICY and this text, or without
+ * memory with HEDDLE_ENOMEM, which the text HEDDLE_NO_MEMORY says; inside
  * heddle_use, makes it fail. */
 HEDDLE_API int heddle_policy_fail(heddle_sim *s, const char *text);
 

@@ -68,7 +68,7 @@ static int build_base(heddle_sim *s)
     place.banks = m->dram.banks;
     place.frames = m->vm.memory_bytes / HD_PAGE_BYTES - m->vm.table_frames;
     place.seed = m->sim.seed;
-    return hd_slots_open(&s->slots, env, s, &place);
+    return hd_slots_open(&s->slots, env, s, &place) != 0 ? no_memory(s) : 0;
 }
 
 /* Entries of the pools, enough for everything that can be in flight. */
@@ -264,7 +264,6 @@ static int bind_sources(heddle_sim *s)
                               "(is it in another simulation already?)",
                               i, src->name);
         }
-        hd_err_clear(&s->err);
     }
     return 0;
 }
@@ -281,7 +280,7 @@ static int build(heddle_sim *s)
 {
     if (build_base(s) != 0 || build_memory(s) != 0 || build_manager(s) != 0 ||
         build_cores(s) != 0 || build_translation(s) != 0 || wire(s) != 0 ||
-        bind_sources(s) != 0)
+        s->err.code != 0 /* of an offer */ || bind_sources(s) != 0)
         return s->err.code;
     hd_sim_facts(s);
     hd_slots_offer(&s->slots, HEDDLE_POINT_core_partition, "", &s->partition,

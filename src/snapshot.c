@@ -170,9 +170,9 @@ static int fits(heddle_sim *s, const heddle_snapshot *k)
         return s->err.code;
     if (hd_arena_fits(&s->arena, k->used))
         return 0;
-    return hd_err_set(&s->err, HEDDLE_ENOMEM,
-                      "out of memory: the snapshot has %zu bytes of state, and "
-                      "this simulation found addresses for %zu only",
+    return hd_err_set(&s->err, HEDDLE_EINVAL,
+                      "the snapshot has %zu bytes of state, and this simulation "
+                      "found addresses for %zu only (ulimit -v)",
                       k->used, s->arena.reserved);
 }
 

@@ -41,7 +41,7 @@ for _, name in ipairs(NAMES) do
         local sim = whole.sim { name }
         sim:restore(snap)
         sim:run(cut // 2)
-        local again = sim:snapshot(snap)
+        local again = sim:snapshot(snap) -- luacheck: ignore 331
         tap.raises(function() sim:restore(snap) end, "used up",
             title .. ": its memory was used again")
         sim:run()

@@ -109,8 +109,20 @@ local function dispatch(args)
     return c.run(rest) or 0
 end
 
+--- Whether memory was short: Lua and heddle say it in one text, a file that
+-- cannot be opened for want of it ends with the system's.
+local function no_memory(err)
+    local text = type(err) == "table" and err.message or err
+    local last = core.no_memory_of_system
+    return type(text) == "string"
+        and (text == core.no_memory or text:sub(-#last) == last)
+end
+
 --- The exit status for an error value, and its text.
 function cli.describe(err)
+    if no_memory(err) then
+        return EXIT[-1], core.no_memory
+    end
     if type(err) == "table" then
         if err.exit then
             return err.exit, nil

@@ -168,7 +168,9 @@ function config.parse(text, file)
             end
             line_of[name] = n
             local ok, err = pcall(c.set, c, name, value)
-            if not ok then
+            if not ok and err == core.no_memory then
+                error(err, 0)
+            elseif not ok then
                 fail(-3, "%s:%d: %s", file, n, err.message)
             end
             local unit = known()[name].unit

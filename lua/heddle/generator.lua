@@ -304,7 +304,7 @@ function Generator:workload(o)
     spec.text = text_of(spec.buffers, spec.launches, spec.p,
         state_bytes.encode(inst.params))
     local made, w = pcall(work.generator, spec)
-    if not made and type(w) == "string" then
+    if not made and type(w) == "string" and w ~= core.no_memory then
         fail("generator %s: %s", inst.name,
             (w:gsub("^heddle/generator%.lua:%d+: ", "")))
     elseif not made then

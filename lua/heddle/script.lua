@@ -187,7 +187,7 @@ end
 --- Where in the script a text without a place comes from, or one that names a
 -- place in heddle's own files; what error() says (`meant`) is left as it is.
 local function placed(err, meant)
-    if type(err) ~= "string" then
+    if type(err) ~= "string" or err == core.no_memory then
         return err
     elseif err:find "%(global 'H'%)$" and rawget(_G, "H") == nil then
         return err .. "; a script begins with local H = require \"heddle\""

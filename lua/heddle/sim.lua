@@ -253,7 +253,8 @@ local function run(self, cycles)
             sample(self)
         end
         if not ok then
-            self.status = type(err) == "table" and err.name or "error"
+            self.status = type(err) == "table" and err.name
+                or err == core.no_memory and core.status_name(-1) or "error"
             if type(err) == "table" and err.code == -8 then
                 err.message = err.message .. "\n" .. self:wait_graph()
             end

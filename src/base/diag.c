@@ -18,6 +18,10 @@ int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
     if (err->code < 0)
         return err->code;
     err->code = code;
+    if (code == HEDDLE_ENOMEM) {
+        strcpy(err->text, HEDDLE_NO_MEMORY);
+        return code;
+    }
     plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     before = uselocale(plain); /* without memory for one: asks only */
     va_start(ap, fmt);
@@ -26,12 +30,14 @@ int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
     uselocale(before);
     if (plain != (locale_t)0)
         freelocale(plain);
-    return code;
+    if (strcmp(err->text, HEDDLE_NO_MEMORY) == 0)
+        err->code = HEDDLE_ENOMEM;
+    return err->code;
 }
 
 int hd_err_memory(struct hd_err *err)
 {
-    return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+    return hd_err_set(err, HEDDLE_ENOMEM, HEDDLE_NO_MEMORY);
 }
 
 void hd_err_clear(struct hd_err *err)

@@ -6,11 +6,16 @@
  * negative code.  The codes are the public HEDDLE_E values; the command line
  * maps them to sysexits.
  *
+ * Want of memory is told in one way, wherever it is noticed and through however
+ * many hands it goes: the code HEDDLE_ENOMEM has the text HEDDLE_NO_MEMORY and
+ * no other, and a text that is passed on and is that one has the code.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_DIAG_H
 #define HD_DIAG_H
 
+#include <errno.h>
 #include <stddef.h>
 
 #include "../heddle.h"
@@ -25,9 +30,14 @@ struct hd_err {
 int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Records that there is no more memory, in the words that are said wherever it
- * is found; returns err->code. */
+/* Records that there is not enough memory; returns err->code. */
 int hd_err_memory(struct hd_err *err);
+
+/* The code of a system call that has failed: HEDDLE_ENOMEM if it says so. */
+static inline int hd_err_errno(int code)
+{
+    return errno == ENOMEM ? HEDDLE_ENOMEM : code;
+}
 
 /* Forgets the error. */
 void hd_err_clear(struct hd_err *err);

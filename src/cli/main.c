@@ -102,7 +102,7 @@ static int print(lua_State *L)
 
 static int traceback(lua_State *L)
 {
-    if (lua_isstring(L, 1))
+    if (lua_isstring(L, 1) && !hl_is_no_memory(L, 1))
         luaL_traceback(L, L, lua_tostring(L, 1), 1);
     return 1;
 }
@@ -141,6 +141,18 @@ static int start(lua_State *L)
     return 1;
 }
 
+/* Of an error that cli.lua did not catch: memory has run out or, before its
+ * first line, Ctrl-C. */
+static const char *text_of(lua_State *L)
+{
+    if (!lua_isstring(L, -1)) {
+        lua_getglobal(L, "tostring");
+        lua_insert(L, -2);
+        lua_pcall(L, 1, 1, 0);
+    }
+    return lua_isstring(L, -1) ? lua_tostring(L, -1) : "an error";
+}
+
 int main(int argc, char **argv)
 {
     lua_State *L = luaL_newstate();
@@ -148,7 +160,7 @@ int main(int argc, char **argv)
     int status;
 
     if (!L) {
-        fputs("heddle: out of memory\n", stderr);
+        fputs("heddle: " HEDDLE_NO_MEMORY "\n", stderr);
         return EXIT_OS;
     }
     live.L = L;
@@ -160,10 +172,10 @@ int main(int argc, char **argv)
     if (lua_pcall(L, 2, 1, 1) == LUA_OK) {
         status = (int)lua_tointeger(L, -1);
     } else {
-        const char *text = luaL_tolstring(L, -1, NULL);
-
-        fprintf(stderr, "heddle: %s\n", text);
-        status = live.in.hit ? EXIT_INT : EXIT_SOFTWARE;
+        status = hl_is_no_memory(L, -1) ? EXIT_OS
+                 : live.in.hit          ? EXIT_INT
+                                        : EXIT_SOFTWARE;
+        fprintf(stderr, "heddle: %s\n", text_of(L));
     }
     lua_close(L);
     why = hl_flush();

@@ -62,9 +62,7 @@ int heddle_host_write(heddle_host *h, uint32_t buffer, uint64_t i,
     if (b == NULL)
         return HEDDLE_EPROGRAM;
     if (hd_buffer_set(&h->vm->buf, b, i, v) != 0)
-        return hd_err_set(h->vm->env->err, HEDDLE_ENOMEM,
-                          "program %s: no memory for buffer %s",
-                          h->vm->prog->name, b->def->name);
+        return hd_err_memory(h->vm->env->err);
     return 0;
 }
 
@@ -113,9 +111,7 @@ int heddle_host_set_state(heddle_host *h, const void *p, size_t bytes)
     if (bytes > 0) {
         copy = malloc(bytes);
         if (copy == NULL)
-            return hd_err_set(h->vm->env->err, HEDDLE_ENOMEM,
-                              "program %s: no memory for the host's state",
-                              h->vm->prog->name);
+            return hd_err_memory(h->vm->env->err);
         memcpy(copy, p, bytes);
     }
     free(h->vm->host_state);

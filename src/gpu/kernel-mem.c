@@ -319,8 +319,7 @@ static void load_values(struct act *c)
 
 static void no_memory(const struct act *c)
 {
-    hd_err_set(c->at->vm->env->err, HEDDLE_ENOMEM,
-               "no memory for the contents of buffer %s", c->buf->def->name);
+    hd_err_memory(c->at->vm->env->err);
 }
 
 /* Elements of one type that lie side by side. */

@@ -86,15 +86,12 @@ static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
     if (vm->st == NULL || vm->block == NULL || vm->pool == NULL ||
         vm->high == NULL ||
         hd_numbers_open(&vm->numbers, env->arena, slots) < 0)
-        return hd_err_set(env->err, HEDDLE_ENOMEM,
-                          "program %s: no room for %u warps of %zu bytes",
-                          vm->src.name, slots, most + high * lanes * 4);
+        return hd_err_memory(env->err);
     vm->passing = calloc(passing, lanes * sizeof(*vm->passing));
     if (vm->passing == NULL || hd_buffers_open(&vm->buf, vm->prog) != 0) {
         free(vm->passing);
         vm->passing = NULL;
-        return hd_err_set(env->err, HEDDLE_ENOMEM, "program %s: no memory",
-                          vm->src.name);
+        return hd_err_memory(env->err);
     }
     vm->env = env;
     vm->lanes = lanes;

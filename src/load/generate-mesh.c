@@ -116,7 +116,7 @@ int hd_generate_mesh(int32_t *out, const struct hd_mesh *m, uint64_t seed,
     uint32_t c[3], face, i;
 
     if (!id)
-        return hd_err_set(err, HEDDLE_ENOMEM, "mesh: out of memory");
+        return hd_err_memory(err);
     shuffle(id, m->n, m->window, seed);
     for (c[2] = 0; c[2] < m->size[2]; c[2]++)
         for (c[1] = 0; c[1] < m->size[1]; c[1]++)

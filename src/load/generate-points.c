@@ -87,7 +87,7 @@ int hd_generate_clusters(struct hd_clusters *c, uint64_t seed,
     uint32_t j, d, first;
 
     if (at == NULL)
-        return hd_err_set(err, HEDDLE_ENOMEM, "clusters: out of memory");
+        return hd_err_memory(err);
     hd_generate_floats(c->coord, (size_t)c->n * c->dim, seed);
     choose(centre, c->k, c->n, seed);
     for (d = 0; d < c->dim; d++)
@@ -150,7 +150,7 @@ int hd_generate_memcached(uint32_t *table, uint32_t h, uint32_t keys,
             if (kept[order[i]])
                 insert(table, fill, (uint32_t)order[i], sets);
     } else
-        rc = hd_err_set(err, HEDDLE_ENOMEM, "memcached: out of memory");
+        rc = hd_err_memory(err);
     free(order);
     free(fill);
     free(kept);

@@ -52,11 +52,6 @@ enum {
 
 /* ---- graphs ---------------------------------------------------------- */
 
-static int no_memory(struct hd_err *err, const char *what)
-{
-    return hd_err_set(err, HEDDLE_ENOMEM, "%s: out of memory", what);
-}
-
 /* Rows of n nodes, all of degree 0. */
 static int graph_open(struct hd_graph *g, uint32_t n, struct hd_err *err)
 {
@@ -66,7 +61,7 @@ static int graph_open(struct hd_graph *g, uint32_t n, struct hd_err *err)
                           "graph: %u nodes; expected 1 to 2^31 - 3", n);
     g->n = n;
     g->start = calloc((size_t)n + 2, sizeof *g->start);
-    return g->start ? 0 : no_memory(err, "graph");
+    return g->start ? 0 : hd_err_memory(err);
 }
 
 /*
@@ -95,7 +90,7 @@ static int graph_rows(struct hd_graph *g, struct hd_err *err)
     if (g->edge)
         return 0;
     hd_generate_graph_free(g);
-    return no_memory(err, "graph");
+    return hd_err_memory(err);
 }
 
 static void place(struct hd_graph *g, uint32_t from, uint32_t to)
@@ -376,7 +371,7 @@ int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r, uint64_t seed,
         name = malloc(g->n * sizeof *name);
     if (!have || (r->permute && !name)) {
         hd_generate_graph_free(g);
-        rc = no_memory(err, "rmat");
+        rc = hd_err_memory(err);
     } else {
         if (name)
             hd_generate_permutation(name, g->n, seed);
@@ -404,7 +399,7 @@ int hd_generate_levels(const struct hd_graph *g, uint32_t source,
     uint32_t first = 0, last = 0, v;
 
     if (!queue)
-        return no_memory(err, "levels");
+        return hd_err_memory(err);
     for (v = 0; v < g->n; v++)
         level[v] = -1;
     level[source] = 0;
@@ -548,7 +543,7 @@ int hd_generate_zipf(int32_t *out, size_t n, uint32_t keys, double s,
                           keys, s);
     sum = malloc(keys * sizeof *sum);
     if (!sum)
-        return no_memory(err, "zipf");
+        return hd_err_memory(err);
     for (k = 0; k < keys; k++) {
         total += exp_minus(s * ln_of(k + 1));
         sum[k] = total;

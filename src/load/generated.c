@@ -39,7 +39,7 @@ static heddle_data *array(enum heddle_type type, uint64_t n, const char *what,
                    "2^31 - 1",
                    what, (unsigned long long)n);
     else
-        hd_err_set(&err, HEDDLE_ENOMEM, "%s: out of memory", what);
+        hd_err_memory(&err);
     say(&err, error, room);
     return NULL;
 }
@@ -124,7 +124,7 @@ int heddle_generate_graph(const struct heddle_graph_spec *spec,
     if (out->start && out->edges && out->nodes)
         return 0;
     heddle_graph_free(out);
-    hd_err_set(&err, HEDDLE_ENOMEM, "graph: out of memory");
+    hd_err_memory(&err);
     say(&err, error, room);
     return err.code;
 }
@@ -247,7 +247,7 @@ static int fill_clusters(struct hd_clusters *h, uint64_t seed,
     c->nearest = heddle_data_new(HEDDLE_I32, h->n);
     c->cost = heddle_data_new(HEDDLE_F32, h->n);
     if (!c->coords || !c->centre || !c->nearest || !c->cost)
-        return hd_err_set(err, HEDDLE_ENOMEM, "clusters: out of memory");
+        return hd_err_memory(err);
     h->coord = c->coords->mem;
     h->centre = c->centre->mem;
     h->nearest = c->nearest->mem;
@@ -422,7 +422,7 @@ int heddle_generate_suffix_tree(const struct heddle_genome_spec *spec,
                         "gc from 0 to 1",
                         g.bases, g.genome, g.reads, g.length, spec->gc);
     else if (fill_tree(&g, t) < 0)
-        rc = hd_err_set(&err, HEDDLE_ENOMEM, "suffix_tree: out of memory");
+        rc = hd_err_memory(&err);
     if (rc < 0) {
         heddle_suffix_tree_free(t);
         say(&err, error, room);

@@ -9,6 +9,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,7 +142,7 @@ int heddle_profile(heddle_workload *w, const struct heddle_walk_options *o,
     if (rc == 0)
         rc = heddle_walk(w, o, count, &p, error, room);
     else if (room > 0)
-        strncpy(error, "out of memory", room)[room - 1] = '\0';
+        snprintf(error, room, "%s", HEDDLE_NO_MEMORY);
     free(p.alloc);
     if (rc < 0) {
         free(p.row);

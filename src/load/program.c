@@ -86,8 +86,7 @@ static int grow(heddle_program *p, void *array, uint32_t n, size_t size)
     memcpy(&old, array, sizeof(old));
     more = realloc(old, (n == 0 ? 1 : (size_t)n * 2) * size);
     if (more == NULL)
-        return hd_err_set(&p->err, HEDDLE_ENOMEM, "program %s: no memory",
-                          p->name);
+        return hd_err_memory(&p->err);
     memcpy(array, &more, sizeof(more));
     return 0;
 }
@@ -221,7 +220,7 @@ heddle_workload *heddle_program_workload(heddle_program *p)
     }
     s = hd_program_source(p);
     if (s == NULL) {
-        hd_err_set(&p->err, HEDDLE_ENOMEM, "program %s: no memory", p->name);
+        hd_err_memory(&p->err);
         return NULL;
     }
     return hd_workload(s);

@@ -412,7 +412,7 @@ static int survey(struct heddle_survey *s, struct hd_source *src,
     if (rc == 0)
         rc = open_picture(s);
     if (rc < 0)
-        return hd_err_set(err, rc, "survey: out of memory");
+        return hd_err_memory(err);
     rc = hd_turns_run(&turns, err);
     if (rc == CUT) {
         s->r.cut = 1;
@@ -431,7 +431,7 @@ int heddle_survey_run(heddle_workload *w, const struct heddle_survey_options *o,
 
     *out = NULL;
     if (s == NULL) {
-        rc = hd_err_set(&err, HEDDLE_ENOMEM, "survey: out of memory");
+        rc = hd_err_memory(&err);
     } else {
         s->o = o != NULL ? *o : none;
         s->o.lanes = s->o.lanes != 0 ? s->o.lanes : 32;

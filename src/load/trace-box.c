@@ -41,6 +41,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 enum { HEADER = 64, VERSION = 1, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
 
@@ -61,15 +62,10 @@ struct hd_box_io {
     struct hd_save save; /* the file being written, which has fd */
 };
 
-static int no_memory(struct hd_err *err)
-{
-    return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
-}
-
 static int io_error(const struct hd_box *b, int code, const char *what,
                     struct hd_err *err)
 {
-    return hd_err_set(err, code, "%s: %s: %s",
+    return hd_err_set(err, hd_err_errno(code), "%s: %s: %s",
                       b->io->path != NULL ? b->io->path : "temporary file",
                       what, strerror(errno));
 }
@@ -156,7 +152,7 @@ static struct hd_box *new_box(const char *path, struct hd_err *err)
         free(b);
         free(io);
     }
-    no_memory(err);
+    hd_err_memory(err);
     return NULL;
 }
 
@@ -165,7 +161,7 @@ static int make_writer(struct hd_box *b, int level, struct hd_err *err)
     b->io->write = true;
     b->io->c = ZSTD_createCCtx();
     if (b->io->c == NULL)
-        return no_memory(err);
+        return hd_err_memory(err);
     ZSTD_CCtx_setParameter(b->io->c, ZSTD_c_compressionLevel, level);
     return 0;
 }
@@ -247,13 +243,11 @@ uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
                    "more than 65536 different opcodes and names");
         return HD_NONE;
     }
-    char **p = hd_grow(b->string, b->strings, &b->room_strings, sizeof *p);
+    char **p = hd_grow(&b->string, b->strings, &b->room_strings, sizeof *p);
     char *copy = malloc(n + 1);
-    if (p != NULL)
-        b->string = p;
     if (p == NULL || copy == NULL) {
         free(copy);
-        no_memory(err);
+        hd_err_memory(err);
         return HD_NONE;
     }
     memcpy(copy, s, n);
@@ -266,13 +260,12 @@ int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err)
 {
     uint32_t s = hd_box_string(b, name, strlen(name), err);
     struct hd_trace_context *c =
-        hd_grow(b->context, b->contexts, &b->room_contexts, sizeof *c);
+        hd_grow(&b->context, b->contexts, &b->room_contexts, sizeof *c);
 
     if (s == HD_NONE)
         return err->code;
     if (c == NULL)
-        return no_memory(err);
-    b->context = c;
+        return hd_err_memory(err);
     c[b->contexts++] = (struct hd_trace_context){.name = b->string[s]};
     return 0;
 }
@@ -283,13 +276,12 @@ int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
     struct hd_trace_context *c = &b->context[context];
     uint32_t s = hd_box_string(b, name, strlen(name), err);
     struct hd_trace_alloc *a =
-        hd_grow(c->alloc, c->allocs, &c->room_allocs, sizeof *a);
+        hd_grow(&c->alloc, c->allocs, &c->room_allocs, sizeof *a);
 
     if (s == HD_NONE)
         return err->code;
     if (a == NULL)
-        return no_memory(err);
-    c->alloc = a;
+        return hd_err_memory(err);
     a[c->allocs++] = (struct hd_trace_alloc){b->string[s], base, bytes};
     return 0;
 }
@@ -298,11 +290,10 @@ int hd_box_kernel(struct hd_box *b, const struct hd_trace_kernel *k,
                   struct hd_err *err)
 {
     struct hd_trace_kernel *p =
-        hd_grow(b->kernel, b->kernels, &b->room_kernels, sizeof *p);
+        hd_grow(&b->kernel, b->kernels, &b->room_kernels, sizeof *p);
 
     if (p == NULL)
-        return no_memory(err);
-    b->kernel = p;
+        return hd_err_memory(err);
     p[b->kernels] = *k;
     p[b->kernels].frame0 = (uint32_t)b->frames;
     p[b->kernels].frames = 0;
@@ -319,10 +310,14 @@ static const void *shorter(struct hd_box *b, const unsigned char *p, size_t n,
 
     out->n = 0;
     if (!hd_bytes_room(out, bound)) {
-        no_memory(err);
+        hd_err_memory(err);
         return NULL;
     }
     size_t did = ZSTD_compress2(b->io->c, out->p, bound, p, n);
+    if (ZSTD_getErrorCode(did) == ZSTD_error_memory_allocation) {
+        hd_err_memory(err);
+        return NULL;
+    }
     if (ZSTD_isError(did) || did >= n) {
         *stored = (uint32_t)n;
         return p;
@@ -335,12 +330,11 @@ int hd_box_put(struct hd_box *b, const unsigned char *p, size_t n,
                uint32_t blocks, struct hd_err *err)
 {
     struct hd_box_frame *f =
-        hd_grow(b->frame, b->frames, &b->room_frames, sizeof *f);
+        hd_grow(&b->frame, b->frames, &b->room_frames, sizeof *f);
     struct hd_trace_kernel *k = &b->kernel[b->kernels - 1];
 
     if (f == NULL)
-        return no_memory(err);
-    b->frame = f;
+        return hd_err_memory(err);
     if (n >= 1u << 31)
         return hd_err_set(err, HEDDLE_EDATA,
                           "kernel %u: a thread block takes more than 2 GB",
@@ -356,7 +350,7 @@ int hd_box_put(struct hd_box *b, const unsigned char *p, size_t n,
     if (!b->io->file && b->io->kept + n <= b->io->keep) {
         f->mem = malloc(n);
         if (f->mem == NULL)
-            return no_memory(err);
+            return hd_err_memory(err);
         memcpy(f->mem, p, n);
         b->io->kept += n;
     } else {
@@ -407,7 +401,7 @@ int hd_box_finish(struct hd_box *b, struct hd_err *err)
     int r = 0;
 
     if (index.oom)
-        r = no_memory(err);
+        r = hd_err_memory(err);
     else
         b->hash = XXH3_64bits(index.p, logical);
     if (r == 0 && b->io->file)
@@ -433,9 +427,11 @@ int hd_box_is(const char *path, struct hd_err *err)
     return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof head) == 0;
 }
 
-/* Undoes `shorter`: `stored` bytes at p become exactly `raw` bytes. */
+/* Undoes `shorter`: `stored` bytes at p become exactly `raw` bytes.  NULL: they
+ * do not, or memory is short (an error). */
 static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
-                                   size_t stored, size_t raw)
+                                   size_t stored, size_t raw,
+                                   struct hd_err *err)
 {
     struct hd_bytes *out = &b->io->plain;
 
@@ -444,9 +440,13 @@ static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
     if (ZSTD_getFrameContentSize(p, stored) != raw)
         return NULL;
     out->n = 0;
-    if (!hd_bytes_room(out, raw))
+    if (!hd_bytes_room(out, raw)) {
+        hd_err_memory(err);
         return NULL;
+    }
     size_t n = ZSTD_decompressDCtx(b->io->d, out->p, raw, p, stored);
+    if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
+        hd_err_memory(err);
     return n == raw ? out->p : NULL;
 }
 
@@ -472,19 +472,21 @@ static int read_index(struct hd_box *b, const unsigned char *head,
         return bad(b, "the size of its index (byte 32) cannot be", err);
     b->io->packed.n = 0;
     if (!hd_bytes_room(&b->io->packed, stored + 1))
-        return no_memory(err);
+        return hd_err_memory(err);
     if (read_at(b, b->io->packed.p, stored, at, err) != 0)
         return err->code;
-    const unsigned char *p = expand(b, b->io->packed.p, stored, raw);
+    const unsigned char *p = expand(b, b->io->packed.p, stored, raw, err);
     if (p == NULL || XXH3_64bits(p, raw) != hd_load64(head + 40))
         return bad(b, "its index is corrupt (the hash differs)", err);
     b->hash = hd_load64(head + 48);
     b->file_bytes = size;
     const char *what = hd_index_read(b, p, raw, HEADER, at);
-    return what == NULL
-               ? 0
-               : hd_err_set(err, HEDDLE_EDATA, "%s: its index is corrupt (%s)",
-                            b->io->path, what);
+    if (what == NULL)
+        return 0;
+    if (what == hd_index_memory)
+        return hd_err_memory(err);
+    return hd_err_set(err, HEDDLE_EDATA, "%s: its index is corrupt (%s)",
+                      b->io->path, what);
 }
 
 static int read_head(struct hd_box *b, struct hd_err *err)
@@ -551,12 +553,12 @@ const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
     }
     b->io->packed.n = 0;
     if (!hd_bytes_room(&b->io->packed, f->stored)) {
-        no_memory(err);
+        hd_err_memory(err);
         return NULL;
     }
     if (read_at(b, b->io->packed.p, f->stored, f->at, err) != 0)
         return NULL;
-    p = expand(b, b->io->packed.p, f->stored, f->raw);
+    p = expand(b, b->io->packed.p, f->stored, f->raw, err);
     if (p == NULL || XXH3_64bits(p, f->raw) != f->hash) {
         hd_box_where(b, i, where, sizeof where);
         hd_err_set(err, HEDDLE_EDATA, "%s: corrupt (the hash differs)", where);

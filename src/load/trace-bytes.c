@@ -67,18 +67,22 @@ uint64_t hd_cursor_get_slow(struct hd_cursor *c)
     return 0;
 }
 
-void *hd_grow(void *p, size_t n, size_t *room, size_t size)
+void *hd_grow(void *list, size_t n, size_t *room, size_t size)
 {
+    size_t want = *room < 16 ? 16 : *room * 2;
+    void *p;
+
+    memcpy(&p, list, sizeof p);
     if (n < *room)
         return p;
-
-    size_t want = *room < 16 ? 16 : *room * 2;
     if (want <= n)
         want = n + 1;
     if (want > SIZE_MAX / 2 / size)
         return NULL;
-    void *q = realloc(p, want * size);
-    if (q != NULL)
-        *room = want;
-    return q;
+    p = realloc(p, want * size);
+    if (p == NULL)
+        return NULL;
+    memcpy(list, &p, sizeof p);
+    *room = want;
+    return p;
 }

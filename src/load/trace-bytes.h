@@ -85,6 +85,7 @@ static inline void hd_store64(void *p, uint64_t v)
 struct hd_cursor {
     const unsigned char *p, *end;
     bool bad;
+    bool oom; /* what was read found no memory; the reader's user sets it */
 };
 
 uint64_t hd_cursor_get_slow(struct hd_cursor *c);
@@ -153,9 +154,10 @@ static inline const void *hd_cursor_take(struct hd_cursor *c, size_t n)
 }
 
 /*
- * Grows an array of `size`-byte items to hold at least n + 1; returns the new
- * address, or NULL with the old one still valid.
+ * Grows the array of `size`-byte items to which the pointer at `list` points, so
+ * that it holds at least n + 1.  Returns its address, which the pointer has then,
+ * too; NULL: no memory, and the array is as it was.
  */
-void *hd_grow(void *p, size_t n, size_t *room, size_t size);
+void *hd_grow(void *list, size_t n, size_t *room, size_t size);
 
 #endif

@@ -36,7 +36,7 @@ static int copy_context(const struct hd_trace_context *x, struct hd_box *out,
     y->local_base = x->local_base;
     y->range = calloc(x->ranges + 1, sizeof *y->range);
     if (y->range == NULL)
-        return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+        return hd_err_memory(err);
     if (x->ranges != 0)
         memcpy(y->range, x->range, x->ranges * sizeof *y->range);
     y->ranges = y->room_ranges = x->ranges;

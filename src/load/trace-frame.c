@@ -83,13 +83,12 @@ static bool same_top(const struct hd_top *a, const struct hd_top *b)
 
 static bool add_top(struct hd_pack *k, const struct hd_top *o)
 {
-    struct hd_top *t = hd_grow(k->top, k->tops, &k->room_tops, sizeof *t);
+    struct hd_top *t = hd_grow(&k->top, k->tops, &k->room_tops, sizeof *t);
 
     if (t == NULL) {
         k->oom = true;
         return false;
     }
-    k->top = t;
     t[k->tops] = *o;
     t[k->tops].stream = (uint32_t)k->tops;
     if (hd_top_memory(o)) {
@@ -129,12 +128,11 @@ void hd_pack_op(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
 
     hd_assert(warp < k->warps);
     if (HD_UNLIKELY(w->n >= w->room)) {
-        struct hd_pack_entry *e = hd_grow(w->e, w->n, &w->room, sizeof *e);
+        struct hd_pack_entry *e = hd_grow(&w->e, w->n, &w->room, sizeof *e);
         if (e == NULL) {
             k->oom = true;
             return;
         }
-        w->e = e;
     }
     w->e[w->n++] = (struct hd_pack_entry){mask, find_top(k, o), 0};
 }
@@ -142,13 +140,12 @@ void hd_pack_op(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
 static struct hd_pack_mem *add_mem(struct hd_pack *k, uint32_t warp)
 {
     struct hd_pack_warp *w = &k->w[warp];
-    struct hd_pack_mem *m = hd_grow(w->m, w->nm, &w->room_m, sizeof *m);
+    struct hd_pack_mem *m = hd_grow(&w->m, w->nm, &w->room_m, sizeof *m);
 
     if (m == NULL) {
         k->oom = true;
         return NULL;
     }
-    w->m = m;
     return &m[w->nm++];
 }
 
@@ -172,13 +169,12 @@ void hd_pack_list(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
     }
     hd_pack_op(k, warp, o, mask);
     struct hd_pack_mem *m = add_mem(k, warp);
-    uint64_t *v = hd_grow(k->value, k->values + n, &k->room_values, 8);
+    uint64_t *v = hd_grow(&k->value, k->values + n, &k->room_values, 8);
     if (m == NULL || v == NULL) {
         k->oom = true;
         return;
     }
     *m = (struct hd_pack_mem){0, 0, k->values};
-    k->value = v;
     memcpy(v + k->values, addr, n * 8);
     k->values += n;
     k->cost += n * 4;
@@ -216,17 +212,15 @@ static bool add_path(struct hd_pack *k, const struct hd_pack_warp *w,
                      uint64_t hash)
 {
     struct hd_pack_path *p =
-        hd_grow(k->path, k->paths, &k->room_paths, sizeof *p);
+        hd_grow(&k->path, k->paths, &k->room_paths, sizeof *p);
 
     if (p == NULL)
         return false;
-    k->path = p;
     if (k->n + w->n > k->room) {
         struct hd_pack_entry *e =
-            hd_grow(k->e, k->n + w->n, &k->room, sizeof *e);
+            hd_grow(&k->e, k->n + w->n, &k->room, sizeof *e);
         if (e == NULL)
             return false;
-        k->e = e;
     }
     if (w->n != 0)
         memcpy(k->e + k->n, w->e, w->n * sizeof *w->e);
@@ -261,18 +255,16 @@ static uint32_t find_path(struct hd_pack *k, const struct hd_pack_warp *w)
 static bool end_warp(struct hd_pack *k, const struct hd_pack_warp *w)
 {
     uint32_t path = find_path(k, w);
-    uint32_t *u = hd_grow(k->use, k->uses, &k->room_uses, sizeof *u);
+    uint32_t *u = hd_grow(&k->use, k->uses, &k->room_uses, sizeof *u);
 
     if (path == HD_NONE || u == NULL)
         return false;
-    k->use = u;
     u[k->uses++] = path;
     if (k->nm + w->nm > k->room_m) {
         struct hd_pack_mem *m =
-            hd_grow(k->m, k->nm + w->nm, &k->room_m, sizeof *m);
+            hd_grow(&k->m, k->nm + w->nm, &k->room_m, sizeof *m);
         if (m == NULL)
             return false;
-        k->m = m;
     }
     if (w->nm != 0)
         memcpy(k->m + k->nm, w->m, w->nm * sizeof *w->m);
@@ -284,11 +276,10 @@ static bool end_warp(struct hd_pack *k, const struct hd_pack_warp *w)
 int hd_pack_block_end(struct hd_pack *k)
 {
     struct hd_pack_block *b =
-        hd_grow(k->block, k->blocks, &k->room_blocks, sizeof *b);
+        hd_grow(&k->block, k->blocks, &k->room_blocks, sizeof *b);
 
     if (b == NULL || k->oom)
         return HEDDLE_ENOMEM;
-    k->block = b;
     b[k->blocks++] = (struct hd_pack_block){k->number, k->uses};
     k->cost += 3;
     for (uint32_t i = 0; i < k->warps; i++) {

@@ -93,6 +93,7 @@ struct hd_frame {
  * is off; it is hd_frame_too_large where the limit does not suffice.
  */
 extern const char hd_frame_too_large[];
+extern const char hd_frame_memory[]; /* and this, without memory */
 
 struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
                                  uint32_t lanes, uint32_t warps,

@@ -43,7 +43,7 @@ struct hd_trace_in {
 static int io_error(struct hd_trace_in *in, const char *what, int code,
                     struct hd_err *err)
 {
-    return hd_err_set(err, code, "%s: %s: %s", in->path, what, strerror(errno));
+    return hd_err_set(err, hd_err_errno(code), "%s: %s: %s", in->path, what, strerror(errno));
 }
 
 struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
@@ -53,7 +53,7 @@ struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
     struct stat st;
 
     if (in == NULL) {
-        hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+        hd_err_memory(err);
         return NULL;
     }
     memcpy(in->path, path, n);
@@ -62,7 +62,7 @@ struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
     in->buf = calloc(1, BUFFER + PAD);
     in->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (in->buf == NULL)
-        hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+        hd_err_memory(err);
     else if (in->fd < 0)
         io_error(in, "cannot open", HEDDLE_ENOINPUT, err);
     else if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode))
@@ -96,15 +96,15 @@ static ssize_t read_some(struct hd_trace_in *in, void *p, size_t n)
 
 static int xz_error(struct hd_trace_in *in, lzma_ret r, struct hd_err *err)
 {
-    const char *why = r == LZMA_BUF_ERROR   ? "the file is cut off"
-                      : r == LZMA_MEM_ERROR ? "out of memory"
+    const char *why = r == LZMA_BUF_ERROR ? "the file is cut off"
                       : r == LZMA_MEMLIMIT_ERROR
                           ? "it wants more than 512 MB to decompress"
                       : r == LZMA_FORMAT_ERROR ? "not an .xz file"
                                                : "the data is corrupt";
 
-    return hd_err_set(err, r == LZMA_MEM_ERROR ? HEDDLE_ENOMEM : HEDDLE_EDATA,
-                      "%s: byte %llu of the .xz: %s", in->path,
+    if (r == LZMA_MEM_ERROR)
+        return hd_err_memory(err);
+    return hd_err_set(err, HEDDLE_EDATA, "%s: byte %llu of the .xz: %s", in->path,
                       (unsigned long long)in->z.total_in, why);
 }
 
@@ -176,7 +176,7 @@ static int fill(struct hd_trace_in *in, struct hd_err *err)
                               LONGEST >> 20);
         char *b = realloc(in->buf, in->room * 2 + PAD);
         if (b == NULL)
-            return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+            return hd_err_memory(err);
         in->buf = b;
         in->room *= 2;
     }

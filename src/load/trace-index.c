@@ -129,6 +129,15 @@ size_t hd_index_write(const struct hd_box *b, struct hd_bytes *o)
 
 /* ---- reading ------------------------------------------------------------- */
 
+const char hd_index_memory[] = "memory";
+
+/* The cursor says by `oom` that it is not the data that is bad. */
+static bool no_memory(struct hd_cursor *c)
+{
+    c->oom = true;
+    return false;
+}
+
 static const char *get_string(const struct hd_box *b, struct hd_cursor *c)
 {
     uint64_t i = hd_cursor_get(c);
@@ -146,15 +155,15 @@ static bool get_strings(struct hd_box *b, struct hd_cursor *c)
 
     b->string = calloc(n + 1, sizeof *b->string);
     if (b->string == NULL)
-        return false;
+        return no_memory(c);
     for (uint64_t i = 0; i < n && !c->bad; i++) {
         uint64_t len = hd_cursor_count(c, 1);
         const void *p = hd_cursor_take(c, len);
-        char *s = malloc(len + 1);
-        if (p == NULL || s == NULL || memchr(p, 0, len) != NULL) {
-            free(s);
+        if (p == NULL || memchr(p, 0, len) != NULL)
             return false;
-        }
+        char *s = malloc(len + 1);
+        if (s == NULL)
+            return no_memory(c);
         memcpy(s, p, len);
         s[len] = '\0';
         b->string[b->strings++] = s;
@@ -169,7 +178,7 @@ static bool get_ranges(struct hd_trace_context *x, struct hd_cursor *c)
 
     x->range = calloc(n + 1, sizeof *x->range);
     if (x->range == NULL)
-        return false;
+        return no_memory(c);
     for (; x->ranges < n && !c->bad; x->ranges++) {
         struct hd_trace_range *r = &x->range[x->ranges];
         r->page = next + hd_cursor_max(c, end - next);
@@ -189,7 +198,7 @@ static bool get_context(struct hd_box *b, struct hd_trace_context *x,
     uint64_t n = hd_cursor_count(c, 3);
     x->alloc = calloc(n + 1, sizeof *x->alloc);
     if (x->alloc == NULL)
-        return false;
+        return no_memory(c);
     for (; x->allocs < n && !c->bad; x->allocs++) {
         struct hd_trace_alloc *a = &x->alloc[x->allocs];
         a->name = get_string(b, c);
@@ -204,7 +213,9 @@ static bool get_contexts(struct hd_box *b, struct hd_cursor *c)
     uint64_t n = hd_cursor_count(c, 6);
 
     b->context = calloc(n + 1, sizeof *b->context);
-    if (b->context == NULL || n == 0)
+    if (b->context == NULL)
+        return no_memory(c);
+    if (n == 0)
         return false;
     while (b->contexts < n && !c->bad) {
         if (!get_context(b, &b->context[b->contexts++], c))
@@ -250,7 +261,7 @@ static bool get_kernels(struct hd_box *b, struct hd_cursor *c)
 
     b->kernel = calloc(n + 1, sizeof *b->kernel);
     if (b->kernel == NULL)
-        return false;
+        return no_memory(c);
     while (b->kernels < n && !c->bad) {
         if (!get_kernel(b, &b->kernel[b->kernels++], c))
             return false;
@@ -268,7 +279,7 @@ static bool get_frames(struct hd_box *b, struct hd_cursor *c, uint64_t from,
         return false;
     b->frame = calloc(n + 1, sizeof *b->frame);
     if (b->frame == NULL)
-        return false;
+        return no_memory(c);
     b->frames = n;
     for (size_t i = 0; i < b->kernels; i++) {
         struct hd_trace_kernel *k = &b->kernel[i];
@@ -314,20 +325,19 @@ static bool get_notes(struct hd_box *b, struct hd_cursor *c)
 const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
                           uint64_t from, uint64_t to)
 {
-    struct hd_cursor c = {p, p + n, false};
+    struct hd_cursor c = {.p = p, .end = p + n};
+    const char *what = NULL;
 
     if (!get_strings(b, &c))
-        return "strings";
-    if (!get_contexts(b, &c))
-        return "address spaces";
-    bool kernels = get_kernels(b, &c);
-    if (!kernels) {
-        b->frames = 0;
-        return "kernels";
-    }
-    if (!get_frames(b, &c, from, to))
-        return "frames";
-    if (!get_notes(b, &c) || c.p != c.end)
-        return "notes";
-    return NULL;
+        what = "strings";
+    else if (!get_contexts(b, &c))
+        what = "address spaces";
+    else if (!get_kernels(b, &c)) {
+        b->frames = 0; /* how many can be freed */
+        what = "kernels";
+    } else if (!get_frames(b, &c, from, to))
+        what = "frames";
+    else if (!get_notes(b, &c) || c.p != c.end)
+        what = "notes";
+    return c.oom ? hd_index_memory : what;
 }

@@ -92,7 +92,7 @@ static const char *expected(struct hd_lines *c, const char *what,
 
 static const char *no_memory(struct hd_lines *c)
 {
-    hd_err_set(&c->known.err, HEDDLE_ENOMEM, "out of memory");
+    hd_err_memory(&c->known.err);
     return NULL;
 }
 
@@ -180,10 +180,9 @@ static const char *scan_bulk(struct hd_lines *c, const char *p,
     if (p == NULL || n < 0 || n > MAX_BULK)
         return expected(c, "a count of addresses", hd_skip_blank(q));
     if ((size_t)n >= c->room_addr) {
-        uint64_t *a = hd_grow(c->addr, (size_t)n, &c->room_addr, sizeof *a);
+        uint64_t *a = hd_grow(&c->addr, (size_t)n, &c->room_addr, sizeof *a);
         if (a == NULL)
             return no_memory(c);
-        c->addr = a;
     }
     out->n = (uint32_t)n;
     if (mode == 3)

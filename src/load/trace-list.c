@@ -33,11 +33,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int no_memory(struct hd_err *err)
-{
-    return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
-}
-
 /* ---- paths --------------------------------------------------------------- */
 
 static bool ends(const char *s, const char *tail)
@@ -71,13 +66,11 @@ static char *join(const char *dir, size_t dir_len, const char *name,
 
 static int add_path(struct hd_trace_input *in, char *path, struct hd_err *err)
 {
-    char **p = hd_grow(in->path, in->n, &in->room, sizeof *p);
+    char **p = hd_grow(&in->path, in->n, &in->room, sizeof *p);
 
-    if (p != NULL)
-        in->path = p;
     if (p == NULL || path == NULL) {
         free(path);
-        return no_memory(err);
+        return hd_err_memory(err);
     }
     p[in->n++] = path;
     return 0;
@@ -108,10 +101,10 @@ static int read_dir(const char *path, struct hd_trace_input *in,
     char *dir = join(path, strlen(path), "/", 1, "");
 
     if (d == NULL)
-        hd_err_set(err, HEDDLE_ENOINPUT, "%s: cannot open: %s", path,
-                   strerror(errno));
+        hd_err_set(err, hd_err_errno(HEDDLE_ENOINPUT), "%s: cannot open: %s",
+                   path, strerror(errno));
     else if (dir == NULL)
-        no_memory(err);
+        hd_err_memory(err);
     while (err->code == 0 && (e = readdir(d)) != NULL) {
         const char *s = e->d_name;
         if (strncmp(s, "kernelslist", 11) == 0 && ends(s, ".g"))
@@ -136,8 +129,8 @@ static int is_kernel(const char *path, struct hd_err *err)
     FILE *f = fopen(path, "rb");
 
     if (f == NULL)
-        return hd_err_set(err, HEDDLE_ENOINPUT, "%s: cannot open: %s", path,
-                          strerror(errno));
+        return hd_err_set(err, hd_err_errno(HEDDLE_ENOINPUT),
+                          "%s: cannot open: %s", path, strerror(errno));
     size_t n = fread(head, 1, sizeof head, f);
     fclose(f);
     return (n >= 6 && memcmp(head,
@@ -181,7 +174,10 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
         r = r || ends(path, ".traceg") || ends(path, ".traceg.xz");
         in->form = r ? HD_TF_KERNEL : HD_TF_LISTS;
     }
-    return add_path(in, join(path, strlen(path), "", 0, ""), err);
+    r = add_path(in, join(path, strlen(path), "", 0, ""), err);
+    if (r != 0)
+        hd_trace_input_free(in);
+    return r;
 }
 
 /* ---- allocations --------------------------------------------------------- */
@@ -210,7 +206,7 @@ static int merge_allocs(struct hd_trace_context *x, struct hd_err *err)
     size_t n = 0;
 
     if (s == NULL)
-        return no_memory(err);
+        return hd_err_memory(err);
     for (size_t i = 0; i < x->allocs; i++)
         s[i] = (struct span){x->alloc[i].base,
                              x->alloc[i].base + x->alloc[i].bytes, i};
@@ -288,7 +284,7 @@ static int kernel_line(struct list *l, const char *p)
         }
     }
     if (path == NULL)
-        return no_memory(l->err);
+        return hd_err_memory(l->err);
     if (access(path, F_OK) != 0) {
         r = hd_err_set(l->err, HEDDLE_ENOINPUT, "%s:%llu: %s: %s", l->path,
                        (unsigned long long)l->line, path, strerror(errno));
@@ -410,7 +406,7 @@ static int load_one(const struct hd_trace_input *in, size_t i,
     if (r == 0)
         r = merge_allocs(x, err);
     if (r == 0 && hd_pages_ranges(&l.pages, x) != 0)
-        r = no_memory(err);
+        r = hd_err_memory(err);
     hd_pages_free(&l.pages);
     return r;
 }
@@ -419,7 +415,7 @@ int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
                   struct hd_box *box, uint64_t *bytes, struct hd_err *err)
 {
     struct hd_trace_text *text = hd_trace_text_new(box);
-    int r = text != NULL ? 0 : no_memory(err);
+    int r = text != NULL ? 0 : hd_err_memory(err);
 
     for (size_t i = 0; i < in->n && r == 0; i++) {
         if (context == HD_NONE || context == i)

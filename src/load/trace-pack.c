@@ -246,15 +246,13 @@ static void put_streams(struct hd_pack *k)
 static bool clear_streams(struct hd_pack *k)
 {
     struct hd_pack_stream *s =
-        hd_grow(k->stream, k->tops, &k->room_streams, sizeof *s);
+        hd_grow(&k->stream, k->tops, &k->room_streams, sizeof *s);
     if (s == NULL)
         return false;
-    k->stream = s;
     struct hd_pack_predict *p =
-        hd_grow(k->predict, k->tops, &k->room_predicts, sizeof *p);
+        hd_grow(&k->predict, k->tops, &k->room_predicts, sizeof *p);
     if (p == NULL)
         return false;
-    k->predict = p;
     memset(s, 0, k->tops * sizeof *s);
     memset(p, 0, k->tops * sizeof *p);
     return true;

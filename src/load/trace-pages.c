@@ -59,10 +59,9 @@ static struct hd_region *find(struct hd_pages *s, uint64_t number)
         if (r->number == number)
             return r;
     }
-    struct hd_region *r = hd_grow(s->region, s->n, &s->room, sizeof *r);
+    struct hd_region *r = hd_grow(&s->region, s->n, &s->room, sizeof *r);
     if (r == NULL)
         return NULL;
-    s->region = r;
     r += s->n++;
     *r = (struct hd_region){.number = number};
     s->slot[at] = (uint32_t)s->n;
@@ -127,10 +126,9 @@ static bool add_page(struct hd_trace_context *x, uint64_t page)
         }
     }
     struct hd_trace_range *r =
-        hd_grow(x->range, x->ranges, &x->room_ranges, sizeof *r);
+        hd_grow(&x->range, x->ranges, &x->room_ranges, sizeof *r);
     if (r == NULL)
         return false;
-    x->range = r;
     r[x->ranges++] = (struct hd_trace_range){page, 1};
     return true;
 }

@@ -35,7 +35,7 @@ struct heddle_trace_writer {
 
 static int no_memory(heddle_trace_writer *w)
 {
-    return hd_err_set(&w->err, HEDDLE_ENOMEM, "out of memory");
+    return hd_err_memory(&w->err);
 }
 
 static int misuse(heddle_trace_writer *w, const char *what)
@@ -77,7 +77,7 @@ heddle_trace_writer *heddle_trace_writer_new(const char *out, const char *name,
         }
         heddle_trace_writer_free(w);
     }
-    hd_err_set(&err, HEDDLE_ENOMEM, "out of memory");
+    hd_err_memory(&err);
     *status = err.code;
     if (error != NULL && room != 0)
         snprintf(error, room, "%s", err.text);
@@ -423,7 +423,7 @@ static int record_source(struct hd_source *s, const char *out, uint32_t lanes,
         return err->code = rc;
     if (hd_arena_open(&arena, ARENA_BYTES) < 0) {
         heddle_trace_writer_free(r.w);
-        return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+        return hd_err_memory(err);
     }
     hd_stats_open(&stats, &arena, 1);
     rc = s->ops->bind(s->self, &env, 0, lanes, HD_TRACE_MAX_WARPS);

@@ -110,6 +110,10 @@ struct hd_frame *hd_trace_frame(struct hd_box *box, size_t i, size_t limit,
     if (f != NULL)
         what = "blocks";
     hd_frame_free(f);
+    if (what == hd_frame_memory) {
+        hd_err_memory(err);
+        return NULL;
+    }
     if (what == hd_frame_too_large) {
         too_large(box, i, limit, err);
         return NULL;
@@ -146,12 +150,11 @@ static struct hd_frame *acquire(struct replayer *t, size_t frame,
         }
     }
     drop_unused(t);
-    struct resident *r = hd_grow(t->res, t->ress, &t->room_res, sizeof *r);
+    struct resident *r = hd_grow(&t->res, t->ress, &t->room_res, sizeof *r);
     if (r == NULL) {
-        hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+        hd_err_memory(err);
         return NULL;
     }
-    t->res = r;
     struct hd_frame *f = hd_trace_frame(t->box, frame, t->limit, err);
     if (f == NULL)
         return NULL;
@@ -240,7 +243,7 @@ static int bind(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,
         t->warp == NULL) {
         free(t->warp);
         t->warp = NULL;
-        return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory");
+        return hd_err_memory(env->err);
     }
     t->env = env;
     t->s->kernel = HD_NONE;
@@ -514,7 +517,7 @@ struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
         t->kernel = calloc(box->kernels + 1, sizeof *t->kernel);
     if (t == NULL || t->kernel == NULL) {
         free(t);
-        hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+        hd_err_memory(err);
         return NULL;
     }
     for (size_t i = 0; i < box->kernels; i++) {

@@ -48,7 +48,7 @@ static const char *expected(struct hd_statics *c, const char *what,
 
 static void no_memory(struct hd_statics *c)
 {
-    hd_err_set(&c->err, HEDDLE_ENOMEM, "out of memory");
+    hd_err_memory(&c->err);
 }
 
 /* ---- words -------------------------------------------------------------- */

@@ -79,8 +79,7 @@ static int bad_line(struct hd_trace_text *t, const char *p, const char *what)
 
 static int no_memory(struct hd_trace_text *t)
 {
-    return hd_err_set(t->err, HEDDLE_ENOMEM, "%s:%llu: out of memory", t->path,
-                      (unsigned long long)t->line);
+    return hd_err_memory(t->err);
 }
 
 /* ---- warps and blocks ---------------------------------------------------- */

@@ -39,6 +39,7 @@ struct unpack {
 };
 
 const char hd_frame_too_large[] = "size";
+const char hd_frame_memory[] = "memory";
 
 static bool fail(struct unpack *u, const char *what)
 {
@@ -226,11 +227,10 @@ static uint32_t find_stride(struct unpack *u, int64_t stride)
 static bool more_lists(struct unpack *u, size_t n)
 {
     struct hd_flist *l =
-        hd_grow(u->f->list, u->lists + n - 1, &u->room_lists, sizeof *l);
+        hd_grow(&u->f->list, u->lists + n - 1, &u->room_lists, sizeof *l);
 
     if (l == NULL)
-        return fail(u, "memory");
-    u->f->list = l;
+        return fail(u, hd_frame_memory);
     return true;
 }
 
@@ -377,7 +377,7 @@ static bool take(struct unpack *u, uint32_t lanes, uint32_t warps, size_t limit)
         return fail(u, hd_frame_too_large);
     unsigned char *p = malloc(n);
     if (p == NULL)
-        return fail(u, "memory");
+        return fail(u, hd_frame_memory);
     struct hd_frame *f = u->f = (struct hd_frame *)(void *)p;
     *f = (struct hd_frame){.blocks = (uint32_t)u->blocks,
                            .warps = warps,
@@ -394,7 +394,7 @@ static bool take(struct unpack *u, uint32_t lanes, uint32_t warps, size_t limit)
     f->bits = p + at[6];
     memcpy(f->bits, u->part[P_BITS].p, bits);
     memset(f->bits + bits, 0, round8(bits + 8) - bits);
-    u->part[P_BITS] = (struct hd_cursor){f->bits, f->bits + bits, false};
+    u->part[P_BITS] = (struct hd_cursor){.p = f->bits, .end = f->bits + bits};
     return true;
 }
 
@@ -414,7 +414,7 @@ static bool get_head(struct unpack *u, struct hd_cursor *c)
         const unsigned char *p = hd_cursor_take(c, len[i]);
         if (p == NULL)
             return fail(u, "counts");
-        u->part[i] = (struct hd_cursor){p, p + len[i], false};
+        u->part[i] = (struct hd_cursor){.p = p, .end = p + len[i]};
     }
     return c->p == c->end || fail(u, "counts");
 }
@@ -424,7 +424,7 @@ struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
                                  uint32_t opcodes, size_t limit,
                                  const char **what)
 {
-    struct hd_cursor c = {p, p + n, false};
+    struct hd_cursor c = {.p = p, .end = p + n};
     struct unpack u = {.opcodes = opcodes};
     bool ok = get_head(&u, &c) && take(&u, lanes, warps, limit);
 
@@ -433,7 +433,7 @@ struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
         u.predict = malloc((u.tops + 1) * sizeof *u.predict);
         ok = u.stream != NULL && u.predict != NULL;
         if (!ok)
-            fail(&u, "memory");
+            fail(&u, hd_frame_memory);
     }
     ok = ok && get_tops(&u) && get_paths(&u) && get_blocks(&u) &&
          get_streams(&u) && get_desc(&u);

@@ -207,7 +207,7 @@ int hd_turns_run(const struct hd_turns *o, struct hd_err *err)
     r.place = calloc(slots, sizeof *r.place);
     if (r.place == NULL || hd_arena_open(&arena, ARENA_BYTES) < 0) {
         free(r.place);
-        return hd_err_set(err, HEDDLE_ENOMEM, "survey: out of memory");
+        return hd_err_memory(err);
     }
     hd_stats_open(&stats, &arena, 1);
     rc = run_bound(&r, &env, slots);

@@ -557,7 +557,7 @@ int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
     z.scope = calloc(HD_MAX_DEPTH, sizeof(*z.scope));
     if (k->type == NULL || k->vslot == NULL || k->ins == NULL ||
         z.var == NULL || z.scope == NULL)
-        e = hd_err_set(err, HEDDLE_ENOMEM, "no memory for kernel %s", k->name);
+        e = hd_err_memory(err);
     else
         e = verify(k, &r, buf, nbuf, &z);
     free(z.var);

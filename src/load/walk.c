@@ -192,7 +192,7 @@ int heddle_walk(heddle_workload *workload, const struct heddle_walk_options *o,
                         "32 or 64",
                         lanes);
     else if (hd_arena_open(&arena, ARENA_BYTES) < 0)
-        rc = hd_err_set(&err, HEDDLE_ENOMEM, "walk: out of memory");
+        rc = hd_err_memory(&err);
     else {
         hd_stats_open(&stats, &arena, 1);
         rc = w.src->ops->bind(w.src->self, &env, 0, lanes, MOST_WARPS);

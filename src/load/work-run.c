@@ -41,6 +41,8 @@ static int fail(struct heddle_work_call *c, int code, const char *text)
     struct hd_work *w = c->engine;
     char at[256];
 
+    if (strcmp(text, HEDDLE_NO_MEMORY) == 0)
+        return hd_err_memory(w->env->err);
     where(c, at, sizeof at);
     return hd_err_set(w->env->err, hd_work_code(code), "%s: %s", at, text);
 }
@@ -85,12 +87,9 @@ static int work_bind(void *self, struct hd_env *env, uint32_t app,
     w->gone = hd_arena_take(a, w->buffers + 1, 1);
     if (w->s == NULL || w->shared == NULL || w->warp == NULL ||
         w->block == NULL || w->free_ctx == NULL || w->gone == NULL)
-        return hd_err_set(env->err, HEDDLE_ENOMEM,
-                          "workload %s: no room for %u warps of %zu bytes",
-                          w->source.name, slots, w->stride);
+        return hd_err_memory(env->err);
     if (w->work->bind != NULL && w->work->bind(w->self, slots, lanes) != 0)
-        return hd_err_set(env->err, HEDDLE_ENOMEM,
-                          "workload %s: it cannot be bound", w->source.name);
+        return hd_err_memory(env->err);
     w->env = env;
     w->lanes = lanes;
     w->slots = slots;

@@ -83,7 +83,8 @@ static int mix_file(struct hd_work *w, const char *path, struct hd_err *err)
     size_t n;
 
     if (f == NULL)
-        return hd_err_set(err, HEDDLE_ENOINPUT, "%s: cannot be read", path);
+        return hd_err_set(err, hd_err_errno(HEDDLE_ENOINPUT),
+                          "%s: cannot be read", path);
     while ((n = fread(bytes, 1, sizeof bytes, f)) > 0)
         mix(w, bytes, n);
     n = (size_t)ferror(f);
@@ -105,8 +106,11 @@ static void refuse(struct heddle_work_open *o, int code, const char *text)
 {
     struct hd_work *w = o->engine;
 
-    hd_err_set(w->opening, hd_work_code(code), "workload %s: %s",
-               w->source.name, text);
+    if (strcmp(text, HEDDLE_NO_MEMORY) == 0)
+        hd_err_memory(w->opening);
+    else
+        hd_err_set(w->opening, hd_work_code(code), "workload %s: %s",
+                   w->source.name, text);
 }
 
 /* ---- buffers ------------------------------------------------------------ */
@@ -168,10 +172,9 @@ static int place_all(struct hd_work *w, struct hd_err *err)
             return hd_err_set(err, HEDDLE_EPROGRAM,
                               "workload %s: more than %d buffers",
                               w->source.name, HEDDLE_WORK_BUFFERS);
-        more = hd_grow(w->buffer, w->buffers, &room, sizeof *w->buffer);
+        more = hd_grow(&w->buffer, w->buffers, &room, sizeof *w->buffer);
         if (more == NULL)
-            return hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
-        w->buffer = more;
+            return hd_err_memory(err);
         memset(&w->buffer[w->buffers], 0, sizeof *w->buffer);
         if (place(w, &b, &next, err) != 0)
             return err->code;
@@ -244,7 +247,7 @@ static struct hd_work *make(const struct heddle_work *work,
     w = calloc(1, sizeof *w);
     if (w == NULL || (w->xxh = XXH3_createState()) == NULL) {
         free(w);
-        hd_err_set(err, HEDDLE_ENOMEM, "out of memory");
+        hd_err_memory(err);
         return NULL;
     }
     XXH3_64bits_reset(w->xxh);

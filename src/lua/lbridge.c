@@ -70,6 +70,8 @@ int lp_bridge_call(struct lp *p, int nargs, int nresults)
 
 int lp_bridge_handler(lua_State *L)
 {
+    if (hl_is_no_memory(L, 1))
+        return 1;
     luaL_traceback(L, L, hl_error_text(L, 1), 1);
     return 1;
 }
@@ -78,6 +80,10 @@ static void fail(struct lp *p, const char *where, const char *text)
 {
     char out[ERROR_ROOM];
 
+    if (strcmp(text, HEDDLE_NO_MEMORY) == 0) {
+        heddle_policy_fail(p->sim, text);
+        return;
+    }
     snprintf(out, sizeof out, "policy %s, %s at cycle %" PRIu64 ": %s",
              p->c->policy.name, where, heddle_policy_now(p->sim), text);
     heddle_policy_fail(p->sim, out);
@@ -344,6 +350,7 @@ static size_t save_at(struct lp *p, const char *where, void *out, size_t room)
     size_t n;
 
     p->bytes.n = 0;
+    p->w->denied = 0;
     if (verify(p, where) != 0)
         return 0;
     lua_pushcfunction(T, write_protected);
@@ -388,6 +395,7 @@ static int load(void *self, const void *saved, size_t bytes)
         return HEDDLE_EDATA;
     b.v = (const unsigned char *)saved + sizeof p->drawn;
     b.n = bytes - sizeof p->drawn;
+    p->w->denied = 0;
     lua_pushcfunction(p->T, read_protected);
     lua_pushlightuserdata(p->T, &b);
     if (lua_pcall(p->T, 1, 1, 0) != LUA_OK) {

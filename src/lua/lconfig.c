@@ -126,6 +126,6 @@ int hl_config_new(lua_State *L)
     hl_class(L, HL_CONFIG, config_free, methods);
     *c = heddle_config_new();
     if (!*c)
-        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+        return hl_raise_memory(L);
     return 1;
 }

@@ -88,6 +88,7 @@ static void keep(struct log *l, const struct heddle_point_info *info,
     }
     free(l->kept);
     l->kept = malloc((words + 1) * sizeof *l->kept);
+    l->failed |= l->kept == NULL;
     for (uint32_t i = 0; l->kept != NULL && i < info->fields; i++) {
         const void *p = elements(info, &info->field[i], q, &n);
         l->kept[at++] = n;
@@ -127,7 +128,7 @@ static struct log *self(lua_State *L, int i)
 
     luaL_argcheck(L, l->s != NULL, i, "these decisions were closed");
     if (l->failed)
-        luaL_error(L, "out of memory for decisions: clear them more often");
+        hl_raise_memory(L);
     return l;
 }
 

@@ -136,7 +136,11 @@ static int check_locals(struct lg *g, struct heddle_work_call *c)
     lua_pushcfunction(H, find_changed);
     lua_pushvalue(H, 1);
     lua_pushlightuserdata(H, g);
-    if (lua_pcall(H, 2, 1, 0) == LUA_OK && lua_isstring(H, -1)) {
+    if (lua_pcall(H, 2, 1, 0) != LUA_OK) {
+        rc = heddle_work_fail(c, HEDDLE_EPROGRAM,
+                              lua_isstring(H, -1) ? lua_tostring(H, -1)
+                                                  : "an error of a local");
+    } else if (lua_isstring(H, -1)) {
         snprintf(text, sizeof text,
                  "%.96s changed since the generator was made; warps run in an "
                  "order that a restore does not repeat, so "
@@ -333,7 +337,7 @@ static void note_local(lua_State *L, void *ud, const char *name, int n)
         uint32_t room = 2 * g->local_room + 16;
         struct lg_local *v = realloc(g->local, room * sizeof *v);
         if (v == NULL)
-            luaL_error(L, "not enough memory");
+            hl_raise_memory(L);
         g->local = v;
         g->local_room = room;
     }
@@ -409,7 +413,7 @@ static void fill_keep(lua_State *L, struct lg *g)
     lua_xmove(L, g->H, 1);
     lua_sethook(g->H, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
     if (!lua_checkstack(g->H, 16))
-        luaL_error(L, "not enough memory");
+        hl_raise_memory(L);
 }
 
 /* A generator that no workload has takes its memory along. */

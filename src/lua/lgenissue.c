@@ -204,7 +204,7 @@ static struct lg_item *append(lua_State *L, struct lg_warp *x)
                    "(in a function that table.sort or string.gsub calls)",
                    MOST_ITEMS);
     if (item == NULL)
-        luaL_error(L, "not enough memory");
+        hl_raise_memory(L);
     generator(L)->w->fired = 0; /* it has given an instruction */
     return item;
 }
@@ -241,7 +241,7 @@ static void make_room(lua_State *L, struct lg_warp *x)
         uint32_t room = 2 * x->pool_room + 4 * HEDDLE_WORK_LANES;
         uint64_t *more = realloc(x->pool, room * sizeof *more);
         if (more == NULL)
-            luaL_error(L, "not enough memory");
+            hl_raise_memory(L);
         x->pool = more;
         x->pool_room = room;
     }

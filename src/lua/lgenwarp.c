@@ -96,6 +96,8 @@ static int describe(lua_State *L)
     lua_State *T = lua_touserdata(L, 1);
 
     lua_xmove(T, L, 1); /* the error */
+    if (hl_is_no_memory(L, -1))
+        return 1;
     luaL_traceback(L, T, hl_error_text(L, -1), 0);
     return 1;
 }
@@ -124,13 +126,14 @@ static void failed(struct lg *g, struct lg_warp *x, int rc)
         end_with(x, text);
         return;
     }
-    if (rc == LUA_ERRMEM) {
-        end_with(x, "not enough memory");
+    if (rc == LUA_ERRMEM || hl_is_no_memory(x->T, -1)) {
+        end_with(x, HEDDLE_NO_MEMORY);
         return;
     }
     lua_pushcfunction(H, describe);
     lua_pushlightuserdata(H, x->T);
-    if (lua_pcall(H, 1, 1, 0) == LUA_OK && lua_isstring(H, -1))
+    rc = lua_pcall(H, 1, 1, 0);
+    if (lua_isstring(H, -1) && (rc == LUA_OK || hl_is_no_memory(H, -1)))
         end_with(x, lua_tostring(H, -1));
     else
         end_with(x, "an error that cannot be shown");
@@ -156,7 +159,7 @@ static int begin_protected(struct lg *g, struct lg_warp *x,
     rc = lua_pcall(H, 3, 0, 0);
     lua_settop(H, 1);
     if (rc != LUA_OK)
-        end_with(x, "no memory for the coroutine of a warp");
+        end_with(x, HEDDLE_NO_MEMORY);
     x->begun = rc == LUA_OK;
     return rc;
 }
@@ -188,7 +191,7 @@ static void resume(struct lg *g, struct lg_warp *x,
     lua_settop(x->T, 0);
     x->ended = 1;
     if (lg_issue_exit(x) != 0)
-        end_with(x, "not enough memory");
+        end_with(x, HEDDLE_NO_MEMORY);
 }
 
 /* Whether an instruction can be taken: an ALU run at the end may still grow. */
@@ -348,7 +351,7 @@ const struct lg_item *lg_warp_take(struct lg *g, struct heddle_work_call *c,
 
     if (i == NULL) {
         heddle_work_fail(c, HEDDLE_EPROGRAM,
-                         x->error != NULL ? x->error : "not enough memory");
+                         x->error != NULL ? x->error : HEDDLE_NO_MEMORY);
         return NULL;
     }
     *hash = x->hash;

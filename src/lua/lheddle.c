@@ -21,6 +21,7 @@
  */
 #include "lheddle.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -64,6 +65,10 @@ void hl_push_error(lua_State *L, int code, const char *text)
     const char *name =
         code == HL_EINTERRUPT ? "interrupted" : heddle_status_name(code);
 
+    if (code == HEDDLE_ENOMEM || (text && !strcmp(text, HEDDLE_NO_MEMORY))) {
+        lua_pushliteral(L, HEDDLE_NO_MEMORY); /* Lua has it already */
+        return;
+    }
     lua_createtable(L, 0, 4); /* err */
     lua_pushinteger(L, code);
     lua_setfield(L, -2, "code");
@@ -82,11 +87,6 @@ int hl_raise(lua_State *L, int code, const char *text)
 {
     hl_push_error(L, code, text);
     return lua_error(L);
-}
-
-int hl_raise_memory(lua_State *L)
-{
-    return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
 }
 
 /* core.error(code, message): makes an error value, for the Lua half. */
@@ -298,7 +298,7 @@ static void plain_locale(lua_State *L)
     locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), utf8;
 
     if (own == (locale_t)0)
-        luaL_error(L, "the C locale: out of memory");
+        hl_raise_memory(L);
     utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", own);
     uselocale(utf8 != (locale_t)0 ? utf8 : own);
 }
@@ -326,5 +326,9 @@ int luaopen_heddle_core(lua_State *L)
     lua_setfield(L, -2, "version");
     lua_pushstring(L, built);
     lua_setfield(L, -2, "built");
+    lua_pushliteral(L, HEDDLE_NO_MEMORY);
+    lua_setfield(L, -2, "no_memory");
+    lua_pushstring(L, strerror(ENOMEM));
+    lua_setfield(L, -2, "no_memory_of_system");
     return 1;
 }

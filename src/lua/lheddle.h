@@ -30,6 +30,17 @@
 
 /* ---- errors ----------------------------------------------------------- */
 
+/* Want of memory is told as Lua itself tells it, whoever notices it first: by the
+ * text HEDDLE_NO_MEMORY, without a table around it or a place before it, for
+ * which there may be no memory.  hl_raise does so for that code and that text.
+ */
+/* Whether the value at i is that error.  Takes no memory. */
+static inline int hl_is_no_memory(lua_State *L, int i)
+{
+    return lua_type(L, i) == LUA_TSTRING &&
+           strcmp(lua_tostring(L, i), HEDDLE_NO_MEMORY) == 0;
+}
+
 /* Raises a heddle error; `text` may point into anything that lives until the
  * next call.  The place is that of the nearest script of the user. */
 int hl_raise(lua_State *L, int code, const char *text);
@@ -45,8 +56,11 @@ static inline int hl_raisef(lua_State *L, int code, const char *format, ...)
     return hl_raise(L, code, lua_tostring(L, -1));
 }
 
-/* Raises that there is no more memory: HEDDLE_ENOMEM, in the one wording. */
-int hl_raise_memory(lua_State *L);
+/* Raises that there is not enough memory. */
+static inline int hl_raise_memory(lua_State *L)
+{
+    return hl_raise(L, HEDDLE_ENOMEM, HEDDLE_NO_MEMORY);
+}
 
 /* Pushes the error value instead of raising it. */
 void hl_push_error(lua_State *L, int code, const char *text);

@@ -23,7 +23,7 @@ static void note_upvalue(lua_State *L, void *ud, const char *name, int n)
         int room = 2 * p->up_room + 16;
         struct lp_upvalue *v = realloc(p->up, (size_t)room * sizeof *v);
         if (v == NULL)
-            luaL_error(L, "not enough memory");
+            hl_raise_memory(L);
         p->up = v;
         p->up_room = room;
     }
@@ -286,8 +286,10 @@ void *lp_open_policy(void *ud, heddle_sim *s, const struct heddle_place *place,
     struct lp *p = calloc(1, sizeof *p);
     lua_State *L = c->L;
 
-    if (p == NULL)
+    if (p == NULL) {
+        heddle_policy_fail(s, HEDDLE_NO_MEMORY);
         return NULL;
+    }
     p->L = L;
     p->ref = LUA_NOREF;
     p->c = c;
@@ -300,12 +302,14 @@ void *lp_open_policy(void *ud, heddle_sim *s, const struct heddle_place *place,
     p->budget.per = "in one call";
     memcpy(p->param, params, sizeof p->param);
     if (!lua_checkstack(L, 4)) {
+        heddle_policy_fail(s, HEDDLE_NO_MEMORY);
         free(p);
         return NULL;
     }
     lua_pushcfunction(L, new_thread);
     lua_pushlightuserdata(L, p);
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+        heddle_policy_fail(s, lua_tostring(L, -1));
         lua_pop(L, 1);
         free(p);
         return NULL;

@@ -243,7 +243,7 @@ static int dram_new(lua_State *L)
     hl_class(L, DRAM, dram_gc, dram_methods);
     *d = heddle_part_dram_new();
     if (*d == NULL)
-        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+        return hl_raise_memory(L);
     rc = set_all(L, 1, dram_set, *d);
     if (rc < 0)
         return hl_raise(L, rc, heddle_part_dram_error(*d));
@@ -379,7 +379,7 @@ static int tags_new(lua_State *L, heddle_part_tags *(*make)(void))
     hl_class(L, TAGS, tags_gc, tags_methods);
     self->t = make();
     if (self->t == NULL)
-        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+        return hl_raise_memory(L);
     rc = set_all(L, 1, tags_set, self);
     if (rc < 0)
         return hl_raise(L, rc, heddle_part_tags_error(self->t));

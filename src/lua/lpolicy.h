@@ -18,6 +18,7 @@
 
 #include "../heddle.h"
 #include "../policy.h"
+#include "lheddle.h"
 
 /* ---- fingerprints ----------------------------------------------------- */
 

@@ -177,7 +177,7 @@ static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
     hl_class(L, DATA ".own", data_gc, NULL);
     *d = heddle_data_new((enum heddle_type)type, count);
     if (*d == NULL)
-        hl_raise(L, HEDDLE_ENOMEM, "no memory for the data of a buffer");
+        hl_raise_memory(L);
     fill_data(L, *d, at);
     return *d;
 }
@@ -369,17 +369,19 @@ static int device_launched(lua_State *L)
 }
 
 /* The protected part: fn(device, state); fills *l.  Arguments: fn, device,
- * state, light pointers to heddle_host and heddle_launch.  Returns whether
- * there is a launch. */
+ * light pointers to heddle_host and heddle_launch.  Returns whether there is a
+ * launch. */
 static int host_body(lua_State *L)
 {
-    heddle_host *h = lua_touserdata(L, 4);
-    struct heddle_launch *l = lua_touserdata(L, 5);
+    heddle_host *h = lua_touserdata(L, 3);
+    struct heddle_launch *l = lua_touserdata(L, 4);
     const char *state;
     size_t bytes;
     bool more;
 
-    lua_settop(L, 3);
+    lua_settop(L, 2);
+    state = heddle_host_state(h, &bytes);
+    lua_pushlstring(L, bytes > 0 ? state : "", bytes);
     lua_call(L, 2, 4); /* state kernel grid args */
     state = luaL_checklstring(L, 1, &bytes);
     if (heddle_host_set_state(h, state, bytes) != 0)
@@ -393,6 +395,8 @@ static int host_body(lua_State *L)
 
 static int trace(lua_State *L)
 {
+    if (hl_is_no_memory(L, 1))
+        return 1;
     luaL_tolstring(L, 1, NULL);
     luaL_traceback(L, L, lua_tostring(L, -1), 1);
     return 1;
@@ -403,21 +407,17 @@ static int host_call(void *ud, heddle_host *h, struct heddle_launch *l)
     struct host *host = ud;
     lua_State *L = host->thread;
     struct device *d = lua_touserdata(L, 2);
-    const void *state;
-    size_t bytes;
     int result;
 
-    state = heddle_host_state(h, &bytes);
     d->h = h;
     lua_settop(L, 2);
     lua_pushcfunction(L, trace);
     lua_pushcfunction(L, host_body);
     lua_pushvalue(L, 1);
     lua_pushvalue(L, 2);
-    lua_pushlstring(L, bytes > 0 ? state : "", bytes);
     lua_pushlightuserdata(L, h);
     lua_pushlightuserdata(L, l);
-    if (lua_pcall(L, 5, 1, 3) == LUA_OK)
+    if (lua_pcall(L, 4, 1, 3) == LUA_OK)
         result = lua_toboolean(L, -1);
     else
         result = heddle_host_fail(h, HEDDLE_EPROGRAM,
@@ -460,17 +460,13 @@ static int program_host(lua_State *L)
     const char *text;
     struct device *d;
     struct host *host;
-    int result;
+    lua_State *thread;
+    int result, ref;
 
     luaL_checktype(L, 2, LUA_TFUNCTION);
     text = luaL_checklstring(L, 3, &bytes);
     luaL_checktype(L, 4, LUA_TTABLE);
-    host = calloc(1, sizeof(*host));
-    if (host == NULL)
-        return hl_raise(L, HEDDLE_ENOMEM, "no memory for a host");
-    host->main = main_thread(L);
-    host->thread = lua_newthread(L);
-    host->ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    thread = lua_newthread(L);
     lua_pushvalue(L, 2);
     d = lua_newuserdatauv(L, sizeof(*d) + 1024, 0);
     memset(d, 0, sizeof(*d) + 1024);
@@ -480,7 +476,14 @@ static int program_host(lua_State *L)
         d->type[i] = (uint8_t)lua_toboolean(L, -1);
         lua_pop(L, 1);
     }
-    lua_xmove(L, host->thread, 2); /* fn device */
+    lua_xmove(L, thread, 2); /* fn device */
+    ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    host = calloc(1, sizeof(*host)); /* after all that may raise */
+    if (host == NULL) {
+        luaL_unref(L, LUA_REGISTRYINDEX, ref);
+        return hl_raise_memory(L);
+    }
+    *host = (struct host){thread, main_thread(L), ref};
     result = heddle_program_host(p, host_call, host, host_free, text, bytes);
     if (result < 0)
         host_free(host);
@@ -529,7 +532,7 @@ static int program_new(lua_State *L)
     hl_class(L, PROGRAM, program_gc, program_methods);
     *p = heddle_program_new(name);
     if (*p == NULL)
-        return hl_raise(L, HEDDLE_ENOMEM, "no memory for a program");
+        return hl_raise_memory(L);
     return 1;
 }
 

@@ -252,6 +252,15 @@ static int close_pristine(lua_State *L)
     return 0;
 }
 
+/* All that can fail in it is memory, and that is told in the other state. */
+static int fail_pristine(lua_State *S)
+{
+    lua_State *L;
+
+    memcpy(&L, lua_getextraspace(S), sizeof L);
+    return hl_raise_memory(L);
+}
+
 static lua_State **push_pristine(lua_State *L)
 {
     lua_State **S = lua_newuserdatauv(L, sizeof *S, 0);
@@ -264,7 +273,9 @@ static lua_State **push_pristine(lua_State *L)
     lua_setmetatable(L, -2);
     *S = luaL_newstate();
     if (*S == NULL)
-        luaL_error(L, "not enough memory");
+        hl_raise_memory(L);
+    memcpy(lua_getextraspace(*S), &L, sizeof L);
+    lua_atpanic(*S, fail_pristine);
     luaL_openlibs(*S);
     return S;
 }

@@ -165,7 +165,7 @@ static void put(lua_State *L, struct lp_bytes *b, const void *v, size_t n)
         size_t room = 2 * b->room + n + 256;
         unsigned char *bigger = realloc(b->v, room);
         if (bigger == NULL)
-            luaL_error(L, "not enough memory for the state of a policy");
+            hl_raise_memory(L);
         b->v = bigger;
         b->room = room;
     }

@@ -91,11 +91,10 @@ static int open_trace(lua_State *L)
     o.context = option32(L, 2, "context");
     o.keep = option(L, 2, "keep");
     o.resident = option(L, 2, "resident");
-    heddle_workload *w = heddle_trace_open(path, &o, &status, text, ROOM);
-    if (w == NULL)
-        return hl_raise(L, status, text);
-    hl_workload_push(L, w, heddle_workload_free);
-    return 1;
+    struct hl_workload *h = hl_workload_push(L, NULL, heddle_workload_free);
+
+    h->w = heddle_trace_open(path, &o, &status, text, ROOM);
+    return h->w != NULL ? 1 : hl_raise(L, status, text);
 }
 
 static int contexts(lua_State *L)
@@ -138,17 +137,19 @@ static int verify(lua_State *L)
 
 /* ---- dump ---------------------------------------------------------------- */
 
-enum { FN = 2, OP = 4 }; /* stack of dump(): workload fn options op */
+/* Stack of dump(): workload fn options op; of say_op(): op fn table. */
+enum { FN = 2, OP = 4, TABLE = 3 };
 
 static void set(lua_State *L, const char *name, uint64_t v)
 {
     lua_pushinteger(L, (lua_Integer)v);
-    lua_setfield(L, OP, name);
+    lua_setfield(L, TABLE, name);
 }
 
-static int on_op(void *ud, const struct heddle_trace_op *op)
+/* Calls the function with the operation in its table; protected. */
+static int say_op(lua_State *L)
 {
-    lua_State *L = ud;
+    const struct heddle_trace_op *op = lua_touserdata(L, 1);
     lua_Integer n = 0;
 
     set(L, "kernel", op->kernel);
@@ -159,29 +160,46 @@ static int on_op(void *ud, const struct heddle_trace_op *op)
     set(L, "lanes", op->lanes);
     set(L, "bytes", op->bytes);
     lua_pushstring(L, op->opcode);
-    lua_setfield(L, OP, "opcode");
+    lua_setfield(L, TABLE, "opcode");
     lua_pushstring(L, op->local ? "local" : op->texture ? "texture" : "global");
-    lua_setfield(L, OP, "space");
+    lua_setfield(L, TABLE, "space");
     lua_pushboolean(L, op->more);
-    lua_setfield(L, OP, "more");
+    lua_setfield(L, TABLE, "more");
     for (uint32_t l = 0; l < op->lanes; l++) {
         if (!(op->mask >> l & 1))
             continue;
         lua_pushinteger(L, (lua_Integer)op->address[l]);
-        lua_rawseti(L, OP, ++n);
+        lua_rawseti(L, TABLE, ++n);
     }
-    for (lua_Integer i = n + 1; lua_rawgeti(L, OP, i) != LUA_TNIL; i++) {
+    for (lua_Integer i = n + 1; lua_rawgeti(L, TABLE, i) != LUA_TNIL; i++) {
         lua_pop(L, 1);
         lua_pushnil(L);
-        lua_rawseti(L, OP, i);
+        lua_rawseti(L, TABLE, i);
     }
     lua_pop(L, 1); /* nil */
     lua_pushvalue(L, FN);
+    lua_pushvalue(L, TABLE);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
+/* An error must not jump over the reader: it is kept for after it. */
+static int on_op(void *ud, const struct heddle_trace_op *op)
+{
+    lua_State *L = ud;
+    union {
+        const struct heddle_trace_op *in;
+        void *out;
+    } u = {op};
+    int stop;
+
+    lua_pushcfunction(L, say_op);
+    lua_pushlightuserdata(L, u.out);
+    lua_pushvalue(L, FN);
     lua_pushvalue(L, OP);
-    /* an error must not jump over the reader: it is kept for after it */
-    if (lua_pcall(L, 1, 1, 0) != LUA_OK)
+    if (lua_pcall(L, 3, 1, 0) != LUA_OK)
         return 2;
-    int stop = lua_toboolean(L, -1);
+    stop = lua_toboolean(L, -1);
     lua_pop(L, 1);
     return stop;
 }

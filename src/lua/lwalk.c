@@ -42,62 +42,83 @@ static struct heddle_walk_options options(lua_State *L, int at)
 
 struct each {
     lua_State *L;
+    const struct heddle_walk_op *op;
     int event, addr; /* tables, by their place on the stack */
     uint64_t mask;   /* lanes set in addr */
 };
 
-static void set(lua_State *L, int at, const char *name, lua_Integer x)
+/* Stack of say_op(): each fn event addr. */
+enum { EVENT = 3, ADDR = 4 };
+
+static void set(lua_State *L, const char *name, lua_Integer x)
 {
     lua_pushinteger(L, x);
-    lua_setfield(L, at, name);
+    lua_setfield(L, EVENT, name);
 }
 
-static void fill_lanes(struct each *e, const struct heddle_walk_op *op)
+static void fill_lanes(lua_State *L, struct each *e)
 {
+    const struct heddle_walk_op *op = e->op;
     uint32_t l;
 
     for (l = 0; l < op->lanes; l++) {
         if (op->mask >> l & 1)
-            lua_pushinteger(e->L, (lua_Integer)op->address[l]);
+            lua_pushinteger(L, (lua_Integer)op->address[l]);
         else if (e->mask >> l & 1)
-            lua_pushnil(e->L);
+            lua_pushnil(L);
         else
             continue;
-        lua_rawseti(e->L, e->addr, l);
+        lua_rawseti(L, ADDR, l);
     }
     e->mask = op->mask;
-    lua_pushvalue(e->L, e->addr);
+    lua_pushvalue(L, ADDR);
 }
 
-/* Calls the function; an error of it comes back as -100, on the stack. */
+/* Calls the function with the event in its table; protected. */
+static int say_op(lua_State *L)
+{
+    struct each *e = lua_touserdata(L, 1);
+    const struct heddle_walk_op *op = e->op;
+    bool memory = op->kind == HEDDLE_WALK_LOAD ||
+                  op->kind == HEDDLE_WALK_STORE ||
+                  op->kind == HEDDLE_WALK_ATOMIC;
+
+    set(L, "launch", op->launch);
+    set(L, "block", (lua_Integer)op->block);
+    set(L, "warp", op->warp);
+    set(L, "n", op->count);
+    set(L, "bytes", op->bytes);
+    set(L, "pc", op->pc);
+    set(L, "mask", (lua_Integer)op->mask);
+    lua_pushstring(L, op->kernel);
+    lua_setfield(L, EVENT, "kernel");
+    lua_pushstring(L, heddle_walk_kind_name(op->kind));
+    lua_setfield(L, EVENT, "kind");
+    if (memory)
+        fill_lanes(L, e);
+    else
+        lua_pushnil(L);
+    lua_setfield(L, EVENT, "addr");
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, EVENT);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
+/* An error must not jump over the walk: it comes back as -100, on the stack. */
 static int each_op(void *ud, const struct heddle_walk_op *op)
 {
     struct each *e = ud;
     lua_State *L = e->L;
-    bool memory = op->kind == HEDDLE_WALK_LOAD ||
-                  op->kind == HEDDLE_WALK_STORE ||
-                  op->kind == HEDDLE_WALK_ATOMIC;
     int stop;
 
-    set(L, e->event, "launch", op->launch);
-    set(L, e->event, "block", (lua_Integer)op->block);
-    set(L, e->event, "warp", op->warp);
-    set(L, e->event, "n", op->count);
-    set(L, e->event, "bytes", op->bytes);
-    set(L, e->event, "pc", op->pc);
-    set(L, e->event, "mask", (lua_Integer)op->mask);
-    lua_pushstring(L, op->kernel);
-    lua_setfield(L, e->event, "kernel");
-    lua_pushstring(L, heddle_walk_kind_name(op->kind));
-    lua_setfield(L, e->event, "kind");
-    if (memory)
-        fill_lanes(e, op);
-    else
-        lua_pushnil(L);
-    lua_setfield(L, e->event, "addr");
+    e->op = op;
+    lua_pushcfunction(L, say_op);
+    lua_pushlightuserdata(L, e);
     lua_pushvalue(L, 2);
     lua_pushvalue(L, e->event);
-    if (lua_pcall(L, 1, 1, 0) != LUA_OK)
+    lua_pushvalue(L, e->addr);
+    if (lua_pcall(L, 4, 1, 0) != LUA_OK)
         return -100;
     stop = lua_toboolean(L, -1);
     lua_pop(L, 1);
@@ -108,7 +129,7 @@ static int walk_each(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
     struct heddle_walk_options o = options(L, 3);
-    struct each e = {L, 0, 0, 0};
+    struct each e = {.L = L};
     char error[1024] = "";
     int rc;
 

@@ -291,9 +291,7 @@ static int take(struct hd_cache *c, const char *at, uint32_t sets,
         c->line = hd_arena_take(c->env->arena, n, sizeof *c->line);
     if ((alone && c->line == NULL) ||
         hd_assoc_open(&c->tags, c->env, at, c->instance, sets, ways) != 0)
-        return hd_err_set(c->env->err, HEDDLE_ENOMEM,
-                          "%s: out of memory for %u sets of %u ways", at, sets,
-                          ways);
+        return hd_err_memory(c->env->err);
     if (!alone)
         c->tags.mask = HD_CACHE_KEY;
     return 0;

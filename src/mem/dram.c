@@ -521,7 +521,7 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
         return NULL;
     d = aligned_alloc(64, sizeof *d); /* for the sake of its lines */
     if (d == NULL) {
-        hd_err_set(env->err, HEDDLE_ENOMEM, "dram: out of memory");
+        hd_err_memory(env->err);
         return NULL;
     }
     memset(d, 0, sizeof *d);
@@ -540,7 +540,7 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
     hd_drammap_init(&d->map, &spread, env->err);
     if (take_state(d) != 0 || (env->check && (d->check = hd_dramcheck_open(
                                                   cfg, env->arena)) == NULL)) {
-        hd_err_set(env->err, HEDDLE_ENOMEM, "dram: the arena is exhausted");
+        hd_err_memory(env->err);
         hd_dram_close(d);
         return NULL;
     }

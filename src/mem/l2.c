@@ -211,8 +211,7 @@ static int find_places(struct hd_l2 *l2)
     l2->high_mask = (sets - 1) & ~((1u << n) - 1);
     place = calloc((size_t)l2->place_mask + 1, sizeof *place);
     if (place == NULL)
-        return hd_err_set(l2->env->err, HEDDLE_ENOMEM,
-                          "l2cache: out of memory");
+        return hd_err_memory(l2->env->err);
     for (uint32_t i = 0; i <= l2->place_mask; i++) {
         place[i].component = (uint16_t)(l2->component + slice_of(l2, i, &set));
         place[i].set = (uint16_t)(set & ~l2->high_mask);
@@ -321,7 +320,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
         env->arena, 1, sizeof *sl->s + sl->apps * sizeof(struct hd_l2_plain));
     if (sl->s == NULL ||
         hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
-        return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+        return hd_err_memory(env->err);
     sl->s->tag = i << 16;
     sl->s->channel = i / (uint32_t)l2->spread.banks;
     rc = hd_cache_open(&sl->tags, env, &l2->cfg, "l2cache", i,
@@ -440,7 +439,7 @@ static int build(struct hd_l2 *l2)
         return rc;
     l2->slice = aligned_alloc(HD_L2_ALIGN, l2->slices * sizeof *l2->slice);
     if (l2->slice == NULL)
-        return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+        return hd_err_memory(env->err);
     memset(l2->slice, 0, l2->slices * sizeof *l2->slice);
     l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
                               hd_l2_stat_count, l2->slices);
@@ -448,7 +447,7 @@ static int build(struct hd_l2 *l2)
     data = hd_stats_hist(env->stats, &hd_l2_hists[0]);
     walk = hd_stats_hist(env->stats, &hd_l2_hists[1]);
     if (l2->stat.v == NULL || data == NULL || walk == NULL)
-        return hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+        return hd_err_memory(env->err);
     l2->hist[0] = data;
     l2->hist[1] = walk;
     for (uint32_t i = 0; i < l2->slices && rc == 0; i++)
@@ -467,7 +466,7 @@ struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
     struct hd_l2 *l2 = aligned_alloc(HD_L2_ALIGN, sizeof *l2);
 
     if (l2 == NULL) {
-        hd_err_set(env->err, HEDDLE_ENOMEM, "l2cache: out of memory");
+        hd_err_memory(env->err);
         return NULL;
     }
     memset(l2, 0, sizeof *l2);

@@ -183,8 +183,7 @@ int heddle_part_dram_add(heddle_part_dram *d, uint64_t address, int write,
         struct request *v =
             room < UINT32_MAX / 2 ? realloc(d->v, room * sizeof *v) : NULL;
         if (v == NULL)
-            return hd_err_set(&d->err, HEDDLE_ENOMEM,
-                              "no memory for more than %zu requests", d->n);
+            return hd_err_memory(&d->err);
         d->v = v;
         d->room = room;
     }
@@ -373,7 +372,7 @@ static int make_fifos(heddle_part_dram *d)
     d->order = malloc((d->n + 1) * sizeof *d->order);
     d->end = malloc((size_t)cfg->channels * d->window * sizeof *d->end);
     if (d->fifo == NULL || d->order == NULL || d->end == NULL)
-        return hd_err_set(&d->err, HEDDLE_ENOMEM, "out of memory");
+        return hd_err_memory(&d->err);
     for (size_t i = 0; i < d->n; i++)
         d->fifo[hd_drammap_locate(&map, d->v[i].address).channel].last++;
     for (uint32_t c = 0; c < cfg->channels; c++) {
@@ -414,7 +413,7 @@ static int build(heddle_part_dram *d)
     pool += cfg->channels * (2 * (cfg->cl + cfg->wl + cfg->bl) + 64);
     if (hd_events_open(&d->ev, &d->arena, 1) != 0 ||
         hd_reqs_open(&d->reqs, &d->arena, pool) != 0)
-        return hd_err_set(&d->err, HEDDLE_ENOMEM, "out of memory");
+        return hd_err_memory(&d->err);
     d->env = (struct hd_env){.arena = &d->arena,
                              .ev = &d->ev,
                              .stats = &d->stats,
@@ -446,7 +445,7 @@ static int read_latencies(heddle_part_dram *d,
     uint64_t n = 0, sum = 0;
 
     if (v == NULL)
-        return hd_err_set(&d->err, HEDDLE_ENOMEM, "out of memory");
+        return hd_err_memory(&d->err);
     for (size_t i = 0; i < d->n; i++) {
         if (d->v[i].write)
             continue;
@@ -515,7 +514,7 @@ int heddle_part_dram_run(heddle_part_dram *d,
     d->last_read = d->last_write = 0;
     memset(&d->ev, 0, sizeof d->ev);
     if (hd_arena_open(&d->arena, (size_t)1 << 32) != 0)
-        return hd_err_set(&d->err, HEDDLE_ENOMEM, "no address space");
+        return hd_err_memory(&d->err);
     if (build(d) == 0) {
         for (uint32_t c = 0; c < d->machine.dram.channels; c++)
             if (d->fifo[c].first != d->fifo[c].last)

@@ -361,7 +361,7 @@ static int open_env(heddle_part_tags *t)
         .cores = 1, .warps = 1, .apps = 1, .seed = t->number[SEED]};
 
     if (hd_arena_open(&t->arena, (size_t)1 << 33) != 0)
-        return hd_err_set(&t->err, HEDDLE_ENOMEM, "out of address space");
+        return hd_err_memory(&t->err);
     for (uint32_t d = 0; d < HD_CLK_COUNT; d++)
         t->clk.hz[d] = 1;
     hd_err_clear(&t->wrong);
@@ -377,7 +377,7 @@ static int open_env(heddle_part_tags *t)
     if (hd_clocks_init(&t->clk, &t->err) != 0 ||
         hd_events_open(&t->ev, &t->arena, t->clk.ticks[HD_CLK_CORE]) != 0 ||
         hd_slots_open(&t->slots, &t->env, (heddle_sim *)(void *)t, &machine))
-        return hd_err_set(&t->err, HEDDLE_ENOMEM, "%s: out of memory", what(t));
+        return hd_err_memory(&t->err);
     return 0;
 }
 
@@ -387,13 +387,13 @@ static int open_part(heddle_part_tags *t)
 
     if (rc == 0)
         rc = t->cache ? open_cache(t) : open_tlb(t);
-    if (rc == 0)
+    if (rc == 0 && t->wrong.code >= 0)
         rc = bind(t);
     if (rc != 0 || t->wrong.code < 0) {
         if (t->err.code == 0)
             t->err = t->wrong;
         if (t->err.code == 0)
-            hd_err_set(&t->err, HEDDLE_ENOMEM, "%s: out of memory", what(t));
+            hd_err_memory(&t->err);
         close_part(t);
         memset(&t->arena, 0, sizeof t->arena);
         t->bound = false;

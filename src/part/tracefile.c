@@ -57,7 +57,7 @@ int hd_tracefile_each(const char *path,
         return each_line(stdin, "standard input", line, ud, err);
     f = fopen(path, "r");
     if (f == NULL)
-        return hd_err_set(err, HEDDLE_ENOINPUT, "%s: %s", path,
+        return hd_err_set(err, hd_err_errno(HEDDLE_ENOINPUT), "%s: %s", path,
                           strerror(errno));
     rc = each_line(f, path, line, ud, err);
     fclose(f);

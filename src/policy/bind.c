@@ -233,9 +233,7 @@ static int open_cell(struct hd_slots_registry *r, const struct hd_bound *b,
         bytes = 8;
     c->state = take_home(r, p, c, bytes);
     if (c->state == NULL)
-        return hd_err_set(err, HEDDLE_ENOMEM,
-                          "policy %s: no memory for %zu bytes of state",
-                          p->name, bytes);
+        return hd_err_memory(err);
     memset(c->state, 0, bytes);
     if (p->init && p->init(c->state, &place, b->values) != 0)
         return hd_err_set(err, HEDDLE_EPOLICY,

@@ -88,7 +88,7 @@ int heddle_listen(heddle_sim *s, const uint8_t *points, heddle_listener *fn,
                           "somebody listens to this simulation already");
     l = calloc(1, sizeof *l + r->offers * sizeof l->ear[0]);
     if (l == NULL)
-        return hd_err_set(&r->error, HEDDLE_ENOMEM, "listening: out of memory");
+        return hd_err_memory(&r->error);
     l->fn = fn;
     l->ud = ud;
     l->r = r;

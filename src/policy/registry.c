@@ -298,9 +298,7 @@ void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
     place = hd_registry_at(r, at, true);
     o = place == HD_NONE ? NULL : enter(r);
     if (o == NULL) {
-        hd_err_set(r->env->err, HEDDLE_ENOMEM,
-                   "no room for point %s of structure \"%s\"",
-                   heddle_point_info(p)->name, at);
+        hd_err_memory(r->env->err);
         return;
     }
     o->slot = slot;

@@ -550,7 +550,7 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
         f->cfg = *w->cfg;
     }
     if (f == NULL || take(f, env) < 0) {
-        hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for faults");
+        hd_err_memory(env->err);
         hd_faults_close(f);
         return NULL;
     }

@@ -293,7 +293,7 @@ struct hd_link *hd_link_open(struct hd_env *env, const struct hd_link_cfg *cfg,
         bad = l->ring[d] == NULL;
     }
     if (bad) {
-        hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for the link");
+        hd_err_memory(env->err);
         free(l);
         return NULL;
     }

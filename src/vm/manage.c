@@ -106,8 +106,7 @@ _Static_assert(HD_LEN(hd_manage_stats) == HD_MANAGE_STATS, "one row a counter");
 
 void hd_manage_no_memory(struct hd_manage *g)
 {
-    hd_err_set(g->env->err, HEDDLE_ENOMEM,
-               "out of memory for the memory manager");
+    hd_err_memory(g->env->err);
 }
 
 /* ---- counting ----------------------------------------------------------- */

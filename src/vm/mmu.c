@@ -321,7 +321,7 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->queue = hd_arena_take(env->arena, misses, sizeof *u->queue);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||
         u->queue == NULL || hd_mshr_open(&u->miss, env->arena, misses) < 0)
-        return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for an mmu");
+        return hd_err_memory(env->err);
     rc = full ? hd_tlb_open(&u->tlb, env, &m->tlb_cfg, "l2tlb", 2, i) : 0;
     u->tlb.stat = tlb;
     if (rc == 0 && full && by.entries != 0)
@@ -514,7 +514,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         return NULL;
     m = make(env, w);
     if (m == NULL) {
-        hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for an mmu");
+        hd_err_memory(env->err);
         return NULL;
     }
     if (open_units(m) < 0) {

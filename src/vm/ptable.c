@@ -135,7 +135,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     }
     t = calloc(1, sizeof *t);
     if (t == NULL) {
-        hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for page tables");
+        hd_err_memory(env->err);
         return NULL;
     }
     t->base = env->arena->base;
@@ -144,7 +144,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     t->first_table = frames - cfg->table_frames;
     t->first_pa = t->first_table * HD_PAGE_BYTES;
     if (take_state(t) < 0) {
-        hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for page tables");
+        hd_err_memory(env->err);
         free(t);
         return NULL;
     }

@@ -158,13 +158,13 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
     if (hd_pt_region_of(t, i)->resident == 0) {
         void *p = hd_arena_take(t->env->arena, HD_LARGE_PAGES / 64, 8);
         if (p == NULL)
-            return hd_err_set(err, HEDDLE_ENOMEM, "out of memory for pages");
+            return hd_err_memory(err);
         hd_pt_region_of(t, i)->resident = hd_arena_ref(t->env->arena, p);
     }
     if (!(h->region_bits & HD_PT_JOINED) &&
         hd_frames_take(&t->frames, f, x.pages,
                        i * HD_LARGE_PAGES + (uint32_t)(vpn.v & 511) + 1) < 0)
-        return hd_err_set(err, HEDDLE_ENOMEM, "out of memory for frames");
+        return hd_err_memory(err);
     hd_bigframes_add(&t->big, f, app, x.pages);
     if (hd_bigframe_of(&t->big, f)->owners > 1)
         t->s->mixed[app] += x.pages;

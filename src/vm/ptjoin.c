@@ -161,7 +161,7 @@ void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
             continue;
         if (hd_frames_take(&t->frames, f.v + i, 1,
                            region * HD_LARGE_PAGES + i + 1) < 0) {
-            hd_err_set(t->env->err, HEDDLE_ENOMEM, "out of memory for frames");
+            hd_err_memory(t->env->err);
             return;
         }
         t->s->kept++;
@@ -224,7 +224,7 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
     hd_bigframes_drop(&t->big, from.v, app, 1);
     rc = hd_frames_take(&t->frames, to.v, 1, o);
     if (rc < 0) /* no table for its owner: it cannot be lost */
-        hd_err_set(t->env->err, HEDDLE_ENOMEM, "out of memory for frames");
+        hd_err_memory(t->env->err);
     hd_bigframes_add(&t->big, to.v, app, 1);
 }
 

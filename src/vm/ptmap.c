@@ -165,7 +165,7 @@ static int map_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
         return fail(t, j, "out of frames for page tables", pages);
     first = (h->region_bits >> HD_PT_SHIFT) * HD_LARGE_PAGES + (vpn & 511) + 1;
     if (hd_frames_take(&t->frames, f, pages, first) < 0)
-        return hd_err_set(j->err, HEDDLE_ENOMEM, "out of memory for frames");
+        return hd_err_memory(j->err);
     hd_bigframes_add(&t->big, f, j->app, pages);
     if (hd_bigframe_of(&t->big, f)->owners > 1)
         t->s->mixed[j->app] += pages;
@@ -258,8 +258,7 @@ static int remember(struct hd_ptables *t, const struct job *j, uint64_t vpn,
     if (s->ranges == s->range_room) {
         hd_ref p = hd_pt_twice(t, s->range, &s->range_room, sizeof *r);
         if (p == HD_NONE)
-            return hd_err_set(j->err, HEDDLE_ENOMEM,
-                              "out of memory for allocations");
+            return hd_err_memory(j->err);
         s->range = p;
     }
     *hd_pt_range_of(t, s->ranges++) =

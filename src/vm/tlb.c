@@ -493,8 +493,7 @@ static int open_array(struct hd_tlb *t, struct hd_assoc *a, const char *at,
     if (*what != '\0')
         at = t->level == 1 ? "l1tlb.large" : "l2tlb.large";
     if (hd_assoc_open(a, t->env, at, t->instance, sets, ways) < 0)
-        return hd_err_set(t->env->err, HEDDLE_ENOMEM, "out of memory for %s",
-                          at);
+        return hd_err_memory(t->env->err);
     return 0;
 }
 
@@ -542,7 +541,7 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
     t->run = hd_arena_take(env->arena, cfg->entries, sizeof *t->run);
     t->live = hd_arena_take(env->arena, HD_TLB_LIVE, sizeof *t->live);
     if (t->entry == NULL || t->run == NULL || t->live == NULL)
-        return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for %s", at);
+        return hd_err_memory(env->err);
     t->merge.fn = merge_default;
     t->merge.self = t;
     if (env->slots != NULL)

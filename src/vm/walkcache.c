@@ -106,7 +106,7 @@ int hd_walkcache_open(struct hd_walkcache *c, struct hd_env *env,
     c->port = hd_arena_take(env->arena, AHEAD + 1, sizeof *c->port);
     if (c->port == NULL ||
         hd_assoc_open(&c->tags, env, "pwc", instance, sets, ways) < 0)
-        return hd_err_set(env->err, HEDDLE_ENOMEM, "out of memory for pwc");
+        return hd_err_memory(env->err);
     return 0;
 }
 

@@ -17,6 +17,8 @@ the set of loads (and variables) that it comes from, constants too.
 SPDX-License-Identifier: MIT
 ]]
 -- Not what application code has under this name (pure.lua).
+local core = require "heddle.core"
+
 local next = next
 
 local M = {}
@@ -525,7 +527,9 @@ function M.run(kernel, threads_of)
     k.root = new_block(nil, false)
     k.block = k.root
     local ok, e = pcall(kernel.fn, threads_of(k))
-    if not ok then
+    if not ok and e == core.no_memory then
+        error(e, 0)
+    elseif not ok then
         error(("kernel %s: %s"):format(kernel.name, tostring(e)), 0)
     end
     return k
