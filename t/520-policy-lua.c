@@ -134,7 +134,8 @@ static void wrong_answers(void **state)
     expect_failure("tlb_fill = function(q) error('no way') end",
                    "stack traceback");
     expect_failure("tlb_fill = function(q) error({}) end",
-                   "policy p, tlb_fill at cycle 0: (error value: a table)");
+                   "policy p, tlb_fill at cycle 0: the error is no text but a "
+                   "table");
     expect_failure("tlb_fill = function(q) return q.wrap end",
                    "tlb_fill has no field 'wrap'; did you mean 'warp'?");
     expect_failure("tlb_fill = function(q) q.warp = 1 end", "read only");

@@ -120,6 +120,7 @@ end
 
 --- The exit status for an error value, and its text.
 function cli.describe(err)
+<<<<<<< HEAD
     if no_memory(err) then
         return EXIT[-1], core.no_memory
     end
@@ -131,13 +132,17 @@ function cli.describe(err)
         elseif err.code then
             return EXIT[err.code] or 70, (err.where or "") .. err.message
         end
+=======
+    local p = core.problem(err)
+    local text = p.text
+    if p.exit then
+        return p.exit, nil
+    elseif p.usage then
+        return 64, text
+    elseif p.code then
+        return EXIT[p.code] or 70, text
+>>>>>>> d45bc64 (errors: what an error value says is told in one place, which cannot raise)
     end
-    local mt = type(err) == "table" and getmetatable(err)
-    if type(err) ~= "string" and not (mt and mt.__tostring) then
-        -- As Lua's own command: an address says nothing.
-        return 65, ("the error is no text but a %s"):format(type(err))
-    end
-    local text = tostring(err)
     -- An error raised in heddle's own scripts is a fault of heddle's, or of a
     -- value that they should have refused (script.lua says where it was given).
     return (text:find("^heddle/") or text:find("^[^\n]-:%d+: in heddle/"))
@@ -146,7 +151,7 @@ end
 
 local function with_trace(err)
     if getenv("HEDDLE_TRACEBACK") then
-        io.stderr:write(debug.traceback(tostring(err), 2), "\n")
+        io.stderr:write(debug.traceback(core.problem(err).text, 2), "\n")
     end
     return err
 end

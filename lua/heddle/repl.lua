@@ -151,7 +151,7 @@ end
 -- ---- errors ------------------------------------------------------------------
 
 local function is_interrupt(err)
-    return type(err) == "table" and err.code == INTERRUPTED
+    return core.problem(err).code == INTERRUPTED
 end
 
 --- The frames of the user's functions, the innermost first.
@@ -177,6 +177,9 @@ local function with_frames(err)
 end
 
 local function report(session, failure)
+    if type(failure) ~= "table" then -- not even the handler had the stack
+        failure = { err = failure }
+    end
     local err = failure.err
     io.stdout:flush()
     session.failed = true
@@ -443,12 +446,12 @@ local function run_script(session, chunk, options)
     end
     if ok then
         return
-    elseif type(failure.err) == "table"
-        and (failure.err.usage or failure.err.exit) then
-        error(failure.err, 0)
-    else
-        report(session, failure)
     end
+    local p = core.problem(failure.err)
+    if p.usage or p.exit then
+        error(failure.err, 0)
+    end
+    report(session, failure)
 end
 
 --- A session: `chunk` is the script to run first, or nil.

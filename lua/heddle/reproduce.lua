@@ -96,13 +96,6 @@ end
 
 -- ---- one ---------------------------------------------------------------------------
 
-local function message_of(err)
-    if type(err) == "table" then
-        return err.usage or (err.where or "") .. tostring(err.message or err)
-    end
-    return tostring(err)
-end
-
 --- In the child: runs the script, whose output goes to a file; raises what is
 -- wrong with it.
 local function perform(e, o, printed)
@@ -127,9 +120,9 @@ local function run_one(e, o)
     local why
     local stopped = runner.spread(1, 1, function()
         local ok, err = pcall(perform, e, o, printed)
-        return { ok = ok, result = not ok and message_of(err) or nil }
+        return { ok = ok, result = not ok and core.problem(err).text or nil }
     end, function(_, m)
-        why = not m.ok and message_of(m.result) or nil
+        why = not m.ok and core.problem(m.result).text or nil
     end)
     if stopped then
         error(core.error(-130, "interrupted"), 0)

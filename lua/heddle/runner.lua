@@ -165,9 +165,9 @@ runner.key = key_of
 
 --- An error value as plain data.
 local function plain(err)
-    return type(err) == "table" and { code = err.code, name = err.name,
-        message = err.message, where = err.where, usage = err.usage }
-        or { message = tostring(err) }
+    local p = core.problem(err)
+    return p.code and { code = p.code, name = p.name, message = p.message,
+        where = p.where } or { message = p.text, usage = p.usage }
 end
 
 --- Runs a job here: returns how it went, { ok =, result = } or { result = an

@@ -204,7 +204,7 @@ end
 
 function script.traceback(err)
     if getenv("HEDDLE_TRACEBACK") then
-        io.stderr:write(debug.traceback(tostring(err), 2), "\n")
+        io.stderr:write(debug.traceback(core.problem(err).text, 2), "\n")
     end
     local raised = debug.getinfo(2, "f")
     return placed(err, raised and raised.func == error)
@@ -257,7 +257,7 @@ function script.finish(ok, err)
         end
         return math.tointeger(err)
     end
-    if type(err) == "table" and err.code == -130 then
+    if core.problem(err).code == -130 then
         if core.interrupted then
             core.interrupted(true)
         end

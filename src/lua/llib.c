@@ -389,7 +389,8 @@ const char *hl_error_text(lua_State *L, int i)
         lua_pop(L, 1);
         return lua_pushliteral(L, "an error that cannot be shown");
     }
-    return lua_pushfstring(L, "(error value: a %s)", luaL_typename(L, i));
+    return lua_pushfstring(L, "the error is no text but a %s",
+                           luaL_typename(L, i));
 }
 
 int lp_lib_tostring(lua_State *L)

@@ -374,7 +374,7 @@ local function interrupted(err, o)
             known[#known + 1] = row
         end
     end
-    if type(err) == "table" and err.code == -130 and #known > 0 then
+    if require("heddle.core").problem(err).code == -130 and #known > 0 then
         io.write(o.format == "json" and characterise.json(known)
             or text(known, o))
     end

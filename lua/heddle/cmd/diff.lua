@@ -132,7 +132,7 @@ function M.run(args)
         points = o.points and words(o.points) or nil,
     })
     if not ok then
-        if type(where) == "table" and where.code == -130 then -- Ctrl-C
+        if require("heddle.core").problem(where).code == -130 then -- Ctrl-C
             print(("no difference before cycle %d"):format(
                 math.min(a.now, b.now) // o.chunk * o.chunk))
         end
