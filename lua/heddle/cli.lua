@@ -111,37 +111,23 @@ end
 
 --- Whether memory was short: Lua and heddle say it in one text, a file that
 -- cannot be opened for want of it ends with the system's.
-local function no_memory(err)
-    local text = type(err) == "table" and err.message or err
+local function no_memory(p)
     local last = core.no_memory_of_system
-    return type(text) == "string"
-        and (text == core.no_memory or text:sub(-#last) == last)
+    return p.code == -1 or p.text:sub(-#last) == last
 end
 
 --- The exit status for an error value, and its text.
 function cli.describe(err)
-<<<<<<< HEAD
-    if no_memory(err) then
-        return EXIT[-1], core.no_memory
-    end
-    if type(err) == "table" then
-        if err.exit then
-            return err.exit, nil
-        elseif err.usage then
-            return 64, err.usage
-        elseif err.code then
-            return EXIT[err.code] or 70, (err.where or "") .. err.message
-        end
-=======
     local p = core.problem(err)
     local text = p.text
-    if p.exit then
+    if no_memory(p) then
+        return EXIT[-1], core.no_memory
+    elseif p.exit then
         return p.exit, nil
     elseif p.usage then
         return 64, text
     elseif p.code then
         return EXIT[p.code] or 70, text
->>>>>>> d45bc64 (errors: what an error value says is told in one place, which cannot raise)
     end
     -- An error raised in heddle's own scripts is a fault of heddle's, or of a
     -- value that they should have refused (script.lua says where it was given).

@@ -253,15 +253,9 @@ local function run(self, cycles)
             sample(self)
         end
         if not ok then
-<<<<<<< HEAD
-            self.status = type(err) == "table" and err.name
-                or err == core.no_memory and core.status_name(-1) or "error"
-            if type(err) == "table" and err.code == -8 then
-=======
             local p = core.problem(err)
             self.status = p.name or "error"
             if p.code == -8 then
->>>>>>> d45bc64 (errors: what an error value says is told in one place, which cannot raise)
                 err.message = err.message .. "\n" .. self:wait_graph()
             end
             error(err, 0)

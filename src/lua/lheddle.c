@@ -110,6 +110,12 @@ static int problem(lua_State *L)
 
     lua_settop(L, 1);
     lua_newtable(L);
+    if (hl_is_no_memory(L, 1)) { /* a text alone, wherever it is raised */
+        lua_pushinteger(L, HEDDLE_ENOMEM);
+        lua_setfield(L, 2, "code");
+        hl_set_text(L, "name", heddle_status_name(HEDDLE_ENOMEM));
+        hl_set_text(L, "message", HEDDLE_NO_MEMORY);
+    }
     for (size_t i = 0; lua_istable(L, 1) && i < sizeof field / sizeof *field;
          i++) {
         lua_pushstring(L, field[i].name);

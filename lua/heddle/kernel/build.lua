@@ -527,16 +527,10 @@ function M.run(kernel, threads_of)
     k.root = new_block(nil, false)
     k.block = k.root
     local ok, e = pcall(kernel.fn, threads_of(k))
-<<<<<<< HEAD
     if not ok and e == core.no_memory then
         error(e, 0)
     elseif not ok then
-        error(("kernel %s: %s"):format(kernel.name, tostring(e)), 0)
-=======
-    if not ok then
-        error(("kernel %s: %s"):format(kernel.name,
-            require("heddle.core").problem(e).text), 0)
->>>>>>> d45bc64 (errors: what an error value says is told in one place, which cannot raise)
+        error(("kernel %s: %s"):format(kernel.name, core.problem(e).text), 0)
     end
     return k
 end
