@@ -1,7 +1,7 @@
 #!/bin/sh
 # 770-repl-pipe.t - pins: heddle repl through a pipe.  Chunks of several lines,
 # values shown without `=`, errors that name the line and do not end the
-# session, its exit status, a script run first, help, a simulation stepped,
+# session, whatever their values do, its exit status, a script run first, help, a simulation stepped,
 # looked into, snapshot and restored, and a policy changed on the way; Ctrl-C
 # in a run and in a loop.
 #
@@ -137,6 +137,19 @@ grep -q "did you mean l2tlb.entries" "$dir/err"
 ok $? "an unknown setting suggests one"
 line "stdin:13: unexpected symbol near <eof>" \
     "an end inside of a chunk is an error" err
+
+session "errors that raise themselves" 1 <<'L'
+error(setmetatable({}, { __tostring = function() error() end }))
+error(setmetatable({}, { __tostring = function() return {} end }))
+error(setmetatable({}, { __index = function() error() end }))
+error { code = "x", message = {} }
+error { usage = print }
+error { exit = "soon" }
+6 * 7
+L
+line "an error that cannot be shown" "a __tostring that raises" err
+line "the error is no text but a table" "fields of other kinds" err
+line "42" "the session goes on after each"
 
 # ---- a script first ---------------------------------------------------------
 
