@@ -1,9 +1,9 @@
 #!/bin/sh
 # 770-repl-pipe.t - pins: heddle repl through a pipe.  Chunks of several lines,
 # values shown without `=`, errors that name the line and do not end the
-# session, whatever their values do, its exit status, a script run first, help, a simulation stepped,
-# looked into, snapshot and restored, and a policy changed on the way; Ctrl-C
-# in a run and in a loop.
+# session, whatever their values do, its exit status, a script run first, help,
+# a simulation stepped, looked into, snapshot and restored, and a policy changed
+# on the way; Ctrl-C in a run and in a loop.
 #
 # SPDX-License-Identifier: MIT
 dir=$(mktemp -d)
