@@ -58,8 +58,8 @@ has err "did you mean 'l1tlb.entries'" "suggests a name"
 expect 0 "explain a group" "$H" explain l2tlb
 has out "l2tlb.entries" "lists its settings"
 has out "l2tlb.lookups" "and its counters"
-echo 'local H = require "heddle" H.trace(H.args { trace = "" }.trace)' \
-    >"$dir/trace.lua"
+echo 'local H = require "heddle"
+H.sim { apps = { H.trace(H.args { trace = "" }.trace) } }' >"$dir/trace.lua"
 expect 66 "a trace of one's own" "$H" run "$dir/trace.lua" trace=t/none.hdt
 has err " t/none.hdt: cannot open" "lies where one is, not where the script is"
 expect 66 "dump what is not there" "$H" trace dump nothing
