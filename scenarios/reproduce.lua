@@ -3,6 +3,11 @@
 --     heddle run scenarios/reproduce.lua                      a first look
 --     heddle run scenarios/reproduce.lua scale=full jobs=64   the papers' counts
 --     heddle run scenarios/reproduce.lua only=mask,mosaic/fig08
+--     heddle run scenarios/reproduce.lua variant=papers
+--
+-- MASK and Mosaic are run on both forms of their machine: variant=papers has the
+-- released simulator's way to memory, variant=literal the shorter one that the
+-- text alone would allow (heddle explain maxwell-literal); empty: both.
 --
 -- Writes out/reproduce.html, and of each experiment out/PAPER/NAME.json, .txt
 -- and .svg.  What was measured by the same program at the same scale is kept,
@@ -19,11 +24,13 @@ local experiment = require "heddle.experiment"
 
 local arg = H.args(experiment.args {
     only = "",            -- papers and experiments, with commas between
+    variant = "",         -- papers, literal; empty: both
     force = false,        -- run again what is known
     scenarios = H.here ".", -- where the papers' folders are
 })
 return (require("heddle.reproduce").run {
-    scenarios = arg.scenarios, only = arg.only, scale = arg.scale,
+    scenarios = arg.scenarios, only = arg.only, variant = arg.variant,
+    scale = arg.scale,
     jobs = arg.jobs, seed = arg.seed, out = arg.out, cache = arg.cache,
     force = arg.force,
 })

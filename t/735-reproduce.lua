@@ -127,9 +127,53 @@ for _, paper in ipairs { "mask", "mosaic" } do
     tap.is(table.concat(lost, " "), "", paper .. ": no script is forgotten")
 end
 
+-- ---- variants -------------------------------------------------------------------------
+
+write(DIR .. "/v/three/common.lua", [[return { variants = { "short" } }]])
+write(DIR .. "/v/three/fig1.lua", [[
+local H = require "heddle"
+local experiment = require "heddle.experiment"
+local x = experiment.open { name = "three/fig1", source = "THREE, figure 1",
+    title = "of three", variants = require "common".variants,
+    arg = H.args(experiment.args { variant = experiment.FIRST }) }
+local near = x:preset "m" == "m" and 1 or 3
+x:quantity { "near", paper = 1.0, heddle = near, why = "far from it" }
+x:order { "designs", paper = { "A", "B" }, heddle = { A = near, B = 2.0 } }
+x:close()
+]])
+local function both(more)
+    local o = { scenarios = DIR .. "/v", scale = "quick", jobs = 1, seed = 1,
+        out = OUT, cache = DIR .. "/cache", quiet = true }
+    for k, v in pairs(more or {}) do
+        o[k] = v
+    end
+    return reproduce.run(o)
+end
+local status, docs = both { variant = "papers" }
+tap.ok(status == 0 and #docs == 1, "one variant of an experiment is run")
+status, docs = both()
+tap.is(status, 0, "or both")
+tap.is(docs[2].variant, "short", "the second knows what it is")
+tap.is(docs[1].quantities[1].heddle .. " " .. docs[2].quantities[1].heddle,
+    "1 3", "and has numbers of its own")
+local beside = page.build(docs, {})
+tap.ok(beside:find "<th class=\"r\">short</th>"
+    and beside:find "near</td>.->1<.->yes<.->3<.->no<",
+    "they stand beside the first one's", beside:match "near</td>.-</tr>")
+tap.ok(beside:find "Variant short, 1 experiment: 0 of 1 quantities and 1 of 1",
+    "and are counted apart")
+tap.ok(beside:find "variant=short" and beside:find "far from it",
+    "with what differs and how to run it")
+tap.raises(function()
+    experiment.open { name = "three/fig1", source = "s", title = "t",
+        variants = { "short" }, arg = { scale = "quick", out = OUT,
+        variant = "shrot" } }
+end, "expected papers or short", "no other variant")
+
 -- ---- running --------------------------------------------------------------------------
 
-local status, docs, missing = run()
+local missing
+status, docs, missing = run()
 tap.is(ran(), "one/fig1 quick 1;one/fig2 quick 1;two/fig1 quick 1;",
     "all run, each with the modules of its paper")
 tap.is(status, 1, "one failed")
@@ -196,7 +240,7 @@ tap.raises(function() run { scenarios = DIR .. "/nowhere" } end,
 
 -- ---- names, deaths, interrupts ----------------------------------------------------------
 
-scenario("two/fig2", "x.name = 'two/other'")
+scenario("two/fig2", "x.id = 'two/other'")
 scenario("two/fig3", "os.exit(3)")
 status, docs, missing = run { only = "two" }
 tap.ok(status == 1 and #docs == 2 and #missing == 2 and missing[1].why

@@ -25,6 +25,10 @@
 -- design is better than an earlier one, by more than 0.5 %; where none is, but
 -- some that the paper tells apart are equal here, it says so and is not counted.
 --
+-- Some can be run in more than one way: experiment.open { variants = { "literal" },
+-- ... } takes the argument variant=literal, whose results are NAME-literal's and
+-- stand beside those of "papers", the first way, on the page (page.lua).
+--
 -- An experiment is named as its script, folder and file: scenarios/mask/fig11.lua
 -- opens "mask/fig11", and only that.  So scenarios/reproduce.lua finds it, and
 -- knows by the identity in its JSON (the program, the script and the modules
@@ -41,6 +45,7 @@ local Experiment = {}
 Experiment.__index = Experiment
 
 local experiment = {
+    FIRST = "papers", -- the variant that every experiment has
     closed = {}, -- names of those that this process has closed
 }
 
@@ -59,6 +64,26 @@ function experiment.args(more)
     return t
 end
 
+--- The name of an experiment's results.
+function experiment.id(name, variant)
+    return variant and name .. "-" .. variant or name
+end
+
+--- The variant that is run: nil for the first.
+local function variant_of(o)
+    local variant = o.variants and o.arg.variant
+    if not variant or variant == experiment.FIRST then
+        return nil
+    end
+    for _, known in ipairs(o.variants) do
+        if variant == known then
+            return variant
+        end
+    end
+    error(core.error(-2, ("argument variant=%s: expected %s or %s"):format(
+        variant, experiment.FIRST, table.concat(o.variants, " or "))), 0)
+end
+
 function experiment.open(o)
     if o.arg.scale ~= "quick" and o.arg.scale ~= "full" then
         error(core.error(-2, ("argument scale=%s: expected quick or full")
@@ -69,12 +94,15 @@ function experiment.open(o)
             error("experiment.open: " .. name .. " is a text", 2)
         end
     end
+    local variant = variant_of(o)
+    local id = experiment.id(o.name, variant)
     -- Said before hours of work: that their results cannot be written.
-    local path = ("%s/%s.json"):format(o.arg.out, o.name)
+    local path = ("%s/%s.json"):format(o.arg.out, id)
     process.mkdir(path:match "^(.*)/")
     process.save(path)
     return setmetatable({
-        name = o.name, source = o.source, title = o.title, arg = o.arg,
+        name = o.name, variant = variant, id = id, source = o.source,
+        title = o.title, arg = o.arg,
         full = o.arg.scale == "full", said = {}, quantities = {}, orders = {},
         tables = {}, charts = {}, notes = {}, runs = 0,
         costs = {}, -- CPU seconds of simulations, by fingerprint
@@ -119,6 +147,23 @@ function experiment.is(file, text)
         end
     end
     return text:find "experiment%.open%f[%W]" ~= nil
+end
+
+--- The variants of a script besides the first: those that it names, or the
+-- common.lua beside it.
+function experiment.variants(file)
+    local out = {}
+    for _, path in ipairs { file, (file:gsub("[^/]*$", "common.lua")) } do
+        local list = (experiment.read(path) or ""):match
+            "%f[%w]variants%s*=%s*(%b{})"
+        for name in (list or ""):gmatch '"([^"]+)"' do
+            out[#out + 1] = name
+        end
+        if list then
+            break
+        end
+    end
+    return out
 end
 
 --- The script, and the modules beside it: files of its folder that are no
@@ -170,6 +215,11 @@ function Experiment:run(jobs)
         self.costs[id] = cpu
     end
     return results
+end
+
+--- The machine's preset of that name, in the variant that is run.
+function Experiment:preset(name)
+    return experiment.id(name, self.variant)
 end
 
 --- A line of the heading: reference, sizes, what is truncated.
@@ -357,15 +407,15 @@ local function database(self)
         primary key (experiment, quantity, scale))]]
     db:exec "begin immediate"
     db:exec("delete from quantity where experiment = ? and scale = ?",
-        self.name, self.arg.scale)
+        self.id, self.arg.scale)
     for _, q in ipairs(self.quantities) do
         db:exec("insert or replace into quantity values (?,?,?,?,?,?,?,?,?)",
-            self.name, q.what, q.unit, q.paper, q.heddle, q.ratio, q.agrees,
+            self.id, q.what, q.unit, q.paper, q.heddle, q.ratio, q.agrees,
             self.arg.scale, core.version)
     end
     for _, o in ipairs(self.orders) do
         db:exec("insert or replace into quantity values (?,?,?,?,?,?,?,?,?)",
-            self.name, "order: " .. o.what, "", nil, nil, nil, o.holds,
+            self.id, "order: " .. o.what, "", nil, nil, nil, o.holds,
             self.arg.scale, core.version)
     end
     db:exec "commit"
@@ -425,7 +475,7 @@ local function draw(self)
     for i, chart in ipairs(self.charts) do
         chart.o.note = chart.o.note or ("%s; heddle %s, scale=%s"):format(
             self.source, core.version, self.arg.scale)
-        local path = ("%s/%s%s.svg"):format(self.arg.out, self.name,
+        local path = ("%s/%s%s.svg"):format(self.arg.out, self.id,
             i > 1 and "-" .. i or "")
         paths[i] = svg.write(path, svg[chart.kind](chart.o))
         charts[i] = plain(chart, path:match "[^/]*$")
@@ -439,7 +489,8 @@ local function document(self, why, spent)
     local charts, paths = draw(self)
     local script = require "heddle.script"
     return {
-        schema = "heddle-experiment", schema_version = 2, name = self.name,
+        schema = "heddle-experiment", schema_version = 3, name = self.name,
+        variant = self.variant,
         source = self.source, title = self.title,
         said = json.array(self.said), scale = self.arg.scale,
         seed = self.arg.seed, version = core.version, agree = good,
@@ -472,10 +523,10 @@ function Experiment:close()
     for _, t in ipairs(self.tables) do
         io.write("\n", t.title, "\n", report.table(t.rows))
     end
-    local path = ("%s/%s.json"):format(self.arg.out, self.name)
+    local path = ("%s/%s.json"):format(self.arg.out, self.id)
     report.emit(json.encode(doc) .. "\n", path)
     database(self)
-    experiment.closed[#experiment.closed + 1] = self.name
+    experiment.closed[#experiment.closed + 1] = self.id
     table.insert(paths, 1, path)
     io.write(("\n%d simulations run, %.0f s.  Written: %s\n"):format(
         self.runs, spent, table.concat(paths, ", ")))

@@ -33,9 +33,8 @@ local CUT = 1024
 
 local function share(part, whole)
     if part > whole + CUT then
-        error(core.error(-9, ("a share of %.1f %%: %.0f of %.0f, so they were "
-            .. "not counted over the same work"):format(100 * part / whole,
-            part, whole)), 0)
+        error(("a share of %.1f %%: %.0f of %.0f, so they were not counted "
+            .. "over the same work"):format(100 * part / whole, part, whole), 0)
     end
     return math.min(1.0, ratio(part, whole))
 end
@@ -274,7 +273,7 @@ function metrics.compute(scopes, all)
             if ok then
                 m.values[i] = v
             elseif v ~= ABSENT then
-                error(v, 0)
+                error(core.error(-9, ("%s: %s"):format(row[2], v)), 0)
             end
         end
         if next(m.values) then

@@ -10,8 +10,9 @@
 --
 -- First the heading (version, scale, seed, machine, time), then how much agrees
 -- by paper, then every experiment: the paper's numbers beside heddle's, charts,
--- what differs and why, details folded away.  Nothing is on it that is not in a
--- doc, so equal docs give equal bytes.
+-- what differs and why, details folded away.  The numbers of an experiment's
+-- variants stand beside those of its first one; charts and details are the
+-- first's.  Nothing is on it that is not in a doc, so equal docs give equal bytes.
 --
 -- SPDX-License-Identifier: MIT
 local experiment = require "heddle.experiment"
@@ -188,13 +189,13 @@ end
 
 page.sums = sums
 
---- Docs by paper (the folder of their scripts), in order of appearance.
-local function papers_of(docs)
+--- Docs in groups by a key of each, in order of appearance.
+local function grouped(docs, key_of)
     local out, by = {}, {}
     for _, d in ipairs(docs) do
-        local key = d.name:match "^(.*)/" or d.name
+        local key = key_of(d)
         if not by[key] then
-            by[key] = { key = key, title = d.source:match "^[^,]*", docs = {} }
+            by[key] = { key = key, docs = {} }
             out[#out + 1] = by[key]
         end
         table.insert(by[key].docs, d)
@@ -202,14 +203,48 @@ local function papers_of(docs)
     return out
 end
 
+--- Docs by variant, the first one's first: { variant = nil or its name, docs }.
+function page.by_variant(docs)
+    local out = grouped(docs, function(d) return d.variant or "" end)
+    table.sort(out, function(a, b) return a.key < b.key end)
+    for _, g in ipairs(out) do
+        g.variant = g.key ~= "" and g.key or nil
+    end
+    return out
+end
+
+--- Docs by paper (the folder of their scripts); of each, its experiments: docs
+-- of one name, the first variant's first.
+local function papers_of(docs)
+    local out = grouped(docs, function(d)
+        return d.name:match "^(.*)/" or d.name
+    end)
+    for _, p in ipairs(out) do
+        p.title = p.docs[1].source:match "^[^,]*"
+        p.experiments = grouped(p.docs, function(d) return d.name end)
+        for _, x in ipairs(p.experiments) do
+            table.sort(x.docs, function(a, b)
+                return (a.variant or "") < (b.variant or "")
+            end)
+        end
+    end
+    return out
+end
+
 local function put_head(h, docs)
-    local s = sums(docs)
     h:add("<h1>heddle beside the papers</h1>")
-    h:add("<p>%s experiment%s: %s of %s quantities and %s of %s orders agree. "
-        .. "A quantity agrees within 20 % of the paper&#39;s value, an order "
-        .. "where no later design is better than an earlier one.</p>", #docs,
-        #docs == 1 and "" or "s", s.quantities[1], s.quantities[2],
-        s.orders[1], s.orders[2])
+    local lines = {}
+    for i, of in ipairs(page.by_variant(docs)) do
+        local s = sums(of.docs)
+        lines[i] = ("%s%d experiment%s: %d of %d quantities and %d of %d orders "
+            .. "agree."):format(of.variant and "Variant " .. of.variant .. ", "
+            or "", #of.docs, #of.docs == 1 and "" or "s", s.quantities[1],
+            s.quantities[2], s.orders[1], s.orders[2])
+    end
+    h:add("<p>%s A quantity agrees within 20 % of the paper&#39;s value, an "
+        .. "order where no later design is better than an earlier one.</p>",
+        table.concat(lines, " "))
+    local s = sums(docs)
     local times = distinct(docs, "measured")
     table.sort(times)
     h:add "<dl>"
@@ -248,20 +283,28 @@ local function put_summary(h, papers, missing)
         .. "quantities agree</th><th class=\"r\">orders agree</th><th>agree"
         .. "</th></tr></thead><tbody>")
     for _, p in ipairs(papers) do
-        local s = sums(p.docs)
-        local share = s.counted > 0 and 100 * s.agree // s.counted or 0
-        h:add("<tr><td><a href=\"#%r\">%s</a></td><td class=\"r\">%s</td>"
-            .. "<td class=\"r\">%s</td><td class=\"r\">%s</td><td><span class="
-            .. "\"meter\"><i style=\"width:%s%\"></i></span> %s&nbsp;%</td></tr>",
-            anchor(p.key), p.title, #p.docs, of(s.quantities), of(s.orders),
-            share, share)
+        for _, v in ipairs(page.by_variant(p.docs)) do
+            local s = sums(v.docs)
+            local share = s.counted > 0 and 100 * s.agree // s.counted or 0
+            h:add("<tr><td><a href=\"#%r\">%s</a></td><td class=\"r\">%s</td>"
+                .. "<td class=\"r\">%s</td><td class=\"r\">%s</td><td><span "
+                .. "class=\"meter\"><i style=\"width:%s%\"></i></span> %s&nbsp;%"
+                .. "</td></tr>", anchor(p.key), p.title .. (v.variant and ", "
+                .. v.variant or ""), #v.docs, of(s.quantities), of(s.orders),
+                share, share)
+        end
     end
     h:add "</tbody></table></div>"
     h:add "<ul>"
     for _, p in ipairs(papers) do
-        for _, d in ipairs(p.docs) do
+        for _, x in ipairs(p.experiments) do
+            local words = {}
+            for i, d in ipairs(x.docs) do
+                words[i] = (d.variant and d.variant .. " " or "") .. agreed(d)
+            end
             h:add("<li><a href=\"#%r\">%s</a>: %s, <span class=\"soft\">%s"
-                .. "</span></li>", anchor(d.name), d.name, d.title, agreed(d))
+                .. "</span></li>", anchor(x.key), x.key, x.docs[1].title,
+                table.concat(words, "; "))
         end
     end
     h:add "</ul>"
@@ -287,25 +330,41 @@ local function put_list(h, title, list)
 end
 
 --- The summary as two tables: quantities, whose columns are numbers, and
--- orders, whose columns are words.
-local function put_results(h, d)
-    local rows = experiment.summary(d)
+-- orders, whose columns are words.  What a variant has of a row stands behind it:
+-- its value, and whether that agrees.
+local function put_results(h, docs)
+    local d, rows = docs[1], experiment.summary(docs[1])
     local verdict = { yes = "yes", no = "no" }
     local quantities = table.move(rows, 1, 1 + #d.quantities, 1, {})
-    if #quantities > 1 then
-        put_table(h, quantities, function(r, c)
-            return c == 5 and verdict[quantities[r][5]]
-                or c == 1 and r > 1 and "w" or c > 1 and c < 5 and "r"
-        end)
-    end
     local orders = { { "order", "paper", "heddle", "agrees" } }
     for r = 2 + #d.quantities, #rows do
         orders[#orders + 1] = { (rows[r][1]:gsub("^order: ", "")), rows[r][2],
-            rows[r][3], rows[r][5] }
+            rows[r][3], rows[r][5], of = rows[r][1] }
+    end
+    for i = 2, #docs do
+        local by = {}
+        for _, row in ipairs(experiment.summary(docs[i])) do
+            by[row[1]] = row
+        end
+        for _, list in ipairs { quantities, orders } do
+            local n = #list[1]
+            list[1][n + 1], list[1][n + 2] = docs[i].variant, "agrees"
+            for r = 2, #list do
+                local row = by[list[r].of or list[r][1]] or {}
+                list[r][n + 1], list[r][n + 2] = row[3] or "-", row[5] or ""
+            end
+        end
+    end
+    if #quantities > 1 then
+        put_table(h, quantities, function(r, c)
+            return c > 4 and c % 2 == 1 and verdict[quantities[r][c]]
+                or c == 1 and r > 1 and "w" or c > 1 and "r"
+        end)
     end
     if #orders > 1 then
         put_table(h, orders, function(r, c)
-            return c == 4 and verdict[orders[r][4]] or r > 1 and "o"
+            return c > 3 and c % 2 == 0 and verdict[orders[r][c]]
+                or r > 1 and "o"
         end)
     end
 end
@@ -318,14 +377,15 @@ local function put_chart(h, text)
         .. "style=\"--w:%dpx\""):format(width * 3 // 4) or "", text)
 end
 
-local function put_experiment(h, d)
+local function put_experiment(h, docs)
+    local d = docs[1]
     h:add("<section class=\"x\" id=\"%r\"><h3>%s: %s</h3>", anchor(d.name),
         d.source:match "^[^,]*,%s*(.*)" or d.source, d.title)
     h:add("<p>%s.</p>", (agreed(d):gsub("^%l", string.upper)))
     for _, line in ipairs(d.said) do
         h:add("<p class=\"soft\">%s</p>", line)
     end
-    put_results(h, d)
+    put_results(h, docs)
     for _, chart in ipairs(d.charts) do
         put_chart(h, svg[chart.kind](chart.spec))
     end
@@ -336,9 +396,17 @@ local function put_experiment(h, d)
         put_table(h, t.rows)
         h:add "</details>"
     end
-    h:add("<p class=\"soft\"><code>heddle run scenarios/%s.lua scale=%s "
-        .. "seed=%s</code>; %s; %s simulations run, %s</p></section>", d.name,
-        d.scale, d.seed, d.measured, d.simulations, progress.clock(d.seconds))
+    for i = 2, #docs do
+        put_list(h, "Variant " .. docs[i].variant .. ": what differs, and why",
+            docs[i].differences)
+    end
+    for _, x in ipairs(docs) do
+        h:add("<p class=\"soft\"><code>heddle run scenarios/%s.lua scale=%s "
+            .. "seed=%s%s</code>; %s; %s simulations run, %s</p>", x.name,
+            x.scale, x.seed, x.variant and " variant=" .. x.variant or "",
+            x.measured, x.simulations, progress.clock(x.seconds))
+    end
+    h:add "</section>"
 end
 
 --- The page: a text.  options.missing: { name, why } of those without results.
@@ -355,8 +423,8 @@ function page.build(docs, options)
     put_summary(h, papers, options and options.missing or {})
     for _, p in ipairs(papers) do
         h:add("<h2 id=\"%r\">%s</h2>", anchor(p.key), p.title)
-        for _, d in ipairs(p.docs) do
-            put_experiment(h, d)
+        for _, x in ipairs(p.experiments) do
+            put_experiment(h, x.docs)
         end
     end
     h:add "</main>\n</body>\n</html>"

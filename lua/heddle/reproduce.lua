@@ -15,6 +15,9 @@
 -- the first experiment runs 72 (only=mask with an empty cache; the page says
 -- how many each ran).  What an experiment prints goes to OUT/PAPER/FILE.txt.
 --
+-- An experiment that has variants (experiment.lua) is run in each, one after the
+-- other; `variant` takes one of them.
+--
 -- Those whose JSON has the identity of this very program, script, scale and
 -- seed are not run again, unless `force`.  One that fails is told and left; the
 -- others go on.  After each, OUT/reproduce.html (page.lua) is written anew: it
@@ -36,16 +39,20 @@ local reproduce = {}
 
 -- ---- which -------------------------------------------------------------------------
 
---- All experiments below a folder, by name: { name, paper, file }.
+--- All experiments below a folder, by name: { name, paper, file, variant, id }.
 function reproduce.find(dir)
     local list = {}
     for _, paper in ipairs(experiment.list(dir)) do
         for _, name in ipairs(experiment.list(dir .. "/" .. paper)) do
             local file = ("%s/%s/%s"):format(dir, paper, name)
             local text = name:find "%.lua$" and experiment.read(file)
-            if text and experiment.is(file, text) then
-                list[#list + 1] = { paper = paper, file = file,
-                    name = paper .. "/" .. name:sub(1, -5) }
+            for i, variant in ipairs(text and experiment.is(file, text)
+                and { false, table.unpack(experiment.variants(file)) } or {})
+            do
+                local full = paper .. "/" .. name:sub(1, -5)
+                list[#list + 1] = { paper = paper, file = file, name = full,
+                    variant = i > 1 and variant or nil,
+                    id = experiment.id(full, i > 1 and variant or nil) }
             end
         end
     end
@@ -53,9 +60,13 @@ function reproduce.find(dir)
 end
 
 --- Marks those that `only` names (papers and experiments, with commas between;
--- empty: all); a name that is none of them is an error.
-function reproduce.select(list, only)
+-- empty: all), of `variant` (empty: every one); a name that is none of them is an
+-- error.
+function reproduce.select(list, only, variant)
     local wanted, known = {}, {}
+    if variant == "" then
+        variant = nil
+    end
     for _, e in ipairs(list) do
         known[e.name], known[e.paper] = true, true
     end
@@ -72,7 +83,9 @@ function reproduce.select(list, only)
     end
     local out = {}
     for _, e in ipairs(list) do
-        if not next(wanted) or wanted[e.name] or wanted[e.paper] then
+        if (not next(wanted) or wanted[e.name] or wanted[e.paper])
+            and (not variant or variant == (e.variant or experiment.FIRST))
+        then
             e.wanted = true
             out[#out + 1] = e
         end
@@ -83,12 +96,13 @@ end
 --- What is on disk of an experiment: its doc if it is still true, and else nil
 -- and the seconds that it took last time at this scale, if that is known.
 local function load(e, o)
-    local text = experiment.read(("%s/%s.json"):format(o.out, e.name))
+    local text = experiment.read(("%s/%s.json"):format(o.out, e.id))
     local ok, doc = pcall(json.decode, text or "")
     if not ok or type(doc) ~= "table" or doc.scale ~= o.scale then
         return nil
-    elseif doc.name ~= e.name or doc.identity
-        ~= experiment.identity(e.file, {}, o.scale, o.seed) then
+    elseif doc.name ~= e.name or doc.variant ~= e.variant or doc.identity
+        ~= experiment.identity(e.file, { variant = e.variant }, o.scale,
+            o.seed) then
         return nil, tonumber(doc.seconds)
     end
     return doc
@@ -101,13 +115,14 @@ end
 local function perform(e, o, printed)
     process.output(printed)
     script.begin { file = e.file, given = { scale = o.scale, out = o.out,
-        cache = o.cache, jobs = tostring(o.jobs), seed = tostring(o.seed) } }
+        cache = o.cache, jobs = tostring(o.jobs), seed = tostring(o.seed),
+        variant = e.variant } }
     experiment.closed = {}
     script.load(e.file)(e.file)
     local names = table.concat(experiment.closed, ", ")
-    if names ~= e.name then
+    if names ~= e.id then
         error(("it closed %s; a script closes one experiment of its "
-            .. "own name, %s"):format(names ~= "" and names or "none", e.name),
+            .. "own name, %s"):format(names ~= "" and names or "none", e.id),
             0)
     end
 end
@@ -128,7 +143,7 @@ local function run_one(e, o)
         error(core.error(-130, "interrupted"), 0)
     end
     printed:seek "set"
-    report.emit(printed:read "a", ("%s/%s.txt"):format(o.out, e.name))
+    report.emit(printed:read "a", ("%s/%s.txt"):format(o.out, e.id))
     return why
 end
 
@@ -162,7 +177,7 @@ local function before(list, at)
     return function()
         local left = left_of(list, process.time())
         return ("[%d/%d, ETA %s] %s: "):format(at, #list,
-            left and progress.clock(left) or "?", list[at].name)
+            left and progress.clock(left) or "?", list[at].id)
     end
 end
 
@@ -181,9 +196,9 @@ local function write_page(all, o)
         if doc then
             docs[#docs + 1] = doc
         elseif e.failed then
-            missing[#missing + 1] = { name = e.name, why = e.failed }
+            missing[#missing + 1] = { name = e.id, why = e.failed }
         elseif e.wanted then
-            missing[#missing + 1] = { name = e.name, why = "not run yet" }
+            missing[#missing + 1] = { name = e.id, why = "not run yet" }
         end
     end
     process.mkdir(o.out)
@@ -212,18 +227,24 @@ local function step(list, at, o)
     end
     e.done = true
     if e.doc then
-        tell(o, "%-24s %2d of %2d agree  %s\n", e.name, e.doc.agree,
+        tell(o, "%-24s %2d of %2d agree  %s\n", e.id, e.doc.agree,
             e.doc.counted, kept and "kept" or progress.clock(e.took))
     else
-        tell(o, "%-24s %s\n", e.name, e.failed)
+        tell(o, "%-24s %s\n", e.id, e.failed)
     end
 end
 
 local function total(docs, missing)
-    local s = page.sums(docs)
-    return ("%d experiments: %d of %d quantities, %d of %d orders agree; %d "
-        .. "without results\n"):format(#docs, s.quantities[1],
-        s.quantities[2], s.orders[1], s.orders[2], #missing)
+    local out = {}
+    for _, of in ipairs(page.by_variant(docs)) do
+        local s = page.sums(of.docs)
+        out[#out + 1] = ("%d experiments%s: %d of %d quantities, %d of %d "
+            .. "orders agree\n"):format(#of.docs, of.variant and ", "
+            .. of.variant or "", s.quantities[1], s.quantities[2], s.orders[1],
+            s.orders[2])
+    end
+    out[#out + 1] = ("%d without results\n"):format(#missing)
+    return table.concat(out)
 end
 
 --- See the head.  Returns the exit status (1: one of them failed), the docs on
@@ -240,7 +261,7 @@ function reproduce.run(options)
         error(core.error(-5, ("scenarios=%s: no experiments there")
             :format(o.scenarios)))
     end
-    local list = reproduce.select(all, o.only or "")
+    local list = reproduce.select(all, o.only or "", o.variant)
     for _, e in ipairs(list) do
         e.doc, e.guess = load(e, o)
         if o.force and e.doc then

@@ -103,13 +103,14 @@ common.why.unfair = common.why.gain
 -- `subset`: how many pairs a study of sensitivity takes at full.
 function common.open(name, where, title, more, subset)
     local arg = { partition = "even", lanes = 64, pairs = "", size = "",
-        cycles = 0, warmup = 0, sets = 0 }
+        cycles = 0, warmup = 0, sets = 0, variant = experiment.FIRST }
     for k, v in pairs(more or {}) do
         arg[k] = v
     end
     local x = experiment.open {
         name = "mask/" .. name, source = "MASK (ASPLOS 2018), " .. where,
         title = title, arg = H.args(experiment.args(arg)),
+        variants = { "literal" },
     }
     x.sets = x.arg.sets > 0 and x.arg.sets or x.full and subset or nil
     return x
@@ -168,9 +169,9 @@ function common.pairs(x)
     return list
 end
 
---- maxwell, with warps of `lanes` threads.
-function common.machine(lanes)
-    local machine = H.machine "maxwell"
+--- maxwell, or its literal form, with warps of `lanes` threads.
+function common.machine(x, lanes)
+    local machine = H.machine(x:preset "maxwell")
     if lanes == 32 then
         machine = machine:with { ["core.lanes"] = 32, ["core.width"] = 32,
             ["core.issue"] = 2 }
@@ -229,7 +230,7 @@ function common.options(x, more)
     for _, d in ipairs(o.designs) do
         epochs = epochs or d.policies and #d.policies > 0
     end
-    o.machine = (o.machine or common.machine(o.lanes or arg.lanes)):with(
+    o.machine = (o.machine or common.machine(x, o.lanes or arg.lanes)):with(
         o.settings or {})
     o.reference = H.designs.get "SharedTLB"
     o.partition = o.partition or arg.partition

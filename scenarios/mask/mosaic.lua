@@ -16,10 +16,10 @@
 -- DRAM writes what coalescing changed.  Where a miss stops nothing all five are
 -- within 0.7 %.
 --
--- form=lua takes the policies in Lua (policies/mask.lua, policies/mosaic.lua);
+-- code=lua takes the policies in Lua (policies/mask.lua, policies/mosaic.lua);
 -- the results are the same to the last digit.
 --
---     heddle run scenarios/mask/mosaic.lua [scale=full] [form=lua]
+--     heddle run scenarios/mask/mosaic.lua [scale=full] [code=lua]
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -28,13 +28,13 @@ local sharing = require "heddle.sharing"
 local suite = require "common"
 
 local x = suite.open("mosaic", "beside Mosaic", "MASK and Mosaic in one machine",
-    { form = "c" }, suite.FEW)
-if x.arg.form ~= "c" and x.arg.form ~= "lua" then
-    error(("form is c or lua, not '%s'"):format(x.arg.form), 0)
+    { code = "c" }, suite.FEW)
+if x.arg.code ~= "c" and x.arg.code ~= "lua" then
+    error(("code is c or lua, not '%s'"):format(x.arg.code), 0)
 end
 
 local function policy(name)
-    return x.arg.form == "lua" and H.here("../../policies/" .. name .. ".lua")
+    return x.arg.code == "lua" and H.here("../../policies/" .. name .. ".lua")
         or name
 end
 local mask = H.designs.mask { policy = policy "mask",
@@ -46,7 +46,7 @@ local DESIGNS = { H.designs.get "SharedTLB", mask, mosaic, both,
 
 local function column(name, settings)
     local o = suite.options(x, { designs = DESIGNS, settings = settings,
-        machine = H.machine "mosaic" })
+        machine = H.machine(x:preset "mosaic") })
     local r = sharing.measure(x, o)
     for i = 2, #DESIGNS do
         x:quantity { DESIGNS[i].name .. " over SharedTLB" .. name, unit = "%",

@@ -74,13 +74,15 @@ end
 -- with=l1tlb.mshrs=1,walk.mode=fixed:500 changes the machine for all designs, the
 -- reference included: one parameter at a time, to find out why.
 function common.open(name, where, title, more)
-    local arg = { cycles = 0, warmup = 0, size = "", sets = 0, with = "" }
+    local arg = { cycles = 0, warmup = 0, size = "", sets = 0, with = "",
+        variant = experiment.FIRST }
     for k, v in pairs(more or {}) do
         arg[k] = v
     end
     return experiment.open {
         name = "mosaic/" .. name, source = "Mosaic (MICRO 2017), " .. where,
         title = title, arg = H.args(experiment.args(arg)),
+        variants = { "literal" },
     }
 end
 
@@ -163,7 +165,7 @@ end
 
 --- The machine, with what `with` changes.
 function common.machine(x, settings)
-    local machine = H.machine "mosaic"
+    local machine = H.machine(x:preset "mosaic")
     if settings then
         machine = machine:with(settings)
     end
