@@ -75,10 +75,36 @@ local LEAF = { use = H.here "skip-walks.lua", level = 4 }
 local DEEP = { use = H.here "skip-walks.lua", level = 2 }
 local WALKS = { use = H.here "skip-walks.lua", level = 1 }
 
+--- What the aggressive machine has of each, for all at once and one by one.
+local NONE = { ["l1tlb.blocking"] = "none" }
+local NEAR = { ["xbar.latency"] = 8, ["walk.latency"] = 8 }
+local REGS = { ["core.regs"] = 131072 }
+local FREE = { ["core.ilp"] = 0 }
+
+local function all(...)
+    local out = {}
+    for _, settings in ipairs { ... } do
+        for k, v in pairs(settings) do
+            out[k] = v
+        end
+    end
+    return out
+end
+
 --- name, what it asks, settings, more: policies, sizes, lanes, budgets.
 local CASES = {
     { "base", "maxwell as it is" },
-    { "aggressive", "a miss stops nothing, and the ways are the shortest",
+    { "none", "misses under a miss", NONE },
+    { "near", "8 cycles to the L2 cache, the L2 TLB and back", NEAR },
+    { "none-near", "both", all(NONE, NEAR) },
+    { "regs", "131,072 registers a core", REGS },
+    { "free", "no dependences in runs of arithmetic", FREE },
+    { "regs-free", "both", all(REGS, FREE) },
+    { "all", "all four: misses under a miss, 8 cycles, registers, no "
+        .. "dependences", all(NONE, NEAR, REGS, FREE) },
+    { "far-walker", "walk reads cross the crossbar, too",
+        { ["walk.memory_latency"] = 50 } },
+    { "aggressive", "the preset: the four, and walk reads over the crossbar",
         machine = "aggressive" },
     { "leaf", "leaf reads never hit the L2 cache",
         policies = { LEAF } },
@@ -88,13 +114,11 @@ local CASES = {
         { ["l1tlb.mshrs"] = 8 } },
     { "blocking", "a miss stops the memory instructions of its core",
         { ["l1tlb.blocking"] = "full" } },
-    { "rop", "85 cycles more to the L2 cache",
-        { ["l2cache.latency"] = 95 } },
-    { "blocking-rop", "both", { ["l1tlb.blocking"] = "full",
-        ["l2cache.latency"] = 95 } },
-    { "blocking-lanes", "blocking, warps of 32 threads, 2 issue slots",
-        { ["l1tlb.blocking"] = "full" }, lanes = 32 },
+    { "blocking-near", "the same, and 8 cycles to the L2 cache",
+        all({ ["l1tlb.blocking"] = "full" }, NEAR) },
     { "released", "the released simulator's machine", machine = "released" },
+    { "released-hits", "the same, but hits pass a miss",
+        { ["l1tlb.blocking"] = "hits" }, machine = "released" },
     { "released-free", "the same, but a miss stops nothing",
         { ["l1tlb.blocking"] = "none" }, machine = "released" },
     { "released-leaf", "released, and leaf reads never hit the L2 cache",
@@ -125,14 +149,6 @@ local CASES = {
         { ["dram.mode"] = "fixed:100" } },
     { "dram-leaf", "the same, and leaf reads never hit the L2 cache",
         { ["dram.mode"] = "fixed:100" }, policies = { LEAF } },
-    { "dram-leaf-l1", "the same, and 16 entries in an L1 TLB",
-        { ["dram.mode"] = "fixed:100", ["l1tlb.entries"] = 16 },
-        policies = { LEAF } },
-    { "dram-leaf-8", "dram-leaf with 8 walks at once",
-        { ["dram.mode"] = "fixed:100", ["walk.walkers"] = 8 },
-        policies = { LEAF } },
-    { "dram-leaf-400", "dram-leaf with 400 cycles of DRAM",
-        { ["dram.mode"] = "fixed:400" }, policies = { LEAF } },
     { "dram-2x", "DRAM of twice the bandwidth", { ["dram.bus_bytes"] = 64 } },
     { "dram-4x", "and of four times", { ["dram.bus_bytes"] = 64,
         ["dram.channels"] = 16 } },
@@ -197,29 +213,6 @@ local function bursts(results, o)
     end
     x:table("Thousand DRAM bursts of each application, until both have done "
         .. "their work; IPC shared / alone of each", rows)
-end
-
---- Thread instructions a cycle on an ideal TLB beside those that MAFIA prints
--- (30 cores of 32 lanes).
-local function mafia()
-    local paper = { BP = 493, CFD = 117, HS = 267, MUM = 37, NW = 32,
-        SRAD = 233 }
-    local names, jobs, rows = {}, {}, { { "program", "MAFIA", "heddle" } }
-    for name in pairs(paper) do
-        names[#names + 1] = name
-    end
-    table.sort(names)
-    for i, name in ipairs(names) do
-        jobs[i] = { machine = H.designs.ideal(H.machine "maxwell"):with {
-            ["core.lanes"] = 32, ["core.width"] = 32 },
-            apps = { H.app(name, { size = "S" }) }, warmup = 20000,
-            stop_cycles = 60000, budget = math.maxinteger }
-    end
-    for i, r in ipairs(x:run(jobs)) do
-        rows[i + 1] = { names[i], paper[names[i]],
-            ("%.0f"):format(report.metric(r, "thread_ipc")) }
-    end
-    x:table("Thread instructions a cycle, alone on 30 cores of 32 lanes", rows)
 end
 
 --- What each program of the sets asks of translation and of memory, alone on
@@ -314,7 +307,6 @@ x:table("One change at a time", rows)
 if first then
     programs(table.unpack(first))
     bursts(table.unpack(first))
-    mafia()
 end
 x:bars { title = "Loss against Ideal, one change at a time", unit = "%",
     groups = groups, width = math.max(720, 60 + 90 * #groups), series = {
