@@ -76,7 +76,8 @@ end
 local machines = require "heddle.machines"
 local names = table.concat(machines.names(), " ")
 tap.is(names, "maxwell maxwell-literal aggressive hardware released mosaic "
-    .. "etc mesc pichai fermi integrated", "the machines of the papers are there")
+    .. "mosaic-literal etc mesc pichai fermi integrated",
+    "the machines of the papers are there")
 for _, name in ipairs(machines.names()) do
     local m = H.machine(name)
     local missing = {}
@@ -95,10 +96,15 @@ end
 -- Where a machine's value is from the one that it derives from, or nobody has
 -- set it, its source says so; what names a paper is from the machine's own.
 local PAPERS = { maxwell = "MASK Mosaic Power",
-    ["maxwell-literal"] = "MASK", aggressive = "Pichai", hardware = "",
+    ["maxwell-literal"] = "MASK", ["mosaic-literal"] = "Mosaic MASK",
+    aggressive = "Pichai", hardware = "",
     released = "release Mosaic",
     mosaic = "Mosaic", etc = "ETC", mesc = "MESC", pichai = "Pichai",
     fermi = "", integrated = "Power" }
+local function comes_from(preset, name)
+    return preset.from and (preset.from == name
+        or comes_from(machines.get(preset.from), name))
+end
 for _, name in ipairs(machines.names()) do
     local preset, wrong = machines.get(name), {}
     local own = config.flatten(preset.settings)
@@ -106,7 +112,7 @@ for _, name in ipairs(machines.names()) do
     for setting, v in pairs(H.machine(name).settings) do
         local as, rest = v[2]:match "^as (%l+): (.+)"
         if (as == nil) ~= (own[setting] ~= nil)
-            or as and (as ~= preset.from or rest
+            or as and (not comes_from(preset, as) or rest
                 ~= H.machine(as).settings[setting][2])
             or not text:find("\n  " .. setting .. " = " .. tostring(v[1]), 1,
                 true) or not text:find(v[2], 1, true) then

@@ -321,6 +321,17 @@ local PRESETS = {
         },
     },
     {
+        name = "mosaic-literal",
+        from = "mosaic",
+        summary = "the same with maxwell-literal's ways to the L2",
+        settings = {
+            xbar = { latency = { 8, "guess, as maxwell-literal: Mosaic table 1 "
+                .. "gives no more than the L2's 10 cycles" } },
+            walk = { latency = { 8, "MASK footnote 2: beside the L2 cache, so "
+                .. "the crossbar's" } },
+        },
+    },
+    {
         name = "etc",
         from = "maxwell",
         summary = "maxwell with 64 KB pages and a walk cache (ETC)",
