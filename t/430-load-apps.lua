@@ -121,6 +121,34 @@ test("buffers are allocated in the originals' order", function()
     end
 end)
 
+-- The first memory instructions of a kernel's first warp: a round of the loop.
+local ROUND = {
+    { "ATAX", "atax1", "tmp x A tmp x A tmp" },
+    { "BICG", "bicg1", "s r A s r A s" },
+    { "MVT", "mvt2", "x2 y2 a x2 y2 a x2" },
+    { "GESUMMV", "gesummv", "x A tmp tmp x B y y x A" },
+    { "FDTD", "step2", "hz hz ex ex" },
+    { "FDTD", "step3", "ex ex ey ey hz hz" },
+    { "NN", "layer2", "L2w L2n L2w L2w L2n L2w L2n L2w L2n L2w L2n L2w L2n "
+        .. "L2n L2w L2w L2n" },
+    { "SRAD", "srad2", "c dS iS c dN dE dW jE c I I" },
+    { "RED", "reduce", "in in in in" },
+}
+
+test("a round's accesses are in the order of the compiled code", function()
+    for _, case in ipairs(ROUND) do
+        local name, kernel, want = table.unpack(case)
+        local seen, block = {}, nil
+        twin.walk(app.get(name):instance("T"), function(e)
+            if e.kernel ~= kernel or not e.addr or e.warp > 0 then return end
+            block = block or e.block
+            if e.block == block then seen[#seen + 1] = e.buffer.name end
+        end, { max_launches = 8 })
+        local n = select(2, want:gsub("%S+", ""))
+        equal(table.concat(seen, " ", 1, n), want, name .. " " .. kernel)
+    end
+end)
+
 test("footprints at T equal the buffers", function()
     for _, name in ipairs(app.names()) do
         local instance = app.get(name):instance("T")

@@ -17,8 +17,11 @@ local function counts(p)
         ["atax2 store y"] = columns * p.nx,
     }, function(total)
         local warps = 256 // 32 * ((p.nx + 255) // 256)
-        equal(total.atax1, rows * (1 + p.ny * (3 + p.alu))
-            + warps * (p.alu + 1), "instructions")
+        equal(total.atax1, rows * (3 + 1 + 6 + p.ny * (3 + p.alu))
+            + warps * 10, "instructions")
+        warps = 256 // 32 * ((p.ny + 255) // 256)
+        equal(total.atax2, columns * (3 + 1 + 4 + p.nx * (3 + p.alu))
+            + warps * 10, "instructions")
     end
 end
 

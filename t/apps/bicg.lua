@@ -15,8 +15,8 @@ local function counts(p)
         ["bicg2 store q"] = rows * (p.ny + 1),
     }, function(total)
         local warps = 256 // 32 * ((p.nx + 255) // 256)
-        kit.equal(total.bicg2, rows * (1 + p.ny * (3 + p.alu))
-            + warps * (p.alu + 1), "instructions")
+        kit.equal(total.bicg2, rows * (5 + 1 + 5 + p.ny * (3 + p.alu))
+            + warps * 10, "instructions")
     end
 end
 

@@ -21,10 +21,10 @@ local function counts(p)
         ["step3 load ey"] = 2 * all,
         ["step3 store hz"] = all,
     }, function(total)
-        kit.equal(total.step1, all * 13 + (all - top) * 15 + top * 5,
+        kit.equal(total.step1, all * 18 + (all - top) * 18 + top * 9,
             "instructions of step 1")
-        kit.equal(total.step2, all * (12 + 14 + 4 + 1), "of step 2")
-        kit.equal(total.step3, all * (11 + 18 + 6 + 1), "of step 3")
+        kit.equal(total.step2, all * (15 + 14 + 4 + 1), "of step 2")
+        kit.equal(total.step3, all * (15 + 18 + 6 + 1), "of step 3")
     end
 end
 

@@ -16,8 +16,8 @@ local function counts(p)
         ["gesummv store y"] = warps * (p.n + 1),
     }, function(total)
         local all = 256 // 32 * ((p.n + 255) // 256)
-        kit.equal(total.gesummv, warps * (p.n * (8 + p.alu) + 4)
-            + all * (6 + 1), "instructions")
+        kit.equal(total.gesummv, warps * (p.n * (8 + p.alu) + 13 + 4)
+            + all * (11 + 1), "instructions")
     end
 end
 

@@ -13,13 +13,13 @@ Two kernels, blocks of 256 threads, one thread a row or a column:
          and tmp are broadcasts.
 
 As compiled: the accumulator stays in a register but is stored in every round,
-since pointers may alias; alu = 6 instructions a round (Open64 code of similar
-loops, not unrolled; a newer nvcc has 1.3 to 2.9).
+since pointers may alias; alu = 6 instructions a round, those of nvcc 13's PTX,
+not unrolled (product.lua).
 
 Addresses are driven by thread index and loop counter alone; no contents.
 
 Approximated: values are not computed, since no address and no branch depends on
-them; alu is that of similar loops, since the code that the papers ran is not
+them; the code is nvcc 13's, not unrolled, since that which the papers ran is not
 public.
 
 SPDX-License-Identifier: MIT

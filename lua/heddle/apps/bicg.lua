@@ -15,13 +15,12 @@ It is ATAX with the good kernel first.  A is shared by both kernels.
 
 As compiled: the accumulator is set to 0 in memory, then stays in a register
 but is stored in every round, since pointers may alias; alu = 6 instructions a
-round (Open64 code of similar loops, not unrolled; a newer nvcc has 1.3 to
-2.9).
+round, those of nvcc 13's PTX, not unrolled (product.lua).
 
 Addresses are driven by thread index and loop counter alone; no contents.
 
 Approximated: values are not computed, since no address and no branch depends on
-them; alu is that of similar loops, since the code that the papers ran is not
+them; the code is nvcc 13's, not unrolled, since that which the papers ran is not
 public.
 
 SPDX-License-Identifier: MIT

@@ -61,8 +61,10 @@ local function layer2(p, b)
         for q = 0, 24 do
             t:alu(6)
             for m = 0, 5 do
-                t:load(b.L2n, at + 169 * m + 13 * (q // 5) + q % 5)
+                local x = at + 169 * m + 13 * (q // 5) + q % 5
+                if m == 0 then t:load(b.L2n, x) end
                 t:load(b.L2w, w + 1 + 6 * q + m)
+                if m > 0 then t:load(b.L2n, x) end
                 t:alu(m < 5 and 1 or 6)
             end
         end
