@@ -158,11 +158,31 @@ test("footprints at T equal the buffers", function()
     end
 end)
 
+-- What MASK and Mosaic run has the release's input.
+test("size R is what was released", function()
+    local released = {}
+    for _, name in ipairs(require("heddle.suites").get("mask").apps) do
+        released[name] = true
+    end
+    for _, name in ipairs(app.names()) do
+        local a = app.get(name)
+        equal(a.sizes.R ~= nil, released[name] == true, name .. " has R")
+        if a.sizes.R and not form(name).published.R then
+            local r, s = app.size(a, "R").params, app.size(a, "S").params
+            for k, v in pairs(s) do equal(r[k], v, name .. " R " .. k) end
+        end
+    end
+    equal(app.size(app.get "HS", "R").params.n, 512, "HS")
+    equal(app.size(app.get "LUD", "R").params.n, 256, "LUD")
+    equal(app.size(app.get "LUD", "R").truncated, nil, "LUD is not cut")
+end)
+
 test("footprints at S, M, L and XL are the published ones", function()
     for _, name in ipairs(app.names()) do
         local a, mb = app.get(name), form(name).published
         equal(a.sizes.XL ~= nil, mb.XL ~= nil, name .. " has XL")
-        local published = { S = mb[1], M = mb[2], L = mb[3], XL = mb.XL }
+        local published = { S = mb[1], M = mb[2], L = mb[3], XL = mb.XL,
+            R = mb.R }
         for size, want in pairs(published) do
             local s = app.size(a, size)
             local ratio = s.footprint / (want * 1e6)
@@ -175,6 +195,8 @@ end)
 
 test("a cut run is said in words, a full one is not", function()
     equal(app.size(app.get "MM", "S").truncated, nil, "MM S")
+    equal(app.size(app.get "MM", "L").truncated,
+        "the first 32 of 256 columns of blocks", "MM L")
     equal(app.size(app.get "LUD", "M").truncated,
         "the first 8 of 255 steps", "LUD M")
     equal(app.size(app.get "ATAX", "L").truncated, nil, "ATAX L")
@@ -190,7 +212,7 @@ test("names: any case, the nearest one, a description", function()
         "an alias, explained")
     local lines = app.explain("3ds")
     equal(lines[1], "3DS (application, CUDA)", "first line")
-    equal(#lines, 8, "lines")
+    equal(#lines, 9, "lines")
     equal(lines[4], "  registers: stencil 31 (ptxas for sm_20 (MAFIA))",
         "registers")
     equal(app.explain("NOPE"), nil, "unknown")

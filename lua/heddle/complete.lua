@@ -178,7 +178,7 @@ local function anything(scope)
 end
 
 local function sizes()
-    return { "L", "M", "S", "T", "XL" }
+    return { "L", "M", "R", "S", "T", "XL" }
 end
 
 --- What a string means by what stands in front of it.

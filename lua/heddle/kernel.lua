@@ -369,7 +369,7 @@ local function parameter(a, name, default, x)
     return v
 end
 
-local SIZE_ORDER = { T = 1, S = 2, M = 3, L = 4, XL = 5 }
+local SIZE_ORDER = { T = 1, R = 2, S = 3, M = 4, L = 5, XL = 6 }
 
 -- Names of sizes, from small to large; others behind them.
 local function size_names(a)

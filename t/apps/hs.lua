@@ -69,5 +69,5 @@ end
 return {
     counts = counts,
     figures = figures,
-    published = { 12.6, 64, 201 }, -- MB of S, M and L
+    published = { 12.6, 64, 201, R = 3.15 }, -- MB of S, M and L
 }

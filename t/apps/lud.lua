@@ -41,5 +41,5 @@ end
 return {
     counts = counts,
     figures = figures,
-    published = { 16.8, 67, 268 }, -- MB of S, M and L
+    published = { 16.8, 67, 268, R = 0.262 }, -- MB of S, M and L
 }

@@ -5,7 +5,8 @@ local kit = require "t.apps.kit"
 local equal = kit.equal
 
 local function counts(p)
-    local warps, rounds = p.m // 128 * (p.n // 16) * 4, p.k // 8
+    local columns = p.columns > 0 and p.columns or p.n // 16
+    local warps, rounds = p.m // 128 * columns * 4, p.k // 8
     return {
         ["sgemm load A"] = 8 * warps * rounds,
         ["sgemm load B"] = warps * rounds,
@@ -21,10 +22,17 @@ end
 -- Two rows of B lie in two pages; a column of A is one line a warp.
 local function figures()
     local rows = kit.profile("MM", { size = "S", m = 128, k = 16 })
+    local cut = kit.profile("MM", { size = "S", m = 128, k = 16, columns = 11 })
     return {
         { "lines of A", rows["sgemm load A"].lines, 1 },
         { "pages of B", rows["sgemm load B"].pages, 2 },
         { "pages of C", rows["sgemm load C"].pages, 1 },
+        -- the epilogue keeps its share where only some blocks run
+        { "loads of A for one of C, 11 of 66 columns of blocks",
+            cut["sgemm load A"].count / cut["sgemm load C"].count,
+            rows["sgemm load A"].count / rows["sgemm load C"].count },
+        { "blocks for one that runs", rows["sgemm load C"].count
+            / cut["sgemm load C"].count, 6 },
     }
 end
 

@@ -44,6 +44,7 @@ return app {
     params = { dimx = 256, dimy = 128, dimz = 128 },
     sizes = {
         T = { dimx = 64, dimy = 16, dimz = 20 },
+        R = { dimx = 256, dimy = 128, dimz = 128 },
         S = { dimx = 256, dimy = 128, dimz = 128 },
         M = { dimx = 512, dimy = 256, dimz = 128 },
         L = { dimx = 640, dimy = 480, dimz = 100 },

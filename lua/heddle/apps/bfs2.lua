@@ -105,6 +105,7 @@ return app {
     params = { n = 32768, lo = 5, hi = 10, seed = 1 },
     sizes = {
         T = { n = 1024, lo = 2, hi = 4 },
+        R = { n = 32768, lo = 5, hi = 10 },
         S = { n = 32768, lo = 5, hi = 10 },
         M = { n = 1000000, lo = 2, hi = 4 },
         L = { n = 4000000, lo = 2, hi = 4 },

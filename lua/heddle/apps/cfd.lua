@@ -154,6 +154,7 @@ return app {
         iterations = 4 },
     sizes = {
         T = { nx = 5, ny = 4, nz = 3, window = 64, iterations = 1 },
+        R = { nx = 32 },
         S = { nx = 32 },
         M = { nx = 44, ny = 44, nz = 43, iterations = 2 },
         L = { nx = 70, ny = 69, nz = 69, iterations = 1 },

@@ -93,6 +93,7 @@ return app {
     params = { width = 3072, height = 1536, repeats = 10 },
     sizes = {
         T = { width = 1024, height = 64, repeats = 1 },
+        R = { width = 3072, height = 1536, repeats = 10 },
         S = { width = 3072, height = 1536, repeats = 10 },
         M = { width = 3072, height = 3072, repeats = 2 },
         L = { width = 6144, height = 4096, repeats = 2 },

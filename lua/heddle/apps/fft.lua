@@ -54,6 +54,7 @@ return app {
     params = { n = 256, batch = 1024 },
     sizes = {
         T = { batch = 8 },
+        R = { batch = 1024 },
         S = { batch = 1024 },
         M = { batch = 16384 },
         L = { batch = 65536 },

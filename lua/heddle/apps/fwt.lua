@@ -103,7 +103,8 @@ return app {
     summary = "Walsh transform in place: sweeps at strides from 8 MB to 8 KB",
     registers = "ptxas for sm_20 (MAFIA)",
     params = { n = 23 },
-    sizes = { T = { n = 13 }, S = { n = 23 }, M = { n = 23 }, L = { n = 25 } },
+    sizes = { T = { n = 13 }, R = { n = 23 }, S = { n = 23 }, M = { n = 23 },
+        L = { n = 25 } },
     footprint = function(p) return 8 << p.n end,
 
     buffers = function(p)

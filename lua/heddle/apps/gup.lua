@@ -42,6 +42,7 @@ return app {
     params = { m = 19, threads = 65536, updates = 0 },
     sizes = {
         T = { m = 14, threads = 512, updates = 8 },
+        R = { m = 19 },
         S = { m = 19 },
         M = { m = 23, updates = 64 },
         L = { m = 25, updates = 64 },

@@ -133,6 +133,7 @@ return app {
     params = { words = 2073600, grid = 240, repeats = 1, runs = 1 },
     sizes = {
         T = { words = 10240, grid = 40 },
+        R = { words = 2073600 },
         S = { words = 2073600 },
         M = { words = 1 << 24, repeats = 2, runs = 16 },
         L = { words = 1 << 26, repeats = 2, runs = 16 },

@@ -90,6 +90,7 @@ return app {
     params = { n = 1024, steps = 3, pyramid = 2 },
     sizes = {
         T = { n = 64 },
+        R = { n = 512 },
         S = { n = 1024 },
         M = { n = 2304 },
         L = { n = 4096 },

@@ -127,6 +127,7 @@ return app {
     params = { nx = 100, ny = 100, nz = 100, pitch = 0, repeats = 1 },
     sizes = {
         T = { ny = 18, nz = 5, repeats = 2 },
+        R = { nx = 100 },
         S = { nx = 100 },
         M = { nx = 256, ny = 256, nz = 128 },
         L = { nx = 512, ny = 256, nz = 256 },

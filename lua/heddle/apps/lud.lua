@@ -164,6 +164,7 @@ return app {
     params = { n = 2048, steps = 16 },
     sizes = {
         T = { n = 64, steps = 0 },
+        R = { n = 256, steps = 0 },
         S = { n = 2048, steps = 16 },
         M = { n = 4096, steps = 8 },
         L = { n = 8192, steps = 8 },

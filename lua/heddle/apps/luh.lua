@@ -454,6 +454,7 @@ return app {
     params = { e = 45, steps = 1 },
     sizes = {
         T = { e = 7, steps = 2 },
+        R = { e = 45 },
         S = { e = 45 },
         M = { e = 45, steps = 2 },
         L = { e = 60 },

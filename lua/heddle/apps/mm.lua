@@ -16,7 +16,8 @@ Instructions between accesses are those of MAFIA's PTX, block by block: 71 an
 element of A, 16 multiply-adds and shared reads with two moves each; a newer
 compiler needs about 35.
 
-`rounds` ends the loop over k early (0: never).  Addresses are driven by
+`columns` runs only the first columns of blocks, those that start first (0:
+all).  Addresses are driven by
 indices alone; no contents.
 
 Approximated: values are not computed, since no address and no branch depends on
@@ -27,9 +28,10 @@ SPDX-License-Identifier: MIT
 local h = require "heddle.kernel"
 local app, kernel, f32 = h.app, h.kernel, h.f32
 
-local function rounds(p)
-    local all = p.k // 8
-    if p.rounds > 0 and p.rounds < all then return p.rounds, all end
+-- Columns of blocks that are run, and those there are.
+local function columns(p)
+    local all = p.n // 16
+    if p.columns > 0 and p.columns < all then return p.columns, all end
     return all, all
 end
 
@@ -37,18 +39,20 @@ return app {
     name = "MM", suite = "Parboil", source = "Parboil sgemm",
     summary = "matrix product with register tiles; streams a page a round",
     registers = "ptxas for sm_20 (MAFIA)",
-    params = { m = 1024, n = 1056, k = 992, rounds = 0 },
+    params = { m = 1024, n = 1056, k = 992, columns = 0 },
     sizes = {
         T = { m = 256, n = 32, k = 16 },
+        R = { m = 1024, n = 1056, k = 992 },
         S = { m = 1024, n = 1056, k = 992 },
-        M = { m = 2048, n = 2048, k = 2048, rounds = 64 },
-        L = { m = 4096, n = 4096, k = 2048, rounds = 32 },
+        M = { m = 2048, n = 2048, k = 2048, columns = 32 },
+        L = { m = 4096, n = 4096, k = 2048, columns = 32 },
     },
     footprint = function(p) return 4 * (p.m * p.k + p.n * p.k + p.m * p.n) end,
     truncated = function(p)
-        local run, all = rounds(p)
+        local run, all = columns(p)
         if run < all then
-            return string.format("the first %d of %d rounds over k", run, all)
+            return string.format("the first %d of %d columns of blocks", run,
+                all)
         end
     end,
 
@@ -59,13 +63,13 @@ return app {
     end,
 
     kernels = function(p, b)
-        local options = { grid = { p.m // 128, p.n // 16 }, block = { 16, 8 },
+        local options = { grid = { p.m // 128, (columns(p)) }, block = { 16, 8 },
             regs = 41, shared = 512 }
         return { kernel("sgemm", options, function(t)
             local row = 128 * t.bx + 16 * t.ty + t.tx
             local column = 16 * t.by + t.tx
             t:alu(73)
-            t:loop(rounds(p), function(round)
+            t:loop(p.k // 8, function(round)
                 local i = 8 * round
                 t:alu(3)
                 local x = t:load(b.B, column + (i + t.ty) * p.n)

@@ -156,6 +156,7 @@ return app {
         min = 20, gc = 0.354, alu = 19, seed = 1 },
     sizes = {
         T = { bases = 3000, genome = 9000, reads = 700 },
+        R = { bases = 1399930 },
         S = { bases = 1399930 },
         M = { bases = 2800000 },
         L = { bases = 5200000 },

@@ -99,6 +99,7 @@ return app {
     params = { images = 28, outputs = 100 },
     sizes = {
         T = { images = 1, outputs = 4 },
+        R = { images = 28 },
         S = { images = 28 },
         M = { images = 2048 },
         L = { images = 16384 },

@@ -435,6 +435,7 @@ return app {
     params = { n = 4096, clusters = 2, seed = 2 },
     sizes = {
         T = { n = 256, clusters = 1 },
+        R = { n = 4096, clusters = 2 },
         S = { n = 4096, clusters = 2 },
         M = { n = 6144, clusters = 1 },
         L = { n = 8192, clusters = 1 },

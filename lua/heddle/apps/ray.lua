@@ -235,6 +235,7 @@ return app {
     params = { width = 256, height = 256, resident = 30 * 1536 },
     sizes = {
         T = { width = 48, height = 32, resident = 512 },
+        R = { width = 256, height = 256 },
         S = { width = 256, height = 256 },
         M = { width = 2048, height = 2048 },
         L = { width = 4096, height = 4096 },

@@ -31,6 +31,7 @@ return app {
     params = { n = 262144, grid = 64, launches = 8, alu = 7 },
     sizes = {
         T = { n = 8192, grid = 4, launches = 2 },
+        R = { n = 262144 },
         S = { n = 262144 },
         M = { n = 8388608, launches = 4 },
         L = { n = 16777216, launches = 4 },

@@ -161,6 +161,7 @@ return app {
     params = { width = 176, height = 144 },
     sizes = {
         T = { width = 32, height = 32 },
+        R = { width = 176, height = 144 },
         S = { width = 176, height = 144 },
         M = { width = 352, height = 288 },
         L = { width = 704, height = 576 },

@@ -197,6 +197,7 @@ return app {
         launches = 8, seed = 1 },
     sizes = {
         T = { n = 1024, dim = 16, centres = 4, price = 0.1, launches = 3 },
+        R = { launches = 8 },
         S = { launches = 8 },
         M = { launches = 4 },
         L = { n = 131072, launches = 4 },

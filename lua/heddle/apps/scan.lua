@@ -155,6 +155,7 @@ return app {
     params = { n = 262144, grid = 64, triples = 8 },
     sizes = {
         T = { n = 8192, grid = 4, triples = 2 },
+        R = { n = 262144 },
         S = { n = 262144 },
         M = { n = 8388608, triples = 2 },
         L = { n = 16777216, triples = 2 },

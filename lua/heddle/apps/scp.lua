@@ -83,6 +83,7 @@ return app {
     params = { v = 256, l = 4096, grid = 128 },
     sizes = {
         T = { v = 6, grid = 4 },
+        R = { v = 256 },
         S = { v = 256 },
         M = { v = 2048 },
         L = { v = 8192 },

@@ -248,6 +248,7 @@ return app {
     params = { rows = 502, cols = 458, iterations = 20 },
     sizes = {
         T = { rows = 45, cols = 40, iterations = 1 },
+        R = { rows = 502, cols = 458 },
         S = { rows = 502, cols = 458 },
         M = { rows = 1448, cols = 1448, iterations = 4 },
         L = { rows = 3072, cols = 3072, iterations = 4 },

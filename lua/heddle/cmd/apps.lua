@@ -20,7 +20,7 @@ Runs applications, all of them unless named, and prints what they are made
 of: instructions, lanes, lines and pages of an access, footprint, reuse,
 sharing between kernels, TLB miss rates, the classes of MASK and ETC.
 
-  size=S          T, S, M, L or XL
+  size=S          T, R (as MASK and Mosaic released it), S, M, L or XL
   machine=NAME    what they run on (maxwell); group.name=value changes it
   suite=NAME      only the applications of a paper: mask, etc, mesc, pichai
   jobs=N          at once (the number of processors)
