@@ -234,16 +234,16 @@ static int run_init(struct lp *p)
     lua_State *T = p->T;
     int rc;
 
-    /* fill_stack has left `init`, or nil, on top */
-    if (lua_isnil(T, -1)) {
-        lua_pop(T, 1);
-        p->top = lua_gettop(T);
+    /* on top: `init`, or nil, and the place */
+    p->top = lua_gettop(T) - 2;
+    if (lua_isnil(T, -2)) {
+        lua_settop(T, p->top);
         return 0;
     }
-    p->top = lua_gettop(T) - 1;
     lua_pushvalue(T, LP_AT_STATE);
+    lua_insert(T, -2);
     lua_pushvalue(T, LP_AT_PARAMS);
-    push_place(T, p->place);
+    lua_insert(T, -2);
     rc = lp_bridge_call(p, 3, 0);
     if (rc != LUA_OK)
         lp_bridge_fail(p, "init", rc);
@@ -254,7 +254,10 @@ static int run_init(struct lp *p)
  * stay are returned as results. */
 static int fill_protected(lua_State *T)
 {
+    const struct lp *p = lua_touserdata(T, 2);
+
     fill_stack(T);
+    push_place(T, p->place);
     return lua_gettop(T) - 1;
 }
 
