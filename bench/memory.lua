@@ -57,7 +57,7 @@ local program = k.app {
 
 --- Runs applications to the end; returns the bytes of the arena.
 local function run(apps, more)
-    local o = { machine = "maxwell", apps = apps }
+    local o = { machine = least.machine, apps = apps }
     for key, v in pairs(more or {}) do
         o[key] = v
     end

@@ -49,7 +49,7 @@ local function variants(apps, slice, cycles)
             slice = slice, cycles = cycles,
             make = function()
                 local sim = H.sim {
-                    machine = H.designs.sharedtlb(H.machine "maxwell"),
+                    machine = H.designs.sharedtlb(least.machine),
                     apps = apps(),
                 }
                 if form[2] then

@@ -20,7 +20,7 @@ local RUNS = {
 
 local take, restore, what = 0, 0, ""
 for _, run in ipairs(RUNS) do
-    local sim = H.sim { machine = "maxwell", apps = run[2] }
+    local sim = H.sim { machine = least.machine, apps = run[2] }
     sim.core:run(20000)
     local old = sim.core:snapshot()
     local t1, t2 = math.huge, math.huge

@@ -12,12 +12,15 @@ the least of several turns.  What the rows mean:
   floor.*       host time of the timing simulation over that of a replay of the
                 same accesses through the look-ups alone (floor.c)
   vecadd.*      million warp instructions a second of the two Accel-Sim traces on
-  gather.*      maxwell, opening and reading the file included: .xz the text
+  gather.*      least.machine, opening and reading the file included: .xz the text
                 under xz, .box heddle's container (traces.lua)
   parse.*       MB of trace text parsed and packed in a second (trace.c)
   program       vecadd as a kernel program on the same machine (vecadd.lua)
   app.COLOR     million warp instructions a second of an irregular application
                 of the library, after its set-up, to its end (apps.lua)
+  app.MM        the same of one that is arithmetic for the most part
+  *.maxwell     the same on maxwell as it is: its arithmetic has dependences, and
+                the ways to its memory are long
   arena         all mutable state of the default machine (memory.lua)
   growth.*      peak resident memory of a run four times as long over the
                 shorter one's; 1 is no growth (memory.lua)
@@ -56,6 +59,12 @@ local COMMANDS = {
     { "%/heddle run bench/vecadd.lua",
         { "program", ">=", 10 }, { "program.64" } },
     { "%/heddle run bench/apps.lua", { "app.COLOR", ">=", 1 } },
+    { "%/heddle run bench/apps.lua machine=maxwell", { "app.COLOR.maxwell" } },
+    { "%/heddle run bench/apps.lua app=MM", { "app.MM" } },
+    { "%/heddle run bench/apps.lua app=MM machine=maxwell",
+        { "app.MM.maxwell" } },
+    { "%/heddle run bench/traces.lua only=vecadd.box machine=maxwell",
+        { "vecadd.box.maxwell" } },
     { "%/heddle run bench/memory.lua only=arena", { "arena", "<", 32 } },
     { "%/heddle run bench/memory.lua only=growth",
         { "growth.text.blocks", "<=", 1.05 },

@@ -1,8 +1,8 @@
 --- traces.lua - warp instructions a second of the two Accel-Sim traces.
 --
---     heddle run bench/traces.lua [turns=4] [only=NAME]
+--     heddle run bench/traces.lua [turns=4] [only=NAME] [machine=maxwell]
 --
--- On maxwell with full translation, whole runs: opening the trace, reading it,
+-- On the machine of least.lua, or a preset, with full translation, whole runs: opening the trace, reading it,
 -- decompression and parsing, mapping pages, simulating, to the last
 -- instruction.  vecadd.xz and gather.xz read text under xz (text.lua writes
 -- it), vecadd.box and gather.box read heddle's containers.
@@ -11,7 +11,7 @@
 local H = require "heddle"
 local least = require "least"
 
-local arg = H.args { turns = 4, only = "", out = "build/bench" }
+local arg = H.args { turns = 4, only = "", out = "build/bench", machine = "" }
 
 local text = require("text").make(arg.out)
 
@@ -27,7 +27,8 @@ for _, run in ipairs(RUNS) do
         local v = {
             slice = 10000, whole = true,
             make = function()
-                return H.sim { machine = "maxwell", apps = { H.trace(run[2]) } }
+                return H.sim { machine = arg.machine ~= "" and arg.machine
+                    or least.machine, apps = { H.trace(run[2]) } }
             end,
             done = function(sim)
                 return { sim.instructions, sim.now, sim.core:memory() }
@@ -35,7 +36,8 @@ for _, run in ipairs(RUNS) do
         }
         local t, _, facts = least.runs({ v }, arg.turns)
         local f = facts[1]
-        least.row(run[1], f[1] / t[1] * 1e-6, "M warp instr/s",
+        least.row(run[1] .. (arg.machine ~= "" and "." .. arg.machine or ""),
+            f[1] / t[1] * 1e-6, "M warp instr/s",
             ("%.0f ms, %d cycles, arena %.1f MB"):format(t[1] * 1e3, f[2],
                 f[3] / 2^20))
     end

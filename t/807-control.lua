@@ -182,10 +182,10 @@ do
         and sim.now > W, "the budget starts with the counters",
         apps[1].instructions)
     -- Nothing finishes while it warms up.
-    sim = whole.sim({ "MM" }, nil, { warmup = 20000 })
+    sim = whole.sim({ "MM" }, nil, { warmup = 40000 })
     sim:run()
     apps = sim.core:apps()
-    tap.ok(sim.now > 20000 and apps[1].finished and apps[1].completions > 2,
+    tap.ok(sim.now > 40000 and apps[1].finished and apps[1].completions > 2,
         "what ends in the warm-up starts again", sim.now)
 end
 
