@@ -3,10 +3,11 @@
 --
 --     heddle run bench/apps.lua [app=COLOR] [size=S] [turns=2] [machine=maxwell]
 --
--- COLOR colours a graph (Pannotia): a memory instruction touches several lines,
--- nearly all of them miss the L1 cache, and most look-ups miss the L1 TLB.  On
--- the machine of least.lua with full translation, or a preset.  The whole run, of several seconds a turn, as
--- its first millions of instructions take longer each than the later ones; the
+-- COLOR colours a graph (Pannotia; here a random one): a memory instruction
+-- touches several lines, nearly all of them miss the L1 cache, and most look-ups
+-- miss the L1 TLB.  On the machine of least.lua with full translation, or a
+-- preset.  The whole run, of several seconds a turn, as its first millions of
+-- instructions take longer each than the later ones; the
 -- graph is made and its pages are mapped before the first cycle, and that is
 -- not timed.
 --
@@ -24,12 +25,17 @@ local least = require "least"
 
 local arg = H.args { app = "COLOR", size = "S", turns = 2, machine = "" }
 
+local options = { size = arg.size }
+if arg.app == "COLOR" then
+    options.graph, options.n = "random", 299067 -- as coAuthorsDBLP
+end
+
 local v = {
     slice = 100000,
     make = function()
         return H.sim { machine = arg.machine ~= "" and arg.machine
                 or least.machine,
-            apps = { H.app(arg.app, { size = arg.size }) } }
+            apps = { H.app(arg.app, options) } }
     end,
     done = function(sim)
         local c = sim:counters()

@@ -23,14 +23,14 @@ struct heddle_graph_spec {
     enum heddle_graph_kind {
         HEDDLE_GRAPH_UNIFORM, /* each node draws lo..hi targets, both ways */
         HEDDLE_GRAPH_RMAT,
-        HEDDLE_GRAPH_GRID,  /* width x height, 5-point */
+        HEDDLE_GRAPH_GRID,  /* width x height, 5-point, or `edges` of it */
         HEDDLE_GRAPH_RANDOM /* edges between nodes drawn uniformly, sorted */
     } kind;
     uint64_t seed;
     uint32_t n, lo, hi;     /* uniform, random: nodes; uniform: degrees */
     uint32_t width, height; /* grid */
     uint32_t scale;         /* rmat: 2^scale nodes */
-    uint64_t edges;         /* rmat, random: edges drawn */
+    uint64_t edges;         /* rmat, random: edges drawn; grid: of it, 0: all */
     double a, b, c;         /* rmat: chances of three quadrants */
     int permute, both;      /* rmat: shuffle nodes; append both directions */
     uint32_t cap;           /* rmat: most edges of a node, 0: any number */

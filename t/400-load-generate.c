@@ -185,7 +185,7 @@ static void grid_is_five_point(void **state)
     static const int32_t inner[4] = {11 - 7, 11 - 1, 11 + 1, 11 + 7};
 
     (void)state;
-    assert_int_equal(hd_generate_grid(&g, 7, 5, &err), 0);
+    assert_int_equal(hd_generate_grid(&g, 7, 5, 0, 1, &err), 0);
     assert_int_equal(g.n, 35);
     assert_int_equal(g.m, 2 * (6 * 5 + 7 * 4));
     assert_symmetric(&g);
@@ -194,9 +194,49 @@ static void grid_is_five_point(void **state)
     assert_memory_equal(g.edge + g.start[11], inner, sizeof inner);
     hd_generate_graph_free(&g);
     /* ecology1: 1000 x 1000, 3,996,000 edges */
-    assert_int_equal(hd_generate_grid(&g, 1000, 1000, &err), 0);
+    assert_int_equal(hd_generate_grid(&g, 1000, 1000, 0, 1, &err), 0);
     assert_int_equal(g.m, 3996000);
     hd_generate_graph_free(&g);
+}
+
+/* Connected with any number of edges, all of them the grid's, symmetric. */
+static void roads_are_connected(void **state)
+{
+    static const uint64_t edges[] = {34, 35, 49, 57, 58};
+    struct hd_err err = {0};
+    int32_t level[35];
+
+    (void)state;
+    for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
+        struct hd_graph g, same;
+        uint32_t v;
+        int32_t e;
+
+        assert_int_equal(hd_generate_grid(&g, 7, 5, edges[k], 3, &err), 0);
+        assert_int_equal(hd_generate_grid(&same, 7, 5, edges[k], 3, &err), 0);
+        assert_int_equal(g.m, 2 * edges[k]);
+        assert_symmetric(&g);
+        assert_memory_equal(g.edge, same.edge, g.m * sizeof *g.edge);
+        for (v = 0; v < 35; v++)
+            for (e = g.start[v]; e < g.start[v + 1]; e++) {
+                int32_t off = abs(g.edge[e] - (int32_t)v);
+
+                assert_true(off == 1 || off == 7);
+                assert_true(off == 7 || g.edge[e] / 7 == (int32_t)v / 7);
+                assert_true(e == g.start[v] || g.edge[e] > g.edge[e - 1]);
+            }
+        assert_int_equal(hd_generate_levels(&g, 0, level, &err), 0);
+        for (v = 0; v < 35; v++)
+            assert_true(level[v] >= 0);
+        hd_generate_graph_free(&g);
+        hd_generate_graph_free(&same);
+    }
+    /* too few to connect it, and more than there are */
+    for (uint64_t n = 33; n <= 59; n += 26) {
+        struct hd_graph g;
+
+        assert_int_equal(hd_generate_grid(&g, 7, 5, n, 3, &err), HEDDLE_EINVAL);
+    }
 }
 
 static void rmat_is_skewed_and_capped(void **state)
@@ -377,7 +417,7 @@ static void wrong_input_is_named(void **state)
     hd_err_clear(&err);
     assert_int_equal(hd_generate_rmat(&g, &r, 1, &err), HEDDLE_EINVAL);
     hd_err_clear(&err);
-    assert_int_equal(hd_generate_grid(&g, 0, 5, &err), HEDDLE_EINVAL);
+    assert_int_equal(hd_generate_grid(&g, 0, 5, 0, 1, &err), HEDDLE_EINVAL);
     hd_err_clear(&err);
     assert_int_equal(hd_generate_zipf(&x, 1, 0, 1, 1, &err), HEDDLE_EINVAL);
 }
@@ -390,6 +430,7 @@ int main(void)
         cmocka_unit_test(same_seed_same_bits),
         cmocka_unit_test(random_is_poisson),
         cmocka_unit_test(grid_is_five_point),
+        cmocka_unit_test(roads_are_connected),
         cmocka_unit_test(rmat_is_skewed_and_capped),
         cmocka_unit_test(rmat_quadrants),
         cmocka_unit_test(zipf_follows_the_law),

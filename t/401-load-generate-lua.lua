@@ -200,6 +200,10 @@ test("grid, random graph and rmat", function()
     local g = generate.grid { width = 4, height = 3 }
     assert(g.n == 12 and g.m == 2 * (3 * 3 + 4 * 2))
     assert(g.edges[0] == 1 and g.edges[1] == 4)
+    g = generate.grid { width = 4, height = 3, edges = 12, seed = 5 }
+    assert(g.n == 12 and g.m == 24)
+    fails("10 edges; expected 11", generate.grid, { width = 4, height = 3,
+        edges = 10 })
     local random = generate.random_graph { n = 100, edges = 300, seed = 4 }
     assert(random.n == 100 and random.m == 600)
     for v = 0, 99 do
@@ -234,7 +238,7 @@ end)
 
 test("errors name the option and the value", function()
     fails("no option 'hight'", generate.grid, { width = 3, hight = 3 })
-    fails("it has width height", generate.grid, { widht = 3 })
+    fails("it has width height edges seed", generate.grid, { widht = 3 })
     fails("option n: expected an integer, got many", generate.floats,
         { n = "many" })
     fails("%-5 is outside", generate.uniform_graph, { n = -5 })

@@ -38,8 +38,10 @@ local function count(instance)
     return memory, total, barriers
 end
 
-local function check_counts(name, expected)
-    local instance = app.get(name):instance("T")
+local function check_counts(name, expected, params)
+    local o = { size = "T" }
+    for k, v in pairs(params or {}) do o[k] = v end
+    local instance = app.get(name):instance(o)
     local p = instance.params
     local memory, total, barriers = count(instance)
     local want, more = expected(p, instance)
@@ -52,6 +54,12 @@ for _, name in ipairs(app.names()) do
     test(name .. ": counts at size T", function()
         check_counts(name, form(name).counts)
     end)
+    -- other parameters that change what it does
+    for i, more in ipairs(form(name).others or {}) do
+        test(("%s: counts at size T, others %d"):format(name, i), function()
+            check_counts(name, form(name).counts, more)
+        end)
+    end
 end
 
 -- ---- footprints -----------------------------------------------------------------

@@ -82,8 +82,9 @@ end)
 
 -- Round 3 is the sixth launch: what it adds to a walk.
 test("COLOR: the third round of the random graph", function()
-    local before = profile("COLOR", { size = "S" }, { launches = 4 })
-    local after = profile("COLOR", { size = "S" }, { launches = 6 })
+    local random = { graph = "random", n = 299067 }
+    local before = profile("COLOR", random, { launches = 4 })
+    local after = profile("COLOR", random, { launches = 6 })
     local function added(key, what)
         local a, b = after["color1 " .. key], before["color1 " .. key]
         if what == nil then return a.count - b.count end
@@ -100,7 +101,7 @@ test("COLOR: the third round of the random graph", function()
 end)
 
 test("COLOR: eight rounds on the grid of ecology1", function()
-    local r = profile("COLOR", { size = "S", n = 1000000, width = 1000 })
+    local r = profile("COLOR", { size = "S" })
     near(r["color1 exit"].count, 8 * 31256, 0, "warps of color1")
     near(r["color1 store max"].count * r["color1 store max"].lanes / 1e6,
         1 + .60 + .23 + .05 + .006, 5, "nodes without a colour, all rounds")

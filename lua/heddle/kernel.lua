@@ -32,7 +32,8 @@ APPLICATION    app { ... } returns an application.  Fields:
   registers             where the numbers of registers come from, a text
   params                table of defaults; unknown parameters are errors, and
                         so is what is no number where the default is one.
-                        check(condition, words) refuses others that do not fit
+                        check(condition, words) refuses others that do not
+                        fit, choice(p, name, word, ...) all but some words
   sizes                 { T = {...}, S = {...}, M = {...}, L = {...} },
                         perhaps XL: parameters that differ; the default size
                         is "S"
@@ -189,6 +190,16 @@ end
 --- check(condition, words): refuses parameters that do not fit.
 function M.check(condition, words)
     if not condition then misuse("%s", words) end
+end
+
+--- choice(p, name, ...): the parameter, one of the words that follow.
+function M.choice(p, name, ...)
+    local words = { ... }
+    for _, word in ipairs(words) do
+        if p[name] == word then return word end
+    end
+    misuse("parameter %s: expected %s, not '%s'", name,
+        table.concat(words, ", "), tostring(p[name]))
 end
 
 --- ceil(a, b): a / b rounded up.

@@ -13,7 +13,10 @@
  *             Poisson's, rows are sorted.  What social and co-author graphs
  *             resemble when their hubs are left out.
  *   grid      the 5-point neighbourhood of a width x height grid: what
- *             matrices such as ecology1 and road networks resemble.
+ *             matrices such as ecology1 resemble.  With fewer `edges` it is
+ *             what road networks resemble: the grid's edges are taken in an
+ *             order at random, first those that join what was apart (so all
+ *             is connected), then others, until there are as many.
  *   R-MAT     Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004.  Hubs make one
  *             lane run alone for thousands of steps; `cap` drops the edges of
  *             a node that has enough, `permute` breaks up the low numbers.
@@ -250,39 +253,144 @@ int hd_generate_random(struct hd_graph *g, uint32_t n, uint64_t pairs,
     return 0;
 }
 
-int hd_generate_grid(struct hd_graph *g, uint32_t width, uint32_t height,
-                     struct hd_err *err)
+/* Which edges of the grid there are: to the right of a node, and below it. */
+enum { GRID_RIGHT = 1, GRID_BELOW = 2 };
+
+struct lattice {
+    uint32_t width, height;
+    uint8_t *has; /* a set of the above for each node */
+};
+
+/* The other end of an edge of the whole grid, or v if it has none there. */
+static uint32_t lattice_end(const struct lattice *l, uint32_t v, int edge)
 {
-    uint64_t n = (uint64_t)width * height;
-    uint32_t x, y;
+    if (edge == GRID_RIGHT)
+        return v + (v % l->width + 1 < l->width);
+    return v / l->width + 1 < l->height ? v + l->width : v;
+}
+
+/* The root of a node's tree, and shorter ways to it. */
+static uint32_t root_of(uint32_t *up, uint32_t v)
+{
+    while (up[v] != v)
+        v = up[v] = up[up[v]];
+    return v;
+}
+
+/* Takes edges in the given order until there are `edges` of them: `joining`,
+ * those that join two trees, or any. */
+static uint64_t take_edges(struct lattice *l, const int32_t *order, uint32_t n,
+                           uint32_t *up, bool joining, uint64_t edges)
+{
+    uint64_t took = 0;
+    uint32_t i;
+
+    for (i = 0; i < 2 * n && took < edges; i++) {
+        int edge = order[i] & 1 ? GRID_BELOW : GRID_RIGHT;
+        uint32_t v = (uint32_t)order[i] / 2, w = lattice_end(l, v, edge);
+
+        if (w == v || l->has[v] & edge)
+            continue;
+        if (joining) {
+            uint32_t a = root_of(up, v), b = root_of(up, w);
+
+            if (a == b)
+                continue;
+            up[a < b ? b : a] = a < b ? a : b;
+        }
+        l->has[v] |= (uint8_t)edge;
+        took++;
+    }
+    return took;
+}
+
+static int roads(struct lattice *l, uint32_t n, uint64_t edges, uint64_t seed,
+                 struct hd_err *err)
+{
+    int32_t *order = malloc((size_t)n * 2 * sizeof *order);
+    uint32_t *up = malloc((size_t)n * sizeof *up);
+    uint32_t v;
+    int rc = 0;
+
+    if (order && up) {
+        hd_generate_permutation(order, 2 * n, seed);
+        for (v = 0; v < n; v++)
+            up[v] = v;
+        edges -= take_edges(l, order, n, up, true, edges);
+        take_edges(l, order, n, up, false, edges);
+    } else {
+        rc = hd_err_memory(err);
+    }
+    free(order);
+    free(up);
+    return rc;
+}
+
+/* Rows of the lattice's edges: up, left, right, down. */
+static int lattice_rows(struct hd_graph *g, const struct lattice *l,
+                        struct hd_err *err)
+{
+    uint32_t v;
+    int edge, rc;
+
+    for (v = 0; v < g->n; v++)
+        for (edge = GRID_RIGHT; edge <= GRID_BELOW; edge++)
+            if (l->has[v] & edge) {
+                g->start[v + 2]++;
+                g->start[lattice_end(l, v, edge) + 2]++;
+            }
+    if ((rc = graph_rows(g, err)) < 0)
+        return rc;
+    for (v = 0; v < g->n; v++) {
+        if (v >= l->width && l->has[v - l->width] & GRID_BELOW)
+            place(g, v, v - l->width);
+        if (v % l->width > 0 && l->has[v - 1] & GRID_RIGHT)
+            place(g, v, v - 1);
+        if (l->has[v] & GRID_RIGHT)
+            place(g, v, v + 1);
+        if (l->has[v] & GRID_BELOW)
+            place(g, v, v + l->width);
+    }
+    return 0;
+}
+
+int hd_generate_grid(struct hd_graph *g, uint32_t width, uint32_t height,
+                     uint64_t edges, uint64_t seed, struct hd_err *err)
+{
+    uint64_t n = (uint64_t)width * height, all = 2 * n - width - height;
+    struct lattice l = {.width = width, .height = height};
+    uint32_t v;
     int rc;
 
     if (n == 0 || n > 1u << 28)
         return hd_err_set(err, HEDDLE_EINVAL,
                           "grid: %u x %u; expected 1 to 2^28 nodes", width,
                           height);
+    if (edges > 0 && (edges < n - 1 || edges > all))
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "grid: %llu edges; expected %llu, which connect it, "
+                          "to %llu, all of a grid of %u x %u",
+                          (unsigned long long)edges,
+                          (unsigned long long)(n - 1), (unsigned long long)all,
+                          width, height);
     if ((rc = graph_open(g, (uint32_t)n, err)) < 0)
         return rc;
-    for (y = 0; y < height; y++)
-        for (x = 0; x < width; x++)
-            g->start[y * width + x + 2] =
-                (y > 0) + (x > 0) + (x + 1 < width) + (y + 1 < height);
-    if ((rc = graph_rows(g, err)) < 0)
-        return rc;
-    for (y = 0; y < height; y++)
-        for (x = 0; x < width; x++) {
-            uint32_t v = y * width + x;
-
-            if (y > 0)
-                place(g, v, v - width);
-            if (x > 0)
-                place(g, v, v - 1);
-            if (x + 1 < width)
-                place(g, v, v + 1);
-            if (y + 1 < height)
-                place(g, v, v + width);
-        }
-    return 0;
+    if ((l.has = calloc(n, 1)) == NULL) {
+        hd_generate_graph_free(g);
+        return hd_err_memory(err);
+    }
+    if (edges == 0 || edges == all) {
+        for (v = 0; v < n; v++)
+            l.has[v] = (uint8_t)(
+                (lattice_end(&l, v, GRID_RIGHT) != v ? GRID_RIGHT : 0) |
+                (lattice_end(&l, v, GRID_BELOW) != v ? GRID_BELOW : 0));
+    } else if ((rc = roads(&l, (uint32_t)n, edges, seed, err)) < 0) {
+        hd_generate_graph_free(g);
+    }
+    if (rc == 0)
+        rc = lattice_rows(g, &l, err);
+    free(l.has);
+    return rc;
 }
 
 /* One R-MAT edge: a quadrant for each bit of the node numbers. */

@@ -42,8 +42,9 @@ int hd_generate_random(struct hd_graph *g, uint32_t n, uint64_t pairs,
                        uint64_t seed, struct hd_err *err);
 int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r, uint64_t seed,
                      struct hd_err *err);
+/* `edges` (pairs) of the grid, connected; 0: all. */
 int hd_generate_grid(struct hd_graph *g, uint32_t width, uint32_t height,
-                     struct hd_err *err);
+                     uint64_t edges, uint64_t seed, struct hd_err *err);
 void hd_generate_graph_free(struct hd_graph *g);
 
 /* Breadth-first levels from `source`: level[v], or -1 where unreached. */

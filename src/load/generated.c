@@ -65,7 +65,8 @@ static int draw(const struct heddle_graph_spec *spec, struct hd_graph *g,
     case HEDDLE_GRAPH_RMAT:
         return hd_generate_rmat(g, &r, spec->seed, err);
     case HEDDLE_GRAPH_GRID:
-        return hd_generate_grid(g, spec->width, spec->height, err);
+        return hd_generate_grid(g, spec->width, spec->height, spec->edges,
+                                spec->seed, err);
     }
     return hd_err_set(err, HEDDLE_EINVAL, "graph: no such kind (%d)",
                       (int)spec->kind);

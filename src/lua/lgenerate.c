@@ -6,7 +6,7 @@
  *     g.n, g.m, g.start, g.nodes, g.edges, g:levels(0)
  *     generate.random_graph { n = 1000, edges = 3000, seed = 1 }
  *     generate.rmat { scale = 16, edges = 1 << 20, cap = 64, seed = 1 }
- *     generate.grid { width = 1000, height = 1000 }
+ *     generate.grid { width = 1000, height = 1000, edges = 0, seed = 1 }
  *     generate.zipf { n = 1000, keys = 100, s = 0.99, seed = 1 }
  *     generate.ints { n = 1000, lo = 0, hi = 255, seed = 1 }
  *     generate.floats { n =, seed = }   generate.permutation { n =, seed = }
@@ -324,12 +324,14 @@ static int rmat(lua_State *L)
 
 static int grid(lua_State *L)
 {
-    static const char *const names[] = {"width", "height"};
+    static const char *const names[] = {"width", "height", "edges", "seed"};
     struct heddle_graph_spec s = {.kind = HEDDLE_GRAPH_GRID};
 
-    options_check(L, "grid", names, 2);
+    options_check(L, "grid", names, 4);
     s.width = option_u32(L, "width", 0);
     s.height = option_u32(L, "height", s.width);
+    s.edges = option_u64(L, "edges", 0);
+    s.seed = option_seed(L);
     return graph_push(L, &s);
 }
 

@@ -3,6 +3,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local csr = require "t.apps.csr"
+local equal = require "t.apps.kit".equal
 
 -- One round, on the colours `color`: counts into c; true if a node saw one
 -- without a colour.
@@ -33,6 +34,7 @@ local function round(p, g, value, color, now, c)
             next_one = next_one or none(v) and v + 1 < p.n
         end
         c.some, c.rounds = c.some + 1, c.rounds + longest
+        c.listed = c.listed + (longest > 0 and 1 or 0)
         c.next_one = c.next_one + (next_one and 1 or 0)
         for _ in pairs(taken) do c.taken = c.taken + 1 end
     end)
@@ -44,7 +46,7 @@ local function round(p, g, value, color, now, c)
                 if value[v] <= least[v] then color[v], low = now + 1, 1 end
             end
         end
-        c.coloured = c.coloured + high + low
+        c.high, c.low = c.high + high, c.low + low
     end)
     return stop
 end
@@ -56,7 +58,7 @@ local function counts(p)
     local color, now = {}, 1
     for v = 0, p.n - 1 do color[v] = -1 end
     local c = { warps = 0, some = 0, rounds = 0, next_one = 0, taken = 0,
-        coloured = 0 }
+        listed = 0, high = 0, low = 0 }
     while round(p, g, value, color, now, c) do now = now + 2 end
     local warps = (p.n + 31) // 32
     return {
@@ -70,11 +72,18 @@ local function counts(p)
         ["color1 store max"] = c.some,
         ["color1 store min"] = c.some,
         ["color2 load color"] = c.warps,
-        ["color2 load value"] = 2 * c.some,
+        ["color2 load value"] = c.some + c.high,
         ["color2 load max"] = c.some,
         ["color2 load min"] = c.some,
-        ["color2 store color"] = c.coloured,
-    }
+        ["color2 store color"] = c.high + c.low,
+    }, function(total)
+        local padded = c.warps // warps * 8 * ((p.n + 255) // 256)
+        equal(total.color1, 17 * padded + 6 * c.warps + 17 * c.some
+            + c.next_one + 9 * c.listed + 12 * c.rounds + 8 * c.taken,
+            "instructions of color1")
+        equal(total.color2, 13 * padded + 7 * c.warps + 14 * c.some
+            + 2 * c.high + 2 * c.low, "of color2")
+    end
 end
 
 -- Round 1, which depends on no other block.  Later rounds need all blocks:
@@ -93,6 +102,8 @@ end
 
 return {
     counts = counts,
-    published = { 13.8, 64, 184 }, -- MB of S, M and L
+    others = { { graph = "random", n = 700 }, { graph = "roads", n = 700,
+        width = 28 } },
+    published = { 36, 57, 144 }, -- MB of S, M and L
     figures = figures,
 }

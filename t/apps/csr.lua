@@ -3,10 +3,16 @@
 -- SPDX-License-Identifier: MIT
 local M = {}
 
--- The random graph of parameters p.
+-- The graph of parameters p.
 function M.graph(p)
-    return require("heddle.generate").random_graph { n = p.n, seed = p.seed,
-        edges = math.tointeger(p.n * p.d // 2) }
+    local generate = require "heddle.generate"
+    local w = p.width > 0 and p.width or math.tointeger(p.n ^ .5 // 1)
+    if p.graph == "random" then
+        return generate.random_graph { n = p.n, seed = p.seed,
+            edges = math.tointeger(p.n * 6.5 // 2) }
+    end
+    return generate.grid { width = w, height = p.n // w, seed = p.seed,
+        edges = p.graph == "roads" and math.tointeger(p.n * 2.8 // 2) or 0 }
 end
 
 -- fn(first, last) for each warp of 32 of n nodes.
@@ -44,16 +50,16 @@ function M.gathers(workload, options, kernel, what)
     }
 end
 
--- The gathers of an application of Pannotia's on the random graph of size S, and
--- on a square grid of the given width; from a sample of the blocks of `launches`
--- launches (not every 16th block: these begin pages).
+-- The gathers of an application of Pannotia's on the random graph of
+-- coAuthorsDBLP's size, and on a square grid of the given width; from a sample of
+-- the blocks of `launches` launches (not every 16th block: these begin pages).
 function M.both(name, width, launches, kernel, what)
     local function gathers(params)
         return M.gathers(require("heddle.app").get(name):workload(params),
             { launches = launches, every = 13 }, kernel, what)
     end
-    return gathers { size = "S" },
-        gathers { size = "S", n = width * width, width = width }
+    return gathers { graph = "random", n = 299067 },
+        gathers { graph = "grid", n = width * width }
 end
 
 return M

@@ -32,16 +32,18 @@ local function counts(p)
     local g = csr.graph(p)
     local length = generate.ints { n = g.m, lo = 1, hi = 10, seed = p.seed }
     local iterations, changed = relax(p, g, length)
-    local warps, rounds = 0, 0
+    local warps, rounds, listed = 0, 0, 0
     csr.warps(p.n, function(first, last)
         warps = warps + 1
-        rounds = rounds + csr.longest(g, first, last,
+        local longest = csr.longest(g, first, last,
             function() return true end)
+        rounds, listed = rounds + longest, listed + (longest > 0 and 1 or 0)
     end)
     local all = iterations * warps
     return {
-        ["init store x"] = warps,
-        ["init store y"] = warps,
+        -- the source's lane apart
+        ["init store x"] = warps + 1,
+        ["init store y"] = warps + 1,
         ["assign load y"] = all,
         ["assign store x"] = all,
         ["spmv load row"] = 2 * all,
@@ -54,8 +56,10 @@ local function counts(p)
         ["diff store stop"] = changed,
     }, function(total)
         local padded = iterations * 2 * ((p.n + 63) // 64)
-        equal(total.spmv, iterations * rounds * (3 + p.alu) + 4 * all
-            + padded * 8, "instructions")
+        equal(total.spmv, iterations * rounds * (3 + p.alu)
+            + iterations * listed * 5 + 14 * all + padded * 14, "instructions")
+        equal(total.diff, 9 * all + 3 * changed + padded * 11, "of diff")
+        equal(total.assign, 7 * all + padded * 10, "of assign")
     end
 end
 
@@ -73,6 +77,7 @@ end
 
 return {
     counts = counts,
-    published = { 19, 64, 256 }, -- MB of S, M and L
+    others = { { graph = "random", n = 300 }, { graph = "grid" } },
+    published = { 9.1, 61.8, 138 }, -- MB of S, M and L
     figures = figures,
 }
