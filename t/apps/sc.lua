@@ -99,8 +99,12 @@ local function counts(p, instance)
     }, function(all, barriers)
         equal(barriers.pgain, warps, "barriers")
         -- 9 a dimension, 7 to stage one
-        equal(all.pgain, warps * (9 * p.dim + 47) + blocks * (7 * p.dim + 14)
-            + 12 * c.switch + 13 * c.stay, "instructions")
+        local own = warps * (9 * p.dim + 47) + blocks * (7 * p.dim + 14)
+        if p.code == "sass" then -- 73 and 42 for 16
+            own = warps * (p.dim // 16 * 73 + 51)
+                + blocks * (p.dim // 16 * 42 + 17)
+        end
+        equal(all.pgain, own + 12 * c.switch + 13 * c.stay, "instructions")
     end
 end
 
@@ -121,6 +125,7 @@ end
 
 return {
     counts = counts,
+    others = { { code = "sass" } },
     published = { 75, 75, 150 }, -- MB of S, M and L
     figures = figures,
 }

@@ -33,7 +33,7 @@ return app {
     name = "BICG", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 BICG",
     summary = "a matrix and its transpose times a vector; 32 pages a load",
     registers = "guess: ptxas 13 for sm_75, loops not unrolled",
-    params = { nx = 2048, ny = 2048, alu = 6 },
+    params = { nx = 2048, ny = 2048, alu = 6, code = "ptx" },
     sizes = {
         T = { nx = 64, ny = 256 },
         S = { nx = 2048, ny = 2048 },

@@ -20,7 +20,9 @@ Halo loads are switched off for whole blocks at the border; what they would
 have brought is a zero in shared memory.  Instructions between accesses are
 those of MAFIA's PTX, block by block and in its order, where each load is
 followed by the store to shared memory that waits for it: 66 and 71 a result
-(MAFIA's run has about 70).  Addresses are driven by indices alone; no contents.
+(MAFIA's run has about 70).  With code = "sass" they are what a GPU runs, nvcc
+13's for sm_75: six loads at once, the four stores at the end, 43 and 44 a
+result.  Addresses are driven by indices alone; no contents.
 
 Approximated: values are not computed, since no address and no branch depends on
 them; whatever an instruction computes, it costs an issue slot.
@@ -64,11 +66,42 @@ local function convolve(t, src, dst, at, step, before, after, c)
     end
 end
 
+-- The same as compiled for sm_75: all loads, then all stores to shared memory.
+local function convolve_sass(t, src, dst, at, step, before, after, c)
+    t:alu(c.start)
+    for i = 1, STEPS do
+        t:load(src, at + i * step)
+        t:alu(i == 1 and c.between or 0, { uses = {} })
+    end
+    t:when(c.left and before or after, function()
+        t:load(src, c.left and at or at + (STEPS + 1) * step)
+    end)
+    t:when(c.left and after or before, function()
+        t:load(src, c.left and at + (STEPS + 1) * step or at)
+    end)
+    t:alu(5, { uses = {} })
+    t:shared(STEPS + 2)
+    t:sync()
+    t:shared(c.reads)
+    t:alu(c.sums)
+    for i = 1, STEPS do t:store(dst, at + i * step) end
+end
+
+local function is_sass(p)
+    return h.choice(p, "code", "ptx", "sass") == "sass"
+end
+
 local function rows(p, b)
+    local sass = is_sass(p)
     local options = { grid = { p.width // 64, p.height // 4 },
-        block = { 16, 4 }, regs = 18, shared = 4 * 4 * 96 }
+        block = { 16, 4 }, regs = sass and 59 or 18, shared = 4 * 4 * 96 }
     return kernel("rows", options, function(t)
         local x = 64 * t.bx - 16 + t.tx
+        if sass then
+            return convolve_sass(t, b.In, b.Buf, t.gy * p.width + x, 16,
+                x:ge(0), (p.width - x):gt(80), { start = 16, between = 0,
+                left = true, reads = 65, sums = 68 })
+        end
         convolve(t, b.In, b.Buf, t.gy * p.width + x, 16, x:ge(0),
             (p.width - x):gt(80),
             { start = 22, between = 0, first = 4, last = 0, store = 1 })
@@ -76,10 +109,16 @@ local function rows(p, b)
 end
 
 local function columns(p, b)
+    local sass = is_sass(p)
     local options = { grid = { p.width // 16, p.height // 32 },
-        block = { 16, 8 }, regs = 22, shared = 4 * 16 * 49 }
+        block = { 16, 8 }, regs = sass and 43 or 22, shared = 4 * 16 * 49 }
     return kernel("columns", options, function(t)
         local y = 32 * t.by - 8 + t.ty
+        if sass then
+            return convolve_sass(t, b.Buf, b.Out, y * p.width + t.gx,
+                8 * p.width, y:ge(0), (p.height - y):gt(40), { start = 36,
+                between = 3, left = false, reads = 41, sums = 72 })
+        end
         convolve(t, b.Buf, b.Out, y * p.width + t.gx, 8 * p.width, y:ge(0),
             (p.height - y):gt(40),
             { start = 27, between = 4, first = 3, last = 4, store = 2 })
@@ -90,7 +129,7 @@ return app {
     name = "CONS", suite = "CUDA SDK", source = "CUDA SDK convolutionSeparable",
     summary = "separable convolution; two pages an instruction, strided",
     registers = "ptxas for sm_20 (MAFIA)",
-    params = { width = 3072, height = 1536, repeats = 10 },
+    params = { width = 3072, height = 1536, repeats = 10, code = "ptx" },
     sizes = {
         T = { width = 1024, height = 64, repeats = 1 },
         R = { width = 3072, height = 1536, repeats = 10 },

@@ -34,7 +34,7 @@ return app {
     name = "MVT", suite = "PolyBench-GPU", source = "PolyBench-GPU 1.0 MVT",
     summary = "a matrix and its transpose times vectors; 32 pages a load",
     registers = "guess: ptxas 13 for sm_75, loops not unrolled",
-    params = { n = 2048, alu = 6 },
+    params = { n = 2048, alu = 6, code = "ptx" },
     sizes = {
         T = { n = 128 },
         S = { n = 2048 },

@@ -16,7 +16,9 @@ a time.
 
 Instructions between accesses are those of MAFIA's PTX, block by block and in
 its order, where each load is followed by the store to shared memory that waits
-for it: 1180 a tile.
+for it: 1180 a tile.  With code = "sass" they are what a GPU runs, nvcc 13's for
+sm_75: all 16 loads of ref at once (and the corner, or the corner and the west
+column), 664 a tile.
 
 The older program of the Mosaic release passes a third array that it never
 touches; it is left out.  Addresses are driven by indices and the launch's i;
@@ -88,9 +90,54 @@ local function tile(t, b, base, c, corner_first)
     end
 end
 
+-- The same as compiled for sm_75.
+local function tile_sass(t, b, base, c, corner_first)
+    local at = base + c + 1 + t.tx
+    local function corner()
+        t:when(t.tx:eq(0), function() t:load(b.mat, base) end)
+    end
+    t:alu(corner_first and 3 or 4)
+    if corner_first then corner() end
+    for r = 0, B - 1 do
+        t:load(b.ref, at + c * r)
+        if r < B - 1 then t:alu(1, { uses = {} }) end
+    end
+    t:alu(corner_first and 3 or 4, { uses = {} })
+    t:shared(corner_first and B + 1 or B)
+    t:sync()
+    if not corner_first then corner() end
+    t:load(b.mat, base + c + c * t.tx)
+    t:alu(corner_first and 4 or 3, { uses = {} })
+    t:shared(corner_first and 1 or 2)
+    t:sync()
+    t:load(b.mat, base + 1 + t.tx)
+    t:alu(corner_first and 17 or 14, { uses = {} })
+    t:shared(1)
+    t:alu(1)
+    t:sync()
+    for step = 0, 2 * B - 2 do
+        local early = step < 7
+        t:alu(early and 2 or 4)
+        t:when(t.tx:le(step < B and step or 2 * B - 2 - step), function()
+            t:shared(4)
+            t:alu(5)
+            t:shared(1)
+        end)
+        t:alu(early and 2 or 1)
+        t:sync()
+    end
+    for r = 0, B - 1 do
+        t:shared(1)
+        t:alu(r < (corner_first and 9 or 7) and 3 or 2)
+        t:store(b.mat, at + c * r)
+    end
+end
+
 -- Up to the longest diagonal, then on from it.
 local function needle(p, b, down)
-    local options = { grid = 1, block = B, regs = 47, args = { i = 1 },
+    local sass = h.choice(p, "code", "ptx", "sass") == "sass"
+    local options = { grid = 1, block = B, args = { i = 1 },
+        regs = sass and 54 or 47,
         shared = 4 * (B * B + (B + 1) * (B + 1)) }
     local c, w = p.n + 1, p.n // B
     return kernel(down and "needle_2" or "needle_1", options, function(t)
@@ -98,6 +145,9 @@ local function needle(p, b, down)
         local x, y = t.bx, i - 1 - t.bx
         if down then x, y = t.bx + w - i, w - 1 - t.bx end
         t:alu(17)
+        if sass then
+            return tile_sass(t, b, B * c * y + B * x, c, not down)
+        end
         tile(t, b, B * c * y + B * x, c, not down)
     end)
 end
@@ -106,7 +156,7 @@ return app {
     name = "NW", suite = "Rodinia", source = "Rodinia 3.1 nw",
     summary = "wavefront of tiles; a column of 16 rows is 16 pages",
     registers = "ptxas for sm_20 (MAFIA)",
-    params = { n = 2048 },
+    params = { n = 2048, code = "ptx" },
     sizes = {
         T = { n = 64 },
         R = { n = 2048 },
