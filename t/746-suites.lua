@@ -152,6 +152,23 @@ tap.is(s:run(), "done", "a set runs")
 tap.is(joined { s:results().apps[1].name, s:results().apps[2].name },
     joined(pairs_of_mask[27].apps), "its applications")
 
+-- ---- footprints -------------------------------------------------------------------
+
+-- 20 to 160 MB a program, within 20 %; 81.5 on average (Mosaic), within 20 %.
+local library, total = require "heddle.app", 0
+local outside = {}
+for _, name in ipairs(mask.apps) do
+    local mb = library.size(library.get(name), mask.size).footprint / 1e6
+    total = total + mb
+    if mb < 20 * .8 or mb > 160 * 1.2 then
+        outside[#outside + 1] = ("%s %.0f"):format(name, mb)
+    end
+end
+tap.is(joined(outside), "", "working sets of MASK's and Mosaic's programs")
+tap.ok(math.abs(total / #mask.apps / 81.5 - 1) < .2, "and their mean",
+    total / #mask.apps)
+tap.is(suites.get("mosaic").size, mask.size, "one size for both")
+
 -- ---- list and explain -------------------------------------------------------------
 
 tap.is(#H.index.rows "suites", 8, "rows of the list")

@@ -13,12 +13,12 @@ head says where the program comes from, what its kernels are, what drives their
 addresses, and what is approximated.  Sizes are T (tests), S, M and L; S and L
 span the working sets of the MASK and Mosaic papers (10 to 362 MB), M the
 upper end of ETC's.  The 27 programs of these two have R, too: the input that
-comes with their release, which is S for all but HS and LUD.  The six programs of Pichai et al. have XL, too: the 1 GB
-that their TLB miss rates need; building one takes seconds and, where contents
-drive the addresses, as much memory as the buffers.  The footprint of a size
-does not depend on where a long run is cut off; a cut is said in words by
-truncated(p).  Papers call some programs by other names; these aliases are
-found, too, and explain shows them.
+comes with their release, which is S for all but HS and LUD.  The six programs
+of Pichai et al. have XL, too: the 1 GB that their TLB miss rates need; building
+one takes seconds and, where contents drive the addresses, as much memory as the
+buffers.  The footprint of a size does not depend on where a long run is cut
+off; a cut is said in words by truncated(p).  Papers call some programs by other
+names; these aliases are found, too, and explain shows them.
 
 SPDX-License-Identifier: MIT
 ]]

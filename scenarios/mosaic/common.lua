@@ -2,10 +2,10 @@
 -- applications, sizes, budgets, designs, and what is known of the differences.
 --
 -- quick: three programs that feel their TLBs at once (MUM, NW, 3DS) and the two
--- sets that Mosaic's figure 10 names; size S, short runs; for tests and a first
--- look.  full: 27 programs, 1 to 5 copies, and 25 sets each of 2 to 5 programs;
--- size M, an epoch of warm-up and a million cycles of work.  What lies between:
--- scale=full cycles=100000 sets=9.
+-- sets that Mosaic's figure 10 names; short runs; for tests and a first look.
+-- full: 27 programs, 1 to 5 copies, and 25 sets each of 2 to 5 programs; an epoch
+-- of warm-up and a million cycles of work.  What lies between: scale=full
+-- cycles=100000 sets=9.  Programs have size M, 17 to 160 MB.
 --
 -- Work is what an application does alone on GPU-MMU with pages of 4 KB, on as
 -- many cores as it has in the set.
@@ -186,7 +186,7 @@ function common.options(x, sets, designs, more)
     local o = {
         machine = common.machine(x), reference = common.gpummu,
         designs = designs, sets = {},
-        size = pick(x.arg.size, x.full and "M" or "S"),
+        size = pick(x.arg.size, H.suites.get("mosaic").size),
         warmup = pick(x.arg.warmup, x.full and 100000 or 15000),
         cycles = pick(x.arg.cycles, x.full and 1000000 or 15000),
     }
