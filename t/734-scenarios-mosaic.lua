@@ -15,11 +15,11 @@ local mosaic = scenarios.of("mosaic", { other = { common = true,
 mosaic:all(15)
 mosaic:again "fig03"
 
-local _, other = mosaic:run("fig03", "with=l1tlb.mshrs=1,walk.mode=fixed:1000")
+local _, other = mosaic:run("fig03", "with=l1tlb.mshrs=1,walk.mode=fixed:400")
 local function loss(text)
     return tonumber(text:match "4 KB: loss against Ideal +%S+ %% +(%S+) %%")
 end
-tap.ok(other:find("machine changed: l1tlb.mshrs=1,walk.mode=fixed:1000", 1,
+tap.ok(other:find("machine changed: l1tlb.mshrs=1,walk.mode=fixed:400", 1,
     true) and loss(other) > loss(mosaic.said.fig03),
     "with changes the machine", other)
 local ok, text = mosaic:run("fig03", "with=l1tlb.mshr=1")
