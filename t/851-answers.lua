@@ -6,88 +6,11 @@
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local dice = require "lib.dice"
 local whole = require "lib.whole"
 local H = require "heddle"
 
 local args = H.args { seed = 1, n = 8 }
-
---- The next number below n of a policy's own stream.
-local function draw(s, n)
-    s.x = s.x * 6364136223846793005 + 1442695040888963407
-    return (s.x >> 33) % n
-end
-
---- A random member of a bit set.
-local function member(s, set)
-    local n = 0
-    for b = 0, 63 do
-        n = n + (set >> b & 1)
-    end
-    local k = draw(s, n)
-    for b = 0, 63 do
-        if set >> b & 1 == 1 then
-            if k == 0 then
-                return b
-            end
-            k = k - 1
-        end
-    end
-end
-
--- What the rules of points.def do not say by kind and limit.
-local SPECIAL = {
-    frame_place = function() return nil end,
-    core_partition = function(q) return q.core % q.apps end,
-    -- Mostly, so that there is something to split.
-    coalesce = function(_, s) return draw(s, 4) > 0 end,
-    warp_pick = function(q, s)
-        return member(s, q.ready) + 64 * draw(s, 2)
-    end,
-    fault_batch = function(q, s)
-        return q.serving == 0 and 1 + draw(s, q.n) or draw(s, q.n + 1)
-    end,
-    -- Never all at once for long: an answer holds for a while.
-    warp_limit = function(_, s)
-        return draw(s, 1 << 31) << 32 | draw(s, 1 << 31) << 1
-            | draw(s, 2)
-    end,
-}
-
-local function policy(seed, skip)
-    local out = { name = "dice", state = { x = seed },
-        every = { 700, function() end } } -- tokens is asked at epochs
-    for _, p in ipairs(require("heddle.core").points()) do
-        local kind, limit, words = p.answer, p.limit, {}
-        local first = 0 -- positions in an array of the question count from 1
-        for _, field in ipairs(p.fields) do
-            first = field.count == limit and 1
-                or first
-        end
-        for w in limit:gmatch("[^|]+") do
-            words[#words + 1] = w
-        end
-        local fn = SPECIAL[p.name]
-        if not fn then
-            fn = function(q, s)
-                if draw(s, 4) == 0 and kind ~= "NONE" then
-                    return nil
-                elseif kind == "BOOL" then
-                    return draw(s, 2) == 1
-                elseif kind == "CHOICE" then
-                    return words[draw(s, #words) + 1]
-                elseif kind == "INDEX" then
-                    return draw(s, q[limit]) + first
-                elseif kind == "VALUE" then
-                    return draw(s, q[limit] + 1)
-                end
-            end
-        end
-        if not skip[p.name] then
-            out[p.name] = fn
-        end
-    end
-    return out
-end
 
 local LOADS = {
     { "GUP", "MM" }, { "BFS2" }, { "HS" }, { whole.random(4, 4, 4), "TRD" },
@@ -119,7 +42,7 @@ for i = 1, args.n do
     skip.alloc = names == LOADS[#LOADS] -- of 4 KB pages, or none coalesce
     local ok, err = pcall(function()
         local sim <close> = whole.sim(names, settings, { check = true })
-        sim:use(policy(seed, skip))
+        sim:use(dice(seed, skip))
         local word, snap = sim:run(1 + seed * 37 % 2000), nil
         if word == "ok" then
             snap = sim:snapshot()

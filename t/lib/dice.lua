@@ -1,0 +1,85 @@
+--- dice.lua - a policy that answers every point at random, within the rules of
+-- points.def; its random numbers are its state.
+--
+--     local dice = require "lib.dice"
+--     sim:use(dice(seed, { warp_pick = true }))    all points but these
+--     sim:use(dice(seed, nil, "tlb_fill"))         this point alone
+--
+-- SPDX-License-Identifier: MIT
+--- The next number below n of a policy's own stream.
+local function draw(s, n)
+    s.x = s.x * 6364136223846793005 + 1442695040888963407
+    return (s.x >> 33) % n
+end
+
+--- A random member of a bit set.
+local function member(s, set)
+    local n = 0
+    for b = 0, 63 do
+        n = n + (set >> b & 1)
+    end
+    local k = draw(s, n)
+    for b = 0, 63 do
+        if set >> b & 1 == 1 then
+            if k == 0 then
+                return b
+            end
+            k = k - 1
+        end
+    end
+end
+
+-- What the rules of points.def do not say by kind and limit.
+local SPECIAL = {
+    frame_place = function() return nil end,
+    core_partition = function(q) return q.core % q.apps end,
+    -- Mostly, so that there is something to split.
+    coalesce = function(_, s) return draw(s, 4) > 0 end,
+    warp_pick = function(q, s)
+        return member(s, q.ready) + 64 * draw(s, 2)
+    end,
+    fault_batch = function(q, s)
+        return q.serving == 0 and 1 + draw(s, q.n) or draw(s, q.n + 1)
+    end,
+    -- Never all at once for long: an answer holds for a while.
+    warp_limit = function(_, s)
+        return draw(s, 1 << 31) << 32 | draw(s, 1 << 31) << 1
+            | draw(s, 2)
+    end,
+}
+
+return function(seed, skip, only)
+    local out = { name = "dice", state = { x = seed },
+        every = { 700, function() end } } -- tokens is asked at epochs
+    for _, p in ipairs(require("heddle.core").points()) do
+        local kind, limit, words = p.answer, p.limit, {}
+        local first = 0 -- positions in an array of the question count from 1
+        for _, field in ipairs(p.fields) do
+            first = field.count == limit and 1
+                or first
+        end
+        for w in limit:gmatch("[^|]+") do
+            words[#words + 1] = w
+        end
+        local fn = SPECIAL[p.name]
+        if not fn then
+            fn = function(q, s)
+                if draw(s, 4) == 0 and kind ~= "NONE" then
+                    return nil
+                elseif kind == "BOOL" then
+                    return draw(s, 2) == 1
+                elseif kind == "CHOICE" then
+                    return words[draw(s, #words) + 1]
+                elseif kind == "INDEX" then
+                    return draw(s, q[limit]) + first
+                elseif kind == "VALUE" then
+                    return draw(s, q[limit] + 1)
+                end
+            end
+        end
+        if p.name == (only or p.name) and not (skip and skip[p.name]) then
+            out[p.name] = fn
+        end
+    end
+    return out
+end
