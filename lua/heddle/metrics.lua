@@ -156,6 +156,9 @@ end
 --- DRAM cycles of all channels that a reader's counters cover: those of an
 -- application begin with its work and end with its first completion.
 local function dram_cycles(r)
+    if r.config["dram.mode"] ~= "full" then
+        error(ABSENT, 0) -- any other has no limit of bandwidth
+    end
     return ratio(r.all("dram", "cycles") * r.cycles, r.all_cycles)
 end
 
