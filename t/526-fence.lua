@@ -16,7 +16,7 @@ local tap = require "lib.tap"
 local files = require "lib.files"
 local H = require "heddle"
 
-local heddle = os.getenv "HEDDLE" or "build/release/heddle"
+local heddle = files.HEDDLE
 
 -- luacheck: globals string.trim math.floor counter steer recent
 
