@@ -2,9 +2,9 @@
 --
 --     heddle run bench/traces.lua [turns=4] [only=NAME] [machine=maxwell]
 --
--- On the machine of least.lua, or a preset, with full translation, whole runs: opening the trace, reading it,
--- decompression and parsing, mapping pages, simulating, to the last
--- instruction.  vecadd.xz and gather.xz read text under xz (text.lua writes
+-- On the machine of least.lua, or a preset, with full translation, whole runs:
+-- opening the trace, reading it, decompression and parsing, mapping pages,
+-- simulating, to the last instruction.  vecadd.xz and gather.xz read text under xz (text.lua writes
 -- it), vecadd.box and gather.box read heddle's containers.
 --
 -- SPDX-License-Identifier: MIT

@@ -100,12 +100,12 @@ do
     local app = H.app("SAD", { size = "T" })
     local path = dir .. "/SAD.hdt"
     trace.record(app.make(), path, 32) -- lanes of a warp on released
-    local program, n = on("released", app)
+    local program, untranslated = on("released", app)
     local recorded = on("released", H.trace(path, { label = app.label }))
     tap.ok(not whole.difference(program, recorded),
         "textures and their recording give the same statistics",
         whole.difference(program, recorded))
-    tap.ok(n > 0, "texture fetches look up no TLB", n)
+    tap.ok(untranslated > 0, "texture fetches look up no TLB", untranslated)
     local other, none = on(H.machine "released" {
         ["core.translate_textures"] = true }, app)
     tap.is(none, 0, "unless the machine translates them")

@@ -121,7 +121,7 @@ end
 local counter = report.counter
 
 --- First all with full warps, without dependences: what lanes they have.
-local jobs, at, results = {}, {}, {}
+local jobs, at = {}, {}
 for i, p in ipairs(list) do
     jobs[i] = job(p, 0, 32)
 end
@@ -138,7 +138,7 @@ for _, n in ipairs(ilps) do
         at[n][i] = #jobs
     end
 end
-results = x:run(jobs)
+local results = x:run(jobs)
 
 -- ---- numbers ------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ local function l2_here(r)
     return 1000 * n / counter(r, "core.thread_instructions")
 end
 
-local function l2_there(p, r)
+local function l2_there(p)
     local seconds = 1000 / p[2] / MACHINE:get "clock.core"
     local lines = p[5] * PEAK * MACHINE:get "clock.dram" * seconds / 128
     return p[6] >= 0.2 and lines / p[6] or nil
@@ -233,7 +233,7 @@ for i, p in ipairs(list) do
         ("%.1f"):format(p[4]),
         ("%.1f"):format(warps(r)), report.percent(p[5]),
         report.percent(report.metric(r, "dram_peak_share_data")),
-        cell("%.1f", l2_there(p, r)), ("%.1f"):format(l2_here(r)) }
+        cell("%.1f", l2_there(p)), ("%.1f"):format(l2_here(r)) }
     x:quantity { p[1] .. ": IPC", paper = p[2], heddle = ipc(r),
         agrees = math.max(ratio, 1 / ratio) <= NEAR, why = WHY[p[1]] }
     x:quantity { p[1] .. ": resident warps", paper = p[4], heddle = warps(r),

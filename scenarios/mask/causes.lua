@@ -1,61 +1,47 @@
---- mask/causes.lua - why pairs lose less to translation here than in MASK.
+--- mask/causes.lua - what decides how much pairs lose to translation.
 --
 -- MASK (ASPLOS 2018), figure 3, has SharedTLB 40.6 % and PWCache 45.0 % below an
--- ideal TLB; here it is a few percent.  Each row changes one thing, for all
--- designs and for the alone runs, and measures both losses again.  Beside them:
--- what the pairs did under Ideal and SharedTLB (IPC, share of DRAM's peak
--- bandwidth), leaf reads that hit the L2 cache, walks and the warps they answer.
+-- ideal TLB.  Each row changes one thing of the papers' machine, for all designs
+-- and for the alone runs, and measures both losses again.  Beside them: what the
+-- pairs did under Ideal and SharedTLB (IPC, share of DRAM's peak bandwidth), leaf
+-- reads that hit the L2 cache, walks and the warps that wait for one.
 --
--- What it shows (scale=quick: three pairs; in brackets eight, sets=8; measured
--- over `aggressive` where a row changes one thing):
---   * What a core does while a miss is walked for decides.  In the released
---     simulator (CMU-SAFARI/Mosaic, shader.cc and gpu-cache.cc) an access whose
---     page is not in a TLB stays at the head of the memory stage, and all memory
---     instructions of the core behind it, until its walk is over; MASK's text has
---     the TLB of Pichai et al., under whose misses hits go on (`base`), and
---     `aggressive` lets misses go on, too.  `blocking` alone takes SharedTLB's
---     loss from 1.4 to 24.9 % (6.3 to 17.2).
---   * There, too, every request waits 85 cycles before the L2 cache (rop_latency),
---     four times a walk: 66.6 % with `blocking` (50.7), 2.6 without.
+-- What it shows (scale=quick: three pairs, 40,000 cycles of work after 2,000):
+--   * Two things make translation dear, and only together: L1 TLBs that walk for
+--     one instruction at a time (hits under a miss), and a long way to the L2 TLB.
+--     On the papers' machine SharedTLB loses 54 %; with misses under a miss -3 %
+--     (`none`), with 8 cycles instead of 50 to the L2 5 % (`near`), with both 0 %.
+--     `near` is the literal form of the text; the truth of MASK's simulator lies
+--     between or beyond.
+--   * Whether hits pass the miss matters little: where nothing does (`blocking`)
+--     54 % are lost, too, and 6 % instead of 5 with the short way.
+--   * Where the walker sits matters as much: with walk reads over the crossbar
+--     (`far-walker`) 81 % are lost.
+--   * Registers and dependences of arithmetic move a loss by 2 points.
+--   * Short runs are mostly first touches: with four times the work 45 % are lost.
 --   * With the release's configuration as far as it can be set SharedTLB loses
---     57.8 % (43.9; MASK prints 40.6), and DRAM carries data at 30 % of its peak
---     (21; MASK 15); the same machine without blocking loses 8.9 % (15.5).
---   * On that machine PWCache loses 69.5 % (46.8; MASK 45.0), more than SharedTLB
---     as in MASK: its walk cache takes 85 cycles a look-up and has 512 entries.  With the
---     10 cycles and 1,024 entries of MASK's table 1 it loses 25.5 % (22.2), and
---     less than SharedTLB, as on nearly all other rows: walks of neighbouring
---     pages are a few look-ups.
---   * Programs of size M instead of S lose as much: 0.6 % (aggressive), 29.3 (blocking),
---     61.6 (released), 11.9 (released-free).
+--     54 % and PWCache 68 % (MASK 40.6 and 45.0, in that order): its walk cache takes 85
+--     cycles a look-up.  With hits under a miss 63 %, with misses under a miss 12 %.
 --   * A read that is sent past the L2 cache skips those 85 cycles in the release.
---     Where reads of levels 2 to 4 do (`released-skip`), SharedTLB performs 42 %
---     better than on `released` (23): as much as MASK's bypass alone (43.6 %).
---     Tokens and the DRAM scheduler add 9.7 (2.4): with the bypass about 56 % (26)
---     over `released`, MASK in all 57.8.
---     The policy does not choose it: it sends past the cache what hits less often
---     than data, and 89 % of leaf reads hit; MASK has 1 %, by a counter that
---     counts a read anew in each cycle in which the cache cannot take it.
+--     Where reads of levels 2 to 4 do (`released-skip`), SharedTLB performs 38 %
+--     better than on `released`: as much as MASK's bypass alone (43.6 %).  With
+--     tokens and the DRAM scheduler 44 % (MASK in all 57.8).  The policy does not
+--     choose it: it sends past the cache what hits less often than data, and 89 % of
+--     leaf reads hit; MASK has 1 %, by a counter that counts a read anew in each
+--     cycle in which the cache cannot take it.
 --   * What tokens deny a fill is not lost in the release: its page stays with the
 --     core for 10,000 cycles, in a list without bound that is asked before the
 --     TLBs (tlb.cc, bypass_done_REG); MASK does not mention it.  With 1,024
 --     entries in MASK's L1 TLBs in its place (`blocking-list`, `released-list`)
---     MASK gains -1.1 and 1.8 % (7.6 and 7.6) instead of -1.7 and 0.5 (2.3, 1.6).
---   * MASK gains -3.5 to 2.3 % on the other rows where a miss stops the core:
---     tokens keep entries from other cores' warps that would hit them (with
---     `blocking` 3DS_BP walks 1,800 times instead of 1,100), and few walk reads
---     reach DRAM.
---   * Where nothing blocks, nothing else does it: DRAM without a limit of bandwidth
---     4.3 % (12.5), 8 walks at once 2.9 (4.1), leaf reads from DRAM, entries, MSHRs
---     and ports of the TLBs, limits of blocks and threads, the L2 cache's size,
---     ALU latency and warps of 32 a point or two; the first three together 14.9.
---   * In the three pairs DRAM is near its limit under Ideal, too (77 % of the peak),
---     in the eight it is not (32 %).
---   * Most programs issue 1.5 to 3 times as many instructions a cycle as MAFIA
---     printed for them (the last table): warps are many and walks overlap.
+--     MASK gains 3.4 and 0.7 % instead of -0.7 and -2.4.
+--   * MASK gains between -4 and 1 % on the other rows: 1.2 walks are under way at a
+--     time, so the L2 TLB is not what programs wait for, and few reads reach DRAM.
+--   * Nothing else moves the loss by much: leaf reads from DRAM, entries, MSHRs and
+--     ports of the TLBs, blocks and threads, the L2 cache's size, DRAM's bandwidth,
+--     ALU latency and warps of 32 give 48 to 65 %.
 --
--- GUP is left out of quick's pairs: 40,000 cycles are one round of its loop, and
--- so many instructions are then not so much work (pairs=HISTO_GUP puts PWCache
--- above Ideal; cycles=400000 does not).  CFD begins with a kernel that writes.
+-- scenarios/characterise/mafia.lua sets programs beside MAFIA's run of them, on 15
+-- cores as it had; ways.lua sweeps the three latencies.
 --
 -- Nothing here is a better machine, and no figure uses any of it: rows ask what
 -- a difference comes from.
@@ -157,7 +143,7 @@ local CASES = {
 }
 
 local x = suite.open("causes", "figure 3",
-    "why the losses are smaller here", { only = "" }, suite.FEW)
+    "what decides the losses", { only = "" }, suite.FEW)
 x.full = false -- runs are short at any scale
 
 --- The designs of a case, with settings for MASK alone (mask); where a policy of

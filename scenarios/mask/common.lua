@@ -9,9 +9,7 @@
 -- SharedTLB, on as many cores as it has in the pair.
 -- Epochs of MASK are 100,000 cycles, at quick 2,000, so that there are 20, too,
 -- after one of warm-up.  Every design is measured over the same instructions of
--- each application, from where the alone run's warm-up ended, so losses do not
--- hang on the warm-up: SharedTLB loses 1.4, 0.3 and 0.6 % after 2,000, 10,000 and
--- 30,000 cycles (causes.lua only=base warmup=N).
+-- each application, from where the alone run's warm-up ended, and so are counters.
 --
 -- lanes=32 is the second column of mechanisms: warps of 32 threads and two
 -- issue slots a cycle, which keeps lanes a cycle equal and is what the released
@@ -39,65 +37,59 @@ local sharing = require "heddle.sharing"
 local common = {}
 local suite = H.suites.get "mask"
 
---- Why numbers differ from the paper's, where experiments have shown it; the
--- experiments are those of causes.lua at scale=quick, in brackets with sets=8, and
--- then what a figure says at scale=full.
+--- Why numbers differ from the paper's, where experiments have shown it: those of
+-- causes.lua at scale=quick (three pairs in runs of 42,000 cycles, mostly first
+-- touches); in brackets twelve pairs over 200,000 cycles after 100,000 (fig03
+-- scale=full sets=12 cycles=200000).
 common.why = {
-    loss = "in the released simulator a TLB miss holds the core's memory stage "
-        .. "until its walk is over, here hits go on: with L1 TLBs "
-        .. "that block SharedTLB loses 25 % (17; figure 3: 34), on the release's "
-        .. "machine 58 % (44; 58), on that without blocking 9 % (16) (causes.lua)",
-    pwcache = "with 1,024 entries and 10 cycles, as in table 1, the walk cache "
-        .. "turns walks of neighbouring pages into a few look-ups, and no L2 TLB "
-        .. "is asked before; with the 512 entries and 85 cycles of the release "
-        .. "PWCache loses more than SharedTLB there: 70 and 58 % (47 and 44; "
-        .. "figure 3: 65 and 58; MASK 45.0 and 40.6)",
-    gain = "SharedTLB has little to regain where a miss stops nothing (fig03); "
-        .. "where L1 TLBs block MASK gains -1.7 % (2.3; figure 11: -0.5), on the "
-        .. "release's machine 0.5 (1.6; 5.2): tokens do not raise the L2 "
-        .. "TLB's hit rate, page walk reads hit the L2 cache and are not sent "
-        .. "past it, and few reach DRAM.  In the released simulator a read sent "
-        .. "past the L2 cache skips a queue of 85 cycles: that alone gives 42 % "
-        .. "(23) there (causes.lua: released-skip)",
-    order = "tokens and bypass are within 1 % of SharedTLB; where DRAM is busy "
-        .. "(figure 8) the scheduler takes from one application what it gives the "
-        .. "other, and costs a pair up to 14 % (sec72 at scale=full)",
-    rows = "pairs differ by up to 3 % either way, and eight are few; with a quarter "
-        .. "of the work (cycles=500000) it is -0.6 points",
-    skip = "eight pairs gain less than the three of quick, whose walks take a "
-        .. "larger share of the time: they lose 44 % to translation there, and the "
-        .. "three 58 %",
+    loss = "how far the L2 TLB and the L2 cache are decides, and how many misses "
+        .. "an L1 TLB walks for at once: SharedTLB loses 54 % (27), with 8 cycles "
+        .. "instead of 50 to the L2 5 %, with misses under a miss -3 %, on the "
+        .. "release's machine 54 % (27); short runs lose more, as every page is "
+        .. "new (causes.lua)",
+    pwcache = "on the release's machine the walk cache takes 85 cycles and "
+        .. "PWCache loses more than SharedTLB, 68 and 54 % (41 and 27; MASK 45.0 "
+        .. "and 40.6); with the 10 cycles and 1,024 entries of table 1 the two are "
+        .. "within 3 points, either way: walks of neighbouring pages are a few "
+        .. "look-ups",
+    gain = "SharedTLB loses 54 % here, and MASK regains none of it (-1.3 %): each "
+        .. "core walks for one instruction, 1.2 walks are under way in all, and so "
+        .. "neither what the L2 TLB keeps nor how walk reads are queued is what "
+        .. "programs wait for.  In the released simulator a read sent past the L2 "
+        .. "cache skips a queue of 85 cycles: that alone gives 38 % there, MASK in "
+        .. "all 44 (causes.lua: released-skip).  +57.8 % is not to be had without it",
+    order = "tokens and bypass are within 3 % of SharedTLB, as few walks are under "
+        .. "way at once (fig05)",
+    rows = "MASK and SharedTLB differ by 3 % at most, with either row policy",
+    skip = "three pairs in short runs; the policy itself does not choose these "
+        .. "levels, as leaf reads hit the L2 cache more often than data (sec43)",
     level3 = "a line of the third level holds 16 entries of 2 MB each, so a "
         .. "handful of lines serves an application and never leaves the L2",
-    level4 = "a line holds 16 leaf entries, those of neighbouring pages, which "
-        .. "are walked soon after; the released simulator counts a read anew in "
-        .. "each cycle in which the L2 cannot take it, and one that joins a miss "
-        .. "as none that hits",
-    walks_bandwidth = "most walk reads hit the L2 cache (sec43), and data take "
-        .. "most of the bandwidth",
-    data_bandwidth = "cores that do not stop at a TLB miss ask for more: on the "
-        .. "release's machine, with blocking, data take 30 % (21)",
-    walk_latency = "most of the latency is time in queues, which are long at "
-        .. "this use of DRAM (fig08), and going first saves it",
-    more_bandwidth = "it is three quarters of the peak before (fig08)",
-    silver = "DRAM is busy (fig08), so what one application's turn gives the "
-        .. "other's loses; turns follow walks: of SCAN_CONS, CONS queues 25,000 "
-        .. "silver requests and SCAN 4,000 (MASK-DRAM)",
+    level4 = "not to be had: a line holds 16 leaf entries, those of neighbouring "
+        .. "pages, which are walked soon after; the released simulator counts a "
+        .. "read anew in each cycle in which the L2 cannot take it, and one that "
+        .. "joins a miss as none that hits",
+    walks_bandwidth = "not to be had: most walk reads hit the L2 cache (sec43)",
+    data_bandwidth = "first touches move much data in short runs; the paper's "
+        .. "pairs have more cycles a byte",
+    walk_latency = "few walk reads reach DRAM here, so a mean is over few",
+    more_bandwidth = "few walk reads reach DRAM (fig08): there is nothing to "
+        .. "make room for",
+    silver = "turns follow walks, and few are under way",
     tokens = "what one warp walked for other cores' warps ask for next, and "
-        .. "warps without a token do not leave it in the L2 TLB: where L1 TLBs "
-        .. "block, 3DS_BP walks 1,800 times with tokens and 1,100 without",
+        .. "warps without a token do not leave it in the L2 TLB",
     bypass = "in the released simulator every access asks the bypass cache first, "
-        .. "before the L1 TLB: so it would have 3 % of all accesses (6), and 14 % "
-        .. "(12) where L1 TLBs block (rows below); the rest was not found",
-    walks = "but for CFD the programs walk 0.3 to 2.3 times in 1,000 "
-        .. "instructions, and a walk takes 110 to 150 cycles (causes.lua, "
-        .. "programs); in the released simulator each miss makes a walk of its "
-        .. "own, without limit, of four reads with 85 cycles more each",
-    warps = "a miss holds up the warps that ask for its page, and those whose "
-        .. "own misses wait for it; in the released simulator all of the core "
-        .. "that have a memory instruction",
-    large = "with 2 MB pages hardly anything misses: Mosaic's figure 3 has "
-        .. "less than 2 % of loss, too",
+        .. "before the L1 TLB: so it would have 14 % of all accesses (rows "
+        .. "below); the rest was not found",
+    walks = "an L1 TLB that lets hits pass a miss walks for one instruction at a "
+        .. "time, and of its misses two in three hit the L2 TLB, so a core has no "
+        .. "walk under way most of the time; with misses under a miss 13 are, on "
+        .. "the release's machine 7, with walk reads over the crossbar 4 "
+        .. "(causes.lua)",
+    warps = "warps whose misses park behind another one are held by it and "
+        .. "counted, as MASK does",
+    large = "not to be had: with 2 MB pages hardly anything misses; Mosaic's "
+        .. "figure 3 has less than 2 % of loss, too",
 }
 common.why.unfair = common.why.gain
 

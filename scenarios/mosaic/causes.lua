@@ -3,37 +3,23 @@
 --
 -- Each change is made to GPU-MMU and to Ideal alike; the loss is the mean over
 -- programs, each alone, of what GPU-MMU lacks of Ideal on the same machine.
--- The numbers in common.lua's `why` are those of
 --
---     heddle run scenarios/mosaic/causes.lua scale=full
+-- What it shows, for twelve programs over 200,000 cycles:
 --
--- What it shows, measured where misses pass misses (`none`, as aggressive):
---   * What a core does while a miss is walked for decides, and what a walk costs,
---     as in MASK (mask/causes.lua).  The simulator that both papers' authors
---     released holds an access whose page is not in a TLB at the head of the
---     memory stage, and all memory instructions of its core behind it; and each
---     request waits 85 cycles before the L2 cache, four times a walk.  The first
---     alone (full) costs 10 %, the second (rop) 9 %, both 37 %: Mosaic then gains
---     116 %.  On the release's machine as a whole 31 % are lost and Mosaic gains
---     84 %; the paper has 48.1 % and, mean of one to five copies, 55.5 %.
---   * No other change alone comes near: an L1 TLB with one miss in flight costs
---     16 % and more than 5 % for six of nine programs, walks of 1000 cycles 12 %,
---     eight walks at once 11 %.  Together they exceed the paper (one, 1000: 64 %).
---   * DRAM hides translation: without a limit of its bandwidth 13 % are lost.
---     Six channels of 32 bits move 157.6 bytes a core cycle, 161 GB/s, as Mosaic's
---     table 1 gives; the table of what programs use shows six of nine at 75 to
---     99 % of that.  In three of them walks take 1500 to 3500 cycles, as their
---     reads queue behind data, and 49 to 72 % of warp time is translation; with
---     Ideal the same warps wait for data instead, and little is gained.
---   * With twice the bus 2 % are lost, with lines of 32 bytes 4 %, with both and a
---     second miss that waits 15 %.
---   * Three of nine programs use 97 % of their issue slots and more, however they
---     translate; four instructions a cycle let HS lose 19 %.  Warps of 64 and a
---     small L2 cache matter little.
+--     heddle run scenarios/mosaic/causes.lua scale=full sets=12 \
+--         only="as it is;near;none;none, near"
 --
--- GUP does so little in 40,000 cycles, one round of its loop, that its order of
--- designs is chance (-516 % of loss with four instructions a cycle); runs of
--- 200,000 cycles are long enough.
+--   * Two things make translation dear, and only together: L1 TLBs that walk for
+--     one instruction at a time, and the way to the L2.  As it is 15.1 % are lost,
+--     with 8 cycles instead of 50 to the L2 6.7, with misses under a miss 4.0, with
+--     both 3.2; Mosaic gains 26.9, 7.7, 4.5 and 3.5 %: nearly all of it.
+--   * What a program is bound by decides what it feels: CONS, FFT, HS and MM fill
+--     their issue slots, FWT, CFD and GUP three quarters of DRAM and more; 3DS, TRD,
+--     RED, MUM and LUD lose 14 to 64 %.
+--   * In short runs (scale=quick) 3DS loses 96 %: every page is new, and a core has
+--     its misses walked one after the other while warps run apart.  Where nothing
+--     passes a miss (`full`) it loses 54 %: warps stay together, and four loads use
+--     a translation where two do.
 --
 -- No figure uses any of it: a row asks what a difference comes from.
 --

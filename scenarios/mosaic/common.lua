@@ -225,23 +225,19 @@ end
 --- Why numbers differ from the paper's, as far as experiments have shown it:
 -- those of causes.lua, and others that are named.
 common.why = {
-    loss = "in the simulator that the authors released a TLB miss holds the "
-        .. "memory stage of its core, and each walk read waits 85 cycles before "
-        .. "the L2 cache; here other instructions go on.  With the first nine "
-        .. "programs lose 10 %, with the second 9 %, with both 37 %, on the "
-        .. "release's machine 31 % (causes.lua)",
+    loss = "twelve programs lose 15 % over 200,000 cycles: half of them fill "
+        .. "their issue slots or DRAM whatever translation costs; 3DS loses 64, TRD "
+        .. "32, MUM 26 and RED 24.  With 8 cycles instead of 50 to the L2 7 % are "
+        .. "lost, with misses under a miss 4, with both 3 (causes.lua scale=full "
+        .. "sets=12)",
     large = "none found: the paper's bound holds at size M in runs of 40,000 "
         .. "cycles and more; shorter ones are all first touches",
-    walkcache = "walks are not what programs wait for (causes.lua); the walk "
-        .. "cache keeps 1,024 entries of all levels, leaves too, so that it "
-        .. "reaches as far as 512 L2 TLB entries and saves reads besides.  On the "
-        .. "release's machine, where it takes 85 cycles a look-up and a miss "
-        .. "holds its core, the L2 TLB leads by 86 % (scale=full)",
-    gain = "there is little to gain: GPU-MMU is near Ideal, as a TLB miss "
-        .. "stops nothing else here; where it does, and walk reads take as long "
-        .. "as in the released simulator, Mosaic gains 116 %, on the release's "
-        .. "machine 84 % (causes.lua; figures 8 and 9 at scale=full, 8 sets of "
-        .. "two: 156 and 48 %)",
+    walkcache = "the walk cache keeps 1,024 entries of all levels, leaves too, so "
+        .. "that it reaches as far as 512 L2 TLB entries and saves reads besides; on "
+        .. "the release's machine it takes 85 cycles a look-up",
+    gain = "Mosaic has what large pages give: it gains 27 % over twelve programs "
+        .. "(causes.lua scale=full sets=12), nearly all that 4 KB pages lose; so the "
+        .. "distance is the loss's (fig03)",
     released = "the sets are few, and what a set gains goes from nothing to six "
         .. "times (the table); with entries for large pages it has Ideal's "
         .. "performance, so the distance is less than the paper's",
@@ -259,20 +255,21 @@ common.why = {
     paged = "Mosaic moves as many bytes over the link as GPU-MMU, page by page, "
         .. "and both wait for them: what a copy or far faults cost hides what "
         .. "translation does; a run without paging is not reached by one with",
-    near = "little is lost in the first place: see the gain",
+    near = "little is left to lose: Mosaic regains nearly all (causes.lua)",
     order = "where DRAM is the limit, a design that holds applications back can "
         .. "be the better one: data that arrive together push each other out "
         .. "of the L2 cache",
-    each = "there is little to gain: GPU-MMU is near Ideal (causes.lua)",
+    each = "programs that fill their issue slots or DRAM gain nothing; those that "
+        .. "wait for one walk after the other gain much (causes.lua)",
     named = "HS and CONS keep their issue slots full under any design, and with "
         .. "Mosaic NW and HISTO are as fast as with Ideal",
     hits = "a look-up that joins a walk in flight has missed here; counted as "
         .. "hits, the rates are those of the next row",
     calm = "misses of the L2 TLB are few, but so are the look-ups that reach "
         .. "it: what L1 TLBs miss is mostly first touches",
-    entries = "a miss costs little (causes.lua), so entries matter little",
-    large_entries = "a core's blocks touch few pages of 2 MB at a time, and a "
-        .. "miss costs little (causes.lua)",
+    entries = "a core walks for one instruction at a time, and how long that takes "
+        .. "matters more than how often it is the L2 TLB that answers (causes.lua)",
+    large_entries = "a core's blocks touch few pages of 2 MB at a time",
     bloat = "sizes decide: 81.5 MB a program and 40 % are 16 pages of 2 MB "
         .. "wasted, more than most programs have buffers; at size S the 27 "
         .. "waste 21 % (buffers side by side) or 141 % (apart), at most 134 or "
