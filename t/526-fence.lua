@@ -511,7 +511,8 @@ local F = {
 local f = F[A.which]
 local sim = H.sim { machine = "maxwell", apps = { H.app("GUP", { size = "T" }) },
     progress = false, policies = { { use = { name = "p",
-    tlb_fill = function() f() end }, instructions = 1 << 60 } } }
+    tlb_fill = function() f() end }, instructions = 1 << 60,
+    memory = 1 << 30 } } }
 sim:run(2000)
 ]])
 for _, which in ipairs { "handler", "late", "move", "find", "insert", "sort" } do

@@ -383,8 +383,8 @@ for seed = 1, 3 do
     local _, out, status = files.command(("mkdir %s && cd %s && %s "
         .. "ASAN_OPTIONS=$ASAN_OPTIONS:max_allocation_size_mb=3000:"
         .. "allocator_may_return_null=1:detect_leaks=0 "
-        .. "timeout -k 5 200 %s run %s/t/912-garbage.lua child=true seed=%d "
-        .. "calls=%d log=%s >/dev/null"):format(place, place,
+        .. "timeout -k 5 200 '%s' run '%s/t/912-garbage.lua' child=true "
+        .. "seed=%d calls=%d log=%s >/dev/null"):format(place, place,
         plain and "ulimit -v 6000000;" or "", heddle:sub(1, 1) == "/" and heddle
         or here .. "/" .. heddle, here, seed, plain and 5000 or 1500, log))
     local said = (files.read(log) or ""):match "^(.-)%s*\n" or "nothing"
