@@ -141,15 +141,10 @@ x:quantity { "near", paper = 1.0, heddle = near, why = "far from it" }
 x:order { "designs", paper = { "A", "B" }, heddle = { A = near, B = 2.0 } }
 x:close()
 ]])
-local function both(more)
-    local o = { scenarios = DIR .. "/v", scale = "quick", jobs = 1, seed = 1,
-        out = OUT, cache = DIR .. "/cache", quiet = true }
-    for k, v in pairs(more or {}) do
-        o[k] = v
-    end
-    return reproduce.run(o)
+local function both(variant)
+    return run { scenarios = DIR .. "/v", variant = variant }
 end
-local status, docs = both { variant = "papers" }
+local status, docs = both "papers"
 tap.ok(status == 0 and #docs == 1, "one variant of an experiment is run")
 status, docs = both()
 tap.is(status, 0, "or both")
