@@ -24,22 +24,6 @@ static struct kasm a;
 
 enum { N = 16384, LAUNCHES = 3, CUT = 2000 };
 
-/* x[tid] = x[tid] * 3 + k */
-static void scale_kernel(void)
-{
-    kasm_begin(&a, "scale", N / 64, 64, 1, 1);
-    for (int i = 0; i < 5; i++)
-        kasm_reg(&a, HD_R_INT);
-    a.nargs = 1;
-    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_S_GID);
-    kasm(&a, HD_I_ARG, 2, NR, NR, 0);
-    kasm_mem(&a, HD_I_LOAD, 0, 3, 0, NR, 0, 0, 0);
-    kasm(&a, HD_I_MUL, 3, 3, NR, 3);
-    kasm(&a, HD_I_ADD, 3, 3, 2, 0);
-    kasm_mem(&a, HD_I_STORE, 0, 3, 0, NR, 0, 1, 0);
-    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
-}
-
 static int host(void *ud, heddle_host *h, struct heddle_launch *l)
 {
     size_t bytes;
@@ -63,7 +47,7 @@ static heddle_workload *workload(void)
 
     assert_int_equal(
         heddle_program_buffer(p, "x", HEDDLE_I32, N, HEDDLE_CONTENTS, NULL), 0);
-    scale_kernel();
+    kasm_scale(&a, N);
     assert_int_equal(kasm_add(&a, p), 0);
     heddle_program_host(p, host, NULL, NULL, "host", 4);
     w = heddle_program_workload(p);

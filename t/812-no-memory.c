@@ -245,17 +245,7 @@ static int program(heddle_workload **out)
     TRY(tell(heddle_program_buffer(p, "x", HEDDLE_I32, N, HEDDLE_CONTENTS, d),
              heddle_program_error(p)));
     heddle_data_free(d);
-    kasm_begin(&a, "scale", N / 64, 64, 1, 1);
-    for (int i = 0; i < 5; i++)
-        kasm_reg(&a, HD_R_INT);
-    a.nargs = 1;
-    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_S_GID);
-    kasm(&a, HD_I_ARG, 2, NR, NR, 0);
-    kasm_mem(&a, HD_I_LOAD, 0, 3, 0, NR, 0, 0, 0);
-    kasm(&a, HD_I_MUL, 3, 3, NR, 3);
-    kasm(&a, HD_I_ADD, 3, 3, 2, 0);
-    kasm_mem(&a, HD_I_STORE, 0, 3, 0, NR, 0, 1, 0);
-    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
+    kasm_scale(&a, N);
     TRY(tell(kasm_add(&a, p), heddle_program_error(p)));
     TRY(heddle_program_host(p, host, NULL, NULL, "host", 4));
     if (rc >= 0) {

@@ -163,4 +163,20 @@ static inline void krig_close(struct krig *r)
     hd_arena_close(&r->arena);
 }
 
+/* x[tid] = x[tid] * 3 + k, n threads in blocks of 64 */
+static inline void kasm_scale(struct kasm *a, uint32_t n)
+{
+    kasm_begin(a, "scale", n / 64, 64, 1, 1);
+    for (int i = 0; i < 5; i++)
+        kasm_reg(a, HD_R_INT);
+    a->nargs = 1;
+    kasm(a, HD_I_SPEC, 0, NR, NR, HD_S_GID);
+    kasm(a, HD_I_ARG, 2, NR, NR, 0);
+    kasm_mem(a, HD_I_LOAD, 0, 3, 0, NR, 0, 0, 0);
+    kasm(a, HD_I_MUL, 3, 3, NR, 3);
+    kasm(a, HD_I_ADD, 3, 3, 2, 0);
+    kasm_mem(a, HD_I_STORE, 0, 3, 0, NR, 0, 1, 0);
+    kasm(a, HD_I_EXIT, NR, NR, NR, 0);
+}
+
 #endif
