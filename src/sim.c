@@ -192,6 +192,8 @@ static int build_translation(heddle_sim *s)
     w.treqs = &s->treqs;
     w.reqs = &s->reqs;
     w.memory = hd_l2_below(s->l2);
+    if (m->walk.port != 0)
+        w.memory = (struct hd_below){hd_core_walk_read, &s->gpu};
     w.memory_back = hd_l2_walk_back(s->l2);
     w.memory_client = HD_CLIENT_WALK;
     w.clients = s->tclient;

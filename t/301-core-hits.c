@@ -322,6 +322,39 @@ static void atomics_as_they_are(void **state)
     }
 }
 
+/* Walk reads that leave by the core's port (walk.port=core): a flit each, at
+ * once or behind those before, and what waits for the port does so longer. */
+static void left_at(void *self, hd_time now, uint32_t req)
+{
+    (void)req;
+    *(hd_time *)self = now;
+}
+
+static void walk_reads_leave_first(void **state)
+{
+    static const struct {
+        uint64_t t, leaves, port; /* cycles: comes, leaves; the port is free */
+    } want[] = {{50, 50, 101},   {50, 51, 102},   {52, 52, 103},
+                {103, 103, 104}, {103, 104, 105}, {200, 200, 201}};
+    struct test *t = scene(0);
+    struct rig *r;
+    struct hd_core *c;
+    hd_time at;
+
+    (void)state;
+    add_exits(t, 1);
+    r = run(t, &plain, 1);
+    c = &r->g.core[0];
+    c->s->out_free = 100 * r->g.cycle; /* so many flits wait from 0 on */
+    r->g.memory = (struct hd_below){left_at, &at};
+    for (size_t i = 0; i < HD_LEN(want); i++) {
+        hd_l1_walk_read(c, hd_req_take(&r->reqs), want[i].t * r->g.cycle);
+        assert_int_equal(at, want[i].leaves * r->g.cycle);
+        assert_int_equal(c->s->out_free, want[i].port * r->g.cycle);
+    }
+    end(r);
+}
+
 /* Three instructions of shared memory pass the unit, a cycle each, or wait for
  * another warp's miss; what follows waits for the last of them. */
 static void shared_memory_in_the_unit(void **state)
@@ -889,6 +922,7 @@ int main(void)
         cmocka_unit_test(other_readings),
         cmocka_unit_test(atomics_as_they_are),
         cmocka_unit_test(shared_memory_in_the_unit),
+        cmocka_unit_test(walk_reads_leave_first),
         cmocka_unit_test(one_instruction_owns),
         cmocka_unit_test(an_owner_without_mshrs),
         cmocka_unit_test(joins_and_looks_again),

@@ -97,6 +97,13 @@ for _, way in ipairs { 0, 1, 2, 90 } do
         "four reads of a walk with walk.memory_latency " .. way)
 end
 
+-- By way of the core that missed: first to it.
+tap.is(load({ ["l1tlb.latency"] = 2, ["walk.latency"] = 13,
+    ["l2tlb.latency"] = 21, ["walk.memory_latency"] = 0,
+    ["walk.port"] = "core" }, { 0 }),
+    2 + 13 + 21 + 4 * (13 + XBAR + L2 + XBAR) + 13 + L1 + below,
+    "four reads of a walk that leave by the core")
+
 --- Cycles of a warp that does n instructions of arithmetic, and stores.
 local function arithmetic(n, ilp, warps)
     local app = k.app { name = "chain",

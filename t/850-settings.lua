@@ -53,6 +53,7 @@ local DRAWN = {
     { "walk.walkers", 1, 2, 64 }, { "walk.queue", 1, 3, 256 },
     { "walk.per_core", false, false, true }, { "walk.latency", 0, 1, 10 },
     { "walk.memory_latency", 0, 1, 3, 50 },
+    { "walk.port", "own", "own", "core" },
     { "pwc.mode", "off", "full", "full", "ideal", "fixed:3" },
     { "pwc.style", "physical", "prefix" }, { "pwc.entries", 2, 16, 1024 },
     { "pwc.ways", 0, 1, 2 }, { "pwc.latency", 0, 1, 10 },

@@ -228,6 +228,8 @@ local PRESETS = {
                 latency = { 0, "release: tlb.cc" },
                 memory_latency = { 0, "release: walk reads cross as any other "
                     .. "read" },
+                port = { "core", "release: by the memory port of the missing "
+                    .. "core" },
                 walkers = { 4096, "release: tlb.cc: no limit" },
             },
             bypass = { entries = { 0, "release: tlb_lookup_bypass is 0" } },

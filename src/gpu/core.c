@@ -190,6 +190,9 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
     case HD_MSG_AGAIN:
         hd_l1tlb_again(c, t);
         break;
+    case HD_MSG_WALK:
+        hd_l1_walk_read(c, m->a, t);
+        break;
     case HD_MSG_BLOCK:
         hd_warp_start_block(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
         break;
@@ -364,6 +367,15 @@ static void reply_replayed(void *self, hd_time at, uint32_t treq)
 static void reply_faulted(void *self, hd_time at, uint32_t treq)
 {
     reply_treq(self, at, HD_MSG_FAULT, treq);
+}
+
+void hd_core_walk_read(void *gpu, hd_time now, uint32_t req)
+{
+    struct hd_gpu *g = gpu;
+
+    hd_core_message(&g->core[g->reqs->v[req].spare],
+                    hd_recip_up(g->per_cycle, now + g->tlb_back), HD_MSG_WALK,
+                    req, 0);
 }
 
 struct hd_client hd_core_client(struct hd_core *c)

@@ -225,6 +225,7 @@ struct hd_core_state {
 
     hd_time in_free;      /* reply port from the interconnect */
     hd_time out_free;     /* request port to the interconnect */
+    hd_time walk_free;    /* the same for walk reads, which go first */
     uint64_t nowhere;     /* line + 1 of a load that found it neither in a plain
                              L1 nor in flight, and no MSHR free; or 0 */
     uint64_t ran;         /* warps that issued since a policy's epoch */
@@ -407,7 +408,8 @@ enum hd_core_message {
     HD_MSG_LIMIT,  /* the answer of warp_limit is over */
     HD_MSG_FAULT,  /* a: translation request that waits for a far fault */
     HD_MSG_REPLAY, /* a: one that has, and was answered */
-    HD_MSG_AGAIN   /* the oldest miss without an MSHR is looked up again */
+    HD_MSG_AGAIN,  /* the oldest miss without an MSHR is looked up again */
+    HD_MSG_WALK    /* a: request of a walk that leaves by this core's port */
 };
 
 /* core.c */
@@ -421,6 +423,9 @@ void hd_core_acks(struct hd_core *c, hd_time t);
 /* Where the answers to a core's requests go. */
 struct hd_client hd_core_client(struct hd_core *c);
 struct hd_tclient hd_core_tclient(struct hd_core *c);
+/* Where walkers send reads that leave by the port of a core: of struct hd_gpu,
+ * the core being req.spare.  They take walk.latency to get there. */
+void hd_core_walk_read(void *gpu, hd_time now, uint32_t req);
 /* The same for requests that have waited for a far fault; who is told that
  * they begin to. */
 struct hd_tclient hd_core_rclient(struct hd_core *c);
@@ -485,6 +490,9 @@ void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
 /* Answers: data, the acknowledgement of a store. */
 void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t);
 void hd_l1_ack(struct hd_core *c, hd_time t);
+/* A walk read leaves by the core's port to the interconnect at t, or behind
+ * those before it; misses that wait for the port do so a flit longer. */
+void hd_l1_walk_read(struct hd_core *c, uint32_t req, hd_time t);
 /* Takes `bytes` from `pa` on out of the L1 caches of an application's cores;
  * returns how many lines there were, and sets *dirty if one was. */
 uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,

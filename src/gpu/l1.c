@@ -54,6 +54,17 @@ static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
     g->memory.send(g->memory.self, at, r);
 }
 
+void hd_l1_walk_read(struct hd_core *c, uint32_t req, hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    hd_time at = hd_max_u64(t, s->walk_free);
+
+    s->walk_free = at + g->cycle;
+    s->out_free = hd_max_u64(at, s->out_free) + g->cycle;
+    g->memory.send(g->memory.self, at, req);
+}
+
 /* ---- the L1 ------------------------------------------------------------- */
 
 /* The store queue, which write-backs share, has room; else false: blocked. */

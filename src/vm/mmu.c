@@ -41,6 +41,10 @@ const struct hd_setting hd_walk_settings[] = {
      "crossbar, xbar.latency",
      "Power et al.: walkers read over the crossbar; MASK footnote 2: they lie "
      "beside the L2 cache"},
+    {"port", HD_T_CHOICE, WALK(port), "", "own", 0, 0, "own|core",
+     "who sends walk reads to the L2 cache: the walkers, or the core that "
+     "missed, by its own port and before its misses",
+     "guess; release: by the memory port of the missing core"},
 };
 const uint32_t hd_walk_setting_count = HD_LEN(hd_walk_settings);
 
@@ -392,7 +396,7 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
     m->per_tick = hd_recip_of(m->tick);
     m->per_core = hd_recip_of(hd_ticks(env->clk, HD_CLK_CORE, 1));
-    m->ordered = n == 1 && w->memory_back > 0;
+    m->ordered = n == 1 && w->memory_back > 0 && w->walk->port == 0;
     if (m->ordered && w->walk->mode.kind == HD_FULL &&
         w->pwc->mode.kind == HD_OFF &&
         hd_ptables_room(w->tables) <= 1u << HD_CHAIN_BITS &&

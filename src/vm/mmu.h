@@ -27,6 +27,7 @@ struct hd_walk_cfg {
     uint32_t latency;    /* cycles from L1 TLB miss to the unit, one way */
     uint32_t memory_latency; /* cycles from a walker to the L2, one way; 0: the
                                 crossbar's */
+    uint32_t port; /* 1: walk reads leave by the port of the missing core */
 };
 
 struct hd_pwc_cfg {

@@ -206,6 +206,8 @@ static inline void send(struct hd_unit *u, hd_time now, uint32_t walk)
     w->req = r;
     w->counted = w->level - 1;
     w->state = HD_WALK_READS;
+    if (HD_UNLIKELY(m->walk_cfg.port != 0)) /* the first that waits says where */
+        q->spare = hd_unit_treq(u, u->miss.v[walk].first)->core;
     m->w.memory.send(m->w.memory.self, now, r);
 }
 
