@@ -36,7 +36,7 @@ typedef int64_t heddle_answer(void *self, const void *question);
 /* ---- generated from points.def and notes.def ------------------------- */
 
 enum heddle_point {
-#define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
+#define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     HEDDLE_POINT_##name,
 #include "points.def"
 #undef HD_POINT
@@ -45,7 +45,7 @@ enum heddle_point {
 
 #define HD_FIELD(name, meaning)        uint64_t name;
 #define HD_ARRAY(name, count, meaning) const uint64_t *name;
-#define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
+#define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     struct heddle_q_##name {                                                   \
         fields(HD_FIELD, HD_ARRAY)                                             \
     };
@@ -53,13 +53,13 @@ enum heddle_point {
 #undef HD_POINT
 
 enum heddle_note {
-#define HD_NOTE(name, when, fields) HEDDLE_NOTE_##name,
+#define HD_NOTE(name, ...) HEDDLE_NOTE_##name,
 #include "notes.def"
 #undef HD_NOTE
     HEDDLE_NOTE_COUNT
 };
 
-#define HD_NOTE(name, when, fields)                                            \
+#define HD_NOTE(name, at, when, fields)                                        \
     struct heddle_n_##name {                                                   \
         fields(HD_FIELD, HD_ARRAY)                                             \
     };
@@ -279,6 +279,7 @@ struct heddle_field_info {
 
 struct heddle_point_info {
     const char *name;
+    const char *at;     /* structure that asks; "": each under its own name */
     const char *heat;   /* "COLD", "WARM", "HOT" */
     const char *answer; /* "INDEX" ... */
     const char *limit;  /* a field, or the words of a choice, or "" */
@@ -289,13 +290,17 @@ struct heddle_point_info {
 };
 
 struct heddle_note_info {
-    const char *name, *when;
+    const char *name;
+    const char *at; /* structures that tell it: "l1tlb|l2tlb" */
+    const char *when;
     uint32_t fields;
     const struct heddle_field_info *field;
 };
 
 struct heddle_table_info {
-    const char *name, *i, *j, *value, *meaning;
+    const char *name;
+    const char *at; /* structure whose default reads it */
+    const char *i, *j, *value, *meaning;
 };
 
 struct heddle_fact_info {

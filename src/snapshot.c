@@ -183,6 +183,7 @@ static int restored(heddle_sim *s)
     for (uint32_t i = 0; i < s->gpu.cores; i++)
         hd_core_assign(&s->gpu, i, s->gpu.core[i].s->app);
     hd_dispatch_restored(s->gpu.dispatch);
+    hd_env_bound(s->env); /* tables may be steered that were not, or not */
     for (uint32_t i = 0; i < s->apps; i++) {
         struct hd_source *src = s->source[i];
         if (src->ops->restored != NULL && src->ops->restored(src->self) != 0)

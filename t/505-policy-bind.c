@@ -3,7 +3,8 @@
  * point of one structure is an error that names both, `at` chooses the
  * structure, replacement policies get a state for each structure, REPLACE
  * unbinds who stands in the way, a failed use changes nothing, and a policy
- * that comes back gets its old place in the arena.
+ * that comes back gets its old place in the arena.  A structure is quiet until
+ * somebody answers, steers, watches, hears or checks something of its own.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -268,6 +269,107 @@ static void many_policies(void **state)
     fake_close(f);
 }
 
+/* Structures of points.def and notes.def, and those that policy-fake.h names.
+ */
+static const char *const structures[] = {
+    "core", "dispatch", "l1tlb", "l1cache", "l2tlb",
+    "walk", "l2cache",  "dram",  "memory",  "fault"};
+
+/* Exactly the structures of `list`, and `own`, are not quiet. */
+static void only(struct fake *f, const char *list, const char *own)
+{
+    for (size_t i = 0; i < sizeof structures / sizeof *structures; i++) {
+        const char *at = structures[i];
+        int loud = strstr(list, at) != NULL || strcmp(own, at) == 0;
+
+        if (hd_slots_quiet(&f->slots, at) != !loud)
+            fail_msg("%s, where \"%s\" is answered or told", at, list);
+    }
+}
+
+static void watch(void *state, const void *note)
+{
+    (void)state, (void)note;
+}
+
+static void hear(void *ud, const struct heddle_decision *d)
+{
+    (void)ud, (void)d;
+}
+
+static uint64_t never(const void *state)
+{
+    (void)state;
+    return 1000000;
+}
+
+static void nothing(void *state, heddle_sim *s, uint64_t cycle)
+{
+    (void)state, (void)s, (void)cycle;
+}
+
+static const struct heddle_policy none = {.abi = HEDDLE_POLICY_ABI,
+                                          .name = "alone",
+                                          .period = never,
+                                          .epoch = nothing};
+
+static void quiet_but_for_points(void **state)
+{
+    struct fake *f = fake_open();
+
+    (void)state;
+    only(f, "", "");
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
+        const struct heddle_point_info *p = heddle_point_info(i);
+        struct heddle_policy alone = none;
+        uint8_t heard[HEDDLE_POINT_COUNT] = {0};
+        const char *at = *fake_at(i) ? fake_at(i) : "";
+
+        alone.answer[i] = one;
+        assert_int_equal(use(f, &alone, at, 0), 0);
+        only(f, p->at, at);
+        heddle_unuse(fake_sim(f), "alone", NULL);
+        only(f, "", "");
+        heard[i] = 1;
+        assert_true(heddle_listen(fake_sim(f), heard, hear, NULL) > 0);
+        if (strcmp(at, "l1tlb") != 0) /* those are also at l2cache */
+            only(f, p->at, at);
+        heddle_unlisten(fake_sim(f));
+        only(f, "", "");
+    }
+    f->env.check = true;
+    assert_false(hd_slots_quiet(&f->slots, "core"));
+    assert_true(hd_slots_quiet(NULL, "core"));
+    fake_close(f);
+}
+
+static void quiet_but_for_notes_and_tables(void **state)
+{
+    const struct heddle_note_info *n;
+    const struct heddle_table_info *t;
+    struct fake *f = fake_open();
+
+    (void)state;
+    for (uint32_t i = 0; (n = heddle_note_info(i)) != NULL; i++) {
+        struct heddle_policy alone = none;
+
+        alone.watch[i] = watch;
+        assert_int_equal(use(f, &alone, "", 0), 0);
+        assert_true(n->at[0] != '\0');
+        only(f, n->at, "");
+        heddle_unuse(fake_sim(f), "alone", NULL);
+        only(f, "", "");
+    }
+    for (uint32_t i = 0; (t = heddle_table_info(i)) != NULL; i++) {
+        struct fake *g = fake_open();
+
+        assert_int_equal(heddle_steer(fake_sim(g), t->name, 0, 0, 1), 0);
+        only(g, t->at, "");
+        fake_close(g);
+    }
+    fake_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +382,8 @@ int main(void)
         cmocka_unit_test(a_failed_use_changes_nothing),
         cmocka_unit_test(descriptions),
         cmocka_unit_test(many_policies),
+        cmocka_unit_test(quiet_but_for_points),
+        cmocka_unit_test(quiet_but_for_notes_and_tables),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,7 +292,7 @@ static void tell(struct lp *p, enum heddle_note i, const void *n)
         verify(p, heddle_note_info(i)->name);
 }
 
-#define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
+#define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     static int64_t answer_##name(void *self, const void *q)                    \
     {                                                                          \
         return ask(self, HEDDLE_POINT_##name, q);                              \
@@ -300,7 +300,7 @@ static void tell(struct lp *p, enum heddle_note i, const void *n)
 #include "../points.def"
 #undef HD_POINT
 
-#define HD_NOTE(name, when, fields)                                            \
+#define HD_NOTE(name, at, when, fields)                                        \
     static void watch_##name(void *self, const void *n)                        \
     {                                                                          \
         tell(self, HEDDLE_NOTE_##name, n);                                     \
@@ -416,12 +416,12 @@ static void check(void *self)
 void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)
 {
     static heddle_answer *const answers[] = {
-#define HD_POINT(name, heat, kind, limit, when, meaning, fields) answer_##name,
+#define HD_POINT(name, ...) answer_##name,
 #include "../points.def"
 #undef HD_POINT
     };
     static void (*const watches[])(void *, const void *) = {
-#define HD_NOTE(name, when, fields) watch_##name,
+#define HD_NOTE(name, ...) watch_##name,
 #include "../notes.def"
 #undef HD_NOTE
     };

@@ -245,53 +245,56 @@ static int histograms(lua_State *L)
     return 1;
 }
 
-static void add_field(lua_State *L, const char *name, const char *count,
-                      const char *meaning)
+static void set_fields(lua_State *L, const struct heddle_field_info *f,
+                       uint32_t n)
 {
-    lua_createtable(L, 0, 3);
-    hl_set_text(L, "name", name);
-    hl_set_text(L, "meaning", meaning);
-    if (count)
-        hl_set_text(L, "count", count);
-    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_createtable(L, 0, 3);
+        hl_set_text(L, "name", f[i].name);
+        hl_set_text(L, "meaning", f[i].meaning);
+        if (f[i].count)
+            hl_set_text(L, "count", f[i].count);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "fields");
 }
-
-#define SCALAR(name, meaning)       add_field(L, #name, NULL, meaning);
-#define ARRAY(name, count, meaning) add_field(L, #name, #count, meaning);
 
 /* core.points(): every decision, with its question. */
 static int points(lua_State *L)
 {
+    const struct heddle_point_info *p;
+
     lua_newtable(L);
-#define HD_POINT(pname, pheat, panswer, plimit, pwhen, pmeaning, pfields)      \
-    lua_createtable(L, 0, 7);                                                  \
-    hl_set_text(L, "name", #pname);                                            \
-    hl_set_text(L, "heat", #pheat);                                            \
-    hl_set_text(L, "answer", #panswer);                                        \
-    hl_set_text(L, "limit", plimit);                                           \
-    hl_set_text(L, "when", pwhen);                                             \
-    hl_set_text(L, "meaning", pmeaning);                                       \
-    lua_newtable(L);                                                           \
-    pfields(SCALAR, ARRAY) lua_setfield(L, -2, "fields");                      \
-    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-#include "../points.def"
-#undef HD_POINT
+    for (uint32_t i = 0; (p = heddle_point_info(i)) != NULL; i++) {
+        lua_createtable(L, 0, 8);
+        hl_set_text(L, "name", p->name);
+        hl_set_text(L, "at", p->at);
+        hl_set_text(L, "heat", p->heat);
+        hl_set_text(L, "answer", p->answer);
+        hl_set_text(L, "limit", p->limit);
+        hl_set_text(L, "when", p->when);
+        hl_set_text(L, "meaning", p->meaning);
+        set_fields(L, p->field, p->fields);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
     return 1;
 }
 
 /* core.notes(): everything a watcher can be told. */
 static int notes(lua_State *L)
 {
+    const struct heddle_note_info *n;
+
     lua_newtable(L);
-#define HD_NOTE(nname, nwhen, nfields)                                         \
-    lua_createtable(L, 0, 3);                                                  \
-    hl_set_text(L, "name", #nname);                                            \
-    hl_set_text(L, "when", nwhen);                                             \
-    lua_newtable(L);                                                           \
-    nfields(SCALAR, ARRAY) lua_setfield(L, -2, "fields");                      \
-    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-#include "../notes.def"
-#undef HD_NOTE
+    for (uint32_t i = 0; (n = heddle_note_info(i)) != NULL; i++) {
+        lua_createtable(L, 0, 4);
+        hl_set_text(L, "name", n->name);
+        hl_set_text(L, "at", n->at);
+        hl_set_text(L, "when", n->when);
+        set_fields(L, n->field, n->fields);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
     return 1;
 }
 

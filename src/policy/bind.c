@@ -349,8 +349,8 @@ void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b)
                 r->watcher[n][kept++] = r->watcher[n][i];
         r->slots->watched[n] = kept;
     }
-    hd_env_bound(r->env);
     hd_steer_defaults(r, b->steered);
+    hd_env_bound(r->env);
     for (uint32_t i = 0; i < b->cells; i++) {
         close_cell(r, b->policy, &b->cell[i]);
         hd_registry_rest(r, index, i, HD_NEVER);

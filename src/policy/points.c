@@ -19,25 +19,26 @@
 #define FIELD(name, meaning)        {#name, NULL, meaning, offsetof(Q, name)},
 #define ARRAY(name, count, meaning) {#name, #count, meaning, offsetof(Q, name)},
 
-#define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
+#define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     static const struct heddle_point_info *point_##name(void)                  \
     {                                                                          \
         typedef struct heddle_q_##name Q;                                      \
         static const struct heddle_field_info f[] = {fields(FIELD, ARRAY)};    \
         static const struct heddle_point_info p = {                            \
-            #name,   #heat,         #kind,     limit, when,                    \
-            meaning, HEDDLE_##kind, HD_LEN(f), f};                             \
+            #name, at,      #heat,         #kind,     limit,                   \
+            when,  meaning, HEDDLE_##kind, HD_LEN(f), f};                      \
         return &p;                                                             \
     }
 #include "../points.def"
 #undef HD_POINT
 
-#define HD_NOTE(name, when, fields)                                            \
+#define HD_NOTE(name, at, when, fields)                                        \
     static const struct heddle_note_info *note_##name(void)                    \
     {                                                                          \
         typedef struct heddle_n_##name Q;                                      \
         static const struct heddle_field_info f[] = {fields(FIELD, ARRAY)};    \
-        static const struct heddle_note_info n = {#name, when, HD_LEN(f), f};  \
+        static const struct heddle_note_info n = {#name, at, when, HD_LEN(f),  \
+                                                  f};                          \
         return &n;                                                             \
     }
 #include "../notes.def"
@@ -45,48 +46,43 @@
 
 const struct heddle_point_info *heddle_point_info(uint32_t i)
 {
-    switch (i) {
-#define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
-    case HEDDLE_POINT_##name:                                                  \
-        return point_##name();
+    static const struct heddle_point_info *(*const of[])(void) = {
+#define HD_POINT(name, ...) point_##name,
 #include "../points.def"
 #undef HD_POINT
-    default:
-        return NULL;
-    }
+    };
+    return i < HD_LEN(of) ? of[i]() : NULL;
 }
 
 const struct heddle_note_info *heddle_note_info(uint32_t i)
 {
-    switch (i) {
-#define HD_NOTE(name, when, fields)                                            \
-    case HEDDLE_NOTE_##name:                                                   \
-        return note_##name();
+    static const struct heddle_note_info *(*const of[])(void) = {
+#define HD_NOTE(name, ...) note_##name,
 #include "../notes.def"
 #undef HD_NOTE
-    default:
-        return NULL;
-    }
+    };
+    return i < HD_LEN(of) ? of[i]() : NULL;
 }
 
 /* The order is that of the cases in steer.c. */
 const struct heddle_table_info *heddle_table_info(uint32_t i)
 {
     static const struct heddle_table_info t[] = {
-        {"l2_bypass", "application", "level: 0 data, 1 root .. 4 leaf",
-         "0 to 255",
+        {"l2_bypass", "l2cache", "application",
+         "level: 0 data, 1 root .. 4 leaf", "0 to 255",
          "1: such requests go straight to DRAM; n above 1: but for one set of "
          "n"},
-        {"dram_class", "application", "level: 0 data, 1 root .. 4 leaf",
+        {"dram_class", "dram", "application", "level: 0 data, 1 root .. 4 leaf",
          "0 normal, 1 silver, 2 golden", "DRAM queue of such requests"},
-        {"dram_turn", "application", "0", "0 to 65535",
+        {"dram_turn", "dram", "application", "0", "0 to 65535",
          "silver requests that a turn of the application lasts; 0: skipped; "
          "before anything is set there are no turns"},
-        {"tlb_fill", "application", "core", "bit set of warps",
+        {"tlb_fill", "l2tlb", "application", "core", "bit set of warps",
          "warps whose walks may fill the L2 TLB; at first all"},
-        {"tlb_fill_without", "application", "0", "0 l2tlb, 1 bypass, 2 none",
+        {"tlb_fill_without", "l2tlb", "application", "0",
+         "0 l2tlb, 1 bypass, 2 none",
          "where the walks of the other warps go; at first the bypass cache"},
-        {"warp_limit", "0", "core", "bit set of warps",
+        {"warp_limit", "core", "0", "core", "bit set of warps",
          "warps that may issue loads; at first all"},
     };
     return i < HD_LEN(t) ? &t[i] : NULL;

@@ -26,7 +26,7 @@
 #include "../base/bits.h"
 #include "../sim.h"
 
-#define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
+#define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     {#name ".asked", "questions", "questions put to a bound policy: " when,    \
      HD_STAT_COUNT},                                                           \
         {#name ".passed", "questions",                                         \
@@ -326,6 +326,41 @@ const char *heddle_offered(const heddle_sim *sim, enum heddle_point p,
             return r->at[at].name;
     }
     return NULL;
+}
+
+/* ---- who may be bothered ---------------------------------------------- */
+
+/* A name of the list "l1tlb|l2tlb". */
+static bool listed(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *p = strstr(list, name); p != NULL && n > 0;
+         p = strstr(p + 1, name))
+        if ((p == list || p[-1] == '|') && (p[n] == '\0' || p[n] == '|'))
+            return true;
+    return false;
+}
+
+bool hd_slots_quiet(const struct hd_slots *s, const char *at)
+{
+    const struct hd_slots_registry *r;
+    bool busy;
+
+    if (s == NULL)
+        return true;
+    r = s->registry;
+    busy = r->env->check;
+    for (uint32_t i = 0; i < r->offers && !busy; i++) {
+        const struct hd_offer *o = r->offer[i];
+        busy = o->slot->bound && (strcmp(r->at[o->at].name, at) == 0 ||
+                                  listed(o->info->at, at));
+    }
+    for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT && !busy; n++)
+        busy = s->watched[n] != 0 && listed(heddle_note_info(n)->at, at);
+    for (uint32_t t = 0; t < HD_STEER_TABLES && !busy; t++)
+        busy = (s->steer->set >> t & 1) && listed(heddle_table_info(t)->at, at);
+    return !busy;
 }
 
 /* ---- notes ------------------------------------------------------------ */

@@ -29,7 +29,7 @@ struct hd_slot {
 };
 
 /* Typed asks: int64_t hd_ask_tlb_fill(&slot, &question). */
-#define HD_POINT(name, heat, kind, limit, when, meaning, fields)               \
+#define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     static inline int64_t hd_ask_##name(const struct hd_slot *s,               \
                                         const struct heddle_q_##name *q)       \
     {                                                                          \
@@ -45,6 +45,7 @@ struct hd_steer {
     uint8_t l2_steered[HD_MAX_APPS][8];    /* 1: somebody has set that cell,
                                               which is read at the L2 */
     uint8_t l2_steers;                     /* 1: of any cell */
+    uint8_t set;                           /* bit set of tables set */
     uint8_t dram_class[HD_MAX_APPS][8];    /* [app][level; 0 data]: 0, 1, 2 */
     uint8_t turns;                         /* 1: dram_turn has been set */
     uint16_t dram_turn[HD_MAX_APPS];       /* silver requests of a turn */
@@ -122,6 +123,15 @@ void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
 /* Whether a policy answers a point of any structure; who only listens does
  * not. */
 bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p);
+
+/*
+ * Whether the structure `at` ("l2tlb", "core"; see points.def) may take its
+ * shortcuts: nobody answers a point of it, steers what its defaults read,
+ * listens there or watches one of its notes, and nothing is checked.  It
+ * changes only with hd_env_bound, where parts ask.  Without slots (NULL) it is
+ * quiet.
+ */
+bool hd_slots_quiet(const struct hd_slots *s, const char *at);
 
 /* Offers a fact. */
 void hd_slots_fact(struct hd_slots *s, enum hd_fact_name name,

@@ -41,6 +41,7 @@ void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
 {
     struct hd_steer *t = r->slots->steer;
 
+    t->set &= (uint8_t)~tables;
     if (tables >> L2_BYPASS & 1) {
         memset(t->l2_bypass, 0, sizeof t->l2_bypass);
         memset(t->l2_steered, 0, sizeof t->l2_steered);
@@ -112,7 +113,9 @@ static void set_cell(struct hd_slots_registry *r, enum table t, uint32_t i,
                      uint32_t j, uint64_t value)
 {
     struct hd_steer *s = r->slots->steer;
+    bool first = !(s->set >> t & 1);
 
+    s->set |= (uint8_t)(1u << t);
     switch (t) {
     case L2_BYPASS:
         s->l2_bypass[i][j] = (uint8_t)value;
@@ -136,6 +139,8 @@ static void set_cell(struct hd_slots_registry *r, enum table t, uint32_t i,
         tell_cores(r, j, 1);
         break;
     }
+    if (first)
+        hd_env_bound(r->env); /* the table's reader is quiet no more */
 }
 
 int heddle_steer(heddle_sim *s, const char *table, uint32_t i, uint32_t j,
