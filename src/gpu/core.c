@@ -172,7 +172,7 @@ HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
 
         h->first = more ? h->first + 1 : 1;
         h->at = v[h->first] | -(hd_time)!more; /* all ones is HD_NEVER */
-        hd_l1_ack(c, t);
+        hd_l1d_ack(c);
     }
 }
 
@@ -191,7 +191,7 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
         hd_l1tlb_again(c, t);
         break;
     case HD_MSG_WALK:
-        hd_l1_walk_read(c, m->a, t);
+        hd_l1d_walk_read(c, m->a, t);
         break;
     case HD_MSG_BLOCK:
         hd_warp_start_block(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
@@ -210,7 +210,7 @@ static HD_INLINE void serve_message(struct hd_core *c, struct hd_core_state *s,
     if (HD_UNLIKELY((s->blocked & HD_BLOCK_STORES) != 0))
         hd_core_acks(c, t);
     if (s->fill_at <= t) {
-        hd_l1_data(c, pop_data(c), t);
+        hd_l1d_answer(c, pop_data(c), t);
         return;
     }
     if (s->inbox.at > t)

@@ -11,7 +11,7 @@
  *
  * corebuild.c has settings, counters and the building, core.c the loop over the
  * actors; warp.c issues and accounts a warp's time, pick.c picks warps, lsu.c,
- * l1tlb.c and l1.c do memory instructions, inspect.c shows and checks,
+ * l1tlb.c and l1d.c do memory instructions, inspect.c shows and checks,
  * dispatch.c deals launches and blocks to cores.
  *
  * SPDX-License-Identifier: MIT
@@ -226,8 +226,6 @@ struct hd_core_state {
     hd_time in_free;      /* reply port from the interconnect */
     hd_time out_free;     /* request port to the interconnect */
     hd_time walk_free;    /* the same for walk reads, which go first */
-    uint64_t nowhere;     /* line + 1 of a load that found it neither in a plain
-                             L1 nor in flight, and no MSHR free; or 0 */
     uint64_t ran;         /* warps that issued since a policy's epoch */
     uint32_t last;        /* warp that issued last, 64: none */
     uint32_t later_first; /* a ring: warps whose time has not come, by */
@@ -276,9 +274,6 @@ struct hd_gpu;
 enum hd_core_plain {
     HD_PLAIN_TLB = 1,   /* L1 TLB: no more is done than tlb.h does, and nobody
                            hears of misses */
-    HD_PLAIN_LOOK = 2,  /* L1: look-ups; it writes through, a line's set is its
-                           low bits, and its MSHRs are narrow */
-    HD_PLAIN_FILL = 4,  /* L1: those, and fills */
     HD_PLAIN_ENTER = 8, /* nobody hears of memory instructions */
     HD_PLAIN_PICK = 16, /* the scheduler is the engine's greedy then oldest */
 };
@@ -308,10 +303,6 @@ struct hd_core {
                                 parked entries: the other ones' */
     uint64_t *count, *tlb_count, *l1_count; /* counters of this core and its
                                                application */
-    struct hd_assoc_set
-        *l1_set;               /* of the tags of the L1, if it is plain: its */
-    uint64_t *l1_key;          /* sets, the words of its keys, */
-    uint32_t l1_mask, l1_ways; /* sets - 1, and ways */
     uint32_t plain;            /* bit set of enum hd_core_plain */
     uint32_t id;
 
@@ -434,6 +425,7 @@ struct hd_tclient hd_core_fclient(struct hd_core *c);
 void hd_gpu_halt(void *g, bool on, hd_time now);
 
 /* inspect.c */
+extern const char *const hd_op_name[];
 /* Offers the cores for looking and checking. */
 void hd_gpu_parts(struct hd_gpu *g);
 /* Time of the core's warps not yet in its counters, up to `now`. */
@@ -486,13 +478,15 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t);
 void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until);
 
-/* l1.c */
+/* l1d.c */
 /* Answers: data, the acknowledgement of a store. */
-void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t);
-void hd_l1_ack(struct hd_core *c, hd_time t);
+void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t);
+void hd_l1d_ack(struct hd_core *c);
 /* A walk read leaves by the core's port to the interconnect at t, or behind
  * those before it; misses that wait for the port do so a flit longer. */
-void hd_l1_walk_read(struct hd_core *c, uint32_t req, hd_time t);
+void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t);
+/* Offers the L1 caches for looking. */
+void hd_l1d_part(struct hd_gpu *g);
 /* Takes `bytes` from `pa` on out of the L1 caches of an application's cores;
  * returns how many lines there were, and sets *dirty if one was. */
 uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,

@@ -130,21 +130,8 @@ const struct hd_stat_desc hd_l1tlb_counters[] = {
      "load/store unit stopped by lines that wait for translations", 0},
 };
 
-const struct hd_stat_desc hd_l1cache_counters[] = {
-    {"reads", "lines", "L1 look-ups of loads", 0},
-    {"read_hits", "lines", "L1 hits of loads", 0},
-    {"read_misses", "lines", "L1 misses of loads, merged ones included", 0},
-    {"read_merges", "lines", "misses merged into one in flight", 0},
-    {"writes", "lines", "L1 look-ups of stores", 0},
-    {"write_hits", "lines", "L1 hits of stores", 0},
-    {"writebacks", "lines", "dirty lines sent to the L2", 0},
-    {"mshr_full", "stalls", "load/store unit stopped by the L1's MSHRs", 0},
-    {"store_full", "stalls", "load/store unit stopped by the store queue", 0},
-};
-
 const uint32_t hd_core_counter_count = HD_LEN(hd_core_counters);
 const uint32_t hd_l1tlb_counter_count = HD_LEN(hd_l1tlb_counters);
-const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
 
 const struct hd_hist_desc hd_core_hists[] = {
     {"core", "load_latency", "core cycles",
@@ -299,7 +286,7 @@ int hd_gpu_open(struct hd_gpu *g)
     g->per_flit = hd_recip_of(g->m->xbar.bytes);
     g->line_flits = hd_lsu_flits(g, g->m->l1cache.line);
     g->tlb_ticks = hd_l1tlb_latency(g);
-    g->l1_ticks = hd_l1_latency(g);
+    g->l1_ticks = hd_l1d_latency(g);
     g->both_ticks = g->m->l1cache.order == 0
                         ? hd_max_u64(g->l1_ticks, g->tlb_ticks)
                         : g->l1_ticks + g->tlb_ticks;

@@ -23,7 +23,7 @@
 
 static const char *const state_name[] = {"free",    "ready",  "load",
                                          "barrier", "exited", "shared memory"};
-static const char *const op_name[] = {"alu",    "load",    "store",
+const char *const hd_op_name[] = {"alu",    "load",    "store",
                                       "atomic", "barrier", "exit", "shared"};
 
 /* ---- open waits --------------------------------------------------------- */
@@ -172,7 +172,7 @@ static void look_queue(const struct hd_core *c, struct heddle_visitor *v)
         const struct hd_lines *o =
             &c->lsu[(c->s->lsu_first + i) % c->gpu->m->core.queue];
         v->row(v->ud, "queued");
-        v->text(v->ud, "access", op_name[c->memop[o->memop].kind]);
+        v->text(v->ud, "access", hd_op_name[c->memop[o->memop].kind]);
         v->number(v->ud, "warp", c->memop[o->memop].warp);
         v->number(v->ud, "lines", o->n);
         v->number(v->ud, "lines_done", o->at);
@@ -195,7 +195,7 @@ static void look_warps(void *self, uint32_t instance, struct heddle_visitor *v)
         v->number(v->ud, "block", c->block[x->block].number);
         v->number(v->ud, "index", x->index);
         v->text(v->ud, "state", state_name[x->state]);
-        v->text(v->ud, "next", op_name[x->op.kind]);
+        v->text(v->ud, "next", hd_op_name[x->op.kind]);
         v->number(v->ud, "pc", x->op.pc);
         v->number(v->ud, "left", x->op.count);
         v->number(v->ud, "pending", x->pending);
@@ -229,27 +229,6 @@ static void look_tlb(void *self, uint32_t instance, struct heddle_visitor *v)
         v->number(v->ud, "app", c->app);
         v->number(v->ud, "vpn", c->page[p]);
         v->number(v->ud, "warp", c->memop[c->parked[p].memop].warp);
-    }
-}
-
-static void look_cache(void *self, uint32_t instance, struct heddle_visitor *v)
-{
-    struct hd_gpu *g = self;
-    const struct hd_core *c = &g->core[instance];
-
-    hd_cache_look(&g->core[instance].l1, v);
-    for (uint32_t i = 0; i < c->l1_mshr.room; i++) {
-        const struct hd_mshr_entry *x = &c->l1_mshr.v[i];
-        if (!x->live)
-            continue;
-        v->row(v->ud, "miss");
-        v->text(v->ud, "access", op_name[c->memop[x->flags].kind]);
-        v->number(v->ud, "warp", c->memop[x->flags].warp);
-        v->number(v->ud, "requesters", x->n);
-        if (x->key >> 63 == 0) { /* atomics have keys of their own */
-            v->number(v->ud, "line", x->key);
-            v->number(v->ud, "address", x->key << g->line_shift);
-        }
     }
 }
 
@@ -447,12 +426,8 @@ void hd_gpu_parts(struct hd_gpu *g)
                            .bound = bound};
     struct hd_part tlb = {
         .name = "l1tlb", .instances = g->cores, .self = g, .look = look_tlb};
-    struct hd_part cache = {.name = "l1cache",
-                            .instances = g->cores,
-                            .self = g,
-                            .look = look_cache};
 
     hd_env_part(g->env, core);
     hd_env_part(g->env, tlb);
-    hd_env_part(g->env, cache);
+    hd_l1d_part(g);
 }

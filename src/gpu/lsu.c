@@ -6,7 +6,7 @@
  * then the line looks up the L1.  A line whose page is missing is parked at
  * the TLB's MSHR and comes back, with priority, when the translation has
  * come; a line that misses the L1 becomes a target of an MSHR of the L1
- * (l1tlb.c, l1.c).  An MSHR, store queue or parking place that is full blocks
+ * (l1tlb.c, l1d.c).  An MSHR, store queue or parking place that is full blocks
  * the head of the line, and the unit sleeps until what it waits for is freed.
  *
  * A load whose lanes walk along columns has a line for each lane, and in its
@@ -41,12 +41,9 @@ void hd_lsu_wire(struct hd_core *c)
 {
     const struct hd_gpu *g = c->gpu;
     const struct hd_machine *m = g->m;
-    const struct hd_cache *l1 = &c->l1;
-    uint32_t asked = l1->tags.asked;
     bool all = m->core.translate_atomics && m->core.translate_textures;
 
     c->plain = 0;
-    c->s->nowhere = 0;
     if (g->env->slots->watched[HEDDLE_NOTE_access] == 0 && all)
         c->plain |= HD_PLAIN_ENTER;
     if (!c->lrr && !c->pick.bound)
@@ -55,15 +52,6 @@ void hd_lsu_wire(struct hd_core *c)
         m->l1tlb.blocking != HD_UNDER_NONE && m->vm.paging != HD_PAGING_FAULT &&
         all && hd_tlb_silent(&c->l1tlb) && !g->env->check)
         c->plain |= HD_PLAIN_TLB;
-    if (m->l1cache.mode.kind != HD_FULL || m->l1cache.write == HD_WRITE_BACK ||
-        l1->line != NULL || !c->l1_mshr.narrow || !hd_is_pow2(l1->tags.sets) ||
-        (asked & (HD_ASSOC_WIDE | HD_ASSOC_TOUCH | HD_CACHE_USE)) != 0)
-        return;
-    c->plain |= HD_PLAIN_LOOK | (asked & HD_CACHE_FILL ? 0 : HD_PLAIN_FILL);
-    c->l1_set = l1->tags.set;
-    c->l1_key = l1->tags.key;
-    c->l1_mask = l1->tags.sets - 1;
-    c->l1_ways = l1->tags.ways;
 }
 
 void hd_lsu_lines(struct hd_core *c, uint32_t w, const struct hd_access *acc,
@@ -136,8 +124,7 @@ static bool is_plain(const struct hd_core *c)
 
     return t->live[HD_TLB_PRESENT] == 1u << HD_TLB_4K && t->stat.v == NULL &&
            (t->watched[HEDDLE_NOTE_tlb_hit] | t->watched[HEDDLE_NOTE_tlb_miss] |
-            (t->base.asked & HD_ASSOC_TOUCH)) == 0 &&
-           (c->plain & HD_PLAIN_LOOK) != 0;
+            (t->base.asked & HD_ASSOC_TOUCH)) == 0;
 }
 
 /* The frame of a page is in the TLB: it is known now. */
@@ -165,14 +152,6 @@ static HD_INLINE bool find_page(struct hd_core *c, struct hd_lsu_page *page,
     }
     page->frame = pfn;
     return true;
-}
-
-/* A line that is in the L1 is used. */
-static HD_INLINE bool reuse(struct hd_core *c, uint64_t line, uint32_t warp,
-                            bool plain)
-{
-    return plain ? hd_l1_reuse(c, line)
-                 : hd_cache_reuse(&c->l1, line, (struct hd_who){c->app, warp});
 }
 
 /* Serves lines that hit, but for the last one; returns how many. */
@@ -206,7 +185,8 @@ static HD_INLINE uint32_t streak(struct hd_core *c, hd_time t, hd_time end,
             pages++;
             hd_lsu_use_port(&tlb.free, &tlb.used, tlb.ports, t, cycle);
         }
-        if (!reuse(c, page->frame << shift | x->place, warp, plain))
+        if (!hd_cache_reuse(&c->l1, page->frame << shift | x->place,
+                            (struct hd_who){c->app, warp}))
             break;
         hd_lsu_use_port(&l1.free, &l1.used, l1.ports, t, cycle);
         local = last = t;

@@ -101,48 +101,14 @@ static inline void hd_lsu_line_done(struct hd_core *c, uint32_t memop,
         hd_warp_release(c, memop, t);
 }
 
-/* ---- l1.c --------------------------------------------------------------- */
+/* ---- l1d.c -------------------------------------------------------------- */
 
 /* Ticks of a look-up. */
-hd_time hd_l1_latency(const struct hd_gpu *g);
-/* The set of a line in a plain L1. */
-static inline uint32_t hd_l1_set_of(const struct hd_core *c, uint64_t line)
-{
-    return (uint32_t)line & c->l1_mask;
-}
-
-static inline uint64_t *hd_l1_keys(const struct hd_core *c, uint32_t set)
-{
-    return &c->l1_key[(size_t)set * c->l1_ways];
-}
-
-/* The way of a line in its set of a plain L1, or HD_NONE. */
-static inline uint32_t hd_l1_find(const struct hd_core *c, uint32_t set,
-                                  uint64_t line)
-{
-    return hd_assoc_find_way(&c->l1_set[set], hd_l1_keys(c, set), line,
-                             HD_CACHE_KEY);
-}
-
-/* Uses a line that is in a plain L1; false: it is not. */
-static inline bool hd_l1_reuse(struct hd_core *c, uint64_t line)
-{
-    uint32_t set = hd_l1_set_of(c, line), way = hd_l1_find(c, set, line);
-    struct hd_assoc_set *s = &c->l1_set[set];
-
-    if (way == HD_NONE)
-        return false;
-    if ((s->order & 15) != way) {
-        s->order = hd_assoc_front(s->order, way);
-        s->recent = line;
-    }
-    return true;
-}
-
+hd_time hd_l1d_latency(const struct hd_gpu *g);
 /* A translated line at the L1, whose result is there after so many ticks.
  * False: blocked, to be tried again. */
-bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
-                  uint32_t bytes, hd_time t, hd_time ticks);
+bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
+                 uint32_t bytes, hd_time t, hd_time ticks);
 
 /* ---- l1tlb.c ------------------------------------------------------------ */
 
@@ -302,7 +268,7 @@ static inline void hd_lsu_replay(struct hd_core *c, struct hd_core_state *s,
     hd_time ticks = (x->what & HD_PARKED_HIT) != 0 ? c->gpu->both_ticks
                                                    : c->gpu->l1_ticks;
 
-    if (!hd_l1_access(c, x->memop, line, bytes, t, ticks))
+    if (!hd_l1d_take(c, x->memop, line, bytes, t, ticks))
         return;
     s->replay_first = x->next;
     hd_lsu_give_parked(c, s, p);
@@ -344,7 +310,7 @@ static HD_INLINE void hd_lsu_step(struct hd_core *c, struct hd_core_state *s,
                             g->cycle);
         } else {
             uint64_t line = frame << (HD_PAGE_SHIFT - g->line_shift) | x->place;
-            if (!hd_l1_access(c, op->memop, line, x->bytes, t, g->both_ticks))
+            if (!hd_l1d_take(c, op->memop, line, x->bytes, t, g->both_ticks))
                 return;
         }
         if (++i < n) {

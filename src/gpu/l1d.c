@@ -1,5 +1,5 @@
 /*
- * l1.c - the L1 data cache of a core: look-ups, misses, stores, atomics.
+ * l1d.c - the L1 data cache of a core: look-ups, misses, stores, atomics.
  *
  * A load that hits is done after the latency; one that misses becomes a target
  * of an MSHR and asks the L2.  Stores are buffered: the warp goes on, and the
@@ -9,13 +9,29 @@
  * With order "beside" the L1 is indexed while the TLB looks up, and a hit
  * costs the longer of the two latencies; with "after" it costs their sum.
  *
+ * What is full (MSHRs, merges, the store queue) blocks the load/store unit,
+ * which tries the same line again when something has been freed.
+ *
  * Left out: bank conflicts of the L1 and of shared memory.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "lsu.h"
 
-hd_time hd_l1_latency(const struct hd_gpu *g)
+const struct hd_stat_desc hd_l1cache_counters[] = {
+    {"reads", "lines", "L1 look-ups of loads", 0},
+    {"read_hits", "lines", "L1 hits of loads", 0},
+    {"read_misses", "lines", "L1 misses of loads, merged ones included", 0},
+    {"read_merges", "lines", "misses merged into one in flight", 0},
+    {"writes", "lines", "L1 look-ups of stores", 0},
+    {"write_hits", "lines", "L1 hits of stores", 0},
+    {"writebacks", "lines", "dirty lines sent to the L2", 0},
+    {"mshr_full", "stalls", "load/store unit stopped by the L1's MSHRs", 0},
+    {"store_full", "stalls", "load/store unit stopped by the store queue", 0},
+};
+const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
+
+hd_time hd_l1d_latency(const struct hd_gpu *g)
 {
     const struct hd_cache_cfg *cfg = &g->m->l1cache;
 
@@ -24,6 +40,18 @@ hd_time hd_l1_latency(const struct hd_gpu *g)
     return (cfg->mode.kind == HD_FIXED ? cfg->mode.fixed : cfg->latency) *
            g->cycle;
 }
+
+static bool is_full(const struct hd_core *c)
+{
+    return c->gpu->m->l1cache.mode.kind == HD_FULL;
+}
+
+static struct hd_who who(const struct hd_core *c, uint32_t memop)
+{
+    return (struct hd_who){c->app, c->memop[memop].warp};
+}
+
+/* ---- downward ------------------------------------------------------------ */
 
 /* Sends a request at t over the core's port to the interconnect. */
 static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
@@ -54,7 +82,7 @@ static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
     g->memory.send(g->memory.self, at, r);
 }
 
-void hd_l1_walk_read(struct hd_core *c, uint32_t req, hd_time t)
+void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -64,8 +92,6 @@ void hd_l1_walk_read(struct hd_core *c, uint32_t req, hd_time t)
     s->out_free = hd_max_u64(at, s->out_free) + g->cycle;
     g->memory.send(g->memory.self, at, req);
 }
-
-/* ---- the L1 ------------------------------------------------------------- */
 
 /* The store queue, which write-backs share, has room; else false: blocked. */
 static bool room_for_write(struct hd_core *c, hd_time t)
@@ -90,17 +116,10 @@ static HD_INLINE uint32_t take_l1_mshr(struct hd_core *c, uint64_t key,
         hd_lsu_block(c, HD_BLOCK_L1_MSHR, &c->l1_count[HD_L1_FULL]);
         return HD_NONE;
     }
-    c->s->nowhere = 0;
     e = hd_mshr_take(&c->l1_mshr, key);
     c->l1_mshr.v[e].flags = memop;
     c->l1_mshr.v[e].n = 1;
     return e;
-}
-
-static struct hd_who who(const struct hd_core *c, uint32_t memop)
-{
-    struct hd_who w = {c->app, c->memop[memop].warp};
-    return w;
 }
 
 /* A load's line joins a miss in flight.  False: blocked. */
@@ -140,77 +159,20 @@ static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
     return true;
 }
 
-static bool load_other(struct hd_core *c, uint32_t memop, uint64_t line,
-                       hd_time t, hd_time ticks)
+static bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
+                      hd_time t, hd_time ticks)
 {
-    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
-    bool hit = cfg->mode.kind == HD_IDEAL || cfg->mode.kind == HD_FIXED;
-    hd_time done = t + ticks;
+    uint32_t mode = c->gpu->m->l1cache.mode.kind;
+    bool hit = mode == HD_FULL
+                   ? hd_cache_lookup(&c->l1, line, HD_REQ_READ, who(c, memop))
+                   : mode != HD_OFF;
 
-    if (cfg->mode.kind == HD_FULL)
-        hit = hd_cache_lookup(&c->l1, line, HD_REQ_READ, who(c, memop));
-    if (!hit && !miss(c, memop, line, t, done))
+    if (!hit && !miss(c, memop, line, t, t + ticks))
         return false;
     c->l1_count[HD_L1_READS]++;
     c->l1_count[hit ? HD_L1_READ_HITS : HD_L1_READ_MISSES]++;
     if (hit)
-        hd_lsu_line_done(c, memop, done);
-    return true;
-}
-
-/* Takes the L1 port at t. */
-static inline void use_port(struct hd_core *c, hd_time t)
-{
-    hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used, c->gpu->m->l1cache.ports,
-                    t, c->gpu->cycle);
-}
-
-static HD_APART bool join_plain(struct hd_core *c, uint32_t memop, uint32_t e,
-                                hd_time t)
-{
-    if (!join(c, memop, e))
-        return false;
-    c->l1_count[HD_L1_READS]++;
-    c->l1_count[HD_L1_READ_MISSES]++;
-    use_port(c, t);
-    return true;
-}
-
-/* The same at a plain L1, which writes through.  What found no MSHR free is
- * not looked for again: no other can have asked for it since without taking
- * one. */
-static HD_INLINE bool load_plain(struct hd_core *c, uint32_t memop,
-                                 uint64_t line, hd_time t, hd_time ticks)
-{
-    uint64_t *count = c->l1_count;
-    uint32_t e;
-
-    if (c->s->nowhere != line + 1) {
-        if (hd_l1_reuse(c, line)) {
-            count[HD_L1_READS]++;
-            count[HD_L1_READ_HITS]++;
-            use_port(c, t);
-            hd_lsu_line_done(c, memop, t + ticks);
-            return true;
-        }
-        e = hd_mshr_find_narrow(&c->l1_mshr, line);
-        if (e != HD_NONE)
-            return join_plain(c, memop, e, t);
-    }
-    if (c->l1_mshr.tag->free == 0) {
-        hd_lsu_block(c, HD_BLOCK_L1_MSHR, &count[HD_L1_FULL]);
-        c->s->nowhere = line + 1;
-        return false;
-    }
-    c->s->nowhere = 0;
-    e = hd_mshr_take_narrow(&c->l1_mshr, line);
-    c->l1_mshr.v[e].flags = memop;
-    c->l1_mshr.v[e].n = 1;
-    count[HD_L1_READS]++;
-    count[HD_L1_READ_MISSES]++;
-    use_port(c, t);
-    send(c, t + ticks, HD_REQ_READ, line, 1u << c->gpu->line_shift,
-         c->memop[memop].warp, e, 0);
+        hd_lsu_line_done(c, memop, t + ticks);
     return true;
 }
 
@@ -236,32 +198,6 @@ static HD_HOT void fill(struct hd_core *c, uint64_t line, bool dirty,
         write_back(c, victim, t);
 }
 
-/* A load's line that was missed enters a plain L1, whose lines are clean. */
-static HD_HOT void fill_plain(struct hd_core *c, uint64_t line, uint32_t warp)
-{
-    uint32_t set = hd_l1_set_of(c, line), way;
-
-    hd_assert(hd_l1_find(c, set, line) == HD_NONE);
-    way = hd_assoc_enter_tag(&c->gpu->core[0].l1.tags, &c->l1_set[set], line);
-    hd_l1_keys(c, set)[way] = line | hd_cache_pack(warp, c->app, false);
-}
-
-/* Looks up a line for a store. */
-static bool look_store(struct hd_core *c, uint64_t line, struct hd_who by)
-{
-    uint32_t set, way;
-
-    if (HD_UNLIKELY((c->plain & HD_PLAIN_LOOK) == 0))
-        return c->gpu->m->l1cache.mode.kind == HD_FULL &&
-               hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, by);
-    set = hd_l1_set_of(c, line);
-    way = hd_l1_find(c, set, line);
-    if (way == HD_NONE)
-        return false;
-    hd_cache_used_other(&c->l1, line, set * c->l1_ways + way, HD_REQ_WRITE, by);
-    return true;
-}
-
 static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
                               uint32_t bytes, hd_time t, hd_time ticks)
 {
@@ -271,9 +207,10 @@ static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
     if (!room_for_write(c, t))
         return false;
     c->l1_count[HD_L1_WRITES]++;
-    hit = look_store(c, line, who(c, memop));
+    hit = is_full(c) &&
+          hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, who(c, memop));
     c->l1_count[HD_L1_WRITE_HITS] += hit;
-    if (cfg->mode.kind == HD_FULL && back) {
+    if (is_full(c) && back) {
         if (!hit)
             fill(c, line, true, who(c, memop), t);
     } else {
@@ -298,41 +235,25 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
         c, 1ull << 63 | (uint64_t)memop << 32 | (line & 0xffffffffu), memop);
     if (i == HD_NONE)
         return false;
-    if (cfg->mode.kind == HD_FULL && hd_cache_drop(&c->l1, line))
+    if (is_full(c) && hd_cache_drop(&c->l1, line))
         write_back(c, line, t);
     send(c, t + ticks, HD_REQ_ATOMIC, line, bytes, c->memop[memop].warp, i, 0);
     return true;
 }
 
-/* What is not a load at a plain L1. */
-static HD_APART bool access_other(struct hd_core *c, uint32_t memop,
-                                  uint64_t line, uint32_t bytes, hd_time t,
-                                  hd_time ticks)
+HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
+                        uint32_t bytes, hd_time t, hd_time ticks)
 {
-    bool done;
+    uint32_t kind = c->memop[memop].kind;
+    bool done = kind == HD_OP_LOAD ? load_line(c, memop, line, t, ticks)
+                : kind == HD_OP_STORE
+                    ? store_line(c, memop, line, bytes, t, ticks)
+                    : atomic_line(c, memop, line, bytes, t, ticks);
 
-    switch (c->memop[memop].kind) {
-    case HD_OP_LOAD:
-        done = load_other(c, memop, line, t, ticks);
-        break;
-    case HD_OP_STORE:
-        done = store_line(c, memop, line, bytes, t, ticks);
-        break;
-    default:
-        done = atomic_line(c, memop, line, bytes, t, ticks);
-    }
     if (done)
-        use_port(c, t);
+        hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used,
+                        c->gpu->m->l1cache.ports, t, c->gpu->cycle);
     return done;
-}
-
-HD_HOT bool hd_l1_access(struct hd_core *c, uint32_t memop, uint64_t line,
-                         uint32_t bytes, hd_time t, hd_time ticks)
-{
-    if (HD_LIKELY(c->memop[memop].kind == HD_OP_LOAD &&
-                  (c->plain & HD_PLAIN_LOOK) != 0))
-        return load_plain(c, memop, line, t, ticks);
-    return access_other(c, memop, line, bytes, t, ticks);
 }
 
 /* ---- pages that move ----------------------------------------------------- */
@@ -347,7 +268,7 @@ uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
 
     for (uint32_t i = 0; i < g->cores; i++) {
         struct hd_core *c = &g->core[i];
-        if (c->app != app || g->m->l1cache.mode.kind != HD_FULL)
+        if (c->app != app || !is_full(c))
             continue;
         for (uint64_t line = first; line <= end; line++) {
             if (!hd_cache_peek(&c->l1, line))
@@ -361,59 +282,59 @@ uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
 
 /* ---- answers ------------------------------------------------------------ */
 
-/* A line is there for the load that missed it, and for those that joined. */
-HD_APART static void joined(struct hd_core *c, uint32_t memop, uint32_t p,
-                            hd_time t)
+HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
 {
-    hd_lsu_line_done(c, memop, t);
-    while (p != HD_NONE) {
-        uint32_t next = c->parked[p].next;
-        hd_lsu_line_done(c, c->parked[p].memop, t);
-        hd_lsu_give_parked(c, c->s, p);
-        p = next;
-    }
-}
-
-/* Data for an L1 that is not plain. */
-HD_APART static void data_other(struct hd_core *c, uint32_t req, hd_time t)
-{
-    struct hd_gpu *g = c->gpu;
-    const struct hd_req *q = &g->reqs->v[req];
+    struct hd_reqs *reqs = c->gpu->reqs;
+    const struct hd_req *q = &reqs->v[req];
     const struct hd_mshr_entry *m = &c->l1_mshr.v[q->tag];
-    uint32_t p = m->first, memop = m->flags;
+    uint32_t p = m->first, next;
 
-    if (q->kind == HD_REQ_READ && g->m->l1cache.mode.kind == HD_FULL)
-        fill(c, m->key, false, who(c, memop), t);
+    if (q->kind == HD_REQ_READ && is_full(c)) /* an atomic leaves nothing */
+        fill(c, m->key, false, (struct hd_who){c->app, q->warp}, t);
     hd_mshr_give(&c->l1_mshr, q->tag);
     c->s->blocked &= ~(uint32_t)HD_BLOCK_L1_MSHR;
-    hd_req_give(g->reqs, req);
-    joined(c, memop, p, t);
-}
-
-HD_HOT void hd_l1_data(struct hd_core *c, uint32_t req, hd_time t)
-{
-    struct hd_gpu *g = c->gpu;
-    const struct hd_req *q = &g->reqs->v[req];
-    const struct hd_mshr_entry *m = &c->l1_mshr.v[q->tag];
-
-    if (HD_UNLIKELY((c->plain & HD_PLAIN_FILL) == 0)) {
-        data_other(c, req, t);
-        return;
+    hd_req_give(reqs, req);
+    hd_lsu_line_done(c, m->flags, t);
+    for (; p != HD_NONE; p = next) { /* those that joined */
+        next = c->parked[p].next;
+        hd_lsu_line_done(c, c->parked[p].memop, t);
+        hd_lsu_give_parked(c, c->s, p);
     }
-    if (HD_LIKELY(q->kind == HD_REQ_READ)) /* an atomic leaves nothing */
-        fill_plain(c, m->key, q->warp);
-    hd_mshr_give_narrow(&c->l1_mshr, q->tag);
-    c->s->blocked &= ~(uint32_t)HD_BLOCK_L1_MSHR;
-    hd_req_give(g->reqs, req);
-    if (HD_LIKELY(m->first == HD_NONE))
-        hd_lsu_line_done(c, m->flags, t);
-    else
-        joined(c, m->flags, m->first, t);
 }
 
-void hd_l1_ack(struct hd_core *c, hd_time t)
+void hd_l1d_ack(struct hd_core *c)
 {
-    (void)t;
     c->s->stores--;
     c->s->blocked &= ~(uint32_t)HD_BLOCK_STORES;
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
+
+    hd_cache_look(&g->core[instance].l1, v);
+    for (uint32_t i = 0; i < c->l1_mshr.room; i++) {
+        const struct hd_mshr_entry *x = &c->l1_mshr.v[i];
+        if (!x->live)
+            continue;
+        v->row(v->ud, "miss");
+        v->text(v->ud, "access", hd_op_name[c->memop[x->flags].kind]);
+        v->number(v->ud, "warp", c->memop[x->flags].warp);
+        v->number(v->ud, "requesters", x->n);
+        if (x->key >> 63 == 0) { /* atomics have keys of their own */
+            v->number(v->ud, "line", x->key);
+            v->number(v->ud, "address", x->key << g->line_shift);
+        }
+    }
+}
+
+void hd_l1d_part(struct hd_gpu *g)
+{
+    struct hd_part p = {
+        .name = "l1cache", .instances = g->cores, .self = g, .look = look};
+
+    hd_env_part(g->env, p);
 }
