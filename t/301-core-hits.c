@@ -348,7 +348,7 @@ static void walk_reads_leave_first(void **state)
     c->s->out_free = 100 * r->g.cycle; /* so many flits wait from 0 on */
     r->g.memory = (struct hd_below){left_at, &at};
     for (size_t i = 0; i < HD_LEN(want); i++) {
-        hd_l1_walk_read(c, hd_req_take(&r->reqs), want[i].t * r->g.cycle);
+        hd_l1d_walk_read(c, hd_req_take(&r->reqs), want[i].t * r->g.cycle);
         assert_int_equal(at, want[i].leaves * r->g.cycle);
         assert_int_equal(c->s->out_free, want[i].port * r->g.cycle);
     }
