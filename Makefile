@@ -6,6 +6,7 @@
 #   make bench      measure speed and memory, beside the goals (minutes)
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall
 #   make tests      build the tests only; then: prove -v --exec t/run t/700*
+#   make path       the functions that a cold load runs, by file
 #   make fuzz       fuzz the readers, FUZZ_SECONDS=60 each, with clang
 #   make lint       luacheck, shell and man page checks
 #   make clean      remove build/
@@ -65,6 +66,10 @@ ifeq ($(VARIANT),fuzz)
 ALL_CFLAGS += -fsanitize=fuzzer-no-link,address,undefined \
               -fno-sanitize-recover=all -O1 -DHD_DEBUG
 LDFLAGS += -fsanitize=address,undefined
+endif
+ifeq ($(VARIANT),coverage)
+ALL_CFLAGS += -O0 --coverage -DHD_COVERAGE
+LDFLAGS += --coverage
 endif
 ifeq ($(VARIANT),debug)
 ALL_CFLAGS += -O0 -DHD_DEBUG
@@ -196,6 +201,13 @@ bench-parts: $(BENCH_BIN)
 	@for b in $(BENCH_PARTS:%=$(B)/bench/%); do \
 	    echo "== $$b"; $$b || exit 1; done
 
+# The way of a load that misses everywhere, by gcc's counters.
+path:
+	@$(MAKE) --no-print-directory VARIANT=coverage build/coverage/bench/path
+	@find build/coverage -name '*.gcda' -delete
+	@build/coverage/bench/path
+	@src/dev/path build/coverage
+
 SPDX = $(wildcard src/*.[ch] src/*.def src/*/*.[ch] src/*/*.def src/dev/* \
     t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] $(foreach d,lua/heddle t \
     bench policies scenarios,$(d)/*.lua $(d)/*/*.lua))
@@ -290,4 +302,4 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
-.PHONY: all tests demo check bench bench-parts fuzz lint install uninstall clean help always
+.PHONY: all tests demo check bench bench-parts fuzz lint path install uninstall clean help always

@@ -8,6 +8,7 @@
  *            and 128 bytes, so that neighbouring rows lie in different sets of
  *            the L1 (at a power of two, all lie in one set and nothing stays)
  *   random   a coalesced index load, then 32 independent lines of 256 MB
+ *   cold     one warp, one load, and an instruction that waits for it
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +22,7 @@
 #include "core/env.h"
 #include "load/workload.h"
 
-enum synth_kind { SYNTH_STREAM, SYNTH_COLUMN, SYNTH_RANDOM };
+enum synth_kind { SYNTH_STREAM, SYNTH_COLUMN, SYNTH_RANDOM, SYNTH_COLD };
 
 enum { SYNTH_WARPS = 8, SYNTH_MOST = 64 * 128, SYNTH_PITCH = 16384 + 128 };
 
@@ -135,10 +136,10 @@ static void synth_stream_op(uint32_t at, struct hd_op *op)
     op->slot = at == 1 || at == 2 ? (uint8_t)(at - 1) : HD_NO_SLOT;
 }
 
-/* column: load, alu; random: index, alu, gather, alu x 3. */
+/* column, cold: load, alu; random: index, alu, gather, alu x 3. */
 static void synth_loop_op(const struct synth *s, uint32_t at, struct hd_op *op)
 {
-    uint32_t body = s->kind == SYNTH_COLUMN ? 2 : 4;
+    uint32_t body = s->kind == SYNTH_RANDOM ? 4 : 2;
 
     *op = synth_alu;
     op->bytes = 4;
@@ -180,6 +181,8 @@ static void synth_access(void *self, uint32_t ctx, uint32_t warp,
     if (s->kind == SYNTH_STREAM) {
         uint32_t array = at == 5 ? 2 : at - 1;
         acc->base.v = SYNTH_BASE + (array * warps + w) * 128;
+    } else if (s->kind == SYNTH_COLD) {
+        acc->base.v = SYNTH_BASE;
     } else if (s->kind == SYNTH_COLUMN) {
         acc->base.v = SYNTH_BASE + w * 32 * s->pitch + (at - 1) / 2 * 4;
         acc->stride = (int64_t)s->pitch;
@@ -225,7 +228,7 @@ static inline heddle_workload *synth_make(struct synth *s, enum synth_kind kind,
     s->kind = kind;
     s->blocks = blocks;
     s->steps = steps;
-    s->warps = SYNTH_WARPS;
+    s->warps = kind == SYNTH_COLD ? 1 : SYNTH_WARPS;
     s->pitch = SYNTH_PITCH;
     s->source.ops = &synth_ops;
     s->source.self = s;
