@@ -242,7 +242,6 @@ static int wire(heddle_sim *s)
     }
     for (uint32_t i = HD_CLIENT_WALK; i < HD_CLIENT_L2; i++)
         s->client[i] = hd_mmu_client(s->mmu);
-    hd_l2_lend(s->l2, hd_mmu_chain(s->mmu));
     s->client[HD_CLIENT_L2] = hd_l2_client(s->l2);
     cores.ahead = g->ahead;
     g->dispatch = hd_dispatch_open(g);

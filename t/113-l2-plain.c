@@ -5,9 +5,6 @@
  * that is sent to memory, all counters and histograms must be the same, in
  * the same order.
  *
- * Pinned, too: a chain of reads goes the same way whether the L2 was lent it or
- * the requester sends each read when it has the answer to the one before.
- *
  * SPDX-License-Identifier: MIT
  */
 #include "l2rig.h"
@@ -150,121 +147,6 @@ static void plain_is_general(void **state)
     assert_true(plainly > 150 * 300); /* or nothing was compared */
 }
 
-/* ---- chains ------------------------------------------------------------- */
-
-enum { ALONE = 6, NUMBERED = 7, STRIDE = 5 }; /* clients; of `hits` */
-
-struct chained {
-    struct rig g;
-    struct hd_chain chain;
-    hd_time until;
-    uint32_t held;
-    uint64_t number, hits[4 * STRIDE], handed; /* handed: to the requester */
-};
-
-/* The requester goes on, or is done. */
-static void chain_answer(void *self, hd_time at, uint32_t r)
-{
-    struct chained *c = self;
-    struct hd_req *q = &c->g.reqs.v[r];
-
-    if (hd_chain_next(&c->chain, q, at)) {
-        c->handed++;
-        c->g.below.send(c->g.below.self, q->born, r);
-    } else {
-        rig_answer(&c->g, at, r);
-    }
-}
-
-/* Chains of up to four reads, among reads and stores of others. */
-static void send_chains(struct rig *g, struct hd_rng *r, uint32_t n)
-{
-    uint32_t words = 16u << pick(r, 0, 10), gap = pick(r, 1, 30);
-    hd_time at = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        bool walk = hd_rng_below(r, 3) != 0;
-        uint32_t x, more = pick(r, 0, 3);
-        struct hd_req *q;
-
-        at += hd_rng_below(r, gap);
-        x = rig_at(g, at, walk ? HD_REQ_WALK : hd_rng_below(r, 2),
-                   hd_rng_below(r, words) * 8ull & (walk ? ~7ull : ~127ull),
-                   walk ? 8 : 32, i);
-        q = &g->reqs.v[x];
-        q->app = (uint8_t)hd_rng_below(r, 4);
-        q->client = (uint16_t)(walk ? ALONE : i % ALONE);
-        if (!walk)
-            continue;
-        q->level = 1;
-        for (uint32_t k = 0; k < more; k++)
-            q->more = q->more << HD_CHAIN_BITS | pick(r, 1, words);
-        q->flags = more > 0 ? HD_REQ_CHAIN : 0;
-        if (hd_rng_below(r, 50) == 0)
-            q->flags |= HD_REQ_BYPASS;
-    }
-}
-
-static struct chained *run_chained(uint32_t seed, bool lent)
-{
-    struct chained *c = calloc(1, sizeof *c);
-    struct rig *g = &c->g;
-    struct hd_rng r = hd_rng_make(14, seed);
-
-    rig_init(g);
-    configure(g, &r);
-    rig_open(g);
-    g->l2->check = false;
-    hd_env_bound(&g->m.env);
-    c->until = hd_rng_below(&r, 2) ? HD_NEVER : hd_rng_below(&r, 20000);
-    c->chain = (struct hd_chain){.back = hd_l2_walk_back(g->l2),
-                                 .until = &c->until,
-                                 .held = &c->held,
-                                 .number = &c->number,
-                                 .hits = c->hits,
-                                 .stride = STRIDE,
-                                 .client = NUMBERED};
-    g->client[ALONE] = g->client[NUMBERED] =
-        (struct hd_client){chain_answer, c};
-    if (lent)
-        hd_l2_lend(g->l2, &c->chain);
-    send_chains(g, &r, 1500);
-    if (hd_rng_below(&r, 4) == 0) { /* then a policy is bound for a while */
-        rig_until(g, 3000);
-        c->held = 1;
-        g->m.steer.l2_steers = 1;
-        rig_until(g, 6000);
-        c->held = 0;
-        rig_until(g, 9000);
-        g->m.steer.l2_steers = 0;
-    }
-    rig_finish(g);
-    rig_sync(g);
-    return c;
-}
-
-static void chains(void **state)
-{
-    uint64_t lent = 0, own = 0;
-
-    (void)state;
-    for (uint32_t seed = 0; seed < 100; seed++) {
-        struct chained *a = run_chained(seed, true);
-        struct chained *b = run_chained(seed, false);
-
-        lent += a->handed;
-        own += b->handed;
-        assert_int_equal(a->number, b->number);
-        assert_memory_equal(a->hits, b->hits, sizeof a->hits);
-        same(&a->g, &b->g);
-        rig_close(&a->g);
-        rig_close(&b->g);
-        free(a);
-        free(b);
-    }
-    assert_true(lent > 0 && own > 2 * lent); /* or the L2 has sent few */
-}
-
 /* The table that the plain way finds slices by, and the arithmetic. */
 static void places(void **state)
 {
@@ -300,7 +182,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_is_general),
-        cmocka_unit_test(chains),
         cmocka_unit_test(places),
     };
 

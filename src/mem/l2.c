@@ -284,11 +284,6 @@ struct hd_client hd_l2_client(struct hd_l2 *l2)
     return c;
 }
 
-void hd_l2_lend(struct hd_l2 *l2, const struct hd_chain *chain)
-{
-    l2->chain = chain;
-}
-
 hd_time hd_l2_back(const struct hd_l2 *l2)
 {
     return l2->travel[0];

@@ -66,11 +66,6 @@ uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa);
 /* Where cores and walkers send their requests. */
 struct hd_below hd_l2_below(struct hd_l2 *l2);
 
-/* Lends the L2 the chain of those requests that have HD_REQ_CHAIN; it must
- * outlive the L2, and its `back` be whole L2 cycles.  NULL, or none was lent:
- * their requesters go on. */
-void hd_l2_lend(struct hd_l2 *l2, const struct hd_chain *chain);
-
 /* Ticks for an answer to travel back over the interconnect. */
 hd_time hd_l2_back(const struct hd_l2 *l2);
 /* The same for a walk read. */

@@ -17,9 +17,6 @@
  * Requests that are done at once here are not counted as owed: the invariant is
  * about those that stay.
  *
- * A read of a chain that was lent (request.h) goes on as the next one from
- * here: that is what its requester would do in the same moment.
- *
  * What is in play is laid out so that a look-up touches few lines of the host's
  * cache: the request, one of the slice's wiring, one of its state, one of its
  * counters (see hd_l2_plain) and one of the set.  What is the same in all
@@ -59,11 +56,11 @@ static inline hd_time enter(struct hd_l2_slice *sl, hd_time now)
     return in;
 }
 
-/* Takes the output port for an answer that is there at `at`; returns when that
- * leaves. */
-static inline hd_time leave(struct hd_l2_slice *sl, hd_time now,
-                            const struct hd_req *q, hd_time at)
+/* Sends the answer, which is there at `at`: it takes the output port. */
+static inline void answer(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                          const struct hd_req *q, hd_time at)
 {
+    const struct hd_client *to = &sl->l2->clients[q->client];
     const struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
     uint32_t n = (q->bytes + l2->flit_more) >> l2->flit_shift;
@@ -74,33 +71,7 @@ static inline hd_time leave(struct hd_l2_slice *sl, hd_time now,
     counters(sl, q)->output_busy += n;
     hd_hist_add(hd_l2_hist(l2, q->kind, q->app),
                 hd_l2_core_cycles(l2, leaves - q->born));
-    return leaves;
-}
-
-/* Sends the answer, which is there at `at`. */
-static HD_HOT inline void answer(struct hd_l2_slice *sl, hd_time now,
-                                 uint32_t r, const struct hd_req *q, hd_time at)
-{
-    const struct hd_client *to = &sl->l2->clients[q->client];
-
-    to->reply(to->self, leave(sl, now, q, at), r);
-}
-
-/* The same of a read of a chain that was lent: the next one is sent, if it
- * is known where it goes. */
-static inline void go_on(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                         struct hd_req *q, hd_time at)
-{
-    struct hd_l2 *l2 = sl->l2;
-    const struct hd_client *to = &l2->clients[q->client];
-    hd_time leaves = leave(sl, now, q, at);
-
-    if (HD_UNLIKELY(!hd_chain_next(l2->chain, q, leaves)))
-        to->reply(to->self, leaves, r);
-    else if (HD_UNLIKELY(hd_l2_passes(l2) != 0))
-        hd_l2_take(l2, q->born, r);
-    else /* from an edge over whole cycles: at an edge */
-        hd_l2_take_plain(l2, q->born, q, r);
+    to->reply(to->self, leaves, r);
 }
 
 /* A hit whose result may have to wait for a port. */
@@ -127,10 +98,7 @@ static HD_HOT HD_APART void hit(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     }
     s->look_at = in;
     s->looks = 1;
-    if ((q->flags & HD_REQ_CHAIN) != 0 && sl->l2->chain != NULL)
-        go_on(sl, now, r, q, in);
-    else
-        answer(sl, now, r, q, in);
+    answer(sl, now, r, q, in);
 }
 
 /* A read of a line that is not in the tags; it may be in flight. */

@@ -176,7 +176,6 @@ struct hd_l2 {
     hd_time arrival[2];        /* ticks: the way there and a look-up, of data;
                                   of walk reads */
     struct hd_events *ev;
-    const struct hd_chain *chain;    /* lent, or NULL */
     const struct hd_l2_place *place; /* see find_places: */
     uint32_t place_mask, high_mask;
     uint8_t high_shift, line_shift;

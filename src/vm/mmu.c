@@ -225,11 +225,6 @@ struct hd_client hd_mmu_client(struct hd_mmu *m)
     return (struct hd_client){m->units > 1 ? entry_read : entry_read_one, m};
 }
 
-const struct hd_chain *hd_mmu_chain(const struct hd_mmu *m)
-{
-    return m->chained != 0 ? &m->chain : NULL;
-}
-
 uint32_t hd_mmu_walks(const struct hd_mmu *m, uint32_t app)
 {
     return m->recent[app].peak;

@@ -72,9 +72,6 @@ struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core);
 /* The answers to PTE reads: the memory calls this for the walkers' clients. */
 struct hd_client hd_mmu_client(struct hd_mmu *m);
 
-/* The chains of reads that these are, or NULL: the memory may be lent it. */
-const struct hd_chain *hd_mmu_chain(const struct hd_mmu *m);
-
 /* Since the last restart: the most walks at once for an application, and the
  * most L1 TLB misses that one walk answered. */
 uint32_t hd_mmu_walks(const struct hd_mmu *m, uint32_t app);

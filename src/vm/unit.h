@@ -147,6 +147,50 @@ struct hd_unit {
 #define HD_UNIT_FOREIGN UINT64_MAX /* an event that a core has sent */
 
 /* First what every request and walk needs. */
+/*
+ * A chain of reads, each of which needs the answer of the one before only to
+ * leave: a page walk.  The request carries the words that the next ones read,
+ * and goes on as each of them in turn, as soon as it has the answer.
+ */
+enum { HD_CHAIN_BITS = 21 }; /* of a word's number in hd_req.more; none is 0 */
+
+struct hd_chain {
+    hd_pa first;          /* word 0; they have 8 bytes */
+    hd_time back;         /* ticks from the answer to the next read, whole L2
+                             cycles */
+    const hd_time *until; /* reads from this instant on are the requester's */
+    const uint32_t *held; /* not 0: all are */
+    uint64_t *number;     /* of the next read that has HD_REQ_SEQ */
+    uint64_t *hits;       /* [app * stride + level - 1]: reads of the chain that
+                             found their line; whoever goes on counts them */
+    uint32_t stride;
+    uint32_t client; /* of reads that have HD_REQ_SEQ */
+};
+
+/* Makes a request of a chain, whose answer leaves at `leaves`, the next read,
+ * to be sent at q->born.  False, and nothing was done: it is not the chain's,
+ * or it is the last, or the requester has a say. */
+static inline bool hd_chain_next(const struct hd_chain *c, struct hd_req *q,
+                                 hd_time leaves)
+{
+    hd_time at = leaves + c->back;
+    uint64_t more = q->more, rest = more >> HD_CHAIN_BITS;
+    uint64_t word = more & ((1u << HD_CHAIN_BITS) - 1);
+
+    if ((q->flags & HD_REQ_CHAIN) == 0 || at >= *c->until || *c->held != 0)
+        return false;
+    c->hits[q->app * c->stride + q->level - 1u] += q->hit == HD_REQ_HIT;
+    q->pa.v = c->first.v + word * 8;
+    q->born = at;
+    q->queued = (*c->number)++;
+    q->client = (uint16_t)c->client;
+    q->level++;
+    q->flags = HD_REQ_SEQ | (rest != 0 ? HD_REQ_CHAIN : 0);
+    q->hit = HD_REQ_HIT;
+    q->more = rest;
+    return true;
+}
+
 struct hd_mmu {
     struct hd_env *env;
     hd_time tick;                 /* an L2 cycle */

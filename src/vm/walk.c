@@ -22,10 +22,8 @@
  * leaf does nothing but send the next read.  That read is then sent when the
  * answer is known to be under way, at the later instant and in the place among
  * the reads of that instant that its event would have had: reads are numbered
- * like the events that send them.  hd_walk_read does so, or the L2 itself where
- * it was lent the chain (struct hd_chain) and has the entry.  Those that leave
- * between two L2 edges, or with the arrival of a request, go before those of
- * the edge.
+ * like the events that send them (hd_walk_read).  Those that leave between two
+ * L2 edges, or with the arrival of a request, go before those of the edge.
  *
  * Such a request carries the entries of the levels to come (while their numbers
  * are small enough, up to 4096 tables), and the walk is not touched before the
