@@ -119,7 +119,8 @@ bool hd_l2tlb_translate(struct hd_unit *u, const struct hd_walk *w,
                         uint32_t app, hd_vpn vpn, struct hd_xlate *x)
 {
     const struct hd_mmu *m = u->m;
-    bool runs = u->tlb.merge.bound || (m->w.merge != NULL && m->w.merge->bound);
+    bool runs = u->tlb.merge.bound || u->bypass.merge.bound ||
+                (m->w.merge != NULL && m->w.merge->bound);
     bool found =
         w != NULL && w->references != 0
             ? hd_ptables_leaf(m->w.tables, app, vpn, &w->path, w->leaf, x)

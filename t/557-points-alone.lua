@@ -1,0 +1,205 @@
+-- 557-points-alone.lua - every point, bound alone, is asked.
+--
+-- A part of the machine takes shortcuts while nobody answers, and one that
+-- forgets to ask would leave a policy in the dark without a word.  For each
+-- point there is a row here with the smallest machine and load on which it must
+-- be asked; a point of points.def without a row fails.  Three runs of each: a
+-- policy of that point alone in Lua, the same in C (a plug-in), and a policy of
+-- all points that also watches every note, while everything is checked.  They
+-- only pass, so that all three are asked as often, and end the same.
+--
+-- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
+local files = require "lib.files"
+local whole = require "lib.whole"
+local H = require "heddle"
+local core = require "heddle.core"
+local policies = require "heddle.policy"
+
+-- ---- the smallest machine and load of each point ----------------------------
+
+local function freer() return whole.freer(700, 12) end
+local function in_order(q) return q.app * 65536 + q.vpn % 65536 end
+local function emptied(q) return q.asked < 2 and q.n > 1 and 1 or 0 end
+
+local SMALL = whole.join(whole.SMALL, { ["walk.walkers"] = 1,
+    ["bypass.entries"] = 4, ["sim.budget"] = 1500 })
+local MEMORY = { apps = { freer }, settings = { ["sim.relaunch"] = false,
+    ["sim.budget"] = 0 } }
+
+--- The row of a point that is asked only where another one decided something:
+-- `with` is a policy of that other one.
+-- `but` is a point that the policy of all others leaves out.
+local function memory(with, settings, but)
+    return { apps = MEMORY.apps, with = with, but = but,
+        settings = whole.join(MEMORY.settings, settings or {}) }
+end
+local FRAGMENTS = { ["memory.fragment_index"] = 1 }
+-- While pages are copied, requests wait for a place in a queue of DRAM; there
+-- dram_pick, asked at each command, lets them in at other instants.
+local moving = memory({ compact = emptied,
+    receive = function(q) return q.n end }, FRAGMENTS, "dram_pick")
+
+-- Every structure that replaces: the bypass cache gets something, and an L1
+-- cache hits and overflows.
+local replacing = { apps = { "GUP", "LUD" }, with = { tlb_fill = function(q)
+    return q.vpn % 2 == 0 and "bypass" or "l2tlb"
+end }, settings = { ["sim.budget"] = 6000 } }
+
+local ROWS = {
+    alloc = {}, free = MEMORY, frame_place = {}, shootdown = MEMORY,
+    coalesce = memory { frame_place = in_order },
+    splinter = memory { frame_place = in_order,
+        coalesce = function() return true end },
+    compact = MEMORY,
+    receive = memory({ compact = emptied }, FRAGMENTS),
+    copy = moving, stall = moving,
+    tlb_fill = {}, tlb_merge = replacing, walk_step = {}, walk_pick = {},
+    tokens = {},
+    fault_batch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
+        ["link.latency"] = 1500, ["sim.budget"] = 400 } },
+    repl_touch = replacing, repl_fill = replacing, repl_victim = replacing,
+    repl_gone = replacing, cache_insert = {}, l2_bypass = {}, dram_class = {}, dram_pick = {},
+    dram_turn = { with = { dram_class = function() return "silver" end } },
+    warp_pick = {}, warp_limit = {}, block_place = {}, core_partition = {},
+}
+
+-- ---- policies that only pass ---------------------------------------------------
+
+--- A policy of a set of points, and of all notes.
+local function passing(name, points, notes)
+    local policy = { name = name, every = { 500, function() end } }
+    for _, p in ipairs(core.points()) do
+        if points[p.name] then
+            policy[p.name] = function() return nil end
+        end
+    end
+    if notes then
+        policy.watch = {}
+        for _, n in ipairs(core.notes()) do
+            policy.watch[n.name] = function() end
+        end
+    end
+    return policy
+end
+
+local PLUGIN = [[
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include "policy.h"
+
+static int64_t pass(void *self, const void *q)
+{
+    (void)self, (void)q;
+    return HEDDLE_PASS;
+}
+
+static uint64_t period(const void *self)
+{
+    (void)self;
+    return 500;
+}
+
+static void epoch(void *self, heddle_sim *s, uint64_t cycle)
+{
+    (void)self, (void)s, (void)cycle;
+}
+
+/* Answers the point whose name its file has. */
+const struct heddle_policy *heddle_policy_entry(void);
+const struct heddle_policy *heddle_policy_entry(void)
+{
+    static struct heddle_policy p = {.abi = HEDDLE_POLICY_ABI,
+                                     .name = "alone", .summary = "passes",
+                                     .source = "test", .period = period,
+                                     .epoch = epoch};
+    const struct heddle_point_info *info;
+    char file[64];
+    Dl_info self;
+
+    dladdr((void *)heddle_policy_entry, &self);
+    for (uint32_t i = 0; (info = heddle_point_info(i)) != NULL; i++) {
+        snprintf(file, sizeof file, "/%s.so", info->name);
+        if (strstr(self.dli_fname, file))
+            p.answer[i] = pass;
+    }
+    return &p;
+}
+]]
+
+local dir = files.folder()
+files.write(dir .. "/alone.c", PLUGIN)
+local built = os.execute(("%s -shared -fPIC -Isrc -o %s/alone.so %s/alone.c")
+    :format(os.getenv "CC" or "cc", dir, dir))
+tap.ok(built, "the plug-in is built")
+
+--- Bound to the same point in C.
+local function plugin(name)
+    local path = ("%s/%s.so"):format(dir, name)
+    if not files.read(path) then -- it stays loaded
+        files.write(path, files.read(dir .. "/alone.so"))
+    end
+    return path
+end
+
+-- ---- the runs -------------------------------------------------------------------
+
+local function sim_of(row, check)
+    local list = {}
+    for i, a in ipairs(row.apps or { "GUP", "MM" }) do
+        list[i] = type(a) == "string" and a or a()
+    end
+    return whole.sim(list, whole.join(SMALL, row.settings or {}),
+        { check = check })
+end
+
+--- How often the point was asked, and all statistics but the policies'.
+local function run(row, name, at, policies, check)
+    local sim <close> = sim_of(row, check)
+    if row.with then
+        sim:use(whole.join(row.with, { name = "with" }))
+    end
+    for _, policy in ipairs(policies) do
+        sim:use(policy, { at = policy.name ~= "others" and at or nil })
+    end
+    if sim:run(20000000) ~= "done" then
+        return 0, { "it does not end" }
+    end
+    return sim:counters().policy[name .. ".asked"],
+        whole.statistics(sim, whole.no_policy)
+end
+
+local function alone(row, name, at)
+    local place, others = at and name .. " of " .. at or name, {}
+    for _, p in ipairs(core.points()) do
+        others[p.name] = p.name ~= name and p.name ~= row.but
+            and not (row.with and row.with[p.name]) or nil
+    end
+    local lua = passing("alone", { [name] = true })
+    local want, loud = run(row, name, at,
+        { passing("others", others, true), lua }, true)
+    tap.ok(want > 0, place .. " is asked", loud[1])
+    for what, policy in pairs { Lua = lua, C = plugin(name) } do
+        local n, quiet = run(row, name, at, { policy })
+        tap.is(n, want, ("%s, alone in %s, is asked as often"):format(place,
+            what))
+        tap.is(whole.difference(quiet, loud), nil,
+            ("%s, passed in %s, changes nothing"):format(place, what))
+    end
+end
+
+for _, p in ipairs(core.points()) do
+    local row = ROWS[p.name]
+    tap.ok(row, p.name .. " has a row: a machine on which it must be asked")
+    if row and p.at ~= "" then
+        alone(row, p.name)
+    elseif row then -- each structure that asks it
+        local sim <close> = sim_of(row)
+        for _, at in ipairs(policies.offered(sim.core)[p.name]) do
+            alone(row, p.name, at)
+        end
+    end
+end
+tap.done()
