@@ -61,6 +61,7 @@ enum heddle_note {
 
 #define HD_NOTE(name, at, when, fields)                                        \
     struct heddle_n_##name {                                                   \
+        uint64_t cycle;                                                        \
         fields(HD_FIELD, HD_ARRAY)                                             \
     };
 #include "notes.def"

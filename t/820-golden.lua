@@ -146,8 +146,10 @@ local function listener()
     local policy = { name = "listener", watch = {}, state = { n = {}, h = {} } }
     for _, note in ipairs(core.notes()) do
         local name, fields = note.name, {}
-        for i, f in ipairs(note.fields) do
-            fields[i] = f.name
+        for _, f in ipairs(note.fields) do
+            if f.name ~= "cycle" then -- where a core is that runs ahead
+                fields[#fields + 1] = f.name
+            end
         end
         policy.watch[name] = function(q, s)
             local h = s.h[name] or 7

@@ -283,6 +283,7 @@ HD_HOT void hd_core_on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     s->wake = HD_NEVER;
     s->local = hd_max_u64(s->local, now);
     c->awake = true;
+    c->gpu->env->local = &s->local;
     if (next_message(s) == now && now < end && *stop == 0)
         serve_message(c, s, now); /* nothing else is before */
     for (;;) {
@@ -305,6 +306,7 @@ HD_HOT void hd_core_on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
             run_unit(c, s, t, hd_min_u64(end, hd_min_u64(message, port.at)));
     }
     c->awake = false;
+    c->gpu->env->local = NULL;
     if (t != HD_NEVER)
         wake(c, t);
 }

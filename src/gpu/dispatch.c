@@ -76,8 +76,9 @@ static void note_kernel(struct hd_dispatch *d, uint32_t app,
                         enum heddle_note note)
 {
     struct hd_slots *s = d->g->env->slots;
-    struct heddle_n_kernel_start n = {app, d->app[app].launch.id,
-                                      d->app[app].run};
+    struct heddle_n_kernel_start n = {.app = app,
+                                      .kernel = d->app[app].launch.id,
+                                      .run = d->app[app].run};
 
     if (s->watched[note])
         hd_slots_note(s, note, &n);

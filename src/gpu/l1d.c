@@ -282,6 +282,20 @@ uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
 
 /* ---- answers ------------------------------------------------------------ */
 
+static HD_APART void tell_back(const struct hd_core *c, const struct hd_req *q,
+                               hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    struct heddle_n_line_back n = {
+        .core = c->id,
+        .app = c->app,
+        .warp = q->warp,
+        .line = q->pa.v >> g->line_shift,
+        .cycles = hd_recip_div(g->per_cycle, t - q->born)};
+
+    hd_slots_note(g->env->slots, HEDDLE_NOTE_line_back, &n);
+}
+
 HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
 {
     struct hd_reqs *reqs = c->gpu->reqs;
@@ -289,6 +303,8 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
     const struct hd_mshr_entry *m = &c->l1_mshr.v[q->tag];
     uint32_t p = m->first, next;
 
+    if (HD_UNLIKELY(c->l1.watched[HEDDLE_NOTE_line_back] != 0))
+        tell_back(c, q, t);
     if (q->kind == HD_REQ_READ && is_full(c)) /* an atomic leaves nothing */
         fill(c, m->key, false, (struct hd_who){c->app, q->warp}, t);
     hd_mshr_give(&c->l1_mshr, q->tag);

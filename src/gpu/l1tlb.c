@@ -477,6 +477,22 @@ static HD_APART void count_held(struct hd_core *c, uint32_t warp)
     c->tlb_count[HD_L1TLB_HELD] += hd_bit_count(held & ~(1ull << warp));
 }
 
+static HD_APART void tell_translated(const struct hd_core *c,
+                                     const struct hd_treq *q, uint64_t frame,
+                                     hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    struct heddle_n_translated n = {.core = c->id,
+                                    .app = c->app,
+                                    .warp = q->warp,
+                                    .vpn = q->vpn.v,
+                                    .frame = frame,
+                                    .cycles = hd_recip_div(g->per_cycle,
+                                                           t - q->born)};
+
+    hd_slots_note(g->env->slots, HEDDLE_NOTE_translated, &n);
+}
+
 HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
@@ -489,6 +505,8 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
     if (HD_UNLIKELY(*g->changes != 0))
         refresh(c, q);
     pfn = hd_xlate_frame(&q->x, q->vpn).v;
+    if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_translated] != 0))
+        tell_translated(c, q, pfn, t);
 
     if (HD_UNLIKELY((s->blocked & STOPPED) != 0 || s->waits != 0) &&
         q->hit >= HD_TREQ_MERGED)

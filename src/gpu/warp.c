@@ -296,11 +296,27 @@ static HD_APART void shared_done(struct hd_core *c, uint32_t memop, hd_time t)
     fetch(c, c->s, x, w, HD_OP_SHARED, t);
 }
 
+static HD_APART void tell_done(const struct hd_core *c,
+                               const struct hd_memop *m, hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    struct heddle_n_access_done n = {.core = c->id,
+                                     .app = c->app,
+                                     .warp = m->warp,
+                                     .kind = (uint64_t)m->kind - HD_OP_LOAD,
+                                     .cycles = hd_recip_div(g->per_cycle,
+                                                            t - m->issued)};
+
+    hd_slots_note(g->env->slots, HEDDLE_NOTE_access_done, &n);
+}
+
 HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
 {
     struct hd_memop *m = &c->memop[memop];
     struct hd_warp *x = &c->warp[m->warp];
 
+    if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_access_done] != 0))
+        tell_done(c, m, t);
     if (m->slot != HD_NO_SLOT) {
         x->pending &= ~(1u << m->slot);
         hd_hist_add(&c->gpu->load_latency[c->app],

@@ -36,7 +36,9 @@
     static const struct heddle_note_info *note_##name(void)                    \
     {                                                                          \
         typedef struct heddle_n_##name Q;                                      \
-        static const struct heddle_field_info f[] = {fields(FIELD, ARRAY)};    \
+        static const struct heddle_field_info f[] = {            \
+            FIELD(cycle, "core cycle at which it happens")                      \
+            fields(FIELD, ARRAY)};                                             \
         static const struct heddle_note_info n = {#name, at, when, HD_LEN(f),  \
                                                   f};                          \
         return &n;                                                             \

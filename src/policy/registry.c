@@ -365,12 +365,15 @@ bool hd_slots_quiet(const struct hd_slots *s, const char *at)
 
 /* ---- notes ------------------------------------------------------------ */
 
-void hd_slots_note(struct hd_slots *s, enum heddle_note n, const void *fields)
+void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
 {
     struct hd_slots_registry *r = s->registry;
+    const struct hd_env *env = r->env;
+    hd_time at = env->local ? *env->local : hd_events_now(env->ev);
 
     if (HD_UNLIKELY(r->env->err->code < 0))
         return;
+    *(uint64_t *)fields = hd_cycle(env->clk, HD_CLK_CORE, at);
     for (uint32_t i = 0; i < s->watched[n]; i++)
         r->watcher[n][i].fn(r->watcher[n][i].state, fields);
 }

@@ -137,8 +137,9 @@ bool hd_slots_quiet(const struct hd_slots *s, const char *at);
 void hd_slots_fact(struct hd_slots *s, enum hd_fact_name name,
                    struct hd_fact fact);
 
-/* Tells a note to everybody who watches it; call only if watched[n] != 0. */
-void hd_slots_note(struct hd_slots *s, enum heddle_note n, const void *fields);
+/* Tells a note to everybody who watches it, with its cycle, which is filled in;
+ * call only if watched[n] != 0. */
+void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields);
 
 /* Asks every script whether it holds state that a snapshot would miss; called
  * when a run is done.  0 or an error in `err`. */

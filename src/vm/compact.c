@@ -116,7 +116,10 @@ static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
 {
     uint32_t app = owner == HD_OWNER_FOREIGN ? HD_APP_NONE : owner;
     struct heddle_n_page_moved note = {
-        owner == HD_OWNER_FOREIGN ? g->env->apps : owner, vpn.v, from, to};
+        .app = owner == HD_OWNER_FOREIGN ? g->env->apps : owner,
+        .vpn = vpn.v,
+        .frame = from,
+        .to = to};
     int rc = 0;
 
     hd_ptables_move(g->t, (hd_pfn){from}, (hd_pfn){to});

@@ -143,8 +143,11 @@ static void tell(struct hd_faults *f, enum heddle_note note, uint32_t entry,
                  hd_vpn vpn, uint32_t pages, hd_time now)
 {
     const struct hd_fault *x = &f->v[entry];
-    struct heddle_n_page_fault n = {x->app, vpn.v, pages,
-                                    hd_fault_cycles(f, now - x->born)};
+    struct heddle_n_page_fault n = {.app = x->app,
+                                    .vpn = vpn.v,
+                                    .pages = pages,
+                                    .cycles =
+                                        hd_fault_cycles(f, now - x->born)};
 
     if (f->env->slots != NULL && f->env->slots->watched[note] != 0)
         hd_slots_note(f->env->slots, note, &n);

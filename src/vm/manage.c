@@ -536,7 +536,7 @@ int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
     }
     for (uint64_t f = 0; f < g->t->frames.frames &&
                          sl->watched[HEDDLE_NOTE_frames_taken] != 0;) {
-        struct heddle_n_frames_taken n = {f, 0};
+        struct heddle_n_frames_taken n = {.frame = f};
         while (f < g->t->frames.frames &&
                hd_frames_owner(&g->t->frames, f) == HD_PT_FOREIGN)
             f++;

@@ -122,7 +122,8 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
 void hd_pt_tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
                 uint64_t vpn, uint64_t frame)
 {
-    struct heddle_n_page_freed n = {app, vpn, frame, frame};
+    struct heddle_n_page_freed n = {
+        .app = app, .vpn = vpn, .frame = frame, .to = frame};
 
     if (t->env->slots != NULL && t->env->slots->watched[note] != 0)
         hd_slots_note(t->env->slots, note, &n);

@@ -176,9 +176,22 @@ static inline uint64_t pack(const struct hd_walk *w)
     return more >> (w->level - 1) * HD_CHAIN_BITS;
 }
 
+static HD_APART void tell_read(const struct hd_unit *u, const struct hd_walk *w,
+                               uint32_t core, hd_pa pa)
+{
+    struct heddle_n_walk_read n = {.core = core,
+                                   .app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .level = w->level,
+                                   .address = pa.v};
+
+    hd_slots_note(u->env->slots, HEDDLE_NOTE_walk_read, &n);
+}
+
 static inline void send(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
+    bool told = m->watched[HEDDLE_NOTE_walk_read] != 0;
     struct hd_walk *w = &u->walk[walk];
     uint32_t r = hd_req_take(m->w.reqs);
     struct hd_req *q = &u->req[r];
@@ -196,7 +209,7 @@ static inline void send(struct hd_unit *u, hd_time now, uint32_t walk)
     q->app = w->app;
     q->level = w->level;
     q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) |
-                         (w->level < w->leaf ? m->chained : 0));
+                         (w->level < w->leaf && !told ? m->chained : 0));
     q->dram_class = 0;
     q->hit = HD_REQ_HIT;
     q->bytes = 8;
@@ -204,8 +217,10 @@ static inline void send(struct hd_unit *u, hd_time now, uint32_t walk)
     w->req = r;
     w->counted = w->level - 1;
     w->state = HD_WALK_READS;
-    if (HD_UNLIKELY(m->walk_cfg.port != 0)) /* the first that waits says where */
+    if (HD_UNLIKELY(told | (m->walk_cfg.port != 0))) /* the first that waits */
         q->spare = hd_unit_treq(u, u->miss.v[walk].first)->core;
+    if (HD_UNLIKELY(told))
+        tell_read(u, w, q->spare, q->pa);
     m->w.memory.send(m->w.memory.self, now, r);
 }
 
