@@ -16,7 +16,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lsu.h"
+#include "../machine.h"
+#include "core.h"
 
 #include <string.h>
 
@@ -217,45 +218,11 @@ static HD_INLINE void serve_message(struct hd_core *c, struct hd_core_state *s,
         return;
     m = pop(c, &s->inbox);
     if (HD_LIKELY(m->rest == HD_MSG_XLATE))
-        hd_l1tlb_translated(c, m->a, t);
+        hd_l1tlb_answer(c, m->a, t);
     else if (m->rest == HD_MSG_DONE)
-        hd_warp_release(c, m->a, t);
+        hd_warp_answer(c, m->a, t);
     else
         serve_other(c, t, m);
-}
-
-/* Whether lines of the instruction at the head may be served in a row, of
- * which there must be another one: after some tries in vain it is asked now and
- * then only, since neither lines nor pages hit where addresses are random. */
-static inline bool try_streak(struct hd_core *c, const struct hd_lines *op)
-{
-    enum { DRY = 4, REST = 16 };
-
-    if (op->at + 1u >= op->n || !c->streaks)
-        return false;
-    if (c->dry >= DRY && ++c->dry % REST != 0)
-        return false;
-    return c->memop[op->memop].kind == HD_OP_LOAD;
-}
-
-/* A step of the load/store unit, or several, at t and before `end`. */
-static HD_INLINE void run_unit(struct hd_core *c, struct hd_core_state *s,
-                               hd_time t, hd_time end)
-{
-    struct hd_lines *op;
-
-    if (s->replay_first != HD_NONE) {
-        hd_lsu_replay(c, s, t);
-        return;
-    }
-    op = &c->lsu[s->lsu_first];
-    if (try_streak(c, op) && t < end) {
-        t = hd_lsu_streak(c, t, end);
-        if (t >= end)
-            return;
-        s->local = t;
-    }
-    hd_lsu_step(c, s, op, t);
 }
 
 /* ---- the loop ----------------------------------------------------------- */
@@ -303,7 +270,7 @@ HD_HOT void hd_core_on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
         if (message == t)
             serve_message(c, s, t);
         else
-            run_unit(c, s, t, hd_min_u64(end, hd_min_u64(message, port.at)));
+            hd_lsu_serve(c, t, hd_min_u64(end, hd_min_u64(message, port.at)));
     }
     c->awake = false;
     c->gpu->env->local = NULL;
@@ -343,7 +310,7 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
     }
     push_data(c, at, req,
               q->kind == HD_REQ_READ ? g->line_flits
-                                     : hd_lsu_flits(g, q->bytes));
+                                     : hd_l1d_flits(g, q->bytes));
 }
 
 /* What there is to say of a translation request comes over its own network. */

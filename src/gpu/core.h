@@ -167,13 +167,9 @@ struct hd_memop {
 
 /* What is known of a page of a memory instruction at the load/store unit
  * (`frame` of hd_lsu_page): its frame, or that it is in flight (in the low
- * bits, its MSHR), or parked, without one, or else that it has to be looked up:
- * it is neither in the TLB nor in flight, and no MSHR was free; it is not in
- * the TLB at this instant; nothing (HD_PAGE_UNKNOWN). */
+ * bits, its MSHR), or parked, without one, or nothing (HD_PAGE_UNKNOWN). */
 #define HD_PAGE_MISSING (1ull << 63)
 #define HD_PAGE_PARKED  (HD_PAGE_MISSING | HD_NONE)
-#define HD_PAGE_NOWHERE (UINT64_MAX - 2)
-#define HD_PAGE_ABSENT  (UINT64_MAX - 1)
 
 /* A line that waits for a translation or, translated, for the L1 port. */
 struct hd_parked {
@@ -241,8 +237,6 @@ struct hd_core_state {
     uint32_t wait_last;  /* arrival: l1tlb.c */
     uint32_t again;      /* 1: the first of them will be looked up again */
     uint64_t waits;      /* warps that have such lines (bit set) */
-    uint32_t ones;       /* memory instructions of one line that are not yet in
-                            the histograms (hd_lsu_sync) */
     uint32_t app;
 
     uint8_t later[HD_MAX_WARPS];
@@ -269,13 +263,10 @@ enum hd_lsu_block {
 
 struct hd_gpu;
 
-/* What a core may do without asking or telling anybody, on this machine and
- * with the policies bound at present. */
-enum hd_core_plain {
-    HD_PLAIN_TLB = 1,   /* L1 TLB: no more is done than tlb.h does, and nobody
-                           hears of misses */
-    HD_PLAIN_ENTER = 8, /* nobody hears of memory instructions */
-    HD_PLAIN_PICK = 16, /* the scheduler is the engine's greedy then oldest */
+/* Where in the arrays pages and lines were found last, by their places in a
+ * warp's instruction.  No part of the results. */
+struct hd_guess {
+    uint16_t page[HD_MAX_LINES], line[HD_MAX_LINES];
 };
 
 struct hd_core {
@@ -288,11 +279,10 @@ struct hd_core {
     uint32_t component;       /* rank in the event queue */
     uint32_t app;             /* owner, fixed by core_partition */
     uint32_t lsu_room;        /* of its ring */
-    bool awake;   /* inside its own loop, which sees every message */
-    bool streaks; /* lines that hit may be served in a row (lsu.c) */
-    uint8_t dry;  /* tries at that since one served a line; no part of the
-                     results */
-    bool lrr;     /* the scheduler is loose round robin */
+    bool awake; /* inside its own loop, which sees every message */
+    bool lrr;   /* the scheduler is loose round robin */
+    bool unheard; /* a load's hits concern nobody but the load, its ports and
+                     the arrays' order of use */
 
     struct hd_mshr tlb_mshr; /* flags: the last memop that joined and which
                                 of its pages; live: the request that it sent,
@@ -303,7 +293,6 @@ struct hd_core {
                                 parked entries: the other ones' */
     uint64_t *count, *tlb_count, *l1_count; /* counters of this core and its
                                                application */
-    uint32_t plain;            /* bit set of enum hd_core_plain */
     uint32_t id;
 
     /* A line of what issuing needs. */
@@ -329,11 +318,11 @@ struct hd_core {
     struct hd_tbelow below_tlb;
     uint64_t *age;    /* [warps]: order of arrival; lower is older */
     uint32_t targets; /* sizes: of the pools parked, memop (memops) */
-    _Alignas(64) uint16_t flying[32]; /* MSHRs of the L1 TLB whose pages were
-                                         missed last, by a hash of the page; no
-                                         part of the results */
     _Alignas(64) struct hd_tlb l1tlb;
     _Alignas(64) struct hd_cache l1;
+    struct hd_guess guess[HD_MAX_WARPS];
+    uint16_t flying[32]; /* MSHRs of the L1 TLB whose pages were missed last, by
+                            a hash of the page; no part of the results */
 };
 
 struct hd_machine;
@@ -434,7 +423,8 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
 
 /* warp.c */
 void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number);
-void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t);
+/* A memory instruction is done. */
+void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t);
 void hd_warp_ask_limit(struct hd_core *c, hd_time t);
 
 /* pick.c: the answer of a policy to warp_pick, see hd_sched_pick */
@@ -456,19 +446,56 @@ uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,
 int64_t hd_sched_default(void *self, const void *question);
 int64_t hd_limit_default(void *self, const void *question);
 
-/* lsu.c */
-/* Finds out what is plain (enum hd_core_plain). */
-void hd_lsu_wire(struct hd_core *c);
-/* Brings the histograms of lines and pages up to date. */
-void hd_lsu_sync(struct hd_gpu *g);
-/* Serves lines that hit, from t on and before `end`, but for the last one of
- * its instruction: what as many steps would do.  Returns the next instant of
- * the unit, if that is before `end`. */
-hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end);
+/* lsu.c: a memory instruction of a warp, with so many active lanes, or one of
+ * shared memory, enters at t; there is room. */
+void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
+                 const struct hd_access *acc, hd_time t);
+void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
+/* The next step at t, and those that follow before `end` with lines of the same
+ * instruction. */
+void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end);
+/* Policies were bound or unbound: finds out what is unheard. */
+void hd_lsu_bound(struct hd_core *c);
+/* One line of a memory instruction is done at t (now or later). */
+void hd_lsu_line_done(struct hd_core *c, uint32_t memop, hd_time t);
+/* The head of the line waits (enum hd_lsu_block); `stalls` counts it. */
+void hd_lsu_block(struct hd_core *c, uint32_t why, uint64_t *stalls);
+/* The place of a line that waited is free. */
+void hd_lsu_give_parked(struct hd_core *c, uint32_t parked);
+/* The instructions in its queue, the oldest first. */
+void hd_lsu_look(const struct hd_core *c, struct heddle_visitor *v);
 
-/* l1tlb.c */
+/* Uses a port of which `ports` can be used in each cycle.  Of several no
+ * branches: nobody could foretell them. */
+static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
+                                   uint32_t ports, hd_time t, hd_time cycle)
+{
+    uint32_t n, more;
+
+    if (HD_LIKELY(ports == 1)) {
+        *free = hd_max_u64(t, *free) + cycle;
+        return;
+    }
+    n = (*used & (uint32_t) - (t <= *free)) + 1;
+    more = n < ports;
+    *free = hd_max_u64(t, *free) + (cycle & ((hd_time)more - 1));
+    *used = n & -more;
+}
+
+/* l1tlb.c: ticks of a look-up. */
+hd_time hd_l1tlb_latency(const struct hd_gpu *g);
+/* Looks up page i of the instruction at the head; `guess` as in
+ * hd_assoc_find_at.  False: blocked. */
+bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
+                   hd_time t, uint16_t *guess);
+/* Parks a line of it whose page is missing.  False: blocked. */
+bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
+                   const struct hd_lsu_line *x);
+/* Nothing holds up this instruction at the head because it is not the one whose
+ * miss is outstanding (l1tlb.blocking=full).  False: blocked. */
+bool hd_l1tlb_may_pass(struct hd_core *c, uint32_t memop);
 /* Answers: a translation, that it waits for a far fault, that it has. */
-void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t);
+void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t);
 void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq, hd_time t);
 void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t);
 /* The oldest miss that parked without an MSHR looks up its page again. */
@@ -477,20 +504,28 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t);
  * all (HD_APP_NONE), which take no look-up before `until`. */
 void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until);
+/* Offers the L1 TLBs for looking. */
+void hd_l1tlb_part(struct hd_gpu *g);
 
-/* l1d.c */
+/* l1d.c: ticks of a look-up; flits that so many bytes take at a core's port. */
+hd_time hd_l1d_latency(const struct hd_gpu *g);
+uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
+/* A translated line at the L1, whose result is there after so many ticks;
+ * `guess` as in hd_assoc_find_at.  False: blocked, to be tried again. */
+bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
+                 uint32_t bytes, hd_time t, hd_time ticks, uint16_t *guess);
 /* Answers: data, the acknowledgement of a store. */
 void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t);
 void hd_l1d_ack(struct hd_core *c);
 /* A walk read leaves by the core's port to the interconnect at t, or behind
  * those before it; misses that wait for the port do so a flit longer. */
 void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t);
-/* Offers the L1 caches for looking. */
-void hd_l1d_part(struct hd_gpu *g);
 /* Takes `bytes` from `pa` on out of the L1 caches of an application's cores;
  * returns how many lines there were, and sets *dirty if one was. */
 uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,
                      bool *dirty);
+/* Offers the L1 caches for looking. */
+void hd_l1d_part(struct hd_gpu *g);
 
 /* ---- the next instant of each actor ------------------------------------ */
 
@@ -517,7 +552,7 @@ static inline hd_time hd_lsu_next(const struct hd_core *c,
         return t; /* at HD_NEVER, too */
     op = &c->lsu[s->lsu_first];
     if (!replay && op->at < op->n &&
-        op->page[hd_lines_at(op, op->at)->page].frame >= HD_PAGE_NOWHERE)
+        op->page[hd_lines_at(op, op->at)->page].frame == HD_PAGE_UNKNOWN)
         return s->tlb_free;
     return t;
 }

@@ -11,7 +11,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lsu.h"
+#include "../machine.h"
+#include "core.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,37 +102,7 @@ const struct hd_stat_desc hd_core_counters[] = {
     {"time_idle", "ticks", "warp slots that hold no running warp", 0},
 };
 
-const struct hd_stat_desc hd_l1tlb_counters[] = {
-    {"lookups", "look-ups", "L1 TLB look-ups, one a page", 0},
-    {"hits", "look-ups", "L1 TLB hits", 0},
-    {"misses", "look-ups", "L1 TLB misses, merged ones included", 0},
-    {"absent", "look-ups",
-     "misses whose page is on the host, under an entry of its coalesced region",
-     0},
-    {"merges", "look-ups", "misses merged into one in flight", 0},
-    {"parked", "look-ups",
-     "misses that waited without an MSHR for those of another instruction "
-     "(l1tlb.blocking=hits), and were looked up again",
-     0},
-    {"parked_hits", "look-ups", "of those, pages that were there by then", 0},
-    {"held", "warps",
-     "warps held up by a miss of another's page, counted as its walk ends: "
-     "theirs has parked, or they are behind a load/store unit that it stops",
-     0},
-    {"untranslated", "pages",
-     "of atomics and texture fetches that look up no TLB "
-     "(core.translate_atomics, core.translate_textures)",
-     0},
-    {"mshr_full", "stalls",
-     "load/store unit stopped by the L1 TLB's MSHRs, or by a miss "
-     "(l1tlb.blocking=full)",
-     0},
-    {"parked_full", "stalls",
-     "load/store unit stopped by lines that wait for translations", 0},
-};
-
 const uint32_t hd_core_counter_count = HD_LEN(hd_core_counters);
-const uint32_t hd_l1tlb_counter_count = HD_LEN(hd_l1tlb_counters);
 
 const struct hd_hist_desc hd_core_hists[] = {
     {"core", "load_latency", "core cycles",
@@ -199,10 +170,6 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->lanes = m->core.lanes;
     c->ilp = m->core.ilp;
     c->full = hd_ones(c->lanes);
-    c->streaks = g->translate && m->l1tlb.mode.kind == HD_FULL &&
-                 m->l1tlb.blocking != HD_UNDER_NONE &&
-                 m->core.translate_textures &&
-                 m->l1cache.mode.kind == HD_FULL && !g->env->check;
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
     c->s = take(g, 1, sizeof *c->s, &bad);
     c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);
@@ -242,7 +209,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     if (hd_cache_open(&c->l1, g->env, &m->l1cache, "l1cache", id,
                       m->l1cache.bytes) != 0)
         return -1;
-    hd_lsu_wire(c);
+    hd_lsu_bound(c);
     return 0;
 }
 
@@ -284,7 +251,7 @@ int hd_gpu_open(struct hd_gpu *g)
     g->translate = g->m->sim.translation.kind != HD_OFF;
     g->per_cycle = hd_recip_of(g->cycle);
     g->per_flit = hd_recip_of(g->m->xbar.bytes);
-    g->line_flits = hd_lsu_flits(g, g->m->l1cache.line);
+    g->line_flits = hd_l1d_flits(g, g->m->l1cache.line);
     g->tlb_ticks = hd_l1tlb_latency(g);
     g->l1_ticks = hd_l1d_latency(g);
     g->both_ticks = g->m->l1cache.order == 0

@@ -165,21 +165,6 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
 
 /* ---- looking ------------------------------------------------------------ */
 
-/* The memory instructions at the load/store unit, the oldest first. */
-static void look_queue(const struct hd_core *c, struct heddle_visitor *v)
-{
-    for (uint32_t i = 0; i < c->s->lsu_n; i++) {
-        const struct hd_lines *o =
-            &c->lsu[(c->s->lsu_first + i) % c->gpu->m->core.queue];
-        v->row(v->ud, "queued");
-        v->text(v->ud, "access", hd_op_name[c->memop[o->memop].kind]);
-        v->number(v->ud, "warp", c->memop[o->memop].warp);
-        v->number(v->ud, "lines", o->n);
-        v->number(v->ud, "lines_done", o->at);
-        v->number(v->ud, "pages", o->pages);
-    }
-}
-
 static void look_warps(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     const struct hd_gpu *g = self;
@@ -203,33 +188,7 @@ static void look_warps(void *self, uint32_t instance, struct heddle_visitor *v)
         v->number(v->ud, "ready", x->ready / g->cycle);
         v->number(v->ud, "age", c->age[w]);
     }
-    look_queue(c, v);
-}
-
-static void look_tlb(void *self, uint32_t instance, struct heddle_visitor *v)
-{
-    struct hd_gpu *g = self;
-    const struct hd_core *c = &g->core[instance];
-
-    hd_tlb_look(&g->core[instance].l1tlb, v);
-    for (uint32_t i = 0; i < c->tlb_mshr.room; i++) {
-        const struct hd_mshr_entry *x = &c->tlb_mshr.v[i];
-        const struct hd_treq *q = &g->treqs->v[x->live - 1];
-        if (!x->live)
-            continue;
-        v->row(v->ud, "miss");
-        v->number(v->ud, "app", c->app);
-        v->number(v->ud, "vpn", x->key);
-        v->number(v->ud, "warp", q->warp);
-        v->number(v->ud, "lines", x->n);
-        v->number(v->ud, "since", q->born / g->cycle);
-    }
-    for (uint32_t p = c->s->wait_first; p != HD_NONE; p = c->parked[p].next) {
-        v->row(v->ud, "parked");
-        v->number(v->ud, "app", c->app);
-        v->number(v->ud, "vpn", c->page[p]);
-        v->number(v->ud, "warp", c->memop[c->parked[p].memop].warp);
-    }
+    hd_lsu_look(c, v);
 }
 
 /* How many lines a list has. */
@@ -404,14 +363,8 @@ static void bound(void *self)
     for (uint32_t i = 0; i < g->cores; i++) {
         hd_tlb_bound(&g->core[i].l1tlb);
         hd_cache_bound(&g->core[i].l1);
-        hd_lsu_wire(&g->core[i]);
+        hd_lsu_bound(&g->core[i]);
     }
-}
-
-static void sync(void *self, hd_time now)
-{
-    (void)now;
-    hd_lsu_sync(self);
 }
 
 void hd_gpu_parts(struct hd_gpu *g)
@@ -422,12 +375,9 @@ void hd_gpu_parts(struct hd_gpu *g)
                            .look = look_warps,
                            .stuck = stuck_core,
                            .check = check_core,
-                           .sync = sync,
                            .bound = bound};
-    struct hd_part tlb = {
-        .name = "l1tlb", .instances = g->cores, .self = g, .look = look_tlb};
 
     hd_env_part(g->env, core);
-    hd_env_part(g->env, tlb);
+    hd_l1tlb_part(g);
     hd_l1d_part(g);
 }

@@ -16,7 +16,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lsu.h"
+#include "../machine.h"
+#include "core.h"
 
 const struct hd_stat_desc hd_l1cache_counters[] = {
     {"reads", "lines", "L1 look-ups of loads", 0},
@@ -51,6 +52,11 @@ static struct hd_who who(const struct hd_core *c, uint32_t memop)
     return (struct hd_who){c->app, c->memop[memop].warp};
 }
 
+uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes)
+{
+    return (uint32_t)hd_recip_div(g->per_flit, bytes + g->m->xbar.bytes - 1);
+}
+
 /* ---- downward ------------------------------------------------------------ */
 
 /* Sends a request at t over the core's port to the interconnect. */
@@ -63,7 +69,7 @@ static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
     uint32_t r = hd_req_take(g->reqs);
     struct hd_req *q = &g->reqs->v[r];
     uint32_t flits = kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC
-                         ? hd_lsu_flits(g, bytes)
+                         ? hd_l1d_flits(g, bytes)
                          : 1;
     hd_time at = hd_max_u64(t, s->out_free);
 
@@ -129,7 +135,7 @@ static bool join(struct hd_core *c, uint32_t memop, uint32_t e)
     uint32_t p;
 
     if (m->n >= c->gpu->m->l1cache.merges ||
-        (p = hd_lsu_take_parked(c)) == HD_NONE) {
+        (p = hd_places_take(&c->parked_places)) == HD_NONE) {
         hd_lsu_block(c, HD_BLOCK_L1_MSHR, &c->l1_count[HD_L1_FULL]);
         return false;
     }
@@ -159,12 +165,14 @@ static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
     return true;
 }
 
-static bool load_line(struct hd_core *c, uint32_t memop, uint64_t line,
-                      hd_time t, hd_time ticks)
+static HD_INLINE bool load_line(struct hd_core *c, uint32_t memop,
+                                uint64_t line, hd_time t, hd_time ticks,
+                                uint16_t *guess)
 {
     uint32_t mode = c->gpu->m->l1cache.mode.kind;
     bool hit = mode == HD_FULL
-                   ? hd_cache_lookup(&c->l1, line, HD_REQ_READ, who(c, memop))
+                   ? hd_cache_lookup_at(&c->l1, line, HD_REQ_READ,
+                                        who(c, memop), guess)
                    : mode != HD_OFF;
 
     if (!hit && !miss(c, memop, line, t, t + ticks))
@@ -186,15 +194,18 @@ static void write_back(struct hd_core *c, uint64_t line, hd_time t)
 }
 
 /* Fills the L1; its victim may be dirty.  Fills of loads may lengthen the store
- * queue by as many entries as there are MSHRs. */
-static HD_HOT void fill(struct hd_core *c, uint64_t line, bool dirty,
-                        struct hd_who by, hd_time t)
+ * queue by as many entries as there are MSHRs.  Only stores that allocate can
+ * have brought the line since it was missed. */
+static HD_INLINE void fill(struct hd_core *c, uint64_t line, bool dirty,
+                           struct hd_who by, hd_time t)
 {
+    uint32_t kind = dirty ? HD_REQ_WRITE : HD_REQ_READ, app;
     uint64_t victim;
-    uint32_t app;
 
-    if (hd_cache_fill(&c->l1, line, dirty ? HD_REQ_WRITE : HD_REQ_READ, 0,
-                      dirty, by, &victim, &app))
+    if (HD_LIKELY(c->gpu->m->l1cache.write != HD_WRITE_BACK))
+        hd_cache_enter(&c->l1, hd_cache_set(&c->l1, line), line, kind, 0, dirty,
+                       by, &victim, &app);
+    else if (hd_cache_fill(&c->l1, line, kind, 0, dirty, by, &victim, &app))
         write_back(c, victim, t);
 }
 
@@ -242,10 +253,11 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
 }
 
 HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
-                        uint32_t bytes, hd_time t, hd_time ticks)
+                        uint32_t bytes, hd_time t, hd_time ticks,
+                        uint16_t *guess)
 {
     uint32_t kind = c->memop[memop].kind;
-    bool done = kind == HD_OP_LOAD ? load_line(c, memop, line, t, ticks)
+    bool done = kind == HD_OP_LOAD ? load_line(c, memop, line, t, ticks, guess)
                 : kind == HD_OP_STORE
                     ? store_line(c, memop, line, bytes, t, ticks)
                     : atomic_line(c, memop, line, bytes, t, ticks);
@@ -314,7 +326,7 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
     for (; p != HD_NONE; p = next) { /* those that joined */
         next = c->parked[p].next;
         hd_lsu_line_done(c, c->parked[p].memop, t);
-        hd_lsu_give_parked(c, c->s, p);
+        hd_lsu_give_parked(c, p);
     }
 }
 

@@ -27,13 +27,42 @@
  * entry is lent (mem/mshr.h), and the miss no longer counts as outstanding. Its
  * lines stay with it, and later misses of the page join as ever.  So it is
  * where an entry of a coalesced region hits, and the page is still on the host
- * (hd_l1tlb_here).
+ * (find).
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lsu.h"
+#include "../machine.h"
+#include "core.h"
 
-/* ---- the L1 TLB --------------------------------------------------------- */
+const struct hd_stat_desc hd_l1tlb_counters[] = {
+    {"lookups", "look-ups", "L1 TLB look-ups, one a page", 0},
+    {"hits", "look-ups", "L1 TLB hits", 0},
+    {"misses", "look-ups", "L1 TLB misses, merged ones included", 0},
+    {"absent", "look-ups",
+     "misses whose page is on the host, under an entry of its coalesced region",
+     0},
+    {"merges", "look-ups", "misses merged into one in flight", 0},
+    {"parked", "look-ups",
+     "misses that waited without an MSHR for those of another instruction "
+     "(l1tlb.blocking=hits), and were looked up again",
+     0},
+    {"parked_hits", "look-ups", "of those, pages that were there by then", 0},
+    {"held", "warps",
+     "warps held up by a miss of another's page, counted as its walk ends: "
+     "theirs has parked, or they are behind a load/store unit that it stops",
+     0},
+    {"untranslated", "pages",
+     "of atomics and texture fetches that look up no TLB "
+     "(core.translate_atomics, core.translate_textures)",
+     0},
+    {"mshr_full", "stalls",
+     "load/store unit stopped by the L1 TLB's MSHRs, or by a miss "
+     "(l1tlb.blocking=full)",
+     0},
+    {"parked_full", "stalls",
+     "load/store unit stopped by lines that wait for translations", 0},
+};
+const uint32_t hd_l1tlb_counter_count = HD_LEN(hd_l1tlb_counters);
 
 hd_time hd_l1tlb_latency(const struct hd_gpu *g)
 {
@@ -44,6 +73,8 @@ hd_time hd_l1tlb_latency(const struct hd_gpu *g)
     return (cfg->mode.kind == HD_FIXED ? cfg->mode.fixed : cfg->latency) *
            g->cycle;
 }
+
+/* ---- look-ups ------------------------------------------------------------ */
 
 /* A page that has to come from the host first. */
 static bool absent(const struct hd_core *c, uint64_t vpn)
@@ -68,10 +99,64 @@ static uint64_t mapped(struct hd_core *c, uint64_t vpn)
     return hd_xlate_frame(&x, v).v;
 }
 
+/* With sim.check: what the L1 TLB says is what the page table says, of a page
+ * that is there. */
+static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
+{
+    if (absent(c, vpn))
+        hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
+                   "core %u: its L1 TLB gave frame 0x%llx for page 0x%llx of "
+                   "application %u, which is on the host",
+                   c->id, (unsigned long long)pfn, (unsigned long long)vpn,
+                   c->app);
+    else if (mapped(c, vpn) != pfn)
+        hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
+                   "core %u: its L1 TLB puts page 0x%llx of application %u "
+                   "into frame 0x%llx, the page table does not",
+                   c->id, (unsigned long long)vpn, c->app,
+                   (unsigned long long)pfn);
+}
+
+/* Whether a warp's page hits, and in which frame it lies then; it may be where
+ * `guess` says, or there is none.  A hit in an entry of a coalesced region whose
+ * page is on the host is a miss. */
+static HD_INLINE bool find(struct hd_core *c, hd_vpn vpn, uint32_t warp,
+                           uint16_t *guess, uint64_t *frame)
+{
+    const struct hd_gpu *g = c->gpu;
+    const struct hd_mode *mode = &g->m->l1tlb.mode;
+    struct hd_xlate x;
+
+    if (HD_UNLIKELY(mode->kind != HD_FULL)) {
+        if (mode->kind == HD_OFF || absent(c, vpn.v))
+            return false;
+        *frame = mapped(c, vpn.v);
+        return true;
+    }
+    if (!hd_tlb_lookup_at(&c->l1tlb, c->app, vpn, c->id, warp, &x, guess))
+        return false;
+    if (!hd_faults_here(g->faults, g->tables, c->app, vpn, &x)) {
+        c->tlb_count[HD_L1TLB_ABSENT]++;
+        return false;
+    }
+    *frame = hd_xlate_frame(&x, vpn).v;
+    if (HD_UNLIKELY(g->env->check))
+        confirm(c, vpn.v, *frame);
+    return true;
+}
+
+/* ---- misses -------------------------------------------------------------- */
+
 /* How many misses have joined one, as its request says it to who answers. */
 static inline uint8_t merged(const struct hd_mshr_entry *m)
 {
     return (uint8_t)hd_min_u64(m->last, UINT8_MAX);
+}
+
+/* The place of a page in hd_core.flying. */
+static inline uint32_t flying(uint64_t vpn)
+{
+    return (uint32_t)(vpn * HD_MSHR_HASH >> 59);
 }
 
 /* Sends a miss down, of an instruction of a warp: an MSHR is free, and taken.
@@ -84,7 +169,7 @@ static uint32_t send(struct hd_core *c, uint64_t vpn, uint32_t memop,
     uint32_t treq = hd_treq_take(g->treqs);
     struct hd_treq *q = &g->treqs->v[treq];
 
-    *hd_l1tlb_flying(c, vpn) = (uint16_t)e;
+    c->flying[flying(vpn)] = (uint16_t)e;
     c->tlb_mshr.v[e].live = treq + 1;
     c->tlb_mshr.v[e].last = 0;
     c->s->miss_op = memop;
@@ -110,160 +195,105 @@ static bool must_park(const struct hd_core *c, const struct hd_lines *op)
            (hd_mshr_used(&c->tlb_mshr) > 0 && c->s->miss_op != op->memop);
 }
 
-/* Sends a TLB miss down, joins one, or parks.  False: blocked.  What is known
- * to be nowhere is not looked for again: only the fill of another page can have
- * come since (hd_l1tlb_translated). */
-static HD_INLINE bool tlb_miss(struct hd_core *c, struct hd_lines *op,
-                               struct hd_lsu_page *page, hd_time t, bool plain)
+/* Another miss of a page in flight. */
+static void join(struct hd_core *c, uint32_t e)
 {
-    const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
-    uint32_t e;
+    c->tlb_mshr.v[e].last++;
+    c->tlb_count[HD_L1TLB_MERGES]++;
+}
 
-    if (page->frame != HD_PAGE_NOWHERE) {
-        e = hd_mshr_find(&c->tlb_mshr, page->vpn);
-        if (e != HD_NONE) {
-            *hd_l1tlb_flying(c, page->vpn) = (uint16_t)e;
-            hd_l1tlb_join(c, op, (uint32_t)(page - op->page), e);
-            return true;
-        }
-    }
-    page->frame = HD_PAGE_UNKNOWN;
-    if (cfg->blocking == HD_UNDER_HITS && must_park(c, op)) {
-        page->frame = HD_PAGE_PARKED;
+/* Page i of the instruction at the head waits at an MSHR. */
+static void await(struct hd_core *c, struct hd_lines *op, uint32_t i,
+                  uint32_t e)
+{
+    op->page[i].frame = HD_PAGE_MISSING | e;
+    c->tlb_mshr.v[e].flags = op->memop << 8 | i;
+}
+
+/* The MSHR of a page that was missed a short while ago, as most that miss were,
+ * or HD_NONE: not known.  Where entries are of one page, what is in flight is
+ * not in the TLB, and need not be looked for if nobody would hear of it. */
+static inline uint32_t in_flight(const struct hd_core *c, uint64_t vpn)
+{
+    uint32_t e = c->flying[flying(vpn)];
+    const struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
+
+    return m->key == vpn && m->live != 0 && c->l1tlb.quiet &&
+                   hd_tlb_plain(&c->l1tlb)
+               ? e
+               : HD_NONE;
+}
+
+/* The miss of a page of the instruction at the head joins one in flight, e if
+ * that is known, or parks, or is sent down.  False: blocked. */
+static bool miss(struct hd_core *c, struct hd_lines *op, uint32_t i, uint32_t e,
+                 hd_time t)
+{
+    uint64_t vpn = op->page[i].vpn;
+
+    if (e == HD_NONE)
+        e = hd_mshr_find(&c->tlb_mshr, vpn);
+    if (e != HD_NONE) {
+        c->flying[flying(vpn)] = (uint16_t)e;
+        join(c, e);
+    } else if (c->gpu->m->l1tlb.blocking == HD_UNDER_HITS &&
+               must_park(c, op)) {
+        op->page[i].frame = HD_PAGE_PARKED;
         c->tlb_count[HD_L1TLB_PARKED]++;
         return true;
-    }
-    if (hd_mshr_full(&c->tlb_mshr)) {
+    } else if (hd_mshr_full(&c->tlb_mshr)) {
         hd_lsu_block(c, HD_BLOCK_TLB_MSHR, &c->tlb_count[HD_L1TLB_FULL]);
-        if (plain || (cfg->mode.kind == HD_FULL && hd_tlb_silent(&c->l1tlb)))
-            page->frame = HD_PAGE_NOWHERE;
         return false;
+    } else {
+        e = send(c, vpn, op->memop, op->warp, t);
     }
-    e = send(c, page->vpn, op->memop, op->warp, t);
-    hd_l1tlb_await(op, (uint32_t)(page - op->page), &c->tlb_mshr.v[e], e);
+    await(c, op, i, e);
     return true;
 }
 
-/* With sim.check: what the L1 TLB says is what the page table says, of a page
- * that is there. */
-static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
+bool hd_l1tlb_may_pass(struct hd_core *c, uint32_t memop)
 {
-    if (absent(c, vpn))
-        hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
-                   "core %u: its L1 TLB gave frame 0x%llx for page 0x%llx of "
-                   "application %u, which is on the host",
-                   c->id, (unsigned long long)pfn, (unsigned long long)vpn,
-                   c->app);
-    else if (mapped(c, vpn) != pfn)
-        hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
-                   "core %u: its L1 TLB puts page 0x%llx of application %u "
-                   "into frame 0x%llx, the page table does not",
-                   c->id, (unsigned long long)vpn, c->app,
-                   (unsigned long long)pfn);
-}
-
-/* Whether a warp's page hits, and in which frame it lies then. */
-static bool find(struct hd_core *c, hd_vpn vpn, uint32_t warp, uint64_t *frame)
-{
-    const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
-    struct hd_xlate x;
-
-    if (cfg->mode.kind == HD_FULL) {
-        if (!hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, warp, &x) ||
-            !hd_l1tlb_here(c, vpn, &x))
-            return false;
-        *frame = hd_xlate_frame(&x, vpn).v;
-        if (HD_UNLIKELY(c->gpu->env->check))
-            confirm(c, vpn.v, *frame);
-        return true;
-    }
-    if (cfg->mode.kind == HD_OFF || absent(c, vpn.v))
-        return false;
-    *frame = mapped(c, vpn.v);
-    return true;
-}
-
-bool hd_l1tlb_open(struct hd_core *c, uint32_t memop)
-{
-    if (c->gpu->m->l1tlb.blocking != HD_UNDER_NONE ||
+    if (HD_LIKELY(c->gpu->m->l1tlb.blocking != HD_UNDER_NONE) ||
         hd_mshr_used(&c->tlb_mshr) == 0 || c->s->miss_op == memop)
         return true;
     hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
     return false;
 }
 
-/* hd_l1tlb_look_up where it is not plain. */
-static HD_APART bool look_up_other(struct hd_core *c, struct hd_lines *op,
-                                   struct hd_lsu_page *page, hd_time t,
-                                   bool *hit)
-{
-    hd_vpn vpn = {page->vpn};
-
-    if (!hd_l1tlb_open(c, op->memop))
-        return false;
-    if (op->direct && !absent(c, vpn.v)) {
-        c->tlb_count[HD_L1TLB_DIRECT]++;
-        page->frame = mapped(c, vpn.v);
-        return true;
-    }
-    if (page->frame == HD_PAGE_UNKNOWN) /* else it is known to miss */
-        *hit = find(c, vpn, op->warp, &page->frame);
-    return *hit || tlb_miss(c, op, page, t, false);
-}
-
-/* The same where it is. */
-static inline bool look_up_plain(struct hd_core *c, struct hd_lines *op,
-                                 struct hd_lsu_page *page, hd_time t, bool *hit)
-{
-    hd_vpn vpn = {page->vpn};
-    struct hd_xlate x;
-
-    if (page->frame == HD_PAGE_UNKNOWN &&
-        hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, op->warp, &x)) {
-        page->frame = hd_xlate_frame(&x, vpn).v;
-        *hit = true;
-        return true;
-    }
-    return tlb_miss(c, op, page, t, true);
-}
-
-HD_HOT bool hd_l1tlb_look_up(struct hd_core *c, struct hd_lines *op,
-                             struct hd_lsu_page *page, hd_time t)
+HD_HOT bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
+                          hd_time t, uint16_t *guess)
 {
     struct hd_core_state *s = c->s;
-    const struct hd_tlb_cfg *cfg = &c->gpu->m->l1tlb;
-    bool hit = false, port = true;
+    const struct hd_gpu *g = c->gpu;
+    const struct hd_tlb_cfg *cfg = &g->m->l1tlb;
+    struct hd_lsu_page *page = &op->page[i];
+    uint32_t e;
+    bool hit;
 
-    if (HD_LIKELY((c->plain & HD_PLAIN_TLB) != 0)) {
-        if (!look_up_plain(c, op, page, t, &hit))
-            return false;
-    } else if (c->gpu->translate == 0) {
+    if (HD_UNLIKELY(g->translate == 0)) {
         page->frame = mapped(c, page->vpn);
         return true;
-    } else {
-        if (!look_up_other(c, op, page, t, &hit))
-            return false;
-        if (op->direct && page->frame < HD_PAGE_MISSING && !hit)
-            return true; /* it was not looked up */
-        port = cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF;
     }
+    if (!hd_l1tlb_may_pass(c, op->memop))
+        return false;
+    if (HD_UNLIKELY(op->direct) && !absent(c, page->vpn)) {
+        c->tlb_count[HD_L1TLB_DIRECT]++;
+        page->frame = mapped(c, page->vpn);
+        return true;
+    }
+    e = in_flight(c, page->vpn);
+    hit = e == HD_NONE &&
+          find(c, (hd_vpn){page->vpn}, op->warp, guess, &page->frame);
+    if (!hit && !miss(c, op, i, e, t))
+        return false;
     c->tlb_count[HD_L1TLB_LOOKUPS]++;
     c->tlb_count[HD_L1TLB_HITS + !hit]++;
-    if (HD_LIKELY(port))
-        hd_lsu_use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t,
-                        c->gpu->cycle);
+    if (HD_LIKELY(cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF))
+        hd_lsu_use_port(&s->tlb_free, &s->tlb_used, cfg->ports, t, g->cycle);
     return true;
 }
 
-/* The pages of the head of the line must be looked up anew. */
-static void forget(struct hd_core *c)
-{
-    struct hd_lines *op = &c->lsu[c->s->lsu_first];
-
-    for (uint32_t i = 0; c->s->lsu_n > 0 && i < op->pages; i++)
-        if (op->page[i].frame == HD_PAGE_NOWHERE)
-            op->page[i].frame = HD_PAGE_UNKNOWN;
-}
+/* ---- answers ------------------------------------------------------------- */
 
 /* An answer that left before a mapping changed and comes after it is what the
  * page table says now. */
@@ -350,17 +380,15 @@ static inline void call(struct hd_core *c, hd_time t)
     hd_core_message(c, hd_max_u64(t, s->tlb_free), HD_MSG_AGAIN, 0, 0);
 }
 
-bool hd_l1tlb_wait(struct hd_core *c, const struct hd_lines *op,
-                   const struct hd_lsu_line *x)
+/* Parks a line whose miss waits without an MSHR, behind the others. */
+static void wait(struct hd_core *c, uint32_t warp, uint64_t vpn, uint32_t p)
 {
     struct hd_core_state *s = c->s;
-    uint32_t p = hd_l1tlb_place(c, op, x, HD_NONE);
 
-    if (p == HD_NONE)
-        return false;
-    c->page[p] = op->page[x->page].vpn;
-    s->waiting[op->warp]++;
-    s->waits |= 1ull << op->warp;
+    c->page[p] = vpn;
+    c->parked[p].next = HD_NONE;
+    s->waiting[warp]++;
+    s->waits |= 1ull << warp;
     if (s->wait_first == HD_NONE)
         s->wait_first = p;
     else
@@ -368,6 +396,27 @@ bool hd_l1tlb_wait(struct hd_core *c, const struct hd_lines *op,
     s->wait_last = p;
     call(c, s->local); /* there may have been no room for it so long that those
                           for whom its miss had to wait are gone */
+}
+
+HD_HOT bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
+                          const struct hd_lsu_line *x)
+{
+    const struct hd_lsu_page *page = &op->page[x->page];
+    uint32_t p = hd_places_take(&c->parked_places), e = (uint32_t)page->frame;
+
+    if (HD_UNLIKELY(p == HD_NONE)) {
+        hd_lsu_block(c, HD_BLOCK_PARKED, &c->tlb_count[HD_L1TLB_PARKED_FULL]);
+        return false;
+    }
+    c->parked[p].what = (uint64_t)x->bytes << HD_PARKED_BYTES | x->place;
+    c->parked[p].memop = op->memop;
+    if (e == HD_NONE) {
+        wait(c, op->warp, page->vpn, p);
+        return true;
+    }
+    c->parked[p].next = c->tlb_mshr.v[e].first;
+    c->tlb_mshr.v[e].first = p;
+    c->tlb_mshr.v[e].n++;
     return true;
 }
 
@@ -435,7 +484,7 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t)
     }
     lines = take_page(c, &n);
     hd_lsu_use_port(&s->tlb_free, &s->tlb_used, g->m->l1tlb.ports, t, g->cycle);
-    if (find(c, vpn, warp, &frame)) {
+    if (find(c, vpn, warp, NULL, &frame)) {
         c->tlb_count[HD_L1TLB_PARKED_HITS]++;
         learn(c, memop, vpn.v, frame);
         release(c, lines,
@@ -444,9 +493,8 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t)
         e = hd_mshr_find(&c->tlb_mshr, vpn.v);
         if (e == HD_NONE) {
             e = send(c, vpn.v, memop, warp, t);
-        } else { /* it waits for the host */
-            c->tlb_mshr.v[e].last++;
-            c->tlb_count[HD_L1TLB_MERGES]++;
+        } else {
+            join(c, e); /* it waits for the host */
         }
         learn(c, memop, vpn.v, HD_PAGE_MISSING | e);
         m = &c->tlb_mshr.v[e];
@@ -456,8 +504,6 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t)
     }
     call(c, t);
 }
-
-/* ---- answers ------------------------------------------------------------ */
 
 /* What stops the load/store unit because of the L1 TLB. */
 enum { STOPPED = HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS | HD_BLOCK_PARKED };
@@ -493,7 +539,7 @@ static HD_APART void tell_translated(const struct hd_core *c,
     hd_slots_note(g->env->slots, HEDDLE_NOTE_translated, &n);
 }
 
-HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
+HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -514,8 +560,6 @@ HD_HOT void hd_l1tlb_translated(struct hd_core *c, uint32_t treq, hd_time t)
     if (g->m->l1tlb.mode.kind == HD_FULL)
         hd_tlb_fill_missed(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
                            q->hit >= HD_TREQ_MERGED ? 0 : 1);
-    if (HD_UNLIKELY(q->x.pages > 1))
-        forget(c); /* it may hold the page that is waited for */
     q->merged = merged(m);
     if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))
         g->stalled[c->app] = q->merged + 1u;
@@ -556,6 +600,42 @@ void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t)
         *o = hd_max_u64(*o, waited);
     }
     hd_mshr_recall(&c->tlb_mshr);
-    hd_l1tlb_translated(c, treq, t);
+    hd_l1tlb_answer(c, treq, t);
     hd_mshr_recalled(&c->tlb_mshr);
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
+
+    hd_tlb_look(&g->core[instance].l1tlb, v);
+    for (uint32_t i = 0; i < c->tlb_mshr.room; i++) {
+        const struct hd_mshr_entry *x = &c->tlb_mshr.v[i];
+        const struct hd_treq *q = &g->treqs->v[x->live - 1];
+        if (!x->live)
+            continue;
+        v->row(v->ud, "miss");
+        v->number(v->ud, "app", c->app);
+        v->number(v->ud, "vpn", x->key);
+        v->number(v->ud, "warp", q->warp);
+        v->number(v->ud, "lines", x->n);
+        v->number(v->ud, "since", q->born / g->cycle);
+    }
+    for (uint32_t p = c->s->wait_first; p != HD_NONE; p = c->parked[p].next) {
+        v->row(v->ud, "parked");
+        v->number(v->ud, "app", c->app);
+        v->number(v->ud, "vpn", c->page[p]);
+        v->number(v->ud, "warp", c->memop[c->parked[p].memop].warp);
+    }
+}
+
+void hd_l1tlb_part(struct hd_gpu *g)
+{
+    struct hd_part p = {
+        .name = "l1tlb", .instances = g->cores, .self = g, .look = look};
+
+    hd_env_part(g->env, p);
 }

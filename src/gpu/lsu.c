@@ -1,27 +1,60 @@
 /*
  * lsu.c - the load/store unit of a core: memory instructions in order.
  *
- * Memory instructions enter in issue order.  The unit serves one line a cycle
- * and L1 port: the first line of a page looks up the L1 TLB (its own port),
- * then the line looks up the L1.  A line whose page is missing is parked at
- * the TLB's MSHR and comes back, with priority, when the translation has
- * come; a line that misses the L1 becomes a target of an MSHR of the L1
- * (l1tlb.c, l1d.c).  An MSHR, store queue or parking place that is full blocks
- * the head of the line, and the unit sleeps until what it waits for is freed.
+ * Memory instructions enter in issue order, as lines (coalesce.c).  The unit
+ * serves one line a cycle and L1 port: the first line of a page looks up the
+ * L1 TLB (its own port), then the line looks up the L1.  A line whose page is
+ * missing is parked at the TLB's MSHR and comes back, with priority, when the
+ * translation has come; a line that misses the L1 becomes a target of an MSHR
+ * of the L1 (l1tlb.c, l1d.c).  An MSHR, store queue or parking place that is
+ * full blocks the head of the line, and the unit sleeps until what it waits for
+ * is freed.
  *
- * A load whose lanes walk along columns has a line for each lane, and in its
- * better times they all hit.  Such lines are served in a row (hd_lsu_streak):
- * a hit concerns nothing but the two ports, the order of the arrays and the
- * load itself.  The last line of an instruction always takes the long way,
- * which ends it.  Where nobody watches or chooses, as mostly, a streak asks for
- * that once and not for each line; what else follows from it is found out when
- * policies are bound (hd_lsu_wire).
- *
- * The step itself is in lsu.h.
+ * An instruction whose lanes diverge has up to a line for each of them.  They
+ * are served in a row, as long as nothing else of the core comes between
+ * (hd_lsu_serve): until an instruction has left, its lines concern nothing but
+ * the two ports, the arrays and the load itself.  A warp's next instruction
+ * mostly touches the same lines and pages as its last one, in the same order:
+ * for each place in an instruction it is remembered where in the arrays its
+ * line and its page were found last, and there they are looked for first
+ * (hd_assoc_find_at).  These are guesses, no part of the results.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lsu.h"
+#include "../machine.h"
+#include "core.h"
+
+void hd_lsu_bound(struct hd_core *c)
+{
+    const struct hd_machine *m = c->gpu->m;
+
+    c->unheard = c->gpu->translate != 0 && m->l1tlb.mode.kind == HD_FULL &&
+                 m->l1cache.mode.kind == HD_FULL &&
+                 m->l1tlb.blocking != HD_UNDER_NONE &&
+                 m->core.translate_textures && c->l1tlb.quiet &&
+                 (c->l1.tags.asked & (HD_CACHE_USE | HD_ASSOC_TOUCH)) == 0 &&
+                 !c->gpu->env->check;
+}
+
+/* ---- instructions enter -------------------------------------------------- */
+
+/* Takes the place behind the last instruction. */
+static struct hd_lines *enter(struct hd_core *c, uint32_t w)
+{
+    struct hd_core_state *s = c->s;
+    struct hd_lines *op;
+    uint32_t at;
+
+    if (s->lsu_n == 0)
+        s->lsu_first = 0; /* which the host's cache has longest */
+    at = s->lsu_first + s->lsu_n++;
+    op = &c->lsu[at - (at < c->lsu_room ? 0 : c->lsu_room)];
+    op->at = 0;
+    op->warp = (uint16_t)w;
+    op->memop = hd_places_take(&c->memop_places);
+    hd_assert(op->memop != HD_NONE);
+    return op;
+}
 
 static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
                         const struct hd_lines *l)
@@ -37,183 +70,258 @@ static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
     hd_slots_note(c->gpu->env->slots, HEDDLE_NOTE_access, &n);
 }
 
-void hd_lsu_wire(struct hd_core *c)
+HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
+                        const struct hd_access *acc, hd_time t)
 {
     const struct hd_gpu *g = c->gpu;
-    const struct hd_machine *m = g->m;
-    bool all = m->core.translate_atomics && m->core.translate_textures;
-
-    c->plain = 0;
-    if (g->env->slots->watched[HEDDLE_NOTE_access] == 0 && all)
-        c->plain |= HD_PLAIN_ENTER;
-    if (!c->lrr && !c->pick.bound)
-        c->plain |= HD_PLAIN_PICK;
-    if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
-        m->l1tlb.blocking != HD_UNDER_NONE && m->vm.paging != HD_PAGING_FAULT &&
-        all && hd_tlb_silent(&c->l1tlb) && !g->env->check)
-        c->plain |= HD_PLAIN_TLB;
-}
-
-void hd_lsu_lines(struct hd_core *c, uint32_t w, const struct hd_access *acc,
-                  struct hd_lines *out)
-{
-    struct hd_gpu *g = c->gpu;
     const struct hd_core_cfg *m = &g->m->core;
     const struct hd_op *o = &c->warp[w].op;
+    struct hd_lines *op = enter(c, w);
+    uint64_t *count = c->count;
 
-    hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, out);
-    hd_hist_add(&g->line_hist[c->app], out->n);
-    hd_hist_add(&g->page_hist[c->app], out->pages);
-    out->direct = g->translate &&
-                  ((o->kind == HD_OP_ATOMIC && !m->translate_atomics) ||
-                   (o->space == HD_SPACE_TEXTURE && !m->translate_textures));
-    if (g->env->slots->watched[HEDDLE_NOTE_access] != 0)
-        note_access(c, w, o, out);
+    if (lanes != c->lanes ||
+        !hd_coalesce_one(acc, lanes, o->bytes, g->line_shift, op))
+        hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, op);
+    op->direct = (o->kind == HD_OP_ATOMIC && !m->translate_atomics) ||
+                 (o->space == HD_SPACE_TEXTURE && !m->translate_textures);
+    hd_hist_add(&g->line_hist[c->app], op->n);
+    hd_hist_add(&g->page_hist[c->app], op->pages);
+    count[HD_CORE_LINES] += op->n;
+    count[HD_CORE_PAGES] += op->pages;
+    if (o->kind == HD_OP_LOAD) {
+        count[HD_CORE_LOAD_LINES] += op->n;
+        count[HD_CORE_LOAD_LANES] += lanes;
+    }
+    if (HD_UNLIKELY(g->env->slots->watched[HEDDLE_NOTE_access] != 0))
+        note_access(c, w, o, op);
+    c->memop[op->memop] = (struct hd_memop){.issued = t,
+                                            .warp = w & 0xff,
+                                            .left = (op->n + 1u) & 0xff,
+                                            .slot = o->slot,
+                                            .kind = o->kind};
 }
 
-void hd_lsu_enter_shared(struct hd_core *c, uint32_t w, hd_time t)
+void hd_lsu_take_shared(struct hd_core *c, uint32_t w, hd_time t)
 {
-    struct hd_core_state *s = c->s;
-    struct hd_lines *op = &c->lsu[(s->lsu_first + s->lsu_n) % c->lsu_room];
+    struct hd_lines *op = enter(c, w);
 
-    op->n = op->pages = op->at = 0;
-    op->warp = (uint16_t)w;
-    op->memop = hd_lsu_take_memop(c);
+    op->n = op->pages = 0;
     c->memop[op->memop] = (struct hd_memop){.issued = t,
                                             .warp = w & 0xff,
                                             .left = 1,
                                             .slot = HD_NO_SLOT,
                                             .kind = HD_OP_SHARED};
-    s->lsu_n++;
 }
 
-bool hd_lsu_pass(struct hd_core *c, const struct hd_lines *op, hd_time t)
+/* ---- what the stations behind the unit say to it ------------------------- */
+
+void hd_lsu_block(struct hd_core *c, uint32_t why, uint64_t *stalls)
+{
+    if ((c->s->blocked & why) == 0)
+        ++*stalls;
+    c->s->blocked |= why;
+}
+
+HD_HOT void hd_lsu_line_done(struct hd_core *c, uint32_t memop, hd_time t)
+{
+    struct hd_memop *m = &c->memop[memop];
+
+    if (--m->left > 0) {
+        if (t > c->s->local) /* the last one is not done before now */
+            m->done = hd_max_u64(m->done, t);
+        return;
+    }
+    t = hd_max_u64(m->done, t);
+    if (t > c->s->local)
+        hd_core_message(c, t, HD_MSG_DONE, memop, 0);
+    else
+        hd_warp_answer(c, memop, t);
+}
+
+void hd_lsu_give_parked(struct hd_core *c, uint32_t p)
+{
+    c->s->blocked &= ~(uint32_t)HD_BLOCK_PARKED;
+    hd_places_give(&c->parked_places, p);
+}
+
+/* ---- serving ------------------------------------------------------------- */
+
+/* Uses the L1's port without the L1. */
+static void pass_port(struct hd_core *c, hd_time t)
+{
+    hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used, c->gpu->m->l1cache.ports,
+                    t, c->gpu->cycle);
+}
+
+/* Lines that waited for their translations go on, from t on and before `end`:
+ * up to one that is done, which may have been all that its warp waits for. */
+static void replay(struct hd_core *c, hd_time t, hd_time end)
 {
     struct hd_core_state *s = c->s;
-    const struct hd_gpu *g = c->gpu;
+    uint32_t left;
 
+    do {
+        uint32_t p = s->replay_first;
+        const struct hd_parked *x = &c->parked[p];
+        const struct hd_memop *m = &c->memop[x->memop];
+        uint64_t line = x->what & ((1ull << HD_PARKED_BYTES) - 1);
+        uint32_t bytes = (uint32_t)(x->what >> HD_PARKED_BYTES) & 0x7fff;
+        hd_time ticks = (x->what & HD_PARKED_HIT) != 0 ? c->gpu->both_ticks
+                                                       : c->gpu->l1_ticks;
+        s->local = t;
+        left = m->left;
+        if (!hd_l1d_take(c, x->memop, line, bytes, t, ticks, NULL))
+            return;
+        s->replay_first = x->next;
+        hd_lsu_give_parked(c, p);
+        if (s->replay_first == HD_NONE || m->left != left)
+            return;
+        t = hd_lsu_next(c, s);
+    } while (t < end);
+}
+
+/* The next line of the instruction at the head.  False: blocked. */
+static HD_INLINE bool line(struct hd_core *c, struct hd_lines *op, hd_time t)
+{
+    const struct hd_gpu *g = c->gpu;
+    const struct hd_lsu_line *x = hd_lines_at(op, op->at);
+    const struct hd_lsu_page *page = &op->page[x->page];
+    struct hd_guess *guess = &c->guess[op->warp];
+
+    if (page->frame == HD_PAGE_UNKNOWN &&
+        !hd_l1tlb_take(c, op, x->page, t, &guess->page[x->page]))
+        return false;
+    if (page->frame < HD_PAGE_MISSING)
+        return hd_l1d_take(
+            c, op->memop,
+            page->frame << (HD_PAGE_SHIFT - g->line_shift) | x->place, x->bytes,
+            t, g->both_ticks, &guess->line[op->at]);
+    if (!hd_l1tlb_park(c, op, x))
+        return false;
+    pass_port(c, t);
+    return true;
+}
+
+/* An instruction without lines.  False: blocked. */
+static bool pass(struct hd_core *c, const struct hd_lines *op, hd_time t)
+{
     if (c->memop[op->memop].kind != HD_OP_SHARED)
         return true; /* an access of no lane */
-    if (!hd_l1tlb_open(c, op->memop))
+    if (!hd_l1tlb_may_pass(c, op->memop))
         return false;
-    hd_lsu_use_port(&s->lsu_free, &s->lsu_used, g->m->l1cache.ports, t,
-                    g->cycle);
+    pass_port(c, t);
     return true;
 }
 
-void hd_lsu_sync(struct hd_gpu *g)
+/* Whether lines of the instruction at the head but its last one may hit in a
+ * row. */
+static inline bool has_row(const struct hd_core *c, struct hd_lines *op)
 {
-    for (uint32_t i = 0; i < g->cores; i++) {
-        const struct hd_core *c = &g->core[i];
-        hd_hist_add_n(&g->line_hist[c->app], 1, c->s->ones);
-        hd_hist_add_n(&g->page_hist[c->app], 1, c->s->ones);
-        c->s->ones = 0;
-    }
+    const struct hd_lsu_page *page;
+
+    if (op->at + 1u >= op->n || !c->unheard ||
+        c->memop[op->memop].kind != HD_OP_LOAD || !hd_tlb_plain(&c->l1tlb))
+        return false;
+    page = &op->page[hd_lines_at(op, op->at)->page];
+    return page->frame < HD_PAGE_MISSING ||
+           (page->frame == HD_PAGE_UNKNOWN &&
+            hd_tlb_is(&c->l1tlb, c->app, page->vpn,
+                      c->guess[op->warp].page[page - op->page]));
 }
 
-/* A port while a streak uses it. */
-struct port {
-    hd_time free;
-    uint32_t used, ports;
-};
-
-/* Nobody watches or chooses, and the L1 TLB has pages of 4 KB only. */
-static bool is_plain(const struct hd_core *c)
-{
-    const struct hd_tlb *t = &c->l1tlb;
-
-    return t->live[HD_TLB_PRESENT] == 1u << HD_TLB_4K && t->stat.v == NULL &&
-           (t->watched[HEDDLE_NOTE_tlb_hit] | t->watched[HEDDLE_NOTE_tlb_miss] |
-            (t->base.asked & HD_ASSOC_TOUCH)) == 0;
-}
-
-/* The frame of a page is in the TLB: it is known now. */
-static HD_INLINE bool find_page(struct hd_core *c, struct hd_lsu_page *page,
-                                uint32_t warp, bool plain)
-{
-    hd_vpn vpn = {page->vpn};
-    struct hd_tlb *tlb = &c->l1tlb;
-    uint64_t pfn;
-
-    if (plain) {
-        uint32_t set = hd_tlb_set(&tlb->base, tlb->base_mask, vpn.v);
-        uint32_t e = hd_assoc_find(&tlb->base, set,
-                                   hd_tlb_key(HD_TLB_4K, c->app, vpn.v));
-        if (e == HD_NONE)
-            return false;
-        hd_assoc_touch_in(&tlb->base, set, e, (struct hd_who){c->app, warp});
-        pfn = tlb->entry[e].frame;
-    } else {
-        struct hd_xlate x;
-        if (!hd_tlb_lookup(tlb, c->app, vpn, c->id, warp, &x) ||
-            !hd_l1tlb_here(c, vpn, &x))
-            return false;
-        pfn = hd_xlate_frame(&x, vpn).v;
-    }
-    page->frame = pfn;
-    return true;
-}
-
-/* Serves lines that hit, but for the last one; returns how many. */
-static HD_INLINE uint32_t streak(struct hd_core *c, hd_time t, hd_time end,
-                                 bool plain)
+/* Lines in a row that hit where their places in the warp's instruction did last,
+ * but for the last one, which ends the instruction: what line() would do from t
+ * on and before `end`. */
+static HD_HOT void row(struct hd_core *c, struct hd_lines *op, hd_time t,
+                       hd_time end)
 {
     const struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
-    struct hd_lines *op = &c->lsu[s->lsu_first];
+    const struct hd_guess *guess = &c->guess[op->warp];
     struct hd_memop *m = &c->memop[op->memop];
-    struct port tlb = {s->tlb_free, s->tlb_used, g->m->l1tlb.ports};
-    struct port l1 = {s->lsu_free, s->lsu_used, g->m->l1cache.ports};
     uint32_t shift = HD_PAGE_SHIFT - g->line_shift, i = op->at, pages = 0;
-    uint32_t warp = op->warp, n = op->n - 1u;
-    hd_time last = 0, cycle = g->cycle, local = s->local;
+    uint32_t tlb_ports = g->m->l1tlb.ports, l1_ports = g->m->l1cache.ports;
+    hd_time last = 0, local = s->local;
 
-    for (; i < n && t < end; i++) {
+    for (; i + 1u < op->n && t < end; i++) {
         const struct hd_lsu_line *x = hd_lines_at(op, i);
         struct hd_lsu_page *page = &op->page[x->page];
         if (page->frame >= HD_PAGE_MISSING) {
-            if (page->frame != HD_PAGE_UNKNOWN)
-                break;
-            t = hd_max_u64(t, tlb.free);
-            if (t >= end)
+            t = hd_max_u64(t, s->tlb_free);
+            if (page->frame != HD_PAGE_UNKNOWN || t >= end ||
+                !hd_tlb_again(&c->l1tlb, c->app, page->vpn,
+                              guess->page[x->page], &page->frame))
                 break;
             local = t;
-            if (!find_page(c, page, warp, plain)) {
-                page->frame = HD_PAGE_ABSENT;
-                break;
-            }
             pages++;
-            hd_lsu_use_port(&tlb.free, &tlb.used, tlb.ports, t, cycle);
+            hd_lsu_use_port(&s->tlb_free, &s->tlb_used, tlb_ports, t, g->cycle);
         }
-        if (!hd_cache_reuse(&c->l1, page->frame << shift | x->place,
-                            (struct hd_who){c->app, warp}))
+        if (!hd_cache_again(&c->l1, page->frame << shift | x->place,
+                            guess->line[i]))
             break;
-        hd_lsu_use_port(&l1.free, &l1.used, l1.ports, t, cycle);
+        hd_lsu_use_port(&s->lsu_free, &s->lsu_used, l1_ports, t, g->cycle);
         local = last = t;
-        t = hd_max_u64(t, l1.free);
+        t = hd_max_u64(t, s->lsu_free);
     }
     s->local = local;
-    s->tlb_free = tlb.free;
-    s->tlb_used = tlb.used;
-    s->lsu_free = l1.free;
-    s->lsu_used = l1.used;
     c->tlb_count[HD_L1TLB_LOOKUPS] += pages;
     c->tlb_count[HD_L1TLB_HITS] += pages;
-    if (i > op->at)
-        m->done = hd_max_u64(m->done, last + g->both_ticks);
-    return i - op->at;
+    if (i == op->at)
+        return;
+    c->l1_count[HD_L1_READS] += i - op->at;
+    c->l1_count[HD_L1_READ_HITS] += i - op->at;
+    m->done = hd_max_u64(m->done, last + g->both_ticks);
+    m->left -= (i - op->at) & 0xff;
+    op->at = (uint16_t)i;
 }
 
-HD_HOT hd_time hd_lsu_streak(struct hd_core *c, hd_time t, hd_time end)
+HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end)
 {
-    struct hd_lines *op = &c->lsu[c->s->lsu_first];
-    uint32_t n = HD_LIKELY(is_plain(c)) ? streak(c, t, end, true)
-                                        : streak(c, t, end, false);
+    struct hd_core_state *s = c->s;
+    struct hd_lines *op = &c->lsu[s->lsu_first];
+    uint32_t next = s->lsu_first + 1;
 
-    op->at = (uint16_t)(op->at + n);
-    c->dry = n != 0 ? 0 : c->dry + 1;
-    c->memop[op->memop].left -= n & 0xff;
-    c->l1_count[HD_L1_READS] += n;
-    c->l1_count[HD_L1_READ_HITS] += n;
-    return hd_lsu_next(c, c->s);
+    if (s->replay_first != HD_NONE) {
+        replay(c, t, end);
+        return;
+    }
+    if (op->n == 0 && !pass(c, op, t))
+        return;
+    while (op->at < op->n) {
+        if (has_row(c, op) && t < end) {
+            row(c, op, t, end);
+            t = hd_lsu_next(c, s);
+            if (t >= end)
+                return;
+            s->local = t;
+        }
+        if (!line(c, op, t))
+            return;
+        if (++op->at == op->n)
+            break;
+        t = hd_lsu_next(c, s);
+        end = hd_min_u64(end, s->inbox.at);
+        if (t >= end || *c->gpu->stop != 0)
+            return;
+        s->local = t;
+    }
+    s->lsu_first = next < c->lsu_room ? next : 0;
+    s->lsu_n--;
+    hd_lsu_line_done(c, op->memop, t);
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+void hd_lsu_look(const struct hd_core *c, struct heddle_visitor *v)
+{
+    for (uint32_t i = 0; i < c->s->lsu_n; i++) {
+        const struct hd_lines *o =
+            &c->lsu[(c->s->lsu_first + i) % c->lsu_room];
+        v->row(v->ud, "queued");
+        v->text(v->ud, "access", hd_op_name[c->memop[o->memop].kind]);
+        v->number(v->ud, "warp", c->memop[o->memop].warp);
+        v->number(v->ud, "lines", o->n);
+        v->number(v->ud, "lines_done", o->at);
+        v->number(v->ud, "pages", o->pages);
+    }
 }

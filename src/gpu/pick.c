@@ -57,8 +57,7 @@ uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,
     hd_time round = hd_bit_count(can) * c->slot;
     uint64_t least = UINT64_MAX, rounds;
 
-    if (c->pick.bound || c->gpu->m->core.scheduler != HD_SCHED_LRR ||
-        (can & hd_warp_memory(s)) != 0)
+    if (c->pick.bound || can == 0 || (can & hd_warp_memory(s)) != 0)
         return 0;
     for (uint64_t m = can; m != 0; m &= m - 1) {
         const struct hd_warp *w = &c->warp[hd_bit_first(m)];

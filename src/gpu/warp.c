@@ -32,7 +32,6 @@
 
 #include "../machine.h"
 #include "dispatch.h"
-#include "lsu.h"
 
 static void account(struct hd_core *c, uint32_t what, hd_time ticks)
 {
@@ -310,7 +309,7 @@ static HD_APART void tell_done(const struct hd_core *c,
     hd_slots_note(g->env->slots, HEDDLE_NOTE_access_done, &n);
 }
 
-HD_HOT void hd_warp_release(struct hd_core *c, uint32_t memop, hd_time t)
+HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
 {
     struct hd_memop *m = &c->memop[memop];
     struct hd_warp *x = &c->warp[m->warp];
@@ -473,7 +472,7 @@ static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
     s->ready ^= bit;
     acc.lane = NULL;
     c->ops->access(c->source, x->ctx, x->index, &acc);
-    hd_lsu_enter(c, s, x, w, lanes, &acc, t);
+    hd_lsu_take(c, w, lanes, &acc, t);
     fetch(c, s, x, w, kind, end);
 }
 
@@ -487,7 +486,7 @@ static void issue_shared(struct hd_core *c, uint32_t w, hd_time t)
 
     begin(c, s, x, w, bit, 1, t, t + c->slot);
     hd_dispatch_issued(c, 1, t);
-    hd_lsu_enter_shared(c, w, t);
+    hd_lsu_take_shared(c, w, t);
     x->flight++;
     x->shared++;
     s->ready ^= bit;
@@ -558,38 +557,25 @@ HD_APART static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
     s->port_free = t + rounds * round;
 }
 
-/* Of these one issues at t, or all in turn before `end`: a policy chooses, or
- * they take turns. */
-HD_APART static void step_other(struct hd_core *c, uint64_t can, hd_time t,
-                                hd_time end)
-{
-    uint64_t rounds = c->lrr ? hd_sched_rounds(c, can, t, end) : 0;
-    uint32_t w, one;
-
-    if (rounds > 0) {
-        issue_rounds(c, can, t, rounds);
-        return;
-    }
-    w = hd_sched_pick(c, can, &one);
-    issue(c, c->s, w, t, one ? 1 : UINT64_MAX, 0);
-}
-
 HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
                                     hd_time end)
 {
     struct hd_core_state *s = c->s;
     hd_time t = port.at;
+    uint64_t rounds;
+    uint32_t w, one;
 
     s->local = hd_max_u64(s->local, t);
     if (s->later_at <= t) {
         promote(c, s, t);
         port.can = hd_warp_can(c, s);
     }
-    if (HD_UNLIKELY((c->plain & HD_PLAIN_PICK) == 0)) {
-        if (port.can != 0)
-            step_other(c, port.can, t, end);
+    rounds = c->lrr ? hd_sched_rounds(c, port.can, t, end) : 0;
+    if (rounds > 0) {
+        issue_rounds(c, port.can, t, rounds);
     } else if (HD_LIKELY(port.can != 0)) {
-        issue(c, s, hd_sched_gto(c, port.can), t, UINT64_MAX, end);
+        w = hd_sched_pick(c, port.can, &one);
+        issue(c, s, w, t, one ? 1 : UINT64_MAX, c->pick.bound || one ? 0 : end);
     }
     return hd_port_next(c, s);
 }

@@ -97,17 +97,9 @@ static uint32_t word(const struct hd_assoc *a, uint32_t node, uint32_t i)
     return hd_assoc_word(a->node, 4 * (size_t)node + i, a->small);
 }
 
-static inline void put(void *v, size_t i, bool small, uint32_t x)
-{
-    if (small)
-        ((uint16_t *)v)[i] = (uint16_t)x;
-    else
-        ((uint32_t *)v)[i] = x;
-}
-
 static void set_word(struct hd_assoc *a, uint32_t node, uint32_t i, uint32_t x)
 {
-    put(a->node, 4 * (size_t)node + i, a->small, x);
+    hd_assoc_put(a->node, 4 * (size_t)node + i, a->small, x);
 }
 
 /* Two nodes become neighbours. */
@@ -164,14 +156,9 @@ static int64_t victim_default(void *self, const void *question_)
 HD_HOT void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set,
                                  uint32_t entry, struct hd_who who)
 {
-    uint32_t way = entry - set * a->ways, node = a->sets + entry;
+    uint32_t way = entry - set * a->ways;
 
-    if (narrow(a)) {
-        hd_assoc_to_front(a, set, entry);
-    } else if (word(a, node, HD_ASSOC_NEWER) != set) {
-        list_take(a, node);
-        list_put(a, set, node);
-    }
+    hd_assoc_to_front(a, set, entry);
     if (HD_UNLIKELY((a->asked & HD_ASSOC_TOUCH) != 0))
         ASK(repl_touch, &a->touch, a, set, way, hd_assoc_key(a, entry), who);
 }
@@ -213,7 +200,7 @@ static void hash_in(struct hd_assoc *a, uint32_t entry, uint64_t key)
 
     set_word(a, a->sets + entry, HD_ASSOC_NEXT,
              hd_assoc_word(a->head, h, a->small));
-    put(a->head, h, a->small, a->sets + entry);
+    hd_assoc_put(a->head, h, a->small, a->sets + entry);
 }
 
 /* A node leaves a bucket whose first it is not. */
@@ -231,7 +218,7 @@ static inline void hash_out(struct hd_assoc *a, uint32_t entry, bool small)
     uint32_t n = hd_assoc_word(a->head, h, small);
 
     if (HD_LIKELY(n == node))
-        put(a->head, h, small,
+        hd_assoc_put(a->head, h, small,
             hd_assoc_word(a->node, 4 * (size_t)node + HD_ASSOC_NEXT, small));
     else
         chain_out(a, n, node);
@@ -357,16 +344,16 @@ static inline uint32_t replace_oldest(struct hd_assoc *a, uint32_t set,
 
     n = 4 * (size_t)node;
     last = hd_assoc_word(v, n + HD_ASSOC_NEWER, small);
-    put(v, 4 * (size_t)last + HD_ASSOC_OLDER, small, set);
-    put(v, s + HD_ASSOC_NEWER, small, last);
-    put(v, s + HD_ASSOC_OLDER, small, node);
-    put(v, n + HD_ASSOC_NEWER, small, set);
-    put(v, n + HD_ASSOC_OLDER, small, first);
-    put(v, 4 * (size_t)first + HD_ASSOC_NEWER, small, node);
+    hd_assoc_put(v, 4 * (size_t)last + HD_ASSOC_OLDER, small, set);
+    hd_assoc_put(v, s + HD_ASSOC_NEWER, small, last);
+    hd_assoc_put(v, s + HD_ASSOC_OLDER, small, node);
+    hd_assoc_put(v, n + HD_ASSOC_NEWER, small, set);
+    hd_assoc_put(v, n + HD_ASSOC_OLDER, small, first);
+    hd_assoc_put(v, 4 * (size_t)first + HD_ASSOC_NEWER, small, node);
     hash_out(a, e, small);
     at = (key * HD_ASSOC_HASH) >> a->hash;
-    put(v, n + HD_ASSOC_NEXT, small, hd_assoc_word(h, at, small));
-    put(h, at, small, node);
+    hd_assoc_put(v, n + HD_ASSOC_NEXT, small, hd_assoc_word(h, at, small));
+    hd_assoc_put(h, at, small, node);
     return e;
 }
 

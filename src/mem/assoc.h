@@ -227,6 +227,23 @@ static inline uint32_t hd_assoc_find(const struct hd_assoc *a, uint32_t set,
                           : hd_assoc_find_wide(a, set, key);
 }
 
+/* The same where it may be the entry *guess, of any set; what is found is the
+ * next guess.  Guesses are no part of the results.  NULL: there is none. */
+static inline uint32_t hd_assoc_find_at(const struct hd_assoc *a, uint32_t set,
+                                        uint64_t key, uint16_t *guess)
+{
+    uint32_t e;
+
+    if (guess == NULL)
+        return hd_assoc_find(a, set, key);
+    e = *guess;
+    if (HD_UNLIKELY((a->key[e] & a->mask) != key)) {
+        e = hd_assoc_find(a, set, key);
+        *guess = (uint16_t)(e != HD_NONE ? e : *guess);
+    }
+    return e;
+}
+
 /* ---- touching --------------------------------------------------------- */
 
 /* `order` with a way moved to the front. */
@@ -241,14 +258,48 @@ static inline uint64_t hd_assoc_front(uint64_t order, uint32_t way)
     return order ^ ((order ^ (order << 4 | way)) & upto);
 }
 
-/* Moves an entry of a narrow set to the front of its order of use. */
+/* Writes a word of the wide layout. */
+static inline void hd_assoc_put(void *v, size_t i, bool small, uint32_t x)
+{
+    if (small)
+        ((uint16_t *)v)[i] = (uint16_t)x;
+    else
+        ((uint32_t *)v)[i] = x;
+}
+
+static inline void hd_assoc_to_front_wide(struct hd_assoc *a, uint32_t set,
+                                          uint32_t entry, bool small)
+{
+    void *v = a->node;
+    uint32_t node = a->sets + entry, first, older;
+    size_t n = 4 * (size_t)node, s = 4 * (size_t)set;
+    uint32_t newer = hd_assoc_word(v, n + HD_ASSOC_NEWER, small);
+
+    if (newer == set)
+        return;
+    older = hd_assoc_word(v, n + HD_ASSOC_OLDER, small);
+    hd_assoc_put(v, 4 * (size_t)newer + HD_ASSOC_OLDER, small, older);
+    hd_assoc_put(v, 4 * (size_t)older + HD_ASSOC_NEWER, small, newer);
+    first = hd_assoc_word(v, s + HD_ASSOC_OLDER, small);
+    hd_assoc_put(v, s + HD_ASSOC_OLDER, small, node);
+    hd_assoc_put(v, n + HD_ASSOC_NEWER, small, set);
+    hd_assoc_put(v, n + HD_ASSOC_OLDER, small, first);
+    hd_assoc_put(v, 4 * (size_t)first + HD_ASSOC_NEWER, small, node);
+}
+
+/* Moves an entry to the front of its set's order of use; nobody is told. */
 static inline void hd_assoc_to_front(struct hd_assoc *a, uint32_t set,
                                      uint32_t entry)
 {
     struct hd_assoc_set *s = &a->set[set];
     uint32_t way = entry - set * a->ways;
 
-    if ((s->order & 15) != way) {
+    if (HD_UNLIKELY(a->set == NULL)) {
+        if (HD_LIKELY(a->small))
+            hd_assoc_to_front_wide(a, set, entry, true);
+        else
+            hd_assoc_to_front_wide(a, set, entry, false);
+    } else if ((s->order & 15) != way) {
         s->order = hd_assoc_front(s->order, way);
         s->recent = a->key[entry] & a->mask;
     }

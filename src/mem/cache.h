@@ -172,28 +172,32 @@ static inline void hd_cache_used(struct hd_cache *c, uint32_t set,
         hd_assoc_touch_in(&c->tags, set, entry, who);
 }
 
-/* Looks up a line (pa >> log2 line) and uses it. */
-static inline bool hd_cache_lookup(struct hd_cache *c, uint64_t line,
-                                   uint32_t kind, struct hd_who who)
+/* Looks up a line (pa >> log2 line) and uses it; `guess` as in
+ * hd_assoc_find_at. */
+static inline bool hd_cache_lookup_at(struct hd_cache *c, uint64_t line,
+                                      uint32_t kind, struct hd_who who,
+                                      uint16_t *guess)
 {
     uint32_t set = hd_cache_set(c, line);
-    uint32_t e = hd_assoc_find(&c->tags, set, line);
+    uint32_t e = hd_assoc_find_at(&c->tags, set, line, guess);
 
     hd_cache_used(c, set, line, e, kind, who);
     return e != HD_NONE;
 }
 
-/* A read that hits while nobody watches uses the line; otherwise nothing is
- * changed, and the answer is false. */
-static inline bool hd_cache_reuse(struct hd_cache *c, uint64_t line,
-                                  struct hd_who who)
+static inline bool hd_cache_lookup(struct hd_cache *c, uint64_t line,
+                                   uint32_t kind, struct hd_who who)
 {
-    uint32_t set = hd_cache_set(c, line);
-    uint32_t e = hd_assoc_find(&c->tags, set, line);
+    return hd_cache_lookup_at(c, line, kind, who, NULL);
+}
 
-    if (e == HD_NONE || HD_UNLIKELY((c->tags.asked & HD_CACHE_USE) != 0))
+/* A read hits in entry e, as one did before: the entry is used, where nobody is
+ * asked or told.  False: the line is not there, and nothing was done. */
+static inline bool hd_cache_again(struct hd_cache *c, uint64_t line, uint32_t e)
+{
+    if ((c->tags.key[e] & c->tags.mask) != line)
         return false;
-    hd_assoc_touch_in(&c->tags, set, e, who);
+    hd_assoc_to_front(&c->tags, hd_cache_set(c, line), e);
     return true;
 }
 

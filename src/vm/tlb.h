@@ -131,17 +131,19 @@ void hd_tlb_bound(struct hd_tlb *t);
 bool hd_tlb_lookup_other(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                          uint32_t core, uint32_t warp, struct hd_xlate *x);
 
-/* Looks up and touches.  True on a hit: *x is the entry's translation. */
-static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                                 uint32_t core, uint32_t warp,
-                                 struct hd_xlate *x)
+/* Looks up and touches.  True on a hit: *x is the entry's translation; `guess`
+ * as in hd_assoc_find_at. */
+static inline bool hd_tlb_lookup_at(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                                    uint32_t core, uint32_t warp,
+                                    struct hd_xlate *x, uint16_t *guess)
 {
     uint32_t set, e;
 
     if (HD_UNLIKELY(t->live[HD_TLB_PRESENT] != 1u << HD_TLB_4K || !t->quiet))
         return hd_tlb_lookup_other(t, app, vpn, core, warp, x);
     set = hd_tlb_set(&t->base, t->base_mask, vpn.v);
-    e = hd_assoc_find(&t->base, set, hd_tlb_key(HD_TLB_4K, app, vpn.v));
+    e = hd_assoc_find_at(&t->base, set, hd_tlb_key(HD_TLB_4K, app, vpn.v),
+                         guess);
     if (t->stat.v != NULL) {
         uint64_t *c = hd_count_row(&t->stat, t->instance, app);
         c[HD_TLB_LOOKUPS]++;
@@ -154,10 +156,31 @@ static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     return true;
 }
 
-/* Nobody counts or watches look-ups that miss. */
-static inline bool hd_tlb_silent(const struct hd_tlb *t)
+static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                                 uint32_t core, uint32_t warp,
+                                 struct hd_xlate *x)
 {
-    return t->stat.v == NULL && t->watched[HEDDLE_NOTE_tlb_miss] == 0;
+    return hd_tlb_lookup_at(t, app, vpn, core, warp, x, NULL);
+}
+
+/* Base entry e holds a page of 4 KB. */
+static inline bool hd_tlb_is(const struct hd_tlb *t, uint32_t app, uint64_t vpn,
+                             uint32_t e)
+{
+    return t->base.key[e] == hd_tlb_key(HD_TLB_4K, app, vpn);
+}
+
+/* A page of 4 KB hits in base entry e, as it did before: the entry is used,
+ * where nobody else is concerned (quiet).  False: it is not there, and nothing
+ * was done. */
+static inline bool hd_tlb_again(struct hd_tlb *t, uint32_t app, uint64_t vpn,
+                                uint32_t e, uint64_t *frame)
+{
+    if (!hd_tlb_is(t, app, vpn, e))
+        return false;
+    hd_assoc_to_front(&t->base, hd_tlb_set(&t->base, t->base_mask, vpn), e);
+    *frame = t->entry[e].frame;
+    return true;
 }
 
 /* No entry is of anything but one page of 4 KB. */
