@@ -199,9 +199,9 @@ end
 
 local function sort_requests(s, p)
     for app = 0, s.apps - 1 do
-        steer("dram_class", app, 0, 1)
+        steer("dram_class", app, 0, "silver")
         for level = 1, 4 do
-            steer("dram_class", app, level, 2)
+            steer("dram_class", app, level, "golden")
         end
         steer("dram_turn", app, 0, math.max(1, p.thresh // s.apps))
     end

@@ -222,11 +222,10 @@ HEDDLE_API uint64_t heddle_policy_now(const heddle_sim *s);
  * heddle_use, makes it fail. */
 HEDDLE_API int heddle_policy_fail(heddle_sim *s, const char *text);
 
-/* Steering: sets one cell of a table that the engine's default reads.
- * "l2_bypass" (app, level), "dram_class" (app, level), "tlb_fill" (app, core;
- * value: bit set of warps), "tlb_fill_without" (app, 0), "warp_limit"
- * (0, core).  Unknown tables and cells: HEDDLE_EINVAL.  What a policy has
- * steered goes back to the default when it is unbound. */
+/* Steering: sets one cell of a table that the engine's default reads
+ * (heddle_table_info lists them).  Unknown tables, cells and values that a cell
+ * cannot hold: HEDDLE_EINVAL.  What a policy has steered goes back to the
+ * default when it is unbound. */
 HEDDLE_API int heddle_steer(heddle_sim *s, const char *table, uint32_t i,
                             uint32_t j, uint64_t value);
 
@@ -248,13 +247,14 @@ HEDDLE_API int heddle_policy_counter(const heddle_sim *s, const char *name,
 HEDDLE_API int heddle_recent(heddle_sim *s, const char *fact, uint32_t i,
                              uint64_t *out);
 
-/* The value of a name of a choice; HEDDLE_EINVAL where it has none of it, or is
- * no choice. */
-HEDDLE_API int heddle_param_value(const struct heddle_param *p,
-                                  const char *name, uint64_t *value);
-/* The name of a choice's value; HEDDLE_EINVAL where it is no choice. */
-HEDDLE_API int heddle_param_name(const struct heddle_param *p, uint64_t value,
-                                 char *out, size_t room);
+/* The place of a word among "a|b|c" (the limit of a CHOICE, the value of a
+ * steering table, the unit of a parameter): a is 0.  HEDDLE_EINVAL: they have
+ * none of it, or are no words at all (no '|', or NULL). */
+HEDDLE_API int heddle_word_value(const char *words, const char *word,
+                                 uint64_t *value);
+/* The word at a place; HEDDLE_EINVAL where they are no words. */
+HEDDLE_API int heddle_word_name(const char *words, uint64_t value, char *out,
+                                size_t room);
 
 /* The name of names[0..n) most similar to `name`, or NULL. */
 HEDDLE_API const char *heddle_nearest(const char *name,

@@ -326,7 +326,7 @@ static void bypass(void **state)
     (void)state;
     rig_open(g);
     g->m.steer.l2_bypass[0][4] = g->m.steer.l2_steered[0][4] = 1;
-    g->m.steer.l2_steers = 1;
+    g->m.steer.set |= 1u << HD_TABLE_l2_bypass;
     r = rig_at(g, 0, HD_REQ_WALK, 72, 8, 1);
     g->reqs.v[r].level = 4;
     r = rig_at(g, 100, HD_REQ_WALK, 72, 8, 2);

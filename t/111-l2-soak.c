@@ -48,7 +48,8 @@ static uint64_t soak(uint32_t seed, uint32_t n)
     gap = pick(&r, 1, 30);
     for (int a = 0; a < 4; a++) {
         uint32_t level = pick(&r, 0, 4);
-        g->m.steer.l2_steered[a][level] = g->m.steer.l2_steers = 1;
+        g->m.steer.l2_steered[a][level] = 1;
+        g->m.steer.set |= 1u << HD_TABLE_l2_bypass;
         g->m.steer.l2_bypass[a][level] = (uint8_t)hd_rng_below(&r, 4);
     }
     for (uint32_t i = 0; i < n; i++) {

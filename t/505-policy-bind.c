@@ -85,14 +85,14 @@ static void choices(void **state)
     assert_true(has(f, "rule is a choice of a|b|c, so its values are 0 to 2"));
     p.params = good;
     assert_int_equal(use(f, &p, NULL, 0), HEDDLE_OK);
-    assert_int_equal(heddle_param_value(&good[0], "c", &v), HEDDLE_OK);
+    assert_int_equal(heddle_word_value(good[0].unit, "c", &v), HEDDLE_OK);
     assert_int_equal(v, 2);
-    assert_int_equal(heddle_param_value(&good[0], "d", &v), HEDDLE_EINVAL);
-    assert_int_equal(heddle_param_value(&good[1], "a", &v), HEDDLE_EINVAL);
-    assert_int_equal(heddle_param_name(&good[0], 1, name, sizeof name),
+    assert_int_equal(heddle_word_value(good[0].unit, "d", &v), HEDDLE_EINVAL);
+    assert_int_equal(heddle_word_value(good[1].unit, "a", &v), HEDDLE_EINVAL);
+    assert_int_equal(heddle_word_name(good[0].unit, 1, name, sizeof name),
                      HEDDLE_OK);
     assert_string_equal(name, "b");
-    assert_int_equal(heddle_param_name(&good[1], 1, name, sizeof name),
+    assert_int_equal(heddle_word_name(good[1].unit, 1, name, sizeof name),
                      HEDDLE_EINVAL);
     fake_close(f);
 }

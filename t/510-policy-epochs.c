@@ -88,7 +88,7 @@ static int use(struct fake *f, const struct heddle_policy *p)
 /* The state of the only policy lies where its home is; found by its notes. */
 static uint64_t limit(struct fake *f)
 {
-    return f->slots.steer->warp_limit[1];
+    return f->slots.steer->warp_limit[0][1];
 }
 
 static void notes(void **state)
@@ -164,7 +164,7 @@ static void steering(void **state)
     assert_int_equal(heddle_steer(s, "l2_bypass", 0, 4, 256), HEDDLE_EINVAL);
     assert_int_equal(heddle_steer(s, "dram_class", 0, 0, 3), HEDDLE_EINVAL);
     assert_int_equal(cores, 0);
-    assert_int_equal(f->slots.steer->tlb_fill_without[0], 1);
+    assert_int_equal(f->slots.steer->tlb_fill_without[0][0], 1);
     assert_true(f->slots.steer->tlb_fill[1][2] == UINT64_MAX);
     assert_int_equal(heddle_steer(s, "l2_bypass", 1, 4, 1), 0);
     assert_int_equal(f->slots.steer->l2_bypass[1][4], 1);
@@ -173,9 +173,9 @@ static void steering(void **state)
     assert_int_equal(heddle_steer(s, "tlb_fill", 1, 2, 0xf0), 0);
     assert_int_equal(f->slots.steer->tlb_fill[1][2], 0xf0);
     assert_int_equal(heddle_steer(s, "tlb_fill_without", 1, 0, 2), 0);
-    assert_int_equal(f->slots.steer->tlb_fill_without[1], 2);
+    assert_int_equal(f->slots.steer->tlb_fill_without[1][0], 2);
     assert_int_equal(heddle_steer(s, "warp_limit", 0, 2, 3), 0);
-    assert_int_equal(f->slots.steer->warp_limit[2], 3);
+    assert_int_equal(f->slots.steer->warp_limit[0][2], 3);
     assert_int_equal(cores, 4);
     fake_close(f);
 }

@@ -287,9 +287,9 @@ static void notes_and_epochs(void **state)
     hd_slots_note(&fake->slots, HEDDLE_NOTE_walk_done, &n);
     hd_slots_note(&fake->slots, HEDDLE_NOTE_walk_done, &n);
     fake_run(fake, 99);
-    assert_true(fake->slots.steer->warp_limit[1] == UINT64_MAX);
+    assert_true(fake->slots.steer->warp_limit[0][1] == UINT64_MAX);
     fake_run(fake, 100);
-    assert_int_equal(fake->slots.steer->warp_limit[1], 14 + FAKE_CORES);
+    assert_int_equal(fake->slots.steer->warp_limit[0][1], 14 + FAKE_CORES);
     assert_int_equal(fake->err.code, 0);
     lua_end(L);
 }

@@ -168,7 +168,7 @@ local pairs_of = {
             for app = 0, place.apps - 1 do
                 steer("dram_class", app, 0, app)
                 for level = 1, 4 do
-                    steer("dram_class", app, level, 2)
+                    steer("dram_class", app, level, "golden")
                 end
             end
         end,
@@ -184,7 +184,7 @@ local pairs_of = {
         end,
         function(_, _, place)
             for app = 0, place.apps - 1 do
-                steer("tlb_fill_without", app, 0, 2)
+                steer("tlb_fill_without", app, 0, "none")
                 for c = 0, place.cores - 1 do
                     steer("tlb_fill", app, c, 31)
                 end

@@ -12,7 +12,6 @@
 local tap = require "lib.tap"
 local files = require "lib.files"
 local whole = require "lib.whole"
-local H = require "heddle"
 local core = require "heddle.core"
 local policies = require "heddle.policy"
 
@@ -59,12 +58,13 @@ local ROWS = {
     fault_batch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["sim.budget"] = 400 } },
     repl_touch = replacing, repl_fill = replacing, repl_victim = replacing,
-    repl_gone = replacing, cache_insert = {}, l2_bypass = {}, dram_class = {}, dram_pick = {},
+    repl_gone = replacing, cache_insert = {}, l2_bypass = {}, dram_class = {},
+    dram_pick = {},
     dram_turn = { with = { dram_class = function() return "silver" end } },
     warp_pick = {}, warp_limit = {}, block_place = {}, core_partition = {},
 }
 
--- ---- policies that only pass ---------------------------------------------------
+-- ---- policies that only pass ------------------------------------------------
 
 --- A policy of a set of points, and of all notes.
 local function passing(name, points, notes)
@@ -144,7 +144,7 @@ local function plugin(name)
     return path
 end
 
--- ---- the runs -------------------------------------------------------------------
+-- ---- the runs ---------------------------------------------------------------
 
 local function sim_of(row, check)
     local list = {}
@@ -156,12 +156,12 @@ local function sim_of(row, check)
 end
 
 --- How often the point was asked, and all statistics but the policies'.
-local function run(row, name, at, policies, check)
+local function run(row, name, at, use, check)
     local sim <close> = sim_of(row, check)
     if row.with then
         sim:use(whole.join(row.with, { name = "with" }))
     end
-    for _, policy in ipairs(policies) do
+    for _, policy in ipairs(use) do
         sim:use(policy, { at = policy.name ~= "others" and at or nil })
     end
     if sim:run(20000000) ~= "done" then
@@ -181,8 +181,8 @@ local function alone(row, name, at)
     local want, loud = run(row, name, at,
         { passing("others", others, true), lua }, true)
     tap.ok(want > 0, place .. " is asked", loud[1])
-    for what, policy in pairs { Lua = lua, C = plugin(name) } do
-        local n, quiet = run(row, name, at, { policy })
+    for what, use in pairs { Lua = lua, C = plugin(name) } do
+        local n, quiet = run(row, name, at, { use })
         tap.is(n, want, ("%s, alone in %s, is asked as often"):format(place,
             what))
         tap.is(whole.difference(quiet, loud), nil,

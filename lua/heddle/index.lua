@@ -1,6 +1,6 @@
 --- index.lua - everything that has a name: settings, counters, histograms,
--- metrics, points, notes, policies, applications, suites, machines; for `list`,
--- `explain` and help(x).
+-- metrics, points, notes, steering tables, facts, policies, applications, suites,
+-- machines; for `list`, `explain` and help(x).
 --
 -- Each kind gives rows for a list, and an explanation (lines of text) of one
 -- name.  What exists is asked from the modules that own it, so nothing here
@@ -11,8 +11,8 @@ local core = require "heddle.core"
 
 local index = {
     kinds = {
-        "points", "notes", "policies", "apps", "suites", "machines",
-        "counters", "histograms", "metrics", "settings",
+        "points", "notes", "tables", "facts", "policies", "apps", "suites",
+        "machines", "counters", "histograms", "metrics", "settings",
     },
 }
 
@@ -104,6 +104,22 @@ function rows.notes()
     local out = {}
     for _, n in ipairs(core.notes()) do
         out[#out + 1] = { n.name, n.when }
+    end
+    return out
+end
+
+function rows.tables()
+    local out = {}
+    for _, t in ipairs(require("heddle.policy").tables()) do
+        out[#out + 1] = { t.name, t.at, t.meaning }
+    end
+    return out
+end
+
+function rows.facts()
+    local out = {}
+    for _, f in ipairs(require("heddle.policy").facts()) do
+        out[#out + 1] = { f.name, f.value, f.meaning }
     end
     return out
 end
@@ -307,6 +323,30 @@ function explain.notes(name)
             }
             fields(out, n.fields)
             return out
+        end
+    end
+end
+
+function explain.tables(name)
+    for _, t in ipairs(require("heddle.policy").tables()) do
+        if t.name == name then
+            return {
+                ("%s (steering table of %s)"):format(name, t.at),
+                "  means    " .. t.meaning,
+                ("  cell     i: %s; j: %s"):format(t.i, t.j),
+                "  value    " .. t.value:gsub("|", ", "),
+            }
+        end
+    end
+end
+
+function explain.facts(name)
+    for _, f in ipairs(require("heddle.policy").facts()) do
+        if f.name == name then
+            return {
+                ("%s (fact, for each %s)"):format(name, f.i),
+                ("  tells    %s: %s"):format(f.value, f.meaning),
+            }
         end
     end
 end

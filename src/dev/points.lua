@@ -93,7 +93,8 @@ add ".Ss Steering tables"
 add ".Bl -tag -width Ds"
 for _, t in ipairs(policy.tables()) do
     add(".It Fn steer \"'%s'\" i j value", t.name)
-    text(("i: %s; j: %s; value: %s."):format(t.i, t.j, t.value))
+    text(("i: %s; j: %s; value: %s."):format(t.i, t.j,
+        (t.value:gsub("|", ", "))))
     text(t.meaning .. ".")
 end
 add ".El"

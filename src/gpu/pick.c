@@ -76,5 +76,5 @@ int64_t hd_limit_default(void *self, const void *question)
     const struct hd_core *c = self;
 
     (void)question;
-    return (int64_t)c->gpu->env->slots->steer->warp_limit[c->id];
+    return (int64_t)c->gpu->env->slots->steer->warp_limit[0][c->id];
 }

@@ -142,7 +142,7 @@ void hd_warp_ask_limit(struct hd_core *c, hd_time t)
     uint32_t n = c->gpu->m->core.warps;
 
     if (!c->limit.bound) {
-        s->limit = c->gpu->env->slots->steer->warp_limit[c->id];
+        s->limit = c->gpu->env->slots->steer->warp_limit[0][c->id];
         s->limit_until = HD_NEVER;
         return;
     }

@@ -160,7 +160,7 @@ static void read_choices(lua_State *L, int t, struct heddle_param *p, int keep,
     p->min = 0;
     p->max = (uint64_t)n - 1;
     if (lua_getfield(L, t, "default") != LUA_TSTRING ||
-        heddle_param_value(p, lua_tostring(L, -1), &p->def) != 0)
+        heddle_word_value(p->unit, lua_tostring(L, -1), &p->def) != 0)
         hl_raisef(L, HEDDLE_EPOLICY,
                   "policy %s: params.%s.default is one of %s", whose, p->name,
                   p->unit);

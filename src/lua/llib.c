@@ -517,14 +517,30 @@ int lp_lib_no_seed(lua_State *L)
                          "the stream comes from the simulation's seed");
 }
 
+/* What a table's cell gets: a number, a truth, or one of its words. */
+static uint64_t cell_value(lua_State *L, const char *table, int i)
+{
+    const struct heddle_table_info *t;
+    uint64_t v;
+
+    if (lua_isboolean(L, i))
+        return (uint64_t)lua_toboolean(L, i);
+    for (uint32_t k = 0; lua_type(L, i) == LUA_TSTRING &&
+                         (t = heddle_table_info(k)) != NULL;
+         k++)
+        if (strcmp(t->name, table) == 0 &&
+            heddle_word_value(t->value, lua_tostring(L, i), &v) == HEDDLE_OK)
+            return v;
+    return (uint64_t)luaL_checkinteger(L, i);
+}
+
 /* steer(table, i, j, value) */
 int lp_lib_steer(lua_State *L)
 {
     heddle_sim *s = lp_sim(running(L, "steer"));
     const char *table = luaL_checkstring(L, 1);
     lua_Integer i = luaL_checkinteger(L, 2), j = luaL_checkinteger(L, 3);
-    uint64_t value = lua_isboolean(L, 4) ? (uint64_t)lua_toboolean(L, 4)
-                                         : (uint64_t)luaL_checkinteger(L, 4);
+    uint64_t value = cell_value(L, table, 4);
 
     if (i < 0 || i > INT32_MAX)
         i = INT32_MAX;

@@ -134,14 +134,14 @@ static void read_choices(lua_State *L, const struct heddle_policy *p,
         if (q == NULL || q->name == NULL)
             continue; /* heddle_use says so */
         if (o->text[i] == NULL &&
-            heddle_param_name(q, 0, name, sizeof name) == 0)
+            heddle_word_name(q->unit, 0, name, sizeof name) == 0)
             hl_raisef(L, HEDDLE_EPOLICY,
                       "policy %s: %s is one of %s, not a number", p->name,
                       q->name, q->unit);
         if (o->text[i] == NULL ||
-            heddle_param_value(q, o->text[i], &o->value[i]) == 0)
+            heddle_word_value(q->unit, o->text[i], &o->value[i]) == 0)
             continue;
-        if (heddle_param_name(q, 0, name, sizeof name) == 0)
+        if (heddle_word_name(q->unit, 0, name, sizeof name) == 0)
             hl_raisef(L, HEDDLE_EPOLICY, "policy %s: %s is one of %s, not '%s'",
                       p->name, q->name, q->unit, o->text[i]);
         hl_raisef(L, HEDDLE_EPOLICY,
@@ -325,7 +325,7 @@ void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value)
 {
     char name[64];
 
-    if (heddle_param_name(p, value, name, sizeof name) == 0)
+    if (heddle_word_name(p->unit, value, name, sizeof name) == 0)
         lua_pushstring(L, name);
     else
         lua_pushinteger(L, (lua_Integer)value);
@@ -499,8 +499,9 @@ static int tables(lua_State *L)
 
     lua_newtable(L);
     for (uint32_t i = 0; (t = heddle_table_info(i)) != NULL; i++) {
-        lua_createtable(L, 0, 5);
+        lua_createtable(L, 0, 6);
         hl_set_text(L, "name", t->name);
+        hl_set_text(L, "at", t->at);
         hl_set_text(L, "i", t->i);
         hl_set_text(L, "j", t->j);
         hl_set_text(L, "value", t->value);

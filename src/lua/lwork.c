@@ -39,7 +39,7 @@ static uint64_t take_value(lua_State *L, const struct heddle_work *work,
     while (q && q->name && strcmp(q->name, name) != 0)
         q++;
     if (lua_type(L, -1) == LUA_TSTRING && q && q->name &&
-        heddle_param_value(q, lua_tostring(L, -1), &v) == 0)
+        heddle_word_value(q->unit, lua_tostring(L, -1), &v) == 0)
         return v;
     n = lua_tointegerx(L, -1, &whole);
     if (whole && n >= 0)

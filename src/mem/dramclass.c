@@ -38,16 +38,16 @@ int64_t hd_dramclass_turn_default(void *dram, const void *question)
     const struct hd_dram *d = dram;
     const struct heddle_q_dram_turn *q = question;
 
-    if (!d->steer->turns)
+    if (!hd_steered(d->steer, HD_TABLE_dram_turn))
         return LONGEST;
-    return d->steer->dram_turn[q->app % HD_MAX_APPS];
+    return d->steer->dram_turn[q->app % HD_MAX_APPS][0];
 }
 
 /* ---- turns ------------------------------------------------------------ */
 
 static bool in_force(const struct hd_dram *d)
 {
-    return d->turn.bound != 0 || d->steer->turns;
+    return d->turn.bound != 0 || hd_steered(d->steer, HD_TABLE_dram_turn);
 }
 
 /* The next application that wants a turn gets it. */

@@ -420,7 +420,7 @@ static inline bool hd_l2_writes(const struct hd_req *q)
 static inline uint32_t hd_l2_passes(const struct hd_l2 *l2)
 {
     return (l2->unusual & (HD_L2_SPREAD | HD_L2_ASKS_PASS)) |
-           l2->steer->l2_steers;
+           hd_steered(l2->steer, HD_TABLE_l2_bypass);
 }
 
 /* Request r does not, and is sent at an L2 edge. */

@@ -282,7 +282,7 @@ static int read_value(heddle_part_tags *t, const struct heddle_policy *p,
            strcmp(q->name, t->param[i].name) != 0)
         q++;
     if (q != NULL && q->name != NULL &&
-        heddle_param_value(q, t->param[i].value, out) == 0)
+        heddle_word_value(q->unit, t->param[i].value, out) == 0)
         return 0;
     snprintf(name, sizeof name, "policy.%s", t->param[i].name);
     return read_number(t, name, t->param[i].value, 0, UINT64_MAX, out);

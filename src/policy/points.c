@@ -1,11 +1,11 @@
 /*
- * points.c - points.def, notes.def, the steering tables and the facts as data.
+ * points.c - points.def, notes.def and the facts as data.
  *
  * Whoever prints, documents, checks or marshals questions reads these tables,
  * so nothing can differ from what the engine asks.  Each point has a function
  * of its own only because offsetof() needs the type of its question.
  *
- * Here are also the names of parameters that are choices.
+ * Here are also the words of choices.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -66,30 +66,6 @@ const struct heddle_note_info *heddle_note_info(uint32_t i)
     return i < HD_LEN(of) ? of[i]() : NULL;
 }
 
-/* The order is that of the cases in steer.c. */
-const struct heddle_table_info *heddle_table_info(uint32_t i)
-{
-    static const struct heddle_table_info t[] = {
-        {"l2_bypass", "l2cache", "application",
-         "level: 0 data, 1 root .. 4 leaf", "0 to 255",
-         "1: such requests go straight to DRAM; n above 1: but for one set of "
-         "n"},
-        {"dram_class", "dram", "application", "level: 0 data, 1 root .. 4 leaf",
-         "0 normal, 1 silver, 2 golden", "DRAM queue of such requests"},
-        {"dram_turn", "dram", "application", "0", "0 to 65535",
-         "silver requests that a turn of the application lasts; 0: skipped; "
-         "before anything is set there are no turns"},
-        {"tlb_fill", "l2tlb", "application", "core", "bit set of warps",
-         "warps whose walks may fill the L2 TLB; at first all"},
-        {"tlb_fill_without", "l2tlb", "application", "0",
-         "0 l2tlb, 1 bypass, 2 none",
-         "where the walks of the other warps go; at first the bypass cache"},
-        {"warp_limit", "core", "0", "core", "bit set of warps",
-         "warps that may issue loads; at first all"},
-    };
-    return i < HD_LEN(t) ? &t[i] : NULL;
-}
-
 /* The order is that of enum hd_fact_name. */
 const struct heddle_fact_info *heddle_fact_info(uint32_t i)
 {
@@ -108,13 +84,12 @@ const char *heddle_nearest(const char *name, const char *const *names, size_t n)
     return hd_nearest(name, names, n);
 }
 
-/* ---- parameters that are choices --------------------------------------- */
+/* ---- words ------------------------------------------------------------- */
 
-int heddle_param_value(const struct heddle_param *p, const char *name,
-                       uint64_t *value)
+int heddle_word_value(const char *words, const char *word, uint64_t *value)
 {
-    bool choice = p->unit != NULL && strchr(p->unit, '|') != NULL;
-    int i = choice ? hd_choice_read(p->unit, name) : -1;
+    bool choice = words != NULL && strchr(words, '|') != NULL;
+    int i = choice ? hd_choice_read(words, word) : -1;
 
     if (i < 0)
         return HEDDLE_EINVAL;
@@ -122,11 +97,10 @@ int heddle_param_value(const struct heddle_param *p, const char *name,
     return HEDDLE_OK;
 }
 
-int heddle_param_name(const struct heddle_param *p, uint64_t value, char *out,
-                      size_t room)
+int heddle_word_name(const char *words, uint64_t value, char *out, size_t room)
 {
-    if (p->unit == NULL || strchr(p->unit, '|') == NULL)
+    if (words == NULL || strchr(words, '|') == NULL)
         return HEDDLE_EINVAL;
-    hd_choice_print(p->unit, value, out, room);
+    hd_choice_print(words, value, out, room);
     return HEDDLE_OK;
 }

@@ -359,7 +359,7 @@ bool hd_slots_quiet(const struct hd_slots *s, const char *at)
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT && !busy; n++)
         busy = s->watched[n] != 0 && listed(heddle_note_info(n)->at, at);
     for (uint32_t t = 0; t < HD_STEER_TABLES && !busy; t++)
-        busy = (s->steer->set >> t & 1) && listed(heddle_table_info(t)->at, at);
+        busy = hd_steered(s->steer, t) && listed(heddle_table_info(t)->at, at);
     return !busy;
 }
 

@@ -17,8 +17,7 @@
 
 enum {
     HD_MAX_AT = 24,  /* structures that offer points */
-    HD_AT_ROOM = 24, /* bytes of a structure's name */
-    HD_STEER_TABLES = 6
+    HD_AT_ROOM = 24 /* bytes of a structure's name */
 };
 
 struct hd_bound;

@@ -38,21 +38,37 @@ struct hd_slot {
 #include "../points.def"
 #undef HD_POINT
 
-/* The tables that steered policies set and the engine's defaults read. */
-struct hd_steer {
-    uint8_t l2_bypass[HD_MAX_APPS][8];     /* [app][level; 0 data]: see
-                                              hd_steer_bypasses */
-    uint8_t l2_steered[HD_MAX_APPS][8];    /* 1: somebody has set that cell,
-                                              which is read at the L2 */
-    uint8_t l2_steers;                     /* 1: of any cell */
-    uint8_t set;                           /* bit set of tables set */
-    uint8_t dram_class[HD_MAX_APPS][8];    /* [app][level; 0 data]: 0, 1, 2 */
-    uint8_t turns;                         /* 1: dram_turn has been set */
-    uint16_t dram_turn[HD_MAX_APPS];       /* silver requests of a turn */
-    uint8_t tlb_fill_without[HD_MAX_APPS]; /* answer for warps not in the set */
-    uint64_t tlb_fill[HD_MAX_APPS][128]; /* [app][core]: warps that may fill */
-    uint64_t warp_limit[128];            /* [core]: warps that may load */
+/* The tables that steered policies set and the engine's defaults read, each
+ * [i][j] with the indices of its row in tables.def. */
+enum { HD_STEER_LEVELS = 5, HD_STEER_CORES = 128 };
+enum {
+    HD_STEER_ONE = 1,
+    HD_STEER_APP = HD_MAX_APPS,
+    HD_STEER_LEVEL = 8, /* a power of two: requests say theirs in three bits */
+    HD_STEER_CORE = HD_STEER_CORES
 };
+
+#define HD_TABLE(name, ...) HD_TABLE_##name,
+enum hd_table {
+#include "../tables.def"
+    HD_STEER_TABLES
+};
+#undef HD_TABLE
+
+struct hd_steer {
+#define HD_TABLE(name, at, i, j, type, ...)                                    \
+    type name[HD_STEER_##i][HD_STEER_##j];
+#include "../tables.def"
+#undef HD_TABLE
+    uint8_t l2_steered[HD_MAX_APPS][8]; /* 1: somebody has set that cell of
+                                           l2_bypass, which is read at the L2 */
+    uint32_t set;                       /* bit set of tables set */
+};
+
+static inline bool hd_steered(const struct hd_steer *s, enum hd_table t)
+{
+    return s->set >> t & 1;
+}
 
 /* What a cell of l2_bypass says of a set: 0 no, 1 yes, n yes but for one set
  * of n, where look-ups go on and show what hits. */

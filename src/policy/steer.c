@@ -5,7 +5,7 @@
  * the engine's default looks up: which levels bypass the L2 cache for which
  * application, the DRAM class of each kind of request, which warps may fill
  * the L2 TLB, which may load.  Then nothing is asked and a request costs what
- * it costs without a policy.
+ * it costs without a policy.  tables.def lists them.
  *
  * A table belongs to the policy that set it first; a second one is an error.
  * It goes back to the default when that policy is unbound.
@@ -18,18 +18,67 @@
 #include "../sim.h"
 #include "registry.h"
 
-enum table {
-    L2_BYPASS,
-    DRAM_CLASS,
-    DRAM_TURN,
-    TLB_FILL,
-    TLB_FILL_WITHOUT,
-    WARP_LIMIT
+enum index { ONE, APP, LEVEL, CORE };
+
+#define INDEX_ONE   "0"
+#define INDEX_APP   "application"
+#define INDEX_LEVEL "level: 0 data, 1 root .. 4 leaf"
+#define INDEX_CORE  "core"
+
+static const struct table {
+    struct heddle_table_info info;
+    size_t offset, bytes, row, cell; /* in struct hd_steer */
+    uint64_t most, def;
+    enum index i, j;
+} table[] = {
+#define HD_TABLE(name, at, i, j, type, most, def, value, meaning)              \
+    {{#name, at, INDEX_##i, INDEX_##j, value, meaning},                        \
+     offsetof(struct hd_steer, name),                                          \
+     sizeof(((struct hd_steer *)0)->name),                                     \
+     sizeof(((struct hd_steer *)0)->name[0]),                                  \
+     sizeof(type),                                                             \
+     most,                                                                     \
+     def,                                                                      \
+     i,                                                                        \
+     j},
+#include "../tables.def"
+#undef HD_TABLE
 };
 
-enum { LEVELS = 5, BYPASS = 1 };
+const struct heddle_table_info *heddle_table_info(uint32_t i)
+{
+    return i < HD_LEN(table) ? &table[i].info : NULL;
+}
 
-static void tell_cores(struct hd_slots_registry *r, uint32_t first, uint32_t n)
+static uint64_t below(const struct hd_slots_registry *r, enum index i)
+{
+    switch (i) {
+    case APP:
+        return r->machine.apps;
+    case LEVEL:
+        return HD_STEER_LEVELS;
+    case CORE:
+        return hd_min_u64(r->machine.cores, HD_STEER_CORES);
+    default:
+        return 1;
+    }
+}
+
+/* Integers of one, two and eight bytes, wherever they lie. */
+static void put(unsigned char *at, size_t bytes, uint64_t value)
+{
+    uint8_t byte = (uint8_t)value;
+    uint16_t half = (uint16_t)value;
+
+    memcpy(at,
+           bytes == 1   ? (void *)&byte
+           : bytes == 2 ? (void *)&half
+                        : (void *)&value,
+           bytes);
+}
+
+/* Warps that an old limit held back can only be woken by this. */
+static void tell_cores(struct hd_slots_registry *r, uint32_t first, uint64_t n)
 {
     struct hd_slots *s = r->slots;
 
@@ -39,61 +88,37 @@ static void tell_cores(struct hd_slots_registry *r, uint32_t first, uint32_t n)
 
 void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
 {
-    struct hd_steer *t = r->slots->steer;
+    struct hd_steer *s = r->slots->steer;
 
-    t->set &= (uint8_t)~tables;
-    if (tables >> L2_BYPASS & 1) {
-        memset(t->l2_bypass, 0, sizeof t->l2_bypass);
-        memset(t->l2_steered, 0, sizeof t->l2_steered);
-        t->l2_steers = 0;
+    s->set &= ~tables;
+    for (uint32_t k = 0; k < HD_LEN(table); k++) {
+        const struct table *t = &table[k];
+        unsigned char *at = (unsigned char *)s + t->offset;
+
+        for (size_t n = 0; (tables >> k & 1) && n < t->bytes; n += t->cell)
+            put(at + n, t->cell, t->def);
     }
-    if (tables >> DRAM_CLASS & 1)
-        memset(t->dram_class, 0, sizeof t->dram_class);
-    if (tables >> DRAM_TURN & 1) {
-        memset(t->dram_turn, 0, sizeof t->dram_turn);
-        t->turns = 0;
-    }
-    if (tables >> TLB_FILL & 1)
-        memset(t->tlb_fill, 0xff, sizeof t->tlb_fill);
-    if (tables >> TLB_FILL_WITHOUT & 1)
-        memset(t->tlb_fill_without, BYPASS, sizeof t->tlb_fill_without);
-    if (tables >> WARP_LIMIT & 1) {
-        memset(t->warp_limit, 0xff, sizeof t->warp_limit);
-        tell_cores(r, 0, r->machine.cores);
-    }
+    if (tables >> HD_TABLE_l2_bypass & 1)
+        memset(s->l2_steered, 0, sizeof s->l2_steered);
+    if (tables >> HD_TABLE_warp_limit & 1)
+        tell_cores(r, 0, below(r, CORE));
 }
 
 static int no_table(struct hd_slots_registry *r, const char *name)
 {
-    const char *names[HD_STEER_TABLES], *near;
+    const char *names[HD_LEN(table)], *near;
 
-    for (uint32_t i = 0; i < HD_STEER_TABLES; i++)
-        names[i] = heddle_table_info(i)->name;
-    near = hd_nearest(name, names, HD_STEER_TABLES);
+    for (uint32_t i = 0; i < HD_LEN(table); i++)
+        names[i] = table[i].info.name;
+    near = hd_nearest(name, names, HD_LEN(table));
     return hd_err_set(&r->error, HEDDLE_EINVAL,
                       "there is no steering table \"%s\"%s%s%s", name,
                       near ? "; did you mean \"" : "", near ? near : "",
                       near ? "\"?" : "");
 }
 
-/* Rows, columns and the largest value of a table. */
-static void bounds(const struct hd_slots_registry *r, enum table t,
-                   uint64_t out[3])
-{
-    uint64_t apps = r->machine.apps, cores = hd_min_u64(r->machine.cores, 128);
-    const uint64_t b[HD_STEER_TABLES][3] = {
-        [L2_BYPASS] = {apps, LEVELS, UINT8_MAX},
-        [DRAM_CLASS] = {apps, LEVELS, 2},
-        [DRAM_TURN] = {apps, 1, UINT16_MAX},
-        [TLB_FILL] = {apps, cores, UINT64_MAX},
-        [TLB_FILL_WITHOUT] = {apps, 1, 2},
-        [WARP_LIMIT] = {1, cores, UINT64_MAX},
-    };
-    memcpy(out, b[t], sizeof b[t]);
-}
-
 /* A table is set by one policy; its name goes into the error. */
-static int claim(struct hd_slots_registry *r, enum table t)
+static int claim(struct hd_slots_registry *r, uint32_t t)
 {
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND && r->current; i++) {
         const struct hd_bound *b = &r->bound[i];
@@ -102,77 +127,51 @@ static int claim(struct hd_slots_registry *r, enum table t)
             return hd_err_set(&r->error, HEDDLE_EPOLICY,
                               "policies %s and %s both steer %s",
                               b->policy->name, r->current->policy->name,
-                              heddle_table_info(t)->name);
+                              table[t].info.name);
     }
     if (r->current)
         r->current->steered |= 1u << t;
     return 0;
 }
 
-static void set_cell(struct hd_slots_registry *r, enum table t, uint32_t i,
-                     uint32_t j, uint64_t value)
-{
-    struct hd_steer *s = r->slots->steer;
-    bool first = !(s->set >> t & 1);
-
-    s->set |= (uint8_t)(1u << t);
-    switch (t) {
-    case L2_BYPASS:
-        s->l2_bypass[i][j] = (uint8_t)value;
-        s->l2_steered[i][j] = s->l2_steers = 1;
-        break;
-    case DRAM_CLASS:
-        s->dram_class[i][j] = (uint8_t)value;
-        break;
-    case DRAM_TURN:
-        s->dram_turn[i] = (uint16_t)value;
-        s->turns = 1;
-        break;
-    case TLB_FILL:
-        s->tlb_fill[i][j] = value;
-        break;
-    case TLB_FILL_WITHOUT:
-        s->tlb_fill_without[i] = (uint8_t)value;
-        break;
-    case WARP_LIMIT:
-        s->warp_limit[j] = value;
-        tell_cores(r, j, 1);
-        break;
-    }
-    if (first)
-        hd_env_bound(r->env); /* the table's reader is quiet no more */
-}
-
-int heddle_steer(heddle_sim *s, const char *table, uint32_t i, uint32_t j,
+int heddle_steer(heddle_sim *s, const char *name, uint32_t i, uint32_t j,
                  uint64_t value)
 {
     struct hd_slots_registry *r = hd_sim_env(s)->slots->registry;
-    const struct heddle_table_info *info;
-    uint64_t most[3];
-    uint32_t t;
+    struct hd_steer *steer = r->slots->steer;
+    const struct table *t = table;
+    uint32_t k = 0;
 
     if (r->sink != &r->error)
         hd_err_clear(&r->error);
-    for (t = 0; t < HD_STEER_TABLES; t++)
-        if (strcmp(heddle_table_info(t)->name, table) == 0)
-            break;
-    if (t == HD_STEER_TABLES)
-        return no_table(r, table);
-    info = heddle_table_info(t);
-    bounds(r, (enum table)t, most);
-    if (i >= most[0] || j >= most[1])
+    while (k < HD_LEN(table) && strcmp(table[k].info.name, name) != 0)
+        k++;
+    if (k == HD_LEN(table))
+        return no_table(r, name);
+    t = &table[k];
+    if (i >= below(r, t->i) || j >= below(r, t->j))
         return hd_err_set(&r->error, HEDDLE_EINVAL,
                           "steering table %s has no cell (%" PRIu32 ", %" PRIu32
                           "): its rows (%s) are below %" PRIu64
                           ", its columns (%s) below %" PRIu64,
-                          table, i, j, info->i, most[0], info->j, most[1]);
-    if (value > most[2])
+                          name, i, j, t->info.i, below(r, t->i), t->info.j,
+                          below(r, t->j));
+    if (value > t->most)
         return hd_err_set(&r->error, HEDDLE_EINVAL,
                           "steering table %s cannot hold %" PRIu64
                           ", expected %s",
-                          table, value, info->value);
-    if (claim(r, (enum table)t) != 0)
+                          name, value, t->info.value);
+    if (claim(r, k) != 0)
         return r->error.code;
-    set_cell(r, (enum table)t, i, j, value);
+    put((unsigned char *)steer + t->offset + i * t->row + j * t->cell, t->cell,
+        value);
+    if (k == HD_TABLE_l2_bypass)
+        steer->l2_steered[i][j] = 1;
+    if (k == HD_TABLE_warp_limit)
+        tell_cores(r, j, 1);
+    if (!hd_steered(steer, k)) {
+        steer->set |= 1u << k;
+        hd_env_bound(r->env); /* its reader is quiet no more */
+    }
     return 0;
 }

@@ -198,7 +198,7 @@ int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
         if (may_fill(s, (uint32_t)q->app, (uint32_t)(q->who[i] >> 16),
                      (uint32_t)q->who[i] & 0xffff))
             return FILL_L2;
-    return s->tlb_fill_without[q->app];
+    return s->tlb_fill_without[q->app][0];
 }
 
 /* The same for a walk's requests, without a question. */
@@ -212,7 +212,7 @@ static uint32_t fill_steered(struct hd_unit *u, uint32_t entry)
         if (may_fill(s, app, hd_unit_treq(u, t)->core,
                      hd_unit_treq(u, t)->warp))
             return FILL_L2;
-    return s->tlb_fill_without[app];
+    return s->tlb_fill_without[app][0];
 }
 
 static uint32_t fill_asked(struct hd_unit *u, uint32_t entry,
@@ -275,7 +275,7 @@ static inline bool complete_one(struct hd_unit *u, hd_time now, uint32_t entry)
         return false;
     n = hd_unit_row(u, q->app);
     if (HD_LIKELY(may_fill(m->steer, q->app, q->core, q->warp) ||
-                  m->steer->tlb_fill_without[q->app] == FILL_L2)) {
+                  m->steer->tlb_fill_without[q->app][0] == FILL_L2)) {
         hd_tlb_fill_missed(&u->tlb, q->app, q->core, q->warp, q->vpn, &x, 0);
         n[HD_MMU_FILLS]++;
     } else {

@@ -6,8 +6,8 @@ local index = require "heddle.index"
 local list = {
     summary = "list points, policies, apps, suites, machines, counters ...",
     usage = [[
-usage: heddle list points|notes|policies|apps|suites|machines|counters|
-                   histograms|metrics|settings [WORD]
+usage: heddle list points|notes|tables|facts|policies|apps|suites|machines|
+                   counters|histograms|metrics|settings [WORD]
 
 Prints one line for each.  With WORD, only lines that contain it.
 `heddle explain NAME` tells more about one of them.
