@@ -13,7 +13,7 @@ local getenv = os.getenv
 
 local script = {
     arg = {},       -- declared arguments and their values
-    options = {},   -- of the command: check
+    options = {},   -- of the command: check, follow
 }
 
 local given         -- name -> text; nil outside the command
@@ -172,6 +172,7 @@ function script.begin(options)
     end
     script.dir = options.file and (options.file:match("^(.*)/[^/]*$") or ".")
     script.options.check = options.check
+    script.options.follow = options.follow
     script.options.help = options.help
     if not next(given) then
         return
@@ -245,6 +246,9 @@ function script.finish(ok, err)
         ok, err = false, core.error(-130, "interrupted")
     end
     if ok then
+        for sim in pairs(script.options.follow and script.live or {}) do
+            require("heddle.follow").show(sim, true)
+        end
         if given and next(given) and not declared then
             local names = names_of(given)
             usage("the script declares no arguments, got '%s'", names[1])

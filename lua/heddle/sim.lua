@@ -163,6 +163,9 @@ local function new(o)
             self:use(p)
         end
     end
+    if script.options.follow then
+        require("heddle.follow").attach(self, script.options.follow)
+    end
     script.live[self] = true
     return self
 end
@@ -187,7 +190,13 @@ end
 --- The bound policies: { { name =, at =, params = }, ... }; those in Lua with a
 -- copy of their state, `state`, and of that in each of their places, `states`.
 function methods:used()
-    return require("heddle.policy").used(self.core)
+    local used = require("heddle.policy").used(self.core)
+    for i = #used, 1, -1 do
+        if used[i].name == "follow" then -- the command's, not the script's
+            table.remove(used, i)
+        end
+    end
+    return used
 end
 
 -- ---- running --------------------------------------------------------------
@@ -268,6 +277,9 @@ local function run(self, cycles)
         end
     end
     self.status = word
+    if script.options.follow then
+        require("heddle.follow").show(self, word ~= "ok")
+    end
     if word ~= "ok" then
         script.live[self] = nil
     end
@@ -462,6 +474,9 @@ end
 
 --- Gives the memory back; nothing else can be done with it then.
 function methods:close()
+    if script.options.follow and not self.closed then
+        require("heddle.follow").show(self, true)
+    end
     script.live[self] = nil
     self.closed = true
     self.core:close()

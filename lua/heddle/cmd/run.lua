@@ -6,14 +6,17 @@ local core = require "heddle.core"
 local run = {
     summary = "run a scenario script",
     usage = [[
-usage: heddle run [--check] FILE.lua [name=value...]
+usage: heddle run [--check] [--follow app=0,warp=3] FILE.lua [name=value...]
        heddle run FILE.lua --help
 
 Runs the script.  name=value arguments are in H.arg.name; the script declares
 them, with defaults, by H.args{...}.  FILE may be - for standard input.
 
-  --check   verify invariants while every simulation runs
-  --help    behind FILE: print its arguments, where it declares them
+  --check         verify invariants while every simulation runs
+  --follow WHAT   print the life of one memory instruction, station by station:
+                  app=, warp=, core=, instruction= with numbers from 0, the
+                  instruction from 1; what is not said is the first there is
+  --help          behind FILE: print its arguments, where it declares them
 ]],
 }
 
@@ -22,11 +25,15 @@ them, with defaults, by H.args{...}.  FILE may be - for standard input.
 function run.parse(args, command)
     local o = { given = {}, order = {} }
     local options = true
-    for _, a in ipairs(args) do
+    args = table.move(args, 1, #args, 1, {})
+    for i, a in ipairs(args) do
         if options and a == "--" then
             options = false
         elseif options and not o.file and a == "--check" then
             o.check = true
+        elseif options and not o.file and (a == "--follow"
+            or a:find "^%-%-follow=") then
+            o.follow = a:match "=(.*)" or table.remove(args, i + 1) or ""
         elseif options and not o.file and a:find("^%-.") then
             cli.usage("%s: unknown option '%s'", command, a)
         elseif not o.file then
@@ -61,6 +68,13 @@ function run.run(args)
     local o = run.parse(args, "run")
     if not o.file then
         cli.usage("run: expected a script")
+    end
+    if o.follow then
+        local what, why = require("heddle.follow").parse(o.follow)
+        if not what then
+            cli.usage("run: %s", why)
+        end
+        o.follow = what
     end
     local chunk = run.load(o.file)
     local H = require "heddle"

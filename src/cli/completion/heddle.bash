@@ -15,7 +15,8 @@ _heddle_words() { # what may stand after the words so far
     local kinds='points notes tables facts policies apps suites machines counters histograms metrics settings'
     case $1:$2 in
     :) echo run list explain apps diff trace part repl help --help --version ;;
-    run: | repl:) echo --check ;;
+    run:) echo --check --follow ;;
+    repl:) echo --check ;;
     help:) echo run list explain apps diff trace part repl ;;
     list:) echo "$kinds" ;;
     explain:*) # shellcheck disable=SC2086

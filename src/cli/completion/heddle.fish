@@ -23,6 +23,7 @@ complete -c heddle -f
 complete -c heddle -n "not __fish_seen_subcommand_from $commands" -a "$commands"
 complete -c heddle -n __fish_is_first_arg -l help -l version
 complete -c heddle -n '__heddle_is run; or __heddle_is repl' -l check -F
+complete -c heddle -n '__heddle_is run' -l follow -x
 complete -c heddle -n '__heddle_is help' -a "$commands"
 complete -c heddle -n '__heddle_is list' -a "$kinds"
 complete -c heddle -n '__heddle_is explain' -a "(__heddle_names $kinds)"
