@@ -20,7 +20,7 @@
 
 #include "base/rng.h"
 #include "core/env.h"
-#include "load/workload.h"
+#include "load/source.h"
 
 enum synth_kind { SYNTH_STREAM, SYNTH_COLUMN, SYNTH_RANDOM, SYNTH_COLD };
 

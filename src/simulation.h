@@ -7,7 +7,7 @@
 
 #include "gpu/core.h"
 #include "gpu/dispatch.h"
-#include "load/workload.h"
+#include "load/source.h"
 #include "machine.h"
 #include "mem/dram.h"
 #include "mem/l2.h"

@@ -19,7 +19,7 @@
 
 #include "core/env.h"
 #include "heddle_walk.h"
-#include "load/workload.h"
+#include "load/source.h"
 #include "texts.h"
 
 /* Two launches; launch n has n + 1 blocks of two warps.  A warp does: load

@@ -22,8 +22,7 @@
 #include "base/rng.h"
 #include "core/env.h"
 #include "load/survey-pages.h"
-#include "load/turns.h"
-#include "load/workload.h"
+#include "load/walk.h"
 #include "texts.h"
 
 enum { BLOCKS = 4, WARPS = 2 };
@@ -165,7 +164,7 @@ struct log {
     struct fake *f;
 };
 
-static int note(void *ud, const struct hd_turn *t)
+static int note(void *ud, const struct hd_step *t)
 {
     static const char letter[] = "alsA|x"; /* by enum hd_op_kind */
     struct log *log = ud;
@@ -181,12 +180,15 @@ static int note(void *ud, const struct hd_turn *t)
 static const char *order(struct log *log, struct heddle_survey_room room)
 {
     struct fake *f = log->f;
-    struct hd_turns t = {&f->src, room, 32, note, log};
+    struct hd_walk t = {.src = &f->src,
+                        .name = "survey",
+                        .v = {.step = note, .ud = log},
+                        .room = &room};
     struct hd_err err = {0};
 
     fake_make(f);
     log->text[0] = '\0';
-    assert_int_equal(hd_turns_run(&t, &err), 42);
+    assert_int_equal(hd_walk_run(&t, &err), 42);
     return log->text;
 }
 

@@ -17,7 +17,7 @@
 
 #include "base/arena.h"
 #include "core/env.h"
-#include "load/workload.h"
+#include "load/source.h"
 
 struct bound {
     struct hd_source *s;

@@ -11,7 +11,7 @@
 
 #include "core/env.h"
 #include "load/program.h"
-#include "load/workload.h"
+#include "load/source.h"
 
 enum { KASM_MAX = 4096, NR = HD_NO_REG };
 

@@ -20,7 +20,7 @@
 
 #include "core/env.h"
 #include "heddle_trace.h"
-#include "load/workload.h"
+#include "load/source.h"
 
 struct kit {
     char dir[64];

@@ -21,7 +21,7 @@
 #include "core/env.h"
 #include "heddle_walk.h"
 #include "heddle_work.h"
-#include "load/workload.h"
+#include "load/source.h"
 #include "texts.h"
 
 enum { SIZE = 4096 };

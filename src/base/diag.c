@@ -40,6 +40,13 @@ int hd_err_memory(struct hd_err *err)
     return hd_err_set(err, HEDDLE_ENOMEM, HEDDLE_NO_MEMORY);
 }
 
+int hd_err_tell(const struct hd_err *err, char *error, size_t room)
+{
+    if (error != NULL && room != 0)
+        snprintf(error, room, "%s", err->text);
+    return err->code;
+}
+
 void hd_err_clear(struct hd_err *err)
 {
     err->code = 0;

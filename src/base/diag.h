@@ -39,6 +39,10 @@ static inline int hd_err_errno(int code)
     return errno == ENOMEM ? HEDDLE_ENOMEM : code;
 }
 
+/* Writes the text to `error`, of `room` bytes, unless there are none; returns
+ * err->code. */
+int hd_err_tell(const struct hd_err *err, char *error, size_t room);
+
 /* Forgets the error. */
 void hd_err_clear(struct hd_err *err);
 

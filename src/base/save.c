@@ -208,7 +208,5 @@ int heddle_save(const char *path, const void *bytes, size_t n, char *error,
             hd_save_keep(&s, &err);
     }
     hd_save_drop(&s);
-    if (err.code != 0 && room > 0)
-        snprintf(error, room, "%s", err.text);
-    return err.code;
+    return err.code != 0 ? hd_err_tell(&err, error, room) : 0;
 }

@@ -8,7 +8,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +16,6 @@
 
 /* Most elements a call makes; a typing error should not fill the memory. */
 #define MOST (UINT64_C(1) << 31)
-
-static void say(const struct hd_err *err, char *error, size_t room)
-{
-    if (room > 0)
-        snprintf(error, room, "%s", err->text);
-}
 
 /* n elements, or NULL with words. */
 static heddle_data *array(enum heddle_type type, uint64_t n, const char *what,
@@ -40,7 +33,7 @@ static heddle_data *array(enum heddle_type type, uint64_t n, const char *what,
                    what, (unsigned long long)n);
     else
         hd_err_memory(&err);
-    say(&err, error, room);
+    hd_err_tell(&err, error, room);
     return NULL;
 }
 
@@ -109,7 +102,7 @@ int heddle_generate_graph(const struct heddle_graph_spec *spec,
 
     memset(out, 0, sizeof *out);
     if (draw(spec, &g, &err) < 0) {
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         return err.code;
     }
     out->n = g.n;
@@ -126,7 +119,7 @@ int heddle_generate_graph(const struct heddle_graph_spec *spec,
         return 0;
     heddle_graph_free(out);
     hd_err_memory(&err);
-    say(&err, error, room);
+    hd_err_tell(&err, error, room);
     return err.code;
 }
 
@@ -149,12 +142,12 @@ heddle_data *heddle_generate_levels(const struct heddle_graph *graph,
     if (source >= g.n) {
         hd_err_set(&err, HEDDLE_EINVAL, "levels: source %u of %u nodes", source,
                    g.n);
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         return NULL;
     }
     d = array(HEDDLE_I32, g.n, "levels", error, room);
     if (d && hd_generate_levels(&g, source, d->mem, &err) < 0) {
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         heddle_data_free(d);
         return NULL;
     }
@@ -173,7 +166,7 @@ heddle_data *heddle_generate_ints(uint64_t n, int32_t lo, int32_t hi,
                    "ints: from %d to %d; expected "
                    "from <= to",
                    (int)lo, (int)hi);
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         return NULL;
     }
     d = array(HEDDLE_I32, n, "ints", error, room);
@@ -210,7 +203,7 @@ heddle_data *heddle_generate_zipf(uint64_t n, uint64_t keys, double s,
     uint32_t few = keys < UINT32_MAX ? (uint32_t)keys : UINT32_MAX;
 
     if (d && hd_generate_zipf(d->mem, n, few, s, seed, &err) < 0) {
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         heddle_data_free(d);
         return NULL;
     }
@@ -229,7 +222,7 @@ heddle_data *heddle_generate_starts(uint64_t n, uint64_t step, char *error,
                    "starts: %llu x %llu steps; expected "
                    "2^34 at most",
                    (unsigned long long)n, (unsigned long long)step);
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         return NULL;
     }
     d = array(HEDDLE_I64, n, "starts", error, room);
@@ -276,7 +269,7 @@ int heddle_generate_clusters(uint32_t n, uint32_t dim, uint32_t k,
         rc = fill_clusters(&h, seed, c, &err);
     if (rc < 0) {
         heddle_clusters_free(c);
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
     }
     return rc;
 }
@@ -301,13 +294,13 @@ heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys, uint64_t seed,
                    "memcached: 2^%u entries, %llu keys; expected 2^4 to 2^25 "
                    "entries and at most 2^31 - 1 keys",
                    h, (unsigned long long)keys);
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         return NULL;
     }
     d = array(HEDDLE_U32, (uint64_t)HD_MEMC_WORDS << h, "memcached", error,
               room);
     if (d && hd_generate_memcached(d->mem, h, (uint32_t)keys, seed, &err) < 0) {
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         heddle_data_free(d);
         return NULL;
     }
@@ -350,12 +343,12 @@ heddle_data *heddle_generate_mesh(const struct heddle_mesh_spec *spec,
                    "mesh: %u x %u x %u cubes, window %u, multiple %u; expected "
                    "at least 1 of each and fewer than 2^29 elements",
                    spec->nx, spec->ny, spec->nz, spec->window, spec->multiple);
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         return NULL;
     }
     d = array(HEDDLE_I32, HD_MESH_FACES * n, "mesh", error, room);
     if (d && hd_generate_mesh(d->mem, &m, spec->seed, &err) < 0) {
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
         heddle_data_free(d);
         return NULL;
     }
@@ -426,7 +419,7 @@ int heddle_generate_suffix_tree(const struct heddle_genome_spec *spec,
         rc = hd_err_memory(&err);
     if (rc < 0) {
         heddle_suffix_tree_free(t);
-        say(&err, error, room);
+        hd_err_tell(&err, error, room);
     }
     return rc;
 }

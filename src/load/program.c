@@ -15,8 +15,9 @@
 #include <xxhash.h>
 
 #include "../base/bits.h"
+#include "grow.h"
 #include "program.h"
-#include "workload.h"
+#include "source.h"
 
 static void mix(heddle_program *p, const void *what, size_t bytes)
 {

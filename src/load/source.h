@@ -16,6 +16,7 @@
 
 #include "../base/base.h"
 #include "../base/diag.h"
+#include "../heddle_load.h"
 
 struct hd_env;
 
@@ -38,6 +39,12 @@ enum hd_space {
 };
 
 #define HD_NO_SLOT 0xffu
+
+/* A memory instruction? */
+static inline bool hd_op_memory(unsigned kind)
+{
+    return kind - HD_OP_LOAD <= HD_OP_ATOMIC - HD_OP_LOAD;
+}
 
 /*
  * The next instruction of a warp, as far as scheduling needs it.  A load (or
@@ -69,6 +76,13 @@ struct hd_access {
     hd_va base;        /* affine: address of lane 0 (even if inactive) */
     int64_t stride;    /* affine: bytes from lane to lane */
 };
+
+/* The address of an active lane. */
+static inline uint64_t hd_access_lane(const struct hd_access *a, unsigned lane)
+{
+    return a->lane != NULL ? a->lane[lane].v
+                           : a->base.v + (uint64_t)a->stride * lane;
+}
 
 /* Where the buffers of programs and works lie, one after the other. */
 #define HD_VA_FIRST UINT64_C(0x7f0000000000)
@@ -161,5 +175,16 @@ struct hd_source {
     uint32_t users; /* simulations that have it, beside its owner */
     void (*free)(void *self);
 };
+
+/* Makes the public handle of a source: a heddle_workload is a hd_source. */
+static inline heddle_workload *hd_workload(struct hd_source *s)
+{
+    return (heddle_workload *)s;
+}
+
+static inline struct hd_source *hd_workload_source(const heddle_workload *w)
+{
+    return (struct hd_source *)w;
+}
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * survey.c - what a workload asks of a memory system, measured without time.
  *
- * turns.c runs the workload with a machine's crowd of warps; here each
+ * walk.c runs the workload with a machine's crowd of warps; here each
  * instruction is counted: by kernel, how many lanes, lines and pages it has
  * (the coalescer is the cores' own), which pages and lines a launch touches
  * and whether an earlier launch or another kernel had touched them, how far
@@ -23,8 +23,7 @@
 #include "../base/bits.h"
 #include "../gpu/coalesce.h"
 #include "survey-pages.h"
-#include "turns.h"
-#include "workload.h"
+#include "walk.h"
 
 enum {
     LINE_SHIFT = 7,
@@ -213,13 +212,11 @@ static int count_pages(struct heddle_survey *s, struct heddle_survey_kernel *k,
 
 static void count_use(struct heddle_survey *s,
                       const struct heddle_survey_kernel *k,
-                      const struct hd_turn *t, uint64_t lanes,
+                      const struct hd_step *t, uint64_t lanes,
                       const struct hd_lines *l)
 {
     unsigned first = hd_bit_first(t->op->mask);
-    uint64_t at = t->acc->lane != NULL
-                      ? t->acc->lane[first].v
-                      : t->acc->base.v + (uint64_t)t->acc->stride * first;
+    uint64_t at = hd_access_lane(t->acc, first);
     uint32_t kind = t->op->kind - HD_OP_LOAD, n = s->r.allocs;
     struct heddle_survey_use *u;
 
@@ -237,7 +234,7 @@ static void count_use(struct heddle_survey *s,
 }
 
 static int count_memory(struct heddle_survey *s, struct heddle_survey_kernel *k,
-                        const struct hd_turn *t)
+                        const struct hd_step *t)
 {
     const struct hd_op *op = t->op;
     uint64_t lanes = hd_bit_count(op->mask);
@@ -266,7 +263,7 @@ static int count_memory(struct heddle_survey *s, struct heddle_survey_kernel *k,
     return rc;
 }
 
-static int count(void *ud, const struct hd_turn *t)
+static int count(void *ud, const struct hd_step *t)
 {
     struct heddle_survey *s = ud;
     const struct hd_op *op = t->op;
@@ -402,7 +399,11 @@ void heddle_survey_free(heddle_survey *s)
 static int survey(struct heddle_survey *s, struct hd_source *src,
                   struct hd_err *err)
 {
-    struct hd_turns turns = {src, s->o.room, s->o.lanes, count, s};
+    struct hd_walk run = {.src = src,
+                          .name = "survey",
+                          .v = {.step = count, .ud = s},
+                          .lanes = s->o.lanes,
+                          .room = &s->o.room};
     int rc = hd_seen_open(&s->seen);
 
     if (rc == 0)
@@ -413,7 +414,7 @@ static int survey(struct heddle_survey *s, struct hd_source *src,
         rc = open_picture(s);
     if (rc < 0)
         return hd_err_memory(err);
-    rc = hd_turns_run(&turns, err);
+    rc = hd_walk_run(&run, err);
     if (rc == CUT) {
         s->r.cut = 1;
         rc = 0;
@@ -434,14 +435,7 @@ int heddle_survey_run(heddle_workload *w, const struct heddle_survey_options *o,
         rc = hd_err_memory(&err);
     } else {
         s->o = o != NULL ? *o : none;
-        s->o.lanes = s->o.lanes != 0 ? s->o.lanes : 32;
-        if (s->o.lanes != 32 && s->o.lanes != 64)
-            rc = hd_err_set(&err, HEDDLE_EINVAL,
-                            "a warp of %u lanes; expected "
-                            "32 or 64",
-                            s->o.lanes);
-        else
-            rc = survey(s, hd_workload_source(w), &err);
+        rc = survey(s, hd_workload_source(w), &err);
     }
     if (rc == 0) {
         conclude(s);
@@ -449,8 +443,8 @@ int heddle_survey_run(heddle_workload *w, const struct heddle_survey_options *o,
         return 0;
     }
     heddle_survey_free(s);
-    if (rc < 0 && room > 0)
-        snprintf(error, room, "%s", err.text);
+    if (rc < 0)
+        hd_err_tell(&err, error, room);
     return rc;
 }
 

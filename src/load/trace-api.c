@@ -14,20 +14,9 @@
 #include "trace-copy.h"
 #include "trace-list.h"
 #include "trace-source.h"
-#include "workload.h"
-
-#include <stdio.h>
 
 #define KEEP     (64ull << 20)
 #define RESIDENT (256ull << 20)
-
-/* Hands an error out; returns its code. */
-static int report(const struct hd_err *err, char *error, size_t room)
-{
-    if (error != NULL && room != 0)
-        snprintf(error, room, "%s", err->text);
-    return err->code;
-}
 
 static int no_context(const char *path, uint32_t context, size_t n,
                       struct hd_err *err)
@@ -81,7 +70,7 @@ heddle_workload *heddle_trace_open(const char *path,
     *status = err.code;
     if (s != NULL)
         return hd_workload(s);
-    report(&err, error, room);
+    hd_err_tell(&err, error, room);
     return NULL;
 }
 
@@ -92,7 +81,7 @@ int heddle_trace_contexts(const char *path, char *error, size_t room)
     int n = 0;
 
     if (hd_trace_input_open(path, &in, &err) != 0)
-        return report(&err, error, room);
+        return hd_err_tell(&err, error, room);
     n = (int)in.n;
     if (in.form == HD_TF_BOX) {
         struct hd_box *box = hd_box_open(path, &err);
@@ -101,7 +90,7 @@ int heddle_trace_contexts(const char *path, char *error, size_t room)
         hd_box_free(box);
     }
     hd_trace_input_free(&in);
-    return err.code != 0 ? report(&err, error, room) : n;
+    return err.code != 0 ? hd_err_tell(&err, error, room) : n;
 }
 
 /* Copies a container into a new one. */
@@ -123,7 +112,7 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
     uint64_t text;
 
     if (hd_trace_input_open(in, &input, &err) != 0)
-        return report(&err, error, room);
+        return hd_err_tell(&err, error, room);
     struct hd_box *box = hd_box_create(out, &err);
     if (box != NULL) {
         if (input.form == HD_TF_BOX)
@@ -133,14 +122,15 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
     }
     hd_box_free(box);
     hd_trace_input_free(&input);
-    return report(&err, error, room);
+    return hd_err_tell(&err, error, room);
 }
 
 /* ---- facts --------------------------------------------------------------- */
 
+/* The container of a workload that is a trace, or NULL. */
 static struct hd_box *box_of(const heddle_workload *w, uint32_t *context)
 {
-    return hd_trace_source_box((const struct hd_source *)w, context);
+    return hd_trace_source_box(hd_workload_source(w), context);
 }
 
 int heddle_trace_info(const heddle_workload *w, struct heddle_trace_info *out)
@@ -235,5 +225,5 @@ int heddle_trace_verify(heddle_workload *w, char *error, size_t room)
 
     for (size_t i = 0; b != NULL && i < b->frames && err.code == 0; i++)
         hd_frame_free(hd_trace_frame(b, i, RESIDENT, &err));
-    return report(&err, error, room);
+    return hd_err_tell(&err, error, room);
 }

@@ -11,7 +11,6 @@
 #include "../heddle_trace.h"
 #include "../heddle_walk.h"
 #include "trace-source.h"
-#include "workload.h"
 
 #include <stdio.h>
 
@@ -182,7 +181,6 @@ int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
     }
     if (rc == 0)
         rc = check_selected(&d, &err);
-    if (error != NULL && room != 0)
-        snprintf(error, room, "%s", err.text);
+    hd_err_tell(&err, error, room);
     return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * trace-index.c - the index of a trace container as bytes.
  *
- * Integers are of variable length (trace-bytes.h) unless a size is given:
+ * Integers are of variable length (grow.h) unless a size is given:
  *
  *   strings    count, then each: length, bytes
  *   contexts   count, then each: name, first local word, local words, local

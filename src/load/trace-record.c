@@ -5,21 +5,17 @@
  * warps, so a program whose warps take turns at barriers is written as it
  * runs.  Scoreboard slots and waits are stored as given.
  *
- * Recording runs a source without time, exactly as heddle_walk() does: blocks
- * by number, each warp to its next barrier.  Local addresses of a program are
- * final already and are stored as such.  A workload that is a trace is copied
- * instead.
+ * Recording runs a source without time, exactly as heddle_walk() does (walk.c).
+ * Local addresses of a program are final already and are stored as such.  A
+ * workload that is a trace is copied instead.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "../core/env.h"
 #include "../heddle_trace.h"
 #include "trace-copy.h"
 #include "trace-pages.h"
 #include "trace-source.h"
-#include "workload.h"
-
-#include <stdio.h>
+#include "walk.h"
 
 struct heddle_trace_writer {
     struct hd_box *box;
@@ -78,9 +74,7 @@ heddle_trace_writer *heddle_trace_writer_new(const char *out, const char *name,
         heddle_trace_writer_free(w);
     }
     hd_err_memory(&err);
-    *status = err.code;
-    if (error != NULL && room != 0)
-        snprintf(error, room, "%s", err.text);
+    *status = hd_err_tell(&err, error, room);
     return NULL;
 }
 
@@ -284,88 +278,20 @@ int heddle_trace_writer_finish(heddle_trace_writer *w)
 /* ---- recording ----------------------------------------------------------- */
 
 struct record {
-    struct hd_source *src;
     heddle_trace_writer *w;
     struct hd_err *err;
-    uint32_t lanes, ctx;
     uint64_t address[HD_MAX_LANES];
 };
 
-/* Address space for a source's state; only what is touched is committed. */
-#define ARENA_BYTES ((size_t)1 << 32)
-
-static void expand(struct record *r, uint32_t warp, uint64_t mask)
+/* What the writer returned, with its words if it has failed. */
+static int done(struct record *r, int code)
 {
-    struct hd_access acc = {0};
-
-    r->src->ops->access(r->src->self, r->ctx, warp, &acc);
-    for (; mask != 0; mask &= mask - 1) {
-        unsigned l = hd_bit_first(mask);
-        r->address[l] = acc.lane != NULL
-                            ? acc.lane[l].v
-                            : acc.base.v + l * (uint64_t)acc.stride;
-    }
+    return code == 0 ? 0 : hd_err_set(r->err, code, "%s", r->w->err.text);
 }
 
-/* Records one warp up to its next barrier or its exit. */
-static int record_warp(struct record *r, uint32_t warp, bool *done)
+static int on_launch(void *ud, const struct hd_launch *l)
 {
-    struct hd_op op;
-
-    do {
-        op = (struct hd_op){0};
-        r->src->ops->next(r->src->self, r->ctx, warp, &op);
-        if (r->err->code != 0)
-            return r->err->code;
-        bool memory = op.kind == HD_OP_LOAD || op.kind == HD_OP_STORE ||
-                      op.kind == HD_OP_ATOMIC;
-        struct heddle_trace_write out = {
-            .kind = (enum heddle_trace_kind)op.kind,
-            .warp = warp,
-            .count = op.count,
-            .pc = op.pc,
-            .bytes = op.bytes,
-            .wait = op.wait,
-            .slot = op.slot == HD_NO_SLOT || !memory ? -1 : op.slot,
-            .local = op.space == HD_SPACE_LOCAL,
-            .texture = op.space == HD_SPACE_TEXTURE,
-            .mask = op.mask & hd_ones(r->lanes),
-            .address = r->address};
-        if (memory)
-            expand(r, warp, op.mask);
-        if (r->err->code != 0)
-            return r->err->code;
-        if (heddle_trace_writer_op(r->w, &out) != 0)
-            return r->w->err.code;
-    } while (op.kind != HD_OP_BARRIER && op.kind != HD_OP_EXIT);
-    *done = op.kind == HD_OP_EXIT;
-    return 0;
-}
-
-static int record_block(struct record *r, const struct hd_launch *l,
-                        uint64_t block)
-{
-    uint64_t live = hd_ones(l->warps);
-    int rc = r->src->ops->block_start(r->src->self, block, &r->ctx);
-
-    if (rc == 0)
-        rc = heddle_trace_writer_block(r->w, block);
-    while (live != 0 && rc == 0) {
-        for (uint64_t turn = live; turn != 0 && rc == 0; turn &= turn - 1) {
-            bool done = false;
-            rc = record_warp(r, hd_bit_first(turn), &done);
-            if (done)
-                live &= ~(turn & (0 - turn));
-        }
-    }
-    if (rc != 0)
-        return rc;
-    r->src->ops->block_end(r->src->self, r->ctx);
-    return heddle_trace_writer_block_end(r->w);
-}
-
-static int record_launch(struct record *r, const struct hd_launch *l)
-{
+    struct record *r = ud;
     struct heddle_trace_kernel k = {.name = l->name,
                                     .shared_bytes = l->shared_bytes,
                                     .registers = l->regs,
@@ -373,67 +299,74 @@ static int record_launch(struct record *r, const struct hd_launch *l)
 
     memcpy(k.grid, l->grid, sizeof k.grid);
     memcpy(k.block, l->block, sizeof k.block);
-    if (heddle_trace_writer_kernel(r->w, &k) != 0)
-        return r->w->err.code;
+    if (done(r, heddle_trace_writer_kernel(r->w, &k)) != 0)
+        return r->err->code;
     if (l->warps != r->w->warps)
         return hd_err_set(r->err, HEDDLE_EINVAL,
                           "kernel %s: %u warps a block are not %u threads",
                           l->name, l->warps, l->threads);
-    r->lanes = l->lanes;
-    for (uint64_t b = 0; b < l->blocks; b++) {
-        int rc = record_block(r, l, b);
-        if (rc != 0)
-            return rc;
-    }
     return 0;
 }
 
-static int record_bound(struct record *r)
+static int on_block(void *ud, uint64_t block)
 {
-    struct hd_source *s = r->src;
-    struct hd_alloc a;
-    struct hd_launch l;
-    int rc = 0;
+    struct record *r = ud;
 
-    for (uint32_t i = 0; rc == 0 && s->ops->alloc(s->self, i, &a); i++)
-        rc = heddle_trace_writer_alloc(r->w, a.name, a.base.v, a.bytes);
-    while (rc == 0) {
-        l = (struct hd_launch){0};
-        rc = s->ops->launch(s->self, &l);
-        if (rc <= 0)
-            break;
-        rc = record_launch(r, &l);
-    }
-    return rc == 0 ? heddle_trace_writer_finish(r->w) : rc;
+    return done(r, heddle_trace_writer_block(r->w, block));
+}
+
+static int on_block_end(void *ud)
+{
+    struct record *r = ud;
+
+    return done(r, heddle_trace_writer_block_end(r->w));
+}
+
+static int on_step(void *ud, const struct hd_step *s)
+{
+    struct record *r = ud;
+    const struct hd_op *op = s->op;
+    bool memory = hd_op_memory(op->kind);
+    struct heddle_trace_write out = {
+        .kind = (enum heddle_trace_kind)op->kind,
+        .warp = s->warp,
+        .count = op->count,
+        .pc = op->pc,
+        .bytes = op->bytes,
+        .wait = op->wait,
+        .slot = op->slot == HD_NO_SLOT || !memory ? -1 : op->slot,
+        .local = op->space == HD_SPACE_LOCAL,
+        .texture = op->space == HD_SPACE_TEXTURE,
+        .mask = op->mask & hd_ones(s->launch->lanes),
+        .address = r->address};
+
+    for (uint64_t m = memory ? op->mask : 0; m != 0; m &= m - 1)
+        r->address[hd_bit_first(m)] = hd_access_lane(s->acc, hd_bit_first(m));
+    return done(r, heddle_trace_writer_op(r->w, &out));
 }
 
 static int record_source(struct hd_source *s, const char *out, uint32_t lanes,
                          struct hd_err *err)
 {
-    struct hd_arena arena;
-    struct hd_stats stats;
-    struct hd_env env = {
-        .arena = &arena, .stats = &stats, .err = err, .seed = 1, .apps = 1};
-    struct record r = {.src = s, .err = err};
+    struct record r = {.err = err};
+    struct hd_walk run = {.src = s,
+                          .name = "recording",
+                          .v = {on_step, on_launch, on_block, on_block_end, &r},
+                          .lanes = lanes};
+    struct hd_alloc a = {0};
     int rc;
 
     r.w =
         heddle_trace_writer_new(out, s->name, &rc, err->text, sizeof err->text);
     if (r.w == NULL)
         return err->code = rc;
-    if (hd_arena_open(&arena, ARENA_BYTES) < 0) {
-        heddle_trace_writer_free(r.w);
-        return hd_err_memory(err);
-    }
-    hd_stats_open(&stats, &arena, 1);
-    rc = s->ops->bind(s->self, &env, 0, lanes, HD_TRACE_MAX_WARPS);
-    if (rc == 0) {
-        rc = record_bound(&r);
-        s->ops->unbind(s->self);
-    }
-    hd_arena_close(&arena);
-    if (rc < 0)
-        hd_err_set(err, rc, "%s", r.w->err.text);
+    for (uint32_t i = 0; rc == 0 && s->ops->alloc(s->self, i, &a); i++)
+        rc = done(&r,
+                  heddle_trace_writer_alloc(r.w, a.name, a.base.v, a.bytes));
+    if (rc == 0)
+        rc = hd_walk_run(&run, err);
+    if (rc == 0)
+        rc = done(&r, heddle_trace_writer_finish(r.w));
     heddle_trace_writer_free(r.w);
     return rc;
 }
@@ -446,20 +379,13 @@ int heddle_trace_record(heddle_workload *workload, const char *out,
     uint32_t context;
     struct hd_box *box = hd_trace_source_box(s, &context);
 
-    if (lanes == 0)
-        lanes = 32;
-    if (lanes != 32 && lanes != 64) {
-        hd_err_set(&err, HEDDLE_EINVAL, "a warp of %u lanes; expected 32 or 64",
-                   lanes);
-    } else if (box != NULL) {
+    if (hd_walk_lanes(&lanes, &err) == 0 && box == NULL) {
+        record_source(s, out, lanes, &err);
+    } else if (err.code == 0) {
         struct hd_box *to = hd_box_create(out, &err);
         if (to != NULL)
             hd_trace_copy(box, context, to, SIZE_MAX, &err);
         hd_box_free(to);
-    } else {
-        record_source(s, out, lanes, &err);
     }
-    if (error != NULL && room != 0)
-        snprintf(error, room, "%s", err.text);
-    return err.code;
+    return hd_err_tell(&err, error, room);
 }

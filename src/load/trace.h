@@ -34,7 +34,7 @@
 #include "../base/bits.h"
 #include "../base/diag.h"
 #include "source.h"
-#include "trace-bytes.h"
+#include "grow.h"
 
 enum {
     HD_TRACE_VA_BITS = 48,    /* four-level page tables reach no further */
@@ -69,8 +69,7 @@ struct hd_top {
 
 static inline bool hd_top_memory(const struct hd_top *o)
 {
-    return o->kind == HD_OP_LOAD || o->kind == HD_OP_STORE ||
-           o->kind == HD_OP_ATOMIC;
+    return hd_op_memory(o->kind);
 }
 
 /* One kernel launch of a trace. */

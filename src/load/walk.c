@@ -1,40 +1,261 @@
 /*
- * walk.c - runs a workload without a machine, in one fixed order.
+ * walk.c - runs a workload without a machine: walks, profiles, and the runs of
+ * surveys and recordings.
  *
  * A source is asked exactly as a core asks it (source.h): launch, block_start,
- * next and access for each warp, block_end.  Nothing has a latency here, so a
- * block is alone on the machine and each warp runs to its next barrier before
- * the following one starts.  Invariant: a warp is asked for its next
- * instruction once after its start and once after each instruction.
+ * next and access for each warp, block_end.  Nothing has a latency here.
+ * Invariant: a warp is asked for its next instruction once after its start and
+ * once after each instruction.
  *
- * Left out: dependences (the wait sets) and occupancy.
+ * In a walk a block is alone on the machine and each warp runs to its next
+ * barrier before the following one starts: fine for what an instruction
+ * touches, wrong for the order of what all of them touch.  With a room as many
+ * blocks are resident as the machine has room for, and they take turns: in a
+ * round each warp that is not at a barrier goes on to its next memory
+ * instruction, that included.  A block that ends leaves its room to the next
+ * one of the launch.  So warps progress together, as they do on a machine that
+ * is fair to them, and a picture over rounds looks like one over time.
+ *
+ * Room is that of one core times the number of cores; all blocks of a launch
+ * need the same.  A block that fits no core gets one to itself, as the walk
+ * would give it.
+ *
+ * A profile says what the memory instructions of a workload look like: active
+ * lanes, lines and pages an instruction, by kernel and allocation.  These are
+ * the figures by which papers sort programs (coalescing factor, page
+ * divergence), and the check that a rewritten benchmark touches memory as its
+ * model does.  What a TLB of any size would do with it is another matter.
+ *
+ * Left out: latencies, dependences (the wait sets), the scheduler's
+ * preferences, and in a walk occupancy.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "../heddle_walk.h"
+#include "walk.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/bits.h"
 #include "../core/env.h"
-#include "workload.h"
+#include "../heddle_walk.h"
+#include "grow.h"
 
 enum { MOST_WARPS = 64 };
 
 /* Address space for a source's state: only what is touched is committed. */
 #define ARENA_BYTES ((size_t)1 << 32)
 
-struct walk {
-    struct hd_source *src;
-    const struct heddle_walk_options *o;
-    heddle_walk_fn *fn;
-    void *ud;
+/* A resident block. */
+struct place {
+    uint64_t number;
+    uint64_t live;   /* warps that have not ended */
+    uint64_t barred; /* of them: at the barrier */
+    uint32_t ctx;
+};
+
+struct run {
+    const struct hd_walk *o;
     struct hd_err *err;
     struct hd_launch launch;
+    struct place *place; /* [most]: resident blocks, in no order */
+    uint32_t n, most;
+    uint64_t next; /* block of the launch that starts next */
+};
+
+/* ---- running ------------------------------------------------------------- */
+
+/* Blocks of a launch that are resident at once. */
+static uint32_t resident(const struct heddle_survey_room *r,
+                         const struct hd_launch *l)
+{
+    uint64_t n;
+
+    if (r == NULL)
+        return 1;
+    n = hd_min_u64(r->blocks, r->warps / l->warps);
+    n = hd_min_u64(n, r->threads / l->threads);
+    if (l->regs > 0)
+        n = hd_min_u64(n, r->regs / hd_launch_regs(l));
+    if (l->shared_bytes > 0)
+        n = hd_min_u64(n, r->shared_bytes / l->shared_bytes);
+    return (uint32_t)hd_max_u64(r->cores * n, 1);
+}
+
+static int start_block(struct run *r)
+{
+    const struct hd_visitor *v = &r->o->v;
+    struct hd_source *s = r->o->src;
+    struct place *p = &r->place[r->n++];
+
+    *p = (struct place){.number = r->next, .live = hd_ones(r->launch.warps)};
+    r->next += hd_max_u64(r->o->every, 1);
+    if (s->ops->block_start(s->self, p->number, &p->ctx) < 0)
+        return hd_err_set(r->err, HEDDLE_EDATA, "kernel %s: block %llu",
+                          r->launch.name, (unsigned long long)p->number);
+    return v->block != NULL ? v->block(v->ud, p->number) : 0;
+}
+
+/* Ends block i and starts the next one in its room. */
+static int next_block(struct run *r, uint32_t i)
+{
+    const struct hd_visitor *v = &r->o->v;
+    struct hd_source *s = r->o->src;
+    int rc = 0;
+
+    s->ops->block_end(s->self, r->place[i].ctx);
+    r->place[i] = r->place[--r->n];
+    if (v->block_end != NULL)
+        rc = v->block_end(v->ud);
+    return rc == 0 && r->next < r->launch.blocks ? start_block(r) : rc;
+}
+
+/* One warp to its next barrier or end, or, where blocks take turns, to its next
+ * memory instruction. */
+static int step_warp(struct run *r, struct place *p, uint32_t w)
+{
+    struct hd_source *s = r->o->src;
+    uint32_t lanes = r->launch.lanes, first = w * lanes;
+    bool memory, turns = r->o->room != NULL;
+    struct hd_access acc;
+    struct hd_op op;
+    struct hd_step t = {
+        &r->launch,
+        p->number,
+        w,
+        hd_ones((unsigned)hd_min_u64(r->launch.threads - first, lanes)),
+        &op,
+        &acc};
+    int rc;
+
+    do {
+        op = (struct hd_op){0};
+        s->ops->next(s->self, p->ctx, w, &op);
+        memory = hd_op_memory(op.kind);
+        if (memory && r->err->code >= 0) {
+            acc = (struct hd_access){0};
+            s->ops->access(s->self, p->ctx, w, &acc);
+        }
+        if (r->err->code < 0)
+            return r->err->code;
+        if ((rc = r->o->v.step(r->o->v.ud, &t)) != 0)
+            return rc;
+    } while (op.kind != HD_OP_BARRIER && op.kind != HD_OP_EXIT &&
+             !(memory && turns));
+    if (op.kind == HD_OP_BARRIER)
+        p->barred |= 1ull << w;
+    else if (op.kind == HD_OP_EXIT)
+        p->live &= ~(1ull << w);
+    return 0;
+}
+
+/* A turn of each warp of a block that can go on. */
+static int step_block(struct run *r, struct place *p)
+{
+    int rc = 0;
+
+    if (p->barred == p->live)
+        p->barred = 0;
+    for (uint64_t m = p->live & ~p->barred; m != 0 && rc == 0; m &= m - 1)
+        rc = step_warp(r, p, hd_bit_first(m));
+    return rc;
+}
+
+static int run_launch(struct run *r)
+{
+    int rc = 0;
+
+    r->n = 0;
+    r->next = 0;
+    r->most = resident(r->o->room, &r->launch);
+    while (r->next < r->launch.blocks && r->n < r->most && rc == 0)
+        rc = start_block(r);
+    while (r->n > 0 && rc == 0) {
+        for (uint32_t i = 0; i < r->n && rc == 0;) {
+            rc = step_block(r, &r->place[i]);
+            if (r->place[i].live != 0)
+                i++;
+            else if (rc == 0)
+                rc = next_block(r, i);
+        }
+    }
+    return rc;
+}
+
+static int run_launches(struct run *r)
+{
+    const struct hd_visitor *v = &r->o->v;
+    struct hd_source *s = r->o->src;
+    int rc = 0;
+
+    for (uint32_t n = 0; r->o->launches == 0 || n < r->o->launches; n++) {
+        r->launch = (struct hd_launch){0};
+        rc = s->ops->launch(s->self, &r->launch);
+        if (rc <= 0)
+            break;
+        rc = v->launch != NULL ? v->launch(v->ud, &r->launch) : 0;
+        if (rc == 0 && r->launch.warps > MOST_WARPS)
+            rc = hd_err_set(r->err, HEDDLE_EINVAL,
+                            "kernel %s: %u warps a block; a %s takes %d",
+                            r->launch.name, r->launch.warps, r->o->name,
+                            MOST_WARPS);
+        if (rc == 0)
+            rc = run_launch(r);
+        if (rc != 0)
+            break;
+    }
+    return rc;
+}
+
+int hd_walk_lanes(uint32_t *lanes, struct hd_err *err)
+{
+    if (*lanes == 0)
+        *lanes = 32;
+    if (*lanes == 32 || *lanes == 64)
+        return 0;
+    return hd_err_set(err, HEDDLE_EINVAL,
+                      "a warp of %u lanes; expected 32 or 64", *lanes);
+}
+
+int hd_walk_run(const struct hd_walk *o, struct hd_err *err)
+{
+    uint32_t slots = o->room != NULL ? o->room->cores * o->room->warps : 0;
+    uint32_t lanes = o->lanes;
+    struct hd_source *s = o->src;
+    struct run r = {.o = o, .err = err};
+    struct hd_arena arena;
+    struct hd_stats stats;
+    struct hd_env env = {
+        .arena = &arena, .stats = &stats, .err = err, .seed = 1, .apps = 1};
+    int rc;
+
+    if (hd_walk_lanes(&lanes, err) != 0)
+        return err->code;
+    slots = slots < MOST_WARPS ? MOST_WARPS : slots;
+    r.place = calloc(slots, sizeof *r.place);
+    if (r.place == NULL || hd_arena_open(&arena, ARENA_BYTES) < 0) {
+        free(r.place);
+        return hd_err_memory(err);
+    }
+    hd_stats_open(&stats, &arena, 1);
+    rc = s->ops->bind(s->self, &env, 0, lanes, slots);
+    if (rc == 0) {
+        rc = run_launches(&r);
+        s->ops->unbind(s->self);
+    }
+    hd_arena_close(&arena);
+    free(r.place);
+    if (rc < 0)
+        hd_err_set(err, rc, "the %s was ended with code %d", o->name, rc);
+    return rc;
+}
+
+/* ---- walks --------------------------------------------------------------- */
+
+struct walk {
+    heddle_walk_fn *fn;
+    void *ud;
     struct heddle_walk_op op;
-    uint32_t ctx;
     uint64_t address[HD_MAX_LANES];
 };
 
@@ -46,166 +267,54 @@ const char *heddle_walk_kind_name(enum heddle_walk_kind k)
     return (unsigned)k < HEDDLE_WALK_KINDS ? name[k] : "?";
 }
 
-static enum heddle_walk_kind kind_of(const struct hd_op *op)
+_Static_assert((int)HEDDLE_WALK_LOAD == (int)HD_OP_LOAD &&
+                   (int)HEDDLE_WALK_EXIT == (int)HD_OP_EXIT,
+               "kinds of the interface are the engine's");
+
+static int on_step(void *ud, const struct hd_step *s)
 {
-    switch (op->kind) {
-    case HD_OP_LOAD:
-        return HEDDLE_WALK_LOAD;
-    case HD_OP_STORE:
-        return HEDDLE_WALK_STORE;
-    case HD_OP_ATOMIC:
-        return HEDDLE_WALK_ATOMIC;
-    case HD_OP_BARRIER:
-        return HEDDLE_WALK_BARRIER;
-    case HD_OP_EXIT:
-        return HEDDLE_WALK_EXIT;
-    default:
-        return HEDDLE_WALK_ALU;
-    }
-}
+    struct walk *w = ud;
+    const struct hd_op *op = s->op;
 
-static void expand(struct walk *w, uint64_t mask)
-{
-    struct hd_access acc;
-
-    memset(&acc, 0, sizeof acc);
-    w->src->ops->access(w->src->self, w->ctx, w->op.warp, &acc);
-    for (; mask; mask &= mask - 1) {
-        unsigned l = hd_bit_first(mask);
-
-        w->address[l] =
-            acc.lane ? acc.lane[l].v : acc.base.v + (uint64_t)acc.stride * l;
-    }
-}
-
-/* Shows an instruction; memory instructions happen here. */
-static int show(struct walk *w, const struct hd_op *op)
-{
-    w->op.kind = kind_of(op);
+    w->op.kernel = s->launch->name;
+    w->op.launch = s->launch->id;
+    w->op.lanes = s->launch->lanes;
+    w->op.block = s->block;
+    w->op.warp = s->warp;
+    w->op.kind = op->kind <= HD_OP_EXIT ? (enum heddle_walk_kind)op->kind
+                                        : HEDDLE_WALK_ALU;
     w->op.bytes = op->bytes;
     w->op.count = op->count;
     w->op.pc = op->pc;
     w->op.mask = op->mask;
     w->op.local = op->space == HD_SPACE_LOCAL;
     w->op.texture = op->space == HD_SPACE_TEXTURE;
-    if (op->kind == HD_OP_LOAD || op->kind == HD_OP_STORE ||
-        op->kind == HD_OP_ATOMIC)
-        expand(w, op->mask);
-    if (w->err->code < 0)
-        return w->err->code;
+    if (hd_op_memory(op->kind))
+        for (uint64_t m = op->mask; m != 0; m &= m - 1)
+            w->address[hd_bit_first(m)] =
+                hd_access_lane(s->acc, hd_bit_first(m));
     return w->fn(w->ud, &w->op);
-}
-
-/* Runs one warp to its barrier (*more = true) or its end. */
-static int run_warp(struct walk *w, uint32_t warp, bool *more)
-{
-    const struct hd_source_ops *ops = w->src->ops;
-    struct hd_op op;
-    int rc;
-
-    w->op.warp = warp;
-    *more = true;
-    do {
-        memset(&op, 0, sizeof op);
-        ops->next(w->src->self, w->ctx, warp, &op);
-        if (w->err->code < 0)
-            return w->err->code;
-        if ((rc = show(w, &op)) != 0)
-            return rc;
-    } while (op.kind != HD_OP_BARRIER && op.kind != HD_OP_EXIT);
-    *more = op.kind == HD_OP_BARRIER;
-    return 0;
-}
-
-static int run_block(struct walk *w, uint64_t block)
-{
-    const struct hd_source_ops *ops = w->src->ops;
-    uint64_t live = hd_ones(w->launch.warps);
-    int rc = ops->block_start(w->src->self, block, &w->ctx);
-
-    if (rc < 0)
-        return rc;
-    w->op.block = block;
-    while (live) {
-        uint64_t turn = live;
-
-        for (; turn; turn &= turn - 1) {
-            unsigned i = hd_bit_first(turn);
-            bool more;
-
-            if ((rc = run_warp(w, i, &more)) != 0)
-                return rc;
-            if (!more)
-                live &= ~(1ull << i);
-        }
-    }
-    ops->block_end(w->src->self, w->ctx);
-    return 0;
-}
-
-static int run_launches(struct walk *w)
-{
-    uint64_t every = w->o->every ? w->o->every : 1, b;
-    uint32_t n = 0;
-    int rc;
-
-    while (w->o->launches == 0 || n++ < w->o->launches) {
-        memset(&w->launch, 0, sizeof w->launch);
-        rc = w->src->ops->launch(w->src->self, &w->launch);
-        if (rc <= 0)
-            return rc;
-        if (w->launch.warps > MOST_WARPS)
-            return hd_err_set(w->err, HEDDLE_EINVAL,
-                              "kernel %s: %u warps a block; a walk takes %d",
-                              w->launch.name, w->launch.warps, MOST_WARPS);
-        w->op.kernel = w->launch.name;
-        w->op.launch = w->launch.id;
-        w->op.lanes = w->launch.lanes;
-        for (b = 0; b < w->launch.blocks; b += every)
-            if ((rc = run_block(w, b)) != 0)
-                return rc;
-    }
-    return 0;
 }
 
 int heddle_walk(heddle_workload *workload, const struct heddle_walk_options *o,
                 heddle_walk_fn *fn, void *ud, char *error, size_t room)
 {
-    static const struct heddle_walk_options none;
-    struct walk w = {.src = hd_workload_source(workload),
-                     .o = o ? o : &none,
-                     .fn = fn,
-                     .ud = ud};
-    struct hd_arena arena;
-    struct hd_stats stats;
+    struct walk w = {.fn = fn, .ud = ud};
+    struct hd_walk run = {.src = hd_workload_source(workload),
+                          .name = "walk",
+                          .v = {.step = on_step, .ud = &w}};
     struct hd_err err = {0};
-    struct hd_env env = {
-        .arena = &arena, .stats = &stats, .err = &err, .seed = 1, .apps = 1};
-    uint32_t lanes = w.o->lanes ? w.o->lanes : 32;
     int rc;
 
-    w.err = &err;
-    w.op.address = w.address;
-    if (lanes != 32 && lanes != 64)
-        rc = hd_err_set(&err, HEDDLE_EINVAL,
-                        "a warp of %u lanes; expected "
-                        "32 or 64",
-                        lanes);
-    else if (hd_arena_open(&arena, ARENA_BYTES) < 0)
-        rc = hd_err_memory(&err);
-    else {
-        hd_stats_open(&stats, &arena, 1);
-        rc = w.src->ops->bind(w.src->self, &env, 0, lanes, MOST_WARPS);
-        if (rc == 0) {
-            rc = run_launches(&w);
-            w.src->ops->unbind(w.src->self);
-        }
-        hd_arena_close(&arena);
+    if (o != NULL) {
+        run.lanes = o->lanes;
+        run.launches = o->launches;
+        run.every = o->every;
     }
-    if (rc < 0 && err.code == 0)
-        hd_err_set(&err, rc, "the walk was ended with code %d", rc);
-    if (rc < 0 && room > 0)
-        snprintf(error, room, "%s", err.text);
+    w.op.address = w.address;
+    rc = hd_walk_run(&run, &err);
+    if (rc < 0)
+        hd_err_tell(&err, error, room);
     return rc;
 }
 
@@ -213,13 +322,131 @@ int heddle_walk_alloc(heddle_workload *workload, uint32_t i,
                       struct heddle_walk_alloc *out)
 {
     struct hd_source *src = hd_workload_source(workload);
-    struct hd_alloc a;
+    struct hd_alloc a = {0};
 
-    memset(&a, 0, sizeof a);
     if (!src->ops->alloc(src->self, i, &a))
         return HEDDLE_EINVAL;
     memcpy(out->name, a.name, sizeof out->name);
     out->base = a.base.v;
     out->bytes = a.bytes;
     return 0;
+}
+
+/* ---- profiles ------------------------------------------------------------ */
+
+struct profile {
+    struct heddle_walk_alloc *alloc;
+    size_t allocs, room_allocs;
+    struct heddle_profile_row *row;
+    size_t rows, room;
+    size_t hint; /* row found last */
+};
+
+static uint32_t find_alloc(const struct profile *p, uint64_t at)
+{
+    for (size_t i = 0; i < p->allocs; i++)
+        if (at - p->alloc[i].base < p->alloc[i].bytes)
+            return (uint32_t)i;
+    return UINT32_MAX;
+}
+
+static bool is_row(const struct heddle_profile_row *r,
+                   const struct heddle_walk_op *op, uint32_t alloc)
+{
+    return r->kind == op->kind && r->alloc == alloc &&
+           strncmp(r->kernel, op->kernel, sizeof r->kernel) == 0;
+}
+
+/* The row of an instruction, made when missing; NULL: no memory. */
+static struct heddle_profile_row *
+find_row(struct profile *p, const struct heddle_walk_op *op, uint32_t alloc)
+{
+    struct heddle_profile_row *r;
+
+    for (size_t i = 0; i < p->rows; i++) { /* most often soon after the last */
+        size_t at = (p->hint + i) % p->rows;
+        if (is_row(&p->row[at], op, alloc)) {
+            p->hint = at;
+            return &p->row[at];
+        }
+    }
+    if ((r = hd_grow(&p->row, p->rows, &p->room, sizeof *r)) == NULL)
+        return NULL;
+    r += p->hint = p->rows++;
+    *r = (struct heddle_profile_row){.kind = op->kind, .alloc = alloc};
+    strncpy(r->kernel, op->kernel, sizeof r->kernel - 1);
+    return r;
+}
+
+/* Distinct units of 2^shift bytes that the lanes touch. */
+static uint32_t distinct(const struct heddle_walk_op *op, unsigned shift)
+{
+    uint64_t seen[2 * HD_MAX_LANES];
+    uint32_t n = 0, i;
+
+    for (uint64_t m = op->mask; m != 0; m &= m - 1) {
+        uint64_t first = op->address[hd_bit_first(m)];
+        uint64_t last = (first + op->bytes - 1) >> shift;
+        for (uint64_t unit = first >> shift; unit <= last; unit++) {
+            for (i = n; i > 0 && seen[i - 1] != unit; i--)
+                ;
+            if (i == 0)
+                seen[n++] = unit;
+        }
+    }
+    return n;
+}
+
+static int count(void *ud, const struct heddle_walk_op *op)
+{
+    bool memory = hd_op_memory(op->kind);
+    uint32_t alloc = UINT32_MAX;
+    struct heddle_profile_row *r;
+
+    if (memory && op->mask != 0)
+        alloc = find_alloc(ud, op->address[hd_bit_first(op->mask)]);
+    if ((r = find_row(ud, op, alloc)) == NULL)
+        return HEDDLE_ENOMEM;
+    r->instructions += op->count;
+    if (memory) {
+        r->lanes += hd_bit_count(op->mask);
+        r->lines += distinct(op, 7);
+        r->pages += distinct(op, HD_PAGE_SHIFT);
+    }
+    return 0;
+}
+
+static int list_allocs(struct profile *p, heddle_workload *w)
+{
+    struct heddle_walk_alloc a, *list;
+
+    while (heddle_walk_alloc(w, (uint32_t)p->allocs, &a) == 0) {
+        list = hd_grow(&p->alloc, p->allocs, &p->room_allocs, sizeof a);
+        if (list == NULL)
+            return HEDDLE_ENOMEM;
+        list[p->allocs++] = a;
+    }
+    return 0;
+}
+
+int heddle_profile(heddle_workload *w, const struct heddle_walk_options *o,
+                   struct heddle_profile_row **rows, char *error, size_t room)
+{
+    struct hd_err err = {0};
+    struct profile p = {0};
+    int rc = list_allocs(&p, w);
+
+    if (rc == 0) {
+        rc = heddle_walk(w, o, count, &p, error, room);
+    } else {
+        hd_err_memory(&err);
+        hd_err_tell(&err, error, room);
+    }
+    free(p.alloc);
+    if (rc < 0) {
+        free(p.row);
+        return rc;
+    }
+    *rows = p.row;
+    return (int)p.rows;
 }

@@ -25,8 +25,7 @@
 #include "../base/bytes.h"
 #include "../core/library.h"
 #include "../core/param.h"
-#include "trace-bytes.h"
-#include "workload.h"
+#include "grow.h"
 
 /* ---- plug-ins ------------------------------------------------------------ */
 
@@ -273,8 +272,6 @@ heddle_workload *heddle_work_new(const struct heddle_work *work,
     struct hd_err err = {0};
     struct hd_work *w = make(work, o != NULL ? o : &none, &err);
 
-    *status = err.code;
-    if (room > 0)
-        snprintf(out, room, "%s", err.text);
+    *status = hd_err_tell(&err, out, room);
     return w != NULL ? hd_workload(&w->source) : NULL;
 }

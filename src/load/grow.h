@@ -1,5 +1,5 @@
 /*
- * trace-bytes.h - growing byte strings, variable-length integers, and a
+ * grow.h - growing arrays and byte strings, variable-length integers, and a
  * reader that cannot pass its end.
  *
  * An integer takes seven bits a byte, low bits first; a signed one is folded
@@ -9,8 +9,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef HD_TRACE_BYTES_H
-#define HD_TRACE_BYTES_H
+#ifndef HD_GROW_H
+#define HD_GROW_H
 
 #include <stdbool.h>
 #include <stddef.h>

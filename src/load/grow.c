@@ -1,8 +1,8 @@
 /*
- * trace-bytes.c - growing byte strings and variable-length integers.
+ * grow.c - growing arrays and byte strings, and variable-length integers.
  * SPDX-License-Identifier: MIT
  */
-#include "trace-bytes.h"
+#include "grow.h"
 
 bool hd_bytes_room(struct hd_bytes *b, size_t n)
 {

@@ -1,10 +1,10 @@
 /*
- * workload.c - the public face of workloads of any kind, and blocks of data.
+ * source.c - the public face of workloads of any kind, and blocks of data.
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
+#include "source.h"
 
-#include "workload.h"
+#include <stdlib.h>
 
 void heddle_workload_free(heddle_workload *w)
 {
@@ -16,12 +16,12 @@ void heddle_workload_free(heddle_workload *w)
 
 const char *heddle_workload_name(const heddle_workload *w)
 {
-    return ((const struct hd_source *)w)->name;
+    return hd_workload_source(w)->name;
 }
 
 uint64_t heddle_workload_hash(const heddle_workload *w)
 {
-    return ((const struct hd_source *)w)->hash;
+    return hd_workload_source(w)->hash;
 }
 
 uint32_t heddle_type_bytes(enum heddle_type t)

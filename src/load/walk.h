@@ -1,0 +1,50 @@
+/*
+ * walk.h - runs a source without time: block by block, or with a machine's
+ * crowd of warps.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_WALK_H
+#define HD_WALK_H
+
+#include "../heddle_survey.h"
+#include "source.h"
+
+/* One instruction of one warp, as the visitor sees it. */
+struct hd_step {
+    const struct hd_launch *launch;
+    uint64_t block; /* its number in the launch */
+    uint32_t warp;
+    uint64_t exist; /* lanes that the warp has threads for */
+    const struct hd_op *op;
+    const struct hd_access *acc; /* of memory instructions */
+};
+
+/* What is called with `ud`; not 0 ends the run, which returns it. */
+struct hd_visitor {
+    int (*step)(void *ud, const struct hd_step *s);
+    /* These may be NULL: a launch begins, a block begins, a block has ended. */
+    int (*launch)(void *ud, const struct hd_launch *l);
+    int (*block)(void *ud, uint64_t block);
+    int (*block_end)(void *ud);
+    void *ud;
+};
+
+struct hd_walk {
+    struct hd_source *src;
+    const char *name; /* of the run, in errors: "walk" */
+    struct hd_visitor v;
+    uint32_t lanes;    /* 32 or 64; 0: 32 */
+    uint32_t launches; /* stops after so many; 0: never */
+    uint32_t every;    /* only blocks 0, every, 2 every, ..; 0: all */
+    /* the room that blocks have; NULL: one block at a time */
+    const struct heddle_survey_room *room;
+};
+
+/* Binds, runs and unbinds the source.  0, what a visitor returned, or an
+ * error. */
+int hd_walk_run(const struct hd_walk *o, struct hd_err *err);
+
+/* The lanes of a warp: *lanes, or 32 for 0.  0 or an error. */
+int hd_walk_lanes(uint32_t *lanes, struct hd_err *err);
+
+#endif
