@@ -33,6 +33,13 @@ int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
 /* Records that there is not enough memory; returns err->code. */
 int hd_err_memory(struct hd_err *err);
 
+/* The same for whoever returns a pointer: NULL. */
+static inline void *hd_err_no_memory(struct hd_err *err)
+{
+    hd_err_memory(err);
+    return NULL;
+}
+
 /* The code of a system call that has failed: HEDDLE_ENOMEM if it says so. */
 static inline int hd_err_errno(int code)
 {

@@ -67,14 +67,12 @@ uint64_t hd_cursor_get_slow(struct hd_cursor *c)
     return 0;
 }
 
-void *hd_grow(void *list, size_t n, size_t *room, size_t size)
+void *hd_grow_slow(void *list, size_t n, size_t *room, size_t size)
 {
     size_t want = *room < 16 ? 16 : *room * 2;
     void *p;
 
     memcpy(&p, list, sizeof p);
-    if (n < *room)
-        return p;
     if (want <= n)
         want = n + 1;
     if (want > SIZE_MAX / 2 / size)

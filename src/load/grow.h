@@ -153,11 +153,19 @@ static inline const void *hd_cursor_take(struct hd_cursor *c, size_t n)
     return p;
 }
 
+void *hd_grow_slow(void *list, size_t n, size_t *room, size_t size);
+
 /*
- * Grows the array of `size`-byte items to which the pointer at `list` points, so
- * that it holds at least n + 1.  Returns its address, which the pointer has then,
- * too; NULL: no memory, and the array is as it was.
+ * Grows the array of `size`-byte items to which the pointer at `list` points,
+ * so that it holds at least n + 1.  Returns its address, which the pointer has
+ * then, too; NULL: no memory, and the array is as it was.
  */
-void *hd_grow(void *list, size_t n, size_t *room, size_t size);
+static inline void *hd_grow(void *list, size_t n, size_t *room, size_t size)
+{
+    void *p;
+
+    memcpy(&p, list, sizeof p);
+    return n < *room ? p : hd_grow_slow(list, n, room, size);
+}
 
 #endif

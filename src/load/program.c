@@ -77,21 +77,6 @@ static int begin(heddle_program *p)
     return 0;
 }
 
-/* Makes room for one more element when n is 0 or a power of two. */
-static int grow(heddle_program *p, void *array, uint32_t n, size_t size)
-{
-    void *old, *more;
-
-    if (n != 0 && !hd_is_pow2(n))
-        return 0;
-    memcpy(&old, array, sizeof(old));
-    more = realloc(old, (n == 0 ? 1 : (size_t)n * 2) * size);
-    if (more == NULL)
-        return hd_err_memory(&p->err);
-    memcpy(array, &more, sizeof(more));
-    return 0;
-}
-
 int heddle_program_align(heddle_program *p, uint64_t bytes)
 {
     if (begin(p) != 0)
@@ -137,9 +122,10 @@ int heddle_program_buffer(heddle_program *p, const char *name,
                           "program %s, buffer %s: its data has another type "
                           "or more than %llu elements",
                           p->name, name, (unsigned long long)count);
-    if (grow(p, &p->buf, p->nbuf, sizeof(*p->buf)) != 0)
-        return p->err.code;
-    b = &p->buf[p->nbuf];
+    b = hd_grow(&p->buf, p->nbuf, &p->room_buf, sizeof(*b));
+    if (b == NULL)
+        return hd_err_memory(&p->err);
+    b += p->nbuf;
     memset(b, 0, sizeof(*b));
     snprintf(b->name, sizeof(b->name), "%s", name);
     b->type = (uint8_t)type;
@@ -161,9 +147,14 @@ int heddle_program_buffer(heddle_program *p, const char *name,
 
 int heddle_program_kernel(heddle_program *p, const void *code, size_t bytes)
 {
-    if (begin(p) != 0 ||
-        grow(p, &p->kernel, p->nkernel, sizeof(*p->kernel)) != 0 ||
-        hd_verify_kernel(&p->kernel[p->nkernel], code, bytes, p->buf, p->nbuf,
+    struct hd_kernel *k;
+
+    if (begin(p) != 0)
+        return p->err.code;
+    k = hd_grow(&p->kernel, p->nkernel, &p->room_kernel, sizeof(*k));
+    if (k == NULL)
+        return hd_err_memory(&p->err);
+    if (hd_verify_kernel(&k[p->nkernel], code, bytes, p->buf, p->nbuf,
                          &p->err) != 0)
         return p->err.code;
     mix(p, code, bytes);
@@ -172,6 +163,8 @@ int heddle_program_kernel(heddle_program *p, const void *code, size_t bytes)
 
 int heddle_program_launch(heddle_program *p, const struct heddle_launch *l)
 {
+    struct heddle_launch *to;
+
     if (begin(p) != 0)
         return p->err.code;
     if (l->kernel >= p->nkernel || l->args > p->kernel[l->kernel].nargs)
@@ -179,9 +172,10 @@ int heddle_program_launch(heddle_program *p, const struct heddle_launch *l)
                           "program %s: launch of kernel %u with %u arguments; "
                           "there is none like that",
                           p->name, l->kernel, l->args);
-    if (grow(p, &p->launch, p->nlaunch, sizeof(*p->launch)) != 0)
-        return p->err.code;
-    p->launch[p->nlaunch++] = *l;
+    to = hd_grow(&p->launch, p->nlaunch, &p->room_launch, sizeof(*to));
+    if (to == NULL)
+        return hd_err_memory(&p->err);
+    to[p->nlaunch++] = *l;
     mix(p, &l->kernel, sizeof(l->kernel));
     mix(p, l->grid, sizeof(l->grid));
     mix(p, l->arg, l->args * sizeof(l->arg[0]));

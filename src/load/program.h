@@ -185,6 +185,7 @@ struct heddle_program {
     uint64_t next_va;
     uint64_t hash;
     uint32_t nbuf, nkernel, nlaunch;
+    size_t room_buf, room_kernel, room_launch;
     struct hd_bufdef *buf;
     struct hd_kernel *kernel;
     struct heddle_launch *launch;

@@ -22,6 +22,7 @@
 
 #include "../base/bits.h"
 #include "../gpu/coalesce.h"
+#include "grow.h"
 #include "survey-pages.h"
 #include "walk.h"
 
@@ -47,6 +48,7 @@ struct heddle_survey {
     struct heddle_survey_result r;
     struct heddle_survey_kernel *kernel;
     struct launch *launch;
+    size_t room_kernels, room_launches;
     struct span *alloc;            /* [allocs] */
     struct heddle_survey_use *use; /* [kernel][alloc][kind] */
     uint32_t hint;                 /* allocation found last */
@@ -60,14 +62,6 @@ struct heddle_survey {
 };
 
 /* ---- launches ------------------------------------------------------------ */
-
-/* Room for one more; doubles at powers of two. */
-static void *one_more(void *list, uint32_t n, size_t size)
-{
-    if (n != 0 && !hd_is_pow2(n))
-        return list;
-    return realloc(list, (n != 0 ? 2 * (size_t)n : 1) * size);
-}
 
 static size_t uses_of(const struct heddle_survey *s, uint32_t kernels)
 {
@@ -95,10 +89,9 @@ static uint32_t find_kernel(struct heddle_survey *s, const char *name)
     for (i = 0; i < s->r.kernels; i++)
         if (strcmp(s->kernel[i].name, name) == 0)
             return i;
-    k = one_more(s->kernel, s->r.kernels, sizeof *k);
+    k = hd_grow(&s->kernel, s->r.kernels, &s->room_kernels, sizeof *k);
     if (k == NULL)
         return UINT32_MAX;
-    s->kernel = k;
     memset(&k[i], 0, sizeof k[i]);
     if (s->alloc != NULL && !more_uses(s))
         return UINT32_MAX;
@@ -109,10 +102,9 @@ static uint32_t find_kernel(struct heddle_survey *s, const char *name)
 static int begin_launch(struct heddle_survey *s, const struct hd_launch *l)
 {
     uint32_t kernel = find_kernel(s, l->name);
-    struct launch *list = one_more(s->launch, s->r.launches, sizeof *list);
+    struct launch *list =
+        hd_grow(&s->launch, s->r.launches, &s->room_launches, sizeof *list);
 
-    if (list != NULL)
-        s->launch = list;
     if (list == NULL || kernel == UINT32_MAX)
         return HEDDLE_ENOMEM;
     list[s->r.launches].kernel = kernel;
@@ -306,13 +298,13 @@ static int list_allocs(struct heddle_survey *s, struct hd_source *src)
 {
     struct hd_alloc a;
     uint32_t n = 0;
+    size_t room = 0;
 
     for (; memset(&a, 0, sizeof a), src->ops->alloc(src->self, n, &a); n++) {
-        struct span *more = one_more(s->alloc, n, sizeof *more);
+        struct span *more = hd_grow(&s->alloc, n, &room, sizeof *more);
 
         if (more == NULL)
             return HEDDLE_ENOMEM;
-        s->alloc = more;
         more[n].from = a.base.v;
         more[n].to = a.base.v + a.bytes;
     }

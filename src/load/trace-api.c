@@ -11,7 +11,6 @@
  */
 #include "../heddle_trace.h"
 
-#include "trace-copy.h"
 #include "trace-list.h"
 #include "trace-source.h"
 
@@ -99,7 +98,7 @@ static int copy_file(const char *path, struct hd_box *out, struct hd_err *err)
     struct hd_box *box = hd_box_open(path, err);
 
     if (box != NULL)
-        hd_trace_copy(box, HD_NONE, out, RESIDENT, err);
+        hd_box_copy(box, HD_NONE, out, RESIDENT, err);
     hd_box_free(box);
     return err->code;
 }
@@ -224,6 +223,6 @@ int heddle_trace_verify(heddle_workload *w, char *error, size_t room)
     struct hd_err err = {0};
 
     for (size_t i = 0; b != NULL && i < b->frames && err.code == 0; i++)
-        hd_frame_free(hd_trace_frame(b, i, RESIDENT, &err));
+        hd_frame_free(hd_box_frame(b, i, RESIDENT, &err));
     return hd_err_tell(&err, error, room);
 }

@@ -22,15 +22,34 @@
  * temporary file that has no name.  A file being written has its name when it
  * is complete (base/save.c).
  *
+ * The index.  Integers are of variable length (grow.h) unless a
+ * size is given:
+ *
+ *   strings    count, then each: length, bytes
+ *   contexts   count, then each: name, first local word, local words, local
+ *              base,
+ *              allocations: count, (name, base, bytes)...
+ *              pages: count, (gap to the end of the last, pages)...
+ *   kernels    count, then each: name, id, context, grid 3, block 3,
+ *              shared bytes, registers, binary, version, lanes, stream,
+ *              shared base, local base, warps, instructions, thread
+ *              instructions, memory instructions, lane addresses, frames
+ *   frames     in the order of the kernels: blocks, plain bytes, xxh3 (8)
+ *   -- end of what the hash of the contents covers --
+ *   storage    for each frame: stored bytes
+ *   notes      count, then each: number, how many, length, first place
+ *
  * Nothing that is read is trusted: every size is compared with the file's
- * before memory is taken.  trace-index.c reads and writes the index.
+ * before memory is taken.
+ *
+ * Copying takes frames as they are, which keeps the hash of the contents; they
+ * name opcodes by number, so all strings go first, in their order.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "trace-box.h"
 
 #include "../base/save.h"
-#include "trace-index.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,8 +171,7 @@ static struct hd_box *new_box(const char *path, struct hd_err *err)
         free(b);
         free(io);
     }
-    hd_err_memory(err);
-    return NULL;
+    return hd_err_no_memory(err);
 }
 
 static int make_writer(struct hd_box *b, int level, struct hd_err *err)
@@ -286,19 +304,20 @@ int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
     return 0;
 }
 
-int hd_box_kernel(struct hd_box *b, const struct hd_trace_kernel *k,
-                  struct hd_err *err)
+struct hd_trace_kernel *hd_box_kernel(struct hd_box *b,
+                                      const struct hd_trace_kernel *k,
+                                      struct hd_err *err)
 {
     struct hd_trace_kernel *p =
         hd_grow(&b->kernel, b->kernels, &b->room_kernels, sizeof *p);
 
     if (p == NULL)
-        return hd_err_memory(err);
-    p[b->kernels] = *k;
-    p[b->kernels].frame0 = (uint32_t)b->frames;
-    p[b->kernels].frames = 0;
-    b->kernels++;
-    return 0;
+        return hd_err_no_memory(err);
+    p += b->kernels++;
+    *p = *k;
+    p->frame0 = (uint32_t)b->frames;
+    p->frames = 0;
+    return p;
 }
 
 /* Compresses into io->packed; gives the shorter of the two forms. */
@@ -309,15 +328,11 @@ static const void *shorter(struct hd_box *b, const unsigned char *p, size_t n,
     size_t bound = ZSTD_compressBound(n);
 
     out->n = 0;
-    if (!hd_bytes_room(out, bound)) {
-        hd_err_memory(err);
-        return NULL;
-    }
+    if (!hd_bytes_room(out, bound))
+        return hd_err_no_memory(err);
     size_t did = ZSTD_compress2(b->io->c, out->p, bound, p, n);
-    if (ZSTD_getErrorCode(did) == ZSTD_error_memory_allocation) {
-        hd_err_memory(err);
-        return NULL;
-    }
+    if (ZSTD_getErrorCode(did) == ZSTD_error_memory_allocation)
+        return hd_err_no_memory(err);
     if (ZSTD_isError(did) || did >= n) {
         *stored = (uint32_t)n;
         return p;
@@ -367,6 +382,148 @@ int hd_box_put(struct hd_box *b, const unsigned char *p, size_t n,
     return 0;
 }
 
+int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err)
+{
+    struct hd_bytes *out = &b->io->plain;
+    uint32_t blocks = hd_pack_blocks(k);
+
+    if (blocks == 0)
+        return 0;
+    if (hd_pack_end(k, out) != 0)
+        return hd_err_memory(err);
+    if (hd_box_put(b, out->p, out->n, blocks, err) != 0)
+        return err->code;
+    const struct hd_trace_kernel *last = &b->kernel[b->kernels - 1];
+    hd_pack_begin(k, last->lanes, hd_trace_warps(last));
+    return 0;
+}
+
+int hd_box_block_end(struct hd_box *b, struct hd_pack *k, struct hd_err *err)
+{
+    struct hd_trace_kernel *last = &b->kernel[b->kernels - 1];
+
+    last->blocks++;
+    last->warps += hd_trace_warps(last);
+    if (hd_pack_block_end(k) != 0)
+        return hd_err_memory(err);
+    return hd_pack_full(k) ? hd_box_pack(b, k, err) : 0;
+}
+
+/* ---- the index ------------------------------------------------------------
+ */
+
+static uint64_t string_number(const struct hd_box *b, const char *s)
+{
+    for (size_t i = 0; i < b->strings; i++) {
+        if (b->string[i] == s)
+            return i;
+    }
+    return 0;
+}
+
+static void put_context(const struct hd_box *b,
+                        const struct hd_trace_context *c, struct hd_bytes *o)
+{
+    uint64_t next = 0;
+
+    hd_bytes_put(o, string_number(b, c->name));
+    hd_bytes_put(o, c->local_low);
+    hd_bytes_put(o, c->local_words);
+    hd_bytes_put(o, c->local_base);
+    hd_bytes_put(o, c->allocs);
+    for (size_t i = 0; i < c->allocs; i++) {
+        hd_bytes_put(o, string_number(b, c->alloc[i].name));
+        hd_bytes_put(o, c->alloc[i].base);
+        hd_bytes_put(o, c->alloc[i].bytes);
+    }
+    hd_bytes_put(o, c->ranges);
+    for (size_t i = 0; i < c->ranges; i++) {
+        hd_bytes_put(o, c->range[i].page - next);
+        hd_bytes_put(o, c->range[i].n);
+        next = c->range[i].page + c->range[i].n;
+    }
+}
+
+/* The fields of a kernel behind its name, in their order: X(field, most). */
+#define KERNEL_FIELDS(X)                                                       \
+    X(id, UINT32_MAX)                                                          \
+    X(context, b->contexts - 1)                                                \
+    X(grid[0], UINT32_MAX)                                                     \
+    X(grid[1], UINT32_MAX)                                                     \
+    X(grid[2], UINT32_MAX)                                                     \
+    X(block[0], 2048)                                                          \
+    X(block[1], 2048)                                                          \
+    X(block[2], 2048)                                                          \
+    X(shared_bytes, UINT32_MAX)                                                \
+    X(regs, UINT32_MAX)                                                        \
+    X(binary, UINT32_MAX)                                                      \
+    X(version, UINT32_MAX)                                                     \
+    X(lanes, HD_MAX_LANES)                                                     \
+    X(stream, UINT64_MAX)                                                      \
+    X(shared_base, UINT64_MAX)                                                 \
+    X(local_base, UINT64_MAX)                                                  \
+    X(warps, UINT64_MAX)                                                       \
+    X(insts, UINT64_MAX)                                                       \
+    X(thread_insts, UINT64_MAX)                                                \
+    X(mem_insts, UINT64_MAX)                                                   \
+    X(lane_addrs, UINT64_MAX)
+
+static void put_kernel(const struct hd_box *b, const struct hd_trace_kernel *k,
+                       struct hd_bytes *o)
+{
+    hd_bytes_put(o, string_number(b, k->name));
+#define X(field, most) hd_bytes_put(o, k->field);
+    KERNEL_FIELDS(X)
+#undef X
+    hd_bytes_put(o, k->frames);
+}
+
+static void put_notes(const struct hd_box *b, struct hd_bytes *o)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < HD_TN_COUNT; i++)
+        n += b->note[i].count != 0;
+    hd_bytes_put(o, n);
+    for (unsigned i = 0; i < HD_TN_COUNT; i++) {
+        size_t len = strlen(b->note[i].where);
+        if (b->note[i].count == 0)
+            continue;
+        hd_bytes_put(o, i);
+        hd_bytes_put(o, b->note[i].count);
+        hd_bytes_put(o, len);
+        hd_bytes_add(o, b->note[i].where, len);
+    }
+}
+
+size_t hd_index_write(const struct hd_box *b, struct hd_bytes *o)
+{
+    hd_bytes_put(o, b->strings);
+    for (size_t i = 0; i < b->strings; i++) {
+        size_t len = strlen(b->string[i]);
+        hd_bytes_put(o, len);
+        hd_bytes_add(o, b->string[i], len);
+    }
+    hd_bytes_put(o, b->contexts);
+    for (size_t i = 0; i < b->contexts; i++)
+        put_context(b, &b->context[i], o);
+    hd_bytes_put(o, b->kernels);
+    for (size_t i = 0; i < b->kernels; i++)
+        put_kernel(b, &b->kernel[i], o);
+    for (size_t i = 0; i < b->frames; i++) {
+        unsigned char hash[8];
+        hd_bytes_put(o, b->frame[i].blocks);
+        hd_bytes_put(o, b->frame[i].raw);
+        hd_store64(hash, b->frame[i].hash);
+        hd_bytes_add(o, hash, 8);
+    }
+    size_t logical = o->n;
+    for (size_t i = 0; i < b->frames; i++)
+        hd_bytes_put(o, b->frame[i].stored);
+    put_notes(b, o);
+    return logical;
+}
+
 static int write_index(struct hd_box *b, const struct hd_bytes *index,
                        struct hd_err *err)
 {
@@ -412,6 +569,205 @@ int hd_box_finish(struct hd_box *b, struct hd_err *err)
     return r;
 }
 
+/* ---- reading the index --------------------------------------------------- */
+
+const char hd_index_memory[] = "memory";
+
+/* The cursor says by `oom` that it is not the data that is bad. */
+static bool no_memory(struct hd_cursor *c)
+{
+    c->oom = true;
+    return false;
+}
+
+static const char *get_string(const struct hd_box *b, struct hd_cursor *c)
+{
+    uint64_t i = hd_cursor_get(c);
+
+    if (c->bad || i >= b->strings) {
+        c->bad = true;
+        return "";
+    }
+    return b->string[i];
+}
+
+static bool get_strings(struct hd_box *b, struct hd_cursor *c)
+{
+    uint64_t n = hd_cursor_count(c, 1);
+
+    b->string = calloc(n + 1, sizeof *b->string);
+    if (b->string == NULL)
+        return no_memory(c);
+    for (uint64_t i = 0; i < n && !c->bad; i++) {
+        uint64_t len = hd_cursor_count(c, 1);
+        const void *p = hd_cursor_take(c, len);
+        if (p == NULL || memchr(p, 0, len) != NULL)
+            return false;
+        char *s = malloc(len + 1);
+        if (s == NULL)
+            return no_memory(c);
+        memcpy(s, p, len);
+        s[len] = '\0';
+        b->string[b->strings++] = s;
+    }
+    return !c->bad;
+}
+
+static bool get_ranges(struct hd_trace_context *x, struct hd_cursor *c)
+{
+    uint64_t n = hd_cursor_count(c, 2), next = 0;
+    uint64_t end = HD_TRACE_VA_END >> HD_PAGE_SHIFT;
+
+    x->range = calloc(n + 1, sizeof *x->range);
+    if (x->range == NULL)
+        return no_memory(c);
+    for (; x->ranges < n && !c->bad; x->ranges++) {
+        struct hd_trace_range *r = &x->range[x->ranges];
+        r->page = next + hd_cursor_max(c, end - next);
+        r->n = hd_cursor_max(c, end - r->page);
+        next = r->page + r->n;
+    }
+    return !c->bad;
+}
+
+static bool get_context(struct hd_box *b, struct hd_trace_context *x,
+                        struct hd_cursor *c)
+{
+    x->name = get_string(b, c);
+    x->local_low = hd_cursor_max(c, HD_TRACE_WINDOW / 4);
+    x->local_words = hd_cursor_max(c, HD_TRACE_WINDOW / 4 - x->local_low);
+    x->local_base = hd_cursor_max(c, HD_TRACE_VA_END - 1);
+    uint64_t n = hd_cursor_count(c, 3);
+    x->alloc = calloc(n + 1, sizeof *x->alloc);
+    if (x->alloc == NULL)
+        return no_memory(c);
+    for (; x->allocs < n && !c->bad; x->allocs++) {
+        struct hd_trace_alloc *a = &x->alloc[x->allocs];
+        a->name = get_string(b, c);
+        a->base = hd_cursor_max(c, HD_TRACE_VA_END - 1);
+        a->bytes = hd_cursor_max(c, HD_TRACE_VA_END - a->base);
+    }
+    return !c->bad && get_ranges(x, c);
+}
+
+static bool get_contexts(struct hd_box *b, struct hd_cursor *c)
+{
+    uint64_t n = hd_cursor_count(c, 6);
+
+    b->context = calloc(n + 1, sizeof *b->context);
+    if (b->context == NULL)
+        return no_memory(c);
+    if (n == 0)
+        return false;
+    while (b->contexts < n && !c->bad) {
+        if (!get_context(b, &b->context[b->contexts++], c))
+            return false;
+    }
+    return !c->bad;
+}
+
+static bool get_kernel(struct hd_box *b, struct hd_trace_kernel *k,
+                       struct hd_cursor *c)
+{
+    k->name = get_string(b, c);
+#define X(field, most) k->field = hd_cursor_max(c, most);
+    KERNEL_FIELDS(X)
+#undef X
+    k->frame0 = (uint32_t)b->frames;
+    k->frames = (uint32_t)hd_cursor_count(c, 9);
+    b->frames += k->frames;
+    uint64_t threads = hd_trace_threads(k);
+    return !c->bad && (k->lanes == 32 || k->lanes == 64) && threads != 0 &&
+           hd_trace_warps(k) <= HD_TRACE_MAX_WARPS && b->frames <= UINT32_MAX;
+}
+
+static bool get_kernels(struct hd_box *b, struct hd_cursor *c)
+{
+    uint64_t n = hd_cursor_count(c, 22);
+
+    b->kernel = calloc(n + 1, sizeof *b->kernel);
+    if (b->kernel == NULL)
+        return no_memory(c);
+    while (b->kernels < n && !c->bad) {
+        if (!get_kernel(b, &b->kernel[b->kernels++], c))
+            return false;
+    }
+    return !c->bad;
+}
+
+static bool get_frames(struct hd_box *b, struct hd_cursor *c, uint64_t from,
+                       uint64_t to)
+{
+    uint64_t n = b->frames;
+
+    b->frames = 0; /* how many can be freed */
+    if (n > hd_cursor_left(c) / 10)
+        return false;
+    b->frame = calloc(n + 1, sizeof *b->frame);
+    if (b->frame == NULL)
+        return no_memory(c);
+    b->frames = n;
+    for (size_t i = 0; i < b->kernels; i++) {
+        struct hd_trace_kernel *k = &b->kernel[i];
+        for (uint32_t j = 0; j < k->frames; j++) {
+            struct hd_box_frame *f = &b->frame[k->frame0 + j];
+            f->kernel = (uint32_t)i;
+            f->first = k->blocks;
+            f->blocks = (uint32_t)hd_cursor_max(c, 1u << 24);
+            f->raw = (uint32_t)hd_cursor_max(c, INT32_MAX);
+            const void *hash = hd_cursor_take(c, 8);
+            if (c->bad)
+                return false;
+            f->hash = hd_load64(hash);
+            k->blocks += f->blocks;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        b->frame[i].at = from;
+        b->frame[i].stored = (uint32_t)hd_cursor_max(c, to - from);
+        if (b->frame[i].stored > b->frame[i].raw)
+            return false;
+        from += b->frame[i].stored;
+    }
+    return !c->bad && from == to;
+}
+
+static bool get_notes(struct hd_box *b, struct hd_cursor *c)
+{
+    uint64_t n = hd_cursor_max(c, HD_TN_COUNT);
+
+    for (; n != 0 && !c->bad; n--) {
+        struct hd_trace_note_row *r =
+            &b->note[hd_cursor_max(c, HD_TN_COUNT - 1)];
+        r->count = hd_cursor_get(c);
+        size_t len = hd_cursor_max(c, sizeof r->where - 1);
+        const void *p = hd_cursor_take(c, len);
+        if (p != NULL)
+            memcpy(r->where, p, len);
+    }
+    return !c->bad;
+}
+
+const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
+                          uint64_t from, uint64_t to)
+{
+    struct hd_cursor c = {.p = p, .end = p + n};
+    const char *what = NULL;
+
+    if (!get_strings(b, &c))
+        what = "strings";
+    else if (!get_contexts(b, &c))
+        what = "address spaces";
+    else if (!get_kernels(b, &c)) {
+        b->frames = 0; /* how many can be freed */
+        what = "kernels";
+    } else if (!get_frames(b, &c, from, to))
+        what = "frames";
+    else if (!get_notes(b, &c) || c.p != c.end)
+        what = "notes";
+    return c.oom ? hd_index_memory : what;
+}
+
 /* ---- reading ------------------------------------------------------------- */
 
 int hd_box_is(const char *path, struct hd_err *err)
@@ -440,10 +796,8 @@ static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
     if (ZSTD_getFrameContentSize(p, stored) != raw)
         return NULL;
     out->n = 0;
-    if (!hd_bytes_room(out, raw)) {
-        hd_err_memory(err);
-        return NULL;
-    }
+    if (!hd_bytes_room(out, raw))
+        return hd_err_no_memory(err);
     size_t n = ZSTD_decompressDCtx(b->io->d, out->p, raw, p, stored);
     if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
         hd_err_memory(err);
@@ -552,10 +906,8 @@ const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
         return NULL;
     }
     b->io->packed.n = 0;
-    if (!hd_bytes_room(&b->io->packed, f->stored)) {
-        hd_err_memory(err);
-        return NULL;
-    }
+    if (!hd_bytes_room(&b->io->packed, f->stored))
+        return hd_err_no_memory(err);
     if (read_at(b, b->io->packed.p, f->stored, f->at, err) != 0)
         return NULL;
     p = expand(b, b->io->packed.p, f->stored, f->raw, err);
@@ -565,4 +917,125 @@ const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
         return NULL;
     }
     return p;
+}
+
+void hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
+                      struct hd_err *err)
+{
+    char where[600];
+
+    hd_box_where(b, i, where, sizeof where);
+    hd_err_set(err, HEDDLE_EDATA,
+               "%s: the resident blocks take more than %llu bytes; raise the "
+               "limit `resident' of the trace",
+               where, (unsigned long long)limit);
+}
+
+struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
+                              struct hd_err *err)
+{
+    const struct hd_trace_kernel *k = &b->kernel[b->frame[i].kernel];
+    const unsigned char *p = hd_box_get(b, i, limit, err);
+    const char *what = "blocks";
+    char where[600];
+
+    if (p == NULL)
+        return NULL;
+    struct hd_frame *f =
+        hd_frame_unpack(p, b->frame[i].raw, k->lanes, hd_trace_warps(k),
+                        (uint32_t)b->strings, limit, &what);
+    if (f != NULL && f->blocks == b->frame[i].blocks)
+        return f;
+    hd_frame_free(f);
+    if (what == hd_frame_memory)
+        return hd_err_no_memory(err);
+    if (what == hd_frame_too_large) {
+        hd_box_too_large(b, i, limit, err);
+        return NULL;
+    }
+    hd_box_where(b, i, where, sizeof where);
+    hd_err_set(err, HEDDLE_EDATA, "%s: corrupt (%s)", where, what);
+    return NULL;
+}
+
+/* ---- copying ------------------------------------------------------------- */
+
+/* The copy of one of the container's strings. */
+static const char *same_string(const struct hd_box *in, const char *s,
+                               const struct hd_box *out)
+{
+    for (size_t i = 0; i < in->strings; i++) {
+        if (in->string[i] == s)
+            return out->string[i];
+    }
+    return out->string[0];
+}
+
+static int copy_context(const struct hd_trace_context *x, struct hd_box *out,
+                        struct hd_err *err)
+{
+    if (hd_box_context(out, x->name, err) != 0)
+        return err->code;
+    uint32_t to = (uint32_t)out->contexts - 1;
+    for (size_t i = 0; i < x->allocs; i++) {
+        const struct hd_trace_alloc *a = &x->alloc[i];
+        if (hd_box_alloc(out, to, a->name, a->base, a->bytes, err) != 0)
+            return err->code;
+    }
+    struct hd_trace_context *y = &out->context[to];
+    y->local_low = x->local_low;
+    y->local_words = x->local_words;
+    y->local_base = x->local_base;
+    y->range = calloc(x->ranges + 1, sizeof *y->range);
+    if (y->range == NULL)
+        return hd_err_memory(err);
+    if (x->ranges != 0)
+        memcpy(y->range, x->range, x->ranges * sizeof *y->range);
+    y->ranges = y->room_ranges = x->ranges;
+    return 0;
+}
+
+static int copy_kernel(struct hd_box *in, size_t i, uint32_t context,
+                       struct hd_box *out, size_t limit, struct hd_err *err)
+{
+    struct hd_trace_kernel k = in->kernel[i];
+
+    k.name = same_string(in, k.name, out);
+    k.context = context;
+    if (hd_box_kernel(out, &k, err) == NULL)
+        return err->code;
+    for (uint32_t f = k.frame0; f < k.frame0 + k.frames; f++) {
+        const unsigned char *p = hd_box_get(in, f, limit, err);
+        if (p == NULL)
+            return err->code;
+        if (hd_box_put(out, p, in->frame[f].raw, in->frame[f].blocks, err))
+            return err->code;
+    }
+    return 0;
+}
+
+int hd_box_copy(struct hd_box *in, uint32_t context, struct hd_box *out,
+                size_t limit, struct hd_err *err)
+{
+    for (size_t i = 0; i < in->strings; i++) {
+        const char *s = in->string[i];
+        if (hd_box_string(out, s, strlen(s), err) == HD_NONE)
+            return err->code;
+    }
+    if (out->strings != in->strings)
+        return hd_err_set(err, HEDDLE_EDATA, "a string is listed twice");
+    for (size_t i = 0; i < in->contexts; i++) {
+        if ((context == HD_NONE || context == i) &&
+            copy_context(&in->context[i], out, err) != 0)
+            return err->code;
+    }
+    for (size_t i = 0; i < in->kernels; i++) {
+        uint32_t from = in->kernel[i].context;
+        if (context != HD_NONE && context != from)
+            continue;
+        if (copy_kernel(in, i, context == HD_NONE ? from : 0, out, limit, err))
+            return err->code;
+    }
+    memcpy(out->note, in->note, sizeof out->note);
+    return hd_box_finish(out, err);
 }

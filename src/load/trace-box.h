@@ -5,7 +5,7 @@
 #ifndef HD_TRACE_BOX_H
 #define HD_TRACE_BOX_H
 
-#include "trace.h"
+#include "trace-frame.h"
 
 struct hd_trace_alloc {
     const char *name; /* string of the container */
@@ -75,12 +75,21 @@ uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
 int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err);
 int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
                  uint64_t base, uint64_t bytes, struct hd_err *err);
-/* Begins a kernel (its frames follow); the name must be one of the strings. */
-int hd_box_kernel(struct hd_box *b, const struct hd_trace_kernel *k,
-                  struct hd_err *err);
+/* Begins a kernel (its frames follow); the name must be one of the strings.
+ * Where it is kept, until the next begins; NULL: no memory. */
+struct hd_trace_kernel *hd_box_kernel(struct hd_box *b,
+                                      const struct hd_trace_kernel *k,
+                                      struct hd_err *err);
 /* Adds a frame to the last kernel. */
 int hd_box_put(struct hd_box *b, const unsigned char *p, size_t n,
                uint32_t blocks, struct hd_err *err);
+/*
+ * What hd_pack has collected becomes a frame of the last kernel, if there is
+ * anything, and it begins the next.
+ */
+int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
+/* The same when the block that ends now fills a frame; counts the block. */
+int hd_box_block_end(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
 /* No more is written: fixes the hash, and completes and names the file. */
 int hd_box_finish(struct hd_box *b, struct hd_err *err);
 
@@ -92,7 +101,33 @@ int hd_box_finish(struct hd_box *b, struct hd_err *err);
  */
 const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
                                 struct hd_err *err);
+/* The same, unpacked and owned. */
+struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
+                              struct hd_err *err);
+/* Blocks from frame i on take more than `limit` bytes: an error. */
+void hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
+                      struct hd_err *err);
 /* "FILE: frame 3 (byte 512)", for messages about its contents. */
 void hd_box_where(const struct hd_box *b, size_t i, char *out, size_t room);
+
+/* Copies address space `context` of `in`, or all (HD_NONE), to the empty
+ * `out` and finishes that.  `limit` bounds a frame. */
+int hd_box_copy(struct hd_box *in, uint32_t context, struct hd_box *out,
+                size_t limit, struct hd_err *err);
+
+/* ---- the index as bytes ---------------------------------------------------
+ */
+
+/* Writes the index.  Returns how many of its bytes describe the contents;
+ * the rest says how they are stored. */
+size_t hd_index_write(const struct hd_box *b, struct hd_bytes *out);
+
+/*
+ * Fills an empty container from an index; its frames lie in [from, to) of the
+ * file.  NULL, or which part is off; hd_index_memory: memory is short.
+ */
+extern const char hd_index_memory[];
+const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
+                          uint64_t from, uint64_t to);
 
 #endif

@@ -77,7 +77,7 @@ static int dump_frame(struct dump *d, size_t frame, struct hd_err *err)
 {
     const struct hd_trace_kernel *k =
         &d->box->kernel[d->box->frame[frame].kernel];
-    struct hd_frame *f = hd_trace_frame(d->box, frame, LIMIT, err);
+    struct hd_frame *f = hd_box_frame(d->box, frame, LIMIT, err);
     int rc = 0;
 
     if (f == NULL)

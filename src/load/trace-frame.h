@@ -54,20 +54,7 @@ struct hd_fwarp {
     uint32_t mem; /* its first address record */
 };
 
-struct hd_fstream { /* how the lists of one instruction are packed */
-    uint64_t min;
-    uint8_t shift, width;
-};
-
-struct hd_flist {
-    uint64_t min;
-    uint32_t at; /* in the packed bits */
-    uint8_t shift, width;
-};
-
-#define HD_FPAIR                                                               \
-    0xfe /* width: affine after all; min is the first address,                 \
-            and the next list's min the stride */
+struct hd_flist; /* a packed list of addresses */
 
 /* A frame as it is replayed.  Address record: low 48 bits and an index of
  * strides above them; HD_FLIST: the low bits number a list. */

@@ -33,7 +33,6 @@ struct hd_trace_text {
     struct hd_pack *pack;
     struct hd_lines *lines;
     struct hd_twarp warp;
-    struct hd_bytes frame;
     struct hd_pages *pages;
     struct hd_trace_kernel *k; /* in the container, once the header is read */
     struct hd_trace_context *x;

@@ -12,7 +12,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../heddle_trace.h"
-#include "trace-copy.h"
 #include "trace-pages.h"
 #include "trace-source.h"
 #include "walk.h"
@@ -21,18 +20,12 @@ struct heddle_trace_writer {
     struct hd_box *box;
     struct hd_pack *pack;
     struct hd_pages pages;
-    struct hd_bytes frame;
     struct hd_trace_kernel *k;
     struct hd_err err;
     uint32_t warps;
     uint64_t ended; /* warps of the block that have their EXIT */
     bool in_block;
 };
-
-static int no_memory(heddle_trace_writer *w)
-{
-    return hd_err_memory(&w->err);
-}
 
 static int misuse(heddle_trace_writer *w, const char *what)
 {
@@ -46,7 +39,6 @@ void heddle_trace_writer_free(heddle_trace_writer *w)
     hd_box_free(w->box);
     hd_pack_free(w->pack);
     hd_pages_free(&w->pages);
-    hd_bytes_free(&w->frame);
     free(w);
 }
 
@@ -88,20 +80,6 @@ int heddle_trace_writer_alloc(heddle_trace_writer *w, const char *name,
     return bytes == 0 ? 0 : hd_box_alloc(w->box, 0, name, base, bytes, &w->err);
 }
 
-static int flush(heddle_trace_writer *w)
-{
-    uint32_t blocks = w->k != NULL ? hd_pack_blocks(w->pack) : 0;
-
-    if (blocks == 0)
-        return 0;
-    if (hd_pack_end(w->pack, &w->frame) != 0)
-        return no_memory(w);
-    if (hd_box_put(w->box, w->frame.p, w->frame.n, blocks, &w->err) != 0)
-        return w->err.code;
-    hd_pack_begin(w->pack, w->k->lanes, w->warps);
-    return 0;
-}
-
 int heddle_trace_writer_kernel(heddle_trace_writer *w,
                                const struct heddle_trace_kernel *k)
 {
@@ -114,7 +92,7 @@ int heddle_trace_writer_kernel(heddle_trace_writer *w,
         return w->err.code;
     if (w->in_block)
         return misuse(w, "a kernel begins inside a block");
-    if (flush(w) != 0)
+    if (hd_box_pack(w->box, w->pack, &w->err) != 0)
         return w->err.code;
     memcpy(x.grid, k->grid, sizeof x.grid);
     memcpy(x.block, k->block, sizeof x.block);
@@ -129,9 +107,9 @@ int heddle_trace_writer_kernel(heddle_trace_writer *w,
     if (s == HD_NONE)
         return w->err.code;
     x.name = w->box->string[s];
-    if (hd_box_kernel(w->box, &x, &w->err) != 0)
+    w->k = hd_box_kernel(w->box, &x, &w->err);
+    if (w->k == NULL)
         return w->err.code;
-    w->k = &w->box->kernel[w->box->kernels - 1];
     w->warps = hd_trace_warps(&x);
     hd_pack_begin(w->pack, x.lanes, w->warps);
     return 0;
@@ -179,7 +157,7 @@ static int put_memory(heddle_trace_writer *w, uint32_t warp,
         hd_pack_affine(w->pack, warp, o, mask, n != 0 ? a[0] : 0, stride);
     else
         hd_pack_list(w->pack, warp, o, mask, a);
-    return w->pages.oom ? no_memory(w) : 0;
+    return w->pages.oom ? hd_err_memory(&w->err) : 0;
 }
 
 static int check_op(heddle_trace_writer *w, const struct heddle_trace_write *op)
@@ -255,11 +233,7 @@ int heddle_trace_writer_block_end(heddle_trace_writer *w)
             hd_pack_op(w->pack, i, &o, 0);
     }
     w->in_block = false;
-    w->k->blocks++;
-    w->k->warps += w->warps;
-    if (hd_pack_block_end(w->pack) != 0)
-        return no_memory(w);
-    return hd_pack_full(w->pack) ? flush(w) : 0;
+    return hd_box_block_end(w->box, w->pack, &w->err);
 }
 
 int heddle_trace_writer_finish(heddle_trace_writer *w)
@@ -268,10 +242,10 @@ int heddle_trace_writer_finish(heddle_trace_writer *w)
         return w->err.code;
     if (w->in_block)
         return misuse(w, "the trace ends inside a block");
-    if (flush(w) != 0)
+    if (hd_box_pack(w->box, w->pack, &w->err) != 0)
         return w->err.code;
     if (hd_pages_ranges(&w->pages, &w->box->context[0]) != 0)
-        return no_memory(w);
+        return hd_err_memory(&w->err);
     return hd_box_finish(w->box, &w->err);
 }
 
@@ -361,8 +335,8 @@ static int record_source(struct hd_source *s, const char *out, uint32_t lanes,
     if (r.w == NULL)
         return err->code = rc;
     for (uint32_t i = 0; rc == 0 && s->ops->alloc(s->self, i, &a); i++)
-        rc = done(&r,
-                  heddle_trace_writer_alloc(r.w, a.name, a.base.v, a.bytes));
+        rc =
+            done(&r, heddle_trace_writer_alloc(r.w, a.name, a.base.v, a.bytes));
     if (rc == 0)
         rc = hd_walk_run(&run, err);
     if (rc == 0)
@@ -384,7 +358,7 @@ int heddle_trace_record(heddle_workload *workload, const char *out,
     } else if (err.code == 0) {
         struct hd_box *to = hd_box_create(out, &err);
         if (to != NULL)
-            hd_trace_copy(box, context, to, SIZE_MAX, &err);
+            hd_box_copy(box, context, to, SIZE_MAX, &err);
         hd_box_free(to);
     }
     return hd_err_tell(&err, error, room);

@@ -79,50 +79,6 @@ struct replayer {
 
 /* ---- frames -------------------------------------------------------------- */
 
-/* Blocks from frame i on take more than the limit. */
-static void too_large(const struct hd_box *box, size_t i, uint64_t limit,
-                      struct hd_err *err)
-{
-    char where[600];
-
-    hd_box_where(box, i, where, sizeof where);
-    hd_err_set(err, HEDDLE_EDATA,
-               "%s: the resident blocks take more than %llu bytes; raise the "
-               "limit `resident' of the trace",
-               where, (unsigned long long)limit);
-}
-
-struct hd_frame *hd_trace_frame(struct hd_box *box, size_t i, size_t limit,
-                                struct hd_err *err)
-{
-    const struct hd_box_frame *b = &box->frame[i];
-    const struct hd_trace_kernel *k = &box->kernel[b->kernel];
-    const char *what = NULL;
-    const unsigned char *p = hd_box_get(box, i, limit, err);
-    char where[600];
-
-    if (p == NULL)
-        return NULL;
-    struct hd_frame *f = hd_frame_unpack(p, b->raw, k->lanes, hd_trace_warps(k),
-                                         (uint32_t)box->strings, limit, &what);
-    if (f != NULL && f->blocks == b->blocks)
-        return f;
-    if (f != NULL)
-        what = "blocks";
-    hd_frame_free(f);
-    if (what == hd_frame_memory) {
-        hd_err_memory(err);
-        return NULL;
-    }
-    if (what == hd_frame_too_large) {
-        too_large(box, i, limit, err);
-        return NULL;
-    }
-    hd_box_where(box, i, where, sizeof where);
-    hd_err_set(err, HEDDLE_EDATA, "%s: corrupt (%s)", where, what);
-    return NULL;
-}
-
 /* Frees unpacked frames that no context uses. */
 static void drop_unused(struct replayer *t)
 {
@@ -151,16 +107,14 @@ static struct hd_frame *acquire(struct replayer *t, size_t frame,
     }
     drop_unused(t);
     struct resident *r = hd_grow(&t->res, t->ress, &t->room_res, sizeof *r);
-    if (r == NULL) {
-        hd_err_memory(err);
-        return NULL;
-    }
-    struct hd_frame *f = hd_trace_frame(t->box, frame, t->limit, err);
+    if (r == NULL)
+        return hd_err_no_memory(err);
+    struct hd_frame *f = hd_box_frame(t->box, frame, t->limit, err);
     if (f == NULL)
         return NULL;
     if (t->bytes + f->bytes > t->limit) {
         hd_frame_free(f);
-        too_large(t->box, frame, t->limit, err);
+        hd_box_too_large(t->box, frame, t->limit, err);
         return NULL;
     }
     t->bytes += f->bytes;
@@ -423,8 +377,8 @@ static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
                          .pc = o->pc,
                          .mask = e->mask};
     if (HD_UNLIKELY(o->space != HD_TS_GLOBAL)) {
-        op->space = o->space == HD_TS_TEXTURE ? HD_SPACE_TEXTURE
-                                              : HD_SPACE_LOCAL;
+        op->space =
+            o->space == HD_TS_TEXTURE ? HD_SPACE_TEXTURE : HD_SPACE_LOCAL;
         if (o->space == HD_TS_LOCAL && op->bytes > 4)
             op->bytes = 4;
     }
@@ -517,8 +471,7 @@ struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
         t->kernel = calloc(box->kernels + 1, sizeof *t->kernel);
     if (t == NULL || t->kernel == NULL) {
         free(t);
-        hd_err_memory(err);
-        return NULL;
+        return hd_err_no_memory(err);
     }
     for (size_t i = 0; i < box->kernels; i++) {
         if (box->kernel[i].context == context)

@@ -6,7 +6,6 @@
 #define HD_TRACE_SOURCE_H
 
 #include "trace-box.h"
-#include "trace-frame.h"
 
 /*
  * A source that replays one address space of a finished container and takes
@@ -19,9 +18,5 @@ struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
 /* The container of such a source, or NULL if it is another kind. */
 struct hd_box *hd_trace_source_box(const struct hd_source *s,
                                    uint32_t *context);
-
-/* Reads and unpacks frame i.  NULL on error. */
-struct hd_frame *hd_trace_frame(struct hd_box *box, size_t i, size_t limit,
-                                struct hd_err *err);
 
 #endif

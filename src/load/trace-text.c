@@ -40,7 +40,6 @@ void hd_trace_text_free(struct hd_trace_text *t)
         return;
     hd_pack_free(t->pack);
     hd_lines_free(t->lines);
-    hd_bytes_free(&t->frame);
     free(t);
 }
 
@@ -215,20 +214,6 @@ static int number_block(struct hd_trace_text *t, const char *line)
     return 0;
 }
 
-static int flush_frame(struct hd_trace_text *t)
-{
-    uint32_t blocks = hd_pack_blocks(t->pack);
-
-    if (blocks == 0)
-        return 0;
-    if (hd_pack_end(t->pack, &t->frame) != 0)
-        return no_memory(t);
-    if (hd_box_put(t->box, t->frame.p, t->frame.n, blocks, t->err) != 0)
-        return t->err->code;
-    hd_pack_begin(t->pack, 32, t->warps);
-    return 0;
-}
-
 static int end_block(struct hd_trace_text *t, const char *line)
 {
     if (!t->in_block || !t->numbered)
@@ -243,11 +228,7 @@ static int end_block(struct hd_trace_text *t, const char *line)
         hd_trace_text_note(t, HD_TN_EMPTY_WARP);
     }
     t->in_block = false;
-    t->k->blocks++;
-    t->k->warps += t->warps;
-    if (hd_pack_block_end(t->pack) != 0)
-        return no_memory(t);
-    return hd_pack_full(t->pack) ? flush_frame(t) : 0;
+    return hd_box_block_end(t->box, t->pack, t->err);
 }
 
 /* ---- header -------------------------------------------------------------- */
@@ -374,9 +355,9 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
         k->name = t->box->string[s];
     }
     t->warps = hd_trace_warps(k);
-    if (hd_box_kernel(t->box, k, t->err) != 0)
+    t->k = hd_box_kernel(t->box, k, t->err);
+    if (t->k == NULL)
         return t->err->code;
-    t->k = &t->box->kernel[t->box->kernels - 1];
     hd_lines_kernel(t->lines, k->version, h->lineinfo);
     hd_pack_begin(t->pack, 32, t->warps);
     h->done = true;
@@ -485,7 +466,7 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
     t->line = 0;
     if (k->blocks < (uint64_t)k->grid[0] * k->grid[1] * k->grid[2])
         hd_trace_text_note(t, HD_TN_MISSING_BLOCKS);
-    return flush_frame(t);
+    return hd_box_pack(t->box, t->pack, t->err);
 }
 
 int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,

@@ -22,7 +22,6 @@
 #include <xxhash.h>
 
 #include "../base/bits.h"
-#include "../base/bytes.h"
 #include "../core/library.h"
 #include "../core/param.h"
 #include "grow.h"

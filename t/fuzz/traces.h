@@ -22,7 +22,7 @@
 #include <xxhash.h>
 
 #include "load/trace-frame.h"
-#include "load/trace-index.h"
+#include "load/trace-box.h"
 
 static const char trace_text[] =
     "-kernel name = k\n-kernel id = 1\n-grid dim = (4,2,1)\n"
