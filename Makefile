@@ -121,7 +121,7 @@ $(SHARED): $(LIB_OBJ) src/libheddle.map
 	$(Q)$(CC) -shared -Wl,-soname,libheddle.so.0 $(LDFLAGS) -o $@ \
 	    -Wl,--version-script=src/libheddle.map $(LIB_OBJ) $(LIB_LIBS)
 
-$(BIN): $(CLI_OBJ) $(filter-out %/lmodule.o,$(LUA_OBJ)) $(B)/embed_cli.o $(STATIC)
+$(BIN): $(CLI_OBJ) $(LUA_OBJ) $(B)/embed_cli.o $(STATIC)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -Wl,-E -o $@ $(filter %.o,$^) $(WHOLE) \
 	    $(ALL_LDLIBS) $(EDIT_LIBS) -ldl

@@ -27,11 +27,10 @@ heddle_sim *hl_sim_check(lua_State *L, int i)
     return fake_sim(fake);
 }
 
-int hl_raise(lua_State *L, int code, const char *text)
+const char *heddle_status_name(int code)
 {
     (void)code;
-    lua_pushstring(L, text);
-    return lua_error(L);
+    return "error";
 }
 
 int hl_embed_chunk(lua_State *L, const char *module)
@@ -89,7 +88,7 @@ static inline const char *lua_do(lua_State *L, const char *script)
     lua_settop(L, 0);
     if (luaL_dostring(L, script) == LUA_OK)
         return NULL;
-    return lua_tostring(L, -1);
+    return luaL_tolstring(L, -1, NULL);
 }
 
 /* policy.use(sim, { name = "p", <body> }) */

@@ -31,20 +31,6 @@ enum {
     FILLED_AT_ONCE = 10 /* log2: bytes of memory filled in an instruction */
 };
 
-/* Pushes the place of the Lua function that runs. */
-static void push_line(lua_State *L)
-{
-    lua_Debug ar;
-
-    for (int level = 0; lua_getstack(L, level, &ar); level++) {
-        if (lua_getinfo(L, "Sl", &ar) && ar.currentline > 0) {
-            lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
-            return;
-        }
-    }
-    lua_pushliteral(L, "");
-}
-
 static int hit(const struct lp_world *w)
 {
     return w->in != NULL && w->in->hit;
@@ -63,7 +49,7 @@ static void look(lua_State *L, struct lp_world *w, uint64_t hooks)
         return;
     w->over = 1;
     lua_sethook(L, lp_budget_hook, LUA_MASKCOUNT, 1);
-    push_line(L);
+    hl_push_where(L, NULL);
     if (hit(w))
         lua_pushliteral(L, "interrupted");
     else

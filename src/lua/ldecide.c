@@ -229,10 +229,10 @@ static int log_close(lua_State *L)
     struct log *l = luaL_checkudata(L, 1, LOG);
 
     if (l->s != NULL) {
-        const struct hl_sim *h;
+        heddle_sim *const *s;
         lua_getiuservalue(L, 1, 1);
-        h = lua_touserdata(L, -1);
-        if (h->s == l->s) /* else it was closed before */
+        s = lua_touserdata(L, -1);
+        if (*s == l->s) /* else it was closed before */
             heddle_unlisten(l->s);
     }
     free(l->v);

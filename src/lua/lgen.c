@@ -441,7 +441,7 @@ static struct lg *new_generator(lua_State *L)
 int lg_open(lua_State *L)
 {
     struct heddle_work_options o = {0};
-    struct hl_workload *h;
+    heddle_workload **w;
     char words[1024];
     struct lg *g;
     int status;
@@ -468,9 +468,9 @@ int lg_open(lua_State *L)
     o.ud = g;
     lua_getfield(L, SPEC, "text");
     g->text = luaL_checklstring(L, -1, &g->text_bytes);
-    h = hl_workload_push(L, NULL, heddle_workload_free);
+    w = hl_workload_box(L);
     lua_pushvalue(L, LG);
     lua_setiuservalue(L, -2, 1);
-    h->w = heddle_work_new(&g->work, &o, &status, words, sizeof words);
-    return h->w != NULL ? 1 : hl_raise(L, status, words);
+    *w = heddle_work_new(&g->work, &o, &status, words, sizeof words);
+    return *w != NULL ? 1 : hl_raise(L, status, words);
 }

@@ -1,40 +1,28 @@
 /*
- * lheddle.c - the module "heddle.core": the engine as Lua sees it.
- *
- * A thin binding of heddle.h, nothing more: it has no defaults, no units and
- * no formatting.  What scenario writers use is lua/heddle/init.lua, written on
- * top of this one.  This file has the errors, the workloads and the lists
- * (settings, counters, histograms, points, notes); lconfig.c and lsim.c have
- * the two objects.
- *
- * Opening it also gives the thread that loads heddle the C locale (UTF-8
- * characters), of which setlocale() and os.setlocale change nothing.  Lua's
- * string.format, tostring, tonumber, comparisons of texts and patterns all go
- * by the locale; here results, settings and what policies compute are the
- * same everywhere.
- *
- * The lists of points and notes come from the same points.def and notes.def
- * as the engine's, so that what `heddle list points` prints cannot differ
- * from what is asked.
+ * lheddle.c - what the files of the binding share: error values, tables of
+ * what structures hold, and the userdata in which Lua keeps things of the
+ * library.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "lheddle.h"
 
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <xxhash.h>
+#include "../heddle_load.h"
+#include "lpolicy.h"
 
-#include "../policy.h"
-#include "lparts.h"
-
-/* ---- errors ----------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------- */
 
 #define HL_ERROR "heddle.error"
+
+int hl_is_no_memory(lua_State *L, int i)
+{
+    return lua_type(L, i) == LUA_TSTRING &&
+           strcmp(lua_tostring(L, i), HEDDLE_NO_MEMORY) == 0;
+}
 
 static int error_tostring(lua_State *L)
 {
@@ -44,15 +32,14 @@ static int error_tostring(lua_State *L)
     return 1;
 }
 
-/* Pushes "file:line: " of the nearest function that is not heddle's own. */
-static void push_where(lua_State *L)
+void hl_push_where(lua_State *L, const char *but)
 {
     lua_Debug ar;
-    int level;
 
-    for (level = 0; lua_getstack(L, level, &ar); level++) {
+    for (int level = 0; lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "Sl", &ar);
-        if (ar.currentline > 0 && strncmp(ar.source, "=heddle/", 8) != 0) {
+        if (ar.currentline > 0 &&
+            (but == NULL || strncmp(ar.source, but, strlen(but)) != 0)) {
             lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
             return;
         }
@@ -70,11 +57,10 @@ void hl_push_error(lua_State *L, int code, const char *text)
         return;
     }
     lua_createtable(L, 0, 4); /* err */
-    lua_pushinteger(L, code);
-    lua_setfield(L, -2, "code");
+    hl_set_number(L, "code", (uint64_t)code);
     hl_set_text(L, "name", name);
     hl_set_text(L, "message", text && *text ? text : name);
-    push_where(L);
+    hl_push_where(L, "=heddle/");
     lua_setfield(L, -2, "where");
     if (luaL_newmetatable(L, HL_ERROR)) {
         hl_set_function(L, "__tostring", error_tostring);
@@ -89,296 +75,215 @@ int hl_raise(lua_State *L, int code, const char *text)
     return lua_error(L);
 }
 
-/* core.error(code, message): makes an error value, for the Lua half. */
-static int make_error(lua_State *L)
+int hl_raisef(lua_State *L, int code, const char *format, ...)
 {
-    hl_push_error(L, (int)luaL_checkinteger(L, 1), luaL_checkstring(L, 2));
+    va_list args;
+
+    va_start(args, format);
+    lua_pushvfstring(L, format, args);
+    va_end(args);
+    return hl_raise(L, code, lua_tostring(L, -1));
+}
+
+int hl_raise_memory(lua_State *L)
+{
+    return hl_raise(L, HEDDLE_ENOMEM, HEDDLE_NO_MEMORY);
+}
+
+int hl_expect(lua_State *L, int result, const char *text)
+{
+    return result < 0 ? hl_raise(L, result, text) : result;
+}
+
+/* [1] a value: its text */
+static int text_of(lua_State *L)
+{
+    lp_text(L, 1);
     return 1;
 }
 
-/* core.problem(value) -> what an error value says, as a plain table: `text`
- * and, of heddle's own, exit, usage, code, name, message, where.  It does not
- * raise, whatever the value is. */
-static int problem(lua_State *L)
+const char *hl_error_text(lua_State *L, int i)
 {
-    static const struct {
-        const char *name;
-        int type;
-    } field[] = {{"exit", LUA_TNUMBER},    {"code", LUA_TNUMBER},
-                 {"usage", LUA_TSTRING},   {"name", LUA_TSTRING},
-                 {"message", LUA_TSTRING}, {"where", LUA_TSTRING}};
-
-    lua_settop(L, 1);
-    lua_newtable(L);
-    if (hl_is_no_memory(L, 1)) { /* a text alone, wherever it is raised */
-        lua_pushinteger(L, HEDDLE_ENOMEM);
-        lua_setfield(L, 2, "code");
-        hl_set_text(L, "name", heddle_status_name(HEDDLE_ENOMEM));
-        hl_set_text(L, "message", HEDDLE_NO_MEMORY);
+    i = lua_absindex(L, i);
+    if (lua_type(L, i) == LUA_TSTRING) {
+        lua_pushvalue(L, i);
+        return lua_tostring(L, -1);
     }
-    for (size_t i = 0; lua_istable(L, 1) && i < sizeof field / sizeof *field;
-         i++) {
-        lua_pushstring(L, field[i].name);
-        lua_rawget(L, 1);
-        if (lua_type(L, -1) == field[i].type &&
-            (field[i].type == LUA_TSTRING || lua_isinteger(L, -1)))
-            lua_setfield(L, 2, field[i].name);
-        lua_settop(L, 2);
+    if (luaL_getmetafield(L, i, "__tostring") != LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_pushcfunction(L, text_of);
+        lua_pushvalue(L, i);
+        if (lua_pcall(L, 1, 1, 0) == LUA_OK)
+            return lua_tostring(L, -1);
+        lua_pop(L, 1);
+        return lua_pushliteral(L, "an error that cannot be shown");
     }
-    lua_getfield(L, 2, "code");
-    if (lua_getfield(L, 2, "message") == LUA_TNIL || lua_isnil(L, 3)) {
-        lua_pushnil(L); /* one says nothing without the other */
-        lua_setfield(L, 2, "code");
-        if (lua_getfield(L, 2, "usage") == LUA_TNIL)
-            hl_error_text(L, 1);
-    } else {
-        if (lua_getfield(L, 2, "where") == LUA_TNIL)
-            lua_pushliteral(L, "");
-        lua_pushvalue(L, 4);
-        lua_concat(L, 2);
-    }
-    lua_setfield(L, 2, "text");
-    lua_settop(L, 2);
-    return 1;
+    return lua_pushfstring(L, "the error is no text but a %s",
+                           luaL_typename(L, i));
 }
 
-/* ---- workloads -------------------------------------------------------- */
-
-static int workload_free(lua_State *L)
+const char *hl_meant(lua_State *L, const char *name, const char *const *names,
+                     size_t n)
 {
-    struct hl_workload *h = luaL_checkudata(L, 1, HL_WORKLOAD);
+    const char *near = heddle_nearest(name, names, n);
 
-    if (h->w && h->free)
-        h->free(h->w);
-    h->w = NULL;
-    return 0;
+    return near ? lua_pushfstring(L, "; did you mean '%s'?", near)
+                : lua_pushliteral(L, "");
 }
 
-struct hl_workload *hl_workload_push(lua_State *L, heddle_workload *w,
-                                     void (*release)(heddle_workload *w))
-{
-    struct hl_workload *h = lua_newuserdatauv(L, sizeof *h, 1);
+/* ---- tables --------------------------------------------------------------- */
 
-    h->w = w;
-    h->free = release;
-    hl_class(L, HL_WORKLOAD, workload_free, NULL);
-    return h;
+void hl_set_text(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value ? value : "");
+    lua_setfield(L, -2, name);
+}
+
+void hl_set_number(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}
+
+void hl_set_bool(lua_State *L, const char *name, int value)
+{
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, name);
+}
+
+void hl_set_real(lua_State *L, const char *name, double value)
+{
+    lua_pushnumber(L, value);
+    lua_setfield(L, -2, name);
+}
+
+void hl_set_function(lua_State *L, const char *name, lua_CFunction f)
+{
+    lua_pushcfunction(L, f);
+    lua_setfield(L, -2, name);
+}
+
+void hl_set_fields(lua_State *L, const struct hl_field *f, const void *from)
+{
+    for (; f->name != NULL; f++) {
+        const void *at = (const char *)from + f->at;
+
+        switch (f->kind) {
+        case HL_TEXT:
+            hl_set_text(L, f->name, *(const char *const *)at);
+            break;
+        case HL_CHARS:
+            hl_set_text(L, f->name, at);
+            break;
+        case HL_U32:
+            hl_set_number(L, f->name, *(const uint32_t *)at);
+            break;
+        case HL_U64:
+            hl_set_number(L, f->name, *(const uint64_t *)at);
+            break;
+        case HL_BOOL:
+            hl_set_bool(L, f->name, *(const int *)at);
+            break;
+        default:
+            hl_set_real(L, f->name, *(const double *)at);
+            break;
+        }
+    }
+}
+
+void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from)
+{
+    int n = 0;
+
+    while (f[n].name != NULL)
+        n++;
+    lua_createtable(L, 0, n);
+    hl_set_fields(L, f, from);
+}
+
+/* ---- userdata ------------------------------------------------------------- */
+
+int hl_class(lua_State *L, const char *class, lua_CFunction release,
+             const luaL_Reg *methods)
+{
+    int first = luaL_newmetatable(L, class); /* meta */
+
+    if (first) {
+        if (release) {
+            hl_set_function(L, "__gc", release);
+            hl_set_function(L, "__close", release);
+        }
+        if (methods) {
+            lua_newtable(L);
+            luaL_setfuncs(L, methods, 0);
+            lua_setfield(L, -2, "__index");
+        }
+    }
+    lua_setmetatable(L, -2);
+    return first;
+}
+
+void *hl_box(lua_State *L, const char *class, lua_CFunction release,
+             const luaL_Reg *methods)
+{
+    void *box = lua_newuserdatauv(L, sizeof(void *), 1);
+
+    memset(box, 0, sizeof(void *));
+    hl_class(L, class, release, methods);
+    return box;
+}
+
+void *hl_unbox(lua_State *L, int i, const char *class, const char *closed)
+{
+    void *thing;
+
+    memcpy(&thing, luaL_checkudata(L, i, class), sizeof thing);
+    luaL_argcheck(L, thing != NULL, i, closed);
+    return thing;
+}
+
+HL_RELEASE(workload_free, HL_WORKLOAD, heddle_workload, heddle_workload_free)
+
+heddle_workload **hl_workload_box(lua_State *L)
+{
+    return hl_box(L, HL_WORKLOAD, workload_free, NULL);
 }
 
 heddle_workload *hl_workload_check(lua_State *L, int i)
 {
-    struct hl_workload *h = luaL_checkudata(L, i, HL_WORKLOAD);
-
-    luaL_argcheck(L, h->w != NULL, i, "this workload was closed");
-    return h->w;
+    return hl_unbox(L, i, HL_WORKLOAD, "this workload was closed");
 }
 
-/* ---- lists ------------------------------------------------------------ */
-
-/* core.settings(): every setting, in order. */
-static int settings(lua_State *L)
+void hl_push_pointer(lua_State *L, const void *p)
 {
-    struct heddle_setting_info s;
-    uint32_t i;
-
-    lua_newtable(L);
-    for (i = 0; heddle_setting(i, &s) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 9);
-        hl_set_text(L, "name", s.name);
-        hl_set_text(L, "type", s.type);
-        hl_set_text(L, "unit", s.unit);
-        hl_set_text(L, "default", s.def);
-        hl_set_text(L, "choices", s.choices);
-        hl_set_text(L, "meaning", s.meaning);
-        hl_set_text(L, "source", s.source);
-        hl_set_number(L, "min", s.min);
-        hl_set_number(L, "max", s.max);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
+    lua_pushlightuserdata(L, (void *)(uintptr_t)p);
 }
 
-void hl_push_counter(lua_State *L, const struct heddle_counter_info *c)
+lua_State *hl_main_thread(lua_State *L)
 {
-    lua_createtable(L, 0, 6);
-    hl_set_text(L, "component", c->component);
-    hl_set_text(L, "name", c->name);
-    hl_set_text(L, "unit", c->unit);
-    hl_set_text(L, "meaning", c->meaning);
-    hl_set_bool(L, "peak", c->peak);
+    lua_State *m;
+
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    m = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    return m;
 }
 
-void hl_push_hist(lua_State *L, const struct heddle_hist_info *h)
+/* ---- the process ---------------------------------------------------------- */
+
+struct hl_interrupt *hl_interrupt_of(lua_State *L)
 {
-    lua_createtable(L, 0, 5);
-    hl_set_text(L, "component", h->component);
-    hl_set_text(L, "name", h->name);
-    hl_set_text(L, "unit", h->unit);
-    hl_set_text(L, "meaning", h->meaning);
+    struct hl_interrupt *in;
+
+    lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
+    in = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return in;
 }
 
-/* core.counters(): every counter that the library knows. */
-static int counters(lua_State *L)
+const char *hl_flush(void)
 {
-    struct heddle_counter_info c;
-    uint32_t i;
-
-    lua_newtable(L);
-    for (i = 0; heddle_counter_known(i, &c) == HEDDLE_OK; i++) {
-        hl_push_counter(L, &c);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-/* core.histograms(): every histogram that the library knows. */
-static int histograms(lua_State *L)
-{
-    struct heddle_hist_info h;
-    uint32_t i;
-
-    lua_newtable(L);
-    for (i = 0; heddle_hist_known(i, &h) == HEDDLE_OK; i++) {
-        hl_push_hist(L, &h);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-static void set_fields(lua_State *L, const struct heddle_field_info *f,
-                       uint32_t n)
-{
-    lua_createtable(L, (int)n, 0);
-    for (uint32_t i = 0; i < n; i++) {
-        lua_createtable(L, 0, 3);
-        hl_set_text(L, "name", f[i].name);
-        hl_set_text(L, "meaning", f[i].meaning);
-        if (f[i].count)
-            hl_set_text(L, "count", f[i].count);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    lua_setfield(L, -2, "fields");
-}
-
-/* core.points(): every decision, with its question. */
-static int points(lua_State *L)
-{
-    const struct heddle_point_info *p;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; (p = heddle_point_info(i)) != NULL; i++) {
-        lua_createtable(L, 0, 8);
-        hl_set_text(L, "name", p->name);
-        hl_set_text(L, "at", p->at);
-        hl_set_text(L, "heat", p->heat);
-        hl_set_text(L, "answer", p->answer);
-        hl_set_text(L, "limit", p->limit);
-        hl_set_text(L, "when", p->when);
-        hl_set_text(L, "meaning", p->meaning);
-        set_fields(L, p->field, p->fields);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-/* core.notes(): everything a watcher can be told. */
-static int notes(lua_State *L)
-{
-    const struct heddle_note_info *n;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; (n = heddle_note_info(i)) != NULL; i++) {
-        lua_createtable(L, 0, 4);
-        hl_set_text(L, "name", n->name);
-        hl_set_text(L, "at", n->at);
-        hl_set_text(L, "when", n->when);
-        set_fields(L, n->field, n->fields);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-/* core.status_name(code) */
-static int status_name(lua_State *L)
-{
-    lua_pushstring(L, heddle_status_name((int)luaL_checkinteger(L, 1)));
-    return 1;
-}
-
-/* core.fingerprint(text): 16 hexadecimal digits */
-static int fingerprint(lua_State *L)
-{
-    size_t n;
-    const char *text = luaL_checklstring(L, 1, &n);
-    char out[17];
-
-    snprintf(out, sizeof out, "%016llx",
-             (unsigned long long)XXH3_64bits(text, n));
-    lua_pushstring(L, out);
-    return 1;
-}
-
-/* How this was built, for --version. */
-static const char built[] =
-#ifdef __clang__
-    "clang " __clang_version__
-#else
-    "gcc " __VERSION__
-#endif
-#ifdef HL_LIBEDIT
-    ", libedit"
-#else
-    ", no line editing"
-#endif
-#ifdef HD_DEBUG
-    ", assertions"
-#endif
-    ;
-
-/* Whether numbers and the order of texts are plain already. */
-static int locale_is_plain(void)
-{
-    return strcmp(nl_langinfo(RADIXCHAR), ".") == 0 && strcoll("B", "a") < 0;
-}
-
-/* Kept as long as the thread: others may have taken it for theirs. */
-static void plain_locale(lua_State *L)
-{
-    locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), utf8;
-
-    if (own == (locale_t)0)
-        hl_raise_memory(L);
-    utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", own);
-    uselocale(utf8 != (locale_t)0 ? utf8 : own);
-}
-
-int luaopen_heddle_core(lua_State *L)
-{
-    static const luaL_Reg fns[] = {
-        {"error", make_error},
-        {"problem", problem},
-        {"settings", settings},
-        {"counters", counters},
-        {"histograms", histograms},
-        {"points", points},
-        {"notes", notes},
-        {"status_name", status_name},
-        {"config", hl_config_new},
-        {"sim", hl_sim_new},
-        {"fingerprint", fingerprint},
-        {NULL, NULL},
-    };
-
-    if (uselocale((locale_t)0) == LC_GLOBAL_LOCALE || !locale_is_plain())
-        plain_locale(L);
-    luaL_newlib(L, fns);
-    lua_pushliteral(L, HEDDLE_VERSION);
-    lua_setfield(L, -2, "version");
-    lua_pushstring(L, built);
-    lua_setfield(L, -2, "built");
-    lua_pushliteral(L, HEDDLE_NO_MEMORY);
-    lua_setfield(L, -2, "no_memory");
-    lua_pushstring(L, strerror(ENOMEM));
-    lua_setfield(L, -2, "no_memory_of_system");
-    return 1;
+    if (fflush(stdout) != 0)
+        return strerror(errno);
+    return ferror(stdout) ? "an earlier write failed" : NULL;
 }

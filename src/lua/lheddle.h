@@ -1,6 +1,6 @@
 /*
- * lheddle.h - what the files of the Lua binding share: the userdata types, the
- * error value, and how classes and tables are made.
+ * lheddle.h - what the files of the Lua binding share: errors, the userdata
+ * types, how classes are made and structures become tables.
  *
  * A workload, a configuration and a simulation are userdata of the types
  * named here, whichever file made them: a trace reader or a program compiler
@@ -15,10 +15,8 @@
 #ifndef LHEDDLE_H
 #define LHEDDLE_H
 
-#include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <lauxlib.h>
@@ -28,146 +26,120 @@
 
 #define HL_MODULE __attribute__((visibility("default")))
 
-/* ---- errors ----------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------- */
 
-/* Want of memory is told as Lua itself tells it, whoever notices it first: by the
- * text HEDDLE_NO_MEMORY, without a table around it or a place before it, for
- * which there may be no memory.  hl_raise does so for that code and that text.
+/* Want of memory is told as Lua itself tells it, whoever notices it first: by
+ * the text HEDDLE_NO_MEMORY, without a table around it or a place before it,
+ * for which there may be no memory.  hl_raise does so for that code and that
+ * text.
  */
 /* Whether the value at i is that error.  Takes no memory. */
-static inline int hl_is_no_memory(lua_State *L, int i)
-{
-    return lua_type(L, i) == LUA_TSTRING &&
-           strcmp(lua_tostring(L, i), HEDDLE_NO_MEMORY) == 0;
-}
+int hl_is_no_memory(lua_State *L, int i);
 
 /* Raises a heddle error; `text` may point into anything that lives until the
  * next call.  The place is that of the nearest script of the user. */
 int hl_raise(lua_State *L, int code, const char *text);
-
 /* The same of a format, as lua_pushfstring takes it. */
-static inline int hl_raisef(lua_State *L, int code, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    lua_pushvfstring(L, format, args);
-    va_end(args);
-    return hl_raise(L, code, lua_tostring(L, -1));
-}
-
+int hl_raisef(lua_State *L, int code, const char *format, ...);
 /* Raises that there is not enough memory. */
-static inline int hl_raise_memory(lua_State *L)
-{
-    return hl_raise(L, HEDDLE_ENOMEM, HEDDLE_NO_MEMORY);
-}
+int hl_raise_memory(lua_State *L);
+/* Raises `text` if the result of a call is an error; returns the result. */
+int hl_expect(lua_State *L, int result, const char *text);
 
 /* Pushes the error value instead of raising it. */
 void hl_push_error(lua_State *L, int code, const char *text);
+
+/* Pushes "file:line: " of the Lua function that runs, past those of chunks
+ * whose name begins with `but` (NULL: of any); "" if there is none. */
+void hl_push_where(lua_State *L, const char *but);
 
 /* Pushes the text of the error value at index i.  It does not raise, whatever
  * the value's __tostring does. */
 const char *hl_error_text(lua_State *L, int i);
 
-/* ---- fields of the table on top ---------------------------------------- */
+/* Pushes "; did you mean 'x'?" of the name that is nearest, or "". */
+const char *hl_meant(lua_State *L, const char *name, const char *const *names,
+                     size_t n);
 
-/* NULL is "". */
-static inline void hl_set_text(lua_State *L, const char *name,
-                               const char *value)
-{
-    lua_pushstring(L, value ? value : "");
-    lua_setfield(L, -2, name);
-}
+/* ---- tables --------------------------------------------------------------- */
 
-static inline void hl_set_number(lua_State *L, const char *name, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, name);
-}
+/* A field of the table on top.  A text that is NULL is "". */
+void hl_set_text(lua_State *L, const char *name, const char *value);
+void hl_set_number(lua_State *L, const char *name, uint64_t value);
+void hl_set_bool(lua_State *L, const char *name, int value);
+void hl_set_real(lua_State *L, const char *name, double value);
+void hl_set_function(lua_State *L, const char *name, lua_CFunction f);
 
-static inline void hl_set_bool(lua_State *L, const char *name, int value)
-{
-    lua_pushboolean(L, value);
-    lua_setfield(L, -2, name);
-}
+/* A member of a structure, as a field of a table. */
+struct hl_field {
+    const char *name; /* NULL ends a list */
+    unsigned short at, kind;
+};
 
-static inline void hl_set_real(lua_State *L, const char *name, double value)
-{
-    lua_pushnumber(L, value);
-    lua_setfield(L, -2, name);
-}
+enum { HL_TEXT, HL_CHARS, HL_U32, HL_U64, HL_BOOL, HL_REAL };
 
-static inline void hl_set_function(lua_State *L, const char *name,
-                                   lua_CFunction f)
-{
-    lua_pushcfunction(L, f);
-    lua_setfield(L, -2, name);
-}
+/* Member m of a structure, by its own name or another. */
+#define HL_FIELD(structure, m) HL_FIELD_AS(structure, m, #m)
+#define HL_FIELD_AS(structure, m, name)                                             \
+    {                                                                               \
+        name, offsetof(structure, m),                                             \
+     _Generic(((structure *)NULL)->m,                                          \
+     const char *: HL_TEXT,                                                    \
+     char *: HL_CHARS,                                                         \
+     uint32_t: HL_U32,                                                         \
+     uint64_t: HL_U64,                                                         \
+     int: HL_BOOL,                                                             \
+     double: HL_REAL) \
+    }
+#define HL_END                                                                 \
+    {                                                                          \
+        NULL, 0, 0                                                             \
+    }
 
-/* ---- userdata, options ------------------------------------------------- */
+/* Sets the fields of the table on top; pushes a table with them. */
+void hl_set_fields(lua_State *L, const struct hl_field *f, const void *from);
+void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from);
+
+/* ---- userdata ------------------------------------------------------------- */
 
 /* Makes the userdata on top one of a class: `release` is what __gc and __close
  * do, and these are its methods (NULL: neither).  Returns 1 if it is the first
  * of its class, whose metatable the caller may add to. */
-static inline int hl_class(lua_State *L, const char *class,
-                           lua_CFunction release, const luaL_Reg *methods)
-{
-    int first = luaL_newmetatable(L, class); /* meta */
+int hl_class(lua_State *L, const char *class, lua_CFunction release,
+             const luaL_Reg *methods);
 
-    if (first) {
-        if (release) {
-            hl_set_function(L, "__gc", release);
-            hl_set_function(L, "__close", release);
-        }
-        if (methods) {
-            lua_newtable(L);
-            luaL_setfuncs(L, methods, 0);
-            lua_setfield(L, -2, "__index");
-        }
+/* A box is a userdata of one pointer, to a thing that it gives back, and of one
+ * user value.  It is made empty, before the thing, so that nothing is lost when
+ * Lua has no memory, and it is empty again once it is closed. */
+void *hl_box(lua_State *L, const char *class, lua_CFunction release,
+             const luaL_Reg *methods);
+/* What the one at index i holds; `closed` is the argument error of an empty
+ * one. */
+void *hl_unbox(lua_State *L, int i, const char *class, const char *closed);
+/* Defines the release of a class of them. */
+#define HL_RELEASE(name, class, thing, give_back)                              \
+    static int name(lua_State *L)                                              \
+    {                                                                          \
+        thing **box = luaL_checkudata(L, 1, class), *it = *box;                \
+                                                                               \
+        *box = NULL;                                                           \
+        give_back(it);                                                         \
+        return 0;                                                              \
     }
-    lua_setmetatable(L, -2);
-    return first;
-}
 
-/* An option of the table at index `at`, or 0 if there is none: a whole number,
- * not negative and at most `most`. */
-static inline uint64_t hl_option(lua_State *L, int at, const char *name,
-                                 uint64_t most)
-{
-    lua_Integer x;
+/* Pushes a pointer to what lives until it is used. */
+void hl_push_pointer(lua_State *L, const void *p);
 
-    if (lua_isnoneornil(L, at))
-        return 0;
-    luaL_checktype(L, at, LUA_TTABLE);
-    lua_getfield(L, at, name);
-    x = luaL_optinteger(L, -1, 0);
-    lua_pop(L, 1);
-    if (x < 0 || (uint64_t)x > most)
-        luaL_error(L, "option %s: %I is out of range", name, (LUAI_UACINT)x);
-    return (uint64_t)x;
-}
+lua_State *hl_main_thread(lua_State *L);
 
-/* ---- what the library lists -------------------------------------------- */
-
-/* Push a table of what is known of a counter, of a histogram. */
-void hl_push_counter(lua_State *L, const struct heddle_counter_info *c);
-void hl_push_hist(lua_State *L, const struct heddle_hist_info *h);
-
-/* ---- workloads -------------------------------------------------------- */
+/* ---- workloads and simulations -------------------------------------------- */
 
 #define HL_WORKLOAD "heddle.workload"
+#define HL_SIM      "heddle.sim"
 
-struct hl_workload {
-    heddle_workload *w;
-    void (*free)(heddle_workload *w); /* called by __gc and __close */
-};
-
-/*
- * Pushes a new workload userdata that takes `w`.  If it shall keep other Lua
- * values alive (a host function), the caller sets its user value 1.
- */
-struct hl_workload *hl_workload_push(lua_State *L, heddle_workload *w,
-                                     void (*release)(heddle_workload *w));
+/* Pushes the box of a workload, which is to be filled.  What else it shall keep
+ * alive (a host function) becomes its user value. */
+heddle_workload **hl_workload_box(lua_State *L);
 /* The workload at index i, or an argument error. */
 heddle_workload *hl_workload_check(lua_State *L, int i);
 
@@ -175,29 +147,11 @@ heddle_workload *hl_workload_check(lua_State *L, int i);
  * (lwalk.c) */
 int hl_allocations(lua_State *L);
 
-/* ---- configurations --------------------------------------------------- */
-
-#define HL_CONFIG "heddle.config"
-
-heddle_config *hl_config_check(lua_State *L, int i);
-
-/* ---- simulations ------------------------------------------------------ */
-
-#define HL_SIM "heddle.sim"
-
-/*
- * A simulation's userdata.  User value 1 is a table that keeps what the
- * simulation borrows: [i] the workloads, config, and `policies`, which the
- * policy binding may use as it likes.
- */
-struct hl_sim {
-    heddle_sim *s;         /* NULL once closed */
-    heddle_config *config; /* borrowed from the table's config */
-};
-
+/* The simulation at index i.  The user value of its box is a table of what it
+ * borrows: [i] the workloads, and `config`. */
 heddle_sim *hl_sim_check(lua_State *L, int i);
 
-/* ---- interrupts ------------------------------------------------------- */
+/* ---- interrupts ----------------------------------------------------------- */
 
 /*
  * The host program (the command, a REPL) may put a light userdata to one of
@@ -215,31 +169,12 @@ struct hl_interrupt {
 };
 
 /* The host's, or NULL. */
-static inline struct hl_interrupt *hl_interrupt_of(lua_State *L)
-{
-    struct hl_interrupt *in;
+struct hl_interrupt *hl_interrupt_of(lua_State *L);
 
-    lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
-    in = lua_touserdata(L, -1);
-    lua_pop(L, 1);
-    return in;
-}
-
-/* ---- standard output --------------------------------------------------- */
+/* ---- standard output ------------------------------------------------------ */
 
 /* Writes what waits; returns why not all that was printed could be written, or
  * NULL.  Of an earlier write nobody knows the reason any more. */
-static inline const char *hl_flush(void)
-{
-    if (fflush(stdout) != 0)
-        return strerror(errno);
-    return ferror(stdout) ? "an earlier write failed" : NULL;
-}
-
-/* ---- looking ----------------------------------------------------------- */
-
-/* A visitor that appends each row to the table on top of the stack, as
- * {kind=, field=value, ...}. */
-void hl_visitor(lua_State *L, struct heddle_visitor *v);
+const char *hl_flush(void);
 
 #endif

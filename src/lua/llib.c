@@ -366,33 +366,6 @@ const char *lp_text(lua_State *L, int i)
     return lua_tostring(L, -1);
 }
 
-/* [1] a value: its text */
-static int text_of(lua_State *L)
-{
-    lp_text(L, 1);
-    return 1;
-}
-
-const char *hl_error_text(lua_State *L, int i)
-{
-    i = lua_absindex(L, i);
-    if (lua_type(L, i) == LUA_TSTRING) {
-        lua_pushvalue(L, i);
-        return lua_tostring(L, -1);
-    }
-    if (luaL_getmetafield(L, i, "__tostring") != LUA_TNIL) {
-        lua_pop(L, 1);
-        lua_pushcfunction(L, text_of);
-        lua_pushvalue(L, i);
-        if (lua_pcall(L, 1, 1, 0) == LUA_OK)
-            return lua_tostring(L, -1);
-        lua_pop(L, 1);
-        return lua_pushliteral(L, "an error that cannot be shown");
-    }
-    return lua_pushfstring(L, "the error is no text but a %s",
-                           luaL_typename(L, i));
-}
-
 int lp_lib_tostring(lua_State *L)
 {
     luaL_checkany(L, 1);

@@ -10,13 +10,6 @@
 
 int luaopen_heddle_core(lua_State *L);
 
-/* core.config() and core.sim(config, workloads) */
-int hl_config_new(lua_State *L);
-int hl_sim_new(lua_State *L);
-
-/* Methods of a simulation for what it has measured (lmeasured.c). */
-extern const luaL_Reg hl_sim_measured[];
-
 /* embed.c: fills package.preload with the modules compiled in, both the C
  * ones and the Lua ones. */
 void hl_embed_preload(lua_State *L);

@@ -494,12 +494,10 @@ static int program_host(lua_State *L)
 static int program_workload(lua_State *L)
 {
     heddle_program *p = program_check(L);
-    struct hl_workload *h = hl_workload_push(L, NULL, heddle_workload_free);
+    heddle_workload **w = hl_workload_box(L);
 
-    h->w = heddle_program_workload(p);
-    if (h->w == NULL)
-        return hl_raise(L, HEDDLE_EPROGRAM, heddle_program_error(p));
-    return 1;
+    *w = heddle_program_workload(p);
+    return *w ? 1 : hl_raise(L, HEDDLE_EPROGRAM, heddle_program_error(p));
 }
 
 /* ---- the module ------------------------------------------------------- */

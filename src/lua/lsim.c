@@ -1,32 +1,339 @@
 /*
- * lsim.c - a simulation as a Lua object: run, look inside, snapshot.  What it
- * has measured is lmeasured.c.
+ * lsim.c - the module "heddle.core": the engine as Lua sees it.
  *
- * The methods are those of heddle.h one by one.  Numbers are Lua integers
- * (64 bits, two's complement: an address above 2^63 prints negative with %d,
- * use %x).  Instances and applications count from 0, as in the engine; Lua
- * arrays of them from 1.
+ * A thin binding of heddle.h, nothing more: it has no defaults, no units and
+ * no formatting.  What scenario writers use is lua/heddle/init.lua, written on
+ * top of this one.  Here are the lists (settings, counters, histograms, points,
+ * notes), configurations and simulations.
+ *
+ * Values of settings cross as text, in the grammar that the settings table
+ * declares, so that a number in a script, on the command line and in a file is
+ * read by one piece of code.  The methods of a simulation are those of heddle.h
+ * one by one.  Numbers are Lua integers (64 bits, two's complement: an address
+ * above 2^63 prints negative with %d, use %x).  Instances and applications
+ * count from 0, as in the engine; Lua arrays of them from 1.  What a simulation
+ * has measured is copied: a table does not change when the simulation goes on.
+ *
+ * The lists of points and notes come from the same points.def and notes.def
+ * as the engine's, so that what `heddle list points` prints cannot differ
+ * from what is asked.
+ *
+ * Opening the module also gives the thread that loads heddle the C locale
+ * (UTF-8 characters), of which setlocale() and os.setlocale change nothing.
+ * Lua's string.format, tostring, tonumber, comparisons of texts and patterns
+ * all go by the locale; here results, settings and what policies compute are
+ * the same everywhere.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "lheddle.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+
+#include <xxhash.h>
+
+#include "../policy.h"
 #include "lparts.h"
 #include "lpolicy.h"
 
+HL_MODULE int luaopen_heddle(lua_State *L);
+
+#define CONFIG   "heddle.config"
 #define SNAPSHOT "heddle.snapshot"
+
+/* ---- errors --------------------------------------------------------------- */
+
+/* core.error(code, message): makes an error value, for the Lua half. */
+static int make_error(lua_State *L)
+{
+    hl_push_error(L, (int)luaL_checkinteger(L, 1), luaL_checkstring(L, 2));
+    return 1;
+}
+
+/* core.problem(value) -> what an error value says, as a plain table: `text`
+ * and, of heddle's own, exit, usage, code, name, message, where.  It does not
+ * raise, whatever the value is. */
+static int problem(lua_State *L)
+{
+    static const struct {
+        const char *name;
+        int type;
+    } field[] = {{"exit", LUA_TNUMBER},    {"code", LUA_TNUMBER},
+                 {"usage", LUA_TSTRING},   {"name", LUA_TSTRING},
+                 {"message", LUA_TSTRING}, {"where", LUA_TSTRING}};
+
+    lua_settop(L, 1);
+    lua_newtable(L);
+    if (hl_is_no_memory(L, 1)) { /* a text alone, wherever it is raised */
+        hl_set_number(L, "code", (uint64_t)HEDDLE_ENOMEM);
+        hl_set_text(L, "name", heddle_status_name(HEDDLE_ENOMEM));
+        hl_set_text(L, "message", HEDDLE_NO_MEMORY);
+    }
+    for (size_t i = 0; lua_istable(L, 1) && i < sizeof field / sizeof *field;
+         i++) {
+        lua_pushstring(L, field[i].name);
+        lua_rawget(L, 1);
+        if (lua_type(L, -1) == field[i].type &&
+            (field[i].type == LUA_TSTRING || lua_isinteger(L, -1)))
+            lua_setfield(L, 2, field[i].name);
+        lua_settop(L, 2);
+    }
+    lua_getfield(L, 2, "code");
+    if (lua_getfield(L, 2, "message") == LUA_TNIL || lua_isnil(L, 3)) {
+        lua_pushnil(L); /* one says nothing without the other */
+        lua_setfield(L, 2, "code");
+        if (lua_getfield(L, 2, "usage") == LUA_TNIL)
+            hl_error_text(L, 1);
+    } else {
+        if (lua_getfield(L, 2, "where") == LUA_TNIL)
+            lua_pushliteral(L, "");
+        lua_pushvalue(L, 4);
+        lua_concat(L, 2);
+    }
+    lua_setfield(L, 2, "text");
+    lua_settop(L, 2);
+    return 1;
+}
+
+/* ---- lists ---------------------------------------------------------------- */
+
+/* core.settings(): every setting, in order. */
+static int settings(lua_State *L)
+{
+#define SETTING(m) HL_FIELD(struct heddle_setting_info, m)
+    static const struct hl_field fields[] = {
+        SETTING(name),
+        SETTING(type),
+        SETTING(unit),
+        HL_FIELD_AS(struct heddle_setting_info, def, "default"),
+        SETTING(choices),
+        SETTING(meaning),
+        SETTING(source),
+        SETTING(min),
+        SETTING(max),
+        HL_END};
+    struct heddle_setting_info s;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_setting(i, &s) == HEDDLE_OK; i++) {
+        hl_push_fields(L, fields, &s);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+#define COUNTER(m) HL_FIELD(struct heddle_counter_info, m)
+#define HIST(m)    HL_FIELD(struct heddle_hist_info, m)
+static const struct hl_field counter_fields[] = {
+    COUNTER(component), COUNTER(name), COUNTER(unit),
+    COUNTER(meaning),   COUNTER(peak), HL_END};
+static const struct hl_field hist_fields[] = {
+    HIST(component), HIST(name), HIST(unit), HIST(meaning), HL_END};
+
+/* core.counters(): every counter that the library knows. */
+static int counters(lua_State *L)
+{
+    struct heddle_counter_info c;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_counter_known(i, &c) == HEDDLE_OK; i++) {
+        hl_push_fields(L, counter_fields, &c);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* core.histograms(): every histogram that the library knows. */
+static int histograms(lua_State *L)
+{
+    struct heddle_hist_info h;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_hist_known(i, &h) == HEDDLE_OK; i++) {
+        hl_push_fields(L, hist_fields, &h);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static void set_fields(lua_State *L, const struct heddle_field_info *f,
+                       uint32_t n)
+{
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_createtable(L, 0, 3);
+        hl_set_text(L, "name", f[i].name);
+        hl_set_text(L, "meaning", f[i].meaning);
+        if (f[i].count)
+            hl_set_text(L, "count", f[i].count);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "fields");
+}
+
+/* core.points(): every decision, with its question. */
+static int points(lua_State *L)
+{
+    const struct heddle_point_info *p;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; (p = heddle_point_info(i)) != NULL; i++) {
+        lua_createtable(L, 0, 8);
+        hl_set_text(L, "name", p->name);
+        hl_set_text(L, "at", p->at);
+        hl_set_text(L, "heat", p->heat);
+        hl_set_text(L, "answer", p->answer);
+        hl_set_text(L, "limit", p->limit);
+        hl_set_text(L, "when", p->when);
+        hl_set_text(L, "meaning", p->meaning);
+        set_fields(L, p->field, p->fields);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* core.notes(): everything a watcher can be told. */
+static int notes(lua_State *L)
+{
+    const struct heddle_note_info *n;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; (n = heddle_note_info(i)) != NULL; i++) {
+        lua_createtable(L, 0, 4);
+        hl_set_text(L, "name", n->name);
+        hl_set_text(L, "at", n->at);
+        hl_set_text(L, "when", n->when);
+        set_fields(L, n->field, n->fields);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* ---- configurations ------------------------------------------------------- */
+
+static heddle_config *config_at_1(lua_State *L)
+{
+    return hl_unbox(L, 1, CONFIG, "this configuration was closed");
+}
+
+HL_RELEASE(config_free, CONFIG, heddle_config, heddle_config_free)
+
+/* The text of a value: booleans and whole numbers in the engine's grammar. */
+static const char *value_text(lua_State *L, int i)
+{
+    if (lua_isboolean(L, i))
+        return lua_toboolean(L, i) ? "true" : "false";
+    if (lua_type(L, i) == LUA_TNUMBER) {
+        int whole;
+        lua_Integer n = lua_tointegerx(L, i, &whole);
+
+        if (whole)
+            return lua_pushfstring(L, "%I", (LUAI_UACINT)n);
+    }
+    return luaL_checkstring(L, i);
+}
+
+/* config:set(name, value) */
+static int config_set(lua_State *L)
+{
+    heddle_config *c = config_at_1(L);
+    const char *name = luaL_checkstring(L, 2);
+
+    hl_expect(L, heddle_config_set(c, name, value_text(L, 3)),
+              heddle_config_error(c));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* config:get(name) -> text */
+static int config_get(lua_State *L)
+{
+    heddle_config *c = config_at_1(L);
+    char out[256];
+
+    hl_expect(L, heddle_config_get(c, luaL_checkstring(L, 2), out, sizeof out),
+              heddle_config_error(c));
+    lua_pushstring(L, out);
+    return 1;
+}
+
+/* config:check() */
+static int config_check(lua_State *L)
+{
+    heddle_config *c = config_at_1(L);
+
+    hl_expect(L, heddle_config_check(c), heddle_config_error(c));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* config:shapes() -> {{name=, unit=, copies=, sets=, ways=, size=, ...}, ...}
+ */
+static int config_shapes(lua_State *L)
+{
+#define SHAPE(m) HL_FIELD(struct heddle_shape_info, m)
+    static const struct hl_field fields[] = {
+        SHAPE(name),    SHAPE(unit), SHAPE(copies), SHAPE(sets),
+        SHAPE(ways),    SHAPE(size), SHAPE(set_to), SHAPE(ways_set_to),
+        SHAPE(rounded), HL_END};
+    heddle_config *c = config_at_1(L);
+    struct heddle_shape_info s;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_config_shape(c, i, &s) == HEDDLE_OK; i++) {
+        hl_push_fields(L, fields, &s);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* core.config() */
+static int config_new(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"set", config_set},       {"get", config_get}, {"check", config_check},
+        {"shapes", config_shapes}, {NULL, NULL},
+    };
+    heddle_config **c = hl_box(L, CONFIG, config_free, methods);
+
+    *c = heddle_config_new();
+    return *c ? 1 : hl_raise_memory(L);
+}
+
+/* ---- simulations ---------------------------------------------------------- */
 
 heddle_sim *hl_sim_check(lua_State *L, int i)
 {
-    struct hl_sim *h = luaL_checkudata(L, i, HL_SIM);
-
-    luaL_argcheck(L, h->s != NULL, i, "this simulation was closed");
-    return h->s;
+    return hl_unbox(L, i, HL_SIM, "this simulation was closed");
 }
 
 static heddle_sim *self(lua_State *L)
 {
     return hl_sim_check(L, 1);
 }
+
+/* Raises what the simulation says of a call that failed. */
+static int expect(lua_State *L, heddle_sim *s, int rc)
+{
+    return hl_expect(L, rc, heddle_error(s));
+}
+
+/* A method that gives one number of it. */
+#define NUMBER(name, number)                                                   \
+    static int name(lua_State *L)                                              \
+    {                                                                          \
+        lua_pushinteger(L, (lua_Integer)number(self(L)));                      \
+        return 1;                                                              \
+    }
+NUMBER(sim_now, heddle_now)
+NUMBER(sim_counted, heddle_counted)
+NUMBER(sim_instructions, heddle_instructions)
+NUMBER(sim_ticks, heddle_ticks_per_cycle) /* the unit of counters of time */
+NUMBER(sim_events, heddle_events)
+NUMBER(sim_hash, heddle_state_hash)
 
 /* An optional count: nil and math.huge are "no limit". */
 static uint64_t opt_cycles(lua_State *L, int i)
@@ -40,7 +347,7 @@ static uint64_t opt_cycles(lua_State *L, int i)
     return (uint64_t)lua_tointeger(L, i);
 }
 
-/* ---- running ---------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------- */
 
 /* sim:run([cycles]) -> "ok", "done" or "stopped" */
 static int sim_run(lua_State *L)
@@ -65,9 +372,7 @@ static int sim_run(lua_State *L)
         if (in->hit)
             return hl_raise(L, HL_EINTERRUPT, "interrupted");
     }
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_error(s));
-    lua_pushstring(L, words[rc]);
+    lua_pushstring(L, words[expect(L, s, rc)]);
     return 1;
 }
 
@@ -75,37 +380,6 @@ static int sim_stop(lua_State *L)
 {
     heddle_stop(self(L));
     return 0;
-}
-
-static int sim_now(lua_State *L)
-{
-    lua_pushinteger(L, (lua_Integer)heddle_now(self(L)));
-    return 1;
-}
-
-static int sim_counted(lua_State *L)
-{
-    lua_pushinteger(L, (lua_Integer)heddle_counted(self(L)));
-    return 1;
-}
-
-static int sim_instructions(lua_State *L)
-{
-    lua_pushinteger(L, (lua_Integer)heddle_instructions(self(L)));
-    return 1;
-}
-
-/* sim:ticks() -> ticks of a core cycle, the unit of counters of time */
-static int sim_ticks(lua_State *L)
-{
-    lua_pushinteger(L, (lua_Integer)heddle_ticks_per_cycle(self(L)));
-    return 1;
-}
-
-static int sim_events(lua_State *L)
-{
-    lua_pushinteger(L, (lua_Integer)heddle_events(self(L)));
-    return 1;
 }
 
 /* The arguments (application, warp instructions) of what is set before the
@@ -153,13 +427,7 @@ static int sim_memory(lua_State *L)
     return 2;
 }
 
-static int sim_hash(lua_State *L)
-{
-    lua_pushinteger(L, (lua_Integer)heddle_state_hash(self(L)));
-    return 1;
-}
-
-/* ---- looking ---------------------------------------------------------- */
+/* ---- looking -------------------------------------------------------------- */
 
 /* The table on top of the stack is the list; a row is its last element. */
 static void visit_row(void *ud, const char *kind)
@@ -191,12 +459,13 @@ static void visit_text(void *ud, const char *name, const char *value)
     lua_pop(L, 1);
 }
 
-void hl_visitor(lua_State *L, struct heddle_visitor *v)
+/* Pushes a list, and makes a visitor that appends each row to it, as
+ * {kind=, field=value, ...}, while it is on top. */
+static struct heddle_visitor push_rows(lua_State *L)
 {
-    v->row = visit_row;
-    v->number = visit_number;
-    v->text = visit_text;
-    v->ud = L;
+    lua_newtable(L);
+    return (struct heddle_visitor){
+        .row = visit_row, .number = visit_number, .text = visit_text, .ud = L};
 }
 
 static int sim_objects(lua_State *L)
@@ -221,14 +490,9 @@ static int sim_look(lua_State *L)
     heddle_sim *s = self(L);
     const char *name = luaL_checkstring(L, 2);
     uint32_t instance = (uint32_t)luaL_optinteger(L, 3, 0);
-    struct heddle_visitor v;
-    int rc;
+    struct heddle_visitor v = push_rows(L);
 
-    lua_newtable(L);
-    hl_visitor(L, &v);
-    rc = heddle_look(s, name, instance, &v);
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_error(s));
+    expect(L, s, heddle_look(s, name, instance, &v));
     return 1;
 }
 
@@ -236,24 +500,17 @@ static int sim_look(lua_State *L)
 static int sim_stuck(lua_State *L)
 {
     heddle_sim *s = self(L);
-    struct heddle_visitor v;
-    int rc;
+    struct heddle_visitor v = push_rows(L);
 
-    lua_newtable(L);
-    hl_visitor(L, &v);
-    rc = heddle_stuck(s, &v);
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_error(s));
+    expect(L, s, heddle_stuck(s, &v));
     return 1;
 }
 
 static int sim_check(lua_State *L)
 {
     heddle_sim *s = self(L);
-    int rc = heddle_check(s);
 
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_error(s));
+    expect(L, s, heddle_check(s));
     return 0;
 }
 
@@ -274,37 +531,24 @@ static int sim_translate(lua_State *L)
     return 2;
 }
 
-/* ---- snapshots -------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------ */
 
-static int snapshot_free(lua_State *L)
-{
-    heddle_snapshot **k = luaL_checkudata(L, 1, SNAPSHOT);
-
-    if (*k)
-        heddle_snapshot_free(*k);
-    *k = NULL;
-    return 0;
-}
+HL_RELEASE(snapshot_free, SNAPSHOT, heddle_snapshot, heddle_snapshot_free)
 
 /* sim:snapshot([old]) -> snapshot; `old` is used up: its memory is reused */
 static int sim_snapshot(lua_State *L)
 {
     heddle_sim *s = self(L);
     heddle_snapshot **old = NULL, **k;
-    int rc;
 
     if (!lua_isnoneornil(L, 2))
         old = luaL_checkudata(L, 2, SNAPSHOT);
-    k = lua_newuserdatauv(L, sizeof *k, 0);
-    *k = NULL;
-    hl_class(L, SNAPSHOT, snapshot_free, NULL);
+    k = hl_box(L, SNAPSHOT, snapshot_free, NULL);
     if (old) {
         *k = *old;
         *old = NULL;
     }
-    rc = heddle_snapshot_take(s, k);
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_error(s));
+    expect(L, s, heddle_snapshot_take(s, k));
     return 1;
 }
 
@@ -312,28 +556,175 @@ static int sim_snapshot(lua_State *L)
 static int sim_restore(lua_State *L)
 {
     heddle_sim *s = self(L);
-    heddle_snapshot **k = luaL_checkudata(L, 2, SNAPSHOT);
-    int rc;
 
-    luaL_argcheck(L, *k != NULL, 2, "this snapshot was used up");
-    rc = heddle_snapshot_restore(s, *k);
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_error(s));
+    expect(L, s,
+           heddle_snapshot_restore(
+               s, hl_unbox(L, 2, SNAPSHOT, "this snapshot was used up")));
     return 0;
 }
 
-/* ---- life ------------------------------------------------------------- */
+/* ---- what it has measured ------------------------------------------------- */
 
-static int sim_free(lua_State *L)
+static int sim_apps(lua_State *L)
 {
-    struct hl_sim *h = luaL_checkudata(L, 1, HL_SIM);
-    heddle_sim *s = h->s;
+#define APP(m) HL_FIELD(struct heddle_app_info, m)
+    static const struct hl_field fields[] = {
+        APP(name),         APP(footprint),   APP(pages),
+        APP(instructions), APP(before),      APP(thread_instructions),
+        APP(cycles),       APP(completions), APP(kernel),
+        APP(blocks_done),  APP(blocks),      APP(finished),
+        APP(truncated),    APP(hash),        HL_END};
+    heddle_sim *s = self(L);
+    struct heddle_app_info a;
 
-    h->s = NULL;
-    if (s)
-        heddle_free(s);
-    return 0;
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_app(s, i, &a) == HEDDLE_OK; i++) {
+        hl_push_fields(L, fields, &a);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
 }
+
+static int sim_kernels(lua_State *L)
+{
+#define KERNEL(m) HL_FIELD(struct heddle_kernel_info, m)
+    static const struct hl_field fields[] = {
+        KERNEL(name),         KERNEL(app),
+        KERNEL(id),           KERNEL(run),
+        KERNEL(start),        KERNEL(end),
+        KERNEL(instructions), KERNEL(thread_instructions),
+        KERNEL(blocks),       KERNEL(launches),
+        KERNEL(cycles),       HL_END};
+    heddle_sim *s = self(L);
+    struct heddle_kernel_info k;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_kernel(s, i, &k) == HEDDLE_OK; i++) {
+        hl_push_fields(L, fields, &k);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* sim:counters() -> {{component=, name=, unit=, meaning=, peak=,
+ * instances=}, ...}, in the engine's order */
+static int sim_counters(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    struct heddle_counter_info c;
+    uint32_t i;
+
+    lua_newtable(L);
+    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
+        hl_push_fields(L, counter_fields, &c);
+        hl_set_number(L, "instances", c.instances);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* sim:counter_values() -> [counter][application][instance]; the last
+ * application is what belongs to none */
+static int sim_counter_values(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    uint32_t apps = heddle_apps(s), i, a, n;
+    struct heddle_counter_info c;
+
+    lua_newtable(L);
+    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
+        lua_createtable(L, (int)apps + 1, 0);
+        for (a = 0; a <= apps; a++) {
+            lua_createtable(L, (int)c.instances, 0);
+            for (n = 0; n < c.instances; n++) {
+                uint64_t v = heddle_counter_value(s, i, n, a);
+
+                lua_pushinteger(L, (lua_Integer)v);
+                lua_rawseti(L, -2, (lua_Integer)n + 1);
+            }
+            lua_rawseti(L, -2, (lua_Integer)a + 1);
+        }
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* sim:counter_kernel(k) -> [counter] for kernel k (from 1) */
+static int sim_counter_kernel(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    uint32_t k = (uint32_t)(luaL_checkinteger(L, 2) - 1), i;
+    struct heddle_counter_info c;
+
+    luaL_argcheck(L, k < heddle_kernels(s), 2, "no such kernel");
+    lua_newtable(L);
+    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
+        lua_pushinteger(L, (lua_Integer)heddle_counter_kernel(s, i, k));
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static void push_hist(lua_State *L, heddle_sim *s, uint32_t i, uint32_t app)
+{
+    static const struct {
+        const char *name;
+        double percent;
+    } cuts[] = {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}};
+    uint64_t v[4] = {0, 0, 0, 0}, b[3];
+    uint32_t k;
+    lua_Integer at = 0;
+
+    heddle_hist_values(s, i, app, v);
+    lua_createtable(L, 0, 9);
+    hl_set_number(L, "n", v[0]);
+    hl_set_number(L, "sum", v[1]);
+    hl_set_number(L, "min", v[2]);
+    hl_set_number(L, "max", v[3]);
+    for (k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+        uint64_t p = heddle_hist_percentile(s, i, app, cuts[k].percent);
+
+        hl_set_number(L, cuts[k].name, v[0] ? p : 0);
+    }
+    lua_newtable(L);
+    for (k = 0; heddle_hist_bucket(s, i, app, k, b) == HEDDLE_OK; k++) {
+        if (b[2] == 0)
+            continue;
+        lua_createtable(L, 3, 0);
+        for (int j = 0; j < 3; j++) {
+            lua_pushinteger(L, (lua_Integer)b[j]);
+            lua_rawseti(L, -2, j + 1);
+        }
+        lua_rawseti(L, -2, ++at);
+    }
+    lua_setfield(L, -2, "buckets");
+}
+
+/* sim:hists() -> {{component=, name=, unit=, meaning=, apps={...}}, ...}
+ * with one {n=, sum=, min=, max=, p50= .. p99=, buckets=} an application */
+static int sim_hists(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    uint32_t apps = heddle_apps(s), i, a;
+    struct heddle_hist_info h;
+
+    lua_newtable(L);
+    for (i = 0; heddle_hist(s, i, &h) == HEDDLE_OK; i++) {
+        hl_push_fields(L, hist_fields, &h);
+        lua_createtable(L, (int)apps + 1, 0);
+        for (a = 0; a <= apps; a++) {
+            push_hist(L, s, i, a);
+            lua_rawseti(L, -2, (lua_Integer)a + 1);
+        }
+        lua_setfield(L, -2, "apps");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+HL_RELEASE(sim_free, HL_SIM, heddle_sim, heddle_free)
 
 static const luaL_Reg methods[] = {
     {"run", sim_run},
@@ -355,6 +746,12 @@ static const luaL_Reg methods[] = {
     {"translate", sim_translate},
     {"snapshot", sim_snapshot},
     {"restore", sim_restore},
+    {"apps", sim_apps},
+    {"kernels", sim_kernels},
+    {"counters", sim_counters},
+    {"counter_values", sim_counter_values},
+    {"counter_kernel", sim_counter_kernel},
+    {"hists", sim_hists},
     {"close", sim_free},
     {NULL, NULL},
 };
@@ -362,11 +759,11 @@ static const luaL_Reg methods[] = {
 enum { MAX_WORKLOADS = 32 };
 
 /* core.sim(config, {workload, ...}): the table is kept as user value 1 */
-int hl_sim_new(lua_State *L)
+static int sim_new(lua_State *L)
 {
-    heddle_config *c = hl_config_check(L, 1);
+    heddle_config *c = config_at_1(L);
     heddle_workload *w[MAX_WORKLOADS];
-    struct hl_sim *h;
+    heddle_sim **s;
     lua_Integer n, i;
     int status = HEDDLE_OK;
 
@@ -378,20 +775,106 @@ int hl_sim_new(lua_State *L)
         w[i - 1] = hl_workload_check(L, -1);
         lua_pop(L, 1);
     }
-    h = lua_newuserdatauv(L, sizeof *h, 1);
-    h->s = NULL;
-    h->config = c;
-    if (hl_class(L, HL_SIM, sim_free, methods)) {
-        luaL_getmetafield(L, -1, "__index");
-        luaL_setfuncs(L, hl_sim_measured, 0);
-        lua_pop(L, 1);
-    }
+    s = hl_box(L, HL_SIM, sim_free, methods);
     lua_pushvalue(L, 1);
     lua_setfield(L, 2, "config");
     lua_pushvalue(L, 2);
     lua_setiuservalue(L, -2, 1);
-    h->s = heddle_new(c, NULL, w, (uint32_t)n, &status);
-    if (!h->s)
-        return hl_raise(L, status, heddle_config_error(c));
+    *s = heddle_new(c, NULL, w, (uint32_t)n, &status);
+    return *s ? 1 : hl_raise(L, status, heddle_config_error(c));
+}
+
+/* ---- the module ----------------------------------------------------------- */
+
+/* core.status_name(code) */
+static int status_name(lua_State *L)
+{
+    lua_pushstring(L, heddle_status_name((int)luaL_checkinteger(L, 1)));
+    return 1;
+}
+
+/* core.fingerprint(text): 16 hexadecimal digits */
+static int fingerprint(lua_State *L)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 1, &n);
+    char out[17];
+
+    snprintf(out, sizeof out, "%016llx",
+             (unsigned long long)XXH3_64bits(text, n));
+    lua_pushstring(L, out);
+    return 1;
+}
+
+/* How this was built, for --version. */
+static const char built[] =
+#ifdef __clang__
+    "clang " __clang_version__
+#else
+    "gcc " __VERSION__
+#endif
+#ifdef HL_LIBEDIT
+    ", libedit"
+#else
+    ", no line editing"
+#endif
+#ifdef HD_DEBUG
+    ", assertions"
+#endif
+    ;
+
+/* Whether numbers and the order of texts are plain already. */
+static int locale_is_plain(void)
+{
+    return strcmp(nl_langinfo(RADIXCHAR), ".") == 0 && strcoll("B", "a") < 0;
+}
+
+/* Kept as long as the thread: others may have taken it for theirs. */
+static void plain_locale(lua_State *L)
+{
+    locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), utf8;
+
+    if (own == (locale_t)0)
+        hl_raise_memory(L);
+    utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", own);
+    uselocale(utf8 != (locale_t)0 ? utf8 : own);
+}
+
+int luaopen_heddle_core(lua_State *L)
+{
+    static const luaL_Reg fns[] = {
+        {"error", make_error},
+        {"problem", problem},
+        {"settings", settings},
+        {"counters", counters},
+        {"histograms", histograms},
+        {"points", points},
+        {"notes", notes},
+        {"status_name", status_name},
+        {"config", config_new},
+        {"sim", sim_new},
+        {"fingerprint", fingerprint},
+        {NULL, NULL},
+    };
+
+    if (uselocale((locale_t)0) == LC_GLOBAL_LOCALE || !locale_is_plain())
+        plain_locale(L);
+    luaL_newlib(L, fns);
+    hl_set_text(L, "version", HEDDLE_VERSION);
+    hl_set_text(L, "built", built);
+    hl_set_text(L, "no_memory", HEDDLE_NO_MEMORY);
+    hl_set_text(L, "no_memory_of_system", strerror(ENOMEM));
+    return 1;
+}
+
+/* `require "heddle"` from any Lua 5.4: heddle.so holds the engine, the binding
+ * and the Lua half. */
+int luaopen_heddle(lua_State *L)
+{
+    hl_embed_preload(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_getfield(L, -1, "heddle");
+    lua_pushliteral(L, "heddle");
+    lua_call(L, 1, 1);
     return 1;
 }

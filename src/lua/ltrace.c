@@ -19,8 +19,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdint.h>
-#include <string.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "../heddle_trace.h"
 #include "../heddle_walk.h"
@@ -35,9 +35,9 @@ HL_MODULE int luaopen_heddle_trace(lua_State *L);
 static uint64_t option(lua_State *L, int i, const char *name)
 {
     lua_Integer v = 0;
+    int ok;
 
     if (lua_istable(L, i) && lua_getfield(L, i, name) != LUA_TNIL) {
-        int ok;
         v = lua_tointegerx(L, -1, &ok);
         if (!ok || v < 0)
             hl_raisef(L, HEDDLE_EINVAL,
@@ -70,12 +70,9 @@ static void check_options(lua_State *L, int i, const char *const *known)
         const char *const *k = known;
         while (*k != NULL && strcmp(*k, name) != 0)
             k++;
-        if (*k == NULL) {
-            const char *near = heddle_nearest(name, known, (size_t)(k - known));
-            hl_raisef(L, HEDDLE_EINVAL, "a trace has no option '%s'%s%s%s",
-                      name, near ? "; did you mean '" : "", near ? near : "",
-                      near ? "'?" : "");
-        }
+        if (*k == NULL)
+            hl_raisef(L, HEDDLE_EINVAL, "a trace has no option '%s'%s", name,
+                      hl_meant(L, name, known, (size_t)(k - known)));
     }
 }
 
@@ -84,6 +81,7 @@ static int open_trace(lua_State *L)
     static const char *const known[] = {"context", "keep", "resident", NULL};
     const char *path = luaL_checkstring(L, 1);
     struct heddle_trace_options o;
+    heddle_workload **w;
     char text[ROOM];
     int status;
 
@@ -91,20 +89,19 @@ static int open_trace(lua_State *L)
     o.context = option32(L, 2, "context");
     o.keep = option(L, 2, "keep");
     o.resident = option(L, 2, "resident");
-    struct hl_workload *h = hl_workload_push(L, NULL, heddle_workload_free);
-
-    h->w = heddle_trace_open(path, &o, &status, text, ROOM);
-    return h->w != NULL ? 1 : hl_raise(L, status, text);
+    w = hl_workload_box(L);
+    *w = heddle_trace_open(path, &o, &status, text, ROOM);
+    return *w != NULL ? 1 : hl_raise(L, status, text);
 }
 
 static int contexts(lua_State *L)
 {
     char text[ROOM];
-    int n = heddle_trace_contexts(luaL_checkstring(L, 1), text, ROOM);
 
-    if (n < 0)
-        return hl_raise(L, n, text);
-    lua_pushinteger(L, n);
+    lua_pushinteger(
+        L,
+        hl_expect(L, heddle_trace_contexts(luaL_checkstring(L, 1), text, ROOM),
+                  text));
     return 1;
 }
 
@@ -114,7 +111,8 @@ static int convert(lua_State *L)
     int r = heddle_trace_convert(luaL_checkstring(L, 1), luaL_checkstring(L, 2),
                                  text, ROOM);
 
-    return r < 0 ? hl_raise(L, r, text) : 0;
+    hl_expect(L, r, text);
+    return 0;
 }
 
 static int record(lua_State *L)
@@ -124,47 +122,39 @@ static int record(lua_State *L)
         heddle_trace_record(hl_workload_check(L, 1), luaL_checkstring(L, 2),
                             (uint32_t)luaL_optinteger(L, 3, 32), text, ROOM);
 
-    return r < 0 ? hl_raise(L, r, text) : 0;
+    hl_expect(L, r, text);
+    return 0;
 }
 
 static int verify(lua_State *L)
 {
     char text[ROOM];
-    int r = heddle_trace_verify(hl_workload_check(L, 1), text, ROOM);
 
-    return r < 0 ? hl_raise(L, r, text) : 0;
+    hl_expect(L, heddle_trace_verify(hl_workload_check(L, 1), text, ROOM),
+              text);
+    return 0;
 }
 
-/* ---- dump ---------------------------------------------------------------- */
+/* ---- dump ----------------------------------------------------------------- */
 
 /* Stack of dump(): workload fn options op; of say_op(): op fn table. */
 enum { FN = 2, OP = 4, TABLE = 3 };
 
-static void set(lua_State *L, const char *name, uint64_t v)
-{
-    lua_pushinteger(L, (lua_Integer)v);
-    lua_setfield(L, TABLE, name);
-}
-
 /* Calls the function with the operation in its table; protected. */
 static int say_op(lua_State *L)
 {
+#define OP(m) HL_FIELD(struct heddle_trace_op, m)
+    static const struct hl_field fields[] = {
+        OP(kernel), OP(block), OP(warp),   OP(pc),   OP(mask),
+        OP(lanes),  OP(bytes), OP(opcode), OP(more), HL_END};
     const struct heddle_trace_op *op = lua_touserdata(L, 1);
     lua_Integer n = 0;
 
-    set(L, "kernel", op->kernel);
-    set(L, "block", op->block);
-    set(L, "warp", op->warp);
-    set(L, "pc", op->pc);
-    set(L, "mask", op->mask);
-    set(L, "lanes", op->lanes);
-    set(L, "bytes", op->bytes);
-    lua_pushstring(L, op->opcode);
-    lua_setfield(L, TABLE, "opcode");
-    lua_pushstring(L, op->local ? "local" : op->texture ? "texture" : "global");
-    lua_setfield(L, TABLE, "space");
-    lua_pushboolean(L, op->more);
-    lua_setfield(L, TABLE, "more");
+    hl_set_fields(L, fields, op);
+    hl_set_text(L, "space",
+                op->local     ? "local"
+                : op->texture ? "texture"
+                              : "global");
     for (uint32_t l = 0; l < op->lanes; l++) {
         if (!(op->mask >> l & 1))
             continue;
@@ -187,14 +177,10 @@ static int say_op(lua_State *L)
 static int on_op(void *ud, const struct heddle_trace_op *op)
 {
     lua_State *L = ud;
-    union {
-        const struct heddle_trace_op *in;
-        void *out;
-    } u = {op};
     int stop;
 
     lua_pushcfunction(L, say_op);
-    lua_pushlightuserdata(L, u.out);
+    hl_push_pointer(L, op);
     lua_pushvalue(L, FN);
     lua_pushvalue(L, OP);
     if (lua_pcall(L, 3, 1, 0) != LUA_OK)
@@ -210,6 +196,7 @@ static int dump(lua_State *L)
     heddle_workload *w = hl_workload_check(L, 1);
     struct heddle_trace_select s;
     char text[ROOM];
+    int r;
 
     luaL_checktype(L, FN, LUA_TFUNCTION);
     check_options(L, 3, known);
@@ -223,42 +210,40 @@ static int dump(lua_State *L)
     lua_settop(L, 3);
     lua_newtable(L);
     luaL_checkstack(L, 16, NULL);
-    int r = heddle_trace_dump(w, &s, on_op, L, text, ROOM);
-    if (r < 0)
-        return hl_raise(L, r, text);
+    r = hl_expect(L, heddle_trace_dump(w, &s, on_op, L, text, ROOM), text);
     return r == 2 ? lua_error(L) : 0;
 }
 
-/* ---- facts --------------------------------------------------------------- */
+/* ---- facts ---------------------------------------------------------------- */
 
 static int info(lua_State *L)
 {
+#define INFO(m) HL_FIELD(struct heddle_trace_info, m)
+    static const struct hl_field fields[] = {INFO(name),
+                                             INFO(kernels),
+                                             INFO(blocks),
+                                             INFO(warps),
+                                             INFO(instructions),
+                                             INFO(thread_instructions),
+                                             INFO(memory_instructions),
+                                             INFO(lane_addresses),
+                                             INFO(frames),
+                                             INFO(frame_bytes),
+                                             INFO(stored_bytes),
+                                             INFO(file_bytes),
+                                             INFO(allocations),
+                                             INFO(pages),
+                                             INFO(local_words),
+                                             HL_END};
     struct heddle_trace_info i;
+    char hash[17];
 
     if (heddle_trace_info(hl_workload_check(L, 1), &i) != 0) {
         lua_pushnil(L);
         return 1;
     }
-    lua_newtable(L);
-    hl_set_text(L, "name", i.name);
-    hl_set_number(L, "kernels", i.kernels);
-    hl_set_number(L, "blocks", i.blocks);
-    hl_set_number(L, "warps", i.warps);
-    hl_set_number(L, "instructions", i.instructions);
-    hl_set_number(L, "thread_instructions", i.thread_instructions);
-    hl_set_number(L, "memory_instructions", i.memory_instructions);
-    hl_set_number(L, "lane_addresses", i.lane_addresses);
-    hl_set_number(L, "frames", i.frames);
-    hl_set_number(L, "frame_bytes", i.frame_bytes);
-    hl_set_number(L, "stored_bytes", i.stored_bytes);
-    hl_set_number(L, "file_bytes", i.file_bytes);
-    hl_set_number(L, "allocations", i.allocations);
-    hl_set_number(L, "pages", i.pages);
-    hl_set_number(L, "local_words", i.local_words);
-    char hash[17];
-    for (int k = 0; k < 16; k++)
-        hash[k] = "0123456789abcdef"[i.hash >> (60 - 4 * k) & 15];
-    hash[16] = '\0';
+    hl_push_fields(L, fields, &i);
+    snprintf(hash, sizeof hash, "%016" PRIx64, i.hash);
     hl_set_text(L, "hash", hash);
     return 1;
 }
@@ -275,26 +260,28 @@ static void dim(lua_State *L, const char *name, const uint32_t v[3])
 
 static int kernels(lua_State *L)
 {
+#define KERNEL(m) HL_FIELD(struct heddle_trace_kernel, m)
+    static const struct hl_field fields[] = {KERNEL(name),
+                                             KERNEL(number),
+                                             KERNEL(id),
+                                             KERNEL(shared_bytes),
+                                             KERNEL(registers),
+                                             KERNEL(binary),
+                                             KERNEL(version),
+                                             KERNEL(lanes),
+                                             KERNEL(blocks),
+                                             KERNEL(warps),
+                                             KERNEL(instructions),
+                                             KERNEL(memory_instructions),
+                                             HL_END};
     heddle_workload *w = hl_workload_check(L, 1);
     struct heddle_trace_kernel k;
 
     lua_newtable(L);
     for (uint32_t i = 0; heddle_trace_kernel(w, i, &k) == 0; i++) {
-        lua_newtable(L);
-        hl_set_text(L, "name", k.name);
-        hl_set_number(L, "number", k.number);
-        hl_set_number(L, "id", k.id);
+        hl_push_fields(L, fields, &k);
         dim(L, "grid", k.grid);
         dim(L, "block", k.block);
-        hl_set_number(L, "shared_bytes", k.shared_bytes);
-        hl_set_number(L, "registers", k.registers);
-        hl_set_number(L, "binary", k.binary);
-        hl_set_number(L, "version", k.version);
-        hl_set_number(L, "lanes", k.lanes);
-        hl_set_number(L, "blocks", k.blocks);
-        hl_set_number(L, "warps", k.warps);
-        hl_set_number(L, "instructions", k.instructions);
-        hl_set_number(L, "memory_instructions", k.memory_instructions);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -303,6 +290,9 @@ static int kernels(lua_State *L)
 /* Only notes that have a count. */
 static int notes(lua_State *L)
 {
+#define NOTE(m) HL_FIELD(struct heddle_trace_note, m)
+    static const struct hl_field fields[] = {
+        NOTE(name), NOTE(text), NOTE(where), NOTE(count), NOTE(fatal), HL_END};
     heddle_workload *w = hl_workload_check(L, 1);
     struct heddle_trace_note n;
     lua_Integer at = 0;
@@ -311,12 +301,7 @@ static int notes(lua_State *L)
     for (uint32_t i = 0; heddle_trace_note(w, i, &n) == 0; i++) {
         if (n.count == 0)
             continue;
-        lua_newtable(L);
-        hl_set_text(L, "name", n.name);
-        hl_set_text(L, "text", n.text);
-        hl_set_text(L, "where", n.where);
-        hl_set_number(L, "count", n.count);
-        hl_set_bool(L, "fatal", n.fatal);
+        hl_push_fields(L, fields, &n);
         lua_rawseti(L, -2, ++at);
     }
     return 1;

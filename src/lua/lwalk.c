@@ -1,6 +1,7 @@
 /*
- * lwalk.c - `require "heddle.walk"`: a workload's instructions without a
- * machine.
+ * lwalk.c - a workload without a machine: `require "heddle.walk"`, its
+ * instructions one by one, and `require "heddle.survey"`, what it asks of a
+ * memory system, measured without time.
  *
  *     local walk = require "heddle.walk"
  *     walk.each(w, function(e) ... end [, options])
@@ -14,47 +15,93 @@
  *     walk.buffers(w) -> { { name=, base=, bytes= }, ... }
  *
  * Options: lanes (32), launches (stop after so many), every (only each
- * every-th block).  The workload must not be in use.
+ * every-th block).
+ *
+ *     local survey = require "heddle.survey"
+ *     local s = survey.run(workload [, options])
+ *
+ * Options: lanes (32), limit (warp instructions; 0: none), columns and rows of
+ * the picture (0: none), room = { cores=, blocks=, warps=, threads=, regs=,
+ * shared_bytes= }: what is resident at once (none: one block at a time).
+ *
+ * The answer is plain data: the fields of struct heddle_survey_result, and
+ *     kernels   { { name=, launches=, ..., line_hist={ [lines]=n },
+ *               page_hist={ [pages]=n }, uses={ { buffer=, kind="load",
+ *               instructions=, lanes=, lines=, pages= }, ... } }, ... }; buffer
+ *               counts from 1, as walk.buffers() does
+ *     reuse     { { bound=, accesses= }, ... }; bound absent: no bound,
+ *               first = true: the first touch of a page
+ *     launches  { { kernel=, start= }, ... }: which kernel (from 1) ran, and
+ *               the memory instructions before it
+ *     picture   { columns=, rows=, column_accesses=, row_pages=, base=,
+ *               cells={ column, ... } }; a column is a string of rows numbers
+ *               of 4 bytes, little-endian ("<I4"), lowest address first
+ *
+ * The workload must not be in use.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../heddle_survey.h"
 #include "../heddle_walk.h"
 #include "lheddle.h"
 
-#define ROWS "heddle.walk.rows"
+#define ROWS   "heddle.walk.rows"
+#define SURVEY "heddle.survey.running"
 
 HL_MODULE int luaopen_heddle_walk(lua_State *L);
+HL_MODULE int luaopen_heddle_survey(lua_State *L);
 
-static struct heddle_walk_options options(lua_State *L, int at)
+/* An option of the table at index `at`, or 0 if there is none: a whole number,
+ * not negative and at most `most`. */
+static uint64_t option(lua_State *L, int at, const char *name, uint64_t most)
+{
+    lua_Integer x;
+
+    if (lua_isnoneornil(L, at))
+        return 0;
+    luaL_checktype(L, at, LUA_TTABLE);
+    lua_getfield(L, at, name);
+    x = luaL_optinteger(L, -1, 0);
+    lua_pop(L, 1);
+    if (x < 0 || (uint64_t)x > most)
+        luaL_error(L, "option %s: %I is out of range", name, (LUAI_UACINT)x);
+    return (uint64_t)x;
+}
+
+static uint32_t option32(lua_State *L, int at, const char *name, uint32_t most)
+{
+    return (uint32_t)option(L, at, name, most);
+}
+
+/* ---- each ----------------------------------------------------------------- */
+
+static struct heddle_walk_options walk_options(lua_State *L, int at)
 {
     return (struct heddle_walk_options){
-        .lanes = (uint32_t)hl_option(L, at, "lanes", UINT32_MAX),
-        .launches = (uint32_t)hl_option(L, at, "launches", UINT32_MAX),
-        .every = (uint32_t)hl_option(L, at, "every", UINT32_MAX),
+        .lanes = option32(L, at, "lanes", UINT32_MAX),
+        .launches = option32(L, at, "launches", UINT32_MAX),
+        .every = option32(L, at, "every", UINT32_MAX),
     };
 }
 
-/* ---- each --------------------------------------------------------------- */
+static bool is_memory(enum heddle_walk_kind kind)
+{
+    return kind == HEDDLE_WALK_LOAD || kind == HEDDLE_WALK_STORE ||
+           kind == HEDDLE_WALK_ATOMIC;
+}
 
 struct each {
     lua_State *L;
     const struct heddle_walk_op *op;
-    int event, addr; /* tables, by their place on the stack */
-    uint64_t mask;   /* lanes set in addr */
+    uint64_t mask; /* lanes set in addr */
 };
 
-/* Stack of say_op(): each fn event addr. */
-enum { EVENT = 3, ADDR = 4 };
-
-static void set(lua_State *L, const char *name, lua_Integer x)
-{
-    lua_pushinteger(L, x);
-    lua_setfield(L, EVENT, name);
-}
+/* Places on the stack of walk_each(), the tables that it uses again; and on
+ * that of say_op(): each fn event addr. */
+enum { FN = 2, TABLES = 4, EVENT = 3, ADDR = 4 };
 
 static void fill_lanes(lua_State *L, struct each *e)
 {
@@ -77,30 +124,24 @@ static void fill_lanes(lua_State *L, struct each *e)
 /* Calls the function with the event in its table; protected. */
 static int say_op(lua_State *L)
 {
+#define OP(m) HL_FIELD(struct heddle_walk_op, m)
+    static const struct hl_field fields[] = {
+        OP(launch), OP(block),
+        OP(warp),   OP(bytes),
+        OP(pc),     OP(mask),
+        OP(kernel), HL_FIELD_AS(struct heddle_walk_op, count, "n"),
+        HL_END};
     struct each *e = lua_touserdata(L, 1);
-    const struct heddle_walk_op *op = e->op;
-    bool memory = op->kind == HEDDLE_WALK_LOAD ||
-                  op->kind == HEDDLE_WALK_STORE ||
-                  op->kind == HEDDLE_WALK_ATOMIC;
 
-    set(L, "launch", op->launch);
-    set(L, "block", (lua_Integer)op->block);
-    set(L, "warp", op->warp);
-    set(L, "n", op->count);
-    set(L, "bytes", op->bytes);
-    set(L, "pc", op->pc);
-    set(L, "mask", (lua_Integer)op->mask);
-    lua_pushstring(L, op->kernel);
-    lua_setfield(L, EVENT, "kernel");
-    lua_pushstring(L, heddle_walk_kind_name(op->kind));
-    lua_setfield(L, EVENT, "kind");
-    if (memory)
+    lua_pushvalue(L, FN);
+    lua_pushvalue(L, EVENT);
+    hl_set_fields(L, fields, e->op);
+    hl_set_text(L, "kind", heddle_walk_kind_name(e->op->kind));
+    if (is_memory(e->op->kind))
         fill_lanes(L, e);
     else
         lua_pushnil(L);
     lua_setfield(L, EVENT, "addr");
-    lua_pushvalue(L, 2);
-    lua_pushvalue(L, EVENT);
     lua_call(L, 1, 1);
     return 1;
 }
@@ -115,9 +156,9 @@ static int each_op(void *ud, const struct heddle_walk_op *op)
     e->op = op;
     lua_pushcfunction(L, say_op);
     lua_pushlightuserdata(L, e);
-    lua_pushvalue(L, 2);
-    lua_pushvalue(L, e->event);
-    lua_pushvalue(L, e->addr);
+    lua_pushvalue(L, FN);
+    lua_pushvalue(L, TABLES);
+    lua_pushvalue(L, TABLES + 1);
     if (lua_pcall(L, 4, 1, 0) != LUA_OK)
         return -100;
     stop = lua_toboolean(L, -1);
@@ -128,25 +169,23 @@ static int each_op(void *ud, const struct heddle_walk_op *op)
 static int walk_each(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_walk_options o = options(L, 3);
+    struct heddle_walk_options o = walk_options(L, 3);
     struct each e = {.L = L};
     char error[1024] = "";
     int rc;
 
-    luaL_checktype(L, 2, LUA_TFUNCTION);
+    luaL_checktype(L, FN, LUA_TFUNCTION);
+    lua_settop(L, 3);
     lua_createtable(L, 0, 10);
-    e.event = lua_gettop(L);
     lua_createtable(L, HEDDLE_WALK_KINDS, 64);
-    e.addr = lua_gettop(L);
     rc = heddle_walk(w, &o, each_op, &e, error, sizeof error);
     if (rc == -100)
         return lua_error(L);
-    if (rc < 0)
-        return hl_raise(L, rc, error);
+    hl_expect(L, rc, error);
     return 0;
 }
 
-/* ---- profile, buffers ---------------------------------------------------- */
+/* ---- profile, buffers ----------------------------------------------------- */
 
 static void mean(lua_State *L, const char *name, uint64_t sum, uint64_t n)
 {
@@ -162,8 +201,7 @@ static void push_row(lua_State *L, heddle_workload *w,
     hl_set_text(L, "kernel", r->kernel);
     hl_set_text(L, "kind", heddle_walk_kind_name(r->kind));
     hl_set_number(L, "count", r->instructions);
-    if (r->kind != HEDDLE_WALK_LOAD && r->kind != HEDDLE_WALK_STORE &&
-        r->kind != HEDDLE_WALK_ATOMIC)
+    if (!is_memory(r->kind))
         return;
     if (heddle_walk_alloc(w, r->alloc, &a) == 0)
         hl_set_text(L, "buffer", a.name);
@@ -172,31 +210,19 @@ static void push_row(lua_State *L, heddle_workload *w,
     mean(L, "pages", r->pages, r->instructions);
 }
 
-static int free_rows(lua_State *L)
-{
-    struct heddle_profile_row **rows = lua_touserdata(L, 1);
-
-    free(*rows);
-    *rows = NULL;
-    return 0;
-}
+HL_RELEASE(free_rows, ROWS, struct heddle_profile_row, free)
 
 static int walk_profile(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_walk_options o = options(L, 2);
-    struct heddle_profile_row **rows;
+    struct heddle_walk_options o = walk_options(L, 2);
+    struct heddle_profile_row **rows = hl_box(L, ROWS, free_rows, NULL);
     char error[1024] = "";
-    int n, i;
+    int n = heddle_profile(w, &o, rows, error, sizeof error);
 
-    rows = lua_newuserdatauv(L, sizeof(*rows), 0);
-    *rows = NULL;
-    hl_class(L, ROWS, free_rows, NULL);
-    n = heddle_profile(w, &o, rows, error, sizeof error);
-    if (n < 0)
-        return hl_raise(L, n, error);
+    hl_expect(L, n, error);
     lua_createtable(L, n, 0);
-    for (i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         push_row(L, w, *rows + i);
         lua_rawseti(L, -2, i + 1);
     }
@@ -220,6 +246,194 @@ int hl_allocations(lua_State *L)
     return 1;
 }
 
+/* ---- a survey ------------------------------------------------------------- */
+
+static int interrupted(void *ud)
+{
+    const struct hl_interrupt *in = ud;
+
+    return in != NULL && in->hit ? HL_EINTERRUPT : 0;
+}
+
+static struct heddle_survey_options survey_options(lua_State *L, int at)
+{
+    struct heddle_survey_options o = {
+        .lanes = option32(L, at, "lanes", 64),
+        .columns = option32(L, at, "columns", 4096),
+        .rows = option32(L, at, "rows", 4096),
+        .limit = option(L, at, "limit", INT64_MAX),
+        .stop = interrupted,
+        .ud = hl_interrupt_of(L),
+    };
+
+    if (lua_istable(L, at)) {
+        lua_getfield(L, at, "room");
+        at = lua_gettop(L);
+        o.room.cores = option32(L, at, "cores", 1 << 10);
+        o.room.blocks = option32(L, at, "blocks", 1 << 10);
+        o.room.warps = option32(L, at, "warps", 1 << 10);
+        o.room.threads = option32(L, at, "threads", 1 << 20);
+        o.room.regs = option(L, at, "regs", INT64_MAX);
+        o.room.shared_bytes = option(L, at, "shared_bytes", INT64_MAX);
+        lua_pop(L, 1);
+    }
+    return o;
+}
+
+static void push_hist(lua_State *L, const char *name, const uint64_t *h)
+{
+    lua_newtable(L);
+    for (int i = 0; i < HEDDLE_SURVEY_MOST; i++) {
+        if (h[i] == 0)
+            continue;
+        lua_pushinteger(L, (lua_Integer)h[i]);
+        lua_rawseti(L, -2, i);
+    }
+    lua_setfield(L, -2, name);
+}
+
+/* What a kernel did to each buffer that it used. */
+static void push_uses(lua_State *L, const heddle_survey *s, uint32_t kernel)
+{
+#define USE(m) HL_FIELD(struct heddle_survey_use, m)
+    static const struct hl_field fields[] = {USE(instructions), USE(lanes),
+                                             USE(lines), USE(pages), HL_END};
+    static const char *const kinds[] = {"load", "store", "atomic"};
+    const struct heddle_survey_use *u;
+    lua_Integer n = 0;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_survey_use(s, kernel, i, 0) != NULL; i++)
+        for (uint32_t kind = 0; kind < HEDDLE_SURVEY_KINDS; kind++) {
+            u = heddle_survey_use(s, kernel, i, kind);
+            if (u->instructions == 0)
+                continue;
+            hl_push_fields(L, fields, u);
+            hl_set_number(L, "buffer", (uint64_t)i + 1);
+            hl_set_text(L, "kind", kinds[kind]);
+            lua_rawseti(L, -2, ++n);
+        }
+    lua_setfield(L, -2, "uses");
+}
+
+static void push_kernel(lua_State *L, const heddle_survey *s, uint32_t i)
+{
+#define KERNEL(m) HL_FIELD(struct heddle_survey_kernel, m)
+    static const struct hl_field fields[] = {KERNEL(name),
+                                             KERNEL(launches),
+                                             KERNEL(blocks),
+                                             KERNEL(instructions),
+                                             KERNEL(thread_instructions),
+                                             KERNEL(divergent),
+                                             KERNEL(loads),
+                                             KERNEL(stores),
+                                             KERNEL(atomics),
+                                             KERNEL(barriers),
+                                             KERNEL(lanes),
+                                             KERNEL(lines),
+                                             KERNEL(pages),
+                                             KERNEL(load_lanes),
+                                             KERNEL(load_lines),
+                                             KERNEL(pages_touched),
+                                             KERNEL(pages_before),
+                                             KERNEL(pages_other),
+                                             KERNEL(lines_touched),
+                                             KERNEL(lines_before),
+                                             HL_END};
+    const struct heddle_survey_kernel *k = heddle_survey_kernel(s, i);
+
+    hl_push_fields(L, fields, k);
+    push_hist(L, "line_hist", k->line_hist);
+    push_hist(L, "page_hist", k->page_hist);
+    push_uses(L, s, i);
+}
+
+static void push_lists(lua_State *L, const heddle_survey *s)
+{
+    const struct heddle_survey_result *r = heddle_survey_result(s);
+    uint64_t start;
+    uint32_t kernel, i;
+
+    lua_createtable(L, (int)r->kernels, 0);
+    for (i = 0; i < r->kernels; i++) {
+        push_kernel(L, s, i);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "kernels");
+    lua_createtable(L, HEDDLE_SURVEY_REUSE, 0);
+    for (i = 0; i < HEDDLE_SURVEY_REUSE; i++) {
+        lua_createtable(L, 0, 2);
+        hl_set_number(L, "accesses", r->reuse[i]);
+        if (r->reuse_bound[i] != UINT64_MAX)
+            hl_set_number(L, "bound", r->reuse_bound[i]);
+        if (i == HEDDLE_SURVEY_REUSE - 1)
+            hl_set_bool(L, "first", 1);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "reuse");
+    lua_createtable(L, (int)r->launches, 0);
+    for (i = 0; heddle_survey_launch(s, i, &kernel, &start) == 0; i++) {
+        lua_createtable(L, 0, 2);
+        hl_set_number(L, "kernel", (uint64_t)kernel + 1);
+        hl_set_number(L, "start", start);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "launches");
+}
+
+static void push_picture(lua_State *L, const heddle_survey *s)
+{
+#define RESULT(m) HL_FIELD(struct heddle_survey_result, m)
+    static const struct hl_field fields[] = {
+        RESULT(columns),   RESULT(rows), RESULT(column_accesses),
+        RESULT(row_pages), RESULT(base), HL_END};
+    const struct heddle_survey_result *r = heddle_survey_result(s);
+
+    hl_push_fields(L, fields, r);
+    lua_createtable(L, (int)r->columns, 0);
+    for (uint32_t c = 0; c < r->columns; c++) {
+        luaL_Buffer b;
+        char *p = luaL_buffinitsize(L, &b, (size_t)r->rows * 4);
+
+        for (uint32_t i = 0; i < r->rows; i++) {
+            uint64_t v = heddle_survey_cell(s, c, i);
+
+            for (int k = 0; k < 4; k++)
+                *p++ = (char)(v >> 8 * k);
+        }
+        luaL_pushresultsize(&b, (size_t)r->rows * 4);
+        lua_rawseti(L, -2, (lua_Integer)c + 1);
+    }
+    lua_setfield(L, -2, "cells");
+    lua_setfield(L, -2, "picture");
+}
+
+HL_RELEASE(free_survey, SURVEY, heddle_survey, heddle_survey_free)
+
+static int survey_run(lua_State *L)
+{
+    static const struct hl_field fields[] = {
+        RESULT(cut),         RESULT(allocated),   RESULT(allocated_pages),
+        RESULT(pages),       RESULT(lines),       RESULT(once),
+        RESULT(first_pages), RESULT(first_lines), HL_END};
+    heddle_workload *w = hl_workload_check(L, 1);
+    struct heddle_survey_options o = survey_options(L, 2);
+    heddle_survey **s = hl_box(L, SURVEY, free_survey, NULL);
+    const struct heddle_survey_result *r;
+    char error[1024] = "";
+    int rc = heddle_survey_run(w, &o, s, error, sizeof error);
+
+    hl_expect(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
+    r = heddle_survey_result(*s);
+    hl_push_fields(L, fields, r);
+    push_lists(L, *s);
+    if (r->columns > 0)
+        push_picture(L, *s);
+    return 1;
+}
+
+/* ---- the modules ---------------------------------------------------------- */
+
 int luaopen_heddle_walk(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -228,6 +442,14 @@ int luaopen_heddle_walk(lua_State *L)
         {"buffers", hl_allocations},
         {NULL, NULL},
     };
+
+    luaL_newlib(L, functions);
+    return 1;
+}
+
+int luaopen_heddle_survey(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"run", survey_run}, {NULL, NULL}};
 
     luaL_newlib(L, functions);
     return 1;

@@ -110,14 +110,14 @@ static int plugin(lua_State *L)
     struct heddle_work_options o = {.path = path,
                                     .argument = luaL_optstring(L, 3, NULL)};
     const struct heddle_work *work = find(L, path);
-    struct hl_workload *h;
+    heddle_workload **w;
     char text[ROOM];
     int status;
 
     take_params(L, 2, work, &o);
-    h = hl_workload_push(L, NULL, heddle_workload_free);
-    h->w = heddle_work_new(work, &o, &status, text, ROOM);
-    return h->w != NULL ? 1 : hl_raise(L, status, text);
+    w = hl_workload_box(L);
+    *w = heddle_work_new(work, &o, &status, text, ROOM);
+    return *w != NULL ? 1 : hl_raise(L, status, text);
 }
 
 static int reach(lua_State *L)
