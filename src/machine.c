@@ -217,8 +217,7 @@ int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
 
 /* ---- what sizes come to -------------------------------------------------- */
 
-/* The sums of hd_tlb_open and hd_walkcache_open.  Whether there is such a one.
- */
+/* The sums of hd_tlb_open and hd_pwc_open.  Whether there is such a one. */
 static bool of_entries(struct heddle_shape_info *out, bool there, uint32_t n,
                        uint32_t ways, uint32_t copies)
 {

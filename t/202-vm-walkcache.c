@@ -18,8 +18,8 @@ static void warm(struct vm *v, uint32_t vpn, uint32_t pattern)
 
     for (uint32_t l = 1; l <= leaf; l++)
         if (pattern >> (l - 1) & 1)
-            hd_walkcache_fill(&v->mmu->unit[0].pwc, 0, (hd_vpn){vpn}, l, leaf,
-                              pte[l - 1]);
+            hd_pwc_fill(&v->mmu->unit[0].pwc, 0, (hd_vpn){vpn}, l, leaf,
+                        pte[l - 1]);
 }
 
 /* One walk with these levels in the cache: the levels read, as a bit set. */
@@ -143,22 +143,22 @@ static void fills(void **state)
 static void ports(void **state)
 {
     struct vm *v = vm_new();
-    struct hd_walkcache *c;
+    struct hd_pwc *c;
 
     (void)state;
     v->pwc.mode.kind = HD_FULL;
     vm_open(v, 1);
     c = &v->mmu->unit[0].pwc;
     for (uint32_t i = 0; i < 4; i++)
-        assert_int_equal(hd_walkcache_port(c, 100), 120);
-    assert_int_equal(hd_walkcache_port(c, 100), 122);
+        assert_int_equal(hd_pwc_port(c, 100), 120);
+    assert_int_equal(hd_pwc_port(c, 100), 122);
     /* a look-up that is known early leaves earlier cycles free */
     for (uint32_t i = 0; i < 4; i++)
-        assert_int_equal(hd_walkcache_port(c, 110), 130);
+        assert_int_equal(hd_pwc_port(c, 110), 130);
     for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(hd_walkcache_port(c, 100), 122);
-    assert_int_equal(hd_walkcache_port(c, 100), 124);
-    assert_int_equal(hd_walkcache_port(c, 111), 132);
+        assert_int_equal(hd_pwc_port(c, 100), 122);
+    assert_int_equal(hd_pwc_port(c, 100), 124);
+    assert_int_equal(hd_pwc_port(c, 111), 132);
     vm_close(v);
 }
 

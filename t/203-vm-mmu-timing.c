@@ -141,11 +141,14 @@ static void looking(void **state)
     assert_int_equal(s.rows, 2);
     assert_int_equal(s.sum, B + C);
     s = see(v, "l2tlb", "", true);
-    assert_int_equal(s.rows,
-                     3); /* the head, a walk that waits, one that reads */
+    assert_int_equal(s.rows, 1);
+    assert_string_equal(s.last, "room in the walk queue");
+    s = see(v, "walks", "", true);
+    assert_int_equal(s.rows, 2); /* one that waits, one that reads */
     assert_string_equal(s.last, "a free walker");
     vm_finish(v);
     assert_int_equal(see(v, "l2tlb", "", true).rows, 0);
+    assert_int_equal(see(v, "walks", "", true).rows, 0);
     assert_int_equal(see(v, "l2tlb", "", false).rows, 4);
     hd_mmu_shoot(v->mmu, 0, (hd_vpn){A}, 64, 0);
     assert_int_equal(see(v, "l2tlb", "", false).rows, 3);

@@ -112,7 +112,6 @@ static void joined(void **state)
         assert_int_equal(hd_ptables_first(r.t, 0, at(p)).v, BASE);
     }
     assert_int_equal(find(&r, 0, PAGES).pages, 1); /* its neighbour is not */
-    assert_int_equal(*hd_ptables_sized(r.t), 1);
     assert_string_equal(verdict(&r), "");
     hd_ptables_split(r.t, 0, at(7));
     assert_int_equal(find(&r, 0, 7).pages, 1);
@@ -143,29 +142,6 @@ static void not_whole(void **state)
     map(&r, 0, 2 * PAGES - 1, 1);
     assert_false(hd_ptables_whole(r.t, 0, at(PAGES), &f));
     assert_string_equal(verdict(&r), "");
-    close_rig(&r);
-}
-
-/* A walk that began before, or ends after: what its last entry stands for. */
-static void under_a_walk(void **state)
-{
-    struct rig r;
-    struct hd_xlate x;
-    struct hd_ptpath before, meanwhile;
-
-    (void)state;
-    open_rig(&r);
-    map(&r, 0, 0, PAGES);
-    hd_ptables_path(r.t, 0, at(9), &before);
-    hd_ptables_join(r.t, 0, at(0));
-    assert_true(hd_ptables_leaf(r.t, 0, at(9), &before, 4, &x));
-    assert_int_equal(x.pages, PAGES);
-    hd_ptables_path(r.t, 0, at(9), &meanwhile);
-    hd_ptables_split(r.t, 0, at(0));
-    assert_true(hd_ptables_leaf(r.t, 0, at(9), &meanwhile, 4, &x));
-    assert_int_equal(x.pages, 1);
-    assert_int_equal(x.vpn.v, BASE + 9);
-    assert_int_equal(x.pfn.v, 9);
     close_rig(&r);
 }
 
@@ -336,10 +312,10 @@ static void found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(joined),       cmocka_unit_test(not_whole),
-        cmocka_unit_test(under_a_walk), cmocka_unit_test(kept),
-        cmocka_unit_test(emptied),      cmocka_unit_test(moved),
-        cmocka_unit_test(fragmented),   cmocka_unit_test(found),
+        cmocka_unit_test(joined), cmocka_unit_test(not_whole),
+        cmocka_unit_test(kept),   cmocka_unit_test(emptied),
+        cmocka_unit_test(moved),  cmocka_unit_test(fragmented),
+        cmocka_unit_test(found),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

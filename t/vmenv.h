@@ -44,7 +44,6 @@ struct vm {
     struct hd_faults *faults;
     uint32_t told; /* requests said to wait for a fault */
     uint64_t mhz;
-    bool unchecked; /* nothing is verified while it runs */
     struct hd_ptables *pt;
     struct hd_treqs treqs;
     struct hd_reqs reqs;
@@ -193,7 +192,7 @@ static void vm_open(struct vm *v, uint32_t apps)
                               .clients = v->client};
 
     v->env = memenv_open(&v->m, apps);
-    v->env->check = !v->unchecked;
+    v->env->check = true;
     if (v->mhz != 0) {
         for (int d = 0; d < HD_CLK_COUNT; d++)
             v->m.clk.hz[d] = v->mhz * 1000000;

@@ -40,8 +40,7 @@ enum {
                             taken it: reply() is called, and must not keep it */
     HD_REQ_SEQ = 8,      /* `queued` is the request's number among those of its
                             client, in the order in which they are sent */
-    HD_REQ_CLASSED = 16, /* dram_class was asked: see there */
-    HD_REQ_CHAIN = 32    /* the requester's own */
+    HD_REQ_CLASSED = 16  /* dram_class was asked: see there */
 };
 
 struct hd_req {
@@ -61,7 +60,7 @@ struct hd_req {
     uint16_t bytes;     /* wanted by the requester, at most a line */
     uint32_t spare;     /* the word of the level that has it */
     uint64_t line;      /* L2: pa >> log2 line, while it is there */
-    uint64_t more;      /* the requester's own, too */
+    uint64_t unused;    /* so that it is a line of the host's cache */
 };
 
 #define HD_NO_WARP 0xffffu

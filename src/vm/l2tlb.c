@@ -1,14 +1,14 @@
 /*
- * l2tlb.c - the front of a unit: requests come to the shared L2 TLB, are looked
- * up, and miss.  How they are answered, and what enters the TLB, is
- * l2tlbanswer.c.
+ * l2tlb.c - the shared L2 TLB: requests come to it, are looked up, miss, and
+ * are answered.
  *
  * Times of a request: it is born where its L1 TLB missed, has arrived here
  * `transit` later, waits for the input (a blocked head, a port), is looked up
  * for `lookup` (for longer where the large and the base array are probed in
  * turn), and is answered then if it hits.  A miss joins the MSHR of its page,
  * waits for a walker, is walked for, and all requests of the MSHR are
- * answered at one instant (one whose look-up still runs: when it ends).
+ * answered at one instant (one whose look-up still runs: when it ends).  These
+ * stages are counted when the request is answered.
  *
  * Everything of an arrival that does not depend on others happens in the one
  * event of the arrival: the port is reserved, the arrays are probed, the
@@ -21,33 +21,212 @@
  * two requests for one page make one walk.  A real TLB does not know the size
  * before the walk; papers that use one size throughout do.
  *
- * The bypass cache (MASK 5.2) is probed beside the L2 TLB at no extra time; a
- * hit there counts as a hit.  A hit on a page that is still on the host is
- * none (l2tlbanswer.c).
+ * A walk's result goes where tlb_fill says.  By default that is MASK's rule
+ * over the steering tables: to the L2 TLB if any of the requesters' warps may
+ * fill, else where `tlb_fill_without` says.  The bypass cache (MASK 5.2) is
+ * probed beside the L2 TLB at no extra time; a hit there counts as a hit.
+ *
+ * An entry of a coalesced region may be there before all of its pages are
+ * (ptable.c).  A request for one that is still on the host is no hit, whatever
+ * entry covers it, and needs no walk: it faults when the look-up ends.  A walk
+ * for any page of a coalesced region answers for all; those of its requests
+ * whose pages are not there fault then.
  *
  * Without an L2 TLB (MASK's PWCache design) a request is a miss on arrival
  * and the MSHRs are the walk queue, where misses to one page merge.
  *
- * Invariant: the input queue is empty unless its head is blocked.
+ * Invariants: the input queue is empty unless its head is blocked; the stages
+ * of a request sum to the time from its birth to its answer.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "unit.h"
 
-/* ---- looking up -------------------------------------------------------- */
+enum { FILL_L2, FILL_BYPASS, FILL_NONE };
 
-/* A look-up has found an entry that covers a page on the host. */
-static HD_APART void covered(struct hd_unit *u, uint32_t treq)
+static uint64_t *row(const struct hd_unit *u, uint32_t app)
 {
-    struct hd_treq *q = hd_unit_treq(u, treq);
-
-    hd_unit_row(u, q->app)[HD_MMU_ABSENT]++;
-    q->hit = HD_TREQ_HIT_L2;
-    q->next = HD_NONE;
-    hd_l2tlb_fault(u, q->looked, treq, q->looked);
+    return hd_count_row(&u->stat, u->instance, app);
 }
 
-/* ---- arriving --------------------------------------------------------- */
+static uint32_t *input(const struct hd_unit *u, uint32_t i)
+{
+    return &u->input[hd_unit_place(u->s->in_first, i, u->in_room)];
+}
+
+/* The MSHRs are what is short, and not the walk queue.  Of both, no more are
+ * built than can be in use. */
+static bool mshrs_full(const struct hd_unit *u)
+{
+    return u->m->tlb_cfg.mode.kind == HD_FULL &&
+           hd_mshr_used(&u->miss) == u->m->tlb_cfg.mshrs;
+}
+
+/* Whether the page of a request is there, which a translation covers. */
+static bool is_here(const struct hd_unit *u, const struct hd_treq *q,
+                    const struct hd_xlate *x)
+{
+    return hd_faults_here(u->m->w.faults, u->m->w.tables, q->app, q->vpn, x);
+}
+
+/* The translation from the page table; false: not mapped. */
+static bool translate(const struct hd_unit *u, uint32_t app, hd_vpn vpn,
+                      struct hd_xlate *x)
+{
+    const struct hd_mmu *m = u->m;
+
+    if (!hd_ptables_find(m->w.tables, app, vpn, x))
+        return false;
+    if (HD_UNLIKELY(u->tlb.merge.bound || u->bypass.merge.bound ||
+                    (m->w.merge != NULL && m->w.merge->bound)))
+        hd_ptables_run(m->w.tables, app, vpn, 16, x);
+    return true;
+}
+
+/* ---- answering -------------------------------------------------------- */
+
+/* How long a request's look-up took: two probes in turn, or one.  x: what it
+ * found, or NULL. */
+static hd_time lookup_span(const struct hd_mmu *m, const struct hd_treq *q,
+                           const struct hd_xlate *x)
+{
+    bool second = q->hit >= HD_TREQ_MERGED ||
+                  (x != NULL && x->page_pages != HD_LARGE_PAGES);
+
+    if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
+        return m->tlb_cfg.mode.kind == HD_OFF ? 0 : q->looked - q->arrived;
+    return m->serial && second ? 2 * m->lookup : m->lookup;
+}
+
+/* Counts the stages of a request that is answered with x at `at`, or faults
+ * then (NULL: if an entry covered its page, that was a large one).  `joined`:
+ * when it entered an MSHR; a hit: `at`. */
+static HD_HOT void account(struct hd_unit *u, const struct hd_treq *q,
+                           const struct hd_xlate *x, hd_time joined, hd_time at)
+{
+    const struct hd_mmu *m = u->m;
+    uint64_t *n = row(u, q->app);
+    hd_time looked = q->looked, begin = looked - lookup_span(m, q, x);
+    hd_time walk = at, queued = at;
+
+    n[HD_MMU_INPUT_CYCLES] += hd_unit_cycles(m, begin - q->arrived);
+    n[HD_MMU_LOOKUP_CYCLES] += hd_unit_cycles(m, looked - begin);
+    if (q->hit >= HD_TREQ_MERGED) {
+        queued = hd_max_u64(joined, looked);
+        walk = hd_min_u64(hd_max_u64(q->walk, queued), at);
+        n[HD_MMU_QUEUE_CYCLES] += hd_unit_cycles(m, walk - queued);
+        n[HD_MMU_WALK_CYCLES] += hd_unit_cycles(m, at - walk);
+    }
+    n[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, queued - looked);
+    hd_hist_add(&m->latency[q->app], hd_unit_cycles(m, at - q->arrived));
+    if (HD_UNLIKELY(m->env->check) &&
+        (q->arrived < q->born || begin < q->arrived || looked < begin ||
+         queued < looked || walk < queued || at < walk))
+        hd_err_set(m->env->err, HEDDLE_ECHECK,
+                   "L2 TLB: application %u, page 0x%llx: the stages of the "
+                   "request do not sum to its time",
+                   q->app, (unsigned long long)q->vpn.v);
+}
+
+/* --check: a translation equals the page table's. */
+static HD_APART void verify(const struct hd_unit *u, const struct hd_treq *q,
+                            const struct hd_xlate *given)
+{
+    struct hd_xlate x;
+
+    if (!hd_ptables_find(u->m->w.tables, q->app, q->vpn, &x) ||
+        q->vpn.v - given->vpn.v >= given->pages ||
+        hd_xlate_frame(&x, q->vpn).v != hd_xlate_frame(given, q->vpn).v)
+        hd_err_set(u->m->env->err, HEDDLE_ECHECK,
+                   "L2 TLB: application %u, page 0x%llx: frame %llu was given, "
+                   "the page table says otherwise",
+                   q->app, (unsigned long long)q->vpn.v,
+                   (unsigned long long)hd_xlate_frame(given, q->vpn).v);
+}
+
+/* Answers a request for the instant `at`; as account. */
+static HD_HOT void answer(struct hd_unit *u, uint32_t treq,
+                          const struct hd_xlate *x, hd_time joined, hd_time at)
+{
+    struct hd_treq *q = &u->treq[treq];
+    const struct hd_tclient *c = &u->m->w.clients[q->client];
+
+    account(u, q, x, joined, at);
+    if (HD_UNLIKELY(u->m->env->check))
+        verify(u, q, x);
+    q->x = *x; /* from here on, `arrived` and `looked` are gone */
+    c->reply(c->self, at, treq);
+}
+
+/* Splits a list: those that wait together with the first, of which there are
+ * *n, stay in it; returns the first of the others, or HD_NONE. */
+static uint32_t same_page(struct hd_unit *u, uint32_t first, uint32_t *n)
+{
+    const struct hd_treq *one = &u->treq[first];
+    uint32_t t = one->next, end = first, left = HD_NONE, left_end;
+
+    *n = 1;
+    u->treq[first].next = HD_NONE;
+    for (uint32_t next; t != HD_NONE; t = next) {
+        const struct hd_treq *q = &u->treq[t];
+        bool with =
+            hd_faults_together(u->m->w.faults, one->app, one->vpn, q->vpn);
+        next = q->next;
+        hd_treq_append(u->m->w.treqs, with ? &first : &left,
+                       with ? &end : &left_end, t);
+        *n += with;
+    }
+    return left;
+}
+
+/* Requests of a list found their pages not mapped, by a walk that began at
+ * `began`, or by an entry that a look-up found then: the pages are absent, and
+ * the requests wait for them elsewhere; or there are no such pages. */
+static void fault(struct hd_unit *u, hd_time now, uint32_t first, hd_time began)
+{
+    struct hd_faults *f = u->m->w.faults;
+
+    for (uint32_t n, left; first != HD_NONE; first = left) {
+        const struct hd_treq *one = &u->treq[first];
+        uint32_t t = first;
+
+        if (f == NULL || !hd_faults_absent(f, one->app, one->vpn)) {
+            hd_err_set(u->m->env->err, HEDDLE_EDATA,
+                       "application %u: address 0x%llx lies in no allocation",
+                       one->app,
+                       (unsigned long long)one->vpn.v << HD_PAGE_SHIFT);
+            return;
+        }
+        left = same_page(u, first, &n);
+        for (uint32_t i = 0; i < n; i++, t = u->treq[t].next) {
+            struct hd_treq *q = &u->treq[t];
+            hd_time joined = q->walk;
+
+            q->walk = began;
+            account(u, q, NULL, joined, hd_max_u64(now, q->looked));
+        }
+        hd_faults_enter(f, now, first, n);
+    }
+}
+
+/* A request that needs no walk: it hits with x at `at`, or its page is on the
+ * host although an entry covers it (or, NULL, is not mapped). */
+static void settle(struct hd_unit *u, uint32_t treq, const struct hd_xlate *x,
+                   hd_time at)
+{
+    struct hd_treq *q = &u->treq[treq];
+
+    if (HD_LIKELY(x != NULL && is_here(u, q, x))) {
+        answer(u, treq, x, at, at);
+        return;
+    }
+    row(u, q->app)[HD_MMU_ABSENT] += x != NULL;
+    q->hit = HD_TREQ_HIT_L2;
+    q->next = HD_NONE;
+    fault(u, q->looked, treq, q->looked);
+}
+
+/* ---- looking up --------------------------------------------------------- */
 
 /* A port for a look-up that is here now: the instant at which it begins. */
 static hd_time port(struct hd_unit *u, hd_time now)
@@ -66,215 +245,155 @@ static hd_time port(struct hd_unit *u, hd_time now)
     return hd_max_u64(now, s->port_at);
 }
 
-/* Key of the page that holds a 4 KB page, for the MSHRs. */
-static inline uint64_t page_key(const struct hd_unit *u, uint64_t page)
-{
-    uint32_t app = hd_unit_app(page);
-    hd_vpn first;
-
-    if (HD_LIKELY(*u->m->sized == 0))
-        return page;
-    first = hd_ptables_first(u->m->w.tables, app, hd_unit_vpn(page));
-    return first.v | (uint64_t)app << HD_UNIT_VPN_BITS;
-}
-
-/* Enters a request into the MSHR of its page, under which a walk is. */
-static HD_HOT void join(struct hd_unit *u, hd_time now, uint32_t entry,
-                        uint32_t treq)
-{
-    struct hd_mshr_entry *e = &u->miss.v[entry];
-    struct hd_treq *q = hd_unit_treq(u, treq);
-
-    q->hit = HD_TREQ_MERGED;
-    q->walk = now; /* until it is answered: when it joined */
-    q->next = HD_NONE;
-    hd_unit_treq(u, e->last)->next = treq;
-    e->last = treq;
-    e->n++;
-    hd_unit_row(u, q->app)[HD_MMU_MERGES]++;
-}
-
 /* Has a page walked for; its request takes an MSHR.  False: no room. */
-static inline bool start(struct hd_unit *u, hd_time now, uint32_t treq,
-                         uint64_t page, uint64_t key)
+static HD_HOT bool start(struct hd_unit *u, hd_time now, uint32_t treq,
+                         uint64_t key)
 {
-    struct hd_treq *q = hd_unit_treq(u, treq);
+    struct hd_treq *q = &u->treq[treq];
     struct hd_mshr_entry *e;
     struct hd_walk *w;
     uint32_t i;
 
-    if (hd_mshr_full(&u->miss) || !hd_unit_walk_room(u)) {
-        uint64_t *n = hd_unit_row(u, hd_unit_app(page));
-
+    if (hd_mshr_full(&u->miss) || !hd_ptw_room(u)) {
         if (!u->s->in_looked)
-            n[hd_unit_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
-                                    : HD_MMU_QUEUE_BLOCKS]++;
+            row(u, q->app)[mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
+                                         : HD_MMU_QUEUE_BLOCKS]++;
         return false;
     }
     i = hd_mshr_take(&u->miss, key);
-    hd_unit_peak(&u->shared[HD_MMU_MSHR_PEAK], hd_mshr_used(&u->miss));
+    hd_unit_peak(&row(u, HD_APP_NONE)[HD_MMU_MSHR_PEAK],
+                 hd_mshr_used(&u->miss));
     e = &u->miss.v[i];
     e->first = e->last = treq;
     e->n = 1;
     q->hit = HD_TREQ_WALKED;
-    q->walk = now;
+    q->walk = now; /* until it is answered: when it joined */
     q->next = HD_NONE;
     w = &u->walk[i];
-    w->vpn = hd_unit_vpn(page);
-    w->app = (uint8_t)hd_unit_app(page);
+    w->vpn = q->vpn;
+    w->app = q->app;
     w->ready = hd_max_u64(now, q->looked);
-    hd_walk_add(u, now, i);
+    hd_ptw_take(u, now, i);
     return true;
 }
 
-/* Enters a request that missed into an MSHR.  False: none, or no room. */
-static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq,
-                        uint64_t page)
+/* Enters a request that missed into the MSHR of its page, under which a walk
+ * is.  False: it needs one, and there is no room. */
+static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
 {
-    uint64_t key = page_key(u, page);
-    uint32_t e = hd_mshr_find(&u->miss, key);
+    struct hd_treq *q = &u->treq[treq];
+    hd_vpn first = hd_ptables_first(u->m->w.tables, q->app, q->vpn);
+    uint64_t key = first.v | (uint64_t)q->app << 52;
+    uint32_t i = hd_mshr_find(&u->miss, key);
+    struct hd_mshr_entry *e;
 
-    if (e == HD_NONE)
-        return start(u, now, treq, page, key);
-    join(u, now, e, treq);
+    if (i == HD_NONE)
+        return start(u, now, treq, key);
+    e = &u->miss.v[i];
+    q->hit = HD_TREQ_MERGED;
+    q->walk = now;
+    q->next = HD_NONE;
+    u->treq[e->last].next = treq;
+    e->last = treq;
+    e->n++;
+    row(u, q->app)[HD_MMU_MERGES]++;
+    return true;
+}
+
+/* The same where there is no array to be looked up in. */
+static bool admit_flat(struct hd_unit *u, hd_time now, uint32_t treq)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_treq *q = &u->treq[treq];
+    struct hd_xlate x;
+    bool found;
+
+    q->looked = now;
+    if (m->tlb_cfg.mode.kind == HD_OFF)
+        return miss(u, now, treq);
+    q->looked += m->tlb_cfg.mode.kind == HD_FIXED ? m->fixed : m->lookup;
+    q->hit = HD_TREQ_HIT_L2;
+    found = translate(u, q->app, q->vpn, &x);
+    row(u, q->app)[HD_MMU_HITS] += found;
+    settle(u, treq, found ? &x : NULL, q->looked);
     return true;
 }
 
 /* Looks a request up.  False: it missed and must wait at the head. */
-static bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
+static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     const struct hd_mmu *m = u->m;
-    struct hd_treq *q = hd_unit_treq(u, treq);
-    uint32_t mode = m->tlb_cfg.mode.kind;
+    struct hd_treq *q = &u->treq[treq];
+    uint64_t *n = row(u, q->app);
     struct hd_xlate x;
 
-    q->looked = now;
-    if (mode == HD_OFF)
-        return miss(u, now, treq, hd_unit_page(q));
-    if (HD_UNLIKELY(mode != HD_FULL)) {
-        q->looked = now + (mode == HD_FIXED ? m->fixed : m->lookup);
-        q->hit = HD_TREQ_HIT_L2;
-        if (!hd_l2tlb_translate(u, NULL, q->app, q->vpn, &x)) {
-            q->next = HD_NONE;
-            hd_l2tlb_fault(u, q->looked, treq, q->looked);
-            return true;
-        }
-        hd_unit_row(u, q->app)[HD_MMU_HITS]++;
-        hd_l2tlb_answer(u, &x, q->looked, q->looked, treq);
-        return true;
-    }
+    if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
+        return admit_flat(u, now, treq);
     q->looked = port(u, now) + m->lookup;
-    if (hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x)) {
-        q->hit = HD_TREQ_HIT_L2;
-        if (m->serial && x.page_pages != HD_LARGE_PAGES)
-            q->looked += m->lookup;
-    } else {
-        if (m->serial)
-            q->looked += m->lookup;
+    q->hit = HD_TREQ_HIT_L2;
+    if (!hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x)) {
+        q->looked += m->serial ? m->lookup : 0;
         if (m->bypass_cfg.entries == 0 ||
             !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp, &x)) {
-            hd_unit_row(u, q->app)[HD_MMU_MISSES]++;
-            return miss(u, now, treq, hd_unit_page(q));
+            n[HD_MMU_MISSES]++;
+            return miss(u, now, treq);
         }
         q->hit = HD_TREQ_HIT_BYPASS;
+    } else if (m->serial && x.page_pages != HD_LARGE_PAGES) {
+        q->looked += m->lookup;
     }
-    if (HD_UNLIKELY(!hd_unit_here(u, q, &x))) {
-        covered(u, treq);
-        return true;
+    if (HD_LIKELY(is_here(u, q, &x))) {
+        n[HD_MMU_BYPASS_HITS] += q->hit == HD_TREQ_HIT_BYPASS;
+        n[HD_MMU_HITS]++;
     }
-    if (HD_UNLIKELY(q->hit == HD_TREQ_HIT_BYPASS))
-        hd_unit_row(u, q->app)[HD_MMU_BYPASS_HITS]++;
-    hd_unit_row(u, q->app)[HD_MMU_HITS]++;
-    hd_l2tlb_answer(u, &x, q->looked, q->looked, treq);
+    settle(u, treq, &x, q->looked);
     return true;
 }
 
-/* The same where nothing unusual is in play and the L2 TLB has pages of 4 KB
- * only: what admit and answer do, written straight. */
-static HD_HOT bool admit_plain(struct hd_unit *u, hd_time now, uint32_t treq,
-                               uint64_t page, hd_time arrived)
+/* Tries a head that missed before: its page may have come in with another. */
+static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
 {
-    struct hd_treq *q = hd_unit_treq(u, treq);
-    const struct hd_mmu *m = u->m;
-    const struct hd_recip cycle = m->per_core;
-    struct hd_tlb *t = &u->tlb;
-    hd_vpn vpn = hd_unit_vpn(page);
-    uint32_t app = hd_unit_app(page);
-    uint64_t *n = hd_unit_row(u, app);
-    uint64_t *c = hd_count_row(&t->stat, u->instance, app);
-    uint32_t set = hd_tlb_set(&t->base, t->base_mask, vpn.v);
-    uint32_t e =
-        hd_assoc_find(&t->base, set, hd_tlb_key(HD_TLB_4K, app, vpn.v));
-    hd_time begin = port(u, now), looked = begin + m->lookup;
+    struct hd_treq *q = &u->treq[treq];
+    struct hd_xlate x;
 
-    q->arrived = arrived;
-    c[HD_TLB_LOOKUPS]++;
-    if (e == HD_NONE) {
-        q->looked = looked;
-        n[HD_MMU_MISSES]++;
-        return miss(u, now, treq, page);
-    }
-    c[HD_TLB_HITS]++;
-    hd_assoc_touch_in(&t->base, set, e, (struct hd_who){app, q->warp});
+    if (u->m->tlb_cfg.mode.kind != HD_FULL ||
+        !hd_tlb_peek(&u->tlb, q->app, q->vpn, &x))
+        return miss(u, now, treq);
     q->hit = HD_TREQ_HIT_L2;
-    q->x = (struct hd_xlate){vpn, {t->entry[e].frame}, 1, 1};
-    n[HD_MMU_HITS]++;
-    n[HD_MMU_INPUT_CYCLES] += hd_recip_div(cycle, begin - arrived);
-    n[HD_MMU_LOOKUP_CYCLES] += m->lookup_cycles;
-    hd_hist_add(&m->latency[app], hd_recip_div(cycle, looked - arrived));
-    m->w.clients[q->client].reply(m->w.clients[q->client].self, looked, treq);
+    settle(u, treq, &x, hd_max_u64(now, q->looked));
     return true;
 }
 
-/* Looks up a request that arrived in an earlier event, or in this one. */
-static inline bool admit_from(struct hd_unit *u, hd_time now, uint32_t treq,
-                              uint64_t page, hd_time arrived)
+HD_HOT void hd_l2tlb_take(void *self, hd_time now, uint32_t treq)
 {
-    if (HD_LIKELY(hd_unit_calm(u) && hd_tlb_plain(&u->tlb)))
-        return admit_plain(u, now, treq, page, arrived);
-    hd_unit_treq(u, treq)->arrived = arrived;
-    return admit(u, now, treq);
+    struct hd_unit *u = self;
+    const struct hd_mmu *m = u->m;
+    uint32_t core = u->treq[treq].core;
+
+    hd_assert(core < m->w.cores);
+    hd_post(m->env->ev, m->port[core], u->input_rank, now + m->transit, 0, treq,
+            0);
 }
 
-/* One that has to wait behind another is not touched until its turn comes. */
-HD_HOT void hd_l2tlb_arrive(struct hd_unit *u, hd_time now, uint32_t treq,
-                            uint64_t page)
+HD_HOT void hd_l2tlb_serve(void *self, hd_time now, uint32_t what,
+                           uint32_t treq, uint64_t b)
 {
+    struct hd_unit *u = self;
     struct hd_unit_state *s = u->s;
+    struct hd_treq *q = &u->treq[treq];
 
-    hd_unit_row(u, hd_unit_app(page))[HD_MMU_REQUESTS]++;
+    (void)what, (void)b;
+    u->ticket = HD_UNIT_FOREIGN;
+    q->arrived = now;
+    row(u, q->app)[HD_MMU_REQUESTS]++;
     if (s->in_count == 0) {
-        if (admit_from(u, now, treq, page, now))
+        if (admit(u, now, treq))
             return;
         s->in_looked = 1;
     }
     hd_assert(s->in_count < u->in_room);
-    *hd_unit_input(u, s->in_count++) =
-        (struct hd_unit_input){now, page, treq, 0};
-    hd_unit_peak(&u->shared[HD_MMU_INPUT_PEAK], s->in_count);
-}
-
-/* Tries a head that missed before: its page may have come in with another.
- * Where all pages are of 4 KB and none are merged, it has not, and since all
- * others wait behind the head, it is not walked for either. */
-static bool retry(struct hd_unit *u, hd_time now, uint32_t treq, uint64_t page)
-{
-    struct hd_treq *q = hd_unit_treq(u, treq);
-    bool full = u->m->tlb_cfg.mode.kind == HD_FULL;
-    struct hd_xlate x;
-
-    if (HD_LIKELY(*u->m->sized == 0 && (!full || hd_tlb_plain(&u->tlb))))
-        return start(u, now, treq, page, page);
-    if (full && hd_tlb_peek(&u->tlb, q->app, q->vpn, &x)) {
-        if (HD_UNLIKELY(!hd_unit_here(u, q, &x))) {
-            covered(u, treq);
-            return true;
-        }
-        q->hit = HD_TREQ_HIT_L2;
-        hd_l2tlb_answer(u, &x, now, hd_max_u64(now, q->looked), treq);
-        return true;
-    }
-    return miss(u, now, treq, page);
+    *input(u, s->in_count++) = treq;
+    hd_unit_peak(&row(u, HD_APP_NONE)[HD_MMU_INPUT_PEAK], s->in_count);
 }
 
 HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
@@ -283,12 +402,10 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
     bool outer = u->starting;
 
     u->starting = true; /* no walk may end while its request is the head */
-    while (s->in_count != 0 && HD_LIKELY(u->env->err->code == 0)) {
-        const struct hd_unit_input *in = hd_unit_input(u, 0);
+    while (s->in_count != 0 && HD_LIKELY(u->m->env->err->code == 0)) {
+        uint32_t treq = *input(u, 0);
 
-        if (!(s->in_looked
-                  ? retry(u, now, in->treq, in->page)
-                  : admit_from(u, now, in->treq, in->page, in->arrived))) {
+        if (!(s->in_looked ? retry(u, now, treq) : admit(u, now, treq))) {
             s->in_looked = 1;
             break;
         }
@@ -297,4 +414,190 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
         s->in_count--;
     }
     u->starting = outer;
+}
+
+/* ---- filling ---------------------------------------------------------- */
+
+int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
+{
+    const struct hd_mmu *m = mmu;
+    const struct heddle_q_tlb_fill *q = question;
+    const struct hd_steer *s = m->steer;
+
+    for (uint64_t i = 0; i < q->requesters; i++) {
+        uint64_t core = q->who[i] >> 16, warp = q->who[i] & 0xffff;
+
+        if (s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
+            s->tlb_fill[q->app][core] >> warp & 1)
+            return FILL_L2;
+    }
+    return s->tlb_fill_without[q->app][0];
+}
+
+/* Asks where the result of a walk goes. */
+static uint32_t ask(struct hd_unit *u, const struct hd_mshr_entry *e,
+                    const struct hd_xlate *x)
+{
+    const struct hd_treq *first = &u->treq[e->first];
+    struct heddle_q_tlb_fill q = {.app = first->app,
+                                  .core = first->core,
+                                  .warp = first->warp,
+                                  .vpn = first->vpn.v,
+                                  .pages = x->pages,
+                                  .requesters = e->n,
+                                  .who = u->m->who};
+    uint32_t n = 0;
+
+    for (uint32_t t = e->first; t != HD_NONE; t = u->treq[t].next)
+        u->m->who[n++] = (uint64_t)u->treq[t].core << 16 | u->treq[t].warp;
+    return (uint32_t)hd_ask_tlb_fill(&u->m->fill, &q);
+}
+
+static HD_HOT void fill(struct hd_unit *u, const struct hd_mshr_entry *e,
+                        const struct hd_xlate *x)
+{
+    const struct hd_treq *q = &u->treq[e->first];
+    uint32_t where = ask(u, e, x), counter = HD_MMU_UNFILLED;
+    struct hd_tlb *t = NULL;
+
+    if (where == FILL_L2) {
+        t = &u->tlb;
+        counter = HD_MMU_FILLS;
+    } else if (where == FILL_BYPASS && u->m->bypass_cfg.entries != 0) {
+        t = &u->bypass;
+        counter = HD_MMU_BYPASS_FILLS;
+    }
+    if (t != NULL)
+        hd_tlb_fill(t, q->app, q->core, q->warp, q->vpn, x, 0);
+    row(u, q->app)[counter]++;
+}
+
+HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_walk *w = &u->walk[walk];
+    hd_time began = w->began;
+    uint32_t t = u->miss.v[walk].first, absent = HD_NONE, last;
+    struct hd_xlate x = {{0}, {0}, 0, 0};
+    bool found = translate(u, w->app, w->vpn, &x) ||
+                 hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
+
+    if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
+        fill(u, &u->miss.v[walk], &x);
+    while (t != HD_NONE) {
+        struct hd_treq *q = &u->treq[t];
+        uint32_t next = q->next;
+        hd_time joined = q->walk;
+        struct hd_xlate own = x; /* unless the page was split under the walk */
+
+        if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages && is_here(u, q, &x)) ||
+            translate(u, q->app, q->vpn, &own)) {
+            q->walk = began;
+            q->references = w->references;
+            answer(u, t, &own, joined, hd_max_u64(now, q->looked));
+        } else {
+            hd_treq_append(u->m->w.treqs, &absent, &last, t);
+        }
+        t = next;
+    }
+    hd_mshr_give(&u->miss, walk);
+    if (HD_UNLIKELY(absent != HD_NONE))
+        fault(u, now, absent, began);
+}
+
+/* ---- looking ------------------------------------------------------------ */
+
+void hd_l2tlb_look(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    if (u->m->tlb_cfg.mode.kind == HD_FULL)
+        hd_tlb_look(&u->tlb, v);
+    for (uint32_t k = 0; k < u->s->in_count; k++) {
+        const struct hd_treq *q = &u->treq[*input(u, k)];
+        v->row(v->ud, "input");
+        v->number(v->ud, "app", q->app);
+        v->number(v->ud, "vpn", q->vpn.v);
+        v->number(v->ud, "core", q->core);
+        v->number(v->ud, "warp", q->warp);
+        v->number(v->ud, "since", hd_unit_cycles(u->m, q->arrived));
+    }
+}
+
+void hd_l2tlb_look_bypass(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    if (u->m->bypass_cfg.entries != 0)
+        hd_tlb_look(&u->bypass, v);
+}
+
+void hd_l2tlb_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+    const struct hd_treq *q;
+
+    if (u->s->in_count == 0)
+        return;
+    q = &u->treq[*input(u, 0)];
+    hd_show_wait(v, "mmu input", i,
+                 mshrs_full(u) ? "a free MSHR" : "room in the walk queue");
+    v->number(v->ud, "app", q->app);
+    v->number(v->ud, "vpn", q->vpn.v);
+}
+
+/* Whose entries are checked, and where the verdict goes. */
+struct verdict {
+    const struct hd_mmu *m;
+    struct hd_err *err;
+    const char *name;
+};
+
+/* A translation held equals the page table's, from end to end; a large one may
+ * hold pages that a coalesced region has lost. */
+static void check_entry(void *ud, uint32_t app, const struct hd_xlate *x)
+{
+    struct verdict *c = ud;
+    const struct hd_ptables *tables = c->m->w.tables;
+    struct hd_xlate y;
+
+    for (uint32_t i = 0; i < x->pages; i++) {
+        hd_vpn vpn = {x->vpn.v + i};
+        if (x->page_pages == HD_LARGE_PAGES && app < c->m->env->apps &&
+            hd_ptables_large(tables, app, vpn, &y) && y.pfn.v == x->pfn.v)
+            return;
+        if (app >= c->m->env->apps || !hd_ptables_find(tables, app, vpn, &y) ||
+            hd_xlate_frame(&y, vpn).v != hd_xlate_frame(x, vpn).v) {
+            hd_err_set(c->err, HEDDLE_ECHECK,
+                       "%s holds application %u, page 0x%llx in frame %llu: "
+                       "not what the page table says",
+                       c->name, app, (unsigned long long)vpn.v,
+                       (unsigned long long)hd_xlate_frame(x, vpn).v);
+            return;
+        }
+    }
+}
+
+void hd_l2tlb_check(void *mmu, uint32_t i, struct hd_err *err)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+    struct verdict c = {u->m, err, "l2tlb"};
+
+    if (u->m->tlb_cfg.mode.kind == HD_FULL)
+        hd_tlb_each(&u->tlb, check_entry, &c);
+    c.name = "bypass";
+    if (u->m->bypass_cfg.entries != 0)
+        hd_tlb_each(&u->bypass, check_entry, &c);
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        uint32_t n = 0;
+        if (!u->miss.v[e].live)
+            continue;
+        for (uint32_t t = u->miss.v[e].first; t != HD_NONE; t = u->treq[t].next)
+            n++;
+        if (n != u->miss.v[e].n)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "mmu: MSHR %u counts %u requests, %u wait", e,
+                       u->miss.v[e].n, n);
+    }
+    if (!hd_mshr_sane(&u->miss))
+        hd_err_set(err, HEDDLE_ECHECK, "mmu: the MSHRs' lists are broken");
 }

@@ -151,35 +151,6 @@ _Static_assert(HD_LEN(hd_walk_stats) == HD_WALK_STATS, "one row a counter");
 
 /* ---- what goes in and out --------------------------------------------- */
 
-static HD_HOT void handle(void *self, hd_time now, uint32_t what, uint32_t a,
-                          uint64_t b)
-{
-    struct hd_unit *u = self;
-
-    u->ticket = b;
-    if (HD_LIKELY(what == HD_UNIT_ENTRY))
-        hd_walk_entry(u, now, a);
-    else if (what == HD_UNIT_START)
-        hd_walk_begin(u, now, a);
-    else if (what == HD_UNIT_SEND)
-        hd_walk_send(u, now, a);
-    else
-        hd_walk_done(u, now, a);
-}
-
-/* Requests have a receiver of their own, just before the unit: they would go
- * before its own events of an instant anyway, as all who send them come before
- * it, and so nobody has to ask of each event which kind it is. */
-static HD_HOT void arrive(void *self, hd_time now, uint32_t what, uint32_t a,
-                          uint64_t b)
-{
-    struct hd_unit *u = self;
-
-    (void)what;
-    u->ticket = HD_UNIT_FOREIGN;
-    hd_l2tlb_arrive(u, now, a, b);
-}
-
 /* The senders of requests get no events. */
 static void no_events(void *self, hd_time now, uint32_t what, uint32_t a,
                       uint64_t b)
@@ -188,41 +159,15 @@ static void no_events(void *self, hd_time now, uint32_t what, uint32_t a,
     hd_assert(!"an event for a sender");
 }
 
-static HD_HOT void send(void *self, hd_time now, uint32_t treq)
-{
-    struct hd_unit *u = self;
-    const struct hd_mmu *m = u->m;
-    const struct hd_treq *q = hd_unit_treq(u, treq);
-
-    hd_assert(q->core < m->w.cores);
-    hd_post(u->env->ev, m->port[q->core], u->input_rank, now + m->transit, 0,
-            treq, hd_unit_page(q));
-}
-
-static void entry_read(void *self, hd_time at, uint32_t req)
-{
-    struct hd_mmu *m = self;
-
-    hd_walk_read(&m->unit[HD_UNIT_OF(m->w.reqs->v[req].tag)], at, req);
-}
-
-/* The same where there is one unit. */
-static HD_HOT void entry_read_one(void *self, hd_time at, uint32_t req)
-{
-    struct hd_mmu *m = self;
-
-    hd_walk_read(m->unit, at, req);
-}
-
 struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
 {
-    return (struct hd_tbelow){send, hd_walk_heard,
+    return (struct hd_tbelow){hd_l2tlb_take, hd_ptw_heard,
                               &m->unit[m->units > 1 ? core : 0]};
 }
 
 struct hd_client hd_mmu_client(struct hd_mmu *m)
 {
-    return (struct hd_client){m->units > 1 ? entry_read : entry_read_one, m};
+    return (struct hd_client){hd_ptw_answer, m};
 }
 
 uint32_t hd_mmu_walks(const struct hd_mmu *m, uint32_t app)
@@ -254,7 +199,7 @@ static void resume(void *self, hd_time now, uint32_t src, uint32_t treq)
     const struct hd_treq *q = &m->w.treqs->v[treq];
 
     hd_post(m->env->ev, src, m->unit[m->units > 1 ? q->core : 0].input_rank,
-            now, 0, treq, hd_unit_page(q));
+            now, 0, treq, 0);
 }
 
 /* What walk caches hold of a page's entries is no longer so. */
@@ -263,9 +208,9 @@ static void mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
     struct hd_mmu *m = self;
 
     for (uint32_t i = 0; i < m->units; i++)
-        if (m->pwc_cfg.style == HD_WALKCACHE_PHYSICAL)
-            hd_walkcache_invalidate(&m->unit[i].pwc, m->w.tables, app, vpn,
-                                    pages == HD_LARGE_PAGES ? 1 : pages);
+        if (m->pwc_cfg.style == HD_PWC_PHYSICAL)
+            hd_pwc_invalidate(&m->unit[i].pwc, m->w.tables, app, vpn,
+                              pages == HD_LARGE_PAGES ? 1 : pages);
 }
 
 void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
@@ -279,13 +224,28 @@ void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
                 hd_tlb_shoot(&u->bypass, app, vpn, pages);
         }
         if (pages != 0) /* a split leaves the tables where they are */
-            hd_walkcache_invalidate(&u->pwc, m->w.tables, app, vpn,
-                                    app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
+            hd_pwc_invalidate(&u->pwc, m->w.tables, app, vpn,
+                              app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
         if (u->s->port_at < until) {
             u->s->port_at = until - hd_min_u64(until, m->tick);
             u->s->port_used = m->tlb_cfg.ports;
         }
     }
+}
+
+static void look_pwc(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    if (u->m->pwc_cfg.mode.kind == HD_FULL)
+        hd_pwc_look(&u->pwc, v);
+}
+
+/* The default of walk_pick, the oldest, and of walk_step, to read. */
+static int64_t first(void *mmu, const void *question)
+{
+    (void)mmu, (void)question;
+    return 0;
 }
 
 /* ---- building --------------------------------------------------------- */
@@ -306,12 +266,11 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     if (full && (m->tlb_cfg.mshrs < misses || c->mode.kind == HD_IDEAL))
         misses = m->tlb_cfg.mshrs;
     u->m = m;
-    u->env = env;
-    u->instance = i;
-    u->input_rank = hd_events_component(env->ev, "mmu", arrive, u);
-    u->rank = hd_events_component(env->ev, "mmu", handle, u);
     u->treq = m->w.treqs->v;
-    u->req = m->w.reqs->v;
+    u->instance = i;
+    /* requests of an instant come before the unit's own events */
+    u->input_rank = hd_events_component(env->ev, "mmu", hd_l2tlb_serve, u);
+    u->rank = hd_events_component(env->ev, "mmu", hd_ptw_serve, u);
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
     u->in_room = m->w.requests != 0 ? m->w.requests : m->w.treqs->numbers.room;
@@ -327,7 +286,7 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
         rc = hd_tlb_open(&u->bypass, env, &by, "bypass", 2, i);
     u->bypass.stat = bypass;
     if (rc == 0)
-        rc = hd_walkcache_open(&u->pwc, env, &m->pwc_cfg, i, pwc);
+        rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg, i, pwc);
     return rc;
 }
 
@@ -392,26 +351,20 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->per_tick = hd_recip_of(m->tick);
     m->per_core = hd_recip_of(hd_ticks(env->clk, HD_CLK_CORE, 1));
     m->ordered = n == 1 && w->memory_back > 0 && w->walk->port == 0;
-    if (m->ordered && w->walk->mode.kind == HD_FULL &&
-        w->pwc->mode.kind == HD_OFF &&
-        hd_ptables_room(w->tables) <= 1u << HD_CHAIN_BITS &&
-        hd_recip_up(m->per_tick, w->memory_back) == w->memory_back)
-        m->chained = HD_REQ_CHAIN;
+    m->ahead = m->ordered && w->walk->mode.kind == HD_FULL &&
+               w->pwc->mode.kind == HD_OFF &&
+               hd_recip_up(m->per_tick, w->memory_back) == w->memory_back;
     m->never = HD_NEVER;
+    m->until = env->slots != NULL && env->slots->epoch != NULL
+                   ? env->slots->epoch
+                   : &m->never;
     m->first_entry = hd_ptables_base(w->tables);
-    m->words = hd_ptables_words(w->tables);
-    m->sized = hd_ptables_sized(w->tables);
     m->watched = env->slots != NULL ? env->slots->watched : nobody;
     m->steer = env->slots != NULL ? env->slots->steer : NULL;
     m->transit = m->tick * w->walk->latency;
     m->lookup = m->tick * w->l2tlb->latency;
     m->fixed = m->tick * w->l2tlb->mode.fixed;
     m->serial = w->l2tlb->serial && w->l2tlb->large_entries != 0;
-    m->lookup_cycles = hd_unit_cycles(m, m->lookup);
-    m->simple = w->l2tlb->mode.kind == HD_FULL && !m->serial &&
-                w->bypass->entries == 0 && w->walk->mode.kind == HD_FULL &&
-                w->pwc->mode.kind == HD_OFF && w->faults == NULL &&
-                m->steer != NULL && !env->check;
     m->walk_fixed = m->tick * w->walk->mode.fixed;
     m->recent = hd_arena_take(env->arena, HD_MAX_APPS, sizeof *m->recent);
     m->party_of = hd_arena_take(env->arena, treqs, sizeof *m->party_of);
@@ -428,24 +381,6 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     return m;
 }
 
-/* What goes on by itself of a walk that reads level by level. */
-static void make_chain(struct hd_mmu *m)
-{
-    const struct hd_slots *slots = m->env->slots;
-    const struct hd_unit *u = &m->unit[0];
-
-    m->chain = (struct hd_chain){.first = m->first_entry,
-                                 .back = m->w.memory_back,
-                                 .until = slots != NULL && slots->epoch != NULL
-                                              ? slots->epoch
-                                              : &m->never,
-                                 .held = &m->step.bound,
-                                 .number = &u->s->number,
-                                 .hits = u->walk_row + HD_WALK_L2,
-                                 .stride = HD_WALK_STATS,
-                                 .client = m->w.memory_client + 1};
-}
-
 /* Policies were bound or unbound. */
 static void bound(void *self)
 {
@@ -457,10 +392,6 @@ static void bound(void *self)
         hd_tlb_bound(&u->tlb);
         hd_tlb_bound(&u->bypass);
         hd_assoc_bound(&u->pwc.tags);
-        u->calm = m->simple && u->tlb.quiet && !m->fill.bound &&
-                  !m->step.bound && !m->pick.bound &&
-                  (m->w.merge == NULL || !m->w.merge->bound) &&
-                  !m->watched[HEDDLE_NOTE_walk_done];
     }
 }
 
@@ -486,10 +417,6 @@ static int open_units(struct hd_mmu *m)
         rc = open_unit(m, i, tlb, bypass, pwc);
         u->stat = own;
         u->walk_stat = walk;
-        u->count_row = hd_count_row(&own, i, 0);
-        u->walk_row = hd_count_row(&walk, i, 0);
-        u->shared = hd_count_row(&own, i, HD_APP_NONE);
-        u->walk_shared = hd_count_row(&walk, i, HD_APP_NONE);
     }
     return rc;
 }
@@ -498,14 +425,17 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
 {
     struct hd_part parts[] = {
         {.name = "l2tlb",
-         .look = hd_mmulook_tlb,
-         .stuck = hd_mmulook_stuck,
-         .check = hd_mmulook_check,
-         .sync = hd_mmulook_sync,
+         .look = hd_l2tlb_look,
+         .stuck = hd_l2tlb_stuck,
+         .check = hd_l2tlb_check,
          .bound = bound},
-        {.name = "bypass", .look = hd_mmulook_bypass},
-        {.name = "walks", .look = hd_mmulook_walks},
-        {.name = "pwc", .look = hd_mmulook_pwc},
+        {.name = "bypass", .look = hd_l2tlb_look_bypass},
+        {.name = "walks",
+         .look = hd_ptw_look,
+         .stuck = hd_ptw_stuck,
+         .check = hd_ptw_check,
+         .sync = hd_ptw_sync},
+        {.name = "pwc", .look = look_pwc},
     };
     struct hd_mmu *m;
 
@@ -520,10 +450,9 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         hd_mmu_close(m);
         return NULL;
     }
-    make_chain(m);
     offer(m, HEDDLE_POINT_tlb_fill, &m->fill, hd_l2tlb_fill_default);
-    offer(m, HEDDLE_POINT_walk_step, &m->step, hd_walk_step_default);
-    offer(m, HEDDLE_POINT_walk_pick, &m->pick, hd_walk_pick_default);
+    offer(m, HEDDLE_POINT_walk_step, &m->step, first);
+    offer(m, HEDDLE_POINT_walk_pick, &m->pick, first);
     if (w->faults != NULL)
         hd_faults_client(w->faults,
                          (struct hd_fault_client){resume, mapped, m});

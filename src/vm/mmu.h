@@ -20,11 +20,11 @@
 #include "translate.h"
 
 struct hd_walk_cfg {
-    struct hd_mode mode; /* full; fixed:N a walk; ideal: no time */
-    uint32_t walkers;    /* walks at once, in each unit */
-    uint32_t queue;      /* walks that may wait; more block the L2 TLB */
-    uint32_t per_core;   /* 1: every core has a unit of its own */
-    uint32_t latency;    /* cycles from L1 TLB miss to the unit, one way */
+    struct hd_mode mode;     /* full; fixed:N a walk; ideal: no time */
+    uint32_t walkers;        /* walks at once, in each unit */
+    uint32_t queue;          /* walks that may wait; more block the L2 TLB */
+    uint32_t per_core;       /* 1: every core has a unit of its own */
+    uint32_t latency;        /* cycles from L1 TLB miss to the unit, one way */
     uint32_t memory_latency; /* cycles from a walker to the L2, one way; 0: the
                                 crossbar's */
     uint32_t port; /* 1: walk reads leave by the port of the missing core */

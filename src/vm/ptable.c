@@ -187,40 +187,9 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     return true;
 }
 
-HD_HOT bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app,
-                            hd_vpn vpn, const struct hd_ptpath *path,
-                            uint32_t level, struct hd_xlate *x)
-{
-    uint64_t e = *hd_pt_entry(t, path->leaf);
-
-    /* A walk that began while the page was (not) part of a coalesced one may
-     * have read another page's entry, or one that is disabled by now. */
-    if (HD_LIKELY(level == 4 &&
-                  (e & (HD_PT_PRESENT | HD_PT_64K | HD_PT_DISABLED)) ==
-                      HD_PT_PRESENT &&
-                  ((path->entry[3] ^ vpn.v) & 511) == 0)) {
-        *x = (struct hd_xlate){vpn, {(e & HD_PT_FRAME) / HD_PAGE_BYTES}, 1, 1};
-        return true;
-    }
-    if (level == 3 ? !(e & HD_PT_2M) : !(e & HD_PT_64K))
-        return hd_ptables_find(t, app, vpn, x);
-    return hd_pt_decode(e, level == 3, vpn, x) ||
-           hd_ptables_find(t, app, vpn, x);
-}
-
-uint32_t hd_ptables_room(const struct hd_ptables *t)
-{
-    return t->cfg.table_frames * 512;
-}
-
 hd_pa hd_ptables_base(const struct hd_ptables *t)
 {
     return (hd_pa){t->first_pa};
-}
-
-const uint64_t *hd_ptables_words(const struct hd_ptables *t)
-{
-    return hd_pt_entry(t, 0);
 }
 
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
@@ -254,22 +223,15 @@ HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
     path->entry[0] = entry_of(h->t[0], vpn, 1);
     path->entry[1] = entry_of(h->t[1], vpn, 2);
     path->entry[2] = entry_of(h->t[2], vpn, 3);
-    path->leaf = h->at;
     if (HD_UNLIKELY(h->region_bits & HD_PT_LARGE)) {
         HD_PREFETCH(hd_pt_entry(t, h->at));
         return 3;
     }
     if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED))
         vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
-    path->leaf += vpn.v & 511;
-    HD_PREFETCH(hd_pt_entry(t, path->leaf));
+    HD_PREFETCH(hd_pt_entry(t, h->at + (uint32_t)(vpn.v & 511)));
     path->entry[3] = entry_of(h->t[3], vpn, 4);
     return 4;
-}
-
-const uint32_t *hd_ptables_sized(const struct hd_ptables *t)
-{
-    return &t->s->sized;
 }
 
 const uint32_t *hd_ptables_changes(const struct hd_ptables *t)
@@ -279,10 +241,12 @@ const uint32_t *hd_ptables_changes(const struct hd_ptables *t)
 
 hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    const struct hd_pt_slot *h =
-        hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
+    const struct hd_pt_slot *h;
     struct hd_xlate x;
 
+    if (t->s->sized == 0)
+        return vpn;
+    h = hd_pt_find(t, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
     if (h->key == 0 ||
         (h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM | HD_PT_JOINED)) == 0)
         return vpn;

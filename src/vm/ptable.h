@@ -92,7 +92,6 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
  * and lies 8 bytes for each behind the first (hd_ptables_base). */
 struct hd_ptpath {
     uint32_t entry[4]; /* the root's first */
-    hd_ref leaf;       /* where the last of them is in the arena */
 };
 
 /* The same without a look at the leaf entry, which is only fetched into the
@@ -100,9 +99,6 @@ struct hd_ptpath {
  * 0: there are no tables for it. */
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          struct hd_ptpath *path);
-
-/* How many entries there can be. */
-uint32_t hd_ptables_room(const struct hd_ptables *t);
 
 /* Address of entry 0; the same for good. */
 hd_pa hd_ptables_base(const struct hd_ptables *t);
@@ -112,23 +108,8 @@ static inline hd_pa hd_ptables_pa(hd_pa base, uint32_t entry)
     return (hd_pa){base.v + entry * 8ull};
 }
 
-/* The first word of the arena, where entries lie at their hd_ref; for good. */
-const uint64_t *hd_ptables_words(const struct hd_ptables *t);
-
-#define HD_PT_PRESENT 1ull
-#define HD_PT_FRAME   0x000ffffffffff000ull
-
-/* hd_ptables_find by the leaf entry that a walk of vpn has come to, of the
- * given level.  If that one is not present any more, the page is looked for. */
-bool hd_ptables_leaf(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                     const struct hd_ptpath *path, uint32_t level,
-                     struct hd_xlate *x);
-
 /* In the arena: mappings that were taken away or changed so far. */
 const uint32_t *hd_ptables_changes(const struct hd_ptables *t);
-
-/* In the arena: not 0 once a page larger than 4 KB has been mapped. */
-const uint32_t *hd_ptables_sized(const struct hd_ptables *t);
 
 /* First base page of the page that holds vpn, or of its coalesced region; vpn
  * itself where nothing is mapped.  Where a region has 4 KB pages only, no entry

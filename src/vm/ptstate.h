@@ -14,6 +14,8 @@
 #include "frame.h"
 #include "ptable.h"
 
+#define HD_PT_PRESENT  1ull
+#define HD_PT_FRAME    0x000ffffffffff000ull
 #define HD_PT_2M       (1ull << 7)
 #define HD_PT_64K      (1ull << 9)
 #define HD_PT_WHOLE    (1ull << 10) /* level 3: its 512 pages are one of 2 MB */

@@ -24,7 +24,7 @@ struct hd_tlb_cfg {
     uint32_t ports;                     /* look-ups a cycle */
     uint32_t latency;                   /* cycles */
     uint32_t mshrs;                     /* misses in flight */
-    uint32_t blocking;    /* L1: enum hd_blocking */
+    uint32_t blocking;                  /* L1: enum hd_blocking */
     uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
 };

@@ -60,7 +60,7 @@ struct hd_treq {
     uint8_t merged; /* the requester's count of merged misses, up to 255, when
                        it has heard */
     uint8_t hit;    /* enum hd_treq_hit */
-    uint8_t party;  /* enum hd_treq_party */
+    uint8_t spare;
 };
 
 _Static_assert(sizeof(struct hd_treq) == 64, "as it is said above");
@@ -74,16 +74,18 @@ enum hd_treq_hit {
     HD_TREQ_WALKED
 };
 
-/* Of a request whose walk is done and whose requester has not heard of it:
- * whether the walk answered others, too. */
-enum hd_treq_party { HD_TREQ_OPEN, HD_TREQ_ALONE, HD_TREQ_PARTY };
-
 struct hd_treqs {
     struct hd_treq *v; /* arena */
     struct hd_numbers numbers;
 };
 
-int hd_treqs_open(struct hd_treqs *p, struct hd_arena *arena, uint32_t room);
+/* A pool of `room` requests.  0, or -1 (out of memory). */
+static inline int hd_treqs_open(struct hd_treqs *p, struct hd_arena *arena,
+                                uint32_t room)
+{
+    p->v = hd_arena_take(arena, room, sizeof *p->v);
+    return p->v == NULL ? -1 : hd_numbers_open(&p->numbers, arena, room);
+}
 
 static inline uint32_t hd_treq_take(struct hd_treqs *p)
 {

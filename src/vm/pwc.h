@@ -1,5 +1,5 @@
 /*
- * walkcache.h - the page walk cache in its two styles.
+ * pwc.h - the page walk cache in its two styles.
  *
  * Physical (Power et al., MASK's PWCache): tagged by the physical address of
  * a page-table entry; it is asked for every level and may hold the leaf.
@@ -8,13 +8,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef HD_WALKCACHE_H
-#define HD_WALKCACHE_H
+#ifndef HD_PWC_H
+#define HD_PWC_H
 
 #include "../mem/assoc.h"
 #include "mmu.h"
 
-enum hd_walkcache_style { HD_WALKCACHE_PHYSICAL, HD_WALKCACHE_PREFIX };
+enum hd_pwc_style { HD_PWC_PHYSICAL, HD_PWC_PREFIX };
 
 enum hd_pwc_stat {
     HD_PWC_LOOKUPS,
@@ -26,7 +26,7 @@ enum hd_pwc_stat {
     HD_PWC_STATS
 };
 
-struct hd_walkcache {
+struct hd_pwc {
     struct hd_env *env;
     struct hd_pwc_cfg cfg;
     uint32_t instance, mask, line_shift;
@@ -37,35 +37,34 @@ struct hd_walkcache {
 };
 
 /* `stat` is the group of hd_pwc_stats, row `instance`.  0 or an error. */
-int hd_walkcache_open(struct hd_walkcache *c, struct hd_env *env,
-                      const struct hd_pwc_cfg *cfg, uint32_t instance,
-                      struct hd_stat stat);
+int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
+                const struct hd_pwc_cfg *cfg, uint32_t instance,
+                struct hd_stat stat);
 
-static inline bool hd_walkcache_on(const struct hd_walkcache *c)
+static inline bool hd_pwc_on(const struct hd_pwc *c)
 {
     return c->cfg.mode.kind != HD_OFF;
 }
 
 /* A look-up wanted at t: reserves a port; returns when its result is there. */
-hd_time hd_walkcache_port(struct hd_walkcache *c, hd_time t);
+hd_time hd_pwc_port(struct hd_pwc *c, hd_time t);
 
 /* Physical style: whether the entry of this level is there. */
-bool hd_walkcache_entry(struct hd_walkcache *c, uint32_t app, uint32_t level,
-                        hd_pa pte);
+bool hd_pwc_entry(struct hd_pwc *c, uint32_t app, uint32_t level, hd_pa pte);
 
 /* Prefix style: the deepest level above the leaf's that is there; 0: none. */
-uint32_t hd_walkcache_prefix(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
-                             uint32_t leaf);
+uint32_t hd_pwc_prefix(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
+                       uint32_t leaf);
 
 /* The entry of a level was read.  In the prefix style the leaf's is not kept.
  */
-void hd_walkcache_fill(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
-                       uint32_t level, uint32_t leaf, hd_pa pte);
+void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
+                 uint32_t leaf, hd_pa pte);
 
 /* Forgets the entries that lead to pages of [vpn, vpn + pages). */
-void hd_walkcache_invalidate(struct hd_walkcache *c, struct hd_ptables *tables,
-                             uint32_t app, hd_vpn vpn, uint64_t pages);
+void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
+                       uint32_t app, hd_vpn vpn, uint64_t pages);
 
-void hd_walkcache_look(struct hd_walkcache *c, struct heddle_visitor *v);
+void hd_pwc_look(struct hd_pwc *c, struct heddle_visitor *v);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * walkcache.c - the page walk cache, by physical address or by prefix.
+ * pwc.c - the page walk cache, by physical address or by prefix.
  *
  * Physical: an ordinary cache of page-table entries (or lines of them), as in
  * Power, Hill, Wood (HPCA 2014) and MASK's PWCache.  A walk still goes level
@@ -21,7 +21,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "walkcache.h"
+#include "pwc.h"
 
 #include <string.h>
 
@@ -77,9 +77,9 @@ const uint32_t hd_pwc_stat_count = HD_LEN(hd_pwc_stats);
 
 /* ---- opening ---------------------------------------------------------- */
 
-int hd_walkcache_open(struct hd_walkcache *c, struct hd_env *env,
-                      const struct hd_pwc_cfg *cfg, uint32_t instance,
-                      struct hd_stat stat)
+int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
+                const struct hd_pwc_cfg *cfg, uint32_t instance,
+                struct hd_stat stat)
 {
     uint32_t ways =
         cfg->ways == 0 || cfg->ways > cfg->entries ? cfg->entries : cfg->ways;
@@ -92,7 +92,7 @@ int hd_walkcache_open(struct hd_walkcache *c, struct hd_env *env,
     c->stat = stat;
     c->cycle = hd_ticks(env->clk, HD_CLK_L2, 1);
     c->latency = hd_ticks(env->clk, HD_CLK_L2, cfg->latency);
-    if (!hd_walkcache_on(c))
+    if (!hd_pwc_on(c))
         return 0;
     if (cfg->entries == 0 || cfg->entries % ways != 0 || line < 8 ||
         !hd_is_pow2(line))
@@ -112,7 +112,7 @@ int hd_walkcache_open(struct hd_walkcache *c, struct hd_env *env,
 
 /* The cycle of an instant, by a short division from port[AHEAD], a cycle of
  * not long ago. */
-static uint64_t cycle_of(struct hd_walkcache *c, hd_time t)
+static uint64_t cycle_of(struct hd_pwc *c, hd_time t)
 {
     hd_time from = c->port[AHEAD] * c->cycle;
 
@@ -124,7 +124,7 @@ static uint64_t cycle_of(struct hd_walkcache *c, hd_time t)
 }
 
 /* port[cycle % AHEAD]: cycle << 8 | look-ups begun in it. */
-hd_time hd_walkcache_port(struct hd_walkcache *c, hd_time t)
+hd_time hd_pwc_port(struct hd_pwc *c, hd_time t)
 {
     uint64_t n;
 
@@ -148,13 +148,13 @@ hd_time hd_walkcache_port(struct hd_walkcache *c, hd_time t)
 
 /* ---- looking up ------------------------------------------------------- */
 
-static uint32_t set_of(const struct hd_walkcache *c, uint64_t n)
+static uint32_t set_of(const struct hd_pwc *c, uint64_t n)
 {
     return c->mask != 0 || c->tags.sets == 1 ? (uint32_t)n & c->mask
                                              : (uint32_t)(n % c->tags.sets);
 }
 
-static void count(struct hd_walkcache *c, uint32_t app, uint32_t counter)
+static void count(struct hd_pwc *c, uint32_t app, uint32_t counter)
 {
     (*hd_count(&c->stat, c->instance, app, counter))++;
 }
@@ -170,8 +170,7 @@ static uint64_t prefix_number(hd_vpn vpn, uint32_t level)
     return vpn.v >> (9 * (4 - level));
 }
 
-bool hd_walkcache_entry(struct hd_walkcache *c, uint32_t app, uint32_t level,
-                        hd_pa pte)
+bool hd_pwc_entry(struct hd_pwc *c, uint32_t app, uint32_t level, hd_pa pte)
 {
     uint64_t key = pte.v >> c->line_shift;
     uint32_t e = HD_NONE;
@@ -188,8 +187,8 @@ bool hd_walkcache_entry(struct hd_walkcache *c, uint32_t app, uint32_t level,
     return hit;
 }
 
-uint32_t hd_walkcache_prefix(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
-                             uint32_t leaf)
+uint32_t hd_pwc_prefix(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
+                       uint32_t leaf)
 {
     count(c, app, HD_PWC_LOOKUPS);
     for (uint32_t level = leaf - 1; level > 0; level--) {
@@ -210,10 +209,10 @@ uint32_t hd_walkcache_prefix(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
     return 0;
 }
 
-void hd_walkcache_fill(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
-                       uint32_t level, uint32_t leaf, hd_pa pte)
+void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
+                 uint32_t leaf, hd_pa pte)
 {
-    bool prefix = c->cfg.style == HD_WALKCACHE_PREFIX;
+    bool prefix = c->cfg.style == HD_PWC_PREFIX;
     uint64_t key =
         prefix ? prefix_key(app, vpn, level) : pte.v >> c->line_shift;
     uint32_t set = set_of(c, prefix ? prefix_number(vpn, level) : key);
@@ -230,20 +229,20 @@ void hd_walkcache_fill(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
 
 /* ---- forgetting and looking ------------------------------------------- */
 
-static void drop(struct hd_walkcache *c, uint32_t app, uint32_t e)
+static void drop(struct hd_pwc *c, uint32_t app, uint32_t e)
 {
     hd_assoc_drop(&c->tags, e);
     count(c, app, HD_PWC_INVALIDATIONS);
 }
 
-static void drop_all(struct hd_walkcache *c, uint32_t app)
+static void drop_all(struct hd_pwc *c, uint32_t app)
 {
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++)
         if (c->tags.key[e] != HD_KEY_NONE)
             drop(c, app, e);
 }
 
-static void invalidate_prefix(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
+static void invalidate_prefix(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
                               uint64_t pages)
 {
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
@@ -255,8 +254,8 @@ static void invalidate_prefix(struct hd_walkcache *c, uint32_t app, hd_vpn vpn,
     }
 }
 
-void hd_walkcache_invalidate(struct hd_walkcache *c, struct hd_ptables *tables,
-                             uint32_t app, hd_vpn vpn, uint64_t pages)
+void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
+                       uint32_t app, hd_vpn vpn, uint64_t pages)
 {
     if (c->cfg.mode.kind != HD_FULL)
         return;
@@ -264,7 +263,7 @@ void hd_walkcache_invalidate(struct hd_walkcache *c, struct hd_ptables *tables,
         drop_all(c, app);
         return;
     }
-    if (c->cfg.style == HD_WALKCACHE_PREFIX) {
+    if (c->cfg.style == HD_PWC_PREFIX) {
         invalidate_prefix(c, app, vpn, pages);
         return;
     }
@@ -282,7 +281,7 @@ void hd_walkcache_invalidate(struct hd_walkcache *c, struct hd_ptables *tables,
     }
 }
 
-void hd_walkcache_look(struct hd_walkcache *c, struct heddle_visitor *v)
+void hd_pwc_look(struct hd_pwc *c, struct heddle_visitor *v)
 {
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
         uint64_t key = c->tags.key[e];
@@ -291,7 +290,7 @@ void hd_walkcache_look(struct hd_walkcache *c, struct heddle_visitor *v)
         v->row(v->ud, "entry");
         v->number(v->ud, "set", e / c->tags.ways);
         v->number(v->ud, "way", e % c->tags.ways);
-        if (c->cfg.style == HD_WALKCACHE_PREFIX) {
+        if (c->cfg.style == HD_PWC_PREFIX) {
             v->number(v->ud, "app", key >> APP_SHIFT & 0xff);
             v->number(v->ud, "level", key >> LEVEL_SHIFT);
             v->number(v->ud, "prefix", key & ((1ull << APP_SHIFT) - 1));

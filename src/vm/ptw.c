@@ -1,0 +1,543 @@
+/*
+ * ptw.c - the page table walkers and their queue.
+ *
+ * A walk waits in the queue until a walker is free and then goes down the
+ * page table: for each level the walk cache is asked (physical style) or was
+ * asked once at the start (prefix style), and an entry that is not there is
+ * read from memory at its real physical address, 8 bytes, through the L2 data
+ * cache like any other read.  After Power, Hill, Wood (HPCA 2014): a pool of
+ * walkers, each with one walk; MASK and Mosaic have 64, MESC 16, Pichai one a
+ * core.
+ *
+ * References of a walk = levels minus those that the walk cache saved: in the
+ * prefix style the deepest level found and all above it, in the physical
+ * style each level found (a level's address comes out of the one above, so
+ * that one is read even if a deeper level is in the cache).
+ *
+ * Events: one when the walker begins, one when an entry arrives, one where a
+ * look-up in the walk cache comes before a read.  Reads that need no wait are
+ * sent in the event that finds them necessary.
+ *
+ * Without a walk cache, and with nobody asked at each step, an entry above the
+ * leaf does nothing but send the next read.  That read is then sent when the
+ * answer is known to be under way, at the later instant and in the place among
+ * the reads of that instant that its event would have had: reads are numbered
+ * like the events that send them (hd_ptw_answer).  Those that leave between two
+ * L2 edges, or with the arrival of a request, go before those of the edge.  A
+ * read counts from the instant at which it leaves.
+ *
+ * The busy time of walkers is the integral of concurrent walks over time, so
+ * its quotient by the time passed is the mean number of concurrent walks.
+ *
+ * A walk that ends at a page on the host is over like any other; its requests
+ * go to the fault buffer (l2tlb.c, fault.c).  A page that nobody has
+ * mapped or reserved is an error.
+ *
+ * Left out on purpose: reads after the answer (MESC's head entries).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+
+#include "unit.h"
+
+enum { READ, SKIP, ANSWER }; /* answers of walk_step */
+
+enum {
+    START, /* a walker begins */
+    SEND,  /* the next read leaves */
+    ENTRY, /* a page-table entry has come */
+    DONE
+};
+
+/* The tag of a walk's requests, and what it says. */
+#define TAG(unit, walk) ((unit) << 20 | (walk))
+#define TAG_UNIT(tag)   ((tag) >> 20)
+#define TAG_WALK(tag)   ((tag)&0xfffff)
+
+static uint64_t *row(const struct hd_unit *u, uint32_t app)
+{
+    return hd_count_row(&u->walk_stat, u->instance, app);
+}
+
+/* Posts an event of the unit to itself; its number comes with it. */
+static void post(struct hd_unit *u, hd_time at, uint32_t what, uint32_t walk)
+{
+    hd_post(u->m->env->ev, u->rank, u->rank, at, what, walk, u->s->number++);
+}
+
+/* Where the entry is that a walk reads. */
+static hd_pa pte_of(const struct hd_unit *u, const struct hd_walk *w)
+{
+    return hd_ptables_pa(u->m->first_entry, w->path.entry[w->level - 1]);
+}
+
+/* Counts the read under way, once. */
+static void count_read(const struct hd_unit *u, struct hd_walk *w)
+{
+    uint64_t *c = row(u, w->app);
+
+    if (w->counted)
+        return;
+    w->counted = 1;
+    w->references++;
+    c[HD_WALK_REFERENCES]++;
+    c[HD_WALK_LEVEL + w->level - 1]++;
+}
+
+/* ---- the queue -------------------------------------------------------- */
+
+bool hd_ptw_room(const struct hd_unit *u)
+{
+    const struct hd_walk_cfg *c = &u->m->walk_cfg;
+
+    return u->s->walkers < c->walkers || u->s->waiting < c->queue ||
+           c->mode.kind == HD_IDEAL;
+}
+
+/* Asks which of the waiting walks starts; fills the question's arrays. */
+static uint32_t ask_pick(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+    uint64_t *a = u->m->who;
+    uint32_t n = s->waiting, i = 0;
+    struct heddle_q_walk_pick q = {.n = n,
+                                   .app = a,
+                                   .vpn = a + n,
+                                   .requesters = a + 2 * n,
+                                   .age = a + 3 * n};
+
+    for (; i < n; i++) {
+        uint32_t at = hd_unit_place(s->queue_first, i, u->miss.room);
+        const struct hd_walk *x = &u->walk[u->queue[at]];
+        a[i] = x->app;
+        a[n + i] = x->vpn.v;
+        a[2 * n + i] = u->miss.v[u->queue[at]].n;
+        a[3 * n + i] =
+            now > x->ready ? hd_unit_cycles(u->m, now - x->ready) : 0;
+    }
+    return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
+}
+
+/* Takes the i-th waiting walk out of the queue. */
+static uint32_t unlink_walk(struct hd_unit *u, uint32_t i)
+{
+    struct hd_unit_state *s = u->s;
+    uint32_t room = u->miss.room, at = hd_unit_place(s->queue_first, i, room);
+    uint32_t walk = u->queue[at];
+
+    for (; i > 0; i--) { /* those before it move up */
+        uint32_t before = hd_unit_place(s->queue_first, i - 1, room);
+        u->queue[at] = u->queue[before];
+        at = before;
+    }
+    s->queue_first = hd_unit_place(s->queue_first, 1, room);
+    s->waiting--;
+    return walk;
+}
+
+static void begin(struct hd_unit *u, hd_time now, uint32_t walk);
+
+/* Gives a walk to a walker. */
+static HD_HOT void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+    hd_time at = hd_max_u64(now, w->ready);
+
+    u->s->walkers++;
+    w->state = HD_WALK_RUNS;
+    w->began = at;
+    if (at == now && !u->starting)
+        begin(u, now, walk);
+    else
+        post(u, at, START, walk);
+}
+
+static HD_HOT void dispatch(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+
+    while (s->waiting > 0 && s->walkers < u->m->walk_cfg.walkers) {
+        uint32_t i = 0;
+        if (HD_UNLIKELY(u->m->pick.bound) && s->waiting > 1)
+            i = ask_pick(u, now);
+        occupy(u, now, unlink_walk(u, i));
+    }
+}
+
+HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_unit_state *s = u->s;
+    struct hd_walk *w = &u->walk[walk];
+
+    w->req = HD_NONE;
+    w->references = 0;
+    w->level = 1;
+    w->cached = 0;
+    w->leaf = 4;
+    if (s->walkers < u->m->walk_cfg.walkers ||
+        u->m->walk_cfg.mode.kind == HD_IDEAL) {
+        occupy(u, now, walk);
+        return;
+    }
+    w->state = HD_WALK_WAITS;
+    u->queue[hd_unit_place(s->queue_first, s->waiting++, u->miss.room)] = walk;
+    hd_unit_peak(&row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
+}
+
+/* ---- the end of a walk ------------------------------------------------ */
+
+static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_walk *w = &u->walk[walk];
+    struct heddle_n_walk_done n = {.app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .cycles =
+                                       hd_unit_cycles(u->m, now - w->ready),
+                                   .references = w->references,
+                                   .requesters = u->miss.v[walk].n};
+
+    hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_done, &n);
+}
+
+/* The requests of a walk that is done make a party. */
+static void gather(struct hd_mmu *m, const struct hd_mshr_entry *e,
+                   uint32_t app)
+{
+    uint32_t i = hd_numbers_take(&m->party_numbers);
+
+    m->parties[i] = (struct hd_party){e->n, 0, app};
+    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
+        m->party_of[t] = i + 1;
+}
+
+HD_HOT void hd_ptw_heard(void *self, uint32_t treq)
+{
+    struct hd_unit *u = self;
+    struct hd_mmu *m = u->m;
+    uint32_t i = m->party_of[treq], *stalled;
+    struct hd_party *p = &m->parties[i - 1];
+
+    if (i == 0) /* it hit, or its walk is not done */
+        return;
+    m->party_of[treq] = 0;
+    p->warps += 1u + u->treq[treq].merged;
+    if (--p->left > 0)
+        return;
+    row(u, p->app)[HD_WALK_WARPS] += p->warps;
+    hd_hist_add(&m->walk_warps[p->app], p->warps);
+    stalled = &m->recent[p->app].stalled;
+    *stalled = (uint32_t)hd_max_u64(*stalled, p->warps);
+    hd_numbers_give(&m->party_numbers, i - 1);
+}
+
+static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_mmu *m = u->m;
+    struct hd_walk *w = &u->walk[walk];
+    const struct hd_mshr_entry *e = &u->miss.v[walk];
+    uint64_t *c = row(u, w->app);
+    uint64_t busy = hd_unit_cycles(m, now - w->began);
+    uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
+
+    gather(m, e, w->app);
+    c[HD_WALK_WALKS]++;
+    c[HD_WALK_REQUESTERS] += e->n;
+    c[HD_WALK_BUSY_CYCLES] += busy;
+    c[HD_WALK_QUEUE_CYCLES] += queue;
+    hd_hist_add(&m->walk_latency[w->app], busy);
+    hd_hist_add(&m->walk_queue[w->app], queue);
+    hd_hist_add(&m->walk_requesters[w->app], e->n);
+    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_done] != 0))
+        tell_done(u, now, walk);
+    m->recent[w->app].walks--;
+    u->s->running--;
+    u->s->running_of[w->app]--;
+    u->s->walkers--;
+    w->state = HD_WALK_FREE;
+    hd_l2tlb_answer(u, now, walk);
+    dispatch(u, now);
+    hd_l2tlb_unblock(u, now);
+}
+
+/* ---- the walk --------------------------------------------------------- */
+
+static HD_APART void tell_read(const struct hd_unit *u, const struct hd_walk *w,
+                               uint32_t core)
+{
+    struct heddle_n_walk_read n = {.core = core,
+                                   .app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .level = w->level,
+                                   .address = pte_of(u, w).v};
+
+    hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
+}
+
+/* Sends the read of w->level. */
+static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_walk *w = &u->walk[walk];
+    uint32_t r = hd_req_take(m->w.reqs);
+    struct hd_req *q = &m->w.reqs->v[r];
+    bool numbered = m->ordered & (u->ticket != HD_UNIT_FOREIGN) &
+                    (hd_recip_up(m->per_tick, now) == now);
+
+    q->pa = pte_of(u, w);
+    q->born = now;
+    q->queued = u->ticket;
+    q->next = HD_NONE;
+    q->tag = TAG(u->instance, walk);
+    q->client = (uint16_t)(m->w.memory_client + numbered);
+    q->warp = HD_NO_WARP;
+    q->kind = HD_REQ_WALK;
+    q->app = w->app;
+    q->level = w->level;
+    q->flags = numbered ? HD_REQ_SEQ : 0;
+    q->dram_class = 0;
+    q->hit = HD_REQ_HIT;
+    q->bytes = 8;
+    w->req = r;
+    w->counted = 0;
+    w->state = HD_WALK_READS;
+    if (m->walk_cfg.port != 0) /* by the core that missed first */
+        q->spare = u->treq[u->miss.v[walk].first].core;
+    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_read] != 0))
+        tell_read(u, w, u->treq[u->miss.v[walk].first].core);
+    m->w.memory.send(m->w.memory.self, now, r);
+}
+
+static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
+{
+    struct heddle_q_walk_step q = {.app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .level = w->level,
+                                   .leaf = w->leaf,
+                                   .cached = w->cached,
+                                   .pte = pte_of(u, w).v};
+
+    return hd_ask_walk_step(&u->m->step, &q);
+}
+
+/* Goes on from w->level at t, not before now: passes the levels that need no
+ * read, then has the read sent, or the walk done. */
+static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
+                        hd_time t)
+{
+    struct hd_walk *w = &u->walk[walk];
+    bool physical = hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PHYSICAL;
+    uint32_t what;
+
+    for (; w->level <= w->leaf; w->level++) {
+        int64_t how = READ;
+
+        if (physical) {
+            t = hd_pwc_port(&u->pwc, t);
+            if (hd_pwc_entry(&u->pwc, w->app, w->level, pte_of(u, w))) {
+                w->cached = w->level;
+                continue;
+            }
+        }
+        if (HD_UNLIKELY(u->m->step.bound))
+            how = ask_step(u, w);
+        if (how == READ)
+            break;
+        row(u, w->app)[HD_WALK_SKIPPED]++;
+        if (how == ANSWER)
+            w->level = w->leaf;
+    }
+    what = w->level > w->leaf ? DONE : SEND;
+    if (t != now)
+        post(u, t, what, walk);
+    else if (what == SEND)
+        send(u, now, walk);
+    else
+        done(u, now, walk);
+}
+
+static HD_HOT void descend(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+    hd_time t = now;
+
+    w->leaf =
+        (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, &w->path);
+    if (w->leaf == 0) { /* no tables: the answer is an error, in words */
+        hd_l2tlb_answer(u, now, walk);
+        return;
+    }
+    if (hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PREFIX) {
+        t = hd_pwc_port(&u->pwc, now);
+        w->cached = (uint8_t)hd_pwc_prefix(&u->pwc, w->app, w->vpn, w->leaf);
+        w->level = (uint8_t)(w->cached + 1);
+    }
+    next(u, now, walk, t);
+}
+
+static HD_HOT void begin(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_walk *w = &u->walk[walk];
+    struct hd_mmu_recent *recent = &m->recent[w->app];
+    struct hd_unit_state *s = u->s;
+    bool outer = u->starting;
+
+    u->starting = true; /* the walks that follow begin in events of their own */
+    s->running++;
+    s->running_of[w->app]++;
+    hd_unit_peak(&row(u, w->app)[HD_WALK_PEAK], s->running_of[w->app]);
+    hd_unit_peak(&row(u, HD_APP_NONE)[HD_WALK_PEAK], s->running);
+    recent->walks++;
+    recent->peak = (uint32_t)hd_max_u64(recent->peak, recent->walks);
+    if (m->walk_cfg.mode.kind == HD_FULL)
+        descend(u, now, walk);
+    else if (m->walk_cfg.mode.kind == HD_IDEAL || m->walk_fixed == 0)
+        done(u, now, walk);
+    else
+        post(u, now + m->walk_fixed, DONE, walk);
+    u->starting = outer;
+}
+
+/* The entry of w->level has come. */
+static HD_HOT void entry(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+
+    w->state = HD_WALK_RUNS;
+    if (hd_pwc_on(&u->pwc))
+        hd_pwc_fill(&u->pwc, w->app, w->vpn, w->level, w->leaf, pte_of(u, w));
+    w->level++;
+    next(u, now, walk, now);
+}
+
+HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
+                         uint64_t number)
+{
+    struct hd_unit *u = self;
+
+    u->ticket = number;
+    if (HD_LIKELY(what == ENTRY))
+        entry(u, now, walk);
+    else if (what == START)
+        begin(u, now, walk);
+    else if (what == SEND)
+        send(u, now, walk);
+    else
+        done(u, now, walk);
+}
+
+HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
+{
+    const struct hd_mmu *m = mmu;
+    const struct hd_req *q = &m->w.reqs->v[r];
+    struct hd_unit *u = hd_unit_of(mmu, TAG_UNIT(q->tag));
+    uint32_t walk = TAG_WALK(q->tag);
+    struct hd_walk *w = &u->walk[walk];
+
+    at += m->w.memory_back;
+    count_read(u, w);
+    row(u, w->app)[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
+    w->req = HD_NONE;
+    hd_req_give(m->w.reqs, r);
+    if (m->ahead && w->level < w->leaf && at < *m->until && !m->step.bound &&
+        m->watched[HEDDLE_NOTE_walk_read] == 0) {
+        u->ticket = u->s->number++;
+        w->level++;
+        send(u, at, walk);
+    } else {
+        post(u, at, ENTRY, walk);
+    }
+}
+
+/* ---- looking and checking --------------------------------------------- */
+
+static const char *const STATE[] = {"", "waits", "runs", "reads"};
+
+void hd_ptw_look(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        const struct hd_walk *w = &u->walk[e];
+        if (!u->miss.v[e].live)
+            continue;
+        v->row(v->ud, "walk");
+        v->text(v->ud, "state", STATE[w->state]);
+        v->number(v->ud, "app", w->app);
+        v->number(v->ud, "vpn", w->vpn.v);
+        v->number(v->ud, "level", w->level);
+        v->number(v->ud, "references",
+                  w->references + (w->req != HD_NONE && !w->counted));
+        v->number(v->ud, "requesters", u->miss.v[e].n);
+        v->number(v->ud, "since", hd_unit_cycles(u->m, w->ready));
+    }
+}
+
+void hd_ptw_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        const struct hd_walk *w = &u->walk[e];
+        char text[64] = "a free walker";
+        if (!u->miss.v[e].live)
+            continue;
+        if (w->state == HD_WALK_READS)
+            snprintf(text, sizeof text,
+                     "memory: the entry of level %u at 0x%llx", w->level,
+                     (unsigned long long)pte_of(u, w).v);
+        else if (w->state == HD_WALK_RUNS)
+            snprintf(text, sizeof text, "its own next step, at level %u",
+                     w->level);
+        hd_show_wait(v, "walk", i, text);
+        v->number(v->ud, "app", w->app);
+        v->number(v->ud, "vpn", w->vpn.v);
+    }
+}
+
+void hd_ptw_check(void *mmu, uint32_t i, struct hd_err *err)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+    const struct hd_unit_state *s = u->s;
+    const struct hd_walk_cfg *c = &u->m->walk_cfg;
+    uint32_t waits = 0, busy = 0;
+
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        if (!u->miss.v[e].live)
+            continue;
+        waits += u->walk[e].state == HD_WALK_WAITS;
+        busy += u->walk[e].state > HD_WALK_WAITS;
+    }
+    for (uint32_t k = 0; k < s->waiting; k++) {
+        uint32_t e = u->queue[hd_unit_place(s->queue_first, k, u->miss.room)];
+        if (!u->miss.v[e].live || u->walk[e].state != HD_WALK_WAITS)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "mmu: walk %u is in the queue and does not wait", e);
+    }
+    if (waits != s->waiting || busy != s->walkers ||
+        (c->mode.kind != HD_IDEAL && busy > c->walkers))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "mmu: %u walks wait and %u run; %u and %u are counted, "
+                   "with %u walkers",
+                   waits, busy, s->waiting, s->walkers, c->walkers);
+    if (busy < c->walkers && waits > 0)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "mmu: a walker is free and %u walks wait", waits);
+}
+
+void hd_ptw_sync(void *mmu, hd_time now)
+{
+    struct hd_mmu *m = mmu;
+
+    for (uint32_t i = 0; i < m->units; i++) {
+        struct hd_unit *u = &m->unit[i];
+
+        for (uint32_t e = 0; e < u->miss.room; e++) {
+            struct hd_walk *w = &u->walk[e];
+            if (u->miss.v[e].live && w->req != HD_NONE &&
+                m->w.reqs->v[w->req].born <= now)
+                count_read(u, w);
+        }
+    }
+}
