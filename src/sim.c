@@ -235,9 +235,10 @@ static int wire(heddle_sim *s)
     g->ahead = hd_max_u64(hd_min_u64(g->back, tlb_back), 1);
     for (uint32_t i = 0; i < g->cores; i++) {
         s->client[i] = hd_core_client(&g->core[i]);
-        s->tclient[i] = hd_core_tclient(&g->core[i]);
-        s->tclient[HD_MAX_CORES + i] = hd_core_rclient(&g->core[i]);
-        s->fclient[i] = hd_core_fclient(&g->core[i]);
+        s->tclient[i] = hd_core_tclient(&g->core[i], HD_MSG_XLATE);
+        s->tclient[HD_MAX_CORES + i] =
+            hd_core_tclient(&g->core[i], HD_MSG_REPLAY);
+        s->fclient[i] = hd_core_tclient(&g->core[i], HD_MSG_FAULT);
         g->core[i].below_tlb = hd_mmu_below(s->mmu, i);
     }
     for (uint32_t i = HD_CLIENT_WALK; i < HD_CLIENT_L2; i++)

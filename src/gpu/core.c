@@ -1,6 +1,6 @@
 /*
- * core.c - the loop of a core over its three actors: what comes to it, and when
- * which of them goes on.
+ * core.c - a core: its loop over three actors, what comes to it, and what it is
+ * built of.
  *
  * A wake-up event at `now` serves messages, load/store unit and issue port in
  * order of time (messages first, then the unit, then the port, within one
@@ -14,56 +14,182 @@
  * comes; then nothing happens until the last one, so only the first of those
  * that wait at the port has an instant.
  *
+ * All that a core changes lies in the arena; struct hd_core is wiring, with
+ * what follows from the machine and its application worked out once.  A core
+ * has so many memory instructions that it never runs out of them: one for each
+ * scoreboard slot of each warp, and those that are at the load/store unit,
+ * parked, or, without a slot, in an MSHR.  Lines that wait are few, and their
+ * want stops the load/store unit.
+ *
+ * Three parts of it can be looked at: core (warps, and the memory instructions
+ * in the unit's queue), l1tlb and l1cache (entries, and misses in flight).  The
+ * check is that of sim.check: resident warps are those of the blocks, their
+ * times sum to time x warps since the counters were reset, MSHRs are whole.
+ *
  * SPDX-License-Identifier: MIT
  */
-#include "../machine.h"
-#include "core.h"
-
+#include <stdlib.h>
 #include <string.h>
+
+#include "../machine.h"
+#include "dispatch.h"
+
+const char *const hd_op_name[] = {"alu",    "load",    "store",
+                                  "atomic", "barrier", "exit", "shared"};
+
+/* ---- settings and counters ---------------------------------------------- */
+
+#define AT(f) (uint32_t) offsetof(struct hd_core_cfg, f)
+
+const struct hd_setting hd_core_settings[] = {
+    {"count", HD_T_U32, AT(count), "cores", "30", 1, HD_MAX_CORES, "",
+     "cores (SMs, CUs) of the machine", "MASK table 1"},
+    {"lanes", HD_T_U32, AT(lanes), "threads", "64", 32, 64, "",
+     "threads of a warp in programs; traces always have 32", "MASK table 1"},
+    {"width", HD_T_U32, AT(width), "lanes", "64", 1, 64, "",
+     "lanes that execute at once; an instruction holds the issue port "
+     "lanes / width slots",
+     "MASK table 1 (64 execution units)"},
+    {"issue", HD_T_U32, AT(issue), "slots a cycle", "1", 1, 8, "",
+     "issue slots a cycle", "MASK table 1"},
+    {"alu_latency", HD_T_U32, AT(alu_latency), "cycles", "9", 1, 1000, "",
+     "from an ALU instruction to one that depends on it",
+     "MASK table 1 (9 stages)"},
+    {"ilp", HD_T_U32, AT(ilp), "instructions", "0", 0, 255, "",
+     "instructions of a run of arithmetic that issue before alu_latency is "
+     "waited for; 1: each waits for the one before; 0: all, a free run; a run "
+     "of a trace that knows its registers has its own, unless this is 0",
+     "heddle"},
+    {"scheduler", HD_T_CHOICE, AT(scheduler), "", "gto", 0, 1, "gto|lrr",
+     "greedy then oldest, or loose round robin", "MASK table 1"},
+    {"warps", HD_T_U32, AT(warps), "warps", "64", 1, HD_MAX_WARPS, "",
+     "warps resident on a core", "MASK table 1"},
+    {"threads", HD_T_U32, AT(threads), "threads", "4096", 32, 65536, "",
+     "threads resident on a core", "guess: warps x lanes"},
+    {"blocks", HD_T_U32, AT(blocks), "blocks", "16", 1, 64, "",
+     "thread blocks resident on a core", "guess (Maxwell: 32, Fermi: 8)"},
+    {"regs", HD_T_U32, AT(regs), "registers", "65536", 1, 1u << 24, "",
+     "32-bit registers of a core; a block takes those of all lanes of its "
+     "warps, a thread's rounded up to a multiple of 4",
+     "guess (Maxwell); rounding: GPGPU-Sim"},
+    {"shared_bytes", HD_T_U32, AT(shared_bytes), "bytes", "98304", 0, 1u << 24,
+     "", "shared memory of a core", "guess (Maxwell)"},
+    {"queue", HD_T_U32, AT(queue), "instructions", "8", 1, 64, "",
+     "memory instructions waiting at the load/store unit", "guess"},
+    {"parked", HD_T_U32, AT(parked), "lines", "2048", 64, 65536, "",
+     "lines of a core that wait for translations or for merged misses",
+     "guess"},
+    {"limit_cycles", HD_T_U32, AT(limit_cycles), "cycles", "1000", 1, 1u << 30,
+     "", "how long an answer of warp_limit holds", "guess"},
+    {"shared_unit", HD_T_BOOL, AT(shared_unit), "", "false", 0, 1, "",
+     "instructions of shared memory pass the load/store unit, a cycle each, and "
+     "wait there for what stops it; 0: they take issue slots only",
+     "guess: shared memory has a way of its own"},
+    {"translate_atomics", HD_T_BOOL, AT(translate_atomics), "", "true", 0, 1,
+     "", "atomics look up the TLBs; 0: they take the page table's word at once",
+     "MASK 3.1: every access is translated"},
+    {"translate_textures", HD_T_BOOL, AT(translate_textures), "", "true", 0, 1,
+     "", "so do texture fetches (buffers with texture = true)",
+     "MASK 3.1: every access is translated"},
+};
+const uint32_t hd_core_setting_count = HD_LEN(hd_core_settings);
+
+const struct hd_stat_desc hd_core_counters[] = {
+    {"instructions", "warp instructions", "instructions issued", 0},
+    {"thread_instructions", "instructions", "times their active lanes", 0},
+    {"mem_instructions", "warp instructions",
+     "loads, stores and atomics to memory", 0},
+    {"loads", "warp instructions", "loads issued", 0},
+    {"stores", "warp instructions", "stores issued", 0},
+    {"atomics", "warp instructions", "atomics issued", 0},
+    {"barriers", "warp instructions", "barriers issued", 0},
+    {"lines", "lines", "lines touched by memory instructions", 0},
+    {"load_lines", "lines", "lines touched by loads", 0},
+    {"load_lanes", "lanes", "lanes active in loads", 0},
+    {"pages", "pages", "base pages touched by memory instructions", 0},
+    {"blocks", "blocks", "thread blocks started", 0},
+    {"time_issue", "ticks", "warps issuing", 0},
+    {"time_ready", "ticks", "warps ready, but another one issued", 0},
+    {"time_alu", "ticks", "warps waiting for the ALU latency", 0},
+    {"time_lsu", "ticks", "warps waiting for room at the load/store unit", 0},
+    {"time_tlb", "ticks", "warps waiting for TLBs and their queues", 0},
+    {"time_walk", "ticks", "warps waiting while a walker works", 0},
+    {"time_fault", "ticks", "warps waiting for pages from the host", 0},
+    {"time_data", "ticks", "warps waiting for data, translation done", 0},
+    {"time_barrier", "ticks", "warps waiting at barriers", 0},
+    {"time_idle", "ticks", "warp slots that hold no running warp", 0},
+};
+
+const uint32_t hd_core_counter_count = HD_LEN(hd_core_counters);
+
+const struct hd_hist_desc hd_core_hists[] = {
+    {"core", "load_latency", "core cycles",
+     "from the issue of a load to its last datum"},
+    {"core", "translation_latency", "core cycles",
+     "from an L1 TLB miss to its answer"},
+    {"core", "pages", "pages", "base pages a memory instruction"},
+    {"core", "lines", "lines", "lines a memory instruction"},
+};
+const uint32_t hd_core_hist_count = HD_LEN(hd_core_hists);
 
 /* ---- messages ----------------------------------------------------------- */
 
-static struct hd_message *messages(const struct hd_core *c,
-                                   const struct hd_message_line *h)
+static inline struct hd_message *messages(const struct hd_core *c,
+                                          const struct hd_message_line *h)
 {
     return (struct hd_message *)(void *)(c->gpu->base + (size_t)h->v * 8);
 }
 
-/* Room at the end of the line: by moving to the front, or to a larger piece. */
-HD_APART static void make_room(struct hd_core *c, struct hd_message_line *h,
-                               size_t size)
+/* Room for few at first: the lines of all cores fill the host's cache. */
+static int open_line(struct hd_core *c, struct hd_message_line *h)
 {
-    char *v = hd_arena_at(c->gpu->env->arena, h->v), *to = v;
+    enum { ROOM = 8 };
+    struct hd_arena *arena = c->gpu->env->arena;
+    void *p = hd_arena_take(arena, ROOM, sizeof(struct hd_message));
+
+    if (p == NULL)
+        return -1;
+    h->v = hd_arena_ref(arena, p);
+    h->at = HD_NEVER;
+    h->first = 1;
+    h->room = ROOM;
+    return 0;
+}
+
+/* Room at the end of the line: by moving to the front, or to a larger piece. */
+HD_APART static void make_room(struct hd_core *c, struct hd_message_line *h)
+{
+    struct hd_arena *arena = c->gpu->env->arena;
+    struct hd_message *v = messages(c, h), *to = v;
 
     if (h->n > h->room / 2) {
-        to = hd_arena_take(c->gpu->env->arena, h->room * 2, size);
+        to = hd_arena_take(arena, h->room * 2, sizeof *to);
         hd_assert(to != NULL);
-        h->v = hd_arena_ref(c->gpu->env->arena, to);
+        h->v = hd_arena_ref(arena, to);
         h->room *= 2;
     }
-    memmove(to + size, v + h->first * size, h->n * size);
+    memmove(to + 1, v + h->first, h->n * sizeof *v);
     h->first = 1;
 }
 
 /* Enters a message behind all that are not later; mostly that is the end. */
 static HD_INLINE void push(struct hd_core *c, struct hd_message_line *h,
-                           hd_time at, uint32_t what, uint32_t a, uint32_t b)
+                           hd_time at, uint32_t a, uint32_t rest)
 {
     struct hd_message *first, *m;
 
-    hd_assert(b < 1u << 24);
     if (HD_UNLIKELY(h->first + h->n == h->room))
-        make_room(c, h, sizeof *m);
+        make_room(c, h);
     first = messages(c, h) + h->first;
     for (m = first + h->n++; m > first && m[-1].at > at; m--)
         *m = m[-1];
-    *m = (struct hd_message){at, a, b << 8 | what};
+    *m = (struct hd_message){at, a, rest};
     h->at = first->at;
 }
 
 /* Takes the first message out; it stays valid until the next push. */
-static HD_HOT const struct hd_message *pop(struct hd_core *c,
-                                           struct hd_message_line *h)
+static HD_INLINE const struct hd_message *pop(struct hd_core *c,
+                                              struct hd_message_line *h)
 {
     const struct hd_message *m = messages(c, h) + h->first;
     bool more = --h->n != 0; /* no branch: nobody could foretell it */
@@ -87,6 +213,14 @@ static inline void told(struct hd_core *c, hd_time t)
         wake(c, t);
 }
 
+void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
+                     uint32_t b)
+{
+    hd_assert(b < 1u << 24);
+    push(c, &c->s->inbox, at, a, b << 8 | what);
+    told(c, at);
+}
+
 /* When the first of the data at the reply port is in; it comes at `begin`. */
 static inline hd_time data_in(const struct hd_core *c, hd_time begin,
                               uint32_t flits)
@@ -94,64 +228,16 @@ static inline hd_time data_in(const struct hd_core *c, hd_time begin,
     return hd_max_u64(begin, c->s->in_free) + flits * c->gpu->cycle;
 }
 
-/* Takes the first of the data out when it is in; returns its request.
- * No branch: nobody could foretell it. */
+/* Takes the first of the data out when it is in; returns its request. */
 static inline uint32_t pop_data(struct hd_core *c)
 {
     struct hd_core_state *s = c->s;
-    struct hd_message_line *h = &s->data;
-    const struct hd_message *m = messages(c, h) + h->first;
-    bool more = --h->n != 0;
-    hd_time none = -(hd_time)!more; /* all ones, which is HD_NEVER */
-    hd_time at = m[more].at;
+    const struct hd_message *m = pop(c, &s->data);
+    bool more = s->data.n != 0;
 
     s->in_free = s->fill_at;
-    h->first = more ? h->first + 1 : 1;
-    h->at = at | none;
-    s->fill_at = data_in(c, at, m[more].rest) | none;
+    s->fill_at = data_in(c, m[more].at, m[more].rest) | -(hd_time)!more;
     return m->a;
-}
-
-/* Data arrive at the reply port, which they cross in so many flits.  What was
- * taken out before the first one is not later than any that comes: a core does
- * not run beyond what can still reach it.  So it ends the search.  There is
- * room. */
-static HD_INLINE void push_data(struct hd_core *c, hd_time at, uint32_t req,
-                                uint32_t flits)
-{
-    struct hd_message_line *h = &c->s->data;
-    struct hd_message *m = messages(c, h) + h->first + h->n++;
-
-    hd_assert(messages(c, h)[h->first - 1].at <= at);
-    for (; m[-1].at > at; m--)
-        *m = m[-1];
-    *m = (struct hd_message){at, req, flits};
-    if (at < h->at) {
-        h->at = at;
-        c->s->fill_at = data_in(c, at, flits);
-    }
-    told(c, at);
-}
-
-/* A store was acknowledged, which concerns a core that waits for it. */
-static HD_INLINE void push_ack(struct hd_core *c, hd_time at)
-{
-    struct hd_message_line *h = &c->s->acks;
-    hd_time *m = (hd_time *)(void *)messages(c, h) + h->first + h->n++;
-
-    for (; m[-1] > at; m--)
-        *m = m[-1];
-    *m = at;
-    h->at = hd_min_u64(h->at, at);
-    if ((c->s->blocked & HD_BLOCK_STORES) != 0)
-        told(c, at);
-}
-
-void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
-                     uint32_t b)
-{
-    push(c, &c->s->inbox, at, what, a, b);
-    told(c, at);
 }
 
 static inline hd_time next_message(const struct hd_core_state *s)
@@ -165,17 +251,13 @@ static inline hd_time next_message(const struct hd_core_state *s)
 
 HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
 {
-    struct hd_message_line *h = &c->s->acks;
-
-    while (h->at <= t) {
-        const hd_time *v = (const void *)messages(c, h);
-        bool more = --h->n != 0;
-
-        h->first = more ? h->first + 1 : 1;
-        h->at = v[h->first] | -(hd_time)!more; /* all ones is HD_NEVER */
+    while (c->s->acks.at <= t) {
+        pop(c, &c->s->acks);
         hd_l1d_ack(c);
     }
 }
+
+/* ---- the loop ----------------------------------------------------------- */
 
 /* Messages that are rare. */
 HD_APART static void serve_other(struct hd_core *c, hd_time t,
@@ -195,7 +277,7 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
         hd_l1d_walk_read(c, m->a, t);
         break;
     case HD_MSG_BLOCK:
-        hd_warp_start_block(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
+        hd_warp_take(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
         break;
     default:
         if (t >= c->s->limit_until)
@@ -225,8 +307,6 @@ static HD_INLINE void serve_message(struct hd_core *c, struct hd_core_state *s,
         serve_other(c, t, m);
 }
 
-/* ---- the loop ----------------------------------------------------------- */
-
 /* Before this instant nothing can reach a core that wakes now. */
 static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
 {
@@ -235,8 +315,8 @@ static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
     return hd_min_u64(now + g->ahead, hd_min_u64(*g->env->slots->epoch, page));
 }
 
-HD_HOT void hd_core_on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
-                            uint64_t b)
+static HD_HOT void on_wake(void *self, hd_time now, uint32_t what,
+                           uint32_t a, uint64_t b)
 {
     struct hd_core *c = self;
     struct hd_core_state *s = c->s;
@@ -258,7 +338,7 @@ HD_HOT void hd_core_on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
         hd_time other = hd_min_u64(message, unit);
         struct hd_port port = hd_port_next(c, s);
         while (port.at < hd_min_u64(end, other) && *stop == 0) {
-            port = hd_warp_issue(c, port, hd_min_u64(end, other));
+            port = hd_warp_serve(c, port, hd_min_u64(end, other));
             message = hd_min_u64(message, s->inbox.at);
             unit = hd_lsu_next(c, s);
             other = hd_min_u64(message, unit);
@@ -280,37 +360,33 @@ HD_HOT void hd_core_on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
 
 /* ---- answers ------------------------------------------------------------ */
 
-static void reply_data(void *self, hd_time at, uint32_t req);
-
-/* The same once there is room in the line. */
-HD_APART static void reply_crowded(struct hd_core *c, hd_time at, uint32_t req,
-                                   struct hd_message_line *h, size_t size)
-{
-    make_room(c, h, size);
-    reply_data(c, at, req);
-}
-
 static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
 {
     struct hd_core *c = self;
     struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
     const struct hd_req *q = &g->reqs->v[req];
-    bool ack = q->kind == HD_REQ_WRITE;
-    struct hd_message_line *h = ack ? &c->s->acks : &c->s->data;
+    uint32_t flits;
+    bool first;
 
-    if (HD_UNLIKELY(h->first + h->n == h->room)) {
-        reply_crowded(c, at, req, h,
-                      ack ? sizeof(hd_time) : sizeof(struct hd_message));
-        return;
-    }
     at = hd_recip_up(g->per_cycle, at + g->back);
-    if (ack) {
-        push_ack(c, at);
+    if (q->kind == HD_REQ_WRITE) { /* of concern to a core that waits for it */
+        push(c, &s->acks, at, 0, 0);
+        if ((s->blocked & HD_BLOCK_STORES) != 0)
+            told(c, at);
         return;
     }
-    push_data(c, at, req,
-              q->kind == HD_REQ_READ ? g->line_flits
-                                     : hd_l1d_flits(g, q->bytes));
+    flits = q->kind == HD_REQ_READ ? g->line_flits : hd_l1d_flits(g, q->bytes);
+    first = at < s->data.at;
+    push(c, &s->data, at, req, flits);
+    if (first)
+        s->fill_at = data_in(c, at, flits);
+    told(c, at);
+}
+
+struct hd_client hd_core_client(struct hd_core *c)
+{
+    return (struct hd_client){reply_data, c};
 }
 
 /* What there is to say of a translation request comes over its own network. */
@@ -338,6 +414,14 @@ static void reply_faulted(void *self, hd_time at, uint32_t treq)
     reply_treq(self, at, HD_MSG_FAULT, treq);
 }
 
+struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what)
+{
+    return (struct hd_tclient){what == HD_MSG_XLATE    ? reply_translation
+                               : what == HD_MSG_REPLAY ? reply_replayed
+                                                       : reply_faulted,
+                               c};
+}
+
 void hd_core_walk_read(void *gpu, hd_time now, uint32_t req)
 {
     struct hd_gpu *g = gpu;
@@ -345,26 +429,6 @@ void hd_core_walk_read(void *gpu, hd_time now, uint32_t req)
     hd_core_message(&g->core[g->reqs->v[req].spare],
                     hd_recip_up(g->per_cycle, now + g->tlb_back), HD_MSG_WALK,
                     req, 0);
-}
-
-struct hd_client hd_core_client(struct hd_core *c)
-{
-    return (struct hd_client){reply_data, c};
-}
-
-struct hd_tclient hd_core_tclient(struct hd_core *c)
-{
-    return (struct hd_tclient){reply_translation, c};
-}
-
-struct hd_tclient hd_core_rclient(struct hd_core *c)
-{
-    return (struct hd_tclient){reply_replayed, c};
-}
-
-struct hd_tclient hd_core_fclient(struct hd_core *c)
-{
-    return (struct hd_tclient){reply_faulted, c};
 }
 
 /* ---- halting ------------------------------------------------------------ */
@@ -383,4 +447,298 @@ void hd_gpu_halt(void *self, bool on, hd_time now)
             told(c, hd_recip_up(g->per_cycle, now));
         }
     }
+}
+
+/* ---- looking and checking ----------------------------------------------- */
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    const struct hd_gpu *g = self;
+
+    hd_warp_look(&g->core[instance], v);
+    hd_lsu_look(&g->core[instance], v);
+}
+
+/* How many lines a list has. */
+static uint32_t listed(const struct hd_core *c, uint32_t p)
+{
+    uint32_t n = 0;
+
+    for (; p != HD_NONE; p = c->parked[p].next)
+        n++;
+    return n;
+}
+
+/* `n` of a core's things wait, if there are some. */
+static void waits(struct heddle_visitor *v, uint32_t core, const char *what,
+                  const char *why, uint64_t n)
+{
+    if (n == 0)
+        return;
+    hd_show_wait(v, "core", core, what);
+    v->text(v->ud, "why", why);
+    v->number(v->ud, "n", n);
+}
+
+static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    const struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[i];
+    const struct hd_core_state *s = c->s;
+    uint64_t n[HD_WARP_UNIT + 1] = {0};
+
+    for (uint32_t w = 0; w < g->m->core.warps; w++)
+        n[c->warp[w].state]++;
+    waits(v, i, "its loads", "warps wait for data", n[HD_WARP_SLOTS]);
+    waits(v, i, "barriers", "warps of their blocks have not arrived",
+          n[HD_WARP_BARRIER]);
+    waits(v, i, "warp_limit", "warps that may not load",
+          hd_bit_count(s->ready & s->next[HD_OP_LOAD] & ~s->limit));
+    if (n[HD_WARP_READY] > 0 && !hd_lsu_room(c))
+        waits(v, i, "load/store unit", "its queue is full", s->lsu_n);
+    waits(v, i, "l2tlb", "L1 TLB misses are not answered",
+          hd_mshr_used(&c->tlb_mshr));
+    waits(v, i, "l1tlb", "misses wait for another instruction's",
+          listed(c, s->wait_first));
+    waits(v, i, "fault", "pages have to come from the host",
+          hd_mshr_lent(&c->tlb_mshr));
+    waits(v, i, "l2cache", "L1 misses are not answered",
+          hd_mshr_used(&c->l1_mshr));
+    if ((s->blocked & HD_BLOCK_STORES) != 0)
+        waits(v, i, "l2cache", "the store queue is full", s->stores);
+    waits(v, i, "load/store unit", "blocked, reasons as a bit set",
+          s->blocked);
+}
+
+/* Each place of the pool has a line that waits: for a translation, for an
+ * owner's misses, for the L1's port, or as a target of the L1. */
+static bool places_sane(const struct hd_core *c)
+{
+    uint32_t n = listed(c, c->s->wait_first) + listed(c, c->s->replay_first);
+
+    for (uint32_t e = 0; e < c->tlb_mshr.room; e++)
+        if (c->tlb_mshr.v[e].live != 0) {
+            if (c->tlb_mshr.v[e].n != listed(c, c->tlb_mshr.v[e].first))
+                return false;
+            n += c->tlb_mshr.v[e].n;
+        }
+    for (uint32_t e = 0; e < c->l1_mshr.room; e++)
+        if (c->l1_mshr.v[e].live != 0)
+            n += c->l1_mshr.v[e].n - 1; /* the first has no place */
+    return n == c->targets - hd_places_left(&c->parked_places);
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
+    uint64_t resident = 0, live = 0, times[HD_CORE_COUNTERS] = {0};
+    uint64_t sum = 0, counted;
+    hd_time now = hd_events_now(g->env->ev);
+
+    for (uint32_t w = 0; w < g->m->core.warps; w++)
+        resident += c->warp[w].state != HD_WARP_FREE;
+    for (uint32_t b = 0; b < g->m->core.blocks; b++)
+        if (c->block[b].used)
+            live += hd_bit_count(c->block[b].warps);
+    if (resident != live)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: %llu warps are resident, its blocks have %llu",
+                   instance, (unsigned long long)resident,
+                   (unsigned long long)live);
+    hd_core_unaccounted(c, now, times);
+    for (int k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++)
+        sum += c->count[k] + times[k];
+    counted = (now - g->measured[c->app]) * g->m->core.warps;
+    if (sum != counted)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: its warps' times sum to %llu ticks, time x warps "
+                   "is %llu",
+                   instance, (unsigned long long)sum,
+                   (unsigned long long)counted);
+    if (!hd_mshr_sane(&c->tlb_mshr) || !hd_mshr_sane(&c->l1_mshr))
+        hd_err_set(err, HEDDLE_ECHECK, "core %u: its MSHRs are inconsistent",
+                   instance);
+    if (!places_sane(c))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: lines that wait and the places they take differ",
+                   instance);
+    hd_l1tlb_check(c, err);
+}
+
+/* Policies were bound or unbound. */
+static void bound(void *self)
+{
+    struct hd_gpu *g = self;
+
+    for (uint32_t i = 0; i < g->cores; i++) {
+        hd_tlb_bound(&g->core[i].l1tlb);
+        hd_cache_bound(&g->core[i].l1);
+        hd_lsu_bound(&g->core[i]);
+    }
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+static void *take(struct hd_gpu *g, size_t n, size_t size, int *bad)
+{
+    void *p = hd_arena_take(g->env->arena, n, size);
+
+    *bad |= p == NULL;
+    return p;
+}
+
+void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app)
+{
+    struct hd_core *c = &g->core[core];
+
+    c->app = c->s->app = app;
+    c->state = g->state != NULL ? &g->state[app] : NULL;
+    c->ops = g->source[app]->ops;
+    c->source = g->source[app]->self;
+    c->slot = g->slot[app];
+    c->count = hd_count_row(&g->stat, core, app);
+    c->tlb_count = hd_count_row(&g->tlb_stat, core, app);
+    c->l1_count = hd_count_row(&g->l1_stat, core, app);
+}
+
+static int open_core(struct hd_gpu *g, uint32_t id)
+{
+    const struct hd_machine *m = g->m;
+    struct hd_core *c = &g->core[id];
+    uint32_t lent = 0;
+    int bad = 0;
+
+    c->gpu = g;
+    c->id = id;
+    c->memops = m->core.warps * HD_SLOTS + m->core.queue + m->core.parked +
+                m->l1cache.mshrs;
+    c->targets = m->core.parked;
+    c->lsu_room = m->core.queue;
+    c->lanes = m->core.lanes;
+    c->ilp = m->core.ilp;
+    c->full = hd_ones(c->lanes);
+    c->lrr = m->core.scheduler == HD_SCHED_LRR;
+    c->s = take(g, 1, sizeof *c->s, &bad);
+    c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);
+    c->age = take(g, m->core.warps, sizeof *c->age, &bad);
+    c->block = take(g, m->core.blocks, sizeof *c->block, &bad);
+    c->memop = take(g, c->memops, sizeof *c->memop, &bad);
+    c->lsu = take(g, m->core.queue, sizeof *c->lsu, &bad);
+    if (m->vm.paging == HD_PAGING_FAULT) {
+        lent = c->targets + 1; /* each has a line, but for one that is next */
+        c->fault = take(g, c->memops, sizeof *c->fault, &bad);
+    }
+    c->parked = take(g, c->targets, sizeof *c->parked, &bad);
+    if (m->l1tlb.blocking == HD_UNDER_HITS)
+        c->page = take(g, c->targets, sizeof *c->page, &bad);
+    if (bad || hd_places_open(&c->memop_places, g->env->arena, c->memops) ||
+        hd_places_open(&c->parked_places, g->env->arena, c->targets) ||
+        open_line(c, &c->s->inbox) ||
+        open_line(c, &c->s->data) ||
+        open_line(c, &c->s->acks))
+        return -1;
+    if (hd_mshr_open_more(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, lent) !=
+            0 ||
+        hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs) != 0)
+        return -1;
+    c->s->wake = c->s->fill_at = HD_NEVER;
+    c->s->replay_first = c->s->wait_first = HD_NONE;
+    hd_core_assign(g, id, 0);
+    c->component = hd_events_component(g->env->ev, "core", on_wake, c);
+    hd_warp_open(c);
+    if (hd_tlb_open(&c->l1tlb, g->env, &m->l1tlb, "l1tlb", 1, id) != 0)
+        return -1;
+    if (hd_cache_open(&c->l1, g->env, &m->l1cache, "l1cache", id,
+                      m->l1cache.bytes) != 0)
+        return -1;
+    hd_lsu_bound(c);
+    return 0;
+}
+
+/* A cell of the table warp_limit was set: its core takes it up at once. */
+static void limit_steered(void *self, uint32_t core)
+{
+    struct hd_gpu *g = self;
+    struct hd_core *c = &g->core[core];
+
+    c->s->limit_until = hd_events_now(g->env->ev);
+    hd_core_message(c, c->s->limit_until, HD_MSG_LIMIT, 0, 0);
+}
+
+/* For whoever reads the counters. */
+static void open_time(void *self, uint32_t instance, uint32_t app,
+                      uint64_t *add)
+{
+    struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
+
+    if (c->app == app)
+        hd_core_unaccounted(c, hd_events_now(g->env->ev), add);
+}
+
+int hd_gpu_open(struct hd_gpu *g)
+{
+    static const hd_time never = HD_NEVER;
+    static const uint32_t none;
+    struct hd_stats *st = g->env->stats;
+
+    if (g->barrier == NULL)
+        g->barrier = &never;
+    if (g->arrival == NULL)
+        g->arrival = &never;
+    g->changes = &none;
+    g->env->slots->limit_changed = limit_steered;
+    g->env->slots->limit_self = g;
+    g->cycle = g->env->clk->ticks[HD_CLK_CORE];
+    g->translate = g->m->sim.translation.kind != HD_OFF;
+    g->per_cycle = hd_recip_of(g->cycle);
+    g->per_flit = hd_recip_of(g->m->xbar.bytes);
+    g->line_flits = hd_l1d_flits(g, g->m->l1cache.line);
+    g->tlb_ticks = hd_l1tlb_latency(g);
+    g->l1_ticks = hd_l1d_latency(g);
+    g->both_ticks = g->m->l1cache.order == 0
+                        ? hd_max_u64(g->l1_ticks, g->tlb_ticks)
+                        : g->l1_ticks + g->tlb_ticks;
+    g->alu = g->m->core.alu_latency * g->cycle;
+    g->line_shift = hd_log2(g->m->l1cache.line);
+    g->stat = hd_stats_group(st, "core", hd_core_counters, HD_CORE_COUNTERS,
+                             g->cores);
+    hd_stats_open_time(st, open_time, g);
+    g->tlb_stat = hd_stats_group(st, "l1tlb", hd_l1tlb_counters,
+                                 HD_L1TLB_COUNTERS, g->cores);
+    g->l1_stat = hd_stats_group(st, "l1cache", hd_l1cache_counters,
+                                HD_L1_COUNTERS, g->cores);
+    g->load_latency = hd_stats_hist(st, &hd_core_hists[0]);
+    g->xlate_latency = hd_stats_hist(st, &hd_core_hists[1]);
+    g->page_hist = hd_stats_hist(st, &hd_core_hists[2]);
+    g->line_hist = hd_stats_hist(st, &hd_core_hists[3]);
+    g->stop = &g->env->err->code;
+    g->base = g->env->arena->base;
+    g->core = aligned_alloc(64, g->cores * sizeof *g->core);
+    g->measured = hd_arena_take(g->env->arena, g->env->apps + 1,
+                                sizeof *g->measured);
+    g->stalled = hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);
+    if (g->core == NULL || g->measured == NULL || g->stalled == NULL)
+        return -1;
+    memset(g->core, 0, g->cores * sizeof *g->core);
+    for (uint32_t i = 0; i < g->cores; i++)
+        if (open_core(g, i) != 0)
+            return -1;
+    hd_env_part(g->env, (struct hd_part){.name = "core",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = look,
+                                         .stuck = stuck,
+                                         .check = check,
+                                         .bound = bound});
+    hd_l1tlb_part(g);
+    hd_l1d_part(g);
+    return 0;
+}
+
+void hd_gpu_close(struct hd_gpu *g)
+{
+    free(g->core);
+    g->core = NULL;
 }

@@ -9,10 +9,9 @@
  * interconnect.  So a hit in the L1 costs no event, and a run of ALU
  * instructions costs one.
  *
- * corebuild.c has settings, counters and the building, core.c the loop over the
- * actors; warp.c issues and accounts a warp's time, pick.c picks warps, lsu.c,
- * l1tlb.c and l1d.c do memory instructions, inspect.c shows and checks,
- * dispatch.c deals launches and blocks to cores.
+ * The stations of a load, each a file with what others may call here: warp.c
+ * (issue), coalesce.c, lsu.c, l1tlb.c, l1d.c; core.c has the loop over the
+ * actors and the building, dispatch.c deals launches and blocks to cores.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -188,9 +187,8 @@ struct hd_message { /* 16 bytes: it is moved when an earlier one comes */
     uint32_t rest; /* b << 8 | what; of data, the flits alone */
 };
 
-/* Messages in order of time; those of one instant in order of arrival.  Of
- * acknowledgements there is the instant alone, an hd_time.  v[0] is never used:
- * its instant is 0. */
+/* Messages in order of time; those of one instant in order of arrival.  v[0] is
+ * never used. */
 struct hd_message_line {
     hd_time at;              /* of the first; HD_NEVER: empty */
     uint32_t first, n, room; /* v[first] to v[first + n - 1], of v[room] */
@@ -374,12 +372,11 @@ struct hd_gpu {
                           since a policy's epoch */
 };
 
-/* corebuild.c */
-/* Builds the cores.  0 or -1. */
+/* core.c: builds the cores; 0 or -1. */
 int hd_gpu_open(struct hd_gpu *g);
+void hd_gpu_close(struct hd_gpu *g);
 /* Gives core `core` to an application, before cycle 0. */
 void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
-void hd_gpu_close(struct hd_gpu *g);
 
 enum hd_core_message {
     HD_MSG_XLATE,  /* a: translation request that was answered */
@@ -392,59 +389,35 @@ enum hd_core_message {
     HD_MSG_WALK    /* a: request of a walk that leaves by this core's port */
 };
 
-/* core.c */
-/* The core's event. */
-void hd_core_on_wake(void *core, hd_time now, uint32_t what, uint32_t a,
-                     uint64_t b);
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
                      uint32_t b);
 /* Takes the acknowledgements of stores that have come by t. */
 void hd_core_acks(struct hd_core *c, hd_time t);
 /* Where the answers to a core's requests go. */
 struct hd_client hd_core_client(struct hd_core *c);
-struct hd_tclient hd_core_tclient(struct hd_core *c);
+/* Where it is told of its translation requests: HD_MSG_XLATE, _FAULT, _REPLAY.
+ */
+struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what);
 /* Where walkers send reads that leave by the port of a core: of struct hd_gpu,
  * the core being req.spare.  They take walk.latency to get there. */
 void hd_core_walk_read(void *gpu, hd_time now, uint32_t req);
-/* The same for requests that have waited for a far fault; who is told that
- * they begin to. */
-struct hd_tclient hd_core_rclient(struct hd_core *c);
-struct hd_tclient hd_core_fclient(struct hd_core *c);
 /* No core issues from now on, or they do again. */
 void hd_gpu_halt(void *g, bool on, hd_time now);
+extern const char *const hd_op_name[]; /* enum hd_op_kind */
 
-/* inspect.c */
-extern const char *const hd_op_name[];
-/* Offers the cores for looking and checking. */
-void hd_gpu_parts(struct hd_gpu *g);
+/* warp.c: offers its points. */
+void hd_warp_open(struct hd_core *c);
+/* A block begins at t; there is room. */
+void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number);
+/* A memory instruction is done. */
+void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t);
+/* Asks which warps may load. */
+void hd_warp_ask_limit(struct hd_core *c, hd_time t);
 /* Time of the core's warps not yet in its counters, up to `now`. */
 void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS]);
-
-/* warp.c */
-void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number);
-/* A memory instruction is done. */
-void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t);
-void hd_warp_ask_limit(struct hd_core *c, hd_time t);
-
-/* pick.c: the answer of a policy to warp_pick, see hd_sched_pick */
-uint32_t hd_sched_ask(struct hd_core *c, uint64_t can, uint32_t *one);
-/* How many instructions of its ALU run a warp issues before it has to wait. */
-static inline uint32_t hd_warp_group(const struct hd_core *c,
-                                     const struct hd_warp *x)
-{
-    uint32_t size = x->op.bytes != 0 ? x->op.bytes : c->ilp;
-    uint32_t left = x->group != 0 ? x->group : size;
-
-    return HD_LIKELY(c->ilp == 0) || left > x->op.count ? x->op.count : left;
-}
-
-/* Loose round robin over ALU runs in closed form: the whole rounds that fit
- * before `end`.  0 if none does. */
-uint64_t hd_sched_rounds(struct hd_core *c, uint64_t can, hd_time t,
-                         hd_time end);
-int64_t hd_sched_default(void *self, const void *question);
-int64_t hd_limit_default(void *self, const void *question);
+/* Its resident warps. */
+void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v);
 
 /* lsu.c: a memory instruction of a warp, with so many active lanes, or one of
  * shared memory, enters at t; there is room. */
@@ -504,8 +477,9 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t);
  * all (HD_APP_NONE), which take no look-up before `until`. */
 void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until);
-/* Offers the L1 TLBs for looking. */
+/* Offers the L1 TLBs for looking; what holds of their misses. */
 void hd_l1tlb_part(struct hd_gpu *g);
+void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err);
 
 /* l1d.c: ticks of a look-up; flits that so many bytes take at a core's port. */
 hd_time hd_l1d_latency(const struct hd_gpu *g);
@@ -597,54 +571,8 @@ static inline struct hd_port hd_port_next(const struct hd_core *c,
 /* warp.c: a warp issues at the port's next instant, an instruction or its ALU
  * run; or all that are ready issue in turn, before `end`.  What the port does
  * next. */
-struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
+struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
                              hd_time end);
-
-/* The ready warp that has been resident longest. */
-static inline uint32_t hd_sched_oldest(const struct hd_core *c, uint64_t can)
-{
-    const uint64_t *family = c->s->family;
-
-    if ((can & (can - 1)) == 0)
-        return hd_bit_first(can);
-
-    while ((*family & can) == 0)
-        family++;
-    return hd_bit_first(*family & can);
-}
-
-/* Greedy then oldest: see pick.c. */
-static inline uint32_t hd_sched_gto(const struct hd_core *c, uint64_t can)
-{
-    uint32_t last = c->s->last;
-
-    if (last < HD_MAX_WARPS && can >> last & 1)
-        return last;
-    return hd_sched_oldest(c, can);
-}
-
-/* The engine's own choice. */
-static inline uint32_t hd_sched_own(const struct hd_core *c, uint64_t can,
-                                    uint32_t *one)
-{
-    uint32_t last = c->s->last;
-    uint64_t later;
-
-    *one = c->lrr;
-    if (!c->lrr)
-        return hd_sched_gto(c, can);
-    later = last < 63 ? can & ~hd_ones(last + 1) : 0;
-    return hd_bit_first(later != 0 ? later : can);
-}
-
-/* The warp that issues, of a set that is not empty.  *one: it issues a single
- * instruction, not its whole ALU run. */
-static inline uint32_t hd_sched_pick(struct hd_core *c, uint64_t can,
-                                     uint32_t *one)
-{
-    return HD_UNLIKELY(c->pick.bound) ? hd_sched_ask(c, can, one)
-                                      : hd_sched_own(c, can, one);
-}
 
 /* dispatch.c */
 struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g);

@@ -361,8 +361,8 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
 
 void hd_l1d_part(struct hd_gpu *g)
 {
-    struct hd_part p = {
-        .name = "l1cache", .instances = g->cores, .self = g, .look = look};
-
-    hd_env_part(g->env, p);
+    hd_env_part(g->env, (struct hd_part){.name = "l1cache",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = look});
 }

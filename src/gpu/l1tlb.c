@@ -604,7 +604,7 @@ void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t)
     hd_mshr_recalled(&c->tlb_mshr);
 }
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- looking and checking ------------------------------------------------ */
 
 static void look(void *self, uint32_t instance, struct heddle_visitor *v)
 {
@@ -632,10 +632,61 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
     }
 }
 
+/* The instruction that sent a miss: that of its oldest line. */
+static uint32_t sender(const struct hd_core *c, const struct hd_mshr_entry *x)
+{
+    uint32_t p = x->first;
+
+    if (p == HD_NONE) /* there was no room for it */
+        return c->s->lsu_n > 0 ? c->lsu[c->s->lsu_first].memop : HD_NONE;
+    while (c->parked[p].next != HD_NONE)
+        p = c->parked[p].next;
+    return c->parked[p].memop;
+}
+
+/* Where hits pass misses, one instruction owns the walks, and what parks waits
+ * for it, in order: the lines of an instruction lie together. */
+void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err)
+{
+    uint32_t used = hd_mshr_used(&c->tlb_mshr), owned = 0, last = HD_NONE;
+    uint64_t since = 0;
+
+    if (c->gpu->m->l1tlb.blocking != HD_UNDER_HITS)
+        return;
+    for (uint32_t e = 0; e < c->tlb_mshr.room; e++)
+        if (c->tlb_mshr.v[e].live != 0)
+            owned += sender(c, &c->tlb_mshr.v[e]) == c->s->miss_op;
+    if (owned < used)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: %u misses of its L1 TLB are outstanding, of one "
+                   "instruction only %u",
+                   c->id, used, owned);
+    if (c->s->wait_first != HD_NONE && used == 0 && !c->s->again)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: misses of its L1 TLB have parked, and none is "
+                   "outstanding",
+                   c->id);
+    for (uint32_t p = c->s->wait_first; p != HD_NONE; p = c->parked[p].next) {
+        uint32_t memop = c->parked[p].memop;
+        if (memop != last && c->memop[memop].issued < since)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "core %u: misses of its L1 TLB have parked out of order",
+                       c->id);
+        if (memop != last && last != HD_NONE && memop == c->s->miss_op &&
+            used > 0)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "core %u: misses that have parked come before those of "
+                       "the instruction that owns the walks",
+                       c->id);
+        since = c->memop[memop].issued;
+        last = memop;
+    }
+}
+
 void hd_l1tlb_part(struct hd_gpu *g)
 {
-    struct hd_part p = {
-        .name = "l1tlb", .instances = g->cores, .self = g, .look = look};
-
-    hd_env_part(g->env, p);
+    hd_env_part(g->env, (struct hd_part){.name = "l1tlb",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = look});
 }

@@ -1,12 +1,13 @@
 /*
- * warp.c - the life of a warp: blocks start, instructions issue, barriers and
- * scoreboard slots hold and release, and every tick of its time is accounted.
+ * warp.c - issue: the life of a warp, and which one goes next.
  *
- * A warp's state changes only here.  Invariants: bit w of `ready` is set
- * exactly when warp w is HD_WARP_READY and its time has come; when its time
- * lies ahead it is in later[], sorted; `since` never lies behind by more than
- * the interval that its state explains, so the T_ counters of a core sum to
- * time x warps (what is open is added by hd_core_unaccounted).
+ * Blocks start, warps issue, barriers and scoreboard slots hold and release,
+ * and every tick of a warp's time is accounted.  A warp's state changes only
+ * here.  Invariants: bit w of `ready` is set exactly when warp w is
+ * HD_WARP_READY and its time has come; when its time lies ahead it is in
+ * later[], sorted; `since` never lies behind by more than the interval that its
+ * state explains, so the T_ counters of a core sum to time x warps (what is open
+ * is added by hd_core_unaccounted).
  *
  * An ALU run issues in groups of core.ilp instructions, or of as many as its
  * source says; 0 is one group of all.  Those of a group are independent and
@@ -18,20 +19,32 @@
  * warp has stalled like any other: GTO goes over to the oldest that can issue,
  * and comes back when that one stalls in its turn.  Where nobody else can
  * issue before the next group may, no scheduler is asked and group follows
- * group in one step (issue_groups), as far as nothing else happens in the core.
+ * group in one step (issue_alu), as far as nothing else happens in the core.
  *
- * A load's wait is split when it ends: up to the
- * last translation of its lines it is TLB time, of which the part that it
- * waited for pages from the host is fault time and the part that a walker
- * worked is walk time, and the rest is data time.
+ * Schedulers: GTO stays with the warp that issued last until it stalls, then
+ * takes the ready warp that has been resident longest (Rogers, O'Connor, Aamodt:
+ * Cache-conscious wavefront scheduling, MICRO 2012).  A stalled warp that wakes
+ * does not pre-empt the greedy one.  LRR takes the next ready warp in cyclic
+ * order after each instruction.  When all ready warps are inside ALU runs, whole
+ * rounds of LRR change nothing but the runs' lengths, so they are taken in one
+ * step (issue_rounds), as far as the groups reach; the issue order is that of
+ * one instruction at a time.
+ *
+ * A load's wait is split when it ends: up to the last translation of its lines
+ * it is TLB time, of which the part that it waited for pages from the host is
+ * fault time and the part that a walker worked is walk time, and the rest is
+ * data time.  Whoever reads the counters before gets the open part, too, told as
+ * if the wait ended now.
  *
  * SPDX-License-Identifier: MIT
  */
-
 #include <string.h>
 
 #include "../machine.h"
 #include "dispatch.h"
+
+static const char *const state_name[] = {"free",    "ready",  "load",
+                                         "barrier", "exited", "shared memory"};
 
 static void account(struct hd_core *c, uint32_t what, hd_time ticks)
 {
@@ -157,7 +170,7 @@ void hd_warp_ask_limit(struct hd_core *c, hd_time t)
     hd_core_message(c, s->limit_until, HD_MSG_LIMIT, 0, 0);
 }
 
-void hd_warp_start_block(struct hd_core *c, hd_time t, uint64_t number)
+void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
 {
     const struct hd_launch *l = hd_dispatch_launch(c->gpu->dispatch, c->app);
     uint32_t slot = 0, w = 0;
@@ -336,16 +349,107 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
     hd_places_give(&c->memop_places, memop);
 }
 
-/* ---- issue ------------------------------------------------------------- */
+/* ---- which warp ---------------------------------------------------------- */
 
-/* Warp w, `bit` of it set, issues n instructions from t to `end`: its waits,
- * its issue time, and what follows from it for the port.  Its active lanes. */
-static HD_INLINE uint32_t begin(const struct hd_core *c,
-                                struct hd_core_state *s, struct hd_warp *x,
-                                uint32_t w, uint64_t bit, uint64_t n, hd_time t,
-                                hd_time end)
+/* The ready warp that has been resident longest. */
+static inline uint32_t oldest(const struct hd_core *c, uint64_t can)
 {
-    uint64_t *count = c->count, mask = x->op.mask;
+    const uint64_t *family = c->s->family;
+
+    if ((can & (can - 1)) == 0)
+        return hd_bit_first(can);
+    while ((*family & can) == 0)
+        family++;
+    return hd_bit_first(*family & can);
+}
+
+/* The engine's own choice.  *one: a single instruction issues, not the whole ALU
+ * run. */
+static inline uint32_t pick_own(const struct hd_core *c, uint64_t can,
+                                uint32_t *one)
+{
+    uint32_t last = c->s->last;
+    uint64_t later;
+
+    *one = c->lrr;
+    if (c->lrr) {
+        later = last < 63 ? can & ~hd_ones(last + 1) : 0;
+        return hd_bit_first(later != 0 ? later : can);
+    }
+    return last < HD_MAX_WARPS && can >> last & 1 ? last : oldest(c, can);
+}
+
+/* A policy's. */
+HD_APART static uint32_t pick_asked(struct hd_core *c, uint64_t can,
+                                    uint32_t *one)
+{
+    struct heddle_q_warp_pick q = {.core = c->id,
+                                   .last = c->s->last,
+                                   .ready = can,
+                                   .oldest = oldest(c, can),
+                                   .n = c->gpu->m->core.warps,
+                                   .age = c->age};
+    int64_t a = hd_ask_warp_pick(&c->pick, &q);
+
+    *one = a >= 64;
+    a &= 63;
+    if (can >> a & 1)
+        return (uint32_t)a;
+    hd_err_set(c->gpu->env->err, HEDDLE_EPOLICY,
+               "warp_pick: core %u, ready set 0x%llx: warp %lld was answered, "
+               "which is not ready",
+               c->id, (unsigned long long)can, (long long)a);
+    return pick_own(c, can, one);
+}
+
+/* The warp that issues, of a set that is not empty. */
+static inline uint32_t pick(struct hd_core *c, uint64_t can, uint32_t *one)
+{
+    return HD_UNLIKELY(c->pick.bound) ? pick_asked(c, can, one)
+                                      : pick_own(c, can, one);
+}
+
+/* The engine's own answer to warp_pick. */
+static int64_t pick_default(void *self, const void *question)
+{
+    const struct heddle_q_warp_pick *q = question;
+    uint32_t one, w = pick_own(self, q->ready, &one);
+
+    return one ? (int64_t)w + 64 : (int64_t)w;
+}
+
+/* The engine's own answer to warp_limit: the steered set. */
+static int64_t limit_default(void *self, const void *question)
+{
+    const struct hd_core *c = self;
+
+    (void)question;
+    return (int64_t)c->gpu->env->slots->steer->warp_limit[0][c->id];
+}
+
+void hd_warp_open(struct hd_core *c)
+{
+    struct hd_slots *slots = c->gpu->env->slots;
+
+    c->s->later_at = HD_NEVER;
+    c->s->last = HD_MAX_WARPS;
+    c->s->limit = ~0ull;
+    hd_slots_offer(slots, HEDDLE_POINT_warp_pick, "core", &c->pick,
+                   pick_default, c);
+    hd_slots_offer(slots, HEDDLE_POINT_warp_limit, "core", &c->limit,
+                   limit_default, c);
+}
+
+/* ---- issue --------------------------------------------------------------- */
+
+/* Warp w issues n instructions from t to `end`: its waits, its issue time, and
+ * what follows from it for the port.  Its active lanes. */
+static HD_INLINE uint32_t begin(const struct hd_core *c, uint32_t w, uint64_t n,
+                                hd_time t, hd_time end)
+{
+    struct hd_core_state *s = c->s;
+    struct hd_warp *x = &c->warp[w];
+    uint64_t *count = c->count, mask = x->op.mask, bit = 1ull << w;
     uint32_t lanes = HD_LIKELY(mask == c->full) ? c->lanes : hd_bit_count(mask);
     hd_time since = x->since;
 
@@ -394,170 +498,151 @@ static void issue_exit(struct hd_core *c, uint32_t w, hd_time t)
         open_barrier(c, b, t);
 }
 
-/* Warp w issues a group of its ALU run at t, or the first `most` instructions
- * of what is left of it, and, where no other warp can issue, all groups that
- * may begin before `until`. */
-HD_APART static void issue_groups(struct hd_core *c, uint32_t w, hd_time t,
-                                  uint64_t most, hd_time until)
+/* Instructions of a group of the warp's ALU run. */
+static inline uint64_t group_size(const struct hd_core *c,
+                                  const struct hd_warp *x)
 {
-    struct hd_core_state *s = c->s;
+    return HD_LIKELY(c->ilp == 0) ? UINT64_MAX
+           : x->op.bytes != 0     ? x->op.bytes
+                                  : c->ilp;
+}
+
+/* How many of them it issues before it has to wait. */
+static inline uint64_t group_left(const struct hd_core *c,
+                                  const struct hd_warp *x)
+{
+    return hd_min_u64(x->op.count, x->group != 0 ? x->group : group_size(c, x));
+}
+
+/* Warp w issues a group of its ALU run at t, or the first `most` instructions of
+ * what is left of it, and, where no other warp can issue, all groups that may
+ * begin before `until`. */
+static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
+                                uint32_t w, hd_time t, uint64_t most,
+                                hd_time until)
+{
     struct hd_warp *x = &c->warp[w];
-    uint32_t size = x->op.bytes != 0 ? x->op.bytes : c->ilp;
-    uint32_t left = x->group != 0 ? x->group : size;
     uint64_t bit = 1ull << w;
     hd_time end, slot = c->slot;
 
-    until = hd_warp_can(c, s) == bit ? hd_min_u64(until, s->later_at) : 0;
-    for (;; t = x->ready, left = size) {
-        uint64_t n = hd_min_u64(hd_min_u64(x->op.count, left), most);
+    for (;; t = x->ready) {
+        uint64_t left = group_left(c, x), n = hd_min_u64(left, most);
 
         end = t + n * slot;
-        begin(c, s, x, w, bit, n, t, end);
+        begin(c, w, n, t, end);
         hd_dispatch_issued(c, n, t);
         x->op.count -= (uint32_t)n;
-        if (n < left && x->op.count > 0) { /* `most` of them */
-            x->group = (uint8_t)(left - n);
+        if (HD_UNLIKELY(n < left)) { /* `most` of them */
+            x->group = (uint8_t)(c->ilp != 0 ? left - n : 0);
             return;
         }
+        x->group = 0;
         x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
-        if (x->op.count == 0 || x->ready >= until)
+        if (HD_LIKELY(x->op.count == 0)) {
+            s->ready ^= bit;
+            fetch(c, s, x, w, HD_OP_ALU, end);
+            return;
+        }
+        if (x->ready >= hd_min_u64(until, s->later_at) ||
+            hd_warp_can(c, s) != bit)
             break;
     }
-    x->group = 0;
     s->ready ^= bit;
-    if (x->op.count == 0)
-        fetch(c, s, x, w, HD_OP_ALU, end);
-    else
-        make_ready(c, s, x, w, end);
-}
-
-/* Warp w issues its ALU run at t, or the first `most` instructions of it. */
-static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
-                                struct hd_warp *x, uint32_t w, hd_time t,
-                                uint64_t most, hd_time until)
-{
-    uint64_t n = hd_min_u64(x->op.count, most), bit = 1ull << w;
-    hd_time slot = c->slot, end = t + n * slot;
-
-    if (HD_UNLIKELY(c->ilp != 0)) {
-        issue_groups(c, w, t, most, until);
-        return;
-    }
-    begin(c, s, x, w, bit, n, t, end);
-    hd_dispatch_issued(c, n, t);
-    if (HD_UNLIKELY(n < x->op.count)) {
-        x->op.count -= (uint32_t)n;
-        return;
-    }
-    s->ready ^= bit;
-    x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
-    fetch(c, s, x, w, HD_OP_ALU, end);
+    make_ready(c, s, x, w, end);
 }
 
 /* The same of its load, store or atomic. */
 static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
-                                   struct hd_warp *x, uint32_t w, uint32_t kind,
-                                   hd_time t)
+                                   uint32_t w, hd_time t)
 {
-    struct hd_access acc;
+    struct hd_warp *x = &c->warp[w];
+    struct hd_access acc = {.lane = NULL};
     hd_time end = t + c->slot;
-    uint64_t bit = 1ull << w, n = x->op.count;
-    uint32_t slot = x->op.slot, lanes = begin(c, s, x, w, bit, n, t, end);
+    uint64_t n = x->op.count;
+    uint32_t slot = x->op.slot, kind = x->op.kind, lanes;
 
+    lanes = begin(c, w, n, t, end);
     hd_dispatch_issued(c, n, t);
     c->count[HD_CORE_MEM_INSTRUCTIONS] += n;
     c->count[HD_CORE_LOADS + kind - HD_OP_LOAD] += n;
     x->pending |= slot_bit(slot);
     x->flight += slot == HD_NO_SLOT;
-    s->ready ^= bit;
-    acc.lane = NULL;
+    s->ready ^= 1ull << w;
     c->ops->access(c->source, x->ctx, x->index, &acc);
     hd_lsu_take(c, w, lanes, &acc, t);
     fetch(c, s, x, w, kind, end);
 }
 
-/* Warp w issues an instruction of shared memory: it goes through the load/store
- * unit. */
-static void issue_shared(struct hd_core *c, uint32_t w, hd_time t)
+/* The same of shared memory, which goes through the load/store unit, of a
+ * barrier, or of its exit. */
+HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
-    uint64_t bit = 1ull << w;
-
-    begin(c, s, x, w, bit, 1, t, t + c->slot);
-    hd_dispatch_issued(c, 1, t);
-    hd_lsu_take_shared(c, w, t);
-    x->flight++;
-    x->shared++;
-    s->ready ^= bit;
-    if (--x->op.count > 0)
-        make_ready(c, s, x, w, t);
-    else
-        x->state = HD_WARP_UNIT;
-}
-
-/* The same of shared memory, of a barrier, or of its exit. */
-HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
-{
-    struct hd_warp *x = &c->warp[w];
+    uint64_t n = x->op.kind == HD_OP_SHARED ? 1 : x->op.count;
     hd_time end = t + c->slot;
-    uint64_t bit = 1ull << w;
 
-    if (x->op.kind == HD_OP_SHARED) {
-        issue_shared(c, w, t);
-        return;
-    }
-    begin(c, c->s, x, w, bit, x->op.count, t, end);
-    hd_dispatch_issued(c, x->op.count, t);
-    c->s->ready ^= bit;
-    if (x->op.kind == HD_OP_BARRIER)
+    begin(c, w, n, t, end);
+    hd_dispatch_issued(c, n, t);
+    s->ready ^= 1ull << w;
+    if (x->op.kind == HD_OP_BARRIER) {
         issue_barrier(c, w, end);
-    else
+    } else if (x->op.kind == HD_OP_EXIT) {
         issue_exit(c, w, end);
+    } else {
+        hd_lsu_take_shared(c, w, t);
+        x->flight++;
+        x->shared++;
+        if (--x->op.count > 0)
+            make_ready(c, s, x, w, t);
+        else
+            x->state = HD_WARP_UNIT;
+    }
 }
 
-/* Warp w issues at t: one instruction, or `most` of its ALU run; no other actor
- * of the core comes before `until`, if that lies behind t. */
-static HD_INLINE void issue(struct hd_core *c, struct hd_core_state *s,
-                            uint32_t w, hd_time t, uint64_t most, hd_time until)
+/* The whole rounds of loose round robin over ALU runs that fit before `end`. */
+static uint64_t rounds_before(const struct hd_core *c, uint64_t can, hd_time t,
+                              hd_time end)
 {
-    struct hd_warp *x = &c->warp[w];
-    uint32_t kind = x->op.kind;
+    hd_time round = hd_bit_count(can) * c->slot;
+    uint64_t least = UINT64_MAX;
 
-    if (kind == HD_OP_ALU)
-        issue_alu(c, s, x, w, t, most, until);
-    else if (HD_LIKELY(is_memory(kind)))
-        issue_memory(c, s, x, w, kind, t);
-    else
-        issue_other(c, w, t);
+    if (!c->lrr || c->pick.bound || can == 0)
+        return 0;
+    for (uint64_t m = can; m != 0; m &= m - 1) {
+        const struct hd_warp *x = &c->warp[hd_bit_first(m)];
+        if (x->op.kind != HD_OP_ALU)
+            return 0;
+        least = hd_min_u64(least, group_left(c, x));
+    }
+    end = hd_min_u64(end, c->s->later_at);
+    return hd_min_u64(end > t ? (end - t) / round : 0, least - 1);
 }
 
 /* All ready warps issue `rounds` instructions each, in turn. */
 HD_APART static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
                                   uint64_t rounds)
 {
-    struct hd_core_state *s = c->s;
-    hd_time slot = c->slot;
-    hd_time round = hd_bit_count(can) * slot;
-    uint32_t one, first = hd_sched_pick(c, can, &one), w = first, n = 0;
+    hd_time slot = c->slot, round = hd_bit_count(can) * slot;
+    uint32_t one, first = pick_own(c, can, &one), w = first, n = 0;
 
     do {
         struct hd_warp *x = &c->warp[w];
-        begin(c, s, x, w, 1ull << w, rounds, t + n * slot, t + (n + 1) * slot);
+        begin(c, w, rounds, t + n * slot, t + (n + 1) * slot);
         hd_dispatch_issued(c, rounds, t);
         account(c, HD_CORE_T_ISSUE, (rounds - 1) * slot);
         account(c, HD_CORE_T_READY, (rounds - 1) * (round - slot));
-        if (HD_UNLIKELY(c->ilp != 0))
-            x->group = (uint8_t)(hd_warp_group(c, x) - rounds);
+        if (c->ilp != 0)
+            x->group = (uint8_t)(group_left(c, x) - rounds);
         x->op.count -= (uint32_t)rounds;
         x->since = x->ready = t + (rounds - 1) * round + (n + 1) * slot;
-        w = hd_sched_pick(c, can, &one);
+        w = pick_own(c, can, &one);
         n++;
     } while (w != first);
-    s->port_free = t + rounds * round;
+    c->s->port_free = t + rounds * round;
 }
 
-HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
+HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
                                     hd_time end)
 {
     struct hd_core_state *s = c->s;
@@ -570,12 +655,181 @@ HD_HOT struct hd_port hd_warp_issue(struct hd_core *c, struct hd_port port,
         promote(c, s, t);
         port.can = hd_warp_can(c, s);
     }
-    rounds = c->lrr ? hd_sched_rounds(c, port.can, t, end) : 0;
+    if (HD_UNLIKELY(port.can == 0))
+        return hd_port_next(c, s);
+    rounds = rounds_before(c, port.can, t, end);
     if (rounds > 0) {
         issue_rounds(c, port.can, t, rounds);
-    } else if (HD_LIKELY(port.can != 0)) {
-        w = hd_sched_pick(c, port.can, &one);
-        issue(c, s, w, t, one ? 1 : UINT64_MAX, c->pick.bound || one ? 0 : end);
+        return hd_port_next(c, s);
     }
+    w = pick(c, port.can, &one);
+    if (c->warp[w].op.kind == HD_OP_ALU)
+        issue_alu(c, s, w, t, one ? 1 : UINT64_MAX,
+                  c->pick.bound || one ? 0 : end);
+    else if (HD_LIKELY(is_memory(c->warp[w].op.kind)))
+        issue_memory(c, s, w, t);
+    else
+        issue_other(c, w, t);
     return hd_port_next(c, s);
+}
+
+/* ---- open waits --------------------------------------------------------- */
+
+/* What is known of the memory instructions that a warp waits for. */
+struct awaited {
+    hd_time translated; /* the last translation: `now` if one is under way */
+    hd_time walk, fault;
+};
+
+/* Whether a warp waits for that memory instruction of its own. */
+static bool awaits(const struct hd_warp *x, const struct hd_memop *m)
+{
+    if (x->state != HD_WARP_SLOTS)
+        return false;
+    if (m->slot == HD_NO_SLOT)
+        return (x->op.wait & x->pending) == 0;
+    return (x->op.wait >> m->slot & 1) != 0;
+}
+
+/* Of the requests of a memory instruction for a translation: */
+enum { NO_REQUEST = HD_NONE, TO_BE_SENT = HD_NONE - 1 };
+
+/* One whose translation is under way by treq, or parks (TO_BE_SENT), or has
+ * come (NO_REQUEST). */
+static void await_memop(const struct hd_core *c, uint32_t memop, uint32_t treq,
+                        hd_time now, struct awaited *v)
+{
+    const struct hd_memop *m = &c->memop[memop];
+    struct awaited *a = &v[m->warp];
+    hd_time walk = m->walk, to = m->translated;
+
+    if (!awaits(&c->warp[m->warp], m))
+        return;
+    if (c->fault != NULL)
+        a->fault = hd_max_u64(a->fault, c->fault[memop]);
+    if (treq == TO_BE_SENT) {
+        to = now;
+    } else if (treq != NO_REQUEST) {
+        const struct hd_treq *q = &c->gpu->treqs->v[treq];
+        walk = q->walk != 0 && q->walk < now ? now - q->walk : 0;
+        to = now;
+        if (c->fault != NULL)
+            a->fault = hd_max_u64(a->fault,
+                                  hd_faults_waited(c->gpu->faults, treq, now));
+    }
+    a->walk = hd_max_u64(a->walk, walk);
+    a->translated = hd_max_u64(a->translated, to);
+}
+
+/* Of all warps; nothing is looked for where none waits for a load. */
+static void await_all(const struct hd_core *c, hd_time now, struct awaited *v)
+{
+    uint32_t w = 0;
+
+    while (w < c->gpu->m->core.warps && c->warp[w].state != HD_WARP_SLOTS)
+        w++;
+    if (w == c->gpu->m->core.warps)
+        return;
+    memset(v, 0, c->gpu->m->core.warps * sizeof *v);
+    for (uint32_t i = 0; i < c->memops; i += 64) {
+        uint64_t used = ~c->memop_places.free[i / 64] &
+                        hd_ones(c->memops - i < 64 ? c->memops - i : 64);
+        for (; used != 0; used &= used - 1)
+            await_memop(c, i + hd_bit_first(used), NO_REQUEST, now, v);
+    }
+    for (uint32_t e = 0; e < c->tlb_mshr.room; e++) {
+        const struct hd_mshr_entry *x = &c->tlb_mshr.v[e];
+        uint32_t p = x->live != 0 ? x->first : HD_NONE;
+        for (; p != HD_NONE; p = c->parked[p].next)
+            await_memop(c, c->parked[p].memop, x->live - 1, now, v);
+    }
+    for (uint32_t p = c->s->wait_first; p != HD_NONE; p = c->parked[p].next)
+        await_memop(c, c->parked[p].memop, TO_BE_SENT, now, v);
+}
+
+/* The wait of a warp for slots, up to now: as account_fault() and
+ * account_load() will say, if what is awaited comes now. */
+static void unaccounted_load(const struct awaited *a, hd_time since,
+                             hd_time now, uint64_t out[HD_CORE_COUNTERS])
+{
+    hd_time to = hd_max_u64(since, hd_min_u64(a->translated, now));
+    hd_time fault = hd_min_u64(a->fault, to - since);
+    hd_time walk = hd_min_u64(a->walk, to - since - fault);
+
+    out[HD_CORE_T_FAULT] += fault;
+    out[HD_CORE_T_WALK] += walk;
+    out[HD_CORE_T_TLB] += to - since - fault - walk;
+    out[HD_CORE_T_DATA] += now - to;
+}
+
+/* A warp that may issue has waited as begin() will say. */
+static void unaccounted_ready(const struct hd_warp *x, bool lsu_full,
+                              hd_time now, uint64_t out[HD_CORE_COUNTERS])
+{
+    hd_time to = hd_max_u64(x->since, hd_min_u64(x->ready, now));
+
+    out[HD_CORE_T_ALU] += to - x->since;
+    out[lsu_full ? HD_CORE_T_LSU : HD_CORE_T_READY] += now - to;
+}
+
+/* Warps have issued ahead of now: so much of their time is not yet.  It was
+ * mostly issuing and, between the groups of a run, waiting for the ALU. */
+static void give_back(const struct hd_core *c, hd_time ahead,
+                      uint64_t out[HD_CORE_COUNTERS])
+{
+    for (uint32_t k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++) {
+        hd_time part = hd_min_u64(ahead, c->count[k]);
+
+        out[k] -= part;
+        ahead -= part;
+    }
+}
+
+void hd_core_unaccounted(const struct hd_core *c, hd_time now,
+                         uint64_t out[HD_CORE_COUNTERS])
+{
+    struct awaited v[HD_MAX_WARPS];
+    hd_time ahead = 0;
+
+    await_all(c, now, v);
+    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
+        const struct hd_warp *x = &c->warp[w];
+        if (x->since > now)
+            ahead += x->since - now;
+        else if (x->state == HD_WARP_READY)
+            unaccounted_ready(x, (c->s->lsu_full >> w & 1) != 0, now, out);
+        else if (x->state == HD_WARP_SLOTS)
+            unaccounted_load(&v[w], x->since, now, out);
+        else if (x->state == HD_WARP_UNIT)
+            out[HD_CORE_T_LSU] += now - x->since;
+        else if (x->state == HD_WARP_BARRIER)
+            out[HD_CORE_T_BARRIER] += now - x->since;
+        else
+            out[HD_CORE_T_IDLE] += now - x->since;
+    }
+    give_back(c, ahead, out);
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v)
+{
+    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
+        const struct hd_warp *x = &c->warp[w];
+        if (x->state == HD_WARP_FREE)
+            continue;
+        v->row(v->ud, "warp");
+        v->number(v->ud, "warp", w);
+        v->number(v->ud, "app", c->app);
+        v->number(v->ud, "block", c->block[x->block].number);
+        v->number(v->ud, "index", x->index);
+        v->text(v->ud, "state", state_name[x->state]);
+        v->text(v->ud, "next", hd_op_name[x->op.kind]);
+        v->number(v->ud, "pc", x->op.pc);
+        v->number(v->ud, "left", x->op.count);
+        v->number(v->ud, "pending", x->pending);
+        v->number(v->ud, "waits_for", x->op.wait & x->pending);
+        v->number(v->ud, "ready", x->ready / c->gpu->cycle);
+        v->number(v->ud, "age", c->age[w]);
+    }
 }
