@@ -59,16 +59,26 @@ static void restart_stalled(void *self)
         s->gpu.stalled[a] = 0;
 }
 
+static const struct hd_fact facts[] = {
+    {{"owner", "core", "application", "whose the core is"}, owner, NULL},
+    {{"warps", "core", "bit set of warps", "warps that issued"},
+     warps,
+     restart_warps},
+    {{"walks", "application", "walks", "most page walks at once"},
+     walks,
+     restart_walks},
+    {{"stalled", "application", "memory instructions",
+      "most that one miss of a TLB held up"},
+     stalled,
+     restart_stalled},
+};
+
+const struct heddle_fact_info *heddle_fact_info(uint32_t i)
+{
+    return i < HD_LEN(facts) ? &facts[i].info : NULL;
+}
+
 void hd_sim_facts(heddle_sim *s)
 {
-    struct hd_slots *l = &s->slots;
-    uint32_t cores = s->gpu.cores;
-
-    hd_slots_fact(l, HD_FACT_OWNER, (struct hd_fact){owner, NULL, s, cores});
-    hd_slots_fact(l, HD_FACT_WARPS,
-                  (struct hd_fact){warps, restart_warps, s, cores});
-    hd_slots_fact(l, HD_FACT_WALKS,
-                  (struct hd_fact){walks, restart_walks, s, s->apps});
-    hd_slots_fact(l, HD_FACT_STALLED,
-                  (struct hd_fact){stalled, restart_stalled, s, s->apps});
+    hd_slots_facts(&s->slots, facts, HD_LEN(facts), s);
 }

@@ -1,9 +1,10 @@
 /*
- * machine.c - the list of all settings, and the checks across them.
+ * machine.c - the list of all parts, and the checks across their settings.
  *
- * Each part declares its settings beside its struct, with their ranges; here
- * they are put together in the order in which they are listed, and here are
- * those of no part: the simulation's and the clocks'.  A setting's own range is
+ * Each part declares its settings beside its struct, with their ranges, and
+ * what it counts; here is a row for each, in the order in which they are
+ * listed, and here are the settings of no part: the simulation's and the
+ * clocks'.  A setting's own range is
  * checked when it is set (core/config.c).  What only two settings together can
  * get wrong is checked once they are all known, before anything is built, with
  * words that name both.  What sizes come to where they are no whole number of
@@ -15,6 +16,9 @@
 #include "machine.h"
 
 #include "base/bits.h"
+#include "mem/dram.h"
+#include "policy/slots.h"
+#include "vm/mover.h"
 
 #define AT(f) (uint32_t) offsetof(struct hd_sim_cfg, f)
 
@@ -66,31 +70,39 @@ static const struct hd_setting hd_clock_settings[] = {
 };
 static const uint32_t hd_clock_setting_count = HD_LEN(hd_clock_settings);
 
-#define GROUP(name, table, member)                                             \
-    {                                                                          \
-        name, hd_##table##_settings, &hd_##table##_setting_count,              \
-            offsetof(struct hd_machine, member)                                \
-    }
+#define SETTINGS(table, member)                                                \
+    hd_##table##_settings, &hd_##table##_setting_count,                        \
+        offsetof(struct hd_machine, member)
+#define NO_SETTINGS     NULL, &none, 0
+#define COUNTERS(table) hd_##table##s, &hd_##table##_count
+#define NONE            NULL, &none
 
-const struct hd_setting_group hd_setting_groups[] = {
-    GROUP("sim", sim, sim),
-    GROUP("clock", clock, sim),
-    GROUP("core", core, core),
-    GROUP("l1tlb", l1tlb, l1tlb),
-    GROUP("l1cache", l1cache, l1cache),
-    GROUP("xbar", xbar, xbar),
-    GROUP("l2tlb", l2tlb, l2tlb),
-    GROUP("bypass", bypass, bypass),
-    GROUP("walk", walk, walk),
-    GROUP("pwc", pwc, pwc),
-    GROUP("l2cache", l2cache, l2cache),
-    GROUP("dram", dram, dram),
-    GROUP("vm", vm, vm),
-    GROUP("memory", manage, memory),
-    GROUP("fault", fault, fault),
-    GROUP("link", link, link),
+static const uint32_t none;
+
+const struct hd_part_info hd_parts[] = {
+    {"sim", SETTINGS(sim, sim), NONE, NONE},
+    {"clock", SETTINGS(clock, sim), NONE, NONE},
+    {"core", SETTINGS(core, core), COUNTERS(core_counter), COUNTERS(core_hist)},
+    {"l1tlb", SETTINGS(l1tlb, l1tlb), COUNTERS(l1tlb_counter), NONE},
+    {"l1cache", SETTINGS(l1cache, l1cache), COUNTERS(l1cache_counter), NONE},
+    {"xbar", SETTINGS(xbar, xbar), NONE, NONE},
+    {"l2tlb", SETTINGS(l2tlb, l2tlb), COUNTERS(tlb_stat), NONE},
+    {"bypass", SETTINGS(bypass, bypass), COUNTERS(tlb_stat), NONE},
+    {"mmu", NO_SETTINGS, COUNTERS(mmu_stat), COUNTERS(mmu_hist)},
+    {"walk", SETTINGS(walk, walk), COUNTERS(walk_stat), NONE},
+    {"pwc", SETTINGS(pwc, pwc), COUNTERS(pwc_stat), NONE},
+    {"l2cache", SETTINGS(l2cache, l2cache), COUNTERS(l2_stat),
+     COUNTERS(l2_hist)},
+    {"dram", SETTINGS(dram, dram), COUNTERS(dram_stat), COUNTERS(dram_hist)},
+    {"vm", SETTINGS(vm, vm), NONE, NONE},
+    {"memory", SETTINGS(manage, memory), COUNTERS(manage_stat), NONE},
+    {"mover", NO_SETTINGS, COUNTERS(mover_stat), NONE},
+    {"fault", SETTINGS(fault, fault), COUNTERS(fault_stat),
+     COUNTERS(fault_hist)},
+    {"link", SETTINGS(link, link), COUNTERS(link_stat), COUNTERS(link_hist)},
+    {"policy", NO_SETTINGS, COUNTERS(slots_stat), NONE},
 };
-const uint32_t hd_setting_group_count = HD_LEN(hd_setting_groups);
+const uint32_t hd_part_count = HD_LEN(hd_parts);
 
 /* ---- what one setting alone cannot show -------------------------------- */
 

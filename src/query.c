@@ -249,34 +249,13 @@ int heddle_counter(const heddle_sim *s, uint32_t i,
 
 int heddle_counter_known(uint32_t i, struct heddle_counter_info *out)
 {
-    static const struct {
-        const char *component;
-        const struct hd_stat_desc *desc;
-        const uint32_t *n;
-    } known[] = {
-        {"core", hd_core_counters, &hd_core_counter_count},
-        {"l1tlb", hd_l1tlb_counters, &hd_l1tlb_counter_count},
-        {"l1cache", hd_l1cache_counters, &hd_l1cache_counter_count},
-        {"l2tlb", hd_tlb_stats, &hd_tlb_stat_count},
-        {"bypass", hd_tlb_stats, &hd_tlb_stat_count},
-        {"mmu", hd_mmu_stats, &hd_mmu_stat_count},
-        {"walk", hd_walk_stats, &hd_walk_stat_count},
-        {"pwc", hd_pwc_stats, &hd_pwc_stat_count},
-        {"l2cache", hd_l2_stats, &hd_l2_stat_count},
-        {"dram", hd_dram_stats, &hd_dram_stat_count},
-        {"fault", hd_fault_stats, &hd_fault_stat_count},
-        {"link", hd_link_stats, &hd_link_stat_count},
-        {"memory", hd_manage_stats, &hd_manage_stat_count},
-        {"mover", hd_mover_stats, &hd_mover_stat_count},
-        {"policy", hd_slots_stats, &hd_slots_stat_count},
-    };
+    const struct hd_part_info *p = hd_parts, *end = p + hd_part_count;
 
-    for (uint32_t k = 0; k < HD_LEN(known); k++) {
-        if (i < *known[k].n) {
-            describe(out, known[k].component, &known[k].desc[i], 0);
-            return HEDDLE_OK;
-        }
-        i -= *known[k].n;
+    for (; p < end; i -= *p->counter_count, p++) {
+        if (i >= *p->counter_count)
+            continue;
+        describe(out, p->name, &p->counters[i], 0);
+        return HEDDLE_OK;
     }
     return HEDDLE_EINVAL;
 }
@@ -327,23 +306,11 @@ int heddle_hist(const heddle_sim *s, uint32_t i, struct heddle_hist_info *out)
 
 int heddle_hist_known(uint32_t i, struct heddle_hist_info *out)
 {
-    static const struct {
-        const struct hd_hist_desc *desc;
-        const uint32_t *n;
-    } known[] = {
-        {hd_core_hists, &hd_core_hist_count},
-        {hd_mmu_hists, &hd_mmu_hist_count},
-        {hd_l2_hists, &hd_l2_hist_count},
-        {hd_dram_hists, &hd_dram_hist_count},
-        {hd_fault_hists, &hd_fault_hist_count},
-        {hd_link_hists, &hd_link_hist_count},
-    };
+    const struct hd_part_info *p = hd_parts, *end = p + hd_part_count;
 
-    for (uint32_t k = 0; k < HD_LEN(known); k++) {
-        if (i < *known[k].n)
-            return tell(&known[k].desc[i], out);
-        i -= *known[k].n;
-    }
+    for (; p < end; i -= *p->hist_count, p++)
+        if (i < *p->hist_count)
+            return tell(&p->hists[i], out);
     return HEDDLE_EINVAL;
 }
 

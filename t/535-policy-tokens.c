@@ -42,6 +42,11 @@ static void restart(void *self)
     now.restarts++;
 }
 
+static const struct hd_fact facts[] = {
+    {{"owner", "core", "application", ""}, owner, NULL},
+    {{"warps", "core", "bit set of warps", ""}, warps, restart},
+};
+
 static uint64_t period(const void *state)
 {
     (void)state;
@@ -89,10 +94,7 @@ static struct fake *start(void)
     now.ran[0] = 0xf;  /* four warps */
     now.ran[1] = 0x1;  /* one */
     now.ran[2] = 0xf0; /* four, not the lowest */
-    hd_slots_fact(&f->slots, HD_FACT_OWNER,
-                  (struct hd_fact){owner, NULL, NULL, FAKE_CORES});
-    hd_slots_fact(&f->slots, HD_FACT_WARPS,
-                  (struct hd_fact){warps, restart, NULL, FAKE_CORES});
+    hd_slots_facts(&f->slots, facts, 2, NULL);
     assert_int_equal(heddle_use(fake_sim(f), &policy, "", NULL, NULL, 0, 0), 0);
     return f;
 }

@@ -17,7 +17,7 @@
 
 static const char *const mode_name[] = {"off", "ideal", "fixed", "full"};
 
-static void *field(struct hd_machine *m, const struct hd_setting_group *g,
+static void *field(struct hd_machine *m, const struct hd_part_info *g,
                    const struct hd_setting *s)
 {
     return (char *)m + g->offset + s->offset;
@@ -164,10 +164,10 @@ static int set_value(const char *full, const struct hd_setting *s, void *p,
 /* ---- finding by name --------------------------------------------------- */
 
 static const struct hd_setting *find(const char *name,
-                                     const struct hd_setting_group **group)
+                                     const struct hd_part_info **group)
 {
-    for (uint32_t i = 0; i < hd_setting_group_count; i++) {
-        const struct hd_setting_group *g = &hd_setting_groups[i];
+    for (uint32_t i = 0; i < hd_part_count; i++) {
+        const struct hd_part_info *g = &hd_parts[i];
         size_t n = strlen(g->name);
         if (strncmp(name, g->name, n) != 0 || name[n] != '.')
             continue;
@@ -188,8 +188,8 @@ static int unknown(const char *name, struct hd_err *err)
     const char *names[MOST], *near;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < hd_setting_group_count; i++) {
-        const struct hd_setting_group *g = &hd_setting_groups[i];
+    for (uint32_t i = 0; i < hd_part_count; i++) {
+        const struct hd_part_info *g = &hd_parts[i];
         for (uint32_t k = 0; k < *g->n && n < MOST; k++) {
             snprintf(room[n], LONG, "%s.%s", g->name, g->settings[k].name);
             names[n] = room[n];
@@ -210,7 +210,7 @@ static int unknown(const char *name, struct hd_err *err)
 int hd_machine_set(struct hd_machine *m, const char *name, const char *value,
                    struct hd_err *err)
 {
-    const struct hd_setting_group *g = NULL;
+    const struct hd_part_info *g = NULL;
     const struct hd_setting *s = find(name, &g);
 
     if (s == NULL)
@@ -223,8 +223,8 @@ int hd_setting_info(uint32_t i, struct heddle_setting_info *out)
     static const char *const type[] = {"integer", "integer", "boolean",
                                        "choice",  "mode",    "text"};
 
-    for (uint32_t n = 0; n < hd_setting_group_count; n++) {
-        const struct hd_setting_group *g = &hd_setting_groups[n];
+    for (uint32_t n = 0; n < hd_part_count; n++) {
+        const struct hd_part_info *g = &hd_parts[n];
         const struct hd_setting *s = &g->settings[i];
         if (i >= *g->n) {
             i -= *g->n;
@@ -249,8 +249,8 @@ void hd_machine_defaults(struct hd_machine *m)
     struct hd_err err = {0, ""};
 
     memset(m, 0, sizeof *m);
-    for (uint32_t i = 0; i < hd_setting_group_count; i++) {
-        const struct hd_setting_group *g = &hd_setting_groups[i];
+    for (uint32_t i = 0; i < hd_part_count; i++) {
+        const struct hd_part_info *g = &hd_parts[i];
         for (uint32_t k = 0; k < *g->n; k++)
             set_value(g->settings[k].name, &g->settings[k],
                       field(m, g, &g->settings[k]), g->settings[k].def, &err);
@@ -307,7 +307,7 @@ static void print(const struct hd_setting *s, const void *part, char *out,
 int hd_machine_get(const struct hd_machine *m, const char *name, char *out,
                    size_t room, struct hd_err *err)
 {
-    const struct hd_setting_group *g = NULL;
+    const struct hd_part_info *g = NULL;
     const struct hd_setting *s = find(name, &g);
 
     if (s == NULL)

@@ -48,19 +48,24 @@ struct hd_setting {
     const char *source; /* a paper's table, a datasheet, or "guess" */
 };
 
-/* A group: the settings of one part. */
-struct hd_setting_group {
+/* What is known of a part of the machine before one is built: its settings, and
+ * what it will count.  Each count points to 0 where there is nothing. */
+struct hd_part_info {
     const char *name; /* "l1tlb" */
     const struct hd_setting *settings;
-    const uint32_t *n; /* how many */
-    uint32_t offset;   /* of the part's struct in struct hd_machine */
+    const uint32_t *n; /* settings */
+    uint32_t offset;   /* of their struct in struct hd_machine */
+    const struct hd_stat_desc *counters;
+    const uint32_t *counter_count;
+    const struct hd_hist_desc *hists;
+    const uint32_t *hist_count;
 };
 
 struct hd_machine; /* machine.h: all settings of a simulation */
 
-/* The list of all groups (machine.c). */
-extern const struct hd_setting_group hd_setting_groups[];
-extern const uint32_t hd_setting_group_count;
+/* The list of all parts (machine.c). */
+extern const struct hd_part_info hd_parts[];
+extern const uint32_t hd_part_count;
 
 /* Describes the i-th setting of all; HEDDLE_EINVAL past the last. */
 int hd_setting_info(uint32_t i, struct heddle_setting_info *out);

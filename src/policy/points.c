@@ -1,5 +1,5 @@
 /*
- * points.c - points.def, notes.def and the facts as data.
+ * points.c - points.def and notes.def as data.
  *
  * Whoever prints, documents, checks or marshals questions reads these tables,
  * so nothing can differ from what the engine asks.  Each point has a function
@@ -64,19 +64,6 @@ const struct heddle_note_info *heddle_note_info(uint32_t i)
 #undef HD_NOTE
     };
     return i < HD_LEN(of) ? of[i]() : NULL;
-}
-
-/* The order is that of enum hd_fact_name. */
-const struct heddle_fact_info *heddle_fact_info(uint32_t i)
-{
-    static const struct heddle_fact_info f[] = {
-        {"owner", "core", "application", "whose the core is"},
-        {"warps", "core", "bit set of warps", "warps that issued"},
-        {"walks", "application", "walks", "most page walks at once"},
-        {"stalled", "application", "memory instructions",
-         "most that one miss of a TLB held up"},
-    };
-    return i < HD_LEN(f) ? &f[i] : NULL;
 }
 
 const char *heddle_nearest(const char *name, const char *const *names, size_t n)

@@ -77,19 +77,22 @@ int heddle_policy_counter(const heddle_sim *s, const char *name, uint32_t app,
 
 /* ---- facts ------------------------------------------------------------ */
 
-void hd_slots_fact(struct hd_slots *s, enum hd_fact_name name,
-                   struct hd_fact fact)
+void hd_slots_facts(struct hd_slots *s, const struct hd_fact *facts, uint32_t n,
+                    void *self)
 {
-    s->registry->fact[name] = fact;
+    s->registry->fact = facts;
+    s->registry->facts = n;
+    s->registry->fact_self = self;
 }
 
 static int no_fact(struct hd_slots_registry *r, const char *name)
 {
-    const char *names[HD_FACTS], *near;
+    const char *names[32], *near;
+    uint32_t n = 0;
 
-    for (uint32_t i = 0; i < HD_FACTS; i++)
-        names[i] = heddle_fact_info(i)->name;
-    near = hd_nearest(name, names, HD_FACTS);
+    for (; n < r->facts && n < HD_LEN(names); n++)
+        names[n] = r->fact[n].info.name;
+    near = hd_nearest(name, names, n);
     return hd_err_set(&r->error, HEDDLE_EINVAL, "there is no fact \"%s\"%s%s%s",
                       name, near ? "; did you mean \"" : "", near ? near : "",
                       near ? "\"?" : "");
@@ -101,14 +104,14 @@ static int own(struct hd_slots_registry *r, uint32_t f)
     if (r->current == NULL)
         return hd_err_set(&r->error, HEDDLE_EPOLICY,
                           "the fact %s is for epochs (every)",
-                          heddle_fact_info(f)->name);
+                          r->fact[f].info.name);
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
         const struct hd_bound *b = &r->bound[i];
         if (b->policy && b != r->current && (b->facts >> f & 1))
             return hd_err_set(&r->error, HEDDLE_EPOLICY,
                               "policies %s and %s both ask for the fact %s",
                               b->policy->name, r->current->policy->name,
-                              heddle_fact_info(f)->name);
+                              r->fact[f].info.name);
     }
     r->current->facts |= 1u << f;
     return 0;
@@ -118,30 +121,31 @@ int heddle_recent(heddle_sim *s, const char *name, uint32_t i, uint64_t *out)
 {
     struct hd_slots_registry *r = hd_sim_env(s)->slots->registry;
     const struct hd_fact *fact;
-    uint32_t f = 0;
+    uint32_t f = 0, n;
 
     *out = 0;
     if (r->sink != &r->error)
         hd_err_clear(&r->error);
-    while (f < HD_FACTS && strcmp(heddle_fact_info(f)->name, name) != 0)
+    while (f < r->facts && strcmp(r->fact[f].info.name, name) != 0)
         f++;
-    if (f == HD_FACTS)
+    if (f == r->facts)
         return no_fact(r, name);
     fact = &r->fact[f];
-    if (fact->get == NULL || i >= fact->n)
-        return hd_err_set(
-            &r->error, HEDDLE_EINVAL,
-            "the fact %s has no %s %" PRIu32 ": they are below %" PRIu32, name,
-            heddle_fact_info(f)->i, i, fact->get ? fact->n : 0);
+    n = strcmp(fact->info.i, "core") == 0 ? r->machine.cores : r->machine.apps;
+    if (i >= n)
+        return hd_err_set(&r->error, HEDDLE_EINVAL,
+                          "the fact %s has no %s %" PRIu32
+                          ": they are below %" PRIu32,
+                          name, fact->info.i, i, n);
     if (fact->restart != NULL && own(r, f) != 0)
         return r->error.code;
-    *out = fact->get(fact->self, i);
+    *out = fact->get(r->fact_self, i);
     return 0;
 }
 
 void hd_recent_restart(struct hd_slots_registry *r, const struct hd_bound *b)
 {
-    for (uint32_t f = 0; f < HD_FACTS; f++)
+    for (uint32_t f = 0; f < r->facts; f++)
         if (b->facts >> f & 1)
-            r->fact[f].restart(r->fact[f].self);
+            r->fact[f].restart(r->fact_self);
 }

@@ -107,7 +107,9 @@ struct hd_slots_registry {
     uint32_t homes;
 
     struct hd_listening *listening; /* listen.c; NULL: nobody listens */
-    struct hd_fact fact[HD_FACTS];
+    const struct hd_fact *fact; /* those of the machine */
+    void *fact_self;
+    uint32_t facts;
     struct hd_tokens *tokens; /* arena: tokens.c */
     struct hd_slot tokens_slot;
     struct hd_bound *current; /* whose init or epoch is running */

@@ -77,21 +77,11 @@ static inline bool hd_steer_bypasses(uint32_t cell, uint64_t set)
     return cell == 1 || (cell > 1 && set % cell != 0);
 }
 
-/* Facts that parts keep for policies: what happened since a policy's last
- * epoch (heddle_fact_info has their meaning, in this order). */
-enum hd_fact_name {
-    HD_FACT_OWNER,
-    HD_FACT_WARPS,
-    HD_FACT_WALKS,
-    HD_FACT_STALLED,
-    HD_FACTS
-};
-
+/* What parts keep for policies: what happened since a policy's last epoch. */
 struct hd_fact {
-    uint64_t (*get)(void *self, uint32_t i); /* NULL: this machine has none */
+    struct heddle_fact_info info; /* i: "core" or "application" */
+    uint64_t (*get)(void *self, uint32_t i);
     void (*restart)(void *self); /* begins anew; NULL: it never does */
-    void *self;
-    uint32_t n; /* i is below this */
 };
 
 struct hd_slots {
@@ -149,9 +139,9 @@ bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p);
  */
 bool hd_slots_quiet(const struct hd_slots *s, const char *at);
 
-/* Offers a fact. */
-void hd_slots_fact(struct hd_slots *s, enum hd_fact_name name,
-                   struct hd_fact fact);
+/* Offers the facts of a machine: n of them, borrowed. */
+void hd_slots_facts(struct hd_slots *s, const struct hd_fact *facts, uint32_t n,
+                    void *self);
 
 /* Tells a note to everybody who watches it, with its cycle, which is filled in;
  * call only if watched[n] != 0. */
