@@ -25,8 +25,7 @@
 #include "base/rng.h"
 #include "heddle_trace.h"
 #include "heddle_walk.h"
-#include "load/trace-in.h"
-#include "load/trace-list.h"
+#include "load/trace-text.h"
 
 static int touch(void *ud, const struct heddle_walk_op *op)
 {

@@ -10,7 +10,7 @@
  */
 #include "tracekit.h"
 
-#include "load/trace-source.h"
+#include "load/trace-box.h"
 
 static const struct sample {
     const char *name;

@@ -115,6 +115,20 @@ void hd_box_where(const struct hd_box *b, size_t i, char *out, size_t room);
 int hd_box_copy(struct hd_box *in, uint32_t context, struct hd_box *out,
                 size_t limit, struct hd_err *err);
 
+/* ---- replaying (trace-source.c) ------------------------------------------ */
+
+/*
+ * A source that replays one address space of a finished container and takes
+ * the container.  `resident` bounds the bytes of frames that resident blocks
+ * need.  NULL on error; then the container is still the caller's.
+ */
+struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
+                                  uint64_t resident, struct hd_err *err);
+
+/* The container of such a source, or NULL if it is another kind. */
+struct hd_box *hd_trace_source_box(const struct hd_source *s,
+                                   uint32_t *context);
+
 /* ---- the index as bytes ---------------------------------------------------
  */
 

@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "trace-in.h"
+#include "trace-text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,8 @@ struct hd_trace_in {
 static int io_error(struct hd_trace_in *in, const char *what, int code,
                     struct hd_err *err)
 {
-    return hd_err_set(err, hd_err_errno(code), "%s: %s: %s", in->path, what, strerror(errno));
+    return hd_err_set(err, hd_err_errno(code), "%s: %s: %s", in->path, what,
+                      strerror(errno));
 }
 
 struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
@@ -104,8 +105,8 @@ static int xz_error(struct hd_trace_in *in, lzma_ret r, struct hd_err *err)
 
     if (r == LZMA_MEM_ERROR)
         return hd_err_memory(err);
-    return hd_err_set(err, HEDDLE_EDATA, "%s: byte %llu of the .xz: %s", in->path,
-                      (unsigned long long)in->z.total_in, why);
+    return hd_err_set(err, HEDDLE_EDATA, "%s: byte %llu of the .xz: %s",
+                      in->path, (unsigned long long)in->z.total_in, why);
 }
 
 /* Decompresses into the buffer.  Bytes, 0 at the end, or an error. */

@@ -10,31 +10,445 @@
  *
  * Speed.  What a line says besides its mask and addresses is the same each
  * time the instruction executes: the text before the mask and the text after
- * it up to the width make a static instruction, which is parsed once
- * (trace-static.c).  Each remembers the two that followed it last; a line is
- * first compared with those as bytes, eight at a time, and parsed word by word
- * only if it is neither.  A mask is eight digits, converted at once.
+ * it up to the width make a static instruction, which is parsed once and found
+ * by a hash of the two.  The program counter is part of the text, so two
+ * instructions of a program are two here; one whose registers or width vary
+ * from line to line is as many.  Each remembers the two that followed it last;
+ * a line is first compared with those as bytes, eight at a time, and parsed
+ * word by word only if it is neither.  A mask is eight digits, converted at
+ * once.  All are forgotten when the next kernel begins.
  *
  * Traps: mode 2 has one delta less than set lanes, each to the lane before;
  * an empty mask prints `1 0x0 0`; mode 1 counts set lanes, not lanes, which
  * differs where the set lanes are not one run.
  *
+ * Opcodes.  The part of the mnemonic before the first dot decides, compared
+ * whole: LDGDEPBAR is no LDG and REDUX is no RED; only the bulk copies are
+ * known by a word inside, as the tracer knows them.  How many bytes a lane
+ * moves is read from the first part that is a number of bits (128, U8, S16),
+ * because the tracer's own width can be wrong; what has none uses the tracer's.
+ * A name that is not in the table and comes with addresses is counted by the
+ * lint and executed as an arithmetic instruction.
+ *
+ * Bulk loads (TMA) and LDGSTS end without writing a register: they take a
+ * scoreboard slot that DEPBAR, or a look at an mbarrier (SYNCS), waits for.
+ * Which group of copies such an instruction waits for is not traced; it waits
+ * for all.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "trace-line.h"
 
-#include "trace-static.h"
+#include "trace-scan.h"
 
-enum { MAX_BULK = 1 << 16 }; /* addresses of a bulk copy */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+    MAX_STATIC = 1 << 20, /* static instructions of a kernel */
+    MAX_HEAD = 4096,      /* characters */
+    MAX_BULK = 1 << 16    /* addresses of a bulk copy */
+};
+
+/* What a line says besides its mask and its addresses. */
+struct inst {
+    struct hd_tinst i;
+    const char *pre, *post; /* texts before and after the mask, padded by 8 */
+    uint32_t pre_len, post_len;
+    bool addressed, bulk;
+    struct inst *next[2]; /* what followed it, latest second */
+    struct inst *older;   /* the one made before it */
+    uint64_t hash;
+};
 
 struct hd_lines {
-    struct hd_statics known;
-    struct hd_static *last;
+    struct hd_box *box; /* opcodes become strings of it */
+    struct hd_err err;
+    uint32_t version; /* of the tracer */
+    bool lineinfo;    /* lines begin with a line number */
     bool prefix;
-    bool settled; /* the prefix is known */
+    bool settled;        /* the prefix is known */
+    struct inst start;   /* before the first of a warp */
+    struct inst marker;  /* REPLAY_* */
+    struct inst *newest; /* of all */
+    struct inst *last;   /* of this warp */
+    struct inst **slot;  /* hash, at most half full */
+    size_t n, slots;
     uint64_t *addr;
     size_t room_addr;
 };
+
+/* Records what was expected at a place in a line; returns NULL. */
+static void *expected(struct hd_lines *c, const char *what, const char *at)
+{
+    size_t n = strcspn(at, " \t\r\n");
+
+    hd_err_set(&c->err, HEDDLE_EDATA, "expected %s, not `%.*s'", what,
+               (int)(n < 40 ? n : 40), at);
+    return NULL;
+}
+
+/* ---- opcodes ------------------------------------------------------------- */
+
+struct row {
+    char name[12];
+    uint8_t where, kind;
+};
+
+static const struct row table[] = {
+    {"LDG", HD_OW_GLOBAL, HD_OP_LOAD},
+    {"STG", HD_OW_GLOBAL, HD_OP_STORE},
+    {"LD", HD_OW_GENERIC, HD_OP_LOAD},
+    {"ST", HD_OW_GENERIC, HD_OP_STORE},
+    {"ATOM", HD_OW_GENERIC, HD_OP_ATOMIC},
+    {"ATOMG", HD_OW_GLOBAL, HD_OP_ATOMIC},
+    {"RED", HD_OW_GLOBAL, HD_OP_ATOMIC},
+    {"REDG", HD_OW_GLOBAL, HD_OP_ATOMIC},
+    {"LDL", HD_OW_LOCAL, HD_OP_LOAD},
+    {"STL", HD_OW_LOCAL, HD_OP_STORE},
+    {"LDS", HD_OW_SHARED, HD_OP_LOAD},
+    {"STS", HD_OW_SHARED, HD_OP_STORE},
+    {"LDSM", HD_OW_SHARED, HD_OP_LOAD},
+    {"STSM", HD_OW_SHARED, HD_OP_STORE},
+    {"STAS", HD_OW_SHARED, HD_OP_STORE},
+    {"ATOMS", HD_OW_SHARED, HD_OP_ATOMIC},
+    {"LDGSTS", HD_OW_STAGED, HD_OP_LOAD},
+    {"UTMALDG", HD_OW_TMA, HD_OP_LOAD},
+    {"UTMASTG", HD_OW_TMA, HD_OP_STORE},
+    {"UTMAREDG", HD_OW_TMA, HD_OP_ATOMIC},
+    {"UTMAPF", HD_OW_TMA, HD_OP_LOAD},
+    {"UBLKCP", HD_OW_TMA, HD_OP_LOAD},
+    {"UBLKPF", HD_OW_TMA, HD_OP_LOAD},
+    {"UBLKRED", HD_OW_TMA, HD_OP_ATOMIC},
+};
+
+/* What touches no memory that a GPU's virtual memory sees. */
+static const char *const none[] = {
+    "LDC",  "ULDC", "LDCU",   "TEX",   "TLD",  "TLD4",  "TMML",  "TXD",  "TXQ",
+    "SULD", "SUST", "SUATOM", "SURED", "CCTL", "CCTLL", "CCTLT", "LDTM", "STTM",
+};
+
+static bool is(const char *name, size_t n, const char *word)
+{
+    return strlen(word) == n && memcmp(name, word, n) == 0;
+}
+
+static bool contains(const char *name, size_t n, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (size_t i = 0; i + len <= n; i++) {
+        if (memcmp(name + i, word, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Bytes of a part such as "128" or "U8", or 0. */
+static unsigned part_bytes(const char *p, size_t n)
+{
+    unsigned bits = 0;
+
+    if (n != 0 && (*p == 'U' || *p == 'S')) {
+        p++;
+        n--;
+    }
+    if (n == 0 || n > 3)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] < '0' || p[i] > '9')
+            return 0;
+        bits = bits * 10 + (unsigned)(p[i] - '0');
+    }
+    return bits >= 8 && bits <= 256 && hd_is_pow2(bits) ? bits / 8 : 0;
+}
+
+/* Does the second part of the name say `word`? */
+static bool second(const char *name, size_t base, size_t n, const char *word)
+{
+    size_t end = base + 1;
+
+    while (end < n && name[end] != '.')
+        end++;
+    return base < n && is(name + base + 1, end - base - 1, word);
+}
+
+void hd_opcode_read(const char *name, size_t n, struct hd_opcode *out)
+{
+    size_t base = 0;
+
+    while (base < n && name[base] != '.')
+        base++;
+    *out = (struct hd_opcode){.where = HD_OW_UNKNOWN, .kind = HD_OP_ALU};
+    for (size_t i = 0; i < HD_LEN(table); i++) {
+        bool found = table[i].where == HD_OW_TMA
+                         ? contains(name, n, table[i].name)
+                         : is(name, base, table[i].name);
+        if (found) {
+            out->where = table[i].where;
+            out->kind = table[i].kind;
+        }
+    }
+    for (size_t i = 0; i < HD_LEN(none); i++)
+        if (is(name, base, none[i]))
+            out->where = HD_OW_NONE;
+    for (size_t at = base, end; at < n && out->bytes == 0; at = end) {
+        for (end = at + 1; end < n && name[end] != '.'; end++)
+            ;
+        out->bytes = (uint8_t)part_bytes(name + at + 1, end - at - 1);
+    }
+    if (is(name, base, "BAR") && !second(name, base, n, "ARV"))
+        out->kind = HD_OP_BARRIER;
+    out->exit = is(name, base, "EXIT");
+    out->replay = is(name, n, "REPLAY_START") || is(name, n, "REPLAY_END");
+    out->gmma = contains(name, n, "GMMA");
+    out->collect = is(name, base, "DEPBAR") || is(name, base, "SYNCS");
+    out->async = (out->where == HD_OW_TMA && out->kind == HD_OP_LOAD &&
+                  !contains(name, base, "PF")) ||
+                 out->where == HD_OW_STAGED;
+}
+
+/* ---- static instructions ------------------------------------------------- */
+
+/* A register's number, or HD_TREGS when it holds nothing. */
+static const char *scan_reg(const char *p, uint16_t *out)
+{
+    bool uniform = *p == 'U';
+    uint64_t n;
+
+    p += uniform;
+    if (*p != 'R' && *p != 'P')
+        return NULL;
+    bool pred = *p++ == 'P';
+    if (*p == 'Z' || *p == 'T') {
+        n = 255;
+        p++;
+    } else {
+        p = hd_scan_dec(p, &n);
+    }
+    if (p == NULL || n > 255)
+        return NULL;
+    if (pred)
+        *out =
+            (uint16_t)(n >= 7 ? (uint64_t)HD_TREGS
+                              : (uniform ? HD_TREG_UPRED : HD_TREG_PRED) + n);
+    else
+        *out = (uint16_t)(n == 255  ? (uint64_t)HD_TREGS
+                          : uniform ? HD_TREG_UNIFORM + n
+                                    : n);
+    return p;
+}
+
+/* A count and so many registers. */
+static const char *scan_regs(struct hd_lines *c, const char *p,
+                             struct hd_tinst *i, const char *what)
+{
+    uint64_t n;
+    const char *q = hd_scan_dec(p, &n);
+
+    if (q == NULL || n > HD_TINST_REGS)
+        return expected(c, what, p);
+    for (; n != 0; n--) {
+        uint16_t reg;
+        p = hd_scan_blank(q);
+        q = p != NULL ? scan_reg(p, &reg) : NULL;
+        if (q == NULL)
+            return expected(c, "a register", p != NULL ? p : "\n");
+        if (reg == HD_TREGS)
+            continue;
+        if (i->regs == HD_TINST_REGS)
+            return expected(c, "at most 24 registers", p);
+        i->reg[i->regs++] = reg;
+    }
+    p = hd_scan_blank(q);
+    return p != NULL ? p : expected(c, "a blank after the registers", q);
+}
+
+static void settle_bytes(struct hd_tinst *i, uint64_t width)
+{
+    unsigned bytes = i->op.bytes;
+
+    if (bytes == 0)
+        bytes = width > 32 ? 32 : (unsigned)width;
+    i->bytes = 1;
+    while (i->bytes < bytes)
+        i->bytes *= 2;
+}
+
+/* Parses the part after the mask, up to the end of the width. */
+static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
+{
+    const char *from = p, *q;
+    uint64_t width, flag;
+
+    if ((p = hd_scan_blank(p)) == NULL)
+        return expected(c, "a blank after the mask", from);
+    if ((p = scan_regs(c, p, &s->i, "the number of written registers")) == NULL)
+        return NULL;
+    s->i.dsts = s->i.regs;
+    if ((q = hd_scan_word(p)) == NULL)
+        return expected(c, "an opcode", p);
+    hd_opcode_read(p, (size_t)(q - p), &s->i.op);
+    s->i.opcode = hd_box_string(c->box, p, (size_t)(q - p), &c->err);
+    if (s->i.opcode == HD_NONE)
+        return NULL;
+    p = hd_skip_blank(q);
+    if (s->i.op.replay) /* a marker may end here */
+        return hd_scan_line_end(q);
+    if ((p = scan_regs(c, p, &s->i, "the number of read registers")) == NULL)
+        return NULL;
+    if (s->i.op.gmma && c->version >= 6) {
+        q = hd_scan_dec(p, &flag);
+        if (q == NULL || (q = hd_scan_blank(q)) == NULL)
+            return expected(c, "a commit flag", p);
+        p = q;
+    }
+    if ((q = hd_scan_dec(p, &width)) == NULL || hd_scan_word(q) != NULL)
+        return expected(c, "the access width", p);
+    settle_bytes(&s->i, width);
+    s->bulk = s->i.op.where == HD_OW_TMA && c->version >= 6;
+    s->addressed = width != 0 || s->bulk;
+    return q;
+}
+
+/* Parses what stands before the mask. */
+static const char *scan_pre(struct hd_lines *c, const char *p, struct inst *s)
+{
+    uint64_t v;
+    const char *q;
+
+    if (c->lineinfo) {
+        q = hd_scan_dec(p, &v);
+        if (q == NULL || (q = hd_scan_blank(q)) == NULL)
+            return expected(c, "a line number", p);
+        p = q;
+    }
+    q = hd_scan_hex(p, &v);
+    if (q == NULL || (q = hd_scan_blank(q)) == NULL)
+        return expected(c, "a program counter", p);
+    s->i.pc = (uint32_t)v;
+    return q;
+}
+
+static void forget(struct hd_lines *c)
+{
+    for (struct inst *s = c->newest, *older; s != NULL; s = older) {
+        older = s->older;
+        free(s);
+    }
+    free(c->slot);
+    c->slot = NULL;
+    c->newest = NULL;
+    c->slots = c->n = 0;
+    c->start = (struct inst){0};
+}
+
+static bool grow_slots(struct hd_lines *c)
+{
+    size_t n = c->slots == 0 ? 256 : c->slots * 2;
+    struct inst **slot = calloc(n, sizeof *slot);
+
+    if (slot == NULL)
+        return false;
+    for (struct inst *s = c->newest; s != NULL; s = s->older) {
+        size_t at = s->hash & (n - 1);
+        while (slot[at] != NULL)
+            at = (at + 1) & (n - 1);
+        slot[at] = s;
+    }
+    free(c->slot);
+    c->slot = slot;
+    c->slots = n;
+    return true;
+}
+
+/* Keeps a copy of *s, whose texts still point into the line. */
+static struct inst *keep(struct hd_lines *c, const struct inst *s)
+{
+    if (c->n >= MAX_STATIC) {
+        hd_err_set(&c->err, HEDDLE_EDATA,
+                   "more than %d different instructions in a kernel",
+                   MAX_STATIC);
+        return NULL;
+    }
+    struct inst *t = calloc(1, sizeof *t + s->pre_len + s->post_len + 16);
+    if (t == NULL)
+        return hd_err_no_memory(&c->err);
+    char *pre = (char *)(t + 1), *post = pre + s->pre_len + 8;
+    memcpy(pre, s->pre, s->pre_len);
+    memcpy(post, s->post, s->post_len);
+    *t = *s;
+    t->pre = pre;
+    t->post = post;
+    t->older = c->newest;
+    c->n++;
+    return c->newest = t;
+}
+
+/* The static instruction with these texts, new or known. */
+static struct inst *intern(struct hd_lines *c, struct inst *s)
+{
+    if (s->pre_len + s->post_len > MAX_HEAD)
+        return expected(c, "an instruction of at most 4096 characters", s->pre);
+    if (c->n * 2 >= c->slots && !grow_slots(c))
+        return hd_err_no_memory(&c->err);
+    s->hash =
+        XXH3_64bits(s->pre, s->pre_len) * 3 + XXH3_64bits(s->post, s->post_len);
+    size_t at = s->hash & (c->slots - 1);
+    for (; c->slot[at] != NULL; at = (at + 1) & (c->slots - 1)) {
+        struct inst *t = c->slot[at];
+        if (t->hash == s->hash && t->pre_len == s->pre_len &&
+            t->post_len == s->post_len &&
+            memcmp(t->pre, s->pre, s->pre_len) == 0 &&
+            memcmp(t->post, s->post, s->post_len) == 0)
+            return t;
+    }
+    return c->slot[at] = keep(c, s);
+}
+
+/* Parses a line word by word up to its width: the instruction, new or known,
+ * and the mask.  Returns what follows, or NULL with c->err set. */
+static const char *scan_head(struct hd_lines *c, const char *p, uint64_t *mask,
+                             struct inst **out)
+{
+    struct inst s = {0};
+    const char *q, *m;
+
+    if (hd_scan_is(p, "REPLAY_") != NULL) { /* a marker alone on its line */
+        c->marker.i.op.replay = true;
+        *out = &c->marker;
+        *mask = 0;
+        return hd_scan_line_end(p);
+    }
+    if ((m = scan_pre(c, p, &s)) == NULL)
+        return NULL;
+    q = hd_scan_hex(m, mask);
+    if (q == NULL || *mask > UINT32_MAX)
+        return expected(c, "a mask of 32 lanes", m);
+    const char *end = scan_post(c, q, &s);
+    if (end == NULL)
+        return NULL;
+    s.pre = p;
+    s.pre_len = (uint32_t)(m - p);
+    s.post = q;
+    s.post_len = (uint32_t)(end - q);
+    *out = intern(c, &s);
+    return *out != NULL ? end : NULL;
+}
+
+/* What follows the width where a line begins like instruction s, else NULL;
+ * s may be NULL. */
+static inline const char *fits(const struct inst *s, const char *p,
+                               uint64_t *mask)
+{
+    if (s == NULL || !hd_scan_same(p, s->pre, s->pre_len))
+        return NULL;
+    p += s->pre_len;
+    if (!hd_scan_hex8(p, mask) || !hd_scan_same(p + 8, s->post, s->post_len))
+        return NULL;
+    p += 8 + s->post_len;
+    return *p == ' ' || *p == '\n' ? p : NULL;
+}
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -44,7 +458,7 @@ struct hd_lines *hd_lines_new(struct hd_box *box)
 
     if (c == NULL)
         return NULL;
-    c->known.box = box;
+    c->box = box;
     c->room_addr = HD_MAX_LANES;
     c->addr = malloc(c->room_addr * sizeof *c->addr);
     if (c->addr != NULL)
@@ -57,43 +471,30 @@ void hd_lines_free(struct hd_lines *c)
 {
     if (c == NULL)
         return;
-    hd_statics_forget(&c->known);
+    forget(c);
     free(c->addr);
     free(c);
 }
 
 void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo)
 {
-    hd_statics_forget(&c->known);
-    hd_err_clear(&c->known.err);
-    c->known.version = version;
-    c->known.lineinfo = lineinfo;
-    c->last = &c->known.start;
+    forget(c);
+    hd_err_clear(&c->err);
+    c->version = version;
+    c->lineinfo = lineinfo;
+    c->last = &c->start;
     c->prefix = version < 3;
     c->settled = false;
 }
 
 void hd_lines_warp(struct hd_lines *c)
 {
-    c->last = &c->known.start;
+    c->last = &c->start;
 }
 
-int hd_lines_error(const struct hd_lines *c, const char **text)
+const struct hd_err *hd_lines_error(const struct hd_lines *c)
 {
-    *text = c->known.err.text;
-    return c->known.err.code;
-}
-
-static const char *expected(struct hd_lines *c, const char *what,
-                            const char *at)
-{
-    return hd_static_expected(&c->known.err, what, at);
-}
-
-static const char *no_memory(struct hd_lines *c)
-{
-    hd_err_memory(&c->known.err);
-    return NULL;
+    return &c->err;
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -182,7 +583,7 @@ static const char *scan_bulk(struct hd_lines *c, const char *p,
     if ((size_t)n >= c->room_addr) {
         uint64_t *a = hd_grow(&c->addr, (size_t)n, &c->room_addr, sizeof *a);
         if (a == NULL)
-            return no_memory(c);
+            return hd_err_no_memory(&c->err);
     }
     out->n = (uint32_t)n;
     if (mode == 3)
@@ -238,8 +639,7 @@ void hd_line_affine(struct hd_line *out)
 }
 
 static const char *scan_addresses(struct hd_lines *c, const char *p,
-                                  const struct hd_static *s,
-                                  struct hd_line *out)
+                                  const struct inst *s, struct hd_line *out)
 {
     int64_t mode;
     const char *q;
@@ -328,14 +728,14 @@ static const char *skip_prefix(struct hd_lines *c, const char *p)
 static const char *read_line(struct hd_lines *c, const char *p,
                              struct hd_line *out)
 {
-    struct hd_static *s, *last = c->last;
+    struct inst *s, *last = c->last;
     const char *q;
 
     if (HD_UNLIKELY(c->prefix) && (p = skip_prefix(c, p)) == NULL)
         return NULL;
-    if ((q = hd_static_fits(s = last->next[0], p, &out->mask)) == NULL &&
-        (q = hd_static_fits(s = last->next[1], p, &out->mask)) == NULL) {
-        if ((q = hd_statics_scan(&c->known, p, &out->mask, &s)) == NULL)
+    if ((q = fits(s = last->next[0], p, &out->mask)) == NULL &&
+        (q = fits(s = last->next[1], p, &out->mask)) == NULL) {
+        if ((q = scan_head(c, p, &out->mask, &s)) == NULL)
             return NULL;
         if (!s->i.op.replay)
             last->next[last->next[0] != NULL] = s;
@@ -361,14 +761,14 @@ const char *hd_lines_read(struct hd_lines *c, const char *p,
 
     if (HD_LIKELY(c->settled && q != NULL))
         return q;
-    if (q == NULL && !c->settled && c->known.err.code == HEDDLE_EDATA) {
+    if (q == NULL && !c->settled && c->err.code == HEDDLE_EDATA) {
         /* the first instruction: perhaps the version lies */
-        struct hd_err first = c->known.err;
-        hd_err_clear(&c->known.err);
+        struct hd_err first = c->err;
+        hd_err_clear(&c->err);
         c->prefix = !c->prefix;
         q = read_line(c, p, out);
         if (q == NULL)
-            c->known.err = first;
+            c->err = first;
     }
     c->settled = true;
     return q;

@@ -6,7 +6,52 @@
 #define HD_TRACE_LINE_H
 
 #include "trace-box.h"
-#include "trace-warp.h"
+
+/* ---- opcodes ------------------------------------------------------------- */
+
+enum hd_opcode_where {
+    HD_OW_NONE,    /* no memory that a GPU's virtual memory sees */
+    HD_OW_UNKNOWN, /* the same, but nobody told us so */
+    HD_OW_GLOBAL,
+    HD_OW_GENERIC, /* the address decides */
+    HD_OW_LOCAL,
+    HD_OW_SHARED,
+    HD_OW_STAGED, /* LDGSTS: global to shared */
+    HD_OW_TMA     /* bulk copies with a list of addresses */
+};
+
+struct hd_opcode {
+    uint8_t where; /* enum hd_opcode_where */
+    uint8_t kind;  /* enum hd_op_kind */
+    uint8_t bytes; /* a lane, from the name; 0: the width field tells */
+    bool exit, replay;
+    bool gmma;    /* has a commit flag before the width (version 6) */
+    bool collect; /* waits for asynchronous copies */
+    bool async;   /* nothing but `collect` waits for it */
+};
+
+/* Reads an opcode of n characters, for example "LDG.E.128.SYS". */
+void hd_opcode_read(const char *name, size_t n, struct hd_opcode *out);
+
+/* ---- instructions -------------------------------------------------------- */
+
+enum {
+    HD_TREG_UNIFORM = 256, /* UR0 */
+    HD_TREG_PRED = 512,    /* P0 */
+    HD_TREG_UPRED = 528,   /* UP0 */
+    HD_TREGS = 544,
+    HD_TINST_REGS = 24
+};
+
+/* What the lines of one static instruction have in common. */
+struct hd_tinst {
+    struct hd_opcode op;
+    uint8_t bytes;
+    uint8_t dsts, regs; /* reg[0 .. dsts) are written, the rest read */
+    uint16_t reg[HD_TINST_REGS];
+    uint32_t pc;
+    uint32_t opcode; /* string of the container */
+};
 
 struct hd_lines; /* what was learnt from the lines of a kernel so far */
 
@@ -42,6 +87,7 @@ const char *hd_lines_read(struct hd_lines *c, const char *p,
                           struct hd_line *out);
 /* A list that is affine after all becomes so: one form for one access. */
 void hd_line_affine(struct hd_line *l);
-int hd_lines_error(const struct hd_lines *c, const char **text);
+/* What was expected. */
+const struct hd_err *hd_lines_error(const struct hd_lines *c);
 
 #endif

@@ -20,10 +20,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "trace-list.h"
-
-#include "trace-in.h"
-#include "trace-pages.h"
 #include "trace-scan.h"
 #include "trace-text.h"
 

@@ -13,7 +13,6 @@
  */
 #include "../heddle_trace.h"
 #include "trace-pages.h"
-#include "trace-source.h"
 #include "walk.h"
 
 struct heddle_trace_writer {

@@ -21,7 +21,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "trace-source.h"
+#include "trace-box.h"
 
 #include "../core/env.h"
 

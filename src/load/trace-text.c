@@ -1,5 +1,5 @@
 /*
- * trace-text.c - the lines of a kernel's text trace, into a container.
+ * trace-text.c - the text trace of a kernel, into a container.
  *
  * A header of `-name = value` lines up to the first line that begins with #;
  * then thread blocks between #BEGIN_TB and #END_TB, each `thread block =
@@ -8,15 +8,110 @@
  * knows are passed over and counted for the lint, but not between the
  * instructions of a warp, and a file may not end inside a block.
  *
- * What an instruction touches is trace-inst.c's business.
+ * What an instruction touches.  Generic accesses are told apart by the windows
+ * [base, base + 16 MB) of shared and local memory (the traces of different
+ * cards order the two differently, so neither bounds the other); shared memory
+ * takes issue slots only; local accesses keep their offset in the thread's
+ * window and are placed when they are replayed.
+ *
+ * LDGSTS stands twice in traces that were not post-processed; the first, which
+ * names the shared address, is dropped.  A bulk copy lists addresses of no
+ * lane in particular; each stands for an equal part of the transfer, and the
+ * parts are executed 32 addresses at a time, as one instruction.
+ *
+ * Registers become scoreboard slots.  A load, or an atomic with a result, takes
+ * the lowest free slot; its destination registers (two or four of them for 8 or
+ * 16 bytes a lane) are pending until an instruction reads or writes one, which
+ * then waits for the slot.  From there on the slot counts as free.  Taking the
+ * lowest keeps the slots of a loop's iterations the same, so iterations look
+ * alike and pack well.  When all 32 are taken the oldest is used again, and the
+ * load waits for it.  R255, URZ, PT and UPT hold nothing.
+ *
+ * A run of arithmetic (shared-memory, constant and texture instructions among
+ * it) is one operation with a count; it ends where the mask changes or where
+ * an instruction must wait, because an operation waits before its first
+ * instruction only.  Of the registers that its instructions write and read one
+ * from the other, the run keeps what the core needs of it: the longest chain of
+ * c of its n instructions makes it issue in groups of n / c, rounded up, each
+ * of which waits for the one before (core.ilp).
+ *
+ * EXIT ends a warp only as its last instruction: a predicated EXIT takes some
+ * lanes and is an instruction like others.  A warp that stops without EXIT
+ * gets one that counts as no instruction.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "trace-in.h"
-#include "trace-reader.h"
+#include "trace-text.h"
+
+#include "trace-line.h"
 #include "trace-scan.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+
+enum {
+    LANES = 32,        /* of a warp of a text trace */
+    BULK_STEP = 32,    /* bytes from lane to lane of a bulk copy */
+    BULK_LANES = 8192, /* of one instruction: 256 KB */
+    RUNS = 64,         /* of the blocks of a kernel that are remembered */
+    TRACER_KNOWN = 6   /* last version of the tracer whose lines are known */
+};
+
+/* One warp: its open run and its scoreboard. */
+struct warp {
+    struct hd_pack *pack;
+    uint32_t w;
+    /* counted over all warps until somebody resets them */
+    uint64_t insts, thread_insts, mem_insts, lane_addrs;
+    bool ended; /* the last warp ended with EXIT */
+    /* the open run, and an EXIT that may be the last */
+    struct hd_top run, exit;
+    uint64_t run_mask, exit_mask;
+    bool in_run, at_exit;
+    uint32_t number,
+        longest; /* of the run; instructions of its longest chain */
+    /* slots that may be occupied, and those of them that copies fill */
+    uint32_t busy, copies;
+    uint32_t age[32], gen[32], clock;
+    struct {
+        uint32_t slot, gen;
+        uint32_t run, depth; /* that wrote it last; in a chain of so many */
+    } reg[HD_TREGS];
+};
+
+/* The two halves of an LDGSTS: the first waits for what follows. */
+struct held {
+    bool any;
+    struct hd_line line;
+    uint64_t addr[LANES];
+};
+
+/* Blocks from, .. to - 1. */
+struct run {
+    uint64_t from, to;
+};
+
+struct hd_trace_text {
+    struct hd_box *box;
+    struct hd_pack *pack;
+    struct hd_lines *lines;
+    struct warp warp;
+    struct hd_pages *pages;
+    struct hd_trace_kernel *k; /* in the container, once the header is read */
+    struct hd_trace_context *x;
+    struct held held;
+    struct hd_err *err;
+    const char *path;
+    uint64_t line, bytes;
+    uint32_t warps; /* of a block */
+    bool in_block, numbered, in_warp, sized;
+    /* blocks of the kernel so far; what takes more runs is not remembered */
+    struct run run[RUNS];
+    uint32_t runs;
+    uint64_t seen; /* warps of the block */
+    uint64_t insts, lines_read, markers;
+    uint64_t lane[LANES];
+};
 
 struct hd_trace_text *hd_trace_text_new(struct hd_box *box)
 {
@@ -65,6 +160,26 @@ void hd_trace_note(struct hd_box *b, enum hd_trace_note n, const char *path,
         snprintf(r->where, sizeof r->where, "%s%s", dots, path);
 }
 
+/* The same for the line that is being read. */
+static void note(struct hd_trace_text *t, enum hd_trace_note n)
+{
+    hd_trace_note(t->box, n, t->path, t->line);
+}
+
+/* What is wrong with the line that is being read; returns the error. */
+__attribute__((format(printf, 2, 3))) static int wrong(struct hd_trace_text *t,
+                                                       const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return hd_err_set(t->err, HEDDLE_EDATA, "%s:%llu: %s", t->path,
+                      (unsigned long long)t->line, text);
+}
+
 /* What was expected instead of the line at p. */
 static int bad_line(struct hd_trace_text *t, const char *p, const char *what)
 {
@@ -72,13 +187,476 @@ static int bad_line(struct hd_trace_text *t, const char *p, const char *what)
 
     while (n < 60 && p[n] != '\n' && p[n] != '\0')
         n++;
-    return hd_err_set(t->err, HEDDLE_EDATA, "%s:%llu: %s: `%.*s'", t->path,
-                      (unsigned long long)t->line, what, (int)n, p);
+    return wrong(t, "%s: `%.*s'", what, (int)n, p);
 }
 
-static int no_memory(struct hd_trace_text *t)
+/* ---- warps: scoreboard slots and runs ------------------------------------ */
+
+static void warp_begin(struct warp *w, uint32_t warp)
 {
-    return hd_err_memory(t->err);
+    w->w = warp;
+    w->in_run = w->at_exit = w->ended = false;
+    w->busy = w->copies = 0;
+}
+
+/* The slots that an instruction must find empty. */
+static uint32_t waits(struct warp *w, const struct hd_tinst *i)
+{
+    uint32_t wait = i->op.collect ? w->copies : 0;
+
+    for (unsigned k = 0; k < i->regs; k++) {
+        uint32_t s = w->reg[i->reg[k]].slot;
+        if ((w->busy >> s & 1) && w->reg[i->reg[k]].gen == w->gen[s])
+            wait |= 1u << s;
+    }
+    return wait;
+}
+
+static void release(struct warp *w, uint32_t slots)
+{
+    w->busy &= ~slots;
+    w->copies &= ~slots;
+}
+
+/* Takes a slot, the oldest when none is free; adds to *wait then. */
+static unsigned take_slot(struct warp *w, uint32_t *wait)
+{
+    unsigned s;
+
+    if (w->busy != UINT32_MAX) {
+        s = hd_bit_first(~w->busy);
+    } else {
+        s = 0;
+        for (unsigned k = 1; k < 32; k++) {
+            if ((int32_t)(w->age[k] - w->age[s]) < 0)
+                s = k;
+        }
+        *wait |= 1u << s;
+        release(w, 1u << s);
+    }
+    w->busy |= 1u << s;
+    w->age[s] = w->clock++;
+    w->gen[s]++;
+    return s;
+}
+
+static void pending(struct warp *w, unsigned reg, unsigned slot)
+{
+    w->reg[reg].slot = slot;
+    w->reg[reg].gen = w->gen[slot];
+}
+
+/* The open run has one more instruction: where it stands in its chains. */
+static void chain(struct warp *w, const struct hd_tinst *i)
+{
+    uint32_t depth = 1;
+
+    for (unsigned k = i->dsts; k < i->regs; k++)
+        if (w->reg[i->reg[k]].run == w->number)
+            depth = (uint32_t)hd_max_u64(depth, w->reg[i->reg[k]].depth + 1);
+    for (unsigned k = 0; k < i->dsts; k++) {
+        w->reg[i->reg[k]].run = w->number;
+        w->reg[i->reg[k]].depth = depth;
+    }
+    w->longest = (uint32_t)hd_max_u64(w->longest, depth);
+}
+
+/* An instruction begins a run. */
+static void open_run(struct warp *w, uint64_t mask)
+{
+    w->run_mask = mask;
+    w->in_run = true;
+    w->longest = 1;
+    w->number++;
+}
+
+static void close_run(struct warp *w)
+{
+    if (w->in_run) {
+        w->run.bytes = (uint8_t)hd_min_u64(
+            ((uint64_t)w->run.count + w->longest - 1) / w->longest, UINT8_MAX);
+        hd_pack_op(w->pack, w->w, &w->run, w->run_mask);
+    }
+    w->in_run = false;
+}
+
+static void plain_op(struct hd_top *o, const struct hd_tinst *i,
+                     enum hd_op_kind kind, uint32_t wait)
+{
+    *o = (struct hd_top){.kind = (uint8_t)kind,
+                         .slot = HD_NO_SLOT,
+                         .wait = wait,
+                         .count = 1,
+                         .pc = i->pc,
+                         .opcode = i->opcode};
+}
+
+/* Something follows the EXIT that was held back: it is an instruction. */
+static void not_last(struct warp *w)
+{
+    w->at_exit = false;
+    w->run = w->exit;
+    w->run.kind = HD_OP_ALU;
+    open_run(w, w->exit_mask);
+}
+
+/* An instruction that touches no memory. */
+static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
+{
+    uint32_t wait = w->busy != 0 ? waits(w, i) : 0;
+
+    w->insts++;
+    w->thread_insts += hd_bit_count(mask);
+    if (HD_UNLIKELY(w->at_exit))
+        not_last(w);
+    release(w, wait);
+    if (i->op.kind == HD_OP_BARRIER) {
+        struct hd_top o;
+        close_run(w);
+        plain_op(&o, i, HD_OP_BARRIER, wait);
+        hd_pack_op(w->pack, w->w, &o, mask);
+    } else if (i->op.exit) {
+        close_run(w);
+        plain_op(&w->exit, i, HD_OP_EXIT, wait);
+        w->exit_mask = mask;
+        w->at_exit = true;
+    } else if (w->in_run && wait == 0 && w->run_mask == mask &&
+               w->run.count != UINT32_MAX) {
+        w->run.count++;
+        chain(w, i);
+    } else {
+        close_run(w);
+        plain_op(&w->run, i, HD_OP_ALU, wait);
+        open_run(w, mask);
+        chain(w, i);
+    }
+}
+
+/* A memory instruction: fills *o with its operation, which the caller packs
+ * next. */
+static void warp_memory(struct warp *w, const struct hd_tinst *i, uint64_t mask,
+                        enum hd_op_kind kind, unsigned bytes,
+                        enum hd_trace_space space, struct hd_top *o)
+{
+    uint32_t wait = w->busy != 0 ? waits(w, i) : 0;
+    unsigned slot = HD_NO_SLOT;
+    unsigned lanes = hd_bit_count(mask);
+
+    w->insts++;
+    w->mem_insts++;
+    w->thread_insts += lanes;
+    w->lane_addrs += lanes;
+    if (HD_UNLIKELY(w->at_exit))
+        not_last(w);
+    release(w, wait);
+    close_run(w);
+    if (lanes != 0 && kind != HD_OP_STORE && (i->dsts != 0 || i->op.async))
+        slot = take_slot(w, &wait);
+    *o = (struct hd_top){.kind = (uint8_t)kind,
+                         .slot = (uint8_t)slot,
+                         .bytes = (uint8_t)bytes,
+                         .space = (uint8_t)space,
+                         .wait = wait,
+                         .count = 1,
+                         .pc = i->pc,
+                         .opcode = i->opcode};
+    if (slot == HD_NO_SLOT)
+        return;
+    if (i->op.async)
+        w->copies |= 1u << slot;
+    unsigned each = i->bytes > 4 && i->dsts == 1 ? i->bytes / 4 : 1;
+    for (unsigned k = 0; k < i->dsts; k++) {
+        for (unsigned r = 0; r < each; r++) {
+            unsigned reg = i->reg[k] + r;
+            if (reg == 255 || reg == HD_TREGS)
+                break;
+            pending(w, reg, slot);
+        }
+    }
+}
+
+/* The warp has no more instructions. */
+static void warp_end(struct warp *w)
+{
+    struct hd_top o;
+
+    if (w->at_exit) {
+        hd_pack_op(w->pack, w->w, &w->exit, w->exit_mask);
+        w->ended = true;
+        w->at_exit = false;
+        return;
+    }
+    close_run(w);
+    o = (struct hd_top){.kind = HD_OP_EXIT, .slot = HD_NO_SLOT};
+    hd_pack_op(w->pack, w->w, &o, 0);
+}
+
+/* ---- addresses ----------------------------------------------------------- */
+
+static bool in_window(uint64_t addr, uint64_t base)
+{
+    return base != 0 && addr - base < HD_TRACE_WINDOW;
+}
+
+static int too_far(struct hd_trace_text *t, uint64_t addr)
+{
+    return wrong(t, "address 0x%llx is not below 2^%d",
+                 (unsigned long long)addr, HD_TRACE_VA_BITS);
+}
+
+/* Addresses become a list, one for each set lane. */
+static const uint64_t *as_list(struct hd_trace_text *t, const struct hd_line *l)
+{
+    uint64_t m = l->mask;
+
+    if (!l->affine)
+        return l->addr;
+    unsigned f = m != 0 ? hd_bit_first(m) : 0;
+    for (unsigned i = 0; m != 0; m &= m - 1, i++)
+        t->lane[i] =
+            l->first + (uint64_t)(hd_bit_first(m) - f) * (uint64_t)l->stride;
+    return t->lane;
+}
+
+/* Packs a global access and adds its pages. */
+static int put_global(struct hd_trace_text *t, const struct hd_line *l,
+                      const struct hd_top *o)
+{
+    if (l->mask == 0) {
+        hd_pack_affine(t->pack, t->warp.w, o, 0, 0, 0);
+        return 0;
+    }
+    if (l->affine) {
+        unsigned span = hd_log2(l->mask) - hd_bit_first(l->mask);
+        uint64_t last = l->first + span * (uint64_t)l->stride;
+        uint64_t lo = hd_min_u64(l->first, last);
+        uint64_t hi = hd_max_u64(l->first, last);
+        /* a product that wraps has a stride as large as the address space */
+        if (hi >= HD_TRACE_VA_END || l->stride >= (int64_t)HD_TRACE_VA_END ||
+            l->stride <= -(int64_t)HD_TRACE_VA_END)
+            return too_far(t, hi);
+        hd_pack_affine(t->pack, t->warp.w, o, l->mask, l->first, l->stride);
+        if (HD_UNLIKELY(lo == 0))
+            note(t, HD_TN_ZERO_ADDRESS);
+        if (lo >> HD_PAGE_SHIFT == (hi + o->bytes - 1) >> HD_PAGE_SHIFT) {
+            hd_pages_add(t->pages, lo, 1);
+            return 0;
+        }
+    }
+    const uint64_t *a = as_list(t, l);
+    unsigned n = hd_bit_count(l->mask);
+    bool zero = false;
+    for (unsigned i = 0; i < n; i++) {
+        if (a[i] >= HD_TRACE_VA_END)
+            return too_far(t, a[i]);
+        zero |= a[i] == 0;
+        hd_pages_add(t->pages, a[i], o->bytes);
+    }
+    if (!l->affine) {
+        hd_pack_list(t->pack, t->warp.w, o, l->mask, a);
+        if (HD_UNLIKELY(zero))
+            note(t, HD_TN_ZERO_ADDRESS);
+    }
+    return 0;
+}
+
+/* The address space's threads touch words [least, most) of their windows. */
+static void widen_local(struct hd_trace_context *x, uint64_t least,
+                        uint64_t most, uint64_t base)
+{
+    if (x->local_words == 0)
+        x->local_base = base < HD_TRACE_VA_END ? base : 0;
+    else
+        most = hd_max_u64(most, x->local_low + x->local_words);
+    if (x->local_words == 0 || least < x->local_low)
+        x->local_low = least;
+    x->local_words = most - x->local_low;
+}
+
+/* Packs a local access as offsets into the window. */
+static int put_local(struct hd_trace_text *t, const struct hd_line *l,
+                     const struct hd_top *o)
+{
+    uint64_t base = t->k->local_base, off[LANES];
+    uint64_t least = HD_TRACE_WINDOW / 4, most = 0;
+    const uint64_t *a = as_list(t, l);
+    unsigned n = hd_bit_count(l->mask);
+
+    for (unsigned i = 0; i < n; i++) {
+        off[i] =
+            in_window(a[i], base) ? a[i] - base : a[i] & (HD_TRACE_WINDOW - 1);
+        least = hd_min_u64(least, off[i] / 4);
+        most = hd_max_u64(most, off[i] / 4 + 1);
+    }
+    if (n != 0)
+        widen_local(t->x, least, most, base);
+    if (l->affine && n != 0 && off[0] + (a[n - 1] - a[0]) == off[n - 1])
+        hd_pack_affine(t->pack, t->warp.w, o, l->mask, off[0], l->stride);
+    else
+        hd_pack_list(t->pack, t->warp.w, o, l->mask, off);
+    return 0;
+}
+
+/* ---- instructions -------------------------------------------------------- */
+
+enum place { PLACE_GLOBAL, PLACE_SHARED, PLACE_LOCAL };
+
+/* Where a generic access goes.  Lanes elsewhere lose their bit in l->mask. */
+static enum place classify(struct hd_trace_text *t, struct hd_line *l)
+{
+    uint64_t sh = t->k->shared_base, lo = t->k->local_base, to[3] = {0};
+    const uint64_t *a = as_list(t, l);
+    unsigned i = 0;
+
+    if (sh == 0 && lo == 0)
+        note(t, HD_TN_NO_WINDOWS);
+    for (uint64_t m = l->mask; m != 0; m &= m - 1, i++) {
+        enum place p = in_window(a[i], sh)   ? PLACE_SHARED
+                       : in_window(a[i], lo) ? PLACE_LOCAL
+                                             : PLACE_GLOBAL;
+        to[p] |= m & (0 - m);
+    }
+    if (to[0] == l->mask)
+        return PLACE_GLOBAL;
+    enum place p = to[0] != 0             ? PLACE_GLOBAL
+                   : to[PLACE_LOCAL] != 0 ? PLACE_LOCAL
+                                          : PLACE_SHARED;
+    if (to[p] == l->mask)
+        return p;
+    note(t, HD_TN_MIXED_WINDOWS);
+    unsigned n = 0;
+    i = 0;
+    for (uint64_t m = l->mask; m != 0; m &= m - 1, i++) {
+        if (to[p] & m & (0 - m))
+            t->lane[n++] = a[i];
+    }
+    l->mask = to[p];
+    l->affine = false;
+    l->addr = t->lane;
+    return p;
+}
+
+/* One instruction that moves l->bytes at l->n addresses. */
+static int put_bulk(struct hd_trace_text *t, const struct hd_line *l)
+{
+    const struct hd_tinst *i = l->inst;
+    uint64_t each = l->n != 0 ? hd_ceil_div(l->bytes, l->n) : 0;
+    uint64_t lanes = hd_max_u64(1, hd_ceil_div(each, BULK_STEP));
+    struct hd_line part = {.inst = i};
+    struct hd_top o;
+    uint64_t addr[32];
+    unsigned n = 0, slot;
+
+    if (l->n * lanes > BULK_LANES)
+        lanes = hd_max_u64(1, BULK_LANES / l->n);
+    warp_memory(&t->warp, i, l->n != 0 ? l->mask | 1 : 0, i->op.kind,
+                each >= 16 ? 16 : 4, HD_TS_GLOBAL, &o);
+    part.addr = addr;
+    slot = o.slot;
+    for (uint64_t k = 0; k < l->n * lanes; k++) {
+        bool last = k + 1 == l->n * lanes;
+        addr[n++] = l->addr[k / lanes] + k % lanes * BULK_STEP;
+        if (n < 32 && !last)
+            continue;
+        /* the first part is the instruction and waits; the last, which the
+         * load/store unit serves last, fills the slot */
+        part.mask = hd_ones(n);
+        part.n = n;
+        part.affine = false;
+        hd_line_affine(&part);
+        o.slot = last ? (uint8_t)slot : HD_NO_SLOT;
+        if (put_global(t, &part, &o) != 0)
+            return t->err->code;
+        o.count = 0;
+        o.wait = 0;
+        n = 0;
+    }
+    return l->n == 0 ? put_global(t, &part, &o) : 0;
+}
+
+/* An instruction with addresses. */
+static int put_memory(struct hd_trace_text *t, const struct hd_line *line)
+{
+    struct hd_line l = *line;
+    const struct hd_tinst *i = l.inst;
+    enum place place = PLACE_GLOBAL;
+    unsigned bytes = i->bytes;
+    struct hd_top o;
+
+    if (l.odd)
+        note(t, HD_TN_ODD_MODE);
+    if (l.bulk)
+        return put_bulk(t, &l);
+    if (i->op.where == HD_OW_GENERIC || i->op.where == HD_OW_STAGED)
+        place = classify(t, &l);
+    else if (i->op.where == HD_OW_LOCAL)
+        place = PLACE_LOCAL;
+    if (place == PLACE_SHARED) {
+        warp_plain(&t->warp, i, l.mask);
+        return 0;
+    }
+    if (bytes > 16) {
+        note(t, HD_TN_WIDE_LANE);
+        bytes = 16;
+    }
+    if (place == PLACE_LOCAL) {
+        warp_memory(&t->warp, i, l.mask, i->op.kind, bytes, HD_TS_LOCAL, &o);
+        return put_local(t, &l, &o);
+    }
+    warp_memory(&t->warp, i, l.mask, i->op.kind, bytes, HD_TS_GLOBAL, &o);
+    return put_global(t, &l, &o);
+}
+
+static int flush_held(struct hd_trace_text *t)
+{
+    t->held.any = false;
+    return put_memory(t, &t->held.line);
+}
+
+/* Keeps an LDGSTS until the next instruction shows whether it was the first
+ * of two. */
+static int hold(struct hd_trace_text *t, const struct hd_line *l)
+{
+    struct held *h = &t->held;
+
+    if (h->any && h->line.inst->pc == l->inst->pc) {
+        note(t, HD_TN_LDGSTS_TWICE);
+        h->any = false;
+        return put_memory(t, l);
+    }
+    if (h->any && flush_held(t) != 0)
+        return t->err->code;
+    h->any = true;
+    h->line = *l;
+    h->line.addr = h->addr;
+    if (!l->affine)
+        memcpy(h->addr, l->addr, hd_bit_count(l->mask) * sizeof *h->addr);
+    return 0;
+}
+
+/* Packs an instruction into the warp.  0 or an error. */
+static int put_inst(struct hd_trace_text *t, const struct hd_line *l)
+{
+    const struct hd_tinst *i = l->inst;
+
+    if (i->op.replay) {
+        t->markers++;
+        note(t, HD_TN_REPLAY);
+        return 0;
+    }
+    if (i->op.where == HD_OW_STAGED && l->addressed)
+        return hold(t, l);
+    if (HD_UNLIKELY(t->held.any) && flush_held(t) != 0)
+        return t->err->code;
+    if (i->op.where > HD_OW_UNKNOWN && i->op.where != HD_OW_SHARED) {
+        if (l->addressed)
+            return put_memory(t, l);
+        note(t, HD_TN_NO_WIDTH);
+    } else if (l->addressed && i->op.where == HD_OW_UNKNOWN) {
+        note(t, HD_TN_UNKNOWN_OPCODE);
+    }
+    warp_plain(&t->warp, i, l->mask);
+    return 0;
 }
 
 /* ---- warps and blocks ---------------------------------------------------- */
@@ -87,25 +665,20 @@ static int end_warp(struct hd_trace_text *t)
 {
     if (!t->in_warp)
         return 0;
-    if (hd_trace_inst_end(t) != 0)
+    if (t->held.any && flush_held(t) != 0)
         return t->err->code;
     t->in_warp = false;
-    hd_twarp_end(&t->warp);
+    warp_end(&t->warp);
     uint64_t real = t->lines_read - t->markers;
     if (!t->sized)
-        return hd_err_set(t->err, HEDDLE_EDATA,
-                          "%s:%llu: warp %u has no `insts = n'", t->path,
-                          (unsigned long long)t->line, t->w);
+        return wrong(t, "warp %u has no `insts = n'", t->warp.w);
     if (t->insts != t->lines_read && t->insts != real)
-        return hd_err_set(t->err, HEDDLE_EDATA,
-                          "%s:%llu: warp %u has %llu instructions, not %llu",
-                          t->path, (unsigned long long)t->line, t->w,
-                          (unsigned long long)real,
-                          (unsigned long long)t->insts);
+        return wrong(t, "warp %u has %llu instructions, not %llu", t->warp.w,
+                     (unsigned long long)real, (unsigned long long)t->insts);
     if (real == 0)
-        hd_trace_text_note(t, HD_TN_EMPTY_WARP);
+        note(t, HD_TN_EMPTY_WARP);
     else if (!t->warp.ended)
-        hd_trace_text_note(t, HD_TN_NO_EXIT);
+        note(t, HD_TN_NO_EXIT);
     return 0;
 }
 
@@ -126,12 +699,11 @@ static int begin_warp(struct hd_trace_text *t, const char *line)
     if (t->seen >> w & 1)
         return bad_line(t, line, "the block has this warp twice");
     t->seen |= 1ull << w;
-    t->w = (uint32_t)w;
     t->in_warp = true;
     t->sized = false;
     t->insts = t->lines_read = t->markers = 0;
     hd_lines_warp(t->lines);
-    hd_twarp_begin(&t->warp, t->w);
+    warp_begin(&t->warp, (uint32_t)w);
     return 0;
 }
 
@@ -170,10 +742,10 @@ static const char *scan_dim(const char *p, uint32_t out[3])
 /* Adds a block to those of the kernel; false if it was there. */
 static bool add_block(struct hd_trace_text *t, uint64_t b)
 {
-    struct hd_trace_run *below = NULL, *above = NULL;
+    struct run *below = NULL, *above = NULL;
 
     for (uint32_t i = 0; i < t->runs; i++) {
-        struct hd_trace_run *r = &t->run[i];
+        struct run *r = &t->run[i];
         if (b >= r->from && b < r->to)
             return false;
         if (r->to == b)
@@ -188,8 +760,8 @@ static bool add_block(struct hd_trace_text *t, uint64_t b)
         below->to++;
     } else if (above != NULL) {
         above->from--;
-    } else if (t->runs < HD_TRACE_RUNS) {
-        t->run[t->runs++] = (struct hd_trace_run){b, b + 1};
+    } else if (t->runs < RUNS) {
+        t->run[t->runs++] = (struct run){b, b + 1};
     }
     return true;
 }
@@ -223,9 +795,9 @@ static int end_block(struct hd_trace_text *t, const char *line)
     for (uint32_t w = 0; w < t->warps; w++) {
         if (t->seen >> w & 1)
             continue;
-        hd_twarp_begin(&t->warp, w);
-        hd_twarp_end(&t->warp);
-        hd_trace_text_note(t, HD_TN_EMPTY_WARP);
+        warp_begin(&t->warp, w);
+        warp_end(&t->warp);
+        note(t, HD_TN_EMPTY_WARP);
     }
     t->in_block = false;
     return hd_box_block_end(t->box, t->pack, t->err);
@@ -263,9 +835,6 @@ static int set_name(struct hd_trace_text *t, struct header *h, const char *p)
     return 0;
 }
 
-/* The last version of the tracer whose lines are known. */
-enum { TRACER_KNOWN = 6 };
-
 /* A line "-what = value". */
 static int header_line(struct hd_trace_text *t, struct header *h,
                        const char *line)
@@ -298,7 +867,7 @@ static int header_line(struct hd_trace_text *t, struct header *h,
             return bad_line(t, line, "expected a number");
         if (field[i].offset == offsetof(struct hd_trace_kernel, version) &&
             v > TRACER_KNOWN)
-            hd_trace_text_note(t, HD_TN_NEW_TRACER);
+            note(t, HD_TN_NEW_TRACER);
         char *to = (char *)&h->k + field[i].offset;
         if (field[i].wide)
             *(uint64_t *)(void *)to = v;
@@ -323,7 +892,7 @@ static int header_line(struct hd_trace_text *t, struct header *h,
         return 0;
     }
     if (hd_scan_is(line, "-nvbit version = ") == NULL)
-        hd_trace_text_note(t, HD_TN_HEADER_LINE);
+        note(t, HD_TN_HEADER_LINE);
     return 0;
 }
 
@@ -334,10 +903,8 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
     uint64_t dim = 1;
 
     if (!h->grid || !h->block)
-        return hd_err_set(t->err, HEDDLE_EDATA,
-                          "%s:%llu: the header has no `-%s dim = (x,y,z)'",
-                          t->path, (unsigned long long)t->line,
-                          h->grid ? "block" : "grid");
+        return wrong(t, "the header has no `-%s dim = (x,y,z)'",
+                     h->grid ? "block" : "grid");
     for (unsigned i = 0; i < 3; i++) {
         if (k->block[i] == 0 || k->block[i] > 2048 || k->grid[i] == 0)
             dim = 0;
@@ -391,7 +958,7 @@ static int other_line(struct hd_trace_text *t, const char *p)
         return 0;
     if (t->in_warp && *p != '#' && *p != '-')
         return bad_line(t, p, "expected `insts = n' before instructions");
-    hd_trace_text_note(t, HD_TN_BODY_LINE);
+    note(t, HD_TN_BODY_LINE);
     return 0;
 }
 
@@ -412,20 +979,17 @@ static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
         if (HD_LIKELY(t->in_warp && t->sized && is_inst(p))) {
             const char *q = hd_lines_read(t->lines, p, &l);
             if (HD_UNLIKELY(q == NULL)) {
-                const char *text;
-                int code = hd_lines_error(t->lines, &text);
-                return hd_err_set(t->err, code, "%s:%llu: %s", t->path,
-                                  (unsigned long long)t->line, text);
+                const struct hd_err *e = hd_lines_error(t->lines);
+                return hd_err_set(t->err, e->code, "%s:%llu: %s", t->path,
+                                  (unsigned long long)t->line, e->text);
             }
             p = q;
             t->lines_read++;
-            if (hd_trace_inst_put(t, &l) != 0)
+            if (put_inst(t, &l) != 0)
                 return t->err->code;
             continue;
         }
-        const char *next = p;
-        while (*next != '\n')
-            next++;
+        const char *next = hd_scan_line_end(p);
         if (!h->done && *p == '#' && begin_kernel(t, h) != 0)
             return t->err->code;
         if (h->done) {
@@ -448,24 +1012,18 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
     struct hd_trace_kernel *k = t->k;
 
     if (!h->done)
-        return hd_err_set(t->err, HEDDLE_EDATA,
-                          "%s:%llu: the file ends inside its header", t->path,
-                          (unsigned long long)t->line);
+        return wrong(t, "the file ends inside its header");
     if (t->in_block)
-        return hd_err_set(t->err, HEDDLE_EDATA,
-                          "%s:%llu: the file ends inside a thread block",
-                          t->path, (unsigned long long)t->line);
+        return wrong(t, "the file ends inside a thread block");
     if (k->blocks == 0)
-        return hd_err_set(t->err, HEDDLE_EDATA,
-                          "%s:%llu: the file has no thread block", t->path,
-                          (unsigned long long)t->line);
+        return wrong(t, "the file has no thread block");
     k->insts = t->warp.insts;
     k->thread_insts = t->warp.thread_insts;
     k->mem_insts = t->warp.mem_insts;
     k->lane_addrs = t->warp.lane_addrs;
     t->line = 0;
     if (k->blocks < (uint64_t)k->grid[0] * k->grid[1] * k->grid[2])
-        hd_trace_text_note(t, HD_TN_MISSING_BLOCKS);
+        note(t, HD_TN_MISSING_BLOCKS);
     return hd_box_pack(t->box, t->pack, t->err);
 }
 
@@ -494,11 +1052,11 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
             break;
     }
     if (r == 0 && hd_trace_in_unended(in))
-        hd_trace_text_note(t, HD_TN_NO_NEWLINE);
+        note(t, HD_TN_NO_NEWLINE);
     if (r == 0)
         r = end_kernel(t, &h);
     if (r == 0 && pages->oom)
-        r = no_memory(t);
+        r = hd_err_memory(err);
     t->bytes += hd_trace_in_bytes(in);
     hd_trace_in_close(in);
     return r;

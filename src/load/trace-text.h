@@ -1,5 +1,5 @@
 /*
- * trace-text.h - the lines of a kernel's text trace, into a container.
+ * trace-text.h - reading text traces: bytes, kernels, lists of kernels.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_TRACE_TEXT_H
@@ -7,6 +7,30 @@
 
 #include "trace-box.h"
 #include "trace-pages.h"
+
+/* ---- whole lines of a file (trace-in.c) ---------------------------------- */
+
+struct hd_trace_in;
+
+/* Opens a file; `path` is copied.  NULL on error. */
+struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err);
+void hd_trace_in_close(struct hd_trace_in *in);
+
+/*
+ * Gives the next stretch of whole lines: [*p, *end), where end[-1] is '\n' and
+ * at least 64 bytes past *end can be read.  What lay before is gone.  1, 0 at
+ * the end of the file, or an error.
+ */
+int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
+                     struct hd_err *err);
+
+/* The last line had no end and was given one. */
+bool hd_trace_in_unended(const struct hd_trace_in *in);
+
+/* Bytes of text given so far. */
+uint64_t hd_trace_in_bytes(const struct hd_trace_in *in);
+
+/* ---- kernels (trace-text.c) ---------------------------------------------- */
 
 struct hd_trace_text;
 
@@ -27,5 +51,29 @@ uint64_t hd_trace_text_bytes(const struct hd_trace_text *t);
 /* Counts a note of the lint; `line` 0: the file as a whole. */
 void hd_trace_note(struct hd_box *b, enum hd_trace_note n, const char *path,
                    uint64_t line);
+
+/* ---- lists and paths (trace-list.c) -------------------------------------- */
+
+enum hd_trace_form {
+    HD_TF_BOX,    /* heddle's container */
+    HD_TF_KERNEL, /* one .traceg or .traceg.xz */
+    HD_TF_LISTS   /* kernelslist.g, or a directory of such */
+};
+
+struct hd_trace_input {
+    enum hd_trace_form form;
+    char **path; /* the file, or the lists: one an address space */
+    size_t n, room;
+};
+
+/* Finds out what `path` is. */
+int hd_trace_input_open(const char *path, struct hd_trace_input *in,
+                        struct hd_err *err);
+void hd_trace_input_free(struct hd_trace_input *in);
+
+/* Reads the text of address space `context`, or of all of them if it is
+ * HD_NONE, into an empty container and finishes that.  *bytes: of text. */
+int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
+                  struct hd_box *box, uint64_t *bytes, struct hd_err *err);
 
 #endif

@@ -9,20 +9,14 @@
  *
  *     trace-in       bytes of a .traceg or .traceg.xz, as whole lines
  *     trace-scan     the words of a line
- *     trace-opcode   what an opcode does to memory
- *     trace-text     the lines of one kernel
- *     trace-line     one instruction line (trace-static: what of it repeats)
- *     trace-inst     what an instruction touches
- *     trace-warp     one warp: registers to scoreboard slots, runs of ALU
- *     trace-pages    the pages that are touched
- *     trace-frame    about 64 KB of thread blocks, packed by trace-pack
- *                    (trace-unframe back, trace-predict for both)
- *     trace-box      the container: frames, memory or file (trace-index)
+ *     trace-line     one instruction line: registers, opcode, addresses
+ *     trace-text     the lines of one kernel, and what its instructions touch
  *     trace-list     kernelslist.g, directories, contexts
+ *     trace-pages    the pages that are touched
+ *     trace-frame    about 64 KB of thread blocks, packed and unpacked
+ *     trace-box      the container: frames and their index, memory or file
  *     trace-source   replay: the instructions that the cores ask for
  *     trace-record   writes what any source does into a container
- *     trace-copy     copies address spaces from container to container
- *     trace-dump     shows every memory instruction
  *     trace-api      the public calls of heddle_trace.h
  *
  * SPDX-License-Identifier: MIT
