@@ -15,6 +15,7 @@
 #   BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR LUACDIR BASHDIR ZSHDIR FISHDIR
 #   SANITIZER=address|undefined   a build of its own, in build/<variant>/
 #   VARIANT=debug                 -O0 with assertions
+#   FAST=0                        without src/fast/, in build/<variant>-slow/
 
 # ---- settings ---------------------------------------------------------
 PREFIX  ?= /usr/local
@@ -36,7 +37,9 @@ FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 # ---- no need to change anything below this line ------------------------
 SANITIZER ?=
 VARIANT ?= $(if $(SANITIZER),$(SANITIZER),release)
-B := build/$(VARIANT)
+FAST ?= 1
+override FAST := $(filter-out 0,$(FAST))
+B := build/$(VARIANT)$(if $(FAST),,-slow)
 VERSION := $(shell sed -n 's/^.define HEDDLE_VERSION "\(.*\)"/\1/p' src/heddle.h)
 PC_LIB = libzstd liblzma libxxhash
 PC_LUA = lua5.4
@@ -52,7 +55,7 @@ TUNE = -fno-tree-slp-vectorize
 ALL_CFLAGS = -std=c11 $(WARN) $(TUNE) $(CFLAGS) -fPIC -fvisibility=hidden -ffp-contract=off
 ALL_CPPFLAGS := -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) \
                 $(call pc,--cflags,$(PC_LIB) $(PC_LUA) $(PC_SQL) $(EDIT)) \
-                $(if $(EDIT),-DHL_LIBEDIT)
+                $(if $(EDIT),-DHL_LIBEDIT) -DHD_FAST=$(if $(FAST),1,0)
 LIB_LIBS   := $(LDLIBS) $(call pc,--libs,$(PC_LIB)) -lm
 LUA_LIBS   := $(call pc,--libs,$(PC_LUA))
 SQL_LIBS   := $(call pc,--libs,$(PC_SQL))
@@ -75,7 +78,7 @@ ifeq ($(VARIANT),debug)
 ALL_CFLAGS += -O0 -DHD_DEBUG
 endif
 
-FLOORS = base core mem vm gpu load policy part
+FLOORS = base core mem vm gpu load policy part $(if $(FAST),fast)
 LIB_SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c)))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 LUA_SRC := $(sort $(wildcard src/lua/*.c))

@@ -32,7 +32,6 @@
 #include <string.h>
 
 #include "../base/bits.h"
-#include "../base/rng.h"
 
 /* ---- settings --------------------------------------------------------- */
 
@@ -103,34 +102,6 @@ const struct hd_setting hd_l2cache_settings[] = {
      "guess"},
 };
 const uint32_t hd_l2cache_setting_count = HD_LEN(hd_l2cache_settings);
-
-/* ---- where a line goes ------------------------------------------------ */
-
-void hd_cache_spread(struct hd_cache *c, struct hd_cache_spread s)
-{
-    c->spread = s;
-    c->masked = hd_is_pow2(s.granule) && hd_is_pow2(s.channels) &&
-                hd_is_pow2(s.banks) && hd_is_pow2(c->tags.sets);
-    if (c->masked) {
-        c->granule_shift = (uint8_t)hd_log2(s.granule);
-        c->high_shift = (uint8_t)hd_log2(s.granule * s.channels);
-        c->bank_shift = (uint8_t)hd_log2(s.banks);
-        c->low_mask = s.granule - 1;
-        c->set_mask = c->tags.sets - 1;
-    }
-}
-
-/* The sum that hd_cache_set does with shifts, with divisions. */
-uint32_t hd_cache_set_other(const struct hd_cache *c, uint64_t line)
-{
-    const struct hd_cache_spread *s = &c->spread;
-
-    if (s->granule == 0)
-        return (uint32_t)(hd_mix64(line) % c->tags.sets);
-    return (uint32_t)((line / (s->granule * s->channels) * s->granule +
-                       line % s->granule) /
-                      s->banks % c->tags.sets);
-}
 
 /* ---- notes ------------------------------------------------------------ */
 
@@ -333,7 +304,8 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
     rc = take(c, at, (uint32_t)(lines / ways), ways);
     if (rc != 0)
         return rc;
-    hd_cache_spread(c, (struct hd_cache_spread){1, 1, 1});
+    if (hd_is_pow2(c->tags.sets))
+        c->set_mask = c->tags.sets - 1;
     c->insert = (struct hd_slot){insert_default, c, 0};
     if (env->slots != NULL)
         hd_slots_offer(env->slots, HEDDLE_POINT_cache_insert, at, &c->insert,

@@ -34,17 +34,6 @@ struct hd_cache_cfg {
     uint32_t stores;    /* L1 only: store queue entries */
 };
 
-/*
- * How lines fall to the copies of a banked cache: the channel changes every
- * `granule` lines, each channel has `banks` copies.  What is left of a line
- * number after taking both out is its index in its copy, and that modulo the
- * sets is its set.  All 1 for an L1.  Granule 0: no such rule; lines are
- * hashed to sets.
- */
-struct hd_cache_spread {
-    uint64_t granule, channels, banks;
-};
-
 /* What is kept of a line that is present. */
 struct hd_cache_line {
     uint16_t filler; /* warp that brought it */
@@ -84,15 +73,11 @@ enum {
 struct hd_cache {
     /* with the first 48 bytes of the tags a line of the host's cache, if this
      * begins one: all that a look-up or a plain fill reads */
-    uint64_t low_mask;
-    uint32_t set_mask;
-    bool masked; /* these and the sets are powers of two */
-    uint8_t granule_shift, high_shift, bank_shift;
+    uint32_t set_mask; /* where the sets are a power of two; else 0 */
     struct hd_assoc tags;
     const uint32_t *watched;    /* [note] watchers */
     struct hd_cache_line *line; /* arena: [entry]; NULL: in the keys */
     struct hd_slot insert;
-    struct hd_cache_spread spread;
     struct hd_env *env;
     struct hd_cache_cfg cfg;
     uint32_t instance;
@@ -109,21 +94,12 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
  * finds out who is asked and told. */
 void hd_cache_bound(struct hd_cache *c);
 
-/* Tells a slice how lines are spread (after hd_cache_open, before use). */
-void hd_cache_spread(struct hd_cache *c, struct hd_cache_spread s);
-
-/* The set of a line, where masks do not give it. */
-uint32_t hd_cache_set_other(const struct hd_cache *c, uint64_t line);
-
-/* The set of a line. */
-static inline uint32_t hd_cache_set(const struct hd_cache *c, uint64_t line)
+/* The set of the line that has an index in this cache: an L1's is its number. */
+static inline uint32_t hd_cache_set(const struct hd_cache *c, uint64_t index)
 {
-    uint64_t i;
-
-    if (HD_UNLIKELY(!c->masked))
-        return hd_cache_set_other(c, line);
-    i = (line >> c->high_shift) << c->granule_shift | (line & c->low_mask);
-    return (uint32_t)(i >> c->bank_shift) & c->set_mask;
+    if (HD_LIKELY(c->set_mask != 0))
+        return (uint32_t)index & c->set_mask;
+    return (uint32_t)(index % c->tags.sets);
 }
 
 /* What is kept of an entry. */

@@ -358,6 +358,8 @@ bool hd_dram_apart(const struct hd_dram *d)
 
 bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req)
 {
+    if (HD_LIKELY(!d->cfg.queues))
+        return hd_dram_room(d, channel);
     return place_of(d, channel, class_of(d, channel, &d->reqs->v[req]));
 }
 

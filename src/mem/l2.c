@@ -1,40 +1,91 @@
 /*
- * l2.c - the crossbar and the L2 slices: settings, addresses, taking requests,
- * building.
+ * l2.c - the crossbar and the L2 slices behind it: station of every request
+ * that misses a core's L1, and of every entry that a walker reads.
  *
- * Every slice belongs to one DRAM channel and holds lines of that channel
- * alone, as in the partitions of a GPU: a miss never crosses the chip.  Among
- * the slices of a channel the lowest bits of the line's index in the channel
- * decide, so neighbouring lines lie in different slices.  How the channel
- * depends on the address is found by asking the DRAM once for a range of
- * addresses: a channel that repeats every `channels` pieces of equal length
- * gives the index in closed form; under any other map (a hash, channel bits
- * high up) slice and set are hashed from the line number.
+ * Where a line lies.  Every slice belongs to one DRAM channel and holds lines
+ * of that channel alone, as in the partitions of a GPU: a miss never crosses
+ * the chip.  Among the slices of a channel the lowest bits of the line's index
+ * in the channel decide, so neighbouring lines lie in different slices.  How
+ * the channel depends on the address is found by asking the DRAM once for a
+ * range of addresses: a channel that repeats every `channels` pieces of equal
+ * length gives the index in closed form; under any other map (a hash, channel
+ * bits high up) slice and set are hashed from the line number.
  *
  * The crossbar is a latency each way and a port at each end: the requester's
  * reservation is its own business, a slice's input and output are reserved
- * here (l2slice.c).  Contention inside the switch is left out: with one flit
- * a cycle and port, the ports at the ends bind first.  The input buffer of a
- * slice is unbounded; what the cores may have in flight bounds it.
+ * here.  Contention inside the switch is left out: with one flit a cycle and
+ * port, the ports at the ends bind first.  The input buffer of a slice is
+ * unbounded; what the cores may have in flight bounds it.  The walkers are the
+ * crossbar's clients like the cores (Power et al.), or lie beside the L2 cache
+ * (MASK, footnote 2): then walk reads have a latency of their own,
+ * walk.memory_latency, and the slice's ports in common with the rest.  A
+ * request is posted to its slice under the rank of its client, so the order in
+ * which clients call does not decide between arrivals of one instant.
  *
- * The walkers are the crossbar's clients like the cores (Power et al.), or lie
- * beside the L2 cache (MASK, footnote 2): then walk reads have a latency of
- * their own, walk.memory_latency, and the slice's ports in common with the
- * rest.
+ * The way of a request (take, then the events of serve, then answer):
  *
- * A request is posted to its slice under the rank of its client, so the order
- * in which clients call does not decide between arrivals of one instant.
+ *   look     The request has crossed the interconnect and the tags' pipeline;
+ *            one event stands for both.  Its flits take the slice's input
+ *            port: one for a read, its bytes for a write or an atomic.
+ *            `ports` results come out a cycle, in order.  Hit: the answer
+ *            leaves.  Miss: an MSHR, and a read goes down; later misses of
+ *            the line join it.  If the MSHRs, the merges of a line or the
+ *            miss queue are full, the request stays, and all others stay
+ *            behind it, until a fill or a departure makes room; it then goes
+ *            on at once.  A hit passes when the MSHRs are full.
+ *   arrive   Only for a request that may skip the cache (steered, flagged, or
+ *            asked because l2_bypass is bound): at the input, before the tags.
+ *   down     The miss queue of the slice: reads of missing lines, bypassed
+ *            requests, stores of a cache that is not write-back, and dirty
+ *            victims, one FIFO that empties into its DRAM channel while that
+ *            has room; it is woken when it has again.  A place is promised
+ *            when a request is sure to come, so that the input is blocked in
+ *            time.
+ *   fill     The line has come from DRAM: it enters the tags, a dirty victim
+ *            joins the miss queue, and all who wait are answered.
+ *
+ * Ports are reserved in these events.  The input port's order is therefore
+ * that in which requests leave the tags' pipeline, which all enter with the
+ * same delay; a bypassing request competes with those that entered `latency`
+ * before.  When a port puts a result later than the event, the tags were read
+ * a few cycles early: a fill in between is found in the MSHR instead, and the
+ * answer waits for the later of the two.
+ *
+ * The queue bounds what the input may add.  Fills may exceed it, by one
+ * write-back for each MSHR: otherwise they could wait for each other.
+ *
+ * The output port is shared by all answers of the slice: an answer takes its
+ * bytes' cycles in order of the events that cause it, and leaves when it is
+ * ready and those before it have left.  It carries the bytes wanted, not the
+ * whole line.  Word that a write was taken (HD_REQ_ACK) takes no bandwidth.
+ *
+ * Writes (policy `back`) are done when they are looked up: a miss allocates
+ * without reading DRAM (see cache.c), a write to a line in flight dirties its
+ * MSHR.  Atomics are done here too, and dirty their line.
+ *
+ * A bypassed request neither looks up nor fills.  A bypassed page-table read
+ * takes one 32-byte burst of DRAM instead of a line.  Page tables are written
+ * by the driver alone, so a bypassed read ignores what the slice may hold
+ * (MASK leaves it open).  Bypassed reads do not merge.
+ *
+ * Invariants: every request that arrived was answered, has ended, or is in
+ * exactly one list; the MSHRs and the tags hold no line twice; where ways are
+ * shared out, each line lies in those of its owner; stage times of all finished
+ * requests and of those inside sum to the total.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "l2.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/bits.h"
 #include "../base/rng.h"
 #include "l2slice.h"
+
+enum { BURST = 32 }; /* least bytes that a bypassed read takes */
 
 /* ---- settings and counters -------------------------------------------- */
 
@@ -119,58 +170,81 @@ static uint32_t channel_of(const struct hd_l2 *l2, uint64_t line)
     return (uint32_t)(pa.v / l2->w.interleave % l2->channels);
 }
 
-/* The slice of a line under any map, and its set there. */
-static uint32_t slice_of(const struct hd_l2 *l2, uint64_t line, uint32_t *set)
+/* Where no shifts do: the index of a line in its slice, channel and bank. */
+static HD_APART uint64_t divide(const struct hd_l2 *l2, uint64_t line,
+                                uint64_t *channel, uint64_t *bank)
 {
-    const struct hd_cache_spread *s = &l2->spread;
-    uint64_t index, channel;
-    uint32_t slice;
+    const struct hd_l2_spread *s = &l2->spread;
+    uint64_t index;
 
     if (s->granule == 0) {
-        slice = (uint32_t)(channel_of(l2, line) * s->banks +
-                           (hd_mix64(line) >> 32) % s->banks);
-    } else {
-        channel = line / s->granule % s->channels;
-        index =
-            line / (s->granule * s->channels) * s->granule + line % s->granule;
-        slice = (uint32_t)(channel * s->banks + index % s->banks);
+        index = hd_mix64(line);
+        *channel = channel_of(l2, line);
+        *bank = (index >> 32) % s->banks;
+        return index;
     }
-    *set = hd_cache_set(&l2->slice[slice].tags, line);
-    return slice;
+    *channel = line / s->granule % s->channels;
+    index = line / (s->granule * s->channels) * s->granule + line % s->granule;
+    *bank = index % s->banks;
+    return index / s->banks;
+}
+
+/* The slice of an application's line under any map, and its set there. */
+static inline uint32_t slice_of(const struct hd_l2 *l2, uint32_t app,
+                                uint64_t line, uint32_t *set)
+{
+    const struct hd_l2_spread *s = &l2->spread;
+    uint64_t channel, index, bank;
+
+    if (HD_LIKELY(s->shifts)) {
+        channel = (line >> s->granule_shift) & (s->channels - 1);
+        index = (line >> s->high_shift) << s->granule_shift |
+                (line & (s->granule - 1));
+        bank = index & (s->banks - 1);
+        index >>= s->bank_shift;
+    } else {
+        index = divide(l2, line, &channel, &bank);
+    }
+    if (HD_UNLIKELY(l2->own != l2->channels)) /* those of its application */
+        channel += (uint64_t)app * l2->own;
+    *set = hd_cache_set(&l2->slice[0].tags, index);
+    return (uint32_t)(channel * s->banks + bank);
 }
 
 uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
 {
     uint32_t set;
 
-    return slice_of(l2, pa.v >> l2->line_shift, &set);
+    return slice_of(l2, 0, pa.v >> l2->line_shift, &set);
 }
 
 enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
 {
     uint64_t line = pa.v >> l2->line_shift;
-    uint32_t set, i;
+    uint32_t set, entry;
     struct hd_cache *tags;
+    bool dirty;
 
     if (!l2->full)
         return HD_L2_NOT_THERE;
-    i = slice_of(l2, line, &set);
-    if (l2->own != l2->channels)
-        i += app * l2->own * (uint32_t)l2->spread.banks;
-    tags = &l2->slice[i].tags;
-    if (!hd_cache_peek(tags, line))
+    tags = &l2->slice[slice_of(l2, app, line, &set)].tags;
+    entry = hd_assoc_find(&tags->tags, set, line);
+    if (entry == HD_NONE)
         return HD_L2_NOT_THERE;
-    return hd_cache_drop(tags, line) ? HD_L2_WAS_DIRTY : HD_L2_WAS_CLEAN;
+    dirty = hd_cache_line(tags, entry).dirty;
+    hd_assoc_drop(&tags->tags, entry);
+    return dirty ? HD_L2_WAS_DIRTY : HD_L2_WAS_CLEAN;
 }
 
 /* Finds how the channel depends on the line. */
 static void find_spread(struct hd_l2 *l2)
 {
     enum { FAR = 1 << 16, SAMPLES = 4096 };
-    struct hd_cache_spread *s = &l2->spread;
+    struct hd_l2_spread *s = &l2->spread;
     uint64_t g = 1;
 
-    *s = (struct hd_cache_spread){1, l2->own, l2->slices / l2->channels};
+    s->channels = l2->own;
+    s->banks = l2->cfg.slices / l2->channels;
     if (l2->own > 1)
         while (g < FAR && channel_of(l2, g) == channel_of(l2, 0))
             g++;
@@ -180,108 +254,1006 @@ static void find_spread(struct hd_l2 *l2)
         if (channel_of(l2, line) != line / g % l2->own)
             s->granule = 0;
     }
-}
-
-/*
- * The same in a table and one shift, once the slices are there.  With powers
- * of two, a line number is, from the top: the rest of its index in its
- * channel, the channel, the place in the granule.  The low bits that hold the
- * channel and all of the bank give the slice; the set is what is left of the
- * index above the bank, of which a part lies in the granule where that has
- * more lines than the channel has banks.
- */
-static int find_places(struct hd_l2 *l2)
-{
-    const struct hd_cache_spread *s = &l2->spread;
-    uint32_t sets = l2->slice[0].tags.tags.sets, granule, bank, n, set;
-    struct hd_l2_place *place;
-
-    if (!l2->full || l2->own != l2->channels || s->granule == 0 ||
-        !hd_is_pow2(s->granule) || !hd_is_pow2(s->channels) ||
-        !hd_is_pow2(s->banks) || !hd_is_pow2(sets) ||
-        sets > 1u << HD_L2_SET_BITS)
-        return 0;
-    granule = hd_log2(s->granule);
-    bank = hd_log2(s->banks);
-    l2->high_shift = (uint8_t)(hd_log2(s->channels) + bank);
-    n = granule > bank ? granule - bank : 0; /* bits of set in the granule */
-    if (l2->high_shift + n > hd_log2(HD_L2_PLACES))
-        return 0;
-    l2->place_mask = (1u << (l2->high_shift + n)) - 1;
-    l2->high_mask = (sets - 1) & ~((1u << n) - 1);
-    place = calloc((size_t)l2->place_mask + 1, sizeof *place);
-    if (place == NULL)
-        return hd_err_memory(l2->env->err);
-    for (uint32_t i = 0; i <= l2->place_mask; i++) {
-        place[i].component = (uint16_t)(l2->component + slice_of(l2, i, &set));
-        place[i].set = (uint16_t)(set & ~l2->high_mask);
-    }
-    l2->place = place;
-    return 0;
+    s->shifts = hd_is_pow2(s->granule) && hd_is_pow2(s->channels) &&
+                hd_is_pow2(s->banks);
+    if (!s->shifts)
+        return;
+    s->granule_shift = (uint8_t)hd_log2(s->granule);
+    s->high_shift = (uint8_t)hd_log2(s->granule * s->channels);
+    s->bank_shift = (uint8_t)hd_log2(s->banks);
 }
 
 /* ---- taking requests -------------------------------------------------- */
 
-/* Whether a request may turn out to skip the cache, in the mode HD_FULL. */
-static inline bool may_bypass(const struct hd_l2 *l2, const struct hd_req *q)
+/* Posts the arrival of a request.  It is sent by its client, so that arrivals
+ * of one instant have an order of their own; that of the client's numbers, if
+ * it has them. */
+static inline void post_arrival(const struct hd_l2 *l2, hd_time at, uint32_t to,
+                                uint32_t what, uint32_t r)
 {
-    hd_assert(q->app < HD_MAX_APPS && q->level < 8);
-    return ((q->flags & HD_REQ_BYPASS) | (l2->unusual & HD_L2_ASKS_PASS) |
-            l2->steer->l2_steered[q->app][q->level]) != 0;
-}
-
-/* Posts the arrival of a request at a slice. */
-static inline void post(struct hd_l2 *l2, hd_time at, uint32_t to,
-                        uint32_t what, uint32_t r)
-{
+    const uint32_t first = HD_MAX_COMPONENTS / 2;
     const struct hd_req *q = &l2->req[r];
+    /* without a branch: it is different from request to request */
+    uint32_t number =
+        (uint32_t)q->queued & -(uint32_t)((q->flags & HD_REQ_SEQ) != 0);
 
-    hd_post_numbered(l2->ev, hd_l2_sender(q), to, hd_l2_number(q), at, what, r,
+    hd_post_numbered(l2->ev, first | q->client % first, to, number, at, what, r,
                      0);
 }
 
-static HD_APART void take_other(struct hd_l2 *l2, hd_time now, uint32_t r)
+/* A request is sent: struct hd_below's. */
+static HD_HOT void take(void *self, hd_time now, uint32_t r)
 {
+    const struct hd_l2 *l2 = self;
     struct hd_req *q = &l2->req[r];
-    hd_time at =
-        hd_recip_up(l2->per_cycle, now) + l2->travel[hd_l2_way(q)];
-    uint32_t i;
+    hd_time at = hd_recip_up(l2->per_cycle, now) +
+                 l2->travel[q->kind == HD_REQ_WALK];
+    uint32_t to, what = HD_L2_ARRIVE;
 
+    hd_assert(q->app < HD_MAX_APPS && q->level < 8);
     q->line = q->pa.v >> l2->line_shift;
-    i = slice_of(l2, q->line, &q->spare);
-    if (l2->own != l2->channels) /* those of its application */
-        i += q->app * l2->own * (uint32_t)l2->spread.banks;
-
-    if (l2->full ? may_bypass(l2, q) : l2->cfg.mode.kind == HD_OFF)
-        post(l2, at, l2->component + i, HD_L2_ARRIVE, r);
-    else
-        post(l2, at + l2->latency, l2->component + i, HD_L2_LOOK, r);
+    to = l2->slice[0].component + slice_of(l2, q->app, q->line, &q->spare);
+    if (HD_LIKELY(((q->flags & HD_REQ_BYPASS) | l2->asks |
+                   l2->steer->l2_steered[q->app][q->level]) == 0) ||
+        (!l2->full && l2->cfg.mode.kind != HD_OFF)) {
+        at += l2->latency;
+        what = HD_L2_LOOK;
+    }
+    post_arrival(l2, at, to, what, r);
 }
 
-HD_HOT void hd_l2_take(void *self, hd_time now, uint32_t r)
+/* ---- what the steps share --------------------------------------------- */
+
+static inline struct hd_req *request(const struct hd_l2_slice *sl, uint32_t r)
+{
+    return &sl->req[r];
+}
+
+/* An application's row, among counters and histograms; the last is nobody's. */
+static inline uint32_t row_of(const struct hd_l2_slice *sl, uint32_t app)
+{
+    return app < sl->apps ? app : sl->apps;
+}
+
+static inline uint64_t *counters(const struct hd_l2_slice *sl, uint32_t app)
+{
+    return sl->count + row_of(sl, app) * HD_L2_COUNTERS;
+}
+
+/* Counts a look-up of a request by its class and result. */
+static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
+                         uint32_t result)
+{
+    uint32_t class = q->kind;
+    uint64_t *c;
+
+    if (q->kind == HD_REQ_WALK)
+        class = HD_L2_WALK1 + ((q->level - 1u) & 3);
+    c = counters(sl, q->app) + class * HD_L2_RESULTS;
+    c[HD_L2_LOOKUPS]++;
+    c[result]++;
+}
+
+/* Notes the most of something, of all applications together. */
+static inline void peak(struct hd_l2_slice *sl, uint32_t counter, uint32_t n)
+{
+    uint64_t *most = counters(sl, HD_APP_NONE) + counter;
+
+    *most = hd_max_u64(*most, n);
+}
+
+/* Cycles that bytes take on a port. */
+static inline uint64_t flits(const struct hd_l2 *l2, uint32_t bytes)
+{
+    uint64_t n = hd_recip_div(l2->per_flit, bytes + l2->xbar.bytes - 1);
+
+    return n + (n == 0);
+}
+
+static inline struct hd_who who(const struct hd_req *q)
+{
+    return (struct hd_who){q->app, q->warp};
+}
+
+static inline void push(struct hd_l2_slice *sl, struct hd_l2_list *l,
+                        uint32_t r)
+{
+    request(sl, r)->next = HD_NONE;
+    if (l->n++ == 0)
+        l->first = r;
+    else
+        request(sl, l->last)->next = r;
+    l->last = r;
+}
+
+static inline uint32_t pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
+{
+    uint32_t r = l->first;
+
+    l->first = request(sl, r)->next;
+    l->n--;
+    return r;
+}
+
+/* Posts an event of the slice to itself. */
+static inline void post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
+                        uint32_t a)
+{
+    hd_post(sl->l2->ev, sl->component, sl->component, at, what, a, 0);
+}
+
+/* ---- answers ---------------------------------------------------------- */
+
+/* Answers a request whose data is there at `at`. */
+void hd_l2_reply(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_l2_state *s = sl->s;
+    const struct hd_req *q = request(sl, r);
+    const struct hd_client *c = &l2->w.clients[q->client];
+    uint64_t n = flits(l2, q->bytes);
+    uint32_t row = row_of(sl, q->app);
+    hd_time leaves = hd_max_u64(s->out_free, at);
+
+    s->out_free = hd_max_u64(s->out_free, now) + n * l2->cycle;
+    sl->count[row * HD_L2_COUNTERS + HD_L2_OUTPUT_BUSY] += n;
+    s->owed--;
+    if (HD_UNLIKELY(l2->check)) {
+        s->memory += at - q->queued;
+        s->output += leaves - at;
+        s->total += leaves - q->born;
+    }
+    hd_hist_add(&l2->hist[q->kind == HD_REQ_WALK][row],
+                hd_recip_div(l2->per_core, leaves - q->born));
+    c->reply(c->self, leaves, r);
+}
+
+/* The L2 has taken a write; its sender hears of it if it wants to. */
+static void taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
+{
+    const struct hd_req *q = request(sl, r);
+    const struct hd_client *c = &sl->l2->w.clients[q->client];
+
+    sl->s->owed--;
+    if (HD_UNLIKELY(sl->l2->check))
+        sl->s->total += at - q->born;
+    if (q->flags & HD_REQ_ACK)
+        c->reply(c->self, at, r);
+}
+
+/* A write ends here. */
+static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
+{
+    taken(sl, r, at);
+    hd_req_give(sl->l2->w.reqs, r);
+}
+
+/* ---- the miss queue --------------------------------------------------- */
+
+/* Sends what the DRAM channel takes. */
+static void down_drain(struct hd_l2_slice *sl, hd_time now)
+{
+    const struct hd_l2_wiring *w = &sl->l2->w;
+    struct hd_l2_list *down = &sl->s->down;
+
+    while (down->n > 0 && !sl->s->waiting) {
+        if (HD_LIKELY(w->dram != NULL)) {
+            if (hd_dram_takes(w->dram, sl->channel, down->first)) {
+                hd_dram_send(w->dram, now, pop(sl, down));
+                continue;
+            }
+            sl->s->waiting = 1;
+            hd_dram_wait(w->dram, sl->channel, down->first, sl->component,
+                         HD_L2_ROOM, 0);
+        } else if (w->room == NULL || w->room(w->below.self, sl->channel)) {
+            w->below.send(w->below.self, now, pop(sl, down));
+        } else {
+            sl->s->waiting = 1;
+            w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
+        }
+    }
+}
+
+/* A request enters the queue, or leaves it at once. */
+static HD_HOT void down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_dram *dram = sl->l2->w.dram;
+
+    if (HD_LIKELY(sl->s->down.n == 0 && dram != NULL &&
+                  hd_dram_takes(dram, sl->channel, r))) {
+        hd_dram_send(dram, now, r);
+        return;
+    }
+    push(sl, &sl->s->down, r);
+    down_drain(sl, now);
+}
+
+/* Puts a request into the queue at `at`; its place is taken now. */
+static inline void down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                           uint32_t r)
+{
+    request(sl, r)->born = at;
+    if (HD_LIKELY(at <= now)) {
+        down_join(sl, now, r);
+        return;
+    }
+    sl->s->promised++;
+    post(sl, at, HD_L2_DOWN, r);
+}
+
+/* A request of the slice's own, on behalf of an application and a warp. */
+static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
+                         uint32_t kind, uint32_t app, uint32_t warp)
+{
+    uint32_t d = hd_req_take(sl->l2->w.reqs);
+
+    *request(sl, d) = (struct hd_req){.pa = {pa},
+                                      .next = HD_NONE,
+                                      .client = sl->l2->w.dram_client,
+                                      .warp = (uint16_t)warp,
+                                      .kind = (uint8_t)kind,
+                                      .app = (uint8_t)app,
+                                      .bytes = (uint16_t)bytes};
+    counters(sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
+                                           : HD_L2_DRAM_READS]++;
+    return d;
+}
+
+/* A read for request r: what its answer is for is in `of` and `spare`. */
+static uint32_t down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
+                          uint32_t bytes, uint32_t of, uint32_t spare)
+{
+    const struct hd_req *q = request(sl, r);
+    uint32_t d =
+        down_ask(sl, pa, bytes, q->kind == HD_REQ_WALK ? q->kind : HD_REQ_READ,
+                 q->app, q->warp);
+
+    request(sl, d)->level = q->level;
+    request(sl, d)->tag = sl->i << 16 | of;
+    request(sl, d)->spare = spare;
+    return d;
+}
+
+/* A store that is done goes on to DRAM as it is. */
+static void down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                         hd_time at)
+{
+    counters(sl, request(sl, r)->app)[HD_L2_DRAM_WRITES]++;
+    taken(sl, r, at);
+    down_go(sl, now, at, r);
+}
+
+/* What a request has changed is written to DRAM. */
+static void down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                       const struct hd_req *q, uint64_t pa, uint32_t bytes)
+{
+    down_go(sl, now, at,
+            down_ask(sl, pa, bytes, HD_REQ_WRITE, q->app, q->warp));
+}
+
+/* Enters the line that a request has asked for into the tags; sends a dirty
+ * victim down at `at`. */
+static inline void enter_line(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                       const struct hd_req *q, uint32_t level, bool dirty)
+{
+    uint64_t victim, *c = counters(sl, q->app);
+    uint32_t owner;
+    bool back = hd_cache_enter(&sl->tags, q->spare, q->line, q->kind, level,
+                               dirty, who(q), &victim, &owner);
+
+    c[HD_L2_FILLS]++;
+    c[HD_L2_EVICTIONS] += victim != HD_KEY_NONE && victim != q->line;
+    if (!back)
+        return;
+    counters(sl, owner)[HD_L2_WRITE_BACKS]++;
+    down_go(sl, now, at,
+            down_ask(sl, victim << sl->l2->line_shift, sl->l2->cfg.line,
+                     HD_REQ_WRITE, owner, HD_NO_WARP));
+}
+
+/* ---- serving a request ------------------------------------------------ */
+
+/* A request has waited at the input until t. */
+static inline void waited(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
+{
+    if (t == q->queued)
+        return;
+    sl->s->input += t - q->queued;
+    counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
+        hd_recip_div(sl->l2->per_cycle, t - q->queued);
+    q->queued = t;
+}
+
+/* Books a result of a look-up at or after t; returns its instant. */
+static inline hd_time book(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (HD_LIKELY(t > s->look_at)) {
+        s->look_at = t;
+        s->looks = 1;
+    } else if (s->looks < sl->l2->cfg.ports) {
+        s->looks++;
+    } else {
+        s->look_at += sl->l2->cycle;
+        s->looks = 1;
+    }
+    waited(sl, q, s->look_at);
+    return s->look_at;
+}
+
+static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                             hd_time t)
+{
+    struct hd_req *q = request(sl, r);
+    uint64_t pa = q->pa.v;
+    uint32_t bytes = q->bytes;
+
+    if (hd_l2_down_full(sl))
+        return HD_L2_QUEUE;
+    if (sl->l2->full)
+        counters(sl, q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
+                                                    : HD_L2_BYPASS_DATA]++;
+    waited(sl, q, t);
+    if (q->kind == HD_REQ_WRITE) {
+        down_through(sl, now, r, t);
+        return HD_L2_GO;
+    }
+    if (bytes < BURST) {
+        pa = pa / BURST * BURST;
+        bytes = BURST;
+    }
+    q->hit = HD_REQ_MISSED;
+    sl->s->passing++;
+    sl->s->passed += t - q->born;
+    down_go(sl, now, t, down_read(sl, r, pa, bytes, HD_L2_PASSED, r));
+    return HD_L2_GO;
+}
+
+/* The line is in flight: join those who wait for it. */
+static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
+                            uint32_t m)
+{
+    struct hd_mshr_entry *x = &sl->mshr.v[m];
+    struct hd_req *q = request(sl, r);
+
+    if (q->kind != HD_REQ_WRITE && x->n >= sl->l2->cfg.merges)
+        return HD_L2_MERGES;
+    if (q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC)
+        x->flags |= HD_L2_DIRTY;
+    count(sl, q, HD_L2_MERGED);
+    book(sl, q, t);
+    if (q->kind == HD_REQ_WRITE) {
+        end(sl, r, q->queued);
+        return HD_L2_GO;
+    }
+    q->hit = HD_REQ_MERGED;
+    q->next = HD_NONE;
+    request(sl, x->last)->next = r;
+    x->last = r;
+    x->n++;
+    return HD_L2_GO;
+}
+
+void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_req *q = request(sl, r);
+    uint32_t m = hd_mshr_take(&sl->mshr, q->line);
+    struct hd_mshr_entry *x = &sl->mshr.v[m];
+
+    peak(sl, HD_L2_PEAK_MSHRS, hd_mshr_used(&sl->mshr));
+    q->hit = HD_REQ_MISSED;
+    q->next = HD_NONE;
+    x->first = x->last = r;
+    x->n = 1;
+    x->flags = q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
+    down_go(sl, now, q->queued,
+            down_read(sl, r, q->line << sl->l2->line_shift, sl->l2->cfg.line, m,
+                      q->spare));
+}
+
+/* A read or an atomic whose line is in the tags (entry), or nowhere. */
+static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
+                                  uint32_t r, hd_time t, uint32_t entry)
+{
+    struct hd_req *q = request(sl, r);
+    bool hit = entry != HD_NONE;
+    bool through =
+        q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
+
+    if (!hit && HD_UNLIKELY(hd_mshr_full(&sl->mshr)))
+        return HD_L2_MSHRS;
+    if ((!hit || HD_UNLIKELY(through)) && hd_l2_down_full(sl))
+        return HD_L2_QUEUE;
+    book(sl, q, t);
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(q));
+    count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
+    if (!hit) {
+        hd_l2_miss(sl, now, r);
+        return HD_L2_GO;
+    }
+    q->hit = HD_REQ_HIT;
+    if (HD_UNLIKELY(through))
+        down_write(sl, now, q->queued, q, q->pa.v, q->bytes);
+    hd_l2_reply(sl, now, r, q->queued);
+    return HD_L2_GO;
+}
+
+static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                            hd_time t, uint32_t entry)
+{
+    struct hd_req *q = request(sl, r);
+    bool back = sl->l2->cfg.write == HD_WRITE_BACK, hit = entry != HD_NONE;
+
+    if (hd_l2_down_full(sl) && !(back && hit))
+        return HD_L2_QUEUE;
+    book(sl, q, t);
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(q));
+    count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
+    if (!back) {
+        down_through(sl, now, r, q->queued);
+        return HD_L2_GO;
+    }
+    if (!hit)
+        enter_line(sl, now, q->queued, q, 0, true);
+    end(sl, r, q->queued);
+    return HD_L2_GO;
+}
+
+/* Serves the request that is first in line; HD_L2_GO, or why it cannot.  A
+ * line is in the tags or in flight, never both. */
+static HD_HOT uint32_t serve_first(struct hd_l2_slice *sl, hd_time now,
+                                   uint32_t r)
+{
+    const struct hd_req *q = request(sl, r);
+    hd_time t = hd_max_u64(q->queued, now);
+    bool write = q->kind == HD_REQ_WRITE;
+    uint32_t e, m;
+
+    if (HD_UNLIKELY(q->flags & HD_REQ_BYPASS))
+        return serve_passed(sl, now, r, t);
+    e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
+    if (e == HD_NONE && !(write && sl->l2->cfg.write != HD_WRITE_BACK)) {
+        m = hd_mshr_find(&sl->mshr, q->line);
+        if (m != HD_NONE)
+            return serve_merge(sl, r, t, m);
+    }
+    return write ? serve_write(sl, now, r, t, e)
+                 : serve_read(sl, now, r, t, e);
+}
+
+/* ---- the input -------------------------------------------------------- */
+
+/* Counts the cycles that the head of the input has waited until now. */
+static void count_blocked(struct hd_l2_slice *sl, hd_time now)
+{
+    struct hd_l2_state *s = sl->s;
+    uint64_t n;
+
+    if (s->cause == HD_L2_GO || now <= s->since)
+        return;
+    n = hd_recip_div(sl->l2->per_cycle, now - s->since);
+    counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] += n;
+    s->since += n * sl->l2->cycle;
+}
+
+/* The head of the input, request r, waits for this, or goes on. */
+static void set_cause(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                      uint32_t cause)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (cause == s->cause)
+        return;
+    count_blocked(sl, now);
+    s->cause = cause;
+    if (cause == HD_L2_GO)
+        return;
+    s->since = now;
+    s->held = request(sl, r)->app;
+}
+
+/* Serves the input until its head is blocked.  `now` is an L2 edge. */
+static void resume(struct hd_l2_slice *sl, hd_time now)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (s->cause == HD_L2_QUEUE && hd_l2_down_full(sl))
+        return; /* it needs a place there */
+    while (s->in.n > 0) {
+        uint32_t r = s->in.first, next = request(sl, r)->next, cause;
+
+        cause = serve_first(sl, now, r);
+        set_cause(sl, now, r, cause);
+        if (cause != HD_L2_GO)
+            return;
+        s->in.first = next;
+        s->in.n--;
+    }
+}
+
+/* A request takes the input port; `before` is what it has had in the tags. */
+static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                              hd_time before)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_l2_state *s = sl->s;
+    struct hd_req *q = request(sl, r);
+    bool carries = q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC;
+    uint64_t n = carries ? flits(l2, q->bytes) : 1;
+    uint32_t cause;
+
+    s->in_free = hd_max_u64(now, s->in_free) + n * l2->cycle;
+    q->queued = s->in_free - l2->cycle;
+    counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
+    s->owed++;
+    if (HD_UNLIKELY(l2->check)) {
+        s->travel += q->queued - before - q->born;
+        s->look += before;
+    }
+    if (HD_UNLIKELY(!l2->full) && l2->cfg.mode.kind != HD_OFF) {
+        count(sl, q, HD_L2_HITS);
+        q->hit = HD_REQ_HIT;
+        if (q->kind == HD_REQ_WRITE)
+            end(sl, r, q->queued);
+        else
+            hd_l2_reply(sl, now, r, q->queued);
+        return;
+    }
+    if (HD_LIKELY(s->in.n == 0)) {
+        cause = serve_first(sl, now, r);
+        if (HD_LIKELY(cause == HD_L2_GO))
+            return;
+        set_cause(sl, now, r, cause);
+    }
+    push(sl, &s->in, r);
+    peak(sl, HD_L2_PEAK_INPUT, s->in.n);
+}
+
+/* The default of l2_bypass: the steering table. */
+static int64_t steered(void *self, const void *question)
+{
+    const struct heddle_q_l2_bypass *q = question;
+    const struct hd_steer *steer = ((struct hd_l2_slice *)self)->l2->steer;
+
+    return hd_steer_bypasses(
+        steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8], q->set);
+}
+
+/* Whether a request skips this cache: asked once, when it arrives. */
+static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
+{
+    struct heddle_q_l2_bypass ask = {.app = q->app,
+                                     .kind = q->kind,
+                                     .level = q->level,
+                                     .slice = sl->i,
+                                     .set = q->spare,
+                                     .line = q->line};
+
+    return !sl->l2->full || (q->flags & HD_REQ_BYPASS) != 0 ||
+           hd_ask_l2_bypass(&sl->bypass, &ask) != 0;
+}
+
+static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_req *q = request(sl, r);
+
+    if (!bypasses(sl, q)) {
+        /* from the same sender as if nobody had asked, so that the order of
+         * events of one instant is the same too */
+        post_arrival(sl->l2, now + sl->l2->latency, sl->component, HD_L2_LOOK,
+                     r);
+        return;
+    }
+    q->flags |= HD_REQ_BYPASS;
+    enter_port(sl, now, r, 0);
+}
+
+/* ---- the answer of the DRAM ------------------------------------------- */
+
+/* A bypassed request has its data; the input may wait for what it held. */
+static void passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    const struct hd_req *q = request(sl, r);
+
+    sl->s->passing--;
+    sl->s->passed -= q->queued - q->born;
+    if (q->kind == HD_REQ_ATOMIC)
+        down_write(sl, now, now, q, q->pa.v, q->bytes);
+    hd_l2_reply(sl, now, r, now);
+    if (sl->s->in.n > 0)
+        resume(sl, now);
+}
+
+static HD_HOT void fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
+{
+    const struct hd_mshr_entry *x = &sl->mshr.v[m];
+    bool back = sl->l2->cfg.write == HD_WRITE_BACK;
+    bool dirty = (x->flags & HD_L2_DIRTY) != 0;
+    uint32_t r = x->first, next;
+    const struct hd_req *q = request(sl, r);
+
+    hd_mshr_give(&sl->mshr, m);
+    enter_line(sl, now, now, q, q->level, back && dirty);
+    if (dirty && !back)
+        down_write(sl, now, now, q, q->line << sl->l2->line_shift, BURST);
+    for (; r != HD_NONE; r = next) {
+        q = request(sl, r);
+        next = q->next;
+        hd_l2_reply(sl, now, r, hd_max_u64(now, q->queued));
+    }
+    if (sl->s->in.n > 0)
+        resume(sl, now);
+}
+
+/* DRAM has answered d, which was of use until now. */
+static HD_HOT void answer(void *self, hd_time at, uint32_t d)
 {
     struct hd_l2 *l2 = self;
-    struct hd_req *q = &l2->req[r];
+    const struct hd_req *q = &l2->req[d];
+    struct hd_l2_slice *sl = &l2->slice[q->tag >> 16];
+    uint32_t of = q->tag & 0xffff;
 
-    if (HD_UNLIKELY(((q->flags & HD_REQ_BYPASS) | hd_l2_passes(l2)) != 0) &&
-        (l2->place == NULL || may_bypass(l2, q)))
-        take_other(l2, now, r);
+    at = hd_recip_up(l2->per_cycle, at);
+    if (of != HD_L2_PASSED) {
+        hd_assoc_ahead(&sl->tags.tags, q->spare);
+        post(sl, at, HD_L2_FILL, of);
+    } else {
+        post(sl, at, HD_L2_PASS, q->spare);
+    }
+    hd_req_give(l2->w.reqs, d);
+}
+
+/* ---- events ----------------------------------------------------------- */
+
+static HD_APART void serve_other(struct hd_l2_slice *sl, hd_time now,
+                                uint32_t what, uint32_t a)
+{
+    struct hd_l2_state *s = sl->s;
+
+    switch (what) {
+    case HD_L2_ARRIVE:
+        arrive(sl, now, a);
+        break;
+    case HD_L2_LOOK:
+        enter_port(sl, now, a, sl->l2->latency);
+        break;
+    case HD_L2_DOWN:
+        s->promised--;
+        down_join(sl, now, a);
+        if (s->cause == HD_L2_QUEUE)
+            resume(sl, now);
+        break;
+    case HD_L2_PASS:
+        passed(sl, now, a);
+        break;
+    case HD_L2_ROOM:
+        s->waiting = 0;
+        down_drain(sl, now);
+        if (s->cause == HD_L2_QUEUE)
+            post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
+        break;
+    default:
+        resume(sl, now);
+    }
+}
+
+static HD_HOT void serve(void *self, hd_time now, uint32_t what, uint32_t a,
+                         uint64_t b)
+{
+    (void)b;
+    if (what == HD_L2_LOOK && hd_l2_quiet(self) &&
+        hd_fast_l2_look(self, now, a))
+        return;
+    if (what == HD_L2_FILL)
+        fill(self, now, a);
     else
-        hd_l2_take_plain(l2, hd_recip_up(l2->per_cycle, now), q, r);
+        serve_other(self, now, what, a);
+}
+
+/* ---- looking ---------------------------------------------------------- */
+
+static void show_list(const struct hd_l2_slice *sl, struct heddle_visitor *v,
+                      const char *where, const struct hd_l2_list *l)
+{
+    static const char *const kinds[] = {"read", "write", "atomic", "walk"};
+
+    for (uint32_t r = l->first, k = 0; k < l->n; k++) {
+        const struct hd_req *q = request(sl, r);
+
+        v->row(v->ud, where);
+        v->text(v->ud, "access", kinds[q->kind % HD_REQ_KINDS]);
+        v->number(v->ud, "address", q->pa.v);
+        v->number(v->ud, "app", q->app);
+        v->number(v->ud, "warp", q->warp);
+        v->number(v->ud, "level", q->level);
+        v->number(v->ud, "client", q->client);
+        r = q->next;
+    }
+}
+
+static void look(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    const struct hd_l2 *l2 = self;
+    struct hd_l2_slice *sl = &l2->slice[i];
+
+    hd_cache_look(&sl->tags, v);
+    for (uint32_t m = 0; m < sl->mshr.room; m++) {
+        const struct hd_mshr_entry *x = &sl->mshr.v[m];
+        if (!x->live)
+            continue;
+        v->row(v->ud, "mshr");
+        v->number(v->ud, "line", x->key);
+        v->number(v->ud, "address", x->key << l2->line_shift);
+        v->number(v->ud, "requests", x->n);
+        v->number(v->ud, "dirty", x->flags & HD_L2_DIRTY);
+    }
+    show_list(sl, v, "input", &sl->s->in);
+    show_list(sl, v, "miss queue", &sl->s->down);
+}
+
+static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    static const char *const causes[] = {"", "an MSHR", "the merges of a line",
+                                         "the miss queue"};
+    const struct hd_l2 *l2 = self;
+    const struct hd_l2_slice *sl = &l2->slice[i];
+    const struct hd_l2_state *s = sl->s;
+    uint32_t below = hd_mshr_used(&sl->mshr) + s->passing;
+
+    if (s->in.n > 0) {
+        hd_show_wait(v, "l2cache input", i, causes[s->cause]);
+        v->number(v->ud, "n", s->in.n);
+    }
+    if (s->down.n > 0) {
+        hd_show_wait(v, "l2cache miss queue", i, "room at its dram channel");
+        v->number(v->ud, "channel", sl->channel);
+        v->number(v->ud, "n", s->down.n);
+    }
+    if (below > 0) {
+        hd_show_wait(v, "l2cache", i, "lines from its dram channel");
+        v->number(v->ud, "channel", sl->channel);
+        v->number(v->ud, "n", below);
+    }
+}
+
+/* Requests that wait in MSHRs, and the ticks that they have had so far. */
+static uint64_t waiters(const struct hd_l2_slice *sl, hd_time *ticks,
+                        const char **wrong)
+{
+    uint64_t n = 0;
+
+    for (uint32_t m = 0; m < sl->mshr.room; m++) {
+        const struct hd_mshr_entry *x = &sl->mshr.v[m];
+        uint32_t k = 0;
+
+        if (!x->live)
+            continue;
+        for (uint32_t r = x->first; r != HD_NONE && k <= x->n; k++) {
+            const struct hd_req *q = request(sl, r);
+            *ticks += q->queued - q->born;
+            if (q->line != x->key)
+                *wrong = "a request waits for another line";
+            if (hd_assoc_find(&sl->tags.tags, q->spare, x->key) != HD_NONE)
+                *wrong = "a line is present and in flight";
+            r = q->next;
+        }
+        if (k != x->n || k == 0)
+            *wrong = "an MSHR miscounts its requests";
+        n += k;
+    }
+    return n;
+}
+
+/* Where ways are shared out, each line lies in those of its owner. */
+static bool in_share(const struct hd_l2_slice *sl)
+{
+    const struct hd_assoc *a = &sl->tags.tags;
+
+    for (uint32_t e = 0; a->parted && e < a->sets * a->ways; e++)
+        if (a->key[e] != HD_KEY_NONE &&
+            !hd_assoc_owns(a, e, hd_cache_line(&sl->tags, e).owner))
+            return false;
+    return true;
+}
+
+static void check(void *self, uint32_t i, struct hd_err *err)
+{
+    const struct hd_l2 *l2 = self;
+    const struct hd_l2_slice *sl = &l2->slice[i];
+    const struct hd_l2_state *s = sl->s;
+    const char *wrong = NULL;
+    hd_time ticks = s->passed;
+    uint64_t inside = waiters(sl, &ticks, &wrong) + s->in.n + s->passing;
+
+    for (uint32_t r = s->in.first, k = 0; k < s->in.n; k++) {
+        ticks += request(sl, r)->queued - request(sl, r)->born;
+        r = request(sl, r)->next;
+    }
+    if (!in_share(sl))
+        wrong = "a line lies in the ways of another application";
+    if (!hd_mshr_sane(&sl->mshr))
+        wrong = "the lists of MSHRs are broken";
+    if (s->owed != inside)
+        wrong = "a request was lost or answered twice";
+    if (l2->check && s->travel + s->input + s->look + s->memory + s->output !=
+                         s->total + ticks)
+        wrong = "stage times do not sum to the time of the requests";
+    if ((s->in.n > 0) != (s->cause != HD_L2_GO))
+        wrong = "the input waits for nothing";
+    if (wrong != NULL)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "l2cache slice %" PRIu32 ": %s (%" PRIu32
+                   " to be answered or ended, %" PRIu64 " inside)",
+                   i, wrong, s->owed, inside);
+}
+
+/* What a blocked input has waited is counted when it goes on; whoever reads the
+ * counters before is given what is not there yet. */
+static void sync(void *self, hd_time now)
+{
+    struct hd_l2 *l2 = self;
+
+    for (uint32_t i = 0; i < l2->cfg.slices; i++)
+        count_blocked(&l2->slice[i], now);
+}
+
+/* ---- building --------------------------------------------------------- */
+
+static int open_slice(struct hd_l2 *l2, uint32_t i)
+{
+    struct hd_env *env = l2->env;
+    struct hd_l2_slice *sl = &l2->slice[i];
+    int rc;
+
+    sl->l2 = l2;
+    sl->i = i;
+    sl->channel = i / (uint32_t)l2->spread.banks;
+    sl->req = l2->req;
+    sl->apps = l2->stat.apps - 1;
+    sl->count = hd_count_row(&l2->stat, i, 0);
+    sl->component = hd_events_component(env->ev, "l2cache", serve, sl);
+    hd_assert(sl->component == l2->slice[0].component + i);
+    sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
+    if (sl->s == NULL ||
+        hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
+        return hd_err_memory(env->err);
+    rc = hd_cache_open(&sl->tags, env, &l2->cfg, "l2cache", i,
+                       l2->cfg.bytes / l2->cfg.slices);
+    if (rc != 0)
+        return rc;
+    if (l2->cfg.partition && hd_assoc_share(&sl->tags.tags, env->apps) != 0)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.partition: %u ways cannot be shared by %u "
+                          "applications, or are more than %d",
+                          l2->cfg.ways, env->apps, HD_ASSOC_NARROW);
+    sl->bypass = (struct hd_slot){steered, sl, 0};
+    if (env->slots != NULL)
+        hd_slots_offer(env->slots, HEDDLE_POINT_l2_bypass, "l2cache",
+                       &sl->bypass, steered, sl);
+    return 0;
+}
+
+/* Policies and watchers have come or gone. */
+static void bound(void *self)
+{
+    struct hd_l2 *l2 = self;
+
+    for (uint32_t i = 0; i < l2->cfg.slices; i++)
+        hd_cache_bound(&l2->slice[i].tags);
+    l2->asks = l2->cfg.mode.kind == HD_OFF || l2->slice[0].bypass.bound;
+    l2->quiet = l2->full && !l2->check && l2->slice[0].tags.tags.set != NULL &&
+                hd_slots_quiet(l2->env->slots, "l2cache");
+}
+
+static int settle(struct hd_l2 *l2)
+{
+    static const struct hd_steer unsteered; /* where nobody can steer */
+    struct hd_env *env = l2->env;
+    const struct hd_l2_wiring *w = &l2->w;
+    const struct hd_cache_cfg *c = &l2->cfg;
+
+    if (!hd_is_pow2(c->line))
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.line: %u is not a power of two", c->line);
+    l2->line_shift = hd_log2(c->line);
+    l2->channels = w->dram != NULL    ? hd_dram_channels(w->dram)
+                   : w->channels != 0 ? w->channels
+                                      : 1;
+    l2->own = w->dram != NULL ? hd_dram_own(w->dram) : l2->channels;
+    if (l2->w.interleave == 0)
+        l2->w.interleave = c->line;
+    if (c->slices == 0 || c->slices % l2->channels != 0)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.slices: %u is no multiple of dram.channels, "
+                          "%u",
+                          c->slices, l2->channels);
+    l2->req = w->reqs->v;
+    l2->ev = env->ev;
+    l2->check = env->check;
+    l2->full = c->mode.kind == HD_FULL;
+    l2->steer = env->slots != NULL ? env->slots->steer : &unsteered;
+    l2->cycle = env->clk->ticks[HD_CLK_L2];
+    l2->latency = l2->cycle *
+                  (c->mode.kind == HD_FIXED ? c->mode.fixed : c->latency);
+    l2->travel[0] = l2->travel[1] = l2->xbar.latency * l2->cycle;
+    if (w->walk_latency != 0)
+        l2->travel[1] = w->walk_latency * l2->cycle;
+    l2->per_cycle = hd_recip_of(l2->cycle);
+    l2->per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
+    l2->per_flit = hd_recip_of(l2->xbar.bytes);
+    find_spread(l2);
+    return 0;
+}
+
+static int build(struct hd_l2 *l2)
+{
+    struct hd_env *env = l2->env;
+    size_t bytes = l2->cfg.slices * sizeof *l2->slice;
+    int rc = settle(l2);
+
+    if (rc != 0)
+        return rc;
+    l2->slice = aligned_alloc(_Alignof(struct hd_l2_slice), bytes);
+    if (l2->slice == NULL)
+        return hd_err_memory(env->err);
+    memset(l2->slice, 0, bytes);
+    l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
+                              hd_l2_stat_count, l2->cfg.slices);
+    l2->hist[0] = hd_stats_hist(env->stats, &hd_l2_hists[0]);
+    l2->hist[1] = hd_stats_hist(env->stats, &hd_l2_hists[1]);
+    if (l2->stat.v == NULL || l2->hist[0] == NULL || l2->hist[1] == NULL)
+        return hd_err_memory(env->err);
+    for (uint32_t i = 0; i < l2->cfg.slices && rc == 0; i++)
+        rc = open_slice(l2, i);
+    if (rc == 0)
+        bound(l2);
+    return rc;
+}
+
+struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
+{
+    struct hd_l2 *l2 = calloc(1, sizeof *l2);
+
+    if (l2 == NULL) {
+        hd_err_memory(env->err);
+        return NULL;
+    }
+    l2->env = env;
+    l2->w = *w;
+    l2->cfg = *w->cache;
+    l2->xbar = *w->xbar;
+    if (build(l2) != 0) {
+        hd_l2_close(l2);
+        return NULL;
+    }
+    hd_env_part(env, (struct hd_part){.name = "l2cache",
+                                      .instances = l2->cfg.slices,
+                                      .self = l2,
+                                      .look = look,
+                                      .stuck = stuck,
+                                      .check = check,
+                                      .sync = sync,
+                                      .bound = bound});
+    return l2;
+}
+
+void hd_l2_close(struct hd_l2 *l2)
+{
+    if (l2 == NULL)
+        return;
+    free(l2->slice);
+    free(l2);
 }
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
 {
-    struct hd_below b = {hd_l2_take, l2};
-
-    return b;
+    return (struct hd_below){take, l2};
 }
 
 struct hd_client hd_l2_client(struct hd_l2 *l2)
 {
-    struct hd_client c = {hd_l2slice_answer, l2};
-
-    return c;
+    return (struct hd_client){answer, l2};
 }
 
 hd_time hd_l2_back(const struct hd_l2 *l2)
@@ -292,203 +1264,4 @@ hd_time hd_l2_back(const struct hd_l2 *l2)
 hd_time hd_l2_walk_back(const struct hd_l2 *l2)
 {
     return l2->travel[1];
-}
-
-/* ---- building --------------------------------------------------------- */
-
-static int open_slice(struct hd_l2 *l2, uint32_t i)
-{
-    struct hd_env *env = l2->env;
-    struct hd_l2_slice *sl = &l2->slice[i];
-    struct hd_cache_spread spread = l2->spread;
-    int rc;
-
-    sl->l2 = l2;
-    sl->i = i;
-    sl->apps = l2->stat.apps - 1;
-    sl->count = hd_count_row(&l2->stat, i, 0);
-    sl->shared = hd_count_row(&l2->stat, i, HD_APP_NONE);
-    sl->component =
-        hd_events_component(env->ev, "l2cache", hd_l2slice_event, sl);
-    hd_assert(sl->component == l2->slice[0].component + i);
-    sl->s = hd_arena_take(
-        env->arena, 1, sizeof *sl->s + sl->apps * sizeof(struct hd_l2_plain));
-    if (sl->s == NULL ||
-        hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
-        return hd_err_memory(env->err);
-    sl->s->tag = i << 16;
-    sl->s->channel = i / (uint32_t)l2->spread.banks;
-    rc = hd_cache_open(&sl->tags, env, &l2->cfg, "l2cache", i,
-                       l2->cfg.bytes / l2->slices);
-    if (rc != 0)
-        return rc;
-    hd_cache_spread(&sl->tags, spread);
-    sl->set = sl->tags.tags.set;
-    sl->key = sl->tags.tags.key;
-    if (l2->cfg.partition && hd_assoc_share(&sl->tags.tags, env->apps) != 0)
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "l2cache.partition: %u ways cannot be shared by %u "
-                          "applications, or are more than %d",
-                          l2->cfg.ways, env->apps, HD_ASSOC_NARROW);
-    hd_cache_bound(&sl->tags);
-    sl->bypass = (struct hd_slot){hd_l2slice_steered, sl, 0};
-    if (env->slots != NULL)
-        hd_slots_offer(env->slots, HEDDLE_POINT_l2_bypass, "l2cache",
-                       &sl->bypass, hd_l2slice_steered, sl);
-    return 0;
-}
-
-static const struct hd_steer unsteered; /* where nobody can steer */
-
-/* Where nothing but what the machine is decides what is plain; and who has to
- * be asked or told at present.  A policy binds the slots of all slices. */
-static void find_unusual(struct hd_l2 *l2)
-{
-    uint32_t asked = l2->slice[0].tags.tags.asked;
-    bool odd = !l2->full || l2->check || l2->flit_shift == 32 ||
-               (asked & HD_ASSOC_WIDE) != 0;
-
-    l2->unusual =
-        (odd ? HD_L2_ODD : 0) |
-        (asked & (HD_ASSOC_TOUCH | HD_CACHE_USE) ? HD_L2_ASKS_LOOK : 0) |
-        (asked & HD_CACHE_FILL ? HD_L2_ASKS_FILL : 0) |
-        (l2->slice[0].bypass.bound ? HD_L2_ASKS_PASS : 0) |
-        (l2->place == NULL ? HD_L2_SPREAD : 0);
-}
-
-static void bound(void *self)
-{
-    struct hd_l2 *l2 = self;
-
-    for (uint32_t i = 0; i < l2->slices; i++)
-        hd_cache_bound(&l2->slice[i].tags);
-    find_unusual(l2);
-}
-
-static int settle(struct hd_l2 *l2)
-{
-    struct hd_env *env = l2->env;
-    const struct hd_l2_wiring *w = &l2->w;
-    struct hd_recip per_core;
-
-    if (!hd_is_pow2(l2->cfg.line))
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "l2cache.line: %u is not a power of two",
-                          l2->cfg.line);
-    l2->line_shift = (uint8_t)hd_log2(l2->cfg.line);
-    l2->slices = l2->cfg.slices;
-    l2->channels = w->dram != NULL    ? hd_dram_channels(w->dram)
-                   : w->channels != 0 ? w->channels
-                                      : 1;
-    l2->own = w->dram != NULL ? hd_dram_own(w->dram) : l2->channels;
-    if (l2->w.interleave == 0)
-        l2->w.interleave = l2->cfg.line;
-    if (l2->slices == 0 || l2->slices % l2->channels != 0)
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "l2cache.slices: %u is no multiple of dram.channels, "
-                          "%u",
-                          l2->slices, l2->channels);
-    l2->req = w->reqs->v;
-    l2->reqs = w->reqs;
-    l2->clients = w->clients;
-    l2->dram_client = (uint16_t)w->dram_client;
-    l2->line_bytes = (uint16_t)l2->cfg.line;
-    l2->ev = env->ev;
-    l2->check = env->check;
-    l2->apart = w->dram != NULL && hd_dram_apart(w->dram);
-    l2->full = l2->cfg.mode.kind == HD_FULL;
-    l2->steer = env->slots != NULL ? env->slots->steer : &unsteered;
-    l2->cycle = env->clk->ticks[HD_CLK_L2];
-    l2->latency =
-        (l2->cfg.mode.kind == HD_FIXED ? l2->cfg.mode.fixed : l2->cfg.latency) *
-        l2->cycle;
-    l2->travel[0] = l2->travel[1] = l2->xbar.latency * l2->cycle;
-    if (w->walk_latency != 0)
-        l2->travel[1] = w->walk_latency * l2->cycle;
-    for (uint32_t i = 0; i < HD_LEN(l2->arrival); i++)
-        l2->arrival[i] = l2->travel[i] + l2->latency;
-    l2->per_cycle = hd_recip_of(l2->cycle);
-    per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
-    l2->per_core = per_core.m;
-    l2->per_core_shift = (uint8_t)per_core.s;
-    l2->flit_more = (uint16_t)(l2->xbar.bytes - 1);
-    l2->flit_shift =
-        hd_is_pow2(l2->xbar.bytes) ? (uint8_t)hd_log2(l2->xbar.bytes) : 32;
-    for (uint32_t kind = 0; kind < HD_REQ_KINDS; kind++)
-        for (uint32_t level = 0; level < 8; level++)
-            l2->class_of[kind][level] =
-                (uint8_t)(kind != HD_REQ_WALK ? kind
-                          : level - 1 < 4     ? HD_L2_WALK1 + level - 1
-                                              : HD_L2_WALK1 + 3);
-    find_spread(l2);
-    return 0;
-}
-
-static int build(struct hd_l2 *l2)
-{
-    struct hd_env *env = l2->env;
-    struct hd_hist *data, *walk;
-    int rc = settle(l2);
-
-    if (rc != 0)
-        return rc;
-    l2->slice = aligned_alloc(HD_L2_ALIGN, l2->slices * sizeof *l2->slice);
-    if (l2->slice == NULL)
-        return hd_err_memory(env->err);
-    memset(l2->slice, 0, l2->slices * sizeof *l2->slice);
-    l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
-                              hd_l2_stat_count, l2->slices);
-    hd_stats_open_time(env->stats, hd_l2look_counts, l2);
-    data = hd_stats_hist(env->stats, &hd_l2_hists[0]);
-    walk = hd_stats_hist(env->stats, &hd_l2_hists[1]);
-    if (l2->stat.v == NULL || data == NULL || walk == NULL)
-        return hd_err_memory(env->err);
-    l2->hist[0] = data;
-    l2->hist[1] = walk;
-    for (uint32_t i = 0; i < l2->slices && rc == 0; i++)
-        rc = open_slice(l2, i);
-    if (rc != 0)
-        return rc;
-    l2->component = l2->slice[0].component;
-    l2->model = &l2->slice[0].tags.tags;
-    rc = find_places(l2);
-    find_unusual(l2);
-    return rc;
-}
-
-struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
-{
-    struct hd_l2 *l2 = aligned_alloc(HD_L2_ALIGN, sizeof *l2);
-
-    if (l2 == NULL) {
-        hd_err_memory(env->err);
-        return NULL;
-    }
-    memset(l2, 0, sizeof *l2);
-    l2->env = env;
-    l2->w = *w;
-    l2->cfg = *w->cache;
-    l2->xbar = *w->xbar;
-    if (build(l2) != 0) {
-        hd_l2_close(l2);
-        return NULL;
-    }
-    hd_env_part(env, (struct hd_part){.name = "l2cache",
-                                      .instances = l2->slices,
-                                      .self = l2,
-                                      .look = hd_l2look_slice,
-                                      .stuck = hd_l2look_stuck,
-                                      .check = hd_l2look_check,
-                                      .sync = hd_l2look_sync,
-                                      .bound = bound});
-    return l2;
-}
-
-void hd_l2_close(struct hd_l2 *l2)
-{
-    if (l2 == NULL)
-        return;
-    free((void *)l2->place);
-    free(l2->slice);
-    free(l2);
 }

@@ -50,7 +50,7 @@ static bool sane_narrow(const struct hd_mshr *m)
         if (live && hd_mshr_find(m, m->v[e].key) != e)
             return false;
     }
-    return true;
+    return m->tag->used == m->room - hd_bit_count(m->tag->free);
 }
 
 bool hd_mshr_sane(const struct hd_mshr *m)

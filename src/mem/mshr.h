@@ -49,6 +49,7 @@ struct hd_mshr_tags {
     uint8_t v[HD_MSHR_NARROW]; /* of each entry: 1 to 255, a hash of its key;
                                   0: free, or there is none */
     uint64_t free;             /* bit set: entries that are free */
+    uint32_t used;
 };
 
 struct hd_mshr {                  /* half a line of the host's cache */
@@ -105,7 +106,7 @@ static inline bool hd_mshr_full(const struct hd_mshr *m)
 
 static inline uint32_t hd_mshr_used(const struct hd_mshr *m)
 {
-    return HD_LIKELY(m->narrow) ? m->room - hd_bit_count(m->tag->free)
+    return HD_LIKELY(m->narrow) ? m->tag->used
                                 : m->table[HD_MSHR_USED];
 }
 
@@ -143,6 +144,7 @@ static inline uint32_t hd_mshr_take_narrow(struct hd_mshr *m, uint64_t key)
 
     hd_assert(free != 0);
     m->tag->free = free & (free - 1);
+    m->tag->used++;
     m->tag->v[e] = hd_mshr_tag(key);
     m->v[e] = (struct hd_mshr_entry){key, HD_NONE, HD_NONE, 0, 0, 0, 1};
     return e;
@@ -173,6 +175,7 @@ static inline void hd_mshr_give_narrow(struct hd_mshr *m, uint32_t entry)
     m->v[entry].live = 0;
     m->tag->v[entry] = 0;
     m->tag->free |= 1ull << entry;
+    m->tag->used--;
 }
 
 static inline void hd_mshr_give_wide(struct hd_mshr *m, uint32_t entry)

@@ -1,0 +1,69 @@
+/*
+ * fast/l2.c - the short way through a slice of the L2, of a read that finds its
+ * line or misses one that nobody has asked for, and of a line that comes from
+ * DRAM: what serve() of mem/l2.c does, in the same order, without what is known
+ * to be so when the slice is quiet (nobody answers, steers, watches or checks)
+ * and its sets are narrow.  Whatever else comes is left to mem/l2.c before
+ * anything is changed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "../mem/l2slice.h"
+
+/* Takes the input port and books a result; counts the look-up. */
+static inline void look_up(struct hd_l2_slice *sl, struct hd_req *q, hd_time in,
+                           uint32_t result)
+{
+    uint32_t class = q->kind;
+    uint64_t *c = sl->count + q->app * HD_L2_COUNTERS;
+
+    if (q->kind == HD_REQ_WALK)
+        class += (q->level - 1u) & 3;
+    c[HD_L2_INPUT_BUSY]++;
+    c += class * HD_L2_RESULTS;
+    c[HD_L2_LOOKUPS]++;
+    c[result]++;
+    sl->s->in_free = in + sl->l2->cycle;
+    sl->s->look_at = in;
+    sl->s->looks = 1;
+    sl->s->owed++;
+    q->queued = in;
+}
+
+static bool miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time in)
+{
+    struct hd_req *q = &sl->req[r];
+
+    if (HD_UNLIKELY(hd_mshr_find(&sl->mshr, q->line) != HD_NONE ||
+                    hd_mshr_full(&sl->mshr) || hd_l2_down_full(sl)))
+        return false;
+    look_up(sl, q, in, HD_L2_MISSES);
+    hd_l2_miss(sl, now, r);
+    return true;
+}
+
+HD_HOT bool hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    const struct hd_assoc *a = &sl->tags.tags;
+    struct hd_l2_state *s = sl->s;
+    struct hd_req *q = &sl->req[r];
+    struct hd_assoc_set *set = &a->set[q->spare];
+    hd_time in = hd_max_u64(now, s->in_free);
+    uint32_t way;
+
+    if (HD_UNLIKELY(s->in.n != 0 || in <= s->look_at || q->app >= sl->apps ||
+                    q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC))
+        return false;
+    if (set->recent != q->line) {
+        way = hd_assoc_find_way(set, &a->key[q->spare * a->ways], q->line,
+                                HD_CACHE_KEY);
+        if (way == HD_NONE)
+            return miss(sl, now, r, in);
+        set->order = hd_assoc_front(set->order, way);
+        set->recent = q->line;
+    }
+    look_up(sl, q, in, HD_L2_HITS);
+    q->hit = HD_REQ_HIT;
+    hd_l2_reply(sl, now, r, in);
+    return true;
+}
