@@ -66,52 +66,27 @@ static inline uint64_t offset_of(const struct act *c, uint32_t l)
                     : (c->base + c->stride * l) << c->n->shift;
 }
 
-/* Sets the lanes' addresses from their indices, which are of either type; a
- * sign bit appears in what it returns if an index is below 0 or above top. */
-#define PLACE(name, type)                                                      \
-    static inline uint64_t name(const struct act *c, const type *index,        \
-                                uint64_t plus)                                 \
-    {                                                                          \
-        uint64_t top = c->n->m.top, va = c->n->m.va, bad = 0;                  \
-        uint32_t lanes = c->at->vm->lanes, shift = c->n->shift;                \
-        hd_va *lane = c->at->vm->lane;                                         \
-                                                                               \
-        for (uint32_t l = 0; l < lanes; l++) {                                 \
-            uint64_t i = (uint64_t)(int64_t)index[l] + plus;                   \
-                                                                               \
-            bad |= i | (top - i);                                              \
-            lane[l].v = va + (i << shift);                                     \
-        }                                                                      \
-        return bad;                                                            \
-    }
-PLACE(place_narrow, int32_t)
-PLACE(place_wide, int64_t)
-#undef PLACE
-
 /* Sets the lanes' addresses; true if all active lanes stay in the buffer. */
 static bool place(struct act *c, const struct hd_reg *a, const struct hd_reg *b)
 {
     const struct hd_ins *n = c->n;
-    uint32_t lanes = c->at->vm->lanes;
-    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], sum[HD_MAX_LANES];
-    const int64_t *pa, *pb;
-    uint64_t bad, plus = (uint64_t)n->imm;
+    uint64_t top = n->m.top, va = n->m.va, bad = 0, plus = (uint64_t)n->imm;
+    int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
+    const int64_t *pa = hd_lane_expand(c->at, a, n->a, ta);
+    const int64_t *pb = hd_lane_expand(c->at, b, n->m.b, tb);
+    hd_va *lane = c->at->vm->lane;
 
     c->apart = true;
-    if (HD_LIKELY(a->tag == HD_VECTOR && b->tag == HD_UNIFORM)) {
-        bad =
-            place_narrow(c, hd_kvm_vec(c->at, n->a), plus + (uint64_t)b->base);
-    } else {
-        pa = hd_vec_expand(c->at, a, n->a, ta);
-        pb = hd_vec_expand(c->at, b, n->m.b, tb);
-        for (uint32_t l = 0; l < lanes; l++)
-            sum[l] = (int64_t)((uint64_t)pa[l] + (uint64_t)pb[l]);
-        bad = place_wide(c, sum, plus);
+    for (uint32_t l = 0; l < c->at->vm->lanes; l++) {
+        uint64_t i = (uint64_t)pa[l] + (uint64_t)pb[l] + plus;
+
+        bad |= i | (top - i); /* a sign bit if it is below 0 or above top */
+        lane[l].v = va + (i << n->shift);
     }
     if (HD_LIKELY(bad >> 63 == 0))
         return true;
     for (uint64_t m = c->mask; m != 0; m &= m - 1)
-        if ((uint64_t)index_of(c, hd_bit_first(m)) > n->m.top)
+        if ((uint64_t)index_of(c, hd_bit_first(m)) > top)
             return false;
     return true;
 }
@@ -181,6 +156,20 @@ static void spread(struct act *c)
     c->apart = true;
 }
 
+/* Does what is to be done for each type of element, the most frequent ones
+ * known where it is compiled. */
+#define BY_TYPE(type, f, ...)                                                  \
+    ((type) == HEDDLE_I32   ? f(__VA_ARGS__, HEDDLE_I32)                       \
+     : (type) == HEDDLE_F32 ? f(__VA_ARGS__, HEDDLE_F32)                       \
+                            : f(__VA_ARGS__, type))
+
+static inline size_t bytes_of(uint8_t type)
+{
+    return type == HEDDLE_U8                          ? 1
+           : type == HEDDLE_I64 || type == HEDDLE_F64 ? 8
+                                                      : 4;
+}
+
 /* ---- loads ------------------------------------------------------------ */
 
 /* Elements that are 32 bits a lane in a vector; others are 64. */
@@ -207,11 +196,11 @@ static void clear(void *d, uint32_t lanes, uint8_t type)
 }
 
 /* Elements of one type that lie side by side. */
-static inline void copy_in(void *d, const unsigned char *p, uint32_t lanes,
-                           uint8_t type, uint8_t shift)
+static HD_INLINE void copy_in(void *d, const unsigned char *p, uint32_t lanes,
+                              uint8_t type)
 {
     for (uint32_t l = 0; l < lanes; l++)
-        take(d, l, p + ((size_t)l << shift), type);
+        take(d, l, p + (size_t)l * bytes_of(type), type);
 }
 
 /* Lanes side by side that are read from one place: no look-up for each. */
@@ -228,20 +217,15 @@ static bool load_run(const struct act *c, void *d)
     p = hd_buffer_read(c->buf, c->base << shift, &room);
     if (room < (uint64_t)lanes << shift)
         return false;
-    if (type == HEDDLE_I32)
-        copy_in(d, p, lanes, HEDDLE_I32, 2);
-    else if (type == HEDDLE_F32)
-        copy_in(d, p, lanes, HEDDLE_F32, 2);
-    else
-        copy_in(d, p, lanes, type, shift);
+    BY_TYPE(type, copy_in, d, p, lanes);
     return true;
 }
 
 /* Elements lane by lane, 0 for lanes that do not run.  Few instructions a lane,
  * so that the host has the misses of many under way at once.
  * paged: the buffer has been written; else the program gives all of it. */
-static inline void load_each(const struct act *c, void *d, uint8_t type,
-                             bool paged)
+static HD_INLINE void load_each(const struct act *c, void *d, bool paged,
+                                uint8_t type)
 {
     const unsigned char *first = c->buf->first;
     const unsigned char *const *view = c->buf->view;
@@ -286,16 +270,10 @@ static void load_lanes(struct act *c, void *d)
     spread(c);
     if (!paged && b->first_bytes < b->def->count << c->n->shift)
         load_scarce(c, d);
-    else if (type == HEDDLE_I32 && paged)
-        load_each(c, d, HEDDLE_I32, true);
-    else if (type == HEDDLE_I32)
-        load_each(c, d, HEDDLE_I32, false);
-    else if (type == HEDDLE_F32 && paged)
-        load_each(c, d, HEDDLE_F32, true);
-    else if (type == HEDDLE_F32)
-        load_each(c, d, HEDDLE_F32, false);
+    else if (paged)
+        BY_TYPE(type, load_each, c, d, true);
     else
-        load_each(c, d, type, paged);
+        BY_TYPE(type, load_each, c, d, false);
 }
 
 static void load_values(struct act *c)
@@ -306,12 +284,12 @@ static void load_values(struct act *c)
     if (!c->apart && c->stride == 0) {
         hd_kvm_uniform(c->at, c->n->d, hd_buffer_get(c->buf, c->base).i);
     } else if (is_narrow(type)) {
-        load_lanes(c, hd_kvm_ints(c->at, c->n->d));
+        load_lanes(c, hd_kvm_vector(c->at, c->n->d));
     } else if (hd_program_rtype(type) != HD_R_INT) {
-        load_lanes(c, hd_kvm_floats(c->at, c->n->d));
+        load_lanes(c, hd_kvm_vector(c->at, c->n->d));
     } else {
         load_lanes(c, tmp);
-        hd_vec_put(c->at, c->n->d, tmp);
+        hd_lane_put(c->at, c->n->d, tmp);
     }
 }
 
@@ -323,11 +301,11 @@ static void no_memory(const struct act *c)
 }
 
 /* Elements of one type that lie side by side. */
-static inline void copy_out(unsigned char *p, const int64_t *v, uint32_t n,
-                            uint8_t type, uint8_t shift)
+static HD_INLINE void copy_out(unsigned char *p, const int64_t *v, uint32_t n,
+                               uint8_t type)
 {
     for (uint32_t l = 0; l < n; l++)
-        hd_element_set(type, p + ((size_t)l << shift),
+        hd_element_set(type, p + (size_t)l * bytes_of(type),
                        (union heddle_value){.i = v[l]});
 }
 
@@ -346,13 +324,7 @@ static bool store_run(const struct act *c, const int64_t *v)
     p = hd_buffer_write(&c->at->vm->buf, c->buf, at);
     if (p == NULL)
         return false;
-    v += first;
-    if (type == HEDDLE_I32)
-        copy_out(p, v, n, HEDDLE_I32, 2);
-    else if (type == HEDDLE_F32)
-        copy_out(p, v, n, HEDDLE_F32, 2);
-    else
-        copy_out(p, v, n, type, shift);
+    BY_TYPE(type, copy_out, p, v + first, n);
     return true;
 }
 
@@ -379,7 +351,7 @@ static void store_values(const struct act *c)
         store_one(c, hd_log2(mask), r.base);
         return;
     }
-    v = hd_vec_expand(c->at, &r, c->n->d, tmp);
+    v = hd_lane_expand(c->at, &r, c->n->d, tmp);
     if (!store_run(c, v))
         for (; mask != 0; mask &= mask - 1)
             store_one(c, hd_bit_first(mask), v[hd_bit_first(mask)]);
@@ -430,11 +402,11 @@ static void atomic_values(const struct act *c)
     bool floats = hd_program_rtype(c->buf->def->type) != HD_R_INT;
     int64_t tv[HD_MAX_LANES], tc[HD_MAX_LANES], result[HD_MAX_LANES] = {0};
     struct hd_reg r = hd_kvm_reg(at, n->b);
-    const int64_t *v = hd_vec_expand(at, &r, n->b, tv), *cmp = v;
+    const int64_t *v = hd_lane_expand(at, &r, n->b, tv), *cmp = v;
 
     if (n->kind == HD_AT_CAS) {
         r = hd_kvm_reg(at, n->cmp);
-        cmp = hd_vec_expand(at, &r, n->cmp, tc);
+        cmp = hd_lane_expand(at, &r, n->cmp, tc);
     }
     for (uint64_t m = c->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
@@ -454,9 +426,9 @@ static void atomic_values(const struct act *c)
     if (n->d == HD_NO_REG)
         return;
     if (floats)
-        memcpy(hd_kvm_floats(at, n->d), result, at->vm->lanes * 8);
+        memcpy(hd_kvm_vector(at, n->d), result, at->vm->lanes * 8);
     else
-        hd_vec_put(at, n->d, result);
+        hd_lane_put(at, n->d, result);
 }
 
 /* ---- the instruction -------------------------------------------------- */
@@ -483,28 +455,25 @@ void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n)
     }
 }
 
-static HD_APART void access_fully(struct hd_kvm *vm, uint32_t ctx,
-                                  uint32_t warp, const struct hd_ins *n,
-                                  struct hd_access *acc)
+HD_HOT void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
+                          struct hd_access *acc)
 {
+    struct hd_kvm *vm = self;
     struct hd_kvm_at at = hd_kvm_find(vm, ctx, warp);
+    const struct hd_ins *n = &vm->k->ins[at.w->pc - 1];
     struct act c;
 
-    acc->lane = NULL;
-    acc->stride = 0;
     if (HD_UNLIKELY(!begin(&c, &at, n))) {
         outside(&c);
-        acc->base = c.buf->def->va;
+        *acc = (struct hd_access){.base = c.buf->def->va};
         no_result(&at, n);
         return;
     }
-    if (c.apart) {
-        acc->lane = vm->lane;
-        acc->base = vm->lane[0];
-    } else {
-        acc->base.v = n->m.va + (c.base << n->shift);
-        acc->stride = (int64_t)(c.stride << n->shift);
-    }
+    acc->lane = c.apart ? vm->lane : NULL;
+    acc->base.v = c.apart ? vm->lane[0].v : n->m.va + (c.base << n->shift);
+    acc->stride = c.apart ? 0 : (int64_t)(c.stride << n->shift);
+    if (HD_LIKELY(n->m.bare))
+        return;
     if (!n->m.real)
         no_result(&at, n);
     else if (n->op == HD_I_STORE)
@@ -513,47 +482,4 @@ static HD_APART void access_fully(struct hd_kvm *vm, uint32_t ctx,
         atomic_values(&c);
     else
         load_values(&c);
-}
-
-/* Both ends inside 0 .. top whichever lanes run: quickly, for all but the last
- * elements of a buffer. */
-static inline bool well_inside(uint64_t base, uint64_t stride, uint64_t top)
-{
-    return stride >> 40 == 0 && base <= top &&
-           base + stride * (HD_MAX_LANES - 1) <= top;
-}
-
-HD_HOT void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
-                          struct hd_access *acc)
-{
-    struct hd_kvm *vm = self;
-    const struct hd_kvm_warp *w = hd_kvm_warp(vm, ctx, warp);
-    const struct hd_ins *n = &vm->k->ins[w->pc - 1];
-    const struct hd_cell *cell =
-        (const struct hd_cell *)((const unsigned char *)w + vm->reg_at);
-    uint64_t base = (uint64_t)n->imm, stride = 0;
-    uint32_t tags = 0;
-
-    /* nothing but an affine address: most instructions of most kernels */
-    if (HD_LIKELY(n->m.bare)) {
-        if (HD_LIKELY(n->a != HD_NO_REG)) {
-            base += (uint64_t)cell[n->a].base;
-            stride += (uint64_t)cell[n->a].stride;
-            tags |= w->tag[n->a];
-        }
-        if (n->m.b != HD_NO_REG) {
-            base += (uint64_t)cell[n->m.b].base;
-            stride += (uint64_t)cell[n->m.b].stride;
-            tags |= w->tag[n->m.b];
-        }
-        if (HD_LIKELY(tags < HD_VECTOR &&
-                      (well_inside(base, stride, n->m.top) ||
-                       ends_inside(base, stride, w->mask, n->m.top)))) {
-            acc->lane = NULL;
-            acc->base.v = n->m.va + (base << n->shift);
-            acc->stride = (int64_t)(stride << n->shift);
-            return;
-        }
-    }
-    access_fully(vm, ctx, warp, n, acc);
 }

@@ -1,17 +1,18 @@
 /*
  * kernel-source.c - kernel programs as a source of instructions: launches,
- * blocks, snapshots.  What a warp does next is kernel-vm.c.
+ * blocks, the host function, snapshots.  What a warp does next is kernel-vm.c.
  *
  * The host function of a program, or its list, says which kernel is launched
  * next; while a launch runs, its kernel, grid and arguments lie in the arena,
  * and what follows from the kernel is worked out again after a restore.  The
  * contents of buffers and the bytes of the host function are outside of it, and
- * are saved and loaded with a snapshot.
+ * are saved and loaded with a snapshot; a relaunch empties the latter.  The
+ * host sees the contents of buffers as the kernels left them.
  *
  * What belongs to a warp lies together: lanes that run, registers, open
  * constructs, and the lanes of the registers that are vectors; from warp to
  * warp by whole lines of the host's cache.  Only the high halves of ints, which
- * are seldom needed, are apart (kernel-vec.c).
+ * are seldom needed, are apart (kernel-lane.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -99,6 +100,13 @@ static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
     return 0;
 }
 
+static void drop_state(struct hd_kvm *vm)
+{
+    free(vm->host_state);
+    vm->host_state = NULL;
+    vm->host_bytes = 0;
+}
+
 static void kvm_unbind(void *self)
 {
     struct hd_kvm *vm = self;
@@ -108,9 +116,7 @@ static void kvm_unbind(void *self)
     hd_buffers_close(&vm->buf);
     free(vm->passing);
     vm->passing = NULL;
-    free(vm->host_state);
-    vm->host_state = NULL;
-    vm->host_bytes = 0;
+    drop_state(vm);
     vm->env = NULL;
     vm->k = NULL;
 }
@@ -141,9 +147,7 @@ static int kvm_restart(void *self)
     struct hd_kvm *vm = self;
 
     hd_buffers_restart(&vm->buf);
-    free(vm->host_state);
-    vm->host_state = NULL;
-    vm->host_bytes = 0;
+    drop_state(vm);
     memset(vm->st, 0, sizeof(*vm->st));
     vm->k = NULL;
     return 0;
@@ -264,6 +268,121 @@ static void kvm_block_end(void *self, uint32_t ctx)
     struct hd_kvm *vm = self;
 
     hd_numbers_give(&vm->numbers, ctx);
+}
+
+/* ---- what the host may do between launches ----------------------------- */
+
+static struct hd_buffer *find(heddle_host *h, uint32_t buffer, uint64_t i)
+{
+    struct hd_kvm *vm = h->vm;
+    struct hd_buffer *b;
+
+    if (buffer >= vm->buf.n) {
+        hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                   "program %s: the host uses buffer %u of %u", vm->prog->name,
+                   buffer, vm->buf.n);
+        return NULL;
+    }
+    b = &vm->buf.v[buffer];
+    if (!b->def->contents) {
+        hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                   "program %s: the host uses buffer %s, which has no "
+                   "contents",
+                   vm->prog->name, b->def->name);
+        return NULL;
+    }
+    if (i >= b->def->count) {
+        hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                   "program %s: the host uses index %lld of buffer %s; "
+                   "expected less than %llu",
+                   vm->prog->name, (long long)i, b->def->name,
+                   (unsigned long long)b->def->count);
+        return NULL;
+    }
+    return b;
+}
+
+int heddle_host_read(heddle_host *h, uint32_t buffer, uint64_t i,
+                     union heddle_value *v)
+{
+    struct hd_buffer *b = find(h, buffer, i);
+
+    if (b == NULL)
+        return HEDDLE_EPROGRAM;
+    *v = hd_buffer_get(b, i);
+    return 0;
+}
+
+int heddle_host_write(heddle_host *h, uint32_t buffer, uint64_t i,
+                      union heddle_value v)
+{
+    struct hd_buffer *b = find(h, buffer, i);
+
+    if (b == NULL)
+        return HEDDLE_EPROGRAM;
+    if (hd_buffer_set(&h->vm->buf, b, i, v) != 0)
+        return hd_err_memory(h->vm->env->err);
+    return 0;
+}
+
+int heddle_host_fill(heddle_host *h, uint32_t buffer, union heddle_value v)
+{
+    struct hd_buffer *b = find(h, buffer, 0);
+    int e = b == NULL ? HEDDLE_EPROGRAM : 0;
+
+    for (uint64_t i = 0; e == 0 && i < b->def->count; i++)
+        e = heddle_host_write(h, buffer, i, v);
+    return e;
+}
+
+int heddle_host_release(heddle_host *h, uint32_t buffer)
+{
+    struct hd_kvm *vm = h->vm;
+
+    if (buffer >= vm->buf.n || vm->buf.v[buffer].def->scratch)
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: the host frees buffer %u, which is not "
+                          "in the memory of the device",
+                          vm->prog->name, buffer);
+    if (vm->st->gone[buffer])
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: the host frees buffer %s twice",
+                          vm->prog->name, vm->buf.v[buffer].def->name);
+    vm->st->gone[buffer] = 1;
+    return 0;
+}
+
+uint32_t heddle_host_launched(const heddle_host *h)
+{
+    return h->vm->st->launches;
+}
+
+const void *heddle_host_state(const heddle_host *h, size_t *bytes)
+{
+    *bytes = h->vm->host_bytes;
+    return h->vm->host_state;
+}
+
+int heddle_host_set_state(heddle_host *h, const void *p, size_t bytes)
+{
+    unsigned char *copy = NULL;
+
+    if (bytes > 0) {
+        copy = malloc(bytes);
+        if (copy == NULL)
+            return hd_err_memory(h->vm->env->err);
+        memcpy(copy, p, bytes);
+    }
+    free(h->vm->host_state);
+    h->vm->host_state = copy;
+    h->vm->host_bytes = bytes;
+    return 0;
+}
+
+int heddle_host_fail(heddle_host *h, int code, const char *text)
+{
+    return hd_err_set(h->vm->env->err, code < 0 ? code : HEDDLE_EPROGRAM, "%s",
+                      text);
 }
 
 /* ---- snapshots and life ----------------------------------------------- */

@@ -1,11 +1,9 @@
 /*
  * kernel-vm.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
- * Shared by its files: kernel-source.c (launches, blocks, snapshots),
- * kernel-host.c (what the host function does), kernel-vm.c (the next
- * instruction), kernel-flow.c (control flow), kernel-vec.c (vectors, copies and
- * choices), kernel-lane.c (arithmetic on registers), kernel-compare.c
- * (comparisons) and kernel-mem.c (memory).
+ * Shared by its files: kernel-source.c (launches, blocks, the host function,
+ * snapshots), kernel-vm.c (the next instruction, control flow), kernel-lane.c
+ * (registers) and kernel-mem.c (memory).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,7 +44,7 @@ struct hd_kvm_warp {
                       and that has not issued is the one before it */
     uint32_t out;  /* slots filled and not waited for since */
     uint32_t pend; /* slots that free instructions used: the next one waits */
-    uint32_t idle; /* bit set: frames that hold nothing (kernel-flow.c) */
+    uint32_t idle; /* bit set: frames that hold nothing (kernel-vm.c) */
     uint8_t depth; /* open constructs */
     uint8_t tag[]; /* [nreg] of its registers: enum hd_tag */
 };
@@ -121,11 +119,12 @@ static inline uint64_t hd_kvm_lanes(const struct hd_kvm *vm, uint32_t warp)
 }
 
 /* A warp that has been found, with its parts. */
-static inline struct hd_kvm_at hd_kvm_found(struct hd_kvm *vm,
-                                            struct hd_kvm_warp *w, uint32_t ctx,
-                                            uint32_t warp)
+static inline struct hd_kvm_at hd_kvm_find(struct hd_kvm *vm, uint32_t ctx,
+                                           uint32_t warp)
 {
-    struct hd_kvm_at at = {
+    struct hd_kvm_warp *w = hd_kvm_warp(vm, ctx, warp);
+
+    return (struct hd_kvm_at){
         .vm = vm,
         .k = vm->k,
         .w = w,
@@ -133,14 +132,6 @@ static inline struct hd_kvm_at hd_kvm_found(struct hd_kvm *vm,
         .ctx = ctx,
         .warp = warp,
     };
-
-    return at;
-}
-
-static inline struct hd_kvm_at hd_kvm_find(struct hd_kvm *vm, uint32_t ctx,
-                                           uint32_t warp)
-{
-    return hd_kvm_found(vm, hd_kvm_warp(vm, ctx, warp), ctx, warp);
 }
 
 static inline struct hd_kvm_frame *hd_kvm_frame(const struct hd_kvm_at *at,
@@ -221,94 +212,42 @@ static inline void hd_kvm_uniform(const struct hd_kvm_at *at, uint32_t reg,
     at->w->tag[reg] = HD_UNIFORM;
 }
 
-/* Makes an int register a vector of 32 bits a lane, and a float register a
- * vector; both return its lanes, still to be filled. */
-static inline int32_t *hd_kvm_ints(const struct hd_kvm_at *at, uint32_t reg)
+/* Makes a register a vector: of 32 bits a lane of an int, 64 of a float.  Its
+ * lanes are still to be filled. */
+static inline void *hd_kvm_vector(const struct hd_kvm_at *at, uint32_t reg)
 {
     at->w->tag[reg] = HD_VECTOR;
     return hd_kvm_vec(at, reg);
 }
-
-static inline int64_t *hd_kvm_floats(const struct hd_kvm_at *at, uint32_t reg)
-{
-    at->w->tag[reg] = HD_VECTOR;
-    return hd_kvm_vec(at, reg);
-}
-
-/* ---- kernel-vec.c ----------------------------------------------------- */
-
-static inline bool hd_vec_fits(int64_t v)
-{
-    return v == (int32_t)v;
-}
-
-/* All lanes of r (register number n) as 64 bits each: its own or tmp, filled.
- */
-const int64_t *hd_vec_expand(const struct hd_kvm_at *at, const struct hd_reg *r,
-                             uint32_t n, int64_t *tmp);
-/* All lanes of an int as 32 bits each, in the same way; NULL: they are more. */
-const int32_t *hd_vec_narrow(const struct hd_kvm_at *at, const struct hd_reg *r,
-                             uint32_t n, int32_t *tmp);
-/* Makes an int register the vector of these lanes. */
-void hd_vec_put(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v);
-/* MOV and VAR, SEL, and SET. */
-void hd_vec_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a);
-void hd_vec_select(const struct hd_kvm_at *at, const struct hd_ins *n);
-void hd_vec_set(const struct hd_kvm_at *at, const struct hd_ins *n);
 
 /* ---- kernel-lane.c ---------------------------------------------------- */
 
-/* A float register's value of a lane. */
-static inline double hd_lane_real(int64_t bits)
-{
-    double d;
-
-    memcpy(&d, &bits, 8);
-    return d;
-}
-
-static inline bool hd_lane_small(int64_t v)
-{
-    return (uint64_t)v + (UINT64_C(1) << 47) < UINT64_C(1) << 48;
-}
-
-/* Lane values cannot wrap: base and 64 strides stay far below 2^63. */
-static inline bool hd_lane_tame(const struct hd_reg *r)
-{
-    return hd_lane_small(r->base) && hd_lane_small(r->stride);
-}
-
-static inline int64_t hd_lane_last(const struct hd_reg *r, uint32_t lanes)
-{
-    return r->base + r->stride * (int64_t)(lanes - 1);
-}
-
+/* All lanes of r (register number n) as 64 bits each: its own or tmp, filled.
+ */
+const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
+                              const struct hd_reg *r, uint32_t n, int64_t *tmp);
+/* Makes an int register the vector of these lanes. */
+void hd_lane_put(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v);
+/* MOV and VAR, SEL, and SET. */
+void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a);
+void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n);
+void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n);
+/* SPEC; arithmetic of two ints, of two floats; what has one operand. */
 void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n);
-
-/* ---- kernel-compare.c ------------------------------------------------- */
-
 /* The mask that a comparison gives. */
 uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n);
 /* Lanes where a < b, both int. */
 uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b);
 
-/* ---- kernel-flow.c ---------------------------------------------------- */
+/* ---- kernel-vm.c: hd_source_ops.next ---------------------------------- */
 
-/* Executes the branch, loop or exit at pc; returns where the warp goes on. */
-uint32_t hd_kvm_branch(const struct hd_kvm_at *at, const struct hd_ins *n,
-                       uint32_t pc);
-
-/* ---- kernel-vm.c ------------------------------------------------------ */
-
-/* The next instruction that takes an issue slot: hd_source_ops.next. */
 void hd_kvm_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
 
-/* ---- kernel-mem.c ----------------------------------------------------- */
+/* ---- kernel-mem.c: PEEK and POKE; hd_source_ops.access ---------------- */
 
-/* PEEK and POKE. */
 void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
                    struct hd_access *acc);

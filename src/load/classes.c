@@ -13,7 +13,7 @@
  * and write their result then: these are never passing.
  *
  * Vectors are numbered by the 32-bit words that they take for each lane: ints,
- * which rarely need more than one (gpu/kernel-vec.c), before the floats, which
+ * which rarely need more than one (gpu/kernel-lane.c), before the floats, which
  * need two.
  *
  * SPDX-License-Identifier: MIT
