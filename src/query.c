@@ -163,7 +163,7 @@ int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
 
 uint32_t heddle_kernels(const heddle_sim *s)
 {
-    return *hd_dispatch_records(s->gpu.dispatch)->used;
+    return hd_dispatch_records(s->gpu.dispatch);
 }
 
 /* Flat number of the core group's counter k. */
@@ -182,8 +182,8 @@ static uint32_t core_counter(const heddle_sim *s, uint32_t k)
 int heddle_kernel(const heddle_sim *s, uint32_t i,
                   struct heddle_kernel_info *out)
 {
-    const struct hd_records *k = hd_dispatch_records(s->gpu.dispatch);
-    const struct hd_kernel_record *r = hd_record_at(k, i);
+    const struct hd_dispatch *d = s->gpu.dispatch;
+    const struct hd_kernel_record *r = hd_dispatch_record(d, i);
 
     if (r == NULL)
         return HEDDLE_EINVAL;
@@ -198,9 +198,9 @@ int heddle_kernel(const heddle_sim *s, uint32_t i,
     out->cycles = r->end != 0 ? hd_ceil_div(r->busy, s->gpu.cycle) : 0;
     out->blocks = r->blocks;
     out->instructions =
-        hd_record_count(k, i, core_counter(s, HD_CORE_INSTRUCTIONS));
+        hd_dispatch_gain(d, i, core_counter(s, HD_CORE_INSTRUCTIONS));
     out->thread_instructions =
-        hd_record_count(k, i, core_counter(s, HD_CORE_THREAD_INSTRUCTIONS));
+        hd_dispatch_gain(d, i, core_counter(s, HD_CORE_THREAD_INSTRUCTIONS));
     return HEDDLE_OK;
 }
 
@@ -283,7 +283,7 @@ uint64_t heddle_counter_kernel(const heddle_sim *s, uint32_t i, uint32_t k)
 {
     if (i >= hd_stats_flat(&s->stats) || k >= heddle_kernels(s))
         return 0;
-    return hd_record_count(hd_dispatch_records(s->gpu.dispatch), k, i);
+    return hd_dispatch_gain(s->gpu.dispatch, k, i);
 }
 
 /* ---- histograms --------------------------------------------------------- */

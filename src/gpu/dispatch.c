@@ -18,6 +18,21 @@
  * over the same ones.  What belongs to no application counts from the first of
  * these instants on, so no share of it exceeds the whole.
  *
+ * Launches before sim.first_kernel run without time (load/walk.c), for their
+ * effects on buffers.
+ *
+ * Each launch is recorded: its time and, for every counter, by how much the
+ * application's sum over all instances rose from its start to its end.  Later
+ * ones than HD_KERNEL_RECORDS are added to the last record of their name, so the
+ * memory that a run needs does not depend on how many kernels it has; one whose
+ * name has no record is not recorded.
+ *
+ * Allocations come and go between launches: the host gives buffers back when
+ * their last launch has retired, and all go with the application where
+ * memory.free_at_end says so.  When it starts again, what went comes back at the
+ * same addresses, before the first block can run.  The memory manager does both
+ * at an instant that no core has reached (vm/manage.c).
+ *
  * With vm.paging=launch an application's first launch waits until its
  * allocations have been copied to the GPU: the link's latency once, and then
  * all their bytes, in pieces of at most 2 MB so that applications share the
@@ -28,14 +43,17 @@
 #include "dispatch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "../load/walk.h"
 #include "../machine.h"
 #include "../vm/link.h"
-#include "functional.h"
 
 enum { EV_LAUNCH, EV_BLOCK_END, EV_FINISH, EV_COPY, EV_BEGIN };
 
 enum { COPY_BYTES = 2 << 20 }; /* of a piece */
+
+enum { HD_KERNEL_RECORDS = 96 };
 
 /* What is free on a core; in the arena. */
 struct room {
@@ -50,26 +68,20 @@ struct hd_dispatch {
     struct hd_slot place;
     struct hd_app_state *app; /* arena */
     struct room *room;        /* arena */
-    struct hd_records records;
+    struct hd_kernel_record *record; /* arena */
+    uint32_t *records;               /* arena: [1] how many */
+    uint64_t *base;    /* arena: [app][flat] at the start of the launch */
+    uint64_t *gain;    /* arena: [record][flat] */
+    uint64_t *scratch; /* arena: [flat] */
+    uint32_t flat;
     uint64_t *frozen;            /* arena: [app][flat_each] */
     struct hd_hist *frozen_hist; /* arena: [app][hists] */
     uint32_t flat_each;
 };
 
-const struct hd_launch *hd_dispatch_launch(const struct hd_dispatch *d,
-                                           uint32_t app)
-{
-    return &d->app[app].launch;
-}
-
 struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app)
 {
     return &d->app[app];
-}
-
-const struct hd_records *hd_dispatch_records(const struct hd_dispatch *d)
-{
-    return &d->records;
 }
 
 static void note_kernel(struct hd_dispatch *d, uint32_t app,
@@ -180,6 +192,132 @@ static void set_lanes(struct hd_dispatch *d, uint32_t app)
             g->core[i].slot = g->slot[app];
 }
 
+/* ---- records ------------------------------------------------------------ */
+
+/* The sums of an application's counters count from here. */
+static void rebase(struct hd_dispatch *d, uint32_t app)
+{
+    hd_stats_sum(d->g->env->stats, app, d->base + (size_t)app * d->flat);
+}
+
+/* The record of a launch that starts: its own, or the last of its name; HD_NONE:
+ * there is neither room nor one. */
+static uint32_t find_record(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    const struct hd_launch *l = &d->app[app].launch;
+    uint32_t n = *d->records, last = HD_NONE;
+    struct hd_kernel_record *r = &d->record[n];
+
+    if (n < HD_KERNEL_RECORDS) {
+        *d->records = n + 1;
+        memcpy(r->name, l->name, sizeof r->name);
+        r->app = app;
+        r->id = l->id;
+        r->run = d->app[app].run;
+        r->start = now;
+        return n;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (d->record[i].app == app &&
+            strcmp(d->record[i].name, l->name) == 0)
+            last = i;
+    return last;
+}
+
+static void record_start(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    uint32_t i = d->app[app].record = find_record(d, app, now);
+
+    if (i == HD_NONE)
+        return;
+    d->record[i].launches++;
+    d->record[i].busy -= now; /* plus the end: the launch's time */
+    hd_env_sync(d->g->env);
+    rebase(d, app);
+}
+
+static void record_end(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    uint32_t i = d->app[app].record;
+    struct hd_kernel_record *r;
+    uint64_t *gain, *base = d->base + (size_t)app * d->flat;
+
+    if (i == HD_NONE)
+        return;
+    r = &d->record[i];
+    gain = d->gain + (size_t)i * d->flat;
+    hd_env_sync(d->g->env);
+    hd_stats_sum(d->g->env->stats, app, d->scratch);
+    for (uint32_t j = 0; j < d->flat; j++)
+        gain[j] += d->scratch[j] - base[j];
+    r->busy += now;
+    if (r->end == 0)
+        r->end = now;
+    r->blocks += d->app[app].launch.blocks;
+    d->app[app].record = HD_NONE;
+}
+
+uint32_t hd_dispatch_records(const struct hd_dispatch *d)
+{
+    return *d->records;
+}
+
+const struct hd_kernel_record *hd_dispatch_record(const struct hd_dispatch *d,
+                                                  uint32_t i)
+{
+    return i < *d->records ? &d->record[i] : NULL;
+}
+
+uint64_t hd_dispatch_gain(const struct hd_dispatch *d, uint32_t i,
+                          uint32_t flat)
+{
+    return d->gain[(size_t)i * d->flat + flat];
+}
+
+/* ---- memory that comes and goes ----------------------------------------- */
+
+/* Allocation i went before.  Only programs give back single ones. */
+static bool gone(const struct hd_app_state *a, uint32_t i)
+{
+    return a->all_gone ||
+           (i < 64 * HD_LEN(a->gone) && a->gone[i / 64] >> (i % 64) & 1);
+}
+
+/* Memory that an application's host gave back since the last call goes, or
+ * `all`. */
+static void give_memory(struct hd_dispatch *d, uint32_t app, hd_time now,
+                        bool all)
+{
+    struct hd_source *src = d->g->source[app];
+    struct hd_app_state *a = &d->app[app];
+    struct hd_alloc x;
+
+    if (!all && src->ops->gone == NULL)
+        return;
+    for (uint32_t i = 0; src->ops->alloc(src->self, i, &x); i++) {
+        if (gone(a, i) || (!all && !src->ops->gone(src->self, i)))
+            continue;
+        hd_manage_ask(d->g->manager, now, app, i, x.base, x.bytes, false);
+        if (!all)
+            a->gone[i / 64] |= 1ull << (i % 64);
+    }
+    a->all_gone |= all;
+}
+
+/* What went comes back. */
+static void take_memory(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_source *src = d->g->source[app];
+    struct hd_app_state *a = &d->app[app];
+    struct hd_alloc x;
+
+    for (uint32_t i = 0; src->ops->alloc(src->self, i, &x); i++)
+        if (gone(a, i))
+            hd_manage_ask(d->g->manager, now, app, i, x.base, x.bytes, true);
+    memset(a->gone, 0, sizeof a->gone);
+    a->all_gone = 0;
+}
+
 /* ---- completion --------------------------------------------------------- */
 
 /* Until an application counts it does not finish: if it comes to its end it
@@ -237,7 +375,7 @@ static void reset(struct hd_dispatch *d, uint32_t app, hd_time now)
         if (g->core[i].app == app)
             reset_core(g, &g->core[i], now);
     if (app < g->env->apps)
-        hd_record_rebase(&d->records, app);
+        rebase(d, app);
 }
 
 /* Whether an application other than this one has begun at its own start. */
@@ -395,7 +533,7 @@ static int next_launch(struct hd_dispatch *d, uint32_t app)
             return 0;
         if (a->launch.id >= cfg->first_kernel)
             return 1;
-        r = hd_functional_launch(src, &a->launch, d->g->env->err);
+        r = hd_walk_launch(src, &a->launch, d->g->env->err);
         if (r < 0)
             return r;
     }
@@ -417,7 +555,7 @@ static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
     if (a->work == 0 || !d->g->m->sim.relaunch)
         freeze(d, app, now);
     if (d->g->m->memory.free_at_end)
-        hd_allocs_give(d->g, app, a, now, true);
+        give_memory(d, app, now, true);
     if (all_finished(d) || !d->g->m->sim.relaunch) {
         a->idle = 1;
         return 0;
@@ -425,7 +563,7 @@ static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
     a->run++;
     if (src->ops->restart(src->self) < 0)
         return -1;
-    hd_allocs_take(d->g, app, a, now);
+    take_memory(d, app, now);
     return next_launch(d, app);
 }
 
@@ -438,12 +576,11 @@ static void go(struct hd_dispatch *d, uint32_t app, hd_time now)
     set_lanes(d, app);
     a->next_block = a->blocks_done = 0;
     a->active = 1;
-    a->record = hd_record_start(&d->records, app, a->run, &a->launch, now);
+    record_start(d, app, now);
     note_kernel(d, app, HEDDLE_NOTE_kernel_start);
     if (a->launch.blocks == 0) {
         a->active = 0;
-        hd_record_end(&d->records, a->record, &a->launch, now);
-        a->record = HD_NONE;
+        record_end(d, app, now);
         hd_post(g->env->ev, d->component, d->component, now + g->cycle,
                 EV_LAUNCH, app, 0);
         return;
@@ -487,7 +624,7 @@ static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
     int r = next_launch(d, app);
 
     if (r >= 0)
-        hd_allocs_give(g, app, a, now, false);
+        give_memory(d, app, now, false);
     if (r == 0)
         r = ended(d, app, now);
     if (r < 0)
@@ -527,8 +664,7 @@ static void block_end(struct hd_dispatch *d, uint32_t core, hd_time now)
     }
     a->active = 0;
     note_kernel(d, app, HEDDLE_NOTE_kernel_end);
-    hd_record_end(&d->records, a->record, &a->launch, now);
-    a->record = HD_NONE;
+    record_end(d, app, now);
     launch(d, app, now);
 }
 
@@ -583,13 +719,20 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
     hd_slots_offer(g->env->slots, HEDDLE_POINT_block_place, "", &d->place,
                    place_default, d);
     d->flat_each = hd_stats_flat_each(g->env->stats);
+    d->flat = hd_stats_flat(g->env->stats);
+    d->record = hd_arena_take(a, HD_KERNEL_RECORDS, sizeof *d->record);
+    d->records = hd_arena_take(a, 1, sizeof *d->records);
+    d->base = hd_arena_take(a, (size_t)g->env->apps * d->flat, 8);
+    d->gain = hd_arena_take(a, (size_t)HD_KERNEL_RECORDS * d->flat, 8);
+    d->scratch = hd_arena_take(a, d->flat, 8);
     d->app = hd_arena_take(a, g->env->apps, sizeof *d->app);
     d->room = hd_arena_take(a, g->cores, sizeof *d->room);
     d->frozen = hd_arena_take(a, (size_t)g->env->apps * d->flat_each, 8);
     d->frozen_hist = hd_arena_take(
         a, (size_t)g->env->apps * g->env->stats->hists, sizeof(struct hd_hist));
-    if (d->app == NULL || d->room == NULL || d->frozen == NULL ||
-        d->frozen_hist == NULL || hd_records_open(&d->records, g->env) < 0) {
+    if (d->record == NULL || d->records == NULL || d->base == NULL ||
+        d->gain == NULL || d->scratch == NULL || d->app == NULL ||
+        d->room == NULL || d->frozen == NULL || d->frozen_hist == NULL) {
         free(d);
         return NULL;
     }

@@ -6,7 +6,6 @@
 #define HD_DISPATCH_H
 
 #include "core.h"
-#include "record.h"
 
 /* An application as the dispatcher sees it; in the arena. */
 struct hd_app_state {
@@ -36,8 +35,15 @@ struct hd_app_state {
     uint64_t copied;  /* bytes of that allocation */
 };
 
-const struct hd_launch *hd_dispatch_launch(const struct hd_dispatch *d,
-                                           uint32_t app);
+/* A launch, or all those of a name: when, and what was counted. */
+struct hd_kernel_record {
+    char name[64];
+    uint32_t app, id, run, launches;
+    hd_time start, end; /* of the (first) launch; end 0 while it runs */
+    hd_time busy;       /* total time of all its launches */
+    uint64_t blocks;
+};
+
 /* Of what is issued from t on, as number `before` and the next ones, one is at
  * the mark: the count begins with it, or the budget is used.  Instructions that
  * were issued before the count began are not counted. */
@@ -62,15 +68,15 @@ void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
 struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app);
 /* Starts all applications; posts the first events. */
 int hd_dispatch_start(struct hd_dispatch *d);
-/* allocs.c: memory that an application's host gave back since the last call
- * goes, or `all`; what went comes back. */
-void hd_allocs_give(struct hd_gpu *g, uint32_t app, struct hd_app_state *a,
-                    hd_time now, bool all);
-void hd_allocs_take(struct hd_gpu *g, uint32_t app, struct hd_app_state *a,
-                    hd_time now);
 /* Its thread instructions since it counts. */
 uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app);
-const struct hd_records *hd_dispatch_records(const struct hd_dispatch *d);
+/* Launches that were recorded, and record i; NULL past the last. */
+uint32_t hd_dispatch_records(const struct hd_dispatch *d);
+const struct hd_kernel_record *hd_dispatch_record(const struct hd_dispatch *d,
+                                                  uint32_t i);
+/* Increase of counter `flat` (see hd_stats_flat) during record i. */
+uint64_t hd_dispatch_gain(const struct hd_dispatch *d, uint32_t i,
+                          uint32_t flat);
 /* Counters of an application, frozen when it finished; NULL before. */
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app);
 /* Wiring that follows from the state, after a snapshot was restored. */

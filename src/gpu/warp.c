@@ -172,7 +172,7 @@ void hd_warp_ask_limit(struct hd_core *c, hd_time t)
 
 void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
 {
-    const struct hd_launch *l = hd_dispatch_launch(c->gpu->dispatch, c->app);
+    const struct hd_launch *l = &c->state->launch;
     uint32_t slot = 0, w = 0;
     struct hd_block *b;
     uint64_t *family;

@@ -250,6 +250,26 @@ int hd_walk_run(const struct hd_walk *o, struct hd_err *err)
     return rc;
 }
 
+static int no_step(void *ud, const struct hd_step *s)
+{
+    (void)ud, (void)s;
+    return 0;
+}
+
+int hd_walk_launch(struct hd_source *s, const struct hd_launch *l,
+                   struct hd_err *err)
+{
+    struct hd_walk o = {.src = s, .v = {.step = no_step}};
+    struct place place;
+    struct run r = {.o = &o, .err = err, .launch = *l, .place = &place};
+
+    if (l->warps > MOST_WARPS)
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "kernel %s: %u warps a block, at most %d expected",
+                          l->name, l->warps, MOST_WARPS);
+    return run_launch(&r);
+}
+
 /* ---- walks --------------------------------------------------------------- */
 
 struct walk {

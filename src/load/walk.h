@@ -44,6 +44,11 @@ struct hd_walk {
  * error. */
 int hd_walk_run(const struct hd_walk *o, struct hd_err *err);
 
+/* Runs the launch that a bound source is at, for its effects on buffers.  0 or
+ * an error. */
+int hd_walk_launch(struct hd_source *s, const struct hd_launch *l,
+                   struct hd_err *err);
+
 /* The lanes of a warp: *lanes, or 32 for 0.  0 or an error. */
 int hd_walk_lanes(uint32_t *lanes, struct hd_err *err);
 
