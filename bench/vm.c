@@ -94,7 +94,7 @@ static void tlb(struct rig *r, uint32_t entries, uint32_t ways, uint32_t span)
     from = cpu_ns();
     for (uint32_t i = 0; i < n; i++) {
         hd_vpn v = {draw[i % 4096]};
-        if (hd_tlb_lookup(&t, 0, v, 0, 0, &x)) {
+        if (hd_tlb_lookup(&t, 0, v, 0, 0, &x, NULL)) {
             hits++;
             continue;
         }

@@ -133,7 +133,7 @@ static HD_INLINE bool find(struct hd_core *c, hd_vpn vpn, uint32_t warp,
         *frame = mapped(c, vpn.v);
         return true;
     }
-    if (!hd_tlb_lookup_at(&c->l1tlb, c->app, vpn, c->id, warp, &x, guess))
+    if (!hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, warp, &x, guess))
         return false;
     if (!hd_faults_here(g->faults, g->tables, c->app, vpn, &x)) {
         c->tlb_count[HD_L1TLB_ABSENT]++;
@@ -558,8 +558,8 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
         q->hit >= HD_TREQ_MERGED)
         count_held(c, q->warp);
     if (g->m->l1tlb.mode.kind == HD_FULL)
-        hd_tlb_fill_missed(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
-                           q->hit >= HD_TREQ_MERGED ? 0 : 1);
+        hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
+                    q->hit >= HD_TREQ_MERGED ? 0 : 1);
     q->merged = merged(m);
     if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))
         g->stalled[c->app] = q->merged + 1u;

@@ -411,7 +411,7 @@ static bool access_tlb(heddle_part_tags *t, uint64_t page)
     struct hd_xlate x = {vpn, {0}, 1, 1}; /* nobody asks for its frame */
     struct hd_xlate got;
 
-    if (hd_tlb_lookup(&t->tlb, 0, vpn, 0, 0, &got))
+    if (hd_tlb_lookup(&t->tlb, 0, vpn, 0, 0, &got, NULL))
         return true;
     hd_tlb_fill(&t->tlb, 0, 0, 0, vpn, &x, 0);
     return false;

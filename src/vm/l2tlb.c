@@ -331,10 +331,11 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
         return admit_flat(u, now, treq);
     q->looked = port(u, now) + m->lookup;
     q->hit = HD_TREQ_HIT_L2;
-    if (!hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x)) {
+    if (!hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x, NULL)) {
         q->looked += m->serial ? m->lookup : 0;
         if (m->bypass_cfg.entries == 0 ||
-            !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp, &x)) {
+            !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp, &x,
+                           NULL)) {
             n[HD_MMU_MISSES]++;
             return miss(u, now, treq);
         }

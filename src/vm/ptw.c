@@ -72,11 +72,9 @@ static hd_pa pte_of(const struct hd_unit *u, const struct hd_walk *w)
     return hd_ptables_pa(u->m->first_entry, w->path.entry[w->level - 1]);
 }
 
-/* Counts the read under way, once. */
-static void count_read(const struct hd_unit *u, struct hd_walk *w)
+/* Counts the read under way, once; c: the counters of its application. */
+static void count_read(uint64_t *c, struct hd_walk *w)
 {
-    uint64_t *c = row(u, w->app);
-
     if (w->counted)
         return;
     w->counted = 1;
@@ -274,12 +272,12 @@ static HD_APART void tell_read(const struct hd_unit *u, const struct hd_walk *w,
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
 }
 
-/* Sends the read of w->level. */
-static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
+/* Sends the read of w->level, as request r. */
+static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk,
+                        uint32_t r)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
-    uint32_t r = hd_req_take(m->w.reqs);
     struct hd_req *q = &m->w.reqs->v[r];
     bool numbered = m->ordered & (u->ticket != HD_UNIT_FOREIGN) &
                     (hd_recip_up(m->per_tick, now) == now);
@@ -351,7 +349,7 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
     if (t != now)
         post(u, t, what, walk);
     else if (what == SEND)
-        send(u, now, walk);
+        send(u, now, walk, hd_req_take(u->m->w.reqs));
     else
         done(u, now, walk);
 }
@@ -422,7 +420,7 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
     else if (what == START)
         begin(u, now, walk);
     else if (what == SEND)
-        send(u, now, walk);
+        send(u, now, walk, hd_req_take(u->m->w.reqs));
     else
         done(u, now, walk);
 }
@@ -434,20 +432,21 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
     struct hd_unit *u = hd_unit_of(mmu, TAG_UNIT(q->tag));
     uint32_t walk = TAG_WALK(q->tag);
     struct hd_walk *w = &u->walk[walk];
+    uint64_t *c = row(u, w->app);
 
     at += m->w.memory_back;
-    count_read(u, w);
-    row(u, w->app)[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
-    w->req = HD_NONE;
-    hd_req_give(m->w.reqs, r);
+    count_read(c, w);
+    c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
     if (m->ahead && w->level < w->leaf && at < *m->until && !m->step.bound &&
         m->watched[HEDDLE_NOTE_walk_read] == 0) {
         u->ticket = u->s->number++;
         w->level++;
-        send(u, at, walk);
-    } else {
-        post(u, at, ENTRY, walk);
+        send(u, at, walk, r);
+        return;
     }
+    w->req = HD_NONE;
+    hd_req_give(m->w.reqs, r);
+    post(u, at, ENTRY, walk);
 }
 
 /* ---- looking and checking --------------------------------------------- */
@@ -537,7 +536,7 @@ void hd_ptw_sync(void *mmu, hd_time now)
             struct hd_walk *w = &u->walk[e];
             if (u->miss.v[e].live && w->req != HD_NONE &&
                 m->w.reqs->v[w->req].born <= now)
-                count_read(u, w);
+                count_read(row(u, w->app), w);
         }
     }
 }

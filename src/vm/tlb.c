@@ -41,17 +41,9 @@
 
 #include "../base/bits.h"
 
-enum {
-    LARGE = HD_TLB_LARGE,
-    PRESENT = HD_TLB_PRESENT,
-    ONLY_4K = 1 << HD_TLB_4K
-};
+enum { CLASS_SHIFT = 52, APP_SHIFT = 56 }; /* in keys */
 
-enum {
-    CLASS_SHIFT = HD_TLB_CLASS_SHIFT,
-    APP_SHIFT = HD_TLB_APP_SHIFT,
-    DEFAULT_MERGE = 16
-};
+enum { DEFAULT_MERGE = 16 };
 
 #define TLB(field) offsetof(struct hd_tlb_cfg, field)
 
@@ -149,104 +141,133 @@ const uint32_t hd_tlb_stat_count = HD_LEN(hd_tlb_stats);
 
 /* ---- keys and sets ---------------------------------------------------- */
 
-static inline uint32_t shift_of(const struct hd_tlb *t, uint32_t klass)
+static uint64_t key_of(uint32_t klass, uint32_t app, uint64_t first)
+{
+    return first | (uint64_t)klass << CLASS_SHIFT | (uint64_t)app << APP_SHIFT;
+}
+
+static uint32_t class_of_key(uint64_t key)
+{
+    return (uint32_t)(key >> CLASS_SHIFT) & 15;
+}
+
+static uint32_t app_of_key(uint64_t key)
+{
+    return (uint32_t)(key >> APP_SHIFT);
+}
+
+static uint32_t shift_of(const struct hd_tlb *t, uint32_t klass)
 {
     static const uint8_t shift[3] = {0, 4, 9};
 
     return klass < 3 ? shift[klass] : t->group_shift;
 }
 
+/* The set of the n-th page of a class; `mask` is that of the array. */
+static uint32_t set_of(const struct hd_assoc *a, uint32_t mask, uint64_t n)
+{
+    return HD_LIKELY(mask != 0 || a->sets == 1) ? (uint32_t)n & mask
+                                                : (uint32_t)(n % a->sets);
+}
+
+/* Entries of both arrays: those of the large one follow the base array's. */
+static uint32_t entries(const struct hd_tlb *t)
+{
+    return t->base_n + t->large.sets * t->large.ways;
+}
+
+static bool is_large(const struct hd_tlb *t, uint32_t entry)
+{
+    return entry >= t->base_n;
+}
+
+/* The array of an entry, and its number there. */
+static const struct hd_assoc *array_of(const struct hd_tlb *t, uint32_t *entry)
+{
+    if (HD_LIKELY(!is_large(t, *entry)))
+        return &t->base;
+    *entry -= t->base_n;
+    return &t->large;
+}
+
+/* The key of an entry, or HD_KEY_NONE. */
+static uint64_t key_at(const struct hd_tlb *t, uint32_t entry)
+{
+    return array_of(t, &entry)->key[entry];
+}
+
 /* The entry of a class for a page in the base array, or HD_NONE. */
-static inline uint32_t find_base(const struct hd_tlb *t, uint32_t klass,
-                                 uint32_t app, uint64_t vpn)
+static uint32_t find_base(const struct hd_tlb *t, uint32_t klass, uint32_t app,
+                          uint64_t vpn)
 {
     uint32_t s = shift_of(t, klass), e;
 
-    e = hd_assoc_find(&t->base, hd_tlb_set(&t->base, t->base_mask, vpn >> s),
-                      hd_tlb_key(klass, app, vpn >> s << s));
+    e = hd_assoc_find(&t->base, set_of(&t->base, t->base_mask, vpn >> s),
+                      key_of(klass, app, vpn >> s << s));
     if (klass == HD_TLB_MERGED && e != HD_NONE &&
         vpn - (vpn >> s << s) - t->run[e].first >= t->run[e].pages)
         return HD_NONE; /* the group's run does not reach this page */
     return e;
 }
 
-static inline uint32_t find_large(const struct hd_tlb *t, uint32_t app,
-                                  uint64_t vpn)
+/* The entry of 2 MB that holds a page, wherever such entries are. */
+static uint32_t find_large(const struct hd_tlb *t, uint32_t app, uint64_t vpn)
 {
-    return hd_assoc_find(
-        &t->large, hd_tlb_set(&t->large, t->large_mask, vpn / HD_LARGE_PAGES),
-        hd_tlb_key(HD_TLB_2M, app, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1)));
+    uint64_t n = vpn / HD_LARGE_PAGES;
+    uint32_t e;
+
+    if (t->large.sets == 0)
+        return find_base(t, HD_TLB_2M, app, vpn);
+    e = hd_assoc_find(&t->large, set_of(&t->large, t->large_mask, n),
+                      key_of(HD_TLB_2M, app, n * HD_LARGE_PAGES));
+    return e == HD_NONE ? HD_NONE : t->base_n + e;
 }
 
-/* The entry that answers for a page: HD_NONE, or its number, entries of the
- * large array after those of the base array. */
-static uint32_t find(const struct hd_tlb *t, uint32_t app, uint64_t vpn)
+/* The entry that answers for a page, or HD_NONE; `guess` as in
+ * hd_assoc_find_at. */
+static HD_INLINE uint32_t find(const struct hd_tlb *t, uint32_t app,
+                               uint64_t vpn, uint16_t *guess)
 {
-    uint32_t present = t->live[PRESENT], e;
+    uint32_t present = t->live[HD_TLB_PRESENT], e = HD_NONE;
 
-    if (HD_LIKELY(present == ONLY_4K))
-        return find_base(t, HD_TLB_4K, app, vpn);
-    if (present & 1u << LARGE) {
+    if (HD_LIKELY(present == 1u << HD_TLB_4K))
+        return hd_assoc_find_at(&t->base, set_of(&t->base, t->base_mask, vpn),
+                                key_of(HD_TLB_4K, app, vpn), guess);
+    if (present & 1u << HD_TLB_LARGE)
         e = find_large(t, app, vpn);
-        if (e != HD_NONE)
-            return t->base.sets * t->base.ways + e;
-    }
-    for (uint32_t k = 0; k < HD_TLB_CLASSES; k++) {
-        if (!(present & 1u << k))
-            continue;
-        e = find_base(t, k, app, vpn);
-        if (e != HD_NONE)
-            return e;
-    }
-    return HD_NONE;
-}
-
-static inline bool is_large(const struct hd_tlb *t, uint32_t entry)
-{
-    return entry >= t->base.sets * t->base.ways;
-}
-
-static inline uint32_t class_of_key(uint64_t key)
-{
-    return (uint32_t)(key >> CLASS_SHIFT) & 15;
+    for (uint32_t k = 0; e == HD_NONE && k < HD_TLB_CLASSES; k++)
+        if (present & 1u << k)
+            e = find_base(t, k, app, vpn);
+    return e;
 }
 
 /* The translation that a valid entry holds. */
 static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
 {
     static const uint32_t pages[HD_TLB_CLASSES] = {1, 16, HD_LARGE_PAGES, 1};
-    uint64_t key = is_large(t, entry)
-                       ? t->large.key[entry - t->base.sets * t->base.ways]
-                       : t->base.key[entry];
+    uint64_t key = key_at(t, entry);
     uint32_t klass = class_of_key(key), n = pages[klass];
     struct hd_xlate x = {
         {key & hd_ones(CLASS_SHIFT)}, {t->entry[entry].frame}, n, n};
 
-    if (klass == HD_TLB_MERGED) {
+    if (HD_UNLIKELY(klass == HD_TLB_MERGED)) {
         x.vpn.v += t->run[entry].first;
         x.pages = t->run[entry].pages;
     }
     return x;
 }
 
-static inline void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
+static void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
 {
-    size_t row = (size_t)t->instance * t->stat.apps + app;
-
     hd_assert(t->stat.v == NULL || app < t->stat.apps);
     if (t->stat.v != NULL)
-        t->stat.v[row * HD_TLB_STATS + counter]++;
+        (*hd_count(&t->stat, t->instance, app, counter))++;
 }
 
-/* ---- notes ------------------------------------------------------------ */
-
-static bool watched(const struct hd_tlb *t, enum heddle_note n)
-{
-    return t->watched[n] != 0;
-}
-
-static void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
-                 uint32_t core, uint32_t warp, uint64_t vpn, uint32_t entry)
+/* Tells whoever watches of a page and the entry that answered for it. */
+static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
+                          uint32_t core, uint32_t warp, uint64_t vpn,
+                          uint32_t entry)
 {
     struct heddle_n_tlb_hit f = {.level = t->level,
                                  .core = core,
@@ -255,13 +276,12 @@ static void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
                                  .vpn = vpn,
                                  .entry = UINT64_MAX};
 
+    if (t->watched[n] == 0)
+        return;
     if (entry != HD_NONE) {
         f.entry = entry;
         f.filler = (uint64_t)t->entry[entry].core << 16 | t->entry[entry].warp;
-        f.depth =
-            is_large(t, entry)
-                ? hd_assoc_depth(&t->large, entry - t->base.sets * t->base.ways)
-                : hd_assoc_depth(&t->base, entry);
+        f.depth = hd_assoc_depth(array_of(t, &entry), entry);
     }
     hd_slots_note(t->env->slots, n, &f); /* all three have these fields */
 }
@@ -271,38 +291,50 @@ static void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x)
 {
-    uint32_t e = find(t, app, vpn.v);
+    uint32_t e = find(t, app, vpn.v, NULL);
 
+    if (e != HD_NONE)
+        *x = x_of(t, e);
+    return e != HD_NONE;
+}
+
+HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                          uint32_t core, uint32_t warp, struct hd_xlate *x,
+                          uint16_t *guess)
+{
+    uint32_t e = find(t, app, vpn.v, guess);
+
+    count(t, app, HD_TLB_LOOKUPS);
+    if (HD_UNLIKELY(!t->quiet))
+        tell(t, e == HD_NONE ? HEDDLE_NOTE_tlb_miss : HEDDLE_NOTE_tlb_hit, app,
+             core, warp, vpn.v, e);
     if (e == HD_NONE)
         return false;
+    count(t, app, HD_TLB_HITS);
     *x = x_of(t, e);
+    if (HD_UNLIKELY(is_large(t, e))) {
+        count(t, app, HD_TLB_LARGE_HITS);
+        hd_assoc_touch(&t->large, e - t->base_n, (struct hd_who){app, warp});
+    } else {
+        hd_assoc_touch(&t->base, e, (struct hd_who){app, warp});
+    }
+    if (HD_UNLIKELY(x->pages > x->page_pages))
+        count(t, app, HD_TLB_MERGED_HITS);
     return true;
 }
 
-bool hd_tlb_lookup_other(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                         uint32_t core, uint32_t warp, struct hd_xlate *x)
+bool hd_tlb_is(const struct hd_tlb *t, uint32_t app, uint64_t vpn, uint32_t e)
 {
-    struct hd_who who = {app, warp};
-    uint32_t e = find(t, app, vpn.v);
+    return t->base.key[e] == key_of(HD_TLB_4K, app, vpn);
+}
 
-    count(t, app, HD_TLB_LOOKUPS);
-    if (e == HD_NONE) {
-        if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_miss)))
-            tell(t, HEDDLE_NOTE_tlb_miss, app, core, warp, vpn.v, HD_NONE);
+bool hd_tlb_again(struct hd_tlb *t, uint32_t app, uint64_t vpn, uint32_t e,
+                  uint64_t *frame)
+{
+    if (!hd_tlb_is(t, app, vpn, e))
         return false;
-    }
-    count(t, app, HD_TLB_HITS);
-    if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_hit)))
-        tell(t, HEDDLE_NOTE_tlb_hit, app, core, warp, vpn.v, e);
-    if (HD_UNLIKELY(is_large(t, e))) {
-        count(t, app, HD_TLB_LARGE_HITS);
-        hd_assoc_touch(&t->large, e - t->base.sets * t->base.ways, who);
-    } else {
-        hd_assoc_touch(&t->base, e, who);
-    }
-    *x = x_of(t, e);
-    if (HD_UNLIKELY(x->pages > x->page_pages))
-        count(t, app, HD_TLB_MERGED_HITS);
+    hd_assoc_to_front(&t->base, set_of(&t->base, t->base_mask, vpn), e);
+    *frame = t->entry[e].frame;
     return true;
 }
 
@@ -311,20 +343,25 @@ bool hd_tlb_lookup_other(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 static void more(struct hd_tlb *t, uint32_t klass)
 {
     t->live[klass]++;
-    t->live[PRESENT] |= 1u << klass;
+    t->live[HD_TLB_PRESENT] |= 1u << klass;
 }
 
 static void less(struct hd_tlb *t, uint32_t klass)
 {
     hd_assert(t->live[klass] > 0);
     if (--t->live[klass] == 0)
-        t->live[PRESENT] &= ~(1u << klass);
+        t->live[HD_TLB_PRESENT] &= ~(1u << klass);
 }
 
-static void drop_base(struct hd_tlb *t, uint32_t e)
+static void drop(struct hd_tlb *t, uint32_t e)
 {
-    less(t, class_of_key(t->base.key[e]));
-    hd_assoc_drop(&t->base, e);
+    if (is_large(t, e)) {
+        less(t, HD_TLB_LARGE);
+        hd_assoc_drop(&t->large, e - t->base_n);
+    } else {
+        less(t, class_of_key(t->base.key[e]));
+        hd_assoc_drop(&t->base, e);
+    }
 }
 
 /* The range that an entry for `wanted` shall hold: its page, or what the
@@ -334,7 +371,8 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
                        uint32_t cause, struct hd_xlate *out)
 {
     uint32_t own = x->page_pages, group = 1u << t->group_shift;
-    uint64_t first = wanted & ~(uint64_t)(own - 1), lo, hi, n;
+    uint64_t first = wanted & ~(uint64_t)(own - 1), lo, hi, n = own;
+    uint32_t klass = own == 1 ? HD_TLB_4K : own == 16 ? HD_TLB_64K : HD_TLB_2M;
 
     if (HD_UNLIKELY(t->merge.bound) && x->pages > own && own < group) {
         lo = hd_max_u64(x->vpn.v, wanted & ~(uint64_t)(group - 1));
@@ -342,226 +380,144 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
                         (wanted | (uint64_t)(group - 1)) + 1);
         struct heddle_q_tlb_merge q = {t->level, cause, app, core,
                                        wanted,   own,   lo,  hi - lo};
-        n = hi - lo > own ? (uint64_t)hd_ask_tlb_merge(&t->merge, &q) : 0;
+        if (hi - lo > own)
+            n = hd_max_u64(own, (uint64_t)hd_ask_tlb_merge(&t->merge, &q));
         if (n > own) {
             first = wanted < lo + n ? lo : wanted - n + 1;
-            *out = (struct hd_xlate){
-                {first}, {x->pfn.v + (first - x->vpn.v)}, (uint32_t)n, own};
-            return HD_TLB_MERGED;
+            klass = HD_TLB_MERGED;
         }
     }
-    *out =
-        (struct hd_xlate){{first}, {x->pfn.v + (first - x->vpn.v)}, own, own};
-    return own == 1 ? HD_TLB_4K : own == 16 ? HD_TLB_64K : HD_TLB_2M;
+    *out = (struct hd_xlate){
+        {first}, {x->pfn.v + (first - x->vpn.v)}, (uint32_t)n, own};
+    return klass;
 }
 
-/* Tells whoever watches that a key has left an entry, which holds what belonged
- * to it. */
-static HD_APART void tell_evict(struct hd_tlb *t, uint64_t gone, uint32_t core,
-                                uint32_t warp, uint32_t entry)
+/* A key has left an entry, which holds what belonged to it. */
+static void evicted(struct hd_tlb *t, uint64_t gone, uint32_t core,
+                    uint32_t warp, uint32_t entry)
 {
     uint64_t vpn = gone & hd_ones(CLASS_SHIFT);
 
+    count(t, app_of_key(gone), HD_TLB_EVICTIONS);
+    less(t, is_large(t, entry) ? HD_TLB_LARGE : class_of_key(gone));
+    if (HD_LIKELY(t->quiet))
+        return;
     if (class_of_key(gone) == HD_TLB_MERGED)
         vpn += t->run[entry].first;
-    tell(t, HEDDLE_NOTE_tlb_evict, (uint32_t)(gone >> APP_SHIFT), core, warp,
-         vpn, entry);
+    tell(t, HEDDLE_NOTE_tlb_evict, app_of_key(gone), core, warp, vpn, entry);
 }
 
-/* Enters a key, or finds it again; returns the entry (numbered as find). */
-static inline uint32_t enter(struct hd_tlb *t, bool large, uint32_t set,
-                             uint64_t key, uint32_t core, struct hd_who who)
-{
-    struct hd_assoc *a = large ? &t->large : &t->base;
-    uint32_t offset = large ? t->base.sets * t->base.ways : 0;
-    uint32_t e = hd_assoc_find(a, set, key);
-    uint64_t gone;
-
-    if (e != HD_NONE) {
-        hd_assoc_touch(a, e, who);
-        return offset + e;
-    }
-    e = hd_assoc_place(a, set, key, who, &gone);
-    if (gone != HD_KEY_NONE) {
-        count(t, (uint32_t)(gone >> APP_SHIFT), HD_TLB_EVICTIONS);
-        if (HD_UNLIKELY(watched(t, HEDDLE_NOTE_tlb_evict)))
-            tell_evict(t, gone, core, who.warp, offset + e);
-        if (large || class_of_key(gone) == class_of_key(key))
-            return offset + e;
-        less(t, class_of_key(gone));
-    }
-    more(t, large ? LARGE : class_of_key(key));
-    return offset + e;
-}
-
-/* hd_tlb_fill of a page of 4 KB where all are, and nobody merges. */
-static HD_APART void fill_4k(struct hd_tlb *t, uint32_t app, uint32_t core,
-                             uint32_t warp, hd_vpn wanted,
-                             const struct hd_xlate *x)
-{
-    uint32_t set = hd_tlb_set(&t->base, t->base_mask, wanted.v), e;
-
-    e = enter(t, false, set, hd_tlb_key(HD_TLB_4K, app, wanted.v), core,
-              (struct hd_who){app, warp});
-    hd_tlb_hold(t, e, hd_xlate_frame(x, wanted).v, core, warp);
-    count(t, app, HD_TLB_FILLS);
-}
-
-/* hd_tlb_fill of any page. */
-static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
-                                uint32_t warp, hd_vpn wanted,
-                                const struct hd_xlate *x, uint32_t cause)
+HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
+                        uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
+                        uint32_t cause)
 {
     struct hd_xlate r;
-    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r), e;
-    uint32_t s = shift_of(t, klass);
+    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r);
+    uint32_t s = shift_of(t, klass), offset, e, set;
     bool large = klass == HD_TLB_2M && t->large.sets != 0;
+    struct hd_assoc *a = large ? &t->large : &t->base;
+    uint64_t group = r.vpn.v >> s << s, key = key_of(klass, app, group), gone;
+    struct hd_who who = {app, warp};
 
     if (klass == HD_TLB_MERGED && t->live[HD_TLB_4K] != 0)
         for (uint64_t v = r.vpn.v; v < r.vpn.v + r.pages; v++)
             if ((e = find_base(t, HD_TLB_4K, app, v)) != HD_NONE)
-                drop_base(t, e);
+                drop(t, e);
     if (klass == HD_TLB_4K && t->live[HD_TLB_MERGED] != 0 &&
         (e = find_base(t, HD_TLB_MERGED, app, wanted.v)) != HD_NONE)
-        drop_base(t, e);
-    e = enter(t, large,
-              large ? hd_tlb_set(&t->large, t->large_mask, r.vpn.v >> s)
-                    : hd_tlb_set(&t->base, t->base_mask, r.vpn.v >> s),
-              hd_tlb_key(klass, app, r.vpn.v >> s << s), core,
-              (struct hd_who){app, warp});
-    hd_tlb_hold(t, e, r.pfn.v, core, warp);
-    if (klass == HD_TLB_MERGED)
-        t->run[e] = (struct hd_tlb_run){
-            (uint8_t)(r.vpn.v - (r.vpn.v >> s << s)), (uint8_t)r.pages};
-    count(t, app, HD_TLB_FILLS);
-    if (klass == HD_TLB_MERGED)
-        count(t, app, HD_TLB_MERGED_FILLS);
-}
-
-void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
-                 hd_vpn wanted, const struct hd_xlate *x, uint32_t cause)
-{
-    if (HD_UNLIKELY(x->page_pages != 1 || t->merge.bound || !hd_tlb_plain(t)))
-        fill_other(t, app, core, warp, wanted, x, cause);
-    else
-        fill_4k(t, app, core, warp, wanted, x);
-}
-
-/* Whether entry e of an array, whose first is entry `from`, covers a page. */
-static bool covers(const struct hd_tlb *t, const struct hd_assoc *a,
-                   uint32_t from, uint32_t e, uint32_t app, uint64_t vpn,
-                   uint64_t pages)
-{
-    struct hd_xlate x;
-
-    if (a->key[e] == HD_KEY_NONE || a->key[e] >> APP_SHIFT != app)
-        return false;
-    x = x_of(t, from + e);
-    return x.vpn.v < vpn + pages && vpn < x.vpn.v + x.pages;
-}
-
-uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                           uint64_t pages)
-{
-    uint32_t n = 0, all = t->base.sets * t->base.ways;
-
-    for (uint32_t e = 0; e < all; e++) {
-        if (covers(t, &t->base, 0, e, app, vpn.v, pages)) {
-            drop_base(t, e);
-            n++;
-        }
-    }
-    for (uint32_t e = 0; e < t->large.sets * t->large.ways; e++) {
-        if (covers(t, &t->large, all, e, app, vpn.v, pages)) {
-            less(t, LARGE);
-            hd_assoc_drop(&t->large, e);
-            n++;
-        }
-    }
-    if (n != 0 && t->stat.v != NULL)
-        *hd_count(&t->stat, t->instance, app, HD_TLB_INVALIDATIONS) += n;
-    return n;
-}
-
-static void flush(struct hd_tlb *t)
-{
-    for (uint32_t app = 0; app < HD_MAX_APPS; app++)
-        hd_tlb_invalidate(t, app, (hd_vpn){0}, HD_EVERY_PAGE);
-}
-
-/* Drops the entry of 2 MB that holds a page, wherever it is. */
-static void drop_large(struct hd_tlb *t, uint32_t app, uint64_t vpn)
-{
-    uint32_t e = t->large.sets != 0 ? find_large(t, app, vpn)
-                                    : find_base(t, HD_TLB_2M, app, vpn);
-
-    if (e == HD_NONE)
-        return;
-    if (t->large.sets != 0) {
-        less(t, LARGE);
-        hd_assoc_drop(&t->large, e);
+        drop(t, e);
+    set = set_of(a, large ? t->large_mask : t->base_mask, group >> s);
+    offset = large ? t->base_n : 0;
+    e = hd_assoc_find(a, set, key);
+    if (HD_UNLIKELY(e != HD_NONE)) {
+        hd_assoc_touch(a, e, who);
+        e += offset;
     } else {
-        drop_base(t, e);
+        e = offset + hd_assoc_place(a, set, key, who, &gone);
+        if (HD_LIKELY(gone != HD_KEY_NONE))
+            evicted(t, gone, core, warp, e);
+        more(t, large ? HD_TLB_LARGE : klass);
     }
-    count(t, app, HD_TLB_INVALIDATIONS);
+    hd_assert(r.pfn.v <= UINT32_MAX);
+    t->entry[e] = (struct hd_tlb_entry){(uint32_t)r.pfn.v, (uint16_t)core,
+                                        (uint16_t)warp};
+    count(t, app, HD_TLB_FILLS);
+    if (HD_UNLIKELY(klass == HD_TLB_MERGED)) {
+        t->run[e] =
+            (struct hd_tlb_run){(uint8_t)(r.vpn.v - group), (uint8_t)r.pages};
+        count(t, app, HD_TLB_MERGED_FILLS);
+    }
+}
+
+void hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                       uint64_t pages)
+{
+    for (uint32_t e = 0; e < entries(t); e++) {
+        uint64_t key = key_at(t, e);
+        struct hd_xlate x;
+        if (key == HD_KEY_NONE || app_of_key(key) != app)
+            continue;
+        x = x_of(t, e);
+        if (x.vpn.v < vpn.v + pages && vpn.v < x.vpn.v + x.pages) {
+            drop(t, e);
+            count(t, app, HD_TLB_INVALIDATIONS);
+        }
+    }
 }
 
 void hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
 {
-    if (app == HD_APP_NONE)
-        flush(t);
-    else if (pages == 0)
-        drop_large(t, app, vpn.v);
-    else
+    uint32_t e;
+
+    if (app == HD_APP_NONE) {
+        for (app = 0; app < HD_MAX_APPS; app++)
+            hd_tlb_invalidate(t, app, (hd_vpn){0}, HD_EVERY_PAGE);
+    } else if (pages != 0) {
         hd_tlb_invalidate(t, app, vpn, pages);
+    } else if ((e = find_large(t, app, vpn.v)) != HD_NONE) {
+        drop(t, e);
+        count(t, app, HD_TLB_INVALIDATIONS);
+    }
 }
 
 /* ---- looking ---------------------------------------------------------- */
 
-static void show(struct hd_tlb *t, struct heddle_visitor *v,
-                 const struct hd_assoc *a, uint32_t e, uint32_t offset)
-{
-    const struct hd_xlate x = x_of(t, offset + e);
-
-    v->row(v->ud, offset != 0              ? "large"
-                  : x.pages > x.page_pages ? "merged"
-                                           : "entry");
-    v->number(v->ud, "set", e / a->ways);
-    v->number(v->ud, "way", e % a->ways);
-    v->number(v->ud, "app", a->key[e] >> APP_SHIFT);
-    v->number(v->ud, "vpn", x.vpn.v);
-    v->number(v->ud, "pfn", x.pfn.v);
-    v->number(v->ud, "pages", x.pages);
-    v->number(v->ud, "depth", hd_assoc_depth(a, e));
-    v->number(v->ud, "core", t->entry[offset + e].core);
-    v->number(v->ud, "warp", t->entry[offset + e].warp);
-}
-
 void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
 {
-    uint32_t n = t->base.sets * t->base.ways;
-
-    for (uint32_t e = 0; e < n; e++)
-        if (t->base.key[e] != HD_KEY_NONE)
-            show(t, v, &t->base, e, 0);
-    for (uint32_t e = 0; e < t->large.sets * t->large.ways; e++)
-        if (t->large.key[e] != HD_KEY_NONE)
-            show(t, v, &t->large, e, n);
+    for (uint32_t e = 0; e < entries(t); e++) {
+        uint64_t key = key_at(t, e);
+        uint32_t i = e;
+        const struct hd_assoc *a = array_of(t, &i);
+        struct hd_xlate x;
+        if (key == HD_KEY_NONE)
+            continue;
+        x = x_of(t, e);
+        v->row(v->ud, is_large(t, e)           ? "large"
+                      : x.pages > x.page_pages ? "merged"
+                                               : "entry");
+        v->number(v->ud, "set", i / a->ways);
+        v->number(v->ud, "way", i % a->ways);
+        v->number(v->ud, "app", app_of_key(key));
+        v->number(v->ud, "vpn", x.vpn.v);
+        v->number(v->ud, "pfn", x.pfn.v);
+        v->number(v->ud, "pages", x.pages);
+        v->number(v->ud, "depth", hd_assoc_depth(a, i));
+        v->number(v->ud, "core", t->entry[e].core);
+        v->number(v->ud, "warp", t->entry[e].warp);
+    }
 }
 
 void hd_tlb_each(const struct hd_tlb *t,
                  void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x),
                  void *ud)
 {
-    uint32_t n = t->base.sets * t->base.ways;
-
-    for (uint32_t e = 0; e < n + t->large.sets * t->large.ways; e++) {
-        uint64_t key = e < n ? t->base.key[e] : t->large.key[e - n];
+    for (uint32_t e = 0; e < entries(t); e++) {
+        uint64_t key = key_at(t, e);
         struct hd_xlate x;
         if (key == HD_KEY_NONE)
             continue;
         x = x_of(t, e);
-        fn(ud, (uint32_t)(key >> APP_SHIFT), &x);
+        fn(ud, app_of_key(key), &x);
     }
 }
 
@@ -606,9 +562,9 @@ void hd_tlb_bound(struct hd_tlb *t)
     hd_assoc_bound(&t->base);
     hd_assoc_bound(&t->large);
     t->quiet = (t->base.asked & (HD_ASSOC_TOUCH | HD_ASSOC_ENTRY)) == 0 &&
-               !t->merge.bound && !watched(t, HEDDLE_NOTE_tlb_hit) &&
-               !watched(t, HEDDLE_NOTE_tlb_miss) &&
-               !watched(t, HEDDLE_NOTE_tlb_evict);
+               !t->merge.bound && t->watched[HEDDLE_NOTE_tlb_hit] == 0 &&
+               t->watched[HEDDLE_NOTE_tlb_miss] == 0 &&
+               t->watched[HEDDLE_NOTE_tlb_evict] == 0;
 }
 
 int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
@@ -638,6 +594,7 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                         cfg->large_ways, &t->large_mask);
     if (rc < 0)
         return rc;
+    t->base_n = cfg->entries;
     t->entry = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
                              sizeof *t->entry);
     t->run = hd_arena_take(env->arena, cfg->entries, sizeof *t->run);

@@ -89,6 +89,7 @@ struct hd_tlb {
                        large entries, then a bit set of classes present */
     bool quiet; /* nobody but the owner is concerned with look-ups and fills */
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
+    uint32_t base_n;                /* entries of the base array */
     uint32_t instance;              /* core, or 0 */
     struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;
                             not counted while stat.v is NULL */
@@ -102,22 +103,6 @@ struct hd_tlb {
     struct hd_tlb_cfg cfg;
 };
 
-enum { HD_TLB_CLASS_SHIFT = 52, HD_TLB_APP_SHIFT = 56 }; /* in keys */
-
-static inline uint64_t hd_tlb_key(uint32_t klass, uint32_t app, uint64_t first)
-{
-    return first | (uint64_t)klass << HD_TLB_CLASS_SHIFT |
-           (uint64_t)app << HD_TLB_APP_SHIFT;
-}
-
-/* The set of the n-th page of a class; `mask` is that of the array. */
-static inline uint32_t hd_tlb_set(const struct hd_assoc *a, uint32_t mask,
-                                  uint64_t n)
-{
-    return HD_LIKELY(mask != 0 || a->sets == 1) ? (uint32_t)n & mask
-                                                : (uint32_t)(n % a->sets);
-}
-
 /* `at` is "l1tlb", "l2tlb" or "bypass": the name for slots and notes. */
 int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
@@ -126,62 +111,19 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
 /* To be called when slots were bound or unbound, or watchers came or went. */
 void hd_tlb_bound(struct hd_tlb *t);
 
-/* hd_tlb_lookup where pages of several sizes are present, or somebody else is
- * concerned. */
-bool hd_tlb_lookup_other(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                         uint32_t core, uint32_t warp, struct hd_xlate *x);
-
 /* Looks up and touches.  True on a hit: *x is the entry's translation; `guess`
- * as in hd_assoc_find_at. */
-static inline bool hd_tlb_lookup_at(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                                    uint32_t core, uint32_t warp,
-                                    struct hd_xlate *x, uint16_t *guess)
-{
-    uint32_t set, e;
-
-    if (HD_UNLIKELY(t->live[HD_TLB_PRESENT] != 1u << HD_TLB_4K || !t->quiet))
-        return hd_tlb_lookup_other(t, app, vpn, core, warp, x);
-    set = hd_tlb_set(&t->base, t->base_mask, vpn.v);
-    e = hd_assoc_find_at(&t->base, set, hd_tlb_key(HD_TLB_4K, app, vpn.v),
-                         guess);
-    if (t->stat.v != NULL) {
-        uint64_t *c = hd_count_row(&t->stat, t->instance, app);
-        c[HD_TLB_LOOKUPS]++;
-        c[HD_TLB_HITS] += e != HD_NONE;
-    }
-    if (e == HD_NONE)
-        return false;
-    hd_assoc_touch_in(&t->base, set, e, (struct hd_who){app, warp});
-    *x = (struct hd_xlate){vpn, {t->entry[e].frame}, 1, 1};
-    return true;
-}
-
-static inline bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                                 uint32_t core, uint32_t warp,
-                                 struct hd_xlate *x)
-{
-    return hd_tlb_lookup_at(t, app, vpn, core, warp, x, NULL);
-}
+ * as in hd_assoc_find_at, or NULL. */
+bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
+                   uint32_t warp, struct hd_xlate *x, uint16_t *guess);
 
 /* Base entry e holds a page of 4 KB. */
-static inline bool hd_tlb_is(const struct hd_tlb *t, uint32_t app, uint64_t vpn,
-                             uint32_t e)
-{
-    return t->base.key[e] == hd_tlb_key(HD_TLB_4K, app, vpn);
-}
+bool hd_tlb_is(const struct hd_tlb *t, uint32_t app, uint64_t vpn, uint32_t e);
 
 /* A page of 4 KB hits in base entry e, as it did before: the entry is used,
  * where nobody else is concerned (quiet).  False: it is not there, and nothing
  * was done. */
-static inline bool hd_tlb_again(struct hd_tlb *t, uint32_t app, uint64_t vpn,
-                                uint32_t e, uint64_t *frame)
-{
-    if (!hd_tlb_is(t, app, vpn, e))
-        return false;
-    hd_assoc_to_front(&t->base, hd_tlb_set(&t->base, t->base_mask, vpn), e);
-    *frame = t->entry[e].frame;
-    return true;
-}
+bool hd_tlb_again(struct hd_tlb *t, uint32_t app, uint64_t vpn, uint32_t e,
+                  uint64_t *frame);
 
 /* No entry is of anything but one page of 4 KB. */
 static inline bool hd_tlb_plain(const struct hd_tlb *t)
@@ -200,50 +142,9 @@ bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
                  hd_vpn wanted, const struct hd_xlate *x, uint32_t cause);
 
-/* Writes what an entry holds, whose key is written. */
-static inline void hd_tlb_hold(struct hd_tlb *t, uint32_t entry, uint64_t frame,
-                               uint32_t core, uint32_t warp)
-{
-    hd_assert(frame <= UINT32_MAX);
-    t->entry[entry] =
-        (struct hd_tlb_entry){(uint32_t)frame, (uint16_t)core, (uint16_t)warp};
-}
-
-/* hd_tlb_fill of a page for which no entry answers: not for who may bring one
- * page twice.  Where nobody else is concerned, and all pages are of 4 KB, what
- * comes in takes a place at once. */
-static inline void hd_tlb_fill_missed(struct hd_tlb *t, uint32_t app,
-                                      uint32_t core, uint32_t warp,
-                                      hd_vpn wanted, const struct hd_xlate *x,
-                                      uint32_t cause)
-{
-    uint64_t key = hd_tlb_key(HD_TLB_4K, app, wanted.v), gone;
-    uint32_t set, e;
-
-    if (HD_UNLIKELY(x->page_pages != 1 || !hd_tlb_plain(t) || !t->quiet)) {
-        hd_tlb_fill(t, app, core, warp, wanted, x, cause);
-        return;
-    }
-    set = hd_tlb_set(&t->base, t->base_mask, wanted.v);
-    e = hd_assoc_place_quiet(&t->base, set, key, &gone);
-    hd_tlb_hold(t, e, hd_xlate_frame(x, wanted).v, core, warp);
-    if (HD_UNLIKELY(gone == HD_KEY_NONE)) {
-        t->live[HD_TLB_4K]++;
-        t->live[HD_TLB_PRESENT] = 1u << HD_TLB_4K;
-    }
-    if (t->stat.v != NULL) {
-        if (HD_LIKELY(gone != HD_KEY_NONE))
-            (*hd_count(&t->stat, t->instance,
-                       (uint32_t)(gone >> HD_TLB_APP_SHIFT),
-                       HD_TLB_EVICTIONS))++;
-        (*hd_count(&t->stat, t->instance, app, HD_TLB_FILLS))++;
-    }
-}
-
-/* Invalidates every entry that covers a page of [vpn, vpn + pages).  Returns
- * how many. */
-uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                           uint64_t pages);
+/* Invalidates every entry that covers a page of [vpn, vpn + pages). */
+void hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                       uint64_t pages);
 
 /* A number of pages that means all of an application's. */
 #define HD_EVERY_PAGE (UINT64_MAX >> 8)
