@@ -1,11 +1,21 @@
 /*
- * lbridge.c - a bound Lua policy: questions become calls, values answers.
+ * lbridge.c - a Lua policy bound: questions become calls, values answers.
  *
  * The engine sees an ordinary struct heddle_policy, filled only where the Lua
  * table has a function.  Each bound copy has a coroutine of its own whose
- * stack keeps everything a call needs (functions, views, state, parameters),
- * so that a question costs four pushes and one protected call, and makes no
- * table and no garbage.
+ * stack keeps everything a call needs, each at a fixed place (handler, state,
+ * parameters, the functions and a view for each), so that a question costs four
+ * pushes and one protected call, and makes no table and no garbage.  The state
+ * is a copy of the table's, so that one table can be bound in many places.
+ *
+ * A view is a question as the policy sees it: one userdata for each point or
+ * note, made once.  While the policy answers, it points at the engine's
+ * question; afterwards at nothing, and reading it raises.  A field is found by
+ * comparing pointers, because Lua has one copy of each short string.  An array
+ * of a question is a second userdata that reads through the first: q.bank[1] is
+ * the first element, #q.bank the count.  Numbers are Lua integers with the bits
+ * of the engine's (a bit set with bit 63 prints negative).  A field that is not
+ * there raises and names the nearest one.
  *
  * How a function is called, and what it may answer:
  *
@@ -22,21 +32,70 @@
  * stops the run with the policy, the point, the cycle, the message and a
  * traceback.
  *
- * State in locals of the script would escape snapshots: their contents are
- * fingerprinted when the policy is bound and compared at epochs, at
- * snapshots, at the end, and (option check) after every call.
+ * The functions' globals become the sandbox's.  State in locals of the script
+ * would escape snapshots: their contents are fingerprinted when the policy is
+ * bound and compared at epochs, at snapshots, at the end, and (option check)
+ * after every call.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lbridge.h"
-#include "lheddle.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { ERROR_ROOM = 960 };
+#include "lheddle.h"
+#include "lpolicy.h"
+
+#define VIEW  "heddle.question"
+#define ARRAY "heddle.question.array"
+
+enum { ERROR_ROOM = 960, FIELDS = 16, WORDS = 8 };
+
+/* Fixed places on the coroutine's stack. */
+enum { AT_HANDLER = 1, AT_STATE, AT_PARAMS, AT_CLASS, AT_WORDS, AT_UPS };
+
+/* A borrowed question or note: valid while q is not NULL. */
+struct view {
+    const void *q;
+    const struct heddle_field_info *field;
+    const char *name;        /* of the point or note */
+    uint32_t n;              /* fields */
+    const char *key[FIELDS]; /* the state's own copy of each name */
+};
+
+/* A function and the view that it is called with: places on the stack. */
+struct call {
+    int fn, view_at;
+    struct view *view;
+};
+
+/* How the answers to one point are read. */
+struct point {
+    struct call call;
+    enum heddle_answer_kind kind;
+    int position; /* INDEX: 1 when it is a position in the arrays */
+    size_t limit; /* offset of the limit's field */
+    int words;
+    const char *word[WORDS];
+};
+
+/* A bound copy of a Lua policy. */
+struct lp {
+    lua_State *L, *T; /* main thread; the coroutine */
+    int ref;          /* registry: keeps the coroutine */
+    int top, every;   /* place of the epoch's function */
+    struct lp_class *c;
+    struct lp_world *w;
+    heddle_sim *sim;
+    const struct heddle_place *place; /* during open only */
+    uint64_t param[HEDDLE_MAX_PARAMS];
+    uint64_t seed, drawn; /* of the random stream */
+    struct lp_budget budget;
+    struct lp_locals locals;
+    struct lp_bytes bytes;
+    struct point point[HEDDLE_POINT_COUNT];
+    struct call note[HEDDLE_NOTE_COUNT];
+};
 
 uint64_t lp_random(struct lp *p)
 {
@@ -48,15 +107,178 @@ heddle_sim *lp_sim(struct lp *p)
     return p->sim;
 }
 
+/* ---- views ---------------------------------------------------------------- */
+
+struct array {
+    const struct view *view;
+    const struct heddle_field_info *field;
+    size_t count; /* offset of the field that holds the length */
+};
+
+static int stale(lua_State *L, const struct view *v)
+{
+    return luaL_error(L,
+                      "%s: this question was answered; copy the fields that "
+                      "you need later",
+                      v->name);
+}
+
+static int unknown(lua_State *L, const struct view *v, const char *name)
+{
+    const char *names[FIELDS], *near;
+
+    for (uint32_t i = 0; i < v->n; i++)
+        names[i] = v->field[i].name;
+    near = heddle_nearest(name, names, v->n);
+    if (near)
+        return luaL_error(L, "%s has no field '%s'; did you mean '%s'?",
+                          v->name, name, near);
+    return luaL_error(L, "%s has no field '%s' (see: heddle explain %s)",
+                      v->name, name, v->name);
+}
+
+static int view_index(lua_State *L)
+{
+    const struct view *v = lua_touserdata(L, 1);
+    const char *key = lua_tostring(L, 2);
+
+    if (v->q == NULL)
+        return stale(L, v);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct heddle_field_info *f = &v->field[i];
+        if (v->key[i] != key)
+            continue;
+        if (f->count == NULL) {
+            lua_pushinteger(L, (lua_Integer)lp_word(v->q, f->offset));
+            return 1;
+        }
+        lua_getiuservalue(L, 1, 1); /* view key arrays */
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        return 1;
+    }
+    return unknown(L, v, key ? key : luaL_typename(L, 2));
+}
+
+static int read_only(lua_State *L)
+{
+    return luaL_error(L, "a question is read only");
+}
+
+static int view_text(lua_State *L)
+{
+    const struct view *v = lua_touserdata(L, 1);
+
+    lua_pushfstring(L, "question %s", v->name);
+    return 1;
+}
+
+static uint64_t length(lua_State *L, const struct array *a)
+{
+    if (a->view->q == NULL)
+        stale(L, a->view);
+    return lp_word(a->view->q, a->count);
+}
+
+static int array_index(lua_State *L)
+{
+    const struct array *a = lua_touserdata(L, 1);
+    uint64_t n = length(L, a);
+    const uint64_t *p;
+    lua_Integer i;
+    int whole;
+
+    i = lua_tointegerx(L, 2, &whole);
+    if (!whole)
+        return luaL_error(L, "%s.%s is an array: its index is a number",
+                          a->view->name, a->field->name);
+    if (i < 1)
+        return luaL_error(L, "%s.%s has no element %I: it counts from 1",
+                          a->view->name, a->field->name, (LUAI_UACINT)i);
+    if ((uint64_t)i > n) {
+        lua_pushnil(L); /* as in a table, so that ipairs ends */
+        return 1;
+    }
+    memcpy(&p, (const char *)a->view->q + a->field->offset, sizeof p);
+    lua_pushinteger(L, (lua_Integer)p[i - 1]);
+    return 1;
+}
+
+static int array_length(lua_State *L)
+{
+    const struct array *a = lua_touserdata(L, 1);
+
+    lua_pushinteger(L, (lua_Integer)length(L, a));
+    return 1;
+}
+
+static void set_metatable(lua_State *L, const char *name, lua_CFunction index,
+                          lua_CFunction len)
+{
+    if (luaL_newmetatable(L, name)) {
+        lua_pushcfunction(L, index);
+        lua_setfield(L, -2, "__index");
+        lua_pushcfunction(L, read_only);
+        lua_setfield(L, -2, "__newindex");
+        lua_pushboolean(L, 0);
+        lua_setfield(L, -2, "__metatable");
+        lua_pushcfunction(L, len ? len : view_text);
+        lua_setfield(L, -2, len ? "__len" : "__tostring");
+    }
+    lua_setmetatable(L, -2);
+}
+
+static size_t offset_of(const struct heddle_field_info *field, uint32_t n,
+                        const char *name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(field[i].name, name) == 0)
+            return field[i].offset;
+    return 0;
+}
+
+/* Pushes a new view of a question or note with these fields. */
+static struct view *push_view(lua_State *L, const char *name,
+                              const struct heddle_field_info *field, uint32_t n)
+{
+    struct view *v = lua_newuserdatauv(L, sizeof *v, 2);
+
+    memset(v, 0, sizeof *v);
+    v->name = name;
+    v->field = field;
+    v->n = n;
+    set_metatable(L, VIEW, view_index, NULL);
+    lua_createtable(L, (int)n, 0); /* view arrays */
+    lua_createtable(L, (int)n, 0); /* view arrays names */
+    for (uint32_t i = 0; i < n; i++) {
+        struct array *a;
+
+        v->key[i] = lua_pushstring(L, field[i].name);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+        if (field[i].count == NULL)
+            continue;
+        a = lua_newuserdatauv(L, sizeof *a, 0);
+        a->view = v;
+        a->field = &field[i];
+        a->count = offset_of(field, n, field[i].count);
+        set_metatable(L, ARRAY, array_index, array_length);
+        lua_rawseti(L, -3, (lua_Integer)i + 1);
+    }
+    lua_setiuservalue(L, -3, 2);
+    lua_setiuservalue(L, -2, 1);
+    return v;
+}
+
+/* ---- calls ---------------------------------------------------------------- */
+
 /* Calls the function below `nargs` arguments on the coroutine's stack. */
-int lp_bridge_call(struct lp *p, int nargs, int nresults)
+static int bounded_call(struct lp *p, int nargs, int nresults)
 {
     int rc;
 
     p->w->running = p;
     p->w->fence = &lp_policy_fence;
     lp_budget_begin(p->w, p->T, &p->budget);
-    rc = lua_pcall(p->T, nargs, nresults, LP_AT_HANDLER);
+    rc = lua_pcall(p->T, nargs, nresults, AT_HANDLER);
     lp_budget_end(p->w, p->T);
     p->w->fence = NULL;
     p->w->running = NULL;
@@ -66,9 +288,9 @@ int lp_bridge_call(struct lp *p, int nargs, int nresults)
     return rc;
 }
 
-/* ---- errors -------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------- */
 
-int lp_bridge_handler(lua_State *L)
+static int handler(lua_State *L)
 {
     if (hl_is_no_memory(L, 1))
         return 1;
@@ -90,43 +312,36 @@ static void fail(struct lp *p, const char *where, const char *text)
 }
 
 /* The error of a call, on top of the stack; pops everything above `top`. */
-void lp_bridge_fail(struct lp *p, const char *where, int rc)
+static void fail_with(struct lp *p, const char *where)
 {
     char text[96];
 
-    (void)rc;
-    if (p->w->denied) {
+    if (p->w->denied)
         lp_budget_text(p->w, p->c->bytes >> 10, "KB", text, sizeof text);
-        fail(p, where, text);
-    } else {
-        fail(p, where, hl_error_text(p->T, -1));
-    }
+    fail(p, where, p->w->denied ? text : hl_error_text(p->T, -1));
     lua_settop(p->T, p->top);
 }
 
-/* ---- changed locals ------------------------------------------------------ */
+/* ---- changed locals ------------------------------------------------------- */
 
 /* The name of a local whose contents have changed, or NULL.  Protected. */
 static int find_changed(lua_State *L)
 {
     struct lp *p = lua_touserdata(L, 1);
+    const char *name;
 
     /* handed over: the table of functions, the parameters */
-    for (int i = 0; i < p->ups; i++) {
-        lua_rawgeti(L, 2, i + 1);
-        lua_getupvalue(L, -1, p->up[i].n);
-        if (lp_state_mark(L, -1) != p->up[i].mark) {
-            lua_pushfstring(L,
-                            "the local '%s' has changed since the policy was "
-                            "bound; what changes belongs in the state, or a "
-                            "snapshot misses it%s",
-                            p->up[i].name,
-                            p->c->check ? ""
-                                        : " (check = true beside the policy "
-                                          "finds the call that changes it)");
-            return 1;
-        }
-        lua_pop(L, 2);
+    name = lp_locals_changed(L, &p->locals, 2);
+    if (name != NULL) {
+        lua_pushfstring(L,
+                        "the local '%s' has changed since the policy was "
+                        "bound; what changes belongs in the state, or a "
+                        "snapshot misses it%s",
+                        name,
+                        p->c->check ? ""
+                                    : " (check = true beside the policy "
+                                      "finds the call that changes it)");
+        return 1;
     }
     for (int i = 0; p->c->param[i].name; i++) {
         lua_pushstring(L, p->c->param[i].name);
@@ -149,8 +364,8 @@ static int verify(struct lp *p, const char *where)
 
     lua_pushcfunction(T, find_changed);
     lua_pushlightuserdata(T, p);
-    lua_pushvalue(T, LP_AT_UPS);
-    lua_pushvalue(T, LP_AT_PARAMS);
+    lua_pushvalue(T, AT_UPS);
+    lua_pushvalue(T, AT_PARAMS);
     rc = lua_pcall(T, 3, 1, 0);
     if (lua_isstring(T, -1)) {
         fail(p, where, lua_tostring(T, -1));
@@ -160,7 +375,7 @@ static int verify(struct lp *p, const char *where)
     return rc;
 }
 
-/* ---- answers ------------------------------------------------------------- */
+/* ---- answers -------------------------------------------------------------- */
 
 static int64_t bad_answer(struct lp *p, enum heddle_point i, const char *want)
 {
@@ -180,7 +395,7 @@ static int64_t bad_answer(struct lp *p, enum heddle_point i, const char *want)
 
 static int64_t choice(struct lp *p, enum heddle_point i)
 {
-    const struct lp_point *pt = &p->point[i];
+    const struct point *pt = &p->point[i];
     const char *s, *near;
     char want[128];
 
@@ -203,7 +418,7 @@ static int64_t choice(struct lp *p, enum heddle_point i)
 
 static int64_t integer(struct lp *p, enum heddle_point i, const void *q)
 {
-    const struct lp_point *pt = &p->point[i];
+    const struct point *pt = &p->point[i];
     char want[96];
     uint64_t limit;
     int64_t a;
@@ -246,32 +461,29 @@ static inline int64_t read_answer(struct lp *p, enum heddle_point i,
     }
 }
 
-/* Calls a function with a view of what it is asked or told, state and
- * parameters. */
-static inline int call_with(struct lp *p, int fn, struct lp_view *view,
-                            int view_at, const void *q, int results)
+/* Calls a function with what it is asked or told, state and parameters. */
+static inline int call_with(struct lp *p, const struct call *c, const void *q,
+                            int results)
 {
     lua_State *T = p->T;
     int rc;
 
-    view->q = q;
-    lua_pushvalue(T, fn);
-    lua_pushvalue(T, view_at);
-    lua_pushvalue(T, LP_AT_STATE);
-    lua_pushvalue(T, LP_AT_PARAMS);
-    rc = lp_bridge_call(p, 3, results);
-    view->q = NULL;
+    c->view->q = q;
+    lua_pushvalue(T, c->fn);
+    lua_pushvalue(T, c->view_at);
+    lua_pushvalue(T, AT_STATE);
+    lua_pushvalue(T, AT_PARAMS);
+    rc = bounded_call(p, 3, results);
+    c->view->q = NULL;
     return rc;
 }
 
 static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
 {
-    struct lp_point *pt = &p->point[i];
-    int rc = call_with(p, pt->fn, pt->view, pt->view_at, q, 1);
     int64_t a;
 
-    if (rc != LUA_OK) {
-        lp_bridge_fail(p, heddle_point_info(i)->name, rc);
+    if (call_with(p, &p->point[i].call, q, 1) != LUA_OK) {
+        fail_with(p, heddle_point_info(i)->name);
         return HEDDLE_PASS;
     }
     a = read_answer(p, i, q);
@@ -283,11 +495,8 @@ static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
 
 static void tell(struct lp *p, enum heddle_note i, const void *n)
 {
-    struct lp_note *nt = &p->note[i];
-    int rc = call_with(p, nt->fn, nt->view, nt->view_at, n, 0);
-
-    if (rc != LUA_OK)
-        lp_bridge_fail(p, heddle_note_info(i)->name, rc);
+    if (call_with(p, &p->note[i], n, 0) != LUA_OK)
+        fail_with(p, heddle_note_info(i)->name);
     if (p->c->check)
         verify(p, heddle_note_info(i)->name);
 }
@@ -308,7 +517,7 @@ static void tell(struct lp *p, enum heddle_note i, const void *n)
 #include "../notes.def"
 #undef HD_NOTE
 
-/* ---- epochs -------------------------------------------------------------- */
+/* ---- epochs --------------------------------------------------------------- */
 
 static uint64_t period(const void *self)
 {
@@ -320,21 +529,19 @@ static uint64_t period(const void *self)
 static void epoch(void *self, heddle_sim *sim, uint64_t cycle)
 {
     struct lp *p = self;
-    int rc;
 
     (void)sim;
     lua_pushvalue(p->T, p->every);
     lua_pushinteger(p->T, (lua_Integer)cycle);
-    lua_pushvalue(p->T, LP_AT_STATE);
-    lua_pushvalue(p->T, LP_AT_PARAMS);
-    rc = lp_bridge_call(p, 3, 0);
-    if (rc != LUA_OK)
-        lp_bridge_fail(p, "every", rc);
+    lua_pushvalue(p->T, AT_STATE);
+    lua_pushvalue(p->T, AT_PARAMS);
+    if (bounded_call(p, 3, 0) != LUA_OK)
+        fail_with(p, "every");
     else
         verify(p, "every");
 }
 
-/* ---- snapshots ----------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------ */
 
 static int write_protected(lua_State *L)
 {
@@ -355,9 +562,9 @@ static size_t save_at(struct lp *p, const char *where, void *out, size_t room)
         return 0;
     lua_pushcfunction(T, write_protected);
     lua_pushlightuserdata(T, p);
-    lua_pushvalue(T, LP_AT_STATE);
+    lua_pushvalue(T, AT_STATE);
     if (lua_pcall(T, 2, 0, 0) != LUA_OK) {
-        lp_bridge_fail(p, where, LUA_ERRRUN);
+        fail_with(p, where);
         return 0;
     }
     n = sizeof p->drawn + p->bytes.n;
@@ -399,11 +606,11 @@ static int load(void *self, const void *saved, size_t bytes)
     lua_pushcfunction(p->T, read_protected);
     lua_pushlightuserdata(p->T, &b);
     if (lua_pcall(p->T, 1, 1, 0) != LUA_OK) {
-        lp_bridge_fail(p, "restore", LUA_ERRRUN);
+        fail_with(p, "restore");
         return HEDDLE_EDATA;
     }
     memcpy(&p->drawn, saved, sizeof p->drawn);
-    lua_replace(p->T, LP_AT_STATE);
+    lua_replace(p->T, AT_STATE);
     return 0;
 }
 
@@ -411,6 +618,311 @@ static int load(void *self, const void *saved, size_t bytes)
 static void check(void *self)
 {
     save_at(self, "looked through", NULL, 0);
+}
+
+/* ---- binding -------------------------------------------------------------- */
+
+/* What init reads of the place, or anybody of the parameters, is there. */
+static int missing(lua_State *L)
+{
+    const char *names[HEDDLE_MAX_PARAMS];
+    const char *key = lp_text(L, 2);
+    size_t n = 0;
+
+    lua_pushnil(L);
+    while (n < HEDDLE_MAX_PARAMS && lua_next(L, 1)) {
+        names[n++] = lua_tostring(L, -2);
+        lua_pop(L, 1);
+    }
+    return luaL_error(
+        L, "%s has no %s'%s'%s", lua_tostring(L, lua_upvalueindex(1)),
+        lua_tostring(L, lua_upvalueindex(2)), key, hl_meant(L, key, names, n));
+}
+
+static int param_fixed(lua_State *L)
+{
+    return luaL_error(L, "parameters are fixed while a policy is bound");
+}
+
+/* Gives the table on top its metatable. */
+static void seal(lua_State *L, const char *what, const char *kind,
+                 lua_CFunction writing)
+{
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, what);
+    lua_pushstring(L, kind);
+    lua_pushcclosure(L, missing, 2);
+    lua_setfield(L, -2, "__index");
+    if (writing)
+        hl_set_function(L, "__newindex", writing);
+    hl_set_bool(L, "__metatable", 0);
+    lua_setmetatable(L, -2);
+}
+
+static void push_params(lua_State *L, const struct lp *p)
+{
+    lua_newtable(L);
+    for (int i = 0; p->c->param[i].name; i++) {
+        lp_push_value(L, &p->c->param[i], p->param[i]);
+        lua_setfield(L, -2, p->c->param[i].name);
+    }
+    seal(L, "the policy", "parameter ", param_fixed);
+}
+
+static void push_place(lua_State *L, const struct heddle_place *place)
+{
+#define PLACE(m) HL_FIELD(struct heddle_place, m)
+    static const struct hl_field fields[] = {
+        PLACE(at),       PLACE(cores), PLACE(warps),     PLACE(apps),
+        PLACE(channels), PLACE(banks), PLACE(instances), PLACE(sets),
+        PLACE(ways),     PLACE(seed),  PLACE(frames),    HL_END};
+
+    hl_push_fields(L, fields, place);
+    seal(L, "the place", "", NULL);
+}
+
+/* Splits "a|b|c" into words that the table AT_WORDS keeps. */
+static void read_words(lua_State *L, struct point *pt, const char *s)
+{
+    while (*s && pt->words < WORDS) {
+        size_t n = strcspn(s, "|");
+        pt->word[pt->words++] = lua_pushlstring(L, s, n);
+        luaL_ref(L, AT_WORDS);
+        s += n + (s[n] == '|');
+    }
+}
+
+/* Takes the function on top of the stack behind the fence. */
+static void enter(lua_State *L, struct lp *p)
+{
+    lp_sandbox_enter(L, &lp_policy_fence, -1, &p->locals, AT_UPS);
+}
+
+/* The same of one that is asked or told: a view comes on top of it. */
+static struct call open_call(lua_State *L, struct lp *p, const char *name,
+                             const struct heddle_field_info *field, uint32_t n)
+{
+    struct call c;
+
+    enter(L, p);
+    c.fn = lua_gettop(L);
+    c.view = push_view(L, name, field, n);
+    c.view_at = lua_gettop(L);
+    return c;
+}
+
+static void open_point(lua_State *L, struct lp *p, uint32_t i)
+{
+    const struct heddle_point_info *info = heddle_point_info(i);
+    struct point *pt = &p->point[i];
+
+    pt->call = open_call(L, p, info->name, info->field, info->fields);
+    pt->kind = info->kind;
+    if (info->kind == HEDDLE_CHOICE)
+        read_words(L, pt, info->limit);
+    for (uint32_t k = 0; k < info->fields; k++) {
+        const struct heddle_field_info *f = &info->field[k];
+        if (strcmp(f->name, info->limit) == 0)
+            pt->limit = f->offset;
+        if (info->kind == HEDDLE_INDEX && f->count &&
+            i != HEDDLE_POINT_warp_pick && strcmp(f->count, info->limit) == 0)
+            pt->position = 1;
+    }
+}
+
+/* The functions of the table at index t. */
+static void open_functions(lua_State *L, struct lp *p, int t)
+{
+    const struct heddle_note_info *note;
+    int watch;
+
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
+        if (lua_getfield(L, t, heddle_point_info(i)->name) == LUA_TNIL)
+            lua_pop(L, 1);
+        else
+            open_point(L, p, i);
+    }
+    if (lua_getfield(L, t, "watch") == LUA_TNIL)
+        lua_newtable(L);
+    watch = lua_gettop(L);
+    for (uint32_t i = 0; (note = heddle_note_info(i)) != NULL; i++) {
+        if (lua_getfield(L, watch, note->name) == LUA_TNIL)
+            lua_pop(L, 1);
+        else
+            p->note[i] = open_call(L, p, note->name, note->field, note->fields);
+    }
+    if (lua_getfield(L, t, "every") == LUA_TTABLE) {
+        lua_rawgeti(L, -1, 2);
+        enter(L, p);
+        p->every = lua_gettop(L);
+    }
+}
+
+/* Fills the coroutine's stack: [1] handler [2] light userdata of the policy,
+ * handed over as the only argument, becomes the state. */
+static int fill_stack(lua_State *L)
+{
+    struct lp *p = lua_touserdata(L, AT_STATE);
+    int t;
+
+    luaL_checkstack(L, 3 * (HEDDLE_POINT_COUNT + HEDDLE_NOTE_COUNT) + 32,
+                    "a policy");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, p->c->ref);
+    lua_getiuservalue(L, -1, 1); /* .. class table */
+    t = lua_gettop(L);
+    if (lua_getfield(L, t, "state") == LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+    }
+    if (!lua_istable(L, -1))
+        luaL_error(L, "state must be a table, not a %s", luaL_typename(L, -1));
+    lp_state_copy(L, -1, "state");
+    lua_replace(L, AT_STATE);
+    lua_pop(L, 1);            /* handler state class table */
+    push_params(L, p);        /* handler state class table params */
+    lua_insert(L, AT_PARAMS); /* handler state params class table */
+    lua_newtable(L);
+    lua_insert(L, AT_WORDS);
+    lua_newtable(L);
+    lua_insert(L, AT_UPS); /* .. class words ups table */
+    t = lua_gettop(L);
+    open_functions(L, p, t);
+    if (lua_getfield(L, t, "init") == LUA_TNIL)
+        return 0;
+    enter(L, p);
+    return 0;
+}
+
+void lp_bridge_close(void *self)
+{
+    struct lp *p = self;
+
+    luaL_unref(p->L, LUA_REGISTRYINDEX, p->ref);
+    free(p->locals.v);
+    free(p->bytes.v);
+    free(p);
+}
+
+/* Runs on the main thread: makes the coroutine. */
+static int new_thread(lua_State *L)
+{
+    struct lp *p = lua_touserdata(L, 1);
+
+    p->T = lua_newthread(L);
+    p->ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    p->w = lp_world(L);
+    return 0;
+}
+
+static int run_init(struct lp *p)
+{
+    lua_State *T = p->T;
+    int rc;
+
+    /* on top: `init`, or nil, and the place */
+    p->top = lua_gettop(T) - 2;
+    if (lua_isnil(T, -2)) {
+        lua_settop(T, p->top);
+        return 0;
+    }
+    lua_pushvalue(T, AT_STATE);
+    lua_insert(T, -2);
+    lua_pushvalue(T, AT_PARAMS);
+    lua_insert(T, -2);
+    rc = bounded_call(p, 3, 0);
+    if (rc != LUA_OK)
+        fail_with(p, "init");
+    return rc;
+}
+
+/* Fills the coroutine's stack in protected mode, in place: the values that
+ * stay are returned as results. */
+static int fill_protected(lua_State *T)
+{
+    const struct lp *p = lua_touserdata(T, 2);
+
+    fill_stack(T);
+    push_place(T, p->place);
+    return lua_gettop(T) - 1;
+}
+
+static int start(struct lp *p)
+{
+    lua_State *T = p->T;
+    int rc;
+
+    /* Inside the call, index 1 is a handler and index 2 the argument, so the
+     * places on the stack are those that remain after it. */
+    lua_pushcfunction(T, handler);
+    lua_pushcfunction(T, fill_protected);
+    lua_pushcfunction(T, handler);
+    lua_pushlightuserdata(T, p);
+    rc = lua_pcall(T, 2, LUA_MULTRET, AT_HANDLER);
+    if (rc != LUA_OK) {
+        p->top = 1;
+        fail_with(p, "binding");
+        return rc;
+    }
+    lua_sethook(T, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
+    return run_init(p);
+}
+
+static void *open_policy(void *ud, heddle_sim *s,
+                         const struct heddle_place *place,
+                         const uint64_t *params)
+{
+    struct lp_class *c = ud;
+    struct lp *p = calloc(1, sizeof *p);
+    lua_State *L = c->L;
+
+    if (p == NULL || !lua_checkstack(L, 4)) {
+        heddle_policy_fail(s, HEDDLE_NO_MEMORY);
+        free(p);
+        return NULL;
+    }
+    *p = (struct lp){.L = L,
+                     .ref = LUA_NOREF,
+                     .c = c,
+                     .sim = s,
+                     .place = place,
+                     .seed = place->seed,
+                     .budget = {.instructions = c->instructions,
+                                .bytes = c->bytes,
+                                .collect_at = c->bytes / 2,
+                                .per = "in one call"}};
+    memcpy(p->param, params, sizeof p->param);
+    lua_pushcfunction(L, new_thread);
+    lua_pushlightuserdata(L, p);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+        heddle_policy_fail(s, lua_tostring(L, -1));
+        lua_pop(L, 1);
+        free(p);
+        return NULL;
+    }
+    if (start(p) != 0) {
+        lp_bridge_close(p);
+        return NULL;
+    }
+    p->place = NULL;
+    return p;
+}
+
+/* [1] light userdata of the policy -> a copy of its state */
+static int copy_state(lua_State *L)
+{
+    struct lp *p = lua_touserdata(L, 1);
+
+    lua_pushvalue(p->T, AT_STATE);
+    lua_xmove(p->T, L, 1);
+    lp_state_copy(L, -1, "state");
+    return 1;
+}
+
+int lp_bridge_state(lua_State *L, void *self)
+{
+    lua_pushcfunction(L, copy_state);
+    lua_pushlightuserdata(L, self);
+    return lua_pcall(L, 1, 1, 0);
 }
 
 void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)
@@ -444,8 +956,8 @@ void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)
         c->policy.epoch = epoch;
     }
     c->policy.ud = c;
-    c->policy.open = lp_open_policy;
-    c->policy.close = lp_open_close;
+    c->policy.open = open_policy;
+    c->policy.close = lp_bridge_close;
     c->policy.save = save;
     c->policy.load = load;
     c->policy.check = check;

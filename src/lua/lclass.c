@@ -22,8 +22,8 @@
  */
 #include <string.h>
 
-#include "lbridge.h"
 #include "lheddle.h"
+#include "lpolicy.h"
 
 enum { MAX_NAMES = 96 };
 
@@ -57,7 +57,7 @@ static int note_of(const char *name)
     return -1;
 }
 
-/* ---- strings ---------------------------------------------------------- */
+/* ---- strings -------------------------------------------------------------- */
 
 /* Keeps the string on top of the stack in the class's user value 2 (at index
  * `keep`) and pops it. */
@@ -84,7 +84,7 @@ static const char *text_field(lua_State *L, int t, const char *field, int keep,
     return keep_string(L, keep);
 }
 
-/* ---- parameters -------------------------------------------------------- */
+/* ---- parameters ----------------------------------------------------------- */
 
 static uint64_t number_field(lua_State *L, int t, const char *field,
                              const char *whose, const char *param,
@@ -248,7 +248,7 @@ static void read_params(lua_State *L, int t, struct lp_class *c, int keep,
     lua_settop(L, params - 1);
 }
 
-/* ---- fields -------------------------------------------------------------- */
+/* ---- fields --------------------------------------------------------------- */
 
 static void check_field(lua_State *L, const char *key, const char *whose)
 {
@@ -357,7 +357,7 @@ static void read_every(lua_State *L, int t, struct lp_class *c,
     lua_settop(L, every - 1);
 }
 
-/* ---- the code's fingerprint ---------------------------------------------- */
+/* ---- the code's fingerprint ----------------------------------------------- */
 
 static int hash_piece(lua_State *L, const void *v, size_t n, void *ud)
 {
@@ -434,16 +434,6 @@ static void check_name(lua_State *L, int t)
     lua_pop(L, 1);
 }
 
-static lua_State *main_thread(lua_State *L)
-{
-    lua_State *main;
-
-    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-    main = lua_tothread(L, -1);
-    lua_pop(L, 1);
-    return main;
-}
-
 /* A policy that nobody ever calls is a mistake. */
 static void check_calls(lua_State *L, int t, const struct heddle_policy *p)
 {
@@ -480,7 +470,7 @@ struct lp_class *lp_class_push(lua_State *L, int t)
     lua_setiuservalue(L, -2, 1);
     lua_newtable(L); /* class keep */
     keep = lua_gettop(L);
-    c->L = main_thread(L);
+    c->L = hl_main_thread(L);
     c->ref = LUA_NOREF;
     c->instructions = 1000000;
     c->bytes = (uint64_t)64 << 20;
@@ -495,21 +485,6 @@ struct lp_class *lp_class_push(lua_State *L, int t)
     c->policy.code = hash_code(L, t);
     lua_setiuservalue(L, -2, 2);
     return c;
-}
-
-const struct heddle_policy *lp_class_policy(struct lp_class *c)
-{
-    return &c->policy;
-}
-
-void lp_class_budget(struct lp_class *c, uint64_t instructions, uint64_t bytes,
-                     int check)
-{
-    if (instructions)
-        c->instructions = instructions;
-    if (bytes)
-        c->bytes = bytes;
-    c->check = check;
 }
 
 void lp_class_hold(lua_State *L, int i, struct lp_class *c)

@@ -9,11 +9,32 @@
  *         b = {}, p = {},
  *     }
  *
+ * heddle.generator makes the table: `text` is what defines the generator,
+ * `freed` the launch whose end gives a buffer back (0: none).
+ *
  * The engine sees a struct heddle_work (heddle_work.h) like that of any
- * plug-in, and its state in the arena is a hash for each warp; how a coroutine
- * is found or made again from that is in lgenwarp.c, what it calls in
- * lgenissue.c.  heddle.generator makes the table: `text` is what defines the
- * generator, `freed` the launch whose end gives a buffer back (0: none).
+ * plug-in. A coroutine cannot be copied: what the arena has of a warp is how
+ * many instructions it has given and a hash of them; the coroutine is wiring.
+ * It is made when an instruction is wanted of it, and where it is not where the
+ * arena says (the state was exchanged by a restore, or in a fork there is none
+ * yet), it is made anew and run to that count.  The hash tells whether it gave
+ * the same instructions as before; if not, the script depends on something else
+ * than its parameters, and the run stops.  A coroutine keeps its thread for the
+ * next warp in its place when it has come to its end; one that was left in the
+ * middle is dropped.
+ *
+ * Each call (t:load, t:alu and so on) appends an instruction to those that the
+ * warp has ready; the coroutine yields when there are BATCH of them, so that
+ * going in and out of it, and counting what it uses, is paid for once in so
+ * many.  Nothing depends on where it yields: an ALU run that is the last of
+ * what is ready is not taken before the next instruction, since it may still
+ * grow.
+ *
+ * Runs, slots and waits are those of kernel programs (gpu/kernel-vm.c): load n
+ * fills slot n modulo 32, nobody waits twice, and an ALU run goes on until it
+ * must wait or has other lanes.  So a kernel written in either way is the same,
+ * but for its loops: n counts the loads that a warp gives, not those that are
+ * written down, so a loop is as one that was unrolled.
  *
  * The functions of warps run behind a fence (lsandbox.c).  What they hold in
  * locals of the script is fingerprinted when the generator is made, and
@@ -22,19 +43,102 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lgen.h"
-
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include <xxhash.h>
+
+#include "../heddle_work.h"
 #include "lheddle.h"
+#include "lpolicy.h"
 
-/* ---- what coroutines see ------------------------------------------------ */
+enum {
+    BATCH = 16,           /* instructions that a coroutine gives at a time */
+    RUN_LIMIT = 1 << 20,  /* instructions of an ALU run that still grows */
+    MOST_ITEMS = 1 << 16, /* ready at once, where it cannot yield */
+    ERROR_ROOM = 800,
+    GIVEN = 3 /* tables that warps are given */
+};
+
+#define AFFINE UINT32_MAX
+
+static const int64_t MOST_INDEX = INT64_C(1) << 42;
+
+/* An instruction that a coroutine has given, and where its lanes access. */
+struct item {
+    struct heddle_work_op op;
+    uint32_t buffer;
+    uint32_t lanes; /* place of their addresses in the pool; AFFINE */
+    int64_t base, stride;
+};
+
+/* A resident warp. */
+struct warp {
+    lua_State *T;  /* its coroutine, kept by the table `threads`; NULL: none */
+    const void *t; /* identity of its table t */
+    uint64_t block, threads;
+    uint32_t launch, warp, lanes, place;
+    int begun, ended, returns; /* the coroutine; it waits for `token` */
+    lua_Integer token;
+    int inside;           /* the function of an index is being called */
+    uint64_t taken, hash; /* instructions taken, and of what they were */
+    struct item *item;    /* [first, n) are there to be taken */
+    uint32_t first, n, room;
+    uint64_t *pool; /* bytes of lanes */
+    uint32_t pooled, pool_room;
+    uint32_t out, pend;  /* slots filled and not waited for; to wait for */
+    uint64_t loads;      /* so far: the last one's number */
+    uint64_t key, drawn; /* random stream */
+    char *error;         /* how it ended, or NULL */
+};
+
+struct buffer {
+    char name[32];
+    uint64_t bytes, align, freed; /* freed: by the end of this launch; or 0 */
+    uint32_t width;               /* of an element */
+};
+
+/* A generator: a userdata that the workload keeps.  Its user value 1 is the
+ * table of the names below, on H at 1, too. */
+struct lg {
+    struct heddle_work work;
+    char name[64];
+    struct lp_world *w;
+    lua_State *H; /* for protected calls */
+    struct lp_budget budget;
+    uint64_t seed;
+    const char *text; /* what defines it, for its hash; while it is made */
+    size_t text_bytes;
+    struct buffer *buffer; /* [buffers] */
+    struct heddle_work_launch *launch;
+    struct lp_locals locals; /* of the script */
+    uint64_t given[GIVEN];   /* fingerprints of what warps are given */
+    uint32_t buffers, launches;
+    struct warp *warp; /* [warps] while bound */
+    uint32_t warps;
+    struct warp *running;
+};
+
+/* Places in that table. */
+enum {
+    LG_THREADS = 1, /* [place + 1]: coroutines */
+    LG_FN,          /* [launch]: functions */
+    LG_ARGS,        /* [launch]: arguments */
+    LG_B,           /* buffers by name */
+    LG_P,           /* parameters */
+    LG_META,        /* metatable of t */
+    LG_UPS,         /* [i]: functions with locals */
+    LG_NUMBERS,     /* [buffer]: its number, from 0 */
+    LG_MEMORY,      /* what `buffer` and `launch` point to */
+    LG_H            /* the thread H */
+};
+
+/* ---- what coroutines see -------------------------------------------------- */
 
 static int lib_random(lua_State *L)
 {
     struct lg *g = lp_world(L)->generator;
-    struct lg_warp *x = g != NULL ? g->running : NULL;
+    struct warp *x = g != NULL ? g->running : NULL;
 
     if (x == NULL)
         return luaL_error(L, "math.random works only while a warp runs");
@@ -61,7 +165,839 @@ const struct lp_fence lg_fence = {
             {NULL, NULL, NULL, NULL}},
 };
 
-/* ---- the functions of a work -------------------------------------------- */
+/* What the options of a call say. */
+struct options {
+    uint64_t mask;
+    int64_t step;
+    uint32_t vec, bytes, wait;
+    int waits;      /* `uses` is there */
+    int posted;     /* returns = false */
+    lua_Integer pc; /* -1: the line of the script */
+};
+
+static struct lg *generator(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+static int t_load(lua_State *L);
+static int t_store(lua_State *L);
+static int t_atomic(lua_State *L);
+
+/* Whether one of what calls functions of indices is under way: an error that
+ * the script caught may have left it. */
+static int in_access(lua_State *L)
+{
+    lua_Debug ar;
+    int found = 0;
+
+    for (int i = 1; !found && lua_getstack(L, i, &ar); i++) {
+        lua_CFunction f;
+        lua_getinfo(L, "f", &ar);
+        f = lua_tocfunction(L, -1);
+        found = f == t_load || f == t_store || f == t_atomic;
+        lua_pop(L, 1);
+    }
+    return found;
+}
+
+/* The warp whose t is at index 1. */
+static struct warp *self(lua_State *L)
+{
+    struct warp *x = generator(L)->running;
+
+    if (x == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != x->t)
+        luaL_error(L, "t is that of another warp, or no t at all; write "
+                      "t:load(...), with a colon");
+    if (x->inside && (x->inside = in_access(L)) != 0)
+        luaL_error(L, "the function of an index cannot give instructions "
+                      "itself");
+    return x;
+}
+
+/* ---- options -------------------------------------------------------------- */
+
+/* Adds the slot of what a load returned, the value on top. */
+static void add_use(lua_State *L, const struct warp *x, struct options *o)
+{
+    lua_Integer n;
+    int whole;
+
+    n = lua_tointegerx(L, -1, &whole);
+    if (!whole || n < 0 || (uint64_t)n > x->loads)
+        luaL_error(L,
+                   "uses: expected what t:load or t:atomic of this warp "
+                   "returned, got %s",
+                   lp_text(L, -1));
+    if (n > 0 && x->loads - (uint64_t)n < HEDDLE_WORK_SLOTS)
+        o->wait |= 1u << (n - 1) % HEDDLE_WORK_SLOTS;
+}
+
+static void take_uses(lua_State *L, const struct warp *x, struct options *o)
+{
+    o->waits = 1;
+    if (!lua_istable(L, -1)) {
+        add_use(L, x, o);
+        return;
+    }
+    for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, -1); i <= n; i++) {
+        if (lua_rawgeti(L, -1, i) != LUA_TNIL)
+            add_use(L, x, o);
+        lua_pop(L, 1);
+    }
+}
+
+/* The value on top as a whole number in a range. */
+static lua_Integer whole_number(lua_State *L, const char *what, lua_Integer min,
+                                lua_Integer max)
+{
+    lua_Integer n;
+    int whole;
+
+    n = lua_tointegerx(L, -1, &whole);
+    if (!whole || n < min || n > max || lua_type(L, -1) != LUA_TNUMBER)
+        luaL_error(L,
+                   "option %s: expected a whole number from %I to %I, got %s",
+                   what, (LUAI_UACINT)min, (LUAI_UACINT)max, lp_text(L, -1));
+    return n;
+}
+
+/* The option whose key and value are on top. */
+static void take_option(lua_State *L, const struct warp *x, int memory,
+                        struct options *o)
+{
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+
+    if (strcmp(key, "uses") == 0)
+        take_uses(L, x, o);
+    else if (strcmp(key, "mask") == 0)
+        o->mask &=
+            (uint64_t)whole_number(L, key, LUA_MININTEGER, LUA_MAXINTEGER);
+    else if (strcmp(key, "pc") == 0)
+        o->pc = whole_number(L, key, 0, UINT32_MAX);
+    else if (memory && strcmp(key, "step") == 0)
+        o->step = whole_number(L, key, -MOST_INDEX, MOST_INDEX);
+    else if (memory && strcmp(key, "vec") == 0)
+        o->vec = (uint32_t)whole_number(L, key, 1, 16);
+    else if (memory && strcmp(key, "returns") == 0)
+        o->posted = !lua_toboolean(L, -1);
+    else if (memory && strcmp(key, "bytes") == 0)
+        o->bytes = (uint32_t)whole_number(L, key, 1, 16);
+    else
+        luaL_error(L, "no option '%s'; there are uses, mask, pc%s",
+                   lp_text(L, -2), memory ? ", step, vec, bytes, returns" : "");
+}
+
+static void take_options(lua_State *L, int i, const struct warp *x, int memory,
+                         struct options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->mask = x->threads;
+    o->step = 1;
+    o->vec = 1;
+    o->pc = -1;
+    if (lua_isnoneornil(L, i))
+        return;
+    luaL_checktype(L, i, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, i) != 0; lua_pop(L, 1))
+        take_option(L, x, memory, o);
+}
+
+static uint32_t pc_of(lua_State *L, const struct options *o)
+{
+    lua_Debug ar;
+
+    if (o->pc >= 0)
+        return (uint32_t)o->pc;
+    if (!lua_getstack(L, 1, &ar) || !lua_getinfo(L, "l", &ar))
+        return 0;
+    return ar.currentline > 0 ? (uint32_t)ar.currentline : 0;
+}
+
+/* ---- appending ------------------------------------------------------------ */
+
+/* Room for one more item, zeroed; NULL: no memory. */
+static struct item *new_item(struct warp *x)
+{
+    if (x->n == x->room) {
+        uint32_t room = 2 * x->room + BATCH;
+        struct item *more = realloc(x->item, room * sizeof *more);
+        if (more == NULL)
+            return NULL;
+        x->item = more;
+        x->room = room;
+    }
+    memset(&x->item[x->n], 0, sizeof *x->item);
+    x->item[x->n].lanes = AFFINE;
+    return &x->item[x->n++];
+}
+
+static struct item *append(lua_State *L, struct warp *x)
+{
+    struct item *item = x->n < MOST_ITEMS ? new_item(x) : NULL;
+
+    if (x->n >= MOST_ITEMS)
+        luaL_error(L,
+                   "more than %d instructions where the warp cannot wait "
+                   "(in a function that table.sort or string.gsub calls)",
+                   MOST_ITEMS);
+    if (item == NULL)
+        hl_raise_memory(L);
+    generator(L)->w->fired = 0; /* it has given an instruction */
+    return item;
+}
+
+/* Takes the pending and the given waits, and forgets them. */
+static uint32_t take_waits(struct warp *x, uint32_t wait)
+{
+    uint32_t need = (wait & x->out) | x->pend;
+
+    x->out &= ~need;
+    x->pend = 0;
+    return need;
+}
+
+/* Ends a call that returns `token` if `returns`. */
+static int finish(lua_State *L, struct warp *x, int returns, lua_Integer token)
+{
+    if (x->n - x->first >= BATCH && lua_isyieldable(L)) {
+        x->returns = returns;
+        x->token = token;
+        return lua_yield(L, 0); /* the token is handed over by the resume */
+    }
+    lua_pushinteger(L, token);
+    return returns;
+}
+
+/* ---- memory instructions -------------------------------------------------- */
+
+/* Room for the bytes of all lanes of the instruction that is appended next. */
+static void make_room(lua_State *L, struct warp *x)
+{
+    if (x->pooled + HEDDLE_WORK_LANES > x->pool_room) {
+        uint32_t room = 2 * x->pool_room + 4 * HEDDLE_WORK_LANES;
+        uint64_t *more = realloc(x->pool, room * sizeof *more);
+        if (more == NULL)
+            hl_raise_memory(L);
+        x->pool = more;
+        x->pool_room = room;
+    }
+}
+
+/* The buffer at index 2: its number. */
+static uint32_t buffer_at(lua_State *L)
+{
+    lua_Integer n;
+
+    lua_pushvalue(L, 2);
+    if (lua_isnil(L, -1) || lua_rawget(L, lua_upvalueindex(2)) != LUA_TNUMBER)
+        luaL_argerror(L, 2, "expected one of the generator's buffers");
+    n = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return (uint32_t)n;
+}
+
+/* Whether a lane may access `bytes` at element `index`. */
+static int holds(const struct buffer *b, int64_t index, uint32_t bytes)
+{
+    return index >= 0 && b->bytes >= bytes &&
+           (uint64_t)index <= (b->bytes - bytes) / b->width;
+}
+
+/* The byte at which that element begins. */
+static uint64_t byte_of(lua_State *L, const struct buffer *b, int64_t index,
+                        uint32_t lane, uint32_t bytes)
+{
+    if (!holds(b, index, bytes))
+        luaL_error(L,
+                   "lane %d: index %I of buffer %s, which has %I elements of "
+                   "%d bytes",
+                   (int)lane, (LUAI_UACINT)index, b->name,
+                   (LUAI_UACINT)(b->bytes / b->width), (int)b->width);
+    return (uint64_t)index * b->width;
+}
+
+/* Whether the index on top of the stack is there: a lane without is inactive.
+ */
+static int index_on_top(lua_State *L, uint32_t lane, int64_t *index)
+{
+    int whole;
+
+    *index = lua_tointegerx(L, -1, &whole);
+    if (!whole && lua_toboolean(L, -1))
+        luaL_error(L, "lane %d: an index is a whole number, not %s", (int)lane,
+                   lp_text(L, -1));
+    return whole;
+}
+
+/* The value at index 3 is a list, or a function of the lane: an index each. */
+static void scattered(lua_State *L, struct warp *x, const struct buffer *b,
+                      struct item *out, uint64_t *lane)
+{
+    uint64_t mask = out->op.mask;
+    int call = lua_isfunction(L, 3);
+
+    memset(lane, 0, HEDDLE_WORK_LANES * sizeof *lane);
+    make_room(L, x);
+    out->lanes = x->pooled;
+    for (uint32_t l = 0; l < x->lanes; l++) {
+        int64_t index;
+        if (!(mask >> l & 1))
+            continue;
+        if (call) {
+            lua_pushvalue(L, 3);
+            lua_pushinteger(L, l);
+            x->inside = 1; /* it gives no instructions itself */
+            lua_call(L, 1, 1);
+            x->inside = 0;
+        } else {
+            lua_rawgeti(L, 3, (lua_Integer)l + 1);
+        }
+        if (index_on_top(L, l, &index))
+            lane[l] = byte_of(L, b, index, l, out->op.bytes);
+        else
+            out->op.mask &= ~(1ull << l);
+        lua_pop(L, 1);
+    }
+}
+
+/* The value at index 3 is the index of lane 0.  Between the first and the last
+ * active lane nothing lies further out. */
+static void affine(lua_State *L, const struct buffer *b,
+                   const struct options *o, struct item *out)
+{
+    uint64_t mask = out->op.mask;
+    uint32_t last = 63 - (uint32_t)__builtin_clzll(mask);
+    int64_t first;
+    int whole;
+
+    first = lua_tointegerx(L, 3, &whole);
+    if (!whole)
+        luaL_error(L,
+                   "an index is a whole number, a list of them, or a "
+                   "function, not %s",
+                   lp_text(L, 3));
+    if (first < -MOST_INDEX || first > MOST_INDEX)
+        byte_of(L, b, first, 0, out->op.bytes);
+    if (holds(b, first + o->step * last, out->op.bytes))
+        mask &= -mask; /* or the first lane that is outside is to be found */
+    for (; mask != 0; mask &= mask - 1) {
+        uint32_t l = (uint32_t)__builtin_ctzll(mask);
+        byte_of(L, b, first + o->step * l, l, out->op.bytes);
+    }
+    out->base = first * b->width;
+    out->stride = o->step * b->width;
+}
+
+/* t:load(buffer, index [, options]) and its like. */
+static int memory(lua_State *L, enum heddle_work_kind kind)
+{
+    struct warp *x = self(L);
+    const struct lg *g = generator(L);
+    struct item new = {.lanes = AFFINE}, *item;
+    uint64_t lane[HEDDLE_WORK_LANES];
+    const struct buffer *b;
+    struct options o;
+    uint32_t fills = 0;
+    int returns;
+
+    lua_settop(L, 4);
+    new.buffer = buffer_at(L);
+    b = &g->buffer[new.buffer];
+    take_options(L, 4, x, 1, &o);
+    new.op.kind = kind;
+    new.op.mask = o.mask;
+    new.op.bytes = o.bytes != 0 ? o.bytes : b->width *o.vec;
+    if (new.op.bytes > 16 || (new.op.bytes &(new.op.bytes - 1)) != 0)
+        luaL_error(L, "a lane accesses 1, 2, 4, 8 or 16 bytes, not %d",
+                   (int)new.op.bytes);
+    if (new.op.mask != 0 && (lua_istable(L, 3) || lua_isfunction(L, 3)))
+        scattered(L, x, b, &new, lane);
+    else if (new.op.mask != 0)
+        affine(L, b, &o, &new);
+    if (new.op.mask == 0) {
+        lua_pushinteger(L, 0);
+        return kind != HEDDLE_WORK_STORE;
+    }
+    new.op.pc = pc_of(L, &o);
+    item = append(L, x);
+    returns =
+        kind == HEDDLE_WORK_LOAD || (kind == HEDDLE_WORK_ATOMIC && !o.posted);
+    if (returns) {
+        new.op.slot = x->loads++ % HEDDLE_WORK_SLOTS + 1;
+        fills = 1u << (new.op.slot - 1);
+    }
+    new.op.wait = take_waits(x, o.wait | fills);
+    x->out |= fills;
+    *item = new;
+    if (new.lanes != AFFINE) {
+        memcpy(x->pool + new.lanes, lane, sizeof lane);
+        x->pooled += HEDDLE_WORK_LANES;
+    }
+    return finish(L, x, kind != HEDDLE_WORK_STORE,
+                  returns ? (lua_Integer)x->loads : 0);
+}
+
+static int t_load(lua_State *L)
+{
+    return memory(L, HEDDLE_WORK_LOAD);
+}
+
+static int t_store(lua_State *L)
+{
+    return memory(L, HEDDLE_WORK_STORE);
+}
+
+static int t_atomic(lua_State *L)
+{
+    return memory(L, HEDDLE_WORK_ATOMIC);
+}
+
+/* ---- others --------------------------------------------------------------- */
+
+/* t:alu(n [, options]); waits for all loads, or for those of `uses`. */
+static int t_alu(lua_State *L)
+{
+    struct warp *x = self(L);
+    lua_Integer n = luaL_checkinteger(L, 2);
+    struct item *last = x->n > x->first ? &x->item[x->n - 1] : NULL;
+    struct options o;
+    uint32_t need;
+
+    luaL_argcheck(L, n >= 0 && n <= HEDDLE_WORK_RUN, 2,
+                  "expected 0 to 2^30 instructions");
+    take_options(L, 3, x, 0, &o);
+    need = ((o.waits ? o.wait : UINT32_MAX) & x->out) | x->pend;
+    if (o.mask == 0)
+        return 0;
+    if (n == 0) {
+        x->pend = need;
+        return 0;
+    }
+    if (last != NULL && last->op.kind == HEDDLE_WORK_ALU && need == 0 &&
+        last->op.mask == o.mask && last->op.count < RUN_LIMIT &&
+        last->op.count + (uint64_t)n <= HEDDLE_WORK_RUN) {
+        last->op.count += (uint32_t)n;
+        generator(L)->w->fired = 0;
+        return finish(L, x, 0, 0);
+    }
+    last = append(L, x);
+    last->op.kind = HEDDLE_WORK_ALU;
+    last->op.count = (uint32_t)n;
+    last->op.mask = o.mask;
+    last->op.pc = pc_of(L, &o);
+    last->op.wait = take_waits(x, need);
+    return finish(L, x, 0, 0);
+}
+
+/* t:sync() */
+static int t_sync(lua_State *L)
+{
+    struct warp *x = self(L);
+    struct options o;
+    struct item *item;
+
+    take_options(L, 2, x, 0, &o);
+    item = append(L, x);
+    item->op.kind = HEDDLE_WORK_BARRIER;
+    item->op.mask = x->threads;
+    item->op.pc = pc_of(L, &o);
+    item->op.wait = take_waits(x, o.wait);
+    return finish(L, x, 0, 0);
+}
+
+/* Appends the exit; 0, or -1: no memory. */
+static int append_exit(struct warp *x)
+{
+    struct item *item = new_item(x);
+
+    if (item == NULL)
+        return -1;
+    item->op.kind = HEDDLE_WORK_EXIT;
+    item->op.mask = x->threads;
+    item->op.wait = take_waits(x, UINT32_MAX);
+    return 0;
+}
+
+/* t:first(n): the mask of those of the first n lanes that have a thread. */
+static int t_first(lua_State *L)
+{
+    struct warp *x = self(L);
+    lua_Integer n = luaL_checkinteger(L, 2);
+    uint64_t mask = n >= 64 ? UINT64_MAX : n <= 0 ? 0 : (1ull << n) - 1;
+
+    lua_pushinteger(L, (lua_Integer)(mask & x->threads));
+    return 1;
+}
+
+/* t:arg(name) */
+static int t_arg(lua_State *L)
+{
+    self(L);
+    lua_getfield(L, 1, "args");
+    lua_pushvalue(L, 2);
+    if (!lua_istable(L, -2) || lua_rawget(L, -2) == LUA_TNIL)
+        return luaL_error(L, "the launch has no argument '%s'", lp_text(L, 2));
+    return 1;
+}
+
+/* Reading what t does not have. */
+static int t_missing(lua_State *L)
+{
+    return luaL_error(L, "t has no '%s'; heddle_kernel(7) lists what it has",
+                      lp_text(L, 2));
+}
+
+/* Replaces the table on top, [buffer] = its number, by that of what a coroutine
+ * calls. */
+static void push_methods(lua_State *L, struct lg *g)
+{
+    static const luaL_Reg methods[] = {
+        {"load", t_load},   {"store", t_store}, {"atomic", t_atomic},
+        {"alu", t_alu},     {"shared", t_alu},  {"sync", t_sync},
+        {"first", t_first}, {"arg", t_arg},     {NULL, NULL}};
+
+    int buffers = lua_gettop(L);
+
+    lua_createtable(L, 0, 2);
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    luaL_newlibtable(L, methods);
+    lua_pushlightuserdata(L, g);
+    lua_pushvalue(L, buffers);
+    luaL_setfuncs(L, methods, 2);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, t_missing);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2); /* of the methods, too */
+    lua_setfield(L, -2, "__index");
+    lua_replace(L, buffers);
+}
+
+/* ---- beginning ------------------------------------------------------------ */
+
+/* Pushes the table t of a warp: its place. */
+static void push_t(lua_State *L, const struct warp *x,
+                   const struct heddle_work_launch *k)
+{
+    uint64_t b = x->block, first = (uint64_t)x->warp * x->lanes;
+    uint64_t threads = (uint64_t)k->block[0] * k->block[1] * k->block[2];
+
+    lua_createtable(L, 0, 16);
+    hl_set_number(L, "launch", x->launch);
+    hl_set_number(L, "block", b);
+    hl_set_number(L, "bx", b % k->grid[0]);
+    hl_set_number(L, "by", b / k->grid[0] % k->grid[1]);
+    hl_set_number(L, "bz", b / k->grid[0] / k->grid[1]);
+    hl_set_number(L, "nx", k->grid[0]);
+    hl_set_number(L, "ny", k->grid[1]);
+    hl_set_number(L, "nz", k->grid[2]);
+    hl_set_number(L, "warp", x->warp);
+    hl_set_number(L, "lanes", x->lanes);
+    hl_set_number(L, "tid", first);
+    hl_set_number(L, "gid", b * threads + first);
+    hl_set_number(L, "live", x->threads);
+}
+
+/* [1] the generator's table [2] warp [3] kernel: puts function
+ * and arguments on the stack of the coroutine, which is made if need be. */
+static int begin(lua_State *L)
+{
+    struct warp *x = lua_touserdata(L, 2);
+
+    if (x->T == NULL) {
+        lua_rawgeti(L, 1, LG_THREADS);
+        x->T = lua_newthread(L);
+        lua_sethook(x->T, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
+        lua_rawseti(L, -2, (lua_Integer)x->place + 1);
+        lua_pop(L, 1);
+    }
+    lua_rawgeti(L, 1, LG_FN);
+    lua_rawgeti(L, -1, x->launch);
+    lua_replace(L, -2);
+    push_t(L, x, lua_touserdata(L, 3));
+    lua_rawgeti(L, 1, LG_ARGS);
+    lua_rawgeti(L, -1, x->launch);
+    lua_setfield(L, -3, "args");
+    lua_pop(L, 1);
+    lua_rawgeti(L, 1, LG_META);
+    lua_setmetatable(L, -2);
+    x->t = lua_topointer(L, -1);
+    lua_rawgeti(L, 1, LG_B);
+    lua_rawgeti(L, 1, LG_P);
+    luaL_checkstack(x->T, 8, "a warp");
+    lua_settop(x->T, 0);
+    lua_xmove(L, x->T, 4);
+    return 0;
+}
+
+/* ---- errors --------------------------------------------------------------- */
+
+/* [1] light pointer to the coroutine: its error, with a traceback. */
+static int describe(lua_State *L)
+{
+    lua_State *T = lua_touserdata(L, 1);
+
+    lua_xmove(T, L, 1); /* the error */
+    if (hl_is_no_memory(L, -1))
+        return 1;
+    luaL_traceback(L, T, hl_error_text(L, -1), 0);
+    return 1;
+}
+
+static void end_with(struct warp *x, const char *text)
+{
+    size_t n = strlen(text);
+
+    n = n < ERROR_ROOM ? n : ERROR_ROOM - 1;
+    x->ended = 1;
+    x->T = NULL; /* it is dead */
+    x->error = malloc(n + 1);
+    if (x->error == NULL)
+        return;
+    memcpy(x->error, text, n);
+    x->error[n] = '\0';
+}
+
+static void failed(struct lg *g, struct warp *x, int rc)
+{
+    lua_State *H = g->H;
+    char text[96];
+
+    if (g->w->denied) {
+        lp_budget_text(g->w, g->budget.bytes >> 20, "MB", text, sizeof text);
+        end_with(x, text);
+        return;
+    }
+    if (rc == LUA_ERRMEM || hl_is_no_memory(x->T, -1)) {
+        end_with(x, HEDDLE_NO_MEMORY);
+        return;
+    }
+    lua_pushcfunction(H, describe);
+    lua_pushlightuserdata(H, x->T);
+    rc = lua_pcall(H, 1, 1, 0);
+    if (lua_isstring(H, -1) && (rc == LUA_OK || hl_is_no_memory(H, -1)))
+        end_with(x, lua_tostring(H, -1));
+    else
+        end_with(x, "an error that cannot be shown");
+    lua_settop(H, 1);
+}
+
+/* ---- going on ------------------------------------------------------------- */
+
+static int begin_protected(struct lg *g, struct warp *x,
+                           const struct heddle_work_launch *k)
+{
+    lua_State *H = g->H;
+    int rc;
+
+    lua_pushcfunction(H, begin);
+    lua_pushvalue(H, 1);
+    lua_pushlightuserdata(H, x);
+    hl_push_pointer(H, k);
+    rc = lua_pcall(H, 3, 0, 0);
+    lua_settop(H, 1);
+    if (rc != LUA_OK)
+        end_with(x, HEDDLE_NO_MEMORY);
+    x->begun = rc == LUA_OK;
+    return rc;
+}
+
+/* Lets the coroutine give more instructions. */
+static void resume(struct lg *g, struct warp *x,
+                   const struct heddle_work_launch *k)
+{
+    int args = 3, results = 0, rc;
+
+    if (!x->begun) {
+        if (begin_protected(g, x, k) != LUA_OK)
+            return;
+    } else {
+        args = x->returns;
+        if (args > 0)
+            lua_pushinteger(x->T, x->token);
+    }
+    g->w->T = x->T;
+    rc = lua_resume(x->T, NULL, args, &results);
+    if (rc == LUA_YIELD) {
+        lua_pop(x->T, results);
+        return;
+    }
+    if (rc != LUA_OK) {
+        failed(g, x, rc);
+        return;
+    }
+    lua_settop(x->T, 0);
+    x->ended = 1;
+    if (append_exit(x) != 0)
+        end_with(x, HEDDLE_NO_MEMORY);
+}
+
+/* Whether an instruction can be taken: an ALU run at the end may still grow. */
+static int ready(const struct warp *x)
+{
+    uint32_t n = x->n - x->first;
+
+    return n > 1 || (n == 1 && (x->ended ||
+                                x->item[x->first].op.kind != HEDDLE_WORK_ALU));
+}
+
+static void refill(struct lg *g, struct warp *x,
+                   const struct heddle_work_launch *k)
+{
+    struct warp *outer = g->running;
+    struct lp_world *w = g->w;
+
+    if (x->first > 0) { /* what is left is one ALU run, or nothing */
+        memmove(x->item, x->item + x->first,
+                (x->n - x->first) * sizeof *x->item);
+        x->n -= x->first;
+        x->first = 0;
+        x->pooled = 0;
+    }
+    w->generator = g;
+    w->fence = &lg_fence;
+    g->running = x;
+    lp_budget_begin(w, g->H, &g->budget);
+    while (!ready(x) && !x->ended)
+        resume(g, x, k);
+    lp_budget_end(w, g->H);
+    g->running = outer;
+    w->fence = NULL;
+    w->generator = NULL;
+    if ((w->metas & lg_fence.bit) && x->error == NULL &&
+        lp_sandbox_metas(g->H, &lg_fence, 0)) {
+        end_with(x, hl_error_text(g->H, -1));
+        lua_settop(g->H, 1);
+    }
+}
+
+/* ---- hashes --------------------------------------------------------------- */
+
+/* What an instruction is, without padding. */
+struct fingerprint {
+    uint64_t mask, base, stride;
+    uint32_t kind, count, bytes, slot, wait, pc, buffer, scattered;
+};
+
+static uint64_t hash_of(const struct warp *x, const struct item *i)
+{
+    struct fingerprint f = {.mask = i->op.mask,
+                            .base = (uint64_t)i->base,
+                            .stride = (uint64_t)i->stride,
+                            .kind = i->op.kind,
+                            .count = i->op.count,
+                            .bytes = i->op.bytes,
+                            .slot = i->op.slot,
+                            .wait = i->op.wait,
+                            .pc = i->op.pc,
+                            .buffer = i->buffer,
+                            .scattered = i->lanes != AFFINE};
+    uint64_t h = XXH3_64bits_withSeed(&f, sizeof f, x->hash);
+
+    if (i->lanes != AFFINE)
+        h = XXH3_64bits_withSeed(x->pool + i->lanes, x->lanes * sizeof *x->pool,
+                                 h);
+    return h;
+}
+
+/* ---- warps ---------------------------------------------------------------- */
+
+static void drop_warp(struct warp *x)
+{
+    free(x->item);
+    free(x->pool);
+    free(x->error);
+    memset(x, 0, sizeof *x);
+}
+
+/* A warp from its start. */
+static void renew(struct lg *g, struct warp *x,
+                  const struct heddle_work_call *c)
+{
+    struct warp old = *x;
+
+    free(x->error);
+    memset(x, 0, sizeof *x);
+    if (old.ended || !old.begun)
+        x->T = old.T; /* at rest: good for another */
+    x->item = old.item;
+    x->room = old.room;
+    x->pool = old.pool;
+    x->pool_room = old.pool_room;
+    x->launch = c->launch;
+    x->block = c->block;
+    x->warp = c->warp;
+    x->lanes = c->lanes;
+    x->threads = c->threads;
+    x->place = c->place;
+    x->key = heddle_work_mix(g->seed ^ heddle_work_mix(c->launch)) +
+             heddle_work_mix(c->block) * 64 + c->warp;
+}
+
+static const struct item *take(struct lg *g, struct warp *x,
+                               const struct heddle_work_launch *k)
+{
+    const struct item *i;
+
+    if (!ready(x) && !x->ended)
+        refill(g, x, k);
+    if (x->first == x->n)
+        return NULL;
+    i = &x->item[x->first++];
+    x->hash = hash_of(x, i);
+    x->taken++;
+    return i;
+}
+
+static int not_the_same(struct heddle_work_call *c)
+{
+    return heddle_work_fail(
+        c, HEDDLE_EPROGRAM,
+        "the generator is not deterministic: made again after a restore, its "
+        "coroutine gave other instructions than before; what a warp does may "
+        "depend on its place and the parameters, not on locals that other "
+        "warps change");
+}
+
+static struct warp *warp_at(struct lg *g, struct heddle_work_call *c,
+                            uint64_t count)
+{
+    struct warp *x = &g->warp[c->place];
+    const uint64_t *hash = c->state;
+
+    if (x->taken == count && x->launch == c->launch && x->block == c->block &&
+        x->warp == c->warp && x->hash == *hash && (count > 0 || x->lanes != 0))
+        return x;
+    renew(g, x, c);
+    while (x->taken < count) {
+        if (take(g, x, c->kernel) == NULL) {
+            not_the_same(c);
+            return NULL;
+        }
+    }
+    if (x->hash == *hash)
+        return x;
+    not_the_same(c);
+    return NULL;
+}
+
+static const struct item *take_next(struct lg *g, struct heddle_work_call *c,
+                                    struct warp *x)
+{
+    const struct item *i = take(g, x, c->kernel);
+    uint64_t *hash = c->state;
+
+    if (i == NULL) {
+        heddle_work_fail(c, HEDDLE_EPROGRAM,
+                         x->error != NULL ? x->error : HEDDLE_NO_MEMORY);
+        return NULL;
+    }
+    *hash = x->hash;
+    return i;
+}
+
+/* ---- the functions of a work ---------------------------------------------- */
 
 static void *open_generator(struct heddle_work_open *o)
 {
@@ -93,16 +1029,17 @@ static int buffer(void *self, uint32_t i, struct heddle_work_buffer *out)
 static const struct {
     int place;
     const char *name;
-} given[LG_GIVEN] = {{LG_B, "the buffers"},
-                     {LG_P, "the parameters"},
-                     {LG_ARGS, "the arguments of a launch"}};
+} given[GIVEN] = {{LG_B, "the buffers"},
+                  {LG_P, "the parameters"},
+                  {LG_ARGS, "the arguments of a launch"}};
 
 /* [1] the generator's table [2] generator: what has changed, or nothing. */
 static int find_changed(lua_State *L)
 {
     const struct lg *g = lua_touserdata(L, 2);
+    const char *name;
 
-    for (int i = 0; i < LG_GIVEN; i++) {
+    for (int i = 0; i < GIVEN; i++) {
         lua_rawgeti(L, 1, given[i].place);
         if (lp_state_mark(L, -1) != g->given[i]) {
             lua_pushfstring(L, "%s have", given[i].name);
@@ -111,14 +1048,10 @@ static int find_changed(lua_State *L)
         lua_pop(L, 1);
     }
     lua_rawgeti(L, 1, LG_UPS);
-    for (uint32_t i = 0; i < g->locals; i++) {
-        lua_rawgeti(L, 3, (lua_Integer)i + 1);
-        lua_getupvalue(L, -1, g->local[i].n);
-        if (lp_state_mark(L, -1) != g->local[i].mark) {
-            lua_pushfstring(L, "the local '%s' has", g->local[i].name);
-            return 1;
-        }
-        lua_pop(L, 2);
+    name = lp_locals_changed(L, &g->locals, 3);
+    if (name != NULL) {
+        lua_pushfstring(L, "the local '%s' has", name);
+        return 1;
     }
     return 0;
 }
@@ -174,8 +1107,8 @@ static int gone(struct heddle_work_call *c, uint32_t i)
 static int next(struct heddle_work_call *c, struct heddle_work_op *op)
 {
     struct lg *g = c->self;
-    struct lg_warp *x = lg_warp_at(g, c, c->count);
-    const struct lg_item *i = x != NULL ? lg_warp_take(g, c, x) : NULL;
+    struct warp *x = warp_at(g, c, c->count);
+    const struct item *i = x != NULL ? take_next(g, c, x) : NULL;
 
     if (i == NULL)
         return HEDDLE_EPROGRAM;
@@ -186,8 +1119,8 @@ static int next(struct heddle_work_call *c, struct heddle_work_op *op)
 static int access_lanes(struct heddle_work_call *c,
                         struct heddle_work_access *out)
 {
-    struct lg_warp *x = lg_warp_at(c->self, c, c->count + 1);
-    const struct lg_item *i;
+    struct warp *x = warp_at(c->self, c, c->count + 1);
+    const struct item *i;
 
     if (x == NULL)
         return HEDDLE_EPROGRAM;
@@ -195,7 +1128,7 @@ static int access_lanes(struct heddle_work_call *c,
     out->buffer = i->buffer;
     out->base = i->base;
     out->stride = i->stride;
-    out->scattered = i->lanes != LG_AFFINE;
+    out->scattered = i->lanes != AFFINE;
     if (out->scattered)
         memcpy(out->byte, x->pool + i->lanes, x->lanes * sizeof *out->byte);
     return 0;
@@ -224,7 +1157,7 @@ static void unbind(void *self)
     struct lg *g = self;
 
     for (uint32_t i = 0; g->warp != NULL && i < g->warps; i++)
-        lg_warp_drop(&g->warp[i]);
+        drop_warp(&g->warp[i]);
     free(g->warp);
     g->warp = NULL;
     lua_pushcfunction(g->H, forget);
@@ -237,8 +1170,8 @@ static void close_generator(void *self)
 {
     struct lg *g = self;
 
-    free(g->local);
-    g->local = NULL;
+    free(g->locals.v);
+    g->locals.v = NULL;
 }
 
 static const struct heddle_work functions = {
@@ -257,7 +1190,7 @@ static const struct heddle_work functions = {
     .unbind = unbind,
 };
 
-/* ---- making one --------------------------------------------------------- */
+/* ---- making one ----------------------------------------------------------- */
 
 enum { SPEC = 1, LG = 2, KEEP = 3 }; /* places on the stack of lg_open */
 
@@ -310,7 +1243,7 @@ static void read_buffers(lua_State *L, struct lg *g)
     g->buffers = (uint32_t)lua_rawlen(L, -1);
     g->buffer = keep(L, g->buffers, sizeof *g->buffer);
     for (uint32_t i = 0; i < g->buffers; i++) {
-        struct lg_buffer *b = &g->buffer[i];
+        struct buffer *b = &g->buffer[i];
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         text(L, "name", b->name, sizeof b->name);
         b->bytes = (uint64_t)integer(L, -1, "bytes");
@@ -326,28 +1259,6 @@ static void read_buffers(lua_State *L, struct lg *g)
         }
         lua_pop(L, 4);
     }
-    lua_pop(L, 1);
-}
-
-static void note_local(lua_State *L, void *ud, const char *name, int n)
-{
-    struct lg *g = ud;
-
-    if (g->locals == g->local_room) {
-        uint32_t room = 2 * g->local_room + 16;
-        struct lg_local *v = realloc(g->local, room * sizeof *v);
-        if (v == NULL)
-            hl_raise_memory(L);
-        g->local = v;
-        g->local_room = room;
-    }
-    g->local[g->locals].name = name;
-    g->local[g->locals].n = n;
-    g->local[g->locals].mark = lp_state_mark(L, -1);
-    g->locals++;
-    lua_rawgeti(L, KEEP, LG_UPS);
-    lua_pushvalue(L, -3);
-    lua_rawseti(L, -2, g->locals);
     lua_pop(L, 1);
 }
 
@@ -380,7 +1291,9 @@ static void read_launches(lua_State *L, struct lg *g)
         lua_rawgeti(L, KEEP, LG_FN);
         lua_getfield(L, -2, "fn");
         luaL_checktype(L, -1, LUA_TFUNCTION);
-        lp_sandbox_enter(L, &lg_fence, -1, note_local, g);
+        lua_rawgeti(L, KEEP, LG_UPS);
+        lp_sandbox_enter(L, &lg_fence, -2, &g->locals, lua_gettop(L));
+        lua_pop(L, 1);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
         lua_rawgeti(L, KEEP, LG_ARGS);
         lua_getfield(L, -3, "args");
@@ -405,7 +1318,7 @@ static void fill_keep(lua_State *L, struct lg *g)
     lua_getfield(L, SPEC, "p");
     lua_rawseti(L, KEEP, LG_P);
     lua_rawgeti(L, KEEP, LG_NUMBERS);
-    lg_issue_push(L, g);
+    push_methods(L, g);
     lua_rawseti(L, KEEP, LG_META);
     g->H = lua_newthread(L);
     lua_rawseti(L, KEEP, LG_H);
@@ -460,7 +1373,7 @@ int lg_open(lua_State *L)
     fill_keep(L, g);
     read_buffers(L, g);
     read_launches(L, g);
-    for (int i = 0; i < LG_GIVEN; i++) {
+    for (int i = 0; i < GIVEN; i++) {
         lua_rawgeti(L, KEEP, given[i].place);
         g->given[i] = lp_state_mark(L, -1);
         lua_pop(L, 1);

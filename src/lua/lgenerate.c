@@ -26,7 +26,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../heddle_generate.h"
@@ -36,28 +35,18 @@
 
 HL_MODULE int luaopen_heddle_generate(lua_State *L);
 
-/* ---- data ------------------------------------------------------------- */
+/* ---- data ----------------------------------------------------------------- */
 
-static heddle_data *data_check(lua_State *L, int i)
+HL_RELEASE(data_gc, DATA, heddle_data, heddle_data_free)
+
+static heddle_data *data_at(lua_State *L, int i)
 {
-    heddle_data **d = luaL_checkudata(L, i, DATA);
-
-    luaL_argcheck(L, *d != NULL, i, "the data is closed");
-    return *d;
-}
-
-static int data_gc(lua_State *L)
-{
-    heddle_data **d = luaL_checkudata(L, 1, DATA);
-
-    heddle_data_free(*d);
-    *d = NULL;
-    return 0;
+    return hl_unbox(L, i, DATA, "the data is closed");
 }
 
 static int data_len(lua_State *L)
 {
-    lua_pushinteger(L, (lua_Integer)data_check(L, 1)->count);
+    lua_pushinteger(L, (lua_Integer)data_at(L, 1)->count);
     return 1;
 }
 
@@ -88,7 +77,7 @@ static void push_element(lua_State *L, const heddle_data *d, uint64_t i)
 /* d[i]; nil outside. */
 static int data_index(lua_State *L)
 {
-    const heddle_data *d = data_check(L, 1);
+    const heddle_data *d = data_at(L, 1);
     lua_Integer i = luaL_checkinteger(L, 2);
 
     if (i < 0 || (uint64_t)i >= d->count)
@@ -98,452 +87,370 @@ static int data_index(lua_State *L)
     return 1;
 }
 
-static void data_meta(lua_State *L)
+/* Pushes a box for data. */
+static heddle_data **data_box(lua_State *L)
 {
-    static const luaL_Reg meta[] = {
-        {"__gc", data_gc},
-        {"__len", data_len},
-        {"__index", data_index},
-        {NULL, NULL},
-    };
+    heddle_data **box = lua_newuserdatauv(L, sizeof(heddle_data *), 0);
 
-    luaL_newmetatable(L, DATA);
-    luaL_setfuncs(L, meta, 0);
+    *box = NULL;
+    if (hl_class(L, DATA, data_gc, NULL)) {
+        lua_getmetatable(L, -1);
+        hl_set_function(L, "__len", data_len);
+        hl_set_function(L, "__index", data_index);
+        lua_pop(L, 1);
+    }
+    return box;
 }
 
-/* An empty data userdata on the stack, to be filled by a call that may fail:
- * made first, so that no memory is lost when Lua has none. */
-static heddle_data **data_push(lua_State *L)
-{
-    heddle_data **d = lua_newuserdatauv(L, sizeof(heddle_data *), 0);
+/* ---- options -------------------------------------------------------------- */
 
-    *d = NULL;
-    data_meta(L);
-    lua_setmetatable(L, -2);
-    return d;
-}
+enum { OPTIONS = 9, PARTS = 4, ROOM = 256 };
 
-static int data_done(lua_State *L, heddle_data **at, heddle_data *d,
-                     const char *error)
-{
-    *at = d;
-    if (d == NULL)
-        return hl_raise(L, HEDDLE_EINVAL, error);
-    return 1;
-}
+/* An option of a call, by its kind a member of a value. */
+struct option {
+    const char *name; /* NULL: no more */
+    enum { U32, U64, I32, SEED, REAL, FLAG } kind;
+    double otherwise; /* AS_FIRST: what the first one says */
+};
 
-/* ---- options ----------------------------------------------------------- */
+union value {
+    uint64_t u;
+    int64_t i;
+    double f;
+};
 
-/* Raises unless every key of the table at 1 is among the n names. */
-static void options_check(lua_State *L, const char *call,
-                          const char *const *names, size_t n)
+#define AS_FIRST (-1)
+
+/* What a call is given, and where its data go. */
+struct given {
+    lua_State *L;
+    union value v[OPTIONS];
+    heddle_data **part[PARTS];
+    char error[ROOM];
+};
+
+/* A function of the module: it gives data or, if they have names, a table of
+ * parts.  make() fills the parts; if it leaves the first one empty, it says
+ * why in `error`. */
+struct call {
+    const char *name;
+    void (*make)(struct given *g);
+    const char *const *part; /* their names; NULL: data */
+    struct option option[OPTIONS + 1];
+};
+
+/* Raises unless every key of the table at 1 is an option of the call. */
+static void check_options(lua_State *L, const struct call *c)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
         const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
                                                          : "(not a name)";
-        size_t i;
+        const struct option *o = c->option;
+        luaL_Buffer b;
 
-        for (i = 0; i < n && strcmp(names[i], key) != 0; i++)
-            ;
-        if (i == n) {
-            luaL_Buffer b;
-
-            luaL_buffinit(L, &b);
-            lua_pushfstring(L, "generate.%s has no option '%s'; it has", call,
-                            key);
-            luaL_addvalue(&b);
-            for (i = 0; i < n; i++) {
-                luaL_addstring(&b, " ");
-                luaL_addstring(&b, names[i]);
-            }
-            luaL_pushresult(&b);
-            hl_raise(L, HEDDLE_EINVAL, lua_tostring(L, -1));
+        while (o->name != NULL && strcmp(o->name, key) != 0)
+            o++;
+        if (o->name != NULL)
+            continue;
+        luaL_buffinit(L, &b);
+        lua_pushfstring(L, "generate.%s has no option '%s'; it has", c->name,
+                        key);
+        luaL_addvalue(&b);
+        for (o = c->option; o->name != NULL; o++) {
+            luaL_addchar(&b, ' ');
+            luaL_addstring(&b, o->name);
         }
+        luaL_pushresult(&b);
+        hl_raise(L, HEDDLE_EINVAL, lua_tostring(L, -1));
     }
 }
 
-static lua_Integer option_range(lua_State *L, const char *name, lua_Integer def,
-                                lua_Integer min, lua_Integer max)
+/* The whole number on top of the stack. */
+static int64_t whole(lua_State *L, const struct option *o)
 {
-    lua_Integer x;
+    static const struct {
+        lua_Integer min, max;
+    } range[] = {[U32] = {0, UINT32_MAX},
+                 [U64] = {0, LUA_MAXINTEGER},
+                 [I32] = {INT32_MIN, INT32_MAX},
+                 [SEED] = {LUA_MININTEGER, LUA_MAXINTEGER}};
+    lua_Integer min = range[o->kind].min, max = range[o->kind].max, x;
     int ok;
 
-    if (lua_getfield(L, 1, name) == LUA_TNIL)
-        x = def;
-    else {
-        x = lua_tointegerx(L, -1, &ok);
-        if (!ok)
-            hl_raise(L, HEDDLE_EINVAL,
-                     lua_pushfstring(L,
-                                     "option %s: expected an integer, got "
-                                     "%s",
-                                     name, luaL_tolstring(L, -1, NULL)));
-    }
-    lua_pop(L, 1);
-    if (x < min || x > max)
-        hl_raise(L, HEDDLE_EINVAL,
-                 lua_pushfstring(L, "option %s: %I is outside %I to %I", name,
-                                 (LUAI_UACINT)x, (LUAI_UACINT)min,
-                                 (LUAI_UACINT)max));
-    return x;
-}
-
-static uint32_t option_u32(lua_State *L, const char *name, lua_Integer def)
-{
-    return (uint32_t)option_range(L, name, def, 0, UINT32_MAX);
-}
-
-static uint64_t option_u64(lua_State *L, const char *name, lua_Integer def)
-{
-    return (uint64_t)option_range(L, name, def, 0, LUA_MAXINTEGER);
-}
-
-static uint64_t option_seed(lua_State *L)
-{
-    return (uint64_t)option_range(L, "seed", 1, LUA_MININTEGER, LUA_MAXINTEGER);
-}
-
-static double option_number(lua_State *L, const char *name, double def)
-{
-    double x = def;
-    int ok = 1;
-
-    if (lua_getfield(L, 1, name) != LUA_TNIL)
-        x = lua_tonumberx(L, -1, &ok);
-    lua_pop(L, 1);
+    x = lua_tointegerx(L, -1, &ok);
     if (!ok)
-        hl_raise(L, HEDDLE_EINVAL,
-                 lua_pushfstring(L, "option %s: expected a number", name));
+        hl_raisef(L, HEDDLE_EINVAL, "option %s: expected an integer, got %s",
+                  o->name, luaL_tolstring(L, -1, NULL));
+    if (x < min || x > max)
+        hl_raisef(L, HEDDLE_EINVAL, "option %s: %I is outside %I to %I",
+                  o->name, (LUAI_UACINT)x, (LUAI_UACINT)min, (LUAI_UACINT)max);
     return x;
 }
 
-static int option_flag(lua_State *L, const char *name, int def)
+static union value take_option(lua_State *L, const struct option *o,
+                               union value first)
 {
-    int x = def;
+    int given = lua_getfield(L, 1, o->name) != LUA_TNIL, ok = 1;
+    union value v = {0};
 
-    if (lua_getfield(L, 1, name) != LUA_TNIL)
-        x = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return x;
+    if (!given && o->otherwise == AS_FIRST)
+        return first;
+    if (o->kind == FLAG)
+        v.i = given ? lua_toboolean(L, -1) : (int)o->otherwise;
+    else if (o->kind == REAL)
+        v.f = given ? lua_tonumberx(L, -1, &ok) : o->otherwise;
+    else
+        v.i = given ? whole(L, o) : (int64_t)o->otherwise;
+    if (!ok)
+        hl_raisef(L, HEDDLE_EINVAL, "option %s: expected a number", o->name);
+    return v;
 }
 
-/* ---- graphs ------------------------------------------------------------- */
+/* ---- graphs --------------------------------------------------------------- */
 
 /* g:levels(source) */
 static int graph_levels(lua_State *L)
 {
     struct heddle_graph g = {0};
-    char error[256];
+    char error[ROOM];
     heddle_data **d;
     lua_Integer source = luaL_optinteger(L, 2, 0);
 
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_getfield(L, 1, "start");
     lua_getfield(L, 1, "edges");
-    g.start = data_check(L, -2);
-    g.edges = data_check(L, -1);
+    g.start = data_at(L, -2);
+    g.edges = data_at(L, -1);
     g.n = (uint32_t)(g.start->count - 1);
     g.m = g.edges->count;
     luaL_argcheck(L, source >= 0 && source < (lua_Integer)g.n, 2,
                   "no such node");
-    d = data_push(L);
-    return data_done(
-        L, d, heddle_generate_levels(&g, (uint32_t)source, error, sizeof error),
-        error);
+    d = data_box(L);
+    *d = heddle_generate_levels(&g, (uint32_t)source, error, sizeof error);
+    return *d ? 1 : hl_raise(L, HEDDLE_EINVAL, error);
 }
 
-/* The graph of a spec, as a table of its parts. */
-static int graph_push(lua_State *L, const struct heddle_graph_spec *spec)
+static void graph(struct given *g, const struct heddle_graph_spec *spec)
 {
-    struct heddle_graph g;
-    heddle_data **start, **nodes, **edges;
-    char error[256] = "";
+    lua_State *L = g->L;
+    struct heddle_graph made;
 
-    lua_createtable(L, 0, 6);
-    start = data_push(L);
-    lua_setfield(L, -2, "start");
-    nodes = data_push(L);
-    lua_setfield(L, -2, "nodes");
-    edges = data_push(L);
-    lua_setfield(L, -2, "edges");
     hl_set_function(L, "levels", graph_levels);
-    if (heddle_generate_graph(spec, &g, error, sizeof error) < 0)
-        return hl_raise(L, HEDDLE_EINVAL, error);
-    *start = g.start;
-    *nodes = g.nodes;
-    *edges = g.edges;
-    hl_set_number(L, "n", g.n);
-    hl_set_number(L, "m", g.m);
-    return 1;
+    if (heddle_generate_graph(spec, &made, g->error, ROOM) < 0)
+        return;
+    *g->part[0] = made.start;
+    *g->part[1] = made.nodes;
+    *g->part[2] = made.edges;
+    hl_set_number(L, "n", made.n);
+    hl_set_number(L, "m", made.m);
 }
 
-static int uniform_graph(lua_State *L)
+static void uniform_graph(struct given *g)
 {
-    static const char *const names[] = {"n", "lo", "hi", "seed"};
-    struct heddle_graph_spec s = {.kind = HEDDLE_GRAPH_UNIFORM};
-
-    options_check(L, "uniform_graph", names, 4);
-    s.n = option_u32(L, "n", 0);
-    s.lo = option_u32(L, "lo", 2);
-    s.hi = option_u32(L, "hi", 4);
-    s.seed = option_seed(L);
-    return graph_push(L, &s);
+    graph(g, &(struct heddle_graph_spec){.kind = HEDDLE_GRAPH_UNIFORM,
+                                         .n = (uint32_t)g->v[0].u,
+                                         .lo = (uint32_t)g->v[1].u,
+                                         .hi = (uint32_t)g->v[2].u,
+                                         .seed = g->v[3].u});
 }
 
-static int random_graph(lua_State *L)
+static void random_graph(struct given *g)
 {
-    static const char *const names[] = {"n", "edges", "seed"};
-    struct heddle_graph_spec s = {.kind = HEDDLE_GRAPH_RANDOM};
-
-    options_check(L, "random_graph", names, 3);
-    s.n = option_u32(L, "n", 0);
-    s.edges = option_u64(L, "edges", 0);
-    s.seed = option_seed(L);
-    return graph_push(L, &s);
+    graph(g, &(struct heddle_graph_spec){.kind = HEDDLE_GRAPH_RANDOM,
+                                         .n = (uint32_t)g->v[0].u,
+                                         .edges = g->v[1].u,
+                                         .seed = g->v[2].u});
 }
 
-static int rmat(lua_State *L)
+static void rmat(struct given *g)
 {
-    static const char *const names[] = {"scale", "edges",   "a",    "b",  "c",
-                                        "seed",  "permute", "both", "cap"};
-    struct heddle_graph_spec s = {.kind = HEDDLE_GRAPH_RMAT};
+    uint32_t scale = (uint32_t)g->v[0].u;
+    uint64_t edges = g->v[1].u;
 
-    options_check(L, "rmat", names, 9);
-    s.scale = option_u32(L, "scale", 0);
-    s.edges = option_u64(L, "edges", s.scale < 28 ? 8ll << s.scale : 0);
-    s.a = option_number(L, "a", .57);
-    s.b = option_number(L, "b", .19);
-    s.c = option_number(L, "c", .19);
-    s.permute = option_flag(L, "permute", 1);
-    s.both = option_flag(L, "both", 1);
-    s.cap = option_u32(L, "cap", 0);
-    s.seed = option_seed(L);
-    return graph_push(L, &s);
+    if (lua_getfield(g->L, 1, "edges") == LUA_TNIL)
+        edges = scale < 28 ? 8ull << scale : 0;
+    lua_pop(g->L, 1);
+    graph(g, &(struct heddle_graph_spec){.kind = HEDDLE_GRAPH_RMAT,
+                                         .scale = scale,
+                                         .edges = edges,
+                                         .a = g->v[2].f,
+                                         .b = g->v[3].f,
+                                         .c = g->v[4].f,
+                                         .seed = g->v[5].u,
+                                         .permute = (int)g->v[6].i,
+                                         .both = (int)g->v[7].i,
+                                         .cap = (uint32_t)g->v[8].u});
 }
 
-static int grid(lua_State *L)
+static void grid(struct given *g)
 {
-    static const char *const names[] = {"width", "height", "edges", "seed"};
-    struct heddle_graph_spec s = {.kind = HEDDLE_GRAPH_GRID};
-
-    options_check(L, "grid", names, 4);
-    s.width = option_u32(L, "width", 0);
-    s.height = option_u32(L, "height", s.width);
-    s.edges = option_u64(L, "edges", 0);
-    s.seed = option_seed(L);
-    return graph_push(L, &s);
+    graph(g, &(struct heddle_graph_spec){.kind = HEDDLE_GRAPH_GRID,
+                                         .width = (uint32_t)g->v[0].u,
+                                         .height = (uint32_t)g->v[1].u,
+                                         .edges = g->v[2].u,
+                                         .seed = g->v[3].u});
 }
 
-/* ---- arrays -------------------------------------------------------------- */
+/* ---- arrays --------------------------------------------------------------- */
 
-static int ints(lua_State *L)
+static void ints(struct given *g)
 {
-    static const char *const names[] = {"n", "lo", "hi", "seed"};
-    char error[256];
-    uint64_t n;
-    int32_t lo, hi;
-    heddle_data **d;
-
-    options_check(L, "ints", names, 4);
-    n = option_u64(L, "n", 0);
-    lo = (int32_t)option_range(L, "lo", 0, INT32_MIN, INT32_MAX);
-    hi = (int32_t)option_range(L, "hi", INT32_MAX, INT32_MIN, INT32_MAX);
-    d = data_push(L);
-    return data_done(
-        L, d,
-        heddle_generate_ints(n, lo, hi, option_seed(L), error, sizeof error),
-        error);
+    *g->part[0] =
+        heddle_generate_ints(g->v[0].u, (int32_t)g->v[1].i, (int32_t)g->v[2].i,
+                             g->v[3].u, g->error, ROOM);
 }
 
-static int floats(lua_State *L)
+static void floats(struct given *g)
 {
-    static const char *const names[] = {"n", "seed"};
-    char error[256];
-    uint64_t n;
-    heddle_data **d;
-
-    options_check(L, "floats", names, 2);
-    n = option_u64(L, "n", 0);
-    d = data_push(L);
-    return data_done(
-        L, d, heddle_generate_floats(n, option_seed(L), error, sizeof error),
-        error);
+    *g->part[0] = heddle_generate_floats(g->v[0].u, g->v[1].u, g->error, ROOM);
 }
 
-static int permutation(lua_State *L)
+static void permutation(struct given *g)
 {
-    static const char *const names[] = {"n", "seed"};
-    char error[256];
-    uint64_t n;
-    heddle_data **d;
-
-    options_check(L, "permutation", names, 2);
-    n = option_u64(L, "n", 0);
-    d = data_push(L);
-    return data_done(
-        L, d,
-        heddle_generate_permutation(n, option_seed(L), error, sizeof error),
-        error);
+    *g->part[0] =
+        heddle_generate_permutation(g->v[0].u, g->v[1].u, g->error, ROOM);
 }
 
-static int zipf(lua_State *L)
+static void zipf(struct given *g)
 {
-    static const char *const names[] = {"n", "keys", "s", "seed"};
-    char error[256];
-    uint64_t n, keys;
-    double s;
-    heddle_data **d;
-
-    options_check(L, "zipf", names, 4);
-    n = option_u64(L, "n", 0);
-    keys = option_u64(L, "keys", 0);
-    s = option_number(L, "s", .99);
-    d = data_push(L);
-    return data_done(
-        L, d,
-        heddle_generate_zipf(n, keys, s, option_seed(L), error, sizeof error),
-        error);
+    *g->part[0] = heddle_generate_zipf(g->v[0].u, g->v[1].u, g->v[2].f,
+                                       g->v[3].u, g->error, ROOM);
 }
 
-static int starts(lua_State *L)
+static void starts(struct given *g)
 {
-    static const char *const names[] = {"n", "step"};
-    char error[256];
-    uint64_t n, step;
-    heddle_data **d;
-
-    options_check(L, "starts", names, 2);
-    n = option_u64(L, "n", 0);
-    step = option_u64(L, "step", 1);
-    d = data_push(L);
-    return data_done(L, d, heddle_generate_starts(n, step, error, sizeof error),
-                     error);
+    *g->part[0] = heddle_generate_starts(g->v[0].u, g->v[1].u, g->error, ROOM);
 }
 
-/* ---- points and tables --------------------------------------------------- */
+/* ---- points and tables ---------------------------------------------------- */
 
-static int clusters(lua_State *L)
+static void clusters(struct given *g)
 {
-    static const char *const names[] = {"n", "dim", "centres", "seed"};
-    static const char *const parts[] = {"coords", "centre", "nearest", "cost"};
     struct heddle_clusters c;
-    heddle_data **d[4];
-    char error[256];
-    uint32_t n, dim, k;
 
-    options_check(L, "clusters", names, 4);
-    n = option_u32(L, "n", 0);
-    dim = option_u32(L, "dim", 0);
-    k = option_u32(L, "centres", 0);
-    lua_createtable(L, 0, 4);
-    for (int i = 0; i < 4; i++) {
-        d[i] = data_push(L);
-        lua_setfield(L, -2, parts[i]);
-    }
-    if (heddle_generate_clusters(n, dim, k, option_seed(L), &c, error,
-                                 sizeof error) < 0)
-        return hl_raise(L, HEDDLE_EINVAL, error);
-    *d[0] = c.coords;
-    *d[1] = c.centre;
-    *d[2] = c.nearest;
-    *d[3] = c.cost;
-    return 1;
+    if (heddle_generate_clusters((uint32_t)g->v[0].u, (uint32_t)g->v[1].u,
+                                 (uint32_t)g->v[2].u, g->v[3].u, &c, g->error,
+                                 ROOM) < 0)
+        return;
+    *g->part[0] = c.coords;
+    *g->part[1] = c.centre;
+    *g->part[2] = c.nearest;
+    *g->part[3] = c.cost;
 }
 
-static int memcached(lua_State *L)
+static void memcached(struct given *g)
 {
-    static const char *const names[] = {"h", "keys", "seed"};
-    char error[256];
-    uint64_t keys;
-    uint32_t h;
-    heddle_data **d;
-
-    options_check(L, "memcached", names, 3);
-    h = option_u32(L, "h", 0);
-    keys = option_u64(L, "keys", 0);
-    d = data_push(L);
-    return data_done(
-        L, d,
-        heddle_generate_memcached(h, keys, option_seed(L), error, sizeof error),
-        error);
+    *g->part[0] = heddle_generate_memcached((uint32_t)g->v[0].u, g->v[1].u,
+                                            g->v[2].u, g->error, ROOM);
 }
 
-static int mesh(lua_State *L)
+static void mesh(struct given *g)
 {
-    static const char *const names[] = {"nx",     "ny",       "nz",
-                                        "window", "multiple", "seed"};
-    struct heddle_mesh_spec s = {0};
-    char error[256];
-    heddle_data **d;
+    struct heddle_mesh_spec s = {.nx = (uint32_t)g->v[0].u,
+                                 .ny = (uint32_t)g->v[1].u,
+                                 .nz = (uint32_t)g->v[2].u,
+                                 .window = (uint32_t)g->v[3].u,
+                                 .multiple = (uint32_t)g->v[4].u,
+                                 .seed = g->v[5].u};
 
-    options_check(L, "mesh", names, 6);
-    s.nx = option_u32(L, "nx", 0);
-    s.ny = option_u32(L, "ny", s.nx);
-    s.nz = option_u32(L, "nz", s.nx);
-    s.window = option_u32(L, "window", 1);
-    s.multiple = option_u32(L, "multiple", 1);
-    s.seed = option_seed(L);
-    d = data_push(L);
-    return data_done(L, d, heddle_generate_mesh(&s, error, sizeof error),
-                     error);
+    *g->part[0] = heddle_generate_mesh(&s, g->error, ROOM);
 }
 
-/* { nodes =, height =, node =, child =, reference =, reads = } */
-static int suffix_tree(lua_State *L)
+static void suffix_tree(struct given *g)
 {
-    static const char *const names[] = {"bases",  "genome", "reads",
-                                        "length", "gc",     "seed"};
-    static const char *const parts[] = {"node", "child", "reference", "reads"};
-    struct heddle_genome_spec s = {0};
+    struct heddle_genome_spec s = {.bases = (uint32_t)g->v[0].u,
+                                   .genome = (uint32_t)g->v[1].u,
+                                   .reads = (uint32_t)g->v[2].u,
+                                   .length = (uint32_t)g->v[3].u,
+                                   .gc = g->v[4].f,
+                                   .seed = g->v[5].u};
     struct heddle_suffix_tree t;
-    heddle_data **d[4];
-    char error[256];
 
-    options_check(L, "suffix_tree", names, 6);
-    s.bases = option_u32(L, "bases", 0);
-    s.genome = option_u32(L, "genome", 0);
-    s.reads = option_u32(L, "reads", 1);
-    s.length = option_u32(L, "length", 1);
-    s.gc = option_number(L, "gc", .5);
-    s.seed = option_seed(L);
-    lua_createtable(L, 0, 6);
-    for (int i = 0; i < 4; i++) {
-        d[i] = data_push(L);
-        lua_setfield(L, -2, parts[i]);
+    if (heddle_generate_suffix_tree(&s, &t, g->error, ROOM) < 0)
+        return;
+    *g->part[0] = t.node;
+    *g->part[1] = t.child;
+    *g->part[2] = t.reference;
+    *g->part[3] = t.reads;
+    hl_set_number(g->L, "nodes", t.nodes);
+    hl_set_number(g->L, "height", t.height);
+}
+
+/* ---- the calls ------------------------------------------------------------ */
+
+static const char *const graph_parts[] = {"start", "nodes", "edges", NULL};
+static const char *const cluster_parts[] = {"coords", "centre", "nearest",
+                                            "cost", NULL};
+static const char *const tree_parts[] = {"node", "child", "reference", "reads",
+                                         NULL};
+
+/* clang-format off */
+#define CALL(name, parts, ...) {#name, name, parts, {__VA_ARGS__}}
+#define OPTION(name, kind, otherwise) {#name, kind, otherwise}
+/* clang-format on */
+
+static const struct call calls[] = {
+    CALL(uniform_graph, graph_parts, OPTION(n, U32, 0), OPTION(lo, U32, 2),
+         OPTION(hi, U32, 4), OPTION(seed, SEED, 1)),
+    CALL(random_graph, graph_parts, OPTION(n, U32, 0), OPTION(edges, U64, 0),
+         OPTION(seed, SEED, 1)),
+    CALL(rmat, graph_parts, OPTION(scale, U32, 0), OPTION(edges, U64, 0),
+         OPTION(a, REAL, .57), OPTION(b, REAL, .19), OPTION(c, REAL, .19),
+         OPTION(seed, SEED, 1), OPTION(permute, FLAG, 1), OPTION(both, FLAG, 1),
+         OPTION(cap, U32, 0)),
+    CALL(grid, graph_parts, OPTION(width, U32, 0),
+         OPTION(height, U32, AS_FIRST), OPTION(edges, U64, 0),
+         OPTION(seed, SEED, 1)),
+    CALL(ints, NULL, OPTION(n, U64, 0), OPTION(lo, I32, 0),
+         OPTION(hi, I32, INT32_MAX), OPTION(seed, SEED, 1)),
+    CALL(floats, NULL, OPTION(n, U64, 0), OPTION(seed, SEED, 1)),
+    CALL(permutation, NULL, OPTION(n, U64, 0), OPTION(seed, SEED, 1)),
+    CALL(zipf, NULL, OPTION(n, U64, 0), OPTION(keys, U64, 0),
+         OPTION(s, REAL, .99), OPTION(seed, SEED, 1)),
+    CALL(starts, NULL, OPTION(n, U64, 0), OPTION(step, U64, 1)),
+    CALL(clusters, cluster_parts, OPTION(n, U32, 0), OPTION(dim, U32, 0),
+         OPTION(centres, U32, 0), OPTION(seed, SEED, 1)),
+    CALL(memcached, NULL, OPTION(h, U32, 0), OPTION(keys, U64, 0),
+         OPTION(seed, SEED, 1)),
+    CALL(mesh, NULL, OPTION(nx, U32, 0), OPTION(ny, U32, AS_FIRST),
+         OPTION(nz, U32, AS_FIRST), OPTION(window, U32, 1),
+         OPTION(multiple, U32, 1), OPTION(seed, SEED, 1)),
+    CALL(suffix_tree, tree_parts, OPTION(bases, U32, 0), OPTION(genome, U32, 0),
+         OPTION(reads, U32, 1), OPTION(length, U32, 1), OPTION(gc, REAL, .5),
+         OPTION(seed, SEED, 1)),
+};
+
+/* Upvalue 1: the call. */
+static int generate(lua_State *L)
+{
+    const struct call *c = &calls[lua_tointeger(L, lua_upvalueindex(1))];
+    struct given g = {.L = L};
+
+    check_options(L, c);
+    for (int i = 0; c->option[i].name != NULL; i++) {
+        g.v[i] = take_option(L, &c->option[i], g.v[0]);
+        lua_pop(L, 1);
     }
-    if (heddle_generate_suffix_tree(&s, &t, error, sizeof error) < 0)
-        return hl_raise(L, HEDDLE_EINVAL, error);
-    *d[0] = t.node;
-    *d[1] = t.child;
-    *d[2] = t.reference;
-    *d[3] = t.reads;
-    hl_set_number(L, "nodes", t.nodes);
-    hl_set_number(L, "height", t.height);
-    return 1;
+    if (c->part == NULL)
+        g.part[0] = data_box(L);
+    else
+        lua_createtable(L, 0, 7);
+    for (int i = 0; c->part != NULL && c->part[i] != NULL; i++) {
+        g.part[i] = data_box(L);
+        lua_setfield(L, -2, c->part[i]);
+    }
+    c->make(&g);
+    return *g.part[0] ? 1 : hl_raise(L, HEDDLE_EINVAL, g.error);
 }
 
 int luaopen_heddle_generate(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"uniform_graph", uniform_graph},
-        {"random_graph", random_graph},
-        {"rmat", rmat},
-        {"grid", grid},
-        {"ints", ints},
-        {"floats", floats},
-        {"permutation", permutation},
-        {"zipf", zipf},
-        {"starts", starts},
-        {"clusters", clusters},
-        {"memcached", memcached},
-        {"mesh", mesh},
-        {"suffix_tree", suffix_tree},
-        {NULL, NULL},
-    };
-
-    data_meta(L);
-    lua_pop(L, 1);
-    luaL_newlib(L, functions);
+    lua_newtable(L);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        lua_pushinteger(L, (lua_Integer)i);
+        lua_pushcclosure(L, generate, 1);
+        lua_setfield(L, -2, calls[i].name);
+    }
     return 1;
 }

@@ -24,7 +24,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "lbridge.h"
 #include "lpolicy.h"
 
 #include <string.h>
@@ -35,7 +34,7 @@
 
 #define POLICIES "heddle.policies." /* scripts compiled in */
 
-/* ---- options ------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------- */
 
 struct options {
     const char *at;
@@ -150,7 +149,7 @@ static void read_choices(lua_State *L, const struct heddle_policy *p,
     }
 }
 
-/* ---- finding ------------------------------------------------------------- */
+/* ---- finding -------------------------------------------------------------- */
 
 static int ends_with(const char *s, const char *end)
 {
@@ -255,7 +254,7 @@ const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
     *c = NULL;
     if (lua_istable(L, i)) {
         *c = lp_class_push(L, i);
-        return lp_class_policy(*c);
+        return &(*c)->policy;
     }
     if (lua_type(L, i) != LUA_TSTRING)
         hl_raisef(L, HEDDLE_EINVAL,
@@ -266,7 +265,7 @@ const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
     if (ends_with(name, ".lua")) {
         load_file(L, name);
         *c = class_of_file(L, name);
-        return lp_class_policy(*c);
+        return &(*c)->policy;
     }
     if (ends_with(name, ".so"))
         return load_plugin(L, name);
@@ -276,10 +275,10 @@ const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
     if (!load_embedded(L, name))
         no_policy(L, name, near);
     *c = lp_class_push(L, -1);
-    return lp_class_policy(*c);
+    return &(*c)->policy;
 }
 
-/* ---- binding ------------------------------------------------------------- */
+/* ---- binding -------------------------------------------------------------- */
 
 static int use(lua_State *L)
 {
@@ -294,7 +293,9 @@ static int use(lua_State *L)
     take_options(L, 3, &o);
     p = lp_find(L, 2, &c);
     if (c) {
-        lp_class_budget(c, o.instructions, o.memory, o.check);
+        c->instructions = o.instructions ? o.instructions : c->instructions;
+        c->bytes = o.memory ? o.memory : c->bytes;
+        c->check = o.check;
         lp_class_hold(L, -1, c);
     } else if (o.instructions || o.memory || o.check) {
         luaL_error(L,
@@ -339,11 +340,11 @@ static void push_states(lua_State *L, heddle_sim *s, uint32_t i,
     const char *place;
     void *self;
 
-    if (u->policy->close != lp_open_close)
+    if (u->policy->close != lp_bridge_close)
         return;
     lua_newtable(L);
     for (uint32_t k = 0; (self = heddle_used_state(s, i, k, &place)); k++) {
-        if (lp_open_state(L, self) != LUA_OK)
+        if (lp_bridge_state(L, self) != LUA_OK)
             lua_error(L);
         if (k == 0) {
             lua_pushvalue(L, -1);
@@ -396,7 +397,7 @@ static int offered(lua_State *L)
     return 1;
 }
 
-/* ---- describing ---------------------------------------------------------- */
+/* ---- describing ----------------------------------------------------------- */
 
 static void push_param(lua_State *L, const struct heddle_param *p)
 {
@@ -473,7 +474,7 @@ static void list_embedded(lua_State *L)
         name += sizeof POLICIES - 1;
         if (heddle_policy_find(name, NULL) || !load_embedded(L, name))
             continue;
-        push_policy(L, lp_class_policy(lp_class_push(L, -1)), "Lua");
+        push_policy(L, &lp_class_push(L, -1)->policy, "Lua");
         lua_rawseti(L, 1, (lua_Integer)lua_rawlen(L, 1) + 1);
     }
 }
@@ -527,7 +528,7 @@ static int facts(lua_State *L)
     return 1;
 }
 
-/* ---- the sandbox --------------------------------------------------------- */
+/* ---- the sandbox ---------------------------------------------------------- */
 
 static int load(lua_State *L)
 {
@@ -562,7 +563,7 @@ static int enter(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_settop(L, 1);
-    lp_sandbox_enter(L, &lp_policy_fence, 1, NULL, NULL);
+    lp_sandbox_enter(L, &lp_policy_fence, 1, NULL, 0);
     return 1;
 }
 

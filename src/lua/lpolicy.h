@@ -1,10 +1,11 @@
 /*
  * lpolicy.h - what the files of the policy binding share.
  *
- * lview.c: a question as Lua sees it.  llib.c, lsandbox.c: the globals of
- * policy code.  lbudget.c: how much it may use.  lstate.c: plain data to bytes
- * and back.  lclass.c: the table that is a policy.  lopen.c, lbridge.c: the
- * table bound, as a struct heddle_policy.  lpolicy.c: the module heddle.policy.
+ * lsandbox.c: the globals of policy code.  lmatch.c: its patterns.  lbudget.c:
+ * how much it may use.  lstate.c: plain data to bytes and back.  lclass.c: the
+ * table that is a policy.  lbridge.c: the table bound, as a struct
+ * heddle_policy.  lpolicy.c: the module heddle.policy.  lgen.c: warps of
+ * generators run behind the same fence.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,7 +21,7 @@
 #include "../policy.h"
 #include "lheddle.h"
 
-/* ---- fingerprints ----------------------------------------------------- */
+/* ---- fingerprints --------------------------------------------------------- */
 
 /* Of 64 bits, as the engine mixes them (base/rng.h). */
 static inline uint64_t lp_mix(uint64_t x)
@@ -41,19 +42,6 @@ static inline uint64_t lp_hash(uint64_t h, const void *v, size_t n)
     return h;
 }
 
-/* ---- lview.c ---------------------------------------------------------- */
-
-enum { LP_FIELDS = 16 };
-
-/* A borrowed question or note: valid while q is not NULL. */
-struct lp_view {
-    const void *q;
-    const struct heddle_field_info *field;
-    const char *name;           /* of the point or note */
-    uint32_t n;                 /* fields */
-    const char *key[LP_FIELDS]; /* the state's own copy of each name */
-};
-
 /* A field of a question, at its offset. */
 static inline uint64_t lp_word(const void *q, size_t offset)
 {
@@ -63,11 +51,7 @@ static inline uint64_t lp_word(const void *q, size_t offset)
     return v;
 }
 
-/* Pushes a new view of a question or note with these fields. */
-struct lp_view *lp_view_push(lua_State *L, const char *name,
-                             const struct heddle_field_info *field, uint32_t n);
-
-/* ---- lstate.c --------------------------------------------------------- */
+/* ---- lstate.c ------------------------------------------------------------- */
 
 struct lp_bytes {
     unsigned char *v; /* malloc'ed */
@@ -84,55 +68,43 @@ void lp_state_copy(lua_State *L, int i, const char *what);
 /* A fingerprint of any value: contents of tables and of their metatables,
  * identity of others. */
 uint64_t lp_state_mark(lua_State *L, int i);
+/* Locals of functions, whose contents are to stay as they are. */
+struct lp_locals {
+    struct lp_local {
+        const char *name; /* kept by the function */
+        uint64_t mark;
+        int n;
+    } * v; /* malloc'ed */
+    int n, room;
+};
+
+/* Adds local n of the function at index f, whose value is on top; the function
+ * is kept in the table at index `keep`. */
+void lp_locals_note(lua_State *L, struct lp_locals *l, int keep, int f,
+                    const char *name, int n);
+/* The name of one that has changed, or NULL. */
+const char *lp_locals_changed(lua_State *L, const struct lp_locals *l,
+                              int keep);
 /* Pushes the keys of the table at i, numbers before strings, each ascending,
  * as an array; raises on keys of other types.  Returns how many. */
 lua_Integer lp_state_keys(lua_State *L, int i);
 
-/* ---- llib.c ----------------------------------------------------------- */
-
-/* Pushes a text of the value at i, without an address; raises where its
- * __tostring does. */
-const char *lp_text(lua_State *L, int i);
-
-/* The world, in a function that lsandbox.c has made. */
-struct lp_world *lp_lib_world(lua_State *L);
-
-int lp_lib_pcall(lua_State *L);
-int lp_lib_xpcall(lua_State *L);
-int lp_lib_pairs(lua_State *L);
-int lp_lib_next(lua_State *L);
-int lp_lib_rawset(lua_State *L);
-int lp_lib_insert(lua_State *L);
-int lp_lib_remove(lua_State *L);
-int lp_lib_concat(lua_State *L);
-int lp_lib_move(lua_State *L);
-int lp_lib_unpack(lua_State *L);
-int lp_lib_sort(lua_State *L);
-int lp_lib_rep(lua_State *L);
-int lp_lib_by_length(lua_State *L);
-int lp_lib_tostring(lua_State *L);
-int lp_lib_format(lua_State *L);
-int lp_lib_print(lua_State *L);
-int lp_lib_random(lua_State *L);
-/* Pushes what math.random(...) gives for the draw u. */
-int lp_lib_drawn(lua_State *L, uint64_t u);
-int lp_lib_no_seed(lua_State *L);
-int lp_lib_steer(lua_State *L);
-int lp_lib_counter(lua_State *L);
-int lp_lib_recent(lua_State *L);
-int lp_lib_now(lua_State *L);
-int lp_lib_every(lua_State *L);
-int lp_lib_getmetatable(lua_State *L);
-int lp_lib_setmetatable(lua_State *L);
-
-/* ---- lmatch.c --------------------------------------------------------- */
+/* ---- lmatch.c ------------------------------------------------------------- */
 
 int lp_lib_find(lua_State *L);
 int lp_lib_match(lua_State *L);
 int lp_lib_gmatch(lua_State *L);
 int lp_lib_gsub(lua_State *L);
 
-/* ---- lsandbox.c ------------------------------------------------------- */
+/* ---- lsandbox.c ----------------------------------------------------------- */
+
+/* Pushes a text of the value at i, without an address; raises where its
+ * __tostring does. */
+const char *lp_text(lua_State *L, int i);
+/* The world, in a function that stands behind a fence. */
+struct lp_world *lp_lib_world(lua_State *L);
+/* Pushes what math.random(...) gives for the draw u. */
+int lp_lib_drawn(lua_State *L, uint64_t u);
 
 struct lp; /* a bound Lua policy (lbridge.c) */
 struct lg; /* a generator (lgen.c) */
@@ -192,19 +164,16 @@ void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
  * what setmetatable refuses; pushes the error if so.  `last`: nobody has them
  * any more. */
 int lp_sandbox_metas(lua_State *T, const struct lp_fence *fence, int last);
-/* Notes that the table at index i is a metatable now. */
-void lp_sandbox_note_meta(lua_State *L, const struct lp_fence *fence, int i);
 /*
  * Makes the function at index i safe: its globals, and those of functions
- * that it holds in locals, become the sandbox's.  `each` is called for every
- * local that holds data, with function and value on the stack as the two
- * topmost; raises where a local holds what policy code may not use.
+ * that it holds in locals, become the sandbox's; raises where a local holds
+ * what policy code may not use.  Every local that holds data is noted in
+ * `locals` (NULL: none is), its function in the table at index `keep`.
  */
-typedef void lp_upvalue_fn(lua_State *L, void *ud, const char *name, int n);
 void lp_sandbox_enter(lua_State *L, const struct lp_fence *fence, int i,
-                      lp_upvalue_fn *each, void *ud);
+                      struct lp_locals *locals, int keep);
 
-/* ---- lbudget.c -------------------------------------------------------- */
+/* ---- lbudget.c ------------------------------------------------------------ */
 
 enum { LP_HOOK = 10000 }; /* instructions between two looks at the budget */
 
@@ -243,34 +212,56 @@ void lp_budget_begin(struct lp_world *w, lua_State *T, struct lp_budget *b);
 void lp_budget_end(struct lp_world *w, lua_State *T);
 void lp_budget_hook(lua_State *L, lua_Debug *ar);
 
-/* ---- lclass.c --------------------------------------------------------- */
+/* ---- lclass.c ------------------------------------------------------------- */
 
-struct lp_class;
+/*
+ * A policy table, checked.  It lives in a userdata whose user value 1 is the
+ * table and whose user value 2 keeps the strings that `policy` points to.
+ */
+struct lp_class {
+    struct heddle_policy policy;
+    struct heddle_param param[HEDDLE_MAX_PARAMS + 1];
+    lua_State *L;    /* main thread */
+    int ref;         /* registry: keeps the userdata while it is being bound */
+    uint64_t cycles; /* of `every`; 0: none */
+    int cycle_param; /* or the parameter that holds them; -1 */
+    uint64_t instructions, bytes; /* budget of one call */
+    int check;                    /* look for changed locals at every call */
+};
 
 /* Makes a policy of the table at index i and pushes the userdata that holds
  * it; raises if the table is not one. */
 struct lp_class *lp_class_push(lua_State *L, int i);
-const struct heddle_policy *lp_class_policy(struct lp_class *c);
-/* Limits of one call. */
-/* Pushes a table of parameters as a list of tables. */
-void lp_push_params(lua_State *L, const struct heddle_param *p);
-void lp_class_budget(struct lp_class *c, uint64_t instructions, uint64_t bytes,
-                     int check);
 /* Keeps the userdata at index i alive while the policy is bound. */
 void lp_class_hold(lua_State *L, int i, struct lp_class *c);
 void lp_class_drop(lua_State *L, struct lp_class *c);
 
-/* ---- lbridge.c -------------------------------------------------------- */
+/* ---- lbridge.c ------------------------------------------------------------ */
+
+/* Fills the functions that `c` has points and notes for; the table is at index
+ * t. */
+void lp_bridge_fill(lua_State *L, int t, struct lp_class *c);
+void lp_bridge_close(void *self); /* close() of all that it fills */
+/* Pushes a copy of the state of a policy that is bound; a Lua status, the error
+ * on top of the stack. */
+int lp_bridge_state(lua_State *L, void *self);
 
 /* Hidden inputs of a policy: its random stream and its counters. */
 uint64_t lp_random(struct lp *p);
 heddle_sim *lp_sim(struct lp *p);
 
-/* ---- lpolicy.c -------------------------------------------------------- */
+/* ---- lgen.c --------------------------------------------------------------- */
+
+/* work.generator(spec) */
+int lg_open(lua_State *L);
+
+/* ---- lpolicy.c ------------------------------------------------------------ */
 
 /* The policy at index i: a table, a name or a file; raises where there is none.
  * *c is the class of one in Lua, whose userdata is then on top, or NULL. */
 const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c);
+/* Pushes a table of parameters as a list of tables. */
+void lp_push_params(lua_State *L, const struct heddle_param *p);
 /* Pushes a parameter's value: a number, or the name of a choice's. */
 void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value);
 int luaopen_heddle_policy(lua_State *L);

@@ -38,17 +38,12 @@ static const char *const type_names[] = {"u8",  "i32", "u32", "i64",
 
 static heddle_program *program_check(lua_State *L)
 {
-    heddle_program **p = luaL_checkudata(L, 1, PROGRAM);
-
-    luaL_argcheck(L, *p != NULL, 1, "the program is closed");
-    return *p;
+    return hl_unbox(L, 1, PROGRAM, "the program is closed");
 }
 
 static int check(lua_State *L, heddle_program *p, int result)
 {
-    if (result < 0)
-        return hl_raise(L, result, heddle_program_error(p));
-    return result;
+    return hl_expect(L, result, heddle_program_error(p));
 }
 
 static int program_align(lua_State *L)
@@ -59,7 +54,7 @@ static int program_align(lua_State *L)
     return 0;
 }
 
-/* ---- data ------------------------------------------------------------- */
+/* ---- data ----------------------------------------------------------------- */
 
 static void put(heddle_data *d, uint64_t i, lua_Integer n, lua_Number f)
 {
@@ -153,28 +148,16 @@ static void fill_data(lua_State *L, heddle_data *d, int at)
     }
 }
 
-static int data_gc(lua_State *L)
-{
-    heddle_data **d = lua_touserdata(L, 1);
-
-    heddle_data_free(*d);
-    *d = NULL;
-    return 0;
-}
+HL_RELEASE(data_gc, DATA ".own", heddle_data, heddle_data_free)
 
 /* The argument at `at` as data; left on the stack while it is needed. */
 static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
 {
     heddle_data **d;
 
-    if (luaL_testudata(L, at, DATA) != NULL) {
-        d = lua_touserdata(L, at);
-        luaL_argcheck(L, *d != NULL, at, "the data is closed");
-        return *d;
-    }
-    d = lua_newuserdatauv(L, sizeof(heddle_data *), 0);
-    *d = NULL;
-    hl_class(L, DATA ".own", data_gc, NULL);
+    if (luaL_testudata(L, at, DATA) != NULL)
+        return hl_unbox(L, at, DATA, "the data is closed");
+    d = hl_box(L, DATA ".own", data_gc, NULL);
     *d = heddle_data_new((enum heddle_type)type, count);
     if (*d == NULL)
         hl_raise_memory(L);
@@ -199,15 +182,16 @@ static int program_buffer(lua_State *L)
     heddle_program *p = program_check(L);
     const char *name = luaL_checkstring(L, 2);
     int type = luaL_checkoption(L, 3, NULL, type_names);
-    lua_Integer count = luaL_checkinteger(L, 4);
+    lua_Integer given = luaL_checkinteger(L, 4);
+    uint64_t count = given > 0 ? (uint64_t)given : 0;
     heddle_data *d = NULL;
     int index;
 
     lua_settop(L, 7);
     if (!lua_isnil(L, 6))
-        d = data_from(L, 6, type, count > 0 ? (uint64_t)count : 0);
+        d = data_from(L, 6, type, count);
     index = heddle_program_buffer(
-        p, name, (enum heddle_type)type, count > 0 ? (uint64_t)count : 0,
+        p, name, (enum heddle_type)type, count,
         buffer_flags(L, 5) | (lua_toboolean(L, 7) ? HEDDLE_TEXTURE : 0), d);
     lua_pushinteger(L, check(L, p, index));
     return 1;
@@ -223,7 +207,7 @@ static int program_kernel(lua_State *L)
     return 1;
 }
 
-/* ---- launches --------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------- */
 
 /* kernel, grid and args from the stack at `at`. */
 static void read_launch(lua_State *L, int at, struct heddle_launch *l)
@@ -261,7 +245,7 @@ static int program_launch(lua_State *L)
     return 0;
 }
 
-/* ---- the host --------------------------------------------------------- */
+/* ---- the host ------------------------------------------------------------- */
 
 struct host {
     lua_State *thread; /* of its own; stack: fn, device */
@@ -274,20 +258,20 @@ struct device {
     uint8_t type[]; /* of each buffer: 0 int, 1 float */
 };
 
-static heddle_host *device_check(lua_State *L, struct device **out)
+static struct device *device_check(lua_State *L)
 {
     struct device *d = luaL_checkudata(L, 1, DEVICE);
 
     if (d->h == NULL)
         luaL_error(L, "h is used after the host function has returned");
-    *out = d;
-    return d->h;
+    return d;
 }
 
 /* After a failed call the error stands in the simulation already. */
-static int stop(lua_State *L)
+static int reached(lua_State *L, int result)
 {
-    return luaL_error(L, "the host's access to a buffer failed");
+    return result == 0 ? 0
+                       : luaL_error(L, "the host's access to a buffer failed");
 }
 
 static bool is_float(const struct device *d, lua_Integer buffer)
@@ -310,14 +294,11 @@ static union heddle_value number(lua_State *L, int at, bool floats)
 
 static int device_read(lua_State *L)
 {
-    struct device *d;
-    heddle_host *h = device_check(L, &d);
-    lua_Integer buffer = luaL_checkinteger(L, 2);
-    lua_Integer i = luaL_checkinteger(L, 3);
+    const struct device *d = device_check(L);
+    lua_Integer buffer = luaL_checkinteger(L, 2), i = luaL_checkinteger(L, 3);
     union heddle_value v;
 
-    if (heddle_host_read(h, (uint32_t)buffer, (uint64_t)i, &v) != 0)
-        return stop(L);
+    reached(L, heddle_host_read(d->h, (uint32_t)buffer, (uint64_t)i, &v));
     if (is_float(d, buffer))
         lua_pushnumber(L, v.f);
     else
@@ -327,44 +308,34 @@ static int device_read(lua_State *L)
 
 static int device_write(lua_State *L)
 {
-    struct device *d;
-    heddle_host *h = device_check(L, &d);
-    lua_Integer buffer = luaL_checkinteger(L, 2);
-    lua_Integer i = luaL_checkinteger(L, 3);
+    const struct device *d = device_check(L);
+    lua_Integer buffer = luaL_checkinteger(L, 2), i = luaL_checkinteger(L, 3);
     union heddle_value v = number(L, 4, is_float(d, buffer));
 
-    if (heddle_host_write(h, (uint32_t)buffer, (uint64_t)i, v) != 0)
-        return stop(L);
-    return 0;
+    return reached(L,
+                   heddle_host_write(d->h, (uint32_t)buffer, (uint64_t)i, v));
 }
 
 static int device_fill(lua_State *L)
 {
-    struct device *d;
-    heddle_host *h = device_check(L, &d);
+    const struct device *d = device_check(L);
     lua_Integer buffer = luaL_checkinteger(L, 2);
     union heddle_value v = number(L, 3, is_float(d, buffer));
 
-    if (heddle_host_fill(h, (uint32_t)buffer, v) != 0)
-        return stop(L);
-    return 0;
+    return reached(L, heddle_host_fill(d->h, (uint32_t)buffer, v));
 }
 
 static int device_free(lua_State *L)
 {
-    struct device *d;
-    heddle_host *h = device_check(L, &d);
+    const struct device *d = device_check(L);
 
-    if (heddle_host_release(h, (uint32_t)luaL_checkinteger(L, 2)) != 0)
-        return stop(L);
-    return 0;
+    return reached(
+        L, heddle_host_release(d->h, (uint32_t)luaL_checkinteger(L, 2)));
 }
 
 static int device_launched(lua_State *L)
 {
-    struct device *d;
-
-    lua_pushinteger(L, heddle_host_launched(device_check(L, &d)));
+    lua_pushinteger(L, heddle_host_launched(device_check(L)->h));
     return 1;
 }
 
@@ -384,8 +355,7 @@ static int host_body(lua_State *L)
     lua_pushlstring(L, bytes > 0 ? state : "", bytes);
     lua_call(L, 2, 4); /* state kernel grid args */
     state = luaL_checklstring(L, 1, &bytes);
-    if (heddle_host_set_state(h, state, bytes) != 0)
-        return stop(L);
+    reached(L, heddle_host_set_state(h, state, bytes));
     more = !lua_isnil(L, 2);
     if (more)
         read_launch(L, 2, l);
@@ -436,16 +406,6 @@ static void host_free(void *ud)
     free(host);
 }
 
-static lua_State *main_thread(lua_State *L)
-{
-    lua_State *m;
-
-    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-    m = lua_tothread(L, -1);
-    lua_pop(L, 1);
-    return m;
-}
-
 static const luaL_Reg device_methods[] = {
     {"read", device_read}, {"write", device_write},       {"fill", device_fill},
     {"free", device_free}, {"launched", device_launched}, {NULL, NULL},
@@ -483,7 +443,7 @@ static int program_host(lua_State *L)
         luaL_unref(L, LUA_REGISTRYINDEX, ref);
         return hl_raise_memory(L);
     }
-    *host = (struct host){thread, main_thread(L), ref};
+    *host = (struct host){thread, hl_main_thread(L), ref};
     result = heddle_program_host(p, host_call, host, host_free, text, bytes);
     if (result < 0)
         host_free(host);
@@ -500,7 +460,7 @@ static int program_workload(lua_State *L)
     return *w ? 1 : hl_raise(L, HEDDLE_EPROGRAM, heddle_program_error(p));
 }
 
-/* ---- the module ------------------------------------------------------- */
+/* ---- the module ----------------------------------------------------------- */
 
 static const luaL_Reg program_methods[] = {
     {"align", program_align},
@@ -512,26 +472,15 @@ static const luaL_Reg program_methods[] = {
     {NULL, NULL},
 };
 
-static int program_gc(lua_State *L)
-{
-    heddle_program **p = luaL_checkudata(L, 1, PROGRAM);
-
-    heddle_program_free(*p);
-    *p = NULL;
-    return 0;
-}
+HL_RELEASE(program_gc, PROGRAM, heddle_program, heddle_program_free)
 
 static int program_new(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
-    heddle_program **p = lua_newuserdatauv(L, sizeof(heddle_program *), 0);
+    heddle_program **p = hl_box(L, PROGRAM, program_gc, program_methods);
 
-    *p = NULL;
-    hl_class(L, PROGRAM, program_gc, program_methods);
     *p = heddle_program_new(name);
-    if (*p == NULL)
-        return hl_raise_memory(L);
-    return 1;
+    return *p ? 1 : hl_raise_memory(L);
 }
 
 int luaopen_heddle_program(lua_State *L)

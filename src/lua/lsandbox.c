@@ -6,11 +6,9 @@
  * A decision may depend on the question, the state and the parameters, and on
  * nothing else.  So policy code has no clock, no files, no environment, no
  * code loading and no coroutines; pairs and next walk numbers and then strings
- * in order (Lua's own order differs from run to run); table.sort is stable and
- * does not choose pivots by the clock; tostring shows no addresses;
- * math.random is the policy's own stream of the simulation's generator.  A
- * name that is not here raises and says why.  What the warps of a generator do
- * (lgen.c) depends on their places and the parameters, by the same rules.
+ * in order (Lua's own order differs from run to run).  A name that is not here
+ * raises and says why.  What the warps of a generator do (lgen.c) depends on
+ * their places and the parameters, by the same rules.
  *
  * The fence is a list of what gets through, `common`, and each fence's own:
  * every function that is not there is out of reach, whatever a later Lua or the
@@ -26,6 +24,14 @@
  * What else they hold in locals is reported, so that the bridge can see that
  * it stays as it is.
  *
+ * Of the functions that differ from Lua's own: iteration is in an order that is
+ * the same in every run, the sort is stable and asks no clock, text has no
+ * addresses, math.random is a stream of the simulation's, and there is what Lua
+ * does not have: steering tables, counters, the cycle.  Whatever goes over a
+ * list or a text counts its elements (lbudget.c; patterns: lmatch.c), for a
+ * __len may say any number.  Upvalue 1 of each is the world, upvalue 2 Lua's
+ * function of the name.
+ *
  * Left out on purpose: protection against a script that means harm.  This is
  * a fence around mistakes.
  *
@@ -36,8 +42,8 @@
 
 #include <lualib.h>
 
+#include <limits.h>
 #include <stdint.h>
-#include <string.h>
 
 #define WORLD "heddle.sandbox.world"
 
@@ -47,6 +53,12 @@ enum {
     SAFE,        /* C functions allowed */
     LOADER,      /* a function with _ENV */
     METAS        /* [table] = true: set as a metatable */
+};
+
+/* More counters than there are; the nearest of these is looked for. */
+enum {
+    MAX_COUNTERS = 512,
+    COUNTER_STEPS = 16 /* instructions that looking one up counts as */
 };
 
 struct lp_world *lp_world(lua_State *L)
@@ -59,16 +71,645 @@ struct lp_world *lp_world(lua_State *L)
         memset(w, 0, sizeof *w);
         lua_pushvalue(L, -1);
         lua_setfield(L, LUA_REGISTRYINDEX, WORLD);
-        lua_getfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
-        w->in = lua_touserdata(L, -1);
-        lua_pop(L, 1);
+        w->in = hl_interrupt_of(L);
     }
     w = lua_touserdata(L, -1);
     lua_pop(L, 1);
     return w;
 }
 
-/* ---- building the globals ------------------------------------------------ */
+struct lp_world *lp_lib_world(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* Notes that the table at index i is a metatable now, of code behind a fence.
+ */
+static void note_meta(lua_State *L, const struct lp_fence *fence, int i);
+
+/* Whether the value at index i is not in the set at index `set` yet; puts it
+ * there. */
+static int is_new(lua_State *L, int set, int i)
+{
+    int found;
+
+    lua_pushvalue(L, i);
+    found = lua_rawget(L, set) != LUA_TNIL;
+    lua_pop(L, 1);
+    if (!found) {
+        lua_pushvalue(L, i);
+        lua_pushboolean(L, 1);
+        lua_rawset(L, set);
+    }
+    return !found;
+}
+
+/* n steps of the function that runs. */
+static void use(lua_State *L, uint64_t n)
+{
+    lp_budget_use(L, lp_lib_world(L), n);
+}
+
+/* ---- protected calls ------------------------------------------------------ */
+
+/* When the budget is used up the error goes on: in another handler hooks are
+ * off, and nothing would end it. */
+static int finish(lua_State *L, int status, lua_KContext below)
+{
+    if (status == LUA_OK || status == LUA_YIELD)
+        return lua_gettop(L) - (int)below;
+    if (lp_budget_over(lp_lib_world(L)))
+        return lua_error(L);
+    lua_pushboolean(L, 0);
+    lua_pushvalue(L, -2);
+    return 2;
+}
+
+static int lib_pcall(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lua_pushboolean(L, 1);
+    lua_insert(L, 1);
+    return finish(
+        L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, finish), 0);
+}
+
+/* Upvalue 2: the script's message handler. */
+static int handle(lua_State *L)
+{
+    lua_settop(L, 1);
+    if (!lp_budget_over(lp_lib_world(L))) {
+        lua_pushvalue(L, lua_upvalueindex(2));
+        lua_insert(L, 1);
+        lua_call(L, 1, 1);
+    }
+    return 1;
+}
+
+static int lib_xpcall(lua_State *L)
+{
+    int n = lua_gettop(L);
+
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, handle, 2);
+    lua_replace(L, 2);
+    lua_pushboolean(L, 1);
+    lua_pushvalue(L, 1);
+    lua_rotate(L, 3, 2); /* f handler true f arguments */
+    return finish(L, lua_pcallk(L, n - 2, LUA_MULTRET, 2, 2, finish), 2);
+}
+
+/* ---- iteration in order --------------------------------------------------- */
+
+/* Upvalues: table, keys, position.  A key whose value is gone is skipped. */
+static int pairs_step(lua_State *L)
+{
+    lua_Integer at = lua_tointeger(L, lua_upvalueindex(3));
+
+    for (;;) {
+        at++;
+        if (lua_rawgeti(L, lua_upvalueindex(2), at) == LUA_TNIL)
+            return 1;
+        lua_pushvalue(L, -1);
+        if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
+            break;
+        lua_pop(L, 2);
+    }
+    lua_pushinteger(L, at);
+    lua_replace(L, lua_upvalueindex(3));
+    return 2;
+}
+
+static int lib_pairs(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL)
+        return luaL_error(L, "pairs of a table with __pairs is not available "
+                             "here");
+    lua_pushvalue(L, 1);
+    use(L, (uint64_t)lp_state_keys(L, 1));
+    lua_pushinteger(L, 0);
+    lua_pushcclosure(L, pairs_step, 3);
+    return 1;
+}
+
+/* The key after `key` in order; O(n) a call. */
+static int lib_next(lua_State *L)
+{
+    lua_Integer n;
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 2);
+    n = lp_state_keys(L, 1); /* table key keys */
+    use(L, (uint64_t)n);
+    for (lua_Integer i = 0; i <= n; i++) {
+        if (i == 0 && !lua_isnil(L, 2))
+            continue;
+        if (i > 0 && !lua_isnil(L, 2)) {
+            lua_rawgeti(L, 3, i);
+            if (!lua_rawequal(L, -1, 2)) {
+                lua_pop(L, 1);
+                continue;
+            }
+        }
+        if (lua_rawgeti(L, 3, i + 1) == LUA_TNIL)
+            return 1;
+        lua_pushvalue(L, -1);
+        lua_rawget(L, 1);
+        return 2;
+    }
+    return luaL_error(L, "invalid key to 'next'");
+}
+
+/* What is sealed stays as it is: the globals, the libraries, what a policy is
+ * given. */
+static int lib_rawset(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checkany(L, 2);
+    luaL_checkany(L, 3);
+    lua_settop(L, 3);
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
+        return luaL_error(L, "cannot change a protected table");
+    lua_rawset(L, 1);
+    return 1;
+}
+
+/* ---- lists ---------------------------------------------------------------- */
+
+static lua_Integer length(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    return luaL_len(L, 1);
+}
+
+static int lib_insert(lua_State *L)
+{
+    lua_Integer end = (lua_Integer)((lua_Unsigned)length(L) + 1), at = end;
+
+    if (lua_gettop(L) != 2 && lua_gettop(L) != 3)
+        return luaL_error(L, "wrong number of arguments to 'insert'");
+    if (lua_gettop(L) == 3) {
+        at = luaL_checkinteger(L, 2);
+        luaL_argcheck(L, (lua_Unsigned)at - 1 < (lua_Unsigned)end, 2,
+                      "position out of bounds");
+        for (lua_Integer i = end; i > at; i--) {
+            use(L, 1);
+            lua_geti(L, 1, i - 1);
+            lua_seti(L, 1, i);
+        }
+    }
+    lua_seti(L, 1, at);
+    return 0;
+}
+
+static int lib_remove(lua_State *L)
+{
+    lua_Integer n = length(L), at = luaL_optinteger(L, 2, n);
+
+    if (lua_gettop(L) > 1 && at != n)
+        luaL_argcheck(L, (lua_Unsigned)at - 1 <= (lua_Unsigned)n, 2,
+                      "position out of bounds");
+    lua_geti(L, 1, at);
+    for (; at < n; at++) {
+        use(L, 1);
+        lua_geti(L, 1, at + 1);
+        lua_seti(L, 1, at);
+    }
+    lua_pushnil(L);
+    lua_seti(L, 1, at);
+    return 1;
+}
+
+static int lib_concat(lua_State *L)
+{
+    size_t n;
+    lua_Integer last = length(L), i;
+    const char *between = luaL_optlstring(L, 2, "", &n);
+    luaL_Buffer b;
+
+    i = luaL_optinteger(L, 3, 1);
+    last = luaL_optinteger(L, 4, last);
+    lua_settop(L, 2); /* the buffer needs the top */
+    luaL_buffinit(L, &b);
+    for (int first = 1; i <= last; first = 0) {
+        use(L, 1);
+        if (!first)
+            luaL_addlstring(&b, between, n);
+        lua_geti(L, 1, i);
+        if (!lua_isstring(L, -1))
+            return luaL_error(
+                L, "invalid value (%s) at index %I in table for 'concat'",
+                luaL_typename(L, -1), (LUAI_UACINT)i);
+        luaL_addvalue(&b);
+        if (i++ == last) /* which may be the last number there is */
+            break;
+    }
+    luaL_pushresult(&b);
+    return 1;
+}
+
+static int lib_move(lua_State *L)
+{
+    lua_Integer from, last, to;
+    int out = lua_isnoneornil(L, 5) ? 1 : 5;
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    from = luaL_checkinteger(L, 2);
+    last = luaL_checkinteger(L, 3);
+    to = luaL_checkinteger(L, 4);
+    luaL_checktype(L, out, LUA_TTABLE);
+    if (last >= from) {
+        lua_Integer n;
+        int down;
+
+        luaL_argcheck(L, from > 0 || last < LUA_MAXINTEGER + from, 3,
+                      "too many elements to move");
+        n = last - from + 1;
+        luaL_argcheck(L, to <= LUA_MAXINTEGER - n + 1, 4,
+                      "destination wrap around");
+        down = to > from && to <= last && (out == 1 || lua_rawequal(L, 1, out));
+        for (lua_Integer i = 0; i < n; i++) {
+            lua_Integer k = down ? n - 1 - i : i;
+            use(L, 1);
+            lua_geti(L, 1, from + k);
+            lua_seti(L, out, to + k);
+        }
+    }
+    lua_pushvalue(L, out);
+    return 1;
+}
+
+static int lib_unpack(lua_State *L)
+{
+    lua_Integer i = luaL_optinteger(L, 2, 1);
+    lua_Integer last =
+        lua_isnoneornil(L, 3) ? luaL_len(L, 1) : luaL_checkinteger(L, 3);
+    lua_Unsigned n = (lua_Unsigned)last - (lua_Unsigned)i;
+
+    if (i > last)
+        return 0;
+    if (n >= LP_MOST_VALUES || !lua_checkstack(L, (int)n + 1))
+        return luaL_error(L, "too many results to unpack");
+    use(L, n + 1);
+    for (lua_Unsigned k = 0; k <= n; k++)
+        lua_geti(L, 1, (lua_Integer)((lua_Unsigned)i + k));
+    return (int)n + 1;
+}
+
+/* Whether a < b, by the function at index 2 or by <. */
+static int before(lua_State *L, int a, int b)
+{
+    int less;
+
+    a = lua_absindex(L, a);
+    b = lua_absindex(L, b);
+    if (lua_isnil(L, 2))
+        return lua_compare(L, a, b, LUA_OPLT);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, a);
+    lua_pushvalue(L, b);
+    lua_call(L, 2, 1);
+    less = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return less;
+}
+
+/* Merges [lo, mid) and [mid, hi) of table `from` into table `to`. */
+static void merge(lua_State *L, int from, int to, lua_Integer lo,
+                  lua_Integer mid, lua_Integer hi)
+{
+    lua_Integer a = lo, b = mid;
+
+    for (lua_Integer i = lo; i < hi; i++) {
+        int left = a < mid;
+
+        use(L, 1);
+        if (a < mid && b < hi) {
+            lua_geti(L, from, a);
+            lua_geti(L, from, b);
+            left = !before(L, -1, -2); /* equal: the left one, so stable */
+            lua_pop(L, 2);
+        }
+        lua_geti(L, from, left ? a++ : b++);
+        lua_seti(L, to, i);
+    }
+}
+
+static int lib_sort(lua_State *L)
+{
+    lua_Integer n = length(L);
+    int from = 1, to = 3;
+
+    luaL_argcheck(L, n < INT_MAX, 1, "array too big");
+    if (!lua_isnoneornil(L, 2))
+        luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_settop(L, 2);
+    lua_newtable(L); /* n is what a __len says */
+    for (lua_Integer width = 1; width < n; width *= 2) {
+        for (lua_Integer lo = 1; lo <= n; lo += 2 * width) {
+            lua_Integer mid = lo + width > n + 1 ? n + 1 : lo + width;
+            lua_Integer hi = lo + 2 * width > n + 1 ? n + 1 : lo + 2 * width;
+            merge(L, from, to, lo, mid, hi);
+        }
+        from = 4 - from;
+        to = 4 - to;
+    }
+    for (lua_Integer i = 1; from == 3 && i <= n; i++) {
+        lua_geti(L, 3, i);
+        lua_seti(L, 1, i);
+    }
+    return 0;
+}
+
+/* ---- texts, without addresses --------------------------------------------- */
+
+const char *lp_text(lua_State *L, int i)
+{
+    int t = lua_type(L, i);
+
+    if (t != LUA_TTABLE && t != LUA_TFUNCTION && t != LUA_TUSERDATA &&
+        t != LUA_TLIGHTUSERDATA && t != LUA_TTHREAD)
+        return luaL_tolstring(L, i, NULL);
+    if (!luaL_callmeta(L, i, "__tostring"))
+        lua_pushstring(L, lua_typename(L, t));
+    if (!lua_isstring(L, -1))
+        luaL_error(L, "'__tostring' must return a string");
+    return lua_tostring(L, -1);
+}
+
+static int lib_tostring(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lp_text(L, 1);
+    return 1;
+}
+
+/* Lua's own function, once the length of its text has been counted. */
+static int lib_by_length(lua_State *L)
+{
+    if (lua_type(L, 1) == LUA_TSTRING)
+        use(L, 1 + lua_rawlen(L, 1) / 16);
+    return lua_tocfunction(L, lua_upvalueindex(2))(L);
+}
+
+static int lib_rep(lua_State *L)
+{
+    size_t n, m;
+    const char *s = luaL_checklstring(L, 1, &n);
+    lua_Integer times = luaL_checkinteger(L, 2);
+    const char *between = luaL_optlstring(L, 3, "", &m);
+    luaL_Buffer b;
+
+    if (times <= 0 || n + m == 0) {
+        lua_pushliteral(L, "");
+        return 1;
+    }
+    if ((uint64_t)times > (uint64_t)LP_LONGEST / (n + m) + 1)
+        return luaL_error(L, "resulting string too large");
+    use(L, 1 + (uint64_t)times * (n + m) / 256);
+    luaL_buffinit(L, &b);
+    for (; times > 0; times--) {
+        luaL_addlstring(&b, s, n);
+        if (times > 1)
+            luaL_addlstring(&b, between, m);
+    }
+    luaL_pushresult(&b);
+    return 1;
+}
+
+/* Values with addresses become text first; %p is refused. */
+static int lib_format(lua_State *L)
+{
+    size_t bytes;
+    const char *f = luaL_checklstring(L, 1, &bytes), *end = f + bytes;
+
+    use(L, 1 + bytes / 16);
+    while ((f = memchr(f, '%', (size_t)(end - f))) != NULL) {
+        f += 1 + strspn(f + 1, "-+ #0123456789.");
+        if (*f == 'p')
+            return luaL_error(L, "%%p shows an address, which differs "
+                                 "from run to run");
+        f += f < end;
+    }
+    for (int i = 2, n = lua_gettop(L); i <= n; i++) {
+        int t = lua_type(L, i);
+        if (t == LUA_TTABLE || t == LUA_TFUNCTION || t == LUA_TUSERDATA) {
+            lp_text(L, i);
+            lua_replace(L, i);
+        }
+    }
+    return lua_tocfunction(L, lua_upvalueindex(2))(L);
+}
+
+static int lib_print(lua_State *L)
+{
+    int n = lua_gettop(L);
+
+    for (int i = 1; i <= n; i++) {
+        lp_text(L, i);
+        lua_replace(L, i);
+    }
+    return lua_tocfunction(L, lua_upvalueindex(2))(L);
+}
+
+/* ---- the simulation ------------------------------------------------------- */
+
+static struct lp *running(lua_State *L, const char *what)
+{
+    struct lp *p = lp_lib_world(L)->running;
+
+    if (p == NULL)
+        luaL_error(L, "%s works only while a policy answers", what);
+    return p;
+}
+
+int lp_lib_drawn(lua_State *L, uint64_t u)
+{
+    lua_Integer low = 1, high;
+    uint64_t n;
+
+    switch (lua_gettop(L)) {
+    case 0:
+        lua_pushnumber(L, (lua_Number)(u >> 11) * (0.5 / ((uint64_t)1 << 52)));
+        return 1;
+    case 1:
+        high = luaL_checkinteger(L, 1);
+        break;
+    default:
+        low = luaL_checkinteger(L, 1);
+        high = luaL_checkinteger(L, 2);
+        break;
+    }
+    luaL_argcheck(L, low <= high, lua_gettop(L), "interval is empty");
+    n = (uint64_t)high - (uint64_t)low + 1;
+    if (n != 0 && n <= UINT32_MAX)
+        u = ((u >> 32) * n) >> 32;
+    else if (n != 0)
+        u %= n;
+    lua_pushinteger(L, (lua_Integer)((uint64_t)low + u));
+    return 1;
+}
+
+static int lib_random(lua_State *L)
+{
+    return lp_lib_drawn(L, lp_random(running(L, "math.random")));
+}
+
+static int lib_no_seed(lua_State *L)
+{
+    return luaL_error(L, "math.randomseed is not available in policy code: "
+                         "the stream comes from the simulation's seed");
+}
+
+/* What a table's cell gets: a number, a truth, or one of its words. */
+static uint64_t cell_value(lua_State *L, const char *table, int i)
+{
+    const struct heddle_table_info *t;
+    uint64_t v;
+
+    if (lua_isboolean(L, i))
+        return (uint64_t)lua_toboolean(L, i);
+    for (uint32_t k = 0;
+         lua_type(L, i) == LUA_TSTRING && (t = heddle_table_info(k)) != NULL;
+         k++)
+        if (strcmp(t->name, table) == 0 &&
+            heddle_word_value(t->value, lua_tostring(L, i), &v) == HEDDLE_OK)
+            return v;
+    return (uint64_t)luaL_checkinteger(L, i);
+}
+
+/* The index at argument n of a table; more is none that there can be. */
+static uint32_t index_at(lua_State *L, int n)
+{
+    lua_Integer i = luaL_checkinteger(L, n);
+
+    return i < 0 || i > INT32_MAX ? INT32_MAX : (uint32_t)i;
+}
+
+/* steer(table, i, j, value) */
+static int lib_steer(lua_State *L)
+{
+    heddle_sim *s = lp_sim(running(L, "steer"));
+    const char *table = luaL_checkstring(L, 1);
+    uint32_t i = index_at(L, 2), j = index_at(L, 3);
+    uint64_t value = cell_value(L, table, 4);
+
+    if (heddle_steer(s, table, i, j, value) != 0)
+        return luaL_error(L, "%s", heddle_policy_error(s));
+    return 0;
+}
+
+/* An application's number, or what stands for all of them. */
+static uint32_t app_at(lua_State *L, int i)
+{
+    lua_Integer app = luaL_optinteger(L, i, UINT32_MAX);
+
+    return app < 0 || app > UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)app;
+}
+
+static int no_counter(lua_State *L, heddle_sim *s, const char *name)
+{
+    const char *names[MAX_COUNTERS];
+    struct heddle_counter_info c;
+    size_t n = 0;
+
+    luaL_checkstack(L, MAX_COUNTERS + 8, "counters");
+    while (n < MAX_COUNTERS && heddle_counter(s, (uint32_t)n, &c) == 0)
+        names[n++] = lua_pushfstring(L, "%s.%s", c.component, c.name);
+    return luaL_error(L,
+                      "this machine has no counter '%s'%s (see: heddle list "
+                      "counters)",
+                      name, hl_meant(L, name, names, n));
+}
+
+/* counter("mmu.misses" [, app]): the sum over all copies of the part, and over
+ * all applications if none is given. */
+static int lib_counter(lua_State *L)
+{
+    heddle_sim *s = lp_sim(running(L, "counter"));
+    const char *name = luaL_checkstring(L, 1);
+    uint64_t sum;
+
+    use(L, COUNTER_STEPS);
+    if (!lua_isnoneornil(L, 2) && app_at(L, 2) >= heddle_apps(s))
+        return luaL_error(L,
+                          "counter: there is no application %I; they count "
+                          "from 0 to %d",
+                          (LUAI_UACINT)luaL_checkinteger(L, 2),
+                          (int)heddle_apps(s) - 1);
+    if (heddle_policy_counter(s, name, app_at(L, 2), &sum) != 0)
+        return no_counter(L, s, name);
+    lua_pushinteger(L, (lua_Integer)sum);
+    return 1;
+}
+
+/* recent("walks", app): what happened since the policy's last epoch */
+static int lib_recent(lua_State *L)
+{
+    heddle_sim *s = lp_sim(running(L, "recent"));
+    const char *fact = luaL_checkstring(L, 1);
+    uint64_t value;
+
+    if (heddle_recent(s, fact, index_at(L, 2), &value) != 0)
+        return luaL_error(L, "%s", heddle_policy_error(s));
+    lua_pushinteger(L, (lua_Integer)value);
+    return 1;
+}
+
+/* now(): the core cycle */
+static int lib_now(lua_State *L)
+{
+    lua_pushinteger(L,
+                    (lua_Integer)heddle_policy_now(lp_sim(running(L, "now"))));
+    return 1;
+}
+
+/* every(cycles, function): for the field `every` of a policy */
+static int lib_every(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_createtable(L, 2, 0);
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, 1);
+    lua_pushvalue(L, 2);
+    lua_rawseti(L, -2, 2);
+    return 1;
+}
+
+/* ---- metatables ----------------------------------------------------------- */
+
+static int lib_getmetatable(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (luaL_getmetafield(L, 1, "__metatable") == LUA_TNIL &&
+        !lua_getmetatable(L, 1))
+        lua_pushnil(L);
+    return 1;
+}
+
+static int lib_setmetatable(lua_State *L)
+{
+    const struct lp_fence *fence = lp_lib_world(L)->fence;
+    int t = lua_type(L, 2);
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (t != LUA_TNIL && t != LUA_TTABLE)
+        return luaL_typeerror(L, 2, "nil or table");
+    lua_settop(L, 2);
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
+        return luaL_error(L, "cannot change a protected metatable");
+    if (t == LUA_TTABLE)
+        note_meta(L, fence ? fence : &lp_policy_fence, 2);
+    lua_setmetatable(L, 1);
+    return 1;
+}
+
+/* ---- building the globals ------------------------------------------------- */
 
 static const char *const banned[] = {
     "os",     "io",      "debug",   "load",      "loadstring",     "loadfile",
@@ -126,87 +767,62 @@ static int no_change(lua_State *L)
 static void push_raising(lua_State *L, const struct lp_fence *fence,
                          lua_CFunction fn)
 {
-    union {
-        const struct lp_fence *in;
-        void *out;
-    } u = {fence};
-
-    lua_pushlightuserdata(L, u.out);
+    hl_push_pointer(L, fence);
     lua_pushcclosure(L, fn, 1);
 }
 
+/* clang-format off */
+#define AS_IS(library, name) {library, name, NULL, ""}
 /* What code behind any fence can reach: nothing else, and nothing that the
  * script has put into Lua's own libraries. */
 static const struct lp_global common[] = {
-    {"", "assert", NULL, ""},
-    {"", "error", NULL, ""},
-    {"", "ipairs", NULL, ""},
-    {"", "rawequal", NULL, ""},
-    {"", "rawget", NULL, ""},
-    {"", "rawlen", NULL, ""},
-    {"", "select", NULL, ""},
-    {"", "type", NULL, ""},
-    {"", "getmetatable", lp_lib_getmetatable, "of tables only"},
-    {"", "next", lp_lib_next, "numbers and then strings, in order"},
-    {"", "pairs", lp_lib_pairs, "numbers and then strings, in order"},
-    {"", "pcall", lp_lib_pcall, "does not catch that the budget is used up"},
-    {"", "print", lp_lib_print, "shows no addresses"},
-    {"", "rawset", lp_lib_rawset, "of tables whose metatable is not protected"},
-    {"", "setmetatable", lp_lib_setmetatable, "no __mode, __gc or __pairs"},
-    {"", "tonumber", lp_lib_by_length, "counts its text"},
-    {"", "tostring", lp_lib_tostring, "shows no addresses"},
-    {"", "xpcall", lp_lib_xpcall, "does not catch that the budget is used up"},
-    {"math", "abs", NULL, ""},
-    {"math", "acos", NULL, ""},
-    {"math", "asin", NULL, ""},
-    {"math", "atan", NULL, ""},
-    {"math", "ceil", NULL, ""},
-    {"math", "cos", NULL, ""},
-    {"math", "deg", NULL, ""},
-    {"math", "exp", NULL, ""},
-    {"math", "floor", NULL, ""},
-    {"math", "fmod", NULL, ""},
-    {"math", "log", NULL, ""},
-    {"math", "max", NULL, ""},
-    {"math", "min", NULL, ""},
-    {"math", "modf", NULL, ""},
-    {"math", "rad", NULL, ""},
-    {"math", "sin", NULL, ""},
-    {"math", "sqrt", NULL, ""},
-    {"math", "tan", NULL, ""},
-    {"math", "tointeger", NULL, ""},
-    {"math", "type", NULL, ""},
-    {"math", "ult", NULL, ""},
-    {"string", "char", NULL, ""},
-    {"string", "len", NULL, ""},
-    {"string", "lower", NULL, ""},
-    {"string", "pack", NULL, ""},
-    {"string", "packsize", NULL, ""},
-    {"string", "reverse", NULL, ""},
-    {"string", "sub", NULL, ""},
-    {"string", "upper", NULL, ""},
-    {"string", "byte", lp_lib_by_length, "counts its text"},
+    AS_IS("", "assert"), AS_IS("", "error"), AS_IS("", "ipairs"),
+    AS_IS("", "rawequal"), AS_IS("", "rawget"), AS_IS("", "rawlen"),
+    AS_IS("", "select"), AS_IS("", "type"),
+    {"", "getmetatable", lib_getmetatable, "of tables only"},
+    {"", "next", lib_next, "numbers and then strings, in order"},
+    {"", "pairs", lib_pairs, "numbers and then strings, in order"},
+    {"", "pcall", lib_pcall, "does not catch that the budget is used up"},
+    {"", "print", lib_print, "shows no addresses"},
+    {"", "rawset", lib_rawset, "of tables whose metatable is not protected"},
+    {"", "setmetatable", lib_setmetatable, "no __mode, __gc or __pairs"},
+    {"", "tonumber", lib_by_length, "counts its text"},
+    {"", "tostring", lib_tostring, "shows no addresses"},
+    {"", "xpcall", lib_xpcall, "does not catch that the budget is used up"},
+    AS_IS("math", "abs"), AS_IS("math", "acos"), AS_IS("math", "asin"),
+    AS_IS("math", "atan"), AS_IS("math", "ceil"), AS_IS("math", "cos"),
+    AS_IS("math", "deg"), AS_IS("math", "exp"), AS_IS("math", "floor"),
+    AS_IS("math", "fmod"), AS_IS("math", "log"), AS_IS("math", "max"),
+    AS_IS("math", "min"), AS_IS("math", "modf"), AS_IS("math", "rad"),
+    AS_IS("math", "sin"), AS_IS("math", "sqrt"), AS_IS("math", "tan"),
+    AS_IS("math", "tointeger"), AS_IS("math", "type"), AS_IS("math", "ult"),
+    AS_IS("string", "char"), AS_IS("string", "len"), AS_IS("string", "lower"),
+    AS_IS("string", "pack"), AS_IS("string", "packsize"),
+    AS_IS("string", "reverse"), AS_IS("string", "sub"),
+    AS_IS("string", "upper"),
+    {"string", "byte", lib_by_length, "counts its text"},
     {"string", "find", lp_lib_find, "counts its steps"},
-    {"string", "format", lp_lib_format, "shows no addresses; no %p"},
+    {"string", "format", lib_format, "shows no addresses; no %p"},
     {"string", "gmatch", lp_lib_gmatch, "counts its steps"},
     {"string", "gsub", lp_lib_gsub, "counts its steps"},
     {"string", "match", lp_lib_match, "counts its steps"},
-    {"string", "rep", lp_lib_rep, "counts its text"},
-    {"string", "unpack", lp_lib_by_length, "counts its text"},
-    {"table", "pack", NULL, ""},
-    {"table", "concat", lp_lib_concat, "counts the elements"},
-    {"table", "insert", lp_lib_insert, "counts the elements"},
-    {"table", "move", lp_lib_move, "counts the elements"},
-    {"table", "remove", lp_lib_remove, "counts the elements"},
-    {"table", "sort", lp_lib_sort, "stable; counts the elements"},
-    {"table", "unpack", lp_lib_unpack, "counts the elements; 65536 at most"},
-    {"utf8", "char", NULL, ""},
-    {"utf8", "codepoint", lp_lib_by_length, "counts its text"},
-    {"utf8", "codes", lp_lib_by_length, "counts its text"},
-    {"utf8", "len", lp_lib_by_length, "counts its text"},
-    {"utf8", "offset", lp_lib_by_length, "counts its text"},
+    {"string", "rep", lib_rep, "counts its text"},
+    {"string", "unpack", lib_by_length, "counts its text"},
+    AS_IS("table", "pack"),
+    {"table", "concat", lib_concat, "counts the elements"},
+    {"table", "insert", lib_insert, "counts the elements"},
+    {"table", "move", lib_move, "counts the elements"},
+    {"table", "remove", lib_remove, "counts the elements"},
+    {"table", "sort", lib_sort, "stable; counts the elements"},
+    {"table", "unpack", lib_unpack, "counts the elements; 65536 at most"},
+    AS_IS("utf8", "char"),
+    {"utf8", "codepoint", lib_by_length, "counts its text"},
+    {"utf8", "codes", lib_by_length, "counts its text"},
+    {"utf8", "len", lib_by_length, "counts its text"},
+    {"utf8", "offset", lib_by_length, "counts its text"},
     {NULL, NULL, NULL, NULL},
 };
+/* clang-format on */
 
 /* The values that are no functions. */
 static const struct {
@@ -228,16 +844,6 @@ static const struct lp_global *global_of(const struct lp_fence *fence, size_t i)
     for (i -= n; g->name != NULL && i > 0; i--)
         g++;
     return g->name != NULL ? g : NULL;
-}
-
-/* Pushes a library of the state S, or its globals. */
-static void push_library(lua_State *S, const char *name)
-{
-    lua_rawgeti(S, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
-    if (*name != '\0') {
-        lua_getfield(S, -1, name);
-        lua_remove(S, -2);
-    }
 }
 
 /* A state with Lua's libraries as they were made, whatever the script has put
@@ -289,45 +895,41 @@ static void push_place(lua_State *L, int env, const char *library)
         lua_pushvalue(L, -1);
 }
 
-/* Sets a function of the table on top. */
-static void add_global(lua_State *L, const struct lp_global *g, lua_State *S)
-{
-    lua_CFunction own;
-
-    push_library(S, g->library);
-    lua_getfield(S, -1, g->name);
-    own = lua_tocfunction(S, -1);
-    lua_settop(S, 0);
-    if (g->f != NULL) {
-        lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
-        if (own != NULL)
-            lua_pushcfunction(L, own);
-        else
-            lua_pushnil(L);
-        lua_pushcclosure(L, g->f, 2);
-        lua_setfield(L, -2, g->name);
-    } else if (own != NULL) {
-        lua_pushcfunction(L, own);
-        lua_setfield(L, -2, g->name);
-    }
-}
-
-static void add_constant(lua_State *L, size_t i, lua_State *S)
+/* Pushes what the state S has of a name: a function in C, a text, a number. */
+static void push_own(lua_State *L, lua_State *S, const char *library,
+                     const char *name)
 {
     size_t n;
     const char *s;
 
-    push_library(S, constant[i].library);
-    if (lua_getfield(S, -1, constant[i].name) == LUA_TSTRING) {
+    lua_rawgeti(S, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    if (*library != '\0')
+        lua_getfield(S, -1, library);
+    lua_getfield(S, -1, name);
+    if (lua_iscfunction(S, -1)) {
+        lua_pushcfunction(L, lua_tocfunction(S, -1));
+    } else if (lua_type(S, -1) == LUA_TSTRING) {
         s = lua_tolstring(S, -1, &n);
         lua_pushlstring(L, s, n);
     } else if (lua_isinteger(S, -1)) {
         lua_pushinteger(L, lua_tointeger(S, -1));
-    } else {
+    } else if (lua_type(S, -1) == LUA_TNUMBER) {
         lua_pushnumber(L, lua_tonumber(S, -1));
+    } else {
+        lua_pushnil(L);
     }
     lua_settop(S, 0);
-    lua_setfield(L, -2, constant[i].name);
+}
+
+/* Sets a function of the table on top. */
+static void add_global(lua_State *L, const struct lp_global *g, lua_State *S)
+{
+    if (g->f != NULL)
+        lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
+    push_own(L, S, g->library, g->name);
+    if (g->f != NULL)
+        lua_pushcclosure(L, g->f, 2);
+    lua_setfield(L, -2, g->name);
 }
 
 /* Nobody adds to the table on top, by whatever way: its metatable is protected,
@@ -352,18 +954,15 @@ static void note_safe(lua_State *L, int safe, int depth)
 {
     lua_pushnil(L);
     while (lua_next(L, -2)) {
-        if (lua_isfunction(L, -1)) {
-            lua_pushvalue(L, -1);
-            lua_pushboolean(L, 1);
-            lua_rawset(L, safe);
-        } else if (lua_istable(L, -1) && depth == 0) {
+        if (lua_isfunction(L, -1))
+            is_new(L, safe, -1);
+        else if (lua_istable(L, -1) && depth == 0)
             note_safe(L, safe, 1);
-        }
         lua_pop(L, 1);
     }
 }
 
-/* ---- the methods of texts ------------------------------------------------ */
+/* ---- the methods of texts ------------------------------------------------- */
 
 static void push_of(lua_State *L, const struct lp_fence *fence, int which);
 
@@ -415,7 +1014,7 @@ static void guard_texts(lua_State *L)
     lua_pop(L, 2);
 }
 
-/* ---- a fence ------------------------------------------------------------- */
+/* ---- a fence -------------------------------------------------------------- */
 
 const struct lp_fence lp_policy_fence = {
     .code = "policy code",
@@ -425,13 +1024,13 @@ const struct lp_fence lp_policy_fence = {
     .bit = 1,
     .own =
         (const struct lp_global[]){
-            {"", "counter", lp_lib_counter, "see The language"},
-            {"", "every", lp_lib_every, "see The language"},
-            {"", "now", lp_lib_now, "see The language"},
-            {"", "recent", lp_lib_recent, "see The language"},
-            {"", "steer", lp_lib_steer, "see The language"},
-            {"math", "random", lp_lib_random, "the simulation's stream"},
-            {"math", "randomseed", lp_lib_no_seed, "raises"},
+            {"", "counter", lib_counter, "see The language"},
+            {"", "every", lib_every, "see The language"},
+            {"", "now", lib_now, "see The language"},
+            {"", "recent", lib_recent, "see The language"},
+            {"", "steer", lib_steer, "see The language"},
+            {"math", "random", lib_random, "the simulation's stream"},
+            {"math", "randomseed", lib_no_seed, "raises"},
             {NULL, NULL, NULL, NULL}},
 };
 
@@ -464,7 +1063,8 @@ static void build(lua_State *L, const struct lp_fence *fence)
     }
     for (size_t i = 0; i < sizeof constant / sizeof *constant; i++) {
         push_place(L, env, constant[i].library);
-        add_constant(L, i, *S);
+        push_own(L, *S, constant[i].library, constant[i].name);
+        lua_setfield(L, -2, constant[i].name);
         lua_settop(L, env);
     }
     lua_close(*S);
@@ -538,7 +1138,7 @@ void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
         lua_error(L);
 }
 
-/* ---- metatables ---------------------------------------------------------- */
+/* ---- metatables ----------------------------------------------------------- */
 
 static const char *const refused[] = {"__mode", "__gc", "__pairs"};
 
@@ -556,7 +1156,7 @@ static void check_meta(lua_State *L, int t)
     }
 }
 
-void lp_sandbox_note_meta(lua_State *L, const struct lp_fence *fence, int i)
+static void note_meta(lua_State *L, const struct lp_fence *fence, int i)
 {
     check_meta(L, i);
     push_of(L, fence, METAS);
@@ -590,31 +1190,27 @@ static int forget_metas(lua_State *L)
 int lp_sandbox_metas(lua_State *T, const struct lp_fence *fence, int last)
 {
     int top = lua_gettop(T), bad;
-    union {
-        const struct lp_fence *in;
-        void *out;
-    } u = {fence};
 
     lua_pushcfunction(T, check_metas);
     push_of(T, fence, METAS);
     bad = lua_pcall(T, 1, 0, 0) != LUA_OK;
     if (bad || last) {
         lua_pushcfunction(T, forget_metas);
-        lua_pushlightuserdata(T, u.out);
+        hl_push_pointer(T, fence);
         if (lua_pcall(T, 1, 0, 0) != LUA_OK)
             lua_settop(T, top + bad);
     }
     return bad;
 }
 
-/* ---- entering ------------------------------------------------------------ */
+/* ---- entering ------------------------------------------------------------- */
 
 struct visit {
     const struct lp_fence *fence;
     int seen, loader, safe; /* stack indices */
     int meta;               /* metatables it is in */
-    lp_upvalue_fn *each;
-    void *ud;
+    struct lp_locals *locals;
+    int keep; /* where their functions are kept */
 };
 
 static void enter(lua_State *L, int f, struct visit *v, int depth);
@@ -685,15 +1281,8 @@ static void enter_table(lua_State *L, int t, struct visit *v, const char *name,
                    "the local '%s' holds a whole module; let %s have the "
                    "functions and values that it needs in locals",
                    name, v->fence->code);
-    lua_pushvalue(L, t);
-    if (lua_rawget(L, v->seen) != LUA_TNIL || depth > 16) {
-        lua_pop(L, 1);
+    if (depth > 16 || !is_new(L, v->seen, t))
         return;
-    }
-    lua_pop(L, 1);
-    lua_pushvalue(L, t);
-    lua_pushboolean(L, 1);
-    lua_rawset(L, v->seen);
     lua_pushnil(L);
     while (lua_next(L, t)) {
         enter_value(L, v, name, depth);
@@ -720,10 +1309,8 @@ static void enter_upvalue(lua_State *L, int f, int n, const char *name,
     }
     lua_pop(L, 1);
     enter_value(L, v, name, depth);
-    lua_pushvalue(L, f);
-    lua_pushvalue(L, value);
-    if (v->each)
-        v->each(L, v->ud, name, n);
+    if (v->locals)
+        lp_locals_note(L, v->locals, v->keep, f, name, n);
 }
 
 /* Whether a function stands in one of heddle's own modules, which others call
@@ -747,15 +1334,8 @@ static void enter(lua_State *L, int f, struct visit *v, int depth)
     luaL_checkstack(L, 8, "too many nested functions");
     if (depth > 64)
         luaL_error(L, "functions nested too deeply in locals");
-    lua_pushvalue(L, f);
-    if (lua_rawget(L, v->seen) != LUA_TNIL) {
-        lua_pop(L, 1);
+    if (!is_new(L, v->seen, f))
         return;
-    }
-    lua_pop(L, 1);
-    lua_pushvalue(L, f);
-    lua_pushboolean(L, 1);
-    lua_rawset(L, v->seen);
     for (int n = 1; (name = lua_getupvalue(L, f, n)) != NULL; n++) {
         int top = lua_gettop(L);
         enter_upvalue(L, f, n, name, v, depth);
@@ -764,9 +1344,9 @@ static void enter(lua_State *L, int f, struct visit *v, int depth)
 }
 
 void lp_sandbox_enter(lua_State *L, const struct lp_fence *fence, int i,
-                      lp_upvalue_fn *each, void *ud)
+                      struct lp_locals *locals, int keep)
 {
-    struct visit v = {.fence = fence, .each = each, .ud = ud};
+    struct visit v = {.fence = fence, .locals = locals, .keep = keep};
 
     i = lua_absindex(L, i);
     guard_texts(L);

@@ -19,16 +19,12 @@
 
 #include "lheddle.h"
 
-#define DATABASE "heddle.sqlite"
+#define DATABASE  "heddle.sqlite"
+#define STATEMENT "heddle.sqlite.statement"
 
 enum { BUSY_MS = 10000 };
 
 HL_MODULE int luaopen_heddle_sqlite(lua_State *L);
-
-static sqlite3 **handle(lua_State *L)
-{
-    return luaL_checkudata(L, 1, DATABASE);
-}
 
 /* Raises SQLite's words on a database; a statement that is wrong itself is
  * told, too. */
@@ -42,14 +38,7 @@ static int fail(lua_State *L, sqlite3 *db, const char *path, const char *sql)
                      sqlite3_errmsg(db), sql);
 }
 
-static int db_close(lua_State *L)
-{
-    sqlite3 **db = handle(L);
-
-    sqlite3_close_v2(*db);
-    *db = NULL;
-    return 0;
-}
+HL_RELEASE(db_close, DATABASE, sqlite3, sqlite3_close_v2)
 
 static int bind(lua_State *L, sqlite3_stmt *s, int at, int i)
 {
@@ -95,21 +84,12 @@ static void push_column(lua_State *L, sqlite3_stmt *s, int i)
 
 /* A statement is a value of Lua, so that it ends with the call whatever is
  * raised on the way. */
-static int statement_end(lua_State *L)
-{
-    sqlite3_stmt **s = lua_touserdata(L, 1);
-
-    sqlite3_finalize(*s);
-    *s = NULL;
-    return 0;
-}
+HL_RELEASE(statement_end, STATEMENT, sqlite3_stmt, sqlite3_finalize)
 
 static sqlite3_stmt *statement(lua_State *L, sqlite3 *db, const char *sql)
 {
-    sqlite3_stmt **s = lua_newuserdatauv(L, sizeof *s, 0);
+    sqlite3_stmt **s = hl_box(L, STATEMENT, statement_end, NULL);
 
-    *s = NULL;
-    hl_class(L, DATABASE ".statement", statement_end, NULL);
     lua_toclose(L, -1);
     if (sqlite3_prepare_v2(db, sql, -1, s, NULL) != SQLITE_OK)
         fail(L, db, sqlite3_db_filename(db, "main"), sql);
@@ -119,13 +99,12 @@ static sqlite3_stmt *statement(lua_State *L, sqlite3 *db, const char *sql)
 /* db:exec(sql, value...): the rows, each a table by column */
 static int db_exec(lua_State *L)
 {
-    sqlite3 *db = *handle(L);
+    sqlite3 *db = hl_unbox(L, 1, DATABASE, "this database was closed");
     const char *sql = luaL_checkstring(L, 2);
     int top = lua_gettop(L), rc = SQLITE_OK;
     lua_Integer n = 0;
     sqlite3_stmt *s;
 
-    luaL_argcheck(L, db != NULL, 1, "this database was closed");
     s = statement(L, db, sql);
     for (int i = 3; i <= top && rc == SQLITE_OK; i++)
         rc = bind(L, s, i - 2, i);
@@ -154,10 +133,8 @@ static int db_open(lua_State *L)
     static const luaL_Reg methods[] = {
         {"exec", db_exec}, {"close", db_close}, {NULL, NULL}};
     const char *path = luaL_checkstring(L, 1);
-    sqlite3 **db = lua_newuserdatauv(L, sizeof *db, 0);
+    sqlite3 **db = hl_box(L, DATABASE, db_close, methods);
 
-    *db = NULL;
-    hl_class(L, DATABASE, db_close, methods);
     if (sqlite3_open(path, db) != SQLITE_OK)
         return fail(L, *db, path, NULL);
     sqlite3_busy_timeout(*db, BUSY_MS);

@@ -17,7 +17,7 @@
 
 enum { DEEPEST = 64 };
 
-/* ---- keys in order ----------------------------------------------------- */
+/* ---- keys in order -------------------------------------------------------- */
 
 struct key {
     const char *s; /* NULL: a number */
@@ -125,7 +125,7 @@ lua_Integer lp_state_keys(lua_State *L, int i)
     return n;
 }
 
-/* ---- writing ------------------------------------------------------------ */
+/* ---- writing -------------------------------------------------------------- */
 
 struct path {
     const struct path *up;
@@ -282,7 +282,7 @@ void lp_state_write(lua_State *L, int i, const char *what, struct lp_bytes *b)
     lua_pop(L, 1);
 }
 
-/* ---- reading ------------------------------------------------------------ */
+/* ---- reading -------------------------------------------------------------- */
 
 struct reader {
     const unsigned char *p, *end;
@@ -357,7 +357,7 @@ void lp_state_read(lua_State *L, const unsigned char *v, size_t n)
     read_value(L, &r, 0);
 }
 
-/* ---- copying and fingerprints ------------------------------------------- */
+/* ---- copying and fingerprints --------------------------------------------- */
 
 /* Written first, so that what cannot be saved is refused at once.  The bytes
  * live in a userdata while Lua may raise. */
@@ -484,4 +484,34 @@ uint64_t lp_state_mark(lua_State *L, int i)
     if (seen != 0)
         lua_pop(L, 1);
     return h;
+}
+
+/* ---- locals --------------------------------------------------------------- */
+
+void lp_locals_note(lua_State *L, struct lp_locals *l, int keep, int f,
+                    const char *name, int n)
+{
+    if (l->n == l->room) {
+        int room = 2 * l->room + 16;
+        struct lp_local *v = realloc(l->v, (size_t)room * sizeof *v);
+        if (v == NULL)
+            hl_raise_memory(L);
+        l->v = v;
+        l->room = room;
+    }
+    l->v[l->n++] = (struct lp_local){name, lp_state_mark(L, -1), n};
+    lua_pushvalue(L, f);
+    lua_rawseti(L, keep, l->n);
+}
+
+const char *lp_locals_changed(lua_State *L, const struct lp_locals *l, int keep)
+{
+    for (int i = 0; i < l->n; i++) {
+        lua_rawgeti(L, keep, i + 1);
+        lua_getupvalue(L, -1, l->v[i].n);
+        if (lp_state_mark(L, -1) != l->v[i].mark)
+            return l->v[i].name;
+        lua_pop(L, 2);
+    }
+    return NULL;
 }

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "../heddle_work.h"
-#include "lgen.h"
 #include "lheddle.h"
 #include "lpolicy.h"
 
