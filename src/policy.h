@@ -145,7 +145,7 @@ heddle_policy_load(const char *path, char *out, size_t room);
 
 /* ---- binding policies ------------------------------------------------ */
 
-enum { HEDDLE_MAX_PARAMS = 32, HEDDLE_MAX_BOUND = 32 };
+enum { HEDDLE_MAX_PARAMS = 32, HEDDLE_MAX_BOUND = 32, HEDDLE_MAX_APPS = 16 };
 
 enum heddle_use_flags {
     HEDDLE_USE_REPLACE = 1, /* unbind the policies that stand in the way */
@@ -255,6 +255,10 @@ HEDDLE_API int heddle_word_value(const char *words, const char *word,
 /* The word at a place; HEDDLE_EINVAL where they are no words. */
 HEDDLE_API int heddle_word_name(const char *words, uint64_t value, char *out,
                                 size_t room);
+
+/* A number that looks random, of another: what a policy draws is
+ * heddle_mix(place.seed + count) or the like, and part of its state. */
+HEDDLE_API uint64_t heddle_mix(uint64_t x);
 
 /* The name of names[0..n) most similar to `name`, or NULL. */
 HEDDLE_API const char *heddle_nearest(const char *name,

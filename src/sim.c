@@ -68,7 +68,10 @@ static int build_base(heddle_sim *s)
     place.banks = m->dram.banks;
     place.frames = m->vm.memory_bytes / HD_PAGE_BYTES - m->vm.table_frames;
     place.seed = m->sim.seed;
-    return hd_slots_open(&s->slots, env, s, &place) != 0 ? no_memory(s) : 0;
+    if (hd_slots_open(&s->slots, env, s, &place) != 0 ||
+        hd_tokens_open(&s->tokens, env, s, place.cores) != 0)
+        return no_memory(s);
+    return 0;
 }
 
 /* Entries of the pools, enough for everything that can be in flight. */

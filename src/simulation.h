@@ -11,7 +11,7 @@
 #include "machine.h"
 #include "mem/dram.h"
 #include "mem/l2.h"
-#include "policy/slots.h"
+#include "policy/tokens.h"
 #include "sim.h"
 #include "vm/manage.h"
 #include "vm/mmu.h"
@@ -67,6 +67,7 @@ struct heddle_sim {
     struct hd_tclient tclient[2 * HD_MAX_CORES]; /* then: of replayed ones */
     struct hd_tclient fclient[HD_MAX_CORES];
     struct hd_slot partition;
+    struct hd_tokens tokens;
     struct hd_run_state *run; /* arena */
     uint32_t apps;
     struct hd_source *source[HD_MAX_APPS];

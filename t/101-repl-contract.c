@@ -12,7 +12,7 @@
 
 #include "base/rng.h"
 #include "mem/assoc.h"
-#include "policy/registry.h"
+#include "policy.h"
 
 enum { SEED = 99, MOST = 4096 };
 
@@ -27,6 +27,9 @@ struct binding {
     uint64_t victims;
     uint32_t expect_gone; /* way + 1 that was chosen and must go next */
 };
+
+extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
+    hd_policy_random, hd_policy_srrip; /* builtin.c */
 
 static const struct heddle_policy *const policies[] = {
     &hd_policy_lru, &hd_policy_fifo, &hd_policy_random, &hd_policy_srrip};

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "policy-fake.h"
+#include "policy/tokens.h"
 #include "texts.h"
 
 /* What the machine says, and the policy answers. */
@@ -86,6 +87,8 @@ static const struct heddle_policy policy = {
     .answer = {[HEDDLE_POINT_tokens] = answer},
 };
 
+static struct hd_tokens tokens;
+
 static struct fake *start(void)
 {
     struct fake *f = fake_open();
@@ -95,6 +98,9 @@ static struct fake *start(void)
     now.ran[1] = 0x1;  /* one */
     now.ran[2] = 0xf0; /* four, not the lowest */
     hd_slots_facts(&f->slots, facts, 2, NULL);
+    memset(&tokens, 0, sizeof tokens);
+    assert_int_equal(
+        hd_tokens_open(&tokens, &f->env, fake_sim(f), FAKE_CORES), 0);
     assert_int_equal(heddle_use(fake_sim(f), &policy, "", NULL, NULL, 0, 0), 0);
     return f;
 }

@@ -3,7 +3,8 @@
 
 Pinned: every folder of src/ with C in it has a row in the table of floors; no
 file includes what lies on a floor above its own, but for what is named there;
-the Lua binding and the command see nothing of the engine but public headers.
+the Lua binding and the command see nothing of the engine but public headers, and
+a built-in policy nothing but policy.h.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -65,5 +66,24 @@ for file in files.output "ls src/*/*.[ch]":gmatch "src/(%S+)" do
 end
 tap.ok(seen > 150 and #bad == 0, "nothing is included from above",
     seen .. " includes; " .. table.concat(bad, "\n"))
+
+-- Built-in policies are written as plug-ins are.
+local builtin = {}
+for name in files.read "src/policy/builtin.c":gmatch "hd_policy_(%w+)" do
+    builtin[name] = true
+end
+for file in files.output "grep -l 'struct heddle_policy hd_policy_' src/policy/*.c"
+    :gmatch "%S+" do
+    local code, other = files.read(file), {}
+    for name in code:gmatch "\nconst struct heddle_policy hd_policy_(%w+) =" do
+        builtin[name] = nil
+    end
+    for what in code:gmatch '#include "([^"]+)"' do
+        other[#other + 1] = what ~= "../policy.h" and what or nil
+    end
+    tap.ok(file:find "builtin" or #other == 0,
+        file .. " sees policy.h alone", table.concat(other, " "))
+end
+tap.is(next(builtin), nil, "all built-in policies were seen")
 
 tap.done()

@@ -49,7 +49,8 @@ static bool wants(const struct heddle_policy *p, const struct hd_offer *o,
 
 /* ---- checks ----------------------------------------------------------- */
 
-static int check_policy(const struct heddle_policy *p, struct hd_err *err)
+static int check_policy(const struct hd_slots_registry *r,
+                        const struct heddle_policy *p, struct hd_err *err)
 {
     if (p == NULL)
         return hd_err_set(err, HEDDLE_EINVAL,
@@ -62,11 +63,13 @@ static int check_policy(const struct heddle_policy *p, struct hd_err *err)
                           "policy %s was built for interface %" PRIu32
                           ", this is interface %d: build it again",
                           p->name, p->abi, HEDDLE_POLICY_ABI);
-    if (p->answer[HEDDLE_POINT_tokens] && !(p->period && p->epoch))
-        return hd_err_set(err, HEDDLE_EPOLICY,
-                          "policy %s answers tokens, which is asked at the end "
-                          "of its epochs, but it has none (every)",
-                          p->name);
+    for (uint32_t i = 0; i < r->epochals; i++)
+        if (p->answer[r->epochal[i].point] && !(p->period && p->epoch))
+            return hd_err_set(err, HEDDLE_EPOLICY,
+                              "policy %s answers %s, which is asked at the end "
+                              "of its epochs, but it has none (every)",
+                              p->name,
+                              heddle_point_info(r->epochal[i].point)->name);
     return hd_param_check(&(struct hd_param_of){"policy", p->name, p->params},
                           HEDDLE_EPOLICY, err);
 }
@@ -313,8 +316,9 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
             r->watcher[n][r->slots->watched[n]++] =
                 (struct hd_watcher){p->watch[n], b->cell[0].state, b};
     hd_env_bound(r->env);
-    if (p->answer[HEDDLE_POINT_tokens])
-        hd_tokens_begin(r);
+    for (uint32_t i = 0; i < r->epochals; i++)
+        if (p->answer[r->epochal[i].point])
+            r->epochal[i].begin(r->epochal[i].self);
     hd_registry_start_epochs(r, b);
 }
 
@@ -385,7 +389,7 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
     uint32_t place;
 
     hd_err_clear(err);
-    if (check_policy(p, err) != 0)
+    if (check_policy(r, p, err) != 0)
         return err->code;
     if (r->listening != NULL)
         return hd_err_set(err, HEDDLE_EPOLICY,

@@ -1,15 +1,21 @@
 /*
  * builtin.c - the list of policies compiled into the library.
  *
- * A policy is one const struct at the foot of its own file; a new one is
- * added to this list and is then found by name, listed and explained.
+ * A policy is one const struct at the foot of its own file, which includes
+ * policy.h alone, as a plug-in does; a new one is added to this list and is
+ * then found by name, listed and explained.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
+#include "../base/base.h"
 #include "../base/diag.h"
-#include "registry.h"
+#include "../policy.h"
+
+extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
+    hd_policy_random, hd_policy_srrip, hd_policy_gto, hd_policy_lrr,
+    hd_policy_frfcfs, hd_policy_mask, hd_policy_cores, hd_policy_mosaic;
 
 static const struct heddle_policy *const builtin[] = {
     &hd_policy_lru,   &hd_policy_fifo,   &hd_policy_random, &hd_policy_srrip,

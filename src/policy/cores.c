@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "registry.h"
+#include "../policy.h"
 
 enum { NAMED = 8 };
 

@@ -10,7 +10,9 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "registry.h"
+#include <stdbool.h>
+
+#include "../policy.h"
 
 struct rank {
     uint64_t at, klass, row, arrived;
@@ -31,13 +33,13 @@ static bool before(const struct rank *a, const struct rank *b)
 static int64_t pick(void *self, const void *question)
 {
     const struct heddle_q_dram_pick *q = question;
-    struct rank best = {HD_NEVER, 0, 0, 0};
+    struct rank best = {UINT64_MAX, 0, 0, 0};
     int64_t pick = 0;
 
     (void)self;
     for (uint64_t i = 0; i < q->n; i++) {
-        struct rank r = {hd_max_u64(q->ready[i], q->cycle), q->klass[i],
-                         !q->hit[i], q->arrived[i]};
+        uint64_t at = q->ready[i] > q->cycle ? q->ready[i] : q->cycle;
+        struct rank r = {at, q->klass[i], !q->hit[i], q->arrived[i]};
         /* candidates of a bank follow one another, the hit first */
         if (!q->hit[i] && i > 0 && q->bank[i - 1] == q->bank[i])
             continue;

@@ -38,9 +38,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdbool.h>
 #include <stdio.h>
 
-#include "registry.h"
+#include "../policy.h"
 
 enum param {
     TOKENS,
@@ -52,7 +53,8 @@ enum param {
     BAND,
     TOKEN_RULE,
     SAMPLE,
-    THRESH
+    THRESH,
+    PARAMS
 };
 enum { TEXT, HILLCLIMB };
 enum { MILLION = 1000000 }; /* rates are in parts of it */
@@ -83,15 +85,25 @@ static const struct heddle_param params[] = {
 };
 
 struct mask {
-    uint64_t param[HD_LEN(params)];
-    uint64_t rate[HD_MAX_APPS]; /* L2 TLB miss rate of the last epoch */
-    uint8_t known[HD_MAX_APPS]; /* there is one */
-    uint8_t up[HD_MAX_APPS];    /* the last move gave tokens */
+    uint64_t param[PARAMS];
+    uint64_t rate[HEDDLE_MAX_APPS]; /* L2 TLB miss rate of the last epoch */
+    uint8_t known[HEDDLE_MAX_APPS]; /* there is one */
+    uint8_t up[HEDDLE_MAX_APPS];    /* the last move gave tokens */
     uint32_t apps;
     struct l2_use {
         uint64_t hits, lookups;
     } use[LEVELS]; /* of the L2 cache, when last looked at; 0: data */
 };
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
 
 static size_t state_bytes(const struct heddle_place *p, const uint64_t *v)
 {
@@ -135,15 +147,15 @@ static int64_t tokens(void *self, const void *question)
 {
     const struct heddle_q_tokens *q = question;
     struct mask *m = self;
-    uint64_t step = hd_max_u64(1, q->warps * m->param[STEP] / 100);
+    uint64_t step = larger(1, q->warps * m->param[STEP] / 100);
     int way = m->param[TOKENS] && q->lookups > 0 ? direction(m, q) : 0;
 
     if (!m->param[TOKENS])
         return HEDDLE_PASS;
     if (q->epoch == 1)
-        return (int64_t)hd_max_u64(1, q->warps * m->param[INITIAL] / 100);
+        return (int64_t)larger(1, q->warps * m->param[INITIAL] / 100);
     if (way > 0)
-        return (int64_t)hd_min_u64(q->tokens + step, q->warps);
+        return (int64_t)smaller(q->tokens + step, q->warps);
     if (way < 0)
         return (int64_t)(q->tokens > step ? q->tokens - step : 1);
     return (int64_t)q->tokens;
@@ -168,7 +180,7 @@ static struct l2_use use_of(const heddle_sim *s, uint32_t level)
     const char *const *what = level == 0 ? data : &walk[level - 1];
     struct l2_use u = {0, 0};
 
-    for (uint32_t i = 0; i < (level == 0 ? HD_LEN(data) : 1); i++) {
+    for (uint32_t i = 0; i < (level == 0 ? 3 : 1); i++) {
         u.hits += count(s, what[i], "hits");
         u.lookups += count(s, what[i], "lookups");
     }
@@ -187,7 +199,7 @@ static struct l2_use grown(struct l2_use *last, struct l2_use now)
 /* Says whether a level goes past the L2 cache, for all applications. */
 static void skip(const struct mask *m, heddle_sim *s, uint32_t level, bool yes)
 {
-    uint64_t cell = yes ? hd_max_u64(1, m->param[SAMPLE]) : 0;
+    uint64_t cell = yes ? larger(1, m->param[SAMPLE]) : 0;
 
     for (uint32_t app = 0; app < m->apps; app++)
         heddle_steer(s, "l2_bypass", app, level, cell);
@@ -214,19 +226,19 @@ static uint64_t pressure(heddle_sim *s, uint32_t app)
 
     heddle_recent(s, "walks", app, &walks);
     heddle_recent(s, "stalled", app, &stalled);
-    return hd_min_u64(walks, SIX_BITS) * hd_min_u64(stalled, SIX_BITS);
+    return smaller(walks, SIX_BITS) * smaller(stalled, SIX_BITS);
 }
 
 static void share_turns(const struct mask *m, heddle_sim *s)
 {
-    uint64_t p[HD_MAX_APPS], sum = 0;
+    uint64_t p[HEDDLE_MAX_APPS], sum = 0;
 
     for (uint32_t app = 0; app < m->apps; app++)
         sum += p[app] = pressure(s, app);
     for (uint32_t app = 0; app < m->apps; app++)
         heddle_steer(s, "dram_turn", app, 0,
                      sum > 0 ? m->param[THRESH] * p[app] / sum
-                             : hd_max_u64(1, m->param[THRESH] / m->apps));
+                             : larger(1, m->param[THRESH] / m->apps));
 }
 
 static void sort_requests(const struct mask *m, heddle_sim *s)
@@ -236,7 +248,7 @@ static void sort_requests(const struct mask *m, heddle_sim *s)
             heddle_steer(s, "dram_class", app, level,
                          level == 0 ? SILVER : GOLDEN);
         heddle_steer(s, "dram_turn", app, 0,
-                     hd_max_u64(1, m->param[THRESH] / m->apps));
+                     larger(1, m->param[THRESH] / m->apps));
     }
 }
 

@@ -33,11 +33,9 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdbool.h>
 
-#include "../base/base.h"
-#include "../base/bits.h"
 #include "../policy.h"
-#include "registry.h"
 
 enum { PAGES = 512, WORDS = PAGES / 64 };
 enum { COALESCE, EARLY, THRESHOLD, CAC, STALL };
@@ -61,8 +59,8 @@ struct mosaic {
     uint32_t coalesce, early, threshold, cac, stall;
     uint32_t top;   /* of the free frame list */
     uint32_t wants; /* what found no frame: 0 a base page, 1 a whole frame */
-    uint32_t head[HD_MAX_APPS]; /* free base pages */
-    uint32_t last[HD_MAX_APPS]; /* frame reserved last */
+    uint32_t head[HEDDLE_MAX_APPS]; /* free base pages */
+    uint32_t last[HEDDLE_MAX_APPS]; /* frame reserved last */
     struct frame f[];           /* [n], then uint32_t free[2 * n] */
 };
 
@@ -146,11 +144,13 @@ static void leave(struct mosaic *s, uint64_t frame)
 
 static uint32_t lowest(const struct frame *f)
 {
-    uint32_t w = 0;
+    uint32_t i = 0;
 
-    while (~f->map[w] == 0)
-        w++;
-    return w * 64 + hd_bit_first(~f->map[w]);
+    while (~f->map[i / 64] == 0)
+        i += 64;
+    while (f->map[i / 64] >> (i % 64) & 1)
+        i++;
+    return i;
 }
 
 /* ---- CoCoA --------------------------------------------------------------- */
@@ -469,7 +469,7 @@ static int init(void *state, const struct heddle_place *p,
     s->threshold = (uint32_t)params[THRESHOLD];
     s->cac = (uint32_t)params[CAC];
     s->stall = (uint32_t)params[STALL];
-    for (uint32_t a = 0; a < HD_MAX_APPS; a++)
+    for (uint32_t a = 0; a < HEDDLE_MAX_APPS; a++)
         s->head[a] = s->last[a] = NONE;
     while (s->top < s->n) {
         free_list(s)[s->top] = s->n - 1 - s->top;

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "../base/rng.h"
 #include "../core/config.h"
 #include "slots.h"
 
@@ -64,6 +65,11 @@ const struct heddle_note_info *heddle_note_info(uint32_t i)
 #undef HD_NOTE
     };
     return i < HD_LEN(of) ? of[i]() : NULL;
+}
+
+uint64_t heddle_mix(uint64_t x)
+{
+    return hd_mix64(x);
 }
 
 const char *heddle_nearest(const char *name, const char *const *names, size_t n)

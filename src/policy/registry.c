@@ -103,8 +103,9 @@ static void on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
     r->current = b;
     b->policy->epoch(b->cell[cell].state, r->sim,
                      hd_cycle(r->env->clk, HD_CLK_CORE, now));
-    if (b->policy->answer[HEDDLE_POINT_tokens])
-        hd_tokens_epoch(r);
+    for (uint32_t i = 0; i < r->epochals; i++)
+        if (b->policy->answer[r->epochal[i].point])
+            r->epochal[i].over(r->epochal[i].self);
     hd_recent_restart(r, b);
     r->current = NULL;
     if (r->error.code != 0) /* heddle_steer, whose result may be ignored */
@@ -150,7 +151,6 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
     struct hd_slots_registry *r = self;
 
     (void)instance;
-    hd_tokens_check(r, err);
     hd_slots_check(r->slots, err);
 }
 
@@ -192,7 +192,7 @@ int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
     r->component = hd_events_component(env->ev, "policy", on_epoch, r);
     hd_steer_defaults(r, (uint32_t)hd_ones(HD_STEER_TABLES));
     hd_env_part(env, part);
-    return hd_tokens_open(r) == 0 ? 0 : HEDDLE_ENOMEM;
+    return 0;
 }
 
 void hd_slots_close(struct hd_slots *s)
@@ -326,6 +326,14 @@ const char *heddle_offered(const heddle_sim *sim, enum heddle_point p,
             return r->at[at].name;
     }
     return NULL;
+}
+
+void hd_slots_epochal(struct hd_slots *s, struct hd_epochal e)
+{
+    struct hd_slots_registry *r = s->registry;
+
+    hd_assert(r->epochals < HD_LEN(r->epochal));
+    r->epochal[r->epochals++] = e;
 }
 
 /* ---- who may be bothered ---------------------------------------------- */

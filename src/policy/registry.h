@@ -110,8 +110,8 @@ struct hd_slots_registry {
     const struct hd_fact *fact; /* those of the machine */
     void *fact_self;
     uint32_t facts;
-    struct hd_tokens *tokens; /* arena: tokens.c */
-    struct hd_slot tokens_slot;
+    struct hd_epochal epochal[4]; /* points asked at ends of epochs */
+    uint32_t epochals;
     struct hd_bound *current; /* whose init or epoch is running */
     struct hd_err *sink;      /* where heddle_policy_fail writes; NULL: env */
     struct hd_err error;      /* of heddle_use and heddle_steer */
@@ -138,17 +138,5 @@ void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables);
 
 /* recent.c: the facts that b owns begin anew. */
 void hd_recent_restart(struct hd_slots_registry *r, const struct hd_bound *b);
-
-/* tokens.c: builds its state and offers the point (0 or -1); a policy that
- * answers it is bound; its epoch has ended; invariants. */
-int hd_tokens_open(struct hd_slots_registry *r);
-void hd_tokens_begin(struct hd_slots_registry *r);
-void hd_tokens_epoch(struct hd_slots_registry *r);
-void hd_tokens_check(const struct hd_slots_registry *r, struct hd_err *err);
-
-/* repl.c, sched.c, frfcfs.c, mask.c, cores.c, mosaic.c */
-extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
-    hd_policy_random, hd_policy_srrip, hd_policy_gto, hd_policy_lrr,
-    hd_policy_frfcfs, hd_policy_mask, hd_policy_cores, hd_policy_mosaic;
 
 #endif

@@ -16,7 +16,7 @@
  *   fifo    As lru, but a touch does nothing.
  *   random  Victim: (d >> 32) * n >> 32 of the n ways, where d = m(m(seed +
  *           instance) + m(k)), k counts the victims of this instance from 0,
- *           and m is the finalizer of SplitMix64 (hd_mix64).  `last` has no
+ *           and m is the finalizer of SplitMix64 (heddle_mix).  `last` has no
  *           meaning here.
  *   srrip   Jaleel et al., High performance cache replacement using
  *           re-reference interval prediction, ISCA 2010, with hit priority.
@@ -32,10 +32,9 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "../base/base.h"
-#include "../base/rng.h"
+#include <stdbool.h>
+
 #include "../policy.h"
-#include "registry.h"
 
 /* ---- cells ------------------------------------------------------------ */
 
@@ -180,8 +179,8 @@ static int64_t draws_victim(void *state, const void *question)
 {
     const struct heddle_q_repl_victim *q = question;
     struct draws *s = state;
-    uint64_t d = hd_mix64(hd_mix64(s->seed + q->instance) +
-                          hd_mix64(s->n[q->instance]++));
+    uint64_t d = heddle_mix(heddle_mix(s->seed + q->instance) +
+                          heddle_mix(s->n[q->instance]++));
 
     return (int64_t)(q->from + ((d >> 32) * (q->to - q->from + 1) >> 32));
 }

@@ -14,8 +14,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "../base/bits.h"
-#include "registry.h"
+#include "../policy.h"
 
 enum { ONE_INSTRUCTION = 64 };
 
@@ -32,11 +31,12 @@ static int64_t gto(void *self, const void *question)
 static int64_t lrr(void *self, const void *question)
 {
     const struct heddle_q_warp_pick *q = question;
-    uint64_t later =
-        q->last < 63 ? q->ready & ~hd_ones((unsigned)q->last + 1) : 0;
+    uint64_t next = q->last < 63 ? q->last + 1 : 0;
 
     (void)self;
-    return (int64_t)hd_bit_first(later ? later : q->ready) + ONE_INSTRUCTION;
+    while (!(q->ready >> next & 1))
+        next = (next + 1) % 64;
+    return (int64_t)next + ONE_INSTRUCTION;
 }
 
 const struct heddle_policy hd_policy_gto = {

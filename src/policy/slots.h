@@ -22,6 +22,8 @@
 
 struct hd_env;
 
+_Static_assert(HD_MAX_APPS == (int)HEDDLE_MAX_APPS, "policies see as many");
+
 struct hd_slot {
     heddle_answer *fn; /* int64_t fn(void *self, const void *question) */
     void *self;
@@ -138,6 +140,18 @@ bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p);
  * quiet.
  */
 bool hd_slots_quiet(const struct hd_slots *s, const char *at);
+
+/* A point that is asked when an epoch of the policy that answers it has ended:
+ * who asks is told that such a policy is bound, and of each end of its epochs,
+ * where heddle_recent and heddle_steer speak for the policy. */
+struct hd_epochal {
+    enum heddle_point point;
+    void (*begin)(void *self);
+    void (*over)(void *self);
+    void *self;
+};
+
+void hd_slots_epochal(struct hd_slots *s, struct hd_epochal e);
 
 /* Offers the facts of a machine: n of them, borrowed. */
 void hd_slots_facts(struct hd_slots *s, const struct hd_fact *facts, uint32_t n,

@@ -17,19 +17,19 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "tokens.h"
+
 #include <string.h>
 
 #include "../base/bits.h"
-#include "registry.h"
 
-enum { ALL = UINT32_MAX, CORES = 128 };
+enum { ALL = UINT32_MAX };
 
-/* State, in the arena. */
-struct hd_tokens {
+struct hd_tokens_state {
     uint64_t lookups[HD_MAX_APPS], misses[HD_MAX_APPS]; /* at the last epoch */
-    uint64_t ran[CORES];          /* warps that issued in the last epoch */
-    uint32_t owner[CORES];        /* application of each core */
-    uint32_t tokens[HD_MAX_APPS]; /* or ALL */
+    uint64_t ran[HD_STEER_CORES];   /* warps that issued in the last epoch */
+    uint32_t owner[HD_STEER_CORES]; /* application of each core */
+    uint32_t tokens[HD_MAX_APPS];   /* or ALL */
     uint32_t epochs;
 };
 
@@ -41,30 +41,19 @@ static int64_t keep(void *self, const void *question)
     return (int64_t)q->tokens;
 }
 
-int hd_tokens_open(struct hd_slots_registry *r)
-{
-    r->tokens = hd_arena_take(r->env->arena, 1, sizeof *r->tokens);
-    if (r->tokens == NULL)
-        return -1;
-    hd_slots_offer(r->slots, HEDDLE_POINT_tokens, "", &r->tokens_slot, keep,
-                   NULL);
-    return 0;
-}
-
 /* ---- measuring -------------------------------------------------------- */
 
-static uint64_t count(struct hd_slots_registry *r, const char *name,
-                      uint32_t app)
+static uint64_t count(const struct hd_tokens *t, const char *name, uint32_t app)
 {
     uint64_t v;
 
-    heddle_policy_counter(r->sim, name, app, &v);
+    heddle_policy_counter(t->sim, name, app, &v);
     return v;
 }
 
-static uint64_t lookups(struct hd_slots_registry *r, uint32_t app)
+static uint64_t lookups(const struct hd_tokens *t, uint32_t app)
 {
-    return count(r, "mmu.hits", app) + count(r, "mmu.misses", app);
+    return count(t, "mmu.hits", app) + count(t, "mmu.misses", app);
 }
 
 /* What a counter has grown by. */
@@ -76,30 +65,29 @@ static uint64_t grown(uint64_t *last, uint64_t now)
     return d;
 }
 
-void hd_tokens_begin(struct hd_slots_registry *r)
+/* A policy that answers tokens is bound. */
+static void begin(void *self)
 {
-    struct hd_tokens *t = r->tokens;
+    struct hd_tokens *t = self;
 
-    memset(t, 0, sizeof *t);
-    for (uint32_t a = 0; a < r->machine.apps; a++) {
-        t->tokens[a] = ALL;
-        t->lookups[a] = lookups(r, a);
-        t->misses[a] = count(r, "mmu.misses", a);
+    memset(t->s, 0, sizeof *t->s);
+    for (uint32_t a = 0; a < t->apps; a++) {
+        t->s->tokens[a] = ALL;
+        t->s->lookups[a] = lookups(t, a);
+        t->s->misses[a] = count(t, "mmu.misses", a);
     }
 }
 
 /* Which warps issued, and whose.  False: an error is recorded. */
-static bool learn(struct hd_slots_registry *r)
+static bool learn(struct hd_tokens *t)
 {
-    struct hd_tokens *t = r->tokens;
-    uint32_t cores = (uint32_t)hd_min_u64(r->machine.cores, CORES);
     uint64_t owner;
 
-    for (uint32_t c = 0; c < cores; c++) {
-        if (heddle_recent(r->sim, "warps", c, &t->ran[c]) != 0 ||
-            heddle_recent(r->sim, "owner", c, &owner) != 0)
+    for (uint32_t c = 0; c < t->cores; c++) {
+        if (heddle_recent(t->sim, "warps", c, &t->s->ran[c]) != 0 ||
+            heddle_recent(t->sim, "owner", c, &owner) != 0)
             return false;
-        t->owner[c] = (uint32_t)owner;
+        t->s->owner[c] = (uint32_t)owner;
     }
     return true;
 }
@@ -120,80 +108,109 @@ static uint64_t lowest(uint64_t set, uint64_t n)
     return out;
 }
 
-static void hand_out(struct hd_slots_registry *r, uint32_t app, uint64_t warps,
+static bool hand_out(struct hd_tokens *t, uint32_t app, uint64_t warps,
                      uint64_t cores)
 {
-    const struct hd_tokens *t = r->tokens;
-    uint32_t tokens = t->tokens[app];
+    uint32_t tokens = t->s->tokens[app];
     uint64_t each = hd_ceil_div(tokens, cores);
 
-    for (uint32_t c = 0; c < r->machine.cores && c < CORES; c++)
-        if (t->owner[c] == app)
-            heddle_steer(r->sim, "tlb_fill", app, c,
+    for (uint32_t c = 0; c < t->cores; c++)
+        if (t->s->owner[c] == app &&
+            heddle_steer(t->sim, "tlb_fill", app, c,
                          tokens >= warps ? UINT64_MAX
-                                         : lowest(t->ran[c], each));
+                                         : lowest(t->s->ran[c], each)) != 0)
+            return false;
+    return true;
 }
 
-static void decide(struct hd_slots_registry *r, uint32_t app)
+/* False: a table cannot be steered, and an error is recorded. */
+static bool decide(struct hd_tokens *t, uint32_t app)
 {
-    struct hd_tokens *t = r->tokens;
-    struct heddle_q_tokens q = {.app = app, .epoch = t->epochs};
+    struct hd_tokens_state *s = t->s;
+    struct heddle_q_tokens q = {.app = app, .epoch = s->epochs};
     uint64_t cores = 0;
     int64_t n;
 
-    for (uint32_t c = 0; c < r->machine.cores && c < CORES; c++) {
-        if (t->owner[c] != app)
+    for (uint32_t c = 0; c < t->cores; c++) {
+        if (s->owner[c] != app)
             continue;
-        q.warps += hd_bit_count(t->ran[c]);
-        cores += t->ran[c] != 0;
+        q.warps += hd_bit_count(s->ran[c]);
+        cores += s->ran[c] != 0;
     }
-    q.lookups = grown(&t->lookups[app], lookups(r, app));
-    q.misses = grown(&t->misses[app], count(r, "mmu.misses", app));
+    q.lookups = grown(&s->lookups[app], lookups(t, app));
+    q.misses = grown(&s->misses[app], count(t, "mmu.misses", app));
     if (cores == 0)
-        return; /* it did not run */
-    q.tokens = hd_min_u64(t->tokens[app], q.warps);
-    n = hd_ask_tokens(&r->tokens_slot, &q);
-    if (t->tokens[app] == ALL && (uint64_t)n == q.warps)
-        return;
-    t->tokens[app] = (uint32_t)n;
-    hand_out(r, app, q.warps, cores);
+        return true; /* it did not run */
+    q.tokens = hd_min_u64(s->tokens[app], q.warps);
+    n = hd_ask_tokens(&t->slot, &q);
+    if (s->tokens[app] == ALL && (uint64_t)n == q.warps)
+        return true;
+    s->tokens[app] = (uint32_t)n;
+    return hand_out(t, app, q.warps, cores);
 }
 
-void hd_tokens_epoch(struct hd_slots_registry *r)
+/* An epoch of that policy has ended. */
+static void over(void *self)
 {
-    if (!learn(r))
+    struct hd_tokens *t = self;
+
+    if (!learn(t))
         return;
-    r->tokens->epochs++;
-    for (uint32_t a = 0; a < r->machine.apps && r->error.code == 0; a++)
-        decide(r, a);
+    t->s->epochs++;
+    for (uint32_t a = 0; a < t->apps && decide(t, a); a++)
+        ;
 }
 
 /* ---- checking --------------------------------------------------------- */
 
-void hd_tokens_check(const struct hd_slots_registry *r, struct hd_err *err)
+static void check(void *self, uint32_t instance, struct hd_err *err)
 {
-    const struct hd_tokens *t = r->tokens;
+    const struct hd_tokens *t = self;
+    const struct hd_tokens_state *s = t->s;
 
-    for (uint32_t a = 0; a < r->machine.apps && r->tokens_slot.bound; a++) {
+    (void)instance;
+    for (uint32_t a = 0; a < t->apps && t->slot.bound; a++) {
         uint64_t given = 0, warps = 0, cores = 0, others = 0;
 
-        for (uint32_t c = 0; c < r->machine.cores && c < CORES; c++) {
-            uint64_t may = r->slots->steer->tlb_fill[a][c];
-            if (t->owner[c] != a || t->ran[c] == 0)
+        for (uint32_t c = 0; c < t->cores; c++) {
+            uint64_t may = t->steer->tlb_fill[a][c];
+            if (s->owner[c] != a || s->ran[c] == 0)
                 continue;
-            warps += hd_bit_count(t->ran[c]);
-            given += hd_bit_count(may & t->ran[c]);
-            others |= may & ~t->ran[c];
+            warps += hd_bit_count(s->ran[c]);
+            given += hd_bit_count(may & s->ran[c]);
+            others |= may & ~s->ran[c];
             cores++;
         }
-        if (t->tokens[a] == ALL || t->tokens[a] >= warps)
+        if (s->tokens[a] == ALL || s->tokens[a] >= warps)
             continue;
-        if (given > t->tokens[a] + cores - 1 || given > warps || others != 0)
+        if (given > s->tokens[a] + cores - 1 || given > warps || others != 0)
             hd_err_set(err, HEDDLE_ECHECK,
                        "tokens: %llu of %llu warps of application %u on %llu "
                        "cores have one of %u tokens%s",
                        (unsigned long long)given, (unsigned long long)warps, a,
-                       (unsigned long long)cores, t->tokens[a],
+                       (unsigned long long)cores, s->tokens[a],
                        others ? ", others that did not run too" : "");
     }
+}
+
+/* ---- building --------------------------------------------------------- */
+
+int hd_tokens_open(struct hd_tokens *t, struct hd_env *env, heddle_sim *sim,
+                   uint32_t cores)
+{
+    struct hd_part part = {
+        .name = "tokens", .instances = 1, .self = t, .check = check};
+    struct hd_epochal at_epochs = {HEDDLE_POINT_tokens, begin, over, t};
+
+    t->sim = sim;
+    t->steer = env->slots->steer;
+    t->apps = env->apps;
+    t->cores = (uint32_t)hd_min_u64(cores, HD_STEER_CORES);
+    t->s = hd_arena_take(env->arena, 1, sizeof *t->s);
+    if (t->s == NULL)
+        return HEDDLE_ENOMEM;
+    hd_slots_offer(env->slots, HEDDLE_POINT_tokens, "", &t->slot, keep, t);
+    hd_slots_epochal(env->slots, at_epochs);
+    hd_env_part(env, part);
+    return 0;
 }
