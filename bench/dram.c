@@ -40,7 +40,7 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
     (void)what;
     (void)a;
     c = hd_dram_channel(k->dram, pa);
-    if (!hd_dram_room(k->dram, c)) {
+    if (!hd_dram_takes(k->dram, c, HD_NONE)) {
         /* The sender's own word is 32 bits: the line number. */
         hd_dram_wait(k->dram, c, HD_NONE, k->id, 1, (uint32_t)(b >> 7));
         return;

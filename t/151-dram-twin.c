@@ -140,6 +140,7 @@ static void trial(const struct hd_dram_cfg *c, uint32_t n, uint64_t seed,
     g.dram->check = hd_dramcheck_open(c, &g.arena);
     if (how & CLASSES_BOUND) {
         g.dram->klass = (struct hd_slot){some_class, NULL, 1};
+        g.dram->quiet = false;
         for (uint32_t i = 0; i < n; i++)
             klass[i] = v[i].kind == HD_REQ_WALK ? 2 : v[i].app == 1;
     }

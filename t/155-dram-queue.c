@@ -138,6 +138,7 @@ static void urgent_first(void **state)
     }
     rig_open(&g, &c, 1);
     g.dram->klass = (struct hd_slot){by_level, NULL, 1};
+    g.dram->quiet = false;
     rig_run(&g, v, 3);
     assert_int_equal(v[2].end, 27);
     assert_int_equal(v[1].end, 27 + 40);
@@ -164,6 +165,7 @@ static void golden_order(void **state)
         }
         rig_open(&g, &c, 1);
         g.dram->klass = (struct hd_slot){by_level, NULL, 1};
+        g.dram->quiet = false;
         rig_run(&g, v, 2);
         assert_int_equal(v[0].end, 27);
         /* The second activates after the first's column command in 13, or
@@ -191,6 +193,7 @@ static void full_classes(void **state)
     }
     rig_open(&g, &c, 1);
     g.dram->klass = (struct hd_slot){by_level, NULL, 1};
+    g.dram->quiet = false;
     rig_run(&g, v, 10);
     assert_int_equal(rig_total(&g, ST_GOLDEN), 2);
     assert_int_equal(rig_total(&g, ST_SILVER), 3);

@@ -5,7 +5,7 @@
  * takes the general way (151 holds its commands against a naive controller).
  * At every cut the state of all channels is the same byte for byte, at the end
  * so are all counters and histograms, and the end of each read.  Queues are
- * long and short, loads light and heavy, with classes and without.
+ * long and short, loads light and heavy.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -47,27 +47,17 @@ static void make_load(struct item *v, uint32_t n, struct hd_rng *r,
     }
 }
 
-static int64_t some_class(void *self, const void *question)
-{
-    const struct heddle_q_dram_class *q = question;
-
-    (void)self;
-    return q->kind == HD_REQ_WALK ? 2 : q->app == 1 ? 1 : 0;
-}
-
 static void ignore(void *self, const struct hd_dramcmd *cmd)
 {
     ++*(uint32_t *)self;
     (void)cmd;
 }
 
-static void open_one(struct rig *g, const struct hd_dram_cfg *c, bool classes,
-                     struct item *v, uint32_t n)
+static void open_one(struct rig *g, const struct hd_dram_cfg *c, struct item *v,
+                     uint32_t n)
 {
     rig_open(g, c, 1);
     assert_int_equal(g->err.code, 0);
-    if (classes)
-        g->dram->klass = (struct hd_slot){some_class, NULL, 1};
     g->item = v;
     g->items = n;
     for (uint32_t i = 0; i < n; i++)
@@ -91,7 +81,7 @@ static void same_state(const struct rig *a, const struct rig *b, uint64_t now)
 
 /* One load through both; cut: cycles between looks, 0 for none. */
 static void trial(const struct hd_dram_cfg *c, uint32_t n, struct hd_rng *r,
-                  uint32_t gap, uint32_t cut, bool classes)
+                  uint32_t gap, uint32_t cut)
 {
     struct item *v = calloc(n, sizeof *v), *w = calloc(n, sizeof *w);
     uint32_t commands = 0;
@@ -101,8 +91,8 @@ static void trial(const struct hd_dram_cfg *c, uint32_t n, struct hd_rng *r,
 
     make_load(v, n, r, gap, c);
     memcpy(w, v, n * sizeof *v);
-    open_one(&a, c, classes, v, n);
-    open_one(&b, c, classes, w, n);
+    open_one(&a, c, v, n);
+    open_one(&b, c, w, n);
     hd_dram_watch(b.dram, ignore, &commands);
     until = v[n - 1].cycle + 200ull * n;
     for (uint64_t t = cut; cut != 0 && t < until; t += cut) {
@@ -111,7 +101,7 @@ static void trial(const struct hd_dram_cfg *c, uint32_t n, struct hd_rng *r,
         hd_env_sync(&a.env);
         hd_env_sync(&b.env);
         same_state(&a, &b, t);
-        hd_dramlook_check(a.dram, 0, &a.err);
+        a.env.part[0].check(a.dram, 0, &a.err);
         assert_string_equal(a.err.text, "");
     }
     hd_events_run(&a.ev, until, &stop);
@@ -146,7 +136,7 @@ static void schedulers(void **state)
         c.channels = 1 + i % 4;
         c.banks = i % 5 == 0 ? 16 : 8;
         c.queue = i % 2 ? 12 : 192;
-        trial(&c, 1500, &r, 3u << i % 4, i % 3 * 29, i % 6 > 3);
+        trial(&c, 1500, &r, 3u << i % 4, i % 3 * 29);
     }
 }
 
@@ -162,7 +152,7 @@ static void odd_timing(void **state)
         draw_timing(&c, &r);
         c.scheduler = i % 3;
         c.queue = i % 2 ? 12 : 192;
-        trial(&c, 1000, &r, 2u << i % 5, i % 2 * 31, i % 5 == 0);
+        trial(&c, 1000, &r, 2u << i % 5, i % 2 * 31);
     }
 }
 
@@ -183,7 +173,7 @@ static void turns(void **state)
         c.trtw = hd_rng_below(&r, 6);
         c.cl = i % 4 == 0 ? 2 : 12;
         c.queue = i % 3 ? 40 : 192;
-        trial(&c, 1500, &r, 2u << i % 4, i % 2 * 31, false);
+        trial(&c, 1500, &r, 2u << i % 4, i % 2 * 31);
     }
 }
 
@@ -203,7 +193,7 @@ static void long_idle(void **state)
         v[i].bytes = 128;
     }
     c.channels = 1;
-    open_one(&g, &c, false, v, 12);
+    open_one(&g, &c, v, 12);
     hd_events_run(&g.ev, v[11].cycle + 1000, &stop);
     for (uint32_t i = 6; i < 12; i++) { /* from one row open on, always alike */
         assert_true(v[i].end > v[i].cycle);

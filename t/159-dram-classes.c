@@ -44,6 +44,7 @@ static void open_rig(struct rig *g, const struct hd_dram_cfg *c)
 {
     rig_open(g, c, 1);
     g->dram->klass = (struct hd_slot){by_level, NULL, 1};
+    g->dram->quiet = false;
     g->dram->check = hd_dramcheck_open(c, &g->arena);
     asked = 0;
 }

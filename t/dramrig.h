@@ -113,7 +113,7 @@ static void rig_event(void *self, hd_time now, uint32_t what, uint32_t a,
 
     (void)what;
     (void)b;
-    if (!hd_dram_apart(g->dram) && !hd_dram_room(g->dram, c)) {
+    if (!g->dram->apart && !hd_dram_takes(g->dram, c, HD_NONE)) {
         g->waiting++;
         hd_dram_wait(g->dram, c, HD_NONE, g->id, 0, a);
         return;
@@ -130,7 +130,7 @@ static void rig_event(void *self, hd_time now, uint32_t what, uint32_t a,
         r->bytes = (uint16_t)i->bytes;
     }
     i->req = req;
-    i->held = hd_dram_apart(g->dram) && !hd_dram_takes(g->dram, c, req);
+    i->held = g->dram->apart && !hd_dram_takes(g->dram, c, req);
     if (i->held) {
         g->waiting++;
         hd_dram_wait(g->dram, c, req, g->id, 0, a);
@@ -201,7 +201,6 @@ static inline uint64_t rig_total(struct rig *g, uint32_t counter)
     uint64_t sum = 0;
     struct hd_stat *s = &g->dram->stat;
 
-    hd_dram_fold(g->dram);
     for (uint32_t c = 0; c < s->instances; c++)
         for (uint32_t a = 0; a < s->apps; a++)
             sum += *hd_count(s, c, a, counter);

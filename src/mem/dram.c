@@ -1,16 +1,16 @@
 /*
- * dram.c - channels of DRAM: arrivals, answers, waiting senders, counters.
+ * dram.c - channels of DRAM: arrivals, classes, answers, waiting senders.
  *
  * A request is accepted at the command edge at or after its arrival and takes
  * part in scheduling from the next cycle on.  It is answered when its last
  * datum has passed.  Its bursts lie in one row, since the map never cuts a
- * contiguous piece.
+ * contiguous piece.  Which command is next says dramsched.c.
  *
  * An arrival changes only what issues after it, so it gets an entry and a place
  * in the channel's inbox, and joins its bank when commands are decided next:
- * up to its cycle, then it arrives, and so on (dramsched.c).  Nobody can tell,
- * except for a sender that waits, a policy, or a request that is not normal;
- * then commands are decided at once.
+ * up to its cycle, then it arrives, and so on.  Nobody can tell, except for a
+ * sender that waits, a policy, or a request that is not normal; then commands
+ * are decided at once.
  *
  * A channel posts one event at a time.  While nobody waits for room it comes
  * when the first answer could be due: a command that issues in cycle c is not
@@ -19,10 +19,34 @@
  * room, it comes when a slot could become free; when a policy answers
  * dram_pick, at every command, so that the policy is asked in time.
  *
+ * Classes.  A request is normal, silver or golden: what dram_class answers, or
+ * what the steering table says, asked once when the request is the next that
+ * its sender would send.  Silver is what may be silver: where turns are in
+ * force (a policy is bound to dram_turn, or has steered it), it is only for
+ * requests of the application whose turn it is, and the others are normal
+ * (MASK, ASPLOS 2018, section 5.4).  A turn lasts so many silver requests as
+ * its application was given when it began.  It also ends when that application
+ * has sent none for dram.turn_idle and another one has something to send.  Then
+ * each application after it is asked in turn how long its own shall last, until
+ * one says more than 0.  Where nobody wants one, they are asked again after the
+ * same idle time.  Every channel has turns of its own.
+ *
+ * `shared` queues: all classes share the places of a channel, and at most so
+ * many may be silver, and golden; one more counts as the next lower class.
+ * `apart`: each class has places of its own, and a request that finds none
+ * waits, with those behind it in its sender's queue.
+ *
+ * A copy inside DRAM (RowClone, Seshadri et al., MICRO 2013) uses the rows of
+ * both pages and no channel.  Their banks take no command until it is over
+ * (hd_dram_block); the other banks go on.  A row that was open before is so
+ * afterwards: what the copy's own activates leave behind is not modelled.
+ *
  * Invariants: an event is posted whenever a request waits or an answer is
  * pending (wake is its instant); every answer is given at or before the
  * instant at which its data arrive; slots freed by a command of cycle c can
- * be taken by a request accepted in cycle c.
+ * be taken by a request accepted in cycle c; each waiting request is in one
+ * list, that of its bank and class, among the hits if and only if its row is
+ * open, by age; what each bank offers is what its lists say.
  *
  * Modes other than full have no queues and no limit of bandwidth.
  *
@@ -33,19 +57,77 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drambank.h"
+#include "dramchan.h"
 #include "dramcheck.h"
-#include "dramcount.h"
-#include "dramtime.h"
 
 enum { EV_WAKE, EV_DONE };
 enum { WAITERS = 4096 };
-enum { LONG_IDLE = 31 }; /* log2 of command cycles */
+enum { LONGEST = UINT16_MAX }; /* turn */
 
-/* Where there are no policies. */
-static const struct hd_steer unsteered;
+/* ---- counters ------------------------------------------------------------ */
 
-/* ---- lists of waiting senders ------------------------------------------- */
+const struct hd_stat_desc hd_dram_stats[ST_COUNT] = {
+    [ST_READS] = {"reads", "requests", "reads of data answered", 0},
+    [ST_WRITES] = {"writes", "requests", "writes whose data were sent", 0},
+    [ST_WALKS] = {"walk_reads", "requests",
+                  "reads of page-table entries answered", 0},
+    [ST_SILVER] = {"silver", "requests", "requests queued as silver", 0},
+    [ST_GOLDEN] = {"golden", "requests", "requests queued as golden", 0},
+    [ST_DATA_BURSTS] = {"data_bursts", "bursts",
+                        "bursts read or written for data", 0},
+    [ST_WALK_BURSTS] = {"walk_bursts", "bursts",
+                        "bursts read for page-table entries", 0},
+    [ST_BUSY] = {"busy", "DRAM cycles",
+                 "cycles in which the data bus carried data", 0},
+    [ST_ROW_HITS] = {"row_hits", "requests",
+                     "requests whose row another one had opened", 0},
+    [ST_ACTIVATES] = {"activates", "commands", "rows opened", 0},
+    [ST_PRECHARGES] = {"precharges", "banks", "rows closed", 0},
+    [ST_REFRESHES] = {"refreshes", "commands", "refreshes of all banks", 0},
+    [ST_QUEUE_FULL] = {"queue_full", "waits",
+                       "times a sender found the queue full", 0},
+    [ST_TURNS] = {"turns", "turns",
+                  "silver turns begun, counted to who got them", 0},
+    [ST_CYCLES] = {"cycles", "DRAM cycles", "cycles that have passed", 0},
+};
+const uint32_t hd_dram_stat_count = ST_COUNT;
+
+const struct hd_hist_desc hd_dram_hists[] = {
+    {"dram", "data_latency", "DRAM cycles",
+     "From acceptance by a channel to the last datum, reads of data"},
+    {"dram", "walk_latency", "DRAM cycles",
+     "From acceptance by a channel to the last datum, reads of page-table "
+     "entries"},
+};
+const uint32_t hd_dram_hist_count = HD_LEN(hd_dram_hists);
+
+/* What an entry takes from its request. */
+static inline void describe(const struct hd_dram *d, const struct hd_req *r,
+                            struct hd_dramentry *v)
+{
+    uint32_t n = (r->bytes + d->map.burst - 1) >> d->map.burst_shift;
+
+    v->app = (uint8_t)(r->app < d->others ? r->app : d->others);
+    v->bursts = v->left = (uint16_t)(n != 0 ? n : 1);
+    v->write = r->kind == HD_REQ_WRITE;
+    v->walk = r->kind == HD_REQ_WALK;
+}
+
+HD_HOT void hd_dram_count(struct hd_dram *d, const struct hd_dramlane *l,
+                          const struct hd_dramentry *v, uint32_t latency)
+{
+    uint64_t *c = l->count + v->app * ST_COUNT;
+
+    c[ST_ROW_HITS] += !v->opened;
+    c[ST_BUSY] += v->bursts * d->cfg.bl;
+    c[v->walk ? ST_WALK_BURSTS : ST_DATA_BURSTS] += v->bursts;
+    c[v->walk ? ST_WALKS : v->write ? ST_WRITES : ST_READS]++;
+    if (!v->write)
+        hd_hist_add(&(v->walk ? d->walk_latency : d->data_latency)[v->app],
+                    latency);
+}
+
+/* ---- lists of waiting senders -------------------------------------------- */
 
 static void wait_push(struct hd_dram *d, struct hd_dramchan *ch, uint32_t k,
                       struct hd_dramwait w)
@@ -67,8 +149,9 @@ static void wait_push(struct hd_dram *d, struct hd_dramchan *ch, uint32_t k,
     ch->waiters++;
 }
 
-static struct hd_dramwait wait_pop(struct hd_dram *d, struct hd_dramchan *ch,
-                                   uint32_t k)
+/* Wakes the first of those who wait for a place, at `at`. */
+static void wait_pop(struct hd_dram *d, struct hd_dramchan *ch, uint32_t k,
+                     hd_time at)
 {
     uint32_t n = ch->wait_first[k];
     struct hd_dramwait w = d->wait[n];
@@ -77,58 +160,47 @@ static struct hd_dramwait wait_pop(struct hd_dram *d, struct hd_dramchan *ch,
     d->wait[n].next = d->wait_free[0];
     d->wait_free[0] = n;
     ch->waiters--;
-    return w;
+    hd_post(d->env->ev, d->id, w.who, at, w.what, w.a, 0);
+}
+
+void hd_dram_freed(struct hd_dram *d, const struct hd_dramlane *l,
+                   uint32_t klass, uint64_t cycle)
+{
+    hd_time now = hd_events_now(d->env->ev);
+    uint32_t k = d->apart ? klass : 0;
+
+    if (l->ch->wait_first[k] != HD_NONE)
+        wait_pop(d, l->ch, k, hd_max_u64(now, cycle * d->tick));
 }
 
 /* ---- events -------------------------------------------------------------- */
 
 /* Makes sure that the channel is woken at `at` or before. */
-static HD_INLINE void wake_by(struct hd_dram *d, uint32_t c, hd_time at)
+static inline void wake_by(struct hd_dram *d, const struct hd_dramlane *l,
+                           hd_time at)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
-
-    if (ch->wake <= at)
+    if (l->ch->wake <= at)
         return;
-    ch->wake = at;
-    hd_post(d->env->ev, d->id, d->id, at, EV_WAKE, c, 0);
+    l->ch->wake = at;
+    hd_post(d->env->ev, d->id, d->id, at, EV_WAKE, l->c, 0);
 }
 
-/* When the next event of a channel is due whose commands are decided up to
- * now. */
-static HD_INLINE hd_time due(struct hd_dram *d, uint32_t c, hd_time now)
+/* Posts the next event of a channel whose commands are decided up to now. */
+static void schedule(struct hd_dram *d, const struct hd_dramlane *l,
+                     hd_time now)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
+    const struct hd_dramchan *ch = l->ch;
     uint64_t at;
 
-    if (!ch->planned)
-        hd_dramsched_plan(d, c);
+    if (ch->waiting == 0)
+        return;
+    hd_dram_plan(d, l);
     at = ch->plan_at + d->t.data[0];
-    if (HD_UNLIKELY((d->pick.bound | ch->waiters) != 0))
-        at = d->pick.bound ? ch->plan_at
-                           : hd_min_u64(hd_dramsched_free_at(d, c), at);
-    return hd_max_u64(at * d->tick, now);
-}
-
-static HD_INLINE void schedule(struct hd_dram *d, uint32_t c, hd_time now)
-{
-    if (d->lane[c].ch->waiting != 0)
-        wake_by(d, c, due(d, c, now));
-}
-
-/*
- * The same while senders have been waiting since the event was posted.  Time
- * alone brings nothing forward: no slot becomes free before the cycle that was
- * found then, unless an arrival has something new to offer.  (Of a refresh that
- * has come to be next, free_at says no more than its cycle; it frees nothing.)
- */
-static HD_INLINE void reschedule(struct hd_dram *d, uint32_t c, hd_time now)
-{
-    if (d->pick.bound != 0 || d->lane[c].ch->offered)
-        schedule(d, c, now);
-    else
-        hd_assert(d->lane[c].ch->waiting == 0 ||
-                  due(d, c, now) >= d->lane[c].ch->wake ||
-                  d->lane[c].ch->plan_kind >= HD_DRAM_PREA);
+    if (HD_UNLIKELY(d->pick.bound))
+        at = ch->plan_at;
+    else if (ch->waiters != 0)
+        at = hd_min_u64(hd_dram_free_at(d, l), at);
+    wake_by(d, l, hd_max_u64(at * d->tick, now));
 }
 
 static inline void answer(struct hd_dram *d, hd_time at, uint32_t req)
@@ -141,65 +213,27 @@ static inline void answer(struct hd_dram *d, hd_time at, uint32_t req)
         d->clients[r->client].reply(d->clients[r->client].self, at, req);
 }
 
-static void serve(struct hd_dram *d, hd_time now, uint32_t c)
+static HD_HOT void serve(void *self, hd_time now, uint32_t what, uint32_t a,
+                         uint64_t b)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
+    struct hd_dram *d = self;
+    const struct hd_dramlane *l = &d->lane[a];
+    struct hd_dramchan *ch;
 
+    (void)b;
+    if (what == EV_DONE) {
+        answer(d, now, a);
+        return;
+    }
+    ch = l->ch;
     if (now != ch->wake)
         return; /* an earlier event has taken its place */
-    hd_dramsched_advance(d, c, hd_recip_div(d->per_tick, now));
-    for (uint32_t i = 0; i < ch->done_n; i++) {
-        const struct hd_dramdone *done = &d->lane[c].done[i];
-        answer(d, hd_max_u64(done->cycle * d->tick, now), done->req);
-    }
+    hd_dram_advance(d, l, hd_recip_div(d->per_tick, now));
+    for (uint32_t i = 0; i < ch->done_n; i++)
+        answer(d, hd_max_u64(l->done[i].cycle * d->tick, now), l->done[i].req);
     ch->done_n = 0;
     ch->wake = HD_NEVER;
-    schedule(d, c, now);
-}
-
-static HD_HOT void handle(void *self, hd_time now, uint32_t what, uint32_t a,
-                          uint64_t b)
-{
-    (void)b;
-    if (what == EV_WAKE)
-        serve(self, now, a);
-    else
-        answer(self, now, a);
-}
-
-void hd_dram_freed(struct hd_dram *d, uint32_t c, uint32_t klass,
-                   uint64_t cycle)
-{
-    struct hd_dramchan *ch = d->lane[c].ch;
-    uint32_t k = d->cfg.queues ? klass : 0;
-    hd_time now = hd_events_now(d->env->ev);
-    struct hd_dramwait w;
-
-    if (ch->wait_first[k] == HD_NONE)
-        return;
-    w = wait_pop(d, ch, k);
-    hd_post(d->env->ev, d->id, w.who, hd_max_u64(now, cycle * d->tick), w.what,
-            w.a, 0);
-}
-
-/* ---- arrivals ------------------------------------------------------------ */
-
-/* Modes without queues: an answer after a constant time. */
-static void send_simple(struct hd_dram *d, uint32_t c, hd_time now,
-                        uint32_t req, struct hd_req *r)
-{
-    struct hd_dramentry v = {.opened = 1};
-    uint32_t latency = d->latency;
-    hd_time at = now;
-
-    hd_dramcount_describe(d, r, &v);
-    if (d->cfg.mode.kind == HD_IDEAL)
-        latency += (v.bursts - 1u) * d->cfg.bl;
-    if (d->cfg.mode.kind != HD_OFF)
-        at = (hd_ceil_div(now, d->tick) + latency) * d->tick;
-    r->queued = now;
-    hd_dramcount_ended(d, &d->lane[c], &v, latency);
-    hd_post(d->env->ev, d->id, d->id, at, EV_DONE, req, 0);
+    schedule(d, l, now);
 }
 
 /* The command edge at or after an instant. */
@@ -210,36 +244,203 @@ static inline uint64_t edge_at(const struct hd_dram *d, hd_time now)
     return down + (down * d->tick != now);
 }
 
-/* A sender that was woken may have another class by now, because turns change:
- * then the place that came free is for the next one that waits. */
-static void pass_on(struct hd_dram *d, uint32_t c)
+/* Deciding what is certain anyway changes nothing that can be seen. */
+static void advance_to_now(struct hd_dram *d, const struct hd_dramlane *l)
 {
-    struct hd_dramchan *ch = d->lane[c].ch;
-
-    for (uint32_t k = 0; k < CLASSES; k++)
-        if (ch->wait_first[k] != HD_NONE && hd_dramclass_places(d, c, k) > 0) {
-            struct hd_dramwait w = wait_pop(d, ch, k);
-            hd_post(d->env->ev, d->id, w.who, hd_events_now(d->env->ev), w.what,
-                    w.a, 0);
-        }
+    hd_dram_advance(d, l, edge_at(d, hd_events_now(d->env->ev)));
 }
 
-/* A silver or golden request has arrived. */
-static HD_APART void urgent(struct hd_dram *d, uint32_t c,
-                            const struct hd_dramentry *v)
-{
-    uint32_t k = v->klass;
+/* ---- turns --------------------------------------------------------------- */
 
-    d->lane[c].ch->klass[k]++;
-    hd_count_row(&d->stat, c, v->app)[k == 1 ? ST_SILVER : ST_GOLDEN]++;
-    if (k == 1)
-        hd_dramclass_silver(d, c);
+static int64_t class_default(void *dram, const void *question)
+{
+    const struct hd_dram *d = dram;
+    const struct heddle_q_dram_class *q = question;
+
+    return d->steer->dram_class[q->app % HD_MAX_APPS][q->level % 8];
+}
+
+static int64_t turn_default(void *dram, const void *question)
+{
+    const struct hd_dram *d = dram;
+    const struct heddle_q_dram_turn *q = question;
+
+    if (!hd_steered(d->steer, HD_TABLE_dram_turn))
+        return LONGEST;
+    return d->steer->dram_turn[q->app % HD_MAX_APPS][0];
+}
+
+static bool turns(const struct hd_dram *d)
+{
+    return d->turn.bound != 0 || hd_steered(d->steer, HD_TABLE_dram_turn);
+}
+
+/* The next application that wants a turn gets it. */
+static void next_turn(struct hd_dram *d, const struct hd_dramlane *l,
+                      hd_time now)
+{
+    struct hd_dramturn *t = &l->ch->turn;
+    uint32_t apps = d->env->apps;
+    uint32_t last = t->number == 0 ? apps : t->number - 1u;
+
+    t->since = now;
+    t->left = 0;
+    t->nobody = 1;
+    for (uint32_t i = 1; i <= apps; i++) {
+        struct heddle_q_dram_turn q = {.app = (last + i) % apps,
+                                       .last = last,
+                                       .apps = apps,
+                                       .channel = l->c,
+                                       .most = LONGEST};
+        if (last == apps)
+            q.app = i - 1;
+        t->left = (uint32_t)hd_ask_dram_turn(&d->turn, &q);
+        if (t->left == 0)
+            continue;
+        t->number = (uint16_t)(q.app + 1);
+        t->nobody = 0;
+        l->count[q.app * ST_COUNT + ST_TURNS]++;
+        return;
+    }
+}
+
+/* Whether it is an application's turn. */
+static bool has_turn(struct hd_dram *d, const struct hd_dramlane *l,
+                     uint32_t app)
+{
+    struct hd_dramturn *t = &l->ch->turn;
+    hd_time now = hd_events_now(d->env->ev);
+    bool mine = t->number == app + 1u;
+
+    if (t->nobody ? now - t->since >= d->idle
+                  : t->left == 0 || (!mine && now - t->since >= d->idle))
+        next_turn(d, l, now);
+    return t->left != 0 && t->number == app + 1u;
+}
+
+/* ---- classes ------------------------------------------------------------- */
+
+/* What a request may be, whoever's turn it is: asked once. */
+static inline uint32_t may_be(struct hd_dram *d, const struct hd_dramlane *l,
+                              struct hd_req *r)
+{
+    struct heddle_q_dram_class q = {r->app, r->kind, r->level, l->c};
+
+    if (r->flags & HD_REQ_CLASSED)
+        return r->dram_class;
+    if (HD_UNLIKELY(r->app == HD_APP_NONE))
+        return NORMAL; /* foreign pages that move: nobody's to decide */
+    r->flags |= HD_REQ_CLASSED;
+    r->dram_class = (uint8_t)hd_ask_dram_class(&d->klass, &q);
+    return r->dram_class;
+}
+
+/* The class of a request: silver only in its turn.  In `apart` queues the
+ * request must wait if that class has no place. */
+static uint32_t class_of(struct hd_dram *d, const struct hd_dramlane *l,
+                         struct hd_req *r)
+{
+    const struct hd_dramchan *ch = l->ch;
+    uint32_t k = may_be(d, l, r);
+
+    if (k == NORMAL)
+        return NORMAL;
+    advance_to_now(d, l);
+    if (k == GOLDEN && !d->apart && ch->klass[GOLDEN] >= d->cfg.queue_golden)
+        k = SILVER;
+    if (k == SILVER && turns(d) && !has_turn(d, l, r->app))
+        return NORMAL;
+    if (k == SILVER && !d->apart && ch->klass[SILVER] >= d->cfg.queue_silver)
+        return NORMAL;
+    return k;
+}
+
+/* Whether a class has a place. */
+static inline bool has_place(const struct hd_dram *d,
+                             const struct hd_dramlane *l, uint32_t klass)
+{
+    const struct hd_dramchan *ch = l->ch;
+
+    if (HD_LIKELY(!d->apart))
+        return ch->waiting < d->cfg.queue;
+    return klass == GOLDEN   ? ch->klass[GOLDEN] < d->cfg.queue_golden
+           : klass == SILVER ? ch->klass[SILVER] < d->cfg.queue_silver
+                             : ch->waiting - ch->klass[SILVER] -
+                                       ch->klass[GOLDEN] <
+                                   d->cfg.queue;
+}
+
+/* Whether a request is taken, in the class k that it has; HD_NONE: normal. */
+static inline bool takes(struct hd_dram *d, const struct hd_dramlane *l,
+                         uint32_t req, uint32_t *k)
+{
+    *k = NORMAL;
+    if (HD_UNLIKELY(d->apart) && req != HD_NONE)
+        *k = class_of(d, l, &d->reqs->v[req]);
+    if (HD_LIKELY(has_place(d, l, *k)))
+        return true;
+    advance_to_now(d, l);
+    return has_place(d, l, *k);
+}
+
+HD_HOT bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req)
+{
+    uint32_t k;
+
+    return takes(d, &d->lane[channel], req, &k);
+}
+
+/* A sender that was woken may have another class by now, because turns change:
+ * then the place that came free is for the next one that waits. */
+static void pass_on(struct hd_dram *d, const struct hd_dramlane *l)
+{
+    for (uint32_t k = 0; d->apart && k < CLASSES; k++)
+        if (l->ch->wait_first[k] != HD_NONE && has_place(d, l, k))
+            wait_pop(d, l->ch, k, hd_events_now(d->env->ev));
+}
+
+void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
+                  uint32_t who, uint32_t what, uint32_t a)
+{
+    const struct hd_dramlane *l = &d->lane[channel];
+    struct hd_dramwait w = {who, what, a, HD_NONE};
+    hd_time now = hd_events_now(d->env->ev);
+    uint32_t k;
+
+    l->count[d->others * ST_COUNT + ST_QUEUE_FULL]++;
+    if (takes(d, l, req, &k)) {
+        hd_post(d->env->ev, d->id, who, now, what, a, 0);
+        return;
+    }
+    wait_push(d, l->ch, k, w);
+    pass_on(d, l);
+    if (l->ch->waiters == 1 || d->pick.bound)
+        schedule(d, l, now);
+}
+
+/* ---- arrivals ------------------------------------------------------------ */
+
+/* Modes without queues: an answer after a constant time. */
+static void send_simple(struct hd_dram *d, const struct hd_dramlane *l,
+                        hd_time now, uint32_t req)
+{
+    struct hd_dramentry v = {.opened = 1};
+    uint32_t latency = d->latency;
+    hd_time at = now;
+
+    describe(d, &d->reqs->v[req], &v);
+    if (d->cfg.mode.kind == HD_IDEAL)
+        latency += (v.bursts - 1u) * d->cfg.bl;
+    if (d->cfg.mode.kind != HD_OFF)
+        at = (hd_ceil_div(now, d->tick) + latency) * d->tick;
+    hd_dram_count(d, l, &v, latency);
+    hd_post(d->env->ev, d->id, d->id, at, EV_DONE, req, 0);
 }
 
 /* Puts a request into the inbox of its channel. */
-static HD_INLINE struct hd_dramentry *
-put(struct hd_dram *d, const struct hd_dramlane *l, uint32_t req,
-    const struct hd_dramaddr *a, uint64_t cycle)
+static inline void put(struct hd_dram *d, const struct hd_dramlane *l,
+                       uint32_t req, const struct hd_dramaddr *a,
+                       uint64_t cycle)
 {
     struct hd_dramchan *ch = l->ch;
     uint32_t e = ch->free;
@@ -249,179 +450,273 @@ put(struct hd_dram *d, const struct hd_dramlane *l, uint32_t req,
     ch->inbox[ch->inbox_n++] = (uint16_t)e;
     ch->free = v->next;
     hd_assert(ch->free != NO_ENTRY);
-    hd_dramcount_describe(d, r, v);
+    describe(d, r, v);
     v->row = a->row;
-    v->age = (uint32_t)ch->age++;
-    v->accepted = (uint32_t)cycle;
+    v->age = ch->age++;
+    v->accepted = cycle;
     v->req = req;
     v->bank = (uint8_t)a->bank;
     v->klass = r->dram_class;
     v->opened = 0;
     ch->waiting++;
-    return v;
-}
-
-/* hd_dram_send, whatever is set. */
-static HD_APART void send_any(struct hd_dram *d, hd_time now, uint32_t req)
-{
-    struct hd_req *r = &d->reqs->v[req];
-    struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
-    uint32_t c = a.channel + hd_dram_home(d, r->app), klass;
-    struct hd_dramchan *ch = d->lane[c].ch;
-    uint64_t cycle = edge_at(d, now);
-    const struct hd_dramentry *v;
-
-    if (HD_UNLIKELY(d->cfg.mode.kind != HD_FULL)) {
-        send_simple(d, c, now, req, r);
+    if (HD_LIKELY(v->klass == NORMAL))
         return;
+    ch->klass[v->klass]++;
+    l->count[v->app * ST_COUNT + ST_SILVER + v->klass - SILVER]++;
+    if (v->klass == SILVER && turns(d) && ch->turn.left != 0) {
+        ch->turn.left--;
+        ch->turn.since = hd_events_now(d->env->ev);
     }
-    r->queued = now;
-    klass = hd_dramclass_may(d, c, r);
-    if (klass != 0 || (cycle + 1 - ch->floor) >> LONG_IDLE != 0)
-        hd_dramsched_advance(d, c, cycle);
-    if (klass != 0)
-        klass = hd_dramclass_is(d, c, r, klass);
-    r->dram_class = (uint8_t)klass;
-    v = put(d, &d->lane[c], req, &a, cycle);
-    if (klass != 0)
-        urgent(d, c, v);
-    ch->offered = 0;
-    hd_dramsched_advance(d, c, cycle);
-    if (d->cfg.queues != 0 && ch->waiters != 0)
-        pass_on(d, c);
-    if (d->pick.bound != 0 || ch->waiters != 0)
-        reschedule(d, c, now);
-    else
-        wake_by(d, c, (cycle + 1 + d->t.data[0]) * d->tick);
 }
 
 HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
     struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
-    struct hd_dramchan *ch = d->lane[a.channel].ch;
+    const struct hd_dramlane *l =
+        &d->lane[a.channel + hd_dram_home(d, r->app)];
+    struct hd_dramchan *ch = l->ch;
     uint64_t cycle = edge_at(d, now);
 
-    /* A setting, a policy, a sender that waits, a class, or a channel that has
-     * been idle for so long that 32 bits do not say when: one test. */
-    if (HD_UNLIKELY((d->odd | d->pick.bound | d->klass.bound | ch->waiters |
-                     (r->flags & HD_REQ_CLASSED) |
-                     d->steer->dram_class[r->app % HD_MAX_APPS][r->level % 8] |
-                     (cycle + 1 - ch->floor) >> LONG_IDLE) != 0)) {
-        send_any(d, now, req);
-        return;
-    }
     r->queued = now;
-    r->dram_class = 0;
-    put(d, &d->lane[a.channel], req, &a, cycle);
-    if (HD_UNLIKELY(ch->inbox_n == INBOX))
-        hd_dramsched_advance(d, a.channel, cycle);
-    wake_by(d, a.channel, (cycle + 1 + d->t.data[0]) * d->tick);
-}
-
-/* The class of a request; `apart` queues. */
-static uint32_t class_of(struct hd_dram *d, uint32_t c, struct hd_req *r)
-{
-    uint32_t k = hd_dramclass_may(d, c, r);
-
-    return k == 0 ? 0 : hd_dramclass_is(d, c, r, k);
-}
-
-/* Whether a class has a place; `apart` queues. */
-static bool place_of(struct hd_dram *d, uint32_t c, uint32_t klass)
-{
-    if (hd_dramclass_places(d, c, klass) > 0)
-        return true;
-    hd_dramsched_advance(d, c, edge_at(d, hd_events_now(d->env->ev)));
-    return hd_dramclass_places(d, c, klass) > 0;
-}
-
-HD_HOT bool hd_dram_room(const struct hd_dram *d, uint32_t channel)
-{
-    const struct hd_dramchan *ch = d->lane[channel].ch;
-    hd_time now;
-
-    if (HD_UNLIKELY(d->cfg.queues))
-        return place_of((struct hd_dram *)d, channel, 0);
-    if (ch->waiting < d->cfg.queue)
-        return true;
-    now = hd_events_now(d->env->ev);
-    /* Deciding what is certain anyway changes nothing that can be seen. */
-    hd_dramsched_advance((struct hd_dram *)d, channel, edge_at(d, now));
-    return ch->waiting < d->cfg.queue;
-}
-
-bool hd_dram_apart(const struct hd_dram *d)
-{
-    return d->cfg.queues && d->cfg.mode.kind == HD_FULL;
-}
-
-bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req)
-{
-    if (HD_LIKELY(!d->cfg.queues))
-        return hd_dram_room(d, channel);
-    return place_of(d, channel, class_of(d, channel, &d->reqs->v[req]));
-}
-
-void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
-                  uint32_t who, uint32_t what, uint32_t a)
-{
-    struct hd_dramwait w = {who, what, a, HD_NONE};
-    hd_time now = hd_events_now(d->env->ev);
-    uint32_t k = 0;
-
-    (*hd_count(&d->stat, channel, HD_APP_NONE, ST_QUEUE_FULL))++;
-    if (d->cfg.queues && req != HD_NONE)
-        k = class_of(d, channel, &d->reqs->v[req]);
-    if (d->cfg.queues ? place_of(d, channel, k) : hd_dram_room(d, channel)) {
-        hd_post(d->env->ev, d->id, who, now, what, a, 0);
+    if (HD_UNLIKELY(!d->full)) {
+        send_simple(d, l, now, req);
         return;
     }
-    d->lane[channel].ch->offered |= d->lane[channel].ch->waiters == 0;
-    wait_push(d, d->lane[channel].ch, k, w);
-    if (d->cfg.queues)
-        pass_on(d, channel);
-    reschedule(d, channel, now);
+    if (HD_UNLIKELY(!d->quiet || (r->flags & HD_REQ_CLASSED) != 0))
+        r->dram_class = (uint8_t)class_of(d, l, r);
+    else
+        r->dram_class = NORMAL;
+    put(d, l, req, &a, cycle);
+    if (HD_UNLIKELY((d->pick.bound | ch->waiters | r->dram_class) != 0)) {
+        ch->offered = 0;
+        hd_dram_advance(d, l, cycle);
+        pass_on(d, l);
+        /* time alone brings nothing forward for those who wait */
+        if (d->pick.bound != 0 || (ch->waiters != 0 && ch->offered))
+            schedule(d, l, now);
+        if ((d->pick.bound | ch->waiters) != 0)
+            return;
+    } else if (HD_UNLIKELY(ch->inbox_n == INBOX)) {
+        hd_dram_advance(d, l, cycle);
+    }
+    wake_by(d, l, (cycle + 1 + d->t.data[0]) * d->tick);
 }
 
-/* ---- bringing up to date ------------------------------------------------ */
+/* ---- banks --------------------------------------------------------------- */
 
-/* Stale requests in the inbox are wiped, and `offered` is set, which does no
- * harm, so that state which is the same has the same bits. */
+/* The earliest commands of a bank move to `until`; of an open row, reads by the
+ * difference of their tRCD and that of writes beyond. */
+static void block(struct hd_dram *d, const struct hd_dramlane *l, uint32_t b,
+                  uint64_t until)
+{
+    struct hd_drambank *k = &l->bank[b];
+
+    hd_dram_raise(&k->row_ok[BANK_ACT], until);
+    hd_dram_raise(&k->row_ok[BANK_PRE], until);
+    hd_dram_raise(&k->act_at, until - hd_min_u64(until, d->t.rcd_least));
+    hd_dram_offer(d, l, b);
+}
+
+void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
+                   uint32_t bytes, hd_time until)
+{
+    uint64_t cycle = hd_ceil_div(until, d->tick);
+
+    if (!d->full)
+        return;
+    for (uint64_t at = pa.v; at < pa.v + bytes; at += d->map.piece) {
+        struct hd_dramaddr a = hd_drammap_locate(&d->map, at);
+        struct hd_dramlane *l = &d->lane[hd_dram_home(d, app) + a.channel];
+        hd_dram_advance(d, l, hd_ceil_div(now, d->tick));
+        block(d, l, a.bank, cycle);
+    }
+}
+
+uint32_t hd_dram_bank(const struct hd_dram *d, uint32_t app, hd_pa pa)
+{
+    struct hd_dramaddr a = hd_drammap_locate(&d->map, pa.v);
+
+    return (hd_dram_home(d, app) + a.channel) * d->cfg.banks + a.bank;
+}
+
+uint32_t hd_dram_banks(const struct hd_dram *d)
+{
+    return d->cfg.channels * d->cfg.banks;
+}
+
+uint32_t hd_dram_piece_bytes(const struct hd_dram *d)
+{
+    return d->map.piece;
+}
+
+bool hd_dram_same_channels(const struct hd_dram *d, hd_pa one, hd_pa other,
+                           uint32_t bytes)
+{
+    for (uint32_t at = 0; at < bytes; at += d->map.piece)
+        if (hd_dram_channel(d, (hd_pa){one.v + at}) !=
+            hd_dram_channel(d, (hd_pa){other.v + at}))
+            return false;
+    return true;
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+static void look_list(const struct hd_dram *d, const struct hd_dramlane *l,
+                      struct hd_dramlist list, const char *where,
+                      struct heddle_visitor *v)
+{
+    static const char *const klass[CLASSES] = {"normal", "silver", "golden"};
+    static const char *const access[] = {"read", "write", "atomic", "walk"};
+
+    for (uint32_t e = list.head; e != NO_ENTRY; e = l->entry[e].next) {
+        const struct hd_dramentry *x = &l->entry[e];
+        const struct hd_req *r = &d->reqs->v[x->req];
+        v->row(v->ud, "request");
+        v->text(v->ud, "state", where);
+        v->number(v->ud, "bank", x->bank);
+        v->number(v->ud, "row_wanted", x->row);
+        v->number(v->ud, "address", r->pa.v);
+        v->text(v->ud, "access", access[r->kind & 3]);
+        v->text(v->ud, "class", klass[x->klass]);
+        v->number(v->ud, "app", r->app);
+        v->number(v->ud, "accepted", x->accepted);
+        v->number(v->ud, "bursts_left", x->left);
+    }
+}
+
+static void look(void *self, uint32_t c, struct heddle_visitor *v)
+{
+    const struct hd_dram *d = self;
+    const struct hd_dramlane *l = &d->lane[c];
+
+    if (!d->full)
+        return;
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        const struct hd_drambank *k = &l->bank[b];
+        v->row(v->ud, "bank");
+        v->number(v->ud, "bank", b);
+        v->number(v->ud, "group", k->group);
+        v->number(v->ud, "open", k->open);
+        if (!k->open)
+            continue;
+        v->number(v->ud, "row", k->row);
+        v->number(v->ud, "served", k->served);
+    }
+    for (uint32_t b = 0; b < d->cfg.banks; b++)
+        for (uint32_t i = CLASSES; i-- > 0;) {
+            look_list(d, l, l->bank[b].hits[i], "row open", v);
+            look_list(d, l, l->bank[b].rest[i], "waiting", v);
+        }
+    look_list(d, l, l->ch->golden, "golden queue", v);
+}
+
+static void stuck(void *self, uint32_t c, struct heddle_visitor *v)
+{
+    const struct hd_dram *d = self;
+    const struct hd_dramchan *ch = d->lane[c].ch;
+
+    if (!d->full)
+        return;
+    if (ch->waiting != 0) {
+        hd_show_wait(v, "dram", c, "its next command");
+        v->number(v->ud, "n", ch->waiting);
+        v->number(v->ud, "command_cycle", ch->plan_at);
+    }
+    for (uint32_t k = 0; k < CLASSES; k++)
+        for (uint32_t n = ch->wait_first[k]; n != HD_NONE;
+             n = d->wait[n].next) {
+            hd_show_wait(v, d->env->ev->name[d->wait[n].who], d->wait[n].a,
+                         "room in the queue of dram");
+            v->number(v->ud, "channel", c);
+        }
+}
+
+/* Entries of a list; *wrong is set when one does not belong there. */
+static uint32_t check_list(const struct hd_dram *d, const struct hd_dramlane *l,
+                           uint32_t b, struct hd_dramlist list, bool hits,
+                           const char **wrong)
+{
+    const struct hd_drambank *k = &l->bank[b];
+    const struct hd_dramentry *v = l->entry;
+    uint32_t n = 0, last = NO_ENTRY;
+
+    for (uint32_t e = list.head; e != NO_ENTRY; last = e, e = v[e].next, n++)
+        if (v[e].bank != b || (k->open && k->row == v[e].row) != hits ||
+            n > d->places || (last != NO_ENTRY && v[last].age >= v[e].age)) {
+            *wrong = "a request is in the wrong list of a bank";
+            break;
+        }
+    return n;
+}
+
+static void check(void *self, uint32_t c, struct hd_err *err)
+{
+    const struct hd_dram *d = self;
+    const struct hd_dramlane *l = &d->lane[c];
+    const struct hd_dramchan *ch = l->ch;
+    const char *wrong = NULL;
+    uint32_t n = ch->inbox_n;
+
+    if (!d->full)
+        return;
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        for (uint32_t i = 0; i < CLASSES; i++) {
+            n += check_list(d, l, b, l->bank[b].hits[i], true, &wrong);
+            n += check_list(d, l, b, l->bank[b].rest[i], false, &wrong);
+        }
+        if (!hd_dram_right(d, l, b))
+            wrong = "the candidates of a bank are stale";
+    }
+    for (uint32_t e = ch->golden.head; e != NO_ENTRY; e = l->entry[e].next)
+        n++;
+    if (d->apart && (ch->klass[SILVER] > d->cfg.queue_silver ||
+                     ch->klass[GOLDEN] > d->cfg.queue_golden ||
+                     ch->waiting - ch->klass[SILVER] - ch->klass[GOLDEN] >
+                         d->cfg.queue))
+        wrong = "more requests of a class wait than its queue has places";
+    if (n != ch->waiting)
+        wrong = "not every request that waits is in a list";
+    if ((ch->waiting != 0 || ch->done_n != 0) && ch->wake == HD_NEVER)
+        wrong = "there is work and no event";
+    if (wrong != NULL)
+        hd_err_set(err, HEDDLE_ECHECK, "dram: channel %u: %s (%u in lists)", c,
+                   wrong, n);
+}
+
+/* What is stale is wiped, so that state which is the same has the same bits. */
 static void sync(void *self, hd_time now)
 {
     struct hd_dram *d = self;
-    uint64_t cycle = now / d->tick;
+    uint64_t cycle = hd_recip_div(d->per_tick, now);
 
     for (uint32_t c = 0; c < d->cfg.channels; c++) {
-        struct hd_dramchan *ch = d->lane[c].ch;
-        if (d->cfg.mode.kind == HD_FULL)
-            hd_dramsched_advance(d, c, cycle);
-        memset(ch->inbox, 0, sizeof ch->inbox);
-        ch->offered = 1;
-        *hd_count(&d->stat, c, HD_APP_NONE, ST_CYCLES) += cycle - ch->counted;
-        ch->counted = cycle;
+        const struct hd_dramlane *l = &d->lane[c];
+        if (d->full)
+            hd_dram_advance(d, l, cycle);
+        memset(l->ch->inbox, 0, sizeof l->ch->inbox);
+        l->ch->offered = 0;
+        l->count[d->others * ST_COUNT + ST_CYCLES] += cycle - l->ch->counted;
+        l->ch->counted = cycle;
     }
-    hd_dram_fold(d);
 }
 
 /* ---- building ------------------------------------------------------------ */
 
-static void empty_lists(struct hd_dram *d, uint32_t c)
+static void empty_lists(struct hd_dram *d, const struct hd_dramlane *l)
 {
     const struct hd_dramlist none = {NO_ENTRY, NO_ENTRY};
-    struct hd_dramchan *ch = d->lane[c].ch;
-    struct hd_dramentry *v = hd_dramentry_of(d, c);
+    struct hd_dramchan *ch = l->ch;
 
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
-        struct hd_drambank *k = hd_drambank_at(d, c, b);
+        struct hd_drambank *k = &l->bank[b];
         k->group = (uint8_t)(b / (d->cfg.banks / d->cfg.groups));
         for (uint32_t i = 0; i < CLASSES; i++)
             k->hits[i] = k->rest[i] = none;
     }
     for (uint32_t e = 0; e < d->places; e++)
-        v[e].next = (uint16_t)(e + 1);
-    v[d->places].next = NO_ENTRY;
+        l->entry[e].next = (uint16_t)(e + 1);
+    l->entry[d->places].next = NO_ENTRY;
     ch->free_last = (uint16_t)d->places;
     ch->golden = none;
     for (uint32_t i = 0; i < CLASSES; i++)
@@ -440,63 +735,70 @@ static int take_state(struct hd_dram *d)
     d->ring = d->t.data[0] + 8u;
     d->wait = hd_arena_take(a, WAITERS, sizeof *d->wait);
     d->wait_free = hd_arena_take(a, 2, sizeof *d->wait_free);
-    if (d->wait == NULL || d->wait_free == NULL)
+    if (d->wait == NULL || d->wait_free == NULL || d->stat.v == NULL)
         return -1;
     d->wait_free[0] = HD_NONE;
     for (uint32_t c = 0; c < d->cfg.channels; c++) {
         struct hd_dramlane *l = &d->lane[c];
         l->c = c;
+        l->count = hd_count_row(&d->stat, c, 0);
         l->ch = hd_arena_take(a, 1, sizeof *l->ch);
         l->bank = hd_arena_take(a, d->cfg.banks, sizeof *l->bank);
         l->entry = hd_arena_take(a, d->places + 1, sizeof *l->entry);
         l->done = hd_arena_take(a, d->ring, sizeof *l->done);
-        l->tally = hd_arena_take(a, d->env->stats->apps + 1, sizeof *l->tally);
         if (l->ch == NULL || l->bank == NULL || l->entry == NULL ||
-            l->done == NULL || l->tally == NULL)
+            l->done == NULL)
             return -1;
-        empty_lists(d, c);
+        empty_lists(d, l);
     }
     return 0;
 }
 
-static void offer(struct hd_dram *d)
+static void offer_slot(struct hd_dram *d, enum heddle_point p,
+                       struct hd_slot *slot, heddle_answer *fn)
 {
-    struct hd_env *env = d->env;
-
-    if (env->slots == NULL) {
-        d->klass = (struct hd_slot){hd_dramclass_default, d, 0};
-        d->turn = (struct hd_slot){hd_dramclass_turn_default, d, 0};
-        d->pick = (struct hd_slot){hd_dramask_default, d, 0};
-        return;
-    }
-    hd_slots_offer(env->slots, HEDDLE_POINT_dram_class, "dram", &d->klass,
-                   hd_dramclass_default, d);
-    hd_slots_offer(env->slots, HEDDLE_POINT_dram_turn, "dram", &d->turn,
-                   hd_dramclass_turn_default, d);
-    hd_slots_offer(env->slots, HEDDLE_POINT_dram_pick, "dram", &d->pick,
-                   hd_dramask_default, d);
+    *slot = (struct hd_slot){fn, d, 0};
+    if (d->env->slots != NULL)
+        hd_slots_offer(d->env->slots, p, "dram", slot, fn, d);
 }
 
-static void set_up(struct hd_dram *d)
+/* Policies and watchers have come or gone. */
+static void bound(void *self)
 {
-    hd_dramtime_init(&d->t, &d->cfg);
+    struct hd_dram *d = self;
+
+    d->quiet = d->full && !d->cfg.refresh && d->cfg.page == 0 &&
+               d->cfg.scheduler == HD_DRAM_HIT_FIRST && d->watch == NULL &&
+               d->check == NULL && hd_slots_quiet(d->env->slots, "dram");
+}
+
+static void settle(struct hd_dram *d)
+{
+    static const struct hd_steer unsteered; /* where there are no policies */
+    const struct hd_dram_cfg *c = &d->cfg;
+    struct hd_env *env = d->env;
+
+    hd_dram_time(&d->t, c);
     d->row_rank =
-        d->cfg.scheduler == HD_DRAM_READY_FIRST ? 0 : 1ull << KEY_RANK;
-    d->special = d->cfg.refresh || d->cfg.page == 1;
-    d->plain = !d->special && d->cfg.scheduler == HD_DRAM_HIT_FIRST;
-    d->odd = d->cfg.partition || d->cfg.mode.kind != HD_FULL;
-    d->others = d->env->stats->apps;
-    d->steer = d->env->slots != NULL ? d->env->slots->steer : &unsteered;
-    d->tick = hd_ticks(d->env->clk, HD_CLK_DRAM, 1);
-    d->idle = hd_ticks(d->env->clk, HD_CLK_CORE, d->cfg.turn_idle);
-    d->places = d->cfg.queue;
-    if (d->cfg.queues)
-        d->places += d->cfg.queue_silver + d->cfg.queue_golden;
+        c->scheduler == HD_DRAM_READY_FIRST ? 0 : 1ull << KEY_RANK;
+    d->full = c->mode.kind == HD_FULL;
+    d->apart = c->queues && d->full;
+    d->others = env->stats->apps;
+    d->steer = env->slots != NULL ? env->slots->steer : &unsteered;
+    d->tick = hd_ticks(env->clk, HD_CLK_DRAM, 1);
+    d->idle = hd_ticks(env->clk, HD_CLK_CORE, c->turn_idle);
+    d->places = c->queue;
+    if (c->queues)
+        d->places += c->queue_silver + c->queue_golden;
     d->per_tick = hd_recip_of(d->tick);
-    if (d->cfg.mode.kind == HD_IDEAL)
-        d->latency = 1 + d->cfg.cl + d->cfg.bl;
-    else if (d->cfg.mode.kind == HD_FIXED)
-        d->latency = d->cfg.mode.fixed;
+    if (c->mode.kind == HD_IDEAL)
+        d->latency = 1 + c->cl + c->bl;
+    else if (c->mode.kind == HD_FIXED)
+        d->latency = c->mode.fixed;
+    d->stat = hd_stats_group(env->stats, "dram", hd_dram_stats, ST_COUNT,
+                             c->channels);
+    d->data_latency = hd_stats_hist(env->stats, &hd_dram_hists[0]);
+    d->walk_latency = hd_stats_hist(env->stats, &hd_dram_hists[1]);
 }
 
 /* Splits the channels; application a has those from a * own on. */
@@ -504,6 +806,9 @@ static int share_channels(struct hd_dram *d)
 {
     uint32_t apps = d->env->apps, channels = d->cfg.channels;
 
+    d->own = channels;
+    if (!d->cfg.partition)
+        return 0;
     if (channels % apps != 0)
         return hd_err_set(d->env->err, HEDDLE_ECONFIG,
                           "dram.partition: %u channels cannot be shared "
@@ -521,19 +826,17 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
 
     if (hd_dram_cfg_check(cfg, hd_dram_burst(cfg), env->err) != 0)
         return NULL;
-    d = aligned_alloc(64, sizeof *d); /* for the sake of its lines */
+    d = calloc(1, sizeof *d);
     if (d == NULL) {
         hd_err_memory(env->err);
         return NULL;
     }
-    memset(d, 0, sizeof *d);
     d->env = env;
     d->cfg = *cfg;
     d->reqs = reqs;
     d->clients = clients;
-    set_up(d);
-    d->own = cfg->channels;
-    if (cfg->partition && share_channels(d) != 0) {
+    settle(d);
+    if (share_channels(d) != 0) {
         hd_dram_close(d);
         return NULL;
     }
@@ -546,16 +849,19 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
         hd_dram_close(d);
         return NULL;
     }
-    d->id = hd_events_component(env->ev, "dram", handle, d);
-    hd_dramcount_open(d);
-    offer(d);
+    d->id = hd_events_component(env->ev, "dram", serve, d);
+    offer_slot(d, HEDDLE_POINT_dram_class, &d->klass, class_default);
+    offer_slot(d, HEDDLE_POINT_dram_turn, &d->turn, turn_default);
+    offer_slot(d, HEDDLE_POINT_dram_pick, &d->pick, hd_dram_pick_default);
+    bound(d);
     hd_env_part(env, (struct hd_part){.name = "dram",
                                       .instances = cfg->channels,
                                       .self = d,
-                                      .look = hd_dramlook_show,
-                                      .stuck = hd_dramlook_stuck,
-                                      .check = hd_dramlook_check,
-                                      .sync = sync});
+                                      .look = look,
+                                      .stuck = stuck,
+                                      .check = check,
+                                      .sync = sync,
+                                      .bound = bound});
     return d;
 }
 
@@ -591,4 +897,5 @@ void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self)
 {
     d->watch = fn;
     d->watch_self = self;
+    bound(d);
 }

@@ -28,16 +28,13 @@ uint32_t hd_dram_own(const struct hd_dram *d);
  * the first application. */
 uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app);
 
-/* True while the channel's queue can take another (normal) request. */
-bool hd_dram_room(const struct hd_dram *d, uint32_t channel);
-
-/* The same for one request, where each class has a queue of its own
- * (hd_dram_apart): its class is asked the first time. */
+/* True while the channel's queue can take a request, or any normal one
+ * (HD_NONE).  Where each class has a queue of its own, the request's class is
+ * asked the first time. */
 bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req);
-bool hd_dram_apart(const struct hd_dram *d);
 
 /*
- * Puts a request into its channel's queue at `now`; needs hd_dram_room.  The
+ * Puts a request into its channel's queue at `now`; needs hd_dram_takes.  The
  * request's bytes may span several bursts; it is answered when the last datum
  * has arrived.  Writes are given back to the pool when their data was sent.
  */
@@ -48,7 +45,7 @@ void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req);
 void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
                   uint32_t who, uint32_t what, uint32_t a);
 
-/* dramblock.c: the banks that hold [pa, pa + bytes) of an application take no
+/* The banks that hold [pa, pa + bytes) of an application take no
  * command before `until`, which lies less than 2^15 command cycles ahead. */
 void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
                    uint32_t bytes, hd_time until);

@@ -1,19 +1,7 @@
 /*
- * dramchan.h - the inside of the DRAM system: what a channel, a bank and a
- * queued request are, and which file works on them.
- *
- *   dramtime.h   when a command is legal and what it forbids afterwards
- *   dramqueue.c  the lists of a bank, and what it offers
- *   drambank.h   the same for banks where only normal requests wait
- *   dramoffer.h  the candidates of all banks
- *   dramstep.h   finding the next command, issuing it, taking in arrivals
- *   dramsched.c  which command is next, and when
- *   dramplain.c  the same where nothing is out of the ordinary
- *   dramask.c    the same by a policy's choice
- *   dramclass.c  the class of a request; whose silver turn it is
- *   dramcount.h  what is counted of a request (dramcount.c: the counters)
- *   dram.c       arrivals, events, answers
- *   dramlook.c   showing and checking what is inside
+ * dramchan.h - inside the DRAM system: what a channel, a bank and a queued
+ * request are, and the small steps that dramsched.c and its short way,
+ * fast/dram.c, have in common.
  *
  * A channel's state is a pure function of the requests it was sent and of the
  * cycle up to which its commands have been decided.
@@ -23,13 +11,14 @@
 #ifndef HD_DRAMCHAN_H
 #define HD_DRAMCHAN_H
 
+#include "../base/bits.h"
 #include "../base/recip.h"
 #include "../policy/slots.h"
 #include "dram.h"
 #include "drammap.h"
 #include "dramspec.h"
 
-enum { CLASSES = 3 }; /* 0 normal, 1 silver, 2 golden */
+enum { CLASSES = 3, NORMAL = 0, SILVER, GOLDEN };
 enum { NO_ENTRY = 0xffff };
 
 enum hd_dram_stat {
@@ -51,12 +40,12 @@ enum hd_dram_stat {
     ST_COUNT
 };
 
-/* A request in the queue of a channel: half a line of the host's cache. */
+/* A request in the queue of a channel. */
 struct hd_dramentry {
     uint64_t row;
+    uint64_t age;      /* order of arrival in the channel */
+    uint64_t accepted; /* command cycle */
     uint32_t req;
-    uint32_t age;          /* order of arrival in the channel, low bits */
-    uint32_t accepted;     /* command cycle, low bits */
     uint16_t next;         /* in its list */
     uint16_t bursts, left; /* in all, and to come */
     uint8_t app;           /* row of its counters: application, or none */
@@ -114,11 +103,7 @@ struct hd_dramturn {
 /* Requests that have arrived and are not yet in the queue: at most so many. */
 enum { INBOX = 8 };
 
-/*
- * The state of a channel.  What a request needs comes first, and of the arrays
- * only as much is used as there are banks, so that the common case touches a
- * few lines of the host's cache.
- */
+/* The state of a channel.  What each request needs comes first. */
 struct hd_dramchan {
     /* arrivals, events */
     hd_time wake;     /* earliest event posted, or HD_NEVER */
@@ -134,7 +119,8 @@ struct hd_dramchan {
     /* the command that issues next if nothing arrives */
     uint8_t planned; /* 1: the three that follow hold */
     uint8_t plan_kind;
-    uint8_t offered; /* 1: an arrival has changed the candidates; dram.c */
+    uint8_t offered; /* 1: an arrival has changed the candidates */
+    uint32_t plan_bank;
     uint64_t plan_at;
     uint64_t floor;       /* no command before this cycle */
     uint64_t column, row; /* first of each, packed; 0: to be found anew */
@@ -142,7 +128,6 @@ struct hd_dramchan {
     uint64_t col_ok[2];   /* buses and turn-around: read, write */
     uint64_t rows;        /* banks with a row candidate */
     uint32_t n[2];        /* banks with a column candidate: read, write */
-    uint32_t plan_bank;
     uint32_t faw_next;
     uint64_t group_ok[HD_DRAM_MAX_BANKS]; /* tCCD_L, by group */
     /* keys of column candidates, in order, and of row candidates, by bank */
@@ -161,14 +146,6 @@ struct hd_dramchan {
     uint64_t counted; /* cycles counted so far */
 };
 
-/*
- * Of candidates that are legal in the same cycle the one with the smallest key
- * goes first: class and rank (3 bits), order of arrival (39), bank (6).  With
- * the cycles from now on (16 bits) before it, a key is one number that orders
- * candidates; the ranges of the settings keep every wait below 2^16 cycles.
- */
-enum { KEY_BITS = 48, KEY_RANK = 45, KEY_CLASS = 46, KEY_AGE = 6 };
-
 /* A sender that waits for room. */
 struct hd_dramwait {
     uint32_t who, what, a, next;
@@ -184,39 +161,24 @@ struct hd_dramtime {
     uint16_t pre[2];      /* to a precharge of the bank */
     uint16_t rcd[2];      /* activate to column */
     uint16_t rcd_least;   /* the smaller */
-    /* 2^16 / again, / other, rounded up; 0 if that is large */
-    uint16_t per_again, per_other;
-    /* by direction, dramplain.c: a column of the other one cannot come between
-     * two bursts of a request; two requests can take turns */
-    uint8_t runs[2], pairs[2];
     uint16_t tras, trc, trrd, tfaw, trp;
-};
-
-/* What the requests of one application add to the counters of a channel: one
- * line of the host's cache.  hd_dram_fold moves it there. */
-struct hd_dramtally {
-    uint64_t reads, writes, walks, data_bursts, walk_bursts;
-    uint64_t row_hits, activates, precharges;
+    /* by direction, for fast/dram.c: a column of the other one cannot come
+     * between two bursts of a request; two requests can take turns */
+    bool runs[2], pairs[2];
 };
 
 /* Where the state of one channel lies in the arena: one line. */
 struct hd_dramlane {
     struct hd_dramchan *ch;
     struct hd_drambank *bank;   /* [bank] */
-    struct hd_dramentry *entry; /* [queue] */
+    struct hd_dramentry *entry; /* [places + 1] */
     struct hd_dramdone *done;   /* [ring] */
-    struct hd_dramtally *tally; /* [application, or none] */
+    uint64_t *count;            /* its rows of counters */
     uint32_t c;                 /* its number */
-    uint32_t spare[5];
 };
 
-/* The lines of the host's cache that each request needs come first. */
 struct hd_dram {
     struct hd_dramtime t;
-    uint32_t special; /* 1: settings that the short ways lack */
-    uint32_t plain;   /* 1: none, and rows are never closed early */
-    uint32_t odd;     /* 1: settings that the short way of arrivals lacks */
-    /* the next line */
     hd_time tick;
     struct hd_recip per_tick; /* divides by tick */
     struct hd_reqs *reqs;
@@ -225,6 +187,9 @@ struct hd_dram {
     uint32_t id;       /* component */
     uint32_t others;   /* row of counters: no application's */
     uint64_t row_rank; /* of row candidates: see KEY_RANK */
+    bool quiet;        /* the short way may be taken: fast/dram.c */
+    bool full;         /* the mode is HD_FULL */
+    bool apart;        /* each class has a queue of its own */
     struct hd_drammap map;
     struct hd_slot klass, turn, pick;
     hd_dram_watcher *watch;
@@ -239,51 +204,26 @@ struct hd_dram {
     uint32_t places;          /* entries of a channel, but for one more */
     uint32_t own;             /* channels over which an address is spread */
     hd_time idle;             /* cfg.turn_idle in ticks */
-    struct hd_dramwait *wait; /* arena; [0]: head of the free list is
-                                 wait_free */
+    struct hd_dramwait *wait; /* arena */
     uint32_t *wait_free;      /* arena: [0] free list, [1] used */
-    _Alignas(64) struct hd_dramlane lane[HD_DRAM_MAX_CHANNELS];
+    struct hd_dramlane lane[HD_DRAM_MAX_CHANNELS];
 };
 
-/* Entry e of v has left. */
-static inline void hd_dramentry_free(struct hd_dramchan *ch,
-                                     struct hd_dramentry *v, uint32_t e)
-{
-    v[ch->free_last].next = (uint16_t)e;
-    v[e].next = NO_ENTRY;
-    ch->free_last = (uint16_t)e;
-}
+/* ---- candidates -------------------------------------------------------- */
 
-/* Which of two that wait came first; fewer than 2^31 have come since. */
-static inline bool hd_dramentry_older(const struct hd_dramentry *a,
-                                      const struct hd_dramentry *b)
-{
-    return (int32_t)(a->age - b->age) < 0;
-}
+/*
+ * Of candidates that are legal in the same cycle the one with the smallest key
+ * goes first: class and rank (3 bits), order of arrival (39), bank (6).  With
+ * the cycles from now on (16 bits) before it, a key is one number that orders
+ * candidates; the ranges of the settings keep every wait below 2^16 cycles.
+ */
+enum { KEY_BITS = 48, KEY_RANK = 45, KEY_CLASS = 46, KEY_AGE = 6 };
 
-/* The age of a waiting entry, and the cycle in which it was accepted, whole. */
-static inline uint64_t hd_dramentry_age(const struct hd_dramchan *ch,
-                                        const struct hd_dramentry *v)
+/* The key of a request, without rank. */
+static inline uint64_t hd_dram_key(const struct hd_dramentry *v)
 {
-    return ch->age - (uint32_t)((uint32_t)ch->age - v->age);
-}
-
-static inline uint64_t hd_dramentry_accepted(const struct hd_dramchan *ch,
-                                             const struct hd_dramentry *v)
-{
-    return ch->floor - (uint32_t)((uint32_t)ch->floor - v->accepted);
-}
-
-static inline struct hd_drambank *hd_drambank_at(const struct hd_dram *d,
-                                                 uint32_t c, uint32_t b)
-{
-    return &d->lane[c].bank[b];
-}
-
-static inline struct hd_dramentry *hd_dramentry_of(const struct hd_dram *d,
-                                                   uint32_t c)
-{
-    return d->lane[c].entry;
+    return (uint64_t)(GOLDEN - v->klass) << KEY_CLASS | v->age << KEY_AGE |
+           v->bank;
 }
 
 /*
@@ -292,102 +232,255 @@ static inline struct hd_dramentry *hd_dramentry_of(const struct hd_dram *d,
  */
 enum { PLAN_AT = 8, PLAN_ROW = 0x80, PLAN_BANK = 63 };
 
-static inline uint64_t hd_dramchan_pack(uint64_t at, uint32_t kind,
-                                        uint32_t bank)
+static inline uint64_t hd_dram_pack(uint64_t at, uint32_t kind, uint32_t bank)
 {
     return at << PLAN_AT | (kind ^ 2) << 6 | bank;
 }
 
-static inline uint32_t hd_dramchan_kind(uint64_t p)
+static inline uint32_t hd_dram_kind(uint64_t p)
 {
     return ((uint32_t)p >> 6 & 3) ^ 2;
 }
 
-static inline void hd_dramchan_plan(struct hd_dramchan *ch, uint64_t at,
-                                    uint32_t kind, uint32_t bank)
+/* The bank's most urgent waiting class, and the requests for which its column
+ * and its row candidate stand. */
+static inline uint32_t hd_dram_top(const struct hd_drambank *k)
 {
-    ch->plan_at = at;
-    ch->plan_kind = (uint8_t)kind;
-    ch->plan_bank = bank;
+    return k->classes >> 2 ? GOLDEN : k->classes >> 1;
 }
 
-/* dramqueue.c: these work out the candidates anew, but for opened and closed,
- * which only move requests between the lists. */
-/* Entry e has arrived. */
-void hd_dramqueue_arrive(struct hd_dram *d, uint32_t c, uint32_t e);
-/* The bank's row was opened. */
-void hd_dramqueue_opened(struct hd_dram *d, uint32_t c, uint32_t b);
-/* It was closed. */
-void hd_dramqueue_closed(struct hd_dram *d, uint32_t c, uint32_t b);
-/* Entry e, a column candidate, has sent its last burst and leaves. */
-void hd_dramqueue_served(struct hd_dram *d, uint32_t c, uint32_t e);
-/* Works out the candidates of a bank anew. */
-void hd_dramqueue_refresh(struct hd_dram *d, uint32_t c, uint32_t b);
-/* Whether they are what that would find. */
-bool hd_dramqueue_right(const struct hd_dram *d, uint32_t c, uint32_t b);
-/* The bank's most urgent waiting class. */
-static inline uint32_t hd_dramqueue_top(const struct hd_drambank *k)
+static inline uint32_t hd_dram_hit(const struct hd_drambank *k)
 {
-    return k->classes >> 2 ? 2 : k->classes >> 1;
-}
-/* The request for which a bank's column or row candidate stands. */
-static inline uint32_t hd_dramqueue_column(const struct hd_drambank *k)
-{
-    return k->hits[hd_dramqueue_top(k)].head;
-}
-static inline uint32_t hd_dramqueue_row(const struct hd_drambank *k)
-{
-    return k->rest[hd_dramqueue_top(k)].head;
+    return k->hits[hd_dram_top(k)].head;
 }
 
-/* dramsched.c */
+static inline uint32_t hd_dram_other(const struct hd_drambank *k)
+{
+    return k->rest[hd_dram_top(k)].head;
+}
+
+/* Takes a bank's column candidate, if it has one, away. */
+static inline void hd_dram_drop(struct hd_dramchan *ch, struct hd_drambank *k,
+                                uint32_t b)
+{
+    uint32_t w = k->way - 1u, i = 0;
+    uint64_t *order;
+
+    if (k->way == 0)
+        return;
+    k->way = 0;
+    if (--ch->n[w] == 0)
+        return;
+    order = ch->order[w];
+    while ((order[i] & PLAN_BANK) != b)
+        i++;
+    for (; i < ch->n[w]; i++)
+        order[i] = order[i + 1];
+}
+
+/* Entry v is the column candidate of its bank. */
+static inline void hd_dram_offer_column(struct hd_dramchan *ch,
+                                        struct hd_drambank *k,
+                                        const struct hd_dramentry *v)
+{
+    uint32_t w = v->write, i = ch->n[w]++;
+    uint64_t key = hd_dram_key(v), *order = ch->order[w];
+
+    k->way = (uint8_t)(1 + w);
+    for (; i > 0 && order[i - 1] > key; i--)
+        order[i] = order[i - 1];
+    order[i] = key;
+}
+
+/* The row candidate of its bank is an activate or a precharge for entry v. */
+static inline void hd_dram_offer_row(struct hd_dramchan *ch,
+                                     const struct hd_dramentry *v,
+                                     uint64_t rank)
+{
+    ch->rows |= 1ull << v->bank;
+    ch->row_key[v->bank] = hd_dram_key(v) | rank;
+}
+
+/*
+ * The first column of a direction, from cycle `floor` on.  The candidates are
+ * in the order of their keys, so the first that is legal as soon as the buses
+ * are is the one; mostly it is among the first two.
+ */
+static HD_INLINE uint64_t hd_dram_first_column(const struct hd_dram *d,
+                                               const struct hd_dramlane *l,
+                                               uint32_t w, uint64_t floor)
+{
+    const struct hd_dramchan *ch = l->ch;
+    uint64_t base = hd_max_u64(ch->col_ok[w], floor), best = HD_NEVER;
+    uint32_t bank = 0;
+
+    for (uint32_t i = 0, n = ch->n[w]; i < n; i++) {
+        uint32_t b = ch->order[w][i] & PLAN_BANK;
+        const struct hd_drambank *k = &l->bank[b];
+        uint64_t at =
+            hd_max_u64(k->act_at + d->t.rcd[w], ch->group_ok[k->group]);
+        if (at <= base)
+            return hd_dram_pack(base, HD_DRAM_RD + w, b);
+        bank = at < best ? b : bank;
+        best = hd_min_u64(at, best);
+    }
+    return hd_dram_pack(best, HD_DRAM_RD + w, bank);
+}
+
+/* Which of two goes first: by cycle, then by key. */
+static inline uint64_t hd_dram_first_of(const struct hd_dramlane *l, uint64_t p,
+                                        uint64_t q)
+{
+    uint64_t key[2], both[2] = {p, q};
+
+    if (p >> PLAN_AT != q >> PLAN_AT || q == HD_NEVER)
+        return hd_min_u64(p, q);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t b = both[i] & PLAN_BANK;
+        key[i] = both[i] & PLAN_ROW
+                     ? l->ch->row_key[b]
+                     : hd_dram_key(&l->entry[hd_dram_hit(&l->bank[b])]);
+    }
+    return key[0] < key[1] ? p : q;
+}
+
+/* The engine's own choice among columns. */
+static HD_INLINE uint64_t hd_dram_choose_column(const struct hd_dram *d,
+                                                const struct hd_dramlane *l,
+                                                uint64_t floor)
+{
+    uint64_t p = HD_NEVER;
+
+    if (l->ch->n[0] != 0)
+        p = hd_dram_first_column(d, l, 0, floor);
+    if (HD_UNLIKELY(l->ch->n[1] != 0))
+        p = hd_dram_first_of(l, p, hd_dram_first_column(d, l, 1, floor));
+    return p;
+}
+
+/* And among rows. */
+static HD_INLINE uint64_t hd_dram_choose_row(const struct hd_dramlane *l,
+                                             uint64_t floor)
+{
+    const struct hd_dramchan *ch = l->ch;
+    /* by `open`: activates have a constraint of the channel's besides */
+    const uint64_t base[2] = {hd_max_u64(ch->act_ok, floor), floor};
+    uint64_t best = HD_NEVER;
+    uint32_t b;
+
+    for (uint64_t m = ch->rows; m != 0; m &= m - 1) {
+        const struct hd_drambank *k = &l->bank[b = hd_bit_first(m)];
+        uint64_t at = hd_max_u64(k->row_ok[k->open], base[k->open]);
+        hd_assert(at - floor < 1u << 16);
+        best = hd_min_u64(best, (at - floor) << KEY_BITS | ch->row_key[b]);
+    }
+    if (best == HD_NEVER)
+        return best;
+    b = best & PLAN_BANK;
+    return hd_dram_pack(floor + (best >> KEY_BITS),
+                        HD_DRAM_ACT + l->bank[b].open, b);
+}
+
+/* Both are found, and p of them is first: that is planned. */
+static inline void hd_dram_set_plan(struct hd_dramchan *ch, uint64_t column,
+                                    uint64_t row, uint64_t p)
+{
+    ch->planned = 1;
+    ch->column = column;
+    ch->row = row;
+    ch->plan_at = p == HD_NEVER ? p : p >> PLAN_AT;
+    ch->plan_kind = (uint8_t)(p == HD_NEVER ? HD_DRAM_NONE : hd_dram_kind(p));
+    ch->plan_bank = p == HD_NEVER ? 0 : p & PLAN_BANK;
+}
+
+/* ---- what a command forbids afterwards --------------------------------- */
+
+/*
+ * Every constraint is a least distance between two commands.  The controller
+ * keeps, for each bank and for the channel, the first cycle at which each kind
+ * of command is legal again, and moves it when a command issues; a command is
+ * legal from the maximum of the cycles that concern it.  The checker
+ * (dramcheck.c) keeps the commands instead and compares every pair.
+ *
+ * The data bus needs no state of its own: bursts in one direction are at
+ * least BL apart and the turn-around distances are at least what keeps data
+ * of both directions apart.
+ */
+static inline void hd_dram_raise(uint64_t *at, uint64_t to)
+{
+    *at = hd_max_u64(*at, to);
+}
+
+/* What a column command forbids in its own bank and group. */
+static inline void hd_dram_forbid_own(const struct hd_dramtime *t,
+                                      struct hd_dramchan *ch,
+                                      struct hd_drambank *k, uint32_t write,
+                                      uint64_t cycle)
+{
+    ch->group_ok[k->group] = cycle + t->same;
+    hd_dram_raise(&k->row_ok[BANK_PRE], cycle + t->pre[write]);
+}
+
+/*
+ * A column command, or the last of several of one request.  A legal one lies
+ * behind all that the ones before it asked for, and there and back the bus
+ * turns no faster than a burst, so what it asks for is later than that.
+ */
+static inline void hd_dram_forbid(const struct hd_dramtime *t,
+                                  struct hd_dramchan *ch, struct hd_drambank *k,
+                                  uint32_t write, uint64_t cycle)
+{
+    hd_dram_forbid_own(t, ch, k, write, cycle);
+    ch->col_ok[write] = cycle + t->other;
+    ch->col_ok[1 - write] = cycle + t->turn[write];
+}
+
+/* ---- dramsched.c ------------------------------------------------------- */
+
+/* The timing of these settings. */
+void hd_dram_time(struct hd_dramtime *t, const struct hd_dram_cfg *c);
+
+/* Entry e has arrived: it joins its bank. */
+void hd_dram_arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e);
+/* Works out the candidates of a bank anew; whether they are what that finds. */
+void hd_dram_offer(struct hd_dram *d, const struct hd_dramlane *l, uint32_t b);
+bool hd_dram_right(const struct hd_dram *d, const struct hd_dramlane *l,
+                   uint32_t b);
+
+/* A bank's row is opened for a request, in a cycle: but for candidates. */
+void hd_dram_open_row(struct hd_dram *d, const struct hd_dramlane *l,
+                      uint32_t b, uint32_t e, uint64_t cycle);
+/* A request that is the oldest hit of its bank has sent its last burst in a
+ * cycle and leaves: but for candidates. */
+void hd_dram_end(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
+                 uint64_t cycle);
+
 /* Issues every command up to and including `cycle`. */
-void hd_dramsched_advance(struct hd_dram *d, uint32_t c, uint64_t cycle);
+void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
+                     uint64_t cycle);
 /* Makes sure that the next command is known. */
-void hd_dramsched_plan(struct hd_dram *d, uint32_t c);
+void hd_dram_plan(struct hd_dram *d, const struct hd_dramlane *l);
 /* No slot of the queue can become free before this cycle. */
-uint64_t hd_dramsched_free_at(struct hd_dram *d, uint32_t c);
-/* dramplain.c: the same where nothing is out of the ordinary. */
-void hd_dramplain_advance(struct hd_dram *d, uint32_t c, uint64_t cycle);
-/* dramask.c */
-/* Plans the next question, or nothing. */
-void hd_dramask_plan(struct hd_dram *d, uint32_t c);
-/* The planned question's cycle has come: its answer is the new plan. */
-void hd_dramask(struct hd_dram *d, uint32_t c);
-/* Answers struct heddle_q_dram_pick as the engine decides. */
-int64_t hd_dramask_default(void *self, const void *question);
+uint64_t hd_dram_free_at(struct hd_dram *d, const struct hd_dramlane *l);
 
-/* dram.c: a place of a class has become free in `cycle`, and a sender waits,
- * maybe for another class. */
-void hd_dram_freed(struct hd_dram *d, uint32_t c, uint32_t klass,
-                   uint64_t cycle);
+/* Answers to the point dram_pick as the engine decides. */
+int64_t hd_dram_pick_default(void *dram, const void *question);
 
-/* dramcount.c */
-/* Registers the counters. */
-void hd_dramcount_open(struct hd_dram *d);
-/* Moves what the channels have tallied to the counters. */
-void hd_dram_fold(struct hd_dram *d);
+/* ---- dram.c ------------------------------------------------------------ */
 
-/* dramclass.c */
-/* What a request may be, whoever's turn it is: asked once. */
-uint32_t hd_dramclass_may(struct hd_dram *d, uint32_t c, struct hd_req *r);
-/* The class of a request that may be k, not normal: silver only in its turn.
- * In `apart` queues the request must wait if that class has no place; in
- * `shared` ones the channel's commands are decided up to now. */
-uint32_t hd_dramclass_is(struct hd_dram *d, uint32_t c, const struct hd_req *r,
-                         uint32_t k);
-/* A silver request of the application whose turn it is has been taken. */
-void hd_dramclass_silver(struct hd_dram *d, uint32_t c);
-/* Places that a class has left; `apart` queues. */
-uint32_t hd_dramclass_places(const struct hd_dram *d, uint32_t c,
-                             uint32_t klass);
-/* Answers to the points dram_class and dram_turn when nobody is bound. */
-int64_t hd_dramclass_default(void *dram, const void *question);
-int64_t hd_dramclass_turn_default(void *dram, const void *question);
+/* A request of a row of counters has ended; latency: cycles from acceptance to
+ * the last datum. */
+void hd_dram_count(struct hd_dram *d, const struct hd_dramlane *l,
+                   const struct hd_dramentry *v, uint32_t latency);
+/* A place of a class has become free in `cycle`, and a sender waits, maybe for
+ * another class. */
+void hd_dram_freed(struct hd_dram *d, const struct hd_dramlane *l,
+                   uint32_t klass, uint64_t cycle);
 
-/* dramlook.c: entry points of struct hd_part. */
-void hd_dramlook_show(void *self, uint32_t c, struct heddle_visitor *v);
-void hd_dramlook_stuck(void *self, uint32_t c, struct heddle_visitor *v);
-void hd_dramlook_check(void *self, uint32_t c, struct hd_err *err);
+/* ---- fast/dram.c ------------------------------------------------------- */
+
+/* hd_dram_advance where the system is quiet and only normal requests wait. */
+void hd_fast_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
+                          uint64_t cycle);
 
 #endif

@@ -309,7 +309,7 @@ static void pump(heddle_part_dram *d, uint32_t c, uint64_t now)
     }
     if (!r->write && !window_open(d, c, now))
         return;
-    if (!hd_dram_room(d->dram, c)) {
+    if (!hd_dram_takes(d->dram, c, HD_NONE)) {
         f->blocked = 1;
         hd_dram_wait(d->dram, c, HD_NONE, d->id, EV_ROOM, c);
         return;
@@ -484,7 +484,6 @@ static int results(heddle_part_dram *d, struct heddle_part_dram_result *out)
     if (out->cycles != 0)
         out->bandwidth = (double)d->n * d->machine.dram.bl /
                          ((double)out->cycles * d->machine.dram.channels);
-    hd_dram_fold(d->dram);
     out->row_hits = total(d, ST_ROW_HITS);
     out->activates = total(d, ST_ACTIVATES);
     out->precharges = total(d, ST_PRECHARGES);

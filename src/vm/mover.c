@@ -218,8 +218,7 @@ static bool send(struct hd_mover *mv, hd_time now)
     const struct hd_req *q = req(mv, s->head);
     uint32_t c = hd_dram_home(d, q->app) + hd_dram_channel(d, q->pa);
 
-    if (!(hd_dram_apart(d) ? hd_dram_takes(d, c, s->head)
-                           : hd_dram_room(d, c))) {
+    if (!hd_dram_takes(d, c, s->head)) {
         s->waits = 1;
         hd_dram_wait(d, c, s->head, mv->id, EV_ROOM, 0);
         return false;
