@@ -1,0 +1,48 @@
+-- 821-fast.lua - pins: without src/fast/ (make FAST=0) the results are the same.
+-- The golden runs, and runs under load that fill queues and MSHRs, are compared
+-- with those of a command built so, in a build folder of its own that is kept.
+--
+-- With print=true the script prints what it measures, and tests nothing.
+--
+-- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
+local files = require "lib.files"
+local whole = require "lib.whole"
+local H = require "heddle"
+
+local args = H.args { print = false }
+local SLOW = "build/release-slow"
+
+local RUNS = {
+    { { "GUP" } }, { { "BFS2", "CONS" } }, { { whole.random(8, 16) } },
+    { { "BLK" }, { ["l2cache.mshrs"] = 2, ["l2cache.merges"] = 2,
+        ["dram.queue"] = 8 } },
+    { { "GUP" }, { ["l2cache.write"] = "through", ["l2cache.queue"] = 2 } },
+}
+
+local lines = {}
+for _, run in ipairs(RUNS) do
+    local sim = whole.sim(run[1], whole.join(whole.SMALL, run[2] or {}))
+    sim:run(200000)
+    lines[#lines + 1] = "now " .. sim.now
+    lines[#lines + 1] = table.concat(whole.statistics(sim), "\n")
+    sim:close()
+end
+local all = table.concat(lines, "\n")
+if args.print then
+    print(all)
+    return
+end
+
+local ok, text = files.command("env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s "
+    .. "-j2 FAST=0 VARIANT=release SANITIZER= CFLAGS=-O1 " .. SLOW .. "/heddle")
+tap.ok(ok, "it builds without src/fast/", text)
+if ok then
+    tap.ok(files.output(SLOW .. "/heddle run t/821-fast.lua print=true")
+        == all .. "\n", "and does the same under load")
+    text = files.output("env -u HEDDLE HEDDLE_BUILD=" .. SLOW
+        .. " t/run t/820-golden.lua | grep -v '^ok'")
+    tap.ok(text:match "^1%.%.%d+\n$", "and in the golden runs", text)
+end
+
+tap.done()
