@@ -89,7 +89,7 @@ test("clusters: centres are points, each point has the nearest", function()
     fails("coordinates", generate.clusters, { n = 10, dim = 0, centres = 1 })
 end)
 
--- The neighbours of element e by the rule of generate-mesh.c, over size cubes.
+-- The neighbours of element e by the rule of generate.c, over size cubes.
 local function kuhn(size, e)
     local orders = { { 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 }, { 2, 3, 1 },
         { 3, 1, 2 }, { 3, 2, 1 } }

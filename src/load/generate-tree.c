@@ -60,6 +60,12 @@ enum {
 
 static const char LETTER[] = "ACGT";
 
+/* A random genome whose first bases are the reference. */
+struct genome {
+    struct heddle_genome_spec s;
+    uint32_t gc; /* chance of C or G, of 65536 */
+};
+
 struct node {
     uint32_t suffix; /* one of those below it */
     uint32_t depth;  /* letters from the root */
@@ -71,7 +77,7 @@ struct waiting {
     uint32_t ref, parent;
 };
 
-struct hd_tree {
+struct tree {
     uint32_t n; /* bases */
     uint64_t *text;
     uint32_t *sorted; /* [n + 1] suffixes */
@@ -89,9 +95,9 @@ struct hd_tree {
 
 /* Word w of a genome's letters, the first in the highest bits: 16 random bits
  * a letter, of which gc in 65536 make a C or a G. */
-static uint64_t genome_word(const struct hd_genome *g, uint64_t w)
+static uint64_t genome_word(const struct genome *g, uint64_t w)
 {
-    struct hd_rng r = hd_rng_make(g->seed, STREAM_GENOME);
+    struct hd_rng r = hd_rng_make(g->s.seed, STREAM_GENOME);
     uint64_t word = 0;
 
     r.drawn = w * (WORD / 4);
@@ -115,13 +121,13 @@ static uint32_t letter_of(uint64_t word, uint64_t place)
     return (uint32_t)(word >> (62 - 2 * (place % WORD))) & 3;
 }
 
-static uint32_t letter(const struct hd_tree *m, uint32_t i)
+static uint32_t letter(const struct tree *m, uint32_t i)
 {
     return i >= m->n ? MARK : letter_of(m->text[i / WORD], i);
 }
 
 /* 32 letters from i on; T where the text has ended. */
-static inline uint64_t key(const struct hd_tree *m, uint32_t i)
+static inline uint64_t key(const struct tree *m, uint32_t i)
 {
     uint32_t s = 2 * (i % WORD);
     const uint64_t *w = &m->text[i / WORD];
@@ -129,7 +135,7 @@ static inline uint64_t key(const struct hd_tree *m, uint32_t i)
     return s ? w[0] << s | w[1] >> (64 - s) : w[0];
 }
 
-static void draw_text(struct hd_tree *m, const struct hd_genome *g)
+static void draw_text(struct tree *m, const struct genome *g)
 {
     uint32_t words = m->n / WORD + 3, w, rest = m->n % WORD;
 
@@ -140,7 +146,7 @@ static void draw_text(struct hd_tree *m, const struct hd_genome *g)
 }
 
 /* Letters that suffixes i and j have in common. */
-static uint32_t common(const struct hd_tree *m, uint32_t i, uint32_t j)
+static uint32_t common(const struct tree *m, uint32_t i, uint32_t j)
 {
     uint32_t end = m->n - (i > j ? i : j), l = 0;
 
@@ -157,7 +163,7 @@ static uint32_t common(const struct hd_tree *m, uint32_t i, uint32_t j)
 }
 
 /* Suffix i sorts before j; ki and kj are their keys. */
-static bool before(const struct hd_tree *m, uint32_t i, uint64_t ki, uint32_t j,
+static bool before(const struct tree *m, uint32_t i, uint64_t ki, uint32_t j,
                    uint64_t kj)
 {
     uint32_t l;
@@ -170,7 +176,7 @@ static bool before(const struct hd_tree *m, uint32_t i, uint64_t ki, uint32_t j,
 
 /* ---- sorted suffixes -------------------------------------------------- */
 
-static void sort_bucket(const struct hd_tree *m, uint32_t *s, uint32_t count)
+static void sort_bucket(const struct tree *m, uint32_t *s, uint32_t count)
 {
     uint32_t i, j;
 
@@ -184,7 +190,7 @@ static void sort_bucket(const struct hd_tree *m, uint32_t *s, uint32_t count)
     }
 }
 
-static int sort_suffixes(struct hd_tree *m)
+static int sort_suffixes(struct tree *m)
 {
     uint32_t letters = 1, shift, i, buckets, *at;
 
@@ -212,19 +218,19 @@ static int sort_suffixes(struct hd_tree *m)
 
 /* ---- the tree --------------------------------------------------------- */
 
-static uint32_t suffix_of(const struct hd_tree *m, uint32_t ref)
+static uint32_t suffix_of(const struct tree *m, uint32_t ref)
 {
     return ref & LEAF ? ref & ~LEAF : m->node[ref].suffix;
 }
 
-static void attach(struct hd_tree *m, uint32_t v, uint32_t ref)
+static void attach(struct tree *m, uint32_t v, uint32_t ref)
 {
     struct node *p = &m->node[v];
 
     p->child[letter(m, suffix_of(m, ref) + p->depth)] = ref;
 }
 
-static uint32_t new_node(struct hd_tree *m, uint32_t suffix, uint32_t depth)
+static uint32_t new_node(struct tree *m, uint32_t suffix, uint32_t depth)
 {
     struct node *p = &m->node[m->nodes];
 
@@ -236,7 +242,7 @@ static uint32_t new_node(struct hd_tree *m, uint32_t suffix, uint32_t depth)
 }
 
 /* The queue's memory holds the path, which is never longer than the text. */
-static void grow_tree(struct hd_tree *m)
+static void grow_tree(struct tree *m)
 {
     uint32_t *path = (uint32_t *)(void *)m->queue, top = 0, last, k;
 
@@ -272,7 +278,7 @@ static uint32_t texel(uint32_t id)
 }
 
 /* The node whose letters are those of v without the first. */
-static uint32_t find_link(const struct hd_tree *m, uint32_t v, uint32_t parent)
+static uint32_t find_link(const struct tree *m, uint32_t v, uint32_t parent)
 {
     const struct node *p = &m->node[v];
     uint32_t u = m->node[parent].link, want = p->depth - 1;
@@ -283,7 +289,7 @@ static uint32_t find_link(const struct hd_tree *m, uint32_t v, uint32_t parent)
 }
 
 /* Gives a node its number, and its parent the link to it. */
-static void give_id(struct hd_tree *m, struct waiting w)
+static void give_id(struct tree *m, struct waiting w)
 {
     uint32_t id = ++m->count, at = texel(id), end, depth = 0;
     int32_t *out = m->out_node + 4 * (size_t)at;
@@ -312,7 +318,7 @@ static void give_id(struct hd_tree *m, struct waiting w)
     out[1] = (int32_t)end;
 }
 
-static void enqueue(struct hd_tree *m, uint32_t ref, uint32_t parent,
+static void enqueue(struct tree *m, uint32_t ref, uint32_t parent,
                     uint32_t level)
 {
     m->level[m->tail] = (uint8_t)level;
@@ -320,7 +326,7 @@ static void enqueue(struct hd_tree *m, uint32_t ref, uint32_t parent,
 }
 
 /* The descendants of v: `deep` generations at once, the next ones later. */
-static void follow(struct hd_tree *m, uint32_t v, uint32_t deep, uint32_t level)
+static void follow(struct tree *m, uint32_t v, uint32_t deep, uint32_t level)
 {
     for (int i = 0; i < 5; i++) {
         uint32_t ref = m->node[v].child[i];
@@ -337,7 +343,7 @@ static void follow(struct hd_tree *m, uint32_t v, uint32_t deep, uint32_t level)
     }
 }
 
-static void number_nodes(struct hd_tree *m)
+static void number_nodes(struct tree *m)
 {
     uint32_t v;
 
@@ -365,7 +371,7 @@ static void number_nodes(struct hd_tree *m)
 
 /* ---- reference and reads ---------------------------------------------- */
 
-static void put_reference(const struct hd_tree *m, uint8_t *out, size_t bytes)
+static void put_reference(const struct tree *m, uint8_t *out, size_t bytes)
 {
     uint32_t r;
 
@@ -380,94 +386,125 @@ static void put_reference(const struct hd_tree *m, uint8_t *out, size_t bytes)
     }
 }
 
-void hd_generate_reads(const struct hd_genome *g, uint8_t *out)
+static void put_reads(const struct genome *g, uint8_t *out)
 {
-    struct hd_rng r = hd_rng_make(g->seed, STREAM_READS);
+    struct hd_rng r = hd_rng_make(g->s.seed, STREAM_READS);
     uint32_t i, k;
 
-    for (i = 0; i < g->reads; i++, out += g->length + 2) {
-        uint64_t at = hd_rng_below(&r, g->genome - g->length + 1);
+    for (i = 0; i < g->s.reads; i++, out += g->s.length + 2) {
+        uint64_t at = hd_rng_below(&r, g->s.genome - g->s.length + 1);
         uint64_t word = genome_word(g, at / WORD);
 
         out[0] = 'q';
-        for (k = 0; k < g->length; k++, at++) {
+        for (k = 0; k < g->s.length; k++, at++) {
             if (k > 0 && at % WORD == 0)
                 word = genome_word(g, at / WORD);
             out[k + 1] = (uint8_t)LETTER[letter_of(word, at)];
         }
-        out[g->length + 1] = 0;
+        out[g->s.length + 1] = 0;
     }
 }
 
 /* ---- the whole -------------------------------------------------------- */
 
-static void release(struct hd_tree *m)
+/* Rows of the reference: the bases, 's' and '$', a 0, and four to spare. */
+static uint64_t reference_rows(uint32_t bases)
 {
-    free(m->text);
-    free(m->sorted);
-    free(m->node);
-    free(m->id);
-    free(m->queue);
-    free(m->level);
-    free(m);
+    return ((uint64_t)bases + 3 + 65535) / 65536 + 4;
 }
 
-static struct hd_tree *open_maker(uint32_t n)
+/* Draws the text and grows its tree.  0 or HEDDLE_ENOMEM. */
+static int make_tree(struct tree *m, const struct genome *g)
 {
-    struct hd_tree *m = calloc(1, sizeof *m);
+    size_t n = m->n = g->s.bases;
 
-    if (!m)
-        return NULL;
-    m->n = n;
     m->text = malloc((n / WORD + 3) * sizeof *m->text);
-    m->sorted = malloc(((size_t)n + 1) * sizeof *m->sorted);
-    m->node = malloc(((size_t)n + 1) * sizeof *m->node);
-    m->queue = malloc(((size_t)n + 1) * 2 * sizeof *m->queue);
-    if (m->text && m->sorted && m->node && m->queue)
-        return m;
-    release(m);
-    return NULL;
-}
-
-struct hd_tree *hd_generate_tree(const struct hd_genome *g)
-{
-    struct hd_tree *m = open_maker(g->bases);
-
-    if (!m)
-        return NULL;
+    m->sorted = malloc((n + 1) * sizeof *m->sorted);
+    m->node = malloc((n + 1) * sizeof *m->node);
+    m->queue = malloc((n + 1) * 2 * sizeof *m->queue);
+    if (!m->text || !m->sorted || !m->node || !m->queue)
+        return HEDDLE_ENOMEM;
     draw_text(m, g);
-    if (sort_suffixes(m) != 0) {
-        release(m);
-        return NULL;
-    }
+    if (sort_suffixes(m) != 0)
+        return HEDDLE_ENOMEM;
     grow_tree(m);
     free(m->sorted);
     m->sorted = NULL;
     m->id = malloc(m->nodes * sizeof *m->id);
-    m->level = malloc(((size_t)m->nodes + m->n + 1) * sizeof *m->level);
-    if (!m->id || !m->level) {
-        release(m);
-        return NULL;
-    }
-    return m;
+    m->level = malloc((m->nodes + n + 1) * sizeof *m->level);
+    return m->id && m->level ? 0 : HEDDLE_ENOMEM;
 }
 
-uint32_t hd_tree_nodes(const struct hd_tree *m)
+/* Makes the textures, from a tree, and the reads. */
+static int fill(struct tree *m, const struct genome *g,
+                struct heddle_suffix_tree *t)
 {
-    return m->nodes + m->n + 1;
-}
+    uint64_t texels, bytes = reference_rows(g->s.bases) * REF_WIDTH;
 
-void hd_tree_textures(struct hd_tree *m, int32_t *node, int32_t *child,
-                      uint8_t *reference, size_t reference_bytes)
-{
-    m->out_node = node;
-    m->out_child = child;
+    if (make_tree(m, g) < 0)
+        return HEDDLE_ENOMEM;
+    t->nodes = m->nodes + m->n + 1; /* leaves and root included */
+    t->height = (t->nodes + 1 + WIDTH - 1) / WIDTH + 32;
+    texels = (uint64_t)t->height * WIDTH;
+    t->node = heddle_data_new(HEDDLE_I32, 4 * texels);
+    t->child = heddle_data_new(HEDDLE_I32, 4 * texels);
+    t->reference = heddle_data_new(HEDDLE_U8, bytes);
+    t->reads =
+        heddle_data_new(HEDDLE_U8, (uint64_t)g->s.reads * (g->s.length + 2));
+    if (!t->node || !t->child || !t->reference || !t->reads)
+        return HEDDLE_ENOMEM;
+    m->out_node = t->node->mem;
+    m->out_child = t->child->mem;
     number_nodes(m);
-    put_reference(m, reference, reference_bytes);
+    put_reference(m, t->reference->mem, bytes);
+    put_reads(g, t->reads->mem);
+    return 0;
 }
 
-void hd_tree_free(struct hd_tree *m)
+int heddle_generate_suffix_tree(const struct heddle_genome_spec *spec,
+                                struct heddle_suffix_tree *t, char *error,
+                                size_t room)
 {
-    if (m)
-        release(m);
+    struct genome g = {.s = *spec};
+    struct tree m = {0};
+    struct hd_err err = {0};
+    bool good = spec->gc >= 0 && spec->gc <= 1;
+    int rc = 0;
+
+    memset(t, 0, sizeof *t);
+    if (g.s.genome == 0)
+        g.s.genome = g.s.bases;
+    g.gc = good ? (uint32_t)(spec->gc * 65536) : 0;
+    if (!good || g.s.bases == 0 || g.s.bases > UINT32_C(1) << 27 ||
+        g.s.genome < g.s.bases || g.s.length == 0 || g.s.length > 4096 ||
+        g.s.length > g.s.genome || g.s.reads == 0 ||
+        (uint64_t)g.s.reads * (g.s.length + 2) >= HD_GENERATE_MOST)
+        rc = hd_err_set(&err, HEDDLE_EINVAL,
+                        "suffix_tree: %u of %u bases, %u reads of %u, gc %g; "
+                        "expected 1 to 2^27 bases, no more than the genome "
+                        "has, reads of 1 to 4096 bases that fit into it, and "
+                        "gc from 0 to 1",
+                        g.s.bases, g.s.genome, g.s.reads, g.s.length, spec->gc);
+    else if (fill(&m, &g, t) < 0)
+        rc = hd_err_memory(&err);
+    free(m.text);
+    free(m.sorted);
+    free(m.node);
+    free(m.id);
+    free(m.queue);
+    free(m.level);
+    if (rc < 0) {
+        heddle_suffix_tree_free(t);
+        hd_err_tell(&err, error, room);
+    }
+    return rc;
+}
+
+void heddle_suffix_tree_free(struct heddle_suffix_tree *t)
+{
+    heddle_data_free(t->node);
+    heddle_data_free(t->child);
+    heddle_data_free(t->reference);
+    heddle_data_free(t->reads);
+    memset(t, 0, sizeof *t);
 }

@@ -1,35 +1,59 @@
 /*
- * generate.c - seeded graphs, permutations and random data for buffers.
+ * generate.c - seeded data for buffers: plain numbers, popular keys, points,
+ * a hash table, a mesh.  (Graphs: generate-graph.c; genomes: generate-tree.c.)
  *
- * The inputs that papers used are often lost (MASK's BFS2 graph) or large, so
- * heddle makes inputs of the same family:
+ * Every number is a hash of (seed, stream, count), see base/rng.h.  Sizes are
+ * checked first, so that a typing error is told instead of filling the memory;
+ * on an error nothing is left behind.
  *
- *   uniform   the generator that comes with Rodinia's bfs: every node draws
- *             lo..hi targets, uniformly; each edge is appended to the lists
- *             of both ends, in the order of drawing.  (2,4) has mean degree 6
- *             as Rodinia's graphs, (5,10) mean degree 15 as MASK's.  A node
- *             may draw itself or the same target twice.
- *   random    Erdos and Renyi's, with a given number of edges: degrees are
- *             Poisson's, rows are sorted.  What social and co-author graphs
- *             resemble when their hubs are left out.
- *   grid      the 5-point neighbourhood of a width x height grid: what
- *             matrices such as ecology1 resemble.  With fewer `edges` it is
- *             what road networks resemble: the grid's edges are taken in an
- *             order at random, first those that join what was apart (so all
- *             is connected), then others, until there are as many.
- *   R-MAT     Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004.  Hubs make one
- *             lane run alone for thousands of steps; `cap` drops the edges of
- *             a node that has enough, `permute` breaks up the low numbers.
- *   Zipf      popularity of keys; ranks by binary search in the running sum.
- *   starts    HPCC RandomAccess: x -> 2x xor (7 if the top bit was set).
+ *   Zipf        popularity of keys; ranks by binary search in the running sum.
+ *               The powers that it needs are computed here with + - * / alone,
+ *               since libm's last bit differs between systems.
+ *   starts      HPCC RandomAccess: x -> 2x xor (7 if the top bit was set).
+ *   clusters    n points, uniform in the unit cube of dim dimensions (as the
+ *               stream of Rodinia's streamcluster makes them), coordinates
+ *               dimension by dimension; k of them, chosen at random, are
+ *               centres; every point belongs to the nearest one (of equals the
+ *               first), at a cost of the squared distance.  Sums go over the
+ *               dimensions in order, in single precision without contraction:
+ *               what a kernel computes from the same coordinates is the same
+ *               to the bit.
+ *   memcached   the table of MemcachedGPU (Hetherington, O'Connor, Aamodt,
+ *               SoCC 2015): 2^h entries of 168 bytes in sets of 16.  Keys are
+ *               numbered by popularity; where a set would have more than 16,
+ *               the 16 most popular are there, as LRU would have it.  They
+ *               came in random order, each into the next way of its set, so
+ *               that the popularity of a key says nothing about its way.
  *
- * Every number is a hash of (seed, stream, count), see base/rng.h, so that a
- * graph can be drawn twice, once to count and once to fill, and memory holds
- * nothing but the result.  Zipf needs powers; they are computed here with
- * + - * / alone, since libm's last bit differs between systems.
+ * The words of an entry that are set: 3 valid (1), 4 the key's 8-bit hash, 5
+ * its length (16), 6 the length of the packet (56), 7 its number, which stands
+ * for the first word of the key.  The rest is 0.
  *
- * Left out: self-loops (but in the random graph) and double edges are not
- * removed; weights are drawn apart (hd_generate_ints).
+ * Memory: the result, the coordinates of the centres, and 5 bytes a key.
+ *
+ * The meshes that Rodinia's cfd reads are not to be had.  Their shape is: each
+ * element is a tetrahedron with four faces, each shared with one other element
+ * or on the boundary.  Such a mesh is made exactly, without a file: nx x ny x
+ * nz cubes, each cut into six tetrahedra (Kuhn's subdivision), one for each
+ * order (a, b, d) of the three axes: the path from the cube's lowest corner
+ * to its highest that goes along a, then b, then d.  Element (c, (a, b, d)) has
+ * as its neighbours
+ *
+ *     face 0   the same cube, (b, a, d)
+ *     face 1   the same cube, (a, d, b)
+ *     face 2   the next cube along a, (b, d, a)
+ *     face 3   the cube before along d, (d, a, b)
+ *
+ * and -2 where that cube does not exist.  So faces 0 and 1 are mutual, and
+ * faces 2 and 3 are each other's.
+ *
+ * Elements are numbered cube by cube, x fastest, orders in lexicographic
+ * order.  Files are numbered as a mesh generator went along, near but not
+ * that near: `window` shuffles the numbers inside runs of that many elements
+ * (1: none).  Elements are padded to a multiple by copies of the last, as cfd
+ * does itself.
+ *
+ * Memory: the result and 4 bytes an element.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -44,538 +68,137 @@
 
 /* Streams under one seed; each drawing has its own. */
 enum {
-    STREAM_GRAPH = 0x67726100,
-    STREAM_RMAT,
-    STREAM_SHUFFLE,
+    STREAM_SHUFFLE = 0x67726102,
     STREAM_INTS,
     STREAM_FLOATS,
     STREAM_ZIPF,
-    STREAM_PAIRS
+    STREAM_CENTRES = 0x70747300,
+    STREAM_WINDOWS = 0x6d736800
 };
 
-/* ---- graphs ---------------------------------------------------------- */
-
-/* Rows of n nodes, all of degree 0. */
-static int graph_open(struct hd_graph *g, uint32_t n, struct hd_err *err)
+heddle_data *hd_generate_array(enum heddle_type type, uint64_t n,
+                               const char *what, struct hd_err *err)
 {
-    memset(g, 0, sizeof *g);
-    if (n == 0 || n > INT32_MAX - 2)
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "graph: %u nodes; expected 1 to 2^31 - 3", n);
-    g->n = n;
-    g->start = calloc((size_t)n + 2, sizeof *g->start);
-    return g->start ? 0 : hd_err_memory(err);
-}
+    heddle_data *d;
 
-/*
- * start[v + 2] holds the degree of v: turns it into rows, and leaves in
- * start[v + 1] where the next edge of v goes.  When every edge is placed,
- * start[v + 1] is the end of row v, which is what it must be.
- */
-static int graph_rows(struct hd_graph *g, struct hd_err *err)
-{
-    uint64_t m = 0;
-    uint32_t v;
-
-    for (v = 0; v < g->n; v++) {
-        uint32_t degree = (uint32_t)g->start[v + 2];
-
-        g->start[v + 1] = (int32_t)m;
-        m += degree;
-        if (m > INT32_MAX) {
-            hd_generate_graph_free(g);
-            return hd_err_set(err, HEDDLE_EINVAL,
-                              "graph: more than 2^31 - 1 edges");
-        }
+    if (n == 0 || n >= HD_GENERATE_MOST) {
+        hd_err_set(err, HEDDLE_EINVAL,
+                   "%s: %llu elements; expected 1 to 2^31 - 1", what,
+                   (unsigned long long)n);
+        return NULL;
     }
-    g->m = m;
-    g->edge = malloc(m ? m * sizeof *g->edge : 1);
-    if (g->edge)
-        return 0;
-    hd_generate_graph_free(g);
-    return hd_err_memory(err);
+    d = heddle_data_new(type, n);
+    return d != NULL ? d : hd_err_no_memory(err);
 }
 
-static void place(struct hd_graph *g, uint32_t from, uint32_t to)
+heddle_data *hd_generate_give(heddle_data *d, const struct hd_err *err,
+                              char *error, size_t room)
 {
-    g->edge[g->start[from + 1]++] = (int32_t)to;
+    if (err->code == 0)
+        return d;
+    heddle_data_free(d);
+    hd_err_tell(err, error, room);
+    return NULL;
 }
 
-/* Counts an edge of both nodes, or puts it into their lists. */
-static void join(struct hd_graph *g, uint32_t v, uint32_t w, bool fill)
-{
-    if (fill) {
-        place(g, v, w);
-        place(g, w, v);
-    } else {
-        g->start[v + 2]++;
-        g->start[w + 2]++;
-    }
-}
+/* ---- plain random data --------------------------------------------------- */
 
-/*
- * Edges drawn and not yet counted or placed.  Targets are random, so nearly
- * every one misses the caches of this machine; an edge waits in a ring while
- * its row is fetched, and half way on its place in the list, which makes graphs
- * of gigabytes more than twice as fast.  Edges leave in the order they came in.
- */
-enum { AHEAD = 64 };
-
-struct ring {
-    uint32_t from[AHEAD], to[AHEAD];
-    uint32_t in, out;
-};
-
-static void ring_take(struct hd_graph *g, struct ring *r, bool fill)
-{
-    uint32_t v = r->from[r->out % AHEAD], w = r->to[r->out % AHEAD];
-
-    r->out++;
-    join(g, v, w, fill);
-}
-
-static void ring_add(struct hd_graph *g, struct ring *r, uint32_t v, uint32_t w,
-                     bool fill)
-{
-    if (r->in - r->out == AHEAD)
-        ring_take(g, r, fill);
-    r->from[r->in % AHEAD] = v;
-    r->to[r->in % AHEAD] = w;
-    r->in++;
-    HD_PREFETCH(&g->start[w + (fill ? 1 : 2)]);
-    if (fill && r->in - r->out > AHEAD / 2) {
-        uint32_t next = r->to[(r->in - AHEAD / 2) % AHEAD];
-
-        HD_PREFETCH(&g->edge[g->start[next + 1]]);
-    }
-}
-
-/* Draws the edges of the uniform graph: counts them, or places them. */
-static void uniform_draw(struct hd_graph *g, uint32_t lo, uint32_t hi,
-                         uint64_t seed, bool fill)
-{
-    struct hd_rng r = hd_rng_make(seed, STREAM_GRAPH);
-    struct ring ring = {.in = 0};
-    uint32_t v, i;
-
-    for (v = 0; v < g->n; v++) {
-        uint32_t k = lo + hd_rng_below(&r, hi - lo + 1);
-
-        for (i = 0; i < k; i++)
-            ring_add(g, &ring, v, hd_rng_below(&r, g->n), fill);
-    }
-    while (ring.out != ring.in)
-        ring_take(g, &ring, fill);
-}
-
-int hd_generate_uniform(struct hd_graph *g, uint32_t n, uint32_t lo,
-                        uint32_t hi, uint64_t seed, struct hd_err *err)
-{
-    int rc;
-
-    if (lo > hi || hi > 1u << 20)
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "graph: degree from %u to %u; expected "
-                          "0 <= from <= to <= 2^20",
-                          lo, hi);
-    if ((rc = graph_open(g, n, err)) < 0)
-        return rc;
-    uniform_draw(g, lo, hi, seed, false);
-    if ((rc = graph_rows(g, err)) < 0)
-        return rc;
-    uniform_draw(g, lo, hi, seed, true);
-    return 0;
-}
-
-/* Draws the edges of the random graph: counts them, or places them. */
-static void random_draw(struct hd_graph *g, uint64_t pairs, uint64_t seed,
-                        bool fill)
-{
-    struct hd_rng r = hd_rng_make(seed, STREAM_PAIRS);
-    uint64_t i;
-
-    for (i = 0; i < pairs; i++) {
-        uint32_t v = hd_rng_below(&r, g->n);
-        uint32_t w = hd_rng_below(&r, g->n - 1);
-
-        w += w >= v;
-        join(g, v, w, fill);
-    }
-}
-
-static int by_number(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Sorts a row: by insertion where it is short, as most are. */
-static void sort_row(int32_t *row, size_t count)
-{
-    size_t i, k;
-
-    if (count > 32) {
-        qsort(row, count, sizeof *row, by_number);
-        return;
-    }
-    for (i = 1; i < count; i++) {
-        int32_t x = row[i];
-
-        for (k = i; k > 0 && row[k - 1] > x; k--)
-            row[k] = row[k - 1];
-        row[k] = x;
-    }
-}
-
-int hd_generate_random(struct hd_graph *g, uint32_t n, uint64_t pairs,
-                       uint64_t seed, struct hd_err *err)
-{
-    uint32_t v;
-    int rc;
-
-    if (pairs > INT32_MAX / 2)
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "graph: more than 2^31 - 1 edges");
-    if (n < 2 && pairs > 0)
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "graph: edges between %u nodes; expected 2 or more",
-                          n);
-    if ((rc = graph_open(g, n, err)) < 0)
-        return rc;
-    random_draw(g, pairs, seed, false);
-    if ((rc = graph_rows(g, err)) < 0)
-        return rc;
-    random_draw(g, pairs, seed, true);
-    for (v = 0; v < n; v++)
-        sort_row(g->edge + g->start[v],
-                 (size_t)(g->start[v + 1] - g->start[v]));
-    return 0;
-}
-
-/* Which edges of the grid there are: to the right of a node, and below it. */
-enum { GRID_RIGHT = 1, GRID_BELOW = 2 };
-
-struct lattice {
-    uint32_t width, height;
-    uint8_t *has; /* a set of the above for each node */
-};
-
-/* The other end of an edge of the whole grid, or v if it has none there. */
-static uint32_t lattice_end(const struct lattice *l, uint32_t v, int edge)
-{
-    if (edge == GRID_RIGHT)
-        return v + (v % l->width + 1 < l->width);
-    return v / l->width + 1 < l->height ? v + l->width : v;
-}
-
-/* The root of a node's tree, and shorter ways to it. */
-static uint32_t root_of(uint32_t *up, uint32_t v)
-{
-    while (up[v] != v)
-        v = up[v] = up[up[v]];
-    return v;
-}
-
-/* Takes edges in the given order until there are `edges` of them: `joining`,
- * those that join two trees, or any. */
-static uint64_t take_edges(struct lattice *l, const int32_t *order, uint32_t n,
-                           uint32_t *up, bool joining, uint64_t edges)
-{
-    uint64_t took = 0;
-    uint32_t i;
-
-    for (i = 0; i < 2 * n && took < edges; i++) {
-        int edge = order[i] & 1 ? GRID_BELOW : GRID_RIGHT;
-        uint32_t v = (uint32_t)order[i] / 2, w = lattice_end(l, v, edge);
-
-        if (w == v || l->has[v] & edge)
-            continue;
-        if (joining) {
-            uint32_t a = root_of(up, v), b = root_of(up, w);
-
-            if (a == b)
-                continue;
-            up[a < b ? b : a] = a < b ? a : b;
-        }
-        l->has[v] |= (uint8_t)edge;
-        took++;
-    }
-    return took;
-}
-
-static int roads(struct lattice *l, uint32_t n, uint64_t edges, uint64_t seed,
-                 struct hd_err *err)
-{
-    int32_t *order = malloc((size_t)n * 2 * sizeof *order);
-    uint32_t *up = malloc((size_t)n * sizeof *up);
-    uint32_t v;
-    int rc = 0;
-
-    if (order && up) {
-        hd_generate_permutation(order, 2 * n, seed);
-        for (v = 0; v < n; v++)
-            up[v] = v;
-        edges -= take_edges(l, order, n, up, true, edges);
-        take_edges(l, order, n, up, false, edges);
-    } else {
-        rc = hd_err_memory(err);
-    }
-    free(order);
-    free(up);
-    return rc;
-}
-
-/* Rows of the lattice's edges: up, left, right, down. */
-static int lattice_rows(struct hd_graph *g, const struct lattice *l,
-                        struct hd_err *err)
-{
-    uint32_t v;
-    int edge, rc;
-
-    for (v = 0; v < g->n; v++)
-        for (edge = GRID_RIGHT; edge <= GRID_BELOW; edge++)
-            if (l->has[v] & edge) {
-                g->start[v + 2]++;
-                g->start[lattice_end(l, v, edge) + 2]++;
-            }
-    if ((rc = graph_rows(g, err)) < 0)
-        return rc;
-    for (v = 0; v < g->n; v++) {
-        if (v >= l->width && l->has[v - l->width] & GRID_BELOW)
-            place(g, v, v - l->width);
-        if (v % l->width > 0 && l->has[v - 1] & GRID_RIGHT)
-            place(g, v, v - 1);
-        if (l->has[v] & GRID_RIGHT)
-            place(g, v, v + 1);
-        if (l->has[v] & GRID_BELOW)
-            place(g, v, v + l->width);
-    }
-    return 0;
-}
-
-int hd_generate_grid(struct hd_graph *g, uint32_t width, uint32_t height,
-                     uint64_t edges, uint64_t seed, struct hd_err *err)
-{
-    uint64_t n = (uint64_t)width * height, all = 2 * n - width - height;
-    struct lattice l = {.width = width, .height = height};
-    uint32_t v;
-    int rc;
-
-    if (n == 0 || n > 1u << 28)
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "grid: %u x %u; expected 1 to 2^28 nodes", width,
-                          height);
-    if (edges > 0 && (edges < n - 1 || edges > all))
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "grid: %llu edges; expected %llu, which connect it, "
-                          "to %llu, all of a grid of %u x %u",
-                          (unsigned long long)edges,
-                          (unsigned long long)(n - 1), (unsigned long long)all,
-                          width, height);
-    if ((rc = graph_open(g, (uint32_t)n, err)) < 0)
-        return rc;
-    if ((l.has = calloc(n, 1)) == NULL) {
-        hd_generate_graph_free(g);
-        return hd_err_memory(err);
-    }
-    if (edges == 0 || edges == all) {
-        for (v = 0; v < n; v++)
-            l.has[v] = (uint8_t)(
-                (lattice_end(&l, v, GRID_RIGHT) != v ? GRID_RIGHT : 0) |
-                (lattice_end(&l, v, GRID_BELOW) != v ? GRID_BELOW : 0));
-    } else if ((rc = roads(&l, (uint32_t)n, edges, seed, err)) < 0) {
-        hd_generate_graph_free(g);
-    }
-    if (rc == 0)
-        rc = lattice_rows(g, &l, err);
-    free(l.has);
-    return rc;
-}
-
-/* One R-MAT edge: a quadrant for each bit of the node numbers. */
-static void rmat_edge(struct hd_rng *r, uint32_t scale, const uint64_t cut[3],
-                      uint32_t *from, uint32_t *to)
-{
-    uint32_t i, u = 0, w = 0;
-
-    for (i = 0; i < scale; i++) {
-        uint64_t x = hd_rng_next(r) >> 32;
-        uint32_t q = (x >= cut[0]) + (x >= cut[1]) + (x >= cut[2]);
-
-        u = u << 1 | q >> 1;
-        w = w << 1 | (q & 1);
-    }
-    *from = u;
-    *to = w;
-}
-
-/*
- * One pass over the edges.  The first counts into start[v + 2] and drops an
- * edge when an end has `cap` already; the second repeats the same decisions
- * with `have`, which counts what has been kept so far.
- */
-static void rmat_draw(struct hd_graph *g, const struct hd_rmat *r,
-                      uint64_t seed, const int32_t *name, uint32_t *have,
-                      bool fill)
-{
-    struct hd_rng draw = hd_rng_make(seed, STREAM_RMAT);
-    const double two32 = 4294967296.0;
-    uint64_t cut[3], i;
-
-    cut[0] = (uint64_t)(r->a * two32);
-    cut[1] = (uint64_t)((r->a + r->b) * two32);
-    cut[2] = (uint64_t)((r->a + r->b + r->c) * two32);
-    memset(have, 0, g->n * sizeof *have);
-    for (i = 0; i < r->edges; i++) {
-        uint32_t u, w;
-
-        rmat_edge(&draw, r->scale, cut, &u, &w);
-        if (name) {
-            u = (uint32_t)name[u];
-            w = (uint32_t)name[w];
-        }
-        if (r->cap && (have[u] >= r->cap || (r->both && have[w] >= r->cap)))
-            continue;
-        have[u]++;
-        if (r->both)
-            have[w]++;
-        if (fill)
-            place(g, u, w);
-        if (fill && r->both)
-            place(g, w, u);
-    }
-    if (!fill)
-        memcpy(g->start + 2, have, g->n * sizeof *have);
-}
-
-static int rmat_check(const struct hd_rmat *r, struct hd_err *err)
-{
-    if (r->scale < 1 || r->scale > 28)
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "rmat: scale %u; expected 1 to 28", r->scale);
-    if (r->edges > INT32_MAX)
-        return hd_err_set(err, HEDDLE_EINVAL, "rmat: more than 2^31 - 1 edges");
-    if (!(r->a >= 0 && r->b >= 0 && r->c >= 0 && r->a + r->b + r->c <= 1))
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "rmat: a, b, c must be 0 or more, their sum at "
-                          "most 1");
-    return 0;
-}
-
-int hd_generate_rmat(struct hd_graph *g, const struct hd_rmat *r, uint64_t seed,
-                     struct hd_err *err)
-{
-    int32_t *name = NULL;
-    uint32_t *have;
-    int rc;
-
-    if ((rc = rmat_check(r, err)) < 0)
-        return rc;
-    if ((rc = graph_open(g, 1u << r->scale, err)) < 0)
-        return rc;
-    have = malloc(g->n * sizeof *have);
-    if (r->permute)
-        name = malloc(g->n * sizeof *name);
-    if (!have || (r->permute && !name)) {
-        hd_generate_graph_free(g);
-        rc = hd_err_memory(err);
-    } else {
-        if (name)
-            hd_generate_permutation(name, g->n, seed);
-        rmat_draw(g, r, seed, name, have, false);
-        rc = graph_rows(g, err);
-        if (rc == 0)
-            rmat_draw(g, r, seed, name, have, true);
-    }
-    free(have);
-    free(name);
-    return rc;
-}
-
-void hd_generate_graph_free(struct hd_graph *g)
-{
-    free(g->start);
-    free(g->edge);
-    memset(g, 0, sizeof *g);
-}
-
-int hd_generate_levels(const struct hd_graph *g, uint32_t source,
-                       int32_t *level, struct hd_err *err)
-{
-    int32_t *queue = malloc(g->n * sizeof *queue);
-    uint32_t first = 0, last = 0, v;
-
-    if (!queue)
-        return hd_err_memory(err);
-    for (v = 0; v < g->n; v++)
-        level[v] = -1;
-    level[source] = 0;
-    queue[last++] = (int32_t)source;
-    while (first < last) {
-        int32_t e;
-
-        v = (uint32_t)queue[first++];
-        for (e = g->start[v]; e < g->start[v + 1]; e++) {
-            int32_t w = g->edge[e];
-
-            if (level[w] < 0) {
-                level[w] = level[v] + 1;
-                queue[last++] = w;
-            }
-        }
-    }
-    free(queue);
-    return 0;
-}
-
-/* ---- plain random data ----------------------------------------------- */
-
-void hd_generate_ints(int32_t *out, size_t n, int32_t lo, int32_t hi,
-                      uint64_t seed)
+heddle_data *heddle_generate_ints(uint64_t n, int32_t lo, int32_t hi,
+                                  uint64_t seed, char *error, size_t room)
 {
     struct hd_rng r = hd_rng_make(seed, STREAM_INTS);
     uint64_t span = (uint64_t)((int64_t)hi - lo) + 1;
-    size_t i;
+    struct hd_err err = {0};
+    heddle_data *d = NULL;
+    int32_t *out;
 
-    for (i = 0; i < n; i++)
-        out[i] =
-            (int32_t)(lo + (int64_t)((hd_rng_next(&r) >> 32) * span >> 32));
+    if (lo > hi)
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "ints: from %d to %d; expected from <= to", (int)lo,
+                   (int)hi);
+    else
+        d = hd_generate_array(HEDDLE_I32, n, "ints", &err);
+    if (d != NULL) {
+        out = d->mem;
+        for (uint64_t i = 0; i < n; i++)
+            out[i] =
+                (int32_t)(lo + (int64_t)((hd_rng_next(&r) >> 32) * span >> 32));
+    }
+    return hd_generate_give(d, &err, error, room);
 }
 
-void hd_generate_floats(float *out, size_t n, uint64_t seed)
+/* out[i] uniform in [0, 1), a multiple of 2^-24. */
+static void draw_floats(float *out, size_t n, uint64_t seed)
 {
     struct hd_rng r = hd_rng_make(seed, STREAM_FLOATS);
-    size_t i;
 
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         out[i] = (float)(hd_rng_next(&r) >> 40) * (1.0f / 16777216.0f);
 }
 
-void hd_generate_permutation(int32_t *out, uint32_t n, uint64_t seed)
+heddle_data *heddle_generate_floats(uint64_t n, uint64_t seed, char *error,
+                                    size_t room)
 {
-    struct hd_rng r = hd_rng_make(seed, STREAM_SHUFFLE);
-    uint32_t i;
+    struct hd_err err = {0};
+    heddle_data *d = hd_generate_array(HEDDLE_F32, n, "floats", &err);
 
-    for (i = 0; i < n; i++) {
-        uint32_t j = hd_rng_below(&r, i + 1);
+    if (d != NULL)
+        draw_floats(d->mem, n, seed);
+    return hd_generate_give(d, &err, error, room);
+}
+
+/* Adds `first`, .. to those before, n of them: out[0 .. n) is a permutation. */
+static void shuffle(int32_t *out, uint32_t n, uint32_t first, struct hd_rng *r)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t j = hd_rng_below(r, i + 1);
 
         if (j != i)
             out[i] = out[j];
-        out[j] = (int32_t)i;
+        out[j] = (int32_t)(first + i);
     }
 }
 
-void hd_generate_starts(uint64_t *out, size_t n, uint64_t step)
+void hd_generate_permute(int32_t *out, uint32_t n, uint64_t seed)
 {
-    uint64_t x = 1, k;
-    size_t i;
+    struct hd_rng r = hd_rng_make(seed, STREAM_SHUFFLE);
 
-    for (i = 0; i < n; i++) {
-        out[i] = x;
-        for (k = 0; k < step; k++)
-            x = hd_generate_lfsr(x);
+    shuffle(out, n, 0, &r);
+}
+
+heddle_data *heddle_generate_permutation(uint64_t n, uint64_t seed, char *error,
+                                         size_t room)
+{
+    struct hd_err err = {0};
+    heddle_data *d = hd_generate_array(HEDDLE_I32, n, "permutation", &err);
+
+    if (d != NULL)
+        hd_generate_permute(d->mem, (uint32_t)n, seed);
+    return hd_generate_give(d, &err, error, room);
+}
+
+heddle_data *heddle_generate_starts(uint64_t n, uint64_t step, char *error,
+                                    size_t room)
+{
+    struct hd_err err = {0};
+    heddle_data *d = NULL;
+    uint64_t x = 1, *out;
+
+    if (step > (UINT64_C(1) << 34) / (n ? n : 1))
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "starts: %llu x %llu steps; expected 2^34 at most",
+                   (unsigned long long)n, (unsigned long long)step);
+    else
+        d = hd_generate_array(HEDDLE_I64, n, "starts", &err);
+    if (d != NULL) {
+        out = d->mem;
+        for (uint64_t i = 0; i < n; i++) {
+            out[i] = x;
+            for (uint64_t k = 0; k < step; k++)
+                x = x << 1 ^ (x >> 63 ? 7u : 0u);
+        }
     }
+    return hd_generate_give(d, &err, error, room);
 }
 
 /* ---- Zipf ------------------------------------------------------------ */
@@ -635,14 +258,12 @@ static uint32_t rank_of(const double *sum, uint32_t keys, double u)
     return lo;
 }
 
-int hd_generate_zipf(int32_t *out, size_t n, uint32_t keys, double s,
+static int draw_zipf(int32_t *out, uint64_t n, uint32_t keys, double s,
                      uint64_t seed, struct hd_err *err)
 {
     struct hd_rng r = hd_rng_make(seed, STREAM_ZIPF);
     const double unit = 1.0 / 9007199254740992.0; /* 2^-53 */
     double *sum, total = 0;
-    uint32_t k;
-    size_t i;
 
     if (keys == 0 || keys > INT32_MAX || !(s >= 0 && s <= 8))
         return hd_err_set(err, HEDDLE_EINVAL,
@@ -650,17 +271,355 @@ int hd_generate_zipf(int32_t *out, size_t n, uint32_t keys, double s,
                           "2^31 - 1 keys and an exponent from 0 to 8",
                           keys, s);
     sum = malloc(keys * sizeof *sum);
-    if (!sum)
+    if (sum == NULL)
         return hd_err_memory(err);
-    for (k = 0; k < keys; k++) {
+    for (uint32_t k = 0; k < keys; k++) {
         total += exp_minus(s * ln_of(k + 1));
         sum[k] = total;
     }
-    for (i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n; i++) {
         double u = (double)(hd_rng_next(&r) >> 11) * unit * total;
 
         out[i] = (int32_t)rank_of(sum, keys, u);
     }
     free(sum);
     return 0;
+}
+
+heddle_data *heddle_generate_zipf(uint64_t n, uint64_t keys, double s,
+                                  uint64_t seed, char *error, size_t room)
+{
+    struct hd_err err = {0};
+    heddle_data *d = hd_generate_array(HEDDLE_I32, n, "zipf", &err);
+
+    if (d != NULL)
+        draw_zipf(d->mem, n, (uint32_t)hd_min_u64(keys, UINT32_MAX), s, seed,
+                  &err);
+    return hd_generate_give(d, &err, error, room);
+}
+
+/* ---- clusters ------------------------------------------------------------ */
+
+enum { BLOCK = 256 };
+
+struct points {
+    uint32_t n, dim, k;
+    float *coord;     /* [dim][n] */
+    int32_t *nearest; /* [n] */
+    float *cost;      /* [n] */
+};
+
+/* k different numbers below n, in the order of drawing. */
+static void choose(int32_t *centre, uint32_t k, uint32_t n, uint64_t seed)
+{
+    struct hd_rng r = hd_rng_make(seed, STREAM_CENTRES);
+    uint32_t have = 0, i;
+
+    while (have < k) {
+        uint32_t c = hd_rng_below(&r, n);
+
+        for (i = 0; i < have && centre[i] != (int32_t)c; i++)
+            ;
+        if (i == have)
+            centre[have++] = (int32_t)c;
+    }
+}
+
+/* The nearest of k centres for points first .. first+m-1, m <= BLOCK; `at` has
+ * the centres' coordinates, dimension by dimension. */
+static void nearest(struct points *c, const float *at, uint32_t first,
+                    uint32_t m)
+{
+    float sum[BLOCK];
+    uint32_t j, d, i;
+
+    for (j = 0; j < c->k; j++) {
+        memset(sum, 0, sizeof sum);
+        for (d = 0; d < c->dim; d++) {
+            const float *x = c->coord + (size_t)d * c->n + first;
+            float centre = at[(size_t)d * c->k + j];
+
+            for (i = 0; i < m; i++) {
+                float diff = x[i] - centre;
+
+                sum[i] += diff * diff;
+            }
+        }
+        for (i = 0; i < m; i++)
+            if (j == 0 || sum[i] < c->cost[first + i]) {
+                c->cost[first + i] = sum[i];
+                c->nearest[first + i] = (int32_t)j;
+            }
+    }
+}
+
+static int fill_clusters(struct points *p, uint64_t seed,
+                         struct heddle_clusters *c, struct hd_err *err)
+{
+    float *at = malloc(sizeof *at * p->k * p->dim);
+    uint32_t j, d, first;
+
+    c->coords = heddle_data_new(HEDDLE_F32, (uint64_t)p->n * p->dim);
+    c->centre = heddle_data_new(HEDDLE_I32, p->k);
+    c->nearest = heddle_data_new(HEDDLE_I32, p->n);
+    c->cost = heddle_data_new(HEDDLE_F32, p->n);
+    if (at == NULL || !c->coords || !c->centre || !c->nearest || !c->cost) {
+        free(at);
+        return hd_err_memory(err);
+    }
+    int32_t *centre = c->centre->mem;
+    p->coord = c->coords->mem;
+    p->nearest = c->nearest->mem;
+    p->cost = c->cost->mem;
+    draw_floats(p->coord, (size_t)p->n * p->dim, seed);
+    choose(centre, p->k, p->n, seed);
+    for (d = 0; d < p->dim; d++)
+        for (j = 0; j < p->k; j++)
+            at[(size_t)d * p->k + j] = p->coord[(size_t)d * p->n + centre[j]];
+    for (first = 0; first < p->n; first += BLOCK)
+        nearest(p, at, first, p->n - first < BLOCK ? p->n - first : BLOCK);
+    free(at);
+    return 0;
+}
+
+int heddle_generate_clusters(uint32_t n, uint32_t dim, uint32_t k,
+                             uint64_t seed, struct heddle_clusters *c,
+                             char *error, size_t room)
+{
+    struct points p = {.n = n, .dim = dim, .k = k};
+    struct hd_err err = {0};
+    int rc;
+
+    memset(c, 0, sizeof *c);
+    if (n == 0 || dim == 0 || (uint64_t)n * dim >= HD_GENERATE_MOST || k == 0 ||
+        k > n || k > 4096)
+        rc = hd_err_set(&err, HEDDLE_EINVAL,
+                        "clusters: %u points of %u dimensions, %u centres; "
+                        "expected 1 to 2^31 - 1 coordinates and 1 to 4096 "
+                        "centres, no more than points",
+                        n, dim, k);
+    else
+        rc = fill_clusters(&p, seed, c, &err);
+    if (rc < 0) {
+        heddle_clusters_free(c);
+        hd_err_tell(&err, error, room);
+    }
+    return rc;
+}
+
+void heddle_clusters_free(struct heddle_clusters *c)
+{
+    heddle_data_free(c->coords);
+    heddle_data_free(c->centre);
+    heddle_data_free(c->nearest);
+    heddle_data_free(c->cost);
+    memset(c, 0, sizeof *c);
+}
+
+/* ---- memcached ----------------------------------------------------------- */
+
+enum { WAYS = 16, WORDS = 42 }; /* of a set, of an entry */
+
+static uint32_t set_of(uint32_t key, uint32_t sets)
+{
+    return (uint32_t)hd_mix64(key) & (sets - 1);
+}
+
+/* Marks the keys that a set has room for: its 16 lowest. */
+static void keep(uint8_t *kept, uint8_t *fill, uint32_t keys, uint32_t sets)
+{
+    uint32_t key;
+
+    for (key = 0; key < keys; key++) {
+        uint32_t set = set_of(key, sets);
+
+        kept[key] = fill[set] < WAYS;
+        fill[set] += kept[key];
+    }
+    memset(fill, 0, sets);
+}
+
+/* Gives a key the next way of its set. */
+static void insert(uint32_t *table, uint8_t *fill, uint32_t key, uint32_t sets)
+{
+    uint32_t set = set_of(key, sets);
+    uint32_t *entry = table + ((size_t)set * WAYS + fill[set]++) * WORDS;
+
+    entry[3] = 1;
+    entry[4] = (uint32_t)(hd_mix64(key) >> 56);
+    entry[5] = 16;
+    entry[6] = 56;
+    entry[7] = key;
+}
+
+static void fill_memcached(uint32_t *table, uint32_t h, uint32_t keys,
+                           uint64_t seed, struct hd_err *err)
+{
+    uint32_t sets = (1u << h) / WAYS, i;
+    int32_t *order = malloc(sizeof *order * (keys ? keys : 1));
+    uint8_t *fill = calloc(sets, 1), *kept = malloc(keys ? keys : 1);
+
+    if (order != NULL && fill != NULL && kept != NULL) {
+        keep(kept, fill, keys, sets);
+        hd_generate_permute(order, keys, seed);
+        for (i = 0; i < keys; i++)
+            if (kept[order[i]])
+                insert(table, fill, (uint32_t)order[i], sets);
+    } else {
+        hd_err_memory(err);
+    }
+    free(order);
+    free(fill);
+    free(kept);
+}
+
+heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys, uint64_t seed,
+                                       char *error, size_t room)
+{
+    struct hd_err err = {0};
+    heddle_data *d = NULL;
+
+    if (h < 4 || h > 25 || keys >= HD_GENERATE_MOST)
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "memcached: 2^%u entries, %llu keys; expected 2^4 to 2^25 "
+                   "entries and at most 2^31 - 1 keys",
+                   h, (unsigned long long)keys);
+    else
+        d = hd_generate_array(HEDDLE_U32, (uint64_t)WORDS << h, "memcached",
+                              &err);
+    if (d != NULL)
+        fill_memcached(d->mem, h, (uint32_t)keys, seed, &err);
+    return hd_generate_give(d, &err, error, room);
+}
+
+/* ---- mesh ---------------------------------------------------------------- */
+
+enum { TETS = 6, FACES = 4, OUTSIDE = -2 }; /* of a cube, of an element */
+
+struct mesh {
+    uint32_t size[3]; /* cubes in x, y, z */
+    uint32_t n;       /* elements: six a cube */
+    uint32_t padded;  /* elements with padding, >= n */
+};
+
+/* Orders of the axes, in lexicographic order. */
+static const uint8_t ORDER[TETS][3] = {
+    {0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0},
+};
+
+/* The number of an order: two a first axis, and which of the other two is
+ * second. */
+static uint32_t order_of(uint32_t a, uint32_t b, uint32_t d)
+{
+    return 2 * a + (b > d);
+}
+
+/* Natural number of the element with that order in the cube one step along
+ * `axis` from c (step 0: in c), or OUTSIDE. */
+static int64_t beside(const struct mesh *m, const uint32_t c[3], uint32_t axis,
+                      int step, uint32_t rank)
+{
+    int64_t at[3] = {c[0], c[1], c[2]};
+
+    at[axis] += step;
+    if (at[axis] < 0 || at[axis] >= (int64_t)m->size[axis])
+        return OUTSIDE;
+    return TETS * (at[0] + m->size[0] * (at[1] + m->size[1] * at[2])) + rank;
+}
+
+/* The four neighbours, in natural numbers, of order k in cube c. */
+static void neighbours(const struct mesh *m, const uint32_t c[3], uint32_t k,
+                       int64_t to[FACES])
+{
+    uint32_t a = ORDER[k][0], b = ORDER[k][1], d = ORDER[k][2];
+
+    to[0] = beside(m, c, a, 0, order_of(b, a, d));
+    to[1] = beside(m, c, a, 0, order_of(a, d, b));
+    to[2] = beside(m, c, a, 1, order_of(b, d, a));
+    to[3] = beside(m, c, d, -1, order_of(d, a, b));
+}
+
+static void fill_cube(const struct mesh *m, const uint32_t c[3],
+                      const int32_t *id, int32_t *out)
+{
+    int64_t to[FACES];
+    uint32_t k, face;
+
+    for (k = 0; k < TETS; k++) {
+        int64_t self = beside(m, c, 0, 0, k);
+
+        neighbours(m, c, k, to);
+        for (face = 0; face < FACES; face++)
+            out[(size_t)face * m->padded + (size_t)id[self]] =
+                to[face] < 0 ? OUTSIDE : id[to[face]];
+    }
+}
+
+static void fill_mesh(int32_t *out, const struct mesh *m, uint32_t window,
+                      uint64_t seed, struct hd_err *err)
+{
+    struct hd_rng r = hd_rng_make(seed, STREAM_WINDOWS);
+    int32_t *id = malloc(m->n * sizeof *id); /* [natural]: the number */
+    uint32_t c[3], face, i;
+
+    if (id == NULL) {
+        hd_err_memory(err);
+        return;
+    }
+    for (uint64_t first = 0; first < m->n; first += window)
+        shuffle(id + first, (uint32_t)hd_min_u64(m->n - first, window),
+                (uint32_t)first, &r);
+    for (c[2] = 0; c[2] < m->size[2]; c[2]++)
+        for (c[1] = 0; c[1] < m->size[1]; c[1]++)
+            for (c[0] = 0; c[0] < m->size[0]; c[0]++)
+                fill_cube(m, c, id, out);
+    free(id);
+    for (face = 0; face < FACES; face++) {
+        int32_t *row = out + (size_t)face * m->padded;
+
+        for (i = m->n; i < m->padded; i++)
+            row[i] = row[m->n - 1];
+    }
+}
+
+/* Elements and padding of a mesh; 0 where the spec is no mesh. */
+static uint64_t mesh_of(const struct heddle_mesh_spec *spec, struct mesh *m)
+{
+    const uint64_t most = HD_GENERATE_MOST / FACES;
+    const uint32_t size[3] = {spec->nx, spec->ny, spec->nz};
+    uint64_t n = TETS;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        if (size[i] == 0 || size[i] >= most || n * size[i] >= most)
+            return 0;
+        n *= size[i];
+        m->size[i] = size[i];
+    }
+    if (spec->window == 0 || spec->multiple == 0)
+        return 0;
+    m->n = (uint32_t)n;
+    n = (n + spec->multiple - 1) / spec->multiple * spec->multiple;
+    m->padded = (uint32_t)n;
+    return n < most ? n : 0;
+}
+
+heddle_data *heddle_generate_mesh(const struct heddle_mesh_spec *spec,
+                                  char *error, size_t room)
+{
+    struct hd_err err = {0};
+    struct mesh m = {0};
+    uint64_t n = mesh_of(spec, &m);
+    heddle_data *d = NULL;
+
+    if (n == 0)
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "mesh: %u x %u x %u cubes, window %u, multiple %u; expected "
+                   "at least 1 of each and fewer than 2^29 elements",
+                   spec->nx, spec->ny, spec->nz, spec->window, spec->multiple);
+    else
+        d = hd_generate_array(HEDDLE_I32, FACES * n, "mesh", &err);
+    if (d != NULL)
+        fill_mesh(d->mem, &m, spec->window, spec->seed, &err);
+    return hd_generate_give(d, &err, error, room);
 }
