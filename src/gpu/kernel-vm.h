@@ -77,7 +77,7 @@ struct hd_kvm {
     struct hd_kvm_block *block; /* arena: [contexts] */
     unsigned char *pool;        /* arena: their warps */
     int32_t *high;              /* arena: high halves of their ints */
-    /* vectors in passing (load/classes.c), behind them the high halves */
+    /* vectors in passing (load/verify.c), behind them the high halves */
     int32_t *passing;
     unsigned char *host_state; /* bytes of the host function */
     size_t host_bytes;

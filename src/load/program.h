@@ -211,15 +211,6 @@ int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
                      struct hd_err *err);
 void hd_verify_free(struct hd_kernel *k);
 
-/* Whether an instruction of that kind writes its register d. */
-bool hd_opcode_writes(uint8_t op);
-/* Whether its register a (1), b (2) or c (3) is read. */
-bool hd_opcode_reads(uint8_t op, unsigned field);
-/* Numbers the registers that can be vectors (vslot, nint, nvec, pint, npass);
- * cls: a byte for each register, which is written. */
-void hd_classify(struct hd_kernel *k, const struct hd_bufdef *buf,
-                 uint8_t *cls);
-
 /* "ADD" and so on; "?" beyond. */
 const char *hd_opcode_name(uint8_t op);
 

@@ -53,6 +53,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -341,8 +342,9 @@ static const void *shorter(struct hd_box *b, const unsigned char *p, size_t n,
     return out->p;
 }
 
-int hd_box_put(struct hd_box *b, const unsigned char *p, size_t n,
-               uint32_t blocks, struct hd_err *err)
+/* Adds a frame to the last kernel. */
+static int put_frame(struct hd_box *b, const unsigned char *p, size_t n,
+                     uint32_t blocks, struct hd_err *err)
 {
     struct hd_box_frame *f =
         hd_grow(&b->frame, b->frames, &b->room_frames, sizeof *f);
@@ -391,7 +393,7 @@ int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err)
         return 0;
     if (hd_pack_end(k, out) != 0)
         return hd_err_memory(err);
-    if (hd_box_put(b, out->p, out->n, blocks, err) != 0)
+    if (put_frame(b, out->p, out->n, blocks, err) != 0)
         return err->code;
     const struct hd_trace_kernel *last = &b->kernel[b->kernels - 1];
     hd_pack_begin(k, last->lanes, hd_trace_warps(last));
@@ -574,10 +576,24 @@ int hd_box_finish(struct hd_box *b, struct hd_err *err)
 const char hd_index_memory[] = "memory";
 
 /* The cursor says by `oom` that it is not the data that is bad. */
-static bool no_memory(struct hd_cursor *c)
+static void no_memory(struct hd_cursor *c)
 {
-    c->oom = true;
-    return false;
+    c->oom = c->bad = true;
+}
+
+/* The count of a table whose rows take at least `least` bytes, and zeroed
+ * memory for them, of which the pointer at `list` has the address. */
+static uint64_t get_count(struct hd_cursor *c, size_t least, void *list,
+                          size_t size)
+{
+    uint64_t n = hd_cursor_count(c, least);
+    void *p = calloc(n + 1, size);
+
+    memcpy(list, &p, sizeof p);
+    if (p != NULL)
+        return n;
+    no_memory(c);
+    return 0;
 }
 
 static const char *get_string(const struct hd_box *b, struct hd_cursor *c)
@@ -593,80 +609,61 @@ static const char *get_string(const struct hd_box *b, struct hd_cursor *c)
 
 static bool get_strings(struct hd_box *b, struct hd_cursor *c)
 {
-    uint64_t n = hd_cursor_count(c, 1);
+    uint64_t n = get_count(c, 1, &b->string, sizeof *b->string);
 
-    b->string = calloc(n + 1, sizeof *b->string);
-    if (b->string == NULL)
-        return no_memory(c);
-    for (uint64_t i = 0; i < n && !c->bad; i++) {
-        uint64_t len = hd_cursor_count(c, 1);
+    while (b->strings < n && !c->bad) {
+        char *s;
+        uint64_t len = get_count(c, 1, &s, 1);
         const void *p = hd_cursor_take(c, len);
+        if (s != NULL)
+            b->string[b->strings++] = s;
         if (p == NULL || memchr(p, 0, len) != NULL)
             return false;
-        char *s = malloc(len + 1);
-        if (s == NULL)
-            return no_memory(c);
         memcpy(s, p, len);
-        s[len] = '\0';
-        b->string[b->strings++] = s;
     }
     return !c->bad;
 }
 
-static bool get_ranges(struct hd_trace_context *x, struct hd_cursor *c)
+static void get_ranges(struct hd_trace_context *x, struct hd_cursor *c)
 {
-    uint64_t n = hd_cursor_count(c, 2), next = 0;
+    uint64_t n = get_count(c, 2, &x->range, sizeof *x->range), next = 0;
     uint64_t end = HD_TRACE_VA_END >> HD_PAGE_SHIFT;
 
-    x->range = calloc(n + 1, sizeof *x->range);
-    if (x->range == NULL)
-        return no_memory(c);
     for (; x->ranges < n && !c->bad; x->ranges++) {
         struct hd_trace_range *r = &x->range[x->ranges];
         r->page = next + hd_cursor_max(c, end - next);
         r->n = hd_cursor_max(c, end - r->page);
         next = r->page + r->n;
     }
-    return !c->bad;
 }
 
-static bool get_context(struct hd_box *b, struct hd_trace_context *x,
+static void get_context(struct hd_box *b, struct hd_trace_context *x,
                         struct hd_cursor *c)
 {
     x->name = get_string(b, c);
     x->local_low = hd_cursor_max(c, HD_TRACE_WINDOW / 4);
     x->local_words = hd_cursor_max(c, HD_TRACE_WINDOW / 4 - x->local_low);
     x->local_base = hd_cursor_max(c, HD_TRACE_VA_END - 1);
-    uint64_t n = hd_cursor_count(c, 3);
-    x->alloc = calloc(n + 1, sizeof *x->alloc);
-    if (x->alloc == NULL)
-        return no_memory(c);
+    uint64_t n = get_count(c, 3, &x->alloc, sizeof *x->alloc);
     for (; x->allocs < n && !c->bad; x->allocs++) {
         struct hd_trace_alloc *a = &x->alloc[x->allocs];
         a->name = get_string(b, c);
         a->base = hd_cursor_max(c, HD_TRACE_VA_END - 1);
         a->bytes = hd_cursor_max(c, HD_TRACE_VA_END - a->base);
     }
-    return !c->bad && get_ranges(x, c);
+    get_ranges(x, c);
 }
 
 static bool get_contexts(struct hd_box *b, struct hd_cursor *c)
 {
-    uint64_t n = hd_cursor_count(c, 6);
+    uint64_t n = get_count(c, 6, &b->context, sizeof *b->context);
 
-    b->context = calloc(n + 1, sizeof *b->context);
-    if (b->context == NULL)
-        return no_memory(c);
-    if (n == 0)
-        return false;
-    while (b->contexts < n && !c->bad) {
-        if (!get_context(b, &b->context[b->contexts++], c))
-            return false;
-    }
-    return !c->bad;
+    while (b->contexts < n && !c->bad)
+        get_context(b, &b->context[b->contexts++], c);
+    return n != 0 && !c->bad;
 }
 
-static bool get_kernel(struct hd_box *b, struct hd_trace_kernel *k,
+static void get_kernel(struct hd_box *b, struct hd_trace_kernel *k,
                        struct hd_cursor *c)
 {
     k->name = get_string(b, c);
@@ -676,22 +673,18 @@ static bool get_kernel(struct hd_box *b, struct hd_trace_kernel *k,
     k->frame0 = (uint32_t)b->frames;
     k->frames = (uint32_t)hd_cursor_count(c, 9);
     b->frames += k->frames;
-    uint64_t threads = hd_trace_threads(k);
-    return !c->bad && (k->lanes == 32 || k->lanes == 64) && threads != 0 &&
-           hd_trace_warps(k) <= HD_TRACE_MAX_WARPS && b->frames <= UINT32_MAX;
+    if (c->bad || (k->lanes != 32 && k->lanes != 64) ||
+        hd_trace_threads(k) == 0 || hd_trace_warps(k) > HD_TRACE_MAX_WARPS ||
+        b->frames > UINT32_MAX)
+        c->bad = true;
 }
 
 static bool get_kernels(struct hd_box *b, struct hd_cursor *c)
 {
-    uint64_t n = hd_cursor_count(c, 22);
+    uint64_t n = get_count(c, 22, &b->kernel, sizeof *b->kernel);
 
-    b->kernel = calloc(n + 1, sizeof *b->kernel);
-    if (b->kernel == NULL)
-        return no_memory(c);
-    while (b->kernels < n && !c->bad) {
-        if (!get_kernel(b, &b->kernel[b->kernels++], c))
-            return false;
-    }
+    while (b->kernels < n && !c->bad)
+        get_kernel(b, &b->kernel[b->kernels++], c);
     return !c->bad;
 }
 
@@ -704,8 +697,10 @@ static bool get_frames(struct hd_box *b, struct hd_cursor *c, uint64_t from,
     if (n > hd_cursor_left(c) / 10)
         return false;
     b->frame = calloc(n + 1, sizeof *b->frame);
-    if (b->frame == NULL)
-        return no_memory(c);
+    if (b->frame == NULL) {
+        no_memory(c);
+        return false;
+    }
     b->frames = n;
     for (size_t i = 0; i < b->kernels; i++) {
         struct hd_trace_kernel *k = &b->kernel[i];
@@ -879,13 +874,22 @@ struct hd_box *hd_box_open(const char *path, struct hd_err *err)
     return NULL;
 }
 
-void hd_box_where(const struct hd_box *b, size_t i, char *out, size_t room)
+/* What is wrong with frame i, after its place; NULL. */
+__attribute__((format(printf, 4, 5))) static void *
+bad_frame(const struct hd_box *b, size_t i, struct hd_err *err, const char *fmt,
+          ...)
 {
     const struct hd_box_frame *f = &b->frame[i];
+    char text[256];
+    va_list ap;
 
-    snprintf(out, room, "%s: frame %zu (byte %llu, kernel %u)",
-             b->io->path != NULL ? b->io->path : "temporary trace", i,
-             (unsigned long long)f->at, b->kernel[f->kernel].id);
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    hd_err_set(err, HEDDLE_EDATA, "%s: frame %zu (byte %llu, kernel %u): %s",
+               b->io->path != NULL ? b->io->path : "temporary trace", i,
+               (unsigned long long)f->at, b->kernel[f->kernel].id, text);
+    return NULL;
 }
 
 const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
@@ -893,42 +897,30 @@ const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
 {
     const struct hd_box_frame *f = &b->frame[i];
     const unsigned char *p = NULL;
-    char where[600];
 
     if (f->mem != NULL)
         return f->mem;
-    if (f->raw > limit) {
-        hd_box_where(b, i, where, sizeof where);
-        hd_err_set(err, HEDDLE_EDATA,
-                   "%s: %u bytes pass the limit for "
-                   "resident blocks",
-                   where, f->raw);
-        return NULL;
-    }
+    if (f->raw > limit)
+        return bad_frame(b, i, err,
+                         "%u bytes pass the limit for resident blocks", f->raw);
     b->io->packed.n = 0;
     if (!hd_bytes_room(&b->io->packed, f->stored))
         return hd_err_no_memory(err);
     if (read_at(b, b->io->packed.p, f->stored, f->at, err) != 0)
         return NULL;
     p = expand(b, b->io->packed.p, f->stored, f->raw, err);
-    if (p == NULL || XXH3_64bits(p, f->raw) != f->hash) {
-        hd_box_where(b, i, where, sizeof where);
-        hd_err_set(err, HEDDLE_EDATA, "%s: corrupt (the hash differs)", where);
-        return NULL;
-    }
+    if (p == NULL || XXH3_64bits(p, f->raw) != f->hash)
+        return bad_frame(b, i, err, "corrupt (the hash differs)");
     return p;
 }
 
-void hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
-                      struct hd_err *err)
+void *hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
+                       struct hd_err *err)
 {
-    char where[600];
-
-    hd_box_where(b, i, where, sizeof where);
-    hd_err_set(err, HEDDLE_EDATA,
-               "%s: the resident blocks take more than %llu bytes; raise the "
-               "limit `resident' of the trace",
-               where, (unsigned long long)limit);
+    return bad_frame(b, i, err,
+                     "the resident blocks take more than %llu bytes; raise the "
+                     "limit `resident' of the trace",
+                     (unsigned long long)limit);
 }
 
 struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
@@ -937,7 +929,6 @@ struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
     const struct hd_trace_kernel *k = &b->kernel[b->frame[i].kernel];
     const unsigned char *p = hd_box_get(b, i, limit, err);
     const char *what = "blocks";
-    char where[600];
 
     if (p == NULL)
         return NULL;
@@ -949,13 +940,9 @@ struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
     hd_frame_free(f);
     if (what == hd_frame_memory)
         return hd_err_no_memory(err);
-    if (what == hd_frame_too_large) {
-        hd_box_too_large(b, i, limit, err);
-        return NULL;
-    }
-    hd_box_where(b, i, where, sizeof where);
-    hd_err_set(err, HEDDLE_EDATA, "%s: corrupt (%s)", where, what);
-    return NULL;
+    if (what == hd_frame_too_large)
+        return hd_box_too_large(b, i, limit, err);
+    return bad_frame(b, i, err, "corrupt (%s)", what);
 }
 
 /* ---- copying ------------------------------------------------------------- */
@@ -1008,7 +995,7 @@ static int copy_kernel(struct hd_box *in, size_t i, uint32_t context,
         const unsigned char *p = hd_box_get(in, f, limit, err);
         if (p == NULL)
             return err->code;
-        if (hd_box_put(out, p, in->frame[f].raw, in->frame[f].blocks, err))
+        if (put_frame(out, p, in->frame[f].raw, in->frame[f].blocks, err))
             return err->code;
     }
     return 0;

@@ -80,9 +80,6 @@ int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
 struct hd_trace_kernel *hd_box_kernel(struct hd_box *b,
                                       const struct hd_trace_kernel *k,
                                       struct hd_err *err);
-/* Adds a frame to the last kernel. */
-int hd_box_put(struct hd_box *b, const unsigned char *p, size_t n,
-               uint32_t blocks, struct hd_err *err);
 /*
  * What hd_pack has collected becomes a frame of the last kernel, if there is
  * anything, and it begins the next.
@@ -104,11 +101,9 @@ const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
 /* The same, unpacked and owned. */
 struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
                               struct hd_err *err);
-/* Blocks from frame i on take more than `limit` bytes: an error. */
-void hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
-                      struct hd_err *err);
-/* "FILE: frame 3 (byte 512)", for messages about its contents. */
-void hd_box_where(const struct hd_box *b, size_t i, char *out, size_t room);
+/* Blocks from frame i on take more than `limit` bytes: an error; NULL. */
+void *hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
+                       struct hd_err *err);
 
 /* Copies address space `context` of `in`, or all (HD_NONE), to the empty
  * `out` and finishes that.  `limit` bounds a frame. */

@@ -114,8 +114,7 @@ static struct hd_frame *acquire(struct replayer *t, size_t frame,
         return NULL;
     if (t->bytes + f->bytes > t->limit) {
         hd_frame_free(f);
-        hd_box_too_large(t->box, frame, t->limit, err);
-        return NULL;
+        return hd_box_too_large(t->box, frame, t->limit, err);
     }
     t->bytes += f->bytes;
     r[t->ress++] = (struct resident){frame, 1, f};

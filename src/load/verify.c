@@ -7,13 +7,29 @@
  * exist.  What remains to be checked while running is what depends on data:
  * indices against the size of their buffer, and loops without end.
  *
- * Which registers can be vectors is found afterwards (classes.c).
+ * Afterwards it is found which registers can ever need one value for each lane:
+ * only these get memory for vectors.
+ *
+ * A register's class (uniform, affine in the lane, vector) is the largest that
+ * any of its writers can produce, by iteration to a fixed point; the lane
+ * engine never produces a larger one (hd_assert there).
+ *
+ * A vector in passing is one that nobody reads later than in the straight run
+ * of free instructions that wrote it.  While such a run is executed no other
+ * warp gets a turn, so that all warps share one place for it, which stays in
+ * the host's caches.  Memory instructions read their operands when they issue,
+ * and write their result then: these are never passing.
+ *
+ * Vectors are numbered by the 32-bit words that they take for each lane: ints,
+ * which rarely need more than one (gpu/kernel-lane.c), before the floats, which
+ * need two.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "program.h"
 #include "source.h"
 
@@ -37,12 +53,14 @@ const char *hd_opcode_name(uint8_t op)
     return op < HD_I_COUNT ? op_name[op] : "?";
 }
 
-bool hd_opcode_writes(uint8_t op)
+/* Whether an instruction of that kind writes its register d. */
+static bool writes(uint8_t op)
 {
     return op_form[op][0] != '_';
 }
 
-bool hd_opcode_reads(uint8_t op, unsigned field)
+/* Whether its register a (1), b (2) or c (3) is read. */
+static bool reads(uint8_t op, unsigned field)
 {
     /* not in the table: the second register of these indices */
     return op_form[op][field] != '_' ||
@@ -50,40 +68,31 @@ bool hd_opcode_reads(uint8_t op, unsigned field)
                            op == HD_I_LOAD || op == HD_I_STORE));
 }
 
-struct reader {
-    const uint8_t *p, *end;
-    bool over;
-};
-
-static uint64_t take(struct reader *r, unsigned bytes)
+/* An integer of so many bytes; 0 where the bytes end. */
+static uint64_t take(struct hd_cursor *c, unsigned bytes)
 {
+    const uint8_t *p = hd_cursor_take(c, bytes);
     uint64_t n = 0;
 
-    if ((size_t)(r->end - r->p) < bytes) {
-        r->over = true;
-        return 0;
-    }
-    for (unsigned at = 0; at < bytes; at++)
-        n |= (uint64_t)r->p[at] << 8 * at;
-    r->p += bytes;
+    for (unsigned at = 0; p != NULL && at < bytes; at++)
+        n |= (uint64_t)p[at] << 8 * at;
     return n;
 }
 
-static void take_name(struct reader *r, char *out, size_t bytes)
+/* `bytes` characters, and a zero. */
+static void take_name(struct hd_cursor *c, char *out, size_t bytes)
 {
+    const void *p = hd_cursor_take(c, bytes);
+
     memset(out, 0, bytes + 1);
-    if ((size_t)(r->end - r->p) < bytes) {
-        r->over = true;
-        return;
-    }
-    memcpy(out, r->p, bytes);
-    r->p += bytes;
-    for (char *c = out; *c != 0; c++)
-        if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
-            *c = '?';
+    if (p != NULL)
+        memcpy(out, p, bytes);
+    for (; *out != 0; out++)
+        if ((unsigned char)*out < 32 || (unsigned char)*out > 126)
+            *out = '?';
 }
 
-static void read_ins(struct reader *r, struct hd_ins *n)
+static void read_ins(struct hd_cursor *r, struct hd_ins *n)
 {
     n->op = (uint8_t)take(r, 1);
     n->aux = (uint8_t)take(r, 1);
@@ -99,14 +108,12 @@ static void read_ins(struct reader *r, struct hd_ins *n)
 
 /* ---- header ----------------------------------------------------------- */
 
-static int read_args(struct reader *r, struct hd_kernel *k, struct hd_err *err)
+static int read_args(struct hd_cursor *r, struct hd_kernel *k,
+                     struct hd_err *err)
 {
     for (uint32_t n = 0; n < k->nargs; n++) {
-        char name[32];
-
         k->arg[n].type = (uint8_t)take(r, 1);
-        take_name(r, name, 31);
-        memcpy(k->arg[n].name, name, sizeof(name));
+        take_name(r, k->arg[n].name, 31);
         k->arg[n].def.i = (int64_t)take(r, 8);
         if (k->arg[n].type >= HD_R_BOOL)
             return hd_err_set(err, HEDDLE_EPROGRAM,
@@ -116,17 +123,15 @@ static int read_args(struct reader *r, struct hd_kernel *k, struct hd_err *err)
     return 0;
 }
 
-static int read_header(struct reader *r, struct hd_kernel *k,
+static int read_header(struct hd_cursor *r, struct hd_kernel *k,
                        struct hd_err *err)
 {
     uint64_t threads = 1;
-    char name[61];
 
     if (take(r, 4) != 0x314b4448)
         return hd_err_set(err, HEDDLE_EPROGRAM,
                           "bytecode does not begin with HDK1");
-    take_name(r, name, 60);
-    memcpy(k->name, name, sizeof(name));
+    take_name(r, k->name, 60);
     for (int n = 0; n < 3; n++)
         k->grid[n] = (uint32_t)take(r, 4);
     for (int n = 0; n < 3; n++) {
@@ -138,7 +143,7 @@ static int read_header(struct reader *r, struct hd_kernel *k,
     k->nreg = (uint32_t)take(r, 2);
     k->nargs = (uint32_t)take(r, 2);
     k->nins = (uint32_t)take(r, 4);
-    if (r->over)
+    if (r->bad)
         return hd_err_set(err, HEDDLE_EPROGRAM, "bytecode ends in its header");
     if (threads == 0 || threads > HD_MAX_THREADS)
         return hd_err_set(err, HEDDLE_EPROGRAM,
@@ -154,7 +159,7 @@ static int read_header(struct reader *r, struct hd_kernel *k,
                           "instructions; expected at most %d, %d, 1 to %d",
                           k->name, k->nreg, k->nargs, k->nins, HD_MAX_REGS,
                           HEDDLE_MAX_ARGS, HD_MAX_INS);
-    if ((size_t)(r->end - r->p) !=
+    if (hd_cursor_left(r) !=
         k->nreg + (size_t)k->nargs * 40 + (size_t)k->nins * HD_INS_BYTES)
         return hd_err_set(err, HEDDLE_EPROGRAM,
                           "kernel %s: the length of the bytecode does not "
@@ -514,9 +519,173 @@ static int check_all(struct verifier *z)
     return 0;
 }
 
+/* ---- classes ---------------------------------------------------------- */
+
+static uint8_t class_special(const struct hd_kernel *k, int64_t which)
+{
+    bool flat = k->block[1] == 1 && k->block[2] == 1;
+    bool rows = k->block[0] % HD_MAX_LANES == 0;
+
+    switch (which) {
+    case HD_S_TID:
+    case HD_S_GID:
+    case HD_S_LANE:
+        return HD_AFFINE;
+    case HD_S_TX:
+        return flat || rows ? HD_AFFINE : HD_VECTOR;
+    case HD_S_TY:
+    case HD_S_TZ:
+        return flat || rows ? HD_UNIFORM : HD_VECTOR;
+    }
+    return HD_UNIFORM;
+}
+
+static uint8_t class_of(const struct hd_kernel *k, const struct hd_bufdef *buf,
+                        const uint8_t *cls, const struct hd_ins *n)
+{
+    uint8_t ca = n->a < k->nreg ? cls[n->a] : HD_UNIFORM;
+    uint8_t cb = n->b < k->nreg ? cls[n->b] : HD_UNIFORM;
+    uint8_t top = ca > cb ? ca : cb;
+
+    switch (n->op) {
+    case HD_I_LI:
+    case HD_I_ARG:
+        return HD_UNIFORM;
+    case HD_I_SPEC:
+        return class_special(k, n->imm);
+    case HD_I_MOV:
+    case HD_I_VAR:
+    case HD_I_NEG:
+    case HD_I_NOT:
+        return ca;
+    case HD_I_ADD:
+    case HD_I_SUB:
+        return top;
+    case HD_I_MUL:
+        return ca == HD_AFFINE && cb == HD_AFFINE ? HD_VECTOR : top;
+    case HD_I_SHL:
+        return cb == HD_UNIFORM ? ca : HD_VECTOR;
+    case HD_I_LOOP: /* d = a, then d += c; b only bounds it */
+        cb = n->c < k->nreg ? cls[n->c] : HD_UNIFORM;
+        return ca > cb ? ca : cb;
+    case HD_I_LOAD:
+    case HD_I_ATOM:
+        return buf[n->buf].contents ? HD_VECTOR : HD_UNIFORM;
+    case HD_I_SET:
+    case HD_I_SEL:
+    case HD_I_BTOI:
+    case HD_I_PEEK:
+        return HD_VECTOR;
+    }
+    return top == HD_UNIFORM ? HD_UNIFORM : HD_VECTOR;
+}
+
+/* ---- vectors in passing ------------------------------------------------ */
+
+struct passing {
+    uint64_t fresh[HD_MAX_REGS / 64]; /* written in the run of instructions */
+    uint64_t stay[HD_MAX_REGS / 64];  /* read later than in the run */
+};
+
+static inline void add(uint64_t *set, uint16_t reg)
+{
+    if (reg < HD_MAX_REGS)
+        set[reg >> 6] |= UINT64_C(1) << (reg & 63);
+}
+
+static inline void read_reg(struct passing *p, uint16_t reg)
+{
+    if (reg < HD_MAX_REGS && !(p->fresh[reg >> 6] >> (reg & 63) & 1))
+        add(p->stay, reg);
+}
+
+static void find_staying(const struct hd_kernel *k, struct passing *p)
+{
+    memset(p, 0, sizeof(*p));
+    for (uint32_t at = 0; at < k->nins; at++) {
+        const struct hd_ins *n = &k->ins[at];
+        bool later = n->op == HD_I_LOOP || n->op == HD_I_LOAD ||
+                     n->op == HD_I_STORE || n->op == HD_I_ATOM;
+
+        if (later) {
+            memset(p->fresh, 0, sizeof(p->fresh));
+            add(p->stay, n->d);
+            if (n->op == HD_I_ATOM && n->kind == HD_AT_CAS)
+                add(p->stay, n->cmp);
+        }
+        if (reads(n->op, 1))
+            read_reg(p, n->a);
+        if (reads(n->op, 2))
+            read_reg(p, n->b);
+        if (reads(n->op, 3))
+            read_reg(p, n->c);
+        if (n->op == HD_I_SET || n->op == HD_I_POKE)
+            read_reg(p, n->d);
+        else if (writes(n->op))
+            add(p->fresh, n->d);
+        if (n->op >= HD_I_IF)
+            memset(p->fresh, 0, sizeof(p->fresh));
+    }
+}
+
+/* Of the vectors that are ints, or those that are floats. */
+static void number_some(struct hd_kernel *k, const struct passing *p,
+                        const uint8_t *cls, bool floats)
+{
+    for (uint32_t reg = 0; reg < k->nreg; reg++) {
+        bool stays = p->stay[reg >> 6] >> (reg & 63) & 1;
+        uint32_t *next = stays ? &k->nvec : &k->npass;
+
+        if (cls[reg] != HD_VECTOR || (k->type[reg] != HD_R_INT) != floats)
+            continue;
+        k->vslot[reg] = (uint16_t)(*next | (stays ? 0 : HD_PASSING));
+        *next += floats ? 2 : 1;
+    }
+}
+
+static void number(struct hd_kernel *k, const uint8_t *cls)
+{
+    struct passing p;
+
+    find_staying(k, &p);
+    for (uint32_t reg = 0; reg < k->nreg; reg++)
+        k->vslot[reg] = HD_NO_REG;
+    number_some(k, &p, cls, false);
+    k->nint = k->nvec;
+    k->pint = k->npass;
+    number_some(k, &p, cls, true);
+}
+
+/* Numbers the registers that can be vectors (vslot, nint, nvec, pint, npass);
+ * cls: a byte for each register, which is written. */
+static void classify(struct hd_kernel *k, const struct hd_bufdef *buf,
+                     uint8_t *cls)
+{
+    bool more = true;
+
+    memset(cls, HD_UNIFORM, k->nreg);
+    while (more) { /* classes only grow: at most 2 * nreg rounds */
+        more = false;
+        for (uint32_t at = 0; at < k->nins; at++) {
+            const struct hd_ins *n = &k->ins[at];
+            uint8_t c;
+
+            if (!writes(n->op) || n->d == HD_NO_REG || n->op == HD_I_STORE ||
+                n->op == HD_I_POKE || k->type[n->d] == HD_R_BOOL)
+                continue;
+            c = class_of(k, buf, cls, n);
+            if (c > cls[n->d]) {
+                cls[n->d] = c;
+                more = true;
+            }
+        }
+    }
+    number(k, cls);
+}
+
 /* ---- the whole -------------------------------------------------------- */
 
-static int verify(struct hd_kernel *k, struct reader *r,
+static int verify(struct hd_kernel *k, struct hd_cursor *r,
                   const struct hd_bufdef *buf, uint32_t nbuf,
                   struct verifier *z)
 {
@@ -535,7 +704,7 @@ static int verify(struct hd_kernel *k, struct reader *r,
     z->nbuf = nbuf;
     if (check_all(z) != 0)
         return z->err->code;
-    hd_classify(k, buf, z->var);
+    classify(k, buf, z->var);
     return 0;
 }
 
@@ -543,7 +712,7 @@ int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
                      const struct hd_bufdef *buf, uint32_t nbuf,
                      struct hd_err *err)
 {
-    struct reader r = {code, (const uint8_t *)code + bytes, false};
+    struct hd_cursor r = {.p = code, .end = (const uint8_t *)code + bytes};
     struct verifier z = {.k = k, .err = err};
     int e;
 
