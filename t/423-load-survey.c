@@ -404,7 +404,7 @@ static void reuse_is_lru_depth(void **state)
     uint32_t n = 0;
 
     (void)state;
-    assert_int_equal(hd_seen_open(&s), 0);
+    hd_seen_open(&s);
     for (uint32_t i = 0; i < 20000; i++) {
         uint64_t r = hd_mix64(i), span = 1ull << (r >> 60);
         uint64_t vpn = (r & 0xffffffff) % (span < 5000 ? span : 5000);
@@ -424,7 +424,7 @@ static void reuse_at_its_bounds(void **state)
             uint64_t n = hd_reuse_bound[k] + more, i;
             struct hd_seen s;
 
-            assert_int_equal(hd_seen_open(&s), 0);
+            hd_seen_open(&s);
             for (i = 0; i < n; i++)
                 assert_int_equal(touch(&s, i << 20), HD_REUSE_FIRST);
             for (i = 0; i < 2 * n; i++)

@@ -1,6 +1,6 @@
 /*
- * grow.c - growing arrays and byte strings, and variable-length integers.
- * SPDX-License-Identifier: MIT
+ * grow.c - growing arrays, byte strings and hashes, and variable-length
+ * integers. SPDX-License-Identifier: MIT
  */
 #include "grow.h"
 
@@ -83,4 +83,24 @@ void *hd_grow_slow(void *list, size_t n, size_t *room, size_t size)
     memcpy(list, &p, sizeof p);
     *room = want;
     return p;
+}
+
+bool hd_hash_grow(struct hd_hash *h, const void *table, size_t n,
+                  hd_hash_fn *fn)
+{
+    size_t slots = h->slots == 0 ? 256 : h->slots * 2;
+    uint32_t *slot = calloc(slots, sizeof *slot);
+
+    if (slot == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = fn(table, i) & (slots - 1);
+        while (slot[at] != 0)
+            at = (at + 1) & (slots - 1);
+        slot[at] = (uint32_t)i + 1;
+    }
+    free(h->slot);
+    h->slot = slot;
+    h->slots = slots;
+    return true;
 }

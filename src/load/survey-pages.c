@@ -27,81 +27,50 @@
 
 #define NONE UINT32_MAX
 
-enum { FIRST_PAGES = 1 << 12 };
-
 const uint64_t hd_reuse_bound[HD_REUSE_BOUNDS] = {16, 64, 512, 4096, 32768};
 
-int hd_seen_open(struct hd_seen *s)
+void hd_seen_open(struct hd_seen *s)
 {
     memset(s, 0, sizeof *s);
     s->newest = s->oldest = NONE;
     for (int k = 0; k < HD_REUSE_BOUNDS; k++)
         s->edge[k] = NONE;
-    s->room = FIRST_PAGES;
-    s->slots = 2 * FIRST_PAGES;
-    s->page = malloc(s->room * sizeof *s->page);
-    s->slot = calloc(s->slots, sizeof *s->slot);
-    return s->page != NULL && s->slot != NULL ? 0 : HEDDLE_ENOMEM;
 }
 
 void hd_seen_close(struct hd_seen *s)
 {
     free(s->page);
-    free(s->slot);
+    free(s->hash.slot);
 }
 
 /* ---- finding ------------------------------------------------------------ */
 
-static uint32_t place_of(const struct hd_seen *s, uint64_t vpn)
+static uint64_t hash_of(uint64_t vpn)
 {
-    uint32_t mask = s->slots - 1;
-    uint32_t h = (uint32_t)((vpn * 0x9e3779b97f4a7c15ull) >> 32) & mask;
-
-    while (s->slot[h] != 0 && s->page[s->slot[h] - 1].vpn != vpn)
-        h = (h + 1) & mask;
-    return h;
+    return (vpn * 0x9e3779b97f4a7c15ull) >> 32;
 }
 
-static bool grow(struct hd_seen *s)
+static uint64_t hash_at(const void *s, size_t i)
 {
-    struct hd_seen_page *page;
-    uint32_t *slot = calloc((size_t)s->slots * 2, sizeof *slot);
-
-    if (slot == NULL)
-        return false;
-    page = realloc(s->page, (size_t)s->room * 2 * sizeof *page);
-    if (page == NULL) {
-        free(slot);
-        return false;
-    }
-    free(s->slot);
-    s->page = page;
-    s->slot = slot;
-    s->room *= 2;
-    s->slots *= 2;
-    for (uint32_t i = 0; i < s->n; i++)
-        s->slot[place_of(s, s->page[i].vpn)] = i + 1;
-    return true;
+    return hash_of(((const struct hd_seen *)s)->page[i].vpn);
 }
 
 uint32_t hd_seen_find(struct hd_seen *s, uint64_t vpn)
 {
-    uint32_t h;
+    struct hd_hash *h = &s->hash;
 
     if (s->newest != NONE && s->page[s->newest].vpn == vpn)
         return s->newest;
-    h = place_of(s, vpn);
-    if (s->slot[h] != 0)
-        return s->slot[h] - 1;
-    if (s->n == s->room) {
-        if (!grow(s))
-            return NONE;
-        h = place_of(s, vpn);
-    }
-    memset(&s->page[s->n], 0, sizeof s->page[0]);
-    s->page[s->n].vpn = vpn;
-    s->page[s->n].reuse = HD_REUSE_FIRST;
-    s->slot[h] = ++s->n;
+    if (!hd_hash_room(h, s, s->n, hash_at))
+        return NONE;
+    size_t at = hash_of(vpn) & (h->slots - 1);
+    for (; h->slot[at] != 0; at = (at + 1) & (h->slots - 1))
+        if (s->page[h->slot[at] - 1].vpn == vpn)
+            return h->slot[at] - 1;
+    if (hd_grow(&s->page, s->n, &s->room, sizeof *s->page) == NULL)
+        return NONE;
+    s->page[s->n] = (struct hd_seen_page){.vpn = vpn, .reuse = HD_REUSE_FIRST};
+    h->slot[at] = ++s->n;
     return s->n - 1;
 }
 

@@ -8,6 +8,7 @@
 
 #include "../base/base.h"
 #include "../heddle_survey.h"
+#include "grow.h"
 
 enum {
     HD_PAGE_LINES = 32,                        /* of 128 bytes */
@@ -27,9 +28,9 @@ struct hd_seen_page {
 
 struct hd_seen {
     struct hd_seen_page *page;
-    uint32_t n, room;
-    uint32_t *slot; /* open hash: index + 1, 0 where free */
-    uint32_t slots; /* a power of 2 */
+    uint32_t n;
+    size_t room;
+    struct hd_hash hash; /* by vpn */
     uint32_t newest, oldest;
     uint32_t edge[HD_REUSE_BOUNDS]; /* the last page inside of each bound */
     uint64_t lines;                 /* distinct, touched */
@@ -37,7 +38,7 @@ struct hd_seen {
 
 extern const uint64_t hd_reuse_bound[HD_REUSE_BOUNDS];
 
-int hd_seen_open(struct hd_seen *s);
+void hd_seen_open(struct hd_seen *s);
 void hd_seen_close(struct hd_seen *s);
 
 /* The index of a page, entered if it is new; UINT32_MAX: out of memory. */

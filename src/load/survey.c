@@ -396,10 +396,8 @@ static int survey(struct heddle_survey *s, struct hd_source *src,
                           .v = {.step = count, .ud = s},
                           .lanes = s->o.lanes,
                           .room = &s->o.room};
-    int rc = hd_seen_open(&s->seen);
+    int rc = list_allocs(s, src);
 
-    if (rc == 0)
-        rc = list_allocs(s, src);
     if (rc == 0)
         rc = find_memory(s);
     if (rc == 0)
@@ -427,6 +425,7 @@ int heddle_survey_run(heddle_workload *w, const struct heddle_survey_options *o,
         rc = hd_err_memory(&err);
     } else {
         s->o = o != NULL ? *o : none;
+        hd_seen_open(&s->seen);
         rc = survey(s, hd_workload_source(w), &err);
     }
     if (rc == 0) {

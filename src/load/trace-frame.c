@@ -136,8 +136,7 @@ struct hd_pack {
     size_t n, room;
     struct pack_path *path;
     size_t paths, room_paths;
-    uint32_t *path_slot;
-    size_t path_slots;
+    struct hd_hash path_at;
     struct pack_block *block;
     size_t blocks, room_blocks;
     uint32_t *use; /* path of each warp */
@@ -172,7 +171,7 @@ void hd_pack_free(struct hd_pack *k)
     free(k->top);
     free(k->e);
     free(k->path);
-    free(k->path_slot);
+    free(k->path_at.slot);
     free(k->block);
     free(k->use);
     free(k->m);
@@ -190,8 +189,8 @@ void hd_pack_begin(struct hd_pack *k, uint32_t lanes, uint32_t warps)
     k->cost = 0;
     memset(k->top_slot, 0, sizeof k->top_slot);
     memset(k->stream_slot, 0, sizeof k->stream_slot);
-    if (k->path_slot != NULL)
-        memset(k->path_slot, 0, k->path_slots * sizeof *k->path_slot);
+    if (k->path_at.slot != NULL)
+        memset(k->path_at.slot, 0, k->path_at.slots * sizeof(uint32_t));
 }
 
 void hd_pack_block(struct hd_pack *k, uint64_t number)
@@ -309,24 +308,9 @@ static bool is_path(const struct hd_pack *k, const struct pack_path *p,
     return p->n == w->n && memcmp(k->e + p->at, w->e, w->n * sizeof *w->e) == 0;
 }
 
-/* Doubles the hash of paths, which is kept at most half full. */
-static bool grow_path_slots(struct hd_pack *k)
+static uint64_t path_hash(const void *k, size_t i)
 {
-    size_t n = k->path_slots == 0 ? 256 : k->path_slots * 2;
-    uint32_t *s = calloc(n, sizeof *s);
-
-    if (s == NULL)
-        return false;
-    for (size_t i = 0; i < k->paths; i++) {
-        size_t at = k->path[i].hash & (n - 1);
-        while (s[at] != 0)
-            at = (at + 1) & (n - 1);
-        s[at] = (uint32_t)i + 1;
-    }
-    free(k->path_slot);
-    k->path_slot = s;
-    k->path_slots = n;
-    return true;
+    return ((const struct hd_pack *)k)->path[i].hash;
 }
 
 static bool add_path(struct hd_pack *k, const struct pack_warp *w,
@@ -350,21 +334,22 @@ static bool add_path(struct hd_pack *k, const struct pack_warp *w,
 static uint32_t find_path(struct hd_pack *k, const struct pack_warp *w)
 {
     uint32_t before = k->uses != 0 ? k->use[k->uses - 1] : HD_NONE;
+    struct hd_hash *h = &k->path_at;
 
     if (before != HD_NONE && is_path(k, &k->path[before], w))
         return before;
-    if (k->paths * 2 >= k->path_slots && !grow_path_slots(k))
+    if (!hd_hash_room(h, k, k->paths, path_hash))
         return HD_NONE;
     uint64_t hash = XXH3_64bits(w->e, w->n * sizeof *w->e);
-    size_t at = hash & (k->path_slots - 1);
-    for (; k->path_slot[at] != 0; at = (at + 1) & (k->path_slots - 1)) {
-        const struct pack_path *p = &k->path[k->path_slot[at] - 1];
+    size_t at = hash & (h->slots - 1);
+    for (; h->slot[at] != 0; at = (at + 1) & (h->slots - 1)) {
+        const struct pack_path *p = &k->path[h->slot[at] - 1];
         if (p->hash == hash && is_path(k, p, w))
-            return k->path_slot[at] - 1;
+            return h->slot[at] - 1;
     }
     if (!add_path(k, w, hash))
         return HD_NONE;
-    k->path_slot[at] = (uint32_t)k->paths;
+    h->slot[at] = (uint32_t)k->paths;
     return (uint32_t)k->paths - 1;
 }
 

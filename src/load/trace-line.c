@@ -57,7 +57,6 @@ struct inst {
     uint32_t pre_len, post_len;
     bool addressed, bulk;
     struct inst *next[2]; /* what followed it, latest second */
-    struct inst *older;   /* the one made before it */
     uint64_t hash;
 };
 
@@ -67,13 +66,13 @@ struct hd_lines {
     uint32_t version; /* of the tracer */
     bool lineinfo;    /* lines begin with a line number */
     bool prefix;
-    bool settled;        /* the prefix is known */
-    struct inst start;   /* before the first of a warp */
-    struct inst marker;  /* REPLAY_* */
-    struct inst *newest; /* of all */
-    struct inst *last;   /* of this warp */
-    struct inst **slot;  /* hash, at most half full */
-    size_t n, slots;
+    bool settled;       /* the prefix is known */
+    struct inst start;  /* before the first of a warp */
+    struct inst marker; /* REPLAY_* */
+    struct inst *last;  /* of this warp */
+    struct inst **inst; /* [n]: all */
+    size_t n, room;
+    struct hd_hash hash;
     uint64_t *addr;
     size_t room_addr;
 };
@@ -332,34 +331,16 @@ static const char *scan_pre(struct hd_lines *c, const char *p, struct inst *s)
 
 static void forget(struct hd_lines *c)
 {
-    for (struct inst *s = c->newest, *older; s != NULL; s = older) {
-        older = s->older;
-        free(s);
-    }
-    free(c->slot);
-    c->slot = NULL;
-    c->newest = NULL;
-    c->slots = c->n = 0;
+    while (c->n != 0)
+        free(c->inst[--c->n]);
+    free(c->hash.slot);
+    c->hash = (struct hd_hash){0};
     c->start = (struct inst){0};
 }
 
-static bool grow_slots(struct hd_lines *c)
+static uint64_t inst_hash(const void *c, size_t i)
 {
-    size_t n = c->slots == 0 ? 256 : c->slots * 2;
-    struct inst **slot = calloc(n, sizeof *slot);
-
-    if (slot == NULL)
-        return false;
-    for (struct inst *s = c->newest; s != NULL; s = s->older) {
-        size_t at = s->hash & (n - 1);
-        while (slot[at] != NULL)
-            at = (at + 1) & (n - 1);
-        slot[at] = s;
-    }
-    free(c->slot);
-    c->slot = slot;
-    c->slots = n;
-    return true;
+    return ((const struct hd_lines *)c)->inst[i]->hash;
 }
 
 /* Keeps a copy of *s, whose texts still point into the line. */
@@ -372,38 +353,44 @@ static struct inst *keep(struct hd_lines *c, const struct inst *s)
         return NULL;
     }
     struct inst *t = calloc(1, sizeof *t + s->pre_len + s->post_len + 16);
-    if (t == NULL)
+    if (t == NULL ||
+        hd_grow(&c->inst, c->n, &c->room, sizeof *c->inst) == NULL) {
+        free(t);
         return hd_err_no_memory(&c->err);
+    }
     char *pre = (char *)(t + 1), *post = pre + s->pre_len + 8;
     memcpy(pre, s->pre, s->pre_len);
     memcpy(post, s->post, s->post_len);
     *t = *s;
     t->pre = pre;
     t->post = post;
-    t->older = c->newest;
-    c->n++;
-    return c->newest = t;
+    return c->inst[c->n++] = t;
 }
 
 /* The static instruction with these texts, new or known. */
 static struct inst *intern(struct hd_lines *c, struct inst *s)
 {
+    struct hd_hash *h = &c->hash;
+
     if (s->pre_len + s->post_len > MAX_HEAD)
         return expected(c, "an instruction of at most 4096 characters", s->pre);
-    if (c->n * 2 >= c->slots && !grow_slots(c))
+    if (!hd_hash_room(h, c, c->n, inst_hash))
         return hd_err_no_memory(&c->err);
     s->hash =
         XXH3_64bits(s->pre, s->pre_len) * 3 + XXH3_64bits(s->post, s->post_len);
-    size_t at = s->hash & (c->slots - 1);
-    for (; c->slot[at] != NULL; at = (at + 1) & (c->slots - 1)) {
-        struct inst *t = c->slot[at];
+    size_t at = s->hash & (h->slots - 1);
+    for (; h->slot[at] != 0; at = (at + 1) & (h->slots - 1)) {
+        struct inst *t = c->inst[h->slot[at] - 1];
         if (t->hash == s->hash && t->pre_len == s->pre_len &&
             t->post_len == s->post_len &&
             memcmp(t->pre, s->pre, s->pre_len) == 0 &&
             memcmp(t->post, s->post, s->post_len) == 0)
             return t;
     }
-    return c->slot[at] = keep(c, s);
+    struct inst *t = keep(c, s);
+    if (t != NULL)
+        h->slot[at] = (uint32_t)c->n;
+    return t;
 }
 
 /* Parses a line word by word up to its width: the instruction, new or known,
@@ -472,6 +459,7 @@ void hd_lines_free(struct hd_lines *c)
     if (c == NULL)
         return;
     forget(c);
+    free(c->inst);
     free(c->addr);
     free(c);
 }

@@ -21,41 +21,29 @@ void hd_pages_init(struct hd_pages *s)
 void hd_pages_free(struct hd_pages *s)
 {
     free(s->region);
-    free(s->slot);
+    free(s->hash.slot);
     hd_pages_init(s);
 }
 
-static size_t home(const struct hd_pages *s, uint64_t number)
+static uint64_t hash_of(uint64_t number)
 {
-    return (number * 0x9e3779b97f4a7c15ull >> 20) & (s->slots - 1);
+    return number * 0x9e3779b97f4a7c15ull >> 20;
 }
 
-static bool grow(struct hd_pages *s)
+static uint64_t hash_at(const void *s, size_t i)
 {
-    size_t n = s->slots == 0 ? 64 : s->slots * 2;
-    uint32_t *slot = calloc(n, sizeof *slot);
-
-    if (slot == NULL)
-        return false;
-    free(s->slot);
-    s->slot = slot;
-    s->slots = n;
-    for (size_t i = 0; i < s->n; i++) {
-        size_t at = home(s, s->region[i].number);
-        while (slot[at] != 0)
-            at = (at + 1) & (n - 1);
-        slot[at] = (uint32_t)i + 1;
-    }
-    return true;
+    return hash_of(((const struct hd_pages *)s)->region[i].number);
 }
 
 static struct hd_region *find(struct hd_pages *s, uint64_t number)
 {
-    if (s->n * 2 >= s->slots && !grow(s))
+    struct hd_hash *h = &s->hash;
+
+    if (!hd_hash_room(h, s, s->n, hash_at))
         return NULL;
-    size_t at = home(s, number);
-    for (; s->slot[at] != 0; at = (at + 1) & (s->slots - 1)) {
-        struct hd_region *r = &s->region[s->slot[at] - 1];
+    size_t at = hash_of(number) & (h->slots - 1);
+    for (; h->slot[at] != 0; at = (at + 1) & (h->slots - 1)) {
+        struct hd_region *r = &s->region[h->slot[at] - 1];
         if (r->number == number)
             return r;
     }
@@ -64,7 +52,7 @@ static struct hd_region *find(struct hd_pages *s, uint64_t number)
         return NULL;
     r += s->n++;
     *r = (struct hd_region){.number = number};
-    s->slot[at] = (uint32_t)s->n;
+    h->slot[at] = (uint32_t)s->n;
     return r;
 }
 

@@ -15,9 +15,8 @@ struct hd_region { /* 2 MB: a bit for each page */
 struct hd_pages {
     struct hd_region *region;
     size_t n, room;
-    uint32_t *slot; /* hash: region + 1, at most half full */
-    size_t slots;
-    uint64_t last; /* page added last */
+    struct hd_hash hash; /* by number */
+    uint64_t last;       /* page added last */
     bool oom;
 };
 
