@@ -69,10 +69,8 @@ static void samples(void **state)
             if (huge && hd_rng_below(&r, 3) != 0)
                 v = HD_HIST_TOP - 1 + hd_rng_below(&r, 4);
             uint32_t times = hd_rng_below(&r, 4);
-            if (times == 1)
+            for (uint32_t j = 0; j < times; j++)
                 hd_hist_add(&h, v);
-            else
-                hd_hist_add_n(&h, v, times);
             if (times == 0)
                 continue;
             all += times;

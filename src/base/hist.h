@@ -59,17 +59,6 @@ static inline void hd_hist_add(struct hd_hist *h, uint64_t v)
     h->bucket[hd_hist_bucket(in)]++;
 }
 
-/* The same of n such values. */
-static inline void hd_hist_add_n(struct hd_hist *h, uint64_t v, uint32_t n)
-{
-    if (n == 0)
-        return;
-    hd_hist_add(h, v);
-    h->n += n - 1;
-    h->sum += v * (n - 1);
-    h->bucket[hd_hist_bucket(v <= HD_HIST_TOP ? v : HD_HIST_TOP)] += n - 1;
-}
-
 /* Smallest and largest value that falls in bucket b. */
 uint64_t hd_hist_low(unsigned b);
 uint64_t hd_hist_high(unsigned b);

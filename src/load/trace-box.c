@@ -275,17 +275,23 @@ uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
     return (uint32_t)b->strings++;
 }
 
+const char *hd_box_name(struct hd_box *b, const char *s, size_t n,
+                        struct hd_err *err)
+{
+    uint32_t i = hd_box_string(b, s, n, err);
+
+    return i != HD_NONE ? b->string[i] : NULL;
+}
+
 int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err)
 {
-    uint32_t s = hd_box_string(b, name, strlen(name), err);
+    const char *s = hd_box_name(b, name, strlen(name), err);
     struct hd_trace_context *c =
         hd_grow(&b->context, b->contexts, &b->room_contexts, sizeof *c);
 
-    if (s == HD_NONE)
-        return err->code;
-    if (c == NULL)
+    if (s == NULL || c == NULL)
         return hd_err_memory(err);
-    c[b->contexts++] = (struct hd_trace_context){.name = b->string[s]};
+    c[b->contexts++] = (struct hd_trace_context){.name = s};
     return 0;
 }
 
@@ -293,15 +299,13 @@ int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
                  uint64_t base, uint64_t bytes, struct hd_err *err)
 {
     struct hd_trace_context *c = &b->context[context];
-    uint32_t s = hd_box_string(b, name, strlen(name), err);
+    const char *s = hd_box_name(b, name, strlen(name), err);
     struct hd_trace_alloc *a =
         hd_grow(&c->alloc, c->allocs, &c->room_allocs, sizeof *a);
 
-    if (s == HD_NONE)
-        return err->code;
-    if (a == NULL)
+    if (s == NULL || a == NULL)
         return hd_err_memory(err);
-    a[c->allocs++] = (struct hd_trace_alloc){b->string[s], base, bytes};
+    a[c->allocs++] = (struct hd_trace_alloc){s, base, bytes};
     return 0;
 }
 

@@ -72,6 +72,9 @@ int hd_box_is(const char *path, struct hd_err *err);
  * memory, or more than 2^16 strings (err is set). */
 uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
                        struct hd_err *err);
+/* The string itself, as the container keeps it; NULL: the same. */
+const char *hd_box_name(struct hd_box *b, const char *s, size_t n,
+                        struct hd_err *err);
 int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err);
 int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
                  uint64_t base, uint64_t bytes, struct hd_err *err);

@@ -387,6 +387,25 @@ int hd_pack_block_end(struct hd_pack *k)
     return 0;
 }
 
+bool hd_trace_affine(uint64_t mask, const uint64_t *a, int64_t *stride)
+{
+    unsigned f = mask != 0 ? hd_bit_first(mask) : 0;
+    uint64_t m = mask & (mask - 1);
+
+    *stride = 0;
+    if (m != 0) {
+        int64_t d = (int64_t)(a[1] - a[0]), lanes = hd_bit_first(m) - f;
+        if (d % lanes != 0)
+            return false;
+        *stride = d / lanes;
+    }
+    for (unsigned i = 1; m != 0; m &= m - 1, i++) {
+        if (a[0] + (uint64_t)(hd_bit_first(m) - f) * (uint64_t)*stride != a[i])
+            return false;
+    }
+    return true;
+}
+
 bool hd_pack_full(const struct hd_pack *k)
 {
     return k->cost >= FULL_BYTES || k->nm >= FULL_MEM || k->uses >= FULL_WARPS;

@@ -28,6 +28,8 @@ void hd_pack_affine(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
 /* The same with one address for each set lane, ascending. */
 void hd_pack_list(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
                   uint64_t mask, const uint64_t *addr);
+/* Whether such a list is affine, with that stride: one form for one access. */
+bool hd_trace_affine(uint64_t mask, const uint64_t *addr, int64_t *stride);
 /* Ends the block.  0, or HEDDLE_ENOMEM. */
 int hd_pack_block_end(struct hd_pack *k);
 /* Enough blocks for a frame? */

@@ -602,28 +602,11 @@ static const char *scan_transfer(struct hd_lines *c, const char *p,
 
 void hd_line_affine(struct hd_line *out)
 {
-    const uint64_t *a = out->addr;
-    uint64_t m = out->mask;
-
-    if (out->affine || out->n == 0)
+    if (out->affine || out->n == 0 ||
+        !hd_trace_affine(out->mask, out->addr, &out->stride))
         return;
-    unsigned f = hd_bit_first(m);
-    int64_t stride = 0;
-    m &= m - 1;
-    if (m != 0) {
-        int64_t d = (int64_t)(a[1] - a[0]);
-        int64_t lanes = hd_bit_first(m) - f;
-        if (d % lanes != 0)
-            return;
-        stride = d / lanes;
-    }
-    for (unsigned i = 1; m != 0; m &= m - 1, i++) {
-        if (a[0] + (uint64_t)(hd_bit_first(m) - f) * (uint64_t)stride != a[i])
-            return;
-    }
     out->affine = true;
-    out->first = a[0];
-    out->stride = stride;
+    out->first = out->addr[0];
 }
 
 static const char *scan_addresses(struct hd_lines *c, const char *p,

@@ -102,12 +102,8 @@ int heddle_trace_writer_kernel(heddle_trace_writer *w,
     if ((x.lanes != 32 && x.lanes != 64) ||
         hd_trace_threads(&x) > HD_TRACE_MAX_WARPS * (uint64_t)x.lanes)
         return misuse(w, "warps have 32 or 64 lanes, a block 64 warps");
-    uint32_t s = hd_box_string(w->box, k->name, strlen(k->name), &w->err);
-    if (s == HD_NONE)
-        return w->err.code;
-    x.name = w->box->string[s];
-    w->k = hd_box_kernel(w->box, &x, &w->err);
-    if (w->k == NULL)
+    x.name = hd_box_name(w->box, k->name, strlen(k->name), &w->err);
+    if (x.name == NULL || (w->k = hd_box_kernel(w->box, &x, &w->err)) == NULL)
         return w->err.code;
     w->warps = hd_trace_warps(&x);
     hd_pack_begin(w->pack, x.lanes, w->warps);
@@ -131,29 +127,20 @@ static int put_memory(heddle_trace_writer *w, uint32_t warp,
                       const struct hd_top *o, uint64_t mask,
                       const uint64_t *address)
 {
-    uint64_t a[HD_MAX_LANES];
-    unsigned n = 0, f = mask != 0 ? hd_bit_first(mask) : 0;
-    bool affine = true;
-    int64_t stride = 0;
+    uint64_t a[HD_MAX_LANES] = {0};
+    unsigned n = 0;
+    int64_t stride;
 
     w->k->mem_insts++;
     w->k->lane_addrs += hd_bit_count(mask);
-    for (uint64_t m = mask; m != 0; m &= m - 1) {
-        unsigned l = hd_bit_first(m);
-        a[n] = address[l];
+    for (uint64_t m = mask; m != 0; m &= m - 1, n++) {
+        a[n] = address[hd_bit_first(m)];
         if (a[n] >= HD_TRACE_VA_END)
             return misuse(w, "an address is not below 2^48");
-        if (n == 1) {
-            int64_t d = (int64_t)(a[1] - a[0]), lanes = l - f;
-            stride = d / lanes;
-            affine = d % lanes == 0;
-        }
-        affine &= a[n] == a[0] + (uint64_t)(l - f) * (uint64_t)stride;
         hd_pages_add(&w->pages, a[n], o->bytes);
-        n++;
     }
-    if (affine)
-        hd_pack_affine(w->pack, warp, o, mask, n != 0 ? a[0] : 0, stride);
+    if (hd_trace_affine(mask, a, &stride))
+        hd_pack_affine(w->pack, warp, o, mask, a[0], stride);
     else
         hd_pack_list(w->pack, warp, o, mask, a);
     return w->pages.oom ? hd_err_memory(&w->err) : 0;

@@ -23,6 +23,7 @@
  */
 #include "trace-box.h"
 
+#include "../base/numbers.h"
 #include "../core/env.h"
 
 #include <stdio.h>
@@ -35,7 +36,6 @@ struct state {         /* in the arena */
     uint32_t kernel;   /* launched: number in the container, or HD_NONE */
     uint32_t warps;    /* a block of it */
     uint32_t contexts; /* that fit the machine */
-    uint32_t frees;
 };
 
 struct context {    /* in the arena: a block that executes */
@@ -66,12 +66,12 @@ struct replayer {
     struct hd_env *env;
     uint32_t slots;
     uint64_t local_base, local_bytes;
-    struct state *s;      /* arena */
-    struct context *c;    /* arena [slots] */
-    uint32_t *pos;        /* arena [slots] */
-    uint32_t *free_ctx;   /* arena [slots] */
-    struct replay *warp;  /* [slots] */
-    struct resident *res; /* unpacked frames, in use and the last one */
+    struct state *s;       /* arena */
+    struct context *c;     /* arena [slots] */
+    uint32_t *pos;         /* arena [slots] */
+    struct hd_numbers ctx; /* of contexts: which are in use */
+    struct replay *warp;   /* [slots] */
+    struct resident *res;  /* unpacked frames, in use and the last one */
     size_t ress, room_res;
     uint64_t bytes; /* of unpacked frames */
     hd_va lane[HD_MAX_LANES];
@@ -190,10 +190,9 @@ static int bind(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,
     t->s = hd_arena_take(env->arena, 1, sizeof *t->s);
     t->c = hd_arena_take(env->arena, slots, sizeof *t->c);
     t->pos = hd_arena_take(env->arena, slots, sizeof *t->pos);
-    t->free_ctx = hd_arena_take(env->arena, slots, sizeof *t->free_ctx);
     t->warp = calloc(slots, sizeof *t->warp);
-    if (t->s == NULL || t->c == NULL || t->pos == NULL || t->free_ctx == NULL ||
-        t->warp == NULL) {
+    if (t->s == NULL || t->c == NULL || t->pos == NULL || t->warp == NULL ||
+        hd_numbers_open(&t->ctx, env->arena, slots) != 0) {
         free(t->warp);
         t->warp = NULL;
         return hd_err_memory(env->err);
@@ -271,9 +270,7 @@ static int launch(void *self, struct hd_launch *out)
     memcpy(out->block, k->block, sizeof out->block);
     t->s->warps = out->warps;
     t->s->contexts = t->slots / out->warps;
-    t->s->frees = t->s->contexts;
-    for (uint32_t i = 0; i < t->s->contexts; i++)
-        t->free_ctx[i] = t->s->contexts - 1 - i;
+    hd_numbers_clear(&t->ctx);
     return 1;
 }
 
@@ -313,7 +310,7 @@ static int block_start(void *self, uint64_t block, uint32_t *ctx)
     const struct hd_trace_kernel *k = &t->box->kernel[s->kernel];
 
     hd_assert(block < k->blocks);
-    if (s->frees == 0)
+    if (hd_numbers_live(&t->ctx) == s->contexts)
         return hd_err_set(t->env->err, HEDDLE_EINVAL,
                           "trace %s: more blocks are resident than the "
                           "machine's %u warps allow",
@@ -322,7 +319,7 @@ static int block_start(void *self, uint64_t block, uint32_t *ctx)
     struct hd_frame *f = acquire(t, frame, t->env->err);
     if (f == NULL)
         return t->env->err->code;
-    *ctx = t->free_ctx[--s->frees];
+    *ctx = hd_numbers_take(&t->ctx);
     t->c[*ctx].frame = frame;
     t->c[*ctx].block = (uint32_t)(block - t->box->frame[frame].first);
     memset(t->pos + (size_t)*ctx * s->warps, 0, s->warps * sizeof *t->pos);
@@ -336,7 +333,7 @@ static void block_end(void *self, uint32_t ctx)
 
     release(t, t->c[ctx].frame);
     t->c[ctx].frame = HD_NONE;
-    t->free_ctx[t->s->frees++] = ctx;
+    hd_numbers_give(&t->ctx, ctx);
 }
 
 static int restored(void *self)

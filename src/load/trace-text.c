@@ -828,11 +828,8 @@ static int set_name(struct hd_trace_text *t, struct header *h, const char *p)
 
     while (*end != '\n' && *end != '\r')
         end++;
-    uint32_t s = hd_box_string(t->box, p, (size_t)(end - p), t->err);
-    if (s == HD_NONE)
-        return t->err->code;
-    h->k.name = t->box->string[s];
-    return 0;
+    h->k.name = hd_box_name(t->box, p, (size_t)(end - p), t->err);
+    return t->err->code;
 }
 
 /* A line "-what = value". */
@@ -915,15 +912,10 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
                           "cannot be",
                           t->path, k->grid[0], k->grid[1], k->grid[2],
                           k->block[0], k->block[1], k->block[2]);
-    if (k->name == NULL) {
-        uint32_t s = hd_box_string(t->box, "kernel", 6, t->err);
-        if (s == HD_NONE)
-            return t->err->code;
-        k->name = t->box->string[s];
-    }
+    if (k->name == NULL)
+        k->name = hd_box_name(t->box, "kernel", 6, t->err);
     t->warps = hd_trace_warps(k);
-    t->k = hd_box_kernel(t->box, k, t->err);
-    if (t->k == NULL)
+    if (k->name == NULL || (t->k = hd_box_kernel(t->box, k, t->err)) == NULL)
         return t->err->code;
     hd_lines_kernel(t->lines, k->version, h->lineinfo);
     hd_pack_begin(t->pack, 32, t->warps);

@@ -42,7 +42,7 @@ enum {
 /* Where an operation's addresses lie, in the container. */
 enum hd_trace_space {
     HD_TS_GLOBAL,
-    HD_TS_LOCAL, /* offsets in a thread's local window, placed when replayed */
+    HD_TS_LOCAL,  /* offsets in a thread's local window, placed when replayed */
     HD_TS_PLACED, /* local memory that a program has placed itself */
     HD_TS_TEXTURE /* global memory, fetched as a texture */
 };

@@ -32,6 +32,7 @@
 #include <xxhash.h>
 
 #include "../base/bits.h"
+#include "../base/numbers.h"
 #include "../core/env.h"
 #include "../core/library.h"
 #include "../core/param.h"
@@ -46,10 +47,10 @@ struct buffer {
 
 /* State of the whole, in the arena. */
 struct state {
-    uint32_t launch; /* in progress, 1, 2, ...; 0: none yet */
-    uint32_t warps;  /* of a block */
-    uint32_t contexts, frees;
-    uint64_t last; /* lanes of a block's last warp that have a thread */
+    uint32_t launch;   /* in progress, 1, 2, ...; 0: none yet */
+    uint32_t warps;    /* of a block */
+    uint32_t contexts; /* that fit the machine */
+    uint64_t last;     /* lanes of a block's last warp that have a thread */
     struct heddle_work_launch kernel;
 };
 
@@ -80,7 +81,7 @@ struct work {
     unsigned char *shared; /* arena [shared_bytes] */
     unsigned char *warp;   /* arena [slots * stride] */
     uint64_t *block;       /* arena [slots]: of each context */
-    uint32_t *free_ctx;    /* arena [slots] */
+    struct hd_numbers ctx; /* of contexts: which are in use */
     uint8_t *gone;         /* arena [buffers] */
     uint64_t byte[HEDDLE_WORK_LANES];
     hd_va lane[HEDDLE_WORK_LANES];
@@ -401,10 +402,10 @@ static int work_bind(void *self, struct hd_env *env, uint32_t app,
     w->shared = hd_arena_take(a, 1, w->shared_bytes + 1);
     w->warp = hd_arena_take(a, slots, w->stride);
     w->block = hd_arena_take(a, slots, sizeof *w->block);
-    w->free_ctx = hd_arena_take(a, slots, sizeof *w->free_ctx);
     w->gone = hd_arena_take(a, w->buffers + 1, 1);
     if (w->s == NULL || w->shared == NULL || w->warp == NULL ||
-        w->block == NULL || w->free_ctx == NULL || w->gone == NULL)
+        w->block == NULL || w->gone == NULL ||
+        hd_numbers_open(&w->ctx, a, slots) != 0)
         return hd_err_memory(env->err);
     if (w->work->bind != NULL && w->work->bind(w->self, slots, lanes) != 0)
         return hd_err_memory(env->err);
@@ -480,9 +481,8 @@ static int take_launch(struct work *w, struct heddle_work_call *c,
     s->launch = c->launch;
     s->warps = (uint32_t)hd_ceil_div((uint64_t)threads, w->lanes);
     s->last = hd_ones((uint32_t)threads - (s->warps - 1) * w->lanes);
-    s->contexts = s->frees = w->slots / s->warps;
-    for (uint32_t i = 0; i < s->contexts; i++)
-        w->free_ctx[i] = s->contexts - 1 - i;
+    s->contexts = w->slots / s->warps;
+    hd_numbers_clear(&w->ctx);
     return 0;
 }
 
@@ -572,12 +572,12 @@ static int work_block_start(void *self, uint64_t block, uint32_t *ctx)
     struct state *s = w->s;
     struct heddle_work_call c;
 
-    if (s->frees == 0)
+    if (hd_numbers_live(&w->ctx) == s->contexts)
         return hd_err_set(w->env->err, HEDDLE_EINVAL,
                           "workload %s: more blocks are resident than the "
                           "machine's %u warps allow",
                           w->source.name, w->slots);
-    *ctx = w->free_ctx[--s->frees];
+    *ctx = hd_numbers_take(&w->ctx);
     w->block[*ctx] = block;
     memset(warp_at(w, *ctx * s->warps), 0, s->warps * w->stride);
     for (uint32_t i = 0; w->work->start != NULL && i < s->warps; i++) {
@@ -593,7 +593,7 @@ static void work_block_end(void *self, uint32_t ctx)
 {
     struct work *w = self;
 
-    w->free_ctx[w->s->frees++] = ctx;
+    hd_numbers_give(&w->ctx, ctx);
 }
 
 /* ---- instructions ------------------------------------------------------- */
