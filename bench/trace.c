@@ -51,7 +51,7 @@ static void row(const char *what, const char *name, double value,
 }
 
 /* Seconds of the best of seven runs to load the text. */
-static double load_text(const char *path, uint64_t *bytes)
+static double load_text(const char *path)
 {
     double best = 1e9;
 
@@ -61,7 +61,7 @@ static double load_text(const char *path, uint64_t *bytes)
         double from = cpu_seconds();
         struct hd_box *box = hd_box_memory(1ull << 30, &err);
         if (hd_trace_input_open(path, &in, &err) != 0 ||
-            hd_trace_load(&in, HD_NONE, box, bytes, &err) != 0)
+            hd_trace_load(&in, HD_NONE, box, &err) != 0)
             fail(err.text);
         double took = cpu_seconds() - from;
         best = took < best ? took : best;
@@ -71,9 +71,10 @@ static double load_text(const char *path, uint64_t *bytes)
     return best;
 }
 
-/* Copies a text, decompressed, to a file. */
-static void plain(const char *path, const char *to)
+/* Copies a text, decompressed, to a file; its bytes. */
+static uint64_t plain(const char *path, const char *to)
 {
+    uint64_t bytes = 0;
     struct hd_err err = {0};
     const char *p, *end;
     struct hd_trace_in *in = hd_trace_in_open(path, &err);
@@ -81,12 +82,15 @@ static void plain(const char *path, const char *to)
     int more = -1;
 
     while (in != NULL && f != NULL &&
-           (more = hd_trace_in_more(in, &p, &end, &err)) > 0)
+           (more = hd_trace_in_more(in, &p, &end, &err)) > 0) {
         if (fwrite(p, (size_t)(end - p), 1, f) != 1)
             break;
+        bytes += (size_t)(end - p);
+    }
     if (more != 0 || fclose(f) != 0)
         fail(err.code != 0 ? err.text : to);
     hd_trace_in_close(in);
+    return bytes;
 }
 
 static void replay(const char *what, const char *name, const char *path)
@@ -126,7 +130,7 @@ static void one(const char *path, const char *name)
     struct hd_trace_input in;
     struct hd_err err = {0};
     char out[64], text[1024];
-    uint64_t bytes = 0;
+    uint64_t bytes;
 
     if (hd_trace_input_open(path, &in, &err) != 0)
         fail(err.text);
@@ -137,11 +141,11 @@ static void one(const char *path, const char *name)
         return;
     }
     snprintf(out, sizeof out, "/tmp/heddle-bench-%ld", (long)getpid());
-    plain(path, out);
-    double took = load_text(out, &bytes);
+    bytes = plain(path, out);
+    double took = load_text(out);
     row("parse", name, (double)bytes * 1e-6 / took, "MB/s", took);
     unlink(out);
-    took = load_text(path, &bytes);
+    took = load_text(path);
     row("text", name, (double)bytes * 1e-6 / took, "MB/s", took);
     replay("replay.text", name, path);
     if (heddle_trace_convert(path, out, text, sizeof text) != 0)

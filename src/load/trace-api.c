@@ -40,7 +40,6 @@ static struct hd_source *open_trace(const char *path,
     struct hd_trace_input in;
     struct hd_box *box = NULL;
     uint32_t context = o->context;
-    uint64_t text = 0;
 
     if (hd_trace_input_open(path, &in, err) != 0)
         return NULL;
@@ -53,7 +52,7 @@ static struct hd_source *open_trace(const char *path,
     } else {
         box = hd_box_memory(o->keep != 0 ? o->keep : KEEP, err);
         if (box != NULL)
-            hd_trace_load(&in, context, box, &text, err);
+            hd_trace_load(&in, context, box, err);
         context = 0;
     }
     hd_trace_input_free(&in);
@@ -116,7 +115,6 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
 {
     struct hd_trace_input input;
     struct hd_err err = {0};
-    uint64_t text;
 
     if (hd_trace_input_open(in, &input, &err) != 0)
         return hd_err_tell(&err, error, room);
@@ -125,7 +123,7 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
         if (input.form == HD_TF_BOX)
             copy_file(in, box, &err);
         else
-            hd_trace_load(&input, HD_NONE, box, &text, &err);
+            hd_trace_load(&input, HD_NONE, box, &err);
     }
     hd_box_free(box);
     hd_trace_input_free(&input);

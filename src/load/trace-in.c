@@ -30,12 +30,11 @@ enum {
 
 struct hd_trace_in {
     int fd;
-    bool xz, eof, unended, started;
+    bool xz, eof, started;
     lzma_stream z;
     char *buf;
     size_t room;       /* without the padding */
     size_t done, have; /* given out; filled */
-    uint64_t bytes;
     unsigned char packed[PACKED];
     char path[];
 };
@@ -208,6 +207,7 @@ int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
                      struct hd_err *err)
 {
     size_t seen = 0; /* of the rest, known to hold no newline */
+    bool ended = true;
 
     if (!in->started && start(in, err) != 0)
         return err->code;
@@ -221,7 +221,7 @@ int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
         if (e == NULL && in->eof) {
             if (in->have == 0)
                 return 0;
-            in->unended = true;
+            ended = false;
             e = in->buf + in->have; /* the padding has room for it */
             *e++ = '\n';
             in->have++;
@@ -229,23 +229,12 @@ int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
         if (e != NULL) {
             memset(in->buf + in->have, 0, PAD - 1);
             in->done = (size_t)(e - in->buf);
-            in->bytes += in->done;
             *p = in->buf;
             *end = e;
-            return 1;
+            return ended ? 1 : 2;
         }
         seen = in->have;
         if (in->have == in->room && fill(in, err) != 0)
             return err->code;
     }
-}
-
-bool hd_trace_in_unended(const struct hd_trace_in *in)
-{
-    return in->unended;
-}
-
-uint64_t hd_trace_in_bytes(const struct hd_trace_in *in)
-{
-    return in->bytes;
 }

@@ -408,7 +408,7 @@ static int load_one(const struct hd_trace_input *in, size_t i,
 }
 
 int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
-                  struct hd_box *box, uint64_t *bytes, struct hd_err *err)
+                  struct hd_box *box, struct hd_err *err)
 {
     struct hd_trace_text *text = hd_trace_text_new(box);
     int r = text != NULL ? 0 : hd_err_memory(err);
@@ -417,8 +417,6 @@ int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
         if (context == HD_NONE || context == i)
             r = load_one(in, i, text, box, err);
     }
-    if (text != NULL)
-        *bytes = hd_trace_text_bytes(text);
     hd_trace_text_free(text);
     return r == 0 ? hd_box_finish(box, err) : r;
 }

@@ -68,8 +68,8 @@ struct warp {
     struct hd_top run, exit;
     uint64_t run_mask, exit_mask;
     bool in_run, at_exit;
-    uint32_t number,
-        longest; /* of the run; instructions of its longest chain */
+    uint32_t number;  /* of the run */
+    uint32_t longest; /* instructions of its longest chain */
     /* slots that may be occupied, and those of them that copies fill */
     uint32_t busy, copies;
     uint32_t age[32], gen[32], clock;
@@ -102,7 +102,7 @@ struct hd_trace_text {
     struct held held;
     struct hd_err *err;
     const char *path;
-    uint64_t line, bytes;
+    uint64_t line;
     uint32_t warps; /* of a block */
     bool in_block, numbered, in_warp, sized;
     /* blocks of the kernel so far; what takes more runs is not remembered */
@@ -136,11 +136,6 @@ void hd_trace_text_free(struct hd_trace_text *t)
     hd_pack_free(t->pack);
     hd_lines_free(t->lines);
     free(t);
-}
-
-uint64_t hd_trace_text_bytes(const struct hd_trace_text *t)
-{
-    return t->bytes;
 }
 
 void hd_trace_note(struct hd_box *b, enum hd_trace_note n, const char *path,
@@ -1025,6 +1020,7 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
     struct hd_trace_in *in = hd_trace_in_open(path, err);
     struct header h = {.k = {.lanes = 32, .regs = 0}};
     const char *p, *end;
+    bool unended = false;
     int r;
 
     if (in == NULL)
@@ -1040,16 +1036,16 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
     t->warp.insts = t->warp.thread_insts = 0;
     t->warp.mem_insts = t->warp.lane_addrs = 0;
     while ((r = hd_trace_in_more(in, &p, &end, err)) > 0) {
+        unended = r == 2;
         if ((r = read_lines(t, &h, p, end)) != 0)
             break;
     }
-    if (r == 0 && hd_trace_in_unended(in))
+    if (r == 0 && unended)
         note(t, HD_TN_NO_NEWLINE);
     if (r == 0)
         r = end_kernel(t, &h);
     if (r == 0 && pages->oom)
         r = hd_err_memory(err);
-    t->bytes += hd_trace_in_bytes(in);
     hd_trace_in_close(in);
     return r;
 }

@@ -18,17 +18,12 @@ void hd_trace_in_close(struct hd_trace_in *in);
 
 /*
  * Gives the next stretch of whole lines: [*p, *end), where end[-1] is '\n' and
- * at least 64 bytes past *end can be read.  What lay before is gone.  1, 0 at
- * the end of the file, or an error.
+ * at least 64 bytes past *end can be read.  What lay before is gone.  1, 2
+ * where the last line had no end and was given one, 0 at the end of the file,
+ * or an error.
  */
 int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
                      struct hd_err *err);
-
-/* The last line had no end and was given one. */
-bool hd_trace_in_unended(const struct hd_trace_in *in);
-
-/* Bytes of text given so far. */
-uint64_t hd_trace_in_bytes(const struct hd_trace_in *in);
 
 /* ---- kernels (trace-text.c) ---------------------------------------------- */
 
@@ -44,9 +39,6 @@ void hd_trace_text_free(struct hd_trace_text *t);
  */
 int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
                          struct hd_pages *pages, struct hd_err *err);
-
-/* Bytes of text read so far, after decompression. */
-uint64_t hd_trace_text_bytes(const struct hd_trace_text *t);
 
 /* Counts a note of the lint; `line` 0: the file as a whole. */
 void hd_trace_note(struct hd_box *b, enum hd_trace_note n, const char *path,
@@ -72,8 +64,8 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
 void hd_trace_input_free(struct hd_trace_input *in);
 
 /* Reads the text of address space `context`, or of all of them if it is
- * HD_NONE, into an empty container and finishes that.  *bytes: of text. */
+ * HD_NONE, into an empty container and finishes that. */
 int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
-                  struct hd_box *box, uint64_t *bytes, struct hd_err *err);
+                  struct hd_box *box, struct hd_err *err);
 
 #endif
