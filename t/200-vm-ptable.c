@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "vm/ptable.h"
+#include "vm/ptstate.h"
 #include "texts.h"
 
 enum { MB = 1 << 20 };
@@ -149,10 +149,10 @@ static void compare_totals(const struct hd_ptables *t, const struct twin *w,
             if (w->p[i].app == a)
                 pages += w->p[i].pages;
         assert_int_equal(hd_ptables_pages(t, a), pages);
-        assert_int_equal(hd_ptables_table_frames(t, a),
-                         distinct(w, a, 36, false) + distinct(w, a, 27, false) +
-                             distinct(w, a, 18, false) +
-                             distinct(w, a, 9, true));
+        assert_int_equal(t->s->table_frames[a], distinct(w, a, 36, false) +
+                                                    distinct(w, a, 27, false) +
+                                                    distinct(w, a, 18, false) +
+                                                    distinct(w, a, 9, true));
     }
 }
 
@@ -244,7 +244,7 @@ static void border_page(void **state)
     twin_map(w, 0, 0x400, 0x403, 1);
     for (uint64_t v = 0x3ff; v < 0x404; v++)
         compare(t, w, 0, v);
-    assert_int_equal(hd_ptables_table_frames(t, 0), 4);
+    assert_int_equal(t->s->table_frames[0], 4);
     hd_ptables_close(t);
     memenv_close(&m);
     free(w);
@@ -261,7 +261,7 @@ static void reshape(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         hd_ptables_map(t, 0, 0, (hd_va){2 * MB}, 4096, &m.err);
-        assert_int_equal(hd_ptables_table_frames(t, 0), 4);
+        assert_int_equal(t->s->table_frames[0], 4);
         twin_map(w, 0, 512, 513, 512);
         compare(t, w, 0, 512);
         run_check(&m);
@@ -269,7 +269,7 @@ static void reshape(void **state)
         twin_unmap(w, 0, 512, 513);
         compare(t, w, 0, 512);
         hd_ptables_map(t, 0, 1, (hd_va){2 * MB}, 2 * MB, &m.err);
-        assert_int_equal(hd_ptables_table_frames(t, 0), 3);
+        assert_int_equal(t->s->table_frames[0], 3);
         twin_map(w, 0, 512, 1024, 512);
         compare(t, w, 0, 700);
         run_check(&m);
@@ -489,7 +489,7 @@ static void whole_memory(void **state)
     assert_int_equal(
         hd_ptables_map(t, 0, 0, (hd_va){1ull << 40}, pages << 12, &m.err), 0);
     assert_int_equal(hd_ptables_pages(t, 0), pages);
-    assert_int_equal(hd_ptables_table_frames(t, 0),
+    assert_int_equal(t->s->table_frames[0],
                      hd_ceil_div(pages, 512) + 3 + 1 + 1);
     assert_true(m.arena.used - before < 10 * MB);
     assert_true(before < 2 * MB);

@@ -195,6 +195,7 @@ static void kept(void **state)
 static void emptied(void **state)
 {
     struct rig r;
+    struct hd_xlate x;
     uint32_t a;
 
     (void)state;
@@ -203,7 +204,7 @@ static void emptied(void **state)
     hd_ptables_join(r.t, 0, at(0));
     unmap(&r, 0, a, 0, PAGES);
     assert_true(hd_ptables_joined(r.t, 0, at(0)));
-    assert_int_equal(hd_ptables_joined_frame(r.t, 0, at(0)).v, 0);
+    assert_true(hd_ptables_large(r.t, 0, at(0), &x) && x.pfn.v == 0);
     assert_string_equal(verdict(&r), "");
     hd_ptables_split(r.t, 0, at(0));
     assert_int_equal(hd_frames_used(&r.t->frames), 0);

@@ -147,7 +147,7 @@ static bool movable(const struct hd_manage *g, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
 
-    return hd_pt_page(g->t, app, vpn.v, &x) && x.page_pages == 1 &&
+    return hd_ptables_find(g->t, app, vpn, &x) && x.page_pages == 1 &&
            hd_ptables_present(g->t, app, vpn) != 0;
 }
 

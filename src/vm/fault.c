@@ -398,7 +398,6 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
     f->user.mapped(f->user.self, x->app, page.vpn, page.pages);
     if (f->w.came != NULL)
         f->w.came(f->w.manager, now, x->app, page.vpn, page.pages);
-    f->s->pages[x->app] += page.pages;
     row(f, x->app)[HD_FAULT_PAGES] += page.pages;
     tell(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
     if (f->cfg.replay == HD_REPLAY_PAGE)

@@ -99,12 +99,4 @@ void hd_faults_check(void *self, uint32_t instance, struct hd_err *err)
                    "faults: %u wait and %u batches are under way; %u and %u "
                    "are counted",
                    waits, batches, f->s->waiting, f->s->serving);
-    for (uint32_t app = 0; app < f->env->apps; app++)
-        if (f->s->pages[app] != hd_ptables_arrived(f->w.tables, app))
-            hd_err_set(
-                err, HEDDLE_ECHECK,
-                "faults: %llu pages of application %u were copied, "
-                "%llu have become resident",
-                (unsigned long long)f->s->pages[app], app,
-                (unsigned long long)hd_ptables_arrived(f->w.tables, app));
 }

@@ -47,7 +47,6 @@ struct hd_fault_unit {
     uint32_t first, last, waiting; /* the buffer */
     uint32_t serving;              /* batches under way */
     hd_time next;                  /* hd_faults_next */
-    uint64_t pages[HD_MAX_APPS];   /* base pages that came */
 };
 
 struct hd_faults {

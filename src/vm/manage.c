@@ -16,7 +16,7 @@
  * frame of 2 MB in order, the point coalesce is asked: large-page bit and
  * disabled bits are set in place, no page moves, nothing is flushed.  Pages
  * from the host need not all be there: it is asked whenever one comes and the
- * others can lie beside it (ptjoin.c keeps their places then).  When a
+ * others can lie beside it (ptable.c keeps their places then).  When a
  * coalesced region loses pages, splinter is asked; then compact (compact.c).
  *
  * Costs.  Coalescing and splitting write the entry of level 3 and the leaf
@@ -221,10 +221,11 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
 
     for (; v < end; v += HD_LARGE_PAGES) {
         struct heddle_q_splinter q = {.app = app, .vpn = v};
-        if (!hd_ptables_joined(g->t, app, (hd_vpn){v}))
+        struct hd_xlate x;
+        if (!hd_ptables_large(g->t, app, (hd_vpn){v}, &x))
             continue;
         q.left = hd_ptables_left(g->t, app, (hd_vpn){v});
-        q.frame = hd_ptables_joined_frame(g->t, app, (hd_vpn){v}).v;
+        q.frame = x.pfn.v;
         if (q.left != HD_LARGE_PAGES &&
             (hd_ask_splinter(&g->splinter, &q) || q.left == 0))
             hd_manage_split(g, app, v);

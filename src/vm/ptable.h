@@ -67,12 +67,9 @@ bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
  * way. */
 bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
-/* Whether the data of a base page have come from the host (vm.paging=fault).
+/* Whether a base page is mapped, and with vm.paging=fault its data have come.
  * An entry for 2 MB may be made before all of its pages have. */
 bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
-
-/* Base pages of an application that have come from the host so far. */
-uint64_t hd_ptables_arrived(const struct hd_ptables *t, uint32_t app);
 
 /* Removes the mapping of an allocation (asks free). */
 void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
@@ -116,7 +113,7 @@ const uint32_t *hd_ptables_changes(const struct hd_ptables *t);
  * is read. */
 hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
-/* ---- ptjoin.c: regions that are used as one page of 2 MB --------------- */
+/* ---- regions that are used as one page of 2 MB --------------- */
 
 /* Present 4 KB pages of the region that holds vpn; 0 where it has others. */
 uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
@@ -130,10 +127,6 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           hd_pfn *frame);
 
 bool hd_ptables_joined(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
-
-/* The first base frame of a coalesced region. */
-hd_pfn hd_ptables_joined_frame(const struct hd_ptables *t, uint32_t app,
-                               hd_vpn vpn);
 
 /* The translation of a coalesced region, whether the page that is asked for has
  * come or not; false: it is not coalesced. */
@@ -175,9 +168,8 @@ void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 bool hd_ptables_owner(const struct hd_ptables *t, hd_pfn pfn, uint32_t *app,
                       hd_vpn *vpn);
 
-/* Base pages mapped, and frames used by tables, of an application. */
+/* Base pages mapped of an application. */
 uint64_t hd_ptables_pages(const struct hd_ptables *t, uint32_t app);
-uint64_t hd_ptables_table_frames(const struct hd_ptables *t, uint32_t app);
 
 extern const struct hd_setting hd_vm_settings[];
 extern const uint32_t hd_vm_setting_count;
