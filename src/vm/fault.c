@@ -50,9 +50,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "faultstate.h"
+#include "fault.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "../mem/mshr.h"
+#include "../policy/slots.h"
 
 #define FAULT(field) offsetof(struct hd_fault_cfg, field)
 
@@ -110,16 +114,63 @@ _Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
 enum { EV_DRIVE, EV_PAGE };
 
+enum fault_state { WAITS, HOST, LINK, HERE };
+
+/* A page that faulted, or the 2 MB around it: entry of the MSHRs with the same
+ * index, whose list holds its requests. */
+struct fault {
+    hd_vpn vpn; /* first of its page, or of the 2 MB */
+    hd_time born, began, sent, here;
+    hd_time crosses, ends; /* its transfer is on the link between these */
+    hd_time due;           /* its next page will be mapped */
+    uint32_t pages;
+    uint32_t total;      /* base pages of its transfer */
+    uint32_t mapped;     /* of those: have crossed */
+    uint32_t at;         /* those before this one have */
+    uint32_t requesters; /* of its requests: went on before its end */
+    uint32_t next;       /* of the buffer, or of its batch */
+    uint32_t head;       /* first fault of its batch */
+    uint32_t left;       /* of a batch's first: pages that have not come */
+    uint8_t app, state;
+};
+
+/* What a request has waited for faults; by its number in the pool. */
+struct parked {
+    hd_time since; /* the beginning of the wait under way, or HD_NEVER */
+    hd_time total; /* the waits that are over */
+};
+
+struct state {
+    uint32_t first, last, waiting; /* the buffer */
+    uint32_t serving;              /* batches under way */
+    hd_time next;                  /* hd_faults_next */
+};
+
+struct hd_faults {
+    struct hd_env *env;
+    struct hd_fault_wiring w;
+    struct hd_fault_cfg cfg;
+    struct hd_fault_client user;
+    struct state *s;     /* arena */
+    struct hd_mshr open; /* by page */
+    struct fault *v;     /* arena: [entry] */
+    struct parked *wait; /* arena: [treqs->room] */
+    struct hd_slot batch;
+    struct hd_stat stat;
+    struct hd_hist *latency, *requesters;
+    uint64_t *ask; /* scratch for questions */
+    hd_time cycle;
+    uint32_t rank, client;
+};
+
+static uint64_t cycles(const struct hd_faults *f, hd_time span)
+{
+    return span / f->cycle;
+}
+
 static uint64_t *row(const struct hd_faults *f, uint32_t app)
 {
     return hd_count_row(&f->stat, 0, app);
-}
-
-bool hd_faults_absent(const struct hd_faults *f, uint32_t app, hd_vpn vpn)
-{
-    struct hd_xlate x;
-
-    return hd_ptables_absent(f->w.tables, app, vpn, &x);
 }
 
 bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
@@ -142,12 +193,11 @@ const hd_time *hd_faults_next(const struct hd_faults *f)
 static void tell(struct hd_faults *f, enum heddle_note note, uint32_t entry,
                  hd_vpn vpn, uint32_t pages, hd_time now)
 {
-    const struct hd_fault *x = &f->v[entry];
+    const struct fault *x = &f->v[entry];
     struct heddle_n_page_fault n = {.app = x->app,
                                     .vpn = vpn.v,
                                     .pages = pages,
-                                    .cycles =
-                                        hd_fault_cycles(f, now - x->born)};
+                                    .cycles = cycles(f, now - x->born)};
 
     if (f->env->slots != NULL && f->env->slots->watched[note] != 0)
         hd_slots_note(f->env->slots, note, &n);
@@ -183,7 +233,7 @@ static uint32_t ask(struct hd_faults *f, hd_time now)
         a[i] = f->v[e].app;
         a[n + i] = f->v[e].vpn.v;
         a[2 * n + i] = f->v[e].pages;
-        a[3 * n + i] = hd_fault_cycles(f, now - f->v[e].born);
+        a[3 * n + i] = cycles(f, now - f->v[e].born);
     }
     return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
 }
@@ -196,7 +246,7 @@ static void begin(struct hd_faults *f, hd_time now, uint32_t n)
     for (uint32_t i = 0; i < n; i++, e = f->v[e].next) {
         f->v[e].head = head;
         f->v[e].began = now;
-        f->v[e].state = HD_FAULT_HOST;
+        f->v[e].state = HOST;
         last = e;
     }
     f->s->first = e;
@@ -222,8 +272,7 @@ static void serve(struct hd_faults *f, hd_time now)
             hd_err_set(f->env->err, HEDDLE_EPOLICY,
                        "point fault_batch: 0 of %u faults at cycle %llu, and "
                        "no batch is under way: nothing would ever be served",
-                       f->s->waiting,
-                       (unsigned long long)hd_fault_cycles(f, now));
+                       f->s->waiting, (unsigned long long)cycles(f, now));
         return;
     }
 }
@@ -232,7 +281,7 @@ static void serve(struct hd_faults *f, hd_time now)
 
 /* The first page of a fault, from its page `at` on, whose data are on their
  * way; false: there is none. */
-static bool next_coming(const struct hd_faults *f, struct hd_fault *x,
+static bool next_coming(const struct hd_faults *f, struct fault *x,
                         struct hd_xlate *page)
 {
     for (; x->at < x->pages; x->at++) {
@@ -247,7 +296,7 @@ static bool next_coming(const struct hd_faults *f, struct hd_fault *x,
  * when the transfer is over. */
 static void expect(struct hd_faults *f, uint32_t e)
 {
-    struct hd_fault *x = &f->v[e];
+    struct fault *x = &f->v[e];
     struct hd_xlate page;
     uint64_t n = x->mapped;
 
@@ -276,7 +325,7 @@ enum { WANTS_ROOM = UINT32_MAX };
 /* The absent pages of a fault get their frames.  Base pages; 0 on error, or
  * WANTS_ROOM: some have none yet.  `again`: memory was compacted for the first
  * of these. */
-static uint32_t place(struct hd_faults *f, const struct hd_fault *x, bool again)
+static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
 {
     uint32_t n = 0;
 
@@ -313,7 +362,7 @@ static uint32_t place(struct hd_faults *f, const struct hd_fault *x, bool again)
 static void drive(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
-        struct hd_fault *x = &f->v[e];
+        struct fault *x = &f->v[e];
         uint64_t bytes;
         x->total = place(f, x, again);
         if (x->total == WANTS_ROOM) {
@@ -324,7 +373,7 @@ static void drive(struct hd_faults *f, hd_time now, uint32_t e, bool again)
             return;
         bytes = (uint64_t)x->total * HD_PAGE_BYTES;
         x->sent = now;
-        x->state = HD_FAULT_LINK;
+        x->state = LINK;
         x->ends = hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes,
                                f->client, e);
         x->crosses = x->ends - hd_link_span(f->w.link, HD_LINK_IN, bytes);
@@ -370,15 +419,15 @@ static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
 /* The requests of a fault that still wait are issued again, and it is over. */
 static void replay(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    struct hd_fault *x = &f->v[e];
+    struct fault *x = &f->v[e];
     uint64_t *c = row(f, x->app);
 
-    c[HD_FAULT_WAIT_CYCLES] += hd_fault_cycles(f, x->began - x->born);
-    c[HD_FAULT_HOST_CYCLES] += hd_fault_cycles(f, x->sent - x->began);
-    c[HD_FAULT_LINK_CYCLES] += hd_fault_cycles(f, x->here - x->sent);
-    c[HD_FAULT_BATCH_CYCLES] += hd_fault_cycles(f, now - x->here);
+    c[HD_FAULT_WAIT_CYCLES] += cycles(f, x->began - x->born);
+    c[HD_FAULT_HOST_CYCLES] += cycles(f, x->sent - x->began);
+    c[HD_FAULT_LINK_CYCLES] += cycles(f, x->here - x->sent);
+    c[HD_FAULT_BATCH_CYCLES] += cycles(f, now - x->here);
     resume(f, now, e, x->vpn, x->pages);
-    hd_hist_add(&f->latency[x->app], hd_fault_cycles(f, now - x->born));
+    hd_hist_add(&f->latency[x->app], cycles(f, now - x->born));
     hd_hist_add(&f->requesters[x->app], x->requesters);
     hd_mshr_give(&f->open, e);
 }
@@ -386,7 +435,7 @@ static void replay(struct hd_faults *f, hd_time now, uint32_t e)
 /* The next page of a fault has crossed the link. */
 static void map(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    struct hd_fault *x = &f->v[e];
+    struct fault *x = &f->v[e];
     struct hd_xlate page;
 
     if (!next_coming(f, x, &page))
@@ -416,13 +465,13 @@ static void one(struct hd_faults *f, hd_time now, uint32_t e)
 static void arrived(void *self, hd_time now, uint32_t e)
 {
     struct hd_faults *f = self;
-    struct hd_fault *x = &f->v[e];
+    struct fault *x = &f->v[e];
     uint32_t head = x->head;
 
     map(f, now, e);
     look_ahead(f);
     x->here = now;
-    x->state = HD_FAULT_HERE;
+    x->state = HERE;
     if (--f->v[head].left > 0)
         return;
     for (uint32_t next; head != HD_NONE; head = next) {
@@ -458,13 +507,13 @@ static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
     if (e != HD_NONE)
         return e;
     e = hd_mshr_take(&f->open, key);
-    f->v[e] = (struct hd_fault){.vpn = first,
-                                .born = now,
-                                .pages = large ? HD_LARGE_PAGES : page->pages,
-                                .next = HD_NONE,
-                                .head = e,
-                                .app = (uint8_t)app,
-                                .state = HD_FAULT_WAITS};
+    f->v[e] = (struct fault){.vpn = first,
+                             .born = now,
+                             .pages = large ? HD_LARGE_PAGES : page->pages,
+                             .next = HD_NONE,
+                             .head = e,
+                             .app = (uint8_t)app,
+                             .state = WAITS};
     if (f->s->waiting++ == 0)
         f->s->first = e;
     else
@@ -519,11 +568,105 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
 
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
 {
-    const struct hd_fault_wait *x = &f->wait[treq];
+    const struct parked *x = &f->wait[treq];
 
     if (f->w.treqs->v[treq].client < f->w.replay_client)
         return 0; /* none yet: it is not parked, and has not been */
     return x->total + (x->since < now ? now - x->since : 0);
+}
+
+/* ---- looking and checking ----------------------------------------------- */
+
+static const char *const STATE[] = {"waits", "host", "link", "here"};
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    const struct hd_faults *f = self;
+
+    (void)instance;
+    for (uint32_t e = 0; e < f->open.room; e++) {
+        const struct fault *x = &f->v[e];
+        if (!f->open.v[e].live)
+            continue;
+        v->row(v->ud, "fault");
+        v->text(v->ud, "state", STATE[x->state]);
+        v->number(v->ud, "app", x->app);
+        v->number(v->ud, "vpn", x->vpn.v);
+        v->number(v->ud, "pages", x->pages);
+        v->number(v->ud, "requesters", f->open.v[e].n);
+        v->number(v->ud, "since", cycles(f, x->born));
+    }
+}
+
+static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    static const char *const what[] = {
+        "the host to take it up", "the host's latency",
+        "its transfer over the link", "the other pages of its batch"};
+    const struct hd_faults *f = self;
+
+    for (uint32_t e = 0; e < f->open.room; e++) {
+        const struct fault *x = &f->v[e];
+        if (!f->open.v[e].live)
+            continue;
+        hd_show_wait(v, "fault", instance, what[x->state]);
+        v->number(v->ud, "app", x->app);
+        v->number(v->ud, "vpn", x->vpn.v);
+        v->number(v->ud, "n", f->open.v[e].n);
+    }
+}
+
+/* The requests of an entry are as many as it says, and wait for its pages;
+ * where they do not wait for others', those have not come. */
+static void check_entry(const struct hd_faults *f, uint32_t e,
+                        struct hd_err *err)
+{
+    const struct fault *x = &f->v[e];
+    bool alone = f->cfg.replay == HD_REPLAY_PAGE ||
+                 (f->cfg.transfer == HD_TRANSFER_PAGE && x->state != HERE);
+    uint32_t n = 0;
+
+    for (uint32_t t = f->open.v[e].first; t != HD_NONE;
+         t = f->w.treqs->v[t].next, n++) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        if (q->app != x->app || q->vpn.v - x->vpn.v >= x->pages)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "fault of page 0x%llx: a request of another page, "
+                       "0x%llx, waits for it",
+                       (unsigned long long)x->vpn.v,
+                       (unsigned long long)q->vpn.v);
+        if (alone && hd_ptables_resident(f->w.tables, x->app, q->vpn))
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "fault of page 0x%llx: a request waits for page 0x%llx, "
+                       "which is mapped",
+                       (unsigned long long)x->vpn.v,
+                       (unsigned long long)q->vpn.v);
+    }
+    if (n != f->open.v[e].n)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "fault of page 0x%llx: %u requests wait, %u are counted",
+                   (unsigned long long)x->vpn.v, n, f->open.v[e].n);
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_faults *f = self;
+    uint32_t waits = 0, batches = 0;
+
+    (void)instance;
+    for (uint32_t e = 0; e < f->open.room; e++) {
+        if (!f->open.v[e].live)
+            continue;
+        waits += f->v[e].state == WAITS;
+        batches += f->v[e].state != WAITS && f->v[e].head == e;
+        check_entry(f, e, err);
+    }
+    if (!hd_mshr_sane(&f->open) || waits != f->s->waiting ||
+        batches != f->s->serving || (waits > 0 && batches == 0))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "faults: %u wait and %u batches are under way; %u and %u "
+                   "are counted",
+                   waits, batches, f->s->waiting, f->s->serving);
 }
 
 /* ---- building ----------------------------------------------------------- */
@@ -571,9 +714,9 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     hd_env_part(env, (struct hd_part){.name = "fault",
                                       .instances = 1,
                                       .self = f,
-                                      .look = hd_faults_look,
-                                      .stuck = hd_faults_stuck,
-                                      .check = hd_faults_check});
+                                      .look = look,
+                                      .stuck = stuck,
+                                      .check = check});
     return f;
 }
 

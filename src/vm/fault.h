@@ -103,7 +103,7 @@ hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now);
 const hd_time *hd_faults_next(const struct hd_faults *f);
 
 /* Whether a page is there that a translation covers: one of a coalesced region
- * does not say so (ptjoin.c).  f: NULL where all pages are. */
+ * does not say so (ptable.c).  f: NULL where all pages are. */
 static inline bool hd_faults_here(const struct hd_faults *f,
                                   const struct hd_ptables *t, uint32_t app,
                                   hd_vpn vpn, const struct hd_xlate *x)
@@ -111,9 +111,6 @@ static inline bool hd_faults_here(const struct hd_faults *f,
     return HD_LIKELY(f == NULL) || x->page_pages != HD_LARGE_PAGES ||
            hd_ptables_resident(t, app, vpn);
 }
-
-/* Whether the page of a request is absent, and not unknown. */
-bool hd_faults_absent(const struct hd_faults *f, uint32_t app, hd_vpn vpn);
 
 extern const struct hd_setting hd_fault_settings[];
 extern const uint32_t hd_fault_setting_count;

@@ -185,12 +185,14 @@ static uint32_t same_page(struct hd_unit *u, uint32_t first, uint32_t *n)
 static void fault(struct hd_unit *u, hd_time now, uint32_t first, hd_time began)
 {
     struct hd_faults *f = u->m->w.faults;
+    struct hd_xlate x;
 
     for (uint32_t n, left; first != HD_NONE; first = left) {
         const struct hd_treq *one = &u->treq[first];
         uint32_t t = first;
 
-        if (f == NULL || !hd_faults_absent(f, one->app, one->vpn)) {
+        if (f == NULL ||
+            !hd_ptables_absent(u->m->w.tables, one->app, one->vpn, &x)) {
             hd_err_set(u->m->env->err, HEDDLE_EDATA,
                        "application %u: address 0x%llx lies in no allocation",
                        one->app,

@@ -17,7 +17,29 @@
  * disabled bits are set in place, no page moves, nothing is flushed.  Pages
  * from the host need not all be there: it is asked whenever one comes and the
  * others can lie beside it (ptable.c keeps their places then).  When a
- * coalesced region loses pages, splinter is asked; then compact (compact.c).
+ * coalesced region loses pages, splinter is asked; then compact.
+ *
+ * Compaction empties frames of 2 MB: pages move to other frames of their owner
+ * (Mosaic's contiguity-aware compaction, section 4.4).
+ * compact is asked which frame is emptied, until it says that it is enough;
+ * no frame is offered twice for one cause.  receive is asked where the pages
+ * go: to a frame of 2 MB of the same owner alone, not coalesced, with a free
+ * place that lies in the same channels, piece by piece of the interleave.
+ * With Mosaic's rule that a page moves within its memory channel and a fine
+ * interleave, that is what can be copied without crossing channels.  A page
+ * takes the lowest such place.  copy says how; each page costs a line of its
+ * leaf table, too, and its translation leaves the TLBs.  Then stall says
+ * whether the cores wait for the copies.
+ *
+ * Caches are physical, so lines of a page that moves leave them: the L2's, and
+ * the L1s' of the cores of its owner.  Dirty ones are written back to the old
+ * place before the page is copied; where the copy costs nothing, so does that.
+ * What caches hold of the new place is of a page that is gone, and is dropped.
+ * Left out: lines that are in flight come in under the old address, and age
+ * away.
+ *
+ * A coalesced frame that is to be emptied is split first.  Pages of 64 KB and
+ * 2 MB do not move; the frame keeps them and what follows them.
  *
  * Costs.  Coalescing and splitting write the entry of level 3 and the leaf
  * table: 1 + 32 lines of 128 bytes, by the mover, off the critical path.
@@ -30,9 +52,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "managestate.h"
+#include "manage.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "ptstate.h"
 
 enum { EV_APPLY };
 enum { FIRST_ROOM = 64 };
@@ -104,12 +129,62 @@ const uint32_t hd_manage_stat_count = HD_LEN(hd_manage_stats);
 
 _Static_assert(HD_LEN(hd_manage_stats) == HD_MANAGE_STATS, "one row a counter");
 
-void hd_manage_no_memory(struct hd_manage *g)
+/* Answers of shootdown and copy; causes. */
+enum { SHOOT_PAGES, SHOOT_APP, SHOOT_ALL };
+enum { COPY_CHANNEL, COPY_BULK, COPY_FREE };
+enum { CAUSE_FREED, CAUSE_SPLIT, CAUSE_MOVED };
+enum { COMPACT_FREED, COMPACT_FULL };
+
+/* What somebody asked for while the machine runs. */
+struct job {
+    hd_time at;
+    uint64_t base, bytes;
+    uint32_t app, index; /* of an allocation; ROOM: of a fault */
+    uint32_t what;       /* JOB_ */
+};
+
+enum { JOB_GOES, JOB_COMES, JOB_ROOM };
+
+struct state {
+    uint64_t mixed[HD_MAX_APPS]; /* pages from the host that were counted */
+    hd_time barrier;             /* instant of the first job, or HD_NEVER */
+    hd_time halted;              /* since when no core issues */
+    uint32_t first, n, room;     /* ring of jobs */
+    hd_ref jobs;
+    uint32_t running; /* 1: cycle 0 has come */
+    uint32_t halt;    /* 1: no core issues */
+};
+
+struct hd_manage {
+    struct hd_env *env;
+    struct hd_manage_cfg cfg;
+    struct state *s; /* arena */
+    struct hd_ptables *t;
+    struct hd_mmu *mmu;
+    struct hd_l2 *l2;
+    struct hd_mover *mover;
+    struct hd_dram *dram;
+    struct hd_manage_cores cores;
+    struct hd_manage_faults faults;
+    uint32_t id, line, table_lines; /* bytes; lines of a page */
+    struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
+    struct hd_stat stat;
+    uint64_t *scratch; /* arrays of questions, [4][frames of 2 MB] */
+    uint8_t *tried;    /* [frames of 2 MB]: since the cause */
+};
+
+static void no_memory(struct hd_manage *g)
 {
     hd_err_memory(g->env->err);
 }
 
 /* ---- counting ----------------------------------------------------------- */
+
+static uint64_t *count(const struct hd_manage *g, uint32_t app,
+                       enum hd_manage_stat what)
+{
+    return hd_count(&g->stat, 0, app, what);
+}
 
 static void raise(uint64_t *peak, uint64_t value)
 {
@@ -119,8 +194,8 @@ static void raise(uint64_t *peak, uint64_t value)
 
 static void peaks(struct hd_manage *g, uint32_t app)
 {
-    raise(hd_manage_count(g, app, HD_MANAGE_MAPPED_PEAK), g->t->s->pages[app]);
-    raise(hd_manage_count(g, app, HD_MANAGE_HELD_PEAK),
+    raise(count(g, app, HD_MANAGE_MAPPED_PEAK), g->t->s->pages[app]);
+    raise(count(g, app, HD_MANAGE_HELD_PEAK),
           hd_bigframes_peak(&g->t->big, app));
 }
 
@@ -132,7 +207,7 @@ static void sync(void *self, hd_time now)
     for (uint32_t app = 0; app < g->env->apps; app++)
         peaks(g, app);
     if (g->s->halt) {
-        *hd_manage_count(g, HD_APP_NONE, HD_MANAGE_STALL_CYCLES) +=
+        *count(g, HD_APP_NONE, HD_MANAGE_STALL_CYCLES) +=
             (now - g->s->halted) / cycle;
         g->s->halted = now - (now - g->s->halted) % cycle;
     }
@@ -140,8 +215,9 @@ static void sync(void *self, hd_time now)
 
 /* ---- TLBs ---------------------------------------------------------------- */
 
-void hd_manage_shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
-                     uint64_t vpn, uint64_t pages)
+/* Translations of these pages are wrong from now on. */
+static void shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
+                  uint64_t vpn, uint64_t pages)
 {
     struct heddle_q_shootdown q = {app, cause, vpn, pages};
     hd_time now, l1, l2;
@@ -153,14 +229,14 @@ void hd_manage_shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
     now = hd_events_now(g->env->ev);
     l1 = now + hd_ticks(g->env->clk, HD_CLK_CORE, g->cfg.shootdown_l1);
     l2 = now + hd_ticks(g->env->clk, HD_CLK_L2, g->cfg.shootdown_l2);
-    (*hd_manage_count(g, app, HD_MANAGE_SHOOTDOWNS))++;
-    if (what == HD_SHOOT_PAGES && cause == HD_CAUSE_SPLIT)
+    (*count(g, app, HD_MANAGE_SHOOTDOWNS))++;
+    if (what == SHOOT_PAGES && cause == CAUSE_SPLIT)
         pages = 0; /* only the large entry */
-    if (what != HD_SHOOT_PAGES) {
+    if (what != SHOOT_PAGES) {
         vpn = 0;
         pages = HD_EVERY_PAGE;
     }
-    if (what == HD_SHOOT_ALL)
+    if (what == SHOOT_ALL)
         app = HD_APP_NONE;
     hd_mmu_shoot(g->mmu, app, (hd_vpn){vpn}, pages, l2);
     g->cores.invalidate(g->cores.self, app, (hd_vpn){vpn}, pages, l1);
@@ -177,16 +253,17 @@ static void write_region(struct hd_manage *g, uint32_t app, uint64_t vpn)
                        1) < 0 ||
         hd_mover_write(g->mover, app, hd_ptables_table(g->t, app, first, 4),
                        g->table_lines) < 0)
-        hd_manage_no_memory(g);
+        no_memory(g);
 }
 
-void hd_manage_split(struct hd_manage *g, uint32_t app, uint64_t vpn)
+/* Splits a coalesced region, and charges for it. */
+static void split(struct hd_manage *g, uint32_t app, uint64_t vpn)
 {
     hd_ptables_split(g->t, app, (hd_vpn){vpn});
     write_region(g, app, vpn);
-    (*hd_manage_count(g, app, HD_MANAGE_SPLINTERED))++;
-    hd_manage_shoot(g, app, HD_CAUSE_SPLIT,
-                    vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), HD_LARGE_PAGES);
+    (*count(g, app, HD_MANAGE_SPLINTERED))++;
+    shoot(g, app, CAUSE_SPLIT, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1),
+          HD_LARGE_PAGES);
 }
 
 /* Pages [vpn, vpn + pages) of an application have come and can be used: asks
@@ -209,7 +286,7 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
             continue;
         hd_ptables_join(g->t, app, (hd_vpn){v});
         write_region(g, app, v);
-        (*hd_manage_count(g, app, HD_MANAGE_COALESCED))++;
+        (*count(g, app, HD_MANAGE_COALESCED))++;
     }
 }
 
@@ -228,7 +305,7 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
         q.frame = x.pfn.v;
         if (q.left != HD_LARGE_PAGES &&
             (hd_ask_splinter(&g->splinter, &q) || q.left == 0))
-            hd_manage_split(g, app, v);
+            split(g, app, v);
     }
 }
 
@@ -248,8 +325,8 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
     mixed = g->t->s->mixed[app];
     if (hd_ptables_map(g->t, app, index, base, bytes, g->env->err) != 0)
         return g->env->err->code;
-    *hd_manage_count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
-    *hd_manage_count(g, app, HD_MANAGE_MIXED) += g->t->s->mixed[app] - mixed;
+    *count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
+    *count(g, app, HD_MANAGE_MIXED) += g->t->s->mixed[app] - mixed;
     peaks(g, app);
     have_come(g, app, (hd_vpn){first}, end - first);
     return g->env->err->code;
@@ -262,16 +339,15 @@ void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
 
     if (!hd_ptables_resident(g->t, app, vpn))
         return; /* its allocation has gone meanwhile */
-    *hd_manage_count(g, app, HD_MANAGE_MAPPED) += pages;
-    *hd_manage_count(g, app, HD_MANAGE_MIXED) +=
-        g->t->s->mixed[app] - g->s->mixed[app];
+    *count(g, app, HD_MANAGE_MAPPED) += pages;
+    *count(g, app, HD_MANAGE_MIXED) += g->t->s->mixed[app] - g->s->mixed[app];
     g->s->mixed[app] = g->t->s->mixed[app];
     peaks(g, app);
     have_come(g, app, vpn, pages);
     hd_mover_start(g->mover, now);
 }
 
-static void go(struct hd_manage *g, const struct hd_manage_job *j)
+static void go(struct hd_manage *g, const struct job *j)
 {
     uint64_t first = j->base >> HD_PAGE_SHIFT, before = g->t->s->pages[j->app];
     uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
@@ -279,34 +355,272 @@ static void go(struct hd_manage *g, const struct hd_manage_job *j)
     if (j->bytes == 0)
         return;
     hd_ptables_unmap(g->t, j->app, j->index, (hd_va){j->base}, j->bytes);
-    *hd_manage_count(g, j->app, HD_MANAGE_FREED) +=
-        before - g->t->s->pages[j->app];
+    *count(g, j->app, HD_MANAGE_FREED) += before - g->t->s->pages[j->app];
     split_some(g, j->app, first, end);
-    hd_manage_shoot(g, j->app, HD_CAUSE_FREED, first, end - first);
+    shoot(g, j->app, CAUSE_FREED, first, end - first);
+}
+
+struct cause {
+    uint32_t cause, app;
+    uint64_t asked, moved;
+};
+
+/* ---- compacting: where a page goes
+ * --------------------------------------------------- */
+
+/* The lowest free place in a frame of 2 MB that has a page's channels. */
+static uint64_t place_in(const struct hd_manage *g, uint64_t big, uint64_t page)
+{
+    uint64_t f = big * HD_LARGE_PAGES, end = f + HD_LARGE_PAGES;
+
+    for (; f < end && f < g->t->frames.frames; f++)
+        if (hd_frames_owner(&g->t->frames, f) == 0 &&
+            hd_dram_same_channels(g->dram, (hd_pa){f * HD_PAGE_BYTES},
+                                  (hd_pa){page * HD_PAGE_BYTES}, HD_PAGE_BYTES))
+            return f;
+    return HD_NO_FRAME;
+}
+
+/* The frame of 2 MB that takes a page and those that follow, or HD_NO_FRAME. */
+static uint64_t ask_receive(struct hd_manage *g, uint64_t big, uint64_t page,
+                            uint32_t owner)
+{
+    uint64_t *frame = g->scratch, *used = g->scratch + g->t->big.n, k;
+    struct heddle_q_receive q = {.owner = owner,
+                                 .from = big * HD_LARGE_PAGES,
+                                 .left = g->t->big.v[big].used,
+                                 .frame = frame,
+                                 .used = used};
+
+    for (uint64_t b = 0; b < g->t->big.n; b++) {
+        const struct hd_bigframe *f = &g->t->big.v[b];
+        if (b == big || f->owners != 1 || f->of[owner] == 0 || f->joined ||
+            f->used == HD_LARGE_PAGES || place_in(g, b, page) == HD_NO_FRAME)
+            continue;
+        frame[q.n] = b * HD_LARGE_PAGES;
+        used[q.n++] = f->used;
+    }
+    if (q.n == 0)
+        return HD_NO_FRAME;
+    q.owner = owner == HD_OWNER_FOREIGN ? g->env->apps : owner;
+    k = (uint64_t)hd_ask_receive(&g->receive, &q);
+    return k == 0 ? HD_NO_FRAME : frame[k - 1] / HD_LARGE_PAGES;
+}
+
+static int64_t ask_copy(struct hd_manage *g, uint64_t from, uint64_t to,
+                        uint32_t owner)
+{
+    struct heddle_q_copy q = {owner == HD_OWNER_FOREIGN ? g->env->apps : owner,
+                              from * HD_LARGE_PAGES, to * HD_LARGE_PAGES};
+
+    return hd_ask_copy(&g->copy, &q);
+}
+
+/* ---- compacting: moving
+ * -------------------------------------------------------------- */
+
+/* Takes the lines of a frame out of the caches; dirty ones are written back
+ * first, where that is asked for.  0 or -1 (out of memory). */
+static int flush(struct hd_manage *g, uint32_t app, uint64_t frame, bool back)
+{
+    uint64_t *n = count(g, app, HD_MANAGE_FLUSHED);
+    int rc = 0;
+
+    if (!g->s->running)
+        return 0;
+    for (uint32_t at = 0; at < HD_PAGE_BYTES; at += g->line) {
+        hd_pa pa = {frame * HD_PAGE_BYTES + at};
+        bool dirty = false;
+        enum hd_l2_dropped l2;
+
+        *n += g->cores.drop(g->cores.self, app, pa, g->line, &dirty);
+        l2 = hd_l2_drop(g->l2, app, pa);
+        *n += l2 != HD_L2_NOT_THERE;
+        if (back && (dirty || l2 == HD_L2_WAS_DIRTY) && rc == 0)
+            rc = hd_mover_flush(g->mover, app, pa);
+    }
+    return rc;
+}
+
+/* Moves the page in frame `from`; vpn counts where an application has it. */
+static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
+                 uint64_t to, int64_t how)
+{
+    uint32_t app = owner == HD_OWNER_FOREIGN ? HD_APP_NONE : owner;
+    struct heddle_n_page_moved note = {
+        .app = owner == HD_OWNER_FOREIGN ? g->env->apps : owner,
+        .vpn = vpn.v,
+        .frame = from,
+        .to = to};
+    int rc = 0;
+
+    hd_ptables_move(g->t, (hd_pfn){from}, (hd_pfn){to});
+    if (app != HD_APP_NONE)
+        rc = flush(g, app, from, how != COPY_FREE) + flush(g, app, to, false);
+    if (rc == 0 && how != COPY_FREE)
+        rc = hd_mover_copy(g->mover, app, (hd_pfn){from}, (hd_pfn){to},
+                           how == COPY_BULK ? HD_MOVE_BULK : HD_MOVE_COPY);
+    if (app != HD_APP_NONE) {
+        if (rc == 0)
+            rc = hd_mover_write(g->mover, app,
+                                hd_ptables_table(g->t, app, vpn, 4), 1);
+        shoot(g, app, CAUSE_MOVED, vpn.v, 1);
+    }
+    if (rc < 0)
+        no_memory(g);
+    (*count(g, app, HD_MANAGE_MOVED))++;
+    if (g->env->slots->watched[HEDDLE_NOTE_page_moved] != 0)
+        hd_slots_note(g->env->slots, HEDDLE_NOTE_page_moved, &note);
+}
+
+/* Whether the page of a frame can move: it is of 4 KB. */
+static bool movable(const struct hd_manage *g, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate x;
+
+    return hd_ptables_find(g->t, app, vpn, &x) && x.page_pages == 1 &&
+           hd_ptables_present(g->t, app, vpn) != 0;
+}
+
+/* Moves the pages of a frame of 2 MB, as far as there is room. */
+static void empty(struct hd_manage *g, struct cause *e, uint64_t big)
+{
+    uint64_t f = big * HD_LARGE_PAGES, end = f + HD_LARGE_PAGES;
+    uint64_t to = HD_NO_FRAME, place;
+    uint32_t to_owner = HD_OWNER_NONE;
+    int64_t how = 0;
+
+    for (; f < end && f < g->t->frames.frames && g->env->err->code == 0; f++) {
+        uint32_t o = hd_frames_owner(&g->t->frames, f),
+                 owner = HD_OWNER_FOREIGN;
+        hd_vpn vpn = {0};
+
+        if (o == 0)
+            continue;
+        if (hd_ptables_owner(g->t, (hd_pfn){f}, &owner, &vpn) &&
+            !movable(g, owner, vpn))
+            return;
+        place = to == HD_NO_FRAME || owner != to_owner ? HD_NO_FRAME
+                                                       : place_in(g, to, f);
+        if (place == HD_NO_FRAME) {
+            to = ask_receive(g, big, f, owner);
+            if (to == HD_NO_FRAME)
+                return;
+            to_owner = owner;
+            how = ask_copy(g, big, to, owner);
+            place = place_in(g, to, f);
+        }
+        move(g, owner, vpn, f, place, how);
+        e->moved++;
+    }
+}
+
+/* Splits the frame's region if it is coalesced, then empties it. */
+static void take_frame(struct hd_manage *g, struct cause *e, uint64_t big)
+{
+    uint32_t owner = hd_bigframes_owner(&g->t->big, big);
+
+    if (g->t->big.v[big].joined) {
+        uint32_t app = owner;
+        hd_vpn vpn = {0};
+        hd_ptables_owner(g->t, (hd_pfn){big * HD_LARGE_PAGES}, &app, &vpn);
+        split(g, app, vpn.v);
+    }
+    empty(g, e, big);
+    if (g->t->big.v[big].used == 0)
+        (*count(g, owner < g->env->apps ? owner : HD_APP_NONE,
+                HD_MANAGE_EMPTIED))++;
+}
+
+/* ---- compacting: which frames
+ * -------------------------------------------------------------- */
+
+/* The frame of 2 MB that is emptied next, or HD_NO_FRAME. */
+static uint64_t ask_compact(struct hd_manage *g, const struct cause *e)
+{
+    uint64_t n = g->t->big.n, k;
+    uint64_t *frame = g->scratch, *owner = frame + n, *used = owner + n,
+             *joined = used + n;
+    struct heddle_q_compact q = {.cause = e->cause,
+                                 .app = e->app,
+                                 .asked = e->asked,
+                                 .apps = g->env->apps,
+                                 .frame = frame,
+                                 .owner = owner,
+                                 .used = used,
+                                 .joined = joined};
+
+    for (uint64_t b = 0; b < n; b++) {
+        const struct hd_bigframe *f = &g->t->big.v[b];
+        uint32_t o = hd_bigframes_owner(&g->t->big, b);
+        if (f->used == 0 || g->tried[b])
+            continue;
+        frame[q.n] = b * HD_LARGE_PAGES;
+        owner[q.n] = o == HD_OWNER_FOREIGN   ? g->env->apps
+                     : o == HD_OWNER_SEVERAL ? g->env->apps + 1
+                                             : o;
+        used[q.n] = f->used;
+        joined[q.n++] = f->joined;
+    }
+    k = q.n == 0 ? 0 : (uint64_t)hd_ask_compact(&g->compact, &q);
+    return k == 0 ? HD_NO_FRAME : frame[k - 1] / HD_LARGE_PAGES;
+}
+
+/* The cores wait for the copies, if the policy says so. */
+static void ask_stall(struct hd_manage *g, const struct cause *e)
+{
+    struct heddle_q_stall q = {e->cause, e->app, e->moved};
+
+    if (!hd_ask_stall(&g->stall, &q) || g->s->halt || !hd_mover_busy(g->mover))
+        return;
+    g->s->halt = 1;
+    g->s->halted = hd_events_now(g->env->ev);
+    g->cores.halt(g->cores.self, true, g->s->halted);
+}
+
+/* Asks which frames are emptied, and empties them.  True: pages have moved. */
+static bool compact(struct hd_manage *g, uint32_t cause, uint32_t app)
+{
+    struct cause e = {cause, app, 0, 0};
+    uint64_t big;
+
+    if (HD_LIKELY(!g->compact.bound))
+        return false;
+    memset(g->tried, 0, g->t->big.n);
+    while (g->env->err->code == 0 &&
+           (big = ask_compact(g, &e)) != HD_NO_FRAME) {
+        g->tried[big] = 1;
+        e.asked++;
+        take_frame(g, &e, big);
+    }
+    if (e.asked != 0)
+        (*count(g, app, HD_MANAGE_COMPACTIONS))++;
+    if (e.moved != 0)
+        ask_stall(g, &e);
+    return e.asked != 0;
 }
 
 /* ---- while the machine runs ---------------------------------------------- */
 
-static struct hd_manage_job *job_at(const struct hd_manage *g, uint32_t i)
+static struct job *job_at(const struct hd_manage *g, uint32_t i)
 {
-    struct hd_manage_job *v = hd_arena_at(g->env->arena, g->s->jobs);
+    struct job *v = hd_arena_at(g->env->arena, g->s->jobs);
 
     return &v[(g->s->first + i) % g->s->room];
 }
 
 /* Enters a job for the first instant that no core can be ahead of. */
-static void enter(struct hd_manage *g, hd_time now, struct hd_manage_job j)
+static void enter(struct hd_manage *g, hd_time now, struct job j)
 {
-    struct hd_manage_state *s = g->s;
+    struct state *s = g->s;
     hd_time at =
         now + hd_max_u64(g->cores.ahead, hd_ticks(g->env->clk, HD_CLK_CORE, 1));
 
     j.at = at = hd_edge(g->env->clk, HD_CLK_CORE, at);
     if (s->n == s->room) {
-        struct hd_manage_job *v =
-            hd_arena_take(g->env->arena, s->room * 2u, sizeof *v);
+        struct job *v = hd_arena_take(g->env->arena, s->room * 2u, sizeof *v);
         if (v == NULL) {
-            hd_manage_no_memory(g);
+            no_memory(g);
             return;
         }
         for (uint32_t i = 0; i < s->n; i++)
@@ -326,27 +640,17 @@ void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
                    uint32_t index, hd_va base, uint64_t bytes, bool map)
 {
     enter(g, now,
-          (struct hd_manage_job){.base = base.v,
-                                 .bytes = bytes,
-                                 .app = app,
-                                 .index = index,
-                                 .what = map ? HD_JOB_COMES : HD_JOB_GOES});
+          (struct job){.base = base.v,
+                       .bytes = bytes,
+                       .app = app,
+                       .index = index,
+                       .what = map ? JOB_COMES : JOB_GOES});
 }
 
 void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
 {
     enter(manage, now,
-          (struct hd_manage_job){
-              .app = app, .index = fault, .what = HD_JOB_ROOM});
-}
-
-/* Memory is compacted for a page that comes from the host. */
-static void make_way(struct hd_manage *g, hd_time now,
-                     const struct hd_manage_job *j)
-{
-    hd_manage_compact(g, HD_COMPACT_FULL, j->app);
-    if (g->env->err->code == 0)
-        g->faults.again(g->faults.self, now, j->index);
+          (struct job){.app = app, .index = fault, .what = JOB_ROOM});
 }
 
 /* Does all jobs of this instant; what goes together is compacted once. */
@@ -354,26 +658,28 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
                   uint64_t b)
 {
     struct hd_manage *g = self;
-    struct hd_manage_state *s = g->s;
+    struct state *s = g->s;
 
     (void)what, (void)a, (void)b;
     while (s->n > 0 && job_at(g, 0)->at <= now && g->env->err->code == 0) {
-        struct hd_manage_job j = *job_at(g, 0);
+        struct job j = *job_at(g, 0);
         bool last;
 
         s->first = (s->first + 1) % s->room;
         s->n--;
         last = s->n == 0 || job_at(g, 0)->at > now ||
-               job_at(g, 0)->what != HD_JOB_GOES || job_at(g, 0)->app != j.app;
-        if (j.what == HD_JOB_COMES)
+               job_at(g, 0)->what != JOB_GOES || job_at(g, 0)->app != j.app;
+        if (j.what == JOB_COMES)
             hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
-        if (j.what == HD_JOB_ROOM)
-            make_way(g, now, &j);
-        if (j.what != HD_JOB_GOES)
+        if (j.what == JOB_ROOM)
+            compact(g, COMPACT_FULL, j.app);
+        if (j.what == JOB_ROOM && g->env->err->code == 0)
+            g->faults.again(g->faults.self, now, j.index);
+        if (j.what != JOB_GOES)
             continue;
         go(g, &j);
         if (last)
-            hd_manage_compact(g, HD_COMPACT_FREED, j.app);
+            compact(g, COMPACT_FREED, j.app);
     }
     s->barrier = s->n > 0 ? job_at(g, 0)->at : HD_NEVER;
     if (s->n > 0)
@@ -420,7 +726,7 @@ static void offer(struct hd_manage *g, enum heddle_point p,
 /* A page found no frame. */
 static bool make_room(void *self, uint32_t app)
 {
-    return hd_manage_compact(self, HD_COMPACT_FULL, app);
+    return compact(self, COMPACT_FULL, app);
 }
 
 /* Whether anybody compacts memory. */
@@ -440,8 +746,7 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
 {
     struct hd_manage *g = calloc(1, sizeof *g);
     struct hd_mover_wiring mw = *w;
-    void *jobs =
-        hd_arena_take(env->arena, FIRST_ROOM, sizeof(struct hd_manage_job));
+    void *jobs = hd_arena_take(env->arena, FIRST_ROOM, sizeof(struct job));
 
     if (g == NULL)
         return NULL;
@@ -532,7 +837,7 @@ int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
         return 0;
     if (hd_ptables_fragment(g->t, g->cfg.fragment_index,
                             g->cfg.fragment_occupancy, seed) < 0) {
-        hd_manage_no_memory(g);
+        no_memory(g);
         return -1;
     }
     for (uint64_t f = 0; f < g->t->frames.frames &&
