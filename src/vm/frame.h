@@ -1,5 +1,7 @@
 /*
- * frame.h - the frames of the machine's memory: free, or owned once.
+ * frame.h - the frames of the machine's memory: free, or owned once; and the
+ * frames of 2 MB, which are 512 aligned ones: how many of their pages each
+ * application has, and whether they are used as one page.
  *
  * Data frames are numbered from 0; the page tables' own frames lie above them
  * and are not counted here.  An owner is a number other than 0 that means
@@ -48,6 +50,52 @@ uint32_t hd_frames_owner(const struct hd_frames *f, uint64_t frame);
 static inline uint64_t hd_frames_used(const struct hd_frames *f)
 {
     return f->count[0];
+}
+
+/* ---- frames of 2 MB ------------------------------------------------------ */
+
+/* Who has a frame of 2 MB, besides the applications' numbers. */
+enum {
+    HD_OWNER_FOREIGN = HD_MAX_APPS, /* pages that were there before */
+    HD_OWNER_SEVERAL,
+    HD_OWNER_NONE
+};
+
+struct hd_bigframe {
+    uint16_t of[HD_MAX_APPS + 1]; /* pages of each; last: foreign */
+    uint16_t used;                /* their sum */
+    uint8_t owners;               /* how many have some */
+    uint8_t joined;               /* 1: its pages are coalesced */
+};
+
+struct hd_bigframes {
+    struct hd_bigframe *v; /* arena */
+    uint64_t *held;        /* arena: [owner] base frames in the frames that an
+                              owner has pages in, its share where it is mixed */
+    uint64_t *peak;        /* arena: [owner] most of held since it was asked */
+    uint64_t n;            /* the last may be cut off */
+};
+
+/* For so many base frames.  0 or -1 (out of memory). */
+int hd_bigframes_open(struct hd_bigframes *b, struct hd_arena *arena,
+                      uint64_t frames);
+
+/* A page comes to base frame `frame`, or leaves it. */
+void hd_bigframes_add(struct hd_bigframes *b, uint64_t frame, uint32_t owner,
+                      uint32_t pages);
+void hd_bigframes_drop(struct hd_bigframes *b, uint64_t frame, uint32_t owner,
+                       uint32_t pages);
+
+/* The most that an owner has held since it was last asked for, or holds now. */
+uint64_t hd_bigframes_peak(struct hd_bigframes *b, uint32_t owner);
+
+/* An owner's number, HD_OWNER_SEVERAL or HD_OWNER_NONE. */
+uint32_t hd_bigframes_owner(const struct hd_bigframes *b, uint64_t big);
+
+static inline struct hd_bigframe *hd_bigframe_of(const struct hd_bigframes *b,
+                                                 uint64_t frame)
+{
+    return &b->v[frame / HD_LARGE_PAGES];
 }
 
 #endif

@@ -7,7 +7,6 @@
 #ifndef HD_PTSTATE_H
 #define HD_PTSTATE_H
 
-#include "bigframe.h"
 #include "frame.h"
 #include "ptable.h"
 
@@ -69,7 +68,7 @@ struct hd_pt_state {
     uint64_t pages[HD_MAX_APPS];
     uint64_t coming; /* pages with a frame and without data */
     uint64_t table_frames[HD_MAX_APPS];
-    uint64_t mixed[HD_MAX_APPS]; /* pages put beside others' (bigframe.h) */
+    uint64_t mixed[HD_MAX_APPS]; /* pages put beside others' (frame.h) */
 };
 
 struct hd_ptables {
