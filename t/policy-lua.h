@@ -15,7 +15,6 @@
 #include <stdio.h>
 
 #include "lua/lheddle.h"
-#include "lua/lparts.h"
 #include "lua/lpolicy.h"
 
 static struct fake *fake; /* the machine of the running test */

@@ -25,7 +25,6 @@
 #include <lualib.h>
 
 #include "../lua/lheddle.h"
-#include "../lua/lparts.h"
 
 enum { EXIT_SOFTWARE = 70, EXIT_OS = 71, EXIT_IO = 74, EXIT_INT = 130 };
 
@@ -122,8 +121,7 @@ static int start(lua_State *L)
     lua_getglobal(L, "require");
     lua_pushliteral(L, "heddle.core");
     lua_call(L, 1, 1);
-    lua_pushcfunction(L, interrupted);
-    lua_setfield(L, -2, "interrupted");
+    hl_set_function(L, "interrupted", interrupted);
     lua_pop(L, 1);
     lua_createtable(L, argc, 1); /* arg */
     for (i = 0; i < argc; i++) {

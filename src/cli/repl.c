@@ -74,7 +74,7 @@ static char *prompt_of(EditLine *el)
     return (char *)client(el)->prompt;
 }
 
-/* ---- signals ----------------------------------------------------------- */
+/* ---- signals -------------------------------------------------------------- */
 
 static void wake(int sig)
 {
@@ -108,7 +108,7 @@ static int was_hit(const struct edit *e)
     return e->in && e->in->hit;
 }
 
-/* ---- characters -------------------------------------------------------- */
+/* ---- characters ----------------------------------------------------------- */
 
 /* One byte: 1, 0 at the end of the input, -1 after Ctrl-C or an error. */
 static int get_byte(EditLine *el, char *c)
@@ -169,7 +169,7 @@ static int get_char(EditLine *el, wchar_t *out)
     }
 }
 
-/* ---- completion -------------------------------------------------------- */
+/* ---- completion ----------------------------------------------------------- */
 
 /* Calls complete(text): leaves two values on the stack, or none. */
 static int ask(struct edit *e, const LineInfo *line)
@@ -209,7 +209,7 @@ static unsigned char complete(EditLine *el, int key)
     return result;
 }
 
-/* ---- the object -------------------------------------------------------- */
+/* ---- the object ----------------------------------------------------------- */
 
 static void begin_history(struct edit *e)
 {

@@ -215,12 +215,9 @@ static void set_metatable(lua_State *L, const char *name, lua_CFunction index,
                           lua_CFunction len)
 {
     if (luaL_newmetatable(L, name)) {
-        lua_pushcfunction(L, index);
-        lua_setfield(L, -2, "__index");
-        lua_pushcfunction(L, read_only);
-        lua_setfield(L, -2, "__newindex");
-        lua_pushboolean(L, 0);
-        lua_setfield(L, -2, "__metatable");
+        hl_set_function(L, "__index", index);
+        hl_set_function(L, "__newindex", read_only);
+        hl_set_bool(L, "__metatable", 0);
         lua_pushcfunction(L, len ? len : view_text);
         lua_setfield(L, -2, len ? "__len" : "__tostring");
     }
@@ -681,17 +678,6 @@ static void push_place(lua_State *L, const struct heddle_place *place)
     seal(L, "the place", "", NULL);
 }
 
-/* Splits "a|b|c" into words that the table AT_WORDS keeps. */
-static void read_words(lua_State *L, struct point *pt, const char *s)
-{
-    while (*s && pt->words < WORDS) {
-        size_t n = strcspn(s, "|");
-        pt->word[pt->words++] = lua_pushlstring(L, s, n);
-        luaL_ref(L, AT_WORDS);
-        s += n + (s[n] == '|');
-    }
-}
-
 /* Takes the function on top of the stack behind the fence. */
 static void enter(lua_State *L, struct lp *p)
 {
@@ -715,11 +701,16 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
 {
     const struct heddle_point_info *info = heddle_point_info(i);
     struct point *pt = &p->point[i];
+    const char *s = info->kind == HEDDLE_CHOICE ? info->limit : "";
 
     pt->call = open_call(L, p, info->name, info->field, info->fields);
     pt->kind = info->kind;
-    if (info->kind == HEDDLE_CHOICE)
-        read_words(L, pt, info->limit);
+    while (*s && pt->words < WORDS) { /* "a|b|c" */
+        size_t n = strcspn(s, "|");
+        pt->word[pt->words++] = lua_pushlstring(L, s, n);
+        luaL_ref(L, AT_WORDS);
+        s += n + (s[n] == '|');
+    }
     for (uint32_t k = 0; k < info->fields; k++) {
         const struct heddle_field_info *f = &info->field[k];
         if (strcmp(f->name, info->limit) == 0)
@@ -758,8 +749,10 @@ static void open_functions(lua_State *L, struct lp *p, int t)
     }
 }
 
-/* Fills the coroutine's stack: [1] handler [2] light userdata of the policy,
- * handed over as the only argument, becomes the state. */
+/* Fills the coroutine's stack, in protected mode and in place: [1] handler
+ * [2] light userdata of the policy, handed over as the only argument, becomes
+ * the state.  The values that stay are returned as results; on top are `init`,
+ * or nil, and the place. */
 static int fill_stack(lua_State *L)
 {
     struct lp *p = lua_touserdata(L, AT_STATE);
@@ -787,10 +780,10 @@ static int fill_stack(lua_State *L)
     lua_insert(L, AT_UPS); /* .. class words ups table */
     t = lua_gettop(L);
     open_functions(L, p, t);
-    if (lua_getfield(L, t, "init") == LUA_TNIL)
-        return 0;
-    enter(L, p);
-    return 0;
+    if (lua_getfield(L, t, "init") != LUA_TNIL)
+        enter(L, p);
+    push_place(L, p->place);
+    return lua_gettop(L) - 1;
 }
 
 void lp_bridge_close(void *self)
@@ -814,12 +807,25 @@ static int new_thread(lua_State *L)
     return 0;
 }
 
-static int run_init(struct lp *p)
+/* Fills the stack and calls `init`. */
+static int start(struct lp *p)
 {
     lua_State *T = p->T;
     int rc;
 
-    /* on top: `init`, or nil, and the place */
+    /* Inside the call, index 1 is a handler and index 2 the argument, so the
+     * places on the stack are those that remain after it. */
+    lua_pushcfunction(T, handler);
+    lua_pushcfunction(T, fill_stack);
+    lua_pushcfunction(T, handler);
+    lua_pushlightuserdata(T, p);
+    rc = lua_pcall(T, 2, LUA_MULTRET, AT_HANDLER);
+    if (rc != LUA_OK) {
+        p->top = 1;
+        fail_with(p, "binding");
+        return rc;
+    }
+    lua_sethook(T, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
     p->top = lua_gettop(T) - 2;
     if (lua_isnil(T, -2)) {
         lua_settop(T, p->top);
@@ -833,38 +839,6 @@ static int run_init(struct lp *p)
     if (rc != LUA_OK)
         fail_with(p, "init");
     return rc;
-}
-
-/* Fills the coroutine's stack in protected mode, in place: the values that
- * stay are returned as results. */
-static int fill_protected(lua_State *T)
-{
-    const struct lp *p = lua_touserdata(T, 2);
-
-    fill_stack(T);
-    push_place(T, p->place);
-    return lua_gettop(T) - 1;
-}
-
-static int start(struct lp *p)
-{
-    lua_State *T = p->T;
-    int rc;
-
-    /* Inside the call, index 1 is a handler and index 2 the argument, so the
-     * places on the stack are those that remain after it. */
-    lua_pushcfunction(T, handler);
-    lua_pushcfunction(T, fill_protected);
-    lua_pushcfunction(T, handler);
-    lua_pushlightuserdata(T, p);
-    rc = lua_pcall(T, 2, LUA_MULTRET, AT_HANDLER);
-    if (rc != LUA_OK) {
-        p->top = 1;
-        fail_with(p, "binding");
-        return rc;
-    }
-    lua_sethook(T, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
-    return run_init(p);
 }
 
 static void *open_policy(void *ud, heddle_sim *s,

@@ -7,7 +7,7 @@
  * by what it costs to fill.  So nothing that one call does goes on for ever,
  * whatever it was given.  When the budget is used up, every further
  * instruction raises, and neither pcall nor a message handler of the script
- * can swallow it (llib.c): hooks are off while a hook raises, so a handler
+ * can swallow it (lsandbox.c): hooks are off while a hook raises, so a handler
  * that runs then would be under no budget at all.
  *
  * Memory is counted by the allocator of the state while a call lasts, and what

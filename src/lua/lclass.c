@@ -20,41 +20,40 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <string.h>
+#include <stdarg.h>
 
 #include "lheddle.h"
 #include "lpolicy.h"
 
-enum { MAX_NAMES = 96 };
-
 static const char *const own_fields[] = {"name",  "summary", "source", "params",
                                          "state", "init",    "every",  "watch"};
 
-/* The policy's name, for errors, from the table at t. */
-static const char *name_of(lua_State *L, int t)
+/* Raises what is wrong with a policy. */
+static int refuse(lua_State *L, const char *whose, const char *format, ...)
 {
-    const char *name = "?";
+    va_list args;
 
-    if (lua_getfield(L, t, "name") == LUA_TSTRING)
-        name = lua_tostring(L, -1);
-    lua_pop(L, 1); /* the table keeps it */
-    return name;
+    lua_pushfstring(L, "policy %s: ", whose);
+    va_start(args, format);
+    lua_pushvfstring(L, format, args);
+    va_end(args);
+    lua_concat(L, 2);
+    return hl_raise(L, HEDDLE_EPOLICY, lua_tostring(L, -1));
 }
 
-static int point_of(const char *name)
+/* The names of all points, and of all notes; how many there are. */
+static size_t point_names(const char *names[HEDDLE_POINT_COUNT])
 {
-    for (int i = 0; i < HEDDLE_POINT_COUNT; i++)
-        if (strcmp(heddle_point_info((uint32_t)i)->name, name) == 0)
-            return i;
-    return -1;
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        names[i] = heddle_point_info(i)->name;
+    return HEDDLE_POINT_COUNT;
 }
 
-static int note_of(const char *name)
+static size_t note_names(const char *names[HEDDLE_NOTE_COUNT])
 {
-    for (int i = 0; i < HEDDLE_NOTE_COUNT; i++)
-        if (strcmp(heddle_note_info((uint32_t)i)->name, name) == 0)
-            return i;
-    return -1;
+    for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
+        names[i] = heddle_note_info(i)->name;
+    return HEDDLE_NOTE_COUNT;
 }
 
 /* ---- strings -------------------------------------------------------------- */
@@ -79,8 +78,8 @@ static const char *text_field(lua_State *L, int t, const char *field, int keep,
         return otherwise;
     }
     if (type != LUA_TSTRING)
-        hl_raisef(L, HEDDLE_EPOLICY, "policy %s: %s must be a string, not a %s",
-                  whose, field, luaL_typename(L, -1));
+        refuse(L, whose, "%s must be a string, not a %s", field,
+               luaL_typename(L, -1));
     return keep_string(L, keep);
 }
 
@@ -99,9 +98,8 @@ static uint64_t number_field(lua_State *L, int t, const char *field,
     }
     v = lua_tointegerx(L, -1, &whole);
     if (!whole || v < 0)
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "policy %s: params.%s.%s must be an integer of 0 or more",
-                  whose, param, field);
+        refuse(L, whose, "params.%s.%s must be an integer of 0 or more", param,
+               field);
     lua_pop(L, 1);
     return (uint64_t)v;
 }
@@ -113,19 +111,12 @@ static void check_param_fields(lua_State *L, int t, const char *whose,
                                         "meaning", "source", "choices"};
     const size_t n = sizeof known / sizeof known[0];
 
-    lua_pushnil(L);
-    while (lua_next(L, t)) {
-        const char *key = luaL_tolstring(L, -2, NULL), *near;
-        int ok = 0;
-        for (size_t i = 0; i < n; i++)
-            ok |= strcmp(known[i], key) == 0;
-        near = heddle_nearest(key, known, n);
-        if (!ok)
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "policy %s: params.%s has no field '%s'%s%s%s", whose,
-                      param, key, near ? "; did you mean '" : "",
-                      near ? near : "", near ? "'?" : "");
-        lua_pop(L, 2);
+    for (lua_pushnil(L); lua_next(L, t); lua_pop(L, 2)) {
+        const char *key = luaL_tolstring(L, -2, NULL);
+
+        if (hl_index(key, known, n) < 0)
+            refuse(L, whose, "params.%s has no field '%s'%s", param, key,
+                   hl_meant(L, key, known, n));
     }
 }
 
@@ -140,14 +131,11 @@ static void read_choices(lua_State *L, int t, struct heddle_param *p, int keep,
     for (lua_Integer i = 1; i <= n; i++) {
         if (lua_rawgeti(L, -1, i) != LUA_TSTRING ||
             strpbrk(lua_tostring(L, -1), "|") != NULL)
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "policy %s: params.%s.choices are names", whose, p->name);
+            refuse(L, whose, "params.%s.choices are names", p->name);
         lua_pop(L, 1);
     }
     if (n < 2)
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "policy %s: params.%s.choices: two names at least", whose,
-                  p->name);
+        refuse(L, whose, "params.%s.choices: two names at least", p->name);
     luaL_buffinit(L, &b);
     for (lua_Integer i = 1; i <= n; i++) {
         if (i > 1)
@@ -161,9 +149,7 @@ static void read_choices(lua_State *L, int t, struct heddle_param *p, int keep,
     p->max = (uint64_t)n - 1;
     if (lua_getfield(L, t, "default") != LUA_TSTRING ||
         heddle_word_value(p->unit, lua_tostring(L, -1), &p->def) != 0)
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "policy %s: params.%s.default is one of %s", whose, p->name,
-                  p->unit);
+        refuse(L, whose, "params.%s.default is one of %s", p->name, p->unit);
     lua_pop(L, 1);
 }
 
@@ -179,13 +165,10 @@ static void read_param(lua_State *L, struct heddle_param *p, int keep,
         lua_setfield(L, t, "default");
     }
     if (!lua_istable(L, t))
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "policy %s: params.%s must be a table or an integer", whose,
-                  p->name);
+        refuse(L, whose, "params.%s must be a table or an integer", p->name);
     check_param_fields(L, t, whose, p->name);
     if (lua_getfield(L, t, "default") == LUA_TNIL)
-        hl_raisef(L, HEDDLE_EPOLICY, "policy %s: params.%s needs a default",
-                  whose, p->name);
+        refuse(L, whose, "params.%s needs a default", p->name);
     lua_pop(L, 1);
     if (lua_getfield(L, t, "choices") == LUA_TTABLE) {
         read_choices(L, t, p, keep, whose);
@@ -200,23 +183,12 @@ static void read_param(lua_State *L, struct heddle_param *p, int keep,
     p->source = text_field(L, t, "source", keep, whose, "guess");
 }
 
-/* An option of sim:use hides a parameter of its name. */
-static void check_param_name(lua_State *L, const char *name, const char *whose)
-{
-    static const char *const options[] = {"use",          "at",     "replace",
-                                          "instructions", "memory", "check"};
-
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (strcmp(options[i], name) == 0)
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "policy %s: a parameter cannot be called '%s', which is "
-                      "an option where a policy is bound",
-                      whose, name);
-}
-
 static void read_params(lua_State *L, int t, struct lp_class *c, int keep,
                         const char *whose)
 {
+    /* options of sim:use, which would hide a parameter of their names */
+    static const char *const options[] = {"use",          "at",     "replace",
+                                          "instructions", "memory", "check"};
     int type = lua_getfield(L, t, "params"), params = lua_gettop(L);
     lua_Integer n;
 
@@ -226,8 +198,7 @@ static void read_params(lua_State *L, int t, struct lp_class *c, int keep,
         return;
     }
     if (type != LUA_TTABLE)
-        hl_raisef(L, HEDDLE_EPOLICY, "policy %s: params must be a table",
-                  whose);
+        refuse(L, whose, "params must be a table");
     n = lp_state_keys(L, params); /* params keys */
     if (n > HEDDLE_MAX_PARAMS)
         hl_raisef(L, HEDDLE_EPOLICY, "policy %s has more than %d parameters",
@@ -236,11 +207,14 @@ static void read_params(lua_State *L, int t, struct lp_class *c, int keep,
         struct heddle_param *p = &c->param[i - 1];
 
         if (lua_rawgeti(L, params + 1, i) != LUA_TSTRING)
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "policy %s: names of parameters are strings", whose);
-        check_param_name(L, lua_tostring(L, -1), whose);
+            refuse(L, whose, "names of parameters are strings");
         lua_pushvalue(L, -1);
         p->name = keep_string(L, keep);
+        if (hl_index(p->name, options, sizeof options / sizeof *options) >= 0)
+            refuse(L, whose,
+                   "a parameter cannot be called '%s', which is an option "
+                   "where a policy is bound",
+                   p->name);
         lua_rawget(L, params); /* params keys declaration */
         read_param(L, p, keep, whose);
         lua_settop(L, params + 1);
@@ -250,75 +224,53 @@ static void read_params(lua_State *L, int t, struct lp_class *c, int keep,
 
 /* ---- fields --------------------------------------------------------------- */
 
-static void check_field(lua_State *L, const char *key, const char *whose)
-{
-    const char *names[MAX_NAMES], *near;
-    size_t n = 0;
-
-    for (size_t i = 0; i < sizeof own_fields / sizeof *own_fields; i++) {
-        if (strcmp(own_fields[i], key) == 0 && strcmp(key, "init") != 0)
-            return;
-        names[n++] = own_fields[i];
-    }
-    if (point_of(key) >= 0 || strcmp(key, "init") == 0) {
-        if (!lua_isfunction(L, -1))
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "policy %s: %s must be a function, not a %s", whose, key,
-                      luaL_typename(L, -1));
-        return;
-    }
-    if (note_of(key) >= 0)
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "policy %s: %s is a note: write watch = { %s = ... }", whose,
-                  key, key);
-    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT && n < MAX_NAMES; i++)
-        names[n++] = heddle_point_info(i)->name;
-    near = heddle_nearest(key, names, n);
-    hl_raisef(L, HEDDLE_EPOLICY,
-              "policy %s: '%s' is neither a point nor a field of a "
-              "policy%s%s%s",
-              whose, key, near ? "; did you mean '" : "", near ? near : "",
-              near ? "'?" : "");
-}
-
 static void check_fields(lua_State *L, int t, const char *whose)
 {
-    lua_pushnil(L);
-    while (lua_next(L, t)) {
+    enum { OWN = sizeof own_fields / sizeof *own_fields };
+    const char *names[OWN + HEDDLE_POINT_COUNT], *notes[HEDDLE_NOTE_COUNT];
+    size_t n = OWN + point_names(names + OWN), of_notes = note_names(notes);
+
+    memcpy(names, own_fields, sizeof own_fields);
+    for (lua_pushnil(L); lua_next(L, t); lua_pop(L, 1)) {
+        const char *key;
+        int at;
+
         if (lua_type(L, -2) != LUA_TSTRING)
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "policy %s: its fields have names, not numbers", whose);
-        check_field(L, lua_tostring(L, -2), whose);
-        lua_pop(L, 1);
+            refuse(L, whose, "its fields have names, not numbers");
+        key = lua_tostring(L, -2);
+        at = hl_index(key, names, n);
+        if ((at >= OWN || strcmp(key, "init") == 0) && !lua_isfunction(L, -1))
+            refuse(L, whose, "%s must be a function, not a %s", key,
+                   luaL_typename(L, -1));
+        if (at < 0 && hl_index(key, notes, of_notes) >= 0)
+            refuse(L, whose, "%s is a note: write watch = { %s = ... }", key,
+                   key);
+        if (at < 0)
+            refuse(L, whose,
+                   "'%s' is neither a point nor a field of a policy%s", key,
+                   hl_meant(L, key, names, n));
     }
 }
 
 static void check_watch(lua_State *L, int t, const char *whose)
 {
-    const char *names[MAX_NAMES], *near;
+    const char *names[HEDDLE_NOTE_COUNT];
+    size_t n = note_names(names);
     int type = lua_getfield(L, t, "watch"), watch = lua_gettop(L);
 
     if (type != LUA_TNIL && type != LUA_TTABLE)
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "policy %s: watch must be a table of functions", whose);
-    for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
-        names[i] = heddle_note_info(i)->name;
-    if (type == LUA_TTABLE) {
-        lua_pushnil(L);
-        while (lua_next(L, watch)) {
-            const char *key =
-                lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-            near = heddle_nearest(key, names, HEDDLE_NOTE_COUNT);
-            if (note_of(key) < 0)
-                hl_raisef(L, HEDDLE_EPOLICY,
-                          "policy %s: there is no note '%s'%s%s%s", whose, key,
-                          near ? "; did you mean '" : "", near ? near : "",
-                          near ? "'?" : "");
-            if (!lua_isfunction(L, -1))
-                hl_raisef(L, HEDDLE_EPOLICY,
-                          "policy %s: watch.%s must be a function", whose, key);
-            lua_pop(L, 1);
-        }
+        refuse(L, whose, "watch must be a table of functions");
+    lua_pushnil(L);
+    while (type == LUA_TTABLE && lua_next(L, watch)) {
+        const char *key =
+            lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+
+        if (hl_index(key, names, n) < 0)
+            refuse(L, whose, "there is no note '%s'%s", key,
+                   hl_meant(L, key, names, n));
+        if (!lua_isfunction(L, -1))
+            refuse(L, whose, "watch.%s must be a function", key);
+        lua_pop(L, 1);
     }
     lua_settop(L, watch - 1);
 }
@@ -335,23 +287,20 @@ static void read_every(lua_State *L, int t, struct lp_class *c,
         return;
     }
     if (type != LUA_TTABLE || lua_rawgeti(L, every, 2) != LUA_TFUNCTION)
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "policy %s: every must be { cycles, function }", whose);
+        refuse(L, whose, "every must be { cycles, function }");
     if (lua_rawgeti(L, every, 1) == LUA_TSTRING) {
         for (int i = 0; c->param[i].name; i++)
             if (strcmp(c->param[i].name, lua_tostring(L, -1)) == 0)
                 c->cycle_param = i;
         if (c->cycle_param < 0)
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "policy %s: every names '%s', which is no parameter",
-                      whose, lua_tostring(L, -1));
+            refuse(L, whose, "every names '%s', which is no parameter",
+                   lua_tostring(L, -1));
     } else {
         cycles = lua_tointegerx(L, -1, &whole);
         if (!whole || cycles < 1)
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "policy %s: every needs a number of cycles, 1 or more, "
-                      "or the name of a parameter",
-                      whose);
+            refuse(L, whose,
+                   "every needs a number of cycles, 1 or more, or the name of "
+                   "a parameter");
         c->cycles = (uint64_t)cycles;
     }
     lua_settop(L, every - 1);
@@ -416,7 +365,8 @@ static uint64_t hash_code(lua_State *L, int t)
     return h;
 }
 
-static void check_name(lua_State *L, int t)
+/* The policy's name, which the table at t keeps. */
+static const char *name_of(lua_State *L, int t)
 {
     size_t n;
     const char *name;
@@ -432,6 +382,7 @@ static void check_name(lua_State *L, int t)
                   "blanks, commas, slashes or quotes",
                   name);
     lua_pop(L, 1);
+    return name;
 }
 
 /* A policy that nobody ever calls is a mistake. */
@@ -460,7 +411,6 @@ struct lp_class *lp_class_push(lua_State *L, int t)
     luaL_checkstack(L, 16, "a policy");
     t = lua_absindex(L, t);
     luaL_checktype(L, t, LUA_TTABLE);
-    check_name(L, t);
     whose = name_of(L, t);
     check_fields(L, t, whose);
     check_watch(L, t, whose);

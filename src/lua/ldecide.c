@@ -120,7 +120,7 @@ static void heard(void *ud, const struct heddle_decision *d)
                                   d->point,  d->instance};
 }
 
-/* ---- the object ---------------------------------------------------------- */
+/* ---- the object ----------------------------------------------------------- */
 
 static struct log *self(lua_State *L, int i)
 {
@@ -251,23 +251,20 @@ static const luaL_Reg methods[] = {
     {NULL, NULL},
 };
 
-/* ---- the module ---------------------------------------------------------- */
+/* ---- the module ----------------------------------------------------------- */
 
 static int point_of(lua_State *L, const char *name)
 {
-    const struct heddle_point_info *info;
-    const char *names[HEDDLE_POINT_COUNT], *near;
-    int n = 0;
+    const char *names[HEDDLE_POINT_COUNT];
+    int at;
 
-    for (; (info = heddle_point_info((uint32_t)n)) != NULL; n++) {
-        names[n] = info->name;
-        if (strcmp(info->name, name) == 0)
-            return n;
-    }
-    near = heddle_nearest(name, names, (size_t)n);
-    return hl_raisef(L, HEDDLE_EINVAL, "there is no point '%s'%s%s%s", name,
-                     near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : "");
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        names[i] = heddle_point_info(i)->name;
+    at = hl_index(name, names, HEDDLE_POINT_COUNT);
+    return at >= 0
+               ? at
+               : hl_raisef(L, HEDDLE_EINVAL, "there is no point '%s'%s", name,
+                           hl_meant(L, name, names, HEDDLE_POINT_COUNT));
 }
 
 /* decisions.listen(core, { point, ... }) */
@@ -294,8 +291,7 @@ static int listen(lua_State *L)
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     rc = heddle_listen(s, points, heard, l);
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_policy_error(s));
+    hl_expect(L, rc, heddle_policy_error(s));
     l->s = s;
     return 1;
 }

@@ -660,15 +660,13 @@ static void push_methods(lua_State *L, struct lg *g)
     int buffers = lua_gettop(L);
 
     lua_createtable(L, 0, 2);
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
+    hl_set_bool(L, "__metatable", 0);
     luaL_newlibtable(L, methods);
     lua_pushlightuserdata(L, g);
     lua_pushvalue(L, buffers);
     luaL_setfuncs(L, methods, 2);
     lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, t_missing);
-    lua_setfield(L, -2, "__index");
+    hl_set_function(L, "__index", t_missing);
     lua_setmetatable(L, -2); /* of the methods, too */
     lua_setfield(L, -2, "__index");
     lua_replace(L, buffers);
@@ -785,33 +783,25 @@ static void failed(struct lg *g, struct warp *x, int rc)
 
 /* ---- going on ------------------------------------------------------------- */
 
-static int begin_protected(struct lg *g, struct warp *x,
-                           const struct heddle_work_launch *k)
-{
-    lua_State *H = g->H;
-    int rc;
-
-    lua_pushcfunction(H, begin);
-    lua_pushvalue(H, 1);
-    lua_pushlightuserdata(H, x);
-    hl_push_pointer(H, k);
-    rc = lua_pcall(H, 3, 0, 0);
-    lua_settop(H, 1);
-    if (rc != LUA_OK)
-        end_with(x, HEDDLE_NO_MEMORY);
-    x->begun = rc == LUA_OK;
-    return rc;
-}
-
 /* Lets the coroutine give more instructions. */
 static void resume(struct lg *g, struct warp *x,
                    const struct heddle_work_launch *k)
 {
+    lua_State *H = g->H;
     int args = 3, results = 0, rc;
 
     if (!x->begun) {
-        if (begin_protected(g, x, k) != LUA_OK)
+        lua_pushcfunction(H, begin);
+        lua_pushvalue(H, 1);
+        lua_pushlightuserdata(H, x);
+        hl_push_pointer(H, k);
+        rc = lua_pcall(H, 3, 0, 0);
+        lua_settop(H, 1);
+        x->begun = rc == LUA_OK;
+        if (!x->begun) {
+            end_with(x, HEDDLE_NO_MEMORY);
             return;
+        }
     } else {
         args = x->returns;
         if (args > 0)
@@ -902,14 +892,6 @@ static uint64_t hash_of(const struct warp *x, const struct item *i)
 }
 
 /* ---- warps ---------------------------------------------------------------- */
-
-static void drop_warp(struct warp *x)
-{
-    free(x->item);
-    free(x->pool);
-    free(x->error);
-    memset(x, 0, sizeof *x);
-}
 
 /* A warp from its start. */
 static void renew(struct lg *g, struct warp *x,
@@ -1156,8 +1138,11 @@ static void unbind(void *self)
 {
     struct lg *g = self;
 
-    for (uint32_t i = 0; g->warp != NULL && i < g->warps; i++)
-        drop_warp(&g->warp[i]);
+    for (uint32_t i = 0; g->warp != NULL && i < g->warps; i++) {
+        free(g->warp[i].item);
+        free(g->warp[i].pool);
+        free(g->warp[i].error);
+    }
     free(g->warp);
     g->warp = NULL;
     lua_pushcfunction(g->H, forget);
@@ -1336,21 +1321,6 @@ static int collect_generator(lua_State *L)
     return 0;
 }
 
-static struct lg *new_generator(lua_State *L)
-{
-    struct lg *g = lua_newuserdatauv(L, sizeof *g, 1); /* spec lg */
-
-    memset(g, 0, sizeof *g);
-    hl_class(L, "heddle.generator", collect_generator, NULL);
-    lua_newtable(L); /* spec lg keep */
-    lua_pushvalue(L, -1);
-    lua_setiuservalue(L, LG, 1);
-    g->w = lp_world(L);
-    g->work = functions;
-    g->work.name = g->name;
-    return g;
-}
-
 int lg_open(lua_State *L)
 {
     struct heddle_work_options o = {0};
@@ -1361,7 +1331,15 @@ int lg_open(lua_State *L)
 
     luaL_checktype(L, SPEC, LUA_TTABLE);
     lua_settop(L, SPEC);
-    g = new_generator(L);
+    g = lua_newuserdatauv(L, sizeof *g, 1); /* spec lg */
+    memset(g, 0, sizeof *g);
+    hl_class(L, "heddle.generator", collect_generator, NULL);
+    lua_newtable(L); /* spec lg keep */
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, LG, 1);
+    g->w = lp_world(L);
+    g->work = functions;
+    g->work.name = g->name;
     lua_pushvalue(L, SPEC);
     text(L, "name", g->name, sizeof g->name);
     lua_pop(L, 1);

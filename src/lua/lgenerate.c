@@ -50,8 +50,16 @@ static int data_len(lua_State *L)
     return 1;
 }
 
-static void push_element(lua_State *L, const heddle_data *d, uint64_t i)
+/* d[i]; nil outside. */
+static int data_index(lua_State *L)
 {
+    const heddle_data *d = data_at(L, 1);
+    lua_Integer i = luaL_checkinteger(L, 2);
+
+    if (i < 0 || (uint64_t)i >= d->count) {
+        lua_pushnil(L);
+        return 1;
+    }
     switch (d->type) {
     case HEDDLE_U8:
         lua_pushinteger(L, ((const uint8_t *)d->mem)[i]);
@@ -72,18 +80,6 @@ static void push_element(lua_State *L, const heddle_data *d, uint64_t i)
         lua_pushnumber(L, ((const double *)d->mem)[i]);
         break;
     }
-}
-
-/* d[i]; nil outside. */
-static int data_index(lua_State *L)
-{
-    const heddle_data *d = data_at(L, 1);
-    lua_Integer i = luaL_checkinteger(L, 2);
-
-    if (i < 0 || (uint64_t)i >= d->count)
-        lua_pushnil(L);
-    else
-        push_element(L, d, (uint64_t)i);
     return 1;
 }
 

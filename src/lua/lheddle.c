@@ -122,6 +122,14 @@ const char *hl_error_text(lua_State *L, int i)
                            luaL_typename(L, i));
 }
 
+int hl_index(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
 const char *hl_meant(lua_State *L, const char *name, const char *const *names,
                      size_t n)
 {

@@ -57,6 +57,8 @@ void hl_push_where(lua_State *L, const char *but);
  * the value's __tostring does. */
 const char *hl_error_text(lua_State *L, int i);
 
+/* The index of a name in a list; -1: it is not there. */
+int hl_index(const char *name, const char *const *names, size_t n);
 /* Pushes "; did you mean 'x'?" of the name that is nearest, or "". */
 const char *hl_meant(lua_State *L, const char *name, const char *const *names,
                      size_t n);
@@ -99,6 +101,21 @@ enum { HL_TEXT, HL_CHARS, HL_U32, HL_U64, HL_BOOL, HL_REAL };
 /* Sets the fields of the table on top; pushes a table with them. */
 void hl_set_fields(lua_State *L, const struct hl_field *f, const void *from);
 void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from);
+
+/* Defines a function f(...) that gives a list: `get` fills x with entry i, and
+ * is 0 as long as there is one; `fields` make its table. */
+#define HL_LIST(name, structure, get, fields)                                  \
+    static int name(lua_State *L)                                              \
+    {                                                                          \
+        structure x;                                                           \
+                                                                               \
+        lua_newtable(L);                                                       \
+        for (uint32_t i = 0; (get) == 0; i++) {                                \
+            hl_push_fields(L, fields, &x);                                     \
+            lua_rawseti(L, -2, (lua_Integer)i + 1);                            \
+        }                                                                      \
+        return 1;                                                              \
+    }
 
 /* ---- userdata ------------------------------------------------------------- */
 
@@ -170,6 +187,14 @@ struct hl_interrupt {
 
 /* The host's, or NULL. */
 struct hl_interrupt *hl_interrupt_of(lua_State *L);
+
+/* ---- embed.c -------------------------------------------------------------- */
+
+/* Fills package.preload with the modules compiled in, both the C ones and the
+ * Lua ones. */
+void hl_embed_preload(lua_State *L);
+/* Pushes the chunk of a script compiled in, not run yet; -1: there is none. */
+int hl_embed_chunk(lua_State *L, const char *module);
 
 /* ---- standard output ------------------------------------------------------ */
 

@@ -43,7 +43,7 @@ static void step(struct matcher *m, size_t bytes)
     lp_budget_use(m->L, m->w, 1 + bytes / AT_ONCE);
 }
 
-/* ---- single characters --------------------------------------------------- */
+/* ---- single characters ---------------------------------------------------- */
 
 static int class_holds(int c, int class)
 {
@@ -155,7 +155,7 @@ static int single(struct matcher *m, const char *s, const char *p,
     }
 }
 
-/* ---- items --------------------------------------------------------------- */
+/* ---- items ---------------------------------------------------------------- */
 
 /* %bxy, p at x */
 static const char *balance(struct matcher *m, const char *s, const char *p)
@@ -366,7 +366,7 @@ static const char *match(struct matcher *m, const char *s, const char *p)
     return s;
 }
 
-/* ---- results ------------------------------------------------------------- */
+/* ---- results -------------------------------------------------------------- */
 
 /* Pushes capture i of the match from s to end; capture 0 of none is all. */
 static void push_capture(struct matcher *m, int i, const char *s,
@@ -397,7 +397,7 @@ static int push_captures(struct matcher *m, const char *s, const char *end,
     return n;
 }
 
-/* ---- the functions ------------------------------------------------------- */
+/* ---- the functions -------------------------------------------------------- */
 
 static const char *begin(struct matcher *m, lua_State *L, int text, int pattern)
 {

@@ -28,7 +28,7 @@
 
 HL_MODULE int luaopen_heddle_part(lua_State *L);
 
-/* ---- settings ---------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------- */
 
 /* Sets one to the value at index v. */
 typedef int set_setting(lua_State *L, void *part, const char *name, int v);
@@ -86,20 +86,21 @@ static void settings_only(lua_State *L)
     }
 }
 
-/* ---- a DRAM system ------------------------------------------------------ */
+/* ---- a DRAM system -------------------------------------------------------- */
 
 static heddle_part_dram *dram_check(lua_State *L)
 {
-    heddle_part_dram **d = luaL_checkudata(L, 1, DRAM);
+    return hl_unbox(L, 1, DRAM, "this part was closed");
+}
 
-    luaL_argcheck(L, *d != NULL, 1, "this part was closed");
-    return *d;
+static void dram_expect(lua_State *L, heddle_part_dram *d, int rc)
+{
+    hl_expect(L, rc, heddle_part_dram_error(d));
 }
 
 static int dram_done(lua_State *L, heddle_part_dram *d, int rc)
 {
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_dram_error(d));
+    dram_expect(L, d, rc);
     lua_settop(L, 1);
     return 1;
 }
@@ -123,10 +124,10 @@ static int dram_get(lua_State *L)
 {
     heddle_part_dram *d = dram_check(L);
     char text[128];
-    int rc = heddle_part_dram_get(d, luaL_checkstring(L, 2), text, sizeof text);
 
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_dram_error(d));
+    dram_expect(
+        L, d,
+        heddle_part_dram_get(d, luaL_checkstring(L, 2), text, sizeof text));
     lua_pushstring(L, text);
     return 1;
 }
@@ -166,24 +167,19 @@ static int dram_load(lua_State *L)
 /* d:run() -> results */
 static int dram_run(lua_State *L)
 {
+#define DRAM_RESULT(m) HL_FIELD(struct heddle_part_dram_result, m)
+    static const struct hl_field fields[] = {
+        DRAM_RESULT(requests),         DRAM_RESULT(reads),
+        DRAM_RESULT(writes),           DRAM_RESULT(cycles),
+        DRAM_RESULT(read_latency_p99), DRAM_RESULT(row_hits),
+        DRAM_RESULT(activates),        DRAM_RESULT(precharges),
+        DRAM_RESULT(refreshes),        DRAM_RESULT(read_latency_mean),
+        DRAM_RESULT(bandwidth),        HL_END};
     heddle_part_dram *d = dram_check(L);
     struct heddle_part_dram_result r;
-    int rc = heddle_part_dram_run(d, &r);
 
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_dram_error(d));
-    lua_createtable(L, 0, 11);
-    hl_set_number(L, "requests", r.requests);
-    hl_set_number(L, "reads", r.reads);
-    hl_set_number(L, "writes", r.writes);
-    hl_set_number(L, "cycles", r.cycles);
-    hl_set_number(L, "read_latency_p99", r.read_latency_p99);
-    hl_set_number(L, "row_hits", r.row_hits);
-    hl_set_number(L, "activates", r.activates);
-    hl_set_number(L, "precharges", r.precharges);
-    hl_set_number(L, "refreshes", r.refreshes);
-    hl_set_real(L, "read_latency_mean", r.read_latency_mean);
-    hl_set_real(L, "bandwidth", r.bandwidth);
+    dram_expect(L, d, heddle_part_dram_run(d, &r));
+    hl_push_fields(L, fields, &r);
     return 1;
 }
 
@@ -219,38 +215,25 @@ static int dram_reads(lua_State *L)
 static const luaL_Reg dram_methods[] = {
     {"set", dram_set_one}, {"get", dram_get},   {"read", dram_read},
     {"write", dram_write}, {"load", dram_load}, {"run", dram_run},
-    {"reads", dram_reads}, {NULL, NULL},
-};
+    {"reads", dram_reads}, {NULL, NULL}};
 
-static int dram_gc(lua_State *L)
-{
-    heddle_part_dram **d = luaL_checkudata(L, 1, DRAM);
-
-    heddle_part_dram_free(*d);
-    *d = NULL;
-    return 0;
-}
+HL_RELEASE(dram_gc, DRAM, heddle_part_dram, heddle_part_dram_free)
 
 /* part.dram(settings) */
 static int dram_new(lua_State *L)
 {
     heddle_part_dram **d;
-    int rc;
 
     settings_only(L);
-    d = lua_newuserdatauv(L, sizeof *d, 0); /* settings part */
-    *d = NULL;
-    hl_class(L, DRAM, dram_gc, dram_methods);
+    d = hl_box(L, DRAM, dram_gc, dram_methods); /* settings part */
     *d = heddle_part_dram_new();
     if (*d == NULL)
         return hl_raise_memory(L);
-    rc = set_all(L, 1, dram_set, *d);
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_dram_error(*d));
+    dram_expect(L, *d, set_all(L, 1, dram_set, *d));
     return 1;
 }
 
-/* ---- a TLB or a cache --------------------------------------------------- */
+/* ---- a TLB or a cache ----------------------------------------------------- */
 
 struct tags {
     heddle_part_tags *t;
@@ -272,8 +255,7 @@ static heddle_part_tags *tags_check(lua_State *L)
 
 static int tags_done(lua_State *L, heddle_part_tags *t, int rc)
 {
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_tags_error(t));
+    hl_expect(L, rc, heddle_part_tags_error(t));
     lua_settop(L, 1);
     return 1;
 }
@@ -320,9 +302,7 @@ static int tags_access(lua_State *L)
     lua_Integer number = luaL_checkinteger(L, 2);
     int rc = heddle_part_tags_access(t, (uint64_t)number, lua_toboolean(L, 3));
 
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_tags_error(t));
-    lua_pushboolean(L, rc);
+    lua_pushboolean(L, hl_expect(L, rc, heddle_part_tags_error(t)));
     return 1;
 }
 
@@ -337,17 +317,16 @@ static int tags_load(lua_State *L)
 /* t:result() */
 static int tags_result(lua_State *L)
 {
+#define TAGS_RESULT(m) HL_FIELD(struct heddle_part_tags_result, m)
+    static const struct hl_field fields[] = {
+        TAGS_RESULT(accesses),    TAGS_RESULT(hits),
+        TAGS_RESULT(misses),      TAGS_RESULT(writes),
+        TAGS_RESULT(write_hits),  TAGS_RESULT(evictions),
+        TAGS_RESULT(write_backs), HL_END};
     struct heddle_part_tags_result r;
 
     heddle_part_tags_result(tags_check(L), &r);
-    lua_createtable(L, 0, 7);
-    hl_set_number(L, "accesses", r.accesses);
-    hl_set_number(L, "hits", r.hits);
-    hl_set_number(L, "misses", r.misses);
-    hl_set_number(L, "writes", r.writes);
-    hl_set_number(L, "write_hits", r.write_hits);
-    hl_set_number(L, "evictions", r.evictions);
-    hl_set_number(L, "write_backs", r.write_backs);
+    hl_push_fields(L, fields, &r);
     return 1;
 }
 
@@ -381,8 +360,7 @@ static int tags_new(lua_State *L, heddle_part_tags *(*make)(void))
     if (self->t == NULL)
         return hl_raise_memory(L);
     rc = set_all(L, 1, tags_set, self);
-    if (rc < 0)
-        return hl_raise(L, rc, heddle_part_tags_error(self->t));
+    hl_expect(L, rc, heddle_part_tags_error(self->t));
     return 1;
 }
 
@@ -398,14 +376,10 @@ static int cache_new(lua_State *L)
     return tags_new(L, heddle_part_cache_new);
 }
 
-/* ---- the module --------------------------------------------------------- */
+/* ---- the module ----------------------------------------------------------- */
 
 static const luaL_Reg parts[] = {
-    {"dram", dram_new},
-    {"tlb", tlb_new},
-    {"cache", cache_new},
-    {NULL, NULL},
-};
+    {"dram", dram_new}, {"tlb", tlb_new}, {"cache", cache_new}, {NULL, NULL}};
 
 int luaopen_heddle_part(lua_State *L)
 {

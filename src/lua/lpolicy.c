@@ -30,7 +30,6 @@
 #include <unistd.h>
 
 #include "lheddle.h"
-#include "lparts.h"
 
 #define POLICIES "heddle.policies." /* scripts compiled in */
 
@@ -211,17 +210,6 @@ static void no_policy(lua_State *L, const char *name, const char *near)
     hl_raise(L, HEDDLE_ECONFIG, lua_tostring(L, -1));
 }
 
-static const struct heddle_policy *load_plugin(lua_State *L, const char *path)
-{
-    char text[512];
-    const struct heddle_policy *p = heddle_policy_load(path, text, sizeof text);
-
-    if (p == NULL)
-        hl_raise(L, access(path, R_OK) != 0 ? HEDDLE_ENOINPUT : HEDDLE_EPOLICY,
-                 text);
-    return p;
-}
-
 static int push_class(lua_State *L)
 {
     lp_class_push(L, 1);
@@ -250,6 +238,7 @@ const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
 {
     const struct heddle_policy *p;
     const char *name, *near = NULL;
+    char text[512];
 
     *c = NULL;
     if (lua_istable(L, i)) {
@@ -267,8 +256,14 @@ const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
         *c = class_of_file(L, name);
         return &(*c)->policy;
     }
-    if (ends_with(name, ".so"))
-        return load_plugin(L, name);
+    if (ends_with(name, ".so")) {
+        p = heddle_policy_load(name, text, sizeof text);
+        if (p == NULL)
+            hl_raise(L,
+                     access(name, R_OK) != 0 ? HEDDLE_ENOINPUT : HEDDLE_EPOLICY,
+                     text);
+        return p;
+    }
     p = heddle_policy_find(name, &near);
     if (p)
         return p;
@@ -399,26 +394,18 @@ static int offered(lua_State *L)
 
 /* ---- describing ----------------------------------------------------------- */
 
-static void push_param(lua_State *L, const struct heddle_param *p)
-{
-    lua_createtable(L, 0, 7);
-    hl_set_text(L, "name", p->name);
-    hl_set_text(L, "unit", p->unit);
-    hl_set_text(L, "meaning", p->meaning);
-    hl_set_text(L, "source", p->source);
-    lp_push_value(L, p, p->def);
-    lua_setfield(L, -2, "default");
-    lua_pushinteger(L, (lua_Integer)p->min);
-    lua_setfield(L, -2, "min");
-    lua_pushinteger(L, (lua_Integer)p->max);
-    lua_setfield(L, -2, "max");
-}
-
 void lp_push_params(lua_State *L, const struct heddle_param *p)
 {
+#define PARAM(m) HL_FIELD(struct heddle_param, m)
+    static const struct hl_field fields[] = {
+        PARAM(name), PARAM(unit), PARAM(meaning), PARAM(source),
+        PARAM(min),  PARAM(max),  HL_END};
+
     lua_newtable(L);
     for (lua_Integer i = 0; p && p[i].name; i++) {
-        push_param(L, &p[i]);
+        hl_push_fields(L, fields, &p[i]);
+        lp_push_value(L, &p[i], p[i].def);
+        lua_setfield(L, -2, "default");
         lua_rawseti(L, -2, i + 1);
     }
 }
@@ -496,17 +483,15 @@ static int list(lua_State *L)
 
 static int tables(lua_State *L)
 {
+#define TABLE(m) HL_FIELD(struct heddle_table_info, m)
+    static const struct hl_field fields[] = {
+        TABLE(name),  TABLE(at),      TABLE(i), TABLE(j),
+        TABLE(value), TABLE(meaning), HL_END};
     const struct heddle_table_info *t;
 
     lua_newtable(L);
     for (uint32_t i = 0; (t = heddle_table_info(i)) != NULL; i++) {
-        lua_createtable(L, 0, 6);
-        hl_set_text(L, "name", t->name);
-        hl_set_text(L, "at", t->at);
-        hl_set_text(L, "i", t->i);
-        hl_set_text(L, "j", t->j);
-        hl_set_text(L, "value", t->value);
-        hl_set_text(L, "meaning", t->meaning);
+        hl_push_fields(L, fields, t);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -514,15 +499,14 @@ static int tables(lua_State *L)
 
 static int facts(lua_State *L)
 {
+#define FACT(m) HL_FIELD(struct heddle_fact_info, m)
+    static const struct hl_field fields[] = {FACT(name), FACT(i), FACT(value),
+                                             FACT(meaning), HL_END};
     const struct heddle_fact_info *f;
 
     lua_newtable(L);
     for (uint32_t i = 0; (f = heddle_fact_info(i)) != NULL; i++) {
-        lua_createtable(L, 0, 4);
-        hl_set_text(L, "name", f->name);
-        hl_set_text(L, "i", f->i);
-        hl_set_text(L, "value", f->value);
-        hl_set_text(L, "meaning", f->meaning);
+        hl_push_fields(L, fields, f);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
@@ -579,8 +563,7 @@ int luaopen_heddle_policy(lua_State *L)
         {"use", use},         {"unuse", unuse},   {"used", used},
         {"list", list},       {"tables", tables}, {"facts", facts},
         {"offered", offered}, {"load", load},     {"env", env},
-        {"enter", enter},     {"reach", reach},   {NULL, NULL},
-    };
+        {"enter", enter},     {"reach", reach},   {NULL, NULL}};
 
     luaL_newlib(L, functions);
     lp_sandbox_push(L, &lp_policy_fence);

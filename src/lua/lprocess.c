@@ -66,8 +66,7 @@ int luaopen_heddle_process(lua_State *L);
 
 static int fail(lua_State *L, const char *what)
 {
-    lua_pushfstring(L, "%s: %s", what, strerror(errno));
-    return hl_raise(L, HEDDLE_EIO, lua_tostring(L, -1));
+    return hl_raisef(L, HEDDLE_EIO, "%s: %s", what, strerror(errno));
 }
 
 /* process.isatty(fd) */
@@ -101,8 +100,7 @@ static int cpus(lua_State *L)
     return 1;
 }
 
-/* ---- children --------------------------------------------------------------
- */
+/* ---- children ------------------------------------------------------------- */
 
 struct kid {
     pid_t pid;
@@ -188,8 +186,7 @@ static void take_signals(struct group *g)
     }
 }
 
-/* ---- the child -------------------------------------------------------------
- */
+/* ---- the child ------------------------------------------------------------ */
 
 struct body {
     sigset_t mask;
@@ -282,8 +279,7 @@ static void live(lua_State *L, struct group *g, pid_t parent, int fd)
     _exit(rc == LUA_OK ? 0 : g->in && g->in->hit ? EXIT_INT : EXIT_SOFTWARE);
 }
 
-/* ---- the parent -------------------------------------------------------------
- */
+/* ---- the parent ----------------------------------------------------------- */
 
 static void make_room(lua_State *L, struct group *g)
 {
@@ -300,7 +296,7 @@ static void make_room(lua_State *L, struct group *g)
     if (poll)
         g->poll = poll;
     if (!kid || !poll)
-        hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+        hl_raise_memory(L);
     g->room = room;
 }
 
@@ -426,7 +422,7 @@ static bool take_text(lua_State *L, struct kid *k)
         size_t room = 2 * k->room + CHUNK;
         char *text = realloc(k->text, room);
         if (!text)
-            hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+            hl_raise_memory(L);
         k->text = text;
         k->room = room;
     }
@@ -520,6 +516,10 @@ static void release(struct group *g)
 /* process.children(fn): calls fn(group) */
 static int children(lua_State *L)
 {
+    static const luaL_Reg methods[] = {
+        {"start", group_start}, {"wait", group_wait}, {"count", group_count},
+        {"stop", group_stop},   {NULL, NULL},
+    };
     struct group *g;
     int rc;
 
@@ -527,14 +527,14 @@ static int children(lua_State *L)
     lua_settop(L, 1);
     g = lua_newuserdatauv(L, sizeof *g, 0);
     *g = (struct group){.signals = -1, .end_at = HUGE_VAL};
-    luaL_setmetatable(L, GROUP);
+    hl_class(L, GROUP, NULL, methods);
     g->in = hl_interrupt_of(L);
     lua_getfield(L, LUA_REGISTRYINDEX, FAMILY);
     g->family = lua_touserdata(L, -1);
     lua_pop(L, 1);
     g->poll = malloc(sizeof *g->poll);
     if (!g->poll)
-        return hl_raise(L, HEDDLE_ENOMEM, "out of memory");
+        return hl_raise_memory(L);
     if (hold(g) != 0) {
         free(g->poll);
         return fail(L, "processes cannot be started");
@@ -544,8 +544,7 @@ static int children(lua_State *L)
     return rc == LUA_OK ? 0 : lua_error(L);
 }
 
-/* ---- files ------------------------------------------------------------------
- */
+/* ---- files ---------------------------------------------------------------- */
 
 /* process.save(path [, text]): a file whole or not at all; without a text only
  * whether it could be made */
@@ -597,10 +596,9 @@ static int make_dir(lua_State *L)
         if (c != '/' && c != '\0')
             continue;
         *at = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            lua_pushfstring(L, "%s: %s", path, strerror(errno));
-            return hl_raise(L, HEDDLE_ECREATE, lua_tostring(L, -1));
-        }
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            return hl_raisef(L, HEDDLE_ECREATE, "%s: %s", path,
+                             strerror(errno));
         *at = c;
         if (c == '\0')
             return 0;
@@ -631,23 +629,15 @@ static int list_dir(lua_State *L)
 int luaopen_heddle_process(lua_State *L)
 {
     static const luaL_Reg fns[] = {
-        {"isatty", is_tty},     {"time", now},       {"cpus", cpus},
-        {"children", children}, {"save", save},      {"flush", flush},
-        {"output", output_to},  {"mkdir", make_dir}, {"list", list_dir},
-        {NULL, NULL},
-    };
-    static const luaL_Reg methods[] = {
-        {"start", group_start}, {"wait", group_wait}, {"count", group_count},
-        {"stop", group_stop},   {NULL, NULL},
-    };
+        {"isatty", is_tty},    {"time", now},
+        {"cpus", cpus},        {"children", children},
+        {"save", save},        {"flush", flush},
+        {"output", output_to}, {"mkdir", make_dir},
+        {"list", list_dir},    {NULL, NULL}};
     struct family *f = lua_newuserdatauv(L, sizeof *f, 0);
 
     *f = (struct family){.up = -1};
     lua_setfield(L, LUA_REGISTRYINDEX, FAMILY);
-    luaL_newmetatable(L, GROUP);
-    luaL_newlib(L, methods);
-    lua_setfield(L, -2, "__index");
-    lua_pop(L, 1);
     luaL_newlib(L, fns);
     return 1;
 }

@@ -86,20 +86,6 @@ static lua_Integer truncated(lua_Number f)
                : 0;
 }
 
-/* Sets element i from the number on top of the stack. */
-static void put_top(lua_State *L, heddle_data *d, uint64_t i)
-{
-    if (lua_isinteger(L, -1)) {
-        lua_Integer n = lua_tointeger(L, -1);
-
-        put(d, i, n, (lua_Number)n);
-    } else {
-        lua_Number f = luaL_checknumber(L, -1);
-
-        put(d, i, truncated(f), f);
-    }
-}
-
 static void fill_from_string(lua_State *L, heddle_data *d, int at)
 {
     size_t bytes;
@@ -123,6 +109,8 @@ static void fill_from_string(lua_State *L, heddle_data *d, int at)
 static void fill_data(lua_State *L, heddle_data *d, int at)
 {
     int kind = lua_type(L, at);
+    lua_Integer n;
+    lua_Number f;
 
     if (kind == LUA_TSTRING) {
         fill_from_string(L, d, at);
@@ -143,7 +131,13 @@ static void fill_data(lua_State *L, heddle_data *d, int at)
             lua_pop(L, 1);
             return;
         }
-        put_top(L, d, i);
+        if (lua_isinteger(L, -1)) {
+            n = lua_tointeger(L, -1);
+            put(d, i, n, (lua_Number)n);
+        } else {
+            f = luaL_checknumber(L, -1);
+            put(d, i, truncated(f), f);
+        }
         lua_pop(L, 1);
     }
 }
@@ -408,8 +402,7 @@ static void host_free(void *ud)
 
 static const luaL_Reg device_methods[] = {
     {"read", device_read}, {"write", device_write},       {"fill", device_fill},
-    {"free", device_free}, {"launched", device_launched}, {NULL, NULL},
-};
+    {"free", device_free}, {"launched", device_launched}, {NULL, NULL}};
 
 /* p:host(fn, text, types): types lists, for each buffer, whether it holds
  * floats. */

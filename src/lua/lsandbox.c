@@ -20,9 +20,8 @@
  * A function keeps its globals in an upvalue, _ENV.  lp_sandbox_enter joins
  * that upvalue to the sandbox's in the policy's functions and in every
  * function that they hold in locals, whatever script they were written in, and
- * in the methods of objects there.
- * What else they hold in locals is reported, so that the bridge can see that
- * it stays as it is.
+ * in the methods of objects there.  What else they hold in locals is noted, so
+ * that the bridge can see that it stays as it is.
  *
  * Of the functions that differ from Lua's own: iteration is in an order that is
  * the same in every run, the sort is stable and asks no clock, text has no
@@ -45,7 +44,8 @@
 #include <limits.h>
 #include <stdint.h>
 
-#define WORLD "heddle.sandbox.world"
+#define WORLD    "heddle.sandbox.world"
+#define PRISTINE "heddle.sandbox.pristine"
 
 /* What the registry has of a fence, at the fence's address: a list. */
 enum {
@@ -848,15 +848,13 @@ static const struct lp_global *global_of(const struct lp_fence *fence, size_t i)
 
 /* A state with Lua's libraries as they were made, whatever the script has put
  * into its own.  The box is closed when it is collected. */
-static int close_pristine(lua_State *L)
+static void close_state(lua_State *S)
 {
-    lua_State **S = lua_touserdata(L, 1);
-
-    if (*S != NULL)
-        lua_close(*S);
-    *S = NULL;
-    return 0;
+    if (S != NULL)
+        lua_close(S);
 }
+
+HL_RELEASE(close_pristine, PRISTINE, lua_State, close_state)
 
 /* All that can fail in it is memory, and that is told in the other state. */
 static int fail_pristine(lua_State *S)
@@ -869,14 +867,8 @@ static int fail_pristine(lua_State *S)
 
 static lua_State **push_pristine(lua_State *L)
 {
-    lua_State **S = lua_newuserdatauv(L, sizeof *S, 0);
+    lua_State **S = hl_box(L, PRISTINE, close_pristine, NULL);
 
-    *S = NULL;
-    if (luaL_newmetatable(L, "heddle.sandbox.pristine")) {
-        lua_pushcfunction(L, close_pristine);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
     *S = luaL_newstate();
     if (*S == NULL)
         hl_raise_memory(L);
@@ -921,19 +913,8 @@ static void push_own(lua_State *L, lua_State *S, const char *library,
     lua_settop(S, 0);
 }
 
-/* Sets a function of the table on top. */
-static void add_global(lua_State *L, const struct lp_global *g, lua_State *S)
-{
-    if (g->f != NULL)
-        lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
-    push_own(L, S, g->library, g->name);
-    if (g->f != NULL)
-        lua_pushcclosure(L, g->f, 2);
-    lua_setfield(L, -2, g->name);
-}
-
 /* Nobody adds to the table on top, by whatever way: its metatable is protected,
- * and rawset (llib.c) keeps to that. */
+ * and rawset keeps to that. */
 static void seal(lua_State *L, const struct lp_fence *fence,
                  lua_CFunction reading, lua_CFunction writing)
 {
@@ -944,8 +925,7 @@ static void seal(lua_State *L, const struct lp_fence *fence,
     }
     push_raising(L, fence, writing);
     lua_setfield(L, -2, "__newindex");
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
+    hl_set_bool(L, "__metatable", 0);
     lua_setmetatable(L, -2);
 }
 
@@ -1039,8 +1019,7 @@ static void new_metas(lua_State *L)
 {
     lua_newtable(L);
     lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
+    hl_set_text(L, "__mode", "k");
     lua_setmetatable(L, -2);
 }
 
@@ -1058,7 +1037,12 @@ static void build(lua_State *L, const struct lp_fence *fence)
     env = lua_gettop(L);
     for (size_t i = 0; (g = global_of(fence, i)) != NULL; i++) {
         push_place(L, env, g->library);
-        add_global(L, g, *S);
+        if (g->f != NULL)
+            lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
+        push_own(L, *S, g->library, g->name);
+        if (g->f != NULL)
+            lua_pushcclosure(L, g->f, 2);
+        lua_setfield(L, -2, g->name);
         lua_settop(L, env);
     }
     for (size_t i = 0; i < sizeof constant / sizeof *constant; i++) {

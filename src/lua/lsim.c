@@ -36,9 +36,9 @@
 #include <xxhash.h>
 
 #include "../policy.h"
-#include "lparts.h"
 #include "lpolicy.h"
 
+int luaopen_heddle_core(lua_State *L);
 HL_MODULE int luaopen_heddle(lua_State *L);
 
 #define CONFIG   "heddle.config"
@@ -100,64 +100,29 @@ static int problem(lua_State *L)
 
 /* ---- lists ---------------------------------------------------------------- */
 
-/* core.settings(): every setting, in order. */
-static int settings(lua_State *L)
-{
 #define SETTING(m) HL_FIELD(struct heddle_setting_info, m)
-    static const struct hl_field fields[] = {
-        SETTING(name),
-        SETTING(type),
-        SETTING(unit),
-        HL_FIELD_AS(struct heddle_setting_info, def, "default"),
-        SETTING(choices),
-        SETTING(meaning),
-        SETTING(source),
-        SETTING(min),
-        SETTING(max),
-        HL_END};
-    struct heddle_setting_info s;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; heddle_setting(i, &s) == HEDDLE_OK; i++) {
-        hl_push_fields(L, fields, &s);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
 #define COUNTER(m) HL_FIELD(struct heddle_counter_info, m)
 #define HIST(m)    HL_FIELD(struct heddle_hist_info, m)
+static const struct hl_field setting_fields[] = {
+    SETTING(name),    SETTING(type),
+    SETTING(unit),    HL_FIELD_AS(struct heddle_setting_info, def, "default"),
+    SETTING(choices), SETTING(meaning),
+    SETTING(source),  SETTING(min),
+    SETTING(max),     HL_END};
 static const struct hl_field counter_fields[] = {
     COUNTER(component), COUNTER(name), COUNTER(unit),
     COUNTER(meaning),   COUNTER(peak), HL_END};
 static const struct hl_field hist_fields[] = {
     HIST(component), HIST(name), HIST(unit), HIST(meaning), HL_END};
 
-/* core.counters(): every counter that the library knows. */
-static int counters(lua_State *L)
-{
-    struct heddle_counter_info c;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; heddle_counter_known(i, &c) == HEDDLE_OK; i++) {
-        hl_push_fields(L, counter_fields, &c);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-/* core.histograms(): every histogram that the library knows. */
-static int histograms(lua_State *L)
-{
-    struct heddle_hist_info h;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; heddle_hist_known(i, &h) == HEDDLE_OK; i++) {
-        hl_push_fields(L, hist_fields, &h);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
+/* core.settings(), core.counters(), core.histograms(): all that the library
+ * knows, in order. */
+HL_LIST(settings, struct heddle_setting_info, heddle_setting(i, &x),
+        setting_fields)
+HL_LIST(counters, struct heddle_counter_info, heddle_counter_known(i, &x),
+        counter_fields)
+HL_LIST(histograms, struct heddle_hist_info, heddle_hist_known(i, &x),
+        hist_fields)
 
 static void set_fields(lua_State *L, const struct heddle_field_info *f,
                        uint32_t n)
@@ -177,18 +142,15 @@ static void set_fields(lua_State *L, const struct heddle_field_info *f,
 /* core.points(): every decision, with its question. */
 static int points(lua_State *L)
 {
+#define POINT(m) HL_FIELD(struct heddle_point_info, m)
+    static const struct hl_field fields[] = {
+        POINT(name),  POINT(at),   POINT(heat),    POINT(answer),
+        POINT(limit), POINT(when), POINT(meaning), HL_END};
     const struct heddle_point_info *p;
 
     lua_newtable(L);
     for (uint32_t i = 0; (p = heddle_point_info(i)) != NULL; i++) {
-        lua_createtable(L, 0, 8);
-        hl_set_text(L, "name", p->name);
-        hl_set_text(L, "at", p->at);
-        hl_set_text(L, "heat", p->heat);
-        hl_set_text(L, "answer", p->answer);
-        hl_set_text(L, "limit", p->limit);
-        hl_set_text(L, "when", p->when);
-        hl_set_text(L, "meaning", p->meaning);
+        hl_push_fields(L, fields, p);
         set_fields(L, p->field, p->fields);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
@@ -198,14 +160,14 @@ static int points(lua_State *L)
 /* core.notes(): everything a watcher can be told. */
 static int notes(lua_State *L)
 {
+#define NOTE(m) HL_FIELD(struct heddle_note_info, m)
+    static const struct hl_field fields[] = {NOTE(name), NOTE(at), NOTE(when),
+                                             HL_END};
     const struct heddle_note_info *n;
 
     lua_newtable(L);
     for (uint32_t i = 0; (n = heddle_note_info(i)) != NULL; i++) {
-        lua_createtable(L, 0, 4);
-        hl_set_text(L, "name", n->name);
-        hl_set_text(L, "at", n->at);
-        hl_set_text(L, "when", n->when);
+        hl_push_fields(L, fields, n);
         set_fields(L, n->field, n->fields);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
@@ -272,23 +234,12 @@ static int config_check(lua_State *L)
 
 /* config:shapes() -> {{name=, unit=, copies=, sets=, ways=, size=, ...}, ...}
  */
-static int config_shapes(lua_State *L)
-{
 #define SHAPE(m) HL_FIELD(struct heddle_shape_info, m)
-    static const struct hl_field fields[] = {
-        SHAPE(name),    SHAPE(unit), SHAPE(copies), SHAPE(sets),
-        SHAPE(ways),    SHAPE(size), SHAPE(set_to), SHAPE(ways_set_to),
-        SHAPE(rounded), HL_END};
-    heddle_config *c = config_at_1(L);
-    struct heddle_shape_info s;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; heddle_config_shape(c, i, &s) == HEDDLE_OK; i++) {
-        hl_push_fields(L, fields, &s);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
+static const struct hl_field shape_fields[] = {
+    SHAPE(name), SHAPE(unit),   SHAPE(copies),      SHAPE(sets),    SHAPE(ways),
+    SHAPE(size), SHAPE(set_to), SHAPE(ways_set_to), SHAPE(rounded), HL_END};
+HL_LIST(config_shapes, struct heddle_shape_info,
+        heddle_config_shape(config_at_1(L), i, &x), shape_fields)
 
 /* core.config() */
 static int config_new(lua_State *L)
@@ -468,21 +419,11 @@ static struct heddle_visitor push_rows(lua_State *L)
         .row = visit_row, .number = visit_number, .text = visit_text, .ud = L};
 }
 
-static int sim_objects(lua_State *L)
-{
-    heddle_sim *s = self(L);
-    struct heddle_object_info o;
-    uint32_t i;
-
-    lua_newtable(L);
-    for (i = 0; heddle_object(s, i, &o) == HEDDLE_OK; i++) {
-        lua_createtable(L, 0, 2);
-        hl_set_text(L, "name", o.name);
-        hl_set_number(L, "instances", o.instances);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
+#define OBJECT(m) HL_FIELD(struct heddle_object_info, m)
+static const struct hl_field object_fields[] = {OBJECT(name), OBJECT(instances),
+                                                HL_END};
+HL_LIST(sim_objects, struct heddle_object_info, heddle_object(self(L), i, &x),
+        object_fields)
 
 /* sim:look(object [, instance]) -> rows */
 static int sim_look(lua_State *L)
@@ -565,46 +506,25 @@ static int sim_restore(lua_State *L)
 
 /* ---- what it has measured ------------------------------------------------- */
 
-static int sim_apps(lua_State *L)
-{
-#define APP(m) HL_FIELD(struct heddle_app_info, m)
-    static const struct hl_field fields[] = {
-        APP(name),         APP(footprint),   APP(pages),
-        APP(instructions), APP(before),      APP(thread_instructions),
-        APP(cycles),       APP(completions), APP(kernel),
-        APP(blocks_done),  APP(blocks),      APP(finished),
-        APP(truncated),    APP(hash),        HL_END};
-    heddle_sim *s = self(L);
-    struct heddle_app_info a;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; heddle_app(s, i, &a) == HEDDLE_OK; i++) {
-        hl_push_fields(L, fields, &a);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-static int sim_kernels(lua_State *L)
-{
+#define APP(m)    HL_FIELD(struct heddle_app_info, m)
 #define KERNEL(m) HL_FIELD(struct heddle_kernel_info, m)
-    static const struct hl_field fields[] = {
-        KERNEL(name),         KERNEL(app),
-        KERNEL(id),           KERNEL(run),
-        KERNEL(start),        KERNEL(end),
-        KERNEL(instructions), KERNEL(thread_instructions),
-        KERNEL(blocks),       KERNEL(launches),
-        KERNEL(cycles),       HL_END};
-    heddle_sim *s = self(L);
-    struct heddle_kernel_info k;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; heddle_kernel(s, i, &k) == HEDDLE_OK; i++) {
-        hl_push_fields(L, fields, &k);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
+static const struct hl_field app_fields[] = {
+    APP(name),         APP(footprint),   APP(pages),
+    APP(instructions), APP(before),      APP(thread_instructions),
+    APP(cycles),       APP(completions), APP(kernel),
+    APP(blocks_done),  APP(blocks),      APP(finished),
+    APP(truncated),    APP(hash),        HL_END};
+static const struct hl_field kernel_fields[] = {
+    KERNEL(name),         KERNEL(app),
+    KERNEL(id),           KERNEL(run),
+    KERNEL(start),        KERNEL(end),
+    KERNEL(instructions), KERNEL(thread_instructions),
+    KERNEL(blocks),       KERNEL(launches),
+    KERNEL(cycles),       HL_END};
+HL_LIST(sim_apps, struct heddle_app_info, heddle_app(self(L), i, &x),
+        app_fields)
+HL_LIST(sim_kernels, struct heddle_kernel_info, heddle_kernel(self(L), i, &x),
+        kernel_fields)
 
 /* sim:counters() -> {{component=, name=, unit=, meaning=, peak=,
  * instances=}, ...}, in the engine's order */
@@ -786,13 +706,6 @@ static int sim_new(lua_State *L)
 
 /* ---- the module ----------------------------------------------------------- */
 
-/* core.status_name(code) */
-static int status_name(lua_State *L)
-{
-    lua_pushstring(L, heddle_status_name((int)luaL_checkinteger(L, 1)));
-    return 1;
-}
-
 /* core.fingerprint(text): 16 hexadecimal digits */
 static int fingerprint(lua_State *L)
 {
@@ -823,17 +736,17 @@ static const char built[] =
 #endif
     ;
 
-/* Whether numbers and the order of texts are plain already. */
-static int locale_is_plain(void)
-{
-    return strcmp(nl_langinfo(RADIXCHAR), ".") == 0 && strcoll("B", "a") < 0;
-}
-
-/* Kept as long as the thread: others may have taken it for theirs. */
+/* Numbers and the order of texts are plain from here on, if they are not yet:
+ * as long as the thread lives, for others may have taken its locale for theirs.
+ */
 static void plain_locale(lua_State *L)
 {
-    locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), utf8;
+    locale_t own, utf8;
 
+    if (uselocale((locale_t)0) != LC_GLOBAL_LOCALE &&
+        strcmp(nl_langinfo(RADIXCHAR), ".") == 0 && strcoll("B", "a") < 0)
+        return;
+    own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (own == (locale_t)0)
         hl_raise_memory(L);
     utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", own);
@@ -850,15 +763,13 @@ int luaopen_heddle_core(lua_State *L)
         {"histograms", histograms},
         {"points", points},
         {"notes", notes},
-        {"status_name", status_name},
         {"config", config_new},
         {"sim", sim_new},
         {"fingerprint", fingerprint},
         {NULL, NULL},
     };
 
-    if (uselocale((locale_t)0) == LC_GLOBAL_LOCALE || !locale_is_plain())
-        plain_locale(L);
+    plain_locale(L);
     luaL_newlib(L, fns);
     hl_set_text(L, "version", HEDDLE_VERSION);
     hl_set_text(L, "built", built);

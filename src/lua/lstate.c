@@ -28,13 +28,6 @@ struct key {
     lua_Integer at; /* where it is in the table of keys */
 };
 
-static int compare_numbers(const struct key *a, const struct key *b)
-{
-    if (a->whole && b->whole)
-        return a->i < b->i ? -1 : a->i > b->i;
-    return a->d < b->d ? -1 : a->d > b->d;
-}
-
 static int compare(const void *x, const void *y)
 {
     const struct key *a = x, *b = y;
@@ -42,9 +35,11 @@ static int compare(const void *x, const void *y)
     int c;
 
     if (a->s == NULL || b->s == NULL) {
-        if (a->s == NULL && b->s == NULL)
-            return compare_numbers(a, b);
-        return a->s ? 1 : -1;
+        if (a->s != NULL || b->s != NULL)
+            return a->s ? 1 : -1;
+        if (a->whole && b->whole)
+            return a->i < b->i ? -1 : a->i > b->i;
+        return a->d < b->d ? -1 : a->d > b->d;
     }
     c = memcmp(a->s, b->s, n);
     return c ? c : a->len < b->len ? -1 : a->len > b->len;
@@ -377,11 +372,7 @@ void lp_state_copy(lua_State *L, int i, const char *what)
     i = lua_absindex(L, i);
     b = lua_newuserdatauv(L, sizeof *b, 0); /* b */
     memset(b, 0, sizeof *b);
-    if (luaL_newmetatable(L, "heddle.bytes")) {
-        lua_pushcfunction(L, free_bytes);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
+    hl_class(L, "heddle.bytes", free_bytes, NULL);
     lp_state_write(L, i, what, b);
     lp_state_read(L, b->v, b->n); /* b copy */
     free(b->v);

@@ -127,11 +127,10 @@ static int reach(lua_State *L)
 
 int luaopen_heddle_work(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"plugin", plugin},
-                                         {"generator", lg_open},
-                                         {"reach", reach},
-                                         {"describe", describe},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"plugin", plugin},     {"generator", lg_open}, {"reach", reach},
+        {"describe", describe}, {NULL, NULL},
+    };
 
     luaL_newlib(L, functions);
     return 1;

@@ -19,7 +19,7 @@
 #include <lauxlib.h>
 #include <lualib.h>
 
-#include "lua/lparts.h"
+#include "lua/lheddle.h"
 
 static const char script_source[] =
     "local dir = ...\n"
