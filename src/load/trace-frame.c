@@ -94,6 +94,7 @@ struct pack_mem {
     uint64_t first;
     int64_t stride;
     size_t list; /* first of its values, or NO_LIST */
+    uint32_t stream, lanes;
 };
 
 #define NO_LIST SIZE_MAX
@@ -107,7 +108,7 @@ struct pack_warp { /* of the block being collected */
 struct pack_path {
     uint64_t hash;
     size_t at;
-    uint32_t n;
+    uint32_t n, memory;
 };
 
 struct pack_block {
@@ -247,37 +248,56 @@ static uint32_t find_top(struct hd_pack *k, const struct hd_top *o)
     return *slot - 1;
 }
 
+/* Appends an operation to a warp of the block; its row.  HD_NONE: no memory. */
+static uint32_t add_op(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
+                       uint64_t mask)
+{
+    struct pack_warp *w = &k->w[warp];
+    uint32_t top;
+
+    hd_assert(warp < k->warps);
+    if (hd_grow(&w->e, w->n, &w->room, sizeof *w->e) == NULL) {
+        k->oom = true;
+        return HD_NONE;
+    }
+    top = find_top(k, o);
+    w->e[w->n++] = (struct pack_entry){mask, top, 0};
+    return top;
+}
+
 void hd_pack_op(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
                 uint64_t mask)
 {
-    struct pack_warp *w = &k->w[warp];
-
-    hd_assert(warp < k->warps);
-    if (hd_grow(&w->e, w->n, &w->room, sizeof *w->e) == NULL)
-        k->oom = true;
-    else
-        w->e[w->n++] = (struct pack_entry){mask, find_top(k, o), 0};
+    add_op(k, warp, o, mask);
 }
 
-static struct pack_mem *add_mem(struct hd_pack *k, uint32_t warp)
+/* Appends a memory operation; NULL: no memory. */
+static struct pack_mem *add_mem(struct hd_pack *k, uint32_t warp,
+                                const struct hd_top *o, uint64_t mask)
 {
     struct pack_warp *w = &k->w[warp];
     struct pack_mem *m = hd_grow(&w->m, w->nm, &w->room_m, sizeof *m);
+    uint32_t top = add_op(k, warp, o, mask);
 
-    if (m == NULL) {
-        k->oom = true;
+    k->oom |= m == NULL;
+    if (k->oom)
         return NULL;
-    }
-    return &m[w->nm++];
+    m += w->nm++;
+    *m = (struct pack_mem){.list = NO_LIST,
+                           .stream = k->top[top].stream,
+                           .lanes = hd_bit_count(mask)};
+    return m;
 }
 
 void hd_pack_affine(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
                     uint64_t mask, uint64_t first, int64_t stride)
 {
-    hd_pack_op(k, warp, o, mask);
-    struct pack_mem *m = add_mem(k, warp);
-    if (m != NULL)
-        *m = (struct pack_mem){first, stride, NO_LIST};
+    struct pack_mem *m = add_mem(k, warp, o, mask);
+
+    if (m == NULL)
+        return;
+    m->first = first;
+    m->stride = stride;
 }
 
 void hd_pack_list(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
@@ -289,14 +309,13 @@ void hd_pack_list(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
         hd_pack_affine(k, warp, o, mask, n == 1 ? addr[0] : 0, 0);
         return;
     }
-    hd_pack_op(k, warp, o, mask);
-    struct pack_mem *m = add_mem(k, warp);
+    struct pack_mem *m = add_mem(k, warp, o, mask);
     uint64_t *v = hd_grow(&k->value, k->values + n, &k->room_values, 8);
     if (m == NULL || v == NULL) {
         k->oom = true;
         return;
     }
-    *m = (struct pack_mem){0, 0, k->values};
+    m->list = k->values;
     memcpy(v + k->values, addr, n * 8);
     k->values += n;
     k->cost += n * 4;
@@ -324,7 +343,8 @@ static bool add_path(struct hd_pack *k, const struct pack_warp *w,
         return false;
     if (w->n != 0)
         memcpy(k->e + k->n, w->e, w->n * sizeof *w->e);
-    p[k->paths++] = (struct pack_path){hash, k->n, (uint32_t)w->n};
+    p[k->paths++] =
+        (struct pack_path){hash, k->n, (uint32_t)w->n, (uint32_t)w->nm};
     k->n += w->n;
     k->cost += w->n * 2 + 2;
     return true;
@@ -477,64 +497,38 @@ static void widen(struct pack_stream *s, const uint64_t *v, size_t n)
     s->width = (uint8_t)width_of((s->max - s->min) >> s->shift);
 }
 
-/* Calls fn for each memory operation of the frame, in order. */
-static void each_mem(struct hd_pack *k,
-                     void (*fn)(struct hd_pack *k, uint32_t warp,
-                                const struct pack_entry *e, struct pack_mem *m))
+/* Gives each list its stream, or its own packing where that is shorter: stride
+ * 1 marks the latter, which then leave their stream. */
+static void pack_lists(struct hd_pack *k)
 {
-    struct pack_mem *m = k->m;
+    struct pack_mem *m, *end = k->m + k->nm;
 
-    for (size_t u = 0; u < k->uses; u++) {
-        const struct pack_path *p = &k->path[k->use[u]];
-        for (uint32_t i = 0; i < p->n; i++) {
-            const struct pack_entry *e = &k->e[p->at + i];
-            if (hd_top_memory(&k->top[e->top]))
-                fn(k, (uint32_t)u + 1, e, m++);
-        }
+    for (m = k->m; m < end; m++)
+        if (m->list != NO_LIST)
+            widen(&k->stream[m->stream], k->value + m->list, m->lanes);
+    for (m = k->m; m < end; m++) {
+        if (m->list == NO_LIST)
+            continue;
+        unsigned width = k->stream[m->stream].width;
+        struct pack_stream own = own_width(k->value + m->list, m->lanes);
+        size_t alone = (m->lanes * own.width + 7) / 8 + 5;
+        m->stride = alone < (m->lanes * width + 7) / 8;
+        m->first = own.min;
     }
+    memset(k->stream, 0, k->tops * sizeof *k->stream);
+    for (m = k->m; m < end; m++)
+        if (m->list != NO_LIST && m->stride == 0)
+            widen(&k->stream[m->stream], k->value + m->list, m->lanes);
 }
 
-static void widen_all(struct hd_pack *k, uint32_t warp,
-                      const struct pack_entry *e, struct pack_mem *m)
-{
-    (void)warp;
-    if (m->list != NO_LIST)
-        widen(&k->stream[k->top[e->top].stream], k->value + m->list,
-              hd_bit_count(e->mask));
-}
-
-/* Lists that do better alone leave their stream: stride 1 marks them. */
-static void choose_own(struct hd_pack *k, uint32_t warp,
-                       const struct pack_entry *e, struct pack_mem *m)
-{
-    (void)warp;
-    if (m->list == NO_LIST)
-        return;
-    const struct pack_stream *s = &k->stream[k->top[e->top].stream];
-    unsigned n = hd_bit_count(e->mask);
-    struct pack_stream own = own_width(k->value + m->list, n);
-    size_t alone = (n * own.width + 7) / 8 + 5;
-    m->stride = alone < (n * (size_t)s->width + 7) / 8;
-    m->first = own.min;
-}
-
-static void widen_rest(struct hd_pack *k, uint32_t warp,
-                       const struct pack_entry *e, struct pack_mem *m)
-{
-    if (m->list != NO_LIST && m->stride == 0)
-        widen_all(k, warp, e, m);
-}
-
-static void put_desc(struct hd_pack *k, uint32_t warp,
-                     const struct pack_entry *e, struct pack_mem *m)
+static void put_desc(struct hd_pack *k, uint32_t warp, const struct pack_mem *m)
 {
     struct hd_bytes *b = &k->part[P_DESC];
-    uint32_t id = k->top[e->top].stream;
-    struct predict *p = &k->predict[id];
-    unsigned n = hd_bit_count(e->mask);
+    struct predict *p = &k->predict[m->stream];
+    unsigned n = m->lanes;
 
     if (m->list != NO_LIST && m->stride == 0) {
-        const struct pack_stream *s = &k->stream[id];
+        const struct pack_stream *s = &k->stream[m->stream];
         hd_bytes_put(b, TAG_SHARED);
         put_bits(&k->part[P_BITS], k->value + m->list, n, s->min, s->shift,
                  s->width);
@@ -556,6 +550,15 @@ static void put_desc(struct hd_pack *k, uint32_t warp,
         hd_bytes_puts(b, m->stride);
         p->stride = m->stride;
     }
+}
+
+static void put_descs(struct hd_pack *k)
+{
+    const struct pack_mem *m = k->m;
+
+    for (size_t u = 0; u < k->uses; u++)
+        for (uint32_t n = k->path[k->use[u]].memory; n != 0; n--)
+            put_desc(k, (uint32_t)u + 1, m++);
 }
 
 static void put_tops(struct hd_pack *k)
@@ -662,11 +665,8 @@ int hd_pack_end(struct hd_pack *k, struct hd_bytes *out)
     put_tops(k);
     put_paths(k);
     put_blocks(k);
-    each_mem(k, widen_all);
-    each_mem(k, choose_own);
-    memset(k->stream, 0, k->tops * sizeof *k->stream);
-    each_mem(k, widen_rest);
-    each_mem(k, put_desc);
+    pack_lists(k);
+    put_descs(k);
     put_streams(k);
 
     hd_bytes_put(out, k->blocks);
