@@ -214,9 +214,5 @@ heddle_workload *heddle_program_workload(heddle_program *p)
         p->hash = XXH3_64bits_digest(p->xxh);
     }
     s = hd_program_source(p);
-    if (s == NULL) {
-        hd_err_memory(&p->err);
-        return NULL;
-    }
-    return hd_workload(s);
+    return s != NULL ? hd_workload(s) : hd_err_no_memory(&p->err);
 }

@@ -52,10 +52,8 @@ struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
     struct hd_trace_in *in = calloc(1, sizeof *in + n);
     struct stat st;
 
-    if (in == NULL) {
-        hd_err_memory(err);
-        return NULL;
-    }
+    if (in == NULL)
+        return hd_err_no_memory(err);
     memcpy(in->path, path, n);
     in->z = (lzma_stream)LZMA_STREAM_INIT;
     in->room = BUFFER;

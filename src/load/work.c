@@ -309,8 +309,7 @@ static struct work *make(const struct heddle_work *work,
     w = calloc(1, sizeof *w);
     if (w == NULL || (w->xxh = XXH3_createState()) == NULL) {
         free(w);
-        hd_err_memory(err);
-        return NULL;
+        return hd_err_no_memory(err);
     }
     XXH3_64bits_reset(w->xxh);
     w->work = work;
