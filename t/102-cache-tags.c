@@ -58,7 +58,7 @@ static void stores(void **state)
     fill(4, false, 0);
     assert_true(look(4, HD_REQ_WRITE));
     assert_true(look(4, HD_REQ_READ));
-    assert_int_equal(hd_cache_line(&c, hd_cache_find(&c, 4)).dirty, 0);
+    assert_int_equal(c.line[hd_cache_find(&c, 4)].dirty, 0);
     assert_true(look(4, HD_REQ_ATOMIC)); /* done at the L2: the copy is old */
     assert_false(hd_cache_peek(&c, 4));
     memenv_close(&m);

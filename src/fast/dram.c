@@ -297,8 +297,8 @@ static HD_INLINE uint32_t take_in(struct hd_dram *d,
     return i;
 }
 
-HD_HOT void hd_fast_dram_advance(struct hd_dram *d, const struct hd_dramlane *lane,
-                                 uint64_t cycle)
+HD_HOT void hd_fast_dram_advance(struct hd_dram *d,
+                                 const struct hd_dramlane *lane, uint64_t cycle)
 {
     const struct hd_dramlane copy = *lane, *l = &copy; /* in registers */
     struct hd_dramchan *ch = l->ch;

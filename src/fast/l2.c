@@ -44,23 +44,20 @@ static bool miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time in)
 
 HD_HOT bool hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    const struct hd_assoc *a = &sl->tags.tags;
+    struct hd_assoc *a = &sl->tags.tags;
     struct hd_l2_state *s = sl->s;
     struct hd_req *q = &sl->req[r];
-    struct hd_assoc_set *set = &a->set[q->spare];
     hd_time in = hd_max_u64(now, s->in_free);
-    uint32_t way;
+    uint32_t e;
 
     if (HD_UNLIKELY(s->in.n != 0 || in <= s->look_at || q->app >= sl->apps ||
                     q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC))
         return false;
-    if (set->recent != q->line) {
-        way = hd_assoc_find_way(set, &a->key[q->spare * a->ways], q->line,
-                                HD_CACHE_KEY);
-        if (way == HD_NONE)
+    if (a->set[q->spare].recent != q->line) {
+        e = hd_assoc_find_narrow(a, q->spare, q->line);
+        if (e == HD_NONE)
             return miss(sl, now, r, in);
-        set->order = hd_assoc_front(set->order, way);
-        set->recent = q->line;
+        hd_assoc_to_front(a, q->spare, e);
     }
     look_up(sl, q, in, HD_L2_HITS);
     q->hit = HD_REQ_HIT;

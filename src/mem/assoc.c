@@ -15,8 +15,9 @@
  * Wide (more ways, as in fully associative TLBs): a chained hash finds the
  * key, and LRU is a doubly linked list for each set, most recent first, with
  * a sentinel; both cost the same for any number of ways.  The list holds the
- * valid entries only.  An entry's links lie side by side, and in 16 bits each
- * if that is enough: a TLB of 64 entries is then in a few lines.
+ * valid entries only.  Nodes are numbered: node `set` is the sentinel of a set,
+ * node sets + entry is an entry's.  The sentinel's older neighbour is the most
+ * recent entry, and its newer one the oldest.
  *
  * Invariants: a key is at most once in a set; `order` holds each way once,
  * and the valid ones in the order of their use; the default LRU is kept up to
@@ -44,31 +45,24 @@ static bool narrow(const struct hd_assoc *a)
 
 /* ---- asking the policy ------------------------------------------------ */
 
-static struct heddle_q_repl_touch question(const struct hd_assoc *a,
-                                           uint32_t set, uint32_t way,
-                                           uint64_t key, struct hd_who who)
+/* Asks one of the four questions, which have the same fields; *q is what was
+ * asked. */
+static int64_t ask(const struct hd_slot *slot, const struct hd_assoc *a,
+                   struct heddle_q_repl_touch *q, uint32_t set, uint32_t way,
+                   uint64_t key, struct hd_who who, bool last)
 {
-    struct heddle_q_repl_touch q = {.instance = a->instance,
-                                    .set = set,
-                                    .way = way,
-                                    .ways = a->ways,
-                                    .key = key,
-                                    .app = who.app,
-                                    .warp = who.warp,
-                                    .from = hd_assoc_from(a, who.app),
-                                    .to = hd_assoc_to(a, who.app)};
-    return q;
+    *q = (struct heddle_q_repl_touch){.instance = a->instance,
+                                      .set = set,
+                                      .way = way,
+                                      .ways = a->ways,
+                                      .key = key,
+                                      .app = who.app,
+                                      .warp = who.warp,
+                                      .last = last,
+                                      .from = hd_assoc_from(a, who.app),
+                                      .to = hd_assoc_to(a, who.app)};
+    return slot->fn(slot->self, q);
 }
-
-/* The four questions have the same fields but are different types. */
-#define ASK(point, slot, ...)                                                  \
-    do {                                                                       \
-        struct heddle_q_repl_touch t_ = question(__VA_ARGS__);                 \
-        struct heddle_q_##point q_ = {t_.instance, t_.set, t_.way,  t_.ways,   \
-                                      t_.key,      t_.app, t_.warp, 0,         \
-                                      t_.from,     t_.to};                     \
-        hd_ask_##point(slot, &q_);                                             \
-    } while (0)
 
 static int64_t nothing(void *self, const void *q)
 {
@@ -88,46 +82,18 @@ static uint64_t order_last(const struct hd_assoc *a, uint64_t order,
            (uint64_t)way << a->last_shift;
 }
 
-/* Nodes are numbered: node `set` is the sentinel of a set, node sets + entry is
- * an entry's.  Lists are circles; the sentinel's older neighbour is the most
- * recent entry, and its newer one the oldest. */
-
-static uint32_t word(const struct hd_assoc *a, uint32_t node, uint32_t i)
-{
-    return hd_assoc_word(a->node, 4 * (size_t)node + i, a->small);
-}
-
-static void set_word(struct hd_assoc *a, uint32_t node, uint32_t i, uint32_t x)
-{
-    hd_assoc_put(a->node, 4 * (size_t)node + i, a->small, x);
-}
-
-/* Two nodes become neighbours. */
+/* Wide: two nodes become neighbours. */
 static void link(struct hd_assoc *a, uint32_t newer, uint32_t older)
 {
-    set_word(a, newer, HD_ASSOC_OLDER, older);
-    set_word(a, older, HD_ASSOC_NEWER, newer);
-}
-
-static void list_take(struct hd_assoc *a, uint32_t node)
-{
-    link(a, word(a, node, HD_ASSOC_NEWER), word(a, node, HD_ASSOC_OLDER));
-}
-
-/* Links a node behind node `newer`. */
-static void list_put(struct hd_assoc *a, uint32_t newer, uint32_t node)
-{
-    uint32_t older = word(a, newer, HD_ASSOC_OLDER);
-
-    link(a, newer, node);
-    link(a, node, older);
+    a->node[newer].older = older;
+    a->node[older].newer = newer;
 }
 
 static uint32_t oldest(const struct hd_assoc *a, uint32_t set)
 {
     if (narrow(a))
         return (uint32_t)(a->set[set].order >> a->last_shift) & 15;
-    return word(a, set, HD_ASSOC_NEWER) - a->sets - set * a->ways;
+    return a->node[set].newer - a->sets - set * a->ways;
 }
 
 /* The same among the ways of an application; narrow layout. */
@@ -147,20 +113,19 @@ static int64_t victim_default(void *self, const void *question_)
     const struct heddle_q_repl_victim *q = question_;
     const struct hd_assoc *a = self;
 
-    if (a->parted)
-        return (int64_t)oldest_own(a, (uint32_t)q->set, (uint32_t)q->app);
-
-    return (int64_t)oldest(self, (uint32_t)q->set);
+    return a->parted ? oldest_own(a, (uint32_t)q->set, (uint32_t)q->app)
+                     : oldest(a, (uint32_t)q->set);
 }
 
-HD_HOT void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set,
-                                 uint32_t entry, struct hd_who who)
+void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
+                          struct hd_who who)
 {
-    uint32_t way = entry - set * a->ways;
+    struct heddle_q_repl_touch q;
 
     hd_assoc_to_front(a, set, entry);
     if (HD_UNLIKELY((a->asked & HD_ASSOC_TOUCH) != 0))
-        ASK(repl_touch, &a->touch, a, set, way, hd_assoc_key(a, entry), who);
+        ask(&a->touch, a, &q, set, entry - set * a->ways,
+            a->key[entry], who, false);
 }
 
 /* ---- entering and leaving --------------------------------------------- */
@@ -178,7 +143,7 @@ static bool full(const struct hd_assoc *a, uint32_t set, uint32_t app)
 {
     if (narrow(a))
         return free_ways(a, set, app) == 0;
-    return word(a, set, HD_ASSOC_COUNT) == a->ways;
+    return a->node[set].count == a->ways;
 }
 
 /* The lowest invalid way of a set that has one. */
@@ -194,34 +159,23 @@ static uint32_t lowest_free(const struct hd_assoc *a, uint32_t set,
     return i * 64 + hd_bit_first(~a->valid[(size_t)set * a->words + i]);
 }
 
+/* Wide: an entry gets into the bucket of a key, or leaves that of its own. */
 static void hash_in(struct hd_assoc *a, uint32_t entry, uint64_t key)
 {
-    size_t h = (key * HD_ASSOC_HASH) >> a->hash;
+    uint32_t *head = &a->head[(key * HD_ASSOC_HASH) >> a->hash];
 
-    set_word(a, a->sets + entry, HD_ASSOC_NEXT,
-             hd_assoc_word(a->head, h, a->small));
-    hd_assoc_put(a->head, h, a->small, a->sets + entry);
+    a->node[a->sets + entry].next = *head;
+    *head = a->sets + entry;
 }
 
-/* A node leaves a bucket whose first it is not. */
-static void chain_out(struct hd_assoc *a, uint32_t first, uint32_t node)
+static void hash_out(struct hd_assoc *a, uint32_t entry)
 {
-    while (word(a, first, HD_ASSOC_NEXT) != node)
-        first = word(a, first, HD_ASSOC_NEXT);
-    set_word(a, first, HD_ASSOC_NEXT, word(a, node, HD_ASSOC_NEXT));
-}
+    uint64_t key = a->key[entry];
+    uint32_t *n = &a->head[(key * HD_ASSOC_HASH) >> a->hash];
 
-static inline void hash_out(struct hd_assoc *a, uint32_t entry, bool small)
-{
-    size_t h = (hd_assoc_key(a, entry) * HD_ASSOC_HASH) >> a->hash;
-    uint32_t node = a->sets + entry;
-    uint32_t n = hd_assoc_word(a->head, h, small);
-
-    if (HD_LIKELY(n == node))
-        hd_assoc_put(a->head, h, small,
-            hd_assoc_word(a->node, 4 * (size_t)node + HD_ASSOC_NEXT, small));
-    else
-        chain_out(a, n, node);
+    while (*n != a->sets + entry)
+        n = &a->node[*n].next;
+    *n = a->node[*n].next;
 }
 
 /* Writes a key, or HD_KEY_NONE, over what a way holds. */
@@ -229,23 +183,21 @@ static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
                     uint64_t key)
 {
     uint32_t e = set * a->ways + way;
-    uint64_t old = a->key[e], *w;
-    int32_t more = (key != HD_KEY_NONE) - (old != HD_KEY_NONE);
+    uint64_t old = a->key[e];
 
     if (narrow(a)) {
         a->set[set].tag[way] = key != HD_KEY_NONE ? hd_assoc_byte(key) : 0;
-        if (old != HD_KEY_NONE && a->set[set].recent == (old & a->mask))
+        if (old != HD_KEY_NONE && a->set[set].recent == old)
             a->set[set].recent = HD_KEY_NONE;
     } else {
         if (old != HD_KEY_NONE)
-            hash_out(a, e, a->small);
+            hash_out(a, e);
         if (key != HD_KEY_NONE)
             hash_in(a, e, key);
-        w = &a->valid[(size_t)set * a->words + way / 64];
-        *w = key != HD_KEY_NONE ? *w | 1ull << (way % 64)
-                                : *w & ~(1ull << (way % 64));
-        set_word(a, set, HD_ASSOC_COUNT,
-                 word(a, set, HD_ASSOC_COUNT) + (uint32_t)more);
+        if ((old != HD_KEY_NONE) != (key != HD_KEY_NONE)) {
+            a->valid[(size_t)set * a->words + way / 64] ^= 1ull << (way % 64);
+            a->node[set].count += key != HD_KEY_NONE ? 1u : UINT32_MAX;
+        }
     }
     a->key[e] = key;
 }
@@ -253,21 +205,13 @@ static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
 static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
                        struct hd_who who)
 {
-    struct heddle_q_repl_victim q = {.instance = a->instance,
-                                     .set = set,
-                                     .way = a->ways,
-                                     .ways = a->ways,
-                                     .key = key,
-                                     .app = who.app,
-                                     .warp = who.warp,
-                                     .from = hd_assoc_from(a, who.app),
-                                     .to = hd_assoc_to(a, who.app)};
+    struct heddle_q_repl_touch q;
     char rule[96];
     uint32_t way;
 
     if (HD_LIKELY(!a->victim.bound))
         return a->parted ? oldest_own(a, set, who.app) : oldest(a, set);
-    way = (uint32_t)hd_ask_repl_victim(&a->victim, &q);
+    way = (uint32_t)ask(&a->victim, a, &q, set, a->ways, key, who, false);
     if (hd_assoc_owns(a, way, who.app))
         return way;
     snprintf(rule, sizeof rule, "%u to %u, the ways of the application",
@@ -277,30 +221,13 @@ static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
     return oldest_own(a, set, who.app);
 }
 
-/* Puts a way whose key was written into the order of use. */
-static void use(struct hd_assoc *a, uint32_t set, uint32_t way, bool last,
-                bool linked)
-{
-    uint32_t node = a->sets + set * a->ways + way;
-    struct hd_assoc_set *x;
-
-    if (narrow(a)) {
-        x = &a->set[set];
-        x->order =
-            last ? order_last(a, x->order, way) : hd_assoc_front(x->order, way);
-        x->recent = hd_assoc_key(a, set * a->ways + (x->order & 15));
-        return;
-    }
-    if (linked)
-        list_take(a, node);
-    list_put(a, last ? word(a, set, HD_ASSOC_NEWER) : set, node);
-}
-
 static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
                       struct hd_who who, uint64_t *evicted, bool last)
 {
     bool replace = full(a, set, who.app);
-    uint32_t way;
+    struct heddle_q_repl_touch q;
+    struct hd_assoc_set *s;
+    uint32_t way, node, at;
 
     hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
     *evicted = HD_KEY_NONE;
@@ -309,75 +236,35 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
         hd_assert(way < a->ways);
         *evicted = a->key[set * a->ways + way];
         if (HD_UNLIKELY(a->gone.bound))
-            ASK(repl_gone, &a->gone, a, set, way, *evicted & a->mask, who);
+            ask(&a->gone, a, &q, set, way, *evicted, who, false);
     } else {
         way = lowest_free(a, set, who.app);
     }
     set_key(a, set, way, key);
-    use(a, set, way, last, replace);
-    if (HD_UNLIKELY(a->fill.bound)) {
-        struct heddle_q_repl_fill q = {a->instance,
-                                       set,
-                                       way,
-                                       a->ways,
-                                       key,
-                                       who.app,
-                                       who.warp,
-                                       last,
-                                       hd_assoc_from(a, who.app),
-                                       hd_assoc_to(a, who.app)};
-        hd_ask_repl_fill(&a->fill, &q);
+    if (narrow(a)) {
+        s = &a->set[set];
+        s->order =
+            last ? order_last(a, s->order, way) : hd_assoc_front(s->order, way);
+        s->recent = a->key[set * a->ways + (s->order & 15)];
+    } else {
+        node = a->sets + set * a->ways + way;
+        if (replace)
+            link(a, a->node[node].newer, a->node[node].older);
+        at = last ? a->node[set].newer : set; /* behind this one */
+        link(a, node, a->node[at].older);
+        link(a, at, node);
     }
+    if (HD_UNLIKELY(a->fill.bound))
+        ask(&a->fill, a, &q, set, way, key, who, last);
     return set * a->ways + way;
-}
-
-/* The oldest of two or more entries of a full set gets a key and becomes the
- * most recent: it and the sentinel change places.  Returns it. */
-static inline uint32_t replace_oldest(struct hd_assoc *a, uint32_t set,
-                                      uint64_t key, bool small)
-{
-    void *v = a->node, *h = a->head;
-    size_t s = 4 * (size_t)set, n, at;
-    uint32_t node = hd_assoc_word(v, s + HD_ASSOC_NEWER, small);
-    uint32_t first = hd_assoc_word(v, s + HD_ASSOC_OLDER, small), last;
-    uint32_t e = node - a->sets;
-
-    n = 4 * (size_t)node;
-    last = hd_assoc_word(v, n + HD_ASSOC_NEWER, small);
-    hd_assoc_put(v, 4 * (size_t)last + HD_ASSOC_OLDER, small, set);
-    hd_assoc_put(v, s + HD_ASSOC_NEWER, small, last);
-    hd_assoc_put(v, s + HD_ASSOC_OLDER, small, node);
-    hd_assoc_put(v, n + HD_ASSOC_NEWER, small, set);
-    hd_assoc_put(v, n + HD_ASSOC_OLDER, small, first);
-    hd_assoc_put(v, 4 * (size_t)first + HD_ASSOC_NEWER, small, node);
-    hash_out(a, e, small);
-    at = (key * HD_ASSOC_HASH) >> a->hash;
-    hd_assoc_put(v, n + HD_ASSOC_NEXT, small, hd_assoc_word(h, at, small));
-    hd_assoc_put(h, at, small, node);
-    return e;
-}
-
-HD_HOT uint32_t hd_assoc_enter_wide(struct hd_assoc *a, uint32_t set,
-                                    uint64_t key, uint64_t *evicted)
-{
-    struct hd_who nobody = {HD_APP_NONE, 0xffff};
-    uint32_t e;
-
-    if (HD_UNLIKELY(!full(a, set, HD_APP_NONE)))
-        return place(a, set, key, nobody, evicted, false);
-    e = HD_LIKELY(a->small) ? replace_oldest(a, set, key, true)
-                            : replace_oldest(a, set, key, false);
-    *evicted = a->key[e];
-    a->key[e] = key;
-    return e;
 }
 
 HD_HOT uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                                struct hd_who who, uint64_t *evicted)
 {
-    if (HD_UNLIKELY(hd_assoc_asks(a)))
-        return place(a, set, key, who, evicted, false);
-    return hd_assoc_place_quiet(a, set, key, evicted);
+    if (narrow(a) && HD_LIKELY((a->asked & HD_ASSOC_ENTRY) == 0))
+        return hd_assoc_enter(a, set, key, evicted);
+    return place(a, set, key, who, evicted, false);
 }
 
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
@@ -390,14 +277,15 @@ void hd_assoc_drop(struct hd_assoc *a, uint32_t entry)
 {
     uint32_t set = hd_assoc_set_of(a, entry), way = entry - set * a->ways;
     struct hd_who nobody = {HD_APP_NONE, 0xffff};
+    struct heddle_q_repl_touch q;
 
     if (a->key[entry] == HD_KEY_NONE)
         return;
     if (HD_UNLIKELY(a->gone.bound))
-        ASK(repl_gone, &a->gone, a, set, way, hd_assoc_key(a, entry), nobody);
+        ask(&a->gone, a, &q, set, way, a->key[entry], nobody, false);
     set_key(a, set, way, HD_KEY_NONE);
     if (!narrow(a))
-        list_take(a, a->sets + entry);
+        link(a, a->node[a->sets + entry].newer, a->node[a->sets + entry].older);
 }
 
 /* ---- facts ------------------------------------------------------------ */
@@ -408,7 +296,7 @@ uint32_t hd_assoc_depth(const struct hd_assoc *a, uint32_t entry)
     uint64_t order;
 
     if (!narrow(a)) {
-        for (entry += a->sets; (entry = word(a, entry, HD_ASSOC_NEWER)) != set;)
+        for (entry += a->sets; (entry = a->node[entry].newer) != set;)
             n++;
         return n;
     }
@@ -420,7 +308,7 @@ uint32_t hd_assoc_depth(const struct hd_assoc *a, uint32_t entry)
 uint32_t hd_assoc_valid(const struct hd_assoc *a, uint32_t set)
 {
     if (!narrow(a))
-        return word(a, set, HD_ASSOC_COUNT);
+        return a->node[set].count;
     return hd_bit_count(hd_bytes_high(a->set[set].tag));
 }
 
@@ -455,14 +343,12 @@ static int take_narrow(struct hd_assoc *a, struct hd_arena *arena)
 /* Four buckets and more an entry, so that few share one. */
 static int take_wide(struct hd_assoc *a, struct hd_arena *arena)
 {
-    size_t n = (size_t)a->sets * a->ways, size;
+    size_t n = (size_t)a->sets * a->ways;
 
-    a->small = a->sets + n <= UINT16_MAX;
-    size = a->small ? sizeof(uint16_t) : sizeof(uint32_t);
     a->words = (a->ways + 63) / 64;
     a->hash = (uint8_t)(62 - hd_log2(n));
-    a->node = hd_arena_take(arena, a->sets + n, 4 * size);
-    a->head = hd_arena_take(arena, 4ull << hd_log2(n), size);
+    a->node = hd_arena_take(arena, a->sets + n, sizeof *a->node);
+    a->head = hd_arena_take(arena, 4ull << hd_log2(n), sizeof *a->head);
     a->valid = hd_arena_take(arena, (size_t)a->sets * a->words, 8);
     if (a->node == NULL || a->head == NULL || a->valid == NULL)
         return -1;
@@ -471,12 +357,10 @@ static int take_wide(struct hd_assoc *a, struct hd_arena *arena)
     return 0;
 }
 
-/* Takes and fills what the layout needs.  0 or -1. */
 static int take(struct hd_assoc *a, struct hd_arena *arena)
 {
     size_t n = (size_t)a->sets * a->ways;
 
-    a->mask = UINT64_MAX;
     a->way_shift = hd_is_pow2(a->ways) ? (uint8_t)hd_log2(a->ways) : 32;
     a->key = hd_arena_take(arena, n, sizeof *a->key);
     if (a->key == NULL)

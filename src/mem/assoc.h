@@ -7,10 +7,6 @@
  * ways; the look-up is then by hash, and LRU costs the same for any size.
  * Sets need not be a power of two.
  *
- * Where keys need less than 64 bits the owner may keep something of its own
- * above them, in the word of the key, where whoever brings or evicts an entry
- * has it at hand (hd_assoc.mask, which is all ones after hd_assoc_open).
- *
  * Finding and touching are in every access of every level, so they are inline;
  * how the two layouts work is told in assoc.c.
  *
@@ -41,9 +37,11 @@ struct hd_assoc_set {
     uint64_t recent; /* the key of the first of them, or HD_KEY_NONE */
 };
 
-/* What lies in a node of the wide layout: an entry's neighbours in the order of
- * use of its set, and the next of its bucket; of a set, valid entries. */
-enum { HD_ASSOC_NEWER, HD_ASSOC_OLDER, HD_ASSOC_NEXT, HD_ASSOC_COUNT };
+/* A node of the wide layout: an entry's neighbours in the order of use of its
+ * set, and the next of its bucket; of a set, valid entries. */
+struct hd_assoc_node {
+    uint32_t newer, older, next, count;
+};
 
 /* Who has to be asked or told (hd_assoc.asked); the first is no question, but
  * the same things are no concern of a wide array's. */
@@ -55,9 +53,7 @@ enum {
 };
 
 struct hd_assoc {
-    /* what a look-up or a new entry reads: 48 bytes, 56 of a wide array */
     uint64_t *key;            /* arena: of each entry; HD_KEY_NONE: invalid */
-    uint64_t mask;            /* bits of a key: those above are the owner's */
     struct hd_assoc_set *set; /* arena; NULL: the layout is wide */
     uint32_t ways, sets;
     uint8_t asked;      /* HD_ASSOC_ bits */
@@ -65,17 +61,16 @@ struct hd_assoc {
     uint8_t last_shift; /* narrow: of the last place of `order` in use */
     uint8_t hash;       /* wide: shift of the hash */
     uint16_t all;       /* narrow: a bit for each way */
-    bool small;         /* wide: 16 bits are enough for a node's words */
     bool parted;        /* ways are shared out: see share */
     union {
         uint64_t last_mask; /* narrow: the places of `order` in use */
-        void *head; /* wide; arena: first node of each bucket of a hash */
+        uint32_t *head; /* wide; arena: first node of each bucket of a hash */
     };
     /* more than HD_ASSOC_NARROW ways: a hash of the keys, lists in order of
      * use, and bit sets of the valid ways */
-    void *node; /* arena: [sets, then entries] * 4, of 16 or 32 bits each */
-    uint64_t *valid; /* arena: [set][words], a bit for each way */
-    uint32_t words;  /* of 64 ways, a set */
+    struct hd_assoc_node *node; /* arena: [sets, then entries] */
+    uint64_t *valid;            /* arena: [set][words], a bit for each way */
+    uint32_t words;             /* of 64 ways, a set */
     uint32_t instance;
     struct hd_slot touch, fill, victim, gone;
     struct hd_env *env;
@@ -96,16 +91,11 @@ void hd_assoc_bound(struct hd_assoc *a);
 
 /*
  * Makes room for a key that is not present and enters it: an invalid way if
- * there is one (the lowest), else the policy's victim.  *evicted is the word
- * of the key that left, or HD_KEY_NONE.  Returns the entry, whose word has
- * nothing of the owner's.
+ * there is one (the lowest), else the policy's victim.  *evicted is the key
+ * that left, or HD_KEY_NONE.  Returns the entry.
  */
 uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                         struct hd_who who, uint64_t *evicted);
-
-/* hd_assoc_place in a wide set, for who knows that nobody asks (below). */
-uint32_t hd_assoc_enter_wide(struct hd_assoc *a, uint32_t set, uint64_t key,
-                             uint64_t *evicted);
 
 /* As hd_assoc_place, but the newcomer is the next victim (LRU position). */
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
@@ -155,58 +145,15 @@ static inline uint8_t hd_assoc_byte(uint64_t key)
     return (uint8_t)((key * HD_ASSOC_HASH) >> 57 | 0x80);
 }
 
-/* The key of an entry, or HD_KEY_NONE. */
-static inline uint64_t hd_assoc_key(const struct hd_assoc *a, uint32_t entry)
-{
-    uint64_t word = a->key[entry];
-
-    return word == HD_KEY_NONE ? word : word & a->mask;
-}
-
-/* The way of a key in a narrow set with these words, or HD_NONE. */
-static inline uint32_t hd_assoc_find_way(const struct hd_assoc_set *s,
-                                         const uint64_t *words, uint64_t key,
-                                         uint64_t mask)
-{
-    uint32_t z = hd_bytes_alike(s->tag, hd_assoc_byte(key)), way;
-
-    for (; z != 0; z &= z - 1) {
-        way = hd_bit_first(z);
-        if (HD_LIKELY((words[way] & mask) == key))
-            return way;
-    }
-    return HD_NONE;
-}
-
 static inline uint32_t hd_assoc_find_narrow(const struct hd_assoc *a,
                                             uint32_t set, uint64_t key)
 {
-    uint32_t first = set * a->ways;
-    uint32_t way =
-        hd_assoc_find_way(&a->set[set], &a->key[first], key, a->mask);
+    uint32_t first = set * a->ways, e;
+    uint32_t z = hd_bytes_alike(a->set[set].tag, hd_assoc_byte(key));
 
-    return way == HD_NONE ? HD_NONE : first + way;
-}
-
-/* A word of the wide layout.  `small` is a->small, known where it is inlined.
- */
-static inline uint32_t hd_assoc_word(const void *v, size_t i, bool small)
-{
-    return small ? ((const uint16_t *)v)[i] : ((const uint32_t *)v)[i];
-}
-
-static inline uint32_t hd_assoc_find_wide_in(const struct hd_assoc *a,
-                                             uint32_t set, uint64_t key,
-                                             bool small)
-{
-    uint32_t n =
-        hd_assoc_word(a->head, (key * HD_ASSOC_HASH) >> a->hash, small);
-
-    for (; n != 0;
-         n = hd_assoc_word(a->node, 4 * (size_t)n + HD_ASSOC_NEXT, small)) {
-        uint32_t e = n - a->sets;
-        if (HD_LIKELY((a->key[e] & a->mask) == key &&
-                      e - set * a->ways < a->ways))
+    for (; z != 0; z &= z - 1) {
+        e = first + hd_bit_first(z);
+        if (HD_LIKELY(a->key[e] == key))
             return e;
     }
     return HD_NONE;
@@ -215,8 +162,15 @@ static inline uint32_t hd_assoc_find_wide_in(const struct hd_assoc *a,
 static inline uint32_t hd_assoc_find_wide(const struct hd_assoc *a,
                                           uint32_t set, uint64_t key)
 {
-    return HD_LIKELY(a->small) ? hd_assoc_find_wide_in(a, set, key, true)
-                               : hd_assoc_find_wide_in(a, set, key, false);
+    uint32_t n = a->head[(key * HD_ASSOC_HASH) >> a->hash], e;
+
+    for (; n != 0; n = a->node[n].next) {
+        e = n - a->sets;
+        if (HD_LIKELY(a->key[e] == key &&
+                      e - set * a->ways < a->ways))
+            return e;
+    }
+    return HD_NONE;
 }
 
 /* The entry of a key, or HD_NONE.  Changes nothing. */
@@ -237,7 +191,7 @@ static inline uint32_t hd_assoc_find_at(const struct hd_assoc *a, uint32_t set,
     if (guess == NULL)
         return hd_assoc_find(a, set, key);
     e = *guess;
-    if (HD_UNLIKELY((a->key[e] & a->mask) != key)) {
+    if (HD_UNLIKELY(a->key[e] != key)) {
         e = hd_assoc_find(a, set, key);
         *guess = (uint16_t)(e != HD_NONE ? e : *guess);
     }
@@ -258,33 +212,20 @@ static inline uint64_t hd_assoc_front(uint64_t order, uint32_t way)
     return order ^ ((order ^ (order << 4 | way)) & upto);
 }
 
-/* Writes a word of the wide layout. */
-static inline void hd_assoc_put(void *v, size_t i, bool small, uint32_t x)
-{
-    if (small)
-        ((uint16_t *)v)[i] = (uint16_t)x;
-    else
-        ((uint32_t *)v)[i] = x;
-}
-
+/* Wide: moves node n to the front of the list of a set. */
 static inline void hd_assoc_to_front_wide(struct hd_assoc *a, uint32_t set,
-                                          uint32_t entry, bool small)
+                                          uint32_t n)
 {
-    void *v = a->node;
-    uint32_t node = a->sets + entry, first, older;
-    size_t n = 4 * (size_t)node, s = 4 * (size_t)set;
-    uint32_t newer = hd_assoc_word(v, n + HD_ASSOC_NEWER, small);
+    struct hd_assoc_node *v = a->node;
 
-    if (newer == set)
+    if (v[n].newer == set)
         return;
-    older = hd_assoc_word(v, n + HD_ASSOC_OLDER, small);
-    hd_assoc_put(v, 4 * (size_t)newer + HD_ASSOC_OLDER, small, older);
-    hd_assoc_put(v, 4 * (size_t)older + HD_ASSOC_NEWER, small, newer);
-    first = hd_assoc_word(v, s + HD_ASSOC_OLDER, small);
-    hd_assoc_put(v, s + HD_ASSOC_OLDER, small, node);
-    hd_assoc_put(v, n + HD_ASSOC_NEWER, small, set);
-    hd_assoc_put(v, n + HD_ASSOC_OLDER, small, first);
-    hd_assoc_put(v, 4 * (size_t)first + HD_ASSOC_NEWER, small, node);
+    v[v[n].newer].older = v[n].older;
+    v[v[n].older].newer = v[n].newer;
+    v[n].newer = set;
+    v[n].older = v[set].older;
+    v[v[n].older].newer = n;
+    v[set].older = n;
 }
 
 /* Moves an entry to the front of its set's order of use; nobody is told. */
@@ -295,13 +236,10 @@ static inline void hd_assoc_to_front(struct hd_assoc *a, uint32_t set,
     uint32_t way = entry - set * a->ways;
 
     if (HD_UNLIKELY(a->set == NULL)) {
-        if (HD_LIKELY(a->small))
-            hd_assoc_to_front_wide(a, set, entry, true);
-        else
-            hd_assoc_to_front_wide(a, set, entry, false);
+        hd_assoc_to_front_wide(a, set, a->sets + entry);
     } else if ((s->order & 15) != way) {
         s->order = hd_assoc_front(s->order, way);
-        s->recent = a->key[entry] & a->mask;
+        s->recent = a->key[entry];
     }
 }
 
@@ -310,14 +248,14 @@ static inline uint32_t hd_assoc_set_of(const struct hd_assoc *a, uint32_t entry)
     return a->way_shift < 32 ? entry >> a->way_shift : entry / a->ways;
 }
 
-/* hd_assoc_place in a narrow set of an array like `a`, for who knows that
- * nobody asks (below).  Returns the way, whose word is left to the caller. */
-static inline uint32_t hd_assoc_enter_tag(const struct hd_assoc *a,
-                                          struct hd_assoc_set *s, uint64_t key)
+/* hd_assoc_place in a narrow set, for who knows that nobody asks. */
+static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
+                                      uint64_t key, uint64_t *evicted)
 {
+    struct hd_assoc_set *s = &a->set[set];
     uint32_t free = ~hd_bytes_high(s->tag) & a->all, way;
+    uint64_t *word = &a->key[set * a->ways];
 
-    hd_assert((key & ~a->mask) == 0);
     if (HD_LIKELY(free == 0)) {
         way = (uint32_t)(s->order >> a->last_shift) & 15;
         s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;
@@ -327,30 +265,9 @@ static inline uint32_t hd_assoc_enter_tag(const struct hd_assoc *a,
     }
     s->recent = key;
     s->tag[way] = hd_assoc_byte(key);
-    return way;
-}
-
-/* The same where these are the set's words; `own` is the owner's. */
-static inline uint32_t hd_assoc_enter_way(const struct hd_assoc *a,
-                                          struct hd_assoc_set *s,
-                                          uint64_t *words, uint64_t key,
-                                          uint64_t own, uint64_t *evicted)
-{
-    uint32_t way = hd_assoc_enter_tag(a, s, key);
-
-    hd_assert((own & a->mask) == 0);
-    *evicted = words[way];
-    words[way] = key | own;
-    return way;
-}
-
-static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
-                                      uint64_t key, uint64_t *evicted)
-{
-    uint32_t first = set * a->ways;
-
-    return first +
-           hd_assoc_enter_way(a, &a->set[set], &a->key[first], key, 0, evicted);
+    *evicted = word[way];
+    word[way] = key;
+    return set * a->ways + way;
 }
 
 /* Has what a look-up in a set, or a new key, will touch fetched: between an
@@ -364,21 +281,6 @@ static inline void hd_assoc_ahead(const struct hd_assoc *a, uint32_t set)
     __builtin_prefetch(&a->set[set], 1);
     __builtin_prefetch(key, 1);
     __builtin_prefetch(key + 8, 1);
-}
-
-/* hd_assoc_place for who knows that nobody asks (below). */
-static inline uint32_t hd_assoc_place_quiet(struct hd_assoc *a, uint32_t set,
-                                            uint64_t key, uint64_t *evicted)
-{
-    hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
-    return a->set != NULL ? hd_assoc_enter(a, set, key, evicted)
-                          : hd_assoc_enter_wide(a, set, key, evicted);
-}
-
-/* True when somebody must hear of what enters and leaves, or chooses it. */
-static inline bool hd_assoc_asks(const struct hd_assoc *a)
-{
-    return (a->asked & HD_ASSOC_ENTRY) != 0;
 }
 
 /* What hd_assoc_touch does where the layout is wide or a policy is bound. */

@@ -9,10 +9,6 @@
  * Sets may be any number.  Two megabytes in 12 slices of 16 ways is 85.3
  * sets; the third is dropped, and the set is the index modulo 85.
  *
- * What is known of a line that is present (dirty, whose, who brought it) lies
- * in the same word as its number, so that a fill touches the set and one more
- * line of the host's cache: the tags of an L2 lie far apart.
- *
  * Write policies.  `through`: a store updates a line that is present and goes
  * on.  `evict`: a store goes on and drops the line (Fermi's L1 for global
  * memory).  `back`: a store makes the line dirty, and allocates one if it is
@@ -121,30 +117,24 @@ static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
 
 /* ---- look-up ---------------------------------------------------------- */
 
-/* What a store or an atomic does to a line that is present. */
-static void change(struct hd_cache *c, uint32_t entry, uint32_t kind)
+void hd_cache_tell_use(struct hd_cache *c, uint64_t line, uint32_t entry,
+                       uint32_t kind, struct hd_who who)
+{
+    enum heddle_note note =
+        entry != HD_NONE ? HEDDLE_NOTE_cache_hit : HEDDLE_NOTE_cache_miss;
+
+    if (c->watched[note] != 0)
+        tell(c, note, line, kind, who,
+             entry != HD_NONE ? c->line[entry].filler : 0);
+}
+
+void hd_cache_change(struct hd_cache *c, uint32_t entry, uint32_t kind)
 {
     if (c->cfg.write == HD_WRITE_BACK)
-        hd_cache_dirty(c, entry);
+        c->line[entry].dirty = 1;
     else if (c->cfg.write == HD_WRITE_EVICT ||
              (kind == HD_REQ_ATOMIC && c->level == 1))
         hd_assoc_drop(&c->tags, entry);
-}
-
-void hd_cache_used_other(struct hd_cache *c, uint64_t line, uint32_t entry,
-                         uint32_t kind, struct hd_who who)
-{
-    if (entry == HD_NONE) {
-        if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_miss] != 0))
-            tell(c, HEDDLE_NOTE_cache_miss, line, kind, who, 0);
-        return;
-    }
-    if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_hit] != 0))
-        tell(c, HEDDLE_NOTE_cache_hit, line, kind, who,
-             hd_cache_line(c, entry).filler);
-    hd_assoc_touch(&c->tags, entry, who);
-    if (kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC)
-        change(c, entry, kind);
 }
 
 /* ---- filling ---------------------------------------------------------- */
@@ -171,51 +161,49 @@ static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
     return hd_ask_cache_insert(&c->insert, &q);
 }
 
-/* Enters a line into the tags; *gone is the line that left and *old what was
- * kept of it, or HD_KEY_NONE. */
-static void enter(struct hd_cache *c, uint32_t set, uint64_t line, bool last,
-                  struct hd_who who, bool dirty, uint64_t *gone,
-                  struct hd_cache_line *old)
-{
-    uint32_t e = last ? hd_assoc_place_last(&c->tags, set, line, who, gone)
-                      : hd_assoc_place(&c->tags, set, line, who, gone);
-
-    if (c->line != NULL) {
-        *old = c->line[e];
-        c->line[e] =
-            (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
-        return;
-    }
-    *old = (struct hd_cache_line){(uint16_t)(*gone >> 40),
-                                  (uint8_t)hd_cache_owner(*gone),
-                                  (*gone & HD_CACHE_DIRTY) != 0};
-    c->tags.key[e] |= hd_cache_pack(who.warp, who.app, dirty);
-    if (*gone != HD_KEY_NONE)
-        *gone &= HD_CACHE_KEY;
-}
-
-bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
-                          uint32_t kind, uint32_t level, bool dirty,
-                          struct hd_who who, uint64_t *victim,
-                          uint32_t *victim_app)
+HD_HOT bool hd_cache_enter(struct hd_cache *c, uint32_t set, uint64_t line,
+                           uint32_t kind, uint32_t level, bool dirty,
+                           struct hd_who who, uint64_t *victim,
+                           uint32_t *victim_app)
 {
     struct hd_cache_line old;
     int64_t how = NORMAL;
+    uint32_t e;
 
-    if (c->insert.bound)
+    if (HD_UNLIKELY(c->insert.bound))
         how = ask_insert(c, line, kind, level, who);
     if (how == SKIP) {
         *victim = dirty ? line : HD_KEY_NONE;
         *victim_app = who.app;
         return dirty;
     }
-    enter(c, set, line, how == LAST, who, dirty, victim, &old);
+    e = how == LAST ? hd_assoc_place_last(&c->tags, set, line, who, victim)
+                    : hd_assoc_place(&c->tags, set, line, who, victim);
+    old = c->line[e];
+    c->line[e] =
+        (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
     if (*victim == HD_KEY_NONE)
         return false;
-    if (c->watched[HEDDLE_NOTE_cache_evict] != 0)
+    if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_evict] != 0))
         tell(c, HEDDLE_NOTE_cache_evict, *victim, kind, who, old.filler);
     *victim_app = old.owner;
     return old.dirty;
+}
+
+bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
+                   uint32_t level, bool dirty, struct hd_who who,
+                   uint64_t *victim, uint32_t *victim_app)
+{
+    uint32_t set = hd_cache_set(c, line);
+    uint32_t e = hd_assoc_find(&c->tags, set, line);
+
+    if (HD_LIKELY(e == HD_NONE))
+        return hd_cache_enter(c, set, line, kind, level, dirty, who, victim,
+                              victim_app);
+    *victim = HD_KEY_NONE;
+    *victim_app = who.app;
+    c->line[e].dirty |= dirty;
+    return false;
 }
 
 bool hd_cache_drop(struct hd_cache *c, uint64_t line)
@@ -225,7 +213,7 @@ bool hd_cache_drop(struct hd_cache *c, uint64_t line)
 
     if (e == HD_NONE)
         return false;
-    dirty = hd_cache_line(c, e).dirty;
+    dirty = c->line[e].dirty;
     hd_assoc_drop(&c->tags, e);
     return dirty;
 }
@@ -235,8 +223,8 @@ bool hd_cache_drop(struct hd_cache *c, uint64_t line)
 void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v)
 {
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
-        uint64_t line = hd_assoc_key(&c->tags, e);
-        struct hd_cache_line x = hd_cache_line(c, e);
+        uint64_t line = c->tags.key[e];
+        struct hd_cache_line x = c->line[e];
 
         if (line == HD_KEY_NONE)
             continue;
@@ -252,33 +240,13 @@ void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v)
     }
 }
 
-static int take(struct hd_cache *c, const char *at, uint32_t sets,
-                uint32_t ways)
-{
-    size_t n = (size_t)sets * ways;
-    bool alone = strcmp(at, "cache") == 0;
-
-    if (alone)
-        c->line = hd_arena_take(c->env->arena, n, sizeof *c->line);
-    if ((alone && c->line == NULL) ||
-        hd_assoc_open(&c->tags, c->env, at, c->instance, sets, ways) != 0)
-        return hd_err_memory(c->env->err);
-    if (!alone)
-        c->tags.mask = HD_CACHE_KEY;
-    return 0;
-}
-
 void hd_cache_bound(struct hd_cache *c)
 {
     bool use = (c->watched[HEDDLE_NOTE_cache_miss] |
                 c->watched[HEDDLE_NOTE_cache_hit]) != 0;
-    bool fill = (c->insert.bound | c->watched[HEDDLE_NOTE_cache_evict]) != 0;
 
     hd_assoc_bound(&c->tags);
-    fill |= (c->tags.asked & (HD_ASSOC_WIDE | HD_ASSOC_ENTRY)) != 0 ||
-            c->line != NULL;
-    c->tags.asked |=
-        (uint8_t)((use ? HD_CACHE_USE : 0) | (fill ? HD_CACHE_FILL : 0));
+    c->tags.asked |= use ? HD_CACHE_USE : 0;
 }
 
 int hd_cache_open(struct hd_cache *c, struct hd_env *env,
@@ -288,7 +256,6 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
     static const uint32_t nobody[HEDDLE_NOTE_COUNT];
     uint64_t lines = cfg->line != 0 ? bytes / cfg->line : 0;
     uint32_t ways = cfg->ways;
-    int rc;
 
     *c = (struct hd_cache){.env = env, .cfg = *cfg, .instance = instance};
     c->watched = env->slots != NULL ? env->slots->watched : nobody;
@@ -301,9 +268,10 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
                           "%s.bytes: %llu bytes hold no whole set of %u ways "
                           "of %u bytes",
                           at, (unsigned long long)bytes, ways, cfg->line);
-    rc = take(c, at, (uint32_t)(lines / ways), ways);
-    if (rc != 0)
-        return rc;
+    c->line = hd_arena_take(env->arena, lines / ways * ways, sizeof *c->line);
+    if (c->line == NULL || hd_assoc_open(&c->tags, env, at, instance,
+                                         (uint32_t)(lines / ways), ways) != 0)
+        return hd_err_memory(env->err);
     if (hd_is_pow2(c->tags.sets))
         c->set_mask = c->tags.sets - 1;
     c->insert = (struct hd_slot){insert_default, c, 0};

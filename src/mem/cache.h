@@ -41,42 +41,14 @@ struct hd_cache_line {
     uint8_t dirty;
 };
 
-/*
- * The same in the word of its key, above the line number: 16 bits, 7 (all
- * ones: HD_APP_NONE), 1.  A machine has at most 2^44 bytes of memory and lines
- * of at least 32, so 40 bits are enough for a line number.  A cache alone,
- * whose addresses may be any, has an array of them instead.
- */
-#define HD_CACHE_KEY   ((1ull << 40) - 1)
-#define HD_CACHE_DIRTY (1ull << 63)
-
-static inline uint64_t hd_cache_pack(uint32_t filler, uint32_t owner,
-                                     bool dirty)
-{
-    return (uint64_t)dirty << 63 | (uint64_t)(owner & 127) << 56 |
-           (uint64_t)(filler & 0xffff) << 40;
-}
-
-static inline uint32_t hd_cache_owner(uint64_t word)
-{
-    uint32_t owner = (uint32_t)(word >> 56) & 127;
-
-    return owner != 127 ? owner : HD_APP_NONE;
-}
-
-/* Bits of hd_assoc.asked, besides its own. */
-enum {
-    HD_CACHE_USE = HD_ASSOC_OWNER,      /* somebody watches hits or misses */
-    HD_CACHE_FILL = HD_ASSOC_OWNER << 1 /* a fill is not a plain one */
-};
+enum { HD_CACHE_USE = HD_ASSOC_OWNER }; /* hd_assoc.asked: somebody watches
+                                           hits or misses */
 
 struct hd_cache {
-    /* with the first 48 bytes of the tags a line of the host's cache, if this
-     * begins one: all that a look-up or a plain fill reads */
     uint32_t set_mask; /* where the sets are a power of two; else 0 */
     struct hd_assoc tags;
     const uint32_t *watched;    /* [note] watchers */
-    struct hd_cache_line *line; /* arena: [entry]; NULL: in the keys */
+    struct hd_cache_line *line; /* arena: [entry] */
     struct hd_slot insert;
     struct hd_env *env;
     struct hd_cache_cfg cfg;
@@ -94,33 +66,12 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
  * finds out who is asked and told. */
 void hd_cache_bound(struct hd_cache *c);
 
-/* The set of the line that has an index in this cache: an L1's is its number. */
+/* The set of a line by its index in this cache: in an L1, its number. */
 static inline uint32_t hd_cache_set(const struct hd_cache *c, uint64_t index)
 {
     if (HD_LIKELY(c->set_mask != 0))
         return (uint32_t)index & c->set_mask;
     return (uint32_t)(index % c->tags.sets);
-}
-
-/* What is kept of an entry. */
-static inline struct hd_cache_line hd_cache_line(const struct hd_cache *c,
-                                                 uint32_t entry)
-{
-    uint64_t w = c->tags.key[entry];
-
-    if (c->line != NULL)
-        return c->line[entry];
-    return (struct hd_cache_line){(uint16_t)(w >> 40),
-                                  (uint8_t)hd_cache_owner(w), w >> 63 != 0};
-}
-
-/* Makes an entry dirty. */
-static inline void hd_cache_dirty(struct hd_cache *c, uint32_t entry)
-{
-    if (HD_UNLIKELY(c->line != NULL))
-        c->line[entry].dirty = 1;
-    else
-        c->tags.key[entry] |= HD_CACHE_DIRTY;
 }
 
 /* The entry of a line, or HD_NONE; touches nothing. */
@@ -129,9 +80,11 @@ static inline uint32_t hd_cache_find(const struct hd_cache *c, uint64_t line)
     return hd_assoc_find(&c->tags, hd_cache_set(c, line), line);
 }
 
-/* Somebody watches hits or misses, or the line is stored to. */
-void hd_cache_used_other(struct hd_cache *c, uint64_t line, uint32_t entry,
-                         uint32_t kind, struct hd_who who);
+/* Tells whoever watches hits or misses. */
+void hd_cache_tell_use(struct hd_cache *c, uint64_t line, uint32_t entry,
+                       uint32_t kind, struct hd_who who);
+/* What a store or an atomic does to a line that is present. */
+void hd_cache_change(struct hd_cache *c, uint32_t entry, uint32_t kind);
 
 /* A line that was looked for in its set is used, or was missed (HD_NONE).
  * Writes follow the write policy: HD_WRITE_BACK dirties on a hit,
@@ -141,11 +94,13 @@ static inline void hd_cache_used(struct hd_cache *c, uint32_t set,
                                  uint64_t line, uint32_t entry, uint32_t kind,
                                  struct hd_who who)
 {
-    if (HD_UNLIKELY((c->tags.asked & HD_CACHE_USE) != 0 ||
-                    kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC))
-        hd_cache_used_other(c, line, entry, kind, who);
-    else if (entry != HD_NONE)
-        hd_assoc_touch_in(&c->tags, set, entry, who);
+    if (HD_UNLIKELY((c->tags.asked & HD_CACHE_USE) != 0))
+        hd_cache_tell_use(c, line, entry, kind, who);
+    if (entry == HD_NONE)
+        return;
+    hd_assoc_touch_in(&c->tags, set, entry, who);
+    if (HD_UNLIKELY(kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC))
+        hd_cache_change(c, entry, kind);
 }
 
 /* Looks up a line (pa >> log2 line) and uses it; `guess` as in
@@ -171,7 +126,7 @@ static inline bool hd_cache_lookup(struct hd_cache *c, uint64_t line,
  * asked or told.  False: the line is not there, and nothing was done. */
 static inline bool hd_cache_again(struct hd_cache *c, uint64_t line, uint32_t e)
 {
-    if ((c->tags.key[e] & c->tags.mask) != line)
+    if (c->tags.key[e] != line)
         return false;
     hd_assoc_to_front(&c->tags, hd_cache_set(c, line), e);
     return true;
@@ -183,62 +138,19 @@ static inline bool hd_cache_peek(const struct hd_cache *c, uint64_t line)
     return hd_cache_find(c, line) != HD_NONE;
 }
 
-/* hd_cache_enter where somebody is asked, or the array is wide. */
-bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
-                          uint32_t kind, uint32_t level, bool dirty,
-                          struct hd_who who, uint64_t *victim,
-                          uint32_t *victim_app);
-
-/* Has what a fill of a set will touch fetched. */
-static inline void hd_cache_ahead(const struct hd_cache *c, uint32_t set)
-{
-    hd_assoc_ahead(&c->tags, set);
-}
-
 /* Enters a line that is known to be missing into its set (asks cache_insert;
  * it may decline).  Returns true when a dirty line must be written back (the
  * evicted one, or the newcomer that was declined): its line number and owner.
  * Otherwise *victim is a clean line that left, or HD_KEY_NONE. */
-static inline bool hd_cache_enter(struct hd_cache *c, uint32_t set,
-                                  uint64_t line, uint32_t kind, uint32_t level,
-                                  bool dirty, struct hd_who who,
-                                  uint64_t *victim, uint32_t *victim_app)
-{
-    uint64_t old;
-
-    if (HD_UNLIKELY((c->tags.asked & HD_CACHE_FILL) != 0))
-        return hd_cache_enter_other(c, set, line, kind, level, dirty, who,
-                                    victim, victim_app);
-    hd_assoc_enter_way(&c->tags, &c->tags.set[set],
-                       &c->tags.key[set * c->tags.ways], line,
-                       hd_cache_pack(who.warp, who.app, dirty), &old);
-    *victim = old;
-    if (old == HD_KEY_NONE)
-        return false;
-    *victim = old & HD_CACHE_KEY;
-    *victim_app = hd_cache_owner(old);
-    return (old & HD_CACHE_DIRTY) != 0;
-}
+bool hd_cache_enter(struct hd_cache *c, uint32_t set, uint64_t line,
+                    uint32_t kind, uint32_t level, bool dirty,
+                    struct hd_who who, uint64_t *victim, uint32_t *victim_app);
 
 /* Fills a line that has arrived.  One that is present already stays, and
  * becomes dirty if `dirty`; else hd_cache_enter. */
-static inline bool hd_cache_fill(struct hd_cache *c, uint64_t line,
-                                 uint32_t kind, uint32_t level, bool dirty,
-                                 struct hd_who who, uint64_t *victim,
-                                 uint32_t *victim_app)
-{
-    uint32_t set = hd_cache_set(c, line);
-    uint32_t e = hd_assoc_find(&c->tags, set, line);
-
-    if (HD_LIKELY(e == HD_NONE))
-        return hd_cache_enter(c, set, line, kind, level, dirty, who, victim,
-                              victim_app);
-    *victim = HD_KEY_NONE;
-    *victim_app = who.app;
-    if (dirty)
-        hd_cache_dirty(c, e);
-    return false;
-}
+bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
+                   uint32_t level, bool dirty, struct hd_who who,
+                   uint64_t *victim, uint32_t *victim_app);
 
 /* Invalidates a line that may be there; true: it was dirty. */
 bool hd_cache_drop(struct hd_cache *c, uint64_t line);

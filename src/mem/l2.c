@@ -231,7 +231,7 @@ enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
     entry = hd_assoc_find(&tags->tags, set, line);
     if (entry == HD_NONE)
         return HD_L2_NOT_THERE;
-    dirty = hd_cache_line(tags, entry).dirty;
+    dirty = tags->line[entry].dirty;
     hd_assoc_drop(&tags->tags, entry);
     return dirty ? HD_L2_WAS_DIRTY : HD_L2_WAS_CLEAN;
 }
@@ -1052,7 +1052,7 @@ static bool in_share(const struct hd_l2_slice *sl)
 
     for (uint32_t e = 0; a->parted && e < a->sets * a->ways; e++)
         if (a->key[e] != HD_KEY_NONE &&
-            !hd_assoc_owns(a, e, hd_cache_line(&sl->tags, e).owner))
+            !hd_assoc_owns(a, e, sl->tags.line[e].owner))
             return false;
     return true;
 }
