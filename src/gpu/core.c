@@ -350,7 +350,7 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what,
         if (message == t)
             serve_message(c, s, t);
         else
-            hd_lsu_serve(c, t, hd_min_u64(end, hd_min_u64(message, port.at)));
+            hd_lsu_serve(c, t, hd_min_u64(end, message), port.at);
     }
     c->awake = false;
     c->gpu->env->local = NULL;

@@ -425,8 +425,8 @@ void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
                  const struct hd_access *acc, hd_time t);
 void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
 /* The next step at t, and those that follow before `end` with lines of the same
- * instruction. */
-void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end);
+ * instruction; the issue port is used next at `port`. */
+void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end, hd_time port);
 /* Policies were bound or unbound: finds out what is unheard. */
 void hd_lsu_bound(struct hd_core *c);
 /* One line of a memory instruction is done at t (now or later). */

@@ -27,8 +27,12 @@
 void hd_lsu_bound(struct hd_core *c)
 {
     const struct hd_machine *m = c->gpu->m;
+    const uint32_t *watched = c->gpu->env->slots->watched;
 
-    c->unheard = c->gpu->translate != 0 && m->l1tlb.mode.kind == HD_FULL &&
+    c->unheard = !c->pick.bound && !c->limit.bound &&
+                 watched[HEDDLE_NOTE_access] == 0 &&
+                 watched[HEDDLE_NOTE_access_done] == 0 &&
+                 c->gpu->translate != 0 && m->l1tlb.mode.kind == HD_FULL &&
                  m->l1cache.mode.kind == HD_FULL &&
                  m->l1tlb.blocking != HD_UNDER_NONE &&
                  m->core.translate_textures && c->l1tlb.quiet &&
@@ -231,7 +235,8 @@ static inline bool has_row(const struct hd_core *c, struct hd_lines *op)
 
 /* Lines in a row that hit where their places in the warp's instruction did last,
  * but for the last one, which ends the instruction: what line() would do from t
- * on and before `end`. */
+ * on and before `end`.  The issue port need not wait for them, nor they for it,
+ * so the core's time stays where it is. */
 static HD_HOT void row(struct hd_core *c, struct hd_lines *op, hd_time t,
                        hd_time end)
 {
@@ -239,11 +244,12 @@ static HD_HOT void row(struct hd_core *c, struct hd_lines *op, hd_time t,
     struct hd_core_state *s = c->s;
     const struct hd_guess *guess = &c->guess[op->warp];
     struct hd_memop *m = &c->memop[op->memop];
-    uint32_t shift = HD_PAGE_SHIFT - g->line_shift, i = op->at, pages = 0;
+    hd_time cycle = g->cycle, last = 0;
+    uint32_t shift = HD_PAGE_SHIFT - g->line_shift, pages = 0, n;
     uint32_t tlb_ports = g->m->l1tlb.ports, l1_ports = g->m->l1cache.ports;
-    hd_time last = 0, local = s->local;
+    uint32_t i = op->at, most = op->n - 1u;
 
-    for (; i + 1u < op->n && t < end; i++) {
+    for (; i < most && t < end; i++) {
         const struct hd_lsu_line *x = hd_lines_at(op, i);
         struct hd_lsu_page *page = &op->page[x->page];
         if (page->frame >= HD_PAGE_MISSING) {
@@ -252,48 +258,54 @@ static HD_HOT void row(struct hd_core *c, struct hd_lines *op, hd_time t,
                 !hd_tlb_again(&c->l1tlb, c->app, page->vpn,
                               guess->page[x->page], &page->frame))
                 break;
-            local = t;
             pages++;
-            hd_lsu_use_port(&s->tlb_free, &s->tlb_used, tlb_ports, t, g->cycle);
+            hd_lsu_use_port(&s->tlb_free, &s->tlb_used, tlb_ports, t, cycle);
         }
         if (!hd_cache_again(&c->l1, page->frame << shift | x->place,
-                            guess->line[i]))
+                            guess->line[i])) {
+            if (t > s->lsu_free) { /* its page is known from t on */
+                s->lsu_free = t;
+                s->lsu_used = 0;
+            }
             break;
-        hd_lsu_use_port(&s->lsu_free, &s->lsu_used, l1_ports, t, g->cycle);
-        local = last = t;
+        }
+        hd_lsu_use_port(&s->lsu_free, &s->lsu_used, l1_ports, t, cycle);
+        last = t;
         t = hd_max_u64(t, s->lsu_free);
     }
-    s->local = local;
     c->tlb_count[HD_L1TLB_LOOKUPS] += pages;
     c->tlb_count[HD_L1TLB_HITS] += pages;
-    if (i == op->at)
+    n = i - op->at;
+    if (n == 0)
         return;
-    c->l1_count[HD_L1_READS] += i - op->at;
-    c->l1_count[HD_L1_READ_HITS] += i - op->at;
+    c->l1_count[HD_L1_READS] += n;
+    c->l1_count[HD_L1_READ_HITS] += n;
     m->done = hd_max_u64(m->done, last + g->both_ticks);
-    m->left -= (i - op->at) & 0xff;
+    m->left -= n & 0xff;
     op->at = (uint16_t)i;
 }
 
-HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end)
+HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
+                         hd_time port)
 {
     struct hd_core_state *s = c->s;
     struct hd_lines *op = &c->lsu[s->lsu_first];
-    uint32_t next = s->lsu_first + 1;
+    uint32_t behind = s->lsu_first + 1;
+    hd_time next, until = hd_min_u64(end, port);
 
     if (s->replay_first != HD_NONE) {
-        replay(c, t, end);
+        replay(c, t, until);
         return;
     }
     if (op->n == 0 && !pass(c, op, t))
         return;
     while (op->at < op->n) {
-        if (has_row(c, op) && t < end) {
+        if (t < end && has_row(c, op)) {
             row(c, op, t, end);
-            t = hd_lsu_next(c, s);
-            if (t >= end)
+            next = hd_lsu_next(c, s);
+            if (next > t && next >= until)
                 return;
-            s->local = t;
+            s->local = t = next;
         }
         if (!line(c, op, t))
             return;
@@ -301,11 +313,12 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end)
             break;
         t = hd_lsu_next(c, s);
         end = hd_min_u64(end, s->inbox.at);
-        if (t >= end || *c->gpu->stop != 0)
+        until = hd_min_u64(until, end);
+        if (t >= until || *c->gpu->stop != 0)
             return;
         s->local = t;
     }
-    s->lsu_first = next < c->lsu_room ? next : 0;
+    s->lsu_first = behind < c->lsu_room ? behind : 0;
     s->lsu_n--;
     hd_lsu_line_done(c, op->memop, t);
 }

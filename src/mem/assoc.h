@@ -232,14 +232,18 @@ static inline void hd_assoc_to_front_wide(struct hd_assoc *a, uint32_t set,
 static inline void hd_assoc_to_front(struct hd_assoc *a, uint32_t set,
                                      uint32_t entry)
 {
-    struct hd_assoc_set *s = &a->set[set];
-    uint32_t way = entry - set * a->ways;
+    struct hd_assoc_set *s;
+    uint32_t way;
 
-    if (HD_UNLIKELY(a->set == NULL)) {
-        hd_assoc_to_front_wide(a, set, a->sets + entry);
-    } else if ((s->order & 15) != way) {
+    if (a->set != NULL) {
+        s = &a->set[set];
+        way = entry - set * a->ways;
+        if ((s->order & 15) == way)
+            return;
         s->order = hd_assoc_front(s->order, way);
         s->recent = a->key[entry];
+    } else {
+        hd_assoc_to_front_wide(a, set, a->sets + entry);
     }
 }
 

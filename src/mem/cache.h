@@ -128,7 +128,7 @@ static inline bool hd_cache_again(struct hd_cache *c, uint64_t line, uint32_t e)
 {
     if (c->tags.key[e] != line)
         return false;
-    hd_assoc_to_front(&c->tags, hd_cache_set(c, line), e);
+    hd_assoc_to_front(&c->tags, hd_assoc_set_of(&c->tags, e), e);
     return true;
 }
 

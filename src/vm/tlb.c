@@ -41,8 +41,6 @@
 
 #include "../base/bits.h"
 
-enum { CLASS_SHIFT = 52, APP_SHIFT = 56 }; /* in keys */
-
 enum { DEFAULT_MERGE = 16 };
 
 #define TLB(field) offsetof(struct hd_tlb_cfg, field)
@@ -143,17 +141,18 @@ const uint32_t hd_tlb_stat_count = HD_LEN(hd_tlb_stats);
 
 static uint64_t key_of(uint32_t klass, uint32_t app, uint64_t first)
 {
-    return first | (uint64_t)klass << CLASS_SHIFT | (uint64_t)app << APP_SHIFT;
+    return first | (uint64_t)klass << HD_TLB_CLASS_SHIFT |
+           (uint64_t)app << HD_TLB_APP_SHIFT;
 }
 
 static uint32_t class_of_key(uint64_t key)
 {
-    return (uint32_t)(key >> CLASS_SHIFT) & 15;
+    return (uint32_t)(key >> HD_TLB_CLASS_SHIFT) & 15;
 }
 
 static uint32_t app_of_key(uint64_t key)
 {
-    return (uint32_t)(key >> APP_SHIFT);
+    return (uint32_t)(key >> HD_TLB_APP_SHIFT);
 }
 
 static uint32_t shift_of(const struct hd_tlb *t, uint32_t klass)
@@ -248,7 +247,7 @@ static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
     uint64_t key = key_at(t, entry);
     uint32_t klass = class_of_key(key), n = pages[klass];
     struct hd_xlate x = {
-        {key & hd_ones(CLASS_SHIFT)}, {t->entry[entry].frame}, n, n};
+        {key & hd_ones(HD_TLB_CLASS_SHIFT)}, {t->entry[entry].frame}, n, n};
 
     if (HD_UNLIKELY(klass == HD_TLB_MERGED)) {
         x.vpn.v += t->run[entry].first;
@@ -323,21 +322,6 @@ HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     return true;
 }
 
-bool hd_tlb_is(const struct hd_tlb *t, uint32_t app, uint64_t vpn, uint32_t e)
-{
-    return t->base.key[e] == key_of(HD_TLB_4K, app, vpn);
-}
-
-bool hd_tlb_again(struct hd_tlb *t, uint32_t app, uint64_t vpn, uint32_t e,
-                  uint64_t *frame)
-{
-    if (!hd_tlb_is(t, app, vpn, e))
-        return false;
-    hd_assoc_to_front(&t->base, set_of(&t->base, t->base_mask, vpn), e);
-    *frame = t->entry[e].frame;
-    return true;
-}
-
 /* ---- entering and leaving --------------------------------------------- */
 
 static void more(struct hd_tlb *t, uint32_t klass)
@@ -396,7 +380,7 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
 static void evicted(struct hd_tlb *t, uint64_t gone, uint32_t core,
                     uint32_t warp, uint32_t entry)
 {
-    uint64_t vpn = gone & hd_ones(CLASS_SHIFT);
+    uint64_t vpn = gone & hd_ones(HD_TLB_CLASS_SHIFT);
 
     count(t, app_of_key(gone), HD_TLB_EVICTIONS);
     less(t, is_large(t, entry) ? HD_TLB_LARGE : class_of_key(gone));

@@ -61,6 +61,8 @@ enum hd_tlb_class {
     HD_TLB_CLASSES
 };
 
+enum { HD_TLB_CLASS_SHIFT = 52, HD_TLB_APP_SHIFT = 56 }; /* in keys */
+
 /* Where live[] of a TLB has what besides the counts of base entries. */
 enum {
     HD_TLB_LARGE = HD_TLB_CLASSES, /* valid entries of the large array */
@@ -117,13 +119,24 @@ bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
                    uint32_t warp, struct hd_xlate *x, uint16_t *guess);
 
 /* Base entry e holds a page of 4 KB. */
-bool hd_tlb_is(const struct hd_tlb *t, uint32_t app, uint64_t vpn, uint32_t e);
+static inline bool hd_tlb_is(const struct hd_tlb *t, uint32_t app, uint64_t vpn,
+                             uint32_t e)
+{
+    return t->base.key[e] == (vpn | (uint64_t)app << HD_TLB_APP_SHIFT);
+}
 
 /* A page of 4 KB hits in base entry e, as it did before: the entry is used,
  * where nobody else is concerned (quiet).  False: it is not there, and nothing
  * was done. */
-bool hd_tlb_again(struct hd_tlb *t, uint32_t app, uint64_t vpn, uint32_t e,
-                  uint64_t *frame);
+static inline bool hd_tlb_again(struct hd_tlb *t, uint32_t app, uint64_t vpn,
+                                uint32_t e, uint64_t *frame)
+{
+    if (!hd_tlb_is(t, app, vpn, e))
+        return false;
+    hd_assoc_to_front(&t->base, hd_assoc_set_of(&t->base, e), e);
+    *frame = t->entry[e].frame;
+    return true;
+}
 
 /* No entry is of anything but one page of 4 KB. */
 static inline bool hd_tlb_plain(const struct hd_tlb *t)
