@@ -96,7 +96,7 @@ static void joined(void **state)
     assert_int_equal(hd_ptables_walk(r.t, 0, at(0), pte), 4);
     first = pte[3];
     hd_ptables_join(r.t, 0, at(7));
-    assert_true(hd_ptables_joined(r.t, 0, at(500)));
+    assert_true(hd_ptables_large(r.t, 0, at(500), &x));
     assert_false(hd_ptables_whole(r.t, 0, at(3), &f)); /* it is already */
     for (uint64_t p = 0; p < PAGES; p += 73) {
         x = find(&r, 0, p);
@@ -203,7 +203,7 @@ static void emptied(void **state)
     a = map(&r, 0, 0, PAGES);
     hd_ptables_join(r.t, 0, at(0));
     unmap(&r, 0, a, 0, PAGES);
-    assert_true(hd_ptables_joined(r.t, 0, at(0)));
+    assert_true(hd_ptables_large(r.t, 0, at(0), &x));
     assert_true(hd_ptables_large(r.t, 0, at(0), &x) && x.pfn.v == 0);
     assert_string_equal(verdict(&r), "");
     hd_ptables_split(r.t, 0, at(0));

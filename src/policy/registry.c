@@ -288,13 +288,16 @@ static struct hd_offer *enter(struct hd_slots_registry *r)
 void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
                     struct hd_slot *slot, heddle_answer *fn, void *self)
 {
-    struct hd_slots_registry *r = s->registry;
+    struct hd_slots_registry *r;
     struct hd_offer *o;
     uint32_t place;
 
     slot->fn = fn;
     slot->self = self;
     slot->bound = 0;
+    if (s == NULL)
+        return;
+    r = s->registry;
     place = hd_registry_at(r, at, true);
     o = place == HD_NONE ? NULL : enter(r);
     if (o == NULL) {

@@ -116,7 +116,7 @@ void hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
 /*
  * Offers a slot: point `p` of the structure `at` ("l1tlb", "l2cache", "dram";
  * "" where there is only one), answered by fn(self, q) until a policy is
- * bound.  `slot` must outlive the simulation.
+ * bound.  `slot` must outlive the simulation.  s NULL: nobody can bind.
  */
 void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
                     struct hd_slot *slot, heddle_answer *fn, void *self);

@@ -333,13 +333,10 @@ static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
         struct hd_xlate page;
         hd_vpn vpn = {x->vpn.v + i};
         int rc = 0;
-        if (f->cfg.transfer == HD_TRANSFER_2M &&
-            !hd_ptables_absent(f->w.tables, x->app, vpn, &page)) {
+        if (!hd_ptables_absent(f->w.tables, x->app, vpn, &page)) {
             i++;
             continue;
         }
-        if (f->cfg.transfer == HD_TRANSFER_PAGE)
-            page = (struct hd_xlate){x->vpn, {0}, x->pages, x->pages};
         if (!hd_ptables_coming(f->w.tables, x->app, page.vpn)) {
             rc = hd_ptables_place(f->w.tables, x->app, page.vpn, again,
                                   f->env->err);
@@ -352,7 +349,7 @@ static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
     }
     if (n == 0)
         hd_err_set(f->env->err, HEDDLE_ECHECK,
-                   "fault of page 0x%llx: nothing around it is absent",
+                   "fault of page 0x%llx: nothing of it is absent",
                    (unsigned long long)x->vpn.v);
     return n;
 }
@@ -707,10 +704,8 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->s->next = HD_NEVER;
     f->rank = hd_events_component(env->ev, "fault", handle, f);
     f->client = hd_link_client(w->link, arrived, f);
-    f->batch = (struct hd_slot){batch_default, f, 0};
-    if (env->slots != NULL)
-        hd_slots_offer(env->slots, HEDDLE_POINT_fault_batch, "", &f->batch,
-                       batch_default, f);
+    hd_slots_offer(env->slots, HEDDLE_POINT_fault_batch, "", &f->batch,
+                   batch_default, f);
     hd_env_part(env, (struct hd_part){.name = "fault",
                                       .instances = 1,
                                       .self = f,

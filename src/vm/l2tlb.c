@@ -353,13 +353,14 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
     return true;
 }
 
-/* Tries a head that missed before: its page may have come in with another. */
+/* Tries a head that missed before: an entry of more pages may have brought its
+ * own. */
 static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = &u->treq[treq];
     struct hd_xlate x;
 
-    if (u->m->tlb_cfg.mode.kind != HD_FULL ||
+    if (u->m->tlb_cfg.mode.kind != HD_FULL || hd_tlb_plain(&u->tlb) ||
         !hd_tlb_peek(&u->tlb, q->app, q->vpn, &x))
         return miss(u, now, treq);
     q->hit = HD_TREQ_HIT_L2;

@@ -713,16 +713,6 @@ static int64_t yes(void *self, const void *question)
     return 1;
 }
 
-static void offer(struct hd_manage *g, enum heddle_point p,
-                  struct hd_slot *slot, heddle_answer *fn)
-{
-    slot->fn = fn;
-    slot->self = g;
-    slot->bound = 0;
-    if (g->env->slots != NULL)
-        hd_slots_offer(g->env->slots, p, "", slot, fn, g);
-}
-
 /* A page found no frame. */
 static bool make_room(void *self, uint32_t app)
 {
@@ -778,6 +768,19 @@ int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
                    struct hd_mmu *mmu, struct hd_l2 *l2,
                    const struct hd_manage_cores *cores)
 {
+    const struct {
+        enum heddle_point point;
+        struct hd_slot *slot;
+        heddle_answer *fn;
+    } point[] = {
+        {HEDDLE_POINT_coalesce, &g->coalesce, no},
+        {HEDDLE_POINT_splinter, &g->splinter, yes},
+        {HEDDLE_POINT_compact, &g->compact, no},
+        {HEDDLE_POINT_receive, &g->receive, no},
+        {HEDDLE_POINT_copy, &g->copy, no},
+        {HEDDLE_POINT_stall, &g->stall, no},
+        {HEDDLE_POINT_shootdown, &g->shootdown, no},
+    };
     uint64_t n = tables->big.n;
 
     g->t = tables;
@@ -791,13 +794,9 @@ int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
     tables->compact = make_room;
     tables->compacts = compacts;
     tables->compact_self = g;
-    offer(g, HEDDLE_POINT_coalesce, &g->coalesce, no);
-    offer(g, HEDDLE_POINT_splinter, &g->splinter, yes);
-    offer(g, HEDDLE_POINT_compact, &g->compact, no);
-    offer(g, HEDDLE_POINT_receive, &g->receive, no);
-    offer(g, HEDDLE_POINT_copy, &g->copy, no);
-    offer(g, HEDDLE_POINT_stall, &g->stall, no);
-    offer(g, HEDDLE_POINT_shootdown, &g->shootdown, no);
+    for (uint32_t i = 0; i < HD_LEN(point); i++)
+        hd_slots_offer(g->env->slots, point[i].point, "", point[i].slot,
+                       point[i].fn, g);
     hd_env_part(g->env,
                 (struct hd_part){
                     .name = "memory", .instances = 1, .self = g, .sync = sync});

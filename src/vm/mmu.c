@@ -290,16 +290,6 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     return rc;
 }
 
-static void offer(struct hd_mmu *m, enum heddle_point p, struct hd_slot *slot,
-                  heddle_answer *fn)
-{
-    slot->fn = fn;
-    slot->self = m;
-    slot->bound = 0;
-    if (m->env->slots != NULL)
-        hd_slots_offer(m->env->slots, p, "", slot, fn, m);
-}
-
 static void open_hists(struct hd_mmu *m)
 {
     struct hd_stats *st = m->env->stats;
@@ -351,9 +341,6 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->per_tick = hd_recip_of(m->tick);
     m->per_core = hd_recip_of(hd_ticks(env->clk, HD_CLK_CORE, 1));
     m->ordered = n == 1 && w->memory_back > 0 && w->walk->port == 0;
-    m->ahead = m->ordered && w->walk->mode.kind == HD_FULL &&
-               w->pwc->mode.kind == HD_OFF &&
-               hd_recip_up(m->per_tick, w->memory_back) == w->memory_back;
     m->never = HD_NEVER;
     m->until = env->slots != NULL && env->slots->epoch != NULL
                    ? env->slots->epoch
@@ -381,17 +368,19 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     return m;
 }
 
-/* Policies were bound or unbound. */
+/* Policies were bound or unbound, or watchers came or went. */
 static void bound(void *self)
 {
     struct hd_mmu *m = self;
 
+    m->ahead = m->ordered && m->walk_cfg.mode.kind == HD_FULL &&
+               m->pwc_cfg.mode.kind == HD_OFF &&
+               hd_recip_up(m->per_tick, m->w.memory_back) == m->w.memory_back &&
+               !m->step.bound && m->watched[HEDDLE_NOTE_walk_read] == 0;
     for (uint32_t i = 0; i < m->units; i++) {
-        struct hd_unit *u = &m->unit[i];
-
-        hd_tlb_bound(&u->tlb);
-        hd_tlb_bound(&u->bypass);
-        hd_assoc_bound(&u->pwc.tags);
+        hd_tlb_bound(&m->unit[i].tlb);
+        hd_tlb_bound(&m->unit[i].bypass);
+        hd_assoc_bound(&m->unit[i].pwc.tags);
     }
 }
 
@@ -450,9 +439,10 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         hd_mmu_close(m);
         return NULL;
     }
-    offer(m, HEDDLE_POINT_tlb_fill, &m->fill, hd_l2tlb_fill_default);
-    offer(m, HEDDLE_POINT_walk_step, &m->step, first);
-    offer(m, HEDDLE_POINT_walk_pick, &m->pick, first);
+    hd_slots_offer(env->slots, HEDDLE_POINT_tlb_fill, "", &m->fill,
+                   hd_l2tlb_fill_default, m);
+    hd_slots_offer(env->slots, HEDDLE_POINT_walk_step, "", &m->step, first, m);
+    hd_slots_offer(env->slots, HEDDLE_POINT_walk_pick, "", &m->pick, first, m);
     if (w->faults != NULL)
         hd_faults_client(w->faults,
                          (struct hd_fault_client){resume, mapped, m});

@@ -674,16 +674,17 @@ static bool taken(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
                   x);
 }
 
-/* Some page of [vpn, vpn + n) is mapped or reserved. */
-static bool any_mapped(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                       uint32_t n)
+/* Whether a page of [vpn, vpn + n) can be made: none in it is mapped or
+ * reserved, or has its place kept in a coalesced region. */
+static bool all_free(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                     uint32_t n)
 {
     struct hd_xlate x;
 
     for (uint32_t i = 0; i < n; i++)
         if (taken(t, app, vpn + i, &x))
-            return true;
-    return false;
+            return false;
+    return !hd_ptables_large(t, app, (hd_vpn){vpn}, &x);
 }
 
 /* Remembers the range of an allocation, so that unmapping spares the pages
@@ -746,9 +747,7 @@ static int map(struct hd_ptables *t, struct job *j)
             vpn = x.vpn.v + x.pages;
             continue;
         }
-        if (n > 1 && (inside || t->cfg.round) &&
-            !hd_ptables_joined(t, app, (hd_vpn){at}) &&
-            !any_mapped(t, app, at, n)) {
+        if (n > 1 && (inside || t->cfg.round) && all_free(t, app, at, n)) {
             rc = enter_page(t, j, at, n);
             vpn = at + n;
         } else {
@@ -903,8 +902,8 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
         vpn = next;
     }
 }
-/* ---- regions that are used as one page ------------------------------------
- */
+
+/* ---- regions that are used as one page ---------------------------------- */
 
 /* The leaf table of a region of 4 KB pages, or NULL. */
 static struct hd_pt_table *leaf_table(const struct hd_ptables *t,
@@ -966,13 +965,6 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
             return 0;
     frame->v = f;
     return x->used;
-}
-
-bool hd_ptables_joined(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
-
-    return h->key != 0 && h->region_bits & HD_PT_JOINED;
 }
 
 bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
@@ -1122,9 +1114,11 @@ int hd_ptables_fragment(struct hd_ptables *t, uint32_t index,
     }
     return 0;
 }
-/* ---- looking ------------------------------------------------------------- */
-/* Both this and the check go down from the root through the entries in memory,
- * so they see what a walk would see and not what the short way says. */
+
+/* ---- looking and checking ----------------------------------------------- */
+
+/* Both go down from the root through the entries in memory, so they see what a
+ * walk would see and not what the short way says. */
 
 static void show_run(struct heddle_visitor *v, const struct hd_xlate *run)
 {
@@ -1369,6 +1363,7 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
                    (unsigned long long)owned, (unsigned long long)all,
                    (unsigned long long)hd_frames_used(&t->frames));
 }
+
 /* ---- building ----------------------------------------------------------- */
 
 static int64_t alloc_default(void *self, const void *q)
@@ -1388,16 +1383,6 @@ static int64_t place_default(void *self, const void *q)
 {
     (void)self;
     return (int64_t)((const struct heddle_q_frame_place *)q)->next;
-}
-
-static void offer(struct hd_ptables *t, enum heddle_point p,
-                  struct hd_slot *slot, heddle_answer *fn)
-{
-    slot->fn = fn;
-    slot->self = t;
-    slot->bound = 0;
-    if (t->env->slots != NULL)
-        hd_slots_offer(t->env->slots, p, "", slot, fn, t);
 }
 
 static int take_state(struct hd_ptables *t)
@@ -1453,9 +1438,12 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
         free(t);
         return NULL;
     }
-    offer(t, HEDDLE_POINT_alloc, &t->alloc, alloc_default);
-    offer(t, HEDDLE_POINT_free, &t->free, free_default);
-    offer(t, HEDDLE_POINT_frame_place, &t->place, place_default);
+    hd_slots_offer(env->slots, HEDDLE_POINT_alloc, "", &t->alloc, alloc_default,
+                   t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_free, "", &t->free, free_default,
+                   t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_frame_place, "", &t->place,
+                   place_default, t);
     hd_env_part(env, (struct hd_part){.name = "pagetable",
                                       .instances = env->apps,
                                       .self = t,

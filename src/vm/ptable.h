@@ -126,8 +126,6 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
 uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           hd_pfn *frame);
 
-bool hd_ptables_joined(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
-
 /* The translation of a coalesced region, whether the page that is asked for has
  * come or not; false: it is not coalesced. */
 bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,

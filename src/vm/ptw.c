@@ -437,8 +437,7 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
     at += m->w.memory_back;
     count_read(c, w);
     c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
-    if (m->ahead && w->level < w->leaf && at < *m->until && !m->step.bound &&
-        m->watched[HEDDLE_NOTE_walk_read] == 0) {
+    if (m->ahead && w->level < w->leaf && at < *m->until) {
         u->ticket = u->s->number++;
         w->level++;
         send(u, at, walk, r);

@@ -383,7 +383,6 @@ static void evicted(struct hd_tlb *t, uint64_t gone, uint32_t core,
     uint64_t vpn = gone & hd_ones(HD_TLB_CLASS_SHIFT);
 
     count(t, app_of_key(gone), HD_TLB_EVICTIONS);
-    less(t, is_large(t, entry) ? HD_TLB_LARGE : class_of_key(gone));
     if (HD_LIKELY(t->quiet))
         return;
     if (class_of_key(gone) == HD_TLB_MERGED)
@@ -401,6 +400,7 @@ HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
     bool large = klass == HD_TLB_2M && t->large.sets != 0;
     struct hd_assoc *a = large ? &t->large : &t->base;
     uint64_t group = r.vpn.v >> s << s, key = key_of(klass, app, group), gone;
+    uint32_t is = large ? HD_TLB_LARGE : klass, was = HD_NONE;
     struct hd_who who = {app, warp};
 
     if (klass == HD_TLB_MERGED && t->live[HD_TLB_4K] != 0)
@@ -418,9 +418,15 @@ HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
         e += offset;
     } else {
         e = offset + hd_assoc_place(a, set, key, who, &gone);
-        if (HD_LIKELY(gone != HD_KEY_NONE))
+        if (HD_LIKELY(gone != HD_KEY_NONE)) {
+            was = large ? HD_TLB_LARGE : class_of_key(gone);
             evicted(t, gone, core, warp, e);
-        more(t, large ? HD_TLB_LARGE : klass);
+        }
+        if (HD_UNLIKELY(was != is)) {
+            if (was != HD_NONE)
+                less(t, was);
+            more(t, is);
+        }
     }
     hd_assert(r.pfn.v <= UINT32_MAX);
     t->entry[e] = (struct hd_tlb_entry){(uint32_t)r.pfn.v, (uint16_t)core,
@@ -585,11 +591,8 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
     t->live = hd_arena_take(env->arena, HD_TLB_LIVE, sizeof *t->live);
     if (t->entry == NULL || t->run == NULL || t->live == NULL)
         return hd_err_memory(env->err);
-    t->merge.fn = merge_default;
-    t->merge.self = t;
-    if (env->slots != NULL)
-        hd_slots_offer(env->slots, HEDDLE_POINT_tlb_merge, at, &t->merge,
-                       merge_default, t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_tlb_merge, at, &t->merge,
+                   merge_default, t);
     hd_tlb_bound(t);
     return 0;
 }
