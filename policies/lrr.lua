@@ -1,12 +1,9 @@
 -- lrr.lua - loose round robin.
 --
--- The next ready warp in cyclic order issues, after every instruction: 64 is
--- added to the answer so that the core asks again then, and not only when the
--- warp stalls.
+-- The next ready warp in cyclic order issues, after every instruction: the answer
+-- holds once, so that the core asks again then, and not only when the warp stalls.
 --
 -- SPDX-License-Identifier: MIT
-
-local ONE_INSTRUCTION = 64
 
 --- Number of the lowest bit set in x.
 local function lowest(x)
@@ -30,6 +27,6 @@ return {
         if last < 63 then
             later = ready & -1 << last + 1
         end
-        return lowest(later ~= 0 and later or ready) + ONE_INSTRUCTION
+        return lowest(later ~= 0 and later or ready), true
     end,
 }

@@ -323,7 +323,7 @@ return {
     compact = function(q, s, p)
         if p.cac == 0 then
             return 0
-        elseif q.cause == 1 then
+        elseif q.cause == "full" then
             return full(s, q)
         end
         return movable(s, q, q.app, (p.threshold * PAGES + 99) // 100)

@@ -30,6 +30,7 @@ extern "C" {
 
 #define HEDDLE_POLICY_ABI 1
 #define HEDDLE_PASS       INT64_MIN
+#define HEDDLE_ONCE       64 /* in an answer to warp_pick: for one instruction */
 
 typedef int64_t heddle_answer(void *self, const void *question);
 
@@ -43,11 +44,24 @@ enum heddle_point {
     HEDDLE_POINT_COUNT
 };
 
+/* enum heddle_tlb_fill { HEDDLE_TLB_FILL_L2TLB, ... } and so on. */
+#define HD_COMMA             ,
+#define HD_SYMBOL(sym, word) HEDDLE_##sym
+#define HD_WORDS(name)                                                         \
+    enum heddle_##name {                                                       \
+        HD_W_##name(HD_SYMBOL, HD_COMMA)                                       \
+    };
+#include "words.def"
+#undef HD_WORDS
+#undef HD_SYMBOL
+#undef HD_COMMA
+
 #define HD_FIELD(name, meaning)        uint64_t name;
 #define HD_ARRAY(name, count, meaning) const uint64_t *name;
+#define HD_WORD(name, words, meaning)  uint64_t name; /* of enum heddle_words */
 #define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     struct heddle_q_##name {                                                   \
-        fields(HD_FIELD, HD_ARRAY)                                             \
+        fields(HD_FIELD, HD_ARRAY, HD_WORD)                                    \
     };
 #include "points.def"
 #undef HD_POINT
@@ -62,12 +76,13 @@ enum heddle_note {
 #define HD_NOTE(name, at, when, fields)                                        \
     struct heddle_n_##name {                                                   \
         uint64_t cycle;                                                        \
-        fields(HD_FIELD, HD_ARRAY)                                             \
+        fields(HD_FIELD, HD_ARRAY, HD_WORD)                                    \
     };
 #include "notes.def"
 #undef HD_NOTE
 #undef HD_FIELD
 #undef HD_ARRAY
+#undef HD_WORD
 
 /* ---- a policy -------------------------------------------------------- */
 
@@ -273,11 +288,13 @@ enum heddle_answer_kind {
     HEDDLE_CHOICE,
     HEDDLE_VALUE,
     HEDDLE_SUBSET,
+    HEDDLE_MEMBER,
 };
 
 struct heddle_field_info {
     const char *name;
     const char *count; /* field that holds the length of an array; NULL: one */
+    const char *words; /* "read|write": what its values mean; NULL: numbers */
     const char *meaning;
     size_t offset; /* in the question: a uint64_t, or a const uint64_t * */
 };

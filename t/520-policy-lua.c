@@ -66,14 +66,15 @@ static void answers(void **state)
                          "l2_bypass = function(q) return true end,"
                          "walk_pick = function(q) return #q.vpn end,"
                          "repl_victim = function(q) return q.ways - 1 end,"
-                         "warp_pick = function(q) return 3 + 64 end,"
+                         "warp_pick = function(q) return 3, true end,"
                          "repl_touch = function(q) end,"
                          "warp_limit = function(q) return 5 end"));
     assert_int_equal(ask_fill(), 2);
     assert_int_equal(fake_ask(fake, HEDDLE_POINT_l2_bypass, &bypass), 1);
     assert_int_equal(fake_ask(fake, HEDDLE_POINT_walk_pick, &walks), 2);
     assert_int_equal(fake_ask(fake, HEDDLE_POINT_repl_victim, &victim), 3);
-    assert_int_equal(fake_ask(fake, HEDDLE_POINT_warp_pick, &warp), 67);
+    assert_int_equal(fake_ask(fake, HEDDLE_POINT_warp_pick, &warp),
+                     3 | HEDDLE_ONCE);
     assert_int_equal(fake_ask(fake, HEDDLE_POINT_warp_limit, &limit), 5);
     fake_ask(fake, HEDDLE_POINT_repl_touch, &victim);
     assert_int_equal(fake->err.code, 0);

@@ -69,7 +69,7 @@ local function chaos()
                 repeat
                     w = math.random(0, q.n - 1)
                 until q.ready >> w & 1 == 1
-                return w + 64 * math.random(0, 1)
+                return w, math.random(0, 1) == 1
             end
         elseif p.name == "warp_limit" then
             policy[p.name] = function(q)

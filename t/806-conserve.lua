@@ -367,11 +367,11 @@ do
         return q.vpn % 3 > 0 and q.run_pages or nil
     end
     all.dram_class = function(q)
-        return q.kind == 3 and "golden" or q.channel % 2 == 0 and "silver"
+        return q.kind == "walk" and "golden" or q.channel % 2 == 0 and "silver"
             or nil
     end
     all.l2_bypass = function(q)
-        if q.kind == 3 then
+        if q.kind == "walk" then
             return q.level == 4
         end
         return q.line % 4 == 0 or nil

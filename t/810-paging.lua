@@ -304,7 +304,7 @@ local function tidy(frames, more)
     return whole.join({
         name = "tidy", state = { causes = {}, moves = 0 },
         compact = function(q, s)
-            s.causes[q.cause + 1] = (s.causes[q.cause + 1] or 0) + 1
+            s.causes[q.cause] = (s.causes[q.cause] or 0) + 1
             local best = 0
             for i = 1, q.n do
                 if q.owner[i] == q.apps
@@ -349,16 +349,16 @@ do
     local state
     ok, why, c, state = full(tidy())
     tap.ok(not ok and why:find("out of frames", 1, true) and c.memory.moved == 0
-        and state.causes[2] == 1, "nor does one that passes", why)
+        and state.causes.full == 1, "nor does one that passes", why)
     ok, why, c, state = full(tidy(0))
     tap.ok(not ok and why:find("out of frames", 1, true) and c.memory.moved == 0
-        and state.causes[2] == 1, "or says that it is enough", why)
+        and state.causes.full == 1, "or says that it is enough", why)
     ok, why, c, state = full(tidy(1))
     tap.ok(ok and c.fault.faults > 4, "a frame for each page: all is served", why)
     tap.ok(c.memory.emptied == c.fault.faults
         and c.memory.moved == 128 * c.memory.emptied,
         "a quarter of 2 MB moves for each", c.memory.moved)
-    tap.ok(state.causes[1] == nil and state.causes[2] == 2 * c.fault.faults
+    tap.ok(state.causes.freed == nil and state.causes.full == 2 * c.fault.faults
         and c.memory.compactions == c.fault.faults,
         "because a page found no frame", c.memory.compactions)
     tap.ok(c.memory.stall_cycles > 1000 and c.mover.copy_reads
@@ -373,7 +373,7 @@ do
         -- only at the beginning of a frame of 2 MB, or behind the last
         return q.again == 0 and q.vpn % 512 == 256 and q.frames or nil
     end }), { ["vm.page"] = "4K", ["fault.transfer"] = "2M" })
-    tap.ok(ok and state.causes[2] > 0 and c.fault.pages > 1000,
+    tap.ok(ok and state.causes.full > 0 and c.fault.pages > 1000,
         "a transfer waits for the frames of its second half", why)
 
     -- Pages that are mapped before cycle 0 find frames in the same way.

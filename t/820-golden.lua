@@ -145,16 +145,20 @@ end
 local function listener()
     local policy = { name = "listener", watch = {}, state = { n = {}, h = {} } }
     for _, note in ipairs(core.notes()) do
-        local name, fields = note.name, {}
+        local name, fields, numbers = note.name, {}, {}
         for _, f in ipairs(note.fields) do
             if f.name ~= "cycle" then -- where a core is that runs ahead
                 fields[#fields + 1] = f.name
+            end
+            local n = 0
+            for word in (f.words or ""):gmatch "[^|]+" do
+                numbers[word], n = n, n + 1
             end
         end
         policy.watch[name] = function(q, s)
             local h = s.h[name] or 7
             for _, field in ipairs(fields) do
-                local v = q[field]
+                local v = numbers[q[field]] or q[field]
                 h = h * 1000003 ~ (math.type(v) == "integer" and v
                     or v == true and 1 or v == false and 0 or #tostring(v))
             end

@@ -49,7 +49,9 @@ local function word_of(name, answer)
         return ("0x%x"):format(answer)
     elseif info.answer == "NONE" then
         return "(no answer)"
-    elseif info.answer == "INDEX" and name ~= "warp_pick" then
+    elseif info.answer == "MEMBER" then
+        return ("%d%s"):format(answer & ~64, answer & 64 ~= 0 and ", once" or "")
+    elseif info.answer == "INDEX" then
         for _, f in ipairs(info.fields) do
             if f.count == info.limit then -- of candidates
                 return ("%d (from 0; %d in Lua)"):format(answer, answer + 1)

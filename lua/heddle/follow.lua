@@ -26,7 +26,7 @@ follow.STATIONS = {
 }
 
 local ANY = 65535 -- core
-local KINDS = { [0] = "load", "store", "atomic" }
+local KINDS = { read = "load", write = "store", atomic = "atomic" }
 
 --- The watchers.  What they keep is plain data: events as { cycle, station,
 -- text }; `pages` and `lines` that are its own, by number.
@@ -126,7 +126,7 @@ local function cache(what)
             end
             s.lines[note.line] = what
             add(s, note, "L1 cache", "line %#x: %s", note.line, what)
-        elseif note.kind == 3 then
+        elseif note.kind == "walk" then
             local at = s.entries[note.line]
             if at and note.cycle >= at then
                 s.entries[note.line] = nil
@@ -165,7 +165,7 @@ end
 
 function watch.access_done(note, s)
     if not s.begin and note.core == s.core and note.warp == s.warp
-        and note.kind < 3 then
+        and note.kind ~= "shared" then
         s.flight = s.flight - 1
     elseif own(note, s) and note.cycle - note.cycles == s.begin then
         s.done = true

@@ -270,7 +270,7 @@ end
 local ANSWER = {
     NONE = "nothing", INDEX = "an index below ", BOOL = "a boolean",
     CHOICE = "one of ", VALUE = "a number up to ",
-    SUBSET = "a bit set of ",
+    SUBSET = "a bit set of ", MEMBER = "a member of the bit set ",
 }
 
 local function fields(out, list)
@@ -280,14 +280,15 @@ local function fields(out, list)
     end
     for _, f in ipairs(list) do
         local label = f.name .. (f.count and "[" .. f.count .. "]" or "")
-        out[#out + 1] = ("    %-" .. width .. "s  %s"):format(label, f.meaning)
+        out[#out + 1] = ("    %-" .. width .. "s  %s%s"):format(label,
+            f.meaning, f.words and (": " .. f.words:gsub("|", ", ")) or "")
     end
 end
 
 --- What a point wants to hear.  Candidates that a question lists in arrays
 -- are counted as the language counts arrays; all else by its number.
 local function answer_of(p)
-    if p.answer == "INDEX" and p.name ~= "warp_pick" then
+    if p.answer == "INDEX" then
         for _, f in ipairs(p.fields) do
             if f.count == p.limit then
                 return ("a position among %s: from 1 in Lua, from 0 in C")

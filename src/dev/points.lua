@@ -17,6 +17,7 @@ local ANSWERS = {
     CHOICE = "Li %s",
     VALUE = "0 to Va %s",
     SUBSET = "a bit set of Va %s",
+    MEMBER = "a member of the bit set Va %s",
 }
 
 local out = {}
@@ -47,6 +48,9 @@ local function fields(list)
             add(".It Va %s", f.name)
         end
         text(f.meaning)
+        if f.words then
+            add(".Pq Li %s", (f.words:gsub("|", " , ")))
+        end
     end
     add ".El"
 end
@@ -59,7 +63,7 @@ for _, p in ipairs(core.points()) do
     local answer = ANSWERS[p.answer]
     if p.answer == "INDEX" then
         for _, f in ipairs(p.fields) do
-            if f.count == p.limit and p.name ~= "warp_pick" then
+            if f.count == p.limit then
                 answer = "a position, from 1 to Va %s"
             end
         end

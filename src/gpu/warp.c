@@ -391,7 +391,7 @@ HD_APART static uint32_t pick_asked(struct hd_core *c, uint64_t can,
                                    .age = c->age};
     int64_t a = hd_ask_warp_pick(&c->pick, &q);
 
-    *one = a >= 64;
+    *one = (a & HEDDLE_ONCE) != 0;
     a &= 63;
     if (can >> a & 1)
         return (uint32_t)a;
@@ -415,7 +415,7 @@ static int64_t pick_default(void *self, const void *question)
     const struct heddle_q_warp_pick *q = question;
     uint32_t one, w = pick_own(self, q->ready, &one);
 
-    return one ? (int64_t)w + 64 : (int64_t)w;
+    return one ? (int64_t)w | HEDDLE_ONCE : (int64_t)w;
 }
 
 /* The engine's own answer to warp_limit: the steered set. */

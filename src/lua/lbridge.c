@@ -14,15 +14,17 @@
  * comparing pointers, because Lua has one copy of each short string.  An array
  * of a question is a second userdata that reads through the first: q.bank[1] is
  * the first element, #q.bank the count.  Numbers are Lua integers with the bits
- * of the engine's (a bit set with bit 63 prints negative).  A field that is not
- * there raises and names the nearest one.
+ * of the engine's (a bit set with bit 63 prints negative); a field whose values
+ * have names is one of these words.  A field that is not there raises and names
+ * the nearest one.
  *
  * How a function is called, and what it may answer:
  *
  *     function(q, state, params)
  *
  * nil passes the question on to the engine's default.  BOOL takes true and
- * false, CHOICE a word (or its number from 0), VALUE and SUBSET an integer.
+ * false, CHOICE a word (or its number from 0), VALUE and SUBSET an integer,
+ * MEMBER an integer and, as a second result, whether it holds once only.
  * An INDEX is the number by which the engine knows the thing (way, warp, core,
  * application: from 0), but where the question lists candidates in arrays
  * (walk_pick, dram_pick, block_place) it is the position in them, from 1, as
@@ -148,8 +150,14 @@ static int view_index(lua_State *L)
         const struct heddle_field_info *f = &v->field[i];
         if (v->key[i] != key)
             continue;
-        if (f->count == NULL) {
+        if (f->count == NULL && f->words == NULL) {
             lua_pushinteger(L, (lua_Integer)lp_word(v->q, f->offset));
+            return 1;
+        }
+        if (f->count == NULL) {
+            lua_getiuservalue(L, 1, 2); /* view key texts */
+            lua_rawgeti(L, -1,
+                        (lua_Integer)(i * WORDS + lp_word(v->q, f->offset)));
             return 1;
         }
         lua_getiuservalue(L, 1, 1); /* view key arrays */
@@ -233,6 +241,16 @@ static size_t offset_of(const struct heddle_field_info *field, uint32_t n,
     return 0;
 }
 
+/* Puts words into the table on top, from place `at` on. */
+static void push_words(lua_State *L, const char *words, lua_Integer at)
+{
+    for (size_t n; words != NULL && *words; words += n + (words[n] == '|')) {
+        n = strcspn(words, "|");
+        lua_pushlstring(L, words, n);
+        lua_rawseti(L, -2, at++);
+    }
+}
+
 /* Pushes a new view of a question or note with these fields. */
 static struct view *push_view(lua_State *L, const char *name,
                               const struct heddle_field_info *field, uint32_t n)
@@ -245,12 +263,13 @@ static struct view *push_view(lua_State *L, const char *name,
     v->n = n;
     set_metatable(L, VIEW, view_index, NULL);
     lua_createtable(L, (int)n, 0); /* view arrays */
-    lua_createtable(L, (int)n, 0); /* view arrays names */
+    lua_createtable(L, (int)n, 0); /* view arrays texts */
     for (uint32_t i = 0; i < n; i++) {
         struct array *a;
 
         v->key[i] = lua_pushstring(L, field[i].name);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
+        lua_rawseti(L, -2, -(lua_Integer)i - 1);
+        push_words(L, field[i].words, i * WORDS);
         if (field[i].count == NULL)
             continue;
         a = lua_newuserdatauv(L, sizeof *a, 0);
@@ -427,6 +446,8 @@ static int64_t integer(struct lp *p, enum heddle_point i, const void *q)
         return bad_answer(p, i, "an integer, or nil to pass");
     if (a == HEDDLE_PASS)
         return bad_answer(p, i, "another value (this one means pass)");
+    if (pt->kind == HEDDLE_MEMBER && (a < 0 || a >= 64))
+        return bad_answer(p, i, "a member of a bit set, from 0 to 63");
     if (!pt->position)
         return a;
     memcpy(&limit, (const char *)q + pt->limit, sizeof limit);
@@ -477,13 +498,20 @@ static inline int call_with(struct lp *p, const struct call *c, const void *q,
 
 static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
 {
+    int member = p->point[i].kind == HEDDLE_MEMBER, once = 0;
     int64_t a;
 
-    if (call_with(p, &p->point[i].call, q, 1) != LUA_OK) {
+    if (call_with(p, &p->point[i].call, q, 1 + member) != LUA_OK) {
         fail_with(p, heddle_point_info(i)->name);
         return HEDDLE_PASS;
     }
+    if (member) {
+        once = lua_toboolean(p->T, -1);
+        lua_pop(p->T, 1);
+    }
     a = read_answer(p, i, q);
+    if (once && a != HEDDLE_PASS)
+        a |= HEDDLE_ONCE;
     lua_settop(p->T, p->top);
     if (p->c->check)
         verify(p, heddle_point_info(i)->name);
@@ -716,7 +744,7 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
         if (strcmp(f->name, info->limit) == 0)
             pt->limit = f->offset;
         if (info->kind == HEDDLE_INDEX && f->count &&
-            i != HEDDLE_POINT_warp_pick && strcmp(f->count, info->limit) == 0)
+            strcmp(f->count, info->limit) == 0)
             pt->position = 1;
     }
 }

@@ -190,6 +190,7 @@ static int log_captured(lua_State *L)
 {
     const struct log *l = self(L, 1);
     const struct heddle_point_info *info;
+    char word[32];
     size_t at = 0;
 
     if (l->kept == NULL || l->wanted >= l->n)
@@ -200,7 +201,10 @@ static int log_captured(lua_State *L)
         uint64_t n = l->kept[at++];
         lua_newtable(L);
         hl_set_text(L, "name", info->field[i].name);
-        if (info->field[i].count == NULL) {
+        if (heddle_word_name(info->field[i].words, l->kept[at], word,
+                             sizeof word) == HEDDLE_OK) {
+            hl_set_text(L, "value", word);
+        } else if (info->field[i].count == NULL) {
             hl_set_number(L, "value", (lua_Integer)l->kept[at]);
         } else {
             lua_newtable(L);

@@ -129,9 +129,11 @@ static void set_fields(lua_State *L, const struct heddle_field_info *f,
 {
     lua_createtable(L, (int)n, 0);
     for (uint32_t i = 0; i < n; i++) {
-        lua_createtable(L, 0, 3);
+        lua_createtable(L, 0, 4);
         hl_set_text(L, "name", f[i].name);
         hl_set_text(L, "meaning", f[i].meaning);
+        if (f[i].words)
+            hl_set_text(L, "words", f[i].words);
         if (f[i].count)
             hl_set_text(L, "count", f[i].count);
         lua_rawseti(L, -2, (lua_Integer)i + 1);

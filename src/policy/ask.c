@@ -211,25 +211,24 @@ static int64_t ask_subset(void *self, const void *q)
     return fall_back(o, q);
 }
 
-/* A warp that is ready, plus 64 to be asked after one instruction. */
-static int64_t ask_warp_pick(void *self, const void *question)
+static int64_t ask_member(void *self, const void *q)
 {
-    const struct heddle_q_warp_pick *q = question;
     struct hd_offer *o = self;
     int64_t a = consult(o, q);
+    uint64_t set = word(q, o->limit_offset), member = a & ~HEDDLE_ONCE;
+    char rule[96];
 
     if (a == HEDDLE_PASS)
         return fall_back(o, q);
-    if (HD_LIKELY((uint64_t)a < 128 && (q->ready >> (a & 63) & 1)))
+    if (HD_LIKELY(member < 64 && (set >> member & 1)))
         return a;
-    bad(o, q, a, "a warp of the ready set, or 64 more than it");
+    snprintf(rule, sizeof rule, "a member of the bit set %s", o->info->limit);
+    bad(o, q, a, rule);
     return fall_back(o, q);
 }
 
 heddle_answer *hd_ask_wrapper(enum heddle_point p)
 {
-    if (p == HEDDLE_POINT_warp_pick)
-        return ask_warp_pick;
     switch (heddle_point_info(p)->kind) {
     case HEDDLE_NONE:
         return ask_none;
@@ -243,6 +242,8 @@ heddle_answer *hd_ask_wrapper(enum heddle_point p)
         return ask_value;
     case HEDDLE_SUBSET:
         return ask_subset;
+    case HEDDLE_MEMBER:
+        return ask_member;
     }
     return NULL;
 }

@@ -17,14 +17,18 @@
 #include "../core/config.h"
 #include "slots.h"
 
-#define FIELD(name, meaning)        {#name, NULL, meaning, offsetof(Q, name)},
-#define ARRAY(name, count, meaning) {#name, #count, meaning, offsetof(Q, name)},
+#define FIELD(name, meaning) {#name, NULL, NULL, meaning, offsetof(Q, name)},
+#define ARRAY(name, count, meaning)                                            \
+    {#name, #count, NULL, meaning, offsetof(Q, name)},
+#define WORD(name, words, meaning)                                             \
+    {#name, NULL, HD_WORDS_OF(words), meaning, offsetof(Q, name)},
 
 #define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     static const struct heddle_point_info *point_##name(void)                  \
     {                                                                          \
         typedef struct heddle_q_##name Q;                                      \
-        static const struct heddle_field_info f[] = {fields(FIELD, ARRAY)};    \
+        static const struct heddle_field_info f[] = {                          \
+            fields(FIELD, ARRAY, WORD)};                                       \
         static const struct heddle_point_info p = {                            \
             #name, at,      #heat,         #kind,     limit,                   \
             when,  meaning, HEDDLE_##kind, HD_LEN(f), f};                      \
@@ -38,8 +42,8 @@
     {                                                                          \
         typedef struct heddle_n_##name Q;                                      \
         static const struct heddle_field_info f[] = {            \
-            FIELD(cycle, "core cycle at which it happens")                      \
-            fields(FIELD, ARRAY)};                                             \
+            FIELD(cycle, "core cycle at which it happens")                     \
+            fields(FIELD, ARRAY, WORD)};                                       \
         static const struct heddle_note_info n = {#name, at, when, HD_LEN(f),  \
                                                   f};                          \
         return &n;                                                             \

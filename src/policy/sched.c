@@ -16,8 +16,6 @@
  */
 #include "../policy.h"
 
-enum { ONE_INSTRUCTION = 64 };
-
 static int64_t gto(void *self, const void *question)
 {
     const struct heddle_q_warp_pick *q = question;
@@ -36,7 +34,7 @@ static int64_t lrr(void *self, const void *question)
     (void)self;
     while (!(q->ready >> next & 1))
         next = (next + 1) % 64;
-    return (int64_t)next + ONE_INSTRUCTION;
+    return (int64_t)next | HEDDLE_ONCE;
 }
 
 const struct heddle_policy hd_policy_gto = {

@@ -30,6 +30,10 @@ struct hd_slot {
     uint32_t bound; /* 0: the default answers */
 };
 
+/* "l2tlb|bypass|none" of a list of words.def. */
+#define HD_TEXT(sym, word) word
+#define HD_WORDS_OF(name)  HD_W_##name(HD_TEXT, "|")
+
 /* Typed asks: int64_t hd_ask_tlb_fill(&slot, &question). */
 #define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     static inline int64_t hd_ask_##name(const struct hd_slot *s,               \

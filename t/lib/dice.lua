@@ -36,7 +36,7 @@ local SPECIAL = {
     -- Mostly, so that there is something to split.
     coalesce = function(_, s) return draw(s, 4) > 0 end,
     warp_pick = function(q, s)
-        return member(s, q.ready) + 64 * draw(s, 2)
+        return member(s, q.ready), draw(s, 2) == 1
     end,
     fault_batch = function(q, s)
         return q.serving == 0 and 1 + draw(s, q.n) or draw(s, q.n + 1)
