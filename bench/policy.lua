@@ -32,7 +32,7 @@ local ASKED = {
 
 local COLD = {
     name = "cold",
-    alloc = function() end,
+    page_size = function() end,
     core_partition = function() end,
     every = { 10000, function() end },
 }

@@ -298,10 +298,10 @@ return {
         end
     end,
 
-    alloc = function() return "base" end, -- coalescing makes pages large
+    page_size = function() return "base" end, -- coalescing makes pages large
     frame_place = frame_place,
 
-    coalesce = function(q, s, p)
+    region_coalesce = function(q, s, p)
         local f = q.frame // PAGES
         if p.coalesce == 0 or f >= s.n or s.owner[f] ~= q.app or
             q.present < PAGES and p.early == 0 then
@@ -312,7 +312,7 @@ return {
         return true
     end,
 
-    splinter = function(q, s, p)
+    region_split = function(q, s, p)
         if q.left * 100 >= p.threshold * PAGES and q.left ~= 0 then
             return false
         end
@@ -320,7 +320,7 @@ return {
         return true
     end,
 
-    compact = function(q, s, p)
+    compact_source = function(q, s, p)
         if p.cac == 0 then
             return 0
         elseif q.cause == "full" then
@@ -329,7 +329,7 @@ return {
         return movable(s, q, q.app, (p.threshold * PAGES + 99) // 100)
     end,
 
-    receive = function(q, s)
+    compact_target = function(q, s)
         local best = 0
         for i = 1, q.n do
             local f = q.frame[i] // PAGES
@@ -341,8 +341,8 @@ return {
         return best
     end,
 
-    copy = function(_, _, p) return p.cac - 1 end,
-    stall = function(_, _, p) return p.stall == 1 end,
+    compact_copy = function(_, _, p) return p.cac - 1 end,
+    compact_stall = function(_, _, p) return p.stall == 1 end,
 
     watch = {
         page_freed = function(n, s)

@@ -30,7 +30,7 @@ extern "C" {
 
 #define HEDDLE_POLICY_ABI 1
 #define HEDDLE_PASS       INT64_MIN
-#define HEDDLE_ONCE       64 /* in an answer to warp_pick: for one instruction */
+#define HEDDLE_ONCE       64 /* in an answer of a MEMBER: it holds once */
 
 typedef int64_t heddle_answer(void *self, const void *question);
 
@@ -41,7 +41,14 @@ enum heddle_point {
     HEDDLE_POINT_##name,
 #include "points.def"
 #undef HD_POINT
-    HEDDLE_POINT_COUNT
+    HEDDLE_POINT_COUNT,
+/* names of before, HEDDLE_POINT_page_size and so on */
+#define HD_POINT(...)
+#define HD_POINT_OLD(old, name, fields)                                        \
+    HEDDLE_POINT_##old = HEDDLE_POINT_##name,
+#include "points.def"
+#undef HD_POINT_OLD
+#undef HD_POINT
 };
 
 /* enum heddle_tlb_fill { HEDDLE_TLB_FILL_L2TLB, ... } and so on. */
@@ -64,6 +71,15 @@ enum heddle_point {
         fields(HD_FIELD, HD_ARRAY, HD_WORD)                                    \
     };
 #include "points.def"
+#undef HD_POINT
+
+#define HD_POINT(...)
+#define HD_POINT_OLD(old, name, fields)                                        \
+    struct heddle_q_##old {                                                    \
+        fields(HD_FIELD, HD_ARRAY, HD_WORD)                                    \
+    };
+#include "points.def"
+#undef HD_POINT_OLD
 #undef HD_POINT
 
 enum heddle_note {
@@ -332,6 +348,10 @@ struct heddle_fact_info {
 /* The i-th point, note, steering table or fact; NULL past the last. */
 HEDDLE_API const struct heddle_point_info *heddle_point_info(uint32_t i);
 HEDDLE_API const struct heddle_note_info *heddle_note_info(uint32_t i);
+/* The name that the i-th point had before, which works too, or NULL; and the
+ * number of a point by either name, or -1. */
+HEDDLE_API const char *heddle_point_old(uint32_t i);
+HEDDLE_API int heddle_point_find(const char *name);
 HEDDLE_API const struct heddle_table_info *heddle_table_info(uint32_t i);
 HEDDLE_API const struct heddle_fact_info *heddle_fact_info(uint32_t i);
 

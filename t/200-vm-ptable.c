@@ -419,7 +419,7 @@ static int64_t taken_frame(void *self, const void *question)
 static int64_t large_for_1(void *self, const void *question)
 {
     (void)self;
-    return ((const struct heddle_q_alloc *)question)->app == 1 ? 2 : 0;
+    return ((const struct heddle_q_page_size *)question)->app == 1 ? 2 : 0;
 }
 
 static const struct heddle_policy top = {
@@ -429,7 +429,7 @@ static const struct heddle_policy top = {
     .state_bytes = top_bytes,
     .init = top_init,
     .answer = {[HEDDLE_POINT_frame_place] = from_the_top,
-               [HEDDLE_POINT_alloc] = large_for_1},
+               [HEDDLE_POINT_page_size] = large_for_1},
 };
 
 static const struct heddle_policy bad = {

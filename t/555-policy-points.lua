@@ -126,8 +126,9 @@ for _, extra in ipairs {
     local sim = machine(extra, true, extra.apps and extra.apps())
     local dice = chaos()
     if extra.apps then -- whole regions of 4 KB pages, or nothing coalesces
-        dice.alloc, dice.frame_place = nil, in_order
-        dice.compact = function(q) -- and some stay so until they lose pages
+        dice.page_size, dice.frame_place = nil, in_order
+        -- and some stay so until they lose pages
+        dice.compact_source = function(q)
             local k = math.random(0, q.n)
             return k > 0 and q.joined[k] == 0 and k or 0
         end
@@ -280,8 +281,8 @@ listener.every = { 1000, function(_, s)
     end
 end }
 listen({
-    compact = function(q) return q.asked < 2 and q.n > 1 and 1 or 0 end,
-    receive = function(q) return q.n end,
+    compact_source = function(q) return q.asked < 2 and q.n > 1 and 1 or 0 end,
+    compact_target = function(q) return q.n end,
 }, { ["memory.fragment_index"] = 1 })
 listener.every = { 1000, function(_, s)
     if s.page_arrived then
@@ -296,8 +297,8 @@ listener.every = { 1000, function(_, s)
     end
 end }
 listen({
-    frame_place = in_order, coalesce = function() return true end,
-    splinter = function(q) return q.left < 100 end,
+    frame_place = in_order, region_coalesce = function() return true end,
+    region_split = function(q) return q.left < 100 end,
 })
 for _, n in ipairs(core.notes()) do
     tap.ok(told[n.name], "note " .. n.name .. " is told")

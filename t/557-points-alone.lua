@@ -36,8 +36,8 @@ end
 local FRAGMENTS = { ["memory.fragment_index"] = 1 }
 -- While pages are copied, requests wait for a place in a queue of DRAM; there
 -- dram_pick, asked at each command, lets them in at other instants.
-local moving = memory({ compact = emptied,
-    receive = function(q) return q.n end }, FRAGMENTS, "dram_pick")
+local moving = memory({ compact_source = emptied,
+    compact_target = function(q) return q.n end }, FRAGMENTS, "dram_pick")
 
 -- Every structure that replaces: the bypass cache gets something, and an L1
 -- cache hits and overflows.
@@ -46,13 +46,13 @@ local replacing = { apps = { "GUP", "LUD" }, with = { tlb_fill = function(q)
 end }, settings = { ["sim.budget"] = 6000 } }
 
 local ROWS = {
-    alloc = {}, free = MEMORY, frame_place = {}, shootdown = MEMORY,
-    coalesce = memory { frame_place = in_order },
-    splinter = memory { frame_place = in_order,
-        coalesce = function() return true end },
-    compact = MEMORY,
-    receive = memory({ compact = emptied }, FRAGMENTS),
-    copy = moving, stall = moving,
+    page_size = {}, free = MEMORY, frame_place = {}, shootdown = MEMORY,
+    region_coalesce = memory { frame_place = in_order },
+    region_split = memory { frame_place = in_order,
+        region_coalesce = function() return true end },
+    compact_source = MEMORY,
+    compact_target = memory({ compact_source = emptied }, FRAGMENTS),
+    compact_copy = moving, compact_stall = moving,
     tlb_fill = {}, tlb_merge = replacing, walk_step = {}, walk_pick = {},
     tokens = {},
     fault_batch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",

@@ -204,8 +204,8 @@ do
             { ["link.latency"] = 100 }) }
     sim:use { name = "in-place", state = {},
         frame_place = function(q) return q.vpn % 512 end,
-        coalesce = function(q) return q.present == 512 end,
-        splinter = function() return true end }
+        region_coalesce = function(q) return q.present == 512 end,
+        region_split = function() return true end }
     sim:run()
     sim:check()
     apart = sim:counters()
@@ -303,7 +303,7 @@ local function shuffled(how, mode)
             s.x = s.x + 1
             return (s.x - 1) // 256 * 512 + (s.x - 1) % 256
         end,
-        compact = function(q)
+        compact_source = function(q)
             for i = 1, q.asked == 0 and q.n or 0 do
                 if q.owner[i] == 0 then
                     return i
@@ -311,7 +311,7 @@ local function shuffled(how, mode)
             end
             return 0
         end,
-        receive = function() return 1 end,
+        compact_target = function() return 1 end,
     }
     sim:run()
     sim:check()

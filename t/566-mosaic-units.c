@@ -65,9 +65,9 @@ static uint64_t place(struct rig *r, uint64_t app, uint64_t vpn, uint64_t n,
 static uint64_t coalesce(struct rig *r, uint64_t app, uint64_t frame,
                          uint64_t present)
 {
-    struct heddle_q_coalesce q = {app, 0, frame, present};
+    struct heddle_q_region_coalesce q = {app, 0, frame, present};
 
-    return (uint64_t)P->answer[HEDDLE_POINT_coalesce](r->state, &q);
+    return (uint64_t)P->answer[HEDDLE_POINT_region_coalesce](r->state, &q);
 }
 
 static void freed(struct rig *r, uint64_t frame, uint64_t n)
@@ -80,9 +80,9 @@ static void freed(struct rig *r, uint64_t frame, uint64_t n)
 
 static uint64_t splinter(struct rig *r, uint64_t frame, uint64_t left)
 {
-    struct heddle_q_splinter q = {.frame = frame, .left = left};
+    struct heddle_q_region_split q = {.frame = frame, .left = left};
 
-    return (uint64_t)P->answer[HEDDLE_POINT_splinter](r->state, &q);
+    return (uint64_t)P->answer[HEDDLE_POINT_region_split](r->state, &q);
 }
 
 /* Asks compact about frames of 2 MB 0 .. n - 1. */
@@ -91,7 +91,7 @@ static uint64_t compact(struct rig *r, uint64_t cause, uint64_t app, uint64_t n,
                         const uint64_t *joined)
 {
     static const uint64_t frame[] = {0, PAGES, 2 * PAGES, 3 * PAGES};
-    struct heddle_q_compact q = {.cause = cause,
+    struct heddle_q_compact_source q = {.cause = cause,
                                  .app = app,
                                  .apps = 2,
                                  .n = n,
@@ -100,7 +100,7 @@ static uint64_t compact(struct rig *r, uint64_t cause, uint64_t app, uint64_t n,
                                  .used = used,
                                  .joined = joined};
 
-    return (uint64_t)P->answer[HEDDLE_POINT_compact](r->state, &q);
+    return (uint64_t)P->answer[HEDDLE_POINT_compact_source](r->state, &q);
 }
 
 /* ---- CoCoA -------------------------------------------------------------- */
@@ -244,18 +244,18 @@ static void emptied(void **state)
 static void receives(void **state)
 {
     static const uint64_t frame[] = {0, PAGES, 2 * PAGES}, used[] = {9, 50, 20};
-    struct heddle_q_receive q = {.n = 3, .frame = frame, .used = used};
+    struct heddle_q_compact_target q = {.n = 3, .frame = frame, .used = used};
     struct rig r = start(0, 50);
 
     (void)state;
     place(&r, 0, 10000, 2 * PAGES + 20, false);
-    assert_int_equal(P->answer[HEDDLE_POINT_receive](r.state, &q), 2);
+    assert_int_equal(P->answer[HEDDLE_POINT_compact_target](r.state, &q), 2);
     q.n = 1;
-    assert_int_equal(P->answer[HEDDLE_POINT_receive](r.state, &q), 1);
+    assert_int_equal(P->answer[HEDDLE_POINT_compact_target](r.state, &q), 1);
     free(r.state);
     r = start(0, 50); /* a frame that is reserved takes nothing */
     place(&r, 0, 0, 9, true);
-    assert_int_equal(P->answer[HEDDLE_POINT_receive](r.state, &q), 0);
+    assert_int_equal(P->answer[HEDDLE_POINT_compact_target](r.state, &q), 0);
     free(r.state);
 }
 

@@ -56,7 +56,7 @@ end
 
 local sim = make({})
 local log = decisions.listen(sim.core, { "repl_victim" })
-tap.raises(function() decisions.listen(sim.core, { "alloc" }) end,
+tap.raises(function() decisions.listen(sim.core, { "page_size" }) end,
     "listens to this simulation already", "one listener a simulation")
 tap.raises(function() sim:use("lru") end, "before somebody listens",
     "policies are bound before")

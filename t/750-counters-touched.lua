@@ -161,13 +161,13 @@ runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4 },
     apps = { whole.freer(700, 12) }, policies = { everything } }
 runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4 },
     apps = { whole.freer(700, 12) }, policies = { {
-        name = "through", coalesce = function() return true end,
-        splinter = function() end, stall = function() end,
-        compact = function(q) return q.asked < 2 and 1 or nil end,
-        receive = function(_, s)
+        name = "through", region_coalesce = function() return true end,
+        region_split = function() end, compact_stall = function() end,
+        compact_source = function(q) return q.asked < 2 and 1 or nil end,
+        compact_target = function(_, s)
             s.n = (s.n or 0) + 1
             return s.n % 5 > 0 and 1 or nil
-        end, copy = function() end, shootdown = function() end } } }
+        end, compact_copy = function() end, shootdown = function() end } } }
 
 --- What nothing can count: a point without an answer cannot be passed on, and
 -- the bypass cache has one array, so there are no hits in a large one.

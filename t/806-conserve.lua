@@ -447,14 +447,14 @@ do
         { check = true, machine = "mosaic" })
     sim:use {
         name = "passing", state = { n = 0 },
-        coalesce = function(_, s)
+        region_coalesce = function(_, s)
             s.n = s.n + 1
             return s.n % 3 > 0 or nil
         end,
-        splinter = function() end, stall = function() end,
-        copy = function() end, shootdown = function() end,
-        compact = function(q) return q.asked < 2 and 1 or nil end,
-        receive = function(_, s)
+        region_split = function() end, compact_stall = function() end,
+        compact_copy = function() end, shootdown = function() end,
+        compact_source = function(q) return q.asked < 2 and 1 or nil end,
+        compact_target = function(_, s)
             s.n = s.n + 1
             return s.n % 5 > 0 and 1 or nil
         end,

@@ -303,7 +303,7 @@ local FULL = whole.join(FAULT, { ["vm.page"] = "2M", ["vm.round"] = true,
 local function tidy(frames, more)
     return whole.join({
         name = "tidy", state = { causes = {}, moves = 0 },
-        compact = function(q, s)
+        compact_source = function(q, s)
             s.causes[q.cause] = (s.causes[q.cause] or 0) + 1
             local best = 0
             for i = 1, q.n do
@@ -314,7 +314,7 @@ local function tidy(frames, more)
             end
             return frames and (q.asked < frames and best or 0)
         end,
-        receive = function(q)
+        compact_target = function(q)
             local best = 1
             for i = 2, q.n do
                 if q.used[i] > q.used[best] then
@@ -323,7 +323,7 @@ local function tidy(frames, more)
             end
             return best
         end,
-        stall = function() return true end,
+        compact_stall = function() return true end,
     }, more or {})
 end
 
@@ -392,7 +392,7 @@ do
             return q.again == 0 and q.frames or nil
         end }
         local ear <close> = i == 2 and require "heddle.decisions".listen(
-            sim.core, { "compact" }) or nil
+            sim.core, { "compact_source" }) or nil
         sim:run()
         heard[i] = whole.statistics(sim)
         heard[i][#heard[i] + 1] = ear and #ear > 0 and "asked" or nil

@@ -201,9 +201,9 @@ compare("policies", lines)
 
 lines = {}
 for i, p in ipairs(core.points()) do
-    local moves = p.name:find "^coalesce" or p.name:find "^splinter"
-        or p.name == "compact" or p.name == "receive" or p.name == "copy"
-        or p.name == "stall" or p.name == "shootdown" or p.name == "alloc"
+    local moves = p.name:find "^region"
+        or p.name:find "^compact" or p.name == "shootdown"
+        or p.name == "page_size"
         or p.name == "free"
     local settings = p.name == "fault_batch" and { ["vm.paging"] = "fault",
         ["link.latency"] = 1500 } or {}

@@ -749,6 +749,28 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
     }
 }
 
+/* Pushes the answer to a point, or nil, by its name or the one that it had
+ * before; its type. */
+static int get_point(lua_State *L, int t, uint32_t i, const char *whose)
+{
+    const char *name = heddle_point_info(i)->name, *old = heddle_point_old(i);
+    int type = lua_getfield(L, t, name);
+
+    if (old == NULL)
+        return type;
+    if (type == LUA_TNIL) {
+        lua_pop(L, 1);
+        return lua_getfield(L, t, old);
+    }
+    if (lua_getfield(L, t, old) != LUA_TNIL)
+        hl_raisef(L, HEDDLE_EPOLICY,
+                  "policy %s: %s is the name that the point %s had before; "
+                  "answer it once",
+                  whose, old, name);
+    lua_pop(L, 1);
+    return type;
+}
+
 /* The functions of the table at index t. */
 static void open_functions(lua_State *L, struct lp *p, int t)
 {
@@ -756,7 +778,7 @@ static void open_functions(lua_State *L, struct lp *p, int t)
     int watch;
 
     for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
-        if (lua_getfield(L, t, heddle_point_info(i)->name) == LUA_TNIL)
+        if (get_point(L, t, i, p->c->policy.name) == LUA_TNIL)
             lua_pop(L, 1);
         else
             open_point(L, p, i);
@@ -941,7 +963,7 @@ void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)
     };
 
     for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
-        if (lua_getfield(L, t, heddle_point_info(i)->name) != LUA_TNIL)
+        if (get_point(L, t, i, c->policy.name) != LUA_TNIL)
             c->policy.answer[i] = answers[i];
         lua_pop(L, 1);
     }

@@ -239,6 +239,8 @@ static void check_fields(lua_State *L, int t, const char *whose)
             refuse(L, whose, "its fields have names, not numbers");
         key = lua_tostring(L, -2);
         at = hl_index(key, names, n);
+        if (at < 0 && heddle_point_find(key) >= 0)
+            at = OWN; /* a name that a point had before */
         if ((at >= OWN || strcmp(key, "init") == 0) && !lua_isfunction(L, -1))
             refuse(L, whose, "%s must be a function, not a %s", key,
                    luaL_typename(L, -1));

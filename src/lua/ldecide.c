@@ -260,11 +260,10 @@ static const luaL_Reg methods[] = {
 static int point_of(lua_State *L, const char *name)
 {
     const char *names[HEDDLE_POINT_COUNT];
-    int at;
+    int at = heddle_point_find(name);
 
     for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
         names[i] = heddle_point_info(i)->name;
-    at = hl_index(name, names, HEDDLE_POINT_COUNT);
     return at >= 0
                ? at
                : hl_raisef(L, HEDDLE_EINVAL, "there is no point '%s'%s", name,

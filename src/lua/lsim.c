@@ -153,6 +153,8 @@ static int points(lua_State *L)
     lua_newtable(L);
     for (uint32_t i = 0; (p = heddle_point_info(i)) != NULL; i++) {
         hl_push_fields(L, fields, p);
+        if (heddle_point_old(i) != NULL)
+            hl_set_text(L, "old", heddle_point_old(i));
         set_fields(L, p->field, p->fields);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }

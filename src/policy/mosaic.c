@@ -246,7 +246,7 @@ static int64_t alloc(void *self, const void *question)
 
 static int64_t coalesce(void *self, const void *question)
 {
-    const struct heddle_q_coalesce *q = question;
+    const struct heddle_q_region_coalesce *q = question;
     struct mosaic *s = self;
     uint32_t f = (uint32_t)(q->frame / PAGES);
 
@@ -271,7 +271,7 @@ static void part(struct mosaic *s, uint32_t f)
 
 static int64_t splinter(void *self, const void *question)
 {
-    const struct heddle_q_splinter *q = question;
+    const struct heddle_q_region_split *q = question;
     struct mosaic *s = self;
 
     if (q->left * 100 >= (uint64_t)s->threshold * PAGES && q->left != 0)
@@ -296,7 +296,7 @@ static bool fits(const struct mosaic *s, uint32_t f)
 
 /* The emptiest of the frames offered that `owner` has, or 0: position + 1. */
 static int64_t emptiest(const struct mosaic *s,
-                        const struct heddle_q_compact *q, uint32_t owner,
+                        const struct heddle_q_compact_source *q, uint32_t owner,
                         uint32_t joined, uint64_t below)
 {
     uint64_t best = 0;
@@ -311,7 +311,8 @@ static int64_t emptiest(const struct mosaic *s,
 
 /* An emergency frame is split: its empty places are base pages then, which may
  * be all that is wanted. */
-static int64_t emergency(struct mosaic *s, const struct heddle_q_compact *q,
+static int64_t emergency(struct mosaic *s,
+                         const struct heddle_q_compact_source *q,
                          uint32_t owner)
 {
     int64_t k = emptiest(s, q, owner, 1, PAGES);
@@ -324,7 +325,8 @@ static int64_t emergency(struct mosaic *s, const struct heddle_q_compact *q,
 }
 
 /* The emptiest frame of an owner, if its others can take it in. */
-static int64_t movable(const struct mosaic *s, const struct heddle_q_compact *q,
+static int64_t movable(const struct mosaic *s,
+                       const struct heddle_q_compact_source *q,
                        uint32_t owner, uint64_t below)
 {
     int64_t k = emptiest(s, q, owner, 0, below);
@@ -332,7 +334,7 @@ static int64_t movable(const struct mosaic *s, const struct heddle_q_compact *q,
     return k != 0 && fits(s, (uint32_t)(q->frame[k - 1] / PAGES)) ? k : 0;
 }
 
-static int64_t full(struct mosaic *s, const struct heddle_q_compact *q)
+static int64_t full(struct mosaic *s, const struct heddle_q_compact_source *q)
 {
     if (free_top(s) != NONE ||
         (!s->wants && base_frame(s, (uint32_t)q->app) != NONE))
@@ -351,7 +353,7 @@ static int64_t full(struct mosaic *s, const struct heddle_q_compact *q)
 
 static int64_t compact(void *self, const void *question)
 {
-    const struct heddle_q_compact *q = question;
+    const struct heddle_q_compact_source *q = question;
     struct mosaic *s = self;
 
     if (s->cac == CAC_OFF)
@@ -364,7 +366,7 @@ static int64_t compact(void *self, const void *question)
 
 static int64_t receive(void *self, const void *question)
 {
-    const struct heddle_q_receive *q = question;
+    const struct heddle_q_compact_target *q = question;
     const struct mosaic *s = self;
     uint64_t best = 0;
 
@@ -507,14 +509,14 @@ const struct heddle_policy hd_policy_mosaic = {
     .params = params,
     .state_bytes = bytes,
     .init = init,
-    .answer = {[HEDDLE_POINT_alloc] = alloc,
+    .answer = {[HEDDLE_POINT_page_size] = alloc,
                [HEDDLE_POINT_frame_place] = frame_place,
-               [HEDDLE_POINT_coalesce] = coalesce,
-               [HEDDLE_POINT_splinter] = splinter,
-               [HEDDLE_POINT_compact] = compact,
-               [HEDDLE_POINT_receive] = receive,
-               [HEDDLE_POINT_copy] = copy,
-               [HEDDLE_POINT_stall] = stall},
+               [HEDDLE_POINT_region_coalesce] = coalesce,
+               [HEDDLE_POINT_region_split] = splinter,
+               [HEDDLE_POINT_compact_source] = compact,
+               [HEDDLE_POINT_compact_target] = receive,
+               [HEDDLE_POINT_compact_copy] = copy,
+               [HEDDLE_POINT_compact_stall] = stall},
     .watch = {[HEDDLE_NOTE_page_freed] = page_freed,
               [HEDDLE_NOTE_page_back] = page_back,
               [HEDDLE_NOTE_page_moved] = page_moved,

@@ -21,15 +21,15 @@
  *
  * Compaction empties frames of 2 MB: pages move to other frames of their owner
  * (Mosaic's contiguity-aware compaction, section 4.4).
- * compact is asked which frame is emptied, until it says that it is enough;
- * no frame is offered twice for one cause.  receive is asked where the pages
- * go: to a frame of 2 MB of the same owner alone, not coalesced, with a free
- * place that lies in the same channels, piece by piece of the interleave.
- * With Mosaic's rule that a page moves within its memory channel and a fine
- * interleave, that is what can be copied without crossing channels.  A page
- * takes the lowest such place.  copy says how; each page costs a line of its
- * leaf table, too, and its translation leaves the TLBs.  Then stall says
- * whether the cores wait for the copies.
+ * compact_source is asked which frame is emptied, until it says that it is
+ * enough; no frame is offered twice for one cause.  compact_target is asked
+ * where the pages go: to a frame of 2 MB of the same owner alone, not coalesced,
+ * with a free place that lies in the same channels, piece by piece of the
+ * interleave.  With Mosaic's rule that a page moves within its memory channel
+ * and a fine interleave, that is what can be copied without crossing channels.
+ * A page takes the lowest such place.  compact_copy says how; each page costs a
+ * line of its leaf table, too, and its translation leaves the TLBs.  Then
+ * compact_stall says whether the cores wait for the copies.
  *
  * Caches are physical, so lines of a page that moves leave them: the L2's, and
  * the L1s' of the cores of its owner.  Dirty ones are written back to the old
@@ -276,13 +276,13 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
     if (HD_LIKELY(!g->coalesce.bound))
         return; /* nobody coalesces */
     for (; v < end; v += HD_LARGE_PAGES) {
-        struct heddle_q_coalesce q = {.app = app, .vpn = v};
+        struct heddle_q_region_coalesce q = {.app = app, .vpn = v};
         hd_pfn f;
         q.present = hd_ptables_whole(g->t, app, (hd_vpn){v}, &f);
         if (q.present == 0)
             continue;
         q.frame = f.v;
-        if (!hd_ask_coalesce(&g->coalesce, &q))
+        if (!hd_ask_region_coalesce(&g->coalesce, &q))
             continue;
         hd_ptables_join(g->t, app, (hd_vpn){v});
         write_region(g, app, v);
@@ -297,14 +297,14 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
     uint64_t v = vpn & ~(uint64_t)(HD_LARGE_PAGES - 1);
 
     for (; v < end; v += HD_LARGE_PAGES) {
-        struct heddle_q_splinter q = {.app = app, .vpn = v};
+        struct heddle_q_region_split q = {.app = app, .vpn = v};
         struct hd_xlate x;
         if (!hd_ptables_large(g->t, app, (hd_vpn){v}, &x))
             continue;
         q.left = hd_ptables_left(g->t, app, (hd_vpn){v});
         q.frame = x.pfn.v;
         if (q.left != HD_LARGE_PAGES &&
-            (hd_ask_splinter(&g->splinter, &q) || q.left == 0))
+            (hd_ask_region_split(&g->splinter, &q) || q.left == 0))
             split(g, app, v);
     }
 }
@@ -386,7 +386,7 @@ static uint64_t ask_receive(struct hd_manage *g, uint64_t big, uint64_t page,
                             uint32_t owner)
 {
     uint64_t *frame = g->scratch, *used = g->scratch + g->t->big.n, k;
-    struct heddle_q_receive q = {.owner = owner,
+    struct heddle_q_compact_target q = {.owner = owner,
                                  .from = big * HD_LARGE_PAGES,
                                  .left = g->t->big.v[big].used,
                                  .frame = frame,
@@ -403,17 +403,18 @@ static uint64_t ask_receive(struct hd_manage *g, uint64_t big, uint64_t page,
     if (q.n == 0)
         return HD_NO_FRAME;
     q.owner = owner == HD_OWNER_FOREIGN ? g->env->apps : owner;
-    k = (uint64_t)hd_ask_receive(&g->receive, &q);
+    k = (uint64_t)hd_ask_compact_target(&g->receive, &q);
     return k == 0 ? HD_NO_FRAME : frame[k - 1] / HD_LARGE_PAGES;
 }
 
 static int64_t ask_copy(struct hd_manage *g, uint64_t from, uint64_t to,
                         uint32_t owner)
 {
-    struct heddle_q_copy q = {owner == HD_OWNER_FOREIGN ? g->env->apps : owner,
-                              from * HD_LARGE_PAGES, to * HD_LARGE_PAGES};
+    struct heddle_q_compact_copy q = {
+        owner == HD_OWNER_FOREIGN ? g->env->apps : owner, from * HD_LARGE_PAGES,
+        to * HD_LARGE_PAGES};
 
-    return hd_ask_copy(&g->copy, &q);
+    return hd_ask_compact_copy(&g->copy, &q);
 }
 
 /* ---- compacting: moving
@@ -541,7 +542,7 @@ static uint64_t ask_compact(struct hd_manage *g, const struct cause *e)
     uint64_t n = g->t->big.n, k;
     uint64_t *frame = g->scratch, *owner = frame + n, *used = owner + n,
              *joined = used + n;
-    struct heddle_q_compact q = {.cause = e->cause,
+    struct heddle_q_compact_source q = {.cause = e->cause,
                                  .app = e->app,
                                  .asked = e->asked,
                                  .apps = g->env->apps,
@@ -562,16 +563,17 @@ static uint64_t ask_compact(struct hd_manage *g, const struct cause *e)
         used[q.n] = f->used;
         joined[q.n++] = f->joined;
     }
-    k = q.n == 0 ? 0 : (uint64_t)hd_ask_compact(&g->compact, &q);
+    k = q.n == 0 ? 0 : (uint64_t)hd_ask_compact_source(&g->compact, &q);
     return k == 0 ? HD_NO_FRAME : frame[k - 1] / HD_LARGE_PAGES;
 }
 
 /* The cores wait for the copies, if the policy says so. */
 static void ask_stall(struct hd_manage *g, const struct cause *e)
 {
-    struct heddle_q_stall q = {e->cause, e->app, e->moved};
+    struct heddle_q_compact_stall q = {e->cause, e->app, e->moved};
 
-    if (!hd_ask_stall(&g->stall, &q) || g->s->halt || !hd_mover_busy(g->mover))
+    if (!hd_ask_compact_stall(&g->stall, &q) || g->s->halt ||
+        !hd_mover_busy(g->mover))
         return;
     g->s->halt = 1;
     g->s->halted = hd_events_now(g->env->ev);
@@ -725,7 +727,7 @@ static bool compacts(void *self)
     const struct hd_manage *g = self;
 
     return g->compact.bound != 0 &&
-           hd_slots_answered(g->env->slots, HEDDLE_POINT_compact);
+           hd_slots_answered(g->env->slots, HEDDLE_POINT_compact_source);
 }
 
 /* ---- building ------------------------------------------------------------ */
@@ -773,12 +775,12 @@ int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
         struct hd_slot *slot;
         heddle_answer *fn;
     } point[] = {
-        {HEDDLE_POINT_coalesce, &g->coalesce, no},
-        {HEDDLE_POINT_splinter, &g->splinter, yes},
-        {HEDDLE_POINT_compact, &g->compact, no},
-        {HEDDLE_POINT_receive, &g->receive, no},
-        {HEDDLE_POINT_copy, &g->copy, no},
-        {HEDDLE_POINT_stall, &g->stall, no},
+        {HEDDLE_POINT_region_coalesce, &g->coalesce, no},
+        {HEDDLE_POINT_region_split, &g->splinter, yes},
+        {HEDDLE_POINT_compact_source, &g->compact, no},
+        {HEDDLE_POINT_compact_target, &g->receive, no},
+        {HEDDLE_POINT_compact_copy, &g->copy, no},
+        {HEDDLE_POINT_compact_stall, &g->stall, no},
         {HEDDLE_POINT_shootdown, &g->shootdown, no},
     };
     uint64_t n = tables->big.n;

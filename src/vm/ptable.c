@@ -720,7 +720,7 @@ static int map(struct hd_ptables *t, struct job *j)
     uint64_t first = base.v >> HD_PAGE_SHIFT;
     uint64_t end =
         bytes == 0 ? first : ((base.v + bytes - 1) >> HD_PAGE_SHIFT) + 1;
-    struct heddle_q_alloc q = {.app = app,
+    struct heddle_q_page_size q = {.app = app,
                                .index = index,
                                .vpn = first,
                                .pages = end - first,
@@ -736,7 +736,7 @@ static int map(struct hd_ptables *t, struct job *j)
                           (unsigned long long)base.v);
     if (end == first)
         return 0;
-    n = SIZE[hd_ask_alloc(&t->alloc, &q)];
+    n = SIZE[hd_ask_page_size(&t->alloc, &q)];
     for (uint64_t vpn = first; vpn < end;) {
         uint64_t at = vpn & ~(uint64_t)(n - 1);
         bool inside = at >= first && at + n <= end;
@@ -1438,8 +1438,8 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
         free(t);
         return NULL;
     }
-    hd_slots_offer(env->slots, HEDDLE_POINT_alloc, "", &t->alloc, alloc_default,
-                   t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_page_size, "", &t->alloc,
+                   alloc_default, t);
     hd_slots_offer(env->slots, HEDDLE_POINT_free, "", &t->free, free_default,
                    t);
     hd_slots_offer(env->slots, HEDDLE_POINT_frame_place, "", &t->place,

@@ -34,7 +34,7 @@ local SPECIAL = {
     frame_place = function() return nil end,
     core_partition = function(q) return q.core % q.apps end,
     -- Mostly, so that there is something to split.
-    coalesce = function(_, s) return draw(s, 4) > 0 end,
+    region_coalesce = function(_, s) return draw(s, 4) > 0 end,
     warp_pick = function(q, s)
         return member(s, q.ready), draw(s, 2) == 1
     end,
