@@ -259,11 +259,9 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
     return set * a->ways + way;
 }
 
-HD_HOT uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
-                               struct hd_who who, uint64_t *evicted)
+uint32_t hd_assoc_place_other(struct hd_assoc *a, uint32_t set, uint64_t key,
+                              struct hd_who who, uint64_t *evicted)
 {
-    if (narrow(a) && HD_LIKELY((a->asked & HD_ASSOC_ENTRY) == 0))
-        return hd_assoc_enter(a, set, key, evicted);
     return place(a, set, key, who, evicted, false);
 }
 

@@ -89,14 +89,6 @@ int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
 /* To be called when slots were bound or unbound: finds out who is asked. */
 void hd_assoc_bound(struct hd_assoc *a);
 
-/*
- * Makes room for a key that is not present and enters it: an invalid way if
- * there is one (the lowest), else the policy's victim.  *evicted is the key
- * that left, or HD_KEY_NONE.  Returns the entry.
- */
-uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
-                        struct hd_who who, uint64_t *evicted);
-
 /* As hd_assoc_place, but the newcomer is the next victim (LRU position). */
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
                              struct hd_who who, uint64_t *evicted);
@@ -252,14 +244,27 @@ static inline uint32_t hd_assoc_set_of(const struct hd_assoc *a, uint32_t entry)
     return a->way_shift < 32 ? entry >> a->way_shift : entry / a->ways;
 }
 
-/* hd_assoc_place in a narrow set, for who knows that nobody asks. */
-static inline uint32_t hd_assoc_enter(struct hd_assoc *a, uint32_t set,
-                                      uint64_t key, uint64_t *evicted)
+/* hd_assoc_place in a wide set, or where somebody asks. */
+uint32_t hd_assoc_place_other(struct hd_assoc *a, uint32_t set, uint64_t key,
+                              struct hd_who who, uint64_t *evicted);
+
+/*
+ * Makes room for a key that is not present and enters it: an invalid way if
+ * there is one (the lowest), else the policy's victim.  *evicted is the key
+ * that left, or HD_KEY_NONE.  Returns the entry.
+ */
+static inline uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set,
+                                      uint64_t key, struct hd_who who,
+                                      uint64_t *evicted)
 {
     struct hd_assoc_set *s = &a->set[set];
-    uint32_t free = ~hd_bytes_high(s->tag) & a->all, way;
     uint64_t *word = &a->key[set * a->ways];
+    uint32_t free, way;
 
+    hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
+    if (HD_UNLIKELY((a->asked & (HD_ASSOC_WIDE | HD_ASSOC_ENTRY)) != 0))
+        return hd_assoc_place_other(a, set, key, who, evicted);
+    free = ~hd_bytes_high(s->tag) & a->all;
     if (HD_LIKELY(free == 0)) {
         way = (uint32_t)(s->order >> a->last_shift) & 15;
         s->order ^= (s->order ^ (s->order << 4 | way)) & a->last_mask;

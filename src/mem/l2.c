@@ -865,7 +865,7 @@ static void passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
         resume(sl, now);
 }
 
-static HD_HOT void fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
+static HD_HOT HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
 {
     const struct hd_mshr_entry *x = &sl->mshr.v[m];
     bool back = sl->l2->cfg.write == HD_WRITE_BACK;
