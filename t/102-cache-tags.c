@@ -207,7 +207,7 @@ static void registers(uint32_t room)
     uint32_t n = 0;
 
     memenv_open(&m, 1);
-    assert_int_equal(hd_mshr_open(&h, &m.arena, room), 0);
+    assert_int_equal(hd_mshr_open(&h, &m.arena, room, 0), 0);
     for (uint32_t i = 0; i < 100000; i++) {
         uint64_t k = hd_rng_below(&r, 3 * room);
         uint32_t e = hd_mshr_find(&h, k), want = HD_NONE;

@@ -638,9 +638,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         open_line(c, &c->s->data) ||
         open_line(c, &c->s->acks))
         return -1;
-    if (hd_mshr_open_more(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, lent) !=
-            0 ||
-        hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs) != 0)
+    if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, lent) != 0 ||
+        hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs, 0) != 0)
         return -1;
     c->s->wake = c->s->fill_at = HD_NEVER;
     c->s->replay_first = c->s->wait_first = HD_NONE;

@@ -865,7 +865,7 @@ static void passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
         resume(sl, now);
 }
 
-static HD_HOT HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
+static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
 {
     const struct hd_mshr_entry *x = &sl->mshr.v[m];
     bool back = sl->l2->cfg.write == HD_WRITE_BACK;
@@ -1116,7 +1116,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     hd_assert(sl->component == l2->slice[0].component + i);
     sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
     if (sl->s == NULL ||
-        hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs) != 0)
+        hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs, 0) != 0)
         return hd_err_memory(env->err);
     rc = hd_cache_open(&sl->tags, env, &l2->cfg, "l2cache", i,
                        l2->cfg.bytes / l2->cfg.slices);

@@ -676,7 +676,7 @@ static int take(struct hd_faults *f, struct hd_env *env)
         hd_arena_take(env->arena, f->w.treqs->numbers.room, sizeof *f->wait);
     f->ask = calloc(4 * (size_t)f->w.room, sizeof *f->ask);
     return f->s == NULL || f->v == NULL || f->wait == NULL || f->ask == NULL ||
-                   hd_mshr_open(&f->open, env->arena, f->w.room) != 0
+                   hd_mshr_open(&f->open, env->arena, f->w.room, 0) != 0
                ? -1
                : 0;
 }

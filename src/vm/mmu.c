@@ -278,7 +278,7 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->input = hd_arena_take(env->arena, u->in_room, sizeof *u->input);
     u->queue = hd_arena_take(env->arena, misses, sizeof *u->queue);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||
-        u->queue == NULL || hd_mshr_open(&u->miss, env->arena, misses) < 0)
+        u->queue == NULL || hd_mshr_open(&u->miss, env->arena, misses, 0) < 0)
         return hd_err_memory(env->err);
     rc = full ? hd_tlb_open(&u->tlb, env, &m->tlb_cfg, "l2tlb", 2, i) : 0;
     u->tlb.stat = tlb;
