@@ -16,6 +16,22 @@
 #include "dramrig.h"
 #include "texts.h"
 
+/* The inverse of hd_drammap_locate. */
+static uint64_t address_of(const struct hd_drammap *m,
+                           const struct hd_dramaddr *a)
+{
+    uint32_t f[HD_DRAM_FIELDS];
+    uint64_t v = a->row;
+
+    f[HD_DRAM_BANK] = a->bank % m->banks_in_group;
+    f[HD_DRAM_GROUP] = a->group;
+    f[HD_DRAM_COLUMN] = a->column / m->piece_bursts;
+    f[HD_DRAM_CHANNEL] = a->channel;
+    for (uint32_t i = HD_DRAM_FIELDS - 1; i-- > 0;)
+        v = v * m->digit[i].size + f[m->digit[i].field];
+    return v * m->piece + (uint64_t)(a->column % m->piece_bursts) * m->burst;
+}
+
 static struct hd_drammap make(const struct hd_dram_cfg *c)
 {
     struct hd_drammap m;
@@ -66,7 +82,7 @@ static void fields_of_b(void **state)
     assert_int_equal(a.bank, 2 * 2 + 1);
     assert_int_equal(a.column, 11 * 8 + 5);
     assert_int_equal(a.channel, 6);
-    assert_int_equal(hd_drammap_channel(&m, 6u << 8), 6);
+    assert_int_equal(hd_drammap_locate(&m, 6u << 8).channel, 6);
 }
 
 /* Every burst of the first rows is hit once, and leads back to its address. */
@@ -84,8 +100,7 @@ static void one_to_one(const struct hd_dram_cfg *c)
         assert_true(a.row < rows && a.channel < c->channels &&
                     a.bank < c->banks && a.column < columns);
         assert_int_equal(a.group, a.bank / (c->banks / c->groups));
-        assert_int_equal(hd_drammap_channel(&m, pa), a.channel);
-        assert_int_equal(hd_drammap_address(&m, &a), pa);
+        assert_int_equal(address_of(&m, &a), pa);
         k = (((size_t)a.row * c->channels + a.channel) * c->banks + a.bank) *
                 columns +
             a.column;
@@ -131,7 +146,7 @@ static void large_addresses(void **state)
         c.channels = 1 + i % 13;
         m = make(&c);
         a = hd_drammap_locate(&m, pa);
-        assert_int_equal(hd_drammap_address(&m, &a), pa);
+        assert_int_equal(address_of(&m, &a), pa);
     }
 }
 

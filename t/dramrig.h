@@ -14,7 +14,6 @@
 #include "mem/dram.h"
 #include "mem/dramchan.h"
 #include "mem/dramcheck.h"
-#include "mem/drammap.h"
 #include "mem/dramspec.h"
 
 /* The defaults of the table, read here so that the tests need no machine. */

@@ -890,7 +890,7 @@ uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app)
 
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa)
 {
-    return hd_drammap_channel(&d->map, pa.v);
+    return hd_drammap_locate(&d->map, pa.v).channel;
 }
 
 void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self)

@@ -15,7 +15,6 @@
 #include "../base/recip.h"
 #include "../policy/slots.h"
 #include "dram.h"
-#include "drammap.h"
 #include "dramspec.h"
 
 enum { CLASSES = 3, NORMAL = 0, SILVER, GOLDEN };

@@ -1,5 +1,6 @@
 /*
- * dramspec.c - the table of DRAM settings, with where each number comes from.
+ * dramspec.c - the table of DRAM settings, with where each number comes from,
+ * and the address map.
  *
  * The timing is that of the GDDR5 part which the papers' simulator uses, in
  * cycles of a 1674 MHz command clock (0.597 ns): burst length 8 at quad data
@@ -7,12 +8,23 @@
  * WL + 1 cycles sooner after its activate than a read's, since its data are
  * needed later.
  *
+ * The address map is a mixed-radix number whose digits are the fields.  An
+ * address is cut into pieces of `interleave` bytes; a piece lies in one row
+ * of one bank of one channel, so a line never spans two rows.  The number of
+ * the piece is taken apart from its least significant digit on, in the order
+ * of the map; each digit has the size of its field and the row takes what is
+ * left.  Sizes need not be powers of two (3, 5, 6, 10, 12 or 24 channels): any
+ * mixed-radix number is a bijection, whatever its digits are.
+ *
+ * Left out on purpose: hashing of banks or channels by row bits.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "dramspec.h"
 
+#include <string.h>
+
 #include "../base/bits.h"
-#include "drammap.h"
 
 #define GDDR5                                                                  \
     "GDDR5 timing string of the GPGPU-Sim line that Mosaic and MASK use"
@@ -133,6 +145,110 @@ uint32_t hd_dram_trtw(const struct hd_dram_cfg *c)
         return c->trtw;
     return c->cl + c->bl + 2 > c->wl ? c->cl + c->bl + 2 - c->wl : 1;
 }
+
+/* ---- the address map --------------------------------------------------- */
+
+static const char *const field_name[HD_DRAM_FIELDS] = {"row", "bank", "group",
+                                                       "column", "channel"};
+
+static int bad_map(const struct hd_dram_cfg *cfg, const char *why,
+                   struct hd_err *err)
+{
+    return hd_err_set(err, HEDDLE_ECONFIG,
+                      "dram.map: '%s' %s; A, B, or the fields row, bank, "
+                      "group, column and channel are expected, each once, "
+                      "joined by colons or bars, row first",
+                      cfg->map, why);
+}
+
+/* Reads "row:bank:..." (or "row|bank|...") into order[], most significant
+ * first. */
+static int parse(const struct hd_dram_cfg *cfg, uint32_t *order,
+                 struct hd_err *err)
+{
+    const char *s = cfg->map;
+    uint32_t n = 0, seen = 0;
+
+    if (strcmp(s, "A") == 0)
+        s = "row:bank:group:column:channel";
+    else if (strcmp(s, "B") == 0)
+        s = "row:bank:column:group:channel";
+    for (;;) {
+        size_t len = strcspn(s, ":|");
+        uint32_t f = 0;
+
+        while (f < HD_DRAM_FIELDS && (strlen(field_name[f]) != len ||
+                                      strncmp(field_name[f], s, len) != 0))
+            f++;
+        if (f == HD_DRAM_FIELDS)
+            return bad_map(cfg, "has an unknown field", err);
+        if (seen & 1u << f)
+            return bad_map(cfg, "has a field twice", err);
+        seen |= 1u << f;
+        order[n++] = f;
+        if (s[len] == '\0')
+            break;
+        s += len + 1;
+    }
+    if (n != HD_DRAM_FIELDS)
+        return bad_map(cfg, "lacks a field", err);
+    if (order[0] != HD_DRAM_ROW)
+        return bad_map(cfg, "does not begin with the row", err);
+    return 0;
+}
+
+int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
+                    struct hd_err *err)
+{
+    uint32_t order[HD_DRAM_FIELDS], size[HD_DRAM_FIELDS], at;
+
+    memset(m, 0, sizeof *m);
+    if (parse(cfg, order, err) != 0)
+        return err->code;
+    m->burst = hd_dram_burst(cfg);
+    m->piece = hd_dram_piece(cfg);
+    m->burst_shift = hd_log2(m->burst);
+    m->piece_bursts = m->piece / m->burst;
+    m->banks_in_group = cfg->banks / cfg->groups;
+    size[HD_DRAM_ROW] = 1;
+    size[HD_DRAM_BANK] = m->banks_in_group;
+    size[HD_DRAM_GROUP] = cfg->groups;
+    size[HD_DRAM_COLUMN] = cfg->row_bytes / m->piece;
+    size[HD_DRAM_CHANNEL] = cfg->channels;
+    m->whole = hd_is_pow2(m->piece);
+    at = m->whole ? hd_log2(m->piece) : 0;
+    for (uint32_t i = 0; i < HD_DRAM_FIELDS; i++) {
+        uint32_t f = order[HD_DRAM_FIELDS - 1 - i];
+        m->digit[i] = (struct hd_dramdigit){f, size[f]};
+        m->whole &= hd_is_pow2(size[f]);
+        m->from[f] = at;
+        m->ones[f] = size[f] - 1;
+        at += hd_log2(size[f]);
+    }
+    return 0;
+}
+
+struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa)
+{
+    uint64_t v = pa / m->piece;
+    uint32_t f[HD_DRAM_FIELDS];
+    struct hd_dramaddr a;
+
+    for (uint32_t i = 0; i < HD_DRAM_FIELDS - 1; i++) {
+        const struct hd_dramdigit *d = &m->digit[i];
+        f[d->field] = (uint32_t)(v % d->size);
+        v /= d->size;
+    }
+    a.row = v;
+    a.channel = f[HD_DRAM_CHANNEL];
+    a.group = f[HD_DRAM_GROUP];
+    a.bank = a.group * m->banks_in_group + f[HD_DRAM_BANK];
+    a.column = f[HD_DRAM_COLUMN] * m->piece_bursts +
+               ((uint32_t)(pa % m->piece) >> m->burst_shift);
+    return a;
+}
+
+/* ---- checking ---------------------------------------------------------- */
 
 /* The geometry as the address map needs it. */
 static int check_shape(const struct hd_dram_cfg *c, uint32_t line,

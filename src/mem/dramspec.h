@@ -1,6 +1,7 @@
 /*
- * dramspec.h - the settings of the DRAM system: geometry, address map,
- * scheduler and timing.
+ * dramspec.h - the settings of the DRAM system (geometry, address map,
+ * scheduler and timing), and from a physical address to channel, bank, row and
+ * column.
  *
  * Times are in cycles of the DRAM command clock (CK).  A timing is the least
  * distance between two commands; what those are, its row in the table says.
@@ -62,5 +63,71 @@ uint32_t hd_dram_trtw(const struct hd_dram_cfg *c);
  */
 int hd_dram_cfg_check(const struct hd_dram_cfg *c, uint32_t line,
                       struct hd_err *err);
+
+/* ---- the address map --------------------------------------------------- */
+
+struct hd_dramaddr {
+    uint64_t row;
+    uint32_t channel;
+    uint32_t bank; /* in the channel: group * banks of a group + bank */
+    uint32_t group;
+    uint32_t column; /* burst in the row */
+};
+
+enum hd_dramfield {
+    HD_DRAM_ROW,
+    HD_DRAM_BANK,
+    HD_DRAM_GROUP,
+    HD_DRAM_COLUMN,
+    HD_DRAM_CHANNEL,
+    HD_DRAM_FIELDS
+};
+
+/* One field of the map: v mod size, v = v / size. */
+struct hd_dramdigit {
+    uint32_t field; /* enum hd_dramfield */
+    uint32_t size;
+};
+
+struct hd_drammap {
+    /* when every size is a power of two: field = address >> from & ones */
+    uint32_t whole; /* 1: so it is */
+    uint32_t from[HD_DRAM_FIELDS], ones[HD_DRAM_FIELDS];
+    uint32_t piece, burst; /* bytes */
+    uint32_t piece_bursts; /* bursts of a contiguous piece */
+    uint32_t burst_shift;
+    uint32_t banks_in_group;
+    struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
+};
+
+/* Reads cfg->map.  0 or HEDDLE_ECONFIG. */
+int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
+                    struct hd_err *err);
+
+/* Where an address lies; the general way, for any sizes. */
+struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa);
+
+static inline uint32_t hd_drammap_field(const struct hd_drammap *m, uint64_t pa,
+                                        uint32_t f)
+{
+    return (uint32_t)(pa >> m->from[f]) & m->ones[f];
+}
+
+static inline struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m,
+                                                   uint64_t pa)
+{
+    struct hd_dramaddr a;
+
+    if (HD_UNLIKELY(!m->whole))
+        return hd_drammap_divide(m, pa);
+    a.row = pa >> m->from[HD_DRAM_ROW];
+    a.channel = hd_drammap_field(m, pa, HD_DRAM_CHANNEL);
+    a.group = hd_drammap_field(m, pa, HD_DRAM_GROUP);
+    a.bank =
+        a.group * m->banks_in_group + hd_drammap_field(m, pa, HD_DRAM_BANK);
+    a.column = hd_drammap_field(m, pa, HD_DRAM_COLUMN) * m->piece_bursts +
+               ((uint32_t)(pa >> m->burst_shift) & (m->piece_bursts - 1));
+    return a;
+}
 
 #endif
