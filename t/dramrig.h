@@ -13,7 +13,6 @@
 #include "base/rng.h"
 #include "mem/dram.h"
 #include "mem/dramchan.h"
-#include "mem/dramcheck.h"
 #include "mem/dramspec.h"
 
 /* The defaults of the table, read here so that the tests need no machine. */

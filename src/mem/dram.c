@@ -58,7 +58,6 @@
 #include <string.h>
 
 #include "dramchan.h"
-#include "dramcheck.h"
 
 enum { EV_WAKE, EV_DONE };
 enum { WAITERS = 4096 };

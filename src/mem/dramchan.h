@@ -476,6 +476,18 @@ void hd_dram_count(struct hd_dram *d, const struct hd_dramlane *l,
 void hd_dram_freed(struct hd_dram *d, const struct hd_dramlane *l,
                    uint32_t klass, uint64_t cycle);
 
+/* ---- dramcheck.c ------------------------------------------------------- */
+
+/* Its memory lies in the arena.  NULL when that is exhausted. */
+struct hd_dramcheck *hd_dramcheck_open(const struct hd_dram_cfg *cfg,
+                                       struct hd_arena *arena);
+void hd_dramcheck_close(struct hd_dramcheck *k);
+
+/* Checks one command; commands of a channel come in order.  Records an error
+ * that names the constraint. */
+void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
+                          struct hd_err *err);
+
 /* ---- fast/dram.c ------------------------------------------------------- */
 
 /* hd_dram_advance where the system is quiet and only normal requests wait. */

@@ -21,11 +21,9 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "dramcheck.h"
+#include "dramchan.h"
 
 #include <stdlib.h>
-
-#include "dramchan.h"
 
 /* Kinds of command as constraints speak of them. */
 enum { ACT = 1, PRE = 2, RD = 4, WR = 8, REF = 16, KINDS = 5 };

@@ -51,7 +51,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "dramcheck.h"
 #include "dramchan.h"
 
 /* ---- the lists of a bank ----------------------------------------------- */

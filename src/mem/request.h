@@ -70,8 +70,14 @@ struct hd_reqs {
     struct hd_numbers numbers;
 };
 
-/* A pool of `room` requests; the wiring sizes it so that it cannot run out. */
-int hd_reqs_open(struct hd_reqs *p, struct hd_arena *arena, uint32_t room);
+/* A pool of `room` requests; the wiring sizes it so that it cannot run out.  0,
+ * or -1 when the arena is full. */
+static inline int hd_reqs_open(struct hd_reqs *p, struct hd_arena *arena,
+                               uint32_t room)
+{
+    p->v = hd_arena_take(arena, room, sizeof *p->v);
+    return p->v == NULL ? -1 : hd_numbers_open(&p->numbers, arena, room);
+}
 
 static inline uint32_t hd_req_take(struct hd_reqs *p)
 {
