@@ -142,7 +142,7 @@ static void compare_op(const struct hd_frame *f, const struct hd_fentry *e,
                        const struct hd_fwarp *w, const struct twin *t)
 {
     const struct hd_top *o = &f->top[e->top];
-    struct hd_faddr a;
+    struct hd_access a;
     hd_va lane[HD_MAX_LANES];
 
     assert_int_equal(o->kind, t->top.kind);
@@ -158,11 +158,8 @@ static void compare_op(const struct hd_frame *f, const struct hd_fentry *e,
         return;
     hd_frame_addr(f, f->mem[w->mem + e->mem], e->mask, &a, lane);
     for (uint64_t m = e->mask; m != 0; m &= m - 1) {
-        unsigned l = hd_bit_first(m), first = hd_bit_first(e->mask);
-        uint64_t v = a.affine
-                         ? a.first + (uint64_t)((int64_t)(l - first) * a.stride)
-                         : lane[l].v;
-        assert_int_equal(v, t->addr[l]);
+        unsigned l = hd_bit_first(m);
+        assert_int_equal(hd_access_lane(&a, l), t->addr[l]);
     }
 }
 
@@ -225,11 +222,11 @@ static void many_strides(void **state)
         hd_frame_unpack(out.p, out.n, 32, 1, 1, 1 << 26, &what);
     assert_non_null(f);
     for (int64_t i = 0; i < N; i++) {
-        struct hd_faddr a;
+        struct hd_access a;
         hd_va lane[HD_MAX_LANES];
         hd_frame_addr(f, f->mem[i], 3, &a, lane);
-        assert_true(a.affine);
-        assert_int_equal(a.first, 1 << 20);
+        assert_null(a.lane);
+        assert_int_equal(a.base.v, 1 << 20);
         assert_int_equal(a.stride, i * 3);
     }
     hd_frame_free(f);
@@ -309,7 +306,7 @@ static void damage(void **state)
             const struct hd_fpath *q = &f->path[f->warp[w].path];
             for (uint32_t e = 0; e < q->n; e++) {
                 const struct hd_fentry *x = &f->entry[q->entry + e];
-                struct hd_faddr a;
+                struct hd_access a;
                 hd_va lane[HD_MAX_LANES];
                 if (hd_top_memory(&f->top[x->top]))
                     hd_frame_addr(f, f->mem[f->warp[w].mem + x->mem], x->mask,

@@ -247,29 +247,12 @@ struct dump {
     hd_va lane[HD_MAX_LANES];
 };
 
-/* The addresses of a record, for each set lane. */
-static void addresses(struct dump *d, const struct hd_frame *f, uint64_t r,
-                      uint64_t add)
-{
-    uint64_t mask = d->op.mask;
-    unsigned first = mask != 0 ? hd_bit_first(mask) : 0;
-    struct hd_faddr a;
-
-    hd_frame_addr(f, r, mask, &a, d->lane);
-    for (; mask != 0; mask &= mask - 1) {
-        unsigned l = hd_bit_first(mask);
-        uint64_t v = a.affine
-                         ? a.first + (uint64_t)(l - first) * (uint64_t)a.stride
-                         : d->lane[l].v;
-        d->address[l] = v + add;
-    }
-}
-
 static int dump_warp(struct dump *d, const struct hd_frame *f,
                      const struct hd_trace_kernel *k, uint32_t index)
 {
     const struct hd_fwarp *w = &f->warp[index];
     const struct hd_fpath *p = &f->path[w->path];
+    struct hd_access a;
     int rc = 0;
 
     d->op.warp = index % f->warps;
@@ -285,8 +268,11 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
         d->op.texture = t->space == HD_TS_TEXTURE;
         d->op.more = t->count == 0;
         d->op.opcode = d->box->string[t->opcode];
-        addresses(d, f, f->mem[w->mem + e->mem],
-                  t->space == HD_TS_LOCAL ? k->local_base : 0);
+        hd_frame_addr(f, f->mem[w->mem + e->mem], e->mask, &a, d->lane);
+        for (uint64_t m = e->mask; m != 0; m &= m - 1)
+            d->address[hd_bit_first(m)] =
+                hd_access_lane(&a, hd_bit_first(m)) +
+                (t->space == HD_TS_LOCAL ? k->local_base : 0);
         rc = d->fn(d->ud, &d->op);
     }
     return rc;

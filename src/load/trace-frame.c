@@ -1126,24 +1126,33 @@ void hd_frame_free(struct hd_frame *f)
     free(f);
 }
 
+/* An affine access: the address of the first set lane. */
+static struct hd_access affine(uint64_t first, int64_t stride, uint64_t mask)
+{
+    unsigned f = mask != 0 ? hd_bit_first(mask) : 0;
+
+    return (struct hd_access){.base.v = first - f * (uint64_t)stride,
+                              .stride = stride};
+}
+
 void hd_frame_addr(const struct hd_frame *f, uint64_t r, uint64_t mask,
-                   struct hd_faddr *out, hd_va lane[HD_MAX_LANES])
+                   struct hd_access *out, hd_va lane[HD_MAX_LANES])
 {
     uint64_t low = r & (HD_TRACE_VA_END - 1), index = r >> HD_TRACE_VA_BITS;
 
     if (index != HD_FLIST) {
-        *out = (struct hd_faddr){true, low, f->stride[index]};
+        *out = affine(low, f->stride[index], mask);
         return;
     }
     const struct hd_flist *l = &f->list[low];
     if (l->width == PAIR) {
-        *out = (struct hd_faddr){true, l[0].min, (int64_t)l[1].min};
+        *out = affine(l[0].min, (int64_t)l[1].min, mask);
         return;
     }
     const unsigned char *bits = f->bits + l->at;
     uint64_t ones = hd_ones(l->width);
     size_t at = 0;
-    *out = (struct hd_faddr){false, 0, 0};
+    *out = (struct hd_access){.lane = lane};
     for (; mask != 0; mask &= mask - 1, at += l->width) {
         uint64_t v = hd_load64(bits + at / 8) >> (at & 7) & ones;
         lane[hd_bit_first(mask)].v =

@@ -90,16 +90,9 @@ struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
                                  const char **what);
 void hd_frame_free(struct hd_frame *f);
 
-/* Addresses of a memory operation, one for each set lane of `lane`. */
-struct hd_faddr {
-    bool affine;
-    uint64_t first; /* affine: of the first set lane */
-    int64_t stride;
-};
-
-/* Reads the address record r; when it is a list, fills lane[] where mask is
- * set. */
+/* The addresses that record r stands for; when it is a list, lane[] is filled
+ * where mask is set. */
 void hd_frame_addr(const struct hd_frame *f, uint64_t r, uint64_t mask,
-                   struct hd_faddr *out, hd_va lane[HD_MAX_LANES]);
+                   struct hd_access *out, hd_va lane[HD_MAX_LANES]);
 
 #endif

@@ -381,17 +381,17 @@ static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
 }
 
 /* Lays window offsets out over the machine's threads. */
-static void local_access(struct replayer *t, size_t i, uint64_t mask,
-                         const struct hd_faddr *a, struct hd_access *acc)
+static void place_lanes(struct replayer *t, size_t i, uint64_t mask,
+                        struct hd_access *acc)
 {
     const struct hd_trace_context *x = &t->box->context[t->context];
     uint64_t threads = (uint64_t)t->slots * 32, slot = i * 32;
+    /* a window holds no more words than bind() laid out */
     uint64_t low = x->local_low * 4;
-    uint64_t end = x->local_words != 0 ? x->local_words * 4 : 1;
-    unsigned f = mask != 0 ? hd_bit_first(mask) : 0;
+    uint64_t last = x->local_words != 0 ? x->local_words * 4 - 1 : 0;
 
-    if (a->affine && a->stride == 0) {
-        uint64_t off = hd_min_u64(a->first - low, end - 1);
+    if (acc->lane == NULL && acc->stride == 0) {
+        uint64_t off = hd_min_u64(acc->base.v - low, last);
         uint64_t at = off / 4 * threads + slot;
         acc->base.v = t->local_base + at * 4 + off % 4;
         acc->stride = 4;
@@ -399,11 +399,7 @@ static void local_access(struct replayer *t, size_t i, uint64_t mask,
     }
     for (; mask != 0; mask &= mask - 1) {
         unsigned l = hd_bit_first(mask);
-        uint64_t off = a->affine
-                           ? a->first + (uint64_t)(l - f) * (uint64_t)a->stride
-                           : t->lane[l].v;
-        /* a window holds no more words than bind() laid out */
-        off = hd_min_u64(off - low, end - 1);
+        uint64_t off = hd_min_u64(hd_access_lane(acc, l) - low, last);
         t->lane[l].v =
             t->local_base + (off / 4 * threads + slot + l) * 4 + off % 4;
     }
@@ -417,19 +413,10 @@ static void access_lanes(void *self, uint32_t ctx, uint32_t warp,
     size_t i = (size_t)ctx * t->s->warps + warp;
     const struct replay *r = &t->warp[i];
     const struct hd_fentry *e = &r->entry[t->pos[i] - 1];
-    struct hd_faddr a;
 
-    *acc = (struct hd_access){0};
-    hd_frame_addr(r->f, r->mem[e->mem], e->mask, &a, t->lane);
-    if (HD_UNLIKELY(r->f->top[e->top].space == HD_TS_LOCAL)) {
-        local_access(t, i, e->mask, &a, acc);
-    } else if (a.affine) {
-        unsigned f = e->mask != 0 ? hd_bit_first(e->mask) : 0;
-        acc->base.v = a.first - f * (uint64_t)a.stride;
-        acc->stride = a.stride;
-    } else {
-        acc->lane = t->lane;
-    }
+    hd_frame_addr(r->f, r->mem[e->mem], e->mask, acc, t->lane);
+    if (HD_UNLIKELY(r->f->top[e->top].space == HD_TS_LOCAL))
+        place_lanes(t, i, e->mask, acc);
 }
 
 static const struct hd_source_ops ops = {
