@@ -39,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/base.h"
 #include "../base/bits.h"
 #include "../base/rng.h"
 #include "generate.h"
@@ -133,16 +134,6 @@ static inline uint64_t key(const struct tree *m, uint32_t i)
     const uint64_t *w = &m->text[i / WORD];
 
     return s ? w[0] << s | w[1] >> (64 - s) : w[0];
-}
-
-static void draw_text(struct tree *m, const struct genome *g)
-{
-    uint32_t words = m->n / WORD + 3, w, rest = m->n % WORD;
-
-    for (w = 0; w < words; w++)
-        m->text[w] = (uint64_t)w * WORD < m->n ? genome_word(g, w) : ~0ull;
-    if (rest)
-        m->text[m->n / WORD] |= ~0ull >> (2 * rest);
 }
 
 /* Letters that suffixes i and j have in common. */
@@ -407,12 +398,6 @@ static void put_reads(const struct genome *g, uint8_t *out)
 
 /* ---- the whole -------------------------------------------------------- */
 
-/* Rows of the reference: the bases, 's' and '$', a 0, and four to spare. */
-static uint64_t reference_rows(uint32_t bases)
-{
-    return ((uint64_t)bases + 3 + 65535) / 65536 + 4;
-}
-
 /* Draws the text and grows its tree.  0 or HEDDLE_ENOMEM. */
 static int make_tree(struct tree *m, const struct genome *g)
 {
@@ -424,7 +409,10 @@ static int make_tree(struct tree *m, const struct genome *g)
     m->queue = malloc((n + 1) * 2 * sizeof *m->queue);
     if (!m->text || !m->sorted || !m->node || !m->queue)
         return HEDDLE_ENOMEM;
-    draw_text(m, g);
+    for (uint32_t w = 0; w < n / WORD + 3; w++)
+        m->text[w] = (uint64_t)w * WORD < n ? genome_word(g, w) : ~0ull;
+    if (n % WORD != 0)
+        m->text[n / WORD] |= ~0ull >> (2 * (n % WORD));
     if (sort_suffixes(m) != 0)
         return HEDDLE_ENOMEM;
     grow_tree(m);
@@ -439,7 +427,9 @@ static int make_tree(struct tree *m, const struct genome *g)
 static int fill(struct tree *m, const struct genome *g,
                 struct heddle_suffix_tree *t)
 {
-    uint64_t texels, bytes = reference_rows(g->s.bases) * REF_WIDTH;
+    /* the bases, 's' and '$', a 0, and four rows to spare */
+    uint64_t rows = hd_ceil_div((uint64_t)g->s.bases + 3, REF_WIDTH) + 4;
+    uint64_t texels, bytes = rows * REF_WIDTH;
 
     if (make_tree(m, g) < 0)
         return HEDDLE_ENOMEM;

@@ -99,33 +99,22 @@ int heddle_trace_contexts(const char *path, char *error, size_t room)
     return err.code != 0 ? hd_err_tell(&err, error, room) : n;
 }
 
-/* Copies a container into a new one. */
-static int copy_file(const char *path, struct hd_box *out, struct hd_err *err)
-{
-    struct hd_box *box = hd_box_open(path, err);
-
-    if (box != NULL)
-        hd_box_copy(box, HD_NONE, out, RESIDENT, err);
-    hd_box_free(box);
-    return err->code;
-}
-
 int heddle_trace_convert(const char *in, const char *out, char *error,
                          size_t room)
 {
     struct hd_trace_input input;
     struct hd_err err = {0};
+    struct hd_box *to, *from = NULL;
 
     if (hd_trace_input_open(in, &input, &err) != 0)
         return hd_err_tell(&err, error, room);
-    struct hd_box *box = hd_box_create(out, &err);
-    if (box != NULL) {
-        if (input.form == HD_TF_BOX)
-            copy_file(in, box, &err);
-        else
-            hd_trace_load(&input, HD_NONE, box, &err);
-    }
-    hd_box_free(box);
+    to = hd_box_create(out, &err);
+    if (to != NULL && input.form != HD_TF_BOX)
+        hd_trace_load(&input, HD_NONE, to, &err);
+    else if (to != NULL && (from = hd_box_open(in, &err)) != NULL)
+        hd_box_copy(from, HD_NONE, to, RESIDENT, &err);
+    hd_box_free(from);
+    hd_box_free(to);
     hd_trace_input_free(&input);
     return hd_err_tell(&err, error, room);
 }

@@ -474,16 +474,6 @@ static void put_context(const struct hd_box *b,
     X(mem_insts, UINT64_MAX)                                                   \
     X(lane_addrs, UINT64_MAX)
 
-static void put_kernel(const struct hd_box *b, const struct hd_trace_kernel *k,
-                       struct hd_bytes *o)
-{
-    hd_bytes_put(o, string_number(b, k->name));
-#define X(field, most) hd_bytes_put(o, k->field);
-    KERNEL_FIELDS(X)
-#undef X
-    hd_bytes_put(o, k->frames);
-}
-
 static void put_notes(const struct hd_box *b, struct hd_bytes *o)
 {
     uint64_t n = 0;
@@ -514,8 +504,14 @@ size_t hd_index_write(const struct hd_box *b, struct hd_bytes *o)
     for (size_t i = 0; i < b->contexts; i++)
         put_context(b, &b->context[i], o);
     hd_bytes_put(o, b->kernels);
-    for (size_t i = 0; i < b->kernels; i++)
-        put_kernel(b, &b->kernel[i], o);
+    for (size_t i = 0; i < b->kernels; i++) {
+        const struct hd_trace_kernel *k = &b->kernel[i];
+        hd_bytes_put(o, string_number(b, k->name));
+#define X(field, most) hd_bytes_put(o, k->field);
+        KERNEL_FIELDS(X)
+#undef X
+        hd_bytes_put(o, k->frames);
+    }
     for (size_t i = 0; i < b->frames; i++) {
         unsigned char hash[8];
         hd_bytes_put(o, b->frame[i].blocks);

@@ -193,14 +193,6 @@ static int fill(struct hd_trace_in *in, struct hd_err *err)
     return 0;
 }
 
-/* End of the last whole line in [from, to), or NULL. */
-static char *last_line(char *from, char *to)
-{
-    while (to > from && to[-1] != '\n')
-        to--;
-    return to > from ? to : NULL;
-}
-
 int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
                      struct hd_err *err)
 {
@@ -215,7 +207,11 @@ int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
     for (;;) {
         if (in->have < in->room && !in->eof && fill(in, err) != 0)
             return err->code;
-        char *e = last_line(in->buf + seen, in->buf + in->have);
+        char *from = in->buf + seen, *e = in->buf + in->have;
+        while (e > from && e[-1] != '\n')
+            e--;
+        if (e == from)
+            e = NULL;
         if (e == NULL && in->eof) {
             if (in->have == 0)
                 return 0;

@@ -263,17 +263,6 @@ static const char *scan_regs(struct hd_lines *c, const char *p,
     return p != NULL ? p : expected(c, "a blank after the registers", q);
 }
 
-static void settle_bytes(struct hd_tinst *i, uint64_t width)
-{
-    unsigned bytes = i->op.bytes;
-
-    if (bytes == 0)
-        bytes = width > 32 ? 32 : (unsigned)width;
-    i->bytes = 1;
-    while (i->bytes < bytes)
-        i->bytes *= 2;
-}
-
 /* Parses the part after the mask, up to the end of the width. */
 static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
 {
@@ -304,7 +293,9 @@ static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
     }
     if ((q = hd_scan_dec(p, &width)) == NULL || hd_scan_word(q) != NULL)
         return expected(c, "the access width", p);
-    settle_bytes(&s->i, width);
+    uint64_t bytes = s->i.op.bytes != 0 ? s->i.op.bytes : hd_min_u64(width, 32);
+    for (s->i.bytes = 1; s->i.bytes < bytes;)
+        s->i.bytes *= 2;
     s->bulk = s->i.op.where == HD_OW_TMA && c->version >= 6;
     s->addressed = width != 0 || s->bulk;
     return q;

@@ -121,16 +121,6 @@ static struct hd_frame *acquire(struct replayer *t, size_t frame,
     return f;
 }
 
-static void release(struct replayer *t, size_t frame)
-{
-    for (size_t i = t->ress; i-- > 0;) {
-        if (t->res[i].frame == frame) {
-            t->res[i].users--;
-            return;
-        }
-    }
-}
-
 static void drop_all(struct replayer *t)
 {
     for (size_t i = 0; i < t->ress; i++)
@@ -331,7 +321,8 @@ static void block_end(void *self, uint32_t ctx)
 {
     struct replayer *t = self;
 
-    release(t, t->c[ctx].frame);
+    for (size_t i = 0; i < t->ress; i++)
+        t->res[i].users -= t->res[i].frame == t->c[ctx].frame;
     t->c[ctx].frame = HD_NONE;
     hd_numbers_give(&t->ctx, ctx);
 }

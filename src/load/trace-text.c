@@ -817,16 +817,6 @@ static int set_number(const char *p, uint64_t max, uint64_t *out)
     return 0;
 }
 
-static int set_name(struct hd_trace_text *t, struct header *h, const char *p)
-{
-    const char *end = p;
-
-    while (*end != '\n' && *end != '\r')
-        end++;
-    h->k.name = hd_box_name(t->box, p, (size_t)(end - p), t->err);
-    return t->err->code;
-}
-
 /* A line "-what = value". */
 static int header_line(struct hd_trace_text *t, struct header *h,
                        const char *line)
@@ -867,8 +857,13 @@ static int header_line(struct hd_trace_text *t, struct header *h,
             *(uint32_t *)(void *)to = (uint32_t)v;
         return 0;
     }
-    if ((p = hd_scan_is(line, "-kernel name = ")) != NULL)
-        return set_name(t, h, p);
+    if ((p = hd_scan_is(line, "-kernel name = ")) != NULL) {
+        const char *end = p;
+        while (*end != '\n' && *end != '\r')
+            end++;
+        h->k.name = hd_box_name(t->box, p, (size_t)(end - p), t->err);
+        return t->err->code;
+    }
     if ((p = hd_scan_is(line, "-grid dim = ")) != NULL) {
         h->grid = scan_dim(p, h->k.grid) != NULL;
         return h->grid ? 0 : bad_line(t, line, "expected (x,y,z)");

@@ -370,13 +370,6 @@ static uint32_t find_alloc(const struct profile *p, uint64_t at)
     return UINT32_MAX;
 }
 
-static bool is_row(const struct heddle_profile_row *r,
-                   const struct heddle_walk_op *op, uint32_t alloc)
-{
-    return r->kind == op->kind && r->alloc == alloc &&
-           strncmp(r->kernel, op->kernel, sizeof r->kernel) == 0;
-}
-
 /* The row of an instruction, made when missing; NULL: no memory. */
 static struct heddle_profile_row *
 find_row(struct profile *p, const struct heddle_walk_op *op, uint32_t alloc)
@@ -385,9 +378,11 @@ find_row(struct profile *p, const struct heddle_walk_op *op, uint32_t alloc)
 
     for (size_t i = 0; i < p->rows; i++) { /* most often soon after the last */
         size_t at = (p->hint + i) % p->rows;
-        if (is_row(&p->row[at], op, alloc)) {
+        r = &p->row[at];
+        if (r->kind == op->kind && r->alloc == alloc &&
+            strncmp(r->kernel, op->kernel, sizeof r->kernel) == 0) {
             p->hint = at;
-            return &p->row[at];
+            return r;
         }
     }
     if ((r = hd_grow(&p->row, p->rows, &p->room, sizeof *r)) == NULL)

@@ -629,14 +629,6 @@ _Static_assert((int)HEDDLE_WORK_ALU == (int)HD_OP_ALU &&
                    HEDDLE_WORK_LANES == HD_MAX_LANES,
                "kinds and limits of the interface are the engine's");
 
-/* A warp that an error stopped exits. */
-static void give_up(struct warp *x, struct hd_op *op, uint64_t lanes)
-{
-    x->fault = 1;
-    *op = (struct hd_op){
-        .kind = HD_OP_EXIT, .slot = HD_NO_SLOT, .count = 1, .mask = lanes};
-}
-
 static void work_next(void *self, uint32_t ctx, uint32_t warp,
                       struct hd_op *out)
 {
@@ -650,7 +642,11 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
         check_op(&c, &op) < 0) {
         if (r != 0)
             bad(&c, "next() returned", r, "0");
-        give_up(x, out, c.threads);
+        x->fault = 1; /* it exits */
+        *out = (struct hd_op){.kind = HD_OP_EXIT,
+                              .slot = HD_NO_SLOT,
+                              .count = 1,
+                              .mask = c.threads};
         return;
     }
     x->count++;
