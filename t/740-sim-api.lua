@@ -208,7 +208,7 @@ tap.raises(function() H.sim(options { label = {} }) end, "label",
     "a label that is no text")
 do
     local ready <close> = H.sim(options())
-    tap.is(H.report.ipc(ready:results(), 1), 0.0, "no IPC before the start")
+    tap.is(H.report.ipc(ready:results(), 0), 0.0, "no IPC before the start")
 end
 for _, case in ipairs { { "GUP", "threads", 0, "threads is a multiple" },
     { "GUP", "m", 2.5, "a whole number" }, { "MM", "n", -1, "a whole number" },
@@ -217,12 +217,12 @@ for _, case in ipairs { { "GUP", "threads", 0, "threads is a multiple" },
         H.app(case[1], { size = "T", [case[2]] = case[3] }).make()
     end, case[4], ("%s %s=%s"):format(table.unpack(case)))
 end
-tap.raises(function() H.report.ipc(r, 3) end, "count from 1 to 2",
+tap.raises(function() H.report.ipc(r, 2) end, "count from 0 to 1",
     "the IPC of an application that there is not")
-tap.raises(function() H.report.metric(r, "ipc", 0) end, "count from 1 to 2",
+tap.raises(function() H.report.metric(r, "ipc", -1) end, "count from 0 to 1",
     "nor a metric")
-tap.raises(function() H.report.counter(r, "l2tlb.hits", 3) end,
-    "count from 1 to 2", "nor a counter")
+tap.raises(function() H.report.counter(r, "l2tlb.hits", 2) end,
+    "count from 0 to 1", "nor a counter")
 for what, call in pairs {
     ["H.sim: a table of options"] = function() H.sim "maxwell" end,
     ["settings are a table"] = function() H.machine("maxwell") "x" end,

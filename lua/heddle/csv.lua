@@ -236,11 +236,11 @@ function csv.wide(results)
             local n = #row
             for _, c in ipairs(counters) do
                 n = n + 1
-                row[n] = report.counter(r, c, i)
+                row[n] = report.counter(r, c, i - 1)
             end
             for _, m in ipairs(derived) do
                 n = n + 1
-                row[n] = report.metric(r, m, i)
+                row[n] = report.metric(r, m, i - 1)
             end
             table.move({ r.version, r.inputs[i].key, a.hash,
                 table.concat(r.policies, "; ") }, 1, 4, n + 1, row)

@@ -307,17 +307,18 @@ function metrics.result(result, what)
     return result
 end
 
---- Application i (from 1) of a result.
-function metrics.app_of(result, i)
+--- Place of application i (from 0) in the lists of a result.
+function metrics.place_of(result, i)
     metrics.result(result, "H.report")
-    return result.apps[i] or error(core.error(-2, ("there is no application "
-        .. "%s in this result; they count from 1 to %d"):format(tostring(i),
-        #result.apps)), 0)
+    return math.type(i) == "integer" and result.apps[i + 1] and i + 1
+        or error(core.error(-2, ("there is no application %s in this result; "
+            .. "they count from 0 to %d"):format(tostring(i),
+            #result.apps - 1)), 0)
 end
 
---- IPC of application i (from 1) of a result.
+--- IPC of application i (from 0) of a result.
 function metrics.ipc(result, i)
-    local app = metrics.app_of(result, i or 1)
+    local app = result.apps[metrics.place_of(result, i or 0)]
     return app.cycles > 0 and app.instructions / app.cycles or 0.0
 end
 
@@ -331,7 +332,7 @@ local function pairs_of(shared, alone, what)
                 .. "application is expected, in the same order"):format(what,
                 app.label or "application " .. i)), 0)
         end
-        out[i] = { metrics.ipc(shared, i), metrics.ipc(one) }
+        out[i] = { metrics.ipc(shared, i - 1), metrics.ipc(one) }
     end
     return out
 end
@@ -359,7 +360,7 @@ end
 function metrics.ipc_throughput(shared)
     local sum = 0
     for i in ipairs(shared.apps) do
-        sum = sum + metrics.ipc(shared, i)
+        sum = sum + metrics.ipc(shared, i - 1)
     end
     return sum
 end

@@ -275,15 +275,15 @@ local function nearest(name, names)
     return near and "; did you mean '" .. near .. "'?" or ""
 end
 
---- Looks a metric up: of application i (from 1), or of all.  Nil: it cannot be
+--- Looks a metric up: of application i (from 0), or of all.  Nil: it cannot be
 -- had here; a name that no metric has raises.
 function report.metric(results, name, i)
     metrics.result(results, "H.report.metric")
-    local names, _ = {}, i and metrics.app_of(results, i)
+    local names, at = {}, i and metrics.place_of(results, i)
     for k, m in ipairs(results.metrics) do
         if m.name == name then
-            if i then
-                return m.apps[i] and m.apps[i].value
+            if at then
+                return m.apps[at] and m.apps[at].value
             end
             return m.total
         end
@@ -301,12 +301,12 @@ end
 function report.counter(results, name, i)
     local names, component = {}, tostring(name):match "^([^.]*)%."
     metrics.result(results, "H.report.counter")
-    local _ = i and metrics.app_of(results, i)
+    local at = i and metrics.place_of(results, i)
     for k, c in ipairs(results.counters) do
         names[k] = c.component .. "." .. c.name
         if names[k] == name then
-            if i then
-                return c.apps[i]
+            if at then
+                return c.apps[at]
             end
             return c.total
         end

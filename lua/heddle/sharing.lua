@@ -113,7 +113,7 @@ local function value_of(result, alone)
         unfairness = metrics.unfairness(result, alone),
         ipc = metrics.ipc_throughput(result) }
     for i = 1, #alone do
-        v.each[i] = metrics.ipc(result, i) / metrics.ipc(alone[i])
+        v.each[i] = metrics.ipc(result, i - 1) / metrics.ipc(alone[i])
     end
     return v
 end

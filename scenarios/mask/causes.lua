@@ -192,8 +192,8 @@ local function bursts(results, o)
             local v = r[d.name]
             local n = "dram.data_bursts"
             row[k + 1] = ("%.0f + %.0f; %.2f + %.2f"):format(
-                report.counter(v.run, n, 1) / 1000,
-                report.counter(v.run, n, 2) / 1000, v.each[1], v.each[2])
+                report.counter(v.run, n, 0) / 1000,
+                report.counter(v.run, n, 1) / 1000, v.each[1], v.each[2])
         end
         rows[i + 1] = row
     end

@@ -23,8 +23,8 @@ for i, r in ipairs(results) do
         groups[g] = name .. " in " .. o.pairs[i].name
         alone[g] = 100 * (suite.metric(r.SharedTLB.alone[a],
             "l2tlb_miss_rate") or 0)
-        shared[g] = 100 * (suite.metric(r.SharedTLB.run, "l2tlb_miss_rate", a)
-            or 0)
+        shared[g] = 100 * (suite.metric(r.SharedTLB.run, "l2tlb_miss_rate",
+            a - 1) or 0)
         rises = rises + (shared[g] >= alone[g] - 0.5 and 1 or 0)
     end
 end
