@@ -139,13 +139,12 @@ void hd_cache_change(struct hd_cache *c, uint32_t entry, uint32_t kind)
 
 /* ---- filling ---------------------------------------------------------- */
 
-enum { NORMAL, SKIP, LAST };
 
 static int64_t insert_default(void *self, const void *q)
 {
     (void)self;
     (void)q;
-    return NORMAL;
+    return HEDDLE_CACHE_INSERT_NORMAL;
 }
 
 static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
@@ -167,18 +166,19 @@ HD_HOT bool hd_cache_enter(struct hd_cache *c, uint32_t set, uint64_t line,
                            uint32_t *victim_app)
 {
     struct hd_cache_line old;
-    int64_t how = NORMAL;
+    int64_t how = HEDDLE_CACHE_INSERT_NORMAL;
     uint32_t e;
 
     if (HD_UNLIKELY(c->insert.bound))
         how = ask_insert(c, line, kind, level, who);
-    if (how == SKIP) {
+    if (how == HEDDLE_CACHE_INSERT_SKIP) {
         *victim = dirty ? line : HD_KEY_NONE;
         *victim_app = who.app;
         return dirty;
     }
-    e = how == LAST ? hd_assoc_place_last(&c->tags, set, line, who, victim)
-                    : hd_assoc_place(&c->tags, set, line, who, victim);
+    e = how == HEDDLE_CACHE_INSERT_LAST
+            ? hd_assoc_place_last(&c->tags, set, line, who, victim)
+            : hd_assoc_place(&c->tags, set, line, who, victim);
     old = c->line[e];
     c->line[e] =
         (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};

@@ -42,7 +42,6 @@
  */
 #include "unit.h"
 
-enum { FILL_L2, FILL_BYPASS, FILL_NONE };
 
 static uint64_t *row(const struct hd_unit *u, uint32_t app)
 {
@@ -433,7 +432,7 @@ int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
 
         if (s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
             s->tlb_fill[q->app][core] >> warp & 1)
-            return FILL_L2;
+            return HEDDLE_TLB_FILL_L2TLB;
     }
     return s->tlb_fill_without[q->app][0];
 }
@@ -464,10 +463,11 @@ static HD_HOT void fill(struct hd_unit *u, const struct hd_mshr_entry *e,
     uint32_t where = ask(u, e, x), counter = HD_MMU_UNFILLED;
     struct hd_tlb *t = NULL;
 
-    if (where == FILL_L2) {
+    if (where == HEDDLE_TLB_FILL_L2TLB) {
         t = &u->tlb;
         counter = HD_MMU_FILLS;
-    } else if (where == FILL_BYPASS && u->m->bypass_cfg.entries != 0) {
+    } else if (where == HEDDLE_TLB_FILL_BYPASS &&
+               u->m->bypass_cfg.entries != 0) {
         t = &u->bypass;
         counter = HD_MMU_BYPASS_FILLS;
     }

@@ -13,23 +13,23 @@
  * finds no frame where somebody compacts memory waits for such an instant.
  *
  * Whenever the last page of an aligned 2 MB has come, and the 512 lie in one
- * frame of 2 MB in order, the point coalesce is asked: large-page bit and
+ * frame of 2 MB in order, region_coalesce is asked: large-page bit and
  * disabled bits are set in place, no page moves, nothing is flushed.  Pages
  * from the host need not all be there: it is asked whenever one comes and the
  * others can lie beside it (ptable.c keeps their places then).  When a
- * coalesced region loses pages, splinter is asked; then compact.
+ * coalesced region loses pages, region_split is asked; then compact_source.
  *
  * Compaction empties frames of 2 MB: pages move to other frames of their owner
  * (Mosaic's contiguity-aware compaction, section 4.4).
  * compact_source is asked which frame is emptied, until it says that it is
  * enough; no frame is offered twice for one cause.  compact_target is asked
- * where the pages go: to a frame of 2 MB of the same owner alone, not coalesced,
- * with a free place that lies in the same channels, piece by piece of the
- * interleave.  With Mosaic's rule that a page moves within its memory channel
- * and a fine interleave, that is what can be copied without crossing channels.
- * A page takes the lowest such place.  compact_copy says how; each page costs a
- * line of its leaf table, too, and its translation leaves the TLBs.  Then
- * compact_stall says whether the cores wait for the copies.
+ * where the pages go: to a frame of 2 MB of the same owner alone, not
+ * coalesced, with a free place that lies in the same channels, piece by piece
+ * of the interleave.  With Mosaic's rule that a page moves within its memory
+ * channel and a fine interleave, that is what can be copied without crossing
+ * channels.  A page takes the lowest such place.  compact_copy says how; each
+ * page costs a line of its leaf table, too, and its translation leaves the
+ * TLBs.  Then compact_stall says whether the cores wait for the copies.
  *
  * Caches are physical, so lines of a page that moves leave them: the L2's, and
  * the L1s' of the cores of its owner.  Dirty ones are written back to the old
@@ -129,12 +129,6 @@ const uint32_t hd_manage_stat_count = HD_LEN(hd_manage_stats);
 
 _Static_assert(HD_LEN(hd_manage_stats) == HD_MANAGE_STATS, "one row a counter");
 
-/* Answers of shootdown and copy; causes. */
-enum { SHOOT_PAGES, SHOOT_APP, SHOOT_ALL };
-enum { COPY_CHANNEL, COPY_BULK, COPY_FREE };
-enum { CAUSE_FREED, CAUSE_SPLIT, CAUSE_MOVED };
-enum { COMPACT_FREED, COMPACT_FULL };
-
 /* What somebody asked for while the machine runs. */
 struct job {
     hd_time at;
@@ -230,13 +224,13 @@ static void shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
     l1 = now + hd_ticks(g->env->clk, HD_CLK_CORE, g->cfg.shootdown_l1);
     l2 = now + hd_ticks(g->env->clk, HD_CLK_L2, g->cfg.shootdown_l2);
     (*count(g, app, HD_MANAGE_SHOOTDOWNS))++;
-    if (what == SHOOT_PAGES && cause == CAUSE_SPLIT)
+    if (what == HEDDLE_SHOOTDOWN_PAGES && cause == HEDDLE_SHOOTDOWN_CAUSE_SPLIT)
         pages = 0; /* only the large entry */
-    if (what != SHOOT_PAGES) {
+    if (what != HEDDLE_SHOOTDOWN_PAGES) {
         vpn = 0;
         pages = HD_EVERY_PAGE;
     }
-    if (what == SHOOT_ALL)
+    if (what == HEDDLE_SHOOTDOWN_ALL)
         app = HD_APP_NONE;
     hd_mmu_shoot(g->mmu, app, (hd_vpn){vpn}, pages, l2);
     g->cores.invalidate(g->cores.self, app, (hd_vpn){vpn}, pages, l1);
@@ -262,8 +256,8 @@ static void split(struct hd_manage *g, uint32_t app, uint64_t vpn)
     hd_ptables_split(g->t, app, (hd_vpn){vpn});
     write_region(g, app, vpn);
     (*count(g, app, HD_MANAGE_SPLINTERED))++;
-    shoot(g, app, CAUSE_SPLIT, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1),
-          HD_LARGE_PAGES);
+    shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_SPLIT,
+          vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), HD_LARGE_PAGES);
 }
 
 /* Pages [vpn, vpn + pages) of an application have come and can be used: asks
@@ -357,7 +351,7 @@ static void go(struct hd_manage *g, const struct job *j)
     hd_ptables_unmap(g->t, j->app, j->index, (hd_va){j->base}, j->bytes);
     *count(g, j->app, HD_MANAGE_FREED) += before - g->t->s->pages[j->app];
     split_some(g, j->app, first, end);
-    shoot(g, j->app, CAUSE_FREED, first, end - first);
+    shoot(g, j->app, HEDDLE_SHOOTDOWN_CAUSE_FREED, first, end - first);
 }
 
 struct cause {
@@ -453,19 +447,21 @@ static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
         .vpn = vpn.v,
         .frame = from,
         .to = to};
+    bool paid = how != HEDDLE_COMPACT_COPY_FREE;
     int rc = 0;
 
     hd_ptables_move(g->t, (hd_pfn){from}, (hd_pfn){to});
     if (app != HD_APP_NONE)
-        rc = flush(g, app, from, how != COPY_FREE) + flush(g, app, to, false);
-    if (rc == 0 && how != COPY_FREE)
+        rc = flush(g, app, from, paid) + flush(g, app, to, false);
+    if (rc == 0 && paid)
         rc = hd_mover_copy(g->mover, app, (hd_pfn){from}, (hd_pfn){to},
-                           how == COPY_BULK ? HD_MOVE_BULK : HD_MOVE_COPY);
+                           how == HEDDLE_COMPACT_COPY_BULK ? HD_MOVE_BULK
+                                                           : HD_MOVE_COPY);
     if (app != HD_APP_NONE) {
         if (rc == 0)
             rc = hd_mover_write(g->mover, app,
                                 hd_ptables_table(g->t, app, vpn, 4), 1);
-        shoot(g, app, CAUSE_MOVED, vpn.v, 1);
+        shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_MOVED, vpn.v, 1);
     }
     if (rc < 0)
         no_memory(g);
@@ -674,14 +670,14 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
         if (j.what == JOB_COMES)
             hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
         if (j.what == JOB_ROOM)
-            compact(g, COMPACT_FULL, j.app);
+            compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app);
         if (j.what == JOB_ROOM && g->env->err->code == 0)
             g->faults.again(g->faults.self, now, j.index);
         if (j.what != JOB_GOES)
             continue;
         go(g, &j);
         if (last)
-            compact(g, COMPACT_FREED, j.app);
+            compact(g, HEDDLE_COMPACT_CAUSE_FREED, j.app);
     }
     s->barrier = s->n > 0 ? job_at(g, 0)->at : HD_NEVER;
     if (s->n > 0)
@@ -718,7 +714,7 @@ static int64_t yes(void *self, const void *question)
 /* A page found no frame. */
 static bool make_room(void *self, uint32_t app)
 {
-    return compact(self, COMPACT_FULL, app);
+    return compact(self, HEDDLE_COMPACT_CAUSE_FULL, app);
 }
 
 /* Whether anybody compacts memory. */

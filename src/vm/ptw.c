@@ -41,7 +41,6 @@
 
 #include "unit.h"
 
-enum { READ, SKIP, ANSWER }; /* answers of walk_step */
 
 enum {
     START, /* a walker begins */
@@ -328,7 +327,7 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
     uint32_t what;
 
     for (; w->level <= w->leaf; w->level++) {
-        int64_t how = READ;
+        int64_t how = HEDDLE_WALK_STEP_READ;
 
         if (physical) {
             t = hd_pwc_port(&u->pwc, t);
@@ -339,10 +338,10 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
         }
         if (HD_UNLIKELY(u->m->step.bound))
             how = ask_step(u, w);
-        if (how == READ)
+        if (how == HEDDLE_WALK_STEP_READ)
             break;
         row(u, w->app)[HD_WALK_SKIPPED]++;
-        if (how == ANSWER)
+        if (how == HEDDLE_WALK_STEP_ANSWER)
             w->level = w->leaf;
     }
     what = w->level > w->leaf ? DONE : SEND;
