@@ -10,6 +10,26 @@
  */
 #include "../mem/l2slice.h"
 
+HD_HOT void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r)
+{
+    const struct hd_l2_spread *s = &l2->spread;
+    struct hd_req *q = &l2->req[r];
+    bool walk = q->kind == HD_REQ_WALK;
+    uint64_t line = q->pa.v >> l2->line_shift, index;
+    uint32_t to;
+
+    index = (line >> s->high_shift) << s->granule_shift |
+            (line & (s->granule - 1));
+    to = (uint32_t)(line >> s->granule_shift) & (uint32_t)(s->channels - 1);
+    to = to << s->bank_shift | ((uint32_t)index & (uint32_t)(s->banks - 1));
+    q->line = line;
+    q->spare =
+        (uint32_t)(index >> s->bank_shift) & l2->slice[0].tags.set_mask;
+    hd_l2_post_arrival(
+        l2, hd_recip_up(l2->per_cycle, now) + l2->travel[walk] + l2->latency,
+        l2->slice[0].component + to, HD_L2_LOOK, r);
+}
+
 /* Takes the input port and books a result; counts the look-up. */
 static inline void look_up(struct hd_l2_slice *sl, struct hd_req *q, hd_time in,
                            uint32_t result)

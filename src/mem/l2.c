@@ -265,32 +265,20 @@ static void find_spread(struct hd_l2 *l2)
 
 /* ---- taking requests -------------------------------------------------- */
 
-/* Posts the arrival of a request.  It is sent by its client, so that arrivals
- * of one instant have an order of their own; that of the client's numbers, if
- * it has them. */
-static inline void post_arrival(const struct hd_l2 *l2, hd_time at, uint32_t to,
-                                uint32_t what, uint32_t r)
-{
-    const uint32_t first = HD_MAX_COMPONENTS / 2;
-    const struct hd_req *q = &l2->req[r];
-    /* without a branch: it is different from request to request */
-    uint32_t number =
-        (uint32_t)q->queued & -(uint32_t)((q->flags & HD_REQ_SEQ) != 0);
-
-    hd_post_numbered(l2->ev, first | q->client % first, to, number, at, what, r,
-                     0);
-}
-
 /* A request is sent: struct hd_below's. */
 static HD_HOT void take(void *self, hd_time now, uint32_t r)
 {
     const struct hd_l2 *l2 = self;
     struct hd_req *q = &l2->req[r];
-    hd_time at = hd_recip_up(l2->per_cycle, now) +
-                 l2->travel[q->kind == HD_REQ_WALK];
     uint32_t to, what = HD_L2_ARRIVE;
+    hd_time at;
 
+    if (HD_FAST && HD_LIKELY(l2->quiet && !(q->flags & HD_REQ_BYPASS))) {
+        hd_fast_l2_take(l2, now, r);
+        return;
+    }
     hd_assert(q->app < HD_MAX_APPS && q->level < 8);
+    at = hd_recip_up(l2->per_cycle, now) + l2->travel[q->kind == HD_REQ_WALK];
     q->line = q->pa.v >> l2->line_shift;
     to = l2->slice[0].component + slice_of(l2, q->app, q->line, &q->spare);
     if (HD_LIKELY(((q->flags & HD_REQ_BYPASS) | l2->asks |
@@ -299,7 +287,7 @@ static HD_HOT void take(void *self, hd_time now, uint32_t r)
         at += l2->latency;
         what = HD_L2_LOOK;
     }
-    post_arrival(l2, at, to, what, r);
+    hd_l2_post_arrival(l2, at, to, what, r);
 }
 
 /* ---- what the steps share --------------------------------------------- */
@@ -309,15 +297,9 @@ static inline struct hd_req *request(const struct hd_l2_slice *sl, uint32_t r)
     return &sl->req[r];
 }
 
-/* An application's row, among counters and histograms; the last is nobody's. */
-static inline uint32_t row_of(const struct hd_l2_slice *sl, uint32_t app)
-{
-    return app < sl->apps ? app : sl->apps;
-}
-
 static inline uint64_t *counters(const struct hd_l2_slice *sl, uint32_t app)
 {
-    return sl->count + row_of(sl, app) * HD_L2_COUNTERS;
+    return sl->count + hd_l2_row(sl, app) * HD_L2_COUNTERS;
 }
 
 /* Counts a look-up of a request by its class and result. */
@@ -340,14 +322,6 @@ static inline void peak(struct hd_l2_slice *sl, uint32_t counter, uint32_t n)
     uint64_t *most = counters(sl, HD_APP_NONE) + counter;
 
     *most = hd_max_u64(*most, n);
-}
-
-/* Cycles that bytes take on a port. */
-static inline uint64_t flits(const struct hd_l2 *l2, uint32_t bytes)
-{
-    uint64_t n = hd_recip_div(l2->per_flit, bytes + l2->xbar.bytes - 1);
-
-    return n + (n == 0);
 }
 
 static inline struct hd_who who(const struct hd_req *q)
@@ -383,30 +357,6 @@ static inline void post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
 }
 
 /* ---- answers ---------------------------------------------------------- */
-
-/* Answers a request whose data is there at `at`. */
-void hd_l2_reply(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at)
-{
-    struct hd_l2 *l2 = sl->l2;
-    struct hd_l2_state *s = sl->s;
-    const struct hd_req *q = request(sl, r);
-    const struct hd_client *c = &l2->w.clients[q->client];
-    uint64_t n = flits(l2, q->bytes);
-    uint32_t row = row_of(sl, q->app);
-    hd_time leaves = hd_max_u64(s->out_free, at);
-
-    s->out_free = hd_max_u64(s->out_free, now) + n * l2->cycle;
-    sl->count[row * HD_L2_COUNTERS + HD_L2_OUTPUT_BUSY] += n;
-    s->owed--;
-    if (HD_UNLIKELY(l2->check)) {
-        s->memory += at - q->queued;
-        s->output += leaves - at;
-        s->total += leaves - q->born;
-    }
-    hd_hist_add(&l2->hist[q->kind == HD_REQ_WALK][row],
-                hd_recip_div(l2->per_core, leaves - q->born));
-    c->reply(c->self, leaves, r);
-}
 
 /* The L2 has taken a write; its sender hears of it if it wants to. */
 static void taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
@@ -780,7 +730,7 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     struct hd_l2_state *s = sl->s;
     struct hd_req *q = request(sl, r);
     bool carries = q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC;
-    uint64_t n = carries ? flits(l2, q->bytes) : 1;
+    uint64_t n = carries ? hd_l2_flits(l2, q->bytes) : 1;
     uint32_t cause;
 
     s->in_free = hd_max_u64(now, s->in_free) + n * l2->cycle;
@@ -841,7 +791,7 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     if (!bypasses(sl, q)) {
         /* from the same sender as if nobody had asked, so that the order of
          * events of one instant is the same too */
-        post_arrival(sl->l2, now + sl->l2->latency, sl->component, HD_L2_LOOK,
+        hd_l2_post_arrival(sl->l2, now + sl->l2->latency, sl->component, HD_L2_LOOK,
                      r);
         return;
     }
@@ -1138,11 +1088,14 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
 static void bound(void *self)
 {
     struct hd_l2 *l2 = self;
+    const struct hd_assoc *tags = &l2->slice[0].tags.tags;
 
     for (uint32_t i = 0; i < l2->cfg.slices; i++)
         hd_cache_bound(&l2->slice[i].tags);
     l2->asks = l2->cfg.mode.kind == HD_OFF || l2->slice[0].bypass.bound;
-    l2->quiet = l2->full && !l2->check && l2->slice[0].tags.tags.set != NULL &&
+    l2->quiet = l2->full && !l2->check && tags->set != NULL &&
+                hd_is_pow2(tags->sets) && l2->spread.shifts &&
+                l2->own == l2->channels &&
                 hd_slots_quiet(l2->env->slots, "l2cache");
 }
 

@@ -131,13 +131,68 @@ static inline bool hd_l2_down_full(const struct hd_l2_slice *sl)
     return sl->s->down.n + sl->s->promised >= sl->l2->cfg.queue;
 }
 
-/* l2.c: answers a request of a slice whose data is there at `at`. */
-void hd_l2_reply(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time at);
-/* A read or an atomic that was looked up waits in an MSHR, and its line is
+/* Posts the arrival of a request.  It is sent by its client, so that arrivals
+ * of one instant have an order of their own; that of the client's numbers, if
+ * it has them. */
+static inline void hd_l2_post_arrival(const struct hd_l2 *l2, hd_time at, uint32_t to,
+                                uint32_t what, uint32_t r)
+{
+    const uint32_t first = HD_MAX_COMPONENTS / 2;
+    const struct hd_req *q = &l2->req[r];
+    /* without a branch: it is different from request to request */
+    uint32_t number =
+        (uint32_t)q->queued & -(uint32_t)((q->flags & HD_REQ_SEQ) != 0);
+
+    hd_post_numbered(l2->ev, first | q->client % first, to, number, at, what, r,
+                     0);
+}
+
+/* An application's row, among counters and histograms; the last is nobody's. */
+static inline uint32_t hd_l2_row(const struct hd_l2_slice *sl, uint32_t app)
+{
+    return app < sl->apps ? app : sl->apps;
+}
+
+/* Cycles that bytes take on a port. */
+static inline uint64_t hd_l2_flits(const struct hd_l2 *l2, uint32_t bytes)
+{
+    uint64_t n = hd_recip_div(l2->per_flit, bytes + l2->xbar.bytes - 1);
+
+    return n + (n == 0);
+}
+
+/* Answers a request whose data is there at `at`. */
+static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
+                                  uint32_t r, hd_time at)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_l2_state *s = sl->s;
+    const struct hd_req *q = &sl->req[r];
+    const struct hd_client *c = &l2->w.clients[q->client];
+    uint64_t n = hd_l2_flits(l2, q->bytes);
+    uint32_t row = hd_l2_row(sl, q->app);
+    hd_time leaves = hd_max_u64(s->out_free, at);
+
+    s->out_free = hd_max_u64(s->out_free, now) + n * l2->cycle;
+    sl->count[row * HD_L2_COUNTERS + HD_L2_OUTPUT_BUSY] += n;
+    s->owed--;
+    if (HD_UNLIKELY(l2->check)) {
+        s->memory += at - q->queued;
+        s->output += leaves - at;
+        s->total += leaves - q->born;
+    }
+    hd_hist_add(&l2->hist[q->kind == HD_REQ_WALK][row],
+                hd_recip_div(l2->per_core, leaves - q->born));
+    c->reply(c->self, leaves, r);
+}
+
+/* l2.c: a read or an atomic that was looked up waits in an MSHR, and its line is
  * fetched. */
 void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
-/* fast/l2.c: the result of a request's look-up is known.  False, and nothing is
+/* fast/l2.c: a request is sent that does not skip the cache. */
+void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r);
+/* The result of a request's look-up is known.  False, and nothing is
  * changed: it has to go the long way. */
 bool hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
