@@ -33,49 +33,40 @@ static int no_context(const char *path, uint32_t context, size_t n,
                       path, n, n - 1, context);
 }
 
-static struct hd_source *open_trace(const char *path,
-                                    const struct heddle_trace_options *o,
-                                    struct hd_err *err)
-{
-    struct hd_trace_input in;
-    struct hd_box *box = NULL;
-    uint32_t context = o->context;
-
-    if (hd_trace_input_open(path, &in, err) != 0)
-        return NULL;
-    if (in.form == HD_TF_BOX) {
-        box = hd_box_open(path, err);
-        if (box != NULL && context >= box->contexts)
-            no_context(path, context, box->contexts, err);
-    } else if (context >= in.n) {
-        no_context(path, context, in.n, err);
-    } else {
-        box = hd_box_memory(o->keep != 0 ? o->keep : KEEP, err);
-        if (box != NULL)
-            hd_trace_load(&in, context, box, err);
-        context = 0;
-    }
-    hd_trace_input_free(&in);
-    struct hd_source *s = NULL;
-    if (err->code == 0)
-        s = hd_trace_source(box, context,
-                            o->resident != 0 ? o->resident : RESIDENT, err);
-    if (s == NULL)
-        hd_box_free(box);
-    return s;
-}
-
 heddle_workload *heddle_trace_open(const char *path,
                                    const struct heddle_trace_options *o,
                                    int *status, char *error, size_t room)
 {
     static const struct heddle_trace_options plain;
     struct hd_err err = {0};
-    struct hd_source *s = open_trace(path, o != NULL ? o : &plain, &err);
+    struct hd_trace_input in;
+    struct hd_box *box = NULL;
+    struct hd_source *s = NULL;
 
+    o = o != NULL ? o : &plain;
+    uint32_t context = o->context;
+    if (hd_trace_input_open(path, &in, &err) == 0) {
+        if (in.form == HD_TF_BOX) {
+            box = hd_box_open(path, &err);
+            if (box != NULL && context >= box->contexts)
+                no_context(path, context, box->contexts, &err);
+        } else if (context >= in.n) {
+            no_context(path, context, in.n, &err);
+        } else {
+            box = hd_box_memory(o->keep != 0 ? o->keep : KEEP, &err);
+            if (box != NULL)
+                hd_trace_load(&in, context, box, &err);
+            context = 0;
+        }
+        hd_trace_input_free(&in);
+    }
+    if (err.code == 0)
+        s = hd_trace_source(box, context,
+                            o->resident != 0 ? o->resident : RESIDENT, &err);
     *status = err.code;
     if (s != NULL)
         return hd_workload(s);
+    hd_box_free(box);
     hd_err_tell(&err, error, room);
     return NULL;
 }

@@ -947,17 +947,6 @@ struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
 
 /* ---- copying ------------------------------------------------------------- */
 
-/* The copy of one of the container's strings. */
-static const char *same_string(const struct hd_box *in, const char *s,
-                               const struct hd_box *out)
-{
-    for (size_t i = 0; i < in->strings; i++) {
-        if (in->string[i] == s)
-            return out->string[i];
-    }
-    return out->string[0];
-}
-
 static int copy_context(const struct hd_trace_context *x, struct hd_box *out,
                         struct hd_err *err)
 {
@@ -987,7 +976,7 @@ static int copy_kernel(struct hd_box *in, size_t i, uint32_t context,
 {
     struct hd_trace_kernel k = in->kernel[i];
 
-    k.name = same_string(in, k.name, out);
+    k.name = out->string[string_number(in, k.name)];
     k.context = context;
     if (hd_box_kernel(out, &k, err) == NULL)
         return err->code;

@@ -208,44 +208,36 @@ static bool same_top(const struct hd_top *a, const struct hd_top *b)
            a->count == b->count && a->opcode == b->opcode;
 }
 
-static bool add_top(struct hd_pack *k, const struct hd_top *o)
-{
-    struct hd_top *t = hd_grow(&k->top, k->tops, &k->room_tops, sizeof *t);
-
-    if (t == NULL) {
-        k->oom = true;
-        return false;
-    }
-    t[k->tops] = *o;
-    t[k->tops].stream = (uint32_t)k->tops;
-    if (hd_top_memory(o)) {
-        uint32_t *s = &k->stream_slot[(o->pc * 0x9e3779b1u) >> 20];
-        if (*s != 0 && t[*s - 1].pc == o->pc && t[*s - 1].space == o->space)
-            t[k->tops].stream = *s - 1;
-        else
-            *s = (uint32_t)k->tops + 1;
-    }
-    k->tops++;
-    k->cost += 10;
-    return true;
-}
-
 /* The number of an operation in the frame's table.  A slot of the hash is
  * overwritten by whoever comes last; a row that is missed is written again,
  * which costs bytes but is not wrong. */
 static uint32_t find_top(struct hd_pack *k, const struct hd_top *o)
 {
     uint64_t h = ((uint64_t)o->pc << 32 | o->wait) * 0x9e3779b97f4a7c15ull;
+    struct hd_top *t;
 
     h ^= ((uint64_t)o->count << 24 | (uint64_t)o->slot << 8 | o->kind) *
          0xc2b2ae3d27d4eb4full;
-    uint32_t *slot = &k->top_slot[h >> 52];
+    uint32_t *slot = &k->top_slot[h >> 52], n = (uint32_t)k->tops;
     if (*slot != 0 && same_top(&k->top[*slot - 1], o))
         return *slot - 1;
-    if (!add_top(k, o))
+    if ((t = hd_grow(&k->top, n, &k->room_tops, sizeof *t)) == NULL) {
+        k->oom = true;
         return 0;
-    *slot = (uint32_t)k->tops;
-    return *slot - 1;
+    }
+    t[n] = *o;
+    t[n].stream = n;
+    if (hd_top_memory(o)) {
+        uint32_t *s = &k->stream_slot[(o->pc * 0x9e3779b1u) >> 20];
+        if (*s != 0 && t[*s - 1].pc == o->pc && t[*s - 1].space == o->space)
+            t[n].stream = *s - 1;
+        else
+            *s = n + 1;
+    }
+    k->tops++;
+    k->cost += 10;
+    *slot = n + 1;
+    return n;
 }
 
 /* Appends an operation to a warp of the block; its row.  HD_NONE: no memory. */
@@ -332,29 +324,12 @@ static uint64_t path_hash(const void *k, size_t i)
     return ((const struct hd_pack *)k)->path[i].hash;
 }
 
-static bool add_path(struct hd_pack *k, const struct pack_warp *w,
-                     uint64_t hash)
-{
-    struct pack_path *p =
-        hd_grow(&k->path, k->paths, &k->room_paths, sizeof *p);
-
-    if (p == NULL ||
-        hd_grow(&k->e, k->n + w->n, &k->room, sizeof *k->e) == NULL)
-        return false;
-    if (w->n != 0)
-        memcpy(k->e + k->n, w->e, w->n * sizeof *w->e);
-    p[k->paths++] =
-        (struct pack_path){hash, k->n, (uint32_t)w->n, (uint32_t)w->nm};
-    k->n += w->n;
-    k->cost += w->n * 2 + 2;
-    return true;
-}
-
 /* The number of the path that a warp took; HD_NONE: out of memory. */
 static uint32_t find_path(struct hd_pack *k, const struct pack_warp *w)
 {
     uint32_t before = k->uses != 0 ? k->use[k->uses - 1] : HD_NONE;
     struct hd_hash *h = &k->path_at;
+    struct pack_path *p;
 
     if (before != HD_NONE && is_path(k, &k->path[before], w))
         return before;
@@ -363,12 +338,20 @@ static uint32_t find_path(struct hd_pack *k, const struct pack_warp *w)
     uint64_t hash = XXH3_64bits(w->e, w->n * sizeof *w->e);
     size_t at = hash & (h->slots - 1);
     for (; h->slot[at] != 0; at = (at + 1) & (h->slots - 1)) {
-        const struct pack_path *p = &k->path[h->slot[at] - 1];
+        p = &k->path[h->slot[at] - 1];
         if (p->hash == hash && is_path(k, p, w))
             return h->slot[at] - 1;
     }
-    if (!add_path(k, w, hash))
+    p = hd_grow(&k->path, k->paths, &k->room_paths, sizeof *p);
+    if (p == NULL ||
+        hd_grow(&k->e, k->n + w->n, &k->room, sizeof *k->e) == NULL)
         return HD_NONE;
+    if (w->n != 0)
+        memcpy(k->e + k->n, w->e, w->n * sizeof *w->e);
+    p[k->paths++] =
+        (struct pack_path){hash, k->n, (uint32_t)w->n, (uint32_t)w->nm};
+    k->n += w->n;
+    k->cost += w->n * 2 + 2;
     h->slot[at] = (uint32_t)k->paths;
     return (uint32_t)k->paths - 1;
 }
