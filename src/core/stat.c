@@ -21,7 +21,8 @@ struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
 
     s.v = hd_arena_take(st->arena, (size_t)n * s.apps * instances, sizeof *s.v);
     hd_assert(s.v != NULL && st->groups < HD_MAX_GROUPS);
-    st->group[st->groups].past = hd_arena_take(st->arena, (size_t)n * s.apps, 8);
+    st->group[st->groups].past =
+        hd_arena_take(st->arena, (size_t)n * s.apps, 8);
     hd_assert(st->group[st->groups].past != NULL);
     st->group[st->groups].component = component;
     st->group[st->groups].desc = desc;

@@ -27,8 +27,8 @@
 #include "../base/base.h"
 #include "../base/bits.h"
 #include "../base/diag.h"
-#include "source.h"
 #include "grow.h"
+#include "source.h"
 
 enum {
     HD_TRACE_VA_BITS = 48,    /* four-level page tables reach no further */
