@@ -148,78 +148,74 @@ hd_time hd_pwc_port(struct hd_pwc *c, hd_time t)
 
 /* ---- looking up ------------------------------------------------------- */
 
-static uint32_t set_of(const struct hd_pwc *c, uint64_t n)
-{
-    return c->mask != 0 || c->tags.sets == 1 ? (uint32_t)n & c->mask
-                                             : (uint32_t)(n % c->tags.sets);
-}
-
 static void count(struct hd_pwc *c, uint32_t app, uint32_t counter)
 {
     (*hd_count(&c->stat, c->instance, app, counter))++;
 }
 
-static uint64_t prefix_key(uint32_t app, hd_vpn vpn, uint32_t level)
+/* The key of the entry of a level, in the cache's style, and its set. */
+static uint64_t key_of(const struct hd_pwc *c, uint32_t app, hd_vpn vpn,
+                       uint32_t level, hd_pa pte, uint32_t *set)
 {
-    return (uint64_t)level << LEVEL_SHIFT | (uint64_t)app << APP_SHIFT |
-           vpn.v >> (9 * (4 - level));
+    bool prefix = c->cfg.style == HD_PWC_PREFIX;
+    uint64_t n = prefix ? vpn.v >> 9 * (4 - level) : pte.v >> c->line_shift;
+
+    *set = c->mask != 0 || c->tags.sets == 1 ? (uint32_t)n & c->mask
+                                             : (uint32_t)(n % c->tags.sets);
+    return prefix
+               ? (uint64_t)level << LEVEL_SHIFT | (uint64_t)app << APP_SHIFT | n
+               : n;
 }
 
-static uint64_t prefix_number(hd_vpn vpn, uint32_t level)
+/* Whether the entry of a level is there, which is used then. */
+static bool find(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
+                 hd_pa pte)
 {
-    return vpn.v >> (9 * (4 - level));
+    uint64_t key;
+    uint32_t set, e;
+
+    if (c->cfg.mode.kind != HD_FULL)
+        return true;
+    key = key_of(c, app, vpn, level, pte, &set);
+    e = hd_assoc_find(&c->tags, set, key);
+    if (e != HD_NONE)
+        hd_assoc_touch(&c->tags, e, (struct hd_who){app, HD_NO_WARP});
+    return e != HD_NONE;
 }
 
 bool hd_pwc_entry(struct hd_pwc *c, uint32_t app, uint32_t level, hd_pa pte)
 {
-    uint64_t key = pte.v >> c->line_shift;
-    uint32_t e = HD_NONE;
-    bool hit = c->cfg.mode.kind != HD_FULL;
+    bool hit = find(c, app, (hd_vpn){0}, level, pte);
 
-    if (!hit) {
-        e = hd_assoc_find(&c->tags, set_of(c, key), key);
-        hit = e != HD_NONE;
-    }
     count(c, app, HD_PWC_LOOKUPS);
     count(c, app, (hit ? HD_PWC_HITS : HD_PWC_MISSES) + level - 1);
-    if (e != HD_NONE)
-        hd_assoc_touch(&c->tags, e, (struct hd_who){app, HD_NO_WARP});
     return hit;
 }
 
 uint32_t hd_pwc_prefix(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
                        uint32_t leaf)
 {
-    count(c, app, HD_PWC_LOOKUPS);
-    for (uint32_t level = leaf - 1; level > 0; level--) {
-        uint32_t e = HD_NONE;
+    uint32_t level = leaf - 1;
 
-        if (c->cfg.mode.kind == HD_FULL) {
-            e = hd_assoc_find(&c->tags, set_of(c, prefix_number(vpn, level)),
-                              prefix_key(app, vpn, level));
-            if (e == HD_NONE) {
-                count(c, app, HD_PWC_MISSES + level - 1);
-                continue;
-            }
-            hd_assoc_touch(&c->tags, e, (struct hd_who){app, HD_NO_WARP});
-        }
+    count(c, app, HD_PWC_LOOKUPS);
+    for (; level > 0 && !find(c, app, vpn, level, (hd_pa){0}); level--)
+        count(c, app, HD_PWC_MISSES + level - 1);
+    if (level > 0)
         count(c, app, HD_PWC_HITS + level - 1);
-        return level;
-    }
-    return 0;
+    return level;
 }
 
 void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
                  uint32_t leaf, hd_pa pte)
 {
-    bool prefix = c->cfg.style == HD_PWC_PREFIX;
-    uint64_t key =
-        prefix ? prefix_key(app, vpn, level) : pte.v >> c->line_shift;
-    uint32_t set = set_of(c, prefix ? prefix_number(vpn, level) : key);
-    uint64_t gone;
+    uint64_t key, gone;
+    uint32_t set;
 
-    if (c->cfg.mode.kind != HD_FULL || (prefix && level == leaf) ||
-        hd_assoc_find(&c->tags, set, key) != HD_NONE)
+    if (c->cfg.mode.kind != HD_FULL ||
+        (c->cfg.style == HD_PWC_PREFIX && level == leaf))
+        return;
+    key = key_of(c, app, vpn, level, pte, &set);
+    if (hd_assoc_find(&c->tags, set, key) != HD_NONE)
         return;
     hd_assoc_place(&c->tags, set, key, (struct hd_who){app, HD_NO_WARP}, &gone);
     count(c, app, HD_PWC_FILLS);
@@ -235,21 +231,19 @@ static void drop(struct hd_pwc *c, uint32_t app, uint32_t e)
     count(c, app, HD_PWC_INVALIDATIONS);
 }
 
-static void drop_all(struct hd_pwc *c, uint32_t app)
+/* Forgets the entries of the tables that lead to pages of [vpn, vpn + pages);
+ * in the physical style, which does not know their pages, all. */
+static void drop_some(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
+                      uint64_t pages)
 {
-    for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++)
-        if (c->tags.key[e] != HD_KEY_NONE)
-            drop(c, app, e);
-}
+    bool all = c->cfg.style == HD_PWC_PHYSICAL || pages == HD_EVERY_PAGE;
 
-static void invalidate_prefix(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
-                              uint64_t pages)
-{
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
         uint64_t key = c->tags.key[e], n = key & ((1ull << APP_SHIFT) - 1);
-        uint32_t level = (uint32_t)(key >> LEVEL_SHIFT), s = 9 * (4 - level);
-        if (key != HD_KEY_NONE && (key >> APP_SHIFT & 0xff) == app &&
-            n << s < vpn.v + pages && vpn.v < (n + 1) << s)
+        uint32_t s = 9 * (4 - (uint32_t)(key >> LEVEL_SHIFT & 7));
+        if (key != HD_KEY_NONE &&
+            (all || ((key >> APP_SHIFT & 0xff) == app &&
+                     n << s < vpn.v + pages && vpn.v < (n + 1) << s)))
             drop(c, app, e);
     }
 }
@@ -259,23 +253,20 @@ void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
 {
     if (c->cfg.mode.kind != HD_FULL)
         return;
-    if (pages == HD_EVERY_PAGE) {
-        drop_all(c, app);
-        return;
-    }
-    if (c->cfg.style == HD_PWC_PREFIX) {
-        invalidate_prefix(c, app, vpn, pages);
+    if (pages == HD_EVERY_PAGE || c->cfg.style == HD_PWC_PREFIX) {
+        drop_some(c, app, vpn, pages);
         return;
     }
     for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
         hd_pa pte[4];
-        uint32_t n = hd_ptables_walk(tables, app, (hd_vpn){v}, pte), e;
+        uint32_t n = hd_ptables_walk(tables, app, (hd_vpn){v}, pte), set, e;
+        uint64_t key;
         if (n == 0) { /* already gone: which entries led there is not known */
-            drop_all(c, app);
+            drop_some(c, app, vpn, pages);
             return;
         }
-        e = hd_assoc_find(&c->tags, set_of(c, pte[n - 1].v >> c->line_shift),
-                          pte[n - 1].v >> c->line_shift);
+        key = key_of(c, app, (hd_vpn){v}, n, pte[n - 1], &set);
+        e = hd_assoc_find(&c->tags, set, key);
         if (e != HD_NONE)
             drop(c, app, e);
     }
