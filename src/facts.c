@@ -35,28 +35,30 @@ static void restart_warps(void *self)
 
 static uint64_t walks(void *self, uint32_t app)
 {
-    return hd_mmu_walks(((heddle_sim *)self)->mmu, app);
+    return hd_mmu_recent(((heddle_sim *)self)->mmu, app)->peak;
 }
 
 static void restart_walks(void *self)
 {
-    hd_mmu_restart_walks(((heddle_sim *)self)->mmu);
+    heddle_sim *s = self;
+
+    for (uint32_t a = 0; a < s->apps; a++)
+        hd_mmu_recent(s->mmu, a)->peak = hd_mmu_recent(s->mmu, a)->walks;
 }
 
 static uint64_t stalled(void *self, uint32_t app)
 {
     const heddle_sim *s = self;
 
-    return hd_max_u64(s->gpu.stalled[app], hd_mmu_stalled(s->mmu, app));
+    return hd_max_u64(s->gpu.stalled[app], hd_mmu_recent(s->mmu, app)->stalled);
 }
 
 static void restart_stalled(void *self)
 {
     heddle_sim *s = self;
 
-    hd_mmu_restart_stalled(s->mmu);
     for (uint32_t a = 0; a < s->apps; a++)
-        s->gpu.stalled[a] = 0;
+        s->gpu.stalled[a] = hd_mmu_recent(s->mmu, a)->stalled = 0;
 }
 
 static const struct hd_fact facts[] = {

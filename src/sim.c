@@ -169,8 +169,7 @@ static int build_paging(heddle_sim *s)
     if (s->faults == NULL)
         return no_memory(s);
     s->gpu.arrival = hd_faults_next(s->faults);
-    hd_manage_faulting(s->memory,
-                       (struct hd_manage_faults){s->faults, hd_faults_again});
+    hd_manage_faulting(s->memory, s->faults);
     return 0;
 }
 

@@ -379,9 +379,9 @@ static void drive(struct hd_faults *f, hd_time now, uint32_t e, bool again)
     look_ahead(f);
 }
 
-void hd_faults_again(void *faults, hd_time now, uint32_t fault)
+void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault)
 {
-    drive(faults, now, fault, true);
+    drive(f, now, fault, true);
 }
 
 /* ---- replay ------------------------------------------------------------- */

@@ -80,7 +80,7 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
 void hd_faults_close(struct hd_faults *f);
 
 /* Memory has been compacted for a page that found no frame. */
-void hd_faults_again(void *faults, hd_time now, uint32_t fault);
+void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault);
 
 /* Says who hands requests over; before the first event. */
 void hd_faults_client(struct hd_faults *f, struct hd_fault_client c);

@@ -159,7 +159,7 @@ struct hd_manage {
     struct hd_mover *mover;
     struct hd_dram *dram;
     struct hd_manage_cores cores;
-    struct hd_manage_faults faults;
+    struct hd_faults *faults;
     uint32_t id, line, table_lines; /* bytes; lines of a page */
     struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
     struct hd_stat stat;
@@ -672,7 +672,7 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
         if (j.what == JOB_ROOM)
             compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app);
         if (j.what == JOB_ROOM && g->env->err->code == 0)
-            g->faults.again(g->faults.self, now, j.index);
+            hd_faults_again(g->faults, now, j.index);
         if (j.what != JOB_GOES)
             continue;
         go(g, &j);
@@ -816,7 +816,7 @@ struct hd_mover *hd_manage_mover(struct hd_manage *g)
     return g->mover;
 }
 
-void hd_manage_faulting(struct hd_manage *g, struct hd_manage_faults f)
+void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f)
 {
     g->faults = f;
 }

@@ -85,16 +85,11 @@ void hd_manage_start(struct hd_manage *g, hd_time now);
 void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
                    uint32_t index, hd_va base, uint64_t bytes, bool map);
 
-/* Far faults, as the manager knows them. */
-struct hd_manage_faults {
-    void *self;
-    /* Memory has been compacted for a fault. */
-    void (*again)(void *self, hd_time now, uint32_t fault);
-};
-void hd_manage_faulting(struct hd_manage *g, struct hd_manage_faults f);
+/* Says whose pages come from the host; before the first does. */
+void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f);
 
 /* A page that comes from the host has found no frame: memory is compacted as
- * soon as no core can be ahead of it, and faults.again(fault) called. */
+ * soon as no core can be ahead of it, and hd_faults_again(fault) called. */
 void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault);
 
 /* A page has come from the host (fault.h). */

@@ -170,26 +170,9 @@ struct hd_client hd_mmu_client(struct hd_mmu *m)
     return (struct hd_client){hd_ptw_answer, m};
 }
 
-uint32_t hd_mmu_walks(const struct hd_mmu *m, uint32_t app)
+struct hd_mmu_recent *hd_mmu_recent(struct hd_mmu *m, uint32_t app)
 {
-    return m->recent[app].peak;
-}
-
-uint32_t hd_mmu_stalled(const struct hd_mmu *m, uint32_t app)
-{
-    return m->recent[app].stalled;
-}
-
-void hd_mmu_restart_walks(struct hd_mmu *m)
-{
-    for (uint32_t a = 0; a < m->env->apps; a++)
-        m->recent[a].peak = m->recent[a].walks;
-}
-
-void hd_mmu_restart_stalled(struct hd_mmu *m)
-{
-    for (uint32_t a = 0; a < m->env->apps; a++)
-        m->recent[a].stalled = 0;
+    return &m->recent[app];
 }
 
 /* A request that waited for a far fault is looked up anew. */

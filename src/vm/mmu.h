@@ -72,12 +72,15 @@ struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core);
 /* The answers to PTE reads: the memory calls this for the walkers' clients. */
 struct hd_client hd_mmu_client(struct hd_mmu *m);
 
-/* Since the last restart: the most walks at once for an application, and the
- * most L1 TLB misses that one walk answered. */
-uint32_t hd_mmu_walks(const struct hd_mmu *m, uint32_t app);
-uint32_t hd_mmu_stalled(const struct hd_mmu *m, uint32_t app);
-void hd_mmu_restart_walks(struct hd_mmu *m);
-void hd_mmu_restart_stalled(struct hd_mmu *m);
+/* What the units did for an application, in the arena: whoever asks begins a
+ * span anew by setting `peak` to `walks`, or `stalled` to 0. */
+struct hd_mmu_recent {
+    uint32_t walks;   /* begun and not done */
+    uint32_t peak;    /* most of them */
+    uint32_t stalled; /* most L1 TLB misses that one walk answered */
+};
+
+struct hd_mmu_recent *hd_mmu_recent(struct hd_mmu *m, uint32_t app);
 
 /* A shootdown (hd_tlb_shoot) in the L2 TLBs and walk caches, of an application
  * or of all (HD_APP_NONE); the L2 TLBs take no look-up before `until`. */

@@ -12,7 +12,7 @@
  *
  * Requests go straight to DRAM: the driver's writes and the copies of a
  * controller do not pass the L2 cache.  Dirty lines of a page that moves are
- * written back first (compact.c takes them out of the caches); a copy inside
+ * written back first (manage.c takes them out of the caches); a copy inside
  * DRAM does not wait for them.
  *
  * Invariant: a job is there, a read is in flight, or a line waits to be

@@ -213,10 +213,11 @@ HD_HOT void hd_ptw_heard(void *self, uint32_t treq)
     struct hd_unit *u = self;
     struct hd_mmu *m = u->m;
     uint32_t i = m->party_of[treq], *stalled;
-    struct hd_party *p = &m->parties[i - 1];
+    struct hd_party *p;
 
     if (i == 0) /* it hit, or its walk is not done */
         return;
+    p = &m->parties[i - 1];
     m->party_of[treq] = 0;
     p->warps += 1u + u->treq[treq].merged;
     if (--p->left > 0)

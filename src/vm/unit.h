@@ -82,13 +82,6 @@ struct hd_unit_state {
     uint32_t running_of[HD_MAX_APPS]; /* the same by application */
 };
 
-/* What all units did for an application since a policy's epoch. */
-struct hd_mmu_recent {
-    uint32_t walks;   /* begun and not done */
-    uint32_t peak;    /* most of them */
-    uint32_t stalled; /* most L1 TLB misses that one walk answered */
-};
-
 /*
  * The requests that one walk answered, until all of them have been heard: a
  * core merges misses with its request until it has the answer, so that is when
