@@ -3,10 +3,9 @@
  *
  * Accesses are merged over the whole warp into lines, as in GPUs since Fermi.
  * An affine access (base + lane * stride) with all lanes active never looks
- * at its lanes: a small stride touches a range of consecutive lines.  An
- * aligned one with a stride of a line or more touches a line a lane, and no
- * line or page comes back; nor do they where addresses rise.  Everything else
- * goes lane by lane, with a small hash of the lines already seen; the first
+ * at its lanes: a small stride touches a range of consecutive lines.  Of other
+ * aligned ones no line or page comes back once a lane has left it.  Everything
+ * else goes lane by lane, with a small hash of the lines already seen; the first
  * lane that touches a line gives it its place in the order.
  *
  * Left out: the split of wide accesses into quarter or half warps.
@@ -85,55 +84,34 @@ static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
     out->pages = (uint16_t)pages;
 }
 
-/* Strides of a line or more, no access across the end of a line: each lane
- * touches a line of its own, and pages follow each other up or down. */
-static void spread(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
+/* Addresses that rise or fall from lane to lane, no access across the end of a
+ * line: what is not the line of the lane before is a new one. */
+static void steady(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
                    uint32_t shift, struct hd_lines *out)
 {
     uint32_t page_shift = HD_PAGE_SHIFT - shift, n = 0, pages = 0;
-    uint64_t page = UINT64_MAX;
-
-    for (; mask != 0; mask &= mask - 1) {
-        uint64_t lane = hd_bit_first(mask);
-        uint64_t line = (acc->base.v + (uint64_t)acc->stride * lane) >> shift;
-        if (line >> page_shift != page) {
-            page = line >> page_shift;
-            add_page(out, pages++, page);
-        }
-        hd_lines_add(out, n++, pages - 1, line, bytes, page_shift);
-    }
-    out->n = (uint16_t)n;
-    out->pages = (uint16_t)pages;
-}
-
-/* Addresses that do not fall from lane to lane, no access across the end of a
- * line: what is not the line of the lane before is a new one. */
-static void rising(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
-                   uint32_t shift, struct hd_lines *out)
-{
-    uint32_t page_shift = HD_PAGE_SHIFT - shift, n = 0, pages = 0, sum = 0;
-    uint64_t last = UINT64_MAX, page = UINT64_MAX;
+    uint64_t last = UINT64_MAX, page = UINT64_MAX, size = UINT64_C(1) << shift;
+    struct hd_lsu_line *x;
 
     if (acc->stride == 0) { /* all lanes in one place */
-        bytes *= hd_bit_count(mask);
+        bytes = (uint32_t)hd_min_u64(bytes * hd_bit_count(mask), size);
         mask = 1;
     }
     for (; mask != 0; mask &= mask - 1) {
         uint64_t lane = hd_bit_first(mask);
         uint64_t line = (acc->base.v + (uint64_t)acc->stride * lane) >> shift;
 
-        if (line != last) {
-            last = line;
-            sum = 0;
-            if (line >> page_shift != page) {
-                page = line >> page_shift;
-                add_page(out, pages++, page);
-            }
-            hd_lines_add(out, n++, pages - 1, line, 0, page_shift);
+        if (line == last) {
+            x = hd_lines_at(out, n - 1);
+            x->bytes = (uint16_t)hd_min_u64(x->bytes + bytes, size);
+            continue;
         }
-        sum += bytes;
-        hd_lines_at(out, n - 1)->bytes =
-            (uint16_t)hd_min_u64(sum, UINT64_C(1) << shift);
+        last = line;
+        if (line >> page_shift != page) {
+            page = line >> page_shift;
+            add_page(out, pages++, page);
+        }
+        hd_lines_add(out, n++, pages - 1, line, bytes, page_shift);
     }
     out->n = (uint16_t)n;
     out->pages = (uint16_t)pages;
@@ -228,31 +206,20 @@ static inline bool is_even(const struct hd_access *acc, uint32_t bytes)
            ((acc->base.v | (uint64_t)acc->stride) & (bytes - 1)) == 0;
 }
 
-/* What is not one line of lanes side by side. */
-static void others(const struct hd_access *acc, uint64_t mask, uint32_t lanes,
-                   uint32_t bytes, uint32_t shift, struct hd_lines *out)
-{
-    int64_t size = 1ll << shift;
-
-    if (mask == 0)
-        out->n = out->pages = 0;
-    else if (mask == hd_ones(lanes) && is_range(acc, bytes, size))
-        range(acc, lanes, bytes, shift, out);
-    else if (!is_even(acc, bytes) || bytes > size)
-        each_lane(acc, mask, bytes, shift, out);
-    else if (acc->stride >= size || acc->stride <= -size)
-        spread(acc, mask, bytes, shift, out);
-    else if (acc->stride >= 0)
-        rising(acc, mask, bytes, shift, out);
-    else
-        each_lane(acc, mask, bytes, shift, out);
-}
-
 HD_HOT void hd_coalesce(const struct hd_access *acc, uint64_t mask,
                         uint32_t lanes, uint32_t bytes, uint32_t shift,
                         struct hd_lines *out)
 {
-    if (mask != ~UINT64_C(0) >> (64 - lanes) ||
-        !hd_coalesce_one(acc, lanes, bytes, shift, out))
-        others(acc, mask, lanes, bytes, shift, out);
+    bool all = mask == hd_ones(lanes);
+
+    if (all && hd_coalesce_one(acc, lanes, bytes, shift, out))
+        return;
+    if (mask == 0)
+        out->n = out->pages = 0;
+    else if (all && is_range(acc, bytes, INT64_C(1) << shift))
+        range(acc, lanes, bytes, shift, out);
+    else if (is_even(acc, bytes) && bytes <= 1u << shift)
+        steady(acc, mask, bytes, shift, out);
+    else
+        each_lane(acc, mask, bytes, shift, out);
 }

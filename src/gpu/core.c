@@ -676,6 +676,15 @@ static void open_time(void *self, uint32_t instance, uint32_t app,
         hd_core_unaccounted(c, hd_events_now(g->env->ev), add);
 }
 
+/* Of a look-up. */
+static hd_time ticks(const struct hd_gpu *g, const struct hd_mode *mode,
+                     uint32_t latency)
+{
+    return mode->kind == HD_OFF
+               ? 0
+               : (mode->kind == HD_FIXED ? mode->fixed : latency) * g->cycle;
+}
+
 int hd_gpu_open(struct hd_gpu *g)
 {
     static const hd_time never = HD_NEVER;
@@ -694,8 +703,9 @@ int hd_gpu_open(struct hd_gpu *g)
     g->per_cycle = hd_recip_of(g->cycle);
     g->per_flit = hd_recip_of(g->m->xbar.bytes);
     g->line_flits = hd_l1d_flits(g, g->m->l1cache.line);
-    g->tlb_ticks = hd_l1tlb_latency(g);
-    g->l1_ticks = hd_l1d_latency(g);
+    g->tlb_ticks = ticks(g, &g->m->l1tlb.mode, g->m->l1tlb.latency);
+    g->tlb_ticks = g->translate ? g->tlb_ticks : 0;
+    g->l1_ticks = ticks(g, &g->m->l1cache.mode, g->m->l1cache.latency);
     g->both_ticks = g->m->l1cache.order == 0
                         ? hd_max_u64(g->l1_ticks, g->tlb_ticks)
                         : g->l1_ticks + g->tlb_ticks;
@@ -731,8 +741,14 @@ int hd_gpu_open(struct hd_gpu *g)
                                          .stuck = stuck,
                                          .check = check,
                                          .bound = bound});
-    hd_l1tlb_part(g);
-    hd_l1d_part(g);
+    hd_env_part(g->env, (struct hd_part){.name = "l1tlb",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = hd_l1tlb_look});
+    hd_env_part(g->env, (struct hd_part){.name = "l1cache",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = hd_l1d_look});
     return 0;
 }
 

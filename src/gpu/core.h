@@ -234,11 +234,9 @@ struct hd_core_state {
     uint32_t wait_first; /* lines of misses without an MSHR, in order of */
     uint32_t wait_last;  /* arrival: l1tlb.c */
     uint32_t again;      /* 1: the first of them will be looked up again */
-    uint64_t waits;      /* warps that have such lines (bit set) */
     uint32_t app;
 
     uint8_t later[HD_MAX_WARPS];
-    uint16_t waiting[HD_MAX_WARPS]; /* lines of each warp that wait so */
     uint64_t family[HD_MAX_WARPS];  /* the warps of each resident block, the
                                        oldest block's first; in a block, a lower
                                        bit is older */
@@ -333,7 +331,6 @@ struct hd_gpu {
     unsigned char *base;  /* of the arena */
     struct hd_core *core; /* [cores] */
     uint32_t cores;
-    uint32_t lanes[HD_MAX_APPS]; /* warp size of each application */
     hd_time slot[HD_MAX_APPS];   /* ticks that an instruction holds the
                                     issue port */
     hd_time cycle;               /* ticks of a core cycle */
@@ -455,9 +452,7 @@ static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
     *used = n & -more;
 }
 
-/* l1tlb.c: ticks of a look-up. */
-hd_time hd_l1tlb_latency(const struct hd_gpu *g);
-/* Looks up page i of the instruction at the head; `guess` as in
+/* l1tlb.c: looks up page i of the instruction at the head; `guess` as in
  * hd_assoc_find_at.  False: blocked. */
 bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
                    hd_time t, uint16_t *guess);
@@ -477,12 +472,11 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t);
  * all (HD_APP_NONE), which take no look-up before `until`. */
 void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until);
-/* Offers the L1 TLBs for looking; what holds of their misses. */
-void hd_l1tlb_part(struct hd_gpu *g);
+/* Its entries and misses in flight; what holds of these. */
+void hd_l1tlb_look(void *g, uint32_t core, struct heddle_visitor *v);
 void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err);
 
-/* l1d.c: ticks of a look-up; flits that so many bytes take at a core's port. */
-hd_time hd_l1d_latency(const struct hd_gpu *g);
+/* l1d.c: flits that so many bytes take at a core's port. */
 uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
 /* A translated line at the L1, whose result is there after so many ticks;
  * `guess` as in hd_assoc_find_at.  False: blocked, to be tried again. */
@@ -498,8 +492,8 @@ void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t);
  * returns how many lines there were, and sets *dirty if one was. */
 uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,
                      bool *dirty);
-/* Offers the L1 caches for looking. */
-void hd_l1d_part(struct hd_gpu *g);
+/* Its lines and misses in flight. */
+void hd_l1d_look(void *g, uint32_t core, struct heddle_visitor *v);
 
 /* ---- the next instant of each actor ------------------------------------ */
 

@@ -184,7 +184,6 @@ static void set_lanes(struct hd_dispatch *d, uint32_t app)
     struct hd_gpu *g = d->g;
     uint32_t lanes = d->app[app].launch.lanes;
 
-    g->lanes[app] = lanes;
     g->slot[app] =
         g->env->clk->ticks[HD_CLK_ISSUE] * hd_ceil_div(lanes, g->m->core.width);
     for (uint32_t i = 0; i < g->cores; i++)

@@ -32,16 +32,6 @@ const struct hd_stat_desc hd_l1cache_counters[] = {
 };
 const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
 
-hd_time hd_l1d_latency(const struct hd_gpu *g)
-{
-    const struct hd_cache_cfg *cfg = &g->m->l1cache;
-
-    if (cfg->mode.kind == HD_OFF)
-        return 0;
-    return (cfg->mode.kind == HD_FIXED ? cfg->mode.fixed : cfg->latency) *
-           g->cycle;
-}
-
 static bool is_full(const struct hd_core *c)
 {
     return c->gpu->m->l1cache.mode.kind == HD_FULL;
@@ -338,7 +328,7 @@ void hd_l1d_ack(struct hd_core *c)
 
 /* ---- looking ------------------------------------------------------------- */
 
-static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+void hd_l1d_look(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[instance];
@@ -357,12 +347,4 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
             v->number(v->ud, "address", x->key << g->line_shift);
         }
     }
-}
-
-void hd_l1d_part(struct hd_gpu *g)
-{
-    hd_env_part(g->env, (struct hd_part){.name = "l1cache",
-                                         .instances = g->cores,
-                                         .self = g,
-                                         .look = look});
 }

@@ -64,16 +64,6 @@ const struct hd_stat_desc hd_l1tlb_counters[] = {
 };
 const uint32_t hd_l1tlb_counter_count = HD_LEN(hd_l1tlb_counters);
 
-hd_time hd_l1tlb_latency(const struct hd_gpu *g)
-{
-    const struct hd_tlb_cfg *cfg = &g->m->l1tlb;
-
-    if (g->translate == 0 || cfg->mode.kind == HD_OFF)
-        return 0;
-    return (cfg->mode.kind == HD_FIXED ? cfg->mode.fixed : cfg->latency) *
-           g->cycle;
-}
-
 /* ---- look-ups ------------------------------------------------------------ */
 
 /* A page that has to come from the host first. */
@@ -381,14 +371,12 @@ static inline void call(struct hd_core *c, hd_time t)
 }
 
 /* Parks a line whose miss waits without an MSHR, behind the others. */
-static void wait(struct hd_core *c, uint32_t warp, uint64_t vpn, uint32_t p)
+static void wait(struct hd_core *c, uint64_t vpn, uint32_t p)
 {
     struct hd_core_state *s = c->s;
 
     c->page[p] = vpn;
     c->parked[p].next = HD_NONE;
-    s->waiting[warp]++;
-    s->waits |= 1ull << warp;
     if (s->wait_first == HD_NONE)
         s->wait_first = p;
     else
@@ -411,7 +399,7 @@ HD_HOT bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
     c->parked[p].what = (uint64_t)x->bytes << HD_PARKED_BYTES | x->place;
     c->parked[p].memop = op->memop;
     if (e == HD_NONE) {
-        wait(c, op->warp, page->vpn, p);
+        wait(c, page->vpn, p);
         return true;
     }
     c->parked[p].next = c->tlb_mshr.v[e].first;
@@ -426,7 +414,6 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
 {
     struct hd_core_state *s = c->s;
     uint32_t memop = c->parked[s->wait_first].memop, out = HD_NONE;
-    uint32_t warp = c->memop[memop].warp;
     uint64_t vpn = c->page[s->wait_first];
     uint32_t *link = &s->wait_first, last = HD_NONE, p;
 
@@ -444,9 +431,6 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
         out = p;
         ++*n;
     }
-    s->waiting[warp] = (uint16_t)(s->waiting[warp] - *n);
-    if (s->waiting[warp] == 0)
-        s->waits &= ~(1ull << warp);
     return out;
 }
 
@@ -513,8 +497,10 @@ enum { STOPPED = HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS | HD_BLOCK_PARKED };
 static HD_APART void count_held(struct hd_core *c, uint32_t warp)
 {
     const struct hd_core_state *s = c->s;
-    uint64_t held = s->waits;
+    uint64_t held = 0;
 
+    for (uint32_t p = s->wait_first; p != HD_NONE; p = c->parked[p].next)
+        held |= 1ull << c->memop[c->parked[p].memop].warp;
     if ((s->blocked & STOPPED) != 0) {
         held |= s->lsu_full;
         for (uint32_t i = 0; i < s->lsu_n; i++)
@@ -554,7 +540,8 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_translated] != 0))
         tell_translated(c, q, pfn, t);
 
-    if (HD_UNLIKELY((s->blocked & STOPPED) != 0 || s->waits != 0) &&
+    if (HD_UNLIKELY((s->blocked & STOPPED) != 0 ||
+                    s->wait_first != HD_NONE) &&
         q->hit >= HD_TREQ_MERGED)
         count_held(c, q->warp);
     if (g->m->l1tlb.mode.kind == HD_FULL)
@@ -606,7 +593,7 @@ void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t)
 
 /* ---- looking and checking ------------------------------------------------ */
 
-static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+void hd_l1tlb_look(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[instance];
@@ -681,12 +668,4 @@ void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err)
         since = c->memop[memop].issued;
         last = memop;
     }
-}
-
-void hd_l1tlb_part(struct hd_gpu *g)
-{
-    hd_env_part(g->env, (struct hd_part){.name = "l1tlb",
-                                         .instances = g->cores,
-                                         .self = g,
-                                         .look = look});
 }
