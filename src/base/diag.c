@@ -105,3 +105,14 @@ const char *hd_nearest(const char *name, const char *const *names, size_t n)
     }
     return best;
 }
+
+const char *hd_meant(char *out, size_t room, const char *name,
+                     const char *const *names, size_t n)
+{
+    const char *near = hd_nearest(name, names, n);
+
+    out[0] = '\0';
+    if (near != NULL && *near)
+        snprintf(out, room, "; did you mean \"%s\"?", near);
+    return out;
+}

@@ -59,4 +59,9 @@ void hd_err_clear(struct hd_err *err);
  */
 const char *hd_nearest(const char *name, const char *const *names, size_t n);
 
+/* The end of a sentence that names no name of names[0..n): "; did you mean
+ * "l2tlb"?" of the nearest, or "".  Returns `out`. */
+const char *hd_meant(char *out, size_t room, const char *name,
+                     const char *const *names, size_t n);
+
 #endif

@@ -8,8 +8,8 @@
  * answer; the default then answers, so that the engine returns safely to the
  * loop that sees the error.  After an error no policy is asked again.
  *
- * One function serves all points of a kind: what differs (where the limit and
- * the application stand in the question) is in the offer.
+ * One function serves all points: what differs (the kind of answer, where the
+ * limit and the application stand in the question) is in the offer.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -84,12 +84,6 @@ static void tell(const struct hd_offer *o, const void *q, int64_t answer,
                question);
 }
 
-static void bad(const struct hd_offer *o, const void *q, int64_t answer,
-                const char *rule)
-{
-    tell(o, q, answer, rule, o->r->env->err);
-}
-
 void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
                      const void *question, int64_t answer, const char *rule,
                      struct hd_err *err)
@@ -113,31 +107,12 @@ static uint64_t *counters(const struct hd_offer *o, const void *q)
     return hd_count(&o->r->stat, 0, app, 2 * o->point);
 }
 
-static int64_t fall_back(const struct hd_offer *o, const void *q)
-{
-    return o->def(o->def_self, q);
-}
-
-/* Asks the policy; HEDDLE_PASS when it passes or has failed. */
-static inline int64_t consult(const struct hd_offer *o, const void *q)
-{
-    uint64_t *c = counters(o, q);
-    int64_t a;
-
-    if (HD_UNLIKELY(o->r->env->err->code < 0))
-        return HEDDLE_PASS;
-    c[0]++;
-    a = o->fn(o->state, q);
-    c[1] += a == HEDDLE_PASS;
-    return a;
-}
-
 /* The default's bookkeeping goes on, so that the policy may pass later. */
 static int64_t ask_none(void *self, const void *q)
 {
     const struct hd_offer *o = self;
 
-    fall_back(o, q);
+    o->def(o->def_self, q);
     if (o->r->env->err->code >= 0) {
         counters(o, q)[0]++;
         o->fn(o->state, q);
@@ -145,105 +120,73 @@ static int64_t ask_none(void *self, const void *q)
     return 0;
 }
 
-static int64_t ask_below(struct hd_offer *o, const void *q, uint64_t limit,
-                         const char *what)
+/* Whether an answer keeps to the rule of its kind. */
+static bool good(const struct hd_offer *o, const void *q, uint64_t a)
 {
-    int64_t a = consult(o, q);
-    char rule[96];
+    uint64_t limit = o->limit_offset != HD_NONE ? word(q, o->limit_offset) : 0;
 
+    switch (o->info->kind) {
+    case HEDDLE_INDEX:
+        return a < limit;
+    case HEDDLE_BOOL:
+        return a < 2;
+    case HEDDLE_CHOICE:
+        return a < o->choices;
+    case HEDDLE_VALUE:
+        return a <= limit;
+    case HEDDLE_SUBSET:
+        return limit >= 64 || a >> limit == 0;
+    case HEDDLE_MEMBER:
+        a &= ~(uint64_t)HEDDLE_ONCE;
+        return a < 64 && (limit >> a & 1);
+    default:
+        return true;
+    }
+}
+
+/* The same rule in words. */
+static void bad(const struct hd_offer *o, const void *q, int64_t a)
+{
+    uint64_t limit = o->limit_offset != HD_NONE ? word(q, o->limit_offset) : 1;
+    char rule[160];
+
+    if (o->info->kind == HEDDLE_CHOICE)
+        snprintf(rule, sizeof rule, "0 to %" PRIu32 " (%s)", o->choices - 1,
+                 o->info->limit);
+    else if (o->info->kind == HEDDLE_MEMBER)
+        snprintf(rule, sizeof rule, "a member of the bit set %s",
+                 o->info->limit);
+    else if (o->info->kind == HEDDLE_SUBSET)
+        snprintf(rule, sizeof rule, "a bit set of %" PRIu64 " members", limit);
+    else if (o->info->kind == HEDDLE_BOOL)
+        snprintf(rule, sizeof rule, "0 or 1");
+    else
+        snprintf(rule, sizeof rule, "0 to %" PRIu64,
+                 limit - (o->info->kind == HEDDLE_INDEX));
+    tell(o, q, a, rule, o->r->env->err);
+}
+
+/* After an error no policy is asked again. */
+static int64_t ask(void *self, const void *q)
+{
+    const struct hd_offer *o = self;
+    uint64_t *count = counters(o, q);
+    int64_t a;
+
+    if (HD_UNLIKELY(o->r->env->err->code < 0))
+        return o->def(o->def_self, q);
+    count[0]++;
+    a = o->fn(o->state, q);
     if (a == HEDDLE_PASS)
-        return fall_back(o, q);
-    if (HD_LIKELY((uint64_t)a < limit))
+        count[1]++;
+    else if (HD_LIKELY(good(o, q, (uint64_t)a)))
         return a;
-    snprintf(rule, sizeof rule, what, limit - 1);
-    bad(o, q, a, rule);
-    return fall_back(o, q);
-}
-
-static int64_t ask_index(void *self, const void *q)
-{
-    struct hd_offer *o = self;
-
-    return ask_below(o, q, word(q, o->limit_offset), "0 to %" PRIu64);
-}
-
-static int64_t ask_value(void *self, const void *q)
-{
-    struct hd_offer *o = self;
-
-    return ask_below(o, q, word(q, o->limit_offset) + 1, "0 to %" PRIu64);
-}
-
-static int64_t ask_bool(void *self, const void *q)
-{
-    return ask_below(self, q, 2, "0 or %" PRIu64);
-}
-
-static int64_t ask_choice(void *self, const void *q)
-{
-    struct hd_offer *o = self;
-    int64_t a = consult(o, q);
-    char rule[96];
-
-    if (a == HEDDLE_PASS)
-        return fall_back(o, q);
-    if (HD_LIKELY((uint64_t)a < o->choices))
-        return a;
-    snprintf(rule, sizeof rule, "0 to %" PRIu32 " (%s)", o->choices - 1,
-             o->info->limit);
-    bad(o, q, a, rule);
-    return fall_back(o, q);
-}
-
-static int64_t ask_subset(void *self, const void *q)
-{
-    struct hd_offer *o = self;
-    int64_t a = consult(o, q);
-    uint64_t n = word(q, o->limit_offset);
-    char rule[96];
-
-    if (a == HEDDLE_PASS)
-        return fall_back(o, q);
-    if (n >= 64 || (uint64_t)a >> n == 0)
-        return a;
-    snprintf(rule, sizeof rule, "a bit set of %" PRIu64 " members", n);
-    bad(o, q, a, rule);
-    return fall_back(o, q);
-}
-
-static int64_t ask_member(void *self, const void *q)
-{
-    struct hd_offer *o = self;
-    int64_t a = consult(o, q);
-    uint64_t set = word(q, o->limit_offset), member = a & ~HEDDLE_ONCE;
-    char rule[96];
-
-    if (a == HEDDLE_PASS)
-        return fall_back(o, q);
-    if (HD_LIKELY(member < 64 && (set >> member & 1)))
-        return a;
-    snprintf(rule, sizeof rule, "a member of the bit set %s", o->info->limit);
-    bad(o, q, a, rule);
-    return fall_back(o, q);
+    else
+        bad(o, q, a);
+    return o->def(o->def_self, q);
 }
 
 heddle_answer *hd_ask_wrapper(enum heddle_point p)
 {
-    switch (heddle_point_info(p)->kind) {
-    case HEDDLE_NONE:
-        return ask_none;
-    case HEDDLE_INDEX:
-        return ask_index;
-    case HEDDLE_BOOL:
-        return ask_bool;
-    case HEDDLE_CHOICE:
-        return ask_choice;
-    case HEDDLE_VALUE:
-        return ask_value;
-    case HEDDLE_SUBSET:
-        return ask_subset;
-    case HEDDLE_MEMBER:
-        return ask_member;
-    }
-    return NULL;
+    return heddle_point_info(p)->kind == HEDDLE_NONE ? ask_none : ask;
 }

@@ -78,7 +78,8 @@ static int check_policy(const struct hd_slots_registry *r,
 static int find_at(struct hd_slots_registry *r, const struct heddle_policy *p,
                    const char *name, uint32_t *at, struct hd_err *err)
 {
-    const char *names[HD_MAX_AT], *near;
+    const char *names[HD_MAX_AT];
+    char meant[96];
 
     *at = HD_NONE;
     if (name == NULL || name[0] == '\0')
@@ -88,12 +89,11 @@ static int find_at(struct hd_slots_registry *r, const struct heddle_policy *p,
         return 0;
     for (uint32_t i = 0; i < r->ats; i++)
         names[i] = r->at[i].name;
-    near = hd_nearest(name, names, r->ats);
     return hd_err_set(err, HEDDLE_ECONFIG,
                       "policy %s: this machine has no \"%s\" that asks "
-                      "anything%s%s%s",
-                      p->name, name, near && *near ? "; did you mean \"" : "",
-                      near ? near : "", near && *near ? "\"?" : "");
+                      "anything%s",
+                      p->name, name,
+                      hd_meant(meant, sizeof meant, name, names, r->ats));
 }
 
 /* A policy that answers points must find at least one of them. */
@@ -353,7 +353,7 @@ void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b)
                 r->watcher[n][kept++] = r->watcher[n][i];
         r->slots->watched[n] = kept;
     }
-    hd_steer_defaults(r, b->steered);
+    hd_steer_defaults(r, b->owned[HD_OWN_TABLE]);
     hd_env_bound(r->env);
     for (uint32_t i = 0; i < b->cells; i++) {
         close_cell(r, b->policy, &b->cell[i]);

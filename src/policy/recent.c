@@ -87,34 +87,14 @@ void hd_slots_facts(struct hd_slots *s, const struct hd_fact *facts, uint32_t n,
 
 static int no_fact(struct hd_slots_registry *r, const char *name)
 {
-    const char *names[32], *near;
+    const char *names[32];
+    char meant[96];
     uint32_t n = 0;
 
     for (; n < r->facts && n < HD_LEN(names); n++)
         names[n] = r->fact[n].info.name;
-    near = hd_nearest(name, names, n);
-    return hd_err_set(&r->error, HEDDLE_EINVAL, "there is no fact \"%s\"%s%s%s",
-                      name, near ? "; did you mean \"" : "", near ? near : "",
-                      near ? "\"?" : "");
-}
-
-/* The policy that runs owns fact f from now on, if nobody else does. */
-static int own(struct hd_slots_registry *r, uint32_t f)
-{
-    if (r->current == NULL)
-        return hd_err_set(&r->error, HEDDLE_EPOLICY,
-                          "the fact %s is for epochs (every)",
-                          r->fact[f].info.name);
-    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
-        const struct hd_bound *b = &r->bound[i];
-        if (b->policy && b != r->current && (b->facts >> f & 1))
-            return hd_err_set(&r->error, HEDDLE_EPOLICY,
-                              "policies %s and %s both ask for the fact %s",
-                              b->policy->name, r->current->policy->name,
-                              r->fact[f].info.name);
-    }
-    r->current->facts |= 1u << f;
-    return 0;
+    return hd_err_set(&r->error, HEDDLE_EINVAL, "there is no fact \"%s\"%s",
+                      name, hd_meant(meant, sizeof meant, name, names, n));
 }
 
 int heddle_recent(heddle_sim *s, const char *name, uint32_t i, uint64_t *out)
@@ -137,7 +117,11 @@ int heddle_recent(heddle_sim *s, const char *name, uint32_t i, uint64_t *out)
                           "the fact %s has no %s %" PRIu32
                           ": they are below %" PRIu32,
                           name, fact->info.i, i, n);
-    if (fact->restart != NULL && own(r, f) != 0)
+    if (fact->restart != NULL && r->current == NULL)
+        return hd_err_set(&r->error, HEDDLE_EPOLICY,
+                          "the fact %s is for epochs (every)", name);
+    if (fact->restart != NULL &&
+        hd_registry_own(r, HD_OWN_FACT, f, "ask for the fact", name) != 0)
         return r->error.code;
     *out = fact->get(r->fact_self, i);
     return 0;
@@ -146,6 +130,6 @@ int heddle_recent(heddle_sim *s, const char *name, uint32_t i, uint64_t *out)
 void hd_recent_restart(struct hd_slots_registry *r, const struct hd_bound *b)
 {
     for (uint32_t f = 0; f < r->facts; f++)
-        if (b->facts >> f & 1)
+        if (b->owned[HD_OWN_FACT] >> f & 1)
             r->fact[f].restart(r->fact_self);
 }

@@ -213,6 +213,22 @@ void hd_slots_close(struct hd_slots *s)
     s->registry = NULL;
 }
 
+int hd_registry_own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
+                    const char *verb, const char *name)
+{
+    struct hd_bound *me = r->current;
+
+    for (const struct hd_bound *b = r->bound;
+         me && b < r->bound + HEDDLE_MAX_BOUND; b++)
+        if (b->policy && b != me && (b->owned[kind] >> i & 1))
+            return hd_err_set(&r->error, HEDDLE_EPOLICY,
+                              "policies %s and %s both %s %s", b->policy->name,
+                              me->policy->name, verb, name);
+    if (me)
+        me->owned[kind] |= 1u << i;
+    return 0;
+}
+
 /* ---- offers ----------------------------------------------------------- */
 
 uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name, bool add)
@@ -391,39 +407,26 @@ void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
 
 /* ---- snapshots -------------------------------------------------------- */
 
-static size_t append(char *out, size_t room, size_t at, const char *text)
-{
-    for (; *text; text++, at++)
-        if (at + 1 < room)
-            out[at] = *text;
-    if (room > 0)
-        out[at < room ? at : room - 1] = '\0';
-    return at;
-}
-
 size_t hd_slots_describe(const struct hd_slots *s, char *out, size_t room)
 {
     struct heddle_use_info u;
-    size_t at = append(out, room, 0, "");
-    char number[24];
+    size_t at = 0;
 
+/* Appends to `out` as far as there is room. */
+#define ADD(...)                                                               \
+    (at += (size_t)snprintf(at < room ? out + at : NULL,                       \
+                            at < room ? room - at : 0, __VA_ARGS__))
+    ADD("%s", "");
     for (uint32_t i = 0; heddle_used(s->registry->sim, i, &u) == 0; i++) {
-        at = append(out, room, at, i ? ", " : "");
-        at = append(out, room, at, u.policy->name);
-        if (u.at[0]) {
-            at = append(out, room, at, " at ");
-            at = append(out, room, at, u.at);
-        }
-        for (uint32_t k = 0; u.policy->params && u.policy->params[k].name;
-             k++) {
-            at = append(out, room, at, k ? ", " : " (");
-            at = append(out, room, at, u.policy->params[k].name);
-            snprintf(number, sizeof number, "=%" PRIu64, u.values[k]);
-            at = append(out, room, at, number);
-        }
-        if (u.policy->params && u.policy->params[0].name)
-            at = append(out, room, at, ")");
+        const struct heddle_param *p = u.policy->params;
+
+        ADD("%s%s%s%s", i ? ", " : "", u.policy->name, u.at[0] ? " at " : "",
+            u.at);
+        for (uint32_t k = 0; p != NULL && p[k].name; k++)
+            ADD("%s%s=%" PRIu64 "%s", k ? ", " : " (", p[k].name, u.values[k],
+                p[k + 1].name ? "" : ")");
     }
+#undef ADD
     return at;
 }
 

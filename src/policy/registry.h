@@ -53,11 +53,13 @@ struct hd_cell {
     char where[HD_AT_ROOM]; /* place.at */
 };
 
+/* What one policy alone may steer, or ask for. */
+enum hd_own { HD_OWN_TABLE, HD_OWN_FACT, HD_OWN_KINDS };
+
 struct hd_bound {
     const struct heddle_policy *policy; /* NULL: free */
     uint32_t order;                     /* of heddle_use calls */
-    uint32_t steered;                   /* bit set of tables */
-    uint32_t facts;                     /* bit set of facts that it owns */
+    uint32_t owned[HD_OWN_KINDS];       /* bit sets */
     uint32_t cells;
     char at[HD_AT_ROOM];
     uint64_t values[HEDDLE_MAX_PARAMS];
@@ -123,6 +125,10 @@ heddle_answer *hd_ask_wrapper(enum heddle_point p);
 /* registry.c */
 uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name,
                         bool add);
+/* The running policy, if there is one, owns a table or a fact from now on; an
+ * error where another does: that both steer it, say. */
+int hd_registry_own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
+                    const char *verb, const char *name);
 void hd_registry_rest(struct hd_slots_registry *r, uint32_t bound,
                       uint32_t cell, hd_time at);
 void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b);

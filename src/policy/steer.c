@@ -106,32 +106,14 @@ void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
 
 static int no_table(struct hd_slots_registry *r, const char *name)
 {
-    const char *names[HD_LEN(table)], *near;
+    const char *names[HD_LEN(table)];
+    char meant[96];
 
     for (uint32_t i = 0; i < HD_LEN(table); i++)
         names[i] = table[i].info.name;
-    near = hd_nearest(name, names, HD_LEN(table));
-    return hd_err_set(&r->error, HEDDLE_EINVAL,
-                      "there is no steering table \"%s\"%s%s%s", name,
-                      near ? "; did you mean \"" : "", near ? near : "",
-                      near ? "\"?" : "");
-}
-
-/* A table is set by one policy; its name goes into the error. */
-static int claim(struct hd_slots_registry *r, uint32_t t)
-{
-    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND && r->current; i++) {
-        const struct hd_bound *b = &r->bound[i];
-
-        if (b->policy && b != r->current && (b->steered >> t & 1))
-            return hd_err_set(&r->error, HEDDLE_EPOLICY,
-                              "policies %s and %s both steer %s",
-                              b->policy->name, r->current->policy->name,
-                              table[t].info.name);
-    }
-    if (r->current)
-        r->current->steered |= 1u << t;
-    return 0;
+    return hd_err_set(
+        &r->error, HEDDLE_EINVAL, "there is no steering table \"%s\"%s", name,
+        hd_meant(meant, sizeof meant, name, names, HD_LEN(table)));
 }
 
 int heddle_steer(heddle_sim *s, const char *name, uint32_t i, uint32_t j,
@@ -161,7 +143,7 @@ int heddle_steer(heddle_sim *s, const char *name, uint32_t i, uint32_t j,
                           "steering table %s cannot hold %" PRIu64
                           ", expected %s",
                           name, value, t->info.value);
-    if (claim(r, k) != 0)
+    if (hd_registry_own(r, HD_OWN_TABLE, k, "steer", name) != 0)
         return r->error.code;
     put((unsigned char *)steer + t->offset + i * t->row + j * t->cell, t->cell,
         value);
