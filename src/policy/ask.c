@@ -1,5 +1,6 @@
 /*
- * ask.c - the wrapper around a policy's answer: count, pass on, check.
+ * ask.c - the wrapper around a policy's answer: count, pass on, check; and
+ * hearing decisions.
  *
  * A wrapper sits in a slot only while a policy is bound there.  It counts the
  * question, asks the policy, lets the default answer where the policy passes,
@@ -11,12 +12,20 @@
  * One function serves all points: what differs (the kind of answer, where the
  * limit and the application stand in the question) is in the offer.
  *
+ * Whoever listens hears of each slot of some points, after its owner - a policy
+ * through that wrapper, or the default - has answered, the question and the
+ * answer that counts.  A point that nobody is bound to is then asked like one
+ * that somebody is, so a part's shortcut around its own default is not taken; a
+ * part promises that this changes nothing else (slots.h).  Listening is wiring:
+ * snapshots know nothing of it.  Policies are bound before and unbound after.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../sim.h"
 #include "registry.h"
 
 enum { SHOWN = 8 }; /* elements of an array that an error shows */
@@ -88,9 +97,11 @@ void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
                      const void *question, int64_t answer, const char *rule,
                      struct hd_err *err)
 {
-    if (slot->fn == hd_ask_wrapper(p))
-        tell(slot->self, question, answer, rule, err);
-    else /* somebody listens in between */
+    const struct hd_offer *o = slot->bound ? slot->self : NULL;
+
+    if (o != NULL && o->by != NULL)
+        tell(o, question, answer, rule, err);
+    else /* somebody listens to the default */
         hd_err_set(err, HEDDLE_EPOLICY,
                    "point %s: %" PRId64 " was answered, expected %s",
                    heddle_point_info(p)->name, answer, rule);
@@ -186,7 +197,76 @@ static int64_t ask(void *self, const void *q)
     return o->def(o->def_self, q);
 }
 
-heddle_answer *hd_ask_wrapper(enum heddle_point p)
+/* Of whoever answers. */
+static heddle_answer *answering(const struct hd_offer *o)
 {
-    return heddle_point_info(p)->kind == HEDDLE_NONE ? ask_none : ask;
+    return o->by == NULL                    ? o->def
+           : o->info->kind == HEDDLE_NONE ? ask_none
+                                            : ask;
+}
+
+/* ---- listening ---------------------------------------------------------- */
+
+/* Whoever answers does; then the listener is told the answer that counts. */
+static int64_t hear(void *self, const void *q)
+{
+    struct hd_offer *o = self;
+    const struct hd_slots_registry *r = o->r;
+    struct heddle_decision d = {
+        .point = o->point,
+        .at = r->at[o->at].name,
+        .instance = o->instance,
+        .cycle = hd_cycle(r->env->clk, HD_CLK_CORE, hd_events_now(r->env->ev)),
+        .question = q,
+        .answer = answering(o)(o->by != NULL ? o : o->def_self, q)};
+
+    r->listener(r->listener_ud, &d);
+    return d.answer;
+}
+
+void hd_ask_wire(struct hd_offer *o)
+{
+    bool heard = o->r->listener != NULL && o->r->heard[o->point];
+
+    o->slot->fn = heard ? hear : answering(o);
+    o->slot->self = heard || o->by != NULL ? o : o->def_self;
+    o->slot->bound = heard || o->by != NULL;
+}
+
+static void wire_all(struct hd_slots_registry *r)
+{
+    for (uint32_t i = 0; i < r->offers; i++)
+        hd_ask_wire(r->offer[i]);
+    hd_env_bound(r->env);
+}
+
+int heddle_listen(heddle_sim *s, const uint8_t *points, heddle_listener *fn,
+                  void *ud)
+{
+    struct hd_slots_registry *r = hd_sim_env(s)->slots->registry;
+    int heard = 0;
+
+    if (r->listener != NULL)
+        return hd_err_set(&r->error, HEDDLE_EPOLICY,
+                          "somebody listens to this simulation already");
+    r->listener = fn;
+    r->listener_ud = ud;
+    memcpy(r->heard, points, sizeof r->heard);
+    wire_all(r);
+    for (uint32_t i = 0; i < r->offers; i++)
+        heard += points[r->offer[i]->point] != 0;
+    return heard;
+}
+
+void hd_listen_end(struct hd_slots_registry *r)
+{
+    if (r->listener == NULL)
+        return;
+    r->listener = NULL;
+    wire_all(r);
+}
+
+void heddle_unlisten(heddle_sim *s)
+{
+    hd_listen_end(hd_sim_env(s)->slots->registry);
 }

@@ -307,9 +307,7 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
         o->by = b;
         o->fn = p->answer[o->point];
         o->state = cell_for(b, o->at)->state;
-        o->slot->fn = hd_ask_wrapper((enum heddle_point)o->point);
-        o->slot->self = o;
-        o->slot->bound = 1;
+        hd_ask_wire(o);
     }
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++)
         if (p->watch[n])
@@ -342,9 +340,7 @@ void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b)
         if (o->by != b)
             continue;
         o->by = NULL;
-        o->slot->fn = o->def;
-        o->slot->self = o->def_self;
-        o->slot->bound = 0;
+        hd_ask_wire(o);
     }
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++) {
         uint32_t kept = 0;
@@ -391,7 +387,7 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
     hd_err_clear(err);
     if (check_policy(r, p, err) != 0)
         return err->code;
-    if (r->listening != NULL)
+    if (r->listener != NULL)
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "policy %s: bind it before somebody listens",
                           p->name);

@@ -327,6 +327,7 @@ void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
     o->info = heddle_point_info(p);
     o->point = p;
     o->at = place;
+    o->instance = r->at[place].offered[p]++;
     o->app_offset = offset_of(o->info, "app");
     o->limit_offset = offset_of(o->info, o->info->limit);
     o->choices = count_words(o->info->limit);
@@ -337,13 +338,9 @@ const char *heddle_offered(const heddle_sim *sim, enum heddle_point p,
 {
     const struct hd_slots_registry *r = hd_sim_env(sim)->slots->registry;
 
-    for (uint32_t at = 0; at < r->ats; at++) {
-        bool has = false;
-        for (uint32_t k = 0; k < r->offers && !has; k++)
-            has = r->offer[k]->point == (uint32_t)p && r->offer[k]->at == at;
-        if (has && i-- == 0)
+    for (uint32_t at = 0; at < r->ats; at++)
+        if (r->at[at].offered[p] != 0 && i-- == 0)
             return r->at[at].name;
-    }
     return NULL;
 }
 
@@ -367,6 +364,21 @@ static bool listed(const char *list, const char *name)
         if ((p == list || p[-1] == '|') && (p[n] == '\0' || p[n] == '|'))
             return true;
     return false;
+}
+
+bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p)
+{
+    const struct hd_slots_registry *r = s->registry;
+
+    for (uint32_t i = 0; i < r->offers; i++)
+        if (r->offer[i]->point == (uint32_t)p && r->offer[i]->by != NULL)
+            return true;
+    return false;
+}
+
+int heddle_answered(const heddle_sim *s, enum heddle_point p)
+{
+    return hd_slots_answered(hd_sim_env(s)->slots, p);
 }
 
 bool hd_slots_quiet(const struct hd_slots *s, const char *at)

@@ -22,8 +22,8 @@ enum {
 
 struct hd_bound;
 
-/* One slot of one copy of a structure.  While a policy is bound to it, the
- * slot's `self` is the offer. */
+/* One slot of one copy of a structure.  While a policy is bound to it or
+ * somebody listens, the slot's `self` is the offer. */
 struct hd_offer {
     struct hd_slot *slot;
     heddle_answer *def; /* the default */
@@ -34,6 +34,7 @@ struct hd_offer {
     struct hd_slots_registry *r;
     const struct heddle_point_info *info;
     uint32_t point, at;  /* at: index of the structure */
+    uint32_t instance;   /* copy of it */
     uint32_t app_offset; /* of the question's field `app`, or HD_NONE */
     uint32_t limit_offset;
     uint32_t choices; /* words of a CHOICE */
@@ -43,6 +44,7 @@ struct hd_offer {
 struct hd_at {
     char name[HD_AT_ROOM];
     uint32_t instances, sets, ways; /* 0 where nothing is replaced */
+    uint32_t offered[HEDDLE_POINT_COUNT]; /* slots of each point */
 };
 
 /* State of one policy at one place. */
@@ -108,7 +110,9 @@ struct hd_slots_registry {
     struct hd_home home[HEDDLE_MAX_BOUND * 4];
     uint32_t homes;
 
-    struct hd_listening *listening; /* listen.c; NULL: nobody listens */
+    heddle_listener *listener; /* NULL: nobody listens */
+    void *listener_ud;
+    uint8_t heard[HEDDLE_POINT_COUNT];
     const struct hd_fact *fact; /* those of the machine */
     void *fact_self;
     uint32_t facts;
@@ -119,8 +123,10 @@ struct hd_slots_registry {
     struct hd_err error;      /* of heddle_use and heddle_steer */
 };
 
-/* ask.c: the checking wrapper of a kind of answer. */
-heddle_answer *hd_ask_wrapper(enum heddle_point p);
+/* ask.c: puts into a slot what follows from who is bound and who listens; ends
+ * the listening. */
+void hd_ask_wire(struct hd_offer *o);
+void hd_listen_end(struct hd_slots_registry *r);
 
 /* registry.c */
 uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name,
@@ -135,9 +141,6 @@ void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b);
 
 /* bind.c */
 void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b);
-
-/* listen.c: puts the slots back. */
-void hd_listen_end(struct hd_slots_registry *r);
 
 /* steer.c */
 void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables);
