@@ -791,8 +791,8 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     if (!bypasses(sl, q)) {
         /* from the same sender as if nobody had asked, so that the order of
          * events of one instant is the same too */
-        hd_l2_post_arrival(sl->l2, now + sl->l2->latency, sl->component, HD_L2_LOOK,
-                     r);
+        hd_l2_post_arrival(sl->l2, now + sl->l2->latency, sl->component,
+                           HD_L2_LOOK, r);
         return;
     }
     q->flags |= HD_REQ_BYPASS;

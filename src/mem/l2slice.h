@@ -134,8 +134,8 @@ static inline bool hd_l2_down_full(const struct hd_l2_slice *sl)
 /* Posts the arrival of a request.  It is sent by its client, so that arrivals
  * of one instant have an order of their own; that of the client's numbers, if
  * it has them. */
-static inline void hd_l2_post_arrival(const struct hd_l2 *l2, hd_time at, uint32_t to,
-                                uint32_t what, uint32_t r)
+static inline void hd_l2_post_arrival(const struct hd_l2 *l2, hd_time at,
+                                      uint32_t to, uint32_t what, uint32_t r)
 {
     const uint32_t first = HD_MAX_COMPONENTS / 2;
     const struct hd_req *q = &l2->req[r];
@@ -186,8 +186,8 @@ static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
     c->reply(c->self, leaves, r);
 }
 
-/* l2.c: a read or an atomic that was looked up waits in an MSHR, and its line is
- * fetched. */
+/* l2.c: a read or an atomic that was looked up waits in an MSHR, and its line
+ * is fetched. */
 void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
 /* fast/l2.c: a request is sent that does not skip the cache. */
