@@ -11,7 +11,7 @@ local whole = require "lib.whole"
 local H = require "heddle"
 
 local args = H.args { print = false }
-local SLOW = "build/release-slow"
+local SLOW = "build/light-slow"
 
 local RUNS = {
     { { "GUP" } }, { { "BFS2", "CONS" } }, { { whole.random(8, 16) } },
@@ -35,7 +35,7 @@ if args.print then
 end
 
 local ok, text = files.command("env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s "
-    .. "-j2 FAST=0 VARIANT=release SANITIZER= CFLAGS=-O1 " .. SLOW .. "/heddle")
+    .. "-j2 FAST=0 VARIANT=light SANITIZER= CFLAGS=-O1 " .. SLOW .. "/heddle")
 tap.ok(ok, "it builds without src/fast/", text)
 if ok then
     tap.ok(files.output(SLOW .. "/heddle run t/821-fast.lua print=true")

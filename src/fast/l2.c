@@ -1,10 +1,10 @@
 /*
- * fast/l2.c - the short way through a slice of the L2, of a read that finds its
- * line or misses one that nobody has asked for, and of a line that comes from
- * DRAM: what serve() of mem/l2.c does, in the same order, without what is known
- * to be so when the slice is quiet (nobody answers, steers, watches or checks)
- * and its sets are narrow.  Whatever else comes is left to mem/l2.c before
- * anything is changed.
+ * fast/l2.c - the short way to a slice of the L2 of any request, and through it
+ * of a read that finds its line or misses one that nobody has asked for: what
+ * take() and serve() of mem/l2.c do, in the same order, without what is known
+ * to be so when the L2 is quiet (nobody answers, steers, watches or checks, sets
+ * are narrow, all numbers are powers of two).  Whatever else comes is left to
+ * mem/l2.c before anything is changed.
  *
  * SPDX-License-Identifier: MIT
  */
