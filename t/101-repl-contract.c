@@ -29,7 +29,7 @@ struct binding {
 };
 
 extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
-    hd_policy_random, hd_policy_srrip; /* builtin.c */
+    hd_policy_random, hd_policy_srrip; /* find.c */
 
 static const struct heddle_policy *const policies[] = {
     &hd_policy_lru, &hd_policy_fifo, &hd_policy_random, &hd_policy_srrip};

@@ -1,18 +1,56 @@
 /*
- * plugin.c - policies from shared objects.
+ * find.c - policies by name: those compiled into the library, and plug-ins.
+ *
+ * A policy is one const struct at the foot of its own file, which includes
+ * policy.h alone, as a plug-in does; a new one is added to the list here and is
+ * then found by name, listed and explained.
  *
  * A plug-in is a shared object that exports heddle_policy_entry(), which
- * returns a const struct like those of the built-in policies; nothing else is
- * needed, and the struct is used as it is.  It is checked with words at load:
- * the entry, the version of the interface, the names.
+ * returns such a struct; nothing else is needed, and the struct is used as it
+ * is.  It is checked with words at load: the entry, the version of the
+ * interface, the names.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/base.h"
+#include "../base/diag.h"
 #include "../core/library.h"
-#include "registry.h"
+#include "../policy.h"
+
+extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
+    hd_policy_random, hd_policy_srrip, hd_policy_gto, hd_policy_lrr,
+    hd_policy_frfcfs, hd_policy_mask, hd_policy_cores, hd_policy_mosaic;
+
+static const struct heddle_policy *const builtin[] = {
+    &hd_policy_lru,   &hd_policy_fifo,   &hd_policy_random, &hd_policy_srrip,
+    &hd_policy_gto,   &hd_policy_lrr,    &hd_policy_frfcfs, &hd_policy_mask,
+    &hd_policy_cores, &hd_policy_mosaic,
+};
+
+const struct heddle_policy *heddle_policy_builtin(uint32_t i)
+{
+    return i < HD_LEN(builtin) ? builtin[i] : NULL;
+}
+
+const struct heddle_policy *heddle_policy_find(const char *name,
+                                               const char **nearest)
+{
+    const char *names[HD_LEN(builtin)];
+
+    for (uint32_t i = 0; i < HD_LEN(builtin); i++) {
+        names[i] = builtin[i]->name;
+        if (strcmp(names[i], name) == 0)
+            return builtin[i];
+    }
+    if (nearest)
+        *nearest = hd_nearest(name, names, HD_LEN(builtin));
+    return NULL;
+}
+
+/* ---- plug-ins ----------------------------------------------------------- */
 
 static bool answers_anything(const struct heddle_policy *p)
 {
