@@ -24,19 +24,14 @@
 
 /* ---- launches and blocks ---------------------------------------------- */
 
-/* Where the parts of a warp lie, from its start. */
-struct layout {
-    uint32_t reg, frame, vec, bytes;
-};
-
 static uint32_t up_to(uint32_t n, uint32_t align)
 {
     return (n + align - 1) & ~(align - 1);
 }
 
-static struct layout layout_of(const struct hd_kernel *k, uint32_t lanes)
+static struct hd_kvm_layout layout_of(const struct hd_kernel *k, uint32_t lanes)
 {
-    struct layout a;
+    struct hd_kvm_layout a;
 
     a.reg = up_to((uint32_t)offsetof(struct hd_kvm_warp, tag) + k->nreg, 8);
     a.frame = a.reg + k->nreg * (uint32_t)sizeof(struct hd_cell);
@@ -50,16 +45,12 @@ static struct layout layout_of(const struct hd_kernel *k, uint32_t lanes)
 static void lay_out(struct hd_kvm *vm)
 {
     const struct hd_kernel *k = &vm->prog->kernel[vm->st->kernel];
-    struct layout a = layout_of(k, vm->lanes);
 
     vm->k = k;
     vm->warps = (k->threads + vm->lanes - 1) / vm->lanes;
     vm->contexts = vm->slots / vm->warps;
     vm->last = hd_ones(k->threads - (vm->warps - 1) * vm->lanes);
-    vm->warp_bytes = a.bytes;
-    vm->reg_at = a.reg;
-    vm->frame_at = a.frame;
-    vm->vec_at = a.vec;
+    vm->at = layout_of(k, vm->lanes);
 }
 
 static int kvm_bind(void *self, struct hd_env *env, uint32_t app,

@@ -362,43 +362,26 @@ static uint32_t take_waits(struct hd_kvm_warp *w, uint32_t wait)
     return need;
 }
 
-/* give_one of a barrier, or of the exit. */
-static HD_APART void give_other(const struct hd_kvm *vm, struct hd_kvm_warp *w,
-                                uint32_t warp, uint32_t pc, struct hd_op *op)
-{
-    bool bar = vm->k->ins[pc].op == HD_I_BAR;
-
-    *op = (struct hd_op){.kind = bar ? HD_OP_BARRIER : HD_OP_EXIT,
-                         .slot = HD_NO_SLOT,
-                         .space = HD_SPACE_GLOBAL,
-                         .wait = take_waits(w, bar ? 0 : w->out),
-                         .count = 1,
-                         .pc = pc,
-                         .mask = bar ? w->mask : hd_kvm_lanes(vm, warp)};
-    w->pc = bar ? pc + 1 : pc;
-}
-
 /* Fills *op from the instruction at pc, which takes an issue slot. */
 static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
                             uint32_t warp, uint32_t pc, struct hd_op *op)
 {
     const struct hd_ins *n = &vm->k->ins[pc];
-    uint32_t fills = n->m.fills;
+    bool memory = n->op < HD_I_BAR, leaves = n->op > HD_I_BAR;
+    uint32_t fills = memory ? n->m.fills : 0, wait = memory ? n->wait : 0;
+    uint8_t kind = leaves ? HD_OP_EXIT : HD_OP_BARRIER;
 
-    if (HD_UNLIKELY(n->op >= HD_I_BAR)) {
-        give_other(vm, w, warp, pc, op);
-        return;
-    }
-    *op = (struct hd_op){.kind = (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD),
-                         .slot = n->slot,
-                         .bytes = n->bytes,
-                         .space = n->depth,
-                         .wait = take_waits(w, n->wait | fills),
-                         .count = 1,
-                         .pc = pc,
-                         .mask = w->mask};
+    *op = (struct hd_op){
+        .kind = memory ? (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD) : kind,
+        .slot = memory ? n->slot : HD_NO_SLOT,
+        .bytes = memory ? n->bytes : 0,
+        .space = memory ? n->depth : HD_SPACE_GLOBAL,
+        .wait = take_waits(w, leaves ? w->out : wait | fills),
+        .count = 1,
+        .pc = pc,
+        .mask = leaves ? hd_kvm_lanes(vm, warp) : w->mask};
     w->out |= fills;
-    w->pc = pc + 1;
+    w->pc = leaves ? pc : pc + 1;
 }
 
 _Static_assert(HD_I_STORE - HD_I_LOAD == HD_OP_STORE - HD_OP_LOAD &&
@@ -478,13 +461,13 @@ HD_HOT void hd_kvm_next(void *self, uint32_t ctx, uint32_t warp,
 {
     struct hd_kvm *vm = self;
     struct hd_kvm_warp *w = hd_kvm_warp(vm, ctx, warp);
-    unsigned char *after = (unsigned char *)w + vm->warp_bytes;
+    unsigned char *after = (unsigned char *)w + vm->at.bytes;
     uint32_t pc = w->pc;
 
     /* the warps of a block often run one after the other, each from a line of
      * the host's cache that no near one has */
     HD_PREFETCH(after);
-    HD_PREFETCH(after + vm->warp_bytes);
+    HD_PREFETCH(after + vm->at.bytes);
     if (vm->k->ins[pc].op > HD_I_SHARED)
         give_one(vm, w, warp, pc, op);
     else

@@ -66,6 +66,11 @@ struct hd_kvm_state {
     uint8_t gone[HD_MAX_BUFFERS]; /* 1: the host has given it back */
 };
 
+/* Where the parts of a warp lie, from its start, and its bytes. */
+struct hd_kvm_layout {
+    uint32_t reg, frame, vec, bytes;
+};
+
 struct hd_kvm {
     struct hd_source src;
     struct heddle_program *prog;
@@ -84,8 +89,7 @@ struct hd_kvm {
     /* follows from st->kernel: */
     const struct hd_kernel *k;
     uint32_t warps, contexts;
-    /* bytes of a warp; from its start to its registers, frames and vectors */
-    uint32_t warp_bytes, reg_at, frame_at, vec_at;
+    struct hd_kvm_layout at;
     uint64_t last; /* lanes that the last warp of a block has */
     /* what struct hd_access points to */
     hd_va lane[HD_MAX_LANES];
@@ -109,7 +113,7 @@ static inline struct hd_kvm_warp *hd_kvm_warp(const struct hd_kvm *vm,
 {
     size_t number = (size_t)ctx * vm->warps + warp;
 
-    return (struct hd_kvm_warp *)(vm->pool + number * vm->warp_bytes);
+    return (struct hd_kvm_warp *)(vm->pool + number * vm->at.bytes);
 }
 
 /* Lanes that a warp of a block has. */
@@ -128,7 +132,7 @@ static inline struct hd_kvm_at hd_kvm_find(struct hd_kvm *vm, uint32_t ctx,
         .vm = vm,
         .k = vm->k,
         .w = w,
-        .cell = (struct hd_cell *)((unsigned char *)w + vm->reg_at),
+        .cell = (struct hd_cell *)((unsigned char *)w + vm->at.reg),
         .ctx = ctx,
         .warp = warp,
     };
@@ -139,7 +143,7 @@ static inline struct hd_kvm_frame *hd_kvm_frame(const struct hd_kvm_at *at,
 {
     unsigned char *w = (unsigned char *)at->w;
 
-    return (struct hd_kvm_frame *)(w + at->vm->frame_at) + depth;
+    return (struct hd_kvm_frame *)(w + at->vm->at.frame) + depth;
 }
 
 /* The lanes of a register that can be a vector: an int's low halves, or a
@@ -148,7 +152,7 @@ static inline void *hd_kvm_vec(const struct hd_kvm_at *at, uint32_t reg)
 {
     unsigned char *w = (unsigned char *)at->w;
     uint32_t slot = at->k->vslot[reg];
-    int32_t *v = (int32_t *)(w + at->vm->vec_at);
+    int32_t *v = (int32_t *)(w + at->vm->at.vec);
 
     hd_assert(slot != HD_NO_REG);
     if (slot & HD_PASSING) {

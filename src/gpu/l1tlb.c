@@ -29,6 +29,12 @@
  * where an entry of a coalesced region hits, and the page is still on the host
  * (find).
  *
+ * Two things reach the unit below at once, without an instant: that the answer
+ * was heard (hd_tbelow.heard ends the account of the walk, with the misses that
+ * joined up to then), and the most misses that one translation ended
+ * (hd_gpu.stalled, which a policy's epoch reads).  A message would be counted
+ * after an epoch that lies between, so they are as they are.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "../machine.h"

@@ -51,6 +51,26 @@ static void account(struct hd_core *c, uint32_t what, hd_time ticks)
     c->count[what] += ticks;
 }
 
+/* What is known of a load that a warp waits for. */
+struct awaited {
+    hd_time translated; /* the last translation: `now` if one is under way */
+    hd_time walk, fault;
+};
+
+/* The wait of a warp for a load, since then and up to t. */
+static inline void split_load(const struct awaited *a, hd_time since, hd_time t,
+                              uint64_t *count)
+{
+    hd_time to = hd_max_u64(since, hd_min_u64(a->translated, t));
+    hd_time fault = hd_min_u64(a->fault, to - since);
+    hd_time walk = hd_min_u64(a->walk, to - since - fault);
+
+    count[HD_CORE_T_FAULT] += fault;
+    count[HD_CORE_T_WALK] += walk;
+    count[HD_CORE_T_TLB] += to - since - fault - walk;
+    count[HD_CORE_T_DATA] += t - to;
+}
+
 /* ---- ready sets -------------------------------------------------------- */
 
 /* The i-th of the warps whose time has not come. */
@@ -257,39 +277,6 @@ static void open_barrier(struct hd_core *c, struct hd_block *b, hd_time t)
     }
 }
 
-/* The warp's stall on slots ends at t with the arrival of memop m. */
-static void account_load(struct hd_core *c, struct hd_warp *x,
-                         const struct hd_memop *m, hd_time t)
-{
-    hd_time stall, xlate, walk;
-
-    if (t <= x->since)
-        return;
-    stall = t - x->since;
-    xlate = m->translated > x->since ? m->translated - x->since : 0;
-    xlate = hd_min_u64(xlate, stall);
-    walk = hd_min_u64(m->walk, xlate);
-    account(c, HD_CORE_T_WALK, walk);
-    account(c, HD_CORE_T_TLB, xlate - walk);
-    account(c, HD_CORE_T_DATA, stall - xlate);
-    x->since = t;
-}
-
-/* The part of that stall in which pages came from the host; what follows is
- * for the rest of it. */
-static HD_APART void account_fault(struct hd_core *c, struct hd_warp *x,
-                                   uint32_t memop, hd_time t)
-{
-    hd_time to = hd_min_u64(c->memop[memop].translated, t), span;
-
-    if (x->state == HD_WARP_SLOTS && !must_wait(x) && to > x->since) {
-        span = hd_min_u64(c->fault[memop], to - x->since);
-        account(c, HD_CORE_T_FAULT, span);
-        x->since += span;
-    }
-    c->fault[memop] = 0;
-}
-
 /* An instruction of shared memory has passed the load/store unit.  The warp goes
  * on when the last one of its run has. */
 static HD_APART void shared_done(struct hd_core *c, uint32_t memop, hd_time t)
@@ -326,6 +313,7 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
 {
     struct hd_memop *m = &c->memop[memop];
     struct hd_warp *x = &c->warp[m->warp];
+    struct awaited a;
 
     if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_access_done] != 0))
         tell_done(c, m, t);
@@ -340,12 +328,17 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
             return;
         }
     }
-    if (HD_UNLIKELY(c->fault != NULL))
-        account_fault(c, x, memop, t);
     if (x->state == HD_WARP_SLOTS && !must_wait(x)) {
-        account_load(c, x, m, t);
+        if (t > x->since) {
+            a = (struct awaited){m->translated, m->walk,
+                                 c->fault != NULL ? c->fault[memop] : 0};
+            split_load(&a, x->since, t, c->count);
+            x->since = t;
+        }
         make_ready(c, c->s, x, m->warp, t);
     }
+    if (HD_UNLIKELY(c->fault != NULL))
+        c->fault[memop] = 0;
     hd_places_give(&c->memop_places, memop);
 }
 
@@ -391,7 +384,7 @@ HD_APART static uint32_t pick_asked(struct hd_core *c, uint64_t can,
                                    .age = c->age};
     int64_t a = hd_ask_warp_pick(&c->pick, &q);
 
-    *one = (a & HEDDLE_ONCE) != 0;
+    *one = a >= 64;
     a &= 63;
     if (can >> a & 1)
         return (uint32_t)a;
@@ -415,7 +408,7 @@ static int64_t pick_default(void *self, const void *question)
     const struct heddle_q_warp_pick *q = question;
     uint32_t one, w = pick_own(self, q->ready, &one);
 
-    return one ? (int64_t)w | HEDDLE_ONCE : (int64_t)w;
+    return one ? (int64_t)w + 64 : (int64_t)w;
 }
 
 /* The engine's own answer to warp_limit: the steered set. */
@@ -675,12 +668,6 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
 
 /* ---- open waits --------------------------------------------------------- */
 
-/* What is known of the memory instructions that a warp waits for. */
-struct awaited {
-    hd_time translated; /* the last translation: `now` if one is under way */
-    hd_time walk, fault;
-};
-
 /* Whether a warp waits for that memory instruction of its own. */
 static bool awaits(const struct hd_warp *x, const struct hd_memop *m)
 {
@@ -747,24 +734,9 @@ static void await_all(const struct hd_core *c, hd_time now, struct awaited *v)
         await_memop(c, c->parked[p].memop, TO_BE_SENT, now, v);
 }
 
-/* The wait of a warp for slots, up to now: as account_fault() and
- * account_load() will say, if what is awaited comes now. */
-static void unaccounted_load(const struct awaited *a, hd_time since,
-                             hd_time now, uint64_t out[HD_CORE_COUNTERS])
-{
-    hd_time to = hd_max_u64(since, hd_min_u64(a->translated, now));
-    hd_time fault = hd_min_u64(a->fault, to - since);
-    hd_time walk = hd_min_u64(a->walk, to - since - fault);
-
-    out[HD_CORE_T_FAULT] += fault;
-    out[HD_CORE_T_WALK] += walk;
-    out[HD_CORE_T_TLB] += to - since - fault - walk;
-    out[HD_CORE_T_DATA] += now - to;
-}
-
 /* A warp that may issue has waited as begin() will say. */
-static void unaccounted_ready(const struct hd_warp *x, bool lsu_full,
-                              hd_time now, uint64_t out[HD_CORE_COUNTERS])
+static void open_ready(const struct hd_warp *x, bool lsu_full, hd_time now,
+                       uint64_t out[HD_CORE_COUNTERS])
 {
     hd_time to = hd_max_u64(x->since, hd_min_u64(x->ready, now));
 
@@ -797,9 +769,9 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
         if (x->since > now)
             ahead += x->since - now;
         else if (x->state == HD_WARP_READY)
-            unaccounted_ready(x, (c->s->lsu_full >> w & 1) != 0, now, out);
+            open_ready(x, (c->s->lsu_full >> w & 1) != 0, now, out);
         else if (x->state == HD_WARP_SLOTS)
-            unaccounted_load(&v[w], x->since, now, out);
+            split_load(&v[w], x->since, now, out);
         else if (x->state == HD_WARP_UNIT)
             out[HD_CORE_T_LSU] += now - x->since;
         else if (x->state == HD_WARP_BARRIER)
