@@ -20,16 +20,16 @@
  * coalesced region loses pages, region_split is asked; then compact_source.
  *
  * Compaction empties frames of 2 MB: pages move to other frames of their owner
- * (Mosaic's contiguity-aware compaction, section 4.4).
- * compact_source is asked which frame is emptied, until it says that it is
- * enough; no frame is offered twice for one cause.  compact_target is asked
- * where the pages go: to a frame of 2 MB of the same owner alone, not
- * coalesced, with a free place that lies in the same channels, piece by piece
- * of the interleave.  With Mosaic's rule that a page moves within its memory
- * channel and a fine interleave, that is what can be copied without crossing
- * channels.  A page takes the lowest such place.  compact_copy says how; each
- * page costs a line of its leaf table, too, and its translation leaves the
- * TLBs.  Then compact_stall says whether the cores wait for the copies.
+ * (Mosaic's contiguity-aware compaction, section 4.4).  compact_source is asked
+ * which frame is emptied, until it says that it is enough; no frame is offered
+ * twice for one cause.  compact_target is asked where the pages go: to a frame
+ * of 2 MB of the same owner alone, not coalesced, with a free place that lies
+ * in the same channels, piece by piece of the interleave.  With Mosaic's rule
+ * that a page moves within its memory channel and a fine interleave, that is
+ * what can be copied without crossing channels.  A page takes the lowest such
+ * place.  compact_copy says how; each page costs a line of its leaf table, too,
+ * and its translation leaves the TLBs.  Then compact_stall says whether the
+ * cores wait for the copies.
  *
  * Caches are physical, so lines of a page that moves leave them: the L2's, and
  * the L1s' of the cores of its owner.  Dirty ones are written back to the old
@@ -140,10 +140,9 @@ struct job {
 enum { JOB_GOES, JOB_COMES, JOB_ROOM };
 
 struct state {
-    uint64_t mixed[HD_MAX_APPS]; /* pages from the host that were counted */
-    hd_time barrier;             /* instant of the first job, or HD_NEVER */
-    hd_time halted;              /* since when no core issues */
-    uint32_t first, n, room;     /* ring of jobs */
+    hd_time barrier;         /* instant of the first job, or HD_NEVER */
+    hd_time halted;          /* since when no core issues */
+    uint32_t first, n, room; /* ring of jobs */
     hd_ref jobs;
     uint32_t running; /* 1: cycle 0 has come */
     uint32_t halt;    /* 1: no core issues */
@@ -180,17 +179,15 @@ static uint64_t *count(const struct hd_manage *g, uint32_t app,
     return hd_count(&g->stat, 0, app, what);
 }
 
-static void raise(uint64_t *peak, uint64_t value)
+/* What the page tables count for an application. */
+static void totals(struct hd_manage *g, uint32_t app)
 {
-    if (value > *peak)
-        *peak = value;
-}
+    uint64_t *mapped = count(g, app, HD_MANAGE_MAPPED_PEAK);
+    uint64_t *held = count(g, app, HD_MANAGE_HELD_PEAK);
 
-static void peaks(struct hd_manage *g, uint32_t app)
-{
-    raise(count(g, app, HD_MANAGE_MAPPED_PEAK), g->t->s->pages[app]);
-    raise(count(g, app, HD_MANAGE_HELD_PEAK),
-          hd_bigframes_peak(&g->t->big, app));
+    *mapped = hd_max_u64(*mapped, g->t->s->pages[app]);
+    *held = hd_max_u64(*held, hd_bigframes_peak(&g->t->big, app));
+    *count(g, app, HD_MANAGE_MIXED) = g->t->s->mixed[app];
 }
 
 static void sync(void *self, hd_time now)
@@ -199,7 +196,7 @@ static void sync(void *self, hd_time now)
     hd_time cycle = hd_ticks(g->env->clk, HD_CLK_CORE, 1);
 
     for (uint32_t app = 0; app < g->env->apps; app++)
-        peaks(g, app);
+        totals(g, app);
     if (g->s->halt) {
         *count(g, HD_APP_NONE, HD_MANAGE_STALL_CYCLES) +=
             (now - g->s->halted) / cycle;
@@ -308,7 +305,7 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
 int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
                   uint64_t bytes)
 {
-    uint64_t first = base.v >> HD_PAGE_SHIFT, before, mixed;
+    uint64_t first = base.v >> HD_PAGE_SHIFT, before;
     uint64_t end = (base.v + bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
 
     if (app >= HD_MAX_APPS || bytes == 0)
@@ -316,12 +313,10 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
     if (g->t->cfg.paging == HD_PAGING_FAULT)
         return hd_ptables_reserve(g->t, app, index, base, bytes, g->env->err);
     before = g->t->s->pages[app];
-    mixed = g->t->s->mixed[app];
     if (hd_ptables_map(g->t, app, index, base, bytes, g->env->err) != 0)
         return g->env->err->code;
     *count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
-    *count(g, app, HD_MANAGE_MIXED) += g->t->s->mixed[app] - mixed;
-    peaks(g, app);
+    totals(g, app);
     have_come(g, app, (hd_vpn){first}, end - first);
     return g->env->err->code;
 }
@@ -334,9 +329,7 @@ void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
     if (!hd_ptables_resident(g->t, app, vpn))
         return; /* its allocation has gone meanwhile */
     *count(g, app, HD_MANAGE_MAPPED) += pages;
-    *count(g, app, HD_MANAGE_MIXED) += g->t->s->mixed[app] - g->s->mixed[app];
-    g->s->mixed[app] = g->t->s->mixed[app];
-    peaks(g, app);
+    totals(g, app);
     have_come(g, app, vpn, pages);
     hd_mover_start(g->mover, now);
 }
@@ -381,10 +374,10 @@ static uint64_t ask_receive(struct hd_manage *g, uint64_t big, uint64_t page,
 {
     uint64_t *frame = g->scratch, *used = g->scratch + g->t->big.n, k;
     struct heddle_q_compact_target q = {.owner = owner,
-                                 .from = big * HD_LARGE_PAGES,
-                                 .left = g->t->big.v[big].used,
-                                 .frame = frame,
-                                 .used = used};
+                                        .from = big * HD_LARGE_PAGES,
+                                        .left = g->t->big.v[big].used,
+                                        .frame = frame,
+                                        .used = used};
 
     for (uint64_t b = 0; b < g->t->big.n; b++) {
         const struct hd_bigframe *f = &g->t->big.v[b];
@@ -539,13 +532,13 @@ static uint64_t ask_compact(struct hd_manage *g, const struct cause *e)
     uint64_t *frame = g->scratch, *owner = frame + n, *used = owner + n,
              *joined = used + n;
     struct heddle_q_compact_source q = {.cause = e->cause,
-                                 .app = e->app,
-                                 .asked = e->asked,
-                                 .apps = g->env->apps,
-                                 .frame = frame,
-                                 .owner = owner,
-                                 .used = used,
-                                 .joined = joined};
+                                        .app = e->app,
+                                        .asked = e->asked,
+                                        .apps = g->env->apps,
+                                        .frame = frame,
+                                        .owner = owner,
+                                        .used = used,
+                                        .joined = joined};
 
     for (uint64_t b = 0; b < n; b++) {
         const struct hd_bigframe *f = &g->t->big.v[b];
