@@ -75,8 +75,7 @@ static void coalesced_early(void **state)
 {
     struct vm *v = start();
     struct hd_xlate x;
-    struct hd_ptpath path;
-    hd_pa first;
+    hd_pa first[4], pte[4];
     hd_pfn f = {9};
 
     (void)state;
@@ -96,13 +95,10 @@ static void coalesced_early(void **state)
     assert_false(hd_ptables_large(v->pt, 1, at(7), &x));
     assert_true(hd_ptables_resident(v->pt, 0, at(0)));
     assert_false(hd_ptables_resident(v->pt, 0, at(7)));
-    assert_int_equal(hd_ptables_path(v->pt, 0, at(0), &path), 4);
-    first = hd_ptables_pa(hd_ptables_base(v->pt), path.entry[3]);
-    hd_ptables_path(v->pt, 0, at(7), &path);
-    assert_int_equal(
-        path.entry[3] * 8ull,
-        first.v - hd_ptables_base(v->pt).v); /* through the first leaf entry */
-    assert_true(hd_ptables_entry(v->pt, (hd_pa){first.v + 56}) >> 11 & 1);
+    assert_int_equal(hd_ptables_path(v->pt, 0, at(0), first), 4);
+    assert_int_equal(hd_ptables_path(v->pt, 0, at(7), pte), 4);
+    assert_int_equal(pte[3].v, first[3].v); /* the first leaf entry */
+    assert_true(hd_ptables_entry(v->pt, (hd_pa){first[3].v + 56}) >> 11 & 1);
     assert_int_equal(hd_ptables_first(v->pt, 0, at(7)).v, A);
     assert_string_equal(verdict(v), "");
     come(v, 1, 0); /* its places are nobody else's */

@@ -328,7 +328,6 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->until = env->slots != NULL && env->slots->epoch != NULL
                    ? env->slots->epoch
                    : &m->never;
-    m->first_entry = hd_ptables_base(w->tables);
     m->watched = env->slots != NULL ? env->slots->watched : nobody;
     m->steer = env->slots != NULL ? env->slots->steer : NULL;
     m->transit = m->tick * w->walk->latency;

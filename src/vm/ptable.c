@@ -381,50 +381,35 @@ bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT, &x);
 }
 
-hd_pa hd_ptables_base(const struct hd_ptables *t)
+/* Where the entry of a page is in a table of a level. */
+static hd_pa entry_at(const struct hd_ptables *t, uint32_t table, uint64_t vpn,
+                      uint32_t level)
 {
-    return (hd_pa){t->first_pa};
+    return (hd_pa){t->first_pa + table * (uint64_t)HD_PAGE_BYTES +
+                   index_of(vpn, level) * 8u};
+}
+
+HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
+                                hd_vpn vpn, hd_pa pte[4])
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint32_t levels = h->region_bits & HD_PT_LARGE ? 3 : 4;
+
+    if (h->key == 0)
+        return 0;
+    if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED))
+        vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
+    HD_PREFETCH(leaf(t, h, vpn.v));
+    for (uint32_t l = 1; l <= levels; l++)
+        pte[l - 1] = entry_at(t, h->t[l - 1], vpn.v, l);
+    return levels;
 }
 
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4])
 {
-    struct hd_ptpath path;
-    struct hd_xlate x;
-    uint32_t n = 0;
-
-    if (hd_ptables_find(t, app, vpn, &x))
-        n = hd_ptables_path(t, app, vpn, &path);
-    for (uint32_t i = 0; i < n; i++)
-        pte[i] = hd_ptables_pa(hd_ptables_base(t), path.entry[i]);
-    return n;
-}
-
-/* The entry of vpn in table n, of the given level. */
-static inline uint32_t entry_of(uint32_t n, hd_vpn vpn, uint32_t level)
-{
-    return n * 512 + index_of(vpn.v, level);
-}
-
-HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
-                                hd_vpn vpn, struct hd_ptpath *path)
-{
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
-
-    if (h->key == 0)
-        return 0;
-    path->entry[0] = entry_of(h->t[0], vpn, 1);
-    path->entry[1] = entry_of(h->t[1], vpn, 2);
-    path->entry[2] = entry_of(h->t[2], vpn, 3);
-    if (HD_UNLIKELY(h->region_bits & HD_PT_LARGE)) {
-        HD_PREFETCH(hd_pt_entry(t, h->at));
-        return 3;
-    }
-    if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED))
-        vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
-    HD_PREFETCH(hd_pt_entry(t, h->at + (uint32_t)(vpn.v & 511)));
-    path->entry[3] = entry_of(h->t[3], vpn, 4);
-    return 4;
+    return hd_ptables_resident(t, app, vpn) ? hd_ptables_path(t, app, vpn, pte)
+                                            : 0;
 }
 
 const uint32_t *hd_ptables_changes(const struct hd_ptables *t)
@@ -721,11 +706,11 @@ static int map(struct hd_ptables *t, struct job *j)
     uint64_t end =
         bytes == 0 ? first : ((base.v + bytes - 1) >> HD_PAGE_SHIFT) + 1;
     struct heddle_q_page_size q = {.app = app,
-                               .index = index,
-                               .vpn = first,
-                               .pages = end - first,
-                               .free_frames = t->frames.frames -
-                                              hd_frames_used(&t->frames)};
+                                   .index = index,
+                                   .vpn = first,
+                                   .pages = end - first,
+                                   .free_frames = t->frames.frames -
+                                                  hd_frames_used(&t->frames)};
     uint32_t n;
 
     if (app >= HD_MAX_APPS || base.v + bytes < base.v || end > 1ull << 36)
@@ -1053,11 +1038,9 @@ hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        uint32_t level)
 {
     const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
-    uint64_t pa = t->first_pa + h->t[level - 1] * (uint64_t)HD_PAGE_BYTES +
-                  index_of(vpn.v, level) * 8u;
 
     hd_assert(h->key != 0 && h->t[level - 1] != HD_NONE);
-    return (hd_pa){pa};
+    return entry_at(t, h->t[level - 1], vpn.v, level);
 }
 
 /* ---- pages that move -------------------------------------------------- */

@@ -85,25 +85,11 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
 
-/* The entries that a walk reads, by number: entry i of table n is 512 n + i,
- * and lies 8 bytes for each behind the first (hd_ptables_base). */
-struct hd_ptpath {
-    uint32_t entry[4]; /* the root's first */
-};
-
 /* The same without a look at the leaf entry, which is only fetched into the
  * host's cache: a walker finds out at the end whether the page is mapped.
  * 0: there are no tables for it. */
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                         struct hd_ptpath *path);
-
-/* Address of entry 0; the same for good. */
-hd_pa hd_ptables_base(const struct hd_ptables *t);
-
-static inline hd_pa hd_ptables_pa(hd_pa base, uint32_t entry)
-{
-    return (hd_pa){base.v + entry * 8ull};
-}
+                         hd_pa pte[4]);
 
 /* In the arena: mappings that were taken away or changed so far. */
 const uint32_t *hd_ptables_changes(const struct hd_ptables *t);

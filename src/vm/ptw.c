@@ -41,7 +41,6 @@
 
 #include "unit.h"
 
-
 enum {
     START, /* a walker begins */
     SEND,  /* the next read leaves */
@@ -63,12 +62,6 @@ static uint64_t *row(const struct hd_unit *u, uint32_t app)
 static void post(struct hd_unit *u, hd_time at, uint32_t what, uint32_t walk)
 {
     hd_post(u->m->env->ev, u->rank, u->rank, at, what, walk, u->s->number++);
-}
-
-/* Where the entry is that a walk reads. */
-static hd_pa pte_of(const struct hd_unit *u, const struct hd_walk *w)
-{
-    return hd_ptables_pa(u->m->first_entry, w->path.entry[w->level - 1]);
 }
 
 /* Counts the read under way, once; c: the counters of its application. */
@@ -267,7 +260,7 @@ static HD_APART void tell_read(const struct hd_unit *u, const struct hd_walk *w,
                                    .app = w->app,
                                    .vpn = w->vpn.v,
                                    .level = w->level,
-                                   .address = pte_of(u, w).v};
+                                   .address = w->pte[w->level - 1].v};
 
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
 }
@@ -282,7 +275,7 @@ static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk,
     bool numbered = m->ordered & (u->ticket != HD_UNIT_FOREIGN) &
                     (hd_recip_up(m->per_tick, now) == now);
 
-    q->pa = pte_of(u, w);
+    q->pa = w->pte[w->level - 1];
     q->born = now;
     q->queued = u->ticket;
     q->next = HD_NONE;
@@ -313,7 +306,7 @@ static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
                                    .level = w->level,
                                    .leaf = w->leaf,
                                    .cached = w->cached,
-                                   .pte = pte_of(u, w).v};
+                                   .pte = w->pte[w->level - 1].v};
 
     return hd_ask_walk_step(&u->m->step, &q);
 }
@@ -332,7 +325,7 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
 
         if (physical) {
             t = hd_pwc_port(&u->pwc, t);
-            if (hd_pwc_entry(&u->pwc, w->app, w->level, pte_of(u, w))) {
+            if (hd_pwc_entry(&u->pwc, w->app, w->level, w->pte[w->level - 1])) {
                 w->cached = w->level;
                 continue;
             }
@@ -359,8 +352,7 @@ static HD_HOT void descend(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_walk *w = &u->walk[walk];
     hd_time t = now;
 
-    w->leaf =
-        (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, &w->path);
+    w->leaf = (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, w->pte);
     if (w->leaf == 0) { /* no tables: the answer is an error, in words */
         hd_l2tlb_answer(u, now, walk);
         return;
@@ -404,7 +396,8 @@ static HD_HOT void entry(struct hd_unit *u, hd_time now, uint32_t walk)
 
     w->state = HD_WALK_RUNS;
     if (hd_pwc_on(&u->pwc))
-        hd_pwc_fill(&u->pwc, w->app, w->vpn, w->level, w->leaf, pte_of(u, w));
+        hd_pwc_fill(&u->pwc, w->app, w->vpn, w->level, w->leaf,
+                    w->pte[w->level - 1]);
     w->level++;
     next(u, now, walk, now);
 }
@@ -484,7 +477,7 @@ void hd_ptw_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
         if (w->state == HD_WALK_READS)
             snprintf(text, sizeof text,
                      "memory: the entry of level %u at 0x%llx", w->level,
-                     (unsigned long long)pte_of(u, w).v);
+                     (unsigned long long)w->pte[w->level - 1].v);
         else if (w->state == HD_WALK_RUNS)
             snprintf(text, sizeof text, "its own next step, at level %u",
                      w->level);

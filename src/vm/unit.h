@@ -61,8 +61,8 @@ struct hd_walk {
     hd_vpn vpn;    /* wanted by the first request */
     hd_time ready; /* the miss was known */
     hd_time began; /* a walker took it up */
-    struct hd_ptpath path;
-    uint32_t req; /* that reads the entry of `level`; HD_NONE: none does */
+    hd_pa pte[4];  /* the entries that it reads, the root's first */
+    uint32_t req;  /* that reads the entry of `level`; HD_NONE: none does */
     uint16_t references;              /* reads that are counted */
     uint8_t app, level, leaf, cached; /* level: being read, or next to be */
     uint8_t state;
@@ -128,10 +128,9 @@ struct hd_mmu {
     struct hd_numbers party_numbers;
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
         *walk_warps;
-    uint32_t *port;    /* [core]: sender's rank of its requests */
-    hd_pa first_entry; /* of the page tables */
-    bool ordered;      /* reads are numbered: one unit, and they take time */
-    bool ahead;        /* and are sent as soon as their time is known, if .. */
+    uint32_t *port; /* [core]: sender's rank of its requests */
+    bool ordered;   /* reads are numbered: one unit, and they take time */
+    bool ahead;     /* and are sent as soon as their time is known, if .. */
     const hd_time *until; /* .. that is before this */
     bool serial;          /* the base array is looked up after a large one */
     struct hd_mmu_wiring w;
