@@ -41,32 +41,42 @@
 #include "core.h"
 
 const struct hd_stat_desc hd_l1tlb_counters[] = {
-    {"lookups", "look-ups", "L1 TLB look-ups, one a page", 0},
-    {"hits", "look-ups", "L1 TLB hits", 0},
-    {"misses", "look-ups", "L1 TLB misses, merged ones included", 0},
-    {"absent", "look-ups",
-     "misses whose page is on the host, under an entry of its coalesced region",
-     0},
-    {"merges", "look-ups", "misses merged into one in flight", 0},
-    {"parked", "look-ups",
-     "misses that waited without an MSHR for those of another instruction "
-     "(l1tlb.blocking=hits), and were looked up again",
-     0},
-    {"parked_hits", "look-ups", "of those, pages that were there by then", 0},
-    {"held", "warps",
-     "warps held up by a miss of another's page, counted as its walk ends: "
-     "theirs has parked, or they are behind a load/store unit that it stops",
-     0},
-    {"untranslated", "pages",
-     "of atomics and texture fetches that look up no TLB "
-     "(core.translate_atomics, core.translate_textures)",
-     0},
-    {"mshr_full", "stalls",
-     "load/store unit stopped by the L1 TLB's MSHRs, or by a miss "
-     "(l1tlb.blocking=full)",
-     0},
-    {"parked_full", "stalls",
-     "load/store unit stopped by lines that wait for translations", 0},
+    [HD_L1TLB_LOOKUPS] = {"lookups", "look-ups", "L1 TLB look-ups, one a page",
+                          0},
+    [HD_L1TLB_HITS] = {"hits", "look-ups", "L1 TLB hits", 0},
+    [HD_L1TLB_MISSES] = {"misses", "look-ups",
+                         "L1 TLB misses, merged ones included", 0},
+    [HD_L1TLB_ABSENT] = {"absent", "look-ups",
+                         "misses whose page is on the host, under an entry of "
+                         "its coalesced region",
+                         0},
+    [HD_L1TLB_MERGES] = {"merges", "look-ups",
+                         "misses merged into one in flight", 0},
+    [HD_L1TLB_PARKED] =
+        {"parked", "look-ups",
+         "misses that waited without an MSHR for those of another instruction "
+         "(l1tlb.blocking=hits), and were looked up again",
+         0},
+    [HD_L1TLB_PARKED_HITS] = {"parked_hits", "look-ups",
+                              "of those, pages that were there by then", 0},
+    [HD_L1TLB_HELD] =
+        {"held", "warps",
+         "warps held up by a miss of another's page, counted as its walk ends: "
+         "theirs has parked, or they are behind a load/store unit that it "
+         "stops",
+         0},
+    [HD_L1TLB_DIRECT] = {"untranslated", "pages",
+                         "of atomics and texture fetches that look up no TLB "
+                         "(core.translate_atomics, core.translate_textures)",
+                         0},
+    [HD_L1TLB_FULL] =
+        {"mshr_full", "stalls",
+         "load/store unit stopped by the L1 TLB's MSHRs, or by a miss "
+         "(l1tlb.blocking=full)",
+         0},
+    [HD_L1TLB_PARKED_FULL] =
+        {"parked_full", "stalls",
+         "load/store unit stopped by lines that wait for translations", 0},
 };
 const uint32_t hd_l1tlb_counter_count = HD_LEN(hd_l1tlb_counters);
 

@@ -54,15 +54,19 @@ const struct hd_setting hd_link_settings[] = {
 const uint32_t hd_link_setting_count = HD_LEN(hd_link_settings);
 
 const struct hd_stat_desc hd_link_stats[] = {
-    {"transfers", "transfers",
-     "transfers that are over; instance 0 is to the GPU, 1 to the host",
-     HD_STAT_COUNT},
-    {"bytes", "bytes", "bytes that they carried", HD_STAT_COUNT},
-    {"busy_cycles", "core cycles", "the link was occupied by them",
-     HD_STAT_COUNT},
-    {"wait_cycles", "core cycles", "they waited for the link", HD_STAT_COUNT},
-    {"peak", "transfers", "most transfers at once, on the link or waiting",
-     HD_STAT_PEAK},
+    [HD_LINK_TRANSFERS] =
+        {"transfers", "transfers",
+         "transfers that are over; instance 0 is to the GPU, 1 to the host",
+         HD_STAT_COUNT},
+    [HD_LINK_BYTES] = {"bytes", "bytes", "bytes that they carried",
+                       HD_STAT_COUNT},
+    [HD_LINK_BUSY_CYCLES] = {"busy_cycles", "core cycles",
+                             "the link was occupied by them", HD_STAT_COUNT},
+    [HD_LINK_WAIT_CYCLES] = {"wait_cycles", "core cycles",
+                             "they waited for the link", HD_STAT_COUNT},
+    [HD_LINK_PEAK] = {"peak", "transfers",
+                      "most transfers at once, on the link or waiting",
+                      HD_STAT_PEAK},
 };
 const uint32_t hd_link_stat_count = HD_LEN(hd_link_stats);
 

@@ -98,32 +98,45 @@ const struct hd_setting hd_manage_settings[] = {
 const uint32_t hd_manage_setting_count = HD_LEN(hd_manage_settings);
 
 const struct hd_stat_desc hd_manage_stats[] = {
-    {"mapped", "pages", "base pages mapped", HD_STAT_COUNT},
-    {"freed", "pages", "base pages unmapped", HD_STAT_COUNT},
-    {"mapped_peak", "pages", "most base pages mapped at once", HD_STAT_PEAK},
-    {"held_peak", "frames",
-     "most base frames that nobody else could use without sharing a frame of "
-     "2 MB; by mapped_peak, less 1: memory bloat",
-     HD_STAT_PEAK},
-    {"mixed", "pages",
-     "pages put into a frame of 2 MB in which others had pages: against "
-     "Mosaic's soft guarantee",
-     HD_STAT_COUNT},
-    {"coalesced", "regions", "regions of 2 MB that became one page",
-     HD_STAT_COUNT},
-    {"splintered", "regions", "regions that became single pages again",
-     HD_STAT_COUNT},
-    {"compactions", "times", "memory was compacted", HD_STAT_COUNT},
-    {"emptied", "frames", "frames of 2 MB that compaction emptied",
-     HD_STAT_COUNT},
-    {"moved", "pages", "pages that compaction moved", HD_STAT_COUNT},
-    {"flushed", "lines",
-     "lines of pages that moved taken out of the L1 caches and the L2 cache",
-     HD_STAT_COUNT},
-    {"shootdowns", "times", "translations were taken out of TLBs",
-     HD_STAT_COUNT},
-    {"stall_cycles", "core cycles", "no core issued, because pages were copied",
-     HD_STAT_COUNT},
+    [HD_MANAGE_MAPPED] = {"mapped", "pages", "base pages mapped",
+                          HD_STAT_COUNT},
+    [HD_MANAGE_FREED] = {"freed", "pages", "base pages unmapped",
+                         HD_STAT_COUNT},
+    [HD_MANAGE_MAPPED_PEAK] = {"mapped_peak", "pages",
+                               "most base pages mapped at once", HD_STAT_PEAK},
+    [HD_MANAGE_HELD_PEAK] = {"held_peak", "frames",
+                             "most base frames that nobody else could use "
+                             "without sharing a frame of "
+                             "2 MB; by mapped_peak, less 1: memory bloat",
+                             HD_STAT_PEAK},
+    [HD_MANAGE_MIXED] =
+        {"mixed", "pages",
+         "pages put into a frame of 2 MB in which others had pages: against "
+         "Mosaic's soft guarantee",
+         HD_STAT_COUNT},
+    [HD_MANAGE_COALESCED] = {"coalesced", "regions",
+                             "regions of 2 MB that became one page",
+                             HD_STAT_COUNT},
+    [HD_MANAGE_SPLINTERED] = {"splintered", "regions",
+                              "regions that became single pages again",
+                              HD_STAT_COUNT},
+    [HD_MANAGE_COMPACTIONS] = {"compactions", "times", "memory was compacted",
+                               HD_STAT_COUNT},
+    [HD_MANAGE_EMPTIED] = {"emptied", "frames",
+                           "frames of 2 MB that compaction emptied",
+                           HD_STAT_COUNT},
+    [HD_MANAGE_MOVED] = {"moved", "pages", "pages that compaction moved",
+                         HD_STAT_COUNT},
+    [HD_MANAGE_FLUSHED] = {"flushed", "lines",
+                           "lines of pages that moved taken out of the L1 "
+                           "caches and the L2 cache",
+                           HD_STAT_COUNT},
+    [HD_MANAGE_SHOOTDOWNS] = {"shootdowns", "times",
+                              "translations were taken out of TLBs",
+                              HD_STAT_COUNT},
+    [HD_MANAGE_STALL_CYCLES] = {"stall_cycles", "core cycles",
+                                "no core issued, because pages were copied",
+                                HD_STAT_COUNT},
 };
 const uint32_t hd_manage_stat_count = HD_LEN(hd_manage_stats);
 

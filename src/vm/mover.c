@@ -29,15 +29,20 @@ enum { WRITE, FLUSH, COPY, BULK };
 enum { FIRST_ROOM = 256, BULK_AHEAD = 64 };
 
 const struct hd_stat_desc hd_mover_stats[] = {
-    {"table_writes", "lines", "lines of page tables written to DRAM",
-     HD_STAT_COUNT},
-    {"flush_writes", "lines",
-     "dirty lines of moving pages written back to DRAM", HD_STAT_COUNT},
-    {"copy_reads", "lines", "lines of moving pages read from DRAM",
-     HD_STAT_COUNT},
-    {"copy_writes", "lines", "lines of moving pages written to DRAM",
-     HD_STAT_COUNT},
-    {"bulk_copies", "pages", "pages copied inside DRAM", HD_STAT_COUNT},
+    [HD_MOVER_TABLE_WRITES] = {"table_writes", "lines",
+                               "lines of page tables written to DRAM",
+                               HD_STAT_COUNT},
+    [HD_MOVER_FLUSH_WRITES] =
+        {"flush_writes", "lines",
+         "dirty lines of moving pages written back to DRAM", HD_STAT_COUNT},
+    [HD_MOVER_COPY_READS] = {"copy_reads", "lines",
+                             "lines of moving pages read from DRAM",
+                             HD_STAT_COUNT},
+    [HD_MOVER_COPY_WRITES] = {"copy_writes", "lines",
+                              "lines of moving pages written to DRAM",
+                              HD_STAT_COUNT},
+    [HD_MOVER_BULK_COPIES] = {"bulk_copies", "pages",
+                              "pages copied inside DRAM", HD_STAT_COUNT},
 };
 const uint32_t hd_mover_stat_count = HD_LEN(hd_mover_stats);
 

@@ -57,21 +57,25 @@ const struct hd_setting hd_pwc_settings[] = {
 const uint32_t hd_pwc_setting_count = HD_LEN(hd_pwc_settings);
 
 const struct hd_stat_desc hd_pwc_stats[] = {
-    {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
-    {"hits_level1", "look-ups",
-     "look-ups that found level 1 (prefix style: as the deepest)",
-     HD_STAT_COUNT},
+    [HD_PWC_LOOKUPS] = {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
+    [HD_PWC_HITS] =
+        {"hits_level1", "look-ups",
+         "look-ups that found level 1 (prefix style: as the deepest)",
+         HD_STAT_COUNT},
     {"hits_level2", "look-ups", "the same for level 2", HD_STAT_COUNT},
     {"hits_level3", "look-ups", "the same for level 3", HD_STAT_COUNT},
     {"hits_level4", "look-ups", "the same for level 4", HD_STAT_COUNT},
-    {"misses_level1", "look-ups", "look-ups that wanted level 1 in vain",
-     HD_STAT_COUNT},
+    [HD_PWC_MISSES] = {"misses_level1", "look-ups",
+                       "look-ups that wanted level 1 in vain", HD_STAT_COUNT},
     {"misses_level2", "look-ups", "the same for level 2", HD_STAT_COUNT},
     {"misses_level3", "look-ups", "the same for level 3", HD_STAT_COUNT},
     {"misses_level4", "look-ups", "the same for level 4", HD_STAT_COUNT},
-    {"fills", "entries", "page-table entries entered", HD_STAT_COUNT},
-    {"evictions", "entries", "entries replaced", HD_STAT_COUNT},
-    {"invalidations", "entries", "entries invalidated", HD_STAT_COUNT},
+    [HD_PWC_FILLS] = {"fills", "entries", "page-table entries entered",
+                      HD_STAT_COUNT},
+    [HD_PWC_EVICTIONS] = {"evictions", "entries", "entries replaced",
+                          HD_STAT_COUNT},
+    [HD_PWC_INVALIDATIONS] = {"invalidations", "entries", "entries invalidated",
+                              HD_STAT_COUNT},
 };
 const uint32_t hd_pwc_stat_count = HD_LEN(hd_pwc_stats);
 

@@ -122,18 +122,23 @@ const uint32_t hd_l2tlb_setting_count = HD_LEN(hd_l2tlb_settings);
 /* ---- counters ----------------------------------------------------------- */
 
 const struct hd_stat_desc hd_tlb_stats[] = {
-    {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
-    {"hits", "look-ups", "look-ups that found the page", HD_STAT_COUNT},
-    {"large_hits", "look-ups", "hits in the array of 2 MB pages",
-     HD_STAT_COUNT},
-    {"merged_hits", "look-ups", "hits in an entry that covers a merged run",
-     HD_STAT_COUNT},
-    {"fills", "entries", "translations entered", HD_STAT_COUNT},
-    {"merged_fills", "entries", "of the fills, merged runs", HD_STAT_COUNT},
-    {"evictions", "entries", "entries of this application that were replaced",
-     HD_STAT_COUNT},
-    {"invalidations", "entries", "entries that were invalidated",
-     HD_STAT_COUNT},
+    [HD_TLB_LOOKUPS] = {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
+    [HD_TLB_HITS] = {"hits", "look-ups", "look-ups that found the page",
+                     HD_STAT_COUNT},
+    [HD_TLB_LARGE_HITS] = {"large_hits", "look-ups",
+                           "hits in the array of 2 MB pages", HD_STAT_COUNT},
+    [HD_TLB_MERGED_HITS] = {"merged_hits", "look-ups",
+                            "hits in an entry that covers a merged run",
+                            HD_STAT_COUNT},
+    [HD_TLB_FILLS] = {"fills", "entries", "translations entered",
+                      HD_STAT_COUNT},
+    [HD_TLB_MERGED_FILLS] = {"merged_fills", "entries",
+                             "of the fills, merged runs", HD_STAT_COUNT},
+    [HD_TLB_EVICTIONS] = {"evictions", "entries",
+                          "entries of this application that were replaced",
+                          HD_STAT_COUNT},
+    [HD_TLB_INVALIDATIONS] = {"invalidations", "entries",
+                              "entries that were invalidated", HD_STAT_COUNT},
 };
 const uint32_t hd_tlb_stat_count = HD_LEN(hd_tlb_stats);
 
