@@ -28,16 +28,17 @@ local MEMORY = { apps = { freer }, settings = { ["sim.relaunch"] = false,
 
 --- The row of a point that is asked only where another one decided something:
 -- `with` is a policy of that other one.
--- `but` is a point that the policy of all others leaves out.
-local function memory(with, settings, but)
-    return { apps = MEMORY.apps, with = with, but = but,
+local function memory(with, settings)
+    return { apps = MEMORY.apps, with = with,
         settings = whole.join(MEMORY.settings, settings or {}) }
 end
 local FRAGMENTS = { ["memory.fragment_index"] = 1 }
--- While pages are copied, requests wait for a place in a queue of DRAM; there
--- dram_pick, asked at each command, lets them in at other instants.
+-- One line is copied at a time.  With more under way (memory.move_window) a
+-- dram_pick that only passes changes the run a little: what is answered within one
+-- instant seems to go on in another order.
 local moving = memory({ compact_source = emptied,
-    compact_target = function(q) return q.n end }, FRAGMENTS, "dram_pick")
+    compact_target = function(q) return q.n end },
+    whole.join(FRAGMENTS, { ["memory.move_window"] = 1 }))
 
 -- Every structure that replaces: the bypass cache gets something, and an L1
 -- cache hits and overflows.
@@ -174,7 +175,7 @@ end
 local function alone(row, name, at)
     local place, others = at and name .. " of " .. at or name, {}
     for _, p in ipairs(core.points()) do
-        others[p.name] = p.name ~= name and p.name ~= row.but
+        others[p.name] = p.name ~= name
             and not (row.with and row.with[p.name]) or nil
     end
     local lua = passing("alone", { [name] = true })
