@@ -5,8 +5,8 @@
  * An affine access (base + lane * stride) with all lanes active never looks
  * at its lanes: a small stride touches a range of consecutive lines.  Of other
  * aligned ones no line or page comes back once a lane has left it.  Everything
- * else goes lane by lane, with a small hash of the lines already seen; the first
- * lane that touches a line gives it its place in the order.
+ * else goes lane by lane, with a small hash of the lines already seen; the
+ * first lane that touches a line gives it its place in the order.
  *
  * Left out: the split of wide accesses into quarter or half warps.
  *

@@ -39,7 +39,7 @@ struct hd_lines {
     uint16_t at;                        /* the owner's: next line */
     uint16_t warp;                      /* the owner's */
     uint32_t memop;                     /* the owner's */
-    uint32_t direct;                     /* the owner's: not translated */
+    uint32_t direct;                    /* the owner's: not translated */
     struct hd_lsu_page page[HD_MAX_LINES]; /* by first lane */
 };
 
@@ -47,14 +47,6 @@ struct hd_lines {
 static inline struct hd_lsu_line *hd_lines_at(struct hd_lines *l, uint32_t i)
 {
     return &l->v[HD_MAX_LINES - 1 - i];
-}
-
-/* The virtual number of a line of 1 << shift bytes. */
-static inline uint64_t hd_lines_number(const struct hd_lines *l,
-                                       const struct hd_lsu_line *x,
-                                       uint32_t shift)
-{
-    return l->page[x->page].vpn << (HD_PAGE_SHIFT - shift) | x->place;
 }
 
 /* Enters a line at the end; its page has been entered. */

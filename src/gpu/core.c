@@ -34,8 +34,8 @@
 #include "../machine.h"
 #include "dispatch.h"
 
-const char *const hd_op_name[] = {"alu",    "load",    "store",
-                                  "atomic", "barrier", "exit", "shared"};
+const char *const hd_op_name[] = {"alu",     "load", "store", "atomic",
+                                  "barrier", "exit", "shared"};
 
 /* ---- settings and counters ---------------------------------------------- */
 
@@ -82,7 +82,8 @@ const struct hd_setting hd_core_settings[] = {
     {"limit_cycles", HD_T_U32, AT(limit_cycles), "cycles", "1000", 1, 1u << 30,
      "", "how long an answer of warp_limit holds", "guess"},
     {"shared_unit", HD_T_BOOL, AT(shared_unit), "", "false", 0, 1, "",
-     "instructions of shared memory pass the load/store unit, a cycle each, and "
+     "instructions of shared memory pass the load/store unit, a cycle each, "
+     "and "
      "wait there for what stops it; 0: they take issue slots only",
      "guess: shared memory has a way of its own"},
     {"translate_atomics", HD_T_BOOL, AT(translate_atomics), "", "true", 0, 1,
@@ -329,8 +330,8 @@ static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
     return hd_min_u64(now + g->ahead, hd_min_u64(*g->env->slots->epoch, page));
 }
 
-static HD_HOT void on_wake(void *self, hd_time now, uint32_t what,
-                           uint32_t a, uint64_t b)
+static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
+                           uint64_t b)
 {
     struct hd_core *c = self;
     struct hd_core_state *s = c->s;
@@ -508,7 +509,7 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
           n[HD_WARP_BARRIER]);
     waits(v, i, "warp_limit", "warps that may not load",
           hd_bit_count(s->ready & s->next[HD_OP_LOAD] & ~s->limit));
-    if (n[HD_WARP_READY] > 0 && !hd_lsu_room(c))
+    if (n[HD_WARP_READY] > 0 && s->lsu_n == c->lsu_room)
         waits(v, i, "load/store unit", "its queue is full", s->lsu_n);
     waits(v, i, "l2tlb", "L1 TLB misses are not answered",
           hd_mshr_used(&c->tlb_mshr));
@@ -520,8 +521,7 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
           hd_mshr_used(&c->l1_mshr));
     if ((s->blocked & HD_BLOCK_STORES) != 0)
         waits(v, i, "l2cache", "the store queue is full", s->stores);
-    waits(v, i, "load/store unit", "blocked, reasons as a bit set",
-          s->blocked);
+    waits(v, i, "load/store unit", "blocked, reasons as a bit set", s->blocked);
 }
 
 /* Each place of the pool has a line that waits: for a translation, for an
@@ -648,8 +648,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         c->page = take(g, c->targets, sizeof *c->page, &bad);
     if (bad || hd_places_open(&c->memop_places, g->env->arena, c->memops) ||
         hd_places_open(&c->parked_places, g->env->arena, c->targets) ||
-        open_line(c, &c->s->inbox) ||
-        open_line(c, &c->s->data) ||
+        open_line(c, &c->s->inbox) || open_line(c, &c->s->data) ||
         open_line(c, &c->s->acks))
         return -1;
     if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, lent) != 0 ||
@@ -739,8 +738,8 @@ int hd_gpu_open(struct hd_gpu *g)
     g->stop = &g->env->err->code;
     g->base = g->env->arena->base;
     g->core = aligned_alloc(64, g->cores * sizeof *g->core);
-    g->measured = hd_arena_take(g->env->arena, g->env->apps + 1,
-                                sizeof *g->measured);
+    g->measured =
+        hd_arena_take(g->env->arena, g->env->apps + 1, sizeof *g->measured);
     g->stalled = hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);
     if (g->core == NULL || g->measured == NULL || g->stalled == NULL)
         return -1;

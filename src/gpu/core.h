@@ -137,7 +137,8 @@ struct hd_warp {      /* a line of the host's cache */
     uint8_t state;    /* enum hd_warp_state */
     uint8_t group;    /* instructions left of a group of its ALU run that has
                          begun; 0: none has */
-    uint8_t shared; /* its instructions of shared memory at the load/store unit */
+    uint8_t
+        shared; /* its instructions of shared memory at the load/store unit */
     uint8_t spare[5];
 };
 
@@ -208,9 +209,9 @@ struct hd_core_state {
     uint64_t limit;   /* warps that may load */
     hd_time later_at; /* time of the first of later[]; HD_NEVER: none */
     hd_time tlb_free; /* L1 TLB port */
-    uint32_t lsu_first, lsu_n;     /* ring of LSU ops */
-    uint32_t replay_first;         /* translated lines for the L1 port */
-    uint32_t blocked;              /* bit set of enum hd_lsu_block */
+    uint32_t lsu_first, lsu_n;       /* ring of LSU ops */
+    uint32_t replay_first;           /* translated lines for the L1 port */
+    uint32_t blocked;                /* bit set of enum hd_lsu_block */
     uint64_t next[HD_OP_SHARED + 1]; /* warps that have an instruction, by the
                                       kind of the next one (bit set) */
 
@@ -237,13 +238,13 @@ struct hd_core_state {
     uint32_t app;
 
     uint8_t later[HD_MAX_WARPS];
-    uint64_t family[HD_MAX_WARPS];  /* the warps of each resident block, the
-                                       oldest block's first; in a block, a lower
-                                       bit is older */
-    struct hd_message_line acks;    /* wakes it only if it waits for stores */
-    hd_time held;                   /* port_free when the core was halted */
-    hd_time limit_until;            /* the answer of warp_limit holds so long */
-    uint64_t ages;                  /* arrivals so far */
+    uint64_t family[HD_MAX_WARPS]; /* the warps of each resident block, the
+                                      oldest block's first; in a block, a lower
+                                      bit is older */
+    struct hd_message_line acks;   /* wakes it only if it waits for stores */
+    hd_time held;                  /* port_free when the core was halted */
+    hd_time limit_until;           /* the answer of warp_limit holds so long */
+    uint64_t ages;                 /* arrivals so far */
 };
 
 enum hd_lsu_block {
@@ -275,8 +276,8 @@ struct hd_core {
     uint32_t component;       /* rank in the event queue */
     uint32_t app;             /* owner, fixed by core_partition */
     uint32_t lsu_room;        /* of its ring */
-    bool awake; /* inside its own loop, which sees every message */
-    bool lrr;   /* the scheduler is loose round robin */
+    bool awake;   /* inside its own loop, which sees every message */
+    bool lrr;     /* the scheduler is loose round robin */
     bool unheard; /* a load's hits concern nobody but the load, its ports and
                      the arrays' order of use */
 
@@ -301,7 +302,7 @@ struct hd_core {
     struct hd_slot pick;
     uint32_t lanes; /* warp size of its application */
     uint32_t memops;
-    uint32_t ilp;   /* core.ilp */
+    uint32_t ilp; /* core.ilp */
 
     /* Of its application: */
     const struct hd_source_ops *ops; /* of its source */
@@ -499,12 +500,6 @@ void hd_l1d_look(void *g, uint32_t core, struct heddle_visitor *v);
 
 /* These are asked all the time by those that have the core's state at hand. */
 
-/* The load/store unit can take another instruction. */
-static inline bool hd_lsu_room(const struct hd_core *c)
-{
-    return c->s->lsu_n < c->lsu_room;
-}
-
 /* The next step of the load/store unit; never before s->local.  Lines that go
  * on have precedence, and only the L1 can hold them up. */
 static inline hd_time hd_lsu_next(const struct hd_core *c,
@@ -528,8 +523,8 @@ static inline hd_time hd_lsu_next(const struct hd_core *c,
 /* Warps whose next instruction is for the load/store unit (bit set). */
 static inline uint64_t hd_warp_memory(const struct hd_core_state *s)
 {
-    return s->next[HD_OP_LOAD] | s->next[HD_OP_STORE] |
-           s->next[HD_OP_ATOMIC] | s->next[HD_OP_SHARED];
+    return s->next[HD_OP_LOAD] | s->next[HD_OP_STORE] | s->next[HD_OP_ATOMIC] |
+           s->next[HD_OP_SHARED];
 }
 
 /* Warps that may issue now (bit set). */

@@ -23,15 +23,15 @@
  *
  * Each launch is recorded: its time and, for every counter, by how much the
  * application's sum over all instances rose from its start to its end.  Later
- * ones than HD_KERNEL_RECORDS are added to the last record of their name, so the
- * memory that a run needs does not depend on how many kernels it has; one whose
- * name has no record is not recorded.
+ * ones than HD_KERNEL_RECORDS are added to the last record of their name, so
+ * the memory that a run needs does not depend on how many kernels it has; one
+ * whose name has no record is not recorded.
  *
  * Allocations come and go between launches: the host gives buffers back when
  * their last launch has retired, and all go with the application where
- * memory.free_at_end says so.  When it starts again, what went comes back at the
- * same addresses, before the first block can run.  The memory manager does both
- * at an instant that no core has reached (vm/manage.c).
+ * memory.free_at_end says so.  When it starts again, what went comes back at
+ * the same addresses, before the first block can run.  The memory manager does
+ * both at an instant that no core has reached (vm/manage.c).
  *
  * With vm.paging=launch an application's first launch waits until its
  * allocations have been copied to the GPU: the link's latency once, and then
@@ -66,8 +66,8 @@ struct hd_dispatch {
     uint32_t component;
     uint32_t link_client;
     struct hd_slot place;
-    struct hd_app_state *app; /* arena */
-    struct room *room;        /* arena */
+    struct hd_app_state *app;        /* arena */
+    struct room *room;               /* arena */
     struct hd_kernel_record *record; /* arena */
     uint32_t *records;               /* arena: [1] how many */
     uint64_t *base;    /* arena: [app][flat] at the start of the launch */
@@ -88,9 +88,8 @@ static void note_kernel(struct hd_dispatch *d, uint32_t app,
                         enum heddle_note note)
 {
     struct hd_slots *s = d->g->env->slots;
-    struct heddle_n_kernel_start n = {.app = app,
-                                      .kernel = d->app[app].launch.id,
-                                      .run = d->app[app].run};
+    struct heddle_n_kernel_start n = {
+        .app = app, .kernel = d->app[app].launch.id, .run = d->app[app].run};
 
     if (s->watched[note])
         hd_slots_note(s, note, &n);
@@ -101,8 +100,7 @@ static void note_kernel(struct hd_dispatch *d, uint32_t app,
 static bool fits(const struct room *r, const struct hd_launch *l)
 {
     return r->blocks >= 1 && r->warps >= l->warps && r->threads >= l->threads &&
-           r->regs >= hd_launch_regs(l) &&
-           r->shared >= l->shared_bytes;
+           r->regs >= hd_launch_regs(l) && r->shared >= l->shared_bytes;
 }
 
 static void reset_room(const struct hd_gpu *g, struct room *r)
@@ -199,8 +197,8 @@ static void rebase(struct hd_dispatch *d, uint32_t app)
     hd_stats_sum(d->g->env->stats, app, d->base + (size_t)app * d->flat);
 }
 
-/* The record of a launch that starts: its own, or the last of its name; HD_NONE:
- * there is neither room nor one. */
+/* The record of a launch that starts: its own, or the last of its name;
+ * HD_NONE: there is neither room nor one. */
 static uint32_t find_record(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     const struct hd_launch *l = &d->app[app].launch;
@@ -217,8 +215,7 @@ static uint32_t find_record(struct hd_dispatch *d, uint32_t app, hd_time now)
         return n;
     }
     for (uint32_t i = 0; i < n; i++)
-        if (d->record[i].app == app &&
-            strcmp(d->record[i].name, l->name) == 0)
+        if (d->record[i].app == app && strcmp(d->record[i].name, l->name) == 0)
             last = i;
     return last;
 }

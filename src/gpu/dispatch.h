@@ -11,14 +11,14 @@
 struct hd_app_state {
     struct hd_launch launch;
     uint64_t next_block, blocks_done;
-    uint64_t issued;  /* warp instructions since it counts (warm-up) */
-    uint64_t before;  /* warp instructions in the warm-up */
-    uint64_t mark;    /* reaching it begins its count, or finishes it */
-    uint64_t work;    /* budget of its own, over completions; 0: none */
-    uint64_t start;   /* instructions at which its count begins; 0: with
-                         the end of the warm-up */
-    hd_time begin;  /* when it and its counters began, HD_NEVER before */
-    hd_time finish; /* when it first finished; HD_NEVER before */
+    uint64_t issued; /* warp instructions since it counts (warm-up) */
+    uint64_t before; /* warp instructions in the warm-up */
+    uint64_t mark;   /* reaching it begins its count, or finishes it */
+    uint64_t work;   /* budget of its own, over completions; 0: none */
+    uint64_t start;  /* instructions at which its count begins; 0: with
+                        the end of the warm-up */
+    hd_time begin;   /* when it and its counters began, HD_NEVER before */
+    hd_time finish;  /* when it first finished; HD_NEVER before */
     uint64_t finish_issued, finish_threads;
     uint64_t completions;
     uint64_t last_issue; /* time of the latest issue, for the watchdog */

@@ -117,8 +117,8 @@ static const int32_t *narrow(const struct hd_kvm_at *at, const struct hd_reg *r,
 
     if (r->tag >= HD_VECTOR)
         return r->tag == HD_VECTOR ? hd_kvm_vec(at, n) : NULL;
-    if (!fits(r->base) || (r->stride != 0 && !(is_tame(r) &&
-                                               fits(last_of(r, lanes)))))
+    if (!fits(r->base) ||
+        (r->stride != 0 && !(is_tame(r) && fits(last_of(r, lanes)))))
         return NULL;
     for (uint32_t l = 0; l < lanes; l++)
         tmp[l] = (int32_t)(base + stride * l);
@@ -166,16 +166,6 @@ void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a)
 
 /* d = a in the lanes that are set, b in the others; lane by lane, so that d may
  * be one of them. */
-static void choose_wide(int64_t *d, const int64_t *a, const int64_t *b,
-                        uint64_t set, uint32_t lanes)
-{
-    for (uint32_t l = 0; l < lanes; l++) {
-        int64_t m = -(int64_t)(set >> l & 1);
-
-        d[l] = (a[l] & m) | (b[l] & ~m);
-    }
-}
-
 static void choose_narrow(int32_t *d, const int32_t *a, const int32_t *b,
                           uint64_t set, uint32_t lanes)
 {
@@ -194,6 +184,7 @@ static void choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], t[HD_MAX_LANES];
     int32_t sa[HD_MAX_LANES], sb[HD_MAX_LANES];
     const int32_t *qa, *qb;
+    const int64_t *pa, *pb;
     uint32_t lanes = at->vm->lanes;
 
     if (!is_float(at, d)) {
@@ -204,8 +195,10 @@ static void choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
             return;
         }
     }
-    choose_wide(t, hd_lane_expand(at, a, na, ta),
-                hd_lane_expand(at, b, nb, tb), set, lanes);
+    pa = hd_lane_expand(at, a, na, ta);
+    pb = hd_lane_expand(at, b, nb, tb);
+    for (uint32_t l = 0; l < lanes; l++)
+        t[l] = (set >> l & 1) != 0 ? pa[l] : pb[l];
     if (is_float(at, d))
         memcpy(hd_kvm_vector(at, d), t, lanes * sizeof(*t));
     else
@@ -313,13 +306,9 @@ void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n)
         coordinate(at, n, first);
         return;
     case HD_S_BX:
-        v = b->x;
-        break;
     case HD_S_BY:
-        v = b->y;
-        break;
     case HD_S_BZ:
-        v = b->z;
+        v = b->at[n->imm - HD_S_BX];
         break;
     case HD_S_BLOCK:
         v = wrap(b->number);
@@ -431,8 +420,7 @@ static bool int_divide(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
     if (op == HD_I_SHR)
         b = b >= 0 && b < 48 ? INT64_C(1) << b : 0;
     else if (op == HD_I_AND)
-        b = b >= 0 && is_small(b) && hd_is_pow2((uint64_t)b + 1) ? b + 1
-                                                                      : 0;
+        b = b >= 0 && is_small(b) && hd_is_pow2((uint64_t)b + 1) ? b + 1 : 0;
     if (b <= 0 || !is_small(b) || !is_tame(a))
         return false;
     q = floor_div(a->base, b);
@@ -594,7 +582,7 @@ static void float_lanes(uint8_t op, int64_t *d, const int64_t *pa,
 #define X(name, e)                                                             \
     case HD_I_##name:                                                          \
         for (uint32_t l = 0; l < lanes; l++) {                                 \
-            double a = real_of(pa[l]), b = real_of(pb[l]);           \
+            double a = real_of(pa[l]), b = real_of(pb[l]);                     \
                                                                                \
             d[l] = settle(e);                                                  \
         }                                                                      \
@@ -745,7 +733,7 @@ static uint64_t compare_affine(uint8_t op, int64_t base, int64_t stride,
     X(GE, >=)                                                                  \
     X(EQ, ==)                                                                  \
     X(NE, !=)
-#define EACH_FCMP(X)                                                          \
+#define EACH_FCMP(X)                                                           \
     X(FLT, <)                                                                  \
     X(FLE, <=)                                                                 \
     X(FGT, >)                                                                  \
@@ -786,7 +774,7 @@ static bool compare_one(uint8_t op, int64_t a, int64_t b)
 
 /* Of all lanes. */
 static uint64_t compare_wide(uint8_t op, const int64_t *a, const int64_t *b,
-                          uint32_t lanes)
+                             uint32_t lanes)
 {
     uint64_t m = 0;
 
@@ -799,7 +787,7 @@ static uint64_t compare_wide(uint8_t op, const int64_t *a, const int64_t *b,
 #undef X
 #define X(name, e)                                                             \
     case HD_I_##name:                                                          \
-        ALL_LANES(real_of(a[l]) e real_of(b[l]))                     \
+        ALL_LANES(real_of(a[l]) e real_of(b[l]))                               \
         break;
         EACH_FCMP(X)
 #undef X
@@ -809,7 +797,7 @@ static uint64_t compare_wide(uint8_t op, const int64_t *a, const int64_t *b,
 
 /* Of all lanes, ints of 32 bits: a byte for each, then the bits of 16 bytes. */
 static uint64_t compare_narrow(uint8_t op, const int32_t *a, const int32_t *b,
-                       uint32_t lanes)
+                               uint32_t lanes)
 {
     uint8_t is[HD_MAX_LANES];
     uint64_t m = 0;

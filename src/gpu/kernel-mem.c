@@ -142,8 +142,8 @@ static void outside(const struct act *c)
                "expected 0 to %llu (block %u,%u,%u, thread %u)",
                at->k->name, (unsigned)(c->n - at->k->ins),
                hd_opcode_name(c->n->op), (long long)index_of(c, l),
-               c->buf->def->name, (unsigned long long)top, b->x, b->y, b->z,
-               at->warp * at->vm->lanes + l);
+               c->buf->def->name, (unsigned long long)top, b->at[0], b->at[1],
+               b->at[2], at->warp * at->vm->lanes + l);
 }
 
 /* Gives each lane an address of its own; the indices are in the buffer. */

@@ -245,9 +245,9 @@ static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
     *ctx = hd_numbers_take(&vm->numbers);
     b = &vm->block[*ctx];
     b->number = block;
-    b->x = (uint32_t)(block % st->grid[0]);
-    b->y = (uint32_t)(rows % st->grid[1]);
-    b->z = (uint32_t)(rows / st->grid[1]);
+    b->at[0] = (uint32_t)(block % st->grid[0]);
+    b->at[1] = (uint32_t)(rows % st->grid[1]);
+    b->at[2] = (uint32_t)(rows / st->grid[1]);
     for (uint32_t i = 0; i < vm->warps; i++)
         *hd_kvm_warp(vm, *ctx, i) =
             (struct hd_kvm_warp){.mask = hd_kvm_lanes(vm, i)};

@@ -367,7 +367,7 @@ static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
                             uint32_t warp, uint32_t pc, struct hd_op *op)
 {
     const struct hd_ins *n = &vm->k->ins[pc];
-    bool memory = n->op < HD_I_BAR, leaves = n->op > HD_I_BAR;
+    bool memory = n->op<HD_I_BAR, leaves = n->op> HD_I_BAR;
     uint32_t fills = memory ? n->m.fills : 0, wait = memory ? n->wait : 0;
     uint8_t kind = leaves ? HD_OP_EXIT : HD_OP_BARRIER;
 

@@ -52,7 +52,7 @@ struct hd_kvm_warp {
 /* A resident block, in the arena. */
 struct hd_kvm_block {
     uint64_t number; /* linear index in the grid */
-    uint32_t x, y, z;
+    uint32_t at[3];  /* in its three dimensions */
     uint32_t spare;
 };
 
@@ -211,9 +211,7 @@ static inline void hd_kvm_affine(const struct hd_kvm_at *at, uint32_t reg,
 static inline void hd_kvm_uniform(const struct hd_kvm_at *at, uint32_t reg,
                                   int64_t v)
 {
-    at->cell[reg].base = v;
-    at->cell[reg].stride = 0;
-    at->w->tag[reg] = HD_UNIFORM;
+    hd_kvm_affine(at, reg, v, 0);
 }
 
 /* Makes a register a vector: of 32 bits a lane of an int, 64 of a float.  Its

@@ -165,10 +165,9 @@ static HD_INLINE bool load_line(struct hd_core *c, uint32_t memop,
                                 uint16_t *guess)
 {
     uint32_t mode = c->gpu->m->l1cache.mode.kind;
-    bool hit = mode == HD_FULL
-                   ? hd_cache_lookup_at(&c->l1, line, HD_REQ_READ,
-                                        who(c, memop), guess)
-                   : mode != HD_OFF;
+    bool hit = mode == HD_FULL ? hd_cache_lookup_at(&c->l1, line, HD_REQ_READ,
+                                                    who(c, memop), guess)
+                               : mode != HD_OFF;
 
     if (!hit && !miss(c, memop, line, t, t + ticks))
         return false;
@@ -293,12 +292,12 @@ static HD_APART void tell_back(const struct hd_core *c, const struct hd_req *q,
                                hd_time t)
 {
     struct hd_gpu *g = c->gpu;
-    struct heddle_n_line_back n = {
-        .core = c->id,
-        .app = c->app,
-        .warp = q->warp,
-        .line = q->pa.v >> g->line_shift,
-        .cycles = hd_recip_div(g->per_cycle, t - q->born)};
+    struct heddle_n_line_back n = {.core = c->id,
+                                   .app = c->app,
+                                   .warp = q->warp,
+                                   .line = q->pa.v >> g->line_shift,
+                                   .cycles =
+                                       hd_recip_div(g->per_cycle, t - q->born)};
 
     hd_slots_note(g->env->slots, HEDDLE_NOTE_line_back, &n);
 }

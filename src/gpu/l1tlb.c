@@ -124,8 +124,8 @@ static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
 }
 
 /* Whether a warp's page hits, and in which frame it lies then; it may be where
- * `guess` says, or there is none.  A hit in an entry of a coalesced region whose
- * page is on the host is a miss. */
+ * `guess` says, or there is none.  A hit in an entry of a coalesced region
+ * whose page is on the host is a miss. */
 static HD_INLINE bool find(struct hd_core *c, hd_vpn vpn, uint32_t warp,
                            uint16_t *guess, uint64_t *frame)
 {
@@ -242,8 +242,7 @@ static bool miss(struct hd_core *c, struct hd_lines *op, uint32_t i, uint32_t e,
     if (e != HD_NONE) {
         c->flying[flying(vpn)] = (uint16_t)e;
         join(c, e);
-    } else if (c->gpu->m->l1tlb.blocking == HD_UNDER_HITS &&
-               must_park(c, op)) {
+    } else if (c->gpu->m->l1tlb.blocking == HD_UNDER_HITS && must_park(c, op)) {
         op->page[i].frame = HD_PAGE_PARKED;
         c->tlb_count[HD_L1TLB_PARKED]++;
         return true;
@@ -530,13 +529,13 @@ static HD_APART void tell_translated(const struct hd_core *c,
                                      hd_time t)
 {
     struct hd_gpu *g = c->gpu;
-    struct heddle_n_translated n = {.core = c->id,
-                                    .app = c->app,
-                                    .warp = q->warp,
-                                    .vpn = q->vpn.v,
-                                    .frame = frame,
-                                    .cycles = hd_recip_div(g->per_cycle,
-                                                           t - q->born)};
+    struct heddle_n_translated n = {
+        .core = c->id,
+        .app = c->app,
+        .warp = q->warp,
+        .vpn = q->vpn.v,
+        .frame = frame,
+        .cycles = hd_recip_div(g->per_cycle, t - q->born)};
 
     hd_slots_note(g->env->slots, HEDDLE_NOTE_translated, &n);
 }
@@ -556,8 +555,7 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_translated] != 0))
         tell_translated(c, q, pfn, t);
 
-    if (HD_UNLIKELY((s->blocked & STOPPED) != 0 ||
-                    s->wait_first != HD_NONE) &&
+    if (HD_UNLIKELY((s->blocked & STOPPED) != 0 || s->wait_first != HD_NONE) &&
         q->hit >= HD_TREQ_MERGED)
         count_held(c, q->warp);
     if (g->m->l1tlb.mode.kind == HD_FULL)

@@ -29,15 +29,14 @@ void hd_lsu_bound(struct hd_core *c)
     const struct hd_machine *m = c->gpu->m;
     const uint32_t *watched = c->gpu->env->slots->watched;
 
-    c->unheard = !c->pick.bound && !c->limit.bound &&
-                 watched[HEDDLE_NOTE_access] == 0 &&
-                 watched[HEDDLE_NOTE_access_done] == 0 &&
-                 c->gpu->translate != 0 && m->l1tlb.mode.kind == HD_FULL &&
-                 m->l1cache.mode.kind == HD_FULL &&
-                 m->l1tlb.blocking != HD_UNDER_NONE &&
-                 m->core.translate_textures && c->l1tlb.quiet &&
-                 (c->l1.tags.asked & (HD_CACHE_USE | HD_ASSOC_TOUCH)) == 0 &&
-                 !c->gpu->env->check;
+    c->unheard =
+        !c->pick.bound && !c->limit.bound && watched[HEDDLE_NOTE_access] == 0 &&
+        watched[HEDDLE_NOTE_access_done] == 0 && c->gpu->translate != 0 &&
+        m->l1tlb.mode.kind == HD_FULL && m->l1cache.mode.kind == HD_FULL &&
+        m->l1tlb.blocking != HD_UNDER_NONE && m->core.translate_textures &&
+        c->l1tlb.quiet &&
+        (c->l1.tags.asked & (HD_CACHE_USE | HD_ASSOC_TOUCH)) == 0 &&
+        !c->gpu->env->check;
 }
 
 /* ---- instructions enter -------------------------------------------------- */
@@ -196,10 +195,10 @@ static HD_INLINE bool line(struct hd_core *c, struct hd_lines *op, hd_time t)
         !hd_l1tlb_take(c, op, x->page, t, &guess->page[x->page]))
         return false;
     if (page->frame < HD_PAGE_MISSING)
-        return hd_l1d_take(
-            c, op->memop,
-            page->frame << (HD_PAGE_SHIFT - g->line_shift) | x->place, x->bytes,
-            t, g->both_ticks, &guess->line[op->at]);
+        return hd_l1d_take(c, op->memop,
+                           page->frame << (HD_PAGE_SHIFT - g->line_shift) |
+                               x->place,
+                           x->bytes, t, g->both_ticks, &guess->line[op->at]);
     if (!hd_l1tlb_park(c, op, x))
         return false;
     pass_port(c, t);
@@ -233,10 +232,10 @@ static inline bool has_row(const struct hd_core *c, struct hd_lines *op)
                       c->guess[op->warp].page[page - op->page]));
 }
 
-/* Lines in a row that hit where their places in the warp's instruction did last,
- * but for the last one, which ends the instruction: what line() would do from t
- * on and before `end`.  The issue port need not wait for them, nor they for it,
- * so the core's time stays where it is. */
+/* Lines in a row that hit where their places in the warp's instruction did
+ * last, but for the last one, which ends the instruction: what line() would do
+ * from t on and before `end`.  The issue port need not wait for them, nor they
+ * for it, so the core's time stays where it is. */
 static HD_HOT void row(struct hd_core *c, struct hd_lines *op, hd_time t,
                        hd_time end)
 {
@@ -328,8 +327,7 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
 void hd_lsu_look(const struct hd_core *c, struct heddle_visitor *v)
 {
     for (uint32_t i = 0; i < c->s->lsu_n; i++) {
-        const struct hd_lines *o =
-            &c->lsu[(c->s->lsu_first + i) % c->lsu_room];
+        const struct hd_lines *o = &c->lsu[(c->s->lsu_first + i) % c->lsu_room];
         v->row(v->ud, "queued");
         v->text(v->ud, "access", hd_op_name[c->memop[o->memop].kind]);
         v->number(v->ud, "warp", c->memop[o->memop].warp);

@@ -6,8 +6,8 @@
  * here.  Invariants: bit w of `ready` is set exactly when warp w is
  * HD_WARP_READY and its time has come; when its time lies ahead it is in
  * later[], sorted; `since` never lies behind by more than the interval that its
- * state explains, so the T_ counters of a core sum to time x warps (what is open
- * is added by hd_core_unaccounted).
+ * state explains, so the T_ counters of a core sum to time x warps (what is
+ * open is added by hd_core_unaccounted).
  *
  * An ALU run issues in groups of core.ilp instructions, or of as many as its
  * source says; 0 is one group of all.  Those of a group are independent and
@@ -22,19 +22,19 @@
  * group in one step (issue_alu), as far as nothing else happens in the core.
  *
  * Schedulers: GTO stays with the warp that issued last until it stalls, then
- * takes the ready warp that has been resident longest (Rogers, O'Connor, Aamodt:
- * Cache-conscious wavefront scheduling, MICRO 2012).  A stalled warp that wakes
- * does not pre-empt the greedy one.  LRR takes the next ready warp in cyclic
- * order after each instruction.  When all ready warps are inside ALU runs, whole
- * rounds of LRR change nothing but the runs' lengths, so they are taken in one
- * step (issue_rounds), as far as the groups reach; the issue order is that of
- * one instruction at a time.
+ * takes the ready warp that has been resident longest (Rogers, O'Connor,
+ * Aamodt: Cache-conscious wavefront scheduling, MICRO 2012).  A stalled warp
+ * that wakes does not pre-empt the greedy one.  LRR takes the next ready warp
+ * in cyclic order after each instruction.  When all ready warps are inside ALU
+ * runs, whole rounds of LRR change nothing but the runs' lengths, so they are
+ * taken in one step (issue_rounds), as far as the groups reach; the issue order
+ * is that of one instruction at a time.
  *
  * A load's wait is split when it ends: up to the last translation of its lines
  * it is TLB time, of which the part that it waited for pages from the host is
  * fault time and the part that a walker worked is walk time, and the rest is
- * data time.  Whoever reads the counters before gets the open part, too, told as
- * if the wait ended now.
+ * data time.  Whoever reads the counters before gets the open part, too, told
+ * as if the wait ended now.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -277,8 +277,8 @@ static void open_barrier(struct hd_core *c, struct hd_block *b, hd_time t)
     }
 }
 
-/* An instruction of shared memory has passed the load/store unit.  The warp goes
- * on when the last one of its run has. */
+/* An instruction of shared memory has passed the load/store unit.  The warp
+ * goes on when the last one of its run has. */
 static HD_APART void shared_done(struct hd_core *c, uint32_t memop, hd_time t)
 {
     uint32_t w = c->memop[memop].warp;
@@ -299,12 +299,12 @@ static HD_APART void tell_done(const struct hd_core *c,
                                const struct hd_memop *m, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
-    struct heddle_n_access_done n = {.core = c->id,
-                                     .app = c->app,
-                                     .warp = m->warp,
-                                     .kind = (uint64_t)m->kind - HD_OP_LOAD,
-                                     .cycles = hd_recip_div(g->per_cycle,
-                                                            t - m->issued)};
+    struct heddle_n_access_done n = {
+        .core = c->id,
+        .app = c->app,
+        .warp = m->warp,
+        .kind = (uint64_t)m->kind - HD_OP_LOAD,
+        .cycles = hd_recip_div(g->per_cycle, t - m->issued)};
 
     hd_slots_note(g->env->slots, HEDDLE_NOTE_access_done, &n);
 }
@@ -356,8 +356,8 @@ static inline uint32_t oldest(const struct hd_core *c, uint64_t can)
     return hd_bit_first(*family & can);
 }
 
-/* The engine's own choice.  *one: a single instruction issues, not the whole ALU
- * run. */
+/* The engine's own choice.  *one: a single instruction issues, not the whole
+ * ALU run. */
 static inline uint32_t pick_own(const struct hd_core *c, uint64_t can,
                                 uint32_t *one)
 {
@@ -507,9 +507,9 @@ static inline uint64_t group_left(const struct hd_core *c,
     return hd_min_u64(x->op.count, x->group != 0 ? x->group : group_size(c, x));
 }
 
-/* Warp w issues a group of its ALU run at t, or the first `most` instructions of
- * what is left of it, and, where no other warp can issue, all groups that may
- * begin before `until`. */
+/* Warp w issues a group of its ALU run at t, or the first `most` instructions
+ * of what is left of it, and, where no other warp can issue, all groups that
+ * may begin before `until`. */
 static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
                                 uint32_t w, hd_time t, uint64_t most,
                                 hd_time until)
