@@ -5,7 +5,7 @@
  * counters, which warps ran and how hard translation pressed: the most page
  * walks at once, and the most memory instructions that one miss of a TLB held
  * up (MASK, ASPLOS 2018, sections 5.2 and 5.4).  Each is a few words in the
- * state of the part that sees it; policy/recent.c says who may ask, and when
+ * state of the part that sees it; policy/epoch.c says who may ask, and when
  * they begin anew.
  *
  * An instruction that joins a miss in flight counts, whatever its warp: the

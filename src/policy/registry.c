@@ -1,13 +1,10 @@
 /*
- * registry.c - slots, notes and epochs of one simulation, and what a snapshot
+ * registry.c - slots and notes of one simulation, and what a snapshot
  * must know of its policies.
  *
  * Parts offer their slots while the machine is built; a slot answers with its
  * default until bind.c puts a checking wrapper there.  A note goes to its
- * watchers in the order in which they were bound.  Epochs are events of one
- * component, posted again after each; an event carries the generation of its
- * binding, so that one left over from a policy that has been unbound does
- * nothing.
+ * watchers in the order in which they were bound.
  *
  * A snapshot contains the arena: states, epochs, steering tables, counters.
  * It fits a simulation whose hd_slots_hash is the same, that is, one with the
@@ -36,84 +33,6 @@ const struct hd_stat_desc hd_slots_stats[] = {
 };
 #undef HD_POINT
 const uint32_t hd_slots_stat_count = HD_LEN(hd_slots_stats);
-
-/* ---- epochs ----------------------------------------------------------- */
-
-static void find_next(struct hd_slots_registry *r)
-{
-    hd_time least = HD_NEVER;
-
-    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
-        for (uint32_t c = 0; c < HD_MAX_AT; c++)
-            least = hd_min_u64(least, r->state->epoch[i][c]);
-    r->state->next = least;
-}
-
-void hd_registry_rest(struct hd_slots_registry *r, uint32_t bound,
-                      uint32_t cell, hd_time at)
-{
-    r->state->epoch[bound][cell] = at;
-    find_next(r);
-}
-
-static uint64_t period_of(const struct hd_bound *b, uint32_t cell)
-{
-    return b->policy->period && b->policy->epoch
-               ? b->policy->period(b->cell[cell].state)
-               : 0;
-}
-
-static void post(struct hd_slots_registry *r, const struct hd_bound *b,
-                 uint32_t cell, hd_time now)
-{
-    uint32_t i = (uint32_t)(b - r->bound);
-    uint64_t period = period_of(b, cell);
-    hd_time at;
-
-    if (period == 0) {
-        hd_registry_rest(r, i, cell, HD_NEVER);
-        return;
-    }
-    at = now + hd_ticks(r->env->clk, HD_CLK_CORE, period);
-    hd_registry_rest(r, i, cell, at);
-    hd_post(r->env->ev, r->component, r->component, at, 0, i * HD_MAX_AT + cell,
-            r->state->generation[i]);
-}
-
-void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b)
-{
-    for (uint32_t c = 0; c < b->cells; c++)
-        post(r, b, c, hd_events_now(r->env->ev));
-}
-
-/* Event: an epoch of cell a is over; b is the binding's generation. */
-static void on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
-                     uint64_t generation)
-{
-    struct hd_slots_registry *r = self;
-    struct hd_bound *b = &r->bound[a / HD_MAX_AT];
-    uint32_t cell = a % HD_MAX_AT;
-
-    (void)what;
-    if (b->policy == NULL || cell >= b->cells ||
-        r->state->generation[a / HD_MAX_AT] != generation)
-        return;
-    hd_env_sync(r->env); /* the policy may read counters */
-    hd_err_clear(&r->error);
-    r->current = b;
-    b->policy->epoch(b->cell[cell].state, r->sim,
-                     hd_cycle(r->env->clk, HD_CLK_CORE, now));
-    for (uint32_t i = 0; i < r->epochals; i++)
-        if (b->policy->answer[r->epochal[i].point])
-            r->epochal[i].over(r->epochal[i].self);
-    hd_recent_restart(r, b);
-    r->current = NULL;
-    if (r->error.code != 0) /* heddle_steer, whose result may be ignored */
-        hd_err_set(r->env->err, HEDDLE_EPOLICY, "policy %s, epoch: %s",
-                   b->policy->name, r->error.text);
-    if (r->env->err->code >= 0)
-        post(r, b, cell, now);
-}
 
 /* ---- looking and checking --------------------------------------------- */
 
@@ -189,7 +108,8 @@ int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
     r->state->next = HD_NEVER;
     r->stat = hd_stats_group(env->stats, "policy", hd_slots_stats,
                              hd_slots_stat_count, 1);
-    r->component = hd_events_component(env->ev, "policy", on_epoch, r);
+    r->component = hd_events_component(env->ev, "policy", hd_registry_on_epoch,
+                                       r);
     hd_steer_defaults(r, (uint32_t)hd_ones(HD_STEER_TABLES));
     hd_env_part(env, part);
     return 0;
@@ -211,22 +131,6 @@ void hd_slots_close(struct hd_slots *s)
     free(r->offer);
     free(r);
     s->registry = NULL;
-}
-
-int hd_registry_own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
-                    const char *verb, const char *name)
-{
-    struct hd_bound *me = r->current;
-
-    for (const struct hd_bound *b = r->bound;
-         me && b < r->bound + HEDDLE_MAX_BOUND; b++)
-        if (b->policy && b != me && (b->owned[kind] >> i & 1))
-            return hd_err_set(&r->error, HEDDLE_EPOLICY,
-                              "policies %s and %s both %s %s", b->policy->name,
-                              me->policy->name, verb, name);
-    if (me)
-        me->owned[kind] |= 1u << i;
-    return 0;
 }
 
 /* ---- offers ----------------------------------------------------------- */

@@ -131,21 +131,18 @@ void hd_listen_end(struct hd_slots_registry *r);
 /* registry.c */
 uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name,
                         bool add);
-/* The running policy, if there is one, owns a table or a fact from now on; an
- * error where another does: that both steer it, say. */
-int hd_registry_own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
-                    const char *verb, const char *name);
-void hd_registry_rest(struct hd_slots_registry *r, uint32_t bound,
-                      uint32_t cell, hd_time at);
-void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b);
 
 /* bind.c */
 void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b);
 
-/* steer.c */
+/* epoch.c: a cell's next epoch is at that time; those of a policy that is bound
+ * begin; event: one is over. */
+void hd_registry_rest(struct hd_slots_registry *r, uint32_t bound,
+                      uint32_t cell, hd_time at);
+void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b);
+void hd_registry_on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
+                          uint64_t generation);
+/* Every cell of a set of tables to its default. */
 void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables);
-
-/* recent.c: the facts that b owns begin anew. */
-void hd_recent_restart(struct hd_slots_registry *r, const struct hd_bound *b);
 
 #endif
