@@ -39,7 +39,7 @@ for i = 1, args.n do
         { ["sim.stuck_cycles"] = 1000000, ["sim.seed"] = seed })
     -- Every other time without the schedulers, which slow everything down.
     local skip = i % 2 == 0 and { warp_limit = true, warp_pick = true } or {}
-    skip.alloc = names == LOADS[#LOADS] -- of 4 KB pages, or none coalesce
+    skip.page_size = names == LOADS[#LOADS] -- of 4 KB pages, or none coalesce
     local ok, err = pcall(function()
         local sim <close> = whole.sim(names, settings, { check = true })
         sim:use(dice(seed, skip))

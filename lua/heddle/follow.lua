@@ -20,7 +20,7 @@ follow.STATIONS = {
     ["L1 TLB"] = "src/gpu/l1tlb.c",
     ["L1 cache"] = "src/gpu/l1d.c",
     ["L2 TLB"] = "src/vm/l2tlb.c",
-    walker = "src/vm/walk.c",
+    walker = "src/vm/ptw.c",
     ["L2 cache"] = "src/mem/l2.c",
     ["far faults"] = "src/vm/fault.c",
 }
