@@ -667,7 +667,7 @@ static void look_again(struct naive *v, uint64_t cycle)
         knows(v, instr, vpn, hit ? HERE : FLYING);
         for (uint32_t i = 0; i < v->parked; i++) {
             struct waiter w = v->park[i];
-            struct walk *k = &v->walk[v->walks - 1];
+            struct walk *k = &v->walk[hit ? 0 : v->walks - 1];
             w.hit = hit;
             if (w.instr != instr || v->instr[instr].page[w.line] != vpn)
                 v->park[kept++] = v->park[i];
