@@ -50,19 +50,21 @@ static inline void look_up(struct hd_l2_slice *sl, struct hd_req *q, hd_time in,
     q->queued = in;
 }
 
-static bool miss(struct hd_l2_slice *sl, hd_time now, uint32_t r, hd_time in)
+static HD_INLINE void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                           hd_time in)
 {
     struct hd_req *q = &sl->req[r];
 
     if (HD_UNLIKELY(hd_mshr_find(&sl->mshr, q->line) != HD_NONE ||
-                    hd_mshr_full(&sl->mshr) || hd_l2_down_full(sl)))
-        return false;
+                    hd_mshr_full(&sl->mshr) || hd_l2_down_full(sl))) {
+        hd_l2_look(sl, now, r);
+        return;
+    }
     look_up(sl, q, in, HD_L2_MISSES);
     hd_l2_miss(sl, now, r);
-    return true;
 }
 
-HD_HOT bool hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+HD_HOT void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_assoc *a = &sl->tags.tags;
     struct hd_l2_state *s = sl->s;
@@ -71,16 +73,19 @@ HD_HOT bool hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     uint32_t e;
 
     if (HD_UNLIKELY(s->in.n != 0 || in <= s->look_at || q->app >= sl->apps ||
-                    q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC))
-        return false;
+                    q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC)) {
+        hd_l2_look(sl, now, r);
+        return;
+    }
     if (a->set[q->spare].recent != q->line) {
         e = hd_assoc_find_narrow(a, q->spare, q->line);
-        if (e == HD_NONE)
-            return miss(sl, now, r, in);
+        if (e == HD_NONE) {
+            miss(sl, now, r, in);
+            return;
+        }
         hd_assoc_to_front(a, q->spare, e);
     }
     look_up(sl, q, in, HD_L2_HITS);
     q->hit = HD_REQ_HIT;
     hd_l2_reply(sl, now, r, in);
-    return true;
 }

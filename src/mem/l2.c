@@ -266,17 +266,13 @@ static void find_spread(struct hd_l2 *l2)
 /* ---- taking requests -------------------------------------------------- */
 
 /* A request is sent: struct hd_below's. */
-static HD_HOT void take(void *self, hd_time now, uint32_t r)
+static HD_APART void take_other(const struct hd_l2 *l2, hd_time now,
+                                uint32_t r)
 {
-    const struct hd_l2 *l2 = self;
     struct hd_req *q = &l2->req[r];
     uint32_t to, what = HD_L2_ARRIVE;
     hd_time at;
 
-    if (HD_FAST && HD_LIKELY(l2->quiet && !(q->flags & HD_REQ_BYPASS))) {
-        hd_fast_l2_take(l2, now, r);
-        return;
-    }
     hd_assert(q->app < HD_MAX_APPS && q->level < 8);
     at = hd_recip_up(l2->per_cycle, now) + l2->travel[q->kind == HD_REQ_WALK];
     q->line = q->pa.v >> l2->line_shift;
@@ -288,6 +284,16 @@ static HD_HOT void take(void *self, hd_time now, uint32_t r)
         what = HD_L2_LOOK;
     }
     hd_l2_post_arrival(l2, at, to, what, r);
+}
+
+static HD_HOT void take(void *self, hd_time now, uint32_t r)
+{
+    const struct hd_l2 *l2 = self;
+
+    if (HD_FAST && HD_LIKELY(l2->quiet && !(l2->req[r].flags & HD_REQ_BYPASS)))
+        hd_fast_l2_take(l2, now, r);
+    else
+        take_other(l2, now, r);
 }
 
 /* ---- what the steps share --------------------------------------------- */
@@ -856,6 +862,11 @@ static HD_HOT void answer(void *self, hd_time at, uint32_t d)
 
 /* ---- events ----------------------------------------------------------- */
 
+HD_APART void hd_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    enter_port(sl, now, r, sl->l2->latency);
+}
+
 static HD_APART void serve_other(struct hd_l2_slice *sl, hd_time now,
                                 uint32_t what, uint32_t a)
 {
@@ -866,7 +877,7 @@ static HD_APART void serve_other(struct hd_l2_slice *sl, hd_time now,
         arrive(sl, now, a);
         break;
     case HD_L2_LOOK:
-        enter_port(sl, now, a, sl->l2->latency);
+        hd_l2_look(sl, now, a);
         break;
     case HD_L2_DOWN:
         s->promised--;
@@ -892,10 +903,9 @@ static HD_HOT void serve(void *self, hd_time now, uint32_t what, uint32_t a,
                          uint64_t b)
 {
     (void)b;
-    if (what == HD_L2_LOOK && hd_l2_quiet(self) &&
-        hd_fast_l2_look(self, now, a))
-        return;
-    if (what == HD_L2_FILL)
+    if (what == HD_L2_LOOK && hd_l2_quiet(self))
+        hd_fast_l2_look(self, now, a);
+    else if (what == HD_L2_FILL)
         fill(self, now, a);
     else
         serve_other(self, now, what, a);

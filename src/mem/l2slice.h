@@ -190,11 +190,14 @@ static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
  * is fetched. */
 void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
+/* l2.c: the result of a request's look-up is known: the long way. */
+void hd_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+
 /* fast/l2.c: a request is sent that does not skip the cache. */
 void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r);
-/* The result of a request's look-up is known.  False, and nothing is
- * changed: it has to go the long way. */
-bool hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+/* The result of a request's look-up is known; what has to go the long way is
+ * given to hd_l2_look before anything is changed. */
+void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
 /* Whether the short way may be taken. */
 static inline bool hd_l2_quiet(const struct hd_l2_slice *sl)

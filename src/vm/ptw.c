@@ -265,38 +265,47 @@ static HD_APART void tell_read(const struct hd_unit *u, const struct hd_walk *w,
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
 }
 
-/* Sends the read of w->level, as request r. */
-static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk,
-                        uint32_t r)
+/* Sends the read of w->level, as a request that is a read of this walk. */
+static HD_INLINE void leave(const struct hd_mmu *m, hd_time now,
+                            struct hd_walk *w, struct hd_req *q, uint32_t r,
+                            uint64_t ticket)
 {
-    const struct hd_mmu *m = u->m;
-    struct hd_walk *w = &u->walk[walk];
-    struct hd_req *q = &m->w.reqs->v[r];
-    bool numbered = m->ordered & (u->ticket != HD_UNIT_FOREIGN) &
+    bool numbered = m->ordered & (ticket != HD_UNIT_FOREIGN) &
                     (hd_recip_up(m->per_tick, now) == now);
 
     q->pa = w->pte[w->level - 1];
     q->born = now;
-    q->queued = u->ticket;
+    q->queued = ticket;
+    q->client = (uint16_t)(m->w.memory_client + numbered);
+    q->level = w->level;
+    q->flags = numbered ? HD_REQ_SEQ : 0;
+    q->hit = HD_REQ_HIT;
+    w->counted = 0;
+    m->w.memory.send(m->w.memory.self, now, r);
+}
+
+/* Sends the read of w->level, as a new request. */
+static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_walk *w = &u->walk[walk];
+    uint32_t r = hd_req_take(m->w.reqs);
+    struct hd_req *q = &m->w.reqs->v[r];
+
     q->next = HD_NONE;
     q->tag = TAG(u->instance, walk);
-    q->client = (uint16_t)(m->w.memory_client + numbered);
     q->warp = HD_NO_WARP;
     q->kind = HD_REQ_WALK;
     q->app = w->app;
-    q->level = w->level;
-    q->flags = numbered ? HD_REQ_SEQ : 0;
     q->dram_class = 0;
-    q->hit = HD_REQ_HIT;
     q->bytes = 8;
     w->req = r;
-    w->counted = 0;
     w->state = HD_WALK_READS;
     if (m->walk_cfg.port != 0) /* by the core that missed first */
         q->spare = u->treq[u->miss.v[walk].first].core;
     if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_read] != 0))
         tell_read(u, w, u->treq[u->miss.v[walk].first].core);
-    m->w.memory.send(m->w.memory.self, now, r);
+    leave(m, now, w, q, r, u->ticket);
 }
 
 static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
@@ -342,7 +351,7 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
     if (t != now)
         post(u, t, what, walk);
     else if (what == SEND)
-        send(u, now, walk, hd_req_take(u->m->w.reqs));
+        send(u, now, walk);
     else
         done(u, now, walk);
 }
@@ -413,7 +422,7 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
     else if (what == START)
         begin(u, now, walk);
     else if (what == SEND)
-        send(u, now, walk, hd_req_take(u->m->w.reqs));
+        send(u, now, walk);
     else
         done(u, now, walk);
 }
@@ -421,7 +430,7 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
 HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
 {
     const struct hd_mmu *m = mmu;
-    const struct hd_req *q = &m->w.reqs->v[r];
+    struct hd_req *q = &m->w.reqs->v[r];
     struct hd_unit *u = hd_unit_of(mmu, TAG_UNIT(q->tag));
     uint32_t walk = TAG_WALK(q->tag);
     struct hd_walk *w = &u->walk[walk];
@@ -431,9 +440,8 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
     count_read(c, w);
     c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
     if (m->ahead && w->level < w->leaf && at < *m->until) {
-        u->ticket = u->s->number++;
         w->level++;
-        send(u, at, walk, r);
+        leave(m, at, w, q, r, u->s->number++);
         return;
     }
     w->req = HD_NONE;
