@@ -160,17 +160,15 @@ static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
     return hd_ask_cache_insert(&c->insert, &q);
 }
 
-HD_HOT bool hd_cache_enter(struct hd_cache *c, uint32_t set, uint64_t line,
-                           uint32_t kind, uint32_t level, bool dirty,
-                           struct hd_who who, uint64_t *victim,
-                           uint32_t *victim_app)
+bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
+                          uint32_t kind, uint32_t level, bool dirty,
+                          struct hd_who who, uint64_t *victim,
+                          uint32_t *victim_app)
 {
+    int64_t how = ask_insert(c, line, kind, level, who);
     struct hd_cache_line old;
-    int64_t how = HEDDLE_CACHE_INSERT_NORMAL;
     uint32_t e;
 
-    if (HD_UNLIKELY(c->insert.bound))
-        how = ask_insert(c, line, kind, level, who);
     if (how == HEDDLE_CACHE_INSERT_SKIP) {
         *victim = dirty ? line : HD_KEY_NONE;
         *victim_app = who.app;
@@ -179,12 +177,10 @@ HD_HOT bool hd_cache_enter(struct hd_cache *c, uint32_t set, uint64_t line,
     e = how == HEDDLE_CACHE_INSERT_LAST
             ? hd_assoc_place_last(&c->tags, set, line, who, victim)
             : hd_assoc_place(&c->tags, set, line, who, victim);
-    old = c->line[e];
-    c->line[e] =
-        (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
+    old = hd_cache_owned(c, e, who, dirty);
     if (*victim == HD_KEY_NONE)
         return false;
-    if (HD_UNLIKELY(c->watched[HEDDLE_NOTE_cache_evict] != 0))
+    if (c->watched[HEDDLE_NOTE_cache_evict] != 0)
         tell(c, HEDDLE_NOTE_cache_evict, *victim, kind, who, old.filler);
     *victim_app = old.owner;
     return old.dirty;
@@ -247,6 +243,10 @@ void hd_cache_bound(struct hd_cache *c)
 
     hd_assoc_bound(&c->tags);
     c->tags.asked |= use ? HD_CACHE_USE : 0;
+    c->tags.asked |=
+        c->insert.bound || c->watched[HEDDLE_NOTE_cache_evict] != 0
+            ? HD_CACHE_ENTER
+            : 0;
 }
 
 int hd_cache_open(struct hd_cache *c, struct hd_env *env,

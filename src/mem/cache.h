@@ -41,8 +41,9 @@ struct hd_cache_line {
     uint8_t dirty;
 };
 
-enum { HD_CACHE_USE = HD_ASSOC_OWNER }; /* hd_assoc.asked: somebody watches
-                                           hits or misses */
+/* hd_assoc.asked: somebody watches hits or misses; is asked of what enters, or
+ * watches what leaves. */
+enum { HD_CACHE_USE = HD_ASSOC_OWNER, HD_CACHE_ENTER = 2 * HD_ASSOC_OWNER };
 
 struct hd_cache {
     uint32_t set_mask; /* where the sets are a power of two; else 0 */
@@ -138,13 +139,43 @@ static inline bool hd_cache_peek(const struct hd_cache *c, uint64_t line)
     return hd_cache_find(c, line) != HD_NONE;
 }
 
+/* What is known of the line in an entry from now on; returns what was. */
+static inline struct hd_cache_line hd_cache_owned(struct hd_cache *c,
+                                                  uint32_t entry,
+                                                  struct hd_who who, bool dirty)
+{
+    struct hd_cache_line old = c->line[entry];
+
+    c->line[entry] =
+        (struct hd_cache_line){(uint16_t)who.warp, (uint8_t)who.app, dirty};
+    return old;
+}
+
+/* hd_cache_enter where somebody is asked or told. */
+bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
+                          uint32_t kind, uint32_t level, bool dirty,
+                          struct hd_who who, uint64_t *victim,
+                          uint32_t *victim_app);
+
 /* Enters a line that is known to be missing into its set (asks cache_insert;
  * it may decline).  Returns true when a dirty line must be written back (the
  * evicted one, or the newcomer that was declined): its line number and owner.
  * Otherwise *victim is a clean line that left, or HD_KEY_NONE. */
-bool hd_cache_enter(struct hd_cache *c, uint32_t set, uint64_t line,
-                    uint32_t kind, uint32_t level, bool dirty,
-                    struct hd_who who, uint64_t *victim, uint32_t *victim_app);
+static inline bool hd_cache_enter(struct hd_cache *c, uint32_t set,
+                                  uint64_t line, uint32_t kind, uint32_t level,
+                                  bool dirty, struct hd_who who,
+                                  uint64_t *victim, uint32_t *victim_app)
+{
+    struct hd_cache_line old;
+
+    if (HD_UNLIKELY((c->tags.asked & HD_CACHE_ENTER) != 0))
+        return hd_cache_enter_other(c, set, line, kind, level, dirty, who,
+                                    victim, victim_app);
+    old = hd_cache_owned(c, hd_assoc_place(&c->tags, set, line, who, victim),
+                         who, dirty);
+    *victim_app = old.owner;
+    return *victim != HD_KEY_NONE && old.dirty;
+}
 
 /* Fills a line that has arrived.  One that is present already stays, and
  * becomes dirty if `dirty`; else hd_cache_enter. */

@@ -395,34 +395,25 @@ static void evicted(struct hd_tlb *t, uint64_t gone, uint32_t core,
     tell(t, HEDDLE_NOTE_tlb_evict, app_of_key(gone), core, warp, vpn, entry);
 }
 
-HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
-                        uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
-                        uint32_t cause)
+/* Enters a key of a class, or renews it; returns its entry. */
+static HD_INLINE uint32_t enter(struct hd_tlb *t, uint32_t klass, uint64_t key,
+                                uint64_t n, uint32_t core, uint32_t warp,
+                                uint32_t pfn)
 {
-    struct hd_xlate r;
-    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r);
-    uint32_t s = shift_of(t, klass), offset, e, set;
-    bool large = klass == HD_TLB_2M && t->large.sets != 0;
+    bool large = HD_UNLIKELY(klass == HD_TLB_2M) && t->large.sets != 0;
     struct hd_assoc *a = large ? &t->large : &t->base;
-    uint64_t group = r.vpn.v >> s << s, key = key_of(klass, app, group), gone;
+    uint32_t set = set_of(a, large ? t->large_mask : t->base_mask, n), e;
     uint32_t is = large ? HD_TLB_LARGE : klass, was = HD_NONE;
-    struct hd_who who = {app, warp};
+    struct hd_who who = {app_of_key(key), warp};
+    uint64_t gone;
 
-    if (klass == HD_TLB_MERGED && t->live[HD_TLB_4K] != 0)
-        for (uint64_t v = r.vpn.v; v < r.vpn.v + r.pages; v++)
-            if ((e = find_base(t, HD_TLB_4K, app, v)) != HD_NONE)
-                drop(t, e);
-    if (klass == HD_TLB_4K && t->live[HD_TLB_MERGED] != 0 &&
-        (e = find_base(t, HD_TLB_MERGED, app, wanted.v)) != HD_NONE)
-        drop(t, e);
-    set = set_of(a, large ? t->large_mask : t->base_mask, group >> s);
-    offset = large ? t->base_n : 0;
     e = hd_assoc_find(a, set, key);
     if (HD_UNLIKELY(e != HD_NONE)) {
         hd_assoc_touch(a, e, who);
-        e += offset;
+        e += large ? t->base_n : 0;
     } else {
-        e = offset + hd_assoc_place(a, set, key, who, &gone);
+        e = hd_assoc_place(a, set, key, who, &gone);
+        e += large ? t->base_n : 0;
         if (HD_LIKELY(gone != HD_KEY_NONE)) {
             was = large ? HD_TLB_LARGE : class_of_key(gone);
             evicted(t, gone, core, warp, e);
@@ -433,15 +424,48 @@ HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
             more(t, is);
         }
     }
+    t->entry[e] = (struct hd_tlb_entry){pfn, (uint16_t)core, (uint16_t)warp};
+    count(t, app_of_key(key), HD_TLB_FILLS);
+    return e;
+}
+
+/* hd_tlb_fill where it is not one page of 4 KB among such pages. */
+static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
+                                uint32_t warp, hd_vpn wanted,
+                                const struct hd_xlate *x, uint32_t cause)
+{
+    struct hd_xlate r;
+    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r);
+    uint32_t s = shift_of(t, klass), e;
+    uint64_t group = r.vpn.v >> s << s;
+
+    if (klass == HD_TLB_MERGED && t->live[HD_TLB_4K] != 0)
+        for (uint64_t v = r.vpn.v; v < r.vpn.v + r.pages; v++)
+            if ((e = find_base(t, HD_TLB_4K, app, v)) != HD_NONE)
+                drop(t, e);
+    if (klass == HD_TLB_4K && t->live[HD_TLB_MERGED] != 0 &&
+        (e = find_base(t, HD_TLB_MERGED, app, wanted.v)) != HD_NONE)
+        drop(t, e);
     hd_assert(r.pfn.v <= UINT32_MAX);
-    t->entry[e] = (struct hd_tlb_entry){(uint32_t)r.pfn.v, (uint16_t)core,
-                                        (uint16_t)warp};
-    count(t, app, HD_TLB_FILLS);
-    if (HD_UNLIKELY(klass == HD_TLB_MERGED)) {
+    e = enter(t, klass, key_of(klass, app, group), group >> s, core, warp,
+              (uint32_t)r.pfn.v);
+    if (klass == HD_TLB_MERGED) {
         t->run[e] =
             (struct hd_tlb_run){(uint8_t)(r.vpn.v - group), (uint8_t)r.pages};
         count(t, app, HD_TLB_MERGED_FILLS);
     }
+}
+
+HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
+                        uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
+                        uint32_t cause)
+{
+    if (HD_LIKELY(x->page_pages == 1 && !t->merge.bound &&
+                  t->live[HD_TLB_MERGED] == 0))
+        enter(t, HD_TLB_4K, key_of(HD_TLB_4K, app, wanted.v), wanted.v, core,
+              warp, (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)));
+    else
+        fill_other(t, app, core, warp, wanted, x, cause);
 }
 
 void hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
