@@ -421,20 +421,23 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
 
 /* ---- filling ---------------------------------------------------------- */
 
+/* Whether a warp may fill the L2 TLB, by the steering tables. */
+static bool may_fill(const struct hd_steer *s, uint64_t app, uint64_t core,
+                     uint64_t warp)
+{
+    return s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
+           s->tlb_fill[app][core] >> warp & 1;
+}
+
 int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
 {
     const struct hd_mmu *m = mmu;
     const struct heddle_q_tlb_fill *q = question;
-    const struct hd_steer *s = m->steer;
 
-    for (uint64_t i = 0; i < q->requesters; i++) {
-        uint64_t core = q->who[i] >> 16, warp = q->who[i] & 0xffff;
-
-        if (s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
-            s->tlb_fill[q->app][core] >> warp & 1)
+    for (uint64_t i = 0; i < q->requesters; i++)
+        if (may_fill(m->steer, q->app, q->who[i] >> 16, q->who[i] & 0xffff))
             return HEDDLE_TLB_FILL_L2TLB;
-    }
-    return s->tlb_fill_without[q->app][0];
+    return m->steer->tlb_fill_without[q->app][0];
 }
 
 /* Asks where the result of a walk goes. */
@@ -460,9 +463,11 @@ static HD_HOT void fill(struct hd_unit *u, const struct hd_mshr_entry *e,
                         const struct hd_xlate *x)
 {
     const struct hd_treq *q = &u->treq[e->first];
-    uint32_t where = ask(u, e, x), counter = HD_MMU_UNFILLED;
+    uint32_t where = HEDDLE_TLB_FILL_L2TLB, counter = HD_MMU_UNFILLED;
     struct hd_tlb *t = NULL;
 
+    if (u->m->fill.bound || !may_fill(u->m->steer, q->app, q->core, q->warp))
+        where = ask(u, e, x);
     if (where == HEDDLE_TLB_FILL_L2TLB) {
         t = &u->tlb;
         counter = HD_MMU_FILLS;

@@ -315,7 +315,10 @@ HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     if (e == HD_NONE)
         return false;
     count(t, app, HD_TLB_HITS);
-    *x = x_of(t, e);
+    if (HD_LIKELY(t->live[HD_TLB_PRESENT] == 1u << HD_TLB_4K))
+        *x = (struct hd_xlate){vpn, {t->entry[e].frame}, 1, 1};
+    else
+        *x = x_of(t, e);
     if (HD_UNLIKELY(is_large(t, e))) {
         count(t, app, HD_TLB_LARGE_HITS);
         hd_assoc_touch(&t->large, e - t->base_n, (struct hd_who){app, warp});
