@@ -29,10 +29,13 @@ struct rig {
     uint32_t order[MOST], n;
 };
 
-static void done(void *self, hd_time now, uint32_t word)
+/* a: word */
+static void done(void *self, hd_time now, uint32_t what, uint32_t word,
+                 uint64_t b)
 {
     struct rig *g = self;
 
+    (void)what, (void)b;
     assert_true(word < MOST && g->at[word] == 0);
     g->at[word] = now;
     g->order[g->n++] = word;
@@ -64,7 +67,8 @@ static struct rig *rig_new(uint64_t core_mhz, uint64_t link_mhz)
 static void rig_open(struct rig *g)
 {
     g->link = hd_link_open(g->env, &g->cfg, ROOM);
-    g->client = hd_link_client(g->link, done, g);
+    g->client = hd_link_client(
+        g->link, hd_events_component(&g->m.ev, "client", done, g), 0);
     g->driver = hd_events_component(&g->m.ev, "driver", drive, g);
 }
 

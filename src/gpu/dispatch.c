@@ -607,11 +607,6 @@ static void copy(struct hd_dispatch *d, uint32_t app, hd_time now)
     go(d, app, now);
 }
 
-static void copied(void *self, hd_time now, uint32_t app)
-{
-    copy(self, app, now);
-}
-
 static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_gpu *g = d->g;
@@ -711,7 +706,7 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
     d->g = g;
     d->component = hd_events_component(g->env->ev, "dispatch", on_event, d);
     if (g->link != NULL)
-        d->link_client = hd_link_client(g->link, copied, d);
+        d->link_client = hd_link_client(g->link, d->component, EV_COPY);
     hd_slots_offer(g->env->slots, HEDDLE_POINT_block_place, "", &d->place,
                    place_default, d);
     d->flat_each = hd_stats_flat_each(g->env->stats);

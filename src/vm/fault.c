@@ -121,7 +121,7 @@ const uint32_t hd_fault_hist_count = HD_LEN(hd_fault_hists);
 
 _Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
-enum { EV_DRIVE, EV_PAGE };
+enum { EV_DRIVE, EV_PAGE, EV_OVER };
 
 enum fault_state { WAITS, HOST, LINK, HERE };
 
@@ -468,9 +468,8 @@ static void one(struct hd_faults *f, hd_time now, uint32_t e)
 }
 
 /* A transfer is over: the last page has come over the link. */
-static void arrived(void *self, hd_time now, uint32_t e)
+static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    struct hd_faults *f = self;
     struct fault *x = &f->v[e];
     uint32_t head = x->head;
 
@@ -494,8 +493,10 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
     (void)b;
     if (what == EV_DRIVE)
         drive(self, now, e, false);
-    else
+    else if (what == EV_PAGE)
         one(self, now, e);
+    else
+        arrived(self, now, e);
 }
 
 /* ---- faults ------------------------------------------------------------- */
@@ -712,7 +713,7 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->requesters = hd_stats_hist(env->stats, &hd_fault_hists[1]);
     f->s->next = HD_NEVER;
     f->rank = hd_events_component(env->ev, "fault", handle, f);
-    f->client = hd_link_client(w->link, arrived, f);
+    f->client = hd_link_client(w->link, f->rank, EV_OVER);
     hd_slots_offer(env->slots, HEDDLE_POINT_fault_batch, "", &f->batch,
                    batch_default, f);
     hd_env_part(env, (struct hd_part){.name = "fault",

@@ -103,8 +103,7 @@ struct hd_link {
     struct hd_stat stat;
     struct hd_hist *time;
     struct {
-        hd_link_done *fn;
-        void *self;
+        uint32_t component, what;
     } client[HD_LINK_CLIENTS];
 };
 
@@ -148,11 +147,11 @@ static uint64_t cycles(const struct hd_link *l, hd_time span)
 
 /* ---- transfers ---------------------------------------------------------- */
 
-uint32_t hd_link_client(struct hd_link *l, hd_link_done *fn, void *self)
+uint32_t hd_link_client(struct hd_link *l, uint32_t component, uint32_t what)
 {
     hd_assert(l->clients < HD_LINK_CLIENTS);
-    l->client[l->clients].fn = fn;
-    l->client[l->clients].self = self;
+    l->client[l->clients].component = component;
+    l->client[l->clients].what = what;
     return l->clients++;
 }
 
@@ -208,7 +207,8 @@ static void over(void *self, hd_time now, uint32_t dir, uint32_t a, uint64_t b)
     c[HD_LINK_BUSY_CYCLES] += cycles(l, busy);
     c[HD_LINK_WAIT_CYCLES] += cycles(l, x.begin - x.sent);
     hd_hist_add(&l->time[x.app], cycles(l, x.end - x.sent));
-    l->client[x.client].fn(l->client[x.client].self, now, x.word);
+    hd_post(l->env->ev, l->rank, l->client[x.client].component, now,
+            l->client[x.client].what, x.word, 0);
 }
 
 /* ---- looking and checking ----------------------------------------------- */

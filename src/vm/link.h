@@ -2,7 +2,7 @@
  * link.h - the link to the host's memory: one FIFO for each direction.
  *
  * A transfer enters a direction's queue, occupies the link for its bytes, and
- * its client is told when the last of them is over.  What comes before a
+ * its client gets an event when the last of them is over.  What comes before a
  * transfer (the host's work on a fault, setting up a copy) takes
  * hd_link_latency and is the client's to wait for: it overlaps with other
  * transfers, the occupation of the link does not.
@@ -36,17 +36,15 @@ enum hd_link_stat {
 
 struct hd_link;
 
-/* Told that its transfer is over; word: as it was sent. */
-typedef void hd_link_done(void *self, hd_time now, uint32_t word);
-
 /* Builds the link with room for `room` transfers at once in the simulation's
  * arena; NULL on error. */
 struct hd_link *hd_link_open(struct hd_env *env, const struct hd_link_cfg *cfg,
                              uint32_t room);
 void hd_link_close(struct hd_link *l);
 
-/* Makes fn(self, ...) a client, before the first event; returns its number. */
-uint32_t hd_link_client(struct hd_link *l, hd_link_done *fn, void *self);
+/* Makes a component a client, which gets event `what` with the word of a
+ * transfer when that is over; before the first event.  Returns its number. */
+uint32_t hd_link_client(struct hd_link *l, uint32_t component, uint32_t what);
 
 /* Has `bytes` (1 to HD_LINK_MOST) of an application cross in the order of the
  * calls.  Returns when the last of them will be over. */
