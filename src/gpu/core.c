@@ -610,7 +610,6 @@ void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app)
     c->state = g->state != NULL ? &g->state[app] : NULL;
     c->ops = g->source[app]->ops;
     c->source = g->source[app]->self;
-    c->slot = g->slot[app];
     c->count = hd_count_row(&g->stat, core, app);
     c->tlb_count = hd_count_row(&g->tlb_stat, core, app);
     c->l1_count = hd_count_row(&g->l1_stat, core, app);

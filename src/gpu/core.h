@@ -300,7 +300,7 @@ struct hd_core {
     uint64_t full;          /* mask of all lanes of a warp */
     struct hd_block *block; /* [blocks] */
     struct hd_slot pick;
-    uint32_t lanes; /* warp size of its application */
+    uint32_t lanes; /* warp size of its application's launch */
     uint32_t memops;
     uint32_t ilp; /* core.ilp */
 
@@ -405,6 +405,9 @@ extern const char *const hd_op_name[]; /* enum hd_op_kind */
 
 /* warp.c: offers its points. */
 void hd_warp_open(struct hd_core *c);
+/* What follows from the launch of its application: the warp size, and how long
+ * an instruction holds the port. */
+void hd_warp_launch(struct hd_core *c);
 /* A block begins at t; there is room. */
 void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number);
 /* A memory instruction is done. */

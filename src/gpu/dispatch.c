@@ -176,17 +176,14 @@ void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t)
             core, 0);
 }
 
-/* Warp size and issue time follow from the launch. */
-static void set_lanes(struct hd_dispatch *d, uint32_t app)
+/* Issue time follows from the warp size of the launch. */
+static void set_slot(struct hd_dispatch *d, uint32_t app)
 {
     struct hd_gpu *g = d->g;
     uint32_t lanes = d->app[app].launch.lanes;
 
     g->slot[app] =
         g->env->clk->ticks[HD_CLK_ISSUE] * hd_ceil_div(lanes, g->m->core.width);
-    for (uint32_t i = 0; i < g->cores; i++)
-        if (g->core[i].app == app)
-            g->core[i].slot = g->slot[app];
 }
 
 /* ---- records ------------------------------------------------------------ */
@@ -431,7 +428,9 @@ void hd_dispatch_restored(struct hd_dispatch *d)
     struct hd_gpu *g = d->g;
 
     for (uint32_t i = 0; i < g->env->apps; i++)
-        set_lanes(d, i);
+        set_slot(d, i);
+    for (uint32_t i = 0; i < g->cores; i++)
+        hd_warp_launch(&g->core[i]);
 }
 
 void hd_dispatch_reached(struct hd_dispatch *d, uint32_t app, uint64_t before,
@@ -569,7 +568,7 @@ static void go(struct hd_dispatch *d, uint32_t app, hd_time now)
     struct hd_gpu *g = d->g;
     struct hd_app_state *a = &d->app[app];
 
-    set_lanes(d, app);
+    set_slot(d, app);
     a->next_block = a->blocks_done = 0;
     a->active = 1;
     record_start(d, app, now);

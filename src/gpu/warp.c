@@ -190,6 +190,13 @@ void hd_warp_ask_limit(struct hd_core *c, hd_time t)
     hd_core_message(c, s->limit_until, HD_MSG_LIMIT, 0, 0);
 }
 
+void hd_warp_launch(struct hd_core *c)
+{
+    c->lanes = c->state->launch.lanes;
+    c->full = hd_ones(c->lanes);
+    c->slot = c->gpu->slot[c->app];
+}
+
 void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
 {
     const struct hd_launch *l = &c->state->launch;
@@ -206,8 +213,7 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
     b->used = 1;
     b->number = number;
     b->live = l->warps;
-    c->lanes = l->lanes;
-    c->full = hd_ones(l->lanes);
+    hd_warp_launch(c);
     c->count[HD_CORE_BLOCKS]++;
     family = &c->s->family[c->s->families++];
     *family = 0;
