@@ -14,7 +14,7 @@
 # Variables: CC CFLAGS CPPFLAGS LDFLAGS LDLIBS PREFIX DESTDIR V=1
 #   BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR LUACDIR BASHDIR ZSHDIR FISHDIR
 #   SANITIZER=address|undefined   a build of its own, in build/<variant>/
-#   VARIANT=debug                 -O0 with assertions
+#   VARIANT=debug                 -O0 with assertions, in build/debug/
 #   FAST=0                        without src/fast/, in build/<variant>-slow/
 
 # ---- settings ---------------------------------------------------------

@@ -1,6 +1,8 @@
 -- 821-fast.lua - pins: without src/fast/ (make FAST=0) the results are the same.
 -- The golden runs, and runs under load that fill queues and MSHRs, are compared
 -- with those of a command built so, in a build folder of its own that is kept.
+-- It has assertions, so they are seen to hold in these runs, and those of who may
+-- reach into whose state (src/borders.def) are tested in it.
 --
 -- With print=true the script prints what it measures, and tests nothing.
 --
@@ -35,7 +37,8 @@ if args.print then
 end
 
 local ok, text = files.command("env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s "
-    .. "-j2 FAST=0 VARIANT=light SANITIZER= CFLAGS=-O1 " .. SLOW .. "/heddle")
+    .. "-j2 FAST=0 VARIANT=light SANITIZER= CFLAGS='-O1 -DHD_DEBUG' " .. SLOW
+    .. "/heddle " .. SLOW .. "/t/815-borders")
 tap.ok(ok, "it builds without src/fast/", text)
 if ok then
     tap.ok(files.output(SLOW .. "/heddle run t/821-fast.lua print=true")
@@ -43,6 +46,9 @@ if ok then
     text = files.output("env -u HEDDLE HEDDLE_BUILD=" .. SLOW
         .. " t/run t/820-golden.lua | grep -v '^ok'")
     tap.ok(text:match "^1%.%.%d+\n$", "and in the golden runs", text)
+    text = files.output(SLOW .. "/t/815-borders")
+    tap.ok(text:find "1%.%.3\n" and not text:find "not ok",
+        "sides reach into one another as it is listed", text)
 end
 
 tap.done()

@@ -50,7 +50,7 @@ struct vm {
     struct hd_mmu *mmu;
     struct hd_tclient client[2 * VM_CORES], told_of[VM_CORES];
     struct vmslots policies;
-    uint32_t driver, memory, sent;
+    uint32_t driver, memory, core, sent;
     uint64_t memory_latency, memory_back;
     struct vm_answer answer[VM_LOG];
     uint32_t answers;
@@ -108,8 +108,16 @@ static void vm_faulted(void *self, hd_time at, uint32_t treq)
     struct vm *v = self;
 
     assert_true(at >= hd_events_now(&v->m.ev));
-    heard(v, treq);
+    hd_post(&v->m.ev, v->core, v->core, at, 0, treq, 0);
     v->told++;
+}
+
+/* A core hears that its request waits for a fault. */
+static void vm_core(void *self, hd_time now, uint32_t what, uint32_t a,
+                    uint64_t b)
+{
+    (void)now, (void)what, (void)b;
+    heard(self, a);
 }
 
 static void vm_memory_send(void *self, hd_time now, uint32_t req)
@@ -201,6 +209,7 @@ static void vm_open(struct vm *v, uint32_t apps)
     vmslots_open(&v->policies, v->env, VM_CORES);
     v->driver = hd_events_component(&v->m.ev, "driver", vm_driver, v);
     v->memory = hd_events_component(&v->m.ev, "memory", vm_memory, v);
+    v->core = hd_events_component(&v->m.ev, "core", vm_core, v);
     for (uint32_t i = 0; i < 2 * VM_CORES; i++)
         v->client[i] = (struct hd_tclient){vm_reply, v};
     v->pt = hd_ptables_open(v->env, &v->vm_cfg);

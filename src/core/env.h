@@ -92,6 +92,7 @@ static inline void hd_env_sync(struct hd_env *env)
 {
     hd_time now = hd_events_now(env->ev);
 
+    hd_cross(env, HD_BORDER_sync);
     for (uint32_t i = 0; i < env->parts; i++)
         if (env->part[i].sync != NULL)
             env->part[i].sync(env->part[i].self, now);

@@ -334,6 +334,9 @@ uint32_t hd_events_component(struct hd_events *q, const char *name,
     q->to[id].fn = fn;
     q->to[id].self = self;
     q->name[id] = name;
+#if HD_BORDERS_WATCHED
+    q->side[id] = hd_border_side(name);
+#endif
     return id;
 }
 
@@ -506,10 +509,16 @@ static inline bool advance(struct hd_events *q)
 
 /* ---- serving ------------------------------------------------------------ */
 
-static inline void call(const struct hd_events *q, uint32_t to, hd_time at,
+static inline void call(struct hd_events *q, uint32_t to, hd_time at,
                         uint32_t what, uint32_t a, uint64_t b)
 {
+#if HD_BORDERS_WATCHED
+    q->borders.now = q->side[to];
+#endif
     q->to[to].fn(q->to[to].self, at, what, a, b);
+#if HD_BORDERS_WATCHED
+    q->borders.now = HD_SIDE_ALL;
+#endif
 }
 
 static inline uint32_t receiver(uint64_t key)

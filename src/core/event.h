@@ -22,6 +22,7 @@
 
 #include "../base/arena.h"
 #include "../base/base.h"
+#include "border.h"
 
 /*
  * Called when an event is due.  `what`, `a` and `b` are the sender's words:
@@ -77,6 +78,10 @@ struct hd_events {
         void *self;
     } to[HD_MAX_COMPONENTS];
     const char *name[HD_MAX_COMPONENTS]; /* borrowed; for wait-for graphs */
+#if HD_BORDERS_WATCHED
+    struct hd_borders borders;
+    uint8_t side[HD_MAX_COMPONENTS];
+#endif
 };
 
 /* Builds an empty queue with buckets of a quarter of `cycle_ticks` (a core

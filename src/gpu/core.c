@@ -327,6 +327,7 @@ static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
 {
     hd_time page = hd_min_u64(*g->barrier, *g->arrival);
 
+    hd_cross(g->env, HD_BORDER_horizon);
     return hd_min_u64(now + g->ahead, hd_min_u64(*g->env->slots->epoch, page));
 }
 
@@ -452,6 +453,7 @@ void hd_gpu_halt(void *self, bool on, hd_time now)
 {
     struct hd_gpu *g = self;
 
+    hd_cross(g->env, HD_BORDER_halt);
     for (uint32_t i = 0; i < g->cores; i++) {
         struct hd_core *c = &g->core[i];
         if (on) {
@@ -684,6 +686,7 @@ static void open_time(void *self, uint32_t instance, uint32_t app,
     struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[instance];
 
+    hd_cross(g->env, HD_BORDER_accounts);
     if (c->app == app)
         hd_core_unaccounted(c, hd_events_now(g->env->ev), add);
 }

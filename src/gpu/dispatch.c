@@ -330,6 +330,7 @@ static uint64_t threads(const struct hd_dispatch *d, uint32_t app)
     const struct hd_stat *core = &d->g->stat;
     uint64_t n = 0;
 
+    hd_cross(d->g->env, HD_BORDER_accounts);
     for (uint32_t i = 0; i < core->instances; i++)
         n += *hd_count(core, i, app, HD_CORE_THREAD_INSTRUCTIONS);
     return n;
@@ -347,6 +348,7 @@ uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app)
 /* A core's time counts anew. */
 static void reset_core(const struct hd_gpu *g, struct hd_core *c, hd_time now)
 {
+    hd_cross(g->env, HD_BORDER_accounts);
     for (uint32_t w = 0; w < g->m->core.warps; w++) {
         struct hd_warp *x = &c->warp[w];
         /* A warp that has issued ahead of now keeps what lies after it. */

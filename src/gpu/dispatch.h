@@ -56,6 +56,7 @@ static inline void hd_dispatch_issued(const struct hd_core *c, uint64_t n,
     struct hd_app_state *a = c->state;
     uint64_t before = a->issued;
 
+    hd_cross(c->gpu->env, HD_BORDER_issued);
     a->issued = before + n;
     a->last_issue = t;
     /* before < mark <= before + n; never, if the mark is 0 */

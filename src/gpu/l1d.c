@@ -256,6 +256,7 @@ HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
                     ? store_line(c, memop, line, bytes, t, ticks)
                     : atomic_line(c, memop, line, bytes, t, ticks);
 
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (done)
         hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used,
                         c->gpu->m->l1cache.ports, t, c->gpu->cycle);
@@ -272,6 +273,7 @@ uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
     uint64_t end = (pa.v + bytes - 1) >> g->line_shift;
     uint32_t n = 0;
 
+    hd_cross(g->env, HD_BORDER_drop_core);
     for (uint32_t i = 0; i < g->cores; i++) {
         struct hd_core *c = &g->core[i];
         if (c->app != app || !is_full(c))
@@ -309,6 +311,7 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
     const struct hd_mshr_entry *m = &c->l1_mshr.v[q->tag];
     uint32_t p = m->first, next;
 
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(c->l1.watched[HEDDLE_NOTE_line_back] != 0))
         tell_back(c, q, t);
     if (q->kind == HD_REQ_READ && is_full(c)) /* an atomic leaves nothing */

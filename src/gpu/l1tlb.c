@@ -29,11 +29,11 @@
  * where an entry of a coalesced region hits, and the page is still on the host
  * (find).
  *
- * Two things reach the unit below at once, without an instant: that the answer
- * was heard (hd_tbelow.heard ends the account of the walk, with the misses that
- * joined up to then), and the most misses that one translation ended
- * (hd_gpu.stalled, which a policy's epoch reads).  A message would be counted
- * after an epoch that lies between, so they are as they are.
+ * That the answer was heard reaches the unit below at once, without an instant
+ * (hd_tbelow.heard ends the account of the walk, with the misses that joined up
+ * to then): a message would be counted after an epoch that lies between.  So
+ * would the most misses that one translation ended (hd_gpu.stalled, which a
+ * policy's epoch reads).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -275,6 +275,7 @@ HD_HOT bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
     uint32_t e;
     bool hit;
 
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(g->translate == 0)) {
         page->frame = mapped(c, page->vpn);
         return true;
@@ -322,6 +323,7 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
 {
     struct hd_gpu *g = self;
 
+    hd_cross(g->env, HD_BORDER_shoot_core);
     if (g->translate == 0 || g->m->l1tlb.mode.kind != HD_FULL)
         return; /* nothing is held that could be wrong */
     for (uint32_t i = 0; i < g->cores; i++) {
@@ -549,6 +551,7 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     struct hd_mshr_entry *m = &c->tlb_mshr.v[i];
     uint64_t pfn;
 
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(*g->changes != 0))
         refresh(c, q);
     pfn = hd_xlate_frame(&q->x, q->vpn).v;

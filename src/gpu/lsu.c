@@ -82,6 +82,7 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
     struct hd_lines *op = enter(c, w);
     uint64_t *count = c->count;
 
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (lanes != c->lanes ||
         !hd_coalesce_one(acc, lanes, o->bytes, g->line_shift, op))
         hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, op);
@@ -292,6 +293,7 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
     uint32_t behind = s->lsu_first + 1;
     hd_time next, until = hd_min_u64(end, port);
 
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (s->replay_first != HD_NONE) {
         replay(c, t, until);
         return;

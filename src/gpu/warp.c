@@ -139,6 +139,13 @@ static inline uint32_t slot_bit(uint32_t slot)
     return (uint32_t)(1ull << slot % 64);
 }
 
+/* The application's program, which is run as it issues. */
+static inline const struct hd_source_ops *program(const struct hd_core *c)
+{
+    hd_cross(c->gpu->env, HD_BORDER_program);
+    return c->ops;
+}
+
 /* Fetches the warp's next instruction, after one of kind `old`, and finds out
  * what it waits for. */
 static HD_INLINE void fetch(const struct hd_core *c, struct hd_core_state *s,
@@ -148,7 +155,7 @@ static HD_INLINE void fetch(const struct hd_core *c, struct hd_core_state *s,
     uint64_t bit = 1ull << w;
     uint32_t kind;
 
-    c->ops->next(c->source, x->ctx, x->index, &x->op);
+    program(c)->next(c->source, x->ctx, x->index, &x->op);
     kind = x->op.kind;
     s->next[old] ^= bit; /* it was set */
     s->next[kind] |= bit;
@@ -192,6 +199,7 @@ void hd_warp_ask_limit(struct hd_core *c, hd_time t)
 
 void hd_warp_launch(struct hd_core *c)
 {
+    hd_cross(c->gpu->env, HD_BORDER_launch);
     c->lanes = c->state->launch.lanes;
     c->full = hd_ones(c->lanes);
     c->slot = c->gpu->slot[c->app];
@@ -204,11 +212,12 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
     struct hd_block *b;
     uint64_t *family;
 
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
     while (c->block[slot].used)
         slot++;
     b = &c->block[slot];
     memset(b, 0, sizeof *b);
-    if (c->ops->block_start(c->source, number, &b->ctx) != 0)
+    if (program(c)->block_start(c->source, number, &b->ctx) != 0)
         return; /* the error is recorded and stops the run */
     b->used = 1;
     b->number = number;
@@ -260,7 +269,7 @@ static void end_block(struct hd_core *c, uint32_t slot, hd_time t)
         x->since = t;
         x->state = HD_WARP_FREE;
     }
-    c->ops->block_end(c->source, b->ctx);
+    program(c)->block_end(c->source, b->ctx);
     b->used = 0;
     hd_dispatch_block_end(c->gpu->dispatch, c->id, t);
     hd_warp_ask_limit(c, t);
@@ -321,6 +330,7 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
     struct hd_warp *x = &c->warp[m->warp];
     struct awaited a;
 
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_access_done] != 0))
         tell_done(c, m, t);
     if (m->slot != HD_NO_SLOT) {
@@ -567,7 +577,7 @@ static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
     x->pending |= slot_bit(slot);
     x->flight += slot == HD_NO_SLOT;
     s->ready ^= 1ull << w;
-    c->ops->access(c->source, x->ctx, x->index, &acc);
+    program(c)->access(c->source, x->ctx, x->index, &acc);
     hd_lsu_take(c, w, lanes, &acc, t);
     fetch(c, s, x, w, kind, end);
 }
@@ -649,6 +659,7 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
     uint64_t rounds;
     uint32_t w, one;
 
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
     s->local = hd_max_u64(s->local, t);
     if (s->later_at <= t) {
         promote(c, s, t);

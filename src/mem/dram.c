@@ -386,6 +386,7 @@ HD_HOT bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req)
 {
     uint32_t k;
 
+    hd_cross(d->env, HD_BORDER_dram);
     return takes(d, &d->lane[channel], req, &k);
 }
 
@@ -406,6 +407,7 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
     hd_time now = hd_events_now(d->env->ev);
     uint32_t k;
 
+    hd_cross(d->env, HD_BORDER_dram);
     l->count[d->others * ST_COUNT + ST_QUEUE_FULL]++;
     if (takes(d, l, req, &k)) {
         hd_post(d->env->ev, d->id, who, now, what, a, 0);
@@ -477,6 +479,7 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     struct hd_dramchan *ch = l->ch;
     uint64_t cycle = edge_at(d, now);
 
+    hd_cross(d->env, HD_BORDER_dram);
     r->queued = now;
     if (HD_UNLIKELY(!d->full)) {
         send_simple(d, l, now, req);
@@ -522,6 +525,7 @@ void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
 {
     uint64_t cycle = hd_ceil_div(until, d->tick);
 
+    hd_cross(d->env, HD_BORDER_dram);
     if (!d->full)
         return;
     for (uint64_t at = pa.v; at < pa.v + bytes; at += d->map.piece) {

@@ -671,6 +671,7 @@ HD_HOT void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
 {
     struct hd_dramchan *ch = l->ch;
 
+    hd_at_home(d->env, HD_SIDE_MEMORY);
     if (ch->inbox_n == 0 && ch->planned && ch->plan_at > cycle) {
         ch->floor = hd_max_u64(ch->floor, cycle + 1);
         return;

@@ -225,6 +225,7 @@ enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
     struct hd_cache *tags;
     bool dirty;
 
+    hd_cross(l2->env, HD_BORDER_drop_l2);
     if (!l2->full)
         return HD_L2_NOT_THERE;
     tags = &l2->slice[slice_of(l2, app, line, &set)].tags;

@@ -123,6 +123,7 @@ static int64_t ask_none(void *self, const void *q)
 {
     const struct hd_offer *o = self;
 
+    hd_cross(o->r->env, HD_BORDER_policy);
     o->def(o->def_self, q);
     if (o->r->env->err->code >= 0) {
         counters(o, q)[0]++;
@@ -184,6 +185,7 @@ static int64_t ask(void *self, const void *q)
     uint64_t *count = counters(o, q);
     int64_t a;
 
+    hd_cross(o->r->env, HD_BORDER_policy);
     if (HD_UNLIKELY(o->r->env->err->code < 0))
         return o->def(o->def_self, q);
     count[0]++;
@@ -220,6 +222,7 @@ static int64_t hear(void *self, const void *q)
         .question = q,
         .answer = answering(o)(o->by != NULL ? o : o->def_self, q)};
 
+    hd_cross(r->env, HD_BORDER_policy);
     r->listener(r->listener_ud, &d);
     return d.answer;
 }

@@ -314,6 +314,7 @@ void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
     const struct hd_env *env = r->env;
     hd_time at = env->local ? *env->local : hd_events_now(env->ev);
 
+    hd_cross(r->env, HD_BORDER_policy);
     if (HD_UNLIKELY(r->env->err->code < 0))
         return;
     *(uint64_t *)fields = hd_cycle(env->clk, HD_CLK_CORE, at);

@@ -187,6 +187,7 @@ bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
 {
     struct hd_xlate x;
 
+    hd_cross(f->env, HD_BORDER_fault);
     if (f->cfg.transfer == HD_TRANSFER_2M)
         return a.v / HD_LARGE_PAGES == b.v / HD_LARGE_PAGES;
     return hd_ptables_absent(f->w.tables, app, a, &x) &&
@@ -367,6 +368,7 @@ static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
  * of it: frames, and transfers, from that fault on. */
 static void drive(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
+    hd_at_home(f->env, HD_SIDE_MANAGER);
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
         struct fault *x = &f->v[e];
         uint64_t bytes;
@@ -556,6 +558,7 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     struct hd_xlate page;
     uint32_t t = first, e;
 
+    hd_cross(f->env, HD_BORDER_fault);
     if (!hd_ptables_absent(f->w.tables, q->app, q->vpn, &page))
         hd_assert(!"a fault of a page that is there");
     e = entry(f, now, q->app, &page);
@@ -577,6 +580,7 @@ hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
 {
     const struct parked *x = &f->wait[treq];
 
+    hd_cross(f->env, HD_BORDER_waited);
     if (f->w.treqs->v[treq].client < f->w.replay_client)
         return 0; /* none yet: it is not parked, and has not been */
     return x->total + (x->since < now ? now - x->since : 0);

@@ -490,6 +490,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     bool found = translate(u, w->app, w->vpn, &x) ||
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 
+    hd_at_home(u->m->env, HD_SIDE_MMU);
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
         fill(u, &u->miss.v[walk], &x);
     while (t != HD_NONE) {

@@ -163,6 +163,7 @@ hd_time hd_link_send(struct hd_link *l, hd_time now, enum hd_link_dir dir,
     struct transfer *x = at(l, dir, q->n);
     uint64_t *peak = hd_count(&l->stat, dir, HD_APP_NONE, HD_LINK_PEAK);
 
+    hd_cross(l->env, HD_BORDER_transfer);
     hd_assert(q->n < l->room && bytes > 0 && bytes <= HD_LINK_MOST);
     x->sent = now;
     x->begin = hd_edge(l->env->clk, HD_CLK_LINK, hd_max_u64(now, q->free));
@@ -180,6 +181,7 @@ hd_time hd_link_send(struct hd_link *l, hd_time now, enum hd_link_dir dir,
 bool hd_link_first(const struct hd_link *l, enum hd_link_dir dir,
                    uint32_t *word)
 {
+    hd_cross(l->env, HD_BORDER_transfer);
     if (l->q[dir].n == 0)
         return false;
     *word = at(l, dir, 0)->word;

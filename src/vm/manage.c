@@ -339,6 +339,7 @@ void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
 {
     struct hd_manage *g = manage;
 
+    hd_at_home(g->env, HD_SIDE_MANAGER);
     if (!hd_ptables_resident(g->t, app, vpn))
         return; /* its allocation has gone meanwhile */
     *count(g, app, HD_MANAGE_MAPPED) += pages;
@@ -620,6 +621,7 @@ static void enter(struct hd_manage *g, hd_time now, struct job j)
     hd_time at =
         now + hd_max_u64(g->cores.ahead, hd_ticks(g->env->clk, HD_CLK_CORE, 1));
 
+    hd_at_home(g->env, HD_SIDE_MANAGER);
     j.at = at = hd_edge(g->env->clk, HD_CLK_CORE, at);
     if (s->n == s->room) {
         struct job *v = hd_arena_take(g->env->arena, s->room * 2u, sizeof *v);
@@ -643,6 +645,7 @@ static void enter(struct hd_manage *g, hd_time now, struct job j)
 void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
                    uint32_t index, hd_va base, uint64_t bytes, bool map)
 {
+    hd_cross(g->env, HD_BORDER_ask);
     enter(g, now,
           (struct job){.base = base.v,
                        .bytes = bytes,
@@ -750,7 +753,7 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
     g->line = w->line;
     g->table_lines = HD_PAGE_BYTES / w->line;
     g->s = hd_arena_take(env->arena, 1, sizeof *g->s);
-    g->id = hd_events_component(env->ev, "memory", apply, g);
+    g->id = hd_events_component(env->ev, "manager", apply, g);
     mw.window = cfg->move_window;
     mw.bulk = hd_ticks_ns(env->clk, cfg->bulk_ns);
     mw.idle = idle;

@@ -215,6 +215,7 @@ static void mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
 {
     struct hd_mmu *m = self;
 
+    hd_cross(m->env, HD_BORDER_arrived);
     for (uint32_t i = 0; i < m->units; i++)
         if (m->pwc_cfg.style == HD_PWC_PHYSICAL)
             hd_pwc_invalidate(&m->unit[i].pwc, m->w.tables, app, vpn,
@@ -224,6 +225,7 @@ static void mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
 void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until)
 {
+    hd_cross(m->env, HD_BORDER_shoot_mmu);
     for (uint32_t i = 0; i < m->units; i++) {
         struct hd_unit *u = &m->unit[i];
         if (m->tlb_cfg.mode.kind == HD_FULL) {

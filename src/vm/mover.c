@@ -92,6 +92,7 @@ static struct job *job_at(const struct hd_mover *mv, const struct ring *r,
 
 static int add(struct hd_mover *mv, struct ring *r, struct job j)
 {
+    hd_at_home(mv->env, HD_SIDE_MANAGER);
     if (r->n == r->room) {
         struct job *v = hd_arena_take(mv->env->arena, r->room * 2u, sizeof *v);
         if (v == NULL)
@@ -293,6 +294,7 @@ static void pump(struct hd_mover *mv, hd_time now)
 {
     struct state *s = mv->s;
 
+    hd_at_home(mv->env, HD_SIDE_MANAGER);
     copy_inside(mv, now);
     while (!s->waits) {
         if (s->head == HD_NONE && s->out != HD_NONE) {

@@ -108,6 +108,7 @@ const uint32_t hd_vm_setting_count = HD_LEN(hd_vm_settings);
 static HD_INLINE struct hd_pt_slot *slot_of(const struct hd_ptables *t,
                                             uint32_t app, uint64_t vpn)
 {
+    hd_cross(t->env, HD_BORDER_tables);
     return hd_pt_find(t, hd_pt_key(app, vpn / HD_LARGE_PAGES));
 }
 
@@ -713,6 +714,7 @@ static int map(struct hd_ptables *t, struct job *j)
                                                   hd_frames_used(&t->frames)};
     uint32_t n;
 
+    hd_at_home(t->env, HD_SIDE_MANAGER);
     if (app >= HD_MAX_APPS || base.v + bytes < base.v || end > 1ull << 36)
         return hd_err_set(j->err, HEDDLE_EINVAL,
                           "application %u, allocation %u: %llu bytes at "
@@ -791,6 +793,7 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
     struct hd_xlate x;
     uint64_t f;
 
+    hd_at_home(t->env, HD_SIDE_MANAGER);
     if (!hd_ptables_absent(t, app, vpn, &x) || x.vpn.v != vpn.v)
         return hd_err_set(err, HEDDLE_ECHECK,
                           "application %u, page 0x%llx is to get a frame, and "
@@ -811,6 +814,7 @@ bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
+    hd_at_home(t->env, HD_SIDE_MANAGER);
     if (!decode(t, h, vpn.v, HD_PT_COMING, &x) || x.vpn.v != vpn.v)
         return false; /* its allocation has gone, and another may have come */
     put(t, h, vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
@@ -865,6 +869,7 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
     struct heddle_q_free q = {app, index, first, end - first};
     bool overlap;
 
+    hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_ask_free(&t->free, &q);
     for (uint32_t i = 0; i < t->s->ranges;) {
         struct hd_pt_range *r = range_of(t, i);
@@ -997,6 +1002,7 @@ void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     hd_pfn f = {0};
     uint32_t present = hd_ptables_whole(t, app, vpn, &f);
 
+    hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_assert(present != 0);
     for (uint32_t i = 0; present != HD_LARGE_PAGES && i < HD_LARGE_PAGES; i++) {
         if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
@@ -1021,6 +1027,7 @@ void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     uint64_t f = region_of(t, region_number(h))->frame;
     const uint64_t *e = hd_pt_entry(t, h->at);
 
+    hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_assert(h->key != 0 && h->region_bits & HD_PT_JOINED);
     mark(t, h, vpn.v, false);
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
@@ -1051,6 +1058,7 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
     hd_vpn vpn = {0};
     int rc;
 
+    hd_at_home(t->env, HD_SIDE_MANAGER);
     if (hd_ptables_owner(t, from, &app, &vpn)) {
         const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
         uint64_t *e = hd_pt_entry(t, h->at) + (vpn.v & 511);

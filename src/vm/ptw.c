@@ -160,6 +160,7 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_unit_state *s = u->s;
     struct hd_walk *w = &u->walk[walk];
 
+    hd_at_home(u->m->env, HD_SIDE_MMU);
     w->req = HD_NONE;
     w->references = 0;
     w->level = 1;
@@ -208,6 +209,7 @@ HD_HOT void hd_ptw_heard(void *self, uint32_t treq)
     uint32_t i = m->party_of[treq], *stalled;
     struct hd_party *p;
 
+    hd_cross(m->env, HD_BORDER_heard);
     if (i == 0) /* it hit, or its walk is not done */
         return;
     p = &m->parties[i - 1];
@@ -436,6 +438,7 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
     struct hd_walk *w = &u->walk[walk];
     uint64_t *c = row(u, w->app);
 
+    hd_cross(m->env, HD_BORDER_walk);
     at += m->w.memory_back;
     count_read(c, w);
     c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
