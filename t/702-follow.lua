@@ -54,7 +54,7 @@ for _, r in ipairs(list) do
     end
 end
 tap.is(table.concat(order, ", "),
-    "issue, coalescer, L1 TLB, L2 TLB, walker, L2 cache, L1 cache",
+    "issue, coalescer, L1 TLB, L2 TLB, walker, L2 cache, DRAM, L1 cache",
     "the stations, in the order in which it comes to them")
 for level = 1, 4 do
     tap.is(seen["walker: level " .. level] or #list, 1, "one read of level "
@@ -74,6 +74,20 @@ for _, r in ipairs(list) do
     back = back + (r.station == "L1 cache" and r.what:find "there" and 1 or 0)
 end
 tap.is(back, tonumber(lines), "each of its lines comes back")
+
+-- What missed the L2 is read from DRAM, once its row is open.
+local missed, read, opened = 0, 0, 0
+for _, r in ipairs(list) do
+    missed = missed + (r.station == "L2 cache" and r.what:find "miss$" and 1 or 0)
+    if r.station == "DRAM" then
+        opened = opened + (r.what:find "opens row" and 1 or 0)
+        read = read + (r.what:find "reads 4 bursts" and 1 or 0)
+        if r.what:find "row hit" then opened = opened + 1 end
+    end
+end
+tap.ok(missed == 8 and read == missed and opened == missed,
+    ("%d lines missed the L2, %d were read, of %d open rows"):format(missed,
+    read, opened))
 
 -- Of the walks of others none is told: at most one read at a level and page.
 list = rows([[
@@ -110,6 +124,7 @@ local NOTES = {
     issue = { "access_done" }, ["L1 TLB"] = { "translated" },
     ["L1 cache"] = { "line_back" }, walker = { "walk_read", "walk_done" },
     ["far faults"] = { "page_fault", "page_arrived" },
+    DRAM = { "dram_command" },
 }
 for station, path in pairs(follow.STATIONS) do
     local source = files.read(path)

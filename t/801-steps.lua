@@ -2,8 +2,9 @@
 -- pieces, byte for byte: at the same cycle the same state, and at the end the
 -- same counters, histograms, kernel records and cycle; also with warm-up,
 -- budgets, a stop condition, refresh, clocks that do not divide one another,
--- Lua policies with epochs, and under sim.check; how far ahead counters are at
--- a pause.
+-- Lua policies with epochs, and under sim.check; what is told of DRAM's commands,
+-- which are decided late, and that nothing changes by it; how far ahead counters
+-- are at a pause.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -108,6 +109,46 @@ check("a Lua policy with epochs and one that is asked", of({ "GUP", "3DS" },
         { "policies/srrip.lua", { at = "l2tlb" } },
         { "policies/lrr.lua" },
     }))
+
+-- Each command of DRAM is told in its own cycle, however a run is cut.
+do
+    local settings = whole.join(whole.SMALL, { ["dram.queue"] = 8,
+        ["dram.refresh"] = true, ["dram.trefi"] = 777 })
+
+    --- What was told by a cycle, and all that was measured by then.
+    local function told(pieces, mark, watched)
+        local sim = whole.sim({ "GUP", "3DS" }, settings)
+        if watched then
+            sim:use { name = "listener", state = { n = 0, hash = 7 }, watch = {
+                dram_command = function(note, state)
+                    state.n = state.n + 1
+                    state.hash = state.hash * 1000003 ~ (note.cycle << 24
+                        ~ note.row << 12 ~ note.channel << 8 ~ note.bank << 2
+                        ~ note.burst)
+                end } }
+        end
+        for i = 1, mark do
+            if sim.now >= mark then break end
+            sim.core:run(math.min(pieces(i), mark - sim.now))
+        end
+        local s = watched and sim:used()[1].state or { n = 0, hash = 0 }
+        local out = whole.statistics(sim)
+        sim:close()
+        return ("%d, %x"):format(s.n, s.hash), out
+    end
+
+    local function whole_run() return math.maxinteger end
+    local function odd(i) return ODD[i % #ODD + 1] end
+    for _, mark in ipairs { 1003, 4000 } do
+        local want, with = told(whole_run, mark, true)
+        local _, without = told(whole_run, mark, false)
+        tap.ok(want:find "^%d%d%d", "DRAM is busy: " .. want)
+        tap.is(told(odd, mark, true), want, "told in odd pieces")
+        tap.is(told(function() return 1 end, mark, true), want, "one by one")
+        tap.ok(not whole.difference(without, with), "watching changes nothing",
+            whole.difference(without, with))
+    end
+end
 
 -- The watchdog looks at fixed instants, however a run is cut.
 do

@@ -5,10 +5,11 @@
 -- instruction's issue, where no other of its warp is under way; from then on what
 -- belongs to it is known by core and warp as long as its lines are looked up in
 -- the core, and by page and line behind that, a read of a walk by its line and
--- the time of its way.  Its first look-ups are as many as its pages and lines;
--- what follows in the warp belongs to others.  The end is the note of an
--- instruction that began at the same cycle.  What is done for the same page or
--- line on behalf of others is told as far as this one waits for it.
+-- the time of its way, what DRAM does by a line that missed.  Its first look-ups
+-- are as many as its pages and lines; what follows in the warp belongs to others.
+-- The end is the note of an instruction that began at the same cycle.  What is
+-- done for the same page or line on behalf of others is told as far as this one
+-- waits for it.
 --
 -- SPDX-License-Identifier: MIT
 local follow = {}
@@ -22,6 +23,7 @@ follow.STATIONS = {
     ["L2 TLB"] = "src/vm/l2tlb.c",
     walker = "src/vm/ptw.c",
     ["L2 cache"] = "src/mem/l2.c",
+    DRAM = "src/mem/dramsched.c",
     ["far faults"] = "src/vm/fault.c",
 }
 
@@ -29,17 +31,36 @@ local ANY = 65535 -- core
 local KINDS = { read = "load", write = "store", atomic = "atomic" }
 
 --- The watchers.  What they keep is plain data: events as { cycle, station,
--- text }; `pages` and `lines` that are its own, by number.
+-- text }; `pages` and `lines` that are its own, by number, and how many more
+-- there are; `fetched`, lines that missed, with the cycle and the state of their
+-- row of DRAM.
 local watch = {}
 
 local function add(s, note, station, format, ...)
     s.events[#s.events + 1] = { note.cycle, station, format:format(...) }
 end
 
---- It is being followed, and the note is of its warp.
+--- It is being followed, and the note is of its warp; of its application.
 local function own(note, s)
     return s.begin and not s.done and note.core == s.core
         and note.warp == s.warp
+end
+
+local function related(note, s)
+    return s.begin and not s.done and note.app == s.app
+end
+
+--- A look-up in its core, of one of its `pages` or `lines`: each once, again
+-- where it was not to be had.
+local function looked(s, list, number, what)
+    if s[list][number] == nil then
+        if s.left[list] == 0 then
+            return false
+        end
+        s.left[list] = s.left[list] - 1
+    end
+    s[list][number] = what
+    return true
 end
 
 function watch.access(note, s, p)
@@ -54,31 +75,23 @@ function watch.access(note, s, p)
         return
     end
     s.begin = note.cycle
-    s.left_pages, s.left_lines = note.pages, note.lines
+    s.left = { pages = note.pages, lines = note.lines }
     add(s, note, "issue", "%s, pc %d", KINDS[note.kind] or "access", note.pc)
     add(s, note, "coalescer", "%d line%s, %d page%s", note.lines,
         note.lines == 1 and "" or "s", note.pages, note.pages == 1 and "" or "s")
 end
 
---- Look-ups of the L1 TLB: each page once, again where it was not to be had.
-local function l1tlb(note, s, what)
-    if not own(note, s) then
-        return
-    end
-    if s.pages[note.vpn] == nil then
-        if s.left_pages == 0 then
-            return
-        end
-        s.left_pages = s.left_pages - 1
-    end
-    s.pages[note.vpn] = what
-    add(s, note, "L1 TLB", "page %#x: %s", note.vpn, what)
+--- What DRAM does for a line is of concern from a cycle on, if that missed.
+local function fetched(s, line, what, cycle)
+    s.fetched[line] = what == "miss" and { cycle = cycle, row = "hit" } or nil
 end
 
 local function tlb(what)
     return function(note, s)
         if note.level == 1 then
-            l1tlb(note, s, what)
+            if own(note, s) and looked(s, "pages", note.vpn, what) then
+                add(s, note, "L1 TLB", "page %#x: %s", note.vpn, what)
+            end
         elseif s.begin and not s.done and note.core == s.core
             and s.pages[note.vpn] == "miss" then
             add(s, note, "L2 TLB", "page %#x: %s", note.vpn, what)
@@ -88,15 +101,17 @@ end
 watch.tlb_hit, watch.tlb_miss = tlb "hit", tlb "miss"
 
 function watch.walk_read(note, s)
-    if s.begin and not s.done and note.app == s.app and s.pages[note.vpn] then
-        s.entries[note.address // s.line] = note.cycle + s.way
+    if related(note, s) and s.pages[note.vpn] then
+        local line = note.address // s.line
+        s.entries[line] = note.cycle + s.way
+        fetched(s, line, "miss", s.entries[line]) -- if it skips the L2
         add(s, note, "walker", "page %#x: reads level %d at %#x", note.vpn,
             note.level, note.address)
     end
 end
 
 function watch.walk_done(note, s)
-    if s.begin and not s.done and note.app == s.app and s.pages[note.vpn] then
+    if related(note, s) and s.pages[note.vpn] then
         add(s, note, "walker", "page %#x: done, %d reads in %d cycles",
             note.vpn, note.references, note.cycles)
     end
@@ -113,23 +128,19 @@ end
 
 local function cache(what)
     return function(note, s)
-        if not s.begin or s.done or note.app ~= s.app then
+        if not related(note, s) then
             return
         elseif note.level == 1 then
-            if note.instance ~= s.core or note.warp ~= s.warp then
-                return
-            elseif s.lines[note.line] == nil then
-                if s.left_lines == 0 then
-                    return
-                end
-                s.left_lines = s.left_lines - 1
+            if note.instance == s.core and note.warp == s.warp
+                and looked(s, "lines", note.line, what) then
+                fetched(s, note.line, what, note.cycle)
+                add(s, note, "L1 cache", "line %#x: %s", note.line, what)
             end
-            s.lines[note.line] = what
-            add(s, note, "L1 cache", "line %#x: %s", note.line, what)
         elseif note.kind == "walk" then
             local at = s.entries[note.line]
             if at and note.cycle >= at then
                 s.entries[note.line] = nil
+                fetched(s, note.line, what, note.cycle)
                 add(s, note, "L2 cache", "line %#x, slice %d, of the walk: %s",
                     note.line, note.instance, what)
             end
@@ -141,6 +152,33 @@ local function cache(what)
 end
 watch.cache_hit, watch.cache_miss = cache "hit", cache "miss"
 
+--- What a line waits for: its row is open (hit), no row is (miss), or another
+-- one (conflict).  Its bursts are told with the first.
+function watch.dram_command(note, s)
+    local line = note.address // s.line
+    local of = related(note, s) and note.kind ~= "write" and s.fetched[line]
+    if not of or note.cycle < of.cycle then
+        return
+    end
+    local text
+    if note.command == "precharge" then
+        of.row, text = "conflict", "closes another row"
+    elseif note.command == "activate" then
+        of.row = of.row == "hit" and "miss" or of.row
+        text = ("opens row %#x"):format(note.row)
+    elseif note.burst == 1 then
+        text = ("reads %d burst%s, row %s"):format(note.bursts,
+            note.bursts == 1 and "" or "s", of.row)
+    end
+    if text then
+        add(s, note, "DRAM", "line %#x, channel %d, bank %d: %s", line,
+            note.channel, note.bank, text)
+    end
+    if note.command == "read" and note.burst == note.bursts then
+        s.fetched[line] = nil
+    end
+end
+
 function watch.line_back(note, s)
     if s.begin and not s.done and note.core == s.core
         and s.lines[note.line] == "miss" then
@@ -151,13 +189,13 @@ function watch.line_back(note, s)
 end
 
 function watch.page_fault(note, s)
-    if s.begin and not s.done and note.app == s.app and s.pages[note.vpn] then
+    if related(note, s) and s.pages[note.vpn] then
         add(s, note, "far faults", "page %#x is on the host", note.vpn)
     end
 end
 
 function watch.page_arrived(note, s)
-    if s.begin and not s.done and note.app == s.app and s.pages[note.vpn] then
+    if related(note, s) and s.pages[note.vpn] then
         add(s, note, "far faults", "page %#x has come, after %d cycles",
             note.vpn, note.cycles)
     end
@@ -189,7 +227,7 @@ follow.policy = {
             meaning = "line of the L2 cache" },
     },
     init = function(s, p)
-        s.events, s.pages, s.lines, s.entries = {}, {}, {}, {}
+        s.events, s.pages, s.lines, s.entries, s.fetched = {}, {}, {}, {}, {}
         s.seen, s.flight, s.line, s.way = 0, 0, p.line, p.way
     end,
     watch = watch,

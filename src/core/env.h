@@ -64,7 +64,8 @@ struct hd_env {
     struct hd_slots *slots;
     struct hd_err *err; /* an error recorded during the run stops it */
     const hd_time *local; /* how far the core has run that runs, ahead of the
-                             event that is served; NULL: none does */
+                             event that is served, or the instant of a DRAM
+                             command; NULL: neither */
     uint64_t seed;
     uint32_t apps; /* address spaces */
     bool check;    /* --check: verify invariants while running */

@@ -17,7 +17,10 @@
  * felt before c + CL + BL, so the event lies that far behind the next command,
  * and it decides all commands up to its own instant.  When a sender waits for
  * room, it comes when a slot could become free; when a policy answers
- * dram_pick, at every command, so that the policy is asked in time.
+ * dram_pick, at every command, so that the policy is asked in time.  Where
+ * somebody watches commands there is a second event, at every command, which
+ * decides it and gives no answers: the watcher is told in time, and nothing
+ * else changes.
  *
  * Classes.  A request is normal, silver or golden: what dram_class answers, or
  * what the steering table says, asked once when the request is the next that
@@ -59,7 +62,7 @@
 
 #include "dramchan.h"
 
-enum { EV_WAKE, EV_DONE };
+enum { EV_WAKE, EV_DONE, EV_TELL };
 enum { WAITERS = 4096 };
 enum { LONGEST = UINT16_MAX }; /* turn */
 
@@ -212,16 +215,46 @@ static inline void answer(struct hd_dram *d, hd_time at, uint32_t req)
         d->clients[r->client].reply(d->clients[r->client].self, at, req);
 }
 
+/* Sees to it that commands are decided at `at` or before, for watchers. */
+static void tell_by(struct hd_dram *d, const struct hd_dramlane *l, hd_time at)
+{
+    if (l->ch->tell <= at)
+        return;
+    l->ch->tell = at;
+    hd_post(d->env->ev, d->id, d->id, at, EV_TELL, l->c, 0);
+}
+
+static HD_APART void serve_tell(struct hd_dram *d, const struct hd_dramlane *l,
+                                hd_time now)
+{
+    struct hd_dramchan *ch = l->ch;
+
+    if (now != ch->tell)
+        return; /* an earlier event has taken its place */
+    ch->tell = HD_NEVER;
+    hd_dram_advance(d, l, hd_recip_div(d->per_tick, now));
+    if (!d->told || ch->waiting == 0)
+        return;
+    hd_dram_plan(d, l);
+    if (ch->plan_at != HD_NEVER)
+        tell_by(d, l, ch->plan_at * d->tick);
+}
+
 static HD_HOT void serve(void *self, hd_time now, uint32_t what, uint32_t a,
                          uint64_t b)
 {
     struct hd_dram *d = self;
-    const struct hd_dramlane *l = &d->lane[a];
+    const struct hd_dramlane *l;
     struct hd_dramchan *ch;
 
     (void)b;
     if (what == EV_DONE) {
         answer(d, now, a);
+        return;
+    }
+    l = &d->lane[a];
+    if (HD_UNLIKELY(what == EV_TELL)) {
+        serve_tell(d, l, now);
         return;
     }
     ch = l->ch;
@@ -485,10 +518,13 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
         send_simple(d, l, now, req);
         return;
     }
-    if (HD_UNLIKELY(!d->quiet || (r->flags & HD_REQ_CLASSED) != 0))
+    if (HD_UNLIKELY(!d->quiet || (r->flags & HD_REQ_CLASSED) != 0)) {
         r->dram_class = (uint8_t)class_of(d, l, r);
-    else
+        if (d->told)
+            tell_by(d, l, (cycle + 1) * d->tick);
+    } else {
         r->dram_class = NORMAL;
+    }
     put(d, l, req, &a, cycle);
     if (HD_UNLIKELY((d->pick.bound | ch->waiters | r->dram_class) != 0)) {
         ch->offered = 0;
@@ -499,7 +535,7 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
             schedule(d, l, now);
         if ((d->pick.bound | ch->waiters) != 0)
             return;
-    } else if (HD_UNLIKELY(ch->inbox_n == INBOX)) {
+    } else if (HD_UNLIKELY((ch->inbox_n == INBOX) | d->told)) {
         hd_dram_advance(d, l, cycle);
     }
     wake_by(d, l, (cycle + 1 + d->t.data[0]) * d->tick);
@@ -724,7 +760,7 @@ static void empty_lists(struct hd_dram *d, const struct hd_dramlane *l)
     ch->golden = none;
     for (uint32_t i = 0; i < CLASSES; i++)
         ch->wait_first[i] = HD_NONE;
-    ch->wake = HD_NEVER;
+    ch->wake = ch->tell = HD_NEVER;
     ch->ref_at = d->cfg.trefi;
     ch->floor = 1;
 }
@@ -769,10 +805,12 @@ static void offer_slot(struct hd_dram *d, enum heddle_point p,
 static void bound(void *self)
 {
     struct hd_dram *d = self;
+    const struct hd_slots *slots = d->env->slots;
 
+    d->told = slots != NULL && slots->watched[HEDDLE_NOTE_dram_command] != 0;
     d->quiet = d->full && !d->cfg.refresh && d->cfg.page == 0 &&
                d->cfg.scheduler == HD_DRAM_HIT_FIRST && d->watch == NULL &&
-               d->check == NULL && hd_slots_quiet(d->env->slots, "dram");
+               d->check == NULL && hd_slots_quiet(slots, "dram");
 }
 
 static void settle(struct hd_dram *d)

@@ -134,6 +134,7 @@ struct hd_dramchan {
     uint64_t row_key[HD_DRAM_MAX_BANKS];
     uint16_t inbox[INBOX]; /* entries */
     /* seldom needed */
+    hd_time tell;              /* event posted for watchers, or HD_NEVER */
     uint64_t faw[4];           /* last activates, a ring */
     struct hd_dramlist golden; /* golden requests not yet at a bank */
     uint32_t golden_busy;      /* one golden request is at a bank */
@@ -187,6 +188,7 @@ struct hd_dram {
     uint32_t others;   /* row of counters: no application's */
     uint64_t row_rank; /* of row candidates: see KEY_RANK */
     bool quiet;        /* the short way may be taken: fast/dram.c */
+    bool told;         /* somebody watches commands */
     bool full;         /* the mode is HD_FULL */
     bool apart;        /* each class has a queue of its own */
     struct hd_drammap map;

@@ -32,7 +32,8 @@
  * events (dram.c) therefore come only as often as answers are due, and one
  * event decides a batch of commands.  When commands are decided has no
  * influence on which they are.  fast/dram.c decides a batch where nothing is
- * out of the ordinary.
+ * out of the ordinary.  Who watches is told each command when it is decided,
+ * which is in its cycle then (dram.c).
  *
  * A due refresh stops everything else: all open rows are closed by one
  * command as soon as each may be, then all banks are refreshed.
@@ -52,6 +53,8 @@
  * SPDX-License-Identifier: MIT
  */
 #include "dramchan.h"
+
+_Static_assert((int)HD_DRAM_WR == (int)HEDDLE_DRAM_ISSUE_WRITE, "in one order");
 
 /* ---- the lists of a bank ----------------------------------------------- */
 
@@ -494,6 +497,28 @@ static void tell_golden(const struct hd_dram *d, const struct hd_dramlane *l,
     cmd->golden_write = first->write;
 }
 
+/* Tells the planned command, on behalf of entry e, in a note of its instant. */
+static HD_APART void tell_note(const struct hd_dram *d,
+                               const struct hd_dramlane *l, uint32_t e)
+{
+    const struct hd_dramentry *v = &l->entry[e];
+    const struct hd_req *r = &d->reqs->v[v->req];
+    const hd_time at = l->ch->plan_at * d->tick, *local = d->env->local;
+    struct heddle_n_dram_command n = {.channel = l->c,
+                                      .bank = v->bank,
+                                      .app = v->app,
+                                      .kind = r->kind,
+                                      .address = r->pa.v,
+                                      .command = l->ch->plan_kind,
+                                      .row = v->row,
+                                      .burst = v->bursts - v->left + 1u,
+                                      .bursts = v->bursts};
+
+    d->env->local = &at;
+    hd_slots_note(d->env->slots, HEDDLE_NOTE_dram_command, &n);
+    d->env->local = local;
+}
+
 /* Tells the planned command, on behalf of entry e, to whoever watches. */
 static void tell(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
                  bool close)
@@ -506,6 +531,8 @@ static void tell(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
                              .req = HD_NONE,
                              .close = close};
 
+    if (d->told && e != NO_ENTRY)
+        tell_note(d, l, e);
     if (d->watch == NULL && d->check == NULL)
         return;
     if (e != NO_ENTRY) {
