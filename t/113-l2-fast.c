@@ -94,7 +94,7 @@ static void same(const struct rig *a, const struct rig *b)
     }
     assert_memory_equal(x->v, y->v,
                         sizeof *x->v * x->n * x->apps * x->instances);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < HD_L2_HISTS; k++)
         assert_memory_equal(a->l2->hist[k], b->l2->hist[k],
                             x->apps * sizeof *a->l2->hist[k]);
 }

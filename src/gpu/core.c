@@ -137,13 +137,15 @@ const struct hd_stat_desc hd_core_counters[] = {
 
 const uint32_t hd_core_counter_count = HD_LEN(hd_core_counters);
 
+enum { LOAD_LATENCY, XLATE_LATENCY, PAGES, LINES };
+
 const struct hd_hist_desc hd_core_hists[] = {
-    {"core", "load_latency", "core cycles",
-     "from the issue of a load to its last datum"},
-    {"core", "translation_latency", "core cycles",
-     "from an L1 TLB miss to its answer"},
-    {"core", "pages", "pages", "base pages a memory instruction"},
-    {"core", "lines", "lines", "lines a memory instruction"},
+    [LOAD_LATENCY] = {"core", "load_latency", "core cycles",
+                      "from the issue of a load to its last datum"},
+    [XLATE_LATENCY] = {"core", "translation_latency", "core cycles",
+                       "from an L1 TLB miss to its answer"},
+    [PAGES] = {"core", "pages", "pages", "base pages a memory instruction"},
+    [LINES] = {"core", "lines", "lines", "lines a memory instruction"},
 };
 const uint32_t hd_core_hist_count = HD_LEN(hd_core_hists);
 
@@ -733,10 +735,10 @@ int hd_gpu_open(struct hd_gpu *g)
                                  HD_L1TLB_COUNTERS, g->cores);
     g->l1_stat = hd_stats_group(st, "l1cache", hd_l1cache_counters,
                                 HD_L1_COUNTERS, g->cores);
-    g->load_latency = hd_stats_hist(st, &hd_core_hists[0]);
-    g->xlate_latency = hd_stats_hist(st, &hd_core_hists[1]);
-    g->page_hist = hd_stats_hist(st, &hd_core_hists[2]);
-    g->line_hist = hd_stats_hist(st, &hd_core_hists[3]);
+    g->load_latency = hd_stats_hist(st, &hd_core_hists[LOAD_LATENCY]);
+    g->xlate_latency = hd_stats_hist(st, &hd_core_hists[XLATE_LATENCY]);
+    g->page_hist = hd_stats_hist(st, &hd_core_hists[PAGES]);
+    g->line_hist = hd_stats_hist(st, &hd_core_hists[LINES]);
     g->stop = &g->env->err->code;
     g->base = g->env->arena->base;
     g->core = aligned_alloc(64, g->cores * sizeof *g->core);

@@ -94,12 +94,16 @@ const struct hd_stat_desc hd_dram_stats[ST_COUNT] = {
 };
 const uint32_t hd_dram_stat_count = ST_COUNT;
 
+enum { DATA_LATENCY, WALK_LATENCY };
+
 const struct hd_hist_desc hd_dram_hists[] = {
-    {"dram", "data_latency", "DRAM cycles",
-     "From acceptance by a channel to the last datum, reads of data"},
-    {"dram", "walk_latency", "DRAM cycles",
-     "From acceptance by a channel to the last datum, reads of page-table "
-     "entries"},
+    [DATA_LATENCY] =
+        {"dram", "data_latency", "DRAM cycles",
+         "From acceptance by a channel to the last datum, reads of data"},
+    [WALK_LATENCY] =
+        {"dram", "walk_latency", "DRAM cycles",
+         "From acceptance by a channel to the last datum, reads of "
+         "page-table entries"},
 };
 const uint32_t hd_dram_hist_count = HD_LEN(hd_dram_hists);
 
@@ -838,8 +842,8 @@ static void settle(struct hd_dram *d)
         d->latency = c->mode.fixed;
     d->stat = hd_stats_group(env->stats, "dram", hd_dram_stats, ST_COUNT,
                              c->channels);
-    d->data_latency = hd_stats_hist(env->stats, &hd_dram_hists[0]);
-    d->walk_latency = hd_stats_hist(env->stats, &hd_dram_hists[1]);
+    d->data_latency = hd_stats_hist(env->stats, &hd_dram_hists[DATA_LATENCY]);
+    d->walk_latency = hd_stats_hist(env->stats, &hd_dram_hists[WALK_LATENCY]);
 }
 
 /* Splits the channels; application a has those from a * own on. */

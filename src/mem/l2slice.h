@@ -55,6 +55,8 @@ enum hd_l2_counter {
     HD_L2_COUNTERS
 };
 
+enum hd_l2_hist { HD_L2_DATA_LATENCY, HD_L2_WALK_LATENCY, HD_L2_HISTS };
+
 struct hd_l2_list {
     uint32_t first, last, n; /* linked by req.next */
 };
@@ -104,10 +106,10 @@ struct hd_l2_spread {
 struct hd_l2 {
     struct hd_req *req; /* arena: the pool */
     struct hd_events *ev;
-    struct hd_hist *hist[2]; /* arena: [app] of data; of walk reads */
-    hd_time cycle;           /* ticks: an L2 cycle */
-    hd_time latency;         /* ticks: a look-up */
-    hd_time travel[2];       /* ticks: the way there, of data; of walk reads */
+    struct hd_hist *hist[HD_L2_HISTS]; /* arena: [app] */
+    hd_time cycle;                     /* ticks: an L2 cycle */
+    hd_time latency;                   /* ticks: a look-up */
+    hd_time travel[2]; /* ticks: the way there, of data; of walk reads */
     struct hd_recip per_cycle, per_core, per_flit;
     const struct hd_steer *steer;
     struct hd_l2_slice *slice; /* [slices] */
@@ -181,7 +183,8 @@ static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
         s->output += leaves - at;
         s->total += leaves - q->born;
     }
-    hd_hist_add(&l2->hist[q->kind == HD_REQ_WALK][row],
+    hd_hist_add(&l2->hist[q->kind == HD_REQ_WALK ? HD_L2_WALK_LATENCY
+                                                 : HD_L2_DATA_LATENCY][row],
                 hd_recip_div(l2->per_core, leaves - q->born));
     c->reply(c->self, leaves, r);
 }

@@ -115,7 +115,7 @@ static uint64_t *counters(const struct hd_offer *o, const void *q)
 
     if (o->app_offset != HD_NONE)
         app = (uint32_t)word(q, o->app_offset);
-    return hd_count(&o->r->stat, 0, app, 2 * o->point);
+    return hd_count(&o->r->stat, 0, app, HD_ASKS * o->point);
 }
 
 /* The default's bookkeeping goes on, so that the policy may pass later. */
@@ -126,7 +126,7 @@ static int64_t ask_none(void *self, const void *q)
     hd_cross(o->r->env, HD_BORDER_policy);
     o->def(o->def_self, q);
     if (o->r->env->err->code >= 0) {
-        counters(o, q)[0]++;
+        counters(o, q)[HD_ASKED]++;
         o->fn(o->state, q);
     }
     return 0;
@@ -188,10 +188,10 @@ static int64_t ask(void *self, const void *q)
     hd_cross(o->r->env, HD_BORDER_policy);
     if (HD_UNLIKELY(o->r->env->err->code < 0))
         return o->def(o->def_self, q);
-    count[0]++;
+    count[HD_ASKED]++;
     a = o->fn(o->state, q);
     if (a == HEDDLE_PASS)
-        count[1]++;
+        count[HD_PASSED]++;
     else if (HD_LIKELY(good(o, q, (uint64_t)a)))
         return a;
     else

@@ -24,8 +24,10 @@
 #include "../sim.h"
 
 #define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
-    {#name ".asked", "questions", "questions put to a bound policy: " when,    \
-     HD_STAT_COUNT},                                                           \
+    [HD_ASKS * HEDDLE_POINT_##name + HD_ASKED] =                               \
+        {#name ".asked", "questions",                                          \
+         "questions put to a bound policy: " when, HD_STAT_COUNT},             \
+    [HD_ASKS * HEDDLE_POINT_##name + HD_PASSED] =                              \
         {#name ".passed", "questions",                                         \
          "those that the policy left to the default", HD_STAT_COUNT},
 const struct hd_stat_desc hd_slots_stats[] = {

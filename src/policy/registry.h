@@ -22,6 +22,9 @@ enum {
 
 struct hd_bound;
 
+/* What is counted of each point. */
+enum { HD_ASKED, HD_PASSED, HD_ASKS };
+
 /* One slot of one copy of a structure.  While a policy is bound to it or
  * somebody listens, the slot's `self` is the offer. */
 struct hd_offer {

@@ -112,10 +112,13 @@ const struct hd_stat_desc hd_fault_stats[] = {
 };
 const uint32_t hd_fault_stat_count = HD_LEN(hd_fault_stats);
 
+enum { LATENCY, REQUESTERS };
+
 const struct hd_hist_desc hd_fault_hists[] = {
-    {"fault", "latency", "core cycles",
-     "from a fault to the replay of its requests"},
-    {"fault", "requesters", "requests", "requests that waited for one fault"},
+    [LATENCY] = {"fault", "latency", "core cycles",
+                 "from a fault to the replay of its requests"},
+    [REQUESTERS] = {"fault", "requesters", "requests",
+                    "requests that waited for one fault"},
 };
 const uint32_t hd_fault_hist_count = HD_LEN(hd_fault_hists);
 
@@ -713,8 +716,8 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
     f->stat =
         hd_stats_group(env->stats, "fault", hd_fault_stats, HD_FAULT_STATS, 1);
-    f->latency = hd_stats_hist(env->stats, &hd_fault_hists[0]);
-    f->requesters = hd_stats_hist(env->stats, &hd_fault_hists[1]);
+    f->latency = hd_stats_hist(env->stats, &hd_fault_hists[LATENCY]);
+    f->requesters = hd_stats_hist(env->stats, &hd_fault_hists[REQUESTERS]);
     f->s->next = HD_NEVER;
     f->rank = hd_events_component(env->ev, "fault", handle, f);
     f->client = hd_link_client(w->link, f->rank, EV_OVER);

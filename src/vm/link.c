@@ -70,8 +70,11 @@ const struct hd_stat_desc hd_link_stats[] = {
 };
 const uint32_t hd_link_stat_count = HD_LEN(hd_link_stats);
 
+enum { LATENCY };
+
 const struct hd_hist_desc hd_link_hists[] = {
-    {"link", "latency", "core cycles", "from a transfer's request to its end"},
+    [LATENCY] = {"link", "latency", "core cycles",
+                 "from a transfer's request to its end"},
 };
 const uint32_t hd_link_hist_count = HD_LEN(hd_link_hists);
 
@@ -305,7 +308,7 @@ struct hd_link *hd_link_open(struct hd_env *env, const struct hd_link_cfg *cfg,
     }
     l->stat = hd_stats_group(env->stats, "link", hd_link_stats, HD_LINK_STATS,
                              HD_LINK_DIRS);
-    l->time = hd_stats_hist(env->stats, &hd_link_hists[0]);
+    l->time = hd_stats_hist(env->stats, &hd_link_hists[LATENCY]);
     l->rank = hd_events_component(env->ev, "link", over, l);
     hd_env_part(env, (struct hd_part){.name = "link",
                                       .instances = HD_LINK_DIRS,
