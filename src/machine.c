@@ -83,6 +83,7 @@ const struct hd_part_info hd_parts[] = {
     {"sim", SETTINGS(sim, sim), NONE, NONE},
     {"clock", SETTINGS(clock, sim), NONE, NONE},
     {"core", SETTINGS(core, core), COUNTERS(core_counter), COUNTERS(core_hist)},
+    {"throttle", SETTINGS(throttle, throttle), COUNTERS(throttle_stat), NONE},
     {"l1tlb", SETTINGS(l1tlb, l1tlb), COUNTERS(l1tlb_counter), NONE},
     {"l1cache", SETTINGS(l1cache, l1cache), COUNTERS(l1cache_counter), NONE},
     {"xbar", SETTINGS(xbar, xbar), NONE, NONE},

@@ -11,6 +11,7 @@
 #include "core/config.h"
 #include "heddle.h"
 #include "gpu/core.h"
+#include "gpu/throttle.h"
 #include "mem/cache.h"
 #include "mem/dramspec.h"
 #include "mem/l2.h"
@@ -37,6 +38,7 @@ struct hd_sim_cfg {
 struct hd_machine {
     struct hd_sim_cfg sim;
     struct hd_core_cfg core;
+    struct hd_throttle_cfg throttle;
     struct hd_tlb_cfg l1tlb;
     struct hd_cache_cfg l1cache;
     struct hd_xbar_cfg xbar;

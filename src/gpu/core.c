@@ -276,6 +276,24 @@ HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
 
 /* ---- the loop ----------------------------------------------------------- */
 
+/* A core comes to stand for a reason, or one reason is gone. */
+static void stand(struct hd_core *c, uint32_t why, bool on, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+
+    if (on) {
+        if (s->still == 0) {
+            s->held = s->port_free;
+            s->port_free = HD_NEVER;
+        }
+        s->still |= why;
+        return;
+    }
+    s->still &= ~why;
+    if (s->still == 0)
+        s->port_free = hd_max_u64(s->held, t);
+}
+
 /* Messages that are rare. */
 HD_APART static void serve_other(struct hd_core *c, hd_time t,
                                  const struct hd_message *m)
@@ -283,15 +301,20 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
     switch (m->rest & 0xff) {
     case HD_MSG_FAULT:
         hd_l1tlb_faulted(c, m->a, t);
+        hd_dispatch_fault(c->gpu->dispatch, c->id, false, t);
         break;
     case HD_MSG_REPLAY:
         hd_l1tlb_replayed(c, m->a, t);
+        hd_dispatch_fault(c->gpu->dispatch, c->id, true, t);
         break;
     case HD_MSG_AGAIN:
         hd_l1tlb_again(c, t);
         break;
     case HD_MSG_WALK:
         hd_l1d_walk_read(c, m->a, t);
+        break;
+    case HD_MSG_STAND:
+        stand(c, HD_STILL_STOPPED, m->a != 0, t);
         break;
     case HD_MSG_BLOCK:
         hd_warp_take(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
@@ -457,14 +480,9 @@ void hd_gpu_halt(void *self, bool on, hd_time now)
 
     hd_cross(g->env, HD_BORDER_halt);
     for (uint32_t i = 0; i < g->cores; i++) {
-        struct hd_core *c = &g->core[i];
-        if (on) {
-            c->s->held = c->s->port_free;
-            c->s->port_free = HD_NEVER;
-        } else {
-            c->s->port_free = hd_max_u64(c->s->held, now);
-            told(c, hd_recip_up(g->per_cycle, now));
-        }
+        stand(&g->core[i], HD_STILL_HALTED, on, now);
+        if (!on)
+            told(&g->core[i], hd_recip_up(g->per_cycle, now));
     }
 }
 

@@ -242,10 +242,14 @@ struct hd_core_state {
                                       oldest block's first; in a block, a lower
                                       bit is older */
     struct hd_message_line acks;   /* wakes it only if it waits for stores */
-    hd_time held;                  /* port_free when the core was halted */
+    hd_time held;                  /* port_free when the core came to stand */
+    uint32_t still;                /* HD_STILL_ bits: why it stands */
     hd_time limit_until;           /* the answer of warp_limit holds so long */
     uint64_t ages;                 /* arrivals so far */
 };
+
+/* Why a core issues nothing: pages are being moved, or core_throttle says so. */
+enum { HD_STILL_HALTED = 1, HD_STILL_STOPPED = 2 };
 
 enum hd_lsu_block {
     HD_BLOCK_TLB_MSHR = 1, /* no MSHR of the L1 TLB is free */
@@ -381,6 +385,7 @@ enum hd_core_message {
     HD_MSG_BLOCK,  /* a, b: block number, its low and high bits */
     HD_MSG_DONE,   /* a: memory instruction whose last line hit in the L1 */
     HD_MSG_LIMIT,  /* the answer of warp_limit is over */
+    HD_MSG_STAND,  /* the core stops (a: 1), or goes on */
     HD_MSG_FAULT,  /* a: translation request that waits for a far fault */
     HD_MSG_REPLAY, /* a: one that has, and was answered */
     HD_MSG_AGAIN,  /* the oldest miss without an MSHR is looked up again */

@@ -48,8 +48,18 @@
 #include "../load/walk.h"
 #include "../machine.h"
 #include "../vm/link.h"
+#include "throttle.h"
 
-enum { EV_LAUNCH, EV_BLOCK_END, EV_FINISH, EV_COPY, EV_BEGIN };
+enum {
+    EV_LAUNCH,
+    EV_BLOCK_END,
+    EV_FINISH,
+    EV_COPY,
+    EV_BEGIN,
+    EV_FAULT,
+    EV_SERVED,
+    EV_THROTTLE
+};
 
 enum { COPY_BYTES = 2 << 20 }; /* of a piece */
 
@@ -66,6 +76,7 @@ struct hd_dispatch {
     uint32_t component;
     uint32_t link_client;
     struct hd_slot place;
+    struct hd_throttle throttle;
     struct hd_app_state *app;        /* arena */
     struct room *room;               /* arena */
     struct hd_kernel_record *record; /* arena */
@@ -143,7 +154,8 @@ static void place(struct hd_dispatch *d, uint32_t app, hd_time now)
         uint64_t c;
         q.n = 0;
         for (uint32_t i = 0; i < g->cores; i++) {
-            if (g->core[i].app != app || !fits(&d->room[i], &a->launch))
+            if (g->core[i].app != app || !fits(&d->room[i], &a->launch) ||
+                hd_throttle_stands(&d->throttle, i))
                 continue;
             core[q.n] = i;
             resident[q.n++] = d->room[i].resident;
@@ -174,6 +186,35 @@ void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t)
 
     hd_post(g->env->ev, g->core[core].component, d->component, t, EV_BLOCK_END,
             core, 0);
+}
+
+void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, bool served,
+                       hd_time t)
+{
+    const struct hd_gpu *g = d->g;
+
+    if (!d->throttle.slot.bound)
+        return;
+    hd_post(g->env->ev, g->core[core].component, d->component, t,
+            served ? EV_SERVED : EV_FAULT, core, 0);
+}
+
+/* Other cores may take blocks than before. */
+static void feed(void *self, uint32_t app, hd_time now)
+{
+    place(self, app, now);
+}
+
+static uint64_t unended(void *self, uint32_t app)
+{
+    const struct hd_app_state *a = &((struct hd_dispatch *)self)->app[app];
+
+    return a->launch.blocks - a->blocks_done;
+}
+
+static uint32_t resident(void *self, uint32_t core)
+{
+    return ((struct hd_dispatch *)self)->room[core].resident;
 }
 
 /* Issue time follows from the warp size of the launch. */
@@ -582,6 +623,7 @@ static void go(struct hd_dispatch *d, uint32_t app, hd_time now)
                 EV_LAUNCH, app, 0);
         return;
     }
+    hd_throttle_launch(&d->throttle, app, now);
     place(d, app, now);
 }
 
@@ -652,6 +694,7 @@ static void block_end(struct hd_dispatch *d, uint32_t core, hd_time now)
     r->resident--;
     if (++a->blocks_done < a->launch.blocks) {
         place(d, app, now);
+        hd_throttle_feed(&d->throttle, app, now);
         return;
     }
     a->active = 0;
@@ -674,6 +717,10 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
         copy(d, a, now);
     } else if (what == EV_BEGIN) {
         begin(d, a, now);
+    } else if (what == EV_FAULT || what == EV_SERVED) {
+        hd_throttle_fault(&d->throttle, a, what == EV_SERVED, now);
+    } else if (what == EV_THROTTLE) {
+        hd_throttle_epoch(&d->throttle, now);
     } else {
         if (!d->app[a].finished)
             d->app[a].truncated = 1;
@@ -710,6 +757,16 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
         d->link_client = hd_link_client(g->link, d->component, EV_COPY);
     hd_slots_offer(g->env->slots, HEDDLE_POINT_block_place, "", &d->place,
                    place_default, d);
+    d->throttle = (struct hd_throttle){.component = d->component,
+                                       .epoch = EV_THROTTLE,
+                                       .unended = unended,
+                                       .resident = resident,
+                                       .place = feed,
+                                       .self = d};
+    if (hd_throttle_open(&d->throttle, g) != 0) {
+        free(d);
+        return NULL;
+    }
     d->flat_each = hd_stats_flat_each(g->env->stats);
     d->flat = hd_stats_flat(g->env->stats);
     d->record = hd_arena_take(a, HD_KERNEL_RECORDS, sizeof *d->record);

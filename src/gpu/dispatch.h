@@ -66,6 +66,10 @@ static inline void hd_dispatch_issued(const struct hd_core *c, uint64_t n,
 /* A block of core `core` ends at t. */
 void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
 
+/* A request of a core waits for a page on the host from t on, or was served. */
+void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, bool served,
+                       hd_time t);
+
 struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app);
 /* Starts all applications; posts the first events. */
 int hd_dispatch_start(struct hd_dispatch *d);

@@ -1,0 +1,63 @@
+/*
+ * throttle.h - cores that stop, so that what the others touch fits into memory.
+ * It belongs to the dispatcher, which knows where blocks are.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_THROTTLE_H
+#define HD_THROTTLE_H
+
+#include "core.h"
+
+struct hd_throttle_cfg {
+    uint32_t cycles; /* between two questions */
+};
+
+struct hd_throttle_state {
+    hd_time since[HD_MAX_CORES]; /* the core stands since then, plus 1; or 0 */
+    uint64_t faults[HD_MAX_CORES]; /* requests that waited for the host, while
+                                      somebody answered */
+    uint32_t posted;               /* 1: an epoch is under way */
+};
+
+struct hd_throttle {
+    struct hd_gpu *g;
+    struct hd_throttle_state *s; /* arena */
+    struct hd_slot slot;
+    struct hd_stat stat;
+    /* The dispatcher's: its component and the event that is an epoch's end; the
+     * blocks of an application's launch that have not ended, and the blocks
+     * resident on a core; sends out blocks, since cores have changed. */
+    uint32_t component, epoch;
+    uint64_t (*unended)(void *self, uint32_t app);
+    uint32_t (*resident)(void *self, uint32_t core);
+    void (*place)(void *self, uint32_t app, hd_time now);
+    void *self;
+};
+
+/* Takes its state and offers core_throttle; what is the dispatcher's is set.
+ * 0 or an error in env->err. */
+int hd_throttle_open(struct hd_throttle *h, struct hd_gpu *g);
+
+/* Whether a core has been stopped: it gets no blocks. */
+bool hd_throttle_stands(const struct hd_throttle *h, uint32_t core);
+
+/* Has a core go on if none that runs has a block of the application. */
+void hd_throttle_feed(struct hd_throttle *h, uint32_t app, hd_time now);
+
+/* The dispatcher's event: throttle.cycles are over. */
+void hd_throttle_epoch(struct hd_throttle *h, hd_time now);
+
+/* A launch starts. */
+void hd_throttle_launch(struct hd_throttle *h, uint32_t app, hd_time now);
+
+/* A request of a core waits for a page on the host, or has been served. */
+void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,
+                       hd_time now);
+
+extern const struct hd_setting hd_throttle_settings[];
+extern const uint32_t hd_throttle_setting_count;
+extern const struct hd_stat_desc hd_throttle_stats[];
+extern const uint32_t hd_throttle_stat_count;
+
+#endif
