@@ -83,6 +83,10 @@ local function chaos()
                 end
                 return math.random(0, (1 << 30) - 1) | 1 << (best or 0)
             end
+        elseif p.answer == "SUBSET" then
+            policy[p.name] = function(q)
+                return math.random(0, (1 << q[limit]) - 1)
+            end
         elseif p.answer == "VALUE" then
             policy[p.name] = function(q) return math.random(0, q[limit]) end
         elseif by_position then

@@ -35,10 +35,9 @@ const struct hd_setting hd_throttle_settings[] = {
 };
 const uint32_t hd_throttle_setting_count = HD_LEN(hd_throttle_settings);
 
-enum { ASKED, STOPS, FORCED, CYCLES, STATS };
+enum { STOPS, FORCED, CYCLES, STATS };
 
 const struct hd_stat_desc hd_throttle_stats[] = {
-    [ASKED] = {"asked", "questions", "times that core_throttle was asked", 0},
     [STOPS] = {"stops", "cores", "cores that were stopped", 0},
     [FORCED] = {"forced", "cores",
                 "stopped cores that went on since no other had a block", 0},
@@ -133,7 +132,6 @@ static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
         q.by = q.n;
     if (q.n == 0)
         return;
-    ++*count(h, app, ASKED);
     run = (uint64_t)hd_ask_core_throttle(&h->slot, &q);
     run |= run == 0;
     for (uint32_t i = 0; i < q.n; i++)
