@@ -27,7 +27,7 @@ local NARROW = {
     ["core.parked"] = 64, ["l2cache.bytes"] = 262144, ["core.count"] = 4,
     ["dram.queue_silver"] = 2, ["dram.queue_golden"] = 2,
     ["dram.refresh"] = true, ["l1cache.bytes"] = 4096,
-    ["bypass.entries"] = 8,
+    ["bypass.entries"] = 8, ["throttle.cycles"] = 100,
 }
 
 --- Answers every point, sometimes, and passes otherwise.
@@ -52,6 +52,7 @@ local answers = {
         return s.n % 3
     end,
     tlb_merge = function(q) return q.run_pages end,
+    core_throttle = function(q) return q.cause == "epoch" and 1 or nil end,
     l2_bypass = function(_, s)
         s.n = s.n + 1
         return s.n % 5 == 0

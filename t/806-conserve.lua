@@ -410,6 +410,26 @@ do
     end
 end
 
+-- ---- cores that stop -----------------------------------------------------------------
+
+do
+    local sim = whole.sim({ "HS" }, whole.join(whole.SMALL, {
+        ["throttle.cycles"] = 200, ["sim.relaunch"] = false }),
+        { check = true })
+    sim:use { name = "one", core_throttle = function(q)
+        return q.cause == "epoch" and 1 or q.running
+    end }
+    tap.is(sim:run(), "done", "cores that stop")
+    local c = sim:counters().throttle
+    tap.ok(c.stops >= 3 and c.forced <= c.stops and c.stopped_cycles <= 3 * sim.cycles
+        and c.stopped_cycles >= 100 * c.stops,
+        "what goes on had stopped, three of four stand at most, for some time",
+        ("%d, %d, %d of %d"):format(c.stops, c.forced, c.stopped_cycles,
+            sim.cycles))
+    touch(sim)
+    sim:close()
+end
+
 -- ---- memory that comes and goes ----------------------------------------------------
 
 -- What the memory manager says and what the other parts count agree.

@@ -6,7 +6,6 @@
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
-local H = require "heddle"
 
 local APPS = { whole.column(8, 24) }
 local ONCE = whole.join(whole.SMALL, { ["sim.relaunch"] = false,

@@ -12,8 +12,8 @@
  * pages stay, and it gets no new blocks.  The dispatcher says so by message, as
  * it sends out blocks, so a core obeys at an instant that it has not run past.
  *
- * No set of cores can hold an application up: if none of those that run has a
- * block, and some that stand have, the lowest of these goes on, whatever the
+ * No set of cores can hold an application up: if none of those that run has or
+ * gets a block, and some that stand have, the lowest of these runs, whatever the
  * answer was; and if the answer is the empty set, the lowest core runs.
  *
  * While nobody answers nothing is asked or kept.  When a policy is unbound all
@@ -103,6 +103,7 @@ static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
 {
     struct hd_gpu *g = h->g;
     uint64_t core[MOST], resident[MOST], faults[MOST], run;
+    uint64_t here = 0, busy = 0; /* blocks on cores, and which have some */
     struct heddle_q_core_throttle q = {.app = app,
                                        .cause = cause,
                                        .blocks = h->unended(h->self, app),
@@ -125,6 +126,8 @@ static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
         core[q.n] = i;
         resident[q.n] = h->resident(h->self, i);
         faults[q.n] = h->s->faults[i];
+        here += resident[q.n];
+        busy |= (uint64_t)(resident[q.n] != 0) << q.n;
         q.running |= (uint64_t)!hd_throttle_stands(h, i) << q.n;
         q.n++;
     }
@@ -134,6 +137,8 @@ static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
         return;
     run = (uint64_t)hd_ask_core_throttle(&h->slot, &q);
     run |= run == 0;
+    if (q.blocks == here && busy != 0 && (run & busy) == 0)
+        run |= busy & -busy; /* nothing is to come to those that run */
     for (uint32_t i = 0; i < q.n; i++)
         set(h, (uint32_t)core[i], !(run >> i & 1), now);
     h->place(h->self, app, now);
