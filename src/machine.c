@@ -100,6 +100,7 @@ const struct hd_part_info hd_parts[] = {
     {"mover", NO_SETTINGS, COUNTERS(mover_stat), NONE},
     {"fault", SETTINGS(fault, fault), COUNTERS(fault_stat),
      COUNTERS(fault_hist)},
+    {"evict", SETTINGS(evict, evict), COUNTERS(evict_stat), NONE},
     {"link", SETTINGS(link, link), COUNTERS(link_stat), COUNTERS(link_hist)},
     {"policy", NO_SETTINGS, COUNTERS(slots_stat), NONE},
 };

@@ -16,6 +16,7 @@
 #include "mem/dramspec.h"
 #include "mem/l2.h"
 #include "vm/manage.h"
+#include "vm/evict.h"
 #include "vm/fault.h"
 #include "vm/link.h"
 #include "vm/mmu.h"
@@ -52,6 +53,7 @@ struct hd_machine {
     struct hd_manage_cfg memory;
     struct hd_fault_cfg fault;
     struct hd_link_cfg link;
+    struct hd_evict_cfg evict;
 };
 
 /* heddle_config_shape */

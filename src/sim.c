@@ -155,6 +155,14 @@ static int build_paging(heddle_sim *s)
                                 .came = hd_manage_came,
                                 .make_room = hd_manage_room,
                                 .manager = s->memory};
+    struct hd_evict_wiring e = {.cfg = &m->evict,
+                                .tables = s->tables,
+                                .pins = w.room,
+                                .ask = hd_manage_ask_evict,
+                                .split = hd_manage_split,
+                                .drop = hd_manage_drop,
+                                .shoot = hd_manage_shoot,
+                                .manager = s->memory};
 
     if (m->vm.paging == HD_PAGING_NONE)
         return 0;
@@ -164,6 +172,12 @@ static int build_paging(heddle_sim *s)
         return no_memory(s);
     if (m->vm.paging == HD_PAGING_LAUNCH)
         return 0;
+    e.link = s->link;
+    s->evict = w.evict = hd_evict_open(s->env, &e);
+    if (s->evict == NULL)
+        return no_memory(s);
+    s->gpu.dirty = hd_ptables_dirty(s->tables);
+    hd_manage_evicting(s->memory, s->evict);
     s->faults = hd_faults_open(s->env, &w);
     s->gpu.faults = s->faults;
     if (s->faults == NULL)
@@ -191,6 +205,7 @@ static int build_translation(heddle_sim *s)
     w.requests = m->core.count * m->l1tlb.mshrs + most_faults(m);
     w.tables = s->tables;
     w.faults = s->faults;
+    w.evict = s->evict;
     w.treqs = &s->treqs;
     w.reqs = &s->reqs;
     w.memory = hd_l2_below(s->l2);
@@ -368,6 +383,7 @@ void heddle_free(heddle_sim *s)
         hd_mmu_close(s->mmu);
     if (s->faults != NULL)
         hd_faults_close(s->faults);
+    hd_evict_close(s->evict);
     if (s->link != NULL)
         hd_link_close(s->link);
     if (s->tables != NULL)

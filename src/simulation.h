@@ -60,6 +60,7 @@ struct heddle_sim {
     struct hd_ptables *tables;
     struct hd_link *link;
     struct hd_faults *faults;
+    struct hd_evict *evict;
     struct hd_mmu *mmu;
     struct hd_manage *memory;
     struct hd_gpu gpu;

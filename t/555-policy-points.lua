@@ -50,7 +50,7 @@ local function chaos()
     for _, p in ipairs(core.points()) do
         local limit, last = p.limit, (words[p.name] or 1) - 1
         local by_position = p.name == "walk_pick" or p.name == "dram_pick" or
-            p.name == "block_place"
+            p.name == "block_place" or p.name == "evict_victim"
         if p.answer == "NONE" then
             policy[p.name] = function() end
         elseif p.answer == "BOOL" then
@@ -123,6 +123,8 @@ for _, extra in ipairs {
     { ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 8,
       ["vm.page"] = "2M", ["core.scheduler"] = "lrr" },
     { ["vm.paging"] = "fault", ["link.latency"] = 2000 },
+    { ["vm.paging"] = "fault", ["link.latency"] = 2000, ["evict.unit"] = "4K",
+      ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030 },
     { apps = function()
         return { whole.freer(700, 12), whole.freer(2048, 5, "more") }
     end, ["sim.relaunch"] = false },
@@ -295,6 +297,14 @@ listener.every = { 1000, function(_, s)
     end
 end }
 listen({}, { ["vm.paging"] = "fault" })
+listener.every = { 1000, function(_, s)
+    if s.page_evicted then
+        error("TOLD page_evicted=1")
+    end
+end }
+listen({}, { ["vm.paging"] = "fault", ["link.latency"] = 500,
+    ["evict.unit"] = "4K", ["vm.memory_bytes"] = 8 << 20,
+    ["vm.table_frames"] = 2030 })
 listener.every = { 1000, function(_, s)
     if s.page_back then
         error("TOLD page_back=1")

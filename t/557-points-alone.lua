@@ -46,6 +46,11 @@ local replacing = { apps = { "GUP", "LUD" }, with = { tlb_fill = function(q)
     return q.vpn % 2 == 0 and "bypass" or "l2tlb"
 end }, settings = { ["sim.budget"] = 6000 } }
 
+-- Fewer frames than pages that are touched.
+local few_frames = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
+    ["link.latency"] = 1500, ["sim.budget"] = 0, ["evict.unit"] = "4K",
+    ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030 } }
+
 local ROWS = {
     page_size = {}, free = MEMORY, frame_place = {}, shootdown = MEMORY,
     region_coalesce = memory { frame_place = in_order },
@@ -58,6 +63,7 @@ local ROWS = {
     tokens = {},
     fault_batch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["sim.budget"] = 400 } },
+    evict_trigger = few_frames, evict_victim = few_frames,
     repl_touch = replacing, repl_fill = replacing, repl_victim = replacing,
     repl_gone = replacing, cache_insert = {}, l2_bypass = {}, dram_class = {},
     dram_pick = {},

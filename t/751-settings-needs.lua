@@ -28,6 +28,8 @@ end
 
 --- A setting, another value of it, and settings that meet its need.
 local FAULT = { ["vm.paging"] = "fault", ["fault.serial"] = true }
+local FEW = { ["vm.paging"] = "fault", ["evict.unit"] = "64K",
+    ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2000 }
 local LARGE = { ["vm.page"] = "2M", ["vm.round"] = true,
     ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 4 }
 local CASES = {
@@ -38,7 +40,14 @@ local CASES = {
     { "fault.serial", true, { ["vm.paging"] = "fault" } },
     { "link.latency", 1000, FAULT },
     { "link.bandwidth", 1000000000, { ["vm.paging"] = "launch" } },
-    { "link.out_bandwidth", 1000 },
+    { "link.out_bandwidth", 100000000, FEW },
+    { "evict.unit", "4K", FEW },
+    { "evict.trigger", "watermark", FEW },
+    { "evict.write_back", "dirty", FEW },
+    { "evict.overlap", true, FEW },
+    { "evict.free_bytes", 4096, { ["vm.paging"] = "fault",
+        ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2000,
+        ["evict.unit"] = "64K", ["evict.trigger"] = "watermark" } },
     { "dram.cap", 1, { ["dram.scheduler"] = "capped", ["dram.channels"] = 1,
         ["core.ilp"] = 0 } },
     { "dram.trefi", 300, { ["dram.refresh"] = true } },

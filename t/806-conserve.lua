@@ -323,6 +323,13 @@ check("demand paging", { ["vm.paging"] = "fault", ["fault.serial"] = true,
 check("demand paging with few of everything", { ["vm.paging"] = "fault",
     ["link.latency"] = 3000, ["l1tlb.mshrs"] = 1, ["l2tlb.mshrs"] = 1,
     ["walk.walkers"] = 1, ["walk.queue"] = 1, ["core.parked"] = 64 })
+check("demand paging in few frames", { ["vm.paging"] = "fault",
+    ["link.latency"] = 500, ["evict.unit"] = "4K",
+    ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030 })
+check("pages that leave ahead of need", { ["vm.paging"] = "fault",
+    ["link.latency"] = 500, ["evict.unit"] = "4K",
+    ["evict.trigger"] = "watermark", ["evict.free_bytes"] = 16384,
+    ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030 })
 
 tap.ok(joined > 100, "walks know of the misses that joined in the cores",
     joined)
@@ -459,6 +466,33 @@ for cac = 1, 2 do
     tap.ok(c.memory.held_peak >= c.memory.mapped_peak, "bloat is not negative")
     touch(sim)
     sim:close()
+end
+
+-- Policies that pass, where pages leave memory: each byte that came has left or
+-- is there.
+for _, unit in ipairs { "4K", "64K", "2M" } do
+    local sim <close> = whole.sim({ mixed(16) }, whole.join(
+        whole.SMALL, { ["vm.paging"] = "fault", ["link.latency"] = 500,
+            ["evict.unit"] = unit, ["vm.memory_bytes"] = 8 << 20,
+            ["vm.table_frames"] = 2018 }), { check = true })
+    sim:use { name = "passing", evict_trigger = function() end,
+        evict_victim = function() end }
+    tap.is(sim:run(), "done", "pages that leave by " .. unit)
+    local c = sim:counters()
+    local there = 0
+    for _, a in ipairs(sim:results().apps) do
+        there = there + a.pages
+    end
+    tap.ok(c.evict.evictions > 0 and there <= 30, "memory holds what it can",
+        there)
+    tap.is(c.fault.pages, c.evict.pages + there + c.memory.freed,
+        "what came left, or is there")
+    tap.is(c.link.bytes, (c.fault.pages + c.evict.pages) * 4096,
+        "and crossed the link")
+    tap.is(c.evict.bytes, c.evict.pages * 4096, "all that leaves is written")
+    tap.ok(c.evict.refaults < c.fault.pages and c.evict.dirty <= c.evict.pages,
+        "some of it comes back", c.evict.refaults)
+    touch(sim)
 end
 
 -- Policies that pass, where pages are lost and move.

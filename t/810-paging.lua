@@ -285,9 +285,10 @@ tap.raises(function()
 end, "none|launch|fault", "modes have names")
 do
     local sim = whole.sim({ H.app("GUP", { size = "S" }) }, whole.join(FAULT,
-        { ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 1900 }))
+        { ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2040,
+            ["vm.page"] = "64K" }))
     tap.raises(function() sim:run() end, "out of frames",
-        "memory that is too small is an error")
+        "memory that is too small for a page is an error")
     sim:close()
 end
 

@@ -207,6 +207,11 @@ for i, p in ipairs(core.points()) do
         or p.name == "free"
     local settings = p.name == "fault_batch" and { ["vm.paging"] = "fault",
         ["link.latency"] = 1500 } or {}
+    if p.name:find "^evict" then
+        settings = { ["vm.paging"] = "fault", ["link.latency"] = 1500,
+            ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030,
+            ["evict.unit"] = "4K" }
+    end
     append(lines, run(p.name, "maxwell", moves and { freer }
         or { "GUP", "MM" }, whole.join(SMALL, settings, { ["sim.budget"] = 3000 }),
         { dice(i, nil, p.name) }))

@@ -28,7 +28,8 @@ local SETTINGS = {
     whole.join(whole.SMALL, { ["walk.per_core"] = true,
         ["l1tlb.blocking"] = "full", ["dram.page"] = "closed" }),
     whole.join(whole.SMALL, { ["vm.paging"] = "fault",
-        ["link.latency"] = 1500, ["vm.page"] = "64K" }),
+        ["link.latency"] = 1500, ["vm.page"] = "64K", ["evict.unit"] = "64K",
+        ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 1960 }),
 }
 
 local bad, points = {}, {}

@@ -194,9 +194,12 @@ end
 index.needs = {
     pwc = "pwc.mode other than off",
     fault = "vm.paging = fault",
+    evict = "vm.paging = fault, and less memory than is touched",
+    ["evict.free_bytes"] = "evict.trigger = watermark",
     link = "vm.paging = launch or fault",
     ["fault.batch"] = "vm.paging = fault and fault.serial = true",
-    ["link.out_bandwidth"] = "pages that go back to the host, and none do",
+    ["link.out_bandwidth"] = "vm.paging = fault, and less memory than is "
+        .. "touched",
     ["dram.cap"] = "dram.scheduler = capped",
     ["dram.trefi"] = "dram.refresh = true",
     ["dram.trfc"] = "dram.refresh = true",

@@ -32,7 +32,8 @@ uint8_t hd_border_side(const char *component)
         uint8_t side;
     } of[] = {{"core", CORE},       {"mmu", MMU},       {"l2cache", MEMORY},
               {"dram", MEMORY},     {"link", LINK},     {"fault", MANAGER},
-              {"manager", MANAGER}, {"mover", MANAGER}, {"dispatch", DISPATCH}};
+              {"evict", MANAGER},   {"manager", MANAGER}, {"mover", MANAGER},
+              {"dispatch", DISPATCH}};
 
     for (uint32_t i = 0; i < HD_LEN(of); i++)
         if (strcmp(of[i].name, component) == 0)

@@ -368,6 +368,8 @@ struct hd_gpu {
     const uint32_t *changes;  /* arena: mappings changed so far */
     struct hd_link *link;     /* to the host; NULL: nothing comes from there */
     struct hd_faults *faults; /* NULL: every page is mapped */
+    uint64_t *dirty;          /* arena: of frames, set by stores (vm/frame.h);
+                                 NULL: nothing leaves memory */
     hd_time *measured;        /* arena: [app] when counters were last reset, and
                                  [apps] for what belongs to none */
     uint32_t *stalled; /* arena: [app] most misses that one translation ended,

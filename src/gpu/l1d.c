@@ -17,6 +17,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../machine.h"
+#include "../vm/frame.h"
 #include "core.h"
 
 const struct hd_stat_desc hd_l1cache_counters[] = {
@@ -203,6 +204,15 @@ static HD_INLINE void fill(struct hd_core *c, uint64_t line, bool dirty,
         write_back(c, victim, t);
 }
 
+/* The frame of a line is dirty from now on. */
+static inline void written(const struct hd_core *c, uint64_t line)
+{
+    const struct hd_gpu *g = c->gpu;
+
+    if (HD_UNLIKELY(g->dirty != NULL))
+        hd_frame_write(g->dirty, line >> (HD_PAGE_SHIFT - g->line_shift));
+}
+
 static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
                               uint32_t bytes, hd_time t, hd_time ticks)
 {
@@ -212,6 +222,7 @@ static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
     if (!room_for_write(c, t))
         return false;
     c->l1_count[HD_L1_WRITES]++;
+    written(c, line);
     hit = is_full(c) &&
           hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, who(c, memop));
     c->l1_count[HD_L1_WRITE_HITS] += hit;
@@ -236,6 +247,7 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
     if (cfg->write == HD_WRITE_BACK && !room_for_write(c, t))
         return false;
     /* A key of its own: atomics are not merged. */
+    written(c, line);
     i = take_l1_mshr(
         c, 1ull << 63 | (uint64_t)memop << 32 | (line & 0xffffffffu), memop);
     if (i == HD_NONE)
@@ -265,6 +277,22 @@ HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
 
 /* ---- pages that move ----------------------------------------------------- */
 
+/* The same of more lines than the L1 has: what it holds is looked at. */
+static uint32_t drop_range(struct hd_core *c, uint64_t first, uint64_t end,
+                           bool *dirty)
+{
+    uint32_t n = 0, entries = c->l1.tags.sets * c->l1.tags.ways;
+
+    for (uint32_t e = 0; e < entries; e++) {
+        uint64_t line = c->l1.tags.key[e];
+        if (line < first || line > end)
+            continue;
+        *dirty |= hd_cache_drop(&c->l1, line);
+        n++;
+    }
+    return n;
+}
+
 uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
                      bool *dirty)
 {
@@ -278,6 +306,10 @@ uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
         struct hd_core *c = &g->core[i];
         if (c->app != app || !is_full(c))
             continue;
+        if (end - first >= c->l1.tags.sets * c->l1.tags.ways) {
+            n += drop_range(c, first, end, dirty);
+            continue;
+        }
         for (uint64_t line = first; line <= end; line++) {
             if (!hd_cache_peek(&c->l1, line))
                 continue;

@@ -302,8 +302,9 @@ HD_HOT bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
 /* ---- answers ------------------------------------------------------------- */
 
 /* An answer that left before a mapping changed and comes after it is what the
- * page table says now. */
-static void refresh(const struct hd_core *c, struct hd_treq *q)
+ * page table says now.  False: its page has left memory, and what waits for it
+ * goes on at its old frame, but the translation holds for nobody else. */
+static bool refresh(const struct hd_core *c, struct hd_treq *q)
 {
     for (uint32_t i = 0; i < q->x.pages; i += q->x.page_pages) {
         hd_vpn v = {q->x.vpn.v + i};
@@ -314,8 +315,11 @@ static void refresh(const struct hd_core *c, struct hd_treq *q)
             continue;
         if (hd_ptables_find(c->gpu->tables, c->app, q->vpn, &x))
             q->x = x;
-        return;
+        else
+            return c->gpu->faults == NULL;
+        return true;
     }
+    return true;
 }
 
 void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
@@ -549,11 +553,12 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     struct hd_treq *q = &g->treqs->v[treq];
     uint32_t i = q->tag;
     struct hd_mshr_entry *m = &c->tlb_mshr.v[i];
+    bool holds = true;
     uint64_t pfn;
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(*g->changes != 0))
-        refresh(c, q);
+        holds = refresh(c, q);
     pfn = hd_xlate_frame(&q->x, q->vpn).v;
     if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_translated] != 0))
         tell_translated(c, q, pfn, t);
@@ -561,7 +566,7 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     if (HD_UNLIKELY((s->blocked & STOPPED) != 0 || s->wait_first != HD_NONE) &&
         q->hit >= HD_TREQ_MERGED)
         count_held(c, q->warp);
-    if (g->m->l1tlb.mode.kind == HD_FULL)
+    if (g->m->l1tlb.mode.kind == HD_FULL && HD_LIKELY(holds))
         hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
                     q->hit >= HD_TREQ_MERGED ? 0 : 1);
     q->merged = merged(m);
@@ -603,6 +608,7 @@ void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t)
         hd_time *o = &c->fault[c->parked[p].memop];
         *o = hd_max_u64(*o, waited);
     }
+    hd_faults_served(c->gpu->faults, t, c->component, treq);
     hd_mshr_recall(&c->tlb_mshr);
     hd_l1tlb_answer(c, treq, t);
     hd_mshr_recalled(&c->tlb_mshr);

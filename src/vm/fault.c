@@ -29,7 +29,14 @@
  * Where a page finds no frame and somebody compacts memory, its batch waits a
  * few cycles for an instant at which mappings may change (manage.c), and goes
  * on from that page; those before it are on the link meanwhile.  That wait
- * counts as the host's.
+ * counts as one for frames.
+ *
+ * Where a page still finds none, others leave memory first (evict.c).  Faults
+ * that wait for frames do so in one queue, in the order in which the host came
+ * to them, each with the rest of its batch; nobody overtakes.  The page's own
+ * transfer begins when its frame is free, so eviction and fetch do not overlap.
+ * A page that has come is pinned until the requests that waited for it have
+ * their answers.
  *
  * A core may run ahead of this file's events, but not past the mapping of a
  * page, which it could see: the instant of the next one is always known
@@ -42,7 +49,7 @@
  * its requests; the stages of a fault sum to its time.
  *
  * Where later things go: a prefetcher adds entries without requests to a batch
- * (begin); eviction makes room before a page is placed (drive).
+ * (begin).
  *
  * Left out on purpose: the buffer is as large as it needs to be; faults of one
  * batch that arrive while it is served are not flushed; writing page tables
@@ -102,6 +109,10 @@ const struct hd_stat_desc hd_fault_stats[] = {
     [HD_FAULT_HOST_CYCLES] = {"host_cycles", "core cycles",
                               "the link's latency passed for them",
                               HD_STAT_COUNT},
+    [HD_FAULT_ROOM_CYCLES] = {"room_cycles", "core cycles",
+                              "they waited for frames: memory was compacted, "
+                              "or pages left it",
+                              HD_STAT_COUNT},
     [HD_FAULT_LINK_CYCLES] = {"link_cycles", "core cycles",
                               "their pages waited for the link or crossed",
                               HD_STAT_COUNT},
@@ -124,7 +135,7 @@ const uint32_t hd_fault_hist_count = HD_LEN(hd_fault_hists);
 
 _Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
-enum { EV_DRIVE, EV_PAGE, EV_OVER };
+enum { EV_DRIVE, EV_PAGE, EV_OVER, EV_SERVED };
 
 enum fault_state { WAITS, HOST, LINK, HERE };
 
@@ -132,7 +143,7 @@ enum fault_state { WAITS, HOST, LINK, HERE };
  * index, whose list holds its requests. */
 struct fault {
     hd_vpn vpn; /* first of its page, or of the 2 MB */
-    hd_time born, began, sent, here;
+    hd_time born, began, driven, sent, here;
     hd_time crosses, ends; /* its transfer is on the link between these */
     hd_time due;           /* its next page will be mapped */
     uint32_t pages;
@@ -143,19 +154,23 @@ struct fault {
     uint32_t next;       /* of the buffer, or of its batch */
     uint32_t head;       /* first fault of its batch */
     uint32_t left;       /* of a batch's first: pages that have not come */
+    uint32_t behind;     /* the next that waits for frames */
     uint8_t app, state;
 };
 
 /* What a request has waited for faults; by its number in the pool. */
 struct parked {
-    hd_time since; /* the beginning of the wait under way, or HD_NEVER */
-    hd_time total; /* the waits that are over */
+    hd_time since;  /* the beginning of the wait under way, or HD_NEVER */
+    hd_time total;  /* the waits that are over */
+    uint64_t pin;   /* page that it pins, + 1; 0: none */
+    uint32_t loose; /* 1: it has been issued again */
 };
 
 struct state {
-    uint32_t first, last, waiting; /* the buffer */
-    uint32_t serving;              /* batches under way */
-    hd_time next;                  /* hd_faults_next */
+    uint32_t first, last, waiting;    /* the buffer */
+    uint32_t serving;                 /* batches under way */
+    uint32_t starving, starving_last; /* they wait for frames, HD_NONE: none */
+    hd_time next;                     /* hd_faults_next */
 };
 
 struct hd_faults {
@@ -333,11 +348,12 @@ static void look_ahead(struct hd_faults *f)
         hd_link_first(f->w.link, HD_LINK_IN, &e) ? f->v[e].due + 1 : HD_NEVER;
 }
 
-enum { WANTS_ROOM = UINT32_MAX };
+/* Instead of a number of pages: what a fault needs first. */
+enum { WANTS_COMPACT = UINT32_MAX - 1, WANTS_EVICT };
 
 /* The absent pages of a fault get their frames.  Base pages; 0 on error, or
- * WANTS_ROOM: some have none yet.  `again`: memory was compacted for the first
- * of these. */
+ * what has to be done because some have none yet.  `again`: memory was
+ * compacted for the first of these. */
 static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
 {
     uint32_t n = 0;
@@ -356,7 +372,9 @@ static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
             again = false;
         }
         if (rc != 0)
-            return rc < 0 ? 0 : WANTS_ROOM;
+            return rc < 0                   ? 0
+                   : rc == HD_PLACE_COMPACT ? WANTS_COMPACT
+                                            : WANTS_EVICT;
         n += page.pages;
         i += page.pages;
     }
@@ -367,22 +385,51 @@ static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
     return n;
 }
 
-/* The host's latency for a batch is over, or memory was compacted for a fault
- * of it: frames, and transfers, from that fault on. */
-static void drive(struct hd_faults *f, hd_time now, uint32_t e, bool again)
+/* Whether a fault of a batch, and those behind it, wait for frames. */
+static bool starves(const struct hd_faults *f)
+{
+    return f->s->starving != HD_NONE;
+}
+
+/* A fault waits for frames behind the others. */
+static void queue(struct hd_faults *f, uint32_t e)
+{
+    f->v[e].behind = HD_NONE;
+    if (starves(f))
+        f->v[f->s->starving_last].behind = e;
+    else
+        f->s->starving = e;
+    f->s->starving_last = e;
+}
+
+/* A fault waits for frames, or goes on waiting, before all others. */
+static void lack(struct hd_faults *f, hd_time now, uint32_t e, uint32_t wants)
+{
+    f->v[e].behind = f->s->starving;
+    if (!starves(f))
+        f->s->starving_last = e;
+    f->s->starving = e;
+    if (wants == WANTS_COMPACT)
+        f->w.make_room(f->w.manager, now, f->v[e].app, e);
+    else
+        hd_evict_want(f->w.evict, now);
+}
+
+/* Frames and transfers for the faults of a batch from one on; false: that one
+ * lacks frames, or there is an error. */
+static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
     hd_at_home(f->env, HD_SIDE_MANAGER);
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
         struct fault *x = &f->v[e];
+        uint32_t n = place(f, x, again);
         uint64_t bytes;
-        x->total = place(f, x, again);
-        if (x->total == WANTS_ROOM) {
-            f->w.make_room(f->w.manager, now, x->app, e);
-            break;
-        }
-        if (x->total == 0)
-            return;
-        bytes = (uint64_t)x->total * HD_PAGE_BYTES;
+        if (n >= WANTS_COMPACT)
+            lack(f, now, e, n);
+        if (n == 0 || n >= WANTS_COMPACT)
+            return false;
+        x->total = n;
+        bytes = (uint64_t)n * HD_PAGE_BYTES;
         x->sent = now;
         x->state = LINK;
         x->ends = hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes,
@@ -390,12 +437,98 @@ static void drive(struct hd_faults *f, hd_time now, uint32_t e, bool again)
         x->crosses = x->ends - hd_link_span(f->w.link, HD_LINK_IN, bytes);
         expect(f, e);
     }
+    return true;
+}
+
+/* Frames were taken or given. */
+static void balance(struct hd_faults *f, hd_time now)
+{
+    if (f->w.evict != NULL && !starves(f))
+        hd_evict_taken(f->w.evict, now);
+}
+
+/* The host's latency for a batch is over. */
+static void drive(struct hd_faults *f, hd_time now, uint32_t head)
+{
+    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next)
+        f->v[e].driven = now;
+    if (starves(f))
+        queue(f, head);
+    else
+        transfer(f, now, head, false);
+    balance(f, now);
+    look_ahead(f);
+}
+
+/* Frames may be free: faults that wait for some go on, in order.  `again`:
+ * memory was compacted for the first. */
+static void go_on(struct hd_faults *f, hd_time now, bool again)
+{
+    bool more = starves(f);
+
+    for (uint32_t e = f->s->starving; more; again = false) {
+        f->s->starving = f->v[e].behind;
+        more = transfer(f, now, e, again) && starves(f);
+        e = f->s->starving;
+    }
+    balance(f, now);
     look_ahead(f);
 }
 
 void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault)
 {
-    drive(f, now, fault, true);
+    if (f->s->starving == fault)
+        go_on(f, now, true);
+}
+
+/* Units have left memory, which was compacted before if somebody does that. */
+static void room(void *self, hd_time now)
+{
+    go_on(self, now, true);
+}
+
+/* ---- pins --------------------------------------------------------------- */
+
+/* A page has come: it is pinned by the requests of its fault. */
+static void pin(struct hd_faults *f, uint32_t e, const struct hd_xlate *page)
+{
+    for (uint32_t t = f->open.v[e].first; t != HD_NONE;
+         t = f->w.treqs->v[t].next) {
+        if (f->w.treqs->v[t].vpn.v - page->vpn.v >= page->pages)
+            continue;
+        f->wait[t].pin = page->vpn.v + 1;
+        f->wait[t].loose = 0;
+        hd_evict_pin(f->w.evict, f->v[e].app, page->vpn, page->pages);
+    }
+}
+
+/* A request is issued again: its pin will go. */
+static void loosen(struct hd_faults *f, uint32_t treq)
+{
+    if (f->w.evict == NULL || f->wait[treq].pin == 0)
+        return;
+    f->wait[treq].loose = 1;
+    hd_evict_loosen(f->w.evict);
+}
+
+/* A request pins nothing any more. */
+static void unpin(struct hd_faults *f, hd_time now, uint32_t app, uint64_t vpn,
+                  bool loose)
+{
+    hd_evict_unpin(f->w.evict, now, app, (hd_vpn){vpn}, loose);
+}
+
+void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
+                      uint32_t treq)
+{
+    struct parked *x = &f->wait[treq];
+
+    if (x->pin == 0)
+        return;
+    /* a core may be ahead of the others: its word counts at its time */
+    hd_post(f->env->ev, src, f->rank, now, EV_SERVED, f->w.treqs->v[treq].app,
+            x->pin - 1);
+    x->pin = 0;
 }
 
 /* ---- replay ------------------------------------------------------------- */
@@ -414,6 +547,7 @@ static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
         if (q->vpn.v - vpn.v >= pages) { /* it waits on */
             hd_treq_append(f->w.treqs, &m->first, &m->last, t);
         } else {
+            loosen(f, t);
             f->wait[t].total += now - hd_min_u64(f->wait[t].since, now);
             f->wait[t].since = HD_NEVER;
             q->hit = HD_TREQ_HIT_L2;
@@ -434,7 +568,8 @@ static void replay(struct hd_faults *f, hd_time now, uint32_t e)
     uint64_t *c = row(f, x->app);
 
     c[HD_FAULT_WAIT_CYCLES] += cycles(f, x->began - x->born);
-    c[HD_FAULT_HOST_CYCLES] += cycles(f, x->sent - x->began);
+    c[HD_FAULT_HOST_CYCLES] += cycles(f, x->driven - x->began);
+    c[HD_FAULT_ROOM_CYCLES] += cycles(f, x->sent - x->driven);
     c[HD_FAULT_LINK_CYCLES] += cycles(f, x->here - x->sent);
     c[HD_FAULT_BATCH_CYCLES] += cycles(f, now - x->here);
     resume(f, now, e, x->vpn, x->pages);
@@ -448,13 +583,19 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct fault *x = &f->v[e];
     struct hd_xlate page;
+    bool before;
 
     if (!next_coming(f, x, &page))
         return; /* its allocation has gone meanwhile */
     x->at += page.pages;
     x->mapped += page.pages;
+    before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
     if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn))
         return;
+    if (f->w.evict != NULL) {
+        hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
+        pin(f, e, &page);
+    }
     f->user.mapped(f->user.self, x->app, page.vpn, page.pages);
     if (f->w.came != NULL)
         f->w.came(f->w.manager, now, x->app, page.vpn, page.pages);
@@ -470,6 +611,19 @@ static void one(struct hd_faults *f, hd_time now, uint32_t e)
     map(f, now, e);
     expect(f, e);
     look_ahead(f);
+    if (f->w.evict != NULL)
+        hd_evict_wake(f->w.evict, now);
+}
+
+/* All of a batch has come. */
+static void finish(struct hd_faults *f, hd_time now, uint32_t head)
+{
+    for (uint32_t next; head != HD_NONE; head = next) {
+        next = f->v[head].next;
+        replay(f, now, head);
+    }
+    f->s->serving--;
+    serve(f, now);
 }
 
 /* A transfer is over: the last page has come over the link. */
@@ -482,26 +636,23 @@ static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
     look_ahead(f);
     x->here = now;
     x->state = HERE;
-    if (--f->v[head].left > 0)
-        return;
-    for (uint32_t next; head != HD_NONE; head = next) {
-        next = f->v[head].next;
-        replay(f, now, head);
-    }
-    f->s->serving--;
-    serve(f, now);
+    if (--f->v[head].left == 0)
+        finish(f, now, head);
+    if (f->w.evict != NULL)
+        hd_evict_wake(f->w.evict, now);
 }
 
 static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
                    uint64_t b)
 {
-    (void)b;
     if (what == EV_DRIVE)
-        drive(self, now, e, false);
+        drive(self, now, e);
     else if (what == EV_PAGE)
         one(self, now, e);
-    else
+    else if (what == EV_OVER)
         arrived(self, now, e);
+    else
+        unpin(self, now, e, b, true);
 }
 
 /* ---- faults ------------------------------------------------------------- */
@@ -538,6 +689,18 @@ static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
     return e;
 }
 
+/* A request that was issued again waits once more: its page went with its
+ * allocation. */
+static void unpin_lost(struct hd_faults *f, uint32_t treq)
+{
+    struct parked *x = &f->wait[treq];
+
+    if (x->pin != 0)
+        unpin(f, hd_events_now(f->env->ev), f->w.treqs->v[treq].app, x->pin - 1,
+              x->loose != 0);
+    x->pin = 0;
+}
+
 /* A request waits from `at` on; its core is told, the first time. */
 static void park(struct hd_faults *f, hd_time at, uint32_t treq)
 {
@@ -545,10 +708,13 @@ static void park(struct hd_faults *f, hd_time at, uint32_t treq)
     const struct hd_tclient *core = &f->w.cores[q->core];
 
     f->wait[treq].since = at;
-    if (q->client >= f->w.replay_client)
+    if (q->client >= f->w.replay_client) {
+        unpin_lost(f, treq);
         return;
+    }
     q->client = (uint16_t)(q->client + f->w.replay_client);
     f->wait[treq].total = 0;
+    f->wait[treq].pin = 0;
     core->reply(core->self, at, treq);
 }
 
@@ -615,7 +781,7 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
 static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     static const char *const what[] = {
-        "the host to take it up", "the host's latency",
+        "the host to take it up", "the host's latency, or frames",
         "its transfer over the link", "the other pages of its batch"};
     const struct hd_faults *f = self;
 
@@ -719,6 +885,9 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->latency = hd_stats_hist(env->stats, &hd_fault_hists[LATENCY]);
     f->requesters = hd_stats_hist(env->stats, &hd_fault_hists[REQUESTERS]);
     f->s->next = HD_NEVER;
+    f->s->starving = HD_NONE;
+    if (w->evict != NULL)
+        hd_evict_client(w->evict, room, f);
     f->rank = hd_events_component(env->ev, "fault", handle, f);
     f->client = hd_link_client(w->link, f->rank, EV_OVER);
     hd_slots_offer(env->slots, HEDDLE_POINT_fault_batch, "", &f->batch,

@@ -11,6 +11,7 @@
 
 #include "../core/config.h"
 #include "../core/env.h"
+#include "evict.h"
 #include "link.h"
 #include "ptable.h"
 #include "translate.h"
@@ -38,6 +39,7 @@ enum hd_fault_stat {
     HD_FAULT_PAGES,
     HD_FAULT_WAIT_CYCLES, /* the stages of a fault; their sum: latency */
     HD_FAULT_HOST_CYCLES,
+    HD_FAULT_ROOM_CYCLES,
     HD_FAULT_LINK_CYCLES,
     HD_FAULT_BATCH_CYCLES,
     HD_FAULT_PEAK,
@@ -62,7 +64,8 @@ struct hd_fault_wiring {
     /* A page has found no frame: compacts memory at an instant of its own, and
      * calls hd_faults_again(fault) then. */
     void (*make_room)(void *self, hd_time now, uint32_t app, uint32_t fault);
-    void *manager; /* their self */
+    void *manager;          /* their self */
+    struct hd_evict *evict; /* NULL: nothing leaves memory */
 };
 
 /* Whom requests go back to. */
@@ -94,6 +97,11 @@ bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
  * from the end of its look-up. */
 void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
                      uint32_t n);
+
+/* A core has the answer of a request that waited for a fault, at `now`; src is
+ * the core's rank.  Its page may leave again. */
+void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
+                      uint32_t treq);
 
 /* How long a request has waited for faults up to now, in all. */
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now);

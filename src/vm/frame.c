@@ -16,6 +16,10 @@
  * is memory bloat.  It changes with pages of others too, so peak[] is kept
  * here, at every change.
  *
+ * Where pages can leave memory, a second bit says that a frame was written
+ * since it was taken (evict.c).  Stores set it by their physical address, so it
+ * is a dirty bit that needs no look at a page table.
+ *
  * Invariants: a frame's bit is set exactly when its owner is not 0; below
  * count[1 + k] there is no free aligned group of SIZE[k] frames.
  * Of a frame of 2 MB, used is the sum of of[]; owners is the number of them
@@ -52,6 +56,13 @@ int hd_frames_open(struct hd_frames *f, struct hd_arena *arena, uint64_t frames)
     for (uint64_t i = 0; i < pieces; i++)
         f->owners[i] = HD_NONE;
     return 0;
+}
+
+int hd_frames_watch(struct hd_frames *f)
+{
+    f->dirty =
+        hd_arena_take(f->arena, hd_ceil_div(f->frames, 64), sizeof *f->dirty);
+    return f->dirty == NULL ? -1 : 0;
 }
 
 /* The bits of n frames from the aligned frame `first` on are all clear. */
@@ -122,6 +133,8 @@ int hd_frames_take(struct hd_frames *f, uint64_t first, uint32_t n,
         }
         *o = owner + (uint32_t)(i - first);
         f->used[i / 64] |= 1ull << (i % 64);
+        if (f->dirty != NULL)
+            f->dirty[i / 64] &= ~(1ull << (i % 64));
     }
     f->count[0] += n;
     return 0;

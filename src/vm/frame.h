@@ -22,6 +22,8 @@ struct hd_frames {
     uint64_t frames; /* data frames */
     uint64_t *used;  /* arena: a bit for each frame */
     hd_ref *owners;  /* arena: pieces of the table of owners, HD_NONE: none */
+    uint64_t *dirty; /* arena: a bit for each frame that was written since it
+                        was taken; NULL: nobody wants to know */
     uint64_t *count; /* arena: [0] frames in use, then the search starts of
                         groups of 1, 16 and 512 frames */
 };
@@ -43,6 +45,20 @@ int hd_frames_take(struct hd_frames *f, uint64_t first, uint32_t n,
 
 /* Gives n frames back. */
 void hd_frames_give(struct hd_frames *f, uint64_t first, uint32_t n);
+
+/* From now on it is kept which frames are written.  0 or -1 (out of memory). */
+int hd_frames_watch(struct hd_frames *f);
+
+/* A frame was written, or has been since it was taken. */
+static inline void hd_frame_write(uint64_t *dirty, uint64_t frame)
+{
+    dirty[frame / 64] |= 1ull << (frame % 64);
+}
+
+static inline bool hd_frame_written(const struct hd_frames *f, uint64_t frame)
+{
+    return f->dirty[frame / 64] >> (frame % 64) & 1;
+}
 
 /* The owner of a frame, 0 if it is free. */
 uint32_t hd_frames_owner(const struct hd_frames *f, uint64_t frame);

@@ -42,7 +42,6 @@
  */
 #include "unit.h"
 
-
 static uint64_t *row(const struct hd_unit *u, uint32_t app)
 {
     return hd_count_row(&u->stat, u->instance, app);
@@ -493,6 +492,8 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_at_home(u->m->env, HD_SIDE_MMU);
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
         fill(u, &u->miss.v[walk], &x);
+    if (HD_UNLIKELY(u->m->w.evict != NULL) && found)
+        hd_evict_touch(u->m->w.evict, now, w->app, w->vpn);
     while (t != HD_NONE) {
         struct hd_treq *q = &u->treq[t];
         uint32_t next = q->next;

@@ -135,7 +135,8 @@ hd_time hd_link_latency(const struct hd_link *l)
 
 hd_time hd_link_step(const struct hd_link *l)
 {
-    return l->latency + hd_link_span(l, HD_LINK_IN, 2u << 20);
+    return l->latency + hd_max_u64(hd_link_span(l, HD_LINK_IN, 2u << 20),
+                                   hd_link_span(l, HD_LINK_OUT, 2u << 20));
 }
 
 uint64_t hd_link_over(const struct hd_link *l)

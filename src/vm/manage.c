@@ -10,7 +10,8 @@
  *
  * With vm.paging=fault an allocation is reserved, and its pages come one by one
  * (fault.c) and make no translation wrong, so they need no barrier.  One that
- * finds no frame where somebody compacts memory waits for such an instant.
+ * finds no frame where somebody compacts memory waits for such an instant, and
+ * so does a unit that leaves (evict.c).
  *
  * Whenever the last page of an aligned 2 MB has come, and the 512 lie in one
  * frame of 2 MB in order, region_coalesce is asked: large-page bit and
@@ -150,7 +151,7 @@ struct job {
     uint32_t what;       /* JOB_ */
 };
 
-enum { JOB_GOES, JOB_COMES, JOB_ROOM };
+enum { JOB_GOES, JOB_COMES, JOB_ROOM, JOB_EVICT };
 
 struct state {
     hd_time barrier;         /* instant of the first job, or HD_NEVER */
@@ -172,6 +173,7 @@ struct hd_manage {
     struct hd_dram *dram;
     struct hd_manage_cores cores;
     struct hd_faults *faults;
+    struct hd_evict *evict;
     uint32_t id, line, table_lines; /* bytes; lines of a page */
     struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
     struct hd_stat stat;
@@ -660,6 +662,34 @@ void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
           (struct job){.app = app, .index = fault, .what = JOB_ROOM});
 }
 
+void hd_manage_ask_evict(void *manage, hd_time now)
+{
+    enter(manage, now, (struct job){.what = JOB_EVICT});
+}
+
+void hd_manage_split(void *manage, uint32_t app, hd_vpn vpn)
+{
+    split(manage, app, vpn.v);
+}
+
+uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)
+{
+    struct hd_manage *g = manage;
+    hd_pa pa = {pfn.v * HD_PAGE_BYTES};
+    uint32_t bytes = pages * HD_PAGE_BYTES;
+    bool dirty = false; /* the link takes the data from where they are */
+    uint64_t n = g->cores.drop(g->cores.self, app, pa, bytes, &dirty);
+
+    for (uint32_t at = 0; at < bytes; at += g->line)
+        n += hd_l2_drop(g->l2, app, (hd_pa){pa.v + at}) != HD_L2_NOT_THERE;
+    return n;
+}
+
+void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages)
+{
+    shoot(manage, app, HEDDLE_SHOOTDOWN_CAUSE_EVICTED, vpn.v, pages);
+}
+
 /* Does all jobs of this instant; what goes together is compacted once. */
 static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
                   uint64_t b)
@@ -682,11 +712,15 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
             compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app);
         if (j.what == JOB_ROOM && g->env->err->code == 0)
             hd_faults_again(g->faults, now, j.index);
+        if (j.what == JOB_EVICT)
+            hd_evict_apply(g->evict, now);
         if (j.what != JOB_GOES)
             continue;
         go(g, &j);
         if (last)
             compact(g, HEDDLE_COMPACT_CAUSE_FREED, j.app);
+        if (last && g->evict != NULL)
+            hd_evict_freed(g->evict, now);
     }
     s->barrier = s->n > 0 ? job_at(g, 0)->at : HD_NEVER;
     if (s->n > 0)
@@ -828,6 +862,11 @@ struct hd_mover *hd_manage_mover(struct hd_manage *g)
 void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f)
 {
     g->faults = f;
+}
+
+void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v)
+{
+    g->evict = v;
 }
 
 const hd_time *hd_manage_barrier(const struct hd_manage *g)

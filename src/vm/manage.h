@@ -9,6 +9,7 @@
 #define HD_MANAGE_H
 
 #include "../mem/l2.h"
+#include "evict.h"
 #include "mmu.h"
 #include "mover.h"
 #include "ptable.h"
@@ -91,6 +92,14 @@ void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f);
 /* A page that comes from the host has found no frame: memory is compacted as
  * soon as no core can be ahead of it, and hd_faults_again(fault) called. */
 void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault);
+
+/* Says who takes pages out of memory, which asks for what evict.h says of the
+ * manager. */
+void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v);
+void hd_manage_ask_evict(void *manage, hd_time now);
+void hd_manage_split(void *manage, uint32_t app, hd_vpn vpn);
+uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages);
+void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages);
 
 /* A page has come from the host (fault.h). */
 void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,

@@ -46,6 +46,7 @@ struct hd_mmu; /* all units; vm/mmu.c */
 struct hd_mmu_wiring {
     struct hd_ptables *tables; /* page tables of all applications */
     struct hd_faults *faults;  /* NULL: every page is mapped */
+    struct hd_evict *evict;    /* told which pages are used; NULL: nobody */
     struct hd_treqs *treqs;
     struct hd_reqs *reqs;
     struct hd_below memory;      /* where PTE reads go: the L2 cache */

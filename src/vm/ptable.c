@@ -11,7 +11,9 @@
  *
  *    0      present
  *    7      in level 3: the entry maps 2 MB
- *    6, 8   not present: its page is on its way, or on the host
+ *    4 to 6, 8
+ *           not present: its page has been here before, is on its way to the
+ *           host, or from there; is on the host
  *    9      in level 4: one of 16 aligned entries that make up a 64 KB page
  *   10     in level 3: the 512 entries below lie in one frame of 2 MB, in
  *          order, and are used as one page (Mosaic's large-page bit)
@@ -44,7 +46,9 @@
  * volume 3, 4.8).  An entry says ABSENT and the size of its page, so a walk
  * reads as many levels as for a mapped page and finds out at its leaf.  A page
  * whose transfer has begun has its frame, and says COMING too; when the data
- * are there the entry becomes present.
+ * are there the entry becomes present.  A page that leaves (evict.c) goes the
+ * same way back: it says ABSENT and LEAVING and has its frame until its data
+ * are on the host.
  *
  * Regions used as one page.  In-place coalescing (Mosaic, MICRO 2017, section
  * 4.3): where the 512 pages of a region lie in one frame of 2 MB, each in its
@@ -61,11 +65,12 @@
  *
  * Invariants: the short way and the walk from the root end at the same entry;
  * the owner of a data frame is region * 512 + index + 1 of the page in it;
- * frames owned = pages mapped, on their way, or kept a place for in a coalesced
- * region (and frames that were in use before); a table's `used` is its number
- * of present entries.
+ * frames owned = pages mapped, on their way in or out, or kept a place for in a
+ * coalesced region (and frames that were in use before); a table's `used` is
+ * its number of present entries.
  *
- * Left out on purpose: permissions, accessed and dirty bits, 1 GB pages, remote
+ * Left out on purpose: permissions, accessed and dirty bits in entries (evict.c
+ * keeps the first by unit, frame.c the second by frame), 1 GB pages, remote
  * mappings, tables that are made at the first fault in their region (UVM does;
  * a walk would end early).
  *
@@ -375,6 +380,21 @@ bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING, &x);
 }
 
+bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     struct hd_xlate *x)
+{
+    return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT, x);
+}
+
+bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint64_t e = h->key != 0 ? *leaf(t, h, vpn.v) : 0;
+
+    return (e & (HD_PT_PRESENT | HD_PT_LEFT)) == HD_PT_LEFT;
+}
+
 bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
@@ -411,6 +431,11 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 {
     return hd_ptables_resident(t, app, vpn) ? hd_ptables_path(t, app, vpn, pte)
                                             : 0;
+}
+
+uint64_t *hd_ptables_dirty(const struct hd_ptables *t)
+{
+    return t->frames.dirty;
 }
 
 const uint32_t *hd_ptables_changes(const struct hd_ptables *t)
@@ -505,7 +530,9 @@ static const uint32_t SIZE[3] = {1, 16, HD_LARGE_PAGES};
 
 /* ---- mapping ---------------------------------------------------------- */
 
-#define WANTS_ROOM (HD_NO_FRAME - 1) /* memory is to be compacted first */
+/* Instead of a frame: memory is to be compacted, or pages have to leave it. */
+#define WANTS_COMPACT (HD_NO_FRAME - 1)
+#define WANTS_EVICT   (HD_NO_FRAME - 2)
 
 /* One call of hd_ptables_map, for the words of its errors. */
 struct job {
@@ -561,8 +588,9 @@ static struct heddle_q_frame_place question(struct hd_ptables *t,
 
 /* The frame that a page gets, or HD_NO_FRAME with an error recorded.  Where
  * there is none memory is compacted, and it is asked once more; for a page that
- * faults that is its caller's business (WANTS_ROOM), because mappings
- * cannot change in the middle of a run's event (manage.c). */
+ * faults that is its caller's business (WANTS_COMPACT), because mappings
+ * cannot change in the middle of a run's event (manage.c).  What a page that
+ * faults still lacks then, others leave to it (WANTS_EVICT). */
 static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
                              uint64_t vpn, uint32_t pages)
 {
@@ -574,7 +602,9 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
 
     f = (uint64_t)hd_ask_frame_place(&t->place, &q);
     if (HD_UNLIKELY(f == frames && later))
-        return WANTS_ROOM;
+        return WANTS_COMPACT;
+    if (HD_UNLIKELY(f == frames && j->absent && t->gone != NULL))
+        return WANTS_EVICT;
     if (HD_UNLIKELY(f == frames && !last && t->compact != NULL) &&
         (t->compact(t->compact_self, j->app) || t->place.bound)) {
         q = question(t, j, vpn, pages, true);
@@ -799,14 +829,19 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                           "application %u, page 0x%llx is to get a frame, and "
                           "is not absent",
                           app, (unsigned long long)vpn.v);
+    if (HD_UNLIKELY(*leaf(t, h, vpn.v) & HD_PT_LEAVING))
+        return HD_PLACE_EVICT; /* it is not out yet */
     f = frame_for(t, &j, h, vpn.v, x.pages);
-    if (f == WANTS_ROOM)
-        return 1;
+    if (f == WANTS_COMPACT)
+        return HD_PLACE_COMPACT;
+    if (f == WANTS_EVICT)
+        return HD_PLACE_EVICT;
     if (f == HD_NO_FRAME || occupy(t, h, app, vpn.v, f, x.pages, err) < 0)
         return err->code;
-    put(t, h, vpn.v, x.pages, f, HD_PT_ABSENT | HD_PT_COMING);
+    put(t, h, vpn.v, x.pages, f,
+        HD_PT_ABSENT | HD_PT_COMING | (*leaf(t, h, vpn.v) & HD_PT_LEFT));
     t->s->coming += x.pages;
-    return 0;
+    return HD_PLACED;
 }
 
 bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
@@ -821,6 +856,53 @@ bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     count_present(t, h, app, x.pages, true);
     t->s->coming -= x.pages;
     return true;
+}
+
+/* Tells who evicts that a present page is there no more. */
+static void tell_gone(struct hd_ptables *t, uint32_t app,
+                      const struct hd_xlate *x)
+{
+    t->s->changes++;
+    if (t->gone != NULL)
+        t->gone(t->evict_self, app, x->vpn, x->pages);
+}
+
+void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
+                      const struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+
+    hd_assert(*leaf(t, h, x->vpn.v) & HD_PT_PRESENT &&
+              !(h->region_bits & HD_PT_JOINED));
+    put(t, h, x->vpn.v, x->pages, x->pfn.v,
+        HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
+    count_present(t, h, app, x->pages, false);
+    t->s->leaving += x->pages;
+    tell_gone(t, app, x);
+}
+
+/* The frame of a page that is not in memory any more is free. */
+static void give_frame(struct hd_ptables *t, uint32_t app,
+                       const struct hd_xlate *x)
+{
+    hd_frames_give(&t->frames, x->pfn.v, x->pages);
+    hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
+    if (x->pages == 1)
+        tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+}
+
+uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    struct hd_xlate x;
+
+    if (!decode(t, h, vpn.v, HD_PT_ABSENT, &x) ||
+        !(*leaf(t, h, vpn.v) & HD_PT_LEAVING))
+        return 0;
+    put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
+    t->s->leaving -= x.pages;
+    give_frame(t, app, &x);
+    return x.pages;
 }
 
 /* Another allocation that is still mapped has a byte in these pages. */
@@ -844,17 +926,20 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
 
     memset(e, 0, (x->pages == HD_LARGE_PAGES ? 1 : x->pages) * sizeof *e);
     if (bits & HD_PT_PRESENT) {
-        t->s->changes++;
         count_present(t, h, app, x->pages, false);
+        tell_gone(t, app, x);
     } else if (bits & HD_PT_COMING) {
         t->s->coming -= x->pages;
+    } else if (bits & HD_PT_LEAVING) {
+        t->s->leaving -= x->pages;
     } else {
         return; /* it is on the host */
     }
-    if (h->region_bits & HD_PT_JOINED)
-        t->s->kept++;
-    else
-        hd_frames_give(&t->frames, x->pfn.v, x->pages);
+    if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED))) {
+        give_frame(t, app, x);
+        return;
+    }
+    t->s->kept++;
     hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
     if (x->pages == 1)
         tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
@@ -1071,6 +1156,8 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
     rc = hd_frames_take(&t->frames, to.v, 1, o);
     if (rc < 0) /* no table for its owner: it cannot be lost */
         hd_err_memory(t->env->err);
+    else if (t->frames.dirty != NULL && hd_frame_written(&t->frames, from.v))
+        hd_frame_write(t->frames.dirty, to.v);
     hd_bigframes_add(&t->big, to.v, app, 1);
 }
 
@@ -1236,9 +1323,10 @@ static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
         uint32_t o = hd_frames_owner(&t->frames, i), app = HD_OWNER_FOREIGN;
         struct hd_xlate x;
         hd_vpn vpn;
-        if (o == 0 || (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
-                       !decode(t, slot_of(t, app, vpn.v), vpn.v,
-                               HD_PT_PRESENT | HD_PT_COMING, &x)))
+        if (o == 0 ||
+            (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
+             !decode(t, slot_of(t, app, vpn.v), vpn.v,
+                     HD_PT_PRESENT | HD_PT_COMING | HD_PT_LEAVING, &x)))
             continue; /* free, or kept */
         g.owners += g.of[app]++ == 0;
         g.used++;
@@ -1344,13 +1432,13 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
         owned += o != 0;
         foreign += o == HD_PT_FOREIGN;
     }
-    all += foreign + t->s->kept + t->s->coming;
+    all += foreign + t->s->kept + t->s->coming + t->s->leaving;
     check_big(t, err);
     if (owned != all || foreign != t->s->foreign ||
         owned != hd_frames_used(&t->frames))
         hd_err_set(err, HEDDLE_ECHECK,
-                   "frames: %llu owned; %llu pages mapped, coming, foreign or "
-                   "kept for coalesced regions; %llu counted",
+                   "frames: %llu owned; %llu pages mapped, coming, leaving, "
+                   "foreign or kept for coalesced regions; %llu counted",
                    (unsigned long long)owned, (unsigned long long)all,
                    (unsigned long long)hd_frames_used(&t->frames));
 }
@@ -1388,7 +1476,8 @@ static int take_state(struct hd_ptables *t)
     t->s = s;
     if (s == NULL || region == NULL || range == NULL || hash == NULL ||
         t->table == NULL || hd_frames_open(&t->frames, a, t->first_table) < 0 ||
-        hd_bigframes_open(&t->big, a, t->first_table) < 0)
+        hd_bigframes_open(&t->big, a, t->first_table) < 0 ||
+        (t->cfg.paging == HD_PAGING_FAULT && hd_frames_watch(&t->frames) < 0))
         return -1;
     s->free_tables = HD_NONE;
     s->region = hd_arena_ref(a, region);

@@ -55,8 +55,11 @@ int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
 bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        struct hd_xlate *x);
 
-/* An absent page gets its frame (asks frame_place); 0, an error in `err`, or 1:
- * there is none, and memory is to be compacted before it is placed `again`.
+/* What hd_ptables_place needs first: memory is compacted, or pages leave it. */
+enum hd_place { HD_PLACED, HD_PLACE_COMPACT, HD_PLACE_EVICT };
+
+/* An absent page gets its frame (asks frame_place); enum hd_place, or an error
+ * in `err`.  `again`: memory has been compacted for it.
  * Its data have come: it is mapped; false: its allocation has gone meanwhile.
  * vpn is its first. */
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
@@ -66,6 +69,22 @@ bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 /* Whether vpn is of an absent page that has its frame: its data are on their
  * way. */
 bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* The page that holds vpn as its entry says it, coalesced or not, if it is
+ * present: x->pages base pages from x->vpn on. */
+bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     struct hd_xlate *x);
+
+/* A present page of a region that is not coalesced leaves: it is absent from
+ * now on, and keeps its frame until its data have gone, too.  Base pages whose
+ * frames are free by that, 0: its allocation has gone meanwhile. */
+void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
+                      const struct hd_xlate *x);
+uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Whether an absent page has been here before. */
+bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn);
 
 /* Whether a base page is mapped, and with vm.paging=fault its data have come.
  * An entry for 2 MB may be made before all of its pages have. */
@@ -90,6 +109,10 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
  * 0: there are no tables for it. */
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
+
+/* In the arena: a bit for each frame that was written since it was taken, for
+ * hd_frame_write; NULL where pages stay for good. */
+uint64_t *hd_ptables_dirty(const struct hd_ptables *t);
 
 /* In the arena: mappings that were taken away or changed so far. */
 const uint32_t *hd_ptables_changes(const struct hd_ptables *t);

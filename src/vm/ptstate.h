@@ -23,6 +23,11 @@
 #define HD_PT_ABSENT (1ull << 8)
 #define HD_PT_COMING (1ull << 6)
 
+/* The same of a page that has left: it still has its frame, whose data are on
+ * their way to the host; it has been here before. */
+#define HD_PT_LEAVING (1ull << 5)
+#define HD_PT_LEFT    (1ull << 4)
+
 /* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB; its pages
  * of 4 KB are coalesced. */
 enum { HD_PT_LARGE = 1, HD_PT_MEDIUM = 2, HD_PT_JOINED = 4, HD_PT_SHIFT = 3 };
@@ -66,7 +71,8 @@ struct hd_pt_state {
     hd_ref region, range, hash;
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
     uint64_t pages[HD_MAX_APPS];
-    uint64_t coming; /* pages with a frame and without data */
+    uint64_t coming;  /* pages with a frame and without data */
+    uint64_t leaving; /* pages whose frames are being written to the host */
     uint64_t table_frames[HD_MAX_APPS];
     uint64_t mixed[HD_MAX_APPS]; /* pages put beside others' (frame.h) */
 };
@@ -87,6 +93,10 @@ struct hd_ptables {
     bool (*compact)(void *self, uint32_t app);
     bool (*compacts)(void *self);
     void *compact_self;
+    /* Who makes room by eviction, and is told that a present page has gone;
+     * NULL: nobody. */
+    void (*gone)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
+    void *evict_self;
 };
 
 /* Owner, in the frame table, of a page that no application has. */

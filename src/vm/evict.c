@@ -1,0 +1,812 @@
+/*
+ * evict.c - eviction: which pages leave memory, when, and what that takes.
+ *
+ * Where the applications touch more than fits (vm.paging=fault), a page that
+ * comes needs the frame of one that goes.  What leaves is a unit: all pages
+ * that are present in an aligned 4 KB, 64 KB or 2 MB of one application
+ * (evict.unit).  As in NVIDIA's driver and in the baseline of ETC (Li et al.,
+ * ASPLOS 2019), a page that finds no frame has one unit evicted after the other
+ * until it does, and its own transfer begins when the last byte of theirs is on
+ * the host:
+ *
+ *   no frame --ask--> instant of the manager: choose, unmap, shoot down,
+ *                     take lines out of the caches
+ *            --write-back over the link--> frames free --> try again
+ *
+ * There is one eviction at a time.  Mappings change only at an instant that no
+ * core has run past (manage.c).  Pages of the unit are absent from that instant
+ * on, and keep their frames until the write-back is over; with
+ * evict.write_back=dirty only pages that were written cross the link, and
+ * nothing waits for the others.
+ *
+ * When: a page that waits for a frame always starts one.  Where nobody waits,
+ * the point evict_trigger is asked whenever frames were taken or given;
+ * evict.trigger=watermark answers yes below evict.free_bytes, and so has
+ * evictions overlap with fetches.  An eviction that a page waits for begins
+ * when nothing is on its way from the host (the baseline of ETC;
+ * evict.overlap), and what is behind that page waits, too: so the link carries
+ * either.
+ *
+ * Which: the point evict_victim; its default is the unit into which a page came
+ * longest ago (the driver's order, ETC's "age-based LRU"), which is the head of
+ * a list that a unit goes to the end of whenever a page comes into it.  What is
+ * known of a unit is when a page came last, when a walk ended in it last (the
+ * accessed bit, with its time: TLB hits set none), how many did, and how many
+ * of its pages were written.
+ *
+ * Pins.  A page that a fault has brought stays until the requests that waited
+ * for it have their answers, or two pages could chase one another for ever.
+ * Nothing else is pinned.  Where all that could leave is pinned, the eviction
+ * waits for a pin to go or a page to come; where neither will happen, because
+ * what is pinned waits for a page that waits for this eviction, memory is too
+ * small and the run stops with these words.
+ *
+ * A coalesced region is split before pages of it leave, since it would keep
+ * their frames; the costs are those of any splitting.
+ *
+ * Invariants: base pages that came = those that left, went with their
+ * allocations, or are resident; a unit is in the list exactly while it has
+ * pages, in the order of their coming (with sim.check a plain search over all
+ * units finds the same victim); frames are free only after the write-back.
+ *
+ * Left out on purpose: DRAM traffic of write-back and fetch, which the link
+ * bounds; the host's own time for an eviction; loads and stores that had their
+ * translation before the instant go on at the old frame, as if the shootdown
+ * had waited for them, and lines that are in flight then come in and age away.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "evict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../mem/mshr.h"
+#include "ptstate.h"
+
+#define AT(field) offsetof(struct hd_evict_cfg, field)
+
+const struct hd_setting hd_evict_settings[] = {
+    {"unit", HD_T_CHOICE, AT(unit), "", "2M", 0, 2, "4K|64K|2M",
+     "what leaves memory at once: the present pages of so much, aligned",
+     "ETC 5: 2 MB at most; NVIDIA's UVM driver: 2 MB"},
+    {"trigger", HD_T_CHOICE, AT(trigger), "", "exhausted", 0, 1,
+     "exhausted|watermark",
+     "an eviction starts when a page finds no frame, or already when less than "
+     "evict.free_bytes are free",
+     "ETC's baseline, NVIDIA's UVM driver: exhausted"},
+    {"free_bytes", HD_T_U64, AT(free_bytes), "bytes", "2097152", 4096,
+     1ull << 44, NULL, "free memory below which evictions start ahead",
+     "ETC 4.2: 2 MB"},
+    {"write_back", HD_T_CHOICE, AT(write_back), "", "always", 0, 1,
+     "always|dirty",
+     "pages that leave are copied to the host: all, or those that were written",
+     "NVIDIA's UVM driver: all; ETC names no dirty bits"},
+    {"overlap", HD_T_BOOL, AT(overlap), "", "false", 0, 1, NULL,
+     "an eviction that a page waits for may begin while others are on their "
+     "way from the host",
+     "ETC 4.2: its baseline evicts, then fetches"},
+};
+const uint32_t hd_evict_setting_count = HD_LEN(hd_evict_settings);
+
+const struct hd_stat_desc hd_evict_stats[] = {
+    [HD_EVICT_EVICTIONS] = {"evictions", "units",
+                            "units whose pages left memory", HD_STAT_COUNT},
+    [HD_EVICT_AHEAD] = {"ahead", "units",
+                        "of those, before a page waited for frames",
+                        HD_STAT_COUNT},
+    [HD_EVICT_PAGES] = {"pages", "pages", "base pages that left memory",
+                        HD_STAT_COUNT},
+    [HD_EVICT_DIRTY] = {"dirty", "pages",
+                        "of those, base pages of pages that were written",
+                        HD_STAT_COUNT},
+    [HD_EVICT_BYTES] = {"bytes", "bytes", "written back to the host",
+                        HD_STAT_COUNT},
+    [HD_EVICT_REFAULTS] = {"refaults", "pages",
+                           "base pages that came back after they had left",
+                           HD_STAT_COUNT},
+    [HD_EVICT_ACCESSES] = {"accesses", "walks",
+                           "walks that found their page, and so set accessed",
+                           HD_STAT_COUNT},
+    [HD_EVICT_LINES] = {"lines", "lines",
+                        "lines of pages that left taken out of the L1 caches "
+                        "and the L2 cache",
+                        HD_STAT_COUNT},
+    [HD_EVICT_BUSY_CYCLES] = {"busy_cycles", "core cycles",
+                              "from a unit's unmapping to its last frame's "
+                              "freedom",
+                              HD_STAT_COUNT},
+};
+const uint32_t hd_evict_stat_count = HD_LEN(hd_evict_stats);
+
+_Static_assert(HD_LEN(hd_evict_stats) == HD_EVICT_STATS, "one row a counter");
+
+enum { FIRST_UNITS = 1024 };
+
+static const uint32_t UNIT[3] = {1, 16, HD_LARGE_PAGES};
+
+/* An aligned piece of an address space: number region * (units of a region) +
+ * its place there. */
+struct unit {
+    hd_time migrated;    /* when a page came last */
+    hd_time touched;     /* when a walk ended in it last, or a page came */
+    uint32_t walks;      /* that have, since it has had pages */
+    uint32_t next, last; /* of the list; HD_NONE: none */
+    uint16_t pages;      /* base pages present */
+    uint16_t pinned;     /* of those */
+};
+
+enum { IDLE, ASKED, LEAVES };
+
+struct state {
+    hd_ref unit; /* [room] */
+    uint32_t room;
+    uint32_t first, end; /* list: the oldest and the newest */
+    uint32_t units;      /* in it */
+    uint32_t busy;       /* IDLE, .. */
+    uint32_t wanted;     /* 1: a page waits for frames */
+    uint32_t starved;    /* 1: nothing could leave, or not yet */
+    uint32_t loose;      /* pins of requests that have been issued again */
+    uint32_t leaving;    /* unit */
+    uint32_t app;        /* its application */
+    hd_time since;       /* when it was unmapped */
+    uint64_t came, left, lost, resident; /* base pages */
+};
+
+struct hd_evict {
+    struct hd_env *env;
+    struct hd_evict_wiring w;
+    struct hd_evict_cfg cfg;
+    struct state *s;     /* arena */
+    struct hd_mshr pins; /* by page; n: pins, flags: its base pages */
+    struct hd_slot trigger, victim;
+    struct hd_stat stat;
+    uint64_t *ask; /* scratch for questions: [FIELDS][ask_room] */
+    uint32_t *who; /* their units */
+    uint32_t ask_room;
+    uint32_t per;      /* units of a region */
+    uint32_t unit_log; /* base pages of a unit, logarithm */
+    uint32_t rank, client;
+    hd_time cycle;
+    void (*room)(void *self, hd_time now);
+    void *room_self;
+};
+
+static uint64_t *count(const struct hd_evict *v, uint32_t app,
+                       enum hd_evict_stat what)
+{
+    return hd_count(&v->stat, 0, app, what);
+}
+
+/* ---- units -------------------------------------------------------------- */
+
+static struct unit *at(const struct hd_evict *v, uint32_t u)
+{
+    return (struct unit *)hd_arena_at(v->env->arena, v->s->unit) + u;
+}
+
+/* The unit of a page by its first base page, or HD_NONE. */
+static uint32_t unit_of(const struct hd_evict *v, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_slot *h =
+        hd_pt_find(v->w.tables, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
+
+    if (h->key == 0)
+        return HD_NONE;
+    return (h->region_bits >> HD_PT_SHIFT) * v->per +
+           (uint32_t)((vpn.v & (HD_LARGE_PAGES - 1)) >> v->unit_log);
+}
+
+/* Where a unit begins. */
+static hd_vpn place_of(const struct hd_evict *v, uint32_t u, uint32_t *app)
+{
+    const struct hd_ptables *t = v->w.tables;
+    const struct hd_pt_region *r =
+        (const struct hd_pt_region *)(void *)hd_pt_entry(t, t->s->region) +
+        u / v->per;
+
+    *app = r->app;
+    return (hd_vpn){r->number * HD_LARGE_PAGES +
+                    ((uint64_t)(u % v->per) << v->unit_log)};
+}
+
+/* Base pages from the beginning of a unit to the end of what leaves with it: a
+ * page is larger than its unit where the two settings say so. */
+static uint32_t span_of(const struct hd_evict *v, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate x;
+    uint32_t n = UNIT[v->cfg.unit];
+
+    return hd_ptables_page(v->w.tables, app, vpn, &x) && x.vpn.v == vpn.v
+               ? (uint32_t)hd_max_u64(n, x.pages)
+               : n;
+}
+
+/* Makes room for a unit's record.  0 or -1 (out of memory). */
+static int reach(struct hd_evict *v, uint32_t u)
+{
+    struct state *s = v->s;
+    uint32_t room = s->room;
+    struct unit *p;
+
+    if (u < room)
+        return 0;
+    while (u >= room)
+        room *= 2;
+    p = hd_arena_take(v->env->arena, room, sizeof *p);
+    if (p == NULL)
+        return -1;
+    memcpy(p, at(v, 0), s->room * sizeof *p);
+    s->unit = hd_arena_ref(v->env->arena, p);
+    s->room = room;
+    return 0;
+}
+
+static void unlink_unit(struct hd_evict *v, uint32_t u)
+{
+    struct unit *x = at(v, u);
+
+    *(x->last == HD_NONE ? &v->s->first : &at(v, x->last)->next) = x->next;
+    *(x->next == HD_NONE ? &v->s->end : &at(v, x->next)->last) = x->last;
+    v->s->units--;
+}
+
+static void append(struct hd_evict *v, uint32_t u)
+{
+    struct unit *x = at(v, u);
+
+    x->next = HD_NONE;
+    x->last = v->s->end;
+    *(v->s->end == HD_NONE ? &v->s->first : &at(v, v->s->end)->next) = u;
+    v->s->end = u;
+    v->s->units++;
+}
+
+/* ---- pages that come and go --------------------------------------------- */
+
+static void start(struct hd_evict *v, hd_time now);
+
+void hd_evict_wake(struct hd_evict *v, hd_time now)
+{
+    if (HD_LIKELY(!v->s->starved))
+        return;
+    v->s->starved = 0;
+    start(v, now);
+}
+
+void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+                   uint32_t pages, bool before)
+{
+    uint32_t u = unit_of(v, app, vpn);
+    struct unit *x;
+
+    if (reach(v, u) < 0) {
+        hd_err_memory(v->env->err);
+        return;
+    }
+    x = at(v, u);
+    if (x->pages == 0)
+        x->walks = 0;
+    else
+        unlink_unit(v, u);
+    append(v, u);
+    x->migrated = x->touched = now;
+    x->pages = (uint16_t)(x->pages + pages);
+    v->s->came += pages;
+    v->s->resident += pages;
+    if (before)
+        *count(v, app, HD_EVICT_REFAULTS) += pages;
+}
+
+/* A page that was present is so no more: it leaves, or its allocation went. */
+static void gone(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
+{
+    struct hd_evict *v = self;
+    uint32_t u = unit_of(v, app, vpn);
+    struct unit *x = at(v, u);
+
+    x->pages = (uint16_t)(x->pages - pages);
+    v->s->lost += pages; /* corrected where it leaves */
+    v->s->resident -= pages;
+    if (x->pages == 0)
+        unlink_unit(v, u);
+}
+
+void hd_evict_touch(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate x;
+    struct unit *u;
+
+    if (!hd_ptables_page(v->w.tables, app, vpn, &x))
+        return; /* a coalesced region whose page is on the host */
+    u = at(v, unit_of(v, app, x.vpn));
+    u->touched = now;
+    u->walks++;
+    (*count(v, app, HD_EVICT_ACCESSES))++;
+}
+
+/* ---- pins --------------------------------------------------------------- */
+
+static uint64_t pin_key(uint32_t app, hd_vpn vpn)
+{
+    return vpn.v | (uint64_t)app << 52;
+}
+
+static bool is_pinned(const struct hd_evict *v, uint32_t app, hd_vpn vpn)
+{
+    return hd_mshr_used(&v->pins) != 0 &&
+           hd_mshr_find(&v->pins, pin_key(app, vpn)) != HD_NONE;
+}
+
+void hd_evict_pin(struct hd_evict *v, uint32_t app, hd_vpn vpn, uint32_t pages)
+{
+    uint64_t key = pin_key(app, vpn);
+    uint32_t e = hd_mshr_find(&v->pins, key);
+    struct unit *x = at(v, unit_of(v, app, vpn));
+
+    if (e == HD_NONE) {
+        e = hd_mshr_take(&v->pins, key);
+        v->pins.v[e].flags = pages;
+        x->pinned = (uint16_t)(x->pinned + pages);
+    }
+    v->pins.v[e].n++;
+}
+
+void hd_evict_loosen(struct hd_evict *v)
+{
+    v->s->loose++;
+}
+
+void hd_evict_unpin(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+                    bool loose)
+{
+    uint32_t e = hd_mshr_find(&v->pins, pin_key(app, vpn));
+    struct unit *x = at(v, unit_of(v, app, vpn));
+
+    v->s->loose -= loose;
+    if (--v->pins.v[e].n == 0) {
+        x->pinned = (uint16_t)(x->pinned - v->pins.v[e].flags);
+        hd_mshr_give(&v->pins, e);
+    }
+    hd_evict_wake(v, now);
+}
+
+/* ---- which unit leaves -------------------------------------------------- */
+
+static bool can_leave(const struct unit *x)
+{
+    return x->pages > x->pinned;
+}
+
+/* Base pages of a page if one of them was written, else 0. */
+static uint32_t dirty(const struct hd_evict *v, const struct hd_xlate *x)
+{
+    for (uint32_t i = 0; i < x->pages; i++)
+        if (hd_frame_written(&v->w.tables->frames, x->pfn.v + i))
+            return x->pages;
+    return 0;
+}
+
+/* Calls fn for the pages of a unit that are present and not pinned. */
+typedef void visit(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
+                   uint64_t *sum);
+
+static uint32_t each(struct hd_evict *v, uint32_t u, visit *fn, uint64_t *sum)
+{
+    uint32_t app, span, pages = 0;
+    hd_vpn first = place_of(v, u, &app);
+
+    span = span_of(v, app, first);
+    for (uint32_t i = 0; i < span;) {
+        struct hd_xlate x;
+        if (!hd_ptables_page(v->w.tables, app, (hd_vpn){first.v + i}, &x)) {
+            i++;
+            continue;
+        }
+        if (!is_pinned(v, app, x.vpn)) {
+            fn(v, app, &x, sum);
+            pages += x.pages;
+        }
+        i += x.pages;
+    }
+    return pages;
+}
+
+static void add_dirty(struct hd_evict *v, uint32_t app,
+                      const struct hd_xlate *x, uint64_t *sum)
+{
+    (void)app;
+    *sum += dirty(v, x);
+}
+
+enum { APP, VPN, PAGES, DIRTY, WALKS, MIGRATED, TOUCHED, FIELDS };
+
+/* Room for the fields of all units of the list.  0 or -1 (out of memory). */
+static int make_ask(struct hd_evict *v)
+{
+    uint32_t n = v->s->units;
+
+    if (n <= v->ask_room)
+        return 0;
+    free(v->ask);
+    free(v->who);
+    v->ask_room = 2 * n;
+    v->ask = calloc((size_t)v->ask_room * FIELDS, sizeof *v->ask);
+    v->who = calloc(v->ask_room, sizeof *v->who);
+    if (v->ask != NULL && v->who != NULL)
+        return 0;
+    v->ask_room = 0;
+    hd_err_memory(v->env->err);
+    return -1;
+}
+
+/* The first unit of the list that can leave, or HD_NONE. */
+static uint32_t oldest(const struct hd_evict *v)
+{
+    uint32_t u = v->s->first;
+
+    while (u != HD_NONE && !can_leave(at(v, u)))
+        u = at(v, u)->next;
+    return u;
+}
+
+/* The same by a search through all units there ever were. */
+static uint32_t plain_oldest(const struct hd_evict *v)
+{
+    uint32_t best = HD_NONE;
+
+    for (uint32_t u = 0; u < v->s->room; u++)
+        if (can_leave(at(v, u)) &&
+            (best == HD_NONE || at(v, u)->migrated < at(v, best)->migrated))
+            best = u;
+    return best;
+}
+
+static int64_t victim_default(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return 0; /* they come in the order of the list */
+}
+
+static uint32_t choose(struct hd_evict *v, hd_time now)
+{
+    uint32_t n = 0, app, first = oldest(v);
+    uint64_t *a;
+    struct heddle_q_evict_victim q = {.waiting = v->s->wanted};
+
+    if (HD_UNLIKELY(v->env->check) && first != HD_NONE &&
+        at(v, first)->migrated != at(v, plain_oldest(v))->migrated)
+        hd_err_set(v->env->err, HEDDLE_ECHECK,
+                   "evict: unit %u is at the head of the list, unit %u is "
+                   "older",
+                   first, plain_oldest(v));
+    if (first == HD_NONE || HD_LIKELY(!v->victim.bound) || make_ask(v) < 0)
+        return first;
+    a = v->ask;
+    for (uint32_t u = first; u != HD_NONE; u = at(v, u)->next) {
+        const struct unit *x = at(v, u);
+        uint64_t *f = a + n, written = 0;
+        if (!can_leave(x))
+            continue;
+        v->who[n++] = u;
+        f[(size_t)VPN * v->ask_room] = place_of(v, u, &app).v;
+        f[(size_t)APP * v->ask_room] = app;
+        f[(size_t)PAGES * v->ask_room] = each(v, u, add_dirty, &written);
+        f[(size_t)DIRTY * v->ask_room] = written;
+        f[(size_t)WALKS * v->ask_room] = x->walks;
+        f[(size_t)MIGRATED * v->ask_room] = (now - x->migrated) / v->cycle;
+        f[(size_t)TOUCHED * v->ask_room] = (now - x->touched) / v->cycle;
+    }
+    q.n = n;
+    q.app = a + (size_t)APP * v->ask_room;
+    q.vpn = a + (size_t)VPN * v->ask_room;
+    q.pages = a + (size_t)PAGES * v->ask_room;
+    q.dirty = a + (size_t)DIRTY * v->ask_room;
+    q.accesses = a + (size_t)WALKS * v->ask_room;
+    q.migrated = a + (size_t)MIGRATED * v->ask_room;
+    q.accessed = a + (size_t)TOUCHED * v->ask_room;
+    return v->who[hd_ask_evict_victim(&v->victim, &q)];
+}
+
+/* ---- when --------------------------------------------------------------- */
+
+/* Has an eviction begun, if none is under way. */
+static void start(struct hd_evict *v, hd_time now)
+{
+    uint32_t word;
+
+    if (v->s->busy != IDLE || v->env->err->code != 0)
+        return;
+    if (v->s->wanted && !v->cfg.overlap &&
+        hd_link_first(v->w.link, HD_LINK_IN, &word)) {
+        v->s->starved = 1;
+        return;
+    }
+    v->s->busy = ASKED;
+    v->w.ask(v->w.manager, now);
+}
+
+void hd_evict_want(struct hd_evict *v, hd_time now)
+{
+    v->s->wanted = 1;
+    start(v, now);
+}
+
+static int64_t trigger_default(void *self, const void *question)
+{
+    const struct hd_evict *v = self;
+    const struct heddle_q_evict_trigger *q = question;
+
+    return v->cfg.trigger == HD_EVICT_WATERMARK &&
+           q->free * HD_PAGE_BYTES < v->cfg.free_bytes;
+}
+
+void hd_evict_taken(struct hd_evict *v, hd_time now)
+{
+    const struct hd_frames *f = &v->w.tables->frames;
+    struct heddle_q_evict_trigger q = {.free = f->frames - hd_frames_used(f),
+                                       .frames = f->frames,
+                                       .resident = v->s->resident,
+                                       .unit = UNIT[v->cfg.unit]};
+
+    if (HD_LIKELY(v->cfg.trigger == HD_EVICT_EXHAUSTED && !v->trigger.bound))
+        return;
+    if (v->s->busy == IDLE && !v->s->wanted &&
+        hd_ask_evict_trigger(&v->trigger, &q))
+        start(v, now);
+}
+
+void hd_evict_freed(struct hd_evict *v, hd_time now)
+{
+    if (v->s->busy != IDLE || !v->s->wanted)
+        return;
+    v->s->wanted = v->s->starved = 0;
+    v->room(v->room_self, now);
+}
+
+/* ---- one eviction ------------------------------------------------------- */
+
+/* A page of the unit leaves. */
+static void leave(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
+                  uint64_t *bytes)
+{
+    uint32_t written = dirty(v, x);
+    struct heddle_n_page_evicted n = {.app = app,
+                                      .vpn = x->vpn.v,
+                                      .pages = x->pages,
+                                      .frame = x->pfn.v,
+                                      .dirty = written != 0};
+
+    if (v->cfg.write_back == HD_WRITE_BACK_ALWAYS || written != 0)
+        *bytes += (uint64_t)x->pages * HD_PAGE_BYTES;
+    hd_ptables_leave(v->w.tables, app, x);
+    v->s->lost -= x->pages;
+    v->s->left += x->pages;
+    *count(v, app, HD_EVICT_PAGES) += x->pages;
+    *count(v, app, HD_EVICT_DIRTY) += written;
+    *count(v, app, HD_EVICT_LINES) +=
+        v->w.drop(v->w.manager, app, x->pfn, x->pages);
+    if (v->env->slots->watched[HEDDLE_NOTE_page_evicted] != 0)
+        hd_slots_note(v->env->slots, HEDDLE_NOTE_page_evicted, &n);
+}
+
+/* The write-back is over: the frames are free. */
+static void over(struct hd_evict *v, hd_time now, uint32_t u)
+{
+    struct state *s = v->s;
+    uint32_t app, n;
+    hd_vpn first = place_of(v, u, &app);
+
+    for (uint32_t i = 0;
+         i < HD_LARGE_PAGES && (i == 0 || i >> v->unit_log == 0); i += n) {
+        n = hd_ptables_gone(v->w.tables, app, (hd_vpn){first.v + i});
+        n += n == 0;
+    }
+    *count(v, app, HD_EVICT_BUSY_CYCLES) += (now - s->since) / v->cycle;
+    s->busy = IDLE;
+    s->wanted = 0;
+    v->room(v->room_self, now); /* which may want more */
+}
+
+static void on_event(void *self, hd_time now, uint32_t what, uint32_t u,
+                     uint64_t b)
+{
+    (void)what, (void)b;
+    over(self, now, u);
+}
+
+/* Nothing can leave.  Whoever waits goes on waiting, unless nothing can change
+ * that any more. */
+static void starve(struct hd_evict *v)
+{
+    const struct hd_frames *f = &v->w.tables->frames;
+    uint32_t word;
+
+    if (!v->s->wanted)
+        return;
+    v->s->starved = 1;
+    if (v->s->loose > 0 || hd_link_first(v->w.link, HD_LINK_IN, &word))
+        return;
+    hd_err_set(v->env->err, HEDDLE_ECONFIG,
+               "out of frames: a page waits for one, and nothing can leave "
+               "memory for it: %llu of %llu data frames are in use, and the "
+               "%llu pages that are there wait for others of their faults: "
+               "raise vm.memory_bytes, or bring less at once (fault.batch, "
+               "fault.transfer, vm.page)",
+               (unsigned long long)hd_frames_used(f),
+               (unsigned long long)f->frames,
+               (unsigned long long)v->s->resident);
+}
+
+void hd_evict_apply(struct hd_evict *v, hd_time now)
+{
+    struct state *s = v->s;
+    uint32_t u = choose(v, now), app;
+    uint64_t bytes = 0;
+    struct hd_xlate x;
+    hd_vpn first;
+    uint32_t span;
+
+    s->busy = IDLE;
+    if (u == HD_NONE || v->env->err->code != 0) {
+        starve(v);
+        return;
+    }
+    first = place_of(v, u, &app);
+    span = span_of(v, app, first);
+    if (hd_ptables_large(v->w.tables, app, first, &x))
+        v->w.split(v->w.manager, app, first);
+    s->busy = LEAVES;
+    s->since = now;
+    s->leaving = u;
+    s->app = app;
+    (*count(v, app, HD_EVICT_EVICTIONS))++;
+    *count(v, app, HD_EVICT_AHEAD) += !s->wanted;
+    each(v, u, leave, &bytes);
+    v->w.shoot(v->w.manager, app, first, span);
+    *count(v, app, HD_EVICT_BYTES) += bytes;
+    if (bytes == 0)
+        over(v, now, u);
+    else
+        hd_link_send(v->w.link, now, HD_LINK_OUT, app, bytes, v->client, u);
+}
+
+/* ---- looking and checking ----------------------------------------------- */
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *vis)
+{
+    static const char *const what[] = {"idle", "asked", "leaves"};
+    const struct hd_evict *v = self;
+    uint32_t app;
+
+    (void)instance;
+    if (v->s->busy != IDLE) {
+        vis->row(vis->ud, "eviction");
+        vis->text(vis->ud, "state", what[v->s->busy]);
+        if (v->s->busy == LEAVES)
+            vis->number(vis->ud, "vpn", place_of(v, v->s->leaving, &app).v);
+    }
+    for (uint32_t u = v->s->first; u != HD_NONE; u = at(v, u)->next) {
+        hd_vpn vpn = place_of(v, u, &app);
+        vis->row(vis->ud, "unit");
+        vis->number(vis->ud, "app", app);
+        vis->number(vis->ud, "vpn", vpn.v);
+        vis->number(vis->ud, "pages", at(v, u)->pages);
+        vis->number(vis->ud, "pinned", at(v, u)->pinned);
+        vis->number(vis->ud, "walks", at(v, u)->walks);
+        vis->number(vis->ud, "since", at(v, u)->migrated / v->cycle);
+    }
+}
+
+static void stuck(void *self, uint32_t instance, struct heddle_visitor *vis)
+{
+    static const char *const what[] = {"a page that can leave",
+                                       "an instant to change mappings",
+                                       "its write-back over the link"};
+    const struct hd_evict *v = self;
+
+    if (v->s->busy == IDLE && !v->s->starved)
+        return;
+    hd_show_wait(vis, "evict", instance, what[v->s->busy]);
+    vis->number(vis->ud, "n", v->s->units);
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_evict *v = self;
+    const struct state *s = v->s;
+    uint64_t resident = 0, mapped = 0;
+    uint32_t units = 0;
+    hd_time before = 0;
+
+    (void)instance;
+    for (uint32_t app = 0; app < v->env->apps; app++)
+        mapped += hd_ptables_pages(v->w.tables, app);
+    for (uint32_t u = s->first; u != HD_NONE; u = at(v, u)->next, units++) {
+        if (at(v, u)->pages == 0 || at(v, u)->migrated < before)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "evict: unit %u has %u pages and stands out of order", u,
+                       at(v, u)->pages);
+        before = at(v, u)->migrated;
+        resident += at(v, u)->pages;
+    }
+    if (units != s->units || resident != s->resident || mapped != resident ||
+        s->came != s->left + s->lost + s->resident || !hd_mshr_sane(&v->pins))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "evict: %llu base pages came, %llu left, %llu went with "
+                   "their allocations, %llu are resident; %llu lie in %u of %u "
+                   "units, and %llu are mapped",
+                   (unsigned long long)s->came, (unsigned long long)s->left,
+                   (unsigned long long)s->lost, (unsigned long long)s->resident,
+                   (unsigned long long)resident, units, s->units,
+                   (unsigned long long)mapped);
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+static int take(struct hd_evict *v, struct hd_env *env)
+{
+    struct unit *p = hd_arena_take(env->arena, FIRST_UNITS, sizeof *p);
+
+    v->s = hd_arena_take(env->arena, 1, sizeof *v->s);
+    if (p == NULL || v->s == NULL ||
+        hd_mshr_open(&v->pins, env->arena, v->w.pins, 0) != 0)
+        return -1;
+    v->s->unit = hd_arena_ref(env->arena, p);
+    v->s->room = FIRST_UNITS;
+    v->s->first = v->s->end = HD_NONE;
+    return 0;
+}
+
+struct hd_evict *hd_evict_open(struct hd_env *env,
+                               const struct hd_evict_wiring *w)
+{
+    struct hd_evict *v = calloc(1, sizeof *v);
+
+    if (v != NULL) {
+        v->env = env;
+        v->w = *w;
+        v->cfg = *w->cfg;
+    }
+    if (v == NULL || take(v, env) < 0) {
+        hd_err_memory(env->err);
+        hd_evict_close(v);
+        return NULL;
+    }
+    v->per = HD_LARGE_PAGES / UNIT[v->cfg.unit];
+    v->unit_log = v->cfg.unit == 0 ? 0 : v->cfg.unit == 1 ? 4 : 9;
+    v->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
+    v->stat =
+        hd_stats_group(env->stats, "evict", hd_evict_stats, HD_EVICT_STATS, 1);
+    v->client = hd_link_client(
+        w->link, hd_events_component(env->ev, "evict", on_event, v), 0);
+    w->tables->gone = gone;
+    w->tables->evict_self = v;
+    hd_slots_offer(env->slots, HEDDLE_POINT_evict_trigger, "", &v->trigger,
+                   trigger_default, v);
+    hd_slots_offer(env->slots, HEDDLE_POINT_evict_victim, "", &v->victim,
+                   victim_default, v);
+    hd_env_part(env, (struct hd_part){.name = "evict",
+                                      .instances = 1,
+                                      .self = v,
+                                      .look = look,
+                                      .stuck = stuck,
+                                      .check = check});
+    return v;
+}
+
+void hd_evict_client(struct hd_evict *v, void (*room)(void *self, hd_time now),
+                     void *self)
+{
+    v->room = room;
+    v->room_self = self;
+}
+
+void hd_evict_close(struct hd_evict *v)
+{
+    if (v == NULL)
+        return;
+    free(v->ask);
+    free(v->who);
+    free(v);
+}
