@@ -17,12 +17,12 @@
  * Each is mapped when its data are there; requests are tried again when the
  * whole batch has come (the driver's policy "batch"), or each with its page
  * (fault.replay=page).  What crosses for a fault is its page, of whatever size;
- * with fault.transfer=2M all pages of the aligned 2 MB around it that are on
- * the host, in the order of their addresses, in one transfer: they share one
- * entry, which is what their requests wait for, and are mapped one by one as
- * their data come.  By default every fault is a batch of its own as soon as it
- * comes, so latencies overlap and the link is what faults share (Mosaic: 55 us
- * load to use); fault.serial makes the host serve one batch after the other,
+ * with fault.transfer=64K or 2M all pages of so much around it, aligned, that
+ * are on the host, in the order of their addresses, in one transfer: they share
+ * one entry, which is what their requests wait for, and are mapped one by one
+ * as their data come.  By default every fault is a batch of its own as soon as
+ * it comes, so latencies overlap and the link is what faults share (Mosaic: 55
+ * us load to use); fault.serial makes the host serve one batch after the other,
  * transfers included (the released simulator of Mosaic), and fault.batch = 256
  * with it is the driver's way.
  *
@@ -74,11 +74,10 @@ const struct hd_setting hd_fault_settings[] = {
     {"serial", HD_T_BOOL, FAULT(serial), "", "false", 0, 1, NULL,
      "the host serves one batch at a time, transfers included",
      "Mosaic's released simulator: one fault after the other"},
-    {"transfer", HD_T_CHOICE, FAULT(transfer), "", "page", 0, 1, "page|2M",
+    {"transfer", HD_T_CHOICE, FAULT(transfer), "", "page", 0, 2, "page|64K|2M",
      "what comes for a fault: its page, or with it all pages on the host of "
-     "the "
-     "aligned 2 MB around it",
-     "Mosaic 2.2: 4 KB or 2 MB at a time; no prefetch"},
+     "the aligned 64 KB or 2 MB around it",
+     "Mosaic 2.2: 4 KB or 2 MB at a time, no prefetch; ETC: 64 KB"},
     {"replay", HD_T_CHOICE, FAULT(replay), "", "batch", 0, 1, "batch|page",
      "requests are tried again when all of their batch has come, or as soon as "
      "their page is there",
@@ -95,7 +94,8 @@ const struct hd_stat_desc hd_fault_stats[] = {
                            "translations that found their page absent",
                            HD_STAT_COUNT},
     [HD_FAULT_FAULTS] = {"faults", "faults",
-                         "pages, or transfers of 2 MB, that were asked for",
+                         "pages, or transfers of fault.transfer, that were "
+                         "asked for",
                          HD_STAT_COUNT},
     [HD_FAULT_MERGES] = {"merges", "requests", "joined a fault that was there",
                          HD_STAT_COUNT},
@@ -139,10 +139,10 @@ enum { EV_DRIVE, EV_PAGE, EV_OVER, EV_SERVED };
 
 enum fault_state { WAITS, HOST, LINK, HERE };
 
-/* A page that faulted, or the 2 MB around it: entry of the MSHRs with the same
- * index, whose list holds its requests. */
+/* A page that faulted, or what comes around it: entry of the MSHRs with the
+ * same index, whose list holds its requests. */
 struct fault {
-    hd_vpn vpn; /* first of its page, or of the 2 MB */
+    hd_vpn vpn; /* first of its page, or of what comes */
     hd_time born, began, driven, sent, here;
     hd_time crosses, ends; /* its transfer is on the link between these */
     hd_time due;           /* its next page will be mapped */
@@ -200,16 +200,28 @@ static uint64_t *row(const struct hd_faults *f, uint32_t app)
     return hd_count_row(&f->stat, 0, app);
 }
 
+/* What comes with an absent page: it, or so much around it. */
+static struct hd_xlate reach(const struct hd_faults *f,
+                             const struct hd_xlate *page)
+{
+    static const uint32_t least[] = {1, 16, HD_LARGE_PAGES};
+    struct hd_xlate x = *page;
+
+    x.pages = (uint32_t)hd_max_u64(page->pages, least[f->cfg.transfer]);
+    x.vpn.v &= ~(uint64_t)(x.pages - 1);
+    return x;
+}
+
 bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
                         hd_vpn b)
 {
     struct hd_xlate x;
 
     hd_cross(f->env, HD_BORDER_fault);
-    if (f->cfg.transfer == HD_TRANSFER_2M)
-        return a.v / HD_LARGE_PAGES == b.v / HD_LARGE_PAGES;
-    return hd_ptables_absent(f->w.tables, app, a, &x) &&
-           b.v - x.vpn.v < x.pages;
+    if (!hd_ptables_absent(f->w.tables, app, a, &x))
+        return false;
+    x = reach(f, &x);
+    return b.v - x.vpn.v < x.pages;
 }
 
 const hd_time *hd_faults_next(const struct hd_faults *f)
@@ -661,18 +673,16 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
 static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
                       const struct hd_xlate *page)
 {
-    bool large = f->cfg.transfer == HD_TRANSFER_2M;
-    hd_vpn first = {large ? page->vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1)
-                          : page->vpn.v};
-    uint64_t key = first.v | (uint64_t)app << 52, *peak;
+    struct hd_xlate all = reach(f, page);
+    uint64_t key = all.vpn.v | (uint64_t)app << 52, *peak;
     uint32_t e = hd_mshr_find(&f->open, key);
 
     if (e != HD_NONE)
         return e;
     e = hd_mshr_take(&f->open, key);
-    f->v[e] = (struct fault){.vpn = first,
+    f->v[e] = (struct fault){.vpn = all.vpn,
                              .born = now,
-                             .pages = large ? HD_LARGE_PAGES : page->pages,
+                             .pages = all.pages,
                              .next = HD_NONE,
                              .head = e,
                              .app = (uint8_t)app,

@@ -24,8 +24,8 @@ struct hd_fault_cfg {
 };
 
 /* What comes over the link for a fault: its page; all absent pages of the
- * aligned 2 MB around it. */
-enum hd_fault_transfer { HD_TRANSFER_PAGE, HD_TRANSFER_2M };
+ * aligned 64 KB or 2 MB around it. */
+enum hd_fault_transfer { HD_TRANSFER_PAGE, HD_TRANSFER_64K, HD_TRANSFER_2M };
 
 /* When requests are issued again: with their batch, or with their page. */
 enum hd_fault_replay { HD_REPLAY_BATCH, HD_REPLAY_PAGE };
