@@ -1,0 +1,21 @@
+-- lfu.lua - evicts the unit that the fewest walks have found a page of.
+--
+-- Counted since the unit has had pages; of equals the one goes into which a
+-- page came first.
+--
+-- SPDX-License-Identifier: MIT
+return {
+    name = "lfu",
+    summary = "evicts the unit that the fewest walks have found a page of",
+    source = "textbook; UVMSmart has one by accesses",
+
+    evict_victim = function(q)
+        local best = 1
+        for i = 2, q.n do
+            if q.accesses[i] < q.accesses[best] then
+                best = i
+            end
+        end
+        return best
+    end,
+}

@@ -1,0 +1,267 @@
+-- 813-evict.lua - pins pages that leave memory: a stream through memory that is
+-- full costs for each page its fault, the write-back before it and its own
+-- transfer, to the cycle; clean pages cost no write-back where only dirty ones
+-- do; ahead of need, or in overlap, less than one after the other; memory never
+-- holds more than it has; every choice of victims in C and in Lua is the same
+-- run, the oldest the default's; two applications, coalesced regions and
+-- allocations that go under pressure are checked; a run with snapshots in the
+-- middle of an eviction is the run straight through; what can never be served is
+-- refused in words.
+--
+-- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
+local dice = require "lib.dice"
+local whole = require "lib.whole"
+local H = require "heddle"
+local kernel = require "heddle.kernel"
+
+--- So many data frames of 4 KB.
+local function frames(n, more)
+    return whole.join({ ["vm.paging"] = "fault", ["link.latency"] = 1000,
+        ["vm.memory_bytes"] = 64 << 20, ["vm.table_frames"] = (64 << 8) - n,
+        ["evict.unit"] = "4K" }, more or {})
+end
+
+local function run(apps, settings, policy)
+    local sim = whole.sim(apps, whole.join(whole.SMALL, settings),
+        { check = true })
+    if policy then
+        sim:use(policy)
+    end
+    local word = sim:run(1 << 40)
+    sim:check()
+    return sim, sim:counters(), word
+end
+
+-- ---- closed forms ---------------------------------------------------------------
+
+-- 1 GHz, 1 GB/s: a tick is a cycle, and a byte takes one.
+local ROUND = { ["clock.core"] = 1000000000, ["clock.l2"] = 1000000000,
+    ["clock.dram"] = 1000000000, ["clock.link"] = 1000000000,
+    ["link.bandwidth"] = 1000000000, ["link.out_bandwidth"] = 500000000 }
+local LATENCY, IN, OUT = 1000, 4096, 8192
+
+--- A kernel that reads or writes a word of each of n steps of `kb` KB, one after
+-- the other, `times` times.
+local function stream(n, kb, what, times)
+    return H.program(kernel.app {
+        name = "stream", source = "this test",
+        buffers = function() return { kernel.i64("m", n * kb * 128) } end,
+        kernels = function(_, b)
+            return { kernel.kernel("touch", { grid = 1, block = 1 },
+                function(t)
+                    t:loop(n * (times or 1), function(j)
+                        local at = j % n * (kb * 128)
+                        if what == "store" then t:store(b.m, at, 1) end
+                        local x = t:load(b.m, at)
+                        t:alu(1, { uses = { x } })
+                    end)
+                end) }
+        end,
+    })
+end
+
+--- What pages n + 1 to 2 n of a stream cost more than they would if there were
+-- frames for all; and how many left.
+local function price(n, kb, settings, what, pages)
+    local set = whole.join(ROUND, settings)
+    local full <close>, c = run({ stream(2 * n, kb, what) }, frames(n * pages,
+        set))
+    local wide <close> = run({ stream(2 * n, kb, what) }, frames(2 * n * pages,
+        set))
+    return full.now - wide.now, c, full
+end
+
+-- The instant at which a page leaves is `ahead` cycles after the fault finds no
+-- frame; every page is a fault of its own here.
+for _, o in ipairs { { "4K", 4, "page", 1 }, { "64K", 64, "64K", 16 } } do
+    local unit, kb, transfer, pages = table.unpack(o)
+    local more = { ["evict.unit"] = unit, ["fault.transfer"] = transfer }
+    local n = 16
+    local cost, c = price(n, kb, more, "load", pages)
+    tap.is(c.evict.evictions, n, unit .. ": a unit leaves for each page")
+    tap.is(c.evict.pages, n * pages, unit .. ": whole")
+    tap.is(c.fault.room_cycles % n, 0, unit .. ": each waits as long")
+    local wait = c.fault.room_cycles // n
+    tap.ok(wait >= pages * OUT and wait < pages * OUT * 1.01,
+        unit .. ": for the write-back, and an instant", wait)
+    tap.ok(math.abs(cost - n * wait) <= 0.01 * n * wait,
+        unit .. ": a stream costs the write-back before each fetch",
+        ("%d, %d waits of %d"):format(cost, n, wait))
+    tap.is(c.evict.refaults, 0, unit .. ": nothing comes back")
+    tap.is(c.fault.host_cycles, 2 * n * LATENCY, unit .. ": latency as ever")
+    tap.is(c.fault.link_cycles, 2 * n * pages * IN, unit .. ": and transfer")
+
+    local clean, d = price(n, kb, whole.join(more,
+        { ["evict.write_back"] = "dirty" }), "load", pages)
+    tap.ok(d.evict.bytes == 0 and d.evict.dirty == 0
+        and clean <= n * (wait - pages * OUT) + 0.01 * n * pages * OUT,
+        unit .. ": clean pages cost an instant each", clean)
+    local dirty, e = price(n, kb, whole.join(more,
+        { ["evict.write_back"] = "dirty" }), "store", pages)
+    tap.ok(e.evict.evictions == n and e.evict.bytes == n * 4096
+            * e.evict.dirty // n and math.abs(dirty - n * (wait
+            - (pages - e.evict.dirty // n) * OUT)) <= 0.01 * n * wait,
+        unit .. ": dirty ones their write-back", dirty)
+    local ahead, f = price(n, kb, whole.join(more,
+        { ["evict.trigger"] = "watermark",
+            ["evict.free_bytes"] = 2 * pages * 4096 }), "load", pages)
+    tap.ok(f.evict.ahead > 0 and ahead < cost,
+        unit .. ": ahead of need less", ahead)
+end
+
+-- Again and again through one page more than fits: the oldest is always the
+-- next that is wanted.
+do
+    local sim <close>, c = run({ stream(9, 4, "load", 5) }, frames(8,
+        { ["l1tlb.entries"] = 8, ["l2tlb.mode"] = "off" }))
+    tap.is(c.fault.faults, 45, "a cycle of 9 pages in 8 frames misses always")
+    tap.is(c.evict.refaults, 36, "and all but the first come back")
+    local fits <close>, d = run({ stream(8, 4, "load", 5) }, frames(8))
+    tap.ok(d.fault.faults == 8 and d.evict.evictions == 0, "8 in 8 do not")
+    tap.ok(sim.now > fits.now, "which is faster")
+end
+
+-- ---- one thing is as good as the other ---------------------------------------------
+
+local function loads()
+    return { "GUP", whole.random(4, 6, 1), whole.column(2, 6, "store", 512) }
+end
+
+local PRESSURE = frames(64, { ["core.count"] = 6, ["sim.relaunch"] = false })
+
+local base
+for _, o in ipairs { { "lru_migrated" }, { "lru_accessed" }, { "lfu" },
+    { "random_unit" } } do
+    local name = o[1]
+    local c <close> = run(loads(), PRESSURE, name)
+    local lua <close> = run(loads(), PRESSURE, "policies/" .. name .. ".lua")
+    tap.is(whole.difference(whole.statistics(c), whole.statistics(lua)), nil,
+        name .. ": C and Lua alike")
+    tap.ok(c:counters().policy["evict_victim.asked"] > 100,
+        name .. ": asked", c:counters().policy["evict_victim.asked"])
+    local lines = whole.statistics(c, whole.no_policy)
+    if not base then
+        base = lines
+        local none <close> = run(loads(), PRESSURE)
+        tap.is(whole.difference(whole.statistics(none, whole.no_policy), base),
+            nil, name .. " is the default")
+    else
+        tap.ok(whole.difference(lines, base), name .. " is another choice")
+    end
+end
+do
+    local sim <close>, c = run(loads(), PRESSURE, "policies/largest.lua")
+    tap.ok(c.evict.evictions > 100 and sim.now > 0, "the example runs",
+        c.evict.evictions)
+end
+
+-- ---- whatever is small ---------------------------------------------------------------
+
+--- Everything a policy may do, in little memory, checked; the same again from
+-- the middle.
+local function stress(what, apps, settings, policy)
+    local why
+    local ok, err = pcall(function()
+        local sim <close> = whole.sim(apps(), whole.join(whole.SMALL,
+            settings), { check = true })
+        if policy then
+            sim:use(policy)
+        end
+        local snaps = {}
+        local word
+        repeat -- stops in all states of an eviction
+            word = sim:run(6007)
+            if word == "ok" and #snaps < 4 and sim:counters().evict.evictions
+                > 20 * #snaps then
+                snaps[#snaps + 1] = sim:snapshot()
+            end
+        until word ~= "ok"
+        local c = sim:counters()
+        sim:check()
+        if word ~= "done" or c.evict.evictions == 0 then
+            why = ("%s, %d evictions"):format(word, c.evict.evictions)
+        end
+        for i, snap in ipairs(snaps) do
+            local d = whole.again(sim, snap, i == 1 and 1 << 40 or 2999)
+            why = why or d and "another end after a restore:\n" .. d
+        end
+    end)
+    why = why or not ok and tostring(type(err) == "table" and err.message
+        or err)
+    tap.ok(not why, what .. ": checked, and the same from the middle", why)
+end
+
+local SMALL = {
+    { "single pages", {} },
+    { "only dirty ones are written", { ["evict.write_back"] = "dirty" } },
+    { "64 KB of 4 KB pages", { ["evict.unit"] = "64K" } },
+    { "2 MB at once", { ["evict.unit"] = "2M" } },
+    { "pages of 64 KB", { ["vm.page"] = "64K", ["vm.round"] = true,
+        ["evict.unit"] = "64K" }, 96 },
+    { "pages larger than units", { ["vm.page"] = "64K" }, 96 },
+    { "transfers of 64 KB", { ["fault.transfer"] = "64K",
+        ["evict.unit"] = "64K" }, 96 },
+    { "no latency", { ["link.latency"] = 0 } },
+    { "batches of 8", { ["fault.batch"] = 8, ["fault.serial"] = true } },
+    { "batches of 8, page by page", { ["fault.batch"] = 8,
+        ["fault.serial"] = true, ["fault.replay"] = "page" } },
+    { "in overlap", { ["evict.overlap"] = true } },
+    { "ahead of need", { ["evict.trigger"] = "watermark",
+        ["evict.free_bytes"] = 65536 } },
+    { "a write-back L1", { ["l1cache.write"] = "back" } },
+    { "an ideal L1 TLB", { ["l1tlb.mode"] = "ideal" } },
+    { "no L2 TLB", { ["l2tlb.mode"] = "off", ["pwc.mode"] = "full" } },
+    { "one walker, one MSHR", { ["walk.walkers"] = 1, ["l1tlb.mshrs"] = 1,
+        ["l2tlb.mshrs"] = 1, ["walk.queue"] = 1 } },
+}
+for _, s in ipairs(SMALL) do
+    stress(s[1], function() return { "GUP", whole.random(3, 4, 1) } end,
+        frames(s[3] or 40, whole.join(s[2], { ["sim.relaunch"] = false })))
+end
+for seed = 1, 3 do
+    stress("answers at random " .. seed,
+        function() return { "GUP", whole.random(3, 4, 1) } end,
+        frames(48, { ["sim.relaunch"] = false, ["walk.walkers"] = 1 }),
+        dice(seed, { warp_limit = true, warp_pick = true, page_size = true,
+            frame_place = true }))
+end
+stress("allocations that go and come", function()
+    return { whole.freer(200, 8), whole.writer(100, 6) }
+end, frames(40, { ["memory.free_at_end"] = true }))
+-- Two places of 2 MB for four regions: each is one region's until all of its
+-- pages have left.
+stress("coalesced regions", function()
+    return { whole.random(4, 24, 8) }
+end, frames(1024, { ["evict.unit"] = "64K" }), {
+    name = "places", state = { region = {}, n = { [0] = 0, 0 } },
+    frame_place = function(q, s)
+        local region, at = q.vpn >> 9, q.vpn >> 9 & 1
+        if s.n[at] > 0 and s.region[at] ~= region then
+            return q.frames
+        end
+        s.region[at], s.n[at] = region, s.n[at] + 1
+        return at * 512 + q.vpn % 512
+    end,
+    region_coalesce = function() return true end,
+    watch = {
+        page_freed = function(n, s)
+            s.n[n.frame >> 9] = s.n[n.frame >> 9] - 1
+        end,
+        page_back = function(n, s) -- to the place that was kept for it
+            s.n[n.frame >> 9] = s.n[n.frame >> 9] + 1
+        end,
+    },
+})
+
+-- ---- what cannot be ---------------------------------------------------------------------
+
+tap.raises(function()
+    run({ whole.random(2, 2, 1) }, frames(8, { ["vm.page"] = "64K" }))
+end, "out of frames", "no room for one page")
+tap.raises(function()
+    run({ whole.random(4, 4, 1) }, frames(3, { ["fault.batch"] = 64,
+        ["fault.serial"] = true }))
+end, "out of frames", "none for a batch whose pages wait for one another")
+
+tap.done()
