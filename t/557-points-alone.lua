@@ -64,6 +64,8 @@ local ROWS = {
     fault_batch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["sim.budget"] = 400 } },
     evict_trigger = few_frames, evict_victim = few_frames,
+    page_prefetch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
+        ["link.latency"] = 1500, ["sim.budget"] = 400 } },
     repl_touch = replacing, repl_fill = replacing, repl_victim = replacing,
     repl_gone = replacing, cache_insert = {}, l2_bypass = {}, dram_class = {},
     dram_pick = {},

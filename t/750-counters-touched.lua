@@ -157,7 +157,7 @@ for _, unit in ipairs { "4K", "64K" } do
         ["vm.paging"] = "fault", ["link.latency"] = 100, ["evict.unit"] = unit,
         ["evict.trigger"] = unit == "4K" and "watermark" or "exhausted",
         ["evict.free_bytes"] = 16384, ["vm.memory_bytes"] = 8 << 20,
-        ["vm.table_frames"] = 2018 },
+        ["fault.prefetch"] = "sequential", ["vm.table_frames"] = 2018 },
         apps = { tiny "GUP", tiny "BP" }, policies = { everything } }
 end
 

@@ -474,8 +474,9 @@ for _, unit in ipairs { "4K", "64K", "2M" } do
     local sim <close> = whole.sim({ mixed(16) }, whole.join(
         whole.SMALL, { ["vm.paging"] = "fault", ["link.latency"] = 500,
             ["evict.unit"] = unit, ["vm.memory_bytes"] = 8 << 20,
-            ["vm.table_frames"] = 2018 }), { check = true })
-    sim:use { name = "passing", evict_trigger = function() end,
+            ["fault.prefetch"] = "locality", ["vm.table_frames"] = 2018 }),
+        { check = true })
+    sim:use { name = "passing", page_prefetch = function() end, evict_trigger = function() end,
         evict_victim = function() end }
     tap.is(sim:run(), "done", "pages that leave by " .. unit)
     local c = sim:counters()

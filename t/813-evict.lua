@@ -122,6 +122,22 @@ do
     tap.ok(sim.now > fits.now, "which is faster")
 end
 
+-- With frames for all, what is fetched ahead faults no more: of a stream one
+-- fault for each 512 KB or 68 KB, whose latency is all that it waits for, as the
+-- link keeps up with it.
+for how, pages in pairs { none = 1, sequential = 17, locality = 128 } do
+    local n = 256
+    local sim <close>, c = run({ stream(n, 4, "load") }, frames(n,
+        whole.join(ROUND, { ["fault.prefetch"] = how })))
+    local faults = (n + pages - 1) // pages
+    tap.is(c.fault.faults, faults, how .. ": faults of a stream")
+    tap.is(c.fault.prefetched, n - faults, how .. ": pages that came ahead")
+    local least = faults * LATENCY + n * IN
+    tap.ok(sim.now >= least and sim.now < least * 1.01 + n * 1200,
+        how .. ": every byte crosses once", ("%d, %d"):format(sim.now, least))
+    tap.ok(how == "none" or c.fault.late > 0, how .. ": some are touched early")
+end
+
 -- ---- one thing is as good as the other ---------------------------------------------
 
 local function loads()
@@ -206,6 +222,11 @@ local SMALL = {
     { "batches of 8", { ["fault.batch"] = 8, ["fault.serial"] = true } },
     { "batches of 8, page by page", { ["fault.batch"] = 8,
         ["fault.serial"] = true, ["fault.replay"] = "page" } },
+    { "with a prefetcher", { ["fault.prefetch"] = "locality",
+        ["evict.unit"] = "64K" } },
+    { "with a prefetcher of transfers", { ["fault.prefetch"] = "sequential",
+        ["fault.transfer"] = "64K", ["evict.trigger"] = "watermark",
+        ["evict.free_bytes"] = 131072, ["vm.round"] = true }, 100 },
     { "in overlap", { ["evict.overlap"] = true } },
     { "ahead of need", { ["evict.trigger"] = "watermark",
         ["evict.free_bytes"] = 65536 } },

@@ -179,7 +179,7 @@ static void vm_open_faults(struct vm *v)
                                 .cores = v->told_of,
                                 .replay_client = VM_CORES};
 
-    v->link = f.link = hd_link_open(v->env, &v->link_cfg, 8192);
+    v->link = f.link = hd_link_open(v->env, &v->link_cfg, 16384);
     for (uint32_t i = 0; i < VM_CORES; i++)
         v->told_of[i] = (struct hd_tclient){vm_faulted, v};
     v->faults = hd_faults_open(v->env, &f);

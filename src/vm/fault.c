@@ -48,8 +48,11 @@
  * held by requests); what a fault brings has one entry, whatever the number of
  * its requests; the stages of a fault sum to its time.
  *
- * Where later things go: a prefetcher adds entries without requests to a batch
- * (begin).
+ * Prefetch.  When a batch has its frames, page_prefetch is asked for each of
+ * its faults how many pages behind it come, too.  They are entries without
+ * requests, each a batch of its own that has no latency, so nobody waits for
+ * them; who touches one on its way joins it.  They take frames that are free,
+ * and none where somebody waits for some.
  *
  * Left out on purpose: the buffer is as large as it needs to be; faults of one
  * batch that arrive while it is served are not flushed; writing page tables
@@ -82,6 +85,11 @@ const struct hd_setting hd_fault_settings[] = {
      "requests are tried again when all of their batch has come, or as soon as "
      "their page is there",
      "NVIDIA's UVM driver: batch is its default"},
+    {"prefetch", HD_T_CHOICE, FAULT(prefetch), "", "none", 0, 2,
+     "none|sequential|locality",
+     "what comes with a fault into frames that are free: nothing more; the "
+     "next 64 KB; the rest of the 512 KB from its page on",
+     "Zheng et al., HPCA 2016, whose locality-aware one ETC's baseline has"},
 };
 const uint32_t hd_fault_setting_count = HD_LEN(hd_fault_settings);
 
@@ -119,6 +127,13 @@ const struct hd_stat_desc hd_fault_stats[] = {
     [HD_FAULT_BATCH_CYCLES] = {"batch_cycles", "core cycles",
                                "they waited for others of their batch",
                                HD_STAT_COUNT},
+    [HD_FAULT_PREFETCHED] = {"prefetched", "pages",
+                             "base pages sent for without a fault",
+                             HD_STAT_COUNT},
+    [HD_FAULT_LATE] = {"late", "pages",
+                       "base pages of those, or of transfers with those, that "
+                       "were touched before they had come",
+                       HD_STAT_COUNT},
     [HD_FAULT_PEAK] = {"peak", "faults", "most faults at once", HD_STAT_PEAK},
 };
 const uint32_t hd_fault_stat_count = HD_LEN(hd_fault_stats);
@@ -156,6 +171,7 @@ struct fault {
     uint32_t left;       /* of a batch's first: pages that have not come */
     uint32_t behind;     /* the next that waits for frames */
     uint8_t app, state;
+    uint8_t ahead; /* 1: nobody had touched it */
 };
 
 /* What a request has waited for faults; by its number in the pool. */
@@ -169,6 +185,7 @@ struct parked {
 struct state {
     uint32_t first, last, waiting;    /* the buffer */
     uint32_t serving;                 /* batches under way */
+    uint32_t ahead;                   /* entries that nobody had touched */
     uint32_t starving, starving_last; /* they wait for frames, HD_NONE: none */
     hd_time next;                     /* hd_faults_next */
 };
@@ -182,7 +199,7 @@ struct hd_faults {
     struct hd_mshr open; /* by page */
     struct fault *v;     /* arena: [entry] */
     struct parked *wait; /* arena: [treqs->room] */
-    struct hd_slot batch;
+    struct hd_slot batch, prefetch;
     struct hd_stat stat;
     struct hd_hist *latency, *requesters;
     uint64_t *ask; /* scratch for questions */
@@ -427,28 +444,124 @@ static void lack(struct hd_faults *f, hd_time now, uint32_t e, uint32_t wants)
         hd_evict_want(f->w.evict, now);
 }
 
+/* ---- prefetching --------------------------------------------------------- */
+
+static int64_t prefetch_default(void *self, const void *question)
+{
+    const struct hd_faults *f = self;
+    const struct heddle_q_page_prefetch *q = question;
+    uint64_t want = f->cfg.prefetch == HD_PREFETCH_NONE         ? 0
+                    : f->cfg.prefetch == HD_PREFETCH_SEQUENTIAL ? 16
+                    : q->pages < 128                            ? 128 - q->pages
+                                                                : 0;
+
+    return (int64_t)hd_min_u64(want, q->most);
+}
+
+/* Sends for a fault's pages, which have their frames. */
+static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
+{
+    struct fault *x = &f->v[e];
+    uint64_t bytes = (uint64_t)pages * HD_PAGE_BYTES;
+
+    x->total = pages;
+    x->sent = now;
+    x->state = LINK;
+    x->ends =
+        hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes, f->client, e);
+    x->crosses = x->ends - hd_link_span(f->w.link, HD_LINK_IN, bytes);
+    expect(f, e);
+}
+
+/* What a page is of comes without a fault, as far as there are frames: base
+ * pages that do. */
+static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
+                      const struct hd_xlate *all)
+{
+    uint32_t n = 0, e;
+
+    for (uint32_t i = 0; i < all->pages;) {
+        struct hd_xlate page;
+        hd_vpn vpn = {all->vpn.v + i};
+        i++;
+        if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
+            continue;
+        if (hd_ptables_place(f->w.tables, app, page.vpn, true, f->env->err) !=
+            HD_PLACED)
+            break;
+        n += page.pages;
+        i += page.pages - 1;
+    }
+    if (n == 0)
+        return 0;
+    e = hd_mshr_take(&f->open, all->vpn.v | (uint64_t)app << 52);
+    f->v[e] = (struct fault){.vpn = all->vpn,
+                             .born = now,
+                             .began = now,
+                             .driven = now,
+                             .pages = all->pages,
+                             .next = HD_NONE,
+                             .head = e,
+                             .left = 1,
+                             .app = (uint8_t)app,
+                             .ahead = 1};
+    f->s->ahead++;
+    f->s->serving++;
+    row(f, app)[HD_FAULT_PREFETCHED] += n;
+    ship(f, now, e, n);
+    return n;
+}
+
+/* Asks for pages behind a fault, and sends for those that are on the host. */
+static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    const struct hd_frames *frames = hd_ptables_frames(f->w.tables);
+    const struct fault *x = &f->v[e];
+    uint32_t app = x->app;
+    uint64_t v = x->vpn.v + x->pages;
+    uint64_t limit = hd_ptables_end(f->w.tables, app, x->vpn).v, end;
+    struct heddle_q_page_prefetch q = {
+        .app = app,
+        .vpn = x->vpn.v,
+        .pages = x->pages,
+        .free = frames->frames - hd_frames_used(frames),
+        .most = limit > v ? hd_min_u64(limit - v, HD_LARGE_PAGES) : 0};
+
+    end = v + (uint64_t)hd_ask_page_prefetch(&f->prefetch, &q);
+    while (v < end && f->s->ahead < HD_FAULT_AHEAD && !starves(f)) {
+        struct hd_xlate page, all;
+        if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page)) {
+            v++;
+            continue;
+        }
+        all = reach(f, &page);
+        if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) ==
+                HD_NONE &&
+            (hd_frames_used(frames) + all.pages > frames->frames ||
+             fetch(f, now, app, &all) == 0))
+            return;
+        v = all.vpn.v + all.pages;
+    }
+}
+
 /* Frames and transfers for the faults of a batch from one on; false: that one
  * lacks frames, or there is an error. */
 static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
+    uint32_t first = e;
+
     hd_at_home(f->env, HD_SIDE_MANAGER);
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
-        struct fault *x = &f->v[e];
-        uint32_t n = place(f, x, again);
-        uint64_t bytes;
+        uint32_t n = place(f, &f->v[e], again);
         if (n >= WANTS_COMPACT)
             lack(f, now, e, n);
         if (n == 0 || n >= WANTS_COMPACT)
             return false;
-        x->total = n;
-        bytes = (uint64_t)n * HD_PAGE_BYTES;
-        x->sent = now;
-        x->state = LINK;
-        x->ends = hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes,
-                               f->client, e);
-        x->crosses = x->ends - hd_link_span(f->w.link, HD_LINK_IN, bytes);
-        expect(f, e);
+        ship(f, now, e, n);
     }
+    if (HD_UNLIKELY(f->cfg.prefetch != HD_PREFETCH_NONE || f->prefetch.bound))
+        for (; first != HD_NONE; first = f->v[first].next)
+            ask_ahead(f, now, first);
     return true;
 }
 
@@ -579,6 +692,12 @@ static void replay(struct hd_faults *f, hd_time now, uint32_t e)
     struct fault *x = &f->v[e];
     uint64_t *c = row(f, x->app);
 
+    if (x->ahead) {
+        f->s->ahead--;
+        resume(f, now, e, x->vpn, x->pages);
+        hd_mshr_give(&f->open, e);
+        return;
+    }
     c[HD_FAULT_WAIT_CYCLES] += cycles(f, x->began - x->born);
     c[HD_FAULT_HOST_CYCLES] += cycles(f, x->driven - x->began);
     c[HD_FAULT_ROOM_CYCLES] += cycles(f, x->sent - x->driven);
@@ -736,6 +855,7 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     struct hd_mshr_entry *m;
     struct hd_xlate page;
     uint32_t t = first, e;
+    bool first_of;
 
     hd_cross(f->env, HD_BORDER_fault);
     if (!hd_ptables_absent(f->w.tables, q->app, q->vpn, &page))
@@ -744,7 +864,9 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     m = &f->open.v[e];
     c[HD_FAULT_WALKS]++;
     c[HD_FAULT_REQUESTS] += n;
-    c[HD_FAULT_MERGES] += m->n + f->v[e].requesters == 0 ? n - 1 : n;
+    first_of = m->n + f->v[e].requesters == 0;
+    c[HD_FAULT_MERGES] += first_of && !f->v[e].ahead ? n - 1 : n;
+    c[HD_FAULT_LATE] += first_of && f->v[e].ahead ? f->v[e].pages : 0;
     m->n += n;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t next = f->w.treqs->v[t].next;
@@ -864,12 +986,13 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
 static int take(struct hd_faults *f, struct hd_env *env)
 {
     f->s = hd_arena_take(env->arena, 1, sizeof *f->s);
-    f->v = hd_arena_take(env->arena, f->w.room, sizeof *f->v);
+    f->v = hd_arena_take(env->arena, f->w.room + HD_FAULT_AHEAD, sizeof *f->v);
     f->wait =
         hd_arena_take(env->arena, f->w.treqs->numbers.room, sizeof *f->wait);
     f->ask = calloc(4 * (size_t)f->w.room, sizeof *f->ask);
     return f->s == NULL || f->v == NULL || f->wait == NULL || f->ask == NULL ||
-                   hd_mshr_open(&f->open, env->arena, f->w.room, 0) != 0
+                   hd_mshr_open(&f->open, env->arena,
+                                f->w.room + HD_FAULT_AHEAD, 0) != 0
                ? -1
                : 0;
 }
@@ -902,6 +1025,8 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->client = hd_link_client(w->link, f->rank, EV_OVER);
     hd_slots_offer(env->slots, HEDDLE_POINT_fault_batch, "", &f->batch,
                    batch_default, f);
+    hd_slots_offer(env->slots, HEDDLE_POINT_page_prefetch, "", &f->prefetch,
+                   prefetch_default, f);
     hd_env_part(env, (struct hd_part){.name = "fault",
                                       .instances = 1,
                                       .self = f,

@@ -12,6 +12,7 @@
 #include "../core/config.h"
 #include "../core/env.h"
 #include "evict.h"
+#include "frame.h"
 #include "link.h"
 #include "ptable.h"
 #include "translate.h"
@@ -21,11 +22,23 @@ struct hd_fault_cfg {
     uint32_t serial;   /* 1: one batch at a time */
     uint32_t transfer; /* enum hd_fault_transfer */
     uint32_t replay;   /* enum hd_fault_replay */
+    uint32_t prefetch; /* enum hd_fault_prefetch */
 };
 
 /* What comes over the link for a fault: its page; all absent pages of the
  * aligned 64 KB or 2 MB around it. */
 enum hd_fault_transfer { HD_TRANSFER_PAGE, HD_TRANSFER_64K, HD_TRANSFER_2M };
+
+/* What comes with a fault that nobody has touched: nothing; the next 64 KB; the
+ * rest of the 512 KB from its page on. */
+enum hd_fault_prefetch {
+    HD_PREFETCH_NONE,
+    HD_PREFETCH_SEQUENTIAL,
+    HD_PREFETCH_LOCALITY
+};
+
+/* Most pages, or transfers, that are on their way without a fault. */
+enum { HD_FAULT_AHEAD = 4096 };
 
 /* When requests are issued again: with their batch, or with their page. */
 enum hd_fault_replay { HD_REPLAY_BATCH, HD_REPLAY_PAGE };
@@ -42,6 +55,8 @@ enum hd_fault_stat {
     HD_FAULT_ROOM_CYCLES,
     HD_FAULT_LINK_CYCLES,
     HD_FAULT_BATCH_CYCLES,
+    HD_FAULT_PREFETCHED,
+    HD_FAULT_LATE,
     HD_FAULT_PEAK,
     HD_FAULT_STATS
 };
@@ -53,7 +68,8 @@ struct hd_fault_wiring {
     struct hd_ptables *tables;
     struct hd_treqs *treqs;
     struct hd_link *link;
-    uint32_t room; /* requests that may wait at once */
+    uint32_t room; /* requests that may wait at once; on the link, and as
+                      pages: HD_FAULT_AHEAD more */
     /* Cores, by treq.core: told that a request of theirs waits for a fault.
      * From then on its treq.client is `replay_client` higher. */
     struct hd_tclient *cores;

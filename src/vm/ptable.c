@@ -433,6 +433,11 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                                             : 0;
 }
 
+const struct hd_frames *hd_ptables_frames(const struct hd_ptables *t)
+{
+    return &t->frames;
+}
+
 uint64_t *hd_ptables_dirty(const struct hd_ptables *t)
 {
     return t->frames.dirty;
@@ -813,6 +818,13 @@ static struct job job_of(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
         break;
     }
     return j;
+}
+
+hd_vpn hd_ptables_end(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    struct job j = job_of(t, app, vpn.v, false, NULL);
+
+    return (hd_vpn){(j.base.v + j.bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT};
 }
 
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,

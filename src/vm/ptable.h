@@ -82,6 +82,9 @@ void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x);
 uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
+/* The first base page behind the allocation that a page is of. */
+hd_vpn hd_ptables_end(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
 /* Whether an absent page has been here before. */
 bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn);
@@ -109,6 +112,9 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
  * 0: there are no tables for it. */
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
+
+/* Which data frames there are, and are free. */
+const struct hd_frames *hd_ptables_frames(const struct hd_ptables *t);
 
 /* In the arena: a bit for each frame that was written since it was taken, for
  * hd_frame_write; NULL where pages stay for good. */
