@@ -158,5 +158,42 @@ for seed = 1, 12 do
     sim:close()
 end
 
+-- ---- the policy of that name -----------------------------------------------------------
+
+do
+    local full = whole.sim({ "ATAX" }, { ["vm.paging"] = "fault",
+        ["sim.relaunch"] = false }, { machine = "etc" })
+    full:run()
+    local pages = full:counters().fault.pages // 2
+    local function run(what, options)
+        local sim = whole.sim({ "ATAX" }, { ["vm.paging"] = "fault",
+            ["sim.relaunch"] = false, ["evict.unit"] = "4K",
+            ["vm.table_frames"] = 256, ["throttle.cycles"] = 20000,
+            ["vm.memory_bytes"] = (256 + pages) * 4096 }, { machine = "etc",
+            check = true })
+        if what then
+            sim:use(what, options)
+        end
+        tap.is(sim:run(), "done", "half of the memory, "
+            .. tostring(what or "no policy"))
+        local out = whole.statistics(sim, whole.no_policy)
+        local c = sim:counters()
+        sim:close()
+        return out, c
+    end
+    local _, base = run()
+    tap.ok(base.evict.evictions > 0 and base.throttle.stops == 0,
+        "pages leave, no core stops")
+    for adapt = 0, 1 do
+        local options = { adapt = adapt, detect = 2, execute = 3 }
+        local a, c = run("throttle", options)
+        local b = run("policies/throttle.lua", options)
+        tap.is(whole.difference(a, b), nil, "C and Lua do the same, adapt = "
+            .. adapt)
+        tap.ok(c.throttle.stops > 0, "cores stop", c.throttle.stops)
+    end
+    full:close()
+end
+
 free:close()
 tap.done()
