@@ -205,7 +205,8 @@ for i, p in ipairs(core.points()) do
         or p.name:find "^compact" or p.name == "shootdown"
         or p.name == "page_size"
         or p.name == "free"
-    local settings = (p.name == "fault_batch" or p.name == "page_prefetch") and { ["vm.paging"] = "fault",
+    local far = p.name == "fault_batch" or p.name == "page_prefetch"
+    local settings = far and { ["vm.paging"] = "fault",
         ["link.latency"] = 1500 } or {}
     if p.name:find "^evict" then
         settings = { ["vm.paging"] = "fault", ["link.latency"] = 1500,

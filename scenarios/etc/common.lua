@@ -1,0 +1,196 @@
+--- common.lua - what the experiments of ETC have in common: programs by class,
+-- how much memory there is, and the designs.
+--
+-- Li et al., A Framework for Memory Oversubscription Management in Graphics
+-- Processing Units (ETC), ASPLOS 2019.  Programs of size S (22 MB on average,
+-- the paper's 22.5), whole runs, all pages on the host at cycle 0.  Memory is a
+-- share of the pages of 64 KB that the program touches with memory for all.
+--
+-- BL, the baseline: faults of 20 us, pages of 64 KB, Zheng's locality-aware
+-- prefetcher (512 KB from the faulting page on, into free frames only), up to
+-- 2 MB leave at once, those into which a page came longest ago, strictly before
+-- the page that needs their frames comes; all are written back.  PE evicts ahead
+-- of need, while pages come (section 4.2).  NT and MT stop cores (section 4.3).
+--
+-- Memory capacity compression (section 4.4) is not modelled, so neither is ETC
+-- whole; what is left out says so.
+--
+-- quick: two programs of a class; full: all.
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+local experiment = require "heddle.experiment"
+local suites = require "heddle.suites"
+
+local common = {}
+
+local PAGE, TABLES = 65536, 4096
+local ETC = suites.get "etc"
+
+-- ---- designs --------------------------------------------------------------------
+
+local AHEAD = { ["evict.trigger"] = "watermark", ["evict.free_bytes"] = 2 << 20,
+    ["evict.overlap"] = true }
+
+common.BL = { name = "BL" }
+common.PE = { name = "PE", settings = AHEAD }
+common.NT = { name = "NT", policies = { { use = "throttle", adapt = 0 } } }
+
+--- Memory-aware throttling with epochs of so many thousand cycles; without: of
+-- 100 and 400 thousand.  The paper gives none, and runs of a few million cycles
+-- see few of the long ones.
+function common.MT(detect, execute)
+    return { name = detect and ("MT %d/%d k"):format(detect, execute) or "MT",
+        policies = { { use = "throttle", detect = (detect or 100) // 20,
+            execute = (execute or 400) // 20 } } }
+end
+
+-- ---- runs -----------------------------------------------------------------------
+
+--- The value of a counter over all instances and applications.
+function common.total(r, component, name)
+    for _, c in ipairs(r.counters) do
+        if c.component == component and c.name == name then
+            return c.total
+        end
+    end
+    return 0
+end
+
+local function job(x, name, pages, design)
+    local settings = {
+        ["vm.paging"] = "fault", ["fault.transfer"] = "64K",
+        ["fault.prefetch"] = "locality", ["evict.unit"] = x.arg.unit,
+        ["vm.table_frames"] = TABLES,
+        ["vm.memory_bytes"] = pages and TABLES * 4096 + pages * PAGE or 3 << 30,
+    }
+    for k, v in pairs(design.settings or {}) do
+        settings[k] = v
+    end
+    return { machine = "etc", seed = x.arg.seed,
+        apps = { H.app(name, { size = ETC.size }) },
+        policies = design.policies, settings = settings }
+end
+
+--- An experiment, open, with the programs of a class.
+function common.open(figure, class, title)
+    local arg = H.args(experiment.args {
+        programs = "", -- names, separated by commas; "": those of the scale
+        unit = "2M",   -- what leaves at once: 4K, 64K, 2M
+        memory = "",   -- percent of what is touched, separated by commas
+    })
+    local x = experiment.open { name = "etc/" .. figure,
+        source = "ETC (ASPLOS 2019), " .. figure:gsub("fig", "figure "),
+        title = title, arg = arg }
+    x.programs, x.shares = {}, {}
+    for name in arg.programs:gmatch "[^,]+" do
+        if not ETC.class[name] then
+            error(("programs: %s is none of ETC's; there are %s"):format(name,
+                table.concat(ETC.apps, ", ")), 0)
+        end
+        x.programs[#x.programs + 1] = name
+    end
+    for _, name in ipairs(ETC.apps) do
+        if arg.programs == "" and ETC.class[name] == class
+            and (arg.scale == "full" or #x.programs < 2) then
+            x.programs[#x.programs + 1] = name
+        end
+    end
+    for share in (arg.memory ~= "" and arg.memory or "75,50"):gmatch "%d+" do
+        x.shares[#x.shares + 1] = tonumber(share)
+    end
+    x:say("%s: %s; memory: %s %% of the pages of 64 KB that they touch; units "
+        .. "of %s leave; without capacity compression", class,
+        table.concat(x.programs, ", "), table.concat(x.shares, " and "),
+        arg.unit)
+    return x
+end
+
+--- Runs each program with memory for all, and in each share of it under each
+-- design: a list of { program, share, whole = result, [design name] = result }.
+function common.measure(x, designs)
+    local jobs, out = {}, {}
+    for i, name in ipairs(x.programs) do
+        jobs[i] = job(x, name, nil, common.BL)
+    end
+    local whole = x:run(jobs)
+    jobs = {}
+    for i, name in ipairs(x.programs) do
+        local touched = (common.total(whole[i], "fault", "pages") * 4096
+            + PAGE - 1) // PAGE
+        for _, share in ipairs(x.shares) do
+            out[#out + 1] = { program = name, share = share, whole = whole[i] }
+            for _, d in ipairs(designs) do
+                jobs[#jobs + 1] = job(x, name, touched * share // 100, d)
+            end
+        end
+    end
+    for k, r in ipairs(x:run(jobs)) do
+        out[(k - 1) // #designs + 1][designs[(k - 1) % #designs + 1].name] = r
+    end
+    return out
+end
+
+--- Performance of a run: the share of that with memory for all.
+function common.share(r, design)
+    return r.whole.cycles / r[design].cycles
+end
+
+--- The mean gain over BL at a share of memory, in percent; `only`: programs.
+function common.gain(all, design, share, only)
+    local sum, n = 0.0, 0
+    for _, r in ipairs(all) do
+        if r.share == share and (not only or only[r.program]) then
+            sum, n = sum + r.BL.cycles / r[design].cycles, n + 1
+        end
+    end
+    return n > 0 and 100 * (sum / n - 1) or nil
+end
+
+--- An order of designs that the paper says: mean performance at a share of
+-- memory, the best first; `only`: of these programs.  `why`, where it differs.
+function common.order(x, all, what, share, paper, only, why)
+    local mean, n = {}, 0
+    for _, r in ipairs(all) do
+        if r.share == share and (not only or only(r.program)) then
+            n = n + 1
+            for _, d in ipairs(paper) do
+                mean[d] = (mean[d] or 0.0) + (d == "unlimited" and 1
+                    or common.share(r, d))
+            end
+        end
+    end
+    if n > 0 then
+        for d, v in pairs(mean) do
+            mean[d] = v / n
+        end
+        x:order { ("%s, %d %%"):format(what, share), paper = paper,
+            heddle = mean, why = why }
+    end
+end
+
+--- The table and the chart of performance, with memory for all as 1; `value`
+-- and `title` for another figure of each run.
+function common.show(x, all, designs, title, value)
+    local rows = { { "program", "memory" } }
+    local chart = { groups = {}, series = {}, title = title,
+        note = "Memory: percent of the pages that the program touches." }
+    for i, d in ipairs(designs) do
+        rows[1][i + 2] = d.name
+        chart.series[i] = { name = d.name, values = {} }
+    end
+    for g, r in ipairs(all) do
+        local row = { r.program, r.share .. " %" }
+        chart.groups[g] = r.program .. " " .. r.share
+        for i, d in ipairs(designs) do
+            local v = (value or common.share)(r, d.name)
+            row[i + 2] = math.type(v) == "integer" and v or ("%.3f"):format(v)
+            chart.series[i].values[g] = v
+        end
+        rows[#rows + 1] = row
+    end
+    x:table(title, rows)
+    x:bars(chart)
+end
+
+return common

@@ -1,0 +1,32 @@
+--- etc/fig13.lua - irregular programs: cores that stop.
+--
+-- ETC (ASPLOS 2019), figure 13: naive throttling gains 57.7 % over the baseline
+-- at 75 % of memory and loses 10.5 % at 50 %, where memory-aware throttling is
+-- ahead of it ("436 %"); at 75 % it is behind it on BICG and GESUMMV.  Proactive
+-- eviction loses 29.7 % (section 6.2).
+--
+--     heddle run scenarios/etc/fig13.lua [scale=full] [unit=64K]
+--
+-- SPDX-License-Identifier: MIT
+local etc = require "common"
+
+local x = etc.open("fig13", "irregular", "irregular programs, cores that stop")
+local designs = { etc.BL, etc.PE, etc.NT, etc.MT(), etc.MT(20, 80) }
+local all = etc.measure(x, designs)
+local NAIVE = { [75] = 57.7, [50] = -10.5 }
+
+for _, share in ipairs(x.shares) do
+    x:quantity { ("mean gain of NT over BL at %d %%"):format(share),
+        paper = NAIVE[share], heddle = etc.gain(all, "NT", share), unit = "%" }
+    x:quantity { ("mean gain of MT over BL at %d %%"):format(share),
+        heddle = etc.gain(all, "MT", share), unit = "%" }
+end
+for _, share in ipairs(x.shares) do
+    x:quantity { ("mean gain of PE over BL at %d %%"):format(share),
+        paper = -29.7, heddle = etc.gain(all, "PE", share), unit = "%" }
+end
+
+etc.order(x, all, "naive throttling pays", 75, { "NT", "BL" })
+etc.order(x, all, "naive throttling does not", 50, { "MT", "BL", "NT" })
+etc.show(x, all, designs, "performance, with memory for all as 1")
+x:close()
