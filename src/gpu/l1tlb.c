@@ -218,14 +218,16 @@ static void await(struct hd_core *c, struct hd_lines *op, uint32_t i,
 
 /* The MSHR of a page that was missed a short while ago, as most that miss were,
  * or HD_NONE: not known.  Where entries are of one page, what is in flight is
- * not in the TLB, and need not be looked for if nobody would hear of it. */
+ * not in the TLB, and need not be looked for if nobody would hear of it.  An
+ * ideal TLB has a page as soon as it has come, though its answer has not. */
 static inline uint32_t in_flight(const struct hd_core *c, uint64_t vpn)
 {
     uint32_t e = c->flying[flying(vpn)];
     const struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
 
     return m->key == vpn && m->live != 0 && c->l1tlb.quiet &&
-                   hd_tlb_plain(&c->l1tlb)
+                   hd_tlb_plain(&c->l1tlb) &&
+                   c->gpu->m->l1tlb.mode.kind == HD_FULL
                ? e
                : HD_NONE;
 }
