@@ -159,7 +159,8 @@ local function dram_cycles(r)
     if r.config["dram.mode"] ~= "full" then
         error(ABSENT, 0) -- any other has no limit of bandwidth
     end
-    return ratio(r.all("dram", "cycles") * r.cycles, r.all_cycles)
+    -- as a float: the product of long runs is more than an integer holds
+    return ratio(1.0 * r.all("dram", "cycles") * r.cycles, r.all_cycles)
 end
 
 --- Bandwidth by class: bytes a second, and the share of the peak.
