@@ -275,6 +275,27 @@ end, frames(1024, { ["evict.unit"] = "64K" }), {
     },
 })
 
+-- ---- allocations that go at the wrong moment -------------------------------------------
+
+-- One frame for two programs of a page each: the second waits for it at all
+-- instants around that at which the first gives it back, also between the word
+-- that something has to leave and the instant at which it would.
+do
+    local bad
+    for latency = 0, 600, 12 do
+        local ok, err = pcall(function()
+            local sim <close>, c, word = run({ stream(1, 4, "load"),
+                stream(1, 4, "load") }, frames(1, { ["core.count"] = 2,
+                ["link.latency"] = latency, ["fault.serial"] = true,
+                ["memory.free_at_end"] = true, ["sim.relaunch"] = false }))
+            assert(word == "done" and c.fault.pages == 2, word)
+        end)
+        bad = bad or not ok and ("latency %d: %s"):format(latency,
+            type(err) == "table" and err.message or err)
+    end
+    tap.ok(not bad, "what an allocation gives back is found", bad)
+end
+
 -- ---- what cannot be ---------------------------------------------------------------------
 
 tap.raises(function()

@@ -558,8 +558,9 @@ void hd_evict_taken(struct hd_evict *v, hd_time now)
 
 void hd_evict_freed(struct hd_evict *v, hd_time now)
 {
-    if (v->s->busy != IDLE || !v->s->wanted)
+    if (v->s->busy == LEAVES || !v->s->wanted)
         return;
+    v->s->busy = IDLE; /* what was asked for may not be needed any more */
     v->s->wanted = v->s->starved = 0;
     v->room(v->room_self, now);
 }
@@ -641,12 +642,15 @@ static void starve(struct hd_evict *v)
 void hd_evict_apply(struct hd_evict *v, hd_time now)
 {
     struct state *s = v->s;
-    uint32_t u = choose(v, now), app;
+    uint32_t u, app;
     uint64_t bytes = 0;
     struct hd_xlate x;
     hd_vpn first;
     uint32_t span;
 
+    if (s->busy != ASKED)
+        return; /* an allocation that went has made room meanwhile */
+    u = choose(v, now);
     s->busy = IDLE;
     if (u == HD_NONE || v->env->err->code != 0) {
         starve(v);

@@ -76,7 +76,7 @@ void hd_evict_wake(struct hd_evict *v, hd_time now);
 /* Allocations went, so there may be room without. */
 void hd_evict_freed(struct hd_evict *v, hd_time now);
 
-/* The manager's instant for one eviction. */
+/* The manager's instant for one eviction, if it is still asked for. */
 void hd_evict_apply(struct hd_evict *v, hd_time now);
 
 /* A page has come from the host and is mapped; before: and has been here. */
