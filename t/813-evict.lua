@@ -296,6 +296,52 @@ do
     tap.ok(not bad, "what an allocation gives back is found", bad)
 end
 
+-- Page 0 of a region lies in another frame of 2 MB than page 1, which comes
+-- while page 0 is on its way out; then both go.
+do
+    local two = H.program(kernel.app {
+        name = "two", source = "this test",
+        buffers = function() return { kernel.i64("m", 1 << 18) } end,
+        kernels = function(_, b)
+            return {
+                { kernel.kernel("touch", { grid = 1, block = 1 }, function(t)
+                    t:loop(2, function(j)
+                        local x = t:load(b.m, j * 512)
+                        t:alu(1, { uses = { x } })
+                    end)
+                end), free = { b.m } },
+                kernel.kernel("on", { grid = 1, block = 1 }, function(t)
+                    t:loop(1000, function() t:alu(10) end)
+                end),
+            }
+        end,
+    })
+    local sim <close> = whole.sim({ two }, whole.join(whole.SMALL, ROUND,
+        frames(1024, { ["sim.relaunch"] = false })), { check = true })
+    sim:use {
+        name = "apart", state = { evicted = 0 },
+        frame_place = function(q)
+            return q.vpn % 512 == 0 and 512 or q.vpn % 512
+        end,
+        region_coalesce = function(q) return q.frame == 0 end,
+        evict_trigger = function(q, s)
+            local now = s.evicted == 0 and q.resident == 1
+            s.evicted = now and 1 or s.evicted
+            return now
+        end,
+    }
+    local why
+    repeat
+        local word = sim:run(100)
+        local ok, err = pcall(sim.check, sim)
+        why = why or not ok and (type(err) == "table" and err.message or err)
+    until word ~= "ok" or why
+    local c = sim:counters()
+    why = why or (c.evict.evictions ~= 1 or c.memory.freed ~= 1)
+        and "not one page left and one went"
+    tap.ok(not why, "a page that leaves, coalesced and freed", why)
+end
+
 -- ---- what cannot be ---------------------------------------------------------------------
 
 tap.raises(function()

@@ -58,10 +58,11 @@
  * entries, the last one the first entry of the leaf table, for whichever of the
  * pages it is.  A coalesced region may lose pages; the others stay in their
  * places, and a page that comes back comes to its own.  With vm.paging=fault a
- * region may be coalesced before all of its pages have come from the host: the
- * places of the others are kept for them.  So wherever an entry for such a
- * region hits, the page's own entry is looked at (hd_ptables_resident), and
- * where it is not present that page faults alone.
+ * region may be coalesced before all of its pages have come from the host, but
+ * not while one is on its way there: the places of the others are kept for
+ * them.  So wherever an entry for such a region hits, the page's own entry is
+ * looked at (hd_ptables_resident), and where it is not present that page faults
+ * alone.
  *
  * Invariants: the short way and the walk from the root end at the same entry;
  * the owner of a data frame is region * 512 + index + 1 of the page in it;
@@ -1010,14 +1011,15 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
 }
 
 /* The frame of 2 MB in which the pages of a leaf table lie in order, as far as
- * they have frames; HD_NO_FRAME: there is none. */
+ * they have frames; HD_NO_FRAME: there is none, or a page is on its way to the
+ * host, whose frame would not be the place that is kept for it. */
 static uint64_t in_order(const uint64_t *e)
 {
     uint64_t f = HD_NO_FRAME;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
         uint64_t at = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
-        if (!(e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)))
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) || e[i] & HD_PT_LEAVING)
             return HD_NO_FRAME;
         if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)))
             continue;
