@@ -250,6 +250,12 @@ end
 stress("allocations that go and come", function()
     return { whole.freer(200, 8), whole.writer(100, 6) }
 end, frames(40, { ["memory.free_at_end"] = true }))
+-- Here pages of the ideal TLB come back while its MSHRs for them still wait for
+-- their answers, and are looked up.
+stress("an ideal L1 TLB, relaunched", function()
+    return { whole.freer(200, 6), "GUP" }
+end, frames(40, { ["l1tlb.mode"] = "ideal", ["evict.unit"] = "64K",
+    ["walk.walkers"] = 1 }))
 -- Two places of 2 MB for four regions: each is one region's until all of its
 -- pages have left.
 stress("coalesced regions", function()
