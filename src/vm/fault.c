@@ -163,7 +163,7 @@ struct fault {
     hd_time due;           /* its next page will be mapped */
     uint32_t pages;
     uint32_t total;      /* base pages of its transfer */
-    uint32_t mapped;     /* of those: have crossed */
+    uint32_t crossed;    /* of those: have when its next page is mapped */
     uint32_t at;         /* those before this one have */
     uint32_t requesters; /* of its requests: went on before its end */
     uint32_t next;       /* of the buffer, or of its batch */
@@ -355,16 +355,15 @@ static void expect(struct hd_faults *f, uint32_t e)
 {
     struct fault *x = &f->v[e];
     struct hd_xlate page;
-    uint64_t n = x->mapped;
 
     x->due = x->ends;
     if (!next_coming(f, x, &page))
-        return; /* its allocation has gone meanwhile */
-    n += page.pages;
-    if (n >= x->total)
+        return;               /* its allocation has gone meanwhile */
+    x->crossed += page.pages; /* whether or not it goes before it is mapped */
+    if (x->crossed >= x->total)
         return;
-    x->due =
-        x->crosses + hd_link_span(f->w.link, HD_LINK_IN, n * HD_PAGE_BYTES);
+    x->due = x->crosses + hd_link_span(f->w.link, HD_LINK_IN,
+                                       (uint64_t)x->crossed * HD_PAGE_BYTES);
     hd_post(f->env->ev, f->rank, f->rank, x->due, EV_PAGE, e, 0);
 }
 
@@ -719,7 +718,6 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
     if (!next_coming(f, x, &page))
         return; /* its allocation has gone meanwhile */
     x->at += page.pages;
-    x->mapped += page.pages;
     before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
     if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn))
         return;
