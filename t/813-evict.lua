@@ -348,6 +348,40 @@ do
     tap.ok(not why, "a page that leaves, coalesced and freed", why)
 end
 
+-- A transfer of 2 MB: while the second page of 64 KB of one buffer crosses, the
+-- buffer goes; the next one begins with pages of 4 KB.
+do
+    local pair = H.program(kernel.app {
+        name = "pair", source = "this test",
+        buffers = function()
+            return { kernel.i64("a", 50 * 512), kernel.i64("b", 64 * 512) }
+        end,
+        kernels = function(_, b)
+            local function touch(name, x, at)
+                return kernel.kernel(name, { grid = 1, block = 1 },
+                    function(t) t:load(x, at * 512) end)
+            end
+            return { { touch("first", b.a, 0), free = { b.a } },
+                touch("second", b.b, 5) }
+        end,
+    })
+    local sim <close> = whole.sim({ pair }, whole.join(whole.SMALL, ROUND,
+        { ["vm.paging"] = "fault", ["vm.page"] = "64K",
+            ["fault.transfer"] = "2M", ["fault.replay"] = "page",
+            ["sim.relaunch"] = false }), { check = true })
+    sim:use { name = "order", state = { last = 0 }, watch = {
+        page_arrived = function(n, s)
+            assert(n.cycles > s.last, "a page came before the one before it")
+            s.last = n.cycles
+        end,
+    } }
+    local ok, err = pcall(sim.run, sim, 1 << 40)
+    local c = sim:counters()
+    tap.ok(ok and c.fault.faults == 1 and c.fault.pages > 18 and c.memory.freed
+        >= 16, "what comes behind a page that went comes in its turn",
+        ok and c.fault.pages or type(err) == "table" and err.message or err)
+end
+
 -- ---- what cannot be ---------------------------------------------------------------------
 
 tap.raises(function()
