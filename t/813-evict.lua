@@ -290,7 +290,7 @@ do
     local bad
     for latency = 0, 600, 12 do
         local ok, err = pcall(function()
-            local sim <close>, c, word = run({ stream(1, 4, "load"),
+            local _ <close>, c, word = run({ stream(1, 4, "load"),
                 stream(1, 4, "load") }, frames(1, { ["core.count"] = 2,
                 ["link.latency"] = latency, ["fault.serial"] = true,
                 ["memory.free_at_end"] = true, ["sim.relaunch"] = false }))

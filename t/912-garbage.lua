@@ -44,7 +44,7 @@ local SKIPPED = { ["heddle.process"] = true, ["heddle.edit"] = true,
 -- What ends the script, what runs all applications, and what gives a function
 -- other globals, which may be one of this file.
 local LEFT_OUT = { ["H.policy.enter"] = true, ["heddle.policy.enter"] = true,
-     ["H.characterise.all"] = true,
+    ["H.characterise.all"] = true,
     ["heddle.characterise.all"] = true, ["H.begin"] = true, ["H.finish"] = true,
     ["H.traceback"] = true, ["heddle.script.begin"] = true,
     ["heddle.script.finish"] = true, ["heddle.script.traceback"] = true }
