@@ -287,9 +287,10 @@ HEDDLE_API int heddle_word_value(const char *words, const char *word,
 HEDDLE_API int heddle_word_name(const char *words, uint64_t value, char *out,
                                 size_t room);
 
-/* A number that looks random, of another: what a policy draws is
- * heddle_mix(place.seed + count) or the like, and part of its state. */
-HEDDLE_API uint64_t heddle_mix(uint64_t x);
+/* Draw k, from 0, of the stream of a seed: one of 0 to n - 1 (n: up to 2^32).
+ * With m the finalizer of SplitMix64 and d = m(m(seed) + m(k)) it is
+ * (d >> 32) * n >> 32.  The seed is place.seed; k is part of a state. */
+HEDDLE_API uint64_t heddle_draw(uint64_t seed, uint64_t k, uint64_t n);
 
 /* The name of names[0..n) most similar to `name`, or NULL. */
 HEDDLE_API const char *heddle_nearest(const char *name,

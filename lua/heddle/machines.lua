@@ -363,6 +363,10 @@ local PRESETS = {
             },
             dram = { channels = { 8, "ETC table 1" } },
             vm = { page = { "64K", "ETC table 1" } },
+            fault = {
+                prefetch = { "locality", "ETC 5: Zheng et al.'s; 512 KB from the "
+                    .. "faulting page on" },
+            },
             link = {
                 latency = { 20000, "ETC table 1: 20 us a far fault" },
                 bandwidth = { 16000000000, "ETC table 1: PCIe, 16 GB/s" },

@@ -47,20 +47,9 @@ end
 
 -- ---- runs -----------------------------------------------------------------------
 
---- The value of a counter over all instances and applications.
-function common.total(r, component, name)
-    for _, c in ipairs(r.counters) do
-        if c.component == component and c.name == name then
-            return c.total
-        end
-    end
-    return 0
-end
-
 local function job(x, name, pages, design)
     local settings = {
-        ["vm.paging"] = "fault", ["fault.transfer"] = "64K",
-        ["fault.prefetch"] = "locality", ["evict.unit"] = x.arg.unit,
+        ["vm.paging"] = "fault", ["evict.unit"] = x.arg.unit,
         ["vm.table_frames"] = TABLES,
         ["vm.memory_bytes"] = pages and TABLES * 4096 + pages * PAGE or 3 << 30,
     }
@@ -116,7 +105,7 @@ function common.measure(x, designs)
     local whole = x:run(jobs)
     jobs = {}
     for i, name in ipairs(x.programs) do
-        local touched = (common.total(whole[i], "fault", "pages") * 4096
+        local touched = (H.report.counter(whole[i], "fault.pages") * 4096
             + PAGE - 1) // PAGE
         for _, share in ipairs(x.shares) do
             out[#out + 1] = { program = name, share = share, whole = whole[i] }

@@ -6,6 +6,7 @@
 --     heddle run scenarios/etc/fig14.lua [scale=full] [unit=64K]
 --
 -- SPDX-License-Identifier: MIT
+local H = require "heddle"
 local etc = require "common"
 
 local x = etc.open("fig14", "irregular", "what leaves memory under throttling")
@@ -13,7 +14,7 @@ local designs = { etc.BL, etc.NT, etc.MT(), etc.MT(20, 80) }
 local all = etc.measure(x, designs)
 
 local function megabytes(r, design)
-    return etc.total(r[design], "evict", "pages") / 256
+    return H.report.counter(r[design], "evict.pages") / 256
 end
 
 for _, share in ipairs(x.shares) do

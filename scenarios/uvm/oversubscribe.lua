@@ -49,6 +49,7 @@ x:say("size %s, units of %s, prefetch %s; memory: the 64 KB pages touched by "
     .. "the share", SIZE, arg.unit, arg.prefetch)
 
 local PAGE, TABLES = 65536, 4096
+local total = H.report.counter
 
 --- A run in so many pages of 64 KB; nil: in all that it wants.
 local function job(name, pages, policy)
@@ -56,22 +57,13 @@ local function job(name, pages, policy)
         machine = "etc", seed = arg.seed, apps = { H.app(name, { size = SIZE }) },
         policies = policy and { policy } or nil,
         settings = {
-            ["vm.paging"] = "fault", ["fault.transfer"] = "64K",
+            ["vm.paging"] = "fault",
             ["fault.prefetch"] = arg.prefetch, ["evict.unit"] = arg.unit,
             ["evict.overlap"] = arg.overlap, ["vm.table_frames"] = TABLES,
             ["vm.memory_bytes"] = pages and TABLES * 4096 + pages * PAGE
                 or 3 << 30,
         },
     }
-end
-
-local function total(r, component, name)
-    for _, c in ipairs(r.counters) do
-        if c.component == component and c.name == name then
-            return c.total
-        end
-    end
-    return 0
 end
 
 -- ---- the runs ------------------------------------------------------------------
@@ -83,7 +75,7 @@ end
 local whole = x:run(jobs)
 jobs = {}
 for i, name in ipairs(PROGRAMS) do
-    local touched = (total(whole[i], "fault", "pages") * 4096 + PAGE - 1)
+    local touched = (total(whole[i], "fault.pages") * 4096 + PAGE - 1)
         // PAGE
     for _, share in ipairs(SHARES) do
         for _, v in ipairs(VICTIMS) do
@@ -119,18 +111,18 @@ for i, name in ipairs(PROGRAMS) do
             sums[share][v[1]] = (sums[share][v[1]] or 0.0) + slower
         end
         local r = squeezed[at + 1]
-        local time = total(r, "fault", "wait_cycles")
-            + total(r, "fault", "host_cycles")
-            + total(r, "fault", "room_cycles")
-            + total(r, "fault", "link_cycles")
-            + total(r, "fault", "batch_cycles")
+        local time = total(r, "fault.wait_cycles")
+            + total(r, "fault.host_cycles")
+            + total(r, "fault.room_cycles")
+            + total(r, "fault.link_cycles")
+            + total(r, "fault.batch_cycles")
         counts[#counts + 1] = { name, share .. " %",
-            ("%.1f"):format(total(whole[i], "fault", "pages") / 256),
-            total(r, "fault", "faults"),
-            ("%.1f"):format(total(r, "evict", "pages") / 256),
-            H.report.percent(total(r, "evict", "refaults")
-                / math.max(total(r, "fault", "pages"), 1)),
-            H.report.percent(total(r, "fault", "room_cycles")
+            ("%.1f"):format(total(whole[i], "fault.pages") / 256),
+            total(r, "fault.faults"),
+            ("%.1f"):format(total(r, "evict.pages") / 256),
+            H.report.percent(total(r, "evict.refaults")
+                / math.max(total(r, "fault.pages"), 1)),
+            H.report.percent(total(r, "fault.room_cycles")
                 / math.max(time, 1)) }
         rows[#rows + 1] = row
         at = at + #VICTIMS

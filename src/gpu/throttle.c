@@ -103,7 +103,6 @@ static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
 {
     struct hd_gpu *g = h->g;
     uint64_t core[MOST], resident[MOST], faults[MOST], run;
-    uint64_t here = 0, busy = 0; /* blocks on cores, and which have some */
     struct heddle_q_core_throttle q = {.app = app,
                                        .cause = cause,
                                        .blocks = h->unended(h->self, app),
@@ -126,8 +125,6 @@ static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
         core[q.n] = i;
         resident[q.n] = h->resident(h->self, i);
         faults[q.n] = h->s->faults[i];
-        here += resident[q.n];
-        busy |= (uint64_t)(resident[q.n] != 0) << q.n;
         q.running |= (uint64_t)!hd_throttle_stands(h, i) << q.n;
         q.n++;
     }
@@ -137,8 +134,6 @@ static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
         return;
     run = (uint64_t)hd_ask_core_throttle(&h->slot, &q);
     run |= run == 0;
-    if (q.blocks == here && busy != 0 && (run & busy) == 0)
-        run |= busy & -busy; /* nothing is to come to those that run */
     for (uint32_t i = 0; i < q.n; i++)
         set(h, (uint32_t)core[i], !(run >> i & 1), now);
     h->place(h->self, app, now);

@@ -95,9 +95,11 @@ const struct heddle_note_info *heddle_note_info(uint32_t i)
     return i < HD_LEN(of) ? of[i]() : NULL;
 }
 
-uint64_t heddle_mix(uint64_t x)
+uint64_t heddle_draw(uint64_t seed, uint64_t k, uint64_t n)
 {
-    return hd_mix64(x);
+    uint64_t d = hd_mix64(hd_mix64(seed) + hd_mix64(k));
+
+    return (d >> 32) * n >> 32;
 }
 
 const char *heddle_nearest(const char *name, const char *const *names, size_t n)

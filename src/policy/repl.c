@@ -14,9 +14,8 @@
  *           among those with the least stamp.  Bound from the start it equals
  *           the default.
  *   fifo    As lru, but a touch does nothing.
- *   random  Victim: (d >> 32) * n >> 32 of the n ways, where d = m(m(seed +
- *           instance) + m(k)), k counts the victims of this instance from 0,
- *           and m is the finalizer of SplitMix64 (heddle_mix).  `last` has no
+ *   random  Victim: draw k of the n ways (heddle_draw), of a stream for each
+ *           instance, whose victims k counts from 0.  `last` has no
  *           meaning here.
  *   srrip   Jaleel et al., High performance cache replacement using
  *           re-reference interval prediction, ISCA 2010, with hit priority.
@@ -179,10 +178,10 @@ static int64_t draws_victim(void *state, const void *question)
 {
     const struct heddle_q_repl_victim *q = question;
     struct draws *s = state;
-    uint64_t d = heddle_mix(heddle_mix(s->seed + q->instance) +
-                          heddle_mix(s->n[q->instance]++));
+    uint64_t *n = &s->n[q->instance];
 
-    return (int64_t)(q->from + ((d >> 32) * (q->to - q->from + 1) >> 32));
+    return (int64_t)(q->from + heddle_draw(s->seed + q->instance, (*n)++,
+                                           q->to - q->from + 1));
 }
 
 const struct heddle_policy hd_policy_random = {
