@@ -200,6 +200,9 @@ local STRESS = {
     { "batches of 16, page by page", { ["fault.batch"] = 16,
         ["fault.serial"] = true, ["fault.replay"] = "page" } },
     { "whole pages of 2 MB", { ["vm.page"] = "2M", ["vm.round"] = true } },
+    { "a bandwidth that grows with the size", { ["fault.transfer"] = "64K",
+        ["fault.replay"] = "page", ["link.curve"] = "uvmsmart",
+        ["link.bandwidth"] = 12884901888 } },
     { "a slow clock of the link", { ["clock.link"] = 100000000 } },
 }
 

@@ -165,7 +165,7 @@ static struct vm *vm_new(void)
                                  .ports = 4};
     v->memory_latency = 100;
     v->memory_back = 7;
-    v->link_cfg = (struct hd_link_cfg){54485, 7958387833, 0};
+    v->link_cfg = (struct hd_link_cfg){54485, 7958387833, 0, HD_LINK_FLAT};
     v->fault_cfg = (struct hd_fault_cfg){.batch = 1};
     return v;
 }

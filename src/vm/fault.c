@@ -362,8 +362,9 @@ static void expect(struct hd_faults *f, uint32_t e)
     x->crossed += page.pages; /* whether or not it goes before it is mapped */
     if (x->crossed >= x->total)
         return;
-    x->due = x->crosses + hd_link_span(f->w.link, HD_LINK_IN,
-                                       (uint64_t)x->crossed * HD_PAGE_BYTES);
+    x->due = x->crosses + hd_link_part(f->w.link, HD_LINK_IN,
+                                       (uint64_t)x->crossed * HD_PAGE_BYTES,
+                                       (uint64_t)x->total * HD_PAGE_BYTES);
     hd_post(f->env->ev, f->rank, f->rank, x->due, EV_PAGE, e, 0);
 }
 

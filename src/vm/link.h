@@ -23,7 +23,11 @@ struct hd_link_cfg {
     uint64_t latency;       /* ns */
     uint64_t bandwidth;     /* bytes a second, to the GPU */
     uint64_t out_bandwidth; /* to the host; 0: the same */
+    uint32_t curve;         /* enum hd_link_curve */
 };
+
+/* How the bandwidth of a transfer depends on its size. */
+enum hd_link_curve { HD_LINK_FLAT, HD_LINK_UVMSMART };
 
 enum hd_link_stat {
     HD_LINK_TRANSFERS,
@@ -62,6 +66,10 @@ bool hd_link_first(const struct hd_link *l, enum hd_link_dir dir,
 hd_time hd_link_latency(const struct hd_link *l);
 hd_time hd_link_span(const struct hd_link *l, enum hd_link_dir dir,
                      uint64_t bytes);
+
+/* Of those: until the first `part` of its bytes have crossed. */
+hd_time hd_link_part(const struct hd_link *l, enum hd_link_dir dir,
+                     uint64_t part, uint64_t bytes);
 
 /* Ticks that one step over the link may take: the latency and 2 MB. */
 hd_time hd_link_step(const struct hd_link *l);
