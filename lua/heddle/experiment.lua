@@ -11,7 +11,8 @@
 --     x:order { "designs", paper = { "Ideal", "MASK", "SharedTLB" },
 --               heddle = { Ideal = 1.9, MASK = 1.5, SharedTLB = 1.2 } }
 --     x:table("pairs", rows)          details, below the summary
---     x:bars { groups = ..., series = ... }      a chart like the paper's
+--     x:bars { groups = ..., series = ... }      a chart like the paper's; x:lines
+--     x:picture(svg)                             one that is drawn already
 --     x:close()
 --
 -- close prints the summary first (quantity, paper, heddle, ratio; order), then
@@ -313,6 +314,11 @@ function Experiment:lines(o)
     self.charts[#self.charts + 1] = { kind = "lines", o = o }
 end
 
+--- A chart that is drawn already: SVG.
+function Experiment:picture(text)
+    self.charts[#self.charts + 1] = { kind = "picture", text = text }
+end
+
 -- ---- the end ---------------------------------------------------------------------
 
 local function value(v, unit)
@@ -424,6 +430,9 @@ end
 
 --- A chart as JSON can hold it: holes in its values are null.
 local function plain(chart, file)
+    if chart.text then
+        return { kind = chart.kind, file = file, text = chart.text }
+    end
     local spec = {}
     for k, v in pairs(chart.o) do
         spec[k] = v
@@ -473,11 +482,15 @@ end
 local function draw(self)
     local charts, paths = json.array {}, {}
     for i, chart in ipairs(self.charts) do
-        chart.o.note = chart.o.note or ("%s; heddle %s, scale=%s"):format(
-            self.source, core.version, self.arg.scale)
+        local text = chart.text
+        if not text then
+            chart.o.note = chart.o.note or ("%s; heddle %s, scale=%s"):format(
+                self.source, core.version, self.arg.scale)
+            text = svg[chart.kind](chart.o)
+        end
         local path = ("%s/%s%s.svg"):format(self.arg.out, self.id,
             i > 1 and "-" .. i or "")
-        paths[i] = svg.write(path, svg[chart.kind](chart.o))
+        paths[i] = svg.write(path, text)
         charts[i] = plain(chart, path:match "[^/]*$")
     end
     return charts, paths

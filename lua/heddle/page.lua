@@ -387,7 +387,7 @@ local function put_experiment(h, docs)
     end
     put_results(h, docs)
     for _, chart in ipairs(d.charts) do
-        put_chart(h, svg[chart.kind](chart.spec))
+        put_chart(h, chart.text or svg[chart.kind](chart.spec))
     end
     put_list(h, "What differs, and why", d.differences)
     put_list(h, "Notes", d.notes)

@@ -12,7 +12,8 @@
 -- with a fingerprint of its own, and one that is damaged is not believed.
 --
 -- What is kept is what tables need: applications, metrics, counters by
--- application and in all, histograms without their buckets.
+-- application and in all, histograms without their buckets, intervals where the
+-- job has some.
 --
 -- A job that has no text (a policy given as a table of functions, a program of
 -- the script, a trace in text) is run and not kept.
@@ -59,7 +60,8 @@ local function slim(r)
     end
     return { status = r.status, cycles = r.cycles, seed = r.seed,
         instructions = r.instructions, apps = r.apps, metrics = r.metrics,
-        machine = r.machine, counters = counters, histograms = histograms }
+        machine = r.machine, counters = counters, histograms = histograms,
+        intervals = r.intervals }
 end
 
 local function path_of(dir, key)

@@ -19,6 +19,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
+local characterise = require "heddle.characterise"
 local experiment = require "heddle.experiment"
 local suites = require "heddle.suites"
 
@@ -45,23 +46,32 @@ function common.MT(detect, execute)
             execute = (execute or 400) // 20 } } }
 end
 
+--- What ETC has for a program's class (the paper's list).
+common.ETC = { name = "ETC", of = function(name)
+    return ETC.class[name] == "irregular" and common.MT() or common.PE
+end }
+
 -- ---- runs -----------------------------------------------------------------------
 
-local function job(x, name, pages, design)
+local function job(x, name, pages, design, more)
     local settings = {
         ["vm.paging"] = "fault", ["evict.unit"] = x.arg.unit,
         ["vm.table_frames"] = TABLES,
         ["vm.memory_bytes"] = pages and TABLES * 4096 + pages * PAGE or 3 << 30,
     }
-    for k, v in pairs(design.settings or {}) do
-        settings[k] = v
+    design = design.of and design.of(name) or design
+    for _, list in ipairs { design.settings or {}, more or {} } do
+        for k, v in pairs(list) do
+            settings[k] = v
+        end
     end
     return { machine = "etc", seed = x.arg.seed,
         apps = { H.app(name, { size = ETC.size }) },
-        policies = design.policies, settings = settings }
+        policies = design.policies, settings = settings, interval = x.interval }
 end
 
---- An experiment, open, with the programs of a class.
+--- An experiment, open, with the programs of a class, or of a list (quick: the
+-- first two).
 function common.open(figure, class, title)
     local arg = H.args(experiment.args {
         programs = "", -- names, separated by commas; "": those of the scale
@@ -73,14 +83,11 @@ function common.open(figure, class, title)
         title = title, arg = arg }
     x.programs, x.shares = {}, {}
     for name in arg.programs:gmatch "[^,]+" do
-        if not ETC.class[name] then
-            error(("programs: %s is none of ETC's; there are %s"):format(name,
-                table.concat(ETC.apps, ", ")), 0)
-        end
         x.programs[#x.programs + 1] = name
     end
-    for _, name in ipairs(ETC.apps) do
-        if arg.programs == "" and ETC.class[name] == class
+    for _, name in ipairs(type(class) == "table" and class or ETC.apps) do
+        if arg.programs == ""
+            and (type(class) == "table" or ETC.class[name] == class)
             and (arg.scale == "full" or #x.programs < 2) then
             x.programs[#x.programs + 1] = name
         end
@@ -88,29 +95,39 @@ function common.open(figure, class, title)
     for share in (arg.memory ~= "" and arg.memory or "75,50"):gmatch "%d+" do
         x.shares[#x.shares + 1] = tonumber(share)
     end
-    x:say("%s: %s; memory: %s %% of the pages of 64 KB that they touch; units "
-        .. "of %s leave; without capacity compression", class,
-        table.concat(x.programs, ", "), table.concat(x.shares, " and "),
-        arg.unit)
+    x:say("%s%s", type(class) == "string" and class .. ": " or "",
+        table.concat(x.programs, ", "))
     return x
+end
+
+--- Runs each program with memory for all; `more`: settings.
+function common.whole(x, more)
+    local jobs = {}
+    for i, name in ipairs(x.programs) do
+        jobs[i] = job(x, name, nil, common.BL, more)
+    end
+    return x:run(jobs)
 end
 
 --- Runs each program with memory for all, and in each share of it under each
 -- design: a list of { program, share, whole = result, [design name] = result }.
-function common.measure(x, designs)
-    local jobs, out = {}, {}
-    for i, name in ipairs(x.programs) do
-        jobs[i] = job(x, name, nil, common.BL)
+-- `more`: settings of all runs; x.interval: cycles of their intervals.
+function common.measure(x, designs, more)
+    local jobs, out, whole = {}, {}, common.whole(x, more)
+    if not x.told then
+        x.told = true
+        x:say("memory: %s %% of the pages of 64 KB that they touch; units of "
+            .. "%s leave; without capacity compression",
+            table.concat(x.shares, " and "), x.arg.unit)
     end
-    local whole = x:run(jobs)
-    jobs = {}
     for i, name in ipairs(x.programs) do
         local touched = (H.report.counter(whole[i], "fault.pages") * 4096
             + PAGE - 1) // PAGE
         for _, share in ipairs(x.shares) do
             out[#out + 1] = { program = name, share = share, whole = whole[i] }
             for _, d in ipairs(designs) do
-                jobs[#jobs + 1] = job(x, name, touched * share // 100, d)
+                jobs[#jobs + 1] = job(x, name, touched * share // 100, d,
+                    more)
             end
         end
     end
@@ -118,6 +135,51 @@ function common.measure(x, designs)
         out[(k - 1) // #designs + 1][designs[(k - 1) % #designs + 1].name] = r
     end
     return out
+end
+
+--- A counter's increments, interval by interval.
+function common.series(r, counter)
+    local out = {}
+    for i, part in ipairs(r.intervals) do
+        out[i] = 0
+        for _, v in ipairs(part.counters[counter] or {}) do
+            out[i] = out[i] + v
+        end
+    end
+    return out
+end
+
+--- Which pages a program touches when, without time: draws it, and returns the
+-- mean share of the touched pages that is in use at a time (a column of the
+-- picture), and what else the survey says.
+function common.footprint(x, name)
+    local row = characterise.measure(name, { size = ETC.size, machine = "etc",
+        timed = false, picture = true })
+    local p, used, rows, n = row.survey.picture, 0, {}, 0
+    for c = 1, p.columns do
+        for y = 1, p.rows do
+            if ("<I4"):unpack(p.cells[c], 4 * y - 3) > 0 then
+                used, n = used + 1, n + (rows[y] and 0 or 1)
+                rows[y] = true
+            end
+        end
+    end
+    x:picture(characterise.picture(row))
+    return used / p.columns / n, row.metrics
+end
+
+--- Pictures of two programs, of which `wide` has more pages in use at a time.
+function common.shape(x, narrow, wide)
+    local used, few = {}, {}
+    for _, name in ipairs { narrow, wide } do
+        local share, metrics = common.footprint(x, name)
+        used[name], few[name] = share, metrics.accesses_per_page
+        x:quantity { name .. ": touched pages in use at a time",
+            heddle = 100 * share, unit = "%" }
+        x:quantity { name .. ": accesses a page", heddle = few[name] }
+    end
+    x:order { "pages in use at a time", paper = { wide, narrow },
+        heddle = used }
 end
 
 --- Performance of a run: the share of that with memory for all.
