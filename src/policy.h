@@ -32,6 +32,9 @@ extern "C" {
 #define HEDDLE_PASS       INT64_MIN
 #define HEDDLE_ONCE       64 /* in an answer of a MEMBER: it holds once */
 
+/* An answer to page_prefetch: n pages from page k of the 2 MB on. */
+#define HEDDLE_PAGES(k, n) (1024 * ((int64_t)(k) + 1) + (int64_t)(n))
+
 typedef int64_t heddle_answer(void *self, const void *question);
 
 /* ---- generated from points.def and notes.def ------------------------- */

@@ -339,7 +339,7 @@ static void freed(void **state)
     assert_int_equal(
         hd_ptables_place(v->pt, 0, (hd_vpn){A + 1}, false, &v->m.err), 0);
     hd_ptables_unmap(v->pt, 0, 0, (hd_va){(uint64_t)A << 12}, 512 * 4096);
-    hd_ptables_arrive(v->pt, 0, (hd_vpn){A + 1}); /* too late */
+    hd_ptables_arrive(v->pt, 0, (hd_vpn){A + 1}, false); /* too late */
     assert_int_equal(hd_ptables_pages(v->pt, 0), 0);
     assert_false(hd_ptables_resident(v->pt, 0, (hd_vpn){A}));
     assert_string_equal(memenv_check(&v->m, "pagetable"), "");

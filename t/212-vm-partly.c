@@ -50,7 +50,7 @@ static void come(struct vm *v, uint32_t app, uint64_t page)
     assert_int_equal(hd_ptables_place(v->pt, app, at(page), false, &v->m.err),
                      0);
     assert_true(hd_ptables_coming(v->pt, app, at(page)));
-    assert_true(hd_ptables_arrive(v->pt, app, at(page)));
+    assert_true(hd_ptables_arrive(v->pt, app, at(page), false));
 }
 
 static uint32_t pages_found(struct vm *v, uint64_t page)
@@ -153,7 +153,7 @@ static void lost(void **state)
     assert_int_equal(hd_ptables_left(v->pt, 0, at(0)), 0);
     assert_int_equal(hd_frames_used(&v->pt->frames), PAGES);
     assert_int_equal(v->pt->big.held[0], 0);
-    assert_false(hd_ptables_arrive(v->pt, 0, at(2))); /* too late */
+    assert_false(hd_ptables_arrive(v->pt, 0, at(2), false)); /* too late */
     assert_string_equal(verdict(v), "");
     assert_int_equal(hd_ptables_reserve(v->pt, 0, 0, (hd_va){(A + 2ull) << 12},
                                         8192, &v->m.err),

@@ -152,13 +152,15 @@ runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,
     policies = { { use = "mosaic", early = 1 } } }
 
 -- Too little memory: pages leave it, ahead of need or not, and come back.
-for _, unit in ipairs { "4K", "64K" } do
+for _, unit in ipairs { "4K", "64K", "tree" } do
     runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
         ["vm.paging"] = "fault", ["link.latency"] = 100, ["evict.unit"] = unit,
         ["evict.trigger"] = unit == "4K" and "watermark" or "exhausted",
         ["evict.free_bytes"] = 16384, ["vm.memory_bytes"] = 8 << 20,
-        ["fault.prefetch"] = "sequential", ["vm.table_frames"] = 2018 },
-        apps = { tiny "GUP", tiny "BP" }, policies = { everything } }
+        ["fault.prefetch"] = unit == "tree" and unit or "sequential",
+        ["vm.table_frames"] = 2018 },
+        apps = { unit == "tree" and H.app("GUP", { size = "S" }) or tiny "GUP",
+            tiny "BP" }, policies = { everything } }
 end
 
 -- Memory that comes and goes, compacted by copies and inside DRAM.

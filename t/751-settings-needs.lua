@@ -37,6 +37,8 @@ local CASES = {
     { "pwc.latency", 100, { ["pwc.mode"] = "full" } },
     { "fault.batch", 32, FAULT },
     { "fault.transfer", "2M", FAULT },
+    { "fault.threshold", 90, { ["vm.paging"] = "fault",
+        ["fault.prefetch"] = "driver" } },
     { "fault.serial", true, { ["vm.paging"] = "fault" } },
     { "link.latency", 1000, FAULT },
     { "link.bandwidth", 1000000000, { ["vm.paging"] = "launch" } },

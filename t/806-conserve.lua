@@ -493,6 +493,10 @@ for _, unit in ipairs { "4K", "64K", "2M" } do
     tap.is(c.evict.bytes, c.evict.pages * 4096, "all that leaves is written")
     tap.ok(c.evict.refaults < c.fault.pages and c.evict.dirty <= c.evict.pages,
         "some of it comes back", c.evict.refaults)
+    tap.ok(c.evict.used + c.evict.unused <= c.fault.prefetched
+        and c.fault.prefetched - c.evict.used - c.evict.unused <= there,
+        "what came ahead was used, has left or is there",
+        c.fault.prefetched)
     touch(sim)
 end
 

@@ -22,11 +22,11 @@ local function frames(n, more)
         ["evict.unit"] = "4K" }, more or {})
 end
 
-local function run(apps, settings, policy)
+local function run(apps, settings, policy, options)
     local sim = whole.sim(apps, whole.join(whole.SMALL, settings),
         { check = true })
     if policy then
-        sim:use(policy)
+        sim:use(policy, options)
     end
     local word = sim:run(1 << 40)
     sim:check()
@@ -136,6 +136,59 @@ for how, pages in pairs { none = 1, sequential = 17, locality = 128 } do
     tap.ok(sim.now >= least and sim.now < least * 1.01 + n * 1200,
         how .. ": every byte crosses once", ("%d, %d"):format(sim.now, least))
     tap.ok(how == "none" or c.fault.late > 0, how .. ": some are touched early")
+    tap.is(c.evict.used, c.fault.prefetched, how .. ": all are used")
+end
+
+-- Of 2 MB a fault brings its 64 KB; the one that makes it 17 leaves of 32 brings
+-- the rest, and below that it goes likewise: leaves 0, 1, then 2, which brings 3,
+-- 4, which brings 5 to 7, 8 and so on, if it is a stream: 0, 1, 2, 4, 8, 16.  The
+-- driver counts pages and needs more than 51 %: the same here.
+for _, how in ipairs { "tree", "driver" } do
+    for n, faults in pairs { [512] = 6, [2048] = 24, [320] = 6 } do
+        local sim <close>, c = run({ stream(n, 4, "load") }, frames(n,
+            whole.join(ROUND, { ["fault.prefetch"] = how })))
+        tap.is(c.fault.faults, faults,
+            how .. ": faults of a stream of pages " .. n)
+        tap.is(c.fault.prefetched, n - faults, how .. ": the rest comes ahead")
+        tap.is(c.evict.used, n - faults, how .. ": and is used")
+        local least = faults * LATENCY + n * IN
+        tap.ok(math.abs(sim.now - least) <= 0.01 * least + n * 200,
+            how .. ": every byte crosses once",
+            ("%d, %d"):format(sim.now, least))
+    end
+end
+do -- a page of each 2 MB, and one more drawn
+    local sim <close>, c = run({ stream(8, 2048, "load") }, frames(64,
+        whole.join(ROUND, { ["fault.prefetch"] = "random" })))
+    tap.ok(c.fault.faults == 8 and c.fault.prefetched == 8
+        and c.evict.used == 0 and sim.now > 0, "random: one more page a fault",
+        c.fault.prefetched)
+end
+-- With the threshold at 99 nothing but the 64 KB comes.
+do
+    local sim <close>, c = run({ stream(512, 4, "load") }, frames(512,
+        whole.join(ROUND, { ["fault.prefetch"] = "driver",
+            ["fault.threshold"] = 99 })))
+    tap.ok(c.fault.faults == 32 and sim.now > 0, "driver: its threshold",
+        c.fault.faults)
+end
+
+-- Three leaves of four; when the oldest has left, one is not less than half of
+-- two, and two not of four; when the second has, the third goes, too.
+do
+    local function leaves(what, times)
+        local sim <close>, c = run({ stream(4, 64, "load", times) }, frames(
+            48, whole.join(ROUND, { ["evict.unit"] = what,
+                ["fault.transfer"] = "64K" })))
+        tap.ok(sim.now > 0, "runs")
+        return c.evict
+    end
+    local tree, plain = leaves "tree", leaves "64K"
+    tap.ok(plain.evictions == 1 and tree.evictions == 1,
+        "half of a piece stays")
+    tree, plain = leaves("tree", 2), leaves("64K", 2)
+    tap.ok(tree.evictions > 1 and tree.pages % 16 == 0
+        and plain.evictions == 5, "less does not", tree.evictions)
 end
 
 -- ---- one thing is as good as the other ---------------------------------------------
@@ -157,6 +210,22 @@ for _, name in ipairs { "lru_accessed", "lfu", "random_unit" } do
         name .. ": asked", c:counters().policy["evict_victim.asked"])
     tap.ok(whole.difference(whole.statistics(c, whole.no_policy), base),
         name .. " is another choice than the default")
+end
+for form, driver in pairs { tree = 0, driver = 1 } do
+    for _, o in ipairs { {}, { ["fault.batch"] = 16,
+        ["fault.serial"] = true } } do
+        o = whole.join(frames(1200, o), { ["core.count"] = 6,
+            ["sim.relaunch"] = false })
+        local c <close>, n = run(loads(), whole.join(o,
+            { ["fault.prefetch"] = form }))
+        local lua <close> = run(loads(), o,
+            "policies/tree.lua", { driver = driver })
+        tap.is(whole.difference(whole.statistics(c, whole.no_policy),
+            whole.statistics(lua, whole.no_policy)), nil,
+            form .. ": C and Lua alike")
+        tap.ok(n.fault.prefetched > 100 and n.evict.used > 10,
+            form .. ": pages come", n.evict.used)
+    end
 end
 do
     local sim <close>, c = run(loads(), PRESSURE, "policies/largest.lua")
@@ -205,6 +274,12 @@ local SMALL = {
     { "only dirty ones are written", { ["evict.write_back"] = "dirty" } },
     { "64 KB of 4 KB pages", { ["evict.unit"] = "64K" } },
     { "2 MB at once", { ["evict.unit"] = "2M" } },
+    { "trees", { ["evict.unit"] = "tree", ["fault.prefetch"] = "tree" }, 100 },
+    { "trees, ahead of need", { ["evict.unit"] = "tree",
+        ["fault.prefetch"] = "driver", ["evict.trigger"] = "watermark",
+        ["evict.free_bytes"] = 131072 }, 100 },
+    { "a random page more", { ["fault.prefetch"] = "random",
+        ["fault.batch"] = 8, ["fault.serial"] = true } },
     { "pages of 64 KB", { ["vm.page"] = "64K", ["vm.round"] = true,
         ["evict.unit"] = "64K" }, 96 },
     { "pages larger than units", { ["vm.page"] = "64K" }, 96 },

@@ -198,6 +198,7 @@ index.needs = {
     ["evict.free_bytes"] = "evict.trigger = watermark",
     link = "vm.paging = launch or fault",
     ["fault.batch"] = "vm.paging = fault and fault.serial = true",
+    ["fault.threshold"] = "vm.paging = fault and fault.prefetch = driver",
     ["link.out_bandwidth"] = "vm.paging = fault, and less memory than is "
         .. "touched",
     ["dram.cap"] = "dram.scheduler = capped",

@@ -114,6 +114,24 @@ local LIST = {
         rate("walk", "busy_cycles", "walks") },
     { "walks", "walk_wait_cycles", "core cycles", "wait for a walker",
         rate("walk", "queue_cycles", "walks") },
+    -- Pages that come without a fault.
+    { "paging", "prefetch_accuracy", "",
+        "pages found by walks, of those that came without a fault",
+        function(r)
+            return share(r.c("evict", "used"), r.c("fault", "prefetched"))
+        end },
+    { "paging", "prefetch_coverage", "",
+        "pages found by walks that came without a fault, of them and faults",
+        function(r)
+            local used = r.c("evict", "used")
+            return ratio(used, used + r.c("fault", "faults"))
+        end },
+    { "paging", "prefetch_late", "",
+        "pages touched before they had come, of those that came without a "
+            .. "fault",
+        function(r)
+            return share(r.c("fault", "late"), r.c("fault", "prefetched"))
+        end },
     -- Data.
     { "data", "l1_hit_rate", "", "L1 cache hits a load line",
         share_of("l1cache", "read_hits", "reads") },

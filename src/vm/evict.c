@@ -41,6 +41,10 @@
  * what is pinned waits for a page that waits for this eviction, memory is too
  * small and the run stops with these words.
  *
+ * With evict.unit=tree the unit is 64 KB, and what is left of pieces of 128 KB
+ * to 2 MB around it that are less than half there leaves in the same eviction
+ * (tree.c); pinned pages stay.
+ *
  * A coalesced region is split before pages of it leave, since it would keep
  * their frames; the costs are those of any splitting.
  *
@@ -61,15 +65,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/bits.h"
 #include "../mem/mshr.h"
 #include "ptstate.h"
+#include "tree.h"
 
 #define AT(field) offsetof(struct hd_evict_cfg, field)
 
 const struct hd_setting hd_evict_settings[] = {
-    {"unit", HD_T_CHOICE, AT(unit), "", "2M", 0, 2, "4K|64K|2M",
-     "what leaves memory at once: the present pages of so much, aligned",
-     "ETC 5: 2 MB at most; NVIDIA's UVM driver: 2 MB"},
+    {"unit", HD_T_CHOICE, AT(unit), "", "2M", 0, 3, "4K|64K|2M|tree",
+     "what leaves memory at once: the present pages of so much, aligned; tree: "
+     "64 KB, and with them what is left of larger pieces around them, up to 2 "
+     "MB, that are less than half there by that",
+     "ETC 5: 2 MB at most; NVIDIA's UVM driver: 2 MB; Ganguly et al., ISCA "
+     "2019: tree"},
     {"trigger", HD_T_CHOICE, AT(trigger), "", "exhausted", 0, 1,
      "exhausted|watermark",
      "an eviction starts when a page finds no frame, or already when less than "
@@ -108,6 +117,14 @@ const struct hd_stat_desc hd_evict_stats[] = {
     [HD_EVICT_ACCESSES] = {"accesses", "walks",
                            "walks that found their page, and so set accessed",
                            HD_STAT_COUNT},
+    [HD_EVICT_USED] = {"used", "pages",
+                       "base pages that came without a fault, and that a walk "
+                       "has found since",
+                       HD_STAT_COUNT},
+    [HD_EVICT_UNUSED] = {"unused", "pages",
+                         "those that left, or went with their allocations, "
+                         "before a walk found them",
+                         HD_STAT_COUNT},
     [HD_EVICT_LINES] = {"lines", "lines",
                         "lines of pages that left taken out of the L1 caches "
                         "and the L2 cache",
@@ -123,7 +140,7 @@ _Static_assert(HD_LEN(hd_evict_stats) == HD_EVICT_STATS, "one row a counter");
 
 enum { FIRST_UNITS = 1024 };
 
-static const uint32_t UNIT[3] = {1, 16, HD_LARGE_PAGES};
+static const uint32_t UNIT[] = {1, 16, HD_LARGE_PAGES, HD_TREE_LEAF};
 
 /* An aligned piece of an address space: number region * (units of a region) +
  * its place there. */
@@ -299,12 +316,14 @@ void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
 }
 
 /* A page that was present is so no more: it leaves, or its allocation went. */
-static void gone(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
+static void gone(void *self, uint32_t app, hd_vpn vpn, uint32_t pages,
+                 bool unused)
 {
     struct hd_evict *v = self;
     uint32_t u = unit_of(v, app, vpn);
     struct unit *x = at(v, u);
 
+    *count(v, app, HD_EVICT_UNUSED) += unused ? pages : 0;
     x->pages = (uint16_t)(x->pages - pages);
     v->s->lost += pages; /* corrected where it leaves */
     v->s->resident -= pages;
@@ -323,6 +342,7 @@ void hd_evict_touch(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn)
     u->touched = now;
     u->walks++;
     (*count(v, app, HD_EVICT_ACCESSES))++;
+    *count(v, app, HD_EVICT_USED) += hd_ptables_used(v->w.tables, app, vpn);
 }
 
 /* ---- pins --------------------------------------------------------------- */
@@ -591,6 +611,14 @@ static void leave(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
         hd_slots_note(v->env->slots, HEDDLE_NOTE_page_evicted, &n);
 }
 
+/* Finds a page of the unit. */
+static void find(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
+                 uint64_t *vpn)
+{
+    (void)v, (void)app;
+    *vpn = x->vpn.v;
+}
+
 /* The write-back is over: the frames are free. */
 static void over(struct hd_evict *v, hd_time now, uint32_t u)
 {
@@ -598,8 +626,12 @@ static void over(struct hd_evict *v, hd_time now, uint32_t u)
     uint32_t app, n;
     hd_vpn first = place_of(v, u, &app);
 
+    if (v->cfg.unit == HD_EVICT_TREE)
+        first.v &= ~(uint64_t)(HD_LARGE_PAGES - 1);
     for (uint32_t i = 0;
-         i < HD_LARGE_PAGES && (i == 0 || i >> v->unit_log == 0); i += n) {
+         i < HD_LARGE_PAGES &&
+         (i == 0 || i >> v->unit_log == 0 || v->cfg.unit == HD_EVICT_TREE);
+         i += n) {
         n = hd_ptables_gone(v->w.tables, app, (hd_vpn){first.v + i});
         n += n == 0;
     }
@@ -639,14 +671,49 @@ static void starve(struct hd_evict *v)
                (unsigned long long)v->s->resident);
 }
 
+/* A unit leaves: its pages are absent from now on, and *bytes more of them are
+ * to cross the link. */
+static void unmap(struct hd_evict *v, uint32_t u, uint64_t *bytes)
+{
+    uint32_t app, span;
+    hd_vpn first = place_of(v, u, &app);
+    struct hd_xlate x;
+
+    span = span_of(v, app, first);
+    if (hd_ptables_large(v->w.tables, app, first, &x))
+        v->w.split(v->w.manager, app, first);
+    (*count(v, app, HD_EVICT_EVICTIONS))++;
+    *count(v, app, HD_EVICT_AHEAD) += !v->s->wanted;
+    each(v, u, leave, bytes);
+    v->w.shoot(v->w.manager, app, first, span);
+}
+
+/* The units that go with one that has just left, a bit each: the rest of nodes
+ * of its tree that are less than half there by that. */
+static uint32_t follow(const struct hd_evict *v, uint32_t u, hd_vpn page)
+{
+    uint32_t app, had = 0, first = u / v->per * v->per;
+    uint64_t at_first = place_of(v, first, &app).v, begin;
+    hd_vpn end;
+
+    begin =
+        hd_max_u64(hd_ptables_range(v->w.tables, app, page, &end).v, at_first);
+    end.v = hd_min_u64(end.v, at_first + HD_LARGE_PAGES);
+    for (uint32_t i = 0; i < v->per && first + i < v->s->room; i++)
+        had |= (at(v, first + i)->pages != 0 ? 1u : 0u) << i;
+    return had & ~hd_tree_stay(
+                     had,
+                     (struct hd_tree_run){.first = (uint32_t)(begin - at_first),
+                                          .pages = (uint32_t)(end.v - begin)},
+                     u - first);
+}
+
 void hd_evict_apply(struct hd_evict *v, hd_time now)
 {
     struct state *s = v->s;
-    uint32_t u, app;
+    uint32_t u, more;
     uint64_t bytes = 0;
-    struct hd_xlate x;
-    hd_vpn first;
-    uint32_t span;
+    hd_vpn page = {0};
 
     if (s->busy != ASKED)
         return; /* an allocation that went has made room meanwhile */
@@ -656,23 +723,23 @@ void hd_evict_apply(struct hd_evict *v, hd_time now)
         starve(v);
         return;
     }
-    first = place_of(v, u, &app);
-    span = span_of(v, app, first);
-    if (hd_ptables_large(v->w.tables, app, first, &x))
-        v->w.split(v->w.manager, app, first);
     s->busy = LEAVES;
     s->since = now;
     s->leaving = u;
-    s->app = app;
-    (*count(v, app, HD_EVICT_EVICTIONS))++;
-    *count(v, app, HD_EVICT_AHEAD) += !s->wanted;
-    each(v, u, leave, &bytes);
-    v->w.shoot(v->w.manager, app, first, span);
-    *count(v, app, HD_EVICT_BYTES) += bytes;
+    each(v, u, find, &page.v);
+    place_of(v, u, &s->app);
+    unmap(v, u, &bytes);
+    more = v->cfg.unit == HD_EVICT_TREE ? follow(v, u, page) : 0;
+    for (; more != 0; more &= more - 1) {
+        uint32_t w = u / v->per * v->per + hd_bit_first(more);
+        if (can_leave(at(v, w)))
+            unmap(v, w, &bytes);
+    }
+    *count(v, s->app, HD_EVICT_BYTES) += bytes;
     if (bytes == 0)
         over(v, now, u);
     else
-        hd_link_send(v->w.link, now, HD_LINK_OUT, app, bytes, v->client, u);
+        hd_link_send(v->w.link, now, HD_LINK_OUT, s->app, bytes, v->client, u);
 }
 
 /* ---- looking and checking ----------------------------------------------- */
@@ -778,7 +845,7 @@ struct hd_evict *hd_evict_open(struct hd_env *env,
         return NULL;
     }
     v->per = HD_LARGE_PAGES / UNIT[v->cfg.unit];
-    v->unit_log = v->cfg.unit == 0 ? 0 : v->cfg.unit == 1 ? 4 : 9;
+    v->unit_log = hd_log2(UNIT[v->cfg.unit]);
     v->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
     v->stat =
         hd_stats_group(env->stats, "evict", hd_evict_stats, HD_EVICT_STATS, 1);

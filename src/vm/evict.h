@@ -13,11 +13,19 @@
 #include "ptable.h"
 
 struct hd_evict_cfg {
-    uint32_t unit;       /* 0 4 KB, 1 64 KB, 2 2 MB */
+    uint32_t unit;       /* enum hd_evict_unit */
     uint32_t trigger;    /* enum hd_evict_trigger */
     uint64_t free_bytes; /* of the watermark */
     uint32_t write_back; /* enum hd_evict_write_back */
     uint32_t overlap;    /* 1: beside fetches even where a page waits for it */
+};
+
+/* What leaves at once, and goes with it. */
+enum hd_evict_unit {
+    HD_EVICT_4K,
+    HD_EVICT_64K,
+    HD_EVICT_2M,
+    HD_EVICT_TREE /* 64 KB, and what hd_tree_stay leaves out */
 };
 
 enum hd_evict_trigger { HD_EVICT_EXHAUSTED, HD_EVICT_WATERMARK };
@@ -31,6 +39,8 @@ enum hd_evict_stat {
     HD_EVICT_BYTES,
     HD_EVICT_REFAULTS,
     HD_EVICT_ACCESSES,
+    HD_EVICT_USED,
+    HD_EVICT_UNUSED,
     HD_EVICT_LINES,
     HD_EVICT_BUSY_CYCLES,
     HD_EVICT_STATS

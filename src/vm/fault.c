@@ -49,7 +49,9 @@
  * its requests; the stages of a fault sum to its time.
  *
  * Prefetch.  When a batch has its frames, page_prefetch is asked for each of
- * its faults how many pages behind it come, too.  They are entries without
+ * its faults which pages come, too: so many behind it, or a run of the 2 MB
+ * around it, of which the question says what is there (fault.prefetch: tree.c
+ * has the two forms that go by it).  They are entries without
  * requests, each a batch of its own that has no latency, so nobody waits for
  * them; who touches one on its way joins it.  They take frames that are free,
  * and none where somebody waits for some.
@@ -64,9 +66,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../mem/mshr.h"
+#include "../base/bits.h"
+#include "../base/rng.h"
 #include "../policy/slots.h"
+#include "tree.h"
 
 #define FAULT(field) offsetof(struct hd_fault_cfg, field)
 
@@ -85,11 +91,19 @@ const struct hd_setting hd_fault_settings[] = {
      "requests are tried again when all of their batch has come, or as soon as "
      "their page is there",
      "NVIDIA's UVM driver: batch is its default"},
-    {"prefetch", HD_T_CHOICE, FAULT(prefetch), "", "none", 0, 2,
-     "none|sequential|locality",
+    {"prefetch", HD_T_CHOICE, FAULT(prefetch), "", "none", 0, 5,
+     "none|sequential|locality|random|tree|driver",
      "what comes with a fault into frames that are free: nothing more; the "
-     "next 64 KB; the rest of the 512 KB from its page on",
-     "Zheng et al., HPCA 2016, whose locality-aware one ETC's baseline has"},
+     "next 64 KB; the rest of the 512 KB from its page on; one more 4 KB page "
+     "of the 2 MB around it; its 64 KB, and the rest of larger pieces of which "
+     "more than half has come; the largest piece of the 2 MB of which "
+     "fault.threshold has come",
+     "Zheng et al., HPCA 2016, whose locality-aware one ETC's baseline has; "
+     "tree: Ganguly et al., ISCA 2019; driver: NVIDIA's UVM driver"},
+    {"threshold", HD_T_U32, FAULT(threshold), "percent", "51", 1, 100, NULL,
+     "a piece comes with fault.prefetch=driver when more than this share of "
+     "its pages is there or has faulted",
+     "NVIDIA's UVM driver: uvm_perf_prefetch_threshold"},
 };
 const uint32_t hd_fault_setting_count = HD_LEN(hd_fault_settings);
 
@@ -150,6 +164,8 @@ const uint32_t hd_fault_hist_count = HD_LEN(hd_fault_hists);
 
 _Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
+enum { STREAM_PREFETCH = 0x70666368 };
+
 enum { EV_DRIVE, EV_PAGE, EV_OVER, EV_SERVED };
 
 enum fault_state { WAITS, HOST, LINK, HERE };
@@ -188,6 +204,7 @@ struct state {
     uint32_t ahead;                   /* entries that nobody had touched */
     uint32_t starving, starving_last; /* they wait for frames, HD_NONE: none */
     hd_time next;                     /* hd_faults_next */
+    struct hd_rng draws;              /* of fault.prefetch=random */
 };
 
 struct hd_faults {
@@ -446,16 +463,62 @@ static void lack(struct hd_faults *f, hd_time now, uint32_t e, uint32_t wants)
 
 /* ---- prefetching --------------------------------------------------------- */
 
+/* A page of its allocation that is not there, of the 2 MB around the fault. */
+static int64_t draw(struct hd_faults *f, const struct heddle_q_page_prefetch *q)
+{
+    uint32_t first = (uint32_t)q->first, end = (uint32_t)q->end, n;
+
+    n = end - first -
+        hd_tree_count(q->there, (struct hd_tree_run){first, end - first});
+    if (n == 0)
+        return 0;
+    n = hd_rng_below(&f->s->draws, n) + 1;
+    for (; n > 0; first++)
+        n -= !(q->there[first / 64] >> first % 64 & 1);
+    return HEDDLE_PAGES(first - 1, 1);
+}
+
+/* The driver goes by what was there before, and by the 64 KB of all faults. */
+static struct hd_tree_run driver(const struct hd_faults *f,
+                                 const struct heddle_q_page_prefetch *q,
+                                 struct hd_tree_run all, uint32_t page)
+{
+    uint64_t set[HD_TREE_WORDS];
+
+    for (uint32_t i = 0; i < HD_TREE_WORDS; i++) {
+        set[i] = q->there[i] & ~q->sent[i];
+        for (uint32_t k = 0; k < 64; k += HD_TREE_LEAF)
+            if (q->faulted[i] >> k & hd_ones(HD_TREE_LEAF))
+                set[i] |= hd_ones(HD_TREE_LEAF) << k;
+    }
+    return hd_tree_driver(set, all, page, f->cfg.threshold);
+}
+
 static int64_t prefetch_default(void *self, const void *question)
 {
-    const struct hd_faults *f = self;
+    struct hd_faults *f = self;
     const struct heddle_q_page_prefetch *q = question;
-    uint64_t want = f->cfg.prefetch == HD_PREFETCH_NONE         ? 0
-                    : f->cfg.prefetch == HD_PREFETCH_SEQUENTIAL ? 16
-                    : q->pages < 128                            ? 128 - q->pages
-                                                                : 0;
+    struct hd_tree_run x,
+        all = {(uint32_t)q->first, (uint32_t)(q->end - q->first)};
+    uint32_t page = (uint32_t)(q->vpn % HD_LARGE_PAGES);
 
-    return (int64_t)hd_min_u64(want, q->most);
+    switch (f->cfg.prefetch) {
+    case HD_PREFETCH_NONE:
+        return 0;
+    case HD_PREFETCH_SEQUENTIAL:
+        return (int64_t)hd_min_u64(16, q->most);
+    case HD_PREFETCH_LOCALITY:
+        return (int64_t)hd_min_u64(q->pages < 128 ? 128 - q->pages : 0,
+                                   q->most);
+    case HD_PREFETCH_RANDOM:
+        return draw(f, q);
+    case HD_PREFETCH_TREE:
+        x = hd_tree_near(q->there, all, page);
+        break;
+    default:
+        x = driver(f, q, all, page);
+    }
+    return HEDDLE_PAGES(x.first, x.pages);
 }
 
 /* Sends for a fault's pages, which have their frames. */
@@ -512,22 +575,79 @@ static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
     return n;
 }
 
-/* Asks for pages behind a fault, and sends for those that are on the host. */
-static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e)
+/* Sets of pages of the 2 MB around a fault, for its question. */
+struct around {
+    uint64_t there[HD_TREE_WORDS], faulted[HD_TREE_WORDS], sent[HD_TREE_WORDS];
+    uint64_t region;
+    uint32_t app;
+};
+
+/* Looks around a fault of a batch; what was sent ahead is kept as long as it is
+ * the same 2 MB. */
+static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
+{
+    const struct fault *x = &f->v[e];
+    uint64_t region = x->vpn.v / HD_LARGE_PAGES;
+
+    hd_ptables_there(f->w.tables, x->app, x->vpn, s->there);
+    if (s->region == region && s->app == x->app)
+        return;
+    memset(s->sent, 0, sizeof s->sent);
+    memset(s->faulted, 0, sizeof s->faulted);
+    s->region = region;
+    s->app = x->app;
+    for (uint32_t i = x->head; i != HD_NONE; i = f->v[i].next)
+        for (uint32_t k = 0; k < f->v[i].pages; k++) {
+            uint64_t vpn = f->v[i].vpn.v + k, bit = vpn % HD_LARGE_PAGES;
+            if (vpn / HD_LARGE_PAGES == region && f->v[i].app == x->app)
+                s->faulted[bit / 64] |= 1ull << bit % 64;
+        }
+    for (uint32_t i = 0; i < HD_TREE_WORDS; i++)
+        s->faulted[i] &= s->there[i];
+}
+
+/* The pages that page_prefetch wants for a fault, up to *end. */
+static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
+                       uint64_t *end)
 {
     const struct hd_frames *frames = hd_ptables_frames(f->w.tables);
     const struct fault *x = &f->v[e];
-    uint32_t app = x->app;
-    uint64_t v = x->vpn.v + x->pages;
-    uint64_t limit = hd_ptables_end(f->w.tables, app, x->vpn).v, end;
-    struct heddle_q_page_prefetch q = {
-        .app = app,
-        .vpn = x->vpn.v,
-        .pages = x->pages,
-        .free = frames->frames - hd_frames_used(frames),
-        .most = limit > v ? hd_min_u64(limit - v, HD_LARGE_PAGES) : 0};
+    uint64_t v = x->vpn.v + x->pages, a, base = x->vpn.v & ~511ull, first;
+    hd_vpn limit;
 
-    end = v + (uint64_t)hd_ask_page_prefetch(&f->prefetch, &q);
+    look_around(f, s, e);
+    first = hd_ptables_range(f->w.tables, x->app, x->vpn, &limit).v;
+    a = (uint64_t)hd_ask_page_prefetch(
+        &f->prefetch,
+        &(struct heddle_q_page_prefetch){
+            .app = x->app,
+            .vpn = x->vpn.v,
+            .pages = x->pages,
+            .free = frames->frames - hd_frames_used(frames),
+            .most = limit.v > v ? hd_min_u64(limit.v - v, HD_LARGE_PAGES) : 0,
+            .first = first > base ? first - base : 0,
+            .end = hd_min_u64(limit.v - base, HD_LARGE_PAGES),
+            .words = HD_TREE_WORDS,
+            .there = s->there,
+            .faulted = s->faulted,
+            .sent = s->sent,
+            .last = 1024 * HD_LARGE_PAGES + HD_LARGE_PAGES});
+    if (a >= 1024) {
+        v = base + a / 1024 - 1;
+        limit.v = hd_min_u64(limit.v, base + HD_LARGE_PAGES);
+    }
+    *end = hd_min_u64(v + a % 1024, limit.v);
+    return hd_max_u64(v, first);
+}
+
+/* Asks for pages around a fault, and sends for those that are on the host. */
+static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
+                      struct around *s)
+{
+    const struct hd_frames *frames = hd_ptables_frames(f->w.tables);
+    uint32_t app = f->v[e].app;
+    uint64_t end, v = wanted(f, e, s, &end);
+
     while (v < end && f->s->ahead < HD_FAULT_AHEAD && !starves(f)) {
         struct hd_xlate page, all;
         if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page)) {
@@ -535,12 +655,15 @@ static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e)
             continue;
         }
         all = reach(f, &page);
-        if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) ==
-                HD_NONE &&
-            (hd_frames_used(frames) + all.pages > frames->frames ||
-             fetch(f, now, app, &all) == 0))
-            return;
         v = all.vpn.v + all.pages;
+        if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
+            continue;
+        if (hd_frames_used(frames) + all.pages > frames->frames ||
+            fetch(f, now, app, &all) == 0)
+            return;
+        for (uint64_t i = all.vpn.v; i < v; i++)
+            if (i / HD_LARGE_PAGES == s->region)
+                s->sent[i % HD_LARGE_PAGES / 64] |= 1ull << i % 64;
     }
 }
 
@@ -548,6 +671,7 @@ static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e)
  * lacks frames, or there is an error. */
 static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
+    struct around s = {.app = HD_NONE};
     uint32_t first = e;
 
     hd_at_home(f->env, HD_SIDE_MANAGER);
@@ -561,7 +685,7 @@ static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
     }
     if (HD_UNLIKELY(f->cfg.prefetch != HD_PREFETCH_NONE || f->prefetch.bound))
         for (; first != HD_NONE; first = f->v[first].next)
-            ask_ahead(f, now, first);
+            ask_ahead(f, now, first, &s);
     return true;
 }
 
@@ -720,7 +844,7 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
         return; /* its allocation has gone meanwhile */
     x->at += page.pages;
     before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
-    if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn))
+    if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn, x->ahead != 0))
         return;
     if (f->w.evict != NULL) {
         hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
@@ -1017,6 +1141,7 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->latency = hd_stats_hist(env->stats, &hd_fault_hists[LATENCY]);
     f->requesters = hd_stats_hist(env->stats, &hd_fault_hists[REQUESTERS]);
     f->s->next = HD_NEVER;
+    f->s->draws = hd_rng_make(env->seed, STREAM_PREFETCH);
     f->s->starving = HD_NONE;
     if (w->evict != NULL)
         hd_evict_client(w->evict, room, f);

@@ -18,11 +18,12 @@
 #include "translate.h"
 
 struct hd_fault_cfg {
-    uint32_t batch;    /* most faults that are served together */
-    uint32_t serial;   /* 1: one batch at a time */
-    uint32_t transfer; /* enum hd_fault_transfer */
-    uint32_t replay;   /* enum hd_fault_replay */
-    uint32_t prefetch; /* enum hd_fault_prefetch */
+    uint32_t batch;     /* most faults that are served together */
+    uint32_t serial;    /* 1: one batch at a time */
+    uint32_t transfer;  /* enum hd_fault_transfer */
+    uint32_t replay;    /* enum hd_fault_replay */
+    uint32_t prefetch;  /* enum hd_fault_prefetch */
+    uint32_t threshold; /* percent, of HD_PREFETCH_DRIVER */
 };
 
 /* What comes over the link for a fault: its page; all absent pages of the
@@ -30,11 +31,15 @@ struct hd_fault_cfg {
 enum hd_fault_transfer { HD_TRANSFER_PAGE, HD_TRANSFER_64K, HD_TRANSFER_2M };
 
 /* What comes with a fault that nobody has touched: nothing; the next 64 KB; the
- * rest of the 512 KB from its page on. */
+ * rest of the 512 KB from its page on; a page of the 2 MB around it, drawn;
+ * what a tree over the 2 MB says (tree.c), in one form or the other. */
 enum hd_fault_prefetch {
     HD_PREFETCH_NONE,
     HD_PREFETCH_SEQUENTIAL,
-    HD_PREFETCH_LOCALITY
+    HD_PREFETCH_LOCALITY,
+    HD_PREFETCH_RANDOM,
+    HD_PREFETCH_TREE,
+    HD_PREFETCH_DRIVER
 };
 
 /* Most pages, or transfers, that are on their way without a fault. */

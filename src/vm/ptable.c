@@ -381,6 +381,19 @@ bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING, &x);
 }
 
+void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      uint64_t set[HD_LARGE_PAGES / 64])
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint64_t first = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+    struct hd_xlate x;
+
+    memset(set, 0, HD_LARGE_PAGES / 8);
+    for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (decode(t, h, first + i, HD_PT_PRESENT | HD_PT_COMING, &x))
+            set[i / 64] |= 1ull << i % 64;
+}
+
 bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x)
 {
@@ -821,11 +834,13 @@ static struct job job_of(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
     return j;
 }
 
-hd_vpn hd_ptables_end(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                        hd_vpn *end)
 {
     struct job j = job_of(t, app, vpn.v, false, NULL);
 
-    return (hd_vpn){(j.base.v + j.bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT};
+    end->v = (j.base.v + j.bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+    return (hd_vpn){j.base.v >> HD_PAGE_SHIFT};
 }
 
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
@@ -857,7 +872,8 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
     return HD_PLACED;
 }
 
-bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       bool ahead)
 {
     const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
     struct hd_xlate x;
@@ -865,33 +881,46 @@ bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     hd_at_home(t->env, HD_SIDE_MANAGER);
     if (!decode(t, h, vpn.v, HD_PT_COMING, &x) || x.vpn.v != vpn.v)
         return false; /* its allocation has gone, and another may have come */
-    put(t, h, vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
+    put(t, h, vpn.v, x.pages, x.pfn.v,
+        HD_PT_PRESENT | (ahead ? HD_PT_UNUSED : 0));
     count_present(t, h, app, x.pages, true);
     t->s->coming -= x.pages;
     return true;
 }
 
-/* Tells who evicts that a present page is there no more. */
+uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    struct hd_xlate x;
+
+    if (HD_LIKELY(!decode(t, h, vpn.v, HD_PT_UNUSED, &x)))
+        return 0;
+    put(t, h, x.vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
+    return x.pages;
+}
+
+/* Tells who evicts that a present page, whose entry had these bits, is there no
+ * more. */
 static void tell_gone(struct hd_ptables *t, uint32_t app,
-                      const struct hd_xlate *x)
+                      const struct hd_xlate *x, uint64_t bits)
 {
     t->s->changes++;
     if (t->gone != NULL)
-        t->gone(t->evict_self, app, x->vpn, x->pages);
+        t->gone(t->evict_self, app, x->vpn, x->pages, bits & HD_PT_UNUSED);
 }
 
 void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x)
 {
     const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+    uint64_t bits = *leaf(t, h, x->vpn.v);
 
-    hd_assert(*leaf(t, h, x->vpn.v) & HD_PT_PRESENT &&
-              !(h->region_bits & HD_PT_JOINED));
+    hd_assert(bits & HD_PT_PRESENT && !(h->region_bits & HD_PT_JOINED));
     put(t, h, x->vpn.v, x->pages, x->pfn.v,
         HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
     count_present(t, h, app, x->pages, false);
     t->s->leaving += x->pages;
-    tell_gone(t, app, x);
+    tell_gone(t, app, x, bits);
 }
 
 /* The frame of a page that is not in memory any more is free. */
@@ -940,7 +969,7 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     memset(e, 0, (x->pages == HD_LARGE_PAGES ? 1 : x->pages) * sizeof *e);
     if (bits & HD_PT_PRESENT) {
         count_present(t, h, app, x->pages, false);
-        tell_gone(t, app, x);
+        tell_gone(t, app, x, bits);
     } else if (bits & HD_PT_COMING) {
         t->s->coming -= x->pages;
     } else if (bits & HD_PT_LEAVING) {

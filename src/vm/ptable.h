@@ -61,10 +61,20 @@ enum hd_place { HD_PLACED, HD_PLACE_COMPACT, HD_PLACE_EVICT };
 /* An absent page gets its frame (asks frame_place); enum hd_place, or an error
  * in `err`.  `again`: memory has been compacted for it.
  * Its data have come: it is mapped; false: its allocation has gone meanwhile.
- * vpn is its first. */
+ * `ahead`: nobody has touched it.  vpn is its first. */
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                      struct hd_err *err);
-bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       bool ahead);
+
+/* A walk has found a present page.  Its base pages if it came ahead and this is
+ * the first, else 0. */
+uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* The pages of the aligned 2 MB around vpn that are present or on their way, a
+ * bit each. */
+void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      uint64_t set[HD_LARGE_PAGES / 64]);
 
 /* Whether vpn is of an absent page that has its frame: its data are on their
  * way. */
@@ -82,8 +92,9 @@ void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x);
 uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
-/* The first base page behind the allocation that a page is of. */
-hd_vpn hd_ptables_end(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+/* The allocation that a page is of: its first base page, and *end behind it. */
+hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                        hd_vpn *end);
 
 /* Whether an absent page has been here before. */
 bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,

@@ -28,6 +28,9 @@
 #define HD_PT_LEAVING (1ull << 5)
 #define HD_PT_LEFT    (1ull << 4)
 
+/* Of a present page: it came without a fault, and no walk has found it yet. */
+#define HD_PT_UNUSED (1ull << 3)
+
 /* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB; its pages
  * of 4 KB are coalesced. */
 enum { HD_PT_LARGE = 1, HD_PT_MEDIUM = 2, HD_PT_JOINED = 4, HD_PT_SHIFT = 3 };
@@ -95,7 +98,8 @@ struct hd_ptables {
     void *compact_self;
     /* Who makes room by eviction, and is told that a present page has gone;
      * NULL: nobody. */
-    void (*gone)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
+    void (*gone)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages,
+                 bool unused);
     void *evict_self;
 };
 
