@@ -31,6 +31,8 @@ the least of several turns.  What the rows mean:
   *.asked       a run with a Lua tlb_fill asked on each miss of the L2 TLB, over
                 the run without; cold: with a policy on cold points (policy.lua)
   twin.*        MASK, steered, and Mosaic in Lua over the same in C (twins.lua)
+  faults.*      processor seconds of a million far faults, and of programs that
+                touch 1 GB in memory for two thirds of it (faults.lua)
   snapshot      into the memory of an old snapshot, and back (snapshot.lua)
   restore
 
@@ -82,6 +84,9 @@ local COMMANDS = {
         { "cold", "<=", 1.02 } },
     { "%/heddle run bench/twins.lua",
         { "twin.mask", "<=", 1.3 }, { "twin.mosaic", "<=", 1.3 } },
+    { "%/heddle run bench/faults.lua", { "faults.million", "<", 10 },
+        { "faults.ATAX", "<", 300 }, { "faults.BFS2", "<", 300 },
+        { "faults.FDTD", "<", 300 } },
     { "%/heddle run bench/snapshot.lua",
         { "snapshot", "<", 20 }, { "restore", "<", 20 } },
 }

@@ -471,20 +471,58 @@ HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
         fill_other(t, app, core, warp, wanted, x, cause);
 }
 
+static void invalidate(struct hd_tlb *t, uint32_t app, uint32_t e)
+{
+    drop(t, e);
+    count(t, app, HD_TLB_INVALIDATIONS);
+}
+
+/* Entry e, if any, goes where it covers a page of [vpn, vpn + pages). */
+static void invalidate_if(struct hd_tlb *t, uint32_t app, uint32_t e,
+                          hd_vpn vpn, uint64_t pages)
+{
+    struct hd_xlate x;
+
+    if (e == HD_NONE)
+        return;
+    x = x_of(t, e);
+    if (x.vpn.v < vpn.v + pages && vpn.v < x.vpn.v + x.pages)
+        invalidate(t, app, e);
+}
+
+/* Few pages are looked up, each in all classes that there are; of many, all
+ * entries are looked at. */
 void hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                        uint64_t pages)
 {
-    for (uint32_t e = 0; e < entries(t); e++) {
-        uint64_t key = key_at(t, e);
-        struct hd_xlate x;
-        if (key == HD_KEY_NONE || app_of_key(key) != app)
-            continue;
-        x = x_of(t, e);
-        if (x.vpn.v < vpn.v + pages && vpn.v < x.vpn.v + x.pages) {
-            drop(t, e);
-            count(t, app, HD_TLB_INVALIDATIONS);
+    uint32_t present = t->live[HD_TLB_PRESENT];
+
+    if (pages > entries(t) / 32) {
+        for (uint32_t e = 0; e < entries(t); e++) {
+            uint64_t key = key_at(t, e);
+            if (key != HD_KEY_NONE && app_of_key(key) == app)
+                invalidate_if(t, app, e, vpn, pages);
         }
+        return;
     }
+    for (uint32_t k = 0; k < HD_TLB_CLASSES; k++) {
+        uint32_t s = shift_of(t, k);
+        if (!(present & 1u << k))
+            continue;
+        for (uint64_t n = vpn.v >> s; n << s < vpn.v + pages; n++)
+            invalidate_if(t, app,
+                          hd_assoc_find(&t->base,
+                                        set_of(&t->base, t->base_mask, n),
+                                        key_of(k, app, n << s)),
+                          vpn, pages);
+    }
+    if (present & 1u << HD_TLB_LARGE)
+        for (uint64_t n = vpn.v / HD_LARGE_PAGES;
+             n * HD_LARGE_PAGES < vpn.v + pages; n++) {
+            uint32_t e = find_large(t, app, n * HD_LARGE_PAGES);
+            if (e != HD_NONE)
+                invalidate(t, app, e);
+        }
 }
 
 void hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
@@ -497,8 +535,7 @@ void hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
     } else if (pages != 0) {
         hd_tlb_invalidate(t, app, vpn, pages);
     } else if ((e = find_large(t, app, vpn.v)) != HD_NONE) {
-        drop(t, e);
-        count(t, app, HD_TLB_INVALIDATIONS);
+        invalidate(t, app, e);
     }
 }
 
