@@ -9,13 +9,14 @@ SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 
-local uvm = scenarios.of("uvm", { other = {}, more = "programs=BFS2" })
-uvm:all(1)
+local uvm = scenarios.of("uvm", { other = { common = true }, words = {
+    oversubscribe = "programs=BFS2", pair = "pairs=BFS2+MM" } })
+uvm:all(3)
 uvm:again "oversubscribe"
 local least, most = uvm.said.oversubscribe:match
     "BFS2 +125 %% +([%d.]+).-BFS2 +200 %% +([%d.]+)"
 tap.ok(tonumber(least) > 1 and tonumber(most) > tonumber(least),
     "less memory, more time", least)
-local ok, text = uvm:run("oversubscribe", "unit=1G")
+local ok, text = uvm:run("oversubscribe", "programs=BFS2 unit=1G")
 tap.ok(not ok and text:find "4K|64K|2M", "a unit that is none", text)
 uvm:done()

@@ -20,6 +20,9 @@
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
 local experiment = require "heddle.experiment"
+local uvm = require "common"
+
+local total = uvm.total
 
 local arg = H.args(experiment.args {
     programs = "",         -- names, separated by commas; "": those of the scale
@@ -31,11 +34,8 @@ local arg = H.args(experiment.args {
 
 local full = arg.scale == "full"
 local SIZE = arg.size ~= "" and arg.size or "S"
-local PROGRAMS, names = {}, arg.programs ~= "" and arg.programs
-    or full and "3DS,2DCONV,HS,FDTD,BFS2,ATAX,MVT,GUP" or "3DS,BFS2,ATAX"
-for name in names:gmatch "[^,]+" do
-    PROGRAMS[#PROGRAMS + 1] = name
-end
+local PROGRAMS = uvm.words(arg.programs, full and { "3DS", "2DCONV", "HS", "FDTD",
+    "BFS2", "ATAX", "MVT", "GUP" } or { "3DS", "BFS2", "ATAX" })
 local SHARES = full and { 110, 125, 150, 200 } or { 125, 200 }
 local VICTIMS = { { "oldest" }, { "accessed", "lru_accessed" },
     { "frequency", "lfu" }, { "random", "random_unit" } }
@@ -48,22 +48,13 @@ local x = experiment.open {
 x:say("size %s, units of %s, prefetch %s; memory: the 64 KB pages touched by "
     .. "the share", SIZE, arg.unit, arg.prefetch)
 
-local PAGE, TABLES = 65536, 4096
-local total = H.report.counter
-
 --- A run in so many pages of 64 KB; nil: in all that it wants.
 local function job(name, pages, policy)
-    return {
-        machine = "etc", seed = arg.seed, apps = { H.app(name, { size = SIZE }) },
+    return uvm.job(x, { name }, SIZE, pages, {
         policies = policy and { policy } or nil,
-        settings = {
-            ["vm.paging"] = "fault",
-            ["fault.prefetch"] = arg.prefetch, ["evict.unit"] = arg.unit,
-            ["evict.overlap"] = arg.overlap, ["vm.table_frames"] = TABLES,
-            ["vm.memory_bytes"] = pages and TABLES * 4096 + pages * PAGE
-                or 3 << 30,
-        },
-    }
+        settings = { ["fault.prefetch"] = arg.prefetch,
+            ["evict.unit"] = arg.unit, ["evict.overlap"] = arg.overlap },
+    })
 end
 
 -- ---- the runs ------------------------------------------------------------------
@@ -75,8 +66,7 @@ end
 local whole = x:run(jobs)
 jobs = {}
 for i, name in ipairs(PROGRAMS) do
-    local touched = (total(whole[i], "fault.pages") * 4096 + PAGE - 1)
-        // PAGE
+    local touched = uvm.touched(whole[i])
     for _, share in ipairs(SHARES) do
         for _, v in ipairs(VICTIMS) do
             jobs[#jobs + 1] = job(name, touched * 100 // share, v[2])

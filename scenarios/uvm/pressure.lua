@@ -1,0 +1,109 @@
+--- uvm/pressure.lua - Mosaic, MASK and ETC's eviction in too little memory.
+--
+-- No paper's figure: Mosaic (MICRO 2017) and MASK (ASPLOS 2018) never evict, ETC
+-- (ASPLOS 2019) has one page size and one application.  Two applications share
+-- Mosaic's machine; pages come by far faults (55 us) and leave in units of 2 MB
+-- where memory is a share of what both touch.  Performance is the geometric mean
+-- of the two applications' speed, GPU-MMU with memory for all as 1.  PE evicts
+-- ahead of need.
+--
+--     heddle run scenarios/uvm/pressure.lua [scale=full] [pairs=HS+CONS]
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+local experiment = require "heddle.experiment"
+local uvm = require "common"
+
+local arg = H.args(experiment.args { pairs = "", size = "S" })
+local full = arg.scale == "full"
+local PAIRS = uvm.words(arg.pairs, full
+    and { "HS+CONS", "SCAN+FWT", "LUD+SRAD", "BFS2+MM", "GUP+3DS" }
+    or { "BFS2+LPS" })
+local SHARES = full and { 100, 75, 50 } or { 100, 50 }
+local PE = { ["evict.trigger"] = "watermark", ["evict.overlap"] = true }
+local DESIGNS = {
+    { "GPU-MMU", H.designs.get "GPU-MMU" },
+    { "MASK", H.designs.mask() },
+    { "Mosaic", H.designs.mosaic() },
+    { "both", H.designs.both(H.designs.mask(), H.designs.mosaic()) },
+    { "Mosaic, PE", H.designs.mosaic(), PE },
+    full and { "2 MB pages", H.designs.get "GPU-MMU 2 MB" } or nil,
+}
+
+local x = experiment.open { name = "uvm/pressure",
+    source = "beyond Mosaic (MICRO 2017), MASK (ASPLOS 2018), ETC (ASPLOS 2019)",
+    title = "page sizes and sharing in too little memory", arg = arg }
+x:say("size %s; memory: a share of the 64 KB pages that both touch", arg.size)
+
+local function job(pair, pages, d)
+    local a, b = pair:match "^([^+]+)%+([^+]+)$"
+    if not a then
+        error(("pairs: '%s' is not A+B"):format(pair), 0)
+    end
+    return uvm.job(x, { a, b }, arg.size, pages, {
+        machine = d[2].apply(H.machine "mosaic"), policies = d[2].policies,
+        settings = d[3],
+    })
+end
+
+local jobs = {}
+for i, pair in ipairs(PAIRS) do
+    jobs[i] = job(pair, nil, DESIGNS[1])
+end
+local whole = x:run(jobs)
+jobs = {}
+for i, pair in ipairs(PAIRS) do
+    for _, share in ipairs(SHARES) do
+        for _, d in ipairs(DESIGNS) do
+            jobs[#jobs + 1] = job(pair, uvm.touched(whole[i]) * share // 100
+                + (share == 100 and 4096 or 0), d)
+        end
+    end
+end
+local runs = x:run(jobs)
+
+local rows, counts = { { "pair", "memory" } }, { { "pair", "memory", "design",
+    "faults", "MB came", "MB left", "came back", "coalesced", "split" } }
+local chart = { groups = {}, series = {},
+    title = "Speed in too little memory, GPU-MMU with memory for all as 1" }
+for i, d in ipairs(DESIGNS) do
+    rows[1][i + 2] = d[1]
+    chart.series[i] = { name = d[1], values = {} }
+end
+local at, mean = 0, {}
+for i, pair in ipairs(PAIRS) do
+    for _, share in ipairs(SHARES) do
+        local row = { pair, share .. " %" }
+        mean[share] = mean[share] or {}
+        chart.groups[#chart.groups + 1] = pair .. " " .. share
+        for k, d in ipairs(DESIGNS) do
+            at = at + 1
+            local r, speed = runs[at], 1.0
+            for a = 1, 2 do
+                speed = speed * whole[i].apps[a].cycles / r.apps[a].cycles
+            end
+            speed = speed ^ 0.5
+            row[k + 2] = ("%.3f"):format(speed)
+            chart.series[k].values[#chart.groups] = speed
+            mean[share][d[1]] = (mean[share][d[1]] or 0.0) + speed / #PAIRS
+            counts[#counts + 1] = { pair, share .. " %", d[1],
+                uvm.total(r, "fault.faults"), uvm.total(r, "fault.pages") // 256,
+                uvm.total(r, "evict.pages") // 256, H.report.percent(
+                    uvm.total(r, "evict.refaults")
+                    / math.max(uvm.total(r, "fault.pages"), 1)),
+                uvm.total(r, "memory.coalesced"),
+                uvm.total(r, "memory.splintered") }
+        end
+        rows[#rows + 1] = row
+    end
+end
+for _, share in ipairs(SHARES) do
+    for _, d in ipairs(DESIGNS) do
+        x:quantity { ("mean speed at %d %%, %s"):format(share, d[1]),
+            heddle = mean[share][d[1]] }
+    end
+end
+x:table("speed, GPU-MMU with memory for all as 1", rows)
+x:table("what moves", counts)
+x:bars(chart)
+x:close()
