@@ -95,6 +95,7 @@ const struct hd_part_info hd_parts[] = {
     {"l2cache", SETTINGS(l2cache, l2cache), COUNTERS(l2_stat),
      COUNTERS(l2_hist)},
     {"dram", SETTINGS(dram, dram), COUNTERS(dram_stat), COUNTERS(dram_hist)},
+    {"compress", SETTINGS(compress, compress), COUNTERS(compress_stat), NONE},
     {"vm", SETTINGS(vm, vm), NONE, NONE},
     {"memory", SETTINGS(manage, memory), COUNTERS(manage_stat), NONE},
     {"mover", NO_SETTINGS, COUNTERS(mover_stat), NONE},
@@ -226,6 +227,13 @@ int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
                           m->l1cache.line, m->l2cache.line);
     if (hd_dram_cfg_check(&m->dram, m->l2cache.line, err) != 0)
         return err->code;
+    if (hd_compress_check(&m->compress, m->l2cache.line, err) != 0)
+        return err->code;
+    if (m->compress.enable && m->memory.fragment_index != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "memory.fragment_index: pages of nobody's take "
+                          "frames, which compress.enable has more of than "
+                          "memory; one of both is expected");
     return check_span(&m->sim, err);
 }
 

@@ -13,6 +13,7 @@
 #include "gpu/core.h"
 #include "gpu/throttle.h"
 #include "mem/cache.h"
+#include "mem/compress.h"
 #include "mem/dramspec.h"
 #include "mem/l2.h"
 #include "vm/manage.h"
@@ -49,6 +50,7 @@ struct hd_machine {
     struct hd_pwc_cfg pwc;
     struct hd_cache_cfg l2cache;
     struct hd_dram_cfg dram;
+    struct hd_compress_cfg compress;
     struct hd_vm_cfg vm;
     struct hd_manage_cfg memory;
     struct hd_fault_cfg fault;

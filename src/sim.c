@@ -30,6 +30,13 @@ static int no_memory(heddle_sim *s)
     return hd_err_memory(&s->err);
 }
 
+/* Frames for each that memory has: where pages are compressed, as many as
+ * pages of the smallest class. */
+static uint32_t frame_names(const struct hd_machine *m)
+{
+    return m->compress.enable ? HD_PAGE_GRANULES : 1;
+}
+
 static int build_base(heddle_sim *s)
 {
     const struct hd_machine *m = &s->m;
@@ -66,7 +73,8 @@ static int build_base(heddle_sim *s)
     place.apps = s->apps;
     place.channels = m->dram.channels;
     place.banks = m->dram.banks;
-    place.frames = m->vm.memory_bytes / HD_PAGE_BYTES - m->vm.table_frames;
+    place.frames = (m->vm.memory_bytes / HD_PAGE_BYTES - m->vm.table_frames) *
+                   frame_names(m);
     place.seed = m->sim.seed;
     if (hd_slots_open(&s->slots, env, s, &place) != 0 ||
         hd_tokens_open(&s->tokens, env, s, place.cores) != 0)
@@ -82,7 +90,8 @@ static uint32_t most_requests(const struct hd_machine *m)
 
     return cores * (2 * m->l1cache.mshrs + m->l1cache.stores + 64) +
            units * (m->walk.walkers + 16) * 2 +
-           m->l2cache.slices * (m->l2cache.mshrs + m->l2cache.queue) * 2 +
+           m->l2cache.slices * (m->l2cache.mshrs + m->l2cache.queue) *
+               (m->compress.enable ? 4 : 2) +
            m->dram.channels * m->dram.queue * 2 + 16384;
 }
 
@@ -103,10 +112,24 @@ static uint32_t most_translations(const struct hd_machine *m)
            units * (m->l2tlb.mshrs + m->walk.walkers + m->walk.queue) + 4096;
 }
 
+/* What an application's buffers held at its start: see compress.h. */
+static bool contents(void *self, uint32_t app, hd_va va, unsigned char *out)
+{
+    const struct hd_source *src = ((heddle_sim *)self)->source[app];
+
+    return src->ops->contents != NULL && src->ops->contents(src->self, va, out);
+}
+
 static int build_memory(heddle_sim *s)
 {
     const struct hd_machine *m = &s->m;
     struct hd_l2_wiring w = {0};
+    struct hd_compress_wiring c = {.cfg = &m->compress,
+                                   .line = m->l2cache.line,
+                                   .bytes = m->vm.memory_bytes -
+                                            m->vm.table_frames * HD_PAGE_BYTES,
+                                   .contents = contents,
+                                   .source = s};
 
     if (hd_reqs_open(&s->reqs, &s->arena, most_requests(m)) != 0 ||
         hd_treqs_open(&s->treqs, &s->arena, most_translations(m)) != 0)
@@ -119,6 +142,11 @@ static int build_memory(heddle_sim *s)
     w.walk_latency = m->walk.memory_latency;
     w.reqs = &s->reqs;
     w.dram = s->dram;
+    if (m->compress.enable) {
+        w.compress = s->compress = hd_compress_open(s->env, &c);
+        if (s->compress == NULL)
+            return no_memory(s);
+    }
     w.clients = s->client;
     w.dram_client = HD_CLIENT_L2;
     s->l2 = hd_l2_open(s->env, &w);
@@ -191,10 +219,14 @@ static int build_translation(heddle_sim *s)
 {
     const struct hd_machine *m = &s->m;
     struct hd_mmu_wiring w = {0};
+    struct hd_vm_cfg vm = m->vm;
 
-    s->tables = hd_ptables_open(s->env, &m->vm);
+    vm.names = frame_names(m);
+    s->tables = hd_ptables_open(s->env, &vm);
     if (s->tables == NULL)
         return no_memory(s);
+    if (s->compress != NULL)
+        hd_ptables_compress(s->tables, s->compress);
     if (build_paging(s) != 0)
         return s->err.code;
     w.l2tlb = &m->l2tlb;
@@ -383,6 +415,7 @@ void heddle_free(heddle_sim *s)
         hd_mmu_close(s->mmu);
     if (s->faults != NULL)
         hd_faults_close(s->faults);
+    hd_compress_close(s->compress);
     hd_evict_close(s->evict);
     if (s->link != NULL)
         hd_link_close(s->link);

@@ -57,6 +57,7 @@ struct heddle_sim {
     struct hd_treqs treqs;
     struct hd_dram *dram;
     struct hd_l2 *l2;
+    struct hd_compress *compress;
     struct hd_ptables *tables;
     struct hd_link *link;
     struct hd_faults *faults;

@@ -125,6 +125,9 @@ for _, extra in ipairs {
     { ["vm.paging"] = "fault", ["link.latency"] = 2000 },
     { ["vm.paging"] = "fault", ["link.latency"] = 2000, ["evict.unit"] = "4K",
       ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030 },
+    { ["vm.paging"] = "fault", ["link.latency"] = 2000, ["evict.unit"] = "4K",
+      ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030,
+      ["compress.enable"] = true, ["compress.misfit"] = 50 },
     { apps = function()
         return { whole.freer(700, 12), whole.freer(2048, 5, "more") }
     end, ["sim.relaunch"] = false },

@@ -51,6 +51,10 @@ local few_frames = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
     ["link.latency"] = 1500, ["sim.budget"] = 0, ["evict.unit"] = "4K",
     ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030 } }
 
+-- Pages that are compressed.
+local packed = { apps = { "GUP" }, settings = { ["compress.enable"] = true,
+    ["sim.budget"] = 400 } }
+
 local ROWS = {
     page_size = {}, free = MEMORY, frame_place = {}, shootdown = MEMORY,
     region_coalesce = memory { frame_place = in_order },
@@ -63,6 +67,7 @@ local ROWS = {
     tokens = {},
     fault_batch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["sim.budget"] = 400 } },
+    page_compress = packed,
     evict_trigger = few_frames, evict_victim = few_frames,
     page_prefetch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["sim.budget"] = 400 } },

@@ -163,6 +163,18 @@ for _, unit in ipairs { "4K", "64K", "tree" } do
             tiny "BP" }, policies = { everything } }
 end
 
+-- The same, compressed, of known pages and others, which grow.
+for _, ratio in ipairs { "200", "400", "800" } do
+    runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
+        ["vm.paging"] = "fault", ["link.latency"] = 100,
+        ["evict.unit"] = "4K", ["vm.memory_bytes"] = 8 << 20,
+        ["vm.table_frames"] = 2018, ["compress.enable"] = true,
+        ["compress.ratio"] = ratio .. ",100", ["compress.misfit"] = 60,
+        ["compress.grow"] = 20, ["compress.restore"] = 100,
+        ["l2cache.bytes"] = 32768 },
+        apps = { tiny "GUP", tiny "BFS2" }, policies = { everything } }
+end
+
 -- Memory that comes and goes, compacted by copies and inside DRAM.
 for cac = 1, 2 do
     runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,

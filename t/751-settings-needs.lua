@@ -50,6 +50,8 @@ local CASES = {
     { "evict.free_bytes", 4096, { ["vm.paging"] = "fault",
         ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2000,
         ["evict.unit"] = "64K", ["evict.trigger"] = "watermark" } },
+    { "compress.ratio", "400", { ["compress.enable"] = true } },
+    { "compress.unpack", 50, { ["compress.enable"] = true } },
     { "dram.cap", 1, { ["dram.scheduler"] = "capped", ["dram.channels"] = 1,
         ["core.ilp"] = 0 } },
     { "dram.trefi", 300, { ["dram.refresh"] = true } },

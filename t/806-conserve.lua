@@ -500,6 +500,37 @@ for _, unit in ipairs { "4K", "64K", "2M" } do
     touch(sim)
 end
 
+-- The same, compressed: each page comes into one class, and each request of a
+-- compressed page looks for its metadata.
+do
+    local sim <close> = whole.sim({ mixed(16), "BFS2" }, whole.join(
+        whole.SMALL, { ["vm.paging"] = "fault", ["link.latency"] = 500,
+            ["evict.unit"] = "4K", ["vm.memory_bytes"] = 8 << 20,
+            ["vm.table_frames"] = 2030, ["compress.enable"] = true,
+            ["compress.misfit"] = 80, ["compress.restore"] = 1000,
+            ["l2cache.bytes"] = 32768 }), { check = true })
+    sim:use { name = "passing", page_compress = function() end }
+    tap.is(sim:run(), "done", "pages that are compressed")
+    local c = sim:counters()
+    local m = c.compress
+    tap.is(m.pages_512 + m.pages_1k + m.pages_2k + m.pages_4k,
+        c.fault.pages, "each page comes into its class")
+    tap.is(m.pages_512 * 512 + m.pages_1k * 1024 + m.pages_2k * 2048
+        + m.pages_4k * 4096, m.bytes, "and takes it")
+    tap.is(m.metadata_hits + m.metadata_misses, m.reads + m.writes,
+        "metadata are looked for")
+    most(m.misfits, m.writes, "what does not fit was written")
+    most(m.grown + m.restored, m.misfits, "and only then a page grows")
+    most(m.known, m.pages_512 + m.pages_1k + m.pages_2k + m.pages_4k,
+        "some are known")
+    tap.is(m.overflow_cycles, 20000 * m.grown + 1000 * m.restored,
+        "which takes its time")
+    most(m.reads + m.writes + m.metadata_misses, c.l2cache.dram_reads
+        + c.l2cache.dram_writes, "all of that is DRAM's")
+    most(m.peak_pages, 18 * 8, "memory holds what it can")
+    touch(sim)
+end
+
 -- Policies that pass, where pages are lost and move.
 do
     local sim = whole.sim({ whole.freer(700, 12) }, { ["core.count"] = 4 },

@@ -223,6 +223,8 @@ static void all_rows(void **state)
                                          "1500", NULL};
     static const char *const copies[] = {"vm.paging", "launch", NULL};
     static const char *const moves[] = {"memory.free_at_end", "true", NULL};
+    static const char *const packed[] = {"vm.paging", "fault",
+                                         "compress.enable", "true", NULL};
     uint8_t crossed[HD_BORDERS] = {0};
     char missing[512] = "";
 
@@ -231,6 +233,7 @@ static void all_rows(void **state)
     run(copies, 0, crossed);
     run(moves, 1, crossed); /* over the channels */
     run(moves, 2, crossed); /* inside DRAM */
+    run(packed, 0, crossed);
     for (uint32_t b = 0; b < HD_BORDERS; b++)
         if (crossed[b] != hd_border_from(b))
             snprintf(missing + strlen(missing),

@@ -213,6 +213,9 @@ for i, p in ipairs(core.points()) do
             ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030,
             ["evict.unit"] = "4K" }
     end
+    if p.name == "page_compress" then
+        settings = { ["compress.enable"] = true }
+    end
     append(lines, run(p.name, "maxwell", moves and { freer }
         or { "GUP", "MM" }, whole.join(SMALL, settings, { ["sim.budget"] = 3000 }),
         { dice(i, nil, p.name) }))

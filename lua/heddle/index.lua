@@ -196,6 +196,7 @@ index.needs = {
     fault = "vm.paging = fault",
     evict = "vm.paging = fault, and less memory than is touched",
     ["evict.free_bytes"] = "evict.trigger = watermark",
+    compress = "compress.enable = true",
     link = "vm.paging = launch or fault",
     ["fault.batch"] = "vm.paging = fault and fault.serial = true",
     ["fault.threshold"] = "vm.paging = fault and fault.prefetch = driver",

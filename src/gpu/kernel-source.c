@@ -432,6 +432,17 @@ static void kvm_drop(void *saved)
     free(s);
 }
 
+static bool kvm_contents(void *self, hd_va va, unsigned char *out)
+{
+    const struct hd_kvm *vm = self;
+
+    memset(out, 0, HD_PAGE_BYTES);
+    for (uint32_t i = 0; i < vm->buf.n; i++)
+        if (!hd_buffer_start(&vm->buf.v[i], va, out))
+            return false;
+    return true;
+}
+
 static uint64_t kvm_memory(void *self)
 {
     const struct hd_kvm *vm = self;
@@ -462,6 +473,7 @@ static const struct hd_source_ops kvm_ops = {
     .save = kvm_save,
     .load = kvm_load,
     .drop = kvm_drop,
+    .contents = kvm_contents,
     .memory = kvm_memory,
     .unbind = kvm_unbind,
 };

@@ -100,6 +100,19 @@ const unsigned char *hd_buffer_read(const struct hd_buffer *b, uint64_t offset,
     return *room > 0 ? b->first + offset : NULL;
 }
 
+bool hd_buffer_start(const struct hd_buffer *b, hd_va va, unsigned char *out)
+{
+    uint64_t at = b->def->va.v, end = at + (b->def->count << b->def->shift);
+    uint64_t from = hd_max_u64(at, va.v);
+
+    if (b->def->scratch || from >= hd_min_u64(end, va.v + HD_PAGE_BYTES))
+        return true;
+    end = hd_min_u64(at + b->first_bytes, va.v + HD_PAGE_BYTES);
+    if (from < end)
+        memcpy(out + (from - va.v), b->first + (from - at), end - from);
+    return b->def->contents != 0;
+}
+
 /* Where a page that nobody has written is to be read. */
 static const unsigned char *unwritten(const struct hd_buffer *b, uint64_t page)
 {

@@ -51,6 +51,9 @@ int hd_buffer_set(struct hd_buffers *all, struct hd_buffer *b, uint64_t index,
  * (0: they are zero). */
 const unsigned char *hd_buffer_read(const struct hd_buffer *b, uint64_t offset,
                                     uint64_t *room);
+/* Copies what a buffer held at the start within the 4 KB from va on to its
+ * place there.  False: it has some of them, and no contents. */
+bool hd_buffer_start(const struct hd_buffer *b, hd_va va, unsigned char *out);
 /* Makes a page of its own of one that is not, or is a snapshot's, too; NULL:
  * no memory. */
 struct hd_bpage *hd_buffer_own(struct hd_buffers *all, struct hd_buffer *b,

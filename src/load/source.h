@@ -160,6 +160,9 @@ struct hd_source_ops {
     void *(*save)(const void *self);
     int (*load)(void *self, const void *saved);
     void (*drop)(void *saved);
+    /* The bytes of the 4 KB at an address, a multiple of it, as they were when
+     * the application started; false: some are not known.  May be NULL. */
+    bool (*contents)(void *self, hd_va va, unsigned char *out);
     /* Bytes of contents kept outside the arena; may be NULL. */
     uint64_t (*memory)(void *self);
     /* Unbinds from the simulation; the source itself lives on. */

@@ -41,6 +41,9 @@
  *            has room; it is woken when it has again.  A place is promised
  *            when a request is sure to come, so that the input is blocked in
  *            time.
+ *            Where pages are compressed (compress.c), a request for one of
+ *            theirs may have to wait for a read of its page's metadata: it
+ *            keeps its place meanwhile.
  *   fill     The line has come from DRAM: it enters the tags, a dirty victim
  *            joins the miss queue, and all who wait are answered.
  *
@@ -83,9 +86,13 @@
 
 #include "../base/bits.h"
 #include "../base/rng.h"
+#include "compress.h"
 #include "l2slice.h"
 
-enum { BURST = 32 }; /* least bytes that a bypassed read takes */
+enum {
+    BURST = 32,   /* least bytes that a bypassed read takes */
+    METADATA = 64 /* bytes of a compressed page's */
+};
 
 /* ---- settings and counters -------------------------------------------- */
 
@@ -444,10 +451,18 @@ static HD_HOT void down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     down_drain(sl, now);
 }
 
+static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
+                                    hd_time at, uint32_t r);
+
 /* Puts a request into the queue at `at`; its place is taken now. */
 static inline void down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
                            uint32_t r)
 {
+    if (HD_UNLIKELY(sl->l2->w.compress != NULL)) {
+        at = down_packed(sl, now, at, r);
+        if (at == HD_NEVER)
+            return;
+    }
     request(sl, r)->born = at;
     if (HD_LIKELY(at <= now)) {
         down_join(sl, now, r);
@@ -473,6 +488,33 @@ static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
     counters(sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
                                            : HD_L2_DRAM_READS]++;
     return d;
+}
+
+/* When a request can go down, where pages are compressed; HD_NEVER: it has its
+ * place, and follows when its page's metadata have been read. */
+static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
+                                    hd_time at, uint32_t r)
+{
+    struct hd_req *q = request(sl, r);
+    bool miss;
+    uint32_t d;
+
+    if (q->kind == HD_REQ_WALK ||
+        !hd_compress_line(sl->l2->w.compress, q->app, q->pa,
+                          q->kind == HD_REQ_WRITE, &at, &miss))
+        return at;
+    q->flags |= HD_REQ_PACKED;
+    if (!miss)
+        return at;
+    q->born = at;
+    sl->s->promised++;
+    d = down_ask(sl, q->pa.v / METADATA * METADATA, METADATA, HD_REQ_READ,
+                 q->app, q->warp);
+    request(sl, d)->tag = sl->i << 16 | HD_L2_METADATA;
+    request(sl, d)->spare = r;
+    request(sl, d)->born = now;
+    down_join(sl, now, d);
+    return HD_NEVER;
 }
 
 /* A read for request r: what its answer is for is in `of` and `spare`. */
@@ -871,7 +913,12 @@ static HD_HOT void answer(void *self, hd_time at, uint32_t d)
     uint32_t of = q->tag & 0xffff;
 
     at = hd_recip_up(l2->per_cycle, at);
-    if (of != HD_L2_PASSED) {
+    if (HD_UNLIKELY((q->flags & HD_REQ_PACKED) != 0))
+        at += hd_compress_unpack(l2->w.compress);
+    if (HD_UNLIKELY(of == HD_L2_METADATA)) {
+        post(sl, hd_max_u64(at, request(sl, q->spare)->born), HD_L2_DOWN,
+             q->spare);
+    } else if (of != HD_L2_PASSED) {
         hd_assoc_ahead(&sl->tags.tags, q->spare);
         post(sl, at, HD_L2_FILL, of);
     } else {

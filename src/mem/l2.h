@@ -26,7 +26,8 @@ struct hd_xbar_cfg {
 
 struct hd_l2; /* all slices */
 
-struct hd_dram; /* dram.h */
+struct hd_dram;     /* dram.h */
+struct hd_compress; /* compress.h */
 
 struct hd_l2_wiring {
     const struct hd_cache_cfg *cache;
@@ -34,7 +35,8 @@ struct hd_l2_wiring {
     uint32_t walk_latency; /* L2-clock cycles of walk reads, one way; 0: the
                               crossbar's */
     struct hd_reqs *reqs;
-    struct hd_dram *dram; /* NULL: `below` is used instead (tests) */
+    struct hd_dram *dram;         /* NULL: `below` is used instead (tests) */
+    struct hd_compress *compress; /* NULL: pages lie in DRAM as they are */
     struct hd_below below;
     struct hd_client *clients; /* [req.client] */
     uint32_t dram_client;      /* req.client of what the slices send to DRAM */

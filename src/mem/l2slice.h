@@ -27,7 +27,9 @@ enum {
 };
 
 /* req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
-#define HD_L2_PASSED 0xffffu /* req.spare is the bypassed request */
+#define HD_L2_PASSED   0xffffu /* req.spare is the bypassed request */
+#define HD_L2_METADATA 0xfffeu /* req.spare is the request that waits for it   \
+                                */
 
 /* Flag of an MSHR: the line will be dirty. */
 enum { HD_L2_DIRTY = 1 };

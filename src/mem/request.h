@@ -40,7 +40,8 @@ enum {
                             taken it: reply() is called, and must not keep it */
     HD_REQ_SEQ = 8,      /* `queued` is the request's number among those of its
                             client, in the order in which they are sent */
-    HD_REQ_CLASSED = 16  /* dram_class was asked: see there */
+    HD_REQ_CLASSED = 16, /* dram_class was asked: see there */
+    HD_REQ_PACKED = 32   /* a line of a compressed page, sent to DRAM */
 };
 
 struct hd_req {

@@ -45,6 +45,9 @@
  * to 2 MB around it that are less than half there leaves in the same eviction
  * (tree.c); pinned pages stay.
  *
+ * Pages that are compressed may grow where they are (mem/compress.c).  If they
+ * outgrow memory, units leave until they fit; nobody waits for that.
+ *
  * A coalesced region is split before pages of it leave, since it would keep
  * their frames; the costs are those of any splitting.
  *
@@ -154,6 +157,7 @@ struct unit {
 };
 
 enum { IDLE, ASKED, LEAVES };
+enum { FRAMES = 1, GROWTH = 2 };
 
 struct state {
     hd_ref unit; /* [room] */
@@ -161,7 +165,8 @@ struct state {
     uint32_t first, end; /* list: the oldest and the newest */
     uint32_t units;      /* in it */
     uint32_t busy;       /* IDLE, .. */
-    uint32_t wanted;     /* 1: a page waits for frames */
+    uint32_t wanted;     /* FRAMES: a page waits for some; GROWTH: pages have
+                            outgrown memory */
     uint32_t starved;    /* 1: nothing could leave, or not yet */
     uint32_t loose;      /* pins of requests that have been issued again */
     uint32_t leaving;    /* unit */
@@ -492,7 +497,7 @@ static uint32_t choose(struct hd_evict *v, hd_time now)
 {
     uint32_t n = 0, app, first = oldest(v);
     uint64_t *a;
-    struct heddle_q_evict_victim q = {.waiting = v->s->wanted};
+    struct heddle_q_evict_victim q = {.waiting = v->s->wanted & FRAMES};
 
     if (HD_UNLIKELY(v->env->check) && first != HD_NONE &&
         at(v, first)->migrated != at(v, plain_oldest(v))->migrated)
@@ -548,8 +553,27 @@ static void start(struct hd_evict *v, hd_time now)
 
 void hd_evict_want(struct hd_evict *v, hd_time now)
 {
-    v->s->wanted = 1;
+    v->s->wanted |= FRAMES;
     start(v, now);
+}
+
+/* Pages that are compressed have grown, and are more than there is room for. */
+static void outgrown(void *self, hd_time now)
+{
+    struct hd_evict *v = self;
+
+    v->s->wanted |= GROWTH;
+    start(v, now);
+}
+
+/* There may be room: who waits tries again, and may want more. */
+static void go_on(struct hd_evict *v, hd_time now)
+{
+    v->s->wanted = 0;
+    v->room(v->room_self, now);
+    if (HD_UNLIKELY(v->w.tables->compress != NULL) &&
+        hd_compress_outgrown(v->w.tables->compress))
+        outgrown(v, now);
 }
 
 static int64_t trigger_default(void *self, const void *question)
@@ -563,9 +587,8 @@ static int64_t trigger_default(void *self, const void *question)
 
 void hd_evict_taken(struct hd_evict *v, hd_time now)
 {
-    const struct hd_frames *f = &v->w.tables->frames;
-    struct heddle_q_evict_trigger q = {.free = f->frames - hd_frames_used(f),
-                                       .frames = f->frames,
+    struct heddle_q_evict_trigger q = {.free = hd_ptables_free(v->w.tables),
+                                       .frames = hd_ptables_total(v->w.tables),
                                        .resident = v->s->resident,
                                        .unit = UNIT[v->cfg.unit]};
 
@@ -581,8 +604,8 @@ void hd_evict_freed(struct hd_evict *v, hd_time now)
     if (v->s->busy == LEAVES || !v->s->wanted)
         return;
     v->s->busy = IDLE; /* what was asked for may not be needed any more */
-    v->s->wanted = v->s->starved = 0;
-    v->room(v->room_self, now);
+    v->s->starved = 0;
+    go_on(v, now);
 }
 
 /* ---- one eviction ------------------------------------------------------- */
@@ -637,8 +660,7 @@ static void over(struct hd_evict *v, hd_time now, uint32_t u)
     }
     *count(v, app, HD_EVICT_BUSY_CYCLES) += (now - s->since) / v->cycle;
     s->busy = IDLE;
-    s->wanted = 0;
-    v->room(v->room_self, now); /* which may want more */
+    go_on(v, now);
 }
 
 static void on_event(void *self, hd_time now, uint32_t what, uint32_t u,
@@ -652,13 +674,14 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t u,
  * that any more. */
 static void starve(struct hd_evict *v)
 {
-    const struct hd_frames *f = &v->w.tables->frames;
+    uint64_t total = hd_ptables_total(v->w.tables);
     uint32_t word;
 
     if (!v->s->wanted)
         return;
     v->s->starved = 1;
-    if (v->s->loose > 0 || hd_link_first(v->w.link, HD_LINK_IN, &word))
+    if (!(v->s->wanted & FRAMES) || v->s->loose > 0 ||
+        hd_link_first(v->w.link, HD_LINK_IN, &word))
         return;
     hd_err_set(v->env->err, HEDDLE_ECONFIG,
                "out of frames: a page waits for one, and nothing can leave "
@@ -666,9 +689,8 @@ static void starve(struct hd_evict *v)
                "%llu pages that are there wait for others of their faults: "
                "raise vm.memory_bytes, or bring less at once (fault.batch, "
                "fault.transfer, vm.page)",
-               (unsigned long long)hd_frames_used(f),
-               (unsigned long long)f->frames,
-               (unsigned long long)v->s->resident);
+               (unsigned long long)(total - hd_ptables_free(v->w.tables)),
+               (unsigned long long)total, (unsigned long long)v->s->resident);
 }
 
 /* A unit leaves: its pages are absent from now on, and *bytes more of them are
@@ -853,6 +875,8 @@ struct hd_evict *hd_evict_open(struct hd_env *env,
         w->link, hd_events_component(env->ev, "evict", on_event, v), 0);
     w->tables->gone = gone;
     w->tables->evict_self = v;
+    if (w->tables->compress != NULL)
+        hd_compress_client(w->tables->compress, outgrown, v);
     hd_slots_offer(env->slots, HEDDLE_POINT_evict_trigger, "", &v->trigger,
                    trigger_default, v);
     hd_slots_offer(env->slots, HEDDLE_POINT_evict_victim, "", &v->victim,

@@ -610,7 +610,6 @@ static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
 static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
                        uint64_t *end)
 {
-    const struct hd_frames *frames = hd_ptables_frames(f->w.tables);
     const struct fault *x = &f->v[e];
     uint64_t v = x->vpn.v + x->pages, a, base = x->vpn.v & ~511ull, first;
     hd_vpn limit;
@@ -623,7 +622,7 @@ static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
             .app = x->app,
             .vpn = x->vpn.v,
             .pages = x->pages,
-            .free = frames->frames - hd_frames_used(frames),
+            .free = hd_ptables_free(f->w.tables),
             .most = limit.v > v ? hd_min_u64(limit.v - v, HD_LARGE_PAGES) : 0,
             .first = first > base ? first - base : 0,
             .end = hd_min_u64(limit.v - base, HD_LARGE_PAGES),
@@ -644,7 +643,6 @@ static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
 static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
                       struct around *s)
 {
-    const struct hd_frames *frames = hd_ptables_frames(f->w.tables);
     uint32_t app = f->v[e].app;
     uint64_t end, v = wanted(f, e, s, &end);
 
@@ -658,7 +656,7 @@ static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
         v = all.vpn.v + all.pages;
         if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
             continue;
-        if (hd_frames_used(frames) + all.pages > frames->frames ||
+        if (hd_ptables_free(f->w.tables) < all.pages ||
             fetch(f, now, app, &all) == 0)
             return;
         for (uint64_t i = all.vpn.v; i < v; i++)

@@ -447,9 +447,16 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                                             : 0;
 }
 
-const struct hd_frames *hd_ptables_frames(const struct hd_ptables *t)
+uint64_t hd_ptables_free(const struct hd_ptables *t)
 {
-    return &t->frames;
+    return t->compress != NULL ? hd_compress_free(t->compress)
+                               : t->frames.frames - hd_frames_used(&t->frames);
+}
+
+uint64_t hd_ptables_total(const struct hd_ptables *t)
+{
+    return t->compress != NULL ? hd_compress_total(t->compress)
+                               : t->frames.frames;
 }
 
 uint64_t *hd_ptables_dirty(const struct hd_ptables *t)
@@ -573,8 +580,8 @@ static int fail(const struct hd_ptables *t, const struct job *j,
         "use: raise vm.memory_bytes or vm.table_frames, or use smaller inputs",
         j->app, j->index, (unsigned long long)j->bytes,
         (unsigned long long)j->base.v, what, pages * 4,
-        (unsigned long long)hd_frames_used(&t->frames),
-        (unsigned long long)t->frames.frames, t->s->tables_live,
+        (unsigned long long)(hd_ptables_total(t) - hd_ptables_free(t)),
+        (unsigned long long)hd_ptables_total(t), t->s->tables_live,
         t->cfg.table_frames);
 }
 
@@ -651,11 +658,26 @@ static void tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
         hd_slots_note(t->env->slots, note, &n);
 }
 
-/* choose_frame; of a coalesced region, it is the one that is kept for it. */
+/* The number of a base page, which in the frame table is 1 higher. */
+static uint32_t number_of(const struct hd_pt_slot *h, uint64_t vpn)
+{
+    return region_number(h) * HD_LARGE_PAGES + (vpn & 511);
+}
+
+/* choose_frame, if there is memory for the page; of a coalesced region, it is
+ * the one that is kept for it. */
 static uint64_t frame_for(struct hd_ptables *t, const struct job *j,
                           const struct hd_pt_slot *h, uint64_t vpn,
                           uint32_t pages)
 {
+    if (HD_UNLIKELY(t->compress != NULL) &&
+        !hd_compress_fits(t->compress, j->app, (hd_vpn){vpn}, number_of(h, vpn),
+                          pages)) {
+        if (j->absent && t->gone != NULL)
+            return WANTS_EVICT;
+        fail(t, j, "out of memory, compressed", pages);
+        return HD_NO_FRAME;
+    }
     if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED)))
         return choose_frame(t, j, vpn, pages);
     return region_of(t, region_number(h))->frame + (vpn & 511);
@@ -666,7 +688,7 @@ static int occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
                   uint32_t app, uint64_t vpn, uint64_t f, uint32_t pages,
                   struct hd_err *err)
 {
-    uint32_t owner = region_number(h) * HD_LARGE_PAGES + (vpn & 511) + 1;
+    uint32_t owner = number_of(h, vpn) + 1;
 
     if (h->region_bits & HD_PT_JOINED) {
         t->s->kept--;
@@ -674,6 +696,8 @@ static int occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
     } else if (hd_frames_take(&t->frames, f, pages, owner) < 0) {
         return hd_err_memory(err);
     }
+    if (HD_UNLIKELY(t->compress != NULL))
+        hd_compress_take(t->compress, app, owner - 1, pages);
     hd_bigframes_add(&t->big, f, app, pages);
     if (hd_bigframe_of(&t->big, f)->owners > 1)
         t->s->mixed[app] += pages;
@@ -923,6 +947,14 @@ void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
     tell_gone(t, app, x, bits);
 }
 
+/* A page has no memory any more. */
+static void give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
+                        const struct hd_xlate *x)
+{
+    if (HD_UNLIKELY(t->compress != NULL))
+        hd_compress_give(t->compress, number_of(h, x->vpn.v), x->pages);
+}
+
 /* The frame of a page that is not in memory any more is free. */
 static void give_frame(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
@@ -943,6 +975,7 @@ uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         return 0;
     put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
     t->s->leaving -= x.pages;
+    give_memory(t, h, &x);
     give_frame(t, app, &x);
     return x.pages;
 }
@@ -967,6 +1000,8 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     uint64_t *e = leaf(t, h, x->vpn.v), bits = *e;
 
     memset(e, 0, (x->pages == HD_LARGE_PAGES ? 1 : x->pages) * sizeof *e);
+    if (HD_UNLIKELY(t->compress != NULL))
+        hd_compress_forget(t->compress, number_of(h, x->vpn.v), x->pages);
     if (bits & HD_PT_PRESENT) {
         count_present(t, h, app, x->pages, false);
         tell_gone(t, app, x, bits);
@@ -977,6 +1012,7 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     } else {
         return; /* it is on the host */
     }
+    give_memory(t, h, x);
     if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED))) {
         give_frame(t, app, x);
         return;
@@ -1484,6 +1520,13 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
                    "foreign or kept for coalesced regions; %llu counted",
                    (unsigned long long)owned, (unsigned long long)all,
                    (unsigned long long)hd_frames_used(&t->frames));
+    if (t->compress != NULL &&
+        hd_compress_pages(t->compress) != all - t->s->kept)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu pages mapped, coming or leaving; %llu have "
+                   "memory",
+                   (unsigned long long)(all - t->s->kept),
+                   (unsigned long long)hd_compress_pages(t->compress));
 }
 
 /* ---- building ----------------------------------------------------------- */
@@ -1554,7 +1597,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     t->base = env->arena->base;
     t->env = env;
     t->cfg = *cfg;
-    t->first_table = frames - cfg->table_frames;
+    t->first_table = (frames - cfg->table_frames) * hd_max_u64(cfg->names, 1);
     t->first_pa = t->first_table * HD_PAGE_BYTES;
     if (take_state(t) < 0) {
         hd_err_memory(env->err);
@@ -1573,6 +1616,21 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
                                       .look = look,
                                       .check = check});
     return t;
+}
+
+/* For who asks by frame, in memory's events. */
+static uint32_t owner_of(void *self, uint64_t frame)
+{
+    const struct hd_ptables *t = self;
+
+    hd_cross(t->env, HD_BORDER_owner);
+    return frame < t->frames.frames ? hd_frames_owner(&t->frames, frame) : 0;
+}
+
+void hd_ptables_compress(struct hd_ptables *t, struct hd_compress *c)
+{
+    t->compress = c;
+    hd_compress_owner(c, owner_of, t);
 }
 
 void hd_ptables_close(struct hd_ptables *t)

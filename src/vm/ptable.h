@@ -19,12 +19,16 @@
 #include "../policy/slots.h"
 #include "translate.h"
 
+struct hd_compress; /* mem/compress.h */
+
 struct hd_vm_cfg {
     uint64_t memory_bytes; /* DRAM capacity */
     uint32_t page;         /* default size: 0 4 KB, 1 64 KB, 2 2 MB */
     uint32_t table_frames; /* frames set aside for page tables */
     uint32_t round;        /* 1: edges of an allocation get a whole page */
     uint32_t paging;       /* enum hd_paging */
+    uint32_t names;        /* no setting: frames for each that memory has, as
+                              where pages are compressed; 0: one */
 };
 
 /* When pages come from the host: they are there before cycle 0; they are
@@ -124,8 +128,14 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
 
-/* Which data frames there are, and are free. */
-const struct hd_frames *hd_ptables_frames(const struct hd_ptables *t);
+/* Base pages for which there is memory now, and would be if none were there:
+ * those of free frames, or where pages are compressed that many whole ones. */
+uint64_t hd_ptables_free(const struct hd_ptables *t);
+uint64_t hd_ptables_total(const struct hd_ptables *t);
+
+/* From now on pages are compressed by c, and take what it says. */
+void hd_ptables_compress(struct hd_ptables *t, struct hd_compress *c);
+
 
 /* In the arena: a bit for each frame that was written since it was taken, for
  * hd_frame_write; NULL where pages stay for good. */

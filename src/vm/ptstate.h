@@ -8,6 +8,7 @@
 #define HD_PTSTATE_H
 
 #include "frame.h"
+#include "../mem/compress.h"
 #include "ptable.h"
 
 #define HD_PT_PRESENT  1ull
@@ -101,6 +102,7 @@ struct hd_ptables {
     void (*gone)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages,
                  bool unused);
     void *evict_self;
+    struct hd_compress *compress; /* NULL: pages take what they are */
 };
 
 /* Owner, in the frame table, of a page that no application has. */
