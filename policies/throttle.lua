@@ -12,6 +12,9 @@
 --              goes on; if there were some and all found room, nothing changes.
 --   execution  lasts `execute` epochs, in which nothing changes.
 --
+-- Whether cores that stop at a launch have got blocks before is not said: with
+-- hold = 1 these wait until another core has none left.
+--
 -- `step` and `release` cores stop and go on at a time: the core of the fault and
 -- then the highest, the last ones first.  One core always runs.
 --
@@ -112,6 +115,10 @@ return {
         release = { default = 1, min = 1, max = 64, unit = "cores",
                     meaning = "cores that go on at a time",
                     source = "ETC 5.4" },
+        hold = { default = 0, max = 1, meaning = "1: cores that stop at a "
+                     .. "launch have got blocks before, which wait there; 0: "
+                     .. "the others get all", source = "guess: ETC does not "
+                     .. "say" },
     },
 
     init = function(s, p, place)
@@ -126,7 +133,10 @@ return {
     core_throttle = function(q, all, p)
         local s = all.app[q.app + 1]
         forget(s, q)
-        if q.cause == "launch" then
+        if p.adapt == 0 and q.cause == "launch" then
+            s.stack, s.stands = {}, 0
+        end
+        if q.cause == (p.hold == 1 and "placed" or "launch") then
             if not s.started or p.adapt == 0 then
                 halve(s, q, p)
             end
@@ -135,8 +145,8 @@ return {
             epoch(s, p)
         elseif p.adapt == 1 and q.cause == "fault" then
             s.faults = s.faults + 1
-        elseif p.adapt == 1 and s.detecting and s.evicted and
-            s.faults > 0 then
+        elseif p.adapt == 1 and q.cause == "served" and s.detecting
+            and s.evicted and s.faults > 0 then
             throttle(s, q, p)
         end
         return ~s.stands & (q.n < 64 and (1 << q.n) - 1 or -1)

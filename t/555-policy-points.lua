@@ -142,6 +142,9 @@ for _, extra in ipairs {
             return k > 0 and q.joined[k] == 0 and k or 0
         end
     end
+    if extra["vm.memory_bytes"] then -- a page of 64 KB may never find a place
+        dice.page_size = nil
+    end
     sim:use(dice)
     local ok, word = pcall(sim.run, sim, extra.apps and 200000 or 30000)
     tap.ok(ok, "answers at random keep every invariant", tostring(word))

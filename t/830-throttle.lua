@@ -115,7 +115,7 @@ end
 
 local FAULTS = { ["vm.paging"] = "fault", ["link.latency"] = 500 }
 
-for _, cause in ipairs { "launch", "epoch", "fault", "served" } do
+for _, cause in ipairs { "launch", "placed", "epoch", "fault", "served" } do
     local sim = machine(function(q)
         assert(q.cause ~= cause, "it is asked")
         return 15
@@ -184,8 +184,10 @@ do
     local _, base = run()
     tap.ok(base.evict.evictions > 0 and base.throttle.stops == 0,
         "pages leave, no core stops")
-    for adapt = 0, 1 do
-        local options = { adapt = adapt, detect = 2, execute = 3 }
+    for n = 0, 3 do
+        local adapt = n % 2
+        local options = { adapt = adapt, detect = 2, execute = 3,
+            hold = n // 2 }
         local a, c = run("throttle", options)
         local b = run("policies/throttle.lua", options)
         tap.is(whole.difference(a, b), nil, "C and Lua do the same, adapt = "

@@ -37,6 +37,10 @@ common.BL = { name = "BL" }
 common.PE = { name = "PE", settings = AHEAD }
 common.NT = { name = "NT", policies = { { use = "throttle", adapt = 0 } } }
 
+--- Memory-aware throttling whose first cores stop when they have blocks.
+common.HOLD = { name = "MT, hold",
+    policies = { { use = "throttle", hold = 1 } } }
+
 --- Memory-aware throttling with epochs of so many thousand cycles; without: of
 -- 100 and 400 thousand.  The paper gives none, and runs of a few million cycles
 -- see few of the long ones.

@@ -623,8 +623,9 @@ static void go(struct hd_dispatch *d, uint32_t app, hd_time now)
                 EV_LAUNCH, app, 0);
         return;
     }
-    hd_throttle_launch(&d->throttle, app, now);
+    hd_throttle_launch(&d->throttle, app, false, now);
     place(d, app, now);
+    hd_throttle_launch(&d->throttle, app, true, now);
 }
 
 /* The next piece of an application's allocations crosses the link; after the

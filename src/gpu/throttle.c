@@ -4,8 +4,9 @@
  * Where memory is oversubscribed, fewer cores at work touch fewer pages at a
  * time; whether that pays is what core_throttle decides (after ETC, Li et al.,
  * ASPLOS 2019, section 4.3).  It is asked for an application when one of its
- * launches starts, when a request of one of its cores has found its page on the
- * host and when such a request has been served, and each throttle.cycles.
+ * launches starts and again when that launch's first blocks have their cores,
+ * when a request of one of its cores has found its page on the host and when such
+ * a request has been served, and each throttle.cycles.
  * The answer is the set of its cores that may run.
  *
  * A core that stops issues nothing; what is in flight drains, its blocks and
@@ -158,10 +159,14 @@ void hd_throttle_feed(struct hd_throttle *h, uint32_t app, hd_time now)
     set(h, first, false, now);
 }
 
-void hd_throttle_launch(struct hd_throttle *h, uint32_t app, hd_time now)
+void hd_throttle_launch(struct hd_throttle *h, uint32_t app, bool placed,
+                        hd_time now)
 {
     if (HD_UNLIKELY(h->slot.bound))
-        ask(h, app, HEDDLE_THROTTLE_CAUSE_LAUNCH, HD_NONE, now);
+        ask(h, app,
+            placed ? HEDDLE_THROTTLE_CAUSE_PLACED
+                   : HEDDLE_THROTTLE_CAUSE_LAUNCH,
+            HD_NONE, now);
 }
 
 void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,

@@ -48,8 +48,9 @@ void hd_throttle_feed(struct hd_throttle *h, uint32_t app, hd_time now);
 /* The dispatcher's event: throttle.cycles are over. */
 void hd_throttle_epoch(struct hd_throttle *h, hd_time now);
 
-/* A launch starts. */
-void hd_throttle_launch(struct hd_throttle *h, uint32_t app, hd_time now);
+/* A launch starts; and again when its first blocks have been placed. */
+void hd_throttle_launch(struct hd_throttle *h, uint32_t app, bool placed,
+                        hd_time now);
 
 /* A request of a core waits for a page on the host, or has been served. */
 void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,

@@ -10,7 +10,7 @@
 
 #include "../policy.h"
 
-enum { ADAPT, SHARE, DETECT, EXECUTE, STEP, RELEASE, PARAMS };
+enum { ADAPT, SHARE, DETECT, EXECUTE, STEP, RELEASE, HOLD, PARAMS };
 
 enum { MOST = 64 }; /* cores of an application that a question can name */
 
@@ -132,7 +132,10 @@ static int64_t cores(void *state, const void *question)
     bool adapt = t->param[ADAPT] != 0;
 
     forget(s, q);
-    if (q->cause == HEDDLE_THROTTLE_CAUSE_LAUNCH) {
+    if (!adapt && q->cause == HEDDLE_THROTTLE_CAUSE_LAUNCH)
+        s->n = s->stands = 0;
+    if (q->cause == (t->param[HOLD] ? HEDDLE_THROTTLE_CAUSE_PLACED
+                                    : HEDDLE_THROTTLE_CAUSE_LAUNCH)) {
         if (!s->started || !adapt)
             halve(t, s, q);
         s->started = true;
@@ -140,7 +143,8 @@ static int64_t cores(void *state, const void *question)
         epoch(t, s);
     } else if (adapt && q->cause == HEDDLE_THROTTLE_CAUSE_FAULT) {
         s->faults++;
-    } else if (adapt && s->detecting && s->evicted && s->faults > 0) {
+    } else if (adapt && q->cause == HEDDLE_THROTTLE_CAUSE_SERVED &&
+               s->detecting && s->evicted && s->faults > 0) {
         throttle(t, s, q);
     }
     return (int64_t)(~s->stands & (q->n < 64 ? (1ull << q->n) - 1 : ~0ull));
@@ -164,6 +168,10 @@ static const struct heddle_param params[] = {
      "guess: ETC gives none"},
     {"step", "cores", 1, 1, 64, "cores that stop at a time", "ETC 5.4"},
     {"release", "cores", 1, 1, 64, "cores that go on at a time", "ETC 5.4"},
+    {"hold", "", 0, 0, 1,
+     "1: cores that stop at a launch have got blocks before, which wait there; "
+     "0: the others get all",
+     "guess: ETC does not say"},
     {0},
 };
 
