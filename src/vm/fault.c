@@ -51,10 +51,11 @@
  * Prefetch.  When a batch has its frames, page_prefetch is asked for each of
  * its faults which pages come, too: so many behind it, or a run of the 2 MB
  * around it, of which the question says what is there (fault.prefetch: tree.c
- * has the two forms that go by it).  They are entries without
- * requests, each a batch of its own that has no latency, so nobody waits for
- * them; who touches one on its way joins it.  They take frames that are free,
- * and none where somebody waits for some.
+ * has the two forms that go by it).  They are entries without requests, and
+ * what lies one behind the other is a batch and a transfer that has no latency,
+ * so nobody waits for them; who touches one on its way joins it, and goes on
+ * when the page is there.  They take frames that are free, and none where
+ * somebody waits for some.
  *
  * Left out on purpose: the buffer is as large as it needs to be; faults of one
  * batch that arrive while it is served are not flushed; writing page tables
@@ -178,9 +179,11 @@ struct fault {
     hd_time crosses, ends; /* its transfer is on the link between these */
     hd_time due;           /* its next page will be mapped */
     uint32_t pages;
+    uint32_t span;       /* base pages from its first to its transfer's last */
     uint32_t total;      /* base pages of its transfer */
     uint32_t crossed;    /* of those: have when its next page is mapped */
     uint32_t at;         /* those before this one have */
+    uint32_t more;       /* the next of its transfer */
     uint32_t requesters; /* of its requests: went on before its end */
     uint32_t next;       /* of the buffer, or of its batch */
     uint32_t head;       /* first fault of its batch */
@@ -353,12 +356,12 @@ static void serve(struct hd_faults *f, hd_time now)
 
 /* ---- transfers ----------------------------------------------------------- */
 
-/* The first page of a fault, from its page `at` on, whose data are on their
+/* The first page of a transfer, from its page `at` on, whose data are on their
  * way; false: there is none. */
 static bool next_coming(const struct hd_faults *f, struct fault *x,
                         struct hd_xlate *page)
 {
-    for (; x->at < x->pages; x->at++) {
+    for (; x->at < x->span; x->at++) {
         hd_vpn vpn = {x->vpn.v + x->at};
         if (hd_ptables_coming(f->w.tables, x->app, vpn))
             return hd_ptables_absent(f->w.tables, x->app, vpn, page);
@@ -521,25 +524,67 @@ static int64_t prefetch_default(void *self, const void *question)
     return HEDDLE_PAGES(x.first, x.pages);
 }
 
-/* Sends for a fault's pages, which have their frames. */
+/* Sends for the pages of a fault, and of those behind it in its transfer, which
+ * have their frames. */
 static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
 {
-    struct fault *x = &f->v[e];
+    struct fault *x = &f->v[e], *last = x;
     uint64_t bytes = (uint64_t)pages * HD_PAGE_BYTES;
 
+    for (uint32_t i = e; i != HD_NONE; i = last->more) {
+        last = &f->v[i];
+        last->sent = now;
+        last->state = LINK;
+    }
+    x->span = (uint32_t)(last->vpn.v + last->pages - x->vpn.v);
     x->total = pages;
-    x->sent = now;
-    x->state = LINK;
     x->ends =
         hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes, f->client, e);
     x->crosses = x->ends - hd_link_span(f->w.link, HD_LINK_IN, bytes);
     expect(f, e);
 }
 
+/* Pages that come without a fault and lie one behind the other: one transfer
+ * and one batch. */
+struct run {
+    uint32_t first, last; /* entries; HD_NONE: none */
+    uint32_t pages;
+    uint64_t end;
+};
+
+static void send_run(struct hd_faults *f, hd_time now, struct run *r)
+{
+    if (r->first == HD_NONE)
+        return;
+    f->s->serving++;
+    ship(f, now, r->first, r->pages);
+    r->first = HD_NONE;
+}
+
+static void add(struct hd_faults *f, hd_time now, struct run *r, uint32_t e,
+                uint32_t pages)
+{
+    struct fault *x = &f->v[e];
+
+    if (r->first != HD_NONE && r->end != x->vpn.v)
+        send_run(f, now, r);
+    if (r->first == HD_NONE) {
+        r->first = e;
+        r->pages = 0;
+        x->left = 1;
+    } else {
+        f->v[r->last].next = f->v[r->last].more = e;
+    }
+    x->head = r->first;
+    r->last = e;
+    r->pages += pages;
+    r->end = x->vpn.v + x->pages;
+}
+
 /* What a page is of comes without a fault, as far as there are frames: base
- * pages that do. */
+ * pages that do, and their entry. */
 static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
-                      const struct hd_xlate *all)
+                      const struct hd_xlate *all, uint32_t *entry)
 {
     uint32_t n = 0, e;
 
@@ -563,15 +608,13 @@ static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
                              .began = now,
                              .driven = now,
                              .pages = all->pages,
+                             .more = HD_NONE,
                              .next = HD_NONE,
-                             .head = e,
-                             .left = 1,
                              .app = (uint8_t)app,
                              .ahead = 1};
     f->s->ahead++;
-    f->s->serving++;
     row(f, app)[HD_FAULT_PREFETCHED] += n;
-    ship(f, now, e, n);
+    *entry = e;
     return n;
 }
 
@@ -643,8 +686,9 @@ static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
 static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
                       struct around *s)
 {
-    uint32_t app = f->v[e].app;
+    uint32_t app = f->v[e].app, made, n;
     uint64_t end, v = wanted(f, e, s, &end);
+    struct run r = {.first = HD_NONE};
 
     while (v < end && f->s->ahead < HD_FAULT_AHEAD && !starves(f)) {
         struct hd_xlate page, all;
@@ -657,12 +701,14 @@ static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
         if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
             continue;
         if (hd_ptables_free(f->w.tables) < all.pages ||
-            fetch(f, now, app, &all) == 0)
-            return;
+            (n = fetch(f, now, app, &all, &made)) == 0)
+            break;
+        add(f, now, &r, made, n);
         for (uint64_t i = all.vpn.v; i < v; i++)
             if (i / HD_LARGE_PAGES == s->region)
                 s->sent[i % HD_LARGE_PAGES / 64] |= 1ull << i % 64;
     }
+    send_run(f, now, &r);
 }
 
 /* Frames and transfers for the faults of a batch from one on; false: that one
@@ -841,6 +887,9 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
     if (!next_coming(f, x, &page))
         return; /* its allocation has gone meanwhile */
     x->at += page.pages;
+    while (page.vpn.v - f->v[e].vpn.v >= f->v[e].pages)
+        e = f->v[e].more;
+    x = &f->v[e];
     before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
     if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn, x->ahead != 0))
         return;
@@ -853,7 +902,7 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
         f->w.came(f->w.manager, now, x->app, page.vpn, page.pages);
     row(f, x->app)[HD_FAULT_PAGES] += page.pages;
     tell(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
-    if (f->cfg.replay == HD_REPLAY_PAGE)
+    if (f->cfg.replay == HD_REPLAY_PAGE || x->ahead)
         resume(f, now, e, page.vpn, page.pages);
 }
 
@@ -886,8 +935,10 @@ static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
 
     map(f, now, e);
     look_ahead(f);
-    x->here = now;
-    x->state = HERE;
+    for (; x != NULL; x = x->more != HD_NONE ? &f->v[x->more] : NULL) {
+        x->here = now;
+        x->state = HERE;
+    }
     if (--f->v[head].left == 0)
         finish(f, now, head);
     if (f->w.evict != NULL)
@@ -923,6 +974,7 @@ static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
     f->v[e] = (struct fault){.vpn = all.vpn,
                              .born = now,
                              .pages = all.pages,
+                             .more = HD_NONE,
                              .next = HD_NONE,
                              .head = e,
                              .app = (uint8_t)app,
@@ -1055,7 +1107,7 @@ static void check_entry(const struct hd_faults *f, uint32_t e,
                         struct hd_err *err)
 {
     const struct fault *x = &f->v[e];
-    bool alone = f->cfg.replay == HD_REPLAY_PAGE ||
+    bool alone = f->cfg.replay == HD_REPLAY_PAGE || x->ahead ||
                  (f->cfg.transfer == HD_TRANSFER_PAGE && x->state != HERE);
     uint32_t n = 0;
 
