@@ -101,6 +101,7 @@ const struct hd_part_info hd_parts[] = {
     {"mover", NO_SETTINGS, COUNTERS(mover_stat), NONE},
     {"fault", SETTINGS(fault, fault), COUNTERS(fault_stat),
      COUNTERS(fault_hist)},
+    {"uvm", SETTINGS(driver, uvm), COUNTERS(driver_stat), NONE},
     {"evict", SETTINGS(evict, evict), COUNTERS(evict_stat), NONE},
     {"link", SETTINGS(link, link), COUNTERS(link_stat), COUNTERS(link_hist)},
     {"policy", NO_SETTINGS, COUNTERS(slots_stat), NONE},
@@ -184,6 +185,15 @@ static int check_translation(const struct hd_machine *m, struct hd_err *err)
                           "vm.paging: faults are found by translation, which "
                           "sim.translation=off leaves out; for an ideal TLB "
                           "set l1tlb.mode=ideal");
+    if (m->uvm.mode == HD_DRIVER_DRIVER &&
+        (m->fault.batch != 1 || m->fault.serial ||
+         m->fault.transfer != HD_TRANSFER_PAGE ||
+         m->fault.replay != HD_REPLAY_BATCH))
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "uvm.mode: the driver has batches, transfers and "
+                          "replays of its own; fault.batch=1, "
+                          "fault.serial=false, fault.transfer=page and "
+                          "fault.replay=batch are expected with it");
     if (check_tlb(&m->l1tlb, "l1tlb", err) != 0)
         return err->code;
     return check_tlb(&m->l2tlb, "l2tlb", err);

@@ -54,6 +54,7 @@ struct hd_machine {
     struct hd_vm_cfg vm;
     struct hd_manage_cfg memory;
     struct hd_fault_cfg fault;
+    struct hd_driver_cfg uvm;
     struct hd_link_cfg link;
     struct hd_evict_cfg evict;
 };

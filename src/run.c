@@ -129,6 +129,10 @@ static void watch_progress(heddle_sim *s)
         moved += hd_link_over(s->link);
         most += hd_link_step(s->link);
     }
+    if (s->faults != NULL) { /* so is a fault that the driver has looked at */
+        moved += hd_faults_steps(s->faults);
+        most += hd_faults_step(s->faults);
+    }
     if (moved != r->progress || in_a_run(s)) {
         r->progress = moved;
         r->progress_at = r->end;

@@ -175,11 +175,13 @@ static int build_paging(heddle_sim *s)
 {
     const struct hd_machine *m = &s->m;
     struct hd_fault_wiring w = {.cfg = &m->fault,
+                                .driver = &m->uvm,
                                 .tables = s->tables,
                                 .treqs = &s->treqs,
                                 .room = most_faults(m),
                                 .cores = s->fclient,
                                 .replay_client = HD_MAX_CORES,
+                                .core_count = m->core.count,
                                 .came = hd_manage_came,
                                 .make_room = hd_manage_room,
                                 .manager = s->memory};

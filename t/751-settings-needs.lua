@@ -30,6 +30,7 @@ end
 local FAULT = { ["vm.paging"] = "fault", ["fault.serial"] = true }
 local FEW = { ["vm.paging"] = "fault", ["evict.unit"] = "64K",
     ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2000 }
+local DRIVER = { ["vm.paging"] = "fault", ["uvm.mode"] = "driver" }
 local LARGE = { ["vm.page"] = "2M", ["vm.round"] = true,
     ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 4 }
 local CASES = {
@@ -37,8 +38,20 @@ local CASES = {
     { "pwc.latency", 100, { ["pwc.mode"] = "full" } },
     { "fault.batch", 32, FAULT },
     { "fault.transfer", "2M", FAULT },
-    { "fault.threshold", 90, { ["vm.paging"] = "fault",
-        ["fault.prefetch"] = "driver" } },
+    { "uvm.mode", "driver", { ["vm.paging"] = "fault" } },
+    { "uvm.perf_fault_batch_count", 2, DRIVER },
+    { "uvm.perf_fault_replay_policy", "block", DRIVER },
+    { "uvm.perf_fault_replay_update_put_ratio", 0, DRIVER },
+    { "uvm.perf_fault_max_batches_per_service", 1, { ["vm.paging"] = "fault",
+        ["uvm.mode"] = "driver", ["uvm.perf_fault_batch_count"] = 32,
+        ["uvm.perf_fault_replay_policy"] = "once" } },
+    { "uvm.perf_prefetch_enable", false, DRIVER },
+    { "uvm.perf_prefetch_threshold", 100, DRIVER },
+    { "uvm.perf_prefetch_min_faults", 20, DRIVER },
+    { "uvm.fault_buffer", 1, DRIVER },
+    { "uvm.utlb_faults", 1, DRIVER },
+    { "uvm.base_latency", 100, DRIVER },
+    { "uvm.block_latency", 100, DRIVER },
     { "fault.serial", true, { ["vm.paging"] = "fault" } },
     { "link.latency", 1000, FAULT },
     { "link.bandwidth", 1000000000, { ["vm.paging"] = "launch" } },

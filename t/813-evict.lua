@@ -168,7 +168,7 @@ end
 do
     local sim <close>, c = run({ stream(512, 4, "load") }, frames(512,
         whole.join(ROUND, { ["fault.prefetch"] = "driver",
-            ["fault.threshold"] = 99 })))
+            ["uvm.perf_prefetch_threshold"] = 99 })))
     tap.ok(c.fault.faults == 32 and sim.now > 0, "driver: its threshold",
         c.fault.faults)
 end

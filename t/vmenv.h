@@ -40,6 +40,7 @@ struct vm {
     struct hd_bypass_cfg bypass;
     struct hd_link_cfg link_cfg; /* with vm_cfg.paging = HD_PAGING_FAULT: */
     struct hd_fault_cfg fault_cfg;
+    struct hd_driver_cfg driver_cfg;
     struct hd_link *link;
     struct hd_faults *faults;
     uint32_t told; /* requests said to wait for a fault */
@@ -167,12 +168,14 @@ static struct vm *vm_new(void)
     v->memory_back = 7;
     v->link_cfg = (struct hd_link_cfg){54485, 7958387833, 0, HD_LINK_FLAT};
     v->fault_cfg = (struct hd_fault_cfg){.batch = 1};
+    v->driver_cfg = (struct hd_driver_cfg){.threshold = 51};
     return v;
 }
 
 static void vm_open_faults(struct vm *v)
 {
     struct hd_fault_wiring f = {.cfg = &v->fault_cfg,
+                                .driver = &v->driver_cfg,
                                 .tables = v->pt,
                                 .treqs = &v->treqs,
                                 .room = 8192,

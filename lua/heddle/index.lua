@@ -199,7 +199,16 @@ index.needs = {
     compress = "compress.enable = true",
     link = "vm.paging = launch or fault",
     ["fault.batch"] = "vm.paging = fault and fault.serial = true",
-    ["fault.threshold"] = "vm.paging = fault and fault.prefetch = driver",
+    uvm = "vm.paging = fault and uvm.mode = driver",
+    ["uvm.mode"] = "vm.paging = fault",
+    ["uvm.perf_prefetch_threshold"] = "vm.paging = fault, and uvm.mode or "
+        .. "fault.prefetch = driver",
+    ["uvm.perf_prefetch_min_faults"] = "vm.paging = fault, and uvm.mode or "
+        .. "fault.prefetch = driver",
+    ["uvm.perf_fault_replay_update_put_ratio"] = "uvm.mode = driver and "
+        .. "uvm.perf_fault_replay_policy = batch_flush",
+    ["uvm.perf_fault_max_batches_per_service"] = "uvm.mode = driver and "
+        .. "uvm.perf_fault_replay_policy = once",
     ["link.out_bandwidth"] = "vm.paging = fault, and less memory than is "
         .. "touched",
     ["dram.cap"] = "dram.scheduler = capped",

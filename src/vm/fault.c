@@ -23,8 +23,23 @@
  * as their data come.  By default every fault is a batch of its own as soon as
  * it comes, so latencies overlap and the link is what faults share (Mosaic: 55
  * us load to use); fault.serial makes the host serve one batch after the other,
- * transfers included (the released simulator of Mosaic), and fault.batch = 256
- * with it is the driver's way.
+ * transfers included (the released simulator of Mosaic).
+ *
+ * With uvm.mode=driver faults go through a buffer of packets and a loop that
+ * serves them as NVIDIA's driver does (driver.c).  Requests wait together then,
+ * whatever their pages, for the next replay; an entry is made when a batch
+ * takes a page's packets, and lives until the replay.  A batch waits for
+ * uvm.base_latency, then its blocks of 2 MB have their turns: each takes
+ * uvm.block_latency, gets its frames, and sends for what faulted of it and what
+ * comes ahead in as few transfers as that lies in; the next begins when all of
+ * it has come.
+ *
+ *   packets --take--> todo --base, block--> frames --> on the link --> done
+ *      ^                                                                |
+ *      +-- requests whose page is absent still <------ replay ----------+
+ *
+ * A page is pinned there at the replay, by the requests that wait for it; one
+ * that leaves before faults again.
  *
  * Where a page finds no frame and somebody compacts memory, its batch waits a
  * few cycles for an instant at which mappings may change (manage.c), and goes
@@ -57,9 +72,9 @@
  * when the page is there.  They take frames that are free, and none where
  * somebody waits for some.
  *
- * Left out on purpose: the buffer is as large as it needs to be; faults of one
- * batch that arrive while it is served are not flushed; writing page tables
- * takes no memory traffic.
+ * Left out on purpose: without the driver, the buffer is as large as it needs
+ * to be, and faults of one batch that arrive while it is served are not
+ * flushed; writing page tables takes no memory traffic.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -98,13 +113,9 @@ const struct hd_setting hd_fault_settings[] = {
      "next 64 KB; the rest of the 512 KB from its page on; one more 4 KB page "
      "of the 2 MB around it; its 64 KB, and the rest of larger pieces of which "
      "more than half has come; the largest piece of the 2 MB of which "
-     "fault.threshold has come",
+     "uvm.perf_prefetch_threshold has come",
      "Zheng et al., HPCA 2016, whose locality-aware one ETC's baseline has; "
      "tree: Ganguly et al., ISCA 2019; driver: NVIDIA's UVM driver"},
-    {"threshold", HD_T_U32, FAULT(threshold), "percent", "51", 1, 100, NULL,
-     "a piece comes with fault.prefetch=driver when more than this share of "
-     "its pages is there or has faulted",
-     "NVIDIA's UVM driver: uvm_perf_prefetch_threshold"},
 };
 const uint32_t hd_fault_setting_count = HD_LEN(hd_fault_settings);
 
@@ -167,7 +178,7 @@ _Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
 enum { STREAM_PREFETCH = 0x70666368 };
 
-enum { EV_DRIVE, EV_PAGE, EV_OVER, EV_SERVED };
+enum { EV_DRIVE, EV_BASE, EV_PAGE, EV_OVER, EV_SERVED };
 
 enum fault_state { WAITS, HOST, LINK, HERE };
 
@@ -187,7 +198,7 @@ struct fault {
     uint32_t requesters; /* of its requests: went on before its end */
     uint32_t next;       /* of the buffer, or of its batch */
     uint32_t head;       /* first fault of its batch */
-    uint32_t left;       /* of a batch's first: pages that have not come */
+    uint32_t left;       /* of a batch's first: transfers that are not over */
     uint32_t behind;     /* the next that waits for frames */
     uint8_t app, state;
     uint8_t ahead; /* 1: nobody had touched it */
@@ -208,6 +219,12 @@ struct state {
     uint32_t starving, starving_last; /* they wait for frames, HD_NONE: none */
     hd_time next;                     /* hd_faults_next */
     struct hd_rng draws;              /* of fault.prefetch=random */
+    /* Driver mode: requests that wait for a replay; whether the driver is at
+     * work; faults of its batch whose blocks have not had their turn, and those
+     * that wait for the replay. */
+    uint32_t parked, parked_last, requests;
+    uint32_t busy;
+    uint32_t todo, done;
 };
 
 struct hd_faults {
@@ -215,16 +232,19 @@ struct hd_faults {
     struct hd_fault_wiring w;
     struct hd_fault_cfg cfg;
     struct hd_fault_client user;
-    struct state *s;     /* arena */
-    struct hd_mshr open; /* by page */
-    struct fault *v;     /* arena: [entry] */
-    struct parked *wait; /* arena: [treqs->room] */
+    struct state *s;          /* arena */
+    struct hd_mshr open;      /* by page */
+    struct fault *v;          /* arena: [entry] */
+    struct parked *wait;      /* arena: [treqs->room] */
+    struct hd_driver *driver; /* NULL: paper mode */
     struct hd_slot batch, prefetch;
     struct hd_stat stat;
     struct hd_hist *latency, *requesters;
     uint64_t *ask; /* scratch for questions */
     hd_time cycle;
+    hd_time base, block; /* driver mode: a batch, and a block of it */
     uint32_t rank, client;
+    uint32_t how; /* enum hd_fault_prefetch */
 };
 
 static uint64_t cycles(const struct hd_faults *f, hd_time span)
@@ -261,6 +281,16 @@ bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
     return b.v - x.vpn.v < x.pages;
 }
 
+uint64_t hd_faults_steps(const struct hd_faults *f)
+{
+    return f->driver != NULL ? hd_driver_taken(f->driver) : 0;
+}
+
+hd_time hd_faults_step(const struct hd_faults *f)
+{
+    return f->driver != NULL ? f->base + f->block : 0;
+}
+
 const hd_time *hd_faults_next(const struct hd_faults *f)
 {
     return &f->s->next;
@@ -286,7 +316,8 @@ static int64_t batch_default(void *self, const void *question)
 {
     const struct hd_faults *f = self;
     const struct heddle_q_fault_batch *q = question;
-
+    if (f->driver != NULL)
+        return (int64_t)hd_min_u64(q->n, f->w.driver->batch_count);
     if (f->cfg.serial && q->serving > 0)
         return 0;
     return (int64_t)hd_min_u64(q->n, f->cfg.batch);
@@ -336,6 +367,16 @@ static void begin(struct hd_faults *f, hd_time now, uint32_t n)
             EV_DRIVE, head, 0);
 }
 
+/* No fault is to be served, and nothing is under way. */
+static void refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting)
+{
+    if (f->env->err->code == 0)
+        hd_err_set(f->env->err, HEDDLE_EPOLICY,
+                   "point fault_batch: 0 of %u faults at cycle %llu, and no "
+                   "batch is under way: nothing would ever be served",
+                   waiting, (unsigned long long)cycles(f, now));
+}
+
 /* Has as many faults served as may be now. */
 static void serve(struct hd_faults *f, hd_time now)
 {
@@ -345,11 +386,8 @@ static void serve(struct hd_faults *f, hd_time now)
             begin(f, now, n);
             continue;
         }
-        if (f->s->serving == 0 && f->env->err->code == 0)
-            hd_err_set(f->env->err, HEDDLE_EPOLICY,
-                       "point fault_batch: 0 of %u faults at cycle %llu, and "
-                       "no batch is under way: nothing would ever be served",
-                       f->s->waiting, (unsigned long long)cycles(f, now));
+        if (f->s->serving == 0)
+            refuse_none(f, now, f->s->waiting);
         return;
     }
 }
@@ -494,7 +532,7 @@ static struct hd_tree_run driver(const struct hd_faults *f,
             if (q->faulted[i] >> k & hd_ones(HD_TREE_LEAF))
                 set[i] |= hd_ones(HD_TREE_LEAF) << k;
     }
-    return hd_tree_driver(set, all, page, f->cfg.threshold);
+    return hd_tree_driver(set, all, page, f->w.driver->threshold);
 }
 
 static int64_t prefetch_default(void *self, const void *question)
@@ -504,8 +542,7 @@ static int64_t prefetch_default(void *self, const void *question)
     struct hd_tree_run x,
         all = {(uint32_t)q->first, (uint32_t)(q->end - q->first)};
     uint32_t page = (uint32_t)(q->vpn % HD_LARGE_PAGES);
-
-    switch (f->cfg.prefetch) {
+    switch (f->how) {
     case HD_PREFETCH_NONE:
         return 0;
     case HD_PREFETCH_SEQUENTIAL:
@@ -519,6 +556,8 @@ static int64_t prefetch_default(void *self, const void *question)
         x = hd_tree_near(q->there, all, page);
         break;
     default:
+        if (q->faults < f->w.driver->min_faults)
+            return 0;
         x = driver(f, q, all, page);
     }
     return HEDDLE_PAGES(x.first, x.pages);
@@ -544,47 +583,55 @@ static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
     expect(f, e);
 }
 
-/* Pages that come without a fault and lie one behind the other: one transfer
- * and one batch. */
-struct run {
-    uint32_t first, last; /* entries; HD_NONE: none */
-    uint32_t pages;
-    uint64_t end;
+/* Entries that are to be sent for, by the places of their first pages from a
+ * 2 MB on: an answer may reach into those behind. */
+struct gather {
+    uint64_t base; /* page */
+    uint32_t at[4 * HD_LARGE_PAGES];
 };
 
-static void send_run(struct hd_faults *f, hd_time now, struct run *r)
+static void empty(struct gather *g, hd_vpn vpn)
 {
-    if (r->first == HD_NONE)
-        return;
-    f->s->serving++;
-    ship(f, now, r->first, r->pages);
-    r->first = HD_NONE;
+    g->base = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+    memset(g->at, 0xff, sizeof g->at); /* HD_NONE */
 }
 
-static void add(struct hd_faults *f, hd_time now, struct run *r, uint32_t e,
-                uint32_t pages)
+static void add(const struct hd_faults *f, struct gather *g, uint32_t e)
 {
-    struct fault *x = &f->v[e];
+    g->at[f->v[e].vpn.v - g->base] = e;
+}
 
-    if (r->first != HD_NONE && r->end != x->vpn.v)
-        send_run(f, now, r);
-    if (r->first == HD_NONE) {
-        r->first = e;
-        r->pages = 0;
-        x->left = 1;
-    } else {
-        f->v[r->last].next = f->v[r->last].more = e;
+/* Sends for them in the order of addresses: what lies one behind the other is
+ * one transfer, of the batch `head`; HD_NONE: and a batch of its own. */
+static void send_all(struct hd_faults *f, hd_time now, struct gather *g,
+                     uint32_t head)
+{
+    for (uint32_t i = 0; i < HD_LEN(g->at);) {
+        uint32_t first = g->at[i], e = first, n = 0, last = HD_NONE;
+        if (first == HD_NONE) {
+            i++;
+            continue;
+        }
+        for (; i < HD_LEN(g->at) && (e = g->at[i]) != HD_NONE; last = e) {
+            struct fault *x = &f->v[e];
+            x->head = head != HD_NONE ? head : first;
+            if (last != HD_NONE)
+                f->v[last].more = e;
+            if (last != HD_NONE && head == HD_NONE)
+                f->v[last].next = e;
+            n += x->total;
+            i += x->pages;
+        }
+        f->v[head != HD_NONE ? head : first].left++;
+        f->s->serving += head == HD_NONE;
+        ship(f, now, first, n);
     }
-    x->head = r->first;
-    r->last = e;
-    r->pages += pages;
-    r->end = x->vpn.v + x->pages;
 }
 
-/* What a page is of comes without a fault, as far as there are frames: base
- * pages that do, and their entry. */
+/* What a page is of comes without a fault, as far as there are frames: its
+ * entry, or HD_NONE. */
 static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
-                      const struct hd_xlate *all, uint32_t *entry)
+                      const struct hd_xlate *all)
 {
     uint32_t n = 0, e;
 
@@ -601,28 +648,28 @@ static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
         i += page.pages - 1;
     }
     if (n == 0)
-        return 0;
+        return HD_NONE;
     e = hd_mshr_take(&f->open, all->vpn.v | (uint64_t)app << 52);
     f->v[e] = (struct fault){.vpn = all->vpn,
                              .born = now,
                              .began = now,
                              .driven = now,
                              .pages = all->pages,
+                             .total = n,
                              .more = HD_NONE,
                              .next = HD_NONE,
                              .app = (uint8_t)app,
                              .ahead = 1};
     f->s->ahead++;
     row(f, app)[HD_FAULT_PREFETCHED] += n;
-    *entry = e;
-    return n;
+    return e;
 }
 
 /* Sets of pages of the 2 MB around a fault, for its question. */
 struct around {
     uint64_t there[HD_TREE_WORDS], faulted[HD_TREE_WORDS], sent[HD_TREE_WORDS];
     uint64_t region;
-    uint32_t app;
+    uint32_t app, faults;
 };
 
 /* Looks around a fault of a batch; what was sent ahead is kept as long as it is
@@ -631,6 +678,7 @@ static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
 {
     const struct fault *x = &f->v[e];
     uint64_t region = x->vpn.v / HD_LARGE_PAGES;
+    uint32_t n = 0;
 
     hd_ptables_there(f->w.tables, x->app, x->vpn, s->there);
     if (s->region == region && s->app == x->app)
@@ -646,7 +694,8 @@ static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
                 s->faulted[bit / 64] |= 1ull << bit % 64;
         }
     for (uint32_t i = 0; i < HD_TREE_WORDS; i++)
-        s->faulted[i] &= s->there[i];
+        n += hd_bit_count(s->faulted[i] &= s->there[i]);
+    s->faults = hd_ptables_faulted(f->w.tables, x->app, x->vpn, n);
 }
 
 /* The pages that page_prefetch wants for a fault, up to *end. */
@@ -673,6 +722,7 @@ static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
             .there = s->there,
             .faulted = s->faulted,
             .sent = s->sent,
+            .faults = s->faults,
             .last = 1024 * HD_LARGE_PAGES + HD_LARGE_PAGES});
     if (a >= 1024) {
         v = base + a / 1024 - 1;
@@ -682,13 +732,12 @@ static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
     return hd_max_u64(v, first);
 }
 
-/* Asks for pages around a fault, and sends for those that are on the host. */
+/* Asks for pages around a fault, and gathers those that are on the host. */
 static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
-                      struct around *s)
+                      struct around *s, struct gather *g)
 {
-    uint32_t app = f->v[e].app, made, n;
+    uint32_t app = f->v[e].app, made;
     uint64_t end, v = wanted(f, e, s, &end);
-    struct run r = {.first = HD_NONE};
 
     while (v < end && f->s->ahead < HD_FAULT_AHEAD && !starves(f)) {
         struct hd_xlate page, all;
@@ -701,24 +750,59 @@ static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
         if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
             continue;
         if (hd_ptables_free(f->w.tables) < all.pages ||
-            (n = fetch(f, now, app, &all, &made)) == 0)
-            break;
-        add(f, now, &r, made, n);
+            (made = fetch(f, now, app, &all)) == HD_NONE)
+            return;
+        add(f, g, made);
         for (uint64_t i = all.vpn.v; i < v; i++)
             if (i / HD_LARGE_PAGES == s->region)
                 s->sent[i % HD_LARGE_PAGES / 64] |= 1ull << i % 64;
     }
-    send_run(f, now, &r);
 }
 
-/* Frames and transfers for the faults of a batch from one on; false: that one
- * lacks frames, or there is an error. */
+static bool prefetches(const struct hd_faults *f)
+{
+    return f->how != HD_PREFETCH_NONE || f->prefetch.bound;
+}
+
+/* Frames for the faults of a block of the driver's from one on, and transfers
+ * for the block, as few as may be; false: that one lacks frames, or there is an
+ * error. */
+static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
+                           bool again)
+{
+    struct around s = {.app = HD_NONE};
+    uint32_t head = f->v[e].head;
+    struct gather g;
+
+    empty(&g, f->v[head].vpn);
+    for (; e != HD_NONE; e = f->v[e].next, again = false) {
+        uint32_t n = place(f, &f->v[e], again);
+        if (n == 0)
+            return false;
+        if (n >= WANTS_COMPACT) {
+            send_all(f, now, &g, head);
+            lack(f, now, e, n);
+            return false;
+        }
+        f->v[e].total = n;
+        add(f, &g, e);
+    }
+    for (e = head; prefetches(f) && e != HD_NONE; e = f->v[e].next)
+        ask_ahead(f, now, e, &s, &g);
+    send_all(f, now, &g, head);
+    f->v[head].left--; /* nothing more comes */
+    return true;
+}
+
+/* The same for the faults of a batch, each in a transfer of its own. */
 static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
     struct around s = {.app = HD_NONE};
     uint32_t first = e;
-
+    struct gather g;
     hd_at_home(f->env, HD_SIDE_MANAGER);
+    if (f->driver != NULL)
+        return transfer_block(f, now, e, again);
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
         uint32_t n = place(f, &f->v[e], again);
         if (n >= WANTS_COMPACT)
@@ -727,9 +811,12 @@ static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
             return false;
         ship(f, now, e, n);
     }
-    if (HD_UNLIKELY(f->cfg.prefetch != HD_PREFETCH_NONE || f->prefetch.bound))
-        for (; first != HD_NONE; first = f->v[first].next)
-            ask_ahead(f, now, first, &s);
+    for (; HD_UNLIKELY(prefetches(f)) && first != HD_NONE;
+         first = f->v[first].next) {
+        empty(&g, f->v[first].vpn);
+        ask_ahead(f, now, first, &s, &g);
+        send_all(f, now, &g, HD_NONE);
+    }
     return true;
 }
 
@@ -782,17 +869,22 @@ static void room(void *self, hd_time now)
 
 /* ---- pins --------------------------------------------------------------- */
 
+/* A page is pinned by a request. */
+static void pin(struct hd_faults *f, uint32_t treq, const struct hd_xlate *page)
+{
+    f->wait[treq].pin = page->vpn.v + 1;
+    f->wait[treq].loose = 0;
+    hd_evict_pin(f->w.evict, f->w.treqs->v[treq].app, page->vpn, page->pages);
+}
+
 /* A page has come: it is pinned by the requests of its fault. */
-static void pin(struct hd_faults *f, uint32_t e, const struct hd_xlate *page)
+static void pin_come(struct hd_faults *f, uint32_t e,
+                     const struct hd_xlate *page)
 {
     for (uint32_t t = f->open.v[e].first; t != HD_NONE;
-         t = f->w.treqs->v[t].next) {
-        if (f->w.treqs->v[t].vpn.v - page->vpn.v >= page->pages)
-            continue;
-        f->wait[t].pin = page->vpn.v + 1;
-        f->wait[t].loose = 0;
-        hd_evict_pin(f->w.evict, f->v[e].app, page->vpn, page->pages);
-    }
+         t = f->w.treqs->v[t].next)
+        if (f->w.treqs->v[t].vpn.v - page->vpn.v < page->pages)
+            pin(f, t, page);
 }
 
 /* A request is issued again: its pin will go. */
@@ -826,6 +918,20 @@ void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
 
 /* ---- replay ------------------------------------------------------------- */
 
+/* A request is issued again. */
+static void issue(struct hd_faults *f, hd_time now, uint32_t treq)
+{
+    struct hd_treq *q = &f->w.treqs->v[treq];
+
+    loosen(f, treq);
+    f->wait[treq].total += now - hd_min_u64(f->wait[treq].since, now);
+    f->wait[treq].since = HD_NEVER;
+    q->hit = HD_TREQ_HIT_L2;
+    q->references = 0;
+    q->walk = 0;
+    f->user.resume(f->user.self, now, f->rank, treq);
+}
+
 /* The requests of a fault for some pages are issued again. */
 static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
                    uint32_t pages)
@@ -835,20 +941,14 @@ static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
 
     m->first = HD_NONE;
     while (t != HD_NONE) {
-        struct hd_treq *q = &f->w.treqs->v[t];
+        const struct hd_treq *q = &f->w.treqs->v[t];
         uint32_t next = q->next;
         if (q->vpn.v - vpn.v >= pages) { /* it waits on */
             hd_treq_append(f->w.treqs, &m->first, &m->last, t);
         } else {
-            loosen(f, t);
-            f->wait[t].total += now - hd_min_u64(f->wait[t].since, now);
-            f->wait[t].since = HD_NEVER;
-            q->hit = HD_TREQ_HIT_L2;
-            q->references = 0;
-            q->walk = 0;
             m->n--;
             f->v[e].requesters++;
-            f->user.resume(f->user.self, now, f->rank, t);
+            issue(f, now, t);
         }
         t = next;
     }
@@ -895,7 +995,7 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
         return;
     if (f->w.evict != NULL) {
         hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
-        pin(f, e, &page);
+        pin_come(f, e, &page);
     }
     f->user.mapped(f->user.self, x->app, page.vpn, page.pages);
     if (f->w.came != NULL)
@@ -916,9 +1016,240 @@ static void one(struct hd_faults *f, hd_time now, uint32_t e)
         hd_evict_wake(f->w.evict, now);
 }
 
+/* ---- the driver ---------------------------------------------------------- */
+
+/* All requests that wait are tried again: what they wait for is pinned, if it
+ * has come. */
+static void replay_all(struct hd_faults *f, hd_time now)
+{
+    uint32_t t = f->s->parked, n = f->s->requests;
+
+    for (uint32_t e = f->s->done, next; e != HD_NONE; e = next) {
+        next = f->v[e].next;
+        replay(f, now, e);
+    }
+    f->s->done = f->s->parked = HD_NONE;
+    f->s->requests = 0;
+    hd_driver_replay(f->driver, n);
+    for (uint32_t next; t != HD_NONE; t = next) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        struct hd_xlate page;
+        next = q->next;
+        if (f->w.evict != NULL &&
+            hd_ptables_page(f->w.tables, q->app, q->vpn, &page))
+            pin(f, t, &page);
+        issue(f, now, t);
+    }
+}
+
+static void driver_serve(struct hd_faults *f, hd_time now);
+
+/* The next block of the driver's batch has its turn, or the batch is over. */
+static void next_block(struct hd_faults *f, hd_time now)
+{
+    uint32_t head = f->s->todo, e = head, last = head;
+
+    if (head == HD_NONE) {
+        if (hd_driver_batch_over(f->driver))
+            replay_all(f, now);
+        f->s->busy = 0;
+        driver_serve(f, now);
+        return;
+    }
+    for (; e != HD_NONE && f->v[e].app == f->v[head].app &&
+           f->v[e].vpn.v / HD_LARGE_PAGES == f->v[head].vpn.v / HD_LARGE_PAGES;
+         e = f->v[e].next) {
+        f->v[e].head = head;
+        last = e;
+    }
+    f->s->todo = e;
+    f->v[last].next = HD_NONE;
+    f->v[head].left = 1; /* until all have their frames */
+    f->s->serving++;
+    hd_post(f->env->ev, f->rank, f->rank, now + f->block, EV_DRIVE, head, 0);
+}
+
+/* A block has come. */
+static void block_over(struct hd_faults *f, hd_time now, uint32_t head)
+{
+    uint32_t last = head, app = f->v[head].app;
+
+    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next) {
+        f->v[e].head = HD_NONE;
+        last = e;
+    }
+    f->v[last].next = f->s->done;
+    f->s->done = head;
+    f->s->serving--;
+    if (hd_driver_block_over(f->driver, app))
+        replay_all(f, now);
+    next_block(f, now);
+}
+
+/* Whether the page of a packet is absent, and its first base page. */
+static bool absent(void *self, uint32_t app, hd_vpn vpn, hd_vpn *first)
+{
+    const struct hd_faults *f = self;
+    struct hd_xlate x;
+
+    if (!hd_ptables_absent(f->w.tables, app, vpn, &x))
+        return false;
+    *first = x.vpn;
+    return true;
+}
+
+/* A fault that waits for a replay has left memory again, and faults anew: for
+ * it this is the replay. */
+static void drop_done(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    uint32_t *p = &f->s->done;
+
+    while (*p != e)
+        p = &f->v[*p].next;
+    *p = f->v[e].next;
+    replay(f, now, e);
+}
+
+/* The packets that the driver has taken become faults, in their order. */
+static void enter_batch(struct hd_faults *f, hd_time now, uint32_t pages)
+{
+    uint32_t *link = &f->s->todo;
+
+    for (uint32_t i = 0; i < pages; i++) {
+        uint32_t packets, e;
+        const struct hd_packet *p = hd_driver_batch(f->driver, i, &packets);
+        uint64_t key = p->vpn.v | (uint64_t)p->app << 52, *peak;
+        struct hd_xlate page;
+
+        hd_ptables_absent(f->w.tables, p->app, p->vpn, &page);
+        e = hd_mshr_find(&f->open, key);
+        if (e != HD_NONE)
+            drop_done(f, now, e);
+        e = hd_mshr_take(&f->open, key);
+        f->v[e] = (struct fault){.vpn = p->vpn,
+                                 .born = p->born,
+                                 .began = now,
+                                 .pages = page.pages,
+                                 .requesters = packets,
+                                 .more = HD_NONE,
+                                 .next = HD_NONE,
+                                 .head = HD_NONE,
+                                 .app = (uint8_t)p->app,
+                                 .state = HOST};
+        *link = e;
+        link = &f->v[e].next;
+        row(f, p->app)[HD_FAULT_FAULTS]++;
+        row(f, p->app)[HD_FAULT_MERGES] += packets - 1;
+        peak = &row(f, HD_APP_NONE)[HD_FAULT_PEAK];
+        *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
+        tell(f, HEDDLE_NOTE_page_fault, e, p->vpn, page.pages, now);
+    }
+}
+
+/* Asks how many of the n packets that are known are a batch. */
+static uint32_t ask_driver(struct hd_faults *f, hd_time now, uint32_t n)
+{
+    uint64_t *a = f->ask;
+    struct heddle_q_fault_batch q = {.n = n,
+                                     .app = a,
+                                     .vpn = a + n,
+                                     .pages = a + 2 * (size_t)n,
+                                     .age = a + 3 * (size_t)n};
+
+    if (HD_LIKELY(!f->batch.bound))
+        return (uint32_t)batch_default(f, &q);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct hd_packet *p = hd_driver_packet(f->driver, i);
+        struct hd_xlate x = {.vpn = p->vpn, .pages = 1};
+        hd_ptables_absent(f->w.tables, p->app, p->vpn, &x);
+        a[i] = p->app;
+        a[n + i] = x.vpn.v;
+        a[2 * (size_t)n + i] = x.pages;
+        a[3 * (size_t)n + i] = cycles(f, now - p->born);
+    }
+    return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
+}
+
+/* The driver takes a batch, if it has nothing to do and there are packets. */
+static void driver_serve(struct hd_faults *f, hd_time now)
+{
+    uint32_t n = 0, known = 0;
+
+    if (f->s->busy || f->env->err->code != 0 ||
+        (known = hd_driver_known(f->driver)) == 0)
+        return;
+    n = ask_driver(f, now, known);
+    if (n == 0) {
+        refuse_none(f, now, known);
+        return;
+    }
+    f->s->busy = 1;
+    enter_batch(f, now, hd_driver_take(f->driver, n, absent, f));
+    if (f->s->todo != HD_NONE)
+        row(f, f->v[f->s->todo].app)[HD_FAULT_BATCHES]++;
+    hd_post(f->env->ev, f->rank, f->rank, now + f->base, EV_BASE, 0, 0);
+}
+
+/* A request that was issued again waits once more: its page went with its
+ * allocation. */
+static void unpin_lost(struct hd_faults *f, uint32_t treq)
+{
+    struct parked *x = &f->wait[treq];
+
+    if (x->pin != 0)
+        unpin(f, hd_events_now(f->env->ev), f->w.treqs->v[treq].app, x->pin - 1,
+              x->loose != 0);
+    x->pin = 0;
+}
+
+/* A request waits from `at` on; its core is told, the first time. */
+static void park(struct hd_faults *f, hd_time at, uint32_t treq)
+{
+    struct hd_treq *q = &f->w.treqs->v[treq];
+    const struct hd_tclient *core = &f->w.cores[q->core];
+
+    f->wait[treq].since = at;
+    if (q->client >= f->w.replay_client) {
+        unpin_lost(f, treq);
+        return;
+    }
+    q->client = (uint16_t)(q->client + f->w.replay_client);
+    f->wait[treq].total = 0;
+    f->wait[treq].pin = 0;
+    core->reply(core->self, at, treq);
+}
+
+/* Requests fault: they wait for a replay, and packets are written. */
+static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
+                         uint32_t n)
+{
+    for (uint32_t t = first, next; n > 0; n--, t = next) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        uint32_t e = hd_mshr_find(&f->open, q->vpn.v | (uint64_t)q->app << 52);
+        next = q->next;
+        if (e != HD_NONE && f->v[e].ahead && f->v[e].requesters++ == 0)
+            row(f, q->app)[HD_FAULT_LATE] += f->v[e].pages;
+        hd_treq_append(f->w.treqs, &f->s->parked, &f->s->parked_last, t);
+        f->s->requests++;
+        park(f, hd_max_u64(now, q->looked), t);
+        hd_driver_write(f->driver, &(struct hd_packet){.vpn = q->vpn,
+                                                       .born = now,
+                                                       .app = q->app,
+                                                       .core = q->core});
+    }
+    driver_serve(f, now);
+}
+/* ---- the end of a batch ---------------------------------------------------
+ */
+
 /* All of a batch has come. */
 static void finish(struct hd_faults *f, hd_time now, uint32_t head)
 {
+    if (f->driver != NULL) {
+        block_over(f, now, head);
+        return;
+    }
+
     for (uint32_t next; head != HD_NONE; head = next) {
         next = f->v[head].next;
         replay(f, now, head);
@@ -930,14 +1261,16 @@ static void finish(struct hd_faults *f, hd_time now, uint32_t head)
 /* A transfer is over: the last page has come over the link. */
 static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    struct fault *x = &f->v[e];
-    uint32_t head = x->head;
+    uint32_t head = f->v[e].head;
 
     map(f, now, e);
     look_ahead(f);
-    for (; x != NULL; x = x->more != HD_NONE ? &f->v[x->more] : NULL) {
-        x->here = now;
-        x->state = HERE;
+    for (uint32_t i = e, next; i != HD_NONE; i = next) {
+        next = f->v[i].more;
+        f->v[i].here = now;
+        f->v[i].state = HERE;
+        if (f->driver != NULL && f->v[i].ahead)
+            replay(f, now, i);
     }
     if (--f->v[head].left == 0)
         finish(f, now, head);
@@ -950,6 +1283,8 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
 {
     if (what == EV_DRIVE)
         drive(self, now, e);
+    else if (what == EV_BASE)
+        next_block(self, now);
     else if (what == EV_PAGE)
         one(self, now, e);
     else if (what == EV_OVER)
@@ -991,35 +1326,6 @@ static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
     return e;
 }
 
-/* A request that was issued again waits once more: its page went with its
- * allocation. */
-static void unpin_lost(struct hd_faults *f, uint32_t treq)
-{
-    struct parked *x = &f->wait[treq];
-
-    if (x->pin != 0)
-        unpin(f, hd_events_now(f->env->ev), f->w.treqs->v[treq].app, x->pin - 1,
-              x->loose != 0);
-    x->pin = 0;
-}
-
-/* A request waits from `at` on; its core is told, the first time. */
-static void park(struct hd_faults *f, hd_time at, uint32_t treq)
-{
-    struct hd_treq *q = &f->w.treqs->v[treq];
-    const struct hd_tclient *core = &f->w.cores[q->core];
-
-    f->wait[treq].since = at;
-    if (q->client >= f->w.replay_client) {
-        unpin_lost(f, treq);
-        return;
-    }
-    q->client = (uint16_t)(q->client + f->w.replay_client);
-    f->wait[treq].total = 0;
-    f->wait[treq].pin = 0;
-    core->reply(core->self, at, treq);
-}
-
 void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
                      uint32_t n)
 {
@@ -1033,10 +1339,14 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     hd_cross(f->env, HD_BORDER_fault);
     if (!hd_ptables_absent(f->w.tables, q->app, q->vpn, &page))
         hd_assert(!"a fault of a page that is there");
-    e = entry(f, now, q->app, &page);
-    m = &f->open.v[e];
     c[HD_FAULT_WALKS]++;
     c[HD_FAULT_REQUESTS] += n;
+    if (f->driver != NULL) {
+        driver_enter(f, now, first, n);
+        return;
+    }
+    e = entry(f, now, q->app, &page);
+    m = &f->open.v[e];
     first_of = m->n + f->v[e].requesters == 0;
     c[HD_FAULT_MERGES] += first_of && !f->v[e].ahead ? n - 1 : n;
     c[HD_FAULT_LATE] += first_of && f->v[e].ahead ? f->v[e].pages : 0;
@@ -1136,7 +1446,7 @@ static void check_entry(const struct hd_faults *f, uint32_t e,
 static void check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_faults *f = self;
-    uint32_t waits = 0, batches = 0;
+    uint32_t waits = 0, batches = 0, requests = 0;
 
     (void)instance;
     for (uint32_t e = 0; e < f->open.room; e++) {
@@ -1146,6 +1456,14 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
         batches += f->v[e].state != WAITS && f->v[e].head == e;
         check_entry(f, e, err);
     }
+    for (uint32_t t = f->s->parked; t != HD_NONE; t = f->w.treqs->v[t].next)
+        requests++;
+    if (requests != f->s->requests ||
+        (requests > 0 && !f->s->busy && hd_driver_waiting(f->driver) == 0))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "faults: %u requests wait for a replay, %u are counted; "
+                   "the driver is%s at work",
+                   requests, f->s->requests, f->s->busy ? "" : " not");
     if (!hd_mshr_sane(&f->open) || waits != f->s->waiting ||
         batches != f->s->serving || (waits > 0 && batches == 0))
         hd_err_set(err, HEDDLE_ECHECK,
@@ -1158,14 +1476,23 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
 
 static int take(struct hd_faults *f, struct hd_env *env)
 {
+    uint32_t entries = f->w.room + HD_FAULT_AHEAD;
+    size_t most = f->w.room;
+
+    if (f->w.driver->mode == HD_DRIVER_DRIVER) {
+        f->driver = hd_driver_open(env, f->w.driver, f->w.core_count);
+        if (f->driver == NULL)
+            return -1;
+        entries += f->w.driver->buffer;
+        most = hd_max_u64(most, f->w.driver->buffer);
+    }
     f->s = hd_arena_take(env->arena, 1, sizeof *f->s);
-    f->v = hd_arena_take(env->arena, f->w.room + HD_FAULT_AHEAD, sizeof *f->v);
+    f->v = hd_arena_take(env->arena, entries, sizeof *f->v);
     f->wait =
         hd_arena_take(env->arena, f->w.treqs->numbers.room, sizeof *f->wait);
-    f->ask = calloc(4 * (size_t)f->w.room, sizeof *f->ask);
+    f->ask = calloc(4 * most, sizeof *f->ask);
     return f->s == NULL || f->v == NULL || f->wait == NULL || f->ask == NULL ||
-                   hd_mshr_open(&f->open, env->arena,
-                                f->w.room + HD_FAULT_AHEAD, 0) != 0
+                   hd_mshr_open(&f->open, env->arena, entries, 0) != 0
                ? -1
                : 0;
 }
@@ -1185,6 +1512,10 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
         hd_faults_close(f);
         return NULL;
     }
+    f->how = f->driver != NULL && w->driver->prefetch ? HD_PREFETCH_DRIVER
+                                                      : f->cfg.prefetch;
+    f->base = hd_ticks_ns(env->clk, w->driver->base);
+    f->block = hd_ticks_ns(env->clk, w->driver->block);
     f->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
     f->stat =
         hd_stats_group(env->stats, "fault", hd_fault_stats, HD_FAULT_STATS, 1);
@@ -1192,7 +1523,7 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->requesters = hd_stats_hist(env->stats, &hd_fault_hists[REQUESTERS]);
     f->s->next = HD_NEVER;
     f->s->draws = hd_rng_make(env->seed, STREAM_PREFETCH);
-    f->s->starving = HD_NONE;
+    f->s->starving = f->s->parked = f->s->todo = f->s->done = HD_NONE;
     if (w->evict != NULL)
         hd_evict_client(w->evict, room, f);
     f->rank = hd_events_component(env->ev, "fault", handle, f);
@@ -1219,6 +1550,7 @@ void hd_faults_close(struct hd_faults *f)
 {
     if (f == NULL)
         return;
+    hd_driver_close(f->driver);
     free(f->ask);
     free(f);
 }

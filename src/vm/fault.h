@@ -11,6 +11,7 @@
 
 #include "../core/config.h"
 #include "../core/env.h"
+#include "driver.h"
 #include "evict.h"
 #include "frame.h"
 #include "link.h"
@@ -18,12 +19,11 @@
 #include "translate.h"
 
 struct hd_fault_cfg {
-    uint32_t batch;     /* most faults that are served together */
-    uint32_t serial;    /* 1: one batch at a time */
-    uint32_t transfer;  /* enum hd_fault_transfer */
-    uint32_t replay;    /* enum hd_fault_replay */
-    uint32_t prefetch;  /* enum hd_fault_prefetch */
-    uint32_t threshold; /* percent, of HD_PREFETCH_DRIVER */
+    uint32_t batch;    /* most faults that are served together */
+    uint32_t serial;   /* 1: one batch at a time */
+    uint32_t transfer; /* enum hd_fault_transfer */
+    uint32_t replay;   /* enum hd_fault_replay */
+    uint32_t prefetch; /* enum hd_fault_prefetch */
 };
 
 /* What comes over the link for a fault: its page; all absent pages of the
@@ -70,6 +70,7 @@ struct hd_faults;
 
 struct hd_fault_wiring {
     const struct hd_fault_cfg *cfg;
+    const struct hd_driver_cfg *driver;
     struct hd_ptables *tables;
     struct hd_treqs *treqs;
     struct hd_link *link;
@@ -79,6 +80,7 @@ struct hd_fault_wiring {
      * From then on its treq.client is `replay_client` higher. */
     struct hd_tclient *cores;
     uint32_t replay_client;
+    uint32_t core_count;
     /* Told that a page has come and can be used, and where; may be NULL. */
     void (*came)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
                  uint32_t pages);
@@ -126,6 +128,11 @@ void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
 
 /* How long a request has waited for faults up to now, in all. */
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now);
+
+/* Driver mode: faults taken out of the buffer since the beginning; ticks that
+ * may pass without one, or a transfer over the link. */
+uint64_t hd_faults_steps(const struct hd_faults *f);
+hd_time hd_faults_step(const struct hd_faults *f);
 
 /* In the arena: the instant at which cores will see the next page that comes,
  * or HD_NEVER; known before any core can have run on to it. */

@@ -381,6 +381,12 @@ bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING, &x);
 }
 
+uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                            uint32_t n)
+{
+    return region_of(t, region_number(slot_of(t, app, vpn.v)))->faults += n;
+}
+
 void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                       uint64_t set[HD_LARGE_PAGES / 64])
 {

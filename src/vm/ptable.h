@@ -75,6 +75,10 @@ bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
  * the first, else 0. */
 uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
+/* Pages of the aligned 2 MB around vpn that have come for faults; n more do. */
+uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                            uint32_t n);
+
 /* The pages of the aligned 2 MB around vpn that are present or on their way, a
  * bit each. */
 void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,

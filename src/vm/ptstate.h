@@ -46,6 +46,7 @@ struct hd_pt_region {
     uint64_t number; /* virtual page / 512 */
     uint64_t frame;  /* coalesced: its frame of 2 MB, by the first base frame */
     uint32_t app;
+    uint32_t faults; /* pages that have come for faults */
 };
 
 /* Half a line of the host's cache, with all that a walk begins with. */

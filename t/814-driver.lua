@@ -1,0 +1,267 @@
+-- 814-driver.lua - pins far faults as NVIDIA's driver serves them: one fault, a
+-- stream and a batch of n blocks cost what the formula says; the stages of
+-- faults sum to their time; packets are conserved; the replay policies differ
+-- as they should, and all of them serve everything, in little memory, with a
+-- buffer of one, and from the middle of a batch.
+--
+-- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
+local dice = require "lib.dice"
+local whole = require "lib.whole"
+local H = require "heddle"
+local kernel = require "heddle.kernel"
+
+-- 1 GHz, 1 GB/s: a tick is a cycle, and a byte takes one.
+local BASE, BLOCK, IN = 20000, 5280, 4096
+local ROUND = { ["clock.core"] = 1000000000, ["clock.l2"] = 1000000000,
+    ["clock.dram"] = 1000000000, ["clock.link"] = 1000000000,
+    ["link.bandwidth"] = 1000000000, ["vm.paging"] = "fault",
+    ["uvm.mode"] = "driver", ["sim.relaunch"] = false }
+
+local function run(apps, settings, policy)
+    local sim = whole.sim(apps, whole.join(whole.SMALL, ROUND, settings),
+        { check = true })
+    if policy then
+        sim:use(policy)
+    end
+    local word = sim:run(1 << 40)
+    sim:check()
+    tap.is(word, "done", "it ends")
+    return sim, sim:counters()
+end
+
+--- Threads that each read a word `kb` KB from the next, n times on.
+local function touch(threads, n, kb)
+    return H.program(kernel.app {
+        name = "touch", source = "this test",
+        buffers = function()
+            return { kernel.i64("m", threads * n * kb * 128) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("touch", { grid = 1, block = threads },
+                function(t)
+                    t:loop(n, function(j)
+                        local x = t:load(b.m, (t.gid * n + j) * (kb * 128))
+                        t:alu(1, { uses = { x } })
+                    end)
+                end) }
+        end,
+    })
+end
+
+local function near(got, want, what)
+    tap.ok(math.abs(got - want) <= 0.01 * want, what,
+        ("%d, %d"):format(got, want))
+end
+
+--- What a run takes more than where all pages are there.
+local function cost(apps, settings)
+    local sim <close>, c = run(apps, settings)
+    local there <close> = run(apps, whole.join(settings,
+        { ["vm.paging"] = "none", ["uvm.mode"] = "paper" }))
+    return sim.now - there.now, c
+end
+
+-- ---- closed forms ---------------------------------------------------------------
+
+for pages, more in pairs { [1] = { ["uvm.perf_prefetch_enable"] = false },
+    [16] = {} } do
+    local time, c = cost({ touch(1, 1, 64) }, more)
+    near(time, BASE + BLOCK + pages * IN, "one fault")
+    tap.ok(c.fault.wait_cycles == 0 and c.fault.host_cycles == BASE + BLOCK
+        and c.fault.room_cycles == 0 and c.fault.link_cycles == pages * IN
+        and c.fault.batch_cycles == 0, "its stages")
+    tap.ok(c.uvm.packets == 1 and c.uvm.batches == 1 and c.uvm.blocks == 1
+        and c.uvm.replays == 1 and c.uvm.replayed == 1, "what the driver did")
+end
+
+-- A stream by one thread: each fault is a batch of one.  Prefetchers as in
+-- t/813; without one each page is a fault.
+for how, faults in pairs { none = 512, sequential = 31, locality = 4,
+    tree = 6, driver = 6 } do
+    local time, c = cost({ touch(1, 512, 4) }, {
+        ["uvm.perf_prefetch_enable"] = how == "driver",
+        ["fault.prefetch"] = how ~= "driver" and how or nil })
+    tap.is(c.fault.faults, faults, how .. ": faults of a stream")
+    near(time, faults * (BASE + BLOCK) + 512 * IN, how .. ": its time")
+    tap.is(c.evict.used, 512 - faults, how .. ": all that comes is used")
+end
+
+-- A warp that touches 32 blocks: its first fault is a batch alone, the others
+-- are one.
+for _, policy in ipairs { "batch", "batch_flush" } do
+    local sim <close>, c = run({ touch(32, 1, 2048) }, {
+        ["uvm.perf_prefetch_enable"] = false, ["core.count"] = 1,
+        ["uvm.perf_fault_replay_policy"] = policy,
+        ["vm.memory_bytes"] = 256 << 20 })
+    near(sim.now, 2 * BASE + 32 * (BLOCK + IN), policy .. ": 1 and 31 blocks")
+    tap.ok(c.fault.faults == 32 and c.uvm.blocks == 32,
+        policy .. ": all in blocks of their own", c.fault.faults)
+    -- the first replay had the other 31 tried again: they fault once more
+    tap.is(c.uvm.packets, 63, policy .. ": a replay is for all")
+end
+-- 32 pages of one block: the block is paid twice.
+do
+    local sim <close>, c = run({ touch(32, 1, 4) }, {
+        ["uvm.perf_prefetch_enable"] = false })
+    near(sim.now, 2 * (BASE + BLOCK) + 32 * IN, "one block: 1 and 31 pages")
+    tap.is(c.link.transfers, 2, "in two transfers")
+end
+-- With policy block each page is answered after its block.
+do
+    local function mean(policy)
+        local sim <close>, c = run({ touch(32, 1, 2048) }, {
+            ["uvm.perf_prefetch_enable"] = false,
+            ["uvm.perf_fault_replay_policy"] = policy,
+            ["vm.memory_bytes"] = 256 << 20 })
+        tap.ok(sim.now > 0, policy)
+        return c.fault.batch_cycles, c.uvm.replays
+    end
+    local cycles, n = mean "block"
+    tap.ok(cycles == 0 and n >= 32, "block: nobody waits for other blocks", n)
+    cycles, n = mean "batch"
+    tap.ok(cycles >= 30 * 31 // 2 * (BLOCK + IN) and n <= 3,
+        "batch: they do", cycles)
+    local once
+    once, n = mean "once"
+    tap.ok(once > cycles and n <= 2, "once: longest", once)
+end
+
+-- ---- the buffer -------------------------------------------------------------------
+
+do
+    local time, c = cost({ touch(32, 1, 2048) }, {
+        ["uvm.fault_buffer"] = 1, ["vm.memory_bytes"] = 256 << 20 })
+    tap.ok(c.uvm.overflows > 100 and c.uvm.peak == 1 and c.fault.faults == 32,
+        "a buffer of one", c.uvm.overflows)
+    near(time, c.uvm.batches * BASE + 32 * (BLOCK + 16 * IN),
+        "serves one after the other, and some that have come")
+    tap.is(c.uvm.batches, 32 + c.uvm.stale, "alone in their batches")
+end
+do
+    local sim <close>, c = run({ touch(32, 1, 2048) }, {
+        ["uvm.utlb_faults"] = 4, ["vm.memory_bytes"] = 256 << 20 })
+    tap.ok(c.uvm.held > 50 and c.uvm.peak <= 8 and sim.now > 0,
+        "few faults a core", c.uvm.held)
+end
+do
+    local function blocks(first)
+        local sim <close>, c = run({ touch(1, 512, 4) }, {
+            ["uvm.perf_prefetch_min_faults"] = first })
+        tap.ok(sim.now > 0, "min_faults")
+        return c.fault.faults
+    end
+    tap.is(blocks(4), blocks(1) + 3, "three faults before pages come ahead")
+end
+
+-- ---- what is conserved ----------------------------------------------------------
+
+local function loads()
+    return { "GUP", whole.random(4, 6, 1), whole.column(2, 6, "store", 512) }
+end
+local LOADS = { ["core.count"] = 6 }
+
+for _, policy in ipairs { "block", "batch", "batch_flush", "once" } do
+    local sim <close>, c = run(loads(), whole.join(LOADS, {
+        ["uvm.perf_fault_replay_policy"] = policy }))
+    local sum = 0
+    for _, h in ipairs(sim.core:hists()) do
+        if h.component == "fault" and h.name == "latency" then
+            for _, a in ipairs(h.apps) do sum = sum + a.sum end
+        end
+    end
+    local f = c.fault
+    tap.is(f.wait_cycles + f.host_cycles + f.room_cycles + f.link_cycles
+        + f.batch_cycles, sum, policy .. ": stages sum to the time")
+    local left = c.uvm.packets - f.faults - c.uvm.duplicates - c.uvm.stale
+        - c.uvm.flushed
+    tap.ok(left >= 0 and left <= c.uvm.peak,
+        policy .. ": packets are served, dropped or there", left)
+    tap.is(c.uvm.packets + c.uvm.held + c.uvm.overflows, f.requests,
+        policy .. ": one for each request that faults")
+    tap.ok(c.uvm.replayed <= f.requests and c.uvm.replayed > 0,
+        policy .. ": which a replay tries again", c.uvm.replayed)
+    tap.is(f.merges, c.uvm.duplicates, policy .. ": duplicates are merged")
+    tap.ok((c.uvm.flushed > 0) == (policy == "batch_flush"),
+        policy .. ": flushed", c.uvm.flushed)
+end
+do
+    local function reads(ratio)
+        local sim <close>, c = run(loads(), whole.join(LOADS, {
+            ["uvm.perf_fault_replay_update_put_ratio"] = ratio }))
+        tap.ok(sim.now > 0, "ratio")
+        return c.uvm.put_reads
+    end
+    tap.ok(reads(0) > 0, "any duplicate has PUT read again")
+    tap.is(reads(100), 0, "never more than all")
+end
+do
+    local c <close> = run(loads(), LOADS)
+    local lua <close> = run(loads(), LOADS, { name = "least",
+        fault_batch = function(q) return math.min(q.n, 256) end })
+    tap.is(whole.difference(whole.statistics(c, whole.no_policy),
+        whole.statistics(lua, whole.no_policy)), nil,
+        "fault_batch: what the default answers, in Lua")
+end
+
+-- ---- whatever is small ------------------------------------------------------------
+
+local function stress(what, settings, policy)
+    local why
+    local ok, err = pcall(function()
+        local sim <close> = whole.sim({ "GUP", whole.random(3, 4, 1) },
+            whole.join(whole.SMALL, ROUND, { ["vm.memory_bytes"] = 64 << 20,
+                ["vm.table_frames"] = (64 << 8) - 48, ["evict.unit"] = "4K",
+                ["uvm.base_latency"] = 1000, ["uvm.block_latency"] = 300 },
+                settings), { check = true })
+        if policy then
+            sim:use(policy)
+        end
+        local snaps, word = {}, nil
+        repeat -- stops in all states of a batch
+            word = sim:run(4003)
+            if word == "ok" and #snaps < 2 and sim:counters().uvm.batches
+                > 9 * #snaps then
+                snaps[#snaps + 1] = sim:snapshot()
+            end
+        until word ~= "ok"
+        local c = sim:counters()
+        sim:check()
+        if word ~= "done" or c.evict.evictions == 0 or #snaps < 2 then
+            why = ("%s, %d evictions"):format(word, c.evict.evictions)
+        end
+        for i, snap in ipairs(snaps) do
+            local d = whole.again(sim, snap, i == 1 and 1 << 40 or 2999)
+            why = why or d and "another end after a restore:\n" .. d
+        end
+    end)
+    why = why or not ok and tostring(type(err) == "table" and err.message
+        or err)
+    tap.ok(not why, what .. ": checked, and the same from the middle", why)
+end
+
+for _, policy in ipairs { "block", "batch", "batch_flush", "once" } do
+    local set = { ["uvm.perf_fault_replay_policy"] = policy }
+    stress(policy, set)
+    stress(policy .. ", batches of 4, units of trees", whole.join(set, {
+        ["uvm.perf_fault_batch_count"] = 4, ["evict.unit"] = "tree",
+        ["vm.table_frames"] = (64 << 8) - 100 }))
+    stress(policy .. ", a buffer of 3", whole.join(set, {
+        ["uvm.fault_buffer"] = 3, ["uvm.utlb_faults"] = 2,
+        ["uvm.perf_fault_max_batches_per_service"] = 2,
+        ["evict.trigger"] = "watermark", ["evict.free_bytes"] = 65536 }))
+end
+stress("pages of 64 KB", { ["vm.page"] = "64K", ["vm.round"] = true,
+    ["evict.unit"] = "64K", ["vm.table_frames"] = (64 << 8) - 96 })
+for seed = 1, 4 do
+    stress("answers at random " .. seed, { ["walk.walkers"] = 1,
+        ["uvm.perf_fault_replay_policy"] =
+            ({ "block", "batch", "batch_flush", "once" })[seed] },
+        dice(seed, { warp_limit = true, warp_pick = true, page_size = true,
+            frame_place = true }))
+end
+
+tap.raises(function()
+    run({ touch(1, 1, 4) }, { ["fault.transfer"] = "64K" })
+end, "uvm.mode", "the driver has its own transfers")
+tap.done()
