@@ -324,29 +324,55 @@ stress("an ideal L1 TLB, relaunched", function()
 end, frames(40, { ["l1tlb.mode"] = "ideal", ["evict.unit"] = "64K",
     ["walk.walkers"] = 1 }))
 -- Two places of 2 MB for four regions: each is one region's until all of its
--- pages have left.
-stress("coalesced regions", function()
-    return { whole.random(4, 24, 8) }
-end, frames(1024, { ["evict.unit"] = "64K" }), {
-    name = "places", state = { region = {}, n = { [0] = 0, 0 } },
-    frame_place = function(q, s)
-        local region, at = q.vpn >> 9, q.vpn >> 9 & 1
-        if s.n[at] > 0 and s.region[at] ~= region then
-            return q.frames
-        end
-        s.region[at], s.n[at] = region, s.n[at] + 1
-        return at * 512 + q.vpn % 512
-    end,
-    region_coalesce = function() return true end,
-    watch = {
-        page_freed = function(n, s)
-            s.n[n.frame >> 9] = s.n[n.frame >> 9] - 1
+-- pages have left.  A region that is split loses a unit, one that is not leaves
+-- whole.
+local function places(splits)
+    return {
+        name = "places", state = { region = {}, n = { [0] = 0, 0 }, asked = 0,
+            stay = 0 },
+        frame_place = function(q, s)
+            local region, at = q.vpn >> 9, q.vpn >> 9 & 1
+            if s.n[at] > 0 and s.region[at] ~= region then
+                return q.frames
+            end
+            s.region[at], s.n[at] = region, s.n[at] + 1
+            return at * 512 + q.vpn % 512
         end,
-        page_back = function(n, s) -- to the place that was kept for it
-            s.n[n.frame >> 9] = s.n[n.frame >> 9] + 1
+        region_coalesce = function() return true end,
+        region_split = function(q, s)
+            s.asked = s.asked + 1
+            s.stay = s.stay + (q.left > 0 and 1 or 0)
+            return splits
         end,
-    },
-})
+        watch = {
+            page_freed = function(n, s)
+                s.n[n.frame >> 9] = s.n[n.frame >> 9] - 1
+            end,
+            page_back = function(n, s) -- to the place that was kept for it
+                s.n[n.frame >> 9] = s.n[n.frame >> 9] + 1
+            end,
+        },
+    }
+end
+local REGIONS = frames(1024, { ["evict.unit"] = "64K" })
+local units = {}
+for _, splits in ipairs { true, false } do
+    local what = splits and "regions are split" or "regions leave whole"
+    stress(what, function() return { whole.random(4, 24, 8) } end, REGIONS,
+        places(splits))
+    local sim <close>, c = run({ whole.random(4, 24, 8) }, REGIONS,
+        places(splits))
+    for _, used in ipairs(sim:used()) do
+        tap.ok(used.state.stay > 10, what .. ": it is asked with what stays",
+            used.state.stay)
+        tap.ok(splits or used.state.asked >= 2 * used.state.stay,
+            what .. ": and again, when none does", used.state.asked)
+    end
+    units[splits] = c.evict.evictions
+    tap.is(c.memory.splintered > 0, true, what .. ": their entries are written")
+end
+tap.ok(units[true] ~= units[false], "one unit is not all of them",
+    ("%d, %d"):format(units[true], units[false]))
 
 -- ---- allocations that go at the wrong moment -------------------------------------------
 

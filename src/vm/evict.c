@@ -48,8 +48,8 @@
  * Pages that are compressed may grow where they are (mem/compress.c).  If they
  * outgrow memory, units leave until they fit; nobody waits for that.
  *
- * A coalesced region is split before pages of it leave, since it would keep
- * their frames; the costs are those of any splitting.
+ * Where pages of a coalesced region are to leave, region_split is asked: the
+ * region is split, or all of it leaves; the costs are those of any splitting.
  *
  * Invariants: base pages that came = those that left, went with their
  * allocations, or are resident; a unit is in the list exactly while it has
@@ -170,6 +170,7 @@ struct state {
     uint32_t starved;    /* 1: nothing could leave, or not yet */
     uint32_t loose;      /* pins of requests that have been issued again */
     uint32_t leaving;    /* unit */
+    uint32_t wide;       /* 1: and others of its region with it */
     uint32_t app;        /* its application */
     hd_time since;       /* when it was unmapped */
     uint64_t came, left, lost, resident; /* base pages */
@@ -649,11 +650,10 @@ static void over(struct hd_evict *v, hd_time now, uint32_t u)
     uint32_t app, n;
     hd_vpn first = place_of(v, u, &app);
 
-    if (v->cfg.unit == HD_EVICT_TREE)
+    if (s->wide)
         first.v &= ~(uint64_t)(HD_LARGE_PAGES - 1);
     for (uint32_t i = 0;
-         i < HD_LARGE_PAGES &&
-         (i == 0 || i >> v->unit_log == 0 || v->cfg.unit == HD_EVICT_TREE);
+         i < HD_LARGE_PAGES && (i == 0 || i >> v->unit_log == 0 || s->wide);
          i += n) {
         n = hd_ptables_gone(v->w.tables, app, (hd_vpn){first.v + i});
         n += n == 0;
@@ -699,15 +699,38 @@ static void unmap(struct hd_evict *v, uint32_t u, uint64_t *bytes)
 {
     uint32_t app, span;
     hd_vpn first = place_of(v, u, &app);
-    struct hd_xlate x;
 
     span = span_of(v, app, first);
-    if (hd_ptables_large(v->w.tables, app, first, &x))
-        v->w.split(v->w.manager, app, first);
     (*count(v, app, HD_EVICT_EVICTIONS))++;
     *count(v, app, HD_EVICT_AHEAD) += !v->s->wanted;
     each(v, u, leave, bytes);
     v->w.shoot(v->w.manager, app, first, span);
+}
+
+/* Of a coalesced region only a unit is to leave: it is split, or (true) all of
+ * it leaves. */
+static bool whole(struct hd_evict *v, uint32_t u)
+{
+    uint32_t app, left = 0, first = u / v->per * v->per;
+    hd_vpn vpn = place_of(v, u, &app);
+    struct hd_xlate x;
+
+    if (!hd_ptables_large(v->w.tables, app, vpn, &x))
+        return false;
+    for (uint32_t i = 0; i < v->per && first + i < v->s->room; i++)
+        left += first + i == u ? at(v, u)->pinned : at(v, first + i)->pages;
+    return !v->w.split(v->w.manager, app, vpn, left) &&
+           v->w.split(v->w.manager, app, vpn, 0);
+}
+
+/* All units of a region leave but one that has. */
+static void unmap_rest(struct hd_evict *v, uint32_t u, uint64_t *bytes)
+{
+    uint32_t w = u / v->per * v->per, end = w + v->per;
+
+    for (; w < end && w < v->s->room; w++)
+        if (w != u && can_leave(at(v, w)))
+            unmap(v, w, bytes);
 }
 
 /* The units that go with one that has just left, a bit each: the rest of nodes
@@ -750,8 +773,12 @@ void hd_evict_apply(struct hd_evict *v, hd_time now)
     s->leaving = u;
     each(v, u, find, &page.v);
     place_of(v, u, &s->app);
+    s->wide = whole(v, u);
     unmap(v, u, &bytes);
+    if (s->wide)
+        unmap_rest(v, u, &bytes);
     more = v->cfg.unit == HD_EVICT_TREE ? follow(v, u, page) : 0;
+    s->wide |= more != 0;
     for (; more != 0; more &= more - 1) {
         uint32_t w = u / v->per * v->per + hd_bit_first(more);
         if (can_leave(at(v, w)))

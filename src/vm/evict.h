@@ -54,10 +54,11 @@ struct hd_evict_wiring {
     struct hd_link *link;
     uint32_t pins; /* pages that may be pinned at once */
     /* The memory manager: has hd_evict_apply called as soon as no core can be
-     * ahead of it; splits a coalesced region; takes a page's lines out of the
+     * ahead of it; asks whether a coalesced region is split of which so many
+     * pages stay, and does so, of none always; takes a page's lines out of the
      * caches and returns how many; takes translations out of the TLBs. */
     void (*ask)(void *self, hd_time now);
-    void (*split)(void *self, uint32_t app, hd_vpn vpn);
+    bool (*split)(void *self, uint32_t app, hd_vpn vpn, uint32_t left);
     uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
     void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
     void *manager; /* their self */

@@ -296,6 +296,22 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
     }
 }
 
+/* Asks whether a coalesced region is split that has only so many pages left;
+ * one that has none always is. */
+static bool split_one(struct hd_manage *g, uint32_t app, uint64_t vpn,
+                      uint32_t left)
+{
+    struct heddle_q_region_split q = {.app = app, .vpn = vpn, .left = left};
+    struct hd_xlate x;
+
+    hd_ptables_large(g->t, app, (hd_vpn){vpn}, &x);
+    q.frame = x.pfn.v;
+    if (!hd_ask_region_split(&g->splinter, &q) && left != 0)
+        return false;
+    split(g, app, vpn);
+    return true;
+}
+
 /* Coalesced regions of the range that are not whole any more. */
 static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
                        uint64_t end)
@@ -303,15 +319,13 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
     uint64_t v = vpn & ~(uint64_t)(HD_LARGE_PAGES - 1);
 
     for (; v < end; v += HD_LARGE_PAGES) {
-        struct heddle_q_region_split q = {.app = app, .vpn = v};
         struct hd_xlate x;
+        uint32_t left;
         if (!hd_ptables_large(g->t, app, (hd_vpn){v}, &x))
             continue;
-        q.left = hd_ptables_left(g->t, app, (hd_vpn){v});
-        q.frame = x.pfn.v;
-        if (q.left != HD_LARGE_PAGES &&
-            (hd_ask_region_split(&g->splinter, &q) || q.left == 0))
-            split(g, app, v);
+        left = hd_ptables_left(g->t, app, (hd_vpn){v});
+        if (left != HD_LARGE_PAGES)
+            split_one(g, app, v, left);
     }
 }
 
@@ -667,9 +681,9 @@ void hd_manage_ask_evict(void *manage, hd_time now)
     enter(manage, now, (struct job){.what = JOB_EVICT});
 }
 
-void hd_manage_split(void *manage, uint32_t app, hd_vpn vpn)
+bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left)
 {
-    split(manage, app, vpn.v);
+    return split_one(manage, app, vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1), left);
 }
 
 uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)

@@ -97,7 +97,7 @@ void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault);
  * manager. */
 void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v);
 void hd_manage_ask_evict(void *manage, hd_time now);
-void hd_manage_split(void *manage, uint32_t app, hd_vpn vpn);
+bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left);
 uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages);
 void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages);
 
