@@ -217,7 +217,8 @@ local function stress(what, settings, policy)
         if policy then
             sim:use(policy)
         end
-        local snaps, word = {}, nil
+        local snaps = {}
+        local word
         repeat -- stops in all states of a batch
             word = sim:run(4003)
             if word == "ok" and #snaps < 2 and sim:counters().uvm.batches

@@ -191,25 +191,13 @@ static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_done, &n);
 }
 
-/* The requests of a walk that is done make a party. */
-static void gather(struct hd_mmu *m, const struct hd_mshr_entry *e,
-                   uint32_t app)
+/* A request leaves its party, if it is in one. */
+static HD_HOT void part(struct hd_unit *u, uint32_t treq)
 {
-    uint32_t i = hd_numbers_take(&m->party_numbers);
-
-    m->parties[i] = (struct hd_party){e->n, 0, app};
-    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
-        m->party_of[t] = i + 1;
-}
-
-HD_HOT void hd_ptw_heard(void *self, uint32_t treq)
-{
-    struct hd_unit *u = self;
     struct hd_mmu *m = u->m;
     uint32_t i = m->party_of[treq], *stalled;
     struct hd_party *p;
 
-    hd_cross(m->env, HD_BORDER_heard);
     if (i == 0) /* it hit, or its walk is not done */
         return;
     p = &m->parties[i - 1];
@@ -224,6 +212,30 @@ HD_HOT void hd_ptw_heard(void *self, uint32_t treq)
     hd_numbers_give(&m->party_numbers, i - 1);
 }
 
+HD_HOT void hd_ptw_heard(void *self, uint32_t treq)
+{
+    struct hd_unit *u = self;
+
+    hd_cross(u->m->env, HD_BORDER_heard);
+    part(u, treq);
+}
+
+/* The requests of a walk that is done make a party.  One whose page was absent
+ * more than once may still be in that of its last walk. */
+static void gather(struct hd_unit *u, const struct hd_mshr_entry *e,
+                   uint32_t app)
+{
+    struct hd_mmu *m = u->m;
+    uint32_t i;
+
+    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
+        part(u, t);
+    i = hd_numbers_take(&m->party_numbers);
+    m->parties[i] = (struct hd_party){e->n, 0, app};
+    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
+        m->party_of[t] = i + 1;
+}
+
 static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_mmu *m = u->m;
@@ -233,7 +245,7 @@ static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
     uint64_t busy = hd_unit_cycles(m, now - w->began);
     uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
-    gather(m, e, w->app);
+    gather(u, e, w->app);
     c[HD_WALK_WALKS]++;
     c[HD_WALK_REQUESTERS] += e->n;
     c[HD_WALK_BUSY_CYCLES] += busy;
