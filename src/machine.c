@@ -103,6 +103,7 @@ const struct hd_part_info hd_parts[] = {
      COUNTERS(fault_hist)},
     {"uvm", SETTINGS(driver, uvm), COUNTERS(driver_stat), NONE},
     {"evict", SETTINGS(evict, evict), COUNTERS(evict_stat), NONE},
+    {"remote", SETTINGS(remote, remote), COUNTERS(remote_stat), NONE},
     {"link", SETTINGS(link, link), COUNTERS(link_stat), COUNTERS(link_hist)},
     {"policy", NO_SETTINGS, COUNTERS(slots_stat), NONE},
 };
@@ -244,6 +245,11 @@ int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
                           "memory.fragment_index: pages of nobody's take "
                           "frames, which compress.enable has more of than "
                           "memory; one of both is expected");
+    if (m->uvm.mode == HD_DRIVER_DRIVER &&
+        m->remote.access != HD_REMOTE_MIGRATE)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "remote.access: remote is for uvm.mode = paper; with "
+                          "driver, migrate is expected");
     return check_span(&m->sim, err);
 }
 

@@ -18,6 +18,7 @@
 #include "mem/l2.h"
 #include "vm/manage.h"
 #include "vm/evict.h"
+#include "vm/remote.h"
 #include "vm/fault.h"
 #include "vm/link.h"
 #include "vm/mmu.h"
@@ -57,6 +58,7 @@ struct hd_machine {
     struct hd_driver_cfg uvm;
     struct hd_link_cfg link;
     struct hd_evict_cfg evict;
+    struct hd_remote_cfg remote;
 };
 
 /* heddle_config_shape */

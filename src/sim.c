@@ -184,7 +184,18 @@ static int build_paging(heddle_sim *s)
                                 .core_count = m->core.count,
                                 .came = hd_manage_came,
                                 .make_room = hd_manage_room,
+                                .map_far = hd_manage_ask_far,
                                 .manager = s->memory};
+    struct hd_remote_wiring r = {.cfg = &m->remote,
+                                 .counters = &m->uvm.counters,
+                                 .tables = s->tables,
+                                 .reqs = &s->reqs,
+                                 .clients = s->client,
+                                 .ask = hd_manage_ask_recall,
+                                 .drop = hd_manage_drop,
+                                 .shoot = hd_manage_shoot,
+                                 .bring = hd_manage_bring,
+                                 .manager = s->memory};
     struct hd_evict_wiring e = {.cfg = &m->evict,
                                 .tables = s->tables,
                                 .pins = w.room,
@@ -202,12 +213,17 @@ static int build_paging(heddle_sim *s)
         return no_memory(s);
     if (m->vm.paging == HD_PAGING_LAUNCH)
         return 0;
-    e.link = s->link;
+    r.link = e.link = s->link;
+    s->remote = e.remote = w.remote = hd_remote_open(s->env, &r);
+    if (s->remote == NULL)
+        return no_memory(s);
+    hd_l2_far(s->l2, hd_remote_below(s->remote), HD_HOST_FRAME * HD_PAGE_BYTES,
+              m->remote.cache);
     s->evict = w.evict = hd_evict_open(s->env, &e);
     if (s->evict == NULL)
         return no_memory(s);
     s->gpu.dirty = hd_ptables_dirty(s->tables);
-    hd_manage_evicting(s->memory, s->evict);
+    hd_manage_evicting(s->memory, s->evict, s->remote);
     s->faults = hd_faults_open(s->env, &w);
     s->gpu.faults = s->faults;
     if (s->faults == NULL)
@@ -419,6 +435,7 @@ void heddle_free(heddle_sim *s)
         hd_faults_close(s->faults);
     hd_compress_close(s->compress);
     hd_evict_close(s->evict);
+    hd_remote_close(s->remote);
     if (s->link != NULL)
         hd_link_close(s->link);
     if (s->tables != NULL)

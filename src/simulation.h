@@ -62,6 +62,7 @@ struct heddle_sim {
     struct hd_link *link;
     struct hd_faults *faults;
     struct hd_evict *evict;
+    struct hd_remote *remote;
     struct hd_mmu *mmu;
     struct hd_manage *memory;
     struct hd_gpu gpu;

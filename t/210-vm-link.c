@@ -287,6 +287,31 @@ static void directions(void **state)
     rig_close(g);
 }
 
+/* Lines do not wait for a transfer; one that is sent after them does. */
+static void lines(void **state)
+{
+    struct rig *g = byte_a_cycle();
+
+    (void)state;
+    g->cfg.out_bandwidth = 300000000;
+    rig_open(g);
+    send(g, 0, HD_LINK_IN, 0, 1000, 0);
+    run(g, 10);
+    assert_int_equal(hd_link_line(g->link, 50, HD_LINK_IN, 128), 178);
+    assert_int_equal(hd_link_line(g->link, 51, HD_LINK_IN, 32), 210);
+    send(g, 20, HD_LINK_IN, 0, 100, 1);
+    due(g, 0, 1000);
+    due(g, 1, 1000 + 160 + 100);
+    run(g, 2000);
+    assert_int_equal(hd_link_line(g->link, 3000, HD_LINK_IN, 10), 3010);
+    send(g, 2000, HD_LINK_IN, 0, 100, 2); /* the line is on its way still */
+    due(g, 2, 2110);
+    for (uint64_t i = 1; i <= 300; i++) /* to the byte */
+        assert_int_equal(hd_link_line(g->link, 2110, HD_LINK_OUT, 1),
+                         2110 + i * 10 / 3);
+    rig_close(g);
+}
+
 /* A link at 250 MHz under a core at 1 GHz: 4 bytes a cycle of 4 ticks. */
 static void edges(void **state)
 {
@@ -481,6 +506,7 @@ int main(void)
         cmocka_unit_test(one_after_the_other),
         cmocka_unit_test(two_faults),
         cmocka_unit_test(directions),
+        cmocka_unit_test(lines),
         cmocka_unit_test(edges),
         cmocka_unit_test(twin),
         cmocka_unit_test(snapshot),

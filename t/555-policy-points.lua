@@ -63,6 +63,10 @@ local function chaos()
             policy[p.name] = function(q)
                 return math.random(q.serving == 0 and 1 or 0, q.n)
             end
+        elseif p.name == "migrate" then -- mostly, or nothing would come
+            policy[p.name] = function(q)
+                return math.random(4) == 1 and math.random(0, q.most) or 0
+            end
         elseif p.name == "warp_pick" then
             policy[p.name] = function(q)
                 local w

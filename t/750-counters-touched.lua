@@ -183,6 +183,16 @@ runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
     apps = { H.app("GUP", { size = "S" }), tiny "BP" },
     policies = { everything } }
 
+-- Pages that are used on the host, until they have been often enough.
+for _, count in ipairs { true, false } do
+    runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
+        ["vm.paging"] = "fault", ["link.latency"] = 100,
+        ["remote.access"] = "remote",
+        ["uvm.perf_access_counter_migration_enable"] = count,
+        ["uvm.perf_access_counter_threshold"] = 20 },
+        apps = { tiny "GUP", tiny "BP" }, policies = {} }
+end
+
 -- Memory that comes and goes, compacted by copies and inside DRAM.
 for cac = 1, 2 do
     runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,

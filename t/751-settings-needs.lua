@@ -8,6 +8,7 @@ local tap = require "lib.tap"
 local H = require "heddle"
 local index = require "heddle.index"
 local core = require "heddle.core"
+local whole = require "lib.whole"
 
 local BASE = { ["core.count"] = 2, ["l1tlb.entries"] = 8, ["l2tlb.entries"] = 16 }
 
@@ -31,6 +32,10 @@ local FAULT = { ["vm.paging"] = "fault", ["fault.serial"] = true }
 local FEW = { ["vm.paging"] = "fault", ["evict.unit"] = "64K",
     ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2000 }
 local DRIVER = { ["vm.paging"] = "fault", ["uvm.mode"] = "driver" }
+local REMOTE = { ["vm.paging"] = "fault", ["remote.access"] = "remote" }
+local COUNTED = whole.join(REMOTE, {
+    ["uvm.perf_access_counter_migration_enable"] = true,
+    ["uvm.perf_access_counter_threshold"] = 2 })
 local LARGE = { ["vm.page"] = "2M", ["vm.round"] = true,
     ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 4 }
 local CASES = {
@@ -56,6 +61,14 @@ local CASES = {
     { "link.latency", 1000, FAULT },
     { "link.bandwidth", 1000000000, { ["vm.paging"] = "launch" } },
     { "link.out_bandwidth", 100000000, FEW },
+    { "remote.access", "remote", { ["vm.paging"] = "fault" } },
+    { "remote.latency", 999, REMOTE },
+    { "remote.cache", true, whole.join(REMOTE, { ["l1cache.mode"] = "off" }) },
+    { "uvm.perf_access_counter_migration_enable", true,
+        whole.join(REMOTE, { ["uvm.perf_access_counter_threshold"] = 2 }) },
+    { "uvm.perf_access_counter_granularity", "64K", COUNTED },
+    { "uvm.perf_access_counter_threshold", 20, COUNTED },
+    { "uvm.perf_access_counter_batch_count", 1 },
     { "evict.unit", "4K", FEW },
     { "evict.trigger", "watermark", FEW },
     { "evict.write_back", "dirty", FEW },

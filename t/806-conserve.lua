@@ -531,6 +531,30 @@ do
     touch(sim)
 end
 
+-- Pages that are used on the host, and come when they have been often enough.
+for _, threshold in ipairs { 20, 65535 } do
+    local sim <close> = whole.sim({ mixed(16), "BP" }, whole.join(whole.SMALL,
+        { ["vm.paging"] = "fault", ["link.latency"] = 500,
+            ["remote.access"] = "remote",
+            ["uvm.perf_access_counter_migration_enable"] = true,
+            ["uvm.perf_access_counter_threshold"] = threshold }),
+        { check = true })
+    tap.is(sim:run(), "done", "pages that are used on the host")
+    local c = sim:counters()
+    local there = 0
+    for _, a in ipairs(sim:results().apps) do
+        there = there + a.pages
+    end
+    tap.is(c.remote.pages + c.fault.pages, c.remote.left + there,
+        "what was mapped is there, or was unmapped so as to come")
+    tap.is(c.remote.in_bytes, c.remote.loads * 128, "lines cross whole")
+    tap.ok(c.remote.load_cycles >= c.remote.loads * 200, "after their latency")
+    tap.is(c.link.bytes, c.fault.pages * 4096, "pages as ever")
+    tap.is(c.l2cache.dram_reads, c.dram.reads + c.dram.walk_reads,
+        "DRAM reads its own")
+    touch(sim)
+end
+
 -- Policies that pass, where pages are lost and move.
 do
     local sim = whole.sim({ whole.freer(700, 12) }, { ["core.count"] = 4 },

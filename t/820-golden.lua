@@ -206,6 +206,7 @@ for i, p in ipairs(core.points()) do
         or p.name == "page_size"
         or p.name == "free"
     local far = p.name == "fault_batch" or p.name == "page_prefetch"
+        or p.name == "migrate"
     local settings = far and { ["vm.paging"] = "fault",
         ["link.latency"] = 1500 } or {}
     if p.name:find "^evict" then

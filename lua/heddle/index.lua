@@ -198,6 +198,16 @@ index.needs = {
     ["evict.free_bytes"] = "evict.trigger = watermark",
     compress = "compress.enable = true",
     link = "vm.paging = launch or fault",
+    remote = "vm.paging = fault, and remote.access = remote or a policy of "
+        .. "migrate",
+    ["remote.access"] = "vm.paging = fault",
+    ["uvm.perf_access_counter_threshold"] = "uvm.perf_access_counter_migration_"
+        .. "enable = true, and remote.access = remote",
+    ["uvm.perf_access_counter_granularity"] = "remote.access = remote, and "
+        .. "uvm.perf_access_counter_migration_enable or a policy of migrate",
+    ["uvm.perf_access_counter_batch_count"] = "remote.access = remote, and "
+        .. "uvm.perf_access_counter_migration_enable or a policy of migrate",
+    ["uvm.perf_access_counter_migration_enable"] = "remote.access = remote",
     ["fault.batch"] = "vm.paging = fault and fault.serial = true",
     uvm = "vm.paging = fault and uvm.mode = driver",
     ["uvm.mode"] = "vm.paging = fault",

@@ -32,7 +32,9 @@ uint8_t hd_border_side(const char *component)
         uint8_t side;
     } of[] = {{"core", CORE},       {"mmu", MMU},       {"l2cache", MEMORY},
               {"dram", MEMORY},     {"link", LINK},     {"fault", MANAGER},
-              {"evict", MANAGER},   {"manager", MANAGER}, {"compress", MANAGER}, {"mover", MANAGER},
+              {"evict", MANAGER},   {"remote", MANAGER},
+              {"manager", MANAGER}, {"compress", MANAGER},
+              {"mover", MANAGER},
               {"dispatch", DISPATCH}};
 
     for (uint32_t i = 0; i < HD_LEN(of); i++)

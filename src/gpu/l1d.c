@@ -209,8 +209,11 @@ static inline void written(const struct hd_core *c, uint64_t line)
 {
     const struct hd_gpu *g = c->gpu;
 
-    if (HD_UNLIKELY(g->dirty != NULL))
-        hd_frame_write(g->dirty, line >> (HD_PAGE_SHIFT - g->line_shift));
+    if (HD_UNLIKELY(g->dirty != NULL)) {
+        uint64_t frame = line >> (HD_PAGE_SHIFT - g->line_shift);
+        if (frame < HD_HOST_FRAME)
+            hd_frame_write(g->dirty, frame);
+    }
 }
 
 static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,

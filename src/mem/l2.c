@@ -71,6 +71,11 @@
  * by the driver alone, so a bypassed read ignores what the slice may hold
  * (MASK leaves it open).  Bypassed reads do not merge.
  *
+ * Lines of the host's memory (vm/remote.c) have addresses behind DRAM's.  They
+ * go to the link where others go to the miss queue, and are not kept when they
+ * have come unless remote.cache says so: then a write goes on as it is, and
+ * what an atomic has changed follows it.
+ *
  * Invariants: every request that arrived was answered, has ended, or is in
  * exactly one list; the MSHRs and the tags hold no line twice; where ways are
  * shared out, each line lies in those of its owner; stage times of all finished
@@ -263,6 +268,14 @@ enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
     return dirty ? HD_L2_WAS_DIRTY : HD_L2_WAS_CLEAN;
 }
 
+void hd_l2_far(struct hd_l2 *l2, struct hd_below far, uint64_t from, bool kept)
+{
+    l2->far = far;
+    for (uint32_t i = 0; i < l2->cfg.slices; i++)
+        l2->slice[i].far_from = from;
+    l2->far_kept = kept;
+}
+
 /* Finds how the channel depends on the line. */
 static void find_spread(struct hd_l2 *l2)
 {
@@ -293,8 +306,7 @@ static void find_spread(struct hd_l2 *l2)
 /* ---- taking requests -------------------------------------------------- */
 
 /* A request is sent: struct hd_below's. */
-static HD_APART void take_other(const struct hd_l2 *l2, hd_time now,
-                                uint32_t r)
+static HD_APART void take_other(const struct hd_l2 *l2, hd_time now, uint32_t r)
 {
     struct hd_req *q = &l2->req[r];
     uint32_t to, what = HD_L2_ARRIVE;
@@ -355,6 +367,17 @@ static inline void peak(struct hd_l2_slice *sl, uint32_t counter, uint32_t n)
     uint64_t *most = counters(sl, HD_APP_NONE) + counter;
 
     *most = hd_max_u64(*most, n);
+}
+
+/* A line is not DRAM's; and is not kept. */
+static inline bool is_far(const struct hd_l2_slice *sl, uint64_t pa)
+{
+    return HD_UNLIKELY(pa >= sl->far_from);
+}
+
+static inline bool passes(const struct hd_l2_slice *sl, uint64_t pa)
+{
+    return is_far(sl, pa) && !sl->l2->far_kept;
 }
 
 static inline struct hd_who who(const struct hd_req *q)
@@ -437,18 +460,37 @@ static void down_drain(struct hd_l2_slice *sl, hd_time now)
     }
 }
 
+/* A line of the host's memory is read or written there, and not in DRAM. */
+static HD_APART void go_far(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    const struct hd_req *q = request(sl, r);
+
+    counters(sl, q->app)[q->kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
+                                                 : HD_L2_DRAM_READS]--;
+    sl->l2->far.send(sl->l2->far.self, now, r);
+}
+
+static HD_APART void down_wait(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    push(sl, &sl->s->down, r);
+    down_drain(sl, now);
+}
+
 /* A request enters the queue, or leaves it at once. */
 static HD_HOT void down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_dram *dram = sl->l2->w.dram;
 
+    if (is_far(sl, request(sl, r)->pa.v)) {
+        go_far(sl, now, r);
+        return;
+    }
     if (HD_LIKELY(sl->s->down.n == 0 && dram != NULL &&
                   hd_dram_takes(dram, sl->channel, r))) {
         hd_dram_send(dram, now, r);
         return;
     }
-    push(sl, &sl->s->down, r);
-    down_drain(sl, now);
+    down_wait(sl, now, r);
 }
 
 static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
@@ -485,8 +527,8 @@ static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
                                       .kind = (uint8_t)kind,
                                       .app = (uint8_t)app,
                                       .bytes = (uint16_t)bytes};
-    counters(sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
-                                           : HD_L2_DRAM_READS]++;
+    counters(
+        sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES : HD_L2_DRAM_READS]++;
     return d;
 }
 
@@ -499,7 +541,7 @@ static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
     bool miss;
     uint32_t d;
 
-    if (q->kind == HD_REQ_WALK ||
+    if (q->kind == HD_REQ_WALK || is_far(sl, q->pa.v) ||
         !hd_compress_line(sl->l2->w.compress, q->app, q->pa,
                           q->kind == HD_REQ_WRITE, &at, &miss))
         return at;
@@ -551,8 +593,9 @@ static void down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
 
 /* Enters the line that a request has asked for into the tags; sends a dirty
  * victim down at `at`. */
-static inline void enter_line(struct hd_l2_slice *sl, hd_time now, hd_time at,
-                       const struct hd_req *q, uint32_t level, bool dirty)
+static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
+                                 hd_time at, const struct hd_req *q,
+                                 uint32_t level, bool dirty)
 {
     uint64_t victim, *c = counters(sl, q->app);
     uint32_t owner;
@@ -701,7 +744,9 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                             hd_time t, uint32_t entry)
 {
     struct hd_req *q = request(sl, r);
-    bool back = sl->l2->cfg.write == HD_WRITE_BACK, hit = entry != HD_NONE;
+    bool hit = entry != HD_NONE;
+    bool back =
+        sl->l2->cfg.write == HD_WRITE_BACK && !passes(sl, request(sl, r)->pa.v);
 
     if (hd_l2_down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
@@ -736,8 +781,7 @@ static HD_HOT uint32_t serve_first(struct hd_l2_slice *sl, hd_time now,
         if (m != HD_NONE)
             return serve_merge(sl, r, t, m);
     }
-    return write ? serve_write(sl, now, r, t, e)
-                 : serve_read(sl, now, r, t, e);
+    return write ? serve_write(sl, now, r, t, e) : serve_read(sl, now, r, t, e);
 }
 
 /* ---- the input -------------------------------------------------------- */
@@ -891,9 +935,12 @@ static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
     uint32_t r = x->first, next;
     const struct hd_req *q = request(sl, r);
 
+    bool pass = passes(sl, q->pa.v);
+
     hd_mshr_give(&sl->mshr, m);
-    enter_line(sl, now, now, q, q->level, back && dirty);
-    if (dirty && !back)
+    if (!pass)
+        enter_line(sl, now, now, q, q->level, back && dirty);
+    if (dirty && (!back || pass))
         down_write(sl, now, now, q, q->line << sl->l2->line_shift, BURST);
     for (; r != HD_NONE; r = next) {
         q = request(sl, r);
@@ -935,7 +982,7 @@ HD_APART void hd_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 }
 
 static HD_APART void serve_other(struct hd_l2_slice *sl, hd_time now,
-                                uint32_t what, uint32_t a)
+                                 uint32_t what, uint32_t a)
 {
     struct hd_l2_state *s = sl->s;
 
@@ -1134,6 +1181,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     int rc;
 
     sl->l2 = l2;
+    sl->far_from = UINT64_MAX;
     sl->i = i;
     sl->channel = i / (uint32_t)l2->spread.banks;
     sl->req = l2->req;
@@ -1204,8 +1252,8 @@ static int settle(struct hd_l2 *l2)
     l2->full = c->mode.kind == HD_FULL;
     l2->steer = env->slots != NULL ? env->slots->steer : &unsteered;
     l2->cycle = env->clk->ticks[HD_CLK_L2];
-    l2->latency = l2->cycle *
-                  (c->mode.kind == HD_FIXED ? c->mode.fixed : c->latency);
+    l2->latency =
+        l2->cycle * (c->mode.kind == HD_FIXED ? c->mode.fixed : c->latency);
     l2->travel[0] = l2->travel[1] = l2->xbar.latency * l2->cycle;
     if (w->walk_latency != 0)
         l2->travel[1] = w->walk_latency * l2->cycle;

@@ -91,6 +91,7 @@ struct hd_l2_slice {
     uint32_t apps;         /* rows of applications; one more follows */
     uint32_t i, component;
     uint32_t channel;
+    uint64_t far_from; /* hd_l2_far */
     struct hd_mshr mshr;
     struct hd_cache tags;
     struct hd_slot bypass;
@@ -122,6 +123,8 @@ struct hd_l2 {
     bool check;   /* --check: keep ticks by stage */
     bool asks;    /* it has to be asked whether a request skips the cache */
     bool quiet;   /* the short way may be taken: fast/l2.c */
+    bool far_kept;
+    struct hd_below far;
     struct hd_l2_wiring w;
     struct hd_cache_cfg cfg;
     struct hd_xbar_cfg xbar;

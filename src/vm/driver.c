@@ -102,6 +102,19 @@ const struct hd_setting hd_driver_settings[] = {
      "guess: three times 1.76 us, a copy of 4 KB by UVMSmart's curve, as Allen "
      "and Ge found less than 25 % of a batch's time in transfers, where random "
      "accesses have one fault a block"},
+    {"perf_access_counter_migration_enable", HD_T_BOOL, AT(counters.migrate), "",
+     "false", 0, 1, NULL,
+     "pages that are used where they are come when they are accessed often",
+     "NVIDIA's UVM driver: -1, which is off but on systems with ATS"},
+    {"perf_access_counter_granularity", HD_T_CHOICE, AT(counters.granule), "", "2M", 0,
+     1, "64K|2M", "memory that is counted, and comes, together",
+     "NVIDIA's UVM driver: 2 MB; Ganguly et al.: 64 KB"},
+    {"perf_access_counter_threshold", HD_T_U32, AT(counters.threshold), "accesses",
+     "256", 1, HD_COUNTER_NEVER - 1, NULL, "accesses that make a notification",
+     "NVIDIA's UVM driver: 256"},
+    {"perf_access_counter_batch_count", HD_T_U32, AT(counters.batch), "notifications",
+     "256", 1, 65536, NULL, "most notifications that the host serves together",
+     "NVIDIA's UVM driver: 256"},
 };
 const uint32_t hd_driver_setting_count = HD_LEN(hd_driver_settings);
 

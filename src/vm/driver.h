@@ -9,6 +9,7 @@
 
 #include "../core/config.h"
 #include "../core/env.h"
+#include "remote.h"
 #include "translate.h"
 
 enum hd_driver_mode { HD_DRIVER_PAPER, HD_DRIVER_DRIVER };
@@ -32,6 +33,7 @@ struct hd_driver_cfg {
     uint32_t buffer;      /* packets that it holds */
     uint32_t utlb_faults; /* most of a core between two replays */
     uint64_t base, block; /* ns, of a batch and of each of its blocks */
+    struct hd_counter_cfg counters;
 };
 
 enum hd_driver_stat {

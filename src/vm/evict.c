@@ -342,8 +342,9 @@ void hd_evict_touch(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn)
     struct hd_xlate x;
     struct unit *u;
 
-    if (!hd_ptables_page(v->w.tables, app, vpn, &x))
-        return; /* a coalesced region whose page is on the host */
+    if (!hd_ptables_page(v->w.tables, app, vpn, &x) ||
+        x.pfn.v >= HD_HOST_FRAME)
+        return; /* of a coalesced region, or used on the host */
     u = at(v, unit_of(v, app, x.vpn));
     u->touched = now;
     u->walks++;
@@ -429,7 +430,7 @@ static uint32_t each(struct hd_evict *v, uint32_t u, visit *fn, uint64_t *sum)
             i++;
             continue;
         }
-        if (!is_pinned(v, app, x.vpn)) {
+        if (x.pfn.v < HD_HOST_FRAME && !is_pinned(v, app, x.vpn)) {
             fn(v, app, &x, sum);
             pages += x.pages;
         }
@@ -704,6 +705,8 @@ static void unmap(struct hd_evict *v, uint32_t u, uint64_t *bytes)
     (*count(v, app, HD_EVICT_EVICTIONS))++;
     *count(v, app, HD_EVICT_AHEAD) += !v->s->wanted;
     each(v, u, leave, bytes);
+    if (v->w.remote != NULL)
+        hd_remote_left(v->w.remote, app, first, span);
     v->w.shoot(v->w.manager, app, first, span);
 }
 
@@ -835,13 +838,14 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_evict *v = self;
     const struct state *s = v->s;
-    uint64_t resident = 0, mapped = 0;
+    uint64_t resident = 0, mapped = 0, lost;
     uint32_t units = 0;
     hd_time before = 0;
 
     (void)instance;
     for (uint32_t app = 0; app < v->env->apps; app++)
         mapped += hd_ptables_pages(v->w.tables, app);
+    mapped -= hd_ptables_far_pages(v->w.tables, &lost);
     for (uint32_t u = s->first; u != HD_NONE; u = at(v, u)->next, units++) {
         if (at(v, u)->pages == 0 || at(v, u)->migrated < before)
             hd_err_set(err, HEDDLE_ECHECK,

@@ -11,6 +11,7 @@
 #include "../core/env.h"
 #include "link.h"
 #include "ptable.h"
+#include "remote.h"
 
 struct hd_evict_cfg {
     uint32_t unit;       /* enum hd_evict_unit */
@@ -62,6 +63,7 @@ struct hd_evict_wiring {
     uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
     void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
     void *manager; /* their self */
+    struct hd_remote *remote; /* told what has left; NULL: nobody is */
 };
 
 /* Builds it in the simulation's arena; NULL on error. */

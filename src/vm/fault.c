@@ -201,8 +201,13 @@ struct fault {
     uint32_t left;       /* of a batch's first: transfers that are not over */
     uint32_t behind;     /* the next that waits for frames */
     uint8_t app, state;
-    uint8_t ahead; /* 1: nobody had touched it */
+    uint8_t ahead; /* enum unasked; 0: it faulted */
+    uint32_t far;  /* answer of `migrate`, + 1; 0: not asked yet */
 };
+
+/* Nobody waited for it when it was sent for: it is prefetched; it was used on
+ * the host. */
+enum unasked { PREFETCHED = 1, RECALLED };
 
 /* What a request has waited for faults; by its number in the pool. */
 struct parked {
@@ -465,7 +470,7 @@ static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
         n += page.pages;
         i += page.pages;
     }
-    if (n == 0)
+    if (n == 0 && !x->ahead)
         hd_err_set(f->env->err, HEDDLE_ECHECK,
                    "fault of page 0x%llx: nothing of it is absent",
                    (unsigned long long)x->vpn.v);
@@ -563,6 +568,8 @@ static int64_t prefetch_default(void *self, const void *question)
     return HEDDLE_PAGES(x.first, x.pages);
 }
 
+static void complete(struct hd_faults *f, hd_time now, uint32_t e);
+
 /* Sends for the pages of a fault, and of those behind it in its transfer, which
  * have their frames. */
 static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
@@ -628,6 +635,27 @@ static void send_all(struct hd_faults *f, hd_time now, struct gather *g,
     }
 }
 
+/* The entry of pages that come without a fault. */
+static uint32_t unasked(struct hd_faults *f, hd_time now, uint32_t app,
+                        const struct hd_xlate *all, enum unasked why)
+{
+    uint32_t e = hd_mshr_take(&f->open, all->vpn.v | (uint64_t)app << 52);
+
+    f->v[e] = (struct fault){.vpn = all->vpn,
+                             .born = now,
+                             .began = now,
+                             .driven = now,
+                             .pages = all->pages,
+                             .more = HD_NONE,
+                             .next = HD_NONE,
+                             .head = e,
+                             .app = (uint8_t)app,
+                             .state = HOST,
+                             .ahead = (uint8_t)why};
+    f->s->ahead++;
+    return e;
+}
+
 /* What a page is of comes without a fault, as far as there are frames: its
  * entry, or HD_NONE. */
 static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
@@ -649,18 +677,8 @@ static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
     }
     if (n == 0)
         return HD_NONE;
-    e = hd_mshr_take(&f->open, all->vpn.v | (uint64_t)app << 52);
-    f->v[e] = (struct fault){.vpn = all->vpn,
-                             .born = now,
-                             .began = now,
-                             .driven = now,
-                             .pages = all->pages,
-                             .total = n,
-                             .more = HD_NONE,
-                             .next = HD_NONE,
-                             .app = (uint8_t)app,
-                             .ahead = 1};
-    f->s->ahead++;
+    e = unasked(f, now, app, all, PREFETCHED);
+    f->v[e].total = n;
     row(f, app)[HD_FAULT_PREFETCHED] += n;
     return e;
 }
@@ -794,25 +812,75 @@ static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
     return true;
 }
 
+/* ---- pages that are used where they are ---------------------------------- */
+
+/* Whether a store waits for a fault. */
+static bool writes(const struct hd_faults *f, uint32_t e)
+{
+    uint32_t t = f->open.v[e].first;
+
+    while (t != HD_NONE && !f->w.treqs->v[t].writes)
+        t = f->w.treqs->v[t].next;
+    return t != HD_NONE;
+}
+
+/* Whether a fault's pages stay on the host: they will be mapped there at an
+ * instant of the manager, or, HD_FAR_LATER, after an eviction. */
+static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    struct fault *x = &f->v[e];
+    enum hd_far can = HD_FAR_NEVER;
+
+    if (x->ahead)
+        return HD_FAR_NEVER;
+    for (uint32_t i = 0; i < x->pages && can != HD_FAR_LATER; i++) {
+        enum hd_far c =
+            hd_ptables_can_far(f->w.tables, x->app, (hd_vpn){x->vpn.v + i});
+        can = c == HD_FAR_NEVER ? can : c;
+    }
+    if (can != HD_FAR_NEVER && x->far == 0)
+        x->far = 1 + hd_remote_ask(f->w.remote, x->app, x->vpn, x->pages,
+                                   writes(f, e));
+    if (x->far <= 1 || can != HD_FAR_CAN)
+        return x->far <= 1 ? HD_FAR_NEVER : can;
+    x->sent = now;
+    x->state = LINK;
+    f->w.map_far(f->w.manager, now, e);
+    return HD_FAR_CAN;
+}
+
 /* The same for the faults of a batch, each in a transfer of its own. */
 static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
     struct around s = {.app = HD_NONE};
     uint32_t first = e;
     struct gather g;
+    bool asks = f->w.remote != NULL && hd_remote_asks(f->w.remote);
+
     hd_at_home(f->env, HD_SIDE_MANAGER);
     if (f->driver != NULL)
         return transfer_block(f, now, e, again);
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
-        uint32_t n = place(f, &f->v[e], again);
+        enum hd_far how = HD_UNLIKELY(asks) ? stays(f, now, e) : HD_FAR_NEVER;
+        uint32_t n;
+
+        if (how == HD_FAR_CAN)
+            continue;
+        n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
         if (n >= WANTS_COMPACT)
             lack(f, now, e, n);
+        if (n == 0 && f->env->err->code == 0) {
+            complete(f, now, e); /* its allocation has gone meanwhile */
+            return true;
+        }
         if (n == 0 || n >= WANTS_COMPACT)
             return false;
         ship(f, now, e, n);
     }
     for (; HD_UNLIKELY(prefetches(f)) && first != HD_NONE;
          first = f->v[first].next) {
+        if (f->v[first].far > 1)
+            continue;
         empty(&g, f->v[first].vpn);
         ask_ahead(f, now, first, &s, &g);
         send_all(f, now, &g, HD_NONE);
@@ -991,7 +1059,8 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
         e = f->v[e].more;
     x = &f->v[e];
     before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
-    if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn, x->ahead != 0))
+    if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn,
+                           x->ahead == PREFETCHED))
         return;
     if (f->w.evict != NULL) {
         hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
@@ -1258,6 +1327,17 @@ static void finish(struct hd_faults *f, hd_time now, uint32_t head)
     serve(f, now);
 }
 
+/* All that comes for a fault has, or is mapped. */
+static void complete(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    uint32_t head = f->v[e].head;
+
+    f->v[e].here = now;
+    f->v[e].state = HERE;
+    if (--f->v[head].left == 0)
+        finish(f, now, head);
+}
+
 /* A transfer is over: the last page has come over the link. */
 static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
 {
@@ -1276,6 +1356,50 @@ static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
         finish(f, now, head);
     if (f->w.evict != NULL)
         hd_evict_wake(f->w.evict, now);
+}
+
+void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    struct fault *x = &f->v[e];
+
+    for (uint32_t i = 0; i < x->pages; i++) {
+        struct hd_xlate page;
+        hd_vpn vpn = {x->vpn.v + i};
+        if (hd_ptables_can_far(f->w.tables, x->app, vpn) != HD_FAR_CAN ||
+            !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
+            continue; /* its allocation has gone, or its region is coalesced */
+        hd_ptables_far(f->w.tables, x->app, &page);
+        hd_remote_mapped(f->w.remote, x->app, page.vpn, page.pages, x->far - 1);
+        f->user.mapped(f->user.self, x->app, page.vpn, page.pages);
+        if (f->w.came != NULL)
+            f->w.came(f->w.manager, now, x->app, page.vpn, page.pages);
+        if (f->cfg.replay == HD_REPLAY_PAGE)
+            resume(f, now, e, page.vpn, page.pages);
+    }
+    complete(f, now, e);
+}
+
+void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages)
+{
+    uint64_t v = vpn.v, end = v + pages;
+
+    while (v < end && f->s->ahead < HD_FAULT_AHEAD) {
+        struct hd_xlate page, all;
+        uint32_t e;
+        if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page)) {
+            v++;
+            continue;
+        }
+        all = reach(f, &page);
+        v = all.vpn.v + all.pages;
+        if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
+            continue;
+        e = unasked(f, now, app, &all, RECALLED);
+        f->v[e].left = 1;
+        f->s->serving++;
+        drive(f, now, e);
+    }
 }
 
 static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
@@ -1349,7 +1473,8 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     m = &f->open.v[e];
     first_of = m->n + f->v[e].requesters == 0;
     c[HD_FAULT_MERGES] += first_of && !f->v[e].ahead ? n - 1 : n;
-    c[HD_FAULT_LATE] += first_of && f->v[e].ahead ? f->v[e].pages : 0;
+    c[HD_FAULT_LATE] +=
+        first_of && f->v[e].ahead == PREFETCHED ? f->v[e].pages : 0;
     m->n += n;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t next = f->w.treqs->v[t].next;

@@ -16,6 +16,7 @@
 #include "frame.h"
 #include "link.h"
 #include "ptable.h"
+#include "remote.h"
 #include "translate.h"
 
 struct hd_fault_cfg {
@@ -89,6 +90,10 @@ struct hd_fault_wiring {
     void (*make_room)(void *self, hd_time now, uint32_t app, uint32_t fault);
     void *manager;          /* their self */
     struct hd_evict *evict; /* NULL: nothing leaves memory */
+    /* Says which pages are used where they are, NULL: none; the manager calls
+     * hd_faults_far(fault) at an instant of its own for those of a fault. */
+    struct hd_remote *remote;
+    void (*map_far)(void *self, hd_time now, uint32_t fault);
 };
 
 /* Whom requests go back to. */
@@ -107,6 +112,14 @@ void hd_faults_close(struct hd_faults *f);
 
 /* Memory has been compacted for a page that found no frame. */
 void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault);
+
+/* The pages of a fault are mapped where they are. */
+void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t fault);
+
+/* Absent pages from vpn on come without having faulted, as far as so many can
+ * be on their way. */
+void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages);
 
 /* Says who hands requests over; before the first event. */
 void hd_faults_client(struct hd_faults *f, struct hd_fault_client c);

@@ -35,8 +35,17 @@
  * is known when it is sent.  Transfers lie in a ring for each direction until
  * they are over; that is what people see, and what is checked.
  *
+ * Lines of the host's memory (remote.c) cross between the packets of transfers.
+ * Their bytes take their time at the whole bandwidth, one line after the other,
+ * to the byte: what is left of a cycle is the next one's.  They go first, as in
+ * UVMSmart: they do not wait for transfers, and what they took of the link is
+ * what a transfer that is sent later begins later.  Those that were sent before
+ * are not slowed down, so that their ends stay known; no more is carried by
+ * then than the link can carry by the end of the last of them.
+ *
  * Invariants: in a ring, each transfer begins no earlier than the one before
- * ends; the link is never idle while one waits; busy time <= time passed.
+ * ends; the link is never idle while one waits; busy time <= time passed; all
+ * that was sent takes no more time than there is to its end.
  *
  * Left out on purpose: packets, their headers and the limits of outstanding
  * ones (B is an effective bandwidth).
@@ -99,6 +108,7 @@ _Static_assert(HD_LEN(hd_link_stats) == HD_LINK_STATS, "one row a counter");
 
 struct transfer {
     hd_time sent, begin, end;
+    hd_time lines; /* ticks that lines had taken when it was sent */
     uint64_t bytes;
     uint32_t client, word;
     uint32_t app;
@@ -106,7 +116,10 @@ struct transfer {
 
 struct queue {         /* of a direction; in the arena */
     uint32_t first, n; /* ring */
-    hd_time free;      /* end of the last transfer */
+    hd_time free;      /* when all that was sent has crossed */
+    hd_time lines;     /* ticks taken by lines, at their whole bandwidth */
+    hd_time line_free; /* end of the last of them */
+    uint64_t line_odd; /* bytes x Hz of those, less than a cycle */
     hd_time busy;      /* ticks occupied by transfers that are over */
     uint64_t over;     /* transfers that are */
     uint64_t odd;      /* ticks of busy_cycles not yet a whole cycle */
@@ -222,6 +235,7 @@ hd_time hd_link_send(struct hd_link *l, hd_time now, enum hd_link_dir dir,
     hd_cross(l->env, HD_BORDER_transfer);
     hd_assert(q->n < l->room && bytes > 0 && bytes <= HD_LINK_MOST);
     x->sent = now;
+    x->lines = q->lines;
     x->begin = hd_edge(l->env->clk, HD_CLK_LINK, hd_max_u64(now, q->free));
     x->end = x->begin + hd_link_span(l, dir, bytes);
     x->bytes = bytes;
@@ -232,6 +246,23 @@ hd_time hd_link_send(struct hd_link *l, hd_time now, enum hd_link_dir dir,
     *peak = hd_max_u64(*peak, ++q->n);
     hd_post(l->env->ev, l->rank, l->rank, x->end, dir, 0, 0);
     return x->end;
+}
+
+hd_time hd_link_line(struct hd_link *l, hd_time ready, enum hd_link_dir dir,
+                     uint64_t bytes)
+{
+    const struct hd_clocks *clk = l->env->clk;
+    struct queue *q = &l->q[dir];
+    uint64_t odd = q->line_odd + bytes * clk->hz[HD_CLK_LINK];
+    hd_time span = hd_ticks(clk, HD_CLK_LINK, odd / l->rate[dir]);
+    hd_time now = hd_edge(clk, HD_CLK_LINK, hd_events_now(l->env->ev));
+
+    q->line_odd = odd % l->rate[dir];
+    q->lines += span;
+    q->free = hd_max_u64(q->free, now) + span;
+    ready = hd_edge(clk, HD_CLK_LINK, ready);
+    q->line_free = hd_max_u64(q->line_free, ready) + span;
+    return q->line_free;
 }
 
 bool hd_link_first(const struct hd_link *l, enum hd_link_dir dir,
@@ -306,15 +337,21 @@ static void check(void *self, uint32_t dir, struct hd_err *err)
 {
     const struct hd_link *l = self;
     const struct queue *q = &l->q[dir];
-    hd_time now = hd_events_now(l->env->ev), busy = q->busy;
+    hd_time now = hd_events_now(l->env->ev), busy = q->busy, all = q->lines;
 
+    all += q->busy;
     for (uint32_t i = 0; i < q->n; i++) {
         const struct transfer *x = at(l, dir, i);
         const struct transfer *last = i > 0 ? at(l, dir, i - 1) : NULL;
-        hd_time ready = hd_max_u64(x->sent, last != NULL ? last->end : 0);
-        bool idle = x->begin >= ready + l->env->clk->ticks[HD_CLK_LINK];
+        hd_time after = last != NULL ? last->end + x->lines - last->lines : 0;
+        hd_time ready = hd_max_u64(x->sent, after);
+        bool idle =
+            last != NULL &&
+            x->begin >= hd_max_u64(x->sent + x->lines - last->lines, after) +
+                            l->env->clk->ticks[HD_CLK_LINK];
 
-        if (x->begin < ready || (last != NULL && idle) ||
+        all += x->end - x->begin;
+        if (x->begin < ready || idle ||
             x->end != x->begin + hd_link_span(l, dir, x->bytes) ||
             (i == 0 && x->end < now))
             hd_err_set(err, HEDDLE_ECHECK,
@@ -325,7 +362,7 @@ static void check(void *self, uint32_t dir, struct hd_err *err)
         if (x->begin < now)
             busy += hd_min_u64(x->end, now) - x->begin;
     }
-    if (busy > now)
+    if (busy > now || all > q->free)
         hd_err_set(err, HEDDLE_ECHECK, "link: busy for %llu ticks of %llu",
                    (unsigned long long)busy, (unsigned long long)now);
 }

@@ -56,6 +56,11 @@ hd_time hd_link_send(struct hd_link *l, hd_time now, enum hd_link_dir dir,
                      uint32_t app, uint64_t bytes, uint32_t client,
                      uint32_t word);
 
+/* Has a line of the host's memory cross, before all transfers that are sent
+ * after it, as soon as it is ready and those before it have.  Returns when. */
+hd_time hd_link_line(struct hd_link *l, hd_time ready, enum hd_link_dir dir,
+                     uint64_t bytes);
+
 /* The word of the transfer of a direction that will be over first; false: there
  * is none. */
 bool hd_link_first(const struct hd_link *l, enum hd_link_dir dir,

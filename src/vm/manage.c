@@ -147,11 +147,12 @@ _Static_assert(HD_LEN(hd_manage_stats) == HD_MANAGE_STATS, "one row a counter");
 struct job {
     hd_time at;
     uint64_t base, bytes;
-    uint32_t app, index; /* of an allocation; ROOM: of a fault */
+    uint32_t app, index; /* of an allocation; ROOM, FAR: of a fault; RECALL: of
+                            a granule */
     uint32_t what;       /* JOB_ */
 };
 
-enum { JOB_GOES, JOB_COMES, JOB_ROOM, JOB_EVICT };
+enum { JOB_GOES, JOB_COMES, JOB_ROOM, JOB_EVICT, JOB_FAR, JOB_RECALL };
 
 struct state {
     hd_time barrier;         /* instant of the first job, or HD_NEVER */
@@ -174,6 +175,7 @@ struct hd_manage {
     struct hd_manage_cores cores;
     struct hd_faults *faults;
     struct hd_evict *evict;
+    struct hd_remote *remote;
     uint32_t id, line, table_lines; /* bytes; lines of a page */
     struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
     struct hd_stat stat;
@@ -681,6 +683,22 @@ void hd_manage_ask_evict(void *manage, hd_time now)
     enter(manage, now, (struct job){.what = JOB_EVICT});
 }
 
+void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault)
+{
+    enter(manage, now, (struct job){.index = fault, .what = JOB_FAR});
+}
+
+void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule)
+{
+    enter(manage, now, (struct job){.index = granule, .what = JOB_RECALL});
+}
+
+void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages)
+{
+    hd_faults_bring(((struct hd_manage *)manage)->faults, now, app, vpn, pages);
+}
+
 bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left)
 {
     return split_one(manage, app, vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1), left);
@@ -728,6 +746,10 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
             hd_faults_again(g->faults, now, j.index);
         if (j.what == JOB_EVICT)
             hd_evict_apply(g->evict, now);
+        if (j.what == JOB_FAR)
+            hd_faults_far(g->faults, now, j.index);
+        if (j.what == JOB_RECALL)
+            hd_remote_apply(g->remote, now, j.index);
         if (j.what != JOB_GOES)
             continue;
         go(g, &j);
@@ -878,9 +900,11 @@ void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f)
     g->faults = f;
 }
 
-void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v)
+void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
+                        struct hd_remote *r)
 {
     g->evict = v;
+    g->remote = r;
 }
 
 const hd_time *hd_manage_barrier(const struct hd_manage *g)

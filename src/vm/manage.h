@@ -93,9 +93,14 @@ void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f);
  * soon as no core can be ahead of it, and hd_faults_again(fault) called. */
 void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault);
 
-/* Says who takes pages out of memory, which asks for what evict.h says of the
- * manager. */
-void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v);
+/* Says who takes pages out of memory, and who has some used on the host, which
+ * ask for what evict.h, fault.h and remote.h say of the manager. */
+void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
+                        struct hd_remote *r);
+void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault);
+void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule);
+void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages);
 void hd_manage_ask_evict(void *manage, hd_time now);
 bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left);
 uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages);

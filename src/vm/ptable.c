@@ -50,6 +50,10 @@
  * same way back: it says ABSENT and LEAVING and has its frame until its data
  * are on the host.
  *
+ * A page that is used where it is (remote.c) is present, and its frame is one
+ * of the host's memory: from HD_HOST_FRAME on, by the number of its region, 512
+ * a region, which no other page has.
+ *
  * Regions used as one page.  In-place coalescing (Mosaic, MICRO 2017, section
  * 4.3): where the 512 pages of a region lie in one frame of 2 MB, each in its
  * place, a bit in the level-3 entry says so and a bit in each level-4 entry
@@ -66,14 +70,14 @@
  *
  * Invariants: the short way and the walk from the root end at the same entry;
  * the owner of a data frame is region * 512 + index + 1 of the page in it;
- * frames owned = pages mapped, on their way in or out, or kept a place for in a
- * coalesced region (and frames that were in use before); a table's `used` is
- * its number of present entries.
+ * frames owned = pages mapped but on the host, on their way in or out, or kept
+ * a place for in a coalesced region (and frames that were in use before); a
+ * table's `used` is its number of present entries.
  *
  * Left out on purpose: permissions, accessed and dirty bits in entries (evict.c
- * keeps the first by unit, frame.c the second by frame), 1 GB pages, remote
- * mappings, tables that are made at the first fault in their region (UVM does;
- * a walk would end early).
+ * keeps the first by unit, frame.c the second by frame), 1 GB pages, tables
+ * that are made at the first fault in their region (UVM does; a walk would end
+ * early).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -971,6 +975,68 @@ static void give_frame(struct hd_ptables *t, uint32_t app,
         tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
 }
 
+hd_pfn hd_ptables_host_frame(const struct hd_ptables *t, uint32_t app,
+                             hd_vpn vpn)
+{
+    uint64_t region = region_number(slot_of(t, app, vpn.v));
+
+    return (hd_pfn){HD_HOST_FRAME + region * HD_LARGE_PAGES + (vpn.v & 511)};
+}
+
+hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
+                            uint32_t *app)
+{
+    uint64_t n = pfn.v - HD_HOST_FRAME;
+    const struct hd_pt_region *r = region_of(t, (uint32_t)(n / HD_LARGE_PAGES));
+
+    *app = r->app;
+    return (hd_vpn){r->number * HD_LARGE_PAGES + n % HD_LARGE_PAGES};
+}
+
+enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
+                               hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint64_t most = HD_HOST_FRAME / HD_LARGE_PAGES; /* TLBs: 32 bits of frame */
+
+    if (h->key == 0 || h->region_bits & HD_PT_JOINED ||
+        region_number(h) >= most ||
+        (*leaf(t, h, vpn.v) & (HD_PT_ABSENT | HD_PT_COMING)) != HD_PT_ABSENT)
+        return HD_FAR_NEVER;
+    return *leaf(t, h, vpn.v) & HD_PT_LEAVING ? HD_FAR_LATER : HD_FAR_CAN;
+}
+
+void hd_ptables_far(struct hd_ptables *t, uint32_t app,
+                    const struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    put(t, h, x->vpn.v, x->pages, hd_ptables_host_frame(t, app, x->vpn).v,
+        HD_PT_PRESENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+    count_present(t, h, app, x->pages, true);
+    t->s->far += x->pages;
+}
+
+void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
+                       const struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    put(t, h, x->vpn.v, x->pages, HD_NO_FRAME,
+        HD_PT_ABSENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+    count_present(t, h, app, x->pages, false);
+    t->s->far -= x->pages;
+    t->s->changes++;
+}
+
+uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost)
+{
+    *lost = t->s->far_lost;
+    return t->s->far;
+}
+
 uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
@@ -1008,6 +1074,13 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     memset(e, 0, (x->pages == HD_LARGE_PAGES ? 1 : x->pages) * sizeof *e);
     if (HD_UNLIKELY(t->compress != NULL))
         hd_compress_forget(t->compress, number_of(h, x->vpn.v), x->pages);
+    if (bits & HD_PT_PRESENT && x->pfn.v >= HD_HOST_FRAME) {
+        count_present(t, h, app, x->pages, false);
+        t->s->far -= x->pages;
+        t->s->far_lost += x->pages;
+        t->s->changes++;
+        return;
+    }
     if (bits & HD_PT_PRESENT) {
         count_present(t, h, app, x->pages, false);
         tell_gone(t, app, x, bits);
@@ -1478,8 +1551,10 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
         pages += x->level == 4 ? 1 : HD_LARGE_PAGES;
         if (!decode(t, slot_of(t, x->app, at), at, HD_PT_PRESENT, &found) ||
             hd_xlate_frame(&found, (hd_vpn){at}).v != f ||
-            !hd_ptables_owner(t, (hd_pfn){f}, &app, &owner) || app != x->app ||
-            owner.v != at)
+            (f >= HD_HOST_FRAME
+                 ? f != hd_ptables_host_frame(t, x->app, (hd_vpn){at}).v
+                 : !hd_ptables_owner(t, (hd_pfn){f}, &app, &owner) ||
+                       app != x->app || owner.v != at))
             hd_err_set(err, HEDDLE_ECHECK,
                        "page table: application %u, page 0x%llx: the entry "
                        "names frame %llu, which the frame table does not "
@@ -1517,7 +1592,7 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
         owned += o != 0;
         foreign += o == HD_PT_FOREIGN;
     }
-    all += foreign + t->s->kept + t->s->coming + t->s->leaving;
+    all += foreign + t->s->kept + t->s->coming + t->s->leaving - t->s->far;
     check_big(t, err);
     if (owned != all || foreign != t->s->foreign ||
         owned != hd_frames_used(&t->frames))
@@ -1588,11 +1663,14 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     struct hd_ptables *t;
     uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;
 
-    if (cfg->memory_bytes % HD_PAGE_BYTES != 0 || cfg->table_frames >= frames) {
-        hd_err_set(env->err, HEDDLE_ECONFIG,
-                   "vm.memory_bytes: %llu is not a multiple of 4096 with more "
-                   "than vm.table_frames = %u frames",
-                   (unsigned long long)cfg->memory_bytes, cfg->table_frames);
+    if (cfg->memory_bytes % HD_PAGE_BYTES != 0 || cfg->table_frames >= frames ||
+        (cfg->paging == HD_PAGING_FAULT && frames > HD_HOST_FRAME)) {
+        hd_err_set(
+            env->err, HEDDLE_ECONFIG,
+            "vm.memory_bytes: %llu is not a multiple of 4096 with more "
+            "than vm.table_frames = %u frames, or, with vm.paging=fault, "
+            "more than 8 TB",
+            (unsigned long long)cfg->memory_bytes, cfg->table_frames);
         return NULL;
     }
     t = calloc(1, sizeof *t);

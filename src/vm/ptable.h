@@ -100,6 +100,29 @@ void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x);
 uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
+/* Frames of the host's memory: a page's follows from its region's number and
+ * its place there.  The page of such a frame. */
+#define HD_HOST_FRAME (1ull << 31)
+hd_pfn hd_ptables_host_frame(const struct hd_ptables *t, uint32_t app,
+                             hd_vpn vpn);
+hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
+                            uint32_t *app);
+
+/* Whether an absent page can be mapped where it is: not while it is on its way
+ * to the host, and never in a coalesced region. */
+enum hd_far { HD_FAR_CAN, HD_FAR_LATER, HD_FAR_NEVER };
+enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
+                               hd_vpn vpn);
+
+/* Maps one that can be so; has it be absent again. */
+void hd_ptables_far(struct hd_ptables *t, uint32_t app,
+                    const struct hd_xlate *x);
+void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
+                       const struct hd_xlate *x);
+
+/* Base pages mapped so; lost: that were, and went with their allocation. */
+uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost);
+
 /* The allocation that a page is of: its first base page, and *end behind it. */
 hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                         hd_vpn *end);

@@ -76,6 +76,7 @@ struct hd_pt_state {
     hd_ref region, range, hash;
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
     uint64_t pages[HD_MAX_APPS];
+    uint64_t far, far_lost; /* hd_ptables_far_pages */
     uint64_t coming;  /* pages with a frame and without data */
     uint64_t leaving; /* pages whose frames are being written to the host */
     uint64_t table_frames[HD_MAX_APPS];

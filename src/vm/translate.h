@@ -60,7 +60,7 @@ struct hd_treq {
     uint8_t merged; /* the requester's count of merged misses, up to 255, when
                        it has heard */
     uint8_t hit;    /* enum hd_treq_hit */
-    uint8_t spare;
+    uint8_t writes; /* 1: it is for a store or an atomic */
 };
 
 _Static_assert(sizeof(struct hd_treq) == 64, "as it is said above");
