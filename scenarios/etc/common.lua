@@ -128,10 +128,13 @@ function common.measure(x, designs, more)
         local touched = (H.report.counter(whole[i], "fault.pages") * 4096
             + PAGE - 1) // PAGE
         for _, share in ipairs(x.shares) do
+            local pages = touched * share // 100
+            if more and more["uvm.mode"] == "driver" then -- which gives 2 MB
+                pages = (pages + 31) // 32 * 32
+            end
             out[#out + 1] = { program = name, share = share, whole = whole[i] }
             for _, d in ipairs(designs) do
-                jobs[#jobs + 1] = job(x, name, touched * share // 100, d,
-                    more)
+                jobs[#jobs + 1] = job(x, name, pages, d, more)
             end
         end
     end
