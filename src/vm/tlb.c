@@ -279,13 +279,15 @@ static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
                                  .warp = warp,
                                  .vpn = vpn,
                                  .entry = UINT64_MAX};
+    const struct hd_assoc *of;
 
     if (t->watched[n] == 0)
         return;
     if (entry != HD_NONE) {
         f.entry = entry;
         f.filler = (uint64_t)t->entry[entry].core << 16 | t->entry[entry].warp;
-        f.depth = hd_assoc_depth(array_of(t, &entry), entry);
+        of = array_of(t, &entry); /* whose number of it is another */
+        f.depth = hd_assoc_depth(of, entry);
     }
     hd_slots_note(t->env->slots, n, &f); /* all three have these fields */
 }
