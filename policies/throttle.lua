@@ -15,6 +15,9 @@
 -- Whether cores that stop at a launch have got blocks before is not said: with
 -- hold = 1 these wait until another core has none left.
 --
+-- With irregular = 1 all that is for applications which app_classify calls
+-- irregular, from the instant at which it does.
+--
 -- `step` and `release` cores stop and go on at a time: the core of the fault and
 -- then the highest, the last ones first.  One core always runs.
 --
@@ -119,6 +122,9 @@ return {
                      .. "launch have got blocks before, which wait there; 0: "
                      .. "the others get all", source = "guess: ETC does not "
                      .. "say" },
+        irregular = { default = 0, max = 1, meaning = "1: only applications "
+                          .. "that app_classify calls irregular",
+                      source = "ETC 4" },
     },
 
     init = function(s, p, place)
@@ -136,7 +142,10 @@ return {
         if p.adapt == 0 and q.cause == "launch" then
             s.stack, s.stands = {}, 0
         end
-        if q.cause == (p.hold == 1 and "placed" or "launch") then
+        if p.irregular == 1 and q.is ~= "irregular" then
+            s.stack, s.stands, s.started = {}, 0, false
+        elseif q.cause == (p.hold == 1 and "placed" or "launch")
+            or p.irregular == 1 and not s.started then
             if not s.started or p.adapt == 0 then
                 halve(s, q, p)
             end

@@ -17,6 +17,7 @@
 
 #include "base/bits.h"
 #include "mem/dram.h"
+#include "policy/classify.h"
 #include "policy/slots.h"
 #include "vm/mover.h"
 
@@ -105,6 +106,7 @@ const struct hd_part_info hd_parts[] = {
     {"evict", SETTINGS(evict, evict), COUNTERS(evict_stat), NONE},
     {"remote", SETTINGS(remote, remote), COUNTERS(remote_stat), NONE},
     {"link", SETTINGS(link, link), COUNTERS(link_stat), COUNTERS(link_hist)},
+    {"classify", NO_SETTINGS, COUNTERS(classify_stat), NONE},
     {"policy", NO_SETTINGS, COUNTERS(slots_stat), NONE},
 };
 const uint32_t hd_part_count = HD_LEN(hd_parts);

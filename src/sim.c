@@ -77,7 +77,8 @@ static int build_base(heddle_sim *s)
                    frame_names(m);
     place.seed = m->sim.seed;
     if (hd_slots_open(&s->slots, env, s, &place) != 0 ||
-        hd_tokens_open(&s->tokens, env, s, place.cores) != 0)
+        hd_tokens_open(&s->tokens, env, s, place.cores) != 0 ||
+        hd_classify_open(&s->classify, env, s) != 0)
         return no_memory(s);
     return 0;
 }

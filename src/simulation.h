@@ -11,6 +11,7 @@
 #include "machine.h"
 #include "mem/dram.h"
 #include "mem/l2.h"
+#include "policy/classify.h"
 #include "policy/tokens.h"
 #include "sim.h"
 #include "vm/manage.h"
@@ -71,6 +72,7 @@ struct heddle_sim {
     struct hd_tclient fclient[HD_MAX_CORES];
     struct hd_slot partition;
     struct hd_tokens tokens;
+    struct hd_classify classify;
     struct hd_run_state *run; /* arena */
     uint32_t apps;
     struct hd_source *source[HD_MAX_APPS];

@@ -79,7 +79,7 @@ local ROWS = {
     dram_pick = {},
     dram_turn = { with = { dram_class = function() return "silver" end } },
     warp_pick = {}, warp_limit = {}, block_place = {}, core_partition = {},
-    core_throttle = {},
+    core_throttle = {}, app_classify = {},
 }
 
 -- ---- policies that only pass ------------------------------------------------

@@ -47,6 +47,11 @@ end
 local answers = {
     name = "answers", summary = "takes the roads that defaults do not",
     source = "this test", params = {}, state = { n = 0 },
+    every = { 500, function() end },
+    app_classify = function(_, s)
+        s.n = s.n + 1
+        return 1 + s.n % 3
+    end,
     tlb_fill = function(_, s)
         s.n = s.n + 1
         return s.n % 3

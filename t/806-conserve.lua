@@ -509,7 +509,11 @@ do
             ["vm.table_frames"] = 2030, ["compress.enable"] = true,
             ["compress.misfit"] = 80, ["compress.restore"] = 1000,
             ["l2cache.bytes"] = 32768 }), { check = true })
-    sim:use { name = "passing", page_compress = function() end }
+    sim:use { name = "passing", state = { n = 0 }, page_compress = function() end,
+        every = { 500, function() end }, app_classify = function(_, s)
+            s.n = s.n + 1
+            return 1 + s.n % 3
+        end }
     tap.is(sim:run(), "done", "pages that are compressed")
     local c = sim:counters()
     local m = c.compress

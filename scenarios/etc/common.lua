@@ -11,9 +11,11 @@
 -- 2 MB leave at once, those into which a page came longest ago, strictly before
 -- the page that needs their frames comes; all are written back.  PE evicts ahead
 -- of need, while pages come (section 4.2).  NT and MT stop cores (section 4.3).
---
--- Memory capacity compression (section 4.4) is not modelled, so neither is ETC
--- whole; what is left out says so.
+-- CC compresses pages in memory (section 4.4): by what buffers hold, where a
+-- program has real values, else by a ratio (compress.ratio, whose default is
+-- LCP's mean on processors; the paper gives none of its programs'), and writes
+-- draw whether they fit.  ETC gives each program what its class gets, by the
+-- paper's list: PE; PE and CC; MT and CC.
 --
 -- quick: two programs of a class; full: all.
 --
@@ -50,10 +52,44 @@ function common.MT(detect, execute)
             execute = (execute or 400) // 20 } } }
 end
 
---- What ETC has for a program's class (the paper's list).
-common.ETC = { name = "ETC", of = function(name)
-    return ETC.class[name] == "irregular" and common.MT() or common.PE
-end }
+common.PACKED = { ["compress.enable"] = true }
+common.CC = { name = "CC", settings = common.PACKED }
+
+--- Two designs together.
+function common.both(a, b)
+    local d = { name = a.name .. "+" .. b.name, settings = {},
+        policies = a.policies or b.policies }
+    for _, of in ipairs { a, b } do
+        for k, v in pairs(of.settings or {}) do
+            d.settings[k] = v
+        end
+    end
+    return d
+end
+
+local DIGIT = { regular = 1, ["regular, sharing"] = 2, irregular = 3 }
+
+--- ETC whole: the policy that chooses by class, the paper's list; `more`:
+-- parameters of it and of its throttling; listed = false: by its samples.
+function common.etc(more)
+    more = more or {}
+    return { name = more.name or "ETC", of = function(name)
+        local mt = common.MT(more.detect, more.execute).policies[1]
+        local class = DIGIT[ETC.class[name]]
+        mt.irregular = 1
+        mt.step, mt.release = more.step, more.release
+        return { settings = common.PACKED, policies = { mt, { use = "etc",
+            classes = more.listed ~= false and class or 0,
+            sharing = class == 2 and 1 or 0 } } }
+    end }
+end
+
+common.ETC = common.etc()
+
+--- The paper's class of a program.
+function common.class(name)
+    return ETC.class[name]
+end
 
 -- ---- runs -----------------------------------------------------------------------
 
@@ -75,8 +111,8 @@ local function job(x, name, pages, design, more)
 end
 
 --- An experiment, open, with the programs of a class, or of a list (quick: the
--- first two).
-function common.open(figure, class, title)
+-- first two, or `few`).
+function common.open(figure, class, title, few)
     local arg = H.args(experiment.args {
         programs = "", -- names, separated by commas; "": those of the scale
         unit = "2M",   -- what leaves at once: 4K, 64K, 2M
@@ -92,7 +128,7 @@ function common.open(figure, class, title)
     for _, name in ipairs(type(class) == "table" and class or ETC.apps) do
         if arg.programs == ""
             and (type(class) == "table" or ETC.class[name] == class)
-            and (arg.scale == "full" or #x.programs < 2) then
+            and (arg.scale == "full" or #x.programs < (few or 2)) then
             x.programs[#x.programs + 1] = name
         end
     end
@@ -121,7 +157,7 @@ function common.measure(x, designs, more)
     if not x.told then
         x.told = true
         x:say("memory: %s %% of the pages of 64 KB that they touch; units of "
-            .. "%s leave; without capacity compression",
+            .. "%s leave",
             table.concat(x.shares, " and "), x.arg.unit)
     end
     for i, name in ipairs(x.programs) do

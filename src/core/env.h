@@ -68,6 +68,8 @@ struct hd_env {
                              command; NULL: neither */
     uint64_t seed;
     uint32_t apps; /* address spaces */
+    const uint8_t *is; /* arena: [apps] enum heddle_app_class
+                          (policy/classify.c) */
     bool check;    /* --check: verify invariants while running */
     bool apart;    /* instructions of shared memory are apart from others */
     uint32_t parts;

@@ -107,6 +107,7 @@ static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
     struct heddle_q_core_throttle q = {.app = app,
                                        .cause = cause,
                                        .blocks = h->unended(h->self, app),
+                                       .is = g->env->is[app],
                                        .core = core,
                                        .resident = resident,
                                        .faults = faults};

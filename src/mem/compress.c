@@ -347,7 +347,8 @@ static struct hd_lcp held(const struct hd_compress *c, uint32_t app, hd_vpn vpn,
 static void lay_out(struct hd_compress *c, struct page *p, uint32_t app,
                     hd_vpn vpn)
 {
-    struct heddle_q_page_compress q = {.app = app, .vpn = vpn.v};
+    struct heddle_q_page_compress q = {
+        .app = app, .vpn = vpn.v, .is = c->env->is[app]};
     struct hd_lcp is;
 
     memset(p, 0, sizeof *p);

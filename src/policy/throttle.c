@@ -10,7 +10,7 @@
 
 #include "../policy.h"
 
-enum { ADAPT, SHARE, DETECT, EXECUTE, STEP, RELEASE, HOLD, PARAMS };
+enum { ADAPT, SHARE, DETECT, EXECUTE, STEP, RELEASE, HOLD, IRREGULAR, PARAMS };
 
 enum { MOST = 64 }; /* cores of an application that a question can name */
 
@@ -129,13 +129,17 @@ static int64_t cores(void *state, const void *question)
     struct throttle *t = state;
     const struct heddle_q_core_throttle *q = question;
     struct app *s = &t->app[q->app];
-    bool adapt = t->param[ADAPT] != 0;
+    bool adapt = t->param[ADAPT] != 0, only = t->param[IRREGULAR] != 0;
 
     forget(s, q);
     if (!adapt && q->cause == HEDDLE_THROTTLE_CAUSE_LAUNCH)
         s->n = s->stands = 0;
-    if (q->cause == (t->param[HOLD] ? HEDDLE_THROTTLE_CAUSE_PLACED
-                                    : HEDDLE_THROTTLE_CAUSE_LAUNCH)) {
+    if (only && q->is != HEDDLE_APP_CLASS_IRREGULAR) {
+        s->n = s->stands = 0;
+        s->started = false;
+    } else if (q->cause == (t->param[HOLD] ? HEDDLE_THROTTLE_CAUSE_PLACED
+                                           : HEDDLE_THROTTLE_CAUSE_LAUNCH) ||
+               (only && !s->started)) {
         if (!s->started || !adapt)
             halve(t, s, q);
         s->started = true;
@@ -172,6 +176,8 @@ static const struct heddle_param params[] = {
      "1: cores that stop at a launch have got blocks before, which wait there; "
      "0: the others get all",
      "guess: ETC does not say"},
+    {"irregular", "", 0, 0, 1,
+     "1: only applications that app_classify calls irregular", "ETC 4"},
     {0},
 };
 

@@ -23,9 +23,9 @@
  * the point evict_trigger is asked whenever frames were taken or given;
  * evict.trigger=watermark answers yes below evict.free_bytes, and so has
  * evictions overlap with fetches.  An eviction that a page waits for begins
- * when nothing is on its way from the host (the baseline of ETC;
- * evict.overlap), and what is behind that page waits, too: so the link carries
- * either.
+ * when nothing is on its way from the host (the baseline of ETC), unless
+ * evict_trigger says yes, by default if evict.overlap does; and what is behind
+ * that page waits, too: so the link carries either.
  *
  * Which: the point evict_victim; its default is the unit into which a page came
  * longest ago (the driver's order, ETC's "age-based LRU"), which is the head of
@@ -537,6 +537,17 @@ static uint32_t choose(struct hd_evict *v, hd_time now)
 
 /* ---- when --------------------------------------------------------------- */
 
+static bool ask_trigger(const struct hd_evict *v, bool waiting)
+{
+    struct heddle_q_evict_trigger q = {.free = hd_ptables_free(v->w.tables),
+                                       .frames = hd_ptables_total(v->w.tables),
+                                       .resident = v->s->resident,
+                                       .unit = UNIT[v->cfg.unit],
+                                       .waiting = waiting};
+
+    return hd_ask_evict_trigger(&v->trigger, &q) != 0;
+}
+
 /* Has an eviction begun, if none is under way. */
 static void start(struct hd_evict *v, hd_time now)
 {
@@ -544,8 +555,8 @@ static void start(struct hd_evict *v, hd_time now)
 
     if (v->s->busy != IDLE || v->env->err->code != 0)
         return;
-    if (v->s->wanted && !v->cfg.overlap &&
-        hd_link_first(v->w.link, HD_LINK_IN, &word)) {
+    if (v->s->wanted && hd_link_first(v->w.link, HD_LINK_IN, &word) &&
+        !ask_trigger(v, true)) {
         v->s->starved = 1;
         return;
     }
@@ -583,21 +594,17 @@ static int64_t trigger_default(void *self, const void *question)
     const struct hd_evict *v = self;
     const struct heddle_q_evict_trigger *q = question;
 
+    if (q->waiting)
+        return v->cfg.overlap;
     return v->cfg.trigger == HD_EVICT_WATERMARK &&
            q->free * HD_PAGE_BYTES < v->cfg.free_bytes;
 }
 
 void hd_evict_taken(struct hd_evict *v, hd_time now)
 {
-    struct heddle_q_evict_trigger q = {.free = hd_ptables_free(v->w.tables),
-                                       .frames = hd_ptables_total(v->w.tables),
-                                       .resident = v->s->resident,
-                                       .unit = UNIT[v->cfg.unit]};
-
     if (HD_LIKELY(v->cfg.trigger == HD_EVICT_EXHAUSTED && !v->trigger.bound))
         return;
-    if (v->s->busy == IDLE && !v->s->wanted &&
-        hd_ask_evict_trigger(&v->trigger, &q))
+    if (v->s->busy == IDLE && !v->s->wanted && ask_trigger(v, false))
         start(v, now);
 }
 

@@ -1,0 +1,95 @@
+/*
+ * classify.c - the point app_classify: what kind of program an application is.
+ *
+ * A policy that answers app_classify says so for each application when it is
+ * bound and at the end of each of its epochs, the samples of ETC (Li et al.,
+ * ASPLOS 2019, section 4.1).  It is told what ETC's coalescing factor is made
+ * of: lanes and lines of all loads so far.  What it says is kept here and told
+ * to core_throttle and page_compress, so that policies of these need not
+ * classify themselves.  While nobody answers all is unknown.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "classify.h"
+
+/* The counter of a class; unknown ones are not counted. */
+#define OF(class) (HEDDLE_APP_CLASS_##class - 1)
+
+const struct hd_stat_desc hd_classify_stats[] = {
+    [OF(REGULAR)] = {"regular", "samples",
+                     "that showed a regular program, whose "
+                     "kernels share no data",
+                     HD_STAT_COUNT},
+    [OF(SHARING)] = {"sharing", "samples",
+                     "that showed a regular one whose kernels do",
+                     HD_STAT_COUNT},
+    [OF(IRREGULAR)] = {"irregular", "samples",
+                       "that showed an irregular program", HD_STAT_COUNT},
+};
+const uint32_t hd_classify_stat_count = HD_LEN(hd_classify_stats);
+
+static int64_t unknown(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return HEDDLE_APP_CLASS_UNKNOWN;
+}
+
+static void ask(struct hd_classify *k, uint32_t app)
+{
+    struct heddle_q_app_classify q = {.app = app};
+
+    heddle_policy_counter(k->sim, "core.load_lanes", app, &q.lanes);
+    heddle_policy_counter(k->sim, "core.load_lines", app, &q.lines);
+    k->is[app] = (uint8_t)hd_ask_app_classify(&k->slot, &q);
+}
+
+/* A policy that answers is bound: what it knows without a sample. */
+static void begin(void *self)
+{
+    struct hd_classify *k = self;
+
+    for (uint32_t app = 0; app < k->env->apps; app++)
+        ask(k, app);
+}
+
+/* An epoch of that policy has ended. */
+static void over(void *self)
+{
+    struct hd_classify *k = self;
+
+    for (uint32_t app = 0; app < k->env->apps; app++) {
+        ask(k, app);
+        if (k->is[app] != HEDDLE_APP_CLASS_UNKNOWN)
+            (*hd_count(&k->stat, 0, app, k->is[app] - 1u))++;
+    }
+}
+
+/* It has gone: so has what it said. */
+static void bound(void *self)
+{
+    struct hd_classify *k = self;
+
+    for (uint32_t app = 0; app < k->env->apps && !k->slot.bound; app++)
+        k->is[app] = HEDDLE_APP_CLASS_UNKNOWN;
+}
+
+int hd_classify_open(struct hd_classify *k, struct hd_env *env, heddle_sim *sim)
+{
+    struct hd_part part = {
+        .name = "classify", .instances = 1, .self = k, .bound = bound};
+    struct hd_epochal at_epochs = {HEDDLE_POINT_app_classify, begin, over, k};
+
+    k->sim = sim;
+    k->env = env;
+    k->is = hd_arena_take(env->arena, env->apps, sizeof *k->is);
+    k->stat = hd_stats_group(env->stats, "classify", hd_classify_stats,
+                             HD_LEN(hd_classify_stats), 1);
+    if (k->is == NULL || k->stat.v == NULL)
+        return HEDDLE_ENOMEM;
+    env->is = k->is;
+    hd_slots_offer(env->slots, HEDDLE_POINT_app_classify, "", &k->slot, unknown,
+                   k);
+    hd_slots_epochal(env->slots, at_epochs);
+    hd_env_part(env, part);
+    return 0;
+}
