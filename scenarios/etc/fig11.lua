@@ -2,7 +2,8 @@
 --
 -- ETC (ASPLOS 2019), figure 11: of regular programs whose kernels share no data,
 -- proactive eviction hides all of what eviction costs, but for LPS, for which it
--- is too eager (half of its memory are 2 MB); throttling hurts (said, not shown).
+-- is too eager (half of its memory are 2 MB); throttling hurts (said, not shown),
+-- and compression is behind the baseline.
 --
 --     heddle run scenarios/etc/fig11.lua [scale=full] [unit=64K]
 --
@@ -10,7 +11,7 @@
 local etc = require "common"
 
 local x = etc.open("fig11", "regular", "regular programs without sharing")
-local designs = { etc.BL, etc.PE, etc.NT, etc.MT(), etc.MT(20, 80) }
+local designs = { etc.BL, etc.PE, etc.NT, etc.MT(), etc.MT(20, 80), etc.CC }
 local all = etc.measure(x, designs)
 
 for _, share in ipairs(x.shares) do
@@ -22,6 +23,8 @@ end
 for _, share in ipairs(x.shares) do
     etc.order(x, all, "PE hides eviction, LPS excepted", share,
         { "PE", "BL" }, function(name) return name ~= "LPS" end)
+    etc.order(x, all, "compression does not pay", share, { "BL", "CC" }, nil,
+        "fewer pages leave here than it costs: " .. etc.RATIO)
     etc.order(x, all, "throttling hurts", share, { "BL", "NT" })
 end
 etc.show(x, all, designs, "performance, with memory for all as 1")
