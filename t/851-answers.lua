@@ -26,7 +26,8 @@ local SETTINGS = {
     whole.join(whole.SMALL, { ["walk.walkers"] = 1, ["dram.queue"] = 4,
         ["l1cache.write"] = "back", ["pwc.mode"] = "full" }),
     whole.join(whole.SMALL, { ["walk.per_core"] = true,
-        ["l1tlb.blocking"] = "full", ["dram.page"] = "closed" }),
+        ["l1tlb.blocking"] = "full", ["dram.page"] = "closed",
+        ["compress.enable"] = true }),
     whole.join(whole.SMALL, { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["vm.page"] = "64K", ["evict.unit"] = "64K",
         ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 1960 }),
@@ -40,7 +41,9 @@ for i = 1, args.n do
         { ["sim.stuck_cycles"] = 1000000, ["sim.seed"] = seed })
     -- Every other time without the schedulers, which slow everything down.
     local skip = i % 2 == 0 and { warp_limit = true, warp_pick = true } or {}
-    skip.page_size = names == LOADS[#LOADS] -- of 4 KB pages, or none coalesce
+    -- Of 4 KB pages, or none coalesce; a larger one may never find a place.
+    skip.page_size = names == LOADS[#LOADS]
+        or settings["vm.memory_bytes"] ~= nil
     local ok, err = pcall(function()
         local sim <close> = whole.sim(names, settings, { check = true })
         sim:use(dice(seed, skip))
