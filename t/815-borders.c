@@ -225,6 +225,8 @@ static void all_rows(void **state)
     static const char *const moves[] = {"memory.free_at_end", "true", NULL};
     static const char *const packed[] = {"vm.paging", "fault",
                                          "compress.enable", "true", NULL};
+    static const char *const far[] = {"vm.paging", "fault", "remote.access",
+                                      "remote", NULL};
     uint8_t crossed[HD_BORDERS] = {0};
     char missing[512] = "";
 
@@ -234,6 +236,7 @@ static void all_rows(void **state)
     run(moves, 1, crossed); /* over the channels */
     run(moves, 2, crossed); /* inside DRAM */
     run(packed, 0, crossed);
+    run(far, 0, crossed);
     for (uint32_t b = 0; b < HD_BORDERS; b++)
         if (crossed[b] != hd_border_from(b))
             snprintf(missing + strlen(missing),
