@@ -43,8 +43,8 @@ local function jumps(pages, loads)
         name = "jumps", source = "benchmark",
         buffers = function() return { k.i32("m", pages * 1024) } end,
         kernels = function(_, b)
-            return { k.kernel("jump", { grid = 512, block = 32 }, function(t)
-                local x = t:var(t.gid // 32 * 2654435761 + 12345)
+            return { k.kernel("jump", { grid = 512, block = 1 }, function(t)
+                local x = t:var(t.gid * 2654435761 + 12345)
                 t:loop(loads // 512, function()
                     x:set(x * 6364136223846793005 + 1442695040888963407)
                     t:load(b.m, x:lshr(33) % pages * 1024)

@@ -280,7 +280,25 @@ HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
 
 /* ---- pages that move ----------------------------------------------------- */
 
-/* The same of more lines than the L1 has: what it holds is looked at. */
+/* Whether the L1 can hold a line of a page: one of the span + 1 from `first` on,
+ * where that is a power of two and they are aligned.  Without branches, so that
+ * the compiler compares some tags at a time: most L1s hold none. */
+static bool may_hold(const struct hd_core *c, uint64_t first, uint64_t span)
+{
+    const uint64_t *key = c->l1.tags.key;
+    uint32_t n = c->l1.tags.sets * c->l1.tags.ways;
+    uint64_t any = 0;
+
+    if ((span & (span + 1)) != 0 || (first & span) != 0)
+        return true;
+    for (uint32_t e = 0; e < n; e++) {
+        uint64_t x = (key[e] ^ first) & ~span; /* 0: it is one */
+        any |= (x - 1) & ~x;
+    }
+    return any >> 63;
+}
+
+/* Takes more lines than the L1 has out of it: what it holds is looked at. */
 static uint32_t drop_range(struct hd_core *c, uint64_t first, uint64_t end,
                            bool *dirty)
 {
@@ -307,7 +325,8 @@ uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
     hd_cross(g->env, HD_BORDER_drop_core);
     for (uint32_t i = 0; i < g->cores; i++) {
         struct hd_core *c = &g->core[i];
-        if (c->app != app || !is_full(c))
+        if (c->app != app || !is_full(c) ||
+            (end != first && !may_hold(c, first, end - first)))
             continue;
         if (end - first >= c->l1.tags.sets * c->l1.tags.ways) {
             n += drop_range(c, first, end, dirty);

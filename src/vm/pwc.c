@@ -263,9 +263,9 @@ void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
     }
     for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
         hd_pa pte[4];
-        uint32_t n = hd_ptables_walk(tables, app, (hd_vpn){v}, pte), set, e;
+        uint32_t n = hd_ptables_path(tables, app, (hd_vpn){v}, pte), set, e;
         uint64_t key;
-        if (n == 0) { /* already gone: which entries led there is not known */
+        if (n == 0) { /* it has no tables: which led there is not known */
             drop_some(c, app, vpn, pages);
             return;
         }
