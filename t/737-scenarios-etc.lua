@@ -11,7 +11,7 @@ local scenarios = require "lib.scenarios"
 
 local etc = scenarios.of("etc", { other = { common = true },
     more = "programs=BICG memory=50" })
-etc:all(14)
+etc:all(16)
 etc:again "fig13"
 local bl = etc.said.fig13:match "BICG +50 %% +([%d.]+)"
 tap.ok(tonumber(bl) < 0.95, "half of the memory costs performance", bl)

@@ -405,6 +405,24 @@ function characterise.all(names, options, jobs)
     return rows
 end
 
+--- Buffers that the source reads through textures: no global loads.
+local TEXTURE = { SAD = "ref" }
+
+--- ETC's coalescing factor of the global loads of a surveyed row: lanes over
+-- lines.
+function characterise.global_factor(row)
+    local lanes, lines = 0, 0
+    for _, k in ipairs(row.survey.kernels) do
+        for _, u in ipairs(k.uses) do
+            if u.kind == "load"
+                and row.survey.buffers[u.buffer].name ~= TEXTURE[row.name] then
+                lanes, lines = lanes + u.lanes, lines + u.lines
+            end
+        end
+    end
+    return lanes / lines
+end
+
 -- ---- the picture -----------------------------------------------------------------
 
 --- Starts of launches, as many as can be told apart.

@@ -35,23 +35,6 @@ local arg = H.args {
 
 local THRESHOLDS = { 5, 6, 7, 8, 9, 10 }
 
---- Buffers that the source reads through textures: no global loads.
-local TEXTURE = { SAD = "ref" }
-
---- The factor of the global loads.
-local function global_factor(row)
-    local lanes, lines = 0, 0
-    for _, k in ipairs(row.survey.kernels) do
-        for _, u in ipairs(k.uses) do
-            if u.kind == "load"
-                and row.survey.buffers[u.buffer].name ~= TEXTURE[row.name] then
-                lanes, lines = lanes + u.lanes, lines + u.lines
-            end
-        end
-    end
-    return lanes / lines
-end
-
 --- Why a class differs, where the cause is known.
 local WHY = {
     LPS = "at T and S its rows of 100 elements lie across lines, and the last "
@@ -75,7 +58,7 @@ for _, row in ipairs(rows) do
     local regular = paper:find "^regular" ~= nil
     local m = row.metrics
     if not row.error then
-        local bad, factor = {}, global_factor(row)
+        local bad, factor = {}, H.characterise.global_factor(row)
         for _, t in ipairs(THRESHOLDS) do
             if H.characterise.etc_class(factor, t)
                 ~= (regular and "regular" or "irregular") then
@@ -89,7 +72,7 @@ for _, row in ipairs(rows) do
         end
         classes:add(row.name, regular and "regular" or "irregular",
             ("%.2f lanes a line: %s%s"):format(factor,
-            H.characterise.etc_class(factor), TEXTURE[row.name]
+            H.characterise.etc_class(factor), factor ~= m.etc_factor
             and ("; %.2f with textures"):format(m.etc_factor) or ""),
             #bad == 0, ("not so for a threshold of %s%s"):format(
             table.concat(bad, ", "),

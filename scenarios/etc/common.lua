@@ -218,6 +218,29 @@ function common.footprint(x, name)
     return used / p.columns / n, row.metrics
 end
 
+--- What is known of each program without time: a list of { program, class,
+-- factor (coalescing factor of the global loads), pages (of an instruction),
+-- loads (the same of loads) }.
+function common.survey(x)
+    local out = {}
+    for i, name in ipairs(x.programs) do
+        local row = characterise.measure(name, { size = ETC.size,
+            machine = "etc", timed = false })
+        local pages, n = 0, 0
+        for _, k in ipairs(row.survey.kernels) do
+            for _, u in ipairs(k.uses) do
+                if u.kind == "load" then
+                    pages, n = pages + u.pages, n + u.instructions
+                end
+            end
+        end
+        out[i] = { program = name, loads = pages / n, class = ETC.class[name],
+            factor = characterise.global_factor(row),
+            pages = row.metrics.pages_mean }
+    end
+    return out
+end
+
 --- Pictures of two programs, of which `wide` has more pages in use at a time.
 function common.shape(x, narrow, wide)
     local used, few = {}, {}
