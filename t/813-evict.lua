@@ -238,35 +238,12 @@ end
 --- Everything a policy may do, in little memory, checked; the same again from
 -- the middle.
 local function stress(what, apps, settings, policy)
-    local why
-    local ok, err = pcall(function()
-        local sim <close> = whole.sim(apps(), whole.join(whole.SMALL,
-            settings), { check = true })
-        if policy then
-            sim:use(policy)
-        end
-        local snaps = {}
-        local word
-        repeat -- stops in all states of an eviction
-            word = sim:run(6007)
-            if word == "ok" and #snaps < 4 and sim:counters().evict.evictions
-                > 20 * #snaps then
-                snaps[#snaps + 1] = sim:snapshot()
-            end
-        until word ~= "ok"
-        local c = sim:counters()
-        sim:check()
-        if word ~= "done" or c.evict.evictions == 0 then
-            why = ("%s, %d evictions"):format(word, c.evict.evictions)
-        end
-        for i, snap in ipairs(snaps) do
-            local d = whole.again(sim, snap, i == 1 and 1 << 40 or 2999)
-            why = why or d and "another end after a restore:\n" .. d
-        end
-    end)
-    why = why or not ok and tostring(type(err) == "table" and err.message
-        or err)
-    tap.ok(not why, what .. ": checked, and the same from the middle", why)
+    whole.stress(what, function()
+        return whole.sim(apps(), whole.join(whole.SMALL, settings),
+            { check = true })
+    end, { policy = policy, -- stops in all states of an eviction
+        due = function(c) return c.evict.evictions / 20 end,
+        good = function(c) return c.evict.evictions > 0 end })
 end
 
 local SMALL = {

@@ -207,38 +207,15 @@ end
 -- ---- whatever is small ------------------------------------------------------------
 
 local function stress(what, settings, policy)
-    local why
-    local ok, err = pcall(function()
-        local sim <close> = whole.sim({ "GUP", whole.random(3, 4, 1) },
+    whole.stress(what, function()
+        return whole.sim({ "GUP", whole.random(3, 4, 1) },
             whole.join(whole.SMALL, ROUND, { ["vm.memory_bytes"] = 64 << 20,
                 ["vm.table_frames"] = (64 << 8) - 48, ["evict.unit"] = "4K",
                 ["uvm.base_latency"] = 1000, ["uvm.block_latency"] = 300 },
                 settings), { check = true })
-        if policy then
-            sim:use(policy)
-        end
-        local snaps = {}
-        local word
-        repeat -- stops in all states of a batch
-            word = sim:run(4003)
-            if word == "ok" and #snaps < 2 and sim:counters().uvm.batches
-                > 9 * #snaps then
-                snaps[#snaps + 1] = sim:snapshot()
-            end
-        until word ~= "ok"
-        local c = sim:counters()
-        sim:check()
-        if word ~= "done" or c.evict.evictions == 0 or #snaps < 2 then
-            why = ("%s, %d evictions"):format(word, c.evict.evictions)
-        end
-        for i, snap in ipairs(snaps) do
-            local d = whole.again(sim, snap, i == 1 and 1 << 40 or 2999)
-            why = why or d and "another end after a restore:\n" .. d
-        end
-    end)
-    why = why or not ok and tostring(type(err) == "table" and err.message
-        or err)
-    tap.ok(not why, what .. ": checked, and the same from the middle", why)
+    end, { policy = policy, step = 4003, snaps = 2, -- in all states of a batch
+        due = function(c) return c.uvm.batches / 9 end,
+        good = function(c, n) return c.evict.evictions > 0 and n == 2 end })
 end
 
 for _, policy in ipairs { "block", "batch", "batch_flush", "once" } do

@@ -32,6 +32,15 @@ function common.job(x, programs, size, pages, o)
         policies = o.policies, settings = settings, interval = o.interval }
 end
 
+--- The two programs of "A+B".
+function common.pair(text)
+    local a, b = text:match "^([^+]+)%+([^+]+)$"
+    if not a then
+        error(("pairs: '%s' is not A+B"):format(text), 0)
+    end
+    return { a, b }
+end
+
 --- Pages of 64 KB that came, of all applications.
 function common.touched(r)
     return (H.report.counter(r, "fault.pages") * 4096 + PAGE - 1) // PAGE

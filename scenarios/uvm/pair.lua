@@ -33,11 +33,7 @@ x:say("size %s, units of %s; memory: a share of the 64 KB pages that both touch"
     arg.size, arg.unit)
 
 local function job(pair, pages, policy)
-    local a, b = pair:match "^([^+]+)%+([^+]+)$"
-    if not a then
-        error(("pairs: '%s' is not A+B"):format(pair), 0)
-    end
-    return uvm.job(x, { a, b }, arg.size, pages, {
+    return uvm.job(x, uvm.pair(pair), arg.size, pages, {
         policies = policy and { policy } or nil,
         settings = { ["evict.unit"] = arg.unit },
     })

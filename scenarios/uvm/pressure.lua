@@ -36,11 +36,7 @@ local x = experiment.open { name = "uvm/pressure",
 x:say("size %s; memory: a share of the 64 KB pages that both touch", arg.size)
 
 local function job(pair, pages, d)
-    local a, b = pair:match "^([^+]+)%+([^+]+)$"
-    if not a then
-        error(("pairs: '%s' is not A+B"):format(pair), 0)
-    end
-    return uvm.job(x, { a, b }, arg.size, pages, {
+    return uvm.job(x, uvm.pair(pair), arg.size, pages, {
         machine = d[2].apply(H.machine "mosaic"), policies = d[2].policies,
         settings = d[3],
     })

@@ -3,6 +3,7 @@
 -- lines, and the first line in which two such lists differ.
 --
 -- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
 local H = require "heddle"
 local kernel = require "heddle.kernel"
 
@@ -127,6 +128,39 @@ function whole.again(sim, snap, step)
         local word = sim:run(step)
     until word ~= "ok"
     return whole.difference(want, result())
+end
+
+--- A checked simulation to its end, with snapshots on the way, from each of which
+-- it comes to the same end: a test.  make() builds it; o: policy, step (6007
+-- cycles), snaps (4), due(counters): how many there should be by now, good
+-- (counters): whether what is tested has happened.
+function whole.stress(what, make, o)
+    local why
+    local ok, err = pcall(function()
+        local sim <close> = make()
+        if o.policy then
+            sim:use(o.policy)
+        end
+        local snaps, word = {}
+        repeat
+            word = sim:run(o.step or 6007)
+            if word == "ok" and #snaps < (o.snaps or 4)
+                and o.due(sim:counters()) > #snaps then
+                snaps[#snaps + 1] = sim:snapshot()
+            end
+        until word ~= "ok"
+        sim:check()
+        if word ~= "done" or not o.good(sim:counters(), #snaps) then
+            why = ("%s, %d snapshots"):format(word, #snaps)
+        end
+        for i, snap in ipairs(snaps) do
+            local d = whole.again(sim, snap, i == 1 and 1 << 40 or 2999)
+            why = why or d and "another end after a restore:\n" .. d
+        end
+    end)
+    why = why or not ok and tostring(type(err) == "table" and err.message
+        or err)
+    tap.ok(not why, what .. ": checked, and the same from the middle", why)
 end
 
 -- ---- programs --------------------------------------------------------------

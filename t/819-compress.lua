@@ -1,4 +1,4 @@
--- 814-compress.lua - pins pages that are compressed in memory: classes follow
+-- 819-compress.lua - pins pages that are compressed in memory: classes follow
 -- compress.ratio, or what a buffer holds; memory holds as many pages as their
 -- sizes sum to and not one more; each miss of the metadata cache is a read of
 -- DRAM more, in closed form; lines that do not fit have a page grow and be
@@ -205,34 +205,13 @@ end
 -- ---- whatever is small ---------------------------------------------------------
 
 local function stress(what, apps, settings, policy)
-    local why
-    local ok, err = pcall(function()
-        local sim <close> = whole.sim(apps, settings, { check = true })
-        if policy then
-            sim:use(policy)
-        end
-        local snaps, word = {}
-        repeat
-            word = sim:run(6007)
-            if word == "ok" and #snaps < 4 and sim:counters().evict.evictions
-                > 20 * #snaps then
-                snaps[#snaps + 1] = sim:snapshot()
-            end
-        until word ~= "ok"
-        local c = sim:counters()
-        sim:check()
-        if word ~= "done" or c.evict.evictions == 0
-            or c.compress.metadata_misses == 0 then
-            why = ("%s, %d evictions"):format(word, c.evict.evictions)
-        end
-        for i, snap in ipairs(snaps) do
-            local d = whole.again(sim, snap, i == 1 and 1 << 40 or 2999)
-            why = why or d and "another end after a restore:\n" .. d
-        end
-    end)
-    why = why or not ok and tostring(type(err) == "table" and err.message
-        or err)
-    tap.ok(not why, what .. ": checked, and the same from the middle", why)
+    whole.stress(what, function()
+        return whole.sim(apps, settings, { check = true })
+    end, { policy = policy,
+        due = function(c) return c.evict.evictions / 20 end,
+        good = function(c)
+            return c.evict.evictions > 0 and c.compress.metadata_misses > 0
+        end })
 end
 
 for _, o in ipairs {
