@@ -1,0 +1,102 @@
+--- uvm/remote.lua - pages that are used where they are, until they had better come.
+--
+-- No paper's figure; the question of Ganguly et al. (DATE 2020).  A page on the
+-- host comes when it is touched (migrate); never, its lines cross the link one by
+-- one (remote); when its 2 MB have had 256 accesses from afar (counters, the
+-- driver's access counters with its defaults) or its 64 KB eight (delayed); or by
+-- how full memory is and how often it has left (adaptive).  Pages are of 4 KB,
+-- 64 KB come and leave together, a fault costs 45 us.  Time is set against
+-- migration with memory for all.
+--
+--     heddle run scenarios/uvm/remote.lua [scale=full] [programs=GUP,HS]
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+local experiment = require "heddle.experiment"
+local uvm = require "common"
+
+local arg = H.args(experiment.args { programs = "", size = "S" })
+local full = arg.scale == "full"
+local PROGRAMS = uvm.words(arg.programs, full
+    and { "2DCONV", "HS", "BFS2", "ATAX", "MVT", "GUP" } or { "BFS2" })
+local SHARES = full and { 0, 125, 200 } or { 0, 200 } -- 0: memory for all
+local COUNT = "uvm.perf_access_counter_"
+local SMALL = { [COUNT .. "granularity"] = "64K" }
+local DESIGNS = {
+    { "migrate", {} },
+    { "remote", { ["remote.access"] = "remote" } },
+    { "counters", { ["remote.access"] = "remote",
+        [COUNT .. "migration_enable"] = true } },
+    { "delayed", SMALL, { use = "delayed" } },
+    { "adaptive", SMALL, { use = "delayed", adapt = 1 } },
+}
+
+local x = experiment.open { name = "uvm/remote",
+    source = "beyond ETC; Ganguly et al., DATE 2020",
+    title = "pages that are used where they are", arg = arg }
+x:say("size %s, pages of 4 KB, 64 KB come and leave together, 45 us a fault",
+    arg.size)
+
+local function job(name, pages, d)
+    local settings = { ["vm.page"] = "4K", ["fault.transfer"] = "64K",
+        ["fault.prefetch"] = "none", ["evict.unit"] = "64K",
+        ["link.latency"] = 45000 }
+    for k, v in pairs(d[2]) do
+        settings[k] = v
+    end
+    return uvm.job(x, { name }, arg.size, pages, { settings = settings,
+        policies = d[3] and { d[3] } or nil })
+end
+
+local jobs = {}
+for i, name in ipairs(PROGRAMS) do
+    jobs[i] = job(name, nil, DESIGNS[1])
+end
+local whole = x:run(jobs)
+jobs = {}
+for i, name in ipairs(PROGRAMS) do
+    for _, share in ipairs(SHARES) do
+        for _, d in ipairs(DESIGNS) do
+            jobs[#jobs + 1] = job(name, share > 0
+                and uvm.touched(whole[i]) * 100 // share or nil, d)
+        end
+    end
+end
+
+local rows = { { "program", "touched / memory", "design", "time", "faults",
+    "MB came", "MB left", "lines over the link", "notifications" } }
+local chart = { groups = {}, series = {}, unit = "times",
+    title = "Time by where pages are used, migration with all memory as 1" }
+for i, d in ipairs(DESIGNS) do
+    chart.series[i] = { name = d[1], values = {} }
+end
+local mean = {}
+for k, r in ipairs(x:run(jobs)) do
+    local d = DESIGNS[(k - 1) % #DESIGNS + 1]
+    local g = (k - 1) // #DESIGNS
+    local p, share = g // #SHARES + 1, SHARES[g % #SHARES + 1]
+    local time = r.cycles / whole[p].cycles
+    local memory = share == 0 and "all" or share .. " %"
+    local function count(name)
+        return uvm.total(r, name) or 0
+    end
+    rows[#rows + 1] = { PROGRAMS[p], memory, d[1], ("%.2f"):format(time),
+        count "fault.faults", ("%.1f"):format(count "fault.pages" / 256),
+        ("%.1f"):format(count "evict.pages" / 256),
+        count "remote.loads" + count "remote.stores",
+        count "remote.notifications" }
+    chart.groups[g + 1] = PROGRAMS[p] .. ", " .. memory
+    chart.series[(k - 1) % #DESIGNS + 1].values[g + 1] = time
+    mean[share] = mean[share] or {}
+    mean[share][d[1]] = (mean[share][d[1]] or 0.0) + time / #PROGRAMS
+end
+for _, share in ipairs(SHARES) do
+    for _, d in ipairs(DESIGNS) do
+        x:quantity { ("mean time, memory %s, %s"):format(share == 0 and "for all"
+            or "of which " .. share .. " % is touched", d[1]),
+            heddle = mean[share][d[1]], unit = "times" }
+    end
+end
+x:table("times as long as migration with memory for all", rows)
+x:bars(chart)
+x:close()
