@@ -260,6 +260,12 @@ function common.share(r, design)
     return r.whole.cycles / r[design].cycles
 end
 
+--- Pages that came in a run, of those that come with memory for all.
+function common.times(r, design)
+    return H.report.counter(r[design], "fault.pages")
+        / H.report.counter(r.whole, "fault.pages")
+end
+
 --- The mean gain over BL at a share of memory, in percent; `only`: programs.
 function common.gain(all, design, share, only)
     local sum, n = 0.0, 0

@@ -7,7 +7,6 @@
 --     heddle run scenarios/etc/fig12.lua [scale=full] [unit=64K]
 --
 -- SPDX-License-Identifier: MIT
-local H = require "heddle"
 local etc = require "common"
 
 local x = etc.open("fig12", "regular, sharing", "regular programs with sharing")
@@ -20,17 +19,11 @@ local AGAIN = "these programs go through all of their pages again and again, so 
     .. "that what came first leaves just before it is wanted: how often each page "
     .. "comes is told; the paper does not give its programs' passes"
 
---- Pages that came, of those that come with memory for all.
-local function times(r, design)
-    return H.report.counter(r[design], "fault.pages")
-        / H.report.counter(r.whole, "fault.pages")
-end
-
 for _, share in ipairs(x.shares) do
     local sum, came, n = 0.0, 0.0, 0
     for _, r in ipairs(all) do
         if r.share == share then
-            sum, came, n = sum + etc.share(r, "BL"), came + times(r, "BL"), n + 1
+            sum, came, n = sum + etc.share(r, "BL"), came + etc.times(r, "BL"), n + 1
         end
     end
     x:quantity { ("mean loss of BL at %d %%"):format(share),
@@ -47,5 +40,5 @@ for _, share in ipairs(x.shares) do
     end
 end
 etc.show(x, all, designs, "performance, with memory for all as 1")
-etc.show(x, all, designs, "times that a page comes", times)
+etc.show(x, all, designs, "times that a page comes", etc.times)
 x:close()
