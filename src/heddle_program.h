@@ -95,6 +95,26 @@ HEDDLE_API int heddle_host_fill(heddle_host *h, uint32_t buffer,
                                 union heddle_value v);
 /* Gives a buffer's memory back: no later kernel of this run may access it. */
 HEDDLE_API int heddle_host_release(heddle_host *h, uint32_t buffer);
+/* What the driver may know of a buffer from the next launch on, a set of bits
+ * that replaces the one before; and what is done to a buffer's pages before
+ * that launch, in the order of the calls.  Both matter where pages come from
+ * the host when they are touched. */
+enum heddle_advice {
+    HEDDLE_ADVICE_READ_MOSTLY = 1, /* the host keeps a copy */
+    HEDDLE_ADVICE_GPU = 2,         /* its place is the GPU's memory, */
+    HEDDLE_ADVICE_HOST = 4,        /* or the host's */
+    HEDDLE_ADVICE_ACCESSED_BY = 8  /* the GPU has it mapped wherever it is */
+};
+enum heddle_move {
+    HEDDLE_MOVE_TO_GPU,  /* prefetched */
+    HEDDLE_MOVE_TO_HOST, /* prefetched there */
+    HEDDLE_MOVE_READ,    /* the host reads all of it, */
+    HEDDLE_MOVE_WRITTEN  /* or writes it */
+};
+HEDDLE_API int heddle_host_advise(heddle_host *h, uint32_t buffer,
+                                  uint32_t advice);
+HEDDLE_API int heddle_host_move(heddle_host *h, uint32_t buffer,
+                                enum heddle_move what);
 /* Launches so far. */
 HEDDLE_API uint32_t heddle_host_launched(const heddle_host *h);
 /* The state: borrowed until the next heddle_host_set_state. */

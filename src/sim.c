@@ -186,6 +186,7 @@ static int build_paging(heddle_sim *s)
                                 .came = hd_manage_came,
                                 .make_room = hd_manage_room,
                                 .map_far = hd_manage_ask_far,
+                                .hinted = hd_manage_hinted,
                                 .manager = s->memory};
     struct hd_remote_wiring r = {.cfg = &m->remote,
                                  .counters = &m->uvm.counters,
@@ -204,6 +205,7 @@ static int build_paging(heddle_sim *s)
                                 .split = hd_manage_split,
                                 .drop = hd_manage_drop,
                                 .shoot = hd_manage_shoot,
+                                .hinted = hd_manage_hinted,
                                 .manager = s->memory};
 
     if (m->vm.paging == HD_PAGING_NONE)
@@ -292,7 +294,8 @@ static int wire(heddle_sim *s)
     struct hd_manage_cores cores = {.self = g,
                                     .invalidate = hd_gpu_shoot,
                                     .drop = hd_gpu_drop,
-                                    .halt = hd_gpu_halt};
+                                    .halt = hd_gpu_halt,
+                                    .hinted = hd_dispatch_hinted};
     hd_time tlb_back = hd_ticks(&s->clk, HD_CLK_L2, s->m.walk.latency);
 
     g->tables = s->tables;

@@ -198,6 +198,17 @@ for _, count in ipairs { true, false } do
         apps = { tiny "GUP", tiny "BP" }, policies = {} }
 end
 
+-- Pages that the host touches between two launches.
+runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
+    ["vm.paging"] = "fault", ["link.latency"] = 100 },
+    apps = { H.program(H.kernel.app { name = "touched", source = "this test",
+        buffers = function() return { H.kernel.i64("m", 4096) } end,
+        kernels = function(_, b)
+            local load = H.kernel.kernel("load", { grid = 16, block = 256 },
+                function(t) t:load(b.m, t.gid) end)
+            return { load, { load, host_reads = { b.m } } }
+        end }) }, policies = {} }
+
 -- Memory that comes and goes, compacted by copies and inside DRAM.
 for cac = 1, 2 do
     runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,

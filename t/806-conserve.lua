@@ -468,6 +468,26 @@ for cac = 1, 2 do
     sim:close()
 end
 
+-- What the host touches crosses to it and comes again.
+do
+    local n = 16
+    local sim <close> = whole.sim({ H.program(kernel.app {
+        name = "touched", source = "host", align = 4096,
+        buffers = function() return { kernel.i64("m", n * 512) } end,
+        kernels = function(_, b)
+            local load = kernel.kernel("load", { grid = n, block = 512 },
+                function(t) t:load(b.m, t.gid) end)
+            return { load, { load, host_writes = { b.m } } }
+        end }) }, whole.join(whole.SMALL, { ["vm.paging"] = "fault",
+            ["link.latency"] = 500 }), { check = true })
+    tap.is(sim:run(), "done", "pages that the host touches")
+    local c = sim:counters()
+    tap.is(c.evict.host, n, "leave,")
+    tap.is(c.fault.pages, 2 * n, "come twice,")
+    tap.is(c.link.bytes, 3 * n * 4096, "and cross each time")
+    touch(sim)
+end
+
 -- Policies that pass, where pages leave memory: each byte that came has left or
 -- is there.
 for _, unit in ipairs { "4K", "64K", "2M" } do

@@ -256,6 +256,9 @@ local function buffers_of(inst)
         if b.contents or b.scratch then
             fail("generator %s: buffer %s has contents; a generator's buffers "
                 .. "have addresses only", inst.name, b.name)
+        elseif b.advise then
+            fail("generator %s: buffer %s has advice; the buffers of a program "
+                .. "(heddle.kernel) have some", inst.name, b.name)
         end
         out[i] = { name = b.name, bytes = b.count * b.width, width = b.width,
             align = b.align, freed = 0, tables = { b, b.original } }

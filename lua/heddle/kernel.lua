@@ -42,7 +42,11 @@ APPLICATION    app { ... } returns an application.  Fields:
   align                 default 256
   kernels(p, b)         a list of kernels, or of launches
                         { kernel, grid = , args = { name = value },
-                          free = { buffers given back when it has ended } };
+                          free = { buffers given back when it has ended },
+                          prefetch = { buffers sent to the GPU before it },
+                          prefetch_host = { ... to the host },
+                          host_reads = { buffers that the host reads before },
+                          host_writes = { ... writes } };
                         b.NAME is the buffer NAME
   host(h, s)            optional: see HOST.  Without it the list is launched
                         once from front to back.
@@ -68,6 +72,8 @@ BUFFERS    u8 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
   scratch = true    values without addresses, for what blocks hold in shared
                     memory: only t:peek, t:poke and the host reach it.  It is
                     no part of the device's memory; scratch buffers come last.
+  advise = { read_mostly = true, preferred = "gpu" or "host",
+             accessed_by = true }   as h.advise says it before the first launch
   texture = true    loads from it are texture fetches, which some machines do
                     not translate (core.translate_textures)
 
@@ -159,7 +165,15 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
   h.read(buf, i)  h.write(buf, i, v)  h.fill(buf, v)   buffers with contents
   h.b h.kernels h.p     buffers; kernels by number and by name; parameters
   h.free(buf)   gives a buffer's memory back; no later kernel may use it
+  h.advise(buf, { read_mostly = true, preferred = "gpu" or "host",
+             accessed_by = true })
+                what the driver may know of a buffer from now on
+  h.prefetch(buf [, "gpu" or "host"])   sends all of it there
+  h.touch(buf, "read" or "write")       the host does so to all of it
   h.launched    number of launches so far
+  Where pages come when they are touched (vm.paging=fault), the last three take
+  effect before the launch that host returns, which waits for them: advice
+  first, the others in their order.  h.read and its like say no touch.
   host must not keep state anywhere else.
 
 LANGUAGE   Application code (buffers, kernels, data, host) gives the same in
@@ -209,7 +223,7 @@ function M.ceil(a, b) return (a + b - 1) // b end
 
 local WIDTH = { u8 = 1, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
 local BUFFER_OPTIONS = { contents = true, data = true, scratch = true,
-    texture = true }
+    texture = true, advise = true }
 
 local function buffer(kind, name, ...)
     local n = select("#", ...)
@@ -232,7 +246,7 @@ local function buffer(kind, name, ...)
     if n == 0 then fail("buffer %s: it has no size", name) end
     for key in next, options do
         if not BUFFER_OPTIONS[key] then
-            fail("buffer %s: no option '%s'; it has contents, data, "
+            fail("buffer %s: no option '%s'; it has advise, contents, data, "
                 .. "scratch, texture", name, tostring(key))
         end
     end
@@ -240,6 +254,7 @@ local function buffer(kind, name, ...)
         dims = dims, data = options.data,
         scratch = options.scratch or nil,
         texture = options.texture or nil,
+        advise = options.advise,
         contents = options.contents or options.scratch or options.data ~= nil
             or false }
 end

@@ -33,6 +33,11 @@
  * the same addresses, before the first block can run.  The memory manager does
  * both at an instant that no core has reached (vm/manage.c).
  *
+ * What the host says of memory and does to it between launches (advice,
+ * prefetches, touches) takes effect one after the other, where pages come when
+ * they are touched, and the next launch waits for it, as kernels do that come
+ * later in a stream.
+ *
  * With vm.paging=launch an application's first launch waits until its
  * allocations have been copied to the GPU: the link's latency once, and then
  * all their bytes, in pieces of at most 2 MB so that applications share the
@@ -58,7 +63,8 @@ enum {
     EV_BEGIN,
     EV_FAULT,
     EV_SERVED,
-    EV_THROTTLE
+    EV_THROTTLE,
+    EV_HINTED
 };
 
 enum { COPY_BYTES = 2 << 20 }; /* of a piece */
@@ -651,6 +657,30 @@ static void copy(struct hd_dispatch *d, uint32_t app, hd_time now)
     go(d, app, now);
 }
 
+/* What the host says and does before the launch, one after the other; then the
+ * launch starts. */
+static void prepare(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_source *src = d->g->source[app];
+    struct hd_alloc x;
+    struct hd_hint h;
+
+    if (d->g->m->vm.paging != HD_PAGING_FAULT || src->ops->hint == NULL ||
+        !src->ops->hint(src->self, &h) ||
+        !src->ops->alloc(src->self, h.alloc, &x)) {
+        go(d, app, now);
+        return;
+    }
+    hd_manage_hint(d->g->manager, now, app, x.base, x.bytes, &h);
+}
+
+void hd_dispatch_hinted(void *gpu, uint32_t from, uint32_t app, hd_time now)
+{
+    const struct hd_gpu *g = gpu;
+
+    hd_post(g->env->ev, from, g->dispatch->component, now, EV_HINTED, app, 0);
+}
+
 static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_gpu *g = d->g;
@@ -672,7 +702,7 @@ static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
         return;
     }
     if (g->m->vm.paging != HD_PAGING_LAUNCH || a->copying != 0) {
-        go(d, app, now);
+        prepare(d, app, now);
         return;
     }
     a->copying = 1;
@@ -720,6 +750,8 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
         begin(d, a, now);
     } else if (what == EV_FAULT || what == EV_SERVED) {
         hd_throttle_fault(&d->throttle, a, what == EV_SERVED, now);
+    } else if (what == EV_HINTED) {
+        prepare(d, a, now);
     } else if (what == EV_THROTTLE) {
         hd_throttle_epoch(&d->throttle, now);
     } else {

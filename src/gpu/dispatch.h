@@ -70,6 +70,9 @@ void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
 void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, bool served,
                        hd_time t);
 
+/* What the host of an application has said is done; from: the sender's rank. */
+void hd_dispatch_hinted(void *gpu, uint32_t from, uint32_t app, hd_time now);
+
 struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app);
 /* Starts all applications; posts the first events. */
 int hd_dispatch_start(struct hd_dispatch *d);

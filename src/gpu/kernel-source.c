@@ -133,13 +133,41 @@ static bool kvm_gone(void *self, uint32_t i)
     return vm->st->gone[i] != 0;
 }
 
+enum { UNKNOWN = 0xff }; /* told: allocations may have gone and come again */
+
+static bool kvm_hint(void *self, struct hd_hint *out)
+{
+    struct hd_kvm *vm = self;
+    struct hd_kvm_state *st = vm->st;
+
+    for (uint32_t i = 0; st->advised && i < vm->prog->nbuf; i++) {
+        if (st->told[i] == st->advice[i])
+            continue;
+        st->told[i] = st->advice[i];
+        *out = (struct hd_hint){i, HD_HINT_ADVICE, st->advice[i]};
+        return true;
+    }
+    st->advised = 0;
+    if (st->moved == st->moves)
+        return false;
+    *out = (struct hd_hint){st->move[st->moved].buffer,
+                            st->move[st->moved].what, 0};
+    st->moved++;
+    return true;
+}
+
 static int kvm_restart(void *self)
 {
     struct hd_kvm *vm = self;
+    uint8_t told[HD_MAX_BUFFERS];
 
     hd_buffers_restart(&vm->buf);
     drop_state(vm);
+    memcpy(told, vm->st->told, sizeof(told));
     memset(vm->st, 0, sizeof(*vm->st));
+    for (uint32_t i = 0; i < HD_MAX_BUFFERS; i++)
+        vm->st->told[i] = told[i] != 0 ? UNKNOWN : 0;
+    vm->st->advised = 1;
     vm->k = NULL;
     return 0;
 }
@@ -152,6 +180,7 @@ static int choose(struct hd_kvm *vm, struct heddle_launch *l)
     int r;
 
     memset(l, 0, sizeof(*l));
+    vm->st->moves = vm->st->moved = 0;
     if (p->host == NULL) {
         if (vm->st->launches >= p->nlaunch)
             return 0;
@@ -326,20 +355,66 @@ int heddle_host_fill(heddle_host *h, uint32_t buffer, union heddle_value v)
     return e;
 }
 
-int heddle_host_release(heddle_host *h, uint32_t buffer)
+/* Whether a buffer is in the memory of the device.  0 or HEDDLE_EPROGRAM. */
+static int on_device(heddle_host *h, uint32_t buffer, const char *does)
 {
     struct hd_kvm *vm = h->vm;
 
     if (buffer >= vm->buf.n || vm->buf.v[buffer].def->scratch)
         return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
-                          "program %s: the host frees buffer %u, which is not "
+                          "program %s: the host %s buffer %u, which is not "
                           "in the memory of the device",
-                          vm->prog->name, buffer);
+                          vm->prog->name, does, buffer);
     if (vm->st->gone[buffer])
         return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
-                          "program %s: the host frees buffer %s twice",
-                          vm->prog->name, vm->buf.v[buffer].def->name);
-    vm->st->gone[buffer] = 1;
+                          "program %s: the host %s buffer %s, which it has "
+                          "freed",
+                          vm->prog->name, does, vm->buf.v[buffer].def->name);
+    return 0;
+}
+
+int heddle_host_release(heddle_host *h, uint32_t buffer)
+{
+    int e = on_device(h, buffer, "frees");
+
+    if (e == 0)
+        h->vm->st->gone[buffer] = 1;
+    return e;
+}
+
+int heddle_host_advise(heddle_host *h, uint32_t buffer, uint32_t advice)
+{
+    uint32_t both = HEDDLE_ADVICE_GPU | HEDDLE_ADVICE_HOST;
+    int e = on_device(h, buffer, "advises on");
+
+    if (e == 0 && (advice > (HEDDLE_ADVICE_READ_MOSTLY | both |
+                             HEDDLE_ADVICE_ACCESSED_BY) ||
+                   (advice & both) == both))
+        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                       "program %s: advice %u; expected a set of bits with one "
+                       "preferred place at most",
+                       h->vm->prog->name, advice);
+    if (e != 0)
+        return e;
+    h->vm->st->advice[buffer] = (uint8_t)advice;
+    h->vm->st->advised = 1;
+    return 0;
+}
+
+int heddle_host_move(heddle_host *h, uint32_t buffer, enum heddle_move what)
+{
+    struct hd_kvm_state *st = h->vm->st;
+    int e = on_device(h, buffer, "moves");
+
+    if (e == 0 && (st->moves == HD_LEN(st->move) || what > HEDDLE_MOVE_WRITTEN))
+        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                       "program %s: the host touches or prefetches more than "
+                       "%d buffers before a launch, or in no known way",
+                       h->vm->prog->name, (int)HD_LEN(st->move));
+    if (e != 0)
+        return e;
+    st->move[st->moves].buffer = (uint16_t)buffer;
+    st->move[st->moves++].what = (uint16_t)what;
     return 0;
 }
 
@@ -463,6 +538,7 @@ static const struct hd_source_ops kvm_ops = {
     .bind = kvm_bind,
     .alloc = kvm_alloc,
     .gone = kvm_gone,
+    .hint = kvm_hint,
     .restart = kvm_restart,
     .launch = kvm_launch,
     .block_start = kvm_block_start,

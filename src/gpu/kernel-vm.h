@@ -63,7 +63,14 @@ struct hd_kvm_state {
     uint32_t kernel;   /* of the current launch */
     uint32_t grid[3];
     union heddle_value arg[HEDDLE_MAX_ARGS];
-    uint8_t gone[HD_MAX_BUFFERS]; /* 1: the host has given it back */
+    uint8_t gone[HD_MAX_BUFFERS];   /* 1: the host has given it back */
+    uint8_t advice[HD_MAX_BUFFERS]; /* HEDDLE_ADVICE_ */
+    uint8_t told[HD_MAX_BUFFERS];   /* the same, as far as it was asked for */
+    uint32_t advised;               /* 1: they may differ */
+    uint32_t moves, moved;          /* of the next launch; those asked for */
+    struct {
+        uint16_t buffer, what; /* enum heddle_move */
+    } move[HD_MAX_BUFFERS];
 };
 
 /* Where the parts of a warp lie, from its start, and its bytes. */

@@ -119,6 +119,15 @@ struct hd_alloc {
     uint64_t bytes;
 };
 
+/* What an application's host says of an allocation, or does to it, before a
+ * launch. */
+struct hd_hint {
+    uint32_t alloc;
+    uint32_t what;   /* enum heddle_move, or HD_HINT_ADVICE */
+    uint32_t advice; /* HEDDLE_ADVICE_ */
+};
+enum { HD_HINT_ADVICE = 4 };
+
 struct hd_source_ops {
     /* Binds the source to a simulation as application `app`: takes its state
      * from the arena.  `lanes` is the machine's warp size, `slots` the most
@@ -130,6 +139,9 @@ struct hd_source_ops {
     /* Whether the application has given the i-th allocation back since it
      * started; NULL: it never does. */
     bool (*gone)(void *self, uint32_t i);
+    /* The next that its host has to say before the launch that was asked for,
+     * and has not said; false: no more.  NULL: it never does. */
+    bool (*hint)(void *self, struct hd_hint *out);
     /* Starts the application again from its first launch: buffer contents
      * restored, the same addresses (relaunch). */
     int (*restart)(void *self);

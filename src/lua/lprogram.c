@@ -13,7 +13,7 @@
  * heddle.kernel makes the bytecode; nobody else needs this module.  The host
  * function is called as fn(device, state) and returns the new state and,
  * unless the application is finished, kernel, grid and args; `device` has
- * read, write, fill and launched, and is good for the call only.
+ * read, write, fill, free, advise, move and launched, and is good for the call only.
  *
  * Host functions run on a Lua thread of their own, kept in the registry, so
  * that it does not matter which coroutine runs the simulation.
@@ -327,6 +327,28 @@ static int device_free(lua_State *L)
         L, heddle_host_release(d->h, (uint32_t)luaL_checkinteger(L, 2)));
 }
 
+/* device:advise(buffer, bits), device:move(buffer, what) */
+static int device_advise(lua_State *L)
+{
+    const struct device *d = device_check(L);
+
+    return reached(
+        L, heddle_host_advise(d->h, (uint32_t)luaL_checkinteger(L, 2),
+                              (uint32_t)luaL_checkinteger(L, 3)));
+}
+
+static int device_move(lua_State *L)
+{
+    static const char *const what[] = {"gpu", "host", "read", "write", NULL};
+    const struct device *d = device_check(L);
+    lua_Integer buffer = luaL_checkinteger(L, 2);
+
+    return reached(
+        L, heddle_host_move(d->h, (uint32_t)buffer,
+                            (enum heddle_move)luaL_checkoption(L, 3, NULL,
+                                                               what)));
+}
+
 static int device_launched(lua_State *L)
 {
     lua_pushinteger(L, heddle_host_launched(device_check(L)->h));
@@ -401,8 +423,10 @@ static void host_free(void *ud)
 }
 
 static const luaL_Reg device_methods[] = {
-    {"read", device_read}, {"write", device_write},       {"fill", device_fill},
-    {"free", device_free}, {"launched", device_launched}, {NULL, NULL}};
+    {"read", device_read},     {"write", device_write},
+    {"fill", device_fill},     {"free", device_free},
+    {"advise", device_advise}, {"move", device_move},
+    {"launched", device_launched}, {NULL, NULL}};
 
 /* p:host(fn, text, types): types lists, for each buffer, whether it holds
  * floats. */

@@ -41,6 +41,14 @@
  * what is pinned waits for a page that waits for this eviction, memory is too
  * small and the run stops with these words.
  *
+ * What the application's host says (heddle_host_advise) counts before that:
+ * units with a page whose place is the GPU's memory are not offered as long as
+ * there are others, and pages that are mostly read have a copy on the host, so
+ * only what was written of them crosses.  What it does (heddle_host_move) takes
+ * the same way: what it touches, or has come back, leaves by up to 2 MB at a
+ * time, before other evictions.  Pages that are on their way, or pinned by a
+ * store that its kernel has left behind, stay.
+ *
  * With evict.unit=tree the unit is 64 KB, and what is left of pieces of 128 KB
  * to 2 MB around it that are less than half there leaves in the same eviction
  * (tree.c); pinned pages stay.
@@ -69,6 +77,7 @@
 #include <string.h>
 
 #include "../base/bits.h"
+#include "../heddle_program.h"
 #include "../mem/mshr.h"
 #include "ptstate.h"
 #include "tree.h"
@@ -109,9 +118,14 @@ const struct hd_stat_desc hd_evict_stats[] = {
                         HD_STAT_COUNT},
     [HD_EVICT_PAGES] = {"pages", "pages", "base pages that left memory",
                         HD_STAT_COUNT},
-    [HD_EVICT_DIRTY] = {"dirty", "pages",
-                        "of those, base pages of pages that were written",
-                        HD_STAT_COUNT},
+    [HD_EVICT_HOST] = {"host", "pages",
+                       "of those, because the application's host touched them, "
+                       "or wanted them",
+                       HD_STAT_COUNT},
+    [HD_EVICT_DIRTY] =
+        {"dirty", "pages",
+         "of those that left, base pages of pages that were written",
+         HD_STAT_COUNT},
     [HD_EVICT_BYTES] = {"bytes", "bytes", "written back to the host",
                         HD_STAT_COUNT},
     [HD_EVICT_REFAULTS] = {"refaults", "pages",
@@ -154,10 +168,19 @@ struct unit {
     uint32_t next, last; /* of the list; HD_NONE: none */
     uint16_t pages;      /* base pages present */
     uint16_t pinned;     /* of those */
+    uint32_t stays;      /* 1: one is of a buffer whose place is here */
 };
 
 enum { IDLE, ASKED, LEAVES };
 enum { FRAMES = 1, GROWTH = 2 };
+
+/* Pages that an application's host touches or wants; from vpn on they have not
+ * had their turn. */
+struct out {
+    uint64_t begin, vpn, end; /* those from begin to vpn are under way */
+    uint32_t read;
+    uint32_t on; /* 1: there are some */
+};
 
 struct state {
     hd_ref unit; /* [room] */
@@ -169,11 +192,13 @@ struct state {
                             outgrown memory */
     uint32_t starved;    /* 1: nothing could leave, or not yet */
     uint32_t loose;      /* pins of requests that have been issued again */
-    uint32_t leaving;    /* unit */
+    uint32_t leaving;    /* unit, HD_NONE: what the host of `app` touches */
     uint32_t wide;       /* 1: and others of its region with it */
     uint32_t app;        /* its application */
     hd_time since;       /* when it was unmapped */
     uint64_t came, left, lost, resident; /* base pages */
+    uint32_t outs;                       /* of these are on */
+    struct out out[HD_MAX_APPS];
 };
 
 struct hd_evict {
@@ -297,6 +322,12 @@ void hd_evict_wake(struct hd_evict *v, hd_time now)
     start(v, now);
 }
 
+/* Whether a page's place is the GPU's memory. */
+static bool prefers(const struct hd_evict *v, uint32_t app, hd_vpn vpn)
+{
+    return (hd_ptables_advice(v->w.tables, app, vpn) & HEDDLE_ADVICE_GPU) != 0;
+}
+
 void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
                    uint32_t pages, bool before)
 {
@@ -309,10 +340,11 @@ void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
     }
     x = at(v, u);
     if (x->pages == 0)
-        x->walks = 0;
+        x->walks = x->stays = 0;
     else
         unlink_unit(v, u);
     append(v, u);
+    x->stays |= prefers(v, app, vpn);
     x->migrated = x->touched = now;
     x->pages = (uint16_t)(x->pages + pages);
     v->s->came += pages;
@@ -342,8 +374,7 @@ void hd_evict_touch(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn)
     struct hd_xlate x;
     struct unit *u;
 
-    if (!hd_ptables_page(v->w.tables, app, vpn, &x) ||
-        x.pfn.v >= HD_HOST_FRAME)
+    if (!hd_ptables_page(v->w.tables, app, vpn, &x) || x.pfn.v >= HD_HOST_FRAME)
         return; /* of a coalesced region, or used on the host */
     u = at(v, unit_of(v, app, x.vpn));
     u->touched = now;
@@ -414,16 +445,16 @@ static uint32_t dirty(const struct hd_evict *v, const struct hd_xlate *x)
     return 0;
 }
 
-/* Calls fn for the pages of a unit that are present and not pinned. */
+/* Calls fn for the pages of so many from first on that are present and not
+ * pinned, or for those of a unit; returns their base pages. */
 typedef void visit(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
                    uint64_t *sum);
 
-static uint32_t each(struct hd_evict *v, uint32_t u, visit *fn, uint64_t *sum)
+static uint32_t each_of(struct hd_evict *v, uint32_t app, hd_vpn first,
+                        uint32_t span, visit *fn, uint64_t *sum)
 {
-    uint32_t app, span, pages = 0;
-    hd_vpn first = place_of(v, u, &app);
+    uint32_t pages = 0;
 
-    span = span_of(v, app, first);
     for (uint32_t i = 0; i < span;) {
         struct hd_xlate x;
         if (!hd_ptables_page(v->w.tables, app, (hd_vpn){first.v + i}, &x)) {
@@ -434,9 +465,17 @@ static uint32_t each(struct hd_evict *v, uint32_t u, visit *fn, uint64_t *sum)
             fn(v, app, &x, sum);
             pages += x.pages;
         }
-        i += x.pages;
+        i = (uint32_t)(x.vpn.v + x.pages - first.v);
     }
     return pages;
+}
+
+static uint32_t each(struct hd_evict *v, uint32_t u, visit *fn, uint64_t *sum)
+{
+    uint32_t app;
+    hd_vpn first = place_of(v, u, &app);
+
+    return each_of(v, app, first, span_of(v, app, first), fn, sum);
 }
 
 static void add_dirty(struct hd_evict *v, uint32_t app,
@@ -467,23 +506,29 @@ static int make_ask(struct hd_evict *v)
     return -1;
 }
 
-/* The first unit of the list that can leave, or HD_NONE. */
-static uint32_t oldest(const struct hd_evict *v)
+/* Whether a unit can be chosen: where `last`, those whose place is here can. */
+static bool eligible(const struct unit *x, bool last)
+{
+    return can_leave(x) && (last || !x->stays);
+}
+
+/* The first unit of the list that can be chosen, or HD_NONE. */
+static uint32_t oldest(const struct hd_evict *v, bool last)
 {
     uint32_t u = v->s->first;
 
-    while (u != HD_NONE && !can_leave(at(v, u)))
+    while (u != HD_NONE && !eligible(at(v, u), last))
         u = at(v, u)->next;
     return u;
 }
 
 /* The same by a search through all units there ever were. */
-static uint32_t plain_oldest(const struct hd_evict *v)
+static uint32_t plain_oldest(const struct hd_evict *v, bool last)
 {
     uint32_t best = HD_NONE;
 
     for (uint32_t u = 0; u < v->s->room; u++)
-        if (can_leave(at(v, u)) &&
+        if (eligible(at(v, u), last) &&
             (best == HD_NONE || at(v, u)->migrated < at(v, best)->migrated))
             best = u;
     return best;
@@ -497,23 +542,26 @@ static int64_t victim_default(void *self, const void *question)
 
 static uint32_t choose(struct hd_evict *v, hd_time now)
 {
-    uint32_t n = 0, app, first = oldest(v);
+    uint32_t n = 0, app, first = oldest(v, false);
     uint64_t *a;
+    bool last = first == HD_NONE;
     struct heddle_q_evict_victim q = {.waiting = v->s->wanted & FRAMES};
 
+    if (last)
+        first = oldest(v, true);
     if (HD_UNLIKELY(v->env->check) && first != HD_NONE &&
-        at(v, first)->migrated != at(v, plain_oldest(v))->migrated)
+        at(v, first)->migrated != at(v, plain_oldest(v, last))->migrated)
         hd_err_set(v->env->err, HEDDLE_ECHECK,
                    "evict: unit %u is at the head of the list, unit %u is "
                    "older",
-                   first, plain_oldest(v));
+                   first, plain_oldest(v, last));
     if (first == HD_NONE || HD_LIKELY(!v->victim.bound) || make_ask(v) < 0)
         return first;
     a = v->ask;
     for (uint32_t u = first; u != HD_NONE; u = at(v, u)->next) {
         const struct unit *x = at(v, u);
         uint64_t *f = a + n, written = 0;
-        if (!can_leave(x))
+        if (!eligible(x, last))
             continue;
         v->who[n++] = u;
         f[(size_t)VPN * v->ask_room] = place_of(v, u, &app).v;
@@ -555,8 +603,8 @@ static void start(struct hd_evict *v, hd_time now)
 
     if (v->s->busy != IDLE || v->env->err->code != 0)
         return;
-    if (v->s->wanted && hd_link_first(v->w.link, HD_LINK_IN, &word) &&
-        !ask_trigger(v, true)) {
+    if (v->s->wanted && v->s->outs == 0 &&
+        hd_link_first(v->w.link, HD_LINK_IN, &word) && !ask_trigger(v, true)) {
         v->s->starved = 1;
         return;
     }
@@ -587,6 +635,8 @@ static void go_on(struct hd_evict *v, hd_time now)
     if (HD_UNLIKELY(v->w.tables->compress != NULL) &&
         hd_compress_outgrown(v->w.tables->compress))
         outgrown(v, now);
+    if (v->s->outs != 0)
+        start(v, now);
 }
 
 static int64_t trigger_default(void *self, const void *question)
@@ -623,14 +673,16 @@ void hd_evict_freed(struct hd_evict *v, hd_time now)
 static void leave(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
                   uint64_t *bytes)
 {
-    uint32_t written = dirty(v, x);
+    uint32_t written = dirty(v, x), advice;
     struct heddle_n_page_evicted n = {.app = app,
                                       .vpn = x->vpn.v,
                                       .pages = x->pages,
                                       .frame = x->pfn.v,
                                       .dirty = written != 0};
 
-    if (v->cfg.write_back == HD_WRITE_BACK_ALWAYS || written != 0)
+    advice = hd_ptables_advice(v->w.tables, app, x->vpn);
+    if (written != 0 || (v->cfg.write_back == HD_WRITE_BACK_ALWAYS &&
+                         !(advice & HEDDLE_ADVICE_READ_MOSTLY)))
         *bytes += (uint64_t)x->pages * HD_PAGE_BYTES;
     hd_ptables_leave(v->w.tables, app, x);
     v->s->lost -= x->pages;
@@ -651,13 +703,121 @@ static void find(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
     *vpn = x->vpn.v;
 }
 
+/* ---- what the host touches ---------------------------------------------- */
+
+void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
+                      uint32_t pages)
+{
+    for (uint64_t i = vpn.v; i < vpn.v + pages; i += UNIT[v->cfg.unit]) {
+        uint32_t u = unit_of(v, app, (hd_vpn){i});
+        if (u != HD_NONE && u < v->s->room)
+            at(v, u)->stays = prefers(v, app, (hd_vpn){i});
+    }
+}
+
+/* A page that is mostly read stays; what was written of it is copied. */
+static void copy_or_leave(struct hd_evict *v, uint32_t app,
+                          const struct hd_xlate *x, uint64_t *bytes)
+{
+    if (!(hd_ptables_advice(v->w.tables, app, x->vpn) &
+          HEDDLE_ADVICE_READ_MOSTLY)) {
+        leave(v, app, x, bytes);
+        return;
+    }
+    *bytes += (uint64_t)dirty(v, x) * HD_PAGE_BYTES;
+    for (uint32_t i = 0; i < x->pages; i++)
+        hd_frame_copied(&v->w.tables->frames, x->pfn.v + i);
+}
+
+/* Frames of pages that have left are free; then what is behind them leaves. */
+static void out_over(struct hd_evict *v, hd_time now)
+{
+    struct state *s = v->s;
+    const struct out *o = &s->out[s->app];
+
+    for (uint64_t i = o->begin; i < o->vpn;) {
+        struct hd_xlate x = {.vpn = {i}, .pages = 1};
+        if (hd_ptables_absent(v->w.tables, s->app, x.vpn, &x))
+            hd_ptables_gone(v->w.tables, s->app, x.vpn);
+        i = x.vpn.v + x.pages;
+    }
+    *count(v, s->app, HD_EVICT_BUSY_CYCLES) += (now - s->since) / v->cycle;
+    s->busy = IDLE;
+    go_on(v, now);
+}
+
+/* What is left of a range in the next 2 MB leaves.  False: nothing is. */
+static bool out_some(struct hd_evict *v, hd_time now, uint32_t app)
+{
+    struct state *s = v->s;
+    struct out *o = &s->out[app];
+    uint64_t bytes = 0, left = s->left;
+    struct hd_xlate x;
+    hd_vpn first = {o->vpn};
+    uint32_t span;
+
+    if (o->vpn >= o->end)
+        return false;
+    o->begin = o->vpn;
+    o->vpn = hd_min_u64((o->vpn | (HD_LARGE_PAGES - 1)) + 1, o->end);
+    span = (uint32_t)(o->vpn - o->begin);
+    if (hd_ptables_large(v->w.tables, app, first, &x))
+        v->w.split(v->w.manager, app, first, 0);
+    each_of(v, app, first, span, o->read ? copy_or_leave : leave, &bytes);
+    left = s->left - left;
+    *count(v, app, HD_EVICT_HOST) += left;
+    *count(v, app, HD_EVICT_BYTES) += bytes;
+    if (left != 0)
+        v->w.shoot(v->w.manager, app, first, span);
+    s->busy = LEAVES;
+    s->since = now;
+    s->leaving = HD_NONE;
+    s->app = app;
+    if (bytes != 0)
+        hd_link_send(v->w.link, now, HD_LINK_OUT, app, bytes, v->client,
+                     HD_NONE);
+    else
+        out_over(v, now);
+    return true;
+}
+
+/* Some of a range leaves, or it is over. */
+static void out_next(struct hd_evict *v, hd_time now)
+{
+    uint32_t app = 0;
+
+    while (!v->s->out[app].on)
+        app++;
+    v->s->busy = IDLE;
+    if (out_some(v, now, app))
+        return;
+    v->s->out[app].on = 0;
+    v->s->outs--;
+    v->w.hinted(v->w.manager, now, app);
+    go_on(v, now);
+}
+
+void hd_evict_out(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+                  uint32_t pages, bool read)
+{
+    v->s->out[app] =
+        (struct out){.vpn = vpn.v, .end = vpn.v + pages, .read = read, .on = 1};
+    v->s->outs++;
+    start(v, now);
+}
+
 /* The write-back is over: the frames are free. */
 static void over(struct hd_evict *v, hd_time now, uint32_t u)
 {
     struct state *s = v->s;
     uint32_t app, n;
-    hd_vpn first = place_of(v, u, &app);
+    hd_vpn first;
 
+    if (u == HD_NONE) {
+        out_over(v, now);
+        return;
+    }
+    first = place_of(v, u, &app);
     if (s->wide)
         first.v &= ~(uint64_t)(HD_LARGE_PAGES - 1);
     for (uint32_t i = 0;
@@ -772,6 +932,10 @@ void hd_evict_apply(struct hd_evict *v, hd_time now)
 
     if (s->busy != ASKED)
         return; /* an allocation that went has made room meanwhile */
+    if (s->outs != 0) {
+        out_next(v, now);
+        return;
+    }
     u = choose(v, now);
     s->busy = IDLE;
     if (u == HD_NONE || v->env->err->code != 0) {
@@ -791,7 +955,7 @@ void hd_evict_apply(struct hd_evict *v, hd_time now)
     s->wide |= more != 0;
     for (; more != 0; more &= more - 1) {
         uint32_t w = u / v->per * v->per + hd_bit_first(more);
-        if (can_leave(at(v, w)))
+        if (eligible(at(v, w), false))
             unmap(v, w, &bytes);
     }
     *count(v, s->app, HD_EVICT_BYTES) += bytes;
@@ -814,7 +978,10 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *vis)
         vis->row(vis->ud, "eviction");
         vis->text(vis->ud, "state", what[v->s->busy]);
         if (v->s->busy == LEAVES)
-            vis->number(vis->ud, "vpn", place_of(v, v->s->leaving, &app).v);
+            vis->number(vis->ud, "vpn",
+                        v->s->leaving == HD_NONE
+                            ? v->s->out[v->s->app].begin
+                            : place_of(v, v->s->leaving, &app).v);
     }
     for (uint32_t u = v->s->first; u != HD_NONE; u = at(v, u)->next) {
         hd_vpn vpn = place_of(v, u, &app);

@@ -36,6 +36,7 @@ enum hd_evict_stat {
     HD_EVICT_EVICTIONS,
     HD_EVICT_AHEAD,
     HD_EVICT_PAGES,
+    HD_EVICT_HOST,
     HD_EVICT_DIRTY,
     HD_EVICT_BYTES,
     HD_EVICT_REFAULTS,
@@ -62,6 +63,8 @@ struct hd_evict_wiring {
     bool (*split)(void *self, uint32_t app, hd_vpn vpn, uint32_t left);
     uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
     void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
+    /* Told that hd_evict_out is over. */
+    void (*hinted)(void *self, hd_time now, uint32_t app);
     void *manager; /* their self */
     struct hd_remote *remote; /* told what has left; NULL: nobody is */
 };
@@ -91,6 +94,16 @@ void hd_evict_freed(struct hd_evict *v, hd_time now);
 
 /* The manager's instant for one eviction, if it is still asked for. */
 void hd_evict_apply(struct hd_evict *v, hd_time now);
+
+/* There is other advice on pages from vpn on (hd_ptables_advice). */
+void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
+                      uint32_t pages);
+
+/* The host touches pages from vpn on, or wants them: those that are there
+ * leave; read: pages that are mostly read stay, and what was written of them is
+ * copied.  One range of an application at a time. */
+void hd_evict_out(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+                  uint32_t pages, bool read);
 
 /* A page has come from the host and is mapped; before: and has been here. */
 void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,

@@ -72,6 +72,10 @@
  * when the page is there.  They take frames that are free, and none where
  * somebody waits for some.
  *
+ * What the host of an application prefetches between launches comes the same
+ * way, after the link's latency once, but for one thing: where there is no
+ * frame, a page waits for one like a fault, so that others leave.
+ *
  * Left out on purpose: without the driver, the buffer is as large as it needs
  * to be, and faults of one batch that arrive while it is served are not
  * flushed; writing page tables takes no memory traffic.
@@ -178,7 +182,7 @@ _Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
 enum { STREAM_PREFETCH = 0x70666368 };
 
-enum { EV_DRIVE, EV_BASE, EV_PAGE, EV_OVER, EV_SERVED };
+enum { EV_DRIVE, EV_BASE, EV_PAGE, EV_OVER, EV_SERVED, EV_SEND };
 
 enum fault_state { WAITS, HOST, LINK, HERE };
 
@@ -206,8 +210,17 @@ struct fault {
 };
 
 /* Nobody waited for it when it was sent for: it is prefetched; it was used on
- * the host. */
-enum unasked { PREFETCHED = 1, RECALLED };
+ * the host; the application's host prefetches it. */
+enum unasked { PREFETCHED = 1, RECALLED, SENT };
+
+/* What the host of an application sends. */
+struct sends {
+    uint64_t vpn, end; /* what it has not come to */
+    uint32_t left;     /* entries that are not over */
+    uint32_t state;
+};
+
+enum { SENT_ALL, SENDS, SENDING };
 
 /* What a request has waited for faults; by its number in the pool. */
 struct parked {
@@ -230,6 +243,8 @@ struct state {
     uint32_t parked, parked_last, requests;
     uint32_t busy;
     uint32_t todo, done;
+    uint32_t sending; /* applications whose hosts send */
+    struct sends sends[HD_MAX_APPS];
 };
 
 struct hd_faults {
@@ -474,6 +489,8 @@ static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
         hd_err_set(f->env->err, HEDDLE_ECHECK,
                    "fault of page 0x%llx: nothing of it is absent",
                    (unsigned long long)x->vpn.v);
+    if (HD_UNLIKELY(x->ahead == SENT))
+        row(f, x->app)[HD_FAULT_PREFETCHED] += n;
     return n;
 }
 
@@ -569,6 +586,7 @@ static int64_t prefetch_default(void *self, const void *question)
 }
 
 static void complete(struct hd_faults *f, hd_time now, uint32_t e);
+static void send_on(struct hd_faults *f, hd_time now);
 
 /* Sends for the pages of a fault, and of those behind it in its transfer, which
  * have their frames. */
@@ -653,13 +671,14 @@ static uint32_t unasked(struct hd_faults *f, hd_time now, uint32_t app,
                              .state = HOST,
                              .ahead = (uint8_t)why};
     f->s->ahead++;
+    f->s->sends[app].left += why == SENT;
     return e;
 }
 
 /* What a page is of comes without a fault, as far as there are frames: its
  * entry, or HD_NONE. */
 static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
-                      const struct hd_xlate *all)
+                      const struct hd_xlate *all, enum unasked why)
 {
     uint32_t n = 0, e;
 
@@ -677,7 +696,7 @@ static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
     }
     if (n == 0)
         return HD_NONE;
-    e = unasked(f, now, app, all, PREFETCHED);
+    e = unasked(f, now, app, all, why);
     f->v[e].total = n;
     row(f, app)[HD_FAULT_PREFETCHED] += n;
     return e;
@@ -750,15 +769,17 @@ static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
     return hd_max_u64(v, first);
 }
 
-/* Asks for pages around a fault, and gathers those that are on the host. */
-static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
-                      struct around *s, struct gather *g)
+/* Gathers pages of a range that are on the host, as far as there are frames;
+ * s: NULL where nobody asked.  Returns where it has come to. */
+static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
+                       uint64_t v, uint64_t end, struct around *s,
+                       struct gather *g)
 {
-    uint32_t app = f->v[e].app, made;
-    uint64_t end, v = wanted(f, e, s, &end);
+    uint32_t made;
 
     while (v < end && f->s->ahead < HD_FAULT_AHEAD && !starves(f)) {
         struct hd_xlate page, all;
+        uint64_t at = v;
         if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page)) {
             v++;
             continue;
@@ -768,13 +789,24 @@ static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
         if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
             continue;
         if (hd_ptables_free(f->w.tables) < all.pages ||
-            (made = fetch(f, now, app, &all)) == HD_NONE)
-            return;
+            (made = fetch(f, now, app, &all, s == NULL ? SENT : PREFETCHED)) ==
+                HD_NONE)
+            return at;
         add(f, g, made);
-        for (uint64_t i = all.vpn.v; i < v; i++)
+        for (uint64_t i = all.vpn.v; i < v && s != NULL; i++)
             if (i / HD_LARGE_PAGES == s->region)
                 s->sent[i % HD_LARGE_PAGES / 64] |= 1ull << i % 64;
     }
+    return v;
+}
+
+/* Asks for pages around a fault, and gathers those that are on the host. */
+static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
+                      struct around *s, struct gather *g)
+{
+    uint64_t end, v = wanted(f, e, s, &end);
+
+    gather(f, now, f->v[e].app, v, end, s, g);
 }
 
 static bool prefetches(const struct hd_faults *f)
@@ -805,7 +837,8 @@ static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
         f->v[e].total = n;
         add(f, &g, e);
     }
-    for (e = head; prefetches(f) && e != HD_NONE; e = f->v[e].next)
+    for (e = head; prefetches(f) && f->v[head].ahead != SENT && e != HD_NONE;
+         e = f->v[e].next)
         ask_ahead(f, now, e, &s, &g);
     send_all(f, now, &g, head);
     f->v[head].left--; /* nothing more comes */
@@ -879,7 +912,7 @@ static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
     }
     for (; HD_UNLIKELY(prefetches(f)) && first != HD_NONE;
          first = f->v[first].next) {
-        if (f->v[first].far > 1)
+        if (f->v[first].far > 1 || f->v[first].ahead == SENT)
             continue;
         empty(&g, f->v[first].vpn);
         ask_ahead(f, now, first, &s, &g);
@@ -984,6 +1017,88 @@ void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
     x->pin = 0;
 }
 
+/* ---- what the host of an application sends --------------------------------
+ */
+
+/* The page at v, and what comes with it, comes without a fault, if it is absent
+ * and not on its way; it waits for frames.  Returns what is behind it. */
+static uint64_t bring(struct hd_faults *f, hd_time now, uint32_t app,
+                      uint64_t v, enum unasked why)
+{
+    struct hd_xlate page, all;
+    uint32_t e;
+
+    if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page))
+        return v + 1;
+    all = reach(f, &page);
+    v = all.vpn.v + all.pages;
+    if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
+        return v;
+    e = unasked(f, now, app, &all, why);
+    f->v[e].left = 1;
+    f->s->serving++;
+    drive(f, now, e);
+    return v;
+}
+
+/* Sends what there are frames for, in as few transfers as it lies in; where
+ * there is none, a page that waits for one. */
+static void send_some(struct hd_faults *f, hd_time now, uint32_t app)
+{
+    struct sends *x = &f->s->sends[app];
+
+    while (x->vpn < x->end) {
+        uint64_t end = hd_min_u64((x->vpn | (HD_LARGE_PAGES - 1)) + 1, x->end);
+        struct gather g;
+        empty(&g, (hd_vpn){x->vpn});
+        x->vpn = gather(f, now, app, x->vpn, end, NULL, &g);
+        send_all(f, now, &g, HD_NONE);
+        if (x->vpn < end)
+            break;
+    }
+    if (x->left == 0 && x->vpn < x->end)
+        x->vpn = bring(f, now, app, x->vpn, SENT);
+}
+
+/* The same for all applications of whose nothing is under way; who has sent all
+ * is done. */
+static void send_on(struct hd_faults *f, hd_time now)
+{
+    for (uint32_t app = 0; app < f->env->apps; app++) {
+        struct sends *x = &f->s->sends[app];
+        if (x->state != SENDS || x->left != 0)
+            continue;
+        x->state = SENDING; /* an end within is not a reason to go on */
+        while (x->left == 0 && x->vpn < x->end &&
+               f->s->ahead < HD_FAULT_AHEAD && f->env->err->code == 0)
+            send_some(f, now, app);
+        x->state = SENDS;
+        if (x->left != 0 || x->vpn < x->end)
+            continue;
+        x->state = SENT_ALL;
+        f->s->sending--;
+        f->w.hinted(f->w.manager, now, app);
+    }
+    balance(f, now);
+    look_ahead(f);
+}
+
+void hd_faults_send(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages)
+{
+    f->s->sends[app] = (struct sends){.vpn = vpn.v, .end = vpn.v + pages};
+    hd_post(f->env->ev, f->rank, f->rank, now + hd_link_latency(f->w.link),
+            EV_SEND, app, 0);
+}
+
+/* Its latency is over. */
+static void send(struct hd_faults *f, hd_time now, uint32_t app)
+{
+    f->s->sends[app].state = SENDS;
+    f->s->sending++;
+    send_on(f, now);
+}
+
 /* ---- replay ------------------------------------------------------------- */
 
 /* A request is issued again. */
@@ -1029,9 +1144,13 @@ static void replay(struct hd_faults *f, hd_time now, uint32_t e)
     uint64_t *c = row(f, x->app);
 
     if (x->ahead) {
+        uint32_t app = x->app;
         f->s->ahead--;
+        f->s->sends[app].left -= x->ahead == SENT;
         resume(f, now, e, x->vpn, x->pages);
         hd_mshr_give(&f->open, e);
+        if (HD_UNLIKELY(f->s->sending != 0))
+            send_on(f, now);
         return;
     }
     c[HD_FAULT_WAIT_CYCLES] += cycles(f, x->began - x->born);
@@ -1060,7 +1179,7 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
     x = &f->v[e];
     before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
     if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn,
-                           x->ahead == PREFETCHED))
+                           x->ahead == PREFETCHED || x->ahead == SENT))
         return;
     if (f->w.evict != NULL) {
         hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
@@ -1192,6 +1311,8 @@ static void enter_batch(struct hd_faults *f, hd_time now, uint32_t pages)
 
         hd_ptables_absent(f->w.tables, p->app, p->vpn, &page);
         e = hd_mshr_find(&f->open, key);
+        if (e != HD_NONE && f->v[e].ahead)
+            continue; /* the application's host sends it */
         if (e != HD_NONE)
             drop_done(f, now, e);
         e = hd_mshr_take(&f->open, key);
@@ -1314,7 +1435,7 @@ static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
 /* All of a batch has come. */
 static void finish(struct hd_faults *f, hd_time now, uint32_t head)
 {
-    if (f->driver != NULL) {
+    if (f->driver != NULL && !f->v[head].ahead) {
         block_over(f, now, head);
         return;
     }
@@ -1349,13 +1470,24 @@ static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
         next = f->v[i].more;
         f->v[i].here = now;
         f->v[i].state = HERE;
-        if (f->driver != NULL && f->v[i].ahead)
+        if (f->driver != NULL && f->v[i].ahead && !f->v[head].ahead)
             replay(f, now, i);
     }
     if (--f->v[head].left == 0)
         finish(f, now, head);
     if (f->w.evict != NULL)
         hd_evict_wake(f->w.evict, now);
+}
+
+/* An absent page is mapped where it is, after that answer of `migrate`. */
+static void map_far(struct hd_faults *f, hd_time now, uint32_t app,
+                    const struct hd_xlate *page, uint32_t answer)
+{
+    hd_ptables_far(f->w.tables, app, page);
+    hd_remote_mapped(f->w.remote, app, page->vpn, page->pages, answer);
+    f->user.mapped(f->user.self, app, page->vpn, page->pages);
+    if (f->w.came != NULL)
+        f->w.came(f->w.manager, now, app, page->vpn, page->pages);
 }
 
 void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
@@ -1368,11 +1500,7 @@ void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
         if (hd_ptables_can_far(f->w.tables, x->app, vpn) != HD_FAR_CAN ||
             !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
             continue; /* its allocation has gone, or its region is coalesced */
-        hd_ptables_far(f->w.tables, x->app, &page);
-        hd_remote_mapped(f->w.remote, x->app, page.vpn, page.pages, x->far - 1);
-        f->user.mapped(f->user.self, x->app, page.vpn, page.pages);
-        if (f->w.came != NULL)
-            f->w.came(f->w.manager, now, x->app, page.vpn, page.pages);
+        map_far(f, now, x->app, &page, x->far - 1);
         if (f->cfg.replay == HD_REPLAY_PAGE)
             resume(f, now, e, page.vpn, page.pages);
     }
@@ -1384,21 +1512,25 @@ void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
 {
     uint64_t v = vpn.v, end = v + pages;
 
-    while (v < end && f->s->ahead < HD_FAULT_AHEAD) {
+    while (v < end && f->s->ahead < HD_FAULT_AHEAD)
+        v = bring(f, now, app, v, RECALLED);
+}
+
+void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages)
+{
+    for (uint64_t v = vpn.v; v < vpn.v + pages && f->driver == NULL; v++) {
         struct hd_xlate page, all;
-        uint32_t e;
-        if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page)) {
-            v++;
+        uint32_t answer;
+        if (hd_ptables_can_far(f->w.tables, app, (hd_vpn){v}) != HD_FAR_CAN ||
+            !hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page))
             continue;
-        }
         all = reach(f, &page);
-        v = all.vpn.v + all.pages;
         if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
             continue;
-        e = unasked(f, now, app, &all, RECALLED);
-        f->v[e].left = 1;
-        f->s->serving++;
-        drive(f, now, e);
+        answer = hd_remote_ask(f->w.remote, app, page.vpn, page.pages, false);
+        if (answer != 0)
+            map_far(f, now, app, &page, answer);
     }
 }
 
@@ -1411,6 +1543,8 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
         next_block(self, now);
     else if (what == EV_PAGE)
         one(self, now, e);
+    else if (what == EV_SEND)
+        send(self, now, e);
     else if (what == EV_OVER)
         arrived(self, now, e);
     else
@@ -1474,7 +1608,9 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     first_of = m->n + f->v[e].requesters == 0;
     c[HD_FAULT_MERGES] += first_of && !f->v[e].ahead ? n - 1 : n;
     c[HD_FAULT_LATE] +=
-        first_of && f->v[e].ahead == PREFETCHED ? f->v[e].pages : 0;
+        first_of && (f->v[e].ahead == PREFETCHED || f->v[e].ahead == SENT)
+            ? f->v[e].pages
+            : 0;
     m->n += n;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t next = f->w.treqs->v[t].next;

@@ -88,6 +88,8 @@ struct hd_fault_wiring {
     /* A page has found no frame: compacts memory at an instant of its own, and
      * calls hd_faults_again(fault) then. */
     void (*make_room)(void *self, hd_time now, uint32_t app, uint32_t fault);
+    /* Told that hd_faults_send is over. */
+    void (*hinted)(void *self, hd_time now, uint32_t app);
     void *manager;          /* their self */
     struct hd_evict *evict; /* NULL: nothing leaves memory */
     /* Says which pages are used where they are, NULL: none; the manager calls
@@ -119,6 +121,16 @@ void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t fault);
 /* Absent pages from vpn on come without having faulted, as far as so many can
  * be on their way. */
 void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages);
+
+/* The host sends all absent pages of the range, after the link's latency; one
+ * range of an application at a time. */
+void hd_faults_send(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages);
+
+/* Absent pages of the range are mapped where they are, as far as `migrate` says
+ * so and nobody waits for them. */
+void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
                      uint32_t pages);
 
 /* Says who hands requests over; before the first event. */

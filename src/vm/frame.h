@@ -55,6 +55,12 @@ static inline void hd_frame_write(uint64_t *dirty, uint64_t frame)
     dirty[frame / 64] |= 1ull << (frame % 64);
 }
 
+/* What was written is on the host, too. */
+static inline void hd_frame_copied(const struct hd_frames *f, uint64_t frame)
+{
+    f->dirty[frame / 64] &= ~(1ull << (frame % 64));
+}
+
 static inline bool hd_frame_written(const struct hd_frames *f, uint64_t frame)
 {
     return f->dirty[frame / 64] >> (frame % 64) & 1;

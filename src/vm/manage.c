@@ -58,6 +58,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../heddle_program.h"
 #include "ptstate.h"
 
 enum { EV_APPLY };
@@ -150,9 +151,18 @@ struct job {
     uint32_t app, index; /* of an allocation; ROOM, FAR: of a fault; RECALL: of
                             a granule */
     uint32_t what;       /* JOB_ */
+    struct hd_hint hint;
 };
 
-enum { JOB_GOES, JOB_COMES, JOB_ROOM, JOB_EVICT, JOB_FAR, JOB_RECALL };
+enum {
+    JOB_GOES,
+    JOB_COMES,
+    JOB_ROOM,
+    JOB_EVICT,
+    JOB_FAR,
+    JOB_RECALL,
+    JOB_HINT
+};
 
 struct state {
     hd_time barrier;         /* instant of the first job, or HD_NEVER */
@@ -672,6 +682,47 @@ void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
                        .what = map ? JOB_COMES : JOB_GOES});
 }
 
+void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
+                    uint64_t bytes, const struct hd_hint *h)
+{
+    hd_cross(g->env, HD_BORDER_ask);
+    enter(g, now,
+          (struct job){.base = base.v,
+                       .bytes = bytes,
+                       .app = app,
+                       .what = JOB_HINT,
+                       .hint = *h});
+}
+
+void hd_manage_hinted(void *manage, hd_time now, uint32_t app)
+{
+    struct hd_manage *g = manage;
+
+    g->cores.hinted(g->cores.self, g->id, app, now);
+}
+
+/* What the host says of an allocation, or does to it. */
+static void hint(struct hd_manage *g, hd_time now, const struct job *j)
+{
+    hd_vpn vpn = {j->base >> HD_PAGE_SHIFT};
+    uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+    uint32_t pages = (uint32_t)(end - vpn.v);
+
+    if (j->hint.what == HD_HINT_ADVICE) {
+        hd_ptables_advise(g->t, j->app, j->hint.alloc, j->hint.advice);
+        hd_evict_advised(g->evict, j->app, vpn, pages);
+        if (j->hint.advice & HEDDLE_ADVICE_ACCESSED_BY)
+            hd_faults_reach(g->faults, now, j->app, vpn, pages);
+        hd_manage_hinted(g, now, j->app);
+    } else if (j->hint.what == HEDDLE_MOVE_TO_GPU) {
+        hd_remote_recall(g->remote, j->app, vpn, pages);
+        hd_faults_send(g->faults, now, j->app, vpn, pages);
+    } else {
+        hd_evict_out(g->evict, now, j->app, vpn, pages,
+                     j->hint.what == HEDDLE_MOVE_READ);
+    }
+}
+
 void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
 {
     enter(manage, now,
@@ -701,7 +752,8 @@ void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
 
 bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left)
 {
-    return split_one(manage, app, vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1), left);
+    return split_one(manage, app, vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1),
+                     left);
 }
 
 uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)
@@ -750,6 +802,8 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
             hd_faults_far(g->faults, now, j.index);
         if (j.what == JOB_RECALL)
             hd_remote_apply(g->remote, now, j.index);
+        if (j.what == JOB_HINT)
+            hint(g, now, &j);
         if (j.what != JOB_GOES)
             continue;
         go(g, &j);

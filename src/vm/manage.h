@@ -8,6 +8,7 @@
 #ifndef HD_MANAGE_H
 #define HD_MANAGE_H
 
+#include "../load/source.h"
 #include "../mem/l2.h"
 #include "evict.h"
 #include "mmu.h"
@@ -54,6 +55,8 @@ struct hd_manage_cores {
      * cores; returns how many lines there were, and sets *dirty if one was. */
     uint32_t (*drop)(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
                      bool *dirty);
+    /* What the host of an application has said is done. */
+    void (*hinted)(void *self, uint32_t from, uint32_t app, hd_time now);
     /* No core issues from now on, or they do again. */
     void (*halt)(void *self, bool on, hd_time now);
 };
@@ -85,6 +88,12 @@ void hd_manage_start(struct hd_manage *g, hd_time now);
  * core can be ahead of it; in the order of the calls. */
 void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
                    uint32_t index, hd_va base, uint64_t bytes, bool map);
+
+/* The host of an application says something of an allocation, or does it; the
+ * cores' hinted() when that is over.  Only where pages come from the host. */
+void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
+                    uint64_t bytes, const struct hd_hint *h);
+void hd_manage_hinted(void *manage, hd_time now, uint32_t app);
 
 /* Says whose pages come from the host; before the first does. */
 void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f);

@@ -775,8 +775,8 @@ static int remember(struct hd_ptables *t, const struct job *j, uint64_t vpn,
             return hd_err_memory(j->err);
         s->range = p;
     }
-    *range_of(t, s->ranges++) =
-        (struct hd_pt_range){vpn, pages, j->app, j->index};
+    *range_of(t, s->ranges++) = (struct hd_pt_range){
+        .vpn = vpn, .pages = pages, .app = j->app, .index = j->index};
     return 0;
 }
 
@@ -845,10 +845,23 @@ int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
     return map(t, &j);
 }
 
+/* The first allocation that has a page, or NULL. */
+static const struct hd_pt_range *range_with(const struct hd_ptables *t,
+                                            uint32_t app, uint64_t vpn)
+{
+    for (uint32_t i = 0; i < t->s->ranges; i++) {
+        const struct hd_pt_range *r = range_of(t, i);
+        if (r->app == app && vpn - r->vpn < r->pages)
+            return r;
+    }
+    return NULL;
+}
+
 /* A page of an allocation that was reserved gets its frame. */
 static struct job job_of(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
                          bool again, struct hd_err *err)
 {
+    const struct hd_pt_range *r = range_with(t, app, vpn);
     struct job j = {.app = app,
                     .base = {vpn << HD_PAGE_SHIFT},
                     .bytes = HD_PAGE_BYTES,
@@ -856,16 +869,34 @@ static struct job job_of(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
                     .absent = true,
                     .again = again};
 
-    for (uint32_t i = 0; i < t->s->ranges; i++) {
-        const struct hd_pt_range *r = range_of(t, i);
-        if (r->app != app || vpn - r->vpn >= r->pages)
-            continue;
+    if (r != NULL) {
         j.index = r->index;
         j.base.v = r->vpn << HD_PAGE_SHIFT;
         j.bytes = r->pages << HD_PAGE_SHIFT;
-        break;
     }
     return j;
+}
+
+void hd_ptables_advise(struct hd_ptables *t, uint32_t app, uint32_t index,
+                       uint32_t advice)
+{
+    for (uint32_t i = 0; i < t->s->ranges; i++)
+        if (range_of(t, i)->app == app && range_of(t, i)->index == index)
+            range_of(t, i)->advice = advice;
+    t->s->advised = 1;
+}
+
+bool hd_ptables_advised(const struct hd_ptables *t)
+{
+    return t->s->advised != 0;
+}
+
+uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_range *r =
+        HD_LIKELY(!t->s->advised) ? NULL : range_with(t, app, vpn.v);
+
+    return r != NULL ? r->advice : 0;
 }
 
 hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,

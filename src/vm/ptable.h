@@ -127,6 +127,14 @@ uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost);
 hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                         hd_vpn *end);
 
+/* What the application's host has said of an allocation, HEDDLE_ADVICE_; of the
+ * allocation that a page is of; whether it has of any. */
+void hd_ptables_advise(struct hd_ptables *t, uint32_t app, uint32_t index,
+                       uint32_t advice);
+uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app,
+                           hd_vpn vpn);
+bool hd_ptables_advised(const struct hd_ptables *t);
+
 /* Whether an absent page has been here before. */
 bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn);

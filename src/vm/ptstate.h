@@ -61,6 +61,8 @@ struct hd_pt_slot {
 struct hd_pt_range { /* an allocation that was mapped */
     uint64_t vpn, pages;
     uint32_t app, index;
+    uint32_t advice; /* HEDDLE_ADVICE_ */
+    uint32_t spare;
 };
 
 struct hd_pt_state {
@@ -71,6 +73,7 @@ struct hd_pt_state {
     uint32_t hash_bits;
     uint32_t sized;   /* 1: pages larger than 4 KB have been mapped */
     uint32_t changes; /* mappings that were taken away or changed */
+    uint32_t advised; /* 1: there has been advice */
     uint64_t kept;    /* frames of pages that a coalesced region has lost */
     uint64_t foreign; /* frames that were in use before */
     hd_ref region, range, hash;

@@ -5,8 +5,9 @@
  * copy", NVIDIA; "remote access", UVMSmart).  Where vm.paging=fault, the point
  * `migrate` is asked for each fault that the host serves: the pages come, or
  * they are mapped where they are, which takes no frame and no transfer, only an
- * instant of the manager.  From then on each line of them that a core loads or
- * stores crosses the link.
+ * instant of the manager.  By default that goes by remote.access, and by what
+ * the application's host has advised of the buffer.  From then on each line of
+ * them that a core loads or stores crosses the link.
  *
  *   L2 miss --> remote.latency --> its bytes on the link inwards --> answer
  *   store, write-back           --> its bytes on the link outwards
@@ -48,6 +49,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../heddle_program.h"
 #include "../policy/slots.h"
 
 #define AT(field) offsetof(struct hd_remote_cfg, field)
@@ -185,14 +187,28 @@ static int64_t migrate_default(void *self, const void *question)
     const struct heddle_q_migrate *q = question;
 
     if (q->cause == HEDDLE_MIGRATE_CAUSE_COUNTER ||
-        r->cfg.access == HD_REMOTE_MIGRATE)
+        q->advice == HEDDLE_MIGRATE_ADVICE_GPU ||
+        (r->cfg.access == HD_REMOTE_MIGRATE &&
+         q->advice != HEDDLE_MIGRATE_ADVICE_HOST))
         return 0;
     return r->counters.migrate ? r->counters.threshold : NEVER;
 }
 
 bool hd_remote_asks(const struct hd_remote *r)
 {
-    return r->cfg.access != HD_REMOTE_MIGRATE || r->migrate.bound;
+    return r->cfg.access != HD_REMOTE_MIGRATE || r->migrate.bound ||
+           hd_ptables_advised(r->w.tables);
+}
+
+/* Where the program's host wants a page to be used. */
+static uint32_t advice(const struct hd_remote *r, uint32_t app, hd_vpn vpn)
+{
+    uint32_t a = hd_ptables_advice(r->w.tables, app, vpn);
+
+    return a & HEDDLE_ADVICE_GPU ? HEDDLE_MIGRATE_ADVICE_GPU
+           : a & (HEDDLE_ADVICE_HOST | HEDDLE_ADVICE_ACCESSED_BY)
+               ? HEDDLE_MIGRATE_ADVICE_HOST
+               : HEDDLE_MIGRATE_ADVICE_NONE;
 }
 
 static uint32_t ask(struct hd_remote *r, uint32_t cause, uint32_t app,
@@ -204,6 +220,7 @@ static uint32_t ask(struct hd_remote *r, uint32_t cause, uint32_t app,
                                  .vpn = vpn.v,
                                  .pages = pages,
                                  .writes = writes,
+                                 .advice = advice(r, app, vpn),
                                  .free = hd_ptables_free(r->w.tables),
                                  .frames = hd_ptables_total(r->w.tables),
                                  .evicted = r->s->evicted,
@@ -317,14 +334,12 @@ static void decide(void *self, hd_time now, uint32_t what, uint32_t a,
     serve(r, now);
 }
 
-void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t g)
+uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
+                          uint32_t span)
 {
-    uint32_t app, n = 0, span = 1u << r->shift;
-    hd_vpn first = place_of(r, g, &app);
-    struct granule *x = at(r, g);
     struct hd_xlate page;
+    uint32_t n = 0;
 
-    x->waits = x->seen = 0;
     for (uint32_t i = 0; i < span; i++) {
         if (!hd_ptables_page(r->w.tables, app, (hd_vpn){first.v + i}, &page) ||
             page.pfn.v < HD_HOST_FRAME)
@@ -335,11 +350,23 @@ void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t g)
         span = (uint32_t)hd_max_u64(span, page.vpn.v + page.pages - first.v);
     }
     if (n == 0)
-        return; /* they have gone with their allocation */
+        return 0;
     row(r, app)[HD_REMOTE_LEFT] += n;
     r->s->left += n;
     r->w.shoot(r->w.manager, app, first, span);
-    r->w.bring(r->w.manager, now, app, first, span);
+    return span;
+}
+
+void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t g)
+{
+    uint32_t app, span;
+    hd_vpn first = place_of(r, g, &app);
+    struct granule *x = at(r, g);
+
+    x->waits = x->seen = 0;
+    span = hd_remote_recall(r, app, first, 1u << r->shift);
+    if (span != 0) /* else they have gone with their allocation */
+        r->w.bring(r->w.manager, now, app, first, span);
 }
 
 /* ---- lines ----------------------------------------------------------------

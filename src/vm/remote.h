@@ -89,6 +89,12 @@ void hd_remote_mapped(struct hd_remote *r, uint32_t app, hd_vpn vpn,
 void hd_remote_left(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                     uint32_t pages);
 
+/* Pages of the range that are used on the host are absent from now on, of which
+ * the TLBs hear; returns how many base pages from vpn on to the last of them.
+ */
+uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+                          uint32_t pages);
+
 /* The manager's instant for a granule whose pages are to come. */
 void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t granule);
 

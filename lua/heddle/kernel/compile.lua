@@ -4,7 +4,7 @@
 --
 -- The host runs between kernels, on plain data that snapshots contain: it gets
 -- the bytes of its state and returns new ones.  A list in which launches give
--- buffers back is a host, too.
+-- buffers back, or hosts do something to them before, is a host, too.
 --
 -- SPDX-License-Identifier: MIT
 local launch = require "heddle.kernel.launch"
@@ -30,6 +30,20 @@ local function host_of(inst, declared)
         h.write = function(b, i, x) device:write(b.index - 1, i, x) end
         h.fill = function(b, x) device:fill(b.index - 1, x) end
         h.free = function(b) device:free(b.index - 1) end
+        h.advise = function(b, a)
+            device:advise(b.index - 1, launch.advice(b, a))
+        end
+        h.prefetch = function(b, to)
+            device:move(b.index - 1,
+                launch.word(to or "gpu", "prefetch", { "gpu", "host" }))
+        end
+        h.touch = function(b, how)
+            device:move(b.index - 1,
+                launch.word(how, "touch", { "read", "write" }))
+        end
+        for _, b in ipairs(h.launched == 0 and inst.buffers or {}) do
+            if b.advise then h.advise(b, b.advise) end
+        end
         local entry = inst.host(h, s)
         state = state_bytes.encode(s)
         if entry == nil then return state end
@@ -43,27 +57,62 @@ local function host_of(inst, declared)
     end
 end
 
--- The host of a list in which launches free buffers, and these as text; nil if
--- none does.
-local function freeing(inst)
+-- What is done to buffers that a launch lists: behind it, and before it.
+local DOES = {
+    { "free", function(h, b) h.free(b) end },
+    { "prefetch", function(h, b) h.prefetch(b) end },
+    { "prefetch_host", function(h, b) h.prefetch(b, "host") end },
+    { "host_reads", function(h, b) h.touch(b, "read") end },
+    { "host_writes", function(h, b) h.touch(b, "write") end },
+}
+
+-- Does numbers first to last of these to the buffers of a launch, if there is
+-- one.
+local function do_some(h, entry, first, last)
+    for i = first, entry and not entry.fn and last or 0 do
+        for _, b in ipairs(entry[DOES[i][1]] or {}) do DOES[i][2](h, b) end
+    end
+end
+
+-- The host of a list in which launches do such things, and these as text; nil
+-- if none does, and no buffer has advice.
+local function doing(inst)
     local text = {}
     for i, entry in ipairs(inst.launches) do
-        for _, b in ipairs(not entry.fn and entry.free or {}) do
-            if type(b) ~= "table" or inst.b[b.name] ~= b then
-                fail("application %s: launch %d frees what is no buffer",
-                    inst.name, i)
+        for _, what in ipairs(DOES) do
+            local list = not entry.fn and entry[what[1]] or {}
+            if type(list) ~= "table" or list.name then
+                fail("application %s: launch %d: %s: expected a list of "
+                    .. "buffers, got %s", inst.name, i, what[1],
+                    tostring(list))
             end
-            text[#text + 1] = i .. b.name
+            for _, b in ipairs(list) do
+                if type(b) ~= "table" or inst.b[b.name] ~= b then
+                    fail("application %s: launch %d: %s: expected buffers of "
+                        .. "the application", inst.name, i, what[1])
+                end
+                text[#text + 1] = what[1] .. i .. b.name
+            end
         end
     end
-    if #text == 0 then return nil end
+    if #text == 0 and inst.advised == "" then return nil end
     return function(h)
-        local done = inst.launches[h.launched]
-        for _, b in ipairs(done and not done.fn and done.free or {}) do
-            h.free(b)
-        end
-        return inst.launches[h.launched + 1]
+        local entry = inst.launches[h.launched + 1]
+        do_some(h, inst.launches[h.launched], 1, 1)
+        do_some(h, entry, 2, #DOES)
+        return entry
     end, table.concat(text, " ")
+end
+
+-- The advice on buffers as text.
+local function advised(inst)
+    local text = {}
+    for _, b in ipairs(inst.buffers) do
+        if b.advise then
+            text[#text + 1] = b.name .. launch.advice(b, b.advise)
+        end
+    end
+    return table.concat(text, " ")
 end
 
 --- The application compiled: a C program object (heddle.program).
@@ -85,13 +134,14 @@ function M.program(inst)
             inst.buffers)
         p:kernel(code)
     end
-    local listed, frees
+    inst.advised = advised(inst)
+    local listed, does
     if not inst.host then
-        listed, frees = freeing(inst)
+        listed, does = doing(inst)
         inst.host = listed
     end
     if inst.host then
-        local text = frees or string.dump(inst.host, true)
+        local text = (does or string.dump(inst.host, true)) .. inst.advised
         local floats = {}
         for i, b in ipairs(inst.buffers) do
             floats[i] = b.type == "f32" or b.type == "f64"

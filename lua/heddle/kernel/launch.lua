@@ -49,14 +49,50 @@ function M.kernel_of(inst, entry)
     return k
 end
 
-local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
+local ADVICE = { read_mostly = 1, accessed_by = 8 }
+local PREFERRED = { gpu = 2, host = 4 }
 
---- Refuses fields that a launch of kernel k does not have.
-function M.check_fields(entry, k)
+--- The bits of advice on a buffer: { read_mostly =, preferred =, accessed_by = }.
+function M.advice(b, a)
+    local bits = 0
+    if type(a) ~= "table" then
+        fail("buffer %s: advise: expected a table, got %s", b.name, tostring(a))
+    end
+    for key, x in next, a do
+        if key == "preferred" and PREFERRED[x] then
+            bits = bits | PREFERRED[x]
+        elseif ADVICE[key] and type(x) == "boolean" then
+            bits = bits | (x and ADVICE[key] or 0)
+        else
+            fail("buffer %s: advise: %s = %s; expected read_mostly = true, "
+                .. "preferred = \"gpu\" or \"host\", accessed_by = true",
+                b.name, tostring(key), tostring(x))
+        end
+    end
+    return bits
+end
+
+--- x, if it is one of some words.
+function M.word(x, what, words)
+    for _, word in ipairs(words) do
+        if x == word then return x end
+    end
+    fail("%s: expected \"%s\", got %s", what,
+        table.concat(words, '" or "'), tostring(x))
+end
+
+local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
+local HOST_FIELDS = { prefetch = true, prefetch_host = true, host_reads = true,
+    host_writes = true }
+
+--- Refuses fields that a launch of kernel k does not have; hosted: it may say
+-- what the host does before.
+function M.check_fields(entry, k, hosted)
     for key in next, entry do
-        if not LAUNCH_FIELDS[key] then
-            fail("launch of %s: no field '%s'; it has grid, args, free",
-                k.name, tostring(key))
+        if not LAUNCH_FIELDS[key] and not (hosted and HOST_FIELDS[key]) then
+            fail("launch of %s: no field '%s'; it has grid, args, free%s",
+                k.name, tostring(key), hosted and
+                ", prefetch, prefetch_host, host_reads, host_writes" or "")
         end
     end
 end
@@ -65,7 +101,7 @@ end
 function M.launch_of(entry, k, declared)
     local given = {}
     if entry.fn == nil and type(entry) == "table" then
-        M.check_fields(entry, k)
+        M.check_fields(entry, k, true)
         given = entry.args or {}
     end
     local values, known = {}, {}
