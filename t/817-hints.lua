@@ -318,6 +318,9 @@ local CASES = {
         ["uvm.perf_access_counter_migration_enable"] = true,
         ["uvm.perf_access_counter_granularity"] = "64K",
         ["uvm.perf_access_counter_threshold"] = 2 } },
+    { "compressed pages", { ["vm.memory_bytes"] = 8 << 20,
+        ["vm.table_frames"] = 2048 - 100, ["evict.unit"] = "4K",
+        ["compress.enable"] = true } },
     { "page by page", whole.join(frames(150), { ["fault.replay"] = "page",
         ["fault.batch"] = 8, ["fault.prefetch"] = "locality" }) },
 }
