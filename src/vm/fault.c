@@ -769,6 +769,20 @@ static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
     return hd_max_u64(v, first);
 }
 
+/* What comes with the page at *v, if that is absent and not on its way; *v is
+ * then, and else, what is behind it. */
+static bool unsent(const struct hd_faults *f, uint32_t app, uint64_t *v,
+                   struct hd_xlate *all)
+{
+    struct hd_xlate page;
+
+    if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){(*v)++}, &page))
+        return false;
+    *all = reach(f, &page);
+    *v = all->vpn.v + all->pages;
+    return hd_mshr_find(&f->open, all->vpn.v | (uint64_t)app << 52) == HD_NONE;
+}
+
 /* Gathers pages of a range that are on the host, as far as there are frames;
  * s: NULL where nobody asked.  Returns where it has come to. */
 static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
@@ -778,15 +792,9 @@ static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
     uint32_t made;
 
     while (v < end && f->s->ahead < HD_FAULT_AHEAD && !starves(f)) {
-        struct hd_xlate page, all;
+        struct hd_xlate all;
         uint64_t at = v;
-        if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page)) {
-            v++;
-            continue;
-        }
-        all = reach(f, &page);
-        v = all.vpn.v + all.pages;
-        if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
+        if (!unsent(f, app, &v, &all))
             continue;
         if (hd_ptables_free(f->w.tables) < all.pages ||
             (made = fetch(f, now, app, &all, s == NULL ? SENT : PREFETCHED)) ==
@@ -1025,14 +1033,10 @@ void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
 static uint64_t bring(struct hd_faults *f, hd_time now, uint32_t app,
                       uint64_t v, enum unasked why)
 {
-    struct hd_xlate page, all;
+    struct hd_xlate all;
     uint32_t e;
 
-    if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page))
-        return v + 1;
-    all = reach(f, &page);
-    v = all.vpn.v + all.pages;
-    if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
+    if (!unsent(f, app, &v, &all))
         return v;
     e = unasked(f, now, app, &all, why);
     f->v[e].left = 1;
