@@ -208,4 +208,12 @@ tap.raises(function()
     H.config_read(path)
 end, path, "a missing file is named")
 
-return tap.done()
+return do -- a table that holds itself, as modules do, is no group of settings
+    local deep = { l2tlb = {} }
+    deep.l2tlb.again = deep
+    local ok, why = pcall(H.machine "maxwell".with, H.machine "maxwell", deep)
+    tap.ok(not ok and tostring(why):find "l2tlb.again: a value is expected",
+        "a group inside a group", why)
+end
+
+tap.done()

@@ -55,9 +55,9 @@ function config.flatten(settings, source, prefix, out)
         local v = settings[key]
         if type(v) == "table" and v[1] ~= nil then
             out[name] = { v[1], v[2] or source }
-        elseif type(v) == "table" and next(v) == nil then
-            error(core.error(-3, ("%s: a value is expected, not an empty table")
-                :format(name)), 0)
+        elseif type(v) == "table" and (prefix or next(v) == nil) then
+            error(core.error(-3, ("%s: a value is expected, not %s table")
+                :format(name, prefix and "a" or "an empty")), 0)
         elseif type(v) == "table" then
             config.flatten(v, source, name, out)
         else
