@@ -208,7 +208,7 @@ tap.raises(function()
     H.config_read(path)
 end, path, "a missing file is named")
 
-return do -- a table that holds itself, as modules do, is no group of settings
+do -- a table that holds itself, as modules do, is no group of settings
     local deep = { l2tlb = {} }
     deep.l2tlb.again = deep
     local ok, why = pcall(H.machine "maxwell".with, H.machine "maxwell", deep)
@@ -216,4 +216,4 @@ return do -- a table that holds itself, as modules do, is no group of settings
         "a group inside a group", why)
 end
 
-tap.done()
+return tap.done()
