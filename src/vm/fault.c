@@ -336,6 +336,7 @@ static int64_t batch_default(void *self, const void *question)
 {
     const struct hd_faults *f = self;
     const struct heddle_q_fault_batch *q = question;
+
     if (f->driver != NULL)
         return (int64_t)hd_min_u64(q->n, f->w.driver->batch_count);
     if (f->cfg.serial && q->serving > 0)
@@ -564,6 +565,7 @@ static int64_t prefetch_default(void *self, const void *question)
     struct hd_tree_run x,
         all = {(uint32_t)q->first, (uint32_t)(q->end - q->first)};
     uint32_t page = (uint32_t)(q->vpn % HD_LARGE_PAGES);
+
     switch (f->how) {
     case HD_PREFETCH_NONE:
         return 0;
@@ -1413,6 +1415,15 @@ static void park(struct hd_faults *f, hd_time at, uint32_t treq)
     core->reply(core->self, at, treq);
 }
 
+/* A fault is touched first: what came ahead was late. */
+static void touched(struct hd_faults *f, uint32_t e)
+{
+    const struct fault *x = &f->v[e];
+
+    if (x->ahead == PREFETCHED || x->ahead == SENT)
+        row(f, x->app)[HD_FAULT_LATE] += x->pages;
+}
+
 /* Requests fault: they wait for a replay, and packets are written. */
 static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
                          uint32_t n)
@@ -1422,7 +1433,7 @@ static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
         uint32_t e = hd_mshr_find(&f->open, q->vpn.v | (uint64_t)q->app << 52);
         next = q->next;
         if (e != HD_NONE && f->v[e].ahead && f->v[e].requesters++ == 0)
-            row(f, q->app)[HD_FAULT_LATE] += f->v[e].pages;
+            touched(f, e);
         hd_treq_append(f->w.treqs, &f->s->parked, &f->s->parked_last, t);
         f->s->requests++;
         park(f, hd_max_u64(now, q->looked), t);
@@ -1433,8 +1444,8 @@ static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
     }
     driver_serve(f, now);
 }
-/* ---- the end of a batch ---------------------------------------------------
- */
+
+/* ---- the end of a batch -------------------------------------------------- */
 
 /* All of a batch has come. */
 static void finish(struct hd_faults *f, hd_time now, uint32_t head)
@@ -1443,7 +1454,6 @@ static void finish(struct hd_faults *f, hd_time now, uint32_t head)
         block_over(f, now, head);
         return;
     }
-
     for (uint32_t next; head != HD_NONE; head = next) {
         next = f->v[head].next;
         replay(f, now, head);
@@ -1611,10 +1621,8 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     m = &f->open.v[e];
     first_of = m->n + f->v[e].requesters == 0;
     c[HD_FAULT_MERGES] += first_of && !f->v[e].ahead ? n - 1 : n;
-    c[HD_FAULT_LATE] +=
-        first_of && (f->v[e].ahead == PREFETCHED || f->v[e].ahead == SENT)
-            ? f->v[e].pages
-            : 0;
+    if (first_of)
+        touched(f, e);
     m->n += n;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t next = f->w.treqs->v[t].next;
