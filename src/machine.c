@@ -247,11 +247,6 @@ int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
                           "memory.fragment_index: pages of nobody's take "
                           "frames, which compress.enable has more of than "
                           "memory; one of both is expected");
-    if (m->uvm.mode == HD_DRIVER_DRIVER &&
-        m->remote.access != HD_REMOTE_MIGRATE)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "remote.access: remote is for uvm.mode = paper; with "
-                          "driver, migrate is expected");
     return check_span(&m->sim, err);
 }
 

@@ -197,6 +197,9 @@ static int build_paging(heddle_sim *s)
                                  .drop = hd_manage_drop,
                                  .shoot = hd_manage_shoot,
                                  .bring = hd_manage_bring,
+                                 .notified = m->uvm.mode == HD_DRIVER_DRIVER
+                                                 ? hd_manage_notified
+                                                 : NULL,
                                  .manager = s->memory};
     struct hd_evict_wiring e = {.cfg = &m->evict,
                                 .tables = s->tables,
@@ -205,6 +208,7 @@ static int build_paging(heddle_sim *s)
                                 .split = hd_manage_split,
                                 .drop = hd_manage_drop,
                                 .shoot = hd_manage_shoot,
+                                .map_left = hd_manage_left,
                                 .hinted = hd_manage_hinted,
                                 .manager = s->memory};
 

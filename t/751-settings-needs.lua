@@ -69,6 +69,8 @@ local CASES = {
     { "uvm.perf_access_counter_granularity", "64K", COUNTED },
     { "uvm.perf_access_counter_threshold", 20, COUNTED },
     { "uvm.perf_access_counter_batch_count", 1 },
+    { "uvm.perf_map_remote_on_eviction", false, whole.join(FEW, DRIVER, {
+        ["uvm.perf_access_counter_migration_enable"] = true }) },
     { "evict.unit", "4K", FEW },
     { "evict.trigger", "watermark", FEW },
     { "evict.write_back", "dirty", FEW },

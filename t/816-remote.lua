@@ -37,7 +37,9 @@ local function stream(o)
     local words = o.n * o.step
     return H.program(kernel.app {
         name = "stream", source = "this test",
-        buffers = function() return { kernel.i64("m", words * (o.threads or 1)) } end,
+        buffers = function()
+            return { kernel.i64("m", o.words or words * (o.threads or 1)) }
+        end,
         kernels = function(_, b)
             return { kernel.kernel("touch", { grid = ((o.threads or 1) + 255) // 256,
                 block = math.min(o.threads or 1, 256) },
@@ -155,6 +157,96 @@ do
     local _ = sim
 end
 
+-- ---- the driver's mode -------------------------------------------------------------
+
+local DRIVER = { ["uvm.mode"] = "driver", ["uvm.perf_prefetch_enable"] = false }
+local SERVED = 20000 + 5280 -- base_latency, block_latency
+local COUNTED = { ["uvm.perf_access_counter_migration_enable"] = true,
+    ["uvm.perf_access_counter_granularity"] = "64K",
+    ["uvm.perf_access_counter_threshold"] = 64, ["l1cache.mode"] = "off" }
+
+do -- a chase over pages: instead of the link's latency, a batch's
+    local n = 16
+    local function chase(more)
+        local sim <close>, c = run({ stream { n = n, step = 512 } },
+            whole.join(ROUND, more))
+        tap.ok(c.remote.pages == n and c.remote.loads == n
+            and c.fault.pages == 0, "pages are mapped where they are")
+        return sim.now, c
+    end
+    local paper, driver, c = chase {}, chase(DRIVER)
+    tap.is(driver - paper, n * (SERVED - 1000), "the driver's batches cost theirs")
+    tap.is(c.fault.host_cycles, n * SERVED, "to the cycle")
+end
+
+--- What a run takes longer for each cycle of a setting of the driver's.
+local function each(name, o, more)
+    local now = {}
+    for i = 1, 2 do
+        local sim <close>, c = run({ stream(o) }, whole.join(ROUND, DRIVER,
+            COUNTED, { ["vm.memory_bytes"] = 256 << 20 }, more or {},
+            { [name] = i * 10000 }))
+        now[i], now.c = sim.now, c
+    end
+    return (now[2] - now[1]) // 10000, now.c
+end
+
+do -- a line after the other of n granules of a block: two pages of each fault
+    -- and make 64 accesses, and the third, which faults, waits until all come
+    local n = 4
+    local o = { n = n * 512, step = 16 }
+    local bases, c = each("uvm.base_latency", o)
+    local r = c.remote
+    tap.ok(r.loads == 64 * n and r.notifications == n and r.left == 2 * n
+        and r.pages == 2 * n and c.fault.pages == 16 * n
+        and c.link.transfers == n, "a granule comes after 64 accesses, at once")
+    tap.is(c.uvm.stale, n, "before who faults has his turn")
+    tap.is(bases, 4 * n, "2 faults, a notification, one whose page has come")
+    tap.is(each("uvm.block_latency", o), 3 * n, "and the blocks of three")
+end
+
+for _, case in ipairs { { 8192, 2 }, { 262144, 16 } } do
+    -- a warp with 16 granules, of a block or of one each: 1 and 15 are notified
+    local blocks, c = each("uvm.block_latency", { n = 65, step = 1,
+        threads = 16, wide = case[1], words = 16 * case[1] })
+    tap.is(c.remote.notifications, 16, "16 granules")
+    tap.is(c.remote.left, 2 * 16, "come")
+    tap.is(blocks - c.uvm.blocks, case[2],
+        "in two batches, whose blocks are paid for once")
+end
+do
+    local o = { n = 65, step = 1, threads = 16, wide = 8192, words = 16 * 8192 }
+    tap.is(each("uvm.base_latency", o,
+        { ["uvm.perf_access_counter_batch_count"] = 1 })
+        - each("uvm.base_latency", o), 14, "or in 16, one for each")
+end
+
+do -- 8 units of 64 KB, room for 4, each read twice: what was evicted is used
+    -- on the host, if the setting and the counters say so, and comes again
+    local function rounds(more)
+        local sim <close>, c = run({ stream { n = 8 * 512, step = 16,
+            times = 2 } }, whole.join(ROUND, DRIVER, COUNTED,
+            { ["remote.access"] = "migrate", ["evict.unit"] = "64K",
+                ["vm.memory_bytes"] = 8 << 20,
+                ["vm.table_frames"] = 2048 - 4 * 16 }, more))
+        tap.ok(sim.now > 0, "it ends")
+        return c
+    end
+    local c = rounds { ["uvm.perf_access_counter_threshold"] = 65535 }
+    tap.is(c.fault.faults, 8 * 16, "what has been evicted does not fault")
+    tap.is(c.remote.loads, 4 * 512, "each line of it crosses")
+    tap.is(c.remote.pages, c.evict.pages, "as it is mapped on the host")
+    c = rounds {}
+    tap.ok(c.remote.notifications == 8 and c.evict.refaults == 8 * 16,
+        "and comes after 64 accesses", c.evict.refaults)
+    for _, name in ipairs { "uvm.perf_map_remote_on_eviction",
+        "uvm.perf_access_counter_migration_enable" } do
+        c = rounds { [name] = false }
+        tap.ok(c.remote.pages == 0 and c.fault.faults == 2 * 8 * 16,
+            name .. " = false: it faults", c.fault.faults)
+    end
+end
+
 --- The run of a policy in C, in Lua; of either, lines of statistics.
 for _, o in ipairs { {}, { adapt = 1 }, { td = 3, adapt = 1, penalty = 5 } } do
     local got = {}
@@ -202,6 +294,17 @@ local CASES = {
             { ["uvm.perf_access_counter_migration_enable"] = true,
                 ["uvm.perf_access_counter_batch_count"] = 1,
                 ["uvm.perf_access_counter_threshold"] = 2 }) },
+    { "the driver", { ["uvm.mode"] = "driver" } },
+    { "the driver, counters", whole.join(SMALL_MEMORY, {
+        ["uvm.mode"] = "driver", ["evict.unit"] = "64K",
+        ["uvm.perf_access_counter_migration_enable"] = true,
+        ["uvm.perf_access_counter_granularity"] = "64K",
+        ["uvm.perf_access_counter_threshold"] = 2 }) },
+    { "the driver, counters, pages of 64 KB, few faults at a time", {
+        ["uvm.mode"] = "driver", ["vm.page"] = "64K", ["vm.round"] = true,
+        ["uvm.fault_buffer"] = 4, ["uvm.perf_fault_replay_policy"] = "once",
+        ["uvm.perf_access_counter_migration_enable"] = true,
+        ["uvm.perf_access_counter_threshold"] = 1 } },
     { "counters, large transfers", { ["fault.transfer"] = "2M",
         ["uvm.perf_access_counter_migration_enable"] = true,
         ["uvm.perf_access_counter_granularity"] = "64K",
@@ -254,7 +357,8 @@ end
 
 -- ---- snapshots -----------------------------------------------------------------------
 
-for _, case in ipairs { CASES[1], CASES[10], CASES[11] } do
+for _, case in ipairs { CASES[1], CASES[10], CASES[11], CASES[13],
+    CASES[14] } do
     local function make()
         local sim = whole.sim({ "BFS2", "GUP" }, whole.join(whole.SMALL, FAR,
             case[2]), { check = true })
@@ -275,9 +379,5 @@ for _, case in ipairs { CASES[1], CASES[10], CASES[11] } do
     tap.is(whole.difference(whole.statistics(straight), whole.statistics(cut)),
         nil, case[1] .. ": snapshots change nothing")
 end
-
-tap.raises(function()
-    run({ "GUP" }, { ["uvm.mode"] = "driver" })
-end, "uvm.mode", "the driver's own mode has pages come")
 
 tap.done()

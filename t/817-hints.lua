@@ -188,10 +188,11 @@ end
 
 -- ---- places -----------------------------------------------------------------------
 
-do
+for _, mode in ipairs { {}, { ["uvm.mode"] = "driver",
+    ["uvm.perf_prefetch_enable"] = false } } do
     local sim <close>, c = run(program(N, function(by)
         return { by.loada, by.loada, by.loadb }
-    end, { preferred = "host" }))
+    end, { preferred = "host" }), mode)
     tap.is(c.fault.faults, 2 * N, "each page faults once")
     tap.is(c.remote.pages, N, "what is to stay on the host is mapped there")
     tap.ok(c.remote.loads >= N and c.remote.loads <= 2 * N,
@@ -199,19 +200,20 @@ do
     tap.is(c.fault.pages, N, "the other comes")
     local map <close>, d = run(program(N, function(by)
         return { by.loada, by.loadb }
-    end, { accessed_by = true }))
+    end, { accessed_by = true }), mode)
     tap.is(d.remote.pages, N, "what is to be mapped is,")
     tap.is(d.fault.faults, N, "and does not fault")
     tap.is(d.remote.loads, N, "a load crosses each time")
     local back <close>, e = run(program(N, function(by, b)
         return { by.loada, { by.loada, prefetch = { b.a } } }
-    end, { accessed_by = true }))
+    end, { accessed_by = true }), mode)
     tap.is(e.remote.left, N, "unless it is prefetched")
     tap.is(e.fault.pages, N, "then it comes,")
     tap.is(e.remote.loads + e.fault.faults, N, "and no load crosses more")
     local far <close>, f = run(program(N, function(by)
         return { by.loada, by.loadb }
-    end, { preferred = "gpu" }), { ["remote.access"] = "remote" })
+    end, { preferred = "gpu" }), whole.join(mode,
+        { ["remote.access"] = "remote" }))
     tap.is(f.fault.pages, N, "what prefers the GPU comes")
     tap.is(f.remote.pages, N, "where others do not")
     local _ = { sim, map, back, far }
@@ -313,6 +315,11 @@ local CASES = {
     { "pages of 64 KB", { ["vm.page"] = "64K", ["vm.round"] = true } },
     { "pages of 2 MB", { ["vm.page"] = "2M", ["vm.round"] = true } },
     { "the driver", whole.join(frames(200), { ["uvm.mode"] = "driver" }) },
+    { "the driver, counters", whole.join(frames(200), {
+        ["uvm.mode"] = "driver", ["evict.unit"] = "64K",
+        ["uvm.perf_access_counter_migration_enable"] = true,
+        ["uvm.perf_access_counter_granularity"] = "64K",
+        ["uvm.perf_access_counter_threshold"] = 3 }) },
     { "the driver, room for all", { ["uvm.mode"] = "driver" } },
     { "all from afar", { ["remote.access"] = "remote",
         ["uvm.perf_access_counter_migration_enable"] = true,

@@ -207,7 +207,10 @@ index.needs = {
         .. "uvm.perf_access_counter_migration_enable or a policy of migrate",
     ["uvm.perf_access_counter_batch_count"] = "remote.access = remote, and "
         .. "uvm.perf_access_counter_migration_enable or a policy of migrate",
-    ["uvm.perf_access_counter_migration_enable"] = "remote.access = remote",
+    ["uvm.perf_access_counter_migration_enable"] = "remote.access = remote, or "
+        .. "uvm.mode = driver",
+    ["uvm.perf_map_remote_on_eviction"] = "uvm.mode = driver, less memory than "
+        .. "is touched, and uvm.perf_access_counter_migration_enable = true",
     ["fault.batch"] = "vm.paging = fault and fault.serial = true",
     uvm = "vm.paging = fault and uvm.mode = driver",
     ["uvm.mode"] = "vm.paging = fault",

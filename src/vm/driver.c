@@ -115,6 +115,11 @@ const struct hd_setting hd_driver_settings[] = {
     {"perf_access_counter_batch_count", HD_T_U32, AT(counters.batch), "notifications",
      "256", 1, 65536, NULL, "most notifications that the host serves together",
      "NVIDIA's UVM driver: 256"},
+    {"perf_map_remote_on_eviction", HD_T_BOOL, AT(counters.evicted), "", "true",
+     0, 1, NULL,
+     "with uvm.perf_access_counter_migration_enable, pages that are evicted are "
+     "used on the host from then on",
+     "NVIDIA's UVM driver: its default"},
 };
 const uint32_t hd_driver_setting_count = HD_LEN(hd_driver_settings);
 
@@ -293,6 +298,11 @@ static void flush(struct hd_driver *d)
     }
     for (; s->get < s->known; s->get++)
         row(d, hd_driver_packet(d, 0)->app)[HD_DRIVER_FLUSHED]++;
+}
+
+bool hd_driver_between(const struct hd_driver *d)
+{
+    return d->s->batches == 0;
 }
 
 bool hd_driver_batch_over(struct hd_driver *d)

@@ -95,6 +95,9 @@ const struct hd_packet *hd_driver_batch(const struct hd_driver *d, uint32_t i,
 bool hd_driver_block_over(struct hd_driver *d, uint32_t app);
 bool hd_driver_batch_over(struct hd_driver *d);
 
+/* Whether no service is under way: so many batches, or until none waits. */
+bool hd_driver_between(const struct hd_driver *d);
+
 /* n requests are tried again. */
 void hd_driver_replay(struct hd_driver *d, uint32_t n);
 

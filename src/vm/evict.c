@@ -810,7 +810,7 @@ void hd_evict_out(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
 static void over(struct hd_evict *v, hd_time now, uint32_t u)
 {
     struct state *s = v->s;
-    uint32_t app, n;
+    uint32_t app, n, end = 0;
     hd_vpn first;
 
     if (u == HD_NONE) {
@@ -824,8 +824,11 @@ static void over(struct hd_evict *v, hd_time now, uint32_t u)
          i < HD_LARGE_PAGES && (i == 0 || i >> v->unit_log == 0 || s->wide);
          i += n) {
         n = hd_ptables_gone(v->w.tables, app, (hd_vpn){first.v + i});
+        end = n != 0 ? i + n : end;
         n += n == 0;
     }
+    if (end != 0 && v->w.remote != NULL && hd_remote_evicted(v->w.remote) != 0)
+        v->w.map_left(v->w.manager, now, app, first, end);
     *count(v, app, HD_EVICT_BUSY_CYCLES) += (now - s->since) / v->cycle;
     s->busy = IDLE;
     go_on(v, now);

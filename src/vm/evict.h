@@ -63,6 +63,9 @@ struct hd_evict_wiring {
     bool (*split)(void *self, uint32_t app, hd_vpn vpn, uint32_t left);
     uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
     void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
+    /* Pages have left that are used on the host from now on. */
+    void (*map_left)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages);
     /* Told that hd_evict_out is over. */
     void (*hinted)(void *self, hd_time now, uint32_t app);
     void *manager; /* their self */

@@ -182,7 +182,15 @@ _Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
 enum { STREAM_PREFETCH = 0x70666368 };
 
-enum { EV_DRIVE, EV_BASE, EV_PAGE, EV_OVER, EV_SERVED, EV_SEND };
+enum {
+    EV_DRIVE,
+    EV_BASE,
+    EV_PAGE,
+    EV_OVER,
+    EV_SERVED,
+    EV_SEND,
+    EV_NOTICE
+};
 
 enum fault_state { WAITS, HOST, LINK, HERE };
 
@@ -243,6 +251,8 @@ struct state {
     uint32_t parked, parked_last, requests;
     uint32_t busy;
     uint32_t todo, done;
+    uint32_t recalled; /* pages that come for a notification */
+    uint64_t notices;  /* notifications served so far */
     uint32_t sending; /* applications whose hosts send */
     struct sends sends[HD_MAX_APPS];
 };
@@ -303,7 +313,7 @@ bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
 
 uint64_t hd_faults_steps(const struct hd_faults *f)
 {
-    return f->driver != NULL ? hd_driver_taken(f->driver) : 0;
+    return f->driver != NULL ? hd_driver_taken(f->driver) + f->s->notices : 0;
 }
 
 hd_time hd_faults_step(const struct hd_faults *f)
@@ -589,6 +599,7 @@ static int64_t prefetch_default(void *self, const void *question)
 
 static void complete(struct hd_faults *f, hd_time now, uint32_t e);
 static void send_on(struct hd_faults *f, hd_time now);
+static void next_notice(struct hd_faults *f, hd_time now);
 
 /* Sends for the pages of a fault, and of those behind it in its transfer, which
  * have their frames. */
@@ -673,6 +684,7 @@ static uint32_t unasked(struct hd_faults *f, hd_time now, uint32_t app,
                              .state = HOST,
                              .ahead = (uint8_t)why};
     f->s->ahead++;
+    f->s->recalled += why == RECALLED;
     f->s->sends[app].left += why == SENT;
     return e;
 }
@@ -700,7 +712,7 @@ static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
         return HD_NONE;
     e = unasked(f, now, app, all, why);
     f->v[e].total = n;
-    row(f, app)[HD_FAULT_PREFETCHED] += n;
+    row(f, app)[HD_FAULT_PREFETCHED] += why == RECALLED ? 0 : n;
     return e;
 }
 
@@ -788,8 +800,8 @@ static bool unsent(const struct hd_faults *f, uint32_t app, uint64_t *v,
 /* Gathers pages of a range that are on the host, as far as there are frames;
  * s: NULL where nobody asked.  Returns where it has come to. */
 static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
-                       uint64_t v, uint64_t end, struct around *s,
-                       struct gather *g)
+                       uint64_t v, uint64_t end, enum unasked why,
+                       struct around *s, struct gather *g)
 {
     uint32_t made;
 
@@ -799,8 +811,7 @@ static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
         if (!unsent(f, app, &v, &all))
             continue;
         if (hd_ptables_free(f->w.tables) < all.pages ||
-            (made = fetch(f, now, app, &all, s == NULL ? SENT : PREFETCHED)) ==
-                HD_NONE)
+            (made = fetch(f, now, app, &all, why)) == HD_NONE)
             return at;
         add(f, g, made);
         for (uint64_t i = all.vpn.v; i < v && s != NULL; i++)
@@ -816,43 +827,12 @@ static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
 {
     uint64_t end, v = wanted(f, e, s, &end);
 
-    gather(f, now, f->v[e].app, v, end, s, g);
+    gather(f, now, f->v[e].app, v, end, PREFETCHED, s, g);
 }
 
 static bool prefetches(const struct hd_faults *f)
 {
     return f->how != HD_PREFETCH_NONE || f->prefetch.bound;
-}
-
-/* Frames for the faults of a block of the driver's from one on, and transfers
- * for the block, as few as may be; false: that one lacks frames, or there is an
- * error. */
-static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
-                           bool again)
-{
-    struct around s = {.app = HD_NONE};
-    uint32_t head = f->v[e].head;
-    struct gather g;
-
-    empty(&g, f->v[head].vpn);
-    for (; e != HD_NONE; e = f->v[e].next, again = false) {
-        uint32_t n = place(f, &f->v[e], again);
-        if (n == 0)
-            return false;
-        if (n >= WANTS_COMPACT) {
-            send_all(f, now, &g, head);
-            lack(f, now, e, n);
-            return false;
-        }
-        f->v[e].total = n;
-        add(f, &g, e);
-    }
-    for (e = head; prefetches(f) && f->v[head].ahead != SENT && e != HD_NONE;
-         e = f->v[e].next)
-        ask_ahead(f, now, e, &s, &g);
-    send_all(f, now, &g, head);
-    f->v[head].left--; /* nothing more comes */
-    return true;
 }
 
 /* ---- pages that are used where they are ---------------------------------- */
@@ -874,7 +854,8 @@ static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
     struct fault *x = &f->v[e];
     enum hd_far can = HD_FAR_NEVER;
 
-    if (x->ahead)
+    if (HD_LIKELY(f->w.remote == NULL || !hd_remote_asks(f->w.remote)) ||
+        x->ahead)
         return HD_FAR_NEVER;
     for (uint32_t i = 0; i < x->pages && can != HD_FAR_LATER; i++) {
         enum hd_far c =
@@ -892,19 +873,60 @@ static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
     return HD_FAR_CAN;
 }
 
+/* Frames for the faults of a block of the driver's from one on, and transfers
+ * for the block, as few as may be; false: that one lacks frames, or there is an
+ * error. */
+static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
+                           bool again)
+{
+    struct around s = {.app = HD_NONE};
+    uint32_t head = f->v[e].head;
+    struct gather g;
+
+    empty(&g, f->v[head].vpn);
+    for (; e != HD_NONE; e = f->v[e].next, again = false) {
+        enum hd_far how = stays(f, now, e);
+        uint32_t n;
+        if (how == HD_FAR_CAN) {
+            f->v[head].left++;
+            continue;
+        }
+        n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
+        if (n == 0 && f->env->err->code == 0) {
+            complete(f, now, e); /* its allocation has gone meanwhile */
+            return true;
+        }
+        if (n == 0)
+            return false;
+        if (n >= WANTS_COMPACT) {
+            send_all(f, now, &g, head);
+            lack(f, now, e, n);
+            return false;
+        }
+        f->v[e].total = n;
+        add(f, &g, e);
+    }
+    for (e = head; prefetches(f) && !f->v[head].ahead && e != HD_NONE;
+         e = f->v[e].next)
+        if (f->v[e].far <= 1)
+            ask_ahead(f, now, e, &s, &g);
+    send_all(f, now, &g, head);
+    f->v[head].left--; /* nothing more comes */
+    return true;
+}
+
 /* The same for the faults of a batch, each in a transfer of its own. */
 static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
     struct around s = {.app = HD_NONE};
     uint32_t first = e;
     struct gather g;
-    bool asks = f->w.remote != NULL && hd_remote_asks(f->w.remote);
 
     hd_at_home(f->env, HD_SIDE_MANAGER);
     if (f->driver != NULL)
         return transfer_block(f, now, e, again);
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
-        enum hd_far how = HD_UNLIKELY(asks) ? stays(f, now, e) : HD_FAR_NEVER;
+        enum hd_far how = stays(f, now, e);
         uint32_t n;
 
         if (how == HD_FAR_CAN)
@@ -1057,7 +1079,7 @@ static void send_some(struct hd_faults *f, hd_time now, uint32_t app)
         uint64_t end = hd_min_u64((x->vpn | (HD_LARGE_PAGES - 1)) + 1, x->end);
         struct gather g;
         empty(&g, (hd_vpn){x->vpn});
-        x->vpn = gather(f, now, app, x->vpn, end, NULL, &g);
+        x->vpn = gather(f, now, app, x->vpn, end, SENT, NULL, &g);
         send_all(f, now, &g, HD_NONE);
         if (x->vpn < end)
             break;
@@ -1151,12 +1173,15 @@ static void replay(struct hd_faults *f, hd_time now, uint32_t e)
 
     if (x->ahead) {
         uint32_t app = x->app;
+        bool last = x->ahead == RECALLED && --f->s->recalled == 0;
         f->s->ahead--;
         f->s->sends[app].left -= x->ahead == SENT;
         resume(f, now, e, x->vpn, x->pages);
         hd_mshr_give(&f->open, e);
         if (HD_UNLIKELY(f->s->sending != 0))
             send_on(f, now);
+        if (last && f->driver != NULL)
+            next_notice(f, now);
         return;
     }
     c[HD_FAULT_WAIT_CYCLES] += cycles(f, x->began - x->born);
@@ -1230,7 +1255,8 @@ static void replay_all(struct hd_faults *f, hd_time now)
         struct hd_xlate page;
         next = q->next;
         if (f->w.evict != NULL &&
-            hd_ptables_page(f->w.tables, q->app, q->vpn, &page))
+            hd_ptables_page(f->w.tables, q->app, q->vpn, &page) &&
+            page.pfn.v < HD_HOST_FRAME)
             pin(f, t, &page);
         issue(f, now, t);
     }
@@ -1366,13 +1392,53 @@ static uint32_t ask_driver(struct hd_faults *f, hd_time now, uint32_t n)
     return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
 }
 
-/* The driver takes a batch, if it has nothing to do and there are packets. */
+/* The next granule of a batch of notifications has its turn, or the batch is
+ * over. */
+static void next_notice(struct hd_faults *f, hd_time now)
+{
+    bool block = false;
+    uint32_t g = hd_remote_next(f->w.remote, &block);
+
+    if (g == HD_NONE) {
+        f->s->busy = 0;
+        driver_serve(f, now);
+        return;
+    }
+    f->s->notices++;
+    hd_post(f->env->ev, f->rank, f->rank, now + (block ? f->block : 0),
+            EV_NOTICE, g, 0);
+}
+
+/* It has: its pages come, or it stays. */
+static void notice(struct hd_faults *f, hd_time now, uint32_t g)
+{
+    if (g == HD_NONE || !hd_remote_decide(f->w.remote, now, g))
+        next_notice(f, now);
+}
+
+void hd_faults_notified(struct hd_faults *f, hd_time now)
+{
+    driver_serve(f, now);
+}
+
+/* The driver takes a batch, if it has nothing to do and there are packets, or
+ * notifications. */
 static void driver_serve(struct hd_faults *f, hd_time now)
 {
     uint32_t n = 0, known = 0;
 
-    if (f->s->busy || f->env->err->code != 0 ||
-        (known = hd_driver_known(f->driver)) == 0)
+    if (f->s->busy || f->env->err->code != 0)
+        return;
+    known = hd_driver_known(f->driver);
+    if (f->w.remote != NULL && hd_remote_waits(f->w.remote) &&
+        hd_driver_between(f->driver)) {
+        f->s->busy = 1;
+        hd_remote_take(f->w.remote);
+        hd_post(f->env->ev, f->rank, f->rank, now + f->base, EV_NOTICE, HD_NONE,
+                0);
+        return;
+    }
+    if (known == 0)
         return;
     n = ask_driver(f, now, known);
     if (n == 0) {
@@ -1525,24 +1591,37 @@ void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
                      uint32_t pages)
 {
     uint64_t v = vpn.v, end = v + pages;
+    struct gather g;
 
+    if (f->driver != NULL) {
+        empty(&g, vpn);
+        v = gather(f, now, app, v, end, RECALLED, NULL, &g);
+        send_all(f, now, &g, HD_NONE);
+        balance(f, now);
+        look_ahead(f);
+    }
     while (v < end && f->s->ahead < HD_FAULT_AHEAD)
         v = bring(f, now, app, v, RECALLED);
+    if (f->driver != NULL && f->s->recalled == 0)
+        next_notice(f, now); /* they have gone with their allocation */
 }
 
 void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages)
+                     uint32_t pages, bool left)
 {
-    for (uint64_t v = vpn.v; v < vpn.v + pages && f->driver == NULL; v++) {
+    for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
         struct hd_xlate page, all;
         uint32_t answer;
-        if (hd_ptables_can_far(f->w.tables, app, (hd_vpn){v}) != HD_FAR_CAN ||
+        if ((left && !hd_ptables_left_before(f->w.tables, app, (hd_vpn){v})) ||
+            hd_ptables_can_far(f->w.tables, app, (hd_vpn){v}) != HD_FAR_CAN ||
             !hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page))
             continue;
         all = reach(f, &page);
         if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
             continue;
-        answer = hd_remote_ask(f->w.remote, app, page.vpn, page.pages, false);
+        answer = left ? hd_remote_evicted(f->w.remote)
+                      : hd_remote_ask(f->w.remote, app, page.vpn, page.pages,
+                                      false);
         if (answer != 0)
             map_far(f, now, app, &page, answer);
     }
@@ -1561,6 +1640,8 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
         send(self, now, e);
     else if (what == EV_OVER)
         arrived(self, now, e);
+    else if (what == EV_NOTICE)
+        notice(self, now, e);
     else
         unpin(self, now, e, b, true);
 }

@@ -129,9 +129,13 @@ void hd_faults_send(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
                     uint32_t pages);
 
 /* Absent pages of the range are mapped where they are, as far as `migrate` says
- * so and nobody waits for them. */
+ * so and nobody waits for them; left: those that have left memory, as
+ * hd_remote_evicted says. */
 void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages);
+                     uint32_t pages, bool left);
+
+/* Driver mode: access counters have a notification. */
+void hd_faults_notified(struct hd_faults *f, hd_time now);
 
 /* Says who hands requests over; before the first event. */
 void hd_faults_client(struct hd_faults *f, struct hd_fault_client c);
@@ -154,7 +158,7 @@ void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
 /* How long a request has waited for faults up to now, in all. */
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now);
 
-/* Driver mode: faults taken out of the buffer since the beginning; ticks that
+/* Driver mode: faults and notifications taken since the beginning; ticks that
  * may pass without one, or a transfer over the link. */
 uint64_t hd_faults_steps(const struct hd_faults *f);
 hd_time hd_faults_step(const struct hd_faults *f);

@@ -161,6 +161,7 @@ enum {
     JOB_EVICT,
     JOB_FAR,
     JOB_RECALL,
+    JOB_LEFT,
     JOB_HINT
 };
 
@@ -712,7 +713,7 @@ static void hint(struct hd_manage *g, hd_time now, const struct job *j)
         hd_ptables_advise(g->t, j->app, j->hint.alloc, j->hint.advice);
         hd_evict_advised(g->evict, j->app, vpn, pages);
         if (j->hint.advice & HEDDLE_ADVICE_ACCESSED_BY)
-            hd_faults_reach(g->faults, now, j->app, vpn, pages);
+            hd_faults_reach(g->faults, now, j->app, vpn, pages, false);
         hd_manage_hinted(g, now, j->app);
     } else if (j->hint.what == HEDDLE_MOVE_TO_GPU) {
         hd_remote_recall(g->remote, j->app, vpn, pages);
@@ -742,6 +743,21 @@ void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault)
 void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule)
 {
     enter(manage, now, (struct job){.index = granule, .what = JOB_RECALL});
+}
+
+void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages)
+{
+    enter(manage, now,
+          (struct job){.base = vpn.v << HD_PAGE_SHIFT,
+                       .bytes = (uint64_t)pages << HD_PAGE_SHIFT,
+                       .app = app,
+                       .what = JOB_LEFT});
+}
+
+void hd_manage_notified(void *manage, hd_time now)
+{
+    hd_faults_notified(((struct hd_manage *)manage)->faults, now);
 }
 
 void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
@@ -802,6 +818,10 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
             hd_faults_far(g->faults, now, j.index);
         if (j.what == JOB_RECALL)
             hd_remote_apply(g->remote, now, j.index);
+        if (j.what == JOB_LEFT)
+            hd_faults_reach(g->faults, now, j.app,
+                            (hd_vpn){j.base >> HD_PAGE_SHIFT},
+                            (uint32_t)(j.bytes >> HD_PAGE_SHIFT), true);
         if (j.what == JOB_HINT)
             hint(g, now, &j);
         if (j.what != JOB_GOES)

@@ -108,6 +108,9 @@ void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
                         struct hd_remote *r);
 void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault);
 void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule);
+void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages);
+void hd_manage_notified(void *manage, hd_time now);
 void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                      uint32_t pages);
 void hd_manage_ask_evict(void *manage, hd_time now);

@@ -37,8 +37,17 @@
  * went with their allocation, and those that are; a granule that waits for the
  * host counts nothing and is in one list, once.
  *
- * Left out on purpose: all of this in driver mode (driver.c), where pages come
- * and `migrate` is not asked; requests for lines as traffic outwards; the limit
+ * In driver mode (driver.c) faults and notifications have one host between them:
+ * NVIDIA's driver serves both in bottom halves of one queue.  A batch of
+ * notifications goes like one of faults: in the order of addresses, with
+ * uvm.base_latency once and uvm.block_latency for each 2 MB, and the next
+ * granule has its turn when the pages of the last one have come.  Notifications
+ * are served until none waits, when a service of faults is over.  With
+ * uvm.perf_map_remote_on_eviction, and counters that have pages come, what is
+ * evicted is mapped on the host at once, and so comes again by its accesses;
+ * else it just faults.
+ *
+ * Left out on purpose: requests for lines as traffic outwards; the limit
  * of requests in flight on PCIe (MSHRs are one); where a page comes whose lines
  * remote.cache had dirty, their way out; faults of the host.
  *
@@ -115,6 +124,7 @@ struct state {
     uint32_t room;
     uint32_t first, last, n; /* notifications that wait */
     uint32_t batch;          /* first of those at the host, HD_NONE: none */
+    uint32_t region;         /* 2 MB of the last of them */
     uint32_t evicted;        /* 1: pages have left memory */
     uint64_t came, left;     /* base pages mapped; unmapped so as to come */
 };
@@ -261,20 +271,35 @@ void hd_remote_mapped(struct hd_remote *r, uint32_t app, hd_vpn vpn,
 /* ---- notifications --------------------------------------------------------
  */
 
-/* The host takes up what waits, if it is at none. */
-static void serve(struct hd_remote *r, hd_time now)
+bool hd_remote_waits(const struct hd_remote *r)
+{
+    return r->s->n != 0;
+}
+
+/* Takes the oldest of those that wait. */
+static void take_batch(struct hd_remote *r)
 {
     struct state *s = r->s;
     uint32_t n = (uint32_t)hd_min_u64(s->n, r->counters.batch), last = s->first;
 
-    if (n == 0 || s->batch != HD_NONE)
-        return;
     for (uint32_t i = 1; i < n; i++)
         last = at(r, last)->next;
     s->batch = s->first;
     s->first = at(r, last)->next;
     at(r, last)->next = HD_NONE;
     s->n -= n;
+}
+
+/* The host takes up what waits, if it is at none. */
+static void serve(struct hd_remote *r, hd_time now)
+{
+    if (r->s->n == 0 || r->s->batch != HD_NONE)
+        return;
+    if (r->w.notified != NULL) {
+        r->w.notified(r->w.manager, now);
+        return;
+    }
+    take_batch(r);
     hd_post(r->env->ev, r->rank, r->rank, now + hd_link_latency(r->w.link), 0,
             0, 0);
 }
@@ -309,29 +334,70 @@ static hd_vpn place_of(const struct hd_remote *r, uint32_t g, uint32_t *app)
         r->w.tables, (hd_pfn){HD_HOST_FRAME + ((uint64_t)g << r->shift)}, app);
 }
 
+bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t g)
+{
+    uint32_t app, answer;
+    hd_vpn vpn = place_of(r, g, &app);
+
+    answer = ask(r, HEDDLE_MIGRATE_CAUSE_COUNTER, app, vpn, 1u << r->shift,
+                 false);
+    if (answer == 0) {
+        r->w.ask(r->w.manager, now, g);
+        return true;
+    }
+    at(r, g)->waits = 0;
+    count_on(at(r, g), answer);
+    return false;
+}
+
 /* The host has taken up a batch: what shall come waits for the manager. */
 static void decide(void *self, hd_time now, uint32_t what, uint32_t a,
                    uint64_t b)
 {
     struct hd_remote *r = self;
-    uint32_t g = r->s->batch, next, app, answer;
 
     (void)what, (void)a, (void)b;
-    for (; g != HD_NONE; g = next) {
-        struct granule *x = at(r, g);
-        hd_vpn vpn = place_of(r, g, &app);
-        next = x->next;
-        answer = ask(r, HEDDLE_MIGRATE_CAUSE_COUNTER, app, vpn, 1u << r->shift,
-                     false);
-        if (answer == 0) {
-            r->w.ask(r->w.manager, now, g);
-            continue;
-        }
-        x->waits = 0;
-        count_on(x, answer);
+    for (uint32_t g = r->s->batch, next; g != HD_NONE; g = next) {
+        next = at(r, g)->next;
+        hd_remote_decide(r, now, g);
     }
     r->s->batch = HD_NONE;
     serve(r, now);
+}
+
+void hd_remote_take(struct hd_remote *r)
+{
+    uint32_t sorted = HD_NONE, *p;
+
+    take_batch(r);
+    for (uint32_t g = r->s->batch, next; g != HD_NONE; g = next) {
+        next = at(r, g)->next;
+        for (p = &sorted; *p < g;) /* HD_NONE is the greatest */
+            p = &at(r, *p)->next;
+        at(r, g)->next = *p;
+        *p = g;
+    }
+    r->s->batch = sorted;
+    r->s->region = HD_NONE;
+}
+
+uint32_t hd_remote_next(struct hd_remote *r, bool *block)
+{
+    uint32_t g = r->s->batch, region = g >> (9 - r->shift);
+
+    if (g == HD_NONE)
+        return g;
+    *block = region != r->s->region;
+    r->s->region = region;
+    r->s->batch = at(r, g)->next;
+    return g;
+}
+
+uint32_t hd_remote_evicted(const struct hd_remote *r)
+{
+    return r->w.notified != NULL && r->counters.migrate && r->counters.evicted
+               ? r->counters.threshold
+               : 0;
 }
 
 uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
@@ -365,8 +431,7 @@ void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t g)
 
     x->waits = x->seen = 0;
     span = hd_remote_recall(r, app, first, 1u << r->shift);
-    if (span != 0) /* else they have gone with their allocation */
-        r->w.bring(r->w.manager, now, app, first, span);
+    r->w.bring(r->w.manager, now, app, first, span);
 }
 
 /* ---- lines ----------------------------------------------------------------

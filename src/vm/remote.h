@@ -27,6 +27,7 @@ struct hd_counter_cfg {
     uint32_t granule;   /* 0: 64 KB, 1: 2 MB */
     uint32_t threshold; /* accesses */
     uint32_t batch;     /* notifications that the host serves together */
+    uint32_t evicted;   /* 1: with migrate, what is evicted is used there */
 };
 
 enum hd_remote_stat {
@@ -61,6 +62,8 @@ struct hd_remote_wiring {
     void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
     void (*bring)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
                   uint32_t pages);
+    /* Driver mode, else NULL: a notification waits; the driver takes them. */
+    void (*notified)(void *self, hd_time now);
     void *manager; /* their self */
 };
 
@@ -94,6 +97,19 @@ void hd_remote_left(struct hd_remote *r, uint32_t app, hd_vpn vpn,
  */
 uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                           uint32_t pages);
+
+/* Driver mode: whether what is evicted is mapped on the host, then: the answer
+ * of `migrate` for it, or 0. */
+uint32_t hd_remote_evicted(const struct hd_remote *r);
+
+/* Driver mode: whether notifications wait; takes a batch of them, in the order
+ * of addresses; the next of the batch, HD_NONE: it is over; *block: it lies in
+ * another 2 MB than the one before.  Asks `migrate` for it: true: bring() will
+ * be called. */
+bool hd_remote_waits(const struct hd_remote *r);
+void hd_remote_take(struct hd_remote *r);
+uint32_t hd_remote_next(struct hd_remote *r, bool *block);
+bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t granule);
 
 /* The manager's instant for a granule whose pages are to come. */
 void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t granule);
