@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_POLICY_ABI 1
+#define HEDDLE_POLICY_ABI 2
 #define HEDDLE_PASS       INT64_MIN
 #define HEDDLE_ONCE       64 /* in an answer of a MEMBER: it holds once */
 
@@ -95,6 +95,7 @@ enum heddle_note {
 #define HD_NOTE(name, at, when, fields)                                        \
     struct heddle_n_##name {                                                   \
         uint64_t cycle;                                                        \
+        heddle_sim *sim; /* that tells it, for the calls below */              \
         fields(HD_FIELD, HD_ARRAY, HD_WORD)                                    \
     };
 #include "notes.def"
@@ -262,6 +263,13 @@ HEDDLE_API int heddle_policy_fail(heddle_sim *s, const char *text);
  * default when it is unbound. */
 HEDDLE_API int heddle_steer(heddle_sim *s, const char *table, uint32_t i,
                             uint32_t j, uint64_t value);
+
+/*
+ * For policies: what was answered to warp_limit for a core is over, and the core
+ * asks again: at once where a note of its L1 cache or L1 TLB is being told,
+ * else as soon as anything can reach it.  HEDDLE_EINVAL: no such core.
+ */
+HEDDLE_API int heddle_renew_limit(heddle_sim *s, uint64_t core);
 
 /*
  * For policies: a counter's live value, "mmu.misses", summed over all copies

@@ -73,7 +73,7 @@ static uint64_t coalesce(struct rig *r, uint64_t app, uint64_t frame,
 static void freed(struct rig *r, uint64_t frame, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
-        struct heddle_n_page_freed note = {0, 0, 0, frame + i, 0};
+        struct heddle_n_page_freed note = {.frame = frame + i};
         P->watch[HEDDLE_NOTE_page_freed](r->state, &note);
     }
 }

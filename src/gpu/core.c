@@ -320,8 +320,7 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
         hd_warp_take(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
         break;
     default:
-        if (t >= c->s->limit_until)
-            hd_warp_ask_limit(c, t);
+        hd_warp_limit_over(c, t);
     }
 }
 
@@ -695,8 +694,17 @@ static void limit_steered(void *self, uint32_t core)
     struct hd_gpu *g = self;
     struct hd_core *c = &g->core[core];
 
-    c->s->limit_until = hd_events_now(g->env->ev);
-    hd_core_message(c, c->s->limit_until, HD_MSG_LIMIT, 0, 0);
+    hd_warp_renew_limit(c, hd_events_now(g->env->ev));
+}
+
+/* Its answer for a core is over. */
+static void limit_renewed(void *self, uint32_t core)
+{
+    struct hd_gpu *g = self;
+    struct hd_core *c = &g->core[core];
+
+    hd_warp_renew_limit(c, c->awake ? c->s->local
+                                    : hd_events_now(g->env->ev) + g->ahead);
 }
 
 /* For whoever reads the counters. */
@@ -732,6 +740,7 @@ int hd_gpu_open(struct hd_gpu *g)
         g->arrival = &never;
     g->changes = &none;
     g->env->slots->limit_changed = limit_steered;
+    g->env->slots->limit_renewed = limit_renewed;
     g->env->slots->limit_self = g;
     g->cycle = g->env->clk->ticks[HD_CLK_CORE];
     g->translate = g->m->sim.translation.kind != HD_OFF;

@@ -139,7 +139,8 @@ struct hd_warp {      /* a line of the host's cache */
                          begun; 0: none has */
     uint8_t
         shared; /* its instructions of shared memory at the load/store unit */
-    uint8_t spare[5];
+    uint8_t spare;
+    uint32_t issued; /* its instructions so far, modulo 2^32 */
 };
 
 struct hd_block {
@@ -245,6 +246,7 @@ struct hd_core_state {
     hd_time held;                  /* port_free when the core came to stand */
     uint32_t still;                /* HD_STILL_ bits: why it stands */
     hd_time limit_until;           /* the answer of warp_limit holds so long */
+    hd_time limit_at; /* the first HD_MSG_LIMIT under way, or HD_NEVER */
     uint64_t ages;                 /* arrivals so far */
 };
 
@@ -419,8 +421,10 @@ void hd_warp_launch(struct hd_core *c);
 void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number);
 /* A memory instruction is done. */
 void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t);
-/* Asks which warps may load. */
-void hd_warp_ask_limit(struct hd_core *c, hd_time t);
+/* What warp_limit was answered is over at t, if it is not before. */
+void hd_warp_renew_limit(struct hd_core *c, hd_time t);
+/* HD_MSG_LIMIT came: which warps may load is asked if the answer is over. */
+void hd_warp_limit_over(struct hd_core *c, hd_time t);
 /* Time of the core's warps not yet in its counters, up to `now`. */
 void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS]);

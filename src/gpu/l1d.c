@@ -165,13 +165,25 @@ static HD_INLINE bool load_line(struct hd_core *c, uint32_t memop,
                                 uint64_t line, hd_time t, hd_time ticks,
                                 uint16_t *guess)
 {
-    uint32_t mode = c->gpu->m->l1cache.mode.kind;
-    bool hit = mode == HD_FULL ? hd_cache_lookup_at(&c->l1, line, HD_REQ_READ,
-                                                    who(c, memop), guess)
-                               : mode != HD_OFF;
+    uint32_t mode = c->gpu->m->l1cache.mode.kind, set, e;
+    bool hit = mode != HD_OFF, waited = guess == NULL;
 
-    if (!hit && !miss(c, memop, line, t, t + ticks))
-        return false;
+    if (HD_LIKELY(mode == HD_FULL)) {
+        set = hd_cache_set(&c->l1, line);
+        e = hd_assoc_find_at(&c->l1.tags, set, line, guess);
+        hit = e != HD_NONE;
+        if (hit)
+            hd_cache_used(&c->l1, set, line, e, HD_REQ_READ, who(c, memop),
+                          waited);
+    }
+    if (!hit) {
+        if (!miss(c, memop, line, t, t + ticks))
+            return false; /* it will be told when it is taken */
+        if (HD_UNLIKELY((c->l1.tags.asked & HD_CACHE_USE) != 0) &&
+            mode == HD_FULL)
+            hd_cache_tell_use(&c->l1, line, HD_NONE, HD_REQ_READ,
+                              who(c, memop), waited);
+    }
     c->l1_count[HD_L1_READS]++;
     c->l1_count[hit ? HD_L1_READ_HITS : HD_L1_READ_MISSES]++;
     if (hit)

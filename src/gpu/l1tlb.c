@@ -295,6 +295,8 @@ HD_HOT bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
           find(c, (hd_vpn){page->vpn}, op->warp, guess, &page->frame);
     if (!hit && !miss(c, op, i, e, t))
         return false;
+    if (HD_UNLIKELY(!hit && !c->l1tlb.quiet && cfg->mode.kind == HD_FULL))
+        hd_tlb_missed(&c->l1tlb, c->app, (hd_vpn){page->vpn}, c->id, op->warp);
     c->tlb_count[HD_L1TLB_LOOKUPS]++;
     c->tlb_count[HD_L1TLB_HITS + !hit]++;
     if (HD_LIKELY(cfg->mode.kind == HD_FULL || cfg->mode.kind == HD_OFF))

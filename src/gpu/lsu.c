@@ -37,6 +37,9 @@ void hd_lsu_bound(struct hd_core *c)
         c->l1tlb.quiet &&
         (c->l1.tags.asked & (HD_CACHE_USE | HD_ASSOC_TOUCH)) == 0 &&
         !c->gpu->env->check;
+    if (!c->limit.bound &&
+        c->s->limit != c->gpu->env->slots->steer->warp_limit[0][c->id])
+        hd_warp_renew_limit(c, hd_events_now(c->gpu->env->ev));
 }
 
 /* ---- instructions enter -------------------------------------------------- */
@@ -181,7 +184,7 @@ static void replay(struct hd_core *c, hd_time t, hd_time end)
         if (s->replay_first == HD_NONE || m->left != left)
             return;
         t = hd_lsu_next(c, s);
-    } while (t < end);
+    } while (t < hd_min_u64(end, s->inbox.at));
 }
 
 /* The next line of the instruction at the head.  False: blocked. */

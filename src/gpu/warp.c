@@ -175,10 +175,38 @@ HD_APART static void fetch_first(struct hd_core *c, uint32_t w, hd_time t)
 
 /* ---- blocks ------------------------------------------------------------ */
 
-void hd_warp_ask_limit(struct hd_core *c, hd_time t)
+/* Sees to it that the core hears when what was answered is over. */
+static void expect_limit(struct hd_core *c)
+{
+    struct hd_core_state *s = c->s;
+
+    if (s->limit_until >= s->limit_at)
+        return;
+    s->limit_at = s->limit_until;
+    hd_core_message(c, s->limit_at, HD_MSG_LIMIT, 0, 0);
+}
+
+/* Until when an answer of t holds. */
+static hd_time holds(const struct hd_core *c,
+                     const struct heddle_q_warp_limit *q, hd_time t,
+                     int64_t answer)
+{
+    const struct hd_gpu *g = c->gpu;
+
+    if (q->holds == 0)
+        return t + g->m->core.limit_cycles * g->cycle;
+    if (q->holds <= q->cycle)
+        hd_slots_refuse(&c->limit, HEDDLE_POINT_warp_limit, q, answer,
+                        "`holds` to be 0 or a later cycle", g->env->err);
+    return q->holds < INT64_MAX / g->cycle ? q->holds * g->cycle : HD_NEVER;
+}
+
+/* Asks which warps may load. */
+static void ask_limit(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
     struct heddle_q_warp_limit q = {0};
+    uint64_t issued[HD_MAX_WARPS];
     uint32_t n = c->gpu->m->core.warps;
 
     if (!c->limit.bound) {
@@ -186,15 +214,39 @@ void hd_warp_ask_limit(struct hd_core *c, hd_time t)
         s->limit_until = HD_NEVER;
         return;
     }
-    for (uint32_t w = 0; w < n; w++)
-        if (c->warp[w].state != HD_WARP_FREE)
-            q.resident |= 1ull << w;
+    for (uint32_t w = 0; w < n; w++) {
+        uint32_t state = c->warp[w].state;
+        issued[w] = c->warp[w].issued;
+        q.resident |= (uint64_t)(state != HD_WARP_FREE) << w;
+        q.running |=
+            (uint64_t)(state != HD_WARP_FREE && state != HD_WARP_DONE) << w;
+    }
     q.core = c->id;
+    q.cycle = hd_recip_div(c->gpu->per_cycle, t);
     q.n = n;
     q.age = c->age;
+    q.issued = issued;
     s->limit = (uint64_t)hd_ask_warp_limit(&c->limit, &q);
-    s->limit_until = t + c->gpu->m->core.limit_cycles * c->gpu->cycle;
-    hd_core_message(c, s->limit_until, HD_MSG_LIMIT, 0, 0);
+    s->limit_until = holds(c, &q, t, (int64_t)s->limit);
+    expect_limit(c);
+}
+
+void hd_warp_limit_over(struct hd_core *c, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+
+    if (t >= s->limit_at)
+        s->limit_at = HD_NEVER;
+    if (t >= s->limit_until)
+        ask_limit(c, t);
+    else
+        expect_limit(c);
+}
+
+void hd_warp_renew_limit(struct hd_core *c, hd_time t)
+{
+    c->s->limit_until = hd_min_u64(c->s->limit_until, t);
+    expect_limit(c);
 }
 
 void hd_warp_launch(struct hd_core *c)
@@ -241,9 +293,10 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
         x->index = (uint16_t)i;
         x->block = (uint16_t)slot;
         x->state = HD_WARP_READY;
+        x->issued = 0;
         fetch_first(c, w, t);
     }
-    hd_warp_ask_limit(c, t);
+    ask_limit(c, t);
 }
 
 /* Takes a block's warps out of the order of ages. */
@@ -272,7 +325,6 @@ static void end_block(struct hd_core *c, uint32_t slot, hd_time t)
     program(c)->block_end(c->source, b->ctx);
     b->used = 0;
     hd_dispatch_block_end(c->gpu->dispatch, c->id, t);
-    hd_warp_ask_limit(c, t);
 }
 
 /* ---- barriers and slots ------------------------------------------------ */
@@ -443,6 +495,7 @@ void hd_warp_open(struct hd_core *c)
     c->s->later_at = HD_NEVER;
     c->s->last = HD_MAX_WARPS;
     c->s->limit = ~0ull;
+    c->s->limit_at = HD_NEVER;
     hd_slots_offer(slots, HEDDLE_POINT_warp_pick, "core", &c->pick,
                    pick_default, c);
     hd_slots_offer(slots, HEDDLE_POINT_warp_limit, "core", &c->limit,
@@ -474,6 +527,7 @@ static HD_INLINE uint32_t begin(const struct hd_core *c, uint32_t w, uint64_t n,
         s->lsu_full ^= bit;
     }
     count[HD_CORE_INSTRUCTIONS] += n;
+    x->issued += (uint32_t)n;
     x->since = end;
     count[HD_CORE_THREAD_INSTRUCTIONS] += n * lanes;
     x->ready = end;
@@ -501,6 +555,8 @@ static void issue_exit(struct hd_core *c, uint32_t w, hd_time t)
 
     c->warp[w].state = HD_WARP_DONE;
     b->live--;
+    if (HD_UNLIKELY(c->limit.bound))
+        hd_warp_renew_limit(c, t);
     if (b->live == 0)
         end_block(c, slot, t);
     else if (b->arrived == b->live)

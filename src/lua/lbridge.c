@@ -24,7 +24,8 @@
  *
  * nil passes the question on to the engine's default.  BOOL takes true and
  * false, CHOICE a word (or its number from 0), VALUE and SUBSET an integer,
- * MEMBER an integer and, as a second result, whether it holds once only.
+ * MEMBER an integer and, as a second result, whether it holds once only.  A
+ * question with a field `holds` takes that as a second result, an integer.
  * An INDEX is the number by which the engine knows the thing (way, warp, core,
  * application: from 0), but where the question lists candidates in arrays
  * (walk_pick, dram_pick, block_place) it is the position in them, from 1, as
@@ -42,6 +43,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,6 +79,7 @@ struct point {
     enum heddle_answer_kind kind;
     int position; /* INDEX: 1 when it is a position in the arrays */
     size_t limit; /* offset of the limit's field */
+    size_t holds; /* the same of `holds`; 0: there is none */
     int words;
     const char *word[WORDS];
 };
@@ -496,18 +499,40 @@ static inline int call_with(struct lp *p, const struct call *c, const void *q,
     return rc;
 }
 
+/* Takes the second result off the stack, which the question is told; false: it
+ * is no number. */
+static bool read_holds(struct lp *p, enum heddle_point i, const void *q)
+{
+    lua_Integer holds = 0;
+    int whole = 1;
+
+    if (!lua_isnil(p->T, -1))
+        holds = lua_tointegerx(p->T, -1, &whole);
+    if (!whole) {
+        bad_answer(p, i, "a cycle, or nothing, as its second result");
+        return false;
+    }
+    /* which is not const where it was made */
+    memcpy((char *)(uintptr_t)q + p->point[i].holds, &holds, sizeof holds);
+    lua_pop(p->T, 1);
+    return true;
+}
+
 static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
 {
     int member = p->point[i].kind == HEDDLE_MEMBER, once = 0;
+    int two = member || p->point[i].holds != 0;
     int64_t a;
 
-    if (call_with(p, &p->point[i].call, q, 1 + member) != LUA_OK) {
+    if (call_with(p, &p->point[i].call, q, 1 + two) != LUA_OK) {
         fail_with(p, heddle_point_info(i)->name);
         return HEDDLE_PASS;
     }
     if (member) {
         once = lua_toboolean(p->T, -1);
         lua_pop(p->T, 1);
+    } else if (two && !read_holds(p, i, q)) {
+        return HEDDLE_PASS;
     }
     a = read_answer(p, i, q);
     if (once && a != HEDDLE_PASS)
@@ -743,6 +768,8 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
         const struct heddle_field_info *f = &info->field[k];
         if (strcmp(f->name, info->limit) == 0)
             pt->limit = f->offset;
+        if (strcmp(f->name, "holds") == 0)
+            pt->holds = f->offset;
         if (info->kind == HEDDLE_INDEX && f->count &&
             strcmp(f->count, info->limit) == 0)
             pt->position = 1;

@@ -603,6 +603,17 @@ static int lib_steer(lua_State *L)
     return 0;
 }
 
+/* renew(core) */
+static int lib_renew(lua_State *L)
+{
+    heddle_sim *s = lp_sim(running(L, "renew"));
+
+    if (heddle_renew_limit(s, (uint64_t)luaL_checkinteger(L, 1)) != 0)
+        return luaL_error(L, "renew: this machine has no core %d",
+                          (int)lua_tointeger(L, 1));
+    return 0;
+}
+
 /* An application's number, or what stands for all of them. */
 static uint32_t app_at(lua_State *L, int i)
 {
@@ -1008,6 +1019,7 @@ const struct lp_fence lp_policy_fence = {
             {"", "every", lib_every, "see The language"},
             {"", "now", lib_now, "see The language"},
             {"", "recent", lib_recent, "see The language"},
+            {"", "renew", lib_renew, "see The language"},
             {"", "steer", lib_steer, "see The language"},
             {"math", "random", lib_random, "the simulation's stream"},
             {"math", "randomseed", lib_no_seed, "raises"},

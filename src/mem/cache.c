@@ -102,7 +102,7 @@ const uint32_t hd_l2cache_setting_count = HD_LEN(hd_l2cache_settings);
 /* ---- notes ------------------------------------------------------------ */
 
 static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
-                 uint32_t kind, struct hd_who who, uint32_t filler)
+                 uint32_t kind, struct hd_who who, uint32_t filler, bool waited)
 {
     struct heddle_n_cache_hit n = {.level = c->level,
                                    .instance = c->instance,
@@ -110,7 +110,8 @@ static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
                                    .warp = who.warp,
                                    .kind = kind,
                                    .line = line,
-                                   .filler = filler};
+                                   .filler = filler,
+                                   .waited = waited};
 
     hd_slots_note(c->env->slots, note, &n);
 }
@@ -118,14 +119,14 @@ static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
 /* ---- look-up ---------------------------------------------------------- */
 
 void hd_cache_tell_use(struct hd_cache *c, uint64_t line, uint32_t entry,
-                       uint32_t kind, struct hd_who who)
+                       uint32_t kind, struct hd_who who, bool waited)
 {
     enum heddle_note note =
         entry != HD_NONE ? HEDDLE_NOTE_cache_hit : HEDDLE_NOTE_cache_miss;
 
     if (c->watched[note] != 0)
         tell(c, note, line, kind, who,
-             entry != HD_NONE ? c->line[entry].filler : 0);
+             entry != HD_NONE ? c->line[entry].filler : 0, waited);
 }
 
 void hd_cache_change(struct hd_cache *c, uint32_t entry, uint32_t kind)
@@ -181,7 +182,7 @@ bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
     if (*victim == HD_KEY_NONE)
         return false;
     if (c->watched[HEDDLE_NOTE_cache_evict] != 0)
-        tell(c, HEDDLE_NOTE_cache_evict, *victim, kind, who, old.filler);
+        tell(c, HEDDLE_NOTE_cache_evict, *victim, kind, who, old.filler, false);
     *victim_app = old.owner;
     return old.dirty;
 }

@@ -81,9 +81,9 @@ static inline uint32_t hd_cache_find(const struct hd_cache *c, uint64_t line)
     return hd_assoc_find(&c->tags, hd_cache_set(c, line), line);
 }
 
-/* Tells whoever watches hits or misses. */
+/* Tells whoever watches hits or misses; `waited`: for a translation. */
 void hd_cache_tell_use(struct hd_cache *c, uint64_t line, uint32_t entry,
-                       uint32_t kind, struct hd_who who);
+                       uint32_t kind, struct hd_who who, bool waited);
 /* What a store or an atomic does to a line that is present. */
 void hd_cache_change(struct hd_cache *c, uint32_t entry, uint32_t kind);
 
@@ -93,10 +93,10 @@ void hd_cache_change(struct hd_cache *c, uint32_t entry, uint32_t kind);
  * line there and drops it from an L1 that is not write-back. */
 static inline void hd_cache_used(struct hd_cache *c, uint32_t set,
                                  uint64_t line, uint32_t entry, uint32_t kind,
-                                 struct hd_who who)
+                                 struct hd_who who, bool waited)
 {
     if (HD_UNLIKELY((c->tags.asked & HD_CACHE_USE) != 0))
-        hd_cache_tell_use(c, line, entry, kind, who);
+        hd_cache_tell_use(c, line, entry, kind, who, waited);
     if (entry == HD_NONE)
         return;
     hd_assoc_touch_in(&c->tags, set, entry, who);
@@ -104,23 +104,15 @@ static inline void hd_cache_used(struct hd_cache *c, uint32_t set,
         hd_cache_change(c, entry, kind);
 }
 
-/* Looks up a line (pa >> log2 line) and uses it; `guess` as in
- * hd_assoc_find_at. */
-static inline bool hd_cache_lookup_at(struct hd_cache *c, uint64_t line,
-                                      uint32_t kind, struct hd_who who,
-                                      uint16_t *guess)
-{
-    uint32_t set = hd_cache_set(c, line);
-    uint32_t e = hd_assoc_find_at(&c->tags, set, line, guess);
-
-    hd_cache_used(c, set, line, e, kind, who);
-    return e != HD_NONE;
-}
-
+/* Looks up a line (pa >> log2 line) and uses it. */
 static inline bool hd_cache_lookup(struct hd_cache *c, uint64_t line,
                                    uint32_t kind, struct hd_who who)
 {
-    return hd_cache_lookup_at(c, line, kind, who, NULL);
+    uint32_t set = hd_cache_set(c, line);
+    uint32_t e = hd_assoc_find(&c->tags, set, line);
+
+    hd_cache_used(c, set, line, e, kind, who, false);
+    return e != HD_NONE;
 }
 
 /* A read hits in entry e, as one did before: the entry is used, where nobody is

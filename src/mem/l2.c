@@ -727,7 +727,8 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
     if ((!hit || HD_UNLIKELY(through)) && hd_l2_down_full(sl))
         return HD_L2_QUEUE;
     book(sl, q, t);
-    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(q));
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(q),
+                  false);
     count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (!hit) {
         hd_l2_miss(sl, now, r);
@@ -751,7 +752,8 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     if (hd_l2_down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
     book(sl, q, t);
-    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(q));
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(q),
+                  false);
     count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (!back) {
         down_through(sl, now, r, q->queued);

@@ -314,6 +314,17 @@ static void tell_cores(struct hd_slots_registry *r, uint32_t first, uint64_t n)
         s->limit_changed(s->limit_self, c);
 }
 
+int heddle_renew_limit(heddle_sim *sim, uint64_t core)
+{
+    struct hd_slots *s = hd_sim_env(sim)->slots;
+
+    if (core >= s->registry->machine.cores)
+        return HEDDLE_EINVAL;
+    if (s->limit_renewed != NULL)
+        s->limit_renewed(s->limit_self, (uint32_t)core);
+    return 0;
+}
+
 void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
 {
     struct hd_steer *s = r->slots->steer;

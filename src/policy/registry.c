@@ -123,7 +123,7 @@ void hd_slots_close(struct hd_slots *s)
 
     if (r == NULL)
         return;
-    s->limit_changed = NULL;
+    s->limit_changed = s->limit_renewed = NULL;
     hd_listen_end(r);
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
         if (r->bound[i].policy)
@@ -310,16 +310,23 @@ bool hd_slots_quiet(const struct hd_slots *s, const char *at)
 
 /* ---- notes ------------------------------------------------------------ */
 
+/* What each note begins with. */
+struct head {
+    uint64_t cycle;
+    heddle_sim *sim;
+};
+
 void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
 {
     struct hd_slots_registry *r = s->registry;
     const struct hd_env *env = r->env;
+    struct head *head = fields;
     hd_time at = env->local ? *env->local : hd_events_now(env->ev);
 
     hd_cross(r->env, HD_BORDER_policy);
     if (HD_UNLIKELY(r->env->err->code < 0))
         return;
-    *(uint64_t *)fields = hd_cycle(env->clk, HD_CLK_CORE, at);
+    *head = (struct head){hd_cycle(env->clk, HD_CLK_CORE, at), r->sim};
     for (uint32_t i = 0; i < s->watched[n]; i++)
         r->watcher[n][i].fn(r->watcher[n][i].state, fields);
 }

@@ -98,6 +98,8 @@ struct hd_slots {
     /* Called when a cell of warp_limit was steered; may be NULL.  Warps that
      * the old set held back can only be woken by this. */
     void (*limit_changed)(void *self, uint32_t core);
+    /* Called when its answer for a core is over; may be NULL. */
+    void (*limit_renewed)(void *self, uint32_t core);
     void *limit_self;
 };
 

@@ -332,10 +332,13 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
     q->looked = port(u, now) + m->lookup;
     q->hit = HD_TREQ_HIT_L2;
     if (!hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x, NULL)) {
+        hd_tlb_missed(&u->tlb, q->app, q->vpn, q->core, q->warp);
         q->looked += m->serial ? m->lookup : 0;
         if (m->bypass_cfg.entries == 0 ||
             !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp, &x,
                            NULL)) {
+            if (m->bypass_cfg.entries != 0)
+                hd_tlb_missed(&u->bypass, q->app, q->vpn, q->core, q->warp);
             n[HD_MMU_MISSES]++;
             return miss(u, now, treq);
         }

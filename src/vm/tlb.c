@@ -245,12 +245,13 @@ static HD_INLINE uint32_t find(const struct hd_tlb *t, uint32_t app,
     return e;
 }
 
+static const uint32_t class_pages[HD_TLB_CLASSES] = {1, 16, HD_LARGE_PAGES, 1};
+
 /* The translation that a valid entry holds. */
 static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
 {
-    static const uint32_t pages[HD_TLB_CLASSES] = {1, 16, HD_LARGE_PAGES, 1};
     uint64_t key = key_at(t, entry);
-    uint32_t klass = class_of_key(key), n = pages[klass];
+    uint32_t klass = class_of_key(key), n = class_pages[klass];
     struct hd_xlate x = {
         {key & hd_ones(HD_TLB_CLASS_SHIFT)}, {t->entry[entry].frame}, n, n};
 
@@ -268,10 +269,11 @@ static void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
         (*hd_count(&t->stat, t->instance, app, counter))++;
 }
 
-/* Tells whoever watches of a page and the entry that answered for it. */
+/* Tells whoever watches of a page and the entry that answered for it, which
+ * has, or had, that key. */
 static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
                           uint32_t core, uint32_t warp, uint64_t vpn,
-                          uint32_t entry)
+                          uint32_t entry, uint64_t key)
 {
     struct heddle_n_tlb_hit f = {.level = t->level,
                                  .core = core,
@@ -284,7 +286,11 @@ static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
     if (t->watched[n] == 0)
         return;
     if (entry != HD_NONE) {
+        f.pages = x_of(t, entry).pages;
         f.entry = entry;
+        f.pages = class_of_key(key) == HD_TLB_MERGED
+                      ? t->run[entry].pages
+                      : class_pages[class_of_key(key)];
         f.filler = (uint64_t)t->entry[entry].core << 16 | t->entry[entry].warp;
         of = array_of(t, &entry); /* whose number of it is another */
         f.depth = hd_assoc_depth(of, entry);
@@ -304,6 +310,13 @@ bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     return e != HD_NONE;
 }
 
+void hd_tlb_missed(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
+                   uint32_t warp)
+{
+    if (HD_UNLIKELY(!t->quiet))
+        tell(t, HEDDLE_NOTE_tlb_miss, app, core, warp, vpn.v, HD_NONE, 0);
+}
+
 HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                           uint32_t core, uint32_t warp, struct hd_xlate *x,
                           uint16_t *guess)
@@ -311,11 +324,10 @@ HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     uint32_t e = find(t, app, vpn.v, guess);
 
     count(t, app, HD_TLB_LOOKUPS);
-    if (HD_UNLIKELY(!t->quiet))
-        tell(t, e == HD_NONE ? HEDDLE_NOTE_tlb_miss : HEDDLE_NOTE_tlb_hit, app,
-             core, warp, vpn.v, e);
     if (e == HD_NONE)
         return false;
+    if (HD_UNLIKELY(!t->quiet))
+        tell(t, HEDDLE_NOTE_tlb_hit, app, core, warp, vpn.v, e, key_at(t, e));
     count(t, app, HD_TLB_HITS);
     if (HD_LIKELY(t->live[HD_TLB_PRESENT] == 1u << HD_TLB_4K))
         *x = (struct hd_xlate){vpn, {t->entry[e].frame}, 1, 1};
@@ -397,7 +409,8 @@ static void evicted(struct hd_tlb *t, uint64_t gone, uint32_t core,
         return;
     if (class_of_key(gone) == HD_TLB_MERGED)
         vpn += t->run[entry].first;
-    tell(t, HEDDLE_NOTE_tlb_evict, app_of_key(gone), core, warp, vpn, entry);
+    tell(t, HEDDLE_NOTE_tlb_evict, app_of_key(gone), core, warp, vpn, entry,
+         gone);
 }
 
 /* Enters a key of a class, or renews it; returns its entry. */

@@ -118,6 +118,10 @@ void hd_tlb_bound(struct hd_tlb *t);
 bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
                    uint32_t warp, struct hd_xlate *x, uint16_t *guess);
 
+/* Tells whoever watches of a look-up that missed, once it has been taken. */
+void hd_tlb_missed(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
+                   uint32_t warp);
+
 /* Base entry e holds a page of 4 KB. */
 static inline bool hd_tlb_is(const struct hd_tlb *t, uint32_t app, uint64_t vpn,
                              uint32_t e)
