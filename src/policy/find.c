@@ -24,7 +24,8 @@ extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
     hd_policy_random, hd_policy_srrip, hd_policy_gto, hd_policy_lrr,
     hd_policy_frfcfs, hd_policy_mask, hd_policy_cores, hd_policy_mosaic,
     hd_policy_lru_accessed, hd_policy_lfu, hd_policy_random_unit,
-    hd_policy_throttle, hd_policy_delayed, hd_policy_etc;
+    hd_policy_throttle, hd_policy_delayed, hd_policy_etc, hd_policy_ccws,
+    hd_policy_tcws;
 
 static const struct heddle_policy *const builtin[] = {
     &hd_policy_lru,    &hd_policy_fifo,         &hd_policy_random,
@@ -32,7 +33,7 @@ static const struct heddle_policy *const builtin[] = {
     &hd_policy_frfcfs, &hd_policy_mask,         &hd_policy_cores,
     &hd_policy_mosaic, &hd_policy_lru_accessed, &hd_policy_lfu,
     &hd_policy_random_unit, &hd_policy_throttle, &hd_policy_delayed,
-    &hd_policy_etc,
+    &hd_policy_etc,    &hd_policy_ccws,         &hd_policy_tcws,
 };
 
 const struct heddle_policy *heddle_policy_builtin(uint32_t i)
