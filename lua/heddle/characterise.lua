@@ -269,7 +269,7 @@ local function add_sample(samples, c)
 end
 
 --- The launch with the most memory instructions, and that number.
-local function busiest(s)
+function characterise.busiest(s)
     local best, at = -1, 1
     for i, l in ipairs(s.launches) do
         local after = s.launches[i + 1]
@@ -379,7 +379,8 @@ function characterise.measure(name, options)
         survey = o.survey and survey(describe, o) or nil,
     }
     row.timed = o.timed and timed(describe, o, o.from == "busiest"
-        and row.survey and busiest(row.survey) or math.tointeger(o.from))
+        and row.survey and characterise.busiest(row.survey)
+        or math.tointeger(o.from))
         or nil
     derive(row)
     return row

@@ -84,6 +84,11 @@ local function load(path, key)
         and kept or nil
 end
 
+local function save(path, kept)
+    local text = runner.serialize(kept)
+    report.emit(core.fingerprint(text) .. "\n" .. text, path)
+end
+
 --- Runs one job in this process; { key, result, cpu }.
 local function perform(job, path, key)
     local options, before = {}, os.clock()
@@ -96,10 +101,22 @@ local function perform(job, path, key)
     local kept = { key = key, result = slim(sim:results()) }
     kept.cpu = os.clock() - before
     if key then
-        local text = runner.serialize(kept)
-        report.emit(core.fingerprint(text) .. "\n" .. text, path)
+        save(path, kept)
     end
     return kept
+end
+
+--- What fn() returns, plain data, kept in the same way; the key says all that
+-- decides it, but for the program.
+function store.keep(key, dir, fn)
+    process.mkdir(dir)
+    local path = path_of(dir, key)
+    local kept = load(path, key)
+    if not kept then
+        kept = { key = key, result = fn() }
+        save(path, kept)
+    end
+    return kept.result
 end
 
 --- Results of the jobs, in order; how many were run; and what each different

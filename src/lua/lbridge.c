@@ -512,6 +512,8 @@ static bool read_holds(struct lp *p, enum heddle_point i, const void *q)
         bad_answer(p, i, "a cycle, or nothing, as its second result");
         return false;
     }
+    if (holds == LUA_MAXINTEGER)
+        holds = -1; /* all ones, as C says it */
     /* which is not const where it was made */
     memcpy((char *)(uintptr_t)q + p->point[i].holds, &holds, sizeof holds);
     lua_pop(p->T, 1);

@@ -1,0 +1,188 @@
+--- common.lua - what the experiments of Pichai et al. have in common: programs,
+-- the part of them that is run, and the designs.
+--
+-- Pichai, Hsu, Bhattacharjee (ASPLOS 2014): six programs on a GPU with a TLB and
+-- a walker in each core (preset pichai).  full: size XL, from the launch with the
+-- most memory instructions on, 3 million warp instructions; what comes before
+-- runs without time.  quick: size S and fewer of all, for tests and a first look.
+--
+-- Designs are settings of the preset: how addresses are translated, who is
+-- scheduled how.  Performance is thread instructions a cycle: warps get ahead of
+-- one another in other ways, so the same number of warp instructions is not
+-- always the same work.  A program is built once, and every design starts there.
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+local characterise = require "heddle.characterise"
+local experiment = require "heddle.experiment"
+local store = require "heddle.store"
+local suites = require "heddle.suites"
+
+local common = {}
+
+local SUITE = suites.get "pichai"
+local QUICK = { "BFS", "KMEANS" }
+
+-- ---- designs --------------------------------------------------------------------
+
+--- How addresses are translated.
+common.tlb = {
+    ideal = { name = "no TLB", settings = { ["sim.translation"] = "off" } },
+    naive = { name = "naive", settings = { ["l1tlb.blocking"] = "full" } },
+    augmented = { name = "augmented",
+        settings = { ["l1tlb.blocking"] = "hits" } },
+}
+
+--- Who is scheduled how: loose round robin is the paper's reference, CCWS has
+-- greedy then oldest underneath.
+common.LRR = { name = "LRR", settings = { ["core.scheduler"] = "lrr" } }
+common.GTO = { name = "GTO", settings = { ["core.scheduler"] = "gto" } }
+
+local function over_gto(name, policy)
+    return { name = name, settings = common.GTO.settings,
+        policies = { policy } }
+end
+
+common.CCWS = over_gto("CCWS", { use = "ccws" })
+
+--- TA-CCWS x:1.
+function common.TA(x)
+    return over_gto(("TA-CCWS %d:1"):format(x),
+        { use = "ccws", tlb_weight = x })
+end
+
+--- TCWS with so many victim tags a warp, and points by depth.
+function common.TCWS(entries, lru)
+    return over_gto(("TCWS %d%s"):format(entries, lru > 0
+        and " LRU(" .. tostring(lru):gsub(".", "%0,"):sub(1, -2) .. ")" or ""),
+        { use = "tcws", vta_entries = entries, lru = lru })
+end
+
+--- Two designs together, of which one may have policies.
+function common.both(a, b)
+    local d = { name = a.name .. ", " .. b.name, settings = {},
+        policies = a.policies or b.policies }
+    for _, of in ipairs { a, b } do
+        for k, v in pairs(of.settings or {}) do
+            d.settings[k] = v
+        end
+    end
+    return d
+end
+
+-- ---- runs -----------------------------------------------------------------------
+
+--- An experiment, open; `more`: arguments beside those of all.
+function common.open(figure, title, more)
+    local arg = { programs = "", size = "", budget = 0 }
+    for k, v in pairs(more or {}) do
+        arg[k] = v
+    end
+    arg = H.args(experiment.args(arg))
+    local x = experiment.open { name = "pichai/" .. figure, arg = arg,
+        source = "Pichai et al. (ASPLOS 2014), "
+            .. figure:gsub("fig0?", "figure "), title = title }
+    x.programs = {}
+    for name in arg.programs:gmatch "[^,]+" do
+        x.programs[#x.programs + 1] = name
+    end
+    if #x.programs == 0 then
+        x.programs = x.full and SUITE.apps or QUICK
+    end
+    x.size = arg.size ~= "" and arg.size or x.full and SUITE.size or "S"
+    x.budget = arg.budget > 0 and arg.budget or x.full and 3000000 or 20000
+    x:say("%s of size %s, %d warp instructions",
+        table.concat(x.programs, ", "), x.size, x.budget)
+    return x
+end
+
+--- Number of the launch with the most memory instructions.
+local function busiest(x, name)
+    return store.keep(("busiest %s %s"):format(name, x.size), x.arg.cache,
+        function()
+            return characterise.busiest(characterise.measure(name,
+                { size = x.size, machine = "pichai", timed = false }).survey)
+        end)
+end
+
+--- Runs each program under each design: a list of { program, [design name] =
+-- result }.
+function common.measure(x, designs)
+    local out = {}
+    for i, name in ipairs(x.programs) do
+        local app, jobs = H.app(name, { size = x.size }), {}
+        local built = table.pack(app.make())
+        app.make = function() return table.unpack(built, 1, built.n) end
+        local first = x.full and busiest(x, name) or 1
+        for k, d in ipairs(designs) do
+            jobs[k] = { machine = "pichai", seed = x.arg.seed, apps = { app },
+                budget = x.budget, policies = d.policies,
+                settings = { ["sim.first_kernel"] = first } }
+            for key, v in pairs(d.settings) do
+                jobs[k].settings[key] = v
+            end
+        end
+        out[i] = { program = name }
+        for k, r in ipairs(x:run(jobs)) do
+            out[i][designs[k].name] = r
+        end
+    end
+    return out
+end
+
+--- Thread instructions a cycle.
+function common.performance(r)
+    return H.report.counter(r, "core.thread_instructions") / r.cycles
+end
+
+--- How much better one result is than another, in percent.
+function common.gain(r, base)
+    return 100 * (common.performance(r) / common.performance(base) - 1)
+end
+
+--- The mean of f(row) over the rows; `only`: a set of programs.
+function common.mean(all, f, only)
+    local sum, n = 0.0, 0
+    for _, row in ipairs(all) do
+        if not only or only[row.program] then
+            sum, n = sum + f(row), n + 1
+        end
+    end
+    return n > 0 and sum / n or nil
+end
+
+--- An order of designs, by their mean performance over that of the first one of
+-- `paper`, which is the best there; `why`, where it differs.
+function common.order(x, all, what, paper, why)
+    local mean = {}
+    for _, name in ipairs(paper) do
+        mean[name] = common.mean(all, function(row)
+            return common.performance(row[name])
+                / common.performance(row[paper[1]])
+        end)
+    end
+    x:order { what, paper = paper, heddle = mean, why = why }
+end
+
+--- The table and the chart of performance over that of the design `base`.
+function common.show(x, all, designs, base, title)
+    local rows = { { "program" } }
+    local chart = { groups = {}, series = {}, title = title }
+    for i, d in ipairs(designs) do
+        rows[1][i + 1] = d.name
+        chart.series[i] = { name = d.name, values = {} }
+    end
+    for g, row in ipairs(all) do
+        rows[g + 1], chart.groups[g] = { row.program }, row.program
+        for i, d in ipairs(designs) do
+            local v = common.performance(row[d.name])
+                / common.performance(row[base.name])
+            rows[g + 1][i + 1] = ("%.3f"):format(v)
+            chart.series[i].values[g] = v
+        end
+    end
+    x:table(title, rows)
+    x:bars(chart)
+end
+
+return common

@@ -1,0 +1,47 @@
+--- pichai/fig13.lua - CCWS with and without TLBs.
+--
+-- Pichai et al. (ASPLOS 2014), figure 13: cache-conscious wavefront scheduling
+-- without translation, and with naive and augmented TLBs, over loose round robin
+-- without translation.  CCWS has greedy then oldest underneath, so that is
+-- printed alone, too.
+--
+--     heddle run scenarios/pichai/fig13.lua [scale=full]
+--
+-- SPDX-License-Identifier: MIT
+local suite = require "common"
+
+local x = suite.open("fig13", "CCWS with and without TLBs")
+local T = suite.tlb
+local designs, of = {}, {}
+for _, tlb in ipairs { T.ideal, T.naive, T.augmented } do
+    of[tlb] = {}
+    for _, who in ipairs { suite.LRR, suite.GTO, suite.CCWS } do
+        local d = suite.both(who, tlb)
+        designs[#designs + 1], of[tlb][who] = d, d.name
+    end
+end
+local all = suite.measure(x, designs)
+
+local function gain(tlb, who, over, base)
+    return suite.mean(all, function(row)
+        return suite.gain(row[of[tlb][who]], row[of[over][base]])
+    end)
+end
+
+local ccws = gain(T.ideal, suite.CCWS, T.ideal, suite.LRR)
+x:quantity { "CCWS over LRR, no TLB, mean", said = ">= 20", unit = "%",
+    heddle = ccws, agrees = ccws >= 20 }
+x:quantity { "GTO over LRR, no TLB, mean", unit = "%",
+    heddle = gain(T.ideal, suite.GTO, T.ideal, suite.LRR) }
+for _, tlb in ipairs { T.naive, T.augmented } do
+    local own = gain(tlb, suite.CCWS, tlb, suite.LRR)
+    local gap = gain(T.ideal, suite.CCWS, tlb, suite.CCWS)
+    x:quantity { ("CCWS over LRR, %s TLB, mean"):format(tlb.name),
+        said = "5 to 10", unit = "%", heddle = own,
+        agrees = own >= 5 and own <= 10 }
+    x:quantity { ("CCWS without TLB over CCWS, %s TLB, mean"):format(tlb.name),
+        said = "50 to 120", unit = "%", heddle = gap,
+        agrees = gap >= 50 and gap <= 120 }
+end
+suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
+x:close()
