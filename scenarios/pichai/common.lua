@@ -70,11 +70,28 @@ function common.both(a, b)
     return d
 end
 
+--- Causes that several figures have in common.
+common.why = {
+    lines = "of these programs MUM loses lines that its victim tags still have; "
+        .. "assign of KMEANS sweeps 34 lines a warp before one comes again, more "
+        .. "than 16 tags, and hits in no L1 look-up under any scheduler; "
+        .. "STREAMCLUSTER, PATHFINDER and MEMC hit no tag to speak of, and "
+        .. "STREAMCLUSTER is the slower by GTO underneath, since warps that go "
+        .. "side by side share lines",
+    walks = "one walker of a core is what limits MUM and MEMC, which a TLB makes "
+        .. "7 to 12 times slower (the paper: 20 to 50 %): who loads changes "
+        .. "little then",
+}
+
 -- ---- runs -----------------------------------------------------------------------
 
 --- An experiment, open; `more`: arguments beside those of all.
 function common.open(figure, title, more)
-    local arg = { programs = "", size = "", budget = 0 }
+    local arg = {
+        programs = "", -- names, separated by commas; "": those of the scale
+        size = "", budget = 0, -- "", 0: those of the scale
+        launch = 0, -- where to begin; 0: full, the busiest; quick, the first
+    }
     for k, v in pairs(more or {}) do
         arg[k] = v
     end
@@ -113,7 +130,8 @@ function common.measure(x, designs)
         local app, jobs = H.app(name, { size = x.size }), {}
         local built = table.pack(app.make())
         app.make = function() return table.unpack(built, 1, built.n) end
-        local first = x.full and busiest(x, name) or 1
+        local first = x.arg.launch > 0 and x.arg.launch
+            or x.full and busiest(x, name) or 1
         for k, d in ipairs(designs) do
             jobs[k] = { machine = "pichai", seed = x.arg.seed, apps = { app },
                 budget = x.budget, policies = d.policies,

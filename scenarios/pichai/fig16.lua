@@ -26,8 +26,9 @@ for _, row in ipairs(all) do
     local near = NEAR[row.program]
     x:quantity { row.program .. ": TA-CCWS 4:1 below CCWS without TLB",
         unit = "%", said = near and "5 to 10" or "> 10", heddle = gap,
-        agrees = gap <= 10 == (near or false) }
+        agrees = gap <= 10 == (near or false), why = suite.why.walks }
 end
-suite.order(x, all, "weights", { four, designs[4].name, equal })
+suite.order(x, all, "weights", { four, designs[4].name, equal },
+    suite.why.walks)
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

@@ -26,7 +26,9 @@ local gap = -suite.mean(all, function(row)
     return suite.gain(row[eight], row[free])
 end)
 x:quantity { "TCWS 8 below CCWS without TLB, mean", unit = "%",
-    said = "5 to 15", heddle = gap, agrees = gap <= 15 }
-suite.order(x, all, "8 page tags and 16 line tags", { eight, aware })
+    said = "5 to 15", heddle = gap, agrees = gap <= 15,
+    why = suite.why.walks }
+suite.order(x, all, "8 page tags and 16 line tags", { eight, aware },
+    suite.why.walks)
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

@@ -24,7 +24,9 @@ local gap = -suite.mean(all, function(row)
     return suite.gain(row[best], row[free])
 end)
 x:quantity { "TCWS 8 LRU(1,2,4,8) below CCWS without TLB, mean", unit = "%",
-    said = "1 to 15", heddle = gap, agrees = gap <= 15 }
-suite.order(x, all, "with points, without, and lines", { best, plain, aware })
+    said = "1 to 15", heddle = gap, agrees = gap <= 15,
+    why = suite.why.walks }
+suite.order(x, all, "with points, without, and lines", { best, plain, aware },
+    suite.why.walks)
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()
