@@ -3,8 +3,9 @@
  *
  * A policy is one const struct with a function for each point that it
  * answers; all are optional.  The question is borrowed: it is valid during
- * the call only.  The answer is a number whose meaning points.def gives, or
- * HEDDLE_PASS to let the engine's default decide.
+ * the call only, and `holds` of warp_limit is the one field that may be written.
+ * The answer is a number whose meaning points.def gives, or HEDDLE_PASS to let
+ * the engine's default decide.
  *
  * State lies in the simulation's arena so that snapshots contain it: the
  * engine asks state_bytes() once, provides zeroed memory, and calls init().

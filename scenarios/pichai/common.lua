@@ -74,13 +74,17 @@ end
 common.why = {
     lines = "of these programs MUM loses lines that its victim tags still have; "
         .. "assign of KMEANS sweeps 34 lines a warp before one comes again, more "
-        .. "than 16 tags, and hits in no L1 look-up under any scheduler; "
+        .. "than 16 tags, and hits in no L1 look-up under any scheduler (its "
+        .. "first kernel, invert, has what CCWS is for: 6.6 times LRR without a "
+        .. "TLB in its first 300,000 instructions, launch=1); "
         .. "STREAMCLUSTER, PATHFINDER and MEMC hit no tag to speak of, and "
         .. "STREAMCLUSTER is the slower by GTO underneath, since warps that go "
         .. "side by side share lines",
     walks = "one walker of a core is what limits MUM and MEMC, which a TLB makes "
-        .. "7 to 12 times slower (the paper: 20 to 50 %): who loads changes "
-        .. "little then",
+        .. "7 to 12 times slower (the paper: 20 to 50 %): MUM's 526,599 walks of "
+        .. "some 900 cycles by 30 walkers are its 15.8 million cycles, whoever "
+        .. "loads; and greedy then oldest under the naive TLB brings warps of "
+        .. "STREAMCLUSTER out of step, which makes 15 times as many walks as LRR",
 }
 
 -- ---- runs -----------------------------------------------------------------------
