@@ -103,6 +103,7 @@ const struct hd_part_info hd_parts[] = {
     {"fault", SETTINGS(fault, fault), COUNTERS(fault_stat),
      COUNTERS(fault_hist)},
     {"uvm", SETTINGS(driver, uvm), COUNTERS(driver_stat), NONE},
+    {"thrash", NO_SETTINGS, COUNTERS(thrash_stat), NONE},
     {"evict", SETTINGS(evict, evict), COUNTERS(evict_stat), NONE},
     {"remote", SETTINGS(remote, remote), COUNTERS(remote_stat), NONE},
     {"link", SETTINGS(link, link), COUNTERS(link_stat), COUNTERS(link_hist)},

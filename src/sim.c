@@ -201,6 +201,13 @@ static int build_paging(heddle_sim *s)
                                                  ? hd_manage_notified
                                                  : NULL,
                                  .manager = s->memory};
+    struct hd_thrash_wiring t = {.cfg = &m->uvm.thrash,
+                                 .how = m->fault.thrashing,
+                                 .refaults = m->fault.refaults,
+                                 .refault_ns = m->fault.refault_lapse,
+                                 .tables = s->tables,
+                                 .unpin = hd_manage_ask_unpin,
+                                 .manager = s->memory};
     struct hd_evict_wiring e = {.cfg = &m->evict,
                                 .tables = s->tables,
                                 .pins = w.room,
@@ -221,6 +228,10 @@ static int build_paging(heddle_sim *s)
     if (m->vm.paging == HD_PAGING_LAUNCH)
         return 0;
     r.link = e.link = s->link;
+    if (m->fault.thrashing != HD_THRASH_NONE &&
+        (s->thrash = hd_thrash_open(s->env, &t)) == NULL)
+        return no_memory(s);
+    r.thrash = e.thrash = w.thrash = s->thrash;
     s->remote = e.remote = w.remote = hd_remote_open(s->env, &r);
     if (s->remote == NULL)
         return no_memory(s);
@@ -230,7 +241,7 @@ static int build_paging(heddle_sim *s)
     if (s->evict == NULL)
         return no_memory(s);
     s->gpu.dirty = hd_ptables_dirty(s->tables);
-    hd_manage_evicting(s->memory, s->evict, s->remote);
+    hd_manage_evicting(s->memory, s->evict, s->remote, s->thrash);
     s->faults = hd_faults_open(s->env, &w);
     s->gpu.faults = s->faults;
     if (s->faults == NULL)
@@ -444,6 +455,7 @@ void heddle_free(heddle_sim *s)
     hd_compress_close(s->compress);
     hd_evict_close(s->evict);
     hd_remote_close(s->remote);
+    hd_thrash_close(s->thrash);
     if (s->link != NULL)
         hd_link_close(s->link);
     if (s->tables != NULL)

@@ -64,6 +64,7 @@ struct heddle_sim {
     struct hd_faults *faults;
     struct hd_evict *evict;
     struct hd_remote *remote;
+    struct hd_thrash *thrash; /* NULL: fault.thrashing=none */
     struct hd_mmu *mmu;
     struct hd_manage *memory;
     struct hd_gpu gpu;

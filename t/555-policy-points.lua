@@ -55,6 +55,10 @@ local function chaos()
             policy[p.name] = function() end
         elseif p.answer == "BOOL" then
             policy[p.name] = function() return math.random(2) == 1 end
+        elseif p.name == "thrash" then -- of the GPU's touches alone
+            policy[p.name] = function(q)
+                return math.random(2) == 1 and q.far == 1 and "host" or "gpu"
+            end
         elseif p.answer == "CHOICE" then
             policy[p.name] = function() return math.random(0, last) end
         elseif p.name == "frame_place" then
@@ -132,13 +136,17 @@ for _, extra in ipairs {
     { ["vm.paging"] = "fault", ["link.latency"] = 2000, ["evict.unit"] = "4K",
       ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030,
       ["compress.enable"] = true, ["compress.misfit"] = 50 },
+    { ["vm.paging"] = "fault", ["link.latency"] = 2000, ["evict.unit"] = "4K",
+      ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030,
+      ["fault.thrashing"] = "refault", ["sim.budget"] = 0,
+      apps = function() return { H.app("CONS", { size = "T" }) } end },
     { apps = function()
         return { whole.freer(700, 12), whole.freer(2048, 5, "more") }
     end, ["sim.relaunch"] = false },
 } do
     local sim = machine(extra, true, extra.apps and extra.apps())
     local dice = chaos()
-    if extra.apps then -- whole regions of 4 KB pages, or nothing coalesces
+    if extra["sim.relaunch"] == false then -- whole regions of 4 KB pages, or nothing coalesces
         dice.page_size, dice.frame_place = nil, in_order
         -- and some stay so until they lose pages
         dice.compact_source = function(q)

@@ -71,6 +71,8 @@ local ROWS = {
     migrate = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["sim.budget"] = 400,
         ["remote.access"] = "remote" } },
+    thrash = { apps = { function() return whole.random(4, 4, 4) end }, settings = whole.join(
+        few_frames.settings, { ["fault.thrashing"] = "refault" }) },
     evict_trigger = few_frames, evict_victim = few_frames,
     page_prefetch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["sim.budget"] = 400 } },

@@ -11,8 +11,8 @@ local scenarios = require "lib.scenarios"
 
 local uvm = scenarios.of("uvm", { other = { common = true }, words = {
     oversubscribe = "programs=BFS2", pair = "pairs=BFS2+LPS",
-    prefetch = "programs=BFS2" } })
-uvm:all(7)
+    prefetch = "programs=BFS2", thrash = "programs=BFS2" } })
+uvm:all(8)
 uvm:again "oversubscribe"
 local least, most = uvm.said.oversubscribe:match
     "BFS2 +125 %% +([%d.]+).-BFS2 +200 %% +([%d.]+)"

@@ -209,6 +209,12 @@ runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
             return { load, { load, host_reads = { b.m } } }
         end }) }, policies = {} }
 
+for i, t in ipairs(whole.thrashing()) do
+    runs[#runs + 1] = { machine = H.machine("maxwell"):with(t[1]),
+        apps = { t[2] }, budget = 3000000,
+        policies = { i == 1 and everything or nil } }
+end
+
 -- Memory that comes and goes, compacted by copies and inside DRAM.
 for cac = 1, 2 do
     runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,

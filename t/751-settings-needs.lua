@@ -38,6 +38,7 @@ local COUNTED = whole.join(REMOTE, {
     ["uvm.perf_access_counter_threshold"] = 2 })
 local LARGE = { ["vm.page"] = "2M", ["vm.round"] = true,
     ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 4 }
+local REFAULT = whole.join(FEW, { ["fault.thrashing"] = "refault" })
 local CASES = {
     { "pwc.entries", 16, { ["pwc.mode"] = "full" } },
     { "pwc.latency", 100, { ["pwc.mode"] = "full" } },
@@ -71,6 +72,17 @@ local CASES = {
     { "uvm.perf_access_counter_batch_count", 1 },
     { "uvm.perf_map_remote_on_eviction", false, whole.join(FEW, DRIVER, {
         ["uvm.perf_access_counter_migration_enable"] = true }) },
+    { "fault.refaults", 0, REFAULT },
+    { "fault.refault_lapse", 1, REFAULT },
+    { "uvm.perf_thrashing_pin", 1, whole.join(REFAULT, {
+        ["fault.refaults"] = 0, ["uvm.perf_thrashing_lapse_usec"] = 2 }) },
+    { "uvm.perf_thrashing_threshold", 1 }, -- nobody's host touches anything
+    { "uvm.perf_thrashing_pin_threshold", 1 },
+    { "uvm.perf_thrashing_lapse_usec", 1 },
+    { "uvm.perf_lapse_vote_threshold", 1 },
+    { "uvm.perf_thrashing_nap", 9 },
+    { "uvm.perf_thrashing_epoch", 1 },
+    { "uvm.perf_thrashing_max_resets", 0 },
     { "evict.unit", "4K", FEW },
     { "evict.trigger", "watermark", FEW },
     { "evict.write_back", "dirty", FEW },

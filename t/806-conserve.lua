@@ -579,6 +579,25 @@ for _, threshold in ipairs { 20, 65535 } do
     touch(sim)
 end
 
+-- Pages that go to and fro.
+for _, t in ipairs(whole.thrashing()) do
+    local sim <close> = whole.sim({ t[2] }, whole.join(whole.SMALL, t[1]),
+        { check = true })
+    sim:use { name = "passing", thrash = function() end }
+    tap.is(sim:run(), "done", "pages that thrash")
+    local c = sim:counters()
+    local there = sim:results().apps[1].pages
+    tap.is(c.fault.pages + c.remote.pages, c.evict.pages + c.remote.left + there,
+        "what came is there, or has left")
+    most(c.thrash.unpinned + c.thrash.released, c.thrash.pinned,
+        "pins that are over")
+    most(c.thrash.pinned, c.thrash.detected, "pins")
+    most(c.thrash.events, c.fault.pages + c.evict.host, "events")
+    tap.is(c.thrash.returns, t[1]["fault.thrashing"] == "refault"
+        and c.evict.refaults or 0, "what comes back")
+    touch(sim)
+end
+
 -- Policies that pass, where pages are lost and move.
 do
     local sim = whole.sim({ whole.freer(700, 12) }, { ["core.count"] = 4 },

@@ -193,6 +193,7 @@ do
 end
 
 local function freer() return whole.freer(700, 24) end
+local function shared() return whole.to_and_fro(3, 60) end
 append(lines, run("compaction", "mosaic", { freer }, whole.join(SMALL,
     { ["memory.free_at_end"] = true }), { "mosaic" }))
 append(lines, run("mask", "maxwell", { "GUP", "BFS2" }, whole.join(SMALL,
@@ -214,10 +215,16 @@ for i, p in ipairs(core.points()) do
             ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030,
             ["evict.unit"] = "4K" }
     end
+    if p.name == "thrash" then
+        settings = { ["vm.paging"] = "fault", ["link.latency"] = 1500,
+            ["fault.thrashing"] = "driver",
+            ["uvm.perf_thrashing_lapse_usec"] = 20 }
+    end
     if p.name == "page_compress" then
         settings = { ["compress.enable"] = true }
     end
     append(lines, run(p.name, "maxwell", moves and { freer }
+        or p.name == "thrash" and { shared }
         or { "GUP", "MM" }, whole.join(SMALL, settings, { ["sim.budget"] = 3000 }),
         { dice(i, nil, p.name) }))
 end

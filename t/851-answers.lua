@@ -10,7 +10,7 @@ local dice = require "lib.dice"
 local whole = require "lib.whole"
 local H = require "heddle"
 
-local args = H.args { seed = 1, n = 8 }
+local args = H.args { seed = 1, n = 9 }
 
 local LOADS = {
     { "GUP", "MM" }, { "BFS2" }, { "HS" }, { whole.random(4, 4, 4), "TRD" },
@@ -30,7 +30,8 @@ local SETTINGS = {
         ["compress.enable"] = true }),
     whole.join(whole.SMALL, { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["vm.page"] = "64K", ["evict.unit"] = "64K",
-        ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 1960 }),
+        ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 1960,
+        ["fault.thrashing"] = "refault" }),
 }
 
 local bad, points = {}, {}

@@ -201,6 +201,8 @@ index.needs = {
     remote = "vm.paging = fault, and remote.access = remote or a policy of "
         .. "migrate",
     ["remote.access"] = "vm.paging = fault",
+    ["fault.refaults"] = "fault.thrashing = refault",
+    ["fault.refault_lapse"] = "fault.thrashing = refault",
     ["uvm.perf_access_counter_threshold"] = "uvm.perf_access_counter_migration_"
         .. "enable = true, and remote.access = remote",
     ["uvm.perf_access_counter_granularity"] = "remote.access = remote, and "
@@ -233,6 +235,12 @@ index.needs = {
     ["l2tlb.serial"] = "l2tlb.large_entries above 0",
     ["vm.round"] = "vm.page = 64K or 2M",
 }
+for _, name in ipairs { "thrashing_threshold", "thrashing_pin_threshold",
+    "thrashing_lapse_usec", "lapse_vote_threshold", "thrashing_nap",
+    "thrashing_epoch", "thrashing_max_resets" } do
+    index.needs["uvm.perf_" .. name] = "fault.thrashing = driver"
+end
+index.needs["uvm.perf_thrashing_pin"] = "fault.thrashing = driver or refault"
 
 function explain.settings(name)
     local function named(s) return s.name == name end

@@ -33,6 +33,7 @@ uint8_t hd_border_side(const char *component)
     } of[] = {{"core", CORE},       {"mmu", MMU},       {"l2cache", MEMORY},
               {"dram", MEMORY},     {"link", LINK},     {"fault", MANAGER},
               {"evict", MANAGER},   {"remote", MANAGER},
+              {"thrash", MANAGER},
               {"manager", MANAGER}, {"compress", MANAGER},
               {"mover", MANAGER},
               {"dispatch", DISPATCH}};

@@ -120,6 +120,34 @@ const struct hd_setting hd_driver_settings[] = {
      "with uvm.perf_access_counter_migration_enable, pages that are evicted are "
      "used on the host from then on",
      "NVIDIA's UVM driver: its default"},
+    {"perf_thrashing_threshold", HD_T_U32, AT(thrash.threshold), "events", "3",
+     1, 7, NULL,
+     "with fault.thrashing=driver, times in a row that a page moves within the "
+     "lapse, so that it thrashes",
+     "NVIDIA's UVM driver: its default"},
+    {"perf_thrashing_pin_threshold", HD_T_U32, AT(thrash.pin_threshold),
+     "throttlings", "10", 1, 255, NULL,
+     "of a page, so that it is pinned", "NVIDIA's UVM driver: its default"},
+    {"perf_thrashing_lapse_usec", HD_T_U32, AT(thrash.lapse), "us", "500", 1,
+     10000000, NULL,
+     "two events within it are thrashing; 500 tunes itself between 5 and "
+     "500000, any other stays",
+     "NVIDIA's UVM driver: its default"},
+    {"perf_lapse_vote_threshold", HD_T_U32, AT(thrash.votes), "votes", "32", 1,
+     1u << 20, NULL, "so many more for one side change the lapse by an eighth",
+     "NVIDIA's UVM driver: its default"},
+    {"perf_thrashing_nap", HD_T_U32, AT(thrash.nap), "lapses", "1", 1, 100, NULL,
+     "a period in which one processor is exempt, and the other throttled",
+     "NVIDIA's UVM driver: its default"},
+    {"perf_thrashing_epoch", HD_T_U32, AT(thrash.epoch), "lapses", "2000", 1,
+     1u << 20, NULL, "without thrashing, a block is forgotten after it",
+     "NVIDIA's UVM driver: its default"},
+    {"perf_thrashing_pin", HD_T_U32, AT(thrash.pin), "lapses", "300", 0, 1u << 20,
+     NULL, "a page is pinned for so long; 0: for good",
+     "NVIDIA's UVM driver: its default"},
+    {"perf_thrashing_max_resets", HD_T_U32, AT(thrash.max_resets), "resets", "4",
+     0, 1u << 20, NULL, "most times that a block is forgotten by epochs",
+     "NVIDIA's UVM driver: its default"},
 };
 const uint32_t hd_driver_setting_count = HD_LEN(hd_driver_settings);
 

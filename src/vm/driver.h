@@ -10,6 +10,7 @@
 #include "../core/config.h"
 #include "../core/env.h"
 #include "remote.h"
+#include "thrash.h"
 #include "translate.h"
 
 enum hd_driver_mode { HD_DRIVER_PAPER, HD_DRIVER_DRIVER };
@@ -34,6 +35,7 @@ struct hd_driver_cfg {
     uint32_t utlb_faults; /* most of a core between two replays */
     uint64_t base, block; /* ns, of a batch and of each of its blocks */
     struct hd_counter_cfg counters;
+    struct hd_thrash_cfg thrash;
 };
 
 enum hd_driver_stat {

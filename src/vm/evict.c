@@ -47,7 +47,8 @@
  * only what was written of them crosses.  What it does (heddle_host_move) takes
  * the same way: what it touches, or has come back, leaves by up to 2 MB at a
  * time, before other evictions.  Pages that are on their way, or pinned by a
- * store that its kernel has left behind, stay.
+ * store that its kernel has left behind, stay.  Over one that is throttled since
+ * it goes to and fro (thrash.c) the host naps, and what is behind it waits.
  *
  * With evict.unit=tree the unit is 64 KB, and what is left of pieces of 128 KB
  * to 2 MB around it that are less than half there leaves in the same eviction
@@ -172,14 +173,15 @@ struct unit {
 };
 
 enum { IDLE, ASKED, LEAVES };
+enum { EV_OVER, EV_WAKE };
 enum { FRAMES = 1, GROWTH = 2 };
 
 /* Pages that an application's host touches or wants; from vpn on they have not
  * had their turn. */
 struct out {
     uint64_t begin, vpn, end; /* those from begin to vpn are under way */
-    uint32_t read;
-    uint32_t on; /* 1: there are some */
+    uint32_t how; /* enum heddle_move */
+    uint32_t on;  /* 1: there are some; 2: the host naps over them */
 };
 
 struct state {
@@ -715,13 +717,22 @@ void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
     }
 }
 
+/* A page leaves that the host has touched. */
+static void leave_touched(struct hd_evict *v, uint32_t app,
+                          const struct hd_xlate *x, uint64_t *bytes)
+{
+    leave(v, app, x, bytes);
+    if (HD_UNLIKELY(v->w.thrash != NULL))
+        hd_thrash_left(v->w.thrash, v->s->since, app, x->vpn);
+}
+
 /* A page that is mostly read stays; what was written of it is copied. */
 static void copy_or_leave(struct hd_evict *v, uint32_t app,
                           const struct hd_xlate *x, uint64_t *bytes)
 {
     if (!(hd_ptables_advice(v->w.tables, app, x->vpn) &
           HEDDLE_ADVICE_READ_MOSTLY)) {
-        leave(v, app, x, bytes);
+        leave_touched(v, app, x, bytes);
         return;
     }
     *bytes += (uint64_t)dirty(v, x) * HD_PAGE_BYTES;
@@ -746,6 +757,46 @@ static void out_over(struct hd_evict *v, hd_time now)
     go_on(v, now);
 }
 
+/* How many base pages from first on leave before one over which the host has to
+ * nap, until then. */
+static uint32_t awake(struct hd_evict *v, hd_time now, uint32_t app,
+                      hd_vpn first, uint32_t span, hd_time *until)
+{
+    for (uint32_t i = 0; i < span;) {
+        struct hd_xlate x;
+        if (!hd_ptables_page(v->w.tables, app, (hd_vpn){first.v + i}, &x)) {
+            i++;
+            continue;
+        }
+        if (x.pfn.v < HD_HOST_FRAME && !is_pinned(v, app, x.vpn) &&
+            hd_thrash_ask(v->w.thrash, now, HEDDLE_PROCESSOR_HOST, app, x.vpn,
+                          x.pages,
+                          v->s->out[app].how == HEDDLE_MOVE_WRITTEN, false,
+                          until) == HEDDLE_THRASH_THROTTLE)
+            return i;
+        i = (uint32_t)(x.vpn.v + x.pages - first.v);
+    }
+    return span;
+}
+
+/* The host naps, and goes on at a time. */
+static void nap(struct hd_evict *v, hd_time now, uint32_t app, hd_time until)
+{
+    v->s->out[app].on = 2;
+    v->s->outs--;
+    v->s->busy = IDLE;
+    hd_post(v->env->ev, v->rank, v->rank, hd_max_u64(until, now + 1), EV_WAKE,
+            app, 0);
+    go_on(v, now);
+}
+
+static void wake(struct hd_evict *v, hd_time now, uint32_t app)
+{
+    v->s->out[app].on = 1;
+    v->s->outs++;
+    start(v, now);
+}
+
 /* What is left of a range in the next 2 MB leaves.  False: nothing is. */
 static bool out_some(struct hd_evict *v, hd_time now, uint32_t app)
 {
@@ -754,6 +805,7 @@ static bool out_some(struct hd_evict *v, hd_time now, uint32_t app)
     uint64_t bytes = 0, left = s->left;
     struct hd_xlate x;
     hd_vpn first = {o->vpn};
+    hd_time until;
     uint32_t span;
 
     if (o->vpn >= o->end)
@@ -763,14 +815,27 @@ static bool out_some(struct hd_evict *v, hd_time now, uint32_t app)
     span = (uint32_t)(o->vpn - o->begin);
     if (hd_ptables_large(v->w.tables, app, first, &x))
         v->w.split(v->w.manager, app, first, 0);
-    each_of(v, app, first, span, o->read ? copy_or_leave : leave, &bytes);
+    if (HD_UNLIKELY(v->w.thrash != NULL) && o->how == HEDDLE_MOVE_TO_HOST)
+        hd_thrash_forget(v->w.thrash, app, first, span);
+    else if (HD_UNLIKELY(v->w.thrash != NULL))
+        span = awake(v, now, app, first, span, &until);
+    o->vpn = o->begin + span;
+    if (span == 0) {
+        nap(v, now, app, until);
+        return true;
+    }
+    s->since = now;
+    each_of(v, app, first, span,
+            o->how == HEDDLE_MOVE_READ      ? copy_or_leave
+            : o->how == HEDDLE_MOVE_WRITTEN ? leave_touched
+                                            : leave,
+            &bytes);
     left = s->left - left;
     *count(v, app, HD_EVICT_HOST) += left;
     *count(v, app, HD_EVICT_BYTES) += bytes;
     if (left != 0)
         v->w.shoot(v->w.manager, app, first, span);
     s->busy = LEAVES;
-    s->since = now;
     s->leaving = HD_NONE;
     s->app = app;
     if (bytes != 0)
@@ -786,7 +851,7 @@ static void out_next(struct hd_evict *v, hd_time now)
 {
     uint32_t app = 0;
 
-    while (!v->s->out[app].on)
+    while (v->s->out[app].on != 1)
         app++;
     v->s->busy = IDLE;
     if (out_some(v, now, app))
@@ -798,10 +863,10 @@ static void out_next(struct hd_evict *v, hd_time now)
 }
 
 void hd_evict_out(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
-                  uint32_t pages, bool read)
+                  uint32_t pages, uint32_t how)
 {
     v->s->out[app] =
-        (struct out){.vpn = vpn.v, .end = vpn.v + pages, .read = read, .on = 1};
+        (struct out){.vpn = vpn.v, .end = vpn.v + pages, .how = how, .on = 1};
     v->s->outs++;
     start(v, now);
 }
@@ -837,8 +902,11 @@ static void over(struct hd_evict *v, hd_time now, uint32_t u)
 static void on_event(void *self, hd_time now, uint32_t what, uint32_t u,
                      uint64_t b)
 {
-    (void)what, (void)b;
-    over(self, now, u);
+    (void)b;
+    if (what == EV_WAKE)
+        wake(self, now, u);
+    else
+        over(self, now, u);
 }
 
 /* Nothing can leave.  Whoever waits goes on waiting, unless nothing can change
@@ -1079,8 +1147,8 @@ struct hd_evict *hd_evict_open(struct hd_env *env,
     v->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
     v->stat =
         hd_stats_group(env->stats, "evict", hd_evict_stats, HD_EVICT_STATS, 1);
-    v->client = hd_link_client(
-        w->link, hd_events_component(env->ev, "evict", on_event, v), 0);
+    v->rank = hd_events_component(env->ev, "evict", on_event, v);
+    v->client = hd_link_client(w->link, v->rank, EV_OVER);
     w->tables->gone = gone;
     w->tables->evict_self = v;
     if (w->tables->compress != NULL)

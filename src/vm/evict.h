@@ -12,6 +12,7 @@
 #include "link.h"
 #include "ptable.h"
 #include "remote.h"
+#include "thrash.h"
 
 struct hd_evict_cfg {
     uint32_t unit;       /* enum hd_evict_unit */
@@ -70,6 +71,7 @@ struct hd_evict_wiring {
     void (*hinted)(void *self, hd_time now, uint32_t app);
     void *manager; /* their self */
     struct hd_remote *remote; /* told what has left; NULL: nobody is */
+    struct hd_thrash *thrash; /* says which pages go to and fro; NULL: nobody */
 };
 
 /* Builds it in the simulation's arena; NULL on error. */
@@ -102,11 +104,11 @@ void hd_evict_apply(struct hd_evict *v, hd_time now);
 void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
                       uint32_t pages);
 
-/* The host touches pages from vpn on, or wants them: those that are there
- * leave; read: pages that are mostly read stay, and what was written of them is
- * copied.  One range of an application at a time. */
+/* The host touches pages from vpn on, or wants them (enum heddle_move): those
+ * that are there leave; where it reads, pages that are mostly read stay, and
+ * what was written of them is copied.  One range of an application at a time. */
 void hd_evict_out(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
-                  uint32_t pages, bool read);
+                  uint32_t pages, uint32_t how);
 
 /* A page has come from the host and is mapped; before: and has been here. */
 void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,

@@ -72,6 +72,10 @@
  * when the page is there.  They take frames that are free, and none where
  * somebody waits for some.
  *
+ * A page that goes to and fro may not be served for a while (thrash.c): its
+ * fault leaves its batch, waits by itself, and is driven again; with the driver
+ * nothing comes for it, and it faults again after the replay.
+ *
  * What the host of an application prefetches between launches comes the same
  * way, after the link's latency once, but for one thing: where there is no
  * frame, a page waits for one like a fault, so that others leave.
@@ -120,6 +124,20 @@ const struct hd_setting hd_fault_settings[] = {
      "uvm.perf_prefetch_threshold has come",
      "Zheng et al., HPCA 2016, whose locality-aware one ETC's baseline has; "
      "tree: Ganguly et al., ISCA 2019; driver: NVIDIA's UVM driver"},
+    {"thrashing", HD_T_CHOICE, FAULT(thrashing), "", "none", 0, 2,
+     "none|driver|refault",
+     "pages that go to and fro are throttled, pinned or used on the host: none; "
+     "those that move between the GPU and the program's host, by "
+     "uvm.perf_thrashing_*; those that come back after evictions",
+     "driver: uvm_perf_thrashing_enable of NVIDIA's UVM driver, whose default is "
+     "on; none is a guess: of programs without host touches it sees nothing"},
+    {"refaults", HD_T_U32, FAULT(refaults), "returns", "2", 0, 1u << 20, NULL,
+     "with fault.thrashing=refault, a page that comes back after evictions more "
+     "often than this within fault.refault_lapse thrashes",
+     "guess: as NVIDIA's UVM driver, the third makes it thrash"},
+    {"refault_lapse", HD_T_U64, FAULT(refault_lapse), "ns", "20000000", 1,
+     100000000000u, NULL, "they are counted for so long from the first on",
+     "guess: 20 ms, in which 16 GB/s fill 300 MB"},
 };
 const uint32_t hd_fault_setting_count = HD_LEN(hd_fault_settings);
 
@@ -145,7 +163,8 @@ const struct hd_stat_desc hd_fault_stats[] = {
     [HD_FAULT_WAIT_CYCLES] = {"wait_cycles", "core cycles",
                               "faults waited in the buffer", HD_STAT_COUNT},
     [HD_FAULT_HOST_CYCLES] = {"host_cycles", "core cycles",
-                              "the link's latency passed for them",
+                              "the link's latency passed for them, and naps "
+                              "of pages that thrash",
                               HD_STAT_COUNT},
     [HD_FAULT_ROOM_CYCLES] = {"room_cycles", "core cycles",
                               "they waited for frames: memory was compacted, "
@@ -318,7 +337,8 @@ uint64_t hd_faults_steps(const struct hd_faults *f)
 
 hd_time hd_faults_step(const struct hd_faults *f)
 {
-    return f->driver != NULL ? f->base + f->block : 0;
+    return (f->driver != NULL ? f->base + f->block : 0) +
+           (f->w.thrash != NULL ? hd_thrash_nap(f->w.thrash) : 0);
 }
 
 const hd_time *hd_faults_next(const struct hd_faults *f)
@@ -552,7 +572,8 @@ static int64_t draw(struct hd_faults *f, const struct heddle_q_page_prefetch *q)
     return HEDDLE_PAGES(first - 1, 1);
 }
 
-/* The driver goes by what was there before, and by the 64 KB of all faults. */
+/* The driver goes by what was there before, and by the 64 KB of all faults in
+ * which nothing thrashes. */
 static struct hd_tree_run driver(const struct hd_faults *f,
                                  const struct heddle_q_page_prefetch *q,
                                  struct hd_tree_run all, uint32_t page)
@@ -562,7 +583,8 @@ static struct hd_tree_run driver(const struct hd_faults *f,
     for (uint32_t i = 0; i < HD_TREE_WORDS; i++) {
         set[i] = q->there[i] & ~q->sent[i];
         for (uint32_t k = 0; k < 64; k += HD_TREE_LEAF)
-            if (q->faulted[i] >> k & hd_ones(HD_TREE_LEAF))
+            if (q->faulted[i] >> k & hd_ones(HD_TREE_LEAF) &&
+                !(q->thrashes[i] >> k & hd_ones(HD_TREE_LEAF)))
                 set[i] |= hd_ones(HD_TREE_LEAF) << k;
     }
     return hd_tree_driver(set, all, page, f->w.driver->threshold);
@@ -598,8 +620,24 @@ static int64_t prefetch_default(void *self, const void *question)
 }
 
 static void complete(struct hd_faults *f, hd_time now, uint32_t e);
+static void finish(struct hd_faults *f, hd_time now, uint32_t head);
 static void send_on(struct hd_faults *f, hd_time now);
 static void next_notice(struct hd_faults *f, hd_time now);
+
+/* The pages of a fault that are sent for are events of thrashing. */
+static void tell_thrash(struct hd_faults *f, hd_time now, const struct fault *x)
+{
+    for (uint32_t i = 0; i < x->pages;) {
+        struct hd_xlate page;
+        hd_vpn vpn = {x->vpn.v + i++};
+        if (!hd_ptables_coming(f->w.tables, x->app, vpn) ||
+            !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
+            continue;
+        hd_thrash_came(f->w.thrash, now, x->app, page.vpn,
+                       hd_ptables_left_before(f->w.tables, x->app, page.vpn));
+        i += page.pages - 1;
+    }
+}
 
 /* Sends for the pages of a fault, and of those behind it in its transfer, which
  * have their frames. */
@@ -612,6 +650,8 @@ static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
         last = &f->v[i];
         last->sent = now;
         last->state = LINK;
+        if (HD_UNLIKELY(f->w.thrash != NULL) && last->ahead != SENT)
+            tell_thrash(f, now, last);
     }
     x->span = (uint32_t)(last->vpn.v + last->pages - x->vpn.v);
     x->total = pages;
@@ -719,6 +759,7 @@ static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
 /* Sets of pages of the 2 MB around a fault, for its question. */
 struct around {
     uint64_t there[HD_TREE_WORDS], faulted[HD_TREE_WORDS], sent[HD_TREE_WORDS];
+    uint64_t thrashes[HD_TREE_WORDS];
     uint64_t region;
     uint32_t app, faults;
 };
@@ -735,6 +776,9 @@ static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
     if (s->region == region && s->app == x->app)
         return;
     memset(s->sent, 0, sizeof s->sent);
+    memset(s->thrashes, 0, sizeof s->thrashes);
+    if (HD_UNLIKELY(f->w.thrash != NULL))
+        hd_thrash_set(f->w.thrash, x->app, x->vpn, s->thrashes);
     memset(s->faulted, 0, sizeof s->faulted);
     s->region = region;
     s->app = x->app;
@@ -773,6 +817,7 @@ static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
             .there = s->there,
             .faulted = s->faulted,
             .sent = s->sent,
+            .thrashes = s->thrashes,
             .faults = s->faults,
             .last = 1024 * HD_LARGE_PAGES + HD_LARGE_PAGES});
     if (a >= 1024) {
@@ -797,6 +842,16 @@ static bool unsent(const struct hd_faults *f, uint32_t app, uint64_t *v,
     return hd_mshr_find(&f->open, all->vpn.v | (uint64_t)app << 52) == HD_NONE;
 }
 
+/* Whether one of so many pages thrashes. */
+static bool thrashes(const struct hd_faults *f, uint32_t app, hd_vpn vpn,
+                     uint32_t pages)
+{
+    for (uint32_t i = 0; HD_UNLIKELY(f->w.thrash != NULL) && i < pages; i++)
+        if (hd_thrash_has(f->w.thrash, app, (hd_vpn){vpn.v + i}))
+            return true;
+    return false;
+}
+
 /* Gathers pages of a range that are on the host, as far as there are frames;
  * s: NULL where nobody asked.  Returns where it has come to. */
 static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
@@ -808,7 +863,8 @@ static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
     while (v < end && f->s->ahead < HD_FAULT_AHEAD && !starves(f)) {
         struct hd_xlate all;
         uint64_t at = v;
-        if (!unsent(f, app, &v, &all))
+        if (!unsent(f, app, &v, &all) ||
+            (s != NULL && thrashes(f, app, all.vpn, all.pages)))
             continue;
         if (hd_ptables_free(f->w.tables) < all.pages ||
             (made = fetch(f, now, app, &all, why)) == HD_NONE)
@@ -825,8 +881,11 @@ static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
 static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
                       struct around *s, struct gather *g)
 {
-    uint64_t end, v = wanted(f, e, s, &end);
+    uint64_t end, v;
 
+    if (thrashes(f, f->v[e].app, f->v[e].vpn, f->v[e].pages))
+        return;
+    v = wanted(f, e, s, &end);
     gather(f, now, f->v[e].app, v, end, PREFETCHED, s, g);
 }
 
@@ -847,6 +906,51 @@ static bool writes(const struct hd_faults *f, uint32_t e)
     return t != HD_NONE;
 }
 
+/* A fault is not served until a time: it waits by itself, and is driven then;
+ * its batch goes on without it. */
+static void pass(struct hd_faults *f, hd_time now, hd_time until, uint32_t e)
+{
+    uint32_t head = f->v[e].head, *p = &head, left = f->v[head].left;
+
+    if (f->driver != NULL) { /* nothing comes: it faults again */
+        f->v[e].sent = f->v[e].here = now;
+        f->v[e].state = HERE;
+        return;
+    }
+    hd_post(f->env->ev, f->rank, f->rank, until, EV_DRIVE, e, 0);
+    if (f->v[e].next == HD_NONE && head == e)
+        return;
+    while (*p != e)
+        p = &f->v[*p].next;
+    *p = f->v[e].next;
+    for (uint32_t i = head; i != HD_NONE; i = f->v[i].next)
+        f->v[i].head = head;
+    f->v[e].head = e;
+    f->v[e].next = HD_NONE;
+    f->v[e].left = 1;
+    f->s->serving++;
+    f->v[head].left = left - 1;
+    if (left == 1)
+        finish(f, now, head);
+}
+
+/* What becomes of the absent pages of a fault: of the first of them. */
+static enum heddle_thrash control(struct hd_faults *f, hd_time now, uint32_t e,
+                                  bool far, hd_time *until)
+{
+    const struct fault *x = &f->v[e];
+    struct hd_xlate page = {.vpn = x->vpn};
+
+    for (uint32_t i = 0; i < x->pages; i++)
+        if (hd_ptables_absent(f->w.tables, x->app, (hd_vpn){x->vpn.v + i},
+                              &page))
+            return hd_thrash_ask(
+                f->w.thrash, now, HEDDLE_PROCESSOR_GPU, x->app, page.vpn,
+                (uint32_t)(x->vpn.v + x->pages - page.vpn.v), writes(f, e), far,
+                until);
+    return HEDDLE_THRASH_MIGRATE;
+}
+
 /* Whether a fault's pages stay on the host: they will be mapped there at an
  * instant of the manager, or, HD_FAR_LATER, after an eviction. */
 static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
@@ -854,7 +958,8 @@ static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
     struct fault *x = &f->v[e];
     enum hd_far can = HD_FAR_NEVER;
 
-    if (HD_LIKELY(f->w.remote == NULL || !hd_remote_asks(f->w.remote)) ||
+    if (HD_LIKELY((f->w.remote == NULL || !hd_remote_asks(f->w.remote)) &&
+                  f->w.thrash == NULL) ||
         x->ahead)
         return HD_FAR_NEVER;
     for (uint32_t i = 0; i < x->pages && can != HD_FAR_LATER; i++) {
@@ -862,9 +967,28 @@ static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
             hd_ptables_can_far(f->w.tables, x->app, (hd_vpn){x->vpn.v + i});
         can = c == HD_FAR_NEVER ? can : c;
     }
+    if (HD_UNLIKELY(f->w.thrash != NULL) && x->far == 0) {
+        hd_time until;
+        switch (control(f, now, e, can != HD_FAR_NEVER, &until)) {
+        case HEDDLE_THRASH_THROTTLE:
+            pass(f, now, hd_max_u64(until, now + 1), e);
+            return HD_FAR_CAN;
+        case HEDDLE_THRASH_HOST:
+            x->far = 1 + HD_COUNTER_NEVER;
+            break;
+        case HEDDLE_THRASH_GPU:
+            x->far = 1;
+        default:
+            break;
+        }
+    }
     if (can != HD_FAR_NEVER && x->far == 0)
         x->far = 1 + hd_remote_ask(f->w.remote, x->app, x->vpn, x->pages,
                                    writes(f, e));
+    if (HD_UNLIKELY(f->w.thrash != NULL) && x->far > 1 && can == HD_FAR_LATER) {
+        x->far = 0; /* a pin may be over until then */
+        return HD_FAR_LATER;
+    }
     if (x->far <= 1 || can != HD_FAR_CAN)
         return x->far <= 1 ? HD_FAR_NEVER : can;
     x->sent = now;
@@ -888,7 +1012,7 @@ static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
         enum hd_far how = stays(f, now, e);
         uint32_t n;
         if (how == HD_FAR_CAN) {
-            f->v[head].left++;
+            f->v[head].left += f->v[e].state == LINK;
             continue;
         }
         n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
@@ -911,7 +1035,8 @@ static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
         if (f->v[e].far <= 1)
             ask_ahead(f, now, e, &s, &g);
     send_all(f, now, &g, head);
-    f->v[head].left--; /* nothing more comes */
+    if (--f->v[head].left == 0) /* nothing more comes */
+        finish(f, now, head);
     return true;
 }
 
@@ -925,10 +1050,14 @@ static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
     hd_at_home(f->env, HD_SIDE_MANAGER);
     if (f->driver != NULL)
         return transfer_block(f, now, e, again);
-    for (; e != HD_NONE; e = f->v[e].next, again = false) {
-        enum hd_far how = stays(f, now, e);
+    for (uint32_t next; e != HD_NONE; e = next, again = false) {
+        enum hd_far how;
         uint32_t n;
 
+        next = f->v[e].next;
+        how = stays(f, now, e);
+        if (how == HD_FAR_CAN && f->v[e].state == HOST && e == first)
+            first = next; /* it naps */
         if (how == HD_FAR_CAN)
             continue;
         n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);

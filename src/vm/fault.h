@@ -25,6 +25,9 @@ struct hd_fault_cfg {
     uint32_t transfer; /* enum hd_fault_transfer */
     uint32_t replay;   /* enum hd_fault_replay */
     uint32_t prefetch; /* enum hd_fault_prefetch */
+    uint32_t thrashing; /* enum hd_thrash_how */
+    uint32_t refaults;  /* with HD_THRASH_REFAULT: returns */
+    uint64_t refault_lapse; /* within so many ns */
 };
 
 /* What comes over the link for a fault: its page; all absent pages of the
@@ -96,6 +99,7 @@ struct hd_fault_wiring {
      * hd_faults_far(fault) at an instant of its own for those of a fault. */
     struct hd_remote *remote;
     void (*map_far)(void *self, hd_time now, uint32_t fault);
+    struct hd_thrash *thrash; /* says which pages go to and fro; NULL: nobody */
 };
 
 /* Whom requests go back to. */
@@ -159,7 +163,8 @@ void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now);
 
 /* Driver mode: faults and notifications taken since the beginning; ticks that
- * may pass without one, or a transfer over the link. */
+ * may pass without one, or a transfer over the link, as pages are not served
+ * that thrash, in any mode. */
 uint64_t hd_faults_steps(const struct hd_faults *f);
 hd_time hd_faults_step(const struct hd_faults *f);
 

@@ -162,6 +162,7 @@ enum {
     JOB_FAR,
     JOB_RECALL,
     JOB_LEFT,
+    JOB_UNPIN,
     JOB_HINT
 };
 
@@ -187,6 +188,7 @@ struct hd_manage {
     struct hd_faults *faults;
     struct hd_evict *evict;
     struct hd_remote *remote;
+    struct hd_thrash *thrash;
     uint32_t id, line, table_lines; /* bytes; lines of a page */
     struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
     struct hd_stat stat;
@@ -385,6 +387,8 @@ static void go(struct hd_manage *g, const struct job *j)
     if (j->bytes == 0)
         return;
     hd_ptables_unmap(g->t, j->app, j->index, (hd_va){j->base}, j->bytes);
+    if (g->thrash != NULL)
+        hd_thrash_forget(g->thrash, j->app, (hd_vpn){first}, end - first);
     *count(g, j->app, HD_MANAGE_FREED) += before - g->t->s->pages[j->app];
     split_some(g, j->app, first, end);
     shoot(g, j->app, HEDDLE_SHOOTDOWN_CAUSE_FREED, first, end - first);
@@ -716,11 +720,12 @@ static void hint(struct hd_manage *g, hd_time now, const struct job *j)
             hd_faults_reach(g->faults, now, j->app, vpn, pages, false);
         hd_manage_hinted(g, now, j->app);
     } else if (j->hint.what == HEDDLE_MOVE_TO_GPU) {
+        if (g->thrash != NULL)
+            hd_thrash_forget(g->thrash, j->app, vpn, pages);
         hd_remote_recall(g->remote, j->app, vpn, pages);
         hd_faults_send(g->faults, now, j->app, vpn, pages);
     } else {
-        hd_evict_out(g->evict, now, j->app, vpn, pages,
-                     j->hint.what == HEDDLE_MOVE_READ);
+        hd_evict_out(g->evict, now, j->app, vpn, pages, j->hint.what);
     }
 }
 
@@ -758,6 +763,13 @@ void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
 void hd_manage_notified(void *manage, hd_time now)
 {
     hd_faults_notified(((struct hd_manage *)manage)->faults, now);
+}
+
+void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
+{
+    enter(manage, now,
+          (struct job){
+              .app = app, .base = vpn.v << HD_PAGE_SHIFT, .what = JOB_UNPIN});
 }
 
 void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
@@ -822,6 +834,9 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
             hd_faults_reach(g->faults, now, j.app,
                             (hd_vpn){j.base >> HD_PAGE_SHIFT},
                             (uint32_t)(j.bytes >> HD_PAGE_SHIFT), true);
+        if (j.what == JOB_UNPIN)
+            hd_remote_recall(g->remote, j.app,
+                             (hd_vpn){j.base >> HD_PAGE_SHIFT}, 1);
         if (j.what == JOB_HINT)
             hint(g, now, &j);
         if (j.what != JOB_GOES)
@@ -975,9 +990,10 @@ void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f)
 }
 
 void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
-                        struct hd_remote *r)
+                        struct hd_remote *r, struct hd_thrash *t)
 {
     g->evict = v;
+    g->thrash = t;
     g->remote = r;
 }
 

@@ -102,10 +102,12 @@ void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f);
  * soon as no core can be ahead of it, and hd_faults_again(fault) called. */
 void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault);
 
-/* Says who takes pages out of memory, and who has some used on the host, which
- * ask for what evict.h, fault.h and remote.h say of the manager. */
+/* Says who takes pages out of memory, who has some used on the host, and who
+ * sees them go to and fro (NULL: nobody), which ask for what evict.h, fault.h,
+ * remote.h and thrash.h say of the manager. */
 void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
-                        struct hd_remote *r);
+                        struct hd_remote *r, struct hd_thrash *t);
+void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn);
 void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault);
 void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule);
 void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,

@@ -408,7 +408,9 @@ uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
 
     for (uint32_t i = 0; i < span; i++) {
         if (!hd_ptables_page(r->w.tables, app, (hd_vpn){first.v + i}, &page) ||
-            page.pfn.v < HD_HOST_FRAME)
+            page.pfn.v < HD_HOST_FRAME ||
+            (HD_UNLIKELY(r->w.thrash != NULL) &&
+             hd_thrash_on_host(r->w.thrash, app, page.vpn)))
             continue;
         hd_ptables_recall(r->w.tables, app, &page);
         r->w.drop(r->w.manager, app, page.pfn, page.pages);

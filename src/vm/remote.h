@@ -11,6 +11,7 @@
 #include "../mem/request.h"
 #include "link.h"
 #include "ptable.h"
+#include "thrash.h"
 
 struct hd_remote_cfg {
     uint32_t access;  /* enum hd_remote_access */
@@ -65,6 +66,7 @@ struct hd_remote_wiring {
     /* Driver mode, else NULL: a notification waits; the driver takes them. */
     void (*notified)(void *self, hd_time now);
     void *manager; /* their self */
+    struct hd_thrash *thrash; /* says which pages are pinned; NULL: nobody */
 };
 
 /* Builds it in the simulation's arena; NULL on error. */
@@ -92,8 +94,8 @@ void hd_remote_mapped(struct hd_remote *r, uint32_t app, hd_vpn vpn,
 void hd_remote_left(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                     uint32_t pages);
 
-/* Pages of the range that are used on the host are absent from now on, of which
- * the TLBs hear; returns how many base pages from vpn on to the last of them.
+/* Pages of the range that are used on the host, and not pinned there, are absent
+ * from now on, of which the TLBs hear; returns how many base pages from vpn on to the last of them.
  */
 uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                           uint32_t pages);

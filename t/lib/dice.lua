@@ -38,6 +38,15 @@ local SPECIAL = {
     warp_pick = function(q, s)
         return member(s, q.ready), draw(s, 2) == 1
     end,
+    thrash = function(q, s)
+        local can = { "migrate" }
+        if q.by == "gpu" then can[#can + 1] = "gpu" end
+        if q.by == "host" or q.far == 1 then can[#can + 1] = "host" end
+        if q.thrashes == 1 and q.exempt ~= q.by then
+            can[#can + 1] = "throttle"
+        end
+        return can[draw(s, #can) + 1]
+    end,
     fault_batch = function(q, s)
         return q.serving == 0 and 1 + draw(s, q.n) or draw(s, q.n + 1)
     end,

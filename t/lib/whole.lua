@@ -277,6 +277,60 @@ function whole.random(blocks, steps, mb)
     })
 end
 
+--- Stores to a word of each of n pages, and computes for a while, `rounds` times;
+-- between two launches the host writes them, or what round(i, b) says.
+function whole.to_and_fro(n, rounds, round, cycles)
+    return H.program(kernel.app {
+        name = "toandfro", source = "a host that shares pages", align = 2 << 20,
+        buffers = function() return { kernel.i64("m", n * 512) } end,
+        kernels = function(_, b)
+            local touch = kernel.kernel("touch", { grid = 1, block = 1 },
+                function(t)
+                    t:loop(n, function(j)
+                        local x = t:load(b.m, j * 512)
+                        t:alu(1, { uses = { x } })
+                        t:store(b.m, j * 512, 1)
+                    end)
+                    t:alu(cycles or 1)
+                end)
+            local list = { touch }
+            for i = 2, rounds do
+                list[i] = round and round(i, b) or { host_writes = { b.m } }
+                list[i][1] = touch
+            end
+            return list
+        end,
+    })
+end
+
+--- Machines on which such a program, of 40 rounds and so many cycles, shows all
+-- that is counted of thrashing: { settings, program }.
+function whole.thrashing()
+    local control = { ["vm.paging"] = "fault", ["link.latency"] = 500,
+        ["fault.thrashing"] = "driver", ["sim.relaunch"] = false }
+    local function mostly(i, b)
+        return i == 39 and { prefetch = { b.m } } or { host_writes = { b.m } }
+    end
+    return {
+        { whole.join(control, { ["uvm.perf_thrashing_lapse_usec"] = 20,
+            ["uvm.perf_thrashing_pin_threshold"] = 2,
+            ["uvm.perf_thrashing_pin"] = 2 }),
+            whole.to_and_fro(2, 40, mostly) },
+        { whole.join(control, { ["uvm.perf_thrashing_lapse_usec"] = 20,
+            ["uvm.perf_thrashing_pin_threshold"] = 2 }),
+            whole.to_and_fro(2, 40, mostly) },
+        { whole.join(control, { ["uvm.perf_thrashing_lapse_usec"] = 20,
+            ["uvm.perf_thrashing_epoch"] = 1 }),
+            whole.to_and_fro(1, 40, nil, 60000) },
+        { whole.join(control, { ["uvm.perf_lapse_vote_threshold"] = 1 }),
+            whole.to_and_fro(1, 40) },
+        { whole.join(control, { ["fault.thrashing"] = "refault",
+            ["evict.unit"] = "4K", ["vm.memory_bytes"] = 8 << 20,
+            ["vm.table_frames"] = 2018 }),
+            whole.to_and_fro(40, 6, function() return {} end) },
+    }
+end
+
 --- Reads the same 32 KB over and over: what misses the L1 hits in the L2.
 function whole.resident()
     return H.program(kernel.app {
