@@ -258,6 +258,9 @@ static int build_translation(heddle_sim *s)
     struct hd_vm_cfg vm = m->vm;
 
     vm.names = frame_names(m);
+    vm.chunks = m->vm.paging == HD_PAGING_FAULT &&
+                m->uvm.mode == HD_DRIVER_DRIVER && m->uvm.chunks &&
+                m->evict.unit == HD_EVICT_2M && !m->compress.enable;
     s->tables = hd_ptables_open(s->env, &vm);
     if (s->tables == NULL)
         return no_memory(s);

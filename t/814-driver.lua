@@ -154,6 +154,74 @@ do
     tap.is(blocks(4), blocks(1) + 3, "three faults before pages come ahead")
 end
 
+-- ---- chunks of 2 MB ----------------------------------------------------------------
+
+--- A program whose one thread reads a word of each of these pages of a buffer of
+-- n pages, in their order.
+local function pages(n, list)
+    return H.program(kernel.app {
+        name = "pages", source = "this test", align = 2 << 20,
+        buffers = function() return { kernel.i64("m", n * 512) } end,
+        kernels = function(_, b)
+            return { kernel.kernel("touch", { grid = 1, block = 1 }, function(t)
+                for _, page in ipairs(list) do
+                    local x = t:load(b.m, page * 512)
+                    t:alu(1, { uses = { x } })
+                end
+            end) }
+        end,
+    })
+end
+
+--- The counters of such a program in so many frames.
+local function chunked(frames, n, list, more)
+    local sim <close>, c = run({ pages(n, list) }, whole.join({
+        ["vm.memory_bytes"] = 64 << 20, ["vm.table_frames"] = (64 << 8) - frames,
+        ["uvm.perf_prefetch_enable"] = false }, more or {}))
+    tap.ok(sim.now > 0, "chunks")
+    return c
+end
+
+do
+    local OFF = { ["uvm.chunks"] = false }
+    local four = { 0, 512, 1024, 1536, 0, 512, 1024, 1536 }
+    -- a page of each of four blocks, twice
+    for _, case in ipairs { { 2048, 4, 0 }, { 2047, 8, 5 }, { 1024, 8, 6 },
+        { 512, 8, 7 } } do
+        local c = chunked(case[1], 2048, four)
+        tap.is(c.fault.faults, case[2], case[1] .. " frames: faults")
+        tap.is(c.evict.evictions, case[3], "and evictions")
+        tap.is(c.evict.bytes, case[3] * 4096, "of what is there")
+        c = chunked(case[1], 2048, four, OFF)
+        tap.ok(c.fault.faults == 4 and c.evict.evictions == 0,
+            "without chunks all stay")
+    end
+    local all = {}
+    for i = 0, 511 do all[i + 1] = i end
+    local c = chunked(512, 512, all, { ["uvm.perf_prefetch_enable"] = true })
+    tap.ok(c.fault.faults == 6 and c.evict.evictions == 0,
+        "prefetch in a chunk needs no memory", c.fault.faults)
+    -- a buffer of 2 MB less a page is none: its pages count one by one
+    c = chunked(4, 511, { 0, 100, 200, 300, 0, 100, 200, 300 })
+    tap.is(c.fault.faults, 4, "a smaller block takes its pages' memory")
+    -- beside chunks: the third makes the first leave, and so on, or the page
+    c = chunked(1536, 2559, { 0, 512, 2048, 1024, 2048, 0, 512 })
+    tap.is(c.fault.faults, 6, "a page of it keeps a chunk from fitting")
+    tap.is(c.evict.evictions, 3, "or leaves for one")
+    -- A (511 pages) comes, B, A again, C: with chunks A is the oldest still
+    local aba = { 1024, 0, 1025, 512, 0, 1024 }
+    c = chunked(1024, 1024 + 511, aba)
+    local d = chunked(3, 1024 + 511, aba, OFF)
+    tap.ok(c.fault.faults == 5 and d.fault.faults == 6,
+        "a block without a chunk keeps its place in the order", ("%d %d")
+        :format(c.fault.faults, d.fault.faults))
+    -- too small for one
+    tap.raises(function()
+        chunked(511, 512, { 0 })
+    end, "out of frames: a page waits for one, and nothing can leave",
+        "less than a chunk is too little")
+end
+
 -- ---- what is conserved ----------------------------------------------------------
 
 local function loads()
@@ -206,9 +274,9 @@ end
 
 -- ---- whatever is small ------------------------------------------------------------
 
-local function stress(what, settings, policy)
+local function stress(what, settings, policy, mb)
     whole.stress(what, function()
-        return whole.sim({ "GUP", whole.random(3, 4, 1) },
+        return whole.sim({ "GUP", whole.random(3, 4, mb or 1) },
             whole.join(whole.SMALL, ROUND, { ["vm.memory_bytes"] = 64 << 20,
                 ["vm.table_frames"] = (64 << 8) - 48, ["evict.unit"] = "4K",
                 ["uvm.base_latency"] = 1000, ["uvm.block_latency"] = 300 },
@@ -228,6 +296,11 @@ for _, policy in ipairs { "block", "batch", "batch_flush", "once" } do
         ["uvm.fault_buffer"] = 3, ["uvm.utlb_faults"] = 2,
         ["uvm.perf_fault_max_batches_per_service"] = 2,
         ["evict.trigger"] = "watermark", ["evict.free_bytes"] = 65536 }))
+end
+for _, page in ipairs { "4K", "64K" } do
+    stress("chunks, pages of " .. page, { ["evict.unit"] = "2M",
+        ["vm.table_frames"] = (64 << 8) - 1400, ["vm.page"] = page,
+        ["uvm.perf_prefetch_enable"] = page == "4K" }, nil, 9)
 end
 stress("pages of 64 KB", { ["vm.page"] = "64K", ["vm.round"] = true,
     ["evict.unit"] = "64K", ["vm.table_frames"] = (64 << 8) - 96 })

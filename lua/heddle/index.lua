@@ -216,6 +216,8 @@ index.needs = {
     ["fault.batch"] = "vm.paging = fault and fault.serial = true",
     uvm = "vm.paging = fault and uvm.mode = driver",
     ["uvm.mode"] = "vm.paging = fault",
+    ["uvm.chunks"] = "uvm.mode = driver, evict.unit = 2M, less memory than is "
+        .. "touched, and no compress.enable",
     ["uvm.perf_prefetch_threshold"] = "vm.paging = fault, and uvm.mode or "
         .. "fault.prefetch = driver",
     ["uvm.perf_prefetch_min_faults"] = "vm.paging = fault, and uvm.mode or "

@@ -38,10 +38,8 @@
  *
  * Left out on purpose: the uTLB that adjacent cores share (each core has its
  * own here); the limit on throttled batches and prefetch faults;
- * uvm_perf_fault_coalesce, since merging costs nothing here; chunks of 2 MB
- * (frames are taken page by page, so memory holds more blocks of which only a
- * part has come than the driver's does); that the copies of one block go on
- * while the next one is managed.
+ * uvm_perf_fault_coalesce, since merging costs nothing here; that the copies of
+ * one block go on while the next one is managed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -94,6 +92,10 @@ const struct hd_setting hd_driver_settings[] = {
     {"utlb_faults", HD_T_U32, AT(utlb_faults), "faults", "56", 1, 1u << 20,
      NULL, "most that a core has in the buffer between two replays",
      "Allen and Ge, SC 2021: 56 a uTLB, which adjacent cores share"},
+    {"chunks", HD_T_BOOL, AT(chunks), "", "true", 0, 1, NULL,
+     "2 MB that lie in one buffer take all their memory with the first page, "
+     "and give it with the last",
+     "NVIDIA's UVM driver: chunks of 2 MB"},
     {"base_latency", HD_T_U64, AT(base), "ns", "20000", 0, 1000000000, NULL,
      "a batch takes so long without its blocks and transfers",
      "Zheng et al., HPCA 2016: 20 to 50 us a fault; ETC: 20 us"},

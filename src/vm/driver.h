@@ -33,6 +33,7 @@ struct hd_driver_cfg {
     uint32_t min_faults;  /* of a block, before it */
     uint32_t buffer;      /* packets that it holds */
     uint32_t utlb_faults; /* most of a core between two replays */
+    uint32_t chunks;      /* 1: memory is taken by 2 MB */
     uint64_t base, block; /* ns, of a batch and of each of its blocks */
     struct hd_counter_cfg counters;
     struct hd_thrash_cfg thrash;

@@ -29,7 +29,9 @@
  *
  * Which: the point evict_victim; its default is the unit into which a page came
  * longest ago (the driver's order, ETC's "age-based LRU"), which is the head of
- * a list that a unit goes to the end of whenever a page comes into it.  What is
+ * a list that a unit goes to the end of whenever a page comes into it; where
+ * there are chunks of 2 MB (uvm.chunks), one whose memory is none stays where it
+ * was when its first page came, as in the driver.  What is
  * known of a unit is when a page came last, when a walk ended in it last (the
  * accessed bit, with its time: TLB hits set none), how many did, and how many
  * of its pages were written.
@@ -343,11 +345,14 @@ void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
     x = at(v, u);
     if (x->pages == 0)
         x->walks = x->stays = 0;
-    else
-        unlink_unit(v, u);
-    append(v, u);
+    if (x->pages == 0 || !hd_ptables_small(v->w.tables, app, vpn)) {
+        if (x->pages != 0)
+            unlink_unit(v, u);
+        append(v, u);
+        x->migrated = now;
+    }
     x->stays |= prefers(v, app, vpn);
-    x->migrated = x->touched = now;
+    x->touched = now;
     x->pages = (uint16_t)(x->pages + pages);
     v->s->came += pages;
     v->s->resident += pages;

@@ -866,7 +866,7 @@ static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
         if (!unsent(f, app, &v, &all) ||
             (s != NULL && thrashes(f, app, all.vpn, all.pages)))
             continue;
-        if (hd_ptables_free(f->w.tables) < all.pages ||
+        if (hd_ptables_room(f->w.tables, app, all.vpn) < all.pages ||
             (made = fetch(f, now, app, &all, why)) == HD_NONE)
             return at;
         add(f, g, made);

@@ -68,11 +68,17 @@
  * looked at (hd_ptables_resident), and where it is not present that page faults
  * alone.
  *
+ * Chunks (uvm.chunks).  Where they are on, 2 MB that lie in one allocation take
+ * 512 frames with their first page, as NVIDIA's driver allocates, and give them
+ * when the last has left.  A chunk is a number here and no place: pages get
+ * their frames one by one, and `spare` is what others must not take.
+ *
  * Invariants: the short way and the walk from the root end at the same entry;
  * the owner of a data frame is region * 512 + index + 1 of the page in it;
  * frames owned = pages mapped but on the host, on their way in or out, or kept
  * a place for in a coalesced region (and frames that were in use before); a
- * table's `used` is its number of present entries.
+ * table's `used` is its number of present entries; frames owned and spare are
+ * not more than memory has.
  *
  * Left out on purpose: permissions, accessed and dirty bits in entries (evict.c
  * keeps the first by unit, frame.c the second by frame), 1 GB pages, tables
@@ -460,7 +466,40 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 uint64_t hd_ptables_free(const struct hd_ptables *t)
 {
     return t->compress != NULL ? hd_compress_free(t->compress)
-                               : t->frames.frames - hd_frames_used(&t->frames);
+                               : t->frames.frames - hd_frames_used(&t->frames) -
+                                     t->s->spare;
+}
+
+uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    uint32_t held = region_of(t, region_number(slot_of(t, app, vpn.v)))->held;
+
+    return hd_ptables_free(t) + (held != 0 ? HD_LARGE_PAGES - held : 0);
+}
+
+bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    return HD_UNLIKELY(t->cfg.chunks) &&
+           region_of(t, region_number(slot_of(t, app, vpn.v)))->held == 0;
+}
+
+/* Pages of a region take frames of its chunk, or give them (n < 0); it begins
+ * with the first and ends with the last. */
+static void hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
+{
+    struct hd_pt_region *r = region_of(t, region_number(h));
+
+    t->s->spare += r->held == 0 ? HD_LARGE_PAGES : 0;
+    r->held = (uint32_t)((int32_t)r->held + n);
+    t->s->spare -= (uint64_t)(int64_t)n;
+    t->s->spare -= r->held == 0 ? HD_LARGE_PAGES : 0;
+}
+
+/* The same where it has a chunk. */
+static void hold_on(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
+{
+    if (HD_UNLIKELY(region_of(t, region_number(h))->held != 0))
+        hold(t, h, n);
 }
 
 uint64_t hd_ptables_total(const struct hd_ptables *t)
@@ -915,6 +954,7 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
     struct job j = job_of(t, app, vpn.v, again, err);
     struct hd_xlate x;
     uint64_t f;
+    bool chunk;
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
     if (!hd_ptables_absent(t, app, vpn, &x) || x.vpn.v != vpn.v)
@@ -924,6 +964,11 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                           app, (unsigned long long)vpn.v);
     if (HD_UNLIKELY(*leaf(t, h, vpn.v) & HD_PT_LEAVING))
         return HD_PLACE_EVICT; /* it is not out yet */
+    chunk = t->cfg.chunks && x.pages < HD_LARGE_PAGES && whole(&j, vpn.v);
+    if (HD_UNLIKELY(t->cfg.chunks) && !(h->region_bits & HD_PT_JOINED) &&
+        hd_ptables_room(t, app, vpn) < (chunk ? HD_LARGE_PAGES : x.pages) &&
+        hd_ptables_small(t, app, vpn))
+        return HD_PLACE_EVICT;
     f = frame_for(t, &j, h, vpn.v, x.pages);
     if (f == WANTS_COMPACT)
         return HD_PLACE_COMPACT;
@@ -931,6 +976,8 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
         return HD_PLACE_EVICT;
     if (f == HD_NO_FRAME || occupy(t, h, app, vpn.v, f, x.pages, err) < 0)
         return err->code;
+    if (HD_UNLIKELY(chunk) && !(h->region_bits & HD_PT_JOINED))
+        hold(t, h, (int32_t)x.pages);
     put(t, h, vpn.v, x.pages, f,
         HD_PT_ABSENT | HD_PT_COMING | (*leaf(t, h, vpn.v) & HD_PT_LEFT));
     t->s->coming += x.pages;
@@ -1001,6 +1048,7 @@ static void give_frame(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
     hd_frames_give(&t->frames, x->pfn.v, x->pages);
+    hold_on(t, slot_of(t, app, x->vpn.v), -(int32_t)x->pages);
     hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
     if (x->pages == 1)
         tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
@@ -1217,7 +1265,8 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     uint64_t f;
 
     if (x == NULL || h->region_bits & HD_PT_JOINED ||
-        (x->used != HD_LARGE_PAGES && t->cfg.paging != HD_PAGING_FAULT))
+        (x->used != HD_LARGE_PAGES && (t->cfg.paging != HD_PAGING_FAULT ||
+                                       hd_ptables_small(t, app, vpn))))
         return 0;
     e = hd_pt_entry(t, x->at);
     f = in_order(e);
@@ -1286,6 +1335,7 @@ void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
             hd_err_memory(t->env->err);
             return;
         }
+        hold_on(t, h, 1);
         t->s->kept++;
     }
     h->region_bits |= HD_PT_JOINED;
@@ -1308,6 +1358,7 @@ void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
             continue;
         hd_frames_give(&t->frames, f + i, 1);
+        hold_on(t, h, -1);
         t->s->kept--;
     }
     h->region_bits &= ~(uint32_t)HD_PT_JOINED;
@@ -1599,6 +1650,42 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
     return pages;
 }
 
+/* What chunks hold is what their regions have, and what is spare is there. */
+static void check_chunks(const struct hd_ptables *t, struct hd_err *err)
+{
+    uint64_t spare = 0, used = hd_frames_used(&t->frames);
+
+    for (uint32_t i = 0; i < t->s->regions; i++) {
+        const struct hd_pt_region *r = region_of(t, i);
+        const struct hd_pt_slot *h =
+            slot_of(t, r->app, r->number * HD_LARGE_PAGES);
+        const uint64_t *e = hd_pt_entry(t, h->at);
+        uint32_t n = 0;
+        if (r->held == 0)
+            continue;
+        for (uint32_t k = 0; k < HD_LARGE_PAGES; k++)
+            n += h->region_bits & HD_PT_JOINED ||
+                 e[k] & (HD_PT_COMING | HD_PT_LEAVING) ||
+                 (e[k] & HD_PT_PRESENT &&
+                  (e[k] & HD_PT_FRAME) / HD_PAGE_BYTES < HD_HOST_FRAME);
+        spare += HD_LARGE_PAGES - n;
+        if (n != r->held)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "application %u, the 2 MB at page 0x%llx: %u pages have "
+                       "frames of their chunk, %u are counted",
+                       r->app,
+                       (unsigned long long)r->number * HD_LARGE_PAGES, n,
+                       r->held);
+    }
+    if (spare != t->s->spare || used + spare > t->frames.frames)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu of %llu are used, and chunks have %llu more; "
+                   "%llu are counted",
+                   (unsigned long long)used,
+                   (unsigned long long)t->frames.frames,
+                   (unsigned long long)spare, (unsigned long long)t->s->spare);
+}
+
 static void check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_ptables *t = self;
@@ -1625,6 +1712,7 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
     }
     all += foreign + t->s->kept + t->s->coming + t->s->leaving - t->s->far;
     check_big(t, err);
+    check_chunks(t, err);
     if (owned != all || foreign != t->s->foreign ||
         owned != hd_frames_used(&t->frames))
         hd_err_set(err, HEDDLE_ECHECK,

@@ -29,6 +29,7 @@ struct hd_vm_cfg {
     uint32_t paging;       /* enum hd_paging */
     uint32_t names;        /* no setting: frames for each that memory has, as
                               where pages are compressed; 0: one */
+    uint32_t chunks;       /* no setting: 1: whole 2 MB take all at once */
 };
 
 /* When pages come from the host: they are there before cycle 0; they are
@@ -166,6 +167,12 @@ uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 /* Base pages for which there is memory now, and would be if none were there:
  * those of free frames, or where pages are compressed that many whole ones. */
 uint64_t hd_ptables_free(const struct hd_ptables *t);
+
+/* The same for pages of these 2 MB: what is left of their chunk, too. */
+uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Whether a page's memory is no chunk of 2 MB, where there are such. */
+bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 uint64_t hd_ptables_total(const struct hd_ptables *t);
 
 /* From now on pages are compressed by c, and take what it says. */

@@ -47,6 +47,8 @@ struct hd_pt_region {
     uint64_t frame;  /* coalesced: its frame of 2 MB, by the first base frame */
     uint32_t app;
     uint32_t faults; /* pages that have come for faults */
+    uint32_t held;   /* frames that it has of a chunk; 0: there is none */
+    uint32_t spare;
 };
 
 /* Half a line of the host's cache, with all that a walk begins with. */
@@ -82,6 +84,7 @@ struct hd_pt_state {
     uint64_t far, far_lost; /* hd_ptables_far_pages */
     uint64_t coming;  /* pages with a frame and without data */
     uint64_t leaving; /* pages whose frames are being written to the host */
+    uint64_t spare;   /* frames that chunks have taken and no page has */
     uint64_t table_frames[HD_MAX_APPS];
     uint64_t mixed[HD_MAX_APPS]; /* pages put beside others' (frame.h) */
 };
