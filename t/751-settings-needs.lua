@@ -56,6 +56,7 @@ local CASES = {
     { "uvm.perf_prefetch_min_faults", 20, DRIVER },
     { "uvm.fault_buffer", 1, DRIVER },
     { "uvm.utlb_faults", 1, DRIVER },
+    { "uvm.utlb_cores", 64 },
     { "uvm.chunks", false },
     { "uvm.base_latency", 100, DRIVER },
     { "uvm.block_latency", 100, DRIVER },

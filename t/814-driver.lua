@@ -30,15 +30,16 @@ local function run(apps, settings, policy)
     return sim, sim:counters()
 end
 
---- Threads that each read a word `kb` KB from the next, n times on.
-local function touch(threads, n, kb)
+--- Threads that each read a word `kb` KB from the next, n times on; in so many
+-- blocks.
+local function touch(threads, n, kb, blocks)
     return H.program(kernel.app {
         name = "touch", source = "this test",
         buffers = function()
-            return { kernel.i64("m", threads * n * kb * 128) }
+            return { kernel.i64("m", (blocks or 1) * threads * n * kb * 128) }
         end,
         kernels = function(_, b)
-            return { kernel.kernel("touch", { grid = 1, block = threads },
+            return { kernel.kernel("touch", { grid = blocks or 1, block = threads },
                 function(t)
                     t:loop(n, function(j)
                         local x = t:load(b.m, (t.gid * n + j) * (kb * 128))
@@ -142,7 +143,16 @@ do
     local sim <close>, c = run({ touch(32, 1, 2048) }, {
         ["uvm.utlb_faults"] = 4, ["vm.memory_bytes"] = 256 << 20 })
     tap.ok(c.uvm.held > 50 and c.uvm.peak <= 8 and sim.now > 0,
-        "few faults a core", c.uvm.held)
+        "few faults a uTLB", c.uvm.held)
+end
+-- Four cores fault on 32 pages each at once: of as many uTLBs, 5 packets each.
+for cores, utlbs in pairs { [1] = 4, [2] = 2, [3] = 2, [4] = 1, [64] = 1 } do
+    local sim <close>, c = run({ touch(32, 1, 64, 4) }, {
+        ["uvm.utlb_faults"] = 5, ["uvm.utlb_cores"] = cores,
+        ["uvm.perf_prefetch_enable"] = false })
+    tap.is(c.uvm.peak, 5 * utlbs, cores .. " cores share 5 faults")
+    tap.ok(c.uvm.packets + c.uvm.held == c.fault.requests and sim.now > 0,
+        "the others are held")
 end
 do
     local function blocks(first)

@@ -25,8 +25,8 @@
  * since (with a neighbour, or for another packet) is stale; it counts as a
  * duplicate, as does each further one of a page.
  *
- * A core has at most so many packets between two replays; what it faults
- * beyond that waits for the replay without one, as does what finds the ring
+ * A uTLB, which adjacent cores share, has at most so many packets between two
+ * replays; what faults beyond that waits for the replay without one, as does what finds the ring
  * full.  Nobody waits for ever: a packet that is taken or dropped is followed
  * by a replay, and the first request after a replay finds room.
  *
@@ -36,8 +36,7 @@
  * Invariants: packets written = those taken, dropped, and in the ring; those
  * taken = pages + duplicates.
  *
- * Left out on purpose: the uTLB that adjacent cores share (each core has its
- * own here); the limit on throttled batches and prefetch faults;
+ * Left out on purpose: the limit on throttled batches and prefetch faults;
  * uvm_perf_fault_coalesce, since merging costs nothing here; that the copies of
  * one block go on while the next one is managed.
  *
@@ -90,8 +89,11 @@ const struct hd_setting hd_driver_settings[] = {
      "replay",
      "guess: 56 from each of the 80 cores of a Titan V, so that none is lost"},
     {"utlb_faults", HD_T_U32, AT(utlb_faults), "faults", "56", 1, 1u << 20,
-     NULL, "most that a core has in the buffer between two replays",
-     "Allen and Ge, SC 2021: 56 a uTLB, which adjacent cores share"},
+     NULL, "most that a uTLB has in the buffer between two replays",
+     "Allen and Ge, SC 2021: 56"},
+    {"utlb_cores", HD_T_U32, AT(utlb_cores), "cores", "2", 1, 128,
+     NULL, "adjacent cores that share a uTLB",
+     "Allen and Ge, SC 2021: adjacent ones do; how many: guess, those of a TPC"},
     {"chunks", HD_T_BOOL, AT(chunks), "", "true", 0, 1, NULL,
      "2 MB that lie in one buffer take all their memory with the first page, "
      "and give it with the last",
@@ -161,7 +163,7 @@ const struct hd_stat_desc hd_driver_stats[] = {
                              "again after a replay",
                              HD_STAT_COUNT},
     [HD_DRIVER_HELD] = {"held", "faults",
-                        "faults beyond uvm.utlb_faults of their core, likewise",
+                        "faults beyond uvm.utlb_faults of their uTLB, likewise",
                         HD_STAT_COUNT},
     [HD_DRIVER_DUPLICATES] = {"duplicates", "faults",
                               "faults of a batch whose page had another there",
@@ -202,8 +204,8 @@ struct hd_driver {
     struct hd_driver_cfg cfg;
     struct state *s;        /* arena */
     struct hd_packet *ring; /* arena: [cfg.buffer] */
-    uint32_t *of;           /* arena: [cores], since the last replay */
-    uint32_t cores;
+    uint32_t *of;           /* arena: [utlbs], since the last replay */
+    uint32_t utlbs;
     struct hd_packet *batch; /* scratch: [cfg.buffer] */
     uint32_t *packets;       /* of each page of it */
     struct hd_stat stat;
@@ -230,7 +232,9 @@ void hd_driver_write(struct hd_driver *d, const struct hd_packet *p)
 {
     uint64_t *peak = &row(d, HD_APP_NONE)[HD_DRIVER_PEAK];
 
-    if (d->of[p->core] >= d->cfg.utlb_faults) {
+    uint32_t *of = &d->of[p->core / d->cfg.utlb_cores];
+
+    if (*of >= d->cfg.utlb_faults) {
         row(d, p->app)[HD_DRIVER_HELD]++;
         return;
     }
@@ -238,7 +242,7 @@ void hd_driver_write(struct hd_driver *d, const struct hd_packet *p)
         row(d, p->app)[HD_DRIVER_OVERFLOWS]++;
         return;
     }
-    d->of[p->core]++;
+    (*of)++;
     d->ring[d->s->put++ % d->cfg.buffer] = *p;
     row(d, p->app)[HD_DRIVER_PACKETS]++;
     *peak = hd_max_u64(*peak, hd_driver_waiting(d));
@@ -353,8 +357,8 @@ void hd_driver_replay(struct hd_driver *d, uint32_t n)
 {
     row(d, HD_APP_NONE)[HD_DRIVER_REPLAYS]++;
     row(d, HD_APP_NONE)[HD_DRIVER_REPLAYED] += n;
-    for (uint32_t c = 0; c < d->cores; c++)
-        d->of[c] = 0;
+    for (uint32_t i = 0; i < d->utlbs; i++)
+        d->of[i] = 0;
 }
 
 /* ---- building ----------------------------------------------------------- */
@@ -369,10 +373,10 @@ struct hd_driver *hd_driver_open(struct hd_env *env,
     if (!bad) {
         d->env = env;
         d->cfg = *cfg;
-        d->cores = cores;
+        d->utlbs = (cores + cfg->utlb_cores - 1) / cfg->utlb_cores;
         d->s = hd_arena_take(env->arena, 1, sizeof *d->s);
         d->ring = hd_arena_take(env->arena, cfg->buffer, sizeof *d->ring);
-        d->of = hd_arena_take(env->arena, cores, sizeof *d->of);
+        d->of = hd_arena_take(env->arena, d->utlbs, sizeof *d->of);
         d->batch = calloc(cfg->buffer, sizeof *d->batch);
         d->packets = calloc(cfg->buffer, sizeof *d->packets);
         bad = d->s == NULL || d->ring == NULL || d->of == NULL ||

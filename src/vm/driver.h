@@ -32,7 +32,8 @@ struct hd_driver_cfg {
     uint32_t threshold;   /* percent, of that */
     uint32_t min_faults;  /* of a block, before it */
     uint32_t buffer;      /* packets that it holds */
-    uint32_t utlb_faults; /* most of a core between two replays */
+    uint32_t utlb_faults; /* most of a uTLB between two replays */
+    uint32_t utlb_cores;  /* adjacent ones that share one */
     uint32_t chunks;      /* 1: memory is taken by 2 MB */
     uint64_t base, block; /* ns, of a batch and of each of its blocks */
     struct hd_counter_cfg counters;
@@ -71,7 +72,7 @@ struct hd_driver *hd_driver_open(struct hd_env *env,
                                  uint32_t cores);
 void hd_driver_close(struct hd_driver *d);
 
-/* A core's request faults: writes a packet, unless the core has too many or the
+/* A core's request faults: writes a packet, unless its uTLB has too many or the
  * buffer is full.  It is tried again with the next replay in any case. */
 void hd_driver_write(struct hd_driver *d, const struct hd_packet *p);
 
