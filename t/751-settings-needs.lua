@@ -93,6 +93,8 @@ local CASES = {
         ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2000,
         ["evict.unit"] = "64K", ["evict.trigger"] = "watermark" } },
     { "compress.ratio", "400", { ["compress.enable"] = true } },
+    { "compress.link", "compressed", { ["vm.paging"] = "fault",
+        ["compress.enable"] = true } },
     { "compress.unpack", 50, { ["compress.enable"] = true } },
     { "dram.cap", 1, { ["dram.scheduler"] = "capped", ["dram.channels"] = 1,
         ["core.ilp"] = 0 } },

@@ -105,6 +105,43 @@ for what, o in pairs {
         what .. ": or drawn all the same")
 end
 
+-- The released form of BDI: of 16 values two bases and their differences, 32
+-- bytes and not 24, so 2 KB and not 1.
+do
+    local RELEASED = { ["compress.bdi"] = "released" }
+    local c = run({ stream(16, 4096, "load", 1, function(i) return i % 100 end) },
+        memory(16, RELEASED))
+    tap.is(c.compress.pages_2k, 16, "released: two bases")
+    c = run({ stream(16, 4096, "load", 1, function(i) return i % 100 end) },
+        memory(16))
+    tap.is(c.compress.pages_1k, 16, "the paper's: one, and zero")
+end
+
+-- ---- what the link carries -----------------------------------------------------
+
+do
+    local function carried(more)
+        local set = memory(16, whole.join({ ["compress.ratio"] = "400",
+            ["compress.contents"] = false, ["clock.core"] = 1000000000,
+            ["clock.link"] = 1000000000, ["clock.l2"] = 1000000000,
+            ["clock.dram"] = 1000000000, ["link.bandwidth"] = 1000000000 }, more))
+        local c, word, now = run({ stream(32, 4096, "load", 3) },
+            whole.join(set, { ["vm.table_frames"] = (64 << 8) - 4 }))
+        tap.is(word, "done", "the link")
+        tap.is(c.link.bytes, c.compress.bytes * (more and 1 or 4)
+            + c.evict.bytes, "bytes that come")
+        tap.is(c.evict.bytes, c.evict.pages * (more and 1024 or 4096),
+            "and that leave")
+        return now, c
+    end
+    local now, c = carried()
+    local less, d = carried { ["compress.link"] = "compressed" }
+    tap.ok(c.fault.pages == 96 and d.fault.pages == 96, "the same pages",
+        d.fault.pages)
+    local saved = (c.fault.pages + c.evict.pages) * (4096 - 1024)
+    near(now - less, saved, "a byte a cycle less, both ways")
+end
+
 -- ---- capacity ----------------------------------------------------------------
 
 -- Twice the pages, again and again, and nothing leaves; with one more they

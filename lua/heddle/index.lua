@@ -197,6 +197,7 @@ index.needs = {
     evict = "vm.paging = fault, and less memory than is touched",
     ["evict.free_bytes"] = "evict.trigger = watermark",
     compress = "compress.enable = true",
+    ["compress.link"] = "compress.enable = true and vm.paging = fault",
     link = "vm.paging = launch or fault",
     remote = "vm.paging = fault, and remote.access = remote or a policy of "
         .. "migrate",

@@ -35,6 +35,9 @@
  * or written for compress.grow or compress.restore cycles.  If that is more
  * than there is, pages leave (evict.c).
  *
+ * The link carries pages as they are, unless compress.link has it carry what
+ * they take in memory, as if the host had them compressed.
+ *
  * Pages that are stored as they are have a bit in their page table entry that
  * says so: they cost nothing.
  *
@@ -43,8 +46,7 @@
  *
  * Left out on purpose: which pieces lie where (no pools by class, no
  * fragmentation); neighbours that one burst brings along; a page's few cycles
- * in the pipeline when it comes; the copy of a page that grows, in DRAM.  The
- * link carries pages as they are.
+ * in the pipeline when it comes; the copy of a page that grows, in DRAM.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -67,6 +69,16 @@ const struct hd_setting hd_compress_settings[] = {
      "sizes follow from what buffers hold, where a program says it; false: all "
      "are drawn",
      "heddle"},
+    {"bdi", HD_T_CHOICE, AT(bdi), "", "paper", 0, 1, "paper|released",
+     "what lines take: of two bases one is zero and differences have signs; or "
+     "both bases are stored, differences are magnitudes, and a repeated value "
+     "of 4 bytes is one more way",
+     "BDI: the paper; its authors' released code"},
+    {"link", HD_T_CHOICE, AT(link), "", "uncompressed", 0, 1,
+     "uncompressed|compressed",
+     "bytes of pages that cross the link: all, or those that they take in "
+     "memory",
+     "guess: ETC does not say"},
     {"ratio", HD_T_TEXT, AT(ratio), "percent", "169", 0, 0, NULL,
      "bytes of pages by bytes that they take, where contents are not known: "
      "100 to 800; several numbers with commas: by application, the last for "
@@ -318,7 +330,7 @@ static struct hd_lcp drawn(const struct hd_compress *c, const struct page *p)
     if (g < HD_PAGE_GRANULES &&
         draw(p, HD_LCP_MOST_LINES, 0) * g * r < (full - g * r) << 32)
         g *= 2;
-    return hd_lcp_of(g, c->w.line);
+    return hd_lcp_of(g, c->w.line, c->cfg.bdi);
 }
 
 /* By what it holds; *exception: which lines do not fit.  granules 0: that is
@@ -336,8 +348,9 @@ static struct hd_lcp held(const struct hd_compress *c, uint32_t app, hd_vpn vpn,
                        bytes))
         return p;
     for (uint32_t i = 0; i < lines; i++)
-        size[i] = (uint8_t)hd_bdi_size(bytes + i * c->w.line, c->w.line);
-    p = hd_lcp_page(size, c->w.line);
+        size[i] =
+            (uint8_t)hd_bdi_size(bytes + i * c->w.line, c->w.line, c->cfg.bdi);
+    p = hd_lcp_page(size, c->w.line, c->cfg.bdi);
     for (uint32_t i = 0; i < lines && p.slot != 0; i++)
         exception[i / 64] |= (uint64_t)(size[i] > p.slot) << i % 64;
     return p;
@@ -362,7 +375,7 @@ static void lay_out(struct hd_compress *c, struct page *p, uint32_t app,
     q.bytes = is.granules * HD_GRANULE_BYTES;
     *count(c, app, KNOWN) += q.known;
     if (!hd_ask_page_compress(&c->slot, &q))
-        is = hd_lcp_of(HD_PAGE_GRANULES, c->w.line);
+        is = hd_lcp_of(HD_PAGE_GRANULES, c->w.line, c->cfg.bdi);
     p->is = is;
 }
 
@@ -435,6 +448,18 @@ void hd_compress_forget(struct hd_compress *c, uint32_t number, uint32_t pages)
         if (p != NULL)
             p->is.granules = 0;
     }
+}
+
+uint64_t hd_compress_bytes(const struct hd_compress *c, uint32_t number,
+                           uint32_t pages)
+{
+    uint64_t sum = 0;
+
+    hd_cross(c->env, HD_BORDER_layout);
+    for (uint32_t i = 0; i < pages; i++)
+        sum +=
+            c->cfg.link ? find(c, number + i)->is.granules : HD_PAGE_GRANULES;
+    return sum * HD_GRANULE_BYTES;
 }
 
 uint64_t hd_compress_free(const struct hd_compress *c)

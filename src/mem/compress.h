@@ -13,6 +13,8 @@
 struct hd_compress_cfg {
     uint32_t enable; /* 1: there is such a thing */
     uint32_t contents;
+    uint32_t bdi;  /* enum hd_bdi */
+    uint32_t link; /* 1: pages cross it compressed */
     char ratio[HD_TEXT_ROOM];
     uint32_t misfit;
     uint32_t entries, ways;
@@ -57,6 +59,10 @@ void hd_compress_take(struct hd_compress *c, uint32_t app, uint32_t number,
                       uint32_t pages);
 void hd_compress_give(struct hd_compress *c, uint32_t number, uint32_t pages);
 void hd_compress_forget(struct hd_compress *c, uint32_t number, uint32_t pages);
+
+/* Bytes of pages that have memory, on the link. */
+uint64_t hd_compress_bytes(const struct hd_compress *c, uint32_t number,
+                           uint32_t pages);
 
 /* Whole pages of 4 KB for which there is memory, and would be if none were
  * there; pages that have memory; whether they have more than there is. */

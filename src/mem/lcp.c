@@ -19,8 +19,9 @@
  * each line whether it is an exception, and which, and of each place for an
  * exception whether it is taken: 64 bytes, for lines of 32 bytes 192.
  *
- * The authors' released code charges two explicit bases, takes differences
- * without a sign and knows a repeated value of 4 bytes; this is the paper.
+ * The authors' released code differs from the paper: it charges for both bases,
+ * takes differences by their magnitude, of values without a sign, and knows a
+ * repeated value of 4 bytes (HD_BDI_RELEASED).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,10 +40,10 @@ bool hd_lcp_line(uint32_t bytes)
     return bytes == 32 || bytes == 64 || bytes == 128;
 }
 
-/* Bytes of a line of differences, and their base. */
-static uint32_t way_size(uint32_t way, uint32_t line)
+/* Bytes of a line of differences, and their base, or bases. */
+static uint32_t way_size(uint32_t way, uint32_t line, enum hd_bdi form)
 {
-    return WAYS[way][0] + line / WAYS[way][0] * WAYS[way][1];
+    return WAYS[way][0] * (1 + form) + line / WAYS[way][0] * WAYS[way][1];
 }
 
 /* ---- lines --------------------------------------------------------------- */
@@ -66,48 +67,59 @@ static uint64_t value(const unsigned char *at, uint32_t bytes)
 }
 
 /* Whether a difference of two values of so many bytes has room in fewer. */
-static bool is_near(uint64_t difference, uint32_t bytes, uint32_t room)
+static bool is_near(uint64_t difference, uint32_t bytes, uint32_t room,
+                    enum hd_bdi form)
 {
     uint64_t half = 1ull << (8 * room - 1);
 
+    if (form == HD_BDI_RELEASED)
+        return hd_min_u64(difference, -difference) < 2 * half;
     return ((difference + half) & hd_ones(8 * bytes)) < 2 * half;
 }
 
-static bool has_way(const unsigned char *line, uint32_t bytes, uint32_t way)
+static bool has_way(const unsigned char *line, uint32_t bytes, uint32_t way,
+                    enum hd_bdi form)
 {
     uint32_t of = WAYS[way][0], room = WAYS[way][1];
     uint64_t base = 0;
 
     for (uint32_t i = 0; i < bytes; i += of) {
         uint64_t v = value(line + i, of);
-        if (is_near(v, of, room))
+        if (is_near(v, of, room, form))
             continue;
         if (base == 0)
             base = v; /* not near zero, so not zero */
-        if (!is_near(v - base, of, room))
+        if (!is_near(v - base, of, room, form))
             return false;
     }
     return true;
 }
 
-uint32_t hd_bdi_size(const unsigned char *line, uint32_t bytes)
+uint32_t hd_bdi_size(const unsigned char *line, uint32_t bytes,
+                     enum hd_bdi form)
 {
     uint32_t best = bytes;
 
     if (memcmp(line, line + 8, bytes - 8) == 0)
-        return value(line, 8) == 0 ? 1 : 8;
+        return value(line, 8) == 0                                         ? 1
+               : form == HD_BDI_RELEASED && memcmp(line, line + 4, 4) == 0 ? 4
+                                                                           : 8;
     for (uint32_t w = 0; w < HD_LEN(WAYS); w++)
-        if (way_size(w, bytes) < best && has_way(line, bytes, w))
-            best = way_size(w, bytes);
+        if (way_size(w, bytes, form) < best && has_way(line, bytes, w, form))
+            best = way_size(w, bytes, form);
     return best;
 }
 
 /* ---- pages --------------------------------------------------------------- */
 
-/* The i-th size of a slot, 0 .. HD_LEN(WAYS) + 1. */
-static uint32_t candidate(uint32_t i, uint32_t line)
+/* The i-th size of a slot, of so many; the paper has no 4, so 8 twice. */
+enum { CANDIDATES = HD_LEN(WAYS) + 3 };
+
+static uint32_t candidate(uint32_t i, uint32_t line, enum hd_bdi form)
 {
-    return i == 0 ? 1 : i == 1 ? 8 : way_size(i - 2, line);
+    const uint32_t few[] = {1, 8, form == HD_BDI_RELEASED ? 4 : 8};
+
+    return i < HD_LEN(few) ? few[i] : way_size(i - HD_LEN(few), line, form);
 }
 
 static uint32_t metadata_bytes(uint32_t line)
@@ -124,13 +136,13 @@ static uint32_t page_bytes(uint32_t slot, uint32_t exceptions, uint32_t line)
            exceptions * line;
 }
 
-struct hd_lcp hd_lcp_page(const uint8_t *size, uint32_t line)
+struct hd_lcp hd_lcp_page(const uint8_t *size, uint32_t line, enum hd_bdi form)
 {
     uint32_t best = HD_PAGE_BYTES, of = 0;
     struct hd_lcp p = {0, HD_PAGE_GRANULES};
 
-    for (uint32_t i = 0; i < HD_LEN(WAYS) + 2; i++) {
-        uint32_t slot = candidate(i, line), n = 0;
+    for (uint32_t i = 0; i < CANDIDATES; i++) {
+        uint32_t slot = candidate(i, line, form), n = 0;
         for (uint32_t k = 0; k < HD_PAGE_BYTES / line; k++)
             n += size[k] > slot;
         n = page_bytes(slot, n, line);
@@ -145,12 +157,12 @@ struct hd_lcp hd_lcp_page(const uint8_t *size, uint32_t line)
     return p;
 }
 
-struct hd_lcp hd_lcp_of(uint32_t granules, uint32_t line)
+struct hd_lcp hd_lcp_of(uint32_t granules, uint32_t line, enum hd_bdi form)
 {
     struct hd_lcp p = {0, (uint8_t)granules};
 
-    for (uint32_t i = 0; i < HD_LEN(WAYS) + 2; i++) {
-        uint32_t slot = candidate(i, line);
+    for (uint32_t i = 0; i < CANDIDATES; i++) {
+        uint32_t slot = candidate(i, line, form);
         if (granules < HD_PAGE_GRANULES && slot > p.slot &&
             page_bytes(slot, 0, line) <= granules * HD_GRANULE_BYTES)
             p.slot = (uint8_t)slot;

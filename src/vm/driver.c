@@ -26,9 +26,10 @@
  * duplicate, as does each further one of a page.
  *
  * A uTLB, which adjacent cores share, has at most so many packets between two
- * replays; what faults beyond that waits for the replay without one, as does what finds the ring
- * full.  Nobody waits for ever: a packet that is taken or dropped is followed
- * by a replay, and the first request after a replay finds room.
+ * replays; what faults beyond that waits for the replay without one, as does
+ * what finds the ring full.  Nobody waits for ever: a packet that is taken or
+ * dropped is followed by a replay, and the first request after a replay finds
+ * room.
  *
  * This file is the ring and the decisions; fault.c has the events, the pages
  * and the requests.
@@ -91,9 +92,10 @@ const struct hd_setting hd_driver_settings[] = {
     {"utlb_faults", HD_T_U32, AT(utlb_faults), "faults", "56", 1, 1u << 20,
      NULL, "most that a uTLB has in the buffer between two replays",
      "Allen and Ge, SC 2021: 56"},
-    {"utlb_cores", HD_T_U32, AT(utlb_cores), "cores", "2", 1, 128,
-     NULL, "adjacent cores that share a uTLB",
-     "Allen and Ge, SC 2021: adjacent ones do; how many: guess, those of a TPC"},
+    {"utlb_cores", HD_T_U32, AT(utlb_cores), "cores", "2", 1, 128, NULL,
+     "adjacent cores that share a uTLB",
+     "Allen and Ge, SC 2021: adjacent ones do; how many: guess, those of a "
+     "TPC"},
     {"chunks", HD_T_BOOL, AT(chunks), "", "true", 0, 1, NULL,
      "2 MB that lie in one buffer take all their memory with the first page, "
      "and give it with the last",
@@ -106,22 +108,24 @@ const struct hd_setting hd_driver_settings[] = {
      "guess: three times 1.76 us, a copy of 4 KB by UVMSmart's curve, as Allen "
      "and Ge found less than 25 % of a batch's time in transfers, where random "
      "accesses have one fault a block"},
-    {"perf_access_counter_migration_enable", HD_T_BOOL, AT(counters.migrate), "",
-     "false", 0, 1, NULL,
+    {"perf_access_counter_migration_enable", HD_T_BOOL, AT(counters.migrate),
+     "", "false", 0, 1, NULL,
      "pages that are used where they are come when they are accessed often",
      "NVIDIA's UVM driver: -1, which is off but on systems with ATS"},
-    {"perf_access_counter_granularity", HD_T_CHOICE, AT(counters.granule), "", "2M", 0,
-     1, "64K|2M", "memory that is counted, and comes, together",
+    {"perf_access_counter_granularity", HD_T_CHOICE, AT(counters.granule), "",
+     "2M", 0, 1, "64K|2M", "memory that is counted, and comes, together",
      "NVIDIA's UVM driver: 2 MB; Ganguly et al.: 64 KB"},
-    {"perf_access_counter_threshold", HD_T_U32, AT(counters.threshold), "accesses",
-     "256", 1, HD_COUNTER_NEVER - 1, NULL, "accesses that make a notification",
-     "NVIDIA's UVM driver: 256"},
-    {"perf_access_counter_batch_count", HD_T_U32, AT(counters.batch), "notifications",
-     "256", 1, 65536, NULL, "most notifications that the host serves together",
+    {"perf_access_counter_threshold", HD_T_U32, AT(counters.threshold),
+     "accesses", "256", 1, HD_COUNTER_NEVER - 1, NULL,
+     "accesses that make a notification", "NVIDIA's UVM driver: 256"},
+    {"perf_access_counter_batch_count", HD_T_U32, AT(counters.batch),
+     "notifications", "256", 1, 65536, NULL,
+     "most notifications that the host serves together",
      "NVIDIA's UVM driver: 256"},
     {"perf_map_remote_on_eviction", HD_T_BOOL, AT(counters.evicted), "", "true",
      0, 1, NULL,
-     "with uvm.perf_access_counter_migration_enable, pages that are evicted are "
+     "with uvm.perf_access_counter_migration_enable, pages that are evicted "
+     "are "
      "used on the host from then on",
      "NVIDIA's UVM driver: its default"},
     {"perf_thrashing_threshold", HD_T_U32, AT(thrash.threshold), "events", "3",

@@ -30,11 +30,11 @@
  * Which: the point evict_victim; its default is the unit into which a page came
  * longest ago (the driver's order, ETC's "age-based LRU"), which is the head of
  * a list that a unit goes to the end of whenever a page comes into it; where
- * there are chunks of 2 MB (uvm.chunks), one whose memory is none stays where it
- * was when its first page came, as in the driver.  What is
- * known of a unit is when a page came last, when a walk ended in it last (the
- * accessed bit, with its time: TLB hits set none), how many did, and how many
- * of its pages were written.
+ * there are chunks of 2 MB (uvm.chunks), one whose memory is none stays where
+ * it was when its first page came, as in the driver.  What is known of a unit
+ * is when a page came last, when a walk ended in it last (the accessed bit,
+ * with its time: TLB hits set none), how many did, and how many of its pages
+ * were written.
  *
  * Pins.  A page that a fault has brought stays until the requests that waited
  * for it have their answers, or two pages could chase one another for ever.
@@ -690,7 +690,7 @@ static void leave(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
     advice = hd_ptables_advice(v->w.tables, app, x->vpn);
     if (written != 0 || (v->cfg.write_back == HD_WRITE_BACK_ALWAYS &&
                          !(advice & HEDDLE_ADVICE_READ_MOSTLY)))
-        *bytes += (uint64_t)x->pages * HD_PAGE_BYTES;
+        *bytes += hd_ptables_bytes(v->w.tables, app, x);
     hd_ptables_leave(v->w.tables, app, x);
     v->s->lost -= x->pages;
     v->s->left += x->pages;
@@ -740,7 +740,7 @@ static void copy_or_leave(struct hd_evict *v, uint32_t app,
         leave_touched(v, app, x, bytes);
         return;
     }
-    *bytes += (uint64_t)dirty(v, x) * HD_PAGE_BYTES;
+    *bytes += dirty(v, x) != 0 ? hd_ptables_bytes(v->w.tables, app, x) : 0;
     for (uint32_t i = 0; i < x->pages; i++)
         hd_frame_copied(&v->w.tables->frames, x->pfn.v + i);
 }

@@ -96,6 +96,7 @@
 #include "../base/bits.h"
 #include "../base/rng.h"
 #include "../policy/slots.h"
+#include "ptstate.h"
 #include "tree.h"
 
 #define FAULT(field) offsetof(struct hd_fault_cfg, field)
@@ -201,15 +202,7 @@ _Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
 enum { STREAM_PREFETCH = 0x70666368 };
 
-enum {
-    EV_DRIVE,
-    EV_BASE,
-    EV_PAGE,
-    EV_OVER,
-    EV_SERVED,
-    EV_SEND,
-    EV_NOTICE
-};
+enum { EV_DRIVE, EV_BASE, EV_PAGE, EV_OVER, EV_SERVED, EV_SEND, EV_NOTICE };
 
 enum fault_state { WAITS, HOST, LINK, HERE };
 
@@ -223,6 +216,7 @@ struct fault {
     uint32_t pages;
     uint32_t span;       /* base pages from its first to its transfer's last */
     uint32_t total;      /* base pages of its transfer */
+    uint64_t bytes;      /* of those, on the link */
     uint32_t crossed;    /* of those: have when its next page is mapped */
     uint32_t at;         /* those before this one have */
     uint32_t more;       /* the next of its transfer */
@@ -272,7 +266,7 @@ struct state {
     uint32_t todo, done;
     uint32_t recalled; /* pages that come for a notification */
     uint64_t notices;  /* notifications served so far */
-    uint32_t sending; /* applications whose hosts send */
+    uint32_t sending;  /* applications whose hosts send */
     struct sends sends[HD_MAX_APPS];
 };
 
@@ -471,9 +465,9 @@ static void expect(struct hd_faults *f, uint32_t e)
     x->crossed += page.pages; /* whether or not it goes before it is mapped */
     if (x->crossed >= x->total)
         return;
-    x->due = x->crosses + hd_link_part(f->w.link, HD_LINK_IN,
-                                       (uint64_t)x->crossed * HD_PAGE_BYTES,
-                                       (uint64_t)x->total * HD_PAGE_BYTES);
+    x->due =
+        x->crosses + hd_link_part(f->w.link, HD_LINK_IN,
+                                  x->bytes * x->crossed / x->total, x->bytes);
     hd_post(f->env->ev, f->rank, f->rank, x->due, EV_PAGE, e, 0);
 }
 
@@ -639,12 +633,27 @@ static void tell_thrash(struct hd_faults *f, hd_time now, const struct fault *x)
     }
 }
 
+/* What so many pages of a transfer are on the link. */
+static uint64_t bytes_of(const struct hd_faults *f, const struct fault *x,
+                         uint32_t pages)
+{
+    uint64_t sum = 0;
+    struct fault i = *x;
+    struct hd_xlate page;
+
+    if (HD_LIKELY(f->w.tables->compress == NULL))
+        return (uint64_t)pages * HD_PAGE_BYTES;
+    for (; next_coming(f, &i, &page); i.at += page.pages)
+        sum += hd_ptables_bytes(f->w.tables, x->app, &page);
+    return sum;
+}
+
 /* Sends for the pages of a fault, and of those behind it in its transfer, which
  * have their frames. */
 static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
 {
     struct fault *x = &f->v[e], *last = x;
-    uint64_t bytes = (uint64_t)pages * HD_PAGE_BYTES;
+    uint64_t bytes;
 
     for (uint32_t i = e; i != HD_NONE; i = last->more) {
         last = &f->v[i];
@@ -655,6 +664,7 @@ static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
     }
     x->span = (uint32_t)(last->vpn.v + last->pages - x->vpn.v);
     x->total = pages;
+    x->bytes = bytes = bytes_of(f, x, pages);
     x->ends =
         hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes, f->client, e);
     x->crosses = x->ends - hd_link_span(f->w.link, HD_LINK_IN, bytes);
@@ -1748,9 +1758,9 @@ void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
         all = reach(f, &page);
         if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
             continue;
-        answer = left ? hd_remote_evicted(f->w.remote)
-                      : hd_remote_ask(f->w.remote, app, page.vpn, page.pages,
-                                      false);
+        answer =
+            left ? hd_remote_evicted(f->w.remote)
+                 : hd_remote_ask(f->w.remote, app, page.vpn, page.pages, false);
         if (answer != 0)
             map_far(f, now, app, &page, answer);
     }

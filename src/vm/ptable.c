@@ -465,9 +465,9 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
 uint64_t hd_ptables_free(const struct hd_ptables *t)
 {
-    return t->compress != NULL ? hd_compress_free(t->compress)
-                               : t->frames.frames - hd_frames_used(&t->frames) -
-                                     t->s->spare;
+    return t->compress != NULL
+               ? hd_compress_free(t->compress)
+               : t->frames.frames - hd_frames_used(&t->frames) - t->s->spare;
 }
 
 uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
@@ -711,6 +711,15 @@ static void tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
 static uint32_t number_of(const struct hd_pt_slot *h, uint64_t vpn)
 {
     return region_number(h) * HD_LARGE_PAGES + (vpn & 511);
+}
+
+uint64_t hd_ptables_bytes(const struct hd_ptables *t, uint32_t app,
+                          const struct hd_xlate *x)
+{
+    if (HD_LIKELY(t->compress == NULL))
+        return (uint64_t)x->pages * HD_PAGE_BYTES;
+    return hd_compress_bytes(
+        t->compress, number_of(slot_of(t, app, x->vpn.v), x->vpn.v), x->pages);
 }
 
 /* choose_frame, if there is memory for the page; of a coalesced region, it is
@@ -1265,8 +1274,8 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     uint64_t f;
 
     if (x == NULL || h->region_bits & HD_PT_JOINED ||
-        (x->used != HD_LARGE_PAGES && (t->cfg.paging != HD_PAGING_FAULT ||
-                                       hd_ptables_small(t, app, vpn))))
+        (x->used != HD_LARGE_PAGES &&
+         (t->cfg.paging != HD_PAGING_FAULT || hd_ptables_small(t, app, vpn))))
         return 0;
     e = hd_pt_entry(t, x->at);
     f = in_order(e);
@@ -1673,9 +1682,8 @@ static void check_chunks(const struct hd_ptables *t, struct hd_err *err)
             hd_err_set(err, HEDDLE_ECHECK,
                        "application %u, the 2 MB at page 0x%llx: %u pages have "
                        "frames of their chunk, %u are counted",
-                       r->app,
-                       (unsigned long long)r->number * HD_LARGE_PAGES, n,
-                       r->held);
+                       r->app, (unsigned long long)r->number * HD_LARGE_PAGES,
+                       n, r->held);
     }
     if (spare != t->s->spare || used + spare > t->frames.frames)
         hd_err_set(err, HEDDLE_ECHECK,

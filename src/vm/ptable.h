@@ -171,6 +171,10 @@ uint64_t hd_ptables_free(const struct hd_ptables *t);
 /* The same for pages of these 2 MB: what is left of their chunk, too. */
 uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
+/* Bytes that cross the link for a page that has memory. */
+uint64_t hd_ptables_bytes(const struct hd_ptables *t, uint32_t app,
+                          const struct hd_xlate *x);
+
 /* Whether a page's memory is no chunk of 2 MB, where there are such. */
 bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 uint64_t hd_ptables_total(const struct hd_ptables *t);

@@ -37,8 +37,8 @@
  * went with their allocation, and those that are; a granule that waits for the
  * host counts nothing and is in one list, once.
  *
- * In driver mode (driver.c) faults and notifications have one host between them:
- * NVIDIA's driver serves both in bottom halves of one queue.  A batch of
+ * In driver mode (driver.c) faults and notifications have one host between
+ * them: NVIDIA's driver serves both in bottom halves of one queue.  A batch of
  * notifications goes like one of faults: in the order of addresses, with
  * uvm.base_latency once and uvm.block_latency for each 2 MB, and the next
  * granule has its turn when the pages of the last one have come.  Notifications
@@ -339,8 +339,8 @@ bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t g)
     uint32_t app, answer;
     hd_vpn vpn = place_of(r, g, &app);
 
-    answer = ask(r, HEDDLE_MIGRATE_CAUSE_COUNTER, app, vpn, 1u << r->shift,
-                 false);
+    answer =
+        ask(r, HEDDLE_MIGRATE_CAUSE_COUNTER, app, vpn, 1u << r->shift, false);
     if (answer == 0) {
         r->w.ask(r->w.manager, now, g);
         return true;
