@@ -183,7 +183,8 @@ end
 -- The driver, with a small buffer and few faults a core.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
     ["vm.paging"] = "fault", ["uvm.mode"] = "driver", ["uvm.fault_buffer"] = 6,
-    ["uvm.utlb_faults"] = 3, ["uvm.perf_fault_replay_update_put_ratio"] = 10,
+    ["uvm.utlb_faults"] = 3, ["uvm.utlb_cores"] = 1,
+    ["uvm.perf_fault_replay_update_put_ratio"] = 10,
     ["uvm.base_latency"] = 100, ["l1tlb.mshrs"] = 32, ["l2tlb.mshrs"] = 32 },
     apps = { H.app("GUP", { size = "S" }), tiny "BP" },
     policies = { everything } }

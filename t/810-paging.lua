@@ -31,9 +31,7 @@ end
 -- ---- a copy at launch -----------------------------------------------------------
 
 --- 1 GB/s and 1 us at 1 GHz: 1000 cycles and a cycle a byte.
-local ROUND = { ["clock.core"] = 1000000000, ["clock.l2"] = 1000000000,
-    ["clock.dram"] = 1000000000, ["clock.link"] = 1000000000,
-    ["link.latency"] = 1000, ["link.bandwidth"] = 1000000000 }
+local ROUND = whole.join(whole.ROUND, { ["link.latency"] = 1000 })
 
 local function copied(names, options)
     local none = run(names, ROUND, options)

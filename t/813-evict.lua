@@ -35,30 +35,13 @@ end
 
 -- ---- closed forms ---------------------------------------------------------------
 
--- 1 GHz, 1 GB/s: a tick is a cycle, and a byte takes one.
-local ROUND = { ["clock.core"] = 1000000000, ["clock.l2"] = 1000000000,
-    ["clock.dram"] = 1000000000, ["clock.link"] = 1000000000,
-    ["link.bandwidth"] = 1000000000, ["link.out_bandwidth"] = 500000000 }
+local ROUND = whole.ROUND
 local LATENCY, IN, OUT = 1000, 4096, 8192
 
 --- A kernel that reads or writes a word of each of n steps of `kb` KB, one after
 -- the other, `times` times.
 local function stream(n, kb, what, times)
-    return H.program(kernel.app {
-        name = "stream", source = "this test",
-        buffers = function() return { kernel.i64("m", n * kb * 128) } end,
-        kernels = function(_, b)
-            return { kernel.kernel("touch", { grid = 1, block = 1 },
-                function(t)
-                    t:loop(n * (times or 1), function(j)
-                        local at = j % n * (kb * 128)
-                        if what == "store" then t:store(b.m, at, 1) end
-                        local x = t:load(b.m, at)
-                        t:alu(1, { uses = { x } })
-                    end)
-                end) }
-        end,
-    })
+    return whole.touch(n, kb << 10, what == "store" and "both" or "load", times)
 end
 
 --- What pages n + 1 to 2 n of a stream cost more than they would if there were

@@ -11,12 +11,10 @@ local whole = require "lib.whole"
 local H = require "heddle"
 local kernel = require "heddle.kernel"
 
--- 1 GHz, 1 GB/s: a tick is a cycle, and a byte takes one.
 local BASE, BLOCK, IN = 20000, 5280, 4096
-local ROUND = { ["clock.core"] = 1000000000, ["clock.l2"] = 1000000000,
-    ["clock.dram"] = 1000000000, ["clock.link"] = 1000000000,
-    ["link.bandwidth"] = 1000000000, ["vm.paging"] = "fault",
-    ["uvm.mode"] = "driver", ["sim.relaunch"] = false }
+local ROUND = whole.join(whole.ROUND, { ["vm.paging"] = "fault",
+    ["uvm.mode"] = "driver", ["sim.relaunch"] = false })
+local near = whole.near
 
 local function run(apps, settings, policy)
     local sim = whole.sim(apps, whole.join(whole.SMALL, ROUND, settings),
@@ -48,11 +46,6 @@ local function touch(threads, n, kb, blocks)
                 end) }
         end,
     })
-end
-
-local function near(got, want, what)
-    tap.ok(math.abs(got - want) <= 0.01 * want, what,
-        ("%d, %d"):format(got, want))
 end
 
 --- What a run takes more than where all pages are there.

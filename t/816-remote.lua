@@ -16,9 +16,7 @@ local kernel = require "heddle.kernel"
 
 local FAR = { ["vm.paging"] = "fault", ["remote.access"] = "remote",
     ["link.latency"] = 1000 }
-local ROUND = { ["clock.core"] = 1000000000, ["clock.l2"] = 1000000000,
-    ["clock.dram"] = 1000000000, ["clock.link"] = 1000000000,
-    ["link.bandwidth"] = 1000000000, ["link.out_bandwidth"] = 500000000 }
+local ROUND = whole.ROUND
 
 local function run(apps, settings, policy)
     local sim = whole.sim(apps, whole.join(whole.SMALL, FAR, settings),

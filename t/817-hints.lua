@@ -13,12 +13,8 @@ local whole = require "lib.whole"
 local H = require "heddle"
 local k = require "heddle.kernel"
 
--- 1 GHz, 1 GB/s: a tick is a cycle, and a byte takes one; outwards two.
-local ROUND = { ["vm.paging"] = "fault", ["link.latency"] = 1000,
-    ["clock.core"] = 1000000000, ["clock.l2"] = 1000000000,
-    ["clock.dram"] = 1000000000, ["clock.link"] = 1000000000,
-    ["link.bandwidth"] = 1000000000, ["link.out_bandwidth"] = 500000000,
-    ["vm.memory_bytes"] = 64 << 20 }
+local ROUND = whole.join(whole.ROUND, { ["vm.paging"] = "fault",
+    ["link.latency"] = 1000, ["vm.memory_bytes"] = 64 << 20 })
 local LATENCY, IN, OUT = 1000, 4096, 8192
 
 --- So many data frames of 4 KB.

@@ -10,8 +10,6 @@
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
-local H = require "heddle"
-local kernel = require "heddle.kernel"
 
 local LINE = 128
 
@@ -34,36 +32,7 @@ local function run(apps, settings, policy)
     return sim:counters(), word, sim.now
 end
 
---- Touches a word of each of n steps of `bytes`, one after the other, `times`
--- times; `data`: what the buffer holds.
-local function stream(n, bytes, what, times, data)
-    return H.program(kernel.app {
-        name = "stream", source = "this test",
-        buffers = function()
-            return { kernel.i64("m", n * bytes // 8, { data = data }) }
-        end,
-        kernels = function(_, b)
-            return { kernel.kernel("touch", { grid = 1, block = 1 },
-                function(t)
-                    t:loop(n * (times or 1), function(j)
-                        local at = j % n * (bytes // 8)
-                        if what ~= "load" then
-                            t:store(b.m, at, data and 1 or nil)
-                        end
-                        if what ~= "store" then
-                            local x = t:load(b.m, at)
-                            t:alu(1, { uses = { x } })
-                        end
-                    end)
-                end) }
-        end,
-    })
-end
-
-local function near(got, want, what)
-    tap.ok(math.abs(got - want) <= 0.01 * want, what,
-        ("%s, not %s"):format(got, want))
-end
+local stream, near = whole.touch, whole.near
 
 local function pages_of(c)
     return { c.pages_512, c.pages_1k, c.pages_2k, c.pages_4k }
@@ -122,9 +91,8 @@ end
 do
     local function carried(more)
         local set = memory(16, whole.join({ ["compress.ratio"] = "400",
-            ["compress.contents"] = false, ["clock.core"] = 1000000000,
-            ["clock.link"] = 1000000000, ["clock.l2"] = 1000000000,
-            ["clock.dram"] = 1000000000, ["link.bandwidth"] = 1000000000 }, more))
+            ["compress.contents"] = false }, whole.ROUND,
+            { ["link.out_bandwidth"] = 1000000000 }, more or {}))
         local c, word, now = run({ stream(32, 4096, "load", 3) },
             whole.join(set, { ["vm.table_frames"] = (64 << 8) - 4 }))
         tap.is(word, "done", "the link")

@@ -48,80 +48,39 @@ local x = experiment.open {
 x:say("size %s, units of %s, prefetch %s; memory: the 64 KB pages touched by "
     .. "the share", SIZE, arg.unit, arg.prefetch)
 
---- A run in so many pages of 64 KB; nil: in all that it wants.
-local function job(name, pages, policy)
-    return uvm.job(x, { name }, SIZE, pages, {
-        policies = policy and { policy } or nil,
-        settings = { ["fault.prefetch"] = arg.prefetch,
-            ["evict.unit"] = arg.unit, ["evict.overlap"] = arg.overlap },
-    })
-end
-
--- ---- the runs ------------------------------------------------------------------
-
-local jobs = {}
-for i, name in ipairs(PROGRAMS) do
-    jobs[i] = job(name)
-end
-local whole = x:run(jobs)
-jobs = {}
-for i, name in ipairs(PROGRAMS) do
-    local touched = uvm.touched(whole[i])
-    for _, share in ipairs(SHARES) do
-        for _, v in ipairs(VICTIMS) do
-            jobs[#jobs + 1] = job(name, touched * 100 // share, v[2])
-        end
-    end
-end
-local squeezed = x:run(jobs)
-
--- ---- what they say ---------------------------------------------------------------
-
-local rows = { { "program", "touched / memory" } }
-local counts = { { "program", "touched / memory", "MB touched", "faults",
-    "MB evicted, oldest", "came back", "wait for frames" } }
-local chart = { groups = {}, series = {}, unit = "times",
+local chart = { unit = "times",
     title = "Time in less memory than is touched, by what leaves",
     note = "Of the time with memory for all." }
-for i, v in ipairs(VICTIMS) do
-    rows[1][i + 2] = v[1]
-    chart.series[i] = { name = v[1], values = {} }
-end
-local sums, at = {}, 0
-for i, name in ipairs(PROGRAMS) do
-    for _, share in ipairs(SHARES) do
-        local row = { name, share .. " %" }
-        chart.groups[#chart.groups + 1] = name .. " " .. share
-        sums[share] = sums[share] or {}
-        for k, v in ipairs(VICTIMS) do
-            local r = squeezed[at + k]
-            local slower = r.cycles / whole[i].cycles
-            row[k + 2] = ("%.2f"):format(slower)
-            chart.series[k].values[#chart.groups] = slower
-            sums[share][v[1]] = (sums[share][v[1]] or 0.0) + slower
-        end
-        local r = squeezed[at + 1]
-        local time = total(r, "fault.wait_cycles")
-            + total(r, "fault.host_cycles")
-            + total(r, "fault.room_cycles")
-            + total(r, "fault.link_cycles")
-            + total(r, "fault.batch_cycles")
-        counts[#counts + 1] = { name, share .. " %",
-            ("%.1f"):format(total(whole[i], "fault.pages") / 256),
-            total(r, "fault.faults"),
-            ("%.1f"):format(total(r, "evict.pages") / 256),
-            H.report.percent(total(r, "evict.refaults")
-                / math.max(total(r, "fault.pages"), 1)),
-            H.report.percent(total(r, "fault.room_cycles")
-                / math.max(time, 1)) }
-        rows[#rows + 1] = row
-        at = at + #VICTIMS
+local runs, mean = uvm.squeeze(x, { programs = PROGRAMS, size = SIZE,
+    shares = SHARES, cases = VICTIMS, chart = chart,
+    job = function(v)
+        return { policies = v[2] and { v[2] } or nil,
+            settings = { ["fault.prefetch"] = arg.prefetch,
+                ["evict.unit"] = arg.unit, ["evict.overlap"] = arg.overlap } }
+    end,
+    label = function(name, share) return name .. " " .. share end,
+})
+
+local rows = uvm.rows(runs, "program", "touched / memory", "%.2f", "%d %%")
+local counts = { { "program", "touched / memory", "MB touched", "faults",
+    "MB evicted, oldest", "came back", "wait for frames" } }
+for i = 1, #runs, #VICTIMS do
+    local r = runs[i].result
+    local time = 0
+    for _, stage in ipairs { "wait", "host", "room", "link", "batch" } do
+        time = time + total(r, "fault." .. stage .. "_cycles")
     end
+    counts[#counts + 1] = { runs[i].name, runs[i].share .. " %",
+        ("%.1f"):format(total(runs[i].whole, "fault.pages") / 256),
+        total(r, "fault.faults"), ("%.1f"):format(total(r, "evict.pages") / 256),
+        H.report.percent(total(r, "evict.refaults")
+            / math.max(total(r, "fault.pages"), 1)),
+        H.report.percent(total(r, "fault.room_cycles") / math.max(time, 1)) }
 end
 for _, share in ipairs(SHARES) do
     for _, v in ipairs(VICTIMS) do
         x:quantity { ("mean slowdown at %d %%, %s leaves"):format(share, v[1]),
-            heddle = sums[share][v[1]] / #PROGRAMS, unit = "times" }
+            heddle = mean[share][v[1]], unit = "times" }
     end
 end
 x:table("times as long as with memory for all", rows)

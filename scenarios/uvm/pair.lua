@@ -20,7 +20,7 @@ local arg = H.args(experiment.args {
     unit = "64K", -- what leaves at once: 4K, 64K, 2M
 })
 local full = arg.scale == "full"
-local PAIRS = uvm.words(arg.pairs, full
+local PAIRS = uvm.pairs(arg.pairs, full
     and { "2DCONV+ATAX", "HS+BFS2", "FDTD+MVT", "3DS+GUP", "ATAX+MVT" }
     or { "2DCONV+ATAX", "HS+BFS2" })
 local SHARES = { 75, 50 }
@@ -32,68 +32,41 @@ local x = experiment.open { name = "uvm/pair",
 x:say("size %s, units of %s; memory: a share of the 64 KB pages that both touch",
     arg.size, arg.unit)
 
-local function job(pair, pages, policy)
-    return uvm.job(x, uvm.pair(pair), arg.size, pages, {
-        policies = policy and { policy } or nil,
-        settings = { ["evict.unit"] = arg.unit },
-    })
+local function slow(run, a)
+    return run.result.apps[a].cycles / run.whole.apps[a].cycles
 end
 
-local jobs = {}
-for i, pair in ipairs(PAIRS) do
-    jobs[i] = job(pair)
-end
-local whole = x:run(jobs)
-jobs = {}
-for i, pair in ipairs(PAIRS) do
-    for _, share in ipairs(SHARES) do
-        for _, v in ipairs(VICTIMS) do
-            jobs[#jobs + 1] = job(pair, uvm.touched(whole[i]) * share // 100,
-                v[2])
-        end
-    end
-end
-local squeezed = x:run(jobs)
-
-local rows = { { "pair", "memory", "who leaves", "first", "second", "apart",
-    "MB evicted of the first", "of the second" } }
-local chart = { groups = {}, series = {}, unit = "times",
+local chart = { unit = "times",
     title = "The longer of two slowdowns, by what leaves",
     note = "Of the time with memory for all." }
-for i, v in ipairs(VICTIMS) do
-    chart.series[i] = { name = v[1], values = {} }
-end
-local at, mean = 0, {}
-for i, pair in ipairs(PAIRS) do
-    for _, share in ipairs(SHARES) do
-        chart.groups[#chart.groups + 1] = pair .. " " .. share
-        for k, v in ipairs(VICTIMS) do
-            at = at + 1
-            local r, slow = squeezed[at], {}
-            for a = 1, 2 do
-                slow[a] = r.apps[a].cycles / whole[i].apps[a].cycles
-            end
-            local worst = math.max(slow[1], slow[2])
-            local apart = worst / math.min(slow[1], slow[2])
-            chart.series[k].values[#chart.groups] = worst
-            rows[#rows + 1] = { pair, share .. " %", v[1],
-                ("%.2f"):format(slow[1]), ("%.2f"):format(slow[2]),
-                ("%.2f"):format(apart),
-                ("%.1f"):format(uvm.total(r, "evict.pages", 0) / 256),
-                ("%.1f"):format(uvm.total(r, "evict.pages", 1) / 256) }
-            local m = mean[share .. v[1]] or { worst = 0.0, apart = 0.0 }
-            m.worst, m.apart = m.worst + worst, m.apart + apart
-            mean[share .. v[1]] = m
-        end
-    end
+local runs, worst = uvm.squeeze(x, { programs = PAIRS, size = arg.size,
+    shares = SHARES, cases = VICTIMS, chart = chart,
+    job = function(v)
+        return { policies = v[2] and { v[2] } or nil,
+            settings = { ["evict.unit"] = arg.unit } }
+    end,
+    pages = function(touched, share) return touched * share // 100 end,
+    label = function(pair, share) return pair .. " " .. share end,
+    value = function(run) return math.max(slow(run, 1), slow(run, 2)) end,
+})
+
+local rows, far = { { "pair", "memory", "who leaves", "first", "second", "apart",
+    "MB evicted of the first", "of the second" } }, {}
+for _, run in ipairs(runs) do
+    local a, b, r = slow(run, 1), slow(run, 2), run.result
+    local key, apart = run.share .. run.case[1], run.value / math.min(a, b)
+    rows[#rows + 1] = { run.name, run.share .. " %", run.case[1],
+        ("%.2f"):format(a), ("%.2f"):format(b), ("%.2f"):format(apart),
+        ("%.1f"):format(uvm.total(r, "evict.pages", 0) / 256),
+        ("%.1f"):format(uvm.total(r, "evict.pages", 1) / 256) }
+    far[key] = (far[key] or 0.0) + apart / #PAIRS
 end
 for _, share in ipairs(SHARES) do
     for _, v in ipairs(VICTIMS) do
-        local m = mean[share .. v[1]]
         x:quantity { ("longer slowdown at %d %%, %s leaves"):format(share, v[1]),
-            heddle = m.worst / #PAIRS, unit = "times" }
+            heddle = worst[share][v[1]], unit = "times" }
         x:quantity { ("how far apart at %d %%, %s leaves"):format(share, v[1]),
-            heddle = m.apart / #PAIRS, unit = "times" }
+            heddle = far[share .. v[1]], unit = "times" }
     end
 end
 x:table("times as long as with memory for all", rows)

@@ -16,7 +16,7 @@ local uvm = require "common"
 
 local arg = H.args(experiment.args { pairs = "", size = "S" })
 local full = arg.scale == "full"
-local PAIRS = uvm.words(arg.pairs, full
+local PAIRS = uvm.pairs(arg.pairs, full
     and { "HS+CONS", "SCAN+FWT", "LUD+SRAD", "BFS2+MM", "GUP+3DS" }
     or { "BFS2+LPS" })
 local SHARES = full and { 100, 75, 50 } or { 100, 50 }
@@ -35,63 +35,37 @@ local x = experiment.open { name = "uvm/pressure",
     title = "page sizes and sharing in too little memory", arg = arg }
 x:say("size %s; memory: a share of the 64 KB pages that both touch", arg.size)
 
-local function job(pair, pages, d)
-    return uvm.job(x, uvm.pair(pair), arg.size, pages, {
-        machine = d[2].apply(H.machine "mosaic"), policies = d[2].policies,
-        settings = d[3],
-    })
-end
-
-local jobs = {}
-for i, pair in ipairs(PAIRS) do
-    jobs[i] = job(pair, nil, DESIGNS[1])
-end
-local whole = x:run(jobs)
-jobs = {}
-for i, pair in ipairs(PAIRS) do
-    for _, share in ipairs(SHARES) do
-        for _, d in ipairs(DESIGNS) do
-            jobs[#jobs + 1] = job(pair, uvm.touched(whole[i]) * share // 100
-                + (share == 100 and 4096 or 0), d)
+local chart = { title = "Speed in too little memory, GPU-MMU with memory for all as 1" }
+local runs, mean = uvm.squeeze(x, { programs = PAIRS, size = arg.size,
+    shares = SHARES, cases = DESIGNS, chart = chart,
+    job = function(d)
+        return { machine = d[2].apply(H.machine "mosaic"),
+            policies = d[2].policies, settings = d[3] }
+    end,
+    pages = function(touched, share)
+        return touched * share // 100 + (share == 100 and 4096 or 0)
+    end,
+    label = function(pair, share) return pair .. " " .. share end,
+    value = function(run)
+        local speed = 1.0
+        for a = 1, 2 do
+            speed = speed * run.whole.apps[a].cycles / run.result.apps[a].cycles
         end
-    end
-end
-local runs = x:run(jobs)
+        return speed ^ 0.5
+    end,
+})
 
-local rows, counts = { { "pair", "memory" } }, { { "pair", "memory", "design",
-    "faults", "MB came", "MB left", "came back", "coalesced", "split" } }
-local chart = { groups = {}, series = {},
-    title = "Speed in too little memory, GPU-MMU with memory for all as 1" }
-for i, d in ipairs(DESIGNS) do
-    rows[1][i + 2] = d[1]
-    chart.series[i] = { name = d[1], values = {} }
-end
-local at, mean = 0, {}
-for i, pair in ipairs(PAIRS) do
-    for _, share in ipairs(SHARES) do
-        local row = { pair, share .. " %" }
-        mean[share] = mean[share] or {}
-        chart.groups[#chart.groups + 1] = pair .. " " .. share
-        for k, d in ipairs(DESIGNS) do
-            at = at + 1
-            local r, speed = runs[at], 1.0
-            for a = 1, 2 do
-                speed = speed * whole[i].apps[a].cycles / r.apps[a].cycles
-            end
-            speed = speed ^ 0.5
-            row[k + 2] = ("%.3f"):format(speed)
-            chart.series[k].values[#chart.groups] = speed
-            mean[share][d[1]] = (mean[share][d[1]] or 0.0) + speed / #PAIRS
-            counts[#counts + 1] = { pair, share .. " %", d[1],
-                uvm.total(r, "fault.faults"), uvm.total(r, "fault.pages") // 256,
-                uvm.total(r, "evict.pages") // 256, H.report.percent(
-                    uvm.total(r, "evict.refaults")
-                    / math.max(uvm.total(r, "fault.pages"), 1)),
-                uvm.total(r, "memory.coalesced"),
-                uvm.total(r, "memory.splintered") }
-        end
-        rows[#rows + 1] = row
-    end
+local rows, counts = uvm.rows(runs, "pair", "memory", "%.3f", "%d %%"),
+    { { "pair", "memory", "design", "faults", "MB came", "MB left", "came back",
+        "coalesced", "split" } }
+for _, run in ipairs(runs) do
+    local r = run.result
+    counts[#counts + 1] = { run.name, run.share .. " %", run.case[1],
+        uvm.total(r, "fault.faults"), uvm.total(r, "fault.pages") // 256,
+        uvm.total(r, "evict.pages") // 256, H.report.percent(
+            uvm.total(r, "evict.refaults")
+            / math.max(uvm.total(r, "fault.pages"), 1)),
+        uvm.total(r, "memory.coalesced"), uvm.total(r, "memory.splintered") }
 end
 for _, share in ipairs(SHARES) do
     for _, d in ipairs(DESIGNS) do

@@ -37,58 +37,38 @@ local x = experiment.open { name = "uvm/remote",
 x:say("size %s, pages of 4 KB, 64 KB come and leave together, 45 us a fault",
     arg.size)
 
-local function job(name, pages, d)
-    local settings = { ["vm.page"] = "4K", ["fault.transfer"] = "64K",
-        ["fault.prefetch"] = "none", ["evict.unit"] = "64K",
-        ["link.latency"] = 45000 }
-    for k, v in pairs(d[2]) do
-        settings[k] = v
-    end
-    return uvm.job(x, { name }, arg.size, pages, { settings = settings,
-        policies = d[3] and { d[3] } or nil })
+local function memory(share)
+    return share == 0 and "all" or share .. " %"
 end
 
-local jobs = {}
-for i, name in ipairs(PROGRAMS) do
-    jobs[i] = job(name, nil, DESIGNS[1])
-end
-local whole = x:run(jobs)
-jobs = {}
-for i, name in ipairs(PROGRAMS) do
-    for _, share in ipairs(SHARES) do
-        for _, d in ipairs(DESIGNS) do
-            jobs[#jobs + 1] = job(name, share > 0
-                and uvm.touched(whole[i]) * 100 // share or nil, d)
+local chart = { unit = "times",
+    title = "Time by where pages are used, migration with all memory as 1" }
+local runs, mean = uvm.squeeze(x, { programs = PROGRAMS, size = arg.size,
+    shares = SHARES, cases = DESIGNS, chart = chart,
+    job = function(d)
+        local settings = { ["vm.page"] = "4K", ["fault.transfer"] = "64K",
+            ["fault.prefetch"] = "none", ["evict.unit"] = "64K",
+            ["link.latency"] = 45000 }
+        for k, v in pairs(d[2]) do
+            settings[k] = v
         end
-    end
-end
+        return { settings = settings, policies = d[3] and { d[3] } or nil }
+    end,
+    label = function(name, share) return name .. ", " .. memory(share) end,
+})
 
 local rows = { { "program", "touched / memory", "design", "time", "faults",
     "MB came", "MB left", "lines over the link", "notifications" } }
-local chart = { groups = {}, series = {}, unit = "times",
-    title = "Time by where pages are used, migration with all memory as 1" }
-for i, d in ipairs(DESIGNS) do
-    chart.series[i] = { name = d[1], values = {} }
-end
-local mean = {}
-for k, r in ipairs(x:run(jobs)) do
-    local d = DESIGNS[(k - 1) % #DESIGNS + 1]
-    local g = (k - 1) // #DESIGNS
-    local p, share = g // #SHARES + 1, SHARES[g % #SHARES + 1]
-    local time = r.cycles / whole[p].cycles
-    local memory = share == 0 and "all" or share .. " %"
+for _, run in ipairs(runs) do
     local function count(name)
-        return uvm.total(r, name) or 0
+        return uvm.total(run.result, name) or 0
     end
-    rows[#rows + 1] = { PROGRAMS[p], memory, d[1], ("%.2f"):format(time),
-        count "fault.faults", ("%.1f"):format(count "fault.pages" / 256),
+    rows[#rows + 1] = { run.name, memory(run.share), run.case[1],
+        ("%.2f"):format(run.value), count "fault.faults",
+        ("%.1f"):format(count "fault.pages" / 256),
         ("%.1f"):format(count "evict.pages" / 256),
         count "remote.loads" + count "remote.stores",
         count "remote.notifications" }
-    chart.groups[g + 1] = PROGRAMS[p] .. ", " .. memory
-    chart.series[(k - 1) % #DESIGNS + 1].values[g + 1] = time
-    mean[share] = mean[share] or {}
-    mean[share][d[1]] = (mean[share][d[1]] or 0.0) + time / #PROGRAMS
 end
 for _, share in ipairs(SHARES) do
     for _, d in ipairs(DESIGNS) do

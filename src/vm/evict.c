@@ -71,6 +71,12 @@
  * bounds; the host's own time for an eviction; loads and stores that had their
  * translation before the instant go on at the old frame, as if the shootdown
  * had waited for them, and lines that are in flight then come in and age away.
+ * That is seldom: of 1,375 pages of 64 KB that left (BFS2, ATAX and 2DCONV at
+ * size S in half of what they touch) 58 had lines in flight below the L1, 598 in
+ * all, when they were unmapped, and 2 had 3 lines when they had been written
+ * back.  With evict.write_back=dirty, where the frame of a clean page is free at
+ * once, 148 of 2,513 had, and 105 when it was free: waiting for these would put
+ * off 4 % of the evictions by an access of memory, beside 20 us a fault.
  *
  * SPDX-License-Identifier: MIT
  */

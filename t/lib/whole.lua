@@ -21,6 +21,19 @@ whole.SMALL = {
     ["l2tlb.ways"] = 4, ["l1cache.bytes"] = 4096, ["l2cache.bytes"] = 65536,
 }
 
+--- 1 GHz, 1 GB/s, half of that outwards: a tick is a cycle, a byte takes one.
+whole.ROUND = {
+    ["clock.core"] = 1000000000, ["clock.l2"] = 1000000000,
+    ["clock.dram"] = 1000000000, ["clock.link"] = 1000000000,
+    ["link.bandwidth"] = 1000000000, ["link.out_bandwidth"] = 500000000,
+}
+
+--- A test: a number is another one, within 1 %.
+function whole.near(got, want, what)
+    tap.ok(math.abs(got - want) <= 0.01 * want, what,
+        ("%s, not %s"):format(got, want))
+end
+
 --- A table with what the others have, the last one first.
 function whole.join(...)
     local out = {}
@@ -182,6 +195,33 @@ function whole.stream(blocks)
                     local x, y = t:load(b.a, i), t:load(b.b, i)
                     t:alu(2)
                     t:store(b.c, i, x + y)
+                end) }
+        end,
+    })
+end
+
+--- One thread that loads ("load"), stores ("store") or both a word of each of n
+-- steps of so many bytes, one after the other, `times` times; data: what the
+-- buffer holds.
+function whole.touch(n, bytes, what, times, data)
+    return H.program(kernel.app {
+        name = "touch", source = "vecadd",
+        buffers = function()
+            return { kernel.i64("m", n * bytes // 8, { data = data }) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("touch", { grid = 1, block = 1 },
+                function(t)
+                    t:loop(n * (times or 1), function(j)
+                        local at = j % n * (bytes // 8)
+                        if what ~= "load" then
+                            t:store(b.m, at, data and 1 or nil)
+                        end
+                        if what ~= "store" then
+                            local x = t:load(b.m, at)
+                            t:alu(1, { uses = { x } })
+                        end
+                    end)
                 end) }
         end,
     })
