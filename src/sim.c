@@ -67,6 +67,7 @@ static int build_base(heddle_sim *s)
     env->apps = s->apps;
     env->check = m->sim.check;
     env->apart = m->core.shared_unit;
+    env->compact = m->core.compact;
     place.at = "";
     place.cores = m->core.count;
     place.warps = m->core.warps;
@@ -345,6 +346,13 @@ static int bind_sources(heddle_sim *s)
 {
     uint32_t slots = s->m.core.count * s->m.core.warps;
 
+    for (uint32_t i = 0; i < s->apps && s->m.core.compact; i++)
+        if (s->source[i]->ops->regroup == NULL)
+            return hd_err_set(&s->err, HEDDLE_ECONFIG,
+                              "core.compact: application %u (%s) is a trace or "
+                              "a generator, whose threads cannot be regrouped; "
+                              "a kernel program is expected",
+                              i, s->source[i]->name);
     for (uint32_t i = 0; i < s->apps; i++) {
         struct hd_source *src = s->source[i];
         if (src->ops->bind(src->self, s->env, i, s->m.core.lanes, slots) < 0) {

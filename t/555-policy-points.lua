@@ -140,6 +140,9 @@ for _, extra in ipairs {
       ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030,
       ["fault.thrashing"] = "refault", ["sim.budget"] = 0,
       apps = function() return { H.app("CONS", { size = "T" }) } end },
+    { ["core.compact"] = true, apps = function()
+        return { whole.freer(70, 2), H.app("BFS2", { size = "T" }) }
+    end },
     { apps = function()
         return { whole.freer(700, 12), whole.freer(2048, 5, "more") }
     end, ["sim.relaunch"] = false },

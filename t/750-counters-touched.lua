@@ -235,6 +235,14 @@ runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4 },
             return s.n % 5 > 0 and 1 or nil
         end, compact_copy = function() end, shootdown = function() end } } }
 
+-- Threads that are regrouped, all, and those of one warp.
+for _, policy in ipairs { everything, { name = "apart",
+    thread_join = function() return false end } } do
+    runs[#runs + 1] = { machine = H.machine("maxwell") { ["core.count"] = 4,
+        ["core.compact"] = true }, apps = { tiny "BFS2" },
+        policies = { policy } }
+end
+
 --- What nothing can count: a point without an answer cannot be passed on, and
 -- the bypass cache has one array, so there are no hits in a large one.
 local function out_of_reach(name)

@@ -219,7 +219,7 @@ local function memory(c, m)
 end
 
 local TIME = { "issue", "ready", "alu", "lsu", "tlb", "walk", "fault",
-    "data", "barrier", "idle" }
+    "data", "barrier", "meeting", "idle" }
 
 --- Every core's times, and DRAM's, against the clock; kernels against totals.
 local function clock(sim, m)
@@ -318,6 +318,14 @@ check("a walk queue of one", { ["walk.walkers"] = 1, ["walk.queue"] = 1 })
 check("refresh and closed rows", { ["dram.refresh"] = true,
     ["dram.page"] = "closed", ["dram.trefi"] = 2000 })
 check("LRR", { ["core.scheduler"] = "lrr" })
+check("compaction", { ["core.compact"] = true })
+check("compaction, few may join", { ["core.compact"] = true,
+    ["core.lanes"] = 32, ["core.width"] = 32 }, nil, { name = "few",
+    thread_join = function(q)
+        if q.lane % 2 == 0 then
+            return q.lane % 7 == 0
+        end
+    end })
 check("demand paging", { ["vm.paging"] = "fault", ["fault.serial"] = true,
     ["fault.batch"] = 4, ["link.latency"] = 1000 })
 check("demand paging with few of everything", { ["vm.paging"] = "fault",

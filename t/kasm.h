@@ -140,11 +140,12 @@ struct krig {
     void *self;
 };
 
-/* Takes the workload. */
-static inline int krig_open(struct krig *r, heddle_workload *w, uint32_t lanes,
-                            uint32_t slots)
+/* Takes the workload; compact: threads are regrouped, and it is checked. */
+static inline int krig_open_as(struct krig *r, heddle_workload *w,
+                               uint32_t lanes, uint32_t slots, bool compact)
 {
     memset(r, 0, sizeof(*r));
+    r->env.compact = r->env.check = compact;
     if (hd_arena_open(&r->arena, (size_t)1 << 32) != 0)
         return -1;
     r->env.arena = &r->arena;
@@ -154,6 +155,12 @@ static inline int krig_open(struct krig *r, heddle_workload *w, uint32_t lanes,
     r->ops = r->src->ops;
     r->self = r->src->self;
     return r->ops->bind(r->self, &r->env, 0, lanes, slots);
+}
+
+static inline int krig_open(struct krig *r, heddle_workload *w, uint32_t lanes,
+                            uint32_t slots)
+{
+    return krig_open_as(r, w, lanes, slots, false);
 }
 
 static inline void krig_close(struct krig *r)

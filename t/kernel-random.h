@@ -32,6 +32,7 @@ struct gen {
     int n[HD_R_TYPES];
     uint16_t var[256];
     int vars, depth, slot;
+    bool apart; /* no thread reads or writes what another one writes */
 };
 
 static uint64_t drawn(struct gen *g, uint32_t bytes)
@@ -207,6 +208,35 @@ static void memory(struct gen *g)
     }
 }
 
+/* Without races: what is read is written by nobody else, and the sums of
+ * atomics by nobody used. */
+static void memory_apart(struct gen *g)
+{
+    static const uint32_t own[] = {B_I64, B_F32, B_F64};
+    uint32_t buf = own[below(g, HD_LEN(own))];
+    uint16_t gid = g->reg[HD_R_INT][1], i;
+    int t = value_type(buf);
+
+    switch (below(g, 4)) {
+    case 0:
+        i = index_reg(g, COUNT);
+        kasm_mem(g->a, HD_I_LOAD, g->slot++ & 31, fresh(g, HD_R_INT), i, NR,
+                 below(g, 2) ? B_I32 : B_U8, 0, 0);
+        break;
+    case 1:
+        kasm_mem(g->a, HD_I_STORE, 0, any(g, t), gid, NR, buf, 0, 0);
+        break;
+    case 2:
+        kasm_mem(g->a, HD_I_LOAD, g->slot++ & 31, fresh(g, t), gid, NR, buf, 0,
+                 0);
+        break;
+    default:
+        i = index_reg(g, COUNT);
+        kasm_full(g->a, HD_I_ATOM, 32, NR, i, any(g, HD_R_INT), NR, B_U32, 0,
+                  0);
+    }
+}
+
 static void body(struct gen *g, int budget);
 
 /* The integer register written last. */
@@ -270,7 +300,7 @@ static void while_loop(struct gen *g)
     c = kasm_reg(g->a, HD_R_BOOL);
     kasm(g->a, HD_I_GT, c, d, NR, 0);
     if (below(g, 3) == 0)
-        memory(g);
+        (g->apart ? memory_apart : memory)(g);
     kasm(g->a, HD_I_TEST, NR, c, NR, 0);
     next = kasm_reg(g->a, HD_R_INT);
     kasm(g->a, HD_I_SUB, next, d, NR, 1);
@@ -322,10 +352,13 @@ static void body(struct gen *g, int budget)
     for (int i = 0; i < budget && g->a->nreg < 900 && !over(g); i++) {
         uint32_t k = below(g, 20);
 
-        if (k < 9)
+        if (k == 8 && g->apart)
+            kasm(g->a, HD_I_SPEC, fresh(g, HD_R_INT), NR, NR,
+                 below(g, HD_S_COUNT));
+        else if (k < 9)
             arithmetic(g);
         else if (k < 12)
-            memory(g);
+            (g->apart ? memory_apart : memory)(g);
         else if (k < 14)
             variable(g);
         else if (k < 15)
@@ -339,13 +372,13 @@ static void body(struct gen *g, int budget)
     }
 }
 
-/* From n bytes, or from a seed where there are none. */
+/* From n bytes, or from a seed where there are none; apart: without races. */
 static void generate(struct kasm *a, uint64_t seed, const uint8_t *bytes,
-                     size_t n)
+                     size_t n, bool apart)
 {
     static const uint32_t shapes[][3] = {{96, 1, 1}, {64, 2, 1}, {16, 8, 1},
                                          {13, 5, 1}, {8, 4, 3},  {1, 1, 1}};
-    struct gen g = {.a = a, .rng = hd_rng_make(seed, 403)};
+    struct gen g = {.a = a, .rng = hd_rng_make(seed, 403), .apart = apart};
     const uint32_t *s;
 
     if (bytes != NULL) {
@@ -353,8 +386,9 @@ static void generate(struct kasm *a, uint64_t seed, const uint8_t *bytes,
         g.end = bytes + n;
     }
     s = shapes[below(&g, HD_LEN(shapes))];
-    kasm_begin(a, "random", 3, s[0], s[1], s[2]);
-    a->grid[1] = 2;
+    kasm_begin(a, "random", 3, s[0] + (apart && s[0] == 96 ? 64 : 0), s[1],
+               s[2]);
+    a->grid[1] = apart ? 1 : 2;
     for (int k = 0; k < 6; k++)
         kasm(a, HD_I_SPEC, fresh(&g, HD_R_INT), NR, NR,
              k < 5 ? (int64_t)k : (int64_t)below(&g, HD_S_COUNT));

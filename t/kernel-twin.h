@@ -629,16 +629,16 @@ static void compare_contents(struct krig *r, struct twin *t, uint64_t seed)
 
 /* Runs the program of a seed, or of given bytes, on both; returns how many
  * events its warps had. */
-static int twin_program(struct kasm *a, struct twin *t, struct log *log,
-                        uint64_t seed, uint32_t lanes, const uint8_t *bytes,
-                        size_t n)
+static inline int twin_program(struct kasm *a, struct twin *t, struct log *log,
+                               uint64_t seed, uint32_t lanes,
+                               const uint8_t *bytes, size_t n)
 {
     heddle_program *p = twin_buffers(seed);
     struct krig r;
     struct hd_launch l;
     int events = 0;
 
-    generate(a, seed, bytes, n);
+    generate(a, seed, bytes, n, false);
     if (kasm_add(a, p) < 0)
         fail_msg("seed %llu: %s", (unsigned long long)seed,
                  heddle_program_error(p));

@@ -78,6 +78,12 @@ local LIST = {
     { "work", "pages_per_access", "base pages",
         "pages a memory instruction (page divergence)",
         rate("core", "pages", "mem_instructions") },
+    { "work", "formed_threads", "threads",
+        "threads of a warp that core.compact formed",
+        rate("core", "formed_threads", "formed_warps") },
+    { "work", "formed_pages", "base pages",
+        "pages a memory instruction of such a warp",
+        rate("core", "formed_pages", "formed_mem_instructions") },
     -- Translation.
     { "translation", "l1tlb_miss_rate", "", "L1 TLB misses a look-up",
         miss("l1tlb", "hits", "lookups") },
@@ -220,6 +226,7 @@ metrics.TIME = {
     { "tlb", "waiting for a TLB" }, { "walk", "waiting for a page walk" },
     { "fault", "waiting for pages from the host" },
     { "data", "waiting for data" }, { "barrier", "at a barrier" },
+    { "meeting", "at a construct, with core.compact" },
     { "idle", "no warp" },
 }
 

@@ -72,6 +72,7 @@ struct hd_env {
                           (policy/classify.c) */
     bool check;    /* --check: verify invariants while running */
     bool apart;    /* instructions of shared memory are apart from others */
+    bool compact;  /* the threads of a block are regrouped (core.compact) */
     uint32_t parts;
     struct hd_part part[HD_MAX_PARTS];
 };

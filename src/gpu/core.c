@@ -35,7 +35,7 @@
 #include "dispatch.h"
 
 const char *const hd_op_name[] = {"alu",     "load", "store", "atomic",
-                                  "barrier", "exit", "shared"};
+                                  "barrier", "exit", "meeting", "shared"};
 
 /* ---- settings and counters ---------------------------------------------- */
 
@@ -86,6 +86,11 @@ const struct hd_setting hd_core_settings[] = {
      "and "
      "wait there for what stops it; 0: they take issue slots only",
      "guess: shared memory has a way of its own"},
+    {"compact", HD_T_BOOL, AT(compact), "", "false", 0, 1, "",
+     "thread block compaction: warps of a block stop where its threads can go "
+     "apart, and are formed anew of those that go the same way; kernel programs "
+     "only",
+     "Fung and Aamodt, HPCA 2011"},
     {"translate_atomics", HD_T_BOOL, AT(translate_atomics), "", "true", 0, 1,
      "", "atomics look up the TLBs; 0: they take the page table's word at once",
      "MASK 3.1: every access is translated"},
@@ -113,6 +118,18 @@ const struct hd_stat_desc hd_core_counters[] = {
     [HD_CORE_LOAD_LANES] = {"load_lanes", "lanes", "lanes active in loads", 0},
     [HD_CORE_PAGES] = {"pages", "pages",
                        "base pages touched by memory instructions", 0},
+    [HD_CORE_FORMED] = {"formed_warps", "warps",
+                        "warps formed of threads of a block (core.compact)", 0},
+    [HD_CORE_FORMED_THREADS] = {"formed_threads", "threads",
+                                "threads in them when they were formed", 0},
+    [HD_CORE_FORMED_MEM] = {"formed_mem_instructions", "warp instructions",
+                            "loads, stores and atomics of formed warps", 0},
+    [HD_CORE_FORMED_PAGES] = {"formed_pages", "pages",
+                              "base pages touched by those", 0},
+    [HD_CORE_JOINS_REFUSED] = {"joins_refused", "threads",
+                               "threads that thread_join kept out of a warp, "
+                               "once for each that was being formed",
+                               0},
     [HD_CORE_BLOCKS] = {"blocks", "blocks", "thread blocks started", 0},
     [HD_CORE_T_ISSUE] = {"time_issue", "ticks", "warps issuing", 0},
     [HD_CORE_T_READY] = {"time_ready", "ticks",
@@ -131,6 +148,10 @@ const struct hd_stat_desc hd_core_counters[] = {
                         "warps waiting for data, translation done", 0},
     [HD_CORE_T_BARRIER] = {"time_barrier", "ticks", "warps waiting at barriers",
                            0},
+    [HD_CORE_T_MEET] = {"time_meeting", "ticks",
+                        "warps waiting at constructs for others of their "
+                        "block, and to be formed (core.compact)",
+                        0},
     [HD_CORE_T_IDLE] = {"time_idle", "ticks",
                         "warp slots that hold no running warp", 0},
 };
@@ -664,6 +685,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         c->fault = take(g, c->memops, sizeof *c->fault, &bad);
     }
     c->parked = take(g, c->targets, sizeof *c->parked, &bad);
+    if (m->core.compact)
+        c->origin = take(g, c->lsu_room, HD_MAX_LINES, &bad);
     if (m->l1tlb.blocking == HD_UNDER_HITS)
         c->page = take(g, c->targets, sizeof *c->page, &bad);
     if (bad || hd_places_open(&c->memop_places, g->env->arena, c->memops) ||

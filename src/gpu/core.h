@@ -52,6 +52,7 @@ struct hd_core_cfg {
     uint32_t limit_cycles; /* how long an answer of warp_limit holds */
     uint32_t translate_atomics, translate_textures; /* 1: as other accesses */
     uint32_t shared_unit; /* 1: shared memory by way of the load/store unit */
+    uint32_t compact;     /* 1: the threads of a block are regrouped */
 };
 
 enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
@@ -72,6 +73,11 @@ enum hd_core_counter {
     HD_CORE_LOAD_LINES,
     HD_CORE_LOAD_LANES,
     HD_CORE_PAGES,
+    HD_CORE_FORMED,
+    HD_CORE_FORMED_THREADS,
+    HD_CORE_FORMED_MEM,
+    HD_CORE_FORMED_PAGES,
+    HD_CORE_JOINS_REFUSED,
     HD_CORE_BLOCKS,
     HD_CORE_T_ISSUE,
     HD_CORE_T_READY,
@@ -82,6 +88,7 @@ enum hd_core_counter {
     HD_CORE_T_FAULT,
     HD_CORE_T_DATA,
     HD_CORE_T_BARRIER,
+    HD_CORE_T_MEET,
     HD_CORE_T_IDLE,
     HD_CORE_COUNTERS
 };
@@ -121,8 +128,10 @@ enum hd_warp_state {
     HD_WARP_READY,   /* may issue once its time has come */
     HD_WARP_SLOTS,   /* waits for scoreboard slots, or to exit for its stores */
     HD_WARP_BARRIER, /* waits for the other warps of its block */
-    HD_WARP_DONE,    /* has exited; its block has not */
-    HD_WARP_UNIT     /* waits for its shared memory's turn at the unit */
+    HD_WARP_DONE,    /* has exited, or holds no formed warp; its block has not
+                        ended */
+    HD_WARP_UNIT,    /* waits for its shared memory's turn at the unit */
+    HD_WARP_MEET     /* waits for others of its block to be regrouped */
 };
 
 struct hd_warp {      /* a line of the host's cache */
@@ -146,10 +155,13 @@ struct hd_warp {      /* a line of the host's cache */
 struct hd_block {
     uint64_t number; /* in its launch */
     uint32_t ctx;
-    uint32_t live;    /* warps that have not exited */
-    uint32_t arrived; /* at the barrier */
+    uint32_t live;    /* warps that have not exited; with core.compact, those
+                         that run */
+    uint32_t arrived; /* at the barrier, or meeting */
     uint32_t used;    /* 1: resident */
+    uint32_t rounds;  /* meetings since an instruction of the core was issued */
     uint64_t warps;   /* bit set of its warps */
+    uint64_t issued;  /* instructions of the core at its last meeting */
 };
 
 /* A memory instruction between issue and its last datum: half a line of the
@@ -171,6 +183,8 @@ struct hd_memop {
  * bits, its MSHR), or parked, without one, or nothing (HD_PAGE_UNKNOWN). */
 #define HD_PAGE_MISSING (1ull << 63)
 #define HD_PAGE_PARKED  (HD_PAGE_MISSING | HD_NONE)
+
+enum { HD_PAGE_WARP = 56 };
 
 /* A line that waits for a translation or, translated, for the L1 port. */
 struct hd_parked {
@@ -301,8 +315,9 @@ struct hd_core {
     /* A line of what issuing needs. */
     hd_time *fault;         /* of each memop, the longest time that it
                                waited for far faults; NULL: there are none */
-    uint64_t *page;         /* of each parked line without an MSHR, its page;
-                               NULL: there are none */
+    uint64_t *page;         /* of each parked line without an MSHR, its page
+                               and, from bit HD_PAGE_WARP on, whose it is; NULL:
+                               there are none */
     uint64_t full;          /* mask of all lanes of a warp */
     struct hd_block *block; /* [blocks] */
     struct hd_slot pick;
@@ -317,8 +332,10 @@ struct hd_core {
     hd_time slot;               /* ticks that an instruction holds the port */
 
     struct hd_places memop_places, parked_places; /* of those pools */
-    struct hd_slot limit;
+    struct hd_slot limit, join;
     struct hd_tbelow below_tlb;
+    uint8_t *origin;  /* of each place in lsu, for its pages: hd_lsu_origin;
+                         NULL: no threads are regrouped */
     uint64_t *age;    /* [warps]: order of arrival; lower is older */
     uint32_t targets; /* sizes: of the pools parked, memop (memops) */
     _Alignas(64) struct hd_tlb l1tlb;
@@ -421,6 +438,8 @@ void hd_warp_launch(struct hd_core *c);
 void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number);
 /* A memory instruction is done. */
 void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t);
+/* The warp of the core in which a thread began that is in a warp now. */
+uint32_t hd_warp_origin(const struct hd_core *c, uint32_t w, uint32_t lane);
 /* What warp_limit was answered is over at t, if it is not before. */
 void hd_warp_renew_limit(struct hd_core *c, hd_time t);
 /* HD_MSG_LIMIT came: which warps may load is asked if the answer is over. */
@@ -436,6 +455,16 @@ void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v);
 void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
                  const struct hd_access *acc, hd_time t);
 void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
+/* The warp whose page i of an instruction is: with core.compact the one in which
+ * the thread of its lowest lane began. */
+static inline uint32_t hd_lsu_origin(const struct hd_core *c,
+                                     const struct hd_lines *op, uint32_t i)
+{
+    return HD_LIKELY(c->origin == NULL)
+               ? op->warp
+               : c->origin[(size_t)(op - c->lsu) * HD_MAX_LINES + i];
+}
+
 /* The next step at t, and those that follow before `end` with lines of the same
  * instruction; the issue port is used next at `port`. */
 void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end, hd_time port);

@@ -557,6 +557,13 @@ static int too_large(struct hd_dispatch *d, uint32_t app)
                       c->threads, c->warps, c->regs, c->shared_bytes);
 }
 
+/* Whether the launch that a source is at is one for core.compact. */
+static void set_compact(struct hd_dispatch *d, struct hd_source *src, bool on)
+{
+    d->g->env->compact = on;
+    src->ops->restored(src->self);
+}
+
 /* Gets the next launch that is to be simulated: 1, 0 (none) or < 0. */
 static int next_launch(struct hd_dispatch *d, uint32_t app)
 {
@@ -577,7 +584,11 @@ static int next_launch(struct hd_dispatch *d, uint32_t app)
             return 0;
         if (a->launch.id >= cfg->first_kernel)
             return 1;
+        if (d->g->m->core.compact) /* a walk regroups nothing */
+            set_compact(d, src, false);
         r = hd_walk_launch(src, &a->launch, d->g->env->err);
+        if (d->g->m->core.compact)
+            set_compact(d, src, true);
         if (r < 0)
             return r;
     }

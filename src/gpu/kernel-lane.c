@@ -143,6 +143,14 @@ void hd_lane_put(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v)
         high[l] = (int32_t)((uint64_t)v[l] >> 32);
 }
 
+void hd_lane_put_any(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v)
+{
+    if (is_float(at, reg))
+        memcpy(hd_kvm_vector(at, reg), v, at->vm->lanes * sizeof(*v));
+    else
+        hd_lane_put(at, reg, v);
+}
+
 /* ---- copies ----------------------------------------------------------- */
 
 void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a)
@@ -199,10 +207,7 @@ static void choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
     pb = hd_lane_expand(at, b, nb, tb);
     for (uint32_t l = 0; l < lanes; l++)
         t[l] = (set >> l & 1) != 0 ? pa[l] : pb[l];
-    if (is_float(at, d))
-        memcpy(hd_kvm_vector(at, d), t, lanes * sizeof(*t));
-    else
-        hd_lane_put(at, d, t);
+    hd_lane_put_any(at, d, t);
 }
 
 /* The same value in all lanes that run, as far as that is easily seen. */
@@ -284,12 +289,51 @@ static void coordinate(const struct hd_kvm_at *at, const struct hd_ins *n,
     }
 }
 
+/* What each thread of a formed warp is. */
+static HD_APART void special_each(const struct hd_kvm_at *at,
+                                  const struct hd_ins *n)
+{
+    uint32_t lanes = at->vm->lanes, bx = at->k->block[0], by = at->k->block[1];
+    int64_t number = (int64_t)at->vm->block[at->ctx].number, t[HD_MAX_LANES];
+
+    for (uint32_t l = 0; l < lanes; l++) {
+        uint32_t warp = hd_kvm_origin(at->vm, at->ctx, at->warp, l);
+        uint32_t tid = warp * lanes + l;
+
+        switch (n->imm) {
+        case HD_S_TID:
+            t[l] = tid;
+            break;
+        case HD_S_GID:
+            t[l] = number * at->k->threads + tid;
+            break;
+        case HD_S_TX:
+            t[l] = tid % bx;
+            break;
+        case HD_S_TY:
+            t[l] = tid / bx % by;
+            break;
+        case HD_S_TZ:
+            t[l] = tid / (bx * by);
+            break;
+        default:
+            t[l] = warp;
+        }
+    }
+    hd_lane_put(at, n->d, t);
+}
+
 void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     const struct hd_kvm_block *b = &at->vm->block[at->ctx];
     uint32_t lanes = at->vm->lanes, first = at->warp * lanes;
     int64_t v;
 
+    if (HD_UNLIKELY(at->ctx >= at->vm->contexts) &&
+        (n->imm <= HD_S_TZ || n->imm == HD_S_WARP)) {
+        special_each(at, n);
+        return;
+    }
     switch (n->imm) {
     case HD_S_TID:
         hd_kvm_affine(at, n->d, first, 1);

@@ -143,7 +143,7 @@ static void outside(const struct act *c)
                at->k->name, (unsigned)(c->n - at->k->ins),
                hd_opcode_name(c->n->op), (long long)index_of(c, l),
                c->buf->def->name, (unsigned long long)top, b->at[0], b->at[1],
-               b->at[2], at->warp * at->vm->lanes + l);
+               b->at[2], hd_kvm_origin(at->vm, at->ctx, at->warp, l) * at->vm->lanes + l);
 }
 
 /* Gives each lane an address of its own; the indices are in the buffer. */

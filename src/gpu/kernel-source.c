@@ -44,7 +44,9 @@ static struct hd_kvm_layout layout_of(const struct hd_kernel *k, uint32_t lanes)
 /* Sets what follows from the current kernel. */
 static void lay_out(struct hd_kvm *vm)
 {
-    const struct hd_kernel *k = &vm->prog->kernel[vm->st->kernel];
+    bool regroups = vm->divided != NULL && vm->env->compact;
+    const struct hd_kernel *k =
+        &(regroups ? vm->divided : vm->prog->kernel)[vm->st->kernel];
 
     vm->k = k;
     vm->warps = (k->threads + vm->lanes - 1) / vm->lanes;
@@ -53,36 +55,64 @@ static void lay_out(struct hd_kvm *vm)
     vm->at = layout_of(k, vm->lanes);
 }
 
+static void undivide(struct hd_kvm *vm)
+{
+    for (uint32_t i = 0; vm->divided != NULL && i < vm->prog->nkernel; i++)
+        hd_kernel_undivide(&vm->divided[i]);
+    free(vm->divided);
+    vm->divided = NULL;
+}
+
+/* The kernels for blocks whose threads are regrouped.  0 or -1. */
+static int divide(struct hd_kvm *vm)
+{
+    const struct heddle_program *p = vm->prog;
+
+    vm->divided = calloc(p->nkernel, sizeof(*vm->divided));
+    for (uint32_t i = 0; vm->divided != NULL && i < p->nkernel; i++)
+        if (hd_kernel_divide(&vm->divided[i], &p->kernel[i], p->buf) != 0)
+            undivide(vm);
+    return vm->divided != NULL ? 0 : -1;
+}
+
 static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
                     uint32_t lanes, uint32_t slots)
 {
     struct hd_kvm *vm = self;
-    size_t most = 0, passing = 1, high = 1;
+    size_t most = 0, passing = 1, high = 1, places = slots;
 
     (void)app;
     if (vm->env != NULL)
         return hd_err_set(env->err, HEDDLE_EINVAL,
                           "workload %s serves another simulation already",
                           vm->src.name);
+    if (env->compact) { /* as many formed warps as others */
+        places = 2 * (size_t)slots;
+        vm->part =
+            hd_arena_take(env->arena, slots, HD_KVM_HOMES * sizeof(*vm->part));
+        if (vm->part == NULL || divide(vm) != 0)
+            return hd_err_memory(env->err);
+    }
     for (uint32_t i = 0; i < vm->prog->nkernel; i++) {
-        const struct hd_kernel *k = &vm->prog->kernel[i];
+        const struct hd_kernel *k =
+            &(vm->divided != NULL ? vm->divided : vm->prog->kernel)[i];
 
         most = hd_max_u64(most, layout_of(k, lanes).bytes);
         passing = hd_max_u64(passing, k->npass + k->pint);
         high = hd_max_u64(high, k->nint);
     }
     vm->st = hd_arena_take(env->arena, 1, sizeof(*vm->st));
-    vm->block = hd_arena_take(env->arena, slots, sizeof(*vm->block));
-    vm->pool = hd_arena_take(env->arena, slots, most);
-    vm->high = hd_arena_take(env->arena, slots, high * lanes * 4);
-    if (vm->st == NULL || vm->block == NULL || vm->pool == NULL ||
-        vm->high == NULL ||
-        hd_numbers_open(&vm->numbers, env->arena, slots) < 0)
-        return hd_err_memory(env->err);
+    vm->block = hd_arena_take(env->arena, places, sizeof(*vm->block));
+    vm->pool = hd_arena_take(env->arena, places, most);
+    vm->high = hd_arena_take(env->arena, places, high * lanes * 4);
     vm->passing = calloc(passing, lanes * sizeof(*vm->passing));
-    if (vm->passing == NULL || hd_buffers_open(&vm->buf, vm->prog) != 0) {
+    if (vm->st == NULL || vm->block == NULL || vm->pool == NULL ||
+        vm->high == NULL || vm->passing == NULL ||
+        hd_numbers_open(&vm->numbers, env->arena, slots) < 0 ||
+        hd_buffers_open(&vm->buf, vm->prog) != 0) {
         free(vm->passing);
         vm->passing = NULL;
+        undivide(vm);
         return hd_err_memory(env->err);
     }
     vm->env = env;
@@ -107,6 +137,7 @@ static void kvm_unbind(void *self)
     hd_buffers_close(&vm->buf);
     free(vm->passing);
     vm->passing = NULL;
+    undivide(vm);
     drop_state(vm);
     vm->env = NULL;
     vm->k = NULL;
@@ -277,9 +308,14 @@ static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
     b->at[0] = (uint32_t)(block % st->grid[0]);
     b->at[1] = (uint32_t)(rows % st->grid[1]);
     b->at[2] = (uint32_t)(rows / st->grid[1]);
-    for (uint32_t i = 0; i < vm->warps; i++)
-        *hd_kvm_warp(vm, *ctx, i) =
-            (struct hd_kvm_warp){.mask = hd_kvm_lanes(vm, i)};
+    b->formed = 0;
+    for (uint32_t i = 0; i < vm->warps; i++) {
+        struct hd_kvm_warp *w = hd_kvm_warp(vm, *ctx, i);
+
+        *w = (struct hd_kvm_warp){.mask = hd_kvm_lanes(vm, i)};
+        if (vm->k->life != NULL) /* others write its registers, too */
+            memset(w->tag, HD_UNIFORM, vm->k->nreg);
+    }
     return 0;
 }
 
@@ -545,6 +581,8 @@ static const struct hd_source_ops kvm_ops = {
     .block_end = kvm_block_end,
     .next = hd_kvm_next,
     .access = hd_kvm_access,
+    .regroup = hd_kvm_regroup,
+    .origin = hd_kvm_origin,
     .restored = kvm_restored,
     .save = kvm_save,
     .load = kvm_load,

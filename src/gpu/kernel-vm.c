@@ -196,7 +196,7 @@ static uint32_t do_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
     return pc + 1;
 }
 
-static void step_counter(const struct hd_kvm_at *at, const struct hd_ins *n)
+void hd_kvm_step(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     struct hd_ins add = *n;
     int64_t *base = &at->cell[n->d].base;
@@ -218,7 +218,7 @@ static uint32_t end_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
     const struct hd_ins *loop = &at->k->ins[n->end];
     uint64_t m;
 
-    step_counter(at, loop);
+    hd_kvm_step(at, loop);
     if (f->counted) {
         if (--f->other != 0)
             return n->end + 1;
@@ -369,24 +369,26 @@ static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
     const struct hd_ins *n = &vm->k->ins[pc];
     bool memory = n->op<HD_I_BAR, leaves = n->op> HD_I_BAR;
     uint32_t fills = memory ? n->m.fills : 0, wait = memory ? n->wait : 0;
-    uint8_t kind = leaves ? HD_OP_EXIT : HD_OP_BARRIER;
 
     *op = (struct hd_op){
-        .kind = memory ? (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD) : kind,
+        .kind = (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD),
         .slot = memory ? n->slot : HD_NO_SLOT,
         .bytes = memory ? n->bytes : 0,
         .space = memory ? n->depth : HD_SPACE_GLOBAL,
         .wait = take_waits(w, leaves ? w->out : wait | fills),
-        .count = 1,
+        .count = n->op != HD_I_MEET,
         .pc = pc,
-        .mask = leaves ? hd_kvm_lanes(vm, warp) : w->mask};
+        .mask = n->op == HD_I_EXIT ? hd_kvm_lanes(vm, warp) : w->mask};
     w->out |= fills;
     w->pc = leaves ? pc : pc + 1;
 }
 
 _Static_assert(HD_I_STORE - HD_I_LOAD == HD_OP_STORE - HD_OP_LOAD &&
-                   HD_I_ATOM - HD_I_LOAD == HD_OP_ATOMIC - HD_OP_LOAD,
-               "memory instructions are in the order of operations");
+                   HD_I_ATOM - HD_I_LOAD == HD_OP_ATOMIC - HD_OP_LOAD &&
+                   HD_I_BAR - HD_I_LOAD == HD_OP_BARRIER - HD_OP_LOAD &&
+                   HD_I_EXIT - HD_I_LOAD == HD_OP_EXIT - HD_OP_LOAD &&
+                   HD_I_MEET - HD_I_LOAD == HD_OP_MEET - HD_OP_LOAD,
+               "what takes an issue slot is in the order of operations");
 
 /* A loop that never issues anything would hang the simulator. */
 static uint32_t spinning(const struct hd_kvm_at *at)

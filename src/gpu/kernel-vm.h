@@ -2,8 +2,9 @@
  * kernel-vm.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
  * Shared by its files: kernel-source.c (launches, blocks, the host function,
- * snapshots), kernel-vm.c (the next instruction, control flow), kernel-lane.c
- * (registers) and kernel-mem.c (memory).
+ * snapshots), kernel-vm.c (the next instruction, control flow), kernel-block.c
+ * (thread block compaction), kernel-lane.c (registers) and kernel-mem.c
+ * (memory).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -53,7 +54,8 @@ struct hd_kvm_warp {
 struct hd_kvm_block {
     uint64_t number; /* linear index in the grid */
     uint32_t at[3];  /* in its three dimensions */
-    uint32_t spare;
+    uint32_t formed; /* of formed warps, how many; 0: the original ones run */
+    uint32_t from, to; /* instructions in which they write (kernel-block.c) */
 };
 
 /* What else changes.  In the arena. */
@@ -86,13 +88,16 @@ struct hd_kvm {
     struct hd_buffers buf;
     struct hd_kvm_state *st;
     struct hd_numbers numbers;  /* of contexts */
-    struct hd_kvm_block *block; /* arena: [contexts] */
+    struct hd_kvm_block *block; /* arena: [contexts], then those of formed warps
+                                 */
     unsigned char *pool;        /* arena: their warps */
     int32_t *high;              /* arena: high halves of their ints */
     /* vectors in passing (load/verify.c), behind them the high halves */
     int32_t *passing;
     unsigned char *host_state; /* bytes of the host function */
     size_t host_bytes;
+    struct hd_kernel *divided; /* [kernels]: for regrouped threads, or NULL */
+    uint64_t *part; /* arena: of each formed warp, its lanes of each warp */
     /* follows from st->kernel: */
     const struct hd_kernel *k;
     uint32_t warps, contexts;
@@ -235,8 +240,10 @@ static inline void *hd_kvm_vector(const struct hd_kvm_at *at, uint32_t reg)
  */
 const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
                               const struct hd_reg *r, uint32_t n, int64_t *tmp);
-/* Makes an int register the vector of these lanes. */
+/* Makes an int register, or any that is no bool, the vector of these lanes. */
 void hd_lane_put(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v);
+void hd_lane_put_any(const struct hd_kvm_at *at, uint32_t reg,
+                     const int64_t *v);
 /* MOV and VAR, SEL, and SET. */
 void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a);
 void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n);
@@ -254,6 +261,15 @@ uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b);
 /* ---- kernel-vm.c: hd_source_ops.next ---------------------------------- */
 
 void hd_kvm_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
+/* A loop's counter makes its step. */
+void hd_kvm_step(const struct hd_kvm_at *at, const struct hd_ins *loop);
+
+/* ---- kernel-block.c: hd_source_ops.regroup, .origin -------------------- */
+
+enum { HD_KVM_HOMES = HD_MAX_THREADS / 32 }; /* warps of a block, at most */
+
+uint64_t hd_kvm_regroup(void *self, uint32_t ctx, struct hd_group *g);
+uint32_t hd_kvm_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);
 
 /* ---- kernel-mem.c: PEEK and POKE; hd_source_ops.access ---------------- */
 

@@ -253,7 +253,7 @@ static bool miss(struct hd_core *c, struct hd_lines *op, uint32_t i, uint32_t e,
         hd_lsu_block(c, HD_BLOCK_TLB_MSHR, &c->tlb_count[HD_L1TLB_FULL]);
         return false;
     } else {
-        e = send(c, vpn, op->memop, op->warp, t);
+        e = send(c, vpn, op->memop, hd_lsu_origin(c, op, i), t);
     }
     await(c, op, i, e);
     return true;
@@ -292,7 +292,8 @@ HD_HOT bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
     }
     e = in_flight(c, page->vpn);
     hit = e == HD_NONE &&
-          find(c, (hd_vpn){page->vpn}, op->warp, guess, &page->frame);
+          find(c, (hd_vpn){page->vpn}, hd_lsu_origin(c, op, i), guess,
+               &page->frame);
     if (!hit && !miss(c, op, i, e, t))
         return false;
     if (HD_UNLIKELY(!hit && !c->l1tlb.quiet && cfg->mode.kind == HD_FULL))
@@ -396,12 +397,13 @@ static inline void call(struct hd_core *c, hd_time t)
     hd_core_message(c, hd_max_u64(t, s->tlb_free), HD_MSG_AGAIN, 0, 0);
 }
 
-/* Parks a line whose miss waits without an MSHR, behind the others. */
-static void wait(struct hd_core *c, uint64_t vpn, uint32_t p)
+/* Parks a line whose miss, of a warp, waits without an MSHR, behind the others.
+ */
+static void wait(struct hd_core *c, uint64_t vpn, uint64_t warp, uint32_t p)
 {
     struct hd_core_state *s = c->s;
 
-    c->page[p] = vpn;
+    c->page[p] = vpn | warp << HD_PAGE_WARP;
     c->parked[p].next = HD_NONE;
     if (s->wait_first == HD_NONE)
         s->wait_first = p;
@@ -425,7 +427,7 @@ HD_HOT bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
     c->parked[p].what = (uint64_t)x->bytes << HD_PARKED_BYTES | x->place;
     c->parked[p].memop = op->memop;
     if (e == HD_NONE) {
-        wait(c, page->vpn, p);
+        wait(c, page->vpn, hd_lsu_origin(c, op, x->page), p);
         return true;
     }
     c->parked[p].next = c->tlb_mshr.v[e].first;
@@ -440,12 +442,12 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
 {
     struct hd_core_state *s = c->s;
     uint32_t memop = c->parked[s->wait_first].memop, out = HD_NONE;
-    uint64_t vpn = c->page[s->wait_first];
+    uint64_t page = c->page[s->wait_first];
     uint32_t *link = &s->wait_first, last = HD_NONE, p;
 
     *n = 0;
     while ((p = *link) != HD_NONE && c->parked[p].memop == memop) {
-        if (c->page[p] != vpn) {
+        if (c->page[p] != page) {
             last = p;
             link = &c->parked[p].next;
             continue;
@@ -482,8 +484,8 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t)
     const struct hd_gpu *g = c->gpu;
     uint32_t oldest = s->wait_first, memop = c->parked[oldest].memop, n, e;
     uint32_t lines;
-    uint32_t warp = c->memop[memop].warp;
-    hd_vpn vpn = {c->page[oldest]};
+    uint32_t warp = (uint32_t)(c->page[oldest] >> HD_PAGE_WARP);
+    hd_vpn vpn = {c->page[oldest] & hd_ones(HD_PAGE_WARP)};
     struct hd_mshr_entry *m;
     uint64_t frame;
 
@@ -642,8 +644,8 @@ void hd_l1tlb_look(void *self, uint32_t instance, struct heddle_visitor *v)
     for (uint32_t p = c->s->wait_first; p != HD_NONE; p = c->parked[p].next) {
         v->row(v->ud, "parked");
         v->number(v->ud, "app", c->app);
-        v->number(v->ud, "vpn", c->page[p]);
-        v->number(v->ud, "warp", c->memop[c->parked[p].memop].warp);
+        v->number(v->ud, "vpn", c->page[p] & hd_ones(HD_PAGE_WARP));
+        v->number(v->ud, "warp", c->page[p] >> HD_PAGE_WARP);
     }
 }
 

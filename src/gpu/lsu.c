@@ -76,6 +76,34 @@ static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
     hd_slots_note(c->gpu->env->slots, HEDDLE_NOTE_access, &n);
 }
 
+/* Whose the pages of an instruction are (hd_lsu_origin); they are in the order
+ * of the lanes that touch them first. */
+static HD_APART void find_origins(struct hd_core *c, uint32_t w,
+                                  const struct hd_access *acc,
+                                  const struct hd_lines *op)
+{
+    const struct hd_warp *x = &c->warp[w];
+    uint8_t *origin = &c->origin[(size_t)(op - c->lsu) * HD_MAX_LINES];
+    uint32_t n = 0;
+
+    if (x->ctx == c->block[x->block].ctx) {
+        memset(origin, (int)w, op->pages);
+        return;
+    }
+    c->count[HD_CORE_FORMED_MEM]++;
+    c->count[HD_CORE_FORMED_PAGES] += op->pages;
+    for (uint64_t m = x->op.mask; m != 0 && n < op->pages; m &= m - 1) {
+        uint32_t lane = hd_bit_first(m);
+        uint64_t a = hd_access_lane(acc, lane);
+        uint64_t last = (a + x->op.bytes - 1) >> HD_PAGE_SHIFT;
+
+        for (a >>= HD_PAGE_SHIFT; a <= last && n < op->pages; a++)
+            if (op->page[n].vpn == a)
+                origin[n++] = (uint8_t)hd_warp_origin(c, w, lane);
+    }
+    hd_assert(n == op->pages);
+}
+
 HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
                         const struct hd_access *acc, hd_time t)
 {
@@ -99,6 +127,8 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
         count[HD_CORE_LOAD_LINES] += op->n;
         count[HD_CORE_LOAD_LANES] += lanes;
     }
+    if (HD_UNLIKELY(c->origin != NULL))
+        find_origins(c, w, acc, op);
     if (HD_UNLIKELY(g->env->slots->watched[HEDDLE_NOTE_access] != 0))
         note_access(c, w, o, op);
     c->memop[op->memop] = (struct hd_memop){.issued = t,

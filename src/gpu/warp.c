@@ -30,6 +30,12 @@
  * taken in one step (issue_rounds), as far as the groups reach; the issue order
  * is that of one instruction at a time.
  *
+ * With core.compact the warps of a block stop at meetings, which take no time at
+ * the port, until all that run have come or are done.  Then their source says
+ * which of them go on (hd_source_ops.regroup); those that are formed anew do so
+ * a cycle after each other.  A place of the block without a formed warp is
+ * HD_WARP_DONE, and so is a warp whose threads have all exited before its end.
+ *
  * A load's wait is split when it ends: up to the last translation of its lines
  * it is TLB time, of which the part that it waited for pages from the host is
  * fault time and the part that a walker worked is walk time, and the rest is
@@ -43,8 +49,8 @@
 #include "../machine.h"
 #include "dispatch.h"
 
-static const char *const state_name[] = {"free",    "ready",  "load",
-                                         "barrier", "exited", "shared memory"};
+static const char *const state_name[] = {
+    "free", "ready", "load", "barrier", "exited", "shared memory", "meeting"};
 
 static void account(struct hd_core *c, uint32_t what, hd_time ticks)
 {
@@ -344,6 +350,119 @@ static void open_barrier(struct hd_core *c, struct hd_block *b, hd_time t)
     }
 }
 
+/* ---- thread block compaction ------------------------------------------- */
+
+struct joining {
+    struct hd_core *c;
+    const struct hd_block *b;
+    hd_time t;
+};
+
+/* The warp of the core that is the i-th of a block. */
+static uint32_t nth(const struct hd_block *b, uint32_t i)
+{
+    uint64_t m = b->warps;
+
+    while (i-- > 0)
+        m &= m - 1;
+    return hd_bit_first(m);
+}
+
+uint32_t hd_warp_origin(const struct hd_core *c, uint32_t w, uint32_t lane)
+{
+    const struct hd_warp *x = &c->warp[w];
+
+    return nth(&c->block[x->block],
+               program(c)->origin(c->source, x->ctx, x->index, lane));
+}
+
+static bool may_join(void *self, uint32_t pc, uint32_t warp, uint32_t lane,
+                     uint64_t members)
+{
+    const struct joining *j = self;
+    const struct hd_gpu *g = j->c->gpu;
+    struct heddle_q_thread_join q = {.cycle = hd_cycle(g->env->clk, HD_CLK_CORE, j->t),
+                                     .core = j->c->id,
+                                     .app = j->c->app,
+                                     .block = j->b->number,
+                                     .pc = pc,
+                                     .warp = nth(j->b, warp),
+                                     .lane = lane,
+                                     .n = g->m->core.warps};
+    bool may;
+
+    for (; members != 0; members &= members - 1)
+        q.members |= 1ull << nth(j->b, hd_bit_first(members));
+    may = hd_ask_thread_join(&j->c->join, &q) != 0;
+    j->c->count[HD_CORE_JOINS_REFUSED] += !may;
+    return may;
+}
+
+/* The engine's own answer to thread_join. */
+static int64_t join_default(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return 1;
+}
+
+/* The warps of a block wait for each other without ever issuing anything. */
+static bool spins(struct hd_core *c, struct hd_block *b)
+{
+    enum { MOST = 1 << 22 };
+    uint64_t issued = c->count[HD_CORE_INSTRUCTIONS];
+
+    b->rounds = b->issued == issued ? b->rounds + 1 : 0;
+    b->issued = issued;
+    if (b->rounds <= MOST)
+        return false;
+    hd_err_set(c->gpu->env->err, HEDDLE_EPROGRAM,
+               "kernel %s: more than %d rounds without an instruction",
+               c->state->launch.name, MOST);
+    return true;
+}
+
+static void end_block(struct hd_core *c, uint32_t slot, hd_time t);
+
+/* All warps of a block that run have stopped, or are done: others go on, a cycle
+ * for each that is formed. */
+static void regroup(struct hd_core *c, uint32_t slot, hd_time t)
+{
+    struct hd_block *b = &c->block[slot];
+    struct joining j = {c, b, t};
+    struct hd_group g = {.may_join = c->join.bound ? may_join : NULL,
+                         .self = &j};
+    uint64_t run = program(c)->regroup(c->source, b->ctx, &g);
+
+    if (run == 0 || spins(c, b)) {
+        end_block(c, slot, t);
+        return;
+    }
+    b->arrived = 0;
+    b->live = hd_bit_count(run);
+    if (HD_UNLIKELY(c->limit.bound)) /* others run */
+        hd_warp_renew_limit(c, t);
+    if (g.moved && g.ctx != b->ctx) {
+        c->count[HD_CORE_FORMED] += b->live;
+        c->count[HD_CORE_FORMED_THREADS] += g.threads;
+    }
+    for (uint64_t m = b->warps, at = t; m != 0; m &= m - 1, run >>= 1) {
+        uint32_t w = hd_bit_first(m);
+        struct hd_warp *x = &c->warp[w];
+
+        account(c, x->state == HD_WARP_MEET ? HD_CORE_T_MEET : HD_CORE_T_IDLE,
+                t - x->since);
+        x->since = t;
+        x->state = HD_WARP_DONE;
+        if ((run & 1) == 0)
+            continue;
+        at += g.moved ? c->gpu->cycle : 0;
+        account(c, HD_CORE_T_MEET, at - t);
+        x->since = x->ready = at;
+        x->ctx = g.ctx;
+        fetch_first(c, w, t);
+    }
+}
+
 /* An instruction of shared memory has passed the load/store unit.  The warp
  * goes on when the last one of its run has. */
 static HD_APART void shared_done(struct hd_core *c, uint32_t memop, hd_time t)
@@ -500,6 +619,8 @@ void hd_warp_open(struct hd_core *c)
                    pick_default, c);
     hd_slots_offer(slots, HEDDLE_POINT_warp_limit, "core", &c->limit,
                    limit_default, c);
+    hd_slots_offer(slots, HEDDLE_POINT_thread_join, "core", &c->join,
+                   join_default, c);
 }
 
 /* ---- issue --------------------------------------------------------------- */
@@ -538,28 +659,55 @@ static HD_INLINE uint32_t begin(const struct hd_core *c, uint32_t w, uint64_t n,
     return lanes;
 }
 
+/* Whether those of a block that wait do so at a meeting: all do, or none. */
+static bool is_met(const struct hd_core *c, const struct hd_block *b)
+{
+    for (uint64_t m = b->warps; m != 0; m &= m - 1)
+        if (c->warp[hd_bit_first(m)].state == HD_WARP_MEET)
+            return true;
+    return false;
+}
+
 static void issue_barrier(struct hd_core *c, uint32_t w, hd_time t)
 {
     struct hd_block *b = &c->block[c->warp[w].block];
 
+    if (HD_UNLIKELY(c->warp[w].ctx != b->ctx))
+        hd_err_set(c->gpu->env->err, HEDDLE_EPROGRAM,
+                   "kernel %s, block %llu: a barrier that only some threads of "
+                   "the block reach; with core.compact all that have not "
+                   "exited are expected",
+                   c->state->launch.name, (unsigned long long)b->number);
     c->count[HD_CORE_BARRIERS]++;
     c->warp[w].state = HD_WARP_BARRIER;
     if (++b->arrived == b->live)
         open_barrier(c, b, t);
 }
 
-static void issue_exit(struct hd_core *c, uint32_t w, hd_time t)
+/* A warp of a block has stopped at a meeting, or is done. */
+static void issue_last(struct hd_core *c, uint32_t w, hd_time t)
 {
-    uint32_t slot = c->warp[w].block;
+    struct hd_warp *x = &c->warp[w];
+    uint32_t slot = x->block;
     struct hd_block *b = &c->block[slot];
+    bool meets = x->op.kind == HD_OP_MEET;
 
-    c->warp[w].state = HD_WARP_DONE;
-    b->live--;
-    if (HD_UNLIKELY(c->limit.bound))
-        hd_warp_renew_limit(c, t);
-    if (b->live == 0)
+    if (meets && x->op.mask != 0) {
+        x->state = HD_WARP_MEET;
+        b->arrived++;
+    } else {
+        x->state = HD_WARP_DONE;
+        b->live--;
+        if (HD_UNLIKELY(c->limit.bound))
+            hd_warp_renew_limit(c, t);
+    }
+    if (b->arrived != b->live)
+        return;
+    if (HD_UNLIKELY(c->gpu->env->compact) && (b->live == 0 || is_met(c, b)))
+        regroup(c, slot, t);
+    else if (b->live == 0)
         end_block(c, slot, t);
-    else if (b->arrived == b->live)
+    else
         open_barrier(c, b, t);
 }
 
@@ -639,21 +787,21 @@ static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
 }
 
 /* The same of shared memory, which goes through the load/store unit, of a
- * barrier, or of its exit. */
+ * barrier, of a meeting, which takes no time, or of its exit. */
 HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
     uint64_t n = x->op.kind == HD_OP_SHARED ? 1 : x->op.count;
-    hd_time end = t + c->slot;
+    hd_time end = t + (x->op.kind != HD_OP_MEET ? c->slot : 0);
 
     begin(c, w, n, t, end);
     hd_dispatch_issued(c, n, t);
     s->ready ^= 1ull << w;
     if (x->op.kind == HD_OP_BARRIER) {
         issue_barrier(c, w, end);
-    } else if (x->op.kind == HD_OP_EXIT) {
-        issue_exit(c, w, end);
+    } else if (x->op.kind != HD_OP_SHARED) {
+        issue_last(c, w, end);
     } else {
         hd_lsu_take_shared(c, w, t);
         x->flight++;
@@ -849,6 +997,8 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
             out[HD_CORE_T_LSU] += now - x->since;
         else if (x->state == HD_WARP_BARRIER)
             out[HD_CORE_T_BARRIER] += now - x->since;
+        else if (x->state == HD_WARP_MEET)
+            out[HD_CORE_T_MEET] += now - x->since;
         else
             out[HD_CORE_T_IDLE] += now - x->since;
     }

@@ -44,7 +44,9 @@ enum hd_opcode {
 #define HD_INS(name, d, a, b, c) HD_I_##name,
 #include "opcode.def"
 #undef HD_INS
-    HD_I_COUNT
+    HD_I_COUNT,
+    HD_I_MEET = HD_I_COUNT /* of no program: what `kind` says, once all warps of
+                              the block have come (hd_kernel_divide) */
 };
 
 enum hd_rtype { HD_R_INT, HD_R_F32, HD_R_F64, HD_R_BOOL, HD_R_TYPES };
@@ -117,7 +119,8 @@ struct hd_ins {
     uint16_t d, a, b, c, buf;
     uint8_t depth; /* SET: depth at which the variable was declared; memory:
                       enum hd_space */
-    uint8_t kind;  /* ATOM */
+    uint8_t kind;  /* ATOM; MEET: the instruction that it was; WHILE: 1: its
+                      TEST is one */
     uint32_t wait;
     uint32_t end;   /* matching END; of ELSE too; of ENDxxx: its opener */
     uint32_t other; /* IF: its ELSE, or its ENDIF */
@@ -144,6 +147,13 @@ struct hd_karg {
     union heddle_value def;
 };
 
+/* Instructions between which a register holds what may be read. */
+struct hd_life {
+    uint32_t first;   /* that writes it */
+    uint32_t last;    /* up to which it may be read */
+    uint32_t written; /* last that writes it */
+};
+
 struct hd_kernel {
     char name[64];
     uint32_t grid[3], block[3];
@@ -163,6 +173,7 @@ struct hd_kernel {
     uint16_t *vslot; /* [nreg] word in which its vector begins; in passing:
                         | HD_PASSING; HD_NO_REG: it never is one */
     struct hd_ins *ins;
+    struct hd_life *life; /* [nreg] of a divided one (hd_kernel_divide) */
 };
 
 struct hd_bufdef {
@@ -210,6 +221,23 @@ int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
                      const struct hd_bufdef *buf, uint32_t nbuf,
                      struct hd_err *err);
 void hd_verify_free(struct hd_kernel *k);
+
+/* Whether an instruction of that kind writes its register d; whether its
+ * register a (1), b (2) or c (3) is read. */
+bool hd_opcode_writes(uint8_t op);
+bool hd_opcode_reads(uint8_t op, unsigned field);
+
+/* classes.c: numbers the registers that can be vectors (vslot, nint, nvec,
+ * pint, npass).  cls: for each register what it is at least, which grows; stay:
+ * a bit set of those that are never in passing, or NULL. */
+void hd_kernel_classify(struct hd_kernel *k, const struct hd_bufdef *buf,
+                        uint8_t *cls, const uint64_t *stay);
+/* The same kernel for blocks whose threads are regrouped: with MEETs, the last
+ * instruction being one for warps whose threads have all exited, and lives.  It
+ * borrows the types.  0 or HEDDLE_ENOMEM, and then nothing is to be freed. */
+int hd_kernel_divide(struct hd_kernel *to, const struct hd_kernel *from,
+                     const struct hd_bufdef *buf);
+void hd_kernel_undivide(struct hd_kernel *k);
 
 /* "ADD" and so on; "?" beyond. */
 const char *hd_opcode_name(uint8_t op);

@@ -28,6 +28,8 @@ enum hd_op_kind {
     HD_OP_ATOMIC,
     HD_OP_BARRIER, /* waits for all live warps of the block */
     HD_OP_EXIT,    /* the warp is done */
+    HD_OP_MEET,    /* stops until all warps of its block have, which are then
+                      regrouped; with an empty mask its threads have exited */
     HD_OP_SHARED   /* a run of `count` instructions of shared memory, where they
                       go through the load/store unit (hd_env.apart) */
 };
@@ -64,8 +66,9 @@ struct hd_op {
     uint8_t space;  /* enum hd_space */
     uint32_t wait;  /* bit set of slots that must be empty */
     uint32_t count; /* instructions in an ALU run, >= 1; else 1, or 0: part
-                       of the instruction before (a bulk copy goes on), or an
-                       exit that a trace does not have; not counted then */
+                       of the instruction before (a bulk copy goes on), an
+                       exit that a trace does not have, or a meeting; not
+                       counted then */
     uint32_t pc;    /* of the (first) instruction, for traces and tables */
     uint64_t mask;  /* active lanes; a memory op with none only takes a slot */
 };
@@ -75,6 +78,20 @@ struct hd_access {
     const hd_va *lane; /* [lanes] where the mask is set, or NULL: affine */
     hd_va base;        /* affine: address of lane 0 (even if inactive) */
     int64_t stride;    /* affine: bytes from lane to lane */
+};
+
+/* Threads of a block that are regrouped (thread block compaction). */
+struct hd_group {
+    /* Whether a thread of warp `warp', in its lane, may join a warp that is
+     * formed for the instruction at pc and has threads of those of `members'.
+     * NULL: all may. */
+    bool (*may_join)(void *self, uint32_t pc, uint32_t warp, uint32_t lane,
+                     uint64_t members);
+    void *self;
+    /* What comes of it: */
+    uint32_t ctx;     /* the block's, for the warps that go on */
+    uint32_t threads; /* in them */
+    bool moved;       /* they are others than those that stopped */
 };
 
 /* The address of an active lane. */
@@ -162,6 +179,13 @@ struct hd_source_ops {
      * next call to the source. */
     void (*access)(void *self, uint32_t ctx, uint32_t warp,
                    struct hd_access *acc);
+    /* All warps of a block have stopped at a meeting, or are done: takes it, and
+     * says which warps go on (bit set), of which context; 0: the block is over,
+     * or there was an error.  A formed warp is in the context's k-th place.
+     * NULL: the source knows no threads, so that nothing is compacted. */
+    uint64_t (*regroup)(void *self, uint32_t ctx, struct hd_group *g);
+    /* The warp that had a thread of a block at first. */
+    uint32_t (*origin)(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);
     /* After a snapshot was restored: find outside data again.  0 or error. */
     int (*restored)(void *self);
     /* Contents that lie outside the arena, for snapshots; NULL, all three,

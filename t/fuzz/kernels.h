@@ -166,7 +166,7 @@ static void kernel_seeds(fuzz_put *put)
     size_t n;
 
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        generate(a, seed, NULL, 0);
+        generate(a, seed, NULL, 0, false);
         const void *code = kasm_end(a, &n);
         put(code, n);
     }
