@@ -198,6 +198,12 @@ static int check_translation(const struct hd_machine *m, struct hd_err *err)
                           "replays of its own; fault.batch=1, "
                           "fault.serial=false, fault.transfer=page and "
                           "fault.replay=batch are expected with it");
+    if (m->l1tlb.overlap == HD_OVERLAP_OFF && m->core.parked < HD_MAX_LINES)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.parked: %u; with l1tlb.overlap=off all lines of "
+                          "an instruction wait together, so at least %d are "
+                          "expected",
+                          m->core.parked, HD_MAX_LINES);
     if (check_tlb(&m->l1tlb, "l1tlb", err) != 0)
         return err->code;
     return check_tlb(&m->l2tlb, "l2tlb", err);

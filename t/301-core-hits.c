@@ -5,7 +5,9 @@
  * misses park in order of arrival and are looked up again, at the very cycle in
  * which the owner's last translation comes and the port is free, not before; a
  * parking room that is full stops the head and is counted.  Stores and atomics
- * are as loads.  Then random programs on tiny TLBs: every walk and every line
+ * are as loads.  And l1tlb.overlap: pages that are looked up with their lines,
+ * as many a cycle as there are ports ahead of them, or all of them before any
+ * line.  Then random programs on tiny TLBs: every walk and every line
  * leaves the core at the cycle at which a naive model, stepped cycle by cycle
  * and with the rule written down as it is said, has it; and all is counted
  * alike.
@@ -92,6 +94,7 @@ static uint32_t on_walk(struct rig *r, const struct hd_treq *q)
 struct machine {
     const char *blocking, *entries, *ports, *mshrs, *parked, *queue, *latency;
     const char *atomics; /* translated: 0 or 1 */
+    const char *overlap;
 };
 
 static struct rig *run(struct test *t, const struct machine *m, uint32_t blocks)
@@ -109,6 +112,7 @@ static struct rig *run(struct test *t, const struct machine *m, uint32_t blocks)
         {"l1tlb.ports", m->ports},
         {"l1tlb.mshrs", m->mshrs},
         {"l1tlb.latency", m->latency},
+        {"l1tlb.overlap", m->overlap},
         {"core.translate_atomics", m->atomics},
         {"l1cache.mode", "off"},
         {"l1cache.mshrs", "4096"},
@@ -217,7 +221,7 @@ static struct test *scene(uint32_t pages)
                (const uint32_t[]){__VA_ARGS__})
 
 static const struct machine plain = {"hits", "8",  "1", "32",
-                                     "64",   "16", "1", "1"};
+                                     "64",   "16", "1", "1", "line"};
 
 /* Of a page: its i-th line. */
 #define PAGE(p, i) ((p)*LINES + (i))
@@ -519,6 +523,54 @@ static void parks_when_all_are_gone(void **state)
     end(r);
 }
 
+/* Warp 0 touches seven lines of page 0 and one of six others, warp 1 another of
+ * page 0.  Looked up with its first line a page is known when its turn comes,
+ * whatever the ports.  Looked up ahead, a missing one is missed as soon as the
+ * ports have come to it, and lines go on.  Without overlap the lines follow the
+ * last look-up if all hit; if the last page is missing its answer, in a row, and
+ * warp 1's passes as soon as there is a port for it. */
+static void pages_before_lines(void **state)
+{
+    static const struct {
+        const char *overlap, *ports;
+        uint64_t n, last; /* the ports; the last look-up, from the first on */
+    } want[] = {{"line", "1", 1, 12}, {"line", "4", 4, 12}, {"ahead", "1", 1, 6},
+                {"ahead", "2", 2, 3}, {"ahead", "3", 3, 2}, {"ahead", "7", 7, 0},
+                {"off", "1", 1, 6},   {"off", "2", 2, 3},   {"off", "4", 4, 1},
+                {"off", "7", 7, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * HD_LEN(want); i++) {
+        bool missing = i % 2, off = want[i / 2].overlap[0] == 'o';
+        uint64_t last = want[i / 2].last, first, miss, enters;
+        struct machine m = plain;
+        struct test *t = scene(missing ? 6 : 7);
+        struct rig *r;
+        m.overlap = want[i / 2].overlap;
+        m.ports = want[i / 2].ports;
+        TOUCH(t, 0, HD_OP_LOAD, PAGE(0, 0), PAGE(0, 1), PAGE(0, 2), PAGE(0, 3),
+              PAGE(0, 4), PAGE(0, 5), PAGE(0, 6), PAGE(1, 0), PAGE(2, 0),
+              PAGE(3, 0), PAGE(4, 0), PAGE(5, 0), PAGE(6, 0));
+        TOUCH(t, 1, HD_OP_LOAD, PAGE(0, 7));
+        add_exits(t, 1);
+        r = run(t, &m, 1);
+        enters = t->log.enter[t->log.enters - 2].cycle;
+        first = left(r, PAGE(0, 0));
+        miss = walked(r, 6, missing ? 0 : 1);
+        assert_int_equal(miss, missing ? enters + 1 + last : 0);
+        if (!off)
+            assert_int_equal(first, enters + 1);
+        else
+            assert_int_equal(first, missing ? miss + WALK : enters + 1 + last);
+        assert_int_equal(left(r, PAGE(6, 0)),
+                         missing && !off ? miss + WALK : first + 12);
+        assert_int_equal(left(r, PAGE(0, 7)),
+                         missing && off ? miss + (7 % want[i / 2].n == 0)
+                                        : first + 13);
+        end(r);
+    }
+}
+
 /* ---- the naive model ----------------------------------------------------- */
 
 /* What an instruction knows of a page. */
@@ -528,30 +580,32 @@ struct instr {
     uint32_t n, at, lanes[LINES];
     uint64_t page[LINES], place[LINES];
     uint32_t knows[LINES]; /* of its lines' pages, all of a page alike */
-};
-
-struct waiter {
-    uint32_t instr, line;
-    bool hit; /* it was looked up again */
+    /* set aside: lines that still miss, and those that wait for them */
+    uint32_t missing, held;
+    struct waiter {
+        uint32_t instr, line;
+        bool hit; /* it was looked up again */
+    } hold[LINES];
 };
 
 struct walk {
     uint64_t vpn, answer;
     uint32_t owner, n;
-    struct waiter line[64];
+    struct waiter line[128];
 };
 
 struct naive {
     const struct test *test;
     struct rig *r; /* for frames alone */
-    uint32_t entries, ports, mshrs, room, latency;
+    uint32_t entries, ports, mshrs, room, latency, overlap;
     struct instr *instr;
     uint32_t first, entered; /* at the unit: [first, entered) */
     uint64_t tlb[64];        /* the most recent first */
     uint32_t tlbs;
     struct walk walk[64]; /* in the order they left in */
     uint32_t walks;
-    struct waiter park[64], replay[64];
+    bool more;       /* the unit may do more in this cycle */
+    struct waiter park[128], replay[128];
     uint32_t parked, replays;
     bool stopped;    /* by a room that is full, and counted */
     uint32_t looked; /* look-ups in this cycle */
@@ -596,6 +650,8 @@ static uint32_t in_room(const struct naive *v)
 {
     uint32_t n = v->parked + v->replays;
 
+    for (uint32_t i = 0; i < v->entered; i++)
+        n += v->instr[i].missing > 0 ? v->instr[i].held : 0;
     for (uint32_t i = 0; i < v->walks; i++)
         n += v->walk[i].n;
     return n;
@@ -625,6 +681,22 @@ static void walk_leaves(struct naive *v, uint64_t vpn, uint32_t owner,
     v->log.walk[v->log.walks++] = (struct event){cycle, vpn};
 }
 
+/* A line's page has come: it goes on, or waits for the others'. */
+static void has_come(struct naive *v, struct waiter w)
+{
+    struct instr *x = &v->instr[w.instr];
+
+    if (v->overlap != HD_OVERLAP_OFF) {
+        v->replay[v->replays++] = w;
+        return;
+    }
+    x->hold[x->held++] = w;
+    if (--x->missing > 0)
+        return;
+    memcpy(v->replay + v->replays, x->hold, x->held * sizeof w);
+    v->replays += x->held;
+}
+
 static void answers(struct naive *v, uint64_t cycle)
 {
     for (uint32_t i = 0; i < v->walks;) {
@@ -641,8 +713,8 @@ static void answers(struct naive *v, uint64_t cycle)
                 if (v->instr[k].page[l] == w.vpn &&
                     v->instr[k].knows[l] == FLYING)
                     v->instr[k].knows[l] = HERE;
-        memcpy(v->replay + v->replays, w.line, w.n * sizeof *w.line);
-        v->replays += w.n;
+        for (uint32_t k = 0; k < w.n; k++)
+            has_come(v, w.line[k]);
     }
 }
 
@@ -672,7 +744,7 @@ static void look_again(struct naive *v, uint64_t cycle)
             if (w.instr != instr || v->instr[instr].page[w.line] != vpn)
                 v->park[kept++] = v->park[i];
             else if (hit)
-                v->replay[v->replays++] = w;
+                has_come(v, w);
             else
                 k->line[k->n++] = w;
         }
@@ -708,12 +780,63 @@ static void look_up(struct naive *v, uint32_t instr, uint64_t vpn,
     knows(v, instr, vpn, what);
 }
 
+/* The head's pages are looked up ahead of its lines.  Whether all have been. */
+static bool look_ahead(struct naive *v, uint64_t cycle)
+{
+    struct instr *x = &v->instr[v->first];
+
+    for (uint32_t l = 0; l < x->n; l++)
+        if (x->knows[l] == UNKNOWN) {
+            if (v->looked >= v->ports)
+                return false;
+            look_up(v, v->first, x->page[l], cycle);
+        }
+    return true;
+}
+
+/* Where a line waits whose page is missing. */
+static void wait_there(struct naive *v, struct waiter w)
+{
+    struct instr *x = &v->instr[w.instr];
+
+    if (x->knows[w.line] == PARKED)
+        v->park[v->parked++] = w;
+    else
+        for (uint32_t i = 0; i < v->walks; i++)
+            if (v->walk[i].vpn == x->page[w.line])
+                v->walk[i].line[v->walk[i].n++] = w;
+}
+
+/* Without overlap: the head's lines wait together if a page of theirs is
+ * missing.  False: there is no room. */
+static bool set_aside(struct naive *v)
+{
+    struct instr *x = &v->instr[v->first];
+
+    if (in_room(v) + x->n > v->room) {
+        v->fulls += !v->stopped;
+        v->stopped = true;
+        return false;
+    }
+    for (; x->at < x->n; x->at++) {
+        struct waiter w = {v->first, x->at, false};
+        if (x->knows[x->at] == HERE) {
+            x->hold[x->held++] = w;
+        } else {
+            x->missing++;
+            wait_there(v, w);
+        }
+    }
+    v->first++;
+    return true;
+}
+
 /* The unit at this cycle; true: it has used the L1's port. */
 static bool unit(struct naive *v, uint64_t cycle)
 {
     struct waiter w = {v->first, 0, false};
     struct instr *x = &v->instr[v->first];
-    uint64_t vpn;
+    bool all, missing = false;
 
     if (v->replays > 0) {
         w = v->replay[0];
@@ -722,14 +845,25 @@ static bool unit(struct naive *v, uint64_t cycle)
         v->stopped = false;
         return true;
     }
-    if (v->first == v->entered)
+    if (v->first == v->entered || v->stopped)
         return false;
     w.line = x->at;
-    vpn = x->page[x->at];
-    if (x->knows[x->at] == UNKNOWN) {
+    if (v->overlap != HD_OVERLAP_LINE) {
+        all = look_ahead(v, cycle);
+        for (uint32_t l = 0; l < x->n; l++)
+            missing |= x->knows[l] == FLYING || x->knows[l] == PARKED;
+        if (v->overlap == HD_OVERLAP_OFF && !all)
+            return false;
+        if (v->overlap == HD_OVERLAP_OFF && missing)
+            v->more |= set_aside(v);
+        if (v->overlap == HD_OVERLAP_OFF && missing)
+            return false;
+        if (x->knows[x->at] == UNKNOWN)
+            return false;
+    } else if (x->knows[x->at] == UNKNOWN) {
         if (v->looked >= v->ports)
             return false;
-        look_up(v, v->first, vpn, cycle);
+        look_up(v, v->first, x->page[x->at], cycle);
     }
     if (x->knows[x->at] == HERE) {
         line_leaves(v, w, cycle + v->latency);
@@ -737,12 +871,8 @@ static bool unit(struct naive *v, uint64_t cycle)
         v->fulls += !v->stopped;
         v->stopped = true;
         return false;
-    } else if (x->knows[x->at] == PARKED) {
-        v->park[v->parked++] = w;
     } else {
-        for (uint32_t i = 0; i < v->walks; i++)
-            if (v->walk[i].vpn == vpn)
-                v->walk[i].line[v->walk[i].n++] = w;
+        wait_there(v, w);
     }
     if (++x->at == x->n)
         v->first++;
@@ -755,18 +885,19 @@ static void naive_run(struct naive *v, const struct log *engine)
     for (uint64_t cycle = 0; v->first < engine->enters || v->replays > 0 ||
                              v->walks > 0 || v->parked > 0;
          cycle++) {
-        bool used;
+        bool used = false;
         v->looked = 0;
+        v->more = true;
         answers(v, cycle);
         look_again(v, cycle);
-        used = unit(v, cycle);
-        look_again(v, cycle);
-        while (v->entered < engine->enters &&
-               engine->enter[v->entered].cycle == cycle)
-            v->entered++;
-        if (!used) {
-            unit(v, cycle);
+        while (!used && v->more) { /* there is something new for the unit */
+            v->more = false;
+            used = unit(v, cycle);
             look_again(v, cycle);
+            for (; v->entered < engine->enters &&
+                   engine->enter[v->entered].cycle == cycle;
+                 v->entered++)
+                v->more = true;
         }
     }
 }
@@ -860,14 +991,16 @@ static void compare(uint64_t seed, struct sums *sum)
     static const char *const mshrs[] = {"1", "2", "3", "32"};
     static const char *const queues[] = {"1", "4", "16"};
     static const char *const latencies[] = {"1", "0", "3"};
+    static const char *const overlaps[] = {"line", "ahead", "off"};
     struct machine m = {"hits",
                         entries[seed % 4],
                         ports[seed / 4 % 3],
                         mshrs[seed / 12 % 4],
-                        "64",
+                        seed / 7 % 3 == 2 ? "128" : "64",
                         queues[seed / 48 % 3],
                         latencies[seed / 5 % 3],
-                        "1"};
+                        "1",
+                        overlaps[seed / 7 % 3]};
     uint32_t blocks = 1 + seed % BLOCKS;
     struct test *t = random_test(seed, 2 + (uint32_t)(seed % 13), blocks);
     struct rig *r = run(t, &m, blocks);
@@ -879,6 +1012,7 @@ static void compare(uint64_t seed, struct sums *sum)
     v->ports = r->m.l1tlb.ports;
     v->mshrs = r->m.l1tlb.mshrs;
     v->latency = r->m.l1tlb.latency;
+    v->overlap = r->m.l1tlb.overlap;
     v->room = r->m.core.parked;
     naive_instrs(v, t);
     naive_run(v, &t->log);
@@ -908,7 +1042,7 @@ static void as_cycle_by_cycle(void **state)
     struct sums sum = {0};
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 600; seed++)
+    for (uint64_t seed = 1; seed <= 1800; seed++)
         compare(seed, &sum);
     /* and there was something to compare */
     assert_true(sum.walks > 10000 && sum.parks > 10000);
@@ -928,6 +1062,7 @@ int main(void)
         cmocka_unit_test(joins_and_looks_again),
         cmocka_unit_test(a_full_room_stops_the_head),
         cmocka_unit_test(parks_when_all_are_gone),
+        cmocka_unit_test(pages_before_lines),
         cmocka_unit_test(as_cycle_by_cycle),
     };
 

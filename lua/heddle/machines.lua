@@ -469,6 +469,7 @@ local PRESETS = {
                 mshrs = { 32, "Pichai 7.2: one a thread" },
                 latency = { 0, "Pichai: in the shadow of the L1 cache" },
                 blocking = { "full", "Pichai: the naive TLB blocks" },
+                overlap = { "off", "Pichai 6.1: the naive TLB" },
             },
             l2tlb = { mode = { "off", "Pichai: none" } },
             walk = {

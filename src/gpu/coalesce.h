@@ -39,7 +39,8 @@ struct hd_lines {
     uint16_t at;                        /* the owner's: next line */
     uint16_t warp;                      /* the owner's */
     uint32_t memop;                     /* the owner's */
-    uint32_t direct;                    /* the owner's: not translated */
+    uint16_t direct;                    /* the owner's: not translated */
+    uint16_t looked;                    /* the owner's: pages looked up ahead */
     struct hd_lsu_page page[HD_MAX_LINES]; /* by first lane */
 };
 

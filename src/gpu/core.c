@@ -572,6 +572,8 @@ static bool places_sane(const struct hd_core *c)
 {
     uint32_t n = listed(c, c->s->wait_first) + listed(c, c->s->replay_first);
 
+    for (uint32_t i = 0; c->held != NULL && i < c->memops; i++)
+        n += c->held[i].missing > 0 ? listed(c, c->held[i].first) : 0;
     for (uint32_t e = 0; e < c->tlb_mshr.room; e++)
         if (c->tlb_mshr.v[e].live != 0) {
             if (c->tlb_mshr.v[e].n != listed(c, c->tlb_mshr.v[e].first))
@@ -674,6 +676,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->ilp = m->core.ilp;
     c->full = hd_ones(c->lanes);
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
+    c->ahead = m->l1tlb.overlap != HD_OVERLAP_LINE;
+    c->whole = m->l1tlb.overlap == HD_OVERLAP_OFF;
     c->s = take(g, 1, sizeof *c->s, &bad);
     c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);
     c->age = take(g, m->core.warps, sizeof *c->age, &bad);
@@ -689,6 +693,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         c->origin = take(g, c->lsu_room, HD_MAX_LINES, &bad);
     if (m->l1tlb.blocking == HD_UNDER_HITS)
         c->page = take(g, c->targets, sizeof *c->page, &bad);
+    if (c->whole)
+        c->held = take(g, c->memops, sizeof *c->held, &bad);
     if (bad || hd_places_open(&c->memop_places, g->env->arena, c->memops) ||
         hd_places_open(&c->parked_places, g->env->arena, c->targets) ||
         open_line(c, &c->s->inbox) || open_line(c, &c->s->data) ||

@@ -186,6 +186,13 @@ struct hd_memop {
 
 enum { HD_PAGE_WARP = 56 };
 
+/* The lines of a memory instruction whose pages are not all there (hd_core's
+ * `held'): those whose page is, the oldest first. */
+struct hd_held {
+    uint32_t first, last;
+    uint32_t missing; /* the others: they wait for their translations */
+};
+
 /* A line that waits for a translation or, translated, for the L1 port. */
 struct hd_parked {
     uint64_t what; /* the line: in its page; physical once translated; from bit
@@ -298,6 +305,8 @@ struct hd_core {
     uint32_t lsu_room;        /* of its ring */
     bool awake;   /* inside its own loop, which sees every message */
     bool lrr;     /* the scheduler is loose round robin */
+    bool ahead;   /* pages are looked up ahead of lines (l1tlb.overlap) */
+    bool whole;   /* .. and no line goes on before all of them are there */
     bool unheard; /* a load's hits concern nobody but the load, its ports and
                      the arrays' order of use */
 
@@ -318,6 +327,8 @@ struct hd_core {
     uint64_t *page;         /* of each parked line without an MSHR, its page
                                and, from bit HD_PAGE_WARP on, whose it is; NULL:
                                there are none */
+    struct hd_held *held;   /* of each memop; NULL: a line waits for its own page
+                               only */
     uint64_t full;          /* mask of all lanes of a warp */
     struct hd_block *block; /* [blocks] */
     struct hd_slot pick;
@@ -503,6 +514,9 @@ bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
 /* Parks a line of it whose page is missing.  False: blocked. */
 bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
                    const struct hd_lsu_line *x);
+/* Parks the lines of it until all of its pages, some of which are missing, have
+ * come, but for a page's word to it.  False: blocked. */
+bool hd_l1tlb_set_aside(struct hd_core *c, struct hd_lines *op);
 /* Nothing holds up this instruction at the head because it is not the one whose
  * miss is outstanding (l1tlb.blocking=full).  False: blocked. */
 bool hd_l1tlb_may_pass(struct hd_core *c, uint32_t memop);
@@ -558,7 +572,9 @@ static inline hd_time hd_lsu_next(const struct hd_core *c,
         return t; /* at HD_NEVER, too */
     op = &c->lsu[s->lsu_first];
     if (!replay && op->at < op->n &&
-        op->page[hd_lines_at(op, op->at)->page].frame == HD_PAGE_UNKNOWN)
+        (c->whole ? op->looked < op->pages
+                  : op->page[hd_lines_at(op, op->at)->page].frame ==
+                        HD_PAGE_UNKNOWN))
         return s->tlb_free;
     return t;
 }

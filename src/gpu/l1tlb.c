@@ -346,12 +346,49 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
     }
 }
 
-/* The lines that waited for a page, the newest `last`, go on behind those that
- * go on already; `frame` is their page's first line. */
+/* Lines go on, behind those that go on already. */
+static inline void go_on(struct hd_core *c, uint32_t first, uint32_t last)
+{
+    struct hd_core_state *s = c->s;
+
+    if (s->replay_first == HD_NONE)
+        s->replay_first = first;
+    else
+        c->parked[s->replay_last].next = first;
+    s->replay_last = last;
+}
+
+/* A line waits until all pages of its instruction have come. */
+static void hold(struct hd_core *c, uint32_t p)
+{
+    struct hd_held *h = &c->held[c->parked[p].memop];
+
+    c->parked[p].next = HD_NONE;
+    if (h->first == HD_NONE)
+        h->first = p;
+    else
+        c->parked[h->last].next = p;
+    h->last = p;
+}
+
+/* Lines whose page has come, the oldest first: those of an instruction of which
+ * they were the last that had to wait go on, with the others of it. */
+static HD_APART void release_held(struct hd_core *c, uint32_t first)
+{
+    for (uint32_t p = first, next; p != HD_NONE; p = next) {
+        struct hd_held *h = &c->held[c->parked[p].memop];
+        next = c->parked[p].next;
+        hold(c, p);
+        if (--h->missing == 0)
+            go_on(c, h->first, h->last);
+    }
+}
+
+/* The lines that waited for a page, the newest `last`, go on; `frame` is their
+ * page's first line. */
 static inline void release(struct hd_core *c, uint32_t last, uint64_t frame,
                            hd_time t, hd_time walk)
 {
-    struct hd_core_state *s = c->s;
     uint32_t first = HD_NONE, next;
 
     if (last == HD_NONE)
@@ -366,11 +403,10 @@ static inline void release(struct hd_core *c, uint32_t last, uint64_t frame,
         x->next = first; /* from now on the oldest first */
         first = p;
     }
-    if (s->replay_first == HD_NONE)
-        s->replay_first = first;
+    if (HD_UNLIKELY(c->whole))
+        release_held(c, first);
     else
-        c->parked[s->replay_last].next = first;
-    s->replay_last = last;
+        go_on(c, first, last);
 }
 
 /* ---- misses that park --------------------------------------------------- */
@@ -433,6 +469,33 @@ HD_HOT bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
     c->parked[p].next = c->tlb_mshr.v[e].first;
     c->tlb_mshr.v[e].first = p;
     c->tlb_mshr.v[e].n++;
+    return true;
+}
+
+bool hd_l1tlb_set_aside(struct hd_core *c, struct hd_lines *op)
+{
+    struct hd_held *h = &c->held[op->memop];
+    uint32_t shift = HD_PAGE_SHIFT - c->gpu->line_shift;
+
+    if (hd_places_left(&c->parked_places) < op->n) {
+        hd_lsu_block(c, HD_BLOCK_PARKED, &c->tlb_count[HD_L1TLB_PARKED_FULL]);
+        return false;
+    }
+    *h = (struct hd_held){HD_NONE, HD_NONE, 0};
+    for (; op->at < op->n; op->at++) {
+        const struct hd_lsu_line *x = hd_lines_at(op, op->at);
+        uint64_t frame = op->page[x->page].frame;
+        uint32_t p;
+        if (frame >= HD_PAGE_MISSING) {
+            h->missing += hd_l1tlb_park(c, op, x);
+            continue;
+        }
+        p = hd_places_take(&c->parked_places);
+        c->parked[p].what = (uint64_t)x->bytes << HD_PARKED_BYTES |
+                            frame << shift | x->place;
+        c->parked[p].memop = op->memop;
+        hold(c, p);
+    }
     return true;
 }
 

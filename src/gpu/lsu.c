@@ -30,7 +30,7 @@ void hd_lsu_bound(struct hd_core *c)
     const uint32_t *watched = c->gpu->env->slots->watched;
 
     c->unheard =
-        !c->pick.bound && !c->limit.bound && watched[HEDDLE_NOTE_access] == 0 &&
+        !c->ahead && !c->pick.bound && !c->limit.bound && watched[HEDDLE_NOTE_access] == 0 &&
         watched[HEDDLE_NOTE_access_done] == 0 && c->gpu->translate != 0 &&
         m->l1tlb.mode.kind == HD_FULL && m->l1cache.mode.kind == HD_FULL &&
         m->l1tlb.blocking != HD_UNDER_NONE && m->core.translate_textures &&
@@ -55,7 +55,7 @@ static struct hd_lines *enter(struct hd_core *c, uint32_t w)
         s->lsu_first = 0; /* which the host's cache has longest */
     at = s->lsu_first + s->lsu_n++;
     op = &c->lsu[at - (at < c->lsu_room ? 0 : c->lsu_room)];
-    op->at = 0;
+    op->at = op->looked = 0;
     op->warp = (uint16_t)w;
     op->memop = hd_places_take(&c->memop_places);
     hd_assert(op->memop != HD_NONE);
@@ -217,6 +217,26 @@ static void replay(struct hd_core *c, hd_time t, hd_time end)
     } while (t < hd_min_u64(end, s->inbox.at));
 }
 
+/* What of the pages of the instruction at the head can be looked up at t, ahead
+ * of its lines, is (l1tlb.overlap).  Whether a line may follow at t; without
+ * overlap none does before all pages are there, and they go on together. */
+static bool ahead(struct hd_core *c, struct hd_lines *op, hd_time t)
+{
+    bool missing = false;
+
+    for (; op->looked < op->pages && c->s->tlb_free <= t; op->looked++)
+        if (!hd_l1tlb_take(c, op, op->looked, t,
+                           &c->guess[op->warp].page[op->looked]))
+            return false;
+    if (!c->whole)
+        return op->page[hd_lines_at(op, op->at)->page].frame !=
+               HD_PAGE_UNKNOWN;
+    for (uint32_t i = 0; i < op->looked; i++)
+        missing |= op->page[i].frame >= HD_PAGE_MISSING;
+    return op->looked == op->pages &&
+           (!missing || hd_l1tlb_set_aside(c, op));
+}
+
 /* The next line of the instruction at the head.  False: blocked. */
 static HD_INLINE bool line(struct hd_core *c, struct hd_lines *op, hd_time t)
 {
@@ -334,6 +354,12 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
     if (op->n == 0 && !pass(c, op, t))
         return;
     while (op->at < op->n) {
+        if (HD_UNLIKELY(c->ahead)) {
+            if (!ahead(c, op, t))
+                return;
+            if (op->at == op->n)
+                break;
+        }
         if (t < end && has_row(c, op)) {
             row(c, op, t, end);
             next = hd_lsu_next(c, s);

@@ -79,6 +79,14 @@ const struct hd_setting hd_l1tlb_settings[] = {
      "instruction goes on (Pichai's naive TLB, 6.1)",
      "Pichai 6.1 to 6.3; MASK 6 takes its TLB from there: the presets say "
      "which"},
+    {"overlap", HD_T_CHOICE, TLB(overlap), "", "line", 0, 2, "line|ahead|off",
+     "how an instruction's look-ups go with its lines.  line: the first line of "
+     "a page looks it up, and goes on if it hits.  ahead: its pages are looked "
+     "up `ports' a cycle, ahead of its lines, and a line goes on as soon as its "
+     "page is there (Pichai 6.2).  off: so they are, but its lines reach the L1 "
+     "only when all its pages are there (Pichai's naive TLB, 6.1)",
+     "Pichai 6.2; that it is `line' elsewhere: guess, a pipeline of one line a "
+     "cycle"},
     {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
      "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
      "CoLT: 4; a 128-byte line of page-table entries: 16"},

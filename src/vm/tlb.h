@@ -25,6 +25,7 @@ struct hd_tlb_cfg {
     uint32_t latency;                   /* cycles */
     uint32_t mshrs;                     /* misses in flight */
     uint32_t blocking;                  /* L1: enum hd_blocking */
+    uint32_t overlap;                   /* L1: enum hd_overlap */
     uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
 };
@@ -34,6 +35,13 @@ enum hd_blocking {
     HD_UNDER_ALL,  /* "none": hits and misses */
     HD_UNDER_HITS, /* "hits": hits, and the misses of one instruction */
     HD_UNDER_NONE  /* "full": nothing of other instructions */
+};
+
+/* How an instruction's look-ups in an L1 TLB go with its lines' in the L1. */
+enum hd_overlap {
+    HD_OVERLAP_LINE,  /* each page with its first line */
+    HD_OVERLAP_AHEAD, /* pages as fast as the ports allow, ahead of lines */
+    HD_OVERLAP_OFF    /* and no line before all pages are there */
 };
 
 /* What one TLB counts, in this order; the owner registers the group. */
