@@ -271,6 +271,7 @@ static int build_translation(heddle_sim *s)
         return s->err.code;
     w.l2tlb = &m->l2tlb;
     w.walk = &m->walk;
+    w.line = m->l2cache.line;
     w.pwc = &m->pwc;
     w.bypass = &m->bypass;
     w.cores = m->core.count;

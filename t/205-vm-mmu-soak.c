@@ -40,6 +40,7 @@ static struct vm *draw(struct hd_rng *r)
         v->bypass.entries = hd_rng_below(r, 2) * 4;
     v->memory_latency = hd_rng_below(r, 60);
     v->memory_back = hd_rng_below(r, 9);
+    v->walk.batch = hd_rng_below(r, 3) ? 1 : 2 + hd_rng_below(r, 31);
     return v;
 }
 

@@ -49,7 +49,7 @@ local function chaos()
     local policy = { name = "chaos", watch = {}, state = { notes = {} } }
     for _, p in ipairs(core.points()) do
         local limit, last = p.limit, (words[p.name] or 1) - 1
-        local by_position = p.name == "walk_pick" or p.name == "dram_pick" or
+        local by_position = p.name:find "^walk_[pr]" or p.name == "dram_pick" or
             p.name == "block_place" or p.name == "evict_victim"
         if p.answer == "NONE" then
             policy[p.name] = function() end
@@ -130,7 +130,8 @@ for _, extra in ipairs {
     {}, { ["vm.page"] = "64K" }, { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0 },
     { ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 8,
       ["vm.page"] = "2M", ["core.scheduler"] = "lrr" },
-    { ["vm.paging"] = "fault", ["link.latency"] = 2000 },
+    { ["vm.paging"] = "fault", ["link.latency"] = 2000,
+      ["walk.batch"] = 16 },
     { ["vm.paging"] = "fault", ["link.latency"] = 2000, ["evict.unit"] = "4K",
       ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030 },
     { ["vm.paging"] = "fault", ["link.latency"] = 2000, ["evict.unit"] = "4K",

@@ -64,6 +64,7 @@ local ROWS = {
     compact_target = memory({ compact_source = emptied }, FRAGMENTS),
     compact_copy = moving, compact_stall = moving,
     tlb_fill = {}, tlb_merge = replacing, walk_step = {}, walk_pick = {},
+    walk_reference = { settings = { ["walk.batch"] = 32 } },
     tokens = {},
     fault_batch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["sim.budget"] = 400 } },

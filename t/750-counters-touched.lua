@@ -73,6 +73,7 @@ local answers = {
     walk_step = function(q)
         return q.level == 1 and 1 or 0
     end,
+    walk_reference = function() return 1 end,
 }
 
 --- Sends all translations to the bypass cache.
@@ -112,6 +113,12 @@ local runs = {
     { machine = H.machine("mosaic") { ["vm.page"] = "2M",
         ["core.count"] = 4 }, apps = { H.app("GUP", { size = "S" }) },
         budget = 20000 },
+    { machine = H.machine("pichai"):with(NARROW):with {
+        ["walk.batch"] = 32, ["core.parked"] = 128, ["bypass.entries"] = 0 },
+        apps = { tiny "GUP" }, policies = { everything } },
+    { machine = H.machine("pichai"):with(NARROW):with {
+        ["walk.batch"] = 32, ["core.parked"] = 128, ["bypass.entries"] = 0 },
+        apps = { tiny "GUP" }, policies = { answers } },
     { machine = H.machine("mesc") { ["core.count"] = 4,
         ["pwc.entries"] = 32 }, apps = { tiny "3DS", tiny "NN" } },
     { machine = H.machine("maxwell"):with(NARROW), apps = { tiny "LUD" },

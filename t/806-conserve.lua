@@ -143,20 +143,21 @@ end
 local function references(c, m)
     local walk, pwc, leaf = c.walk, c.pwc, m["vm.page"] == "2M" and 3 or 4
     local hits, misses, deep = 0, 0, 0
+    local reads = walk.references + walk.merged -- one served several walks
     for level = 1, 4 do
         hits = hits + pwc["hits_level" .. level]
         misses = misses + pwc["misses_level" .. level]
         deep = deep + level * pwc["hits_level" .. level]
     end
     if m["pwc.mode"] ~= "full" then
-        same(walk.references, leaf * walk.walks, "references, no walk cache")
+        same(reads, leaf * walk.walks, "references, no walk cache")
         same(pwc.lookups, 0, "look-ups of no walk cache")
     elseif m["pwc.style"] == "prefix" then
-        same(walk.references, leaf * walk.walks - deep,
+        same(reads, leaf * walk.walks - deep,
             "references, by the deepest prefix")
         same(pwc.lookups, walk.walks, "look-ups, one a walk")
     else
-        same(walk.references, misses, "references, by address")
+        same(reads, misses, "references, by address")
         same(pwc.lookups, leaf * walk.walks, "look-ups, one a level")
     end
     if m["pwc.mode"] == "full" then
@@ -293,6 +294,19 @@ check("small", {})
 for _, preset in ipairs(whole.PRESETS) do
     check(preset, {}, preset)
 end
+for _, under in ipairs { "none", "hits", "full" } do
+    for _, overlap in ipairs { "ahead", "off" } do
+        check(("overlap %s, blocking %s"):format(overlap, under), {
+            ["l1tlb.overlap"] = overlap, ["l1tlb.blocking"] = under,
+            ["l1tlb.ports"] = 3 })
+    end
+end
+for _, pwc in ipairs { "off", "physical", "prefix" } do
+    check("walk batches, walk cache " .. pwc, { ["walk.batch"] = 16,
+        ["walk.walkers"] = 2, ["pwc.mode"] = pwc == "off" and pwc or "full",
+        ["pwc.style"] = pwc ~= "off" and pwc or nil, ["pwc.entries"] = 8,
+        ["pwc.ways"] = 2 })
+end
 check("no walk cache, 64 KB", { ["vm.page"] = "64K" })
 check("no walk cache, 2 MB", { ["vm.page"] = "2M", ["vm.round"] = true,
     ["l2tlb.large_entries"] = 2, ["l1tlb.large_entries"] = 1 })
@@ -398,6 +412,7 @@ do
         local sim = whole.sim({ mixed(16), mixed(4) }, whole.join(whole.SMALL,
             { ["bypass.entries"] = 8, ["core.parked"] = 64,
                 ["l1tlb.entries"] = 1, ["l1tlb.mshrs"] = 64,
+                ["walk.walkers"] = 2, ["walk.batch"] = 8,
                 ["vm.paging"] = "fault", ["link.latency"] = 500 }))
         sim:use(policy)
         tap.is(sim:run(), "done", "a policy " .. name)

@@ -27,6 +27,7 @@ local SETTINGS = {
         ["l1cache.write"] = "back", ["pwc.mode"] = "full",
         ["core.compact"] = true }),
     whole.join(whole.SMALL, { ["walk.per_core"] = true,
+        ["walk.walkers"] = 1, ["walk.batch"] = 8, ["l1tlb.overlap"] = "off",
         ["l1tlb.blocking"] = "full", ["dram.page"] = "closed",
         ["compress.enable"] = true }),
     whole.join(whole.SMALL, { ["vm.paging"] = "fault",

@@ -158,7 +158,8 @@ static struct vm *vm_new(void)
                                    .mshrs = 64,
                                    .serial = 1};
     v->walk = (struct hd_walk_cfg){
-        .mode = {HD_FULL, 0}, .walkers = 64, .queue = 64, .latency = 5};
+        .mode = {HD_FULL, 0}, .walkers = 64, .queue = 64, .batch = 1,
+        .latency = 5};
     v->pwc = (struct hd_pwc_cfg){.mode = {HD_OFF, 0},
                                  .entries = 1024,
                                  .ways = 16,
@@ -195,6 +196,7 @@ static void vm_open(struct vm *v, uint32_t apps)
                               .pwc = &v->pwc,
                               .bypass = &v->bypass,
                               .cores = VM_CORES,
+                              .line = 128,
                               .treqs = &v->treqs,
                               .reqs = &v->reqs,
                               .memory = {vm_memory_send, v},

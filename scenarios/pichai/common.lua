@@ -31,8 +31,9 @@ local QUICK = { "BFS", "KMEANS" }
 common.tlb = {
     ideal = { name = "no TLB", settings = { ["sim.translation"] = "off" } },
     naive = { name = "naive", settings = { ["l1tlb.blocking"] = "full" } },
-    augmented = { name = "augmented",
-        settings = { ["l1tlb.blocking"] = "hits" } },
+    augmented = { name = "augmented", settings = {
+        ["l1tlb.blocking"] = "hits", ["l1tlb.overlap"] = "ahead",
+        ["walk.batch"] = 32 } },
 }
 
 --- Who is scheduled how: loose round robin is the paper's reference, CCWS has

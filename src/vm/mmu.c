@@ -29,6 +29,12 @@ const struct hd_setting hd_walk_settings[] = {
     {"queue", HD_T_U32, WALK(queue), "walks", "256", 0, 65536, NULL,
      "walks that may wait for a walker; more block the L2 TLB's input",
      "guess"},
+    {"batch", HD_T_U32, WALK(batch), "walks", "1", 1, 256, NULL,
+     "walks that a free walker takes at once, of those that wait: it reads them "
+     "level by level, an entry once, a read a cycle (the core's clock where "
+     "walk.per_core is set), the next level when all of one are back; 1: one "
+     "walk after the other",
+     "Pichai 6.3: 32, the pages of a warp"},
     {"per_core", HD_T_BOOL, WALK(per_core), "", "false", 0, 1, NULL,
      "every core has a unit (L2 TLB, walkers, walk cache) of its own",
      "Pichai 5.2: walkers in the core; MASK and Mosaic: shared"},
@@ -131,6 +137,13 @@ const struct hd_stat_desc hd_walk_stats[] = {
     {"l2_hits_level4", "reads", "the same for level 4", HD_STAT_COUNT},
     [HD_WALK_SKIPPED] = {"skipped", "reads",
                          "reads that the policy of walk_step did away with",
+                         HD_STAT_COUNT},
+    [HD_WALK_MERGED] = {"merged", "reads",
+                        "reads that another walk of the batch made (walk.batch)",
+                        HD_STAT_COUNT},
+    [HD_WALK_BATCHES] = {"batches", "batches",
+                         "times that a walker took waiting walks together "
+                         "(walk.batch)",
                          HD_STAT_COUNT},
     [HD_WALK_REQUESTERS] =
         {"requesters", "requests",
@@ -267,7 +280,7 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     struct hd_env *env = m->env;
     const struct hd_walk_cfg *c = &m->walk_cfg;
     bool full = m->tlb_cfg.mode.kind == HD_FULL;
-    uint32_t misses = c->walkers + c->queue;
+    uint32_t misses = c->walkers * c->batch + c->queue;
     struct hd_tlb_cfg by = {.mode = {HD_FULL, 0},
                             .entries = m->bypass_cfg.entries,
                             .merge_pages = m->tlb_cfg.merge_pages};
@@ -287,8 +300,12 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->in_room /= m->units; /* a core's, or all */
     u->input = hd_arena_take(env->arena, u->in_room, sizeof *u->input);
     u->queue = hd_arena_take(env->arena, misses, sizeof *u->queue);
+    if (c->batch > 1)
+        u->batch = hd_arena_take(env->arena, c->walkers, sizeof *u->batch);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||
-        u->queue == NULL || hd_mshr_open(&u->miss, env->arena, misses, 0) < 0)
+        u->queue == NULL || (c->batch > 1 && u->batch == NULL) ||
+        hd_numbers_open(&u->batches, env->arena, c->walkers) < 0 ||
+        hd_mshr_open(&u->miss, env->arena, misses, 0) < 0)
         return hd_err_memory(env->err);
     rc = full ? hd_tlb_open(&u->tlb, env, &m->tlb_cfg, "l2tlb", 2, i) : 0;
     u->tlb.stat = tlb;
@@ -322,6 +339,11 @@ static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "walk.walkers, l2tlb.ports and l2tlb.mshrs must not "
                           "be 0");
+    if (w->walk->batch > 1 && w->walk->mode.kind != HD_FULL)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walk.batch = %u, but walk.mode is not full: there are "
+                          "no reads to put in order",
+                          w->walk->batch);
     if (w->bypass->entries != 0 && w->l2tlb->mode.kind != HD_FULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "bypass.entries = %u, but l2tlb.mode is not full: "
@@ -336,7 +358,7 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     uint32_t n = w->walk->per_core ? w->cores : 1;
     struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
     size_t treqs = w->treqs->numbers.room;
-    size_t who = hd_max_u64(treqs, 4ull * w->walk->queue + 4);
+    size_t who = hd_max_u64(treqs, 4ull * (w->walk->queue + w->walk->batch));
 
     if (m == NULL)
         return NULL;
@@ -350,6 +372,8 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
     m->per_tick = hd_recip_of(m->tick);
     m->per_core = hd_recip_of(hd_ticks(env->clk, HD_CLK_CORE, 1));
+    m->step_ticks = w->walk->per_core ? hd_ticks(env->clk, HD_CLK_CORE, 1)
+                                      : m->tick;
     m->ordered = n == 1 && w->memory_back > 0 && w->walk->port == 0;
     m->never = HD_NEVER;
     m->until = env->slots != NULL && env->slots->epoch != NULL
@@ -383,7 +407,7 @@ static void bound(void *self)
     struct hd_mmu *m = self;
 
     m->ahead = m->ordered && m->walk_cfg.mode.kind == HD_FULL &&
-               m->pwc_cfg.mode.kind == HD_OFF &&
+               m->pwc_cfg.mode.kind == HD_OFF && m->walk_cfg.batch == 1 &&
                hd_recip_up(m->per_tick, m->w.memory_back) == m->w.memory_back &&
                !m->step.bound && m->watched[HEDDLE_NOTE_walk_read] == 0;
     for (uint32_t i = 0; i < m->units; i++) {
@@ -452,6 +476,8 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
                    hd_l2tlb_fill_default, m);
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_step, "", &m->step, first, m);
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_pick, "", &m->pick, first, m);
+    hd_slots_offer(env->slots, HEDDLE_POINT_walk_reference, "", &m->reference,
+                   hd_ptw_reference_default, m);
     if (w->faults != NULL)
         hd_faults_client(w->faults,
                          (struct hd_fault_client){resume, mapped, m});

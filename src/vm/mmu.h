@@ -23,6 +23,7 @@ struct hd_walk_cfg {
     struct hd_mode mode;     /* full; fixed:N a walk; ideal: no time */
     uint32_t walkers;        /* walks at once, in each unit */
     uint32_t queue;          /* walks that may wait; more block the L2 TLB */
+    uint32_t batch;          /* walks that a walker takes at once */
     uint32_t per_core;       /* 1: every core has a unit of its own */
     uint32_t latency;        /* cycles from L1 TLB miss to the unit, one way */
     uint32_t memory_latency; /* cycles from a walker to the L2, one way; 0: the
@@ -56,6 +57,7 @@ struct hd_mmu_wiring {
     const struct hd_slot *merge; /* tlb_merge of an L1 TLB, or NULL: answers
                                     then carry the run of a line of entries */
     uint32_t cores;
+    uint32_t line;     /* bytes of a line of the L2 cache */
     uint32_t requests; /* most of all cores in flight; 0: treqs->room */
     const struct hd_tlb_cfg *l2tlb;
     const struct hd_walk_cfg *walk;

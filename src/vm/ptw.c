@@ -42,10 +42,12 @@
 #include "unit.h"
 
 enum {
-    START, /* a walker begins */
-    SEND,  /* the next read leaves */
-    ENTRY, /* a page-table entry has come */
-    DONE
+    START,  /* a walker begins */
+    SEND,   /* the next read leaves */
+    ENTRY,  /* a page-table entry has come */
+    DONE,
+    GATHER, /* a walker takes those that wait */
+    READ    /* the next read of a batch leaves */
 };
 
 /* The tag of a walk's requests, and what it says. */
@@ -155,6 +157,25 @@ static HD_HOT void dispatch(struct hd_unit *u, hd_time now)
     }
 }
 
+static void queue(struct hd_unit *u, uint32_t walk)
+{
+    struct hd_unit_state *s = u->s;
+
+    u->walk[walk].state = HD_WALK_WAITS;
+    u->queue[hd_unit_place(s->queue_first, s->waiting++, u->miss.room)] = walk;
+    hd_unit_peak(&row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
+}
+
+/* A walker that is free takes walks that wait as a batch, behind whatever comes
+ * at the same instant. */
+static void call(struct hd_unit *u, hd_time at)
+{
+    if (u->s->walkers >= u->m->walk_cfg.walkers)
+        return;
+    u->s->walkers++;
+    post(u, at, GATHER, 0);
+}
+
 HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_unit_state *s = u->s;
@@ -166,14 +187,18 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
     w->level = 1;
     w->cached = 0;
     w->leaf = 4;
+    w->share = HD_NONE;
+    if (u->batch != NULL) {
+        queue(u, walk);
+        call(u, hd_max_u64(now, w->ready));
+        return;
+    }
     if (s->walkers < u->m->walk_cfg.walkers ||
         u->m->walk_cfg.mode.kind == HD_IDEAL) {
         occupy(u, now, walk);
         return;
     }
-    w->state = HD_WALK_WAITS;
-    u->queue[hd_unit_place(s->queue_first, s->waiting++, u->miss.room)] = walk;
-    hd_unit_peak(&row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
+    queue(u, walk);
 }
 
 /* ---- the end of a walk ------------------------------------------------ */
@@ -236,6 +261,8 @@ static void gather(struct hd_unit *u, const struct hd_mshr_entry *e,
         m->party_of[t] = i + 1;
 }
 
+static void leave_batch(struct hd_unit *u, hd_time now, uint32_t walk);
+
 static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_mmu *m = u->m;
@@ -258,10 +285,14 @@ static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
     m->recent[w->app].walks--;
     u->s->running--;
     u->s->running_of[w->app]--;
-    u->s->walkers--;
     w->state = HD_WALK_FREE;
+    if (u->batch == NULL)
+        u->s->walkers--;
+    else
+        leave_batch(u, now, walk);
     hd_l2tlb_answer(u, now, walk);
-    dispatch(u, now);
+    if (u->batch == NULL)
+        dispatch(u, now);
     hd_l2tlb_unblock(u, now);
 }
 
@@ -334,6 +365,8 @@ static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
     return hd_ask_walk_step(&u->m->step, &q);
 }
 
+static void want(struct hd_unit *u, hd_time now, uint32_t walk);
+
 /* Goes on from w->level at t, not before now: passes the levels that need no
  * read, then has the read sent, or the walk done. */
 static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
@@ -364,10 +397,12 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
     what = w->level > w->leaf ? DONE : SEND;
     if (t != now)
         post(u, t, what, walk);
-    else if (what == SEND)
+    else if (what == DONE)
+        done(u, now, walk);
+    else if (u->batch == NULL)
         send(u, now, walk);
     else
-        done(u, now, walk);
+        want(u, now, walk);
 }
 
 static HD_HOT void descend(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -412,17 +447,176 @@ static HD_HOT void begin(struct hd_unit *u, hd_time now, uint32_t walk)
     u->starting = outer;
 }
 
-/* The entry of w->level has come. */
+/* The entry that a walk, and those that share its read, were after has come. */
 static HD_HOT void entry(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_walk *of = &u->walk[walk];
+
+    if (hd_pwc_on(&u->pwc))
+        hd_pwc_fill(&u->pwc, of->app, of->vpn, of->level, of->leaf,
+                    of->pte[of->level - 1]);
+    for (uint32_t share; walk != HD_NONE; walk = share) {
+        struct hd_walk *w = &u->walk[walk];
+        share = w->share; /* it may end at once */
+        w->state = HD_WALK_RUNS;
+        w->level++;
+        next(u, now, walk, now);
+    }
+}
+
+/* ---- batches --------------------------------------------------------------
+ *
+ * With walk.batch a walker takes the walks that wait, up to so many, and goes
+ * down with them level by level (Pichai et al. 6.3).  A walk that needs an entry
+ * wants it; when all do, the reads of the highest level that is wanted leave, one
+ * a cycle, and one serves all walks that want the same entry.  A walk whose leaf
+ * has come ends at once; the walker is free when all have.
+ */
+
+/* Nothing of the level is under way any more: the reads of the next one leave. */
+static void next_level(struct hd_unit *u, hd_time now, uint32_t batch)
+{
+    struct hd_batch *b = &u->batch[batch];
+    uint32_t level = 5;
+
+    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer)
+        if (u->walk[i].state == HD_WALK_WANTS)
+            level = (uint32_t)hd_min_u64(level, u->walk[i].level);
+    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer)
+        if (u->walk[i].state == HD_WALK_WANTS && u->walk[i].level == level) {
+            u->walk[i].state = HD_WALK_TURN;
+            b->busy++;
+        }
+    b->last = 0;
+    post(u, now, READ, batch);
+}
+
+/* A walk wants the entry of its level. */
+static void want(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
 
-    w->state = HD_WALK_RUNS;
-    if (hd_pwc_on(&u->pwc))
-        hd_pwc_fill(&u->pwc, w->app, w->vpn, w->level, w->leaf,
-                    w->pte[w->level - 1]);
-    w->level++;
-    next(u, now, walk, now);
+    w->state = HD_WALK_WANTS;
+    if (--u->batch[w->batch].busy == 0)
+        next_level(u, now, w->batch);
+}
+
+/* A walk of a batch has ended. */
+static void leave_batch(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    uint32_t batch = u->walk[walk].batch;
+    struct hd_batch *b = &u->batch[batch];
+    uint32_t *link = &b->first;
+
+    while (*link != walk)
+        link = &u->walk[*link].peer;
+    *link = u->walk[walk].peer;
+    b->busy--;
+    if (--b->left == 0) {
+        hd_numbers_give(&u->batches, batch);
+        u->s->walkers--;
+        if (u->s->waiting > 0)
+            call(u, now);
+    } else if (b->busy == 0) {
+        next_level(u, now, batch);
+    }
+}
+
+/* A walker takes walks that wait. */
+static void gather_walks(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+    uint32_t batch, n = 0, *link;
+    struct hd_batch *b;
+
+    if (s->waiting == 0) { /* another one was quicker */
+        s->walkers--;
+        return;
+    }
+    batch = hd_numbers_take(&u->batches);
+    b = &u->batch[batch];
+    *b = (struct hd_batch){.first = HD_NONE};
+    for (link = &b->first; s->waiting > 0 && n < u->m->walk_cfg.batch; n++) {
+        uint32_t i = u->m->pick.bound && s->waiting > 1 ? ask_pick(u, now) : 0;
+        struct hd_walk *w;
+        *link = unlink_walk(u, i);
+        w = &u->walk[*link];
+        w->state = HD_WALK_RUNS;
+        w->began = hd_max_u64(now, w->ready);
+        w->batch = batch;
+        w->peer = HD_NONE;
+        link = &w->peer;
+    }
+    b->left = n;
+    b->busy = n + 1; /* itself: nothing leaves before all have begun */
+    row(u, u->walk[b->first].app)[HD_WALK_BATCHES]++;
+    for (uint32_t i = b->first, next; i != HD_NONE; i = next) {
+        next = u->walk[i].peer; /* it may end at once */
+        if (u->walk[i].began > now)
+            post(u, u->walk[i].began, START, i);
+        else
+            begin(u, now, i);
+    }
+    if (b->left > 0 && --b->busy == 0)
+        next_level(u, now, batch);
+    hd_l2tlb_unblock(u, now);
+}
+
+int64_t hd_ptw_reference_default(void *self, const void *question)
+{
+    const struct hd_mmu *m = self;
+    const struct heddle_q_walk_reference *q = question;
+
+    for (uint32_t i = 0; q->last != 0 && i < q->n; i++)
+        if (q->address[i] / m->w.line == q->last / m->w.line)
+            return i;
+    return 0;
+}
+
+/* The next read of a batch leaves, and the one behind it a cycle later. */
+static void read_next(struct hd_unit *u, hd_time now, uint32_t batch)
+{
+    struct hd_batch *b = &u->batch[batch];
+    uint32_t room = u->m->walk_cfg.batch, n = 0, lead, *link;
+    uint64_t *address = u->m->who, *app = address + room, *vpn = app + room;
+    uint64_t *walk = vpn + room;
+    struct heddle_q_walk_reference q = {
+        .last = b->last, .address = address, .app = app, .vpn = vpn};
+
+    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer) {
+        const struct hd_walk *w = &u->walk[i];
+        uint32_t k = 0;
+        if (w->state != HD_WALK_TURN)
+            continue;
+        q.level = w->level;
+        while (k < n && address[k] != w->pte[w->level - 1].v)
+            k++;
+        if (k < n)
+            continue;
+        walk[n] = i;
+        address[n] = w->pte[w->level - 1].v;
+        app[n] = w->app;
+        vpn[n++] = w->vpn.v;
+    }
+    q.n = n;
+    lead = n > 1 ? (uint32_t)hd_ask_walk_reference(&u->m->reference, &q) : 0;
+    b->last = address[lead];
+    lead = (uint32_t)walk[lead];
+    link = &u->walk[lead].share;
+    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer) {
+        struct hd_walk *w = &u->walk[i];
+        if (i == lead || w->state != HD_WALK_TURN ||
+            w->pte[w->level - 1].v != b->last)
+            continue;
+        w->state = HD_WALK_READS;
+        row(u, w->app)[HD_WALK_MERGED]++;
+        *link = i;
+        link = &w->share;
+    }
+    *link = HD_NONE;
+    send(u, now, lead);
+    if (n > 1)
+        post(u, now + u->m->step_ticks, READ, batch);
 }
 
 HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
@@ -435,10 +629,16 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
         entry(u, now, walk);
     else if (what == START)
         begin(u, now, walk);
-    else if (what == SEND)
+    else if (what == DONE)
+        done(u, now, walk);
+    else if (what == GATHER)
+        gather_walks(u, now);
+    else if (what == READ)
+        read_next(u, now, walk);
+    else if (u->batch == NULL)
         send(u, now, walk);
     else
-        done(u, now, walk);
+        want(u, now, walk);
 }
 
 HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
@@ -466,7 +666,8 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
 
 /* ---- looking and checking --------------------------------------------- */
 
-static const char *const STATE[] = {"", "waits", "runs", "reads"};
+static const char *const STATE[] = {"",      "waits", "runs",
+                                    "reads", "wants", "wants"};
 
 void hd_ptw_look(void *mmu, uint32_t i, struct heddle_visitor *v)
 {
@@ -515,7 +716,7 @@ void hd_ptw_check(void *mmu, uint32_t i, struct hd_err *err)
     struct hd_unit *u = hd_unit_of(mmu, i);
     const struct hd_unit_state *s = u->s;
     const struct hd_walk_cfg *c = &u->m->walk_cfg;
-    uint32_t waits = 0, busy = 0;
+    uint32_t waits = 0, busy = 0, called = 0;
 
     for (uint32_t e = 0; e < u->miss.room; e++) {
         if (!u->miss.v[e].live)
@@ -529,13 +730,22 @@ void hd_ptw_check(void *mmu, uint32_t i, struct hd_err *err)
             hd_err_set(err, HEDDLE_ECHECK,
                        "mmu: walk %u is in the queue and does not wait", e);
     }
+    if (u->batch != NULL) { /* walkers without a batch are about to gather */
+        uint32_t batches = hd_numbers_live(&u->batches);
+        if (busy < batches || batches > s->walkers)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "mmu: %u walks run, in %u batches of %u walkers", busy,
+                       batches, s->walkers);
+        called = s->walkers - batches;
+        busy = s->walkers;
+    }
     if (waits != s->waiting || busy != s->walkers ||
         (c->mode.kind != HD_IDEAL && busy > c->walkers))
         hd_err_set(err, HEDDLE_ECHECK,
                    "mmu: %u walks wait and %u run; %u and %u are counted, "
                    "with %u walkers",
                    waits, busy, s->waiting, s->walkers, c->walkers);
-    if (busy < c->walkers && waits > 0)
+    if (busy < c->walkers && waits > 0 && called == 0)
         hd_err_set(err, HEDDLE_ECHECK,
                    "mmu: a walker is free and %u walks wait", waits);
 }

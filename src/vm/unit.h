@@ -44,6 +44,8 @@ enum hd_walk_stat {
     HD_WALK_LEVEL,                  /* references by level */
     HD_WALK_L2 = HD_WALK_LEVEL + 4, /* answered by the L2 cache, by level */
     HD_WALK_SKIPPED = HD_WALK_L2 + 4,
+    HD_WALK_MERGED,
+    HD_WALK_BATCHES,
     HD_WALK_REQUESTERS,
     HD_WALK_WARPS,
     HD_WALK_BUSY_CYCLES,
@@ -53,7 +55,14 @@ enum hd_walk_stat {
     HD_WALK_STATS
 };
 
-enum hd_walk_state { HD_WALK_FREE, HD_WALK_WAITS, HD_WALK_RUNS, HD_WALK_READS };
+enum hd_walk_state {
+    HD_WALK_FREE,
+    HD_WALK_WAITS, /* for a walker */
+    HD_WALK_RUNS,
+    HD_WALK_READS,
+    HD_WALK_WANTS, /* of a batch: a read of a level below those under way */
+    HD_WALK_TURN   /* the same of the level under way: it has not left */
+};
 
 /* A page that missed, from the miss to the answer; its requests are the list of
  * its MSHR. */
@@ -67,6 +76,17 @@ struct hd_walk {
     uint8_t app, level, leaf, cached; /* level: being read, or next to be */
     uint8_t state;
     uint8_t counted; /* 1: the read under way is */
+    uint32_t batch;  /* of a batch: which, the next walk of it, and the next */
+    uint32_t peer;   /* one that the same read serves; HD_NONE: the last */
+    uint32_t share;
+};
+
+/* The walks that a walker has at once (walk.batch). */
+struct hd_batch {
+    uint32_t first; /* walk */
+    uint32_t left;  /* walks that have not ended */
+    uint32_t busy;  /* of them, those that do not want a level below */
+    uint64_t last;  /* address of the last read of the level; 0: none has left */
 };
 
 struct hd_unit_state {
@@ -102,6 +122,8 @@ struct hd_unit {
     struct hd_walk *walk; /* arena: [miss entry] */
     uint32_t *input;      /* arena: ring of requests, [in_room] */
     uint32_t *queue;      /* arena: ring of walks, [miss.room] */
+    struct hd_batch *batch; /* arena: [walkers]; NULL: a walk each */
+    struct hd_numbers batches;
     uint32_t instance, rank, input_rank, in_room;
     /* these mean something only within an event: */
     uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
@@ -117,6 +139,7 @@ struct hd_mmu {
     struct hd_env *env;
     hd_time tick;                 /* an L2 cycle */
     hd_time transit, lookup;      /* settings in ticks */
+    hd_time step_ticks;           /* from a read of a batch to the next */
     hd_time fixed, walk_fixed;    /* settings in ticks */
     struct hd_recip per_core;     /* of a core cycle */
     struct hd_recip per_tick;     /* of an L2 cycle */
@@ -134,7 +157,7 @@ struct hd_mmu {
     const hd_time *until; /* .. that is before this */
     bool serial;          /* the base array is looked up after a large one */
     struct hd_mmu_wiring w;
-    struct hd_slot fill, step, pick;
+    struct hd_slot fill, step, pick, reference;
     struct hd_tlb_cfg tlb_cfg;
     struct hd_walk_cfg walk_cfg;
     struct hd_pwc_cfg pwc_cfg;
@@ -202,6 +225,8 @@ void hd_ptw_serve(void *unit, hd_time now, uint32_t what, uint32_t walk,
                   uint64_t number);
 /* Memory answers a read (struct hd_client); the answer leaves it at `at`. */
 void hd_ptw_answer(void *mmu, hd_time at, uint32_t req);
+/* The default of walk_reference: as long as there are some, those of a line. */
+int64_t hd_ptw_reference_default(void *mmu, const void *question);
 /* A requester has its answer (struct hd_tbelow's heard). */
 void hd_ptw_heard(void *unit, uint32_t treq);
 
