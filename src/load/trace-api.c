@@ -4,7 +4,7 @@
  *
  * Text is packed into a container in memory when it is opened, or in a
  * temporary file where it is large; a container file is opened in place.  From
- * there on both are the same: a box (trace-box.h), from which a source replays
+ * there on both are the same: a box (trace.h), from which a source replays
  * and everything else is read.
  *
  * A dump shows every memory instruction, decoded.  A trace is read from its
@@ -209,7 +209,7 @@ int heddle_trace_verify(heddle_workload *w, char *error, size_t room)
     struct hd_err err = {0};
 
     for (size_t i = 0; b != NULL && i < b->frames && err.code == 0; i++)
-        hd_frame_free(hd_box_frame(b, i, RESIDENT, &err));
+        free(hd_box_frame(b, i, RESIDENT, &err));
     return hd_err_tell(&err, error, room);
 }
 
@@ -230,26 +230,23 @@ struct dump {
 static int dump_warp(struct dump *d, const struct hd_frame *f,
                      const struct hd_trace_kernel *k, uint32_t index)
 {
-    const struct hd_fwarp *w = &f->warp[index];
-    const struct hd_fpath *p = &f->path[w->path];
     struct hd_access a;
     int rc = 0;
 
     d->op.warp = index % f->warps;
-    for (uint32_t i = 0; i < p->n && rc == 0; i++) {
-        const struct hd_fentry *e = &f->entry[p->entry + i];
-        const struct hd_top *t = &f->top[e->top];
+    for (const struct hd_top *t = f->op + f->start[index];
+         t->kind != HD_OP_EXIT && rc == 0; t++) {
         if (!hd_top_memory(t))
             continue;
         d->op.pc = t->pc;
         d->op.bytes = t->bytes;
-        d->op.mask = e->mask;
+        d->op.mask = t->mask;
         d->op.local = t->space == HD_TS_LOCAL || t->space == HD_TS_PLACED;
         d->op.texture = t->space == HD_TS_TEXTURE;
         d->op.more = t->count == 0;
         d->op.opcode = d->box->string[t->opcode];
-        hd_frame_addr(f, f->mem[w->mem + e->mem], e->mask, &a, d->lane);
-        for (uint64_t m = e->mask; m != 0; m &= m - 1)
+        hd_frame_addr(f, t, &a, d->lane);
+        for (uint64_t m = t->mask; m != 0; m &= m - 1)
             d->address[hd_bit_first(m)] =
                 hd_access_lane(&a, hd_bit_first(m)) +
                 (t->space == HD_TS_LOCAL ? k->local_base : 0);
@@ -274,7 +271,7 @@ static int dump_frame(struct dump *d, size_t frame, struct hd_err *err)
         for (uint32_t w = 0; w < f->warps && rc == 0; w++)
             rc = dump_warp(d, f, k, b * f->warps + w);
     }
-    hd_frame_free(f);
+    free(f);
     return rc;
 }
 

@@ -22,22 +22,10 @@
  * temporary file that has no name.  A file being written has its name when it
  * is complete (base/save.c).
  *
- * The index.  Integers are of variable length (grow.h) unless a
- * size is given:
- *
- *   strings    count, then each: length, bytes
- *   contexts   count, then each: name, first local word, local words, local
- *              base,
- *              allocations: count, (name, base, bytes)...
- *              pages: count, (gap to the end of the last, pages)...
- *   kernels    count, then each: name, id, context, grid 3, block 3,
- *              shared bytes, registers, binary, version, lanes, stream,
- *              shared base, local base, warps, instructions, thread
- *              instructions, memory instructions, lane addresses, frames
- *   frames     in the order of the kernels: blocks, plain bytes, xxh3 (8)
- *   -- end of what the hash of the contents covers --
- *   storage    for each frame: stored bytes
- *   notes      count, then each: number, how many, length, first place
+ * The index is strings, address spaces, kernels, frames, how the frames are
+ * stored, and notes; the hash of the contents covers all before the last two.
+ * Its integers are of variable length (grow.h), but for hashes.  One function a
+ * part both writes and reads it (struct index).
  *
  * Nothing that is read is trusted: every size is compared with the file's
  * before memory is taken.
@@ -47,9 +35,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "trace-box.h"
-
-#include "../base/save.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,30 +49,16 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-enum { HEADER = 64, VERSION = 1, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
+enum { HEADER = 64, VERSION = 2, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
 
 static const unsigned char magic[8] = {0x89, 'h',  'd',  't',
                                        '\r', '\n', 0x1a, '\n'};
-
-struct hd_box_io {
-    int fd;
-    bool write;    /* being written */
-    bool file;     /* has a name, or will have */
-    uint64_t keep; /* bytes of frames kept in memory */
-    uint64_t kept;
-    uint64_t end; /* of what was written to the file */
-    ZSTD_CCtx *c;
-    ZSTD_DCtx *d;
-    struct hd_bytes packed, plain;
-    char *path;
-    struct hd_save save; /* the file being written, which has fd */
-};
 
 static int io_error(const struct hd_box *b, int code, const char *what,
                     struct hd_err *err)
 {
     return hd_err_set(err, hd_err_errno(code), "%s: %s: %s",
-                      b->io->path != NULL ? b->io->path : "temporary file",
+                      b->io.path != NULL ? b->io.path : "temporary file",
                       what, strerror(errno));
 }
 
@@ -97,37 +69,31 @@ static int write_at(struct hd_box *b, const void *p, size_t n, uint64_t at,
 {
     const char *s = p;
 
-    while (n != 0) {
-        ssize_t did = pwrite(b->io->fd, s, n, (off_t)at);
-        if (did < 0 && errno == EINTR)
-            continue;
+    for (ssize_t did; n != 0; s += did, n -= (size_t)did, at += (size_t)did) {
+        while ((did = pwrite(b->io.fd, s, n, (off_t)at)) < 0 && errno == EINTR)
+            ;
         if (did <= 0)
             return io_error(b, HEDDLE_EIO, "cannot write", err);
-        s += did;
-        n -= (size_t)did;
-        at += (size_t)did;
     }
     return 0;
 }
 
-static int read_at(struct hd_box *b, void *p, size_t n, uint64_t at,
-                   struct hd_err *err)
+/* Reads into the space for packed bytes. */
+static int read_at(struct hd_box *b, size_t n, uint64_t at, struct hd_err *err)
 {
-    char *s = p;
-
-    while (n != 0) {
-        ssize_t did = pread(b->io->fd, s, n, (off_t)at);
-        if (did < 0 && errno == EINTR)
-            continue;
+    b->io.packed.n = 0;
+    if (!hd_bytes_room(&b->io.packed, n + 1))
+        return hd_err_memory(err);
+    unsigned char *s = b->io.packed.p;
+    for (ssize_t did; n != 0; s += did, n -= (size_t)did, at += (size_t)did) {
+        while ((did = pread(b->io.fd, s, n, (off_t)at)) < 0 && errno == EINTR)
+            ;
         if (did < 0)
             return io_error(b, HEDDLE_EIO, "cannot read", err);
         if (did == 0)
             return hd_err_set(err, HEDDLE_EDATA, "%s: cut off at byte %llu",
-                              b->io->path != NULL ? b->io->path : "?",
+                              b->io.path != NULL ? b->io.path : "?",
                               (unsigned long long)at);
-        s += did;
-        n -= (size_t)did;
-        at += (size_t)did;
     }
     return 0;
 }
@@ -143,8 +109,8 @@ static int open_spill(struct hd_box *b, struct hd_err *err)
     int n = snprintf(name, sizeof name, "%s/heddle-XXXXXX", dir);
     if (n < 0 || (size_t)n >= sizeof name)
         return hd_err_set(err, HEDDLE_ECREATE, "TMPDIR is too long");
-    b->io->fd = mkstemp(name);
-    if (b->io->fd < 0)
+    b->io.fd = mkstemp(name);
+    if (b->io.fd < 0)
         return hd_err_set(err, HEDDLE_ECREATE,
                           "%s: cannot create a temporary file: %s; convert "
                           "the trace first, or set TMPDIR",
@@ -155,64 +121,48 @@ static int open_spill(struct hd_box *b, struct hd_err *err)
 
 /* ---- making and freeing -------------------------------------------------- */
 
-static struct hd_box *new_box(const char *path, struct hd_err *err)
+/* level: of compression; 0: to be read. */
+static struct hd_box *new_box(const char *path, int level, struct hd_err *err)
 {
     struct hd_box *b = calloc(1, sizeof *b);
-    struct hd_box_io *io = calloc(1, sizeof *io);
 
-    if (b != NULL && io != NULL) {
-        b->io = io;
-        io->fd = io->save.fd = -1;
-        io->d = ZSTD_createDCtx();
-        io->path = path != NULL ? strdup(path) : NULL;
-        if (io->d != NULL && (path == NULL || io->path != NULL))
-            return b;
-        hd_box_free(b);
-    } else {
-        free(b);
-        free(io);
-    }
+    if (b == NULL)
+        return hd_err_no_memory(err);
+    b->io.fd = b->io.save.fd = -1;
+    b->io.file = path != NULL;
+    b->io.path = path != NULL ? strdup(path) : NULL;
+    b->io.d = ZSTD_createDCtx();
+    if (level != 0 && (b->io.c = ZSTD_createCCtx()) != NULL)
+        ZSTD_CCtx_setParameter(b->io.c, ZSTD_c_compressionLevel, level);
+    if (b->io.d != NULL && (level == 0 || b->io.c != NULL) &&
+        (path == NULL || b->io.path != NULL))
+        return b;
+    hd_box_free(b);
     return hd_err_no_memory(err);
-}
-
-static int make_writer(struct hd_box *b, int level, struct hd_err *err)
-{
-    b->io->write = true;
-    b->io->c = ZSTD_createCCtx();
-    if (b->io->c == NULL)
-        return hd_err_memory(err);
-    ZSTD_CCtx_setParameter(b->io->c, ZSTD_c_compressionLevel, level);
-    return 0;
 }
 
 struct hd_box *hd_box_memory(uint64_t keep, struct hd_err *err)
 {
-    struct hd_box *b = new_box(NULL, err);
+    struct hd_box *b = new_box(NULL, LEVEL_SPILL, err);
 
-    if (b == NULL)
-        return NULL;
-    b->io->keep = keep;
-    if (make_writer(b, LEVEL_SPILL, err) == 0)
-        return b;
-    hd_box_free(b);
-    return NULL;
+    if (b != NULL)
+        b->io.keep = keep;
+    return b;
 }
 
 struct hd_box *hd_box_create(const char *path, struct hd_err *err)
 {
-    struct hd_box *b = new_box(path, err);
+    struct hd_box *b = new_box(path, LEVEL_FILE, err);
 
-    if (b == NULL)
+    if (b != NULL && hd_save_open(&b->io.save, path, err) != 0) {
+        hd_box_free(b);
         return NULL;
-    b->io->file = true;
-    b->io->end = HEADER;
-    if (hd_save_open(&b->io->save, path, err) == 0 &&
-        make_writer(b, LEVEL_FILE, err) == 0) {
-        b->io->fd = b->io->save.fd;
-        return b;
     }
-    hd_box_free(b);
-    return NULL;
+    if (b != NULL) {
+        b->io.end = HEADER;
+        b->io.fd = b->io.save.fd;
+    }
+    return b;
 }
 
 void hd_box_free(struct hd_box *b)
@@ -231,7 +181,7 @@ void hd_box_free(struct hd_box *b)
     free(b->kernel);
     free(b->context);
     free(b->string);
-    struct hd_box_io *io = b->io;
+    struct hd_box_io *io = &b->io;
     if (io->fd >= 0 && io->fd != io->save.fd)
         close(io->fd);
     hd_save_drop(&io->save);
@@ -240,7 +190,6 @@ void hd_box_free(struct hd_box *b)
     hd_bytes_free(&io->packed);
     hd_bytes_free(&io->plain);
     free(io->path);
-    free(io);
     free(b);
 }
 
@@ -329,13 +278,13 @@ struct hd_trace_kernel *hd_box_kernel(struct hd_box *b,
 static const void *shorter(struct hd_box *b, const unsigned char *p, size_t n,
                            uint32_t *stored, struct hd_err *err)
 {
-    struct hd_bytes *out = &b->io->packed;
+    struct hd_bytes *out = &b->io.packed;
     size_t bound = ZSTD_compressBound(n);
 
     out->n = 0;
     if (!hd_bytes_room(out, bound))
         return hd_err_no_memory(err);
-    size_t did = ZSTD_compress2(b->io->c, out->p, bound, p, n);
+    size_t did = ZSTD_compress2(b->io.c, out->p, bound, p, n);
     if (ZSTD_getErrorCode(did) == ZSTD_error_memory_allocation)
         return hd_err_no_memory(err);
     if (ZSTD_isError(did) || did >= n) {
@@ -368,20 +317,20 @@ static int put_frame(struct hd_box *b, const unsigned char *p, size_t n,
                                .kernel = (uint32_t)b->kernels - 1};
     if (k->frames != 0)
         f->first = f[-1].first + f[-1].blocks;
-    if (!b->io->file && b->io->kept + n <= b->io->keep) {
+    if (!b->io.file && b->io.kept + n <= b->io.keep) {
         f->mem = malloc(n);
         if (f->mem == NULL)
             return hd_err_memory(err);
         memcpy(f->mem, p, n);
-        b->io->kept += n;
+        b->io.kept += n;
     } else {
-        if (b->io->fd < 0 && open_spill(b, err) != 0)
+        if (b->io.fd < 0 && open_spill(b, err) != 0)
             return err->code;
         const void *q = shorter(b, p, n, &f->stored, err);
-        f->at = b->io->end;
+        f->at = b->io.end;
         if (q == NULL || write_at(b, q, f->stored, f->at, err) != 0)
             return err->code;
-        b->io->end += f->stored;
+        b->io.end += f->stored;
     }
     k->frames++;
     b->frames++;
@@ -390,7 +339,7 @@ static int put_frame(struct hd_box *b, const unsigned char *p, size_t n,
 
 int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err)
 {
-    struct hd_bytes *out = &b->io->plain;
+    struct hd_bytes *out = &b->io.plain;
     uint32_t blocks = hd_pack_blocks(k);
 
     if (blocks == 0)
@@ -400,7 +349,7 @@ int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err)
     if (put_frame(b, out->p, out->n, blocks, err) != 0)
         return err->code;
     const struct hd_trace_kernel *last = &b->kernel[b->kernels - 1];
-    hd_pack_begin(k, last->lanes, hd_trace_warps(last));
+    hd_pack_begin(k, hd_trace_warps(last));
     return 0;
 }
 
@@ -427,27 +376,113 @@ static uint64_t string_number(const struct hd_box *b, const char *s)
     return 0;
 }
 
-static void put_context(const struct hd_box *b,
-                        const struct hd_trace_context *c, struct hd_bytes *o)
-{
-    uint64_t next = 0;
+/* Writes what a box has to `out`, or reads it from `in` into an empty one. */
+struct index {
+    struct hd_box *b;
+    struct hd_bytes *out; /* NULL: reads */
+    struct hd_cursor in;  /* oom: it is not the data that is bad */
+    uint64_t frames;      /* of the kernels */
+    uint64_t from, to;    /* where in the file the frames lie */
+};
 
-    hd_bytes_put(o, string_number(b, c->name));
-    hd_bytes_put(o, c->local_low);
-    hd_bytes_put(o, c->local_words);
-    hd_bytes_put(o, c->local_base);
-    hd_bytes_put(o, c->allocs);
-    for (size_t i = 0; i < c->allocs; i++) {
-        hd_bytes_put(o, string_number(b, c->alloc[i].name));
-        hd_bytes_put(o, c->alloc[i].base);
-        hd_bytes_put(o, c->alloc[i].bytes);
+const char hd_index_memory[] = "memory";
+
+/* A number that must not pass `most`. */
+static uint64_t number(struct index *x, uint64_t v, uint64_t most)
+{
+    if (x->out == NULL)
+        return hd_cursor_max(&x->in, most);
+    hd_bytes_put(x->out, v);
+    return v;
+}
+
+/* The count of a table whose rows take at least `least` bytes; what is read
+ * gets zeroed memory, of which the pointer at `list` has the address. */
+static uint64_t table(struct index *x, uint64_t n, size_t least, void *list,
+                      size_t size)
+{
+    if (x->out != NULL)
+        return number(x, n, UINT64_MAX);
+    n = hd_cursor_count(&x->in, least);
+    void *p = calloc(n + 1, size);
+    memcpy(list, &p, sizeof p);
+    if (p != NULL)
+        return n;
+    x->in.oom = x->in.bad = true;
+    return 0;
+}
+
+/* n bytes as they are. */
+static void plain(struct index *x, void *bytes, size_t n)
+{
+    if (x->out != NULL) {
+        hd_bytes_add(x->out, bytes, n);
+        return;
     }
-    hd_bytes_put(o, c->ranges);
-    for (size_t i = 0; i < c->ranges; i++) {
-        hd_bytes_put(o, c->range[i].page - next);
-        hd_bytes_put(o, c->range[i].n);
-        next = c->range[i].page + c->range[i].n;
+    const void *p = hd_cursor_take(&x->in, n);
+    if (p != NULL)
+        memcpy(bytes, p, n);
+}
+
+/* One of the strings, by its number. */
+static void name(struct index *x, const char **s)
+{
+    struct hd_box *b = x->b;
+    uint64_t i = x->out != NULL ? string_number(b, *s) : 0;
+
+    i = number(x, i, b->strings - 1);
+    *s = b->strings != 0 ? b->string[i] : "";
+    x->in.bad |= b->strings == 0;
+}
+
+static void index_strings(struct index *x)
+{
+    struct hd_box *b = x->b;
+
+    b->strings = table(x, b->strings, 1, &b->string, sizeof *b->string);
+    for (size_t i = 0; i < b->strings && !x->in.bad; i++) {
+        char **s = &b->string[i];
+        size_t n = table(x, *s != NULL ? strlen(*s) : 0, 1, s, 1);
+        if (*s == NULL)
+            return;
+        plain(x, *s, n);
+        x->in.bad |= strlen(*s) != n;
     }
+}
+
+static void index_context(struct index *x, struct hd_trace_context *c)
+{
+    uint64_t next = 0, end = HD_TRACE_VA_END >> HD_PAGE_SHIFT;
+    uint64_t words = HD_TRACE_WINDOW / 4;
+
+    name(x, &c->name);
+    c->local_low = number(x, c->local_low, words);
+    c->local_words = number(x, c->local_words, words - c->local_low);
+    c->local_base = number(x, c->local_base, HD_TRACE_VA_END - 1);
+    c->allocs = table(x, c->allocs, 3, &c->alloc, sizeof *c->alloc);
+    for (size_t i = 0; i < c->allocs && !x->in.bad; i++) {
+        struct hd_trace_alloc *a = &c->alloc[i];
+        name(x, &a->name);
+        a->base = number(x, a->base, HD_TRACE_VA_END - 1);
+        a->bytes = number(x, a->bytes, HD_TRACE_VA_END - a->base);
+    }
+    c->ranges = table(x, c->ranges, 2, &c->range, sizeof *c->range);
+    for (size_t i = 0; i < c->ranges && !x->in.bad; i++) {
+        struct hd_trace_range *r = &c->range[i];
+        r->page = next + number(x, r->page - next, end - next);
+        r->n = number(x, r->n, end - r->page);
+        next = r->page + r->n;
+    }
+}
+
+static void index_contexts(struct index *x)
+{
+    struct hd_box *b = x->b;
+
+    b->contexts = table(x, b->contexts, 6, &b->context, sizeof *b->context);
+    for (size_t i = 0; i < b->contexts && !x->in.bad; i++)
+        index_context(x, &b->context[i]);
+    x->in.bad |= b->contexts == 0;
 }
 
 /* The fields of a kernel behind its name, in their order: X(field, most). */
@@ -472,58 +507,119 @@ static void put_context(const struct hd_box *b,
     X(insts, UINT64_MAX)                                                       \
     X(thread_insts, UINT64_MAX)                                                \
     X(mem_insts, UINT64_MAX)                                                   \
-    X(lane_addrs, UINT64_MAX)
+    X(lane_addrs, UINT64_MAX)                                                  \
+    X(frames, UINT32_MAX)
 
-static void put_notes(const struct hd_box *b, struct hd_bytes *o)
+static void index_kernels(struct index *x)
 {
-    uint64_t n = 0;
+    struct hd_box *b = x->b;
 
-    for (unsigned i = 0; i < HD_TN_COUNT; i++)
-        n += b->note[i].count != 0;
-    hd_bytes_put(o, n);
-    for (unsigned i = 0; i < HD_TN_COUNT; i++) {
-        size_t len = strlen(b->note[i].where);
-        if (b->note[i].count == 0)
-            continue;
-        hd_bytes_put(o, i);
-        hd_bytes_put(o, b->note[i].count);
-        hd_bytes_put(o, len);
-        hd_bytes_add(o, b->note[i].where, len);
+    b->kernels = table(x, b->kernels, 22, &b->kernel, sizeof *b->kernel);
+    for (size_t i = 0; i < b->kernels && !x->in.bad; i++) {
+        struct hd_trace_kernel *k = &b->kernel[i];
+        name(x, &k->name);
+#define X(field, most) k->field = number(x, k->field, most);
+        KERNEL_FIELDS(X)
+#undef X
+        k->frame0 = (uint32_t)x->frames;
+        x->frames += k->frames;
+        if (x->in.bad || (k->lanes != 32 && k->lanes != 64) ||
+            hd_trace_threads(k) == 0 ||
+            hd_trace_warps(k) > HD_TRACE_MAX_WARPS || x->frames > UINT32_MAX)
+            x->in.bad = true;
     }
 }
 
-size_t hd_index_write(const struct hd_box *b, struct hd_bytes *o)
+static void index_frames(struct index *x)
 {
-    hd_bytes_put(o, b->strings);
-    for (size_t i = 0; i < b->strings; i++) {
-        size_t len = strlen(b->string[i]);
-        hd_bytes_put(o, len);
-        hd_bytes_add(o, b->string[i], len);
+    struct hd_box *b = x->b;
+    size_t at = 0;
+
+    if (x->out == NULL && x->frames <= hd_cursor_left(&x->in) / 10) {
+        b->frame = calloc(x->frames + 1, sizeof *b->frame);
+        b->frames = b->frame != NULL ? x->frames : 0;
+        x->in.oom = b->frame == NULL;
     }
-    hd_bytes_put(o, b->contexts);
-    for (size_t i = 0; i < b->contexts; i++)
-        put_context(b, &b->context[i], o);
-    hd_bytes_put(o, b->kernels);
+    x->in.bad |= b->frames != x->frames;
     for (size_t i = 0; i < b->kernels; i++) {
-        const struct hd_trace_kernel *k = &b->kernel[i];
-        hd_bytes_put(o, string_number(b, k->name));
-#define X(field, most) hd_bytes_put(o, k->field);
-        KERNEL_FIELDS(X)
-#undef X
-        hd_bytes_put(o, k->frames);
+        struct hd_trace_kernel *k = &b->kernel[i];
+        uint64_t blocks = 0;
+        for (uint32_t j = 0; j < k->frames && !x->in.bad; j++) {
+            struct hd_box_frame *f = &b->frame[at++];
+            unsigned char hash[8];
+            f->kernel = (uint32_t)i;
+            f->first = blocks;
+            f->blocks = (uint32_t)number(x, f->blocks, 1u << 24);
+            f->raw = (uint32_t)number(x, f->raw, INT32_MAX);
+            hd_store64(hash, f->hash);
+            plain(x, hash, 8);
+            f->hash = hd_load64(hash);
+            blocks += f->blocks;
+        }
+        k->blocks = blocks;
     }
-    for (size_t i = 0; i < b->frames; i++) {
-        unsigned char hash[8];
-        hd_bytes_put(o, b->frame[i].blocks);
-        hd_bytes_put(o, b->frame[i].raw);
-        hd_store64(hash, b->frame[i].hash);
-        hd_bytes_add(o, hash, 8);
+}
+
+static void index_storage(struct index *x)
+{
+    for (size_t i = 0; i < x->b->frames && !x->in.bad; i++) {
+        struct hd_box_frame *f = &x->b->frame[i];
+        f->stored = (uint32_t)number(x, f->stored, x->to - x->from);
+        if (x->out != NULL)
+            continue;
+        f->at = x->from;
+        x->from += f->stored;
+        x->in.bad |= f->stored > f->raw;
     }
-    size_t logical = o->n;
-    for (size_t i = 0; i < b->frames; i++)
-        hd_bytes_put(o, b->frame[i].stored);
-    put_notes(b, o);
-    return logical;
+    x->in.bad |= x->out == NULL && x->from != x->to;
+}
+
+static void index_notes(struct index *x)
+{
+    uint64_t n = number(x, HD_TN_COUNT, HD_TN_COUNT);
+
+    for (uint64_t i = 0; i < n && !x->in.bad; i++) {
+        struct hd_trace_note_row *r = &x->b->note[i];
+        r->count = number(x, r->count, UINT64_MAX);
+        plain(x, r->where, number(x, strlen(r->where), sizeof r->where - 1));
+    }
+    x->in.bad |= x->in.p != x->in.end;
+}
+
+static const struct part {
+    void (*code)(struct index *x);
+    const char *name;
+} parts[] = {
+    {index_strings, "strings"}, {index_contexts, "address spaces"},
+    {index_kernels, "kernels"}, {index_frames, "frames"},
+    {index_storage, "frames"},  {index_notes, "notes"},
+};
+
+size_t hd_index_write(struct hd_box *b, struct hd_bytes *out)
+{
+    struct index x = {.b = b, .out = out};
+    size_t contents = 0;
+
+    for (unsigned i = 0; i < HD_LEN(parts); i++) {
+        if (parts[i].code == index_storage)
+            contents = out->n;
+        parts[i].code(&x);
+    }
+    return contents;
+}
+
+const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
+                          uint64_t from, uint64_t to)
+{
+    struct index x = {
+        .b = b, .in = {.p = p, .end = p + n}, .from = from, .to = to};
+
+    for (unsigned i = 0; i < HD_LEN(parts); i++) {
+        parts[i].code(&x);
+        if (x.in.bad)
+            return x.in.oom ? hd_index_memory : parts[i].name;
+    }
+    return NULL;
 }
 
 static int write_index(struct hd_box *b, const struct hd_bytes *index,
@@ -531,7 +627,7 @@ static int write_index(struct hd_box *b, const struct hd_bytes *index,
 {
     unsigned char head[HEADER] = {0};
     uint32_t stored;
-    struct hd_box_io *io = b->io;
+    struct hd_box_io *io = &b->io;
 
     ZSTD_CCtx_setParameter(io->c, ZSTD_c_compressionLevel, 15);
     const void *p = shorter(b, index->p, index->n, &stored, err);
@@ -563,204 +659,10 @@ int hd_box_finish(struct hd_box *b, struct hd_err *err)
         r = hd_err_memory(err);
     else
         b->hash = XXH3_64bits(index.p, logical);
-    if (r == 0 && b->io->file)
+    if (r == 0 && b->io.file)
         r = write_index(b, &index, err);
     hd_bytes_free(&index);
-    if (r == 0)
-        b->io->write = false;
     return r;
-}
-
-/* ---- reading the index --------------------------------------------------- */
-
-const char hd_index_memory[] = "memory";
-
-/* The cursor says by `oom` that it is not the data that is bad. */
-static void no_memory(struct hd_cursor *c)
-{
-    c->oom = c->bad = true;
-}
-
-/* The count of a table whose rows take at least `least` bytes, and zeroed
- * memory for them, of which the pointer at `list` has the address. */
-static uint64_t get_count(struct hd_cursor *c, size_t least, void *list,
-                          size_t size)
-{
-    uint64_t n = hd_cursor_count(c, least);
-    void *p = calloc(n + 1, size);
-
-    memcpy(list, &p, sizeof p);
-    if (p != NULL)
-        return n;
-    no_memory(c);
-    return 0;
-}
-
-static const char *get_string(const struct hd_box *b, struct hd_cursor *c)
-{
-    uint64_t i = hd_cursor_get(c);
-
-    if (c->bad || i >= b->strings) {
-        c->bad = true;
-        return "";
-    }
-    return b->string[i];
-}
-
-static bool get_strings(struct hd_box *b, struct hd_cursor *c)
-{
-    uint64_t n = get_count(c, 1, &b->string, sizeof *b->string);
-
-    while (b->strings < n && !c->bad) {
-        char *s;
-        uint64_t len = get_count(c, 1, &s, 1);
-        const void *p = hd_cursor_take(c, len);
-        if (s != NULL)
-            b->string[b->strings++] = s;
-        if (p == NULL || memchr(p, 0, len) != NULL)
-            return false;
-        memcpy(s, p, len);
-    }
-    return !c->bad;
-}
-
-static void get_ranges(struct hd_trace_context *x, struct hd_cursor *c)
-{
-    uint64_t n = get_count(c, 2, &x->range, sizeof *x->range), next = 0;
-    uint64_t end = HD_TRACE_VA_END >> HD_PAGE_SHIFT;
-
-    for (; x->ranges < n && !c->bad; x->ranges++) {
-        struct hd_trace_range *r = &x->range[x->ranges];
-        r->page = next + hd_cursor_max(c, end - next);
-        r->n = hd_cursor_max(c, end - r->page);
-        next = r->page + r->n;
-    }
-}
-
-static void get_context(struct hd_box *b, struct hd_trace_context *x,
-                        struct hd_cursor *c)
-{
-    x->name = get_string(b, c);
-    x->local_low = hd_cursor_max(c, HD_TRACE_WINDOW / 4);
-    x->local_words = hd_cursor_max(c, HD_TRACE_WINDOW / 4 - x->local_low);
-    x->local_base = hd_cursor_max(c, HD_TRACE_VA_END - 1);
-    uint64_t n = get_count(c, 3, &x->alloc, sizeof *x->alloc);
-    for (; x->allocs < n && !c->bad; x->allocs++) {
-        struct hd_trace_alloc *a = &x->alloc[x->allocs];
-        a->name = get_string(b, c);
-        a->base = hd_cursor_max(c, HD_TRACE_VA_END - 1);
-        a->bytes = hd_cursor_max(c, HD_TRACE_VA_END - a->base);
-    }
-    get_ranges(x, c);
-}
-
-static bool get_contexts(struct hd_box *b, struct hd_cursor *c)
-{
-    uint64_t n = get_count(c, 6, &b->context, sizeof *b->context);
-
-    while (b->contexts < n && !c->bad)
-        get_context(b, &b->context[b->contexts++], c);
-    return n != 0 && !c->bad;
-}
-
-static void get_kernel(struct hd_box *b, struct hd_trace_kernel *k,
-                       struct hd_cursor *c)
-{
-    k->name = get_string(b, c);
-#define X(field, most) k->field = hd_cursor_max(c, most);
-    KERNEL_FIELDS(X)
-#undef X
-    k->frame0 = (uint32_t)b->frames;
-    k->frames = (uint32_t)hd_cursor_count(c, 9);
-    b->frames += k->frames;
-    if (c->bad || (k->lanes != 32 && k->lanes != 64) ||
-        hd_trace_threads(k) == 0 || hd_trace_warps(k) > HD_TRACE_MAX_WARPS ||
-        b->frames > UINT32_MAX)
-        c->bad = true;
-}
-
-static bool get_kernels(struct hd_box *b, struct hd_cursor *c)
-{
-    uint64_t n = get_count(c, 22, &b->kernel, sizeof *b->kernel);
-
-    while (b->kernels < n && !c->bad)
-        get_kernel(b, &b->kernel[b->kernels++], c);
-    return !c->bad;
-}
-
-static bool get_frames(struct hd_box *b, struct hd_cursor *c, uint64_t from,
-                       uint64_t to)
-{
-    uint64_t n = b->frames;
-
-    b->frames = 0; /* how many can be freed */
-    if (n > hd_cursor_left(c) / 10)
-        return false;
-    b->frame = calloc(n + 1, sizeof *b->frame);
-    if (b->frame == NULL) {
-        no_memory(c);
-        return false;
-    }
-    b->frames = n;
-    for (size_t i = 0; i < b->kernels; i++) {
-        struct hd_trace_kernel *k = &b->kernel[i];
-        for (uint32_t j = 0; j < k->frames; j++) {
-            struct hd_box_frame *f = &b->frame[k->frame0 + j];
-            f->kernel = (uint32_t)i;
-            f->first = k->blocks;
-            f->blocks = (uint32_t)hd_cursor_max(c, 1u << 24);
-            f->raw = (uint32_t)hd_cursor_max(c, INT32_MAX);
-            const void *hash = hd_cursor_take(c, 8);
-            if (c->bad)
-                return false;
-            f->hash = hd_load64(hash);
-            k->blocks += f->blocks;
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        b->frame[i].at = from;
-        b->frame[i].stored = (uint32_t)hd_cursor_max(c, to - from);
-        if (b->frame[i].stored > b->frame[i].raw)
-            return false;
-        from += b->frame[i].stored;
-    }
-    return !c->bad && from == to;
-}
-
-static bool get_notes(struct hd_box *b, struct hd_cursor *c)
-{
-    uint64_t n = hd_cursor_max(c, HD_TN_COUNT);
-
-    for (; n != 0 && !c->bad; n--) {
-        struct hd_trace_note_row *r =
-            &b->note[hd_cursor_max(c, HD_TN_COUNT - 1)];
-        r->count = hd_cursor_get(c);
-        size_t len = hd_cursor_max(c, sizeof r->where - 1);
-        const void *p = hd_cursor_take(c, len);
-        if (p != NULL)
-            memcpy(r->where, p, len);
-    }
-    return !c->bad;
-}
-
-const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
-                          uint64_t from, uint64_t to)
-{
-    struct hd_cursor c = {.p = p, .end = p + n};
-    const char *what = NULL;
-
-    if (!get_strings(b, &c))
-        what = "strings";
-    else if (!get_contexts(b, &c))
-        what = "address spaces";
-    else if (!get_kernels(b, &c)) {
-        b->frames = 0; /* how many can be freed */
-        what = "kernels";
-    } else if (!get_frames(b, &c, from, to))
-        what = "frames";
-    else if (!get_notes(b, &c) || c.p != c.end)
-        what = "notes";
-    return c.oom ? hd_index_memory : what;
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -784,7 +686,7 @@ static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
                                    size_t stored, size_t raw,
                                    struct hd_err *err)
 {
-    struct hd_bytes *out = &b->io->plain;
+    struct hd_bytes *out = &b->io.plain;
 
     if (stored == raw)
         return p;
@@ -793,7 +695,7 @@ static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
     out->n = 0;
     if (!hd_bytes_room(out, raw))
         return hd_err_no_memory(err);
-    size_t n = ZSTD_decompressDCtx(b->io->d, out->p, raw, p, stored);
+    size_t n = ZSTD_decompressDCtx(b->io.d, out->p, raw, p, stored);
     if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
         hd_err_memory(err);
     return n == raw ? out->p : NULL;
@@ -801,7 +703,7 @@ static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
 
 static int bad(const struct hd_box *b, const char *what, struct hd_err *err)
 {
-    return hd_err_set(err, HEDDLE_EDATA, "%s: %s", b->io->path, what);
+    return hd_err_set(err, HEDDLE_EDATA, "%s: %s", b->io.path, what);
 }
 
 static int read_index(struct hd_box *b, const unsigned char *head,
@@ -813,18 +715,15 @@ static int read_index(struct hd_box *b, const unsigned char *head,
     if (at < HEADER || at > size || stored > size || at + stored > size)
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: cut off: %llu bytes, but its index ends at %llu",
-                          b->io->path, (unsigned long long)size,
+                          b->io.path, (unsigned long long)size,
                           (unsigned long long)(at + stored));
     if (at + stored != size)
         return bad(b, "there is something behind its index", err);
     if (raw > (64 << 10) + stored * 4096 || raw >= 1u << 31)
         return bad(b, "the size of its index (byte 32) cannot be", err);
-    b->io->packed.n = 0;
-    if (!hd_bytes_room(&b->io->packed, stored + 1))
-        return hd_err_memory(err);
-    if (read_at(b, b->io->packed.p, stored, at, err) != 0)
+    if (read_at(b, stored, at, err) != 0)
         return err->code;
-    const unsigned char *p = expand(b, b->io->packed.p, stored, raw, err);
+    const unsigned char *p = expand(b, b->io.packed.p, stored, raw, err);
     if (p == NULL || XXH3_64bits(p, raw) != hd_load64(head + 40))
         return bad(b, "its index is corrupt (the hash differs)", err);
     b->hash = hd_load64(head + 48);
@@ -835,40 +734,39 @@ static int read_index(struct hd_box *b, const unsigned char *head,
     if (what == hd_index_memory)
         return hd_err_memory(err);
     return hd_err_set(err, HEDDLE_EDATA, "%s: its index is corrupt (%s)",
-                      b->io->path, what);
+                      b->io.path, what);
 }
 
 static int read_head(struct hd_box *b, struct hd_err *err)
 {
-    unsigned char head[HEADER];
     struct stat st;
 
-    b->io->fd = open(b->io->path, O_RDONLY | O_CLOEXEC);
-    if (b->io->fd < 0 || fstat(b->io->fd, &st) != 0)
+    b->io.fd = open(b->io.path, O_RDONLY | O_CLOEXEC);
+    if (b->io.fd < 0 || fstat(b->io.fd, &st) != 0)
         return io_error(b, HEDDLE_ENOINPUT, "cannot open", err);
     if (st.st_size < HEADER)
         return bad(b, "cut off inside its header", err);
-    if (read_at(b, head, HEADER, 0, err) != 0)
+    if (read_at(b, HEADER, 0, err) != 0)
         return err->code;
+    unsigned char head[HEADER];
+    memcpy(head, b->io.packed.p, HEADER);
     if (memcmp(head, magic, sizeof magic) != 0)
         return bad(b, "not a heddle trace", err);
     if (XXH3_64bits(head, 56) != hd_load64(head + 56))
         return bad(b, "its header is corrupt (the hash differs)", err);
     if (head[8] != VERSION || head[9] != 0)
         return hd_err_set(err, HEDDLE_EDATA,
-                          "%s: version %u; this heddle reads version %d",
-                          b->io->path, head[8] | head[9] << 8, VERSION);
+                          "%s: version %u of the container; this heddle reads "
+                          "version %d: convert or record the trace again",
+                          b->io.path, head[8] | head[9] << 8, VERSION);
     return read_index(b, head, (uint64_t)st.st_size, err);
 }
 
 struct hd_box *hd_box_open(const char *path, struct hd_err *err)
 {
-    struct hd_box *b = new_box(path, err);
+    struct hd_box *b = new_box(path, 0, err);
 
-    if (b == NULL)
-        return NULL;
-    b->io->file = true;
-    if (read_head(b, err) == 0)
+    if (b == NULL || read_head(b, err) == 0)
         return b;
     hd_box_free(b);
     return NULL;
@@ -887,7 +785,7 @@ bad_frame(const struct hd_box *b, size_t i, struct hd_err *err, const char *fmt,
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     hd_err_set(err, HEDDLE_EDATA, "%s: frame %zu (byte %llu, kernel %u): %s",
-               b->io->path != NULL ? b->io->path : "temporary trace", i,
+               b->io.path != NULL ? b->io.path : "temporary trace", i,
                (unsigned long long)f->at, b->kernel[f->kernel].id, text);
     return NULL;
 }
@@ -903,12 +801,9 @@ const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
     if (f->raw > limit)
         return bad_frame(b, i, err,
                          "%u bytes pass the limit for resident blocks", f->raw);
-    b->io->packed.n = 0;
-    if (!hd_bytes_room(&b->io->packed, f->stored))
-        return hd_err_no_memory(err);
-    if (read_at(b, b->io->packed.p, f->stored, f->at, err) != 0)
+    if (read_at(b, f->stored, f->at, err) != 0)
         return NULL;
-    p = expand(b, b->io->packed.p, f->stored, f->raw, err);
+    p = expand(b, b->io.packed.p, f->stored, f->raw, err);
     if (p == NULL || XXH3_64bits(p, f->raw) != f->hash)
         return bad_frame(b, i, err, "corrupt (the hash differs)");
     return p;
@@ -937,7 +832,7 @@ struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
                         (uint32_t)b->strings, limit, &what);
     if (f != NULL && f->blocks == b->frame[i].blocks)
         return f;
-    hd_frame_free(f);
+    free(f);
     if (what == hd_frame_memory)
         return hd_err_no_memory(err);
     if (what == hd_frame_too_large)

@@ -5,7 +5,7 @@
 #ifndef HD_TRACE_LINE_H
 #define HD_TRACE_LINE_H
 
-#include "trace-box.h"
+#include "trace.h"
 
 /* ---- opcodes ------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #ifndef HD_TRACE_PAGES_H
 #define HD_TRACE_PAGES_H
 
-#include "trace-box.h"
+#include "trace.h"
 
 struct hd_region { /* 2 MB: a bit for each page */
     uint64_t number;

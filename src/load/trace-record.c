@@ -106,7 +106,7 @@ int heddle_trace_writer_kernel(heddle_trace_writer *w,
     if (x.name == NULL || (w->k = hd_box_kernel(w->box, &x, &w->err)) == NULL)
         return w->err.code;
     w->warps = hd_trace_warps(&x);
-    hd_pack_begin(w->pack, x.lanes, w->warps);
+    hd_pack_begin(w->pack, w->warps);
     return 0;
 }
 
@@ -124,25 +124,22 @@ int heddle_trace_writer_block(heddle_trace_writer *w, uint64_t number)
 
 /* Packs a memory operation and counts its pages. */
 static int put_memory(heddle_trace_writer *w, uint32_t warp,
-                      const struct hd_top *o, uint64_t mask,
-                      const uint64_t *address)
+                      struct hd_top *o, const uint64_t *address)
 {
     uint64_t a[HD_MAX_LANES] = {0};
     unsigned n = 0;
-    int64_t stride;
 
     w->k->mem_insts++;
-    w->k->lane_addrs += hd_bit_count(mask);
-    for (uint64_t m = mask; m != 0; m &= m - 1, n++) {
+    w->k->lane_addrs += hd_bit_count(o->mask);
+    for (uint64_t m = o->mask; m != 0; m &= m - 1, n++) {
         a[n] = address[hd_bit_first(m)];
         if (a[n] >= HD_TRACE_VA_END)
             return misuse(w, "an address is not below 2^48");
         hd_pages_add(&w->pages, a[n], o->bytes);
     }
-    if (hd_trace_affine(mask, a, &stride))
-        hd_pack_affine(w->pack, warp, o, mask, a[0], stride);
-    else
-        hd_pack_list(w->pack, warp, o, mask, a);
+    bool affine = hd_trace_affine(o->mask, a, &o->stride);
+    o->first = a[0];
+    hd_pack_op(w->pack, warp, o, affine ? NULL : a);
     return w->pages.oom ? hd_err_memory(&w->err) : 0;
 }
 
@@ -186,7 +183,8 @@ int heddle_trace_writer_op(heddle_trace_writer *w,
                        .wait = op->wait,
                        .count = 1,
                        .pc = op->pc,
-                       .opcode = s};
+                       .opcode = s,
+                       .mask = op->mask};
     if (op->kind == HEDDLE_TRACE_ALU) {
         o.count = op->count != 0 ? op->count : 1;
         o.bytes = (uint8_t)op->bytes;
@@ -196,14 +194,14 @@ int heddle_trace_writer_op(heddle_trace_writer *w,
     if (op->kind == HEDDLE_TRACE_EXIT)
         w->ended |= 1ull << op->warp;
     if (!hd_top_memory(&o)) {
-        hd_pack_op(w->pack, op->warp, &o, op->mask);
+        hd_pack_op(w->pack, op->warp, &o, NULL);
         return 0;
     }
     o.bytes = (uint8_t)op->bytes;
     o.space = op->local     ? HD_TS_PLACED
               : op->texture ? HD_TS_TEXTURE
                             : HD_TS_GLOBAL;
-    return put_memory(w, op->warp, &o, op->mask, op->address);
+    return put_memory(w, op->warp, &o, op->address);
 }
 
 int heddle_trace_writer_block_end(heddle_trace_writer *w)
@@ -216,7 +214,7 @@ int heddle_trace_writer_block_end(heddle_trace_writer *w)
         return misuse(w, "a block ends outside a block");
     for (uint32_t i = 0; i < w->warps; i++) {
         if (!(w->ended >> i & 1))
-            hd_pack_op(w->pack, i, &o, 0);
+            hd_pack_op(w->pack, i, &o, NULL);
     }
     w->in_block = false;
     return hd_box_block_end(w->box, w->pack, &w->err);

@@ -21,7 +21,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "trace-box.h"
+#include "trace.h"
 
 #include "../base/numbers.h"
 #include "../core/env.h"
@@ -50,8 +50,7 @@ struct resident {
 };
 
 struct replay { /* what a warp executes; wiring */
-    const struct hd_fentry *entry;
-    const uint64_t *mem;
+    const struct hd_top *op;
     const struct hd_frame *f;
 };
 
@@ -90,7 +89,7 @@ static void drop_unused(struct replayer *t)
             continue;
         }
         t->bytes -= t->res[i].f->bytes;
-        hd_frame_free(t->res[i].f);
+        free(t->res[i].f);
     }
     t->ress = n;
 }
@@ -113,7 +112,7 @@ static struct hd_frame *acquire(struct replayer *t, size_t frame,
     if (f == NULL)
         return NULL;
     if (t->bytes + f->bytes > t->limit) {
-        hd_frame_free(f);
+        free(f);
         return hd_box_too_large(t->box, frame, t->limit, err);
     }
     t->bytes += f->bytes;
@@ -283,14 +282,11 @@ static uint32_t frame_of(const struct hd_box *b,
 /* Points the warps of a context at what they execute. */
 static void wire(struct replayer *t, uint32_t ctx, const struct hd_frame *f)
 {
-    const struct hd_fwarp *w = f->warp + (size_t)t->c[ctx].block * f->warps;
+    const uint32_t *start = f->start + (size_t)t->c[ctx].block * f->warps;
     struct replay *r = t->warp + (size_t)ctx * t->s->warps;
 
-    for (uint32_t i = 0; i < f->warps; i++) {
-        r[i].entry = f->entry + f->path[w[i].path].entry;
-        r[i].mem = f->mem + w[i].mem;
-        r[i].f = f;
-    }
+    for (uint32_t i = 0; i < f->warps; i++)
+        r[i] = (struct replay){f->op + start[i], f};
 }
 
 static int block_start(void *self, uint64_t block, uint32_t *ctx)
@@ -351,10 +347,9 @@ static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
     struct replayer *t = self;
     size_t i = (size_t)ctx * t->s->warps + warp;
     const struct replay *r = &t->warp[i];
-    const struct hd_fentry *e = &r->entry[t->pos[i]++];
-    const struct hd_top *o = &r->f->top[e->top];
+    const struct hd_top *o = &r->op[t->pos[i]++];
 
-    HD_PREFETCH(&r->mem[e->mem]); /* access_lanes() looks there */
+    HD_PREFETCH(o + 1);
     *op = (struct hd_op){.kind = o->kind,
                          .slot = o->slot,
                          .bytes = o->bytes,
@@ -362,7 +357,7 @@ static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
                          .wait = o->wait,
                          .count = o->count,
                          .pc = o->pc,
-                         .mask = e->mask};
+                         .mask = o->mask};
     if (HD_UNLIKELY(o->space != HD_TS_GLOBAL)) {
         op->space =
             o->space == HD_TS_TEXTURE ? HD_SPACE_TEXTURE : HD_SPACE_LOCAL;
@@ -403,11 +398,11 @@ static void access_lanes(void *self, uint32_t ctx, uint32_t warp,
     struct replayer *t = self;
     size_t i = (size_t)ctx * t->s->warps + warp;
     const struct replay *r = &t->warp[i];
-    const struct hd_fentry *e = &r->entry[t->pos[i] - 1];
+    const struct hd_top *o = &r->op[t->pos[i] - 1];
 
-    hd_frame_addr(r->f, r->mem[e->mem], e->mask, acc, t->lane);
-    if (HD_UNLIKELY(r->f->top[e->top].space == HD_TS_LOCAL))
-        place_lanes(t, i, e->mask, acc);
+    hd_frame_addr(r->f, o, acc, t->lane);
+    if (HD_UNLIKELY(o->space == HD_TS_LOCAL))
+        place_lanes(t, i, o->mask, acc);
 }
 
 static const struct hd_source_ops ops = {

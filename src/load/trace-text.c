@@ -66,7 +66,6 @@ struct warp {
     bool ended; /* the last warp ended with EXIT */
     /* the open run, and an EXIT that may be the last */
     struct hd_top run, exit;
-    uint64_t run_mask, exit_mask;
     bool in_run, at_exit;
     uint32_t number;  /* of the run */
     uint32_t longest; /* instructions of its longest chain */
@@ -257,9 +256,8 @@ static void chain(struct warp *w, const struct hd_tinst *i)
 }
 
 /* An instruction begins a run. */
-static void open_run(struct warp *w, uint64_t mask)
+static void open_run(struct warp *w)
 {
-    w->run_mask = mask;
     w->in_run = true;
     w->longest = 1;
     w->number++;
@@ -270,20 +268,21 @@ static void close_run(struct warp *w)
     if (w->in_run) {
         w->run.bytes = (uint8_t)hd_min_u64(
             ((uint64_t)w->run.count + w->longest - 1) / w->longest, UINT8_MAX);
-        hd_pack_op(w->pack, w->w, &w->run, w->run_mask);
+        hd_pack_op(w->pack, w->w, &w->run, NULL);
     }
     w->in_run = false;
 }
 
-static void plain_op(struct hd_top *o, const struct hd_tinst *i,
-                     enum hd_op_kind kind, uint32_t wait)
+static struct hd_top plain_op(const struct hd_tinst *i, enum hd_op_kind kind,
+                              uint64_t mask, uint32_t wait)
 {
-    *o = (struct hd_top){.kind = (uint8_t)kind,
-                         .slot = HD_NO_SLOT,
-                         .wait = wait,
-                         .count = 1,
-                         .pc = i->pc,
-                         .opcode = i->opcode};
+    return (struct hd_top){.kind = (uint8_t)kind,
+                           .slot = HD_NO_SLOT,
+                           .wait = wait,
+                           .count = 1,
+                           .pc = i->pc,
+                           .opcode = i->opcode,
+                           .mask = mask};
 }
 
 /* Something follows the EXIT that was held back: it is an instruction. */
@@ -292,7 +291,7 @@ static void not_last(struct warp *w)
     w->at_exit = false;
     w->run = w->exit;
     w->run.kind = HD_OP_ALU;
-    open_run(w, w->exit_mask);
+    open_run(w);
 }
 
 /* An instruction that touches no memory. */
@@ -306,23 +305,21 @@ static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
         not_last(w);
     release(w, wait);
     if (i->op.kind == HD_OP_BARRIER) {
-        struct hd_top o;
+        struct hd_top o = plain_op(i, HD_OP_BARRIER, mask, wait);
         close_run(w);
-        plain_op(&o, i, HD_OP_BARRIER, wait);
-        hd_pack_op(w->pack, w->w, &o, mask);
+        hd_pack_op(w->pack, w->w, &o, NULL);
     } else if (i->op.exit) {
         close_run(w);
-        plain_op(&w->exit, i, HD_OP_EXIT, wait);
-        w->exit_mask = mask;
+        w->exit = plain_op(i, HD_OP_EXIT, mask, wait);
         w->at_exit = true;
-    } else if (w->in_run && wait == 0 && w->run_mask == mask &&
+    } else if (w->in_run && wait == 0 && w->run.mask == mask &&
                w->run.count != UINT32_MAX) {
         w->run.count++;
         chain(w, i);
     } else {
         close_run(w);
-        plain_op(&w->run, i, HD_OP_ALU, wait);
-        open_run(w, mask);
+        w->run = plain_op(i, HD_OP_ALU, mask, wait);
+        open_run(w);
         chain(w, i);
     }
 }
@@ -347,14 +344,10 @@ static void warp_memory(struct warp *w, const struct hd_tinst *i, uint64_t mask,
     close_run(w);
     if (lanes != 0 && kind != HD_OP_STORE && (i->dsts != 0 || i->op.async))
         slot = take_slot(w, &wait);
-    *o = (struct hd_top){.kind = (uint8_t)kind,
-                         .slot = (uint8_t)slot,
-                         .bytes = (uint8_t)bytes,
-                         .space = (uint8_t)space,
-                         .wait = wait,
-                         .count = 1,
-                         .pc = i->pc,
-                         .opcode = i->opcode};
+    *o = plain_op(i, kind, mask, wait);
+    o->slot = (uint8_t)slot;
+    o->bytes = (uint8_t)bytes;
+    o->space = (uint8_t)space;
     if (slot == HD_NO_SLOT)
         return;
     if (i->op.async)
@@ -376,14 +369,14 @@ static void warp_end(struct warp *w)
     struct hd_top o;
 
     if (w->at_exit) {
-        hd_pack_op(w->pack, w->w, &w->exit, w->exit_mask);
+        hd_pack_op(w->pack, w->w, &w->exit, NULL);
         w->ended = true;
         w->at_exit = false;
         return;
     }
     close_run(w);
     o = (struct hd_top){.kind = HD_OP_EXIT, .slot = HD_NO_SLOT};
-    hd_pack_op(w->pack, w->w, &o, 0);
+    hd_pack_op(w->pack, w->w, &o, NULL);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -415,10 +408,13 @@ static const uint64_t *as_list(struct hd_trace_text *t, const struct hd_line *l)
 
 /* Packs a global access and adds its pages. */
 static int put_global(struct hd_trace_text *t, const struct hd_line *l,
-                      const struct hd_top *o)
+                      struct hd_top *o)
 {
+    o->mask = l->mask;
+    o->first = o->mask != 0 && l->affine ? l->first : 0;
+    o->stride = o->mask != 0 && l->affine ? l->stride : 0;
     if (l->mask == 0) {
-        hd_pack_affine(t->pack, t->warp.w, o, 0, 0, 0);
+        hd_pack_op(t->pack, t->warp.w, o, NULL);
         return 0;
     }
     if (l->affine) {
@@ -430,7 +426,7 @@ static int put_global(struct hd_trace_text *t, const struct hd_line *l,
         if (hi >= HD_TRACE_VA_END || l->stride >= (int64_t)HD_TRACE_VA_END ||
             l->stride <= -(int64_t)HD_TRACE_VA_END)
             return too_far(t, hi);
-        hd_pack_affine(t->pack, t->warp.w, o, l->mask, l->first, l->stride);
+        hd_pack_op(t->pack, t->warp.w, o, NULL);
         if (HD_UNLIKELY(lo == 0))
             note(t, HD_TN_ZERO_ADDRESS);
         if (lo >> HD_PAGE_SHIFT == (hi + o->bytes - 1) >> HD_PAGE_SHIFT) {
@@ -448,7 +444,7 @@ static int put_global(struct hd_trace_text *t, const struct hd_line *l,
         hd_pages_add(t->pages, a[i], o->bytes);
     }
     if (!l->affine) {
-        hd_pack_list(t->pack, t->warp.w, o, l->mask, a);
+        hd_pack_op(t->pack, t->warp.w, o, a);
         if (HD_UNLIKELY(zero))
             note(t, HD_TN_ZERO_ADDRESS);
     }
@@ -470,7 +466,7 @@ static void widen_local(struct hd_trace_context *x, uint64_t least,
 
 /* Packs a local access as offsets into the window. */
 static int put_local(struct hd_trace_text *t, const struct hd_line *l,
-                     const struct hd_top *o)
+                     struct hd_top *o)
 {
     uint64_t base = t->k->local_base, off[LANES];
     uint64_t least = HD_TRACE_WINDOW / 4, most = 0;
@@ -485,10 +481,12 @@ static int put_local(struct hd_trace_text *t, const struct hd_line *l,
     }
     if (n != 0)
         widen_local(t->x, least, most, base);
-    if (l->affine && n != 0 && off[0] + (a[n - 1] - a[0]) == off[n - 1])
-        hd_pack_affine(t->pack, t->warp.w, o, l->mask, off[0], l->stride);
-    else
-        hd_pack_list(t->pack, t->warp.w, o, l->mask, off);
+    bool affine =
+        l->affine && n != 0 && off[0] + (a[n - 1] - a[0]) == off[n - 1];
+    o->mask = l->mask;
+    o->first = affine ? off[0] : 0;
+    o->stride = affine ? l->stride : 0;
+    hd_pack_op(t->pack, t->warp.w, o, affine ? NULL : off);
     return 0;
 }
 
@@ -908,7 +906,7 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
     if (k->name == NULL || (t->k = hd_box_kernel(t->box, k, t->err)) == NULL)
         return t->err->code;
     hd_lines_kernel(t->lines, k->version, h->lineinfo);
-    hd_pack_begin(t->pack, 32, t->warps);
+    hd_pack_begin(t->pack, t->warps);
     h->done = true;
     return 0;
 }

@@ -5,7 +5,7 @@
 #ifndef HD_TRACE_TEXT_H
 #define HD_TRACE_TEXT_H
 
-#include "trace-box.h"
+#include "trace.h"
 #include "trace-pages.h"
 
 /* ---- whole lines of a file (trace-in.c) ---------------------------------- */

@@ -1,5 +1,6 @@
 /*
- * trace.h - what the files of the trace reader share.
+ * trace.h - what the files of the trace reader share: an operation, frames of
+ * thread blocks, the container, its replay.
  *
  * Every trace, whatever its form, becomes the compact form of heddle's own
  * container before it is replayed: opening a text trace is converting it to a
@@ -27,13 +28,13 @@
 #include "../base/base.h"
 #include "../base/bits.h"
 #include "../base/diag.h"
+#include "../base/save.h"
 #include "grow.h"
 #include "source.h"
 
 enum {
-    HD_TRACE_VA_BITS = 48,    /* four-level page tables reach no further */
-    HD_TRACE_MAX_WARPS = 64,  /* of a block: 2048 threads */
-    HD_TRACE_FRAME = 64 << 10 /* bytes of a frame before compression */
+    HD_TRACE_VA_BITS = 48,  /* four-level page tables reach no further */
+    HD_TRACE_MAX_WARPS = 64 /* of a block: 2048 threads */
 };
 
 #define HD_TRACE_VA_END (1ull << HD_TRACE_VA_BITS)
@@ -47,18 +48,24 @@ enum hd_trace_space {
     HD_TS_TEXTURE /* global memory, fetched as a texture */
 };
 
-/* What an operation does whoever executes it: a row of a frame's table. */
+/* An operation of a warp. */
 struct hd_top {
     uint8_t kind;  /* enum hd_op_kind */
     uint8_t slot;  /* or HD_NO_SLOT */
-    uint8_t bytes; /* a lane; 0 if not a memory operation */
+    uint8_t bytes; /* a lane; of an ALU run, instructions of a group */
     uint8_t space; /* enum hd_trace_space */
     uint32_t wait;
     uint32_t count; /* instructions; 0: goes on with the one before, or an
                        exit that the trace does not have */
     uint32_t pc;
     uint32_t opcode; /* string of the container */
-    uint32_t stream; /* first row with the same pc: predicts its addresses */
+    uint32_t list;   /* 0: affine; else its addresses are a frame's from this
+                        one on, counted from 1 */
+    uint64_t mask;
+    /* memory operations: the address of the first set lane, and the bytes from
+     * lane to lane */
+    uint64_t first;
+    int64_t stride;
 };
 
 static inline bool hd_top_memory(const struct hd_top *o)
@@ -121,5 +128,204 @@ struct hd_trace_note_row {
     uint64_t count;
     char where[96]; /* the first: file:line */
 };
+
+/* ---- some thread blocks as bytes (trace-frame.c) -------------------------- */
+
+struct hd_pack; /* collects blocks until a frame is full */
+
+/* NULL: out of memory. */
+struct hd_pack *hd_pack_new(void);
+void hd_pack_free(struct hd_pack *k);
+/* Starts a frame of blocks of so many warps; forgets the last. */
+void hd_pack_begin(struct hd_pack *k, uint32_t warps);
+/* Starts a block; `number` is its index in the grid. */
+void hd_pack_block(struct hd_pack *k, uint64_t number);
+/* Appends an operation to a warp of the block: affine, or with an address in
+ * list[] for each set lane, ascending. */
+void hd_pack_op(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
+                const uint64_t *list);
+/* Whether such a list is affine, with that stride: one form for one access. */
+bool hd_trace_affine(uint64_t mask, const uint64_t *addr, int64_t *stride);
+/* Ends the block.  0, or HEDDLE_ENOMEM. */
+int hd_pack_block_end(struct hd_pack *k);
+/* Enough blocks for a frame? */
+bool hd_pack_full(const struct hd_pack *k);
+uint32_t hd_pack_blocks(const struct hd_pack *k);
+/* Writes the frame's bytes to `out` (emptied first).  0 or HEDDLE_ENOMEM. */
+int hd_pack_end(struct hd_pack *k, struct hd_bytes *out);
+
+/* A frame as it is replayed: one piece of memory, to be freed. */
+struct hd_frame {
+    uint32_t blocks, warps;
+    struct hd_top *op;
+    uint64_t *number; /* [blocks] index in the grid */
+    uint64_t *addr;   /* of the lists */
+    uint32_t *start;  /* [blocks * warps] its operations, up to its EXIT */
+    size_t bytes;     /* all of it */
+};
+
+/*
+ * Unpacks a frame of a kernel.  `opcodes` is how many strings there are,
+ * `limit` the most bytes it may take.  NULL on error: `what` says which part
+ * is off; it is hd_frame_too_large where the limit does not suffice.
+ */
+extern const char hd_frame_too_large[];
+extern const char hd_frame_memory[]; /* and this, without memory */
+
+struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
+                                 uint32_t lanes, uint32_t warps,
+                                 uint32_t opcodes, size_t limit,
+                                 const char **what);
+/* The addresses of a memory operation; where it has a list, lane[] is filled
+ * where its mask is set. */
+void hd_frame_addr(const struct hd_frame *f, const struct hd_top *o,
+                   struct hd_access *out, hd_va lane[HD_MAX_LANES]);
+
+/* ---- the container (trace-box.c) ------------------------------------------ */
+
+struct hd_trace_alloc {
+    const char *name; /* string of the container */
+    uint64_t base, bytes;
+};
+
+struct hd_trace_range { /* pages of 4 KB */
+    uint64_t page, n;
+};
+
+/* An address space: what a CUDA context was. */
+struct hd_trace_context {
+    const char *name;
+    struct hd_trace_alloc *alloc;
+    size_t allocs, room_allocs;
+    /* touched pages that no allocation covers, ascending */
+    struct hd_trace_range *range;
+    size_t ranges, room_ranges;
+    /* the words of its local window that threads touch: from, how many */
+    uint64_t local_low, local_words;
+    uint64_t local_base; /* where the trace saw the local window */
+};
+
+struct hd_box_frame {
+    unsigned char *mem; /* kept in memory, else NULL */
+    uint64_t at;        /* in the file */
+    uint64_t hash;      /* xxh3 of the frame before compression */
+    uint64_t first;     /* blocks of the kernel before it */
+    uint32_t raw, stored, blocks, kernel;
+};
+
+struct hd_box {
+    struct hd_box_frame *frame;
+    size_t frames, room_frames;
+    struct hd_trace_kernel *kernel;
+    size_t kernels, room_kernels;
+    struct hd_trace_context *context;
+    size_t contexts, room_contexts;
+    char **string;
+    size_t strings, room_strings;
+    struct hd_trace_note_row note[HD_TN_COUNT];
+    uint64_t hash;       /* of the contents, however they are stored */
+    uint64_t file_bytes; /* 0: not a file */
+    struct hd_box_io {
+        int fd;
+        bool file;           /* has a name, or will have */
+        uint64_t keep, kept; /* bytes of frames in memory: at most, now */
+        uint64_t end;        /* of what was written to the file */
+        struct ZSTD_CCtx_s *c;
+        struct ZSTD_DCtx_s *d;
+        struct hd_bytes packed, plain;
+        char *path;
+        struct hd_save save; /* the file being written, which has fd */
+    } io;
+};
+
+/*
+ * A container to be written: in memory up to `keep` bytes and beyond that in
+ * a nameless temporary file.  NULL: out of memory.
+ */
+struct hd_box *hd_box_memory(uint64_t keep, struct hd_err *err);
+/* The same in a file, which takes its name when it is finished. */
+struct hd_box *hd_box_create(const char *path, struct hd_err *err);
+/* Opens a file for reading. */
+struct hd_box *hd_box_open(const char *path, struct hd_err *err);
+/* An unfinished file is removed. */
+void hd_box_free(struct hd_box *b);
+/* Does the file begin as a container does?  < 0: it cannot be opened. */
+int hd_box_is(const char *path, struct hd_err *err);
+
+/* ---- writing ------------------------------------------------------------ */
+
+/* The number of a string; the same string has one number.  HD_NONE: out of
+ * memory, or more than 2^16 strings (err is set). */
+uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
+                       struct hd_err *err);
+/* The string itself, as the container keeps it; NULL: the same. */
+const char *hd_box_name(struct hd_box *b, const char *s, size_t n,
+                        struct hd_err *err);
+int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err);
+int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
+                 uint64_t base, uint64_t bytes, struct hd_err *err);
+/* Begins a kernel (its frames follow); the name must be one of the strings.
+ * Where it is kept, until the next begins; NULL: no memory. */
+struct hd_trace_kernel *hd_box_kernel(struct hd_box *b,
+                                      const struct hd_trace_kernel *k,
+                                      struct hd_err *err);
+/*
+ * What hd_pack has collected becomes a frame of the last kernel, if there is
+ * anything, and it begins the next.
+ */
+int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
+/* The same when the block that ends now fills a frame; counts the block. */
+int hd_box_block_end(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
+/* No more is written: fixes the hash, and completes and names the file. */
+int hd_box_finish(struct hd_box *b, struct hd_err *err);
+
+/* ---- reading ------------------------------------------------------------ */
+
+/*
+ * The bytes of frame i, valid until the next call.  Verifies its hash.
+ * `limit` bounds its size.  NULL on error.
+ */
+const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
+                                struct hd_err *err);
+/* The same, unpacked and owned. */
+struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
+                              struct hd_err *err);
+/* Blocks from frame i on take more than `limit` bytes: an error; NULL. */
+void *hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
+                       struct hd_err *err);
+
+/* Copies address space `context` of `in`, or all (HD_NONE), to the empty
+ * `out` and finishes that.  `limit` bounds a frame. */
+int hd_box_copy(struct hd_box *in, uint32_t context, struct hd_box *out,
+                size_t limit, struct hd_err *err);
+
+/* ---- replaying (trace-source.c) ------------------------------------------ */
+
+/*
+ * A source that replays one address space of a finished container and takes
+ * the container.  `resident` bounds the bytes of frames that resident blocks
+ * need.  NULL on error; then the container is still the caller's.
+ */
+struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
+                                  uint64_t resident, struct hd_err *err);
+
+/* The container of such a source, or NULL if it is another kind. */
+struct hd_box *hd_trace_source_box(const struct hd_source *s,
+                                   uint32_t *context);
+
+/* ---- the index as bytes ---------------------------------------------------
+ */
+
+/* Writes the index.  Returns how many of its bytes describe the contents;
+ * the rest says how they are stored. */
+size_t hd_index_write(struct hd_box *b, struct hd_bytes *out);
+
+/*
+ * Fills an empty container from an index; its frames lie in [from, to) of the
+ * file.  NULL, or which part is off; hd_index_memory: memory is short.
+ */
+extern const char hd_index_memory[];
+const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
+                          uint64_t from, uint64_t to);
 
 #endif

@@ -21,8 +21,7 @@
 #include <lzma.h>
 #include <xxhash.h>
 
-#include "load/trace-frame.h"
-#include "load/trace-box.h"
+#include "load/trace.h"
 
 static const char trace_text[] =
     "-kernel name = k\n-kernel id = 1\n-grid dim = (4,2,1)\n"
@@ -238,7 +237,7 @@ static struct hd_box *box_of_text(void)
 static bool box_run(const uint8_t *p, size_t n)
 {
     static const unsigned char begin[16] = {0x89, 'h',  'd',  't', '\r',
-                                            '\n', 0x1a, '\n', 1};
+                                            '\n', 0x1a, '\n', 2};
     struct hd_bytes index = {0}, file = {0};
     struct hd_err err = {0};
     unsigned char head[64] = {0};
@@ -319,7 +318,7 @@ static bool frame_run(const uint8_t *p, size_t n)
     bool good = f != NULL;
 
     assert_true(good || what != NULL);
-    hd_frame_free(f);
+    free(f);
     free(q);
     return good;
 }
