@@ -81,8 +81,8 @@ for _, where in ipairs(PLACES) do
 end
 
 for words, fn in pairs {
-    ["keys of type table differs"] = function() pairs { [{}] = 1 } end,
-    ["keys of type boolean differs"] = function() next { [true] = 1 } end,
+    ["a table with a table as a key"] = function() pairs { [{}] = 1 } end,
+    ["a table with a boolean as a key"] = function() next { [true] = 1 } end,
     ["math.random differs from run to run"] = function() math.random() end,
     ["math.randomseed differs"] = function() math.randomseed(1) end,
     ["os.time is not available"] = function() os.time() end,

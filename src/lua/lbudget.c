@@ -49,14 +49,10 @@ static void look(lua_State *L, struct lp_world *w, uint64_t hooks)
         return;
     w->over = 1;
     lua_sethook(L, lp_budget_hook, LUA_MASKCOUNT, 1);
-    hl_push_where(L, NULL);
     if (hit(w))
-        lua_pushliteral(L, "interrupted");
-    else
-        lua_pushfstring(L, "more than %I instructions %s",
-                        (LUAI_UACINT)w->spent->instructions, w->spent->per);
-    lua_concat(L, 2);
-    lua_error(L);
+        lp_raise(L, "interrupted");
+    lp_raise(L, "more than %I instructions %s",
+             (LUAI_UACINT)w->spent->instructions, w->spent->per);
 }
 
 void lp_budget_count(lua_State *L, struct lp_world *w)

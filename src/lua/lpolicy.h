@@ -1,8 +1,8 @@
 /*
  * lpolicy.h - what the files of the policy binding share.
  *
- * lsandbox.c: the globals of policy code.  lmatch.c: its patterns.  lbudget.c:
- * how much it may use.  lstate.c: plain data to bytes and back.  lclass.c: the
+ * lsandbox.c and fence.lua: the globals of policy code.  lbudget.c: how much it
+ * may use.  lstate.c: plain data to bytes and back.  lclass.c: the
  * table that is a policy.  lbridge.c: the table bound, as a struct
  * heddle_policy.  lpolicy.c: the module heddle.policy.  lgen.c: warps of
  * generators run behind the same fence.
@@ -88,19 +88,17 @@ const char *lp_locals_changed(lua_State *L, const struct lp_locals *l,
 /* Pushes the keys of the table at i, numbers before strings, each ascending,
  * as an array; raises on keys of other types.  Returns how many. */
 lua_Integer lp_state_keys(lua_State *L, int i);
-
-/* ---- lmatch.c ------------------------------------------------------------- */
-
-int lp_lib_find(lua_State *L);
-int lp_lib_match(lua_State *L);
-int lp_lib_gmatch(lua_State *L);
-int lp_lib_gsub(lua_State *L);
+/* Pushes the key that follows the one on top (nil: the first) in that order, or
+ * nil, and returns how many it looked at.  The key itself may be gone. */
+uint64_t lp_state_next(lua_State *L, int i);
 
 /* ---- lsandbox.c ----------------------------------------------------------- */
 
 /* Pushes a text of the value at i, without an address; raises where its
  * __tostring does. */
 const char *lp_text(lua_State *L, int i);
+/* Raises an error at the place of the script. */
+int lp_raise(lua_State *L, const char *format, ...);
 /* The world, in a function that stands behind a fence. */
 struct lp_world *lp_lib_world(lua_State *L);
 /* Pushes what math.random(...) gives for the draw u. */
@@ -122,8 +120,8 @@ struct lp_fence {
 struct lp_global {
     const char *library; /* "string"; "": none */
     const char *name;
-    lua_CFunction f;  /* NULL: Lua's own */
-    const char *what; /* how it differs from Lua's, or what it does */
+    lua_CFunction f;
+    const char *what; /* it does */
 };
 
 extern const struct lp_fence lp_policy_fence, lg_fence;
@@ -154,6 +152,8 @@ struct lp_world *lp_world(lua_State *L);
 
 /* Pushes the globals behind a fence. */
 void lp_sandbox_push(lua_State *L, const struct lp_fence *fence);
+/* core.fence() -> the library of application code, for kernel/pure.lua. */
+int lp_sandbox_application(lua_State *L);
 /* Pushes the list of the functions that code behind a fence has. */
 void lp_sandbox_reach(lua_State *L, const struct lp_fence *fence);
 /* Calls the function below n arguments on the stack as one behind a fence, with

@@ -1,5 +1,5 @@
 /*
- * lsandbox.c - the globals of policy code and of generators: the part of Lua
+ * lsandbox.c - the fence around policy code and generators: the part of Lua
  * that gives the same result in every run.  (Application code, which stands in
  * scripts, has a lower fence: lua/heddle/kernel/pure.lua.)
  *
@@ -10,12 +10,13 @@
  * raises and says why.  What the warps of a generator do (lgen.c) depends on
  * their places and the parameters, by the same rules.
  *
- * The fence is a list of what gets through, `common`, and each fence's own:
- * every function that is not there is out of reach, whatever a later Lua or the
- * script adds to a library.  The manual prints it and t/526-fence.lua walks all
- * that a policy can reach.  The functions come from a state of their own, so
- * they are Lua's even where the script has exchanged its.  The libraries are
- * one copy for all policies and cannot be changed by any.
+ * The fence is a list of what gets through (lua/heddle/fence.lua), and each
+ * fence's own: every function that is not there is out of reach, whatever a
+ * later Lua or the script adds to a library.  The manual prints it and
+ * t/526-fence.lua walks all that a policy can reach.  The functions come from a
+ * state of their own, so they are Lua's even where the script has exchanged
+ * its.  The libraries are one copy for all policies and cannot be changed by
+ * any.
  *
  * A function keeps its globals in an upvalue, _ENV.  lp_sandbox_enter joins
  * that upvalue to the sandbox's in the policy's functions and in every
@@ -23,13 +24,10 @@
  * in the methods of objects there.  What else they hold in locals is noted, so
  * that the bridge can see that it stays as it is.
  *
- * Of the functions that differ from Lua's own: iteration is in an order that is
- * the same in every run, the sort is stable and asks no clock, text has no
- * addresses, math.random is a stream of the simulation's, and there is what Lua
- * does not have: steering tables, counters, the cycle.  Whatever goes over a
- * list or a text counts its elements (lbudget.c; patterns: lmatch.c), for a
- * __len may say any number.  Upvalue 1 of each is the world, upvalue 2 Lua's
- * function of the name.
+ * Here is what of the library must be in C: it sees the budget, the
+ * simulation, metatables that are protected, or calls a function of Lua's in
+ * its own frame, so that errors have the script's place.  Upvalue 1 of each is
+ * the world, upvalue 2 Lua's function of the name.
  *
  * Left out on purpose: protection against a script that means harm.  This is
  * a fence around mistakes.
@@ -41,7 +39,7 @@
 
 #include <lualib.h>
 
-#include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 
 #define WORLD    "heddle.sandbox.world"
@@ -50,7 +48,8 @@
 /* What the registry has of a fence, at the fence's address: a list. */
 enum {
     SANDBOX = 1, /* the globals */
-    SAFE,        /* C functions allowed */
+    REACH,       /* the functions that are to be had, described */
+    SAFE,        /* [function] = true: allowed */
     LOADER,      /* a function with _ENV */
     METAS        /* [table] = true: set as a metatable */
 };
@@ -110,6 +109,24 @@ static void use(lua_State *L, uint64_t n)
     lp_budget_use(L, lp_lib_world(L), n);
 }
 
+static int lib_use(lua_State *L)
+{
+    use(L, (uint64_t)luaL_checkinteger(L, 1));
+    return 0;
+}
+
+int lp_raise(lua_State *L, const char *format, ...)
+{
+    va_list args;
+
+    hl_push_where(L, "=heddle/fence");
+    va_start(args, format);
+    lua_pushvfstring(L, format, args);
+    va_end(args);
+    lua_concat(L, 2);
+    return lua_error(L);
+}
+
 /* ---- protected calls ------------------------------------------------------ */
 
 /* When the budget is used up the error goes on: in another handler hooks are
@@ -160,68 +177,31 @@ static int lib_xpcall(lua_State *L)
     lua_rotate(L, 3, 2); /* f handler true f arguments */
     return finish(L, lua_pcallk(L, n - 2, LUA_MULTRET, 2, 2, finish), 2);
 }
+/* ---- tables --------------------------------------------------------------- */
 
-/* ---- iteration in order --------------------------------------------------- */
-
-/* Upvalues: table, keys, position.  A key whose value is gone is skipped. */
-static int pairs_step(lua_State *L)
+/* keys(t): they are counted. */
+static int lib_keys(lua_State *L)
 {
-    lua_Integer at = lua_tointeger(L, lua_upvalueindex(3));
-
-    for (;;) {
-        at++;
-        if (lua_rawgeti(L, lua_upvalueindex(2), at) == LUA_TNIL)
-            return 1;
-        lua_pushvalue(L, -1);
-        if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
-            break;
-        lua_pop(L, 2);
-    }
-    lua_pushinteger(L, at);
-    lua_replace(L, lua_upvalueindex(3));
-    return 2;
-}
-
-static int lib_pairs(lua_State *L)
-{
-    luaL_checktype(L, 1, LUA_TTABLE);
-    lua_settop(L, 1);
-    if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL)
-        return luaL_error(L, "pairs of a table with __pairs is not available "
-                             "here");
-    lua_pushvalue(L, 1);
     use(L, (uint64_t)lp_state_keys(L, 1));
-    lua_pushinteger(L, 0);
-    lua_pushcclosure(L, pairs_step, 3);
     return 1;
 }
 
-/* The key after `key` in order; O(n) a call. */
 static int lib_next(lua_State *L)
 {
-    lua_Integer n;
-
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
-    n = lp_state_keys(L, 1); /* table key keys */
-    use(L, (uint64_t)n);
-    for (lua_Integer i = 0; i <= n; i++) {
-        if (i == 0 && !lua_isnil(L, 2))
-            continue;
-        if (i > 0 && !lua_isnil(L, 2)) {
-            lua_rawgeti(L, 3, i);
-            if (!lua_rawequal(L, -1, 2)) {
-                lua_pop(L, 1);
-                continue;
-            }
-        }
-        if (lua_rawgeti(L, 3, i + 1) == LUA_TNIL)
-            return 1;
-        lua_pushvalue(L, -1);
-        lua_rawget(L, 1);
-        return 2;
-    }
-    return luaL_error(L, "invalid key to 'next'");
+    use(L, lp_state_next(L, 1));
+    if (lua_isnil(L, -1))
+        return 1;
+    lua_pushvalue(L, -1);
+    lua_rawget(L, 1);
+    return 2;
+}
+
+/* metafield(t, name) */
+static int lib_metafield(lua_State *L)
+{
+    return luaL_getmetafield(L, 1, luaL_checkstring(L, 2)) != LUA_TNIL;
 }
 
 /* What is sealed stays as it is: the globals, the libraries, what a policy is
@@ -238,191 +218,30 @@ static int lib_rawset(lua_State *L)
     return 1;
 }
 
-/* ---- lists ---------------------------------------------------------------- */
-
-static lua_Integer length(lua_State *L)
+static int lib_getmetatable(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
-    return luaL_len(L, 1);
-}
-
-static int lib_insert(lua_State *L)
-{
-    lua_Integer end = (lua_Integer)((lua_Unsigned)length(L) + 1), at = end;
-
-    if (lua_gettop(L) != 2 && lua_gettop(L) != 3)
-        return luaL_error(L, "wrong number of arguments to 'insert'");
-    if (lua_gettop(L) == 3) {
-        at = luaL_checkinteger(L, 2);
-        luaL_argcheck(L, (lua_Unsigned)at - 1 < (lua_Unsigned)end, 2,
-                      "position out of bounds");
-        for (lua_Integer i = end; i > at; i--) {
-            use(L, 1);
-            lua_geti(L, 1, i - 1);
-            lua_seti(L, 1, i);
-        }
-    }
-    lua_seti(L, 1, at);
-    return 0;
-}
-
-static int lib_remove(lua_State *L)
-{
-    lua_Integer n = length(L), at = luaL_optinteger(L, 2, n);
-
-    if (lua_gettop(L) > 1 && at != n)
-        luaL_argcheck(L, (lua_Unsigned)at - 1 <= (lua_Unsigned)n, 2,
-                      "position out of bounds");
-    lua_geti(L, 1, at);
-    for (; at < n; at++) {
-        use(L, 1);
-        lua_geti(L, 1, at + 1);
-        lua_seti(L, 1, at);
-    }
-    lua_pushnil(L);
-    lua_seti(L, 1, at);
+    if (luaL_getmetafield(L, 1, "__metatable") == LUA_TNIL &&
+        !lua_getmetatable(L, 1))
+        lua_pushnil(L);
     return 1;
 }
 
-static int lib_concat(lua_State *L)
+static int lib_setmetatable(lua_State *L)
 {
-    size_t n;
-    lua_Integer last = length(L), i;
-    const char *between = luaL_optlstring(L, 2, "", &n);
-    luaL_Buffer b;
-
-    i = luaL_optinteger(L, 3, 1);
-    last = luaL_optinteger(L, 4, last);
-    lua_settop(L, 2); /* the buffer needs the top */
-    luaL_buffinit(L, &b);
-    for (int first = 1; i <= last; first = 0) {
-        use(L, 1);
-        if (!first)
-            luaL_addlstring(&b, between, n);
-        lua_geti(L, 1, i);
-        if (!lua_isstring(L, -1))
-            return luaL_error(
-                L, "invalid value (%s) at index %I in table for 'concat'",
-                luaL_typename(L, -1), (LUAI_UACINT)i);
-        luaL_addvalue(&b);
-        if (i++ == last) /* which may be the last number there is */
-            break;
-    }
-    luaL_pushresult(&b);
-    return 1;
-}
-
-static int lib_move(lua_State *L)
-{
-    lua_Integer from, last, to;
-    int out = lua_isnoneornil(L, 5) ? 1 : 5;
+    const struct lp_fence *fence = lp_lib_world(L)->fence;
+    int t = lua_type(L, 2);
 
     luaL_checktype(L, 1, LUA_TTABLE);
-    from = luaL_checkinteger(L, 2);
-    last = luaL_checkinteger(L, 3);
-    to = luaL_checkinteger(L, 4);
-    luaL_checktype(L, out, LUA_TTABLE);
-    if (last >= from) {
-        lua_Integer n;
-        int down;
-
-        luaL_argcheck(L, from > 0 || last < LUA_MAXINTEGER + from, 3,
-                      "too many elements to move");
-        n = last - from + 1;
-        luaL_argcheck(L, to <= LUA_MAXINTEGER - n + 1, 4,
-                      "destination wrap around");
-        down = to > from && to <= last && (out == 1 || lua_rawequal(L, 1, out));
-        for (lua_Integer i = 0; i < n; i++) {
-            lua_Integer k = down ? n - 1 - i : i;
-            use(L, 1);
-            lua_geti(L, 1, from + k);
-            lua_seti(L, out, to + k);
-        }
-    }
-    lua_pushvalue(L, out);
-    return 1;
-}
-
-static int lib_unpack(lua_State *L)
-{
-    lua_Integer i = luaL_optinteger(L, 2, 1);
-    lua_Integer last =
-        lua_isnoneornil(L, 3) ? luaL_len(L, 1) : luaL_checkinteger(L, 3);
-    lua_Unsigned n = (lua_Unsigned)last - (lua_Unsigned)i;
-
-    if (i > last)
-        return 0;
-    if (n >= LP_MOST_VALUES || !lua_checkstack(L, (int)n + 1))
-        return luaL_error(L, "too many results to unpack");
-    use(L, n + 1);
-    for (lua_Unsigned k = 0; k <= n; k++)
-        lua_geti(L, 1, (lua_Integer)((lua_Unsigned)i + k));
-    return (int)n + 1;
-}
-
-/* Whether a < b, by the function at index 2 or by <. */
-static int before(lua_State *L, int a, int b)
-{
-    int less;
-
-    a = lua_absindex(L, a);
-    b = lua_absindex(L, b);
-    if (lua_isnil(L, 2))
-        return lua_compare(L, a, b, LUA_OPLT);
-    lua_pushvalue(L, 2);
-    lua_pushvalue(L, a);
-    lua_pushvalue(L, b);
-    lua_call(L, 2, 1);
-    less = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return less;
-}
-
-/* Merges [lo, mid) and [mid, hi) of table `from` into table `to`. */
-static void merge(lua_State *L, int from, int to, lua_Integer lo,
-                  lua_Integer mid, lua_Integer hi)
-{
-    lua_Integer a = lo, b = mid;
-
-    for (lua_Integer i = lo; i < hi; i++) {
-        int left = a < mid;
-
-        use(L, 1);
-        if (a < mid && b < hi) {
-            lua_geti(L, from, a);
-            lua_geti(L, from, b);
-            left = !before(L, -1, -2); /* equal: the left one, so stable */
-            lua_pop(L, 2);
-        }
-        lua_geti(L, from, left ? a++ : b++);
-        lua_seti(L, to, i);
-    }
-}
-
-static int lib_sort(lua_State *L)
-{
-    lua_Integer n = length(L);
-    int from = 1, to = 3;
-
-    luaL_argcheck(L, n < INT_MAX, 1, "array too big");
-    if (!lua_isnoneornil(L, 2))
-        luaL_checktype(L, 2, LUA_TFUNCTION);
+    if (t != LUA_TNIL && t != LUA_TTABLE)
+        return luaL_typeerror(L, 2, "nil or table");
     lua_settop(L, 2);
-    lua_newtable(L); /* n is what a __len says */
-    for (lua_Integer width = 1; width < n; width *= 2) {
-        for (lua_Integer lo = 1; lo <= n; lo += 2 * width) {
-            lua_Integer mid = lo + width > n + 1 ? n + 1 : lo + width;
-            lua_Integer hi = lo + 2 * width > n + 1 ? n + 1 : lo + 2 * width;
-            merge(L, from, to, lo, mid, hi);
-        }
-        from = 4 - from;
-        to = 4 - to;
-    }
-    for (lua_Integer i = 1; from == 3 && i <= n; i++) {
-        lua_geti(L, 3, i);
-        lua_seti(L, 1, i);
-    }
-    return 0;
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
+        return luaL_error(L, "cannot change a protected metatable");
+    if (t == LUA_TTABLE)
+        note_meta(L, fence ? fence : &lp_policy_fence, 2);
+    lua_setmetatable(L, 1);
+    return 1;
 }
 
 /* ---- texts, without addresses --------------------------------------------- */
@@ -459,26 +278,14 @@ static int lib_by_length(lua_State *L)
 static int lib_rep(lua_State *L)
 {
     size_t n, m;
-    const char *s = luaL_checklstring(L, 1, &n);
     lua_Integer times = luaL_checkinteger(L, 2);
-    const char *between = luaL_optlstring(L, 3, "", &m);
-    luaL_Buffer b;
 
-    if (times <= 0 || n + m == 0) {
-        lua_pushliteral(L, "");
-        return 1;
-    }
-    if ((uint64_t)times > (uint64_t)LP_LONGEST / (n + m) + 1)
+    luaL_checklstring(L, 1, &n);
+    luaL_optlstring(L, 3, "", &m);
+    if (times > 0 && (uint64_t)times > LP_LONGEST / (n + m + 1) + 1)
         return luaL_error(L, "resulting string too large");
-    use(L, 1 + (uint64_t)times * (n + m) / 256);
-    luaL_buffinit(L, &b);
-    for (; times > 0; times--) {
-        luaL_addlstring(&b, s, n);
-        if (times > 1)
-            luaL_addlstring(&b, between, m);
-    }
-    luaL_pushresult(&b);
-    return 1;
+    use(L, times > 0 ? 1 + (uint64_t)times * (n + m) / 256 : 1);
+    return lua_tocfunction(L, lua_upvalueindex(2))(L);
 }
 
 /* Values with addresses become text first; %p is refused. */
@@ -515,7 +322,6 @@ static int lib_print(lua_State *L)
     }
     return lua_tocfunction(L, lua_upvalueindex(2))(L);
 }
-
 /* ---- the simulation ------------------------------------------------------- */
 
 static struct lp *running(lua_State *L, const char *what)
@@ -691,170 +497,65 @@ static int lib_every(lua_State *L)
     lua_rawseti(L, -2, 2);
     return 1;
 }
-
-/* ---- metatables ----------------------------------------------------------- */
-
-static int lib_getmetatable(lua_State *L)
-{
-    luaL_checktype(L, 1, LUA_TTABLE);
-    if (luaL_getmetafield(L, 1, "__metatable") == LUA_TNIL &&
-        !lua_getmetatable(L, 1))
-        lua_pushnil(L);
-    return 1;
-}
-
-static int lib_setmetatable(lua_State *L)
-{
-    const struct lp_fence *fence = lp_lib_world(L)->fence;
-    int t = lua_type(L, 2);
-
-    luaL_checktype(L, 1, LUA_TTABLE);
-    if (t != LUA_TNIL && t != LUA_TTABLE)
-        return luaL_typeerror(L, 2, "nil or table");
-    lua_settop(L, 2);
-    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
-        return luaL_error(L, "cannot change a protected metatable");
-    if (t == LUA_TTABLE)
-        note_meta(L, fence ? fence : &lp_policy_fence, 2);
-    lua_setmetatable(L, 1);
-    return 1;
-}
-
 /* ---- building the globals ------------------------------------------------- */
 
-static const char *const banned[] = {
-    "os",     "io",      "debug",   "load",      "loadstring",     "loadfile",
-    "dofile", "require", "package", "coroutine", "collectgarbage", "_G",
-    "warn",
-};
-
-/* Upvalue 1 of what raises: the fence. */
-static const struct lp_fence *fence_of(lua_State *L)
+/* raise(text): at the script's place. */
+static int lib_raise(lua_State *L)
 {
-    return lua_touserdata(L, lua_upvalueindex(1));
+    return lp_raise(L, "%s", luaL_checkstring(L, 1));
 }
 
-/* Reading what is not there. */
-static int missing(lua_State *L)
+/* nearest(name, names): the one of a list that is meant, or nil. */
+static int lib_nearest(lua_State *L)
 {
-    const struct lp_fence *fence = fence_of(L);
-    const char *name = lp_text(L, 2), *names[64], *near;
+    const char *names[512];
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof banned / sizeof *banned; i++)
-        if (strcmp(name, banned[i]) == 0)
-            return luaL_error(L, "'%s' is not available in %s: %s", name,
-                              fence->code, fence->depends);
-    lua_pushnil(L);
-    while (lua_next(L, 1)) {
-        lua_pop(L, 1);
-        if (n < 64 && lua_type(L, -1) == LUA_TSTRING)
-            names[n++] = lua_tostring(L, -1);
+    for (; n < 512 && lua_rawgeti(L, 2, (lua_Integer)n + 1) == LUA_TSTRING; n++) {
+        names[n] = lua_tostring(L, -1);
+        lua_pop(L, 1); /* the list has it */
     }
-    near = heddle_nearest(name, names, n);
-    return luaL_error(L,
-                      "%s has no global '%s'%s%s%s; what it needs from the "
-                      "script must be a local",
-                      fence->code, name, near ? " (did you mean '" : "",
-                      near ? near : "", near ? "'?)" : "");
+    lua_pushstring(L, heddle_nearest(luaL_checkstring(L, 1), names, n));
+    return 1;
 }
 
-static int no_global(lua_State *L)
+/* name(f): Lua's function f with something before it; upvalue 2 does it. */
+static int make(lua_State *L)
 {
-    const struct lp_fence *fence = fence_of(L);
-
-    return luaL_error(L,
-                      "%s cannot set the global '%s': what changes belongs "
-                      "in %s",
-                      fence->code, lp_text(L, 2), fence->belongs);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 1);
+    lua_pushcclosure(L, lua_tocfunction(L, lua_upvalueindex(2)), 2);
+    return 1;
 }
 
-static int no_change(lua_State *L)
+/* Pushes what fence.lua is given of C. */
+static void push_functions(lua_State *L)
 {
-    return luaL_error(L, "%s cannot change a library ('%s')", fence_of(L)->code,
-                      lp_text(L, 2));
-}
+    static const luaL_Reg functions[] = {
+        {"getmetatable", lib_getmetatable}, {"keys", lib_keys},
+        {"metafield", lib_metafield},       {"nearest", lib_nearest},
+        {"next", lib_next},                 {"pcall", lib_pcall},
+        {"raise", lib_raise},               {"rawset", lib_rawset},
+        {"setmetatable", lib_setmetatable}, {"tostring", lib_tostring},
+        {"use", lib_use},                   {"xpcall", lib_xpcall},
+        {NULL, NULL}};
+    static const luaL_Reg makers[] = {{"counted", lib_by_length},
+                                      {"formatted", lib_format},
+                                      {"repeated", lib_rep},
+                                      {"shown", lib_print},
+                                      {NULL, NULL}};
 
-static void push_raising(lua_State *L, const struct lp_fence *fence,
-                         lua_CFunction fn)
-{
-    hl_push_pointer(L, fence);
-    lua_pushcclosure(L, fn, 1);
-}
-
-/* clang-format off */
-#define AS_IS(library, name) {library, name, NULL, ""}
-/* What code behind any fence can reach: nothing else, and nothing that the
- * script has put into Lua's own libraries. */
-static const struct lp_global common[] = {
-    AS_IS("", "assert"), AS_IS("", "error"), AS_IS("", "ipairs"),
-    AS_IS("", "rawequal"), AS_IS("", "rawget"), AS_IS("", "rawlen"),
-    AS_IS("", "select"), AS_IS("", "type"),
-    {"", "getmetatable", lib_getmetatable, "of tables only"},
-    {"", "next", lib_next, "numbers and then strings, in order"},
-    {"", "pairs", lib_pairs, "numbers and then strings, in order"},
-    {"", "pcall", lib_pcall, "does not catch that the budget is used up"},
-    {"", "print", lib_print, "shows no addresses"},
-    {"", "rawset", lib_rawset, "of tables whose metatable is not protected"},
-    {"", "setmetatable", lib_setmetatable, "no __mode, __gc or __pairs"},
-    {"", "tonumber", lib_by_length, "counts its text"},
-    {"", "tostring", lib_tostring, "shows no addresses"},
-    {"", "xpcall", lib_xpcall, "does not catch that the budget is used up"},
-    AS_IS("math", "abs"), AS_IS("math", "acos"), AS_IS("math", "asin"),
-    AS_IS("math", "atan"), AS_IS("math", "ceil"), AS_IS("math", "cos"),
-    AS_IS("math", "deg"), AS_IS("math", "exp"), AS_IS("math", "floor"),
-    AS_IS("math", "fmod"), AS_IS("math", "log"), AS_IS("math", "max"),
-    AS_IS("math", "min"), AS_IS("math", "modf"), AS_IS("math", "rad"),
-    AS_IS("math", "sin"), AS_IS("math", "sqrt"), AS_IS("math", "tan"),
-    AS_IS("math", "tointeger"), AS_IS("math", "type"), AS_IS("math", "ult"),
-    AS_IS("string", "char"), AS_IS("string", "len"), AS_IS("string", "lower"),
-    AS_IS("string", "pack"), AS_IS("string", "packsize"),
-    AS_IS("string", "reverse"), AS_IS("string", "sub"),
-    AS_IS("string", "upper"),
-    {"string", "byte", lib_by_length, "counts its text"},
-    {"string", "find", lp_lib_find, "counts its steps"},
-    {"string", "format", lib_format, "shows no addresses; no %p"},
-    {"string", "gmatch", lp_lib_gmatch, "counts its steps"},
-    {"string", "gsub", lp_lib_gsub, "counts its steps"},
-    {"string", "match", lp_lib_match, "counts its steps"},
-    {"string", "rep", lib_rep, "counts its text"},
-    {"string", "unpack", lib_by_length, "counts its text"},
-    AS_IS("table", "pack"),
-    {"table", "concat", lib_concat, "counts the elements"},
-    {"table", "insert", lib_insert, "counts the elements"},
-    {"table", "move", lib_move, "counts the elements"},
-    {"table", "remove", lib_remove, "counts the elements"},
-    {"table", "sort", lib_sort, "stable; counts the elements"},
-    {"table", "unpack", lib_unpack, "counts the elements; 65536 at most"},
-    AS_IS("utf8", "char"),
-    {"utf8", "codepoint", lib_by_length, "counts its text"},
-    {"utf8", "codes", lib_by_length, "counts its text"},
-    {"utf8", "len", lib_by_length, "counts its text"},
-    {"utf8", "offset", lib_by_length, "counts its text"},
-    {NULL, NULL, NULL, NULL},
-};
-/* clang-format on */
-
-/* The values that are no functions. */
-static const struct {
-    const char *library, *name;
-} constant[] = {
-    {"", "_VERSION"},       {"math", "huge"}, {"math", "maxinteger"},
-    {"math", "mininteger"}, {"math", "pi"},   {"utf8", "charpattern"},
-};
-
-/* Function i of those that code behind a fence has, the fence's own last;
- * NULL: no more. */
-static const struct lp_global *global_of(const struct lp_fence *fence, size_t i)
-{
-    const size_t n = sizeof common / sizeof *common - 1;
-    const struct lp_global *g = i < n ? &common[i] : fence->own;
-
-    if (i < n)
-        return g;
-    for (i -= n; g->name != NULL && i > 0; i--)
-        g++;
-    return g->name != NULL ? g : NULL;
+    lp_world(L);
+    luaL_newlibtable(L, functions);
+    lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
+    luaL_setfuncs(L, functions, 1);
+    for (const luaL_Reg *m = makers; m->name != NULL; m++) {
+        lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
+        lua_pushcfunction(L, m->func);
+        lua_pushcclosure(L, make, 2);
+        lua_setfield(L, -2, m->name);
+    }
+    hl_set_number(L, "most_values", LP_MOST_VALUES);
 }
 
 /* A state with Lua's libraries as they were made, whatever the script has put
@@ -888,56 +589,33 @@ static lua_State **push_pristine(lua_State *L)
     luaL_openlibs(*S);
     return S;
 }
-
-/* The table env, or its library of that name, at index env: pushed. */
-static void push_place(lua_State *L, int env, const char *library)
-{
-    if (*library == '\0')
-        lua_pushvalue(L, env);
-    else if (luaL_getsubtable(L, env, library) == 0)
-        lua_pushvalue(L, -1);
-}
-
-/* Pushes what the state S has of a name: a function in C, a text, a number. */
-static void push_own(lua_State *L, lua_State *S, const char *library,
-                     const char *name)
+/* Adds to the table on top what the state S has in the table on top of its
+ * stack: functions in C, texts, numbers and, of the globals, the libraries. */
+static void copy_own(lua_State *L, lua_State *S, int globals)
 {
     size_t n;
     const char *s;
 
-    lua_rawgeti(S, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
-    if (*library != '\0')
-        lua_getfield(S, -1, library);
-    lua_getfield(S, -1, name);
-    if (lua_iscfunction(S, -1)) {
-        lua_pushcfunction(L, lua_tocfunction(S, -1));
-    } else if (lua_type(S, -1) == LUA_TSTRING) {
-        s = lua_tolstring(S, -1, &n);
-        lua_pushlstring(L, s, n);
-    } else if (lua_isinteger(S, -1)) {
-        lua_pushinteger(L, lua_tointeger(S, -1));
-    } else if (lua_type(S, -1) == LUA_TNUMBER) {
-        lua_pushnumber(L, lua_tonumber(S, -1));
-    } else {
-        lua_pushnil(L);
+    lua_pushnil(S);
+    while (lua_next(S, -2)) {
+        lua_pushstring(L, lua_tostring(S, -2));
+        if (lua_iscfunction(S, -1)) {
+            lua_pushcfunction(L, lua_tocfunction(S, -1));
+        } else if (lua_type(S, -1) == LUA_TSTRING) {
+            s = lua_tolstring(S, -1, &n);
+            lua_pushlstring(L, s, n);
+        } else if (lua_isinteger(S, -1)) {
+            lua_pushinteger(L, lua_tointeger(S, -1));
+        } else if (lua_type(S, -1) == LUA_TNUMBER) {
+            lua_pushnumber(L, lua_tonumber(S, -1));
+        } else {
+            lua_newtable(L);
+            if (globals && lua_istable(S, -1) && !lua_rawequal(S, -1, -3))
+                copy_own(L, S, 0);
+        }
+        lua_rawset(L, -3);
+        lua_pop(S, 1);
     }
-    lua_settop(S, 0);
-}
-
-/* Nobody adds to the table on top, by whatever way: its metatable is protected,
- * and rawset keeps to that. */
-static void seal(lua_State *L, const struct lp_fence *fence,
-                 lua_CFunction reading, lua_CFunction writing)
-{
-    lua_createtable(L, 0, 3);
-    if (reading != NULL) {
-        push_raising(L, fence, reading);
-        lua_setfield(L, -2, "__index");
-    }
-    push_raising(L, fence, writing);
-    lua_setfield(L, -2, "__newindex");
-    hl_set_bool(L, "__metatable", 0);
-    lua_setmetatable(L, -2);
 }
 
 /* safe[f] = true for every function in the table on top. */
@@ -1026,6 +704,20 @@ const struct lp_fence lp_policy_fence = {
             {NULL, NULL, NULL, NULL}},
 };
 
+static const struct lp_fence application_fence = {
+    .code = "application code",
+    .depends = "what an application does depends on its parameters only",
+    .belongs = "the state",
+    .bit = 4,
+    .own = (const struct lp_global[]){{NULL, NULL, NULL, NULL}},
+};
+
+int lp_sandbox_application(lua_State *L)
+{
+    push_of(L, &application_fence, SANDBOX);
+    return 1;
+}
+
 /* Pushes an empty weak table: for metatables that somebody has. */
 static void new_metas(lua_State *L)
 {
@@ -1034,57 +726,73 @@ static void new_metas(lua_State *L)
     hl_set_text(L, "__mode", "k");
     lua_setmetatable(L, -2);
 }
+/* Pushes a chunk of the library with Lua's functions as its globals. */
+static void push_library(lua_State *L)
+{
+    lua_State **S;
+
+    if (hl_embed_chunk(L, "heddle.fence") != LUA_OK)
+        lua_error(L);
+    S = push_pristine(L);
+    lua_newtable(L);
+    lua_rawgeti(*S, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    copy_own(L, *S, 1);
+    lua_close(*S);
+    *S = NULL;
+    lua_setupvalue(L, -3, 1);
+    lua_pop(L, 1);
+}
+
+/* What is said of a fence, and the functions that it has beside those of all:
+ * pushed. */
+static void push_kind(lua_State *L, const struct lp_fence *fence)
+{
+    lua_newtable(L);
+    hl_set_text(L, "code", fence->code);
+    hl_set_text(L, "depends", fence->depends);
+    hl_set_text(L, "belongs", fence->belongs);
+    lua_newtable(L);
+    for (const struct lp_global *g = fence->own; g->name != NULL; g++) {
+        lua_createtable(L, 4, 0);
+        lua_pushstring(L, g->library);
+        lua_rawseti(L, -2, 1);
+        lua_pushstring(L, g->name);
+        lua_rawseti(L, -2, 2);
+        lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
+        lua_pushcclosure(L, g->f, 1);
+        lua_rawseti(L, -2, 3);
+        lua_pushstring(L, g->what);
+        lua_rawseti(L, -2, 4);
+        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
+    lua_setfield(L, -2, "own");
+}
 
 /* Pushes the list of a fence that the registry is to have. */
 static void build(lua_State *L, const struct lp_fence *fence)
 {
-    const struct lp_global *g;
-    lua_State **S;
-    int env;
+    int list;
 
-    lp_world(L);
     lua_createtable(L, METAS, 0);
-    S = push_pristine(L);
-    lua_newtable(L); /* list pristine env */
-    env = lua_gettop(L);
-    for (size_t i = 0; (g = global_of(fence, i)) != NULL; i++) {
-        push_place(L, env, g->library);
-        if (g->f != NULL)
-            lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
-        push_own(L, *S, g->library, g->name);
-        if (g->f != NULL)
-            lua_pushcclosure(L, g->f, 2);
-        lua_setfield(L, -2, g->name);
-        lua_settop(L, env);
-    }
-    for (size_t i = 0; i < sizeof constant / sizeof *constant; i++) {
-        push_place(L, env, constant[i].library);
-        push_own(L, *S, constant[i].library, constant[i].name);
-        lua_setfield(L, -2, constant[i].name);
-        lua_settop(L, env);
-    }
-    lua_close(*S);
-    *S = NULL;
-    lua_newtable(L); /* list pristine env safe */
-    lua_pushvalue(L, env);
-    note_safe(L, env + 1, 0);
+    list = lua_gettop(L);
+    push_library(L);
+    lua_call(L, 0, 1);
+    push_functions(L);
+    push_kind(L, fence);
+    lua_call(L, 2, 2); /* list globals reach */
+    lua_rawseti(L, list, REACH);
+    lua_newtable(L); /* list globals safe */
+    lua_pushvalue(L, list + 1);
+    note_safe(L, list + 2, 0);
     lua_pop(L, 1);
-    lua_rawseti(L, env - 2, SAFE);
-    lua_pushnil(L);
-    while (lua_next(L, env)) {
-        if (lua_istable(L, -1))
-            seal(L, fence, NULL, no_change);
-        lua_pop(L, 1);
-    }
-    seal(L, fence, missing, no_global);
+    lua_rawseti(L, list, SAFE);
     luaL_loadstring(L, "return nil");
-    lua_pushvalue(L, env);
+    lua_pushvalue(L, list + 1);
     lua_setupvalue(L, -2, 1);
-    lua_rawseti(L, env - 2, LOADER);
+    lua_rawseti(L, list, LOADER);
     new_metas(L);
-    lua_rawseti(L, env - 2, METAS);
-    lua_rawseti(L, env - 2, SANDBOX);
-    lua_settop(L, env - 2);
+    lua_rawseti(L, list, METAS);
+    lua_rawseti(L, list, SANDBOX);
 }
 
 /* Pushes one of the things that the registry has of a fence. */
@@ -1105,19 +813,9 @@ void lp_sandbox_push(lua_State *L, const struct lp_fence *fence)
     guard_texts(L);
     push_of(L, fence, SANDBOX);
 }
-
 void lp_sandbox_reach(lua_State *L, const struct lp_fence *fence)
 {
-    const struct lp_global *g;
-
-    lua_newtable(L);
-    for (size_t i = 0; (g = global_of(fence, i)) != NULL; i++) {
-        lua_createtable(L, 0, 3);
-        hl_set_text(L, "library", g->library);
-        hl_set_text(L, "name", g->name);
-        hl_set_text(L, "what", g->what);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
+    push_of(L, fence, REACH);
 }
 
 void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
@@ -1330,8 +1028,12 @@ static void enter(lua_State *L, int f, struct visit *v, int depth)
     luaL_checkstack(L, 8, "too many nested functions");
     if (depth > 64)
         luaL_error(L, "functions nested too deeply in locals");
-    if (!is_new(L, v->seen, f))
+    lua_pushvalue(L, f);
+    if (lua_rawget(L, v->safe) != LUA_TNIL || !is_new(L, v->seen, f)) {
+        lua_pop(L, 1);
         return;
+    }
+    lua_pop(L, 1);
     for (int n = 1; (name = lua_getupvalue(L, f, n)) != NULL; n++) {
         int top = lua_gettop(L);
         enter_upvalue(L, f, n, name, v, depth);

@@ -770,6 +770,7 @@ int luaopen_heddle_core(lua_State *L)
         {"config", config_new},
         {"sim", sim_new},
         {"fingerprint", fingerprint},
+        {"fence", lp_sandbox_application},
         {NULL, NULL},
     };
 

@@ -59,7 +59,7 @@ static void take_key(lua_State *L, struct key *k, lua_Integer at)
         k->s = lua_tolstring(L, -1, &k->len);
         break;
     default:
-        luaL_error(L,
+        lp_raise(L,
                    "a table with a %s as a key has no order that is the same "
                    "in every run; use numbers or strings as keys",
                    luaL_typename(L, -1));
@@ -117,6 +117,29 @@ lua_Integer lp_state_keys(lua_State *L, int i)
         lua_rawseti(L, -4, at + 1);
     }
     lua_pop(L, 2);
+    return n;
+}
+
+uint64_t lp_state_next(lua_State *L, int i)
+{
+    struct key from, best = {0}, k;
+    uint64_t n = 0;
+    int first = lua_isnil(L, -1), found = 0;
+
+    if (!first)
+        take_key(L, &from, 0);
+    lua_pushnil(L); /* the best key so far */
+    lua_pushnil(L);
+    for (; lua_next(L, i); n++) {
+        lua_pop(L, 1); /* best key */
+        take_key(L, &k, 0);
+        if ((first || compare(&from, &k) < 0) &&
+            (!found || compare(&k, &best) < 0)) {
+            best = k;
+            found = 1;
+            lua_copy(L, -1, -2);
+        }
+    }
     return n;
 }
 

@@ -33,113 +33,13 @@ SPDX-License-Identifier: MIT
 local M = {}
 
 -- The functions of before; modules of this library use these.
-local next, tostring, setmetatable, require = next, tostring, setmetatable,
-    require
-local type = type
+local tostring, setmetatable, require, type = tostring, setmetatable, require,
+    type
+local fence = require("heddle.core").fence()
 
 -- An error at the place that called the function which calls this.
 local function refuse(text, ...)
     error("application code: " .. text:format(...), 3)
-end
-
--- ---- iteration in order ---------------------------------------------------
-
-local function in_order(t)
-    local numbers, names = {}, {}
-    for key in next, t do
-        local list = type(key) == "number" and numbers
-            or type(key) == "string" and names
-        if not list then
-            error("application code: the order of keys of type " .. type(key)
-                .. " differs from run to run; use a list", 3)
-        end
-        list[#list + 1] = key
-    end
-    table.sort(numbers)
-    table.sort(names)
-    return table.move(names, 1, #names, #numbers + 1, numbers)
-end
-
-local function ordered_pairs(t)
-    local meta = getmetatable(t)
-    if type(meta) == "table" and meta.__pairs then return meta.__pairs(t) end
-    if type(t) ~= "table" then
-        error("bad argument #1 to 'pairs' (table expected, got " .. type(t)
-            .. ")", 2)
-    end
-    local keys, i = in_order(t), 0
-    return function()
-        local key
-        repeat
-            i = i + 1
-            key = keys[i]
-        until key == nil or rawget(t, key) ~= nil
-        return key, rawget(t, key)
-    end, t, nil
-end
-
--- One walk by next is remembered, so that it costs no sorting a step.
-local walk = {}
-
-local function ordered_next(t, key)
-    if type(t) ~= "table" then
-        error("bad argument #1 to 'next' (table expected, got " .. type(t)
-            .. ")", 2)
-    end
-    if key == nil or walk.t ~= t or walk.keys[walk.i] ~= key then
-        walk = { t = t, keys = in_order(t), i = 0 }
-        while key ~= nil and walk.keys[walk.i] ~= key do
-            walk.i = walk.i + 1
-            if walk.i > #walk.keys then error("invalid key to 'next'", 2) end
-        end
-    end
-    repeat
-        walk.i = walk.i + 1
-        key = walk.keys[walk.i]
-    until key == nil or rawget(t, key) ~= nil
-    return key, rawget(t, key)
-end
-
--- By merging runs of 1, 2, 4, ... elements.
-local function stable_sort(list, before)
-    local n, from, to, width = #list, list, {}, 1
-    while width < n do
-        for low = 1, n, 2 * width do
-            local a, middle = low, math.min(low + width, n + 1)
-            local b, high = middle, math.min(low + 2 * width, n + 1)
-            for i = low, high - 1 do
-                local right = a == middle
-                if not right and b < high then
-                    if before then
-                        right = before(from[b], from[a])
-                    else
-                        right = from[b] < from[a]
-                    end
-                end
-                if right then
-                    to[i], b = from[b], b + 1
-                else
-                    to[i], a = from[a], a + 1
-                end
-            end
-        end
-        from, to, width = to, from, 2 * width
-    end
-    if from ~= list then table.move(from, 1, n, 1, list) end
-end
-
--- ---- the globals ------------------------------------------------------------
-
-local ADDRESSED = { table = true, ["function"] = true, userdata = true,
-    thread = true }
-
-local function plain_tostring(...)
-    local v = ...
-    if ADDRESSED[type(v)] then
-        local meta = getmetatable(v)
-        if type(meta) ~= "table" or not meta.__tostring then return type(v) end
-    end
-    return tostring(...)
 end
 
 local function strong(t, meta)
@@ -179,10 +79,10 @@ local function plain_require(name)
 end
 
 local REPLACED = {
-    { _G, "pairs", ordered_pairs }, { _G, "next", ordered_next },
-    { _G, "tostring", plain_tostring }, { _G, "setmetatable", strong },
+    { _G, "pairs", fence.pairs }, { _G, "next", fence.next },
+    { _G, "tostring", fence.tostring }, { _G, "setmetatable", strong },
     { _G, "require", plain_require }, { _G, "os", no_os },
-    { table, "sort", stable_sort }, { math, "random", no_random "random" },
+    { table, "sort", fence.table.sort }, { math, "random", no_random "random" },
     { math, "randomseed", no_random "randomseed" },
 }
 
@@ -190,7 +90,7 @@ local closer = setmetatable({}, { __close = function()
     opened = opened - 1
     if opened == 0 then
         exchange(3)
-        saved, walk = nil, {}
+        saved = nil
     end
 end })
 

@@ -1,0 +1,635 @@
+--[[
+fence.lua - the library of code behind a fence: of policies and generators
+(lsandbox.c), and the parts of it that applications share (kernel/pure.lua).
+
+lsandbox.c calls it with the functions that are in C and with what is said of the
+fence, and gets the globals and the list of all functions that can be reached, {
+library =, name =, what = } each.  The globals of this file are Lua's functions
+as they were made, whatever a script has put into its own.
+
+Iteration is in order, the sort is stable and asks no clock, and whatever goes
+over a list or a text counts: this is Lua, whose instructions are counted, and
+where Lua's own functions do the work what they are going to do is counted
+before.  So nothing goes on for ever, whatever a __len says.
+
+Lua's own matcher of patterns can neither be counted nor stopped, and the time
+that a pattern takes can be a high power of the text's length:
+("a"):rep(3000):find((".-"):rep(30) .. "b") ends in no lifetime.  So here is one
+in Lua; single characters, sets and runs of them are Lua's.  The language is
+that of section 6.4.1 of the manual, to the letter, and so are the errors;
+t/526-fence.lua compares the two.
+
+SPDX-License-Identifier: MIT
+]]
+local byte, sub, find, format = string.byte, string.sub, string.find,
+    string.format
+local tointeger, min = math.tointeger, math.min
+local type, rawget, pcall, select = type, rawget, pcall, select
+local setmetatable, tostring = setmetatable, tostring
+local concat, pack, unpack, native_next = table.concat, table.pack, table.unpack,
+    next
+
+return function(C, kind)
+
+local use = C.use
+
+local function fail(text, ...)
+    C.raise(format(text, ...))
+end
+
+-- ---- arguments ------------------------------------------------------------
+
+local function expected(n, name, what, v)
+    fail("bad argument #%d to '%s' (%s expected, got %s)", n, name, what,
+        type(v))
+end
+
+local function table_at(n, name, v)
+    if type(v) ~= "table" then expected(n, name, "table", v) end
+end
+
+local function text_at(n, name, v)
+    if type(v) == "string" then return v end
+    if type(v) ~= "number" then expected(n, name, "string", v) end
+    return tostring(v)
+end
+
+local function integer_at(n, name, v, otherwise)
+    if v == nil and otherwise then return otherwise end
+    local i = tointeger(v)
+    if not i and type(v) == "number" then
+        fail("bad argument #%d to '%s' (number has no integer representation)",
+            n, name)
+    elseif not i then
+        expected(n, name, "number", v)
+    end
+    return i
+end
+
+-- ---- lists ----------------------------------------------------------------
+
+-- Numbers, then strings; a key whose value is gone is skipped.
+local function ordered_pairs(t)
+    table_at(1, "pairs", t)
+    if C.metafield(t, "__pairs") then
+        fail "pairs of a table with __pairs is not available here"
+    end
+    local keys, i = C.keys(t), 0
+    return function()
+        local key, value
+        repeat
+            i = i + 1
+            key = keys[i]
+            if key == nil then return nil end
+            value = rawget(t, key)
+        until value ~= nil
+        return key, value
+    end
+end
+
+--- Elements first to last, from `to` on.
+local function shift(t, first, last, to, out)
+    if to <= first or to > last or out ~= t then
+        for i = 0, last - first do out[to + i] = t[first + i] end
+    else
+        for i = last - first, 0, -1 do out[to + i] = t[first + i] end
+    end
+    return out
+end
+
+local function insert(...)
+    local t, at, v = ...
+    table_at(1, "insert", t)
+    local n, given = #t, select("#", ...)
+    if given == 2 then
+        t[n + 1] = at
+        return
+    elseif given ~= 3 then
+        fail "wrong number of arguments to 'insert'"
+    end
+    at = integer_at(2, "insert", at)
+    if at < 1 or at > n + 1 and n + 1 > 0 then
+        fail "bad argument #2 to 'insert' (position out of bounds)"
+    end
+    shift(t, at, n, at + 1, t)
+    t[at] = v
+end
+
+local function remove(t, at)
+    table_at(1, "remove", t)
+    local n = #t
+    at = integer_at(2, "remove", at, n)
+    if at ~= n and (at < 1 or at > n + 1) then
+        fail "bad argument #2 to 'remove' (position out of bounds)"
+    end
+    local v = t[at]
+    shift(t, at + 1, n, at, t)
+    t[at > n and at or n] = nil
+    return v
+end
+
+local function checked_concat(t, between, i, j)
+    table_at(1, "concat", t)
+    between = between ~= nil and text_at(2, "concat", between) or ""
+    i, j = integer_at(3, "concat", i, 1), integer_at(4, "concat", j, #t)
+    if j >= i then use(j - i) end
+    local ok, text = pcall(concat, t, between, i, j)
+    return ok and text or fail("%s", text)
+end
+
+local function checked_move(t, first, last, to, out)
+    table_at(1, "move", t)
+    first, last, to = integer_at(2, "move", first), integer_at(3, "move", last),
+        integer_at(4, "move", to)
+    if out ~= nil then table_at(5, "move", out) end
+    if last >= first then
+        if first <= 0 and last >= math.maxinteger + first then
+            fail "bad argument #3 to 'move' (too many elements to move)"
+        elseif to > math.maxinteger - (last - first + 1) + 1 then
+            fail "bad argument #4 to 'move' (destination wrap around)"
+        end
+    end
+    return shift(t, first, last, to, out or t)
+end
+
+local function checked_unpack(t, i, j)
+    i = integer_at(2, "unpack", i, 1)
+    j = integer_at(3, "unpack", j, j == nil and #t or nil)
+    if i > j then return end
+    if j - i >= C.most_values or j - i < 0 then
+        fail "too many results to unpack"
+    end
+    use(j - i + 1)
+    return unpack(t, i, j)
+end
+
+--- By merging runs of 1, 2, 4, ... elements.
+local function sort(list, before)
+    table_at(1, "sort", list)
+    local n, from, to, width = #list, list, {}, 1
+    if n >= 1 << 31 then fail "bad argument #1 to 'sort' (array too big)" end
+    if before ~= nil and type(before) ~= "function" then
+        expected(2, "sort", "function", before)
+    end
+    while width < n do
+        for low = 1, n, 2 * width do
+            local a, middle = low, min(low + width, n + 1)
+            local b, high = middle, min(low + 2 * width, n + 1)
+            for i = low, high - 1 do
+                local right = a == middle
+                if not right and b < high then
+                    if before then
+                        right = before(from[b], from[a])
+                    else
+                        right = from[b] < from[a]
+                    end
+                end
+                if right then
+                    to[i], b = from[b], b + 1
+                else
+                    to[i], a = from[a], a + 1
+                end
+            end
+        end
+        from, to, width = to, from, 2 * width
+    end
+    if from ~= list then shift(from, 1, n, 1, list) end
+end
+
+-- ---- patterns -------------------------------------------------------------
+
+local ESC, OPEN, CLOSE, DOLLAR, SET, SET_END, HAT = byte("%()$[]^", 1, -1)
+local DEEPEST, CAPTURES, UNFINISHED, POSITION = 200, 32, -1, -2
+
+local match
+
+--- The place after the item at p: a character, a class or a set.
+local function item_end(m, p)
+    local c = byte(m.pattern, p)
+    p = p + 1
+    if c == ESC then
+        if p > m.last then fail "malformed pattern (ends with '%%')" end
+        return p + 1
+    elseif c ~= SET then
+        return p
+    end
+    if byte(m.pattern, p) == HAT then p = p + 1 end
+    repeat -- a first ']' stands for itself
+        if p > m.last then fail "malformed pattern (missing ']')" end
+        if byte(m.pattern, p) == ESC then p = p + 1 end
+        p = p + 1
+    until byte(m.pattern, p) == SET_END
+    return p + 1
+end
+
+--- Lua's pattern of the item from p to after, as a whole text begins with it.
+local function plain_item(m, p, after)
+    use((after - p) // 16)
+    local item = sub(m.pattern, p, after - 1)
+    return "^" .. (find(item, "^[^%w.%%[]") and "%" .. item or item)
+end
+
+--- Whether the item is there at s.
+local function single(m, s, p, after)
+    return s <= #m.text and find(sub(m.text, s, s), plain_item(m, p, after))
+end
+
+--- As often as it is there, and then fewer times, until the rest matches.
+local function most(m, s, p, after)
+    local _, last = find(m.text, plain_item(m, p, after) .. "*", s)
+    use((last - s + 1) // 16)
+    for at = last + 1, s, -1 do
+        local stop = match(m, at, after + 1)
+        if stop then return stop end
+    end
+end
+
+local function least(m, s, p, after)
+    while true do
+        local stop = match(m, s, after + 1)
+        if stop then return stop end
+        if not single(m, s, p, after) then return nil end
+        s = s + 1
+    end
+end
+
+local function open_capture(m, s, p, what)
+    if m.level >= CAPTURES then fail "too many captures" end
+    m.level = m.level + 1
+    m.at[m.level], m.len[m.level] = s, what
+    local stop = match(m, s, p)
+    if not stop then m.level = m.level - 1 end
+    return stop
+end
+
+local function close_capture(m, s, p)
+    local i = m.level
+    while i > 0 and m.len[i] ~= UNFINISHED do i = i - 1 end
+    if i == 0 then fail "invalid pattern capture" end
+    m.len[i] = s - m.at[i]
+    local stop = match(m, s, p)
+    if not stop then m.len[i] = UNFINISHED end
+    return stop
+end
+
+--- %1 to %9
+local function same_again(m, s, digit)
+    local i = digit - 48
+    if i < 1 or i > m.level or m.len[i] == UNFINISHED then
+        fail("invalid capture index %%%d", i)
+    end
+    local n = m.len[i]
+    if n < 0 or n > #m.text - s + 1 then return nil end
+    use(n // 16)
+    return sub(m.text, m.at[i], m.at[i] + n - 1) == sub(m.text, s, s + n - 1)
+        and s + n or nil
+end
+
+--- %bxy, p at x
+local function balance(m, s, p)
+    if p >= m.last then
+        fail "malformed pattern (missing arguments to '%%b')"
+    end
+    local open, close, depth = byte(m.pattern, p), byte(m.pattern, p + 1), 1
+    if byte(m.text, s) ~= open then return nil end
+    for at = s + 1, #m.text do
+        local c = byte(m.text, at)
+        if c == close then
+            depth = depth - 1
+            if depth == 0 then return at + 1 end
+        elseif c == open then
+            depth = depth + 1
+        end
+    end
+end
+
+--- %f[set], p at [: the place after it, or nil.
+local function frontier(m, s, p)
+    if byte(m.pattern, p) ~= SET then
+        fail "missing '[' after '%%f' in pattern"
+    end
+    local after = item_end(m, p)
+    local set = plain_item(m, p, after)
+    local before, here = s == 1 and "\0" or sub(m.text, s - 1, s - 1),
+        s > #m.text and "\0" or sub(m.text, s, s)
+    return not find(before, set) and find(here, set) and after or nil
+end
+
+--- The item at p with what is behind it: where the text goes on, or nil; and
+-- where the pattern does, or nil if the rest was matched, too.
+local function item(m, s, p)
+    local after = item_end(m, p)
+    local c = sub(m.pattern, after, after)
+    if c == "*" then
+        return most(m, s, p, after)
+    elseif c == "+" then
+        return single(m, s, p, after) and most(m, s + 1, p, after) or nil
+    elseif c == "-" then
+        return least(m, s, p, after)
+    elseif c == "?" then
+        local stop = single(m, s, p, after) and match(m, s + 1, after + 1)
+        if stop then return stop end
+        return s, after + 1
+    elseif single(m, s, p, after) then
+        return s + 1, after
+    end
+end
+
+--- The place behind what the pattern from p on matches at s, or nil.
+match = function(m, s, p)
+    if m.depth == 0 then fail "pattern too complex" end
+    m.depth = m.depth - 1
+    while s and p and p <= m.last do
+        local c, d = byte(m.pattern, p, p + 1)
+        if c == OPEN and d == CLOSE then
+            s, p = open_capture(m, s, p + 2, POSITION)
+        elseif c == OPEN then
+            s, p = open_capture(m, s, p + 1, UNFINISHED)
+        elseif c == CLOSE then
+            s, p = close_capture(m, s, p + 1)
+        elseif c == DOLLAR and p == m.last then
+            s, p = s > #m.text and s or nil, nil
+        elseif c == ESC and d == 98 then -- %b
+            s, p = balance(m, s, p + 2), p + 4
+        elseif c == ESC and d == 102 then -- %f
+            p = frontier(m, s, p + 2)
+            s = p and s
+        elseif c == ESC and d and d >= 48 and d <= 57 then
+            s, p = same_again(m, s, d), p + 2
+        else
+            s, p = item(m, s, p)
+        end
+    end
+    m.depth = m.depth + 1
+    return s
+end
+
+local function matcher(name, text, pattern)
+    text, pattern = text_at(1, name, text), text_at(2, name, pattern)
+    return { text = text, pattern = pattern, last = #pattern, at = {}, len = {} },
+        text, pattern
+end
+
+local function match_at(m, s, p)
+    m.level, m.depth = 0, DEEPEST
+    return match(m, s, p)
+end
+
+--- Capture i of the match from s up to stop; the first of none is all.
+local function capture(m, i, s, stop)
+    if i > m.level then
+        if i ~= 1 then fail("invalid capture index %%%d", i) end
+        return sub(m.text, s, stop - 1)
+    elseif m.len[i] == UNFINISHED then
+        fail "unfinished capture"
+    elseif m.len[i] == POSITION then
+        return m.at[i]
+    end
+    return sub(m.text, m.at[i], m.at[i] + m.len[i] - 1)
+end
+
+--- All of them; without any the whole match, if it is wanted.
+local function captures(m, s, stop, whole)
+    local out, n = {}, m.level == 0 and whole and 1 or m.level
+    for i = 1, n do out[i] = capture(m, i, s, stop) end
+    return unpack(out, 1, n)
+end
+
+--- The place from which on argument 3 says; may be past the end.
+local function start(name, init, n)
+    local at = integer_at(3, name, init, 1)
+    if at > 0 then return at end
+    return (at == 0 or at < -n) and 1 or n + at + 1
+end
+
+--- Whether Lua's own matcher cannot take long, which is then counted: a
+-- repetition tries each place, at each place where the ones before it end.
+local function is_quick(m, s)
+    local _, times = string.gsub(m.pattern, "[*+?b-]", "")
+    local steps = (#m.text - s + 2.0) ^ (times + 1) * m.last
+    if steps < 50000 then use(steps // 16 | 0) end
+    return steps < 50000
+end
+
+local function search(name, text, pattern, init, plain)
+    local m, p = matcher(name, text, pattern), 1
+    local s, n = start(name, init, #m.text), #m.text
+    if s > n + 1 then return nil end
+    if name == "find" and (plain or not find(m.pattern, "[%^$*+?.([%%-]")) then
+        use((n - s + 2) // 16 * (1 + m.last // 16))
+        return find(m.text, m.pattern, s, true)
+    elseif is_quick(m, s) then
+        local found = pack(pcall(string[name], m.text, m.pattern, s))
+        if found[1] then return unpack(found, 2, found.n) end
+    end -- an error is found once more, and raised at its place
+    local anchor = byte(m.pattern) == HAT
+    if anchor then p = 2 end
+    repeat
+        local stop = match_at(m, s, p)
+        if stop and name == "find" then
+            return s, stop - 1, captures(m, s, stop)
+        elseif stop then
+            return captures(m, s, stop, true)
+        end
+        s = s + 1
+    until s > n + 1 or anchor
+    return nil
+end
+
+local function gmatch(text, pattern, init)
+    local m = matcher("gmatch", text, pattern)
+    local s, before = start("gmatch", init, #m.text), nil
+    return function()
+        while s <= #m.text + 1 do
+            local stop = match_at(m, s, 1)
+            if stop and stop ~= before then
+                local from = s
+                s, before = stop, stop
+                return captures(m, from, stop, true)
+            end
+            s = s + 1
+        end
+    end
+end
+
+--- The text `with` with captures in place of %0 to %9.
+local function replaced(m, with, s, stop)
+    local out, at = "", 1
+    while true do
+        local p = find(with, "%", at, true)
+        out = out .. sub(with, at, (p or #with + 1) - 1)
+        if not p then return out end
+        local c = sub(with, p + 1, p + 1)
+        if c == "%" then
+            out = out .. c
+        elseif c == "0" then
+            out = out .. sub(m.text, s, stop - 1)
+        elseif find(c, "^%d") then
+            out = out .. capture(m, byte(c) - 48, s, stop)
+        else
+            fail "invalid use of '%%' in replacement string"
+        end
+        at = p + 2
+    end
+end
+
+--- What stands for the match.
+local function value_of(m, with, s, stop)
+    local v
+    if type(with) == "function" then
+        v = with(captures(m, s, stop, true))
+    elseif type(with) == "table" then
+        v = with[capture(m, 1, s, stop)]
+    else
+        return replaced(m, with, s, stop)
+    end
+    if not v then return sub(m.text, s, stop - 1) end
+    if type(v) ~= "string" and type(v) ~= "number" then
+        fail("invalid replacement value (a %s)", type(v))
+    end
+    return v
+end
+
+local function gsub(text, pattern, with, times)
+    local m = matcher("gsub", text, pattern)
+    local kind_of = type(with)
+    if kind_of == "number" then
+        with = tostring(with)
+    elseif kind_of ~= "string" and kind_of ~= "table"
+        and kind_of ~= "function" then
+        expected(3, "gsub", "string/function/table", with)
+    end
+    local anchor = byte(m.pattern) == HAT
+    times = integer_at(4, "gsub", times, #m.text + 1)
+    local out, n, s, before, p = {}, 0, 1, nil, anchor and 2 or 1
+    while n < times do
+        local stop = match_at(m, s, p)
+        if stop and stop ~= before then
+            n = n + 1
+            out[#out + 1] = value_of(m, with, s, stop)
+            s, before = stop, stop
+        elseif s <= #m.text then
+            out[#out + 1] = sub(m.text, s, s)
+            s = s + 1
+        else
+            break
+        end
+        if anchor then break end
+    end
+    out[#out + 1] = sub(m.text, s)
+    return concat(out), n
+end
+
+-- ---- what gets through ----------------------------------------------------
+
+-- Lua's own functions and values, by library.
+local OWN = {
+    { "", "assert error ipairs rawequal rawget rawlen select type" },
+    { "math", "abs acos asin atan ceil cos deg exp floor fmod log max min modf "
+        .. "rad sin sqrt tan tointeger type ult" },
+    { "string", "char len lower pack packsize reverse sub upper" },
+    { "table", "pack" },
+    { "utf8", "char" },
+}
+local VALUES = { { "", "_VERSION" }, { "math", "huge maxinteger mininteger pi" },
+    { "utf8", "charpattern" } }
+
+-- Those that differ, with how; "length": Lua's own, whose text is counted.
+local LENGTH, COUNTED, STEPS = "counts its text", "counts the elements",
+    "counts its steps"
+local ORDER, BUDGET = "numbers and then strings, in order",
+    "does not catch that the budget is used up"
+local DIFFERENT = {
+    { "", "getmetatable", C.getmetatable, "of tables only" },
+    { "", "next", C.next, ORDER },
+    { "", "pairs", ordered_pairs, ORDER },
+    { "", "pcall", C.pcall, BUDGET },
+    { "", "print", C.shown(print), "shows no addresses" },
+    { "", "rawset", C.rawset, "of tables whose metatable is not protected" },
+    { "", "setmetatable", C.setmetatable, "no __mode, __gc or __pairs" },
+    { "", "tonumber", C.counted(tonumber), LENGTH },
+    { "", "tostring", C.tostring, "shows no addresses" },
+    { "", "xpcall", C.xpcall, BUDGET },
+    { "string", "byte", C.counted(string.byte), LENGTH },
+    { "string", "find", function(...) return search("find", ...) end, STEPS },
+    { "string", "format", C.formatted(format), "shows no addresses; no %p" },
+    { "string", "gmatch", gmatch, STEPS },
+    { "string", "gsub", gsub, STEPS },
+    { "string", "match", function(s, p, init)
+        return search("match", s, p, init)
+    end, STEPS },
+    { "string", "rep", C.repeated(string.rep), LENGTH },
+    { "string", "unpack", C.counted(string.unpack), LENGTH },
+    { "table", "concat", checked_concat, COUNTED },
+    { "table", "insert", insert, COUNTED },
+    { "table", "move", checked_move, COUNTED },
+    { "table", "remove", remove, COUNTED },
+    { "table", "sort", sort, "stable; counts the elements" },
+    { "table", "unpack", checked_unpack, "counts the elements; "
+        .. C.most_values .. " at most" },
+    { "utf8", "codepoint", C.counted(utf8.codepoint), LENGTH },
+    { "utf8", "codes", C.counted(utf8.codes), LENGTH },
+    { "utf8", "len", C.counted(utf8.len), LENGTH },
+    { "utf8", "offset", C.counted(utf8.offset), LENGTH },
+}
+
+local BANNED = " os io debug load loadstring loadfile dofile require package "
+    .. "coroutine collectgarbage _G warn "
+
+local env, reach = {}, {}
+
+local function put(library, name, value, what)
+    local t = env
+    if library ~= "" then
+        t = env[library] or {}
+        env[library] = t
+    end
+    t[name] = value
+    if what then
+        reach[#reach + 1] = { library = library, name = name, what = what }
+    end
+end
+
+for i, list in native_next, { OWN, VALUES } do
+    for _, group in native_next, list do
+        local from = group[1] == "" and _ENV or _ENV[group[1]]
+        for name in string.gmatch(group[2], "%S+") do
+            put(group[1], name, from[name], i == 1 and "" or nil)
+        end
+    end
+end
+for _, list in native_next, { DIFFERENT, kind.own } do
+    for _, g in native_next, list do put(g[1], g[2], g[3], g[4]) end
+end
+
+-- Nobody adds to a table of these, by whatever way: its metatable is protected,
+-- and rawset keeps to that.
+for _, library in native_next, env do
+    if type(library) == "table" then
+        setmetatable(library, { __metatable = false,
+            __newindex = function(_, name)
+                fail("%s cannot change a library ('%s')", kind.code,
+                    C.tostring(name))
+            end })
+    end
+end
+
+setmetatable(env, { __metatable = false,
+    __index = function(_, name)
+        name = C.tostring(name)
+        if find(BANNED, " " .. name .. " ", 1, true) then
+            fail("'%s' is not available in %s: %s", name, kind.code,
+                kind.depends)
+        end
+        local near = C.nearest(name, C.keys(env))
+        fail("%s has no global '%s'%s; what it needs from the script must be a "
+            .. "local", kind.code, name, near and " (did you mean '" .. near .. "'?)" or "")
+    end,
+    __newindex = function(_, name)
+        fail("%s cannot set the global '%s': what changes belongs in %s",
+            kind.code, C.tostring(name), kind.belongs)
+    end })
+
+return env, reach
+
+end
