@@ -33,12 +33,8 @@ local function memory(with, settings)
         settings = whole.join(MEMORY.settings, settings or {}) }
 end
 local FRAGMENTS = { ["memory.fragment_index"] = 1 }
--- One line is copied at a time.  With more under way (memory.move_window) a
--- dram_pick that only passes changes the run a little: what is answered within one
--- instant seems to go on in another order.
 local moving = memory({ compact_source = emptied,
-    compact_target = function(q) return q.n end },
-    whole.join(FRAGMENTS, { ["memory.move_window"] = 1 }))
+    compact_target = function(q) return q.n end }, FRAGMENTS)
 
 -- Every structure that replaces: the bypass cache gets something, and an L1
 -- cache hits and overflows.

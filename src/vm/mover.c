@@ -334,11 +334,13 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
     pump(mv, now);
 }
 
+/* Lines of one instant go on in the order of their places, whatever channels
+ * answered when. */
 static void reply(void *self, hd_time at, uint32_t r)
 {
     struct hd_mover *mv = self;
 
-    hd_post(mv->env->ev, mv->id, mv->id, at, EV_LINE, r, 0);
+    hd_post_numbered(mv->env->ev, mv->id, mv->id, r, at, EV_LINE, r, 0);
 }
 
 struct hd_client hd_mover_client(struct hd_mover *mv)
