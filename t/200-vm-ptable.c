@@ -160,7 +160,7 @@ static void drive(uint32_t page, uint64_t seed)
 {
     static const uint32_t size[3] = {1, 16, 512};
     struct memenv m;
-    struct hd_vm_cfg cfg = {256ull * MB, page, 64, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {256ull * MB, page, 64, 0, 0, 0, 0, 0};
     struct hd_ptables *t;
     struct twin *w = calloc(1, sizeof *w);
     struct hd_rng r = hd_rng_make(seed, page);
@@ -222,7 +222,7 @@ static void large_pages(void **state)
 static void border_page(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
     struct twin *w = calloc(1, sizeof *w);
     struct hd_xlate x;
@@ -254,7 +254,7 @@ static void border_page(void **state)
 static void reshape(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
     struct twin *w = calloc(1, sizeof *w);
 
@@ -288,7 +288,7 @@ static void reshape(void **state)
 static void rounded(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 1, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 1, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
     struct hd_xlate x;
 
@@ -309,7 +309,7 @@ static void rounded(void **state)
 static void exhausted(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {1 * MB, 0, 16, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {1 * MB, 0, 16, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
 
     (void)state;
@@ -365,7 +365,7 @@ static void check_run(const struct hd_ptables *t, uint32_t app, uint64_t v,
 static void runs(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
     struct hd_rng r = hd_rng_make(5, 5);
 
@@ -443,7 +443,7 @@ static void asked(void **state)
 {
     struct memenv m;
     struct vmslots s;
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0};
     struct hd_env *env = memenv_open(&m, 2);
     struct hd_ptables *t;
     struct hd_xlate x;
@@ -479,7 +479,7 @@ static void asked(void **state)
 static void whole_memory(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {3ull << 30, 0, 4096, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {3ull << 30, 0, 4096, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
     size_t before;
     uint64_t pages = (3ull << 18) - 4096;

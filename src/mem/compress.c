@@ -400,22 +400,25 @@ bool hd_compress_fits(struct hd_compress *c, uint32_t app, hd_vpn vpn,
     return c->s->used + sum <= c->granules;
 }
 
-void hd_compress_take(struct hd_compress *c, uint32_t app, uint32_t number,
+bool hd_compress_take(struct hd_compress *c, uint32_t app, uint32_t number,
                       uint32_t pages)
 {
     uint64_t *peak = count(c, HD_APP_NONE, PEAK_PAGES);
+    bool packed = false;
 
     hd_cross(c->env, HD_BORDER_layout);
     for (uint32_t i = 0; i < pages; i++) {
         struct page *p = find(c, number + i);
         hd_assert(p->charged == 0);
         p->charged = p->is.granules;
+        packed |= p->charged != HD_PAGE_GRANULES;
         c->s->used += p->charged;
         *count(c, app, PAGES_512 + hd_log2(p->charged)) += 1;
         *count(c, app, BYTES) += p->charged * HD_GRANULE_BYTES;
     }
     c->s->pages += pages;
     *peak = hd_max_u64(*peak, c->s->pages);
+    return packed;
 }
 
 /* The metadata cache holds nothing of a page any more. */

@@ -54,8 +54,9 @@ void hd_compress_client(struct hd_compress *c,
  * which is that of vpn.  Whether there is memory for them now. */
 bool hd_compress_fits(struct hd_compress *c, uint32_t app, hd_vpn vpn,
                       uint32_t number, uint32_t pages);
-/* They come to memory, go from it, or cease to be. */
-void hd_compress_take(struct hd_compress *c, uint32_t app, uint32_t number,
+/* They come to memory (whether one of them is compressed), go from it, or cease
+ * to be. */
+bool hd_compress_take(struct hd_compress *c, uint32_t app, uint32_t number,
                       uint32_t pages);
 void hd_compress_give(struct hd_compress *c, uint32_t number, uint32_t pages);
 void hd_compress_forget(struct hd_compress *c, uint32_t number, uint32_t pages);

@@ -13,6 +13,7 @@
  */
 #include <stdlib.h>
 
+#include "contig.h"
 #include "unit.h"
 
 /* ---- settings --------------------------------------------------------- */
@@ -233,6 +234,16 @@ static void mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
         if (m->pwc_cfg.style == HD_PWC_PHYSICAL)
             hd_pwc_invalidate(&m->unit[i].pwc, m->w.tables, app, vpn,
                               pages == HD_LARGE_PAGES ? 1 : pages);
+}
+
+/* The contiguity bits of a region are others, which walk caches hold. */
+static void contig_changed(void *self, uint32_t app, hd_vpn first)
+{
+    struct hd_mmu *m = self;
+
+    hd_cross(m->env, HD_BORDER_arrived);
+    for (uint32_t i = 0; i < m->units; i++)
+        hd_pwc_changed(&m->unit[i].pwc, m->w.tables, app, first, 3);
 }
 
 void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
@@ -486,6 +497,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         parts[i].self = m;
         hd_env_part(env, parts[i]);
     }
+    hd_contig_client(w->tables, contig_changed, m);
     bound(m);
     return m;
 }

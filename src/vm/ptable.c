@@ -10,6 +10,8 @@
  * (Intel SDM volume 3, 4.5):
  *
  *    0      present
+ *    1      the page may be written
+ *    2      the page is compressed in memory
  *    7      in level 3: the entry maps 2 MB
  *    4 to 6, 8
  *           not present: its page has been here before, is on its way to the
@@ -19,7 +21,7 @@
  *          order, and are used as one page (Mosaic's large-page bit)
  *   11     in level 4: and so this one is disabled
  *   51:12   frame
- *   60:52   kept for MESC's contiguity bits C0..C7 and AC
+ *   60:52   in level 3: MESC's contiguity bits C0 to C7 and AC (contig.c)
  *
  * A region is 2 MB of one address space: what one leaf table maps.  A hash of
  * (region, application) leads straight to its leaf table, or to its level-3
@@ -80,7 +82,12 @@
  * table's `used` is its number of present entries; frames owned and spare are
  * not more than memory has.
  *
- * Left out on purpose: permissions, accessed and dirty bits in entries (evict.c
+ * Permissions.  Pages may be written until their host says that they are mostly
+ * read (uvm.mode=driver: a copy stays on the host, so the driver maps them for
+ * reading).  A store to such a page is served all the same; the bit is there
+ * because one translation cannot stand for pages with different ones.
+ *
+ * Left out on purpose: accessed and dirty bits in entries (evict.c
  * keeps the first by unit, frame.c the second by frame), 1 GB pages, tables
  * that are made at the first fault in their region (UVM does; a walk would end
  * early).
@@ -91,6 +98,8 @@
 #include <string.h>
 
 #include "../base/rng.h"
+#include "../heddle_program.h"
+#include "contig.h"
 #include "ptstate.h"
 
 enum { FIRST_ROOM = 64, HASH_BITS = 7, STREAM_FRAGMENT = 0x66726167 };
@@ -115,6 +124,11 @@ const struct hd_setting hd_vm_settings[] = {
      "link before an application's first launch; fault: each comes when it is "
      "touched",
      "Mosaic 6: figures 3, 8 and 4"},
+    {"scan", HD_T_BOOL, offsetof(struct hd_vm_cfg, scan), "", "false", 0, 1,
+     NULL,
+     "entries of level 3 have the bits C0 to C7 and AC, which say what of their "
+     "2 MB is contiguous in physical memory, too",
+     "MESC, algorithm 1: a scan of the page tables; only MESC has it"},
 };
 const uint32_t hd_vm_setting_count = HD_LEN(hd_vm_settings);
 
@@ -175,7 +189,8 @@ static HD_INLINE bool decode(const struct hd_ptables *t,
     return true;
 }
 
-/* Writes the entries of a page: these bits, and its frames if it has some. */
+/* Writes the entries of a page: these bits, and its frames if it has some.  What
+ * may be done with it, and how it is stored, stays. */
 static void put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
                 uint32_t pages, uint64_t frame, uint64_t bits)
 {
@@ -183,6 +198,7 @@ static void put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
     uint64_t *e = leaf(t, h, vpn);
 
     bits |= pages == HD_LARGE_PAGES ? HD_PT_2M : pages == 16 ? HD_PT_64K : 0;
+    bits |= *e & (HD_PT_WRITE | HD_PT_PACKED);
     if (h->region_bits & HD_PT_JOINED)
         bits |= HD_PT_DISABLED;
     for (uint32_t i = 0; i < n; i++)
@@ -199,6 +215,14 @@ static void count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
     *used = present ? *used + n : *used - n;
     t->s->pages[app] =
         present ? t->s->pages[app] + pages : t->s->pages[app] - pages;
+}
+
+/* Entries of pages from vpn on have changed. */
+static HD_INLINE void rescan(struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                             uint64_t pages)
+{
+    if (HD_UNLIKELY(t->cfg.scan))
+        hd_contig_scan(t, app, (hd_vpn){vpn}, pages);
 }
 
 /* ---- growing ------------------------------------------------------------ */
@@ -741,6 +765,15 @@ static uint64_t frame_for(struct hd_ptables *t, const struct job *j,
     return region_of(t, region_number(h))->frame + (vpn & 511);
 }
 
+/* Pages are in frames from f on. */
+static void settle(struct hd_ptables *t, uint64_t f, uint32_t app,
+                   uint32_t pages)
+{
+    hd_bigframes_add(&t->big, f, app, pages);
+    if (hd_bigframe_of(&t->big, f)->owners > 1 && app < HD_MAX_APPS)
+        t->s->mixed[app] += pages;
+}
+
 /* Takes the frames of a page from f on.  0, or an error in `err`. */
 static int occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
                   uint32_t app, uint64_t vpn, uint64_t f, uint32_t pages,
@@ -754,11 +787,13 @@ static int occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
     } else if (hd_frames_take(&t->frames, f, pages, owner) < 0) {
         return hd_err_memory(err);
     }
-    if (HD_UNLIKELY(t->compress != NULL))
-        hd_compress_take(t->compress, app, owner - 1, pages);
-    hd_bigframes_add(&t->big, f, app, pages);
-    if (hd_bigframe_of(&t->big, f)->owners > 1)
-        t->s->mixed[app] += pages;
+    if (HD_UNLIKELY(t->compress != NULL)) {
+        uint64_t *e = leaf(t, h, vpn);
+        *e = hd_compress_take(t->compress, app, owner - 1, pages)
+                 ? *e | HD_PT_PACKED
+                 : *e & ~HD_PT_PACKED;
+    }
+    settle(t, f, app, pages);
     return 0;
 }
 
@@ -772,13 +807,13 @@ static int enter_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
     if (h == NULL || region_shape(t, h, vpn, pages) < 0)
         return fail(t, j, "out of frames for page tables", pages);
     if (j->absent) {
-        put(t, h, vpn, pages, HD_NO_FRAME, HD_PT_ABSENT);
+        put(t, h, vpn, pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_WRITE);
         return 0;
     }
     f = frame_for(t, j, h, vpn, pages);
     if (f == HD_NO_FRAME || occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
         return j->err->code;
-    put(t, h, vpn, pages, f, HD_PT_PRESENT);
+    put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
     count_present(t, h, j->app, pages, true);
     return 0;
 }
@@ -874,6 +909,7 @@ static int map(struct hd_ptables *t, struct job *j)
         if (rc < 0)
             return rc;
     }
+    rescan(t, app, first & ~511ull, end + 511 - (first & ~511ull));
     return remember(t, j, first, end - first);
 }
 
@@ -925,12 +961,60 @@ static struct job job_of(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
     return j;
 }
 
+/* Whether more than one allocation has a byte in a page. */
+static bool common(const struct hd_ptables *t, uint32_t app,
+                   const struct hd_xlate *x)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < t->s->ranges; i++) {
+        const struct hd_pt_range *r = range_of(t, i);
+        n += r->app == app && r->vpn < x->vpn.v + x->pages &&
+             x->vpn.v < r->vpn + r->pages;
+    }
+    return n > 1;
+}
+
+void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                        uint64_t pages, bool write)
+{
+    uint64_t end = vpn.v + pages, v = vpn.v;
+    struct hd_xlate x;
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    while (v < end) {
+        bool edge;
+        uint64_t *e;
+        if (!taken(t, app, v, &x)) {
+            v++;
+            continue;
+        }
+        edge = x.vpn.v <= vpn.v || x.vpn.v + x.pages >= end;
+        e = leaf(t, slot_of(t, app, v), x.vpn.v);
+        v = x.vpn.v + x.pages;
+        if (edge && common(t, app, &x))
+            continue;
+        for (uint32_t i = 0; i < (x.pages == HD_LARGE_PAGES ? 1 : x.pages); i++)
+            e[i] = write ? e[i] | HD_PT_WRITE : e[i] & ~HD_PT_WRITE;
+    }
+    if (!t->cfg.scan)
+        return;
+    hd_contig_scan(t, app, vpn, pages);
+    for (v = vpn.v & ~511ull; v < end; v += HD_LARGE_PAGES)
+        hd_contig_changed(t, app, v); /* links may be others with equal bits */
+}
+
 void hd_ptables_advise(struct hd_ptables *t, uint32_t app, uint32_t index,
                        uint32_t advice)
 {
-    for (uint32_t i = 0; i < t->s->ranges; i++)
-        if (range_of(t, i)->app == app && range_of(t, i)->index == index)
-            range_of(t, i)->advice = advice;
+    for (uint32_t i = 0; i < t->s->ranges; i++) {
+        struct hd_pt_range *r = range_of(t, i);
+        if (r->app != app || r->index != index)
+            continue;
+        r->advice = advice;
+        hd_ptables_protect(t, app, (hd_vpn){r->vpn}, r->pages,
+                           !(advice & HEDDLE_ADVICE_READ_MOSTLY));
+    }
     t->s->advised = 1;
 }
 
@@ -1006,6 +1090,7 @@ bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
         HD_PT_PRESENT | (ahead ? HD_PT_UNUSED : 0));
     count_present(t, h, app, x.pages, true);
     t->s->coming -= x.pages;
+    rescan(t, app, vpn.v, x.pages);
     return true;
 }
 
@@ -1041,6 +1126,7 @@ void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
         HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
     count_present(t, h, app, x->pages, false);
     t->s->leaving += x->pages;
+    rescan(t, app, x->vpn.v, x->pages);
     tell_gone(t, app, x, bits);
 }
 
@@ -1103,6 +1189,7 @@ void hd_ptables_far(struct hd_ptables *t, uint32_t app,
     put(t, h, x->vpn.v, x->pages, hd_ptables_host_frame(t, app, x->vpn).v,
         HD_PT_PRESENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
     count_present(t, h, app, x->pages, true);
+    rescan(t, app, x->vpn.v, x->pages);
     t->s->far += x->pages;
 }
 
@@ -1115,6 +1202,7 @@ void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
     put(t, h, x->vpn.v, x->pages, HD_NO_FRAME,
         HD_PT_ABSENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
     count_present(t, h, app, x->pages, false);
+    rescan(t, app, x->vpn.v, x->pages);
     t->s->far -= x->pages;
     t->s->changes++;
 }
@@ -1160,6 +1248,7 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     uint64_t *e = leaf(t, h, x->vpn.v), bits = *e;
 
     memset(e, 0, (x->pages == HD_LARGE_PAGES ? 1 : x->pages) * sizeof *e);
+    rescan(t, app, x->vpn.v, x->pages);
     if (HD_UNLIKELY(t->compress != NULL))
         hd_compress_forget(t->compress, number_of(h, x->vpn.v), x->pages);
     if (bits & HD_PT_PRESENT && x->pfn.v >= HD_HOST_FRAME) {
@@ -1243,15 +1332,17 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
 }
 
 /* The frame of 2 MB in which the pages of a leaf table lie in order, as far as
- * they have frames; HD_NO_FRAME: there is none, or a page is on its way to the
- * host, whose frame would not be the place that is kept for it. */
+ * they have frames; HD_NO_FRAME: there is none, a page is on its way to the
+ * host, whose frame would not be the place that is kept for it, or one is
+ * compressed. */
 static uint64_t in_order(const uint64_t *e)
 {
     uint64_t f = HD_NO_FRAME;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
         uint64_t at = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
-        if (!(e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) || e[i] & HD_PT_LEAVING)
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) ||
+            e[i] & (HD_PT_LEAVING | HD_PT_PACKED))
             return HD_NO_FRAME;
         if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)))
             continue;
@@ -1275,7 +1366,8 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
     if (x == NULL || h->region_bits & HD_PT_JOINED ||
         (x->used != HD_LARGE_PAGES &&
-         (t->cfg.paging != HD_PAGING_FAULT || hd_ptables_small(t, app, vpn))))
+         (t->cfg.paging != HD_PAGING_FAULT || t->compress != NULL ||
+          hd_ptables_small(t, app, vpn))))
         return 0;
     e = hd_pt_entry(t, x->at);
     f = in_order(e);
@@ -1352,6 +1444,7 @@ void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     t->s->sized = 1;
     hd_bigframe_of(&t->big, f.v)->joined = 1;
     mark(t, h, vpn.v, true);
+    rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
 }
 
 void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
@@ -1371,6 +1464,7 @@ void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         t->s->kept--;
     }
     h->region_bits &= ~(uint32_t)HD_PT_JOINED;
+    rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
     hd_bigframe_of(&t->big, f)->joined = 0;
     t->s->changes++;
 }
@@ -1398,6 +1492,7 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
         uint64_t *e = hd_pt_entry(t, h->at) + (vpn.v & 511);
         hd_assert(!(h->region_bits & HD_PT_JOINED) && leaf_table(t, h) != NULL);
         *e = (*e & ~(uint64_t)HD_PT_FRAME) | to.v * HD_PAGE_BYTES;
+        rescan(t, app, vpn.v, 1);
         t->s->changes++;
     }
     hd_frames_give(&t->frames, from.v, 1);
@@ -1407,7 +1502,7 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
         hd_err_memory(t->env->err);
     else if (t->frames.dirty != NULL && hd_frame_written(&t->frames, from.v))
         hd_frame_write(t->frames.dirty, to.v);
-    hd_bigframes_add(&t->big, to.v, app, 1);
+    settle(t, to.v, app, 1);
 }
 
 /* ---- frames in use before --------------------------------------------- */
@@ -1721,6 +1816,8 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
     all += foreign + t->s->kept + t->s->coming + t->s->leaving - t->s->far;
     check_big(t, err);
     check_chunks(t, err);
+    if (t->cfg.scan)
+        hd_contig_check(t, err);
     if (owned != all || foreign != t->s->foreign ||
         owned != hd_frames_used(&t->frames))
         hd_err_set(err, HEDDLE_ECHECK,

@@ -27,6 +27,7 @@ struct hd_vm_cfg {
     uint32_t table_frames; /* frames set aside for page tables */
     uint32_t round;        /* 1: edges of an allocation get a whole page */
     uint32_t paging;       /* enum hd_paging */
+    uint32_t scan;         /* 1: entries of level 3 say what is contiguous */
     uint32_t names;        /* no setting: frames for each that memory has, as
                               where pages are compressed; 0: one */
     uint32_t chunks;       /* no setting: 1: whole 2 MB take all at once */
@@ -127,6 +128,11 @@ uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost);
 /* The allocation that a page is of: its first base page, and *end behind it. */
 hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                         hd_vpn *end);
+
+/* Pages may be written, or only read; those that another allocation has, too,
+ * stay as they are. */
+void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                        uint64_t pages, bool write);
 
 /* What the application's host has said of an allocation, HEDDLE_ADVICE_; of the
  * allocation that a page is of; whether it has of any. */

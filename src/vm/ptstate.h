@@ -12,6 +12,8 @@
 #include "ptable.h"
 
 #define HD_PT_PRESENT  1ull
+#define HD_PT_WRITE    (1ull << 1)
+#define HD_PT_PACKED   (1ull << 2) /* it has memory, and is compressed there */
 #define HD_PT_FRAME    0x000ffffffffff000ull
 #define HD_PT_2M       (1ull << 7)
 #define HD_PT_64K      (1ull << 9)
@@ -87,6 +89,8 @@ struct hd_pt_state {
     uint64_t spare;   /* frames that chunks have taken and no page has */
     uint64_t table_frames[HD_MAX_APPS];
     uint64_t mixed[HD_MAX_APPS]; /* pages put beside others' (frame.h) */
+    uint64_t covered[HD_MAX_APPS]; /* pages in contiguous subregions, and */
+    uint64_t covered_all[HD_MAX_APPS]; /* in contiguous regions (contig.c) */
 };
 
 struct hd_ptables {
@@ -110,6 +114,9 @@ struct hd_ptables {
     void (*gone)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages,
                  bool unused);
     void *evict_self;
+    /* Who is told of contiguity bits (contig.h); NULL: nobody. */
+    void (*contig_changed)(void *self, uint32_t app, hd_vpn first);
+    void *contig_self;
     struct hd_compress *compress; /* NULL: pages take what they are */
 };
 

@@ -276,6 +276,21 @@ void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
     }
 }
 
+void hd_pwc_changed(struct hd_pwc *c, struct hd_ptables *tables, uint32_t app,
+                    hd_vpn vpn, uint32_t level)
+{
+    uint32_t set, e;
+    uint64_t key;
+
+    if (c->cfg.mode.kind != HD_FULL)
+        return;
+    key = key_of(c, app, vpn, level, hd_ptables_table(tables, app, vpn, level),
+                 &set);
+    e = hd_assoc_find(&c->tags, set, key);
+    if (e != HD_NONE)
+        drop(c, app, e);
+}
+
 void hd_pwc_look(struct hd_pwc *c, struct heddle_visitor *v)
 {
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {

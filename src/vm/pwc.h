@@ -65,6 +65,10 @@ void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
 void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
                        uint32_t app, hd_vpn vpn, uint64_t pages);
 
+/* The entry of a level that leads to vpn has changed. */
+void hd_pwc_changed(struct hd_pwc *c, struct hd_ptables *tables, uint32_t app,
+                    hd_vpn vpn, uint32_t level);
+
 void hd_pwc_look(struct hd_pwc *c, struct heddle_visitor *v);
 
 #endif
