@@ -1,8 +1,9 @@
 /*
  * Pinned: a TLB is an exact LRU per set over entries of 4 KB, 64 KB and 2 MB
- * pages and merged runs, tagged by application.  The twin keeps each set as a
- * list in order of use and searches it linearly; hits, translations and the
- * number of evictions must be the same over 10^6 random accesses.
+ * pages, merged runs and runs of subregions, tagged by application.  The twin
+ * stamps each way with the instant of its last use and searches all ways of all
+ * sets; hits, translations and the number of evictions must be the same over 10^6
+ * random accesses.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,33 +24,51 @@ static uint32_t size_at(uint64_t vpn)
     return vpn >= MIXED_2M ? 512 : vpn >= MIXED_64K ? 16 : 1;
 }
 
-/* Frames run on from page to page, save where a break lies. */
+/* Frames run on from page to page, save where a break lies.  Where there are
+ * subregions, breaks are in one of three of them, and between some. */
+static bool subs;
+
 static bool broken(uint64_t vpn, uint32_t app)
 {
-    return hd_mix64(vpn * 31 + app) % 5 == 0;
+    uint64_t n = vpn / 64 * 31 + app;
+
+    if (subs && vpn % 64 == 0)
+        return hd_mix64(n) % 4 == 0;
+    return hd_mix64(vpn * 31 + app) % 5 == 0 &&
+           (!subs || hd_mix64(n + 7) % 3 == 0);
 }
 
 static uint64_t frame_at(uint64_t vpn, uint32_t app)
 {
-    uint64_t skip = 0, first = vpn & ~15ull;
+    uint64_t skip = 0, first = vpn & ~(subs ? 511ull : 15ull);
 
     for (uint64_t v = first + 1; v <= vpn && size_at(vpn) == 1; v++)
         skip += broken(v, app) ? 1 : 0;
     return vpn + skip * 32 + ((uint64_t)app << 20);
 }
 
+/* A walk's answer: the run of the line, or of the whole subregions. */
 static struct hd_xlate xlate_at(uint64_t vpn, uint32_t app, bool run)
 {
-    uint32_t n = size_at(vpn);
+    uint32_t n = size_at(vpn), line = 16;
     struct hd_xlate x = {{vpn & ~(uint64_t)(n - 1)}, {0}, n, n};
 
-    while (run && n == 1 && x.vpn.v % 16 != 0 && !broken(x.vpn.v, app)) {
+    for (uint64_t v = vpn | 63, whole = 1; subs && n == 1 && whole; v--) {
+        line = v % 64 == 0 ? 512 : 16;
+        whole = v % 64 != 0 && !broken(v, app);
+    }
+    while (run && n == 1 && x.vpn.v % line != 0 && !broken(x.vpn.v, app)) {
         x.vpn.v--;
         x.pages++;
     }
-    while (run && n == 1 && (x.vpn.v + x.pages) % 16 != 0 &&
+    while (run && n == 1 && (x.vpn.v + x.pages) % line != 0 &&
            !broken(x.vpn.v + x.pages, app))
         x.pages++;
+    if (line == 512) { /* neighbours that are not whole are not told of */
+        uint64_t end = (x.vpn.v + x.pages) & ~63ull;
+        x.vpn.v = (x.vpn.v + 63) & ~63ull;
+        x.pages = (uint32_t)(end - x.vpn.v);
+    }
     x.pfn.v = frame_at(x.vpn.v, app);
     return x;
 }
@@ -58,115 +77,111 @@ static struct hd_xlate xlate_at(uint64_t vpn, uint32_t app, bool run)
 
 struct entry {
     uint32_t app, klass;
-    uint64_t tag, first, pages; /* tag: aligned page or group */
+    uint64_t first, pages; /* pages 0: invalid */
+    uint64_t used;
 };
 
 struct array {
-    uint32_t sets, ways, *n;
-    struct entry *e; /* [set][place], most recent first */
+    uint32_t sets, ways;
+    struct entry *e; /* [set][way] */
 };
 
 struct twin {
     struct array base, large;
+    const struct hd_tlb_cfg *cfg;
     uint32_t group, evictions;
+    uint64_t now;
 };
 
 static void array_open(struct array *a, uint32_t entries, uint32_t ways)
 {
     a->ways = ways == 0 ? entries : ways;
     a->sets = entries == 0 ? 0 : entries / a->ways;
-    a->n = calloc(a->sets + 1, sizeof *a->n);
     a->e = calloc(entries + 1, sizeof *a->e);
 }
 
-static uint32_t granule(const struct twin *w, uint32_t klass)
+static bool covers(const struct entry *e, uint32_t app, uint64_t vpn,
+                   uint64_t pages)
 {
-    return klass == HD_TLB_4K    ? 1
-           : klass == HD_TLB_64K ? 16
-           : klass == HD_TLB_2M  ? 512
-                                 : w->group;
+    return e->pages != 0 && e->app == app && e->first < vpn + pages &&
+           vpn < e->first + e->pages;
 }
 
-static void to_front(struct entry *e, uint32_t at)
-{
-    struct entry x = e[at];
-
-    memmove(e + 1, e, at * sizeof *e);
-    e[0] = x;
-}
-
-static bool array_find(const struct twin *w, struct array *a, uint32_t app,
+static bool array_find(struct twin *w, struct array *a, uint32_t app,
                        uint64_t vpn)
 {
-    for (uint32_t k = 0; a->sets != 0 && k < HD_TLB_CLASSES; k++) {
-        uint32_t set = (uint32_t)(vpn / granule(w, k) % a->sets);
-        struct entry *e = a->e + (size_t)set * a->ways;
-        for (uint32_t i = 0; i < a->n[set]; i++) {
-            if (e[i].app == app && e[i].klass == k && e[i].first <= vpn &&
-                vpn < e[i].first + e[i].pages) {
-                to_front(e, i);
-                return true;
-            }
+    for (uint32_t i = 0; i < a->sets * a->ways; i++)
+        if (covers(&a->e[i], app, vpn, 1)) {
+            a->e[i].used = ++w->now;
+            return true;
         }
-    }
     return false;
 }
 
-static void array_remove(struct array *a, uint32_t app, uint32_t klass,
-                         uint64_t tag)
+/* Entries that cover a page of a range go, but those of pages that are not of
+ * 4 KB, if others alone are meant. */
+static void array_remove(struct array *a, uint32_t app, uint64_t vpn,
+                         uint64_t pages, bool all)
 {
-    for (uint32_t s = 0; s < a->sets; s++) {
-        struct entry *e = a->e + (size_t)s * a->ways;
-        for (uint32_t i = 0; i < a->n[s]; i++) {
-            if (e[i].app == app && e[i].klass == klass && e[i].tag == tag) {
-                memmove(e + i, e + i + 1, (a->n[s] - i - 1) * sizeof *e);
-                a->n[s]--;
-            }
-        }
-    }
+    for (uint32_t i = 0; i < a->sets * a->ways; i++)
+        if (covers(&a->e[i], app, vpn, pages) &&
+            (all || a->e[i].klass == HD_TLB_4K || a->e[i].klass > HD_TLB_2M))
+            a->e[i].pages = 0;
+}
+
+static uint64_t index_of(const struct twin *w, const struct entry *e)
+{
+    return e->klass == HD_TLB_4K       ? e->first >> w->cfg->index_shift
+           : e->klass == HD_TLB_64K    ? e->first / 16
+           : e->klass == HD_TLB_MERGED ? e->first / w->group
+                                       : e->first / 512;
 }
 
 static void twin_fill(struct twin *w, uint32_t app, uint64_t vpn,
                       const struct hd_xlate *x, uint32_t most)
 {
-    struct entry y = {app, HD_TLB_4K, vpn, vpn, 1};
+    struct entry y = {app, HD_TLB_4K, vpn, 1, 0}, *e, *place = NULL;
     struct array *a = &w->base;
     uint64_t lo = vpn, hi = vpn + 1;
-    uint32_t set, i;
+    uint32_t ways = a->ways;
 
     while (lo % w->group != 0 && lo > x->vpn.v)
         lo--;
     while (hi % w->group != 0 && hi < x->vpn.v + x->pages)
         hi++;
     if (x->page_pages == 16) {
-        y = (struct entry){app, HD_TLB_64K, vpn & ~15ull, vpn & ~15ull, 16};
+        y = (struct entry){app, HD_TLB_64K, vpn & ~15ull, 16, 0};
     } else if (x->page_pages == 512) {
-        y = (struct entry){app, HD_TLB_2M, vpn & ~511ull, vpn & ~511ull, 512};
+        y = (struct entry){app, HD_TLB_2M, vpn & ~511ull, 512, 0};
         a = w->large.sets != 0 ? &w->large : a;
+        ways = a->ways;
+    } else if (w->cfg->sub_ways != 0 && x->pages >= 64) {
+        y = (struct entry){app, HD_TLB_SUBS, x->vpn.v, x->pages, 0};
+        ways = w->cfg->sub_ways;
     } else if (hi - lo > 1 && most > 1) {
-        y = (struct entry){app, HD_TLB_MERGED, vpn / w->group * w->group, lo,
-                           hi - lo < most ? hi - lo : most};
+        y = (struct entry){app, HD_TLB_MERGED, lo,
+                           hi - lo < most ? hi - lo : most, 0};
         if (vpn >= y.first + y.pages)
             y.first = vpn + 1 - y.pages;
-        for (uint64_t v = y.first; v < y.first + y.pages; v++)
-            array_remove(&w->base, app, HD_TLB_4K, v);
     }
-    set = (uint32_t)(y.tag / granule(w, y.klass) % a->sets);
-    for (i = 0; i < a->n[set]; i++) {
-        struct entry *e = a->e + (size_t)set * a->ways + i;
-        if (e->app == app && e->klass == y.klass && e->tag == y.tag)
-            break;
+    e = a->e + index_of(w, &y) % a->sets * a->ways;
+    for (uint32_t i = 0; i < a->ways; i++)
+        if (e[i].klass == y.klass && covers(&e[i], app, y.first, y.pages) &&
+            y.klass < HD_TLB_MERGED)
+            place = &e[i];
+    if (place == NULL && (y.klass == HD_TLB_4K || y.klass > HD_TLB_2M))
+        array_remove(a, app, y.first, y.pages, false);
+    for (uint32_t i = 0; place == NULL && i < ways; i++)
+        place = e[i].pages == 0 ? &e[i] : NULL;
+    for (uint32_t i = 0; place == NULL && i < ways; i++) {
+        bool oldest = true;
+        for (uint32_t k = 0; k < ways; k++)
+            oldest = oldest && e[i].used <= e[k].used;
+        place = oldest ? &e[i] : NULL;
+        w->evictions += oldest;
     }
-    if (i == a->n[set]) {
-        if (a->n[set] < a->ways)
-            a->n[set]++;
-        else {
-            w->evictions++;
-            i--;
-        }
-    }
-    to_front(a->e + (size_t)set * a->ways, i);
-    a->e[(size_t)set * a->ways] = y;
+    y.used = ++w->now;
+    *place = y;
 }
 
 /* ---- driving both ------------------------------------------------------ */
@@ -177,6 +192,8 @@ static int64_t take(void *self, const void *question)
     uint32_t most = *(uint32_t *)self;
 
     assert_true(q->run_first <= q->vpn && q->vpn < q->run_first + q->run_pages);
+    if (q->run_pages >= 64)
+        return (int64_t)q->run_pages;
     return q->run_pages < most ? (int64_t)q->run_pages : (int64_t)most;
 }
 
@@ -186,19 +203,6 @@ static uint64_t pick(struct hd_rng *r, uint64_t base, uint32_t span)
     uint32_t s = hd_rng_below(r, 3) == 0 ? span : span / 16;
 
     return base + hd_rng_below(r, s + 1);
-}
-
-/* What hd_tlb_invalidate of three pages takes, from one array. */
-static void twin_invalidate(struct array *a, uint32_t app, uint64_t v)
-{
-    for (uint32_t k = 0; k < HD_TLB_CLASSES; k++)
-        for (uint32_t s = 0; s < a->sets; s++)
-            for (uint32_t j = 0; j < a->n[s]; j++) {
-                struct entry *e = a->e + (size_t)s * a->ways + j;
-                if (e->app == app && e->klass == k && e->first < v + 3 &&
-                    v < e->first + e->pages)
-                    array_remove(a, app, k, e->tag), j--;
-            }
 }
 
 static uint64_t total(const struct hd_tlb *t, uint32_t counter)
@@ -216,7 +220,8 @@ static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
     struct memenv m;
     struct hd_env *env = memenv_open(&m, 3);
     struct hd_rng r = hd_rng_make(cfg.entries, most);
-    struct twin w = {.group = cfg.merge_pages == 0 ? 16 : cfg.merge_pages};
+    struct twin w = {.cfg = &cfg,
+                     .group = cfg.merge_pages == 0 ? 16 : cfg.merge_pages};
     struct hd_tlb t;
     uint64_t hits = 0;
 
@@ -244,15 +249,15 @@ static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
                 fail_msg("access %u: wrong frame", i);
             hits++;
         } else {
-            x = xlate_at(vpn, app, most > 1);
+            x = xlate_at(vpn, app, most > 1 || subs);
             hd_tlb_fill(&t, app, 1, 2, (hd_vpn){vpn}, &x, 0);
             twin_fill(&w, app, vpn, &x, most);
         }
         if (hd_rng_below(&r, 50000) == 0) {
             uint64_t v = pick(&r, base, (uint32_t)span);
             hd_tlb_invalidate(&t, app, (hd_vpn){v}, 3);
-            twin_invalidate(&w.base, app, v);
-            twin_invalidate(&w.large, app, v);
+            array_remove(&w.base, app, v, 3, true);
+            array_remove(&w.large, app, v, 3, true);
         }
     }
     assert_true(hits > n / 50 && hits < n); /* both outcomes are exercised */
@@ -262,11 +267,13 @@ static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
     assert_int_equal(total(&t, HD_TLB_LARGE_HITS) > 0,
                      mixed && cfg.large_entries != 0);
     assert_int_equal(total(&t, HD_TLB_MERGED_HITS) > 0, most > 1);
+    assert_int_equal(total(&t, HD_TLB_SUB_HITS) > 0, subs);
+    assert_int_equal(total(&t, HD_TLB_SUB_FILLS) > 0, subs);
     assert_int_equal(total(&t, HD_TLB_FILLS), n - hits);
     assert_int_equal(total(&t, HD_TLB_MERGED_FILLS) > 0, most > 1);
     assert_true(n < 500000 || total(&t, HD_TLB_INVALIDATIONS) > 0);
     memenv_close(&m);
-    free(w.base.n), free(w.base.e), free(w.large.n), free(w.large.e);
+    free(w.base.e), free(w.large.e);
 }
 
 static void small_associative(void **state)
@@ -317,6 +324,30 @@ static void merged_groups_of_4(void **state)
     (void)state;
     drive((struct hd_tlb_cfg){.entries = 64, .ways = 4, .merge_pages = 4},
           200000, 1000, 4, false);
+}
+
+/* CoLT: groups share a set, and their runs lie side by side. */
+static void shifted_index(void **state)
+{
+    (void)state;
+    drive((struct hd_tlb_cfg){
+              .entries = 64, .ways = 4, .merge_pages = 4, .index_shift = 2},
+          200000, 1000, 4, false);
+}
+
+/* MESC's unified array, alone and with CoLT's groups. */
+static void unified(void **state)
+{
+    struct hd_tlb_cfg cfg = {
+        .entries = 512, .ways = 16, .sub_ways = 8, .merge_pages = 4};
+
+    (void)state;
+    subs = true;
+    drive(cfg, 1000000, 60000, 1, false);
+    cfg.entries = 64;
+    drive(cfg, 300000, 12000, 1, false);
+    drive(cfg, 300000, 12000, 4, false);
+    subs = false;
 }
 
 /* ---- single facts ------------------------------------------------------ */
@@ -397,6 +428,8 @@ int main(void)
         cmocka_unit_test(split_arrays),
         cmocka_unit_test(merged_runs),
         cmocka_unit_test(merged_groups_of_4),
+        cmocka_unit_test(shifted_index),
+        cmocka_unit_test(unified),
         cmocka_unit_test(large_first),
         cmocka_unit_test(peek),
         cmocka_unit_test(bad_sizes),

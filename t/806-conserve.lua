@@ -168,8 +168,8 @@ end
 
 local function memory(c, m)
     local l1, l2, dram = c.l1cache, c.l2cache, c.dram
-    local core = c.core
-    local read = 0
+    local core, past = c.core, m["walk.memory"] == "dram"
+    local read = past and l2.bypass_walks or 0
     for _, class in ipairs { "read", "write", "atomic", "walk1", "walk2",
         "walk3", "walk4" } do
         same(l2[class .. "_lookups"], l2[class .. "_hits"] + l2[class
@@ -186,12 +186,15 @@ local function memory(c, m)
             "atomics at the L2")
         for level = 1, 4 do
             same(l2["walk" .. level .. "_lookups"],
-                c.walk["references_level" .. level], "walk reads at the L2")
+                past and 0 or c.walk["references_level" .. level],
+                "walk reads at the L2")
         end
+        same(l2.bypass_walks, past and c.walk.references or 0,
+            "walk reads past the L2")
         same(l2.dram_reads, read, "reads of DRAM are misses")
         if m["l2cache.write"] ~= "through" then
             same(l2.dram_writes, l2.write_backs, "writes of DRAM")
-            same(l2.fills, read + l2.write_misses, "fills")
+            same(l2.fills, read - l2.bypass_walks + l2.write_misses, "fills")
             most(l2.write_backs, l2.evictions, "write-backs are evictions")
         end
     else
@@ -208,7 +211,8 @@ local function memory(c, m)
     if m["l2cache.mode"] ~= "off" and m["l2cache.write"] ~= "through" then
         same(dram.data_bursts, (dram.reads + dram.writes) * bursts,
             "bytes of data: fills and write-backs")
-        same(dram.walk_bursts, dram.walk_reads * bursts, "bytes of walks")
+        same(dram.walk_bursts, dram.walk_reads * (past and 1 or bursts),
+            "bytes of walks")
     end
     same(dram.busy, (dram.data_bursts + dram.walk_bursts)
         * tonumber(m["dram.bl"]), "cycles of the data buses")

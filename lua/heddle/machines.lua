@@ -409,6 +409,8 @@ local PRESETS = {
                 latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
                 memory_latency = { 0, "MESC: an IOMMU, which is not beside the "
                     .. "L2: over the crossbar" },
+                memory = { "dram", "MESC: after its walk cache an IOMMU reads "
+                    .. "memory" },
             },
             pwc = {
                 mode = { "full", "MESC table I" },

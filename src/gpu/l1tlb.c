@@ -69,6 +69,9 @@ const struct hd_stat_desc hd_l1tlb_counters[] = {
                          "of atomics and texture fetches that look up no TLB "
                          "(core.translate_atomics, core.translate_textures)",
                          0},
+    [HD_L1TLB_FILLS] = {"fills", "entries", "translations entered", 0},
+    [HD_L1TLB_INVALIDATIONS] = {"invalidations", "entries",
+                                "entries that were invalidated", 0},
     [HD_L1TLB_FULL] =
         {"mshr_full", "stalls",
          "load/store unit stopped by the L1 TLB's MSHRs, or by a miss "
@@ -340,7 +343,8 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
         struct hd_core *c = &g->core[i];
         if (app != HD_APP_NONE && c->app != app)
             continue;
-        hd_tlb_shoot(&c->l1tlb, app, vpn, pages);
+        c->tlb_count[HD_L1TLB_INVALIDATIONS] +=
+            hd_tlb_shoot(&c->l1tlb, app, vpn, pages);
         c->s->tlb_free = hd_max_u64(c->s->tlb_free, until);
         c->s->tlb_used = 0;
     }
@@ -636,9 +640,11 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     if (HD_UNLIKELY((s->blocked & STOPPED) != 0 || s->wait_first != HD_NONE) &&
         q->hit >= HD_TREQ_MERGED)
         count_held(c, q->warp);
-    if (g->m->l1tlb.mode.kind == HD_FULL && HD_LIKELY(holds))
+    if (g->m->l1tlb.mode.kind == HD_FULL && HD_LIKELY(holds)) {
+        c->tlb_count[HD_L1TLB_FILLS]++;
         hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
                     q->hit >= HD_TREQ_MERGED ? 0 : 1);
+    }
     q->merged = merged(m);
     if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))
         g->stalled[c->app] = q->merged + 1u;

@@ -271,6 +271,21 @@ uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
     return place(a, set, key, who, evicted, true);
 }
 
+uint32_t hd_assoc_place_among(struct hd_assoc *a, uint32_t set, uint64_t key,
+                              struct hd_who who, uint32_t ways,
+                              uint64_t *evicted)
+{
+    uint32_t e;
+
+    hd_assert(narrow(a) && !a->parted && ways - 1 < a->ways);
+    a->share[who.app % HD_MAX_APPS].from = 0;
+    a->share[who.app % HD_MAX_APPS].to = (uint8_t)(ways - 1);
+    a->parted = true;
+    e = place(a, set, key, who, evicted, false);
+    a->parted = false;
+    return e;
+}
+
 void hd_assoc_drop(struct hd_assoc *a, uint32_t entry)
 {
     uint32_t set = hd_assoc_set_of(a, entry), way = entry - set * a->ways;

@@ -93,6 +93,11 @@ void hd_assoc_bound(struct hd_assoc *a);
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
                              struct hd_who who, uint64_t *evicted);
 
+/* hd_assoc_place among the first `ways` ways of the set alone; narrow layout. */
+uint32_t hd_assoc_place_among(struct hd_assoc *a, uint32_t set, uint64_t key,
+                              struct hd_who who, uint32_t ways,
+                              uint64_t *evicted);
+
 /* Gives each of `apps` applications an equal share of the ways (narrow layout):
  * what it brings lies there; it finds what lies anywhere.  0, or -1: there are
  * more applications than ways, or too many ways. */

@@ -52,6 +52,10 @@ const struct hd_setting hd_walk_settings[] = {
      "who sends walk reads to the L2 cache: the walkers, or the core that "
      "missed, by its own port and before its misses",
      "guess; release: by the memory port of the missing core"},
+    {"memory", HD_T_CHOICE, WALK(memory), "", "l2", 0, 1, "l2|dram",
+     "what walk reads are answered by: the L2 cache, or DRAM, past the cache as "
+     "what l2_bypass lets through",
+     "MASK footnote 2: walkers read the L2 cache; MESC: an IOMMU reads memory"},
 };
 const uint32_t hd_walk_setting_count = HD_LEN(hd_walk_settings);
 
@@ -436,8 +440,8 @@ static int open_units(struct hd_mmu *m)
     struct hd_stat tlb, bypass, pwc, own, walk;
     int rc = 0;
 
-    tlb = hd_stats_group(st, "l2tlb", hd_tlb_stats, HD_TLB_STATS, n);
-    bypass = hd_stats_group(st, "bypass", hd_tlb_stats, HD_TLB_STATS, n);
+    tlb = hd_stats_group(st, "l2tlb", hd_tlb_stats, HD_TLB_SUB_HITS, n);
+    bypass = hd_stats_group(st, "bypass", hd_tlb_stats, HD_TLB_SUB_HITS, n);
     own = hd_stats_group(st, "mmu", hd_mmu_stats, HD_MMU_STATS, n);
     walk = hd_stats_group(st, "walk", hd_walk_stats, HD_WALK_STATS, n);
     pwc = hd_stats_group(st, "pwc", hd_pwc_stats, HD_PWC_STATS, n);

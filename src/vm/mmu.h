@@ -29,6 +29,7 @@ struct hd_walk_cfg {
     uint32_t memory_latency; /* cycles from a walker to the L2, one way; 0: the
                                 crossbar's */
     uint32_t port; /* 1: walk reads leave by the port of the missing core */
+    uint32_t memory; /* 1: walk reads skip the L2 cache */
 };
 
 struct hd_pwc_cfg {

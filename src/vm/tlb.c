@@ -1,21 +1,26 @@
 /*
  * tlb.c - one TLB: look-up, fill and invalidation, without time.
  *
- * The base array holds entries of four classes side by side: a 4 KB page, a
- * 64 KB page, a 2 MB page (where there is no large array), and a merged run:
- * up to merge_pages 4 KB pages, contiguous in virtual and physical memory,
- * inside one aligned group (CoLT, MICRO 2012; AMD's coalescing; MESC's runs
- * are wider and have an array of their own).  The class is part of the key
- * and shifts the set index, so an entry of any class is found by one probe
- * with the right class.  A look-up probes the large array first, then the
- * base array once for each class that is present: counts of live entries say
- * which, so a TLB of 4 KB pages alone is probed once.
+ * The base array holds entries of five classes side by side: a 4 KB page, a
+ * 64 KB page, a 2 MB page (where there is no large array), and two of runs that
+ * are contiguous in virtual and physical memory: up to merge_pages pages of 4 KB
+ * inside one aligned group (CoLT, MICRO 2012; AMD's coalescing), and subregions
+ * of 64 such pages inside an aligned 2 MB (MESC).  The class is part of the key
+ * and shifts the set index.  A look-up probes the large array first, then the
+ * base array for each class that is present: counts of live entries say which,
+ * so a TLB of 4 KB pages alone is probed once.
  *
- * Two runs of one group have the same key: the later takes the place of the
- * earlier one.  Entries of 4 KB inside a run that is entered leave.
+ * A run's key is its first page, its set that of its group: those of one group
+ * lie side by side.  It is found by its key, from the page that is wanted down.
+ * Runs of subregions lie in the first sub_ways ways of a set alone (MESC's
+ * unified array), all others in any.  What is entered takes the place of whatever
+ * covers one of its pages.
+ *
+ * With index_shift, 2^index_shift pages share a set, one entry each, as CoLT's
+ * groups do.
  *
  * An entry holds only what its key does not say: its frame, who brought it,
- * and of a run where it begins and how long it is.
+ * and of a run how long it is.
  *
  * Invariants: at most one entry answers for a page of an application, save
  * that base entries may live on below a 2 MB entry that was promoted in place
@@ -90,6 +95,10 @@ const struct hd_setting hd_l1tlb_settings[] = {
     {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
      "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
      "CoLT: 4; a 128-byte line of page-table entries: 16"},
+    {"index_shift", HD_T_U32, TLB(index_shift), "bits", "0", 0, 9, NULL,
+     "2 to this power pages of 4 KB share a set, each with an entry of its own, "
+     "so that a merged entry lies where they do",
+     "CoLT 4.2: 2; elsewhere 0, the usual index"},
 };
 const uint32_t hd_l1tlb_setting_count = HD_LEN(hd_l1tlb_settings);
 
@@ -124,6 +133,16 @@ const struct hd_setting hd_l2tlb_settings[] = {
     {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
      "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
      "CoLT: 4; a 128-byte line of page-table entries: 16"},
+    {"index_shift", HD_T_U32, TLB(index_shift), "bits", "0", 0, 9, NULL,
+     "2 to this power pages of 4 KB share a set, each with an entry of its own, "
+     "so that a merged entry lies where they do",
+     "CoLT 4.2: 2; elsewhere 0, the usual index"},
+    {"sub_ways", HD_T_U32, TLB(sub_ways), "ways", "0", 0, 16, NULL,
+     "ways of a set, from the first, that may hold entries of subregions, runs of "
+     "64 pages inside 2 MB that the page table's bits say to be contiguous: they "
+     "are probed first, all others then, each at the full latency, and walkers "
+     "read what tells them (walk.heads); 0: there are no such entries",
+     "MESC: 8 of 16"},
 };
 const uint32_t hd_l2tlb_setting_count = HD_LEN(hd_l2tlb_settings);
 
@@ -147,8 +166,13 @@ const struct hd_stat_desc hd_tlb_stats[] = {
                           HD_STAT_COUNT},
     [HD_TLB_INVALIDATIONS] = {"invalidations", "entries",
                               "entries that were invalidated", HD_STAT_COUNT},
+    [HD_TLB_SUB_HITS] = {"sub_hits", "look-ups",
+                         "hits in an entry of subregions (l2tlb.sub_ways)",
+                         HD_STAT_COUNT},
+    [HD_TLB_SUB_FILLS] = {"sub_fills", "entries",
+                          "of the fills, runs of subregions", HD_STAT_COUNT},
 };
-const uint32_t hd_tlb_stat_count = HD_LEN(hd_tlb_stats);
+const uint32_t hd_tlb_stat_count = HD_TLB_SUB_HITS; /* what all have */
 
 /* ---- keys and sets ---------------------------------------------------- */
 
@@ -168,14 +192,13 @@ static uint32_t app_of_key(uint64_t key)
     return (uint32_t)(key >> HD_TLB_APP_SHIFT);
 }
 
-static uint32_t shift_of(const struct hd_tlb *t, uint32_t klass)
-{
-    static const uint8_t shift[3] = {0, 4, 9};
+/* Of each class, from page to page that an entry of it can begin with. */
+static const uint16_t step_of[HD_TLB_CLASSES] = {1, 16, HD_LARGE_PAGES, 1,
+                                                 HD_SUB_PAGES};
 
-    return klass < 3 ? shift[klass] : t->group_shift;
-}
+enum { RUNS = 1 << HD_TLB_MERGED | 1 << HD_TLB_SUBS };
 
-/* The set of the n-th page of a class; `mask` is that of the array. */
+/* The set of the n-th page, or group, of a class; `mask` is that of the array. */
 static uint32_t set_of(const struct hd_assoc *a, uint32_t mask, uint64_t n)
 {
     return HD_LIKELY(mask != 0 || a->sets == 1) ? (uint32_t)n & mask
@@ -208,18 +231,26 @@ static uint64_t key_at(const struct hd_tlb *t, uint32_t entry)
     return array_of(t, &entry)->key[entry];
 }
 
+static uint32_t base_set(const struct hd_tlb *t, uint32_t klass, uint64_t vpn)
+{
+    return set_of(&t->base, t->base_mask, vpn >> t->shift[klass]);
+}
+
 /* The entry of a class for a page in the base array, or HD_NONE. */
 static uint32_t find_base(const struct hd_tlb *t, uint32_t klass, uint32_t app,
                           uint64_t vpn)
 {
-    uint32_t s = shift_of(t, klass), e;
+    uint64_t step = step_of[klass], v = vpn & ~(step - 1);
+    uint32_t set = base_set(t, klass, vpn), e;
 
-    e = hd_assoc_find(&t->base, set_of(&t->base, t->base_mask, vpn >> s),
-                      key_of(klass, app, vpn >> s << s));
-    if (klass == HD_TLB_MERGED && e != HD_NONE &&
-        vpn - (vpn >> s << s) - t->run[e].first >= t->run[e].pages)
-        return HD_NONE; /* the group's run does not reach this page */
-    return e;
+    e = hd_assoc_find(&t->base, set, key_of(klass, app, v));
+    if (klass < HD_TLB_MERGED)
+        return e;
+    while (e == HD_NONE && (v & hd_ones(t->shift[klass])) != 0) {
+        v -= step;
+        e = hd_assoc_find(&t->base, set, key_of(klass, app, v));
+    }
+    return e != HD_NONE && vpn - v < t->run[e] ? e : HD_NONE;
 }
 
 /* The entry of 2 MB that holds a page, wherever such entries are. */
@@ -243,7 +274,7 @@ static HD_INLINE uint32_t find(const struct hd_tlb *t, uint32_t app,
     uint32_t present = t->live[HD_TLB_PRESENT], e = HD_NONE;
 
     if (HD_LIKELY(present == 1u << HD_TLB_4K))
-        return hd_assoc_find_at(&t->base, set_of(&t->base, t->base_mask, vpn),
+        return hd_assoc_find_at(&t->base, base_set(t, HD_TLB_4K, vpn),
                                 key_of(HD_TLB_4K, app, vpn), guess);
     if (present & 1u << HD_TLB_LARGE)
         e = find_large(t, app, vpn);
@@ -253,19 +284,17 @@ static HD_INLINE uint32_t find(const struct hd_tlb *t, uint32_t app,
     return e;
 }
 
-static const uint32_t class_pages[HD_TLB_CLASSES] = {1, 16, HD_LARGE_PAGES, 1};
-
 /* The translation that a valid entry holds. */
 static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
 {
     uint64_t key = key_at(t, entry);
-    uint32_t klass = class_of_key(key), n = class_pages[klass];
+    uint32_t klass = class_of_key(key), n = step_of[klass];
     struct hd_xlate x = {
         {key & hd_ones(HD_TLB_CLASS_SHIFT)}, {t->entry[entry].frame}, n, n};
 
-    if (HD_UNLIKELY(klass == HD_TLB_MERGED)) {
-        x.vpn.v += t->run[entry].first;
-        x.pages = t->run[entry].pages;
+    if (HD_UNLIKELY(klass >= HD_TLB_MERGED)) {
+        x.pages = t->run[entry];
+        x.page_pages = 1;
     }
     return x;
 }
@@ -294,11 +323,10 @@ static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
     if (t->watched[n] == 0)
         return;
     if (entry != HD_NONE) {
-        f.pages = x_of(t, entry).pages;
         f.entry = entry;
-        f.pages = class_of_key(key) == HD_TLB_MERGED
-                      ? t->run[entry].pages
-                      : class_pages[class_of_key(key)];
+        f.pages = class_of_key(key) >= HD_TLB_MERGED
+                      ? t->run[entry]
+                      : step_of[class_of_key(key)];
         f.filler = (uint64_t)t->entry[entry].core << 16 | t->entry[entry].warp;
         of = array_of(t, &entry); /* whose number of it is another */
         f.depth = hd_assoc_depth(of, entry);
@@ -348,7 +376,7 @@ HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
         hd_assoc_touch(&t->base, e, (struct hd_who){app, warp});
     }
     if (HD_UNLIKELY(x->pages > x->page_pages))
-        count(t, app, HD_TLB_MERGED_HITS);
+        count(t, app, hd_xlate_subs(x) ? HD_TLB_SUB_HITS : HD_TLB_MERGED_HITS);
     return true;
 }
 
@@ -378,28 +406,82 @@ static void drop(struct hd_tlb *t, uint32_t e)
     }
 }
 
-/* The range that an entry for `wanted` shall hold: its page, or what the
- * policy takes of the run.  Returns the class. */
+/* Drops the entries of some classes (as live[PRESENT] has them) that cover a page
+ * of [vpn, vpn + pages); how many.  Few pages are looked up; of many, all entries
+ * are looked at. */
+static uint32_t sweep(struct hd_tlb *t, uint32_t app, uint64_t vpn,
+                      uint64_t pages, uint32_t classes)
+{
+    uint32_t n = 0;
+
+    classes &= t->live[HD_TLB_PRESENT];
+    if (classes != 0 && pages > entries(t) / 32) {
+        for (uint32_t e = 0; e < entries(t); e++) {
+            uint64_t key = key_at(t, e);
+            uint32_t is = is_large(t, e) ? HD_TLB_LARGE : class_of_key(key);
+            struct hd_xlate x;
+            if (key == HD_KEY_NONE || app_of_key(key) != app ||
+                (classes >> is & 1) == 0)
+                continue;
+            x = x_of(t, e);
+            if (x.vpn.v < vpn + pages && vpn < x.vpn.v + x.pages) {
+                drop(t, e);
+                n++;
+            }
+        }
+        return n;
+    }
+    for (uint32_t k = 0; classes >> k != 0; k++) {
+        uint64_t step = k < HD_TLB_LARGE ? step_of[k] : HD_LARGE_PAGES;
+        for (uint64_t v = vpn & ~(step - 1);
+             (classes >> k & 1) != 0 && v < vpn + pages; v += step) {
+            uint32_t e = k < HD_TLB_LARGE ? find_base(t, k, app, v)
+                                          : find_large(t, app, v);
+            if (e != HD_NONE) {
+                drop(t, e);
+                n++;
+            }
+        }
+    }
+    return n;
+}
+
+/* The range that an entry for `wanted` shall hold: its page, or what the policy
+ * takes of the run.  Returns the class. */
 static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
                        uint64_t wanted, const struct hd_xlate *x,
                        uint32_t cause, struct hd_xlate *out)
 {
-    uint32_t own = x->page_pages, group = 1u << t->group_shift;
-    uint64_t first = wanted & ~(uint64_t)(own - 1), lo, hi, n = own;
-    uint32_t klass = own == 1 ? HD_TLB_4K : own == 16 ? HD_TLB_64K : HD_TLB_2M;
+    const uint64_t sub = HD_SUB_PAGES - 1;
+    uint32_t own = x->page_pages, klass = HD_TLB_2M;
+    uint64_t first = wanted & ~(uint64_t)(own - 1), n = own, lo = x->vpn.v;
+    uint64_t hi = lo + x->pages, group = hd_ones(t->shift[HD_TLB_MERGED]);
+    bool subs = t->cfg.sub_ways != 0 && own == 1 && lo <= (wanted & ~sub) &&
+                hi > (wanted | sub);
 
-    if (HD_UNLIKELY(t->merge.bound) && x->pages > own && own < group) {
-        lo = hd_max_u64(x->vpn.v, wanted & ~(uint64_t)(group - 1));
-        hi = hd_min_u64(x->vpn.v + x->pages,
-                        (wanted | (uint64_t)(group - 1)) + 1);
-        struct heddle_q_tlb_merge q = {t->level, cause, app, core,
-                                       wanted,   own,   lo,  hi - lo};
-        if (hi - lo > own)
-            n = hd_max_u64(own, (uint64_t)hd_ask_tlb_merge(&t->merge, &q));
-        if (n > own) {
-            first = wanted < lo + n ? lo : wanted - n + 1;
-            klass = HD_TLB_MERGED;
+    if (!subs) {
+        lo = hd_max_u64(lo, wanted & ~group);
+        hi = hd_min_u64(hi, (wanted | group) + 1);
+    }
+    if (own < HD_LARGE_PAGES)
+        klass = own == 1 ? HD_TLB_4K : HD_TLB_64K;
+    if ((subs || t->merge.bound) && own <= group && hi - lo > own) {
+        struct heddle_q_tlb_merge q = {
+            t->level, cause, app,     core,
+            wanted,   own,   lo,      hi - lo,
+            x->pfn.v + (lo - x->vpn.v)};
+        n = (uint64_t)hd_ask_tlb_merge(&t->merge, &q);
+        lo = wanted < lo + n ? lo : wanted - n + 1;
+        hi = lo + n;
+        if (subs) {
+            lo = (lo + sub) & ~sub;
+            hi &= ~sub;
         }
+        if (hi > lo + own && lo <= wanted && wanted < hi) {
+            first = lo;
+            klass = subs ? HD_TLB_SUBS : HD_TLB_MERGED;
+        }
+        n = klass >= HD_TLB_MERGED ? hi - lo : own;
     }
     *out = (struct hd_xlate){
         {first}, {x->pfn.v + (first - x->vpn.v)}, (uint32_t)n, own};
@@ -410,15 +492,10 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
 static void evicted(struct hd_tlb *t, uint64_t gone, uint32_t core,
                     uint32_t warp, uint32_t entry)
 {
-    uint64_t vpn = gone & hd_ones(HD_TLB_CLASS_SHIFT);
-
     count(t, app_of_key(gone), HD_TLB_EVICTIONS);
-    if (HD_LIKELY(t->quiet))
-        return;
-    if (class_of_key(gone) == HD_TLB_MERGED)
-        vpn += t->run[entry].first;
-    tell(t, HEDDLE_NOTE_tlb_evict, app_of_key(gone), core, warp, vpn, entry,
-         gone);
+    if (HD_UNLIKELY(!t->quiet))
+        tell(t, HEDDLE_NOTE_tlb_evict, app_of_key(gone), core, warp,
+             gone & hd_ones(HD_TLB_CLASS_SHIFT), entry, gone);
 }
 
 /* Enters a key of a class, or renews it; returns its entry. */
@@ -438,7 +515,9 @@ static HD_INLINE uint32_t enter(struct hd_tlb *t, uint32_t klass, uint64_t key,
         hd_assoc_touch(a, e, who);
         e += large ? t->base_n : 0;
     } else {
-        e = hd_assoc_place(a, set, key, who, &gone);
+        e = HD_UNLIKELY(klass == HD_TLB_SUBS)
+                ? hd_assoc_place_among(a, set, key, who, t->cfg.sub_ways, &gone)
+                : hd_assoc_place(a, set, key, who, &gone);
         e += large ? t->base_n : 0;
         if (HD_LIKELY(gone != HD_KEY_NONE)) {
             was = large ? HD_TLB_LARGE : class_of_key(gone);
@@ -461,24 +540,18 @@ static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
                                 const struct hd_xlate *x, uint32_t cause)
 {
     struct hd_xlate r;
-    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r);
-    uint32_t s = shift_of(t, klass), e;
-    uint64_t group = r.vpn.v >> s << s;
+    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r), e;
 
-    if (klass == HD_TLB_MERGED && t->live[HD_TLB_4K] != 0)
-        for (uint64_t v = r.vpn.v; v < r.vpn.v + r.pages; v++)
-            if ((e = find_base(t, HD_TLB_4K, app, v)) != HD_NONE)
-                drop(t, e);
-    if (klass == HD_TLB_4K && t->live[HD_TLB_MERGED] != 0 &&
-        (e = find_base(t, HD_TLB_MERGED, app, wanted.v)) != HD_NONE)
-        drop(t, e);
+    if (klass == HD_TLB_4K || klass >= HD_TLB_MERGED)
+        sweep(t, app, r.vpn.v, r.pages,
+              klass == HD_TLB_4K ? RUNS : RUNS | 1u << HD_TLB_4K);
     hd_assert(r.pfn.v <= UINT32_MAX);
-    e = enter(t, klass, key_of(klass, app, group), group >> s, core, warp,
-              (uint32_t)r.pfn.v);
-    if (klass == HD_TLB_MERGED) {
-        t->run[e] =
-            (struct hd_tlb_run){(uint8_t)(r.vpn.v - group), (uint8_t)r.pages};
-        count(t, app, HD_TLB_MERGED_FILLS);
+    e = enter(t, klass, key_of(klass, app, r.vpn.v),
+              r.vpn.v >> t->shift[klass], core, warp, (uint32_t)r.pfn.v);
+    if (klass >= HD_TLB_MERGED) {
+        t->run[e] = (uint16_t)r.pages;
+        count(t, app,
+              klass == HD_TLB_SUBS ? HD_TLB_SUB_FILLS : HD_TLB_MERGED_FILLS);
     }
 }
 
@@ -487,79 +560,41 @@ HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
                         uint32_t cause)
 {
     if (HD_LIKELY(x->page_pages == 1 && !t->merge.bound &&
-                  t->live[HD_TLB_MERGED] == 0))
-        enter(t, HD_TLB_4K, key_of(HD_TLB_4K, app, wanted.v), wanted.v, core,
-              warp, (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)));
+                  t->cfg.sub_ways == 0 && (t->live[HD_TLB_PRESENT] & RUNS) == 0))
+        enter(t, HD_TLB_4K, key_of(HD_TLB_4K, app, wanted.v),
+              wanted.v >> t->shift[HD_TLB_4K], core, warp, (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)));
     else
         fill_other(t, app, core, warp, wanted, x, cause);
 }
 
-static void invalidate(struct hd_tlb *t, uint32_t app, uint32_t e)
+static uint32_t invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                           uint64_t pages, uint32_t classes)
 {
-    drop(t, e);
-    count(t, app, HD_TLB_INVALIDATIONS);
+    uint32_t n = sweep(t, app, vpn.v, pages, classes);
+
+    if (t->stat.v != NULL)
+        *hd_count(&t->stat, t->instance, app, HD_TLB_INVALIDATIONS) += n;
+    return n;
 }
 
-/* Entry e, if any, goes where it covers a page of [vpn, vpn + pages). */
-static void invalidate_if(struct hd_tlb *t, uint32_t app, uint32_t e,
-                          hd_vpn vpn, uint64_t pages)
+uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                           uint64_t pages)
 {
-    struct hd_xlate x;
-
-    if (e == HD_NONE)
-        return;
-    x = x_of(t, e);
-    if (x.vpn.v < vpn.v + pages && vpn.v < x.vpn.v + x.pages)
-        invalidate(t, app, e);
+    return invalidate(t, app, vpn, pages, UINT32_MAX);
 }
 
-/* Few pages are looked up, each in all classes that there are; of many, all
- * entries are looked at. */
-void hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                       uint64_t pages)
+uint32_t hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                      uint64_t pages)
 {
-    uint32_t present = t->live[HD_TLB_PRESENT];
+    uint32_t n = 0;
 
-    if (pages > entries(t) / 32) {
-        for (uint32_t e = 0; e < entries(t); e++) {
-            uint64_t key = key_at(t, e);
-            if (key != HD_KEY_NONE && app_of_key(key) == app)
-                invalidate_if(t, app, e, vpn, pages);
-        }
-        return;
-    }
-    for (uint32_t k = 0; k < HD_TLB_CLASSES; k++) {
-        uint32_t s = shift_of(t, k);
-        if (!(present & 1u << k))
-            continue;
-        for (uint64_t n = vpn.v >> s; n << s < vpn.v + pages; n++)
-            invalidate_if(t, app,
-                          hd_assoc_find(&t->base,
-                                        set_of(&t->base, t->base_mask, n),
-                                        key_of(k, app, n << s)),
-                          vpn, pages);
-    }
-    if (present & 1u << HD_TLB_LARGE)
-        for (uint64_t n = vpn.v / HD_LARGE_PAGES;
-             n * HD_LARGE_PAGES < vpn.v + pages; n++) {
-            uint32_t e = find_large(t, app, n * HD_LARGE_PAGES);
-            if (e != HD_NONE)
-                invalidate(t, app, e);
-        }
-}
-
-void hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
-{
-    uint32_t e;
-
-    if (app == HD_APP_NONE) {
-        for (app = 0; app < HD_MAX_APPS; app++)
-            hd_tlb_invalidate(t, app, (hd_vpn){0}, HD_EVERY_PAGE);
-    } else if (pages != 0) {
-        hd_tlb_invalidate(t, app, vpn, pages);
-    } else if ((e = find_large(t, app, vpn.v)) != HD_NONE) {
-        invalidate(t, app, e);
-    }
+    if (app != HD_APP_NONE)
+        return invalidate(t, app, vpn, hd_max_u64(pages, 1),
+                          pages != 0 ? UINT32_MAX
+                                     : 1u << HD_TLB_2M | 1u << HD_TLB_LARGE);
+    for (app = 0; app < HD_MAX_APPS; app++)
+        n += hd_tlb_invalidate(t, app, (hd_vpn){0}, HD_EVERY_PAGE);
+    return n;
 }
 
 /* ---- looking ---------------------------------------------------------- */
@@ -575,6 +610,7 @@ void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
             continue;
         x = x_of(t, e);
         v->row(v->ud, is_large(t, e)           ? "large"
+                      : hd_xlate_subs(&x)      ? "subregions"
                       : x.pages > x.page_pages ? "merged"
                                                : "entry");
         v->number(v->ud, "set", i / a->ways);
@@ -605,11 +641,13 @@ void hd_tlb_each(const struct hd_tlb *t,
 
 /* ---- opening ---------------------------------------------------------- */
 
-static int64_t merge_default(void *self, const void *q)
+/* A run is offered beyond the group only where there are entries for it. */
+static int64_t merge_default(void *self, const void *question)
 {
+    const struct heddle_q_tlb_merge *q = question;
+
     (void)self;
-    (void)q;
-    return 0;
+    return q->run_pages >= HD_SUB_PAGES ? (int64_t)q->run_pages : 0;
 }
 
 /* Opens one array; `entries` 0: none.  0 or an error. */
@@ -668,12 +706,21 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                           "%s: entries = %u and merge_pages = %u: at least one "
                           "entry, and a group of 2, 4, 8 or 16 pages",
                           at, cfg->entries, group);
-    t->group_shift = hd_log2(group);
+    memcpy(t->shift,
+           (uint8_t[]){(uint8_t)cfg->index_shift, 4, 9, (uint8_t)hd_log2(group), 9},
+           sizeof t->shift);
     rc =
         open_array(t, &t->base, at, "", cfg->entries, cfg->ways, &t->base_mask);
     if (rc == 0)
         rc = open_array(t, &t->large, at, "large_", cfg->large_entries,
                         cfg->large_ways, &t->large_mask);
+    if (rc == 0 && cfg->sub_ways != 0 &&
+        (cfg->sub_ways > t->base.ways || t->base.ways > HD_ASSOC_NARROW ||
+         cfg->large_entries != 0))
+        rc = hd_err_set(env->err, HEDDLE_ECONFIG,
+                        "%s.sub_ways = %u: at most the ways of a set, %u, of "
+                        "which there are no more than 16, and no large_entries",
+                        at, cfg->sub_ways, t->base.ways);
     if (rc < 0)
         return rc;
     t->base_n = cfg->entries;

@@ -28,6 +28,9 @@ struct hd_tlb_cfg {
     uint32_t overlap;                   /* L1: enum hd_overlap */
     uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
+    uint32_t index_shift; /* log2 of the pages of 4 KB that share a set */
+    uint32_t sub_ways;    /* L2: ways that entries of subregions may have; 0:
+                             there are none */
 };
 
 /* What goes on while a miss of an L1 TLB is in flight (Pichai 6.1 to 6.3). */
@@ -54,6 +57,8 @@ enum hd_tlb_stat {
     HD_TLB_MERGED_FILLS,
     HD_TLB_EVICTIONS,
     HD_TLB_INVALIDATIONS,
+    HD_TLB_SUB_HITS, /* of the hits: in an entry of subregions */
+    HD_TLB_SUB_FILLS,
     HD_TLB_STATS
 };
 
@@ -66,8 +71,11 @@ enum hd_tlb_class {
     HD_TLB_64K,
     HD_TLB_2M,     /* in the base array: there is no large one */
     HD_TLB_MERGED, /* a run inside an aligned group of 4 KB pages */
+    HD_TLB_SUBS,   /* a run of subregions of 64 pages inside aligned 2 MB */
     HD_TLB_CLASSES
 };
+
+enum { HD_SUB_PAGES = 64 }; /* pages of a subregion (MESC) */
 
 enum { HD_TLB_CLASS_SHIFT = 52, HD_TLB_APP_SHIFT = 56 }; /* in keys */
 
@@ -78,17 +86,11 @@ enum {
     HD_TLB_LIVE
 };
 
-/* What an entry holds.  How many pages it stands for, and which, is in its key,
- * but for a run (below). */
+/* What an entry holds.  Which pages it stands for is in its key, but for how
+ * many a run has (hd_tlb.run). */
 struct hd_tlb_entry {
     uint32_t frame;      /* of the first page */
     uint16_t core, warp; /* that brought it */
-};
-
-/* What an entry of a merged run holds besides; one of others: old words. */
-struct hd_tlb_run {
-    uint8_t first; /* page of its group, of which key and frame do not say it */
-    uint8_t pages;
 };
 
 struct hd_tlb {
@@ -105,9 +107,9 @@ struct hd_tlb {
                             not counted while stat.v is NULL */
     struct hd_assoc base, large;
     const uint32_t *watched; /* [note] watchers */
-    struct hd_tlb_run *run;  /* arena: of the base array */
+    uint16_t *run; /* arena: pages of a run; of other base entries: old words */
     uint32_t level;          /* 1 or 2 */
-    uint32_t group_shift;    /* log2 of merge_pages */
+    uint8_t shift[HD_TLB_CLASSES]; /* log2 of the pages that share a set */
     struct hd_slot merge;
     struct hd_env *env;
     struct hd_tlb_cfg cfg;
@@ -150,6 +152,12 @@ static inline bool hd_tlb_again(struct hd_tlb *t, uint32_t app, uint64_t vpn,
     return true;
 }
 
+/* Whether a run is of subregions, as such an entry has it. */
+static inline bool hd_xlate_subs(const struct hd_xlate *x)
+{
+    return x->page_pages == 1 && x->pages >= HD_SUB_PAGES;
+}
+
 /* No entry is of anything but one page of 4 KB. */
 static inline bool hd_tlb_plain(const struct hd_tlb *t)
 {
@@ -160,23 +168,27 @@ static inline bool hd_tlb_plain(const struct hd_tlb *t)
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x);
 
-/* Enters a translation (replacing one that covers the same page); asks
- * tlb_merge when `x->pages` exceeds its page.  `cause` as in tlb_merge.  Of a
- * run, n pages answered are the first n, or the n that end with `wanted` where
- * those do not reach it; without a policy an entry holds one page. */
+/* Enters a translation (replacing what covers the same pages); asks tlb_merge
+ * when `x->pages` exceeds its page.  `cause` as in tlb_merge.  Of a run, n pages
+ * answered are the first n, or the n that end with `wanted` where those do not
+ * reach it.  Where there are entries of subregions and x has a whole one around
+ * `wanted`, all of x is offered, and the entry holds the whole subregions of what
+ * was answered; else x's part of the aligned group is.  Without a policy an entry
+ * holds all of the former, one page of the latter. */
 void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
                  hd_vpn wanted, const struct hd_xlate *x, uint32_t cause);
 
-/* Invalidates every entry that covers a page of [vpn, vpn + pages). */
-void hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                       uint64_t pages);
+/* Invalidates every entry that covers a page of [vpn, vpn + pages): how many. */
+uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                           uint64_t pages);
 
 /* A number of pages that means all of an application's. */
 #define HD_EVERY_PAGE (UINT64_MAX >> 8)
 
 /* hd_tlb_invalidate for what a shootdown says: `pages` 0: only the large entry
  * that holds vpn; app HD_APP_NONE: everything. */
-void hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages);
+uint32_t hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                      uint64_t pages);
 
 /* Calls fn for each valid entry (checks). */
 void hd_tlb_each(const struct hd_tlb *t,

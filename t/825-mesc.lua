@@ -1,0 +1,50 @@
+--[[
+825-mesc.lua - entries that cover runs of pages, in the whole machine.
+
+Pinned: CoLT in C and in Lua is one run, and merges where it is said to: in L1
+TLBs and of walks, in both levels, in aligned groups of 4 alone, whose frames are
+aligned, too (AMD); walk.memory=dram keeps walks out of the L2.
+
+SPDX-License-Identifier: MIT
+]]
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+
+--- Runs a part of what the tests know on mesc, small; its counters, statistics.
+local function run(settings, policy, options)
+    local sim <close> = whole.sim({ "ATAX", "BFS2", whole.random(4, 6, 1) },
+        whole.join(whole.SMALL, { ["l1tlb.merge_pages"] = 4,
+            ["l2tlb.merge_pages"] = 4, ["l2tlb.index_shift"] = 2 },
+            settings or {}),
+        { check = true, machine = "mesc" })
+    if policy then
+        sim:use(policy, options)
+    end
+    sim:run(1 << 40)
+    return sim:counters(), whole.statistics(sim)
+end
+
+-- ---- CoLT ------------------------------------------------------------------------
+
+local base = run()
+tap.is(base.l2tlb.merged_fills, 0, "off by default")
+for _, o in ipairs { {}, { full = 1 }, { full = 1, aligned = 4 } } do
+    local name = o.aligned and "AMD's" or o.full and "full CoLT" or "CoLT"
+    local c, stats = run(nil, "colt", o)
+    local _, lua = run(nil, "policies/colt.lua", o)
+    tap.is(whole.difference(stats, lua), nil,
+        name .. " in C and in Lua is one run")
+    tap.ok(c.l1tlb.hits > base.l1tlb.hits,
+        name .. " hits more often in the L1 TLBs",
+        ("%d, %d"):format(c.l1tlb.hits, base.l1tlb.hits))
+    tap.is(c.l2tlb.merged_hits > 0, o.full == 1, name .. " and the L2 TLB")
+end
+
+-- ---- walks that read memory ----------------------------------------------------------
+
+local l2 = run { ["walk.memory"] = "l2" }
+tap.ok(l2.l2cache.walk4_lookups > 0 and l2.l2cache.bypass_walks == 0
+    and base.l2cache.walk4_lookups == 0
+    and base.dram.walk_reads == base.walk.references,
+    "every read of a walk is one of DRAM, or a look-up in the L2")
+tap.done()
