@@ -3,7 +3,7 @@
 -- A page walk brings a line of page-table entries; where pages beside the one that
 -- was wanted are contiguous in virtual and in physical memory, one TLB entry can
 -- hold them, inside an aligned group (l1tlb.merge_pages, l2tlb.merge_pages; CoLT
--- and MESC: 4, with an index_shift of 2, so that a group lies in one set).
+-- and MESC: 4, and l2tlb.group_index, its shifted index).
 --
 -- As MESC (VI) compares it: CoLT merges in the L1 TLBs, of what a walk brings;
 -- full CoLT (full = 1) merges in both levels, and a hit in the L2 TLB passes its

@@ -131,10 +131,12 @@ static void array_remove(struct array *a, uint32_t app, uint64_t vpn,
 
 static uint64_t index_of(const struct twin *w, const struct entry *e)
 {
-    return e->klass == HD_TLB_4K       ? e->first >> w->cfg->index_shift
-           : e->klass == HD_TLB_64K    ? e->first / 16
-           : e->klass == HD_TLB_MERGED ? e->first / w->group
-                                       : e->first / 512;
+    bool group = w->cfg->group_index || e->klass == HD_TLB_MERGED;
+
+    return e->klass == HD_TLB_64K ? e->first / 16
+           : e->klass == HD_TLB_2M || e->klass == HD_TLB_SUBS ? e->first / 512
+           : group ? e->first / w->group
+                   : e->first;
 }
 
 static void twin_fill(struct twin *w, uint32_t app, uint64_t vpn,
@@ -231,6 +233,7 @@ static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
     array_open(&w.large, cfg.large_entries, cfg.large_ways);
     if (most > 1)
         t.merge = (struct hd_slot){take, &most, 1};
+    hd_tlb_bound(&t);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t app = hd_rng_below(&r, 3);
         uint64_t base = !mixed ? MIXED_4K
@@ -331,7 +334,7 @@ static void shifted_index(void **state)
 {
     (void)state;
     drive((struct hd_tlb_cfg){
-              .entries = 64, .ways = 4, .merge_pages = 4, .index_shift = 2},
+              .entries = 64, .ways = 4, .merge_pages = 4, .group_index = 1},
           200000, 1000, 4, false);
 }
 

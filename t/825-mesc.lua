@@ -14,7 +14,7 @@ local whole = require "lib.whole"
 local function run(settings, policy, options)
     local sim <close> = whole.sim({ "ATAX", "BFS2", whole.random(4, 6, 1) },
         whole.join(whole.SMALL, { ["l1tlb.merge_pages"] = 4,
-            ["l2tlb.merge_pages"] = 4, ["l2tlb.index_shift"] = 2 },
+            ["l2tlb.merge_pages"] = 4, ["l2tlb.group_index"] = true },
             settings or {}),
         { check = true, machine = "mesc" })
     if policy then

@@ -390,6 +390,7 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->step_ticks = w->walk->per_core ? hd_ticks(env->clk, HD_CLK_CORE, 1)
                                       : m->tick;
     m->ordered = n == 1 && w->memory_back > 0 && w->walk->port == 0;
+    m->read_flags = w->walk->memory != 0 ? HD_REQ_BYPASS : 0;
     m->never = HD_NEVER;
     m->until = env->slots != NULL && env->slots->epoch != NULL
                    ? env->slots->epoch

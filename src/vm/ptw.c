@@ -323,8 +323,7 @@ static HD_INLINE void leave(const struct hd_mmu *m, hd_time now,
     q->queued = ticket;
     q->client = (uint16_t)(m->w.memory_client + numbered);
     q->level = w->level;
-    q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) |
-                         (m->walk_cfg.memory != 0 ? HD_REQ_BYPASS : 0));
+    q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) | m->read_flags);
     q->hit = HD_REQ_HIT;
     w->counted = 0;
     m->w.memory.send(m->w.memory.self, now, r);

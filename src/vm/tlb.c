@@ -16,8 +16,8 @@
  * unified array), all others in any.  What is entered takes the place of whatever
  * covers one of its pages.
  *
- * With index_shift, 2^index_shift pages share a set, one entry each, as CoLT's
- * groups do.
+ * With group_index a page of 4 KB is a run of one, so that it lies in the set of
+ * its group.
  *
  * An entry holds only what its key does not say: its frame, who brought it,
  * and of a run how long it is.
@@ -95,10 +95,9 @@ const struct hd_setting hd_l1tlb_settings[] = {
     {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
      "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
      "CoLT: 4; a 128-byte line of page-table entries: 16"},
-    {"index_shift", HD_T_U32, TLB(index_shift), "bits", "0", 0, 9, NULL,
-     "2 to this power pages of 4 KB share a set, each with an entry of its own, "
-     "so that a merged entry lies where they do",
-     "CoLT 4.2: 2; elsewhere 0, the usual index"},
+    {"group_index", HD_T_BOOL, TLB(group_index), "", "false", 0, 1, NULL,
+     "a page of 4 KB lies in the set of its aligned group, as merged entries do",
+     "CoLT 4.2: its index is shifted; elsewhere not"},
 };
 const uint32_t hd_l1tlb_setting_count = HD_LEN(hd_l1tlb_settings);
 
@@ -133,10 +132,9 @@ const struct hd_setting hd_l2tlb_settings[] = {
     {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
      "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
      "CoLT: 4; a 128-byte line of page-table entries: 16"},
-    {"index_shift", HD_T_U32, TLB(index_shift), "bits", "0", 0, 9, NULL,
-     "2 to this power pages of 4 KB share a set, each with an entry of its own, "
-     "so that a merged entry lies where they do",
-     "CoLT 4.2: 2; elsewhere 0, the usual index"},
+    {"group_index", HD_T_BOOL, TLB(group_index), "", "false", 0, 1, NULL,
+     "a page of 4 KB lies in the set of its aligned group, as merged entries do",
+     "CoLT 4.2: its index is shifted; elsewhere not"},
     {"sub_ways", HD_T_U32, TLB(sub_ways), "ways", "0", 0, 16, NULL,
      "ways of a set, from the first, that may hold entries of subregions, runs of "
      "64 pages inside 2 MB that the page table's bits say to be contiguous: they "
@@ -274,7 +272,7 @@ static HD_INLINE uint32_t find(const struct hd_tlb *t, uint32_t app,
     uint32_t present = t->live[HD_TLB_PRESENT], e = HD_NONE;
 
     if (HD_LIKELY(present == 1u << HD_TLB_4K))
-        return hd_assoc_find_at(&t->base, base_set(t, HD_TLB_4K, vpn),
+        return hd_assoc_find_at(&t->base, set_of(&t->base, t->base_mask, vpn),
                                 key_of(HD_TLB_4K, app, vpn), guess);
     if (present & 1u << HD_TLB_LARGE)
         e = find_large(t, app, vpn);
@@ -464,7 +462,8 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
         hi = hd_min_u64(hi, (wanted | group) + 1);
     }
     if (own < HD_LARGE_PAGES)
-        klass = own == 1 ? HD_TLB_4K : HD_TLB_64K;
+        klass = own == 16 ? HD_TLB_64K
+                          : t->cfg.group_index ? HD_TLB_MERGED : HD_TLB_4K;
     if ((subs || t->merge.bound) && own <= group && hi - lo > own) {
         struct heddle_q_tlb_merge q = {
             t->level, cause, app,     core,
@@ -477,11 +476,12 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
             lo = (lo + sub) & ~sub;
             hi &= ~sub;
         }
+        n = own;
         if (hi > lo + own && lo <= wanted && wanted < hi) {
             first = lo;
+            n = hi - lo;
             klass = subs ? HD_TLB_SUBS : HD_TLB_MERGED;
         }
-        n = klass >= HD_TLB_MERGED ? hi - lo : own;
     }
     *out = (struct hd_xlate){
         {first}, {x->pfn.v + (first - x->vpn.v)}, (uint32_t)n, own};
@@ -550,8 +550,9 @@ static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
               r.vpn.v >> t->shift[klass], core, warp, (uint32_t)r.pfn.v);
     if (klass >= HD_TLB_MERGED) {
         t->run[e] = (uint16_t)r.pages;
-        count(t, app,
-              klass == HD_TLB_SUBS ? HD_TLB_SUB_FILLS : HD_TLB_MERGED_FILLS);
+        if (r.pages > 1)
+            count(t, app, klass == HD_TLB_SUBS ? HD_TLB_SUB_FILLS
+                                               : HD_TLB_MERGED_FILLS);
     }
 }
 
@@ -559,10 +560,10 @@ HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
                         uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
                         uint32_t cause)
 {
-    if (HD_LIKELY(x->page_pages == 1 && !t->merge.bound &&
-                  t->cfg.sub_ways == 0 && (t->live[HD_TLB_PRESENT] & RUNS) == 0))
-        enter(t, HD_TLB_4K, key_of(HD_TLB_4K, app, wanted.v),
-              wanted.v >> t->shift[HD_TLB_4K], core, warp, (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)));
+    if (HD_LIKELY(x->page_pages == 1 && !t->runs &&
+                  (t->live[HD_TLB_PRESENT] & RUNS) == 0))
+        enter(t, HD_TLB_4K, key_of(HD_TLB_4K, app, wanted.v), wanted.v, core,
+              warp, (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)));
     else
         fill_other(t, app, core, warp, wanted, x, cause);
 }
@@ -681,6 +682,7 @@ void hd_tlb_bound(struct hd_tlb *t)
         return; /* it was not opened: this machine has none */
     hd_assoc_bound(&t->base);
     hd_assoc_bound(&t->large);
+    t->runs = t->merge.bound || t->cfg.sub_ways != 0 || t->cfg.group_index;
     t->quiet = (t->base.asked & (HD_ASSOC_TOUCH | HD_ASSOC_ENTRY)) == 0 &&
                !t->merge.bound && t->watched[HEDDLE_NOTE_tlb_hit] == 0 &&
                t->watched[HEDDLE_NOTE_tlb_miss] == 0 &&
@@ -707,7 +709,7 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                           "entry, and a group of 2, 4, 8 or 16 pages",
                           at, cfg->entries, group);
     memcpy(t->shift,
-           (uint8_t[]){(uint8_t)cfg->index_shift, 4, 9, (uint8_t)hd_log2(group), 9},
+           (uint8_t[]){0, 4, 9, (uint8_t)hd_log2(group), 9},
            sizeof t->shift);
     rc =
         open_array(t, &t->base, at, "", cfg->entries, cfg->ways, &t->base_mask);

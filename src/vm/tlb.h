@@ -15,6 +15,7 @@
 #include "../core/config.h"
 #include "../core/env.h"
 #include "../mem/assoc.h"
+#include "contig.h"
 #include "translate.h"
 
 struct hd_tlb_cfg {
@@ -28,7 +29,7 @@ struct hd_tlb_cfg {
     uint32_t overlap;                   /* L1: enum hd_overlap */
     uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
-    uint32_t index_shift; /* log2 of the pages of 4 KB that share a set */
+    uint32_t group_index; /* 1: pages of 4 KB lie in the set of their group */
     uint32_t sub_ways;    /* L2: ways that entries of subregions may have; 0:
                              there are none */
 };
@@ -75,8 +76,6 @@ enum hd_tlb_class {
     HD_TLB_CLASSES
 };
 
-enum { HD_SUB_PAGES = 64 }; /* pages of a subregion (MESC) */
-
 enum { HD_TLB_CLASS_SHIFT = 52, HD_TLB_APP_SHIFT = 56 }; /* in keys */
 
 /* Where live[] of a TLB has what besides the counts of base entries. */
@@ -99,6 +98,7 @@ struct hd_tlb {
                                    array's */
     uint32_t *live; /* arena: valid base entries of each class, then valid
                        large entries, then a bit set of classes present */
+    bool runs;  /* entries of runs may be made */
     bool quiet; /* nobody but the owner is concerned with look-ups and fills */
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
     uint32_t base_n;                /* entries of the base array */

@@ -152,6 +152,7 @@ struct hd_mmu {
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
         *walk_warps;
     uint32_t *port; /* [core]: sender's rank of its requests */
+    uint8_t read_flags; /* of all reads */
     bool ordered;   /* reads are numbered: one unit, and they take time */
     bool ahead;     /* and are sent as soon as their time is known, if .. */
     const hd_time *until; /* .. that is before this */
