@@ -35,6 +35,8 @@ struct heddle_survey_options {
     uint32_t lanes;         /* of a warp: 32 or 64; 0: 32 */
     uint32_t columns, rows; /* of the picture, at most; 0: no picture */
     uint64_t limit; /* warp instructions after which it is cut; 0: none */
+    uint32_t launches; /* stop after so many; 0: never */
+    uint32_t every;    /* only blocks 0, every, 2 every, ..; 0: all of them */
     struct heddle_survey_room room;
     int (*stop)(void *ud); /* asked now and then, may be NULL; not 0 ends it */
     void *ud;
@@ -51,7 +53,7 @@ struct heddle_survey_kernel {
     uint64_t thread_instructions; /* times their active lanes */
     uint64_t divergent;           /* of the warp instructions: some threads of
                                      the warp had left or stood aside */
-    uint64_t loads, stores, atomics, barriers;
+    uint64_t alu, loads, stores, atomics, barriers;
     uint64_t lanes;      /* active in memory instructions */
     uint64_t lines;      /* touched, an instruction at a time */
     uint64_t pages;      /* the same: accesses */

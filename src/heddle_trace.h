@@ -146,61 +146,6 @@ HEDDLE_API int heddle_trace_dump(heddle_workload *w,
 HEDDLE_API int heddle_trace_verify(heddle_workload *w, char *error,
                                    size_t room);
 
-/* ---- writing one by hand ------------------------------------------------- */
-
-typedef struct heddle_trace_writer heddle_trace_writer;
-
-/* Begins a container with one address space.  NULL with *status set. */
-HEDDLE_API heddle_trace_writer *
-heddle_trace_writer_new(const char *out, const char *name, int *status,
-                        char *error, size_t room);
-/* An unfinished file is removed. */
-HEDDLE_API void heddle_trace_writer_free(heddle_trace_writer *w);
-HEDDLE_API const char *heddle_trace_writer_error(const heddle_trace_writer *w);
-
-HEDDLE_API int heddle_trace_writer_alloc(heddle_trace_writer *w,
-                                         const char *name, uint64_t base,
-                                         uint64_t bytes);
-/* Begins a kernel: name, grid, block, shared_bytes, registers and lanes of *k
- * are used. */
-HEDDLE_API int heddle_trace_writer_kernel(heddle_trace_writer *w,
-                                          const struct heddle_trace_kernel *k);
-HEDDLE_API int heddle_trace_writer_block(heddle_trace_writer *w,
-                                         uint64_t number);
-
-enum heddle_trace_kind {
-    HEDDLE_TRACE_ALU,
-    HEDDLE_TRACE_LOAD,
-    HEDDLE_TRACE_STORE,
-    HEDDLE_TRACE_ATOMIC,
-    HEDDLE_TRACE_BARRIER,
-    HEDDLE_TRACE_EXIT
-};
-
-/* The next operation of a warp of the block; warps may take turns. */
-struct heddle_trace_write {
-    enum heddle_trace_kind kind;
-    uint32_t warp;
-    uint32_t count; /* instructions of an ALU run; 0: 1 */
-    uint32_t pc;
-    uint32_t bytes; /* a lane: 1, 2, 4, 8, 16; of an ALU run: instructions
-                       of a group, at most 255, or 0 (core.ilp) */
-    uint32_t wait;  /* scoreboard slots that must be empty */
-    int slot;       /* that it fills, 0 .. 31, or -1 */
-    int local;
-    int texture; /* a texture fetch of global memory */
-    uint64_t mask;
-    const char *opcode;      /* NULL: the kind's name */
-    const uint64_t *address; /* [lanes], read where the mask is set */
-};
-
-HEDDLE_API int heddle_trace_writer_op(heddle_trace_writer *w,
-                                      const struct heddle_trace_write *op);
-/* A warp without an EXIT gets one that counts as no instruction. */
-HEDDLE_API int heddle_trace_writer_block_end(heddle_trace_writer *w);
-/* Completes the file and gives it its name. */
-HEDDLE_API int heddle_trace_writer_finish(heddle_trace_writer *w);
-
 #ifdef __cplusplus
 }
 #endif

@@ -76,24 +76,6 @@ struct heddle_walk_alloc {
 HEDDLE_API int heddle_walk_alloc(heddle_workload *w, uint32_t i,
                                  struct heddle_walk_alloc *out);
 
-/* What the memory instructions of one kernel, kind and allocation were. */
-struct heddle_profile_row {
-    char kernel[64];
-    enum heddle_walk_kind kind;
-    uint32_t alloc;        /* index, or UINT32_MAX: in none of them */
-    uint64_t instructions; /* warp instructions; of alu, those of the runs */
-    uint64_t lanes;        /* active lanes, summed (memory only, as below) */
-    uint64_t lines;        /* distinct lines of 128 bytes, summed */
-    uint64_t pages;        /* distinct pages of 4 KB, summed */
-};
-
-/* Walks and counts.  Returns the number of rows, in the order of their first
- * appearance, with *rows owned (free()), or a negative code with words. */
-HEDDLE_API int heddle_profile(heddle_workload *w,
-                              const struct heddle_walk_options *o,
-                              struct heddle_profile_row **rows, char *error,
-                              size_t room);
-
 #ifdef __cplusplus
 }
 #endif

@@ -3,8 +3,7 @@
  *
  * Pinned, with a source of the test's own: the order (warps by number, each to
  * its barrier, then again), affine and per-lane addresses, masks, `every` and
- * `launches`, a visitor that stops, an error of the source, and the counts of
- * a profile: instructions, lanes, lines and pages by kernel and allocation.
+ * `launches`, a visitor that stops, and an error of the source.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -234,28 +233,6 @@ static void errors_have_words(void **state)
     assert_text(error, "48 lanes");
 }
 
-static void profile_counts(void **state)
-{
-    struct fake f;
-    struct heddle_profile_row *r;
-    int n;
-
-    (void)state;
-    fake_make(&f);
-    n = heddle_profile(hd_workload(&f.src), NULL, &r, NULL, 0);
-    assert_int_equal(n, 10); /* 5 kinds in each of 2 kernels */
-    assert_string_equal(r[0].kernel, "k0");
-    assert_true(r[0].kind == HEDDLE_WALK_LOAD && r[0].alloc == 0);
-    assert_true(r[0].instructions == 2 && r[0].lanes == 64);
-    assert_true(r[0].lines == 2 && r[0].pages == 2);
-    assert_true(r[1].kind == HEDDLE_WALK_ALU && r[1].instructions == 18);
-    assert_string_equal(r[8].kernel, "k1");
-    assert_true(r[8].kind == HEDDLE_WALK_STORE && r[8].alloc == 1);
-    assert_true(r[8].instructions == 4 && r[8].lanes == 64);
-    assert_true(r[8].lines == 64 && r[8].pages == 64);
-    free(r);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,7 +240,6 @@ int main(void)
         cmocka_unit_test(every_second_block),
         cmocka_unit_test(visitor_stops),
         cmocka_unit_test(errors_have_words),
-        cmocka_unit_test(profile_counts),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -272,9 +272,11 @@ static int count(void *ud, const struct hd_step *t)
     if (op->mask != t->exist && op->kind != HD_OP_EXIT)
         k->divergent += op->count;
     s->instructions += op->count;
-    if (op->kind == HD_OP_BARRIER)
+    if (op->kind == HD_OP_ALU)
+        k->alu += op->count;
+    else if (op->kind == HD_OP_BARRIER)
         k->barriers += op->count;
-    else if (op->kind != HD_OP_ALU && op->kind != HD_OP_EXIT)
+    else if (op->kind != HD_OP_EXIT)
         rc = count_memory(s, k, t);
     if (rc == 0 && s->o.stop != NULL &&
         s->instructions - s->asked >= STOP_EVERY) {
@@ -395,6 +397,8 @@ static int survey(struct heddle_survey *s, struct hd_source *src,
                           .name = "survey",
                           .v = {.step = count, .ud = s},
                           .lanes = s->o.lanes,
+                          .launches = s->o.launches,
+                          .every = s->o.every,
                           .room = &s->o.room};
     int rc = list_allocs(s, src);
 

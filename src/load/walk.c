@@ -1,6 +1,6 @@
 /*
- * walk.c - runs a workload without a machine: walks, profiles, and the runs of
- * surveys and recordings.
+ * walk.c - runs a workload without a machine: walks, and the runs of surveys and
+ * recordings.
  *
  * A source is asked exactly as a core asks it (source.h): launch, block_start,
  * next and access for each warp, block_end.  Nothing has a latency here.
@@ -20,12 +20,6 @@
  * need the same.  A block that fits no core gets one to itself, as the walk
  * would give it.
  *
- * A profile says what the memory instructions of a workload look like: active
- * lanes, lines and pages an instruction, by kernel and allocation.  These are
- * the figures by which papers sort programs (coalescing factor, page
- * divergence), and the check that a rewritten benchmark touches memory as its
- * model does.  What a TLB of any size would do with it is another matter.
- *
  * Left out: latencies, dependences (the wait sets), the scheduler's
  * preferences, and in a walk occupancy.
  *
@@ -39,7 +33,6 @@
 #include "../base/bits.h"
 #include "../core/env.h"
 #include "../heddle_walk.h"
-#include "grow.h"
 
 enum { MOST_WARPS = 64 };
 
@@ -350,118 +343,4 @@ int heddle_walk_alloc(heddle_workload *workload, uint32_t i,
     out->base = a.base.v;
     out->bytes = a.bytes;
     return 0;
-}
-
-/* ---- profiles ------------------------------------------------------------ */
-
-struct profile {
-    struct heddle_walk_alloc *alloc;
-    size_t allocs, room_allocs;
-    struct heddle_profile_row *row;
-    size_t rows, room;
-    size_t hint; /* row found last */
-};
-
-static uint32_t find_alloc(const struct profile *p, uint64_t at)
-{
-    for (size_t i = 0; i < p->allocs; i++)
-        if (at - p->alloc[i].base < p->alloc[i].bytes)
-            return (uint32_t)i;
-    return UINT32_MAX;
-}
-
-/* The row of an instruction, made when missing; NULL: no memory. */
-static struct heddle_profile_row *
-find_row(struct profile *p, const struct heddle_walk_op *op, uint32_t alloc)
-{
-    struct heddle_profile_row *r;
-
-    for (size_t i = 0; i < p->rows; i++) { /* most often soon after the last */
-        size_t at = (p->hint + i) % p->rows;
-        r = &p->row[at];
-        if (r->kind == op->kind && r->alloc == alloc &&
-            strncmp(r->kernel, op->kernel, sizeof r->kernel) == 0) {
-            p->hint = at;
-            return r;
-        }
-    }
-    if ((r = hd_grow(&p->row, p->rows, &p->room, sizeof *r)) == NULL)
-        return NULL;
-    r += p->hint = p->rows++;
-    *r = (struct heddle_profile_row){.kind = op->kind, .alloc = alloc};
-    strncpy(r->kernel, op->kernel, sizeof r->kernel - 1);
-    return r;
-}
-
-/* Distinct units of 2^shift bytes that the lanes touch. */
-static uint32_t distinct(const struct heddle_walk_op *op, unsigned shift)
-{
-    uint64_t seen[2 * HD_MAX_LANES];
-    uint32_t n = 0, i;
-
-    for (uint64_t m = op->mask; m != 0; m &= m - 1) {
-        uint64_t first = op->address[hd_bit_first(m)];
-        uint64_t last = (first + op->bytes - 1) >> shift;
-        for (uint64_t unit = first >> shift; unit <= last; unit++) {
-            for (i = n; i > 0 && seen[i - 1] != unit; i--)
-                ;
-            if (i == 0)
-                seen[n++] = unit;
-        }
-    }
-    return n;
-}
-
-static int count(void *ud, const struct heddle_walk_op *op)
-{
-    bool memory = hd_op_memory(op->kind);
-    uint32_t alloc = UINT32_MAX;
-    struct heddle_profile_row *r;
-
-    if (memory && op->mask != 0)
-        alloc = find_alloc(ud, op->address[hd_bit_first(op->mask)]);
-    if ((r = find_row(ud, op, alloc)) == NULL)
-        return HEDDLE_ENOMEM;
-    r->instructions += op->count;
-    if (memory) {
-        r->lanes += hd_bit_count(op->mask);
-        r->lines += distinct(op, 7);
-        r->pages += distinct(op, HD_PAGE_SHIFT);
-    }
-    return 0;
-}
-
-static int list_allocs(struct profile *p, heddle_workload *w)
-{
-    struct heddle_walk_alloc a, *list;
-
-    while (heddle_walk_alloc(w, (uint32_t)p->allocs, &a) == 0) {
-        list = hd_grow(&p->alloc, p->allocs, &p->room_allocs, sizeof a);
-        if (list == NULL)
-            return HEDDLE_ENOMEM;
-        list[p->allocs++] = a;
-    }
-    return 0;
-}
-
-int heddle_profile(heddle_workload *w, const struct heddle_walk_options *o,
-                   struct heddle_profile_row **rows, char *error, size_t room)
-{
-    struct hd_err err = {0};
-    struct profile p = {0};
-    int rc = list_allocs(&p, w);
-
-    if (rc == 0) {
-        rc = heddle_walk(w, o, count, &p, error, room);
-    } else {
-        hd_err_memory(&err);
-        hd_err_tell(&err, error, room);
-    }
-    free(p.alloc);
-    if (rc < 0) {
-        free(p.row);
-        return rc;
-    }
-    *rows = p.row;
-    return (int)p.rows;
 }

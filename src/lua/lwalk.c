@@ -10,8 +10,9 @@
  *         One table is used for all; copy what must last.  A return value
  *         other than nil and false ends the walk.
  *     walk.profile(w [, options]) -> { { kernel=, kind=, buffer=, count=,
- *         lanes=, lines=, pages= }, ... }; lanes, lines and pages are means
- *         an instruction, of memory instructions only
+ *         lanes=, lines=, pages= }, ... }: of each kernel alu, barrier, exit, and
+ *         by buffer the memory instructions with an active lane; lanes, lines and pages
+ *         are means an instruction of those
  *     walk.buffers(w) -> { { name=, base=, bytes= }, ... }
  *
  * Options: lanes (32), launches (stop after so many), every (only each
@@ -48,7 +49,6 @@
 #include "../heddle_walk.h"
 #include "lheddle.h"
 
-#define ROWS   "heddle.walk.rows"
 #define SURVEY "heddle.survey.running"
 
 HL_MODULE int luaopen_heddle_walk(lua_State *L);
@@ -185,49 +185,7 @@ static int walk_each(lua_State *L)
     return 0;
 }
 
-/* ---- profile, buffers ----------------------------------------------------- */
-
-static void mean(lua_State *L, const char *name, uint64_t sum, uint64_t n)
-{
-    hl_set_real(L, name, n ? (double)sum / (double)n : 0);
-}
-
-static void push_row(lua_State *L, heddle_workload *w,
-                     const struct heddle_profile_row *r)
-{
-    struct heddle_walk_alloc a;
-
-    lua_createtable(L, 0, 7);
-    hl_set_text(L, "kernel", r->kernel);
-    hl_set_text(L, "kind", heddle_walk_kind_name(r->kind));
-    hl_set_number(L, "count", r->instructions);
-    if (!is_memory(r->kind))
-        return;
-    if (heddle_walk_alloc(w, r->alloc, &a) == 0)
-        hl_set_text(L, "buffer", a.name);
-    mean(L, "lanes", r->lanes, r->instructions);
-    mean(L, "lines", r->lines, r->instructions);
-    mean(L, "pages", r->pages, r->instructions);
-}
-
-HL_RELEASE(free_rows, ROWS, struct heddle_profile_row, free)
-
-static int walk_profile(lua_State *L)
-{
-    heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_walk_options o = walk_options(L, 2);
-    struct heddle_profile_row **rows = hl_box(L, ROWS, free_rows, NULL);
-    char error[1024] = "";
-    int n = heddle_profile(w, &o, rows, error, sizeof error);
-
-    hl_expect(L, n, error);
-    lua_createtable(L, n, 0);
-    for (int i = 0; i < n; i++) {
-        push_row(L, w, *rows + i);
-        lua_rawseti(L, -2, i + 1);
-    }
-    return 1;
-}
+/* ---- buffers -------------------------------------------------------------- */
 
 int hl_allocations(lua_State *L)
 {
@@ -429,6 +387,81 @@ static int survey_run(lua_State *L)
     push_lists(L, *s);
     if (r->columns > 0)
         push_picture(L, *s);
+    return 1;
+}
+
+/* ---- a profile: what a survey has of kernels and buffers ------------------ */
+
+static void mean(lua_State *L, const char *name, uint64_t sum, uint64_t n)
+{
+    hl_set_real(L, name, n ? (double)sum / (double)n : 0);
+}
+
+/* Begins a row of the list below it. */
+static void push_row(lua_State *L, const char *kernel, const char *kind,
+                     uint64_t count)
+{
+    lua_createtable(L, 0, 7);
+    hl_set_text(L, "kernel", kernel);
+    hl_set_text(L, "kind", kind);
+    hl_set_number(L, "count", count);
+}
+
+static void end_row(lua_State *L)
+{
+    lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+}
+
+static void push_profile(lua_State *L, heddle_workload *w,
+                         const heddle_survey *s, uint32_t kernel)
+{
+    const struct heddle_survey_kernel *k = heddle_survey_kernel(s, kernel);
+    const struct heddle_survey_use *u;
+    struct heddle_walk_alloc a;
+
+    push_row(L, k->name, "alu", k->alu);
+    end_row(L);
+    push_row(L, k->name, "barrier", k->barriers);
+    end_row(L);
+    push_row(L, k->name, "exit",
+             k->instructions - k->alu - k->loads - k->stores - k->atomics -
+                 k->barriers);
+    end_row(L);
+    for (uint32_t i = 0; heddle_walk_alloc(w, i, &a) == 0; i++)
+        for (uint32_t kind = 0; kind < HEDDLE_SURVEY_KINDS; kind++) {
+            u = heddle_survey_use(s, kernel, i, kind);
+            if (u == NULL || u->instructions == 0)
+                continue;
+            push_row(L, k->name,
+                     heddle_walk_kind_name((enum heddle_walk_kind)(
+                         HEDDLE_WALK_LOAD + (int)kind)),
+                     u->instructions);
+            hl_set_text(L, "buffer", a.name);
+            mean(L, "lanes", u->lanes, u->instructions);
+            mean(L, "lines", u->lines, u->instructions);
+            mean(L, "pages", u->pages, u->instructions);
+            end_row(L);
+        }
+}
+
+static int walk_profile(lua_State *L)
+{
+    heddle_workload *w = hl_workload_check(L, 1);
+    struct heddle_survey_options o = {
+        .lanes = option32(L, 2, "lanes", UINT32_MAX),
+        .launches = option32(L, 2, "launches", UINT32_MAX),
+        .every = option32(L, 2, "every", UINT32_MAX),
+        .stop = interrupted,
+        .ud = hl_interrupt_of(L),
+    };
+    heddle_survey **s = hl_box(L, SURVEY, free_survey, NULL);
+    char error[1024] = "";
+    int rc = heddle_survey_run(w, &o, s, error, sizeof error);
+
+    hl_expect(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
+    lua_newtable(L);
+    for (uint32_t i = 0; i < heddle_survey_result(*s)->kernels; i++)
+        push_profile(L, w, *s, i);
     return 1;
 }
 
