@@ -1,5 +1,5 @@
 /*
- * grow.c - growing arrays, byte strings and hashes, and variable-length
+ * grow.c - growing arrays, byte strings and maps, and variable-length
  * integers. SPDX-License-Identifier: MIT
  */
 #include "grow.h"
@@ -85,22 +85,32 @@ void *hd_grow_slow(void *list, size_t n, size_t *room, size_t size)
     return p;
 }
 
-bool hd_hash_grow(struct hd_hash *h, const void *table, size_t n,
-                  hd_hash_fn *fn)
+/* The slot of a key, or the free one where it would be. */
+static struct hd_map_slot *find(const struct hd_map *m, uint64_t key)
 {
-    size_t slots = h->slots == 0 ? 256 : h->slots * 2;
-    uint32_t *slot = calloc(slots, sizeof *slot);
+    size_t at = (key * 0x9e3779b97f4a7c15ull >> 20) & (m->slots - 1);
 
-    if (slot == NULL)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        size_t at = fn(table, i) & (slots - 1);
-        while (slot[at] != 0)
-            at = (at + 1) & (slots - 1);
-        slot[at] = (uint32_t)i + 1;
+    while (m->slot[at].row != 0 && m->slot[at].key != key)
+        at = (at + 1) & (m->slots - 1);
+    return &m->slot[at];
+}
+
+uint32_t *hd_map_at(struct hd_map *m, uint64_t key)
+{
+    if (m->n * 2 >= m->slots) {
+        struct hd_map big = {.slots = m->slots == 0 ? 256 : m->slots * 2};
+        big.slot = calloc(big.slots, sizeof *big.slot);
+        if (big.slot == NULL)
+            return NULL;
+        for (size_t i = 0; i < m->slots; i++)
+            if (m->slot[i].row != 0)
+                *find(&big, m->slot[i].key) = m->slot[i];
+        free(m->slot);
+        m->slot = big.slot;
+        m->slots = big.slots;
     }
-    free(h->slot);
-    h->slot = slot;
-    h->slots = slots;
-    return true;
+    struct hd_map_slot *s = find(m, key);
+    m->n += s->row == 0;
+    s->key = key;
+    return &s->row;
 }

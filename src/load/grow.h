@@ -1,15 +1,11 @@
 /*
- * grow.h - growing arrays, byte strings and hashes, variable-length integers,
+ * grow.h - growing arrays, byte strings and maps, variable-length integers,
  * and a reader that cannot pass its end.
  *
  * An integer takes seven bits a byte, low bits first; a signed one is folded
  * first (0, -1, 1, -2, ...).  The reader never looks past its end: after an
  * overrun it answers 0 and `bad` is set, so a decoder checks once after a
  * group of fields.
- *
- * A hash finds the rows of a table: slot[] holds row + 1, 0 where there is
- * none, and is at most half full.  Whoever looks for a row starts at its hash
- * and goes on until it is found or a slot is free.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -172,22 +168,17 @@ static inline void *hd_grow(void *list, size_t n, size_t *room, size_t size)
     return n < *room ? p : hd_grow_slow(list, n, room, size);
 }
 
-struct hd_hash {
-    uint32_t *slot;
-    size_t slots; /* a power of two */
+/* Rows of a table, counted from 1, by number. */
+struct hd_map {
+    struct hd_map_slot {
+        uint64_t key;
+        uint32_t row; /* 0: free */
+    } *slot;
+    size_t slots, n; /* a power of two; taken, at most half */
 };
 
-/* The hash of a row of a table. */
-typedef uint64_t hd_hash_fn(const void *table, size_t row);
-
-bool hd_hash_grow(struct hd_hash *h, const void *table, size_t n,
-                  hd_hash_fn *fn);
-
-/* Makes room for one row more than n; false: no memory. */
-static inline bool hd_hash_room(struct hd_hash *h, const void *table, size_t n,
-                                hd_hash_fn *fn)
-{
-    return n * 2 < h->slots || hd_hash_grow(h, table, n, fn);
-}
+/* Where the row of a key is, 0 if it is new and to be set then.  NULL: no
+ * memory. */
+uint32_t *hd_map_at(struct hd_map *m, uint64_t key);
 
 #endif

@@ -2,7 +2,7 @@
  * survey-pages.c - the pages that a survey has seen: when, by whom, how far
  * apart.
  *
- * Pages lie in an array in the order of their first touch; a hash finds them
+ * Pages lie in an array in the order of their first touch; a map finds them
  * by number.  A list through them, newest first, is the LRU stack: the depth
  * of a page in it is the number of distinct pages touched since, itself
  * included, which is the least number of entries at which a fully associative
@@ -40,38 +40,27 @@ void hd_seen_open(struct hd_seen *s)
 void hd_seen_close(struct hd_seen *s)
 {
     free(s->page);
-    free(s->hash.slot);
+    free(s->map.slot);
 }
 
 /* ---- finding ------------------------------------------------------------ */
 
-static uint64_t hash_of(uint64_t vpn)
-{
-    return (vpn * 0x9e3779b97f4a7c15ull) >> 32;
-}
-
-static uint64_t hash_at(const void *s, size_t i)
-{
-    return hash_of(((const struct hd_seen *)s)->page[i].vpn);
-}
-
 uint32_t hd_seen_find(struct hd_seen *s, uint64_t vpn)
 {
-    struct hd_hash *h = &s->hash;
+    uint32_t *row;
 
     if (s->newest != NONE && s->page[s->newest].vpn == vpn)
         return s->newest;
-    if (!hd_hash_room(h, s, s->n, hash_at))
+    row = hd_map_at(&s->map, vpn);
+    if (row == NULL ||
+        hd_grow(&s->page, s->n, &s->room, sizeof *s->page) == NULL)
         return NONE;
-    size_t at = hash_of(vpn) & (h->slots - 1);
-    for (; h->slot[at] != 0; at = (at + 1) & (h->slots - 1))
-        if (s->page[h->slot[at] - 1].vpn == vpn)
-            return h->slot[at] - 1;
-    if (hd_grow(&s->page, s->n, &s->room, sizeof *s->page) == NULL)
-        return NONE;
-    s->page[s->n] = (struct hd_seen_page){.vpn = vpn, .reuse = HD_REUSE_FIRST};
-    h->slot[at] = ++s->n;
-    return s->n - 1;
+    if (*row == 0) {
+        s->page[s->n] =
+            (struct hd_seen_page){.vpn = vpn, .reuse = HD_REUSE_FIRST};
+        *row = ++s->n;
+    }
+    return *row - 1;
 }
 
 /* ---- the LRU stack ------------------------------------------------------- */

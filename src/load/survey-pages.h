@@ -30,7 +30,7 @@ struct hd_seen {
     struct hd_seen_page *page;
     uint32_t n;
     size_t room;
-    struct hd_hash hash; /* by vpn */
+    struct hd_map map; /* by vpn */
     uint32_t newest, oldest;
     uint32_t edge[HD_REUSE_BOUNDS]; /* the last page inside of each bound */
     uint64_t lines;                 /* distinct, touched */

@@ -10,13 +10,11 @@
  *
  * Speed.  What a line says besides its mask and addresses is the same each
  * time the instruction executes: the text before the mask and the text after
- * it up to the width make a static instruction, which is parsed once and found
- * by a hash of the two.  The program counter is part of the text, so two
- * instructions of a program are two here; one whose registers or width vary
- * from line to line is as many.  Each remembers the two that followed it last;
- * a line is first compared with those as bytes, eight at a time, and parsed
- * word by word only if it is neither.  A mask is eight digits, converted at
- * once.  All are forgotten when the next kernel begins.
+ * it up to the width make a static instruction, which is parsed once.  A line
+ * is first compared, eight bytes at a time, with the two instructions that last
+ * followed on the program counter of the line before, and parsed word by word
+ * only if it is neither; then it takes the place of one of them.  A mask is
+ * eight digits, converted at once.
  *
  * Traps: mode 2 has one delta less than set lanes, each to the lane before;
  * an empty mask prints `1 0x0 0`; mode 1 counts set lanes, not lanes, which
@@ -37,27 +35,23 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "trace-line.h"
+#include "trace-text.h"
 
 #include "trace-scan.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 enum {
-    MAX_STATIC = 1 << 20, /* static instructions of a kernel */
-    MAX_HEAD = 4096,      /* characters */
-    MAX_BULK = 1 << 16    /* addresses of a bulk copy */
+    PLACES = 1 << 10,  /* of pairs of static instructions */
+    PRE = 48,          /* characters of texts that are remembered */
+    POST = 160,        /* with 8 behind them that may be read */
+    MAX_BULK = 1 << 16 /* addresses of a bulk copy */
 };
 
 /* What a line says besides its mask and its addresses. */
 struct inst {
     struct hd_tinst i;
-    const char *pre, *post; /* texts before and after the mask, padded by 8 */
-    uint32_t pre_len, post_len;
     bool addressed, bulk;
-    struct inst *next[2]; /* what followed it, latest second */
-    uint64_t hash;
+    uint8_t pre_len, post_len; /* of the texts before and after the mask */
+    char pre[PRE], post[POST];
 };
 
 struct hd_lines {
@@ -66,13 +60,10 @@ struct hd_lines {
     uint32_t version; /* of the tracer */
     bool lineinfo;    /* lines begin with a line number */
     bool prefix;
-    bool settled;       /* the prefix is known */
-    struct inst start;  /* before the first of a warp */
-    struct inst marker; /* REPLAY_* */
-    struct inst *last;  /* of this warp */
-    struct inst **inst; /* [n]: all */
-    size_t n, room;
-    struct hd_hash hash;
+    bool settled;                     /* the prefix is known */
+    struct inst (*next)[2];           /* what comes next in this warp */
+    struct inst fresh;                /* parsed just now */
+    struct inst place[PLACES + 1][2]; /* by the pc before; first in a warp */
     uint64_t *addr;
     size_t room_addr;
 };
@@ -320,106 +311,52 @@ static const char *scan_pre(struct hd_lines *c, const char *p, struct inst *s)
     return q;
 }
 
-static void forget(struct hd_lines *c)
+/* Remembers the instruction parsed just now, with its texts, unless these are
+ * too long. */
+static void keep(struct hd_lines *c, const char *pre, size_t pre_len,
+                 const char *post, size_t post_len)
 {
-    while (c->n != 0)
-        free(c->inst[--c->n]);
-    free(c->hash.slot);
-    c->hash = (struct hd_hash){0};
-    c->start = (struct inst){0};
+    struct inst *s = &(*c->next)[(*c->next)[0].pre_len != 0];
+
+    if (pre_len > PRE - 8 || post_len > POST - 8)
+        return;
+    c->fresh.pre_len = (uint8_t)pre_len;
+    c->fresh.post_len = (uint8_t)post_len;
+    *s = c->fresh;
+    memcpy(s->pre, pre, pre_len);
+    memcpy(s->post, post, post_len);
 }
 
-static uint64_t inst_hash(const void *c, size_t i)
+/* Parses a line word by word up to its width.  Returns what follows, or NULL
+ * with c->err set. */
+static const char *scan_head(struct hd_lines *c, const char *p, uint64_t *mask)
 {
-    return ((const struct hd_lines *)c)->inst[i]->hash;
-}
-
-/* Keeps a copy of *s, whose texts still point into the line. */
-static struct inst *keep(struct hd_lines *c, const struct inst *s)
-{
-    if (c->n >= MAX_STATIC) {
-        hd_err_set(&c->err, HEDDLE_EDATA,
-                   "more than %d different instructions in a kernel",
-                   MAX_STATIC);
-        return NULL;
-    }
-    struct inst *t = calloc(1, sizeof *t + s->pre_len + s->post_len + 16);
-    if (t == NULL ||
-        hd_grow(&c->inst, c->n, &c->room, sizeof *c->inst) == NULL) {
-        free(t);
-        return hd_err_no_memory(&c->err);
-    }
-    char *pre = (char *)(t + 1), *post = pre + s->pre_len + 8;
-    memcpy(pre, s->pre, s->pre_len);
-    memcpy(post, s->post, s->post_len);
-    *t = *s;
-    t->pre = pre;
-    t->post = post;
-    return c->inst[c->n++] = t;
-}
-
-/* The static instruction with these texts, new or known. */
-static struct inst *intern(struct hd_lines *c, struct inst *s)
-{
-    struct hd_hash *h = &c->hash;
-
-    if (s->pre_len + s->post_len > MAX_HEAD)
-        return expected(c, "an instruction of at most 4096 characters", s->pre);
-    if (!hd_hash_room(h, c, c->n, inst_hash))
-        return hd_err_no_memory(&c->err);
-    s->hash =
-        XXH3_64bits(s->pre, s->pre_len) * 3 + XXH3_64bits(s->post, s->post_len);
-    size_t at = s->hash & (h->slots - 1);
-    for (; h->slot[at] != 0; at = (at + 1) & (h->slots - 1)) {
-        struct inst *t = c->inst[h->slot[at] - 1];
-        if (t->hash == s->hash && t->pre_len == s->pre_len &&
-            t->post_len == s->post_len &&
-            memcmp(t->pre, s->pre, s->pre_len) == 0 &&
-            memcmp(t->post, s->post, s->post_len) == 0)
-            return t;
-    }
-    struct inst *t = keep(c, s);
-    if (t != NULL)
-        h->slot[at] = (uint32_t)c->n;
-    return t;
-}
-
-/* Parses a line word by word up to its width: the instruction, new or known,
- * and the mask.  Returns what follows, or NULL with c->err set. */
-static const char *scan_head(struct hd_lines *c, const char *p, uint64_t *mask,
-                             struct inst **out)
-{
-    struct inst s = {0};
+    struct inst *s = &c->fresh;
     const char *q, *m;
 
+    s->i = (struct hd_tinst){0};
+    s->addressed = s->bulk = false;
+    *mask = 0;
     if (hd_scan_is(p, "REPLAY_") != NULL) { /* a marker alone on its line */
-        c->marker.i.op.replay = true;
-        *out = &c->marker;
-        *mask = 0;
+        s->i.op.replay = true;
         return hd_scan_line_end(p);
     }
-    if ((m = scan_pre(c, p, &s)) == NULL)
+    if ((m = scan_pre(c, p, s)) == NULL)
         return NULL;
     q = hd_scan_hex(m, mask);
     if (q == NULL || *mask > UINT32_MAX)
         return expected(c, "a mask of 32 lanes", m);
-    const char *end = scan_post(c, q, &s);
-    if (end == NULL)
-        return NULL;
-    s.pre = p;
-    s.pre_len = (uint32_t)(m - p);
-    s.post = q;
-    s.post_len = (uint32_t)(end - q);
-    *out = intern(c, &s);
-    return *out != NULL ? end : NULL;
+    const char *end = scan_post(c, q, s);
+    if (end != NULL && !s->i.op.replay)
+        keep(c, p, (size_t)(m - p), q, (size_t)(end - q));
+    return end;
 }
 
-/* What follows the width where a line begins like instruction s, else NULL;
- * s may be NULL. */
+/* What follows the width where a line begins like instruction s, else NULL. */
 static inline const char *fits(const struct inst *s, const char *p,
                                uint64_t *mask)
 {
-    if (s == NULL || !hd_scan_same(p, s->pre, s->pre_len))
+    if (s->pre_len == 0 || !hd_scan_same(p, s->pre, s->pre_len))
         return NULL;
     p += s->pre_len;
     if (!hd_scan_hex8(p, mask) || !hd_scan_same(p + 8, s->post, s->post_len))
@@ -447,28 +384,25 @@ struct hd_lines *hd_lines_new(struct hd_box *box)
 
 void hd_lines_free(struct hd_lines *c)
 {
-    if (c == NULL)
-        return;
-    forget(c);
-    free(c->inst);
-    free(c->addr);
+    if (c != NULL)
+        free(c->addr);
     free(c);
 }
 
 void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo)
 {
-    forget(c);
+    memset(c->place, 0, sizeof c->place);
     hd_err_clear(&c->err);
     c->version = version;
     c->lineinfo = lineinfo;
-    c->last = &c->start;
     c->prefix = version < 3;
     c->settled = false;
+    hd_lines_warp(c);
 }
 
 void hd_lines_warp(struct hd_lines *c)
 {
-    c->last = &c->start;
+    c->next = &c->place[PLACES];
 }
 
 const struct hd_err *hd_lines_error(const struct hd_lines *c)
@@ -690,23 +624,22 @@ static const char *skip_prefix(struct hd_lines *c, const char *p)
 static const char *read_line(struct hd_lines *c, const char *p,
                              struct hd_line *out)
 {
-    struct inst *s, *last = c->last;
+    const struct inst *s;
     const char *q;
 
     if (HD_UNLIKELY(c->prefix) && (p = skip_prefix(c, p)) == NULL)
         return NULL;
-    if ((q = fits(s = last->next[0], p, &out->mask)) == NULL &&
-        (q = fits(s = last->next[1], p, &out->mask)) == NULL) {
-        if ((q = scan_head(c, p, &out->mask, &s)) == NULL)
+    if ((q = fits(s = &(*c->next)[0], p, &out->mask)) == NULL &&
+        (q = fits(s = &(*c->next)[1], p, &out->mask)) == NULL) {
+        if ((q = scan_head(c, p, &out->mask)) == NULL)
             return NULL;
-        if (!s->i.op.replay)
-            last->next[last->next[0] != NULL] = s;
+        s = &c->fresh;
     }
     out->inst = &s->i;
     out->addressed = s->addressed;
     if (s->i.op.replay)
         return hd_scan_line_end(q) + 1;
-    c->last = s;
+    c->next = &c->place[(s->i.pc * 0x9e3779b1u) >> 22];
     if (s->addressed && (q = scan_addresses(c, q, s, out)) == NULL)
         return NULL;
     if (q[0] == '\n')

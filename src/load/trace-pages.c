@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "trace-pages.h"
+#include "trace.h"
 
 enum { REGION_SHIFT = HD_LARGE_SHIFT - HD_PAGE_SHIFT };
 
@@ -21,39 +21,22 @@ void hd_pages_init(struct hd_pages *s)
 void hd_pages_free(struct hd_pages *s)
 {
     free(s->region);
-    free(s->hash.slot);
+    free(s->map.slot);
     hd_pages_init(s);
-}
-
-static uint64_t hash_of(uint64_t number)
-{
-    return number * 0x9e3779b97f4a7c15ull >> 20;
-}
-
-static uint64_t hash_at(const void *s, size_t i)
-{
-    return hash_of(((const struct hd_pages *)s)->region[i].number);
 }
 
 static struct hd_region *find(struct hd_pages *s, uint64_t number)
 {
-    struct hd_hash *h = &s->hash;
+    uint32_t *row = hd_map_at(&s->map, number);
 
-    if (!hd_hash_room(h, s, s->n, hash_at))
+    if (row == NULL ||
+        hd_grow(&s->region, s->n, &s->room, sizeof *s->region) == NULL)
         return NULL;
-    size_t at = hash_of(number) & (h->slots - 1);
-    for (; h->slot[at] != 0; at = (at + 1) & (h->slots - 1)) {
-        struct hd_region *r = &s->region[h->slot[at] - 1];
-        if (r->number == number)
-            return r;
+    if (*row == 0) {
+        s->region[s->n] = (struct hd_region){.number = number};
+        *row = (uint32_t)++s->n;
     }
-    struct hd_region *r = hd_grow(&s->region, s->n, &s->room, sizeof *r);
-    if (r == NULL)
-        return NULL;
-    r += s->n++;
-    *r = (struct hd_region){.number = number};
-    h->slot[at] = (uint32_t)s->n;
-    return r;
+    return &s->region[*row - 1];
 }
 
 void hd_pages_add_slow(struct hd_pages *s, uint64_t page)

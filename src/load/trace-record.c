@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../heddle_trace.h"
-#include "trace-pages.h"
+#include "trace.h"
 #include "walk.h"
 
 #include <stdio.h>

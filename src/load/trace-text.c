@@ -43,7 +43,6 @@
  */
 #include "trace-text.h"
 
-#include "trace-line.h"
 #include "trace-scan.h"
 
 #include <stdarg.h>
@@ -82,6 +81,7 @@ struct warp {
 struct held {
     bool any;
     struct hd_line line;
+    struct hd_tinst inst;
     uint64_t addr[LANES];
 };
 
@@ -622,6 +622,7 @@ static int hold(struct hd_trace_text *t, const struct hd_line *l)
     h->any = true;
     h->line = *l;
     h->line.addr = h->addr;
+    h->line.inst = memcpy(&h->inst, l->inst, sizeof h->inst);
     if (!l->affine)
         memcpy(h->addr, l->addr, hd_bit_count(l->mask) * sizeof *h->addr);
     return 0;

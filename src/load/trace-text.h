@@ -1,12 +1,11 @@
 /*
- * trace-text.h - reading text traces: bytes, kernels, lists of kernels.
+ * trace-text.h - reading text traces: bytes, lines, kernels, lists of kernels.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_TRACE_TEXT_H
 #define HD_TRACE_TEXT_H
 
 #include "trace.h"
-#include "trace-pages.h"
 
 /* ---- whole lines of a file (trace-in.c) ---------------------------------- */
 
@@ -24,6 +23,89 @@ void hd_trace_in_close(struct hd_trace_in *in);
  */
 int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
                      struct hd_err *err);
+
+/* ---- opcodes (trace-line.c) ---------------------------------------------- */
+
+enum hd_opcode_where {
+    HD_OW_NONE,    /* no memory that a GPU's virtual memory sees */
+    HD_OW_UNKNOWN, /* the same, but nobody told us so */
+    HD_OW_GLOBAL,
+    HD_OW_GENERIC, /* the address decides */
+    HD_OW_LOCAL,
+    HD_OW_SHARED,
+    HD_OW_STAGED, /* LDGSTS: global to shared */
+    HD_OW_TMA     /* bulk copies with a list of addresses */
+};
+
+struct hd_opcode {
+    uint8_t where; /* enum hd_opcode_where */
+    uint8_t kind;  /* enum hd_op_kind */
+    uint8_t bytes; /* a lane, from the name; 0: the width field tells */
+    bool exit, replay;
+    bool gmma;    /* has a commit flag before the width (version 6) */
+    bool collect; /* waits for asynchronous copies */
+    bool async;   /* nothing but `collect` waits for it */
+};
+
+/* Reads an opcode of n characters, for example "LDG.E.128.SYS". */
+void hd_opcode_read(const char *name, size_t n, struct hd_opcode *out);
+
+/* ---- instructions -------------------------------------------------------- */
+
+enum {
+    HD_TREG_UNIFORM = 256, /* UR0 */
+    HD_TREG_PRED = 512,    /* P0 */
+    HD_TREG_UPRED = 528,   /* UP0 */
+    HD_TREGS = 544,
+    HD_TINST_REGS = 24
+};
+
+/* What the lines of one static instruction have in common. */
+struct hd_tinst {
+    struct hd_opcode op;
+    uint8_t bytes;
+    uint8_t dsts, regs; /* reg[0 .. dsts) are written, the rest read */
+    uint16_t reg[HD_TINST_REGS];
+    uint32_t pc;
+    uint32_t opcode; /* string of the container */
+};
+
+struct hd_lines; /* what was learnt from the lines of a kernel so far */
+
+/* An instruction as executed. */
+struct hd_line {
+    const struct hd_tinst *inst; /* until the next line */
+    uint64_t mask;
+    bool addressed; /* the fields below hold */
+    bool bulk;      /* a list of any length, not by lane (TMA) */
+    bool affine;    /* lane addresses first + (lane - f) * stride */
+    bool odd;       /* the address mode does not fit the mask */
+    uint64_t first;
+    int64_t stride;
+    uint32_t n;
+    const uint64_t *addr; /* [n], one for each set lane; until the next line */
+    uint64_t bytes;       /* bulk: of the whole transfer */
+};
+
+/* A scanner whose opcodes become strings of `box`. */
+struct hd_lines *hd_lines_new(struct hd_box *box);
+void hd_lines_free(struct hd_lines *c);
+/* A new kernel: tracer version, and whether lines begin with a line number. */
+void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo);
+/* A new warp begins. */
+void hd_lines_warp(struct hd_lines *c);
+
+/*
+ * Reads the line at p, which ends with '\n' and has 64 bytes of anything
+ * behind it.  Returns what follows the line, or NULL: hd_lines_error says
+ * what was expected.
+ */
+const char *hd_lines_read(struct hd_lines *c, const char *p,
+                          struct hd_line *out);
+/* A list that is affine after all becomes so: one form for one access. */
+void hd_line_affine(struct hd_line *l);
+/* What was expected. */
+const struct hd_err *hd_lines_error(const struct hd_lines *c);
 
 /* ---- kernels (trace-text.c) ---------------------------------------------- */
 
