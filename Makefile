@@ -78,7 +78,7 @@ ifeq ($(VARIANT),debug)
 ALL_CFLAGS += -O0 -DHD_DEBUG
 endif
 
-FLOORS = base core mem vm gpu load policy part $(if $(FAST),fast)
+FLOORS = base core data load prog mem vm gpu policy part $(if $(FAST),fast)
 LIB_SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c)))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 LUA_SRC := $(sort $(wildcard src/lua/*.c))

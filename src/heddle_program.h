@@ -2,7 +2,7 @@
  * heddle_program.h - kernel programs: buffers, kernels as bytecode, a host.
  *
  * A program is built once: buffers in the order in which they are allocated,
- * kernels (bytecode as heddle.kernel writes it; load/program.h describes it),
+ * kernels (bytecode as heddle.kernel writes it; prog/program.h describes it),
  * and the launches.  A workload is one execution of it: it holds what changes
  * (written pages of the buffers, the host's state) and refers to the program,
  * so that many simulations can run one program.

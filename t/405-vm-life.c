@@ -17,7 +17,7 @@
 #include "kasm.h"
 
 #include "base/rng.h"
-#include "gpu/kernel-vm.h"
+#include "prog/kvm.h"
 #include "texts.h"
 
 static struct kasm a;

@@ -107,10 +107,10 @@ static void chains(void **state)
 {
     (void)state;
     assert_string_equal(WARP(4, 8,
-                             "0000 ffffffff 1 R1 MOV 1 R9 0 0\n" /* 1 */
-                             "0010 ffffffff 1 R2 MOV 1 R9 0 0\n" /* 1 */
+                             "0000 ffffffff 1 R1 MOV 1 R9 0 0\n"     /* 1 */
+                             "0010 ffffffff 1 R2 MOV 1 R9 0 0\n"     /* 1 */
                              "0020 ffffffff 1 R3 FADD 2 R1 R2 0 0\n" /* 2 */
-                             "0030 ffffffff 1 R1 MOV 1 R9 0 0\n" /* 1 */
+                             "0030 ffffffff 1 R1 MOV 1 R9 0 0\n"     /* 1 */
                              "0040 ffffffff 1 R4 FADD 2 R1 R2 0 0\n" /* 2 */
                              "0050 ffffffff 2 R5 P0 FFMA 3 R4 R4 R3 0 0\n"
                              "0060 ffffffff 1 R6 SEL 2 R9 P0 0 0\n" /* 4 */
@@ -328,12 +328,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dependences),  cmocka_unit_test(out_of_slots),
-        cmocka_unit_test(runs),
-        cmocka_unit_test(chains),         cmocka_unit_test(modes),
-        cmocka_unit_test(empty_masks),  cmocka_unit_test(old_versions),
-        cmocka_unit_test(line_numbers), cmocka_unit_test(version_6),
-        cmocka_unit_test(bulk),         cmocka_unit_test(replay),
-        cmocka_unit_test(blocks),
+        cmocka_unit_test(runs),         cmocka_unit_test(chains),
+        cmocka_unit_test(modes),        cmocka_unit_test(empty_masks),
+        cmocka_unit_test(old_versions), cmocka_unit_test(line_numbers),
+        cmocka_unit_test(version_6),    cmocka_unit_test(bulk),
+        cmocka_unit_test(replay),       cmocka_unit_test(blocks),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

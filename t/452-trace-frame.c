@@ -208,10 +208,8 @@ static void sizes(void **state)
                         .bytes = 4,
                         .count = 1,
                         .mask = 0xffffffff};
-    struct hd_top ex = {.kind = HD_OP_EXIT,
-                        .slot = HD_NO_SLOT,
-                        .count = 1,
-                        .mask = 0xffffffff};
+    struct hd_top ex = {
+        .kind = HD_OP_EXIT, .slot = HD_NO_SLOT, .count = 1, .mask = 0xffffffff};
     uint64_t addr[32];
 
     (void)state;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/env.h"
-#include "load/program.h"
+#include "prog/program.h"
 #include "load/source.h"
 
 enum { KASM_MAX = 4096, NR = HD_NO_REG };

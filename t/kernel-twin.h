@@ -19,7 +19,7 @@
 #include "kernel-random.h"
 
 #include "base/bits.h"
-#include "gpu/kernel-vm.h"
+#include "prog/kvm.h"
 
 enum { EVENTS = 1 << 16 }; /* of a warp, at most */
 

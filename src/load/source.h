@@ -1,7 +1,7 @@
 /*
  * source.h - where an application's instructions come from.
  *
- * A source is a kernel program (load/program.h, gpu/kernel-vm.h), a trace
+ * A source is a kernel program (prog/program.h, prog/kvm.h), a trace
  * (load/trace.h), or functions of a plug-in or a script (load/work.c).  The
  * core sees all of them through this table of functions: it asks for launches,
  * starts thread blocks, and takes the instructions of each warp one at a time,
@@ -179,10 +179,11 @@ struct hd_source_ops {
      * next call to the source. */
     void (*access)(void *self, uint32_t ctx, uint32_t warp,
                    struct hd_access *acc);
-    /* All warps of a block have stopped at a meeting, or are done: takes it, and
-     * says which warps go on (bit set), of which context; 0: the block is over,
-     * or there was an error.  A formed warp is in the context's k-th place.
-     * NULL: the source knows no threads, so that nothing is compacted. */
+    /* All warps of a block have stopped at a meeting, or are done: takes it,
+     * and says which warps go on (bit set), of which context; 0: the block is
+     * over, or there was an error.  A formed warp is in the context's k-th
+     * place. NULL: the source knows no threads, so that nothing is compacted.
+     */
     uint64_t (*regroup)(void *self, uint32_t ctx, struct hd_group *g);
     /* The warp that had a thread of a block at first. */
     uint32_t (*origin)(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);

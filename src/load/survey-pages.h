@@ -8,7 +8,7 @@
 
 #include "../base/base.h"
 #include "../heddle_survey.h"
-#include "grow.h"
+#include "../base/grow.h"
 
 enum {
     HD_PAGE_LINES = 32,                        /* of 128 bytes */

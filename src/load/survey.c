@@ -22,7 +22,7 @@
 
 #include "../base/bits.h"
 #include "../gpu/coalesce.h"
-#include "grow.h"
+#include "../base/grow.h"
 #include "survey-pages.h"
 #include "walk.h"
 

@@ -58,8 +58,8 @@ static int io_error(const struct hd_box *b, int code, const char *what,
                     struct hd_err *err)
 {
     return hd_err_set(err, hd_err_errno(code), "%s: %s: %s",
-                      b->io.path != NULL ? b->io.path : "temporary file",
-                      what, strerror(errno));
+                      b->io.path != NULL ? b->io.path : "temporary file", what,
+                      strerror(errno));
 }
 
 /* ---- files --------------------------------------------------------------- */

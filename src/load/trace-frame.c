@@ -41,7 +41,10 @@ enum {
 static const struct field {
     uint8_t at, bytes;
 } fields[] = {
-#define F(name) {offsetof(struct hd_top, name), sizeof((struct hd_top *)0)->name}
+#define F(name)                                                                \
+    {                                                                          \
+        offsetof(struct hd_top, name), sizeof((struct hd_top *)0)->name        \
+    }
     F(first),  F(mask), F(wait),  F(count), F(slot), F(pc),
     F(opcode), F(kind), F(bytes), F(space), F(list), F(stride),
 #undef F
@@ -464,8 +467,8 @@ void hd_frame_addr(const struct hd_frame *f, const struct hd_top *o,
 {
     unsigned first = o->mask != 0 ? hd_bit_first(o->mask) : 0;
 
-    *out = (struct hd_access){
-        .base.v = o->first - first * (uint64_t)o->stride, .stride = o->stride};
+    *out = (struct hd_access){.base.v = o->first - first * (uint64_t)o->stride,
+                              .stride = o->stride};
     if (o->list == 0)
         return;
     const uint64_t *a = f->addr + o->list - 1;

@@ -112,8 +112,8 @@ static int on_step(void *ud, const struct hd_step *s)
                        .mask = op->mask & hd_ones(s->launch->lanes)};
 
     hd_assert(op->kind < HD_LEN(names));
-    o.opcode = hd_box_string(r->box, names[o.kind], strlen(names[o.kind]),
-                             r->err);
+    o.opcode =
+        hd_box_string(r->box, names[o.kind], strlen(names[o.kind]), r->err);
     if (o.opcode == HD_NONE)
         return r->err->code;
     r->k->insts += o.count;

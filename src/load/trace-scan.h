@@ -10,7 +10,7 @@
 #ifndef HD_TRACE_SCAN_H
 #define HD_TRACE_SCAN_H
 
-#include "grow.h"
+#include "../base/grow.h"
 
 /* The value of a hexadecimal digit, 16 or more for anything else. */
 static inline unsigned hd_hex_digit(unsigned char c)

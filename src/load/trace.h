@@ -29,7 +29,7 @@
 #include "../base/bits.h"
 #include "../base/diag.h"
 #include "../base/save.h"
-#include "grow.h"
+#include "../base/grow.h"
 #include "source.h"
 
 enum {
@@ -129,7 +129,8 @@ struct hd_trace_note_row {
     char where[96]; /* the first: file:line */
 };
 
-/* ---- some thread blocks as bytes (trace-frame.c) -------------------------- */
+/* ---- some thread blocks as bytes (trace-frame.c) --------------------------
+ */
 
 struct hd_pack; /* collects blocks until a frame is full */
 
@@ -181,7 +182,8 @@ struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
 void hd_frame_addr(const struct hd_frame *f, const struct hd_top *o,
                    struct hd_access *out, hd_va lane[HD_MAX_LANES]);
 
-/* ---- the container (trace-box.c) ------------------------------------------ */
+/* ---- the container (trace-box.c) ------------------------------------------
+ */
 
 struct hd_trace_alloc {
     const char *name; /* string of the container */
@@ -328,7 +330,8 @@ extern const char hd_index_memory[];
 const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
                           uint64_t from, uint64_t to);
 
-/* ---- the set of 4 KB pages that a trace touches (trace-pages.c) ------------ */
+/* ---- the set of 4 KB pages that a trace touches (trace-pages.c) ------------
+ */
 
 struct hd_region { /* 2 MB: a bit for each page */
     uint64_t number;
@@ -339,7 +342,7 @@ struct hd_pages {
     struct hd_region *region;
     size_t n, room;
     struct hd_map map; /* by number */
-    uint64_t last;       /* page added last */
+    uint64_t last;     /* page added last */
     bool oom;
 };
 

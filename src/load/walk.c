@@ -1,6 +1,6 @@
 /*
- * walk.c - runs a workload without a machine: walks, and the runs of surveys and
- * recordings.
+ * walk.c - runs a workload without a machine: walks, and the runs of surveys
+ * and recordings.
  *
  * A source is asked exactly as a core asks it (source.h): launch, block_start,
  * next and access for each warp, block_end.  Nothing has a latency here.

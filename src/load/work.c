@@ -36,7 +36,7 @@
 #include "../core/env.h"
 #include "../core/library.h"
 #include "../core/param.h"
-#include "grow.h"
+#include "../base/grow.h"
 #include "source.h"
 
 /* A buffer where it lies. */

@@ -30,7 +30,7 @@
  * what is ready is not taken before the next instruction, since it may still
  * grow.
  *
- * Runs, slots and waits are those of kernel programs (gpu/kernel-vm.c): load n
+ * Runs, slots and waits are those of kernel programs (prog/kvm.c): load n
  * fills slot n modulo 32, nobody waits twice, and an ALU run goes on until it
  * must wait or has other lanes.  So a kernel written in either way is the same,
  * but for its loops: n counts the loads that a warp gives, not those that are

@@ -10,10 +10,10 @@
  *         One table is used for all; copy what must last.  A return value
  *         other than nil and false ends the walk.
  *     walk.profile(w [, options]) -> { { kernel=, kind=, buffer=, count=,
- *         lanes=, lines=, pages= }, ... }: of each kernel alu, barrier, exit, and
- *         by buffer the memory instructions with an active lane; lanes, lines and pages
- *         are means an instruction of those
- *     walk.buffers(w) -> { { name=, base=, bytes= }, ... }
+ *         lanes=, lines=, pages= }, ... }: of each kernel alu, barrier, exit,
+ * and by buffer the memory instructions with an active lane; lanes, lines and
+ * pages are means an instruction of those walk.buffers(w) -> { { name=, base=,
+ * bytes= }, ... }
  *
  * Options: lanes (32), launches (stop after so many), every (only each
  * every-th block).
@@ -76,7 +76,8 @@ static uint32_t option32(lua_State *L, int at, const char *name, uint32_t most)
     return (uint32_t)option(L, at, name, most);
 }
 
-/* ---- each ----------------------------------------------------------------- */
+/* ---- each -----------------------------------------------------------------
+ */
 
 static struct heddle_walk_options walk_options(lua_State *L, int at)
 {
@@ -185,7 +186,8 @@ static int walk_each(lua_State *L)
     return 0;
 }
 
-/* ---- buffers -------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------
+ */
 
 int hl_allocations(lua_State *L)
 {
@@ -204,7 +206,8 @@ int hl_allocations(lua_State *L)
     return 1;
 }
 
-/* ---- a survey ------------------------------------------------------------- */
+/* ---- a survey -------------------------------------------------------------
+ */
 
 static int interrupted(void *ud)
 {
@@ -390,7 +393,8 @@ static int survey_run(lua_State *L)
     return 1;
 }
 
-/* ---- a profile: what a survey has of kernels and buffers ------------------ */
+/* ---- a profile: what a survey has of kernels and buffers ------------------
+ */
 
 static void mean(lua_State *L, const char *name, uint64_t sum, uint64_t n)
 {
@@ -433,8 +437,8 @@ static void push_profile(lua_State *L, heddle_workload *w,
             if (u == NULL || u->instructions == 0)
                 continue;
             push_row(L, k->name,
-                     heddle_walk_kind_name((enum heddle_walk_kind)(
-                         HEDDLE_WALK_LOAD + (int)kind)),
+                     heddle_walk_kind_name(
+                         (enum heddle_walk_kind)(HEDDLE_WALK_LOAD + (int)kind)),
                      u->instructions);
             hl_set_text(L, "buffer", a.name);
             mean(L, "lanes", u->lanes, u->instructions);
@@ -465,7 +469,8 @@ static int walk_profile(lua_State *L)
     return 1;
 }
 
-/* ---- the modules ---------------------------------------------------------- */
+/* ---- the modules ----------------------------------------------------------
+ */
 
 int luaopen_heddle_walk(lua_State *L)
 {

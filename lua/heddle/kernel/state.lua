@@ -6,7 +6,7 @@ and the parameters of its application.
     state.decode(bytes)                         an equal table
 
 The engine keeps a host's state as a string, so that snapshots copy it without
-knowing Lua (gpu/kernel-source.c).  Plain data are numbers, strings, booleans and
+knowing Lua (prog/launch.c).  Plain data are numbers, strings, booleans and
 tables of them without metatables, whose keys are integers or strings; entries
 are written in order of their keys, so equal states are equal bytes.  A table
 that stands in two places comes back as two, and one that holds itself is an

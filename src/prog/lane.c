@@ -1,5 +1,5 @@
 /*
- * kernel-lane.c - the registers of a warp: values, vectors, arithmetic, all
+ * lane.c - the registers of a warp: values, vectors, arithmetic, all
  * lanes at once.
  *
  * A register is uniform, affine (base + lane * stride) or a vector, by tag,
@@ -30,7 +30,7 @@
 
 #include "../base/bits.h"
 #include "../base/bytes.h"
-#include "kernel-vm.h"
+#include "kvm.h"
 
 static inline int64_t bits_of(double d)
 {

@@ -1,10 +1,10 @@
 /*
- * kernel-block.c - thread block compaction: the threads of a block of a kernel
+ * regroup.c - thread block compaction: the threads of a block of a kernel
  * program in other warps than they began in.
  *
  * Fung and Aamodt, Thread block compaction for efficient SIMT control flow,
  * HPCA 2011.  A block has one stack of entries, of which only the top one runs.
- * A construct whose condition can differ within the block (load/classes.c) is
+ * A construct whose condition can differ within the block (prog/classes.c) is
  * MEETs: there the warps of the entry stop until all of them have come.  Then
  * the block takes the construct as one: threads go apart, or come together, and
  * the entry that is on top then runs in warps that are formed anew.  Where all
@@ -22,9 +22,9 @@
  * alone, all in the same way.
  *
  * A formed warp begins with the oldest thread that is left; then each lane in
- * order offers its oldest one that may join (thread_join).  Invariants (sim.check): each
- * thread of the entry is in one formed warp, in its own lane, and no other
- * thread is in any.
+ * order offers its oldest one that may join (thread_join).  Invariants
+ * (sim.check): each thread of the entry is in one formed warp, in its own lane,
+ * and no other thread is in any.
  *
  * Control flow is structured, so that a construct's end is where its threads
  * come together at the latest, and there are no likely convergence points
@@ -33,7 +33,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "kernel-vm.h"
+#include "kvm.h"
 
 enum { SPIN_LIMIT = 1 << 22 }; /* rounds of loops without any instruction */
 
@@ -42,9 +42,9 @@ struct meeting {
     struct hd_kvm *vm;
     const struct hd_kernel *k;
     uint32_t ctx;
-    uint32_t pc;                  /* where they are */
+    uint32_t pc; /* where they are */
     struct hd_group *g;
-    uint64_t was[HD_KVM_HOMES];   /* the entry's threads when they came */
+    uint64_t was[HD_KVM_HOMES]; /* the entry's threads when they came */
     struct hd_kvm_at home[HD_KVM_HOMES];
 };
 
@@ -147,9 +147,8 @@ static void blend(const struct hd_kvm_at *to, const struct hd_kvm_at *from,
                                  ((uint64_t)b.base & lanes)));
         return;
     }
-    if (b.tag < HD_VECTOR &&
-        (k->vslot[reg] == HD_NO_REG ||
-         (hd_kvm_lanes(to->vm, to->warp) & ~lanes) == 0)) {
+    if (b.tag < HD_VECTOR && (k->vslot[reg] == HD_NO_REG ||
+                              (hd_kvm_lanes(to->vm, to->warp) & ~lanes) == 0)) {
         hd_kvm_affine(to, reg, b.base, b.stride);
         return;
     }
@@ -211,8 +210,7 @@ static void gather(const struct meeting *z, const struct hd_kvm_at *to,
 static struct hd_kvm_warp *leader(const struct meeting *z, uint32_t formed)
 {
     for (uint32_t i = 0; i < formed; i++) {
-        struct hd_kvm_warp *x =
-            hd_kvm_warp(z->vm, z->vm->contexts + z->ctx, i);
+        struct hd_kvm_warp *x = hd_kvm_warp(z->vm, z->vm->contexts + z->ctx, i);
         if (x->mask != 0)
             return x;
     }
@@ -331,8 +329,8 @@ static void align(struct meeting *z)
 
 static uint64_t lanes_left(const struct hd_kvm_at *h, const struct hd_ins *n)
 {
-    return h->w->mask & (n->aux ? hd_lane_less(h, n->b, n->d)
-                                : hd_lane_less(h, n->d, n->b));
+    return h->w->mask &
+           (n->aux ? hd_lane_less(h, n->b, n->d) : hd_lane_less(h, n->d, n->b));
 }
 
 /* The instruction at pc, of all homes; returns where those go on whose masks
@@ -396,8 +394,8 @@ static uint32_t step(struct meeting *z, uint32_t pc)
     return pc + 1;
 }
 
-/* All threads of the entry have exited: goes on where others wait.  False: there
- * are none. */
+/* All threads of the entry have exited: goes on where others wait.  False:
+ * there are none. */
 static bool unwind(struct meeting *z)
 {
     while (z->home[0].w->depth > 0) {
@@ -432,9 +430,8 @@ static void form(const struct meeting *z, uint32_t i)
     const uint64_t *part = parts(z->vm, z->ctx, i);
     struct hd_kvm_warp *x = f.w;
 
-    *x = (struct hd_kvm_warp){.pc = z->pc,
-                              .depth = z->home[0].w->depth,
-                              .idle = z->home[0].w->idle};
+    *x = (struct hd_kvm_warp){
+        .pc = z->pc, .depth = z->home[0].w->depth, .idle = z->home[0].w->idle};
     memset(x->tag, HD_UNIFORM, z->k->nreg);
     for (uint32_t w = 0; w < z->vm->warps; w++)
         x->mask |= part[w];
@@ -513,13 +510,12 @@ static void check(const struct meeting *z, uint32_t formed)
             m |= part;
         }
         if (twice || m != z->home[w].w->mask)
-            hd_err_set(z->vm->env->err, HEDDLE_ECHECK,
-                       "kernel %s, block %llu: of warp %u threads 0x%llx are "
-                       "in formed warps; expected 0x%llx, each once",
-                       z->k->name,
-                       (unsigned long long)z->vm->block[z->ctx].number, w,
-                       (unsigned long long)m,
-                       (unsigned long long)z->home[w].w->mask);
+            hd_err_set(
+                z->vm->env->err, HEDDLE_ECHECK,
+                "kernel %s, block %llu: of warp %u threads 0x%llx are "
+                "in formed warps; expected 0x%llx, each once",
+                z->k->name, (unsigned long long)z->vm->block[z->ctx].number, w,
+                (unsigned long long)m, (unsigned long long)z->home[w].w->mask);
     }
 }
 

@@ -1,6 +1,6 @@
 /*
  * generate.c - seeded data for buffers: plain numbers, popular keys, points,
- * a hash table, a mesh.  (Graphs: generate-graph.c; genomes: generate-tree.c.)
+ * a hash table, a mesh.  (Graphs: graph.c; genomes: genome.c.)
  *
  * Every number is a hash of (seed, stream, count), see base/rng.h.  Sizes are
  * checked first, so that a typing error is told instead of filling the memory;

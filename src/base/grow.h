@@ -173,7 +173,7 @@ struct hd_map {
     struct hd_map_slot {
         uint64_t key;
         uint32_t row; /* 0: free */
-    } *slot;
+    } * slot;
     size_t slots, n; /* a power of two; taken, at most half */
 };
 

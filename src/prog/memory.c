@@ -1,5 +1,5 @@
 /*
- * kernel-mem.c - memory instructions of kernel programs: addresses for the
+ * memory.c - memory instructions of kernel programs: addresses for the
  * timing model, and the values that really move.
  *
  * Values are read and written in the instant in which the instruction issues,
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "../base/bits.h"
-#include "kernel-vm.h"
+#include "kvm.h"
 
 /* What one memory instruction works on. */
 struct act {
@@ -143,7 +143,8 @@ static void outside(const struct act *c)
                at->k->name, (unsigned)(c->n - at->k->ins),
                hd_opcode_name(c->n->op), (long long)index_of(c, l),
                c->buf->def->name, (unsigned long long)top, b->at[0], b->at[1],
-               b->at[2], hd_kvm_origin(at->vm, at->ctx, at->warp, l) * at->vm->lanes + l);
+               b->at[2],
+               hd_kvm_origin(at->vm, at->ctx, at->warp, l) * at->vm->lanes + l);
 }
 
 /* Gives each lane an address of its own; the indices are in the buffer. */

@@ -1,7 +1,7 @@
 /*
  * verify.c - reads serialised bytecode and refuses whatever could go wrong.
  *
- * After this the lane engine (gpu/kernel-vm.c) trusts a kernel: operands are
+ * After this the lane engine (prog/kvm.c) trusts a kernel: operands are
  * registers of the right type, every register is written before it is read in
  * the same or an enclosing construct, constructs nest, buffers and arguments
  * exist.  What remains to be checked while running is what depends on data:
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
+#include "../base/grow.h"
 #include "program.h"
-#include "source.h"
+#include "../load/source.h"
 
 static const char *const op_name[HD_I_COUNT] = {
 #define HD_INS(name, d, a, b, c) #name,

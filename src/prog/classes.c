@@ -16,11 +16,11 @@
  * and write their result then: these are never passing.
  *
  * Vectors are numbered by the 32-bit words that they take for each lane: ints,
- * which rarely need more than one (gpu/kernel-lane.c), before the floats, which
+ * which rarely need more than one (prog/lane.c), before the floats, which
  * need two.
  *
  * With core.compact the threads of a block change warps at every construct
- * whose condition can differ within the block (gpu/kernel-block.c).  A value
+ * whose condition can differ within the block (prog/regroup.c).  A value
  * varies if it can: whatever comes from the thread, from memory, or from a
  * variable that is set where only some threads are.  Constructs whose condition
  * does not vary are entered and left by all threads together, and nobody has to
@@ -37,7 +37,7 @@
 #include <string.h>
 
 #include "program.h"
-#include "source.h"
+#include "../load/source.h"
 
 /* ---- classes ---------------------------------------------------------- */
 
@@ -192,8 +192,9 @@ void hd_kernel_classify(struct hd_kernel *k, const struct hd_bufdef *buf,
             const struct hd_ins *n = &k->ins[at];
             uint8_t c;
 
-            if (!hd_opcode_writes(n->op) || n->d == HD_NO_REG || n->op == HD_I_STORE ||
-                n->op == HD_I_POKE || k->type[n->d] == HD_R_BOOL)
+            if (!hd_opcode_writes(n->op) || n->d == HD_NO_REG ||
+                n->op == HD_I_STORE || n->op == HD_I_POKE ||
+                k->type[n->d] == HD_R_BOOL)
                 continue;
             c = class_of(k, buf, cls, n);
             if (c > cls[n->d]) {

@@ -1,5 +1,5 @@
 /*
- * generate-tree.c - the suffix tree of a random genome, as MUMmerGPU's
+ * genome.c - the suffix tree of a random genome, as MUMmerGPU's
  * textures, and reads to look up in it.
  *
  * The text is `bases` bases drawn one by one (C and G are alike likely, and so

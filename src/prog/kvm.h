@@ -1,9 +1,9 @@
 /*
- * kernel-vm.h - the lane engine: runs kernel programs for all lanes of a warp.
+ * kvm.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
- * Shared by its files: kernel-source.c (launches, blocks, the host function,
- * snapshots), kernel-vm.c (the next instruction, control flow), kernel-block.c
- * (thread block compaction), kernel-lane.c (registers) and kernel-mem.c
+ * Shared by its files: launch.c (launches, blocks, the host function,
+ * snapshots), kvm.c (the next instruction, control flow), regroup.c
+ * (thread block compaction), lane.c (registers) and memory.c
  * (memory).
  *
  * SPDX-License-Identifier: MIT
@@ -16,8 +16,8 @@
 #include "../base/bits.h"
 #include "../base/numbers.h"
 #include "../core/env.h"
-#include "../load/buffer.h"
-#include "../load/program.h"
+#include "buffer.h"
+#include "program.h"
 #include "../load/source.h"
 
 /* One open construct of a warp; the lanes meet again at its end. */
@@ -45,17 +45,17 @@ struct hd_kvm_warp {
                       and that has not issued is the one before it */
     uint32_t out;  /* slots filled and not waited for since */
     uint32_t pend; /* slots that free instructions used: the next one waits */
-    uint32_t idle; /* bit set: frames that hold nothing (kernel-vm.c) */
+    uint32_t idle; /* bit set: frames that hold nothing (kvm.c) */
     uint8_t depth; /* open constructs */
     uint8_t tag[]; /* [nreg] of its registers: enum hd_tag */
 };
 
 /* A resident block, in the arena. */
 struct hd_kvm_block {
-    uint64_t number; /* linear index in the grid */
-    uint32_t at[3];  /* in its three dimensions */
-    uint32_t formed; /* of formed warps, how many; 0: the original ones run */
-    uint32_t from, to; /* instructions in which they write (kernel-block.c) */
+    uint64_t number;   /* linear index in the grid */
+    uint32_t at[3];    /* in its three dimensions */
+    uint32_t formed;   /* of formed warps, how many; 0: the original ones run */
+    uint32_t from, to; /* instructions in which they write (regroup.c) */
 };
 
 /* What else changes.  In the arena. */
@@ -92,7 +92,7 @@ struct hd_kvm {
                                  */
     unsigned char *pool;        /* arena: their warps */
     int32_t *high;              /* arena: high halves of their ints */
-    /* vectors in passing (load/verify.c), behind them the high halves */
+    /* vectors in passing (prog/verify.c), behind them the high halves */
     int32_t *passing;
     unsigned char *host_state; /* bytes of the host function */
     size_t host_bytes;
@@ -234,7 +234,7 @@ static inline void *hd_kvm_vector(const struct hd_kvm_at *at, uint32_t reg)
     return hd_kvm_vec(at, reg);
 }
 
-/* ---- kernel-lane.c ---------------------------------------------------- */
+/* ---- lane.c ---------------------------------------------------- */
 
 /* All lanes of r (register number n) as 64 bits each: its own or tmp, filled.
  */
@@ -258,20 +258,20 @@ uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n);
 /* Lanes where a < b, both int. */
 uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b);
 
-/* ---- kernel-vm.c: hd_source_ops.next ---------------------------------- */
+/* ---- kvm.c: hd_source_ops.next ---------------------------------- */
 
 void hd_kvm_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
 /* A loop's counter makes its step. */
 void hd_kvm_step(const struct hd_kvm_at *at, const struct hd_ins *loop);
 
-/* ---- kernel-block.c: hd_source_ops.regroup, .origin -------------------- */
+/* ---- regroup.c: hd_source_ops.regroup, .origin -------------------- */
 
 enum { HD_KVM_HOMES = HD_MAX_THREADS / 32 }; /* warps of a block, at most */
 
 uint64_t hd_kvm_regroup(void *self, uint32_t ctx, struct hd_group *g);
 uint32_t hd_kvm_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);
 
-/* ---- kernel-mem.c: PEEK and POKE; hd_source_ops.access ---------------- */
+/* ---- memory.c: PEEK and POKE; hd_source_ops.access ---------------- */
 
 void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n);
 void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,

@@ -1,6 +1,6 @@
 /*
- * kernel-source.c - kernel programs as a source of instructions: launches,
- * blocks, the host function, snapshots.  What a warp does next is kernel-vm.c.
+ * launch.c - kernel programs as a source of instructions: launches,
+ * blocks, the host function, snapshots.  What a warp does next is kvm.c.
  *
  * The host function of a program, or its list, says which kernel is launched
  * next; while a launch runs, its kernel, grid and arguments lie in the arena,
@@ -12,7 +12,7 @@
  * What belongs to a warp lies together: lanes that run, registers, open
  * constructs, and the lanes of the registers that are vectors; from warp to
  * warp by whole lines of the host's cache.  Only the high halves of ints, which
- * are seldom needed, are apart (kernel-lane.c).
+ * are seldom needed, are apart (lane.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "../base/bits.h"
-#include "kernel-vm.h"
+#include "kvm.h"
 
 /* ---- launches and blocks ---------------------------------------------- */
 

@@ -15,9 +15,9 @@
 #include <xxhash.h>
 
 #include "../base/bits.h"
-#include "grow.h"
+#include "../base/grow.h"
 #include "program.h"
-#include "source.h"
+#include "../load/source.h"
 
 static void mix(heddle_program *p, const void *what, size_t bytes)
 {

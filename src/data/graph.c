@@ -1,5 +1,5 @@
 /*
- * generate-graph.c - seeded graphs in compressed rows.
+ * graph.c - seeded graphs in compressed rows.
  *
  * The inputs that papers used are often lost (MASK's BFS2 graph) or large, so
  * heddle makes inputs of the same family:

@@ -1,5 +1,5 @@
 /*
- * kernel-vm.c - a warp of a kernel program: its next instruction, and SIMT
+ * kvm.c - a warp of a kernel program: its next instruction, and SIMT
  * control flow.
  *
  * A warp runs ahead of time: next() executes free instructions (arithmetic,
@@ -29,7 +29,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "kernel-vm.h"
+#include "kvm.h"
 
 enum {
     RUN_LIMIT = 1 << 20,  /* instructions in one ALU run */
@@ -370,15 +370,15 @@ static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
     bool memory = n->op<HD_I_BAR, leaves = n->op> HD_I_BAR;
     uint32_t fills = memory ? n->m.fills : 0, wait = memory ? n->wait : 0;
 
-    *op = (struct hd_op){
-        .kind = (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD),
-        .slot = memory ? n->slot : HD_NO_SLOT,
-        .bytes = memory ? n->bytes : 0,
-        .space = memory ? n->depth : HD_SPACE_GLOBAL,
-        .wait = take_waits(w, leaves ? w->out : wait | fills),
-        .count = n->op != HD_I_MEET,
-        .pc = pc,
-        .mask = n->op == HD_I_EXIT ? hd_kvm_lanes(vm, warp) : w->mask};
+    *op = (struct hd_op){.kind = (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD),
+                         .slot = memory ? n->slot : HD_NO_SLOT,
+                         .bytes = memory ? n->bytes : 0,
+                         .space = memory ? n->depth : HD_SPACE_GLOBAL,
+                         .wait = take_waits(w, leaves ? w->out : wait | fills),
+                         .count = n->op != HD_I_MEET,
+                         .pc = pc,
+                         .mask = n->op == HD_I_EXIT ? hd_kvm_lanes(vm, warp)
+                                                    : w->mask};
     w->out |= fills;
     w->pc = leaves ? pc : pc + 1;
 }
