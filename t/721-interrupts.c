@@ -130,6 +130,7 @@ static pid_t start(const char *file, unsigned round)
         return pid;
     }
     setpgid(0, 0);
+    signal(SIGINT, SIG_DFL); /* a shell may have it ignored in the background */
     fd = open("said", O_WRONLY | O_CREAT | O_TRUNC, 0666);
     dup2(fd, 1);
     dup2(fd, 2);
