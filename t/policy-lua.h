@@ -32,7 +32,7 @@ const char *heddle_status_name(int code)
     return "error";
 }
 
-/* The library's scripts, of which there are two: from their files. */
+/* The script that the binding runs: from its file. */
 int hl_embed_chunk(lua_State *L, const char *module)
 {
     char text[65536];
@@ -77,7 +77,9 @@ static inline lua_State *lua_machine(void)
 
     luaL_openlibs(L);
     fake = fake_open();
-    luaopen_heddle_policy(L);
+    luaL_requiref(L, "heddle.bridge", luaopen_heddle_bridge, 0);
+    if (luaL_dofile(L, "lua/heddle/policy.lua") != LUA_OK)
+        fail_msg("%s", lua_tostring(L, -1));
     lua_setglobal(L, "policy");
     return L;
 }

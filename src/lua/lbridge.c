@@ -575,7 +575,7 @@ static uint64_t period(const void *self)
 {
     const struct lp *p = self;
 
-    return p->c->cycle_param >= 0 ? p->param[p->c->cycle_param] : p->c->cycles;
+    return p->c->cycle_param != UINT32_MAX ? p->param[p->c->cycle_param] : p->c->cycles;
 }
 
 static void epoch(void *self, heddle_sim *sim, uint64_t cycle)
@@ -1004,7 +1004,7 @@ void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)
         }
     }
     lua_pop(L, 1);
-    if (c->cycles || c->cycle_param >= 0) {
+    if (c->cycles || c->cycle_param != UINT32_MAX) {
         c->policy.period = period;
         c->policy.epoch = epoch;
     }

@@ -139,6 +139,21 @@ const char *hl_meant(lua_State *L, const char *name, const char *const *names,
                 : lua_pushliteral(L, "");
 }
 
+int hl_nearest(lua_State *L)
+{
+    const char *names[512];
+    size_t n = 0;
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    for (; n < 512 && lua_rawgeti(L, 2, (lua_Integer)n + 1) == LUA_TSTRING;
+         n++) {
+        names[n] = lua_tostring(L, -1);
+        lua_pop(L, 1); /* the list has it */
+    }
+    lua_pushstring(L, heddle_nearest(luaL_checkstring(L, 1), names, n));
+    return 1;
+}
+
 /* ---- tables --------------------------------------------------------------- */
 
 void hl_set_text(lua_State *L, const char *name, const char *value)
@@ -209,6 +224,48 @@ void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from)
     hl_set_fields(L, f, from);
 }
 
+/* The field on top of the stack, into a member. */
+static void get_field(lua_State *L, const struct hl_field *f, void *at)
+{
+    lua_Integer max = f->kind == HL_U32 ? UINT32_MAX : LUA_MAXINTEGER, n;
+    int ok = 1;
+
+    switch (f->kind) {
+    case HL_TEXT:
+        ok = lua_type(L, -1) == LUA_TSTRING;
+        *(const char **)at = lua_tostring(L, -1);
+        break;
+    case HL_BOOL:
+        *(int *)at = lua_toboolean(L, -1);
+        break;
+    case HL_REAL:
+        *(double *)at = lua_tonumberx(L, -1, &ok);
+        break;
+    default:
+        n = lua_tointegerx(L, -1, &ok);
+        if (!ok || n < 0 || n > max)
+            hl_raisef(L, HEDDLE_EINVAL,
+                      "option %s: expected a whole number from 0 to %I, got %s",
+                      f->name, (LUAI_UACINT)max, lp_text(L, -1));
+        if (f->kind == HL_U32)
+            *(uint32_t *)at = (uint32_t)n;
+        else
+            *(uint64_t *)at = (uint64_t)n;
+    }
+    if (!ok)
+        hl_raisef(L, HEDDLE_EINVAL, "option %s: expected a %s, got %s", f->name,
+                  f->kind == HL_TEXT ? "text" : "number", lp_text(L, -1));
+}
+
+void hl_get_fields(lua_State *L, int i, const struct hl_field *f, void *to)
+{
+    for (; f->name != NULL; f++) {
+        if (lua_getfield(L, i, f->name) != LUA_TNIL)
+            get_field(L, f, (char *)to + f->at);
+        lua_pop(L, 1);
+    }
+}
+
 /* ---- userdata ------------------------------------------------------------- */
 
 int hl_class(lua_State *L, const char *class, lua_CFunction release,
@@ -275,6 +332,22 @@ lua_State *hl_main_thread(lua_State *L)
     m = lua_tothread(L, -1);
     lua_pop(L, 1);
     return m;
+}
+
+void hl_require(lua_State *L, const char *module)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    if (lua_getfield(L, -1, module) == LUA_TNIL) {
+        lua_getfield(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+        lua_getfield(L, -1, module);
+        lua_pushstring(L, module);
+        lua_call(L, 1, 1);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -5, module);
+        lua_replace(L, -3);
+        lua_pop(L, 1);
+    }
+    lua_remove(L, -2);
 }
 
 /* ---- the process ---------------------------------------------------------- */

@@ -59,6 +59,8 @@ const char *hl_error_text(lua_State *L, int i);
 
 /* The index of a name in a list; -1: it is not there. */
 int hl_index(const char *name, const char *const *names, size_t n);
+/* nearest(name, list) -> the text of a list that is meant, or nil */
+int hl_nearest(lua_State *L);
 /* Pushes "; did you mean 'x'?" of the name that is nearest, or "". */
 const char *hl_meant(lua_State *L, const char *name, const char *const *names,
                      size_t n);
@@ -101,6 +103,10 @@ enum { HL_TEXT, HL_CHARS, HL_U32, HL_U64, HL_BOOL, HL_REAL };
 /* Sets the fields of the table on top; pushes a table with them. */
 void hl_set_fields(lua_State *L, const struct hl_field *f, const void *from);
 void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from);
+/* Fills the members from the fields of the table at index i, as far as there
+ * are any; raises where one is not of its kind or out of range.  Texts are
+ * those of the table. */
+void hl_get_fields(lua_State *L, int i, const struct hl_field *f, void *to);
 
 /* Defines a function f(...) that gives a list: `get` fills x with entry i, and
  * is 0 as long as there is one; `fields` make its table. */
@@ -193,6 +199,8 @@ struct hl_interrupt *hl_interrupt_of(lua_State *L);
 /* Fills package.preload with the modules compiled in, both the C ones and the
  * Lua ones. */
 void hl_embed_preload(lua_State *L);
+/* Pushes a module compiled in, as require() gives it. */
+void hl_require(lua_State *L, const char *module);
 /* Pushes the chunk of a script compiled in, not run yet; -1: there is none. */
 int hl_embed_chunk(lua_State *L, const char *module);
 

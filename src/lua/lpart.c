@@ -237,7 +237,7 @@ static int dram_new(lua_State *L)
 
 struct tags {
     heddle_part_tags *t;
-    struct lp_class *c; /* of its policy, if that is in Lua; held */
+    struct lp_class *c; /* of its policy, held; NULL: none was given */
 };
 
 static struct tags *tags_self(lua_State *L)
@@ -264,15 +264,19 @@ static int tags_done(lua_State *L, heddle_part_tags *t, int rc)
 static int tags_use(lua_State *L, struct tags *self, int v)
 {
     struct lp_class *c;
-    const struct heddle_policy *p = lp_find(L, v, &c);
-    int rc = heddle_part_tags_use(self->t, p);
+    int rc;
 
+    hl_require(L, "heddle.policy");
+    lua_getfield(L, -1, "find");
+    lua_pushvalue(L, v);
+    lua_call(L, 1, 1);
+    c = lp_class_check(L, -1);
+    rc = heddle_part_tags_use(self->t, c->p);
     if (rc != 0)
         return rc;
     if (self->c != NULL)
         lp_class_drop(L, self->c);
-    if (c != NULL)
-        lp_class_hold(L, -1, c);
+    lp_class_hold(L, -1, c);
     self->c = c;
     return 0;
 }

@@ -1,276 +1,196 @@
 /*
- * lpolicy.c - the module heddle.policy: find, bind and list policies.
+ * lpolicy.c - the module heddle.bridge: what heddle.policy (policy.lua, which
+ * has the checks and the words) does through the library.
  *
- *     policy.use(sim, what [, options])
- *         what: a policy table, the name of a policy that is compiled in (the
- *         C form where there are two), "file.lua" or "./plugin.so".
- *         Options: at = "l2cache", replace = true (unbind who stands in the
- *         way), instructions and memory (budget of a call of a Lua policy:
- *         1000000, 64 MB), check = true (look for changed locals after every
- *         call); everything else is a parameter.
- *         Returns the name.
- *     policy.unuse(sim [, name [, at]])   returns how many were unbound
- *     policy.used(sim)                    {{name=, at=, params={...}}, ...}
- *     policy.offered(sim)                 {point = {"l1tlb", ...}, ...}
- *     policy.list()                       the policies compiled in, described
- *     policy.tables()                     the steering tables, described
- *     policy.facts()                      the facts, described
- *     policy.load("file.lua")             the table that the file returns
- *     policy.env([extra])                 the globals of policy code, a copy
- *     policy.enter(f)                     makes f see those globals
- *     policy.every(cycles, f)             for the field `every`
- *     policy.reach()                      the functions behind the fence:
- *                                         { { library, name, what }, ... }
+ *     bridge.class(table, spec)      a policy in Lua, checked: its class
+ *     bridge.builtin(name)           that of one in C, by its number, too; or
+ *                                    nil and the nearest name
+ *     bridge.plugin(path)            that of a plug-in, or nil and the error
+ *     bridge.describe(class)         its name, summary, source, points and
+ *                                    params, and whether it is a script
+ *     bridge.use(sim, class, at, { name, value, ... } [, replace])
+ *     bridge.run(f)                  f(), behind the fence
+ *
+ * and the lists of heddle.policy and heddle.core.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "lpolicy.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "lheddle.h"
 
-#define POLICIES "heddle.policies." /* scripts compiled in */
+#define CLASS "heddle.policy.class"
 
-/* ---- options -------------------------------------------------------------- */
+/* ---- classes -------------------------------------------------------------- */
 
-struct options {
-    const char *at;
-    uint32_t flags, n;
-    uint64_t instructions, memory;
-    int check;
-    const char *name[HEDDLE_MAX_PARAMS];
-    uint64_t value[HEDDLE_MAX_PARAMS];
-    const char *text[HEDDLE_MAX_PARAMS]; /* a choice's name, or NULL */
-};
-
-/* The value on top of the stack as a number of 0 or more. */
-static uint64_t take_number(lua_State *L, const char *what)
+struct lp_class *lp_class_check(lua_State *L, int i)
 {
-    lua_Integer v;
-    int whole;
-
-    if (lua_isboolean(L, -1))
-        return (uint64_t)lua_toboolean(L, -1);
-    v = lua_tointegerx(L, -1, &whole);
-    if (!whole || v < 0)
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "option %s: expected an integer of 0 or more, not %s", what,
-                  luaL_tolstring(L, -1, NULL));
-    return (uint64_t)v;
+    return luaL_checkudata(L, i, CLASS);
 }
 
-/* The option whose key and value are on top of the stack. */
-static void take_option(lua_State *L, struct options *o)
+static struct lp_class *new_class(lua_State *L, const struct heddle_policy *p)
 {
-    const char *key;
+    struct lp_class *c = lua_newuserdatauv(L, sizeof *c, 2);
 
-    if (lua_type(L, -2) != LUA_TSTRING)
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "options have names: { at = \"l2tlb\", ... }");
-    key = lua_tostring(L, -2);
-    if (strcmp(key, "at") == 0) {
-        if (lua_type(L, -1) != LUA_TSTRING)
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "option at: expected the name of a structure");
-        o->at = lua_tostring(L, -1);
-    } else if (strcmp(key, "replace") == 0) {
-        o->flags |= lua_toboolean(L, -1) ? HEDDLE_USE_REPLACE : 0;
-    } else if (strcmp(key, "instructions") == 0) {
-        o->instructions = take_number(L, key);
-    } else if (strcmp(key, "memory") == 0) {
-        o->memory = take_number(L, key);
-    } else if (strcmp(key, "check") == 0) {
-        o->check = lua_toboolean(L, -1);
-    } else {
-        if (o->n == HEDDLE_MAX_PARAMS)
-            hl_raisef(L, HEDDLE_EPOLICY, "too many options");
-        o->name[o->n] = key;
-        if (lua_type(L, -1) == LUA_TSTRING)
-            o->text[o->n] = lua_tostring(L, -1);
-        else
-            o->value[o->n] = take_number(L, key);
-        o->n++;
-    }
+    memset(c, 0, sizeof *c);
+    c->p = p != NULL ? p : &c->policy;
+    c->L = hl_main_thread(L);
+    c->ref = LUA_NOREF;
+    hl_class(L, CLASS, NULL, NULL);
+    return c;
 }
 
-static void take_options(lua_State *L, int i, struct options *o)
+static int hash_piece(lua_State *L, const void *v, size_t n, void *ud)
 {
-    lua_Integer n;
+    uint64_t *h = ud;
 
-    memset(o, 0, sizeof *o);
-    o->at = "";
-    if (lua_isnoneornil(L, i))
+    (void)L;
+    *h = lp_hash(*h, v, n);
+    return 0;
+}
+
+/* Code of the function on top of the stack and the plain values that it holds
+ * in locals; the functions it holds only by their number. */
+static void hash_function(lua_State *L, uint64_t *h)
+{
+    if (lua_iscfunction(L, -1))
         return;
-    if (!lua_istable(L, i))
-        hl_raisef(L, HEDDLE_EINVAL,
-                  "a policy's options are a table, as in { at = \"l2tlb\" }, "
-                  "not a %s",
-                  luaL_typename(L, i));
-    n = lp_state_keys(L, i); /* in order, so that errors are the same */
-    for (lua_Integer k = 1; k <= n; k++) {
-        lua_rawgeti(L, -1, k);
-        lua_pushvalue(L, -1);
-        lua_rawget(L, i); /* keys key value */
-        take_option(L, o);
-        lua_pop(L, 2);
-    }
-    lua_pop(L, 1);
-}
-
-/* Values of the options that are names, and no number where a name belongs. */
-static void read_choices(lua_State *L, const struct heddle_policy *p,
-                         struct options *o)
-{
-    for (uint32_t i = 0; i < o->n; i++) {
-        const struct heddle_param *q = p->params;
-        char name[2];
-
-        while (q && q->name && strcmp(q->name, o->name[i]) != 0)
-            q++;
-        if (q == NULL || q->name == NULL)
-            continue; /* heddle_use says so */
-        if (o->text[i] == NULL &&
-            heddle_word_name(q->unit, 0, name, sizeof name) == 0)
-            hl_raisef(L, HEDDLE_EPOLICY,
-                      "policy %s: %s is one of %s, not a number", p->name,
-                      q->name, q->unit);
-        if (o->text[i] == NULL ||
-            heddle_word_value(q->unit, o->text[i], &o->value[i]) == 0)
-            continue;
-        if (heddle_word_name(q->unit, 0, name, sizeof name) == 0)
-            hl_raisef(L, HEDDLE_EPOLICY, "policy %s: %s is one of %s, not '%s'",
-                      p->name, q->name, q->unit, o->text[i]);
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "option %s: expected an integer of 0 or more, not %s",
-                  q->name, o->text[i]);
-    }
-}
-
-/* ---- finding -------------------------------------------------------------- */
-
-static int ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-
-    return n > m && strcmp(s + n - m, end) == 0;
-}
-
-/* Runs the chunk on top of the stack, whose globals are the sandbox's from its
- * first line on, and leaves the table that it returns. */
-static void run_chunk(lua_State *L, const char *path)
-{
-    lp_sandbox_push(L, &lp_policy_fence);
-    lua_setupvalue(L, -2, 1);
-    lp_sandbox_call(L, &lp_policy_fence, 0, 1);
-    if (!lua_istable(L, -1)) {
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "%s: a policy file returns a table, this one returned a %s",
-                  path, luaL_typename(L, -1));
-    }
-}
-
-static void load_file(lua_State *L, const char *path)
-{
-    int rc = luaL_loadfilex(L, path, "t");
-
-    if (rc != LUA_OK)
-        hl_raise(L, rc == LUA_ERRFILE ? HEDDLE_ENOINPUT : HEDDLE_EPOLICY,
-                 lua_tostring(L, -1));
-    run_chunk(L, path);
-}
-
-/* Pushes the policy table of a script compiled in; 0: there is none. */
-static int load_embedded(lua_State *L, const char *name)
-{
-    const char *module = lua_pushfstring(L, POLICIES "%s", name);
-    int rc = hl_embed_chunk(L, module);
-
-    if (rc > LUA_OK)
-        lua_error(L);
-    if (rc == LUA_OK)
-        run_chunk(L, module);
-    else
+    lua_dump(L, hash_piece, h, 1);
+    for (int n = 1; lua_getupvalue(L, -1, n) != NULL; n++) {
+        int type = lua_type(L, -1);
+        uint64_t mark =
+            type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TBOOLEAN
+                ? lp_state_mark(L, -1)
+                : (uint64_t)type;
+        hash_piece(L, &mark, sizeof mark, h);
         lua_pop(L, 1);
-    return rc == LUA_OK;
+    }
 }
 
-static void no_policy(lua_State *L, const char *name, const char *near)
+/* All functions of the table at t, in order of their names. */
+static void hash_functions(lua_State *L, int t, uint64_t *h)
 {
-    if (strpbrk(name, "./") != NULL)
-        hl_raisef(L, HEDDLE_ECONFIG,
-                  "policy '%s': a file's name ends in .lua, a plug-in's in .so",
-                  name);
-    lua_pushfstring(L,
-                    "there is no policy '%s'%s%s%s; a file is named "
-                    "\"%s.lua\", a plug-in \"./%s.so\"",
-                    name, near ? " (did you mean '" : "", near ? near : "",
-                    near ? "'?)" : "", name, name);
-    hl_raise(L, HEDDLE_ECONFIG, lua_tostring(L, -1));
+    int top = lua_gettop(L);
+    lua_Integer n = lp_state_keys(L, t); /* keys */
+
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_rawgeti(L, top + 1, i);
+        lua_rawget(L, t);
+        if (lua_isfunction(L, -1))
+            hash_function(L, h);
+        lua_settop(L, top + 1);
+    }
+    lua_settop(L, top);
 }
 
-static int push_class(lua_State *L)
+static uint64_t hash_code(lua_State *L, int t)
 {
-    lp_class_push(L, 1);
+    static const char *const inner[] = {"watch", "every"};
+    uint64_t h = 0xcbf29ce484222325ull;
+
+    hash_functions(L, t, &h);
+    for (int i = 0; i < 2; i++) {
+        if (lua_getfield(L, t, inner[i]) == LUA_TTABLE)
+            hash_functions(L, lua_gettop(L), &h);
+        lua_pop(L, 1);
+    }
+    return h;
+}
+
+/* class(table, spec): the class keeps both, and points into the spec. */
+static int class(lua_State *L)
+{
+#define POLICY(m) HL_FIELD(struct heddle_policy, m)
+#define PARAM(m)  HL_FIELD(struct heddle_param, m)
+#define OF(m)     HL_FIELD(struct lp_class, m)
+    static const struct hl_field of_policy[] = {POLICY(name), POLICY(summary),
+                                                POLICY(source), HL_END};
+    static const struct hl_field of_param[] = {
+        PARAM(name),   PARAM(unit), HL_FIELD_AS(struct heddle_param, def, "default"),
+        PARAM(min),    PARAM(max),  PARAM(meaning),
+        PARAM(source), HL_END};
+    static const struct hl_field of_class[] = {
+        OF(instructions), HL_FIELD_AS(struct lp_class, bytes, "memory"),
+        OF(cycles),       OF(cycle_param),
+        OF(check),        HL_END};
+    struct lp_class *c;
+
+    luaL_checkstack(L, 16, "a policy");
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    lua_getfield(L, 2, "params");
+    luaL_checktype(L, 3, LUA_TTABLE);
+    c = new_class(L, NULL); /* table spec params class */
+    c->instructions = 1000000;
+    c->bytes = (uint64_t)64 << 20;
+    c->cycle_param = UINT32_MAX;
+    hl_get_fields(L, 2, of_class, c);
+    hl_get_fields(L, 2, of_policy, &c->policy);
+    luaL_argcheck(L, c->policy.name != NULL, 2, "a name");
+    luaL_argcheck(L, c->cycle_param + 1 <= HEDDLE_MAX_PARAMS, 2, "cycle_param");
+    c->policy.abi = HEDDLE_POLICY_ABI;
+    c->policy.params = c->param;
+    for (int i = 0; i < HEDDLE_MAX_PARAMS; i++) {
+        if (lua_rawgeti(L, 3, i + 1) == LUA_TTABLE)
+            hl_get_fields(L, lua_gettop(L), of_param, &c->param[i]);
+        lua_pop(L, 1);
+    }
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 1);
+    lua_pushvalue(L, 2);
+    lua_setiuservalue(L, -2, 2);
+    lp_bridge_fill(L, 1, c);
+    c->policy.code = hash_code(L, 1);
     return 1;
 }
 
-/* The class of the table on top, which a file returned: errors name the file,
- * too. */
-static struct lp_class *class_of_file(lua_State *L, const char *path)
+void lp_class_hold(lua_State *L, int i, struct lp_class *c)
 {
-    lua_pushcfunction(L, push_class);
-    lua_insert(L, -2);
-    if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
-        if (lua_istable(L, -1)) { /* of hl_raise */
-            lua_getfield(L, -1, "message");
-            lua_pushfstring(L, "%s: %s", path, lua_tostring(L, -1));
-            lua_setfield(L, -3, "message");
-            lua_pop(L, 1);
-        }
-        lua_error(L);
-    }
-    return lua_touserdata(L, -1);
+    lua_pushvalue(L, i);
+    c->ref = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
+void lp_class_drop(lua_State *L, struct lp_class *c)
+{
+    luaL_unref(L, LUA_REGISTRYINDEX, c->ref);
+    c->ref = LUA_NOREF;
+}
+
+/* The class of one in C: by its number or its name. */
+static int builtin(lua_State *L)
 {
     const struct heddle_policy *p;
-    const char *name, *near = NULL;
-    char text[512];
+    const char *near = NULL;
 
-    *c = NULL;
-    if (lua_istable(L, i)) {
-        *c = lp_class_push(L, i);
-        return &(*c)->policy;
+    if (lua_isinteger(L, 1))
+        p = heddle_policy_builtin((uint32_t)lua_tointeger(L, 1));
+    else
+        p = heddle_policy_find(luaL_checkstring(L, 1), &near);
+    if (p != NULL) {
+        new_class(L, p);
+        return 1;
     }
-    if (lua_type(L, i) != LUA_TSTRING)
-        hl_raisef(L, HEDDLE_EINVAL,
-                  "a policy is a table, a name, or the path of a file, not a "
-                  "%s",
-                  luaL_typename(L, i));
-    name = lua_tostring(L, i);
-    if (ends_with(name, ".lua")) {
-        load_file(L, name);
-        *c = class_of_file(L, name);
-        return &(*c)->policy;
+    lua_pushnil(L);
+    lua_pushstring(L, near);
+    return 2;
+}
+
+static int plugin(lua_State *L)
+{
+    char text[512];
+    const struct heddle_policy *p =
+        heddle_policy_load(luaL_checkstring(L, 1), text, sizeof text);
+
+    if (p != NULL) {
+        new_class(L, p);
+        return 1;
     }
-    if (ends_with(name, ".so")) {
-        p = heddle_policy_load(name, text, sizeof text);
-        if (p == NULL)
-            hl_raise(L,
-                     access(name, R_OK) != 0 ? HEDDLE_ENOINPUT : HEDDLE_EPOLICY,
-                     text);
-        return p;
-    }
-    p = heddle_policy_find(name, &near);
-    if (p)
-        return p;
-    if (!load_embedded(L, name))
-        no_policy(L, name, near);
-    *c = lp_class_push(L, -1);
-    return &(*c)->policy;
+    lua_pushnil(L);
+    lua_pushstring(L, text);
+    return 2;
 }
 
 /* ---- binding -------------------------------------------------------------- */
@@ -278,34 +198,28 @@ const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c)
 static int use(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
-    const struct heddle_policy *p;
-    struct lp_class *c;
-    struct options o;
+    struct lp_class *c = lp_class_check(L, 2);
+    const char *at = luaL_checkstring(L, 3), *name[HEDDLE_MAX_PARAMS];
+    uint64_t value[HEDDLE_MAX_PARAMS];
+    uint32_t n = 0;
     int rc;
 
-    luaL_checkany(L, 2);
-    lua_settop(L, 3);
-    take_options(L, 3, &o);
-    p = lp_find(L, 2, &c);
-    if (c) {
-        c->instructions = o.instructions ? o.instructions : c->instructions;
-        c->bytes = o.memory ? o.memory : c->bytes;
-        c->check = o.check;
-        lp_class_hold(L, -1, c);
-    } else if (o.instructions || o.memory || o.check) {
-        luaL_error(L,
-                   "options instructions, memory and check are for Lua "
-                   "policies, %s is not one",
-                   p->name);
+    lua_settop(L, 5);
+    luaL_checktype(L, 4, LUA_TTABLE);
+    for (; n < HEDDLE_MAX_PARAMS &&
+           lua_rawgeti(L, 4, 2 * (lua_Integer)n + 1) != LUA_TNIL;
+         n++) {
+        name[n] = luaL_checkstring(L, -1);
+        lua_rawgeti(L, 4, 2 * (lua_Integer)n + 2);
+        value[n] = (uint64_t)lua_tointeger(L, -1);
+        lua_settop(L, 5);
     }
-    read_choices(L, p, &o);
-    rc = heddle_use(s, p, o.at, o.name, o.value, o.n, o.flags);
-    if (c)
-        lp_class_drop(L, c);
-    if (rc != 0)
-        return hl_raise(L, rc, heddle_policy_error(s));
-    lua_pushstring(L, p->name);
-    return 1;
+    lp_class_hold(L, 2, c);
+    rc = heddle_use(s, c->p, at, name, value, n,
+                    lua_toboolean(L, 5) ? HEDDLE_USE_REPLACE : 0);
+    lp_class_drop(L, c);
+    hl_expect(L, rc, heddle_policy_error(s));
+    return 0;
 }
 
 static int unuse(lua_State *L)
@@ -396,7 +310,6 @@ static int offered(lua_State *L)
 
 void lp_push_params(lua_State *L, const struct heddle_param *p)
 {
-#define PARAM(m) HL_FIELD(struct heddle_param, m)
     static const struct hl_field fields[] = {
         PARAM(name), PARAM(unit), PARAM(meaning), PARAM(source),
         PARAM(min),  PARAM(max),  HL_END};
@@ -410,14 +323,14 @@ void lp_push_params(lua_State *L, const struct heddle_param *p)
     }
 }
 
-static void push_policy(lua_State *L, const struct heddle_policy *p,
-                        const char *kind)
+static int describe(lua_State *L)
 {
+    const struct lp_class *c = lp_class_check(L, 1);
+    const struct heddle_policy *p = c->p;
     lua_Integer n = 0;
 
     lua_createtable(L, 0, 6);
     hl_set_text(L, "name", p->name);
-    hl_set_text(L, "kind", kind);
     hl_set_text(L, "summary", p->summary);
     hl_set_text(L, "source", p->source);
     lua_newtable(L);
@@ -430,93 +343,91 @@ static void push_policy(lua_State *L, const struct heddle_policy *p,
     lua_setfield(L, -2, "points");
     lp_push_params(L, p->params);
     lua_setfield(L, -2, "params");
+    lua_pushboolean(L, p == &c->policy);
+    return 2;
 }
 
-static int has_embedded(lua_State *L, const char *name)
-{
-    const char *module = lua_pushfstring(L, POLICIES "%s", name);
-    int rc = hl_embed_chunk(L, module);
-
-    lua_pop(L, rc < 0 ? 1 : 2);
-    return rc == LUA_OK;
-}
-
-/* Appends the policies that are compiled in as Lua alone to the list at 1. */
-static void list_embedded(lua_State *L)
-{
-    lua_Integer n;
-
-    lua_getfield(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    if (!lua_istable(L, -1))
-        return;
-    n = lp_state_keys(L, -1); /* list preload keys */
-    for (lua_Integer i = 1; i <= n; i++) {
-        const char *name;
-
-        lua_settop(L, 3);
-        lua_rawgeti(L, 3, i);
-        name = lua_tostring(L, -1);
-        if (strncmp(name, POLICIES, sizeof POLICIES - 1) != 0)
-            continue;
-        name += sizeof POLICIES - 1;
-        if (heddle_policy_find(name, NULL) || !load_embedded(L, name))
-            continue;
-        push_policy(L, &lp_class_push(L, -1)->policy, "Lua");
-        lua_rawseti(L, 1, (lua_Integer)lua_rawlen(L, 1) + 1);
-    }
-}
-
-static int list(lua_State *L)
-{
-    const struct heddle_policy *p;
-
-    lua_settop(L, 0);
-    lua_newtable(L);
-    for (uint32_t i = 0; (p = heddle_policy_builtin(i)) != NULL; i++) {
-        push_policy(L, p, has_embedded(L, p->name) ? "C, Lua" : "C");
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    list_embedded(L);
-    lua_settop(L, 1);
-    return 1;
-}
-
-static int tables(lua_State *L)
-{
+/* The lists that the library has by number. */
 #define TABLE(m) HL_FIELD(struct heddle_table_info, m)
-    static const struct hl_field fields[] = {
-        TABLE(name),  TABLE(at),      TABLE(i), TABLE(j),
-        TABLE(value), TABLE(meaning), HL_END};
-    const struct heddle_table_info *t;
+#define FACT(m)  HL_FIELD(struct heddle_fact_info, m)
+#define POINT(m) HL_FIELD(struct heddle_point_info, m)
+#define NOTE(m)  HL_FIELD(struct heddle_note_info, m)
+static const struct hl_field table_fields[] = {
+    TABLE(name),  TABLE(at),      TABLE(i), TABLE(j),
+    TABLE(value), TABLE(meaning), HL_END};
+static const struct hl_field fact_fields[] = {FACT(name), FACT(i), FACT(value),
+                                              FACT(meaning), HL_END};
+static const struct hl_field point_fields[] = {
+    POINT(name),  POINT(at),   POINT(heat),    POINT(answer),
+    POINT(limit), POINT(when), POINT(meaning), HL_END};
+static const struct hl_field note_fields[] = {NOTE(name), NOTE(at), NOTE(when),
+                                              HL_END};
 
-    lua_newtable(L);
-    for (uint32_t i = 0; (t = heddle_table_info(i)) != NULL; i++) {
-        hl_push_fields(L, fields, t);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-static int facts(lua_State *L)
+static void set_fields(lua_State *L, const struct heddle_field_info *f,
+                       uint32_t n)
 {
-#define FACT(m) HL_FIELD(struct heddle_fact_info, m)
-    static const struct hl_field fields[] = {FACT(name), FACT(i), FACT(value),
-                                             FACT(meaning), HL_END};
-    const struct heddle_fact_info *f;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; (f = heddle_fact_info(i)) != NULL; i++) {
-        hl_push_fields(L, fields, f);
+    lua_createtable(L, (int)n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_createtable(L, 0, 4);
+        hl_set_text(L, "name", f[i].name);
+        hl_set_text(L, "meaning", f[i].meaning);
+        if (f[i].words)
+            hl_set_text(L, "words", f[i].words);
+        if (f[i].count)
+            hl_set_text(L, "count", f[i].count);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
-    return 1;
+    lua_setfield(L, -2, "fields");
 }
+
+static void point_more(lua_State *L, uint32_t i)
+{
+    const struct heddle_point_info *p = heddle_point_info(i);
+
+    if (heddle_point_old(i) != NULL)
+        hl_set_text(L, "old", heddle_point_old(i));
+    set_fields(L, p->field, p->fields);
+}
+
+static void note_more(lua_State *L, uint32_t i)
+{
+    set_fields(L, heddle_note_info(i)->field, heddle_note_info(i)->fields);
+}
+
+static void no_more(lua_State *L, uint32_t i)
+{
+    (void)L;
+    (void)i;
+}
+
+#define LIST(name, get, fields, more)                                          \
+    int name(lua_State *L)                                                     \
+    {                                                                          \
+        lua_newtable(L);                                                       \
+        for (uint32_t i = 0; get(i) != NULL; i++) {                            \
+            hl_push_fields(L, fields, get(i));                                 \
+            more(L, i);                                                        \
+            lua_rawseti(L, -2, (lua_Integer)i + 1);                            \
+        }                                                                      \
+        return 1;                                                              \
+    }
+static LIST(tables, heddle_table_info, table_fields, no_more)
+static LIST(facts, heddle_fact_info, fact_fields, no_more)
+LIST(lp_points, heddle_point_info, point_fields, point_more)
+LIST(lp_notes, heddle_note_info, note_fields, note_more)
 
 /* ---- the sandbox ---------------------------------------------------------- */
 
-static int load(lua_State *L)
+static int run(lua_State *L)
 {
-    load_file(L, luaL_checkstring(L, 1));
+    lua_settop(L, 1);
+    lp_sandbox_call(L, &lp_policy_fence, 0, 1);
+    return 1;
+}
+
+static int sandbox(lua_State *L)
+{
+    lp_sandbox_push(L, &lp_policy_fence);
     return 1;
 }
 
@@ -557,18 +468,30 @@ static int reach(lua_State *L)
     return 1;
 }
 
-int luaopen_heddle_policy(lua_State *L)
+static int keys(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lp_state_keys(L, 1);
+    return 1;
+}
+
+static int raise_error(lua_State *L)
+{
+    return hl_raise(L, (int)luaL_checkinteger(L, 1), luaL_checkstring(L, 2));
+}
+
+int luaopen_heddle_bridge(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"use", use},         {"unuse", unuse},   {"used", used},
-        {"list", list},       {"tables", tables}, {"facts", facts},
-        {"offered", offered}, {"load", load},     {"env", env},
-        {"enter", enter},     {"reach", reach},   {NULL, NULL}};
+        {"use", use},         {"unuse", unuse},       {"used", used},
+        {"tables", tables},   {"facts", facts},       {"points", lp_points},
+        {"notes", lp_notes},  {"offered", offered},   {"env", env},
+        {"enter", enter},     {"reach", reach},       {"run", run},
+        {"sandbox", sandbox}, {"class", class},       {"builtin", builtin},
+        {"plugin", plugin},   {"describe", describe}, {"keys", keys},
+        {"raise", raise_error},     {"nearest", hl_nearest}, {NULL, NULL}};
 
     luaL_newlib(L, functions);
-    lp_sandbox_push(L, &lp_policy_fence);
-    lua_getfield(L, -1, "every");
-    lua_setfield(L, -3, "every");
-    lua_pop(L, 1);
+    hl_set_number(L, "max_params", HEDDLE_MAX_PARAMS);
     return 1;
 }

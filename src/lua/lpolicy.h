@@ -2,9 +2,9 @@
  * lpolicy.h - what the files of the policy binding share.
  *
  * lsandbox.c and fence.lua: the globals of policy code.  lbudget.c: how much it
- * may use.  lstate.c: plain data to bytes and back.  lclass.c: the
- * table that is a policy.  lbridge.c: the table bound, as a struct
- * heddle_policy.  lpolicy.c: the module heddle.policy.  lgen.c: warps of
+ * may use.  lstate.c: plain data to bytes and back.  lpolicy.c: the module
+ * heddle.bridge below heddle.policy.  lbridge.c: a policy bound, as a struct
+ * heddle_policy.  lgen.c: warps of
  * generators run behind the same fence.
  *
  * SPDX-License-Identifier: MIT
@@ -212,29 +212,38 @@ void lp_budget_begin(struct lp_world *w, lua_State *T, struct lp_budget *b);
 void lp_budget_end(struct lp_world *w, lua_State *T);
 void lp_budget_hook(lua_State *L, lua_Debug *ar);
 
-/* ---- lclass.c ------------------------------------------------------------- */
+/* ---- lpolicy.c ------------------------------------------------------------ */
 
 /*
- * A policy table, checked.  It lives in a userdata whose user value 1 is the
- * table and whose user value 2 keeps the strings that `policy` points to.
+ * A policy, as a userdata: one in C, or one that a table is.  User value 1 is
+ * the table and user value 2 keeps the strings that `policy` points to.
  */
 struct lp_class {
+    const struct heddle_policy *p; /* one in C, or `policy` */
     struct heddle_policy policy;
     struct heddle_param param[HEDDLE_MAX_PARAMS + 1];
-    lua_State *L;    /* main thread */
-    int ref;         /* registry: keeps the userdata while it is being bound */
-    uint64_t cycles; /* of `every`; 0: none */
-    int cycle_param; /* or the parameter that holds them; -1 */
+    lua_State *L;         /* main thread */
+    int ref;              /* registry: keeps the userdata while it is being bound */
+    uint64_t cycles;      /* of `every`; 0: none */
+    uint32_t cycle_param; /* or the parameter that holds them; UINT32_MAX */
     uint64_t instructions, bytes; /* budget of one call */
     int check;                    /* look for changed locals at every call */
 };
 
-/* Makes a policy of the table at index i and pushes the userdata that holds
- * it; raises if the table is not one. */
-struct lp_class *lp_class_push(lua_State *L, int i);
+/* The class at index i (heddle.policy's find makes it). */
+struct lp_class *lp_class_check(lua_State *L, int i);
 /* Keeps the userdata at index i alive while the policy is bound. */
 void lp_class_hold(lua_State *L, int i, struct lp_class *c);
 void lp_class_drop(lua_State *L, struct lp_class *c);
+/* Pushes a table of parameters as a list of tables. */
+void lp_push_params(lua_State *L, const struct heddle_param *p);
+/* Pushes a parameter's value: a number, or the name of a choice's. */
+void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value);
+/* core.points(), core.notes(): every decision, and everything that a watcher
+ * can be told. */
+int lp_points(lua_State *L);
+int lp_notes(lua_State *L);
+int luaopen_heddle_bridge(lua_State *L);
 
 /* ---- lbridge.c ------------------------------------------------------------ */
 
@@ -254,16 +263,5 @@ heddle_sim *lp_sim(struct lp *p);
 
 /* work.generator(spec) */
 int lg_open(lua_State *L);
-
-/* ---- lpolicy.c ------------------------------------------------------------ */
-
-/* The policy at index i: a table, a name or a file; raises where there is none.
- * *c is the class of one in Lua, whose userdata is then on top, or NULL. */
-const struct heddle_policy *lp_find(lua_State *L, int i, struct lp_class **c);
-/* Pushes a table of parameters as a list of tables. */
-void lp_push_params(lua_State *L, const struct heddle_param *p);
-/* Pushes a parameter's value: a number, or the name of a choice's. */
-void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value);
-int luaopen_heddle_policy(lua_State *L);
 
 #endif

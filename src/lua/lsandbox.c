@@ -505,20 +505,6 @@ static int lib_raise(lua_State *L)
     return lp_raise(L, "%s", luaL_checkstring(L, 1));
 }
 
-/* nearest(name, names): the one of a list that is meant, or nil. */
-static int lib_nearest(lua_State *L)
-{
-    const char *names[512];
-    size_t n = 0;
-
-    for (; n < 512 && lua_rawgeti(L, 2, (lua_Integer)n + 1) == LUA_TSTRING; n++) {
-        names[n] = lua_tostring(L, -1);
-        lua_pop(L, 1); /* the list has it */
-    }
-    lua_pushstring(L, heddle_nearest(luaL_checkstring(L, 1), names, n));
-    return 1;
-}
-
 /* name(f): Lua's function f with something before it; upvalue 2 does it. */
 static int make(lua_State *L)
 {
@@ -533,7 +519,7 @@ static void push_functions(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"getmetatable", lib_getmetatable}, {"keys", lib_keys},
-        {"metafield", lib_metafield},       {"nearest", lib_nearest},
+        {"metafield", lib_metafield},       {"nearest", hl_nearest},
         {"next", lib_next},                 {"pcall", lib_pcall},
         {"raise", lib_raise},               {"rawset", lib_rawset},
         {"setmetatable", lib_setmetatable}, {"tostring", lib_tostring},

@@ -124,60 +124,6 @@ HL_LIST(counters, struct heddle_counter_info, heddle_counter_known(i, &x),
 HL_LIST(histograms, struct heddle_hist_info, heddle_hist_known(i, &x),
         hist_fields)
 
-static void set_fields(lua_State *L, const struct heddle_field_info *f,
-                       uint32_t n)
-{
-    lua_createtable(L, (int)n, 0);
-    for (uint32_t i = 0; i < n; i++) {
-        lua_createtable(L, 0, 4);
-        hl_set_text(L, "name", f[i].name);
-        hl_set_text(L, "meaning", f[i].meaning);
-        if (f[i].words)
-            hl_set_text(L, "words", f[i].words);
-        if (f[i].count)
-            hl_set_text(L, "count", f[i].count);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    lua_setfield(L, -2, "fields");
-}
-
-/* core.points(): every decision, with its question. */
-static int points(lua_State *L)
-{
-#define POINT(m) HL_FIELD(struct heddle_point_info, m)
-    static const struct hl_field fields[] = {
-        POINT(name),  POINT(at),   POINT(heat),    POINT(answer),
-        POINT(limit), POINT(when), POINT(meaning), HL_END};
-    const struct heddle_point_info *p;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; (p = heddle_point_info(i)) != NULL; i++) {
-        hl_push_fields(L, fields, p);
-        if (heddle_point_old(i) != NULL)
-            hl_set_text(L, "old", heddle_point_old(i));
-        set_fields(L, p->field, p->fields);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-/* core.notes(): everything a watcher can be told. */
-static int notes(lua_State *L)
-{
-#define NOTE(m) HL_FIELD(struct heddle_note_info, m)
-    static const struct hl_field fields[] = {NOTE(name), NOTE(at), NOTE(when),
-                                             HL_END};
-    const struct heddle_note_info *n;
-
-    lua_newtable(L);
-    for (uint32_t i = 0; (n = heddle_note_info(i)) != NULL; i++) {
-        hl_push_fields(L, fields, n);
-        set_fields(L, n->field, n->fields);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
 /* ---- configurations ------------------------------------------------------- */
 
 static heddle_config *config_at_1(lua_State *L)
@@ -765,8 +711,8 @@ int luaopen_heddle_core(lua_State *L)
         {"settings", settings},
         {"counters", counters},
         {"histograms", histograms},
-        {"points", points},
-        {"notes", notes},
+        {"points", lp_points},
+        {"notes", lp_notes},
         {"config", config_new},
         {"sim", sim_new},
         {"fingerprint", fingerprint},

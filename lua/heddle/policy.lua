@@ -1,0 +1,417 @@
+--[=[
+policy.lua - the module heddle.policy: find, bind and list policies.
+
+    policy.use(sim, what [, options])
+        what: a policy table, the name of a policy that is compiled in (the
+        C form where there are two), "file.lua" or "./plugin.so".
+        Options: at = "l2cache", replace = true (unbind who stands in the
+        way), instructions and memory (budget of a call of a Lua policy:
+        1000000, 64 MB), check = true (look for changed locals after every
+        call); everything else is a parameter.
+        Returns the name.
+    policy.unuse(sim [, name [, at]])   returns how many were unbound
+    policy.used(sim)                    {{name=, at=, params={...}}, ...}
+    policy.offered(sim)                 {point = {"l1tlb", ...}, ...}
+    policy.list()                       the policies compiled in, described
+    policy.tables()                     the steering tables, described
+    policy.facts()                      the facts, described
+    policy.load("file.lua")             the table that the file returns
+    policy.env([extra])                 the globals of policy code, a copy
+    policy.enter(f)                     makes f see those globals
+    policy.every(cycles, f)             for the field `every`
+    policy.reach()                      the functions behind the fence:
+                                        { { library, name, what }, ... }
+
+A policy is a table:
+
+    {
+        name = "tokens", summary = "...", source = "MASK, 5.2",
+        params = { warps = { default = 24, min = 0, max = 64,
+                             unit = "warps", meaning = "...",
+                             source = "guess" } },
+        state = { kept = 0 },
+        init = function(state, params, place) ... end,
+        tlb_fill = function(q, state, params) return "bypass" end,
+        watch = { walk_done = function(note, state, params) ... end },
+        every = { 100000, function(cycle, state, params) ... end },
+    }
+
+All fields but the name are optional; a field that is none of these is an error
+that names the nearest one.  `every` may name a parameter instead of a number of
+cycles.  A parameter is an integer; `name = 5` is short for `name = { default =
+5 }`.  What is checked here becomes a struct heddle_policy in lpolicy.c.
+
+SPDX-License-Identifier: MIT
+]=]
+local bridge = require "heddle.bridge"
+
+local EINVAL, ECONFIG, ENOINPUT, EPOLICY = -2, -3, -5, -7
+local POLICIES = "heddle.policies." -- scripts compiled in
+
+local M = {
+    unuse = bridge.unuse, used = bridge.used, offered = bridge.offered,
+    tables = bridge.tables, facts = bridge.facts, env = bridge.env,
+    enter = bridge.enter, reach = bridge.reach, every = bridge.env().every,
+}
+
+-- Those of the script may be others, or in order.
+local loadfile, load, next, tostring = loadfile, load, next, tostring
+
+local function fail(code, text, ...)
+    bridge.raise(code, text:format(...))
+end
+
+local function meant(name, names)
+    local near = bridge.nearest(name, names)
+    return near and ("; did you mean '%s'?"):format(near) or ""
+end
+
+local function whole(v)
+    local n = type(v) == "boolean" and (v and 1 or 0) or math.tointeger(v)
+    return n and n >= 0 and n or nil
+end
+
+--- A set of words, and themselves in order.
+local function words(text)
+    local set, list = {}, {}
+    for word in text:gmatch "%S+" do
+        list[#list + 1] = word
+        set[word] = true
+    end
+    return set, list
+end
+
+-- ---- the table that is a policy -----------------------------------------------
+
+local OWN, FIELDS = words "name summary source params state init every watch"
+local IS_PARAM, PARAM = words "default min max unit meaning source choices"
+-- Options of sim:use, which would hide a parameter of their names.
+local OPTIONS = words "use at replace instructions memory check"
+
+local POINTS, NOTES, NOTE_NAMES = {}, {}, {}
+for _, p in ipairs(bridge.points()) do
+    POINTS[p.name] = true
+    if p.old then POINTS[p.old] = true end
+    FIELDS[#FIELDS + 1] = p.name
+end
+for i, n in ipairs(bridge.notes()) do
+    NOTES[n.name], NOTE_NAMES[i] = true, n.name
+end
+
+--- The value of a field, of that type if it is there.
+local function text_field(refuse, t, field, otherwise)
+    local v = t[field]
+    if v == nil then return otherwise end
+    if type(v) ~= "string" then
+        refuse("%s must be a string, not a %s", field, type(v))
+    end
+    return v
+end
+
+local function check_fields(refuse, t)
+    for key in next, t do
+        if type(key) ~= "string" then
+            refuse "its fields have names, not numbers"
+        end
+    end
+    for _, key in ipairs(bridge.keys(t)) do
+        if (POINTS[key] or key == "init") and type(t[key]) ~= "function" then
+            refuse("%s must be a function, not a %s", key, type(t[key]))
+        elseif not POINTS[key] and NOTES[key] then
+            refuse("%s is a note: write watch = { %s = ... }", key, key)
+        elseif not POINTS[key] and not OWN[key] then
+            refuse("'%s' is neither a point nor a field of a policy%s", key,
+                meant(key, FIELDS))
+        end
+    end
+    if t.watch ~= nil and type(t.watch) ~= "table" then
+        refuse "watch must be a table of functions"
+    end
+    for key, f in next, t.watch or {} do
+        if not NOTES[key] then
+            key = type(key) == "string" and key or "?"
+            refuse("there is no note '%s'%s", key, meant(key, NOTE_NAMES))
+        elseif type(f) ~= "function" then
+            refuse("watch.%s must be a function", key)
+        end
+    end
+end
+
+--- A parameter as bridge.class takes it.
+local function read_param(refuse, name, d)
+    if math.type(d) == "integer" then d = { default = d } end
+    if type(d) ~= "table" then
+        refuse("params.%s must be a table or an integer", name)
+    end
+    for key in next, d do
+        if not IS_PARAM[key] then
+            refuse("params.%s has no field '%s'%s", name, tostring(key),
+                meant(tostring(key), PARAM))
+        end
+    end
+    if d.default == nil then refuse("params.%s needs a default", name) end
+    local p = { name = name, meaning = text_field(refuse, d, "meaning", ""),
+        source = text_field(refuse, d, "source", "guess") }
+    if type(d.choices) == "table" then
+        for i, word in ipairs(d.choices) do
+            if type(word) ~= "string" or word:find("|", 1, true) then
+                refuse("params.%s.choices are names", name)
+            elseif word == d.default then
+                p.default = i - 1
+            end
+        end
+        if #d.choices < 2 then
+            refuse("params.%s.choices: two names at least", name)
+        end
+        p.unit, p.min, p.max = table.concat(d.choices, "|"), 0, #d.choices - 1
+        if not p.default then
+            refuse("params.%s.default is one of %s", name, p.unit)
+        end
+        return p
+    end
+    for field, otherwise in next, { default = 0, min = 0,
+        max = math.maxinteger } do
+        local v = d[field]
+        p[field] = v == nil and otherwise or type(v) ~= "boolean" and whole(v)
+            or refuse("params.%s.%s must be an integer of 0 or more", name,
+                field)
+    end
+    p.unit = text_field(refuse, d, "unit", "")
+    return p
+end
+
+local function read_params(refuse, params)
+    local out = {}
+    if params ~= nil and type(params) ~= "table" then
+        refuse "params must be a table"
+    end
+    for i, name in ipairs(bridge.keys(params or {})) do
+        if type(name) ~= "string" then
+            refuse "names of parameters are strings"
+        elseif OPTIONS[name] then
+            refuse("a parameter cannot be called '%s', which is an option "
+                .. "where a policy is bound", name)
+        end
+        out[i] = read_param(refuse, name, params[name])
+    end
+    return out
+end
+
+--- Cycles, or the number of the parameter that has them, from 0.
+local function read_every(refuse, every, params)
+    if every == nil then return 0 end
+    if type(every) ~= "table" or type(every[2]) ~= "function" then
+        refuse "every must be { cycles, function }"
+    end
+    local cycles = every[1]
+    if type(cycles) == "string" then
+        for i, p in ipairs(params) do
+            if p.name == cycles then return 0, i - 1 end
+        end
+        refuse("every names '%s', which is no parameter", cycles)
+    end
+    cycles = type(cycles) == "number" and whole(cycles)
+    if not cycles or cycles < 1 then
+        refuse "every needs a number of cycles, 1 or more, or the name of a parameter"
+    end
+    return cycles
+end
+
+--- The class of a table: what bridge.use takes.
+local function class_of(t, limits)
+    local name = t.name
+    if type(name) ~= "string" then
+        fail(EPOLICY, "a policy needs a name: { name = \"...\", ... }; one that "
+            .. "is there with options is { use = \"...\", ... }")
+    elseif #name < 1 or #name > 31 or name:find "[ \t\n,/\"%z]" then
+        fail(EPOLICY, "policy name '%s': 1 to 31 letters, digits or signs, "
+            .. "without blanks, commas, slashes or quotes", name)
+    end
+    local function refuse(text, ...)
+        fail(EPOLICY, "policy %s: " .. text, name, ...)
+    end
+    check_fields(refuse, t)
+    local spec = { name = name, params = read_params(refuse, t.params),
+        summary = text_field(refuse, t, "summary", ""),
+        source = text_field(refuse, t, "source", ""),
+        instructions = limits.instructions, memory = limits.memory,
+        check = limits.check }
+    if #spec.params > bridge.max_params then
+        fail(EPOLICY, "policy %s has more than %d parameters", name,
+            bridge.max_params)
+    end
+    spec.cycles, spec.cycle_param = read_every(refuse, t.every, spec.params)
+    local called = t.init or t.every or next(t.watch or {})
+    for key in next, t do called = called or POINTS[key] end
+    if not called then
+        fail(EPOLICY, "policy %s has no function for a point or a note, no "
+            .. "every and no init: it would do nothing", name)
+    end
+    return bridge.class(t, spec)
+end
+
+-- ---- finding ----------------------------------------------------------------
+
+--- What a chunk behind the fence returns.
+local function run(f, path)
+    local t = bridge.run(f)
+    if type(t) ~= "table" then
+        fail(EPOLICY, "%s: a policy file returns a table, this one returned a "
+            .. "%s", path, type(t))
+    end
+    return t
+end
+
+local function can_read(path)
+    local f = io.open(path)
+    return f and f:close()
+end
+
+--- policy.load(path)
+function M.load(path)
+    local f, err = loadfile(path, "t", bridge.sandbox())
+    if not f then fail(can_read(path) and EPOLICY or ENOINPUT, "%s", err) end
+    return run(f, path)
+end
+
+--- The table of a script that is compiled in, or nil.
+local function embedded(name)
+    local chunk = "=heddle/policies/" .. name .. ".lua"
+    local text = package.preload[POLICIES .. name]
+        and require "heddle.sources" (chunk)
+    return text and run(assert(load(text, chunk, "t",
+        bridge.sandbox())), POLICIES .. name)
+end
+
+--- The class of a policy: a table, a name or the path of a file.
+function M.find(what, limits)
+    limits = limits or {}
+    if type(what) == "table" then return class_of(what, limits) end
+    if type(what) ~= "string" then
+        fail(EINVAL, "a policy is a table, a name, or the path of a file, not "
+            .. "a %s", type(what))
+    elseif what:find ".%.lua$" then
+        local t = M.load(what)
+        local ok, class = pcall(class_of, t, limits)
+        if not ok and type(class) == "table" then
+            class.message = what .. ": " .. class.message
+        end
+        return ok and class or error(class, 0)
+    elseif what:find ".%.so$" then
+        local class, err = bridge.plugin(what)
+        return class or fail(can_read(what) and EPOLICY or ENOINPUT, "%s", err)
+    end
+    local class, near = bridge.builtin(what)
+    local t = not class and embedded(what)
+    if class or t then return class or class_of(t, limits) end
+    if what:find "[./]" then
+        fail(ECONFIG, "policy '%s': a file's name ends in .lua, a plug-in's in "
+            .. ".so", what)
+    end
+    fail(ECONFIG, "there is no policy '%s'%s; a file is named \"%s.lua\", a "
+        .. "plug-in \"./%s.so\"", what, near and (" (did you mean '%s'?)")
+        :format(near) or "", what, what)
+end
+
+-- ---- binding ----------------------------------------------------------------
+
+--- The options of a binding: where, what its calls may use, and parameters in
+-- order: name, value, name, value.
+local function read_options(options)
+    local o, params = { at = "" }, {}
+    if type(options) ~= "table" then
+        fail(EINVAL, "a policy's options are a table, as in { at = \"l2tlb\" }"
+            .. ", not a %s", type(options))
+    end
+    for _, key in ipairs(bridge.keys(options)) do
+        local v = options[key]
+        if type(key) ~= "string" then
+            fail(EPOLICY, "options have names: { at = \"l2tlb\", ... }")
+        elseif key == "at" and type(v) ~= "string" then
+            fail(EPOLICY, "option at: expected the name of a structure")
+        elseif key == "at" or key == "replace" or key == "check" then
+            o[key] = v
+        elseif not whole(v) and (type(v) ~= "string" or OPTIONS[key]) then
+            fail(EPOLICY, "option %s: expected an integer of 0 or more, not %s",
+                key, tostring(v))
+        elseif key == "instructions" or key == "memory" then
+            v = whole(v)
+            o[key] = v > 0 and v or nil
+        else
+            params[#params + 1] = key
+            params[#params + 1] = v
+        end
+    end
+    if #params > 2 * bridge.max_params then
+        fail(EPOLICY, "too many options")
+    end
+    return o, params
+end
+
+local function word_value(unit, word)
+    local i = 0
+    for w in unit:gmatch "[^|]+" do
+        if w == word then return i end
+        i = i + 1
+    end
+end
+
+--- Values that are words as numbers; what is no parameter, heddle_use says.
+local function read_words(policy, params)
+    local known, name = {}, policy.name
+    for _, p in ipairs(policy.params) do known[p.name] = p end
+    for i = 1, #params, 2 do
+        local p, v = known[params[i]], params[i + 1]
+        local unit = p and p.unit:find("|", 1, true) and p.unit
+        local number = whole(v)
+        if unit and type(v) ~= "string" then
+            fail(EPOLICY, "policy %s: %s is one of %s, not a number", name,
+                p.name, unit)
+        elseif unit then
+            number = word_value(unit, v)
+                or fail(EPOLICY, "policy %s: %s is one of %s, not '%s'", name,
+                    p.name, unit, v)
+        elseif p and type(v) == "string" then
+            fail(EPOLICY, "option %s: expected an integer of 0 or more, not %s",
+                p.name, v)
+        end
+        params[i + 1] = number or 0
+    end
+end
+
+function M.use(sim, what, options)
+    local o, params = read_options(options == nil and {} or options)
+    local class = M.find(what, o)
+    local p, script = bridge.describe(class)
+    if not script and (o.instructions or o.memory or o.check) then
+        error(("options instructions, memory and check are for Lua policies, "
+            .. "%s is not one"):format(p.name), 2)
+    end
+    read_words(p, params)
+    bridge.use(sim, class, o.at, params, o.replace)
+    return p.name
+end
+
+--- The policies compiled in: those in C, and those that are Lua alone.
+function M.list()
+    local out, i, in_c = {}, 0, {}
+    local class = bridge.builtin(0)
+    while class do
+        i = i + 1
+        out[i] = (bridge.describe(class))
+        in_c[out[i].name] = true
+        out[i].kind = package.preload[POLICIES .. out[i].name] and "C, Lua"
+            or "C"
+        class = bridge.builtin(i)
+    end
+    for _, module in ipairs(bridge.keys(package.preload)) do
+        local name = module:match "^heddle%.policies%.(.*)"
+        if name and not in_c[name] then
+            out[#out + 1] = (bridge.describe(class_of(embedded(name), {})))
+            out[#out].kind = "Lua"
+        end
+    end
+    return out
+end
+
+return M
