@@ -10,7 +10,7 @@ SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local k = require "heddle.kernel"
-local state = require "heddle.kernel.state"
+local plain = require "heddle.plain"
 local build = require "heddle.kernel.build"
 local thread = require "heddle.kernel.thread"
 local assemble = require "heddle.kernel.assemble"
@@ -345,7 +345,7 @@ do
 end
 
 for name, words in pairs {
-    ["a state that is no plain data"] = "value of type function",
+    ["a state that is no plain data"] = "the host's state.f is a function",
 } do
     tap.raises(function()
         launches(args_app { host = function(_, s)
@@ -367,12 +367,12 @@ end, "expected a kernel or a launch", "a host that names no kernel")
 do
     local s = { 1, 2.5, "x\0y", true, false, { a = { b = {} } }, [-3] = "m",
         z = 1, y = 0 / 1, x = math.mininteger }
-    tap.same(state.decode(state.encode(s)), s, "plain data survives")
+    tap.same(plain.copy(s, "s"), s, "plain data survives")
     local other = {}
     for _, key in ipairs { "z", "y", "x", -3, 6, 5, 4, 3, 2, 1 } do
         other[key] = s[key]
     end
-    tap.is(state.encode(other), state.encode(s), "in one order of bytes")
+    tap.is(plain.write(other, "s"), plain.write(s, "s"), "in one order of bytes")
 end
 
 -- ---- places ------------------------------------------------------------------------

@@ -32,19 +32,29 @@ const char *heddle_status_name(int code)
     return "error";
 }
 
-/* The script that the binding runs: from its file. */
+/* The scripts of the library come from their files. */
 int hl_embed_chunk(lua_State *L, const char *module)
 {
-    char text[65536];
-    FILE *f = strcmp(module, "heddle.fence") == 0
-                  ? fopen("lua/heddle/fence.lua", "r") : NULL;
+    char text[65536], name[64];
+    FILE *f;
     size_t n;
 
+    snprintf(name, sizeof name, "lua/heddle/%s.lua", module + strlen("heddle."));
+    f = fopen(name, "r");
     if (f == NULL)
         return -1;
     n = fread(text, 1, sizeof text, f);
     fclose(f);
-    return luaL_loadbuffer(L, text, n, "=heddle/fence.lua");
+    name[3] = '='; /* for the slash */
+    return luaL_loadbuffer(L, text, n, name + 3);
+}
+
+static inline int lua_module(lua_State *L)
+{
+    if (hl_embed_chunk(L, luaL_checkstring(L, 1)) != LUA_OK)
+        return lua_error(L);
+    lua_call(L, 0, 1);
+    return 1;
 }
 
 uint32_t heddle_apps(const heddle_sim *s)
@@ -78,8 +88,8 @@ static inline lua_State *lua_machine(void)
     luaL_openlibs(L);
     fake = fake_open();
     luaL_requiref(L, "heddle.bridge", luaopen_heddle_bridge, 0);
-    if (luaL_dofile(L, "lua/heddle/policy.lua") != LUA_OK)
-        fail_msg("%s", lua_tostring(L, -1));
+    luaL_requiref(L, "heddle.plain", lua_module, 0);
+    luaL_requiref(L, "heddle.policy", lua_module, 0);
     lua_setglobal(L, "policy");
     return L;
 }

@@ -90,7 +90,7 @@ local core = require "heddle.core"
 local kernel = require "heddle.kernel"
 local launch = require "heddle.kernel.launch"
 local pure = require "heddle.kernel.pure"
-local state_bytes = require "heddle.kernel.state"
+local plain = require "heddle.plain"
 local work = require "heddle.work"
 
 local M = {}
@@ -305,7 +305,7 @@ function Generator:workload(o)
         extent[i] = l.grid[1] * l.grid[2] * l.grid[3]
     end
     spec.text = text_of(spec.buffers, spec.launches, spec.p,
-        state_bytes.encode(inst.params))
+        plain.write(inst.params, "params", { fail = fail }))
     local made, w = pcall(work.generator, spec)
     if not made and type(w) == "string" and w ~= core.no_memory then
         fail("generator %s: %s", inst.name,

@@ -16,78 +16,24 @@
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
+local plain = require "heddle.plain"
 local process = require "heddle.process"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
 
 local runner = { cache = {} }
 
+local ARRAY = getmetatable(require("heddle.json").array {})
+
 -- ---- plain data through a pipe ----------------------------------------------
-
-local function pack(out, v)
-    local t = math.type(v) or type(v)
-    if t == "nil" then
-        out[#out + 1] = "n"
-    elseif t == "boolean" then
-        out[#out + 1] = v and "t" or "f"
-    elseif t == "integer" then
-        out[#out + 1] = ("<c1i8"):pack("i", v)
-    elseif t == "float" then
-        out[#out + 1] = ("<c1d"):pack("d", v)
-    elseif t == "string" then
-        out[#out + 1] = ("<c1s8"):pack("s", v)
-    elseif t == "table" then
-        out[#out + 1] = getmetatable(v) and "a" or "{"
-        for k, x in pairs(v) do
-            pack(out, k)
-            pack(out, x)
-        end
-        out[#out + 1] = "n"
-    else
-        error("a job returned a " .. t .. ", expected plain data", 0)
-    end
-end
-
-local function unpack_at(text, at)
-    local t = text:sub(at, at)
-    at = at + 1
-    if t == "n" then
-        return nil, at
-    elseif t == "t" or t == "f" then
-        return t == "t", at
-    elseif t == "i" then
-        return ("<i8"):unpack(text, at)
-    elseif t == "d" then
-        return ("<d"):unpack(text, at)
-    elseif t == "s" then
-        return ("<s8"):unpack(text, at)
-    elseif t == "{" or t == "a" then
-        local out = {}
-        while true do
-            local k, v
-            k, at = unpack_at(text, at)
-            if k == nil then
-                if t == "a" then
-                    require("heddle.json").array(out)
-                end
-                return out, at
-            end
-            v, at = unpack_at(text, at)
-            out[k] = v
-        end
-    end
-    error("a job's result is cut short", 0)
-end
 
 --- Plain data as bytes, and back.
 function runner.serialize(v)
-    local out = {}
-    pack(out, v)
-    return table.concat(out)
+    return plain.write(v, "a job's result", { array = ARRAY })
 end
 
 function runner.deserialize(text)
-    return (unpack_at(text, 1))
+    return plain.read(text, ARRAY)
 end
 
 -- ---- jobs ---------------------------------------------------------------------
@@ -164,7 +110,7 @@ end
 runner.key = key_of
 
 --- An error value as plain data.
-local function plain(err)
+local function plain_error(err)
     local p = core.problem(err)
     return p.code and { code = p.code, name = p.name, message = p.message,
         where = p.where } or { message = p.text, usage = p.usage }
@@ -175,7 +121,7 @@ end
 local function perform(job, quiet)
     if type(job) == "function" then
         local ok, v = pcall(job)
-        return { ok = ok, result = ok and v or not ok and plain(v) or v }
+        return { ok = ok, result = ok and v or not ok and plain_error(v) or v }
     end
     local options = {}
     for k, v in pairs(job) do
@@ -198,7 +144,7 @@ local function perform(job, quiet)
     if ok then
         return { ok = true, result = known }
     end
-    return { ok = false, result = plain(err), known = known }
+    return { ok = false, result = plain_error(err), known = known }
 end
 
 --- Makes an error value of what a child sent.
@@ -223,7 +169,7 @@ local function answer(fn, i)
         return value
     end)
     return ok and text
-        or runner.serialize { ok = false, result = plain(text) }
+        or runner.serialize { ok = false, result = plain_error(text) }
 end
 
 --- Calls fn(i) for i = 1 .. n in processes, at most `most` at once, and

@@ -97,7 +97,6 @@ struct lp {
     uint64_t seed, drawn; /* of the random stream */
     struct lp_budget budget;
     struct lp_locals locals;
-    struct lp_bytes bytes;
     struct point point[HEDDLE_POINT_COUNT];
     struct call note[HEDDLE_NOTE_COUNT];
 };
@@ -595,36 +594,38 @@ static void epoch(void *self, heddle_sim *sim, uint64_t cycle)
 
 /* ---- snapshots ------------------------------------------------------------ */
 
+/* [1] the state -> its bytes */
 static int write_protected(lua_State *L)
 {
-    struct lp *p = lua_touserdata(L, 1);
-
-    lp_state_write(L, 2, "state", &p->bytes);
-    return 0;
+    lua_pushliteral(L, "state");
+    lua_createtable(L, 0, 1);
+    hl_set_bool(L, "once", 1);
+    lp_state_plain(L, "write", 3);
+    return 1;
 }
 
 static size_t save_at(struct lp *p, const char *where, void *out, size_t room)
 {
     lua_State *T = p->T;
+    const char *bytes;
     size_t n;
 
-    p->bytes.n = 0;
     p->w->denied = 0;
     if (verify(p, where) != 0)
         return 0;
     lua_pushcfunction(T, write_protected);
-    lua_pushlightuserdata(T, p);
     lua_pushvalue(T, AT_STATE);
-    if (lua_pcall(T, 2, 0, 0) != LUA_OK) {
+    if (lua_pcall(T, 1, 1, 0) != LUA_OK) {
         fail_with(p, where);
         return 0;
     }
-    n = sizeof p->drawn + p->bytes.n;
-    if (n <= room) {
+    bytes = lua_tolstring(T, -1, &n);
+    if (sizeof p->drawn + n <= room) {
         memcpy(out, &p->drawn, sizeof p->drawn);
-        memcpy((char *)out + sizeof p->drawn, p->bytes.v, p->bytes.n);
+        memcpy((char *)out + sizeof p->drawn, bytes, n);
     }
-    return n;
+    lua_settop(T, p->top);
+    return sizeof p->drawn + n;
 }
 
 static size_t save(void *self, void *out, size_t room)
@@ -641,7 +642,9 @@ static int read_protected(lua_State *L)
 {
     const struct blob *b = lua_touserdata(L, 1);
 
-    lp_state_read(L, b->v, b->n);
+    lua_pushlstring(L, (const char *)b->v, b->n);
+    lp_state_plain(L, "read", 1);
+    luaL_checktype(L, -1, LUA_TTABLE);
     return 1;
 }
 
@@ -848,7 +851,7 @@ static int fill_stack(lua_State *L)
     }
     if (!lua_istable(L, -1))
         luaL_error(L, "state must be a table, not a %s", luaL_typename(L, -1));
-    lp_state_copy(L, -1, "state");
+    lp_state_copy(L, -1);
     lua_replace(L, AT_STATE);
     lua_pop(L, 1);            /* handler state class table */
     push_params(L, p);        /* handler state class table params */
@@ -871,7 +874,6 @@ void lp_bridge_close(void *self)
 
     luaL_unref(p->L, LUA_REGISTRYINDEX, p->ref);
     free(p->locals.v);
-    free(p->bytes.v);
     free(p);
 }
 
@@ -967,7 +969,7 @@ static int copy_state(lua_State *L)
 
     lua_pushvalue(p->T, AT_STATE);
     lua_xmove(p->T, L, 1);
-    lp_state_copy(L, -1, "state");
+    lp_state_copy(L, -1);
     return 1;
 }
 

@@ -2,7 +2,7 @@
  * lpolicy.h - what the files of the policy binding share.
  *
  * lsandbox.c and fence.lua: the globals of policy code.  lbudget.c: how much it
- * may use.  lstate.c: plain data to bytes and back.  lpolicy.c: the module
+ * may use.  lstate.c: keys in order, fingerprints.  lpolicy.c: the module
  * heddle.bridge below heddle.policy.  lbridge.c: a policy bound, as a struct
  * heddle_policy.  lgen.c: warps of
  * generators run behind the same fence.
@@ -53,18 +53,10 @@ static inline uint64_t lp_word(const void *q, size_t offset)
 
 /* ---- lstate.c ------------------------------------------------------------- */
 
-struct lp_bytes {
-    unsigned char *v; /* malloc'ed */
-    size_t n, room;
-};
-
-/* Appends the plain data at index i: numbers, strings, booleans and tables of
- * them.  Anything else raises, with the path that leads to it from `what`. */
-void lp_state_write(lua_State *L, int i, const char *what, struct lp_bytes *b);
-/* Pushes what lp_state_write wrote; raises on bytes that it did not write. */
-void lp_state_read(lua_State *L, const unsigned char *v, size_t n);
-/* Pushes a copy of the plain data at index i. */
-void lp_state_copy(lua_State *L, int i, const char *what);
+/* Calls a function of heddle.plain with the n values on top. */
+void lp_state_plain(lua_State *L, const char *verb, int n);
+/* Pushes a copy of the state at index i, plain data. */
+void lp_state_copy(lua_State *L, int i);
 /* A fingerprint of any value: contents of tables and of their metatables,
  * identity of others. */
 uint64_t lp_state_mark(lua_State *L, int i);

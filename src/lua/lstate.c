@@ -1,12 +1,6 @@
 /*
- * lstate.c - plain data: copied, written as bytes, read back, fingerprinted.
- *
- * The state of a Lua policy is a tree of tables, numbers, strings and
- * booleans.  A snapshot holds it as bytes: a tag, then the value; a table's
- * entries in sorted order, so that equal states are equal bytes.  What would
- * not survive being copied raises with the path that leads to it: functions
- * and objects, keys that are neither numbers nor strings, metatables, and a
- * table that is reachable twice (the copies would part).
+ * lstate.c - the keys of tables in order, and whether values have changed.
+ * (Plain data as bytes: lua/heddle/plain.lua.)
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,8 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { DEEPEST = 64 };
 
 /* ---- keys in order -------------------------------------------------------- */
 
@@ -143,264 +135,24 @@ uint64_t lp_state_next(lua_State *L, int i)
     return n;
 }
 
-/* ---- writing -------------------------------------------------------------- */
+/* ---- copies and fingerprints ---------------------------------------------- */
 
-struct path {
-    const struct path *up;
-    const char *name; /* NULL: an index */
-    lua_Integer index;
-};
-
-struct writer {
-    struct lp_bytes *b;
-    int seen; /* stack index of the tables written so far */
-};
-
-static void push_path(lua_State *L, const struct path *p)
+void lp_state_plain(lua_State *L, const char *verb, int n)
 {
-    if (p->up == NULL) {
-        lua_pushstring(L, p->name);
-        return;
-    }
-    luaL_checkstack(L, 4, "too many nested tables");
-    push_path(L, p->up);
-    if (p->name)
-        lua_pushfstring(L, ".%s", p->name);
-    else
-        lua_pushfstring(L, "[%I]", (LUAI_UACINT)p->index);
-    lua_concat(L, 2);
-}
-
-static int refuse(lua_State *L, const struct path *p, const char *why)
-{
-    push_path(L, p);
-    return luaL_error(L, "%s %s", lua_tostring(L, -1), why);
-}
-
-static void put(lua_State *L, struct lp_bytes *b, const void *v, size_t n)
-{
-    if (n > b->room - b->n) {
-        size_t room = 2 * b->room + n + 256;
-        unsigned char *bigger = realloc(b->v, room);
-        if (bigger == NULL)
-            hl_raise_memory(L);
-        b->v = bigger;
-        b->room = room;
-    }
-    if (n > 0)
-        memcpy(b->v + b->n, v, n);
-    b->n += n;
-}
-
-static void put_tag(lua_State *L, struct lp_bytes *b, char tag)
-{
-    put(L, b, &tag, 1);
-}
-
-static void write_value(lua_State *L, int i, struct writer *w,
-                        const struct path *p, int depth);
-
-/* A table is written once and holds nothing that a copy would lose. */
-static void check_table(lua_State *L, int i, struct writer *w,
-                        const struct path *p, int depth)
-{
-    if (depth > DEEPEST)
-        refuse(L, p, "is nested too deeply");
-    if (lua_getmetatable(L, i))
-        refuse(L, p, "has a metatable, which a snapshot cannot hold");
-    lua_pushvalue(L, i);
-    if (lua_rawget(L, w->seen) != LUA_TNIL)
-        refuse(L, p,
-               "is a table that is in the state twice: a snapshot would make "
-               "two of it");
-    lua_pop(L, 1);
-    lua_pushvalue(L, i);
-    lua_pushboolean(L, 1);
-    lua_rawset(L, w->seen);
-}
-
-static void write_table(lua_State *L, int i, struct writer *w,
-                        const struct path *p, int depth)
-{
-    lua_Integer n;
-
-    luaL_checkstack(L, 12, "too many nested tables");
-    check_table(L, i, w, p, depth);
-    n = lp_state_keys(L, i); /* keys */
-    put_tag(L, w->b, 't');
-    put(L, w->b, &n, sizeof n);
-    for (lua_Integer k = 1; k <= n; k++) {
-        struct path here = {p, NULL, 0};
-
-        lua_rawgeti(L, -1, k); /* keys key */
-        if (lua_type(L, -1) == LUA_TSTRING)
-            here.name = lua_tostring(L, -1);
-        else
-            here.index = lua_tointeger(L, -1);
-        write_value(L, lua_gettop(L), w, &here, depth + 1);
-        lua_pushvalue(L, -1);
-        lua_rawget(L, i); /* keys key value */
-        write_value(L, lua_gettop(L), w, &here, depth + 1);
-        lua_pop(L, 2);
-    }
-    lua_pop(L, 1);
-}
-
-static void write_value(lua_State *L, int i, struct writer *w,
-                        const struct path *p, int depth)
-{
-    lua_Integer k;
-    lua_Number d;
-    const char *s;
-    size_t n;
-
-    switch (lua_type(L, i)) {
-    case LUA_TNIL:
-        put_tag(L, w->b, 'n');
-        break;
-    case LUA_TBOOLEAN:
-        put_tag(L, w->b, lua_toboolean(L, i) ? 'y' : 'f');
-        break;
-    case LUA_TNUMBER:
-        if (lua_isinteger(L, i)) {
-            k = lua_tointeger(L, i);
-            put_tag(L, w->b, 'i');
-            put(L, w->b, &k, sizeof k);
-        } else {
-            d = lua_tonumber(L, i);
-            put_tag(L, w->b, 'd');
-            put(L, w->b, &d, sizeof d);
-        }
-        break;
-    case LUA_TSTRING:
-        s = lua_tolstring(L, i, &n);
-        put_tag(L, w->b, 's');
-        put(L, w->b, &n, sizeof n);
-        put(L, w->b, s, n);
-        break;
-    case LUA_TTABLE:
-        write_table(L, i, w, p, depth);
-        break;
-    default:
-        push_path(L, p);
-        luaL_error(L, "%s is a %s, which is not plain data",
-                   lua_tostring(L, -1), luaL_typename(L, i));
-    }
-}
-
-void lp_state_write(lua_State *L, int i, const char *what, struct lp_bytes *b)
-{
-    struct path p = {NULL, what, 0};
-    struct writer w = {b, 0};
-
-    i = lua_absindex(L, i);
-    lua_newtable(L);
-    w.seen = lua_gettop(L);
-    write_value(L, i, &w, &p, 0);
-    lua_pop(L, 1);
-}
-
-/* ---- reading -------------------------------------------------------------- */
-
-struct reader {
-    const unsigned char *p, *end;
-};
-
-static void get(lua_State *L, struct reader *r, void *out, size_t n)
-{
-    if (n > (size_t)(r->end - r->p))
-        luaL_error(L, "the saved state of a policy is damaged");
-    memcpy(out, r->p, n);
-    r->p += n;
-}
-
-static void read_value(lua_State *L, struct reader *r, int depth)
-{
-    lua_Integer k;
-    lua_Number d;
-    size_t n;
-    char tag;
-
-    luaL_checkstack(L, 6, "too many nested tables");
-    get(L, r, &tag, 1);
-    switch (tag) {
-    case 'n':
-        lua_pushnil(L);
-        return;
-    case 'y':
-    case 'f':
-        lua_pushboolean(L, tag == 'y');
-        return;
-    case 'i':
-        get(L, r, &k, sizeof k);
-        lua_pushinteger(L, k);
-        return;
-    case 'd':
-        get(L, r, &d, sizeof d);
-        lua_pushnumber(L, d);
-        return;
-    case 's':
-        get(L, r, &n, sizeof n);
-        if (n > (size_t)(r->end - r->p))
-            break;
-        lua_pushlstring(L, (const char *)r->p, n);
-        r->p += n;
-        return;
-    case 't':
-        get(L, r, &k, sizeof k);
-        if (k < 0 || k > r->end - r->p || depth > DEEPEST)
-            break;
-        lua_newtable(L);
-        for (; k > 0; k--) {
-            read_value(L, r, depth + 1);
-            if (lua_type(L, -1) != LUA_TNUMBER &&
-                lua_type(L, -1) != LUA_TSTRING)
-                break;
-            read_value(L, r, depth + 1);
-            lua_rawset(L, -3);
-        }
-        if (k == 0)
-            return;
-        break;
-    default:
-        break;
-    }
-    luaL_error(L, "the saved state of a policy is damaged");
-}
-
-void lp_state_read(lua_State *L, const unsigned char *v, size_t n)
-{
-    struct reader r = {v, v + n};
-
-    read_value(L, &r, 0);
-}
-
-/* ---- copying and fingerprints --------------------------------------------- */
-
-/* Written first, so that what cannot be saved is refused at once.  The bytes
- * live in a userdata while Lua may raise. */
-static int free_bytes(lua_State *L)
-{
-    struct lp_bytes *b = lua_touserdata(L, 1);
-
-    free(b->v);
-    memset(b, 0, sizeof *b);
-    return 0;
-}
-
-void lp_state_copy(lua_State *L, int i, const char *what)
-{
-    struct lp_bytes *b;
-
-    i = lua_absindex(L, i);
-    b = lua_newuserdatauv(L, sizeof *b, 0); /* b */
-    memset(b, 0, sizeof *b);
-    hl_class(L, "heddle.bytes", free_bytes, NULL);
-    lp_state_write(L, i, what, b);
-    lp_state_read(L, b->v, b->n); /* b copy */
-    free(b->v);
-    memset(b, 0, sizeof *b);
+    hl_require(L, "heddle.plain");
+    lua_getfield(L, -1, verb);
     lua_remove(L, -2);
+    lua_insert(L, -1 - n);
+    lua_call(L, n, 1);
+}
+
+void lp_state_copy(lua_State *L, int i)
+{
+    lua_pushvalue(L, i);
+    lua_pushliteral(L, "state");
+    lua_createtable(L, 0, 1);
+    hl_set_bool(L, "once", 1);
+    lp_state_plain(L, "copy", 3);
 }
 
 static uint64_t mark_bytes(uint64_t h, const void *v, size_t n)

@@ -9,12 +9,14 @@
 -- SPDX-License-Identifier: MIT
 local launch = require "heddle.kernel.launch"
 local pure = require "heddle.kernel.pure"
-local state_bytes = require "heddle.kernel.state"
+local plain = require "heddle.plain"
 
 local fail, kernel_of, launch_of = launch.fail, launch.kernel_of,
     launch.launch_of
 
 local M = {}
+
+local PLAIN = { fail = fail }
 
 -- What the engine calls between kernels: from the bytes of the host's state
 -- to new bytes and the next launch.
@@ -24,7 +26,7 @@ local function host_of(inst, declared)
     for i, k in ipairs(inst.kernels) do number[k] = i - 1 end
     return function(device, state)
         local _ <close> = pure.open()
-        local s = state == "" and {} or state_bytes.decode(state)
+        local s = state == "" and {} or plain.read(state)
         h.launched = device:launched()
         h.read = function(b, i) return device:read(b.index - 1, i) end
         h.write = function(b, i, x) device:write(b.index - 1, i, x) end
@@ -45,7 +47,7 @@ local function host_of(inst, declared)
             if b.advise then h.advise(b, b.advise) end
         end
         local entry = inst.host(h, s)
-        state = state_bytes.encode(s)
+        state = plain.write(s, "the host's state", PLAIN)
         if entry == nil then return state end
         local k = kernel_of(inst, entry)
         if not number[k] then
@@ -147,7 +149,7 @@ function M.program(inst)
             floats[i] = b.type == "f32" or b.type == "f64"
         end
         p:host(host_of(inst, declared),
-            text .. state_bytes.encode(inst.params), floats)
+            text .. plain.write(inst.params, "params", PLAIN), floats)
         return p
     end
     local number = {}

@@ -1,0 +1,123 @@
+--[[
+plain.lua - plain data as bytes: the state of a policy or a host in a snapshot,
+the parameters of an application, the results of a job.
+
+    plain.write(value, what [, options])    bytes
+    plain.read(bytes)                       an equal value
+    plain.copy(value, what [, options])     the same without bytes between
+
+Plain data are numbers, texts, booleans and tables of them without metatables,
+whose keys are numbers or texts.  Entries are written in order of their keys, so
+that equal data are equal bytes.  What is none raises with the path that leads to
+it from `what`.  Options:
+    once      a table that is reached twice is refused, since the copies would
+              part; without it comes back as two, and a circle is refused
+    fail      raises a text; else it is raised as it is
+    array     a metatable that is kept: that of empty arrays (json.lua)
+
+SPDX-License-Identifier: MIT
+]]
+local keys_of = require("heddle.bridge").keys
+
+local DEEPEST = 64
+
+-- Not what application code has under these names (kernel/pure.lua).
+local pack, unpack, concat, format = string.pack, string.unpack, table.concat,
+    string.format
+local type, math_type, getmetatable, rawget = type, math.type, getmetatable,
+    rawget
+
+local M = {}
+
+--- The path to what is wrong: the keys on the way to it.
+local function refuse(w, depth, why)
+    local out = w.what
+    for i = 1, depth do
+        out = out .. (type(w.path[i]) == "string" and "." .. w.path[i]
+            or format("[%s]", w.path[i]))
+    end
+    local fail = w.options.fail or function(text) error(text, 0) end
+    fail(out .. " " .. why)
+end
+
+local write
+
+local function write_table(w, t, depth)
+    local out, o = w.out, w.options
+    local meta = getmetatable(t)
+    if depth > DEEPEST then
+        refuse(w, depth, "is nested too deeply")
+    elseif meta ~= nil and meta ~= o.array then
+        refuse(w, depth, "has a metatable, which a snapshot cannot hold")
+    elseif w.seen[t] then
+        refuse(w, depth, "is a table that is in the state twice: a snapshot "
+            .. "would make two of it")
+    end
+    w.seen[t] = true
+    local keys = keys_of(t)
+    out[#out + 1] = pack("<c1I4", meta and "a" or "t", #keys)
+    for i = 1, #keys do
+        local key = keys[i]
+        w.path[depth + 1] = key
+        write(w, key, depth + 1)
+        write(w, rawget(t, key), depth + 1)
+    end
+    w.seen[t] = o.once
+end
+
+write = function(w, v, depth)
+    local out, kind = w.out, math_type(v) or type(v)
+    if kind == "integer" then
+        out[#out + 1] = pack("<c1i8", "i", v)
+    elseif kind == "float" then
+        out[#out + 1] = pack("<c1d", "d", v)
+    elseif kind == "string" then
+        out[#out + 1] = pack("<c1s4", "s", v)
+    elseif kind == "boolean" then
+        out[#out + 1] = v and "T" or "F"
+    elseif kind == "nil" then
+        out[#out + 1] = "n"
+    elseif kind == "table" then
+        write_table(w, v, depth)
+    else
+        refuse(w, depth, "is a " .. kind .. ", which is not plain data")
+    end
+end
+
+function M.write(v, what, options)
+    local w = { what = what, options = options or {}, out = {}, seen = {},
+        path = {} }
+    write(w, v, 0)
+    return concat(w.out)
+end
+
+local function read(text, at, array)
+    local kind = text:sub(at, at)
+    at = at + 1
+    if kind == "i" then return unpack("<i8", text, at) end
+    if kind == "d" then return unpack("<d", text, at) end
+    if kind == "s" then return unpack("<s4", text, at) end
+    if kind == "T" or kind == "F" then return kind == "T", at end
+    if kind == "n" then return nil, at end
+    if kind ~= "t" and kind ~= "a" then error("the data are damaged", 0) end
+    local t, n, first = {}, unpack("<I4", text, at)
+    at = first
+    for _ = 1, n do
+        local key, value
+        key, at = read(text, at, array)
+        value, at = read(text, at, array)
+        t[key] = value
+    end
+    return kind == "a" and setmetatable(t, array) or t, at
+end
+
+--- `array`: the metatable of those that had one.
+function M.read(bytes, array)
+    return (read(bytes, 1, array))
+end
+
+function M.copy(v, what, options)
+    return M.read(M.write(v, what, options))
+end
+
+return M
