@@ -98,7 +98,8 @@ const struct hd_part_info hd_parts[] = {
     {"dram", SETTINGS(dram, dram), COUNTERS(dram_stat), COUNTERS(dram_hist)},
     {"compress", SETTINGS(compress, compress), COUNTERS(compress_stat), NONE},
     {"vm", SETTINGS(vm, vm), NONE, NONE},
-    {"memory", SETTINGS(manage, memory), COUNTERS(manage_stat), NONE},
+    {"memory", SETTINGS(manage, memory), COUNTERS(manage_stat),
+     COUNTERS(manage_hist)},
     {"mover", NO_SETTINGS, COUNTERS(mover_stat), NONE},
     {"fault", SETTINGS(fault, fault), COUNTERS(fault_stat),
      COUNTERS(fault_hist)},
@@ -249,11 +250,15 @@ int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
         return err->code;
     if (hd_compress_check(&m->compress, m->l2cache.line, err) != 0)
         return err->code;
-    if (m->compress.enable && m->memory.fragment_index != 0)
+    if (m->compress.enable && (m->memory.fragment_index != 0 ||
+                               m->memory.hog != 0 || m->memory.hog_torn != 0))
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "memory.fragment_index: pages of nobody's take "
-                          "frames, which compress.enable has more of than "
-                          "memory; one of both is expected");
+                          "memory.%s: pages of nobody's take frames, which "
+                          "compress.enable has more of than memory; one of "
+                          "both is expected",
+                          m->memory.fragment_index != 0 ? "fragment_index"
+                          : m->memory.hog != 0          ? "hog"
+                                                        : "hog_torn");
     return check_span(&m->sim, err);
 }
 

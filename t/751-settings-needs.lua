@@ -102,6 +102,7 @@ local CASES = {
     { "dram.trfc", 250, { ["dram.refresh"] = true } },
     { "memory.fragment_occupancy", 90,
         { ["memory.fragment_index"] = 100 } },
+    { "memory.hog_kept", 90, { ["memory.hog_torn"] = 500 } },
     { "l1tlb.large_ways", 1 },
     { "l2tlb.large_ways", 1 },
     { "l2tlb.serial", false, LARGE },

@@ -471,8 +471,8 @@ for cac = 1, 2 do
     local sim = whole.sim({ whole.writer(700, 12),
         whole.freer(1500, 8, "y") }, { ["core.count"] = 4,
         ["pwc.mode"] = "full", ["bypass.entries"] = 8,
-        ["memory.fragment_index"] = 50, ["memory.free_at_end"] = true },
-        { check = true, machine = "mosaic" })
+        ["memory.fragment_index"] = 50, ["memory.free_at_end"] = true,
+        ["vm.scan"] = true }, { check = true, machine = "mosaic" })
     sim:use("mosaic", { cac = cac })
     sim:use { name = "aside", state = { n = 0 }, tlb_fill = function(_, s)
         s.n = s.n + 1

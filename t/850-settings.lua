@@ -75,6 +75,8 @@ local DRAWN = {
     { "vm.paging", "none", "none", "launch", "fault", "fault" },
     { "memory.fragment_index", 0, 0, 30, 100 },
     { "memory.fragment_occupancy", 0, 10, 50 },
+    { "memory.hog", 0, 0, 40 }, { "memory.hog_torn", 0, 0, 9 },
+    { "memory.hog_kept", 1, 5, 100 }, { "vm.scan", true, false },
     { "memory.shootdown_l1", 0, 15, 3000 },
     { "memory.shootdown_l2", 0, 200, 9000 }, { "memory.move_window", 1, 64 },
     { "memory.bulk_ns", 0, 80, 5000 },

@@ -233,6 +233,7 @@ index.needs = {
     ["dram.trefi"] = "dram.refresh = true",
     ["dram.trfc"] = "dram.refresh = true",
     ["memory.fragment_occupancy"] = "memory.fragment_index above 0",
+    ["memory.hog_kept"] = "memory.hog_torn above 0",
     ["l1tlb.large_ways"] = "l1tlb.large_entries above 0",
     ["l2tlb.large_ways"] = "l2tlb.large_entries above 0",
     ["l2tlb.serial"] = "l2tlb.large_entries above 0",

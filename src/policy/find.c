@@ -25,7 +25,8 @@ extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
     hd_policy_frfcfs, hd_policy_mask, hd_policy_cores, hd_policy_mosaic,
     hd_policy_lru_accessed, hd_policy_lfu, hd_policy_random_unit,
     hd_policy_throttle, hd_policy_delayed, hd_policy_etc, hd_policy_ccws,
-    hd_policy_tcws, hd_policy_cpm, hd_policy_colt;
+    hd_policy_tcws, hd_policy_cpm, hd_policy_colt, hd_policy_runs,
+    hd_policy_buddy;
 
 static const struct heddle_policy *const builtin[] = {
     &hd_policy_lru,    &hd_policy_fifo,         &hd_policy_random,
@@ -34,7 +35,8 @@ static const struct heddle_policy *const builtin[] = {
     &hd_policy_mosaic, &hd_policy_lru_accessed, &hd_policy_lfu,
     &hd_policy_random_unit, &hd_policy_throttle, &hd_policy_delayed,
     &hd_policy_etc,    &hd_policy_ccws,         &hd_policy_tcws,
-    &hd_policy_cpm,    &hd_policy_colt,
+    &hd_policy_cpm,    &hd_policy_colt,         &hd_policy_runs,
+    &hd_policy_buddy,
 };
 
 const struct heddle_policy *heddle_policy_builtin(uint32_t i)

@@ -59,6 +59,7 @@
 #include <string.h>
 
 #include "../heddle_program.h"
+#include "contig.h"
 #include "ptstate.h"
 
 enum { EV_APPLY };
@@ -75,6 +76,17 @@ const struct hd_setting hd_manage_settings[] = {
     {"fragment_occupancy", HD_T_U32, AT(fragment_occupancy), "percent", "50", 0,
      100, NULL, "pages of such a frame that are in use, at random places",
      "Mosaic 6.4: 50 %, and swept"},
+    {"hog", HD_T_U32, AT(hog), "percent", "0", 0, 95, NULL,
+     "memory that a hog has had before anything is mapped, in whole blocks of 4 "
+     "MB at random places, but for those that it has torn",
+     "MESC VI.A: memhog, 25, 50 and 75 %; 0: off"},
+    {"hog_torn", HD_T_U32, AT(hog_torn), "blocks", "0", 0, 1u << 20, NULL,
+     "blocks of 4 MB, chosen at random, of which the hog has kept a few pages: "
+     "most of their free frames lie in blocks below 64",
+     "guess: MESC does not say how its memory came to be torn; pages of a "
+     "footprint in short runs, by 973"},
+    {"hog_kept", HD_T_U32, AT(hog_kept), "percent", "5", 1, 100, NULL,
+     "pages of such a block that the hog has kept, at random places", "guess"},
     {"shootdown_l1", HD_T_U32, AT(shootdown_l1), "cycles", "15", 0, 100000,
      NULL,
      "core cycles for which an L1 TLB takes no look-up when entries are "
@@ -116,6 +128,15 @@ const struct hd_stat_desc hd_manage_stats[] = {
          "pages put into a frame of 2 MB in which others had pages: against "
          "Mosaic's soft guarantee",
          HD_STAT_COUNT},
+    [HD_MANAGE_CONTIG_PEAK] =
+        {"contiguous_peak", "pages",
+         "most pages at once in contiguous subregions of 64 (C bits, vm.scan); "
+         "by mapped_peak: coverage",
+         HD_STAT_PEAK},
+    [HD_MANAGE_CONTIG_ALL_PEAK] =
+        {"contiguous_2m_peak", "pages",
+         "the same in 2 MB that are contiguous as a whole (AC bits)",
+         HD_STAT_PEAK},
     [HD_MANAGE_COALESCED] = {"coalesced", "regions",
                              "regions of 2 MB that became one page",
                              HD_STAT_COUNT},
@@ -143,6 +164,13 @@ const struct hd_stat_desc hd_manage_stats[] = {
 const uint32_t hd_manage_stat_count = HD_LEN(hd_manage_stats);
 
 _Static_assert(HD_LEN(hd_manage_stats) == HD_MANAGE_STATS, "one row a counter");
+
+const struct hd_hist_desc hd_manage_hists[] = {
+    {"memory", "run", "pages",
+     "pages that are contiguous in virtual and physical memory, of what is "
+     "mapped before cycle 0 (vm.scan)"},
+};
+const uint32_t hd_manage_hist_count = HD_LEN(hd_manage_hists);
 
 /* What somebody asked for while the machine runs. */
 struct job {
@@ -192,6 +220,7 @@ struct hd_manage {
     uint32_t id, line, table_lines; /* bytes; lines of a page */
     struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
     struct hd_stat stat;
+    struct hd_hist *runs;
     uint64_t *scratch; /* arrays of questions, [4][frames of 2 MB] */
     uint8_t *tried;    /* [frames of 2 MB]: since the cause */
 };
@@ -214,7 +243,11 @@ static void totals(struct hd_manage *g, uint32_t app)
 {
     uint64_t *mapped = count(g, app, HD_MANAGE_MAPPED_PEAK);
     uint64_t *held = count(g, app, HD_MANAGE_HELD_PEAK);
+    uint64_t *some = count(g, app, HD_MANAGE_CONTIG_PEAK);
+    uint64_t *whole = count(g, app, HD_MANAGE_CONTIG_ALL_PEAK), all;
 
+    *some = hd_max_u64(*some, hd_contig_covered(g->t, app, &all));
+    *whole = hd_max_u64(*whole, all);
     *mapped = hd_max_u64(*mapped, g->t->s->pages[app]);
     *held = hd_max_u64(*held, hd_bigframes_peak(&g->t->big, app));
     *count(g, app, HD_MANAGE_MIXED) = g->t->s->mixed[app];
@@ -927,6 +960,7 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
     g->s->barrier = HD_NEVER;
     g->stat = hd_stats_group(env->stats, "memory", hd_manage_stats,
                              HD_MANAGE_STATS, 1);
+    g->runs = hd_stats_hist(env->stats, &hd_manage_hists[0]);
     return g;
 }
 
@@ -1006,10 +1040,12 @@ int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
 {
     struct hd_slots *sl = g->env->slots;
 
-    if (g->cfg.fragment_index == 0)
+    if (g->cfg.fragment_index == 0 && g->cfg.hog == 0 && g->cfg.hog_torn == 0)
         return 0;
     if (hd_ptables_fragment(g->t, g->cfg.fragment_index,
-                            g->cfg.fragment_occupancy, seed) < 0) {
+                            g->cfg.fragment_occupancy, seed) < 0 ||
+        hd_ptables_hog(g->t, g->cfg.hog, g->cfg.hog_torn, g->cfg.hog_kept,
+                       seed) < 0) {
         no_memory(g);
         return -1;
     }
@@ -1028,8 +1064,31 @@ int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
     return 0;
 }
 
+/* A field of a row that says what lies together. */
+static void add_run(void *hist, const char *field, uint64_t value)
+{
+    if (strcmp(field, "pages") == 0)
+        hd_hist_add(hist, value);
+}
+
+static void no_row(void *hist, const char *kind)
+{
+    (void)hist, (void)kind;
+}
+
+static void no_text(void *hist, const char *field, const char *value)
+{
+    (void)hist, (void)field, (void)value;
+}
+
 void hd_manage_start(struct hd_manage *g, hd_time now)
 {
+    struct heddle_visitor v = {no_row, add_run, no_text, NULL};
+
+    for (uint32_t app = 0; g->t->cfg.scan && app < g->env->apps; app++) {
+        v.ud = &g->runs[app];
+        hd_ptables_look(g->t, app, &v);
+    }
     g->s->running = 1;
     if (!g->cfg.setup_traffic)
         hd_mover_forget(g->mover, now);

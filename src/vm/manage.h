@@ -18,6 +18,9 @@
 struct hd_manage_cfg {
     uint32_t fragment_index;     /* percent of the frames of 2 MB */
     uint32_t fragment_occupancy; /* percent of their pages */
+    uint32_t hog;                /* percent of memory that a hog has */
+    uint32_t hog_torn;           /* blocks of 4 MB that it has torn */
+    uint32_t hog_kept;           /* percent of their pages that it has kept */
     uint32_t shootdown_l1;       /* core cycles that it blocks an L1 TLB */
     uint32_t shootdown_l2;       /* L2 cycles that it blocks the L2 TLB */
     uint32_t move_window;        /* lines in flight */
@@ -32,6 +35,8 @@ enum hd_manage_stat {
     HD_MANAGE_MAPPED_PEAK,
     HD_MANAGE_HELD_PEAK,
     HD_MANAGE_MIXED,
+    HD_MANAGE_CONTIG_PEAK,
+    HD_MANAGE_CONTIG_ALL_PEAK,
     HD_MANAGE_COALESCED,
     HD_MANAGE_SPLINTERED,
     HD_MANAGE_COMPACTIONS,
@@ -128,5 +133,7 @@ extern const struct hd_setting hd_manage_settings[];
 extern const uint32_t hd_manage_setting_count;
 extern const struct hd_stat_desc hd_manage_stats[];
 extern const uint32_t hd_manage_stat_count;
+extern const struct hd_hist_desc hd_manage_hists[];
+extern const uint32_t hd_manage_hist_count;
 
 #endif

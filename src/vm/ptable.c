@@ -102,7 +102,8 @@
 #include "contig.h"
 #include "ptstate.h"
 
-enum { FIRST_ROOM = 64, HASH_BITS = 7, STREAM_FRAGMENT = 0x66726167 };
+enum { FIRST_ROOM = 64, HASH_BITS = 7, STREAM_FRAGMENT = 0x66726167,
+       STREAM_HOG = 0x686f67 };
 
 const struct hd_setting hd_vm_settings[] = {
     {"memory_bytes", HD_T_U64, offsetof(struct hd_vm_cfg, memory_bytes),
@@ -1507,34 +1508,58 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
 
 /* ---- frames in use before --------------------------------------------- */
 
+/* Of the aligned blocks of `size` free frames, `blocks`, each as likely, get
+ * `pages` pages of nobody's, at random places.  0 or -1 (out of memory). */
+static int tear(struct hd_ptables *t, struct hd_rng *r, uint32_t size,
+                uint64_t blocks, uint32_t pages)
+{
+    uint64_t end = t->frames.frames - size, left = 0;
+
+    for (uint64_t b = 0; b <= end; b += size)
+        left += hd_frames_free(&t->frames, b, size);
+    for (uint64_t b = 0; b <= end && blocks > 0; b += size) {
+        uint32_t n = pages;
+        if (!hd_frames_free(&t->frames, b, size) ||
+            hd_rng_below(r, (uint32_t)left--) >= blocks)
+            continue;
+        blocks--;
+        for (uint32_t i = 0; i < size && n > 0; i++) {
+            if (hd_rng_below(r, size - i) >= n)
+                continue;
+            n--;
+            if (hd_frames_take(&t->frames, b + i, 1, HD_PT_FOREIGN) < 0)
+                return -1;
+            hd_bigframes_add(&t->big, b + i, HD_OWNER_FOREIGN, 1);
+            t->s->foreign++;
+        }
+    }
+    return 0;
+}
+
 int hd_ptables_fragment(struct hd_ptables *t, uint32_t index,
                         uint32_t occupancy, uint64_t seed)
 {
     uint64_t n = t->frames.frames / HD_LARGE_PAGES;
-    uint64_t frames = n * index / 100;
     uint32_t pages = HD_LARGE_PAGES * occupancy / 100;
     struct hd_rng r = hd_rng_make(seed, STREAM_FRAGMENT);
 
     if (occupancy != 0 && pages == 0)
         pages = 1;
-    for (uint64_t b = 0; b < n && frames > 0; b++) {
-        uint32_t left = pages;
-        /* picks `frames` of the n - b that are left, each as likely */
-        if (hd_rng_below(&r, (uint32_t)(n - b)) >= frames)
-            continue;
-        frames--;
-        for (uint32_t i = 0; i < HD_LARGE_PAGES && left > 0; i++) {
-            uint64_t f = b * HD_LARGE_PAGES + i;
-            if (hd_rng_below(&r, HD_LARGE_PAGES - i) >= left)
-                continue;
-            left--;
-            if (hd_frames_take(&t->frames, f, 1, HD_PT_FOREIGN) < 0)
-                return -1;
-            hd_bigframes_add(&t->big, f, HD_OWNER_FOREIGN, 1);
-            t->s->foreign++;
-        }
-    }
-    return 0;
+    return n == 0 ? 0 : tear(t, &r, HD_LARGE_PAGES, n * index / 100, pages);
+}
+
+int hd_ptables_hog(struct hd_ptables *t, uint32_t percent, uint32_t torn,
+                   uint32_t kept, uint64_t seed)
+{
+    uint64_t hog = t->frames.frames * percent / 100;
+    struct hd_rng r = hd_rng_make(seed, STREAM_HOG);
+
+    if (t->frames.frames < HD_HOG_PAGES)
+        return 0;
+    if (tear(t, &r, HD_HOG_PAGES, torn, HD_HOG_PAGES * kept / 100) < 0)
+        return -1;
+    hog -= hd_min_u64(hog, t->s->foreign);
+    return tear(t, &r, HD_HOG_PAGES, hog / HD_HOG_PAGES, HD_HOG_PAGES);
 }
 
 /* ---- looking and checking ----------------------------------------------- */
@@ -1598,7 +1623,7 @@ static void look_table(const struct hd_ptables *t, struct heddle_visitor *v,
     }
 }
 
-static void look(void *self, uint32_t app, struct heddle_visitor *v)
+void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v)
 {
     const struct hd_ptables *t = self;
     struct hd_xlate run = {{0}, {0}, 0, 0};
@@ -1921,7 +1946,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     hd_env_part(env, (struct hd_part){.name = "pagetable",
                                       .instances = env->apps,
                                       .self = t,
-                                      .look = look,
+                                      .look = hd_ptables_look,
                                       .check = check});
     return t;
 }

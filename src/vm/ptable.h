@@ -241,6 +241,16 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to);
 int hd_ptables_fragment(struct hd_ptables *t, uint32_t index,
                         uint32_t occupancy, uint64_t seed);
 
+/* The same for a hog that was there before: `torn` blocks of 4 MB of which it
+ * has kept `kept` percent of the pages, at random places, and whole ones until
+ * `percent` percent of all frames are taken. */
+enum { HD_HOG_PAGES = 1024 };
+int hd_ptables_hog(struct hd_ptables *t, uint32_t percent, uint32_t torn,
+                   uint32_t kept, uint64_t seed);
+
+/* Shows an application's runs of contiguous pages. */
+void hd_ptables_look(void *tables, uint32_t app, struct heddle_visitor *v);
+
 /* The entry at a physical address inside a table, as a walk would read it. */
 uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte);
 
