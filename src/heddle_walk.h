@@ -66,6 +66,19 @@ HEDDLE_API int heddle_walk(heddle_workload *w,
                            heddle_walk_fn *fn, void *ud, char *error,
                            size_t room);
 
+/*
+ * Walks up to launch number `launch` (1, 2, ..; 0: the one with the most memory
+ * instructions, for which all are walked) in warps of so many lanes (0: 32), and
+ * keeps what those before it leave: a simulation with such warps and that
+ * sim.first_kernel, or a later one, begins there, instead of running them again.
+ * Kernel programs only; what was kept before is forgotten.  `stop` is asked now
+ * and then, and may be NULL; not 0 ends it.  Returns the launch, or a negative
+ * code with words in `error`, or what stop() returned.
+ */
+HEDDLE_API int heddle_walk_ahead(heddle_workload *w, uint32_t lanes,
+                                 uint32_t launch, int (*stop)(void *ud),
+                                 void *ud, char *error, size_t room);
+
 /* One allocation of a workload. */
 struct heddle_walk_alloc {
     char name[32];

@@ -263,6 +263,76 @@ do
     end, "sim.stop_cycles: 500", "an end before the warm-up's")
 end
 
+-- ---- what the first launches leave, kept --------------------------------------------
+
+do
+    local made
+    --- The description whose workload is built once.
+    local function once(app)
+        local make = app.make
+        made = nil
+        app.make = function()
+            made = made or make()
+            return made
+        end
+        return app
+    end
+    local app = once(H.app("BFS2", { size = "T" }))
+    local function text(first)
+        local sim <close> = whole.sim({ app }, whole.join(whole.SMALL,
+            { ["sim.first_kernel"] = first }))
+        sim:run()
+        local r = sim:results()
+        return ("%d %s"):format(r.cycles, H.json.encode(r.counters))
+    end
+    local plain = {}
+    for first = 1, 7 do
+        plain[first] = text(first)
+    end
+    tap.ok(plain[4] ~= plain[5], "launches differ")
+    for _, n in ipairs { 5, 3, 1 } do
+        tap.is(H.walk.ahead(made, n), n, "what those before one leave")
+        local same = 0
+        for first = 1, 7 do
+            same = same + (text(first) == plain[first] and 1 or 0)
+        end
+        tap.is(same, 7, "all is the same")
+    end
+    H.walk.ahead(made, 5, 64)
+    tap.is(text(5), plain[5], "warps of another size have their own")
+    tap.is(H.walk.ahead(made), H.characterise.busiest(H.characterise.measure(
+        "BFS2", { size = "T", timed = false }).survey), "the busiest")
+    tap.raises(function() H.walk.ahead(made, 1000) end,
+        "launch 1000 is expected to be at most", "one that is none")
+    tap.is(text(3), plain[3], "leaves it as it was")
+    tap.raises(function()
+        H.walk.ahead(H.generator { name = "g", buffers = {}, kernels = { {
+            name = "k", grid = 1, block = 32, warp = function() end } } }
+            :workload())
+    end, "kernel programs", "a generator")
+    local k = H.kernel
+    app = once(H.program(k.app { name = "long",
+        buffers = function() return { k.f32("b", 32) } end,
+        kernels = function(_, b)
+            local function turns(name, n)
+                return k.kernel(name, { grid = 1, block = 32 }, function(t)
+                    t:loop(n, function() t:load(b.b, t.gid) end)
+                end)
+            end
+            return { turns("first", 3000000), turns("second", 3) }
+        end }))
+    local function spent()
+        local from = os.clock()
+        text(2)
+        return os.clock() - from
+    end
+    local plainly = spent()
+    H.walk.ahead(made, 2)
+    local again = spent()
+    tap.ok(again < plainly / 2, "and need not run again", ("%.3f s, %.3f s")
+        :format(again, plainly))
+end
+
 -- ---- stopping ---------------------------------------------------------------------------
 
 do

@@ -10,8 +10,11 @@ void heddle_workload_free(heddle_workload *w)
 {
     struct hd_source *s = hd_workload_source(w);
 
-    if (s != NULL && s->users-- == 0)
-        s->free(s->self);
+    if (s == NULL || s->users-- != 0)
+        return;
+    if (s->kept != NULL)
+        s->ops->drop(s->kept);
+    s->free(s->self);
 }
 
 const char *heddle_workload_name(const heddle_workload *w)

@@ -192,8 +192,9 @@ struct hd_source_ops {
     /* Contents that lie outside the arena, for snapshots; NULL, all three,
      * where there are none.  What is saved shares with the source what is
      * counted by reference and points to nothing else of it: it may outlive
-     * the source, and be loaded into another of the same hash.  Save gives
-     * NULL, load an error, without memory. */
+     * the source, and be loaded into another of the same hash.  Between two
+     * launches it is all that the source knows.  Save gives NULL, load an error,
+     * without memory. */
     void *(*save)(const void *self);
     int (*load)(void *self, const void *saved);
     void (*drop)(void *saved);
@@ -213,6 +214,10 @@ struct hd_source {
     uint64_t hash; /* xxh3 of everything that defines it */
     char name[64];
     uint32_t users; /* simulations that have it, beside its owner */
+    /* What the launches before number `ahead` left in warps of so many lanes
+     * (heddle_walk_ahead), as save() gives it; NULL: nothing. */
+    void *kept;
+    uint32_t ahead, ahead_lanes;
     void (*free)(void *self);
 };
 

@@ -36,6 +36,8 @@ struct hd_walk {
     uint32_t lanes;    /* 32 or 64; 0: 32 */
     uint32_t launches; /* stops after so many; 0: never */
     uint32_t every;    /* only blocks 0, every, 2 every, ..; 0: all */
+    /* Called before launch number `next` is asked for; may be NULL. */
+    int (*between)(void *ud, uint32_t next);
     /* the room that blocks have; NULL: one block at a time */
     const struct heddle_survey_room *room;
 };

@@ -11,9 +11,12 @@
  *         other than nil and false ends the walk.
  *     walk.profile(w [, options]) -> { { kernel=, kind=, buffer=, count=,
  *         lanes=, lines=, pages= }, ... }: of each kernel alu, barrier, exit,
- * and by buffer the memory instructions with an active lane; lanes, lines and
- * pages are means an instruction of those walk.buffers(w) -> { { name=, base=,
- * bytes= }, ... }
+ *         and by buffer the memory instructions with an active lane; lanes, lines
+ *         and pages are means an instruction of those
+ *     walk.buffers(w) -> { { name=, base=, bytes= }, ... }
+ *     walk.ahead(w [, launch [, lanes]]) -> launch; what the launches before it
+ *         leave is kept in the workload: simulations whose sim.first_kernel it
+ *         is begin there.  Absent: that with the most memory instructions
  *
  * Options: lanes (32), launches (stop after so many), every (only each
  * every-th block).
@@ -206,15 +209,31 @@ int hl_allocations(lua_State *L)
     return 1;
 }
 
-/* ---- a survey -------------------------------------------------------------
- */
-
 static int interrupted(void *ud)
 {
     const struct hl_interrupt *in = ud;
 
     return in != NULL && in->hit ? HL_EINTERRUPT : 0;
 }
+
+static int walk_ahead(lua_State *L)
+{
+    heddle_workload *w = hl_workload_check(L, 1);
+    lua_Integer launch = luaL_optinteger(L, 2, 0);
+    lua_Integer lanes = luaL_optinteger(L, 3, 0);
+    char error[1024] = "";
+    int rc;
+
+    luaL_argcheck(L, launch >= 0 && launch <= INT32_MAX, 2, "out of range");
+    luaL_argcheck(L, lanes >= 0 && lanes <= 64, 3, "expected 32 or 64");
+    rc = heddle_walk_ahead(w, (uint32_t)lanes, (uint32_t)launch, interrupted,
+                           hl_interrupt_of(L), error, sizeof error);
+    hl_expect(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
+    lua_pushinteger(L, rc);
+    return 1;
+}
+
+/* ---- a survey ------------------------------------------------------------- */
 
 static struct heddle_survey_options survey_options(lua_State *L, int at)
 {
@@ -478,6 +497,7 @@ int luaopen_heddle_walk(lua_State *L)
         {"each", walk_each},
         {"profile", walk_profile},
         {"buffers", hl_allocations},
+        {"ahead", walk_ahead},
         {NULL, NULL},
     };
 

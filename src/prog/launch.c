@@ -491,6 +491,7 @@ int heddle_host_fail(heddle_host *h, int code, const char *text)
 
 struct saved {
     struct hd_buffers_saved *buf;
+    struct hd_kvm_state st;
     size_t host_bytes;
     unsigned char host_state[];
 };
@@ -517,6 +518,7 @@ static void *kvm_save(const void *self)
         free(s);
         return NULL;
     }
+    s->st = *vm->st;
     s->host_bytes = vm->host_bytes;
     if (vm->host_bytes > 0)
         memcpy(s->host_state, vm->host_state, vm->host_bytes);
@@ -532,6 +534,7 @@ static int kvm_load(void *self, const void *saved)
     if (hd_buffers_load(&vm->buf, s->buf) != 0 ||
         heddle_host_set_state(&h, s->host_state, s->host_bytes) != 0)
         return hd_err_memory(vm->env->err);
+    *vm->st = s->st;
     return 0;
 }
 
