@@ -52,6 +52,8 @@ struct heddle_walk_options {
     uint32_t lanes;    /* 32 or 64; 0: 32 */
     uint32_t launches; /* stop after so many; 0: never */
     uint32_t every;    /* only blocks 0, every, 2 every, ..; 0: all of them */
+    uint32_t first;    /* launches before it are run, whole, and not shown, or
+                          what they leave was kept (heddle_walk_ahead) */
 };
 
 /* Called for each instruction; not 0 ends the walk, which returns it. */

@@ -137,6 +137,15 @@ for _, s in ipairs(config.resolve(H.machine("pichai").settings)) do
         tap.ok(s.source:find "^default: %a", "and what nobody set", s.source)
     end
 end
+do -- virtually indexed: a set is found by the address within a page alone
+    local m = H.machine "pichai"
+    local function of(name)
+        return tonumber(m:get("l1cache." .. name))
+    end
+    tap.is(m:get "l1cache.order", "beside", "pichai: L1 beside its TLB")
+    tap.ok(of "bytes" / of "ways" <= 4096 and of "bytes"
+        == of "ways" * of "line" * 32, "with 32 sets of 128 B, a base page")
+end
 tap.is(H.machine("etc"):get("core.count"), "30", "machines derive")
 tap.is(H.machine("mesc"):get("core.count"), "16", "and differ")
 

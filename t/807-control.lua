@@ -291,14 +291,33 @@ do
     end
     tap.ok(plain[4] ~= plain[5], "launches differ")
     for _, n in ipairs { 5, 3, 1 } do
-        tap.is(H.walk.ahead(made, n), n, "what those before one leave")
+        tap.is(H.walk.ahead(made, n, 64), n, "what those before one leave")
         local same = 0
         for first = 1, 7 do
             same = same + (text(first) == plain[first] and 1 or 0)
         end
         tap.is(same, 7, "all is the same")
     end
-    H.walk.ahead(made, 5, 64)
+    local function shown(options, step)
+        local out = {}
+        H.walk.each(made, function(e)
+            if e.launch >= 5 and (e.launch == 5 or step == 1)
+                and e.block % step == 0 then
+                out[#out + 1] = ("%d %d %d %s %x %s"):format(e.launch, e.block,
+                    e.warp, e.kind, e.mask, e.addr and e.addr[0])
+            end
+        end, options)
+        return table.concat(out, "\n")
+    end
+    local rest, some = shown({}, 1), shown({}, 3)
+    tap.ok(#rest > #some and #some > 500, "a walk", #some)
+    for _, n in ipairs { 1, 3, 5, 6 } do
+        H.walk.ahead(made, n)
+        tap.ok(shown({ first = 5 }, 1) == rest
+            and shown({ first = 5, every = 3 }, 3) == some,
+            "it shows what begins there, and all before has been run")
+    end
+    H.walk.ahead(made, 5, 32)
     tap.is(text(5), plain[5], "warps of another size have their own")
     tap.is(H.walk.ahead(made), H.characterise.busiest(H.characterise.measure(
         "BFS2", { size = "T", timed = false }).survey), "the busiest")
@@ -306,9 +325,9 @@ do
         "launch 1000 is expected to be at most", "one that is none")
     tap.is(text(3), plain[3], "leaves it as it was")
     tap.raises(function()
-        H.walk.ahead(H.generator { name = "g", buffers = {}, kernels = { {
+        H.walk.ahead((H.generator { name = "g", buffers = {}, kernels = { {
             name = "k", grid = 1, block = 32, warp = function() end } } }
-            :workload())
+            :workload()))
     end, "kernel programs", "a generator")
     local k = H.kernel
     app = once(H.program(k.app { name = "long",
@@ -319,7 +338,7 @@ do
                     t:loop(n, function() t:load(b.b, t.gid) end)
                 end)
             end
-            return { turns("first", 3000000), turns("second", 3) }
+            return { turns("first", 30000000), turns("second", 3) }
         end }))
     local function spent()
         local from = os.clock()
@@ -327,7 +346,7 @@ do
         return os.clock() - from
     end
     local plainly = spent()
-    H.walk.ahead(made, 2)
+    H.walk.ahead(made, 2, 64)
     local again = spent()
     tap.ok(again < plainly / 2, "and need not run again", ("%.3f s, %.3f s")
         :format(again, plainly))

@@ -571,9 +571,8 @@ static int next_launch(struct hd_dispatch *d, uint32_t app)
     struct hd_source *src = d->g->source[app];
     struct hd_app_state *a = &d->app[app];
 
-    if (src->kept != NULL && src->ahead <= cfg->first_kernel &&
-        src->ahead_lanes == d->g->m->core.lanes && a->run == 0 &&
-        a->launch.id == 0 && src->ops->load(src->self, src->kept) < 0)
+    if (a->run == 0 && a->launch.id == 0 &&
+        hd_walk_begin(src, cfg->first_kernel, d->g->m->core.lanes) < 0)
         return d->g->env->err->code;
     for (;;) {
         int r = src->ops->launch(src->self, &a->launch);

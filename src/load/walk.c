@@ -82,7 +82,7 @@ static int start_block(struct run *r)
     struct place *p = &r->place[r->n++];
 
     *p = (struct place){.number = r->next, .live = hd_ones(r->launch.warps)};
-    r->next += hd_max_u64(r->o->every, 1);
+    r->next += r->launch.id < r->o->first ? 1 : hd_max_u64(r->o->every, 1);
     if (s->ops->block_start(s->self, p->number, &p->ctx) < 0)
         return hd_err_set(r->err, HEDDLE_EDATA, "kernel %s: block %llu",
                           r->launch.name, (unsigned long long)p->number);
@@ -213,6 +213,13 @@ int hd_walk_lanes(uint32_t *lanes, struct hd_err *err)
                       "a warp of %u lanes; expected 32 or 64", *lanes);
 }
 
+int hd_walk_begin(struct hd_source *s, uint32_t first, uint32_t lanes)
+{
+    return s->kept != NULL && s->ahead <= first && s->ahead_lanes == lanes
+               ? s->ops->load(s->self, s->kept)
+               : 0;
+}
+
 int hd_walk_run(const struct hd_walk *o, struct hd_err *err)
 {
     uint32_t slots = o->room != NULL ? o->room->cores * o->room->warps : 0;
@@ -236,7 +243,8 @@ int hd_walk_run(const struct hd_walk *o, struct hd_err *err)
     hd_stats_open(&stats, &arena, 1);
     rc = s->ops->bind(s->self, &env, 0, lanes, slots);
     if (rc == 0) {
-        rc = run_launches(&r);
+        rc = hd_walk_begin(s, o->first, lanes);
+        rc = rc < 0 ? rc : run_launches(&r);
         s->ops->unbind(s->self);
     }
     hd_arena_close(&arena);
@@ -271,6 +279,7 @@ int hd_walk_launch(struct hd_source *s, const struct hd_launch *l,
 struct walk {
     heddle_walk_fn *fn;
     void *ud;
+    uint32_t first;
     struct heddle_walk_op op;
     uint64_t address[HD_MAX_LANES];
 };
@@ -292,6 +301,8 @@ static int on_step(void *ud, const struct hd_step *s)
     struct walk *w = ud;
     const struct hd_op *op = s->op;
 
+    if (s->launch->id < w->first)
+        return 0;
     w->op.kernel = s->launch->name;
     w->op.launch = s->launch->id;
     w->op.lanes = s->launch->lanes;
@@ -326,6 +337,7 @@ int heddle_walk(heddle_workload *workload, const struct heddle_walk_options *o,
         run.lanes = o->lanes;
         run.launches = o->launches;
         run.every = o->every;
+        run.first = w.first = o->first;
     }
     w.op.address = w.address;
     rc = hd_walk_run(&run, &err);

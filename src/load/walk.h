@@ -36,6 +36,7 @@ struct hd_walk {
     uint32_t lanes;    /* 32 or 64; 0: 32 */
     uint32_t launches; /* stops after so many; 0: never */
     uint32_t every;    /* only blocks 0, every, 2 every, ..; 0: all */
+    uint32_t first;    /* launches before it are whole */
     /* Called before launch number `next` is asked for; may be NULL. */
     int (*between)(void *ud, uint32_t next);
     /* the room that blocks have; NULL: one block at a time */
@@ -45,6 +46,10 @@ struct hd_walk {
 /* Binds, runs and unbinds the source.  0, what a visitor returned, or an
  * error. */
 int hd_walk_run(const struct hd_walk *o, struct hd_err *err);
+
+/* A bound source that has not begun goes on behind launches of which it is kept
+ * what they left, if they are before `first`.  0 or an error. */
+int hd_walk_begin(struct hd_source *s, uint32_t first, uint32_t lanes);
 
 /* Runs the launch that a bound source is at, for its effects on buffers.  0 or
  * an error. */

@@ -19,7 +19,7 @@
  *         is begin there.  Absent: that with the most memory instructions
  *
  * Options: lanes (32), launches (stop after so many), every (only each
- * every-th block).
+ * every-th block), first (launches before it are run, whole, and not shown).
  *
  *     local survey = require "heddle.survey"
  *     local s = survey.run(workload [, options])
@@ -88,6 +88,7 @@ static struct heddle_walk_options walk_options(lua_State *L, int at)
         .lanes = option32(L, at, "lanes", UINT32_MAX),
         .launches = option32(L, at, "launches", UINT32_MAX),
         .every = option32(L, at, "every", UINT32_MAX),
+        .first = option32(L, at, "first", UINT32_MAX),
     };
 }
 

@@ -57,7 +57,9 @@ const struct hd_setting hd_l1cache_settings[] = {
      "what a store does to a line that is present",
      "guess (Fermi drops a line of global memory that is stored to)"},
     {"order", HD_T_CHOICE, AT(order), "", "beside", 0, 0, "beside|after",
-     "look-up beside the TLB (virtually indexed) or after it",
+     "look-up beside the TLB (virtually indexed: exact where bytes / ways is at "
+     "most 4096, so that the index lies within a page; elsewhere synonyms are "
+     "left out) or after it",
      "Pichai 5.2: virtually indexed; else a guess"},
     {"stores", HD_T_U32, AT(stores), "stores", "32", 1, 4096, NULL,
      "store queue entries of a core", "guess"},
