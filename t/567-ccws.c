@@ -3,7 +3,8 @@
  * twin that ticks each cycle, keeps scores as numbers and victim tags with
  * stamps, and sorts all warps: under random operations the set that was answered
  * last is the twin's in every cycle, though the policy is asked only when it
- * renewed its answer or said that it would be over.
+ * renewed its answer or said that it would be over.  And what compaction's page
+ * matrix (policy/cpm.c) takes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -438,12 +439,29 @@ static void random_pages(void **state)
     beside_the_twin("tcws", t, names, values, 2, 5);
 }
 
+/* Pichai 8: of 48 warps, 48 x 47 counters of 3 bits.  A byte holds one. */
+static void page_matrix(void **state)
+{
+    const struct heddle_policy *p = heddle_policy_find("cpm", NULL);
+    struct heddle_place none = {.cores = 1, .warps = 1},
+                        all = {.cores = 1, .warps = 48};
+    uint64_t values[8] = {0};
+
+    (void)state;
+    for (int i = 0; p->params[i].name != NULL; i++)
+        values[i] = p->params[i].def;
+    assert_string_equal(p->params[0].name, "bits");
+    assert_int_equal(values[0] * (p->state_bytes(&all, values) -
+                                  p->state_bytes(&none, values)),
+                     6768);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_hit),      cmocka_unit_test(weight),
         cmocka_unit_test(depth),        cmocka_unit_test(random_lines),
-        cmocka_unit_test(random_pages),
+        cmocka_unit_test(random_pages), cmocka_unit_test(page_matrix),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,13 +125,6 @@ do
     local sim <close> = H.sim { machine = "pichai", apps = { figure19() },
         settings = { ["core.compact"] = true, ["core.count"] = 1,
             ["core.warps"] = n, ["core.threads"] = n * 32 } }
-    local cells = 0
-    for a = 0, n - 1 do
-        for b = 0, n - 1 do
-            cells = cells + (a ~= b and 1 or 0)
-        end
-    end
-    tap.is(cells * 3, 6768, "48 x 47 counters of 3 bits")
     sim:use "cpm"
     tap.is(sim:run(), "done", "a core of 48 warps")
 end
