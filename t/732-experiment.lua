@@ -62,10 +62,12 @@ end
 local options = { dir = DIR .. "/cache", jobs = 2, quiet = true }
 local jobs = { job(), job { seed = 2 }, job(),
     job { policies = { { use = "srrip", at = "l2cache", bits = 3 } } } }
+local begun = 0
+options.before = function() begun = begun + 1 end
 local first, ran, costs = store.run(jobs, options)
-tap.is(ran, 3, "equal jobs run once")
+tap.is(ran .. " " .. begun, "3 1", "equal jobs run once, and it is told before")
 local again, more, kept = store.run(jobs, options)
-tap.is(more, 0, "and never again")
+tap.is(more .. " " .. begun, "0 1", "and never again")
 local different, spent = 0, 0
 for _, cpu in pairs(kept) do
     different, spent = different + 1, spent + (cpu > 0 and 1 or 0)

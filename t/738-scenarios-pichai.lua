@@ -10,7 +10,7 @@ local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 
 local pichai = scenarios.of("pichai", { other = { common = true } })
-pichai:all(4)
+pichai:all(15)
 pichai:again "fig16"
 local gto, ccws = pichai.said.fig13:match "KMEANS +1%.000 +([%d.]+) +([%d.]+)"
 tap.ok(tonumber(ccws) > 1.5 * tonumber(gto), "CCWS over GTO alone",

@@ -206,10 +206,11 @@ end
 
 -- ---- what is found ------------------------------------------------------------------
 
---- Results of jobs (store.lua), counted.
-function Experiment:run(jobs)
+--- Results of jobs (store.lua), counted; before() is called before the first
+-- that has to be run.
+function Experiment:run(jobs, before)
     local results, ran, costs = require("heddle.store").run(jobs, {
-        jobs = self.arg.jobs, dir = self.arg.cache,
+        jobs = self.arg.jobs, dir = self.arg.cache, before = before,
     })
     self.runs = self.runs + ran
     for id, cpu in pairs(costs) do

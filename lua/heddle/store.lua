@@ -121,7 +121,7 @@ end
 
 --- Results of the jobs, in order; how many were run; and what each different
 -- one that is kept has cost when it was run: CPU seconds by fingerprint.
--- options: jobs (at once), dir, quiet.
+-- options: jobs (at once), dir, quiet, before (called where one has to be run).
 function store.run(jobs, options)
     local o = options or {}
     local dir = o.dir or "out/cache"
@@ -144,6 +144,9 @@ function store.run(jobs, options)
             end
             index[i] = at
         end
+    end
+    if #list > 0 and o.before then
+        o.before()
     end
     local got = runner.series(list, o.jobs or process.cpus(),
         { progress = not o.quiet, titles = titles })

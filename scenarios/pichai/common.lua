@@ -15,7 +15,6 @@
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
-local characterise = require "heddle.characterise"
 local experiment = require "heddle.experiment"
 local store = require "heddle.store"
 local suites = require "heddle.suites"
@@ -27,14 +26,51 @@ local QUICK = { "BFS", "KMEANS" }
 
 -- ---- designs --------------------------------------------------------------------
 
---- How addresses are translated.
+--- Two designs together, of which one may have policies.
+function common.both(a, b)
+    local d = { name = a.name .. ", " .. b.name, settings = {},
+        policies = a.policies or b.policies }
+    for _, of in ipairs { a, b } do
+        for k, v in pairs(of.settings or {}) do
+            d.settings[k] = v
+        end
+    end
+    return d
+end
+
+--- A design with more settings, and a name of its own.
+function common.with(design, name, settings)
+    local d = common.both(design, { name = name, settings = settings })
+    d.name = name
+    return d
+end
+
+--- How addresses are translated; each has one mechanism more than that before
+-- (the preset's own are naive).
+local with = common.with
+local NAIVE = { name = "naive", settings = { ["l1tlb.blocking"] = "full",
+    ["l1tlb.overlap"] = "off", ["walk.batch"] = 1 } }
+local HITS = with(NAIVE, "hits under a miss", { ["l1tlb.blocking"] = "hits" })
+local OVERLAP = with(HITS, "overlap", { ["l1tlb.overlap"] = "ahead" })
 common.tlb = {
     ideal = { name = "no TLB", settings = { ["sim.translation"] = "off" } },
-    naive = { name = "naive", settings = { ["l1tlb.blocking"] = "full" } },
-    augmented = { name = "augmented", settings = {
-        ["l1tlb.blocking"] = "hits", ["l1tlb.overlap"] = "ahead",
-        ["walk.batch"] = 32 } },
+    three = with(NAIVE, "naive, 3 ports", { ["l1tlb.ports"] = 3 }),
+    naive = NAIVE, hits = HITS, overlap = OVERLAP,
+    augmented = with(OVERLAP, "augmented", { ["walk.batch"] = 32 }),
 }
+
+--- A design with a TLB of so many entries and ports.  Its access takes as long
+-- as that of 128 entries with 4 ports, or, grown, a cycle more for each doubling
+-- of either: a guess, since CACTI puts 512 entries in the shadow of the L1.
+function common.sized(tlb, entries, ports, grown)
+    local function doublings(n, base)
+        return n > base and math.ceil(math.log(n / base, 2)) or 0
+    end
+    return with(tlb, ("%s %d x %d%s"):format(tlb.name, entries, ports,
+        grown and " grown" or ""), { ["l1tlb.entries"] = entries,
+        ["l1tlb.ports"] = ports, ["l1tlb.latency"] = grown
+            and doublings(entries, 128) + doublings(ports, 4) or 0 })
+end
 
 --- Who is scheduled how: loose round robin is the paper's reference, CCWS has
 -- greedy then oldest underneath.
@@ -66,18 +102,6 @@ function common.TBC(bits)
     return { name = bits and ("TBC %d bit"):format(bits) or "TBC",
         settings = { ["core.compact"] = true },
         policies = bits and { { use = "cpm", bits = bits } } or nil }
-end
-
---- Two designs together, of which one may have policies.
-function common.both(a, b)
-    local d = { name = a.name .. ", " .. b.name, settings = {},
-        policies = a.policies or b.policies }
-    for _, of in ipairs { a, b } do
-        for k, v in pairs(of.settings or {}) do
-            d.settings[k] = v
-        end
-    end
-    return d
 end
 
 --- Causes that several figures have in common.
@@ -121,7 +145,7 @@ function common.open(figure, title, more)
     local x = experiment.open { name = "pichai/" .. figure, arg = arg,
         source = "Pichai et al. (ASPLOS 2014), "
             .. figure:gsub("fig0?", "figure "), title = title }
-    x.programs = {}
+    x.programs, x.machine = {}, "pichai"
     for name in arg.programs:gmatch "[^,]+" do
         x.programs[#x.programs + 1] = name
     end
@@ -135,59 +159,106 @@ function common.open(figure, title, more)
     return x
 end
 
---- Number of the launch with the most memory instructions.
-local function busiest(x, name)
-    return store.keep(("busiest %s %s"):format(name, x.size), x.arg.cache,
-        function()
-            return characterise.busiest(characterise.measure(name,
-                { size = x.size, machine = "pichai", timed = false }).survey)
-        end)
-end
+local counter = H.report.counter
 
 local function threads(r)
-    return H.report.counter(r, "core.thread_instructions")
+    return counter(r, "core.thread_instructions")
+end
+
+--- The description of a program that is built once, when it is needed, with what
+-- the launches before the measured one leave; and the number of that.
+function common.program(x, name)
+    local app = H.app(name, { size = x.size })
+    local make, built = app.make, nil
+    local lanes = tonumber(H.machine(x.machine):get "core.lanes")
+    local function build()
+        built = built or table.pack(make())
+        return built[1]
+    end
+    function app.make()
+        build()
+        return table.unpack(built, 1, built.n)
+    end
+    local first = x.arg.launch > 0 and x.arg.launch or not x.full and 1
+        or common.keep(x, ("busiest %s %d"):format(name, lanes), function()
+            return H.walk.ahead(build(), 0, lanes)
+        end)
+    return app, first, function()
+        H.walk.ahead(build(), first, lanes)
+    end
 end
 
 --- Runs each program under each design: a list of { program, [design name] =
--- result }.
+-- result }.  A result's `work` is that which its cycles have done: thread
+-- instructions, or 1 of all where the first design ended within the budget.
 function common.measure(x, designs)
     local out = {}
     for i, name in ipairs(x.programs) do
-        local app, jobs = H.app(name, { size = x.size }), {}
-        local built = table.pack(app.make())
-        app.make = function() return table.unpack(built, 1, built.n) end
-        local first = x.arg.launch > 0 and x.arg.launch
-            or x.full and busiest(x, name) or 1
+        local app, first, ready = common.program(x, name)
+        local function job(d, budget)
+            return { machine = x.machine, seed = x.arg.seed, apps = { app },
+                budget = budget, policies = d.policies,
+                settings = common.both(d, { name = "", settings = {
+                    ["sim.first_kernel"] = first } }).settings }
+        end
+        local jobs, again, of = {}, {}, {}
         for k, d in ipairs(designs) do
-            jobs[k] = { machine = "pichai", seed = x.arg.seed, apps = { app },
-                budget = x.budget, policies = d.policies,
-                settings = { ["sim.first_kernel"] = first } }
-            for key, v in pairs(d.settings) do
-                jobs[k].settings[key] = v
-            end
+            jobs[k] = job(d, x.budget)
         end
-        local results, again, of = x:run(jobs), {}, {}
+        local results = x:run(jobs, ready)
+        local whole = not results[1].apps[1].truncated
         for k, r in ipairs(results) do
-            if jobs[k].settings["core.compact"] then
-                jobs[k].budget = math.ceil(x.budget * threads(results[1])
-                    / threads(r))
-                again[#again + 1], of[#of + 1] = jobs[k], k
+            if whole and r.apps[1].truncated then
+                again[#again + 1], of[#of + 1] = job(designs[k]), k
+            elseif not whole and designs[k].settings["core.compact"] then
+                again[#again + 1], of[#of + 1] = job(designs[k], math.ceil(
+                    x.budget * threads(results[1]) / threads(r))), k
             end
         end
-        for n, r in ipairs(#again > 0 and x:run(again) or {}) do
+        for n, r in ipairs(#again > 0 and x:run(again, ready) or {}) do
             results[of[n]] = r
         end
         out[i] = { program = name }
         for k, r in ipairs(results) do
+            r.work = whole and 1 or threads(r)
             out[i][designs[k].name] = r
         end
+        collectgarbage() -- a program is up to 1.2 GB
     end
     return out
 end
 
---- Thread instructions a cycle.
+--- Work a cycle.
 function common.performance(r)
-    return threads(r) / r.cycles
+    return r.work / r.cycles
+end
+
+--- A counter over another one, or over a number of them.
+function common.ratio(r, part, whole)
+    return counter(r, part) / math.max(1, counter(r, whole))
+end
+
+--- A histogram of a result, of all programs in it: { n =, mean =, max = }.
+function common.histogram(r, name)
+    for _, h in ipairs(r.histograms) do
+        if h.component .. "." .. h.name == name then
+            local a = h.apps[1]
+            return { n = a.n, mean = a.sum / math.max(1, a.n), max = a.max }
+        end
+    end
+    error("no histogram " .. name)
+end
+
+--- Core cycles from a slice of the L2 cache back to a core.
+function common.way_back()
+    local m = H.machine "pichai"
+    return tonumber(m:get "xbar.latency") * tonumber(m:get "clock.core")
+        / tonumber(m:get "clock.l2")
+end
+
+--- What fn() finds out, kept as results are.
+function common.keep(x, what, fn)
+    return store.keep(what .. " " .. x.size, x.arg.cache, fn)
 end
 
 --- How much better one result is than another, in percent.
@@ -204,6 +275,24 @@ function common.mean(all, f, only)
         end
     end
     return n > 0 and sum / n or nil
+end
+
+--- How far a design is below another one, in percent, mean.
+function common.below(all, a, b, only)
+    return common.mean(all, function(row)
+        return -common.gain(row[a.name], row[b.name])
+    end, only)
+end
+
+--- A quantity that agrees from one number to another, of which one may be
+-- missing.
+function common.range(x, q)
+    local from, to = q.from, q.to
+    q.said = from and to and ("%g to %g"):format(from, to)
+        or from and (">= %g"):format(from) or ("< %g"):format(to)
+    q.agrees = (not from or q.heddle >= from) and (not to or q.heddle < to
+        or from ~= nil and q.heddle == to)
+    x:quantity(q)
 end
 
 --- An order of designs, by their mean performance over that of the first one of

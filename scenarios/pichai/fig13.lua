@@ -29,19 +29,17 @@ local function gain(tlb, who, over, base)
 end
 
 local ccws = gain(T.ideal, suite.CCWS, T.ideal, suite.LRR)
-x:quantity { "CCWS over LRR, no TLB, mean", said = ">= 20", unit = "%",
-    heddle = ccws, agrees = ccws >= 20, why = suite.why.lines }
+suite.range(x, { "CCWS over LRR, no TLB, mean", from = 20, unit = "%",
+    heddle = ccws, why = suite.why.lines })
 x:quantity { "GTO over LRR, no TLB, mean", unit = "%",
     heddle = gain(T.ideal, suite.GTO, T.ideal, suite.LRR) }
 for _, tlb in ipairs { T.naive, T.augmented } do
-    local own = gain(tlb, suite.CCWS, tlb, suite.LRR)
-    local gap = gain(T.ideal, suite.CCWS, tlb, suite.CCWS)
-    x:quantity { ("CCWS over LRR, %s TLB, mean"):format(tlb.name),
-        said = "5 to 10", unit = "%", heddle = own,
-        agrees = own >= 5 and own <= 10, why = suite.why.walks }
-    x:quantity { ("CCWS without TLB over CCWS, %s TLB, mean"):format(tlb.name),
-        said = "50 to 120", unit = "%", heddle = gap,
-        agrees = gap >= 50 and gap <= 120, why = suite.why.walks }
+    suite.range(x, { ("CCWS over LRR, %s TLB, mean"):format(tlb.name),
+        from = 5, to = 10, unit = "%", why = suite.why.walks,
+        heddle = gain(tlb, suite.CCWS, tlb, suite.LRR) })
+    suite.range(x, { ("CCWS without TLB over CCWS, %s TLB, mean"):format(
+        tlb.name), from = 50, to = 120, unit = "%", why = suite.why.walks,
+        heddle = gain(T.ideal, suite.CCWS, tlb, suite.CCWS) })
 end
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

@@ -17,16 +17,12 @@ for _, lru in ipairs { 0, 1234, 1248, 1369 } do
     designs[#designs + 1] = suite.both(suite.TCWS(8, lru), T.augmented)
 end
 local all = suite.measure(x, designs)
-local free, aware = designs[2].name, designs[3].name
-local plain, best = designs[4].name, designs[6].name
+local _, free, aware, plain, _, best = table.unpack(designs)
 
-local gap = -suite.mean(all, function(row)
-    return suite.gain(row[best], row[free])
-end)
-x:quantity { "TCWS 8 LRU(1,2,4,8) below CCWS without TLB, mean", unit = "%",
-    said = "1 to 15", heddle = gap, agrees = gap <= 15,
-    why = suite.why.walks }
-suite.order(x, all, "with points, without, and lines", { best, plain, aware },
-    suite.why.walks)
+suite.range(x, { "TCWS 8 LRU(1,2,4,8) below CCWS without TLB, mean", unit = "%",
+    from = 1, to = 15, heddle = suite.below(all, best, free),
+    why = suite.why.walks })
+suite.order(x, all, "with points, without, and lines", { best.name, plain.name,
+    aware.name }, suite.why.walks)
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

@@ -1,0 +1,35 @@
+--- pichai/fig02.lua - what naive TLBs cost.
+--
+-- Pichai et al. (ASPLOS 2014), figure 2: a naive TLB of 128 entries and 3 ports in
+-- each core, beside no translation: with loose round robin, with cache-conscious
+-- wavefront scheduling, and with thread block compaction (whose warps go by age).
+--
+--     heddle run scenarios/pichai/fig02.lua [scale=full]
+--
+-- SPDX-License-Identifier: MIT
+local suite = require "common"
+
+local x = suite.open("fig02", "What naive TLBs cost")
+local T = suite.tlb
+local designs, cases = {}, {}
+for i, c in ipairs { { suite.LRR, 20, 50, suite.why.walks },
+    { suite.CCWS, 30, 50, suite.why.walks },
+    { suite.both(suite.TBC(), suite.GTO), 20, 25, suite.why.walks } } do
+    cases[i] = { with = suite.both(c[1], T.three),
+        without = suite.both(c[1], T.ideal), who = c[1].name, from = c[2],
+        to = c[3], why = c[4] }
+    table.insert(designs, cases[i].without)
+    table.insert(designs, cases[i].with)
+end
+local all = suite.measure(x, designs)
+for _, c in ipairs(cases) do
+    suite.range(x, { ("%s: lost to a naive TLB, mean"):format(c.who), unit = "%",
+        heddle = suite.below(all, c.with, c.without), from = c.from,
+        to = c.to, why = c.why })
+    for _, row in ipairs(all) do
+        x:quantity { ("%s: lost by %s"):format(c.who, row.program),
+            unit = "%", heddle = suite.below({ row }, c.with, c.without) }
+    end
+end
+suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
+x:close()

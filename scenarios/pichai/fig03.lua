@@ -1,0 +1,45 @@
+--- pichai/fig03.lua - memory instructions, TLB misses, and pages an instruction.
+--
+-- Pichai et al. (ASPLOS 2014), figure 3: the share of memory instructions and the
+-- miss rate of a TLB of 128 entries, with loose round robin; and in how many 4 KB
+-- pages the lanes of a memory instruction lie (page divergence), mean and most.
+--
+--     heddle run scenarios/pichai/fig03.lua [scale=full]
+--
+-- SPDX-License-Identifier: MIT
+local suite = require "common"
+
+local x = suite.open("fig03", "Memory instructions, TLB misses, divergence")
+local design = suite.both(suite.LRR, suite.tlb.three)
+local all = suite.measure(x, { design })
+local OVER = { BFS = 4, MUM = 8 }
+
+local rows = { { "program", "memory %", "misses %", "pages, mean", "most" } }
+local chart = { groups = {}, title = "Pages a memory instruction",
+    series = { { name = "mean", values = {} }, { name = "most", values = {} } } }
+local most = 0
+for i, row in ipairs(all) do
+    local r = row[design.name]
+    local share = 100 * suite.ratio(r, "core.mem_instructions",
+        "core.instructions")
+    local misses = 100 * suite.ratio(r, "l1tlb.misses", "l1tlb.lookups")
+    local pages = suite.ratio(r, "core.pages", "core.mem_instructions")
+    local top = suite.histogram(r, "core.pages").max
+    most = math.max(most, top)
+    suite.range(x, { row.program .. ": memory instructions", to = 25, unit = "%",
+        heddle = share })
+    suite.range(x, { row.program .. ": TLB misses a look-up", from = 22, to = 70,
+        unit = "%", heddle = misses, why = suite.why.misses })
+    suite.range(x, { row.program .. ": pages a memory instruction",
+        from = OVER[row.program] or 1, unit = "pages", heddle = pages,
+        why = suite.why.pages })
+    rows[i + 1] = { row.program, ("%.1f"):format(share),
+        ("%.1f"):format(misses), ("%.2f"):format(pages), top }
+    chart.groups[i] = row.program
+    chart.series[1].values[i], chart.series[2].values[i] = pages, top
+end
+x:quantity { "most pages of a memory instruction", paper = 32, unit = "pages",
+    heddle = most }
+x:table("Memory instructions, misses of 128 entries, divergence", rows)
+x:bars(chart)
+x:close()

@@ -1,0 +1,32 @@
+--- pichai/fig07.lua - TLBs that do not block.
+--
+-- Pichai et al. (ASPLOS 2014), figure 7: a naive TLB of 128 entries and 4 ports, then
+-- with hits under a miss, then with an instruction's lines that go on while others of
+-- its pages are walked, over no translation, with loose round robin.
+--
+--     heddle run scenarios/pichai/fig07.lua [scale=full]
+--
+-- SPDX-License-Identifier: MIT
+local suite = require "common"
+
+local x = suite.open("fig07", "TLBs that do not block")
+local T = suite.tlb
+local designs = {}
+for i, tlb in ipairs { T.ideal, T.naive, T.hits, T.overlap } do
+    designs[i] = suite.both(suite.LRR, tlb)
+end
+local ideal, naive, hits, overlap = table.unpack(designs)
+local all = suite.measure(x, designs)
+
+x:quantity { "overlap over hits under a miss, STREAMCLUSTER", paper = 8,
+    unit = "%", why = suite.why.overlap, heddle = suite.mean(all, function(row)
+        return suite.gain(row[overlap.name], row[hits.name])
+    end, { STREAMCLUSTER = true }) }
+for _, d in ipairs { naive, hits, overlap } do
+    x:quantity { d.name .. ": below no TLB, mean", unit = "%",
+        heddle = suite.below(all, d, ideal) }
+end
+suite.order(x, all, "what is added", { overlap.name, hits.name, naive.name },
+    suite.why.overlap)
+suite.show(x, all, designs, ideal, "Performance over no TLB")
+x:close()
