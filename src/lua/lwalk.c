@@ -19,7 +19,8 @@
  *         is begin there.  Absent: that with the most memory instructions
  *
  * Options: lanes (32), launches (stop after so many), every (only each
- * every-th block), first (launches before it are run, whole, and not shown).
+ * every-th block); each: first (launches before it are run, whole, and not
+ * shown).
  *
  *     local survey = require "heddle.survey"
  *     local s = survey.run(workload [, options])
