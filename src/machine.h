@@ -49,6 +49,7 @@ struct hd_machine {
     struct hd_bypass_cfg bypass;
     struct hd_walk_cfg walk;
     struct hd_pwc_cfg pwc;
+    struct hd_msc_cfg msc;
     struct hd_cache_cfg l2cache;
     struct hd_dram_cfg dram;
     struct hd_compress_cfg compress;

@@ -259,6 +259,7 @@ static int build_translation(heddle_sim *s)
     struct hd_vm_cfg vm = m->vm;
 
     vm.names = frame_names(m);
+    vm.scan |= m->l2tlb.sub_ways != 0;
     vm.chunks = m->vm.paging == HD_PAGING_FAULT &&
                 m->uvm.mode == HD_DRIVER_DRIVER && m->uvm.chunks &&
                 m->evict.unit == HD_EVICT_2M && !m->compress.enable;
@@ -273,6 +274,7 @@ static int build_translation(heddle_sim *s)
     w.walk = &m->walk;
     w.line = m->l2cache.line;
     w.pwc = &m->pwc;
+    w.msc = &m->msc;
     w.bypass = &m->bypass;
     w.cores = m->core.count;
     w.requests = m->core.count * m->l1tlb.mshrs + most_faults(m);

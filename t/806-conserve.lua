@@ -133,7 +133,10 @@ local function translation(c, m)
     same(walk.references, sum, "references by level")
     if m["l2tlb.mode"] ~= "off" then
         same(c.l2tlb.hits, mmu.hits - mmu.bypass_hits, "L2 TLB hits")
-        same(c.l2tlb.fills, mmu.fills, "L2 TLB fills")
+        same(c.l2tlb.fills + c.msc.cancelled, mmu.fills, "L2 TLB fills")
+        most(c.msc.walks_region + c.msc.walks_subregion, walk.walks,
+            "walks that read a head")
+        most(c.msc.fills, c.msc.lookups - c.msc.hits, "regions entered")
         most(c.l2tlb.evictions, c.l2tlb.fills, "L2 TLB evictions")
         same(c.bypass.hits, mmu.bypass_hits, "bypass hits")
         same(c.bypass.fills, mmu.bypass_fills, "bypass fills")
@@ -186,10 +189,11 @@ local function memory(c, m)
             "atomics at the L2")
         for level = 1, 4 do
             same(l2["walk" .. level .. "_lookups"],
-                past and 0 or c.walk["references_level" .. level],
+                past and 0 or c.walk["references_level" .. level]
+                    + (level == 4 and c.msc.reads or 0),
                 "walk reads at the L2")
         end
-        same(l2.bypass_walks, past and c.walk.references or 0,
+        same(l2.bypass_walks, past and c.walk.references + c.msc.reads or 0,
             "walk reads past the L2")
         same(l2.dram_reads, read, "reads of DRAM are misses")
         if m["l2cache.write"] ~= "through" then
@@ -320,6 +324,10 @@ check("walk cache by prefix", { ["pwc.mode"] = "full", ["pwc.entries"] = 8,
     ["pwc.ways"] = 2, ["pwc.style"] = "prefix" })
 check("walk cache by prefix, 2 MB", { ["pwc.mode"] = "full",
     ["vm.page"] = "2M", ["vm.round"] = true, ["pwc.style"] = "prefix" })
+for _, msc in ipairs { 0, 2, 512 } do
+    check(("subregions, MSC of %d"):format(msc), { ["l2tlb.sub_ways"] = 2,
+        ["msc.entries"] = msc, ["msc.ways"] = 2, ["walk.memory"] = "dram" })
+end
 check("misses under misses", { ["l1tlb.blocking"] = "none" })
 check("nothing under a miss", { ["l1tlb.blocking"] = "full" })
 check("no L2 TLB", { ["l2tlb.mode"] = "off", ["pwc.mode"] = "full" })
@@ -668,6 +676,26 @@ do
     tap.ok(c.l1tlb.absent > 0
         and c.l1tlb.absent < c.l1tlb.misses + c.l1tlb.parked,
         "of the L1 TLBs, too", c.l1tlb.absent)
+    touch(sim)
+    sim:close()
+end
+
+-- Subregions whose pages come and go under walks, entries and the MSC.
+do
+    local sim = whole.sim({ H.app("ATAX", { size = "S", budget = 60000 }) },
+        { ["core.count"] = 4, ["l2tlb.sub_ways"] = 8, ["l2tlb.entries"] = 32,
+            ["msc.entries"] = 2, ["msc.ways"] = 1, ["vm.paging"] = "fault",
+            ["link.latency"] = 100, ["evict.unit"] = "64K",
+            ["fault.transfer"] = "2M", ["vm.memory_bytes"] = 3248 << 12,
+            ["vm.table_frames"] = 2048 },
+        { check = true, machine = "mesc" })
+    sim:run()
+    local c = sim:counters()
+    tap.ok(c.evict.evictions > 0 and c.msc.cancelled > 0,
+        "subregions that change", c.msc.cancelled)
+    tap.is(c.l2tlb.fills + c.msc.cancelled, c.mmu.fills, "L2 TLB fills")
+    tap.is(c.l2cache.bypass_walks, c.walk.references + c.msc.reads,
+        "reads of walks, and after them")
     touch(sim)
     sim:close()
 end

@@ -47,4 +47,32 @@ tap.ok(l2.l2cache.walk4_lookups > 0 and l2.l2cache.bypass_walks == 0
     and base.l2cache.walk4_lookups == 0
     and base.dram.walk_reads == base.walk.references,
     "every read of a walk is one of DRAM, or a look-up in the L2")
+
+-- ---- subregions ----------------------------------------------------------------------
+
+local all = { ["l2tlb.sub_ways"] = 2, ["vm.page"] = "4K", ["l2tlb.group_index"] = false }
+local c, one = run(all)
+local walk4 = base.walk.references_level4
+tap.ok(c.l2tlb.sub_hits > 0 and c.msc.walks_subregion > 0
+    and c.walk.references_level4 < walk4 / 2,
+    "whole subregions need few walks", ("%d, %d"):format(
+    c.walk.references_level4, walk4))
+local _, two = run(all)
+tap.is(whole.difference(one, two), nil, "twice is one run")
+local both = run(all, "colt")
+tap.ok(both.l1tlb.hits > c.l1tlb.hits,
+    "with CoLT, groups go to the L1 TLBs: of walks that read one head",
+    ("%d, %d"):format(both.l1tlb.hits, c.l1tlb.hits))
+
+-- Pages come and go: bits, entries and the MSC with them, under sim.check.
+local PAGING = { ["vm.paging"] = "fault", ["link.latency"] = 1000,
+    ["fault.transfer"] = "2M",
+    ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 1750 }
+for unit in pairs { ["4K"] = 1, ["64K"] = 1 } do
+    c = run(whole.join(all, PAGING, { ["evict.unit"] = unit }))
+    tap.ok(c.evict.evictions > 0 and c.l2tlb.sub_hits > 0
+        and c.msc.invalidations > 0, "little memory, evictions of " .. unit,
+        ("%d %d %d"):format(c.evict.evictions, c.l2tlb.sub_hits,
+            c.msc.invalidations))
+end
 tap.done()

@@ -38,6 +38,7 @@ struct vm {
     struct hd_walk_cfg walk;
     struct hd_pwc_cfg pwc;
     struct hd_bypass_cfg bypass;
+    struct hd_msc_cfg msc;
     struct hd_link_cfg link_cfg; /* with vm_cfg.paging = HD_PAGING_FAULT: */
     struct hd_fault_cfg fault_cfg;
     struct hd_driver_cfg driver_cfg;
@@ -195,6 +196,7 @@ static void vm_open(struct vm *v, uint32_t apps)
                               .walk = &v->walk,
                               .pwc = &v->pwc,
                               .bypass = &v->bypass,
+                              .msc = &v->msc,
                               .cores = VM_CORES,
                               .line = 128,
                               .treqs = &v->treqs,
@@ -240,7 +242,7 @@ static void vm_close(struct vm *v)
     free(v);
 }
 
-static void vm_map(struct vm *v, uint32_t app, uint64_t vpn, uint64_t pages)
+static inline void vm_map(struct vm *v, uint32_t app, uint64_t vpn, uint64_t pages)
 {
     assert_int_equal(
         (v->faults != NULL ? hd_ptables_reserve : hd_ptables_map)(

@@ -166,13 +166,51 @@ designs.pages = {
     designs.mosaic { name = "Mosaic-IdealCAC", cac = 3 },
 }
 
+--- MESC's subregions in the L2 TLB, the IOMMU's, and a memory subregion cache;
+-- with entries of half its ways.
+local function subregions(machine)
+    return machine:with({
+        ["l2tlb.sub_ways"] = 8, ["msc.entries"] = 512,
+    }, "design MESC: MESC table I")
+end
+
+--- Aligned groups of 4 pages, whose entries lie in one set.
+local function groups(machine, levels)
+    local settings = { ["l1tlb.merge_pages"] = 4, ["l2tlb.merge_pages"] = 4 }
+    for _, level in ipairs(levels) do
+        settings[level .. ".group_index"] = true
+    end
+    return machine:with(settings, "design CoLT: MESC VI.A")
+end
+
+--- Those of MESC section VI, on a machine with an IOMMU (mesc).
+designs.contiguity = {
+    { name = "baseline", apply = function(machine)
+        return machine:with({}, "design baseline: MESC VI.A, Power")
+    end },
+    { name = "THP", apply = function(machine)
+        return machine:with({ ["vm.page"] = "2M", ["vm.round"] = true },
+            "design THP: MESC VI.A: 2 MB everywhere")
+    end },
+    { name = "CoLT", apply = function(machine)
+        return groups(machine, { "l1tlb" })
+    end, policies = { { use = "colt" } } },
+    { name = "full CoLT", apply = function(machine)
+        return groups(machine, { "l1tlb", "l2tlb" })
+    end, policies = { { use = "colt", full = 1 } } },
+    { name = "MESC", apply = subregions },
+    { name = "MESC+CoLT", apply = function(machine)
+        return groups(subregions(machine), { "l1tlb" })
+    end, policies = { { use = "colt" } } },
+}
+
 --- MASK and Mosaic in one: MASK says that they combine, and measures nothing.
 designs.together = { designs.both(designs.mask(), designs.mosaic()) }
 
 --- One of these by its name.
 function designs.get(name)
     local names = {}
-    for _, list in ipairs { designs.sharing, designs.pages,
+    for _, list in ipairs { designs.sharing, designs.pages, designs.contiguity,
         designs.together } do
         for _, d in ipairs(list) do
             names[#names + 1] = d.name

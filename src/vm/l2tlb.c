@@ -83,13 +83,19 @@ static bool translate(const struct hd_unit *u, uint32_t app, hd_vpn vpn,
 
 /* ---- answering -------------------------------------------------------- */
 
+/* Whether what a look-up found took the second of two probes. */
+static bool in_second(const struct hd_mmu *m, const struct hd_xlate *x)
+{
+    return m->tlb_cfg.sub_ways != 0 ? !hd_xlate_subs(x)
+                                    : x->page_pages != HD_LARGE_PAGES;
+}
+
 /* How long a request's look-up took: two probes in turn, or one.  x: what it
  * found, or NULL. */
 static hd_time lookup_span(const struct hd_mmu *m, const struct hd_treq *q,
                            const struct hd_xlate *x)
 {
-    bool second = q->hit >= HD_TREQ_MERGED ||
-                  (x != NULL && x->page_pages != HD_LARGE_PAGES);
+    bool second = q->hit >= HD_TREQ_MERGED || (x != NULL && in_second(m, x));
 
     if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
         return m->tlb_cfg.mode.kind == HD_OFF ? 0 : q->looked - q->arrived;
@@ -153,6 +159,11 @@ static HD_HOT void answer(struct hd_unit *u, uint32_t treq,
     if (HD_UNLIKELY(u->m->env->check))
         verify(u, q, x);
     q->x = *x; /* from here on, `arrived` and `looked` are gone */
+    if (HD_UNLIKELY(hd_xlate_subs(x))) { /* what a line of entries would be */
+        q->x.vpn.v = q->vpn.v & ~15ull;
+        q->x.pfn = hd_xlate_frame(x, q->x.vpn);
+        q->x.pages = 16;
+    }
     c->reply(c->self, at, treq);
 }
 
@@ -273,6 +284,8 @@ static HD_HOT bool start(struct hd_unit *u, hd_time now, uint32_t treq,
     w->vpn = q->vpn;
     w->app = q->app;
     w->ready = hd_max_u64(now, q->looked);
+    if (HD_UNLIKELY(u->heads.tail != NULL))
+        hd_heads_missed(u, q->app, q->vpn);
     hd_ptw_take(u, now, i);
     return true;
 }
@@ -343,7 +356,7 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
             return miss(u, now, treq);
         }
         q->hit = HD_TREQ_HIT_BYPASS;
-    } else if (m->serial && x.page_pages != HD_LARGE_PAGES) {
+    } else if (m->serial && in_second(m, &x)) {
         q->looked += m->lookup;
     }
     if (HD_LIKELY(is_here(u, q, &x))) {
@@ -461,9 +474,10 @@ static uint32_t ask(struct hd_unit *u, const struct hd_mshr_entry *e,
     return (uint32_t)hd_ask_tlb_fill(&u->m->fill, &q);
 }
 
-static HD_HOT void fill(struct hd_unit *u, const struct hd_mshr_entry *e,
+static HD_HOT void fill(struct hd_unit *u, hd_time now, uint32_t walk,
                         const struct hd_xlate *x)
 {
+    const struct hd_mshr_entry *e = &u->miss.v[walk];
     const struct hd_treq *q = &u->treq[e->first];
     uint32_t where = HEDDLE_TLB_FILL_L2TLB, counter = HD_MMU_UNFILLED;
     struct hd_tlb *t = NULL;
@@ -478,7 +492,9 @@ static HD_HOT void fill(struct hd_unit *u, const struct hd_mshr_entry *e,
         t = &u->bypass;
         counter = HD_MMU_BYPASS_FILLS;
     }
-    if (t != NULL)
+    if (t != NULL &&
+        (HD_LIKELY(u->heads.tail == NULL) || t != &u->tlb ||
+         !hd_heads_stay(u, now, &u->walk[walk], q)))
         hd_tlb_fill(t, q->app, q->core, q->warp, q->vpn, x, 0);
     row(u, q->app)[counter]++;
 }
@@ -489,12 +505,12 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_time began = w->began;
     uint32_t t = u->miss.v[walk].first, absent = HD_NONE, last;
     struct hd_xlate x = {{0}, {0}, 0, 0};
-    bool found = translate(u, w->app, w->vpn, &x) ||
+    bool found = hd_heads_found(u, w, &x) || translate(u, w->app, w->vpn, &x) ||
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 
     hd_at_home(u->m->env, HD_SIDE_MMU);
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
-        fill(u, &u->miss.v[walk], &x);
+        fill(u, now, walk, &x);
     if (HD_UNLIKELY(u->m->w.evict != NULL) && found)
         hd_evict_touch(u->m->w.evict, now, w->app, w->vpn);
     while (t != HD_NONE) {

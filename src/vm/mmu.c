@@ -246,8 +246,10 @@ static void contig_changed(void *self, uint32_t app, hd_vpn first)
     struct hd_mmu *m = self;
 
     hd_cross(m->env, HD_BORDER_arrived);
-    for (uint32_t i = 0; i < m->units; i++)
+    for (uint32_t i = 0; i < m->units; i++) {
         hd_pwc_changed(&m->unit[i].pwc, m->w.tables, app, first, 3);
+        hd_heads_forget(&m->unit[i], app, first, HD_LARGE_PAGES);
+    }
 }
 
 void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
@@ -261,6 +263,7 @@ void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
             if (m->bypass_cfg.entries != 0)
                 hd_tlb_shoot(&u->bypass, app, vpn, pages);
         }
+        hd_heads_forget(u, app, vpn, app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
         if (pages != 0) /* a split leaves the tables where they are */
             hd_pwc_invalidate(&u->pwc, m->w.tables, app, vpn,
                               app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
@@ -289,7 +292,8 @@ static int64_t first(void *mmu, const void *question)
 /* ---- building --------------------------------------------------------- */
 
 static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
-                     struct hd_stat bypass, struct hd_stat pwc)
+                     struct hd_stat bypass, struct hd_stat pwc,
+                     struct hd_stat msc)
 {
     struct hd_unit *u = &m->unit[i];
     struct hd_env *env = m->env;
@@ -329,6 +333,9 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->bypass.stat = bypass;
     if (rc == 0)
         rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg, i, pwc);
+    u->heads.cfg = m->msc_cfg;
+    if (rc == 0)
+        rc = hd_heads_open(u, msc);
     return rc;
 }
 
@@ -359,6 +366,15 @@ static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
                           "walk.batch = %u, but walk.mode is not full: there are "
                           "no reads to put in order",
                           w->walk->batch);
+    if (w->l2tlb->sub_ways != 0 &&
+        (w->l2tlb->mode.kind != HD_FULL || w->walk->mode.kind != HD_FULL ||
+         w->walk->batch > 1 || w->walk->per_core != 0))
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l2tlb.sub_ways = %u: entries of subregions need "
+                          "l2tlb.mode and walk.mode to be full, and walkers of "
+                          "all cores that take one walk each (walk.per_core = 0, "
+                          "walk.batch = 1)",
+                          w->l2tlb->sub_ways);
     if (w->bypass->entries != 0 && w->l2tlb->mode.kind != HD_FULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "bypass.entries = %u, but l2tlb.mode is not full: "
@@ -384,6 +400,8 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->walk_cfg = *w->walk;
     m->pwc_cfg = *w->pwc;
     m->bypass_cfg = *w->bypass;
+    if (w->msc != NULL)
+        m->msc_cfg = *w->msc;
     m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
     m->per_tick = hd_recip_of(m->tick);
     m->per_core = hd_recip_of(hd_ticks(env->clk, HD_CLK_CORE, 1));
@@ -400,7 +418,8 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->transit = m->tick * w->walk->latency;
     m->lookup = m->tick * w->l2tlb->latency;
     m->fixed = m->tick * w->l2tlb->mode.fixed;
-    m->serial = w->l2tlb->serial && w->l2tlb->large_entries != 0;
+    m->serial = w->l2tlb->sub_ways != 0 ||
+                (w->l2tlb->serial && w->l2tlb->large_entries != 0);
     m->walk_fixed = m->tick * w->walk->mode.fixed;
     m->recent = hd_arena_take(env->arena, HD_MAX_APPS, sizeof *m->recent);
     m->party_of = hd_arena_take(env->arena, treqs, sizeof *m->party_of);
@@ -424,12 +443,14 @@ static void bound(void *self)
 
     m->ahead = m->ordered && m->walk_cfg.mode.kind == HD_FULL &&
                m->pwc_cfg.mode.kind == HD_OFF && m->walk_cfg.batch == 1 &&
+               m->tlb_cfg.sub_ways == 0 &&
                hd_recip_up(m->per_tick, m->w.memory_back) == m->w.memory_back &&
                !m->step.bound && m->watched[HEDDLE_NOTE_walk_read] == 0;
     for (uint32_t i = 0; i < m->units; i++) {
         hd_tlb_bound(&m->unit[i].tlb);
         hd_tlb_bound(&m->unit[i].bypass);
         hd_assoc_bound(&m->unit[i].pwc.tags);
+        hd_assoc_bound(&m->unit[i].heads.tags);
     }
 }
 
@@ -438,21 +459,22 @@ static int open_units(struct hd_mmu *m)
 {
     struct hd_stats *st = m->env->stats;
     uint32_t n = m->units;
-    struct hd_stat tlb, bypass, pwc, own, walk;
+    struct hd_stat tlb, bypass, pwc, msc, own, walk;
     int rc = 0;
 
-    tlb = hd_stats_group(st, "l2tlb", hd_tlb_stats, HD_TLB_SUB_HITS, n);
+    tlb = hd_stats_group(st, "l2tlb", hd_tlb_stats, HD_TLB_STATS, n);
     bypass = hd_stats_group(st, "bypass", hd_tlb_stats, HD_TLB_SUB_HITS, n);
     own = hd_stats_group(st, "mmu", hd_mmu_stats, HD_MMU_STATS, n);
     walk = hd_stats_group(st, "walk", hd_walk_stats, HD_WALK_STATS, n);
     pwc = hd_stats_group(st, "pwc", hd_pwc_stats, HD_PWC_STATS, n);
+    msc = hd_stats_group(st, "msc", hd_msc_stats, HD_MSC_STATS, n);
     open_hists(m);
     for (uint32_t c = 0; c < m->w.cores; c++)
         m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         struct hd_unit *u = &m->unit[i];
 
-        rc = open_unit(m, i, tlb, bypass, pwc);
+        rc = open_unit(m, i, tlb, bypass, pwc, msc);
         u->stat = own;
         u->walk_stat = walk;
     }
@@ -474,6 +496,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
          .check = hd_ptw_check,
          .sync = hd_ptw_sync},
         {.name = "pwc", .look = look_pwc},
+        {.name = "msc", .look = hd_heads_look, .check = hd_heads_check},
     };
     struct hd_mmu *m;
 

@@ -39,6 +39,10 @@ struct hd_pwc_cfg {
     uint32_t line; /* style 0: bytes of a table that one entry holds */
 };
 
+struct hd_msc_cfg {
+    uint32_t entries, ways, latency; /* 0 entries: there is none */
+};
+
 struct hd_bypass_cfg {
     uint32_t entries; /* 0: no bypass cache */
 };
@@ -63,6 +67,7 @@ struct hd_mmu_wiring {
     const struct hd_tlb_cfg *l2tlb;
     const struct hd_walk_cfg *walk;
     const struct hd_pwc_cfg *pwc;
+    const struct hd_msc_cfg *msc;
     const struct hd_bypass_cfg *bypass;
 };
 
@@ -105,6 +110,10 @@ extern const struct hd_setting hd_walk_settings[];
 extern const uint32_t hd_walk_setting_count;
 extern const struct hd_setting hd_pwc_settings[];
 extern const uint32_t hd_pwc_setting_count;
+extern const struct hd_stat_desc hd_msc_stats[];
+extern const uint32_t hd_msc_stat_count;
+extern const struct hd_setting hd_msc_settings[];
+extern const uint32_t hd_msc_setting_count;
 extern const struct hd_setting hd_bypass_settings[];
 extern const uint32_t hd_bypass_setting_count;
 

@@ -33,7 +33,8 @@
  * go to the fault buffer (l2tlb.c, fault.c).  A page that nobody has
  * mapped or reserved is an error.
  *
- * Left out on purpose: reads after the answer (MESC's head entries).
+ * With l2tlb.sub_ways a walker may read on after the answer (heads.c), and is free
+ * when it has.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -47,13 +48,15 @@ enum {
     ENTRY,  /* a page-table entry has come */
     DONE,
     GATHER, /* a walker takes those that wait */
-    READ    /* the next read of a batch leaves */
+    READ,   /* the next read of a batch leaves */
+    TAIL    /* a walker that has answered goes on */
 };
 
 /* The tag of a walk's requests, and what it says. */
 #define TAG(unit, walk) ((unit) << 20 | (walk))
 #define TAG_UNIT(tag)   ((tag) >> 20)
 #define TAG_WALK(tag)   ((tag)&0xfffff)
+#define TAG_TAIL        0x80000u /* it is the number of a tail */
 
 static uint64_t *row(const struct hd_unit *u, uint32_t app)
 {
@@ -188,6 +191,7 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
     w->cached = 0;
     w->leaf = 4;
     w->share = HD_NONE;
+    w->bits = 0;
     if (u->batch != NULL) {
         queue(u, walk);
         call(u, hd_max_u64(now, w->ready));
@@ -310,47 +314,56 @@ static HD_APART void tell_read(const struct hd_unit *u, const struct hd_walk *w,
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
 }
 
-/* Sends the read of w->level, as a request that is a read of this walk. */
-static HD_INLINE void leave(const struct hd_mmu *m, hd_time now,
-                            struct hd_walk *w, struct hd_req *q, uint32_t r,
+/* Sends the read of an entry of a level. */
+static HD_INLINE void leave(const struct hd_mmu *m, hd_time now, hd_pa pte,
+                            uint8_t level, struct hd_req *q, uint32_t r,
                             uint64_t ticket)
 {
     bool numbered = m->ordered & (ticket != HD_UNIT_FOREIGN) &
                     (hd_recip_up(m->per_tick, now) == now);
 
-    q->pa = w->pte[w->level - 1];
+    q->pa = pte;
     q->born = now;
     q->queued = ticket;
     q->client = (uint16_t)(m->w.memory_client + numbered);
-    q->level = w->level;
+    q->level = level;
     q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) | m->read_flags);
     q->hit = HD_REQ_HIT;
-    w->counted = 0;
     m->w.memory.send(m->w.memory.self, now, r);
 }
 
 /* Sends the read of w->level, as a new request. */
+static HD_INLINE uint32_t request(const struct hd_unit *u, uint32_t tag,
+                                  uint8_t app)
+{
+    uint32_t r = hd_req_take(u->m->w.reqs);
+    struct hd_req *q = &u->m->w.reqs->v[r];
+
+    q->next = HD_NONE;
+    q->tag = TAG(u->instance, tag);
+    q->warp = HD_NO_WARP;
+    q->kind = HD_REQ_WALK;
+    q->app = app;
+    q->dram_class = 0;
+    q->bytes = 8;
+    return r;
+}
+
 static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
-    uint32_t r = hd_req_take(m->w.reqs);
+    uint32_t r = request(u, walk, w->app);
     struct hd_req *q = &m->w.reqs->v[r];
 
-    q->next = HD_NONE;
-    q->tag = TAG(u->instance, walk);
-    q->warp = HD_NO_WARP;
-    q->kind = HD_REQ_WALK;
-    q->app = w->app;
-    q->dram_class = 0;
-    q->bytes = 8;
     w->req = r;
     w->state = HD_WALK_READS;
+    w->counted = 0;
     if (m->walk_cfg.port != 0) /* by the core that missed first */
         q->spare = u->treq[u->miss.v[walk].first].core;
     if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_read] != 0))
         tell_read(u, w, u->treq[u->miss.v[walk].first].core);
-    leave(m, now, w, q, r, u->ticket);
+    leave(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
 }
 
 static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
@@ -379,6 +392,8 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
     for (; w->level <= w->leaf; w->level++) {
         int64_t how = HEDDLE_WALK_STEP_READ;
 
+        if (HD_UNLIKELY(u->heads.tail != NULL) && w->level == 4)
+            hd_heads_aim(u, w);
         if (physical) {
             t = hd_pwc_port(&u->pwc, t);
             if (hd_pwc_entry(&u->pwc, w->app, w->level, w->pte[w->level - 1])) {
@@ -619,6 +634,33 @@ static void read_next(struct hd_unit *u, hd_time now, uint32_t batch)
         post(u, now + u->m->step_ticks, READ, batch);
 }
 
+/* ---- after the answer (heads.c) ------------------------------------------ */
+
+void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t tail)
+{
+    u->s->walkers++;
+    post(u, at, TAIL, tail);
+}
+
+static void read_on(struct hd_unit *u, hd_time now, uint32_t tail)
+{
+    struct hd_tail *t = &u->heads.tail[tail];
+    hd_pa pa;
+
+    if (hd_heads_next(u, tail, &pa)) {
+        struct hd_req *q;
+        t->req = request(u, TAG_TAIL | tail, t->app);
+        q = &u->m->w.reqs->v[t->req];
+        q->spare = t->core;
+        leave(u->m, now, pa, 4, q, t->req, u->ticket);
+        return;
+    }
+    hd_heads_end(u, now, tail);
+    u->s->walkers--;
+    dispatch(u, now);
+    hd_l2tlb_unblock(u, now);
+}
+
 HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
                          uint64_t number)
 {
@@ -635,6 +677,8 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
         gather_walks(u, now);
     else if (what == READ)
         read_next(u, now, walk);
+    else if (what == TAIL)
+        read_on(u, now, walk);
     else if (u->batch == NULL)
         send(u, now, walk);
     else
@@ -648,15 +692,23 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
     struct hd_unit *u = hd_unit_of(mmu, TAG_UNIT(q->tag));
     uint32_t walk = TAG_WALK(q->tag);
     struct hd_walk *w = &u->walk[walk];
-    uint64_t *c = row(u, w->app);
+    uint64_t *c;
 
     hd_cross(m->env, HD_BORDER_walk);
     at += m->w.memory_back;
+    if (HD_UNLIKELY((walk & TAG_TAIL) != 0 && u->heads.tail != NULL)) {
+        u->heads.tail[walk & ~TAG_TAIL].req = HD_NONE;
+        hd_req_give(m->w.reqs, r);
+        post(u, at, TAIL, walk & ~TAG_TAIL);
+        return;
+    }
+    c = row(u, w->app);
     count_read(c, w);
     c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
     if (m->ahead && w->level < w->leaf && at < *m->until) {
         w->level++;
-        leave(m, at, w, q, r, u->s->number++);
+        w->counted = 0;
+        leave(m, at, w->pte[w->level - 1], w->level, q, r, u->s->number++);
         return;
     }
     w->req = HD_NONE;
@@ -739,6 +791,8 @@ void hd_ptw_check(void *mmu, uint32_t i, struct hd_err *err)
         called = s->walkers - batches;
         busy = s->walkers;
     }
+    if (u->heads.tail != NULL)
+        busy += hd_numbers_live(&u->heads.tails);
     if (waits != s->waiting || busy != s->walkers ||
         (c->mode.kind != HD_IDEAL && busy > c->walkers))
         hd_err_set(err, HEDDLE_ECHECK,

@@ -170,7 +170,8 @@ const struct hd_stat_desc hd_tlb_stats[] = {
     [HD_TLB_SUB_FILLS] = {"sub_fills", "entries",
                           "of the fills, runs of subregions", HD_STAT_COUNT},
 };
-const uint32_t hd_tlb_stat_count = HD_TLB_SUB_HITS; /* what all have */
+const uint32_t hd_tlb_stat_count = HD_LEN(hd_tlb_stats);
+const uint32_t hd_bypass_stat_count = HD_TLB_SUB_HITS;
 
 /* ---- keys and sets ---------------------------------------------------- */
 

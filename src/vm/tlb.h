@@ -65,6 +65,8 @@ enum hd_tlb_stat {
 
 extern const struct hd_stat_desc hd_tlb_stats[];
 extern const uint32_t hd_tlb_stat_count;
+#define hd_bypass_stats hd_tlb_stats /* without those of subregions */
+extern const uint32_t hd_bypass_stat_count;
 
 /* What an entry is, in the top bits of its key. */
 enum hd_tlb_class {

@@ -13,6 +13,7 @@
 
 #include "../base/recip.h"
 #include "../mem/mshr.h"
+#include "heads.h"
 #include "mmu.h"
 #include "pwc.h"
 
@@ -77,6 +78,8 @@ struct hd_walk {
     uint8_t state;
     uint8_t counted; /* 1: the read under way is */
     uint32_t batch;  /* of a batch: which, the next walk of it, and the next */
+    uint16_t bits;   /* of the region whose head, or subregion's, it reads; 0: it
+                        reads the page's own entry (heads.h) */
     uint32_t peer;   /* one that the same read serves; HD_NONE: the last */
     uint32_t share;
 };
@@ -130,6 +133,7 @@ struct hd_unit {
     bool starting;   /* no walk may end: it would find its own beginning */
     struct hd_tlb tlb, bypass;
     struct hd_pwc pwc;
+    struct hd_heads heads;
     struct hd_stat stat, walk_stat; /* rows `instance` */
 };
 
@@ -156,12 +160,14 @@ struct hd_mmu {
     bool ordered;   /* reads are numbered: one unit, and they take time */
     bool ahead;     /* and are sent as soon as their time is known, if .. */
     const hd_time *until; /* .. that is before this */
-    bool serial;          /* the base array is looked up after a large one */
+    bool serial; /* the base array is looked up after a large one, or regular
+                    entries after those of subregions */
     struct hd_mmu_wiring w;
     struct hd_slot fill, step, pick, reference;
     struct hd_tlb_cfg tlb_cfg;
     struct hd_walk_cfg walk_cfg;
     struct hd_pwc_cfg pwc_cfg;
+    struct hd_msc_cfg msc_cfg;
     struct hd_bypass_cfg bypass_cfg;
     hd_time never;
     uint64_t *who; /* scratch for questions: [treqs->room] and more */
@@ -221,6 +227,8 @@ void hd_l2tlb_check(void *mmu, uint32_t unit, struct hd_err *err);
 bool hd_ptw_room(const struct hd_unit *u);
 /* Takes a walk, whose vpn, app and instant `ready` are set. */
 void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk);
+/* The walker of a walk that has been answered goes on at `at`, with a tail. */
+void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t tail);
 /* An event of u->rank. */
 void hd_ptw_serve(void *unit, hd_time now, uint32_t what, uint32_t walk,
                   uint64_t number);
