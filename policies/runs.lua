@@ -1,7 +1,7 @@
 -- runs.lua - frames in runs of drawn lengths, as in memory long in use.
 --
--- src/policy/runs.c is its twin and has the essay: chunks of 257 to 1024 pages,
--- some of them broken up into runs of 8 on average, each run at a random frame.
+-- src/policy/runs.c is its twin and has the essay: long runs of 257 to 1024 pages
+-- and between them short ones of 8 on average, each at a random frame.
 -- Draw k is a hash of the seed and k (policies/random.lua says more).
 --
 -- SPDX-License-Identifier: MIT
@@ -39,29 +39,25 @@ end
 
 --- Draws the pages of the next run.
 local function length(s, a, share)
-    if a.burst == 0 then
-        local broken
-        if a.all == 0 then
-            broken = draw(s, 1000) < share
-        else
-            broken = a.broken * 1000 < share * a.all
+    local whole, phase = 1000 - share, 0
+    if not a.begun then
+        if draw(s, 1000) < share then
+            a.debt = draw(s, (LEAST + MOST) // 2 * share)
         end
-        local n = LEAST + draw(s, MOST - LEAST + 1)
-        if a.all == 0 then
-            n = n - draw(s, PHASES)
-        end
-        a.all = a.all + n
-        if not broken then
-            return n
-        end
-        a.broken, a.burst = a.broken + n, n
+        phase = draw(s, PHASES)
+        a.begun = true
     end
-    local n = 1
-    while n < a.burst and draw(s, SHORT) ~= 0 do
-        n = n + 1
+    if a.debt >= SHORT // 2 * whole then
+        local n = 1
+        while draw(s, SHORT) ~= 0 do
+            n = n + 1
+        end
+        a.debt = a.debt - n * whole
+        return n
     end
-    a.burst = a.burst - n
-    return n
+    local n = LEAST + draw(s, MOST - LEAST + 1)
+    a.debt = a.debt + n * share
+    return n - phase
 end
 
 --- Draws a run and its place; none is left where there is no room.
@@ -102,7 +98,7 @@ return {
             s.used[w] = 0
         end
         for app = 0, place.apps - 1 do
-            s.app[app] = { next = 0, left = 0, burst = 0, all = 0, broken = 0 }
+            s.app[app] = { next = 0, left = 0, begun = false, debt = 0 }
         end
     end,
 

@@ -96,9 +96,8 @@ local SUITES = {
     },
     {
         name = "mesc", paper = "MESC (Yu, Bai, Wang)", size = "M",
-        note = "the paper's GMV is GESUMMV here; its list is in alphabetical "
-            .. "order but for one break, taken for that between its groups, "
-            .. "sensitive to translation and not; the text names BICG and GMV",
+        note = "the paper's two groups (VI.A), sensitive to translation and "
+            .. "not; its GMV is GESUMMV here",
         apps = words("ATAX BFS BICG CORR COVAR GESUMMV GRM MVT NW 2DCONV "
             .. "COLOR HS LUD SRAD SSSP"),
         class = classes {

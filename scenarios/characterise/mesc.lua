@@ -5,9 +5,8 @@
 -- sensitive to translation.  They gain 1.96x on average and 4.4x at most
 -- (figure 2); with 4 KB pages the TLB of a compute unit hits 39.9 % and that
 -- of the IOMMU 55.4 % of look-ups, against 53.8 and 98.6 % for the insensitive
--- ones (figure 3).  The text names BICG and GMV (GESUMMV here) as sensitive; the
--- groups of the others are those that the order of its list suggests
--- (heddle explain mesc).
+-- ones (figure 3).  Section VI.A lists both groups (heddle explain mesc; its GMV is
+-- GESUMMV here).
 --
 -- Here THP is pages of 2 MB alone, those at the edges of buffers included, as
 -- in a heap that is one mapping, on the same machine; both runs execute the

@@ -4,17 +4,15 @@
  *
  * MESC (Yu, Bai, Wang, table II and figure 4) gives how much of a footprint lies
  * in contiguous subregions of 64 pages, and how long runs are.  Both come out
- * of a mixture: chunks of 257 to 1024 pages, each length as likely, of which
- * some are broken up into runs of 8 pages on average (memoryless), so that
- * `broken` per mille of all pages lie in short runs.  Each run starts at a
- * random frame; pages get frames in the order in which they come.  The first
- * chunk begins somewhere in its first 64 pages, so that runs and subregions have
- * nothing to do with each other.
+ * of a mixture: long runs of 257 to 1024 pages, each length as likely, and short
+ * ones of 8 on average (memoryless), so many behind each long one that `broken`
+ * per mille of all pages lie in them.  Each run starts at a random frame; pages
+ * get frames in the order in which they come.  Where in this a footprint begins
+ * is drawn, and in the first run anywhere in 64 pages, so that runs and subregions
+ * have nothing to do with each other.
  *
  * A run of L pages covers L - 63 of them on average, so about 0.90 (1 - broken)
- * of the footprint is in contiguous subregions.  A chunk is broken if less than
- * that share has been so far, which keeps a small footprint near the share; the
- * first is by a draw.
+ * of the footprint is in contiguous subregions.
  *
  * A run that finds no room where it is drawn is drawn again, up to 32 times,
  * then with half of its pages left, and so on; where not even one free frame is
@@ -31,9 +29,10 @@ enum { BROKEN };
 enum { LEAST = 257, MOST = 1024, SHORT = 8, PHASES = 64, TRIES = 32 };
 
 struct app {
-    uint64_t next, left;  /* of the run */
-    uint64_t burst;       /* of a broken chunk, behind the run */
-    uint64_t all, broken; /* pages of all chunks, and of broken ones */
+    uint64_t next, left; /* of the run */
+    uint64_t begun;      /* 1: it has had a run */
+    /* Pages that short runs are behind with, in units of 1 / (1000 - broken) */
+    int64_t debt;
 };
 
 struct runs {
@@ -67,23 +66,23 @@ static bool all_free(const struct runs *s, uint64_t first, uint64_t n)
 /* Draws the pages of the next run. */
 static uint64_t length(struct runs *s, struct app *a)
 {
-    uint64_t n;
+    uint64_t whole = 1000 - s->share, n = 1, phase = 0;
 
-    if (a->burst == 0) {
-        bool broken = a->all == 0 ? draw(s, 1000) < s->share
-                                  : a->broken * 1000 < s->share * a->all;
-        n = LEAST + draw(s, MOST - LEAST + 1) -
-            (a->all == 0 ? draw(s, PHASES) : 0);
-        a->all += n;
-        if (!broken)
-            return n;
-        a->broken += n;
-        a->burst = n;
+    if (!a->begun) {
+        if (draw(s, 1000) < s->share)
+            a->debt = (int64_t)draw(s, (LEAST + MOST) / 2 * s->share);
+        phase = draw(s, PHASES);
+        a->begun = 1;
     }
-    for (n = 1; n < a->burst && draw(s, SHORT) != 0;)
-        n++;
-    a->burst -= n;
-    return n;
+    if (a->debt >= (int64_t)(SHORT / 2 * whole)) {
+        while (draw(s, SHORT) != 0)
+            n++;
+        a->debt -= (int64_t)(n * whole);
+        return n;
+    }
+    n = LEAST + draw(s, MOST - LEAST + 1);
+    a->debt += (int64_t)(n * s->share);
+    return n - phase;
 }
 
 /* Draws a run and its place; none is left where there is no room. */

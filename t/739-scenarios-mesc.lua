@@ -1,0 +1,25 @@
+--[[
+739-scenarios-mesc.lua - the experiments of scenarios/mesc at scale=quick.
+
+Pinned: what lib/scenarios.lua says of each; table II comes out within two points
+of the paper, from the generator's fit, and the buddy lies near it.
+
+SPDX-License-Identifier: MIT
+]]
+local tap = require "lib.tap"
+local scenarios = require "lib.scenarios"
+
+local mesc = scenarios.of("mesc", { other = { common = true } })
+mesc:all(2)
+mesc:again "table2"
+tap.ok(mesc.said.table2:find "6 of 6 agree", "table II within 2 points",
+    mesc.said.table2)
+local rows = 0
+for paper, buddy in mesc.said.table2:gmatch
+    "\n +%d+ %% +o[nf]+ +([%d.]+) +[%d.]+ +[%d.]+ +[%d.]+ +([%d.]+)" do
+    rows = rows + 1
+    tap.ok(math.abs(paper - buddy) < 6, "the buddy near it",
+        paper .. " " .. buddy)
+end
+tap.is(rows, 6, "at all six points")
+mesc:done()
