@@ -3,9 +3,11 @@ fence.lua - the library of code behind a fence: of policies and generators
 (lsandbox.c), and the parts of it that applications share (kernel/pure.lua).
 
 lsandbox.c calls it with the functions that are in C and with what is said of the
-fence, and gets the globals and the list of all functions that can be reached, {
-library =, name =, what = } each.  The globals of this file are Lua's functions
-as they were made, whatever a script has put into its own.
+fence, and gets: the globals; the list of all functions that can be reached, {
+library =, name =, what = } each; enter(f), which takes a function behind the
+fence; and check(), which looks at metatables once more.  The globals of this
+file are Lua's functions as they were made, whatever a script has put into its
+own.
 
 Iteration is in order, the sort is stable and asks no clock, and whatever goes
 over a list or a text counts: this is Lua, whose instructions are counted, and
@@ -24,8 +26,9 @@ SPDX-License-Identifier: MIT
 local byte, sub, find, format = string.byte, string.sub, string.find,
     string.format
 local tointeger, min = math.tointeger, math.min
-local type, rawget, pcall, select = type, rawget, pcall, select
-local setmetatable, tostring = setmetatable, tostring
+local type, rawget, rawset, pcall, select = type, rawget, rawset, pcall, select
+local setmetatable, tostring, getmetatable = setmetatable, tostring,
+    debug.getmetatable
 local concat, pack, unpack, native_next = table.concat, table.pack, table.unpack,
     next
 
@@ -520,6 +523,102 @@ local function gsub(text, pattern, with, times)
     return concat(out), n
 end
 
+-- ---- texts, without addresses -----------------------------------------------
+
+local ADDRESSED = { table = true, ["function"] = true, userdata = true,
+    thread = true }
+
+local function without_addresses(...)
+    local args = pack(...)
+    for i = 1, args.n do
+        if ADDRESSED[type(args[i])] then args[i] = C.tostring(args[i]) end
+    end
+    return unpack(args, 1, args.n)
+end
+
+local function shown(...)
+    print(without_addresses(...))
+end
+
+local function formatted(...)
+    local f = text_at(1, "format", (...))
+    use(#f // 16)
+    if find((string.gsub(f, "%%%%", "")), "%%[-+ #0-9.]*p") then
+        fail "%%p shows an address, which differs from run to run"
+    end
+    local ok, text = pcall(format, f, without_addresses(select(2, ...)))
+    return ok and text or fail("%s", text)
+end
+
+local function repeated(s, times, between)
+    s, times = text_at(1, "rep", s), integer_at(2, "rep", times)
+    between = between ~= nil and text_at(3, "rep", between) or ""
+    local each = #s + #between
+    if times > C.longest // (each + 1) + 1 then
+        fail "resulting string too large"
+    end
+    if times > 0 then use(times * each // 256) end
+    return string.rep(s, times, between)
+end
+
+-- ---- metatables -----------------------------------------------------------
+
+local function new_metas()
+    return setmetatable({}, { __mode = "k" })
+end
+
+local metas = new_metas() -- that code behind the fence has set
+
+local function check_meta(meta)
+    for _, event in native_next, { "__mode", "__gc", "__pairs" } do
+        if rawget(meta, event) ~= nil then
+            fail("%s is not available here: when memory is collected differs "
+                .. "from run to run", event)
+        end
+    end
+end
+
+--- Once more: one may have got its __mode since it was set.  `last`: nobody has
+-- them any more.
+local function check_metas(last)
+    local all = metas
+    metas = new_metas()
+    for meta in native_next, all do check_meta(meta) end
+    if not last then metas = all end
+end
+
+local function visible_metatable(t)
+    table_at(1, "getmetatable", t)
+    local shown_one = C.metafield(t, "__metatable")
+    if shown_one ~= nil then return shown_one end
+    return getmetatable(t)
+end
+
+local function checked_setmetatable(t, meta)
+    table_at(1, "setmetatable", t)
+    if meta ~= nil and type(meta) ~= "table" then
+        expected(2, "setmetatable", "nil or table", meta)
+    elseif C.metafield(t, "__metatable") ~= nil then
+        fail "cannot change a protected metatable"
+    elseif meta then
+        check_meta(meta)
+        metas[meta] = true
+        C.note_metas(kind.bit)
+    end
+    return setmetatable(t, meta)
+end
+
+--- What is sealed stays as it is: the globals, the libraries, what a policy is
+-- given.
+local function checked_rawset(t, key, v)
+    table_at(1, "rawset", t)
+    if C.metafield(t, "__metatable") ~= nil then
+        fail "cannot change a protected table"
+    end
+    local ok, err = pcall(rawset, t, key, v)
+    return ok and t or fail("%s", err)
+end
+
 -- ---- what gets through ----------------------------------------------------
 
 -- Lua's own functions and values, by library.
@@ -540,25 +639,25 @@ local LENGTH, COUNTED, STEPS = "counts its text", "counts the elements",
 local ORDER, BUDGET = "numbers and then strings, in order",
     "does not catch that the budget is used up"
 local DIFFERENT = {
-    { "", "getmetatable", C.getmetatable, "of tables only" },
+    { "", "getmetatable", visible_metatable, "of tables only" },
     { "", "next", C.next, ORDER },
     { "", "pairs", ordered_pairs, ORDER },
     { "", "pcall", C.pcall, BUDGET },
-    { "", "print", C.shown(print), "shows no addresses" },
-    { "", "rawset", C.rawset, "of tables whose metatable is not protected" },
-    { "", "setmetatable", C.setmetatable, "no __mode, __gc or __pairs" },
+    { "", "print", shown, "shows no addresses" },
+    { "", "rawset", checked_rawset, "of tables whose metatable is not protected" },
+    { "", "setmetatable", checked_setmetatable, "no __mode, __gc or __pairs" },
     { "", "tonumber", C.counted(tonumber), LENGTH },
     { "", "tostring", C.tostring, "shows no addresses" },
     { "", "xpcall", C.xpcall, BUDGET },
     { "string", "byte", C.counted(string.byte), LENGTH },
     { "string", "find", function(...) return search("find", ...) end, STEPS },
-    { "string", "format", C.formatted(format), "shows no addresses; no %p" },
+    { "string", "format", formatted, "shows no addresses; no %p" },
     { "string", "gmatch", gmatch, STEPS },
     { "string", "gsub", gsub, STEPS },
     { "string", "match", function(s, p, init)
         return search("match", s, p, init)
     end, STEPS },
-    { "string", "rep", C.repeated(string.rep), LENGTH },
+    { "string", "rep", repeated, LENGTH },
     { "string", "unpack", C.counted(string.unpack), LENGTH },
     { "table", "concat", checked_concat, COUNTED },
     { "table", "insert", insert, COUNTED },
@@ -630,6 +729,83 @@ setmetatable(env, { __metatable = false,
             kind.code, C.tostring(name), kind.belongs)
     end })
 
-return env, reach
+-- ---- entering -------------------------------------------------------------
+
+local safe = {}
+for _, t in native_next, { env, env.math, env.string, env.table, env.utf8 } do
+    for _, f in native_next, t do safe[f] = type(f) == "function" or nil end
+end
+local loader = load("return nil", "", "t", env)
+
+--- Whether a function stands in one of heddle's own modules, which others call
+-- outside of the fence, too.
+local function is_own(f)
+    local source = debug.getinfo(f, "S").source
+    return find(source, "^=heddle/") and not find(source, "^=heddle/policies/")
+end
+
+--- A function, and those that it holds in locals, have the globals of the fence
+-- from here on; raises where a local holds what they may not use.  Every local
+-- that holds data is told: note(function, number, name, value).
+local function enter(entered, note)
+    local seen, meta = {}, 0
+    local visit_value
+
+    local function visit_function(f, depth)
+        if meta > 0 and is_own(f) or safe[f] or seen[f] then return end
+        if depth > 64 then fail "functions nested too deeply in locals" end
+        seen[f] = true
+        for n = 1, math.maxinteger do
+            local name, value = debug.getupvalue(f, n)
+            if not name then return end
+            if name == "_ENV" or rawequal(value, C.globals) then
+                debug.upvaluejoin(f, n, loader, 1)
+            else
+                visit_value(value, name, depth)
+                if note then note(f, n, name, value) end
+            end
+        end
+    end
+
+    local function visit_table(t, name, depth)
+        for _, module in native_next, C.loaded do
+            if rawequal(module, t) then
+                fail("the local '%s' holds a whole module; let %s have the "
+                    .. "functions and values that it needs in locals", name,
+                    kind.code)
+            end
+        end
+        if depth > 16 or seen[t] then return end
+        seen[t] = true
+        for _, v in native_next, t do visit_value(v, name, depth) end
+        local class = getmetatable(t)
+        if not class then return end
+        if rawget(class, "__mode") ~= nil then
+            fail("the local '%s' holds a weak table, which %s cannot use: when "
+                .. "memory is collected differs from run to run", name,
+                kind.code)
+        end
+        meta = meta + 1
+        visit_value(class, name, depth)
+        meta = meta - 1
+    end
+
+    visit_value = function(v, name, depth)
+        if type(v) == "table" then
+            visit_table(v, name, depth + 1)
+        elseif type(v) ~= "function" then
+            return
+        elseif debug.getinfo(v, "S").what ~= "C" then
+            visit_function(v, depth + 1)
+        elseif not safe[v] then
+            fail("the local '%s' holds a function of the system's that %s may "
+                .. "not call; use the global of %s", name, kind.code, kind.code)
+        end
+    end
+
+    visit_value(entered, "(the function itself)", -1)
+end
+
+return env, reach, enter, check_metas
 
 end

@@ -49,9 +49,8 @@
 enum {
     SANDBOX = 1, /* the globals */
     REACH,       /* the functions that are to be had, described */
-    SAFE,        /* [function] = true: allowed */
-    LOADER,      /* a function with _ENV */
-    METAS        /* [table] = true: set as a metatable */
+    ENTER,       /* enter(function, note) */
+    CHECK        /* check(last): of metatables */
 };
 
 /* More counters than there are; the nearest of these is looked for. */
@@ -80,27 +79,6 @@ struct lp_world *lp_world(lua_State *L)
 struct lp_world *lp_lib_world(lua_State *L)
 {
     return lua_touserdata(L, lua_upvalueindex(1));
-}
-
-/* Notes that the table at index i is a metatable now, of code behind a fence.
- */
-static void note_meta(lua_State *L, const struct lp_fence *fence, int i);
-
-/* Whether the value at index i is not in the set at index `set` yet; puts it
- * there. */
-static int is_new(lua_State *L, int set, int i)
-{
-    int found;
-
-    lua_pushvalue(L, i);
-    found = lua_rawget(L, set) != LUA_TNIL;
-    lua_pop(L, 1);
-    if (!found) {
-        lua_pushvalue(L, i);
-        lua_pushboolean(L, 1);
-        lua_rawset(L, set);
-    }
-    return !found;
 }
 
 /* n steps of the function that runs. */
@@ -198,50 +176,17 @@ static int lib_next(lua_State *L)
     return 2;
 }
 
+/* note_metas(bit): behind a fence some were set. */
+static int lib_note_metas(lua_State *L)
+{
+    lp_lib_world(L)->metas |= (unsigned)luaL_checkinteger(L, 1);
+    return 0;
+}
+
 /* metafield(t, name) */
 static int lib_metafield(lua_State *L)
 {
     return luaL_getmetafield(L, 1, luaL_checkstring(L, 2)) != LUA_TNIL;
-}
-
-/* What is sealed stays as it is: the globals, the libraries, what a policy is
- * given. */
-static int lib_rawset(lua_State *L)
-{
-    luaL_checktype(L, 1, LUA_TTABLE);
-    luaL_checkany(L, 2);
-    luaL_checkany(L, 3);
-    lua_settop(L, 3);
-    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
-        return luaL_error(L, "cannot change a protected table");
-    lua_rawset(L, 1);
-    return 1;
-}
-
-static int lib_getmetatable(lua_State *L)
-{
-    luaL_checktype(L, 1, LUA_TTABLE);
-    if (luaL_getmetafield(L, 1, "__metatable") == LUA_TNIL &&
-        !lua_getmetatable(L, 1))
-        lua_pushnil(L);
-    return 1;
-}
-
-static int lib_setmetatable(lua_State *L)
-{
-    const struct lp_fence *fence = lp_lib_world(L)->fence;
-    int t = lua_type(L, 2);
-
-    luaL_checktype(L, 1, LUA_TTABLE);
-    if (t != LUA_TNIL && t != LUA_TTABLE)
-        return luaL_typeerror(L, 2, "nil or table");
-    lua_settop(L, 2);
-    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
-        return luaL_error(L, "cannot change a protected metatable");
-    if (t == LUA_TTABLE)
-        note_meta(L, fence ? fence : &lp_policy_fence, 2);
-    lua_setmetatable(L, 1);
-    return 1;
 }
 
 /* ---- texts, without addresses --------------------------------------------- */
@@ -275,53 +220,6 @@ static int lib_by_length(lua_State *L)
     return lua_tocfunction(L, lua_upvalueindex(2))(L);
 }
 
-static int lib_rep(lua_State *L)
-{
-    size_t n, m;
-    lua_Integer times = luaL_checkinteger(L, 2);
-
-    luaL_checklstring(L, 1, &n);
-    luaL_optlstring(L, 3, "", &m);
-    if (times > 0 && (uint64_t)times > LP_LONGEST / (n + m + 1) + 1)
-        return luaL_error(L, "resulting string too large");
-    use(L, times > 0 ? 1 + (uint64_t)times * (n + m) / 256 : 1);
-    return lua_tocfunction(L, lua_upvalueindex(2))(L);
-}
-
-/* Values with addresses become text first; %p is refused. */
-static int lib_format(lua_State *L)
-{
-    size_t bytes;
-    const char *f = luaL_checklstring(L, 1, &bytes), *end = f + bytes;
-
-    use(L, 1 + bytes / 16);
-    while ((f = memchr(f, '%', (size_t)(end - f))) != NULL) {
-        f += 1 + strspn(f + 1, "-+ #0123456789.");
-        if (*f == 'p')
-            return luaL_error(L, "%%p shows an address, which differs "
-                                 "from run to run");
-        f += f < end;
-    }
-    for (int i = 2, n = lua_gettop(L); i <= n; i++) {
-        int t = lua_type(L, i);
-        if (t == LUA_TTABLE || t == LUA_TFUNCTION || t == LUA_TUSERDATA) {
-            lp_text(L, i);
-            lua_replace(L, i);
-        }
-    }
-    return lua_tocfunction(L, lua_upvalueindex(2))(L);
-}
-
-static int lib_print(lua_State *L)
-{
-    int n = lua_gettop(L);
-
-    for (int i = 1; i <= n; i++) {
-        lp_text(L, i);
-        lua_replace(L, i);
-    }
-    return lua_tocfunction(L, lua_upvalueindex(2))(L);
-}
 /* ---- the simulation ------------------------------------------------------- */
 
 static struct lp *running(lua_State *L, const char *what)
@@ -505,12 +403,12 @@ static int lib_raise(lua_State *L)
     return lp_raise(L, "%s", luaL_checkstring(L, 1));
 }
 
-/* name(f): Lua's function f with something before it; upvalue 2 does it. */
-static int make(lua_State *L)
+/* counted(f): Lua's function f, whose text is counted. */
+static int lib_counted(lua_State *L)
 {
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushvalue(L, 1);
-    lua_pushcclosure(L, lua_tocfunction(L, lua_upvalueindex(2)), 2);
+    lua_pushcclosure(L, lib_by_length, 2);
     return 1;
 }
 
@@ -518,30 +416,23 @@ static int make(lua_State *L)
 static void push_functions(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"getmetatable", lib_getmetatable}, {"keys", lib_keys},
-        {"metafield", lib_metafield},       {"nearest", hl_nearest},
-        {"next", lib_next},                 {"pcall", lib_pcall},
-        {"raise", lib_raise},               {"rawset", lib_rawset},
-        {"setmetatable", lib_setmetatable}, {"tostring", lib_tostring},
-        {"use", lib_use},                   {"xpcall", lib_xpcall},
-        {NULL, NULL}};
-    static const luaL_Reg makers[] = {{"counted", lib_by_length},
-                                      {"formatted", lib_format},
-                                      {"repeated", lib_rep},
-                                      {"shown", lib_print},
-                                      {NULL, NULL}};
+        {"counted", lib_counted},       {"keys", lib_keys},
+        {"metafield", lib_metafield},   {"nearest", hl_nearest},
+        {"next", lib_next},             {"note_metas", lib_note_metas},
+        {"pcall", lib_pcall},           {"raise", lib_raise},
+        {"tostring", lib_tostring},     {"use", lib_use},
+        {"xpcall", lib_xpcall},         {NULL, NULL}};
 
     lp_world(L);
     luaL_newlibtable(L, functions);
     lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
     luaL_setfuncs(L, functions, 1);
-    for (const luaL_Reg *m = makers; m->name != NULL; m++) {
-        lua_getfield(L, LUA_REGISTRYINDEX, WORLD);
-        lua_pushcfunction(L, m->func);
-        lua_pushcclosure(L, make, 2);
-        lua_setfield(L, -2, m->name);
-    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    lua_setfield(L, -2, "globals");
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_setfield(L, -2, "loaded");
     hl_set_number(L, "most_values", LP_MOST_VALUES);
+    hl_set_number(L, "longest", LP_LONGEST);
 }
 
 /* A state with Lua's libraries as they were made, whatever the script has put
@@ -601,19 +492,6 @@ static void copy_own(lua_State *L, lua_State *S, int globals)
         }
         lua_rawset(L, -3);
         lua_pop(S, 1);
-    }
-}
-
-/* safe[f] = true for every function in the table on top. */
-static void note_safe(lua_State *L, int safe, int depth)
-{
-    lua_pushnil(L);
-    while (lua_next(L, -2)) {
-        if (lua_isfunction(L, -1))
-            is_new(L, safe, -1);
-        else if (lua_istable(L, -1) && depth == 0)
-            note_safe(L, safe, 1);
-        lua_pop(L, 1);
     }
 }
 
@@ -704,14 +582,6 @@ int lp_sandbox_application(lua_State *L)
     return 1;
 }
 
-/* Pushes an empty weak table: for metatables that somebody has. */
-static void new_metas(lua_State *L)
-{
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    hl_set_text(L, "__mode", "k");
-    lua_setmetatable(L, -2);
-}
 /* Pushes a chunk of the library with Lua's functions as its globals. */
 static void push_library(lua_State *L)
 {
@@ -737,6 +607,7 @@ static void push_kind(lua_State *L, const struct lp_fence *fence)
     hl_set_text(L, "code", fence->code);
     hl_set_text(L, "depends", fence->depends);
     hl_set_text(L, "belongs", fence->belongs);
+    hl_set_number(L, "bit", fence->bit);
     lua_newtable(L);
     for (const struct lp_global *g = fence->own; g->name != NULL; g++) {
         lua_createtable(L, 4, 0);
@@ -759,26 +630,15 @@ static void build(lua_State *L, const struct lp_fence *fence)
 {
     int list;
 
-    lua_createtable(L, METAS, 0);
+    lua_createtable(L, CHECK, 0);
     list = lua_gettop(L);
     push_library(L);
     lua_call(L, 0, 1);
     push_functions(L);
     push_kind(L, fence);
-    lua_call(L, 2, 2); /* list globals reach */
-    lua_rawseti(L, list, REACH);
-    lua_newtable(L); /* list globals safe */
-    lua_pushvalue(L, list + 1);
-    note_safe(L, list + 2, 0);
-    lua_pop(L, 1);
-    lua_rawseti(L, list, SAFE);
-    luaL_loadstring(L, "return nil");
-    lua_pushvalue(L, list + 1);
-    lua_setupvalue(L, -2, 1);
-    lua_rawseti(L, list, LOADER);
-    new_metas(L);
-    lua_rawseti(L, list, METAS);
-    lua_rawseti(L, list, SANDBOX);
+    lua_call(L, 2, CHECK);
+    for (int i = CHECK; i >= SANDBOX; i--)
+        lua_rawseti(L, list, i);
 }
 
 /* Pushes one of the things that the registry has of a fence. */
@@ -818,231 +678,42 @@ void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
         lua_error(L);
 }
 
-/* ---- metatables ----------------------------------------------------------- */
-
-static const char *const refused[] = {"__mode", "__gc", "__pairs"};
-
-/* Raises if the table at index t is none that can be a metatable. */
-static void check_meta(lua_State *L, int t)
-{
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        lua_pushstring(L, refused[i]);
-        if (lua_rawget(L, t) != LUA_TNIL)
-            luaL_error(L,
-                       "%s is not available here: when memory is collected "
-                       "differs from run to run",
-                       refused[i]);
-        lua_pop(L, 1);
-    }
-}
-
-static void note_meta(lua_State *L, const struct lp_fence *fence, int i)
-{
-    check_meta(L, i);
-    push_of(L, fence, METAS);
-    lua_pushvalue(L, i);
-    lua_pushboolean(L, 1);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
-    lp_world(L)->metas |= fence->bit;
-}
-
-/* [1] a table of metatables.  One may have got its __mode since it was set. */
-static int check_metas(lua_State *L)
-{
-    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1))
-        check_meta(L, 2);
-    return 0;
-}
-
-/* [1] fence */
-static int forget_metas(lua_State *L)
-{
-    const struct lp_fence *fence = lua_touserdata(L, 1);
-
-    lua_rawgetp(L, LUA_REGISTRYINDEX, fence);
-    new_metas(L);
-    lua_rawseti(L, -2, METAS);
-    lp_world(L)->metas &= ~fence->bit;
-    return 0;
-}
+/* ---- entering ------------------------------------------------------------- */
 
 int lp_sandbox_metas(lua_State *T, const struct lp_fence *fence, int last)
 {
-    int top = lua_gettop(T), bad;
+    int bad;
 
-    lua_pushcfunction(T, check_metas);
-    push_of(T, fence, METAS);
+    push_of(T, fence, CHECK);
+    lua_pushboolean(T, last);
     bad = lua_pcall(T, 1, 0, 0) != LUA_OK;
-    if (bad || last) {
-        lua_pushcfunction(T, forget_metas);
-        hl_push_pointer(T, fence);
-        if (lua_pcall(T, 1, 0, 0) != LUA_OK)
-            lua_settop(T, top + bad);
-    }
+    if (bad || last)
+        lp_world(T)->metas &= ~fence->bit;
     return bad;
 }
 
-/* ---- entering ------------------------------------------------------------- */
-
-struct visit {
-    const struct lp_fence *fence;
-    int seen, loader, safe; /* stack indices */
-    int meta;               /* metatables it is in */
-    struct lp_locals *locals;
-    int keep; /* where their functions are kept */
-};
-
-static void enter(lua_State *L, int f, struct visit *v, int depth);
-
-static void check_c_function(lua_State *L, int f, const struct visit *v,
-                             const char *name)
+/* note(function, number, name, value).  Upvalues: the struct lp_locals, the
+ * table that keeps functions; they keep the names. */
+static int note_local(lua_State *L)
 {
-    lua_pushvalue(L, f);
-    if (lua_rawget(L, v->safe) == LUA_TNIL)
-        luaL_error(L,
-                   "the local '%s' holds a function of the system's that %s "
-                   "may not call; use the global of %s",
-                   name, v->fence->code, v->fence->code);
-    lua_pop(L, 1);
-}
-
-static int is_module(lua_State *L, int t)
-{
-    int found = 0;
-
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    lua_pushnil(L);
-    while (lua_next(L, -2)) {
-        found |= lua_rawequal(L, -1, t);
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-    return found;
-}
-
-static void enter_table(lua_State *L, int t, struct visit *v, const char *name,
-                        int depth);
-
-/* What is on top of the stack, and stays there: held by the local `name`. */
-static void enter_value(lua_State *L, struct visit *v, const char *name,
-                        int depth)
-{
-    int at = lua_gettop(L);
-
-    if (lua_iscfunction(L, at))
-        check_c_function(L, at, v, name);
-    else if (lua_isfunction(L, at))
-        enter(L, at, v, depth + 1);
-    else if (lua_istable(L, at))
-        enter_table(L, at, v, name, depth + 1);
-    lua_settop(L, at);
-}
-
-/* What a weak table holds depends on when memory is collected. */
-static void check_mode(lua_State *L, const struct visit *v, const char *name)
-{
-    lua_pushliteral(L, "__mode");
-    if (lua_rawget(L, -2) != LUA_TNIL)
-        luaL_error(L,
-                   "the local '%s' holds a weak table, which %s cannot use: "
-                   "when memory is collected differs from run to run",
-                   name, v->fence->code);
-    lua_pop(L, 1);
-}
-
-/* A table in a local: functions in it are entered too. */
-static void enter_table(lua_State *L, int t, struct visit *v, const char *name,
-                        int depth)
-{
-    luaL_checkstack(L, 8, "too many nested tables");
-    if (is_module(L, t))
-        luaL_error(L,
-                   "the local '%s' holds a whole module; let %s have the "
-                   "functions and values that it needs in locals",
-                   name, v->fence->code);
-    if (depth > 16 || !is_new(L, v->seen, t))
-        return;
-    lua_pushnil(L);
-    while (lua_next(L, t)) {
-        enter_value(L, v, name, depth);
-        lua_pop(L, 1);
-    }
-    if (lua_getmetatable(L, t)) { /* of an object: its class */
-        check_mode(L, v, name);
-        v->meta++;
-        enter_value(L, v, name, depth);
-        v->meta--;
-        lua_pop(L, 1);
-    }
-}
-
-static void enter_upvalue(lua_State *L, int f, int n, const char *name,
-                          struct visit *v, int depth)
-{
-    int value = lua_gettop(L);
-
-    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
-    if (strcmp(name, "_ENV") == 0 || lua_rawequal(L, -1, value)) {
-        lua_upvaluejoin(L, f, n, v->loader, 1);
-        return;
-    }
-    lua_pop(L, 1);
-    enter_value(L, v, name, depth);
-    if (v->locals)
-        lp_locals_note(L, v->locals, v->keep, f, name, n);
-}
-
-/* Whether a function stands in one of heddle's own modules, which others call
- * outside of the fence, too. */
-static int is_own(lua_State *L, int f)
-{
-    lua_Debug ar;
-
-    lua_pushvalue(L, f);
-    lua_getinfo(L, ">S", &ar);
-    return strncmp(ar.source, "=heddle/", 8) == 0 &&
-           strncmp(ar.source, "=heddle/policies/", 17) != 0;
-}
-
-static void enter(lua_State *L, int f, struct visit *v, int depth)
-{
-    const char *name;
-
-    if (v->meta > 0 && is_own(L, f))
-        return;
-    luaL_checkstack(L, 8, "too many nested functions");
-    if (depth > 64)
-        luaL_error(L, "functions nested too deeply in locals");
-    lua_pushvalue(L, f);
-    if (lua_rawget(L, v->safe) != LUA_TNIL || !is_new(L, v->seen, f)) {
-        lua_pop(L, 1);
-        return;
-    }
-    lua_pop(L, 1);
-    for (int n = 1; (name = lua_getupvalue(L, f, n)) != NULL; n++) {
-        int top = lua_gettop(L);
-        enter_upvalue(L, f, n, name, v, depth);
-        lua_settop(L, top - 1);
-    }
+    lua_settop(L, 4);
+    lp_locals_note(L, lua_touserdata(L, lua_upvalueindex(1)),
+                   lua_upvalueindex(2), 1, lua_tostring(L, 3),
+                   (int)lua_tointeger(L, 2));
+    return 0;
 }
 
 void lp_sandbox_enter(lua_State *L, const struct lp_fence *fence, int i,
                       struct lp_locals *locals, int keep)
 {
-    struct visit v = {.fence = fence, .locals = locals, .keep = keep};
-
     i = lua_absindex(L, i);
     guard_texts(L);
-    lua_newtable(L);
-    v.seen = lua_gettop(L);
-    push_of(L, fence, LOADER);
-    v.loader = lua_gettop(L);
-    push_of(L, fence, SAFE);
-    v.safe = lua_gettop(L);
-    if (lua_iscfunction(L, i))
-        check_c_function(L, i, &v, "(the function itself)");
-    else
-        enter(L, i, &v, 0);
-    lua_settop(L, v.seen - 1);
+    push_of(L, fence, ENTER);
+    lua_pushvalue(L, i);
+    if (locals != NULL) {
+        lua_pushlightuserdata(L, locals);
+        lua_pushvalue(L, keep);
+        lua_pushcclosure(L, note_local, 2);
+    }
+    lua_call(L, 1 + (locals != NULL), 0);
 }
