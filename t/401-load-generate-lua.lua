@@ -238,10 +238,10 @@ end)
 
 test("errors name the option and the value", function()
     fails("no option 'hight'", generate.grid, { width = 3, hight = 3 })
-    fails("it has width height edges seed", generate.grid, { widht = 3 })
-    fails("option n: expected an integer, got many", generate.floats,
+    fails("it takes width, height, edges, seed", generate.grid, { widht = 3 })
+    fails("option n: expected a whole number from 0 to %d+, got many", generate.floats,
         { n = "many" })
-    fails("%-5 is outside", generate.uniform_graph, { n = -5 })
+    fails("from 0 to 4294967295, got %-5", generate.uniform_graph, { n = -5 })
     fails("degree from 4 to 2", generate.uniform_graph,
         { n = 10, lo = 4, hi = 2 })
     fails("edges between 1 nodes", generate.random_graph, { n = 1, edges = 1 })

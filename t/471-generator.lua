@@ -317,7 +317,7 @@ refused("a buffer that is none", "expected one of the generator's buffers",
     function(t) t:load({}, 1) end)
 refused("instructions in the function of an index", "cannot give instructions",
     function(t, b) t:load(b.a, function() t:alu(1) return 1 end) end)
-refused("an unknown option", "no option 'user'; there are uses, mask",
+refused("an unknown option", "no option 'user'",
     function(t, b) t:load(b.a, 0, { user = 1 }) end)
 refused("an unknown method", "t has no 'laod'", function(t, b) t:laod(b.a, 1) end)
 refused("a point for a colon", "with a colon", function(t, b) t.load(b.a, 1) end)

@@ -123,7 +123,7 @@ warp_refused("an index is a whole number, a list of them, or a function, not "
     .. "1.5", function(t, b) t:load(b.a, 1.5) end)
 warp_refused("lane 0: index " .. math.maxinteger .. " of buffer a",
     function(t, b) t:load(b.a, math.maxinteger) end)
-warp_refused("no option '1'; there are", function(t, b) t:load(b.a, 0, { 3 }) end)
+warp_refused("no option '1'", function(t, b) t:load(b.a, 0, { 3 }) end)
 warp_refused("expected one of the generator's buffers",
     function(t) t:load({ index = 1, name = "a" }, 0) end)
 warp_refused("an error that cannot be shown", function()

@@ -241,7 +241,7 @@ for what, call in pairs {
         H.sim { apps = { H.trace("scenarios/data/vecadd.hdt",
             { contxt = 0 }) } }
     end,
-    ["option keep: a whole number"] = function()
+    ["option keep: expected a whole number"] = function()
         H.sim { apps = { H.trace("scenarios/data/vecadd.hdt",
             { keep = "1K" }) } }
     end,

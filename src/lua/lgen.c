@@ -62,7 +62,7 @@ enum {
 
 #define AFFINE UINT32_MAX
 
-static const int64_t MOST_INDEX = INT64_C(1) << 42;
+#define MOST_INDEX (INT64_C(1) << 42)
 
 /* An instruction that a coroutine has given, and where its lanes access. */
 struct item {
@@ -167,12 +167,11 @@ const struct lp_fence lg_fence = {
 
 /* What the options of a call say. */
 struct options {
-    uint64_t mask;
-    int64_t step;
+    uint64_t mask; /* of the lanes that are active */
+    int64_t step, only, pc; /* pc -1: the line of the script */
     uint32_t vec, bytes, wait;
-    int waits;      /* `uses` is there */
-    int posted;     /* returns = false */
-    lua_Integer pc; /* -1: the line of the script */
+    int waits;   /* `uses` is there */
+    int returns; /* an atomic's result is wanted */
 };
 
 static struct lg *generator(lua_State *L)
@@ -247,60 +246,30 @@ static void take_uses(lua_State *L, const struct warp *x, struct options *o)
     }
 }
 
-/* The value on top as a whole number in a range. */
-static lua_Integer whole_number(lua_State *L, const char *what, lua_Integer min,
-                                lua_Integer max)
-{
-    lua_Integer n;
-    int whole;
-
-    n = lua_tointegerx(L, -1, &whole);
-    if (!whole || n < min || n > max || lua_type(L, -1) != LUA_TNUMBER)
-        luaL_error(L,
-                   "option %s: expected a whole number from %I to %I, got %s",
-                   what, (LUAI_UACINT)min, (LUAI_UACINT)max, lp_text(L, -1));
-    return n;
-}
-
-/* The option whose key and value are on top. */
-static void take_option(lua_State *L, const struct warp *x, int memory,
-                        struct options *o)
-{
-    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-
-    if (strcmp(key, "uses") == 0)
-        take_uses(L, x, o);
-    else if (strcmp(key, "mask") == 0)
-        o->mask &=
-            (uint64_t)whole_number(L, key, LUA_MININTEGER, LUA_MAXINTEGER);
-    else if (strcmp(key, "pc") == 0)
-        o->pc = whole_number(L, key, 0, UINT32_MAX);
-    else if (memory && strcmp(key, "step") == 0)
-        o->step = whole_number(L, key, -MOST_INDEX, MOST_INDEX);
-    else if (memory && strcmp(key, "vec") == 0)
-        o->vec = (uint32_t)whole_number(L, key, 1, 16);
-    else if (memory && strcmp(key, "returns") == 0)
-        o->posted = !lua_toboolean(L, -1);
-    else if (memory && strcmp(key, "bytes") == 0)
-        o->bytes = (uint32_t)whole_number(L, key, 1, 16);
-    else
-        luaL_error(L, "no option '%s'; there are uses, mask, pc%s",
-                   lp_text(L, -2), memory ? ", step, vec, bytes, returns" : "");
-}
-
 static void take_options(lua_State *L, int i, const struct warp *x, int memory,
                          struct options *o)
 {
-    memset(o, 0, sizeof *o);
-    o->mask = x->threads;
-    o->step = 1;
-    o->vec = 1;
-    o->pc = -1;
-    if (lua_isnoneornil(L, i))
-        return;
-    luaL_checktype(L, i, LUA_TTABLE);
-    for (lua_pushnil(L); lua_next(L, i) != 0; lua_pop(L, 1))
-        take_option(L, x, memory, o);
+#define OPTION(m, min, max) HL_OPTION(struct options, m, min, max)
+    static const struct hl_field
+        all[] = {HL_APART("uses"),
+                 HL_OPTION_AS(struct options, only, "mask", INT64_MIN, INT64_MAX),
+                 OPTION(pc, 0, UINT32_MAX), HL_END},
+        accesses[] = {HL_APART("uses"),
+                      HL_OPTION_AS(struct options, only, "mask", INT64_MIN,
+                                   INT64_MAX),
+                      OPTION(pc, 0, UINT32_MAX),
+                      OPTION(step, -MOST_INDEX, MOST_INDEX),
+                      OPTION(vec, 1, 16), OPTION(bytes, 1, 16),
+                      OPTION(returns, 0, 0), HL_END};
+
+    *o = (struct options){.step = 1, .only = -1, .vec = 1, .pc = -1, .returns = 1};
+    if (!lua_isnoneornil(L, i)) {
+        hl_options(L, i, "an instruction", memory ? accesses : all, o);
+        if (lua_getfield(L, i, "uses") != LUA_TNIL)
+            take_uses(L, x, o);
+        lua_pop(L, 1);
+    }
+    o->mask = x->threads & (uint64_t)o->only;
 }
 
 static uint32_t pc_of(lua_State *L, const struct options *o)
@@ -522,7 +491,7 @@ static int memory(lua_State *L, enum heddle_work_kind kind)
     new.op.pc = pc_of(L, &o);
     item = append(L, x);
     returns =
-        kind == HEDDLE_WORK_LOAD || (kind == HEDDLE_WORK_ATOMIC && !o.posted);
+        kind == HEDDLE_WORK_LOAD || (kind == HEDDLE_WORK_ATOMIC && o.returns);
     if (returns) {
         new.op.slot = x->loads++ % HEDDLE_WORK_SLOTS + 1;
         fills = 1u << (new.op.slot - 1);
@@ -1179,34 +1148,6 @@ static const struct heddle_work functions = {
 
 enum { SPEC = 1, LG = 2, KEEP = 3 }; /* places on the stack of lg_open */
 
-static lua_Integer integer(lua_State *L, int at, const char *name)
-{
-    lua_Integer n;
-    int whole;
-
-    lua_getfield(L, at, name);
-    n = lua_tointegerx(L, -1, &whole);
-    if (!whole)
-        luaL_error(L, "field %s: expected a whole number", name);
-    lua_pop(L, 1);
-    return n;
-}
-
-/* Copies a text field of the table on top. */
-static void text(lua_State *L, const char *name, char *out, size_t room)
-{
-    size_t n;
-    const char *s;
-
-    lua_getfield(L, -1, name);
-    s = luaL_checklstring(L, -1, &n);
-    if (n >= room)
-        luaL_error(L, "%s '%s' is longer than %d bytes", name, s,
-                   (int)room - 1);
-    memcpy(out, s, n + 1);
-    lua_pop(L, 1);
-}
-
 /* Zeroed memory for n things, kept with the generator. */
 static void *keep(lua_State *L, lua_Integer n, size_t size)
 {
@@ -1221,21 +1162,26 @@ static void *keep(lua_State *L, lua_Integer n, size_t size)
     return p;
 }
 
+/* Begins to read list `name` of the spec, now on top: its length. */
+static uint32_t begin_list(lua_State *L, const char *name)
+{
+    lua_getfield(L, SPEC, name);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    return (uint32_t)lua_rawlen(L, -1);
+}
+
 static void read_buffers(lua_State *L, struct lg *g)
 {
-    lua_getfield(L, SPEC, "buffers");
-    luaL_checktype(L, -1, LUA_TTABLE);
-    g->buffers = (uint32_t)lua_rawlen(L, -1);
+#define BUFFER(m) HL_FIELD(struct buffer, m)
+    static const struct hl_field fields[] = {
+        BUFFER(name), BUFFER(bytes), BUFFER(align), BUFFER(freed),
+        HL_OPTION(struct buffer, width, 1, 16), HL_END};
+
+    g->buffers = begin_list(L, "buffers");
     g->buffer = keep(L, g->buffers, sizeof *g->buffer);
     for (uint32_t i = 0; i < g->buffers; i++) {
-        struct buffer *b = &g->buffer[i];
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        text(L, "name", b->name, sizeof b->name);
-        b->bytes = (uint64_t)integer(L, -1, "bytes");
-        b->align = (uint64_t)integer(L, -1, "align");
-        b->freed = (uint64_t)integer(L, -1, "freed");
-        b->width = (uint32_t)integer(L, -1, "width");
-        luaL_argcheck(L, b->width >= 1 && b->width <= 16, SPEC, "width");
+        hl_get_fields(L, -1, fields, &g->buffer[i]);
         lua_rawgeti(L, KEEP, LG_NUMBERS);
         lua_getfield(L, -2, "tables");
         for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++) {
@@ -1261,18 +1207,19 @@ static void read_dims(lua_State *L, const char *name, uint32_t out[3])
 
 static void read_launches(lua_State *L, struct lg *g)
 {
-    lua_getfield(L, SPEC, "launches");
-    luaL_checktype(L, -1, LUA_TTABLE);
-    g->launches = (uint32_t)lua_rawlen(L, -1);
+#define LAUNCH(m) HL_FIELD(struct heddle_work_launch, m)
+    static const struct hl_field fields[] = {
+        LAUNCH(name), LAUNCH(regs),
+        HL_FIELD_AS(struct heddle_work_launch, shared_bytes, "shared"), HL_END};
+
+    g->launches = begin_list(L, "launches");
     g->launch = keep(L, g->launches, sizeof *g->launch);
     for (uint32_t i = 0; i < g->launches; i++) {
         struct heddle_work_launch *l = &g->launch[i];
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        text(L, "name", l->name, sizeof l->name);
+        hl_get_fields(L, -1, fields, l);
         read_dims(L, "grid", l->grid);
         read_dims(L, "block", l->block);
-        l->regs = (uint32_t)integer(L, -1, "regs");
-        l->shared_bytes = (uint32_t)integer(L, -1, "shared");
         lua_rawgeti(L, KEEP, LG_FN);
         lua_getfield(L, -2, "fn");
         luaL_checktype(L, -1, LUA_TFUNCTION);
@@ -1323,6 +1270,12 @@ static int collect_generator(lua_State *L)
 
 int lg_open(lua_State *L)
 {
+    static const struct hl_field fields[] = {
+        HL_FIELD(struct lg, name),
+        HL_OPTION(struct lg, seed, INT64_MIN, INT64_MAX),
+        HL_FIELD_AS(struct lg, budget.instructions, "instructions"),
+        HL_FIELD_AS(struct lg, budget.bytes, "memory"),
+        HL_END};
     struct heddle_work_options o = {0};
     heddle_workload **w;
     char words[1024];
@@ -1340,12 +1293,7 @@ int lg_open(lua_State *L)
     g->w = lp_world(L);
     g->work = functions;
     g->work.name = g->name;
-    lua_pushvalue(L, SPEC);
-    text(L, "name", g->name, sizeof g->name);
-    lua_pop(L, 1);
-    g->seed = (uint64_t)integer(L, SPEC, "seed");
-    g->budget.instructions = (uint64_t)integer(L, SPEC, "instructions");
-    g->budget.bytes = (uint64_t)integer(L, SPEC, "memory");
+    hl_get_fields(L, SPEC, fields, g);
     g->budget.collect_at = g->budget.bytes / 2;
     g->budget.per = "without one of the warp";
     fill_keep(L, g);

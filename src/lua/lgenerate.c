@@ -26,7 +26,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <string.h>
+#include <stdio.h>
 
 #include "../heddle_generate.h"
 #include "lheddle.h"
@@ -98,29 +98,29 @@ static heddle_data **data_box(lua_State *L)
     return box;
 }
 
-/* ---- options -------------------------------------------------------------- */
+/* ---- calls ---------------------------------------------------------------- */
 
-enum { OPTIONS = 9, PARTS = 4, ROOM = 256 };
+enum { PARTS = 4, ROOM = 256 };
 
-/* An option of a call, by its kind a member of a value. */
-struct option {
-    const char *name; /* NULL: no more */
-    enum { U32, U64, I32, SEED, REAL, FLAG } kind;
-    double otherwise; /* AS_FIRST: what the first one says */
+/* What calls take that have no structure in the library. */
+struct numbers {
+    uint64_t n, keys, step, seed;
+    int64_t lo, hi;
+    uint32_t h, points, dim, centres;
+    double s;
 };
 
-union value {
-    uint64_t u;
-    int64_t i;
-    double f;
+union spec {
+    struct numbers of;
+    struct heddle_graph_spec graph;
+    struct heddle_mesh_spec mesh;
+    struct heddle_genome_spec genome;
 };
-
-#define AS_FIRST (-1)
 
 /* What a call is given, and where its data go. */
 struct given {
     lua_State *L;
-    union value v[OPTIONS];
+    union spec s;
     heddle_data **part[PARTS];
     char error[ROOM];
 };
@@ -132,75 +132,16 @@ struct call {
     const char *name;
     void (*make)(struct given *g);
     const char *const *part; /* their names; NULL: data */
-    struct option option[OPTIONS + 1];
+    union spec otherwise;
+    const struct hl_field *option;
 };
 
-/* Raises unless every key of the table at 1 is an option of the call. */
-static void check_options(lua_State *L, const struct call *c)
+/* What is not given is the same as something else that is. */
+enum { AS_OTHER = UINT32_MAX };
+
+static uint32_t given_or(uint32_t v, uint32_t other)
 {
-    luaL_checktype(L, 1, LUA_TTABLE);
-    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
-                                                         : "(not a name)";
-        const struct option *o = c->option;
-        luaL_Buffer b;
-
-        while (o->name != NULL && strcmp(o->name, key) != 0)
-            o++;
-        if (o->name != NULL)
-            continue;
-        luaL_buffinit(L, &b);
-        lua_pushfstring(L, "generate.%s has no option '%s'; it has", c->name,
-                        key);
-        luaL_addvalue(&b);
-        for (o = c->option; o->name != NULL; o++) {
-            luaL_addchar(&b, ' ');
-            luaL_addstring(&b, o->name);
-        }
-        luaL_pushresult(&b);
-        hl_raise(L, HEDDLE_EINVAL, lua_tostring(L, -1));
-    }
-}
-
-/* The whole number on top of the stack. */
-static int64_t whole(lua_State *L, const struct option *o)
-{
-    static const struct {
-        lua_Integer min, max;
-    } range[] = {[U32] = {0, UINT32_MAX},
-                 [U64] = {0, LUA_MAXINTEGER},
-                 [I32] = {INT32_MIN, INT32_MAX},
-                 [SEED] = {LUA_MININTEGER, LUA_MAXINTEGER}};
-    lua_Integer min = range[o->kind].min, max = range[o->kind].max, x;
-    int ok;
-
-    x = lua_tointegerx(L, -1, &ok);
-    if (!ok)
-        hl_raisef(L, HEDDLE_EINVAL, "option %s: expected an integer, got %s",
-                  o->name, luaL_tolstring(L, -1, NULL));
-    if (x < min || x > max)
-        hl_raisef(L, HEDDLE_EINVAL, "option %s: %I is outside %I to %I",
-                  o->name, (LUAI_UACINT)x, (LUAI_UACINT)min, (LUAI_UACINT)max);
-    return x;
-}
-
-static union value take_option(lua_State *L, const struct option *o,
-                               union value first)
-{
-    int given = lua_getfield(L, 1, o->name) != LUA_TNIL, ok = 1;
-    union value v = {0};
-
-    if (!given && o->otherwise == AS_FIRST)
-        return first;
-    if (o->kind == FLAG)
-        v.i = given ? lua_toboolean(L, -1) : (int)o->otherwise;
-    else if (o->kind == REAL)
-        v.f = given ? lua_tonumberx(L, -1, &ok) : o->otherwise;
-    else
-        v.i = given ? whole(L, o) : (int64_t)o->otherwise;
-    if (!ok)
-        hl_raisef(L, HEDDLE_EINVAL, "option %s: expected a number", o->name);
-    return v;
+    return v == AS_OTHER ? other : v;
 }
 
 /* ---- graphs --------------------------------------------------------------- */
@@ -227,13 +168,17 @@ static int graph_levels(lua_State *L)
     return *d ? 1 : hl_raise(L, HEDDLE_EINVAL, error);
 }
 
-static void graph(struct given *g, const struct heddle_graph_spec *spec)
+static void graph(struct given *g)
 {
+    struct heddle_graph_spec *s = &g->s.graph;
     lua_State *L = g->L;
     struct heddle_graph made;
 
     hl_set_function(L, "levels", graph_levels);
-    if (heddle_generate_graph(spec, &made, g->error, ROOM) < 0)
+    s->height = given_or(s->height, s->width);
+    if (s->edges == AS_OTHER && s->kind == HEDDLE_GRAPH_RMAT)
+        s->edges = s->scale < 28 ? 8ull << s->scale : 0;
+    if (heddle_generate_graph(s, &made, g->error, ROOM) < 0)
         return;
     *g->part[0] = made.start;
     *g->part[1] = made.nodes;
@@ -242,92 +187,30 @@ static void graph(struct given *g, const struct heddle_graph_spec *spec)
     hl_set_number(L, "m", made.m);
 }
 
-static void uniform_graph(struct given *g)
-{
-    graph(g, &(struct heddle_graph_spec){.kind = HEDDLE_GRAPH_UNIFORM,
-                                         .n = (uint32_t)g->v[0].u,
-                                         .lo = (uint32_t)g->v[1].u,
-                                         .hi = (uint32_t)g->v[2].u,
-                                         .seed = g->v[3].u});
-}
-
-static void random_graph(struct given *g)
-{
-    graph(g, &(struct heddle_graph_spec){.kind = HEDDLE_GRAPH_RANDOM,
-                                         .n = (uint32_t)g->v[0].u,
-                                         .edges = g->v[1].u,
-                                         .seed = g->v[2].u});
-}
-
-static void rmat(struct given *g)
-{
-    uint32_t scale = (uint32_t)g->v[0].u;
-    uint64_t edges = g->v[1].u;
-
-    if (lua_getfield(g->L, 1, "edges") == LUA_TNIL)
-        edges = scale < 28 ? 8ull << scale : 0;
-    lua_pop(g->L, 1);
-    graph(g, &(struct heddle_graph_spec){.kind = HEDDLE_GRAPH_RMAT,
-                                         .scale = scale,
-                                         .edges = edges,
-                                         .a = g->v[2].f,
-                                         .b = g->v[3].f,
-                                         .c = g->v[4].f,
-                                         .seed = g->v[5].u,
-                                         .permute = (int)g->v[6].i,
-                                         .both = (int)g->v[7].i,
-                                         .cap = (uint32_t)g->v[8].u});
-}
-
-static void grid(struct given *g)
-{
-    graph(g, &(struct heddle_graph_spec){.kind = HEDDLE_GRAPH_GRID,
-                                         .width = (uint32_t)g->v[0].u,
-                                         .height = (uint32_t)g->v[1].u,
-                                         .edges = g->v[2].u,
-                                         .seed = g->v[3].u});
-}
-
 /* ---- arrays --------------------------------------------------------------- */
 
-static void ints(struct given *g)
-{
-    *g->part[0] =
-        heddle_generate_ints(g->v[0].u, (int32_t)g->v[1].i, (int32_t)g->v[2].i,
-                             g->v[3].u, g->error, ROOM);
-}
-
-static void floats(struct given *g)
-{
-    *g->part[0] = heddle_generate_floats(g->v[0].u, g->v[1].u, g->error, ROOM);
-}
-
-static void permutation(struct given *g)
-{
-    *g->part[0] =
-        heddle_generate_permutation(g->v[0].u, g->v[1].u, g->error, ROOM);
-}
-
-static void zipf(struct given *g)
-{
-    *g->part[0] = heddle_generate_zipf(g->v[0].u, g->v[1].u, g->v[2].f,
-                                       g->v[3].u, g->error, ROOM);
-}
-
-static void starts(struct given *g)
-{
-    *g->part[0] = heddle_generate_starts(g->v[0].u, g->v[1].u, g->error, ROOM);
-}
+#define ARRAY(name, ...)                                                       \
+    static void name(struct given *g)                                          \
+    {                                                                          \
+        const struct numbers *s = &g->s.of;                                    \
+        *g->part[0] = heddle_generate_##name(__VA_ARGS__, g->error, ROOM);     \
+    }
+ARRAY(ints, s->n, (int32_t)s->lo, (int32_t)s->hi, s->seed)
+ARRAY(floats, s->n, s->seed)
+ARRAY(permutation, s->n, s->seed)
+ARRAY(zipf, s->n, s->keys, s->s, s->seed)
+ARRAY(starts, s->n, s->step)
+ARRAY(memcached, s->h, s->keys, s->seed)
 
 /* ---- points and tables ---------------------------------------------------- */
 
 static void clusters(struct given *g)
 {
+    const struct numbers *s = &g->s.of;
     struct heddle_clusters c;
 
-    if (heddle_generate_clusters((uint32_t)g->v[0].u, (uint32_t)g->v[1].u,
-                                 (uint32_t)g->v[2].u, g->v[3].u, &c, g->error,
-                                 ROOM) < 0)
+    if (heddle_generate_clusters(s->points, s->dim, s->centres, s->seed, &c,
+                                 g->error, ROOM) < 0)
         return;
     *g->part[0] = c.coords;
     *g->part[1] = c.centre;
@@ -335,35 +218,20 @@ static void clusters(struct given *g)
     *g->part[3] = c.cost;
 }
 
-static void memcached(struct given *g)
-{
-    *g->part[0] = heddle_generate_memcached((uint32_t)g->v[0].u, g->v[1].u,
-                                            g->v[2].u, g->error, ROOM);
-}
-
 static void mesh(struct given *g)
 {
-    struct heddle_mesh_spec s = {.nx = (uint32_t)g->v[0].u,
-                                 .ny = (uint32_t)g->v[1].u,
-                                 .nz = (uint32_t)g->v[2].u,
-                                 .window = (uint32_t)g->v[3].u,
-                                 .multiple = (uint32_t)g->v[4].u,
-                                 .seed = g->v[5].u};
+    struct heddle_mesh_spec *s = &g->s.mesh;
 
-    *g->part[0] = heddle_generate_mesh(&s, g->error, ROOM);
+    s->ny = given_or(s->ny, s->nx);
+    s->nz = given_or(s->nz, s->nx);
+    *g->part[0] = heddle_generate_mesh(s, g->error, ROOM);
 }
 
 static void suffix_tree(struct given *g)
 {
-    struct heddle_genome_spec s = {.bases = (uint32_t)g->v[0].u,
-                                   .genome = (uint32_t)g->v[1].u,
-                                   .reads = (uint32_t)g->v[2].u,
-                                   .length = (uint32_t)g->v[3].u,
-                                   .gc = g->v[4].f,
-                                   .seed = g->v[5].u};
     struct heddle_suffix_tree t;
 
-    if (heddle_generate_suffix_tree(&s, &t, g->error, ROOM) < 0)
+    if (heddle_generate_suffix_tree(&g->s.genome, &t, g->error, ROOM) < 0)
         return;
     *g->part[0] = t.node;
     *g->part[1] = t.child;
@@ -382,52 +250,63 @@ static const char *const tree_parts[] = {"node", "child", "reference", "reads",
                                          NULL};
 
 /* clang-format off */
-#define CALL(name, parts, ...) {#name, name, parts, {__VA_ARGS__}}
-#define OPTION(name, kind, otherwise) {#name, kind, otherwise}
-/* clang-format on */
+#define OPTIONS(...) (const struct hl_field[]){__VA_ARGS__, HL_END}
+#define N(m) HL_FIELD(struct numbers, m)
+#define G(m) HL_FIELD(struct heddle_graph_spec, m)
+#define M(m) HL_FIELD(struct heddle_mesh_spec, m)
+#define T(m) HL_FIELD(struct heddle_genome_spec, m)
+#define SEED(of) HL_OPTION(of, seed, INT64_MIN, INT64_MAX)
+#define N_SEED SEED(struct numbers)
+#define G_SEED SEED(struct heddle_graph_spec)
 
 static const struct call calls[] = {
-    CALL(uniform_graph, graph_parts, OPTION(n, U32, 0), OPTION(lo, U32, 2),
-         OPTION(hi, U32, 4), OPTION(seed, SEED, 1)),
-    CALL(random_graph, graph_parts, OPTION(n, U32, 0), OPTION(edges, U64, 0),
-         OPTION(seed, SEED, 1)),
-    CALL(rmat, graph_parts, OPTION(scale, U32, 0), OPTION(edges, U64, 0),
-         OPTION(a, REAL, .57), OPTION(b, REAL, .19), OPTION(c, REAL, .19),
-         OPTION(seed, SEED, 1), OPTION(permute, FLAG, 1), OPTION(both, FLAG, 1),
-         OPTION(cap, U32, 0)),
-    CALL(grid, graph_parts, OPTION(width, U32, 0),
-         OPTION(height, U32, AS_FIRST), OPTION(edges, U64, 0),
-         OPTION(seed, SEED, 1)),
-    CALL(ints, NULL, OPTION(n, U64, 0), OPTION(lo, I32, 0),
-         OPTION(hi, I32, INT32_MAX), OPTION(seed, SEED, 1)),
-    CALL(floats, NULL, OPTION(n, U64, 0), OPTION(seed, SEED, 1)),
-    CALL(permutation, NULL, OPTION(n, U64, 0), OPTION(seed, SEED, 1)),
-    CALL(zipf, NULL, OPTION(n, U64, 0), OPTION(keys, U64, 0),
-         OPTION(s, REAL, .99), OPTION(seed, SEED, 1)),
-    CALL(starts, NULL, OPTION(n, U64, 0), OPTION(step, U64, 1)),
-    CALL(clusters, cluster_parts, OPTION(n, U32, 0), OPTION(dim, U32, 0),
-         OPTION(centres, U32, 0), OPTION(seed, SEED, 1)),
-    CALL(memcached, NULL, OPTION(h, U32, 0), OPTION(keys, U64, 0),
-         OPTION(seed, SEED, 1)),
-    CALL(mesh, NULL, OPTION(nx, U32, 0), OPTION(ny, U32, AS_FIRST),
-         OPTION(nz, U32, AS_FIRST), OPTION(window, U32, 1),
-         OPTION(multiple, U32, 1), OPTION(seed, SEED, 1)),
-    CALL(suffix_tree, tree_parts, OPTION(bases, U32, 0), OPTION(genome, U32, 0),
-         OPTION(reads, U32, 1), OPTION(length, U32, 1), OPTION(gc, REAL, .5),
-         OPTION(seed, SEED, 1)),
+    {"uniform_graph", graph, graph_parts,
+     {.graph = {.kind = HEDDLE_GRAPH_UNIFORM, .lo = 2, .hi = 4, .seed = 1}},
+     OPTIONS(G(n), G(lo), G(hi), G_SEED)},
+    {"random_graph", graph, graph_parts,
+     {.graph = {.kind = HEDDLE_GRAPH_RANDOM, .seed = 1}},
+     OPTIONS(G(n), G(edges), G_SEED)},
+    {"rmat", graph, graph_parts,
+     {.graph = {.kind = HEDDLE_GRAPH_RMAT, .edges = AS_OTHER, .a = .57, .b = .19,
+                .c = .19, .seed = 1, .permute = 1}},
+     OPTIONS(G(scale), G(edges), G(a), G(b), G(c), G_SEED, G(permute), G(both),
+             G(cap))},
+    {"grid", graph, graph_parts,
+     {.graph = {.kind = HEDDLE_GRAPH_GRID, .height = AS_OTHER, .seed = 1}},
+     OPTIONS(G(width), G(height), G(edges), G_SEED)},
+    {"ints", ints, NULL, {.of = {.hi = INT32_MAX, .seed = 1}},
+     OPTIONS(N(n), HL_OPTION(struct numbers, lo, INT32_MIN, INT32_MAX),
+             HL_OPTION(struct numbers, hi, INT32_MIN, INT32_MAX), N_SEED)},
+    {"floats", floats, NULL, {.of = {.seed = 1}}, OPTIONS(N(n), N_SEED)},
+    {"permutation", permutation, NULL, {.of = {.seed = 1}}, OPTIONS(N(n), N_SEED)},
+    {"zipf", zipf, NULL, {.of = {.s = .99, .seed = 1}},
+     OPTIONS(N(n), N(keys), N(s), N_SEED)},
+    {"starts", starts, NULL, {.of = {.step = 1}}, OPTIONS(N(n), N(step))},
+    {"clusters", clusters, cluster_parts, {.of = {.seed = 1}},
+     OPTIONS(HL_FIELD_AS(struct numbers, points, "n"), N(dim), N(centres), N_SEED)},
+    {"memcached", memcached, NULL, {.of = {.seed = 1}},
+     OPTIONS(N(h), N(keys), N_SEED)},
+    {"mesh", mesh, NULL,
+     {.mesh = {.ny = AS_OTHER, .nz = AS_OTHER, .window = 1, .multiple = 1, .seed = 1}},
+     OPTIONS(M(nx), M(ny), M(nz), M(window), M(multiple),
+             SEED(struct heddle_mesh_spec))},
+    {"suffix_tree", suffix_tree, tree_parts,
+     {.genome = {.reads = 1, .length = 1, .gc = .5, .seed = 1}},
+     OPTIONS(T(bases), T(genome), T(reads), T(length), T(gc),
+             SEED(struct heddle_genome_spec))},
 };
+/* clang-format on */
 
 /* Upvalue 1: the call. */
 static int generate(lua_State *L)
 {
     const struct call *c = &calls[lua_tointeger(L, lua_upvalueindex(1))];
-    struct given g = {.L = L};
+    struct given g = {.L = L, .s = c->otherwise};
+    char whose[64];
 
-    check_options(L, c);
-    for (int i = 0; c->option[i].name != NULL; i++) {
-        g.v[i] = take_option(L, &c->option[i], g.v[0]);
-        lua_pop(L, 1);
-    }
+    luaL_checktype(L, 1, LUA_TTABLE);
+    snprintf(whose, sizeof whose, "generate.%s", c->name);
+    hl_options(L, 1, whose, c->option, &g.s);
     if (c->part == NULL)
         g.part[0] = data_box(L);
     else

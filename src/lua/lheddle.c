@@ -202,6 +202,7 @@ void hl_set_fields(lua_State *L, const struct hl_field *f, const void *from)
             hl_set_number(L, f->name, *(const uint32_t *)at);
             break;
         case HL_U64:
+        case HL_I64:
             hl_set_number(L, f->name, *(const uint64_t *)at);
             break;
         case HL_BOOL:
@@ -227,14 +228,29 @@ void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from)
 /* The field on top of the stack, into a member. */
 static void get_field(lua_State *L, const struct hl_field *f, void *at)
 {
-    lua_Integer max = f->kind == HL_U32 ? UINT32_MAX : LUA_MAXINTEGER, n;
+    lua_Integer min = f->min, max = f->max, n;
+    const char *text;
+    size_t bytes;
     int ok = 1;
 
+    if (min == 0 && max == 0) {
+        min = f->kind == HL_I64 ? LUA_MININTEGER : 0;
+        max = f->kind == HL_U32 ? UINT32_MAX : LUA_MAXINTEGER;
+    }
     switch (f->kind) {
     case HL_TEXT:
         ok = lua_type(L, -1) == LUA_TSTRING;
         *(const char **)at = lua_tostring(L, -1);
         break;
+    case HL_CHARS:
+        text = luaL_checklstring(L, -1, &bytes);
+        if (bytes >= f->room)
+            luaL_error(L, "%s '%s' is longer than %d bytes", f->name, text,
+                       f->room - 1);
+        memcpy(at, text, bytes + 1);
+        break;
+    case HL_OTHER:
+        return;
     case HL_BOOL:
         *(int *)at = lua_toboolean(L, -1);
         break;
@@ -243,10 +259,11 @@ static void get_field(lua_State *L, const struct hl_field *f, void *at)
         break;
     default:
         n = lua_tointegerx(L, -1, &ok);
-        if (!ok || n < 0 || n > max)
+        if (!ok || n < min || n > max)
             hl_raisef(L, HEDDLE_EINVAL,
-                      "option %s: expected a whole number from 0 to %I, got %s",
-                      f->name, (LUAI_UACINT)max, lp_text(L, -1));
+                      "option %s: expected a whole number from %I to %I, got %s",
+                      f->name, (LUAI_UACINT)min, (LUAI_UACINT)max,
+                      lp_text(L, -1));
         if (f->kind == HL_U32)
             *(uint32_t *)at = (uint32_t)n;
         else
@@ -255,6 +272,45 @@ static void get_field(lua_State *L, const struct hl_field *f, void *at)
     if (!ok)
         hl_raisef(L, HEDDLE_EINVAL, "option %s: expected a %s, got %s", f->name,
                   f->kind == HL_TEXT ? "text" : "number", lp_text(L, -1));
+}
+
+void hl_option(lua_State *L, const char *whose, const struct hl_field *f,
+               void *to)
+{
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    const char *name[32];
+    luaL_Buffer b;
+    size_t n;
+
+    for (n = 0; f[n].name != NULL; n++) {
+        if (strcmp(f[n].name, key) == 0) {
+            get_field(L, &f[n], (char *)to + f[n].at);
+            return;
+        }
+        name[n] = f[n].name;
+    }
+    key = lp_text(L, -2);
+    luaL_buffinit(L, &b);
+    lua_pushfstring(L, "%s has no option '%s'%s; it takes", whose, key,
+                    hl_meant(L, key, name, n));
+    luaL_addvalue(&b);
+    for (size_t i = 0; i < n; i++) {
+        luaL_addstring(&b, i > 0 ? ", " : " ");
+        luaL_addstring(&b, name[i]);
+    }
+    luaL_pushresult(&b);
+    hl_raise(L, HEDDLE_EINVAL, lua_tostring(L, -1));
+}
+
+void hl_options(lua_State *L, int i, const char *whose,
+                const struct hl_field *f, void *to)
+{
+    if (lua_isnoneornil(L, i))
+        return;
+    i = lua_absindex(L, i);
+    luaL_checktype(L, i, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, i) != 0; lua_pop(L, 1))
+        hl_option(L, whose, f, to);
 }
 
 void hl_get_fields(lua_State *L, int i, const struct hl_field *f, void *to)

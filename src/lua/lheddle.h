@@ -74,32 +74,32 @@ void hl_set_bool(lua_State *L, const char *name, int value);
 void hl_set_real(lua_State *L, const char *name, double value);
 void hl_set_function(lua_State *L, const char *name, lua_CFunction f);
 
-/* A member of a structure, as a field of a table. */
+/* A member of a structure, as a field of a table or as an option: its name,
+ * type and range; the default is what the member holds before. */
 struct hl_field {
     const char *name; /* NULL ends a list */
     unsigned short at, kind;
+    unsigned short room; /* of the member, in bytes */
+    int64_t min, max; /* of an option; both 0: what the member can hold */
 };
 
-enum { HL_TEXT, HL_CHARS, HL_U32, HL_U64, HL_BOOL, HL_REAL };
+enum { HL_TEXT, HL_CHARS, HL_U32, HL_U64, HL_I64, HL_BOOL, HL_REAL, HL_OTHER };
 
 /* Member m of a structure, by its own name or another. */
+/* clang-format off */
 #define HL_FIELD(structure, m) HL_FIELD_AS(structure, m, #m)
-#define HL_FIELD_AS(structure, m, name)                                             \
-    {                                                                               \
-        name, offsetof(structure, m),                                             \
-     _Generic(((structure *)NULL)->m,                                          \
-     const char *: HL_TEXT,                                                    \
-     char *: HL_CHARS,                                                         \
-     uint32_t: HL_U32,                                                         \
-     uint64_t: HL_U64,                                                         \
-     int: HL_BOOL,                                                             \
-     double: HL_REAL) \
-    }
-#define HL_END                                                                 \
-    {                                                                          \
-        NULL, 0, 0                                                             \
-    }
-
+#define HL_FIELD_AS(structure, m, name) HL_OPTION_AS(structure, m, name, 0, 0)
+#define HL_OPTION(structure, m, min, max) HL_OPTION_AS(structure, m, #m, min, max)
+#define HL_OPTION_AS(structure, m, name, min, max)                             \
+    {name, offsetof(structure, m),                                             \
+     _Generic(((structure *)NULL)->m, const char *: HL_TEXT, char *: HL_CHARS, \
+              uint32_t: HL_U32, uint64_t: HL_U64, int64_t: HL_I64,             \
+              int: HL_BOOL, double: HL_REAL),                         \
+     sizeof(((structure *)NULL)->m), min, max}
+/* An option that the caller reads. */
+#define HL_APART(name) {name, 0, HL_OTHER, 0, 0, 0}
+#define HL_END {NULL, 0, 0, 0, 0, 0}
+/* clang-format on */
 /* Sets the fields of the table on top; pushes a table with them. */
 void hl_set_fields(lua_State *L, const struct hl_field *f, const void *from);
 void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from);
@@ -107,6 +107,13 @@ void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from);
  * are any; raises where one is not of its kind or out of range.  Texts are
  * those of the table. */
 void hl_get_fields(lua_State *L, int i, const struct hl_field *f, void *to);
+/* The same of what a user gives `whose` call as options (nil: none): a name that
+ * is no option is an error. */
+void hl_options(lua_State *L, int i, const char *whose,
+                const struct hl_field *f, void *to);
+/* One of them, whose name and value are on top. */
+void hl_option(lua_State *L, const char *whose, const struct hl_field *f,
+               void *to);
 
 /* Defines a function f(...) that gives a list: `get` fills x with entry i, and
  * is 0 as long as there is one; `fields` make its table. */

@@ -31,64 +31,18 @@ enum { ROOM = 1024 };
 
 HL_MODULE int luaopen_heddle_trace(lua_State *L);
 
-/* An option of the table at index i: a number that is not negative. */
-static uint64_t option(lua_State *L, int i, const char *name)
-{
-    lua_Integer v = 0;
-    int ok;
-
-    if (lua_istable(L, i) && lua_getfield(L, i, name) != LUA_TNIL) {
-        v = lua_tointegerx(L, -1, &ok);
-        if (!ok || v < 0)
-            hl_raisef(L, HEDDLE_EINVAL,
-                      "a trace's option %s: a whole number of 0 or more is "
-                      "expected, not '%s'",
-                      name, luaL_tolstring(L, -1, NULL));
-        lua_pop(L, 1);
-    }
-    return (uint64_t)v;
-}
-
-/* The same where it is one of 32 bits; more is none that there can be. */
-static uint32_t option32(lua_State *L, int i, const char *name)
-{
-    uint64_t v = option(L, i, name);
-
-    return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
-}
-
-/* Unknown options are errors. */
-static void check_options(lua_State *L, int i, const char *const *known)
-{
-    if (lua_isnoneornil(L, i))
-        return;
-    luaL_checktype(L, i, LUA_TTABLE);
-    for (lua_pushnil(L); lua_next(L, i) != 0; lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING
-                               ? lua_tostring(L, -2)
-                               : luaL_typename(L, -2);
-        const char *const *k = known;
-        while (*k != NULL && strcmp(*k, name) != 0)
-            k++;
-        if (*k == NULL)
-            hl_raisef(L, HEDDLE_EINVAL, "a trace has no option '%s'%s", name,
-                      hl_meant(L, name, known, (size_t)(k - known)));
-    }
-}
-
 static int open_trace(lua_State *L)
 {
-    static const char *const known[] = {"context", "keep", "resident", NULL};
+#define OPTION(m) HL_FIELD(struct heddle_trace_options, m)
+    static const struct hl_field known[] = {OPTION(context), OPTION(keep),
+                                            OPTION(resident), HL_END};
     const char *path = luaL_checkstring(L, 1);
-    struct heddle_trace_options o;
+    struct heddle_trace_options o = {0};
     heddle_workload **w;
     char text[ROOM];
     int status;
 
-    check_options(L, 2, known);
-    o.context = option32(L, 2, "context");
-    o.keep = option(L, 2, "keep");
-    o.resident = option(L, 2, "resident");
+    hl_options(L, 2, "a trace", known, &o);
     w = hl_workload_box(L);
     *w = heddle_trace_open(path, &o, &status, text, ROOM);
     return *w != NULL ? 1 : hl_raise(L, status, text);
@@ -192,17 +146,16 @@ static int on_op(void *ud, const struct heddle_trace_op *op)
 
 static int dump(lua_State *L)
 {
-    static const char *const known[] = {"kernel", "block", NULL};
+#define SELECT(m) HL_FIELD(struct heddle_trace_select, m)
+    static const struct hl_field known[] = {SELECT(kernel), SELECT(block),
+                                            HL_END};
     heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_trace_select s;
+    struct heddle_trace_select s = {0};
     char text[ROOM];
     int r;
 
     luaL_checktype(L, FN, LUA_TFUNCTION);
-    check_options(L, 3, known);
-    s.kernel = option32(L, 3, "kernel");
-    s.block = option(L, 3, "block");
-    s.one_block = 0;
+    hl_options(L, 3, "dump", known, &s);
     if (lua_istable(L, 3)) {
         s.one_block = lua_getfield(L, 3, "block") != LUA_TNIL;
         lua_pop(L, 1);

@@ -58,40 +58,7 @@
 HL_MODULE int luaopen_heddle_walk(lua_State *L);
 HL_MODULE int luaopen_heddle_survey(lua_State *L);
 
-/* An option of the table at index `at`, or 0 if there is none: a whole number,
- * not negative and at most `most`. */
-static uint64_t option(lua_State *L, int at, const char *name, uint64_t most)
-{
-    lua_Integer x;
-
-    if (lua_isnoneornil(L, at))
-        return 0;
-    luaL_checktype(L, at, LUA_TTABLE);
-    lua_getfield(L, at, name);
-    x = luaL_optinteger(L, -1, 0);
-    lua_pop(L, 1);
-    if (x < 0 || (uint64_t)x > most)
-        luaL_error(L, "option %s: %I is out of range", name, (LUAI_UACINT)x);
-    return (uint64_t)x;
-}
-
-static uint32_t option32(lua_State *L, int at, const char *name, uint32_t most)
-{
-    return (uint32_t)option(L, at, name, most);
-}
-
-/* ---- each -----------------------------------------------------------------
- */
-
-static struct heddle_walk_options walk_options(lua_State *L, int at)
-{
-    return (struct heddle_walk_options){
-        .lanes = option32(L, at, "lanes", UINT32_MAX),
-        .launches = option32(L, at, "launches", UINT32_MAX),
-        .every = option32(L, at, "every", UINT32_MAX),
-        .first = option32(L, at, "first", UINT32_MAX),
-    };
-}
+/* ---- each ----------------------------------------------------------------- */
 
 static bool is_memory(enum heddle_walk_kind kind)
 {
@@ -175,12 +142,16 @@ static int each_op(void *ud, const struct heddle_walk_op *op)
 static int walk_each(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_walk_options o = walk_options(L, 3);
+#define OPTION(m) HL_FIELD(struct heddle_walk_options, m)
+    static const struct hl_field known[] = {OPTION(lanes), OPTION(launches),
+                                            OPTION(every), OPTION(first), HL_END};
+    struct heddle_walk_options o = {0};
     struct each e = {.L = L};
     char error[1024] = "";
     int rc;
 
     luaL_checktype(L, FN, LUA_TFUNCTION);
+    hl_options(L, 3, "walk.each", known, &o);
     lua_settop(L, 3);
     lua_createtable(L, 0, 10);
     lua_createtable(L, HEDDLE_WALK_KINDS, 64);
@@ -191,8 +162,7 @@ static int walk_each(lua_State *L)
     return 0;
 }
 
-/* ---- buffers --------------------------------------------------------------
- */
+/* ---- buffers -------------------------------------------------------------- */
 
 int hl_allocations(lua_State *L)
 {
@@ -210,6 +180,10 @@ int hl_allocations(lua_State *L)
     }
     return 1;
 }
+
+/* ---- a survey ------------------------------------------------------------- */
+
+HL_RELEASE(free_survey, SURVEY, heddle_survey, heddle_survey_free)
 
 static int interrupted(void *ud)
 {
@@ -235,31 +209,41 @@ static int walk_ahead(lua_State *L)
     return 1;
 }
 
-/* ---- a survey ------------------------------------------------------------- */
-
-static struct heddle_survey_options survey_options(lua_State *L, int at)
+/* Pushes the survey of the workload at 1, whose options are at 2. */
+static heddle_survey *push_survey(lua_State *L, const char *whose)
 {
-    struct heddle_survey_options o = {
-        .lanes = option32(L, at, "lanes", 64),
-        .columns = option32(L, at, "columns", 4096),
-        .rows = option32(L, at, "rows", 4096),
-        .limit = option(L, at, "limit", INT64_MAX),
-        .stop = interrupted,
-        .ud = hl_interrupt_of(L),
-    };
+#define SURVEY_OPTION(m, max) HL_OPTION(struct heddle_survey_options, m, 0, max)
+#define ROOM(m, max)          HL_OPTION(struct heddle_survey_room, m, 0, max)
+    static const struct hl_field known[] = {SURVEY_OPTION(lanes, 64),
+                                            SURVEY_OPTION(launches, UINT32_MAX),
+                                            SURVEY_OPTION(every, UINT32_MAX),
+                                            SURVEY_OPTION(columns, 4096),
+                                            SURVEY_OPTION(rows, 4096),
+                                            SURVEY_OPTION(limit, INT64_MAX),
+                                            HL_APART("room"),
+                                            HL_END};
+    static const struct hl_field of_room[] = {
+        ROOM(cores, 1 << 10),      ROOM(blocks, 1 << 10),
+        ROOM(warps, 1 << 10),      ROOM(threads, 1 << 20),
+        ROOM(regs, INT64_MAX),     ROOM(shared_bytes, INT64_MAX),
+        HL_END};
+    heddle_workload *w = hl_workload_check(L, 1);
+    struct heddle_survey_options o = {.stop = interrupted,
+                                      .ud = hl_interrupt_of(L)};
+    heddle_survey **s;
+    char error[1024] = "";
+    int rc;
 
-    if (lua_istable(L, at)) {
-        lua_getfield(L, at, "room");
-        at = lua_gettop(L);
-        o.room.cores = option32(L, at, "cores", 1 << 10);
-        o.room.blocks = option32(L, at, "blocks", 1 << 10);
-        o.room.warps = option32(L, at, "warps", 1 << 10);
-        o.room.threads = option32(L, at, "threads", 1 << 20);
-        o.room.regs = option(L, at, "regs", INT64_MAX);
-        o.room.shared_bytes = option(L, at, "shared_bytes", INT64_MAX);
+    hl_options(L, 2, whose, known, &o);
+    if (lua_istable(L, 2)) {
+        lua_getfield(L, 2, "room");
+        hl_options(L, -1, "room", of_room, &o.room);
         lua_pop(L, 1);
     }
-    return o;
+    s = hl_box(L, SURVEY, free_survey, NULL);
+    rc = heddle_survey_run(w, &o, s, error, sizeof error);
+    hl_expect(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
+    return *s;
 }
 
 static void push_hist(lua_State *L, const char *name, const uint64_t *h)
@@ -390,32 +374,23 @@ static void push_picture(lua_State *L, const heddle_survey *s)
     lua_setfield(L, -2, "picture");
 }
 
-HL_RELEASE(free_survey, SURVEY, heddle_survey, heddle_survey_free)
-
 static int survey_run(lua_State *L)
 {
     static const struct hl_field fields[] = {
         RESULT(cut),         RESULT(allocated),   RESULT(allocated_pages),
         RESULT(pages),       RESULT(lines),       RESULT(once),
         RESULT(first_pages), RESULT(first_lines), HL_END};
-    heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_survey_options o = survey_options(L, 2);
-    heddle_survey **s = hl_box(L, SURVEY, free_survey, NULL);
-    const struct heddle_survey_result *r;
-    char error[1024] = "";
-    int rc = heddle_survey_run(w, &o, s, error, sizeof error);
+    const heddle_survey *s = push_survey(L, "survey.run");
+    const struct heddle_survey_result *r = heddle_survey_result(s);
 
-    hl_expect(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
-    r = heddle_survey_result(*s);
     hl_push_fields(L, fields, r);
-    push_lists(L, *s);
+    push_lists(L, s);
     if (r->columns > 0)
-        push_picture(L, *s);
+        push_picture(L, s);
     return 1;
 }
 
-/* ---- a profile: what a survey has of kernels and buffers ------------------
- */
+/* ---- a profile: what a survey has of kernels and buffers ------------------ */
 
 static void mean(lua_State *L, const char *name, uint64_t sum, uint64_t n)
 {
@@ -472,26 +447,15 @@ static void push_profile(lua_State *L, heddle_workload *w,
 static int walk_profile(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_survey_options o = {
-        .lanes = option32(L, 2, "lanes", UINT32_MAX),
-        .launches = option32(L, 2, "launches", UINT32_MAX),
-        .every = option32(L, 2, "every", UINT32_MAX),
-        .stop = interrupted,
-        .ud = hl_interrupt_of(L),
-    };
-    heddle_survey **s = hl_box(L, SURVEY, free_survey, NULL);
-    char error[1024] = "";
-    int rc = heddle_survey_run(w, &o, s, error, sizeof error);
+    const heddle_survey *s = push_survey(L, "walk.profile");
 
-    hl_expect(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
     lua_newtable(L);
-    for (uint32_t i = 0; i < heddle_survey_result(*s)->kernels; i++)
-        push_profile(L, w, *s, i);
+    for (uint32_t i = 0; i < heddle_survey_result(s)->kernels; i++)
+        push_profile(L, w, s, i);
     return 1;
 }
 
-/* ---- the modules ----------------------------------------------------------
- */
+/* ---- the modules ---------------------------------------------------------- */
 
 int luaopen_heddle_walk(lua_State *L)
 {
