@@ -43,7 +43,7 @@ local replacing = { apps = { "GUP", "LUD" }, with = { tlb_fill = function(q)
 end }, settings = { ["sim.budget"] = 6000 } }
 
 -- Fewer frames than pages that are touched.
-local few_frames = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
+local few_frames = { apps = { "CONS" }, settings = { ["vm.paging"] = "fault",
     ["link.latency"] = 1500, ["sim.budget"] = 0, ["evict.unit"] = "4K",
     ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2030 } }
 

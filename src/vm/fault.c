@@ -41,9 +41,9 @@
  * A page is pinned there at the replay, by the requests that wait for it; one
  * that leaves before faults again.
  *
- * Where a page finds no frame and somebody compacts memory, its batch waits a
- * few cycles for an instant at which mappings may change (manage.c), and goes
- * on from that page; those before it are on the link meanwhile.  That wait
+ * Where a page finds no frame and somebody compacts memory for it, its batch
+ * waits a few cycles for an instant at which mappings may change (manage.c), and
+ * goes on from that page; those before it are on the link meanwhile.  That wait
  * counts as one for frames.
  *
  * Where a page still finds none, others leave memory first (evict.c).  Faults

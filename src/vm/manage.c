@@ -10,8 +10,8 @@
  *
  * With vm.paging=fault an allocation is reserved, and its pages come one by one
  * (fault.c) and make no translation wrong, so they need no barrier.  One that
- * finds no frame where somebody compacts memory waits for such an instant, and
- * so does a unit that leaves (evict.c).
+ * finds no frame waits for such an instant if somebody, who is asked at once,
+ * compacts memory for it, and so does a unit that leaves (evict.c).
  *
  * Whenever the last page of an aligned 2 MB has come, and the 512 lie in one
  * frame of 2 MB in order, region_coalesce is asked: large-page bit and
@@ -199,6 +199,7 @@ struct state {
     hd_time halted;          /* since when no core issues */
     uint32_t first, n, room; /* ring of jobs */
     hd_ref jobs;
+    uint64_t wanted;  /* frame of 2 MB to be emptied for a page that faults */
     uint32_t running; /* 1: cycle 0 has come */
     uint32_t halt;    /* 1: no core issues */
 };
@@ -649,17 +650,21 @@ static void ask_stall(struct hd_manage *g, const struct cause *e)
     g->cores.halt(g->cores.self, true, g->s->halted);
 }
 
-/* Asks which frames are emptied, and empties them.  True: pages have moved. */
-static bool compact(struct hd_manage *g, uint32_t cause, uint32_t app)
+/* Asks which frames are emptied, and empties them; the first is known, if it
+ * still has pages.  True: pages have moved. */
+static bool compact(struct hd_manage *g, uint32_t cause, uint32_t app,
+                    uint64_t first)
 {
     struct cause e = {cause, app, 0, 0};
-    uint64_t big;
+    uint64_t big = first;
 
     if (HD_LIKELY(!g->compact.bound))
         return false;
     memset(g->tried, 0, g->t->big.n);
-    while (g->env->err->code == 0 &&
-           (big = ask_compact(g, &e)) != HD_NO_FRAME) {
+    if (first == HD_NO_FRAME || g->t->big.v[first].used == 0)
+        big = ask_compact(g, &e);
+    for (; g->env->err->code == 0 && big != HD_NO_FRAME;
+         big = ask_compact(g, &e)) {
         g->tried[big] = 1;
         e.asked++;
         take_frame(g, &e, big);
@@ -854,7 +859,7 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
         if (j.what == JOB_COMES)
             hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
         if (j.what == JOB_ROOM)
-            compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app);
+            compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app, s->wanted);
         if (j.what == JOB_ROOM && g->env->err->code == 0)
             hd_faults_again(g->faults, now, j.index);
         if (j.what == JOB_EVICT)
@@ -876,7 +881,7 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
             continue;
         go(g, &j);
         if (last)
-            compact(g, HEDDLE_COMPACT_CAUSE_FREED, j.app);
+            compact(g, HEDDLE_COMPACT_CAUSE_FREED, j.app, HD_NO_FRAME);
         if (last && g->evict != NULL)
             hd_evict_freed(g->evict, now);
     }
@@ -915,7 +920,19 @@ static int64_t yes(void *self, const void *question)
 /* A page found no frame. */
 static bool make_room(void *self, uint32_t app)
 {
-    return compact(self, HEDDLE_COMPACT_CAUSE_FULL, app);
+    return compact(self, HEDDLE_COMPACT_CAUSE_FULL, app, HD_NO_FRAME);
+}
+
+/* A page that faults found no frame: whether memory is compacted for it, at the
+ * next instant at which mappings may change. */
+static bool wants_room(void *self, uint32_t app)
+{
+    struct hd_manage *g = self;
+    struct cause e = {HEDDLE_COMPACT_CAUSE_FULL, app, 0, 0};
+
+    memset(g->tried, 0, g->t->big.n);
+    g->s->wanted = ask_compact(g, &e);
+    return g->s->wanted != HD_NO_FRAME;
 }
 
 /* Whether anybody compacts memory. */
@@ -993,6 +1010,7 @@ int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
         return -1;
     tables->compact = make_room;
     tables->compacts = compacts;
+    tables->wants_room = wants_room;
     tables->compact_self = g;
     for (uint32_t i = 0; i < HD_LEN(point); i++)
         hd_slots_offer(g->env->slots, point[i].point, "", point[i].slot,

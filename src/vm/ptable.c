@@ -701,8 +701,13 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
     struct heddle_q_frame_place q = question(t, j, vpn, pages, last);
 
     f = (uint64_t)hd_ask_frame_place(&t->place, &q);
-    if (HD_UNLIKELY(f == frames && later))
-        return WANTS_COMPACT;
+    if (HD_UNLIKELY(f == frames && later)) {
+        if (t->wants_room(t->compact_self, j->app))
+            return WANTS_COMPACT;
+        last = true;
+        q = question(t, j, vpn, pages, last);
+        f = (uint64_t)hd_ask_frame_place(&t->place, &q);
+    }
     if (HD_UNLIKELY(f == frames && j->absent && t->gone != NULL))
         return WANTS_EVICT;
     if (HD_UNLIKELY(f == frames && !last && t->compact != NULL) &&

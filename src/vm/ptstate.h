@@ -104,10 +104,11 @@ struct hd_ptables {
     struct hd_frames frames;
     struct hd_bigframes big;
     struct hd_slot alloc, free, place;
-    /* Who makes room: at once; and whether anybody would, later.  NULL: nobody
-     * is there. */
+    /* Who makes room: at once; whether anybody may, later, and will.  NULL:
+     * nobody is there. */
     bool (*compact)(void *self, uint32_t app);
     bool (*compacts)(void *self);
+    bool (*wants_room)(void *self, uint32_t app);
     void *compact_self;
     /* Who makes room by eviction, and is told that a present page has gone;
      * NULL: nobody. */
