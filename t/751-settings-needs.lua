@@ -41,6 +41,7 @@ local LARGE = { ["vm.page"] = "2M", ["vm.round"] = true,
 local REFAULT = whole.join(FEW, { ["fault.thrashing"] = "refault" })
 local CASES = {
     { "pwc.entries", 16, { ["pwc.mode"] = "full" } },
+    { "msc.entries", 0, { ["l2tlb.sub_ways"] = 8 } },
     { "pwc.latency", 100, { ["pwc.mode"] = "full" } },
     { "fault.batch", 32, FAULT },
     { "fault.transfer", "2M", FAULT },

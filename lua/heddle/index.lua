@@ -237,6 +237,7 @@ index.needs = {
     ["l1tlb.large_ways"] = "l1tlb.large_entries above 0",
     ["l2tlb.large_ways"] = "l2tlb.large_entries above 0",
     ["l2tlb.serial"] = "l2tlb.large_entries above 0",
+    msc = "l2tlb.sub_ways above 0",
     ["vm.round"] = "vm.page = 64K or 2M",
 }
 for _, name in ipairs { "thrashing_threshold", "thrashing_pin_threshold",
@@ -297,6 +298,9 @@ function explain.histograms(name)
 end
 
 function explain.metrics(name)
+    if name == "energy" then
+        return require("heddle.energy").explain()
+    end
     return each(derived(), function(m) return m[1] == name end, function(m)
         return {
             ("%s (metric, %s)"):format(m[1], m[4]),

@@ -45,6 +45,7 @@ local PARTS = {
     json = "heddle.json",
     machines = "heddle.machines",
     designs = "heddle.designs",
+    energy = "heddle.energy",
     suites = "heddle.suites",
     part = "heddle.part",
     kernel = "heddle.kernel",

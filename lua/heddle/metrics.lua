@@ -213,6 +213,28 @@ for _, class in ipairs { { "data", "data" }, { "walk", "page walks" } } do
     }
 end
 
+--- A field of a run's energy (energy.lua), where all coefficients are known.
+local function energy_of(field)
+    return function(r)
+        local e = r.c("l1tlb", "lookups") > 0
+            and require("heddle.energy").count(r, r.cycles
+            / tonumber(r.config["clock.core"]))
+        return e and e[field] or error(ABSENT, 0)
+    end
+end
+
+for _, row in ipairs {
+    { "translation_energy", "pJ", "dynamic energy of translation, with DRAM at "
+        .. "16.3 nJ a reference (heddle explain energy)", "total" },
+    { "translation_energy_dram", "", "share of DRAM in it", "dram_share" },
+    { "translation_energy_low", "pJ", "the same with DRAM at 174 pJ a reference",
+        "total_low" },
+    { "translation_leakage", "pJ", "static energy of the structures of "
+        .. "translation over the time passed", "static" },
+} do
+    LIST[#LIST + 1] = { "energy", row[1], row[2], row[3], energy_of(row[4]) }
+end
+
 --- Adds a metric: { section, name, unit, meaning, function(reader) }.
 function metrics.add(row)
     LIST[#LIST + 1] = row
