@@ -1,5 +1,5 @@
 --[[
-826-energy.lua - energy is counts times coefficients.
+827-energy.lua - energy is counts times coefficients.
 
 Pinned: to the last digit, for every preset and for MESC's unified array, with the
 table's own numbers written out here; the metrics say the same; one coefficient
