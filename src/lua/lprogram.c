@@ -4,7 +4,8 @@
  *     local program = require "heddle.program"
  *     local p = program.new(name)
  *     p:align(bytes)
- *     p:buffer(name, type, count, contents [, data])
+ *     p:buffer(name, type, count, contents [, data])   data of heddle.generate
+ *                                                      or bytes
  *     p:kernel(bytecode)
  *     p:launch(kernel, grid, args)      kernel from 0, tables of numbers
  *     p:host(fn, text)                  or a host function
@@ -56,28 +57,6 @@ static int program_align(lua_State *L)
 
 /* ---- data ----------------------------------------------------------------- */
 
-static void put(heddle_data *d, uint64_t i, lua_Integer n, lua_Number f)
-{
-    switch (d->type) {
-    case HEDDLE_U8:
-        ((uint8_t *)d->mem)[i] = (uint8_t)n;
-        break;
-    case HEDDLE_I32:
-    case HEDDLE_U32:
-        ((uint32_t *)d->mem)[i] = (uint32_t)n;
-        break;
-    case HEDDLE_I64:
-        ((int64_t *)d->mem)[i] = n;
-        break;
-    case HEDDLE_F32:
-        ((float *)d->mem)[i] = (float)f;
-        break;
-    default:
-        ((double *)d->mem)[i] = f;
-        break;
-    }
-}
-
 /* A float as an integer: toward zero, 0 where it does not fit. */
 static lua_Integer truncated(lua_Number f)
 {
@@ -86,10 +65,11 @@ static lua_Integer truncated(lua_Number f)
                : 0;
 }
 
-static void fill_from_string(lua_State *L, heddle_data *d, int at)
+/* From the bytes of its elements, little end first. */
+static void fill(lua_State *L, heddle_data *d, int at)
 {
     size_t bytes;
-    const char *s = lua_tolstring(L, at, &bytes);
+    const char *s = luaL_checklstring(L, at, &bytes);
     uint32_t width = heddle_type_bytes(d->type);
 
     for (uint64_t i = 0; i < d->count && (i + 1) * width <= bytes; i++) {
@@ -106,42 +86,6 @@ static void fill_from_string(lua_State *L, heddle_data *d, int at)
     }
 }
 
-static void fill_data(lua_State *L, heddle_data *d, int at)
-{
-    int kind = lua_type(L, at);
-    lua_Integer n;
-    lua_Number f;
-
-    if (kind == LUA_TSTRING) {
-        fill_from_string(L, d, at);
-        return;
-    }
-    if (kind != LUA_TFUNCTION && kind != LUA_TTABLE && kind != LUA_TNUMBER)
-        luaL_argerror(L, at,
-                      "data is a function, a list, a number, a string "
-                      "or from a generator");
-    for (uint64_t i = 0; i < d->count; i++) {
-        if (kind == LUA_TNUMBER) {
-            lua_pushvalue(L, at);
-        } else if (kind == LUA_TFUNCTION) {
-            lua_pushvalue(L, at);
-            lua_pushinteger(L, (lua_Integer)i);
-            lua_call(L, 1, 1);
-        } else if (lua_rawgeti(L, at, (lua_Integer)i + 1) == LUA_TNIL) {
-            lua_pop(L, 1);
-            return;
-        }
-        if (lua_isinteger(L, -1)) {
-            n = lua_tointeger(L, -1);
-            put(d, i, n, (lua_Number)n);
-        } else {
-            f = luaL_checknumber(L, -1);
-            put(d, i, truncated(f), f);
-        }
-        lua_pop(L, 1);
-    }
-}
-
 HL_RELEASE(data_gc, DATA ".own", heddle_data, heddle_data_free)
 
 /* The argument at `at` as data; left on the stack while it is needed. */
@@ -155,7 +99,7 @@ static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
     *d = heddle_data_new((enum heddle_type)type, count);
     if (*d == NULL)
         hl_raise_memory(L);
-    fill_data(L, *d, at);
+    fill(L, *d, at);
     return *d;
 }
 
@@ -268,11 +212,6 @@ static int reached(lua_State *L, int result)
                        : luaL_error(L, "the host's access to a buffer failed");
 }
 
-static bool is_float(const struct device *d, lua_Integer buffer)
-{
-    return buffer >= 0 && buffer < 1024 && d->type[buffer];
-}
-
 static union heddle_value number(lua_State *L, int at, bool floats)
 {
     union heddle_value v;
@@ -286,68 +225,52 @@ static union heddle_value number(lua_State *L, int at, bool floats)
     return v;
 }
 
-static int device_read(lua_State *L)
+/* What a method reaches: the host, and the buffer at argument 2. */
+static heddle_host *reach(lua_State *L, uint32_t *buffer, bool *floats)
 {
     const struct device *d = device_check(L);
-    lua_Integer buffer = luaL_checkinteger(L, 2), i = luaL_checkinteger(L, 3);
-    union heddle_value v;
+    lua_Integer i = luaL_checkinteger(L, 2);
 
-    reached(L, heddle_host_read(d->h, (uint32_t)buffer, (uint64_t)i, &v));
-    if (is_float(d, buffer))
+    *buffer = (uint32_t)i;
+    *floats = i >= 0 && i < 1024 && d->type[i];
+    return d->h;
+}
+
+/* device:read(buffer, i) */
+static int device_read(lua_State *L)
+{
+    uint64_t i = (uint64_t)luaL_checkinteger(L, 3);
+    union heddle_value v;
+    uint32_t buffer;
+    bool floats;
+    heddle_host *h = reach(L, &buffer, &floats);
+
+    reached(L, heddle_host_read(h, buffer, i, &v));
+    if (floats)
         lua_pushnumber(L, v.f);
     else
         lua_pushinteger(L, v.i);
     return 1;
 }
 
-static int device_write(lua_State *L)
-{
-    const struct device *d = device_check(L);
-    lua_Integer buffer = luaL_checkinteger(L, 2), i = luaL_checkinteger(L, 3);
-    union heddle_value v = number(L, 4, is_float(d, buffer));
-
-    return reached(L,
-                   heddle_host_write(d->h, (uint32_t)buffer, (uint64_t)i, v));
-}
-
-static int device_fill(lua_State *L)
-{
-    const struct device *d = device_check(L);
-    lua_Integer buffer = luaL_checkinteger(L, 2);
-    union heddle_value v = number(L, 3, is_float(d, buffer));
-
-    return reached(L, heddle_host_fill(d->h, (uint32_t)buffer, v));
-}
-
-static int device_free(lua_State *L)
-{
-    const struct device *d = device_check(L);
-
-    return reached(
-        L, heddle_host_release(d->h, (uint32_t)luaL_checkinteger(L, 2)));
-}
-
-/* device:advise(buffer, bits), device:move(buffer, what) */
-static int device_advise(lua_State *L)
-{
-    const struct device *d = device_check(L);
-
-    return reached(
-        L, heddle_host_advise(d->h, (uint32_t)luaL_checkinteger(L, 2),
-                              (uint32_t)luaL_checkinteger(L, 3)));
-}
-
-static int device_move(lua_State *L)
-{
-    static const char *const what[] = {"gpu", "host", "read", "write", NULL};
-    const struct device *d = device_check(L);
-    lua_Integer buffer = luaL_checkinteger(L, 2);
-
-    return reached(
-        L, heddle_host_move(d->h, (uint32_t)buffer,
-                            (enum heddle_move)luaL_checkoption(L, 3, NULL,
-                                                               what)));
-}
+/* A method of a buffer that gives nothing. */
+#define METHOD(name, call)                                                     \
+    static int device_##name(lua_State *L)                                     \
+    {                                                                          \
+        bool floats;                                                           \
+        uint32_t b;                                                            \
+        heddle_host *h = reach(L, &b, &floats);                                \
+                                                                               \
+        return reached(L, call);                                               \
+    }
+static const char *const moves[] = {"gpu", "host", "read", "write", NULL};
+METHOD(write, heddle_host_write(h, b, (uint64_t)luaL_checkinteger(L, 3),
+                                number(L, 4, floats)))
+METHOD(fill, heddle_host_fill(h, b, number(L, 3, floats)))
+METHOD(free, heddle_host_release(h, b))
+METHOD(advise, heddle_host_advise(h, b, (uint32_t)luaL_checkinteger(L, 3)))
+METHOD(move, heddle_host_move(
+                 h, b, (enum heddle_move)luaL_checkoption(L, 3, NULL, moves)))
 
 static int device_launched(lua_State *L)
 {

@@ -14,6 +14,9 @@ local plain = require "heddle.plain"
 local fail, kernel_of, launch_of = launch.fail, launch.kernel_of,
     launch.launch_of
 
+-- Not what application code has under these names (pure.lua).
+local type, math_type, unpack = type, math.type, table.unpack
+
 local M = {}
 
 local PLAIN = { fail = fail }
@@ -117,6 +120,48 @@ local function advised(inst)
     return table.concat(text, " ")
 end
 
+local CODE = { u8 = "B", i32 = "I4", u32 = "I4", i64 = "i8", f32 = "f", f64 = "d" }
+
+--- An element as string.pack takes it: floats toward zero, 0 where they do not
+-- fit, and the low bits of what is too long.
+local function element(v, b)
+    if type(v) ~= "number" then
+        fail("buffer %s: data: a number is expected, got a %s", b.name, type(v))
+    elseif CODE[b.type]:find "[fd]" then
+        return v
+    end
+    if math_type(v) == "float" then
+        v = v >= -0x1p63 and v < 0x1p63 and (v < 0 and math.ceil(v)
+            or math.floor(v)) or 0
+    end
+    return b.type == "u8" and v & 0xff or b.type == "i64" and v
+        or v & 0xffffffff
+end
+
+--- The data of a buffer as bytes, or as heddle.generate made them.
+local function bytes_of(b)
+    local data, kind, out, run = b.data, type(b.data), {}, {}
+    if kind == "nil" or kind == "string" or kind == "userdata" then
+        return data
+    elseif kind ~= "function" and kind ~= "table" and kind ~= "number" then
+        fail("buffer %s: data is a function, a list, a number, a text or from "
+            .. "heddle.generate, not a %s", b.name, kind)
+    end
+    for i = 0, b.count - 1 do
+        local v = data
+        if kind == "function" then v = data(i) end
+        if kind == "table" then v = data[i + 1] end
+        if v == nil and kind == "table" then break end
+        run[#run + 1] = element(v, b)
+        if #run == 100 then
+            out[#out + 1] = ("<" .. CODE[b.type]:rep(100)):pack(unpack(run))
+            run = {}
+        end
+    end
+    out[#out + 1] = ("<" .. CODE[b.type]:rep(#run)):pack(unpack(run))
+    return table.concat(out)
+end
+
 --- The application compiled: a C program object (heddle.program).
 function M.program(inst)
     local _ <close> = pure.open()
@@ -128,7 +173,7 @@ function M.program(inst)
     p:align(inst.align)
     for _, b in ipairs(inst.buffers) do
         p:buffer(b.name, b.type, b.count, b.scratch and "scratch" or b.contents,
-            b.data, b.texture)
+            bytes_of(b), b.texture)
     end
     for _, k in ipairs(inst.kernels) do
         local code
