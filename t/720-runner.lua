@@ -75,7 +75,7 @@ tap.raises(function()
     H.run({ work(1), function()
         io.popen("kill -KILL " .. io.open("/proc/self/stat"):read "n"):close()
     end }, { jobs = 2 })
-end, "job 2: its process was killed (SIGKILL", "a signal is told by its name")
+end, "job 2: its process was killed (signal 9", "a signal is told by its name")
 do
     local kept = H.run({ work(1), function() os.exit(0) end }, { jobs = 2,
         keep = true })

@@ -4,7 +4,8 @@
 -- marks an empty table as an array.  Integers are printed as such; floats
 -- with 17 digits where 15 are not exact, so that reading gives the same
 -- number; infinities and NaN, which JSON lacks, are null.  json.null is null,
--- too, for a hole in an array; reading makes null nil.
+-- too, for a hole in an array; reading makes null nil.  (Debian's lua-cjson does
+-- not sort keys.)
 --
 -- SPDX-License-Identifier: MIT
 local json = {}

@@ -30,7 +30,8 @@
  * children() is left, none remains.
  *
  * Used by the Lua half only; policies and applications never see it.  The wall
- * clock is for progress lines.
+ * clock is for progress lines.  lua-posix has no signalfd, no signal mask and no
+ * PR_SET_PDEATHSIG, and the rest alone is no reason to need it at run time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -61,6 +62,7 @@
 #define GRACE 4.0
 
 enum { EXIT_SOFTWARE = 70, EXIT_INT = 130, CHUNK = 65536 };
+enum { MOST = 256 }; /* children at a time; more are told to wait */
 
 int luaopen_heddle_process(lua_State *L);
 
@@ -121,9 +123,9 @@ struct group {
     struct family *family;
     struct group *outer;
     struct hl_interrupt *in; /* may be NULL */
-    struct kid *kid;
-    struct pollfd *poll; /* the signals, then the kids */
-    size_t n, room;
+    struct kid kid[MOST];
+    struct pollfd poll[MOST + 1]; /* the signals, then the kids */
+    size_t n;
     int signals;  /* descriptor; -1 once the group is over */
     sigset_t old; /* signals that were blocked before */
     int hits;     /* Ctrl-C */
@@ -281,25 +283,6 @@ static void live(lua_State *L, struct group *g, pid_t parent, int fd)
 
 /* ---- the parent ----------------------------------------------------------- */
 
-static void make_room(lua_State *L, struct group *g)
-{
-    size_t room = g->room ? 2 * g->room : 16;
-    struct kid *kid;
-    struct pollfd *poll;
-
-    if (g->n < g->room)
-        return;
-    kid = realloc(g->kid, room * sizeof *kid);
-    if (kid)
-        g->kid = kid;
-    poll = realloc(g->poll, (room + 1) * sizeof *poll);
-    if (poll)
-        g->poll = poll;
-    if (!kid || !poll)
-        hl_raise_memory(L);
-    g->room = room;
-}
-
 /* Forks; the parent's end of the pipe, or -1. */
 static int spawn(lua_State *L, struct group *g, pid_t *pid)
 {
@@ -336,7 +319,8 @@ static int group_start(lua_State *L)
     luaL_checktype(L, 3, LUA_TFUNCTION);
     lua_settop(L, 3);
     luaL_checkstack(L, 8, NULL);
-    make_room(L, g);
+    if (g->n == MOST)
+        return 0;
     fflush(NULL);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
@@ -372,45 +356,16 @@ static int group_stop(lua_State *L)
 /* What went wrong with a process, or nil. */
 static void push_end(lua_State *L, int status)
 {
-    static const struct {
-        int sig;
-        const char *name;
-    } known[] = {
-        {SIGKILL, "SIGKILL, as when memory runs out"},
-        {SIGTERM, "SIGTERM"},
-        {SIGINT, "SIGINT"},
-        {SIGHUP, "SIGHUP"},
-        {SIGQUIT, "SIGQUIT"},
-        {SIGSEGV, "SIGSEGV"},
-        {SIGBUS, "SIGBUS"},
-        {SIGABRT, "SIGABRT"},
-        {SIGFPE, "SIGFPE"},
-        {SIGILL, "SIGILL"},
-        {SIGPIPE, "SIGPIPE"},
-        {SIGALRM, "SIGALRM"},
-        {SIGXCPU, "SIGXCPU"},
-        {SIGXFSZ, "SIGXFSZ"},
-        {SIGTRAP, "SIGTRAP"},
-        {SIGSYS, "SIGSYS"},
-    };
-    int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-
-    if (status == 0) {
+    if (status == 0)
         lua_pushnil(L);
-        return;
-    }
-    if (sig == 0) {
+    else if (!WIFSIGNALED(status))
         lua_pushfstring(L, "its process ended early (status %d)",
                         WEXITSTATUS(status));
-        return;
-    }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].sig == sig) {
-            lua_pushfstring(L, "its process was killed (%s)", known[i].name);
-            return;
-        }
-    }
-    lua_pushfstring(L, "its process was killed (signal %d)", sig);
+    else
+        lua_pushfstring(L, "its process was killed (signal %d, %s%s)",
+                        WTERMSIG(status), strsignal(WTERMSIG(status)),
+                        WTERMSIG(status) == SIGKILL
+                            ? ", as when memory runs out" : "");
 }
 
 /* Reads what child i has written; false at its end. */
@@ -505,8 +460,6 @@ static int hold(struct group *g)
 static void release(struct group *g)
 {
     end_all(g);
-    free(g->kid);
-    free(g->poll);
     close(g->signals);
     g->signals = -1;
     g->family->group = g->outer;
@@ -532,13 +485,8 @@ static int children(lua_State *L)
     lua_getfield(L, LUA_REGISTRYINDEX, FAMILY);
     g->family = lua_touserdata(L, -1);
     lua_pop(L, 1);
-    g->poll = malloc(sizeof *g->poll);
-    if (!g->poll)
-        return hl_raise_memory(L);
-    if (hold(g) != 0) {
-        free(g->poll);
+    if (hold(g) != 0)
         return fail(L, "processes cannot be started");
-    }
     rc = lua_pcall(L, 1, 0, 0);
     release(g);
     return rc == LUA_OK ? 0 : lua_error(L);

@@ -13,6 +13,8 @@
  * process writes is waited for, ten seconds at most.  Errors are raised with
  * the file and SQLite's words.
  *
+ * Debian's lua-sql-sqlite3 binds no values: texts would be quoted by hand.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <sqlite3.h>
