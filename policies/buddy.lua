@@ -54,9 +54,10 @@ return {
 
     params = {
         defrag = {
-            default = 0, min = 0, max = 1,
-            meaning = "1: memory is compacted before the first page is placed "
-                .. "and when an allocation goes",
+            default = "off", choices = { "off", "hog", "all" },
+            meaning = "pages that move when memory is compacted, before the "
+                .. "first page is placed and when an allocation goes; all: with "
+                .. "memory.move=any",
             source = "MESC table II: on and off",
         },
     },
@@ -87,7 +88,7 @@ return {
         if q.pages ~= 1 then
             return
         end
-        if p.defrag == 1 and not s.compacted and q.again == 0 then
+        if p.defrag ~= "off" and not s.compacted and q.again == 0 then
             s.compacted = true
             return q.frames
         end
@@ -111,9 +112,9 @@ return {
 
     compact_source = function(q, s, p)
         local best, room = 0, 0
-        for i = 1, p.defrag == 1 and q.n or 0 do
-            if q.owner[i] == s.apps and q.joined[i] == 0 and
-                q.used[i] < LARGE then
+        for i = 1, p.defrag ~= "off" and q.n or 0 do
+            if (q.owner[i] == s.apps or p.defrag == "all") and
+                q.joined[i] == 0 and q.used[i] < LARGE then
                 room = room + LARGE - q.used[i]
                 if best == 0 or q.used[i] < q.used[best] then
                     best = i
@@ -136,7 +137,9 @@ return {
         return best
     end,
 
-    compact_copy = function() return "free" end,
+    compact_copy = function(q, s)
+        return q.owner == s.apps and "free" or "copy"
+    end,
 
     watch = {
         page_freed = function(n, s) give(s, n.frame) end,

@@ -44,11 +44,13 @@ local CASES = {
     { "runs", {}, { ["memory.free_at_end"] = true }, freers },
     { "buddy", {}, {} },
     { "buddy", {}, TORN },
-    { "buddy", { defrag = 1 }, TORN },
-    { "buddy", { defrag = 1 }, whole.join(HOST, { ["memory.hog_torn"] = 1,
+    { "buddy", { defrag = "hog" }, TORN },
+    { "buddy", { defrag = "hog" }, whole.join(HOST, { ["memory.hog_torn"] = 1,
         ["memory.hog_kept"] = 25 }) },
-    { "buddy", { defrag = 1 }, whole.join(TORN,
+    { "buddy", { defrag = "hog" }, whole.join(TORN,
         { ["memory.free_at_end"] = true }), freers },
+    { "buddy", { defrag = "all" }, whole.join(TORN,
+        { ["memory.free_at_end"] = true, ["memory.move"] = "any" }), freers },
 }
 for i, case in ipairs(CASES) do
     local name, options, settings, apps = table.unpack(case, 1, 4)
@@ -58,6 +60,8 @@ for i, case in ipairs(CASES) do
         ": C and Lua alike", whole.difference(left, right))
     tap.ok(c.policy["frame_place.asked"] > 20, "case " .. i ..
         ": it was asked", c.policy["frame_place.asked"])
+    tap.is(c.mover.copy_reads > 0, options.defrag == "all", "case " .. i ..
+        ": pages of programs move if they may", c.mover.copy_reads)
     if settings["vm.paging"] then
         tap.ok(c.evict.pages > 0, "case " .. i .. ": pages left",
             c.evict.pages)
@@ -77,7 +81,7 @@ tap.is(coverage(fresh), 1.0, "nor does a buddy on fresh memory")
 tap.is(fresh.memory.contiguous_2m_peak, fresh.memory.mapped_peak,
     "all 2 MB are contiguous")
 local torn, _, rows = run("buddy", nil, TORN)
-local mended = run("buddy", { defrag = 1 }, TORN)
+local mended = run("buddy", { defrag = "hog" }, TORN)
 tap.ok(coverage(torn) < 0.4, "torn blocks are used up first", coverage(torn))
 tap.ok(torn.memory.contiguous_2m_peak <= torn.memory.contiguous_peak,
     "AC is within C")

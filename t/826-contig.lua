@@ -10,6 +10,8 @@
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
+local H = require "heddle"
+local kernel = require "heddle.kernel"
 
 local HOST = { ["vm.paging"] = "fault", ["link.latency"] = 1000,
     ["link.bandwidth"] = 100000000000, ["sim.relaunch"] = false }
@@ -54,6 +56,37 @@ tap.is(plain.memory.contiguous_peak, 0, "that nobody counts then")
 tap.is(plain.walk.walks, c.walk.walks, "walks are the same")
 tap.ok(plain.walk.references_level3 < c.walk.references_level3,
     "and read more", c.walk.references_level3)
+
+c = run(small, whole.join(HOST, { ["pwc.style"] = "physical" }))
+tap.ok(c.pwc.invalidations > plain.pwc.invalidations,
+    "by its address, too", c.pwc.invalidations)
+
+-- Two buffers of 1 MB side by side: what may only be read is not one with what may
+-- be written.
+local function two(advise)
+    return { H.program(kernel.app { name = "two", source = "this test",
+        align = 4096,
+        buffers = function()
+            return { kernel.i64("a", 1 << 17, { advise = advise }),
+                kernel.i64("b", 1 << 17) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("touch", { grid = 1, block = 1 },
+                function(t)
+                    for _, x in ipairs { b.a, b.b } do
+                        t:loop(256, function(j)
+                            t:alu(1, { uses = { t:load(x, j * 512) } })
+                        end)
+                    end
+                end) }
+        end }) }
+end
+for _, read in ipairs { false, true } do
+    c = run(two(read and { read_mostly = true } or nil), HOST)
+    tap.is(c.memory.contiguous_peak, 512, "all subregions are contiguous")
+    tap.is(c.memory.contiguous_2m_peak, read and 0 or 512,
+        "all together only with equal permissions")
+end
 
 -- half of what is touched fits
 c = run({ whole.touch(64, 64 << 10, "both", 2) }, whole.join(UNITS, {

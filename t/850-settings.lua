@@ -79,6 +79,7 @@ local DRAWN = {
     { "memory.hog_kept", 1, 5, 100 }, { "vm.scan", true, false },
     { "memory.shootdown_l1", 0, 15, 3000 },
     { "memory.shootdown_l2", 0, 200, 9000 }, { "memory.move_window", 1, 64 },
+    { "memory.move", "owner", "any" },
     { "memory.bulk_ns", 0, 80, 5000 },
     { "memory.setup_traffic", true, false },
     { "memory.free_at_end", true, false }, { "fault.batch", 1, 3, 256 },

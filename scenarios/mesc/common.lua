@@ -44,7 +44,7 @@ end
 -- so 973 of its frames are in short runs: as many blocks are torn as hold the
 -- share in short runs of a footprint.
 function common.buddy(hog, defrag, broken, pages)
-    return { policies = { { use = "buddy", defrag = defrag and 1 or 0 } },
+    return { policies = { { use = "buddy", defrag = defrag and "hog" or "off" } },
         settings = { ["memory.hog"] = hog, ["memory.hog_torn"] =
             math.floor(broken * pages / 1000 / 973 + 0.5) } }
 end

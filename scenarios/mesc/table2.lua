@@ -25,6 +25,7 @@ local footprint = H.program(kernel.app { name = "footprint", source = "heddle",
             t:load(b.m, t.gid)
         end) }
     end })
+footprint.lasting = "mesc footprint " .. PAGES -- results of it are kept
 local KINDS = { "generator", "buddy", "buddy, compacted" }
 local NEAR = 2 -- points
 

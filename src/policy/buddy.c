@@ -14,10 +14,10 @@
  * Who tore memory: memory.hog and memory.hog_torn (manage.c).  With `defrag`
  * memory is compacted before the first page is placed and whenever an allocation
  * goes (Linux: compact_memory), by the engine's compaction: of the frames of
- * 2 MB that hold pages of nobody's, the emptiest is emptied into the fullest
- * others, as long as they have room for it.  That is the host's business
- * and costs the GPU nothing.  Pages of programs stay where they are, as what a
- * driver has pinned for a device does.
+ * 2 MB that hold pages which may move, the emptiest is emptied into the fullest
+ * others, as long as they have room for it.  What the hog has moves at no cost to
+ * the GPU.  Pages of programs stay, as those that a driver has pinned for a device
+ * do, or they move too (defrag 2, with memory.move=any), over the channels.
  *
  * Left out: lists by mobility, free lists of each processor, and the order of
  * equal blocks, where Linux takes the one freed last.  Bound before cycle 0.
@@ -33,6 +33,7 @@
 #include "../policy.h"
 
 enum { DEFRAG };
+enum { OFF, HOG, ALL };
 enum { TOP = 10, LARGE = 512 };
 
 struct buddy {
@@ -130,7 +131,8 @@ static int64_t source(void *self, const void *question)
     uint64_t best = 0, room = 0;
 
     for (uint64_t i = 0; s->defrag && i < q->n; i++) {
-        if (q->owner[i] != s->apps || q->joined[i] || q->used[i] == LARGE)
+        if ((s->defrag == HOG && q->owner[i] != s->apps) || q->joined[i] ||
+            q->used[i] == LARGE)
             continue;
         room += LARGE - q->used[i];
         if (best == 0 || q->used[i] < q->used[best - 1])
@@ -155,8 +157,11 @@ static int64_t target(void *self, const void *question)
 
 static int64_t copy(void *self, const void *question)
 {
-    (void)self, (void)question;
-    return HEDDLE_COMPACT_COPY_FREE;
+    const struct heddle_q_compact_copy *q = question;
+
+    return q->owner == ((const struct buddy *)self)->apps
+               ? HEDDLE_COMPACT_COPY_FREE
+               : HEDDLE_COMPACT_COPY_COPY;
 }
 
 /* ---- what happens to frames ---------------------------------------------- */
@@ -216,9 +221,9 @@ static int init(void *state, const struct heddle_place *p,
 }
 
 static const struct heddle_param params[] = {
-    {"defrag", "", 0, 0, 1,
-     "1: memory is compacted before the first page is placed and when an "
-     "allocation goes",
+    {"defrag", "off|hog|all", OFF, OFF, ALL,
+     "pages that move when memory is compacted, before the first page is placed "
+     "and when an allocation goes; all: with memory.move=any",
      "MESC table II: on and off"},
     {0},
 };

@@ -25,7 +25,8 @@
  * which frame is emptied, until it says that it is enough; no frame is offered
  * twice for one cause.  compact_target is asked where the pages go: to a frame
  * of 2 MB of the same owner alone, not coalesced, with a free place that lies
- * in the same channels, piece by piece of the interleave.  With Mosaic's rule
+ * in the same channels, piece by piece of the interleave (memory.move=any: to
+ * any frame of 2 MB that is in use and has a place).  With Mosaic's rule
  * that a page moves within its memory channel and a fine interleave, that is
  * what can be copied without crossing channels.  A page takes the lowest such
  * place.  compact_copy says how; each page costs a line of its leaf table, too,
@@ -95,6 +96,10 @@ const struct hd_setting hd_manage_settings[] = {
     {"shootdown_l2", HD_T_U32, AT(shootdown_l2), "cycles", "200", 0, 100000,
      NULL, "the same for the L2 TLB, in L2-clock cycles",
      "Mosaic's released simulator"},
+    {"move", HD_T_CHOICE, AT(move), "", "owner", 0, 0, "owner|any",
+     "where compaction moves a page: to frames of 2 MB of its owner alone, in the "
+     "same channels; or to any that is in use",
+     "Mosaic 4.4: owner; a buddy allocator's compaction: any"},
     {"move_window", HD_T_U32, AT(move_window), "lines", "64", 1, 1024, NULL,
      "lines of moving pages in flight at most", "guess"},
     {"bulk_ns", HD_T_U32, AT(bulk_ns), "ns", "80", 0, 10000, NULL,
@@ -436,15 +441,17 @@ struct cause {
 /* ---- compacting: where a page goes
  * --------------------------------------------------- */
 
-/* The lowest free place in a frame of 2 MB that has a page's channels. */
+/* The lowest free place in a frame of 2 MB, in a page's channels if it has to. */
 static uint64_t place_in(const struct hd_manage *g, uint64_t big, uint64_t page)
 {
     uint64_t f = big * HD_LARGE_PAGES, end = f + HD_LARGE_PAGES;
 
     for (; f < end && f < g->t->frames.frames; f++)
         if (hd_frames_owner(&g->t->frames, f) == 0 &&
-            hd_dram_same_channels(g->dram, (hd_pa){f * HD_PAGE_BYTES},
-                                  (hd_pa){page * HD_PAGE_BYTES}, HD_PAGE_BYTES))
+            (g->cfg.move ||
+             hd_dram_same_channels(g->dram, (hd_pa){f * HD_PAGE_BYTES},
+                                   (hd_pa){page * HD_PAGE_BYTES},
+                                   HD_PAGE_BYTES)))
             return f;
     return HD_NO_FRAME;
 }
@@ -462,8 +469,10 @@ static uint64_t ask_receive(struct hd_manage *g, uint64_t big, uint64_t page,
 
     for (uint64_t b = 0; b < g->t->big.n; b++) {
         const struct hd_bigframe *f = &g->t->big.v[b];
-        if (b == big || f->owners != 1 || f->of[owner] == 0 || f->joined ||
-            f->used == HD_LARGE_PAGES || place_in(g, b, page) == HD_NO_FRAME)
+        bool may = g->cfg.move ? f->used != 0
+                               : f->owners == 1 && f->of[owner] != 0;
+        if (b == big || !may || f->joined || f->used == HD_LARGE_PAGES ||
+            place_in(g, b, page) == HD_NO_FRAME)
             continue;
         frame[q.n] = b * HD_LARGE_PAGES;
         used[q.n++] = f->used;

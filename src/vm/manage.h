@@ -23,6 +23,7 @@ struct hd_manage_cfg {
     uint32_t hog_kept;           /* percent of their pages that it has kept */
     uint32_t shootdown_l1;       /* core cycles that it blocks an L1 TLB */
     uint32_t shootdown_l2;       /* L2 cycles that it blocks the L2 TLB */
+    uint32_t move;               /* 1: pages move to any frames */
     uint32_t move_window;        /* lines in flight */
     uint32_t bulk_ns;            /* a page copied inside DRAM */
     uint32_t setup_traffic;      /* 1: what is done before cycle 0 costs, too */
