@@ -6,18 +6,33 @@
 -- is, is a policy: runs draws it, buddy allocates it from what a hog has left
 -- (heddle explain runs, buddy).
 --
+-- Figures 2, 3 and 10 to 15 run fifteen programs under the designs of
+-- H.designs.contiguity, on the buddy without a hog: the paper does not say what
+-- else its memory holds, and hits of 95 % need nearly full coverage.  full: size M,
+-- from the launch with the most memory instructions on, 3 million warp
+-- instructions; what comes before runs without time.  quick: size S and fewer of
+-- all.  Performance is warp instructions a cycle, which are the same under every
+-- design; THP is the 100 % of all figures.
+--
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
 local experiment = require "heddle.experiment"
+local report = require "heddle.report"
+local store = require "heddle.store"
+local suites = require "heddle.suites"
 
 local common = {}
+
+local SUITE = suites.get "mesc"
+local QUICK = { "ATAX", "GRM", "HS" }
 
 --- An experiment, open; `more`: arguments beside those of all.
 function common.open(figure, title, more)
     return experiment.open { name = "mesc/" .. figure,
         arg = H.args(experiment.args(more)),
         source = "MESC (Yu, Bai, Wang), "
-            .. figure:gsub("fig0?", "figure "):gsub("table2", "table II"),
+            .. figure:gsub("fig0?", "figure "):gsub("table2", "table II")
+            :gsub("sec2b", "section II.B"),
         title = title }
 end
 
@@ -88,5 +103,191 @@ function common.mean(list)
     end
     return sum / #list
 end
+
+-- ---- designs ---------------------------------------------------------------------
+
+--- Why numbers differ that several figures have in common.
+common.why = {
+    sizes = "the paper gives no inputs: at M the threads of ATAX, BICG, MVT, "
+        .. "GESUMMV, CORR and COVAR hold a page each, thousands, of which the "
+        .. "IOMMU's 512 entries hit few, so the baseline has more to lose",
+    energy = "the paper's coefficient of DRAM is not known, and shares follow "
+        .. "from it",
+}
+
+--- An experiment on programs, open.
+function common.open_runs(figure, title, more)
+    local arg = {
+        programs = "", -- names, separated by commas; "": those of the scale
+        size = "", budget = 0, -- "", 0: those of the scale
+    }
+    for k, v in pairs(more or {}) do
+        arg[k] = v
+    end
+    local x = common.open(figure, title, arg)
+    x.programs = {}
+    for name in x.arg.programs:gmatch "[^,]+" do
+        x.programs[#x.programs + 1] = name
+    end
+    if #x.programs == 0 then
+        x.programs = x.full and SUITE.apps or QUICK
+    end
+    x.size = x.arg.size ~= "" and x.arg.size or x.full and "M" or "S"
+    x.budget = x.arg.budget > 0 and x.arg.budget
+        or x.full and 3000000 or 20000
+    x:say("%s of size %s, %d warp instructions",
+        table.concat(x.programs, ", "), x.size, x.budget)
+    return x
+end
+
+--- Whether a program is one that translation slows down, by the paper's VI.A.
+function common.sensitive(row) return SUITE.class[row.program] == "sensitive" end
+function common.insensitive(row) return not common.sensitive(row) end
+
+--- The designs of these names, each with settings beside its own.
+function common.designs(names, settings)
+    local out = {}
+    for i, name in ipairs(names) do
+        local d = H.designs.get(name)
+        local policies = table.move(d.policies or {}, 1, 9, 1, {})
+        if name ~= "THP" then -- its pages are whole blocks
+            policies[#policies + 1] = { use = "buddy" }
+        end
+        out[i] = { name = name, policies = policies,
+            machine = d.apply(H.machine "mesc"):with(settings or {}) }
+    end
+    return out
+end
+
+--- A program that is built once, when it is needed, and which of its launches is
+-- measured; what makes ready what comes before that.
+local function program(x, name, size)
+    local app, built = H.app(name, { size = size }), nil
+    local make = app.make
+    local lanes = tonumber(H.machine "mesc":get "core.lanes")
+    local function build()
+        built = built or table.pack(make())
+        return built[1]
+    end
+    function app.make()
+        build()
+        return table.unpack(built, 1, built.n)
+    end
+    local first = not x.full and 1
+        or store.keep(("busiest %s %d %s"):format(name, lanes, size),
+            x.arg.cache, function() return H.walk.ahead(build(), 0, lanes) end)
+    return app, first, function() H.walk.ahead(build(), first, lanes) end
+end
+
+--- Runs programs under designs: a list of { program, [key] = result }, by
+-- design.key or name; `only`: which programs.
+function common.measure(x, designs, size, only)
+    local out = {}
+    for _, name in ipairs(x.programs) do
+        local row = { program = name }
+        if not only or only(row) then
+            local app, first, ready = program(x, name, size or x.size)
+            local jobs = {}
+            for k, d in ipairs(designs) do
+                jobs[k] = { machine = d.machine, seed = x.arg.seed,
+                    apps = { app }, budget = x.budget, policies = d.policies,
+                    settings = { ["sim.first_kernel"] = first } }
+            end
+            for k, r in ipairs(x:run(jobs, ready)) do
+                row[designs[k].key or designs[k].name] = r
+            end
+            out[#out + 1] = row
+        end
+        collectgarbage()
+    end
+    return out
+end
+
+-- ---- numbers -----------------------------------------------------------------------
+
+--- Performance of a design over another one's, in percent (THP's).
+function common.relative(row, name, base)
+    local a, b = row[name], row[base or "THP"]
+    return 100 * (a.instructions / a.cycles) / (b.instructions / b.cycles)
+end
+
+--- Percent of look-ups that hit in the TLB of a compute unit, in the IOMMU's.
+function common.cu_hits(r)
+    return 100 * report.counter(r, "l1tlb.hits")
+        / math.max(1, report.counter(r, "l1tlb.lookups"))
+end
+
+function common.iommu_hits(r)
+    return 100 * report.counter(r, "mmu.hits")
+        / math.max(1, report.counter(r, "mmu.requests"))
+end
+
+--- f(row) of the rows of a group: their mean, median and geometric mean, if all
+-- are positive; nil of none.
+function common.means(all, f, only)
+    local list, logs = {}, 0.0
+    for _, row in ipairs(all) do
+        if not only or only(row) then
+            list[#list + 1] = f(row)
+            logs = logs and list[#list] > 0 and logs + math.log(list[#list])
+        end
+    end
+    if #list == 0 then
+        return nil
+    end
+    local mean = common.mean(list)
+    table.sort(list)
+    return mean, (list[(#list + 1) // 2] + list[#list // 2 + 1]) / 2,
+        logs and math.exp(logs / #list)
+end
+
+--- A quantity of the mean over a group, with median and geometric mean beside it.
+function common.quantity(x, all, what, unit, paper, f, only, why)
+    local mean, median, geo = common.means(all, f, only)
+    if mean then
+        x:quantity { what, unit = unit, paper = paper, heddle = mean,
+            why = why }
+        x:note("%s: median %.2f%s", what, median,
+            geo and (", geometric mean %.2f"):format(geo) or "")
+    end
+end
+
+--- An order of designs by the mean of f(row, name).
+function common.order(x, all, what, paper, f, only, why)
+    local heddle = {}
+    for _, name in ipairs(paper) do
+        heddle[name] = common.means(all, function(row)
+            return f(row, name)
+        end, only)
+    end
+    if heddle[paper[1]] then
+        x:order { what, paper = paper, heddle = heddle, why = why }
+    end
+end
+
+--- The table and the chart of f(row, name).
+function common.show(x, all, names, title, f, unit)
+    local rows = { { "program", "group" } }
+    local chart = { groups = {}, series = {}, title = title, unit = unit }
+    for i, name in ipairs(names) do
+        rows[1][i + 2] = name
+        chart.series[i] = { name = name, values = {} }
+    end
+    for g, row in ipairs(all) do
+        rows[g + 1] = { row.program, SUITE.class[row.program] }
+        chart.groups[g] = row.program
+        for i, name in ipairs(names) do
+            local v = f(row, name)
+            rows[g + 1][i + 2] = ("%.1f"):format(v)
+            chart.series[i].values[g] = v
+        end
+    end
+    x:table(title, rows)
+    x:bars(chart)
+end
+
+--- The results of the six designs, which figures 10 to 12 and 15 have in common.
+common.ALL = { "baseline", "THP", "CoLT", "full CoLT", "MESC", "MESC+CoLT" }
+common.REST = { "baseline", "CoLT", "full CoLT", "MESC", "MESC+CoLT" }
 
 return common

@@ -1,0 +1,50 @@
+--- mesc/fig10.lua - performance of the designs.
+--
+-- MESC (Yu, Bai, Wang), figure 10: baseline, CoLT, full CoLT, MESC and MESC+CoLT, as
+-- parts of the performance of THP.  Their means over the sensitive programs, and
+-- MESC's over the baseline's as the mean of the programs' ratios.
+--
+--     heddle run scenarios/mesc/fig10.lua [scale=full]
+--
+-- SPDX-License-Identifier: MIT
+local mesc = require "common"
+
+local x = mesc.open_runs("fig10", "performance of the designs")
+local designs = mesc.designs(mesc.ALL)
+local PAPER = { baseline = 65.5, CoLT = 67.4, ["full CoLT"] = 71.1, MESC = 93.5,
+    ["MESC+CoLT"] = 94.1 }
+local sizes = x.full and { "S", "M" } or { x.size }
+
+for i, size in ipairs(sizes) do
+    local all, last = mesc.measure(x, designs, size), i == #sizes
+    for _, name in ipairs(mesc.REST) do
+        mesc.quantity(x, all, ("%s, sensitive, mean, %s"):format(name, size),
+            "% of THP", last and PAPER[name] or nil, function(row)
+                return mesc.relative(row, name)
+            end, mesc.sensitive, mesc.why.sizes)
+    end
+    for name, paper in pairs { MESC = 77.2, ["MESC+CoLT"] = 78.0 } do
+        mesc.quantity(x, all, ("%s over baseline, sensitive, %s"):format(name,
+            size), "%", last and paper or nil, function(row)
+                return mesc.relative(row, name, "baseline") - 100
+            end, mesc.sensitive, mesc.why.sizes)
+    end
+    for _, row in ipairs(all) do
+        local said = row.program == "BICG" and { 59.2, 84.1 }
+            or row.program == "GESUMMV" and { 22.8, 70.2 }
+        for k, name in ipairs(said and last and { "baseline", "MESC" } or {}) do
+            x:quantity { row.program .. ", " .. name, unit = "% of THP",
+                paper = said[k], heddle = mesc.relative(row, name),
+                why = mesc.why.sizes }
+        end
+    end
+    mesc.quantity(x, all, "baseline, insensitive, mean, " .. size, "% of THP",
+        last and 100 or nil, function(row)
+            return mesc.relative(row, "baseline")
+        end, mesc.insensitive)
+    mesc.order(x, all, "sensitive, " .. size, { "MESC+CoLT", "MESC", "full CoLT",
+        "CoLT", "baseline" }, mesc.relative, mesc.sensitive)
+    mesc.show(x, all, mesc.REST, "Performance, % of THP, size " .. size,
+        mesc.relative, "%")
+end
+x:close()

@@ -1,0 +1,35 @@
+--- mesc/fig11.lua - hits in the TLBs of compute units.
+--
+-- MESC (Yu, Bai, Wang), figure 11: MESC leaves these TLBs as they are, CoLT merges in
+-- them what walks bring, full CoLT what the IOMMU's TLB has, too.
+--
+--     heddle run scenarios/mesc/fig11.lua [scale=full]
+--
+-- SPDX-License-Identifier: MIT
+local mesc = require "common"
+
+local x = mesc.open_runs("fig11", "hits in the compute units' TLBs")
+local all = mesc.measure(x, mesc.designs(mesc.ALL))
+
+local function hits(row, name) return mesc.cu_hits(row[name]) end
+
+for _, name in ipairs(mesc.REST) do
+    mesc.quantity(x, all, name .. ", sensitive, mean", "%",
+        name == "baseline" and 39.9 or nil, function(row)
+            return hits(row, name)
+        end, mesc.sensitive, mesc.why.sizes)
+end
+mesc.order(x, all, "sensitive", { "full CoLT", "CoLT", "baseline" }, hits,
+    mesc.sensitive)
+local same, above = 0, 0
+for _, row in ipairs(all) do
+    same = math.max(same, math.abs(hits(row, "MESC") - hits(row, "baseline")))
+    above = above + (hits(row, "MESC+CoLT") > hits(row, "full CoLT") and 1 or 0)
+end
+x:quantity { "MESC beside the baseline, most", unit = "points", said = "equal",
+    heddle = same, agrees = same < 1,
+    why = "walks end sooner, so that warps go on in another order" }
+x:quantity { "programs with MESC+CoLT above full CoLT", unit = "programs",
+    said = "not all", heddle = above, agrees = above < #all }
+mesc.show(x, all, mesc.ALL, "Hits of the compute units' TLBs, %", hits, "%")
+x:close()

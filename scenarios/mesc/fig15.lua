@@ -1,0 +1,45 @@
+--- mesc/fig15.lua - energy of translation.
+--
+-- MESC (Yu, Bai, Wang), figure 15: dynamic energy of translation saved over the baseline
+-- (heddle explain energy).  What a reference to DRAM costs decides nearly all of it; the
+-- paper does not say, so there are two columns, 16.3 nJ by the chips' currents and 174 pJ
+-- as its source, Karakostas et al., charges an access to the L1 cache.
+--
+--     heddle run scenarios/mesc/fig15.lua [scale=full]
+--
+-- SPDX-License-Identifier: MIT
+local mesc = require "common"
+
+local report = require "heddle.report"
+local x = mesc.open_runs("fig15", "energy of translation")
+local all = mesc.measure(x, mesc.designs(mesc.ALL))
+local PAPER = { CoLT = { 14 }, ["full CoLT"] = { 43.6 }, MESC = { 76.4, 2.5 },
+    ["MESC+CoLT"] = { 79.7, 30 } }
+
+for _, column in ipairs { { "translation_energy", 16300, "16.3 nJ" },
+    { "translation_energy_low", 174, "174 pJ" } } do
+    local metric, reference, name = table.unpack(column)
+    local function total(row, d) return report.metric(row[d], metric) end
+    local function saved(row, d)
+        return 100 * (1 - total(row, d) / total(row, "baseline"))
+    end
+    for _, d in ipairs(mesc.REST) do
+        for g, only in ipairs(d ~= "baseline"
+            and { mesc.sensitive, mesc.insensitive } or {}) do
+            mesc.quantity(x, all, ("%s saves, %s, DRAM at %s"):format(d,
+                g == 1 and "sensitive" or "insensitive", name), "%",
+                PAPER[d][g], function(row) return saved(row, d) end, only,
+                mesc.why.energy)
+        end
+    end
+    mesc.quantity(x, all, "DRAM's share of the baseline at " .. name, "%", nil,
+        function(row)
+            return 100 * report.counter(row.baseline, "dram.walk_reads")
+                * reference / total(row, "baseline")
+        end)
+    mesc.order(x, all, "saved, sensitive, DRAM at " .. name, { "MESC+CoLT",
+        "MESC", "full CoLT", "CoLT" }, saved, mesc.sensitive)
+    mesc.show(x, all, { "CoLT", "full CoLT", "MESC", "MESC+CoLT" },
+        "Energy of translation saved, %, DRAM at " .. name, saved, "%")
+end
+x:close()
