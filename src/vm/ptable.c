@@ -967,18 +967,17 @@ static struct job job_of(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
     return j;
 }
 
-/* Whether more than one allocation has a byte in a page. */
-static bool common(const struct hd_ptables *t, uint32_t app,
-                   const struct hd_xlate *x)
+/* Allocations that are still mapped and have a byte in these pages. */
+static uint32_t holders(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                        uint64_t pages)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < t->s->ranges; i++) {
         const struct hd_pt_range *r = range_of(t, i);
-        n += r->app == app && r->vpn < x->vpn.v + x->pages &&
-             x->vpn.v < r->vpn + r->pages;
+        n += r->app == app && r->vpn < vpn + pages && vpn < r->vpn + r->pages;
     }
-    return n > 1;
+    return n;
 }
 
 void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
@@ -998,7 +997,7 @@ void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
         edge = x.vpn.v <= vpn.v || x.vpn.v + x.pages >= end;
         e = leaf(t, slot_of(t, app, v), x.vpn.v);
         v = x.vpn.v + x.pages;
-        if (edge && common(t, app, &x))
+        if (edge && holders(t, app, x.vpn.v, x.pages) > 1)
             continue;
         for (uint32_t i = 0; i < (x.pages == HD_LARGE_PAGES ? 1 : x.pages); i++)
             e[i] = write ? e[i] | HD_PT_WRITE : e[i] & ~HD_PT_WRITE;
@@ -1234,18 +1233,6 @@ uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     return x.pages;
 }
 
-/* Another allocation that is still mapped has a byte in these pages. */
-static bool shared(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                   uint64_t pages)
-{
-    for (uint32_t i = 0; i < t->s->ranges; i++) {
-        const struct hd_pt_range *r = range_of(t, i);
-        if (r->app == app && r->vpn < vpn + pages && vpn < r->vpn + r->pages)
-            return true;
-    }
-    return false;
-}
-
 /* A page goes with its allocation; its coalesced region keeps its place. */
 static void unmap_page(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
@@ -1303,7 +1290,7 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
         else
             i++;
     }
-    overlap = shared(t, app, first, end - first);
+    overlap = holders(t, app, first, end - first) != 0;
     for (uint64_t vpn = first; vpn < end;) {
         struct hd_xlate x;
         uint64_t next = vpn + 1;
@@ -1311,7 +1298,7 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
         if (taken(t, app, vpn, &x)) {
             bool edge = x.vpn.v <= first || x.vpn.v + x.pages >= end;
             next = x.vpn.v + x.pages;
-            if (!(edge || overlap) || !shared(t, app, x.vpn.v, x.pages))
+            if (!(edge || overlap) || holders(t, app, x.vpn.v, x.pages) == 0)
                 unmap_page(t, app, &x);
         }
         vpn = next;
