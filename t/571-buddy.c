@@ -71,7 +71,7 @@ static void by_chance(void **state)
             else
                 used[want] = true;
         }
-        for (n *= 4; what == 2 && n > 0 && f < FRAMES; n--, f++) { /* go */
+        for (n *= 3; what == 2 && n > 0 && f < FRAMES; n--, f++) { /* go */
             struct heddle_n_page_freed x = {.frame = f};
             if (used[f])
                 p->watch[HEDDLE_NOTE_page_freed](s, &x);
