@@ -3,6 +3,8 @@
 -- Pichai et al. (ASPLOS 2014), figure 2: a naive TLB of 128 entries and 3 ports in
 -- each core, beside no translation: with loose round robin, with cache-conscious
 -- wavefront scheduling, and with thread block compaction (whose warps go by age).
+-- Then the same with loose round robin and a short way to the L2 cache, which the
+-- paper leaves open: four reads make a walk.
 --
 --     heddle run scenarios/pichai/fig02.lua [scale=full]
 --
@@ -14,10 +16,13 @@ local T = suite.tlb
 local designs, cases = {}, {}
 for i, c in ipairs { { suite.LRR, 20, 50, suite.why.walks },
     { suite.CCWS, 30, 50, suite.why.walks },
-    { suite.both(suite.TBC(), suite.GTO), 20, 25, suite.why.walks } } do
-    cases[i] = { with = suite.both(c[1], T.three),
-        without = suite.both(c[1], T.ideal), who = c[1].name, from = c[2],
-        to = c[3], why = c[4] }
+    { suite.both(suite.TBC(), suite.GTO), 20, 25, suite.why.walks },
+    { suite.LRR, 20, 50, suite.why.near, suite.near } } do
+    local way = c[5] or function(tlb) return tlb end
+    cases[i] = { with = suite.both(c[1], way(T.three)),
+        without = suite.both(c[1], way(T.ideal)), who = c[1].name
+            .. (c[5] and ", short way" or ""), from = c[2], to = c[3],
+        why = c[4] }
     table.insert(designs, cases[i].without)
     table.insert(designs, cases[i].with)
 end

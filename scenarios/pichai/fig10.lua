@@ -6,8 +6,8 @@
 -- round robin.  What the 512 entries have of the rest the paper does not say: the rules
 -- of the naive TLB in one column, those of overlap in the other, which is compared.
 --
--- An idle cycle is one of a core in which it issues nothing: a warp of 32 threads takes
--- 8 lanes for 4 cycles.
+-- The short way to the L2 cache is common.lua's.  An idle cycle is one of a core in
+-- which it issues nothing: a warp of 32 threads takes 8 lanes for 4 cycles.
 --
 --     heddle run scenarios/pichai/fig10.lua [scale=full]
 --
@@ -19,10 +19,12 @@ local x = suite.open("fig10", "Walks that are taken together")
 local T = suite.tlb
 local designs = {}
 for i, tlb in ipairs { T.ideal, T.naive, T.overlap, T.augmented,
-    suite.sized(T.naive, 512, 32), suite.sized(T.overlap, 512, 32) } do
+    suite.sized(T.naive, 512, 32), suite.sized(T.overlap, 512, 32),
+    suite.near(T.ideal), suite.near(T.augmented) } do
     designs[i] = suite.both(suite.LRR, tlb)
 end
-local ideal, naive, overlap, augmented, _, large = table.unpack(designs)
+local ideal, naive, overlap, augmented, _, large, free, near =
+    table.unpack(designs)
 local all = suite.measure(x, designs)
 
 suite.range(x, { "augmented below 512 entries and 32 ports, mean", to = 1,
@@ -33,6 +35,11 @@ for _, row in ipairs(all) do
         unit = "%", heddle = suite.below({ row }, augmented, ideal),
         why = suite.why.walks })
 end
+
+suite.range(x, { "augmented below no TLB, mean", to = 10, unit = "%",
+    heddle = suite.below(all, augmented, ideal), why = suite.why.walks })
+suite.range(x, { "augmented below no TLB, short way, mean", to = 10, unit = "%",
+    heddle = suite.below(all, near, free), why = suite.why.near })
 
 --- Shares of a result, in percent: of references that were merged, of walk reads
 -- that hit in the L2 cache, of cycles without an issue.
