@@ -117,27 +117,62 @@ end
 
 --- Causes that several figures have in common.
 common.why = {
-    lines = "of these programs MUM loses lines that its victim tags still have; "
+    walks = "a walk is four reads over the crossbar, one after the other, some 890 "
+        .. "cycles, and the walkers of the naive TLB are busy 73 to 99 % of the "
+        .. "time: BFS's 1,857,785 walks by 30 of them are its 55.9 million cycles, "
+        .. "MUM's 591,158 its 17.7 million, whoever loads.  Where threads go side "
+        .. "by side (KMEANS, STREAMCLUSTER, PATHFINDER) an instruction has one "
+        .. "page and one instruction walks at a time, so that 8 walkers gain "
+        .. "nothing; with misses under misses, too, they reach 0.90 to 0.99 of no "
+        .. "TLB",
+    near = "BFS, MUM and MEMC still walk for each of 3 to 5 pages an instruction, "
+        .. "STREAMCLUSTER for one instruction at a time",
+    lines = "MUM gains 31 and BFS 10 %, and STREAMCLUSTER loses 30, all of it by "
+        .. "the GTO underneath, which brings warps that share lines out of step; "
         .. "assign of KMEANS sweeps 34 lines a warp before one comes again, more "
         .. "than 16 tags, and hits in no L1 look-up under any scheduler (its "
         .. "first kernel, invert, has what CCWS is for: 6.6 times LRR without a "
-        .. "TLB in its first 300,000 instructions, launch=1); "
-        .. "STREAMCLUSTER, PATHFINDER and MEMC hit no tag to speak of, and "
-        .. "STREAMCLUSTER is the slower by GTO underneath, since warps that go "
-        .. "side by side share lines",
-    walks = "one walker of a core is what limits MUM and MEMC, which a TLB makes "
-        .. "7 to 12 times slower (the paper: 20 to 50 %): MUM's 526,599 walks of "
-        .. "some 900 cycles by 30 walkers are its 15.8 million cycles, whoever "
-        .. "loads; and greedy then oldest under the naive TLB brings warps of "
-        .. "STREAMCLUSTER out of step, which makes 15 times as many walks as LRR",
-    regroup = "few of these programs are regrouped: of 300,000 warp instructions "
-        .. "of size S, BFS forms warps of 17 threads, with 2.8 pages more an "
-        .. "access and 6.7 points more misses, and MEMC of 15; KMEANS, "
-        .. "STREAMCLUSTER and MUM form none, since loops of all threads go on or "
-        .. "end together there, and PATHFINDER does at the edges of its rows",
-    matrix = "two warps hit one entry 7 times in 500 cycles seldom, so 3 bits "
-        .. "keep most threads apart; and one walker of a core limits BFS, MUM and "
-        .. "MEMC whoever shares a warp",
+        .. "TLB in its first 300,000 instructions, launch=1); PATHFINDER and MEMC "
+        .. "run as under GTO alone, to the cycle",
+    step = "GTO brings warps of STREAMCLUSTER out of step, and a naive TLB then "
+        .. "walks 584,197 times instead of 38,658; the others are bound by the "
+        .. "one walker of a core: BFS, MUM and MEMC do as many walks under CCWS",
+    aware = "the augmented TLB loses 21 to 72 % to the length of walks, whoever "
+        .. "loads (figure 10); weights find little to do, as STREAMCLUSTER, "
+        .. "PATHFINDER and KMEANS hit no victim tag that raises a score, and run "
+        .. "as under CCWS to the cycle",
+    tags = "with 2 page tags all six run as under GTO alone, to the cycle, and with "
+        .. "16 within 2 %: of MUM's TLB misses 1.6 % are of one of the 8 pages "
+        .. "that the warp lost last, of KMEANS's 3 %, of STREAMCLUSTER's none; of "
+        .. "MEMC's 25 %, and 79 % of answers hold warps back, for 0.3 %.  Line "
+        .. "tags of TA-CCWS gain 14 % for MUM, where they are hit 7 times as often",
+    misses = "BFS and MUM take pages of 1.2 GB at random, and 512 entries miss as "
+        .. "well (figure 6); the naive TLB blocks, so that nobody looks up a page "
+        .. "that is walked: with the augmented one 48, 99 and 96 % of KMEANS's, "
+        .. "STREAMCLUSTER's and PATHFINDER's look-ups miss, joined ones included",
+    pages = "8.7 of 32 lanes are active in an instruction of BFS, 9.5 of MUM",
+    latency = "one walk takes 1.8 to 3.1 times as long as an L1 miss in all six; "
+        .. "what BFS, MUM and MEMC have beyond it is the wait for the one walker, "
+        .. "as they miss 3 to 5 pages an instruction",
+    overlap = "STREAMCLUSTER has 1.02 pages an instruction: hardly a line could go "
+        .. "on while another page of its instruction is walked",
+    merged = "a batch is of one instruction, since hits pass a miss and misses do "
+        .. "not: BFS, MUM and MEMC save 40 to 51 % of reads, those with one page "
+        .. "an instruction none; and 90 to 99 % of reads hit the L2 without "
+        .. "batches, which save hits",
+    idle = "53 % of cycles are idle without a TLB: BFS, MEMC and MUM wait for DRAM "
+        .. "in 75 to 92 % of them",
+    regroup = "BFS, MUM and MEMC form warps of 17 threads, and have 3.7, 3.7 and "
+        .. "1.6 pages more an instruction; KMEANS forms none, since loops of all "
+        .. "threads end together, STREAMCLUSTER few, and PATHFINDER at the edges "
+        .. "of its rows.  A batch takes the walks of one instruction, so with TBC "
+        .. "the same 1,830,000 walks of BFS take 8.1 instead of 16.1 million "
+        .. "cycles, and TBC wins where the paper loses",
+    matrix = "of 23,070,625 threads of BFS that might have joined a warp 3 bits let "
+        .. "none, and 1 bit 2 in 1,000; MUM's are as few, of MEMC 1 bit lets 5 % "
+        .. "join: in 500 cycles a core takes the walks of one instruction, and "
+        .. "two warps seldom hit one entry.  So warps are as small as without TBC "
+        .. "(BFS 8 threads, 3.1 pages), and lose what its larger batches gain",
 }
 
 -- ---- runs -----------------------------------------------------------------------

@@ -15,7 +15,7 @@ local x = suite.open("fig02", "What naive TLBs cost")
 local T = suite.tlb
 local designs, cases = {}, {}
 for i, c in ipairs { { suite.LRR, 20, 50, suite.why.walks },
-    { suite.CCWS, 30, 50, suite.why.walks },
+    { suite.CCWS, 30, 50, suite.why.step },
     { suite.both(suite.TBC(), suite.GTO), 20, 25, suite.why.walks },
     { suite.LRR, 20, 50, suite.why.near, suite.near } } do
     local way = c[5] or function(tlb) return tlb end

@@ -35,10 +35,10 @@ x:quantity { "GTO over LRR, no TLB, mean", unit = "%",
     heddle = gain(T.ideal, suite.GTO, T.ideal, suite.LRR) }
 for _, tlb in ipairs { T.naive, T.augmented } do
     suite.range(x, { ("CCWS over LRR, %s TLB, mean"):format(tlb.name),
-        from = 5, to = 10, unit = "%", why = suite.why.walks,
+        from = 5, to = 10, unit = "%", why = suite.why.step,
         heddle = gain(tlb, suite.CCWS, tlb, suite.LRR) })
     suite.range(x, { ("CCWS without TLB over CCWS, %s TLB, mean"):format(
-        tlb.name), from = 50, to = 120, unit = "%", why = suite.why.walks,
+        tlb.name), from = 50, to = 120, unit = "%", why = suite.why.step,
         heddle = gain(T.ideal, suite.CCWS, tlb, suite.CCWS) })
 end
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")

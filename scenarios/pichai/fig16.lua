@@ -25,9 +25,9 @@ for _, row in ipairs(all) do
     local near = NEAR[row.program]
     suite.range(x, { row.program .. ": TA-CCWS 4:1 below CCWS without TLB",
         unit = "%", from = near and 5 or 10, to = near and 10,
-        heddle = -suite.gain(row[four], row[free]), why = suite.why.walks })
+        heddle = -suite.gain(row[four], row[free]), why = suite.why.aware })
 end
 suite.order(x, all, "weights", { four, designs[4].name, equal },
-    suite.why.walks)
+    suite.why.aware)
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

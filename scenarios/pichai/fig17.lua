@@ -22,8 +22,8 @@ end
 local all = suite.measure(x, designs)
 suite.range(x, { "TCWS 8 below CCWS without TLB, mean", unit = "%",
     from = 5, to = 15, heddle = suite.below(all, eight, designs[2]),
-    why = suite.why.walks })
+    why = suite.why.aware })
 suite.order(x, all, "8 page tags and 16 line tags", { eight.name,
-    designs[3].name }, suite.why.walks)
+    designs[3].name }, suite.why.tags)
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

@@ -21,8 +21,8 @@ local _, free, aware, plain, _, best = table.unpack(designs)
 
 suite.range(x, { "TCWS 8 LRU(1,2,4,8) below CCWS without TLB, mean", unit = "%",
     from = 1, to = 15, heddle = suite.below(all, best, free),
-    why = suite.why.walks })
+    why = suite.why.aware })
 suite.order(x, all, "with points, without, and lines", { best.name, plain.name,
-    aware.name }, suite.why.walks)
+    aware.name }, suite.why.tags)
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()
