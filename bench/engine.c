@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "synth.h"
+#include "tool.h"
 
 static uint64_t counter(heddle_sim *s, const char *component, const char *name)
 {

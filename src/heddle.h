@@ -85,52 +85,15 @@ struct heddle_alloc {
 
 /* ---- settings -------------------------------------------------------- */
 
-struct heddle_setting_info {
-    char name[64];       /* "l1tlb.entries" */
-    const char *type;    /* "integer", "boolean", "choice", "mode", "text" */
-    const char *unit;    /* "" when it has none */
-    const char *def;     /* default, as text */
-    const char *choices; /* "a|b|c" or "" */
-    const char *meaning;
-    const char *source;
-    uint64_t min, max; /* of integers */
-};
-
+/* Their names, types and defaults: heddle list settings. */
 HEDDLE_API heddle_config *heddle_config_new(void); /* returns owned */
 HEDDLE_API void heddle_config_free(heddle_config *c);
 /* Sets one setting from text.  HEDDLE_ECONFIG names the nearest known one. */
 HEDDLE_API int heddle_config_set(heddle_config *c, const char *name,
                                  const char *value);
-/* Writes a setting's value as text; HEDDLE_ECONFIG if there is no such one. */
-HEDDLE_API int heddle_config_get(heddle_config *c, const char *name, char *out,
-                                 size_t room);
 /* Checks what one setting alone cannot show. */
 HEDDLE_API int heddle_config_check(heddle_config *c);
 HEDDLE_API const char *heddle_config_error(const heddle_config *c);
-/* The i-th setting of all; HEDDLE_EINVAL past the last. */
-HEDDLE_API int heddle_setting(uint32_t i, struct heddle_setting_info *out);
-
-/*
- * What the size of a TLB or a cache comes to.  A size that is not a whole
- * number of sets in each copy is rounded down, and a walk cache has no more
- * ways than entries; everything else is as it was set, or an error.
- */
-struct heddle_shape_info {
-    const char *name;      /* "l2cache", "l1tlb.large" */
-    const char *unit;      /* of the sizes: "bytes" or "entries" */
-    uint32_t copies;       /* cores, slices, units */
-    uint32_t sets, ways;   /* of a copy */
-    uint64_t size, set_to; /* in effect, and the setting: of a copy or, the L2
-                              cache's, of all together */
-    uint32_t ways_set_to;  /* the setting; 0: as many as there are entries */
-    int rounded;           /* not what was set */
-};
-
-/* The i-th that a machine of these settings has; HEDDLE_EINVAL past the last.
- */
-HEDDLE_API int heddle_config_shape(const heddle_config *c, uint32_t i,
-                                   struct heddle_shape_info *out);
-
 /* ---- life of a simulation -------------------------------------------- */
 
 /*
@@ -144,6 +107,9 @@ HEDDLE_API heddle_sim *heddle_new(heddle_config *c,
                                   heddle_workload *const *workloads, uint32_t n,
                                   int *status);
 HEDDLE_API void heddle_free(heddle_sim *s);
+/* The text of the last error of a simulation: of a run, else of a call that
+ * binds a policy or steers.  Asked for after that call, not in one expression
+ * with it. */
 HEDDLE_API const char *heddle_error(const heddle_sim *s);
 
 /*
@@ -156,16 +122,12 @@ HEDDLE_API int heddle_run(heddle_sim *s, uint64_t cycles);
 HEDDLE_API void heddle_stop(heddle_sim *s);
 /* Core cycles passed since the start. */
 HEDDLE_API uint64_t heddle_now(const heddle_sim *s);
-/* Ticks of a core cycle: the unit of counters of time. */
-HEDDLE_API uint64_t heddle_ticks_per_cycle(const heddle_sim *s);
 /* Core cycles that the counters of all cover: since the end of the warm-up, the
  * first application's own start (heddle_set_start), or the last
  * heddle_reset_counters(). */
 HEDDLE_API uint64_t heddle_counted(const heddle_sim *s);
 /* Warp instructions issued so far, all applications. */
 HEDDLE_API uint64_t heddle_instructions(const heddle_sim *s);
-/* Events served so far (for benchmarks). */
-HEDDLE_API uint64_t heddle_events(const heddle_sim *s);
 /*
  * Gives an application a budget of its own instead of sim.budget, before the
  * first run: it finishes after so many warp instructions, and starts again
@@ -237,17 +199,15 @@ struct heddle_counter_info {
 /* The i-th counter of a simulation; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_counter(const heddle_sim *s, uint32_t i,
                               struct heddle_counter_info *out);
-/* The i-th counter known to the library, without a simulation (instances 0). */
-HEDDLE_API int heddle_counter_known(uint32_t i,
-                                    struct heddle_counter_info *out);
-/* Its value for one instance and application; app == heddle_apps(s): what
+/* A counter by its name, "l2tlb.hits": of one application, or of all and none
+ * with UINT32_MAX, over all copies of the component.  HEDDLE_EINVAL: there is no
+ * such counter. */
+HEDDLE_API int heddle_counter_total(const heddle_sim *s, const char *name,
+                                    uint32_t app, uint64_t *out);
+/* The i-th one's value for one instance and application; app == heddle_apps(s): what
  * belongs to no application. */
 HEDDLE_API uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
                                          uint32_t instance, uint32_t app);
-/* Its increase during kernel k of heddle_kernel(), summed over instances. */
-HEDDLE_API uint64_t heddle_counter_kernel(const heddle_sim *s, uint32_t i,
-                                          uint32_t k);
-
 struct heddle_hist_info {
     const char *component, *name, *unit, *meaning;
 };
@@ -255,16 +215,22 @@ struct heddle_hist_info {
 /* The i-th histogram of a simulation; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_hist(const heddle_sim *s, uint32_t i,
                            struct heddle_hist_info *out);
-/* The i-th histogram known to the library, without a simulation. */
-HEDDLE_API int heddle_hist_known(uint32_t i, struct heddle_hist_info *out);
-/* n, sum, min, max of a histogram for one application. */
-HEDDLE_API int heddle_hist_values(const heddle_sim *s, uint32_t i, uint32_t app,
-                                  uint64_t out[4]);
-HEDDLE_API uint64_t heddle_hist_percentile(const heddle_sim *s, uint32_t i,
-                                           uint32_t app, double percent);
-/* Bucket b: its range and count; HEDDLE_EINVAL past the last. */
+/* A histogram for one application; percentiles are upper bounds of buckets. */
+struct heddle_hist_summary {
+    uint64_t n, sum, min, max;
+    uint64_t p50, p90, p95, p99;
+};
+
+struct heddle_hist_bucket {
+    uint64_t from, to, n; /* values in [from, to], and how many there were */
+};
+
+HEDDLE_API int heddle_hist_summary(const heddle_sim *s, uint32_t i,
+                                   uint32_t app,
+                                   struct heddle_hist_summary *out);
+/* Bucket b; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_hist_bucket(const heddle_sim *s, uint32_t i, uint32_t app,
-                                  uint32_t b, uint64_t out[3]);
+                                  uint32_t b, struct heddle_hist_bucket *out);
 
 /* ---- looking inside -------------------------------------------------- */
 
@@ -318,24 +284,6 @@ HEDDLE_API int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **k);
  * Where memory ends on the way, it has failed until a snapshot is restored. */
 HEDDLE_API int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k);
 HEDDLE_API void heddle_snapshot_free(heddle_snapshot *k);
-/* Bytes of the arena in use, and of the part outside it (written pages). */
-HEDDLE_API void heddle_memory(const heddle_sim *s, uint64_t *arena,
-                              uint64_t *outside);
-/* xxh3 of all state in the arena. */
-HEDDLE_API uint64_t heddle_state_hash(const heddle_sim *s);
-
-/* ---- files ------------------------------------------------------------ */
-
-/*
- * Writes a file whole or not at all: under another name until all is there, so
- * that two writers of one path do not meet and one that ends early leaves
- * nothing.  A device or a pipe is written as it is.  bytes NULL: writes
- * nothing, but says whether a file could be made there.  HEDDLE_ECREATE,
- * HEDDLE_EIO or HEDDLE_ENOMEM with a text.
- */
-HEDDLE_API int heddle_save(const char *path, const void *bytes, size_t n,
-                           char *error, size_t room);
-
 #ifdef __cplusplus
 }
 #endif

@@ -9,7 +9,7 @@
 #define HD_MACHINE_H
 
 #include "core/config.h"
-#include "heddle.h"
+#include "tool.h"
 #include "gpu/core.h"
 #include "gpu/throttle.h"
 #include "mem/cache.h"

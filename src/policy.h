@@ -165,8 +165,6 @@ struct heddle_policy {
 
 /* ---- finding policies ------------------------------------------------ */
 
-/* The i-th built-in policy, or NULL past the last. */
-HEDDLE_API const struct heddle_policy *heddle_policy_builtin(uint32_t i);
 /* The built-in of a name, or NULL; then *nearest (may be NULL) is the most
  * similar name or NULL. */
 HEDDLE_API const struct heddle_policy *heddle_policy_find(const char *name,
@@ -191,8 +189,8 @@ enum heddle_use_flags {
  * Binds a policy, borrowed until it is unbound: to every structure that has
  * a point which it answers (at ""), or to one ("l2cache").  Parameters not
  * named keep their defaults.  A second policy on a point is an error that
- * names both.  The text of an error is heddle_policy_error(s); the simulation
- * stays usable.  May be called between runs at any cycle.
+ * names both.  The text of an error is heddle_error(s); the simulation stays
+ * usable.  May be called between runs at any cycle.
  */
 HEDDLE_API int heddle_use(heddle_sim *s, const struct heddle_policy *p,
                           const char *at, const char *const *names,
@@ -200,57 +198,6 @@ HEDDLE_API int heddle_use(heddle_sim *s, const struct heddle_policy *p,
 /* Unbinds the policies of this name bound at `at`; NULL stands for any.
  * Returns how many. */
 HEDDLE_API int heddle_unuse(heddle_sim *s, const char *name, const char *at);
-HEDDLE_API const char *heddle_policy_error(const heddle_sim *s);
-
-struct heddle_use_info {
-    const struct heddle_policy *policy;
-    const char *at;         /* as it was bound */
-    const uint64_t *values; /* of its parameters */
-};
-
-/* The i-th bound policy; HEDDLE_EINVAL past the last. */
-HEDDLE_API int heddle_used(const heddle_sim *s, uint32_t i,
-                           struct heddle_use_info *out);
-/* What the functions of the i-th bound policy get as their state in its k-th
- * place, and in *place (may be NULL) the place's name; a policy that is no
- * replacement policy has one place.  NULL past the last.  It belongs to the
- * policy. */
-HEDDLE_API void *heddle_used_state(const heddle_sim *s, uint32_t i, uint32_t k,
-                                   const char **place);
-/* The i-th structure that offers a point ("" for a part that is alone), or
- * NULL past the last. */
-HEDDLE_API const char *heddle_offered(const heddle_sim *s, enum heddle_point p,
-                                      uint32_t i);
-
-/* ---- listening to decisions ------------------------------------------ */
-
-/* A question and the answer that counts, checked, of a policy or the default.
- * What `question` points to is gone after the listener has returned. */
-struct heddle_decision {
-    uint32_t point;    /* enum heddle_point */
-    const char *at;    /* the structure that asked, "" where it is alone */
-    uint32_t instance; /* which copy of it */
-    uint64_t cycle;    /* core cycle */
-    const void *question;
-    int64_t answer;
-};
-
-typedef void heddle_listener(void *ud, const struct heddle_decision *d);
-
-/*
- * Tells fn(ud, d) every decision at the points p with points[p] != 0, also
- * where nobody is bound, until heddle_unlisten or the end of the simulation.
- * `points` has HEDDLE_POINT_COUNT elements.  One listener a simulation; bind
- * policies before (heddle_unuse ends the listening).  Changes nothing in what
- * is simulated.  The number of slots heard, or a negative error, whose text
- * is heddle_policy_error(s).
- */
-HEDDLE_API int heddle_listen(heddle_sim *s, const uint8_t *points,
-                             heddle_listener *fn, void *ud);
-HEDDLE_API void heddle_unlisten(heddle_sim *s);
-/* 1 if a policy is bound to a slot of the point. */
-HEDDLE_API int heddle_answered(const heddle_sim *s, enum heddle_point p);
-
 /* For policies: the core cycle of the event being served. */
 HEDDLE_API uint64_t heddle_policy_now(const heddle_sim *s);
 /* For policies: stops the run with HEDDLE_EPOLICY and this text, or without
@@ -285,28 +232,15 @@ HEDDLE_API int heddle_policy_counter(const heddle_sim *s, const char *name,
  * heddle_fact_info).  A fact belongs to the policy that asked for it first,
  * since it begins anew when that policy's epoch() has returned; a second one
  * is an error, and so is an unknown fact: HEDDLE_EINVAL or HEDDLE_EPOLICY
- * with a text in heddle_policy_error(s).
+ * with a text in heddle_error(s).
  */
 HEDDLE_API int heddle_recent(heddle_sim *s, const char *fact, uint32_t i,
                              uint64_t *out);
-
-/* The place of a word among "a|b|c" (the limit of a CHOICE, the value of a
- * steering table, the unit of a parameter): a is 0.  HEDDLE_EINVAL: they have
- * none of it, or are no words at all (no '|', or NULL). */
-HEDDLE_API int heddle_word_value(const char *words, const char *word,
-                                 uint64_t *value);
-/* The word at a place; HEDDLE_EINVAL where they are no words. */
-HEDDLE_API int heddle_word_name(const char *words, uint64_t value, char *out,
-                                size_t room);
 
 /* Draw k, from 0, of the stream of a seed: one of 0 to n - 1 (n: up to 2^32).
  * With m the finalizer of SplitMix64 and d = m(m(seed) + m(k)) it is
  * (d >> 32) * n >> 32.  The seed is place.seed; k is part of a state. */
 HEDDLE_API uint64_t heddle_draw(uint64_t seed, uint64_t k, uint64_t n);
-
-/* The name of names[0..n) most similar to `name`, or NULL. */
-HEDDLE_API const char *heddle_nearest(const char *name,
-                                      const char *const *names, size_t n);
 
 /* ---- what can be asked and told -------------------------------------- */
 
@@ -348,26 +282,9 @@ struct heddle_note_info {
     const struct heddle_field_info *field;
 };
 
-struct heddle_table_info {
-    const char *name;
-    const char *at; /* structure whose default reads it */
-    const char *i, *j, *value, *meaning;
-};
-
-struct heddle_fact_info {
-    const char *name, *i, *value, *meaning;
-};
-
-/* The i-th point, note, steering table or fact; NULL past the last. */
+/* The i-th point or note; NULL past the last. */
 HEDDLE_API const struct heddle_point_info *heddle_point_info(uint32_t i);
 HEDDLE_API const struct heddle_note_info *heddle_note_info(uint32_t i);
-/* The name that the i-th point had before, which works too, or NULL; and the
- * number of a point by either name, or -1. */
-HEDDLE_API const char *heddle_point_old(uint32_t i);
-HEDDLE_API int heddle_point_find(const char *name);
-HEDDLE_API const struct heddle_table_info *heddle_table_info(uint32_t i);
-HEDDLE_API const struct heddle_fact_info *heddle_fact_info(uint32_t i);
-
 #ifdef __cplusplus
 }
 #endif

@@ -89,7 +89,7 @@ int heddle_setting(uint32_t i, struct heddle_setting_info *out)
 
 const char *heddle_error(const heddle_sim *s)
 {
-    return s->err.text;
+    return s->err.text[0] != '\0' ? s->err.text : heddle_policy_error(s);
 }
 
 uint64_t heddle_now(const heddle_sim *s)
@@ -279,6 +279,30 @@ uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
     return *hd_count(&g->stat, instance, app, k) + open[k];
 }
 
+int heddle_counter_total(const heddle_sim *s, const char *name, uint32_t app,
+                         uint64_t *out)
+{
+    struct heddle_counter_info c;
+    uint32_t first = app == UINT32_MAX ? 0 : app;
+    uint32_t last = app == UINT32_MAX ? s->apps : app;
+    size_t n;
+
+    for (uint32_t i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
+        n = strlen(c.component);
+        if (strncmp(name, c.component, n) != 0 || name[n] != '.' ||
+            strcmp(name + n + 1, c.name) != 0)
+            continue;
+        *out = 0;
+        for (uint32_t a = first; a <= last; a++)
+            for (uint32_t k = 0; k < c.instances; k++) {
+                uint64_t v = heddle_counter_value(s, i, k, a);
+                *out = c.peak ? hd_max_u64(*out, v) : *out + v;
+            }
+        return HEDDLE_OK;
+    }
+    return HEDDLE_EINVAL;
+}
+
 uint64_t heddle_counter_kernel(const heddle_sim *s, uint32_t i, uint32_t k)
 {
     if (i >= hd_stats_flat(&s->stats) || k >= heddle_kernels(s))
@@ -327,38 +351,33 @@ static const struct hd_hist *hist(const heddle_sim *s, uint32_t i, uint32_t app)
     return &s->stats.hist[i].h[app];
 }
 
-int heddle_hist_values(const heddle_sim *s, uint32_t i, uint32_t app,
-                       uint64_t out[4])
+int heddle_hist_summary(const heddle_sim *s, uint32_t i, uint32_t app,
+                        struct heddle_hist_summary *out)
 {
     const struct hd_hist *h = hist(s, i, app);
 
     if (h == NULL)
         return HEDDLE_EINVAL;
-    out[0] = h->n;
-    out[1] = h->sum;
-    out[2] = h->min;
-    out[3] = h->max;
+    *out = (struct heddle_hist_summary){
+        .n = h->n, .sum = h->sum, .min = h->min, .max = h->max};
+    if (h->n > 0) {
+        out->p50 = hd_hist_percentile(h, 50);
+        out->p90 = hd_hist_percentile(h, 90);
+        out->p95 = hd_hist_percentile(h, 95);
+        out->p99 = hd_hist_percentile(h, 99);
+    }
     return HEDDLE_OK;
 }
 
-uint64_t heddle_hist_percentile(const heddle_sim *s, uint32_t i, uint32_t app,
-                                double percent)
-{
-    const struct hd_hist *h = hist(s, i, app);
-
-    return h != NULL ? hd_hist_percentile(h, percent) : 0;
-}
-
 int heddle_hist_bucket(const heddle_sim *s, uint32_t i, uint32_t app,
-                       uint32_t b, uint64_t out[3])
+                       uint32_t b, struct heddle_hist_bucket *out)
 {
     const struct hd_hist *h = hist(s, i, app);
 
     if (h == NULL || b >= HD_HIST_BUCKETS)
         return HEDDLE_EINVAL;
-    out[0] = hd_hist_low(b);
-    out[1] = hd_hist_high(b);
-    out[2] = h->bucket[b];
+    *out = (struct heddle_hist_bucket){hd_hist_low(b), hd_hist_high(b),
+                                       h->bucket[b]};
     return HEDDLE_OK;
 }
 

@@ -27,6 +27,7 @@
 #include <cmocka.h>
 
 #include "../src/base/save.h"
+#include "tool.h"
 
 enum { BYTES = 50000, WRITERS = 4, TURNS = 200 };
 

@@ -16,7 +16,7 @@
 
 #include "base/rng.h"
 #include "dramtwin.h"
-#include "heddle_part.h"
+#include "tool_part.h"
 #include "texts.h"
 
 static heddle_part_dram *part(const char *const *settings)

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "heddle_part.h"
+#include "tool_part.h"
 #include "policy.h"
 #include "texts.h"
 

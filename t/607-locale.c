@@ -19,7 +19,7 @@
 
 #include "heddle.h"
 #include "heddle_generate.h"
-#include "heddle_part.h"
+#include "tool_part.h"
 #include "texts.h"
 
 static char dir[] = "/tmp/heddle-607-XXXXXX";

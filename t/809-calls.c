@@ -20,6 +20,7 @@
 
 #include "heddle_trace.h"
 #include "policy.h"
+#include "tool.h"
 #include "texts.h"
 
 static heddle_workload *open_trace(void)
@@ -68,7 +69,7 @@ static void policies_that_are_missing(void **state)
     assert_int_equal(heddle_use(s, heddle_policy_find("srip", NULL), "l2tlb",
                                 NULL, NULL, 0, 0),
                      HEDDLE_EINVAL);
-    assert_text(heddle_policy_error(s), "no policy");
+    assert_text(heddle_error(s), "no policy");
     assert_int_equal(heddle_use(s, heddle_policy_find("srrip", NULL), "l2tlb",
                                 NULL, NULL, 0, 0),
                      0);

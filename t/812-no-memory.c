@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "heddle_generate.h"
-#include "heddle_part.h"
+#include "tool_part.h"
 #include "heddle_survey.h"
 #include "heddle_trace.h"
 #include "heddle_walk.h"
@@ -203,6 +203,10 @@ static int tell(int rc, const char *text)
         snprintf(said, sizeof said, "%s", text);
     return rc;
 }
+
+/* The text is asked for once the call has returned. */
+static int last;
+#define tell(rc, text) (last = (rc), (tell)(last, text))
 
 /* A call whose only error is the want of memory. */
 static int made(const void *p)

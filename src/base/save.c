@@ -22,6 +22,7 @@
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 
+#include "../tool.h"
 #include "save.h"
 
 #include <errno.h>

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "../tool.h"
 #include "../base/base.h"
 #include "../base/diag.h"
 

@@ -23,6 +23,7 @@
 #include <lua.h>
 
 #include "../heddle.h"
+#include "../tool.h"
 
 #define HL_MODULE __attribute__((visibility("default")))
 

@@ -19,7 +19,7 @@
  */
 #include <string.h>
 
-#include "../heddle_part.h"
+#include "../tool_part.h"
 #include "lheddle.h"
 #include "lpolicy.h"
 

@@ -537,34 +537,27 @@ static int sim_counter_kernel(lua_State *L)
 
 static void push_hist(lua_State *L, heddle_sim *s, uint32_t i, uint32_t app)
 {
-    static const struct {
-        const char *name;
-        double percent;
-    } cuts[] = {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}};
-    uint64_t v[4] = {0, 0, 0, 0}, b[3];
-    uint32_t k;
+#define SUMMARY(m) HL_FIELD(struct heddle_hist_summary, m)
+    static const struct hl_field fields[] = {
+        SUMMARY(n),   SUMMARY(sum), SUMMARY(min), SUMMARY(max), SUMMARY(p50),
+        SUMMARY(p90), SUMMARY(p95), SUMMARY(p99), HL_END};
+    struct heddle_hist_summary h = {0};
+    struct heddle_hist_bucket b;
     lua_Integer at = 0;
 
-    heddle_hist_values(s, i, app, v);
-    lua_createtable(L, 0, 9);
-    hl_set_number(L, "n", v[0]);
-    hl_set_number(L, "sum", v[1]);
-    hl_set_number(L, "min", v[2]);
-    hl_set_number(L, "max", v[3]);
-    for (k = 0; k < sizeof cuts / sizeof *cuts; k++) {
-        uint64_t p = heddle_hist_percentile(s, i, app, cuts[k].percent);
-
-        hl_set_number(L, cuts[k].name, v[0] ? p : 0);
-    }
+    heddle_hist_summary(s, i, app, &h);
+    hl_push_fields(L, fields, &h);
     lua_newtable(L);
-    for (k = 0; heddle_hist_bucket(s, i, app, k, b) == HEDDLE_OK; k++) {
-        if (b[2] == 0)
+    for (uint32_t k = 0; heddle_hist_bucket(s, i, app, k, &b) == 0; k++) {
+        if (b.n == 0)
             continue;
         lua_createtable(L, 3, 0);
-        for (int j = 0; j < 3; j++) {
-            lua_pushinteger(L, (lua_Integer)b[j]);
-            lua_rawseti(L, -2, j + 1);
-        }
+        lua_pushinteger(L, (lua_Integer)b.from);
+        lua_rawseti(L, -2, 1);
+        lua_pushinteger(L, (lua_Integer)b.to);
+        lua_rawseti(L, -2, 2);
+        lua_pushinteger(L, (lua_Integer)b.n);
+        lua_rawseti(L, -2, 3);
         lua_rawseti(L, -2, ++at);
     }
     lua_setfield(L, -2, "buckets");

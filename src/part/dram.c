@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../heddle_part.h"
+#include "../tool_part.h"
 #include "../machine.h"
 #include "../mem/dram.h"
 #include "../mem/dramchan.h"

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "../base/bits.h"
-#include "../heddle_part.h"
+#include "../tool_part.h"
 #include "../mem/cache.h"
 #include "../policy.h"
 #include "../sim.h"

@@ -18,7 +18,7 @@
 #include "../base/base.h"
 #include "../base/diag.h"
 #include "../core/library.h"
-#include "../policy.h"
+#include "../tool.h"
 
 extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
     hd_policy_random, hd_policy_srrip, hd_policy_gto, hd_policy_lrr,

@@ -18,7 +18,7 @@
 #include "../base/base.h"
 #include "../base/diag.h"
 #include "../core/stat.h"
-#include "../policy.h"
+#include "../tool.h"
 
 struct hd_env;
 

@@ -11,7 +11,7 @@
 
 #include "fuzz.h"
 
-#include "heddle_part.h"
+#include "tool_part.h"
 
 /* "path:number: words" */
 static void parts_named(const char *error, const char *path)

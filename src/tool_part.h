@@ -1,20 +1,17 @@
 /*
- * heddle_part.h - parts of the machine built and driven alone, without a GPU.
+ * tool_part.h - parts of the machine built and driven alone, without a GPU.
  *
  * A part takes its settings by the names of its group without the prefix
  * ("banks", "trrd"), then accesses, then runs, and shows its results.  Calls
- * return 0 or a negative HEDDLE_E code; the text is heddle_part_*_error.
+ * return 0 or a negative HEDDLE_E code; the text is heddle_part_*_error.  Not
+ * installed, as tool.h.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef HEDDLE_PART_H
-#define HEDDLE_PART_H
+#ifndef HEDDLE_TOOL_PART_H
+#define HEDDLE_TOOL_PART_H
 
-#include "heddle.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "tool.h"
 
 /* ---- a DRAM system --------------------------------------------------- */
 
@@ -52,25 +49,26 @@ struct heddle_part_dram_request {
     int write;
 };
 
-HEDDLE_API heddle_part_dram *heddle_part_dram_new(void); /* returns owned */
-HEDDLE_API void heddle_part_dram_free(heddle_part_dram *d);
-HEDDLE_API const char *heddle_part_dram_error(const heddle_part_dram *d);
-HEDDLE_API int heddle_part_dram_set(heddle_part_dram *d, const char *name,
-                                    const char *value);
-HEDDLE_API int heddle_part_dram_get(heddle_part_dram *d, const char *name,
-                                    char *out, size_t room);
+heddle_part_dram *heddle_part_dram_new(void); /* returns owned */ void
+                                       heddle_part_dram_free(heddle_part_dram
+                                       *d);
+const char *heddle_part_dram_error(const heddle_part_dram *d);
+int heddle_part_dram_set(heddle_part_dram *d, const char *name, const char
+                         *value);
+int heddle_part_dram_get(heddle_part_dram *d, const char *name, char *out,
+                         size_t room);
 /* Adds a request to the end of its channel's FIFO. */
-HEDDLE_API int heddle_part_dram_add(heddle_part_dram *d, uint64_t address,
-                                    int write, uint64_t cycle);
+int heddle_part_dram_add(heddle_part_dram *d, uint64_t address, int write,
+                         uint64_t cycle);
 /* Adds the lines of a file, `0xADDR READ|WRITE CYCLE` each ("-": standard
  * input).  HEDDLE_EDATA names the line that is wrong. */
-HEDDLE_API int heddle_part_dram_load(heddle_part_dram *d, const char *path);
+int heddle_part_dram_load(heddle_part_dram *d, const char *path);
 /* Serves everything that was added, from cycle 0 with all banks closed. */
-HEDDLE_API int heddle_part_dram_run(heddle_part_dram *d,
-                                    struct heddle_part_dram_result *out);
+int heddle_part_dram_run(heddle_part_dram *d, struct heddle_part_dram_result
+                         *out);
 /* The i-th request after a run; HEDDLE_EINVAL past the last. */
-HEDDLE_API int heddle_part_dram_request(const heddle_part_dram *d, uint64_t i,
-                                        struct heddle_part_dram_request *out);
+int heddle_part_dram_request(const heddle_part_dram *d, uint64_t i, struct
+                             heddle_part_dram_request *out);
 
 /* ---- a TLB or a cache ------------------------------------------------- */
 
@@ -100,27 +98,24 @@ struct heddle_part_tags_result {
     uint64_t write_backs;        /* of these, dirty lines */
 };
 
-HEDDLE_API heddle_part_tags *heddle_part_tlb_new(void);   /* returns owned */
-HEDDLE_API heddle_part_tags *heddle_part_cache_new(void); /* returns owned */
-HEDDLE_API void heddle_part_tags_free(heddle_part_tags *t);
-HEDDLE_API const char *heddle_part_tags_error(const heddle_part_tags *t);
-HEDDLE_API int heddle_part_tags_set(heddle_part_tags *t, const char *name,
-                                    const char *value);
+heddle_part_tags *heddle_part_tlb_new(void);   /* returns owned */
+                                      heddle_part_tags
+                                      *heddle_part_cache_new(void); /* returns
+                                      owned */ void
+                                      heddle_part_tags_free(heddle_part_tags
+                                      *t);
+const char *heddle_part_tags_error(const heddle_part_tags *t);
+int heddle_part_tags_set(heddle_part_tags *t, const char *name, const char
+                         *value);
 /* Any policy instead of one by name, borrowed until the part is freed. */
-HEDDLE_API int heddle_part_tags_use(heddle_part_tags *t,
-                                    const struct heddle_policy *p);
+int heddle_part_tags_use(heddle_part_tags *t, const struct heddle_policy *p);
 /* One access at once: 1 a hit, 0 a miss, or an error. */
-HEDDLE_API int heddle_part_tags_access(heddle_part_tags *t, uint64_t number,
-                                       int write);
+int heddle_part_tags_access(heddle_part_tags *t, uint64_t number, int write);
 /* Accesses of a file ("-": standard input), a number in decimal or 0x... on
  * each line; of a cache also R or W behind it.  HEDDLE_EDATA names a wrong
  * line. */
-HEDDLE_API int heddle_part_tags_load(heddle_part_tags *t, const char *path);
-HEDDLE_API void heddle_part_tags_result(const heddle_part_tags *t,
-                                        struct heddle_part_tags_result *out);
-
-#ifdef __cplusplus
-}
-#endif
+int heddle_part_tags_load(heddle_part_tags *t, const char *path);
+void heddle_part_tags_result(const heddle_part_tags *t, struct
+                             heddle_part_tags_result *out);
 
 #endif
