@@ -10,7 +10,7 @@ local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 
 local mesc = scenarios.of("mesc", { other = { common = true } })
-mesc:all(11)
+mesc:all(12)
 mesc:again "fig10"
 tap.ok(mesc.said.table2:find "6 of 6 agree", "table II within 2 points",
     mesc.said.table2)

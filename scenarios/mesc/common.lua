@@ -144,17 +144,20 @@ end
 function common.sensitive(row) return SUITE.class[row.program] == "sensitive" end
 function common.insensitive(row) return not common.sensitive(row) end
 
---- The designs of these names, each with settings beside its own.
-function common.designs(names, settings)
+--- The designs of these names, each with settings beside its own, where memory is
+-- as `place` has it, or fresh.
+function common.designs(names, settings, place)
     local out = {}
     for i, name in ipairs(names) do
         local d = H.designs.get(name)
         local policies = table.move(d.policies or {}, 1, 9, 1, {})
         if name ~= "THP" then -- its pages are whole blocks
-            policies[#policies + 1] = { use = "buddy" }
+            policies[#policies + 1] = place and place.policies[1]
+                or { use = "buddy" }
         end
         out[i] = { name = name, policies = policies,
-            machine = d.apply(H.machine "mesc"):with(settings or {}) }
+            machine = d.apply(H.machine "mesc"):with(settings or {})
+                :with(place and place.settings or {}) }
     end
     return out
 end

@@ -23,7 +23,8 @@ for i, size in ipairs(sizes) do
                 return mesc.relative(row, name)
             end, mesc.sensitive, mesc.why.sizes)
     end
-    for name, paper in pairs { MESC = 77.2, ["MESC+CoLT"] = 78.0 } do
+    for _, said in ipairs { { "MESC", 77.2 }, { "MESC+CoLT", 78.0 } } do
+        local name, paper = table.unpack(said)
         mesc.quantity(x, all, ("%s over baseline, sensitive, %s"):format(name,
             size), "%", last and paper or nil, function(row)
                 return mesc.relative(row, name, "baseline") - 100
