@@ -49,7 +49,7 @@ static struct vm *new_subs(void)
     v->mhz = 1000;
     v->vm_cfg.scan = 1;
     v->l2tlb.sub_ways = 8;
-    v->msc = (struct hd_msc_cfg){512, 8, MSC};
+    v->msc = (struct hd_msc_cfg){512, 8, MSC, 0};
     return v;
 }
 
@@ -166,6 +166,8 @@ static void figure_9(void **state)
     (void)state;
     vm_ask(v, 0, 0, 0, 0, REGION + 0x4d); /* of S1 */
     vm_finish(v);
+    for (uint32_t i = 0; i < 9; i++)
+        assert_int_equal(v->read[i].level, i < 4 ? i + 1 : 0);
     heads(v, 4, "02347");
     assert_int_equal(held(v, REGION + 0x4d, REGION, 0x00f87), 4 * 64);
     assert_int_equal(held(v, REGION + 255, REGION, 0x00f87), 4 * 64);
@@ -186,6 +188,58 @@ static void figure_9(void **state)
     assert_int_equal(vm_answer(v, 4)->hit, HD_TREQ_HIT_L2);
     assert_int_equal(v->mmu->unit[0].heads.links[REGION / 512 * 8], 0x07);
     vm_true(v);
+    vm_close(v);
+}
+
+/* With the bits in leaf entries each walk reads its own, and knows as much. */
+static void bits_in_leaves(void **state)
+{
+    struct vm *v = new_subs();
+
+    (void)state;
+    v->msc.bits = 1;
+    figure(v);
+    vm_ask(v, 0, 0, 0, 0, REGION + 0x4d);
+    vm_due(v, 0, WALK);
+    vm_finish(v);
+    assert_int_equal(v->read[3].pa & 0xfff, 8 * 0x4d);
+    heads(v, 4, "02347");
+    assert_int_equal(held(v, REGION + 0x4d, REGION, 0x00f87), 4 * 64);
+    vm_true(v);
+    vm_close(v);
+}
+
+/* What tlb_fill keeps out of the L2 TLB is a page in the bypass cache, and nothing
+ * more is read for it. */
+static int64_t aside(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return HEDDLE_TLB_FILL_BYPASS;
+}
+
+static const struct heddle_policy bypass = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "aside",
+    .summary = "of this test",
+    .answer = {[HEDDLE_POINT_tlb_fill] = aside},
+};
+
+static void kept_out(void **state)
+{
+    struct vm *v = new_subs();
+    struct hd_xlate x;
+
+    (void)state;
+    v->bypass.entries = 4;
+    figure(v);
+    vmslots_use(&v->policies, &bypass, "");
+    vm_ask(v, 0, 0, 0, 0, REGION + 0x4d);
+    vm_finish(v);
+    assert_int_equal(v->reads, 4);
+    assert_int_equal(held(v, REGION + 0x4d, 0, 0), 0);
+    assert_true(hd_tlb_peek(&v->mmu->unit[0].bypass, 0, (hd_vpn){REGION + 0x4d},
+                            &x));
+    assert_int_equal(x.pages, 1);
     vm_close(v);
 }
 
@@ -499,6 +553,7 @@ int main(void)
         cmocka_unit_test(outward),          cmocka_unit_test(times_of_entries),
         cmocka_unit_test(times_of_hits),    cmocka_unit_test(the_walker_stays),
         cmocka_unit_test(shot_down),        cmocka_unit_test(shot_under_a_walk),
+        cmocka_unit_test(bits_in_leaves),   cmocka_unit_test(kept_out),
         cmocka_unit_test(refused),          cmocka_unit_test(random_lives),
         cmocka_unit_test(restored),
     };

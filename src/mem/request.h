@@ -54,7 +54,8 @@ struct hd_req {
     uint16_t warp;   /* requesting warp in its core, or HD_NO_WARP */
     uint8_t kind;    /* enum hd_req_kind */
     uint8_t app;
-    uint8_t level;      /* walks: 1 root .. 4 leaf; else 0 */
+    uint8_t level;      /* walks: 1 root .. 4 leaf, 0: for no walk that waits;
+                           else 0 */
     uint8_t flags;      /* HD_REQ_ flags */
     uint8_t dram_class; /* answer of dram_class: 0 normal, up more urgent */
     uint8_t hit;        /* enum hd_req_hit */

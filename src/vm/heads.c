@@ -5,7 +5,9 @@
  * With l2tlb.sub_ways a walker looks at the bits of the level-3 entry (contig.h).
  * AC: it reads the first entry of the table, which stands for all 512 pages
  * (mode a of the paper's figure 6).  C of the page's subregion: that of the
- * subregion, which stands for its 64 pages (c).  Else the page's own (b).
+ * subregion, which stands for its 64 pages (c).  Else the page's own (b).  Where
+ * leaf entries have the bits (msc.bits) it is the page's own always, and says as
+ * much.
  *
  * In c the walk's requests are answered, and its MSHR is free; the walker stays,
  * a `tail', to find out which subregions beside it lie on: one entry of the L2 TLB
@@ -16,6 +18,8 @@
  * far as they are linked, then those below.  Then the L2 TLB is filled.  Misses of
  * the region's pages that come before do not know of it and walk on their own
  * (msc.early counts them).
+ *
+ * Memory takes such reads as it takes data (level 0): no warp waits for them.
  *
  * What changes the bits, or shoots a page of the region down, cancels that: walks
  * under way answer with what the page table says of their page when they end,
@@ -41,6 +45,11 @@ const struct hd_setting hd_msc_settings[] = {
     {"latency", HD_T_U32, MSC(latency), "cycles", "2", 0, 10000, NULL,
      "L2-clock cycles of a look-up, after the walk's answer",
      "guess: MESC does not say"},
+    {"bits", HD_T_CHOICE, MSC(bits), "", "level3", 0, 1, "level3|level4",
+     "which entries have the bits of contiguity.  level3: those above leaf tables, "
+     "so that a walk reads a head instead of its own entry.  level4: each leaf "
+     "entry those of its subregion and region, so that a walk reads its own",
+     "MESC: level3; what it leaves to discrete GPUs: level4"},
 };
 const uint32_t hd_msc_setting_count = HD_LEN(hd_msc_settings);
 
@@ -54,11 +63,10 @@ const struct hd_stat_desc hd_msc_stats[] = {
     [HD_MSC_INVALIDATIONS] = {"invalidations", "entries", "entries invalidated",
                               HD_STAT_COUNT},
     [HD_MSC_REGIONS] = {"walks_region", "walks",
-                        "walks that read the first entry of a region that is "
-                        "contiguous",
+                        "walks whose entry stood for a region that is contiguous",
                         HD_STAT_COUNT},
     [HD_MSC_SUBREGIONS] = {"walks_subregion", "walks",
-                           "walks that read the first entry of a subregion",
+                           "walks whose entry stood for a subregion",
                            HD_STAT_COUNT},
     [HD_MSC_READS] = {"reads", "reads",
                       "entries read after the answer, of other subregions",
@@ -142,7 +150,8 @@ void hd_heads_aim(struct hd_unit *u, struct hd_walk *w)
     if (!(bits & HD_CONTIG_ALL) && (bits >> sub_of(w->vpn) & 1) == 0)
         return;
     w->bits = (uint16_t)bits;
-    w->pte[3].v -= 8 * (w->vpn.v - head_of(w->vpn, bits).v);
+    if (u->heads.cfg.bits == 0)
+        w->pte[3].v -= 8 * (w->vpn.v - head_of(w->vpn, bits).v);
     count(&u->heads, w->app,
           bits & HD_CONTIG_ALL ? HD_MSC_REGIONS : HD_MSC_SUBREGIONS);
 }

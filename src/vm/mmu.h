@@ -41,6 +41,7 @@ struct hd_pwc_cfg {
 
 struct hd_msc_cfg {
     uint32_t entries, ways, latency; /* 0 entries: there is none */
+    uint32_t bits;                   /* 1: those of contiguity are in leaf entries */
 };
 
 struct hd_bypass_cfg {

@@ -652,7 +652,7 @@ static void read_on(struct hd_unit *u, hd_time now, uint32_t tail)
         t->req = request(u, TAG_TAIL | tail, t->app);
         q = &u->m->w.reqs->v[t->req];
         q->spare = t->core;
-        leave(u->m, now, pa, 4, q, t->req, u->ticket);
+        leave(u->m, now, pa, 0, q, t->req, u->ticket); /* nobody waits for it */
         return;
     }
     hd_heads_end(u, now, tail);
