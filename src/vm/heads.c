@@ -161,7 +161,7 @@ bool hd_heads_found(const struct hd_unit *u, const struct hd_walk *w,
 {
     hd_vpn head = head_of(w->vpn, w->bits);
 
-    if (w->bits == 0 || !hd_ptables_find(u->m->w.tables, w->app, head, x))
+    if (!hd_ptables_find(u->m->w.tables, w->app, head, x))
         return false;
     x->pages = w->bits & HD_CONTIG_ALL ? HD_LARGE_PAGES : HD_SUB_PAGES;
     return true;

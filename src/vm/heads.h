@@ -58,8 +58,7 @@ int hd_heads_open(struct hd_unit *u, struct hd_stat stat);
 /* A walk has the entry of level 3, and is about to read one of level 4: which. */
 void hd_heads_aim(struct hd_unit *u, struct hd_walk *w);
 
-/* What a walk that read a head knows; false: it has read its own entry, or what
- * it read is no longer so. */
+/* What a walk with bits knows, which has read a head. */
 bool hd_heads_found(const struct hd_unit *u, const struct hd_walk *w,
                     struct hd_xlate *x);
 

@@ -505,7 +505,8 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_time began = w->began;
     uint32_t t = u->miss.v[walk].first, absent = HD_NONE, last;
     struct hd_xlate x = {{0}, {0}, 0, 0};
-    bool found = hd_heads_found(u, w, &x) || translate(u, w->app, w->vpn, &x) ||
+    bool found = (HD_UNLIKELY(w->bits != 0) && hd_heads_found(u, w, &x)) ||
+                 translate(u, w->app, w->vpn, &x) ||
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 
     hd_at_home(u->m->env, HD_SIDE_MMU);

@@ -56,7 +56,6 @@ enum {
 #define TAG(unit, walk) ((unit) << 20 | (walk))
 #define TAG_UNIT(tag)   ((tag) >> 20)
 #define TAG_WALK(tag)   ((tag)&0xfffff)
-#define TAG_TAIL        0x80000u /* it is the number of a tail */
 
 static uint64_t *row(const struct hd_unit *u, uint32_t app)
 {
@@ -148,7 +147,7 @@ static HD_HOT void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
         post(u, at, START, walk);
 }
 
-static HD_HOT void dispatch(struct hd_unit *u, hd_time now)
+static HD_INLINE void dispatch(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
 
@@ -642,14 +641,14 @@ void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t tail)
     post(u, at, TAIL, tail);
 }
 
-static void read_on(struct hd_unit *u, hd_time now, uint32_t tail)
+static HD_APART void read_on(struct hd_unit *u, hd_time now, uint32_t tail)
 {
     struct hd_tail *t = &u->heads.tail[tail];
     hd_pa pa;
 
     if (hd_heads_next(u, tail, &pa)) {
         struct hd_req *q;
-        t->req = request(u, TAG_TAIL | tail, t->app);
+        t->req = request(u, tail, t->app);
         q = &u->m->w.reqs->v[t->req];
         q->spare = t->core;
         leave(u->m, now, pa, 0, q, t->req, u->ticket); /* nobody waits for it */
@@ -696,10 +695,10 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
 
     hd_cross(m->env, HD_BORDER_walk);
     at += m->w.memory_back;
-    if (HD_UNLIKELY((walk & TAG_TAIL) != 0 && u->heads.tail != NULL)) {
-        u->heads.tail[walk & ~TAG_TAIL].req = HD_NONE;
+    if (HD_UNLIKELY(q->level == 0)) { /* it is the number of a tail */
+        u->heads.tail[walk].req = HD_NONE;
         hd_req_give(m->w.reqs, r);
-        post(u, at, TAIL, walk & ~TAG_TAIL);
+        post(u, at, TAIL, walk);
         return;
     }
     c = row(u, w->app);
