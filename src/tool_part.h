@@ -60,9 +60,6 @@ int heddle_part_dram_get(heddle_part_dram *d, const char *name, char *out,
 /* Adds a request to the end of its channel's FIFO. */
 int heddle_part_dram_add(heddle_part_dram *d, uint64_t address, int write,
                          uint64_t cycle);
-/* Adds the lines of a file, `0xADDR READ|WRITE CYCLE` each ("-": standard
- * input).  HEDDLE_EDATA names the line that is wrong. */
-int heddle_part_dram_load(heddle_part_dram *d, const char *path);
 /* Serves everything that was added, from cycle 0 with all banks closed. */
 int heddle_part_dram_run(heddle_part_dram *d, struct heddle_part_dram_result
                          *out);
@@ -111,10 +108,9 @@ int heddle_part_tags_set(heddle_part_tags *t, const char *name, const char
 int heddle_part_tags_use(heddle_part_tags *t, const struct heddle_policy *p);
 /* One access at once: 1 a hit, 0 a miss, or an error. */
 int heddle_part_tags_access(heddle_part_tags *t, uint64_t number, int write);
-/* Accesses of a file ("-": standard input), a number in decimal or 0x... on
- * each line; of a cache also R or W behind it.  HEDDLE_EDATA names a wrong
- * line. */
-int heddle_part_tags_load(heddle_part_tags *t, const char *path);
+/* Builds it as it is set, if no access has, and verifies what its policy did. */
+int heddle_part_tags_check(heddle_part_tags *t);
+int heddle_part_tags_is_cache(const heddle_part_tags *t);
 void heddle_part_tags_result(const heddle_part_tags *t, struct
                              heddle_part_tags_result *out);
 

@@ -359,62 +359,6 @@ static void idle_refreshes(void **state)
     heddle_part_dram_free(e);
 }
 
-static int load_text(heddle_part_dram *d, const char *text, size_t n)
-{
-    char path[] = "/tmp/heddle-test-XXXXXX";
-    int fd = mkstemp(path), rc;
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, n), (ssize_t)n);
-    close(fd);
-    rc = heddle_part_dram_load(d, path);
-    unlink(path);
-    return rc;
-}
-
-static void files(void **state)
-{
-    static const struct {
-        const char *text, *error;
-    } bad[] = {
-        {"0x0 READ 0\nREAD 0x0 0\n", ":2: an address"},
-        {"10 READ 0\n", ":1: an address"},
-        {"0x READ 0\n", ":1: an address"},
-        {"0x11112222333344445 READ 0\n", ":1: an address"},
-        {"0x0 read 0\n", ":1: READ or WRITE"},
-        {"0x0\n", ":1: READ or WRITE"},
-        {"0x0 READ\n", ":1: a cycle"},
-        {"0x0 READ -1\n", ":1: a cycle"},
-        {"0x0 READ 5 x\n", ":1: a cycle"},
-        {"0x0 READ 5x\n", ":1: a cycle"},
-        {"0x0 READ 99999999999999999999\n", ":1: a cycle"},
-    };
-    static const char good[] = "# a comment\n0x0 READ 0\r\n\n"
-                               "  0xFfE0\tWRITE  7  \n0x40 READ 9";
-    heddle_part_dram *d = PART("map", "A");
-    struct heddle_part_dram_request q;
-
-    (void)state;
-    assert_int_equal(load_text(d, good, strlen(good)), 0);
-    assert_int_equal(heddle_part_dram_request(d, 1, &q), 0);
-    assert_int_equal(q.address, 0xffe0);
-    assert_int_equal(q.write, 1);
-    assert_int_equal(q.cycle, 7);
-    assert_int_equal(heddle_part_dram_request(d, 3, &q), HEDDLE_EINVAL);
-    for (uint32_t i = 0; i < HD_LEN(bad); i++) {
-        assert_int_equal(load_text(d, bad[i].text, strlen(bad[i].text)),
-                         HEDDLE_EDATA);
-        if (strstr(heddle_part_dram_error(d), bad[i].error) == NULL)
-            fail_msg("'%s' gave '%s'", bad[i].text, heddle_part_dram_error(d));
-    }
-    assert_int_equal(load_text(d, "0x0 READ 0\n0x0 RE\0AD 0\n", 23),
-                     HEDDLE_EDATA);
-    assert_text(heddle_part_dram_error(d), ":2: the line has");
-    assert_int_equal(heddle_part_dram_load(d, "/nonexistent/file"),
-                     HEDDLE_ENOINPUT);
-    heddle_part_dram_free(d);
-}
-
 static void settings(void **state)
 {
     heddle_part_dram *d = PART("tRRD", "7");
@@ -445,7 +389,6 @@ int main(void)
         cmocka_unit_test(results),
         cmocka_unit_test(only_writes),
         cmocka_unit_test(nothing),
-        cmocka_unit_test(files),
         cmocka_unit_test(settings),
         cmocka_unit_test(idle_refreshes),
     };

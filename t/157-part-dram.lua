@@ -72,6 +72,39 @@ test("a file", function()
     raises(-5, "No such file", d.load, d, name)
 end)
 
+test("lines", function()
+    local name = os.tmpname()
+    local d = part.dram { map = "A" }
+    files.write(name, "# a comment\n0x0 READ 0\r\n\n  0xFfE0\tWRITE  7  \n"
+        .. "0x40 READ 9")
+    d:load(name)
+    local address, _, _, write = d:request(1)
+    equal(address, 0xffe0, "address")
+    equal(write, true, "write")
+    equal(d:request(3), nil, "three lines")
+    for text, words in pairs {
+        ["0x0 READ 0\nREAD 0x0 0\n"] = ":2: an address",
+        ["10 READ 0\n"] = ":1: an address",
+        ["0x READ 0\n"] = ":1: an address",
+        ["0x11112222333344445 READ 0\n"] = ":1: an address",
+        ["0x0 read 0\n"] = ":1: READ or WRITE",
+        ["0x0\n"] = ":1: READ or WRITE",
+        ["0x0 READ\n"] = ":1: a cycle",
+        ["0x0 READ -1\n"] = ":1: a cycle",
+        ["0x0 READ 5 x\n"] = ":1: a cycle",
+        ["0x0 READ 5x\n"] = ":1: a cycle",
+        ["0x0 READ 99999999999999999999\n"] = ":1: a cycle",
+        ["0x0 READ 18446744073709551615\n"] = ":1: cycle 18446744073709551615",
+        ["0x0 READ 0\n0x0 RE\0AD 0\n"] = ":2: the line has",
+        [("x"):rep(5000)] = ":1: the line has",
+    } do
+        files.write(name, text)
+        raises(-4, words, d.load, d, name)
+    end
+    os.remove(name)
+    raises(-6, "directory", d.load, d, "/tmp")
+end)
+
 test("errors of settings", function()
     raises(-3, "did you mean dram.banks", part.dram, { bank = 8 })
     raises(-3, "did you mean dram.trcdrd", part.dram, { trcd = 8 })

@@ -117,57 +117,6 @@ static void cache_equals_stack(void **state)
     }
 }
 
-/* Loads a text as a file; returns the code. */
-static int load(heddle_part_tags *t, const char *text)
-{
-    char path[] = "/tmp/heddle-tags-XXXXXX";
-    int fd = mkstemp(path), rc;
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-    rc = heddle_part_tags_load(t, path);
-    unlink(path);
-    return rc;
-}
-
-static void files(void **state)
-{
-    heddle_part_tags *t = heddle_part_cache_new();
-    struct heddle_part_tags_result r;
-
-    (void)state;
-    /* one set of two lines: the store's line is pushed out by the third */
-    set(t, "bytes", 256);
-    set(t, "ways", 2);
-    assert_int_equal(load(t, "# a comment\n0x80 W\n\n128 R\n0x0\n"
-                             "0x100 R\r\n0x200\n0x100\n"),
-                     0);
-    heddle_part_tags_result(t, &r);
-    assert_int_equal(r.accesses, 6);
-    assert_int_equal(r.hits, 2);
-    assert_int_equal(r.misses, 4);
-    assert_int_equal(r.writes, 1);
-    assert_int_equal(r.write_hits, 0);
-    assert_int_equal(r.evictions, 2);
-    assert_int_equal(r.write_backs, 1);
-    heddle_part_tags_free(t);
-
-    t = heddle_part_cache_new();
-    assert_int_equal(load(t, "0x80 W\n0x80 X\n"), HEDDLE_EDATA);
-    assert_text(heddle_part_tags_error(t), ":2: R, W");
-    heddle_part_tags_free(t);
-    t = heddle_part_tlb_new();
-    assert_int_equal(load(t, "1\n2 W\n"), HEDDLE_EDATA);
-    assert_int_equal(load(t, "-1\n"), HEDDLE_EDATA);
-    assert_int_equal(load(t, "0x1ffffffffffffffff\n"), HEDDLE_EDATA);
-    assert_int_equal(load(t, "0x10000000000000\n"), HEDDLE_EDATA);
-    assert_text(heddle_part_tags_error(t), "not addresses");
-    assert_int_equal(heddle_part_tags_load(t, "/nonexistent/file"),
-                     HEDDLE_ENOINPUT);
-    heddle_part_tags_free(t);
-}
-
 static void write_policies(void **state)
 {
     static const char *const name[] = {"through", "evict", "back"};
@@ -348,7 +297,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tlb_equals_stack),
         cmocka_unit_test(cache_equals_stack),
-        cmocka_unit_test(files),
         cmocka_unit_test(write_policies),
         cmocka_unit_test(policies),
         cmocka_unit_test(a_policy_of_ones_own),

@@ -30,6 +30,28 @@ for _, policy in ipairs { "lru", "fifo", "random", "srrip" } do
         and a:result().evictions == r.evictions, policy .. " from Lua and a file")
 end
 
+-- One set of two lines: the store's line is pushed out by the third.
+do
+    local name = os.tmpname()
+    files.write(name, "# a comment\n0x80 W\n\n128 R\n0x0\n0x100 R\r\n0x200\n"
+        .. "0x100\n")
+    tap.same(part.cache({ bytes = 256, ways = 2 }):load(name):result(),
+        { accesses = 6, hits = 2, misses = 4, writes = 1, write_hits = 0,
+            evictions = 2, write_backs = 1 }, "a file of a cache")
+    for text, words in pairs { ["1\n2 W\n"] = ":2: the end of the line",
+        ["-1\n"] = ":1: a page number", ["0x1ffffffffffffffff\n"] = ":1: a page",
+        ["0x10000000000000\n"] = ":1: page 4503599627370496 lies" } do
+        files.write(name, text)
+        tap.raises(function() part.tlb():load(name) end, words,
+            "wrong in a file: " .. words)
+    end
+    files.write(name, "0x80 W\n0x80 X\n")
+    tap.raises(function() part.cache():load(name) end, ":2: R, W",
+        "neither R nor W")
+    os.remove(name)
+    tap.raises(function() part.tlb():load(name) end, "No such file", "no file")
+end
+
 -- Policies in Lua, beside those in C: access by access, and from the shell.
 local HEDDLE = files.HEDDLE
 local function shell(what, policy, more)

@@ -441,8 +441,6 @@ static int parts(void)
     for (uint64_t i = 0; i < 300; i++)
         TRY(tell(heddle_part_dram_add(d, i * 4096, 0, i),
                  heddle_part_dram_error(d)));
-    TRY(tell(heddle_part_dram_load(d, in_dir("dram.txt")),
-             heddle_part_dram_error(d)));
     TRY(tell(heddle_part_dram_run(d, &r), heddle_part_dram_error(d)));
     if (rc >= 0)
         rc = made(t = heddle_part_cache_new());
@@ -451,8 +449,6 @@ static int parts(void)
     for (uint64_t i = 0; i < 30; i++)
         TRY(tell(heddle_part_tags_access(t, i * 128, 0),
                  heddle_part_tags_error(t)));
-    TRY(tell(heddle_part_tags_load(t, in_dir("tags.txt")),
-             heddle_part_tags_error(t)));
     heddle_part_tags_free(t);
     heddle_part_dram_free(d);
     return rc;
@@ -473,7 +469,7 @@ static void put_file(const char *name, const char *text)
 static void sweep(void)
 {
     static const char *const given[] = {".",        "..",       "app",
-                                        "dram.txt", "tags.txt", "script.lua"};
+                                        "script.lua"};
     DIR *d = opendir(dir);
     struct dirent *e;
     struct stat st;
@@ -692,8 +688,6 @@ static int set_up(void **unused)
              "#BEGIN_TB\nthread block = 1,0,0\nwarp = 0\ninsts = 2\n"
              "0000 80000001 1 R2 LDG.E.64 1 R4 8 0 0x2000 0x1abc8 0\n"
              "0020 ffffffff 0 EXIT 0 0 0\n#END_TB\n");
-    put_file("dram.txt", "0x1000 READ 5\n");
-    put_file("tags.txt", "0x1000 R\n");
     return 0;
 }
 
@@ -703,8 +697,6 @@ static int tear_down(void **unused)
     unlink(in_dir("app/kernelslist.g"));
     unlink(in_dir("app/kernel-1.traceg"));
     rmdir(in_dir("app"));
-    unlink(in_dir("dram.txt"));
-    unlink(in_dir("tags.txt"));
     unlink(in_dir("script.lua"));
     sweep();
     return rmdir(dir);

@@ -468,7 +468,7 @@ static int reach(lua_State *L)
     return 1;
 }
 
-static int keys(lua_State *L)
+int lp_keys(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lp_state_keys(L, 1);
@@ -488,7 +488,7 @@ int luaopen_heddle_bridge(lua_State *L)
         {"notes", lp_notes},  {"offered", offered},   {"env", env},
         {"enter", enter},     {"reach", reach},       {"run", run},
         {"sandbox", sandbox}, {"class", class},       {"builtin", builtin},
-        {"plugin", plugin},   {"describe", describe}, {"keys", keys},
+        {"plugin", plugin},   {"describe", describe}, {"keys", lp_keys},
         {"raise", raise_error},     {"nearest", hl_nearest}, {NULL, NULL}};
 
     luaL_newlib(L, functions);

@@ -231,6 +231,8 @@ void lp_class_drop(lua_State *L, struct lp_class *c);
 void lp_push_params(lua_State *L, const struct heddle_param *p);
 /* Pushes a parameter's value: a number, or the name of a choice's. */
 void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value);
+/* core.keys(t): the keys of a table in order. */
+int lp_keys(lua_State *L);
 /* core.points(), core.notes(): every decision, and everything that a watcher
  * can be told. */
 int lp_points(lua_State *L);

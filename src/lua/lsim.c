@@ -710,6 +710,7 @@ int luaopen_heddle_core(lua_State *L)
         {"sim", sim_new},
         {"fingerprint", fingerprint},
         {"fence", lp_sandbox_application},
+        {"keys", lp_keys},
         {NULL, NULL},
     };
 

@@ -21,7 +21,7 @@
 #include "../machine.h"
 #include "../mem/dram.h"
 #include "../mem/dramchan.h"
-#include "tracefile.h"
+#include "number.h"
 
 enum { EV_PUMP, EV_ROOM };
 enum { MAX_WINDOW = 65536 };
@@ -128,10 +128,9 @@ static int set_own(heddle_part_dram *d, const char *name, const char *value,
                    uint32_t *field, unsigned long long least,
                    unsigned long long most)
 {
-    char *end;
-    unsigned long long v = strtoull(value, &end, 10);
+    uint64_t v;
 
-    if (*value < '0' || *value > '9' || *end != '\0' || v < least || v > most)
+    if (hd_read_number(value, least, most, &v) != 0)
         return hd_err_set(&d->err, HEDDLE_ECONFIG,
                           "%s: a number from %llu to %llu is expected, not "
                           "'%s'",
@@ -190,62 +189,6 @@ int heddle_part_dram_add(heddle_part_dram *d, uint64_t address, int write,
     d->v[d->n++] = (struct request){
         .address = address, .cycle = cycle, .write = write != 0};
     return 0;
-}
-
-/* Length of the word at s. */
-static size_t word(const char *s)
-{
-    return strcspn(s, " \t");
-}
-
-struct loading {
-    heddle_part_dram *d;
-    const char *path;
-};
-
-static int load_line(void *ud, char *text, unsigned long number,
-                     struct hd_err *err)
-{
-    struct loading *l = ud;
-    unsigned long long address, cycle;
-    char *s = text;
-    int write = -1;
-    size_t n;
-
-    if (strncmp(s, "0x", 2) != 0 || hd_tracefile_number(&s, &address) != 0)
-        return hd_err_set(err, HEDDLE_EDATA,
-                          "%s:%lu: an address in hexadecimal (0x...) is "
-                          "expected, not '%.*s'",
-                          l->path, number, (int)word(text), text);
-    n = word(s);
-    if (n == 4 && strncmp(s, "READ", n) == 0)
-        write = 0;
-    else if (n == 5 && strncmp(s, "WRITE", n) == 0)
-        write = 1;
-    if (write < 0)
-        return hd_err_set(err, HEDDLE_EDATA,
-                          "%s:%lu: READ or WRITE is expected, not '%.*s'",
-                          l->path, number, (int)n, s);
-    s += n;
-    s += strspn(s, " \t");
-    if (hd_tracefile_number(&s, &cycle) != 0 || *s != '\0')
-        return hd_err_set(err, HEDDLE_EDATA,
-                          "%s:%lu: a cycle and the end of the line are "
-                          "expected, not '%s'",
-                          l->path, number, s);
-    if (cycle > LAST_CYCLE)
-        return hd_err_set(err, HEDDLE_EDATA,
-                          "%s:%lu: cycle %llu lies beyond 2^48", l->path,
-                          number, cycle);
-    return heddle_part_dram_add(l->d, address, write, cycle);
-}
-
-int heddle_part_dram_load(heddle_part_dram *d, const char *path)
-{
-    struct loading l = {d, strcmp(path, "-") ? path : "standard input"};
-
-    hd_err_clear(&d->err);
-    return hd_tracefile_each(path, load_line, &l, &d->err);
 }
 
 /* ---- the driver ---------------------------------------------------------- */

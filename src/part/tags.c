@@ -22,7 +22,7 @@
 #include "../policy.h"
 #include "../sim.h"
 #include "../vm/tlb.h"
-#include "tracefile.h"
+#include "number.h"
 
 enum { NUMBERS = 6, MOST_PARAMS = 8, PARAM_ROOM = 32 };
 
@@ -141,11 +141,9 @@ static int unknown(heddle_part_tags *t, const char *name)
 static int read_number(heddle_part_tags *t, const char *name, const char *value,
                        uint64_t min, uint64_t max, uint64_t *out)
 {
-    char copy[64], *s = copy;
-    unsigned long long v = 0;
+    uint64_t v;
 
-    snprintf(copy, sizeof copy, "%s", value);
-    if (hd_tracefile_number(&s, &v) != 0 || *s != '\0' || v < min || v > max)
+    if (hd_read_number(value, min, max, &v) != 0)
         return hd_err_set(&t->err, HEDDLE_ECONFIG,
                           "%s: a number from %llu to %llu is expected, not "
                           "'%s'",
@@ -465,61 +463,17 @@ int heddle_part_tags_access(heddle_part_tags *t, uint64_t number, int write)
     return hit;
 }
 
-struct loading {
-    heddle_part_tags *t;
-    const char *path;
-};
-
-static int load_line(void *ud, char *text, unsigned long number,
-                     struct hd_err *err)
+int heddle_part_tags_check(heddle_part_tags *t)
 {
-    struct loading *l = ud;
-    unsigned long long v;
-    char *s = text;
-    int write = 0, rc;
-
-    if (hd_tracefile_number(&s, &v) != 0)
-        return hd_err_set(err, HEDDLE_EDATA,
-                          "%s:%lu: %s is expected, decimal or 0x..., not '%s'",
-                          l->path, number,
-                          l->t->cache ? "an address" : "a page number", text);
-    if (l->t->cache && (*s == 'R' || *s == 'W')) {
-        write = *s++ == 'W';
-        s += strspn(s, " \t");
-    }
-    if (*s != '\0')
-        return hd_err_set(err, HEDDLE_EDATA, "%s:%lu: %s is expected, not '%s'",
-                          l->path, number,
-                          l->t->cache ? "R, W or the end of the line"
-                                      : "the end of the line",
-                          s);
-    rc = heddle_part_tags_access(l->t, v, write);
-    if (rc >= 0)
-        return 0;
-    if (rc == HEDDLE_EPOLICY)
-        return hd_err_set(err, rc, "%s:%lu: %s", l->path, number,
-                          l->t->err.text);
-    if (rc == HEDDLE_EINVAL)
-        return hd_err_set(err, HEDDLE_EDATA, "%s:%lu: %s", l->path, number,
-                          l->t->err.text);
-    return hd_err_set(err, rc, "%s", l->t->err.text);
+    hd_err_clear(&t->err);
+    if (!t->open && open_part(t) != 0)
+        return t->err.code;
+    return hd_slots_check(&t->slots, &t->err);
 }
 
-int heddle_part_tags_load(heddle_part_tags *t, const char *path)
+int heddle_part_tags_is_cache(const heddle_part_tags *t)
 {
-    struct loading l = {t, strcmp(path, "-") ? path : "standard input"};
-    struct hd_err err = {0};
-    int rc;
-
-    hd_err_clear(&t->err);
-    if (!t->open && open_part(t) != 0) /* also of an empty file */
-        return t->err.code;
-    rc = hd_tracefile_each(path, load_line, &l, &err);
-    if (rc != 0) {
-        t->err = err;
-        return rc;
-    }
-    return hd_slots_check(&t->slots, &t->err);
+    return t->cache;
 }
 
 void heddle_part_tags_result(const heddle_part_tags *t,
