@@ -100,6 +100,8 @@ local POLICIES = {
     {}, {}, {}, { "mask" }, { "mosaic" }, { "mask", "mosaic" }, { "lrr" },
     { "frfcfs" }, { "policies/mask.lua" }, { "policies/mosaic.lua" },
     { "policies/mask-asked.lua" }, { "policies/gto.lua" },
+    { "runs" }, { { use = "buddy", defrag = "hog" } },
+    { { use = "policies/buddy.lua", defrag = "all" } },
     { { use = "srrip", at = "l1cache" }, { use = "fifo", at = "l1tlb" } },
 }
 
