@@ -128,7 +128,7 @@ const struct hd_setting hd_vm_settings[] = {
     {"scan", HD_T_BOOL, offsetof(struct hd_vm_cfg, scan), "", "false", 0, 1,
      NULL,
      "entries of level 3 have the bits C0 to C7 and AC, which say what of their "
-     "2 MB is contiguous in physical memory, too",
+     "2 MB is contiguous in physical memory, too; l2tlb.sub_ways needs and sets it",
      "MESC, algorithm 1: a scan of the page tables; only MESC has it"},
 };
 const uint32_t hd_vm_setting_count = HD_LEN(hd_vm_settings);
