@@ -281,6 +281,21 @@ local function buffers_of(inst)
     return out
 end
 
+--- What a warp's function is called with, and that function: begin of
+-- heddle.work.
+local function begin_of(inst, launches)
+    return function(number, block, warp, lanes, live)
+        local l = launches[number]
+        local nx, ny, nz = table.unpack(l.grid)
+        local first = warp * lanes
+        return l.fn, { launch = number, block = block, bx = block % nx,
+            by = block // nx % ny, bz = block // nx // ny, nx = nx, ny = ny,
+            nz = nz, warp = warp, lanes = lanes, tid = first,
+            gid = block * l.block[1] * l.block[2] * l.block[3] + first,
+            live = live, args = l.args }, inst.b, inst.params
+    end
+end
+
 -- ---- generators ------------------------------------------------------------------
 
 local Generator = setmetatable({ kind = "generator" }, { __index = kernel._App })
@@ -290,21 +305,24 @@ Generator.__index = Generator
 function Generator:workload(o)
     local inst = self:instance(o)
     local _ <close> = pure.open()
-    local spec = { name = inst.name, seed = inst.params.seed, b = inst.b,
-        p = inst.params, buffers = buffers_of(inst), launches = {},
+    local spec = { name = inst.name, seed = inst.params.seed,
+        buffers = buffers_of(inst), launches = {},
         instructions = self.instructions or 10000000,
         memory = self.memory or 512 << 20 }
     if math.type(spec.seed) ~= "integer" then
         fail("generator %s: parameter seed: expected a whole number, got %s",
             inst.name, tostring(spec.seed))
     end
-    local extent = {}
+    local extent, args = {}, {}
     for i, entry in ipairs(inst.launches) do
         local l = launch_of(inst, entry)
-        spec.launches[i] = l
+        spec.launches[i], args[i] = l, l.args
         extent[i] = l.grid[1] * l.grid[2] * l.grid[3]
     end
-    spec.text = text_of(spec.buffers, spec.launches, spec.p,
+    spec.begin = begin_of(inst, spec.launches)
+    spec.given = { "the buffers", inst.b, "the parameters", inst.params,
+        "the arguments of a launch", args }
+    spec.text = text_of(spec.buffers, spec.launches, inst.params,
         plain.write(inst.params, "params", { fail = fail }))
     local made, w = pcall(work.generator, spec)
     if not made and type(w) == "string" and w ~= core.no_memory then

@@ -5,10 +5,12 @@
  *         name =, text =, seed =, instructions =, memory =,
  *         buffers = { { name, bytes, align, width, freed }, ... },
  *         launches = { { name =, grid = {x, y, z}, block = {x, y, z}, regs =,
- *                        shared =, fn =, args = {} }, ... },
- *         b = {}, p = {},
+ *                        shared =, fn = }, ... },
+ *         begin =, given = { name, value, ... },
  *     }
  *
+ * begin(launch, block, warp, lanes, live) gives the function of a warp and its
+ * arguments t, b and p; `given` are three things that warps must not change.
  * heddle.generator makes the table: `text` is what defines the generator,
  * `freed` the launch whose end gives a buffer back (0: none).
  *
@@ -122,10 +124,8 @@ struct lg {
 /* Places in that table. */
 enum {
     LG_THREADS = 1, /* [place + 1]: coroutines */
-    LG_FN,          /* [launch]: functions */
-    LG_ARGS,        /* [launch]: arguments */
-    LG_B,           /* buffers by name */
-    LG_P,           /* parameters */
+    LG_BEGIN,       /* the spec's */
+    LG_GIVEN,       /* the spec's */
     LG_META,        /* metatable of t */
     LG_UPS,         /* [i]: functions with locals */
     LG_NUMBERS,     /* [buffer]: its number, from 0 */
@@ -643,31 +643,8 @@ static void push_methods(lua_State *L, struct lg *g)
 
 /* ---- beginning ------------------------------------------------------------ */
 
-/* Pushes the table t of a warp: its place. */
-static void push_t(lua_State *L, const struct warp *x,
-                   const struct heddle_work_launch *k)
-{
-    uint64_t b = x->block, first = (uint64_t)x->warp * x->lanes;
-    uint64_t threads = (uint64_t)k->block[0] * k->block[1] * k->block[2];
-
-    lua_createtable(L, 0, 16);
-    hl_set_number(L, "launch", x->launch);
-    hl_set_number(L, "block", b);
-    hl_set_number(L, "bx", b % k->grid[0]);
-    hl_set_number(L, "by", b / k->grid[0] % k->grid[1]);
-    hl_set_number(L, "bz", b / k->grid[0] / k->grid[1]);
-    hl_set_number(L, "nx", k->grid[0]);
-    hl_set_number(L, "ny", k->grid[1]);
-    hl_set_number(L, "nz", k->grid[2]);
-    hl_set_number(L, "warp", x->warp);
-    hl_set_number(L, "lanes", x->lanes);
-    hl_set_number(L, "tid", first);
-    hl_set_number(L, "gid", b * threads + first);
-    hl_set_number(L, "live", x->threads);
-}
-
-/* [1] the generator's table [2] warp [3] kernel: puts function
- * and arguments on the stack of the coroutine, which is made if need be. */
+/* [1] the generator's table [2] warp: puts function and arguments on the stack of
+ * the coroutine, which is made if need be. */
 static int begin(lua_State *L)
 {
     struct warp *x = lua_touserdata(L, 2);
@@ -677,21 +654,17 @@ static int begin(lua_State *L)
         x->T = lua_newthread(L);
         lua_sethook(x->T, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
         lua_rawseti(L, -2, (lua_Integer)x->place + 1);
-        lua_pop(L, 1);
     }
-    lua_rawgeti(L, 1, LG_FN);
-    lua_rawgeti(L, -1, x->launch);
-    lua_replace(L, -2);
-    push_t(L, x, lua_touserdata(L, 3));
-    lua_rawgeti(L, 1, LG_ARGS);
-    lua_rawgeti(L, -1, x->launch);
-    lua_setfield(L, -3, "args");
-    lua_pop(L, 1);
+    lua_rawgeti(L, 1, LG_BEGIN);
+    lua_pushinteger(L, x->launch);
+    lua_pushinteger(L, (lua_Integer)x->block);
+    lua_pushinteger(L, x->warp);
+    lua_pushinteger(L, x->lanes);
+    lua_pushinteger(L, (lua_Integer)x->threads);
+    lua_call(L, 5, 4); /* fn t b p */
+    x->t = lua_topointer(L, -3);
     lua_rawgeti(L, 1, LG_META);
-    lua_setmetatable(L, -2);
-    x->t = lua_topointer(L, -1);
-    lua_rawgeti(L, 1, LG_B);
-    lua_rawgeti(L, 1, LG_P);
+    lua_setmetatable(L, -4);
     luaL_checkstack(x->T, 8, "a warp");
     lua_settop(x->T, 0);
     lua_xmove(L, x->T, 4);
@@ -753,8 +726,7 @@ static void failed(struct lg *g, struct warp *x, int rc)
 /* ---- going on ------------------------------------------------------------- */
 
 /* Lets the coroutine give more instructions. */
-static void resume(struct lg *g, struct warp *x,
-                   const struct heddle_work_launch *k)
+static void resume(struct lg *g, struct warp *x)
 {
     lua_State *H = g->H;
     int args = 3, results = 0, rc;
@@ -763,8 +735,7 @@ static void resume(struct lg *g, struct warp *x,
         lua_pushcfunction(H, begin);
         lua_pushvalue(H, 1);
         lua_pushlightuserdata(H, x);
-        hl_push_pointer(H, k);
-        rc = lua_pcall(H, 3, 0, 0);
+        rc = lua_pcall(H, 2, 0, 0);
         lua_settop(H, 1);
         x->begun = rc == LUA_OK;
         if (!x->begun) {
@@ -801,8 +772,7 @@ static int ready(const struct warp *x)
                                 x->item[x->first].op.kind != HEDDLE_WORK_ALU));
 }
 
-static void refill(struct lg *g, struct warp *x,
-                   const struct heddle_work_launch *k)
+static void refill(struct lg *g, struct warp *x)
 {
     struct warp *outer = g->running;
     struct lp_world *w = g->w;
@@ -819,7 +789,7 @@ static void refill(struct lg *g, struct warp *x,
     g->running = x;
     lp_budget_begin(w, g->H, &g->budget);
     while (!ready(x) && !x->ended)
-        resume(g, x, k);
+        resume(g, x);
     lp_budget_end(w, g->H);
     g->running = outer;
     w->fence = NULL;
@@ -886,13 +856,12 @@ static void renew(struct lg *g, struct warp *x,
              heddle_work_mix(c->block) * 64 + c->warp;
 }
 
-static const struct item *take(struct lg *g, struct warp *x,
-                               const struct heddle_work_launch *k)
+static const struct item *take(struct lg *g, struct warp *x)
 {
     const struct item *i;
 
     if (!ready(x) && !x->ended)
-        refill(g, x, k);
+        refill(g, x);
     if (x->first == x->n)
         return NULL;
     i = &x->item[x->first++];
@@ -922,7 +891,7 @@ static struct warp *warp_at(struct lg *g, struct heddle_work_call *c,
         return x;
     renew(g, x, c);
     while (x->taken < count) {
-        if (take(g, x, c->kernel) == NULL) {
+        if (take(g, x) == NULL) {
             not_the_same(c);
             return NULL;
         }
@@ -936,7 +905,7 @@ static struct warp *warp_at(struct lg *g, struct heddle_work_call *c,
 static const struct item *take_next(struct lg *g, struct heddle_work_call *c,
                                     struct warp *x)
 {
-    const struct item *i = take(g, x, c->kernel);
+    const struct item *i = take(g, x);
     uint64_t *hash = c->state;
 
     if (i == NULL) {
@@ -976,13 +945,15 @@ static int buffer(void *self, uint32_t i, struct heddle_work_buffer *out)
     return 1;
 }
 
-/* What every warp is given, and how it is called. */
-static const struct {
-    int place;
-    const char *name;
-} given[GIVEN] = {{LG_B, "the buffers"},
-                  {LG_P, "the parameters"},
-                  {LG_ARGS, "the arguments of a launch"}};
+/* [1] the generator's table: pushes the name and the value of what every warp is
+ * given. */
+static void push_given(lua_State *L, int i)
+{
+    lua_rawgeti(L, 1, LG_GIVEN);
+    lua_rawgeti(L, -1, 2 * i + 1);
+    lua_rawgeti(L, -2, 2 * i + 2);
+    lua_remove(L, -3);
+}
 
 /* [1] the generator's table [2] generator: what has changed, or nothing. */
 static int find_changed(lua_State *L)
@@ -991,12 +962,12 @@ static int find_changed(lua_State *L)
     const char *name;
 
     for (int i = 0; i < GIVEN; i++) {
-        lua_rawgeti(L, 1, given[i].place);
+        push_given(L, i);
         if (lp_state_mark(L, -1) != g->given[i]) {
-            lua_pushfstring(L, "%s have", given[i].name);
+            lua_pushfstring(L, "%s have", lua_tostring(L, -2));
             return 1;
         }
-        lua_pop(L, 1);
+        lua_pop(L, 2);
     }
     lua_rawgeti(L, 1, LG_UPS);
     name = lp_locals_changed(L, &g->locals, 3);
@@ -1220,16 +1191,10 @@ static void read_launches(lua_State *L, struct lg *g)
         hl_get_fields(L, -1, fields, l);
         read_dims(L, "grid", l->grid);
         read_dims(L, "block", l->block);
-        lua_rawgeti(L, KEEP, LG_FN);
-        lua_getfield(L, -2, "fn");
+        lua_getfield(L, -1, "fn");
         luaL_checktype(L, -1, LUA_TFUNCTION);
         lua_rawgeti(L, KEEP, LG_UPS);
         lp_sandbox_enter(L, &lg_fence, -2, &g->locals, lua_gettop(L));
-        lua_pop(L, 1);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-        lua_rawgeti(L, KEEP, LG_ARGS);
-        lua_getfield(L, -3, "args");
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
         lua_pop(L, 3);
     }
     lua_pop(L, 1);
@@ -1238,17 +1203,18 @@ static void read_launches(lua_State *L, struct lg *g)
 /* Fills the generator's table, and puts it on the stack of H. */
 static void fill_keep(lua_State *L, struct lg *g)
 {
-    static const int empty[] = {LG_THREADS, LG_FN,     LG_ARGS,
-                                LG_UPS,     LG_MEMORY, LG_NUMBERS};
+    static const int empty[] = {LG_THREADS, LG_UPS, LG_MEMORY, LG_NUMBERS};
 
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         lua_newtable(L);
         lua_rawseti(L, KEEP, empty[i]);
     }
-    lua_getfield(L, SPEC, "b");
-    lua_rawseti(L, KEEP, LG_B);
-    lua_getfield(L, SPEC, "p");
-    lua_rawseti(L, KEEP, LG_P);
+    lua_getfield(L, SPEC, "begin");
+    luaL_checktype(L, -1, LUA_TFUNCTION);
+    lua_rawseti(L, KEEP, LG_BEGIN);
+    lua_getfield(L, SPEC, "given");
+    luaL_checktype(L, -1, LUA_TTABLE);
+    lua_rawseti(L, KEEP, LG_GIVEN);
     lua_rawgeti(L, KEEP, LG_NUMBERS);
     push_methods(L, g);
     lua_rawseti(L, KEEP, LG_META);
@@ -1299,8 +1265,9 @@ int lg_open(lua_State *L)
     fill_keep(L, g);
     read_buffers(L, g);
     read_launches(L, g);
+    lua_rawgeti(L, KEEP, LG_GIVEN);
     for (int i = 0; i < GIVEN; i++) {
-        lua_rawgeti(L, KEEP, given[i].place);
+        lua_rawgeti(L, -1, 2 * i + 2);
         g->given[i] = lp_state_mark(L, -1);
         lua_pop(L, 1);
     }

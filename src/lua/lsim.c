@@ -53,48 +53,11 @@ static int make_error(lua_State *L)
     return 1;
 }
 
-/* core.problem(value) -> what an error value says, as a plain table: `text`
- * and, of heddle's own, exit, usage, code, name, message, where.  It does not
- * raise, whatever the value is. */
-static int problem(lua_State *L)
+/* core.text(value): that of an error value; it does not raise. */
+static int error_text(lua_State *L)
 {
-    static const struct {
-        const char *name;
-        int type;
-    } field[] = {{"exit", LUA_TNUMBER},    {"code", LUA_TNUMBER},
-                 {"usage", LUA_TSTRING},   {"name", LUA_TSTRING},
-                 {"message", LUA_TSTRING}, {"where", LUA_TSTRING}};
-
     lua_settop(L, 1);
-    lua_newtable(L);
-    if (hl_is_no_memory(L, 1)) { /* a text alone, wherever it is raised */
-        hl_set_number(L, "code", (uint64_t)HEDDLE_ENOMEM);
-        hl_set_text(L, "name", heddle_status_name(HEDDLE_ENOMEM));
-        hl_set_text(L, "message", HEDDLE_NO_MEMORY);
-    }
-    for (size_t i = 0; lua_istable(L, 1) && i < sizeof field / sizeof *field;
-         i++) {
-        lua_pushstring(L, field[i].name);
-        lua_rawget(L, 1);
-        if (lua_type(L, -1) == field[i].type &&
-            (field[i].type == LUA_TSTRING || lua_isinteger(L, -1)))
-            lua_setfield(L, 2, field[i].name);
-        lua_settop(L, 2);
-    }
-    lua_getfield(L, 2, "code");
-    if (lua_getfield(L, 2, "message") == LUA_TNIL || lua_isnil(L, 3)) {
-        lua_pushnil(L); /* one says nothing without the other */
-        lua_setfield(L, 2, "code");
-        if (lua_getfield(L, 2, "usage") == LUA_TNIL)
-            hl_error_text(L, 1);
-    } else {
-        if (lua_getfield(L, 2, "where") == LUA_TNIL)
-            lua_pushliteral(L, "");
-        lua_pushvalue(L, 4);
-        lua_concat(L, 2);
-    }
-    lua_setfield(L, 2, "text");
-    lua_settop(L, 2);
+    hl_error_text(L, 1);
     return 1;
 }
 
@@ -700,7 +663,7 @@ int luaopen_heddle_core(lua_State *L)
 {
     static const luaL_Reg fns[] = {
         {"error", make_error},
-        {"problem", problem},
+        {"text", error_text},
         {"settings", settings},
         {"counters", counters},
         {"histograms", histograms},
@@ -720,6 +683,10 @@ int luaopen_heddle_core(lua_State *L)
     hl_set_text(L, "built", built);
     hl_set_text(L, "no_memory", HEDDLE_NO_MEMORY);
     hl_set_text(L, "no_memory_of_system", strerror(ENOMEM));
+    hl_require(L, "heddle.problem");
+    lua_pushvalue(L, -2);
+    lua_call(L, 1, 1);
+    lua_setfield(L, -2, "problem");
     return 1;
 }
 
