@@ -150,7 +150,12 @@ common.why = {
         .. "well (figure 6); the naive TLB blocks, so that nobody looks up a page "
         .. "that is walked: with the augmented one 48, 99 and 96 % of KMEANS's, "
         .. "STREAMCLUSTER's and PATHFINDER's look-ups miss, joined ones included",
-    pages = "8.7 of 32 lanes are active in an instruction of BFS, 9.5 of MUM",
+    pages = "8.7 of 32 lanes are active in an instruction of BFS, 9.5 of MUM, whose "
+        .. "first 3 million instructions these are: of one block in 16 of its "
+        .. "launch a memory instruction has 8.1 pages (section 9)",
+    span = "the paper's are its 2 MB pages times 2 MB, which would be 4.9 and 13.4 "
+        .. "here; from the lowest address to the highest is more, as lanes take "
+        .. "places of their buffers at random",
     latency = "one walk takes 1.8 to 3.1 times as long as an L1 miss in all six; "
         .. "what BFS, MUM and MEMC have beyond it is the wait for the one walker, "
         .. "as they miss 3 to 5 pages an instruction",
@@ -170,8 +175,8 @@ common.why = {
         .. "cycles, and TBC wins where the paper loses",
     matrix = "of 23,070,625 threads of BFS that might have joined a warp 3 bits let "
         .. "none, and 1 bit 2 in 1,000; MUM's are as few, of MEMC 1 bit lets 5 % "
-        .. "join: in 500 cycles a core takes the walks of one instruction, and "
-        .. "two warps seldom hit one entry.  So warps are as small as without TBC "
+        .. "join: in 500 cycles a core issues less than one memory instruction of "
+        .. "BFS, and counters begin anew.  So warps are as small as without TBC "
         .. "(BFS 8 threads, 3.1 pages), and lose what its larger batches gain",
 }
 

@@ -4,6 +4,7 @@
 -- several of them, since their addresses span many MB.  Counted of the launch with the
 -- most memory instructions, without time, in all warps of each so many blocks of it; and
 -- performance with the TLBs of 4 KB and of 2 MB pages, with loose round robin.
+-- Where an instruction's addresses lie is counted of those that touch several pages.
 --
 --     heddle run scenarios/pichai/sec9.lua [scale=full]
 --
@@ -61,7 +62,7 @@ for i, row in ipairs(all) do
     x:quantity { row.program .. ": 2 MB pages a memory instruction",
         paper = p[1], unit = "pages", heddle = t.large, why = suite.why.pages }
     x:quantity { row.program .. ": addresses of an instruction lie within",
-        paper = p[2], unit = "MB", heddle = t.span, why = suite.why.pages }
+        paper = p[2], unit = "MB", heddle = t.span, why = suite.why.span }
     rows[i + 1] = { row.program, ("%.2f"):format(t.small),
         ("%.2f"):format(t.large), ("%.1f"):format(t.span) }
     for k, d in ipairs { designs[2], designs[3] } do
