@@ -29,7 +29,7 @@ local all = suite.measure(x, designs)
 
 suite.range(x, { "augmented below 512 entries and 32 ports, mean", to = 1,
     unit = "%", heddle = suite.below(all, augmented, large),
-    why = suite.why.batch })
+    why = suite.why.walks })
 for _, row in ipairs(all) do
     suite.range(x, { row.program .. ": augmented below no TLB", to = 10,
         unit = "%", heddle = suite.below({ row }, augmented, ideal),
@@ -73,7 +73,7 @@ for _, c in ipairs { { overlap, 5, 15 }, { augmented, 4, 6 } } do
 end
 x:quantity { "idle cycles, no TLB, mean", unit = "%", heddle = of(ideal, idle) }
 suite.order(x, all, "what is added", { augmented.name, overlap.name, naive.name },
-    suite.why.batch)
+    suite.why.walks)
 local rows = { { "program", "references removed %", "walk hits %", "in batches",
     "idle %", "in batches", "no TLB" } }
 for i, row in ipairs(all) do
