@@ -89,6 +89,7 @@ static inline lua_State *lua_machine(void)
     fake = fake_open();
     luaL_requiref(L, "heddle.bridge", luaopen_heddle_bridge, 0);
     luaL_requiref(L, "heddle.plain", lua_module, 0);
+    luaL_requiref(L, "heddle.params", lua_module, 0);
     luaL_requiref(L, "heddle.policy", lua_module, 0);
     lua_setglobal(L, "policy");
     return L;

@@ -44,6 +44,9 @@ cycles.  A parameter is an integer; `name = 5` is short for `name = { default =
 SPDX-License-Identifier: MIT
 ]=]
 local bridge = require "heddle.bridge"
+local values = require "heddle.params"
+
+local whole = values.whole
 
 local EINVAL, ECONFIG, ENOINPUT, EPOLICY = -2, -3, -5, -7
 local POLICIES = "heddle.policies." -- scripts compiled in
@@ -64,11 +67,6 @@ end
 local function meant(name, names)
     local near = bridge.nearest(name, names)
     return near and ("; did you mean '%s'?"):format(near) or ""
-end
-
-local function whole(v)
-    local n = type(v) == "boolean" and (v and 1 or 0) or math.tointeger(v)
-    return n and n >= 0 and n or nil
 end
 
 --- A set of words, and themselves in order.
@@ -318,7 +316,7 @@ end
 --- The options of a binding: where, what its calls may use, and parameters in
 -- order: name, value, name, value.
 local function read_options(options)
-    local o, params = { at = "" }, {}
+    local o, given = { at = "" }, {}
     if type(options) ~= "table" then
         fail(EINVAL, "a policy's options are a table, as in { at = \"l2tlb\" }"
             .. ", not a %s", type(options))
@@ -338,57 +336,26 @@ local function read_options(options)
             v = whole(v)
             o[key] = v > 0 and v or nil
         else
-            params[#params + 1] = key
-            params[#params + 1] = v
+            given[#given + 1] = key
+            given[#given + 1] = v
         end
     end
-    if #params > 2 * bridge.max_params then
+    if #given > 2 * bridge.max_params then
         fail(EPOLICY, "too many options")
     end
-    return o, params
-end
-
-local function word_value(unit, word)
-    local i = 0
-    for w in unit:gmatch "[^|]+" do
-        if w == word then return i end
-        i = i + 1
-    end
-end
-
---- Values that are words as numbers; what is no parameter, heddle_use says.
-local function read_words(policy, params)
-    local known, name = {}, policy.name
-    for _, p in ipairs(policy.params) do known[p.name] = p end
-    for i = 1, #params, 2 do
-        local p, v = known[params[i]], params[i + 1]
-        local unit = p and p.unit:find("|", 1, true) and p.unit
-        local number = whole(v)
-        if unit and type(v) ~= "string" then
-            fail(EPOLICY, "policy %s: %s is one of %s, not a number", name,
-                p.name, unit)
-        elseif unit then
-            number = word_value(unit, v)
-                or fail(EPOLICY, "policy %s: %s is one of %s, not '%s'", name,
-                    p.name, unit, v)
-        elseif p and type(v) == "string" then
-            fail(EPOLICY, "option %s: expected an integer of 0 or more, not %s",
-                p.name, v)
-        end
-        params[i + 1] = number or 0
-    end
+    return o, given
 end
 
 function M.use(sim, what, options)
-    local o, params = read_options(options == nil and {} or options)
+    local o, given = read_options(options == nil and {} or options)
     local class = M.find(what, o)
     local p, script = bridge.describe(class)
     if not script and (o.instructions or o.memory or o.check) then
         error(("options instructions, memory and check are for Lua policies, "
             .. "%s is not one"):format(p.name), 2)
     end
-    read_words(p, params)
-    bridge.use(sim, class, o.at, params, o.replace)
+    bridge.use(sim, class, o.at, values.values("policy " .. p.name, EPOLICY,
+        p.params, given), o.replace)
     return p.name
 end
 

@@ -168,13 +168,18 @@ function workload.plugin(path, options)
     local rest, own = split(options,
         ((path:match("[^/]+$") or path):gsub("%.so$", "")))
     return new(own, "plugin", path, rest, function()
-        local params = {}
-        for k, v in pairs(rest) do
-            if k ~= "argument" then
-                params[k] = v
+        local work, given = require "heddle.work", {}
+        for _, k in ipairs(core.keys(rest)) do
+            if type(k) ~= "string" then
+                error(core.error(-2, "parameters have names: { n = 5 }"), 0)
+            elseif k ~= "argument" then
+                given[#given + 1] = k
+                given[#given + 1] = rest[k]
             end
         end
-        return require("heddle.work").plugin(path, params, rest.argument)
+        local w = work.describe(path)
+        return work.plugin(path, require("heddle.params").values("workload "
+            .. w.name, -3, w.params, given), rest.argument)
     end)
 end
 

@@ -308,14 +308,6 @@ static int bounded_call(struct lp *p, int nargs, int nresults)
 
 /* ---- errors --------------------------------------------------------------- */
 
-static int handler(lua_State *L)
-{
-    if (hl_is_no_memory(L, 1))
-        return 1;
-    luaL_traceback(L, L, hl_error_text(L, 1), 1);
-    return 1;
-}
-
 static void fail(struct lp *p, const char *where, const char *text)
 {
     char out[ERROR_ROOM];
@@ -896,9 +888,9 @@ static int start(struct lp *p)
 
     /* Inside the call, index 1 is a handler and index 2 the argument, so the
      * places on the stack are those that remain after it. */
-    lua_pushcfunction(T, handler);
+    lua_pushcfunction(T, hl_traceback);
     lua_pushcfunction(T, fill_stack);
-    lua_pushcfunction(T, handler);
+    lua_pushcfunction(T, hl_traceback);
     lua_pushlightuserdata(T, p);
     rc = lua_pcall(T, 2, LUA_MULTRET, AT_HANDLER);
     if (rc != LUA_OK) {

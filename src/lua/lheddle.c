@@ -122,12 +122,11 @@ const char *hl_error_text(lua_State *L, int i)
                            luaL_typename(L, i));
 }
 
-int hl_index(const char *name, const char *const *names, size_t n)
+int hl_traceback(lua_State *L)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0)
-            return (int)i;
-    return -1;
+    if (!hl_is_no_memory(L, 1))
+        luaL_traceback(L, L, hl_error_text(L, 1), 1);
+    return 1;
 }
 
 const char *hl_meant(lua_State *L, const char *name, const char *const *names,

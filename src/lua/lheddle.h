@@ -58,8 +58,9 @@ void hl_push_where(lua_State *L, const char *but);
  * the value's __tostring does. */
 const char *hl_error_text(lua_State *L, int i);
 
-/* The index of a name in a list; -1: it is not there. */
-int hl_index(const char *name, const char *const *names, size_t n);
+/* A message handler: the error's text, with a traceback. */
+int hl_traceback(lua_State *L);
+
 /* nearest(name, list) -> the text of a list that is meant, or nil */
 int hl_nearest(lua_State *L);
 /* Pushes "; did you mean 'x'?" of the name that is nearest, or "". */

@@ -195,25 +195,33 @@ static int plugin(lua_State *L)
 
 /* ---- binding -------------------------------------------------------------- */
 
+uint32_t lp_values(lua_State *L, int i, const char **name, uint64_t *value)
+{
+    uint32_t n = 0;
+    int top = lua_gettop(L);
+
+    luaL_checktype(L, i, LUA_TTABLE);
+    for (; lua_rawgeti(L, i, 2 * (lua_Integer)n + 1) == LUA_TSTRING; n++) {
+        if (n == HEDDLE_MAX_PARAMS)
+            luaL_error(L, "more than %d parameters", HEDDLE_MAX_PARAMS);
+        name[n] = lua_tostring(L, -1); /* the list has it */
+        lua_rawgeti(L, i, 2 * (lua_Integer)n + 2);
+        value[n] = (uint64_t)lua_tointeger(L, -1);
+        lua_settop(L, top);
+    }
+    lua_settop(L, top);
+    return n;
+}
+
 static int use(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
     struct lp_class *c = lp_class_check(L, 2);
     const char *at = luaL_checkstring(L, 3), *name[HEDDLE_MAX_PARAMS];
     uint64_t value[HEDDLE_MAX_PARAMS];
-    uint32_t n = 0;
+    uint32_t n = lp_values(L, 4, name, value);
     int rc;
 
-    lua_settop(L, 5);
-    luaL_checktype(L, 4, LUA_TTABLE);
-    for (; n < HEDDLE_MAX_PARAMS &&
-           lua_rawgeti(L, 4, 2 * (lua_Integer)n + 1) != LUA_TNIL;
-         n++) {
-        name[n] = luaL_checkstring(L, -1);
-        lua_rawgeti(L, 4, 2 * (lua_Integer)n + 2);
-        value[n] = (uint64_t)lua_tointeger(L, -1);
-        lua_settop(L, 5);
-    }
     lp_class_hold(L, 2, c);
     rc = heddle_use(s, c->p, at, name, value, n,
                     lua_toboolean(L, 5) ? HEDDLE_USE_REPLACE : 0);

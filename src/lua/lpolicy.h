@@ -227,6 +227,9 @@ struct lp_class *lp_class_check(lua_State *L, int i);
 /* Keeps the userdata at index i alive while the policy is bound. */
 void lp_class_hold(lua_State *L, int i, struct lp_class *c);
 void lp_class_drop(lua_State *L, struct lp_class *c);
+/* Values of parameters, by name: the list { name, value, ... } at index i; how
+ * many (HEDDLE_MAX_PARAMS at most). */
+uint32_t lp_values(lua_State *L, int i, const char **name, uint64_t *value);
 /* Pushes a table of parameters as a list of tables. */
 void lp_push_params(lua_State *L, const struct heddle_param *p);
 /* Pushes a parameter's value: a number, or the name of a choice's. */

@@ -302,15 +302,6 @@ static int host_body(lua_State *L)
     return 1;
 }
 
-static int trace(lua_State *L)
-{
-    if (hl_is_no_memory(L, 1))
-        return 1;
-    luaL_tolstring(L, 1, NULL);
-    luaL_traceback(L, L, lua_tostring(L, -1), 1);
-    return 1;
-}
-
 static int host_call(void *ud, heddle_host *h, struct heddle_launch *l)
 {
     struct host *host = ud;
@@ -320,7 +311,7 @@ static int host_call(void *ud, heddle_host *h, struct heddle_launch *l)
 
     d->h = h;
     lua_settop(L, 2);
-    lua_pushcfunction(L, trace);
+    lua_pushcfunction(L, hl_traceback);
     lua_pushcfunction(L, host_body);
     lua_pushvalue(L, 1);
     lua_pushvalue(L, 2);
