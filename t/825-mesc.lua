@@ -3,7 +3,8 @@
 
 Pinned: CoLT in C and in Lua is one run, and merges where it is said to: in L1
 TLBs and of walks, in both levels, in aligned groups of 4 alone, whose frames are
-aligned, too (AMD); walk.memory=dram keeps walks out of the L2.
+aligned, too (AMD); walk.memory=dram keeps walks out of the L2; whole subregions
+need few walks, and stay true while pages come and go; snapshots change nothing.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -74,5 +75,28 @@ for unit in pairs { ["4K"] = 1, ["64K"] = 1 } do
         and c.msc.invalidations > 0, "little memory, evictions of " .. unit,
         ("%d %d %d"):format(c.evict.evictions, c.l2tlb.sub_hits,
             c.msc.invalidations))
+end
+
+-- ---- snapshots -----------------------------------------------------------------------
+
+for _, paging in ipairs { {}, PAGING } do
+    local function make()
+        return whole.sim({ "ATAX", "BFS2" }, whole.join(whole.SMALL, all,
+            paging, { ["msc.entries"] = 2, ["msc.ways"] = 1,
+            ["evict.unit"] = "4K" }), { check = true, machine = "mesc" })
+    end
+    local straight <close> = make()
+    local cut <close> = make()
+    straight:run(1 << 40)
+    cut:run(3000)
+    for _ = 1, 8 do
+        local kept = cut:snapshot()
+        cut:run(777)
+        cut:restore(kept)
+        cut:run(500)
+    end
+    cut:run(1 << 40)
+    tap.is(whole.difference(whole.statistics(straight), whole.statistics(cut)),
+        nil, "snapshots change nothing")
 end
 tap.done()
