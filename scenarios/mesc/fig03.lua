@@ -23,13 +23,14 @@ for i, size in ipairs(sizes) do
             local name = g == 1 and "sensitive" or "insensitive"
             mesc.quantity(x, all, ("hits, %s TLB, %s, %s"):format(level[1], name,
                 size), "%", last and level[g + 2] or nil, hits, only,
-                mesc.why.sizes)
+                level[1] == "IOMMU" and mesc.why.sizes or mesc.why.flight)
             groups[name] = mesc.means(all, hits, only)
         end
     end
     if groups.sensitive and groups.insensitive then -- of the IOMMU
         x:order { "IOMMU hits, " .. size,
-            paper = { "insensitive", "sensitive" }, heddle = groups }
+            paper = { "insensitive", "sensitive" }, heddle = groups,
+            why = not x.full and mesc.why.few or nil }
     end
     mesc.show(x, all, { "compute unit", "IOMMU" }, "Hits, %, size " .. size,
         function(row, name)

@@ -21,7 +21,8 @@ for i, size in ipairs(sizes) do
         mesc.quantity(x, all, ("%s, sensitive, mean, %s"):format(name, size),
             "% of THP", last and PAPER[name] or nil, function(row)
                 return mesc.relative(row, name)
-            end, mesc.sensitive, mesc.why.sizes)
+            end, mesc.sensitive, name:find "^MESC" and mesc.why.ports
+                or name == "full CoLT" and mesc.why.groups or mesc.why.sizes)
     end
     for _, said in ipairs { { "MESC", 77.2 }, { "MESC+CoLT", 78.0 } } do
         local name, paper = table.unpack(said)

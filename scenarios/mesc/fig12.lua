@@ -17,7 +17,7 @@ local function hits(row, name) return mesc.iommu_hits(row[name]) end
 for _, name in ipairs(mesc.REST) do
     mesc.quantity(x, all, name .. ", sensitive, mean", "%", PAPER[name],
         function(row) return hits(row, name) end, mesc.sensitive,
-        mesc.why.sizes)
+        name == "full CoLT" and mesc.why.groups or mesc.why.sizes)
 end
 mesc.order(x, all, "sensitive", { "MESC", "full CoLT", "baseline" }, hits,
     mesc.sensitive)
