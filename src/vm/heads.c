@@ -221,6 +221,15 @@ static uint32_t find(const struct hd_heads *h, uint32_t app, hd_vpn vpn,
     return hd_assoc_find(&h->tags, *set, *key);
 }
 
+/* The region of a key, as a tail has it. */
+static struct hd_tail of_key(uint64_t key)
+{
+    return (struct hd_tail){
+        .vpn = {(key & hd_ones(HD_TLB_APP_SHIFT)) * HD_LARGE_PAGES},
+        .bits = 1,
+        .app = (uint8_t)(key >> HD_TLB_APP_SHIFT)};
+}
+
 static void ask(struct hd_heads *h, struct hd_tail *t)
 {
     uint64_t key;
@@ -347,10 +356,7 @@ void hd_heads_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
     }
     for (uint32_t e = 0; e < h->tags.sets * h->tags.ways; e++) {
         uint64_t key = h->tags.key[e];
-        struct hd_tail t = {.vpn = {(key & hd_ones(HD_TLB_CLASS_SHIFT)) *
-                                    HD_LARGE_PAGES},
-                            .bits = 1,
-                            .app = (uint8_t)(key >> HD_TLB_APP_SHIFT)};
+        struct hd_tail t = of_key(key);
         if (key == HD_KEY_NONE || !concerns(&t, app, vpn, pages))
             continue;
         hd_assoc_drop(&h->tags, e);
@@ -371,9 +377,8 @@ void hd_heads_look(void *mmu, uint32_t i, struct heddle_visitor *v)
         v->row(v->ud, "entry");
         v->number(v->ud, "set", e / h->tags.ways);
         v->number(v->ud, "way", e % h->tags.ways);
-        v->number(v->ud, "app", key >> HD_TLB_APP_SHIFT);
-        v->number(v->ud, "vpn", (key & hd_ones(HD_TLB_CLASS_SHIFT)) *
-                                    HD_LARGE_PAGES);
+        v->number(v->ud, "app", of_key(key).app);
+        v->number(v->ud, "vpn", of_key(key).vpn.v);
         v->number(v->ud, "links", h->links[e]);
         v->number(v->ud, "depth", hd_assoc_depth(&h->tags, e));
     }
@@ -386,9 +391,7 @@ void hd_heads_check(void *mmu, uint32_t i, struct hd_err *err)
 
     for (uint32_t e = 0; e < h->tags.sets * h->tags.ways; e++) {
         uint64_t key = h->tags.key[e];
-        struct hd_tail t = {.vpn = {(key & hd_ones(HD_TLB_CLASS_SHIFT)) *
-                                    HD_LARGE_PAGES},
-                            .app = (uint8_t)(key >> HD_TLB_APP_SHIFT)};
+        struct hd_tail t = of_key(key);
         struct hd_contig c;
         if (key != HD_KEY_NONE && links_of(u, &t, &c) != h->links[e])
             hd_err_set(err, HEDDLE_ECHECK,
