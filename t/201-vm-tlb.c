@@ -404,6 +404,49 @@ static void peek(void **state)
     memenv_close(&m);
 }
 
+/* What is answered to a run of 512 pages is cut to whole subregions around the
+ * page; without an answer all of it is held. */
+static int64_t some(void *self, const void *question)
+{
+    const struct heddle_q_tlb_merge *q = question;
+
+    assert_int_equal(q->run_first, 1024);
+    assert_int_equal(q->run_pages, 512);
+    assert_int_equal(q->run_frame, 9000);
+    return *(int64_t *)self;
+}
+
+static void cut_to_subregions(void **state)
+{
+    static const struct {
+        int64_t answer;
+        uint64_t first;
+        uint32_t pages;
+    } cut[] = {{512, 1024, 512}, {300, 1024, 256}, {256, 1024, 256},
+               {210, 1224, 1},   {150, 1224, 1},   {100, 1224, 1},
+               {0, 1224, 1},     {-1, 1024, 512}};
+
+    (void)state;
+    for (size_t i = 0; i < HD_LEN(cut); i++) {
+        struct hd_tlb_cfg cfg = {.entries = 512, .ways = 16, .sub_ways = 8};
+        struct hd_xlate x = {{1024}, {9000}, 512, 1};
+        int64_t answer = cut[i].answer;
+        struct memenv m;
+        struct hd_tlb t;
+        assert_int_equal(
+            hd_tlb_open(&t, memenv_open(&m, 1), &cfg, "l2tlb", 2, 0), 0);
+        if (answer >= 0)
+            t.merge = (struct hd_slot){some, &answer, 1};
+        hd_tlb_bound(&t);
+        hd_tlb_fill(&t, 0, 0, 0, (hd_vpn){1224}, &x, 0);
+        assert_true(hd_tlb_peek(&t, 0, (hd_vpn){1224}, &x));
+        assert_int_equal(x.vpn.v, cut[i].first);
+        assert_int_equal(x.pages, cut[i].pages);
+        assert_int_equal(x.pfn.v, 9000 + cut[i].first - 1024);
+        memenv_close(&m);
+    }
+}
+
 static void bad_sizes(void **state)
 {
     struct memenv m;
@@ -435,6 +478,7 @@ int main(void)
         cmocka_unit_test(unified),
         cmocka_unit_test(large_first),
         cmocka_unit_test(peek),
+        cmocka_unit_test(cut_to_subregions),
         cmocka_unit_test(bad_sizes),
     };
 
